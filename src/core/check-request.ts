@@ -1,0 +1,37 @@
+/** The request that a proxy asks about, as its dialect understood it. */
+
+export type HeaderFields = Readonly<Record<string, string | string[] | undefined>>;
+
+/** Who is on each side of the proxy. Unchecked text: identity decides what to believe. */
+export interface ReportedAddresses {
+  /** Who asked the gateway: the proxy's own end of the connection. */
+  readonly proxy: string;
+  /** Who connected to the proxy, if it says so. */
+  readonly peer: string | undefined;
+  /** Who the proxy takes the client to be, if it says so. */
+  readonly client: string | undefined;
+  /** The X-Forwarded-For list as it reached the proxy, if it passes one on. */
+  readonly forwardedFor: string | undefined;
+}
+
+export interface CheckRequest {
+  readonly method: string;
+  readonly host: string;
+  /** The request target as the client spelled it, query included. */
+  readonly target: string;
+  /** Lower-case names. Only identity reads them, and only the ones that the policy file names. */
+  readonly headers: HeaderFields;
+  readonly addresses: ReportedAddresses;
+  /** Headers that this dialect cannot do without and did not get: the proxy is misconfigured. */
+  readonly missing: readonly string[];
+}
+
+/**
+ * The value of a header that may occur once, or undefined when it is absent, empty or doubled.
+ * Node joins repeated headers with a comma: whoever sends two gets neither believed.
+ */
+export function singleValue(headers: HeaderFields, name: string): string | undefined {
+  const value = Object.hasOwn(headers, name) ? headers[name] : undefined;
+  if (typeof value !== 'string' || value === '' || value.includes(',')) return undefined;
+  return value;
+}

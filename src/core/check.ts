@@ -1,0 +1,48 @@
+/** The one story of a request: who is asking, which policies apply, is there room. */
+import type { CheckRequest } from './check-request.ts';
+import { type Decision, decide, MALFORMED_PATH, unmeasured } from './decision.ts';
+import { describe } from './descriptor.ts';
+import type { PolicySet } from './policy-set.ts';
+import type { SaltSource } from './salts.ts';
+import { type QuotaStore, StoreError } from './store.ts';
+
+export interface CheckOptions {
+  /** Read once per request, so that a new set takes over between two requests and never within one. */
+  readonly policies: { readonly current: PolicySet };
+  readonly store: QuotaStore;
+  /** Takes over for policies with `on_store_failure: local`. Must not fail. */
+  readonly local: QuotaStore;
+  readonly salts: SaltSource;
+  /** Told of every request whose proxy is not trusted. */
+  readonly onUntrustedProxy: () => void;
+}
+
+export type Check = (request: CheckRequest, nowMs: number) => Promise<Decision>;
+
+export function createCheck(options: CheckOptions): Check {
+  const { store, local, salts } = options;
+
+  return async (request, nowMs) => {
+    const set = options.policies.current;
+    const policies = set.policiesFor(request);
+    const [speaker] = policies;
+    if (speaker === undefined) return MALFORMED_PATH;
+
+    const saltsNow = salts.at(nowMs);
+    const client = set.identify(request, saltsNow);
+    if (client.untrustedProxy) options.onUntrustedProxy();
+    const descriptors = describe(policies, client, saltsNow, nowMs);
+    try {
+      return decide(descriptors, await store.take(descriptors), 'enforced');
+    } catch (error) {
+      if (!(error instanceof StoreError)) throw error;
+    }
+    // The strictest failure mode among the policies of the request decides.
+    const closed = policies.find((policy) => policy.onStoreFailure === 'deny');
+    if (closed !== undefined) return unmeasured('closed', closed);
+    const measured = policies.filter((policy) => policy.onStoreFailure === 'local');
+    if (measured.length === 0) return unmeasured('open', speaker);
+    const taken = describe(measured, client, saltsNow, nowMs);
+    return decide(taken, await local.take(taken), 'local');
+  };
+}

@@ -1,0 +1,89 @@
+/** What the gateway makes of a request. How a proxy is told is its dialect's business. */
+import type { LimitDescriptor } from './descriptor.ts';
+import type { Limit, Policy } from './policy.ts';
+import type { QuotaState, TakeResult } from './store.ts';
+
+export type Verdict = 'allow' | 'deny';
+
+/**
+ * How far the decision can be relied on: `enforced` was measured in the store, `local` in this process alone, `open`
+ * and `closed` were not measured at all.
+ */
+export type DecisionMode = 'enforced' | 'local' | 'open' | 'closed';
+
+/** The limit that speaks for a request, and how it stands. */
+export interface BindingQuota {
+  readonly limit: Limit;
+  readonly state: QuotaState;
+  /** Of the store that measured it, milliseconds since the epoch. */
+  readonly nowMs: number;
+  /** The key that was counted: opaque, and the same for one client from request to request. */
+  readonly key: string;
+}
+
+export interface Decision {
+  readonly verdict: Verdict;
+  readonly reason: 'within_limits' | 'over_limit' | 'malformed_path' | 'store_failure';
+  readonly mode: DecisionMode;
+  /** The name of the policy that speaks; `none` for a request that none was asked about. */
+  readonly policy: string;
+  /** Absent when nothing was measured. */
+  readonly binding: BindingQuota | undefined;
+  /** The limits that were asked, in the order of the policies. */
+  readonly limits: readonly Limit[];
+}
+
+export const MALFORMED_PATH: Decision = {
+  verdict: 'deny',
+  reason: 'malformed_path',
+  mode: 'enforced',
+  policy: 'none',
+  binding: undefined,
+  limits: [],
+};
+
+export function decide(
+  descriptors: readonly LimitDescriptor[],
+  result: TakeResult,
+  mode: DecisionMode,
+): Decision {
+  const index = bindingIndex(result);
+  const descriptor = descriptors[index];
+  const state = result.states[index];
+  if (descriptor === undefined || state === undefined) {
+    throw new RangeError('a take must answer for every descriptor, and there must be one');
+  }
+  return {
+    verdict: result.admitted ? 'allow' : 'deny',
+    reason: result.admitted ? 'within_limits' : 'over_limit',
+    mode,
+    policy: descriptor.source.policy.name,
+    binding: { limit: descriptor.source, state, nowMs: result.nowMs, key: descriptor.key },
+    limits: descriptors.map((each) => each.source),
+  };
+}
+
+export function unmeasured(mode: 'open' | 'closed', policy: Policy): Decision {
+  return {
+    verdict: mode === 'open' ? 'allow' : 'deny',
+    reason: 'store_failure',
+    mode,
+    policy: policy.name,
+    binding: undefined,
+    limits: [],
+  };
+}
+
+/** Denied: the longest wait. Admitted: the least remaining fraction. The first of equals. */
+function bindingIndex({ admitted, states }: TakeResult): number {
+  let index = -1;
+  let strictest = Number.NEGATIVE_INFINITY;
+  for (const [i, state] of states.entries()) {
+    const strictness = admitted ? -state.remaining / state.limit : state.retryAfterMs;
+    if (strictness > strictest) {
+      strictest = strictness;
+      index = i;
+    }
+  }
+  return index;
+}

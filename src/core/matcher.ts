@@ -1,0 +1,155 @@
+/**
+ * Finds the most specific of many routes, in time that does not grow with their number.
+ *
+ * Path decides first (static before `:param` before `*`, segment by segment), then host (named before `*.domain`
+ * before any), then method (named before any). So one request never has two best routes unless they are written alike.
+ */
+import findMyWay from 'find-my-way';
+
+export interface RouteMatch {
+  /** Upper-case methods; none means any. */
+  readonly methods?: readonly string[] | undefined;
+  /** `api.example.com` or `*.example.com`, lower case; none means any. */
+  readonly host?: string | undefined;
+  /** `/users/:id`, `/files/*`; none means any. In canonical form. */
+  readonly path?: string | undefined;
+}
+
+export interface Route<T> extends RouteMatch {
+  readonly value: T;
+}
+
+/** `path` must be canonical (see path.ts); `host` is taken as the request has it. */
+export type Matcher<T> = (method: string, host: string, path: string) => T | undefined;
+
+interface Candidate<T> {
+  readonly value: T;
+  /** Compares as a string: the smaller one is the more specific. */
+  readonly order: string;
+}
+
+type PathTree = ReturnType<typeof findMyWay>;
+interface HostRoutes {
+  readonly byMethod: ReadonlyMap<string, PathTree>;
+  readonly anyMethod: PathTree;
+}
+
+const ANY_HOST = '';
+
+export function compileMatcher<T>(routes: readonly Route<T>[]): Matcher<T> {
+  const hosts = new Map<string, HostRoutes>();
+  for (const host of new Set(routes.map((route) => route.host ?? ANY_HOST))) {
+    hosts.set(host, compileHost(routes.filter((route) => (route.host ?? ANY_HOST) === host)));
+  }
+  const anyHost = hosts.get(ANY_HOST);
+  const namesHosts = hosts.size > (anyHost === undefined ? 0 : 1);
+
+  return (method, host, path) => {
+    const literal = NEEDS_ESCAPE.test(path) ? path.replace(ESCAPED, encodeURIComponent) : path;
+    const counted = countedMethod(method);
+    let best = anyHost && find<T>(anyHost, counted, literal);
+    if (namesHosts) {
+      for (const name of hostNames(canonicalHost(host))) {
+        const routesOfHost = hosts.get(name);
+        const found = routesOfHost && find<T>(routesOfHost, counted, literal);
+        if (found && (best === undefined || found.order < best.order)) best = found;
+      }
+    }
+    return best?.value;
+  };
+}
+
+/** A HEAD does the work of a GET, so it counts as one. */
+export function countedMethod(method: string): string {
+  return method === 'HEAD' ? 'GET' : method;
+}
+
+/** Lower case, without port and trailing dot: the one name of a host. */
+export function canonicalHost(host: string): string {
+  const name = host.toLowerCase();
+  const port = name.lastIndexOf(':');
+  const bare = port !== -1 && name.indexOf(']', port) === -1 ? name.slice(0, port) : name;
+  return bare.endsWith('.') ? bare.slice(0, -1) : bare;
+}
+
+/** Routes for which this is equal match the same requests, and no rule would choose between them. */
+export function routeKey(method: string | undefined, route: RouteMatch): string {
+  return `${method === undefined ? '*' : countedMethod(method)} ${route.host ?? '*'} ${pathPattern(route.path)}`;
+}
+
+// find-my-way decodes and cuts what it is given; a canonical path must be taken as it is.
+const NEEDS_ESCAPE = /[%?#]/;
+const ESCAPED = /[%?#]/g;
+
+function find<T>(routes: HostRoutes, method: string, path: string): Candidate<T> | undefined {
+  const tree = routes.byMethod.get(method) ?? routes.anyMethod;
+  const found = tree.find('GET', path);
+  return found === null ? undefined : (found.store as Candidate<T>);
+}
+
+/** `a.b.c` may be routed by its own name, by `*.b.c` and by `*.c`. */
+function* hostNames(host: string): Generator<string> {
+  yield host;
+  for (let dot = host.indexOf('.'); dot !== -1; dot = host.indexOf('.', dot + 1)) {
+    yield `*${host.slice(dot)}`;
+  }
+}
+
+function compileHost<T>(routes: readonly Route<T>[]): HostRoutes {
+  const methods = new Set(routes.flatMap((route) => route.methods?.map(countedMethod) ?? []));
+  const byMethod = new Map<string, PathTree>();
+  for (const method of methods) {
+    byMethod.set(method, compileTree(routes, method));
+  }
+  return { byMethod, anyMethod: compileTree(routes, undefined) };
+}
+
+function compileTree<T>(routes: readonly Route<T>[], method: string | undefined): PathTree {
+  const best = new Map<string, Candidate<T>>();
+  for (const route of routes) {
+    const named =
+      method !== undefined && route.methods?.map(countedMethod).includes(method) === true;
+    if (route.methods !== undefined && !named) continue;
+    const pattern = pathPattern(route.path);
+    // Canonical paths have no trailing slash, so `/files/*` is also asked for as `/files`.
+    const patterns =
+      pattern.endsWith('/*') && pattern !== '/*' ? [pattern, pattern.slice(0, -2)] : [pattern];
+    for (const path of patterns) {
+      const candidate = { value: route.value, order: orderOf(pattern, route.host, named) };
+      const known = best.get(path);
+      if (known === undefined || candidate.order < known.order) best.set(path, candidate);
+    }
+  }
+  const tree = findMyWay({
+    // Longer parameters would match nothing, and so fall to a laxer policy.
+    maxParamLength: Number.MAX_SAFE_INTEGER,
+    querystringParser: () => ({}),
+  });
+  for (const [path, candidate] of best) {
+    tree.on('GET', path, () => undefined, candidate);
+  }
+  return tree;
+}
+
+/** The path in find-my-way's spelling, with parameters renamed so that only their places count. */
+function pathPattern(path = '/*'): string {
+  const segments = path.split('/').map((segment, index) => {
+    return segment.startsWith(':') ? `:p${index}` : segment.replaceAll(':', '::');
+  });
+  return segments.join('/');
+}
+
+function orderOf(pattern: string, host: string | undefined, methodNamed: boolean): string {
+  const kinds = pattern
+    .slice(1)
+    .split('/')
+    .map((segment) => (segment === '*' ? 'w' : /^:p\d+$/.test(segment) ? 'p' : 'a'));
+  // A longer wildcard domain is the more specific one.
+  const hostOrder =
+    host === undefined
+      ? '999'
+      : host.startsWith('*.')
+        ? String(998 - Math.min(host.length, 900))
+        : '000';
+  return `${kinds.join('')} ${hostOrder} ${methodNamed ? 0 : 1}`;
+}

@@ -1,0 +1,70 @@
+/** Everything that one policy file decides, compiled. Replaced as a whole. */
+import type { CheckRequest } from './check-request.ts';
+import type { IdentityResolver } from './identity.ts';
+import { compileMatcher, type Matcher, type Route } from './matcher.ts';
+import { canonicalPath } from './path.ts';
+import { type Policy, strictestOf } from './policy.ts';
+
+export interface PolicySet {
+  readonly policies: readonly Policy[];
+  readonly identify: IdentityResolver;
+  readonly answers: AnswerStyle;
+  /** The policies that a request is held to; none when its path is malformed. */
+  policiesFor(request: CheckRequest): readonly Policy[];
+}
+
+/** How answers are written, for every dialect alike. */
+export interface AnswerStyle {
+  /** X-RateLimit-Reset as seconds since the epoch or from now. */
+  readonly reset: 'epoch' | 'delta';
+  /** Up to so many seconds are added to Retry-After, so that denied clients do not all come back at once. */
+  readonly retryAfterJitterSeconds: number;
+  readonly body: 'json' | 'problem+json';
+}
+
+export interface PolicySetDefinition {
+  readonly routes: readonly Route<Policy>[];
+  /** Apply besides whatever else does. One without a path, host or method applies to every request. */
+  readonly always: readonly Route<Policy>[];
+  readonly fallback: Policy;
+  readonly identify: IdentityResolver;
+  readonly answers: AnswerStyle;
+  readonly caseSensitive: boolean;
+}
+
+export function compilePolicySet(definition: PolicySetDefinition): PolicySet {
+  const { fallback, caseSensitive } = definition;
+  const policies = [...definition.routes, ...definition.always].map((route) => route.value);
+  policies.push(fallback);
+  const strictest = strictestOf(policies) ?? fallback;
+  const specific = compileMatcher(definition.routes);
+  const always = definition.always.map((route) => compileMatcher([route]));
+
+  return {
+    policies,
+    identify: definition.identify,
+    answers: definition.answers,
+    policiesFor(request) {
+      // Without its target nobody knows what is being asked for: it must not be cheaper than the dearest thing there is.
+      if (request.missing.length > 0) return [strictest];
+      const { path, raw, suspicious, malformed } = canonicalPath(request.target, caseSensitive);
+      if (malformed) return [];
+      const applied = [match(specific, request, path) ?? fallback];
+      for (const matcher of always) addOnce(applied, match(matcher, request, path));
+      if (raw !== path) {
+        addOnce(applied, match(specific, request, raw));
+        for (const matcher of always) addOnce(applied, match(matcher, request, raw));
+      }
+      if (suspicious) addOnce(applied, strictest);
+      return applied;
+    },
+  };
+}
+
+function match(matcher: Matcher<Policy>, request: CheckRequest, path: string): Policy | undefined {
+  return matcher(request.method, request.host, path);
+}
+
+function addOnce(policies: Policy[], policy: Policy | undefined): void {
+  if (policy !== undefined && !policies.includes(policy)) policies.push(policy);
+}
