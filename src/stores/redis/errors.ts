@@ -1,0 +1,41 @@
+/** What went wrong in Redis, in one word each. */
+import { StoreError, type StoreErrorReason } from '../../core/store.ts';
+
+/** How the reply of a server that refuses begins (https://redis.io/docs/latest/develop/reference/protocol-spec/). */
+const REASON_BY_PREFIX: Readonly<Record<string, StoreErrorReason>> = {
+  LOADING: 'loading',
+  MASTERDOWN: 'loading',
+  CLUSTERDOWN: 'loading',
+  READONLY: 'readonly',
+  OOM: 'oom',
+  MISCONF: 'oom',
+  BUSY: 'busy',
+  NOAUTH: 'acl',
+  NOPERM: 'acl',
+  WRONGPASS: 'acl',
+  WRONGTYPE: 'protocol',
+};
+
+export function storeErrorFrom(error: unknown): StoreError {
+  if (error instanceof StoreError) return error;
+  const { name, message } = error instanceof Error ? error : new Error(String(error));
+  return new StoreError(reasonOf(name, message), 'Redis did not take the request', {
+    cause: error,
+  });
+}
+
+export function isNoScript(error: unknown): boolean {
+  return error instanceof Error && error.message.startsWith('NOSCRIPT');
+}
+
+function reasonOf(name: string, message: string): StoreErrorReason {
+  // A refusal by the server. Inside a script it is preceded by ERR, or followed by the script's name.
+  if (name === 'ReplyError') {
+    for (const word of message.split(' ', 2)) {
+      const reason = REASON_BY_PREFIX[word];
+      if (reason !== undefined) return reason;
+    }
+    return 'other';
+  }
+  return 'connection';
+}
