@@ -1,0 +1,93 @@
+/** The settings of the process. Nothing else reads the environment. */
+import { fileURLToPath } from 'node:url';
+import { z } from 'zod';
+import { ConfigError } from './config-error.ts';
+
+export interface Environment {
+  readonly host: string;
+  readonly port: number;
+  readonly opsHost: string;
+  readonly opsPort: number;
+  /** Path of the policy file. */
+  readonly policies: string;
+  /** None: count in memory. */
+  readonly redisUrl: string | undefined;
+  /** How long a request waits for the store at most. */
+  readonly storeTimeoutMs: number;
+  /** Keys that the memory store holds at most. */
+  readonly memoryMaxKeys: number;
+  readonly logLevel: LogLevel;
+}
+
+const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
+export const DEFAULT_POLICIES = fileURLToPath(
+  new URL('../../config/policies.yaml', import.meta.url),
+);
+
+/** Throws a ConfigError that names every unreadable variable; values with secrets in them are not repeated. */
+export function readEnvironment(variables: NodeJS.ProcessEnv): Environment {
+  const mistakes: string[] = [];
+
+  function read<T>(name: string, schema: z.ZodType<T>, expected: string, fallback: T): T {
+    const text = variables[name];
+    if (text === undefined || text === '' || isServiceLink(text)) return fallback;
+    const result = schema.safeParse(text);
+    if (result.success) return result.data;
+    mistakes.push(`${name}: must be ${expected}, not ${JSON.stringify(text)}`);
+    return fallback;
+  }
+
+  const environment: Environment = {
+    host: read('HEADGATE_HOST', z.string(), 'a host', '127.0.0.1'),
+    port: read('HEADGATE_PORT', port, 'a port from 0 to 65535', 8080),
+    opsHost: read('HEADGATE_OPS_HOST', z.string(), 'a host', '127.0.0.1'),
+    opsPort: read('HEADGATE_OPS_PORT', port, 'a port from 0 to 65535', 9464),
+    policies: read('HEADGATE_POLICIES', z.string(), 'a path', DEFAULT_POLICIES),
+    redisUrl: readRedisUrl(variables, mistakes),
+    storeTimeoutMs: read(
+      'HEADGATE_STORE_TIMEOUT_MS',
+      wholeNumber(1, 10_000),
+      'milliseconds from 1 to 10000',
+      50,
+    ),
+    memoryMaxKeys: read(
+      'HEADGATE_MEMORY_MAX_KEYS',
+      wholeNumber(1_000, 10_000_000),
+      'a number from 1000 to 10000000',
+      1_000_000,
+    ),
+    logLevel: read(
+      'HEADGATE_LOG_LEVEL',
+      z.enum(LOG_LEVELS),
+      `one of ${LOG_LEVELS.join(', ')}`,
+      'info',
+    ),
+  };
+  if (mistakes.length > 0) throw new ConfigError(mistakes);
+  return environment;
+}
+
+function wholeNumber(least: number, most: number) {
+  return z.string().regex(/^\d+$/).transform(Number).pipe(z.int().min(least).max(most));
+}
+
+const port = wholeNumber(0, 65_535);
+
+/** Kubernetes sets HEADGATE_PORT=tcp://10.0.0.1:8080 in every pod beside a Service called headgate. */
+function isServiceLink(text: string): boolean {
+  return /^(tcp|udp|sctp):\/\//.test(text);
+}
+
+function readRedisUrl(variables: NodeJS.ProcessEnv, mistakes: string[]): string | undefined {
+  const name = variables.HEADGATE_REDIS_URL ? 'HEADGATE_REDIS_URL' : 'REDIS_URL';
+  const text = variables[name];
+  if (text === undefined || text === '') return undefined;
+  const url = URL.parse(text);
+  if (url !== null && /^rediss?:$/.test(url.protocol) && url.hostname !== '') return text;
+  mistakes.push(
+    `${name}: must be a URL such as redis://user:password@host:6379/0 or rediss://host`,
+  );
+  return undefined;
+}

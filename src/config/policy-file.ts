@@ -1,0 +1,136 @@
+/** From the text of a policy file to a compiled policy set, or to every mistake in it at once. */
+import type { z } from 'zod';
+import { compileAddressSet } from '../core/address.ts';
+import { compileIdentity } from '../core/identity.ts';
+import type { Route } from '../core/matcher.ts';
+import { compilePolicy, type Policy } from '../core/policy.ts';
+import { compilePolicySet, type PolicySet } from '../core/policy-set.ts';
+import { ConfigError } from './config-error.ts';
+import { crossMistakes } from './policy-cross-checks.ts';
+import {
+  answersSchema,
+  type DefaultEntry,
+  defaultSchema,
+  type IdentitySection,
+  identitySchema,
+  matchingSchema,
+  outlineSchema,
+  type PolicyEntry,
+  policySchema,
+} from './policy-schema.ts';
+import { type LocatedMistake, mistakesFrom, pathText } from './schema-mistakes.ts';
+import { type Path, readYaml, type YamlText } from './yaml-text.ts';
+
+/** Address ranges that a policy file may name. */
+export interface KnownRanges {
+  readonly cloudflare: readonly string[];
+}
+
+/** Throws a ConfigError whose mistakes read `file:line:column: path: what is wrong`. */
+export function compilePolicyFile(text: string, fileName: string, ranges: KnownRanges): PolicySet {
+  const yaml = readYaml(text);
+  if (yaml.mistakes.length > 0) {
+    throw new ConfigError(
+      yaml.mistakes.map(({ offset, message }) => `${fileName}:${yaml.place(offset)}: ${message}`),
+    );
+  }
+  const parts = new Parts(yaml);
+  const outline = parts.parse(outlineSchema, yaml.value, []);
+  const sections = (yaml.value ?? {}) as Record<string, unknown>;
+  const identity = parts.parse(identitySchema, sections.identity ?? {}, ['identity']);
+  const matching = parts.parse(matchingSchema, sections.matching ?? {}, ['matching']);
+  const answers = parts.parse(answersSchema, sections.answers ?? {}, ['answers']);
+  const fallback = isObject(sections.default)
+    ? parts.parse(defaultSchema, sections.default, ['default'])
+    : undefined;
+  const entries = (Array.isArray(sections.policies) ? sections.policies : []).map((entry, index) =>
+    parts.parse(policySchema, entry, ['policies', index]),
+  );
+  const caseSensitive = matching?.case_sensitive ?? false;
+  parts.mistakes.push(...crossMistakes({ identity, fallback, entries, caseSensitive }, yaml));
+
+  if (parts.mistakes.length > 0 || !outline || !identity || !matching || !answers || !fallback) {
+    throw new ConfigError(describeMistakes(parts.mistakes, fileName, yaml));
+  }
+  const factor = identity.api_key.unverified_factor;
+  const routes = entries.map((entry) => toRoute(entry as PolicyEntry, factor, caseSensitive));
+  return compilePolicySet({
+    routes: routes.filter((_, index) => entries[index]?.always !== true),
+    always: routes.filter((_, index) => entries[index]?.always === true),
+    fallback: toPolicy({ ...fallback, name: 'default' }, factor),
+    identify: compileIdentity(toIdentityConfig(identity, ranges)),
+    answers: {
+      reset: answers.reset,
+      retryAfterJitterSeconds: answers.retry_after_jitter_seconds,
+      body: answers.body,
+    },
+    caseSensitive,
+  });
+}
+
+/** Validates the parts of a file one by one, and keeps what is wrong with any of them. */
+class Parts {
+  readonly mistakes: LocatedMistake[] = [];
+  readonly #yaml: YamlText;
+
+  constructor(yaml: YamlText) {
+    this.#yaml = yaml;
+  }
+
+  parse<S extends z.ZodType>(schema: S, value: unknown, at: Path): z.output<S> | undefined {
+    const result = schema.safeParse(value, { reportInput: true });
+    if (result.success) return result.data;
+    this.mistakes.push(...mistakesFrom(result.error.issues, schema, at, this.#yaml));
+    return undefined;
+  }
+}
+
+function describeMistakes(mistakes: LocatedMistake[], fileName: string, yaml: YamlText): string[] {
+  return mistakes
+    .sort((a, b) => a.offset - b.offset)
+    .map(({ offset, path, message }) => {
+      const where = `${fileName}:${yaml.place(offset)}`;
+      return path.length === 0
+        ? `${where}: the file ${message}`
+        : `${where}: ${pathText(path)}: ${message}`;
+    });
+}
+
+function toRoute(entry: PolicyEntry, factor: number, caseSensitive: boolean): Route<Policy> {
+  const { method, host, path } = entry.match ?? {};
+  return {
+    methods: method === undefined ? undefined : [method].flat(),
+    host,
+    path: caseSensitive ? path : path?.toLowerCase(),
+    value: toPolicy(entry, factor),
+  };
+}
+
+function toPolicy(entry: DefaultEntry & { readonly name: string }, factor: number): Policy {
+  return compilePolicy(
+    {
+      name: entry.name,
+      cost: entry.cost,
+      onStoreFailure: entry.on_store_failure,
+      limits: entry.limits.map(({ rate, per }) => ({ ...rate, per })),
+    },
+    factor,
+  );
+}
+
+function toIdentityConfig(section: IdentitySection, ranges: KnownRanges) {
+  const named = { cloudflare: ranges.cloudflare };
+  return {
+    sources: section.sources,
+    apiKeyHeader: section.api_key.header,
+    apiKeys: new Map(section.api_key.keys.map((key) => [key.sha256, key.id])),
+    userHeader: section.user.header,
+    trustedProxies: compileAddressSet(section.trusted_proxies, named),
+    cloudflare: compileAddressSet(ranges.cloudflare),
+    ipv6PrefixBits: section.ip.ipv6_prefix,
+  };
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

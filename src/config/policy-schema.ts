@@ -1,0 +1,202 @@
+/**
+ * The shape of a policy file, part by part: the one source of its types, its validation and its JSON Schema. What
+ * only the whole file can tell (names used twice, policies that tie) is in policy-file.ts.
+ */
+import { z } from 'zod';
+import { compileAddressSet } from '../core/address.ts';
+import { canonicalPath } from '../core/path.ts';
+import { parseRate, RATE_PATTERN } from './rate.ts';
+
+/** A check that throws a RangeError becomes the issue with its message. */
+function holds<T, R>(check: (value: T) => R) {
+  return (value: T, context: z.RefinementCtx): R => {
+    try {
+      return check(value);
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error;
+      context.addIssue({ code: 'custom', message: error.message });
+      return z.NEVER;
+    }
+  };
+}
+
+const headerName = z
+  .string()
+  .regex(/^[A-Za-z0-9-]+$/, 'must be a header name of letters, digits and "-"')
+  .transform((name) => name.toLowerCase());
+
+const rateText = z
+  .string()
+  .meta({ pattern: RATE_PATTERN.source, examples: ['5/5min', '100/1min', '1000/1h'] })
+  .transform(holds(parseRate))
+  .describe('Requests per window: 5/5min, 100/1min, 1000/1h. Units: s, min, h, d.');
+
+const per = z
+  .enum(['client', 'ip', 'api_key', 'user', 'global'])
+  .describe('Whose share is counted. A request without a key or a user is counted by its address.');
+
+const limit = z
+  .union([
+    rateText.transform((rate) => ({ rate, per: 'client' as const })),
+    z.strictObject({ rate: rateText, per: per.default('client') }),
+  ])
+  .describe('A rate per client, or a rate and whose share it is.');
+
+const limits = z.array(limit).min(1).max(16);
+const cost = z.int().min(1).max(1_000_000).default(1).describe('Units that one request takes.');
+const onStoreFailure = z
+  .enum(['allow', 'deny', 'local'])
+  .default('allow')
+  .describe('What happens while the store cannot be asked: let through, refuse, or count here.');
+
+const method = z.string().regex(/^[A-Z]+(-[A-Z]+)*$/, 'must be an upper-case method, such as POST');
+
+const host = z
+  .string()
+  .regex(
+    /^(\*\.)?[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/,
+    'must be a lower-case host name without a port, such as api.example.com or *.example.com',
+  );
+
+const path = z.string().transform(holds(checkPathTemplate));
+
+/** `/users/:id/files/*`: whole segments only, and no other pattern language. */
+function checkPathTemplate(text: string): string {
+  if (!text.startsWith('/')) throw new RangeError(`"${text}" must start with "/"`);
+  if (/[?#]/.test(text)) throw new RangeError(`"${text}" must be a path without query or fragment`);
+  const segments = text.slice(1).split('/');
+  for (const [index, segment] of segments.entries()) {
+    const isParameter = segment.startsWith(':');
+    if (isParameter && !/^:[A-Za-z_]\w*$/.test(segment)) {
+      throw new RangeError(`"${segment}" must be a parameter such as ":id", alone in its segment`);
+    }
+    if (segment.includes('*') && (segment !== '*' || index !== segments.length - 1)) {
+      throw new RangeError(`"${text}" may have "*" only as its last segment, as in "/files/*"`);
+    }
+  }
+  const canonical = canonicalPath(text, true);
+  if (canonical.path !== text) {
+    throw new RangeError(`"${text}" is never matched, paths are compared as "${canonical.path}"`);
+  }
+  return text;
+}
+
+const match = z
+  .strictObject({
+    method: z.union([method, z.array(method).min(1)]).optional(),
+    host: host.optional(),
+    path: path.optional().describe('A path with ":name" segments and, at its end, "/*".'),
+  })
+  .refine((value) => Object.keys(value).length > 0, 'must name a method, a host or a path');
+
+const policyName = z
+  .string()
+  .regex(/^[a-z0-9][a-z0-9_-]{0,63}$/, 'must be 1 to 64 of a-z, 0-9, "_" and "-"')
+  .refine((name) => name !== 'default' && name !== 'none', 'is taken, choose another name');
+
+export const policySchema = z
+  .strictObject({
+    name: policyName,
+    match: match.optional(),
+    always: z
+      .boolean()
+      .default(false)
+      .describe('Applies besides the most specific policy instead of competing with it.'),
+    limits,
+    cost,
+    on_store_failure: onStoreFailure,
+  })
+  .refine((policy) => policy.always || policy.match !== undefined, {
+    path: ['match'],
+    message: 'is missing, say which requests this policy is for or set "always: true"',
+  });
+
+export const defaultSchema = z
+  .strictObject({ limits, cost, on_store_failure: onStoreFailure })
+  .describe('For every request that no policy names.');
+
+const addressRanges = z
+  .array(z.string().transform(holds(checkAddressRange)))
+  .describe('CIDR ranges, addresses, and the names loopback, private, cloudflare.');
+
+function checkAddressRange(entry: string): string {
+  compileAddressSet([entry], { cloudflare: [] });
+  return entry;
+}
+
+const apiKey = z.strictObject({
+  id: z.string().min(1).max(64),
+  sha256: z
+    .string()
+    .regex(/^[0-9a-f]{64}$/, 'must be the SHA-256 of the key, 64 digits of 0-9 a-f'),
+});
+
+const source = z.enum(['api_key', 'user', 'cf_connecting_ip', 'ip']);
+
+export const identitySchema = z.strictObject({
+  sources: z
+    .array(source)
+    .min(1)
+    .default(['api_key', 'cf_connecting_ip', 'ip'])
+    .describe('Tried in this order; the first that a request has is its client.'),
+  api_key: z
+    .strictObject({
+      header: headerName.default('x-api-key'),
+      keys: z
+        .array(apiKey)
+        .default([])
+        .describe('Known keys. A key that is not listed also counts for its address.'),
+      unverified_factor: z
+        .int()
+        .min(1)
+        .max(100)
+        .default(2)
+        .describe('How many times the limit the unlisted keys of one address may use together.'),
+    })
+    .prefault({}),
+  user: z.strictObject({ header: headerName.default('x-user') }).prefault({}),
+  trusted_proxies: addressRanges.default(['loopback']),
+  ip: z.strictObject({ ipv6_prefix: z.int().min(32).max(128).default(64) }).prefault({}),
+});
+
+export const matchingSchema = z.strictObject({
+  case_sensitive: z.boolean().default(false).describe('Whether /Login and /login are two paths.'),
+});
+
+export const answersSchema = z.strictObject({
+  reset: z
+    .enum(['epoch', 'delta'])
+    .default('epoch')
+    .describe('X-RateLimit-Reset as seconds since 1970 or from now.'),
+  retry_after_jitter_seconds: z.int().min(0).max(300).default(0),
+  body: z.enum(['json', 'problem+json']).default('json'),
+});
+
+const version = z.literal(1);
+
+/** For editors; loading validates each part by itself, so that one mistake does not hide another. */
+export const policyFileSchema = z
+  .strictObject({
+    version,
+    identity: identitySchema.optional(),
+    matching: matchingSchema.optional(),
+    answers: answersSchema.optional(),
+    default: defaultSchema,
+    policies: z.array(policySchema).default([]),
+  })
+  .describe('headgate policy file');
+
+/** The file with its parts left open. */
+export const outlineSchema = z.strictObject({
+  version,
+  identity: z.unknown().optional(),
+  matching: z.unknown().optional(),
+  answers: z.unknown().optional(),
+  default: z.record(z.string(), z.unknown()),
+  policies: z.array(z.unknown()).default([]),
+});
+
+export type PolicyEntry = z.output<typeof policySchema>;
+export type DefaultEntry = z.output<typeof defaultSchema>;
+export type IdentitySection = z.output<typeof identitySchema>;
+export type LimitEntry = z.output<typeof limit>;

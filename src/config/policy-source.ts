@@ -1,0 +1,47 @@
+/** The policy set in force, and the file that it comes from. */
+import { readFileSync } from 'node:fs';
+import { relative } from 'node:path';
+import { z } from 'zod';
+import type { PolicySet } from '../core/policy-set.ts';
+import { ConfigError } from './config-error.ts';
+import { compilePolicyFile, type KnownRanges } from './policy-file.ts';
+import { readYaml } from './yaml-text.ts';
+
+const CLOUDFLARE_RANGES_FILE = new URL('../../config/cloudflare-ranges.yaml', import.meta.url);
+const rangesSchema = z.strictObject({ updated: z.string(), ranges: z.array(z.string()).min(1) });
+
+export interface PolicySource {
+  readonly current: PolicySet;
+}
+
+/** Throws a ConfigError when the file cannot be read or has mistakes. */
+export function openPolicySource(path: string): PolicySource {
+  return { current: readPolicyFile(path) };
+}
+
+export function readPolicyFile(path: string): PolicySet {
+  return compilePolicyFile(readText(path), displayName(path), readKnownRanges());
+}
+
+function readKnownRanges(): KnownRanges {
+  const { value } = readYaml(readFileSync(CLOUDFLARE_RANGES_FILE, 'utf8'));
+  return { cloudflare: rangesSchema.parse(value).ranges };
+}
+
+function readText(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (cause) {
+    const why =
+      (cause as NodeJS.ErrnoException).code === 'ENOENT' ? 'does not exist' : 'cannot be read';
+    throw new ConfigError([
+      `${displayName(path)}: the policy file ${why}, name another with HEADGATE_POLICIES`,
+    ]);
+  }
+}
+
+/** As people in this folder would name it. */
+function displayName(path: string): string {
+  const fromHere = relative(process.cwd(), path);
+  return fromHere.startsWith('..') ? path : fromHere;
+}

@@ -1,0 +1,146 @@
+/** Turns what zod found into sentences that name what is wrong and what would be right. */
+import { distance } from 'fastest-levenshtein';
+import type { z } from 'zod';
+import type { Path, YamlText } from './yaml-text.ts';
+
+export interface LocatedMistake {
+  readonly offset: number;
+  readonly path: Path;
+  readonly message: string;
+}
+
+/** `at` is where the validated part stands in the file. */
+export function mistakesFrom(
+  issues: readonly z.core.$ZodIssue[],
+  schema: z.ZodType,
+  at: Path,
+  yaml: YamlText,
+): LocatedMistake[] {
+  return issues.flatMap((issue) => {
+    const path = [
+      ...at,
+      ...issue.path.map((part) => (typeof part === 'number' ? part : String(part))),
+    ];
+    if (issue.code === 'invalid_union') {
+      return mistakesFrom(likeliestBranch(issue), schema, path, yaml);
+    }
+    if (issue.code === 'unrecognized_keys') {
+      const known = knownKeys(schema, issue.path);
+      return issue.keys.map((key) => ({
+        offset: yaml.offsetOfKey(path, key),
+        path: [...path, key],
+        message: `is not a known key${didYouMean(key, known)}`,
+      }));
+    }
+    return [{ offset: yaml.offsetOf(path), path, message: sentence(issue) }];
+  });
+}
+
+/** `policies[2].limits[0]` */
+export function pathText(path: Path): string {
+  let text = '';
+  for (const part of path) {
+    if (typeof part === 'number') text += `[${part}]`;
+    else text += text === '' ? part : `.${part}`;
+  }
+  return text;
+}
+
+export function didYouMean(word: string, known: readonly string[]): string {
+  const close = known
+    .map((candidate) => ({ candidate, far: distance(word, candidate) }))
+    .filter(({ candidate, far }) => far <= Math.max(1, Math.floor(candidate.length / 2)))
+    .sort((a, b) => a.far - b.far)[0];
+  if (close !== undefined) return `, did you mean "${close.candidate}"?`;
+  return known.length === 0 ? '' : `, known are ${list(known)}`;
+}
+
+function sentence(issue: z.core.$ZodIssue): string {
+  switch (issue.code) {
+    case 'invalid_type':
+      return issue.input === undefined
+        ? `is missing, it must be ${aTypeName(issue.expected)}`
+        : `must be ${aTypeName(issue.expected)}, not ${aTypeName(typeName(issue.input))}`;
+    case 'invalid_value': {
+      const values = issue.values.map(String);
+      if (issue.input === undefined) return `is missing, it must be ${list(values, 'or')}`;
+      return `must be ${list(values, 'or')}, not ${JSON.stringify(issue.input)}${
+        typeof issue.input === 'string' && values.length > 1 ? suggestion(issue.input, values) : ''
+      }`;
+    }
+    case 'too_small':
+      return issue.origin === 'array'
+        ? `must have at least ${issue.minimum} entr${issue.minimum === 1 ? 'y' : 'ies'}`
+        : `must be at least ${issue.minimum}${issue.origin === 'string' ? ' characters' : ''}`;
+    case 'too_big':
+      return issue.origin === 'array'
+        ? `must have at most ${issue.maximum} entries`
+        : `must be at most ${issue.maximum}${issue.origin === 'string' ? ' characters' : ''}`;
+    default:
+      return issue.message;
+  }
+}
+
+function suggestion(word: string, known: readonly string[]): string {
+  const text = didYouMean(word, known);
+  return text.startsWith(', did') ? text : '';
+}
+
+/** Of the alternatives, the one that failed deepest inside: that is what was meant. */
+function likeliestBranch(issue: z.core.$ZodIssueInvalidUnion): readonly z.core.$ZodIssue[] {
+  const meant = issue.errors.find((branch) =>
+    branch.every((each) => each.path.length > 0 || each.code !== 'invalid_type'),
+  );
+  const message = `must be ${issue.errors
+    .flatMap((branch) =>
+      branch.map((each) => aTypeName('expected' in each ? String(each.expected) : 'valid')),
+    )
+    .join(' or ')}, not ${aTypeName(typeName(issue.input))}`;
+  return meant ?? [{ code: 'custom', path: [], message, input: issue.input }];
+}
+
+/** The keys that an object schema knows at a path; none where the path leads elsewhere. */
+function knownKeys(schema: z.core.$ZodType, path: readonly PropertyKey[]): string[] {
+  const definition = (schema as z.ZodType).def as {
+    type: string;
+    shape?: Record<string, z.ZodType>;
+    innerType?: z.ZodType;
+    element?: z.ZodType;
+    in?: z.ZodType;
+    options?: z.ZodType[];
+  };
+  if (definition.type === 'union') {
+    return (definition.options ?? []).flatMap((option) => knownKeys(option, path));
+  }
+  const inner = definition.innerType ?? definition.in;
+  if (inner !== undefined) return knownKeys(inner, path);
+  const [first, ...rest] = path;
+  if (first === undefined) return Object.keys(definition.shape ?? {});
+  const next = typeof first === 'number' ? definition.element : definition.shape?.[String(first)];
+  return next === undefined ? [] : knownKeys(next, rest);
+}
+
+function typeName(value: unknown): string {
+  if (value === null) return 'null';
+  return Array.isArray(value) ? 'array' : typeof value;
+}
+
+const TYPE_WORDS: Readonly<Record<string, string>> = {
+  string: 'text',
+  number: 'a number',
+  int: 'a whole number',
+  boolean: 'true or false',
+  array: 'a list',
+  object: 'a map',
+  record: 'a map',
+  null: 'empty',
+};
+
+function aTypeName(type: string): string {
+  return TYPE_WORDS[type] ?? type;
+}
+
+function list(words: readonly string[], joint = 'and'): string {
+  if (words.length < 2) return words.join('');
+  return `${words.slice(0, -1).join(', ')} ${joint} ${words.at(-1)}`;
+}

@@ -1,0 +1,129 @@
+/** YAML that people wrote: read strictly, within bounds, with every value's place in the file. */
+import {
+  type Document,
+  isMap,
+  isNode,
+  isScalar,
+  LineCounter,
+  type Node,
+  parseDocument,
+} from 'yaml';
+
+export type Path = readonly (string | number)[];
+
+export interface Mistake {
+  readonly offset: number;
+  readonly message: string;
+}
+
+export interface YamlText {
+  readonly value: unknown;
+  /** What makes the text unusable; the value is then undefined. */
+  readonly mistakes: readonly Mistake[];
+  /** Where a path's value stands, or the closest thing around it that exists. */
+  offsetOf(path: Path): number;
+  /** Where a key stands. */
+  offsetOfKey(path: Path, key: string): number;
+  /** `line:column`, both from 1. */
+  place(offset: number): string;
+}
+
+const MAX_BYTES = 256 * 1024;
+const MAX_DEPTH = 64;
+
+export function readYaml(text: string): YamlText {
+  const lines = new LineCounter();
+  const unusable = boundsMistake(text);
+  const document: Document = parseDocument(unusable === undefined ? text : '', {
+    version: '1.2',
+    strict: true,
+    uniqueKeys: true,
+    prettyErrors: false,
+    lineCounter: lines,
+  });
+  const mistakes = unusable === undefined ? mistakesOf(document, text) : [unusable];
+  return {
+    value: mistakes.length === 0 ? document.toJS({ maxAliasCount: 50 }) : undefined,
+    mistakes,
+    offsetOf: (path) => offsetOf(nodeAt(document, path)),
+    offsetOfKey: (path, key) => {
+      const node = nodeAt(document, path);
+      const pair = isMap(node) ? node.items.find((item) => String(item.key) === key) : undefined;
+      return offsetOf(isNode(pair?.key) ? pair.key : node);
+    },
+    place: (offset) => {
+      const { line, col } = lines.linePos(offset);
+      return `${Math.max(1, line)}:${Math.max(1, col)}`;
+    },
+  };
+}
+
+/** The parser recurses and has no bounds of its own, so these are checked on the text. */
+function boundsMistake(text: string): Mistake | undefined {
+  const bytes = Buffer.byteLength(text);
+  if (bytes > MAX_BYTES) {
+    const message = `the file has ${bytes} bytes, the most is ${MAX_BYTES}`;
+    return { offset: 0, message };
+  }
+  if (exceedsDepth(text, MAX_DEPTH)) {
+    return { offset: 0, message: `the file is nested deeper than ${MAX_DEPTH} levels` };
+  }
+  return undefined;
+}
+
+/** An upper bound of the nesting, from brackets and indentation alone. */
+function exceedsDepth(text: string, most: number): boolean {
+  let brackets = 0;
+  const columns: number[] = [];
+  for (const line of text.split(/\r\n|[\r\n]/)) {
+    const lead = /^(?:[ \t]|[-?:](?=[ \t]|$))*/.exec(line)?.[0] ?? '';
+    if (lead.length < line.length) {
+      const starts = [...lead.matchAll(/[-?:]/g)].map((indicator) => indicator.index);
+      starts.push(lead.length);
+      while (columns.length > 0 && (columns.at(-1) ?? 0) >= (starts[0] ?? 0)) columns.pop();
+      columns.push(...starts);
+    }
+    for (const char of line) {
+      if (char === '[' || char === '{') brackets++;
+      else if (char === ']' || char === '}') brackets = Math.max(0, brackets - 1);
+      if (columns.length + brackets > most) return true;
+    }
+  }
+  return false;
+}
+
+function mistakesOf(document: Document, text: string): Mistake[] {
+  // What only warns in YAML (an unknown tag, an odd directive) is still not what its author thinks it is.
+  const mistakes = [...document.errors, ...document.warnings].map(({ pos, message }) => ({
+    offset: pos[0],
+    message: `${message.charAt(0).toLowerCase()}${message.slice(1)}`,
+  }));
+  const directive = /^%YAML[ \t].*$/m.exec(text);
+  if (directive !== null && /^%YAML[ \t]+1\.2\s*$/.test(directive[0]) === false) {
+    mistakes.push({
+      offset: directive.index,
+      message: `"${directive[0].trim()}" changes what values mean, remove the line: the file is YAML 1.2`,
+    });
+  }
+  if (mistakes.length === 0 && document.contents === null) {
+    mistakes.push({
+      offset: 0,
+      message: 'the file is empty, it needs at least "version" and "default"',
+    });
+  }
+  return mistakes;
+}
+
+function nodeAt(document: Document, path: Path): Node | null | undefined {
+  for (let length = path.length; length > 0; length--) {
+    const node = document.getIn(path.slice(0, length), true);
+    if (isNode(node)) return node;
+  }
+  return document.contents;
+}
+
+function offsetOf(node: Node | null | undefined): number {
+  const offset = node?.range?.[0] ?? 0;
+  // An empty value stands at the end of its line; nothing is there to point at but its start.
+  return isScalar(node) && node.source === '' ? Math.max(0, offset - 1) : offset;
+}
