@@ -1,0 +1,27 @@
+/** The answer that most proxies want; a dialect changes what its proxy cannot take. */
+import type { Decision } from '../core/decision.ts';
+import type { Answer } from '../core/dialect.ts';
+import type { AnswerStyle } from '../core/policy-set.ts';
+import { contentType, denialBody } from './body.ts';
+import { quotaHeaders, retryAfterSeconds } from './headers.ts';
+
+export interface AnswerStatuses {
+  /** For a path that no honest client sends. */
+  readonly malformed: number;
+}
+
+/**
+ * Allow is exactly 200 with an empty body: Envoy takes 204 for a denial. Deny is 429, also when nothing could be
+ * measured: a proxy that fails open takes 5xx for an allow.
+ */
+export function answer(decision: Decision, style: AnswerStyle, statuses: AnswerStatuses): Answer {
+  const headers = quotaHeaders(decision, style);
+  if (decision.verdict === 'allow') return { status: 200, headers, body: '' };
+  const status = decision.reason === 'malformed_path' ? statuses.malformed : 429;
+  const retryAfter = retryAfterSeconds(decision, style);
+  if (status === 429) {
+    headers.push('Retry-After', String(retryAfter), 'X-RateLimit-Policy', decision.policy);
+  }
+  headers.push('Content-Type', contentType(style));
+  return { status, headers, body: denialBody(decision, style, status, retryAfter) };
+}

@@ -1,0 +1,40 @@
+/**
+ * Envoy, `ext_authz` in HTTP mode, and what is built on it (Istio, Envoy Gateway, Contour).
+ *
+ * Envoy sends the client's own method and, behind `path_prefix`, its own target; `Host` is the original authority.
+ * Exactly 200 allows. Every status below 500 is a denial that the client sees as it is; 5xx is "the gateway failed".
+ */
+import { type CheckRequest, singleValue } from '../core/check-request.ts';
+import type { Decision } from '../core/decision.ts';
+import type { Answer, Dialect, ProxyCall } from '../core/dialect.ts';
+import type { AnswerStyle } from '../core/policy-set.ts';
+import { answer } from './answer.ts';
+
+export const envoy: Dialect = { name: 'envoy', mount: '/envoy', parse, render };
+
+/** Set by Envoy with `authorization_request.headers_to_add`, which overwrites what the client sent. */
+const PEER_ADDRESS = 'x-headgate-peer-ip';
+const CLIENT_ADDRESS = 'x-headgate-client-ip';
+
+function parse({ method, target, headers, remoteAddress }: ProxyCall): CheckRequest {
+  return {
+    method,
+    host: headers.host?.toString() ?? '',
+    target: target === '' ? '/' : target,
+    headers,
+    addresses: {
+      proxy: remoteAddress,
+      peer: singleValue(headers, PEER_ADDRESS),
+      client: singleValue(headers, CLIENT_ADDRESS),
+      forwardedFor: headers['x-forwarded-for']?.toString(),
+    },
+    missing: NOTHING_MISSING,
+  };
+}
+
+// The request line is all that Envoy must send; without the address headers its clients share its own address.
+const NOTHING_MISSING: readonly string[] = [];
+
+function render(decision: Decision, style: AnswerStyle): Answer {
+  return answer(decision, style, { malformed: 400 });
+}

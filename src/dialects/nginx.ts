@@ -1,0 +1,58 @@
+/**
+ * NGINX, `auth_request`.
+ *
+ * The subrequest is a GET (or, with `proxy_method HEAD`, a HEAD) of the gateway's own path: what the client asked for
+ * arrives in headers. NGINX lets 2xx, 401 and 403 through and turns everything else into a 500, so `deploy/nginx` maps
+ * our 429 with `error_page`. It never forwards the body of the answer, but it does keep header values.
+ */
+import { type CheckRequest, singleValue } from '../core/check-request.ts';
+import type { Decision } from '../core/decision.ts';
+import type { Answer, Dialect, ProxyCall } from '../core/dialect.ts';
+import type { AnswerStyle } from '../core/policy-set.ts';
+import { answer } from './answer.ts';
+
+export const nginx: Dialect = { name: 'nginx', mount: '/nginx', parse, render };
+
+const METHOD = 'x-original-method';
+const TARGET = 'x-original-uri';
+/** `$remote_addr`: after the realip module, if that is in use. */
+const CLIENT_ADDRESS = 'x-real-ip';
+/** `$realip_remote_addr`: who connected. */
+const PEER_ADDRESS = 'x-headgate-peer-ip';
+
+function parse({ headers, remoteAddress }: ProxyCall): CheckRequest {
+  const method = singleValue(headers, METHOD);
+  // A comma is an ordinary character of a target, so this one is taken whole.
+  const target = headers[TARGET]?.toString() || undefined;
+  const client = singleValue(headers, CLIENT_ADDRESS);
+  return {
+    method: method ?? '',
+    host: headers.host?.toString() ?? '',
+    target: target ?? '/',
+    headers,
+    addresses: {
+      proxy: remoteAddress,
+      peer: singleValue(headers, PEER_ADDRESS),
+      client,
+      forwardedFor: headers['x-forwarded-for']?.toString(),
+    },
+    missing: method && target && client ? NOTHING_MISSING : missing({ method, target, client }),
+  };
+}
+
+const NOTHING_MISSING: readonly string[] = [];
+
+function missing(found: Record<'method' | 'target' | 'client', string | undefined>): string[] {
+  const names: string[] = [];
+  if (found.method === undefined) names.push(METHOD);
+  if (found.target === undefined) names.push(TARGET);
+  if (found.client === undefined) names.push(CLIENT_ADDRESS);
+  return names;
+}
+
+function render(decision: Decision, style: AnswerStyle): Answer {
+  // 400 would reach the client as a 500.
+  const rendered = answer(decision, style, { malformed: 403 });
+  if (decision.verdict === 'deny') rendered.headers.push('X-Headgate-Body', rendered.body);
+  return rendered;
+}

@@ -1,0 +1,134 @@
+/**
+ * Answers proxies over HTTP. Every request is decided in one onRequest hook: before routing, body parsing and content
+ * types, any of which would answer some request in a way that its proxy misreads.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import fastify, { type FastifyInstance } from 'fastify';
+import type { Check } from '../core/check.ts';
+import type { Decision } from '../core/decision.ts';
+import type { Answer, Dialect } from '../core/dialect.ts';
+import type { PolicySet } from '../core/policy-set.ts';
+
+export interface CheckServerOptions {
+  readonly dialects: readonly Dialect[];
+  readonly check: Check;
+  readonly policies: { readonly current: PolicySet };
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+  readonly onDecided: (decision: Decision, durationMs: number) => void;
+  readonly onMisconfigured: (dialect: string, missing: readonly string[]) => void;
+  readonly onFault: (dialect: string, error: unknown) => void;
+}
+
+/** Envoy passes up to 60 KiB on, and would show our 431 to the client as a denial. */
+const MAX_HEADER_BYTES = 64 * 1024;
+
+/** Longer than any proxy keeps an idle connection (Envoy: an hour), so that none reuses one that we just closed. */
+const KEEP_ALIVE_MS = 3_620_000;
+
+/** Proxies send a whole request at once. */
+const HEADERS_TIMEOUT_MS = 3_000;
+const REQUEST_TIMEOUT_MS = 5_000;
+const TIMEOUT_CHECK_MS = 1_000;
+
+export function createCheckServer(options: CheckServerOptions): FastifyInstance {
+  const server = fastify({
+    logger: false,
+    // No proxy is told to go elsewhere while we stop: what it asks is answered to the end.
+    return503OnClosing: false,
+    forceCloseConnections: 'idle',
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    http: {
+      maxHeaderSize: MAX_HEADER_BYTES,
+      headersTimeout: HEADERS_TIMEOUT_MS,
+      connectionsCheckingInterval: TIMEOUT_CHECK_MS,
+    },
+    clientErrorHandler: refuseUnparsable,
+    // The router would decode, and refuse, targets that are ours to judge.
+    rewriteUrl: () => '/',
+  });
+  server.addHook('onRequest', (request, reply) => {
+    reply.hijack();
+    const { raw } = request;
+    const target = (raw as { originalUrl?: string }).originalUrl ?? '/';
+    const dialect = options.dialects.find(({ mount }) => isMountedAt(mount, target));
+    if (dialect === undefined) write(reply.raw, notFound(options.dialects));
+    else void respond(dialect, target.slice(dialect.mount.length), raw, reply.raw, options);
+  });
+  return server;
+}
+
+async function respond(
+  dialect: Dialect,
+  target: string,
+  message: IncomingMessage,
+  response: ServerResponse,
+  options: CheckServerOptions,
+): Promise<void> {
+  const startedMs = performance.now();
+  try {
+    const request = dialect.parse({
+      method: message.method ?? '',
+      target,
+      headers: message.headers,
+      remoteAddress: message.socket.remoteAddress ?? '',
+    });
+    if (request.missing.length > 0) options.onMisconfigured(dialect.name, request.missing);
+    const decision = await options.check(request, options.now());
+    write(response, dialect.render(decision, options.policies.current.answers));
+    options.onDecided(decision, performance.now() - startedMs);
+  } catch (error) {
+    options.onFault(dialect.name, error);
+    // To a proxy this says "the gateway failed": its own failure mode decides.
+    if (!response.headersSent) write(response, FAULT);
+  }
+}
+
+function write(response: ServerResponse, { status, headers, body }: Answer): void {
+  // Node leaves the body out by itself for a HEAD, and its length must still be told.
+  headers.push('Content-Length', String(Buffer.byteLength(body)));
+  response.writeHead(status, headers);
+  response.end(body);
+}
+
+/** `/envoy` is the mount of `/envoy/x`, `/envoy?x` and `/envoy*`, and not of `/envoys`. */
+function isMountedAt(mount: string, target: string): boolean {
+  return target.startsWith(mount) && !/[\w-]/.test(target.charAt(mount.length));
+}
+
+function notFound(dialects: readonly Dialect[]): Answer {
+  const mounts = dialects.map(({ mount }) => mount).join(', ');
+  const message = `Nothing is here. Proxies ask at ${mounts}.`;
+  return {
+    status: 404,
+    headers: ['Content-Type', 'application/json', 'Cache-Control', 'no-store'],
+    body: JSON.stringify({ error: 'not_found', message }),
+  };
+}
+
+const FAULT_BODY = JSON.stringify({ error: 'internal_error' });
+const FAULT: Answer = {
+  status: 500,
+  get headers() {
+    return ['Content-Type', 'application/json', 'Cache-Control', 'no-store'];
+  },
+  body: FAULT_BODY,
+};
+
+/** What cannot be parsed is never allowed: 400, or 431 for too many headers, and the connection is closed. */
+function refuseUnparsable(error: Error, socket: Socket): void {
+  const code = (error as NodeJS.ErrnoException).code;
+  if (code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const status =
+    code === 'HPE_HEADER_OVERFLOW'
+      ? '431 Request Header Fields Too Large'
+      : code === 'ERR_HTTP_REQUEST_TIMEOUT'
+        ? '408 Request Timeout'
+        : '400 Bad Request';
+  socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
+}
