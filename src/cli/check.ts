@@ -1,0 +1,25 @@
+/** `headgate check`: everything that loading a policy file would refuse, without starting anything. */
+import { Command } from 'commander';
+import { ConfigError } from '../config/config-error.ts';
+import { readPolicyFile } from '../config/policy-source.ts';
+
+export function checkCommand(): Command {
+  return new Command('check')
+    .description('check policy files')
+    .argument('<files...>', 'policy files')
+    .action(check);
+}
+
+function check(files: readonly string[]): void {
+  const mistakes: string[] = [];
+  for (const file of files) {
+    try {
+      const { policies } = readPolicyFile(file);
+      console.log(`${file}: fine, ${policies.length} policies`);
+    } catch (error) {
+      if (!(error instanceof ConfigError)) throw error;
+      mistakes.push(...error.mistakes);
+    }
+  }
+  if (mistakes.length > 0) throw new ConfigError(mistakes);
+}

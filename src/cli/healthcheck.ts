@@ -1,0 +1,25 @@
+/** `headgate healthcheck`: for container images without a shell. */
+import { Command } from 'commander';
+import { readEnvironment } from '../config/environment.ts';
+
+const TIMEOUT_MS = 2_000;
+const ANY_HOSTS: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '[::1]' };
+
+export function healthcheckCommand(): Command {
+  return new Command('healthcheck')
+    .description('ask the gateway of this machine whether it is alive; exit code 0 if it is')
+    .action(healthcheck);
+}
+
+async function healthcheck(): Promise<void> {
+  const { opsHost, opsPort } = readEnvironment(process.env);
+  const url = `http://${ANY_HOSTS[opsHost] ?? opsHost}:${opsPort}/livez`;
+  try {
+    const response = await fetch(url, { signal: AbortSignal.timeout(TIMEOUT_MS) });
+    if (response.ok) return;
+    console.error(`headgate: ${url} answers ${response.status}`);
+  } catch {
+    console.error(`headgate: ${url} does not answer`);
+  }
+  process.exitCode = 1;
+}

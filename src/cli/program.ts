@@ -1,0 +1,47 @@
+/** The command line: which command there is, and the exit code of each way it can end. */
+import { Command, CommanderError } from 'commander';
+import { ConfigError } from '../config/config-error.ts';
+import { checkCommand } from './check.ts';
+import { healthcheckCommand } from './healthcheck.ts';
+import { schemaCommand } from './schema.ts';
+import { serveCommand } from './serve.ts';
+
+const EXIT_FAULT = 1;
+const EXIT_USAGE = 2;
+const EXIT_INVALID_CONFIG = 3;
+
+export async function run(argv: readonly string[]): Promise<void> {
+  const program = new Command('headgate')
+    .description('External-authorization rate-limit gateway')
+    .exitOverride()
+    .addCommand(serveCommand(), { isDefault: true })
+    .addCommand(checkCommand())
+    .addCommand(healthcheckCommand())
+    .addCommand(schemaCommand());
+  for (const command of program.commands) command.exitOverride();
+  try {
+    await program.parseAsync(argv);
+  } catch (error) {
+    process.exitCode = reportFailure(error);
+  }
+}
+
+function reportFailure(error: unknown): number {
+  // Commander has printed its own message already.
+  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT_USAGE;
+  if (error instanceof ConfigError) {
+    const count = error.mistakes.length;
+    console.error(error.message);
+    console.error(`headgate: ${count} mistake${count === 1 ? '' : 's'}, nothing was started`);
+    return EXIT_INVALID_CONFIG;
+  }
+  if ((error as NodeJS.ErrnoException).code === 'EADDRINUSE') {
+    const { port } = error as { port?: number };
+    console.error(
+      `headgate: port ${port} is taken, choose others with HEADGATE_PORT and HEADGATE_OPS_PORT`,
+    );
+    return EXIT_FAULT;
+  }
+  console.error(error);
+  return EXIT_FAULT;
+}

@@ -1,0 +1,61 @@
+/** `headgate serve`: the gateway itself. */
+import closeWithGrace from 'close-with-grace';
+import { Command } from 'commander';
+import { createApp, type Listening } from '../app.ts';
+import { type Environment, readEnvironment } from '../config/environment.ts';
+import { openPolicySource, type PolicySource } from '../config/policy-source.ts';
+import { createTelemetry } from '../telemetry.ts';
+
+const CLOSE_WITHIN_MS = 10_000;
+
+export function serveCommand(): Command {
+  return new Command('serve')
+    .description('answer proxies (the default command)')
+    .option('--policies <file>', 'policy file (HEADGATE_POLICIES)')
+    .action(serve);
+}
+
+async function serve(flags: { policies?: string }): Promise<void> {
+  const fromEnvironment = readEnvironment(process.env);
+  const environment = { ...fromEnvironment, ...flags };
+  const policies = openPolicySource(environment.policies);
+  const telemetry = createTelemetry({ level: environment.logLevel, now: Date.now });
+  const app = createApp({ environment, policies, telemetry, now: Date.now });
+
+  closeWithGrace({ delay: CLOSE_WITHIN_MS, logger: false }, async ({ err, signal }) => {
+    if (err) telemetry.log.fatal({ event: 'crashed', err }, 'stopping after a fault');
+    else telemetry.log.info({ event: 'stopping', signal }, 'stopping');
+    await app.close();
+  });
+  try {
+    const listening = await app.listen();
+    console.log(banner(environment, policies, listening));
+  } catch (error) {
+    await app.close();
+    throw error;
+  }
+}
+
+function banner(
+  environment: Environment,
+  policies: PolicySource,
+  { check, ops }: Listening,
+): string {
+  const names = policies.current.policies.map(({ name }) => name).join(', ');
+  const checkUrl = urlOf(check);
+  return `headgate answers proxies at ${checkUrl} and operators at ${urlOf(ops)}
+  policies  ${environment.policies} (${names})
+  store     ${storeName(environment.redisUrl)}
+  try       curl -i -X POST ${checkUrl}/envoy/api/auth/login -H 'x-api-key: alice'`;
+}
+
+/** Never the whole URL: it may hold a password. */
+function storeName(redisUrl: string | undefined): string {
+  if (redisUrl === undefined)
+    return 'memory: counts of this process only, set HEADGATE_REDIS_URL to share them';
+  return `Redis at ${new URL(redisUrl).host}`;
+}
+
+function urlOf({ address, family, port }: Listening['check']): string {
+  return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
+}

@@ -1,0 +1,179 @@
+/** What the process tells about itself: one function per event, each of them a log line, a metric or both. */
+import { type Logger, pino } from 'pino';
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import type { Decision } from './core/decision.ts';
+import type { StoreErrorReason } from './core/store.ts';
+
+const REPEAT_AFTER_MS = 60_000;
+const FAST_BUCKETS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25];
+
+export interface Telemetry {
+  readonly registry: Registry;
+  readonly log: Logger;
+  decided(decision: Decision, durationMs: number): void;
+  checkFailed(dialect: string, error: unknown): void;
+  proxyMisconfigured(dialect: string, missing: readonly string[]): void;
+  untrustedProxy(): void;
+  storeAnswered(durationMs: number, requests: number): void;
+  storeFailed(reason: StoreErrorReason, cause: unknown): void;
+  storeConnectionFailed(error: Error): void;
+  /** Whether the last round trip to the store failed. */
+  isDegraded(): boolean;
+}
+
+export interface TelemetryOptions {
+  readonly level: string;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+  readonly destination?: { write(line: string): void };
+}
+
+export function createTelemetry({ level, now, destination }: TelemetryOptions): Telemetry {
+  // Nothing is logged for an allowed request, so a line may as well be on disk when it is needed.
+  const output = destination ?? pino.destination({ sync: true });
+  const log = pino({ level, base: null }, output);
+  const metrics = createMetrics();
+  const seldom = createRepeatFilter(now);
+  let degraded = false;
+
+  return {
+    registry: metrics.registry,
+    log,
+    decided(decision, durationMs) {
+      metrics.decisions.inc(decisionLabels(decision));
+      metrics.decisionDuration.observe(durationMs / 1000);
+    },
+    checkFailed(dialect, error) {
+      metrics.faults.inc({ dialect });
+      log.error({ event: 'check_failed', dialect, err: error }, 'a check failed: answered 500');
+    },
+    proxyMisconfigured(dialect, missing) {
+      metrics.misconfigured.inc({ dialect });
+      if (!seldom(`misconfigured ${dialect}`)) return;
+      log.warn(
+        { event: 'proxy_misconfigured', dialect, missing },
+        'the proxy leaves out headers that it must send: its requests are held to the strictest policy',
+      );
+    },
+    untrustedProxy() {
+      metrics.untrusted.inc();
+      if (!seldom('untrusted')) return;
+      log.warn(
+        { event: 'untrusted_proxy' },
+        'a proxy outside identity.trusted_proxies asks: all its requests count for its own address',
+      );
+    },
+    storeAnswered(durationMs, requests) {
+      metrics.storeDuration.observe(durationMs / 1000);
+      metrics.batchSize.observe(requests);
+      if (!degraded) return;
+      degraded = false;
+      metrics.degraded.set(0);
+      log.info({ event: 'store_recovered' }, 'the store answers again');
+    },
+    storeFailed(reason, cause) {
+      metrics.storeErrors.inc({ reason });
+      metrics.degraded.set(1);
+      if (!seldom(`store ${reason}`) && degraded) return;
+      degraded = true;
+      log.error(
+        { event: 'store_failed', reason, cause: causeText(cause) },
+        'the store does not answer: policies follow their on_store_failure',
+      );
+    },
+    storeConnectionFailed(error) {
+      if (!seldom('connection')) return;
+      log.warn(
+        { event: 'store_connection_failed', cause: causeText(error) },
+        'no connection to Redis, trying again',
+      );
+    },
+    isDegraded: () => degraded,
+  };
+}
+
+function createMetrics() {
+  const registry = new Registry();
+  const registers = [registry];
+  collectDefaultMetrics({ register: registry });
+  return {
+    registry,
+    decisions: new Counter({
+      name: 'headgate_decisions_total',
+      help: 'Decisions by the policy that spoke and its verdict.',
+      labelNames: ['policy', 'verdict'],
+      registers,
+    }),
+    decisionDuration: new Histogram({
+      name: 'headgate_decision_duration_seconds',
+      help: 'From the arrival of a question to its answer.',
+      buckets: FAST_BUCKETS,
+      registers,
+    }),
+    storeDuration: new Histogram({
+      name: 'headgate_store_duration_seconds',
+      help: 'Round trips to the store.',
+      buckets: FAST_BUCKETS,
+      registers,
+    }),
+    batchSize: new Histogram({
+      name: 'headgate_store_batch_requests',
+      help: 'Requests that shared one round trip.',
+      buckets: [1, 2, 4, 8, 16, 32, 64],
+      registers,
+    }),
+    storeErrors: new Counter({
+      name: 'headgate_store_errors_total',
+      help: 'Round trips that failed, by reason.',
+      labelNames: ['reason'],
+      registers,
+    }),
+    degraded: new Gauge({
+      name: 'headgate_degraded',
+      help: '1 while the last round trip to the store failed.',
+      registers,
+    }),
+    misconfigured: new Counter({
+      name: 'headgate_misconfigured_requests_total',
+      help: 'Questions without headers that their proxy must send.',
+      labelNames: ['dialect'],
+      registers,
+    }),
+    untrusted: new Counter({
+      name: 'headgate_untrusted_proxy_requests_total',
+      help: 'Questions from a proxy outside identity.trusted_proxies.',
+      registers,
+    }),
+    faults: new Counter({
+      name: 'headgate_check_faults_total',
+      help: 'Questions answered 500 because of a fault in the gateway.',
+      labelNames: ['dialect'],
+      registers,
+    }),
+  };
+}
+
+/** Unmeasured decisions have verdicts of their own: an allow that nobody counted is not an allow. */
+function decisionLabels({ policy, verdict, mode }: Decision): { policy: string; verdict: string } {
+  if (mode === 'open') return { policy, verdict: 'error_allow' };
+  if (mode === 'closed') return { policy, verdict: 'error_deny' };
+  return { policy, verdict };
+}
+
+/** True for the first of each kind within a minute. */
+function createRepeatFilter(now: () => number): (kind: string) => boolean {
+  const lastMs = new Map<string, number>();
+  return (kind) => {
+    const nowMs = now();
+    if (nowMs - (lastMs.get(kind) ?? Number.NEGATIVE_INFINITY) < REPEAT_AFTER_MS) return false;
+    lastMs.set(kind, nowMs);
+    return true;
+  };
+}
+
+/** The first words of a message: enough to know the fault, and no room for an argument of a command. */
+function causeText(cause: unknown): string {
+  if (!(cause instanceof Error)) return 'unknown';
+  const code = (cause as NodeJS.ErrnoException).code;
+  return code ?? cause.message.slice(0, 80);
+}
