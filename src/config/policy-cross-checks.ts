@@ -9,6 +9,8 @@ interface ValidParts {
   readonly identity: IdentitySection | undefined;
   readonly fallback: DefaultEntry | undefined;
   readonly entries: readonly (PolicyEntry | undefined)[];
+  /** Of the entries, also of the mistaken ones. */
+  readonly names: readonly unknown[];
   readonly caseSensitive: boolean;
 }
 
@@ -21,19 +23,27 @@ export function crossMistakes(parts: ValidParts, yaml: YamlText): LocatedMistake
   };
   const placeOf = (path: Path) => `line ${yaml.place(yaml.offsetOf(path)).split(':')[0]}`;
 
-  const names = new Map<string, Path>();
+  checkNames(parts.names, report, placeOf);
   for (const [index, entry] of parts.entries.entries()) {
-    if (entry === undefined) continue;
-    const path = ['policies', index];
-    const first = names.get(entry.name);
-    if (first === undefined) names.set(entry.name, path);
-    else report([...path, 'name'], `"${entry.name}" is taken by the policy of ${placeOf(first)}`);
-    checkLimits(entry.limits, entry.cost, path, report);
+    if (entry) checkLimits(entry.limits, entry.cost, ['policies', index], report);
   }
   if (parts.fallback) checkLimits(parts.fallback.limits, parts.fallback.cost, ['default'], report);
   checkTies(parts, report, placeOf);
   checkKeys(parts.identity, report);
   return mistakes;
+}
+
+function checkNames(
+  names: readonly unknown[],
+  report: Report,
+  placeOf: (path: Path) => string,
+): void {
+  for (const [index, name] of names.entries()) {
+    const first = names.indexOf(name);
+    if (typeof name !== 'string' || first === index) continue;
+    const place = placeOf(['policies', first]);
+    report(['policies', index, 'name'], `"${name}" is taken by the policy of ${place}`);
+  }
 }
 
 function checkLimits(limits: readonly LimitEntry[], cost: number, at: Path, report: Report): void {

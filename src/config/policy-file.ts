@@ -43,11 +43,15 @@ export function compilePolicyFile(text: string, fileName: string, ranges: KnownR
   const fallback = isObject(sections.default)
     ? parts.parse(defaultSchema, sections.default, ['default'])
     : undefined;
-  const entries = (Array.isArray(sections.policies) ? sections.policies : []).map((entry, index) =>
-    parts.parse(policySchema, entry, ['policies', index]),
-  );
+  const written: unknown[] = Array.isArray(sections.policies) ? sections.policies : [];
+  const entries = written.map((entry, index) => {
+    return parts.parse(policySchema, entry, ['policies', index]);
+  });
+  const names = written.map((entry) => (isObject(entry) ? entry.name : undefined));
   const caseSensitive = matching?.case_sensitive ?? false;
-  parts.mistakes.push(...crossMistakes({ identity, fallback, entries, caseSensitive }, yaml));
+  parts.mistakes.push(
+    ...crossMistakes({ identity, fallback, entries, names, caseSensitive }, yaml),
+  );
 
   if (parts.mistakes.length > 0 || !outline || !identity || !matching || !answers || !fallback) {
     throw new ConfigError(describeMistakes(parts.mistakes, fileName, yaml));

@@ -36,10 +36,13 @@ const per = z
   .describe('Whose share is counted. A request without a key or a user is counted by its address.');
 
 const limit = z
-  .union([
-    rateText.transform((rate) => ({ rate, per: 'client' as const })),
-    z.strictObject({ rate: rateText, per: per.default('client') }),
-  ])
+  .union(
+    [
+      rateText.transform((rate) => ({ rate, per: 'client' as const })),
+      z.strictObject({ rate: rateText, per: per.default('client') }),
+    ],
+    'must be a rate such as 5/5min, or a map of a rate and whose share it is',
+  )
   .describe('A rate per client, or a rate and whose share it is.');
 
 const limits = z.array(limit).min(1).max(16);
@@ -83,7 +86,9 @@ function checkPathTemplate(text: string): string {
 
 const match = z
   .strictObject({
-    method: z.union([method, z.array(method).min(1)]).optional(),
+    method: z
+      .union([method, z.array(method).min(1)], 'must be a method such as POST, or a list of them')
+      .optional(),
     host: host.optional(),
     path: path.optional().describe('A path with ":name" segments and, at its end, "/*".'),
   })

@@ -49,7 +49,9 @@ export function pathText(path: Path): string {
 export function didYouMean(word: string, known: readonly string[]): string {
   const close = known
     .map((candidate) => ({ candidate, far: distance(word, candidate) }))
-    .filter(({ candidate, far }) => far <= Math.max(1, Math.floor(candidate.length / 2)))
+    .filter(
+      ({ candidate, far }) => far < candidate.length && far <= Math.max(2, candidate.length / 3),
+    )
     .sort((a, b) => a.far - b.far)[0];
   if (close !== undefined) return `, did you mean "${close.candidate}"?`;
   return known.length === 0 ? '' : `, known are ${list(known)}`;
@@ -60,7 +62,11 @@ function sentence(issue: z.core.$ZodIssue): string {
     case 'invalid_type':
       return issue.input === undefined
         ? `is missing, it must be ${aTypeName(issue.expected)}`
-        : `must be ${aTypeName(issue.expected)}, not ${aTypeName(typeName(issue.input))}`;
+        : `must be ${aTypeName(issue.expected)}, not ${aTypeName(typeName(issue.input))}${
+            issue.expected === 'array' && typeof issue.input !== 'object'
+              ? `, write [${issue.input}]`
+              : ''
+          }`;
     case 'invalid_value': {
       const values = issue.values.map(String);
       if (issue.input === undefined) return `is missing, it must be ${list(values, 'or')}`;
@@ -86,17 +92,12 @@ function suggestion(word: string, known: readonly string[]): string {
   return text.startsWith(', did') ? text : '';
 }
 
-/** Of the alternatives, the one that failed deepest inside: that is what was meant. */
+/** Of the alternatives, the one that failed inside rather than as a whole: that is what was meant. */
 function likeliestBranch(issue: z.core.$ZodIssueInvalidUnion): readonly z.core.$ZodIssue[] {
   const meant = issue.errors.find((branch) =>
     branch.every((each) => each.path.length > 0 || each.code !== 'invalid_type'),
   );
-  const message = `must be ${issue.errors
-    .flatMap((branch) =>
-      branch.map((each) => aTypeName('expected' in each ? String(each.expected) : 'valid')),
-    )
-    .join(' or ')}, not ${aTypeName(typeName(issue.input))}`;
-  return meant ?? [{ code: 'custom', path: [], message, input: issue.input }];
+  return meant ?? [{ code: 'custom', path: [], message: issue.message, input: issue.input }];
 }
 
 /** The keys that an object schema knows at a path; none where the path leads elsewhere. */

@@ -42,8 +42,9 @@ export function readYaml(text: string): YamlText {
     lineCounter: lines,
   });
   const mistakes = unusable === undefined ? mistakesOf(document, text) : [unusable];
+  const value = mistakes.length === 0 ? toValue(document, mistakes) : undefined;
   return {
-    value: mistakes.length === 0 ? document.toJS({ maxAliasCount: 50 }) : undefined,
+    value,
     mistakes,
     offsetOf: (path) => offsetOf(nodeAt(document, path)),
     offsetOfKey: (path, key) => {
@@ -56,6 +57,17 @@ export function readYaml(text: string): YamlText {
       return `${Math.max(1, line)}:${Math.max(1, col)}`;
     },
   };
+}
+
+/** Aliases may make a small text a huge value: that is the one mistake which shows only here. */
+function toValue(document: Document, mistakes: Mistake[]): unknown {
+  try {
+    return document.toJS({ maxAliasCount: 50 });
+  } catch (error) {
+    if (!(error instanceof ReferenceError)) throw error;
+    mistakes.push({ offset: 0, message: 'aliases repeat too much of the file, write it out' });
+    return undefined;
+  }
 }
 
 /** The parser recurses and has no bounds of its own, so these are checked on the text. */
@@ -77,9 +89,9 @@ function exceedsDepth(text: string, most: number): boolean {
   const columns: number[] = [];
   for (const line of text.split(/\r\n|[\r\n]/)) {
     const lead = /^(?:[ \t]|[-?:](?=[ \t]|$))*/.exec(line)?.[0] ?? '';
-    if (lead.length < line.length) {
-      const starts = [...lead.matchAll(/[-?:]/g)].map((indicator) => indicator.index);
-      starts.push(lead.length);
+    const starts = [...lead.matchAll(/[-?:]/g)].map((indicator) => indicator.index);
+    if (lead.length < line.length) starts.push(lead.length);
+    if (starts.length > 0) {
       while (columns.length > 0 && (columns.at(-1) ?? 0) >= (starts[0] ?? 0)) columns.pop();
       columns.push(...starts);
     }
@@ -92,11 +104,18 @@ function exceedsDepth(text: string, most: number): boolean {
   return false;
 }
 
+/** Where the parser speaks to programmers. */
+const PLAINER: Readonly<Record<string, string>> = {
+  DUPLICATE_KEY: 'this key is there already, keep one of them',
+  MULTIPLE_DOCS: 'a second document begins here, a policy file is one',
+  TAG_RESOLVE_FAILED: 'a tag that means nothing here, remove it',
+};
+
 function mistakesOf(document: Document, text: string): Mistake[] {
   // What only warns in YAML (an unknown tag, an odd directive) is still not what its author thinks it is.
-  const mistakes = [...document.errors, ...document.warnings].map(({ pos, message }) => ({
+  const mistakes = [...document.errors, ...document.warnings].map(({ code, pos, message }) => ({
     offset: pos[0],
-    message: `${message.charAt(0).toLowerCase()}${message.slice(1)}`,
+    message: PLAINER[code] ?? `${message.charAt(0).toLowerCase()}${message.slice(1)}`,
   }));
   const directive = /^%YAML[ \t].*$/m.exec(text);
   if (directive !== null && /^%YAML[ \t]+1\.2\s*$/.test(directive[0]) === false) {

@@ -84,7 +84,7 @@ const ESCAPED = /[%?#]/g;
 function find<T>(routes: HostRoutes, method: string, path: string): Candidate<T> | undefined {
   const tree = routes.byMethod.get(method) ?? routes.anyMethod;
   const found = tree.find('GET', path);
-  return found === null ? undefined : (found.store as Candidate<T>);
+  return (found?.store as Candidate<T> | null | undefined) ?? undefined;
 }
 
 /** `a.b.c` may be routed by its own name, by `*.b.c` and by `*.c`. */
@@ -125,9 +125,9 @@ function compileTree<T>(routes: readonly Route<T>[], method: string | undefined)
     maxParamLength: Number.MAX_SAFE_INTEGER,
     querystringParser: () => ({}),
   });
-  for (const [path, candidate] of best) {
-    tree.on('GET', path, () => undefined, candidate);
-  }
+  // find-my-way lets a parameter be empty, so that `/:id` would take the root from `/*`.
+  if (!best.has('/')) tree.on('GET', '/', () => undefined, best.get('/*'));
+  for (const [path, candidate] of best) tree.on('GET', path, () => undefined, candidate);
   return tree;
 }
 

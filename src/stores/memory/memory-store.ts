@@ -15,11 +15,14 @@ export interface MemoryStoreOptions {
   readonly maxKeys: number;
 }
 
+/** What a log holds for a descriptor at one moment. Reading changes nothing: only an admitted request does. */
 interface Reading {
+  readonly descriptor: Descriptor;
   readonly log: WindowLog;
   /** Time never runs backwards within a key: after a step back of the clock the newest unit says what time it is. */
   readonly atMs: number;
-  readonly descriptor: Descriptor;
+  /** Units at the head of the log that are over. */
+  readonly stale: number;
 }
 
 export class MemoryStore implements QuotaStore {
@@ -45,12 +48,11 @@ export class MemoryStore implements QuotaStore {
     for (const descriptor of descriptors) {
       const reading = this.#read(descriptor, nowMs);
       readings.push(reading);
-      if (reading.log.length + descriptor.cost > descriptor.limit) admitted = false;
+      if (excessOf(reading) > 0) admitted = false;
     }
     const states: QuotaState[] = [];
-    for (const { log, atMs, descriptor } of readings) {
-      if (admitted) this.#append(descriptor, log, atMs);
-      states.push(stateOf(descriptor, log, atMs));
+    for (const reading of readings) {
+      states.push(stateOf(admitted ? this.#append(reading) : reading));
     }
     return { admitted, states, nowMs };
   }
@@ -61,20 +63,23 @@ export class MemoryStore implements QuotaStore {
 
   #read(descriptor: Descriptor, nowMs: number): Reading {
     const entry = this.#entries.get(descriptor.key);
-    if (entry === undefined) return { log: new WindowLog(), atMs: nowMs, descriptor };
+    if (entry === undefined) return { descriptor, log: new WindowLog(), atMs: nowMs, stale: 0 };
     this.#entries.delete(descriptor.key);
     this.#entries.set(descriptor.key, entry);
-    const atMs = Math.max(nowMs, entry.log.newestMs);
-    entry.log.forget(atMs - descriptor.windowMs);
-    return { log: entry.log, atMs, descriptor };
+    const { log } = entry;
+    const atMs = Math.max(nowMs, log.newestMs);
+    return { descriptor, log, atMs, stale: log.firstAfter(atMs - descriptor.windowMs) };
   }
 
-  #append(descriptor: Descriptor, log: WindowLog, atMs: number): void {
+  #append({ descriptor, log, atMs, stale }: Reading): Reading {
+    log.forget(stale);
     log.append(atMs, descriptor.cost);
     const { key, windowMs } = descriptor;
-    if (this.#entries.has(key)) return;
-    this.#makeRoom(atMs);
-    this.#entries.set(key, { log, windowMs });
+    if (!this.#entries.has(key)) {
+      this.#makeRoom(atMs);
+      this.#entries.set(key, { log, windowMs });
+    }
+    return { descriptor, log, atMs, stale: 0 };
   }
 
   /** Looks at two old keys for every new one, so that what is over goes faster than what is new comes. */
@@ -90,13 +95,19 @@ export class MemoryStore implements QuotaStore {
   }
 }
 
-function stateOf(descriptor: Descriptor, log: WindowLog, atMs: number): QuotaState {
-  const { limit, windowMs, cost } = descriptor;
-  const excess = log.length + cost - limit;
+/** Units that would have to be over before a request of this cost fits. */
+function excessOf({ descriptor, log, stale }: Reading): number {
+  return log.length - stale + descriptor.cost - descriptor.limit;
+}
+
+function stateOf(reading: Reading): QuotaState {
+  const { descriptor, log, atMs, stale } = reading;
+  const { limit, windowMs } = descriptor;
+  const excess = excessOf(reading);
   return {
     limit,
-    remaining: Math.max(0, limit - log.length),
-    resetAfterMs: log.length === 0 ? 0 : log.newestMs + windowMs - atMs,
-    retryAfterMs: excess <= 0 ? 0 : log.stampAt(excess - 1) + windowMs - atMs,
+    remaining: Math.max(0, limit - (log.length - stale)),
+    resetAfterMs: Math.max(0, log.newestMs + windowMs - atMs),
+    retryAfterMs: excess <= 0 ? 0 : log.stampAt(stale + excess - 1) + windowMs - atMs,
   };
 }

@@ -9,7 +9,7 @@ export class WindowLog {
   #head = 0;
   #length = 0;
 
-  /** Units still on record, some of which may be over. */
+  /** Units on record, the oldest of which may be over. */
   get length(): number {
     return this.#length;
   }
@@ -23,12 +23,22 @@ export class WindowLog {
     return this.#stamps[(this.#head + index) % this.#stamps.length] ?? Number.NaN;
   }
 
-  /** Forgets the units that are as old as `cutoffMs` or older. */
-  forget(cutoffMs: number): void {
-    while (this.#length > 0 && this.stampAt(0) <= cutoffMs) {
-      this.#head = (this.#head + 1) % this.#stamps.length;
-      this.#length--;
+  /** The place of the first unit that is younger than `cutoffMs`: a binary search, a log may hold a million. */
+  firstAfter(cutoffMs: number): number {
+    if (this.#length === 0 || this.stampAt(0) > cutoffMs) return 0;
+    let low = 0;
+    let high = this.#length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (this.stampAt(middle) <= cutoffMs) low = middle + 1;
+      else high = middle;
     }
+    return low;
+  }
+
+  forget(oldest: number): void {
+    this.#head = (this.#head + oldest) % this.#stamps.length;
+    this.#length -= oldest;
   }
 
   append(stampMs: number, units: number): void {

@@ -1,0 +1,25 @@
+/** Gateway processes, started as users start them. */
+import { fileURLToPath } from 'node:url';
+import { type RunningProcess, startProcess } from './process.ts';
+
+export interface Gateway extends RunningProcess {
+  /** Of the check server, without a path. */
+  readonly url: string;
+  readonly opsUrl: string;
+  readonly port: number;
+}
+
+const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+
+export async function startGateway(env: NodeJS.ProcessEnv = {}): Promise<Gateway> {
+  const inherited = Object.fromEntries(
+    Object.entries(process.env).filter(([name]) => !/^(HEADGATE_|REDIS_URL$)/.test(name)),
+  );
+  const started = startProcess(process.execPath, [MAIN, 'serve'], {
+    env: { ...inherited, HEADGATE_PORT: '0', HEADGATE_OPS_PORT: '0', ...env },
+  });
+  const [, url = '', opsUrl = ''] = await started.printed(
+    /proxies at (http:\S+) and operators at (http:\S+)[\s\S]*curl .*\n/,
+  );
+  return { ...started, url, opsUrl, port: Number(new URL(url).port) };
+}

@@ -1,0 +1,89 @@
+/** Child processes of the tests: on free ports, waited for, and ended by their id. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { connect, createServer } from 'node:net';
+
+export interface RunningProcess extends AsyncDisposable {
+  readonly pid: number;
+  /** All that it printed so far, on both outputs. */
+  output(): string;
+  signal(signal: NodeJS.Signals): void;
+  /** Ends it, if it still runs, and resolves to its exit code. */
+  stop(signal?: NodeJS.Signals): Promise<number | null>;
+  /** Resolves once the output matches. Rejects when the process ends before it does. */
+  printed(pattern: RegExp): Promise<RegExpExecArray>;
+}
+
+export interface StartOptions {
+  readonly env?: NodeJS.ProcessEnv;
+  readonly cwd?: string;
+}
+
+const KILL_AFTER_MS = 10_000;
+
+export function startProcess(
+  command: string,
+  args: readonly string[],
+  { env = process.env, cwd = process.cwd() }: StartOptions = {},
+): RunningProcess {
+  const child = spawn(command, args, { env, cwd, stdio: ['ignore', 'pipe', 'pipe'] });
+  let text = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (chunk: string) => {
+      text += chunk;
+    });
+  }
+  const exited = once(child, 'exit').then(([code]) => code as number | null);
+  const stop = async (signal: NodeJS.Signals = 'SIGTERM') => {
+    if (!hasExited(child)) child.kill(signal);
+    const timer = setTimeout(() => child.kill('SIGKILL'), KILL_AFTER_MS);
+    const code = await exited;
+    clearTimeout(timer);
+    return code;
+  };
+  return {
+    pid: child.pid ?? -1,
+    output: () => text,
+    signal: (signal) => void child.kill(signal),
+    stop,
+    async printed(pattern) {
+      while (true) {
+        const match = pattern.exec(text);
+        if (match !== null) return match;
+        if (hasExited(child))
+          throw new Error(`${command} ended before it printed ${pattern}:\n${text}`);
+        await Promise.race([once(child.stdout, 'data'), once(child.stderr, 'data'), exited]);
+      }
+    },
+    [Symbol.asyncDispose]: async () => void (await stop()),
+  };
+}
+
+function hasExited(child: ChildProcess): boolean {
+  return child.exitCode !== null || child.signalCode !== null;
+}
+
+/** A port that was free a moment ago. */
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as { port: number };
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+/** Resolves once something accepts connections there. */
+export async function accepting(port: number, process: RunningProcess): Promise<void> {
+  for (let attempt = 0; attempt < 200; attempt++) {
+    const socket = connect(port, '127.0.0.1');
+    const connected = await Promise.race([
+      once(socket, 'connect').then(() => true),
+      once(socket, 'error').then(() => false),
+    ]).catch(() => false);
+    socket.destroy();
+    if (connected) return;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  throw new Error(`nothing listens on port ${port}:\n${process.output()}`);
+}

@@ -1,0 +1,40 @@
+/** What unit tests build requests and clients from. */
+import { createSecretKey } from 'node:crypto';
+import type { CheckRequest } from '../../src/core/check-request.ts';
+import type { DailySalts } from '../../src/core/salts.ts';
+
+export const NOON_MS = Date.UTC(2026, 10, 21, 12);
+
+export const SALTS: DailySalts = {
+  dayStartMs: Date.UTC(2026, 10, 21),
+  today: createSecretKey(Buffer.alloc(32, 1)),
+  yesterday: createSecretKey(Buffer.alloc(32, 2)),
+};
+
+interface Parts {
+  readonly method?: string;
+  readonly host?: string;
+  readonly target?: string;
+  readonly headers?: Record<string, string>;
+  readonly proxy?: string;
+  readonly peer?: string;
+  readonly client?: string;
+  readonly forwardedFor?: string;
+  readonly missing?: readonly string[];
+}
+
+export function checkRequest(parts: Parts = {}): CheckRequest {
+  return {
+    method: parts.method ?? 'GET',
+    host: parts.host ?? 'api.example.com',
+    target: parts.target ?? '/',
+    headers: parts.headers ?? {},
+    addresses: {
+      proxy: parts.proxy ?? '127.0.0.1',
+      peer: parts.peer,
+      client: parts.client,
+      forwardedFor: parts.forwardedFor,
+    },
+    missing: parts.missing ?? [],
+  };
+}

@@ -1,0 +1,75 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, test } from 'vitest';
+
+const SRC = fileURLToPath(new URL('../../src', import.meta.url));
+
+/** Which parts of the source each part may import. Every part may import itself. */
+const ALLOWED: Readonly<Record<string, readonly string[]>> = {
+  main: ['cli'],
+  cli: ['app', 'config', 'telemetry'],
+  app: ['core', 'server', 'dialects', 'stores', 'config', 'telemetry'],
+  server: ['core'],
+  dialects: ['core'],
+  stores: ['core'],
+  config: ['core'],
+  telemetry: ['core'],
+  core: [],
+};
+
+const files = readdirSync(SRC, { recursive: true, encoding: 'utf8' }).filter((name) =>
+  name.endsWith('.ts'),
+);
+const partOf = (file: string) => file.split('/')[0]?.replace(/\.ts$/, '') ?? '';
+
+function importsOf(file: string): string[] {
+  const source = readFileSync(join(SRC, file), 'utf8');
+  const specifiers = [...source.matchAll(/(?:from|import)\s*\(?\s*'([^']+)'/g)].map(
+    (match) => match[1] ?? '',
+  );
+  return specifiers.map((name) =>
+    name.startsWith('.') ? relative(SRC, join(SRC, file, '..', name)) : name,
+  );
+}
+
+const local = (file: string) => importsOf(file).filter((name) => files.includes(name));
+
+test.each(files)('%s imports along the arrows', (file) => {
+  const part = partOf(file);
+  for (const imported of local(file)) {
+    expect([part, ...(ALLOWED[part] ?? [])]).toContain(partOf(imported));
+  }
+});
+
+test('there is no cycle', () => {
+  const done = new Set<string>();
+  const visit = (file: string, trail: readonly string[]) => {
+    expect(trail, `${[...trail, file].join(' -> ')}`).not.toContain(file);
+    if (done.has(file)) return;
+    for (const imported of local(file)) visit(imported, [...trail, file]);
+    done.add(file);
+  };
+  for (const file of files) visit(file, []);
+  expect(done.size).toBe(files.length);
+});
+
+describe('the core is pure', () => {
+  const PURE = new Set(['node:crypto', 'node:net', 'find-my-way', 'ipaddr.js', 'lru-cache']);
+  test.each(files.filter((file) => /^(core|dialects)\//.test(file)))('%s', (file) => {
+    const foreign = importsOf(file).filter((name) => !files.includes(name));
+    expect(foreign.filter((name) => !PURE.has(name))).toEqual([]);
+    const source = readFileSync(join(SRC, file), 'utf8');
+    expect(source).not.toMatch(
+      /Date\.now|new Date|performance\.|setTimeout|setInterval|process\.|Math\.random/,
+    );
+  });
+});
+
+test('only config/environment.ts reads the environment', () => {
+  const readers = files.filter((file) =>
+    /readEnvironment\(process\.env\)/.test(readFileSync(join(SRC, file), 'utf8')),
+  );
+  const others = files.filter((file) => /process\.env/.test(readFileSync(join(SRC, file), 'utf8')));
+  expect(others).toEqual(readers);
+});

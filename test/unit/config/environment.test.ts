@@ -1,0 +1,52 @@
+import { expect, test } from 'vitest';
+import { ConfigError } from '../../../src/config/config-error.ts';
+import { readEnvironment } from '../../../src/config/environment.ts';
+
+test('without any variable everything has its documented default', () => {
+  const { policies, ...rest } = readEnvironment({});
+  expect(policies).toMatch(/config\/policies\.yaml$/);
+  expect(rest).toEqual({
+    host: '127.0.0.1',
+    port: 8080,
+    opsHost: '127.0.0.1',
+    opsPort: 9464,
+    redisUrl: undefined,
+    storeTimeoutMs: 50,
+    memoryMaxKeys: 1_000_000,
+    logLevel: 'info',
+  });
+});
+
+test('every unreadable variable is named at once', () => {
+  const variables = {
+    HEADGATE_PORT: 'abc',
+    HEADGATE_OPS_PORT: '70000',
+    HEADGATE_LOG_LEVEL: 'loud',
+  };
+  expect(() => readEnvironment(variables)).toThrow(
+    new ConfigError([
+      'HEADGATE_PORT: must be a port from 0 to 65535, not "abc"',
+      'HEADGATE_OPS_PORT: must be a port from 0 to 65535, not "70000"',
+      'HEADGATE_LOG_LEVEL: must be one of trace, debug, info, warn, error, fatal, silent, not "loud"',
+    ]),
+  );
+});
+
+test('HEADGATE_REDIS_URL comes before REDIS_URL', () => {
+  const both = { HEADGATE_REDIS_URL: 'redis://a:1', REDIS_URL: 'redis://b:2' };
+  expect(readEnvironment(both).redisUrl).toBe('redis://a:1');
+  expect(readEnvironment({ REDIS_URL: 'redis://b:2' }).redisUrl).toBe('redis://b:2');
+});
+
+test.each(['localhost:6379', 'redis://', 'http://me:hunter2@host', 'redis:me:hunter2@host'])(
+  'a store URL that is none is refused, and its password not repeated: %s',
+  (url) => {
+    const read = () => readEnvironment({ REDIS_URL: url });
+    expect(read).toThrow('REDIS_URL: must be a URL such as');
+    expect(read).not.toThrow('hunter2');
+  },
+);
+
+test('what Kubernetes sets for a Service called headgate is not a port', () => {
+  expect(readEnvironment({ HEADGATE_PORT: 'tcp://10.0.0.1:8080' }).port).toBe(8080);
+});

@@ -1,0 +1,98 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { ConfigError } from '../../../src/config/config-error.ts';
+import { policyFileJsonSchema } from '../../../src/config/json-schema.ts';
+import { compilePolicyFile } from '../../../src/config/policy-file.ts';
+import { policySetFrom } from '../../support/policies.ts';
+import { checkRequest, SALTS } from '../../support/requests.ts';
+
+const FIXTURES = new URL('../../fixtures/policies/', import.meta.url);
+const CONFIG = new URL('../../../config/', import.meta.url);
+
+function mistakesIn(text: string, name = 'policies.yaml'): readonly string[] {
+  try {
+    compilePolicyFile(text, name, { cloudflare: [] });
+  } catch (error) {
+    if (error instanceof ConfigError) return error.mistakes;
+    throw error;
+  }
+  return [];
+}
+
+describe('every mistake has its place and its remedy', () => {
+  const names = readdirSync(FIXTURES).filter((name) => name.endsWith('.yaml'));
+  test.each(names)('%s', (name) => {
+    const text = readFileSync(new URL(name, FIXTURES), 'utf8');
+    const expected = readFileSync(new URL(name.replace('.yaml', '.txt'), FIXTURES), 'utf8');
+    expect(`${mistakesIn(text, name).join('\n')}\n`).toBe(expected);
+  });
+});
+
+describe('a hostile file is refused before it is parsed', () => {
+  test('one that is too large', () => {
+    expect(mistakesIn(`# ${'x'.repeat(256 * 1024)}`)).toEqual([
+      'policies.yaml:1:1: the file has 262146 bytes, the most is 262144',
+    ]);
+  });
+  test.each([
+    ['brackets', '['.repeat(2_000)],
+    ['maps', '{ a: '.repeat(2_000)],
+    ['list markers', '- '.repeat(2_000)],
+    ['key markers', '? '.repeat(2_000)],
+    ['indentation', Array.from({ length: 70 }, (_, i) => `${' '.repeat(i)}a:`).join('\n')],
+    ['list indentation', Array.from({ length: 70 }, (_, i) => `${' '.repeat(i)}-`).join('\n')],
+  ])('one that is nested too deep by %s, as often as it comes', (_, text) => {
+    for (let i = 0; i < 3; i++) {
+      expect(mistakesIn(text)).toEqual([
+        'policies.yaml:1:1: the file is nested deeper than 64 levels',
+      ]);
+    }
+  });
+  test('one that grows by aliases', () => {
+    const levels = Array.from(
+      { length: 12 },
+      (_, i) => `a${i + 1}: &a${i + 1} [${`*a${i},`.repeat(9)}]`,
+    );
+    const text = `version: 1\na0: &a0 [x]\n${levels.join('\n')}\n`;
+    expect(mistakesIn(text).length).toBeGreaterThan(0);
+  });
+  test('one with a byte order mark is fine', () => {
+    expect(mistakesIn('\uFEFFversion: 1\ndefault: { limits: [1/1s] }\n')).toEqual([]);
+  });
+});
+
+test('the shipped policy file is fine', () => {
+  expect(mistakesIn(readFileSync(new URL('policies.yaml', CONFIG), 'utf8'))).toEqual([]);
+});
+
+test('the shipped JSON Schema is the one that loading uses (else: npm start -- schema)', () => {
+  const shipped = readFileSync(new URL('policies.schema.json', CONFIG), 'utf8');
+  expect(shipped).toBe(policyFileJsonSchema());
+});
+
+test('a rate without a partition is per client', () => {
+  const { policies } = policySetFrom(
+    '{ version: 1, default: { limits: [5/5min, { rate: 9/1h, per: ip }] } }',
+  );
+  expect(policies[0]?.limits).toMatchObject([
+    { limit: 5, windowMs: 300_000, per: 'client', label: 'default', cost: 1 },
+    { limit: 9, windowMs: 3_600_000, per: 'ip', label: 'default:ip:1h' },
+  ]);
+});
+
+test('listed keys are known by their digest', () => {
+  const sha256 = 'f52fbd32b2b3b86ff88ef6c490628285f482af15ddcb29541f94bcf526a3f6c7'; // hunter2
+  const { identify } = policySetFrom(
+    `{ version: 1, identity: { api_key: { keys: [{ id: alice, sha256: ${sha256} }] } }, default: { limits: [5/5min] } }`,
+  );
+  const request = checkRequest({ headers: { 'x-api-key': 'hunter2' } });
+  expect(identify(request, SALTS)).toMatchObject({ kind: 'api_key', unverified: false });
+});
+
+test('cloudflare is a name for its ranges', () => {
+  const { identify } = policySetFrom(
+    '{ version: 1, identity: { trusted_proxies: [cloudflare] }, default: { limits: [5/5min] } }',
+  );
+  expect(identify(checkRequest({ proxy: '173.245.48.5' }), SALTS).untrustedProxy).toBe(false);
+  expect(identify(checkRequest({ proxy: '127.0.0.1' }), SALTS).untrustedProxy).toBe(true);
+});

@@ -1,0 +1,105 @@
+import { describe, expect, test } from 'vitest';
+import { createCheck } from '../../../src/core/check.ts';
+import { type QuotaStore, StoreError } from '../../../src/core/store.ts';
+import { MemoryStore } from '../../../src/stores/memory/memory-store.ts';
+import { policySetFrom } from '../../support/policies.ts';
+import { checkRequest, NOON_MS, SALTS } from '../../support/requests.ts';
+
+function checkWith(yaml: string, store?: QuotaStore) {
+  const memory = () => new MemoryStore({ now: () => NOON_MS, maxKeys: 1_000 });
+  let untrusted = 0;
+  const check = createCheck({
+    policies: { current: policySetFrom(yaml) },
+    store: store ?? memory(),
+    local: memory(),
+    salts: { at: () => SALTS },
+    onUntrustedProxy: () => untrusted++,
+  });
+  return {
+    ask: (parts: Parameters<typeof checkRequest>[0] = {}) => check(checkRequest(parts), NOON_MS),
+    untrusted: () => untrusted,
+  };
+}
+
+const failing: QuotaStore = {
+  take: () => Promise.reject(new StoreError('timeout', 'too late')),
+  close: async () => {},
+};
+
+test('a request is allowed while there is room, then denied', async () => {
+  const { ask } = checkWith('{ version: 1, default: { limits: [2/1min] } }');
+  const verdicts = [(await ask()).verdict, (await ask()).verdict, (await ask()).verdict];
+  expect(verdicts).toEqual(['allow', 'allow', 'deny']);
+});
+
+test('a request that one limit refuses takes from none', async () => {
+  const { ask } = checkWith(`
+version: 1
+default: { limits: [10/1min] }
+policies: [{ name: all, always: true, limits: [{ rate: 1/1min, per: global }] }]`);
+  await ask({ client: '203.0.113.1' });
+  await ask({ client: '203.0.113.2' });
+  const third = await ask({ client: '203.0.113.2' });
+  expect(third.binding?.limit.label).toBe('all');
+  expect(third.verdict).toBe('deny');
+});
+
+test('a thousand invented keys from one address have twice the limit between them', async () => {
+  const { ask } = checkWith('{ version: 1, default: { limits: [5/1min] } }');
+  let allowed = 0;
+  for (let i = 0; i < 1_000; i++) {
+    const { verdict } = await ask({
+      headers: { 'x-api-key': `invented-${i}` },
+      client: '203.0.113.1',
+    });
+    if (verdict === 'allow') allowed++;
+  }
+  expect(allowed).toBe(10);
+});
+
+test('going without a key after inventing some does not add to that', async () => {
+  const { ask } = checkWith('{ version: 1, default: { limits: [5/1min] } }');
+  for (let i = 0; i < 20; i++) await ask({ headers: { 'x-api-key': `invented-${i}` } });
+  expect((await ask()).verdict).toBe('deny');
+});
+
+test('a proxy that is not trusted is reported', async () => {
+  const { ask, untrusted } = checkWith('{ version: 1, default: { limits: [2/1min] } }');
+  await ask({ proxy: '203.0.113.1' });
+  await ask();
+  expect(untrusted()).toBe(1);
+});
+
+describe('when the store fails', () => {
+  const mode = (name: string) =>
+    `{ version: 1, default: { limits: [1/1min], on_store_failure: ${name} } }`;
+
+  test('allow lets the request through and says that nothing was measured', async () => {
+    const decision = await checkWith(mode('allow'), failing).ask();
+    expect(decision).toMatchObject({ verdict: 'allow', mode: 'open', reason: 'store_failure' });
+    expect(decision.binding).toBeUndefined();
+  });
+  test('deny refuses it', async () => {
+    const decision = await checkWith(mode('deny'), failing).ask();
+    expect(decision).toMatchObject({ verdict: 'deny', mode: 'closed', reason: 'store_failure' });
+  });
+  test('local counts in this process', async () => {
+    const { ask } = checkWith(mode('local'), failing);
+    expect(await ask()).toMatchObject({ verdict: 'allow', mode: 'local' });
+    expect(await ask()).toMatchObject({ verdict: 'deny', mode: 'local', reason: 'over_limit' });
+  });
+  test('the strictest mode of several policies decides', async () => {
+    const { ask } = checkWith(
+      `
+version: 1
+default: { limits: [9/1min] }
+policies: [{ name: all, always: true, limits: [{ rate: 9/1min, per: global }], on_store_failure: deny }]`,
+      failing,
+    );
+    expect(await ask()).toMatchObject({ verdict: 'deny', mode: 'closed', policy: 'all' });
+  });
+  test('a fault that is not the store is not hidden', async () => {
+    const broken: QuotaStore = { ...failing, take: () => Promise.reject(new TypeError('bug')) };
+    await expect(checkWith(mode('allow'), broken).ask()).rejects.toThrow(TypeError);
+  });
+});

@@ -1,0 +1,59 @@
+import { describe, expect, test } from 'vitest';
+import { decide } from '../../../src/core/decision.ts';
+import type { LimitDescriptor } from '../../../src/core/descriptor.ts';
+import { compilePolicy } from '../../../src/core/policy.ts';
+import type { QuotaState } from '../../../src/core/store.ts';
+
+const { limits } = compilePolicy(
+  {
+    name: 'login',
+    cost: 1,
+    onStoreFailure: 'allow',
+    limits: [
+      { limit: 5, windowMs: 300_000, window: '5min', per: 'client' },
+      { limit: 50, windowMs: 300_000, window: '5min', per: 'ip' },
+      { limit: 100, windowMs: 3_600_000, window: '1h', per: 'client' },
+    ],
+  },
+  2,
+);
+const descriptors: LimitDescriptor[] = limits.map((source) => ({
+  ...source,
+  key: source.label,
+  source,
+}));
+
+function state(limit: number, remaining: number, retryAfterMs = 0): QuotaState {
+  return { limit, remaining, resetAfterMs: 1_000, retryAfterMs };
+}
+
+describe('the binding limit speaks', () => {
+  test('admitted: the one with the least remaining fraction', () => {
+    const states = [state(5, 4), state(50, 1), state(100, 99)];
+    const decision = decide(descriptors, { admitted: true, states, nowMs: 0 }, 'enforced');
+    expect(decision).toMatchObject({ verdict: 'allow', reason: 'within_limits', policy: 'login' });
+    expect(decision.binding?.limit.label).toBe('login:ip:5min');
+  });
+  test('denied: the one with the longest wait', () => {
+    const states = [state(5, 0, 1_000), state(50, 0, 9_000), state(100, 0, 5_000)];
+    const decision = decide(descriptors, { admitted: false, states, nowMs: 0 }, 'enforced');
+    expect(decision).toMatchObject({ verdict: 'deny', reason: 'over_limit' });
+    expect(decision.binding?.limit.label).toBe('login:ip:5min');
+  });
+  test('a limit with room does not speak for a denial', () => {
+    const states = [state(5, 1, 0), state(50, 0, 1), state(100, 0, 0)];
+    const decision = decide(descriptors, { admitted: false, states, nowMs: 0 }, 'enforced');
+    expect(decision.binding?.limit.label).toBe('login:ip:5min');
+  });
+  test('the first of equals', () => {
+    const states = [state(5, 5), state(50, 50), state(100, 100)];
+    const decision = decide(descriptors, { admitted: true, states, nowMs: 0 }, 'enforced');
+    expect(decision.binding?.limit.label).toBe('login');
+  });
+});
+
+test('an answer that is shorter than the question is a fault', () => {
+  expect(() => decide([], { admitted: true, states: [], nowMs: 0 }, 'enforced')).toThrow(
+    RangeError,
+  );
+});

@@ -1,0 +1,129 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { canonicalPath } from '../../../src/core/path.ts';
+
+const LOGIN = '/api/auth/login';
+
+describe('every spelling of a path has one canonical form', () => {
+  test.each([
+    '/api/auth/login',
+    '/api/auth/login?next=/',
+    '/api/auth/login#top',
+    '/api/auth/login/',
+    '/api/auth/login/?x',
+    '/api/auth/login//',
+    '//api/auth/login',
+    '/api//auth///login',
+    '/api/./auth/login/.',
+    '/api/x/../auth/login',
+    '/../../api/auth/login',
+    '/API/Auth/LOGIN',
+    '/api/auth/login;jsessionid=1',
+    '/api;v=1/auth;a;b/login',
+    '/api/auth/..;/auth/login',
+    '/%61pi/auth/login',
+    '/api%2fauth%2Flogin',
+    '/api/%2e%2e/api/auth/login',
+    '/api/x/%2e%2e%2fauth/login',
+    '/api/%252e%252e/api/auth/login',
+    '/%2561pi/auth/login',
+    '/api\\auth\\login',
+    '/api%5cauth%5Clogin',
+    '/api%c0%afauth/login',
+    '/api/x/%c0%ae%c0%ae/auth/login',
+    '/api/auth/login%3bx=1',
+    'http://api.example.com/api/auth/login',
+    'https://user@api.example.com:443/api/auth/login?x#y',
+  ])('%s', (target) => {
+    expect(canonicalPath(target, false).path).toBe(LOGIN);
+  });
+});
+
+describe('paths that are something else stay something else', () => {
+  test.each([
+    ['/', '/'],
+    ['', '/'],
+    ['*', '/*'],
+    ['/?a=/api/auth/login', '/'],
+    ['/api/auth/login.json', '/api/auth/login.json'],
+    ['/api/auth/login%3Fx', '/api/auth/login?x'],
+    ['/api/auth/loginx', '/api/auth/loginx'],
+    ['/caf%C3%A9', '/café'],
+    ['/.well-known/x', '/.well-known/x'],
+    ['/a/...', '/a/...'],
+    ['/100%', '/100%'],
+    ['http://api.example.com', '/'],
+  ])('%s is %s', (target, path) => {
+    expect(canonicalPath(target, false).path).toBe(path);
+  });
+});
+
+test('case counts when the policy file says so', () => {
+  expect(canonicalPath('/API/login', true).path).toBe('/API/login');
+  expect(canonicalPath('/API//login', true).path).toBe('/API/login');
+});
+
+test('a canonical path is its own raw spelling', () => {
+  const { path, raw } = canonicalPath('/api/auth/login?x', false);
+  expect(raw).toBe(path);
+});
+
+test('the raw spelling is kept beside the canonical one', () => {
+  expect(canonicalPath('/public/../secret?x', false)).toMatchObject({
+    path: '/secret',
+    raw: '/public/../secret',
+  });
+});
+
+test.each(['/a%zz', '/a%', '/a%c0%af', '/a%ff'])('%s is suspicious', (target) => {
+  expect(canonicalPath(target, false).suspicious).toBe(true);
+});
+
+test.each(['/a%00', '/a%0d%0aSet-Cookie:x', '/a%250a'])('%s is malformed', (target) => {
+  expect(canonicalPath(target, false).malformed).toBe(true);
+});
+
+const oddPath = fc
+  .array(
+    fc.constantFrom(
+      '/',
+      '.',
+      '..',
+      '%2e',
+      '%2F',
+      '%5c',
+      '\\',
+      ';a',
+      'a',
+      'B',
+      '%61',
+      '%25',
+      '?',
+      '#',
+      '%zz',
+      '%c0%ae',
+      'é',
+    ),
+    { maxLength: 24 },
+  )
+  .map((parts) => `/${parts.join('')}`);
+
+test('canonicalising twice changes nothing unless an escape is left over', () => {
+  fc.assert(
+    fc.property(oddPath, (target) => {
+      const once = canonicalPath(target, false);
+      fc.pre(!/[%?#;]/.test(once.path));
+      expect(canonicalPath(once.path, false).path).toBe(once.path);
+    }),
+  );
+});
+
+test('a canonical path starts with a slash and has no dot segment, empty segment or trailing slash', () => {
+  fc.assert(
+    fc.property(oddPath, (target) => {
+      const { path } = canonicalPath(target, false);
+      expect(path).toMatch(/^\//);
+      if (path !== '/') expect(path).not.toMatch(/\/(\.{0,2})(\/|$)/);
+    }),
+  );
+});

@@ -1,0 +1,58 @@
+import { describe, expect, test } from 'vitest';
+import { policySetFrom } from '../../support/policies.ts';
+import { checkRequest } from '../../support/requests.ts';
+
+const SET = policySetFrom(`
+version: 1
+default: { limits: [1000/1h] }
+policies:
+  - { name: login, match: { method: POST, path: /api/auth/login }, limits: [5/5min] }
+  - { name: public, match: { path: "/public/*" }, limits: [100000/1h] }
+  - { name: strict, match: { path: /strict }, limits: [1/1h, { rate: 5/1d, per: ip }] }
+  - { name: everyone, always: true, limits: [{ rate: 10000/1s, per: global }] }
+  - { name: writes, always: true, match: { method: POST }, limits: [100/1min] }
+`);
+
+function policies(parts: Parameters<typeof checkRequest>[0]) {
+  return SET.policiesFor(checkRequest(parts)).map(({ name }) => name);
+}
+
+test('the most specific policy applies, and those that always do', () => {
+  expect(policies({ method: 'POST', target: '/api/auth/login' })).toEqual([
+    'login',
+    'everyone',
+    'writes',
+  ]);
+  expect(policies({ target: '/public/logo.png' })).toEqual(['public', 'everyone']);
+});
+
+test('what no policy names gets the default', () => {
+  expect(policies({ target: '/api/auth/login' })).toEqual(['default', 'everyone']);
+});
+
+describe('an odd spelling is never less limited', () => {
+  test.each([
+    '//api/auth/login',
+    '/API/auth/login/',
+    '/api/x/..%2fauth/login',
+    '/api/auth/login;x',
+  ])('%s is held to the policy of what it may name', (target) =>
+    expect(policies({ method: 'POST', target })[0]).toBe('login'),
+  );
+  test('where the raw and the canonical path name different policies, both apply', () => {
+    expect(policies({ target: '/public/../strict' })).toEqual(['strict', 'everyone', 'public']);
+  });
+  test('a lax policy for the raw path does not replace the default for the canonical one', () => {
+    expect(policies({ target: '/public/../secret' })).toEqual(['default', 'everyone', 'public']);
+  });
+  test('a path that servers disagree on is held to the strictest policy as well', () => {
+    expect(policies({ target: '/public/%zz' })).toEqual(['public', 'everyone', 'strict']);
+  });
+  test('a path with control characters has no policy at all', () => {
+    expect(policies({ target: '/public/%00' })).toEqual([]);
+  });
+});
+
+test('a request that its proxy left incomplete is held to the strictest policy', () => {
+  expect(policies({ target: '/public/x', missing: ['x-original-uri'] })).toEqual(['strict']);
+});
