@@ -63,7 +63,8 @@ function rawPath(target: string): string {
 }
 
 function canonicaliseOddPath(raw: string, caseSensitive: boolean): CanonicalPath {
-  let decoded = raw;
+  // Header values come as one character a byte: what is not ASCII in them is the UTF-8 that a client did not encode.
+  let decoded = raw.replace(/[\x80-\xff]/g, (byte) => `%${byte.charCodeAt(0).toString(16)}`);
   let suspicious = false;
   for (let round = 0; round < MAX_DECODE_ROUNDS && decoded.includes('%'); round++) {
     const next = percentDecode(decoded);

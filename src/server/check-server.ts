@@ -44,6 +44,8 @@ export function createCheckServer(options: CheckServerOptions): FastifyInstance 
       maxHeaderSize: MAX_HEADER_BYTES,
       headersTimeout: HEADERS_TIMEOUT_MS,
       connectionsCheckingInterval: TIMEOUT_CHECK_MS,
+      // A client of HTTP/1.0 has no host, and its proxy none to pass on.
+      requireHostHeader: false,
     },
     clientErrorHandler: refuseUnparsable,
     // The router would decode, and refuse, targets that are ours to judge.
@@ -52,6 +54,10 @@ export function createCheckServer(options: CheckServerOptions): FastifyInstance 
   server.addHook('onRequest', (request, reply) => {
     reply.hijack();
     const { raw } = request;
+    if (raw.httpVersionMajor !== 1) {
+      write(reply.raw, failure(400, 'bad_request', 'HTTP/1.0 and HTTP/1.1 are spoken here.'));
+      return;
+    }
     const target = (raw as { originalUrl?: string }).originalUrl ?? '/';
     const dialect = options.dialects.find(({ mount }) => isMountedAt(mount, target));
     if (dialect === undefined) write(reply.raw, notFound(options.dialects));
@@ -82,7 +88,8 @@ async function respond(
   } catch (error) {
     options.onFault(dialect.name, error);
     // To a proxy this says "the gateway failed": its own failure mode decides.
-    if (!response.headersSent) write(response, FAULT);
+    if (!response.headersSent)
+      write(response, failure(500, 'internal_error', 'The gateway failed.'));
   }
 }
 
@@ -100,22 +107,16 @@ function isMountedAt(mount: string, target: string): boolean {
 
 function notFound(dialects: readonly Dialect[]): Answer {
   const mounts = dialects.map(({ mount }) => mount).join(', ');
-  const message = `Nothing is here. Proxies ask at ${mounts}.`;
-  return {
-    status: 404,
-    headers: ['Content-Type', 'application/json', 'Cache-Control', 'no-store'],
-    body: JSON.stringify({ error: 'not_found', message }),
-  };
+  return failure(404, 'not_found', `Nothing is here. Proxies ask at ${mounts}.`);
 }
 
-const FAULT_BODY = JSON.stringify({ error: 'internal_error' });
-const FAULT: Answer = {
-  status: 500,
-  get headers() {
-    return ['Content-Type', 'application/json', 'Cache-Control', 'no-store'];
-  },
-  body: FAULT_BODY,
-};
+function failure(status: number, error: string, message: string): Answer {
+  return {
+    status,
+    headers: ['Content-Type', 'application/json', 'Cache-Control', 'no-store'],
+    body: JSON.stringify({ error, message }),
+  };
+}
 
 /** What cannot be parsed is never allowed: 400, or 431 for too many headers, and the connection is closed. */
 function refuseUnparsable(error: Error, socket: Socket): void {

@@ -49,6 +49,8 @@ describe('paths that are something else stay something else', () => {
     ['/api/auth/login%3Fx', '/api/auth/login?x'],
     ['/api/auth/loginx', '/api/auth/loginx'],
     ['/caf%C3%A9', '/café'],
+    ['/caf\xc3\xa9', '/café'],
+    ['/caf\xe9', '/café'],
     ['/.well-known/x', '/.well-known/x'],
     ['/a/...', '/a/...'],
     ['/100%', '/100%'],

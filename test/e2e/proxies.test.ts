@@ -1,0 +1,175 @@
+/** What a client sees through a real proxy, run with the file that we ship for it. */
+import { createHash } from 'node:crypto';
+import { afterEach, describe, expect, inject, test } from 'vitest';
+import { type Gateway, startGateway } from '../support/gateway.ts';
+import { call, statuses } from '../support/http.ts';
+import { type RunningProxy, startEnvoy, startNginx } from '../support/proxies.ts';
+import { startUpstream, type Upstream } from '../support/upstream.ts';
+
+const LOGIN = '/api/auth/login';
+const PROXIES = [
+  { name: 'nginx', start: startNginx },
+  { name: 'envoy', start: startEnvoy },
+] as const;
+
+describe.each(PROXIES)('$name', ({ name, start }) => {
+  let gateway: Gateway;
+  let upstream: Upstream;
+  let proxy: RunningProxy;
+
+  async function setUp() {
+    gateway = await startGateway();
+    upstream = await startUpstream();
+    proxy = await start({ application: upstream.port, headgate: gateway.port });
+  }
+
+  afterEach(async () => {
+    await proxy[Symbol.asyncDispose]();
+    await upstream[Symbol.asyncDispose]();
+    await gateway[Symbol.asyncDispose]();
+  });
+
+  const available = inject('programs')[name] !== undefined;
+  const testWith = test.skipIf(!available);
+
+  testWith('login: five in five minutes, and the sixth is told everything', async () => {
+    await setUp();
+    const login = () => call(proxy.url, LOGIN, { method: 'POST', body: '{"user":"alice"}' });
+    expect(await statuses(5, login)).toEqual([200, 200, 200, 200, 200]);
+    const denied = await login();
+    expect(denied.status).toBe(429);
+    const retryAfter = Number(denied.headers['retry-after']);
+    expect(retryAfter).toBeGreaterThan(290);
+    expect(retryAfter).toBeLessThanOrEqual(300);
+    expect(denied.headers).toMatchObject({
+      'content-type': 'application/json',
+      'cache-control': 'no-store',
+      'x-ratelimit-limit': '5',
+      'x-ratelimit-remaining': '0',
+      'x-ratelimit-policy': 'login',
+      ratelimit: `"login";r=0;t=${retryAfter}`,
+      'ratelimit-policy': '"login";q=5;w=300, "login:ip:5min";q=50;w=300',
+    });
+    expect(Number(denied.headers['x-ratelimit-reset'])).toBeGreaterThan(Date.now() / 1000 + 290);
+    expect(JSON.parse(denied.body)).toEqual({
+      error: 'rate_limit_exceeded',
+      message: `Policy login allows 5 requests per 5 minutes. Try again in ${retryAfter} seconds.`,
+      policy: 'login',
+      retry_after: retryAfter,
+    });
+    expect(upstream.seen).toHaveLength(5);
+  });
+
+  testWith('search: a hundred in a minute', async () => {
+    await setUp();
+    const codes = await statuses(103, (i) => call(proxy.url, `/api/search?q=${i}`));
+    expect(codes).toEqual([...Array(100).fill(200), 429, 429, 429]);
+  });
+
+  testWith(
+    "an allowed request carries headgate's headers, and none of the application's",
+    async () => {
+      await setUp();
+      const { status, rawHeaders, body } = await call(proxy.url, LOGIN, { method: 'POST' });
+      expect({ status, body }).toEqual({ status: 200, body: 'the application' });
+      const limits = rawHeaders.flatMap((header, i) =>
+        i % 2 === 0 && /ratelimit/i.test(header) ? [[header.toLowerCase(), rawHeaders[i + 1]]] : [],
+      );
+      expect(limits.sort()).toEqual([
+        ['ratelimit', '"login";r=4;t=300'],
+        ['ratelimit-policy', '"login";q=5;w=300, "login:ip:5min";q=50;w=300'],
+        ['x-ratelimit-limit', '5'],
+        ['x-ratelimit-remaining', '4'],
+        ['x-ratelimit-reset', expect.stringMatching(/^\d{10}$/)],
+      ]);
+    },
+  );
+
+  testWith('a body reaches the application as it was sent', async () => {
+    await setUp();
+    const body = Buffer.alloc(5_000_000, 'headgate ');
+    const headers = { 'Content-Type': 'application/json' };
+    expect((await call(proxy.url, '/api/upload', { method: 'POST', body, headers })).status).toBe(
+      200,
+    );
+    expect(upstream.seen[0]).toMatchObject({
+      method: 'POST',
+      url: '/api/upload',
+      bytes: body.length,
+      sha256: createHash('sha256').update(body).digest('hex'),
+    });
+  });
+
+  testWith('a client cannot speak for the proxy', async () => {
+    await setUp();
+    const login = (i: number) =>
+      call(proxy.url, `${LOGIN}?uri=/free&x-original-uri=/free`, {
+        method: 'POST',
+        headers: {
+          'X-Original-URI': '/free',
+          'X-Original-Method': 'GET',
+          'X-Real-IP': `203.0.113.${i}`,
+          'X-Headgate-Peer-IP': '173.245.48.5',
+          'X-Headgate-Client-IP': `203.0.113.${i}`,
+          'CF-Connecting-IP': `203.0.113.${i}`,
+          'X-Forwarded-For': `203.0.113.${i}`,
+          'X-Forwarded-Uri': '/free',
+          'X-HTTP-Method-Override': 'GET',
+        },
+      });
+    expect(await statuses(7, login)).toEqual([200, 200, 200, 200, 200, 429, 429]);
+  });
+
+  testWith('odd spellings of login are one login', async () => {
+    await setUp();
+    const spellings = [
+      '/api/auth/login/',
+      '//api/auth/login',
+      '/api/./auth/login',
+      '/api/x/../auth/login',
+      '/%61pi/auth/login',
+      '/api/auth/login?a',
+      '/API/auth/LOGIN',
+      '/api/auth/login;x=1',
+      '/api/auth%2Flogin',
+    ];
+    const codes = await statuses(spellings.length, (i) =>
+      call(proxy.url, spellings[i] ?? '', { method: 'POST' }),
+    );
+    expect(codes.filter((code) => code === 200)).toHaveLength(5);
+    expect(codes.slice(5)).toEqual([429, 429, 429, 429]);
+  });
+
+  testWith('invented API keys do not buy a fresh budget', async () => {
+    await setUp();
+    const codes = await statuses(30, (i) =>
+      call(proxy.url, LOGIN, { method: 'POST', headers: { 'X-Api-Key': `invented-${i}` } }),
+    );
+    expect(codes.filter((code) => code === 200)).toHaveLength(10);
+  });
+
+  testWith('with the gateway stopped, requests pass at once, and are marked', async () => {
+    await setUp();
+    await gateway.stop();
+    const startedMs = performance.now();
+    const answer = await call(proxy.url, LOGIN, { method: 'POST', body: 'kept' });
+    expect(answer).toMatchObject({ status: 200, body: 'the application' });
+    expect(performance.now() - startedMs).toBeLessThan(1_000);
+    expect(upstream.seen[0]).toMatchObject({ method: 'POST', bytes: 4 });
+    const marked =
+      name === 'nginx'
+        ? answer.headers['x-ratelimit-bypass']
+        : upstream.seen[0]?.headers['x-envoy-auth-failure-mode-allowed'];
+    expect(marked).toBeTruthy();
+  });
+
+  testWith('with the gateway frozen, requests pass within the time-out of the file', async () => {
+    await setUp();
+    gateway.signal('SIGSTOP');
+    const startedMs = performance.now();
+    const answer = await call(proxy.url, LOGIN, { method: 'POST' });
+    gateway.signal('SIGCONT');
+    expect(answer.status).toBe(200);
+    expect(performance.now() - startedMs).toBeLessThan(1_500);
+  });
+});

@@ -1,0 +1,214 @@
+/** The check server over real sockets: what a framework would answer by itself must be ours. */
+import { METHODS } from 'node:http';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Gateway, startGateway } from '../support/gateway.ts';
+import { call } from '../support/http.ts';
+import { exchange, statusOf } from '../support/raw-http.ts';
+
+let gateway: Gateway;
+
+beforeAll(async () => {
+  gateway = await startGateway();
+});
+afterAll(() => gateway.stop());
+
+/** Each test is a client of its own. */
+let clients = 0;
+const asClient = () => ({ 'x-headgate-client-ip': `198.51.100.${++clients}` });
+
+describe('every method is decided', () => {
+  // CONNECT is no request to a path.
+  test.each(METHODS.filter((method) => method !== 'CONNECT'))('%s', async (method) => {
+    const answer = await exchange(
+      gateway.url,
+      `${method} /envoy/anything HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`,
+    );
+    expect(statusOf(answer)).toBe(200);
+    expect(answer).toMatch(/^X-RateLimit-Limit: 1000\r$/m);
+  });
+});
+
+describe('every path is decided', () => {
+  test.each([
+    '',
+    '/',
+    '//',
+    '/a%zz',
+    '/%',
+    '/%c0%ae%c0%ae/',
+    '/a b',
+    '?',
+    '?a=%zz',
+    '*',
+    '/[]{}|^`"<>\\',
+    `/${'x'.repeat(20_000)}`,
+  ])('%s', async (path) => {
+    const request = `GET /envoy${path.replace(' ', '%20')} HTTP/1.1\r\nHost: a\r\nX-Headgate-Client-IP: ${asClient()['x-headgate-client-ip']}\r\nConnection: close\r\n\r\n`;
+    const answer = await exchange(gateway.url, Buffer.from(request, 'utf8'));
+    expect(statusOf(answer)).toBe(200);
+  });
+  test('one with control characters is refused', async () => {
+    const answer = await call(gateway.url, '/envoy/a%00b', { headers: asClient() });
+    expect(answer.status).toBe(400);
+    expect(JSON.parse(answer.body).error).toBe('malformed_path');
+  });
+});
+
+describe('every body is somebody else’s business', () => {
+  test.each([
+    [
+      'an empty one that calls itself JSON',
+      { 'content-type': 'application/json', 'content-length': '0' },
+      '',
+    ],
+    ['broken JSON', { 'content-type': 'application/json' }, '{'],
+    ['XML', { 'content-type': 'text/xml' }, '<a/>'],
+    ['multipart without parts', { 'content-type': 'multipart/form-data; boundary=x' }, ''],
+    ['an encoding that nobody knows', { 'content-encoding': 'zstd', 'content-type': 'a/b' }, 'x'],
+    ['two megabytes', { 'content-type': 'application/octet-stream' }, 'x'.repeat(2_000_000)],
+  ])('%s', async (_, headers, body) => {
+    const answer = await call(gateway.url, '/envoy/a', {
+      method: 'POST',
+      headers: { ...headers, ...asClient() },
+      body,
+    });
+    expect(answer.status).toBe(200);
+  });
+  test('one that is announced and never sent does not keep the answer waiting', async () => {
+    const answer = await exchange(
+      gateway.url,
+      'POST /envoy/a HTTP/1.1\r\nHost: a\r\nContent-Length: 20\r\n\r\n',
+    );
+    expect(statusOf(answer)).toBe(200);
+  });
+});
+
+describe('headers', () => {
+  test('40 KB of them are read', async () => {
+    const headers = { ...asClient(), cookie: 'x'.repeat(40_000) };
+    expect((await call(gateway.url, '/envoy/a', { headers })).status).toBe(200);
+  });
+  test('more than fit are refused, and never cut', async () => {
+    const padding = Array.from({ length: 3_000 }, () => 'A: 1\r\n').join('');
+    const answer = await exchange(
+      gateway.url,
+      `GET /envoy/a HTTP/1.1\r\nHost: a\r\n${padding}\r\n`,
+    );
+    expect(statusOf(answer)).toBe(431);
+  });
+  test.each([
+    ['If-None-Match', '*'],
+    ['If-Modified-Since', 'Sat, 21 Nov 2026 00:00:00 GMT'],
+    ['Range', 'bytes=0-0'],
+    ['Expect', '100-continue'],
+    ['Upgrade', 'websocket'],
+    ['__proto__', 'x'],
+    ['Accept', 'image/png'],
+  ])('%s changes nothing', async (name, value) => {
+    const extra = name === 'Upgrade' ? 'Connection: Upgrade, close' : 'Connection: close';
+    const answer = await exchange(
+      gateway.url,
+      `GET /envoy/a HTTP/1.1\r\nHost: a\r\n${name}: ${value}\r\n${extra}\r\n\r\n`,
+    );
+    expect(answer).toMatch(/HTTP\/1\.1 200 OK\r\n/);
+    expect(answer).toMatch(/^Content-Length: 0\r$/m);
+  });
+  test('a request without a host is decided', async () => {
+    const answer = await exchange(
+      gateway.url,
+      'GET /envoy/a HTTP/1.1\r\nConnection: close\r\n\r\n',
+    );
+    expect(statusOf(answer)).toBe(200);
+  });
+});
+
+describe('what cannot be parsed is never allowed', () => {
+  test.each([
+    ['an unknown method', 'BREW /envoy/a HTTP/1.1\r\nHost: a\r\n\r\n'],
+    ['no version', 'GET /envoy/a\r\n\r\n'],
+    ['a bare line feed in a header', 'GET /envoy/a HTTP/1.1\r\nHost: a\nX: y\r\n\r\n'],
+    ['a space before a colon', 'GET /envoy/a HTTP/1.1\r\nHost : a\r\n\r\n'],
+    [
+      'two lengths',
+      'GET /envoy/a HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n',
+    ],
+    [
+      'length and chunks',
+      'GET /envoy/a HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n',
+    ],
+    ['a NUL', 'GET /envoy/a HTTP/1.1\r\nHost: a\0\r\n\r\n'],
+    ['noise', '\x16\x03\x01\x02\x00\x01\x00'],
+  ])('%s', async (_, bytes) => {
+    const answer = await exchange(gateway.url, Buffer.from(bytes, 'latin1'));
+    expect(statusOf(answer)).toBe(400);
+  });
+});
+
+test('a sender of slow headers is cut off', async () => {
+  const startedMs = performance.now();
+  const answer = await exchange(gateway.url, 'GET /envoy/a HTTP/1.1\r\nHost:', 10_000);
+  expect(statusOf(answer)).toBe(408);
+  expect(performance.now() - startedMs).toBeLessThan(5_500);
+});
+
+test('connections are kept', async () => {
+  const twice = 'GET /envoy/a HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(2);
+  expect((await exchange(gateway.url, twice)).match(/HTTP\/1\.1 200/g)).toHaveLength(2);
+});
+
+test.each(['/', '/envoys', '/envoy-x/a', '/metrics', '/livez', '/nginxx'])(
+  'nothing else answers here: %s',
+  async (path) => {
+    const answer = await call(gateway.url, path);
+    expect(answer.status).toBe(404);
+    expect(answer.body).toContain('/envoy, /nginx');
+  },
+);
+
+describe('NGINX', () => {
+  const headers = () => ({
+    'x-original-method': 'GET',
+    'x-original-uri': '/a?b',
+    'x-real-ip': asClient()['x-headgate-client-ip'],
+  });
+  test.each(['GET', 'HEAD', 'POST'])('may ask with %s', async (method) => {
+    const answer = await call(gateway.url, '/nginx', { method, headers: headers() });
+    expect(answer.status).toBe(200);
+    expect(answer.headers['x-ratelimit-limit']).toBe('1000');
+  });
+  test('that leaves a header out is held to the strictest policy, and told of in the log', async () => {
+    const { 'x-original-uri': _, ...incomplete } = headers();
+    const codes = [];
+    for (let i = 0; i < 5; i++) {
+      codes.push((await call(gateway.url, '/nginx', { headers: incomplete })).status);
+    }
+    expect(codes).toEqual([200, 200, 200, 429, 429]);
+    const lines = gateway.output().match(/.*"event":"proxy_misconfigured".*/g) ?? [];
+    expect(lines).toHaveLength(1);
+    expect(JSON.parse(lines[0] ?? '')).toMatchObject({
+      dialect: 'nginx',
+      missing: ['x-original-uri'],
+    });
+  });
+});
+
+describe('operators', () => {
+  test('learn that it is alive and ready', async () => {
+    expect(await call(gateway.opsUrl, '/livez')).toMatchObject({
+      status: 200,
+      body: '{"status":"ok"}',
+    });
+    expect(await call(gateway.opsUrl, '/readyz')).toMatchObject({
+      status: 200,
+      body: '{"status":"ok"}',
+    });
+  });
+  test('see decisions by policy and verdict, and how long they took', async () => {
+    await call(gateway.url, '/envoy/api/search', { headers: asClient() });
+    const { body } = await call(gateway.opsUrl, '/metrics');
+    expect(body).toMatch(/^headgate_decisions_total\{policy="search",verdict="allow"\} 1$/m);
+    expect(body).toMatch(/^headgate_decisions_total\{policy="register",verdict="deny"\} 2$/m);
+    expect(body).toMatch(/^headgate_decision_duration_seconds_count \d+$/m);
+    expect(body).toMatch(/^headgate_misconfigured_requests_total\{dialect="nginx"\} 5$/m);
+  });
+});

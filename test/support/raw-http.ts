@@ -1,0 +1,29 @@
+/** Bytes to a server as they are, and what comes back: for requests that no client library would send. */
+import { once } from 'node:events';
+import { connect } from 'node:net';
+
+/** Sends, and resolves to everything that the server wrote until it closed or fell silent. */
+export async function exchange(
+  url: string,
+  bytes: string | Buffer,
+  silenceMs = 300,
+): Promise<string> {
+  const { hostname, port } = new URL(url);
+  const socket = connect(Number(port), hostname);
+  await once(socket, 'connect');
+  let text = '';
+  socket.setEncoding('latin1').on('data', (chunk: string) => {
+    text += chunk;
+  });
+  socket.setTimeout(silenceMs, () => socket.destroy());
+  // A reset by the server is an answer too.
+  socket.on('error', () => {});
+  socket.write(bytes);
+  await once(socket, 'close');
+  return text;
+}
+
+export function statusOf(answer: string): number | undefined {
+  const match = /^HTTP\/1\.1 (\d{3})/.exec(answer);
+  return match === null ? undefined : Number(match[1]);
+}
