@@ -22,18 +22,17 @@ async function serve(flags: { policies?: string }): Promise<void> {
   const telemetry = createTelemetry({ level: environment.logLevel, now: Date.now });
   const app = createApp({ environment, policies, telemetry, now: Date.now });
 
+  const listening = await app.listen().catch(async (error: unknown) => {
+    await app.close();
+    throw error;
+  });
+  // Only now: it takes over how the process ends, exit code included.
   closeWithGrace({ delay: CLOSE_WITHIN_MS, logger: false }, async ({ err, signal }) => {
     if (err) telemetry.log.fatal({ event: 'crashed', err }, 'stopping after a fault');
     else telemetry.log.info({ event: 'stopping', signal }, 'stopping');
     await app.close();
   });
-  try {
-    const listening = await app.listen();
-    console.log(banner(environment, policies, listening));
-  } catch (error) {
-    await app.close();
-    throw error;
-  }
+  console.log(banner(environment, policies, listening));
 }
 
 function banner(

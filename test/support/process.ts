@@ -8,6 +8,8 @@ export interface RunningProcess extends AsyncDisposable {
   /** All that it printed so far, on both outputs. */
   output(): string;
   signal(signal: NodeJS.Signals): void;
+  /** Resolves to its exit code once it ends by itself. */
+  exited(): Promise<number | null>;
   /** Ends it, if it still runs, and resolves to its exit code. */
   stop(signal?: NodeJS.Signals): Promise<number | null>;
   /** Resolves once the output matches. Rejects when the process ends before it does. */
@@ -33,7 +35,8 @@ export function startProcess(
       text += chunk;
     });
   }
-  const exited = once(child, 'exit').then(([code]) => code as number | null);
+  // `close` comes after the last output, `exit` may come before it.
+  const exited = once(child, 'close').then(([code]) => code as number | null);
   const stop = async (signal: NodeJS.Signals = 'SIGTERM') => {
     if (!hasExited(child)) child.kill(signal);
     const timer = setTimeout(() => child.kill('SIGKILL'), KILL_AFTER_MS);
@@ -45,6 +48,7 @@ export function startProcess(
     pid: child.pid ?? -1,
     output: () => text,
     signal: (signal) => void child.kill(signal),
+    exited: () => exited,
     stop,
     async printed(pattern) {
       while (true) {

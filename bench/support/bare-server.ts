@@ -1,0 +1,10 @@
+/** The floor: the same Fastify, set up as the check server is, answering an empty 200 from the same hook. */
+import fastify from 'fastify';
+
+const server = fastify({ logger: false, rewriteUrl: () => '/' });
+server.addHook('onRequest', (_request, reply) => {
+  reply.hijack();
+  reply.raw.writeHead(200, ['Content-Length', '0']);
+  reply.raw.end();
+});
+console.log(await server.listen({ host: '127.0.0.1', port: Number(process.argv[2]) }));
