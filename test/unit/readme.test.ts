@@ -1,0 +1,43 @@
+import { readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { policySetFrom } from '../support/policies.ts';
+
+const read = (name: string) => readFileSync(new URL(`../../${name}`, import.meta.url), 'utf8');
+const README = read('README.md');
+
+/** The fenced blocks of a language. */
+function blocks(language: string): string[] {
+  return [...README.matchAll(/```(\w+)\n([\s\S]*?)```/g)].flatMap(([, name, text = '']) =>
+    name === language ? [text] : [],
+  );
+}
+
+test('the NGINX snippet is part of the file that the tests run', () => {
+  expect(blocks('nginx')).toHaveLength(1);
+  for (const snippet of blocks('nginx')) expect(read('deploy/nginx/nginx.conf')).toContain(snippet);
+});
+
+test('the Envoy snippet is part of the file that the tests run', () => {
+  const [snippet = 'none'] = blocks('yaml').filter((text) => text.includes('headers_to_add'));
+  expect(read('deploy/envoy/envoy.yaml')).toContain(snippet);
+});
+
+test('the policy file that it explains is a valid one', () => {
+  const [example = ''] = blocks('yaml').filter((text) => text.startsWith('version: 1'));
+  expect(policySetFrom(example).policies.map(({ name }) => name)).toEqual([
+    'login',
+    'everything',
+    'default',
+  ]);
+});
+
+test('every runtime dependency is accounted for', () => {
+  const { dependencies } = JSON.parse(read('package.json'));
+  for (const name of Object.keys(dependencies))
+    expect(README).toMatch(new RegExp(`^\\|.*\\b${name}\\b.*\\|`, 'm'));
+});
+
+test('every setting of the environment is listed', () => {
+  const names = read('src/config/environment.ts').match(/HEADGATE_[A-Z_]+/g) ?? [];
+  for (const name of new Set(names)) expect(README).toContain(name);
+});
