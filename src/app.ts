@@ -43,11 +43,10 @@ export interface App {
 export function createApp({ environment, policies, telemetry, now }: AppOptions): App {
   const local = new MemoryStore({ now, maxKeys: environment.memoryMaxKeys });
   const backend = environment.redisUrl
-    ? openRedis(environment.redisUrl, environment, telemetry)
-    : { store: local, salts: new SaltBook(), connected: Promise.resolve(), close: async () => {} };
+    ? inRedis(environment.redisUrl, environment, telemetry)
+    : inMemory(local);
   const { store, salts } = backend;
   const check = createCheck({
-    policies,
     store,
     local,
     salts,
@@ -71,8 +70,7 @@ export function createApp({ environment, policies, telemetry, now }: AppOptions)
 
   return {
     async listen() {
-      await backend.connected;
-      await refreshSalts();
+      await backend.connect(refreshSalts);
       saltTimer = setInterval(refreshSalts, SALT_REFRESH_MS);
       await opsServer.listen({ host: environment.opsHost, port: environment.opsPort });
       await checkServer.listen({ host: environment.host, port: environment.port });
@@ -88,15 +86,25 @@ export function createApp({ environment, policies, telemetry, now }: AppOptions)
   };
 }
 
+/** What counts, and what it takes to do so. */
 interface Backend {
   readonly store: QuotaStore;
   readonly salts: SaltBook;
-  /** Settles when the first contact was made or is not worth waiting for any longer. */
-  readonly connected: Promise<unknown>;
+  /** Resolves when the first contact was made or is not worth waiting for; calls back at every contact. */
+  connect(onContact: () => Promise<void>): Promise<void>;
   close(): Promise<void>;
 }
 
-function openRedis(url: string, environment: Environment, telemetry: Telemetry): Backend {
+function inMemory(store: MemoryStore): Backend {
+  return {
+    store,
+    salts: new SaltBook(),
+    connect: (onContact) => onContact(),
+    close: async () => {},
+  };
+}
+
+function inRedis(url: string, environment: Environment, telemetry: Telemetry): Backend {
   const client = createRedisClient(url, telemetry.storeConnectionFailed);
   const store = new RedisStore({
     client,
@@ -104,14 +112,14 @@ function openRedis(url: string, environment: Environment, telemetry: Telemetry):
     onBatch: telemetry.storeAnswered,
     onError: telemetry.storeFailed,
   });
-  const salts = new SaltBook(new RedisSaltVault(client));
   return {
     store,
-    salts,
-    connected: new Promise((resolve) => {
-      client.once('ready', resolve);
-      setTimeout(resolve, FIRST_CONTACT_MS).unref();
-    }),
+    salts: new SaltBook(new RedisSaltVault(client)),
+    connect: (onContact) =>
+      new Promise((resolve) => {
+        client.on('ready', () => void onContact().then(resolve));
+        setTimeout(resolve, FIRST_CONTACT_MS).unref();
+      }),
     close: async () => client.disconnect(),
   };
 }

@@ -5,6 +5,8 @@ import type { Decision } from './core/decision.ts';
 import type { StoreErrorReason } from './core/store.ts';
 
 const REPEAT_AFTER_MS = 60_000;
+/** A store that answers now and then is still degraded. */
+const RECOVERED_AFTER_MS = 1_000;
 const FAST_BUCKETS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25];
 
 export interface Telemetry {
@@ -17,7 +19,7 @@ export interface Telemetry {
   storeAnswered(durationMs: number, requests: number): void;
   storeFailed(reason: StoreErrorReason, cause: unknown): void;
   storeConnectionFailed(error: Error): void;
-  /** Whether the last round trip to the store failed. */
+  /** Whether round trips to the store failed lately. */
   isDegraded(): boolean;
 }
 
@@ -35,6 +37,7 @@ export function createTelemetry({ level, now, destination }: TelemetryOptions): 
   const metrics = createMetrics();
   const seldom = createRepeatFilter(now);
   let degraded = false;
+  let lastFailureMs = Number.NEGATIVE_INFINITY;
 
   return {
     registry: metrics.registry,
@@ -66,7 +69,7 @@ export function createTelemetry({ level, now, destination }: TelemetryOptions): 
     storeAnswered(durationMs, requests) {
       metrics.storeDuration.observe(durationMs / 1000);
       metrics.batchSize.observe(requests);
-      if (!degraded) return;
+      if (!degraded || now() - lastFailureMs < RECOVERED_AFTER_MS) return;
       degraded = false;
       metrics.degraded.set(0);
       log.info({ event: 'store_recovered' }, 'the store answers again');
@@ -74,6 +77,7 @@ export function createTelemetry({ level, now, destination }: TelemetryOptions): 
     storeFailed(reason, cause) {
       metrics.storeErrors.inc({ reason });
       metrics.degraded.set(1);
+      lastFailureMs = now();
       if (!seldom(`store ${reason}`) && degraded) return;
       degraded = true;
       log.error(
@@ -130,7 +134,7 @@ function createMetrics() {
     }),
     degraded: new Gauge({
       name: 'headgate_degraded',
-      help: '1 while the last round trip to the store failed.',
+      help: '1 while round trips to the store fail.',
       registers,
     }),
     misconfigured: new Counter({

@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import { compileAddressSet } from '../core/address.ts';
-import { canonicalPath } from '../core/path.ts';
+import { checkPathTemplate } from './path-template.ts';
 import { parseRate, RATE_PATTERN } from './rate.ts';
 
 /** A check that throws a RangeError becomes the issue with its message. */
@@ -62,27 +62,6 @@ const host = z
   );
 
 const path = z.string().transform(holds(checkPathTemplate));
-
-/** `/users/:id/files/*`: whole segments only, and no other pattern language. */
-function checkPathTemplate(text: string): string {
-  if (!text.startsWith('/')) throw new RangeError(`"${text}" must start with "/"`);
-  if (/[?#]/.test(text)) throw new RangeError(`"${text}" must be a path without query or fragment`);
-  const segments = text.slice(1).split('/');
-  for (const [index, segment] of segments.entries()) {
-    const isParameter = segment.startsWith(':');
-    if (isParameter && !/^:[A-Za-z_]\w*$/.test(segment)) {
-      throw new RangeError(`"${segment}" must be a parameter such as ":id", alone in its segment`);
-    }
-    if (segment.includes('*') && (segment !== '*' || index !== segments.length - 1)) {
-      throw new RangeError(`"${text}" may have "*" only as its last segment, as in "/files/*"`);
-    }
-  }
-  const canonical = canonicalPath(text, true);
-  if (canonical.path !== text) {
-    throw new RangeError(`"${text}" is never matched, paths are compared as "${canonical.path}"`);
-  }
-  return text;
-}
 
 const match = z
   .strictObject({

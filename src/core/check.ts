@@ -7,8 +7,6 @@ import type { SaltSource } from './salts.ts';
 import { type QuotaStore, StoreError } from './store.ts';
 
 export interface CheckOptions {
-  /** Read once per request, so that a new set takes over between two requests and never within one. */
-  readonly policies: { readonly current: PolicySet };
   readonly store: QuotaStore;
   /** Takes over for policies with `on_store_failure: local`. Must not fail. */
   readonly local: QuotaStore;
@@ -17,13 +15,13 @@ export interface CheckOptions {
   readonly onUntrustedProxy: () => void;
 }
 
-export type Check = (request: CheckRequest, nowMs: number) => Promise<Decision>;
+/** Decides by one policy set from beginning to end, whatever is loaded meanwhile. */
+export type Check = (request: CheckRequest, set: PolicySet, nowMs: number) => Promise<Decision>;
 
 export function createCheck(options: CheckOptions): Check {
   const { store, local, salts } = options;
 
-  return async (request, nowMs) => {
-    const set = options.policies.current;
+  return async (request, set, nowMs) => {
     const policies = set.policiesFor(request);
     const [speaker] = policies;
     if (speaker === undefined) return MALFORMED_PATH;

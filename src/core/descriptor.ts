@@ -11,7 +11,6 @@ export interface LimitDescriptor extends Descriptor {
 
 /** `hg`: ours; `v1`: this layout. The braces are the Redis Cluster hash tag: one partition, one slot. */
 const KEY_PREFIX = 'hg:v1:{';
-const GLOBAL_PARTITION = 'g';
 
 export function describe(
   policies: readonly Policy[],
@@ -22,46 +21,40 @@ export function describe(
   const descriptors: LimitDescriptor[] = [];
   for (const policy of policies) {
     for (const limit of policy.limits) {
-      const key = ownPartition(limit, client);
-      if (key !== undefined) descriptors.push(descriptor(limit, key));
-      if (key === undefined || isUnverified(limit, client)) {
-        const counted = key === undefined ? limit : (limit.unverified ?? limit);
-        descriptors.push(descriptor(counted, client.address.today));
-        if (
-          client.address.yesterday !== undefined &&
-          reachesYesterday(salts, limit.windowMs, nowMs)
-        ) {
-          descriptors.push(descriptor(counted, client.address.yesterday));
-        }
+      const share = shareOf(limit, client);
+      if (share.partition !== undefined) descriptors.push(descriptor(limit, share.partition));
+      if (!share.countsAddress) continue;
+      const counted = share.partition === undefined ? limit : (limit.unverified ?? limit);
+      const { today, yesterday } = client.address;
+      descriptors.push(descriptor(counted, today));
+      if (yesterday !== undefined && reachesYesterday(salts, limit.windowMs, nowMs)) {
+        descriptors.push(descriptor(counted, yesterday));
       }
     }
   }
   return descriptors;
 }
 
-/**
- * The partition that a limit is counted by, or undefined when that is the client's address: also for a limit per key
- * or per user of a request that has none, since leaving a header out must not be a way around it.
- */
-function ownPartition(limit: Limit, client: ClientIdentity): string | undefined {
-  switch (limit.per) {
-    case 'client':
-      return client.key;
-    case 'api_key':
-      return client.apiKey;
-    case 'user':
-      return client.user;
-    case 'global':
-      return GLOBAL_PARTITION;
-    case 'ip':
-      return undefined;
-  }
+/** What a limit counts: a partition of its own, the client's address, or both. */
+interface Share {
+  readonly partition: string | undefined;
+  readonly countsAddress: boolean;
 }
 
-function isUnverified(limit: Limit, client: ClientIdentity): boolean {
-  return limit.per === 'api_key'
-    ? client.apiKeyUnverified
-    : limit.per === 'client' && client.unverified;
+const GLOBAL: Share = { partition: 'g', countsAddress: false };
+const ADDRESS: Share = { partition: undefined, countsAddress: true };
+
+/** A request without a key or user counts for its address: leaving a header out must not be a way around a limit. */
+function shareOf({ per }: Limit, client: ClientIdentity): Share {
+  const whose = per === 'client' ? client.kind : per;
+  if (whose === 'global') return GLOBAL;
+  if (whose === 'api_key' && client.apiKey !== undefined) {
+    return { partition: client.apiKey.partition, countsAddress: client.apiKey.unverified };
+  }
+  if (whose === 'user' && client.user !== undefined) {
+    return { partition: client.user, countsAddress: false };
+  }
+  return ADDRESS;
 }
 
 function descriptor(source: Limit, partition: string): LimitDescriptor {

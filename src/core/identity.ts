@@ -1,31 +1,34 @@
 /**
- * Who is asking: which of the things that a request says about its client may be believed, and the opaque partition
- * keys that stand for them from here on. Nothing behind this file sees an address or an API key.
+ * Who is asking: which of the things that a request says about its client may be believed, and the opaque partitions
+ * that stand for them from here on. Nothing behind this file sees an address or an API key.
  */
-import { createHmac, hash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import { type AddressSet, addressNetwork, canonicalAddress, isLoopback } from './address.ts';
-import { type CheckRequest, type ReportedAddresses, singleValue } from './check-request.ts';
+import { type AddressSet, canonicalAddress } from './address.ts';
+import { type CheckRequest, singleValue } from './check-request.ts';
+import { cloudflareAddress, forwardedAddress } from './client-address.ts';
+import {
+  type AddressPartition,
+  createAddressPartitions,
+  listedKeyPartition,
+  unlistedKeyPartition,
+  userPartition,
+} from './partition.ts';
 import type { DailySalts } from './salts.ts';
 
 export type IdentityKind = 'api_key' | 'user' | 'cf_connecting_ip' | 'ip';
 
-/** The pseudonyms of one network under the salts of two days. */
-export interface AddressPartition {
-  readonly today: string;
-  readonly yesterday: string | undefined;
+export interface ApiKeyIdentity {
+  readonly partition: string;
+  /** True for a key that the policy file does not list: it may have been made up a moment ago. */
+  readonly unverified: boolean;
 }
 
 export interface ClientIdentity {
   readonly kind: IdentityKind;
-  /** The client's own partition; undefined when the client is its address. */
-  readonly key: string | undefined;
-  /** True for an API key that the policy file does not list: it may have been made up a moment ago. */
-  readonly unverified: boolean;
   readonly address: AddressPartition;
-  /** The partition of the API key and of the user, whichever of them speaks for the client. */
-  readonly apiKey: string | undefined;
-  readonly apiKeyUnverified: boolean;
+  /** The API key and the user of the request, whichever of them speaks for the client. */
+  readonly apiKey: ApiKeyIdentity | undefined;
   readonly user: string | undefined;
   /** The proxy that asked is not among the trusted ones, so what it says of addresses and users was ignored. */
   readonly untrustedProxy: boolean;
@@ -46,103 +49,61 @@ export interface IdentityConfig {
 
 export type IdentityResolver = (request: CheckRequest, salts: DailySalts) => ClientIdentity;
 
-const CF_CONNECTING_IP = 'cf-connecting-ip';
-const REMEMBERED_ADDRESSES = 10_000;
-/** 22 base64url characters carry 132 bits: no two clients of any one deployment share a digest. */
-const DIGEST_LENGTH = 22;
-const UNKNOWN_ADDRESS = 'unknown';
+/** Stands for the address of a caller that has none: the other end of a connection that is gone. */
+const NO_ADDRESS = '0.0.0.0';
+const REMEMBERED_PROXIES = 1_000;
 
 export function compileIdentity(config: IdentityConfig): IdentityResolver {
-  const readsApiKey = config.sources.includes('api_key');
-  const readsUser = config.sources.includes('user');
-  const readsCloudflare = config.sources.includes('cf_connecting_ip');
+  const { sources, cloudflare } = config;
   const trusts = remembered(config.trustedProxies);
-  const partitionOf = rememberedPartitions(config.ipv6PrefixBits);
+  const partitionOf = createAddressPartitions(config.ipv6PrefixBits);
+  const reads = (source: IdentityKind) => sources.includes(source);
+  const [readsKey, readsUser, readsCloudflare] = [
+    reads('api_key'),
+    reads('user'),
+    reads('cf_connecting_ip'),
+  ];
 
   return (request, salts) => {
-    const proxy = canonicalAddress(request.addresses.proxy);
-    const trusted = proxy !== undefined && trusts(proxy);
-    const cloudflareClient =
-      readsCloudflare && trusted ? cloudflareAddress(request, config.cloudflare) : undefined;
-    const address =
-      cloudflareClient ??
-      (trusted ? forwardedAddress(request.addresses, trusts) : undefined) ??
-      proxy ??
-      UNKNOWN_ADDRESS;
-
-    const keyText = readsApiKey ? singleValue(request.headers, config.apiKeyHeader) : undefined;
-    const digest = keyText === undefined ? undefined : hash('sha256', keyText, 'hex');
-    const keyId = digest === undefined ? undefined : config.apiKeys.get(digest);
-    const apiKey = digest === undefined ? undefined : apiKeyPartition(digest, keyId);
-    const apiKeyUnverified = digest !== undefined && keyId === undefined;
-    const userText =
-      readsUser && trusted ? singleValue(request.headers, config.userHeader) : undefined;
-    const user = userText === undefined ? undefined : `u.${digestOf(userText)}`;
-
-    let kind: IdentityKind = cloudflareClient === undefined ? 'ip' : 'cf_connecting_ip';
-    let key: string | undefined;
-    for (const source of config.sources) {
-      const found = source === 'api_key' ? apiKey : source === 'user' ? user : undefined;
-      const isAddress = source === 'ip' || (source === 'cf_connecting_ip' && kind === source);
-      if (found === undefined && !isAddress) continue;
-      if (found !== undefined) kind = source;
-      key = found;
-      break;
-    }
+    const proxy = canonicalAddress(request.addresses.proxy) ?? NO_ADDRESS;
+    const trusted = trusts(proxy);
+    const viaCloudflare =
+      readsCloudflare && trusted ? cloudflareAddress(request, cloudflare) : undefined;
+    const forwarded = trusted ? forwardedAddress(request.addresses, trusts) : undefined;
+    const apiKey = readsKey ? apiKeyOf(request, config) : undefined;
+    const user = readsUser && trusted ? userOf(request, config) : undefined;
+    const kind = sources.find((source) => {
+      if (source === 'api_key') return apiKey !== undefined;
+      if (source === 'user') return user !== undefined;
+      return source === 'ip' || viaCloudflare !== undefined;
+    });
     return {
-      kind,
-      key,
-      unverified: kind === 'api_key' && apiKeyUnverified,
-      address: partitionOf(address, salts),
+      kind: kind ?? 'ip',
+      address: partitionOf(viaCloudflare ?? forwarded ?? proxy, salts),
       apiKey,
-      apiKeyUnverified,
       user,
       untrustedProxy: !trusted,
     };
   };
 }
 
-/** CF-Connecting-IP, when who connected to the proxy is Cloudflare and the header names one address. */
-function cloudflareAddress(request: CheckRequest, cloudflare: AddressSet): string | undefined {
-  const claimed = singleValue(request.headers, CF_CONNECTING_IP);
-  if (claimed === undefined) return undefined;
-  const peer = request.addresses.peer && canonicalAddress(request.addresses.peer);
-  return peer !== undefined && peer !== '' && cloudflare(peer)
-    ? canonicalAddress(claimed)
-    : undefined;
+function apiKeyOf(request: CheckRequest, config: IdentityConfig): ApiKeyIdentity | undefined {
+  const key = singleValue(request.headers, config.apiKeyHeader);
+  if (key === undefined) return undefined;
+  const id = config.apiKeys.size === 0 ? undefined : config.apiKeys.get(hash('sha256', key, 'hex'));
+  return id === undefined
+    ? { partition: unlistedKeyPartition(key), unverified: true }
+    : { partition: listedKeyPartition(id), unverified: false };
 }
 
-/**
- * The client's address as a trusted proxy reports it. When that address is a trusted proxy itself, X-Forwarded-For is
- * walked from the right, each entry vouched for by the one after it, to the first that nobody vouches for.
- */
-function forwardedAddress(reported: ReportedAddresses, trusts: AddressSet): string | undefined {
-  const said = reported.client ?? reported.peer;
-  if (said === undefined) return undefined;
-  let address = canonicalAddress(said) ?? (reported.peer && canonicalAddress(reported.peer));
-  if (!address || reported.forwardedFor === undefined) return address || undefined;
-  for (const entry of reported.forwardedFor.split(',').reverse()) {
-    // On loopback is a process beside the proxy, not a proxy in front of it: it must not be able to be anyone.
-    if (isLoopback(address) || !trusts(address)) return address;
-    const next = canonicalAddress(entry);
-    // Junk: whoever passed it on is the last one we know.
-    if (next === undefined) return address;
-    address = next;
-  }
-  return address;
-}
-
-function apiKeyPartition(digest: string, id: string | undefined): string {
-  return id === undefined ? `k.${digest.slice(0, 32)}` : `c.${digestOf(id)}`;
-}
-
-function digestOf(text: string): string {
-  return hash('sha256', text, 'base64url').slice(0, DIGEST_LENGTH);
+function userOf(request: CheckRequest, config: IdentityConfig): string | undefined {
+  const user = singleValue(request.headers, config.userHeader);
+  return user === undefined ? undefined : userPartition(user);
 }
 
 /** The same few proxies ask all the time; looking an address up in the ranges costs more than remembering it. */
 function remembered(set: AddressSet): AddressSet {
-  const known = new LRUCache<string, boolean>({ max: 1_000 });
+  const known = new LRUCache<string, boolean>({ max: REMEMBERED_PROXIES });
   return (address) => {
     let member = known.get(address);
     if (member === undefined) {
@@ -151,32 +112,4 @@ function remembered(set: AddressSet): AddressSet {
     }
     return member;
   };
-}
-
-/** Pseudonyms of recent addresses, kept as long as their salts are in force: an HMAC is a tenth of a decision. */
-function rememberedPartitions(ipv6PrefixBits: number) {
-  const known = new LRUCache<string, AddressPartition>({ max: REMEMBERED_ADDRESSES });
-  let knownUnder: DailySalts | undefined;
-  return (address: string, salts: DailySalts): AddressPartition => {
-    if (salts !== knownUnder) {
-      known.clear();
-      knownUnder = salts;
-    }
-    let partition = known.get(address);
-    if (partition === undefined) {
-      const network =
-        address === UNKNOWN_ADDRESS ? address : addressNetwork(address, ipv6PrefixBits);
-      partition = {
-        today: pseudonym(network, salts.today),
-        yesterday: salts.yesterday && pseudonym(network, salts.yesterday),
-      };
-      known.set(address, partition);
-    }
-    return partition;
-  };
-}
-
-function pseudonym(network: string, salt: DailySalts['today']): string {
-  const digest = createHmac('sha256', salt).update(network).digest('base64url');
-  return `i.${digest.slice(0, DIGEST_LENGTH)}`;
 }

@@ -82,8 +82,9 @@ async function respond(
       remoteAddress: message.socket.remoteAddress ?? '',
     });
     if (request.missing.length > 0) options.onMisconfigured(dialect.name, request.missing);
-    const decision = await options.check(request, options.now());
-    write(response, dialect.render(decision, options.policies.current.answers));
+    const policies = options.policies.current;
+    const decision = await options.check(request, policies, options.now());
+    write(response, dialect.render(decision, policies.answers));
     options.onDecided(decision, performance.now() - startedMs);
   } catch (error) {
     options.onFault(dialect.name, error);

@@ -74,8 +74,29 @@ describe('without Redis', () => {
       ({ headers }) => headers['x-ratelimit-mode'] === undefined,
     );
     expect(measured.headers['x-ratelimit-limit']).toBe('100');
-    expect((await call(gateway.opsUrl, '/readyz')).body).toBe('{"status":"ok"}');
     expect(redis.port).toBe(port);
+    await eventually(
+      async () => (await search(gateway)) && call(gateway.opsUrl, '/readyz'),
+      ({ body }) => body === '{"status":"ok"}',
+    );
+  });
+
+  test('gateways that started alone share the limit of an address once it is there', async () => {
+    const port = await freePort();
+    const env = { HEADGATE_REDIS_URL: `redis://127.0.0.1:${port}` };
+    await using one = await startGateway(env);
+    await using two = await startGateway(env);
+    await using _redis = await startRedis(port);
+    for (const gateway of [one, two]) {
+      await eventually(
+        () => search(gateway),
+        ({ headers }) => headers['x-ratelimit-mode'] === undefined,
+      );
+    }
+    const anonymous = (gateway: Gateway) =>
+      call(gateway.url, '/envoy/api/auth/login', { method: 'POST' });
+    const codes = await statuses(8, (i) => anonymous(i % 2 === 0 ? one : two));
+    expect(codes).toEqual([200, 200, 200, 200, 200, 429, 429, 429]);
   });
 
   test('nobody waits for one that hangs, and nothing is counted twice when it goes on', async () => {

@@ -86,7 +86,10 @@ test('listed keys are known by their digest', () => {
     `{ version: 1, identity: { api_key: { keys: [{ id: alice, sha256: ${sha256} }] } }, default: { limits: [5/5min] } }`,
   );
   const request = checkRequest({ headers: { 'x-api-key': 'hunter2' } });
-  expect(identify(request, SALTS)).toMatchObject({ kind: 'api_key', unverified: false });
+  expect(identify(request, SALTS)).toMatchObject({
+    kind: 'api_key',
+    apiKey: { unverified: false },
+  });
 });
 
 test('cloudflare is a name for its ranges', () => {

@@ -7,16 +7,17 @@ import { checkRequest, NOON_MS, SALTS } from '../../support/requests.ts';
 
 function checkWith(yaml: string, store?: QuotaStore) {
   const memory = () => new MemoryStore({ now: () => NOON_MS, maxKeys: 1_000 });
+  const policies = policySetFrom(yaml);
   let untrusted = 0;
   const check = createCheck({
-    policies: { current: policySetFrom(yaml) },
     store: store ?? memory(),
     local: memory(),
     salts: { at: () => SALTS },
     onUntrustedProxy: () => untrusted++,
   });
   return {
-    ask: (parts: Parameters<typeof checkRequest>[0] = {}) => check(checkRequest(parts), NOON_MS),
+    ask: (parts: Parameters<typeof checkRequest>[0] = {}) =>
+      check(checkRequest(parts), policies, NOON_MS),
     untrusted: () => untrusted,
   };
 }

@@ -14,27 +14,20 @@ function policyPer(per: Partition) {
 
 const BY_ADDRESS: ClientIdentity = {
   kind: 'ip',
-  key: undefined,
-  unverified: false,
   address: { today: 'i.today', yesterday: 'i.yesterday' },
   apiKey: undefined,
-  apiKeyUnverified: false,
   user: undefined,
   untrustedProxy: false,
 };
 const LISTED: ClientIdentity = {
   ...BY_ADDRESS,
   kind: 'api_key',
-  key: 'c.alice',
-  apiKey: 'c.alice',
+  apiKey: { partition: 'c.alice', unverified: false },
 };
 const INVENTED: ClientIdentity = {
   ...BY_ADDRESS,
   kind: 'api_key',
-  key: 'k.new',
-  unverified: true,
-  apiKey: 'k.new',
-  apiKeyUnverified: true,
+  apiKey: { partition: 'k.new', unverified: true },
 };
 
 /** What is counted, as `key limit`. */

@@ -1,0 +1,64 @@
+/** Partition keys: opaque, of fixed length, safe to store and to log. Their first letter says what they stand for. */
+import { createHmac, hash, type KeyObject } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
+import { addressNetwork } from './address.ts';
+import type { DailySalts } from './salts.ts';
+
+/** The pseudonyms of one network under the salts of two days. */
+export interface AddressPartition {
+  readonly today: string;
+  readonly yesterday: string | undefined;
+}
+
+/** 22 base64url characters carry 132 bits: no two clients of any one deployment share them. */
+const DIGEST_LENGTH = 22;
+const REMEMBERED_ADDRESSES = 10_000;
+
+/** A key that the policy file lists, by its identifier there: two keys of one client share its quota. */
+export function listedKeyPartition(id: string): string {
+  return `c.${digest(id)}`;
+}
+
+/** A key that nobody vouches for. */
+export function unlistedKeyPartition(key: string): string {
+  return `k.${digest(key)}`;
+}
+
+export function userPartition(user: string): string {
+  return `u.${digest(user)}`;
+}
+
+/**
+ * Partitions of addresses. Those of recent ones are kept while their salts are in force: an HMAC is a tenth of a
+ * decision.
+ */
+export function createAddressPartitions(ipv6PrefixBits: number) {
+  const known = new LRUCache<string, AddressPartition>({ max: REMEMBERED_ADDRESSES });
+  let knownUnder: DailySalts | undefined;
+  return (address: string, salts: DailySalts): AddressPartition => {
+    if (salts !== knownUnder) {
+      known.clear();
+      knownUnder = salts;
+    }
+    let partition = known.get(address);
+    if (partition === undefined) {
+      const network = addressNetwork(address, ipv6PrefixBits);
+      partition = {
+        today: pseudonym(network, salts.today),
+        yesterday: salts.yesterday && pseudonym(network, salts.yesterday),
+      };
+      known.set(address, partition);
+    }
+    return partition;
+  };
+}
+
+function digest(text: string): string {
+  return hash('sha256', text, 'base64url').slice(0, DIGEST_LENGTH);
+}
+
+/** Keyed, since all addresses can be tried against a plain hash; as a KeyObject, which is seven times as fast. */
+function pseudonym(network: string, salt: KeyObject): string {
+  const mac = createHmac('sha256', salt).update(network).digest('base64url');
+  return `i.${mac.slice(0, DIGEST_LENGTH)}`;
+}
