@@ -10,7 +10,7 @@ export interface CanonicalPath {
   readonly path: string;
   /** The path without its query, as it was spelled. The same string as `path` when it was canonical already. */
   readonly raw: string;
-  /** An invalid escape or overlong UTF-8: no two servers agree on it. */
+  /** An invalid escape, overlong UTF-8 or too many layers of escapes: no two servers agree on it. */
   readonly suspicious: boolean;
   /** Carries NUL, CR or LF: nothing honest does. */
   readonly malformed: boolean;
@@ -18,6 +18,7 @@ export interface CanonicalPath {
 
 const MAX_DECODE_ROUNDS = 3;
 const SLASH = 0x2f;
+const ESCAPE = /%[0-9a-f]{2}/i;
 
 /** 1 for a character that can stand anywhere in a canonical path, 2 for an upper-case letter, 0 for the rest. */
 const PLAIN = new Uint8Array(128);
@@ -68,10 +69,12 @@ function canonicaliseOddPath(raw: string, caseSensitive: boolean): CanonicalPath
   let suspicious = false;
   for (let round = 0; round < MAX_DECODE_ROUNDS && decoded.includes('%'); round++) {
     const next = percentDecode(decoded);
-    suspicious ||= next.suspicious;
+    // Later rounds read what one server takes for text: `/50%25` is an honest way to write a percent sign.
+    if (round === 0) suspicious = next.invalid;
     if (next.text === decoded) break;
     decoded = next.text;
   }
+  suspicious ||= ESCAPE.test(decoded);
   const segments = resolveSegments(decoded.replaceAll('\\', '/'));
   const path = `/${segments.join('/')}`;
   return {
@@ -95,33 +98,43 @@ function resolveSegments(path: string): string[] {
 }
 
 /** One round of percent-decoding. Invalid escapes stay as they are; overlong UTF-8 is read as lenient servers do. */
-function percentDecode(text: string): { text: string; suspicious: boolean } {
-  let suspicious = false;
+function percentDecode(text: string): { text: string; invalid: boolean } {
+  let invalid = false;
   const decoded = text.replace(/(?:%[0-9a-f]{2})+|%/gi, (run) => {
     if (run === '%') {
-      suspicious = true;
+      invalid = true;
       return run;
     }
     try {
       return decodeURIComponent(run);
     } catch {
-      suspicious = true;
+      invalid = true;
       return decodeLeniently(run);
     }
   });
-  return { text: decoded, suspicious };
+  return { text: decoded, invalid };
 }
 
-/** Two-byte overlong forms become the ASCII character that they hide; other bytes become the Latin-1 character. */
+/** Overlong forms of two and three bytes become the character that they hide, other bytes their Latin-1 character. */
 function decodeLeniently(run: string): string {
   const bytes = run.match(/[0-9a-f]{2}/gi)?.map((hex) => Number.parseInt(hex, 16)) ?? [];
   let text = '';
-  for (let i = 0; i < bytes.length; i++) {
-    const byte = bytes[i] ?? 0;
-    const next = bytes[i + 1] ?? 0;
-    const overlong = (byte === 0xc0 || byte === 0xc1) && (next & 0xc0) === 0x80;
-    text += String.fromCharCode(overlong ? ((byte & 0x01) << 6) | (next & 0x3f) : byte);
-    if (overlong) i++;
+  for (let i = 0; i < bytes.length; ) {
+    const [first = 0, second = 0, third = 0] = bytes.slice(i, i + 3);
+    if ((first === 0xc0 || first === 0xc1) && isContinuation(second)) {
+      text += String.fromCharCode(((first & 0x01) << 6) | (second & 0x3f));
+      i += 2;
+    } else if (first === 0xe0 && second >= 0x80 && second < 0xa0 && isContinuation(third)) {
+      text += String.fromCharCode(((second & 0x3f) << 6) | (third & 0x3f));
+      i += 3;
+    } else {
+      text += String.fromCharCode(first);
+      i += 1;
+    }
   }
   return text;
+}
+
+function isContinuation(byte: number): boolean {
+  return (byte & 0xc0) === 0x80;
 }

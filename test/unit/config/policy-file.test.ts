@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { ConfigError } from '../../../src/config/config-error.ts';
 import { policyFileJsonSchema } from '../../../src/config/json-schema.ts';
@@ -61,8 +62,71 @@ describe('a hostile file is refused before it is parsed', () => {
   });
 });
 
+const SHIPPED = readFileSync(new URL('policies.yaml', CONFIG), 'utf8');
+
+/** The shipped file with some of its characters replaced by others. */
+const damaged = fc
+  .array(
+    fc.tuple(
+      fc.integer({ min: 0, max: SHIPPED.length }),
+      fc.integer({ min: 0, max: 12 }),
+      fc.oneof(
+        fc.constantFrom(
+          '',
+          '\n',
+          ': ',
+          '- ',
+          '[',
+          ']',
+          '{',
+          '}',
+          '&a ',
+          '*a',
+          '!t ',
+          '"',
+          "'",
+          '|',
+          '>',
+          '#',
+          '%',
+          '\t',
+          '~',
+          '<<',
+        ),
+        fc.constantFrom(
+          'null',
+          '.inf',
+          '-1',
+          '1e400',
+          '0x1',
+          '__proto__',
+          'constructor',
+          '\0',
+          '\uFEFF',
+        ),
+        fc.string({ maxLength: 4 }),
+      ),
+    ),
+    { minLength: 1, maxLength: 4 },
+  )
+  .map((edits) =>
+    edits.reduce(
+      (text, [at, length, insert]) => text.slice(0, at) + insert + text.slice(at + length),
+      SHIPPED,
+    ),
+  );
+
+test('a damaged file is either fine or refused with places, and never anything else', () => {
+  fc.assert(
+    fc.property(damaged, (text) => {
+      for (const mistake of mistakesIn(text)) expect(mistake).toMatch(/^policies\.yaml:\d+:\d+: ./);
+    }),
+    { numRuns: 500 },
+  );
+});
+
 test('the shipped policy file is fine', () => {
-  expect(mistakesIn(readFileSync(new URL('policies.yaml', CONFIG), 'utf8'))).toEqual([]);
+  expect(mistakesIn(SHIPPED)).toEqual([]);
 });
 
 test('the shipped JSON Schema is the one that loading uses (else: npm start -- schema)', () => {

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { createCheck } from '../../../src/core/check.ts';
 import { type QuotaStore, StoreError } from '../../../src/core/store.ts';
 import { MemoryStore } from '../../../src/stores/memory/memory-store.ts';
+import { SaltBook } from '../../../src/stores/salt-book.ts';
 import { policySetFrom } from '../../support/policies.ts';
 import { checkRequest, NOON_MS, SALTS } from '../../support/requests.ts';
 
@@ -69,6 +70,28 @@ test('a proxy that is not trusted is reported', async () => {
   await ask({ proxy: '203.0.113.1' });
   await ask();
   expect(untrusted()).toBe(1);
+});
+
+test('a window that spans midnight holds, though every pseudonym changes there', async () => {
+  const midnight = Date.UTC(2026, 10, 22);
+  const clock = { nowMs: midnight - 60_000 };
+  const store = new MemoryStore({ now: () => clock.nowMs, maxKeys: 1_000 });
+  const check = createCheck({
+    store,
+    local: store,
+    salts: new SaltBook(),
+    onUntrustedProxy: () => {},
+  });
+  const policies = policySetFrom('{ version: 1, default: { limits: [5/5min] } }');
+  const admitted: number[] = [];
+  for (; clock.nowMs < midnight + 900_000; clock.nowMs += 10_000) {
+    const { verdict } = await check(checkRequest(), policies, clock.nowMs);
+    if (verdict === 'allow') admitted.push(clock.nowMs - midnight);
+  }
+  // Five at once, and the same again as each of them is over: on both sides of midnight, and after both days' logs.
+  const first = [-60_000, -50_000, -40_000, -30_000, -20_000];
+  const rounds = [0, 300_000, 600_000, 900_000].map((later) => first.map((stamp) => stamp + later));
+  expect(admitted).toEqual(rounds.flat().filter((stamp) => stamp < 900_000));
 });
 
 describe('when the store fails', () => {

@@ -30,6 +30,7 @@ describe('every spelling of a path has one canonical form', () => {
     '/api\\auth\\login',
     '/api%5cauth%5Clogin',
     '/api%c0%afauth/login',
+    '/api%e0%80%afauth/login',
     '/api/x/%c0%ae%c0%ae/auth/login',
     '/api/auth/login%3bx=1',
     'http://api.example.com/api/auth/login',
@@ -77,8 +78,12 @@ test('the raw spelling is kept beside the canonical one', () => {
   });
 });
 
-test.each(['/a%zz', '/a%', '/a%c0%af', '/a%ff'])('%s is suspicious', (target) => {
+test.each(['/a%2525252561', '/a%zz', '/a%', '/a%c0%af', '/a%ff'])('%s is suspicious', (target) => {
   expect(canonicalPath(target, false).suspicious).toBe(true);
+});
+
+test.each(['/50%25', '/a%25zz', '/a%2520b', '/caf%C3%A9', '/a b'])('%s is not', (target) => {
+  expect(canonicalPath(target, false).suspicious).toBe(false);
 });
 
 test.each(['/a%00', '/a%0d%0aSet-Cookie:x', '/a%250a'])('%s is malformed', (target) => {

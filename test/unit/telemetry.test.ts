@@ -1,0 +1,63 @@
+import { describe, expect, test } from 'vitest';
+import { unmeasured } from '../../src/core/decision.ts';
+import { compilePolicy } from '../../src/core/policy.ts';
+import { createTelemetry } from '../../src/telemetry.ts';
+import { NOON_MS } from '../support/requests.ts';
+
+function setUp() {
+  const clock = { nowMs: NOON_MS };
+  const lines: string[] = [];
+  const telemetry = createTelemetry({
+    level: 'info',
+    now: () => clock.nowMs,
+    destination: { write: (line) => void lines.push(line) },
+  });
+  const events = () => lines.map((line) => JSON.parse(line).event);
+  return { clock, lines, events, telemetry };
+}
+
+test('a misconfigured proxy is logged once a minute, and counted every time', async () => {
+  const { clock, events, telemetry } = setUp();
+  for (let i = 0; i < 120; i++) {
+    telemetry.proxyMisconfigured('nginx', ['x-original-uri']);
+    clock.nowMs += 1_000;
+  }
+  expect(events()).toEqual(['proxy_misconfigured', 'proxy_misconfigured']);
+  expect(await telemetry.registry.metrics()).toContain(
+    'headgate_misconfigured_requests_total{dialect="nginx"} 120',
+  );
+});
+
+describe('a failing store', () => {
+  test('is logged when it begins, once a minute while it lasts, and when it is over', () => {
+    const { clock, events, telemetry } = setUp();
+    for (let i = 0; i < 90; i++) {
+      telemetry.storeFailed('timeout', new Error('late'));
+      clock.nowMs += 1_000;
+    }
+    expect(telemetry.isDegraded()).toBe(true);
+    telemetry.storeAnswered(1, 1);
+    expect(telemetry.isDegraded()).toBe(false);
+    expect(events()).toEqual(['store_failed', 'store_failed', 'store_recovered']);
+  });
+  test('that answers every other time fills no log', () => {
+    const { clock, events, telemetry } = setUp();
+    for (let i = 0; i < 1_000; i++) {
+      telemetry.storeFailed('timeout', new Error('late'));
+      telemetry.storeAnswered(1, 1);
+      clock.nowMs += 10;
+    }
+    expect(events()).toEqual(['store_failed']);
+  });
+});
+
+test('an allow that nobody measured is not counted as one', async () => {
+  const { telemetry } = setUp();
+  const limits = [{ limit: 5, windowMs: 1_000, window: '1s', per: 'client' as const }];
+  const policy = compilePolicy({ name: 'a', cost: 1, onStoreFailure: 'allow', limits }, 2);
+  telemetry.decided(unmeasured('open', policy), 1);
+  telemetry.decided(unmeasured('closed', policy), 1);
+  const metrics = await telemetry.registry.metrics();
+  expect(metrics).toContain('headgate_decisions_total{policy="a",verdict="error_allow"} 1');
+  expect(metrics).toContain('headgate_decisions_total{policy="a",verdict="error_deny"} 1');
+});
