@@ -56,6 +56,7 @@ const method = z.string().regex(/^[A-Z]+(-[A-Z]+)*$/, 'must be an upper-case met
 
 const host = z
   .string()
+  .max(253)
   .regex(
     /^(\*\.)?[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/,
     'must be a lower-case host name without a port, such as api.example.com or *.example.com',

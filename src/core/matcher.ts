@@ -139,17 +139,17 @@ function pathPattern(path = '/*'): string {
   return segments.join('/');
 }
 
+/** Segment kinds, then host, then method, each spelled so that the more specific one sorts first. */
 function orderOf(pattern: string, host: string | undefined, methodNamed: boolean): string {
   const kinds = pattern
     .slice(1)
     .split('/')
     .map((segment) => (segment === '*' ? 'w' : /^:p\d+$/.test(segment) ? 'p' : 'a'));
-  // A longer wildcard domain is the more specific one.
-  const hostOrder =
-    host === undefined
-      ? '999'
-      : host.startsWith('*.')
-        ? String(998 - Math.min(host.length, 900))
-        : '000';
-  return `${kinds.join('')} ${hostOrder} ${methodNamed ? 0 : 1}`;
+  return `${kinds.join('')} ${hostOrder(host)} ${methodNamed ? 0 : 1}`;
+}
+
+/** A host by its name, then longer wildcard domains before shorter ones, then any. Names have at most 253 characters. */
+function hostOrder(host: string | undefined): string {
+  if (host === undefined) return '999';
+  return host.startsWith('*.') ? String(998 - host.length) : '000';
 }
