@@ -8,6 +8,7 @@ import { compilePolicySet, type PolicySet } from '../core/policy-set.ts';
 import { ConfigError } from './config-error.ts';
 import { crossMistakes } from './policy-cross-checks.ts';
 import {
+  type AnswersSection,
   answersSchema,
   type DefaultEntry,
   defaultSchema,
@@ -35,8 +36,23 @@ export function compilePolicyFile(text: string, fileName: string, ranges: KnownR
     );
   }
   const parts = new Parts(yaml);
-  const outline = parts.parse(outlineSchema, yaml.value, []);
-  const sections = (yaml.value ?? {}) as Record<string, unknown>;
+  const file = validate(parts, yaml);
+  if (file === undefined) throw new ConfigError(describeMistakes(parts.mistakes, fileName, yaml));
+  return compile(file, ranges);
+}
+
+interface ValidFile {
+  readonly identity: IdentitySection;
+  readonly answers: AnswersSection;
+  readonly caseSensitive: boolean;
+  readonly fallback: DefaultEntry;
+  readonly entries: readonly PolicyEntry[];
+}
+
+/** Undefined when anything is wrong; what, is with the parts. */
+function validate(parts: Parts, yaml: YamlText): ValidFile | undefined {
+  parts.parse(outlineSchema, yaml.value, []);
+  const sections = isObject(yaml.value) ? yaml.value : {};
   const identity = parts.parse(identitySchema, sections.identity ?? {}, ['identity']);
   const matching = parts.parse(matchingSchema, sections.matching ?? {}, ['matching']);
   const answers = parts.parse(answersSchema, sections.answers ?? {}, ['answers']);
@@ -44,23 +60,31 @@ export function compilePolicyFile(text: string, fileName: string, ranges: KnownR
     ? parts.parse(defaultSchema, sections.default, ['default'])
     : undefined;
   const written: unknown[] = Array.isArray(sections.policies) ? sections.policies : [];
-  const entries = written.map((entry, index) => {
-    return parts.parse(policySchema, entry, ['policies', index]);
-  });
+  const entries = written.map((entry, i) => parts.parse(policySchema, entry, ['policies', i]));
   const names = written.map((entry) => (isObject(entry) ? entry.name : undefined));
   const caseSensitive = matching?.case_sensitive ?? false;
-  parts.mistakes.push(
-    ...crossMistakes({ identity, fallback, entries, names, caseSensitive }, yaml),
-  );
+  const together = { identity, fallback, entries, names, caseSensitive };
+  parts.mistakes.push(...crossMistakes(together, yaml));
+  if (parts.mistakes.length > 0 || !identity || !answers || !fallback) return undefined;
+  return {
+    identity,
+    answers,
+    caseSensitive,
+    fallback,
+    entries: entries.filter((entry) => !!entry),
+  };
+}
 
-  if (parts.mistakes.length > 0 || !outline || !identity || !matching || !answers || !fallback) {
-    throw new ConfigError(describeMistakes(parts.mistakes, fileName, yaml));
-  }
+function compile(file: ValidFile, ranges: KnownRanges): PolicySet {
+  const { identity, answers, caseSensitive, fallback, entries } = file;
   const factor = identity.api_key.unverified_factor;
-  const routes = entries.map((entry) => toRoute(entry as PolicyEntry, factor, caseSensitive));
+  const routesOf = (always: boolean) =>
+    entries
+      .filter((entry) => entry.always === always)
+      .map((entry) => toRoute(entry, factor, caseSensitive));
   return compilePolicySet({
-    routes: routes.filter((_, index) => entries[index]?.always !== true),
-    always: routes.filter((_, index) => entries[index]?.always === true),
+    routes: routesOf(false),
+    always: routesOf(true),
     fallback: toPolicy({ ...fallback, name: 'default' }, factor),
     identify: compileIdentity(toIdentityConfig(identity, ranges)),
     answers: {

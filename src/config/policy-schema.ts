@@ -184,4 +184,5 @@ export const outlineSchema = z.strictObject({
 export type PolicyEntry = z.output<typeof policySchema>;
 export type DefaultEntry = z.output<typeof defaultSchema>;
 export type IdentitySection = z.output<typeof identitySchema>;
+export type AnswersSection = z.output<typeof answersSchema>;
 export type LimitEntry = z.output<typeof limit>;

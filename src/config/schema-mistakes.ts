@@ -29,7 +29,7 @@ export function mistakesFrom(
       return issue.keys.map((key) => ({
         offset: yaml.offsetOfKey(path, key),
         path: [...path, key],
-        message: `is not a known key${didYouMean(key, known)}`,
+        message: `is not a known key${hintAt(key, known)}`,
       }));
     }
     return [{ offset: yaml.offsetOf(path), path, message: sentence(issue) }];
@@ -46,50 +46,54 @@ export function pathText(path: Path): string {
   return text;
 }
 
-export function didYouMean(word: string, known: readonly string[]): string {
-  const close = known
+function hintAt(word: string, known: readonly string[]): string {
+  const meant = closest(word, known);
+  if (meant !== undefined) return `, did you mean "${meant}"?`;
+  return known.length === 0 ? '' : `, known are ${list(known)}`;
+}
+
+/** The known word that is so like this one that it was probably meant. */
+function closest(word: string, known: readonly string[]): string | undefined {
+  const likely = known
     .map((candidate) => ({ candidate, far: distance(word, candidate) }))
     .filter(
       ({ candidate, far }) => far < candidate.length && far <= Math.max(2, candidate.length / 3),
-    )
-    .sort((a, b) => a.far - b.far)[0];
-  if (close !== undefined) return `, did you mean "${close.candidate}"?`;
-  return known.length === 0 ? '' : `, known are ${list(known)}`;
+    );
+  return likely.sort((a, b) => a.far - b.far)[0]?.candidate;
 }
 
 function sentence(issue: z.core.$ZodIssue): string {
   switch (issue.code) {
-    case 'invalid_type':
-      return issue.input === undefined
-        ? `is missing, it must be ${aTypeName(issue.expected)}`
-        : `must be ${aTypeName(issue.expected)}, not ${aTypeName(typeName(issue.input))}${
-            issue.expected === 'array' && typeof issue.input !== 'object'
-              ? `, write [${issue.input}]`
-              : ''
-          }`;
+    case 'invalid_type': {
+      const wanted = aTypeName(issue.expected);
+      if (issue.input === undefined) return `is missing, it must be ${wanted}`;
+      const remedy =
+        issue.expected === 'array' && typeof issue.input !== 'object'
+          ? `, write [${issue.input}]`
+          : '';
+      return `must be ${wanted}, not ${aTypeName(typeName(issue.input))}${remedy}`;
+    }
     case 'invalid_value': {
       const values = issue.values.map(String);
       if (issue.input === undefined) return `is missing, it must be ${list(values, 'or')}`;
-      return `must be ${list(values, 'or')}, not ${JSON.stringify(issue.input)}${
-        typeof issue.input === 'string' && values.length > 1 ? suggestion(issue.input, values) : ''
-      }`;
+      const words = issue.values.filter((value) => typeof value === 'string');
+      const meant = typeof issue.input === 'string' ? closest(issue.input, words) : undefined;
+      const remedy = meant === undefined ? '' : `, did you mean "${meant}"?`;
+      return `must be ${list(values, 'or')}, not ${JSON.stringify(issue.input)}${remedy}`;
     }
     case 'too_small':
-      return issue.origin === 'array'
-        ? `must have at least ${issue.minimum} entr${issue.minimum === 1 ? 'y' : 'ies'}`
-        : `must be at least ${issue.minimum}${issue.origin === 'string' ? ' characters' : ''}`;
+      return `must ${amount(issue.origin, 'at least', Number(issue.minimum))}`;
     case 'too_big':
-      return issue.origin === 'array'
-        ? `must have at most ${issue.maximum} entries`
-        : `must be at most ${issue.maximum}${issue.origin === 'string' ? ' characters' : ''}`;
+      return `must ${amount(issue.origin, 'at most', Number(issue.maximum))}`;
     default:
       return issue.message;
   }
 }
 
-function suggestion(word: string, known: readonly string[]): string {
-  const text = didYouMean(word, known);
-  return text.startsWith(', did') ? text : '';
+function amount(origin: string, bound: string, count: number): string {
+  if (origin === 'array') return `have ${bound} ${count} entr${count === 1 ? 'y' : 'ies'}`;
+  if (origin === 'string') return `have ${bound} ${count} character${count === 1 ? '' : 's'}`;
+  return `be ${bound} ${count}`;
 }
 
 /** Of the alternatives, the one that failed inside rather than as a whole: that is what was meant. */
