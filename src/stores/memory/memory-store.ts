@@ -3,7 +3,7 @@
  * model that the Redis script is held against, answer by answer.
  */
 import type { Descriptor, QuotaState, QuotaStore, TakeResult } from '../../core/store.ts';
-import { WindowLog } from './window-log.ts';
+import { type LogEntry, LogTable } from './log-table.ts';
 
 export interface MemoryStoreOptions {
   /** Milliseconds since the epoch. */
@@ -18,18 +18,19 @@ export interface MemoryStoreOptions {
 /** What a log holds for a descriptor at one moment. Reading changes nothing: only an admitted request does. */
 interface Reading {
   readonly descriptor: Descriptor;
-  readonly log: WindowLog;
+  readonly entry: LogEntry | undefined;
   /** Time never runs backwards within a key: after a step back of the clock the newest unit says what time it is. */
   readonly atMs: number;
   /** Units at the head of the log that are over. */
   readonly stale: number;
+  /** Units that count. */
+  readonly live: number;
 }
 
 export class MemoryStore implements QuotaStore {
   readonly #now: () => number;
   readonly #maxKeys: number;
-  /** In the order of their last use. */
-  readonly #entries = new Map<string, { readonly log: WindowLog; readonly windowMs: number }>();
+  readonly #logs = new LogTable();
 
   constructor({ now, maxKeys }: MemoryStoreOptions) {
     this.#now = now;
@@ -38,7 +39,7 @@ export class MemoryStore implements QuotaStore {
 
   /** Keys held. */
   get size(): number {
-    return this.#entries.size;
+    return this.#logs.size;
   }
 
   async take(descriptors: readonly Descriptor[]): Promise<TakeResult> {
@@ -58,56 +59,53 @@ export class MemoryStore implements QuotaStore {
   }
 
   async close(): Promise<void> {
-    this.#entries.clear();
+    this.#logs.clear();
   }
 
   #read(descriptor: Descriptor, nowMs: number): Reading {
-    const entry = this.#entries.get(descriptor.key);
-    if (entry === undefined) return { descriptor, log: new WindowLog(), atMs: nowMs, stale: 0 };
-    this.#entries.delete(descriptor.key);
-    this.#entries.set(descriptor.key, entry);
-    const { log } = entry;
-    const atMs = Math.max(nowMs, log.newestMs);
-    return { descriptor, log, atMs, stale: log.firstAfter(atMs - descriptor.windowMs) };
+    const entry = this.#logs.get(descriptor.key);
+    if (entry === undefined) return { descriptor, entry, atMs: nowMs, stale: 0, live: 0 };
+    const atMs = Math.max(nowMs, entry.log.newestMs);
+    const stale = entry.log.firstAfter(atMs - descriptor.windowMs);
+    return { descriptor, entry, atMs, stale, live: entry.log.length - stale };
   }
 
-  #append({ descriptor, log, atMs, stale }: Reading): Reading {
-    log.forget(stale);
-    log.append(atMs, descriptor.cost);
-    const { key, windowMs } = descriptor;
-    if (!this.#entries.has(key)) {
-      this.#makeRoom(atMs);
-      this.#entries.set(key, { log, windowMs });
-    }
-    return { descriptor, log, atMs, stale: 0 };
+  #append({ descriptor, entry: known, atMs, stale, live }: Reading): Reading {
+    const { key, windowMs, cost } = descriptor;
+    if (known === undefined) this.#makeRoom(atMs);
+    const entry = known ?? this.#logs.add(key, windowMs);
+    entry.log.forget(stale);
+    entry.log.append(atMs, cost);
+    return { descriptor, entry, atMs, stale: 0, live: live + cost };
   }
 
   /** Looks at two old keys for every new one, so that what is over goes faster than what is new comes. */
   #makeRoom(nowMs: number): void {
     for (let looked = 0; looked < 2; looked++) {
-      const oldest = this.#entries.entries().next().value;
+      const { oldest } = this.#logs;
       if (oldest === undefined) return;
-      const [key, { log, windowMs }] = oldest;
-      const isOver = log.newestMs <= nowMs - windowMs;
-      if (!isOver && this.#entries.size < this.#maxKeys) return;
-      this.#entries.delete(key);
+      const isOver = oldest.log.newestMs <= nowMs - oldest.windowMs;
+      if (!isOver && this.#logs.size < this.#maxKeys) return;
+      this.#logs.delete(oldest);
     }
   }
 }
 
 /** Units that would have to be over before a request of this cost fits. */
-function excessOf({ descriptor, log, stale }: Reading): number {
-  return log.length - stale + descriptor.cost - descriptor.limit;
+function excessOf({ descriptor, live }: Reading): number {
+  return live + descriptor.cost - descriptor.limit;
 }
 
 function stateOf(reading: Reading): QuotaState {
-  const { descriptor, log, atMs, stale } = reading;
+  const { descriptor, entry, atMs, stale, live } = reading;
   const { limit, windowMs } = descriptor;
   const excess = excessOf(reading);
+  const untilOver = (stampMs: number) => Math.max(0, stampMs + windowMs - atMs);
   return {
     limit,
-    remaining: Math.max(0, limit - (log.length - stale)),
-    resetAfterMs: Math.max(0, log.newestMs + windowMs - atMs),
-    retryAfterMs: excess <= 0 ? 0 : log.stampAt(stale + excess - 1) + windowMs - atMs,
+    remaining: Math.max(0, limit - live),
+    resetAfterMs: entry === undefined ? 0 : untilOver(entry.log.newestMs),
+    retryAfterMs:
+      entry === undefined || excess <= 0 ? 0 : untilOver(entry.log.stampAt(stale + excess - 1)),
   };
 }
