@@ -4,6 +4,7 @@ import { afterEach, describe, expect, inject, test } from 'vitest';
 import { type Gateway, startGateway } from '../support/gateway.ts';
 import { call, statuses } from '../support/http.ts';
 import { type RunningProxy, startEnvoy, startNginx } from '../support/proxies.ts';
+import { exchange } from '../support/raw-http.ts';
 import { startUpstream, type Upstream } from '../support/upstream.ts';
 
 const LOGIN = '/api/auth/login';
@@ -138,6 +139,29 @@ describe.each(PROXIES)('$name', ({ name, start }) => {
     );
     expect(codes.filter((code) => code === 200)).toHaveLength(5);
     expect(codes.slice(5)).toEqual([429, 429, 429, 429]);
+  });
+
+  testWith('a path that no honest client sends is refused, and is no fault', async () => {
+    await setUp();
+    const answer = await call(proxy.url, '/a%0d%0aX:y');
+    expect([400, 403]).toContain(answer.status);
+    expect(JSON.parse(answer.body).error).toBe('malformed_path');
+    expect(upstream.seen).toHaveLength(0);
+  });
+
+  testWith("the application's own refusal is not touched", async () => {
+    await setUp();
+    const answer = await call(proxy.url, '/forbidden');
+    expect(answer).toMatchObject({ status: 403, body: 'the application' });
+    expect(answer.headers['x-ratelimit-limit']).toBe('1000');
+  });
+
+  testWith('a client of HTTP/1.0 without a host is counted like any other', async () => {
+    await setUp();
+    const answer = await exchange(proxy.url, 'GET /a HTTP/1.0\r\n\r\n', 2_000);
+    // Envoy does not speak HTTP/1.0 unless told to.
+    if (name === 'envoy') expect(answer).toContain('426 Upgrade Required');
+    else expect(answer).toMatch(/ 200 OK[\s\S]*X-RateLimit-Limit: 1000\r\n/);
   });
 
   testWith('invented API keys do not buy a fresh budget', async () => {

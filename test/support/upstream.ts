@@ -20,7 +20,7 @@ export interface Upstream extends AsyncDisposable {
 
 export async function startUpstream(): Promise<Upstream> {
   const seen: Seen[] = [];
-  const server = createServer((request, response) => {
+  const server = createServer({ requireHostHeader: false }, (request, response) => {
     const digest = createHash('sha256');
     let bytes = 0;
     request.on('data', (chunk: Buffer) => {
@@ -30,7 +30,8 @@ export async function startUpstream(): Promise<Upstream> {
     request.on('end', () => {
       const { method = '', url = '', headers } = request;
       seen.push({ method, url, headers, bytes, sha256: digest.digest('hex') });
-      response.writeHead(200, {
+      // Its own refusals are nobody else's.
+      response.writeHead(url === '/forbidden' ? 403 : 200, {
         'Content-Type': 'text/plain',
         'X-RateLimit-Limit': '999',
         'X-RateLimit-Remaining': '999',
