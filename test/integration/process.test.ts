@@ -18,8 +18,12 @@ function file(name: string, text: string): string {
   return path;
 }
 
-async function headgate(args: readonly string[], env: NodeJS.ProcessEnv = {}) {
-  const child = startProcess(process.execPath, [MAIN, ...args], {
+async function headgate(
+  args: readonly string[],
+  env: NodeJS.ProcessEnv = {},
+  nodeOptions: readonly string[] = [],
+) {
+  const child = startProcess(process.execPath, [...nodeOptions, MAIN, ...args], {
     env: { ...process.env, ...env },
   });
   const code = await child.exited();
@@ -108,6 +112,21 @@ test('healthcheck asks the gateway of this machine', async () => {
   expect((await headgate(['healthcheck'], { HEADGATE_OPS_PORT: opsPort })).code).toBe(0);
   const unused = String(await freePort());
   expect((await headgate(['healthcheck'], { HEADGATE_OPS_PORT: unused })).code).toBe(1);
+});
+
+describe('an old Node, which cuts long header lists short,', () => {
+  const pretending = (version: string) => [
+    '--import',
+    `data:text/javascript,Object.defineProperty(process.versions, 'node', { value: '${version}' })`,
+  ];
+  test.each(['20.20.2', '24.9.0', '24.18.0'])('is refused: %s', async (version) => {
+    const { code, output } = await headgate(['--help'], {}, pretending(version));
+    expect(code).toBe(1);
+    expect(output).toContain(`headgate needs Node 24.18.1 or newer, this is ${version}`);
+  });
+  test.each(['24.18.1', '24.100.0', '26.0.0'])('is not %s', async (version) => {
+    expect((await headgate(['--help'], {}, pretending(version))).code).toBe(0);
+  });
 });
 
 test.each(['SIGTERM', 'SIGINT'] as const)('%s stops it, with exit code 0', async (signal) => {
