@@ -9,8 +9,8 @@ export interface StoreUnderTest {
   key(name?: string): string;
 }
 
-export function describeQuotaStore(name: string, open: () => StoreUnderTest): void {
-  describe(`${name} keeps the contract of quota stores`, () => {
+export function describeQuotaStore(open: () => StoreUnderTest): void {
+  describe('keeps the contract of quota stores', () => {
     const W = 300_000;
 
     function setUp() {

@@ -1,9 +1,9 @@
 /** The Redis store by itself, on a server that stops answering. */
-import { expect, test } from 'vitest';
+import { expect } from 'vitest';
 import { StoreError } from '../../src/core/store.ts';
 import { createRedisClient } from '../../src/stores/redis/client.ts';
 import { RedisStore } from '../../src/stores/redis/redis-store.ts';
-import { connectTo, startRedis } from '../support/redis.ts';
+import { connectTo, startRedis, testWithOwnRedis, testWithRedis } from '../support/redis.ts';
 import { startTcpProxy } from '../support/tcp-proxy.ts';
 
 const DESCRIPTOR = { key: 'hg:v1:{x}:a', limit: 100_000, windowMs: 60_000, cost: 1 };
@@ -16,21 +16,24 @@ async function open(url: string, deadlineMs: number) {
 
 const reasonOf = (error: unknown) => (error instanceof StoreError ? error.reason : 'none');
 
-test('a server that hangs fills no memory: what exceeds the cap is refused at once', async () => {
-  await using redis = await startRedis();
-  const { client, store } = await open(redis.url, 50);
-  redis.process?.signal('SIGSTOP');
-  const takes = Array.from({ length: 6_000 }, () => store.take([DESCRIPTOR]).catch(reasonOf));
-  const reasons = await Promise.all(takes);
-  expect(reasons.filter((reason) => reason === 'overloaded')).toHaveLength(1_000);
-  expect(reasons.filter((reason) => reason === 'timeout')).toHaveLength(5_000);
-  // The cap counts what waits, not what ever waited.
-  expect(await store.take([DESCRIPTOR]).catch(reasonOf)).not.toBe('overloaded');
-  redis.process?.signal('SIGCONT');
-  client.disconnect();
-});
+testWithOwnRedis(
+  'a server that hangs fills no memory: what exceeds the cap is refused at once',
+  async () => {
+    await using redis = await startRedis();
+    const { client, store } = await open(redis.url, 50);
+    redis.signal('SIGSTOP');
+    const takes = Array.from({ length: 6_000 }, () => store.take([DESCRIPTOR]).catch(reasonOf));
+    const reasons = await Promise.all(takes);
+    expect(reasons.filter((reason) => reason === 'overloaded')).toHaveLength(1_000);
+    expect(reasons.filter((reason) => reason === 'timeout')).toHaveLength(5_000);
+    // The cap counts what waits, not what ever waited.
+    expect(await store.take([DESCRIPTOR]).catch(reasonOf)).not.toBe('overloaded');
+    redis.signal('SIGCONT');
+    client.disconnect();
+  },
+);
 
-test('a request whose answer is lost with its connection is counted once', async () => {
+testWithRedis('a request whose answer is lost with its connection is counted once', async () => {
   await using redis = await startRedis();
   await using proxy = await startTcpProxy(redis.port);
   const { client, store } = await open(`redis://127.0.0.1:${proxy.port}`, 2_000);

@@ -1,9 +1,9 @@
 /** Gateway processes and a real Redis: sharing, failing, coming back. */
-import { describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { type Gateway, startGateway } from '../support/gateway.ts';
 import { call, statuses } from '../support/http.ts';
 import { freePort } from '../support/process.ts';
-import { connectTo, startRedis } from '../support/redis.ts';
+import { connectTo, startRedis, testWithOwnRedis, testWithRedis } from '../support/redis.ts';
 
 const login = (gateway: Gateway, key = 'alice') =>
   call(gateway.url, '/envoy/api/auth/login', { method: 'POST', headers: { 'x-api-key': key } });
@@ -19,7 +19,7 @@ async function eventually<T>(ask: () => Promise<T>, wanted: (answer: T) => boole
   throw new Error('it never came to that');
 }
 
-test('two gateways share one limit exactly', async () => {
+testWithRedis('two gateways share one limit exactly', async () => {
   await using redis = await startRedis();
   await using one = await startGateway({ HEADGATE_REDIS_URL: redis.url });
   await using two = await startGateway({ REDIS_URL: redis.url });
@@ -27,7 +27,7 @@ test('two gateways share one limit exactly', async () => {
   expect(codes).toEqual([200, 200, 200, 200, 200, 429, 429, 429]);
 });
 
-test('two gateways share the limit of an address: they have the same salt', async () => {
+testWithRedis('two gateways share the limit of an address: they have the same salt', async () => {
   await using redis = await startRedis();
   await using one = await startGateway({ HEADGATE_REDIS_URL: redis.url });
   await using two = await startGateway({ HEADGATE_REDIS_URL: redis.url });
@@ -37,7 +37,7 @@ test('two gateways share the limit of an address: they have the same salt', asyn
   expect(codes).toEqual([200, 200, 200, 200, 200, 429, 429]);
 });
 
-test('a gateway says where it counts, and never with which password', async () => {
+testWithRedis('a gateway says where it counts, and never with which password', async () => {
   await using redis = await startRedis();
   const url = redis.url.replace('redis://', 'redis://default:hunter2@');
   await using gateway = await startGateway({ HEADGATE_REDIS_URL: url });
@@ -45,7 +45,7 @@ test('a gateway says where it counts, and never with which password', async () =
   expect(gateway.output()).not.toContain('hunter2');
 });
 
-test('a flushed script cache is no failure', async () => {
+testWithRedis('a flushed script cache is no failure', async () => {
   await using redis = await startRedis();
   await using gateway = await startGateway({ HEADGATE_REDIS_URL: redis.url });
   const client = connectTo(redis);
@@ -57,74 +57,83 @@ test('a flushed script cache is no failure', async () => {
 });
 
 describe('without Redis', () => {
-  test('a gateway starts, follows the failure mode of each policy, and counts in Redis once that is there', async () => {
-    const port = await freePort();
-    await using gateway = await startGateway({ HEADGATE_REDIS_URL: `redis://127.0.0.1:${port}` });
-    const open = await search(gateway);
-    expect(open).toMatchObject({ status: 200, headers: { 'x-ratelimit-mode': 'open' } });
-    expect(open.headers['x-ratelimit-remaining']).toBeUndefined();
-    const local = await statuses(6, () => login(gateway));
-    expect(local).toEqual([200, 200, 200, 200, 200, 429]);
-    expect((await login(gateway)).headers['x-ratelimit-mode']).toBe('local');
-    expect((await call(gateway.opsUrl, '/readyz')).body).toBe('{"status":"degraded"}');
+  testWithOwnRedis(
+    'a gateway starts, follows the failure mode of each policy, and counts in Redis once that is there',
+    async () => {
+      const port = await freePort();
+      await using gateway = await startGateway({ HEADGATE_REDIS_URL: `redis://127.0.0.1:${port}` });
+      const open = await search(gateway);
+      expect(open).toMatchObject({ status: 200, headers: { 'x-ratelimit-mode': 'open' } });
+      expect(open.headers['x-ratelimit-remaining']).toBeUndefined();
+      const local = await statuses(6, () => login(gateway));
+      expect(local).toEqual([200, 200, 200, 200, 200, 429]);
+      expect((await login(gateway)).headers['x-ratelimit-mode']).toBe('local');
+      expect((await call(gateway.opsUrl, '/readyz')).body).toBe('{"status":"degraded"}');
 
-    await using redis = await startRedis(port);
-    const measured = await eventually(
-      () => search(gateway),
-      ({ headers }) => headers['x-ratelimit-mode'] === undefined,
-    );
-    expect(measured.headers['x-ratelimit-limit']).toBe('100');
-    expect(redis.port).toBe(port);
-    await eventually(
-      async () => (await search(gateway)) && call(gateway.opsUrl, '/readyz'),
-      ({ body }) => body === '{"status":"ok"}',
-    );
-  });
-
-  test('gateways that started alone share the limit of an address once it is there', async () => {
-    const port = await freePort();
-    const env = { HEADGATE_REDIS_URL: `redis://127.0.0.1:${port}` };
-    await using one = await startGateway(env);
-    await using two = await startGateway(env);
-    await using _redis = await startRedis(port);
-    for (const gateway of [one, two]) {
-      await eventually(
+      await using redis = await startRedis(port);
+      const measured = await eventually(
         () => search(gateway),
         ({ headers }) => headers['x-ratelimit-mode'] === undefined,
       );
-    }
-    const anonymous = (gateway: Gateway) =>
-      call(gateway.url, '/envoy/api/auth/login', { method: 'POST' });
-    const codes = await statuses(8, (i) => anonymous(i % 2 === 0 ? one : two));
-    expect(codes).toEqual([200, 200, 200, 200, 200, 429, 429, 429]);
-  });
+      expect(measured.headers['x-ratelimit-limit']).toBe('100');
+      expect(redis.port).toBe(port);
+      await eventually(
+        async () => (await search(gateway)) && call(gateway.opsUrl, '/readyz'),
+        ({ body }) => body === '{"status":"ok"}',
+      );
+    },
+  );
 
-  test('nobody waits for one that hangs, and nothing is counted twice when it goes on', async () => {
+  testWithOwnRedis(
+    'gateways that started alone share the limit of an address once it is there',
+    async () => {
+      const port = await freePort();
+      const env = { HEADGATE_REDIS_URL: `redis://127.0.0.1:${port}` };
+      await using one = await startGateway(env);
+      await using two = await startGateway(env);
+      await using _redis = await startRedis(port);
+      for (const gateway of [one, two]) {
+        await eventually(
+          () => search(gateway),
+          ({ headers }) => headers['x-ratelimit-mode'] === undefined,
+        );
+      }
+      const anonymous = (gateway: Gateway) =>
+        call(gateway.url, '/envoy/api/auth/login', { method: 'POST' });
+      const codes = await statuses(8, (i) => anonymous(i % 2 === 0 ? one : two));
+      expect(codes).toEqual([200, 200, 200, 200, 200, 429, 429, 429]);
+    },
+  );
+
+  testWithOwnRedis(
+    'nobody waits for one that hangs, and nothing is counted twice when it goes on',
+    async () => {
+      await using redis = await startRedis();
+      await using gateway = await startGateway({ HEADGATE_REDIS_URL: redis.url });
+      await search(gateway);
+      redis.signal('SIGSTOP');
+      const answers = await Promise.all(Array.from({ length: 20 }, () => search(gateway)));
+      expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+      expect(answers.every(({ headers }) => headers['x-ratelimit-mode'] === 'open')).toBe(true);
+      redis.signal('SIGCONT');
+      const after = await eventually(
+        () => search(gateway),
+        ({ headers }) => headers['x-ratelimit-remaining'] !== undefined,
+      );
+      // One before, twenty that may have been carried out late, and the ones asked since: never more than was sent.
+      const sent = 1 + 20 + 100;
+      expect(100 - Number(after.headers['x-ratelimit-remaining'])).toBeLessThanOrEqual(sent);
+      const { body } = await call(gateway.opsUrl, '/metrics');
+      expect(body).toMatch(/^headgate_store_errors_total\{reason="timeout"\} \d+$/m);
+      expect(gateway.output().match(/"event":"store_failed"/g)?.length).toBeLessThanOrEqual(2);
+    },
+  );
+
+  testWithOwnRedis('a reset connection answers at once', async () => {
     await using redis = await startRedis();
     await using gateway = await startGateway({ HEADGATE_REDIS_URL: redis.url });
     await search(gateway);
-    redis.process?.signal('SIGSTOP');
-    const answers = await Promise.all(Array.from({ length: 20 }, () => search(gateway)));
-    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
-    expect(answers.every(({ headers }) => headers['x-ratelimit-mode'] === 'open')).toBe(true);
-    redis.process?.signal('SIGCONT');
-    const after = await eventually(
-      () => search(gateway),
-      ({ headers }) => headers['x-ratelimit-remaining'] !== undefined,
-    );
-    // One before, twenty that may have been carried out late, and the ones asked since: never more than was sent.
-    const sent = 1 + 20 + 100;
-    expect(100 - Number(after.headers['x-ratelimit-remaining'])).toBeLessThanOrEqual(sent);
-    const { body } = await call(gateway.opsUrl, '/metrics');
-    expect(body).toMatch(/^headgate_store_errors_total\{reason="timeout"\} \d+$/m);
-    expect(gateway.output().match(/"event":"store_failed"/g)?.length).toBeLessThanOrEqual(2);
-  });
-
-  test('a reset connection answers at once', async () => {
-    await using redis = await startRedis();
-    await using gateway = await startGateway({ HEADGATE_REDIS_URL: redis.url });
-    await search(gateway);
-    await redis.process?.stop('SIGKILL');
+    await redis.stop('SIGKILL');
     const startedMs = performance.now();
     expect(await statuses(10, () => search(gateway))).toEqual(Array(10).fill(200));
     expect(performance.now() - startedMs).toBeLessThan(2_000);
