@@ -2,7 +2,7 @@
 import { type Logger, pino } from 'pino';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { Decision } from './core/decision.ts';
-import type { StoreErrorReason } from './core/store.ts';
+import { StoreError, type StoreErrorReason } from './core/store.ts';
 
 const REPEAT_AFTER_MS = 60_000;
 /** A store that answers now and then is still degraded. */
@@ -177,6 +177,7 @@ function createRepeatFilter(now: () => number): (kind: string) => boolean {
 
 /** The first words of a message: enough to know the fault, and no room for an argument of a command. */
 function causeText(cause: unknown): string {
+  if (cause instanceof StoreError) return cause.message;
   if (!(cause instanceof Error)) return 'unknown';
   const code = (cause as NodeJS.ErrnoException).code;
   return code ?? cause.message.slice(0, 80);

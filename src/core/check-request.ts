@@ -26,12 +26,16 @@ export interface CheckRequest {
   readonly missing: readonly string[];
 }
 
+/** Longer than any key, token or address; hashing more than that would cost more than the rest of a decision. */
+const MAX_VALUE_LENGTH = 8_192;
+
 /**
- * The value of a header that may occur once, or undefined when it is absent, empty or doubled.
+ * The value of a header that may occur once, or undefined when it is absent, empty, doubled or oversized.
  * Node joins repeated headers with a comma: whoever sends two gets neither believed.
  */
 export function singleValue(headers: HeaderFields, name: string): string | undefined {
   const value = Object.hasOwn(headers, name) ? headers[name] : undefined;
-  if (typeof value !== 'string' || value === '' || value.includes(',')) return undefined;
-  return value;
+  if (typeof value !== 'string' || value === '' || value.length > MAX_VALUE_LENGTH)
+    return undefined;
+  return value.includes(',') ? undefined : value;
 }
