@@ -187,6 +187,15 @@ export function describeQuotaStore(open: () => StoreUnderTest): void {
       expect((await take(limit(2))).states[0]).toMatchObject({ remaining: 1, resetAfterMs: W });
     });
 
+    test('a key whose window is over is counted again beside a new one', async () => {
+      const { clock, limit, admit } = setUp();
+      await admit(limit(1, 'old'));
+      clock.nowMs += W;
+      expect(await admit(limit(1, 'new'), limit(1, 'old'))).toBe(true);
+      expect(await admit(limit(1, 'old'))).toBe(false);
+      expect(await admit(limit(1, 'new'))).toBe(false);
+    });
+
     test('requests of one moment are decided one after the other', async () => {
       const { limit, take } = setUp();
       const results = await Promise.all(Array.from({ length: 200 }, () => take(limit(150))));

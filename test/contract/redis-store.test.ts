@@ -85,7 +85,7 @@ describe.skipIf(!redisIsHere)('the Redis store', () => {
           expect(inRedis).toEqual(memory);
         }
       }),
-      { numRuns: 300 },
+      { numRuns: 1_500 },
     );
   }
 

@@ -178,7 +178,7 @@ describe.each(PROXIES)('$name', ({ name, start }) => {
     const startedMs = performance.now();
     const answer = await call(proxy.url, LOGIN, { method: 'POST', body: 'kept' });
     expect(answer).toMatchObject({ status: 200, body: 'the application' });
-    expect(performance.now() - startedMs).toBeLessThan(1_000);
+    expect(performance.now() - startedMs).toBeLessThan(5_000);
     expect(upstream.seen[0]).toMatchObject({ method: 'POST', bytes: 4 });
     const marked =
       name === 'nginx'
@@ -194,6 +194,6 @@ describe.each(PROXIES)('$name', ({ name, start }) => {
     const answer = await call(proxy.url, LOGIN, { method: 'POST' });
     gateway.signal('SIGCONT');
     expect(answer.status).toBe(200);
-    expect(performance.now() - startedMs).toBeLessThan(1_500);
+    expect(performance.now() - startedMs).toBeLessThan(5_000);
   });
 });

@@ -146,9 +146,9 @@ describe('what cannot be parsed is never allowed', () => {
 
 test('a sender of slow headers is cut off', async () => {
   const startedMs = performance.now();
-  const answer = await exchange(gateway.url, 'GET /envoy/a HTTP/1.1\r\nHost:', 10_000);
+  const answer = await exchange(gateway.url, 'GET /envoy/a HTTP/1.1\r\nHost:', 20_000);
   expect(statusOf(answer)).toBe(408);
-  expect(performance.now() - startedMs).toBeLessThan(5_500);
+  expect(performance.now() - startedMs).toBeLessThan(9_000);
 });
 
 test('connections are kept', async () => {

@@ -136,6 +136,6 @@ describe('without Redis', () => {
     await redis.stop('SIGKILL');
     const startedMs = performance.now();
     expect(await statuses(10, () => search(gateway))).toEqual(Array(10).fill(200));
-    expect(performance.now() - startedMs).toBeLessThan(2_000);
+    expect(performance.now() - startedMs).toBeLessThan(5_000);
   });
 });

@@ -44,6 +44,7 @@ export class MemoryStore implements QuotaStore {
 
   async take(descriptors: readonly Descriptor[]): Promise<TakeResult> {
     const nowMs = this.#now();
+    const keysBefore = this.#logs.size;
     let admitted = true;
     const readings: Reading[] = [];
     for (const descriptor of descriptors) {
@@ -55,6 +56,8 @@ export class MemoryStore implements QuotaStore {
     for (const reading of readings) {
       states.push(stateOf(admitted ? this.#append(reading) : reading));
     }
+    // Not before: what a request is counted in must not be forgotten half-way through it.
+    this.#makeRoom(this.#logs.size - keysBefore, nowMs);
     return { admitted, states, nowMs };
   }
 
@@ -72,7 +75,6 @@ export class MemoryStore implements QuotaStore {
 
   #append({ descriptor, entry: known, atMs, stale, live }: Reading): Reading {
     const { key, windowMs, cost } = descriptor;
-    if (known === undefined) this.#makeRoom(atMs);
     const entry = known ?? this.#logs.add(key, windowMs);
     entry.log.forget(stale);
     entry.log.append(atMs, cost);
@@ -80,12 +82,12 @@ export class MemoryStore implements QuotaStore {
   }
 
   /** Looks at two old keys for every new one, so that what is over goes faster than what is new comes. */
-  #makeRoom(nowMs: number): void {
-    for (let looked = 0; looked < 2; looked++) {
+  #makeRoom(newKeys: number, nowMs: number): void {
+    for (let looked = 0; looked < 2 * newKeys; looked++) {
       const { oldest } = this.#logs;
       if (oldest === undefined) return;
       const isOver = oldest.log.newestMs <= nowMs - oldest.windowMs;
-      if (!isOver && this.#logs.size < this.#maxKeys) return;
+      if (!isOver && this.#logs.size <= this.#maxKeys) return;
       this.#logs.delete(oldest);
     }
   }
