@@ -100,7 +100,7 @@ export const defaultSchema = z
   .strictObject({ limits, cost, on_store_failure: onStoreFailure })
   .describe('For every request that no policy names.');
 
-const addressRanges = z
+export const addressRanges = z
   .array(z.string().transform(holds(checkAddressRange)))
   .describe('CIDR ranges, addresses, and the names loopback, private, cloudflare.');
 

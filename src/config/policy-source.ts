@@ -1,14 +1,18 @@
 /** The policy set in force, and the file that it comes from. */
 import { readFileSync } from 'node:fs';
 import { relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import type { PolicySet } from '../core/policy-set.ts';
 import { ConfigError } from './config-error.ts';
 import { compilePolicyFile, type KnownRanges } from './policy-file.ts';
+import { addressRanges } from './policy-schema.ts';
 import { readYaml } from './yaml-text.ts';
 
-const CLOUDFLARE_RANGES_FILE = new URL('../../config/cloudflare-ranges.yaml', import.meta.url);
-const rangesSchema = z.strictObject({ updated: z.string(), ranges: z.array(z.string()).min(1) });
+const CLOUDFLARE_RANGES_FILE = fileURLToPath(
+  new URL('../../config/cloudflare-ranges.yaml', import.meta.url),
+);
+const rangesSchema = z.strictObject({ updated: z.string(), ranges: addressRanges.min(1) });
 
 export interface PolicySource {
   readonly current: PolicySet;
@@ -24,8 +28,13 @@ export function readPolicyFile(path: string): PolicySet {
 }
 
 function readKnownRanges(): KnownRanges {
-  const { value } = readYaml(readFileSync(CLOUDFLARE_RANGES_FILE, 'utf8'));
-  return { cloudflare: rangesSchema.parse(value).ranges };
+  const { value } = readYaml(readText(CLOUDFLARE_RANGES_FILE));
+  const result = rangesSchema.safeParse(value);
+  if (result.success) return { cloudflare: result.data.ranges };
+  const name = displayName(CLOUDFLARE_RANGES_FILE);
+  throw new ConfigError([
+    `${name}: must have "updated", a date, and "ranges", a list of CIDR ranges`,
+  ]);
 }
 
 function readText(path: string): string {
@@ -35,7 +44,7 @@ function readText(path: string): string {
     const why =
       (cause as NodeJS.ErrnoException).code === 'ENOENT' ? 'does not exist' : 'cannot be read';
     throw new ConfigError([
-      `${displayName(path)}: the policy file ${why}, name another with HEADGATE_POLICIES`,
+      `${displayName(path)}: ${why}; HEADGATE_POLICIES names the policy file`,
     ]);
   }
 }

@@ -69,7 +69,9 @@ test('a policy file that is not there is named, with exit code 3', async () => {
   const { code, output } = await headgate([], { HEADGATE_POLICIES: '/nowhere.yaml' });
   expect({ code, output }).toMatchObject({
     code: 3,
-    output: expect.stringContaining('/nowhere.yaml: the policy file does not exist'),
+    output: expect.stringContaining(
+      '/nowhere.yaml: does not exist; HEADGATE_POLICIES names the policy file',
+    ),
   });
 });
 
