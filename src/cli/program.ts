@@ -1,4 +1,5 @@
 /** The command line: which command there is, and the exit code of each way it can end. */
+import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
 import { ConfigError } from '../config/config-error.ts';
 import { checkCommand } from './check.ts';
@@ -13,6 +14,7 @@ const EXIT_INVALID_CONFIG = 3;
 export async function run(argv: readonly string[]): Promise<void> {
   const program = new Command('headgate')
     .description('External-authorization rate-limit gateway')
+    .version(version())
     .exitOverride()
     .addCommand(serveCommand(), { isDefault: true })
     .addCommand(checkCommand())
@@ -24,6 +26,11 @@ export async function run(argv: readonly string[]): Promise<void> {
   } catch (error) {
     process.exitCode = reportFailure(error);
   }
+}
+
+function version(): string {
+  const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
+  return JSON.parse(text).version;
 }
 
 function reportFailure(error: unknown): number {

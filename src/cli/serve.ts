@@ -9,13 +9,26 @@ import { createTelemetry } from '../telemetry.ts';
 const CLOSE_WITHIN_MS = 10_000;
 
 export function serveCommand(): Command {
-  return new Command('serve')
-    .description('answer proxies (the default command)')
-    .option('--policies <file>', 'policy file (HEADGATE_POLICIES)')
-    .action(serve);
+  return (
+    new Command('serve')
+      .description('answer proxies (the default command)')
+      .option('--policies <file>', 'policy file (HEADGATE_POLICIES)')
+      // The default command also gets the words that are no command.
+      .allowExcessArguments()
+      .action((flags: ServeFlags, command: Command) => {
+        const [word] = command.args;
+        if (word !== undefined)
+          command.error(`error: unknown command "${word}", see headgate --help`);
+        return serve(flags);
+      })
+  );
 }
 
-async function serve(flags: { policies?: string }): Promise<void> {
+interface ServeFlags {
+  readonly policies?: string;
+}
+
+async function serve(flags: ServeFlags): Promise<void> {
   const fromEnvironment = readEnvironment(process.env);
   const environment = { ...fromEnvironment, ...flags };
   const policies = openPolicySource(environment.policies);

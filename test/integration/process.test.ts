@@ -98,6 +98,18 @@ test.each([[['serv']], [['serve', '--polices', 'x']], [['check']]])(
   },
 );
 
+test('an unknown command is named', async () => {
+  expect((await headgate(['serv'])).output).toContain('unknown command "serv"');
+});
+
+test('tells its version and its commands, with exit code 0', async () => {
+  const { code, output } = await headgate(['--version']);
+  expect({ code, output }).toEqual({ code: 0, output: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) });
+  expect((await headgate(['--help'])).output).toMatch(
+    /serve[\s\S]*check[\s\S]*healthcheck[\s\S]*schema/,
+  );
+});
+
 test('a taken port is named, with exit code 1', async () => {
   await using gateway = await startGateway();
   const { code, output } = await headgate([], {
