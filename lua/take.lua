@@ -49,9 +49,9 @@ local function read(key, window_ms, now_ms)
 end
 
 -- Milliseconds until `excess` of the live units are over.
-local function until_over(key, log, excess, window_ms)
+local function until_over(key, log, excess, window_ms, now_ms)
   if excess <= 0 then return 0 end
-  return stamp_at(key, log.stale + excess - 1) + window_ms - log.at_ms
+  return stamp_at(key, log.stale + excess - 1) + window_ms - now_ms
 end
 
 -- Numbers are written with %.0f: Lua's own conversion keeps 14 digits.
@@ -105,8 +105,9 @@ while arg_index <= #ARGV do
     local key, log, window_ms = descriptor.key, descriptor.log, descriptor.window_ms
     if admitted then append(key, log, descriptor.cost, window_ms, now_ms) end
     reply[#reply + 1] = math.max(0, descriptor.limit - log.live)
-    reply[#reply + 1] = math.max(0, log.newest_ms + window_ms - log.at_ms)
-    reply[#reply + 1] = until_over(key, log, log.live + descriptor.cost - descriptor.limit, window_ms)
+    reply[#reply + 1] = math.max(0, log.newest_ms + window_ms - now_ms)
+    local excess = log.live + descriptor.cost - descriptor.limit
+    reply[#reply + 1] = until_over(key, log, excess, window_ms, now_ms)
   end
 
   key_index = key_index + count

@@ -63,10 +63,11 @@ export function createApp({ environment, policies, telemetry, now }: AppOptions)
   });
   const opsServer = createOpsServer({
     registry: telemetry.registry,
-    health: () => ({ ready: true, degraded: telemetry.isDegraded() }),
+    health: () => ({ ready, degraded: telemetry.isDegraded() }),
   });
-  const refreshSalts = () => salts.refresh(now()).catch(telemetry.storeConnectionFailed);
+  const refreshSalts = () => salts.refresh(now()).catch(telemetry.saltsNotShared);
   let saltTimer: NodeJS.Timeout | undefined;
+  let ready = false;
 
   return {
     async listen() {
@@ -74,9 +75,11 @@ export function createApp({ environment, policies, telemetry, now }: AppOptions)
       saltTimer = setInterval(refreshSalts, SALT_REFRESH_MS);
       await opsServer.listen({ host: environment.opsHost, port: environment.opsPort });
       await checkServer.listen({ host: environment.host, port: environment.port });
+      ready = true;
       return { check: addressOf(checkServer), ops: addressOf(opsServer) };
     },
     async close() {
+      ready = false;
       clearInterval(saltTimer);
       await checkServer.close();
       await opsServer.close();
@@ -117,8 +120,13 @@ function inRedis(url: string, environment: Environment, telemetry: Telemetry): B
     salts: new SaltBook(new RedisSaltVault(client)),
     connect: (onContact) =>
       new Promise((resolve) => {
-        client.on('ready', () => void onContact().then(resolve));
-        setTimeout(resolve, FIRST_CONTACT_MS).unref();
+        const patience = setTimeout(resolve, FIRST_CONTACT_MS);
+        client.on('ready', async () => {
+          telemetry.storeConnected();
+          await onContact();
+          clearTimeout(patience);
+          resolve();
+        });
       }),
     close: async () => client.disconnect(),
   };

@@ -18,7 +18,9 @@ export interface Telemetry {
   untrustedProxy(): void;
   storeAnswered(durationMs: number, requests: number): void;
   storeFailed(reason: StoreErrorReason, cause: unknown): void;
+  storeConnected(): void;
   storeConnectionFailed(error: Error): void;
+  saltsNotShared(error: Error): void;
   /** Whether round trips to the store failed lately. */
   isDegraded(): boolean;
 }
@@ -38,6 +40,17 @@ export function createTelemetry({ level, now, destination }: TelemetryOptions): 
   const seldom = createRepeatFilter(now);
   let degraded = false;
   let lastFailureMs = Number.NEGATIVE_INFINITY;
+  const fail = () => {
+    degraded = true;
+    lastFailureMs = now();
+    metrics.degraded.set(1);
+  };
+  const recovered = () => {
+    if (!degraded) return;
+    degraded = false;
+    metrics.degraded.set(0);
+    log.info({ event: 'store_recovered' }, 'the store answers again');
+  };
 
   return {
     registry: metrics.registry,
@@ -69,27 +82,34 @@ export function createTelemetry({ level, now, destination }: TelemetryOptions): 
     storeAnswered(durationMs, requests) {
       metrics.storeDuration.observe(durationMs / 1000);
       metrics.batchSize.observe(requests);
-      if (!degraded || now() - lastFailureMs < RECOVERED_AFTER_MS) return;
-      degraded = false;
-      metrics.degraded.set(0);
-      log.info({ event: 'store_recovered' }, 'the store answers again');
+      if (now() - lastFailureMs >= RECOVERED_AFTER_MS) recovered();
     },
     storeFailed(reason, cause) {
       metrics.storeErrors.inc({ reason });
-      metrics.degraded.set(1);
-      lastFailureMs = now();
-      if (!seldom(`store ${reason}`) && degraded) return;
-      degraded = true;
+      const isNew = !degraded;
+      fail();
+      if (!seldom(`store ${reason}`) && !isNew) return;
       log.error(
         { event: 'store_failed', reason, cause: causeText(cause) },
         'the store does not answer: policies follow their on_store_failure',
       );
     },
+    storeConnected() {
+      recovered();
+    },
     storeConnectionFailed(error) {
+      fail();
       if (!seldom('connection')) return;
       log.warn(
         { event: 'store_connection_failed', cause: causeText(error) },
         'no connection to Redis, trying again',
+      );
+    },
+    saltsNotShared(error) {
+      if (!seldom('salts')) return;
+      log.error(
+        { event: 'salts_not_shared', cause: causeText(error) },
+        'the salts of addresses are not in Redis: until they are, each gateway counts addresses by itself',
       );
     },
     isDegraded: () => degraded,

@@ -85,7 +85,9 @@ function readRedisUrl(variables: NodeJS.ProcessEnv, mistakes: string[]): string 
   const text = variables[name];
   if (text === undefined || text === '') return undefined;
   const url = URL.parse(text);
-  if (url !== null && /^rediss?:$/.test(url.protocol) && url.hostname !== '') return text;
+  const isRedis = url !== null && /^rediss?:$/.test(url.protocol) && url.hostname !== '';
+  // ioredis would make database NaN of any other path, and fall over it later.
+  if (isRedis && /^(\/\d{0,5})?$/.test(url.pathname)) return text;
   mistakes.push(
     `${name}: must be a URL such as redis://user:password@host:6379/0 or rediss://host`,
   );

@@ -1,6 +1,6 @@
 /** Mistakes that no part of a policy file shows by itself: what two of them say together. */
 import { routeKey } from '../core/matcher.ts';
-import type { DefaultEntry, IdentitySection, LimitEntry, PolicyEntry } from './policy-schema.ts';
+import type { DefaultEntry, IdentitySection, PolicyEntry } from './policy-schema.ts';
 import type { LocatedMistake } from './schema-mistakes.ts';
 import type { Path, YamlText } from './yaml-text.ts';
 
@@ -25,11 +25,12 @@ export function crossMistakes(parts: ValidParts, yaml: YamlText): LocatedMistake
 
   checkNames(parts.names, report, placeOf);
   for (const [index, entry] of parts.entries.entries()) {
-    if (entry) checkLimits(entry.limits, entry.cost, ['policies', index], report);
+    if (entry) checkLimits(entry, parts.identity, ['policies', index], report);
   }
-  if (parts.fallback) checkLimits(parts.fallback.limits, parts.fallback.cost, ['default'], report);
+  if (parts.fallback) checkLimits(parts.fallback, parts.identity, ['default'], report);
   checkTies(parts, report, placeOf);
   checkKeys(parts.identity, report);
+  checkSources(parts.identity, report);
   return mistakes;
 }
 
@@ -46,7 +47,12 @@ function checkNames(
   }
 }
 
-function checkLimits(limits: readonly LimitEntry[], cost: number, at: Path, report: Report): void {
+function checkLimits(
+  { limits, cost }: DefaultEntry,
+  identity: IdentitySection | undefined,
+  at: Path,
+  report: Report,
+): void {
   const seen = new Set<string>();
   for (const [index, { rate, per }] of limits.entries()) {
     const path = [...at, 'limits', index];
@@ -63,6 +69,22 @@ function checkLimits(limits: readonly LimitEntry[], cost: number, at: Path, repo
         path,
         `a request costs ${cost}, more than the ${rate.limit} of its window: none would pass`,
       );
+    }
+    if ((per === 'user' || per === 'api_key') && identity?.sources.includes(per) === false) {
+      report(path, `nobody is known by ${per}, add ${per} to identity.sources`);
+    }
+  }
+}
+
+/** Each source once, and none that is never reached: every request has an address. */
+function checkSources(identity: IdentitySection | undefined, report: Report): void {
+  const sources = identity?.sources ?? [];
+  for (const [index, source] of sources.entries()) {
+    const path = ['identity', 'sources', index];
+    if (sources.indexOf(source) !== index)
+      report(path, `${source} is listed twice, keep the first`);
+    else if (sources.slice(0, index).includes('ip')) {
+      report(path, `${source} is never reached after ip, which every request has: put ip last`);
     }
   }
 }

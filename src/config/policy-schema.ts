@@ -1,6 +1,6 @@
 /**
  * The shape of a policy file, part by part: the one source of its types, its validation and its JSON Schema. What
- * only the whole file can tell (names used twice, policies that tie) is in policy-file.ts.
+ * only the whole file can tell (names used twice, policies that tie) is in policy-cross-checks.ts.
  */
 import { z } from 'zod';
 import { compileAddressSet } from '../core/address.ts';
@@ -46,7 +46,7 @@ const limit = z
   .describe('A rate per client, or a rate and whose share it is.');
 
 const limits = z.array(limit).min(1).max(16);
-const cost = z.int().min(1).max(1_000_000).default(1).describe('Units that one request takes.');
+const cost = z.int().min(1).max(10_000).default(1).describe('Units that one request takes.');
 const onStoreFailure = z
   .enum(['allow', 'deny', 'local'])
   .default('allow')
@@ -105,6 +105,9 @@ export const addressRanges = z
   .describe('CIDR ranges, addresses, and the names loopback, private, cloudflare.');
 
 function checkAddressRange(entry: string): string {
+  if (/\/0+$/.test(entry)) {
+    throw new RangeError(`"${entry}" is everyone, and then anyone could claim any address`);
+  }
   compileAddressSet([entry], { cloudflare: [] });
   return entry;
 }

@@ -71,7 +71,9 @@ function sentence(issue: z.core.$ZodIssue): string {
         issue.expected === 'array' && typeof issue.input !== 'object'
           ? `, write [${issue.input}]`
           : '';
-      return `must be ${wanted}, not ${aTypeName(typeName(issue.input))}${remedy}`;
+      const found =
+        typeof issue.input === 'number' ? issue.input : aTypeName(typeName(issue.input));
+      return `must be ${wanted}, not ${found}${remedy}`;
     }
     case 'invalid_value': {
       const values = issue.values.map(String);

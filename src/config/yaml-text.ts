@@ -7,6 +7,7 @@ import {
   LineCounter,
   type Node,
   parseDocument,
+  visit,
 } from 'yaml';
 
 export type Path = readonly (string | number)[];
@@ -124,6 +125,13 @@ function mistakesOf(document: Document, text: string): Mistake[] {
       message: `"${directive[0].trim()}" changes what values mean, remove the line: the file is YAML 1.2`,
     });
   }
+  visit(document, {
+    Alias(_, alias) {
+      if (alias.resolve(document) !== undefined) return;
+      const offset = alias.range?.[0] ?? 0;
+      mistakes.push({ offset, message: `there is no anchor "&${alias.source}" before this alias` });
+    },
+  });
   if (mistakes.length === 0 && document.contents === null) {
     mistakes.push({
       offset: 0,

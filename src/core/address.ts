@@ -48,10 +48,14 @@ export function compileAddressSet(
 ): AddressSet {
   const ranges = new BlockList();
   for (const entry of entries) {
-    const cidrs = named[entry] ?? NAMED_RANGES[entry] ?? [entry];
+    const cidrs = own(named, entry) ?? own(NAMED_RANGES, entry) ?? [entry];
     for (const cidr of cidrs) addRange(ranges, cidr);
   }
   return (address) => ranges.check(address, isIPv4(address) ? 'ipv4' : 'ipv6');
+}
+
+function own(named: Readonly<Record<string, readonly string[]>>, entry: string) {
+  return Object.hasOwn(named, entry) ? named[entry] : undefined;
 }
 
 function addRange(ranges: BlockList, cidr: string): void {

@@ -35,6 +35,8 @@ interface HostRoutes {
 }
 
 const ANY_HOST = '';
+/** Of a DNS name in text form (RFC 1035, section 2.3.4). */
+const MAX_HOST_LENGTH = 253;
 
 export function compileMatcher<T>(routes: readonly Route<T>[]): Matcher<T> {
   const hosts = new Map<string, HostRoutes>();
@@ -66,10 +68,12 @@ export function countedMethod(method: string): string {
 
 /** Lower case, without port and trailing dot: the one name of a host. */
 export function canonicalHost(host: string): string {
-  const name = host.toLowerCase();
-  const port = name.lastIndexOf(':');
-  const bare = port !== -1 && name.indexOf(']', port) === -1 ? name.slice(0, port) : name;
-  return bare.endsWith('.') ? bare.slice(0, -1) : bare;
+  const text = host.toLowerCase();
+  const port = text.lastIndexOf(':');
+  const bare = port !== -1 && text.indexOf(']', port) === -1 ? text.slice(0, port) : text;
+  const name = bare.endsWith('.') ? bare.slice(0, -1) : bare;
+  // Of an endless name the end decides, as it does for wildcards; all of it would take all day.
+  return name.length > MAX_HOST_LENGTH ? name.slice(-MAX_HOST_LENGTH) : name;
 }
 
 /** Routes for which this is equal match the same requests, and no rule would choose between them. */

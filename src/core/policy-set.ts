@@ -47,13 +47,16 @@ export function compilePolicySet(definition: PolicySetDefinition): PolicySet {
     policiesFor(request) {
       // Without its target nobody knows what is being asked for: it must not be cheaper than the dearest thing there is.
       if (request.missing.length > 0) return [strictest];
-      const { path, raw, suspicious, malformed } = canonicalPath(request.target, caseSensitive);
+      const { path, otherReadings, suspicious, malformed } = canonicalPath(
+        request.target,
+        caseSensitive,
+      );
       if (malformed) return [];
       const applied = [match(specific, request, path) ?? fallback];
       for (const matcher of always) addOnce(applied, match(matcher, request, path));
-      if (raw !== path) {
-        addOnce(applied, match(specific, request, raw));
-        for (const matcher of always) addOnce(applied, match(matcher, request, raw));
+      for (const reading of otherReadings) {
+        addOnce(applied, match(specific, request, reading));
+        for (const matcher of always) addOnce(applied, match(matcher, request, reading));
       }
       if (suspicious) addOnce(applied, strictest);
       return applied;

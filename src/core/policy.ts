@@ -83,7 +83,7 @@ export function strictestOf(policies: readonly Policy[]): Policy | undefined {
   let lowestRate = Number.POSITIVE_INFINITY;
   for (const policy of policies) {
     for (const limit of policy.limits) {
-      const rate = limit.limit / limit.windowMs;
+      const rate = limit.limit / limit.cost / limit.windowMs;
       if (limit.per !== 'global' && rate < lowestRate) {
         lowestRate = rate;
         strictest = policy;

@@ -49,12 +49,16 @@ function rateLimit({ limit, state }: BindingQuota): string {
   return `"${limit.label}";r=${state.remaining};t=${Math.ceil(moreAfterMs / 1000)}`;
 }
 
-/** `RateLimit-Policy: "login";q=5;w=300` (the same draft, section 3): every limit that was asked, once. */
+/** Proxies give up on answers with long headers, and may then let the request through. */
+const LONGEST_POLICY_FIELD = 2_048;
+
+/** `RateLimit-Policy: "login";q=5;w=300` (the same draft, section 3): the limits that were asked, each once. */
 function rateLimitPolicy(limits: readonly Limit[]): string {
   let field = '';
   for (const [i, limit] of limits.entries()) {
     // The days on either side of midnight count one limit twice in a row.
     if (limit === limits[i - 1]) continue;
+    if (field.length > LONGEST_POLICY_FIELD) break;
     field += field === '' ? limit.policyItem : `, ${limit.policyItem}`;
   }
   return field;

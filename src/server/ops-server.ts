@@ -4,7 +4,7 @@ import type { Registry } from 'prom-client';
 
 export interface OpsServerOptions {
   readonly registry: Registry;
-  /** Ready means that a policy set is in force; a store that is away degrades answers and takes nobody out of service. */
+  /** Ready means that proxies are answered; a store that is away degrades answers and takes nobody out of service. */
   readonly health: () => { readonly ready: boolean; readonly degraded: boolean };
 }
 

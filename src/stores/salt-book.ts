@@ -8,14 +8,15 @@ import { DAY_MS, type DailySalts, type SaltSource } from '../core/salts.ts';
 /** Where gateways that count together find the same salts. */
 export interface SaltVault {
   get(dayStartMs: number): Promise<Buffer | undefined>;
-  getOrMake(dayStartMs: number, nowMs: number): Promise<Buffer>;
+  /** The salt of that day: the proposed one, unless there is one already. */
+  agree(dayStartMs: number, proposed: Buffer, nowMs: number): Promise<Buffer>;
 }
+
+const SALT_BYTES = 32;
 
 export class SaltBook implements SaltSource {
   readonly #vault: SaltVault | undefined;
   readonly #byDay = new Map<number, KeyObject>();
-  /** Made here because the vault could not be reached; the vault's own takes their place. */
-  readonly #provisional = new Set<number>();
   #current: DailySalts | undefined;
 
   /** Without a vault the salts are this process's own. */
@@ -24,45 +25,41 @@ export class SaltBook implements SaltSource {
   }
 
   at(nowMs: number): DailySalts {
-    const dayStartMs = Math.floor(nowMs / DAY_MS) * DAY_MS;
+    const dayStartMs = startOfDay(nowMs);
     if (this.#current?.dayStartMs === dayStartMs) return this.#current;
-    this.#current = {
-      dayStartMs,
-      today: this.#byDay.get(dayStartMs) ?? this.#makeProvisional(dayStartMs),
-      yesterday: this.#byDay.get(dayStartMs - DAY_MS),
-    };
+    let today = this.#byDay.get(dayStartMs);
+    if (today === undefined) {
+      today = createSecretKey(randomBytes(SALT_BYTES));
+      this.#byDay.set(dayStartMs, today);
+    }
+    this.#current = { dayStartMs, today, yesterday: this.#byDay.get(dayStartMs - DAY_MS) };
     return this.#current;
   }
 
-  /** Fetches what is missing and forgets what is over. Rejects when the vault cannot be reached; call it again later. */
+  /**
+   * Agrees with the vault on all three days and forgets what is over. What is known here is proposed each time, since
+   * a vault may come back empty; what the vault knows wins. Rejects when it cannot be reached; call it again later.
+   */
   async refresh(nowMs: number): Promise<void> {
-    const dayStartMs = Math.floor(nowMs / DAY_MS) * DAY_MS;
+    const today = startOfDay(nowMs);
     for (const day of this.#byDay.keys()) {
-      if (day >= dayStartMs - DAY_MS) continue;
-      this.#byDay.delete(day);
-      this.#provisional.delete(day);
+      if (day < today - DAY_MS) this.#byDay.delete(day);
     }
     if (this.#vault === undefined) return;
-    if (!this.#byDay.has(dayStartMs - DAY_MS)) {
-      const yesterday = await this.#vault.get(dayStartMs - DAY_MS);
-      if (yesterday !== undefined) this.#keep(dayStartMs - DAY_MS, yesterday);
+    for (const day of [today - DAY_MS, today, today + DAY_MS]) {
+      const known = this.#byDay.get(day)?.export();
+      // Nobody counted under a salt of yesterday that is made up today.
+      const agreed =
+        known === undefined && day < today
+          ? await this.#vault.get(day)
+          : await this.#vault.agree(day, known ?? randomBytes(SALT_BYTES), nowMs);
+      if (agreed === undefined || known?.equals(agreed)) continue;
+      this.#byDay.set(day, createSecretKey(agreed));
+      this.#current = undefined;
     }
-    for (const day of [dayStartMs, dayStartMs + DAY_MS]) {
-      if (this.#byDay.has(day) && !this.#provisional.has(day)) continue;
-      this.#keep(day, await this.#vault.getOrMake(day, nowMs));
-    }
   }
+}
 
-  #keep(day: number, salt: Buffer): void {
-    this.#byDay.set(day, createSecretKey(salt));
-    this.#provisional.delete(day);
-    this.#current = undefined;
-  }
-
-  #makeProvisional(day: number): KeyObject {
-    const salt = createSecretKey(randomBytes(32));
-    this.#byDay.set(day, salt);
-    this.#provisional.add(day);
-    return salt;
-  }
+function startOfDay(nowMs: number): number {
+  return Math.floor(nowMs / DAY_MS) * DAY_MS;
 }

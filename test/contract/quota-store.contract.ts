@@ -173,7 +173,11 @@ export function describeQuotaStore(open: () => StoreUnderTest): void {
       const { clock, limit, take, admit } = setUp();
       await take(limit(2));
       clock.nowMs -= 10_000;
-      expect((await take(limit(2))).states[0]).toMatchObject({ remaining: 0, resetAfterMs: W });
+      expect((await take(limit(2))).states[0]).toMatchObject({
+        remaining: 0,
+        resetAfterMs: W + 10_000,
+        retryAfterMs: W + 10_000,
+      });
       clock.nowMs += 10_000 + W - 1;
       expect(await admit(limit(2))).toBe(false);
       clock.nowMs += 1;

@@ -45,6 +45,16 @@ testWithRedis('a gateway says where it counts, and never with which password', a
   expect(gateway.output()).not.toContain('hunter2');
 });
 
+testWithRedis('a database that is not there is a failure, and never another database', async () => {
+  await using redis = await startRedis();
+  await using gateway = await startGateway({ HEADGATE_REDIS_URL: `${redis.url}/99` });
+  expect((await search(gateway)).headers['x-ratelimit-mode']).toBe('open');
+  const client = connectTo(redis);
+  expect(await client.dbsize()).toBe(0);
+  client.disconnect();
+  expect(gateway.output()).toContain('DB index is out of range');
+});
+
 testWithRedis('a flushed script cache is no failure', async () => {
   await using redis = await startRedis();
   await using gateway = await startGateway({ HEADGATE_REDIS_URL: redis.url });

@@ -54,7 +54,7 @@ export class MemoryStore implements QuotaStore {
     }
     const states: QuotaState[] = [];
     for (const reading of readings) {
-      states.push(stateOf(admitted ? this.#append(reading) : reading));
+      states.push(stateOf(admitted ? this.#append(reading) : reading, nowMs));
     }
     // Not before: what a request is counted in must not be forgotten half-way through it.
     this.#makeRoom(this.#logs.size - keysBefore, nowMs);
@@ -98,11 +98,11 @@ function excessOf({ descriptor, live }: Reading): number {
   return live + descriptor.cost - descriptor.limit;
 }
 
-function stateOf(reading: Reading): QuotaState {
-  const { descriptor, entry, atMs, stale, live } = reading;
+function stateOf(reading: Reading, nowMs: number): QuotaState {
+  const { descriptor, entry, stale, live } = reading;
   const { limit, windowMs } = descriptor;
   const excess = excessOf(reading);
-  const untilOver = (stampMs: number) => Math.max(0, stampMs + windowMs - atMs);
+  const untilOver = (stampMs: number) => Math.max(0, stampMs + windowMs - nowMs);
   return {
     limit,
     remaining: Math.max(0, limit - live),

@@ -28,6 +28,10 @@ export function createRedisClient(url: string, onError: (error: Error) => void):
     // After a failover the old master answers as a replica: 1 reconnects, and does not send the command again.
     reconnectOnError: (error) => (error.message.startsWith('READONLY') ? 1 : false),
   });
-  client.on('error', onError);
+  client.on('error', (error) => {
+    onError(error);
+    // The server has fewer databases than the URL asks for; ioredis would go on and count in the first.
+    if (error.message.includes('DB index')) client.disconnect();
+  });
   return client;
 }

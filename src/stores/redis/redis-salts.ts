@@ -1,5 +1,4 @@
-/** Daily salts that all gateways on one Redis share: the first to need a day's salt makes it. */
-import { randomBytes } from 'node:crypto';
+/** Daily salts that all gateways on one Redis share: the first to propose one for a day decides. */
 import type { Redis } from 'ioredis';
 import { DAY_MS } from '../../core/salts.ts';
 import type { SaltVault } from '../salt-book.ts';
@@ -8,7 +7,6 @@ const KEY_PREFIX = 'hg:v1:salt:';
 
 /** From a day's 00:00 UTC: that day, and the next, while windows may still reach back into it. */
 const LIFETIME_MS = 2 * DAY_MS;
-const SALT_BYTES = 32;
 
 export class RedisSaltVault implements SaltVault {
   readonly #client: Redis;
@@ -22,11 +20,11 @@ export class RedisSaltVault implements SaltVault {
     return text === null ? undefined : Buffer.from(text, 'base64url');
   }
 
-  async getOrMake(dayStartMs: number, nowMs: number): Promise<Buffer> {
-    const made = randomBytes(SALT_BYTES);
+  async agree(dayStartMs: number, proposed: Buffer, nowMs: number): Promise<Buffer> {
     const lifetimeMs = dayStartMs + LIFETIME_MS - nowMs;
-    await this.#client.set(keyOf(dayStartMs), made.toString('base64url'), 'PX', lifetimeMs, 'NX');
-    return (await this.get(dayStartMs)) ?? made;
+    const text = proposed.toString('base64url');
+    await this.#client.set(keyOf(dayStartMs), text, 'PX', lifetimeMs, 'NX');
+    return (await this.get(dayStartMs)) ?? proposed;
   }
 }
 

@@ -38,14 +38,17 @@ test('HEADGATE_REDIS_URL comes before REDIS_URL', () => {
   expect(readEnvironment({ REDIS_URL: 'redis://b:2' }).redisUrl).toBe('redis://b:2');
 });
 
-test.each(['localhost:6379', 'redis://', 'http://me:hunter2@host', 'redis:me:hunter2@host'])(
-  'a store URL that is none is refused, and its password not repeated: %s',
-  (url) => {
-    const read = () => readEnvironment({ REDIS_URL: url });
-    expect(read).toThrow('REDIS_URL: must be a URL such as');
-    expect(read).not.toThrow('hunter2');
-  },
-);
+test.each([
+  'localhost:6379',
+  'redis://',
+  'http://me:hunter2@host',
+  'redis:me:hunter2@host',
+  'redis://:hunter2@host/abc',
+])('a store URL that is none is refused, and its password not repeated: %s', (url) => {
+  const read = () => readEnvironment({ REDIS_URL: url });
+  expect(read).toThrow('REDIS_URL: must be a URL such as');
+  expect(read).not.toThrow('hunter2');
+});
 
 test('what Kubernetes sets for a Service called headgate is not a port', () => {
   expect(readEnvironment({ HEADGATE_PORT: 'tcp://10.0.0.1:8080' }).port).toBe(8080);

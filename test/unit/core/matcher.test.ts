@@ -119,6 +119,7 @@ test.each([
   ['example.com.:80', 'example.com'],
   ['[2001:DB8::1]:443', '[2001:db8::1]'],
   ['[2001:db8::1]', '[2001:db8::1]'],
-])('the host %s is %s', (host, expected) => {
+  [`${'a.'.repeat(30_000)}example.com`, `${'a.'.repeat(121)}example.com`],
+])('the host %.30s is %.30s', (host, expected) => {
   expect(canonicalHost(host)).toBe(expected);
 });

@@ -66,15 +66,35 @@ test('case counts when the policy file says so', () => {
   expect(canonicalPath('/API//login', true).path).toBe('/API/login');
 });
 
-test('a canonical path is its own raw spelling', () => {
-  const { path, raw } = canonicalPath('/api/auth/login?x', false);
-  expect(raw).toBe(path);
+test('a plain path has one reading', () => {
+  expect(canonicalPath('/api/auth/login?x', false)).toMatchObject({
+    path: LOGIN,
+    otherReadings: [],
+  });
 });
 
 test('the raw spelling is kept beside the canonical one', () => {
   expect(canonicalPath('/public/../secret?x', false)).toMatchObject({
     path: '/secret',
-    raw: '/public/../secret',
+    otherReadings: ['/public/../secret'],
+  });
+});
+
+describe('where servers read a target in several ways, each of them is listed', () => {
+  test.each([
+    ['/api/auth/login;/x', '/api/auth/login/x'],
+    ['/api/auth/login;/../../x', '/api/x'],
+    ['/api/auth/login%3b/x', '/api/auth/login/x'],
+    ['//x/api/auth/login', '/x/api/auth/login'],
+    ['/\\x/api/auth/login', '/x/api/auth/login'],
+    ['///x/api/auth/login?y', '/x/api/auth/login'],
+    ['//x/api/auth/login;/y', '/x/api/auth/login/y'],
+    ['/a#/../api/auth/login', '/a'],
+    ['/#/../api/auth/login', '/'],
+  ])('%s', (target, path) => {
+    const canonical = canonicalPath(target, false);
+    expect(canonical.path).toBe(path);
+    expect(canonical.otherReadings).toContain(LOGIN);
   });
 });
 

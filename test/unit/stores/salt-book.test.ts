@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { DAY_MS } from '../../../src/core/salts.ts';
 import { SaltBook, type SaltVault } from '../../../src/stores/salt-book.ts';
@@ -12,10 +11,11 @@ class Vault implements SaltVault {
     if (this.away) throw new Error('away');
     return this.salts.get(day);
   }
-  async getOrMake(day: number) {
+  async agree(day: number, proposed: Buffer) {
     if (this.away) throw new Error('away');
-    if (!this.salts.has(day)) this.salts.set(day, randomBytes(32));
-    return this.salts.get(day) as Buffer;
+    const agreed = this.salts.get(day) ?? proposed;
+    this.salts.set(day, agreed);
+    return agreed;
   }
 }
 
@@ -57,11 +57,35 @@ describe('a salt book', () => {
     await expect(book.refresh(NOON_MS)).rejects.toThrow('away');
     const provisional = exported(book.at(NOON_MS).today);
     vault.away = false;
+    await new SaltBook(vault).refresh(NOON_MS);
     await book.refresh(NOON_MS);
     expect(exported(book.at(NOON_MS).today)).not.toBe(provisional);
     expect(exported(book.at(NOON_MS).today)).toBe(
       vault.salts.get(book.at(NOON_MS).dayStartMs)?.toString('hex'),
     );
+  });
+
+  test('fills a vault that came back empty, so that whoever starts later agrees', async () => {
+    const vault = new Vault();
+    const one = new SaltBook(vault);
+    await one.refresh(NOON_MS);
+    vault.salts.clear();
+    await one.refresh(NOON_MS);
+    const two = new SaltBook(vault);
+    await two.refresh(NOON_MS);
+    for (const moment of [NOON_MS, NOON_MS + DAY_MS]) {
+      expect(exported(two.at(moment).today)).toBe(exported(one.at(moment).today));
+    }
+  });
+
+  test('gives up a salt of its own also when the day is over by then', async () => {
+    const vault = new Vault();
+    const lateMs = Date.UTC(2026, 10, 21, 23, 59);
+    const [one, two] = [new SaltBook(vault), new SaltBook(vault)];
+    await one.refresh(lateMs);
+    two.at(lateMs);
+    await two.refresh(lateMs + 120_000);
+    expect(exported(two.at(lateMs + 120_000).yesterday)).toBe(exported(one.at(lateMs).today));
   });
 
   test('knows nothing of the day before yesterday', async () => {
