@@ -83,7 +83,6 @@ export function createApp({ environment, policies, telemetry, now }: AppOptions)
       clearInterval(saltTimer);
       await checkServer.close();
       await opsServer.close();
-      await store.close();
       await backend.close();
     },
   };

@@ -94,9 +94,7 @@ export function createTelemetry({ level, now, destination }: TelemetryOptions): 
         'the store does not answer: policies follow their on_store_failure',
       );
     },
-    storeConnected() {
-      recovered();
-    },
+    storeConnected: recovered,
     storeConnectionFailed(error) {
       fail();
       if (!seldom('connection')) return;

@@ -22,9 +22,7 @@ export interface Environment {
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
-export const DEFAULT_POLICIES = fileURLToPath(
-  new URL('../../config/policies.yaml', import.meta.url),
-);
+const DEFAULT_POLICIES = fileURLToPath(new URL('../../config/policies.yaml', import.meta.url));
 
 /** Throws a ConfigError that names every unreadable variable; values with secrets in them are not repeated. */
 export function readEnvironment(variables: NodeJS.ProcessEnv): Environment {

@@ -1,5 +1,6 @@
 /** Mistakes that no part of a policy file shows by itself: what two of them say together. */
-import { routeKey } from '../core/matcher.ts';
+import { routeKeys } from '../core/matcher.ts';
+import { routeMatchOf } from './policy-route.ts';
 import type { DefaultEntry, IdentitySection, PolicyEntry } from './policy-schema.ts';
 import type { LocatedMistake } from './schema-mistakes.ts';
 import type { Path, YamlText } from './yaml-text.ts';
@@ -98,10 +99,7 @@ function checkTies(
   const taken = new Map<string, number>();
   for (const [index, entry] of entries.entries()) {
     if (entry === undefined || entry.always) continue;
-    const { method, host, path } = entry.match ?? {};
-    const route = { host, path: caseSensitive ? path : path?.toLowerCase() };
-    const methods = method === undefined ? [undefined] : [method].flat();
-    for (const key of new Set(methods.map((each) => routeKey(each, route)))) {
+    for (const key of routeKeys(routeMatchOf(entry, caseSensitive))) {
       const other = taken.get(key);
       if (other === undefined) {
         taken.set(key, index);

@@ -7,6 +7,7 @@ import { compilePolicy, type Policy } from '../core/policy.ts';
 import { compilePolicySet, type PolicySet } from '../core/policy-set.ts';
 import { ConfigError } from './config-error.ts';
 import { crossMistakes } from './policy-cross-checks.ts';
+import { routeMatchOf } from './policy-route.ts';
 import {
   type AnswersSection,
   answersSchema,
@@ -125,13 +126,7 @@ function describeMistakes(mistakes: LocatedMistake[], fileName: string, yaml: Ya
 }
 
 function toRoute(entry: PolicyEntry, factor: number, caseSensitive: boolean): Route<Policy> {
-  const { method, host, path } = entry.match ?? {};
-  return {
-    methods: method === undefined ? undefined : [method].flat(),
-    host,
-    path: caseSensitive ? path : path?.toLowerCase(),
-    value: toPolicy(entry, factor),
-  };
+  return { ...routeMatchOf(entry, caseSensitive), value: toPolicy(entry, factor) };
 }
 
 function toPolicy(entry: DefaultEntry & { readonly name: string }, factor: number): Policy {
@@ -147,13 +142,12 @@ function toPolicy(entry: DefaultEntry & { readonly name: string }, factor: numbe
 }
 
 function toIdentityConfig(section: IdentitySection, ranges: KnownRanges) {
-  const named = { cloudflare: ranges.cloudflare };
   return {
     sources: section.sources,
     apiKeyHeader: section.api_key.header,
     apiKeys: new Map(section.api_key.keys.map((key) => [key.sha256, key.id])),
     userHeader: section.user.header,
-    trustedProxies: compileAddressSet(section.trusted_proxies, named),
+    trustedProxies: compileAddressSet(section.trusted_proxies, { ...ranges }),
     cloudflare: compileAddressSet(ranges.cloudflare),
     ipv6PrefixBits: section.ip.ipv6_prefix,
   };

@@ -188,4 +188,3 @@ export type PolicyEntry = z.output<typeof policySchema>;
 export type DefaultEntry = z.output<typeof defaultSchema>;
 export type IdentitySection = z.output<typeof identitySchema>;
 export type AnswersSection = z.output<typeof answersSchema>;
-export type LimitEntry = z.output<typeof limit>;

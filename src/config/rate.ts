@@ -1,4 +1,5 @@
 /** Rates as people write them: `5/5min`, `100/1min`, `1000/1h`. */
+import { DAY_MS } from '../core/salts.ts';
 
 export interface Rate {
   readonly limit: number;
@@ -11,13 +12,13 @@ const UNIT_MS: Readonly<Record<string, number>> = {
   s: 1_000,
   min: 60_000,
   h: 3_600_000,
-  d: 86_400_000,
+  d: DAY_MS,
 };
 
 export const RATE_PATTERN = /^([1-9]\d*)\/([1-9]\d*)(s|min|h|d)$/;
-export const MAX_LIMIT = 1_000_000;
+const MAX_LIMIT = 1_000_000;
 /** Pseudonyms of addresses can be followed over one midnight, not over two. */
-export const MAX_WINDOW_MS = 86_400_000;
+const MAX_WINDOW_MS = DAY_MS;
 
 /** Throws a RangeError that says what is wrong with the text and how it would be right. */
 export function parseRate(text: string): Rate {

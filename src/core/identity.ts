@@ -57,12 +57,9 @@ export function compileIdentity(config: IdentityConfig): IdentityResolver {
   const { sources, cloudflare } = config;
   const trusts = remembered(config.trustedProxies);
   const partitionOf = createAddressPartitions(config.ipv6PrefixBits);
-  const reads = (source: IdentityKind) => sources.includes(source);
-  const [readsKey, readsUser, readsCloudflare] = [
-    reads('api_key'),
-    reads('user'),
-    reads('cf_connecting_ip'),
-  ];
+  const apiKeyOf = sources.includes('api_key') ? compileApiKeys(config) : undefined;
+  const readsUser = sources.includes('user');
+  const readsCloudflare = sources.includes('cf_connecting_ip');
 
   return (request, salts) => {
     const proxy = canonicalAddress(request.addresses.proxy) ?? NO_ADDRESS;
@@ -70,7 +67,7 @@ export function compileIdentity(config: IdentityConfig): IdentityResolver {
     const viaCloudflare =
       readsCloudflare && trusted ? cloudflareAddress(request, cloudflare) : undefined;
     const forwarded = trusted ? forwardedAddress(request.addresses, trusts) : undefined;
-    const apiKey = readsKey ? apiKeyOf(request, config) : undefined;
+    const apiKey = apiKeyOf?.(request);
     const user = readsUser && trusted ? userOf(request, config) : undefined;
     const kind = sources.find((source) => {
       if (source === 'api_key') return apiKey !== undefined;
@@ -87,13 +84,19 @@ export function compileIdentity(config: IdentityConfig): IdentityResolver {
   };
 }
 
-function apiKeyOf(request: CheckRequest, config: IdentityConfig): ApiKeyIdentity | undefined {
-  const key = singleValue(request.headers, config.apiKeyHeader);
-  if (key === undefined) return undefined;
-  const id = config.apiKeys.size === 0 ? undefined : config.apiKeys.get(hash('sha256', key, 'hex'));
-  return id === undefined
-    ? { partition: unlistedKeyPartition(key), unverified: true }
-    : { partition: listedKeyPartition(id), unverified: false };
+/** A request's key is hashed once: the digest finds the listed ones and names the others. */
+function compileApiKeys({ apiKeys, apiKeyHeader }: IdentityConfig) {
+  const listed = new Map<string, ApiKeyIdentity>();
+  for (const [sha256, id] of apiKeys) {
+    const digest = Buffer.from(sha256, 'hex').toString('base64url');
+    listed.set(digest, { partition: listedKeyPartition(id), unverified: false });
+  }
+  return (request: CheckRequest): ApiKeyIdentity | undefined => {
+    const key = singleValue(request.headers, apiKeyHeader);
+    if (key === undefined) return undefined;
+    const digest = hash('sha256', key, 'base64url');
+    return listed.get(digest) ?? { partition: unlistedKeyPartition(digest), unverified: true };
+  };
 }
 
 function userOf(request: CheckRequest, config: IdentityConfig): string | undefined {

@@ -62,7 +62,7 @@ export function compileMatcher<T>(routes: readonly Route<T>[]): Matcher<T> {
 }
 
 /** A HEAD does the work of a GET, so it counts as one. */
-export function countedMethod(method: string): string {
+function countedMethod(method: string): string {
   return method === 'HEAD' ? 'GET' : method;
 }
 
@@ -76,9 +76,9 @@ export function canonicalHost(host: string): string {
   return name.length > MAX_HOST_LENGTH ? name.slice(-MAX_HOST_LENGTH) : name;
 }
 
-/** Routes for which this is equal match the same requests, and no rule would choose between them. */
-export function routeKey(method: string | undefined, route: RouteMatch): string {
-  return `${method === undefined ? '*' : countedMethod(method)} ${route.host ?? '*'} ${pathPattern(route.path)}`;
+/** One for each method: routes that share one match the same requests, and no rule would choose between them. */
+export function routeKeys({ methods = ['*'], host = '*', path }: RouteMatch): Set<string> {
+  return new Set(methods.map((method) => `${countedMethod(method)} ${host} ${pathPattern(path)}`));
 }
 
 // find-my-way decodes and cuts what it is given; a canonical path must be taken as it is.

@@ -19,9 +19,9 @@ export function listedKeyPartition(id: string): string {
   return `c.${digest(id)}`;
 }
 
-/** A key that nobody vouches for. */
-export function unlistedKeyPartition(key: string): string {
-  return `k.${digest(key)}`;
+/** A key that nobody vouches for, by its SHA-256 in base64url. */
+export function unlistedKeyPartition(sha256: string): string {
+  return `k.${sha256.slice(0, DIGEST_LENGTH)}`;
 }
 
 export function userPartition(user: string): string {

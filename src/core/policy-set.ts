@@ -39,6 +39,7 @@ export function compilePolicySet(definition: PolicySetDefinition): PolicySet {
   const strictest = strictestOf(policies) ?? fallback;
   const specific = compileMatcher(definition.routes);
   const always = definition.always.map((route) => compileMatcher([route]));
+  const all = [specific, ...always];
 
   return {
     policies,
@@ -55,8 +56,7 @@ export function compilePolicySet(definition: PolicySetDefinition): PolicySet {
       const applied = [match(specific, request, path) ?? fallback];
       for (const matcher of always) addOnce(applied, match(matcher, request, path));
       for (const reading of otherReadings) {
-        addOnce(applied, match(specific, request, reading));
-        for (const matcher of always) addOnce(applied, match(matcher, request, reading));
+        for (const matcher of all) addOnce(applied, match(matcher, request, reading));
       }
       if (suspicious) addOnce(applied, strictest);
       return applied;

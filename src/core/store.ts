@@ -32,7 +32,6 @@ export interface TakeResult {
 export interface QuotaStore {
   /** Consumes from every descriptor or from none. Rejects with a StoreError when that could not be done in time. */
   take(descriptors: readonly Descriptor[]): Promise<TakeResult>;
-  close(): Promise<void>;
 }
 
 export type StoreErrorReason =

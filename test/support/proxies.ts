@@ -1,5 +1,5 @@
 /** Real proxies, run with the files of deploy/ as they are but for the ports. */
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inject } from 'vitest';
@@ -77,7 +77,6 @@ function withPorts(name: string, folder: string, ports: Readonly<Record<string, 
     text = text.replace(shipped, free);
   }
   const copy = join(folder, name.slice(name.lastIndexOf('/') + 1));
-  cpSync(new URL(name, DEPLOY), copy);
   writeFileSync(copy, text);
   return copy;
 }

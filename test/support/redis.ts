@@ -28,7 +28,7 @@ export async function startRedis(port?: number): Promise<TestRedis> {
 
 /** A plain client for looking at what is stored. */
 export function connectTo({ url }: TestRedis): Redis {
-  return new Redis(url, { lazyConnect: false });
+  return new Redis(url);
 }
 
 async function startLocal(path: string, port: number): Promise<TestRedis> {

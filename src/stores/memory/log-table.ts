@@ -52,12 +52,6 @@ export class LogTable {
     this.#unlink(entry);
   }
 
-  clear(): void {
-    this.#byKey.clear();
-    this.#oldest = undefined;
-    this.#newest = undefined;
-  }
-
   #linkAsNewest(entry: LogEntry): void {
     entry.older = this.#newest;
     entry.newer = undefined;

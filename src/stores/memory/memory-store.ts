@@ -61,10 +61,6 @@ export class MemoryStore implements QuotaStore {
     return { admitted, states, nowMs };
   }
 
-  async close(): Promise<void> {
-    this.#logs.clear();
-  }
-
   #read(descriptor: Descriptor, nowMs: number): Reading {
     const entry = this.#logs.get(descriptor.key);
     if (entry === undefined) return { descriptor, entry, atMs: nowMs, stale: 0, live: 0 };

@@ -20,6 +20,7 @@ import {
 } from './take-script.ts';
 
 export interface RedisStoreOptions {
+  /** Belongs to whoever made it, and is closed there. */
   readonly client: Redis;
   /** How long a request waits at most, milliseconds. What Redis does with it later only ever counts too much. */
   readonly deadlineMs: number;
@@ -65,9 +66,6 @@ export class RedisStore implements QuotaStore {
       if (this.#pending.length === 1) setImmediate(() => this.#flush());
     });
   }
-
-  /** The client belongs to whoever made it. */
-  async close(): Promise<void> {}
 
   #flush(): void {
     const pending = this.#pending;

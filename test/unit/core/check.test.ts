@@ -25,7 +25,6 @@ function checkWith(yaml: string, store?: QuotaStore) {
 
 const failing: QuotaStore = {
   take: () => Promise.reject(new StoreError('timeout', 'too late')),
-  close: async () => {},
 };
 
 test('a request is allowed while there is room, then denied', async () => {
