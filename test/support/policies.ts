@@ -1,8 +1,19 @@
 import { compilePolicyFile } from '../../src/config/policy-file.ts';
+import type { Policy } from '../../src/core/policy.ts';
 import type { PolicySet } from '../../src/core/policy-set.ts';
 
 export const CLOUDFLARE_RANGE = '173.245.48.0/20';
 
 export function policySetFrom(yaml: string): PolicySet {
   return compilePolicyFile(yaml, 'policies.yaml', { cloudflare: [CLOUDFLARE_RANGE] });
+}
+
+/** A policy called login with these limits, as a file would have them: `[5/5min, { rate: 50/5min, per: ip }]`. */
+export function loginPolicy(limits: string): Policy {
+  const { policies } = policySetFrom(`
+version: 1
+identity: { sources: [api_key, user, ip] }
+default: { limits: [1000/1h] }
+policies: [{ name: login, match: { path: /login }, limits: ${limits} }]`);
+  return policies[0] as Policy;
 }

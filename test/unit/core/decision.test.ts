@@ -1,22 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { decide } from '../../../src/core/decision.ts';
 import type { LimitDescriptor } from '../../../src/core/descriptor.ts';
-import { compilePolicy } from '../../../src/core/policy.ts';
 import type { QuotaState } from '../../../src/core/store.ts';
+import { loginPolicy } from '../../support/policies.ts';
 
-const { limits } = compilePolicy(
-  {
-    name: 'login',
-    cost: 1,
-    onStoreFailure: 'allow',
-    limits: [
-      { limit: 5, windowMs: 300_000, window: '5min', per: 'client' },
-      { limit: 50, windowMs: 300_000, window: '5min', per: 'ip' },
-      { limit: 100, windowMs: 3_600_000, window: '1h', per: 'client' },
-    ],
-  },
-  2,
-);
+const { limits } = loginPolicy('[5/5min, { rate: 50/5min, per: ip }, 100/1h]');
 const descriptors: LimitDescriptor[] = limits.map((source) => ({
   ...source,
   key: source.label,

@@ -1,16 +1,12 @@
 import { expect, describe as group, test } from 'vitest';
 import { describe } from '../../../src/core/descriptor.ts';
 import type { ClientIdentity } from '../../../src/core/identity.ts';
-import { compilePolicy, type Partition } from '../../../src/core/policy.ts';
+import type { Partition } from '../../../src/core/policy.ts';
 import { CLOCK_SKEW_MS, type DailySalts } from '../../../src/core/salts.ts';
+import { loginPolicy } from '../../support/policies.ts';
 import { NOON_MS, SALTS } from '../../support/requests.ts';
 
 const MINUTES_5 = 300_000;
-
-function policyPer(per: Partition) {
-  const limits = [{ limit: 5, windowMs: MINUTES_5, window: '5min', per }];
-  return compilePolicy({ name: 'login', cost: 1, onStoreFailure: 'allow', limits }, 2);
-}
 
 const BY_ADDRESS: ClientIdentity = {
   kind: 'ip',
@@ -37,7 +33,7 @@ function counted(
   nowMs = NOON_MS,
   salts: DailySalts = SALTS,
 ) {
-  return describe([policyPer(per)], client, salts, nowMs).map(
+  return describe([loginPolicy(`[{ rate: 5/5min, per: ${per} }]`)], client, salts, nowMs).map(
     ({ key, limit }) => `${key} ${limit}`,
   );
 }

@@ -1,24 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { type Decision, MALFORMED_PATH, unmeasured } from '../../../src/core/decision.ts';
-import { compilePolicy } from '../../../src/core/policy.ts';
 import type { AnswerStyle } from '../../../src/core/policy-set.ts';
 import { envoy } from '../../../src/dialects/envoy.ts';
 import { nginx } from '../../../src/dialects/nginx.ts';
+import { loginPolicy } from '../../support/policies.ts';
 import { NOON_MS } from '../../support/requests.ts';
 
 const STYLE: AnswerStyle = { reset: 'epoch', retryAfterJitterSeconds: 0, body: 'json' };
-const POLICY = compilePolicy(
-  {
-    name: 'login',
-    cost: 1,
-    onStoreFailure: 'deny',
-    limits: [
-      { limit: 5, windowMs: 300_000, window: '5min', per: 'client' },
-      { limit: 50, windowMs: 300_000, window: '5min', per: 'ip' },
-    ],
-  },
-  2,
-);
+const POLICY = loginPolicy('[5/5min, { rate: 50/5min, per: ip }]');
 const [LIMIT, PER_IP] = POLICY.limits as [(typeof POLICY.limits)[0], (typeof POLICY.limits)[0]];
 
 function decision(verdict: 'allow' | 'deny', mode: Decision['mode'] = 'enforced'): Decision {
