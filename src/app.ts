@@ -4,22 +4,28 @@ import type { FastifyInstance } from 'fastify';
 import type { Environment } from './config/environment.ts';
 import type { PolicySource } from './config/policy-source.ts';
 import { createCheck } from './core/check.ts';
+import type { RedisTarget } from './core/redis-target.ts';
 import type { QuotaStore } from './core/store.ts';
 import { envoy } from './dialects/envoy.ts';
 import { nginx } from './dialects/nginx.ts';
 import { createCheckServer } from './server/check-server.ts';
 import { createOpsServer } from './server/ops-server.ts';
+import { DenialCache } from './stores/denial-cache.ts';
 import { MemoryStore } from './stores/memory/memory-store.ts';
-import { createRedisClient } from './stores/redis/client.ts';
+import { createRedisClient, type RedisClient } from './stores/redis/client.ts';
+import { ClusterStore } from './stores/redis/cluster-store.ts';
+import { InFlight } from './stores/redis/in-flight.ts';
 import { RedisSaltVault } from './stores/redis/redis-salts.ts';
-import { RedisStore } from './stores/redis/redis-store.ts';
-import { SaltBook } from './stores/salt-book.ts';
+import { RedisStore, type RedisStoreOptions } from './stores/redis/redis-store.ts';
+import { listenForResets } from './stores/redis/reset-channel.ts';
+import { SaltShelf } from './stores/salt-shelf.ts';
 import type { Telemetry } from './telemetry.ts';
 
 const DIALECTS = [envoy, nginx];
 const SALT_REFRESH_MS = 60_000;
 /** How long a start waits for Redis. It goes on without: Redis may come later. */
 const FIRST_CONTACT_MS = 500;
+const MAX_IN_FLIGHT = 5_000;
 
 export interface AppOptions {
   readonly environment: Environment;
@@ -42,8 +48,8 @@ export interface App {
 
 export function createApp({ environment, policies, telemetry, now }: AppOptions): App {
   const local = new MemoryStore({ now, maxKeys: environment.memoryMaxKeys });
-  const backend = environment.redisUrl
-    ? inRedis(environment.redisUrl, environment, telemetry)
+  const backend = environment.redis
+    ? inRedis(environment.redis, environment, telemetry)
     : inMemory(local);
   const { store, salts } = backend;
   const check = createCheck({
@@ -91,7 +97,7 @@ export function createApp({ environment, policies, telemetry, now }: AppOptions)
 /** What counts, and what it takes to do so. */
 interface Backend {
   readonly store: QuotaStore;
-  readonly salts: SaltBook;
+  readonly salts: SaltShelf;
   /** Resolves when the first contact was made or is not worth waiting for; calls back at every contact. */
   connect(onContact: () => Promise<void>): Promise<void>;
   close(): Promise<void>;
@@ -100,23 +106,32 @@ interface Backend {
 function inMemory(store: MemoryStore): Backend {
   return {
     store,
-    salts: new SaltBook(),
+    salts: new SaltShelf(),
     connect: (onContact) => onContact(),
     close: async () => {},
   };
 }
 
-function inRedis(url: string, environment: Environment, telemetry: Telemetry): Backend {
-  const client = createRedisClient(url, telemetry.storeConnectionFailed);
-  const store = new RedisStore({
+function inRedis(target: RedisTarget, environment: Environment, telemetry: Telemetry): Backend {
+  const client = createRedisClient(target, telemetry.storeConnectionFailed);
+  const clients = [client];
+  const options: RedisStoreOptions = {
     client,
+    inFlight: new InFlight(MAX_IN_FLIGHT),
     deadlineMs: environment.storeTimeoutMs,
     onBatch: telemetry.storeAnswered,
     onError: telemetry.storeFailed,
-  });
+  };
+  let store: QuotaStore =
+    target.kind === 'cluster' ? new ClusterStore(options) : new RedisStore(options);
+  if (environment.rememberedDenials > 0) {
+    const subscriber = createRedisClient(target, telemetry.storeConnectionFailed);
+    clients.push(subscriber);
+    store = rememberDenials(store, subscriber, environment.rememberedDenials);
+  }
   return {
     store,
-    salts: new SaltBook(new RedisSaltVault(client)),
+    salts: new SaltShelf((periodMs) => new RedisSaltVault(client, periodMs)),
     connect: (onContact) =>
       new Promise((resolve) => {
         const patience = setTimeout(resolve, FIRST_CONTACT_MS);
@@ -127,8 +142,24 @@ function inRedis(url: string, environment: Environment, telemetry: Telemetry): B
           resolve();
         });
       }),
-    close: async () => client.disconnect(),
+    close: async () => {
+      for (const each of clients) each.disconnect();
+    },
   };
+}
+
+function rememberDenials(
+  store: QuotaStore,
+  subscriber: RedisClient,
+  maxEntries: number,
+): QuotaStore {
+  const cache = new DenialCache({ store, now: () => performance.now(), maxEntries });
+  listenForResets(subscriber, {
+    onListening: () => cache.enable(),
+    onReset: () => cache.forget(),
+    onDeaf: () => cache.disable(),
+  });
+  return cache;
 }
 
 function addressOf(server: FastifyInstance): AddressInfo {

@@ -21,6 +21,10 @@ export interface Telemetry {
   storeConnected(): void;
   storeConnectionFailed(error: Error): void;
   saltsNotShared(error: Error): void;
+  policiesLoaded(count: number): void;
+  /** Each mistake as `file:line:column: path: what is wrong`. */
+  policiesRefused(mistakes: readonly string[]): void;
+  policyNote(note: string): void;
   /** Whether round trips to the store failed lately. */
   isDegraded(): boolean;
 }
@@ -109,6 +113,18 @@ export function createTelemetry({ level, now, destination }: TelemetryOptions): 
         { event: 'salts_not_shared', cause: causeText(error) },
         'the salts of addresses are not in Redis: until they are, each gateway counts addresses by itself',
       );
+    },
+    policiesLoaded(count) {
+      log.info({ event: 'policies_loaded', policies: count }, 'the policy file was read again');
+    },
+    policiesRefused(mistakes) {
+      log.error(
+        { event: 'policies_refused', mistakes },
+        'the policy file has mistakes: the policies stay what they were',
+      );
+    },
+    policyNote(note) {
+      log.warn({ event: 'policy_note' }, note);
     },
     isDegraded: () => degraded,
   };

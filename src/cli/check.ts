@@ -14,8 +14,9 @@ function check(files: readonly string[]): void {
   const mistakes: string[] = [];
   for (const file of files) {
     try {
-      const { policies } = readPolicyFile(file);
-      console.log(`${file}: fine, ${policies.length} policies`);
+      const { policySet, notes } = readPolicyFile(file);
+      console.log(`${file}: fine, ${policySet.policies.length} policies`);
+      for (const note of notes) console.log(note);
     } catch (error) {
       if (!(error instanceof ConfigError)) throw error;
       mistakes.push(...error.mistakes);

@@ -2,9 +2,10 @@
 import closeWithGrace from 'close-with-grace';
 import { Command } from 'commander';
 import { createApp, type Listening } from '../app.ts';
+import { ConfigError } from '../config/config-error.ts';
 import { type Environment, readEnvironment } from '../config/environment.ts';
 import { openPolicySource, type PolicySource } from '../config/policy-source.ts';
-import { createTelemetry } from '../telemetry.ts';
+import { createTelemetry, type Telemetry } from '../telemetry.ts';
 
 const CLOSE_WITHIN_MS = 10_000;
 
@@ -33,6 +34,7 @@ async function serve(flags: ServeFlags): Promise<void> {
   const environment = { ...fromEnvironment, ...flags };
   const policies = openPolicySource(environment.policies);
   const telemetry = createTelemetry({ level: environment.logLevel, now: Date.now });
+  for (const note of policies.notes) telemetry.policyNote(note);
   const app = createApp({ environment, policies, telemetry, now: Date.now });
 
   const listening = await app.listen().catch(async (error: unknown) => {
@@ -45,7 +47,20 @@ async function serve(flags: ServeFlags): Promise<void> {
     else telemetry.log.info({ event: 'stopping', signal }, 'stopping');
     await app.close();
   });
+  process.on('SIGHUP', () => reload(policies, telemetry));
   console.log(banner(environment, policies, listening));
+}
+
+/** What is in force stays in force when the file has mistakes. */
+function reload(policies: PolicySource, telemetry: Telemetry): void {
+  try {
+    policies.reload();
+    telemetry.policiesLoaded(policies.current.policies.length);
+    for (const note of policies.notes) telemetry.policyNote(note);
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    telemetry.policiesRefused(error.mistakes);
+  }
 }
 
 function banner(
@@ -57,15 +72,17 @@ function banner(
   const checkUrl = urlOf(check);
   return `headgate answers proxies at ${checkUrl} and operators at ${urlOf(ops)}
   policies  ${environment.policies} (${names})
-  store     ${storeName(environment.redisUrl)}
+  store     ${storeName(environment.redis)}
   try       curl -i -X POST ${checkUrl}/envoy/api/auth/login -H 'x-api-key: alice'`;
 }
 
-/** Never the whole URL: it may hold a password. */
-function storeName(redisUrl: string | undefined): string {
-  if (redisUrl === undefined)
+function storeName(redis: Environment['redis']): string {
+  if (redis === undefined)
     return 'memory: counts of this process only, set HEADGATE_REDIS_URL to share them';
-  return `Redis at ${new URL(redisUrl).host}`;
+  const { kind, addresses, masterName } = redis;
+  const places = addresses.map(({ host, port }) => `${host}:${port}`).join(', ');
+  if (kind === 'sentinel') return `Redis, the master ${masterName} of the sentinels at ${places}`;
+  return kind === 'cluster' ? `Redis Cluster at ${places}` : `Redis at ${places}`;
 }
 
 function urlOf({ address, family, port }: Listening['check']): string {

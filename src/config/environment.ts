@@ -1,7 +1,9 @@
 /** The settings of the process. Nothing else reads the environment. */
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
+import type { RedisTarget } from '../core/redis-target.ts';
 import { ConfigError } from './config-error.ts';
+import { parseRedisUrl } from './redis-url.ts';
 
 export interface Environment {
   readonly host: string;
@@ -11,11 +13,13 @@ export interface Environment {
   /** Path of the policy file. */
   readonly policies: string;
   /** None: count in memory. */
-  readonly redisUrl: string | undefined;
+  readonly redis: RedisTarget | undefined;
   /** How long a request waits for the store at most. */
   readonly storeTimeoutMs: number;
   /** Keys that the memory store holds at most. */
   readonly memoryMaxKeys: number;
+  /** Denials that are remembered at most; none are with 0. */
+  readonly rememberedDenials: number;
   readonly logLevel: LogLevel;
 }
 
@@ -43,7 +47,7 @@ export function readEnvironment(variables: NodeJS.ProcessEnv): Environment {
     opsHost: read('HEADGATE_OPS_HOST', z.string(), 'a host', '127.0.0.1'),
     opsPort: read('HEADGATE_OPS_PORT', port, 'a port from 0 to 65535', 9464),
     policies: read('HEADGATE_POLICIES', z.string(), 'a path', DEFAULT_POLICIES),
-    redisUrl: readRedisUrl(variables, mistakes),
+    redis: readRedis(variables, mistakes),
     storeTimeoutMs: read(
       'HEADGATE_STORE_TIMEOUT_MS',
       wholeNumber(1, 10_000),
@@ -55,6 +59,12 @@ export function readEnvironment(variables: NodeJS.ProcessEnv): Environment {
       wholeNumber(1_000, 10_000_000),
       'a number from 1000 to 10000000',
       1_000_000,
+    ),
+    rememberedDenials: read(
+      'HEADGATE_REMEMBERED_DENIALS',
+      wholeNumber(0, 1_000_000),
+      'a number from 0 to 1000000',
+      10_000,
     ),
     logLevel: read(
       'HEADGATE_LOG_LEVEL',
@@ -78,16 +88,15 @@ function isServiceLink(text: string): boolean {
   return /^(tcp|udp|sctp):\/\//.test(text);
 }
 
-function readRedisUrl(variables: NodeJS.ProcessEnv, mistakes: string[]): string | undefined {
+function readRedis(variables: NodeJS.ProcessEnv, mistakes: string[]): RedisTarget | undefined {
   const name = variables.HEADGATE_REDIS_URL ? 'HEADGATE_REDIS_URL' : 'REDIS_URL';
   const text = variables[name];
   if (text === undefined || text === '') return undefined;
-  const url = URL.parse(text);
-  const isRedis = url !== null && /^rediss?:$/.test(url.protocol) && url.hostname !== '';
-  // ioredis would make database NaN of any other path, and fall over it later.
-  if (isRedis && /^(\/\d{0,5})?$/.test(url.pathname)) return text;
-  mistakes.push(
-    `${name}: must be a URL such as redis://user:password@host:6379/0 or rediss://host`,
-  );
-  return undefined;
+  try {
+    return parseRedisUrl(text);
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    mistakes.push(`${name}: ${error.message}`);
+    return undefined;
+  }
 }

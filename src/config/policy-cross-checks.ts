@@ -1,7 +1,9 @@
 /** Mistakes that no part of a policy file shows by itself: what two of them say together. */
 import { routeKeys } from '../core/matcher.ts';
+import { type Algorithm, MAX_WINDOW_MS } from '../core/store.ts';
 import { routeMatchOf } from './policy-route.ts';
 import type { DefaultEntry, IdentitySection, PolicyEntry } from './policy-schema.ts';
+import type { Rate } from './rate.ts';
 import type { LocatedMistake } from './schema-mistakes.ts';
 import type { Path, YamlText } from './yaml-text.ts';
 
@@ -55,9 +57,9 @@ function checkLimits(
   report: Report,
 ): void {
   const seen = new Set<string>();
-  for (const [index, { rate, per }] of limits.entries()) {
+  for (const [index, { rate, per, algorithm, burst }] of limits.entries()) {
     const path = [...at, 'limits', index];
-    const key = `${per} ${rate.windowMs}`;
+    const key = `${per} ${rate.windowMs} ${algorithm}`;
     if (seen.has(key)) {
       report(
         path,
@@ -65,15 +67,40 @@ function checkLimits(
       );
     }
     seen.add(key);
-    if (cost > rate.limit) {
+    if (burst === undefined && cost > rate.limit) {
       report(
         path,
         `a request costs ${cost}, more than the ${rate.limit} of its window: none would pass`,
       );
     }
+    if (burst !== undefined)
+      checkBurst({ rate, algorithm, burst, cost }, [...path, 'burst'], report);
     if ((per === 'user' || per === 'api_key') && identity?.sources.includes(per) === false) {
       report(path, `nobody is known by ${per}, add ${per} to identity.sources`);
     }
+  }
+}
+
+function checkBurst(
+  limit: { rate: Rate; algorithm: Algorithm; burst: number; cost: number },
+  path: Path,
+  report: Report,
+): void {
+  const { rate, algorithm, burst, cost } = limit;
+  if (algorithm !== 'token-bucket') {
+    report(path, `means nothing to ${algorithm}, add "algorithm: token-bucket" or remove it`);
+  }
+  if (cost > burst) {
+    report(
+      path,
+      `a request costs ${cost}, more than the bucket of ${burst} holds: none would pass`,
+    );
+  }
+  if ((burst * rate.windowMs) / rate.limit > MAX_WINDOW_MS) {
+    report(
+      path,
+      `a bucket of ${burst} takes longer than 31d to fill at this rate, make it smaller`,
+    );
   }
 }
 

@@ -5,8 +5,10 @@ import { compileIdentity } from '../core/identity.ts';
 import type { Route } from '../core/matcher.ts';
 import { compilePolicy, type Policy } from '../core/policy.ts';
 import { compilePolicySet, type PolicySet } from '../core/policy-set.ts';
+import { DAY_MS } from '../core/salts.ts';
 import { ConfigError } from './config-error.ts';
 import { crossMistakes } from './policy-cross-checks.ts';
+import { notesOn } from './policy-notes.ts';
 import { routeMatchOf } from './policy-route.ts';
 import {
   type AnswersSection,
@@ -28,8 +30,18 @@ export interface KnownRanges {
   readonly cloudflare: readonly string[];
 }
 
+export interface LoadedPolicies {
+  readonly policySet: PolicySet;
+  /** What its author should know, each as `file:line:column: path: note`. */
+  readonly notes: readonly string[];
+}
+
 /** Throws a ConfigError whose mistakes read `file:line:column: path: what is wrong`. */
-export function compilePolicyFile(text: string, fileName: string, ranges: KnownRanges): PolicySet {
+export function compilePolicyFile(
+  text: string,
+  fileName: string,
+  ranges: KnownRanges,
+): LoadedPolicies {
   const yaml = readYaml(text);
   if (yaml.mistakes.length > 0) {
     throw new ConfigError(
@@ -38,8 +50,11 @@ export function compilePolicyFile(text: string, fileName: string, ranges: KnownR
   }
   const parts = new Parts(yaml);
   const file = validate(parts, yaml);
-  if (file === undefined) throw new ConfigError(describeMistakes(parts.mistakes, fileName, yaml));
-  return compile(file, ranges);
+  if (file === undefined) throw new ConfigError(located(parts.mistakes, fileName, yaml));
+  return {
+    policySet: compile(file, ranges),
+    notes: located(notesOn(file, yaml), fileName, yaml),
+  };
 }
 
 interface ValidFile {
@@ -83,11 +98,12 @@ function compile(file: ValidFile, ranges: KnownRanges): PolicySet {
     entries
       .filter((entry) => entry.always === always)
       .map((entry) => toRoute(entry, factor, caseSensitive));
+  const limits = [fallback, ...entries].flatMap((entry) => entry.limits);
   return compilePolicySet({
     routes: routesOf(false),
     always: routesOf(true),
     fallback: toPolicy({ ...fallback, name: 'default' }, factor),
-    identify: compileIdentity(toIdentityConfig(identity, ranges)),
+    identify: compileIdentity(toIdentityConfig(identity, limits, ranges)),
     answers: {
       reset: answers.reset,
       retryAfterJitterSeconds: answers.retry_after_jitter_seconds,
@@ -114,7 +130,7 @@ class Parts {
   }
 }
 
-function describeMistakes(mistakes: LocatedMistake[], fileName: string, yaml: YamlText): string[] {
+function located(mistakes: LocatedMistake[], fileName: string, yaml: YamlText): string[] {
   return mistakes
     .sort((a, b) => a.offset - b.offset)
     .map(({ offset, path, message }) => {
@@ -135,13 +151,26 @@ function toPolicy(entry: DefaultEntry & { readonly name: string }, factor: numbe
       name: entry.name,
       cost: entry.cost,
       onStoreFailure: entry.on_store_failure,
-      limits: entry.limits.map(({ rate, per }) => ({ ...rate, per })),
+      limits: entry.limits.map(toLimitDefinition),
     },
     factor,
   );
 }
 
-function toIdentityConfig(section: IdentitySection, ranges: KnownRanges) {
+type LimitEntry = DefaultEntry['limits'][number];
+
+function toLimitDefinition({ rate, per, algorithm, burst, count_rejected }: LimitEntry) {
+  return { ...rate, per, algorithm, burst: burst ?? rate.limit, countRejected: count_rejected };
+}
+
+function toIdentityConfig(
+  section: IdentitySection,
+  limits: readonly LimitEntry[],
+  ranges: KnownRanges,
+) {
+  const headers = limits
+    .filter(({ per }) => per.startsWith('header:'))
+    .map(({ per }) => per.slice('header:'.length));
   return {
     sources: section.sources,
     apiKeyHeader: section.api_key.header,
@@ -149,7 +178,10 @@ function toIdentityConfig(section: IdentitySection, ranges: KnownRanges) {
     userHeader: section.user.header,
     trustedProxies: compileAddressSet(section.trusted_proxies, { ...ranges }),
     cloudflare: compileAddressSet(ranges.cloudflare),
+    headers: [...new Set(headers)],
+    verifiedHeaders: section.verified_headers,
     ipv6PrefixBits: section.ip.ipv6_prefix,
+    hasLongWindows: limits.some(({ rate }) => rate.windowMs > DAY_MS),
   };
 }
 

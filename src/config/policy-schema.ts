@@ -4,6 +4,8 @@
  */
 import { z } from 'zod';
 import { compileAddressSet } from '../core/address.ts';
+import { ALGORITHMS, MAX_LIMIT } from '../core/store.ts';
+import { PARTITION_PATTERN, parsePartition } from './partition-name.ts';
 import { checkPathTemplate } from './path-template.ts';
 import { parseRate, RATE_PATTERN } from './rate.ts';
 
@@ -32,21 +34,50 @@ const rateText = z
   .describe('Requests per window: 5/5min, 100/1min, 1000/1h. Units: s, min, h, d.');
 
 const per = z
-  .enum(['client', 'ip', 'api_key', 'user', 'global'])
-  .describe('Whose share is counted. A request without a key or a user is counted by its address.');
+  .string()
+  .meta({ pattern: PARTITION_PATTERN.source, examples: ['client', 'ip', 'header:x-tenant'] })
+  .transform(holds(parsePartition))
+  .describe(
+    'Whose share is counted: client, ip, api_key, user, global or header:<name>. ' +
+      'A request without that key, user or header is counted by its address.',
+  );
+
+const units = z.int().min(1).max(MAX_LIMIT);
+
+const limitMap = z.strictObject({
+  rate: rateText,
+  per: per.default('client'),
+  algorithm: z
+    .enum(ALGORITHMS)
+    .default('sliding-window-log')
+    .describe(
+      'The log is exact; the counter takes constant memory; the bucket lets bursts through.',
+    ),
+  burst: units
+    .optional()
+    .describe('Of a token bucket: the most units at one moment. Default: those of the rate.'),
+  count_rejected: z
+    .boolean()
+    .default(false)
+    .describe('Whether denied requests use the limit up too.'),
+});
+
+const PLAIN_LIMIT = {
+  per: 'client',
+  algorithm: 'sliding-window-log',
+  burst: undefined,
+  count_rejected: false,
+} as const;
 
 const limit = z
   .union(
-    [
-      rateText.transform((rate) => ({ rate, per: 'client' as const })),
-      z.strictObject({ rate: rateText, per: per.default('client') }),
-    ],
+    [rateText.transform((rate) => ({ ...PLAIN_LIMIT, rate })), limitMap],
     'must be a rate such as 5/5min, or a map of a rate and whose share it is',
   )
-  .describe('A rate per client, or a rate and whose share it is.');
+  .describe('A rate per client, or a rate and how it is counted.');
 
 const limits = z.array(limit).min(1).max(16);
-const cost = z.int().min(1).max(10_000).default(1).describe('Units that one request takes.');
+const cost = units.default(1).describe('Units that one request takes.');
 const onStoreFailure = z
   .enum(['allow', 'deny', 'local'])
   .default('allow')
@@ -144,6 +175,12 @@ export const identitySchema = z.strictObject({
     .prefault({}),
   user: z.strictObject({ header: headerName.default('x-user') }).prefault({}),
   trusted_proxies: addressRanges.default(['loopback']),
+  verified_headers: z
+    .array(headerName)
+    .default([])
+    .describe(
+      'Headers that a trusted proxy sets itself. Any other that a limit is per also counts for the address.',
+    ),
   ip: z.strictObject({ ipv6_prefix: z.int().min(32).max(128).default(64) }).prefault({}),
 });
 

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import type { PolicySet } from '../core/policy-set.ts';
 import { ConfigError } from './config-error.ts';
-import { compilePolicyFile, type KnownRanges } from './policy-file.ts';
+import { compilePolicyFile, type KnownRanges, type LoadedPolicies } from './policy-file.ts';
 import { addressRanges } from './policy-schema.ts';
 import { readYaml } from './yaml-text.ts';
 
@@ -15,15 +15,32 @@ const CLOUDFLARE_RANGES_FILE = fileURLToPath(
 const rangesSchema = z.strictObject({ updated: z.string(), ranges: addressRanges.min(1) });
 
 export interface PolicySource {
+  /** Replaced as a whole; a request is decided by the one that it began with. */
   readonly current: PolicySet;
+  /** What the author of the file should know. */
+  readonly notes: readonly string[];
+  /** Reads the file again. Throws a ConfigError and keeps what is in force when it has mistakes. */
+  reload(): void;
 }
 
 /** Throws a ConfigError when the file cannot be read or has mistakes. */
 export function openPolicySource(path: string): PolicySource {
-  return { current: readPolicyFile(path) };
+  let loaded = readPolicyFile(path);
+  return {
+    get current() {
+      return loaded.policySet;
+    },
+    get notes() {
+      return loaded.notes;
+    },
+    reload() {
+      loaded = readPolicyFile(path);
+    },
+  };
 }
 
-export function readPolicyFile(path: string): PolicySet {
+/** Throws a ConfigError when the file cannot be read or has mistakes. */
+export function readPolicyFile(path: string): LoadedPolicies {
   return compilePolicyFile(readText(path), displayName(path), readKnownRanges());
 }
 

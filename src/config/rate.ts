@@ -1,5 +1,5 @@
 /** Rates as people write them: `5/5min`, `100/1min`, `1000/1h`. */
-import { DAY_MS } from '../core/salts.ts';
+import { MAX_LIMIT, MAX_WINDOW_MS } from '../core/store.ts';
 
 export interface Rate {
   readonly limit: number;
@@ -12,13 +12,10 @@ const UNIT_MS: Readonly<Record<string, number>> = {
   s: 1_000,
   min: 60_000,
   h: 3_600_000,
-  d: DAY_MS,
+  d: 86_400_000,
 };
 
 export const RATE_PATTERN = /^([1-9]\d*)\/([1-9]\d*)(s|min|h|d)$/;
-const MAX_LIMIT = 1_000_000;
-/** Pseudonyms of addresses can be followed over one midnight, not over two. */
-const MAX_WINDOW_MS = DAY_MS;
 
 /** Throws a RangeError that says what is wrong with the text and how it would be right. */
 export function parseRate(text: string): Rate {
@@ -32,7 +29,7 @@ export function parseRate(text: string): Rate {
     throw new RangeError(`a limit of ${limitText} is too large, the most is ${MAX_LIMIT}`);
   }
   if (windowMs > MAX_WINDOW_MS) {
-    throw new RangeError(`a window of ${countText}${unit} is too long, the longest is 1d`);
+    throw new RangeError(`a window of ${countText}${unit} is too long, the longest is 31d`);
   }
   return { limit, windowMs, window: countText + unit };
 }

@@ -79,6 +79,7 @@ function bindingIndex({ admitted, states }: TakeResult): number {
   let index = -1;
   let strictest = Number.NEGATIVE_INFINITY;
   for (const [i, state] of states.entries()) {
+    if (state === undefined) continue;
     const strictness = admitted ? -state.remaining / state.limit : state.retryAfterMs;
     if (strictness > strictest) {
       strictest = strictness;

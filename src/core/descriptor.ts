@@ -1,7 +1,7 @@
 /** Policies and a client become the list of things to count. */
 import type { ClientIdentity } from './identity.ts';
-import type { Limit, Policy } from './policy.ts';
-import { type DailySalts, reachesYesterday } from './salts.ts';
+import type { HeaderPartition, Limit, Policy } from './policy.ts';
+import { DAY_MS, reachesPrevious, type Salts } from './salts.ts';
 import type { Descriptor } from './store.ts';
 
 /** A descriptor that remembers which limit it stands for. */
@@ -15,7 +15,7 @@ const KEY_PREFIX = 'hg:v1:{';
 export function describe(
   policies: readonly Policy[],
   client: ClientIdentity,
-  salts: DailySalts,
+  salts: Salts,
   nowMs: number,
 ): LimitDescriptor[] {
   const descriptors: LimitDescriptor[] = [];
@@ -25,14 +25,27 @@ export function describe(
       if (share.partition !== undefined) descriptors.push(descriptor(limit, share.partition));
       if (!share.countsAddress) continue;
       const counted = share.partition === undefined ? limit : (limit.unverified ?? limit);
-      const { today, yesterday } = client.address;
-      descriptors.push(descriptor(counted, today));
-      if (yesterday !== undefined && reachesYesterday(salts, limit.windowMs, nowMs)) {
-        descriptors.push(descriptor(counted, yesterday));
-      }
+      describeAddress(descriptors, counted, client, salts, nowMs);
     }
   }
   return descriptors;
+}
+
+function describeAddress(
+  descriptors: LimitDescriptor[],
+  limit: Limit,
+  { address }: ClientIdentity,
+  salts: Salts,
+  nowMs: number,
+): void {
+  const { windowMs } = limit.quota;
+  const isLong = windowMs > DAY_MS && address.long !== undefined;
+  const { current, previous } = isLong ? address.long : address.daily;
+  descriptors.push(descriptor(limit, current));
+  if (previous === undefined) return;
+  if (reachesPrevious(isLong ? salts.long : salts.daily, windowMs, nowMs)) {
+    descriptors.push(descriptor(limit, previous));
+  }
 }
 
 /** What a limit counts: a partition of its own, the client's address, or both. */
@@ -44,7 +57,7 @@ interface Share {
 const GLOBAL: Share = { partition: 'g', countsAddress: false };
 const ADDRESS: Share = { partition: undefined, countsAddress: true };
 
-/** A request without a key or user counts for its address: leaving a header out must not be a way around a limit. */
+/** A request without a key, user or header counts for its address: leaving a header out must not be a way around a limit. */
 function shareOf({ per }: Limit, client: ClientIdentity): Share {
   const whose = per === 'client' ? client.kind : per;
   if (whose === 'global') return GLOBAL;
@@ -54,14 +67,19 @@ function shareOf({ per }: Limit, client: ClientIdentity): Share {
   if (whose === 'user' && client.user !== undefined) {
     return { partition: client.user, countsAddress: false };
   }
+  const header = whose.startsWith('header:')
+    ? client.headers.get(whose as HeaderPartition)
+    : undefined;
+  if (header !== undefined) {
+    return { partition: header.partition, countsAddress: header.unverified };
+  }
   return ADDRESS;
 }
 
 function descriptor(source: Limit, partition: string): LimitDescriptor {
   return {
     key: KEY_PREFIX + partition + source.keySuffix,
-    limit: source.limit,
-    windowMs: source.windowMs,
+    quota: source.quota,
     cost: source.cost,
     source,
   };

@@ -10,17 +10,20 @@ import { cloudflareAddress, forwardedAddress } from './client-address.ts';
 import {
   type AddressPartition,
   createAddressPartitions,
+  headerPartition,
   listedKeyPartition,
   unlistedKeyPartition,
   userPartition,
 } from './partition.ts';
-import type { DailySalts } from './salts.ts';
+import type { HeaderPartition } from './policy.ts';
+import type { Salts } from './salts.ts';
 
 export type IdentityKind = 'api_key' | 'user' | 'cf_connecting_ip' | 'ip';
 
-export interface ApiKeyIdentity {
+/** Something that a request says about its client. */
+export interface ClaimedIdentity {
   readonly partition: string;
-  /** True for a key that the policy file does not list: it may have been made up a moment ago. */
+  /** True when nobody vouches for it, as for a key that the policy file does not list: it may be made up. */
   readonly unverified: boolean;
 }
 
@@ -28,8 +31,10 @@ export interface ClientIdentity {
   readonly kind: IdentityKind;
   readonly address: AddressPartition;
   /** The API key and the user of the request, whichever of them speaks for the client. */
-  readonly apiKey: ApiKeyIdentity | undefined;
+  readonly apiKey: ClaimedIdentity | undefined;
   readonly user: string | undefined;
+  /** The headers that limits are per, as far as the request has them. */
+  readonly headers: ReadonlyMap<HeaderPartition, ClaimedIdentity>;
   /** The proxy that asked is not among the trusted ones, so what it says of addresses and users was ignored. */
   readonly untrustedProxy: boolean;
 }
@@ -41,13 +46,19 @@ export interface IdentityConfig {
   /** Identifiers of known keys by the lower-case hexadecimal SHA-256 of the key. */
   readonly apiKeys: ReadonlyMap<string, string>;
   readonly userHeader: string;
+  /** Names of the headers that limits are per. */
+  readonly headers: readonly string[];
+  /** Those of them that a trusted proxy sets itself. */
+  readonly verifiedHeaders: readonly string[];
   readonly trustedProxies: AddressSet;
   /** Peers whose CF-Connecting-IP is believed. */
   readonly cloudflare: AddressSet;
   readonly ipv6PrefixBits: number;
+  /** Whether a limit has a window longer than a day. */
+  readonly hasLongWindows: boolean;
 }
 
-export type IdentityResolver = (request: CheckRequest, salts: DailySalts) => ClientIdentity;
+export type IdentityResolver = (request: CheckRequest, salts: Salts) => ClientIdentity;
 
 /** Stands for the address of a caller that has none: the other end of a connection that is gone. */
 const NO_ADDRESS = '0.0.0.0';
@@ -56,8 +67,9 @@ const REMEMBERED_PROXIES = 1_000;
 export function compileIdentity(config: IdentityConfig): IdentityResolver {
   const { sources, cloudflare } = config;
   const trusts = remembered(config.trustedProxies);
-  const partitionOf = createAddressPartitions(config.ipv6PrefixBits);
+  const partitionOf = createAddressPartitions(config.ipv6PrefixBits, config.hasLongWindows);
   const apiKeyOf = sources.includes('api_key') ? compileApiKeys(config) : undefined;
+  const headersOf = compileHeaders(config);
   const readsUser = sources.includes('user');
   const readsCloudflare = sources.includes('cf_connecting_ip');
 
@@ -79,6 +91,7 @@ export function compileIdentity(config: IdentityConfig): IdentityResolver {
       address: partitionOf(viaCloudflare ?? forwarded ?? proxy, salts),
       apiKey,
       user,
+      headers: headersOf(request, trusted),
       untrustedProxy: !trusted,
     };
   };
@@ -86,16 +99,32 @@ export function compileIdentity(config: IdentityConfig): IdentityResolver {
 
 /** A request's key is hashed once: the digest finds the listed ones and names the others. */
 function compileApiKeys({ apiKeys, apiKeyHeader }: IdentityConfig) {
-  const listed = new Map<string, ApiKeyIdentity>();
+  const listed = new Map<string, ClaimedIdentity>();
   for (const [sha256, id] of apiKeys) {
     const digest = Buffer.from(sha256, 'hex').toString('base64url');
     listed.set(digest, { partition: listedKeyPartition(id), unverified: false });
   }
-  return (request: CheckRequest): ApiKeyIdentity | undefined => {
+  return (request: CheckRequest): ClaimedIdentity | undefined => {
     const key = singleValue(request.headers, apiKeyHeader);
     if (key === undefined) return undefined;
     const digest = hash('sha256', key, 'base64url');
     return listed.get(digest) ?? { partition: unlistedKeyPartition(digest), unverified: true };
+  };
+}
+
+const NO_HEADERS: ReadonlyMap<HeaderPartition, ClaimedIdentity> = new Map();
+
+function compileHeaders({ headers, verifiedHeaders }: IdentityConfig) {
+  return (request: CheckRequest, trustedProxy: boolean) => {
+    if (headers.length === 0) return NO_HEADERS;
+    const found = new Map<HeaderPartition, ClaimedIdentity>();
+    for (const name of headers) {
+      const value = singleValue(request.headers, name);
+      if (value === undefined) continue;
+      const unverified = !trustedProxy || !verifiedHeaders.includes(name);
+      found.set(`header:${name}`, { partition: headerPartition(value), unverified });
+    }
+    return found;
   };
 }
 

@@ -2,12 +2,18 @@
 import { createHmac, hash, type KeyObject } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { addressNetwork } from './address.ts';
-import type { DailySalts } from './salts.ts';
+import type { PeriodSalts, Salts } from './salts.ts';
 
-/** The pseudonyms of one network under the salts of two days. */
+/** The pseudonyms of one network under the salts of two periods. */
+export interface Pseudonyms {
+  readonly current: string;
+  readonly previous: string | undefined;
+}
+
 export interface AddressPartition {
-  readonly today: string;
-  readonly yesterday: string | undefined;
+  readonly daily: Pseudonyms;
+  /** For windows longer than a day; absent when no policy has one. */
+  readonly long: Pseudonyms | undefined;
 }
 
 /** 22 base64url characters carry 132 bits: no two clients of any one deployment share them. */
@@ -28,14 +34,19 @@ export function userPartition(user: string): string {
   return `u.${digest(user)}`;
 }
 
+/** A header's value; the store key names the header. */
+export function headerPartition(value: string): string {
+  return `h.${digest(value)}`;
+}
+
 /**
  * Partitions of addresses. Those of recent ones are kept while their salts are in force: an HMAC is a tenth of a
  * decision.
  */
-export function createAddressPartitions(ipv6PrefixBits: number) {
+export function createAddressPartitions(ipv6PrefixBits: number, hasLongWindows: boolean) {
   const known = new LRUCache<string, AddressPartition>({ max: REMEMBERED_ADDRESSES });
-  let knownUnder: DailySalts | undefined;
-  return (address: string, salts: DailySalts): AddressPartition => {
+  let knownUnder: Salts | undefined;
+  return (address: string, salts: Salts): AddressPartition => {
     if (salts !== knownUnder) {
       known.clear();
       knownUnder = salts;
@@ -44,8 +55,8 @@ export function createAddressPartitions(ipv6PrefixBits: number) {
     if (partition === undefined) {
       const network = addressNetwork(address, ipv6PrefixBits);
       partition = {
-        today: pseudonym(network, salts.today),
-        yesterday: salts.yesterday && pseudonym(network, salts.yesterday),
+        daily: pseudonyms(network, salts.daily),
+        long: hasLongWindows ? pseudonyms(network, salts.long) : undefined,
       };
       known.set(address, partition);
     }
@@ -55,6 +66,13 @@ export function createAddressPartitions(ipv6PrefixBits: number) {
 
 function digest(text: string): string {
   return hash('sha256', text, 'base64url').slice(0, DIGEST_LENGTH);
+}
+
+function pseudonyms(network: string, { current, previous }: PeriodSalts): Pseudonyms {
+  return {
+    current: pseudonym(network, current),
+    previous: previous && pseudonym(network, previous),
+  };
 }
 
 /** Keyed, since all addresses can be tried against a plain hash; as a KeyObject, which is seven times as fast. */

@@ -1,19 +1,18 @@
 /** Policies as they are after loading: everything that a request would otherwise have to work out, worked out. */
+import { MAX_LIMIT, type Quota } from './store.ts';
 
-export type Partition = 'client' | 'ip' | 'api_key' | 'user' | 'global';
+export type NamedPartition = 'client' | 'ip' | 'api_key' | 'user' | 'global';
+/** `header:x-tenant`: whoever the value of that request header stands for. */
+export type HeaderPartition = `header:${string}`;
+export type Partition = NamedPartition | HeaderPartition;
 
 /** What happens to a request whose quota could not be measured. */
 export type StoreFailureMode = 'allow' | 'deny' | 'local';
 
-/** The greatest number of requests that one window may hold. */
-export interface Quota {
-  readonly limit: number;
-  readonly windowMs: number;
-}
-
-export interface Limit extends Quota {
+export interface Limit {
   readonly policy: Policy;
   readonly per: Partition;
+  readonly quota: Quota;
   /** Units that one request takes from this limit. */
   readonly cost: number;
   /** What follows the partition in a store key. It names the window and not the number: raising a limit keeps the counts. */
@@ -37,44 +36,76 @@ export interface Policy {
   readonly onStoreFailure: StoreFailureMode;
 }
 
+export interface LimitDefinition extends Quota {
+  readonly per: Partition;
+  /** The window as it was written: `5min`. */
+  readonly window: string;
+}
+
 export interface PolicyDefinition {
   readonly name: string;
   readonly cost: number;
-  readonly limits: readonly (Quota & { readonly per: Partition; readonly window: string })[];
+  readonly limits: readonly LimitDefinition[];
   readonly onStoreFailure: StoreFailureMode;
 }
 
 export function compilePolicy(definition: PolicyDefinition, unverifiedFactor: number): Policy {
+  const { name, cost, onStoreFailure } = definition;
   const limits: Limit[] = [];
-  const policy: Policy = {
-    name: definition.name,
-    limits,
-    onStoreFailure: definition.onStoreFailure,
-  };
-  for (const [index, { limit, windowMs, per, window }] of definition.limits.entries()) {
-    const label = index === 0 ? definition.name : `${definition.name}:${per}:${window}`;
-    const shared = {
+  const policy: Policy = { name, limits, onStoreFailure };
+  for (const [index, written] of definition.limits.entries()) {
+    const { per, window, algorithm, windowMs } = written;
+    const kind =
+      algorithm === 'sliding-window-log' ? '' : algorithm.slice(algorithm.lastIndexOf('-') + 1);
+    const label =
+      index === 0 ? name : [name, per, window, kind].filter((part) => part !== '').join(':');
+    // What one algorithm left behind means nothing to another.
+    const keySuffix = `}:${name}:${per}.${windowMs}${kind && `.${kind}`}`;
+    const compiled = (quota: Quota, labelled: string, unverified: Limit | undefined): Limit => ({
       policy,
       per,
-      windowMs,
-      cost: definition.cost,
-      keySuffix: `}:${definition.name}:${per}.${windowMs}`,
-    };
-    const factored = limit * unverifiedFactor;
-    limits.push({
-      ...shared,
-      ...named({ limit, label, window, windowMs }),
-      unverified:
-        per === 'client' || per === 'api_key'
-          ? {
-              ...shared,
-              ...named({ limit: factored, label: `${label}:unverified`, window, windowMs }),
-              unverified: undefined,
-            }
-          : undefined,
+      quota,
+      cost,
+      keySuffix,
+      label: labelled,
+      policyItem: `"${labelled}";q=${quota.burst};w=${secondsToRefill(quota)}`,
+      description: describeQuota(quota, window),
+      unverified,
     });
+    const unverified = isClaimed(per)
+      ? compiled(multiplied(written, unverifiedFactor), `${label}:unverified`, undefined)
+      : undefined;
+    limits.push(compiled(multiplied(written, 1), label, unverified));
   }
   return policy;
+}
+
+/** Shares that go by something that anybody can make up. */
+function isClaimed(per: Partition): boolean {
+  return per === 'client' || per === 'api_key' || per.startsWith('header:');
+}
+
+function multiplied(
+  { algorithm, limit, windowMs, burst, countRejected }: Quota,
+  factor: number,
+): Quota {
+  return {
+    algorithm,
+    limit: Math.min(limit * factor, MAX_LIMIT),
+    windowMs,
+    burst: Math.min(burst * factor, MAX_LIMIT),
+    countRejected,
+  };
+}
+
+/** In how many seconds there is as much as there can be at one moment. A window's length, but for token buckets. */
+function secondsToRefill({ burst, limit, windowMs }: Quota): number {
+  return Math.ceil((burst * windowMs) / limit / 1000);
+}
+
+function describeQuota({ algorithm, limit, burst }: Quota, window: string): string {
+  const rate = `${plural(limit, 'request')} per ${windowWords(window)}`;
+  return algorithm === 'token-bucket' ? `${rate}, at most ${burst} at once` : rate;
 }
 
 /** The policy whose tightest personal limit admits the fewest requests over time: for requests that nobody can place. */
@@ -83,7 +114,7 @@ export function strictestOf(policies: readonly Policy[]): Policy | undefined {
   let lowestRate = Number.POSITIVE_INFINITY;
   for (const policy of policies) {
     for (const limit of policy.limits) {
-      const rate = limit.limit / limit.cost / limit.windowMs;
+      const rate = limit.quota.limit / limit.cost / limit.quota.windowMs;
       if (limit.per !== 'global' && rate < lowestRate) {
         lowestRate = rate;
         strictest = policy;
@@ -91,16 +122,6 @@ export function strictestOf(policies: readonly Policy[]): Policy | undefined {
     }
   }
   return strictest ?? policies[0];
-}
-
-function named(quota: Quota & { readonly label: string; readonly window: string }) {
-  const { limit, label, window, windowMs } = quota;
-  return {
-    limit,
-    label,
-    policyItem: `"${label}";q=${limit};w=${windowMs / 1000}`,
-    description: `${plural(limit, 'request')} per ${windowWords(window)}`,
-  };
 }
 
 const UNIT_WORDS: Readonly<Record<string, string>> = {

@@ -1,28 +1,38 @@
-/** The keys under which addresses become pseudonyms: a new one every UTC day, so that days cannot be linked. */
+/**
+ * The keys under which addresses become pseudonyms. They change, so that what an address did cannot be followed for
+ * longer than counting needs: every day at 00:00 UTC, and for windows longer than a day every 31 days.
+ */
 import type { KeyObject } from 'node:crypto';
 
 export const DAY_MS = 86_400_000;
+export const LONG_PERIOD_MS = 31 * DAY_MS;
 
 /** How far the clocks of gateways may differ at midnight without one of them losing sight of a count. */
 export const CLOCK_SKEW_MS = 60_000;
 
-export interface DailySalts {
-  /** 00:00 UTC of the day that `today` belongs to, milliseconds since the epoch. */
-  readonly dayStartMs: number;
-  readonly today: KeyObject;
+export interface PeriodSalts {
+  /** When the current salt came into force, milliseconds since the epoch. */
+  readonly startMs: number;
+  readonly current: KeyObject;
   /** Absent when nobody knows it any more: nothing was counted under it. */
-  readonly yesterday: KeyObject | undefined;
+  readonly previous: KeyObject | undefined;
+}
+
+export interface Salts {
+  readonly daily: PeriodSalts;
+  /** For windows longer than a day. */
+  readonly long: PeriodSalts;
 }
 
 export interface SaltSource {
   /** The salts in force at this moment. The same object until they change. */
-  at(nowMs: number): DailySalts;
+  at(nowMs: number): Salts;
 }
 
 /**
- * Whether a window may still hold requests that were counted under yesterday's pseudonym. While it may, a request is
- * counted under both: yesterday's log has everything that today's lacks.
+ * Whether a window may still hold requests that were counted under the previous pseudonym. While it may, a request is
+ * counted under both: the previous log has everything that the current one lacks.
  */
-export function reachesYesterday(salts: DailySalts, windowMs: number, nowMs: number): boolean {
-  return nowMs - salts.dayStartMs < windowMs + CLOCK_SKEW_MS;
+export function reachesPrevious(salts: PeriodSalts, windowMs: number, nowMs: number): boolean {
+  return nowMs - salts.startMs < windowMs + CLOCK_SKEW_MS;
 }

@@ -1,17 +1,35 @@
 /** The port to whatever counts. */
 
+export const ALGORITHMS = ['sliding-window-log', 'sliding-window-counter', 'token-bucket'] as const;
+export type Algorithm = (typeof ALGORITHMS)[number];
+
+/** What the scripts can still count exactly, see lua/sliding-window-log.lua. */
+export const MAX_LIMIT = 1_000_000;
+export const MAX_WINDOW_MS = 31 * 86_400_000;
+
+/** How much of what, and how it is counted. */
+export interface Quota {
+  readonly algorithm: Algorithm;
+  /** Units that a window may hold; of a token bucket, units that flow back during one. */
+  readonly limit: number;
+  readonly windowMs: number;
+  /** Units that can be taken at one moment: the limit, or the size of a token bucket. */
+  readonly burst: number;
+  /** Whether requests that are denied, by this limit or another, use it up too. */
+  readonly countRejected: boolean;
+}
+
 /** One thing to count: policy x limit x partition. */
 export interface Descriptor {
   readonly key: string;
-  /** Units that any window of `windowMs` may hold. */
-  readonly limit: number;
-  readonly windowMs: number;
+  readonly quota: Quota;
   /** Units that this request takes. */
   readonly cost: number;
 }
 
 /** One limit as it stands after a take. */
 export interface QuotaState {
+  /** The quota's burst: what is there when nothing was taken. */
   readonly limit: number;
   readonly remaining: number;
   /** Until the quota is full again, if nothing more is taken. */
@@ -21,10 +39,10 @@ export interface QuotaState {
 }
 
 export interface TakeResult {
-  /** True when every descriptor had room; only then was anything consumed. */
+  /** True when every descriptor had room; only then was anything consumed, but for quotas that count rejections. */
   readonly admitted: boolean;
-  /** In the order of the descriptors. */
-  readonly states: readonly QuotaState[];
+  /** In the order of the descriptors. Undefined for one that was not asked, since another had denied already. */
+  readonly states: readonly (QuotaState | undefined)[];
   /** The store's clock at the take, milliseconds since the epoch. */
   readonly nowMs: number;
 }
@@ -32,6 +50,8 @@ export interface TakeResult {
 export interface QuotaStore {
   /** Consumes from every descriptor or from none. Rejects with a StoreError when that could not be done in time. */
   take(descriptors: readonly Descriptor[]): Promise<TakeResult>;
+  /** Forgets what was counted under these keys, in every gateway. Rejects with a StoreError. */
+  reset(keys: readonly string[]): Promise<void>;
 }
 
 export type StoreErrorReason =

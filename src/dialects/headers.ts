@@ -8,11 +8,11 @@ export function quotaHeaders(decision: Decision, style: AnswerStyle): string[] {
   const headers = ['Cache-Control', 'no-store'];
   if (decision.mode !== 'enforced') headers.push('X-RateLimit-Mode', decision.mode);
   if (decision.binding === undefined) return headers;
-  const { limit, state, nowMs } = decision.binding;
+  const { state, nowMs } = decision.binding;
   const resetMs = style.reset === 'epoch' ? nowMs + state.resetAfterMs : state.resetAfterMs;
   headers.push(
     'X-RateLimit-Limit',
-    String(limit.limit),
+    String(state.limit),
     'X-RateLimit-Remaining',
     String(state.remaining),
     'X-RateLimit-Reset',

@@ -1,6 +1,7 @@
 /** What every store promises. The clock is the test's own: no test waits. */
 import { describe, expect, test } from 'vitest';
-import type { Descriptor, QuotaStore } from '../../src/core/store.ts';
+import { ALGORITHMS, type Descriptor, type Quota, type QuotaStore } from '../../src/core/store.ts';
+import { descriptorOf } from '../support/quotas.ts';
 
 export interface StoreUnderTest {
   readonly store: QuotaStore;
@@ -15,12 +16,8 @@ export function describeQuotaStore(open: () => StoreUnderTest): void {
 
     function setUp() {
       const { store, clock, key } = open();
-      const limit = (most: number, id = 'a', windowMs = W, cost = 1): Descriptor => ({
-        key: key(id),
-        limit: most,
-        windowMs,
-        cost,
-      });
+      const limit = (most: number, id = 'a', windowMs = W, cost = 1) =>
+        descriptorOf(key(id), { limit: most, windowMs, cost });
       const take = (...descriptors: readonly Descriptor[]) => store.take(descriptors);
       const admit = async (...descriptors: readonly Descriptor[]) =>
         (await take(...descriptors)).admitted;
@@ -162,26 +159,190 @@ export function describeQuotaStore(open: () => StoreUnderTest): void {
       });
     });
 
-    test('a changed limit keeps the counts', async () => {
-      const { limit, take } = setUp();
-      for (let i = 0; i < 3; i++) await take(limit(3));
-      expect((await take(limit(5))).states[0]).toMatchObject({ limit: 5, remaining: 1 });
-      expect(await take(limit(2))).toMatchObject({ admitted: false, states: [{ remaining: 0 }] });
+    describe.each(ALGORITHMS)('%s', (algorithm) => {
+      const quota = (limit: number, parts: Partial<Quota & { cost: number; id: string }> = {}) => {
+        const { id = 'a', ...rest } = parts;
+        return { id, limit, windowMs: W, algorithm, ...rest };
+      };
+      function setUpAlgorithm() {
+        const { store, clock, key } = open();
+        const take = async ({ id, ...parts }: ReturnType<typeof quota>) =>
+          store.take([descriptorOf(key(`${algorithm}:${id}`), parts)]);
+        const stateOf = async (parts: ReturnType<typeof quota>) => (await take(parts)).states[0];
+        // The beginning of a window, so that a counter has no window before it to weigh.
+        clock.nowMs = Math.ceil(clock.nowMs / W) * W;
+        return { store, clock, key, take, stateOf };
+      }
+
+      test('admits up to the limit at once, then denies', async () => {
+        const { take } = setUpAlgorithm();
+        const answers = [];
+        for (let i = 0; i < 7; i++) answers.push((await take(quota(5))).admitted);
+        expect(answers).toEqual([true, true, true, true, true, false, false]);
+      });
+
+      test('who is alone and waits exactly as long as told is admitted, however often, whatever the cost', async () => {
+        const { clock, take } = setUpAlgorithm();
+        let denials = 0;
+        for (let i = 0; i < 200; i++) {
+          const request = quota(7, { cost: 1 + (i % 4) });
+          const { admitted, states } = await take(request);
+          if (admitted) continue;
+          denials++;
+          const retryAfterMs = states[0]?.retryAfterMs ?? 0;
+          clock.nowMs += retryAfterMs - 1;
+          expect((await take(request)).admitted).toBe(false);
+          clock.nowMs += 1;
+          expect((await take(request)).admitted).toBe(true);
+        }
+        expect(denials).toBeGreaterThan(50);
+      });
+
+      test('is full again when it said it would be, and not a millisecond earlier', async () => {
+        const { clock, take, stateOf } = setUpAlgorithm();
+        await take(quota(7, { cost: 3 }));
+        clock.nowMs += 1_000;
+        const { resetAfterMs = 0 } = (await stateOf(quota(7, { cost: 2 }))) ?? {};
+        clock.nowMs += resetAfterMs - 1;
+        expect((await take(quota(7, { cost: 7 }))).admitted).toBe(false);
+        clock.nowMs += 1;
+        expect((await take(quota(7, { cost: 7 }))).admitted).toBe(true);
+      });
+
+      test('denials leave no trace', async () => {
+        const { clock, take } = setUpAlgorithm();
+        await take(quota(5, { cost: 5 }));
+        const first = await take(quota(5, { cost: 5 }));
+        for (let i = 0; i < 20; i++) {
+          clock.nowMs += 1_000;
+          await take(quota(5, { cost: 5 }));
+        }
+        clock.nowMs += (first.states[0]?.retryAfterMs ?? 0) - 20_000;
+        expect((await take(quota(5, { cost: 5 }))).admitted).toBe(true);
+      });
+
+      test('where rejections count, who keeps hammering is never let in again', async () => {
+        const { clock, take } = setUpAlgorithm();
+        const request = quota(5, { countRejected: true });
+        for (let i = 0; i < 5; i++) await take(request);
+        const answers = new Set<boolean>();
+        for (let i = 0; i < 100; i++) {
+          clock.nowMs += W / 20;
+          answers.add((await take(request)).admitted);
+        }
+        expect([...answers]).toEqual([false]);
+        const { retryAfterMs = 0 } = (await take(request)).states[0] ?? {};
+        clock.nowMs += retryAfterMs;
+        expect((await take(request)).admitted).toBe(true);
+      });
+
+      test('a request that another limit denies counts where rejections count, and nowhere else', async () => {
+        const { store, key } = open();
+        const full = descriptorOf(key('full'), { limit: 1, windowMs: W, algorithm });
+        const plain = descriptorOf(key('plain'), { limit: 9, windowMs: W, algorithm });
+        const strict = descriptorOf(key('strict'), { ...plain.quota, countRejected: true });
+        await store.take([full]);
+        const { states } = await store.take([plain, strict, full]);
+        expect(states.map((state) => state?.remaining)).toEqual([9, 8, 0]);
+      });
+
+      test('a changed limit keeps the counts', async () => {
+        const { take, stateOf } = setUpAlgorithm();
+        for (let i = 0; i < 3; i++) await take(quota(3));
+        expect(await stateOf(quota(5))).toMatchObject({ limit: 5, remaining: 1 });
+        expect(await take(quota(2))).toMatchObject({ admitted: false, states: [{ remaining: 0 }] });
+      });
+
+      test('a reset forgets what was counted, and nothing else', async () => {
+        const { store, key, take, stateOf } = setUpAlgorithm();
+        await take(quota(3, { cost: 3 }));
+        await take(quota(3, { cost: 3, id: 'other' }));
+        await store.reset([key(`${algorithm}:a`), key('never counted')]);
+        expect(await stateOf(quota(3))).toMatchObject({ remaining: 2 });
+        expect((await take(quota(3, { id: 'other' }))).admitted).toBe(false);
+      });
+
+      test('when the clock is set back nobody waits longer than ever, and nothing is forgotten', async () => {
+        const { clock, take } = setUpAlgorithm();
+        // What a counter holds weighs in the next window, too.
+        const longestMs = algorithm === 'sliding-window-counter' ? 2 * W : W;
+        await take(quota(4));
+        clock.nowMs += 10_000;
+        for (let i = 0; i < 3; i++) await take(quota(4));
+        for (const back of [1, 5_000, 3_600_000, 86_400_000]) {
+          clock.nowMs -= back;
+          const { admitted, states } = await take(quota(4));
+          expect(admitted).toBe(false);
+          expect(states[0]?.remaining).toBe(0);
+          expect(states[0]?.retryAfterMs).toBeLessThanOrEqual(longestMs);
+        }
+        const { retryAfterMs = 0 } = (await take(quota(4))).states[0] ?? {};
+        clock.nowMs += retryAfterMs - 1;
+        expect((await take(quota(4))).admitted).toBe(false);
+        clock.nowMs += 1;
+        expect((await take(quota(4))).admitted).toBe(true);
+      });
+
+      test('counts a million, at a million at a time', async () => {
+        const { clock, take } = setUpAlgorithm();
+        const month = { windowMs: 31 * 86_400_000, id: 'month' };
+        clock.nowMs = Math.ceil(clock.nowMs / month.windowMs) * month.windowMs;
+        expect((await take(quota(1_000_000, { ...month, cost: 999_999 }))).admitted).toBe(true);
+        expect((await take(quota(1_000_000, { ...month, cost: 2 }))).admitted).toBe(false);
+        clock.nowMs += 100;
+        const last = await take(quota(1_000_000, { ...month, cost: 1 }));
+        expect(last).toMatchObject({ admitted: true, states: [{ remaining: 0 }] });
+        const { states } = await take(quota(1_000_000, { ...month, cost: 1_000_000 }));
+        clock.nowMs += states[0]?.retryAfterMs ?? 0;
+        const again = quota(1_000_000, { ...month, cost: 1_000_000 });
+        expect((await take(again)).admitted).toBe(true);
+      });
     });
 
-    test('time does not run backwards within a key', async () => {
-      const { clock, limit, take, admit } = setUp();
-      await take(limit(2));
-      clock.nowMs -= 10_000;
-      expect((await take(limit(2))).states[0]).toMatchObject({
+    test('a token bucket holds its burst, and fills at its rate', async () => {
+      const { store, clock, key } = open();
+      const bucket = { algorithm: 'token-bucket', limit: 60, windowMs: 60_000, burst: 3 } as const;
+      const take = () => store.take([descriptorOf(key('bucket'), bucket)]);
+      const answers = [];
+      for (let i = 0; i < 4; i++) answers.push((await take()).admitted);
+      expect(answers).toEqual([true, true, true, false]);
+      expect((await take()).states[0]).toEqual({
+        limit: 3,
         remaining: 0,
-        resetAfterMs: W + 10_000,
-        retryAfterMs: W + 10_000,
+        resetAfterMs: 3_000,
+        retryAfterMs: 1_000,
       });
-      clock.nowMs += 10_000 + W - 1;
-      expect(await admit(limit(2))).toBe(false);
-      clock.nowMs += 1;
-      expect(await admit(limit(2))).toBe(true);
+      clock.nowMs += 1_000;
+      expect([(await take()).admitted, (await take()).admitted]).toEqual([true, false]);
+    });
+
+    test('a counter weighs the window before', async () => {
+      const { store, clock, key } = open();
+      const counter = {
+        algorithm: 'sliding-window-counter',
+        limit: 50,
+        windowMs: 60_000,
+      } as const;
+      clock.nowMs = Math.ceil(clock.nowMs / 60_000) * 60_000;
+      const take = (cost: number) =>
+        store.take([descriptorOf(key('counter'), { ...counter, cost })]);
+      await take(42);
+      // A quarter into the next window, three quarters of the 42 still count: 31.5, and 18 more make 49.5.
+      clock.nowMs += 75_000;
+      expect((await take(18)).states[0]).toMatchObject({ remaining: 0 });
+      expect((await take(1)).admitted).toBe(false);
+    });
+
+    test('one request may be counted in every way at once', async () => {
+      const { store, key } = open();
+      const log = descriptorOf(key('l'), { limit: 3, windowMs: W });
+      const counter = descriptorOf(key('c'), { ...log.quota, algorithm: 'sliding-window-counter' });
+      const bucket = descriptorOf(key('b'), { ...log.quota, algorithm: 'token-bucket', burst: 2 });
+      const take = () => store.take([log, counter, bucket]);
+      expect([(await take()).admitted, (await take()).admitted]).toEqual([true, true]);
+      const { admitted, states } = await take();
+      expect(admitted).toBe(false);
+      expect(states.map((state) => state?.remaining)).toEqual([1, 1, 0]);
     });
 
     test('a key whose window is over is as good as new', async () => {

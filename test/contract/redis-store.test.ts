@@ -1,136 +1,157 @@
-import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
-import type { Redis } from 'ioredis';
+import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Descriptor } from '../../src/core/store.ts';
-import { createRedisClient } from '../../src/stores/redis/client.ts';
-import { RedisStore } from '../../src/stores/redis/redis-store.ts';
-import { openMemoryStore } from '../support/memory-store.ts';
+import { ALGORITHMS } from '../../src/core/store.ts';
+import type { RedisClient } from '../../src/stores/redis/client.ts';
+import { descriptorOf } from '../support/quotas.ts';
 import { redisIsHere, startRedis, type TestRedis } from '../support/redis.ts';
-import { NOON_MS } from '../support/requests.ts';
-import { describeQuotaStore, type StoreUnderTest } from './quota-store.contract.ts';
+import { connectClient, openMemoryStore, openRedisStore } from '../support/stores.ts';
+import { describeQuotaStore } from './quota-store.contract.ts';
+import { ANY_WAY_MS, expectSameAnswers, FORWARD_MS, LIMITS } from './same-answers.ts';
+
+const fromRoot = (path: string) => new URL(`../../${path}`, import.meta.url);
+
+/** Of all properties together. */
+const TURNS = 100_000;
 
 describe.skipIf(!redisIsHere)('the Redis store', () => {
   let redis: TestRedis;
-  let client: Redis;
+  let client: RedisClient;
+  let witness: Redis;
 
   beforeAll(async () => {
     redis = await startRedis();
-    client = createRedisClient(redis.url, () => {});
-    await new Promise((resolve) => client.once('ready', resolve));
+    witness = new Redis(redis.url);
+    // The account that is shipped, with just the commands that are needed.
+    const [user = ''] =
+      /^user .*$/m.exec(readFileSync(fromRoot('deploy/redis/users.acl'), 'utf8')) ?? [];
+    await witness.call('ACL', 'SETUSER', ...user.split(' ').slice(1));
+    client = await connectClient(redis.url.replace('redis://', 'redis://headgate:change-me@'));
   });
 
   afterAll(async () => {
     client.disconnect();
+    witness.disconnect();
     await redis[Symbol.asyncDispose]();
   });
 
-  function openRedisStore(): StoreUnderTest {
-    const clock = { nowMs: NOON_MS };
-    const store = new RedisStore({ client, deadlineMs: 5_000, now: () => clock.nowMs });
-    const id = randomUUID();
-    return { store, clock, key: (name = 'a') => `hg:v1:{${id}}:${name}` };
-  }
+  const open = () => openRedisStore(client);
 
-  describeQuotaStore(openRedisStore);
-
-  // Windows are long against the test's own duration: Redis expires keys by its real clock.
-  const WINDOWS_MS = [60_000, 300_000, 3_600_000];
-  const LIMITS = [1, 2, 3, 5, 9];
-
-  interface Traffic {
-    /** How the clock moves between two turns. */
-    readonly advanceMs: fc.Arbitrary<number>;
-    readonly keys: number;
-    readonly windowsMs: readonly number[];
-  }
-
-  /** Turns of several requests, each with several limits. */
-  function turns({ advanceMs, keys, windowsMs }: Traffic) {
-    const take = fc.record({
-      key: fc.integer({ min: 1, max: keys }),
-      windowMs: fc.constantFrom(...windowsMs),
-      limit: fc.constantFrom(...LIMITS),
-      cost: fc.constantFrom(1, 1, 1, 2, 3),
-    });
-    const request = fc.uniqueArray(take, {
-      minLength: 1,
-      maxLength: 4,
-      selector: ({ key, windowMs }) => `${key} ${windowMs}`,
-    });
-    const requests = fc.array(request, { minLength: 1, maxLength: 6 });
-    return fc.array(fc.record({ advanceMs, requests }), { minLength: 1, maxLength: 30 });
-  }
-
-  async function expectSameAnswers(traffic: Traffic): Promise<void> {
-    await fc.assert(
-      fc.asyncProperty(turns(traffic), async (steps) => {
-        const stores = [openMemoryStore(), openRedisStore()];
-        for (const { advanceMs, requests } of steps) {
-          const answers = stores.map(({ store, clock, key }) => {
-            clock.nowMs += advanceMs;
-            const takes = requests.map((request) =>
-              request.map(
-                ({ key: id, windowMs, limit, cost }): Descriptor => ({
-                  key: key(`${id}:${windowMs}`),
-                  limit,
-                  windowMs,
-                  cost: Math.min(cost, limit),
-                }),
-              ),
-            );
-            return Promise.all(takes.map((descriptors) => store.take(descriptors)));
-          });
-          const [memory, inRedis] = await Promise.all(answers);
-          expect(inRedis).toEqual(memory);
-        }
-      }),
-      { numRuns: 1_500 },
-    );
-  }
+  describeQuotaStore(open);
 
   describe('memory and Redis give the same answers to the same random traffic', () => {
-    const forward = [
-      fc.constantFrom(0, 0, 0, 1, 60_000, 300_000),
-      fc.integer({ min: 0, max: 120_000 }),
-    ];
+    test('over all algorithms, limits, windows, costs and resets', () =>
+      expectSameAnswers(
+        {
+          advanceMs: FORWARD_MS,
+          algorithms: ALGORITHMS,
+          clients: 4,
+          windowsMs: [60_000, 300_000, 3_600_000],
+          bucketLimits: [5],
+        },
+        openMemoryStore,
+        open,
+        0.7 * TURNS,
+      ));
 
-    test('over several limits, windows and costs', () =>
-      expectSameAnswers({ advanceMs: fc.oneof(...forward), keys: 4, windowsMs: WINDOWS_MS }));
-
-    // One key: which of several are already forgotten when the clock steps back is each store's own affair.
-    test('also when the clock steps back', () =>
-      expectSameAnswers({
-        advanceMs: fc.oneof(...forward, fc.constantFrom(-1, -5_000, -120_000)),
-        keys: 1,
-        windowsMs: [60_000],
-      }));
+    // One key: which of several are already forgotten when the clock is set back is each store's own affair.
+    test.each(ALGORITHMS)('also when the clock is set back: %s', (algorithm) =>
+      expectSameAnswers(
+        {
+          advanceMs: ANY_WAY_MS,
+          algorithms: [algorithm],
+          clients: 1,
+          windowsMs: [60_000],
+          bucketLimits: LIMITS,
+        },
+        openMemoryStore,
+        open,
+        0.1 * TURNS,
+      ),
+    );
   });
 
-  test('every key in Redis expires by itself when its window is over', async () => {
-    const { store, key } = openRedisStore();
-    await store.take([{ key: key(), limit: 5, windowMs: 60_000, cost: 1 }]);
-    const ttlMs = await client.pttl(key());
-    expect(ttlMs).toBeGreaterThan(59_000);
-    expect(ttlMs).toBeLessThanOrEqual(60_000);
+  test('the log admits what the classic ZSET script admits', async () => {
+    const classic = readFileSync(fromRoot('test/support/classic-zset.lua'), 'utf8');
+    const windowMs = 300_000;
+    const step = fc.record({ advanceMs: FORWARD_MS, limit: fc.integer({ min: 1, max: 6 }) });
+    let members = 0;
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 60 }), async (steps) => {
+        const { store, clock, key } = open();
+        const answers = [];
+        const classics = [];
+        for (const { advanceMs, limit } of steps) {
+          clock.nowMs += advanceMs;
+          answers.push(store.take([descriptorOf(key('log'), { limit, windowMs })]));
+          const args = [clock.nowMs, limit, windowMs, `m${members++}`];
+          classics.push(witness.eval(classic, 1, key('classic'), ...args) as Promise<number[]>);
+          await new Promise((resolve) => setImmediate(resolve));
+        }
+        const admitted = (await Promise.all(answers)).map((answer) => (answer.admitted ? 1 : 0));
+        expect(admitted).toEqual((await Promise.all(classics)).map(([verdict]) => verdict));
+      }),
+      { numRuns: 500 },
+    );
   });
 
-  test('a denial writes nothing', async () => {
-    const { store, clock, key } = openRedisStore();
-    const descriptor = { key: key(), limit: 1, windowMs: 60_000, cost: 1 };
+  test.each(ALGORITHMS)(
+    'every key expires by itself when its window is over: %s',
+    async (algorithm) => {
+      const { store, key } = open();
+      const windowMs = 60_000;
+      await store.take([descriptorOf(key(), { limit: 1, windowMs, algorithm })]);
+      const ttlMs = await witness.pttl(key());
+      expect(ttlMs).toBeGreaterThan(windowMs - 1_000);
+      // A counter weighs in the window after its own.
+      expect(ttlMs).toBeLessThanOrEqual(
+        algorithm === 'sliding-window-counter' ? 2 * windowMs : windowMs,
+      );
+    },
+  );
+
+  test.each(ALGORITHMS)('a denial writes nothing: %s', async (algorithm) => {
+    const { store, clock, key } = open();
+    const descriptor = descriptorOf(key(), { limit: 1, windowMs: 60_000, algorithm });
     await store.take([descriptor]);
-    const before = await client.dump(key());
+    const before = await witness.dump(key());
     clock.nowMs += 1_000;
     expect((await store.take([descriptor])).admitted).toBe(false);
-    expect(await client.dump(key())).toBe(before);
+    expect(await witness.dump(key())).toBe(before);
   });
 
-  test('the log in Redis is no longer than the limit, however long the traffic goes on', async () => {
-    const { store, clock, key } = openRedisStore();
-    for (let i = 0; i < 500; i++) {
-      clock.nowMs += 500;
-      await store.take([{ key: key(), limit: 10, windowMs: 4_000, cost: 1 }]);
-    }
-    expect(await client.llen(key())).toBeLessThanOrEqual(10);
+  describe('the log in Redis', () => {
+    const fill = async (
+      times: number,
+      parts: { limit: number; cost?: number; countRejected?: boolean },
+      windowMs = 4_000,
+    ) => {
+      const { store, clock, key } = open();
+      for (let i = 0; i < times; i++) {
+        clock.nowMs += 500;
+        await store.take([descriptorOf(key(), { windowMs, ...parts })]);
+      }
+      return key();
+    };
+    test.each([
+      { limit: 10 },
+      { limit: 10, countRejected: true },
+      { limit: 3, countRejected: true },
+      { limit: 30, cost: 3 },
+      { limit: 10, cost: 3, countRejected: true },
+    ])('is no longer than the limit, however long the traffic goes on: %j', async (parts) => {
+      // One more for the total of what was before.
+      expect(await witness.llen(await fill(500, parts))).toBeLessThanOrEqual(parts.limit + 1);
+    });
+    test.each([
+      { parts: { limit: 1_000 }, bytes: 7 },
+      { parts: { limit: 2_000, cost: 2 }, bytes: 11 },
+    ])('takes few bytes for a request: $parts, $bytes', async ({ parts, bytes }) => {
+      const key = await fill(1_000, parts, 3_600_000);
+      expect(await witness.llen(key)).toBe(1_000);
+      const used = await witness.memory('USAGE', key, 'SAMPLES', 0);
+      expect(Number(used) / 1_000).toBeLessThan(bytes);
+    });
   });
 });

@@ -1,17 +1,18 @@
 /** The Redis store by itself, on a server that stops answering. */
 import { expect } from 'vitest';
 import { StoreError } from '../../src/core/store.ts';
-import { createRedisClient } from '../../src/stores/redis/client.ts';
+import { InFlight } from '../../src/stores/redis/in-flight.ts';
 import { RedisStore } from '../../src/stores/redis/redis-store.ts';
+import { descriptorOf } from '../support/quotas.ts';
 import { connectTo, startRedis, testWithOwnRedis, testWithRedis } from '../support/redis.ts';
+import { connectClient } from '../support/stores.ts';
 import { startTcpProxy } from '../support/tcp-proxy.ts';
 
-const DESCRIPTOR = { key: 'hg:v1:{x}:a', limit: 100_000, windowMs: 60_000, cost: 1 };
+const DESCRIPTOR = descriptorOf('hg:v1:{x}:a', { limit: 100_000, windowMs: 60_000 });
 
 async function open(url: string, deadlineMs: number) {
-  const client = createRedisClient(url, () => {});
-  await new Promise((resolve) => client.once('ready', resolve));
-  return { client, store: new RedisStore({ client, deadlineMs }) };
+  const client = await connectClient(url);
+  return { client, store: new RedisStore({ client, inFlight: new InFlight(5_000), deadlineMs }) };
 }
 
 const reasonOf = (error: unknown) => (error instanceof StoreError ? error.reason : 'none');

@@ -5,7 +5,8 @@ import type { PolicySet } from '../../src/core/policy-set.ts';
 export const CLOUDFLARE_RANGE = '173.245.48.0/20';
 
 export function policySetFrom(yaml: string): PolicySet {
-  return compilePolicyFile(yaml, 'policies.yaml', { cloudflare: [CLOUDFLARE_RANGE] });
+  const ranges = { cloudflare: [CLOUDFLARE_RANGE] };
+  return compilePolicyFile(yaml, 'policies.yaml', ranges).policySet;
 }
 
 /** A policy called login with these limits, as a file would have them: `[5/5min, { rate: 50/5min, per: ip }]`. */

@@ -1,4 +1,7 @@
 /** A real Redis for a test file: from the PATH, else from Docker where an engine answers. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { GenericContainer } from 'testcontainers';
 import { inject, test } from 'vitest';
@@ -15,15 +18,48 @@ export interface TestRedis extends AsyncDisposable {
 
 const program = inject('programs')['redis-server'];
 
+/** Reachable from this machine alone, and without a trace on its disk. */
+export const IN_MEMORY = ['--bind', '127.0.0.1', '--save', '', '--appendonly', 'no'];
+
 /** False only outside CI, where nothing could be installed: what needs Redis is then skipped. */
 export const redisIsHere = program !== undefined;
 export const testWithRedis = test.skipIf(!redisIsHere);
-/** For tests that stop or freeze the server, or choose its port. */
-export const testWithOwnRedis = test.skipIf(!redisIsHere || program === IN_DOCKER);
+/** For tests that stop or freeze the server, choose its port or its arguments. */
+export const ownRedisIsHere = redisIsHere && program !== IN_DOCKER;
+export const testWithOwnRedis = test.skipIf(!ownRedisIsHere);
 
 export async function startRedis(port?: number): Promise<TestRedis> {
   if (program === undefined) throw new Error('tests that need Redis must be skipped without it');
   return program === IN_DOCKER ? startContainer() : startLocal(program, port ?? (await freePort()));
+}
+
+/** The program of this machine with arguments of its own, in a folder that is removed with it. */
+export async function startRedisInFolder(
+  folder: string,
+  port: number,
+  args: readonly string[],
+): Promise<TestRedis> {
+  if (program === undefined || program === IN_DOCKER) throw new Error('use testWithOwnRedis');
+  await using unlessItStarts = new AsyncDisposableStack();
+  unlessItStarts.defer(() => rmSync(folder, { recursive: true, force: true }));
+  const server = await startLocal(program, port, args, folder);
+  // Nothing of it is kept, and one that a test froze would not hear a gentler signal.
+  unlessItStarts.defer(async () => void (await server.stop('SIGKILL')));
+  const started = unlessItStarts.move();
+  return { ...server, [Symbol.asyncDispose]: () => started.disposeAsync() };
+}
+
+export function temporaryFolder(): string {
+  return mkdtempSync(join(tmpdir(), 'headgate-redis-'));
+}
+
+/** Asks until the answer is yes: servers that find each other send no event that a test could wait for. */
+export async function waitUntil(what: string, ask: () => Promise<boolean>): Promise<void> {
+  for (let attempt = 0; attempt < 400; attempt++) {
+    if (await ask()) return;
+    await new Promise((resolve) => setTimeout(resolve, 25));
+  }
+  throw new Error(`still not so after 10 s: ${what}`);
 }
 
 /** A plain client for looking at what is stored. */
@@ -31,10 +67,16 @@ export function connectTo({ url }: TestRedis): Redis {
   return new Redis(url);
 }
 
-async function startLocal(path: string, port: number): Promise<TestRedis> {
-  const args = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no'];
-  const server = startProcess(path, args);
+async function startLocal(
+  path: string,
+  port: number,
+  args: readonly string[] = ['--port', String(port), ...IN_MEMORY],
+  cwd?: string,
+): Promise<TestRedis> {
+  await using unlessItStarts = new AsyncDisposableStack();
+  const server = unlessItStarts.use(startProcess(path, args, cwd === undefined ? {} : { cwd }));
   await accepting(port, server);
+  unlessItStarts.move();
   return {
     url: `redis://127.0.0.1:${port}`,
     port,

@@ -1,14 +1,21 @@
 /** What unit tests build requests and clients from. */
 import { createSecretKey } from 'node:crypto';
 import type { CheckRequest } from '../../src/core/check-request.ts';
-import type { DailySalts } from '../../src/core/salts.ts';
+import type { Salts } from '../../src/core/salts.ts';
 
 export const NOON_MS = Date.UTC(2026, 10, 21, 12);
 
-export const SALTS: DailySalts = {
-  dayStartMs: Date.UTC(2026, 10, 21),
-  today: createSecretKey(Buffer.alloc(32, 1)),
-  yesterday: createSecretKey(Buffer.alloc(32, 2)),
+export const SALTS: Salts = {
+  daily: {
+    startMs: Date.UTC(2026, 10, 21),
+    current: createSecretKey(Buffer.alloc(32, 1)),
+    previous: createSecretKey(Buffer.alloc(32, 2)),
+  },
+  long: {
+    startMs: Date.UTC(2026, 10, 1),
+    current: createSecretKey(Buffer.alloc(32, 3)),
+    previous: createSecretKey(Buffer.alloc(32, 4)),
+  },
 };
 
 interface Parts {

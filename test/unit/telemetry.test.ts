@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { unmeasured } from '../../src/core/decision.ts';
 import { compilePolicy } from '../../src/core/policy.ts';
 import { createTelemetry } from '../../src/telemetry.ts';
+import { quotaOf } from '../support/quotas.ts';
 import { NOON_MS } from '../support/requests.ts';
 
 function setUp() {
@@ -53,7 +54,8 @@ describe('a failing store', () => {
 
 test('an allow that nobody measured is not counted as one', async () => {
   const { telemetry } = setUp();
-  const limits = [{ limit: 5, windowMs: 1_000, window: '1s', per: 'client' as const }];
+  const quota = quotaOf({ limit: 5, windowMs: 1_000 });
+  const limits = [{ ...quota, window: '1s', per: 'client' as const }];
   const policy = compilePolicy({ name: 'a', cost: 1, onStoreFailure: 'allow', limits }, 2);
   telemetry.decided(unmeasured('open', policy), 1);
   telemetry.decided(unmeasured('closed', policy), 1);

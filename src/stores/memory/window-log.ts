@@ -1,60 +1,151 @@
 /**
- * The exact sliding window of one key: the milliseconds at which its units were taken, oldest first, in a ring buffer.
- * A unit counts while it is younger than the window.
+ * Exact sliding window: when requests were admitted, oldest first, in a ring buffer. A request counts while it is
+ * younger than the window.
  */
+import type { Quota, QuotaState } from '../../core/store.ts';
+import type { Meter } from './meter.ts';
+
 const FIRST_CAPACITY = 4;
 
-export class WindowLog {
-  #stamps = new Float64Array(FIRST_CAPACITY);
+export class WindowLog implements Meter {
+  #stampsMs = new Float64Array(FIRST_CAPACITY);
+  /** Units up to and including each request. Absent while every request cost one unit: places count them then. */
+  #totals: Float64Array | undefined;
+  /** Units up to the oldest request. */
+  #forgotten = 0;
   #head = 0;
   #length = 0;
+  readonly #windowMs: number;
 
-  /** Units on record, the oldest of which may be over. */
-  get length(): number {
-    return this.#length;
+  constructor(windowMs: number) {
+    this.#windowMs = windowMs;
   }
 
-  get newestMs(): number {
-    return this.#length === 0 ? Number.NEGATIVE_INFINITY : this.stampAt(this.#length - 1);
+  get overAtMs(): number {
+    return this.#newestMs + this.#windowMs;
   }
 
-  /** When the unit at this place, counted from the oldest, was taken. */
-  stampAt(index: number): number {
-    return this.#stamps[(this.#head + index) % this.#stamps.length] ?? Number.NaN;
+  fits(quota: Quota, cost: number, nowMs: number): boolean {
+    if (this.#newestMs > nowMs) this.#collapse(nowMs);
+    return this.#live(nowMs) + cost <= quota.limit;
   }
 
-  /** The place of the first unit that is younger than `cutoffMs`: a binary search, a log may hold a million. */
-  firstAfter(cutoffMs: number): number {
-    if (this.#length === 0 || this.stampAt(0) > cutoffMs) return 0;
-    let low = 0;
+  add(_quota: Quota, cost: number, nowMs: number): void {
+    this.#forget(this.#firstAfter(nowMs - this.#windowMs));
+    this.#append(cost, nowMs);
+  }
+
+  refuse(quota: Quota, cost: number, nowMs: number): void {
+    const most = Math.max(quota.limit, this.#live(nowMs));
+    this.add(quota, cost, nowMs);
+    let needless = 0;
+    while (this.#unitsFrom(needless + 1) >= most) needless++;
+    this.#forget(needless);
+  }
+
+  state({ limit }: Quota, cost: number, nowMs: number): QuotaState {
+    const first = this.#firstAfter(nowMs - this.#windowMs);
+    const live = this.#unitsFrom(first);
+    const excess = live + cost - limit;
+    const until = (stampMs: number) => stampMs + this.#windowMs - nowMs;
+    return {
+      limit,
+      remaining: Math.max(0, limit - live),
+      resetAfterMs: live === 0 ? 0 : until(this.#newestMs),
+      retryAfterMs: excess <= 0 || live === 0 ? 0 : until(this.#stampOfUnit(first, excess)),
+    };
+  }
+
+  get #newestMs(): number {
+    return this.#length === 0 ? Number.NEGATIVE_INFINITY : this.#stampAt(this.#length - 1);
+  }
+
+  #live(nowMs: number): number {
+    return this.#unitsFrom(this.#firstAfter(nowMs - this.#windowMs));
+  }
+
+  #stampAt(place: number): number {
+    return this.#stampsMs[(this.#head + place) % this.#stampsMs.length] ?? Number.NaN;
+  }
+
+  /** Units up to and including the request at a place. */
+  #totalAt(place: number): number {
+    if (place < 0) return this.#forgotten;
+    const total = this.#totals?.[(this.#head + place) % this.#stampsMs.length];
+    return total ?? this.#forgotten + place + 1;
+  }
+
+  #unitsFrom(place: number): number {
+    return this.#totalAt(this.#length - 1) - this.#totalAt(place - 1);
+  }
+
+  /** The place of the first request that is younger than this. */
+  #firstAfter(stampMs: number): number {
+    return this.#firstPlace(0, (place) => this.#stampAt(place) > stampMs);
+  }
+
+  /** When the `unit`th unit, counted from a place, was taken. */
+  #stampOfUnit(place: number, unit: number): number {
+    const wanted = this.#totalAt(place - 1) + unit;
+    const found = this.#firstPlace(place, (each) => this.#totalAt(each) >= wanted);
+    return this.#stampAt(Math.min(found, this.#length - 1));
+  }
+
+  /** A binary search, a log may hold a million. Mostly the first place is the one. */
+  #firstPlace(from: number, holds: (place: number) => boolean): number {
+    if (from >= this.#length || holds(from)) return from;
+    let low = from + 1;
     let high = this.#length;
     while (low < high) {
       const middle = (low + high) >>> 1;
-      if (this.stampAt(middle) <= cutoffMs) low = middle + 1;
-      else high = middle;
+      if (holds(middle)) high = middle;
+      else low = middle + 1;
     }
     return low;
   }
 
-  forget(oldest: number): void {
-    this.#head = (this.#head + oldest) % this.#stamps.length;
-    this.#length -= oldest;
+  #collapse(nowMs: number): void {
+    this.#forget(this.#firstAfter(this.#newestMs - this.#windowMs));
+    const ahead = this.#firstAfter(nowMs);
+    const units = this.#unitsFrom(ahead);
+    this.#length = ahead;
+    this.#append(units, nowMs);
   }
 
-  append(stampMs: number, units: number): void {
-    this.#reserve(this.#length + units);
-    for (let i = 0; i < units; i++) {
-      this.#stamps[(this.#head + this.#length++) % this.#stamps.length] = stampMs;
+  #forget(requests: number): void {
+    this.#forgotten = this.#totalAt(requests - 1);
+    this.#head = (this.#head + requests) % this.#stampsMs.length;
+    this.#length -= requests;
+  }
+
+  #append(units: number, nowMs: number): void {
+    if (this.#length === this.#stampsMs.length) this.#grow();
+    if (units !== 1) this.#totals ??= this.#copied((place) => this.#totalAt(place));
+    const place = (this.#head + this.#length) % this.#stampsMs.length;
+    if (this.#totals !== undefined) this.#totals[place] = this.#totalAt(this.#length - 1) + units;
+    this.#stampsMs[place] = nowMs;
+    this.#length++;
+  }
+
+  #grow(): void {
+    const capacity = 2 * this.#stampsMs.length;
+    const stampsMs = new Float64Array(capacity);
+    const totals = this.#totals && new Float64Array(capacity);
+    for (let place = 0; place < this.#length; place++) {
+      stampsMs[place] = this.#stampAt(place);
+      if (totals !== undefined) totals[place] = this.#totalAt(place);
     }
+    this.#stampsMs = stampsMs;
+    this.#totals = totals;
+    this.#head = 0;
   }
 
-  #reserve(units: number): void {
-    if (units <= this.#stamps.length) return;
-    let capacity = this.#stamps.length;
-    while (capacity < units) capacity *= 2;
-    const grown = new Float64Array(capacity);
-    for (let i = 0; i < this.#length; i++) grown[i] = this.stampAt(i);
-    this.#stamps = grown;
-    this.#head = 0;
+  /** As long as the ring, with the values of its places where they belong. */
+  #copied(valueAt: (place: number) => number): Float64Array {
+    const copy = new Float64Array(this.#stampsMs.length);
+    for (let place = 0; place < this.#length; place++) {
+      copy[(this.#head + place) % copy.length] = valueAt(place);
+    }
+    return copy;
   }
 }

@@ -1,33 +1,35 @@
-/** Daily salts that all gateways on one Redis share: the first to propose one for a day decides. */
-import type { Redis } from 'ioredis';
+/** Salts that all gateways on one Redis share: the first to propose one for a period decides. */
+import type { Cluster, Redis } from 'ioredis';
 import { DAY_MS } from '../../core/salts.ts';
 import type { SaltVault } from '../salt-book.ts';
 
 const KEY_PREFIX = 'hg:v1:salt:';
 
-/** From a day's 00:00 UTC: that day, and the next, while windows may still reach back into it. */
-const LIFETIME_MS = 2 * DAY_MS;
-
 export class RedisSaltVault implements SaltVault {
-  readonly #client: Redis;
+  readonly #client: Redis | Cluster;
+  readonly #periodMs: number;
 
-  constructor(client: Redis) {
+  constructor(client: Redis | Cluster, periodMs: number) {
     this.#client = client;
+    this.#periodMs = periodMs;
   }
 
-  async get(dayStartMs: number): Promise<Buffer | undefined> {
-    const text = await this.#client.get(keyOf(dayStartMs));
+  async get(startMs: number): Promise<Buffer | undefined> {
+    const text = await this.#client.get(this.#keyOf(startMs));
     return text === null ? undefined : Buffer.from(text, 'base64url');
   }
 
-  async agree(dayStartMs: number, proposed: Buffer, nowMs: number): Promise<Buffer> {
-    const lifetimeMs = dayStartMs + LIFETIME_MS - nowMs;
+  async agree(startMs: number, proposed: Buffer, nowMs: number): Promise<Buffer> {
+    // Its own period, and the next, while windows may still reach back into it.
+    const lifetimeMs = startMs + 2 * this.#periodMs - nowMs;
     const text = proposed.toString('base64url');
-    await this.#client.set(keyOf(dayStartMs), text, 'PX', lifetimeMs, 'NX');
-    return (await this.get(dayStartMs)) ?? proposed;
+    await this.#client.set(this.#keyOf(startMs), text, 'PX', lifetimeMs, 'NX');
+    return (await this.get(startMs)) ?? proposed;
   }
-}
 
-function keyOf(dayStartMs: number): string {
-  return KEY_PREFIX + new Date(dayStartMs).toISOString().slice(0, 10);
+  /** `hg:v1:salt:1d:2026-11-21` */
+  #keyOf(startMs: number): string {
+    const day = new Date(startMs).toISOString().slice(0, 10);
+    return `${KEY_PREFIX}${this.#periodMs / DAY_MS}d:${day}`;
+  }
 }

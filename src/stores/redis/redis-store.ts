@@ -2,27 +2,25 @@
  * Counts in Redis. All requests of one turn of the event loop go in one script call: what a command costs on either
  * side is paid once for all of them.
  */
-import type { Redis } from 'ioredis';
-import {
-  type Descriptor,
-  type QuotaStore,
+import type {
+  Descriptor,
+  QuotaStore,
   StoreError,
-  type StoreErrorReason,
-  type TakeResult,
+  StoreErrorReason,
+  TakeResult,
 } from '../../core/store.ts';
+import type { RedisClient } from './client.ts';
+import { withDeadline } from './deadline.ts';
 import { isNoScript, storeErrorFrom } from './errors.ts';
-import {
-  encodeTakes,
-  TAKE_SCRIPT,
-  TAKE_SCRIPT_SHA,
-  type TakeArguments,
-  TakeReply,
-} from './take-script.ts';
+import type { InFlight } from './in-flight.ts';
+import { announceReset } from './reset-channel.ts';
+import { TAKE_SCRIPT, TAKE_SCRIPT_SHA, TakeArguments, TakeReply } from './take-script.ts';
 
 export interface RedisStoreOptions {
   /** Belongs to whoever made it, and is closed there. */
-  readonly client: Redis;
-  /** How long a request waits at most, milliseconds. What Redis does with it later only ever counts too much. */
+  readonly client: RedisClient;
+  readonly inFlight: InFlight;
+  /** How long a request waits at most, milliseconds. */
   readonly deadlineMs: number;
   /** Replaces the server's clock, milliseconds since the epoch: for tests. */
   readonly now?: () => number;
@@ -36,55 +34,66 @@ interface PendingTake {
   readonly reject: (error: StoreError) => void;
 }
 
-/** A script call blocks Redis for everyone: at a few microseconds a request this stays below a millisecond. */
-const MAX_BATCH = 64;
-
-/** Requests under way at most. A Redis that hangs must not fill this process's memory. */
-const MAX_IN_FLIGHT = 5_000;
+/** Descriptors in one script call. It blocks Redis for everyone; `npm run bench` shows for how long. */
+const MAX_BATCH = 128;
 
 export class RedisStore implements QuotaStore {
   readonly #options: RedisStoreOptions;
   #pending: PendingTake[] = [];
-  #inFlight = 0;
 
   constructor(options: RedisStoreOptions) {
     this.#options = options;
   }
 
   take(descriptors: readonly Descriptor[]): Promise<TakeResult> {
-    if (this.#inFlight >= MAX_IN_FLIGHT) {
-      const error = new StoreError(
-        'overloaded',
-        `${MAX_IN_FLIGHT} requests already wait for Redis`,
-      );
-      this.#options.onError?.(error.reason, error);
+    const { inFlight, onError } = this.#options;
+    try {
+      inFlight.enter();
+    } catch (cause) {
+      const error = storeErrorFrom(cause);
+      onError?.(error.reason, error);
       return Promise.reject(error);
     }
-    this.#inFlight++;
     return new Promise((resolve, reject) => {
       this.#pending.push({ descriptors, resolve, reject });
       if (this.#pending.length === 1) setImmediate(() => this.#flush());
     });
   }
 
-  #flush(): void {
-    const pending = this.#pending;
-    this.#pending = [];
-    for (let start = 0; start < pending.length; start += MAX_BATCH) {
-      void this.#send(pending.slice(start, start + MAX_BATCH));
+  async reset(keys: readonly string[]): Promise<void> {
+    const { client, deadlineMs } = this.#options;
+    try {
+      await withDeadline(announceReset(client, keys), deadlineMs);
+    } catch (cause) {
+      throw storeErrorFrom(cause);
     }
   }
 
+  #flush(): void {
+    const pending = this.#pending;
+    this.#pending = [];
+    let batch: PendingTake[] = [];
+    let size = 0;
+    for (const take of pending) {
+      if (size > 0 && size + take.descriptors.length > MAX_BATCH) {
+        void this.#send(batch);
+        batch = [];
+        size = 0;
+      }
+      batch.push(take);
+      size += take.descriptors.length;
+    }
+    void this.#send(batch);
+  }
+
   async #send(batch: readonly PendingTake[]): Promise<void> {
-    const { deadlineMs, now, onBatch, onError } = this.#options;
+    const { deadlineMs, onBatch, onError, inFlight } = this.#options;
     const startedMs = performance.now();
     try {
-      const encoded = encodeTakes(
-        batch.map((take) => take.descriptors),
-        now?.(),
-      );
-      const answer = await withDeadline(this.#call(encoded), deadlineMs);
-      const reply = new TakeReply(answer, batch.length, encoded.keys.length);
+      const call = new TakeArguments();
+      for (const { descriptors } of batch) call.add(descriptors);
+      const answer = await withDeadline(this.#call(call), deadlineMs);
+      const reply = new TakeReply(answer, batch.length, call.keys.length);
       for (const { descriptors, resolve } of batch) resolve(reply.read(descriptors));
       onBatch?.(performance.now() - startedMs, batch.length);
     } catch (cause) {
@@ -92,12 +101,14 @@ export class RedisStore implements QuotaStore {
       for (const { reject } of batch) reject(error);
       onError?.(error.reason, cause);
     } finally {
-      this.#inFlight -= batch.length;
+      inFlight.leave(batch.length);
     }
   }
 
-  async #call({ keys, values }: TakeArguments): Promise<unknown> {
-    const { client } = this.#options;
+  async #call(call: TakeArguments): Promise<unknown> {
+    const { client, now } = this.#options;
+    const { keys } = call;
+    const values = call.values(now?.());
     try {
       return await client.evalsha(TAKE_SCRIPT_SHA, keys.length, ...keys, ...values);
     } catch (error) {
@@ -105,20 +116,5 @@ export class RedisStore implements QuotaStore {
       if (!isNoScript(error)) throw error;
       return await client.eval(TAKE_SCRIPT, keys.length, ...keys, ...values);
     }
-  }
-}
-
-/** One timer for a whole batch: its requests were sent together, so they give up together. */
-async function withDeadline<T>(answer: Promise<T>, deadlineMs: number): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const deadline = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => {
-      reject(new StoreError('timeout', `Redis did not answer within ${deadlineMs} ms`));
-    }, deadlineMs);
-  });
-  try {
-    return await Promise.race([answer, deadline]);
-  } finally {
-    clearTimeout(timer);
   }
 }

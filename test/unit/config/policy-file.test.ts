@@ -139,8 +139,8 @@ test('a rate without a partition is per client', () => {
     '{ version: 1, default: { limits: [5/5min, { rate: 9/1h, per: ip }] } }',
   );
   expect(policies[0]?.limits).toMatchObject([
-    { limit: 5, windowMs: 300_000, per: 'client', label: 'default', cost: 1 },
-    { limit: 9, windowMs: 3_600_000, per: 'ip', label: 'default:ip:1h' },
+    { quota: { limit: 5, windowMs: 300_000 }, per: 'client', label: 'default', cost: 1 },
+    { quota: { limit: 9, windowMs: 3_600_000 }, per: 'ip', label: 'default:ip:1h' },
   ]);
 });
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { createCheck } from '../../../src/core/check.ts';
 import { type QuotaStore, StoreError } from '../../../src/core/store.ts';
 import { MemoryStore } from '../../../src/stores/memory/memory-store.ts';
-import { SaltBook } from '../../../src/stores/salt-book.ts';
+import { SaltShelf } from '../../../src/stores/salt-shelf.ts';
 import { policySetFrom } from '../../support/policies.ts';
 import { checkRequest, NOON_MS, SALTS } from '../../support/requests.ts';
 
@@ -25,6 +25,7 @@ function checkWith(yaml: string, store?: QuotaStore) {
 
 const failing: QuotaStore = {
   take: () => Promise.reject(new StoreError('timeout', 'too late')),
+  reset: () => Promise.reject(new StoreError('timeout', 'too late')),
 };
 
 test('a request is allowed while there is room, then denied', async () => {
@@ -78,7 +79,7 @@ test('a window that spans midnight holds, though every pseudonym changes there',
   const check = createCheck({
     store,
     local: store,
-    salts: new SaltBook(),
+    salts: new SaltShelf(),
     onUntrustedProxy: () => {},
   });
   const policies = policySetFrom('{ version: 1, default: { limits: [5/5min] } }');

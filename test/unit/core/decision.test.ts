@@ -6,8 +6,9 @@ import { loginPolicy } from '../../support/policies.ts';
 
 const { limits } = loginPolicy('[5/5min, { rate: 50/5min, per: ip }, 100/1h]');
 const descriptors: LimitDescriptor[] = limits.map((source) => ({
-  ...source,
   key: source.label,
+  quota: source.quota,
+  cost: source.cost,
   source,
 }));
 

@@ -2,7 +2,7 @@ import { expect, describe as group, test } from 'vitest';
 import { describe } from '../../../src/core/descriptor.ts';
 import type { ClientIdentity } from '../../../src/core/identity.ts';
 import type { Partition } from '../../../src/core/policy.ts';
-import { CLOCK_SKEW_MS, type DailySalts } from '../../../src/core/salts.ts';
+import { CLOCK_SKEW_MS, DAY_MS } from '../../../src/core/salts.ts';
 import { loginPolicy } from '../../support/policies.ts';
 import { NOON_MS, SALTS } from '../../support/requests.ts';
 
@@ -10,9 +10,13 @@ const MINUTES_5 = 300_000;
 
 const BY_ADDRESS: ClientIdentity = {
   kind: 'ip',
-  address: { today: 'i.today', yesterday: 'i.yesterday' },
+  address: {
+    daily: { current: 'i.today', previous: 'i.yesterday' },
+    long: { current: 'i.now', previous: 'i.before' },
+  },
   apiKey: undefined,
   user: undefined,
+  headers: new Map(),
   untrustedProxy: false,
 };
 const LISTED: ClientIdentity = {
@@ -27,14 +31,9 @@ const INVENTED: ClientIdentity = {
 };
 
 /** What is counted, as `key limit`. */
-function counted(
-  per: Partition,
-  client: ClientIdentity,
-  nowMs = NOON_MS,
-  salts: DailySalts = SALTS,
-) {
-  return describe([loginPolicy(`[{ rate: 5/5min, per: ${per} }]`)], client, salts, nowMs).map(
-    ({ key, limit }) => `${key} ${limit}`,
+function counted(per: Partition, client: ClientIdentity, nowMs = NOON_MS, rate = '5/5min') {
+  return describe([loginPolicy(`[{ rate: ${rate}, per: "${per}" }]`)], client, SALTS, nowMs).map(
+    ({ key, quota }) => `${key} ${quota.limit}`,
   );
 }
 
@@ -69,7 +68,7 @@ group('whose share is counted', () => {
 });
 
 group('after midnight', () => {
-  const midnight = SALTS.dayStartMs;
+  const midnight = SALTS.daily.startMs;
   const both = [
     'hg:v1:{i.today}:login:client.300000 5',
     'hg:v1:{i.yesterday}:login:client.300000 5',
@@ -87,5 +86,43 @@ group('after midnight', () => {
   });
   test('keys have no days', () => {
     expect(counted('client', LISTED, midnight)).toEqual(['hg:v1:{c.alice}:login:client.300000 5']);
+  });
+});
+
+group('a limit per header', () => {
+  const tenant = (unverified: boolean): ClientIdentity => ({
+    ...BY_ADDRESS,
+    headers: new Map([['header:x-tenant', { partition: 'h.acme', unverified }]]),
+  });
+  test('that a proxy vouches for counts the header alone', () => {
+    expect(counted('header:x-tenant', tenant(false))).toEqual([
+      'hg:v1:{h.acme}:login:header:x-tenant.300000 5',
+    ]);
+  });
+  test('that anybody can send counts its address as well', () => {
+    expect(counted('header:x-tenant', tenant(true))).toEqual([
+      'hg:v1:{h.acme}:login:header:x-tenant.300000 5',
+      'hg:v1:{i.today}:login:header:x-tenant.300000 10',
+    ]);
+  });
+  test('that is left out counts the address', () => {
+    expect(counted('header:x-tenant', BY_ADDRESS)).toEqual([
+      'hg:v1:{i.today}:login:header:x-tenant.300000 5',
+    ]);
+  });
+});
+
+group('a window longer than a day', () => {
+  const start = SALTS.long.startMs;
+  test('has pseudonyms that live as long', () => {
+    expect(counted('ip', BY_ADDRESS, start + 20 * DAY_MS, '5/7d')).toEqual([
+      'hg:v1:{i.now}:login:ip.604800000 5',
+    ]);
+  });
+  test('is counted under the one before while the window reaches back to it', () => {
+    expect(counted('ip', BY_ADDRESS, start + 3 * DAY_MS, '5/7d')).toEqual([
+      'hg:v1:{i.now}:login:ip.604800000 5',
+      'hg:v1:{i.before}:login:ip.604800000 5',
+    ]);
   });
 });

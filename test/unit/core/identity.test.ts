@@ -15,13 +15,17 @@ function resolver(config: Partial<IdentityConfig> = {}) {
     trustedProxies: compileAddressSet(['loopback', '10.0.0.0/8']),
     cloudflare: compileAddressSet(['173.245.48.0/20']),
     ipv6PrefixBits: 64,
+    headers: [],
+    verifiedHeaders: [],
+    hasLongWindows: false,
     ...config,
   });
   return (parts: Parameters<typeof checkRequest>[0]) => resolve(checkRequest(parts), SALTS);
 }
 
 /** The partition of the address that a request is counted by. */
-const addressOf = (parts: Parameters<typeof checkRequest>[0]) => resolver()(parts).address.today;
+const addressOf = (parts: Parameters<typeof checkRequest>[0]) =>
+  resolver()(parts).address.daily.current;
 const partitionOf = (address: string) => addressOf({ client: address });
 
 describe('sources are tried in order', () => {
@@ -112,8 +116,13 @@ describe('addresses', () => {
     expect(partitionOf('2001:db8:1:2::1')).not.toBe(partitionOf('2001:db8:1:3::1'));
   });
   test('pseudonyms of two days have nothing in common', () => {
-    const { today, yesterday } = resolver()({ client: '203.0.113.9' }).address;
-    expect(today).not.toBe(yesterday);
+    const { daily, long } = resolver({ hasLongWindows: true })({ client: '203.0.113.9' }).address;
+    const all = [daily.current, daily.previous, long?.current, long?.previous];
+    expect(new Set(all).size).toBe(4);
+    expect(all.every((each) => each !== undefined)).toBe(true);
+  });
+  test('there is no pseudonym for longer than a day where no policy needs one', () => {
+    expect(resolver()({ client: '203.0.113.9' }).address.long).toBeUndefined();
   });
 });
 
@@ -152,7 +161,7 @@ describe('CF-Connecting-IP', () => {
   test('is believed when Cloudflare is the peer', () => {
     const client = resolver()({ headers, peer: CLOUDFLARE, client: CLOUDFLARE });
     expect(client.kind).toBe('cf_connecting_ip');
-    expect(client.address.today).toBe(partitionOf('203.0.113.9'));
+    expect(client.address.daily.current).toBe(partitionOf('203.0.113.9'));
   });
   test.each([
     ['the peer is someone else', { headers, peer: '198.51.100.1', client: '198.51.100.1' }],
@@ -165,11 +174,32 @@ describe('CF-Connecting-IP', () => {
   ])('is not believed when %s', (_, parts) => {
     const client = resolver()(parts);
     expect(client.kind).toBe('ip');
-    expect(client.address.today).toBe(partitionOf('198.51.100.1'));
+    expect(client.address.daily.current).toBe(partitionOf('198.51.100.1'));
   });
   test('is the address of a client with a key, too', () => {
     const client = resolver()({ headers: { ...headers, 'x-api-key': 'k' }, peer: CLOUDFLARE });
     expect(client.kind).toBe('api_key');
-    expect(client.address.today).toBe(partitionOf('203.0.113.9'));
+    expect(client.address.daily.current).toBe(partitionOf('203.0.113.9'));
   });
+});
+
+describe('a header that limits are per', () => {
+  const config = { headers: ['x-tenant', 'x-plan'], verifiedHeaders: ['x-tenant'] };
+  const headers = { 'x-tenant': 'acme', 'x-plan': 'gold' };
+  test('is verified when a trusted proxy sets it itself', () => {
+    const found = resolver(config)({ headers }).headers;
+    expect(found.get('header:x-tenant')).toMatchObject({ unverified: false });
+    expect(found.get('header:x-plan')).toMatchObject({ unverified: true });
+    expect(found.get('header:x-tenant')?.partition).toMatch(/^h\.[\w-]{22}$/);
+  });
+  test('is not when the proxy is a stranger', () => {
+    const found = resolver(config)({ headers, proxy: '203.0.113.9' }).headers;
+    expect(found.get('header:x-tenant')).toMatchObject({ unverified: true });
+  });
+  test.each([{}, { 'x-tenant': '' }, { 'x-tenant': 'a, b' }])(
+    'counts only if it has one value: %j',
+    (odd) => {
+      expect(resolver(config)({ headers: odd }).headers.get('header:x-tenant')).toBeUndefined();
+    },
+  );
 });

@@ -1,35 +1,45 @@
 import { describe, expect, test } from 'vitest';
-import { encodeTakes, TAKE_SCRIPT, TakeReply } from '../../../src/stores/redis/take-script.ts';
+import { TAKE_SCRIPT, TakeArguments, TakeReply } from '../../../src/stores/redis/take-script.ts';
+import { descriptorOf, quotaOf } from '../../support/quotas.ts';
 
-const descriptor = (key: string) => ({ key, limit: 5, windowMs: 1_000, cost: 1 });
+const QUOTA = quotaOf({ limit: 5, windowMs: 1_000 });
+const descriptor = (key: string, cost = 1) => ({ key, quota: QUOTA, cost });
 
-test('the script says what its arguments are, and reads no others', () => {
-  const header = TAKE_SCRIPT.slice(0, TAKE_SCRIPT.indexOf('\nlocal '));
-  for (const word of ['KEYS', 'ARGV[1]', 'ARGV[2]', 'RETURNS', 'milliseconds', 'units']) {
-    expect(header).toContain(word);
+test('the script says what its arguments are', () => {
+  for (const word of ['KEYS ', 'ARGV[1] ', 'ARGV[2] ', 'ARGV[3] ', 'RETURNS ']) {
+    expect(TAKE_SCRIPT).toContain(`\n-- ${word}`);
   }
-  const body = TAKE_SCRIPT.slice(header.length);
-  expect(body.match(/ARGV\[/g)).toHaveLength(2);
-  expect(body.match(/KEYS\[/g)).toHaveLength(1);
 });
 
-test('arguments are written request after request', () => {
-  const takes = [[descriptor('a'), descriptor('b')], [descriptor('c')]];
-  expect(encodeTakes(takes)).toEqual({
-    keys: ['a', 'b', 'c'],
-    values: [-1, 2, 5, 1_000, 1, 5, 1_000, 1, 1, 5, 1_000, 1],
+describe('arguments', () => {
+  test('name what requests are counted by once, and each key by two bytes', () => {
+    const call = new TakeArguments();
+    call.add([descriptor('a'), descriptor('b', 2)]);
+    call.add([descriptor('c')]);
+    expect(call.keys).toEqual(['a', 'b', 'c']);
+    const rows = ['log', 5, 1_000, 5, 1, 0, 'log', 5, 1_000, 5, 2, 0];
+    expect(call.values()).toEqual([-1, '  !` `', ...rows]);
+    expect(call.values(99)[0]).toBe(99);
+  });
+  test('tell two thousand quotas apart, and say so when there are more', () => {
+    const call = new TakeArguments();
+    const many = Array.from({ length: 2_048 }, (_, i) => descriptor('a', i + 1));
+    call.add(many);
+    expect(call.values()).toHaveLength(2 + 6 * 2_048);
+    expect(() => call.add([descriptor('a', 9_999)])).toThrow('2048 different quotas');
   });
 });
 
 describe('a reply', () => {
+  const [a, b] = [descriptorOf('a', QUOTA), descriptorOf('b', QUOTA)];
   test('is read request after request', () => {
     const reply = new TakeReply([99, 1, 4, 1_000, 0, 0, 0, 500, 200], 2, 2);
-    expect(reply.read([descriptor('a')])).toEqual({
+    expect(reply.read([a])).toEqual({
       admitted: true,
       states: [{ limit: 5, remaining: 4, resetAfterMs: 1_000, retryAfterMs: 0 }],
       nowMs: 99,
     });
-    expect(reply.read([descriptor('b')])).toEqual({
+    expect(reply.read([b])).toEqual({
       admitted: false,
       states: [{ limit: 5, remaining: 0, resetAfterMs: 500, retryAfterMs: 200 }],
       nowMs: 99,

@@ -1,4 +1,4 @@
-/** The floor: the same Fastify, set up as the check server is, answering an empty 200 from the same hook. */
+/** The leanest floor: the same Fastify, set up as the check server is, answering an empty 200 from the same hook. */
 import fastify from 'fastify';
 
 const server = fastify({ logger: false, rewriteUrl: () => '/' });
@@ -7,4 +7,4 @@ server.addHook('onRequest', (_request, reply) => {
   reply.raw.writeHead(200, ['Content-Length', '0']);
   reply.raw.end();
 });
-console.log(await server.listen({ host: '127.0.0.1', port: Number(process.argv[2]) }));
+console.log(await server.listen({ host: '127.0.0.1', port: 0 }));

@@ -1,36 +1,35 @@
 /**
- * The logs of all keys, in the order of their last use.
+ * The meters of all keys, in the order of their last use.
  *
  * A list through the entries keeps that order. Deleting a key from a Map and adding it again would too, but costs V8
  * time in proportion to the size of the Map when it is the same key again and again, as it is under attack.
  */
-import { WindowLog } from './window-log.ts';
+import type { Meter } from './meter.ts';
 
-export interface LogEntry {
+export interface MeterEntry {
   readonly key: string;
-  readonly windowMs: number;
-  readonly log: WindowLog;
+  readonly meter: Meter;
   /** Neighbours in the order of use. */
-  older: LogEntry | undefined;
-  newer: LogEntry | undefined;
+  older: MeterEntry | undefined;
+  newer: MeterEntry | undefined;
 }
 
-export class LogTable {
-  readonly #byKey = new Map<string, LogEntry>();
-  #oldest: LogEntry | undefined;
-  #newest: LogEntry | undefined;
+export class MeterTable {
+  readonly #byKey = new Map<string, MeterEntry>();
+  #oldest: MeterEntry | undefined;
+  #newest: MeterEntry | undefined;
 
   get size(): number {
     return this.#byKey.size;
   }
 
   /** The entry that was not used for the longest time. */
-  get oldest(): LogEntry | undefined {
+  get oldest(): MeterEntry | undefined {
     return this.#oldest;
   }
 
   /** Counts as a use. */
-  get(key: string): LogEntry | undefined {
+  get(key: string): MeterEntry | undefined {
     const entry = this.#byKey.get(key);
     if (entry !== undefined && entry !== this.#newest) {
       this.#unlink(entry);
@@ -39,20 +38,22 @@ export class LogTable {
     return entry;
   }
 
-  add(key: string, windowMs: number): LogEntry {
-    const log = new WindowLog();
-    const entry: LogEntry = { key, windowMs, log, older: undefined, newer: undefined };
+  /** Does nothing for a key that is there. */
+  add(key: string, meter: Meter): void {
+    if (this.#byKey.has(key)) return;
+    const entry: MeterEntry = { key, meter, older: undefined, newer: undefined };
     this.#byKey.set(key, entry);
     this.#linkAsNewest(entry);
-    return entry;
   }
 
-  delete(entry: LogEntry): void {
-    this.#byKey.delete(entry.key);
+  delete(key: string): void {
+    const entry = this.#byKey.get(key);
+    if (entry === undefined) return;
+    this.#byKey.delete(key);
     this.#unlink(entry);
   }
 
-  #linkAsNewest(entry: LogEntry): void {
+  #linkAsNewest(entry: MeterEntry): void {
     entry.older = this.#newest;
     entry.newer = undefined;
     if (this.#newest === undefined) this.#oldest = entry;
@@ -60,7 +61,7 @@ export class LogTable {
     this.#newest = entry;
   }
 
-  #unlink({ older, newer }: LogEntry): void {
+  #unlink({ older, newer }: MeterEntry): void {
     if (older === undefined) this.#oldest = newer;
     else older.newer = newer;
     if (newer === undefined) this.#newest = older;

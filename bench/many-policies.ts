@@ -1,0 +1,56 @@
+/**
+ * What does a decision cost with 10,000 policies, against 10?
+ *
+ * Every policy has a path of its own, and the load asks for all of them in turn. Clients and keys are as many on both
+ * sides. Counted in memory, where the matcher's share of a decision is largest.
+ */
+import { createLab } from './support/lab.ts';
+import { figuresOf, interleave, timesThat } from './support/rounds.ts';
+import { printTable } from './support/table.ts';
+
+const FEW = 10;
+const MANY = 10_000;
+
+function policyFile(count: number): string {
+  const lines = Array.from({ length: count }, (_, i) => {
+    const path = `/p/${String(i).padStart(5, '0')}`;
+    return `- {name: p${i},match: {path: ${path}},limits: [1000000/1h]}\n`;
+  });
+  return `version: 1\ndefault: {limits: [1/1d]}\npolicies:\n${lines.join('')}`;
+}
+
+await using lab = createLab();
+
+/** A gateway refuses files beyond a size: then as many policies as fit. */
+async function startMany() {
+  try {
+    return { count: MANY, server: await lab.gateway(policyFile(MANY)) };
+  } catch (error) {
+    const [, mostBytes] = /the most is (\d+)/.exec(String(error)) ?? [];
+    if (mostBytes === undefined) throw error;
+    const bytesPerPolicy = policyFile(MANY).length / MANY;
+    const count = Math.floor(Number(mostBytes) / bytesPerPolicy);
+    return { count, server: await lab.gateway(policyFile(count)) };
+  }
+}
+
+const many = await startMany();
+const outcomes = await interleave([
+  {
+    name: `${FEW} policies`,
+    server: await lab.gateway(policyFile(FEW)),
+    load: { clients: many.count, paths: FEW },
+  },
+  {
+    name: `${many.count} policies`,
+    server: many.server,
+    load: { clients: many.count, paths: many.count },
+  },
+]);
+const [few] = outcomes;
+printTable(
+  outcomes.map((outcome) => ({
+    ...figuresOf(outcome),
+    [`CPU, times ${FEW}`]: timesThat(outcome, few, 'serverMicrosPerRequest'),
+  })),
+);

@@ -1,0 +1,26 @@
+/** What do three limits on a request cost, against one? */
+import { createLab } from './support/lab.ts';
+import { figuresOf, interleave, timesThat } from './support/rounds.ts';
+import { printTable } from './support/table.ts';
+
+const ONE = '{ version: 1, default: { limits: [1000000/1h] } }';
+const THREE = '{ version: 1, default: { limits: [1000000/1h, 900000/30min, 800000/10min] } }';
+const load = { clients: 10_000 };
+
+await using lab = createLab();
+const redis = await lab.redis();
+const outcomes = await interleave(
+  [
+    { name: 'one limit', server: await lab.gateway(ONE, redis.url(0)), redis, load },
+    { name: 'three limits', server: await lab.gateway(THREE, redis.url(1)), redis, load },
+  ],
+  { rounds: 25 },
+);
+const [one] = outcomes;
+printTable(
+  outcomes.map((outcome) => ({
+    ...figuresOf(outcome),
+    'Redis CPU, times one': timesThat(outcome, one, 'redisMicrosPerRequest'),
+    'CPU, times one': timesThat(outcome, one, 'serverMicrosPerRequest'),
+  })),
+);

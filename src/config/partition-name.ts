@@ -1,0 +1,20 @@
+/** Whose share a limit counts, as policy files spell it: `client`, `ip`, `header:x-tenant`. */
+import { distance } from 'fastest-levenshtein';
+import type { HeaderPartition, NamedPartition, Partition } from '../core/policy.ts';
+
+const NAMES: readonly NamedPartition[] = ['client', 'ip', 'api_key', 'user', 'global'];
+
+export const PARTITION_PATTERN = /^(client|ip|api_key|user|global|header:[A-Za-z0-9-]+)$/;
+
+/** Throws a RangeError that says what is wrong with the text and how it would be right. */
+export function parsePartition(text: string): Partition {
+  if (PARTITION_PATTERN.test(text)) return text.toLowerCase() as NamedPartition | HeaderPartition;
+  if (text.startsWith('header:')) {
+    throw new RangeError(
+      `"${text}" must name a header of letters, digits and "-", as in "header:x-tenant"`,
+    );
+  }
+  const meant = NAMES.find((name) => distance(text.toLowerCase(), name) <= 2);
+  const hint = meant === undefined ? '' : `, did you mean "${meant}"?`;
+  throw new RangeError(`must be ${NAMES.join(', ')} or header:<name>, not "${text}"${hint}`);
+}

@@ -1,0 +1,126 @@
+/**
+ * Remembers denials. Until a unit is over a denied client stays denied, whoever else asks meanwhile, so there is no
+ * need to ask the store: a client that keeps hammering costs it nothing.
+ *
+ * A denial is remembered for the very same question only (keys, quotas, costs), from when the store was asked, and for
+ * half a second at most. What changes the answer before its time is so noticed at once (a new policy file asks a new
+ * question; a reset is announced) or within that half second (the store lost its counts, or its clock was put forward).
+ */
+import { LRUCache } from 'lru-cache';
+import type { Descriptor, QuotaState, QuotaStore, TakeResult } from '../core/store.ts';
+
+export interface DenialCacheOptions {
+  readonly store: QuotaStore;
+  /** Milliseconds of a clock that is never set. */
+  readonly now: () => number;
+  readonly maxEntries: number;
+}
+
+/** A denied client costs the store two requests per second. */
+const TRUST_MS = 500;
+
+/** What an entry takes beside its keys, measured: objects, and their places in the cache. */
+const ENTRY_BYTES = 400;
+const AVERAGE_ENTRY_BYTES = 1_024;
+
+interface Denial {
+  readonly descriptors: readonly Descriptor[];
+  readonly result: TakeResult;
+  /** When the store's answer arrived. It was true a moment before, so what counts down from here ends no earlier. */
+  readonly answeredMs: number;
+  readonly trustedUntilMs: number;
+}
+
+export class DenialCache implements QuotaStore {
+  readonly #store: QuotaStore;
+  readonly #now: () => number;
+  readonly #denials: LRUCache<string, Denial>;
+  #enabled = false;
+  /** Of what was asked in an earlier one, the answer may be out of date on arrival. */
+  #generation = 0;
+
+  constructor({ store, now, maxEntries }: DenialCacheOptions) {
+    this.#store = store;
+    this.#now = now;
+    this.#denials = new LRUCache({ max: maxEntries, maxSize: maxEntries * AVERAGE_ENTRY_BYTES });
+  }
+
+  /** From now on resets are announced by calling `forget`. */
+  enable(): void {
+    this.#enabled = true;
+  }
+
+  /** Remembers nothing until it is enabled again. */
+  disable(): void {
+    this.#enabled = false;
+    this.forget();
+  }
+
+  forget(): void {
+    this.#generation++;
+    this.#denials.clear();
+  }
+
+  take(descriptors: readonly Descriptor[]): Promise<TakeResult> {
+    const askedMs = this.#now();
+    if (this.#denials.size > 0) {
+      const denial = this.#denials.get(questionOf(descriptors));
+      if (denial !== undefined && isSame(denial, descriptors) && askedMs < denial.trustedUntilMs) {
+        return Promise.resolve(after(denial, askedMs - denial.answeredMs));
+      }
+    }
+    const generation = this.#generation;
+    return this.#store.take(descriptors).then((result) => {
+      if (!result.admitted && this.#enabled && generation === this.#generation) {
+        this.#remember(descriptors, result, askedMs);
+      }
+      return result;
+    });
+  }
+
+  async reset(keys: readonly string[]): Promise<void> {
+    await this.#store.reset(keys);
+    this.forget();
+  }
+
+  #remember(descriptors: readonly Descriptor[], result: TakeResult, askedMs: number): void {
+    // Every repetition of such a request changes the counts.
+    if (descriptors.some(({ quota }) => quota.countRejected)) return;
+    const waitMs = Math.max(...result.states.map((state) => state?.retryAfterMs ?? 0));
+    const trustedUntilMs = askedMs + Math.min(waitMs, TRUST_MS);
+    const question = questionOf(descriptors);
+    const denial = { descriptors, result, answeredMs: this.#now(), trustedUntilMs };
+    const size = descriptors.length * ENTRY_BYTES + question.length;
+    this.#denials.set(question, denial, { size });
+  }
+}
+
+function questionOf(descriptors: readonly Descriptor[]): string {
+  const [first] = descriptors;
+  if (first !== undefined && descriptors.length === 1) return first.key;
+  let question = '';
+  for (const { key } of descriptors) question += `${key} `;
+  return question;
+}
+
+/** A policy file that was read anew has new quotas, even where it says the same. */
+function isSame(denial: Denial, descriptors: readonly Descriptor[]): boolean {
+  return descriptors.every(({ quota, cost }, i) => {
+    const known = denial.descriptors[i];
+    return known?.quota === quota && known.cost === cost;
+  });
+}
+
+/** The denial as it stands so much later. */
+function after({ result }: Denial, laterMs: number): TakeResult {
+  const elapsedMs = Math.max(0, Math.floor(laterMs));
+  const states = result.states.map(
+    (state): QuotaState | undefined =>
+      state && {
+        ...state,
+        resetAfterMs: Math.max(0, state.resetAfterMs - elapsedMs),
+        retryAfterMs: Math.max(0, state.retryAfterMs - elapsedMs),
+      },
+  );
+  return { admitted: false, states, nowMs: result.nowMs + elapsedMs };
+}

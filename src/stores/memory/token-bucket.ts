@@ -1,0 +1,55 @@
+/**
+ * Token bucket, as the generic cell rate algorithm keeps it (ITU-T I.371, annex A): not the tokens but what is missing.
+ * Debt is counted in units x windowMs, of which `limit` are paid back every millisecond: whole numbers below 2^53, so
+ * nothing is ever rounded away.
+ */
+import type { Quota, QuotaState } from '../../core/store.ts';
+import type { Meter } from './meter.ts';
+
+export class TokenBucket implements Meter {
+  #atMs = 0;
+  #debt = 0;
+  #overAtMs = Number.NEGATIVE_INFINITY;
+
+  get overAtMs(): number {
+    return this.#overAtMs;
+  }
+
+  fits(quota: Quota, cost: number, nowMs: number): boolean {
+    // The clock was set back: the debt is what it was, as of now.
+    this.#atMs = Math.min(this.#atMs, nowMs);
+    return this.#debtAt(quota, nowMs) + cost * quota.windowMs <= quota.burst * quota.windowMs;
+  }
+
+  add(quota: Quota, cost: number, nowMs: number): void {
+    this.#owe(quota, this.#debtAt(quota, nowMs) + cost * quota.windowMs, nowMs);
+  }
+
+  refuse(quota: Quota, cost: number, nowMs: number): void {
+    const debt = this.#debtAt(quota, nowMs);
+    const more = Math.min(debt + cost * quota.windowMs, quota.burst * quota.windowMs);
+    this.#owe(quota, Math.max(debt, more), nowMs);
+  }
+
+  state(quota: Quota, cost: number, nowMs: number): QuotaState {
+    const { limit, windowMs, burst } = quota;
+    const debt = this.#debtAt(quota, nowMs);
+    const excess = debt + (cost - burst) * windowMs;
+    return {
+      limit: burst,
+      remaining: Math.max(0, Math.floor((burst * windowMs - debt) / windowMs)),
+      resetAfterMs: Math.ceil(debt / limit),
+      retryAfterMs: Math.max(0, Math.ceil(excess / limit)),
+    };
+  }
+
+  #debtAt({ limit }: Quota, nowMs: number): number {
+    return Math.max(0, this.#debt - limit * (nowMs - this.#atMs));
+  }
+
+  #owe({ limit }: Quota, debt: number, nowMs: number): void {
+    this.#atMs = nowMs;
+    this.#debt = debt;
+    this.#overAtMs = nowMs + Math.ceil(debt / limit);
+  }
+}

@@ -1,0 +1,85 @@
+/**
+ * Approximate sliding window: the requests of the current window and, weighted by the part of it that the last
+ * `windowMs` still cover, those of the one before. Windows are aligned to the epoch. Sums stay below 2^53, so they are
+ * exact.
+ */
+import type { Quota, QuotaState } from '../../core/store.ts';
+import type { Meter } from './meter.ts';
+
+export class WindowCounter implements Meter {
+  readonly #windowMs: number;
+  /** Number of the current window since the epoch. */
+  #window = 0;
+  #current = 0;
+  #previous = 0;
+
+  constructor(windowMs: number) {
+    this.#windowMs = windowMs;
+  }
+
+  get overAtMs(): number {
+    return (this.#window + 2) * this.#windowMs;
+  }
+
+  fits(quota: Quota, cost: number, nowMs: number): boolean {
+    // The clock was set back: what was counted ahead of it counts in this window.
+    this.#window = Math.min(this.#window, this.#windowOf(nowMs));
+    return this.#waitMs(quota, cost, nowMs) === 0;
+  }
+
+  add(_quota: Quota, cost: number, nowMs: number): void {
+    this.#moveTo(nowMs);
+    this.#current += cost;
+  }
+
+  refuse({ limit }: Quota, cost: number, nowMs: number): void {
+    this.#moveTo(nowMs);
+    this.#current = Math.max(this.#current, Math.min(this.#current + cost, limit));
+  }
+
+  state(quota: Quota, cost: number, nowMs: number): QuotaState {
+    const { limit } = quota;
+    const [current, previous] = this.#countsAt(nowMs);
+    const leftMs = this.#leftMs(nowMs);
+    const free = (limit - current) * this.#windowMs - previous * leftMs;
+    return {
+      limit,
+      remaining: Math.max(0, Math.floor(free / this.#windowMs)),
+      resetAfterMs: current > 0 ? leftMs + this.#windowMs : previous > 0 ? leftMs : 0,
+      retryAfterMs: this.#waitMs(quota, cost, nowMs),
+    };
+  }
+
+  /** Until a request of this cost fits: in this window, or when this one is the one before. */
+  #waitMs({ limit }: Quota, cost: number, nowMs: number): number {
+    const windowMs = this.#windowMs;
+    const [current, previous] = this.#countsAt(nowMs);
+    const leftMs = this.#leftMs(nowMs);
+    const room = limit - current - cost;
+    if (previous * leftMs <= room * windowMs) return 0;
+    const lateEnoughMs = room > 0 ? Math.floor((room * windowMs) / previous) : 0;
+    if (lateEnoughMs > 0) return leftMs - lateEnoughMs;
+    if (current === 0) return leftMs;
+    return leftMs + Math.max(0, windowMs - Math.floor(((limit - cost) * windowMs) / current));
+  }
+
+  /** Units in the current window and the one before. */
+  #countsAt(nowMs: number): [current: number, previous: number] {
+    const passed = this.#windowOf(nowMs) - this.#window;
+    if (passed <= 0) return [this.#current, this.#previous];
+    return [0, passed === 1 ? this.#current : 0];
+  }
+
+  #moveTo(nowMs: number): void {
+    [this.#current, this.#previous] = this.#countsAt(nowMs);
+    this.#window = this.#windowOf(nowMs);
+  }
+
+  #windowOf(nowMs: number): number {
+    return Math.floor(nowMs / this.#windowMs);
+  }
+
+  #leftMs(nowMs: number): number {
+    return this.#windowMs - (nowMs % this.#windowMs);
+  }
+}

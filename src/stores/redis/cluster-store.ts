@@ -1,0 +1,84 @@
+/**
+ * Counts in a Redis Cluster: a script call reaches one slot, so there is one lane of batches for each.
+ *
+ * A request whose keys lie in several slots is taken from one after the other, narrowest limit first. No limit is ever
+ * exceeded, but a denial by a later slot leaves what an earlier one has given.
+ */
+import calculateSlot from 'cluster-key-slot';
+import type { Descriptor, QuotaState, QuotaStore, TakeResult } from '../../core/store.ts';
+import { withDeadline } from './deadline.ts';
+import { RedisStore, type RedisStoreOptions } from './redis-store.ts';
+
+export class ClusterStore implements QuotaStore {
+  readonly #options: RedisStoreOptions;
+  readonly #lanes = new Map<number, RedisStore>();
+
+  constructor(options: RedisStoreOptions) {
+    this.#options = options;
+  }
+
+  async take(descriptors: readonly Descriptor[]): Promise<TakeResult> {
+    const groups = bySlot(descriptors);
+    const [only, ...others] = groups;
+    if (only === undefined || others.length === 0) {
+      return this.#lane(only?.slot ?? 0).take(descriptors);
+    }
+    const taken = this.#takeInTurn(descriptors, groups.sort(narrowestFirst));
+    return withDeadline(taken, this.#options.deadlineMs);
+  }
+
+  async reset(keys: readonly string[]): Promise<void> {
+    await this.#lane(0).reset(keys);
+  }
+
+  async #takeInTurn(
+    descriptors: readonly Descriptor[],
+    groups: readonly SlotGroup[],
+  ): Promise<TakeResult> {
+    const states = new Map<Descriptor, QuotaState | undefined>();
+    let nowMs = 0;
+    let admitted = true;
+    for (const { slot, descriptors: asked } of groups) {
+      const result = await this.#lane(slot).take(asked);
+      for (const [i, descriptor] of asked.entries()) states.set(descriptor, result.states[i]);
+      nowMs = result.nowMs;
+      admitted = result.admitted;
+      if (!admitted) break;
+    }
+    return { admitted, states: descriptors.map((each) => states.get(each)), nowMs };
+  }
+
+  #lane(slot: number): RedisStore {
+    let lane = this.#lanes.get(slot);
+    if (lane === undefined) {
+      lane = new RedisStore(this.#options);
+      this.#lanes.set(slot, lane);
+    }
+    return lane;
+  }
+}
+
+interface SlotGroup {
+  readonly slot: number;
+  readonly descriptors: Descriptor[];
+}
+
+function bySlot(descriptors: readonly Descriptor[]): SlotGroup[] {
+  const groups: SlotGroup[] = [];
+  for (const descriptor of descriptors) {
+    const slot = calculateSlot(descriptor.key);
+    const group = groups.find((each) => each.slot === slot);
+    if (group === undefined) groups.push({ slot, descriptors: [descriptor] });
+    else group.descriptors.push(descriptor);
+  }
+  return groups;
+}
+
+/** By the fewest requests that a limit of the group lets through over time: it is the likeliest to deny. */
+function narrowestFirst(a: SlotGroup, b: SlotGroup): number {
+  return lowestRate(a) - lowestRate(b);
+}
+
+function lowestRate({ descriptors }: SlotGroup): number {
+  return Math.min(...descriptors.map(({ quota, cost }) => quota.limit / cost / quota.windowMs));
+}

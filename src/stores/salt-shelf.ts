@@ -1,0 +1,35 @@
+/** The salt books of both periods, as one source. */
+import type { PeriodSalts, SaltSource, Salts } from '../core/salts.ts';
+import { DAY_MS, LONG_PERIOD_MS } from '../core/salts.ts';
+import { SaltBook, type SaltVault } from './salt-book.ts';
+
+export class SaltShelf implements SaltSource {
+  readonly #daily: SaltBook;
+  readonly #long: SaltBook;
+  #current: Salts | undefined;
+
+  /** Without vaults the salts are this process's own. */
+  constructor(vaultOf?: (periodMs: number) => SaltVault) {
+    this.#daily = new SaltBook(DAY_MS, vaultOf?.(DAY_MS));
+    this.#long = new SaltBook(LONG_PERIOD_MS, vaultOf?.(LONG_PERIOD_MS));
+  }
+
+  at(nowMs: number): Salts {
+    const daily = this.#daily.at(nowMs);
+    const long = this.#long.at(nowMs);
+    if (this.#current === undefined || !isOf(this.#current, daily, long)) {
+      this.#current = { daily, long };
+    }
+    return this.#current;
+  }
+
+  /** Agrees with the vaults on what the salts are. Rejects when they cannot be reached; call it again. */
+  async refresh(nowMs: number): Promise<void> {
+    await this.#daily.refresh(nowMs);
+    await this.#long.refresh(nowMs);
+  }
+}
+
+function isOf(salts: Salts, daily: PeriodSalts, long: PeriodSalts): boolean {
+  return salts.daily === daily && salts.long === long;
+}

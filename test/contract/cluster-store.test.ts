@@ -1,0 +1,99 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { ALGORITHMS } from '../../src/core/store.ts';
+import type { RedisClient } from '../../src/stores/redis/client.ts';
+import { descriptorOf } from '../support/quotas.ts';
+import { ownRedisIsHere } from '../support/redis.ts';
+import { startRedisCluster, type TestRedisCluster } from '../support/redis-cluster.ts';
+import { connectClient, openMemoryStore, openRedisStore } from '../support/stores.ts';
+import { describeQuotaStore } from './quota-store.contract.ts';
+import { expectSameAnswers, FORWARD_MS } from './same-answers.ts';
+
+const W = 300_000;
+
+describe.skipIf(!ownRedisIsHere)('the cluster store', () => {
+  let cluster: TestRedisCluster;
+  let client: RedisClient;
+
+  beforeAll(async () => {
+    cluster = await startRedisCluster();
+    client = await connectClient(cluster.url);
+  });
+
+  afterAll(async () => {
+    client.disconnect();
+    await cluster[Symbol.asyncDispose]();
+  });
+
+  const open = () => openRedisStore(client);
+
+  describeQuotaStore(open);
+
+  test('gives the same answers as memory', () =>
+    expectSameAnswers(
+      {
+        advanceMs: FORWARD_MS,
+        algorithms: ALGORITHMS,
+        clients: 4,
+        windowsMs: [60_000, 3_600_000],
+        bucketLimits: [5],
+      },
+      openMemoryStore,
+      open,
+      5_000,
+    ));
+
+  describe('a request whose limits lie in several slots', () => {
+    /** Partitions of their own, and with them slots. */
+    function setUp() {
+      const { store, key } = open();
+      const limit = (partition: string, most: number) =>
+        descriptorOf(key('a').replace('{', `{${partition}`), { limit: most, windowMs: W });
+      return { store, limit };
+    }
+
+    test('is admitted when all of them have room', async () => {
+      const { store, limit } = setUp();
+      const { admitted, states } = await store.take([limit('a', 9), limit('b', 2), limit('c', 5)]);
+      expect(admitted).toBe(true);
+      expect(states.map((state) => state?.remaining)).toEqual([8, 1, 4]);
+    });
+
+    test('asks the narrowest first: what that denies takes nothing from the others', async () => {
+      const { store, limit } = setUp();
+      const request = [limit('wide', 9), limit('narrow', 1)];
+      await store.take(request);
+      const { admitted, states } = await store.take(request);
+      expect(admitted).toBe(false);
+      // The wide one was not asked.
+      expect(states).toEqual([undefined, expect.objectContaining({ remaining: 0 })]);
+      expect((await store.take([limit('wide', 9)])).states[0]?.remaining).toBe(7);
+    });
+
+    test('may lose to a wider one what the narrower has given, and never exceeds either', async () => {
+      const { store, limit } = setUp();
+      for (let i = 0; i < 9; i++) await store.take([limit('wide', 9)]);
+      expect((await store.take([limit('narrow', 2), limit('wide', 9)])).admitted).toBe(false);
+      expect((await store.take([limit('narrow', 2)])).states[0]?.remaining).toBe(0);
+    });
+
+    test('never exceeds a limit, whoever asks at once', async () => {
+      const { store, limit } = setUp();
+      const requests = Array.from({ length: 300 }, (_, i) =>
+        store.take([limit(`client ${i % 100}`, 2), limit('everyone', 50)]),
+      );
+      const admitted = (await Promise.all(requests)).filter((answer) => answer.admitted);
+      expect(admitted.length).toBe(50);
+    });
+  });
+
+  test('a reset reaches keys of every node', async () => {
+    const { store, key } = open();
+    const keys = Array.from({ length: 30 }, (_, i) => key().replace('{', `{${i}`));
+    const takeAll = () =>
+      Promise.all(keys.map((each) => store.take([descriptorOf(each, { limit: 1, windowMs: W })])));
+    await takeAll();
+    expect((await takeAll()).some(({ admitted }) => admitted)).toBe(false);
+    await store.reset(keys);
+    expect((await takeAll()).every(({ admitted }) => admitted)).toBe(true);
+  });
+});

@@ -1,0 +1,132 @@
+/** Random traffic for two stores that must answer alike: every algorithm, changing limits and costs, resets. */
+import fc from 'fast-check';
+import { expect } from 'vitest';
+import type { Algorithm, Descriptor, TakeResult } from '../../src/core/store.ts';
+import { quotaOf } from '../support/quotas.ts';
+import type { StoreUnderTest } from './quota-store.contract.ts';
+
+export interface Traffic {
+  /** How the clock moves between two turns. */
+  readonly advanceMs: fc.Arbitrary<number>;
+  readonly algorithms: readonly Algorithm[];
+  readonly clients: number;
+  /** Long against the test's own duration: Redis forgets keys by its own clock. */
+  readonly windowsMs: readonly number[];
+  /**
+   * Of token buckets. With several, a debt that was paid off at one rate may be owing at another: whether it was
+   * forgotten by then is each store's own affair, once it holds other keys.
+   */
+  readonly bucketLimits: readonly number[];
+}
+
+interface Take {
+  readonly client: number;
+  readonly algorithm: Algorithm;
+  readonly windowMs: number;
+  readonly limit: number;
+  readonly bucketLimit: number;
+  readonly burst: number;
+  readonly cost: number;
+  readonly countRejected: boolean;
+}
+
+/** What arrives in one turn of the event loop. */
+interface Turn {
+  readonly advanceMs: number;
+  /** Each with one take for each of its limits. */
+  readonly requests: readonly (readonly Take[])[];
+  /** The client who is forgiven before. */
+  readonly reset: number | undefined;
+}
+
+/** The limit of a key changes from take to take, as it does when policies are loaded anew. */
+export const LIMITS = [1, 2, 3, 5, 9];
+
+function turns(traffic: Traffic): fc.Arbitrary<Turn[]> {
+  const take: fc.Arbitrary<Take> = fc.record({
+    client: fc.integer({ min: 1, max: traffic.clients }),
+    algorithm: fc.constantFrom(...traffic.algorithms),
+    windowMs: fc.constantFrom(...traffic.windowsMs),
+    limit: fc.constantFrom(...LIMITS),
+    burst: fc.constantFrom(...LIMITS),
+    cost: fc.constantFrom(1, 1, 1, 2, 3),
+    bucketLimit: fc.constantFrom(...traffic.bucketLimits),
+    countRejected: fc.constantFrom(false, false, false, true),
+  });
+  const request = fc.uniqueArray(take, { minLength: 1, maxLength: 4, selector: nameOf });
+  const turn = fc.record({
+    advanceMs: traffic.advanceMs,
+    requests: fc.array(request, { minLength: 1, maxLength: 6 }),
+    reset: fc.oneof(
+      { arbitrary: fc.constant(undefined), weight: 19 },
+      fc.integer({ min: 1, max: traffic.clients }),
+    ),
+  });
+  return fc.array(turn, { minLength: 1, maxLength: 60 });
+}
+
+function nameOf({ client, algorithm, windowMs }: Take): string {
+  return `${client}:${algorithm}:${windowMs}`;
+}
+
+function descriptorFor(take: Take, key: (name: string) => string): Descriptor {
+  const { algorithm, windowMs, countRejected } = take;
+  const isBucket = algorithm === 'token-bucket';
+  const limit = isBucket ? take.bucketLimit : take.limit;
+  const burst = isBucket ? take.burst : limit;
+  const quota = quotaOf({ algorithm, limit, windowMs, burst, countRejected });
+  return { key: key(nameOf(take)), quota, cost: Math.min(take.cost, burst) };
+}
+
+/** Every answer of a store to all turns. Turns are not waited for: what is sent first is answered first. */
+async function answersOf(
+  { store, clock, key }: StoreUnderTest,
+  all: readonly Turn[],
+  traffic: Traffic,
+) {
+  const answers: Promise<TakeResult>[] = [];
+  for (const { advanceMs, requests, reset } of all) {
+    clock.nowMs += advanceMs;
+    if (reset !== undefined) await store.reset(keysOf(reset, traffic).map(key));
+    for (const request of requests) {
+      answers.push(store.take(request.map((take) => descriptorFor(take, key))));
+    }
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  return Promise.all(answers);
+}
+
+function keysOf(client: number, { algorithms, windowsMs }: Traffic): string[] {
+  return algorithms.flatMap((algorithm) =>
+    windowsMs.map((windowMs) => `${client}:${algorithm}:${windowMs}`),
+  );
+}
+
+/** Plays so many turns at least; fails with the shortest traffic that two stores answer differently. */
+export async function expectSameAnswers(
+  traffic: Traffic,
+  openOne: () => StoreUnderTest,
+  openOther: () => StoreUnderTest,
+  leastTurns: number,
+): Promise<void> {
+  let played = 0;
+  while (played < leastTurns) {
+    await fc.assert(
+      fc.asyncProperty(turns(traffic), async (all) => {
+        played += all.length;
+        const [one, other] = await Promise.all([
+          answersOf(openOne(), all, traffic),
+          answersOf(openOther(), all, traffic),
+        ]);
+        expect(one).toEqual(other);
+      }),
+      { numRuns: 200 },
+    );
+  }
+}
+
+export const FORWARD_MS = fc.oneof(
+  fc.constantFrom(0, 0, 0, 1, 60_000, 300_000),
+  fc.integer({ min: 0, max: 120_000 }),
+);
+export const ANY_WAY_MS = fc.oneof(FORWARD_MS, fc.constantFrom(-1, -5_000, -120_000));

@@ -1,0 +1,36 @@
+/** Stores on a clock of the test's own, for the contract. */
+import { randomUUID } from 'node:crypto';
+import { parseRedisUrl } from '../../src/config/redis-url.ts';
+import { MemoryStore } from '../../src/stores/memory/memory-store.ts';
+import { createRedisClient, type RedisClient } from '../../src/stores/redis/client.ts';
+import { ClusterStore } from '../../src/stores/redis/cluster-store.ts';
+import { InFlight } from '../../src/stores/redis/in-flight.ts';
+import { RedisStore } from '../../src/stores/redis/redis-store.ts';
+import type { StoreUnderTest } from '../contract/quota-store.contract.ts';
+import { NOON_MS } from './requests.ts';
+
+export function openMemoryStore(): StoreUnderTest & { readonly store: MemoryStore } {
+  const clock = { nowMs: NOON_MS };
+  const store = new MemoryStore({ now: () => clock.nowMs, maxKeys: 100 });
+  return { store, clock, key: (name = 'a') => name };
+}
+
+export async function connectClient(url: string): Promise<RedisClient> {
+  const client = createRedisClient(parseRedisUrl(url), () => {});
+  await new Promise((resolve) => client.once('ready', resolve));
+  return client;
+}
+
+/** The keys of one store share a partition, so that in a cluster they share a slot. */
+export function openRedisStore(client: RedisClient): StoreUnderTest {
+  const clock = { nowMs: NOON_MS };
+  const options = {
+    client,
+    inFlight: new InFlight(5_000),
+    deadlineMs: 5_000,
+    now: () => clock.nowMs,
+  };
+  const store = client.isCluster ? new ClusterStore(options) : new RedisStore(options);
+  const partition = randomUUID();
+  return { store, clock, key: (name = 'a') => `hg:v1:{${partition}}:${name}` };
+}

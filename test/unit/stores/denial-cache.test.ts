@@ -1,0 +1,201 @@
+import { describe, expect, test } from 'vitest';
+import type { Descriptor, QuotaStore } from '../../../src/core/store.ts';
+import { DenialCache } from '../../../src/stores/denial-cache.ts';
+import { MemoryStore } from '../../../src/stores/memory/memory-store.ts';
+import { descriptorOf } from '../../support/quotas.ts';
+import { NOON_MS } from '../../support/requests.ts';
+
+const W = 60_000;
+
+function setUp({ maxEntries = 100 } = {}) {
+  // Two clocks: the store's own may be set, the other one never is.
+  const clock = { storeMs: NOON_MS, ms: 0 };
+  const memory = new MemoryStore({ now: () => clock.storeMs, maxKeys: 100_000 });
+  let asked = 0;
+  let beforeAnswer = () => {};
+  const store: QuotaStore = {
+    take: async (descriptors) => {
+      asked++;
+      const result = await memory.take(descriptors);
+      beforeAnswer();
+      return result;
+    },
+    reset: (keys) => memory.reset(keys),
+  };
+  const cache = new DenialCache({ store, now: () => clock.ms, maxEntries });
+  cache.enable();
+  return {
+    cache,
+    memory,
+    clock,
+    asked: () => asked,
+    pass(ms: number) {
+      clock.ms += ms;
+      clock.storeMs += ms;
+    },
+    whileAsking(event: () => void) {
+      beforeAnswer = event;
+    },
+  };
+}
+
+const LIMIT_1 = descriptorOf('a', { limit: 1, windowMs: W });
+
+async function deny(cache: DenialCache, descriptors: readonly Descriptor[] = [LIMIT_1]) {
+  await cache.take(descriptors);
+  expect((await cache.take(descriptors)).admitted).toBe(false);
+}
+
+test('what the store denied is denied without asking it again', async () => {
+  const { cache, asked } = setUp();
+  await deny(cache);
+  for (let i = 0; i < 1_000; i++) expect((await cache.take([LIMIT_1])).admitted).toBe(false);
+  expect(asked()).toBe(2);
+});
+
+test('the answer is the one that the store would give', async () => {
+  const { cache, memory, pass } = setUp();
+  const wide = descriptorOf('b', { limit: 9, windowMs: W });
+  await deny(cache, [LIMIT_1, wide]);
+  for (let i = 0; i < 4; i++) {
+    pass(100);
+    expect(await cache.take([LIMIT_1, wide])).toEqual(await memory.take([LIMIT_1, wide]));
+  }
+});
+
+test('a client that hammers costs the store two requests per second', async () => {
+  const { cache, asked, pass } = setUp();
+  await deny(cache);
+  for (let i = 0; i < 10_000; i++) {
+    await cache.take([LIMIT_1]);
+    pass(1);
+  }
+  expect(asked()).toBe(2 + 19);
+});
+
+test('nobody is refused whom the store would admit: every millisecond of a minute', async () => {
+  const { cache, pass } = setUp();
+  await deny(cache);
+  let admittedAfterMs = 0;
+  for (; !(await cache.take([LIMIT_1])).admitted; admittedAfterMs++) pass(1);
+  expect(admittedAfterMs).toBe(W);
+});
+
+describe('the store is asked again', () => {
+  test('for the same key under another limit', async () => {
+    const { cache } = setUp();
+    await deny(cache);
+    const raised = descriptorOf('a', { limit: 2, windowMs: W });
+    expect((await cache.take([raised])).admitted).toBe(true);
+  });
+
+  test('under a limit that was loaded anew, even where it says the same', async () => {
+    const { cache, asked } = setUp();
+    await deny(cache);
+    await cache.take([{ ...LIMIT_1, quota: { ...LIMIT_1.quota } }]);
+    expect(asked()).toBe(3);
+  });
+
+  test('for a request of another cost', async () => {
+    const { cache } = setUp();
+    const limit = { limit: 3, windowMs: W };
+    await deny(cache, [descriptorOf('a', { ...limit, cost: 2 })]);
+    expect((await cache.take([descriptorOf('a', limit)])).admitted).toBe(true);
+  });
+
+  test('when the denied limit is only one of those that a request meets', async () => {
+    const { cache, asked } = setUp();
+    await deny(cache);
+    const other = descriptorOf('b', { limit: 9, windowMs: W });
+    const { admitted, states } = await cache.take([other, LIMIT_1]);
+    expect(admitted).toBe(false);
+    expect(states[0]?.remaining).toBe(9);
+    expect(asked()).toBe(3);
+  });
+
+  test('after a reset', async () => {
+    const { cache } = setUp();
+    await deny(cache);
+    await cache.reset(['a']);
+    expect((await cache.take([LIMIT_1])).admitted).toBe(true);
+  });
+
+  test('after a reset that came while the denial was on its way', async () => {
+    const { cache, memory, whileAsking } = setUp();
+    await cache.take([LIMIT_1]);
+    whileAsking(() => {
+      void memory.reset(['a']);
+      cache.forget();
+    });
+    expect((await cache.take([LIMIT_1])).admitted).toBe(false);
+    expect((await cache.take([LIMIT_1])).admitted).toBe(true);
+  });
+
+  test('half a second after its clock was put forward, or its counts were lost', async () => {
+    const { cache, clock, memory } = setUp();
+    await deny(cache);
+    clock.storeMs += W;
+    clock.ms += 500;
+    expect((await cache.take([LIMIT_1])).admitted).toBe(true);
+    await deny(cache);
+    await memory.reset(['a']);
+    clock.ms += 500;
+    expect((await cache.take([LIMIT_1])).admitted).toBe(true);
+  });
+
+  test('while resets cannot be heard', async () => {
+    const { cache, asked } = setUp();
+    await deny(cache);
+    cache.disable();
+    for (let i = 0; i < 10; i++) await cache.take([LIMIT_1]);
+    expect(asked()).toBe(12);
+    cache.enable();
+    for (let i = 0; i < 10; i++) await cache.take([LIMIT_1]);
+    expect(asked()).toBe(13);
+  });
+
+  test('every time where rejections count', async () => {
+    const { cache, asked } = setUp();
+    const strict = descriptorOf('a', { limit: 1, windowMs: W, countRejected: true });
+    for (let i = 0; i < 10; i++) await cache.take([strict]);
+    expect(asked()).toBe(10);
+  });
+});
+
+test('a denial is remembered from when the store was asked, and counts down from when it answered', async () => {
+  const { cache, clock, whileAsking } = setUp();
+  const short = descriptorOf('a', { limit: 1, windowMs: 300 });
+  await cache.take([short]);
+  whileAsking(() => {
+    clock.ms += 50;
+  });
+  await cache.take([short]);
+  whileAsking(() => {});
+  // 250 ms after the answer the store may admit; who is told now is told what was left when it arrived.
+  clock.ms += 100;
+  expect((await cache.take([short])).states[0]?.retryAfterMs).toBe(200);
+  clock.ms += 150;
+  clock.storeMs += 300;
+  expect((await cache.take([short])).admitted).toBe(true);
+});
+
+test('it holds no more than it may', async () => {
+  const { cache, asked } = setUp({ maxEntries: 10 });
+  const limits = Array.from({ length: 100 }, (_, i) =>
+    descriptorOf(`client ${i}`, { limit: 1, windowMs: W }),
+  );
+  for (const limit of limits) await deny(cache, [limit]);
+  const before = asked();
+  for (const limit of limits) await cache.take([limit]);
+  expect(asked() - before).toBeGreaterThanOrEqual(90);
+});
+
+test('what the store cannot do is not hidden', async () => {
+  const store: QuotaStore = {
+    take: () => Promise.reject(new Error('away')),
+    reset: () => Promise.reject(new Error('away')),
+  };
+  const cache = new DenialCache({ store, now: () => 0, maxEntries: 10 });
+  await expect(cache.take([LIMIT_1])).rejects.toThrow('away');
+  await expect(cache.reset(['a'])).rejects.toThrow('away');
+});
