@@ -31,26 +31,32 @@ const CONNECTIONS = 256;
 /** For connections to be there, and the first timer to have come. */
 const LEAD_MS = 50;
 const PATIENCE_MS = 10_000;
+/** At first this program is compiled while it runs, and late; what it sends then is not recorded. */
+const WARM_UP_SECONDS = 0.5;
 
 const { url, requestsPerSecond, seconds, clients } = JSON.parse(
   process.argv[2] ?? '',
 ) as OpenLoopOptions;
 const { hostname, port, host, pathname } = new URL(url);
-const total = Math.round(requestsPerSecond * seconds);
+const warmUps = Math.round(requestsPerSecond * WARM_UP_SECONDS);
+const total = warmUps + Math.round(requestsPerSecond * seconds);
+let answered = 0;
+let startMs = 0;
+const momentOf = (index: number) => startMs + (index * 1000) / requestsPerSecond;
 const latenciesMs: number[] = [];
 let errors = 0;
 let unmeasured = 0;
 
 interface Connection {
   readonly socket: Socket;
-  meantForMs: number;
+  index: number;
   text: string;
 }
 
 const idle: Connection[] = [];
 for (let i = 0; i < CONNECTIONS; i++) {
   const socket = connect(Number(port), hostname).setNoDelay().setEncoding('latin1');
-  const connection = { socket, meantForMs: 0, text: '' };
+  const connection = { socket, index: 0, text: '' };
   socket.on('data', (text: unknown) => receive(connection, String(text)));
   await once(socket, 'connect');
   idle.push(connection);
@@ -62,40 +68,43 @@ function receive(connection: Connection, text: string): void {
   if (end === -1) return;
   const bodyLength = Number(/^content-length: (\d+)/im.exec(connection.text)?.[1]);
   if (connection.text.length < end + 4 + bodyLength) return;
-  latenciesMs.push(performance.now() - connection.meantForMs);
-  if (!connection.text.startsWith('HTTP/1.1 200 ')) errors++;
-  if (connection.text.includes('X-RateLimit-Mode')) unmeasured++;
+  answered++;
+  if (connection.index >= warmUps) {
+    latenciesMs.push(performance.now() - momentOf(connection.index));
+    if (!connection.text.startsWith('HTTP/1.1 200 ')) errors++;
+    if (connection.text.includes('X-RateLimit-Mode')) unmeasured++;
+  }
   connection.text = '';
   idle.push(connection);
 }
 
-function ask(connection: Connection, index: number, meantForMs: number): void {
+function ask(connection: Connection, index: number): void {
   const client = index % clients;
   const address = `10.${client >> 16}.${(client >> 8) & 255}.${client & 255}`;
-  connection.meantForMs = meantForMs;
+  connection.index = index;
   connection.socket.write(
     `GET ${pathname} HTTP/1.1\r\nHost: ${host}\r\nx-headgate-client-ip: ${address}\r\nx-headgate-peer-ip: ${address}\r\n\r\n`,
   );
 }
 
-const startMs = performance.now() + LEAD_MS;
-const giveUpMs = startMs + seconds * 1000 + PATIENCE_MS;
-const momentOf = (index: number) => startMs + (index * 1000) / requestsPerSecond;
-for (let sent = 0; latenciesMs.length < total; ) {
+startMs = performance.now() + LEAD_MS;
+const giveUpMs = startMs + (WARM_UP_SECONDS + seconds) * 1000 + PATIENCE_MS;
+for (let sent = 0; answered < total; ) {
   while (sent < total && momentOf(sent) <= performance.now()) {
     const connection = idle.shift();
     if (connection === undefined) break;
-    ask(connection, sent, momentOf(sent));
+    ask(connection, sent);
     sent++;
   }
-  if (performance.now() > giveUpMs) throw new Error(`${total - latenciesMs.length} have no answer`);
+  if (performance.now() > giveUpMs) throw new Error(`${total - answered} have no answer`);
   // With nothing left to send, or nobody to send it, the answers are awaited.
   await waitTowards(sent < total && idle.length > 0 ? momentOf(sent) : giveUpMs);
 }
 
 latenciesMs.sort((a, b) => a - b);
 const quantile = (part: number) =>
-  latenciesMs[Math.min(total - 1, Math.floor(total * part))] ?? Number.NaN;
+  latenciesMs[Math.min(latenciesMs.length - 1, Math.floor(latenciesMs.length * part))] ??
+  Number.NaN;
 const result: OpenLoopResult = {
   p50Ms: quantile(0.5),
   p90Ms: quantile(0.9),

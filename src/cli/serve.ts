@@ -42,11 +42,14 @@ async function serve(flags: ServeFlags): Promise<void> {
     throw error;
   });
   // Only now: it takes over how the process ends, exit code included.
-  closeWithGrace({ delay: CLOSE_WITHIN_MS, logger: false }, async ({ err, signal }) => {
-    if (err) telemetry.log.fatal({ event: 'crashed', err }, 'stopping after a fault');
-    else telemetry.log.info({ event: 'stopping', signal }, 'stopping');
-    await app.close();
-  });
+  closeWithGrace(
+    { delay: CLOSE_WITHIN_MS, logger: false, skip: ['SIGHUP'] },
+    async ({ err, signal }) => {
+      if (err) telemetry.log.fatal({ event: 'crashed', err }, 'stopping after a fault');
+      else telemetry.log.info({ event: 'stopping', signal }, 'stopping');
+      await app.close();
+    },
+  );
   process.on('SIGHUP', () => reload(policies, telemetry));
   console.log(banner(environment, policies, listening));
 }

@@ -1,5 +1,6 @@
 /** Gateway processes and a real Redis: sharing, failing, coming back. */
 import { describe, expect } from 'vitest';
+import { eventually } from '../support/eventually.ts';
 import { type Gateway, startGateway } from '../support/gateway.ts';
 import { call, statuses } from '../support/http.ts';
 import { freePort } from '../support/process.ts';
@@ -8,16 +9,6 @@ import { connectTo, startRedis, testWithOwnRedis, testWithRedis } from '../suppo
 const login = (gateway: Gateway, key = 'alice') =>
   call(gateway.url, '/envoy/api/auth/login', { method: 'POST', headers: { 'x-api-key': key } });
 const search = (gateway: Gateway) => call(gateway.url, '/envoy/api/search');
-
-/** Asks until the answer is as wanted; a condition of the world outside has no event to wait for. */
-async function eventually<T>(ask: () => Promise<T>, wanted: (answer: T) => boolean): Promise<T> {
-  for (let attempt = 0; attempt < 100; attempt++) {
-    const answer = await ask();
-    if (wanted(answer)) return answer;
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-  throw new Error('it never came to that');
-}
 
 testWithRedis('two gateways share one limit exactly', async () => {
   await using redis = await startRedis();

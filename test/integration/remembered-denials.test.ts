@@ -1,0 +1,128 @@
+/** Denials that gateways remember, on a real Redis: what they save, and that they never outlive their reason. */
+import { writeFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'vitest';
+import { InFlight } from '../../src/stores/redis/in-flight.ts';
+import { RedisStore } from '../../src/stores/redis/redis-store.ts';
+import { eventually } from '../support/eventually.ts';
+import { type Gateway, startGateway } from '../support/gateway.ts';
+import { call, statuses } from '../support/http.ts';
+import { connectTo, startRedis, type TestRedis, testWithRedis } from '../support/redis.ts';
+import { connectClient } from '../support/stores.ts';
+
+const ask = (gateway: Gateway, path = '/api/search') => call(gateway.url, `/envoy${path}`);
+
+async function scriptCalls(redis: TestRedis): Promise<number> {
+  const client = connectTo(redis);
+  const stats = await client.info('commandstats');
+  client.disconnect();
+  return Number(/cmdstat_evalsha:calls=(\d+)/.exec(stats)?.[1] ?? 0);
+}
+
+async function policyFile(policies: string) {
+  const folder = await mkdtemp(join(tmpdir(), 'headgate-denials-'));
+  const path = join(folder, 'policies.yaml');
+  const write = (text: string) => writeFileSync(path, text);
+  write(policies);
+  return { path, write, [Symbol.asyncDispose]: () => rm(folder, { recursive: true }) };
+}
+
+const oneLimit = (rate: string) => `{ version: 1, default: { limits: [${rate}] } }`;
+
+testWithRedis('a client that hammers costs Redis a few calls per second', async () => {
+  await using redis = await startRedis();
+  await using policies = await policyFile(oneLimit('3/1h'));
+  await using gateway = await startGateway({
+    HEADGATE_REDIS_URL: redis.url,
+    HEADGATE_POLICIES: policies.path,
+  });
+  await statuses(4, () => ask(gateway));
+  const [before, startMs] = [await scriptCalls(redis), performance.now()];
+  expect(new Set(await statuses(2_000, () => ask(gateway)))).toEqual(new Set([429]));
+  const seconds = (performance.now() - startMs) / 1_000;
+  expect((await scriptCalls(redis)) - before).toBeLessThanOrEqual(2 * seconds + 2);
+});
+
+testWithRedis('its Retry-After shrinks truthfully meanwhile', async () => {
+  await using redis = await startRedis();
+  await using policies = await policyFile(oneLimit('1/3s'));
+  await using gateway = await startGateway({
+    HEADGATE_REDIS_URL: redis.url,
+    HEADGATE_POLICIES: policies.path,
+  });
+  await ask(gateway);
+  const admittedMs = performance.now();
+  const seen = new Set<string>();
+  const admitted = await eventually(
+    async () => {
+      const answer = await ask(gateway);
+      if (answer.status === 429) seen.add(String(answer.headers['retry-after']));
+      return answer;
+    },
+    ({ status }) => status === 200,
+  );
+  expect(admitted.status).toBe(200);
+  expect(performance.now() - admittedMs).toBeGreaterThan(2_900);
+  expect([...seen]).toEqual(['3', '2', '1']);
+});
+
+testWithRedis('a reset reaches every gateway at once', async () => {
+  await using redis = await startRedis();
+  await using policies = await policyFile(oneLimit('2/1h'));
+  const env = { HEADGATE_REDIS_URL: redis.url, HEADGATE_POLICIES: policies.path };
+  await using one = await startGateway(env);
+  await using two = await startGateway(env);
+  const admin = connectTo(redis);
+  const client = await connectClient(redis.url);
+  const store = new RedisStore({ client, inFlight: new InFlight(10), deadlineMs: 1_000 });
+  for (let round = 0; round < 20; round++) {
+    expect(await statuses(6, (i) => ask(i % 2 ? one : two))).toEqual([
+      200, 200, 429, 429, 429, 429,
+    ]);
+    const keys = (await admin.keys('*')).filter((key) => key.includes(':default:'));
+    await store.reset(keys);
+    // The announcement and the next request are on different connections.
+    await eventually(
+      () => Promise.all([ask(one), ask(two)]),
+      (answers) => answers.every(({ status }) => status === 200),
+      400,
+    );
+    await store.reset(keys);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  client.disconnect();
+  admin.disconnect();
+});
+
+testWithRedis('a raised limit holds from the moment that the file is read again', async () => {
+  await using redis = await startRedis();
+  await using policies = await policyFile(oneLimit('2/1h'));
+  await using gateway = await startGateway({
+    HEADGATE_REDIS_URL: redis.url,
+    HEADGATE_POLICIES: policies.path,
+  });
+  expect(await statuses(4, () => ask(gateway))).toEqual([200, 200, 429, 429]);
+  policies.write(oneLimit('3/1h'));
+  gateway.signal('SIGHUP');
+  await gateway.printed(/policies_loaded/);
+  expect(await statuses(2, () => ask(gateway))).toEqual([200, 429]);
+  policies.write('{ version: 1 }');
+  gateway.signal('SIGHUP');
+  await gateway.printed(/policies_refused.*default: is missing/);
+  expect((await ask(gateway)).headers['x-ratelimit-limit']).toBe('3');
+});
+
+testWithRedis('without remembering, every request asks Redis', async () => {
+  await using redis = await startRedis();
+  await using gateway = await startGateway({
+    HEADGATE_REDIS_URL: redis.url,
+    HEADGATE_REMEMBERED_DENIALS: '0',
+  });
+  const login = () => call(gateway.url, '/envoy/api/auth/login', { method: 'POST' });
+  await statuses(5, login);
+  const before = await scriptCalls(redis);
+  await statuses(50, login);
+  expect((await scriptCalls(redis)) - before).toBe(50);
+});

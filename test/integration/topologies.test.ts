@@ -1,0 +1,97 @@
+/** Gateways on every kind of Redis: a cluster, a master that sentinels know, TLS, an account with few rights. */
+import { readFileSync } from 'node:fs';
+import { expect } from 'vitest';
+import { eventually } from '../support/eventually.ts';
+import { type Gateway, startGateway } from '../support/gateway.ts';
+import { call, statuses } from '../support/http.ts';
+import { connectTo, startRedis, testWithOwnRedis, testWithRedis } from '../support/redis.ts';
+import { startRedisCluster } from '../support/redis-cluster.ts';
+import { startRedisSentinel } from '../support/redis-sentinel.ts';
+import { startTlsRedis } from '../support/redis-tls.ts';
+
+const login = (gateway: Gateway, address: string) =>
+  call(gateway.url, '/envoy/api/auth/login', {
+    method: 'POST',
+    headers: { 'x-headgate-client-ip': address },
+  });
+const measured = (gateway: Gateway) => login(gateway, '203.0.113.250');
+const isMeasured = ({ headers }: Awaited<ReturnType<typeof login>>) =>
+  headers['x-ratelimit-mode'] === undefined;
+
+/** Five of eight, through two gateways in turn, for several clients. */
+async function expectOneLimit(one: Gateway, two: Gateway): Promise<void> {
+  for (let client = 1; client <= 10; client++) {
+    const codes = await statuses(8, (i) => login(i % 2 ? one : two, `203.0.113.${client}`));
+    expect(codes).toEqual([200, 200, 200, 200, 200, 429, 429, 429]);
+  }
+}
+
+testWithOwnRedis('two gateways share one limit on a cluster', async () => {
+  await using cluster = await startRedisCluster();
+  const env = { HEADGATE_REDIS_URL: cluster.url };
+  await using one = await startGateway(env);
+  await using two = await startGateway(env);
+  expect(one.output()).toContain('Redis Cluster at 127.0.0.1:');
+  await expectOneLimit(one, two);
+});
+
+testWithOwnRedis('on a cluster that loses a node, the other nodes count on', async () => {
+  await using cluster = await startRedisCluster();
+  await using gateway = await startGateway({ HEADGATE_REDIS_URL: cluster.url });
+  await measured(gateway);
+  await cluster.nodes[0]?.stop('SIGKILL');
+  const modes: (string | undefined)[] = [];
+  for (let client = 1; client <= 60; client++) {
+    const { status, headers } = await login(gateway, `203.0.113.${client}`);
+    expect(status).toBe(200);
+    modes.push(headers['x-ratelimit-mode']?.toString());
+  }
+  const counted = modes.filter((mode) => mode === undefined).length;
+  expect(counted).toBeGreaterThan(20);
+  expect(modes.filter((mode) => mode === 'local').length).toBe(60 - counted);
+});
+
+testWithOwnRedis('a failover by sentinels is found by itself, and no request fails', async () => {
+  await using redis = await startRedisSentinel();
+  await using gateway = await startGateway({ HEADGATE_REDIS_URL: redis.url });
+  expect(gateway.output()).toContain('Redis, the master mymaster of the sentinels at 127.0.0.1:');
+  expect(isMeasured(await measured(gateway))).toBe(true);
+  await redis.stopMaster();
+  const failed: number[] = [];
+  let clients = 0;
+  const ask = async () => {
+    const answer = await login(gateway, `10.9.${clients >> 8}.${clients++ & 255}`);
+    if (answer.status !== 200) failed.push(answer.status);
+    return answer;
+  };
+  expect(isMeasured(await ask())).toBe(false);
+  // Sentinels agree on the failover, and then vote; a split vote is repeated.
+  await eventually(ask, isMeasured, 20_000);
+  expect(failed).toEqual([]);
+});
+
+testWithOwnRedis('TLS is checked against the authorities that Node trusts', async () => {
+  await using redis = await startTlsRedis();
+  const env = { HEADGATE_REDIS_URL: redis.url };
+  await using trusting = await startGateway({ ...env, NODE_EXTRA_CA_CERTS: redis.caFile });
+  await using other = await startGateway({ ...env, NODE_EXTRA_CA_CERTS: redis.caFile });
+  await expectOneLimit(trusting, other);
+  await using stranger = await startGateway(env);
+  expect(isMeasured(await measured(stranger))).toBe(false);
+});
+
+testWithRedis('the shipped account is all that a gateway needs', async () => {
+  await using redis = await startRedis();
+  const admin = connectTo(redis);
+  const acl = readFileSync(new URL('../../deploy/redis/users.acl', import.meta.url), 'utf8');
+  const [user = ''] = /^user .*$/m.exec(acl) ?? [];
+  await admin.call('ACL', 'SETUSER', ...user.split(' ').slice(1));
+  const url = redis.url.replace('redis://', 'redis://headgate:change-me@');
+  await using one = await startGateway({ HEADGATE_REDIS_URL: url });
+  await using two = await startGateway({ HEADGATE_REDIS_URL: url });
+  await expectOneLimit(one, two);
+  // What an account may not do, the server writes down.
+  expect(await admin.call('ACL', 'LOG')).toEqual([]);
+  expect(one.output()).not.toMatch(/"level":[45]0/);
+  admin.disconnect();
+});
