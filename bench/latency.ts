@@ -16,7 +16,7 @@ import { printTable, spread } from './support/table.ts';
 
 const POLICIES = '{ version: 1, default: { limits: [1000000/1h] } }';
 const CLIENTS = 10_000;
-const ROUNDS = 8;
+const ROUNDS = 6;
 const SECONDS = 1;
 const DEFAULT_STORE_TIMEOUT_MS = 50;
 

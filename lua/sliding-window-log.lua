@@ -14,6 +14,9 @@
 -- a base stands in their place.
 --
 -- Times are compared as ages before the newest entry. Only the newest is compared with the clock.
+--
+-- A key expires when its newest entry is over, or up to a sixteenth of a window later: its time to live is set by the
+-- first request of every sixteenth, long enough for all of them.
 
 local TIMES = 4294967296
 local HALF = 2147483648
@@ -44,10 +47,16 @@ local function total_of(entry)
   return nil
 end
 
+local now_time = now_ms % TIMES
 -- Numbers are written with %.0f: Lua's own conversion keeps 14 digits.
+local NOW_PLAIN = string.format('%.0f', now_time - HALF)
+
 local function push(key, total)
-  local time = now_ms % TIMES
-  call('RPUSH', key, string.format('%.0f', total and (total % TOTALS + 1) * TIMES + time or time - HALF))
+  call('RPUSH', key, total and string.format('%.0f', (total % TOTALS + 1) * TIMES + now_time) or NOW_PLAIN)
+end
+
+local function expire(key, row)
+  call('PEXPIRE', key, row.lifetime_text)
 end
 
 -- The first index from `low` on that is younger than `age_ms`; it is mostly close to `low`, so the steps double.
@@ -128,7 +137,7 @@ local function repair(key, row, length, newest, ahead_ms)
   end
   if total or units > 1 then total = (total or 0) + units end
   push(key, total)
-  call('PEXPIRE', key, row.window_text)
+  expire(key, row)
 end
 
 -- Whether the request fits, then what `settle` needs to know: the units that count, the list's length, the first index
@@ -137,20 +146,29 @@ function log.read(key, row)
   local newest = entry_at(key, -1)
   if not newest then return row.cost <= row.limit, 0, 0, 0 end
   local length = call('LLEN', key)
-  local age_ms = (now_ms - time_of(newest)) % TIMES
+  local newest_time = time_of(newest)
+  local age_ms = (now_time - newest_time) % TIMES
   if age_ms > OLDEST_MS then
     repair(key, row, length, newest, TIMES - age_ms)
     return log.read(key, row)
   end
+  local window_ms = row.window_ms
+  -- Mostly every request cost 1, and the oldest still counts.
+  if newest < HALF and age_ms < window_ms then
+    local oldest = entry_at(key, 0)
+    if (newest - oldest) % TIMES < window_ms - age_ms then
+      return length + row.cost <= row.limit, length, length, 0, newest, age_ms
+    end
+  end
   local first = length
-  if age_ms < row.window_ms then
-    first = first_younger(key, start_of(key, newest), length, time_of(newest), row.window_ms - age_ms)
+  if age_ms < window_ms then
+    first = first_younger(key, start_of(key, newest), length, newest_time, window_ms - age_ms)
   end
   local live = units_between(key, first, length, length, newest)
   return live + row.cost <= row.limit, live, length, first, newest, age_ms
 end
 
-local function append(key, row, length, first, newest)
+local function append(key, row, length, first, newest, age_ms)
   local total = first < length and total_of(newest)
   if first == length then
     if length > 0 then call('DEL', key) end
@@ -159,7 +177,7 @@ local function append(key, row, length, first, newest)
   end
   if total or row.cost > 1 then total = (total or 0) + row.cost end
   push(key, total)
-  call('PEXPIRE', key, row.window_text)
+  if first == length or (now_ms - age_ms) / row.slack_ms < math.floor(now_ms / row.slack_ms) then expire(key, row) end
 end
 
 -- Requests that are refused must not make a log endless: beyond the limit, or what it held, the oldest make room.
@@ -191,7 +209,7 @@ end
 function log.settle(key, row, admitted, live, length, first, newest, age_ms)
   local recorded = admitted or row.count_rejected
   if recorded then
-    append(key, row, length, first, newest)
+    append(key, row, length, first, newest, age_ms)
     if admitted and live + 2 * row.cost <= row.limit then return row.limit - live - row.cost, row.window_ms, 0 end
     if not admitted then make_room(key, row, live) end
     local _

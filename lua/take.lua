@@ -19,39 +19,52 @@ local ALGORITHMS = { log = log, counter = counter, bucket = bucket }
 local rows = {}
 for i = 3, #ARGV, 6 do
   local algorithm = ALGORITHMS[ARGV[i]]
+  local window_ms = tonumber(ARGV[i + 2])
+  local slack_ms = math.ceil(window_ms / 16)
   rows[#rows + 1] = {
     read = algorithm.read,
     settle = algorithm.settle,
     limit = tonumber(ARGV[i + 1]),
-    window_ms = tonumber(ARGV[i + 2]),
-    window_text = ARGV[i + 2],
+    window_ms = window_ms,
+    slack_ms = slack_ms,
+    lifetime_text = string.format('%.0f', window_ms + slack_ms),
     burst = tonumber(ARGV[i + 3]),
     cost = tonumber(ARGV[i + 4]),
     count_rejected = ARGV[i + 5] == '1',
   }
 end
 
-local plan = ARGV[2]
+local plan, byte = ARGV[2], string.byte
 local reply, replied = { now_ms }, 1
--- What was read for the descriptors of the request at hand, each in its place among the keys.
+-- What was read for the descriptors of a request with several, each in its place among the keys.
 local row, a, b, c, d, e = {}, {}, {}, {}, {}, {}
 local first, admitted = 1, true
 for i = 1, #KEYS do
-  local low, high = string.byte(plan, 2 * i - 1, 2 * i)
+  local key = KEYS[i]
+  local low, high = byte(plan, 2 * i - 1, 2 * i)
   local is_last = high >= 96
-  row[i] = rows[low - 31 + (high - (is_last and 96 or 32)) * 64]
-  local fits
-  fits, a[i], b[i], c[i], d[i], e[i] = row[i].read(KEYS[i], row[i])
-  admitted = admitted and fits
-  if is_last then
-    replied = replied + 1
-    reply[replied] = admitted and 1 or 0
-    for j = first, i do
-      reply[replied + 1], reply[replied + 2], reply[replied + 3] =
-        row[j].settle(KEYS[j], row[j], admitted, a[j], b[j], c[j], d[j], e[j])
-      replied = replied + 3
+  local own = rows[low - 31 + (high - (is_last and 96 or 32)) * 64]
+  if is_last and first == i then
+    local fits, p, q, r, s, t = own.read(key, own)
+    reply[replied + 1] = fits and 1 or 0
+    reply[replied + 2], reply[replied + 3], reply[replied + 4] = own.settle(key, own, fits, p, q, r, s, t)
+    replied = replied + 4
+    first = i + 1
+  else
+    local fits
+    row[i] = own
+    fits, a[i], b[i], c[i], d[i], e[i] = own.read(key, own)
+    admitted = admitted and fits
+    if is_last then
+      replied = replied + 1
+      reply[replied] = admitted and 1 or 0
+      for j = first, i do
+        reply[replied + 1], reply[replied + 2], reply[replied + 3] =
+          row[j].settle(KEYS[j], row[j], admitted, a[j], b[j], c[j], d[j], e[j])
+        replied = replied + 3
+      end
+      first, admitted = i + 1, true
     end
-    first, admitted = i + 1, true
   end
 end
 

@@ -7,15 +7,73 @@ export interface Recorded {
   readonly answeredMs: number;
 }
 
+/** One client's traffic: what it was answered, and when it was counted. */
+export interface ClientRecord {
+  readonly requests: readonly Recorded[];
+  /** Requests besides these for which the store gave no answer. Each may have been counted all the same. */
+  readonly unmeasured: number;
+  /** Every admission as Redis was told of it, in that order. */
+  readonly stampsMs: readonly number[];
+}
+
+export interface Verdict {
+  readonly requests: number;
+  readonly admissions: number;
+  readonly denials: number;
+  readonly unmeasured: number;
+  /** The most that any window holds, of any client. */
+  readonly fullestWindow: number;
+  /** Admissions that ended a window with more than the limit in it. */
+  readonly windowsOver: number;
+  readonly wrongDenials: number;
+  /** Admissions that were not counted, or counted without a request that accounts for them. */
+  readonly uncounted: number;
+  /** Admissions that were counted before the one before them. */
+  readonly disordered: number;
+}
+
+export function judge(clients: readonly ClientRecord[], limit: number, windowMs: number): Verdict {
+  const sum = (of: (client: ClientRecord) => number) =>
+    clients.reduce((total, client) => total + of(client), 0);
+  const admissions = sum(admissionsOf);
+  const requests = sum((client) => client.requests.length);
+  const windows = clients.map(({ stampsMs }) => unitsOfWindows(stampsMs, windowMs));
+  return {
+    requests,
+    admissions,
+    denials: requests - admissions,
+    unmeasured: sum(({ unmeasured }) => unmeasured),
+    fullestWindow: windows.flat().reduce((most, units) => Math.max(most, units), 0),
+    windowsOver: windows.flat().filter((units) => units > limit).length,
+    wrongDenials: sum((client) => wrongDenials(client.requests, client.stampsMs, limit, windowMs)),
+    uncounted: sum(uncountedOf),
+    disordered: sum(
+      ({ stampsMs }) => stampsMs.filter((ms, i) => ms < (stampsMs[i - 1] ?? 0)).length,
+    ),
+  };
+}
+
+function admissionsOf({ requests }: ClientRecord): number {
+  return requests.filter(({ admitted }) => admitted).length;
+}
+
+function uncountedOf(client: ClientRecord): number {
+  const excess = client.stampsMs.length - admissionsOf(client);
+  return excess < 0 ? -excess : Math.max(0, excess - client.unmeasured);
+}
+
 /** The most that any window of this length holds, wherever it starts. Stamps are in ascending order. */
 export function fullestWindow(stampsMs: readonly number[], windowMs: number): number {
-  let fullest = 0;
+  return unitsOfWindows(stampsMs, windowMs).reduce((most, units) => Math.max(most, units), 0);
+}
+
+/** For every stamp, what the window that ends with it holds. It excludes the moment one window ago. */
+function unitsOfWindows(stampsMs: readonly number[], windowMs: number): number[] {
   let start = 0;
-  for (const [end, stamp] of stampsMs.entries()) {
-    while ((stampsMs[start] ?? 0) <= stamp - windowMs) start++;
-    fullest = Math.max(fullest, end - start + 1);
-  }
-  return fullest;
+  return stampsMs.map((stampMs, end) => {
+    while ((stampsMs[start] ?? 0) <= stampMs - windowMs) start++;
+    return end - start + 1;
+  });
 }
 
 /**
@@ -28,22 +86,54 @@ export function wrongDenials(
   limit: number,
   windowMs: number,
 ): number {
-  const fullIntervals = intervalsWithoutRoom(stampsMs, limit, windowMs);
-  return requests.filter(
-    ({ admitted, sentMs, answeredMs }) =>
-      !admitted && !fullIntervals.some(([from, to]) => from <= answeredMs && sentMs < to),
-  ).length;
+  const full = intervalsWithoutRoom(stampsMs, limit, windowMs);
+  return requests.filter(({ admitted, sentMs, answeredMs }) => {
+    if (admitted) return false;
+    const next = full[firstEndingAfter(full, sentMs)];
+    return next === undefined || next[0] > answeredMs;
+  }).length;
 }
 
-/** A window is full from the stamp that fills it until the oldest of its units is over. */
+type Interval = readonly [fromMs: number, toMs: number];
+
+/** A window is full from the stamp that fills it until the oldest of its units is over. Ascending. */
 function intervalsWithoutRoom(
   stampsMs: readonly number[],
   limit: number,
   windowMs: number,
-): [number, number][] {
-  const intervals: [number, number][] = [];
+): Interval[] {
+  const intervals: Interval[] = [];
   for (let i = limit - 1; i < stampsMs.length; i++) {
-    intervals.push([stampsMs[i] ?? 0, (stampsMs[i - limit + 1] ?? 0) + windowMs]);
+    const fromMs = stampsMs[i] ?? 0;
+    const toMs = (stampsMs[i - limit + 1] ?? 0) + windowMs;
+    if (fromMs < toMs) intervals.push([fromMs, toMs]);
   }
   return intervals;
+}
+
+function firstEndingAfter(intervals: readonly Interval[], moment: number): number {
+  let low = 0;
+  let high = intervals.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((intervals[middle]?.[1] ?? 0) > moment) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}
+
+const TIMES = 2 ** 32;
+const HALF = TIMES / 2;
+
+/**
+ * The moment that an entry of a log stands for, in milliseconds since the epoch. Entries of requests that cost one unit
+ * are that moment modulo 2^32, less 2^31; when the entry was seen tells the rest.
+ */
+export function stampOf(entry: number, seenMs: number): number {
+  if (!Number.isInteger(entry) || entry < -HALF || entry >= HALF) {
+    throw new RangeError(`${entry} is no log entry of a request that costs one unit`);
+  }
+  // From half a period before the moment when it was seen to half a period after it.
+  const behindMs = (((seenMs - (entry + HALF) + HALF) % TIMES) + TIMES) % TIMES;
+  return seenMs - (behindMs - HALF);
 }
