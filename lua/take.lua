@@ -10,8 +10,8 @@
 --          more for the last descriptor of a request
 -- ARGV[3]  then rows of six: algorithm (log, counter, bucket), limit in units, window in milliseconds, burst in units,
 --          cost in units, whether rejections count (1 or 0)
--- RETURNS  now, then request after request: 1 if it was admitted, else 0,
---          and for each descriptor: units remaining, milliseconds until the quota is full again,
+-- RETURNS  now, then for each descriptor: the units remaining, or -1 less them if the request was denied;
+--          milliseconds until the quota is full again; and if fewer units remain than the request costs,
 --          milliseconds until a request of this cost would be admitted
 
 local ALGORITHMS = { log = log, counter = counter, bucket = bucket }
@@ -34,8 +34,20 @@ for i = 3, #ARGV, 6 do
   }
 end
 
-local plan, byte = ARGV[2], string.byte
 local reply, replied = { now_ms }, 1
+
+local function settle(key, row, admitted, a, b, c, d, e)
+  local remaining, reset_ms, wait_ms = row.settle(key, row, admitted, a, b, c, d, e)
+  reply[replied + 1] = admitted and remaining or -1 - remaining
+  reply[replied + 2] = reset_ms
+  replied = replied + 2
+  if remaining < row.cost then
+    replied = replied + 1
+    reply[replied] = wait_ms
+  end
+end
+
+local plan, byte = ARGV[2], string.byte
 -- What was read for the descriptors of a request with several, each in its place among the keys.
 local row, a, b, c, d, e = {}, {}, {}, {}, {}, {}
 local first, admitted = 1, true
@@ -45,10 +57,7 @@ for i = 1, #KEYS do
   local is_last = high >= 96
   local own = rows[low - 31 + (high - (is_last and 96 or 32)) * 64]
   if is_last and first == i then
-    local fits, p, q, r, s, t = own.read(key, own)
-    reply[replied + 1] = fits and 1 or 0
-    reply[replied + 2], reply[replied + 3], reply[replied + 4] = own.settle(key, own, fits, p, q, r, s, t)
-    replied = replied + 4
+    settle(key, own, own.read(key, own))
     first = i + 1
   else
     local fits
@@ -56,13 +65,7 @@ for i = 1, #KEYS do
     fits, a[i], b[i], c[i], d[i], e[i] = own.read(key, own)
     admitted = admitted and fits
     if is_last then
-      replied = replied + 1
-      reply[replied] = admitted and 1 or 0
-      for j = first, i do
-        reply[replied + 1], reply[replied + 2], reply[replied + 3] =
-          row[j].settle(KEYS[j], row[j], admitted, a[j], b[j], c[j], d[j], e[j])
-        replied = replied + 3
-      end
+      for j = first, i do settle(KEYS[j], row[j], admitted, a[j], b[j], c[j], d[j], e[j]) end
       first, admitted = i + 1, true
     end
   end

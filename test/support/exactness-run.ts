@@ -161,10 +161,14 @@ async function ask(client: Client, { gateways, agent }: Lab): Promise<void> {
   const { url } = gateways[Math.floor(Math.random() * gateways.length)] as Gateway;
   const headers = { 'x-api-key': client.apiKey };
   const sentMs = Date.now();
-  const { status } = await call(url, '/envoy/', { headers, agent });
+  const status = await call(url, '/envoy/', { headers, agent }).then(
+    (answer) => answer.status,
+    () => undefined,
+  );
   const answeredMs = Date.now();
-  if (status === 503) client.unmeasured++;
-  else client.requests.push({ admitted: status === 200, sentMs, answeredMs });
+  if (status === 200 || status === 429) {
+    client.requests.push({ admitted: status === 200, sentMs, answeredMs });
+  } else client.unmeasured++;
 }
 
 const MONITORED = /^\+([\d.]+) \[\d+ \S+\] "(rpush|evalsha)" "([^"]*)" "(-?\d+)"/i;

@@ -20,8 +20,7 @@ export interface MemoryStoreOptions {
   /** Milliseconds since the epoch. */
   readonly now: () => number;
   /**
-   * Keys held at most; the one that nobody asked about for the longest time makes room. A client that keeps asking is
-   * never the one.
+   * Keys held at most; those that nobody asked about lately make room.
    */
   readonly maxKeys: number;
 }
@@ -34,12 +33,11 @@ const NEW_METER: Readonly<Record<Algorithm, (quota: Quota) => Meter>> = {
 
 export class MemoryStore implements QuotaStore {
   readonly #now: () => number;
-  readonly #maxKeys: number;
-  readonly #meters = new MeterTable();
+  readonly #meters: MeterTable;
 
   constructor({ now, maxKeys }: MemoryStoreOptions) {
     this.#now = now;
-    this.#maxKeys = maxKeys;
+    this.#meters = new MeterTable(maxKeys);
   }
 
   /** Keys held. */
@@ -49,38 +47,32 @@ export class MemoryStore implements QuotaStore {
 
   async take(descriptors: readonly Descriptor[]): Promise<TakeResult> {
     const nowMs = this.#now();
-    const keysBefore = this.#meters.size;
     let admitted = true;
-    // A key is made room for when something is counted under it: asking alone leaves nothing behind.
-    const meters = descriptors.map(({ key, quota, cost }) => {
-      const meter = this.#meters.get(key)?.meter ?? NEW_METER[quota.algorithm](quota);
+    const meters: Meter[] = [];
+    const unknown: boolean[] = [];
+    for (const { key, quota, cost } of descriptors) {
+      const known = this.#meters.get(key);
+      const meter = known ?? NEW_METER[quota.algorithm](quota);
+      meters.push(meter);
+      unknown.push(known === undefined);
       if (!meter.fits(quota, cost, nowMs)) admitted = false;
-      return meter;
-    });
-    const states: QuotaState[] = [];
-    for (const [i, meter] of meters.entries()) {
-      const { key, quota, cost } = descriptors[i] as Descriptor;
-      if (admitted) meter.add(quota, cost, nowMs);
-      else if (quota.countRejected) meter.refuse(quota, cost, nowMs);
-      if (admitted || quota.countRejected) this.#meters.add(key, meter);
-      states.push(meter.state(quota, cost, nowMs));
     }
-    // Not before: what a request is counted in must not be forgotten half-way through it.
-    this.#makeRoom(this.#meters.size - keysBefore, nowMs);
+    const states: QuotaState[] = [];
+    let newKeys = 0;
+    for (const [i, { key, quota, cost }] of descriptors.entries()) {
+      const meter = meters[i] as Meter;
+      states.push(meter.settle(quota, cost, nowMs, admitted));
+      // Asking alone leaves nothing behind.
+      if (unknown[i] === true && (admitted || quota.countRejected)) {
+        this.#meters.add(key, meter);
+        newKeys++;
+      }
+    }
+    if (newKeys > 0) this.#meters.makeRoom(newKeys, nowMs);
     return { admitted, states, nowMs };
   }
 
   async reset(keys: readonly string[]): Promise<void> {
     for (const key of keys) this.#meters.delete(key);
-  }
-
-  /** Looks at two old keys for every new one, so that what is over goes faster than what is new comes. */
-  #makeRoom(newKeys: number, nowMs: number): void {
-    for (let looked = 0; looked < 2 * newKeys; looked++) {
-      const { oldest } = this.#meters;
-      if (oldest === undefined) return;
-      if (oldest.meter.overAtMs > nowMs && this.#meters.size <= this.#maxKeys) return;
-      this.#meters.delete(oldest.key);
-    }
   }
 }

@@ -1,70 +1,85 @@
 /**
- * The meters of all keys, in the order of their last use.
+ * The meters of all keys, in bounded number.
  *
- * A list through the entries keeps that order. Deleting a key from a Map and adding it again would too, but costs V8
- * time in proportion to the size of the Map when it is the same key again and again, as it is under attack.
+ * Who makes room is decided by a clock hand (F. J. Corbató, "A Paging Experiment with the Multics System", 1968): it
+ * goes round over the keys, and takes those that were not asked for since it last came by. A list in the order of use
+ * would touch two neighbours for every request; deleting a key from the Map and adding it again costs V8 time in
+ * proportion to the size of the Map when it is the same key again and again, as it is under attack.
  */
 import type { Meter } from './meter.ts';
 
-export interface MeterEntry {
-  readonly key: string;
+interface Entry {
   readonly meter: Meter;
-  /** Neighbours in the order of use. */
-  older: MeterEntry | undefined;
-  newer: MeterEntry | undefined;
+  /** Asked for since it was added, or since the hand came by. */
+  used: boolean;
 }
 
+/** Keys that are looked at for every new one, so that what is over goes faster than what is new comes. */
+const SWEPT = 2;
+/** Keys that the hand looks at to find one that is not in use, before it takes one that is. */
+const MAX_LOOKS = 64;
+
 export class MeterTable {
-  readonly #byKey = new Map<string, MeterEntry>();
-  #oldest: MeterEntry | undefined;
-  #newest: MeterEntry | undefined;
+  readonly #entries = new Map<string, Entry>();
+  readonly #maxKeys: number;
+  #broom = this.#entries.entries();
+  #hand = this.#entries.entries();
+
+  constructor(maxKeys: number) {
+    this.#maxKeys = maxKeys;
+  }
 
   get size(): number {
-    return this.#byKey.size;
+    return this.#entries.size;
   }
 
-  /** The entry that was not used for the longest time. */
-  get oldest(): MeterEntry | undefined {
-    return this.#oldest;
+  get(key: string): Meter | undefined {
+    const entry = this.#entries.get(key);
+    if (entry === undefined) return undefined;
+    entry.used = true;
+    return entry.meter;
   }
 
-  /** Counts as a use. */
-  get(key: string): MeterEntry | undefined {
-    const entry = this.#byKey.get(key);
-    if (entry !== undefined && entry !== this.#newest) {
-      this.#unlink(entry);
-      this.#linkAsNewest(entry);
-    }
-    return entry;
-  }
-
-  /** Does nothing for a key that is there. */
+  /** Does not make room by itself: of the keys of one request none must make room for another. */
   add(key: string, meter: Meter): void {
-    if (this.#byKey.has(key)) return;
-    const entry: MeterEntry = { key, meter, older: undefined, newer: undefined };
-    this.#byKey.set(key, entry);
-    this.#linkAsNewest(entry);
+    this.#entries.set(key, { meter, used: false });
   }
 
   delete(key: string): void {
-    const entry = this.#byKey.get(key);
-    if (entry === undefined) return;
-    this.#byKey.delete(key);
-    this.#unlink(entry);
+    this.#entries.delete(key);
   }
 
-  #linkAsNewest(entry: MeterEntry): void {
-    entry.older = this.#newest;
-    entry.newer = undefined;
-    if (this.#newest === undefined) this.#oldest = entry;
-    else this.#newest.newer = entry;
-    this.#newest = entry;
+  /** After so many keys were added. */
+  makeRoom(newKeys: number, nowMs: number): void {
+    for (let swept = 0; swept < SWEPT * newKeys; swept++) this.#sweep(nowMs);
+    while (this.#entries.size > this.#maxKeys) this.#evict();
   }
 
-  #unlink({ older, newer }: MeterEntry): void {
-    if (older === undefined) this.#oldest = newer;
-    else older.newer = newer;
-    if (newer === undefined) this.#newest = older;
-    else newer.older = older;
+  #sweep(nowMs: number): void {
+    let next = this.#broom.next();
+    if (next.done) {
+      this.#broom = this.#entries.entries();
+      next = this.#broom.next();
+    }
+    if (next.done) return;
+    const [key, { meter }] = next.value;
+    if (meter.overAtMs <= nowMs) this.#entries.delete(key);
+  }
+
+  #evict(): void {
+    for (let looks = 1; ; looks++) {
+      let next = this.#hand.next();
+      if (next.done) {
+        this.#hand = this.#entries.entries();
+        next = this.#hand.next();
+      }
+      if (next.done) return;
+      const [key, entry] = next.value;
+      if (!entry.used || looks === MAX_LOOKS) {
+        this.#entries.delete(key);
+        return;
+      }
+      entry.used = false;
+    }
   }
 }

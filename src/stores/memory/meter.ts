@@ -9,9 +9,9 @@ export interface Meter {
    * what lies ahead of it counts as of now. So nothing is forgotten, and nobody waits longer for it than one window.
    */
   fits(quota: Quota, cost: number, nowMs: number): boolean;
-  /** Records a request that was admitted. */
-  add(quota: Quota, cost: number, nowMs: number): void;
-  /** Records a request that was refused: it fills what it finds, and never makes it grow without end. */
-  refuse(quota: Quota, cost: number, nowMs: number): void;
-  state(quota: Quota, cost: number, nowMs: number): QuotaState;
+  /**
+   * Comes after `fits`, for the same moment. Records the request if it was admitted or rejections count, and tells how
+   * the quota stands then. A refused request fills what it finds, and never makes it grow without end.
+   */
+  settle(quota: Quota, cost: number, nowMs: number, admitted: boolean): QuotaState;
 }

@@ -21,19 +21,16 @@ export class TokenBucket implements Meter {
     return this.#debtAt(quota, nowMs) + cost * quota.windowMs <= quota.burst * quota.windowMs;
   }
 
-  add(quota: Quota, cost: number, nowMs: number): void {
-    this.#owe(quota, this.#debtAt(quota, nowMs) + cost * quota.windowMs, nowMs);
-  }
-
-  refuse(quota: Quota, cost: number, nowMs: number): void {
-    const debt = this.#debtAt(quota, nowMs);
-    const more = Math.min(debt + cost * quota.windowMs, quota.burst * quota.windowMs);
-    this.#owe(quota, Math.max(debt, more), nowMs);
-  }
-
-  state(quota: Quota, cost: number, nowMs: number): QuotaState {
+  settle(quota: Quota, cost: number, nowMs: number, admitted: boolean): QuotaState {
     const { limit, windowMs, burst } = quota;
-    const debt = this.#debtAt(quota, nowMs);
+    let debt = this.#debtAt(quota, nowMs);
+    if (admitted || quota.countRejected) {
+      const more = debt + cost * windowMs;
+      debt = admitted ? more : Math.max(debt, Math.min(more, burst * windowMs));
+      this.#atMs = nowMs;
+      this.#debt = debt;
+      this.#overAtMs = nowMs + Math.ceil(debt / limit);
+    }
     const excess = debt + (cost - burst) * windowMs;
     return {
       limit: burst,
@@ -45,11 +42,5 @@ export class TokenBucket implements Meter {
 
   #debtAt({ limit }: Quota, nowMs: number): number {
     return Math.max(0, this.#debt - limit * (nowMs - this.#atMs));
-  }
-
-  #owe({ limit }: Quota, debt: number, nowMs: number): void {
-    this.#atMs = nowMs;
-    this.#debt = debt;
-    this.#overAtMs = nowMs + Math.ceil(debt / limit);
   }
 }

@@ -27,25 +27,22 @@ export class WindowCounter implements Meter {
     return this.#waitMs(quota, cost, nowMs) === 0;
   }
 
-  add(_quota: Quota, cost: number, nowMs: number): void {
-    this.#moveTo(nowMs);
-    this.#current += cost;
-  }
-
-  refuse({ limit }: Quota, cost: number, nowMs: number): void {
-    this.#moveTo(nowMs);
-    this.#current = Math.max(this.#current, Math.min(this.#current + cost, limit));
-  }
-
-  state(quota: Quota, cost: number, nowMs: number): QuotaState {
+  settle(quota: Quota, cost: number, nowMs: number, admitted: boolean): QuotaState {
     const { limit } = quota;
+    const windowMs = this.#windowMs;
+    if (admitted || quota.countRejected) {
+      [this.#current, this.#previous] = this.#countsAt(nowMs);
+      this.#window = this.#windowOf(nowMs);
+      const more = this.#current + cost;
+      this.#current = admitted ? more : Math.max(this.#current, Math.min(more, limit));
+    }
     const [current, previous] = this.#countsAt(nowMs);
     const leftMs = this.#leftMs(nowMs);
-    const free = (limit - current) * this.#windowMs - previous * leftMs;
+    const free = (limit - current) * windowMs - previous * leftMs;
     return {
       limit,
-      remaining: Math.max(0, Math.floor(free / this.#windowMs)),
-      resetAfterMs: current > 0 ? leftMs + this.#windowMs : previous > 0 ? leftMs : 0,
+      remaining: Math.max(0, Math.floor(free / windowMs)),
+      resetAfterMs: current > 0 ? leftMs + windowMs : previous > 0 ? leftMs : 0,
       retryAfterMs: this.#waitMs(quota, cost, nowMs),
     };
   }
@@ -68,11 +65,6 @@ export class WindowCounter implements Meter {
     const passed = this.#windowOf(nowMs) - this.#window;
     if (passed <= 0) return [this.#current, this.#previous];
     return [0, passed === 1 ? this.#current : 0];
-  }
-
-  #moveTo(nowMs: number): void {
-    [this.#current, this.#previous] = this.#countsAt(nowMs);
-    this.#window = this.#windowOf(nowMs);
   }
 
   #windowOf(nowMs: number): number {

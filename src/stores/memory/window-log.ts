@@ -15,6 +15,8 @@ export class WindowLog implements Meter {
   #forgotten = 0;
   #head = 0;
   #length = 0;
+  /** The place of the first request that counts, as `fits` found it. */
+  #first = 0;
   readonly #windowMs: number;
 
   constructor(windowMs: number) {
@@ -25,43 +27,41 @@ export class WindowLog implements Meter {
     return this.#newestMs + this.#windowMs;
   }
 
-  fits(quota: Quota, cost: number, nowMs: number): boolean {
+  fits({ limit }: Quota, cost: number, nowMs: number): boolean {
     if (this.#newestMs > nowMs) this.#collapse(nowMs);
-    return this.#live(nowMs) + cost <= quota.limit;
+    this.#first = this.#firstAfter(nowMs - this.#windowMs);
+    return this.#unitsFrom(this.#first) + cost <= limit;
   }
 
-  add(_quota: Quota, cost: number, nowMs: number): void {
-    this.#forget(this.#firstAfter(nowMs - this.#windowMs));
-    this.#append(cost, nowMs);
+  settle(quota: Quota, cost: number, nowMs: number, admitted: boolean): QuotaState {
+    const { limit } = quota;
+    let live = this.#unitsFrom(this.#first);
+    if (admitted || quota.countRejected) {
+      this.#forget(this.#first);
+      this.#append(cost, nowMs);
+      if (!admitted) this.#makeRoom(Math.max(limit, live));
+      this.#first = 0;
+      live = this.#unitsFrom(0);
+    }
+    const excess = live + cost - limit;
+    return {
+      limit,
+      remaining: Math.max(0, limit - live),
+      resetAfterMs: live === 0 ? 0 : this.#newestMs + this.#windowMs - nowMs,
+      retryAfterMs:
+        excess <= 0 || live === 0 ? 0 : this.#stampOfUnit(excess) + this.#windowMs - nowMs,
+    };
   }
 
-  refuse(quota: Quota, cost: number, nowMs: number): void {
-    const most = Math.max(quota.limit, this.#live(nowMs));
-    this.add(quota, cost, nowMs);
+  /** Drops the oldest requests, as long as so many units are left. */
+  #makeRoom(most: number): void {
     let needless = 0;
     while (this.#unitsFrom(needless + 1) >= most) needless++;
     this.#forget(needless);
   }
 
-  state({ limit }: Quota, cost: number, nowMs: number): QuotaState {
-    const first = this.#firstAfter(nowMs - this.#windowMs);
-    const live = this.#unitsFrom(first);
-    const excess = live + cost - limit;
-    const until = (stampMs: number) => stampMs + this.#windowMs - nowMs;
-    return {
-      limit,
-      remaining: Math.max(0, limit - live),
-      resetAfterMs: live === 0 ? 0 : until(this.#newestMs),
-      retryAfterMs: excess <= 0 || live === 0 ? 0 : until(this.#stampOfUnit(first, excess)),
-    };
-  }
-
   get #newestMs(): number {
     return this.#length === 0 ? Number.NEGATIVE_INFINITY : this.#stampAt(this.#length - 1);
-  }
-
-  #live(nowMs: number): number {
-    return this.#unitsFrom(this.#firstAfter(nowMs - this.#windowMs));
   }
 
   #stampAt(place: number): number {
@@ -81,20 +81,20 @@ export class WindowLog implements Meter {
 
   /** The place of the first request that is younger than this. */
   #firstAfter(stampMs: number): number {
+    if (this.#length === 0 || this.#stampAt(0) > stampMs) return 0;
     return this.#firstPlace(0, (place) => this.#stampAt(place) > stampMs);
   }
 
-  /** When the `unit`th unit, counted from a place, was taken. */
-  #stampOfUnit(place: number, unit: number): number {
-    const wanted = this.#totalAt(place - 1) + unit;
-    const found = this.#firstPlace(place, (each) => this.#totalAt(each) >= wanted);
+  /** When the `unit`th of the units that count was taken. */
+  #stampOfUnit(unit: number): number {
+    const wanted = this.#totalAt(this.#first - 1) + unit;
+    const found = this.#firstPlace(this.#first, (place) => this.#totalAt(place) >= wanted);
     return this.#stampAt(Math.min(found, this.#length - 1));
   }
 
-  /** A binary search, a log may hold a million. Mostly the first place is the one. */
+  /** A binary search, a log may hold a million. */
   #firstPlace(from: number, holds: (place: number) => boolean): number {
-    if (from >= this.#length || holds(from)) return from;
-    let low = from + 1;
+    let low = from;
     let high = this.#length;
     while (low < high) {
       const middle = (low + high) >>> 1;

@@ -93,7 +93,7 @@ export class RedisStore implements QuotaStore {
       const call = new TakeArguments();
       for (const { descriptors } of batch) call.add(descriptors);
       const answer = await withDeadline(this.#call(call), deadlineMs);
-      const reply = new TakeReply(answer, batch.length, call.keys.length);
+      const reply = new TakeReply(answer);
       for (const { descriptors, resolve } of batch) resolve(reply.read(descriptors));
       onBatch?.(performance.now() - startedMs, batch.length);
     } catch (cause) {

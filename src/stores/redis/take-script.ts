@@ -81,29 +81,37 @@ export class TakeReply {
   readonly #nowMs: number;
   #next = 1;
 
-  /** Throws a StoreError when this is no reply of the script to so many descriptors of so many requests. */
-  constructor(reply: unknown, requests: number, descriptors: number) {
-    const length = 1 + requests + 3 * descriptors;
-    if (!Array.isArray(reply) || reply.length !== length || !reply.every(Number.isSafeInteger)) {
-      throw new StoreError('protocol', 'Redis answered what the script cannot have returned');
-    }
+  /** Throws a StoreError when this is no reply of the script. */
+  constructor(reply: unknown) {
+    if (!Array.isArray(reply) || !reply.every(Number.isSafeInteger)) throw unreadable();
     this.#numbers = reply;
     this.#nowMs = reply[0];
   }
 
+  /** Throws a StoreError when the reply is too short for these descriptors. */
   read(descriptors: readonly Descriptor[]): TakeResult {
-    const admitted = this.#number() === 1;
+    let admitted = true;
     const states: QuotaState[] = [];
-    for (const { quota } of descriptors) {
-      const remaining = this.#number();
+    for (const { quota, cost } of descriptors) {
+      let remaining = this.#number();
+      if (remaining < 0) {
+        admitted = false;
+        remaining = -1 - remaining;
+      }
       const resetAfterMs = this.#number();
-      const retryAfterMs = this.#number();
+      const retryAfterMs = remaining < cost ? this.#number() : 0;
       states.push({ limit: quota.burst, remaining, resetAfterMs, retryAfterMs });
     }
     return { admitted, states, nowMs: this.#nowMs };
   }
 
   #number(): number {
-    return this.#numbers[this.#next++] ?? Number.NaN;
+    const number = this.#numbers[this.#next++];
+    if (number === undefined) throw unreadable();
+    return number;
   }
+}
+
+function unreadable(): StoreError {
+  return new StoreError('protocol', 'Redis answered what the script cannot have returned');
 }

@@ -22,17 +22,23 @@ describe('the memory store', () => {
     expect((await take('regular')).admitted).toBe(true);
   });
 
-  test('a key that is asked for all the time is the last to make room', async () => {
+  test('who keeps asking is not the one to make room, however many others come by', async () => {
     const { store } = openMemoryStore();
-    for (let i = 0; i < 100; i++)
-      await store.take([descriptorOf(`k${i}`, { limit: 1, windowMs: 60_000 })]);
-    for (let i = 0; i < 10_000; i++)
-      await store.take([descriptorOf('k5', { limit: 1, windowMs: 60_000 })]);
-    // It was the last to be used, so ninety-nine others go first.
-    for (let i = 0; i < 99; i++)
-      await store.take([descriptorOf(`new ${i}`, { limit: 1, windowMs: 60_000 })]);
-    expect((await store.take([descriptorOf('k5', { limit: 1, windowMs: 60_000 })])).admitted).toBe(
-      false,
+    const take = (key: string) => store.take([descriptorOf(key, { limit: 1, windowMs: 60_000 })]);
+    for (let i = 0; i < 20; i++) await take(`regular ${i}`);
+    for (let i = 0; i < 10_000; i++) {
+      await take(`flood ${i}`);
+      if (i % 3 === 0) expect((await take(`regular ${(i / 3) % 20}`)).admitted).toBe(false);
+    }
+    expect(store.size).toBe(100);
+  });
+
+  test('a request is not forgotten half-way through it', async () => {
+    const { store } = openMemoryStore();
+    const many = Array.from({ length: 150 }, (_, i) =>
+      descriptorOf(`limit ${i}`, { limit: 1, windowMs: 60_000 }),
     );
+    expect((await store.take(many)).states.every((state) => state?.remaining === 0)).toBe(true);
+    expect(store.size).toBe(100);
   });
 });

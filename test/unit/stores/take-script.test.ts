@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import type { Descriptor } from '../../../src/core/store.ts';
 import { TAKE_SCRIPT, TakeArguments, TakeReply } from '../../../src/stores/redis/take-script.ts';
 import { descriptorOf, quotaOf } from '../../support/quotas.ts';
 
@@ -31,22 +32,27 @@ describe('arguments', () => {
 });
 
 describe('a reply', () => {
-  const [a, b] = [descriptorOf('a', QUOTA), descriptorOf('b', QUOTA)];
+  const [a, b, c] = ['a', 'b', 'c'].map((key) => descriptorOf(key, QUOTA));
   test('is read request after request', () => {
-    const reply = new TakeReply([99, 1, 4, 1_000, 0, 0, 0, 500, 200], 2, 2);
-    expect(reply.read([a])).toEqual({
+    const reply = new TakeReply([99, 4, 1_000, -1, 500, 200, -4, 900]);
+    expect(reply.read([a] as Descriptor[])).toEqual({
       admitted: true,
       states: [{ limit: 5, remaining: 4, resetAfterMs: 1_000, retryAfterMs: 0 }],
       nowMs: 99,
     });
-    expect(reply.read([b])).toEqual({
+    expect(reply.read([b, c] as Descriptor[])).toEqual({
       admitted: false,
-      states: [{ limit: 5, remaining: 0, resetAfterMs: 500, retryAfterMs: 200 }],
+      states: [
+        { limit: 5, remaining: 0, resetAfterMs: 500, retryAfterMs: 200 },
+        { limit: 5, remaining: 3, resetAfterMs: 900, retryAfterMs: 0 },
+      ],
       nowMs: 99,
     });
   });
-  test.each([[null], ['OK'], [[]], [[1, 1, 1, 1]], [[1, 1, 1, 1, 'x']], [[1, 1, 1, 1, 1, 1]]])(
+  test.each([[null], ['OK'], [[]], [[99, 4]], [[99, 0, 500]], [[99, 4, 'x']]])(
     'of another shape is refused: %j',
-    (reply) => expect(() => new TakeReply(reply, 1, 1)).toThrow('cannot have returned'),
+    (reply) => {
+      expect(() => new TakeReply(reply).read([a] as Descriptor[])).toThrow('cannot have returned');
+    },
   );
 });

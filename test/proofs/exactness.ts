@@ -1,0 +1,92 @@
+/**
+ * Proves that gateways on one Redis are exact together, with and without remembered denials. `--seconds` is how long
+ * both loads take together. Exits with 1 if anything is wrong.
+ */
+import { parseArgs } from 'node:util';
+import { printTable } from '../../bench/support/table.ts';
+import { type ClientRecord, judge } from '../support/exactness.ts';
+import {
+  CLIENTS,
+  type ExactnessRun,
+  GATEWAYS,
+  LIMIT,
+  runExactness,
+  WINDOW_MS,
+} from '../support/exactness-run.ts';
+import { accepting, freePort, startProcess } from '../support/process.ts';
+
+const { values } = parseArgs({ options: { seconds: { type: 'string', default: '300' } } });
+const durationMs = (Number(values.seconds) * 1_000) / 2;
+if (!(durationMs >= 3_000)) throw new RangeError('--seconds must be a number from 6 on');
+const reloadEveryMs = Math.min(10_000, durationMs / 3);
+
+const port = await freePort();
+const inMemory = ['--bind', '127.0.0.1', '--save', '', '--appendonly', 'no'];
+await using redis = startProcess('redis-server', ['--port', String(port), ...inMemory]);
+await accepting(port, redis);
+const redisUrl = `redis://127.0.0.1:${port}`;
+
+console.log(
+  `${GATEWAYS} gateways, ${CLIENTS} clients, ${LIMIT} per ${WINDOW_MS} ms each, asked for three times as much\n`,
+);
+const runs = [];
+for (const remembersDenials of [true, false]) {
+  const run = await runExactness({ redisUrl, remembersDenials, durationMs, reloadEveryMs });
+  runs.push({ name: remembersDenials ? 'remembered' : 'not remembered', run });
+}
+printTable(runs.map(({ name, run }) => ({ 'denials are': name, ...loadOf(run) })));
+console.log();
+printTable(runs.map(({ name, run }) => ({ 'denials are': name, ...verdictOf(run) })));
+console.log();
+
+const wrong = runs.flatMap(({ name, run }) =>
+  [...run.wrong, ...whatTheJudgeMisses(run.records)].map((rule) => `${name}: ${rule}`),
+);
+for (const each of wrong) console.log(`NOT SO, ${each}`);
+if (wrong.length === 0) console.log('exact');
+process.exitCode = wrong.length === 0 ? 0 : 1;
+
+function loadOf({ records, verdict, reloads, scriptCalls, scriptDecisions }: ExactnessRun) {
+  const waitsMs = records
+    .flatMap(({ requests }) => requests.map(({ sentMs, answeredMs }) => answeredMs - sentMs))
+    .sort((a, b) => a - b);
+  const waitMs = (share: number) => `${waitsMs[Math.floor(waitsMs.length * share)]} ms`;
+  return {
+    requests: String(verdict.requests),
+    'decided by the script': String(scriptDecisions),
+    EVALSHA: String(scriptCalls),
+    reloads: String(reloads),
+    'not measured': String(verdict.unmeasured),
+    'answer, median': waitMs(0.5),
+    p99: waitMs(0.99),
+  };
+}
+
+function verdictOf({ verdict }: ExactnessRun) {
+  return {
+    admissions: String(verdict.admissions),
+    denials: String(verdict.denials),
+    'fullest window': String(verdict.fullestWindow),
+    'windows over the limit': String(verdict.windowsOver),
+    'denials that had room': String(verdict.wrongDenials),
+    'admissions not counted once': String(verdict.uncounted),
+    'out of order': String(verdict.disordered),
+  };
+}
+
+/** Held against a limit of one less or one more, the same record must be wrong: so the judge can say no. */
+function whatTheJudgeMisses(records: readonly ClientRecord[]): string[] {
+  const strict = judge(records, LIMIT - 1, WINDOW_MS);
+  const generous = judge(records, LIMIT + 1, WINDOW_MS);
+  const uncounted = judge(
+    records.map((record) => ({ ...record, stampsMs: record.stampsMs.slice(1), unmeasured: 0 })),
+    LIMIT,
+    WINDOW_MS,
+  );
+  const missed: string[] = [];
+  if (strict.windowsOver === 0) missed.push('the judge sees windows over a lower limit');
+  if (generous.wrongDenials < generous.denials)
+    missed.push('the judge sees room below a higher one');
+  if (uncounted.uncounted === 0) missed.push('the judge sees admissions that are not counted');
+  return missed;
+}
