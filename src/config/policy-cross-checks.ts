@@ -42,9 +42,14 @@ function checkNames(
   report: Report,
   placeOf: (path: Path) => string,
 ): void {
+  const firsts = new Map<string, number>();
   for (const [index, name] of names.entries()) {
-    const first = names.indexOf(name);
-    if (typeof name !== 'string' || first === index) continue;
+    if (typeof name !== 'string') continue;
+    const first = firsts.get(name);
+    if (first === undefined) {
+      firsts.set(name, index);
+      continue;
+    }
     const place = placeOf(['policies', first]);
     report(['policies', index, 'name'], `"${name}" is taken by the policy of ${place}`);
   }

@@ -29,7 +29,7 @@ export interface YamlText {
   place(offset: number): string;
 }
 
-const MAX_BYTES = 256 * 1024;
+const MAX_BYTES = 1024 * 1024;
 const MAX_DEPTH = 64;
 
 export function readYaml(text: string): YamlText {

@@ -1,7 +1,8 @@
 /** The one story of a request: who is asking, which policies apply, is there room. */
 import type { CheckRequest } from './check-request.ts';
 import { type Decision, decide, MALFORMED_PATH, unmeasured } from './decision.ts';
-import { describe } from './descriptor.ts';
+import { describe, type LimitDescriptor } from './descriptor.ts';
+import type { Policy } from './policy.ts';
 import type { PolicySet } from './policy-set.ts';
 import type { SaltSource } from './salts.ts';
 import { type QuotaStore, StoreError } from './store.ts';
@@ -16,31 +17,44 @@ export interface CheckOptions {
 }
 
 /** Decides by one policy set from beginning to end, whatever is loaded meanwhile. */
-export type Check = (request: CheckRequest, set: PolicySet, nowMs: number) => Promise<Decision>;
+export type Check = (
+  request: CheckRequest,
+  set: PolicySet,
+  nowMs: number,
+) => Decision | Promise<Decision>;
 
 export function createCheck(options: CheckOptions): Check {
   const { store, local, salts } = options;
 
-  return async (request, set, nowMs) => {
+  return (request, set, nowMs) => {
     const policies = set.policiesFor(request);
-    const [speaker] = policies;
-    if (speaker === undefined) return MALFORMED_PATH;
+    if (policies.length === 0) return MALFORMED_PATH;
 
     const saltsNow = salts.at(nowMs);
     const client = set.identify(request, saltsNow);
     if (client.untrustedProxy) options.onUntrustedProxy();
     const descriptors = describe(policies, client, saltsNow, nowMs);
-    try {
-      return decide(descriptors, await store.take(descriptors), 'enforced');
-    } catch (error) {
-      if (!(error instanceof StoreError)) throw error;
-    }
-    // The strictest failure mode among the policies of the request decides.
+    const taken = store.take(descriptors);
+    if (!(taken instanceof Promise)) return decide(descriptors, taken, 'enforced');
+    return taken.then(
+      (result) => decide(descriptors, result, 'enforced'),
+      (error: unknown) => {
+        if (!(error instanceof StoreError)) throw error;
+        return decideWithout(policies, (measured) => describe(measured, client, saltsNow, nowMs));
+      },
+    );
+  };
+
+  /** The strictest failure mode among the policies of the request decides. */
+  async function decideWithout(
+    policies: readonly Policy[],
+    describeOnly: (policies: readonly Policy[]) => readonly LimitDescriptor[],
+  ): Promise<Decision> {
     const closed = policies.find((policy) => policy.onStoreFailure === 'deny');
     if (closed !== undefined) return unmeasured('closed', closed);
     const measured = policies.filter((policy) => policy.onStoreFailure === 'local');
-    if (measured.length === 0) return unmeasured('open', speaker);
-    const taken = describe(measured, client, saltsNow, nowMs);
-    return decide(taken, await local.take(taken), 'local');
-  };
+    if (measured.length === 0) return unmeasured('open', policies[0] as Policy);
+    const descriptors = describeOnly(measured);
+    return decide(descriptors, await local.take(descriptors), 'local');
+  }
 }

@@ -48,8 +48,11 @@ export interface TakeResult {
 }
 
 export interface QuotaStore {
-  /** Consumes from every descriptor or from none. Rejects with a StoreError when that could not be done in time. */
-  take(descriptors: readonly Descriptor[]): Promise<TakeResult>;
+  /**
+   * Consumes from every descriptor or from none. At once where the store can: a promise costs as much as a decision in
+   * memory. Rejects with a StoreError when that could not be done in time.
+   */
+  take(descriptors: readonly Descriptor[]): TakeResult | Promise<TakeResult>;
   /** Forgets what was counted under these keys, in every gateway. Rejects with a StoreError. */
   reset(keys: readonly string[]): Promise<void>;
 }

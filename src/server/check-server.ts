@@ -61,19 +61,30 @@ export function createCheckServer(options: CheckServerOptions): FastifyInstance 
     const target = (raw as { originalUrl?: string }).originalUrl ?? '/';
     const dialect = options.dialects.find(({ mount }) => isMountedAt(mount, target));
     if (dialect === undefined) write(reply.raw, notFound(options.dialects));
-    else void respond(dialect, target.slice(dialect.mount.length), raw, reply.raw, options);
+    else respond(dialect, target.slice(dialect.mount.length), raw, reply.raw, options);
   });
   return server;
 }
 
-async function respond(
+function respond(
   dialect: Dialect,
   target: string,
   message: IncomingMessage,
   response: ServerResponse,
   options: CheckServerOptions,
-): Promise<void> {
+): void {
   const startedMs = performance.now();
+  const policies = options.policies.current;
+  const answer = (decision: Decision) => {
+    write(response, dialect.render(decision, policies.answers));
+    options.onDecided(decision, performance.now() - startedMs);
+  };
+  const fail = (error: unknown) => {
+    options.onFault(dialect.name, error);
+    // To a proxy this says "the gateway failed": its own failure mode decides.
+    if (!response.headersSent)
+      write(response, failure(500, 'internal_error', 'The gateway failed.'));
+  };
   try {
     const request = dialect.parse({
       method: message.method ?? '',
@@ -82,15 +93,11 @@ async function respond(
       remoteAddress: message.socket.remoteAddress ?? '',
     });
     if (request.missing.length > 0) options.onMisconfigured(dialect.name, request.missing);
-    const policies = options.policies.current;
-    const decision = await options.check(request, policies, options.now());
-    write(response, dialect.render(decision, policies.answers));
-    options.onDecided(decision, performance.now() - startedMs);
+    const decision = options.check(request, policies, options.now());
+    if (decision instanceof Promise) decision.then(answer).catch(fail);
+    else answer(decision);
   } catch (error) {
-    options.onFault(dialect.name, error);
-    // To a proxy this says "the gateway failed": its own failure mode decides.
-    if (!response.headersSent)
-      write(response, failure(500, 'internal_error', 'The gateway failed.'));
+    fail(error);
   }
 }
 

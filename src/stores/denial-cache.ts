@@ -61,21 +61,24 @@ export class DenialCache implements QuotaStore {
     this.#denials.clear();
   }
 
-  take(descriptors: readonly Descriptor[]): Promise<TakeResult> {
+  take(descriptors: readonly Descriptor[]): TakeResult | Promise<TakeResult> {
     const askedMs = this.#now();
     if (this.#denials.size > 0) {
       const denial = this.#denials.get(questionOf(descriptors));
       if (denial !== undefined && isSame(denial, descriptors) && askedMs < denial.trustedUntilMs) {
-        return Promise.resolve(after(denial, askedMs - denial.answeredMs));
+        return after(denial, askedMs - denial.answeredMs);
       }
     }
+    return this.#ask(descriptors, askedMs);
+  }
+
+  async #ask(descriptors: readonly Descriptor[], askedMs: number): Promise<TakeResult> {
     const generation = this.#generation;
-    return this.#store.take(descriptors).then((result) => {
-      if (!result.admitted && this.#enabled && generation === this.#generation) {
-        this.#remember(descriptors, result, askedMs);
-      }
-      return result;
-    });
+    const result = await this.#store.take(descriptors);
+    if (!result.admitted && this.#enabled && generation === this.#generation) {
+      this.#remember(descriptors, result, askedMs);
+    }
+    return result;
   }
 
   async reset(keys: readonly string[]): Promise<void> {

@@ -84,7 +84,7 @@ async function answersOf(
   all: readonly Turn[],
   traffic: Traffic,
 ) {
-  const answers: Promise<TakeResult>[] = [];
+  const answers: (TakeResult | Promise<TakeResult>)[] = [];
   for (const { advanceMs, requests, reset } of all) {
     clock.nowMs += advanceMs;
     if (reset !== undefined) await store.reset(keysOf(reset, traffic).map(key));

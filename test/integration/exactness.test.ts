@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { runExactness } from '../support/exactness-run.ts';
 import { redisIsHere, startRedis, type TestRedis } from '../support/redis.ts';
 
-const DURATION_MS = 7_000;
+const DURATION_MS = 6_000;
 const RELOAD_EVERY_MS = 2_000;
 
 describe.skipIf(!redisIsHere)('eight gateways on one Redis are exact', () => {

@@ -32,6 +32,8 @@ export interface ExactnessRun {
   readonly scriptCalls: number;
   /** Requests that the script decided. The others were denied from memory. */
   readonly scriptDecisions: number;
+  /** How far the moments that the script counts by are from those at which Redis saw it count. */
+  readonly mostOffMs: number;
   readonly reloads: number;
   /** What is not as it should be; empty when all is well. */
   readonly wrong: readonly string[];
@@ -94,7 +96,7 @@ export async function runExactness(options: ExactnessOptions): Promise<Exactness
     keepReloading(lab, reloadEveryMs, endMs),
     ...clients.map((client, i) => drive(client, lab, endMs + (i / CLIENTS) * TURN_MS)),
   ]);
-  const { stampsByPartition, scriptCalls, scriptDecisions } = await monitor.finish();
+  const { stampsByPartition, ...seen } = await monitor.finish();
   const records = clients.map(
     ({ id, requests, unmeasured }): ClientRecord => ({
       requests,
@@ -103,7 +105,7 @@ export async function runExactness(options: ExactnessOptions): Promise<Exactness
     }),
   );
   const verdict = judge(records, LIMIT, WINDOW_MS);
-  const run = { records, verdict, scriptCalls, scriptDecisions, reloads };
+  const run = { records, verdict, reloads, ...seen };
   return { ...run, wrong: whatIsWrong(run, remembersDenials) };
 }
 
@@ -136,7 +138,9 @@ async function keepReloading(lab: Lab, everyMs: number, endMs: number): Promise<
     writeFileSync(lab.policies, policyFile(lab.clients, reloads));
     for (const gateway of lab.gateways) gateway.signal('SIGHUP');
     const loaded = new RegExp(`"policies_loaded","policies":${reloads + 1}\\b`);
-    await Promise.all(lab.gateways.map((gateway) => gateway.printed(loaded)));
+    const haveAll = () => lab.gateways.every((gateway) => loaded.test(gateway.output()));
+    while (!haveAll() && Date.now() < endMs) await sleep(25);
+    if (!haveAll()) throw new Error('a gateway did not read its policy file again');
   }
   return reloads;
 }
@@ -181,12 +185,15 @@ async function startMonitor(url: string) {
   const stampsByPartition = new Map<string, number[]>();
   let scriptCalls = 0;
   let scriptDecisions = 0;
+  let mostOffMs = 0;
 
   function read(line: string): void {
     const [, seconds, command, name = '', number] = MONITORED.exec(line) ?? [];
     if (command?.toLowerCase() === 'rpush') {
       const partition = PARTITION.exec(name)?.[1] ?? name;
-      const stampMs = stampOf(Number(number), Math.floor(Number(seconds) * 1_000));
+      const seenMs = Math.floor(Number(seconds) * 1_000);
+      const stampMs = stampOf(Number(number), seenMs);
+      mostOffMs = Math.max(mostOffMs, Math.abs(seenMs - stampMs));
       const stampsMs = stampsByPartition.get(partition) ?? [];
       stampsByPartition.set(partition, stampsMs);
       stampsMs.push(stampMs);
@@ -206,22 +213,27 @@ async function startMonitor(url: string) {
     socket.on('data', (chunk: string) => {
       const lines = (rest + chunk).split('\r\n');
       rest = lines.pop() ?? '';
-      for (const line of lines) {
-        if (line.includes(END)) resolve();
-        else read(line);
+      try {
+        for (const line of lines) {
+          if (line.includes(END)) resolve();
+          else read(line);
+        }
+      } catch (error) {
+        reject(error);
       }
     });
   });
+  // What went wrong is told by `finish`.
+  ended.catch(() => {});
   socket.write('MONITOR\r\n');
   await once(socket, 'data');
   return {
     async finish() {
       await redis.echo(END);
       await ended;
-      return { stampsByPartition, scriptCalls, scriptDecisions };
+      return { stampsByPartition, scriptCalls, scriptDecisions, mostOffMs };
     },
     close() {
-      ended.catch(() => {});
       socket.destroy();
       redis.disconnect();
     },
@@ -236,6 +248,7 @@ function whatIsWrong(run: Omit<ExactnessRun, 'wrong'>, remembersDenials: boolean
     'no denial had room': verdict.wrongDenials === 0,
     'every admission is counted once': verdict.uncounted === 0,
     'admissions are counted in the order of time': verdict.disordered === 0,
+    'admissions are counted at the time of the clock': run.mostOffMs < WINDOW_MS / 10,
     // What follows is asked of the experiment: that it was one.
     'windows are filled to the limit': verdict.fullestWindow === LIMIT,
     'clients ask for much more than they get': denials > 1.5 * admissions,

@@ -45,7 +45,7 @@ export class MemoryStore implements QuotaStore {
     return this.#meters.size;
   }
 
-  async take(descriptors: readonly Descriptor[]): Promise<TakeResult> {
+  take(descriptors: readonly Descriptor[]): TakeResult {
     const nowMs = this.#now();
     let admitted = true;
     const meters: Meter[] = [];

@@ -31,8 +31,8 @@ describe('every mistake has its place and its remedy', () => {
 
 describe('a hostile file is refused before it is parsed', () => {
   test('one that is too large', () => {
-    expect(mistakesIn(`# ${'x'.repeat(256 * 1024)}`)).toEqual([
-      'policies.yaml:1:1: the file has 262146 bytes, the most is 262144',
+    expect(mistakesIn(`# ${'x'.repeat(1024 * 1024)}`)).toEqual([
+      'policies.yaml:1:1: the file has 1048578 bytes, the most is 1048576',
     ]);
   });
   test.each([
