@@ -96,8 +96,8 @@ local function units_between(key, first, last, length, newest)
   return (total_before(key, last, length) - total_before(key, first, length)) % TOTALS
 end
 
-local function drop_before(key, first)
-  local total = total_of(entry_at(key, first - 1))
+local function drop_before(key, first, newest)
+  local total = total_of(newest) and total_of(entry_at(key, first - 1))
   if not total then
     call('LTRIM', key, first, -1)
   else
@@ -132,7 +132,7 @@ local function repair(key, row, length, newest, ahead_ms)
     call('DEL', key)
   else
     call('LTRIM', key, 0, ahead - 1)
-    if first > 0 then drop_before(key, first) end
+    if first > 0 then drop_before(key, first, newest) end
     total = total_of(entry_at(key, -1))
   end
   if total or units > 1 then total = (total or 0) + units end
@@ -153,16 +153,19 @@ function log.read(key, row)
     return log.read(key, row)
   end
   local window_ms = row.window_ms
-  -- Mostly every request cost 1, and the oldest still counts.
-  if newest < HALF and age_ms < window_ms then
-    local oldest = entry_at(key, 0)
-    if (newest - oldest) % TIMES < window_ms - age_ms then
-      return length + row.cost <= row.limit, length, length, 0, newest, age_ms
-    end
-  end
   local first = length
   if age_ms < window_ms then
-    first = first_younger(key, start_of(key, newest), length, newest_time, window_ms - age_ms)
+    local reach_ms = window_ms - age_ms
+    -- Mostly every request cost 1.
+    if newest < HALF then
+      first = 0
+      if (newest - entry_at(key, 0)) % TIMES >= reach_ms then
+        first = first_younger(key, 1, length, newest_time, reach_ms)
+      end
+      local live = length - first
+      return live + row.cost <= row.limit, live, length, first, newest, age_ms
+    end
+    first = first_younger(key, start_of(key, newest), length, newest_time, reach_ms)
   end
   local live = units_between(key, first, length, length, newest)
   return live + row.cost <= row.limit, live, length, first, newest, age_ms
@@ -173,7 +176,7 @@ local function append(key, row, length, first, newest, age_ms)
   if first == length then
     if length > 0 then call('DEL', key) end
   elseif first > 1 or (first == 1 and not total) then
-    drop_before(key, first)
+    drop_before(key, first, newest)
   end
   if total or row.cost > 1 then total = (total or 0) + row.cost end
   push(key, total)
@@ -187,7 +190,7 @@ local function make_room(key, row, live)
   local first = first_index(start_of(key, newest), length, function(index)
     return units_between(key, index + 1, length, length, newest) < most
   end)
-  if first > 0 then drop_before(key, first) end
+  if first > 0 then drop_before(key, first, newest) end
 end
 
 -- Milliseconds until a request of this cost fits.

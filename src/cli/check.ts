@@ -15,7 +15,8 @@ function check(files: readonly string[]): void {
   for (const file of files) {
     try {
       const { policySet, notes } = readPolicyFile(file);
-      console.log(`${file}: fine, ${policySet.policies.length} policies`);
+      const count = policySet.policies.length;
+      console.log(`${file}: fine, ${count} ${count === 1 ? 'policy' : 'policies'}`);
       for (const note of notes) console.log(note);
     } catch (error) {
       if (!(error instanceof ConfigError)) throw error;

@@ -87,7 +87,7 @@ test('check is content with a good file', async () => {
   const path = file('good.yaml', 'version: 1\ndefault: { limits: [5/5min] }\n');
   expect(await headgate(['check', path])).toEqual({
     code: 0,
-    output: `${path}: fine, 1 policies\n`,
+    output: `${path}: fine, 1 policy\n`,
   });
 });
 

@@ -31,6 +31,19 @@ test('the policy file that it explains is a valid one', () => {
   ]);
 });
 
+test('the limits that it explains are valid ones', () => {
+  const [example = ''] = blocks('yaml').filter((text) => text.startsWith('limits:'));
+  const [policy] = policySetFrom(
+    `version: 1\ndefault:\n  ${example.replaceAll('\n', '\n  ')}`,
+  ).policies;
+  expect(policy?.limits.map(({ quota }) => quota.algorithm)).toEqual([
+    'sliding-window-log',
+    'sliding-window-counter',
+    'token-bucket',
+    'sliding-window-log',
+  ]);
+});
+
 test('every runtime dependency is accounted for', () => {
   const { dependencies } = JSON.parse(read('package.json'));
   for (const name of Object.keys(dependencies))
