@@ -10,7 +10,7 @@ import { envoy } from './dialects/envoy.ts';
 import { nginx } from './dialects/nginx.ts';
 import { createCheckServer } from './server/check-server.ts';
 import { createOpsServer } from './server/ops-server.ts';
-import { DenialCache } from './stores/denial-cache.ts';
+import { DenialCache, type DenialCacheOptions } from './stores/denial-cache.ts';
 import { MemoryStore } from './stores/memory/memory-store.ts';
 import { createRedisClient, type RedisClient } from './stores/redis/client.ts';
 import { ClusterStore } from './stores/redis/cluster-store.ts';
@@ -127,7 +127,12 @@ function inRedis(target: RedisTarget, environment: Environment, telemetry: Telem
   if (environment.rememberedDenials > 0) {
     const subscriber = createRedisClient(target, telemetry.storeConnectionFailed);
     clients.push(subscriber);
-    store = rememberDenials(store, subscriber, environment.rememberedDenials);
+    store = rememberDenials(subscriber, {
+      store,
+      now: () => performance.now(),
+      maxEntries: environment.rememberedDenials,
+      onRemembered: telemetry.denialRemembered,
+    });
   }
   return {
     store,
@@ -148,12 +153,8 @@ function inRedis(target: RedisTarget, environment: Environment, telemetry: Telem
   };
 }
 
-function rememberDenials(
-  store: QuotaStore,
-  subscriber: RedisClient,
-  maxEntries: number,
-): QuotaStore {
-  const cache = new DenialCache({ store, now: () => performance.now(), maxEntries });
+function rememberDenials(subscriber: RedisClient, options: DenialCacheOptions): QuotaStore {
+  const cache = new DenialCache(options);
   listenForResets(subscriber, {
     onListening: () => cache.enable(),
     onReset: () => cache.forget(),

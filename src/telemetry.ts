@@ -18,6 +18,7 @@ export interface Telemetry {
   untrustedProxy(): void;
   storeAnswered(durationMs: number, requests: number): void;
   storeFailed(reason: StoreErrorReason, cause: unknown): void;
+  denialRemembered(): void;
   storeConnected(): void;
   storeConnectionFailed(error: Error): void;
   saltsNotShared(error: Error): void;
@@ -98,6 +99,7 @@ export function createTelemetry({ level, now, destination }: TelemetryOptions): 
         'the store does not answer: policies follow their on_store_failure',
       );
     },
+    denialRemembered: () => metrics.remembered.inc(),
     storeConnected: recovered,
     storeConnectionFailed(error) {
       fail();
@@ -163,7 +165,12 @@ function createMetrics() {
     batchSize: new Histogram({
       name: 'headgate_store_batch_requests',
       help: 'Requests that shared one round trip.',
-      buckets: [1, 2, 4, 8, 16, 32, 64],
+      buckets: [1, 2, 4, 8, 16, 32, 64, 128],
+      registers,
+    }),
+    remembered: new Counter({
+      name: 'headgate_remembered_denials_total',
+      help: 'Requests denied from memory, without asking the store again.',
       registers,
     }),
     storeErrors: new Counter({

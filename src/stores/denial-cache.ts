@@ -14,6 +14,8 @@ export interface DenialCacheOptions {
   /** Milliseconds of a clock that is never set. */
   readonly now: () => number;
   readonly maxEntries: number;
+  /** Told of every request that the store was not asked about. */
+  readonly onRemembered?: () => void;
 }
 
 /** A denied client costs the store two requests per second. */
@@ -35,13 +37,15 @@ export class DenialCache implements QuotaStore {
   readonly #store: QuotaStore;
   readonly #now: () => number;
   readonly #denials: LRUCache<string, Denial>;
+  readonly #onRemembered: (() => void) | undefined;
   #enabled = false;
   /** Of what was asked in an earlier one, the answer may be out of date on arrival. */
   #generation = 0;
 
-  constructor({ store, now, maxEntries }: DenialCacheOptions) {
+  constructor({ store, now, maxEntries, onRemembered }: DenialCacheOptions) {
     this.#store = store;
     this.#now = now;
+    this.#onRemembered = onRemembered;
     this.#denials = new LRUCache({ max: maxEntries, maxSize: maxEntries * AVERAGE_ENTRY_BYTES });
   }
 
@@ -66,6 +70,7 @@ export class DenialCache implements QuotaStore {
     if (this.#denials.size > 0) {
       const denial = this.#denials.get(questionOf(descriptors));
       if (denial !== undefined && isSame(denial, descriptors) && askedMs < denial.trustedUntilMs) {
+        this.#onRemembered?.();
         return after(denial, askedMs - denial.answeredMs);
       }
     }

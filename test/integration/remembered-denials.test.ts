@@ -42,7 +42,11 @@ testWithRedis('a client that hammers costs Redis a few calls per second', async 
   const [before, startMs] = [await scriptCalls(redis), performance.now()];
   expect(new Set(await statuses(2_000, () => ask(gateway)))).toEqual(new Set([429]));
   const seconds = (performance.now() - startMs) / 1_000;
-  expect((await scriptCalls(redis)) - before).toBeLessThanOrEqual(2 * seconds + 2);
+  const calls = (await scriptCalls(redis)) - before;
+  expect(calls).toBeLessThanOrEqual(2 * seconds + 2);
+  const { body } = await call(gateway.opsUrl, '/metrics');
+  const [, remembered] = /^headgate_remembered_denials_total (\d+)$/m.exec(body) ?? [];
+  expect(Number(remembered)).toBe(2_000 - calls);
 });
 
 testWithRedis('its Retry-After shrinks truthfully meanwhile', async () => {
