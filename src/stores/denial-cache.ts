@@ -95,7 +95,8 @@ export class DenialCache implements QuotaStore {
     // Every repetition of such a request changes the counts.
     if (descriptors.some(({ quota }) => quota.countRejected)) return;
     const waitMs = Math.max(...result.states.map((state) => state?.retryAfterMs ?? 0));
-    const trustedUntilMs = askedMs + Math.min(waitMs, TRUST_MS);
+    // The store counts whole milliseconds: of the first one a part had passed when it was asked.
+    const trustedUntilMs = askedMs + Math.min(waitMs - 1, TRUST_MS);
     const question = questionOf(descriptors);
     const denial = { descriptors, result, answeredMs: this.#now(), trustedUntilMs };
     const size = descriptors.length * ENTRY_BYTES + question.length;

@@ -81,6 +81,18 @@ test('nobody is refused whom the store would admit: every millisecond of a minut
   expect(admittedAfterMs).toBe(W);
 });
 
+test('nor in the part of a millisecond that the store does not count', async () => {
+  const { cache, clock } = setUp();
+  const short = descriptorOf('a', { limit: 1, windowMs: 100 });
+  await cache.take([short]);
+  // The store is asked at the end of a millisecond, of which its clock knows the beginning only.
+  clock.ms = 0.9;
+  expect((await cache.take([short])).admitted).toBe(false);
+  clock.storeMs += 100;
+  clock.ms = 100.1;
+  expect((await cache.take([short])).admitted).toBe(true);
+});
+
 describe('the store is asked again', () => {
   test('for the same key under another limit', async () => {
     const { cache } = setUp();
