@@ -69,7 +69,8 @@ function verdictOf({ verdict }: ExactnessRun) {
     'fullest window': String(verdict.fullestWindow),
     'windows over the limit': String(verdict.windowsOver),
     'denials that had room': String(verdict.wrongDenials),
-    'admissions not counted once': String(verdict.uncounted),
+    'not counted': String(verdict.uncounted),
+    'counted twice': String(verdict.overcounted),
     'out of order': String(verdict.disordered),
   };
 }

@@ -26,8 +26,10 @@ export interface Verdict {
   /** Admissions that ended a window with more than the limit in it. */
   readonly windowsOver: number;
   readonly wrongDenials: number;
-  /** Admissions that were not counted, or counted without a request that accounts for them. */
+  /** Admissions that clients saw and that were not counted. */
   readonly uncounted: number;
+  /** Admissions that were counted and that no request accounts for. */
+  readonly overcounted: number;
   /** Admissions that were counted before the one before them. */
   readonly disordered: number;
 }
@@ -46,7 +48,8 @@ export function judge(clients: readonly ClientRecord[], limit: number, windowMs:
     fullestWindow: windows.flat().reduce((most, units) => Math.max(most, units), 0),
     windowsOver: windows.flat().filter((units) => units > limit).length,
     wrongDenials: sum((client) => wrongDenials(client.requests, client.stampsMs, limit, windowMs)),
-    uncounted: sum(uncountedOf),
+    uncounted: sum((client) => Math.max(0, -excessOf(client))),
+    overcounted: sum((client) => Math.max(0, excessOf(client) - client.unmeasured)),
     disordered: sum(
       ({ stampsMs }) => stampsMs.filter((ms, i) => ms < (stampsMs[i - 1] ?? 0)).length,
     ),
@@ -57,9 +60,8 @@ function admissionsOf({ requests }: ClientRecord): number {
   return requests.filter(({ admitted }) => admitted).length;
 }
 
-function uncountedOf(client: ClientRecord): number {
-  const excess = client.stampsMs.length - admissionsOf(client);
-  return excess < 0 ? -excess : Math.max(0, excess - client.unmeasured);
+function excessOf(client: ClientRecord): number {
+  return client.stampsMs.length - admissionsOf(client);
 }
 
 /** The most that any window of this length holds, wherever it starts. Stamps are in ascending order. */

@@ -35,13 +35,13 @@ describe('the judge adds up what clients saw and what was counted', () => {
     judge([{ requests: [admitted, admitted], unmeasured, stampsMs }], 2, 1_000);
 
   test.each([
-    ['each counted once', [1, 2], 0, 0],
-    ['one not counted', [1], 0, 1],
-    ['one counted twice', [1, 2, 2], 0, 1],
-    ['one counted that was not answered', [1, 2, 2], 1, 0],
-    ['one not counted, and another not answered', [1], 1, 1],
-  ])('%s', (_, stampsMs, unmeasured, uncounted) => {
-    expect(judged(stampsMs, unmeasured)).toMatchObject({ admissions: 2, unmeasured, uncounted });
+    ['each counted once', [1, 2], 0, { uncounted: 0, overcounted: 0 }],
+    ['one not counted', [1], 0, { uncounted: 1, overcounted: 0 }],
+    ['one counted twice', [1, 2, 2], 0, { uncounted: 0, overcounted: 1 }],
+    ['one counted that was not answered', [1, 2, 2], 1, { uncounted: 0, overcounted: 0 }],
+    ['one not counted, and another not answered', [1], 1, { uncounted: 1, overcounted: 0 }],
+  ])('%s', (_, stampsMs, unmeasured, sums) => {
+    expect(judged(stampsMs, unmeasured)).toMatchObject({ admissions: 2, unmeasured, ...sums });
   });
 
   test('every window over the limit', () => {
