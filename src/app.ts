@@ -113,7 +113,12 @@ function inMemory(store: MemoryStore): Backend {
 }
 
 function inRedis(target: RedisTarget, environment: Environment, telemetry: Telemetry): Backend {
-  const client = createRedisClient(target, telemetry.storeConnectionFailed);
+  const connection = {
+    target,
+    deadlineMs: environment.storeTimeoutMs,
+    onError: telemetry.storeConnectionFailed,
+  };
+  const client = createRedisClient(connection);
   const clients = [client];
   const options: RedisStoreOptions = {
     client,
@@ -125,7 +130,7 @@ function inRedis(target: RedisTarget, environment: Environment, telemetry: Telem
   let store: QuotaStore =
     target.kind === 'cluster' ? new ClusterStore(options) : new RedisStore(options);
   if (environment.rememberedDenials > 0) {
-    const subscriber = createRedisClient(target, telemetry.storeConnectionFailed);
+    const subscriber = createRedisClient(connection);
     clients.push(subscriber);
     store = rememberDenials(subscriber, {
       store,

@@ -130,6 +130,20 @@ describe('without Redis', () => {
     },
   );
 
+  testWithOwnRedis('a longer deadline is waited for', async () => {
+    await using redis = await startRedis();
+    await using gateway = await startGateway({
+      HEADGATE_REDIS_URL: redis.url,
+      HEADGATE_STORE_TIMEOUT_MS: '5000',
+    });
+    await search(gateway);
+    redis.signal('SIGSTOP');
+    const answer = search(gateway);
+    await new Promise((resolve) => setTimeout(resolve, 1_200));
+    redis.signal('SIGCONT');
+    expect((await answer).headers['x-ratelimit-remaining']).toBe('98');
+  });
+
   testWithOwnRedis('a reset connection answers at once', async () => {
     await using redis = await startRedis();
     await using gateway = await startGateway({ HEADGATE_REDIS_URL: redis.url });

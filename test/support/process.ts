@@ -56,7 +56,13 @@ export function startProcess(
         if (match !== null) return match;
         if (hasExited(child))
           throw new Error(`${command} ended before it printed ${pattern}:\n${text}`);
-        await Promise.race([once(child.stdout, 'data'), once(child.stderr, 'data'), exited]);
+        const heard = new AbortController();
+        const next = { signal: heard.signal };
+        const data = [once(child.stdout, 'data', next), once(child.stderr, 'data', next)];
+        await Promise.race([...data, exited]);
+        heard.abort();
+        // The listeners are gone; what waited for them says so.
+        await Promise.allSettled(data);
       }
     },
     [Symbol.asyncDispose]: async () => void (await stop()),

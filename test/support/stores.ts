@@ -16,7 +16,8 @@ export function openMemoryStore(): StoreUnderTest & { readonly store: MemoryStor
 }
 
 export async function connectClient(url: string): Promise<RedisClient> {
-  const client = createRedisClient(parseRedisUrl(url), () => {});
+  const target = parseRedisUrl(url);
+  const client = createRedisClient({ target, deadlineMs: 5_000, onError: () => {} });
   await new Promise((resolve) => client.once('ready', resolve));
   return client;
 }

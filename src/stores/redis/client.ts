@@ -10,6 +10,8 @@ const LONGEST_RETRY_MS = 400;
 const RETRY_JITTER_MS = 100;
 
 const CONNECT_TIMEOUT_MS = 500;
+/** A connection without an answer for so long is given up; never before a request would give up by itself. */
+const SILENCE_MS = 500;
 
 /** How often a cluster is asked who holds what; a redirection makes that known at once. */
 const SLOTS_REFRESH_MS = 2_000;
@@ -20,14 +22,23 @@ function retryAfter(attempt: number): number {
   return backoff + Math.random() * RETRY_JITTER_MS;
 }
 
-export function createRedisClient(
-  target: RedisTarget,
-  onError: (error: Error) => void,
-): RedisClient {
+export interface RedisClientOptions {
+  readonly target: RedisTarget;
+  /** How long requests wait at most, milliseconds. */
+  readonly deadlineMs: number;
+  readonly onError: (error: Error) => void;
+}
+
+export function createRedisClient({
+  target,
+  deadlineMs,
+  onError,
+}: RedisClientOptions): RedisClient {
+  const node = nodeOptions(target, deadlineMs);
   const client =
     target.kind === 'cluster'
-      ? new Cluster([...target.addresses], clusterOptions(target))
-      : new Redis({ ...nodeOptions(target), ...whereabouts(target), retryStrategy: retryAfter });
+      ? new Cluster([...target.addresses], clusterOptions(node))
+      : new Redis({ ...node, ...whereabouts(target), retryStrategy: retryAfter });
   client.on('error', (error) => {
     onError(error);
     // The server has fewer databases than the URL asks for; ioredis would go on and count in the first.
@@ -41,7 +52,7 @@ export function createRedisClient(
  * counted twice. These options against that belong together; without `maxRetriesPerRequest: 0` the promise of a
  * command that was under way never settles (https://github.com/redis/ioredis/issues/2193).
  */
-function nodeOptions({ tls, username, password }: RedisTarget) {
+function nodeOptions({ tls, username, password }: RedisTarget, deadlineMs: number) {
   return {
     connectionName: 'headgate',
     // CLIENT SETINFO is newer than the oldest server, and one command more to permit.
@@ -55,7 +66,7 @@ function nodeOptions({ tls, username, password }: RedisTarget) {
     enableAutoPipelining: false,
     connectTimeout: CONNECT_TIMEOUT_MS,
     // A server that takes bytes and answers none: the connection is given up, its commands fail, a new one is made.
-    socketTimeout: 500,
+    socketTimeout: Math.max(SILENCE_MS, deadlineMs),
     keepAlive: 10_000,
     // After a failover the old master answers as a replica: 1 reconnects, and does not send the command again.
     reconnectOnError: (error: Error) => (error.message.startsWith('READONLY') ? 1 : false),
@@ -79,8 +90,8 @@ function whereabouts(target: RedisTarget) {
   } satisfies RedisOptions;
 }
 
-function clusterOptions(target: RedisTarget) {
-  const { enableOfflineQueue, ...redisOptions } = nodeOptions(target);
+function clusterOptions(node: ReturnType<typeof nodeOptions>) {
+  const { enableOfflineQueue, ...redisOptions } = node;
   return {
     redisOptions,
     enableOfflineQueue,
