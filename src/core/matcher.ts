@@ -28,10 +28,15 @@ interface Candidate<T> {
   readonly order: string;
 }
 
-type PathTree = ReturnType<typeof findMyWay>;
-interface HostRoutes {
-  readonly byMethod: ReadonlyMap<string, PathTree>;
-  readonly anyMethod: PathTree;
+interface PathRoutes<T> {
+  /** Paths without parameters: whichever of them a request names exactly is its most specific one. */
+  readonly exact: ReadonlyMap<string, Candidate<T>>;
+  readonly tree: ReturnType<typeof findMyWay>;
+}
+
+interface HostRoutes<T> {
+  readonly byMethod: ReadonlyMap<string, PathRoutes<T>>;
+  readonly anyMethod: PathRoutes<T>;
 }
 
 const ANY_HOST = '';
@@ -39,7 +44,7 @@ const ANY_HOST = '';
 const MAX_HOST_LENGTH = 253;
 
 export function compileMatcher<T>(routes: readonly Route<T>[]): Matcher<T> {
-  const hosts = new Map<string, HostRoutes>();
+  const hosts = new Map<string, HostRoutes<T>>();
   for (const host of new Set(routes.map((route) => route.host ?? ANY_HOST))) {
     hosts.set(host, compileHost(routes.filter((route) => (route.host ?? ANY_HOST) === host)));
   }
@@ -47,13 +52,12 @@ export function compileMatcher<T>(routes: readonly Route<T>[]): Matcher<T> {
   const namesHosts = hosts.size > (anyHost === undefined ? 0 : 1);
 
   return (method, host, path) => {
-    const literal = NEEDS_ESCAPE.test(path) ? path.replace(ESCAPED, encodeURIComponent) : path;
     const counted = countedMethod(method);
-    let best = anyHost && find<T>(anyHost, counted, literal);
+    let best = anyHost && find(anyHost, counted, path);
     if (namesHosts) {
       for (const name of hostNames(canonicalHost(host))) {
         const routesOfHost = hosts.get(name);
-        const found = routesOfHost && find<T>(routesOfHost, counted, literal);
+        const found = routesOfHost && find(routesOfHost, counted, path);
         if (found && (best === undefined || found.order < best.order)) best = found;
       }
     }
@@ -85,10 +89,12 @@ export function routeKeys({ methods = ['*'], host = '*', path }: RouteMatch): Se
 const NEEDS_ESCAPE = /[%?#]/;
 const ESCAPED = /[%?#]/g;
 
-function find<T>(routes: HostRoutes, method: string, path: string): Candidate<T> | undefined {
-  const tree = routes.byMethod.get(method) ?? routes.anyMethod;
-  const found = tree.find('GET', path);
-  return (found?.store as Candidate<T> | null | undefined) ?? undefined;
+function find<T>(routes: HostRoutes<T>, method: string, path: string): Candidate<T> | undefined {
+  const { exact, tree } = routes.byMethod.get(method) ?? routes.anyMethod;
+  const named = exact.get(path);
+  if (named !== undefined) return named;
+  const literal = NEEDS_ESCAPE.test(path) ? path.replace(ESCAPED, encodeURIComponent) : path;
+  return (tree.find('GET', literal)?.store as Candidate<T> | null | undefined) ?? undefined;
 }
 
 /** `a.b.c` may be routed by its own name, by `*.b.c` and by `*.c`. */
@@ -99,16 +105,16 @@ function* hostNames(host: string): Generator<string> {
   }
 }
 
-function compileHost<T>(routes: readonly Route<T>[]): HostRoutes {
+function compileHost<T>(routes: readonly Route<T>[]): HostRoutes<T> {
   const methods = new Set(routes.flatMap((route) => route.methods?.map(countedMethod) ?? []));
-  const byMethod = new Map<string, PathTree>();
+  const byMethod = new Map<string, PathRoutes<T>>();
   for (const method of methods) {
-    byMethod.set(method, compileTree(routes, method));
+    byMethod.set(method, compilePaths(routes, method));
   }
-  return { byMethod, anyMethod: compileTree(routes, undefined) };
+  return { byMethod, anyMethod: compilePaths(routes, undefined) };
 }
 
-function compileTree<T>(routes: readonly Route<T>[], method: string | undefined): PathTree {
+function compilePaths<T>(routes: readonly Route<T>[], method: string | undefined): PathRoutes<T> {
   const best = new Map<string, Candidate<T>>();
   for (const route of routes) {
     const named =
@@ -131,9 +137,16 @@ function compileTree<T>(routes: readonly Route<T>[], method: string | undefined)
   });
   // find-my-way lets a parameter be empty, so that `/:id` would take the root from `/*`.
   if (!best.has('/')) tree.on('GET', '/', () => undefined, best.get('/*'));
-  for (const [path, candidate] of best) tree.on('GET', path, () => undefined, candidate);
-  return tree;
+  const exact = new Map<string, Candidate<T>>();
+  for (const [path, candidate] of best) {
+    tree.on('GET', path, () => undefined, candidate);
+    if (!HAS_WILDCARD.test(path)) exact.set(path.replaceAll('::', ':'), candidate);
+  }
+  return { exact, tree };
 }
+
+/** A parameter or a `*`, as pathPattern writes them. */
+const HAS_WILDCARD = /\/(:p\d+|\*)(\/|$)/;
 
 /** The path in find-my-way's spelling, with parameters renamed so that only their places count. */
 function pathPattern(path = '/*'): string {

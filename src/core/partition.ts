@@ -51,7 +51,8 @@ export function createAddressPartitions(ipv6PrefixBits: number, hasLongWindows: 
       known.clear();
       knownUnder = salts;
     }
-    let partition = known.get(address);
+    // A peek does not move the address to the front: keeping the order of use costs more than it saves.
+    let partition = known.peek(address);
     if (partition === undefined) {
       const network = addressNetwork(address, ipv6PrefixBits);
       partition = {

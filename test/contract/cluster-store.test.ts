@@ -4,6 +4,7 @@ import type { RedisClient } from '../../src/stores/redis/client.ts';
 import { descriptorOf } from '../support/quotas.ts';
 import { ownRedisIsHere } from '../support/redis.ts';
 import { startRedisCluster, type TestRedisCluster } from '../support/redis-cluster.ts';
+import { addShippedAccount, byShippedAccount } from '../support/shipped-account.ts';
 import { connectClient, openMemoryStore, openRedisStore } from '../support/stores.ts';
 import { describeQuotaStore } from './quota-store.contract.ts';
 import { expectSameAnswers, FORWARD_MS } from './same-answers.ts';
@@ -16,7 +17,8 @@ describe.skipIf(!ownRedisIsHere)('the cluster store', () => {
 
   beforeAll(async () => {
     cluster = await startRedisCluster();
-    client = await connectClient(cluster.url);
+    await Promise.all(cluster.nodes.map(addShippedAccount));
+    client = await connectClient(byShippedAccount(cluster.url));
   });
 
   afterAll(async () => {

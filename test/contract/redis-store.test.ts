@@ -8,6 +8,7 @@ import { InFlight } from '../../src/stores/redis/in-flight.ts';
 import { RedisStore } from '../../src/stores/redis/redis-store.ts';
 import { descriptorOf } from '../support/quotas.ts';
 import { redisIsHere, startRedis, type TestRedis } from '../support/redis.ts';
+import { addShippedAccount, byShippedAccount } from '../support/shipped-account.ts';
 import { connectClient, openMemoryStore, openRedisStore } from '../support/stores.ts';
 import { describeQuotaStore } from './quota-store.contract.ts';
 import { ANY_WAY_MS, expectSameAnswers, FORWARD_MS, LIMITS } from './same-answers.ts';
@@ -25,11 +26,8 @@ describe.skipIf(!redisIsHere)('the Redis store', () => {
   beforeAll(async () => {
     redis = await startRedis();
     witness = new Redis(redis.url);
-    // The account that is shipped, with just the commands that are needed.
-    const [user = ''] =
-      /^user .*$/m.exec(readFileSync(fromRoot('deploy/redis/users.acl'), 'utf8')) ?? [];
-    await witness.call('ACL', 'SETUSER', ...user.split(' ').slice(1));
-    client = await connectClient(redis.url.replace('redis://', 'redis://headgate:change-me@'));
+    await addShippedAccount(redis);
+    client = await connectClient(byShippedAccount(redis.url));
   });
 
   afterAll(async () => {

@@ -1,5 +1,4 @@
 /** Gateways on every kind of Redis: a cluster, a master that sentinels know, TLS, an account with few rights. */
-import { readFileSync } from 'node:fs';
 import { expect } from 'vitest';
 import { eventually } from '../support/eventually.ts';
 import { type Gateway, startGateway } from '../support/gateway.ts';
@@ -8,6 +7,7 @@ import { connectTo, startRedis, testWithOwnRedis, testWithRedis } from '../suppo
 import { startRedisCluster } from '../support/redis-cluster.ts';
 import { startRedisSentinel } from '../support/redis-sentinel.ts';
 import { startTlsRedis } from '../support/redis-tls.ts';
+import { addShippedAccount, byShippedAccount } from '../support/shipped-account.ts';
 
 const login = (gateway: Gateway, address: string) =>
   call(gateway.url, '/envoy/api/auth/login', {
@@ -82,16 +82,14 @@ testWithOwnRedis('TLS is checked against the authorities that Node trusts', asyn
 
 testWithRedis('the shipped account is all that a gateway needs', async () => {
   await using redis = await startRedis();
-  const admin = connectTo(redis);
-  const acl = readFileSync(new URL('../../deploy/redis/users.acl', import.meta.url), 'utf8');
-  const [user = ''] = /^user .*$/m.exec(acl) ?? [];
-  await admin.call('ACL', 'SETUSER', ...user.split(' ').slice(1));
-  const url = redis.url.replace('redis://', 'redis://headgate:change-me@');
+  await addShippedAccount(redis);
+  const url = byShippedAccount(redis.url);
   await using one = await startGateway({ HEADGATE_REDIS_URL: url });
   await using two = await startGateway({ HEADGATE_REDIS_URL: url });
   await expectOneLimit(one, two);
   // What an account may not do, the server writes down.
+  const admin = connectTo(redis);
   expect(await admin.call('ACL', 'LOG')).toEqual([]);
-  expect(one.output()).not.toMatch(/"level":[45]0/);
   admin.disconnect();
+  expect(one.output()).not.toMatch(/"level":[45]0/);
 });
