@@ -22,8 +22,8 @@ describe.skipIf(!ownRedisIsHere)('the cluster store', () => {
   });
 
   afterAll(async () => {
-    client.disconnect();
-    await cluster[Symbol.asyncDispose]();
+    client?.disconnect();
+    await cluster?.[Symbol.asyncDispose]();
   });
 
   const open = () => openRedisStore(client);

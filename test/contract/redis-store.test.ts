@@ -31,9 +31,9 @@ describe.skipIf(!redisIsHere)('the Redis store', () => {
   });
 
   afterAll(async () => {
-    client.disconnect();
-    witness.disconnect();
-    await redis[Symbol.asyncDispose]();
+    client?.disconnect();
+    witness?.disconnect();
+    await redis?.[Symbol.asyncDispose]();
   });
 
   const open = () => openRedisStore(client);
