@@ -22,8 +22,8 @@ local TIMES = 4294967296
 local HALF = 2147483648
 -- Twice the largest limit; with a time below it, a total still makes a number that Lua holds exactly.
 local TOTALS = 2097151
--- What seems older is ahead: the clock was set back.
-local OLDEST_MS = 2764800000
+-- 33 days, longer than any key lives. What seems older is ahead: the clock was set back.
+local OLDEST_MS = 2851200000
 
 local log = {}
 
@@ -96,13 +96,20 @@ local function units_between(key, first, last, length, newest)
   return (total_before(key, last, length) - total_before(key, first, length)) % TOTALS
 end
 
+local function base_of(total)
+  return string.format('%.0f', -(total % TOTALS + 1) * TIMES)
+end
+
+-- A base that stands there already stays: it has no time.
 local function drop_before(key, first, newest)
-  local total = total_of(newest) and total_of(entry_at(key, first - 1))
+  local before = total_of(newest) and entry_at(key, first - 1)
+  if before and before < -HALF then return end
+  local total = before and total_of(before)
   if not total then
     call('LTRIM', key, first, -1)
   else
     call('LTRIM', key, first - 1, -1)
-    call('LSET', key, 0, string.format('%.0f', -(total + 1) * TIMES))
+    call('LSET', key, 0, base_of(total))
   end
 end
 
@@ -175,7 +182,7 @@ local function append(key, row, length, first, newest, age_ms)
   local total = first < length and total_of(newest)
   if first == length then
     if length > 0 then call('DEL', key) end
-  elseif first > 1 or (first == 1 and not total) then
+  elseif first > 0 then
     drop_before(key, first, newest)
   end
   if total or row.cost > 1 then total = (total or 0) + row.cost end
@@ -183,14 +190,31 @@ local function append(key, row, length, first, newest, age_ms)
   if first == length or (now_ms - age_ms) / row.slack_ms < math.floor(now_ms / row.slack_ms) then expire(key, row) end
 end
 
--- Requests that are refused must not make a log endless: beyond the limit, or what it held, the oldest make room.
+-- Requests that are refused must not make a log endless: beyond the limit, or what it held, the oldest units make room.
 local function make_room(key, row, live)
-  local most = math.max(row.limit, live)
   local newest, length = entry_at(key, -1), call('LLEN', key)
-  local first = first_index(start_of(key, newest), length, function(index)
-    return units_between(key, index + 1, length, length, newest) < most
+  local start = start_of(key, newest)
+  local excess = units_between(key, start, length, length, newest) - math.max(row.limit, live)
+  if excess <= 0 then return end
+  if not total_of(newest) then
+    call('LTRIM', key, excess, -1)
+    return
+  end
+  local first = first_index(start, length, function(index)
+    return units_between(key, start, index + 1, length, newest) > excess
   end)
-  if first > 0 then drop_before(key, first, newest) end
+  if not total_of(entry_at(key, first)) then
+    call('LTRIM', key, first, -1)
+    return
+  end
+  -- Part of this one may have to go: it goes to the base.
+  local base = base_of(total_before(key, start, length) + excess)
+  if first == 0 then
+    call('LPUSH', key, base)
+  else
+    call('LTRIM', key, first - 1, -1)
+    call('LSET', key, 0, base)
+  end
 end
 
 -- Milliseconds until a request of this cost fits.

@@ -39,7 +39,7 @@ describe.skipIf(!ownRedisIsHere)('the cluster store', () => {
         windowsMs: [60_000, 3_600_000],
         bucketLimits: [5],
       },
-      openMemoryStore,
+      () => openMemoryStore(),
       open,
       5_000,
     ));

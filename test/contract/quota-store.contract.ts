@@ -299,6 +299,79 @@ export function describeQuotaStore(open: () => StoreUnderTest): void {
       });
     });
 
+    describe('a window of 31 days', () => {
+      const DAY_MS = 86_400_000;
+      const month = { windowMs: 31 * DAY_MS };
+      test.each([1, 2])(
+        'is over after 31 days, whenever that is noticed: cost %i',
+        async (cost) => {
+          const { store, clock, key } = open();
+          const limit = descriptorOf(key(`month ${cost}`), { ...month, limit: cost, cost });
+          const startMs = clock.nowMs;
+          for (const day of [0, 31.9, 64.5]) {
+            clock.nowMs = startMs + day * DAY_MS;
+            expect((await store.take([limit])).admitted).toBe(true);
+            expect((await store.take([limit])).admitted).toBe(false);
+          }
+        },
+      );
+      test('holds to the day, also when costs vary and it never runs empty', async () => {
+        const { store, clock, key } = open();
+        const startMs = clock.nowMs;
+        const left: (number | undefined)[] = [];
+        for (const [day, cost] of [
+          [0, 2],
+          [30, 2],
+          [31.5, 2],
+          [50, 1],
+          [51, 1],
+          [62, 2],
+        ] as const) {
+          clock.nowMs = startMs + day * DAY_MS;
+          const limit = descriptorOf(key('month'), { ...month, limit: 8, cost });
+          left.push((await store.take([limit])).states[0]?.remaining);
+        }
+        expect(left).toEqual([6, 4, 4, 3, 2, 2]);
+      });
+    });
+
+    describe('where rejections count, a log does not grow by them', () => {
+      const strict = (limit: number, cost: number) => ({
+        limit,
+        cost,
+        windowMs: W,
+        countRejected: true,
+      });
+      test('when a reload lowers the cost', async () => {
+        const { store, clock, key } = open();
+        const take = (cost: number) =>
+          store.take([descriptorOf(key('strict'), strict(1_000_000, cost))]);
+        for (let i = 0; i < 2; i++) await take(500_000);
+        for (let i = 0; i < 8; i++) {
+          clock.nowMs += 1_000;
+          const { admitted, states } = await take(499_999);
+          expect(admitted).toBe(false);
+          expect(states[0]).toMatchObject({ remaining: 0 });
+          expect(states[0]?.retryAfterMs).toBeGreaterThan(0);
+        }
+      });
+      test('when the clock is set back', async () => {
+        const { store, clock, key } = open();
+        const take = () => store.take([descriptorOf(key('strict'), strict(5, 1))]);
+        for (let i = 0; i < 5; i++) await take();
+        clock.nowMs -= 1_000;
+        for (let i = 0; i < 100; i++) await take();
+        clock.nowMs += 1_000;
+        for (let i = 0; i < 4; i++) await take();
+        // What is left of the hundred is the newest five: four of them are a second younger than the first.
+        clock.nowMs += W - 1_000;
+        const { states } = await take();
+        expect(states[0]).toMatchObject({ remaining: 0 });
+        clock.nowMs += W;
+        expect((await take()).states[0]).toMatchObject({ remaining: 4 });
+      });
+    });
+
     test('a token bucket holds its burst, and fills at its rate', async () => {
       const { store, clock, key } = open();
       const bucket = { algorithm: 'token-bucket', limit: 60, windowMs: 60_000, burst: 3 } as const;

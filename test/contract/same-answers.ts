@@ -12,6 +12,8 @@ export interface Traffic {
   readonly clients: number;
   /** Long against the test's own duration: Redis forgets keys by its own clock. */
   readonly windowsMs: readonly number[];
+  readonly limits?: readonly number[];
+  readonly costs?: readonly number[];
   /**
    * Of token buckets. With several, a debt that was paid off at one rate may be owing at another: whether it was
    * forgotten by then is each store's own affair, once it holds other keys.
@@ -41,15 +43,16 @@ interface Turn {
 
 /** The limit of a key changes from take to take, as it does when policies are loaded anew. */
 export const LIMITS = [1, 2, 3, 5, 9];
+const COSTS = [1, 1, 1, 2, 3];
 
 function turns(traffic: Traffic): fc.Arbitrary<Turn[]> {
   const take: fc.Arbitrary<Take> = fc.record({
     client: fc.integer({ min: 1, max: traffic.clients }),
     algorithm: fc.constantFrom(...traffic.algorithms),
     windowMs: fc.constantFrom(...traffic.windowsMs),
-    limit: fc.constantFrom(...LIMITS),
-    burst: fc.constantFrom(...LIMITS),
-    cost: fc.constantFrom(1, 1, 1, 2, 3),
+    limit: fc.constantFrom(...(traffic.limits ?? LIMITS)),
+    burst: fc.constantFrom(...(traffic.limits ?? LIMITS)),
+    cost: fc.constantFrom(...(traffic.costs ?? COSTS)),
     bucketLimit: fc.constantFrom(...traffic.bucketLimits),
     countRejected: fc.constantFrom(false, false, false, true),
   });

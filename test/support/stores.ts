@@ -9,9 +9,11 @@ import { RedisStore } from '../../src/stores/redis/redis-store.ts';
 import type { StoreUnderTest } from '../contract/quota-store.contract.ts';
 import { NOON_MS } from './requests.ts';
 
-export function openMemoryStore(): StoreUnderTest & { readonly store: MemoryStore } {
+export function openMemoryStore({ maxKeys = 100 } = {}): StoreUnderTest & {
+  readonly store: MemoryStore;
+} {
   const clock = { nowMs: NOON_MS };
-  const store = new MemoryStore({ now: () => clock.nowMs, maxKeys: 100 });
+  const store = new MemoryStore({ now: () => clock.nowMs, maxKeys });
   return { store, clock, key: (name = 'a') => name };
 }
 

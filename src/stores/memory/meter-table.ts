@@ -14,15 +14,15 @@ interface Entry {
   used: boolean;
 }
 
-/** Keys that are looked at for every new one, so that what is over goes faster than what is new comes. */
-const SWEPT = 2;
-/** Keys that the hand looks at to find one that is not in use, before it takes one that is. */
+/** Keys that the hand looks at for every new one, so that what is over goes faster than what is new comes. */
+const LOOKS = 2;
+/** Keys that it looks at, when there are too many, before it takes one that is in use. */
 const MAX_LOOKS = 64;
 
 export class MeterTable {
   readonly #entries = new Map<string, Entry>();
   readonly #maxKeys: number;
-  #broom = this.#entries.entries();
+  /** Moves with every new key: an iterator that stands still keeps all that was ever deleted behind it (V8). */
   #hand = this.#entries.entries();
 
   constructor(maxKeys: number) {
@@ -51,35 +51,31 @@ export class MeterTable {
 
   /** After so many keys were added. */
   makeRoom(newKeys: number, nowMs: number): void {
-    for (let swept = 0; swept < SWEPT * newKeys; swept++) this.#sweep(nowMs);
-    while (this.#entries.size > this.#maxKeys) this.#evict();
+    for (let looks = 0; looks < LOOKS * newKeys; looks++) this.#look(nowMs);
+    while (this.#entries.size > this.#maxKeys) this.#evict(nowMs);
   }
 
-  #sweep(nowMs: number): void {
-    let next = this.#broom.next();
+  #evict(nowMs: number): void {
+    const before = this.#entries.size;
+    let key: string | undefined;
+    for (let looks = 0; looks < MAX_LOOKS && this.#entries.size === before; looks++) {
+      key = this.#look(nowMs);
+    }
+    if (this.#entries.size === before && key !== undefined) this.#entries.delete(key);
+  }
+
+  /** Moves the hand on, and forgets the key there if it is over or, where there are too many, not in use. */
+  #look(nowMs: number): string | undefined {
+    let next = this.#hand.next();
     if (next.done) {
-      this.#broom = this.#entries.entries();
-      next = this.#broom.next();
+      this.#hand = this.#entries.entries();
+      next = this.#hand.next();
     }
-    if (next.done) return;
-    const [key, { meter }] = next.value;
-    if (meter.overAtMs <= nowMs) this.#entries.delete(key);
-  }
-
-  #evict(): void {
-    for (let looks = 1; ; looks++) {
-      let next = this.#hand.next();
-      if (next.done) {
-        this.#hand = this.#entries.entries();
-        next = this.#hand.next();
-      }
-      if (next.done) return;
-      const [key, entry] = next.value;
-      if (!entry.used || looks === MAX_LOOKS) {
-        this.#entries.delete(key);
-        return;
-      }
-      entry.used = false;
-    }
+    if (next.done) return undefined;
+    const [key, entry] = next.value;
+    const isFull = this.#entries.size > this.#maxKeys;
+    if (entry.meter.overAtMs <= nowMs || (isFull && !entry.used)) this.#entries.delete(key);
+    else if (isFull) entry.used = false;
+    return key;
   }
 }

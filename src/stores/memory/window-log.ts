@@ -53,11 +53,12 @@ export class WindowLog implements Meter {
     };
   }
 
-  /** Drops the oldest requests, as long as so many units are left. */
+  /** Drops the oldest units, also of a request, until so many are left. */
   #makeRoom(most: number): void {
-    let needless = 0;
-    while (this.#unitsFrom(needless + 1) >= most) needless++;
-    this.#forget(needless);
+    const forgotten = this.#totalAt(this.#length - 1) - most;
+    if (forgotten <= this.#forgotten) return;
+    this.#forget(this.#firstPlace(0, (place) => this.#totalAt(place) > forgotten));
+    this.#forgotten = forgotten;
   }
 
   get #newestMs(): number {

@@ -64,6 +64,8 @@ function nodeOptions({ tls, username, password }: RedisTarget, deadlineMs: numbe
     autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: 0,
     enableAutoPipelining: false,
+    // By itself it would subscribe again without anyone to hear that it could not.
+    autoResubscribe: false,
     connectTimeout: CONNECT_TIMEOUT_MS,
     // A server that takes bytes and answers none: the connection is given up, its commands fail, a new one is made.
     socketTimeout: Math.max(SILENCE_MS, deadlineMs),
