@@ -10,9 +10,9 @@ import { envoy } from './dialects/envoy.ts';
 import { nginx } from './dialects/nginx.ts';
 import { createCheckServer } from './server/check-server.ts';
 import { createOpsServer } from './server/ops-server.ts';
-import { DenialCache, type DenialCacheOptions } from './stores/denial-cache.ts';
+import { DenialCache } from './stores/denial-cache.ts';
 import { MemoryStore } from './stores/memory/memory-store.ts';
-import { createRedisClient, type RedisClient } from './stores/redis/client.ts';
+import { createRedisClient } from './stores/redis/client.ts';
 import { ClusterStore } from './stores/redis/cluster-store.ts';
 import { InFlight } from './stores/redis/in-flight.ts';
 import { RedisSaltVault } from './stores/redis/redis-salts.ts';
@@ -130,14 +130,24 @@ function inRedis(target: RedisTarget, environment: Environment, telemetry: Telem
   let store: QuotaStore =
     target.kind === 'cluster' ? new ClusterStore(options) : new RedisStore(options);
   if (environment.rememberedDenials > 0) {
-    const subscriber = createRedisClient(connection);
+    // What breaks this one breaks the other, too, and is reported there.
+    const subscriber = createRedisClient({ ...connection, onError: () => {} });
     clients.push(subscriber);
-    store = rememberDenials(subscriber, {
+    const cache = new DenialCache({
       store,
       now: () => performance.now(),
       maxEntries: environment.rememberedDenials,
       onRemembered: telemetry.denialRemembered,
     });
+    listenForResets(subscriber, {
+      onListening: () => cache.enable(),
+      onReset: () => cache.forget(),
+      onDeaf: (reason) => {
+        cache.disable();
+        if (reason !== undefined) telemetry.resetsUnheard(reason);
+      },
+    });
+    store = cache;
   }
   return {
     store,
@@ -156,16 +166,6 @@ function inRedis(target: RedisTarget, environment: Environment, telemetry: Telem
       for (const each of clients) each.disconnect();
     },
   };
-}
-
-function rememberDenials(subscriber: RedisClient, options: DenialCacheOptions): QuotaStore {
-  const cache = new DenialCache(options);
-  listenForResets(subscriber, {
-    onListening: () => cache.enable(),
-    onReset: () => cache.forget(),
-    onDeaf: () => cache.disable(),
-  });
-  return cache;
 }
 
 function addressOf(server: FastifyInstance): AddressInfo {

@@ -22,6 +22,7 @@ export interface Telemetry {
   storeConnected(): void;
   storeConnectionFailed(error: Error): void;
   saltsNotShared(error: Error): void;
+  resetsUnheard(reason: unknown): void;
   policiesLoaded(count: number): void;
   /** Each mistake as `file:line:column: path: what is wrong`. */
   policiesRefused(mistakes: readonly string[]): void;
@@ -114,6 +115,13 @@ export function createTelemetry({ level, now, destination }: TelemetryOptions): 
       log.error(
         { event: 'salts_not_shared', cause: causeText(error) },
         'the salts of addresses are not in Redis: until they are, each gateway counts addresses by itself',
+      );
+    },
+    resetsUnheard(reason) {
+      if (!seldom('resets')) return;
+      log.warn(
+        { event: 'resets_unheard', cause: causeText(reason) },
+        'resets of counts cannot be heard: until they are, denials are not remembered',
       );
     },
     policiesLoaded(count) {

@@ -34,6 +34,7 @@ export function crossMistakes(parts: ValidParts, yaml: YamlText): LocatedMistake
   checkTies(parts, report, placeOf);
   checkKeys(parts.identity, report);
   checkSources(parts.identity, report);
+  checkVerifiedHeaders(parts, report);
   return mistakes;
 }
 
@@ -106,6 +107,17 @@ function checkBurst(
       path,
       `a bucket of ${burst} takes longer than 31d to fill at this rate, make it smaller`,
     );
+  }
+}
+
+/** A header that is verified for nothing is mostly one that is spelled differently in a limit. */
+function checkVerifiedHeaders({ identity, fallback, entries }: ValidParts, report: Report): void {
+  // With a mistaken entry among them nobody knows what its limits are per.
+  if (entries.includes(undefined) || fallback === undefined) return;
+  const limits = [fallback, ...entries].flatMap((entry) => entry?.limits ?? []);
+  for (const [index, name] of (identity?.verified_headers ?? []).entries()) {
+    if (limits.some(({ per }) => per === `header:${name}`)) continue;
+    report(['identity', 'verified_headers', index], `no limit is per header:${name}, remove it`);
   }
 }
 

@@ -170,7 +170,9 @@ export const identitySchema = z.strictObject({
         .min(1)
         .max(100)
         .default(2)
-        .describe('How many times the limit the unlisted keys of one address may use together.'),
+        .describe(
+          'How many times the limit the unlisted keys, or unverified headers, of one address may use together.',
+        ),
     })
     .prefault({}),
   user: z.strictObject({ header: headerName.default('x-user') }).prefault({}),

@@ -12,16 +12,18 @@ import type { RedisAddress, RedisTarget } from '../core/redis-target.ts';
 const URL_PARTS =
   /^(?<scheme>redis|rediss)(?:\+(?<kind>sentinel|cluster))?:\/\/(?:(?<user>[^@/?#]*)@)?(?<hosts>[^@/?#]+)(?<path>\/[^?#]*)?(?:\?(?<query>[^#]*))?$/;
 const HOST = /^(?:\[(?<ipv6>[0-9A-Fa-f:.]+)\]|(?<name>[A-Za-z0-9._-]+))(?::(?<port>\d{1,5}))?$/;
+const FORM =
+  'must be a URL such as redis://user:password@host:6379/0, rediss://host, ' +
+  'redis+sentinel://host:26379,host:26379/mymaster or redis+cluster://host:6379,host:6379';
+const UNESCAPED = 'write a "/", "?", "#" or "@" of a password as %2F, %3F, %23 or %40';
 const DEFAULT_PORTS = { single: 6379, sentinel: 26379, cluster: 6379 };
 
 /** Throws a RangeError that says how it would be right, and never repeats what may hold a password. */
 export function parseRedisUrl(text: string): RedisTarget {
   const parts = URL_PARTS.exec(text)?.groups;
   if (parts === undefined) {
-    throw new RangeError(
-      'must be a URL such as redis://user:password@host:6379/0, rediss://host, ' +
-        'redis+sentinel://host:26379,host:26379/mymaster or redis+cluster://host:6379,host:6379',
-    );
+    if (/^rediss?(\+\w+)?:\/\/.*@/.test(text)) throw new RangeError(`${FORM}; ${UNESCAPED}`);
+    throw new RangeError(FORM);
   }
   const kind = (parts.kind ?? 'single') as RedisTarget['kind'];
   const [first, ...others] = (parts.hosts ?? '').split(',').map((host) => parseHost(host, kind));
@@ -35,9 +37,12 @@ export function parseRedisUrl(text: string): RedisTarget {
     .slice(1)
     .filter((part) => part !== '')
     .map(decode);
+  if (text.indexOf('@') !== text.lastIndexOf('@')) throw new RangeError(UNESCAPED);
   const masterName = kind === 'sentinel' ? path.shift() : '';
-  if (masterName === undefined) {
-    throw new RangeError('must name the master after the sentinels, as in .../mymaster');
+  if (masterName === undefined || !/^[\w.-]*$/.test(masterName)) {
+    throw new RangeError(
+      `must name the master after the sentinels, as in .../mymaster, by letters, digits, ".", "-" and "_"; ${UNESCAPED}`,
+    );
   }
   const [username, password] = parseUser(parts.user);
   return {
@@ -57,8 +62,7 @@ function parseHost(text: string, kind: RedisTarget['kind']): RedisAddress {
   const host = ipv6 ?? name;
   if (host === undefined || Number(port) < 1 || Number(port) > 65_535) {
     throw new RangeError(
-      'must have hosts such as redis.example.com:6379 or [::1]:6379; ' +
-        'write a "/", "?", "#" or "@" of a password as %2F, %3F, %23 or %40',
+      `must have hosts such as redis.example.com:6379 or [::1]:6379; ${UNESCAPED}`,
     );
   }
   return { host, port: Number(port) };
@@ -89,6 +93,8 @@ function parseQuery(text: string, kind: RedisTarget['kind']) {
   for (const name of query.keys()) {
     if (known.includes(name)) continue;
     const remedy = known.length > 0 ? `known are ${known.join(' and ')}` : 'remove it';
+    // Of a password that was not escaped, what follows its "?" looks like an option.
+    if (!/^[a-z_]{1,30}$/.test(name)) throw new RangeError(UNESCAPED);
     throw new RangeError(`has the unknown option "${name}", ${remedy}`);
   }
   return {

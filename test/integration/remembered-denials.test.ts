@@ -10,6 +10,7 @@ import { eventually } from '../support/eventually.ts';
 import { type Gateway, startGateway } from '../support/gateway.ts';
 import { call, statuses } from '../support/http.ts';
 import { connectTo, startRedis, type TestRedis, testWithRedis } from '../support/redis.ts';
+import { addShippedAccount, byShippedAccount } from '../support/shipped-account.ts';
 import { connectClient } from '../support/stores.ts';
 
 const ask = (gateway: Gateway, path = '/api/search') => call(gateway.url, `/envoy${path}`);
@@ -87,14 +88,15 @@ testWithRedis('a reset reaches every gateway at once', async () => {
     ]);
     const keys = (await admin.keys('*')).filter((key) => key.includes(':default:'));
     await store.reset(keys);
-    // The announcement and the next request are on different connections.
-    await eventually(
-      () => Promise.all([ask(one), ask(two)]),
-      (answers) => answers.every(({ status }) => status === 200),
-      400,
-    );
+    // The announcement and the next request are on different connections; half a second later nothing is remembered.
+    for (const gateway of [one, two]) {
+      await eventually(
+        () => ask(gateway),
+        ({ status }) => status === 200,
+        400,
+      );
+    }
     await store.reset(keys);
-    await new Promise((resolve) => setTimeout(resolve, 20));
   }
   client.disconnect();
   admin.disconnect();
@@ -129,4 +131,23 @@ testWithRedis('without remembering, every request asks Redis', async () => {
   const before = await scriptCalls(redis);
   await statuses(50, login);
   expect((await scriptCalls(redis)) - before).toBe(50);
+});
+
+testWithRedis('a gateway that may not hear of resets goes on, and remembers nothing', async () => {
+  await using redis = await startRedis();
+  await addShippedAccount(redis);
+  await using policies = await policyFile(oneLimit('2/1h'));
+  await using gateway = await startGateway({
+    HEADGATE_REDIS_URL: byShippedAccount(redis.url),
+    HEADGATE_POLICIES: policies.path,
+  });
+  const admin = connectTo(redis);
+  // Redis closes the connection of whoever may not listen any more, and refuses the next one.
+  await admin.call('ACL', 'SETUSER', 'headgate', 'resetchannels');
+  admin.disconnect();
+  await gateway.printed(/resets_unheard/);
+  expect(await statuses(4, () => ask(gateway))).toEqual([200, 200, 429, 429]);
+  const before = await scriptCalls(redis);
+  await statuses(10, () => ask(gateway));
+  expect((await scriptCalls(redis)) - before).toBe(10);
 });

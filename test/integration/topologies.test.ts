@@ -1,13 +1,23 @@
 /** Gateways on every kind of Redis: a cluster, a master that sentinels know, TLS, an account with few rights. */
+import { fileURLToPath } from 'node:url';
 import { expect } from 'vitest';
 import { eventually } from '../support/eventually.ts';
 import { type Gateway, startGateway } from '../support/gateway.ts';
 import { call, statuses } from '../support/http.ts';
-import { connectTo, startRedis, testWithOwnRedis, testWithRedis } from '../support/redis.ts';
+import { freePort } from '../support/process.ts';
+import {
+  connectTo,
+  IN_MEMORY,
+  startRedis,
+  startRedisInFolder,
+  temporaryFolder,
+  testWithOwnRedis,
+  testWithRedis,
+} from '../support/redis.ts';
 import { startRedisCluster } from '../support/redis-cluster.ts';
 import { startRedisSentinel } from '../support/redis-sentinel.ts';
 import { startTlsRedis } from '../support/redis-tls.ts';
-import { addShippedAccount, byShippedAccount } from '../support/shipped-account.ts';
+import { ACL_FILE, addShippedAccount, byShippedAccount } from '../support/shipped-account.ts';
 
 const login = (gateway: Gateway, address: string) =>
   call(gateway.url, '/envoy/api/auth/login', {
@@ -78,6 +88,14 @@ testWithOwnRedis('TLS is checked against the authorities that Node trusts', asyn
   await expectOneLimit(trusting, other);
   await using stranger = await startGateway(env);
   expect(isMeasured(await measured(stranger))).toBe(false);
+});
+
+testWithOwnRedis('a server starts with the shipped account as it is', async () => {
+  const port = await freePort();
+  const args = ['--port', String(port), ...IN_MEMORY, '--aclfile', fileURLToPath(ACL_FILE)];
+  await using redis = await startRedisInFolder(temporaryFolder(), port, args);
+  await using gateway = await startGateway({ HEADGATE_REDIS_URL: byShippedAccount(redis.url) });
+  expect(isMeasured(await measured(gateway))).toBe(true);
 });
 
 testWithRedis('the shipped account is all that a gateway needs', async () => {

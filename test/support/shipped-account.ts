@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { connectTo, type TestRedis } from './redis.ts';
 
-const ACL_FILE = new URL('../../deploy/redis/users.acl', import.meta.url);
+export const ACL_FILE = new URL('../../deploy/redis/users.acl', import.meta.url);
 
 export async function addShippedAccount(server: TestRedis): Promise<void> {
   const [user] = /^user .*$/m.exec(readFileSync(ACL_FILE, 'utf8')) ?? [];

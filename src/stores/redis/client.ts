@@ -101,6 +101,8 @@ function clusterOptions(node: ReturnType<typeof nodeOptions>) {
     clusterNodeRetryStrategy: retryAfter,
     slotsRefreshTimeout: CONNECT_TIMEOUT_MS,
     slotsRefreshInterval: SLOTS_REFRESH_MS,
+    // Certificates are for names; by default ioredis asks nodes by the addresses that it looked up.
+    ...(node.tls && { dnsLookup: (name, callback) => callback(null, name) }),
     // A node that redirects has not run the command. One whose connection broke may have: 0 does not send it again.
     maxRedirections: MAX_REDIRECTIONS,
     retryDelayOnFailover: 0,

@@ -5,7 +5,13 @@
  * exceeded, but a denial by a later slot leaves what an earlier one has given.
  */
 import calculateSlot from 'cluster-key-slot';
-import type { Descriptor, QuotaState, QuotaStore, TakeResult } from '../../core/store.ts';
+import {
+  type Descriptor,
+  type QuotaState,
+  type QuotaStore,
+  StoreError,
+  type TakeResult,
+} from '../../core/store.ts';
 import { withDeadline } from './deadline.ts';
 import { RedisStore, type RedisStoreOptions } from './redis-store.ts';
 
@@ -23,8 +29,16 @@ export class ClusterStore implements QuotaStore {
     if (only === undefined || others.length === 0) {
       return this.#lane(only?.slot ?? 0).take(descriptors);
     }
-    const taken = this.#takeInTurn(descriptors, groups.sort(narrowestFirst));
-    return withDeadline(taken, this.#options.deadlineMs);
+    const { deadlineMs, onError } = this.#options;
+    const endMs = performance.now() + deadlineMs;
+    const taken = this.#takeInTurn(descriptors, groups.sort(narrowestFirst), endMs);
+    try {
+      return await withDeadline(taken, deadlineMs);
+    } catch (cause) {
+      // Each lane was in time, all together were not; what a lane has to report it has reported.
+      if (performance.now() >= endMs) onError?.('timeout', cause);
+      throw cause;
+    }
   }
 
   async reset(keys: readonly string[]): Promise<void> {
@@ -34,11 +48,14 @@ export class ClusterStore implements QuotaStore {
   async #takeInTurn(
     descriptors: readonly Descriptor[],
     groups: readonly SlotGroup[],
+    endMs: number,
   ): Promise<TakeResult> {
     const states = new Map<Descriptor, QuotaState | undefined>();
     let nowMs = 0;
     let admitted = true;
     for (const { slot, descriptors: asked } of groups) {
+      // Nobody waits for it any more, so it must not go on taking.
+      if (performance.now() >= endMs) throw new StoreError('timeout', 'the slots took too long');
       const result = await this.#lane(slot).take(asked);
       for (const [i, descriptor] of asked.entries()) states.set(descriptor, result.states[i]);
       nowMs = result.nowMs;

@@ -1,4 +1,4 @@
-/** Requests that wait for Redis. A Redis that hangs must not fill this process's memory. */
+/** Requests that wait for Redis, each until its deadline. A Redis that hangs must not fill this process's memory. */
 import { StoreError } from '../../core/store.ts';
 
 export class InFlight {

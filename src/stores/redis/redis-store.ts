@@ -34,7 +34,7 @@ interface PendingTake {
   readonly reject: (error: StoreError) => void;
 }
 
-/** Descriptors in one script call. It blocks Redis for everyone; `npm run bench` shows for how long. */
+/** Descriptors in one script call. It keeps Redis from everyone else; bench/batch-size.ts shows for how long. */
 const MAX_BATCH = 128;
 
 export class RedisStore implements QuotaStore {

@@ -11,11 +11,11 @@ export async function announceReset(client: RedisClient, keys: readonly string[]
 }
 
 export interface ResetListener {
-  /** Every reset from now on will be heard. */
+  /** Resets from now on will be heard. */
   onListening(): void;
   onReset(): void;
   /** Resets may go unheard until onListening is called again. */
-  onDeaf(): void;
+  onDeaf(reason?: unknown): void;
 }
 
 /** Subscribes whenever this connection is made. It belongs to whoever made it. */
@@ -24,9 +24,10 @@ export function listenForResets(subscriber: RedisClient, listener: ResetListener
     subscriber.subscribe(CHANNEL).then(
       () => listener.onListening(),
       // The connection broke, or the account may not subscribe.
-      () => listener.onDeaf(),
+      (error: unknown) => listener.onDeaf(error),
     );
   });
   subscriber.on('close', () => listener.onDeaf());
+  // In a cluster the client may change to another node by itself, and miss what is said in between.
   subscriber.on('message', () => listener.onReset());
 }
