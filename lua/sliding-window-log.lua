@@ -59,6 +59,15 @@ local function expire(key, row)
   call('PEXPIRE', key, row.lifetime_text)
 end
 
+-- The smallest index from `low` on for which `is_enough` holds; `high` if none.
+local function first_index(low, high, is_enough)
+  while low < high do
+    local middle = math.floor((low + high) / 2)
+    if is_enough(middle) then high = middle else low = middle + 1 end
+  end
+  return low
+end
+
 -- The first index from `low` on that is younger than `age_ms`; it is mostly close to `low`, so the steps double.
 local function first_younger(key, low, length, newest_time, age_ms)
   local high, step = low, 1
@@ -66,21 +75,15 @@ local function first_younger(key, low, length, newest_time, age_ms)
     low, high, step = high + 1, high + step, step * 2
   end
   high = math.min(high, length)
-  while low < high do
-    local middle = math.floor((low + high) / 2)
-    if (newest_time - time_of(entry_at(key, middle))) % TIMES >= age_ms then low = middle + 1 else high = middle end
-  end
-  return low
+  if low == high then return low end
+  return first_index(low, high, function(index)
+    return (newest_time - time_of(entry_at(key, index))) % TIMES < age_ms
+  end)
 end
 
 -- How many plain entries a list with totals begins with.
 local function count_plain(key, length)
-  local low, high = 0, length
-  while low < high do
-    local middle = math.floor((low + high) / 2)
-    if total_of(entry_at(key, middle)) then high = middle else low = middle + 1 end
-  end
-  return low
+  return first_index(0, length, function(index) return total_of(entry_at(key, index)) ~= nil end)
 end
 
 -- The total before an index of a list with totals; the plain entries count up to zero.
@@ -111,15 +114,6 @@ local function drop_before(key, first, newest)
     call('LTRIM', key, first - 1, -1)
     call('LSET', key, 0, base_of(total))
   end
-end
-
--- The smallest index from `low` on for which `is_enough` holds; `high` if none.
-local function first_index(low, high, is_enough)
-  while low < high do
-    local middle = math.floor((low + high) / 2)
-    if is_enough(middle) then high = middle else low = middle + 1 end
-  end
-  return low
 end
 
 local function start_of(key, newest)

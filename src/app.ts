@@ -12,7 +12,7 @@ import { createCheckServer } from './server/check-server.ts';
 import { createOpsServer } from './server/ops-server.ts';
 import { DenialCache } from './stores/denial-cache.ts';
 import { MemoryStore } from './stores/memory/memory-store.ts';
-import { createRedisClient } from './stores/redis/client.ts';
+import { createRedisClient, type RedisClient } from './stores/redis/client.ts';
 import { ClusterStore } from './stores/redis/cluster-store.ts';
 import { InFlight } from './stores/redis/in-flight.ts';
 import { RedisSaltVault } from './stores/redis/redis-salts.ts';
@@ -119,7 +119,6 @@ function inRedis(target: RedisTarget, environment: Environment, telemetry: Telem
     onError: telemetry.storeConnectionFailed,
   };
   const client = createRedisClient(connection);
-  const clients = [client];
   const options: RedisStoreOptions = {
     client,
     inFlight: new InFlight(MAX_IN_FLIGHT),
@@ -127,28 +126,14 @@ function inRedis(target: RedisTarget, environment: Environment, telemetry: Telem
     onBatch: telemetry.storeAnswered,
     onError: telemetry.storeFailed,
   };
-  let store: QuotaStore =
-    target.kind === 'cluster' ? new ClusterStore(options) : new RedisStore(options);
-  if (environment.rememberedDenials > 0) {
-    // What breaks this one breaks the other, too, and is reported there.
-    const subscriber = createRedisClient({ ...connection, onError: () => {} });
-    clients.push(subscriber);
-    const cache = new DenialCache({
-      store,
-      now: () => performance.now(),
-      maxEntries: environment.rememberedDenials,
-      onRemembered: telemetry.denialRemembered,
-    });
-    listenForResets(subscriber, {
-      onListening: () => cache.enable(),
-      onReset: () => cache.forget(),
-      onDeaf: (reason) => {
-        cache.disable();
-        if (reason !== undefined) telemetry.resetsUnheard(reason);
-      },
-    });
-    store = cache;
-  }
+  const counting = target.kind === 'cluster' ? new ClusterStore(options) : new RedisStore(options);
+  const subscriber =
+    environment.rememberedDenials > 0
+      ? createRedisClient({ ...connection, onError: telemetry.resetsUnheard })
+      : undefined;
+  const store = subscriber
+    ? rememberDenials(counting, subscriber, environment, telemetry)
+    : counting;
   return {
     store,
     salts: new SaltShelf((periodMs) => new RedisSaltVault(client, periodMs)),
@@ -163,9 +148,34 @@ function inRedis(target: RedisTarget, environment: Environment, telemetry: Telem
         });
       }),
     close: async () => {
-      for (const each of clients) each.disconnect();
+      client.disconnect();
+      subscriber?.disconnect();
     },
   };
+}
+
+/** As long as resets can be heard. */
+function rememberDenials(
+  store: QuotaStore,
+  subscriber: RedisClient,
+  { rememberedDenials }: Environment,
+  telemetry: Telemetry,
+): QuotaStore {
+  const cache = new DenialCache({
+    store,
+    now: () => performance.now(),
+    maxEntries: rememberedDenials,
+    onRemembered: telemetry.denialRemembered,
+  });
+  listenForResets(subscriber, {
+    onListening: () => cache.enable(),
+    onReset: () => cache.forget(),
+    onDeaf: (reason) => {
+      cache.disable();
+      if (reason !== undefined) telemetry.resetsUnheard(reason);
+    },
+  });
+  return cache;
 }
 
 function addressOf(server: FastifyInstance): AddressInfo {
