@@ -3,6 +3,7 @@
 -- KEYS[1]  the client's log
 -- ARGV[1]  limit in requests
 -- ARGV[2]  window in milliseconds
+-- ARGV[3]  now in milliseconds since the epoch, for tests; without it the server's clock is read
 -- RETURNS  1 if the request was admitted, else 0; requests remaining; milliseconds until the quota is full again;
 --          milliseconds until a request would be admitted; now in milliseconds since the epoch
 
@@ -11,7 +12,7 @@ local limit = tonumber(ARGV[1])
 local window_ms = tonumber(ARGV[2])
 
 local time = redis.call('TIME')
-local now_ms = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+local now_ms = tonumber(ARGV[3]) or tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 
 redis.call('ZREMRANGEBYSCORE', key, '-inf', now_ms - window_ms)
 local count = redis.call('ZCARD', key)
