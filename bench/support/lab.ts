@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Redis } from 'ioredis';
 import { startGateway } from '../../test/support/gateway.ts';
-import { accepting, freePort, startProcess } from '../../test/support/process.ts';
+import { startProcess } from '../../test/support/process.ts';
+import { startRedisServer } from '../../test/support/redis-server.ts';
 
 /** Something that answers whether a request may pass. */
 export interface Server {
@@ -47,26 +48,14 @@ export function createLab(): Lab {
 
   return {
     async redis() {
-      const port = await freePort();
-      const server = started.use(
-        startProcess('redis-server', [
-          '--port',
-          String(port),
-          '--bind',
-          '127.0.0.1',
-          '--save',
-          '',
-          '--appendonly',
-          'no',
-        ]),
-      );
-      await accepting(port, server);
+      const server = started.use(await startRedisServer());
+      const { pid, port } = server;
       const client = new Redis(port, '127.0.0.1');
       started.defer(() => client.disconnect());
       return {
-        pid: server.pid,
+        pid,
         port,
-        url: (database = 0) => `redis://127.0.0.1:${port}/${database}`,
+        url: (database = 0) => `${server.url}/${database}`,
         client,
       };
     },

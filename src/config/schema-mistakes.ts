@@ -1,6 +1,6 @@
 /** Turns what zod found into sentences that name what is wrong and what would be right. */
-import { distance } from 'fastest-levenshtein';
 import type { z } from 'zod';
+import { closest } from './closest-word.ts';
 import type { Path, YamlText } from './yaml-text.ts';
 
 export interface LocatedMistake {
@@ -50,16 +50,6 @@ function hintAt(word: string, known: readonly string[]): string {
   const meant = closest(word, known);
   if (meant !== undefined) return `, did you mean "${meant}"?`;
   return known.length === 0 ? '' : `, known are ${list(known)}`;
-}
-
-/** The known word that is so like this one that it was probably meant. */
-function closest(word: string, known: readonly string[]): string | undefined {
-  const likely = known
-    .map((candidate) => ({ candidate, far: distance(word, candidate) }))
-    .filter(
-      ({ candidate, far }) => far < candidate.length && far <= Math.max(2, candidate.length / 3),
-    );
-  return likely.sort((a, b) => a.far - b.far)[0]?.candidate;
 }
 
 function sentence(issue: z.core.$ZodIssue): string {

@@ -1,5 +1,5 @@
 /** Policies as they are after loading: everything that a request would otherwise have to work out, worked out. */
-import { MAX_LIMIT, type Quota } from './store.ts';
+import { MAX_LIMIT, type Quota, SHORT_NAMES } from './store.ts';
 
 export type NamedPartition = 'client' | 'ip' | 'api_key' | 'user' | 'global';
 /** `header:x-tenant`: whoever the value of that request header stands for. */
@@ -55,8 +55,7 @@ export function compilePolicy(definition: PolicyDefinition, unverifiedFactor: nu
   const policy: Policy = { name, limits, onStoreFailure };
   for (const [index, written] of definition.limits.entries()) {
     const { per, window, algorithm, windowMs } = written;
-    const kind =
-      algorithm === 'sliding-window-log' ? '' : algorithm.slice(algorithm.lastIndexOf('-') + 1);
+    const kind = algorithm === 'sliding-window-log' ? '' : SHORT_NAMES[algorithm];
     const label =
       index === 0 ? name : [name, per, window, kind].filter((part) => part !== '').join(':');
     // What one algorithm left behind means nothing to another.

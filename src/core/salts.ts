@@ -3,9 +3,11 @@
  * longer than counting needs: every day at 00:00 UTC, and for windows longer than a day every 31 days.
  */
 import type { KeyObject } from 'node:crypto';
+import { MAX_WINDOW_MS } from './store.ts';
 
 export const DAY_MS = 86_400_000;
-export const LONG_PERIOD_MS = 31 * DAY_MS;
+/** The longest window, so that none reaches back further than the period before. */
+export const LONG_PERIOD_MS = MAX_WINDOW_MS;
 
 /** How far the clocks of gateways may differ at midnight without one of them losing sight of a count. */
 export const CLOCK_SKEW_MS = 60_000;

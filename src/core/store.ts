@@ -3,6 +3,13 @@
 export const ALGORITHMS = ['sliding-window-log', 'sliding-window-counter', 'token-bucket'] as const;
 export type Algorithm = (typeof ALGORITHMS)[number];
 
+/** In store keys, labels and scripts. */
+export const SHORT_NAMES: Readonly<Record<Algorithm, string>> = {
+  'sliding-window-log': 'log',
+  'sliding-window-counter': 'counter',
+  'token-bucket': 'bucket',
+};
+
 /** What the scripts can still count exactly, see lua/sliding-window-log.lua. */
 export const MAX_LIMIT = 1_000_000;
 export const MAX_WINDOW_MS = 31 * 86_400_000;

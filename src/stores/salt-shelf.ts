@@ -1,6 +1,5 @@
 /** The salt books of both periods, as one source. */
-import type { PeriodSalts, SaltSource, Salts } from '../core/salts.ts';
-import { DAY_MS, LONG_PERIOD_MS } from '../core/salts.ts';
+import { DAY_MS, LONG_PERIOD_MS, type SaltSource, type Salts } from '../core/salts.ts';
 import { SaltBook, type SaltVault } from './salt-book.ts';
 
 export class SaltShelf implements SaltSource {
@@ -17,7 +16,7 @@ export class SaltShelf implements SaltSource {
   at(nowMs: number): Salts {
     const daily = this.#daily.at(nowMs);
     const long = this.#long.at(nowMs);
-    if (this.#current === undefined || !isOf(this.#current, daily, long)) {
+    if (this.#current?.daily !== daily || this.#current.long !== long) {
       this.#current = { daily, long };
     }
     return this.#current;
@@ -28,8 +27,4 @@ export class SaltShelf implements SaltSource {
     await this.#daily.refresh(nowMs);
     await this.#long.refresh(nowMs);
   }
-}
-
-function isOf(salts: Salts, daily: PeriodSalts, long: PeriodSalts): boolean {
-  return salts.daily === daily && salts.long === long;
 }

@@ -7,7 +7,6 @@ import { call, statuses } from '../support/http.ts';
 import { freePort } from '../support/process.ts';
 import {
   connectTo,
-  IN_MEMORY,
   startRedis,
   startRedisInFolder,
   temporaryFolder,
@@ -16,6 +15,7 @@ import {
 } from '../support/redis.ts';
 import { startRedisCluster } from '../support/redis-cluster.ts';
 import { startRedisSentinel } from '../support/redis-sentinel.ts';
+import { IN_MEMORY } from '../support/redis-server.ts';
 import { startTlsRedis } from '../support/redis-tls.ts';
 import { ACL_FILE, addShippedAccount, byShippedAccount } from '../support/shipped-account.ts';
 

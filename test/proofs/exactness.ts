@@ -13,25 +13,26 @@ import {
   runExactness,
   WINDOW_MS,
 } from '../support/exactness-run.ts';
-import { accepting, freePort, startProcess } from '../support/process.ts';
+import { startRedisServer } from '../support/redis-server.ts';
 
 const { values } = parseArgs({ options: { seconds: { type: 'string', default: '300' } } });
 const durationMs = (Number(values.seconds) * 1_000) / 2;
 if (!(durationMs >= 3_000)) throw new RangeError('--seconds must be a number from 6 on');
 const reloadEveryMs = Math.min(10_000, durationMs / 3);
 
-const port = await freePort();
-const inMemory = ['--bind', '127.0.0.1', '--save', '', '--appendonly', 'no'];
-await using redis = startProcess('redis-server', ['--port', String(port), ...inMemory]);
-await accepting(port, redis);
-const redisUrl = `redis://127.0.0.1:${port}`;
+await using redis = await startRedisServer();
 
 console.log(
   `${GATEWAYS} gateways, ${CLIENTS} clients, ${LIMIT} per ${WINDOW_MS} ms each, asked for three times as much\n`,
 );
 const runs = [];
 for (const remembersDenials of [true, false]) {
-  const run = await runExactness({ redisUrl, remembersDenials, durationMs, reloadEveryMs });
+  const run = await runExactness({
+    redisUrl: redis.url,
+    remembersDenials,
+    durationMs,
+    reloadEveryMs,
+  });
   runs.push({ name: remembersDenials ? 'remembered' : 'not remembered', run });
 }
 printTable(runs.map(({ name, run }) => ({ 'denials are': name, ...loadOf(run) })));

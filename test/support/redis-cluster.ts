@@ -1,14 +1,9 @@
 /** A real cluster of three masters without replicas, formed as `redis-cli --cluster create` would. */
 import type { Redis } from 'ioredis';
+import { waitUntil } from './eventually.ts';
 import { freePort } from './process.ts';
-import {
-  connectTo,
-  IN_MEMORY,
-  startRedisInFolder,
-  type TestRedis,
-  temporaryFolder,
-  waitUntil,
-} from './redis.ts';
+import { connectTo, startRedisInFolder, type TestRedis, temporaryFolder } from './redis.ts';
+import { IN_MEMORY } from './redis-server.ts';
 
 export interface TestRedisCluster extends AsyncDisposable {
   /** In the order of their slots, of which each has a third. */

@@ -2,15 +2,10 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Redis } from 'ioredis';
+import { waitUntil } from './eventually.ts';
 import { freePort } from './process.ts';
-import {
-  connectTo,
-  IN_MEMORY,
-  startRedisInFolder,
-  type TestRedis,
-  temporaryFolder,
-  waitUntil,
-} from './redis.ts';
+import { connectTo, startRedisInFolder, type TestRedis, temporaryFolder } from './redis.ts';
+import { IN_MEMORY } from './redis-server.ts';
 
 export interface TestRedisSentinel extends AsyncDisposable {
   /** Names the sentinels: `redis+sentinel://127.0.0.1:7000,127.0.0.1:7001,127.0.0.1:7002/mymaster`. */

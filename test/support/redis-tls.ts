@@ -2,7 +2,8 @@
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { freePort } from './process.ts';
-import { IN_MEMORY, startRedisInFolder, type TestRedis, temporaryFolder } from './redis.ts';
+import { startRedisInFolder, type TestRedis, temporaryFolder } from './redis.ts';
+import { IN_MEMORY } from './redis-server.ts';
 
 export interface TestTlsRedis extends TestRedis {
   /** The certificate of the authority, in PEM. It goes with the server. */

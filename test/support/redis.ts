@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { GenericContainer } from 'testcontainers';
 import { inject, test } from 'vitest';
-import { accepting, freePort, startProcess } from './process.ts';
 import { IN_DOCKER } from './provision.ts';
+import { startRedisServer } from './redis-server.ts';
 
 export interface TestRedis extends AsyncDisposable {
   readonly url: string;
@@ -18,9 +18,6 @@ export interface TestRedis extends AsyncDisposable {
 
 const program = inject('programs')['redis-server'];
 
-/** Reachable from this machine alone, and without a trace on its disk. */
-export const IN_MEMORY = ['--bind', '127.0.0.1', '--save', '', '--appendonly', 'no'];
-
 /** False only outside CI, where nothing could be installed: what needs Redis is then skipped. */
 export const redisIsHere = program !== undefined;
 export const testWithRedis = test.skipIf(!redisIsHere);
@@ -30,7 +27,8 @@ export const testWithOwnRedis = test.skipIf(!ownRedisIsHere);
 
 export async function startRedis(port?: number): Promise<TestRedis> {
   if (program === undefined) throw new Error('tests that need Redis must be skipped without it');
-  return program === IN_DOCKER ? startContainer() : startLocal(program, port ?? (await freePort()));
+  if (program === IN_DOCKER) return startContainer();
+  return startRedisServer({ program, ...(port !== undefined && { port }) });
 }
 
 /** The program of this machine with arguments of its own, in a folder that is removed with it. */
@@ -42,7 +40,7 @@ export async function startRedisInFolder(
   if (program === undefined || program === IN_DOCKER) throw new Error('use testWithOwnRedis');
   await using unlessItStarts = new AsyncDisposableStack();
   unlessItStarts.defer(() => rmSync(folder, { recursive: true, force: true }));
-  const server = await startLocal(program, port, args, folder);
+  const server = await startRedisServer({ program, port, args, cwd: folder });
   // Nothing of it is kept, and one that a test froze would not hear a gentler signal.
   unlessItStarts.defer(async () => void (await server.stop('SIGKILL')));
   const started = unlessItStarts.move();
@@ -53,37 +51,9 @@ export function temporaryFolder(): string {
   return mkdtempSync(join(tmpdir(), 'headgate-redis-'));
 }
 
-/** Asks until the answer is yes: servers that find each other send no event that a test could wait for. */
-export async function waitUntil(what: string, ask: () => Promise<boolean>): Promise<void> {
-  for (let attempt = 0; attempt < 400; attempt++) {
-    if (await ask()) return;
-    await new Promise((resolve) => setTimeout(resolve, 25));
-  }
-  throw new Error(`still not so after 10 s: ${what}`);
-}
-
 /** A plain client for looking at what is stored. */
 export function connectTo({ url }: TestRedis): Redis {
   return new Redis(url);
-}
-
-async function startLocal(
-  path: string,
-  port: number,
-  args: readonly string[] = ['--port', String(port), ...IN_MEMORY],
-  cwd?: string,
-): Promise<TestRedis> {
-  await using unlessItStarts = new AsyncDisposableStack();
-  const server = unlessItStarts.use(startProcess(path, args, cwd === undefined ? {} : { cwd }));
-  await accepting(port, server);
-  unlessItStarts.move();
-  return {
-    url: `redis://127.0.0.1:${port}`,
-    port,
-    signal: server.signal,
-    stop: server.stop,
-    [Symbol.asyncDispose]: server[Symbol.asyncDispose],
-  };
 }
 
 async function startContainer(): Promise<TestRedis> {

@@ -19,9 +19,7 @@ import { WindowLog } from './window-log.ts';
 export interface MemoryStoreOptions {
   /** Milliseconds since the epoch. */
   readonly now: () => number;
-  /**
-   * Keys held at most; those that nobody asked about lately make room.
-   */
+  /** Keys held at most; those that nobody asked about lately make room. */
   readonly maxKeys: number;
 }
 

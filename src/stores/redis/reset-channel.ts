@@ -7,7 +7,7 @@ const CHANNEL = 'hg:v1:reset';
 export async function announceReset(client: RedisClient, keys: readonly string[]): Promise<void> {
   // One by one: in a cluster they may lie on different nodes.
   await Promise.all(keys.map((key) => client.del(key)));
-  await client.publish(CHANNEL, keys.join(' '));
+  await client.publish(CHANNEL, '');
 }
 
 export interface ResetListener {

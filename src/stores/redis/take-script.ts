@@ -2,10 +2,10 @@
 import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import {
-  type Algorithm,
   type Descriptor,
   type Quota,
   type QuotaState,
+  SHORT_NAMES,
   StoreError,
   type TakeResult,
 } from '../../core/store.ts';
@@ -24,12 +24,6 @@ export const TAKE_SCRIPT = PARTS.map((part) =>
 export const TAKE_SCRIPT_SHA = hash('sha1', TAKE_SCRIPT, 'hex');
 
 const READ_SERVER_CLOCK = -1;
-
-const ALGORITHM_NAMES: Readonly<Record<Algorithm, string>> = {
-  'sliding-window-log': 'log',
-  'sliding-window-counter': 'counter',
-  'token-bucket': 'bucket',
-};
 
 /** Two bytes name a row: 64 times 32 of them, with one bit left for the last of a request. */
 const MAX_ROWS = 2_048;
@@ -58,7 +52,7 @@ export class TakeArguments {
     const values: (string | number)[] = [nowMs, this.#plan];
     for (const { quota, cost } of this.#rows) {
       const { algorithm, limit, windowMs, burst, countRejected } = quota;
-      values.push(ALGORITHM_NAMES[algorithm], limit, windowMs, burst, cost, countRejected ? 1 : 0);
+      values.push(SHORT_NAMES[algorithm], limit, windowMs, burst, cost, countRejected ? 1 : 0);
     }
     return values;
   }
