@@ -1,8 +1,8 @@
 /** The composition root: configuration in, something that listens and closes out. */
 import type { AddressInfo } from 'node:net';
-import type { FastifyInstance } from 'fastify';
 import type { Environment } from './config/environment.ts';
 import type { PolicySource } from './config/policy-source.ts';
+import { canonicalAddress, isLoopback } from './core/address.ts';
 import { createCheck } from './core/check.ts';
 import type { RedisTarget } from './core/redis-target.ts';
 import type { QuotaStore } from './core/store.ts';
@@ -10,7 +10,9 @@ import { envoy } from './dialects/envoy.ts';
 import { nginx } from './dialects/nginx.ts';
 import { createCheckServer } from './server/check-server.ts';
 import { createOpsServer } from './server/ops-server.ts';
+import { listenOnSocket } from './server/unix-socket.ts';
 import { DenialCache } from './stores/denial-cache.ts';
+import { DerivedSalts } from './stores/derived-salts.ts';
 import { MemoryStore } from './stores/memory/memory-store.ts';
 import { createRedisClient, type RedisClient } from './stores/redis/client.ts';
 import { ClusterStore } from './stores/redis/cluster-store.ts';
@@ -36,7 +38,8 @@ export interface AppOptions {
 }
 
 export interface Listening {
-  readonly check: AddressInfo;
+  /** Or the path of a unix socket. */
+  readonly check: AddressInfo | string;
   readonly ops: AddressInfo;
 }
 
@@ -51,18 +54,24 @@ export function createApp({ environment, policies, telemetry, now }: AppOptions)
   const backend = environment.redis
     ? inRedis(environment.redis, environment, telemetry)
     : inMemory(local);
-  const { store, salts } = backend;
+  const { store } = backend;
+  const { ipSaltSecret } = environment;
+  const salts = ipSaltSecret === undefined ? backend.salts : new DerivedSalts(ipSaltSecret);
   const check = createCheck({
     store,
     local,
     salts,
     onUntrustedProxy: telemetry.untrustedProxy,
+    onIgnoredHeaders: telemetry.headersIgnored,
   });
   const checkServer = createCheckServer({
     dialects: DIALECTS,
     check,
     policies,
     now,
+    callerWithoutAddress: environment.socket === undefined ? '' : '127.0.0.1',
+    proxySecrets: environment.proxySecrets,
+    onStranger: telemetry.strangerRefused,
     onDecided: telemetry.decided,
     onMisconfigured: telemetry.proxyMisconfigured,
     onFault: telemetry.checkFailed,
@@ -71,7 +80,8 @@ export function createApp({ environment, policies, telemetry, now }: AppOptions)
     registry: telemetry.registry,
     health: () => ({ ready, degraded: telemetry.isDegraded() }),
   });
-  const refreshSalts = () => salts.refresh(now()).catch(telemetry.saltsNotShared);
+  const refreshSalts = () =>
+    salts.refresh(now(), policies.current.hasLongWindows).catch(telemetry.saltsNotShared);
   let saltTimer: NodeJS.Timeout | undefined;
   let ready = false;
 
@@ -80,9 +90,17 @@ export function createApp({ environment, policies, telemetry, now }: AppOptions)
       await backend.connect(refreshSalts);
       saltTimer = setInterval(refreshSalts, SALT_REFRESH_MS);
       await opsServer.listen({ host: environment.opsHost, port: environment.opsPort });
-      await checkServer.listen({ host: environment.host, port: environment.port });
+      if (environment.socket !== undefined) await listenOnSocket(checkServer, environment.socket);
+      else await checkServer.listen({ host: environment.host, port: environment.port });
       ready = true;
-      return { check: addressOf(checkServer), ops: addressOf(opsServer) };
+      const check = checkServer.server.address() as Listening['check'];
+      if (
+        typeof check !== 'string' &&
+        !isPrivateToUs(check) &&
+        environment.proxySecrets.length === 0
+      )
+        telemetry.checkPortOpen();
+      return { check, ops: opsServer.server.address() as AddressInfo };
     },
     async close() {
       ready = false;
@@ -97,7 +115,7 @@ export function createApp({ environment, policies, telemetry, now }: AppOptions)
 /** What counts, and what it takes to do so. */
 interface Backend {
   readonly store: QuotaStore;
-  readonly salts: SaltShelf;
+  readonly salts: SaltShelf | DerivedSalts;
   /** Resolves when the first contact was made or is not worth waiting for; calls back at every contact. */
   connect(onContact: () => Promise<void>): Promise<void>;
   close(): Promise<void>;
@@ -178,6 +196,6 @@ function rememberDenials(
   return cache;
 }
 
-function addressOf(server: FastifyInstance): AddressInfo {
-  return server.server.address() as AddressInfo;
+function isPrivateToUs({ address }: AddressInfo): boolean {
+  return isLoopback(canonicalAddress(address) ?? '');
 }

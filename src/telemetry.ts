@@ -16,6 +16,12 @@ export interface Telemetry {
   checkFailed(dialect: string, error: unknown): void;
   proxyMisconfigured(dialect: string, missing: readonly string[]): void;
   untrustedProxy(): void;
+  /** Headers that were not believed. Names, which the policy file and the dialects know. */
+  headersIgnored(names: readonly string[]): void;
+  /** A call without the secret that proxies share with the gateway. */
+  strangerRefused(): void;
+  /** The check port can be reached from other machines, by anybody who finds it. */
+  checkPortOpen(): void;
   storeAnswered(durationMs: number, requests: number): void;
   storeFailed(reason: StoreErrorReason, cause: unknown): void;
   denialRemembered(): void;
@@ -83,6 +89,23 @@ export function createTelemetry({ level, now, destination }: TelemetryOptions): 
       log.warn(
         { event: 'untrusted_proxy' },
         'a proxy outside identity.trusted_proxies asks: all its requests count for its own address',
+      );
+    },
+    headersIgnored(names) {
+      for (const header of names) metrics.ignoredHeaders.inc({ header });
+    },
+    strangerRefused() {
+      metrics.strangers.inc();
+      if (!seldom('stranger')) return;
+      log.warn(
+        { event: 'stranger_refused' },
+        'a call without the secret of HEADGATE_PROXY_SECRET was answered 403: a proxy that does not send it, or no proxy',
+      );
+    },
+    checkPortOpen() {
+      log.warn(
+        { event: 'check_port_open' },
+        'the check port can be reached from other machines: whoever does can use up any limit; set HEADGATE_PROXY_SECRET',
       );
     },
     storeAnswered(durationMs, requests) {
@@ -203,6 +226,17 @@ function createMetrics() {
       help: 'Questions from a proxy outside identity.trusted_proxies.',
       registers,
     }),
+    ignoredHeaders: new Counter({
+      name: 'headgate_untrusted_header_total',
+      help: 'Headers that were not believed: their sender may not set them, or they name no single address.',
+      labelNames: ['header'],
+      registers,
+    }),
+    strangers: new Counter({
+      name: 'headgate_strangers_refused_total',
+      help: 'Calls without the secret that proxies share with the gateway.',
+      registers,
+    }),
     faults: new Counter({
       name: 'headgate_check_faults_total',
       help: 'Questions answered 500 because of a fault in the gateway.',
@@ -233,8 +267,9 @@ class DecisionTally {
   }
 }
 
-/** Unmeasured decisions have verdicts of their own: an allow that nobody counted is not an allow. */
-function verdictLabel({ verdict, mode }: Decision): string {
+/** What nobody counted has a verdict of its own. */
+function verdictLabel({ verdict, mode, reason }: Decision): string {
+  if (reason === 'exempt' || reason === 'blocked') return reason;
   if (mode === 'open') return 'error_allow';
   if (mode === 'closed') return 'error_deny';
   return verdict;

@@ -43,9 +43,11 @@ function reportFailure(error: unknown): number {
     return EXIT_INVALID_CONFIG;
   }
   if ((error as NodeJS.ErrnoException).code === 'EADDRINUSE') {
-    const { port } = error as { port?: number };
+    const { port = -1, address } = error as { port?: number; address?: string };
     console.error(
-      `headgate: port ${port} is taken, choose others with HEADGATE_PORT and HEADGATE_OPS_PORT`,
+      port === -1
+        ? `headgate: ${address} is taken, choose another with HEADGATE_SOCKET`
+        : `headgate: port ${port} is taken, choose others with HEADGATE_PORT and HEADGATE_OPS_PORT`,
     );
     return EXIT_FAULT;
   }

@@ -72,11 +72,14 @@ function banner(
   { check, ops }: Listening,
 ): string {
   const names = policies.current.policies.map(({ name }) => name).join(', ');
-  const checkUrl = urlOf(check);
-  return `headgate answers proxies at ${checkUrl} and operators at ${urlOf(ops)}
+  const where = typeof check === 'string' ? `unix:${check}` : urlOf(check);
+  const target = typeof check === 'string' ? `--unix-socket ${check} http://localhost` : where;
+  // The secret itself is not repeated here.
+  const secret = environment.proxySecrets.length > 0 ? " -H 'x-headgate-secret: ...'" : '';
+  return `headgate answers proxies at ${where} and operators at ${urlOf(ops)}
   policies  ${environment.policies} (${names})
   store     ${storeName(environment.redis)}
-  try       curl -i -X POST ${checkUrl}/envoy/api/auth/login -H 'x-api-key: alice'`;
+  try       curl -i -X POST ${target}/envoy/api/auth/login -H 'x-api-key: alice'${secret}`;
 }
 
 function storeName(redis: Environment['redis']): string {
@@ -88,6 +91,6 @@ function storeName(redis: Environment['redis']): string {
   return kind === 'cluster' ? `Redis Cluster at ${places}` : `Redis at ${places}`;
 }
 
-function urlOf({ address, family, port }: Listening['check']): string {
+function urlOf({ address, family, port }: Listening['ops']): string {
   return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
 }

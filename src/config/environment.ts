@@ -8,6 +8,8 @@ import { parseRedisUrl } from './redis-url.ts';
 export interface Environment {
   readonly host: string;
   readonly port: number;
+  /** Path of a unix socket where proxies ask instead. */
+  readonly socket: string | undefined;
   readonly opsHost: string;
   readonly opsPort: number;
   /** Path of the policy file. */
@@ -20,6 +22,10 @@ export interface Environment {
   readonly memoryMaxKeys: number;
   /** Denials that are remembered at most; none are with 0. */
   readonly rememberedDenials: number;
+  /** What proxies send to show that they are ours; several while one is being replaced. None: anybody may ask. */
+  readonly proxySecrets: readonly string[];
+  /** What the salts of addresses are derived from. None: they are random, and shared through Redis. */
+  readonly ipSaltSecret: string | undefined;
   readonly logLevel: LogLevel;
 }
 
@@ -41,9 +47,20 @@ export function readEnvironment(variables: NodeJS.ProcessEnv): Environment {
     return fallback;
   }
 
+  /** Values of secrets are not repeated. */
+  function readSecret<T>(name: string, schema: z.ZodType<T>, expected: string): T | undefined {
+    const text = variables[name];
+    if (text === undefined || text === '') return undefined;
+    const result = schema.safeParse(text);
+    if (result.success) return result.data;
+    mistakes.push(`${name}: must be ${expected}`);
+    return undefined;
+  }
+
   const environment: Environment = {
     host: read('HEADGATE_HOST', z.string(), 'a host', '127.0.0.1'),
     port: read('HEADGATE_PORT', port, 'a port from 0 to 65535', 8080),
+    socket: read('HEADGATE_SOCKET', z.string(), 'a path', '') || undefined,
     opsHost: read('HEADGATE_OPS_HOST', z.string(), 'a host', '127.0.0.1'),
     opsPort: read('HEADGATE_OPS_PORT', port, 'a port from 0 to 65535', 9464),
     policies: read('HEADGATE_POLICIES', z.string(), 'a path', DEFAULT_POLICIES),
@@ -66,6 +83,17 @@ export function readEnvironment(variables: NodeJS.ProcessEnv): Environment {
       'a number from 0 to 1000000',
       10_000,
     ),
+    proxySecrets:
+      readSecret(
+        'HEADGATE_PROXY_SECRET',
+        secretList,
+        'at least 16 letters, digits or marks, without spaces; several are separated by commas',
+      ) ?? [],
+    ipSaltSecret: readSecret(
+      'HEADGATE_IP_SALT_SECRET',
+      z.string().min(32),
+      'at least 32 characters',
+    ),
     logLevel: read(
       'HEADGATE_LOG_LEVEL',
       z.enum(LOG_LEVELS),
@@ -80,6 +108,12 @@ export function readEnvironment(variables: NodeJS.ProcessEnv): Environment {
 function wholeNumber(least: number, most: number) {
   return z.string().regex(/^\d+$/).transform(Number).pipe(z.int().min(least).max(most));
 }
+
+/** Characters that a header value keeps through every proxy. */
+const secretList = z
+  .string()
+  .regex(/^[!-+\--~]{16,256}(,[!-+\--~]{16,256})*$/)
+  .transform((text) => text.split(','));
 
 const port = wholeNumber(0, 65_535);
 

@@ -1,8 +1,18 @@
 /** Mistakes that no part of a policy file shows by itself: what two of them say together. */
 import { routeKeys } from '../core/matcher.ts';
 import { type Algorithm, MAX_WINDOW_MS } from '../core/store.ts';
+import type { AccessList } from './access-schema.ts';
+import { closest } from './closest-word.ts';
+import { sourceName } from './identity-config.ts';
+import type { IdentitySection } from './identity-schema.ts';
+import { DOUBLED, doubledKeys, type KeyEntry } from './key-list.ts';
 import { routeMatchOf } from './policy-route.ts';
-import type { DefaultEntry, IdentitySection, PolicyEntry } from './policy-schema.ts';
+import {
+  allLimits,
+  type DefaultEntry,
+  type LimitEntry,
+  type PolicyEntry,
+} from './policy-schema.ts';
 import type { Rate } from './rate.ts';
 import type { LocatedMistake } from './schema-mistakes.ts';
 import type { Path, YamlText } from './yaml-text.ts';
@@ -10,6 +20,10 @@ import type { Path, YamlText } from './yaml-text.ts';
 /** Parts that are mistaken in themselves are undefined here. */
 interface ValidParts {
   readonly identity: IdentitySection | undefined;
+  /** Listed here or in a file of their own. */
+  readonly keys: readonly KeyEntry[] | undefined;
+  readonly exempt: AccessList | undefined;
+  readonly block: AccessList | undefined;
   readonly fallback: DefaultEntry | undefined;
   readonly entries: readonly (PolicyEntry | undefined)[];
   /** Of the entries, also of the mistaken ones. */
@@ -28,11 +42,13 @@ export function crossMistakes(parts: ValidParts, yaml: YamlText): LocatedMistake
 
   checkNames(parts.names, report, placeOf);
   for (const [index, entry] of parts.entries.entries()) {
-    if (entry) checkLimits(entry, parts.identity, ['policies', index], report);
+    if (entry) checkAllLimits(entry, parts.identity, ['policies', index], report);
   }
-  if (parts.fallback) checkLimits(parts.fallback, parts.identity, ['default'], report);
+  if (parts.fallback) checkAllLimits(parts.fallback, parts.identity, ['default'], report);
   checkTies(parts, report, placeOf);
   checkKeys(parts.identity, report);
+  checkListedClients('exempt', parts, report);
+  checkListedClients('block', parts, report);
   checkSources(parts.identity, report);
   checkVerifiedHeaders(parts, report);
   return mistakes;
@@ -56,15 +72,28 @@ function checkNames(
   }
 }
 
+function checkAllLimits(
+  { limits, plans, cost }: DefaultEntry,
+  identity: IdentitySection | undefined,
+  at: Path,
+  report: Report,
+): void {
+  checkLimits(limits, cost, identity, [...at, 'limits'], report);
+  for (const [plan, written] of Object.entries(plans)) {
+    checkLimits(written, cost, identity, [...at, 'plans', plan], report);
+  }
+}
+
 function checkLimits(
-  { limits, cost }: DefaultEntry,
+  limits: readonly LimitEntry[],
+  cost: number,
   identity: IdentitySection | undefined,
   at: Path,
   report: Report,
 ): void {
   const seen = new Set<string>();
   for (const [index, { rate, per, algorithm, burst }] of limits.entries()) {
-    const path = [...at, 'limits', index];
+    const path = [...at, index];
     const key = `${per} ${rate.windowMs} ${algorithm}`;
     if (seen.has(key)) {
       report(
@@ -114,7 +143,7 @@ function checkBurst(
 function checkVerifiedHeaders({ identity, fallback, entries }: ValidParts, report: Report): void {
   // With a mistaken entry among them nobody knows what its limits are per.
   if (entries.includes(undefined) || fallback === undefined) return;
-  const limits = [fallback, ...entries].flatMap((entry) => entry?.limits ?? []);
+  const limits = [fallback, ...entries].flatMap((entry) => (entry ? allLimits(entry) : []));
   for (const [index, name] of (identity?.verified_headers ?? []).entries()) {
     if (limits.some(({ per }) => per === `header:${name}`)) continue;
     report(['identity', 'verified_headers', index], `no limit is per header:${name}, remove it`);
@@ -123,7 +152,7 @@ function checkVerifiedHeaders({ identity, fallback, entries }: ValidParts, repor
 
 /** Each source once, and none that is never reached: every request has an address. */
 function checkSources(identity: IdentitySection | undefined, report: Report): void {
-  const sources = identity?.sources ?? [];
+  const sources = (identity?.sources ?? []).map(sourceName);
   for (const [index, source] of sources.entries()) {
     const path = ['identity', 'sources', index];
     if (sources.indexOf(source) !== index)
@@ -161,14 +190,33 @@ function checkTies(
 }
 
 function checkKeys(identity: IdentitySection | undefined, report: Report): void {
-  const digests = new Set<string>();
-  for (const [index, { sha256 }] of (identity?.api_key.keys ?? []).entries()) {
-    if (digests.has(sha256)) {
-      report(
-        ['identity', 'api_key', 'keys', index, 'sha256'],
-        'is listed twice, each key has one entry',
-      );
-    }
-    digests.add(sha256);
+  const keys = identity?.api_key.keys ?? [];
+  // Those of a file are checked where it is read.
+  if (typeof keys === 'string') return;
+  for (const index of doubledKeys(keys)) {
+    report(['identity', 'api_key', 'keys', index, 'sha256'], DOUBLED);
+  }
+}
+
+/** A key that is exempt or blocked must be one that is known. */
+function checkListedClients(
+  section: 'exempt' | 'block',
+  { identity, keys, ...parts }: ValidParts,
+  report: Report,
+): void {
+  // With mistakes among them nobody knows the keys.
+  if (identity === undefined || keys === undefined) return;
+  const ids = new Set(keys.map(({ id }) => id));
+  for (const [index, { key }] of (parts[section] ?? []).entries()) {
+    if (key === undefined) continue;
+    if (ids.has(key) && identity.sources.includes('api_key')) continue;
+    const meant = closest(key, [...ids]);
+    const hint = meant === undefined ? '' : `, did you mean "${meant}"?`;
+    report(
+      [section, index, 'key'],
+      ids.has(key)
+        ? 'nobody is known by api_key, add api_key to identity.sources'
+        : `no key with the id "${key}" is listed${hint}`,
+    );
   }
 }

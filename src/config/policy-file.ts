@@ -1,22 +1,24 @@
 /** From the text of a policy file to a compiled policy set, or to every mistake in it at once. */
 import type { z } from 'zod';
-import { compileAddressSet } from '../core/address.ts';
 import { compileIdentity } from '../core/identity.ts';
 import type { Route } from '../core/matcher.ts';
-import { compilePolicy, type Policy } from '../core/policy.ts';
+import { compilePolicy, type Factors, type Policy } from '../core/policy.ts';
 import { compilePolicySet, type PolicySet } from '../core/policy-set.ts';
-import { DAY_MS } from '../core/salts.ts';
+import { type AccessList, accessSchema } from './access-schema.ts';
 import { ConfigError } from './config-error.ts';
+import { type KnownRanges, prefixesOf, toIdentityConfig } from './identity-config.ts';
+import { type IdentitySection, identitySchema } from './identity-schema.ts';
+import type { KeyEntry, KeyFile } from './key-list.ts';
 import { crossMistakes } from './policy-cross-checks.ts';
 import { notesOn } from './policy-notes.ts';
 import { routeMatchOf } from './policy-route.ts';
 import {
   type AnswersSection,
+  allLimits,
   answersSchema,
   type DefaultEntry,
   defaultSchema,
-  type IdentitySection,
-  identitySchema,
+  type LimitEntry,
   matchingSchema,
   outlineSchema,
   type PolicyEntry,
@@ -25,9 +27,11 @@ import {
 import { type LocatedMistake, mistakesFrom, pathText } from './schema-mistakes.ts';
 import { type Path, readYaml, type YamlText } from './yaml-text.ts';
 
-/** Address ranges that a policy file may name. */
-export interface KnownRanges {
-  readonly cloudflare: readonly string[];
+/** What a policy file refers to. */
+export interface PolicyFileContext {
+  readonly ranges: KnownRanges;
+  /** The file of keys that a policy file names. Throws a ConfigError when there is none, or it has mistakes. */
+  readKeyFile(name: string): KeyFile;
 }
 
 export interface LoadedPolicies {
@@ -40,7 +44,7 @@ export interface LoadedPolicies {
 export function compilePolicyFile(
   text: string,
   fileName: string,
-  ranges: KnownRanges,
+  context: PolicyFileContext,
 ): LoadedPolicies {
   const yaml = readYaml(text);
   if (yaml.mistakes.length > 0) {
@@ -49,61 +53,68 @@ export function compilePolicyFile(
     );
   }
   const parts = new Parts(yaml);
-  const file = validate(parts, yaml);
-  if (file === undefined) throw new ConfigError(located(parts.mistakes, fileName, yaml));
+  const file = validate(parts, yaml, context);
+  if (file === undefined) {
+    throw new ConfigError([...located(parts.mistakes, fileName, yaml), ...parts.elsewhere]);
+  }
   return {
-    policySet: compile(file, ranges),
+    policySet: compile(file, context.ranges),
     notes: located(notesOn(file, yaml), fileName, yaml),
   };
 }
 
 interface ValidFile {
   readonly identity: IdentitySection;
+  readonly keys: readonly KeyEntry[];
   readonly answers: AnswersSection;
+  readonly exempt: AccessList;
+  readonly block: AccessList;
   readonly caseSensitive: boolean;
   readonly fallback: DefaultEntry;
   readonly entries: readonly PolicyEntry[];
 }
 
 /** Undefined when anything is wrong; what, is with the parts. */
-function validate(parts: Parts, yaml: YamlText): ValidFile | undefined {
+function validate(parts: Parts, yaml: YamlText, context: PolicyFileContext): ValidFile | undefined {
   parts.parse(outlineSchema, yaml.value, []);
   const sections = isObject(yaml.value) ? yaml.value : {};
   const identity = parts.parse(identitySchema, sections.identity ?? {}, ['identity']);
   const matching = parts.parse(matchingSchema, sections.matching ?? {}, ['matching']);
   const answers = parts.parse(answersSchema, sections.answers ?? {}, ['answers']);
+  const exempt = parts.parse(accessSchema, sections.exempt ?? [], ['exempt']);
+  const block = parts.parse(accessSchema, sections.block ?? [], ['block']);
   const fallback = isObject(sections.default)
     ? parts.parse(defaultSchema, sections.default, ['default'])
     : undefined;
   const written: unknown[] = Array.isArray(sections.policies) ? sections.policies : [];
   const entries = written.map((entry, i) => parts.parse(policySchema, entry, ['policies', i]));
   const names = written.map((entry) => (isObject(entry) ? entry.name : undefined));
+  const keys = parts.keysOf(identity, context);
   const caseSensitive = matching?.case_sensitive ?? false;
-  const together = { identity, fallback, entries, names, caseSensitive };
+  const together = { identity, keys, exempt, block, fallback, entries, names, caseSensitive };
   parts.mistakes.push(...crossMistakes(together, yaml));
-  if (parts.mistakes.length > 0 || !identity || !answers || !fallback) return undefined;
-  return {
-    identity,
-    answers,
-    caseSensitive,
-    fallback,
-    entries: entries.filter((entry) => !!entry),
-  };
+  const isWrong = parts.mistakes.length > 0 || parts.elsewhere.length > 0;
+  if (isWrong || !identity || !keys || !answers || !exempt || !block || !fallback) return undefined;
+  const valid = entries.filter((entry) => !!entry);
+  return { identity, keys, answers, exempt, block, caseSensitive, fallback, entries: valid };
 }
 
 function compile(file: ValidFile, ranges: KnownRanges): PolicySet {
   const { identity, answers, caseSensitive, fallback, entries } = file;
-  const factor = identity.api_key.unverified_factor;
+  const factors: Factors = {
+    unverified: identity.api_key.unverified_factor,
+    widerNetworks: prefixesOf(identity).slice(1),
+  };
   const routesOf = (always: boolean) =>
     entries
       .filter((entry) => entry.always === always)
-      .map((entry) => toRoute(entry, factor, caseSensitive));
-  const limits = [fallback, ...entries].flatMap((entry) => entry.limits);
+      .map((entry) => toRoute(entry, factors, caseSensitive));
+  const limits = [fallback, ...entries].flatMap(allLimits);
   return compilePolicySet({
     routes: routesOf(false),
     always: routesOf(true),
-    fallback: toPolicy({ ...fallback, name: 'default' }, factor),
-    identify: compileIdentity(toIdentityConfig(identity, limits, ranges)),
+    fallback: toPolicy({ ...fallback, name: 'default' }, factors),
+    identify: compileIdentity(toIdentityConfig({ ...file, limits }, ranges)),
     answers: {
       reset: answers.reset,
       retryAfterJitterSeconds: answers.retry_after_jitter_seconds,
@@ -116,6 +127,8 @@ function compile(file: ValidFile, ranges: KnownRanges): PolicySet {
 /** Validates the parts of a file one by one, and keeps what is wrong with any of them. */
 class Parts {
   readonly mistakes: LocatedMistake[] = [];
+  /** Mistakes in the file of keys, each with its place. */
+  readonly elsewhere: string[] = [];
   readonly #yaml: YamlText;
 
   constructor(yaml: YamlText) {
@@ -127,6 +140,22 @@ class Parts {
     if (result.success) return result.data;
     this.mistakes.push(...mistakesFrom(result.error.issues, schema, at, this.#yaml));
     return undefined;
+  }
+
+  /** The listed keys, wherever they are listed. */
+  keysOf(
+    identity: IdentitySection | undefined,
+    context: PolicyFileContext,
+  ): readonly KeyEntry[] | undefined {
+    const keys = identity?.api_key.keys;
+    if (typeof keys !== 'string') return keys;
+    try {
+      return context.readKeyFile(keys).keys;
+    } catch (error) {
+      if (!(error instanceof ConfigError)) throw error;
+      this.elsewhere.push(...error.mistakes);
+      return undefined;
+    }
   }
 }
 
@@ -141,48 +170,28 @@ function located(mistakes: LocatedMistake[], fileName: string, yaml: YamlText): 
     });
 }
 
-function toRoute(entry: PolicyEntry, factor: number, caseSensitive: boolean): Route<Policy> {
-  return { ...routeMatchOf(entry, caseSensitive), value: toPolicy(entry, factor) };
+function toRoute(entry: PolicyEntry, factors: Factors, caseSensitive: boolean): Route<Policy> {
+  return { ...routeMatchOf(entry, caseSensitive), value: toPolicy(entry, factors) };
 }
 
-function toPolicy(entry: DefaultEntry & { readonly name: string }, factor: number): Policy {
+function toPolicy(entry: DefaultEntry & { readonly name: string }, factors: Factors): Policy {
+  const plans = Object.entries(entry.plans).map(
+    ([plan, limits]) => [plan, limits.map(toLimitDefinition)] as const,
+  );
   return compilePolicy(
     {
       name: entry.name,
       cost: entry.cost,
       onStoreFailure: entry.on_store_failure,
       limits: entry.limits.map(toLimitDefinition),
+      plans: new Map(plans),
     },
-    factor,
+    factors,
   );
 }
 
-type LimitEntry = DefaultEntry['limits'][number];
-
 function toLimitDefinition({ rate, per, algorithm, burst, count_rejected }: LimitEntry) {
   return { ...rate, per, algorithm, burst: burst ?? rate.limit, countRejected: count_rejected };
-}
-
-function toIdentityConfig(
-  section: IdentitySection,
-  limits: readonly LimitEntry[],
-  ranges: KnownRanges,
-) {
-  const headers = limits
-    .filter(({ per }) => per.startsWith('header:'))
-    .map(({ per }) => per.slice('header:'.length));
-  return {
-    sources: section.sources,
-    apiKeyHeader: section.api_key.header,
-    apiKeys: new Map(section.api_key.keys.map((key) => [key.sha256, key.id])),
-    userHeader: section.user.header,
-    trustedProxies: compileAddressSet(section.trusted_proxies, { ...ranges }),
-    cloudflare: compileAddressSet(ranges.cloudflare),
-    headers: [...new Set(headers)],
-    verifiedHeaders: section.verified_headers,
-    ipv6PrefixBits: section.ip.ipv6_prefix,
-    hasLongWindows: limits.some(({ rate }) => rate.windowMs > DAY_MS),
-  };
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

@@ -3,29 +3,13 @@
  * only the whole file can tell (names used twice, policies that tie) is in policy-cross-checks.ts.
  */
 import { z } from 'zod';
-import { compileAddressSet } from '../core/address.ts';
 import { ALGORITHMS, MAX_LIMIT } from '../core/store.ts';
+import { accessSchema } from './access-schema.ts';
+import { identitySchema } from './identity-schema.ts';
 import { PARTITION_PATTERN, parsePartition } from './partition-name.ts';
 import { checkPathTemplate } from './path-template.ts';
 import { parseRate, RATE_PATTERN } from './rate.ts';
-
-/** A check that throws a RangeError becomes the issue with its message. */
-function holds<T, R>(check: (value: T) => R) {
-  return (value: T, context: z.RefinementCtx): R => {
-    try {
-      return check(value);
-    } catch (error) {
-      if (!(error instanceof RangeError)) throw error;
-      context.addIssue({ code: 'custom', message: error.message });
-      return z.NEVER;
-    }
-  };
-}
-
-const headerName = z
-  .string()
-  .regex(/^[A-Za-z0-9-]+$/, 'must be a header name of letters, digits and "-"')
-  .transform((name) => name.toLowerCase());
+import { holds } from './refinement.ts';
 
 const rateText = z
   .string()
@@ -77,6 +61,16 @@ const limit = z
   .describe('A rate per client, or a rate and how it is counted.');
 
 const limits = z.array(limit).min(1).max(16);
+
+export const planName = z
+  .string()
+  .regex(/^[a-z0-9][a-z0-9_-]{0,63}$/, 'must be 1 to 64 of a-z, 0-9, "_" and "-"');
+
+const plans = z
+  .record(planName, limits)
+  .default({})
+  .describe('Limits that clients whose listed key has a plan get instead.');
+
 const cost = units.default(1).describe('Units that one request takes.');
 const onStoreFailure = z
   .enum(['allow', 'deny', 'local'])
@@ -119,6 +113,7 @@ export const policySchema = z
       .default(false)
       .describe('Applies besides the most specific policy instead of competing with it.'),
     limits,
+    plans,
     cost,
     on_store_failure: onStoreFailure,
   })
@@ -128,63 +123,8 @@ export const policySchema = z
   });
 
 export const defaultSchema = z
-  .strictObject({ limits, cost, on_store_failure: onStoreFailure })
+  .strictObject({ limits, plans, cost, on_store_failure: onStoreFailure })
   .describe('For every request that no policy names.');
-
-export const addressRanges = z
-  .array(z.string().transform(holds(checkAddressRange)))
-  .describe('CIDR ranges, addresses, and the names loopback, private, cloudflare.');
-
-function checkAddressRange(entry: string): string {
-  if (/\/0+$/.test(entry)) {
-    throw new RangeError(`"${entry}" is everyone, and then anyone could claim any address`);
-  }
-  compileAddressSet([entry], { cloudflare: [] });
-  return entry;
-}
-
-const apiKey = z.strictObject({
-  id: z.string().min(1).max(64),
-  sha256: z
-    .string()
-    .regex(/^[0-9a-f]{64}$/, 'must be the SHA-256 of the key, 64 digits of 0-9 a-f'),
-});
-
-const source = z.enum(['api_key', 'user', 'cf_connecting_ip', 'ip']);
-
-export const identitySchema = z.strictObject({
-  sources: z
-    .array(source)
-    .min(1)
-    .default(['api_key', 'cf_connecting_ip', 'ip'])
-    .describe('Tried in this order; the first that a request has is its client.'),
-  api_key: z
-    .strictObject({
-      header: headerName.default('x-api-key'),
-      keys: z
-        .array(apiKey)
-        .default([])
-        .describe('Known keys. A key that is not listed also counts for its address.'),
-      unverified_factor: z
-        .int()
-        .min(1)
-        .max(100)
-        .default(2)
-        .describe(
-          'How many times the limit the unlisted keys, or unverified headers, of one address may use together.',
-        ),
-    })
-    .prefault({}),
-  user: z.strictObject({ header: headerName.default('x-user') }).prefault({}),
-  trusted_proxies: addressRanges.default(['loopback']),
-  verified_headers: z
-    .array(headerName)
-    .default([])
-    .describe(
-      'Headers that a trusted proxy sets itself. Any other that a limit is per also counts for the address.',
-    ),
-  ip: z.strictObject({ ipv6_prefix: z.int().min(32).max(128).default(64) }).prefault({}),
-});
 
 export const matchingSchema = z.strictObject({
   case_sensitive: z.boolean().default(false).describe('Whether /Login and /login are two paths.'),
@@ -208,6 +148,8 @@ export const policyFileSchema = z
     identity: identitySchema.optional(),
     matching: matchingSchema.optional(),
     answers: answersSchema.optional(),
+    exempt: accessSchema.optional(),
+    block: accessSchema.optional(),
     default: defaultSchema,
     policies: z.array(policySchema).default([]),
   })
@@ -219,11 +161,18 @@ export const outlineSchema = z.strictObject({
   identity: z.unknown().optional(),
   matching: z.unknown().optional(),
   answers: z.unknown().optional(),
+  exempt: z.unknown().optional(),
+  block: z.unknown().optional(),
   default: z.record(z.string(), z.unknown()),
   policies: z.array(z.unknown()).default([]),
 });
 
+export type LimitEntry = z.output<typeof limit>;
 export type PolicyEntry = z.output<typeof policySchema>;
 export type DefaultEntry = z.output<typeof defaultSchema>;
-export type IdentitySection = z.output<typeof identitySchema>;
 export type AnswersSection = z.output<typeof answersSchema>;
+
+/** Those of every client, plans included. */
+export function allLimits({ limits, plans }: DefaultEntry): LimitEntry[] {
+  return [limits, ...Object.values(plans)].flat();
+}

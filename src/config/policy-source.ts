@@ -1,12 +1,14 @@
 /** The policy set in force, and the file that it comes from. */
 import { readFileSync } from 'node:fs';
-import { relative } from 'node:path';
+import { dirname, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import type { PolicySet } from '../core/policy-set.ts';
 import { ConfigError } from './config-error.ts';
-import { compilePolicyFile, type KnownRanges, type LoadedPolicies } from './policy-file.ts';
-import { addressRanges } from './policy-schema.ts';
+import type { KnownRanges } from './identity-config.ts';
+import { addressRanges } from './identity-schema.ts';
+import { readKeyFile } from './key-list.ts';
+import { compilePolicyFile, type LoadedPolicies } from './policy-file.ts';
 import { readYaml } from './yaml-text.ts';
 
 const CLOUDFLARE_RANGES_FILE = fileURLToPath(
@@ -41,11 +43,20 @@ export function openPolicySource(path: string): PolicySource {
 
 /** Throws a ConfigError when the file cannot be read or has mistakes. */
 export function readPolicyFile(path: string): LoadedPolicies {
-  return compilePolicyFile(readText(path), displayName(path), readKnownRanges());
+  return compilePolicyFile(readText(path, NAMED_BY_SETTING), displayName(path), {
+    ranges: readKnownRanges(),
+    readKeyFile(name) {
+      const keyFile = resolve(dirname(path), name);
+      return readKeyFile(readText(keyFile, NAMED_BY_POLICIES), displayName(keyFile));
+    },
+  });
 }
 
+const NAMED_BY_SETTING = 'HEADGATE_POLICIES names the policy file';
+const NAMED_BY_POLICIES = 'identity.api_key.keys names it, from the folder of the policy file';
+
 function readKnownRanges(): KnownRanges {
-  const { value } = readYaml(readText(CLOUDFLARE_RANGES_FILE));
+  const { value } = readYaml(readText(CLOUDFLARE_RANGES_FILE, 'it is part of headgate'));
   const result = rangesSchema.safeParse(value);
   if (result.success) return { cloudflare: result.data.ranges };
   const name = displayName(CLOUDFLARE_RANGES_FILE);
@@ -54,15 +65,13 @@ function readKnownRanges(): KnownRanges {
   ]);
 }
 
-function readText(path: string): string {
+function readText(path: string, namedBy: string): string {
   try {
     return readFileSync(path, 'utf8');
   } catch (cause) {
     const why =
       (cause as NodeJS.ErrnoException).code === 'ENOENT' ? 'does not exist' : 'cannot be read';
-    throw new ConfigError([
-      `${displayName(path)}: ${why}; HEADGATE_POLICIES names the policy file`,
-    ]);
+    throw new ConfigError([`${displayName(path)}: ${why}; ${namedBy}`]);
   }
 }
 

@@ -32,6 +32,10 @@ export function mistakesFrom(
         message: `is not a known key${hintAt(key, known)}`,
       }));
     }
+    if (issue.code === 'invalid_key') {
+      const offset = yaml.offsetOfKey(path.slice(0, -1), String(path.at(-1)));
+      return [{ offset, path, message: issue.issues[0]?.message ?? issue.message }];
+    }
     return [{ offset: yaml.offsetOf(path), path, message: sentence(issue) }];
   });
 }

@@ -4,6 +4,7 @@ import {
   isMap,
   isNode,
   isScalar,
+  isSeq,
   LineCounter,
   type Node,
   parseDocument,
@@ -32,9 +33,9 @@ export interface YamlText {
 const MAX_BYTES = 1024 * 1024;
 const MAX_DEPTH = 64;
 
-export function readYaml(text: string): YamlText {
+export function readYaml(text: string, maxBytes = MAX_BYTES): YamlText {
   const lines = new LineCounter();
-  const unusable = boundsMistake(text);
+  const unusable = boundsMistake(text, maxBytes);
   const document: Document = parseDocument(unusable === undefined ? text : '', {
     version: '1.2',
     strict: true,
@@ -72,10 +73,10 @@ function toValue(document: Document, mistakes: Mistake[]): unknown {
 }
 
 /** The parser recurses and has no bounds of its own, so these are checked on the text. */
-function boundsMistake(text: string): Mistake | undefined {
+function boundsMistake(text: string, maxBytes: number): Mistake | undefined {
   const bytes = Buffer.byteLength(text);
-  if (bytes > MAX_BYTES) {
-    const message = `the file has ${bytes} bytes, the most is ${MAX_BYTES}`;
+  if (bytes > maxBytes) {
+    const message = `the file has ${bytes} bytes, the most is ${maxBytes}`;
     return { offset: 0, message };
   }
   if (exceedsDepth(text, MAX_DEPTH)) {
@@ -141,12 +142,19 @@ function mistakesOf(document: Document, text: string): Mistake[] {
   return mistakes;
 }
 
-function nodeAt(document: Document, path: Path): Node | null | undefined {
-  for (let length = path.length; length > 0; length--) {
-    const node = document.getIn(path.slice(0, length), true);
-    if (isNode(node)) return node;
+/** The node at a path, or the last one on the way to it. Keys are compared as text: `64:` is a number to YAML. */
+function nodeAt(document: Document, path: Path): Node | null {
+  let node: Node | null = document.contents;
+  for (const part of path) {
+    const next: unknown = isMap(node)
+      ? node.items.find(({ key }) => String(key) === String(part))?.value
+      : isSeq(node)
+        ? node.items[Number(part)]
+        : undefined;
+    if (!isNode(next)) break;
+    node = next;
   }
-  return document.contents;
+  return node;
 }
 
 function offsetOf(node: Node | null | undefined): number {

@@ -7,6 +7,8 @@ const NAMED_RANGES: Readonly<Record<string, readonly string[]>> = {
   private: ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', 'fc00::/7', 'fe80::/10'],
 };
 
+const NAT64_PREFIX = '64:ff9b::';
+
 /** Answers whether an address, in its canonical spelling, lies in a set of ranges. */
 export type AddressSet = (address: string) => boolean;
 
@@ -26,11 +28,28 @@ export function canonicalAddress(text: string): string | undefined {
   return parsed.isIPv4MappedAddress() ? parsed.toIPv4Address().toString() : parsed.toString();
 }
 
-/** The network that an address counts as: itself for IPv4, its prefix of `ipv6PrefixBits` for IPv6. */
+/**
+ * The address that a client counts as: the IPv4 address in one of NAT64 (64:ff9b::/96, RFC 6052), else itself. Never
+ * ask this about a proxy: whoever comes from 64:ff9b::7f00:1 is not on loopback.
+ */
+export function countedAddress(address: string): string {
+  if (!address.startsWith(NAT64_PREFIX)) return address;
+  const { parts } = ipaddr.IPv6.parse(address);
+  const [high = 0, low = 0] = parts.slice(6);
+  if (parts.slice(2, 6).some((part) => part !== 0)) return address;
+  return [high >> 8, high & 0xff, low >> 8, low & 0xff].join('.');
+}
+
+/** The network of an address: itself for IPv4, its prefix of `ipv6PrefixBits` for IPv6. */
 export function addressNetwork(address: string, ipv6PrefixBits: number): string {
-  if (!address.includes(':')) return address;
+  if (!isIPv6Text(address)) return address;
   const network = ipaddr.IPv6.networkAddressFromCIDR(`${address}/${ipv6PrefixBits}`);
   return `${network.toString()}/${ipv6PrefixBits}`;
+}
+
+/** Of an address in its canonical spelling. */
+export function isIPv6Text(address: string): boolean {
+  return address.includes(':');
 }
 
 /** True for an address in its canonical spelling that never leaves its machine. */

@@ -10,8 +10,11 @@ export interface ReportedAddresses {
   readonly peer: string | undefined;
   /** Who the proxy takes the client to be, if it says so. */
   readonly client: string | undefined;
-  /** The X-Forwarded-For list as it reached the proxy, if it passes one on. */
+  /** The X-Forwarded-For and Forwarded lists, if the proxy passes them on. */
   readonly forwardedFor: string | undefined;
+  readonly forwarded: string | undefined;
+  /** The headers that all but the first of these came from. */
+  readonly headers: readonly string[];
 }
 
 export interface CheckRequest {

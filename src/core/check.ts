@@ -1,6 +1,6 @@
 /** The one story of a request: who is asking, which policies apply, is there room. */
 import type { CheckRequest } from './check-request.ts';
-import { type Decision, decide, MALFORMED_PATH, unmeasured } from './decision.ts';
+import { BLOCKED, type Decision, decide, EXEMPT, MALFORMED_PATH, unmeasured } from './decision.ts';
 import { describe, type LimitDescriptor } from './descriptor.ts';
 import type { Policy } from './policy.ts';
 import type { PolicySet } from './policy-set.ts';
@@ -14,6 +14,8 @@ export interface CheckOptions {
   readonly salts: SaltSource;
   /** Told of every request whose proxy is not trusted. */
   readonly onUntrustedProxy: () => void;
+  /** Told which headers of a request were not believed, since whoever sent them may not set them. */
+  readonly onIgnoredHeaders: (names: readonly string[]) => void;
 }
 
 /** Decides by one policy set from beginning to end, whatever is loaded meanwhile. */
@@ -27,12 +29,15 @@ export function createCheck(options: CheckOptions): Check {
   const { store, local, salts } = options;
 
   return (request, set, nowMs) => {
+    const saltsNow = salts.at(nowMs, set.hasLongWindows);
+    const client = set.identify(request, saltsNow, nowMs);
+    if (client.untrustedProxy) options.onUntrustedProxy();
+    if (client.ignoredHeaders.length > 0) options.onIgnoredHeaders(client.ignoredHeaders);
+    if (client.access === 'blocked') return BLOCKED;
     const policies = set.policiesFor(request);
     if (policies.length === 0) return MALFORMED_PATH;
+    if (client.access === 'exempt') return EXEMPT;
 
-    const saltsNow = salts.at(nowMs);
-    const client = set.identify(request, saltsNow);
-    if (client.untrustedProxy) options.onUntrustedProxy();
     const descriptors = describe(policies, client, saltsNow, nowMs);
     const taken = store.take(descriptors);
     if (!(taken instanceof Promise)) return decide(descriptors, taken, 'enforced');

@@ -1,37 +1,76 @@
 /** The client's address, of all that a request says about addresses. */
 import { type AddressSet, canonicalAddress, isLoopback } from './address.ts';
 import { type CheckRequest, type ReportedAddresses, singleValue } from './check-request.ts';
+import { type ForwardedHeader, forwardedEntries } from './forwarded-list.ts';
 
-const CF_CONNECTING_IP = 'cf-connecting-ip';
+/** A header that holds the client's address, and who may set it. */
+export interface AddressHeader {
+  readonly header: string;
+  /** `cf_connecting_ip`: how a client is said to be known by it. */
+  readonly kind: string;
+  /** Networks of a CDN, one of which must have connected to the proxy; or the proxy, which answers for the header. */
+  readonly setBy: AddressSet | 'proxy';
+}
 
-/** CF-Connecting-IP, when who connected to the proxy is Cloudflare and the header names one address. */
-export function cloudflareAddress(
+export interface AddressClaim {
+  readonly address: string | undefined;
+  readonly header: AddressHeader | undefined;
+  /** Names of those that were there and not believed. */
+  readonly ignored: readonly string[];
+}
+
+export const NO_CLAIM: AddressClaim = { address: undefined, header: undefined, ignored: [] };
+
+/** The address in the first header that was set by who may set it and names one address. */
+export function claimedAddress(
   request: CheckRequest,
-  cloudflare: AddressSet,
-): string | undefined {
-  const claimed = singleValue(request.headers, CF_CONNECTING_IP);
-  if (claimed === undefined) return undefined;
-  const peer = canonical(request.addresses.peer);
-  return peer !== undefined && cloudflare(peer) ? canonicalAddress(claimed) : undefined;
+  headers: readonly AddressHeader[],
+  forwarded: string | undefined,
+): AddressClaim {
+  let claim = NO_CLAIM;
+  for (const each of headers) {
+    if (!Object.hasOwn(request.headers, each.header)) continue;
+    const value = singleValue(request.headers, each.header);
+    const address =
+      value !== undefined && maySet(each, request.addresses.peer, forwarded)
+        ? canonicalAddress(value)
+        : undefined;
+    if (address !== undefined) return { ...claim, address, header: each };
+    claim = { ...claim, ignored: [...claim.ignored, each.header] };
+  }
+  return claim;
+}
+
+function maySet(
+  { setBy }: AddressHeader,
+  peer: string | undefined,
+  forwarded: string | undefined,
+): boolean {
+  if (setBy === 'proxy') return true;
+  const connected = canonical(peer);
+  if (connected !== undefined && setBy(connected)) return true;
+  // Behind a load balancer the CDN is not the peer, but the address that trusted proxies vouch for.
+  return forwarded !== undefined && setBy(forwarded);
 }
 
 /**
- * The address that a trusted proxy reports. When that is a trusted proxy itself, X-Forwarded-For is walked from the
- * right, each entry vouched for by the one after it, to the first that nobody vouches for.
+ * The address that a trusted proxy reports. When that is a trusted proxy itself, the list of forwarded addresses is
+ * walked from the right, each entry vouched for by the one after it, to the first that nobody vouches for.
  */
 export function forwardedAddress(
   reported: ReportedAddresses,
+  header: ForwardedHeader,
   trusts: AddressSet,
 ): string | undefined {
   let address = canonical(reported.client) ?? canonical(reported.peer);
-  if (address === undefined || reported.forwardedFor === undefined) return address;
-  for (const entry of reported.forwardedFor.split(',').reverse()) {
-    // On loopback is a process beside the proxy, not a proxy in front of it: it must not be able to be anyone.
-    if (isLoopback(address) || !trusts(address)) return address;
+  // On loopback is a process beside the proxy, not a proxy in front of it: it must not be able to be anyone.
+  if (address === undefined || isLoopback(address) || !trusts(address)) return address;
+  for (const entry of forwardedEntries(reported, header)) {
     const next = canonicalAddress(entry);
     // Junk: whoever passed it on is the last one we know.
     if (next === undefined) return address;
     address = next;
+    if (isLoopback(address) || !trusts(address)) return address;
   }
   return address;
 }

@@ -23,7 +23,13 @@ export interface BindingQuota {
 
 export interface Decision {
   readonly verdict: Verdict;
-  readonly reason: 'within_limits' | 'over_limit' | 'malformed_path' | 'store_failure';
+  readonly reason:
+    | 'within_limits'
+    | 'over_limit'
+    | 'malformed_path'
+    | 'store_failure'
+    | 'exempt'
+    | 'blocked';
   readonly mode: DecisionMode;
   /** The name of the policy that speaks; `none` for a request that none was asked about. */
   readonly policy: string;
@@ -33,14 +39,13 @@ export interface Decision {
   readonly limits: readonly Limit[];
 }
 
-export const MALFORMED_PATH: Decision = {
-  verdict: 'deny',
-  reason: 'malformed_path',
-  mode: 'enforced',
-  policy: 'none',
-  binding: undefined,
-  limits: [],
-};
+export const MALFORMED_PATH = uncounted('deny', 'malformed_path');
+export const EXEMPT = uncounted('allow', 'exempt');
+export const BLOCKED = uncounted('deny', 'blocked');
+
+function uncounted(verdict: Verdict, reason: Decision['reason']): Decision {
+  return { verdict, reason, mode: 'enforced', policy: 'none', binding: undefined, limits: [] };
+}
 
 export function decide(
   descriptors: readonly LimitDescriptor[],

@@ -1,5 +1,6 @@
 /** Policies and a client become the list of things to count. */
 import type { ClientIdentity } from './identity.ts';
+import type { AddressPartition } from './partition.ts';
 import type { HeaderPartition, Limit, Policy } from './policy.ts';
 import { DAY_MS, reachesPrevious, type Salts } from './salts.ts';
 import type { Descriptor } from './store.ts';
@@ -20,31 +21,42 @@ export function describe(
 ): LimitDescriptor[] {
   const descriptors: LimitDescriptor[] = [];
   for (const policy of policies) {
-    for (const limit of policy.limits) {
+    for (const limit of limitsFor(policy, client)) {
       const share = shareOf(limit, client);
       if (share.partition !== undefined) descriptors.push(descriptor(limit, share.partition));
       if (!share.countsAddress) continue;
       const counted = share.partition === undefined ? limit : (limit.unverified ?? limit);
-      describeAddress(descriptors, counted, client, salts, nowMs);
+      describeAddress(descriptors, counted, client.address, salts, nowMs);
     }
   }
   return descriptors;
 }
 
+/** Those of the client's plan, where the policy has any for it. */
+function limitsFor(policy: Policy, { plan }: ClientIdentity): readonly Limit[] {
+  return plan === undefined ? policy.limits : (policy.plans.get(plan) ?? policy.limits);
+}
+
 function describeAddress(
   descriptors: LimitDescriptor[],
   limit: Limit,
-  { address }: ClientIdentity,
+  address: AddressPartition,
   salts: Salts,
   nowMs: number,
 ): void {
   const { windowMs } = limit.quota;
-  const isLong = windowMs > DAY_MS && address.long !== undefined;
+  const isLong = windowMs > DAY_MS && address.long !== undefined && salts.long !== undefined;
   const { current, previous } = isLong ? address.long : address.daily;
   descriptors.push(descriptor(limit, current));
-  if (previous === undefined) return;
-  if (reachesPrevious(isLong ? salts.long : salts.daily, windowMs, nowMs)) {
+  if (
+    previous !== undefined &&
+    reachesPrevious(isLong ? salts.long : salts.daily, windowMs, nowMs)
+  ) {
     descriptors.push(descriptor(limit, previous));
+  }
+  for (const [i, network] of address.wider.entries()) {
+    const wider = limit.wider[i];
+    if (wider !== undefined) describeAddress(descriptors, wider, network, salts, nowMs);
   }
 }
 

@@ -2,23 +2,22 @@
  * Who is asking: which of the things that a request says about its client may be believed, and the opaque partitions
  * that stand for them from here on. Nothing behind this file sees an address or an API key.
  */
-import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { type AddressSet, canonicalAddress } from './address.ts';
+import { createAddressBook } from './address-book.ts';
+import { compileApiKeys, type ListedKey } from './api-key.ts';
 import { type CheckRequest, singleValue } from './check-request.ts';
-import { cloudflareAddress, forwardedAddress } from './client-address.ts';
 import {
-  type AddressPartition,
-  createAddressPartitions,
-  headerPartition,
-  listedKeyPartition,
-  unlistedKeyPartition,
-  userPartition,
-} from './partition.ts';
+  type AddressHeader,
+  claimedAddress,
+  forwardedAddress,
+  NO_CLAIM,
+} from './client-address.ts';
+import type { ForwardedHeader } from './forwarded-list.ts';
+import { type AddressPartition, headerPartition, userPartition } from './partition.ts';
 import type { HeaderPartition } from './policy.ts';
 import type { Salts } from './salts.ts';
-
-export type IdentityKind = 'api_key' | 'user' | 'cf_connecting_ip' | 'ip';
+import type { Standing, Standings } from './standing.ts';
 
 /** Something that a request says about its client. */
 export interface ClaimedIdentity {
@@ -28,88 +27,114 @@ export interface ClaimedIdentity {
 }
 
 export interface ClientIdentity {
-  readonly kind: IdentityKind;
+  /** Which source it is: `api_key`, `user`, `ip`, or the address header's kind. */
+  readonly kind: string;
   readonly address: AddressPartition;
   /** The API key and the user of the request, whichever of them speaks for the client. */
   readonly apiKey: ClaimedIdentity | undefined;
   readonly user: string | undefined;
+  /** Of the listed key. */
+  readonly plan: string | undefined;
   /** The headers that limits are per, as far as the request has them. */
   readonly headers: ReadonlyMap<HeaderPartition, ClaimedIdentity>;
+  /** Whether the client is on a list of those whom no policy counts, or whom nothing lets in. */
+  readonly access: 'exempt' | 'blocked' | undefined;
   /** The proxy that asked is not among the trusted ones, so what it says of addresses and users was ignored. */
   readonly untrustedProxy: boolean;
+  /** Names of headers that were there and not believed: who sent them may not set them. */
+  readonly ignoredHeaders: readonly string[];
 }
+
+export type IdentitySource = 'api_key' | 'user' | 'ip' | AddressHeader;
 
 export interface IdentityConfig {
   /** In order of precedence; the address is always the last resort. */
-  readonly sources: readonly IdentityKind[];
+  readonly sources: readonly IdentitySource[];
   readonly apiKeyHeader: string;
-  /** Identifiers of known keys by the lower-case hexadecimal SHA-256 of the key. */
-  readonly apiKeys: ReadonlyMap<string, string>;
+  readonly apiKeys: readonly ListedKey[];
   readonly userHeader: string;
   /** Names of the headers that limits are per. */
   readonly headers: readonly string[];
   /** Those of them that a trusted proxy sets itself. */
   readonly verifiedHeaders: readonly string[];
   readonly trustedProxies: AddressSet;
-  /** Peers whose CF-Connecting-IP is believed. */
-  readonly cloudflare: AddressSet;
-  readonly ipv6PrefixBits: number;
-  /** Whether a limit has a window longer than a day. */
-  readonly hasLongWindows: boolean;
+  readonly forwardedHeader: ForwardedHeader;
+  /** How many bits of an IPv6 address count, the most first. */
+  readonly ipv6Prefixes: readonly number[];
+  readonly standings: Standings;
 }
 
-export type IdentityResolver = (request: CheckRequest, salts: Salts) => ClientIdentity;
+export type IdentityResolver = (
+  request: CheckRequest,
+  salts: Salts,
+  nowMs: number,
+) => ClientIdentity;
 
 /** Stands for the address of a caller that has none: the other end of a connection that is gone. */
 const NO_ADDRESS = '0.0.0.0';
 const REMEMBERED_PROXIES = 1_000;
 
 export function compileIdentity(config: IdentityConfig): IdentityResolver {
-  const { sources, cloudflare } = config;
+  const { sources, userHeader, forwardedHeader } = config;
   const trusts = remembered(config.trustedProxies);
-  const partitionOf = createAddressPartitions(config.ipv6PrefixBits, config.hasLongWindows);
+  const addressBook = createAddressBook(config.ipv6Prefixes, config.standings);
   const apiKeyOf = sources.includes('api_key') ? compileApiKeys(config) : undefined;
   const headersOf = compileHeaders(config);
   const readsUser = sources.includes('user');
-  const readsCloudflare = sources.includes('cf_connecting_ip');
+  const addressHeaders = sources.filter((source) => typeof source === 'object');
+  const proxyHeaders = [
+    ...addressHeaders.map(({ header }) => header),
+    ...(readsUser ? [userHeader] : []),
+    ...config.verifiedHeaders,
+  ];
 
-  return (request, salts) => {
+  return (request, salts, nowMs) => {
     const proxy = canonicalAddress(request.addresses.proxy) ?? NO_ADDRESS;
     const trusted = trusts(proxy);
-    const viaCloudflare =
-      readsCloudflare && trusted ? cloudflareAddress(request, cloudflare) : undefined;
-    const forwarded = trusted ? forwardedAddress(request.addresses, trusts) : undefined;
+    const forwarded = trusted
+      ? forwardedAddress(request.addresses, forwardedHeader, trusts)
+      : undefined;
+    const claim = trusted ? claimedAddress(request, addressHeaders, forwarded) : NO_CLAIM;
     const apiKey = apiKeyOf?.(request);
-    const user = readsUser && trusted ? userOf(request, config) : undefined;
-    const kind = sources.find((source) => {
-      if (source === 'api_key') return apiKey !== undefined;
-      if (source === 'user') return user !== undefined;
-      return source === 'ip' || viaCloudflare !== undefined;
+    const user = readsUser && trusted ? userOf(request, userHeader) : undefined;
+    const source = sources.find((each) => {
+      if (each === 'api_key') return apiKey !== undefined;
+      if (each === 'user') return user !== undefined;
+      return each === 'ip' || each === claim.header;
     });
+    const reported = claim.address ?? forwarded;
+    const { partition, standing } = addressBook(reported ?? proxy, salts);
     return {
-      kind: kind ?? 'ip',
-      address: partitionOf(viaCloudflare ?? forwarded ?? proxy, salts),
+      kind: typeof source === 'object' ? source.kind : (source ?? 'ip'),
+      address: partition,
       apiKey,
       user,
+      plan: apiKey?.plan,
       headers: headersOf(request, trusted),
+      access: accessOf(apiKey?.standing, standing, reported !== undefined, nowMs),
       untrustedProxy: !trusted,
+      ignoredHeaders: trusted
+        ? claim.ignored
+        : [...request.addresses.headers, ...proxyHeaders].filter((name) =>
+            Object.hasOwn(request.headers, name),
+          ),
     };
   };
 }
 
-/** A request's key is hashed once: the digest finds the listed ones and names the others. */
-function compileApiKeys({ apiKeys, apiKeyHeader }: IdentityConfig) {
-  const listed = new Map<string, ClaimedIdentity>();
-  for (const [sha256, id] of apiKeys) {
-    const digest = Buffer.from(sha256, 'hex').toString('base64url');
-    listed.set(digest, { partition: listedKeyPartition(id), unverified: false });
-  }
-  return (request: CheckRequest): ClaimedIdentity | undefined => {
-    const key = singleValue(request.headers, apiKeyHeader);
-    if (key === undefined) return undefined;
-    const digest = hash('sha256', key, 'base64url');
-    return listed.get(digest) ?? { partition: unlistedKeyPartition(digest), unverified: true };
-  };
+/** An exemption comes first. */
+function accessOf(
+  key: Standing | undefined,
+  address: Standing,
+  isReported: boolean,
+  nowMs: number,
+): ClientIdentity['access'] {
+  // The address of a proxy that says nothing of its clients must not exempt them all.
+  if (isReported && nowMs < address.exemptUntilMs) return 'exempt';
+  if (key !== undefined && nowMs < key.exemptUntilMs) return 'exempt';
+  if (nowMs < address.blockedUntilMs) return 'blocked';
+  if (key !== undefined && nowMs < key.blockedUntilMs) return 'blocked';
+  return undefined;
 }
 
 const NO_HEADERS: ReadonlyMap<HeaderPartition, ClaimedIdentity> = new Map();
@@ -128,8 +153,8 @@ function compileHeaders({ headers, verifiedHeaders }: IdentityConfig) {
   };
 }
 
-function userOf(request: CheckRequest, config: IdentityConfig): string | undefined {
-  const user = singleValue(request.headers, config.userHeader);
+function userOf(request: CheckRequest, header: string): string | undefined {
+  const user = singleValue(request.headers, header);
   return user === undefined ? undefined : userPartition(user);
 }
 

@@ -1,7 +1,6 @@
 /** Partition keys: opaque, of fixed length, safe to store and to log. Their first letter says what they stand for. */
 import { createHmac, hash, type KeyObject } from 'node:crypto';
-import { LRUCache } from 'lru-cache';
-import { addressNetwork } from './address.ts';
+import { addressNetwork, isIPv6Text } from './address.ts';
 import type { PeriodSalts, Salts } from './salts.ts';
 
 /** The pseudonyms of one network under the salts of two periods. */
@@ -14,11 +13,12 @@ export interface AddressPartition {
   readonly daily: Pseudonyms;
   /** For windows longer than a day; absent when no policy has one. */
   readonly long: Pseudonyms | undefined;
+  /** The wider networks that count as well, narrowest first. An IPv4 address has none. */
+  readonly wider: readonly AddressPartition[];
 }
 
 /** 22 base64url characters carry 132 bits: no two clients of any one deployment share them. */
 const DIGEST_LENGTH = 22;
-const REMEMBERED_ADDRESSES = 10_000;
 
 /** A key that the policy file lists, by its identifier there: two keys of one client share its quota. */
 export function listedKeyPartition(id: string): string {
@@ -39,30 +39,23 @@ export function headerPartition(value: string): string {
   return `h.${digest(value)}`;
 }
 
-/**
- * Partitions of addresses. Those of recent ones are kept while their salts are in force: an HMAC is a tenth of a
- * decision.
- */
-export function createAddressPartitions(ipv6PrefixBits: number, hasLongWindows: boolean) {
-  const known = new LRUCache<string, AddressPartition>({ max: REMEMBERED_ADDRESSES });
-  let knownUnder: Salts | undefined;
-  return (address: string, salts: Salts): AddressPartition => {
-    if (salts !== knownUnder) {
-      known.clear();
-      knownUnder = salts;
-    }
-    // A peek does not move the address to the front: keeping the order of use costs more than it saves.
-    let partition = known.peek(address);
-    if (partition === undefined) {
-      const network = addressNetwork(address, ipv6PrefixBits);
-      partition = {
-        daily: pseudonyms(network, salts.daily),
-        long: hasLongWindows ? pseudonyms(network, salts.long) : undefined,
-      };
-      known.set(address, partition);
-    }
-    return partition;
+/** `ipv6Prefixes`: how many bits of an IPv6 address count, the most first. */
+export function addressPartition(
+  address: string,
+  ipv6Prefixes: readonly number[],
+  salts: Salts,
+): AddressPartition {
+  const [narrowest = 128, ...others] = ipv6Prefixes;
+  const partitionOf = (bits: number, wider: readonly AddressPartition[]) => {
+    const network = addressNetwork(address, bits);
+    return {
+      daily: pseudonyms(network, salts.daily),
+      long: salts.long && pseudonyms(network, salts.long),
+      wider,
+    };
   };
+  const wider = isIPv6Text(address) ? others.map((bits) => partitionOf(bits, [])) : [];
+  return partitionOf(narrowest, wider);
 }
 
 function digest(text: string): string {

@@ -5,6 +5,7 @@
  * canonical form is the most lenient one, and where two lenient readings differ, the others are listed. Reading too
  * much into a path costs a token, reading too little is a bypass.
  */
+import { decode } from './percent-encoding.ts';
 
 export interface CanonicalPath {
   readonly path: string;
@@ -17,11 +18,11 @@ export interface CanonicalPath {
 }
 
 const NONE: readonly string[] = [];
-const MAX_DECODE_ROUNDS = 3;
+/** No honest target has a fraction of this; a hostile one must not cost more than its length. */
+const MAX_READINGS = 16;
 const SLASH = 0x2f;
 const QUESTION_MARK = 0x3f;
 const DOT = 0x2e;
-const ESCAPE = /%[0-9a-f]{2}/i;
 
 /** 1 for a character that can stand anywhere in a canonical path, 2 for an upper-case letter, 0 for the rest. */
 const PLAIN = new Uint8Array(128);
@@ -44,9 +45,10 @@ function plainPathEnd(target: string, caseSensitive: boolean): number {
   let previous = SLASH;
   for (let i = 1; i < target.length; i++) {
     const code = target.charCodeAt(i);
-    if (code === QUESTION_MARK) return previous === SLASH && i > 1 ? -1 : i;
+    if (code === QUESTION_MARK) return endsPlainly(previous, i) ? i : -1;
     if (code === SLASH) {
-      if (previous === SLASH) return -1;
+      // A dot may end a file name, but not a segment: some servers drop it there.
+      if (previous === SLASH || previous === DOT) return -1;
     } else {
       const kind = code < 128 ? PLAIN[code] : 0;
       if (kind === 0 || (kind === 2 && !caseSensitive)) return -1;
@@ -54,61 +56,115 @@ function plainPathEnd(target: string, caseSensitive: boolean): number {
     }
     previous = code;
   }
-  return previous === SLASH && target.length > 1 ? -1 : target.length;
+  return endsPlainly(previous, target.length) ? target.length : -1;
+}
+
+function endsPlainly(last: number, length: number): boolean {
+  return last === SLASH ? length === 1 : last !== DOT;
 }
 
 function canonicaliseOddTarget(target: string, caseSensitive: boolean): CanonicalPath {
-  const beforeQuery = upTo(withoutAuthority(target), '?');
-  const raw = upTo(beforeQuery, '#');
-  const { text, suspicious } = decode(raw);
-  let readings = [text];
-  if (raw !== beforeQuery) readings.push(decode(beforeQuery).text);
-  // `//host/path` is a path to some and a URL without a scheme to others; `;` ends a path for some, a segment for most.
-  readings = readings.flatMap((each) => [each, ...networkPath(each)]);
-  readings = readings.flatMap((each) => (each.includes(';') ? [each, upTo(each, ';')] : [each]));
-  const spelled = [...readings.map(resolveSegments), raw];
+  const raw = upTo(target, '?');
+  const decoded = originForms(raw).flatMap(withKeptSeparators).map(decode);
+  let readings = unique(decoded.map(({ text }) => text));
+  for (const fork of FORKS) {
+    readings = unique(readings.flatMap(fork)).slice(0, MAX_READINGS + 1);
+  }
+  const spelled = [...readings.slice(0, MAX_READINGS).map(resolveSegments), raw];
   const [path = '/', ...others] = caseSensitive
     ? spelled
     : spelled.map((each) => each.toLowerCase());
   return {
     path,
-    otherReadings: others.filter((each, i) => each !== path && others.indexOf(each) === i),
-    suspicious,
-    malformed: /[\0\r\n]/.test(text),
+    otherReadings: unique(others).filter((each) => each !== path),
+    suspicious: readings.length > MAX_READINGS || decoded.some(({ suspicious }) => suspicious),
+    malformed: decoded.some(({ text }) => /[\0\r\n]/.test(text)),
   };
 }
 
-/** What follows the scheme and authority of an absolute-form target; with a slash in front in any case. */
-function withoutAuthority(target: string): string {
-  const authority = /^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i.exec(target)?.[0] ?? '';
-  const rest = target.slice(authority.length);
-  return rest.startsWith('/') ? rest : `/${rest}`;
+function unique(texts: readonly string[]): string[] {
+  return [...new Set(texts)];
+}
+
+/** An encoded slash separates segments, or is a character of one, which then has a parameter's place to itself. */
+function withKeptSeparators(raw: string): string[] {
+  return ENCODED_SEPARATOR.test(raw) ? [raw, raw.replaceAll(ENCODED_SEPARATORS, '_')] : [raw];
+}
+
+const ENCODED_SEPARATOR = /%(?:25)*(?:2f|5c)/i;
+const ENCODED_SEPARATORS = /%(?:25)*(?:2f|5c)/gi;
+
+/**
+ * The paths of a target in origin-form and absolute-form (RFC 9112, section 3.2), the likeliest first. With a slash in
+ * front in any case.
+ */
+function originForms(target: string): string[] {
+  const slashed = (rest: string) => (/^[/\\]/.test(rest) ? rest : `/${rest}`);
+  const scheme = /^[a-z][a-z0-9+.-]*:/i.exec(target)?.[0];
+  if (scheme === undefined) return [slashed(target)];
+  const rest = target.slice(scheme.length);
+  // The one form there is has two slashes; to some any number of them begins an authority, to others a path.
+  const withoutAuthority = slashed(rest.replace(/^[/\\]*[^/\\#]*/, ''));
+  const others = [slashed(rest), slashed(target)];
+  return /^[/\\]{2}[^/\\]/.test(rest)
+    ? [withoutAuthority, ...others]
+    : [...others, withoutAuthority];
+}
+
+/**
+ * Where servers go different ways with a decoded path: each gives its readings, the likeliest first, and the text
+ * itself among them.
+ */
+const FORKS: readonly ((text: string) => readonly string[])[] = [
+  // Full-width letters, ligatures and combining marks are characters of their own, or ways to write others.
+  (text) => (NOT_ASCII.test(text) ? [text, foldUnicode(text)] : [text]),
+  // Browsers drop tabs from URLs, and so does what parses URLs as they do.
+  (text) => (CONTROL.test(text) ? [text, text.replaceAll(CONTROLS, '')] : [text]),
+  // A fragment is cut off, or is part of the path.
+  (text) => (text.includes('#') ? [upTo(text, '#'), text] : [text]),
+  // `//host/path` is a path, or a URL without a scheme.
+  (text) => {
+    const found = /^\/{2,}[^/]*(.*)$/s.exec(text);
+    return found === null ? [text] : [text, found[1] ?? ''];
+  },
+  // Parameters belong to a segment, or end the path.
+  (text) => (text.includes(';') ? [text, upTo(text, ';')] : [text]),
+  // What was an encoded question mark begins a query for a server that decodes before it parses.
+  (text) => (text.includes('?') ? [text, upTo(text, '?')] : [text]),
+  // Dots and blanks around a name are part of it, or dropped as Windows does.
+  (text) => (LOOSE_ENDS.test(text) ? [text, ...withoutLooseEnds(text.split('/'))] : [text]),
+];
+
+const NOT_ASCII = /[^\p{ASCII}]/u;
+const CONTROL = /\p{Cc}/u;
+const CONTROLS = /\p{Cc}/gu;
+const LOOSE_ENDS = /[. \t](\/|$)|\/[ \t]/;
+
+/** A name of dots and blanks is nothing, or what its dots say. */
+function withoutLooseEnds(segments: readonly string[]): string[] {
+  const isDots = (segment: string) => segment === '.' || segment === '..';
+  return [
+    segments.map((each) => (isDots(each.trim()) ? each.trim() : withoutLooseEnd(each))).join('/'),
+    segments.map((each) => (isDots(each) ? each : withoutLooseEnd(each))).join('/'),
+  ];
+}
+
+/** By hand: a pattern for the end of a text is tried at every place of it. */
+function withoutLooseEnd(segment: string): string {
+  const text = segment.trimStart();
+  let end = text.length;
+  while (end > 0 && '. \t'.includes(text[end - 1] ?? '')) end--;
+  return text.slice(0, end);
+}
+
+/** By compatibility (Unicode, annex 15), and slashes that Windows fits to ours. */
+function foldUnicode(text: string): string {
+  return decode(text.normalize('NFKC').replace(/[\u2044\u2215\u2216\u29f5\u29f8]/g, '/')).text;
 }
 
 function upTo(text: string, mark: string): string {
   const end = text.indexOf(mark);
   return end === -1 ? text : text.slice(0, end);
-}
-
-/** The path of `//host/path`, in a list of one; an empty list for any other text. */
-function networkPath(text: string): string[] {
-  const found = /^\/{2,}[^/]*(.*)$/s.exec(text);
-  return found === null ? [] : [found[1] ?? ''];
-}
-
-/** Decodes as often as there is something to decode, within reason, and takes every backslash for a slash. */
-function decode(raw: string): { text: string; suspicious: boolean } {
-  // Header values come as one character a byte: what is not ASCII in them is the UTF-8 that a client did not encode.
-  let text = raw.replace(/[\x80-\xff]/g, (byte) => `%${byte.charCodeAt(0).toString(16)}`);
-  let suspicious = false;
-  for (let round = 0; round < MAX_DECODE_ROUNDS && text.includes('%'); round++) {
-    const next = percentDecode(text);
-    // Later rounds read what one server takes for text: `/50%25` is an honest way to write a percent sign.
-    if (round === 0) suspicious = next.invalid;
-    if (next.text === text) break;
-    text = next.text;
-  }
-  return { text: text.replaceAll('\\', '/'), suspicious: suspicious || ESCAPE.test(text) };
 }
 
 /** Drops empty segments, `.`, `;params` and the segment before each `..`. */
@@ -120,46 +176,4 @@ function resolveSegments(path: string): string {
     else if (name !== '' && name !== '.') kept.push(name);
   }
   return `/${kept.join('/')}`;
-}
-
-/** One round of percent-decoding. Invalid escapes stay as they are; overlong UTF-8 is read as lenient servers do. */
-function percentDecode(text: string): { text: string; invalid: boolean } {
-  let invalid = false;
-  const decoded = text.replace(/(?:%[0-9a-f]{2})+|%/gi, (run) => {
-    if (run === '%') {
-      invalid = true;
-      return run;
-    }
-    try {
-      return decodeURIComponent(run);
-    } catch {
-      invalid = true;
-      return decodeLeniently(run);
-    }
-  });
-  return { text: decoded, invalid };
-}
-
-/** Overlong forms of two and three bytes become the character that they hide, other bytes their Latin-1 character. */
-function decodeLeniently(run: string): string {
-  const bytes = run.match(/[0-9a-f]{2}/gi)?.map((hex) => Number.parseInt(hex, 16)) ?? [];
-  let text = '';
-  for (let i = 0; i < bytes.length; ) {
-    const [first = 0, second = 0, third = 0] = bytes.slice(i, i + 3);
-    if ((first === 0xc0 || first === 0xc1) && isContinuation(second)) {
-      text += String.fromCharCode(((first & 0x01) << 6) | (second & 0x3f));
-      i += 2;
-    } else if (first === 0xe0 && second >= 0x80 && second < 0xa0 && isContinuation(third)) {
-      text += String.fromCharCode(((second & 0x3f) << 6) | (third & 0x3f));
-      i += 3;
-    } else {
-      text += String.fromCharCode(first);
-      i += 1;
-    }
-  }
-  return text;
-}
-
-function isContinuation(byte: number): boolean {
-  return (byte & 0xc0) === 0x80;
 }

@@ -4,11 +4,14 @@ import type { IdentityResolver } from './identity.ts';
 import { compileMatcher, type Matcher, type Route } from './matcher.ts';
 import { canonicalPath } from './path.ts';
 import { type Policy, strictestOf } from './policy.ts';
+import { DAY_MS } from './salts.ts';
 
 export interface PolicySet {
   readonly policies: readonly Policy[];
   readonly identify: IdentityResolver;
   readonly answers: AnswerStyle;
+  /** Whether a limit has a window longer than a day. */
+  readonly hasLongWindows: boolean;
   /** The policies that a request is held to; none when its path is malformed. */
   policiesFor(request: CheckRequest): readonly Policy[];
 }
@@ -45,6 +48,7 @@ export function compilePolicySet(definition: PolicySetDefinition): PolicySet {
     policies,
     identify: definition.identify,
     answers: definition.answers,
+    hasLongWindows: policies.some(hasLongWindow),
     policiesFor(request) {
       // Without its target nobody knows what is being asked for: it must not be cheaper than the dearest thing there is.
       if (request.missing.length > 0) return [strictest];
@@ -62,6 +66,10 @@ export function compilePolicySet(definition: PolicySetDefinition): PolicySet {
       return applied;
     },
   };
+}
+
+function hasLongWindow({ limits, plans }: Policy): boolean {
+  return [limits, ...plans.values()].flat().some(({ quota }) => quota.windowMs > DAY_MS);
 }
 
 function match(matcher: Matcher<Policy>, request: CheckRequest, path: string): Policy | undefined {

@@ -28,11 +28,15 @@ export interface Limit {
    * coming with and without keys does not add up to more than this.
    */
   readonly unverified: Limit | undefined;
+  /** The same limit for the wider IPv6 networks of an address, in the order of its partitions. */
+  readonly wider: readonly Limit[];
 }
 
 export interface Policy {
   readonly name: string;
   readonly limits: readonly Limit[];
+  /** What clients with a listed key of these plans get instead. */
+  readonly plans: ReadonlyMap<string, readonly Limit[]>;
   readonly onStoreFailure: StoreFailureMode;
 }
 
@@ -46,37 +50,82 @@ export interface PolicyDefinition {
   readonly name: string;
   readonly cost: number;
   readonly limits: readonly LimitDefinition[];
+  readonly plans: ReadonlyMap<string, readonly LimitDefinition[]>;
   readonly onStoreFailure: StoreFailureMode;
 }
 
-export function compilePolicy(definition: PolicyDefinition, unverifiedFactor: number): Policy {
-  const { name, cost, onStoreFailure } = definition;
+/** What a limit is multiplied by where it counts something wider than the client that it is written for. */
+export interface Factors {
+  /** For an address, over all the keys that it comes with and nobody vouches for. */
+  readonly unverified: number;
+  /** For the IPv6 networks around an address's own, narrowest first. */
+  readonly widerNetworks: readonly { readonly prefixBits: number; readonly factor: number }[];
+}
+
+export function compilePolicy(definition: PolicyDefinition, factors: Factors): Policy {
+  const { name, onStoreFailure } = definition;
   const limits: Limit[] = [];
-  const policy: Policy = { name, limits, onStoreFailure };
-  for (const [index, written] of definition.limits.entries()) {
-    const { per, window, algorithm, windowMs } = written;
-    const kind = algorithm === 'sliding-window-log' ? '' : SHORT_NAMES[algorithm];
-    const label =
-      index === 0 ? name : [name, per, window, kind].filter((part) => part !== '').join(':');
-    // What one algorithm left behind means nothing to another.
-    const keySuffix = `}:${name}:${per}.${windowMs}${kind && `.${kind}`}`;
-    const compiled = (quota: Quota, labelled: string, unverified: Limit | undefined): Limit => ({
-      policy,
+  const plans = new Map<string, readonly Limit[]>();
+  const policy: Policy = { name, limits, plans, onStoreFailure };
+  const compileAll = (written: readonly LimitDefinition[]) =>
+    written.map((each, index) =>
+      compileLimit(each, labelOf(name, each, index), { policy, cost: definition.cost }, factors),
+    );
+  limits.push(...compileAll(definition.limits));
+  for (const [plan, written] of definition.plans) plans.set(plan, compileAll(written));
+  return policy;
+}
+
+function compileLimit(
+  written: LimitDefinition,
+  label: string,
+  owner: { readonly policy: Policy; readonly cost: number },
+  factors: Factors,
+): Limit {
+  const { per, window, windowMs } = written;
+  const kind = kindOf(written);
+  const counted = (factor: number, suffix: string, among: string) => {
+    const quota = multiplied(written, factor);
+    return {
+      ...owner,
       per,
       quota,
-      cost,
-      keySuffix,
-      label: labelled,
-      policyItem: `"${labelled}";q=${quota.burst};w=${secondsToRefill(quota)}`,
-      description: describeQuota(quota, window),
-      unverified,
-    });
-    const unverified = isClaimed(per)
-      ? compiled(multiplied(written, unverifiedFactor), `${label}:unverified`, undefined)
-      : undefined;
-    limits.push(compiled(multiplied(written, 1), label, unverified));
-  }
-  return policy;
+      // What one algorithm left behind means nothing to another.
+      keySuffix: `}:${owner.policy.name}:${per}.${windowMs}${kind && `.${kind}`}`,
+      label: label + suffix,
+      policyItem: `"${label}${suffix}";q=${quota.burst};w=${secondsToRefill(quota)}`,
+      description: describeQuota(quota, window) + among,
+    };
+  };
+  const wider = (factor: number, suffix: string): Limit[] =>
+    per === 'global'
+      ? []
+      : factors.widerNetworks.map(({ prefixBits, factor: networkFactor }) => {
+          const network = `${suffix}:ipv6-${prefixBits}`;
+          const among = ` from one IPv6 /${prefixBits} network`;
+          const limit = counted(factor * networkFactor, network, among);
+          return { ...limit, unverified: undefined, wider: [] };
+        });
+  const unverified = (suffix: string): Limit => ({
+    ...counted(factors.unverified, suffix, ''),
+    unverified: undefined,
+    wider: wider(factors.unverified, suffix),
+  });
+  return {
+    ...counted(1, '', ''),
+    unverified: isClaimed(per) ? unverified(':unverified') : undefined,
+    wider: wider(1, ''),
+  };
+}
+
+/** The first limit of a policy goes by its name alone. */
+function labelOf(name: string, limit: LimitDefinition, index: number): string {
+  if (index === 0) return name;
+  return [name, limit.per, limit.window, kindOf(limit)].filter((part) => part !== '').join(':');
+}
+
+function kindOf({ algorithm }: Quota): string {
+  return algorithm === 'sliding-window-log' ? '' : SHORT_NAMES[algorithm];
 }
 
 /** Shares that go by something that anybody can make up. */

@@ -22,13 +22,13 @@ export interface PeriodSalts {
 
 export interface Salts {
   readonly daily: PeriodSalts;
-  /** For windows longer than a day. */
-  readonly long: PeriodSalts;
+  /** For windows longer than a day, where there are any. */
+  readonly long: PeriodSalts | undefined;
 }
 
 export interface SaltSource {
   /** The salts in force at this moment. The same object until they change. */
-  at(nowMs: number): Salts;
+  at(nowMs: number, hasLongWindows: boolean): Salts;
 }
 
 /**

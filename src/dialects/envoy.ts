@@ -15,6 +15,7 @@ export const envoy: Dialect = { name: 'envoy', mount: '/envoy', parse, render };
 /** Set by Envoy with `authorization_request.headers_to_add`, which overwrites what the client sent. */
 const PEER_ADDRESS = 'x-headgate-peer-ip';
 const CLIENT_ADDRESS = 'x-headgate-client-ip';
+const ADDRESS_HEADERS = [PEER_ADDRESS, CLIENT_ADDRESS, 'x-forwarded-for', 'forwarded'];
 
 function parse({ method, target, headers, remoteAddress }: ProxyCall): CheckRequest {
   return {
@@ -27,6 +28,8 @@ function parse({ method, target, headers, remoteAddress }: ProxyCall): CheckRequ
       peer: singleValue(headers, PEER_ADDRESS),
       client: singleValue(headers, CLIENT_ADDRESS),
       forwardedFor: headers['x-forwarded-for']?.toString(),
+      forwarded: headers.forwarded?.toString(),
+      headers: ADDRESS_HEADERS,
     },
     missing: NOTHING_MISSING,
   };

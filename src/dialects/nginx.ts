@@ -19,6 +19,7 @@ const TARGET = 'x-original-uri';
 const CLIENT_ADDRESS = 'x-real-ip';
 /** `$realip_remote_addr`: who connected. */
 const PEER_ADDRESS = 'x-headgate-peer-ip';
+const ADDRESS_HEADERS = [PEER_ADDRESS, CLIENT_ADDRESS, 'x-forwarded-for', 'forwarded'];
 
 function parse({ headers, remoteAddress }: ProxyCall): CheckRequest {
   const method = singleValue(headers, METHOD);
@@ -35,6 +36,8 @@ function parse({ headers, remoteAddress }: ProxyCall): CheckRequest {
       peer: singleValue(headers, PEER_ADDRESS),
       client,
       forwardedFor: headers['x-forwarded-for']?.toString(),
+      forwarded: headers.forwarded?.toString(),
+      headers: ADDRESS_HEADERS,
     },
     missing: method && target && client ? NOTHING_MISSING : missing({ method, target, client }),
   };

@@ -9,6 +9,8 @@ import type { Check } from '../core/check.ts';
 import type { Decision } from '../core/decision.ts';
 import type { Answer, Dialect } from '../core/dialect.ts';
 import type { PolicySet } from '../core/policy-set.ts';
+import { HTTP_LIMITS } from './http-limits.ts';
+import { compileSecretCheck } from './proxy-secret.ts';
 
 export interface CheckServerOptions {
   readonly dialects: readonly Dialect[];
@@ -16,6 +18,11 @@ export interface CheckServerOptions {
   readonly policies: { readonly current: PolicySet };
   /** Milliseconds since the epoch. */
   readonly now: () => number;
+  /** Stands for a caller without an address: one on a unix socket, or one that is gone already. */
+  readonly callerWithoutAddress: string;
+  /** What a caller must send to be answered; nothing for none. */
+  readonly proxySecrets: readonly string[];
+  readonly onStranger: () => void;
   readonly onDecided: (decision: Decision, durationMs: number) => void;
   readonly onMisconfigured: (dialect: string, missing: readonly string[]) => void;
   readonly onFault: (dialect: string, error: unknown) => void;
@@ -27,23 +34,20 @@ const MAX_HEADER_BYTES = 64 * 1024;
 /** Longer than any proxy keeps an idle connection (Envoy: an hour), so that none reuses one that we just closed. */
 const KEEP_ALIVE_MS = 3_620_000;
 
-/** Proxies send a whole request at once. */
-const HEADERS_TIMEOUT_MS = 3_000;
-const REQUEST_TIMEOUT_MS = 5_000;
-const TIMEOUT_CHECK_MS = 1_000;
-
 export function createCheckServer(options: CheckServerOptions): FastifyInstance {
+  const knowsSecret = compileSecretCheck(options.proxySecrets);
   const server = fastify({
+    ...HTTP_LIMITS,
     logger: false,
     // No proxy is told to go elsewhere while we stop: what it asks is answered to the end.
     return503OnClosing: false,
     forceCloseConnections: 'idle',
     keepAliveTimeout: KEEP_ALIVE_MS,
-    requestTimeout: REQUEST_TIMEOUT_MS,
     http: {
+      ...HTTP_LIMITS.http,
       maxHeaderSize: MAX_HEADER_BYTES,
-      headersTimeout: HEADERS_TIMEOUT_MS,
-      connectionsCheckingInterval: TIMEOUT_CHECK_MS,
+      // Node drops all but the first Authorization or Host; joined, they show that there were two.
+      joinDuplicateHeaders: true,
       // A client of HTTP/1.0 has no host, and its proxy none to pass on.
       requireHostHeader: false,
     },
@@ -51,11 +55,30 @@ export function createCheckServer(options: CheckServerOptions): FastifyInstance 
     // The router would decode, and refuse, targets that are ours to judge.
     rewriteUrl: () => '/',
   });
+  // As many as fit into the bytes: Node would refuse, and before 24.18.1 forget, what comes after the thousandth.
+  server.server.maxHeadersCount = 0;
+  // Without a listener the connection just ends, which some proxies take for a gateway that failed.
+  server.server.on('connect', (_message, socket) =>
+    refuse(socket as Socket, '405 Method Not Allowed'),
+  );
   server.addHook('onRequest', (request, reply) => {
     reply.hijack();
     const { raw } = request;
     if (raw.httpVersionMajor !== 1) {
       write(reply.raw, failure(400, 'bad_request', 'HTTP/1.0 and HTTP/1.1 are spoken here.'));
+      return;
+    }
+    // RFC 9112, section 3.2.
+    if (raw.headers.host?.includes(',')) {
+      write(reply.raw, failure(400, 'bad_request', 'A request has one Host.'));
+      return;
+    }
+    if (!knowsSecret(raw.headers)) {
+      options.onStranger();
+      write(
+        reply.raw,
+        failure(403, 'forbidden', 'Only proxies that send the secret are answered.'),
+      );
       return;
     }
     const target = (raw as { originalUrl?: string }).originalUrl ?? '/';
@@ -90,7 +113,7 @@ function respond(
       method: message.method ?? '',
       target,
       headers: message.headers,
-      remoteAddress: message.socket.remoteAddress ?? '',
+      remoteAddress: message.socket.remoteAddress ?? options.callerWithoutAddress,
     });
     if (request.missing.length > 0) options.onMisconfigured(dialect.name, request.missing);
     const decision = options.check(request, policies, options.now());
@@ -139,5 +162,9 @@ function refuseUnparsable(error: Error, socket: Socket): void {
       : code === 'ERR_HTTP_REQUEST_TIMEOUT'
         ? '408 Request Timeout'
         : '400 Bad Request';
+  refuse(socket, status);
+}
+
+function refuse(socket: Socket, status: string): void {
   socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
 }

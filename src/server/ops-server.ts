@@ -1,6 +1,7 @@
 /** For operators and their tools: is it alive, is it ready, what does it measure. Never on the port of the proxies. */
 import fastify, { type FastifyInstance } from 'fastify';
 import type { Registry } from 'prom-client';
+import { HTTP_LIMITS } from './http-limits.ts';
 
 export interface OpsServerOptions {
   readonly registry: Registry;
@@ -9,7 +10,7 @@ export interface OpsServerOptions {
 }
 
 export function createOpsServer({ registry, health }: OpsServerOptions): FastifyInstance {
-  const server = fastify({ logger: false, forceCloseConnections: true });
+  const server = fastify({ ...HTTP_LIMITS, logger: false, forceCloseConnections: true });
   server.get('/livez', () => ({ status: 'ok' }));
   server.get('/readyz', (_request, reply) => {
     const { ready, degraded } = health();

@@ -63,6 +63,12 @@ export class SaltBook {
     }
   }
 
+  /** Salts that nothing is counted under any more are not kept. */
+  forget(): void {
+    this.#byStart.clear();
+    this.#current = undefined;
+  }
+
   #startOf(nowMs: number): number {
     return Math.floor(nowMs / this.#periodMs) * this.#periodMs;
   }

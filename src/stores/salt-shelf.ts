@@ -13,9 +13,9 @@ export class SaltShelf implements SaltSource {
     this.#long = new SaltBook(LONG_PERIOD_MS, vaultOf?.(LONG_PERIOD_MS));
   }
 
-  at(nowMs: number): Salts {
+  at(nowMs: number, hasLongWindows: boolean): Salts {
     const daily = this.#daily.at(nowMs);
-    const long = this.#long.at(nowMs);
+    const long = hasLongWindows ? this.#long.at(nowMs) : undefined;
     if (this.#current?.daily !== daily || this.#current.long !== long) {
       this.#current = { daily, long };
     }
@@ -23,8 +23,9 @@ export class SaltShelf implements SaltSource {
   }
 
   /** Agrees with the vaults on what the salts are. Rejects when they cannot be reached; call it again. */
-  async refresh(nowMs: number): Promise<void> {
+  async refresh(nowMs: number, hasLongWindows: boolean): Promise<void> {
     await this.#daily.refresh(nowMs);
-    await this.#long.refresh(nowMs);
+    if (hasLongWindows) await this.#long.refresh(nowMs);
+    else this.#long.forget();
   }
 }

@@ -1,12 +1,20 @@
-import { compilePolicyFile } from '../../src/config/policy-file.ts';
+import { readKeyFile } from '../../src/config/key-list.ts';
+import { compilePolicyFile, type PolicyFileContext } from '../../src/config/policy-file.ts';
 import type { Policy } from '../../src/core/policy.ts';
 import type { PolicySet } from '../../src/core/policy-set.ts';
 
 export const CLOUDFLARE_RANGE = '173.245.48.0/20';
 
-export function policySetFrom(yaml: string): PolicySet {
-  const ranges = { cloudflare: [CLOUDFLARE_RANGE] };
-  return compilePolicyFile(yaml, 'policies.yaml', ranges).policySet;
+/** What policy files refer to; a file of keys has this text, whatever it is called. */
+export function policyFileContext(keyFile = '[]'): PolicyFileContext {
+  return {
+    ranges: { cloudflare: [CLOUDFLARE_RANGE] },
+    readKeyFile: (name) => readKeyFile(keyFile, name),
+  };
+}
+
+export function policySetFrom(yaml: string, keyFile?: string): PolicySet {
+  return compilePolicyFile(yaml, 'policies.yaml', policyFileContext(keyFile)).policySet;
 }
 
 /** A policy called login with these limits, as a file would have them: `[5/5min, { rate: 50/5min, per: ip }]`. */

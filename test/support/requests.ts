@@ -5,7 +5,7 @@ import type { Salts } from '../../src/core/salts.ts';
 
 export const NOON_MS = Date.UTC(2026, 10, 21, 12);
 
-export const SALTS: Salts = {
+export const SALTS = {
   daily: {
     startMs: Date.UTC(2026, 10, 21),
     current: createSecretKey(Buffer.alloc(32, 1)),
@@ -16,7 +16,7 @@ export const SALTS: Salts = {
     current: createSecretKey(Buffer.alloc(32, 3)),
     previous: createSecretKey(Buffer.alloc(32, 4)),
   },
-};
+} satisfies Salts;
 
 interface Parts {
   readonly method?: string;
@@ -27,6 +27,7 @@ interface Parts {
   readonly peer?: string;
   readonly client?: string;
   readonly forwardedFor?: string;
+  readonly forwarded?: string;
   readonly missing?: readonly string[];
 }
 
@@ -41,6 +42,8 @@ export function checkRequest(parts: Parts = {}): CheckRequest {
       peer: parts.peer,
       client: parts.client,
       forwardedFor: parts.forwardedFor,
+      forwarded: parts.forwarded,
+      headers: ['x-real-ip', 'x-forwarded-for'],
     },
     missing: parts.missing ?? [],
   };

@@ -5,6 +5,7 @@
 import { compilePolicyFile } from '../../src/config/policy-file.ts';
 import type { Quota } from '../../src/core/store.ts';
 import { fullestWindow } from './exactness.ts';
+import { policyFileContext } from './policies.ts';
 import { quotaOf } from './quotas.ts';
 import { openMemoryStore } from './stores.ts';
 
@@ -26,7 +27,7 @@ export const SEARCHED: readonly Quota[] = [5, 10, 50, 100].flatMap((limit) => {
 export function documentedWorstCase({ algorithm, limit, burst }: Quota): number {
   const bucket = algorithm === 'token-bucket' ? `, burst: ${burst}` : '';
   const file = `{ version: 1, default: { limits: [{ rate: ${limit}/1min, algorithm: ${algorithm}${bucket} }] } }`;
-  const [note] = compilePolicyFile(file, 'policies.yaml', { cloudflare: [] }).notes;
+  const [note] = compilePolicyFile(file, 'policies.yaml', policyFileContext()).notes;
   return note === undefined ? limit : Number(/up to (\d+) units/.exec(note)?.[1]);
 }
 

@@ -56,7 +56,10 @@ test('an allow that nobody measured is not counted as one', async () => {
   const { telemetry } = setUp();
   const quota = quotaOf({ limit: 5, windowMs: 1_000 });
   const limits = [{ ...quota, window: '1s', per: 'client' as const }];
-  const policy = compilePolicy({ name: 'a', cost: 1, onStoreFailure: 'allow', limits }, 2);
+  const policy = compilePolicy(
+    { name: 'a', cost: 1, onStoreFailure: 'allow', limits, plans: new Map() },
+    { unverified: 2, widerNetworks: [] },
+  );
   telemetry.decided(unmeasured('open', policy), 1);
   telemetry.decided(unmeasured('closed', policy), 1);
   const metrics = await telemetry.registry.metrics();

@@ -8,14 +8,37 @@ test('without any variable everything has its documented default', () => {
   expect(rest).toEqual({
     host: '127.0.0.1',
     port: 8080,
+    socket: undefined,
     opsHost: '127.0.0.1',
     opsPort: 9464,
     redis: undefined,
     storeTimeoutMs: 50,
     memoryMaxKeys: 1_000_000,
     rememberedDenials: 10_000,
+    proxySecrets: [],
+    ipSaltSecret: undefined,
     logLevel: 'info',
   });
+});
+
+test('several secrets of proxies are separated by commas', () => {
+  const secrets = `${'a'.repeat(16)},${'b'.repeat(32)}`;
+  expect(readEnvironment({ HEADGATE_PROXY_SECRET: secrets }).proxySecrets).toEqual([
+    'a'.repeat(16),
+    'b'.repeat(32),
+  ]);
+});
+
+test.each([
+  ['HEADGATE_PROXY_SECRET', 'too-short'],
+  ['HEADGATE_PROXY_SECRET', 'with a space in the middle'],
+  ['HEADGATE_PROXY_SECRET', 'sixteen-and-more-,'],
+  ['HEADGATE_IP_SALT_SECRET', 'shorter-than-32-characters'],
+])('%s is refused without being repeated: %s', (name, value) => {
+  expect(() => readEnvironment({ [name]: value })).toThrow(
+    new RegExp(`^${name}: must be at least`),
+  );
+  expect(() => readEnvironment({ [name]: value })).not.toThrow(value);
 });
 
 test('every unreadable variable is named at once', () => {

@@ -4,15 +4,15 @@ import { describe, expect, test } from 'vitest';
 import { ConfigError } from '../../../src/config/config-error.ts';
 import { policyFileJsonSchema } from '../../../src/config/json-schema.ts';
 import { compilePolicyFile } from '../../../src/config/policy-file.ts';
-import { policySetFrom } from '../../support/policies.ts';
-import { checkRequest, SALTS } from '../../support/requests.ts';
+import { policyFileContext, policySetFrom } from '../../support/policies.ts';
+import { checkRequest, NOON_MS, SALTS } from '../../support/requests.ts';
 
 const FIXTURES = new URL('../../fixtures/policies/', import.meta.url);
 const CONFIG = new URL('../../../config/', import.meta.url);
 
 function mistakesIn(text: string, name = 'policies.yaml'): readonly string[] {
   try {
-    compilePolicyFile(text, name, { cloudflare: [] });
+    compilePolicyFile(text, name, policyFileContext());
   } catch (error) {
     if (error instanceof ConfigError) return error.mistakes;
     throw error;
@@ -150,7 +150,7 @@ test('listed keys are known by their digest', () => {
     `{ version: 1, identity: { api_key: { keys: [{ id: alice, sha256: ${sha256} }] } }, default: { limits: [5/5min] } }`,
   );
   const request = checkRequest({ headers: { 'x-api-key': 'hunter2' } });
-  expect(identify(request, SALTS)).toMatchObject({
+  expect(identify(request, SALTS, NOON_MS)).toMatchObject({
     kind: 'api_key',
     apiKey: { unverified: false },
   });
@@ -160,6 +160,8 @@ test('cloudflare is a name for its ranges', () => {
   const { identify } = policySetFrom(
     '{ version: 1, identity: { trusted_proxies: [cloudflare] }, default: { limits: [5/5min] } }',
   );
-  expect(identify(checkRequest({ proxy: '173.245.48.5' }), SALTS).untrustedProxy).toBe(false);
-  expect(identify(checkRequest({ proxy: '127.0.0.1' }), SALTS).untrustedProxy).toBe(true);
+  expect(identify(checkRequest({ proxy: '173.245.48.5' }), SALTS, NOON_MS).untrustedProxy).toBe(
+    false,
+  );
+  expect(identify(checkRequest({ proxy: '127.0.0.1' }), SALTS, NOON_MS).untrustedProxy).toBe(true);
 });

@@ -10,16 +10,19 @@ function checkWith(yaml: string, store?: QuotaStore) {
   const memory = () => new MemoryStore({ now: () => NOON_MS, maxKeys: 1_000 });
   const policies = policySetFrom(yaml);
   let untrusted = 0;
+  const ignored: string[] = [];
   const check = createCheck({
     store: store ?? memory(),
     local: memory(),
     salts: { at: () => SALTS },
     onUntrustedProxy: () => untrusted++,
+    onIgnoredHeaders: (names) => ignored.push(...names),
   });
   return {
     ask: (parts: Parameters<typeof checkRequest>[0] = {}) =>
       check(checkRequest(parts), policies, NOON_MS),
     untrusted: () => untrusted,
+    ignored,
   };
 }
 
@@ -81,6 +84,7 @@ test('a window that spans midnight holds, though every pseudonym changes there',
     local: store,
     salts: new SaltShelf(),
     onUntrustedProxy: () => {},
+    onIgnoredHeaders: () => {},
   });
   const policies = policySetFrom('{ version: 1, default: { limits: [5/5min] } }');
   const admitted: number[] = [];

@@ -1,9 +1,9 @@
 import { expect, describe as group, test } from 'vitest';
 import { describe } from '../../../src/core/descriptor.ts';
 import type { ClientIdentity } from '../../../src/core/identity.ts';
-import type { Partition } from '../../../src/core/policy.ts';
+import type { Partition, Policy } from '../../../src/core/policy.ts';
 import { CLOCK_SKEW_MS, DAY_MS } from '../../../src/core/salts.ts';
-import { loginPolicy } from '../../support/policies.ts';
+import { loginPolicy, policySetFrom } from '../../support/policies.ts';
 import { NOON_MS, SALTS } from '../../support/requests.ts';
 
 const MINUTES_5 = 300_000;
@@ -13,11 +13,15 @@ const BY_ADDRESS: ClientIdentity = {
   address: {
     daily: { current: 'i.today', previous: 'i.yesterday' },
     long: { current: 'i.now', previous: 'i.before' },
+    wider: [],
   },
   apiKey: undefined,
   user: undefined,
+  plan: undefined,
   headers: new Map(),
+  access: undefined,
   untrustedProxy: false,
+  ignoredHeaders: [],
 };
 const LISTED: ClientIdentity = {
   ...BY_ADDRESS,
@@ -36,6 +40,60 @@ function counted(per: Partition, client: ClientIdentity, nowMs = NOON_MS, rate =
     ({ key, quota }) => `${key} ${quota.limit}`,
   );
 }
+
+group('networks around an IPv6 address', () => {
+  const policySet = policySetFrom(`
+version: 1
+identity: { ip: { ipv6_prefixes: { 64: 1x, 56: 4x, 48: 16x } } }
+default: { limits: [5/5min, { rate: 9/1min, per: global }] }`);
+  const wider = ['i.56', 'i.48'].map((current) => ({
+    daily: { current, previous: undefined },
+    long: undefined,
+    wider: [],
+  }));
+  const client = { ...BY_ADDRESS, address: { ...BY_ADDRESS.address, wider } };
+  const count = (who: ClientIdentity) =>
+    describe(policySet.policies, who, SALTS, NOON_MS).map(
+      ({ key, quota, source }) => `${key} ${quota.limit} ${source.label}`,
+    );
+  test('count at once, with rising limits', () => {
+    expect(count(client)).toEqual([
+      'hg:v1:{i.today}:default:client.300000 5 default',
+      'hg:v1:{i.56}:default:client.300000 20 default:ipv6-56',
+      'hg:v1:{i.48}:default:client.300000 80 default:ipv6-48',
+      'hg:v1:{g}:default:global.60000 9 default:global:1min',
+    ]);
+  });
+  test('count for invented keys as well, and not for listed ones', () => {
+    expect(count({ ...INVENTED, address: client.address })).toEqual([
+      'hg:v1:{k.new}:default:client.300000 5 default',
+      'hg:v1:{i.today}:default:client.300000 10 default:unverified',
+      'hg:v1:{i.56}:default:client.300000 40 default:unverified:ipv6-56',
+      'hg:v1:{i.48}:default:client.300000 160 default:unverified:ipv6-48',
+      'hg:v1:{g}:default:global.60000 9 default:global:1min',
+    ]);
+    expect(count({ ...LISTED, address: client.address })).toHaveLength(2);
+  });
+});
+
+group('plans', () => {
+  const [policy] = policySetFrom(`
+version: 1
+default: { limits: [5/5min], plans: { pro: [50/5min, 500/1h] } }`).policies;
+  const limitsOf = (plan: string | undefined) =>
+    describe([policy as Policy], { ...LISTED, plan }, SALTS, NOON_MS).map(
+      ({ key, quota }) => `${key} ${quota.limit}`,
+    );
+  test('replace the limits, and keep the counts of a window that both have', () => {
+    expect(limitsOf('pro')).toEqual([
+      'hg:v1:{c.alice}:default:client.300000 50',
+      'hg:v1:{c.alice}:default:client.3600000 500',
+    ]);
+  });
+  test.each([undefined, 'free', 'constructor'])('%s has the limits of everyone', (plan) => {
+    expect(limitsOf(plan)).toEqual(['hg:v1:{c.alice}:default:client.300000 5']);
+  });
+});
 
 group('whose share is counted', () => {
   test('a client without a key is its address', () => {

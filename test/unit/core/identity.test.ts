@@ -1,26 +1,39 @@
 import { hash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { compileAddressSet } from '../../../src/core/address.ts';
+import type { AddressHeader } from '../../../src/core/client-address.ts';
 import { compileIdentity, type IdentityConfig } from '../../../src/core/identity.ts';
-import { checkRequest, SALTS } from '../../support/requests.ts';
+import { compileStandings, type ListEntry } from '../../../src/core/standing.ts';
+import { checkRequest, NOON_MS, SALTS } from '../../support/requests.ts';
 
 const CLOUDFLARE = '173.245.48.5';
+const CF_CONNECTING_IP: AddressHeader = {
+  header: 'cf-connecting-ip',
+  kind: 'cf_connecting_ip',
+  setBy: compileAddressSet(['173.245.48.0/20']),
+};
+const listedKey = (key: string, id = 'alice', plan?: string) => ({
+  id,
+  sha256: hash('sha256', key, 'hex'),
+  plan,
+});
 
 function resolver(config: Partial<IdentityConfig> = {}) {
   const resolve = compileIdentity({
-    sources: ['api_key', 'cf_connecting_ip', 'ip'],
+    sources: ['api_key', CF_CONNECTING_IP, 'ip'],
     apiKeyHeader: 'x-api-key',
-    apiKeys: new Map([[hash('sha256', 'listed', 'hex'), 'alice']]),
+    apiKeys: [listedKey('listed')],
     userHeader: 'x-user',
     trustedProxies: compileAddressSet(['loopback', '10.0.0.0/8']),
-    cloudflare: compileAddressSet(['173.245.48.0/20']),
-    ipv6PrefixBits: 64,
+    forwardedHeader: 'x-forwarded-for',
+    ipv6Prefixes: [64],
+    standings: compileStandings([], [], {}),
     headers: [],
     verifiedHeaders: [],
-    hasLongWindows: false,
     ...config,
   });
-  return (parts: Parameters<typeof checkRequest>[0]) => resolve(checkRequest(parts), SALTS);
+  return (parts: Parameters<typeof checkRequest>[0]) =>
+    resolve(checkRequest(parts), SALTS, NOON_MS);
 }
 
 /** The partition of the address that a request is counted by. */
@@ -56,7 +69,7 @@ describe('API keys', () => {
     });
   });
   test('two keys of one client are one client', () => {
-    const apiKeys = new Map(['old', 'new'].map((key) => [hash('sha256', key, 'hex'), 'alice']));
+    const apiKeys = ['old', 'new'].map((key) => listedKey(key));
     const identify = resolver({ apiKeys });
     const partitions = ['old', 'new'].map(
       (key) => identify({ headers: { 'x-api-key': key } }).apiKey?.partition,
@@ -116,13 +129,10 @@ describe('addresses', () => {
     expect(partitionOf('2001:db8:1:2::1')).not.toBe(partitionOf('2001:db8:1:3::1'));
   });
   test('pseudonyms of two days have nothing in common', () => {
-    const { daily, long } = resolver({ hasLongWindows: true })({ client: '203.0.113.9' }).address;
+    const { daily, long } = resolver()({ client: '203.0.113.9' }).address;
     const all = [daily.current, daily.previous, long?.current, long?.previous];
     expect(new Set(all).size).toBe(4);
     expect(all.every((each) => each !== undefined)).toBe(true);
-  });
-  test('there is no pseudonym for longer than a day where no policy needs one', () => {
-    expect(resolver()({ client: '203.0.113.9' }).address.long).toBeUndefined();
   });
 });
 
@@ -131,6 +141,19 @@ describe('X-Forwarded-For', () => {
   test('is walked from the right, over trusted proxies', () => {
     expect(addressOf({ ...hop, forwardedFor: '6.6.6.6, 203.0.113.9, 10.0.0.2' })).toBe(
       partitionOf('203.0.113.9'),
+    );
+  });
+  test.each(['203.0.113.9:4711', ' 203.0.113.9 ', '::ffff:203.0.113.9', '[::ffff:cb00:7109]:80'])(
+    'has entries such as "%s"',
+    (entry) => {
+      expect(addressOf({ ...hop, forwardedFor: `6.6.6.6,${entry}` })).toBe(
+        partitionOf('203.0.113.9'),
+      );
+    },
+  );
+  test('has IPv6 entries with zones', () => {
+    expect(addressOf({ ...hop, forwardedFor: '6.6.6.6, [2001:db8::1%eth0]:80' })).toBe(
+      partitionOf('2001:db8::1'),
     );
   });
   test('is not read when the client is no trusted proxy', () => {
@@ -146,13 +169,50 @@ describe('X-Forwarded-For', () => {
       partitionOf('127.0.0.1'),
     );
   });
-  test('ends at junk, with whoever passed it on', () => {
-    expect(addressOf({ ...hop, forwardedFor: '6.6.6.6, junk, 10.0.0.2' })).toBe(
-      partitionOf('10.0.0.2'),
-    );
-  });
+  test.each(['junk', '', 'unknown', '127.1', '0x7f.0.0.1', '2130706433', '203.0.113.9:x', '[::1'])(
+    'ends at junk ("%s"), with whoever passed it on',
+    (junk) => {
+      expect(addressOf({ ...hop, forwardedFor: `6.6.6.6, ${junk}, 10.0.0.2` })).toBe(
+        partitionOf('10.0.0.2'),
+      );
+    },
+  );
   test('of trusted proxies alone ends at the first of them', () => {
     expect(addressOf({ ...hop, forwardedFor: '10.0.0.3, 10.0.0.2' })).toBe(partitionOf('10.0.0.3'));
+  });
+  test('is the only list that is read', () => {
+    expect(addressOf({ ...hop, forwarded: 'for=6.6.6.6' })).toBe(partitionOf('10.0.0.1'));
+  });
+});
+
+describe('Forwarded', () => {
+  const identify = resolver({ forwardedHeader: 'forwarded' });
+  const nodeOf = (forwarded: string, forwardedFor = '6.6.6.6') =>
+    identify({ client: '10.0.0.1', forwarded, forwardedFor }).address.daily.current;
+  test.each([
+    ['for=203.0.113.9', '203.0.113.9'],
+    ['for=6.6.6.6, for=203.0.113.9', '203.0.113.9'],
+    ['for=203.0.113.9;proto=https, by=10.0.0.1; FOR="10.0.0.2:80"', '203.0.113.9'],
+    ['for="203.0.113.9:4711"', '203.0.113.9'],
+    ['For="[2001:db8:cafe::17]:4711"', '2001:db8:cafe::17'],
+    ['for="6.6.6.6, for=203.0.113.9', '203.0.113.9'],
+    ['for="6.6.6.6;by=", for="203.0.113.9"', '203.0.113.9'],
+    ['for=6.6.6.6;host="a, for=1.1.1.1", for=203.0.113.9', '203.0.113.9'],
+  ])('%s stands for %s', (field, address) => {
+    expect(nodeOf(field)).toBe(partitionOf(address));
+  });
+  test.each([
+    'for=unknown',
+    'for=_hidden',
+    'by=6.6.6.6',
+    '',
+    'for=6.6.6.6;for=6.6.6.7',
+    'for="\\6"',
+  ])('junk (%s) makes whoever passed it on the client', (junk) => {
+    expect(nodeOf(`for=6.6.6.6, ${junk}`)).toBe(partitionOf('10.0.0.1'));
+  });
+  test('is the only list that is read', () => {
+    expect(nodeOf('')).toBe(partitionOf('10.0.0.1'));
   });
 });
 
@@ -161,6 +221,16 @@ describe('CF-Connecting-IP', () => {
   test('is believed when Cloudflare is the peer', () => {
     const client = resolver()({ headers, peer: CLOUDFLARE, client: CLOUDFLARE });
     expect(client.kind).toBe('cf_connecting_ip');
+    expect(client.address.daily.current).toBe(partitionOf('203.0.113.9'));
+    expect(client.ignoredHeaders).toEqual([]);
+  });
+  test('is believed when Cloudflare connected to a load balancer before the proxy', () => {
+    const client = resolver()({
+      headers,
+      peer: '10.0.0.1',
+      client: '10.0.0.1',
+      forwardedFor: `6.6.6.6, ${CLOUDFLARE}`,
+    });
     expect(client.address.daily.current).toBe(partitionOf('203.0.113.9'));
   });
   test.each([
@@ -171,15 +241,176 @@ describe('CF-Connecting-IP', () => {
       'it is doubled',
       { headers: { 'cf-connecting-ip': '203.0.113.9, 6.6.6.6' }, peer: '198.51.100.1' },
     ],
-  ])('is not believed when %s', (_, parts) => {
+    [
+      'a client writes Cloudflare into the list',
+      {
+        headers,
+        peer: '10.0.0.1',
+        client: '10.0.0.1',
+        forwardedFor: `${CLOUDFLARE}, 198.51.100.1`,
+      },
+    ],
+  ])('is not believed when %s, and that is told', (_, parts) => {
     const client = resolver()(parts);
     expect(client.kind).toBe('ip');
     expect(client.address.daily.current).toBe(partitionOf('198.51.100.1'));
+    expect(client.ignoredHeaders).toEqual(['cf-connecting-ip']);
   });
   test('is the address of a client with a key, too', () => {
     const client = resolver()({ headers: { ...headers, 'x-api-key': 'k' }, peer: CLOUDFLARE });
     expect(client.kind).toBe('api_key');
     expect(client.address.daily.current).toBe(partitionOf('203.0.113.9'));
+  });
+});
+
+describe('any other header that holds an address', () => {
+  const fastly: AddressHeader = {
+    header: 'fastly-client-ip',
+    kind: 'fastly_client_ip',
+    setBy: compileAddressSet(['151.101.0.0/16']),
+  };
+  const vouched: AddressHeader = { header: 'x-client', kind: 'x_client', setBy: 'proxy' };
+  const headers = { 'fastly-client-ip': '203.0.113.9', 'x-client': '203.0.113.10' };
+  const identify = resolver({ sources: [fastly, vouched, 'ip'] });
+  test('is believed when its CDN is the peer', () => {
+    const client = identify({ headers, peer: '151.101.1.1', client: '151.101.1.1' });
+    expect(client.kind).toBe('fastly_client_ip');
+    expect(client.address.daily.current).toBe(partitionOf('203.0.113.9'));
+  });
+  test('is believed of a proxy that vouches for it', () => {
+    const client = identify({ headers, peer: '198.51.100.1', client: '198.51.100.1' });
+    expect(client.kind).toBe('x_client');
+    expect(client.address.daily.current).toBe(partitionOf('203.0.113.10'));
+    expect(client.ignoredHeaders).toEqual(['fastly-client-ip']);
+  });
+  test('is not believed of a proxy that is not trusted', () => {
+    const client = identify({ headers, proxy: '198.51.100.1' });
+    expect(client.kind).toBe('ip');
+    expect(client.address.daily.current).toBe(partitionOf('198.51.100.1'));
+    expect(client.ignoredHeaders).toEqual(['fastly-client-ip', 'x-client']);
+  });
+});
+
+test('of a proxy that is not trusted every header is ignored and told', () => {
+  const client = resolver({ sources: ['user', CF_CONNECTING_IP, 'ip'] })({
+    proxy: '203.0.113.1',
+    headers: {
+      'x-real-ip': '6.6.6.6',
+      'x-forwarded-for': '6.6.6.6',
+      'cf-connecting-ip': '6.6.6.6',
+      'x-user': 'ann',
+      'x-other': 'x',
+    },
+  });
+  expect(client.ignoredHeaders).toEqual([
+    'x-real-ip',
+    'x-forwarded-for',
+    'cf-connecting-ip',
+    'x-user',
+  ]);
+});
+
+describe('an IPv6 client', () => {
+  const identify = resolver({ ipv6Prefixes: [64, 56, 48] });
+  const networks = (client: string) => {
+    const { daily, wider } = identify({ client }).address;
+    return [daily.current, ...wider.map((each) => each.daily.current)];
+  };
+  test('counts in every network that the file names', () => {
+    const [own64, own56, own48] = networks('2001:db8:1:2203::1');
+    expect(networks('2001:db8:1:22ff::1').slice(1)).toEqual([own56, own48]);
+    expect(networks('2001:db8:1:ffff::1').slice(2)).toEqual([own48]);
+    expect(new Set([own64, own56, own48]).size).toBe(3);
+  });
+  test('of NAT64 is its IPv4 address, and has one network', () => {
+    expect(networks('64:ff9b::203.0.113.9')).toEqual(networks('203.0.113.9'));
+    expect(networks('64:ff9b::cb00:7109')).toHaveLength(1);
+  });
+  test('near NAT64 is not', () => {
+    expect(networks('64:ff9b:0:0:1::cb00:7109')).toHaveLength(3);
+  });
+});
+
+test('NAT64 does not make anybody a proxy that is trusted', () => {
+  expect(resolver()({ proxy: '64:ff9b::7f00:1', client: '6.6.6.6' }).untrustedProxy).toBe(true);
+});
+
+describe('lists of clients', () => {
+  const entry = (parts: Partial<ListEntry>): ListEntry => ({
+    address: undefined,
+    key: undefined,
+    expiresMs: Number.POSITIVE_INFINITY,
+    ...parts,
+  });
+  const identify = resolver({
+    apiKeys: [listedKey('listed'), listedKey('stolen', 'mallory')],
+    standings: compileStandings(
+      [
+        entry({ address: '198.51.100.0/24' }),
+        entry({ address: '203.0.113.50', expiresMs: NOON_MS }),
+        entry({ address: '203.0.113.51', expiresMs: NOON_MS + 1 }),
+        entry({ address: 'loopback' }),
+        entry({ key: 'alice' }),
+      ],
+      [
+        entry({ address: '198.51.0.0/16' }),
+        entry({ key: 'mallory' }),
+        entry({ address: '2001:db8::/32' }),
+      ],
+      {},
+    ),
+  });
+  const key = (value: string) => ({ 'x-api-key': value });
+  test.each([
+    ['an exempt address', { client: '198.51.100.9' }, 'exempt'],
+    ['an exempt key', { client: '203.0.113.9', headers: key('listed') }, 'exempt'],
+    [
+      'an exempt key of a blocked address',
+      { client: '198.51.1.1', headers: key('listed') },
+      'exempt',
+    ],
+    ['an exemption that is over', { client: '203.0.113.50' }, undefined],
+    ['an exemption that is not over yet', { client: '203.0.113.51' }, 'exempt'],
+    ['a blocked address', { client: '198.51.1.1' }, 'blocked'],
+    ['a blocked IPv4 address behind NAT64', { client: '64:ff9b::198.51.1.1' }, 'blocked'],
+    ['a blocked network', { client: '2001:db8:7::1' }, 'blocked'],
+    ['a blocked key', { client: '203.0.113.9', headers: key('stolen') }, 'blocked'],
+    ['an unlisted key', { client: '203.0.113.9', headers: key('alice') }, undefined],
+    ['nobody in particular', { client: '203.0.113.9' }, undefined],
+    ['the clients of a proxy that does not say who they are', {}, undefined],
+    ['the clients of a proxy that is not trusted', { proxy: '203.0.113.51' }, undefined],
+    ['a blocked caller', { proxy: '198.51.1.1' }, 'blocked'],
+  ])('%s', (_, parts, access) => {
+    expect(identify(parts).access).toBe(access);
+  });
+});
+
+describe('a plan', () => {
+  const identify = resolver({ apiKeys: [listedKey('listed', 'alice', 'pro')] });
+  test('is that of a listed key', () => {
+    expect(identify({ headers: { 'x-api-key': 'listed' } }).plan).toBe('pro');
+  });
+  test("is nobody else's", () => {
+    expect(identify({ headers: { 'x-api-key': 'pro' } }).plan).toBeUndefined();
+  });
+});
+
+describe('Authorization as the header of keys', () => {
+  const identify = resolver({ apiKeyHeader: 'authorization', apiKeys: [listedKey('listed')] });
+  const listed = (authorization: string) =>
+    identify({ headers: { authorization } }).apiKey?.unverified === false;
+  test.each(['Bearer listed', 'bearer listed', 'BEARER  listed '])('"%s" has the key', (value) => {
+    expect(listed(value)).toBe(true);
+  });
+  test.each([
+    'listed',
+    'Basic listed',
+    'Bearer',
+    'Bearer ',
+    'Bearer a b',
+    'Bearer listed, Bearer x',
+  ])('"%s" has none', (value) => {
+    expect(identify({ headers: { authorization: value } }).kind).toBe('ip');
   });
 });
 

@@ -98,6 +98,61 @@ describe('where servers read a target in several ways, each of them is listed', 
   });
 });
 
+describe('what Windows, Unicode or a URL parser takes for the same name', () => {
+  test.each([
+    '/api/auth/login.',
+    '/api/auth/login...',
+    '/api./auth/login',
+    '/api/auth/login%20',
+    '/api/auth/login .',
+    '/api/ auth/login',
+    '/api/auth/login/..%20',
+    '/api/x/..%20/auth/login',
+    '/api/auth/%ef%bd%8cogin',
+    '/api%ef%bc%8fauth/login',
+    '/api%e2%88%95auth/login',
+    '/api/auth/l%09ogin',
+    '/api/auth/%u006cogin',
+    '/api/auth%u2215login',
+    '/api/auth/%f0%80%81%acogin',
+    '/api/auth/%c1%ac%ef%bd%8fgin',
+    '/api/auth/login%3fx',
+    '/api/auth/login%23x',
+    'http:/api/auth/login',
+    'http:/example.com/api/auth/login',
+    'http://example.com\\api\\auth\\login',
+  ])('%s', (target) => {
+    const { path, otherReadings } = canonicalPath(target, false);
+    expect([path, ...otherReadings]).toContain(LOGIN);
+  });
+});
+
+test('an encoded slash may be a character of a segment, whatever else is encoded', () => {
+  for (const target of ['/a%2fb/%6cogin', '/a%5cb/%6cogin', '/a%252fb/%6cogin', '/./a%2fb/login']) {
+    expect(canonicalPath(target, false).otherReadings).toContain('/a_b/login');
+  }
+});
+
+test('a file name with a dot is plain', () => {
+  expect(canonicalPath('/a.b/c.txt?x', false)).toMatchObject({
+    path: '/a.b/c.txt',
+    otherReadings: [],
+  });
+});
+
+test.each([
+  ['dots', `/${'.'.repeat(60_000)}x/y.`],
+  ['blanks', `/${'%20'.repeat(20_000)}x/%20`],
+  ['slashes', '/'.repeat(60_000)],
+  ['parameters', ';/'.repeat(30_000)],
+  ['dot segments', '/%2e%2e'.repeat(8_000)],
+  ['percent signs', '%'.repeat(60_000)],
+  ['schemes', `http:${'a:'.repeat(30_000)}`],
+  ['everything', `http:/${'%2f%c1%ac;a#b%3fc%20./%ef%bd%8c\\%09'.repeat(1_400)}`],
+])('60,000 characters of %s have few readings', (_, target) => {
+  expect(canonicalPath(target, false).otherReadings.length).toBeLessThanOrEqual(32);
+});
+
 test.each(['/a%2525252561', '/a%zz', '/a%', '/a%c0%af', '/a%ff'])('%s is suspicious', (target) => {
   expect(canonicalPath(target, false).suspicious).toBe(true);
 });

@@ -27,7 +27,7 @@ describe('Envoy', () => {
   });
   test('reports addresses in headers that it overwrites', () => {
     const headers = { 'x-headgate-peer-ip': '10.0.0.1', 'x-headgate-client-ip': '203.0.113.9' };
-    expect(envoy.parse({ ...call, headers }).addresses).toEqual({
+    expect(envoy.parse({ ...call, headers }).addresses).toMatchObject({
       proxy: '127.0.0.1',
       peer: '10.0.0.1',
       client: '203.0.113.9',

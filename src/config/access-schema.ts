@@ -1,0 +1,43 @@
+/** The lists of clients whom no policy counts, and of those whom nothing lets in. */
+import { z } from 'zod';
+import { addressRange } from './address-range.ts';
+import { holds } from './refinement.ts';
+
+const expires = z
+  .string()
+  .transform(holds(parseTime))
+  .meta({ examples: ['2026-12-31', '2026-12-31T18:00:00Z'] })
+  .describe('From then on the entry means nothing. A date begins at 00:00 UTC.');
+
+/** Milliseconds since the epoch. Throws a RangeError that says how it would be right. */
+function parseTime(text: string): number {
+  const isTime = z.union([z.iso.date(), z.iso.datetime({ offset: true })]).safeParse(text).success;
+  if (isTime) return Date.parse(text);
+  throw new RangeError('must be a date such as 2026-12-31, or a time such as 2026-12-31T18:00:00Z');
+}
+
+const entry = z
+  .strictObject({
+    address: addressRange.optional().describe('A CIDR range, an address, loopback or private.'),
+    key: z.string().min(1).max(64).optional().describe('The id of a listed API key.'),
+    expires: expires.optional(),
+    comment: z.string().max(1_000).optional(),
+  })
+  .refine(
+    ({ address, key }) => (address === undefined) !== (key === undefined),
+    'must name either an address or a key',
+  );
+
+/** `10.0.0.0/8` is short for `{ address: 10.0.0.0/8 }`. */
+export const accessSchema = z
+  .array(
+    z.union(
+      [addressRange.transform(holds((address: string) => ({ address }))), entry],
+      'must be an address, or a map of an address or a key',
+    ),
+  )
+  .transform((entries) =>
+    entries.map((each) => ({ key: undefined, address: undefined, expires: undefined, ...each })),
+  );
+
+export type AccessList = z.output<typeof accessSchema>;

@@ -1,0 +1,68 @@
+/** Listed API keys, in the policy file or in a file of their own. */
+import { z } from 'zod';
+import { ConfigError } from './config-error.ts';
+import { mistakesFrom, pathText } from './schema-mistakes.ts';
+import { type Path, readYaml } from './yaml-text.ts';
+
+const key = z.strictObject({
+  id: z.string().min(1).max(64).describe('Of the client: several keys may share it, and a quota.'),
+  sha256: z
+    .string()
+    .regex(/^[0-9a-f]{64}$/, 'must be the SHA-256 of the key, 64 digits of 0-9 a-f'),
+  plan: z
+    .string()
+    .regex(/^[a-z0-9][a-z0-9_-]{0,63}$/, 'must be 1 to 64 of a-z, 0-9, "_" and "-"')
+    .optional(),
+});
+
+export const keyListSchema = z.array(key);
+
+export type KeyEntry = z.output<typeof key>;
+
+/** Keys of a file of their own, and where each of them stands. */
+export interface KeyFile {
+  readonly keys: readonly KeyEntry[];
+  /** `keys.yaml:3:5: [1].sha256` */
+  where(index: number, field: keyof KeyEntry): string;
+}
+
+/** Enough for 70,000 keys. */
+const MAX_BYTES = 8 * 1024 * 1024;
+
+/** Throws a ConfigError that names every mistake. */
+export function readKeyFile(text: string, fileName: string): KeyFile {
+  const yaml = readYaml(text, MAX_BYTES);
+  const place = (offset: number) => `${fileName}:${yaml.place(offset)}`;
+  const where = (path: Path) => `${place(yaml.offsetOf(path))}: ${pathText(path)}`;
+  if (yaml.mistakes.length > 0) {
+    throw new ConfigError(
+      yaml.mistakes.map(({ offset, message }) => `${place(offset)}: ${message}`),
+    );
+  }
+  const result = keyListSchema.safeParse(yaml.value, { reportInput: true });
+  if (!result.success) {
+    throw new ConfigError(
+      mistakesFrom(result.error.issues, keyListSchema, [], yaml).map(
+        ({ offset, path, message }) =>
+          `${place(offset)}: ${path.length === 0 ? 'the file' : `${pathText(path)}:`} ${message}`,
+      ),
+    );
+  }
+  const doubled = doubledKeys(result.data);
+  if (doubled.length > 0) {
+    throw new ConfigError(doubled.map((i) => `${where([i, 'sha256'])}: ${DOUBLED}`));
+  }
+  return { keys: result.data, where: (index, field) => where([index, field]) };
+}
+
+export const DOUBLED = 'is listed twice, each key has one entry';
+
+/** The places of keys that have an entry already. */
+export function doubledKeys(keys: readonly KeyEntry[]): number[] {
+  const digests = new Set<string>();
+  return keys.flatMap(({ sha256 }, index) => {
+    const isDoubled = digests.has(sha256);
+    digests.add(sha256);
+    return isDoubled ? [index] : [];
+  });
+}

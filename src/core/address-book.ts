@@ -1,0 +1,36 @@
+/** What recent addresses stand for. An HMAC is a tenth of a decision, and a look into lists of ranges not much less. */
+import { LRUCache } from 'lru-cache';
+import { countedAddress } from './address.ts';
+import { type AddressPartition, addressPartition } from './partition.ts';
+import type { Salts } from './salts.ts';
+import type { Standing, Standings } from './standing.ts';
+
+export interface KnownAddress {
+  readonly partition: AddressPartition;
+  readonly standing: Standing;
+}
+
+const REMEMBERED_ADDRESSES = 10_000;
+
+/** Looks up addresses in their canonical spelling. Nothing is kept longer than the salts it was found under. */
+export function createAddressBook(ipv6Prefixes: readonly number[], standings: Standings) {
+  const known = new LRUCache<string, KnownAddress>({ max: REMEMBERED_ADDRESSES });
+  let knownUnder: Salts | undefined;
+  return (address: string, salts: Salts): KnownAddress => {
+    if (salts !== knownUnder) {
+      known.clear();
+      knownUnder = salts;
+    }
+    // A peek does not move the address to the front: keeping the order of use costs more than it saves.
+    let found = known.peek(address);
+    if (found === undefined) {
+      const counted = countedAddress(address);
+      found = {
+        partition: addressPartition(counted, ipv6Prefixes, salts),
+        standing: standings.ofAddress(counted),
+      };
+      known.set(address, found);
+    }
+    return found;
+  };
+}

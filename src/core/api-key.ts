@@ -1,0 +1,59 @@
+/** API keys: the ones that a policy file lists, by their digests, and the ones that anybody can make up. */
+import { hash } from 'node:crypto';
+import { type CheckRequest, singleValue } from './check-request.ts';
+import { listedKeyPartition, unlistedKeyPartition } from './partition.ts';
+import { NO_STANDING, type Standing, type Standings } from './standing.ts';
+
+export interface ListedKey {
+  /** Of the client. Two keys of one client share its quota. */
+  readonly id: string;
+  /** Of the key, 64 lower-case hexadecimal digits. */
+  readonly sha256: string;
+  readonly plan: string | undefined;
+}
+
+export interface ApiKey {
+  readonly partition: string;
+  /** True for a key that is not listed. */
+  readonly unverified: boolean;
+  readonly plan: string | undefined;
+  readonly standing: Standing;
+}
+
+export interface ApiKeyConfig {
+  readonly apiKeyHeader: string;
+  readonly apiKeys: readonly ListedKey[];
+  readonly standings: Standings;
+}
+
+/** A request's key is hashed once: the digest finds the listed ones and names the others. */
+export function compileApiKeys({ apiKeyHeader, apiKeys, standings }: ApiKeyConfig) {
+  const listed = new Map<string, ApiKey>();
+  for (const { id, sha256, plan } of apiKeys) {
+    const digest = Buffer.from(sha256, 'hex').toString('base64url');
+    const partition = listedKeyPartition(id);
+    listed.set(digest, { partition, unverified: false, plan, standing: standings.ofKey(id) });
+  }
+  const read = apiKeyHeader === 'authorization' ? bearerToken : singleValue;
+  return (request: CheckRequest): ApiKey | undefined => {
+    const key = read(request.headers, apiKeyHeader);
+    if (key === undefined) return undefined;
+    const digest = hash('sha256', key, 'base64url');
+    return listed.get(digest) ?? unlisted(digest);
+  };
+}
+
+function unlisted(digest: string): ApiKey {
+  return {
+    partition: unlistedKeyPartition(digest),
+    unverified: true,
+    plan: undefined,
+    standing: NO_STANDING,
+  };
+}
+
+/** The token of `Authorization: Bearer token` (RFC 6750, section 2.1; the scheme in any case, RFC 9110, section 11.1). */
+function bearerToken(headers: CheckRequest['headers'], name: string): string | undefined {
+  const value = singleValue(headers, name);
+  return value === undefined ? undefined : /^bearer +(\S+) *$/i.exec(value)?.[1];
+}

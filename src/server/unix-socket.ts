@@ -1,0 +1,26 @@
+/** A unix socket to listen on: for a proxy on this machine, and nobody whom the file system keeps out. */
+import { chmodSync, lstatSync, unlinkSync } from 'node:fs';
+import { connect } from 'node:net';
+import type { FastifyInstance } from 'fastify';
+
+/** Its owner and its group. */
+const MODE = 0o660;
+
+/** Takes over a socket that nobody listens on any more. Rejects when somebody does, or when it is another file. */
+export async function listenOnSocket(server: FastifyInstance, path: string): Promise<void> {
+  if (isSocket(path) && !(await isAnswered(path))) unlinkSync(path);
+  await server.listen({ path });
+  chmodSync(path, MODE);
+}
+
+function isSocket(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false })?.isSocket() ?? false;
+}
+
+function isAnswered(path: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(path);
+    socket.on('connect', () => resolve(true)).on('error', () => resolve(false));
+    socket.on('connect', () => socket.destroy());
+  });
+}

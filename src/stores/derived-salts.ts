@@ -1,0 +1,59 @@
+/**
+ * Salts that follow from a secret: gateways that have the same one need nothing else to agree on them. The price is
+ * that they can be worked out for any day, as long as the secret is kept.
+ */
+import { createSecretKey, hkdfSync, type KeyObject } from 'node:crypto';
+import {
+  DAY_MS,
+  LONG_PERIOD_MS,
+  type PeriodSalts,
+  type SaltSource,
+  type Salts,
+} from '../core/salts.ts';
+
+const SALT_BYTES = 32;
+
+export class DerivedSalts implements SaltSource {
+  readonly #secret: KeyObject;
+  #current: Salts | undefined;
+
+  constructor(secret: string) {
+    this.#secret = createSecretKey(secret, 'utf8');
+  }
+
+  at(nowMs: number, hasLongWindows: boolean): Salts {
+    const known = this.#current;
+    const isKnown =
+      known !== undefined &&
+      known.daily.startMs === startOf(nowMs, DAY_MS) &&
+      known.long?.startMs === (hasLongWindows ? startOf(nowMs, LONG_PERIOD_MS) : undefined);
+    if (isKnown) return known;
+    this.#current = {
+      daily: this.#of(nowMs, DAY_MS),
+      long: hasLongWindows ? this.#of(nowMs, LONG_PERIOD_MS) : undefined,
+    };
+    return this.#current;
+  }
+
+  /** There is nothing to agree on. */
+  async refresh(): Promise<void> {}
+
+  #of(nowMs: number, periodMs: number): PeriodSalts {
+    const startMs = startOf(nowMs, periodMs);
+    return {
+      startMs,
+      current: this.#derive(startMs, periodMs),
+      previous: this.#derive(startMs - periodMs, periodMs),
+    };
+  }
+
+  /** HKDF (RFC 5869), with the period as its info. */
+  #derive(startMs: number, periodMs: number): KeyObject {
+    const info = `headgate address salt ${periodMs} ${startMs}`;
+    return createSecretKey(Buffer.from(hkdfSync('sha256', this.#secret, '', info, SALT_BYTES)));
+  }
+}
+
+function startOf(nowMs: number, periodMs: number): number {
+  return Math.floor(nowMs / periodMs) * periodMs;
+}
