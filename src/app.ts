@@ -6,6 +6,7 @@ import { canonicalAddress, isLoopback } from './core/address.ts';
 import { createCheck } from './core/check.ts';
 import type { RedisTarget } from './core/redis-target.ts';
 import type { QuotaStore } from './core/store.ts';
+import { caddy } from './dialects/caddy.ts';
 import { envoy } from './dialects/envoy.ts';
 import { nginx } from './dialects/nginx.ts';
 import { createCheckServer } from './server/check-server.ts';
@@ -23,7 +24,7 @@ import { listenForResets } from './stores/redis/reset-channel.ts';
 import { SaltShelf } from './stores/salt-shelf.ts';
 import type { Telemetry } from './telemetry.ts';
 
-const DIALECTS = [envoy, nginx];
+const DIALECTS = [envoy, nginx, caddy];
 const SALT_REFRESH_MS = 60_000;
 /** How long a start waits for Redis. It goes on without: Redis may come later. */
 const FIRST_CONTACT_MS = 500;

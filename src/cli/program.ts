@@ -4,6 +4,7 @@ import { Command, CommanderError } from 'commander';
 import { ConfigError } from '../config/config-error.ts';
 import { checkCommand } from './check.ts';
 import { healthcheckCommand } from './healthcheck.ts';
+import { keyCommand } from './key.ts';
 import { schemaCommand } from './schema.ts';
 import { serveCommand } from './serve.ts';
 
@@ -18,9 +19,12 @@ export async function run(argv: readonly string[]): Promise<void> {
     .exitOverride()
     .addCommand(serveCommand(), { isDefault: true })
     .addCommand(checkCommand())
+    .addCommand(keyCommand())
     .addCommand(healthcheckCommand())
     .addCommand(schemaCommand());
-  for (const command of program.commands) command.exitOverride();
+  for (const command of program.commands) {
+    for (const each of [command, ...command.commands]) each.exitOverride();
+  }
   try {
     await program.parseAsync(argv);
   } catch (error) {

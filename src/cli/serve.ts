@@ -32,7 +32,7 @@ interface ServeFlags {
 async function serve(flags: ServeFlags): Promise<void> {
   const fromEnvironment = readEnvironment(process.env);
   const environment = { ...fromEnvironment, ...flags };
-  const policies = openPolicySource(environment.policies);
+  const policies = openPolicySource(environment);
   const telemetry = createTelemetry({ level: environment.logLevel, now: Date.now });
   for (const note of policies.notes) telemetry.policyNote(note);
   const app = createApp({ environment, policies, telemetry, now: Date.now });

@@ -5,7 +5,16 @@ export class ConfigError extends Error {
   readonly mistakes: readonly string[];
 
   constructor(mistakes: readonly string[]) {
-    super(mistakes.join('\n'));
-    this.mistakes = mistakes;
+    const shown = mistakes.map(printable);
+    super(shown.join('\n'));
+    this.mistakes = shown;
   }
+}
+
+/** What a file says may be repeated on a terminal, which would obey its control characters. */
+export function printable(text: string): string {
+  return text.replace(
+    /[\p{Cc}\p{Cf}\u2028\u2029]/gu,
+    (char) => `\\u{${char.codePointAt(0)?.toString(16)}}`,
+  );
 }

@@ -2,6 +2,7 @@
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import type { RedisTarget } from '../core/redis-target.ts';
+import { SHIPPED_RANGES } from './cloudflare-ranges.ts';
 import { ConfigError } from './config-error.ts';
 import { parseRedisUrl } from './redis-url.ts';
 
@@ -14,6 +15,8 @@ export interface Environment {
   readonly opsPort: number;
   /** Path of the policy file. */
   readonly policies: string;
+  /** Path of the list of Cloudflare's networks. */
+  readonly cloudflareRanges: string;
   /** None: count in memory. */
   readonly redis: RedisTarget | undefined;
   /** How long a request waits for the store at most. */
@@ -64,6 +67,7 @@ export function readEnvironment(variables: NodeJS.ProcessEnv): Environment {
     opsHost: read('HEADGATE_OPS_HOST', z.string(), 'a host', '127.0.0.1'),
     opsPort: read('HEADGATE_OPS_PORT', port, 'a port from 0 to 65535', 9464),
     policies: read('HEADGATE_POLICIES', z.string(), 'a path', DEFAULT_POLICIES),
+    cloudflareRanges: read('HEADGATE_CLOUDFLARE_RANGES', z.string(), 'a path', SHIPPED_RANGES),
     redis: readRedis(variables, mistakes),
     storeTimeoutMs: read(
       'HEADGATE_STORE_TIMEOUT_MS',

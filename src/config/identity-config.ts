@@ -8,9 +8,7 @@ import type { KeyEntry } from './key-list.ts';
 import type { LimitEntry } from './policy-schema.ts';
 
 /** Address ranges that a policy file may name. */
-export interface KnownRanges {
-  readonly cloudflare: readonly string[];
-}
+export type KnownRanges = Readonly<Record<'cloudflare', readonly string[]>>;
 
 export interface IdentityParts {
   readonly identity: IdentitySection;
@@ -31,12 +29,12 @@ export function toIdentityConfig(parts: IdentityParts, ranges: KnownRanges): Ide
     apiKeyHeader: identity.api_key.header,
     apiKeys: keys.map(({ id, sha256, plan }) => ({ id, sha256, plan })),
     userHeader: identity.user.header,
-    trustedProxies: compileAddressSet(identity.trusted_proxies, { ...ranges }),
+    trustedProxies: compileAddressSet(identity.trusted_proxies, ranges),
     forwardedHeader: identity.forwarded_header,
     headers: [...new Set(headers)],
     verifiedHeaders: identity.verified_headers,
     ipv6Prefixes: prefixesOf(identity).map(({ prefixBits }) => prefixBits),
-    standings: compileStandings(exempt.map(toListEntry), block.map(toListEntry), { ...ranges }),
+    standings: compileStandings(exempt.map(toListEntry), block.map(toListEntry), ranges),
   };
 }
 

@@ -5,10 +5,12 @@ import type { Route } from '../core/matcher.ts';
 import { compilePolicy, type Factors, type Policy } from '../core/policy.ts';
 import { compilePolicySet, type PolicySet } from '../core/policy-set.ts';
 import { type AccessList, accessSchema } from './access-schema.ts';
-import { ConfigError } from './config-error.ts';
+import { adviceOnAge, type CloudflareRanges } from './cloudflare-ranges.ts';
+import { ConfigError, printable } from './config-error.ts';
 import { type KnownRanges, prefixesOf, toIdentityConfig } from './identity-config.ts';
 import { type IdentitySection, identitySchema } from './identity-schema.ts';
 import type { KeyEntry, KeyFile } from './key-list.ts';
+import { adviceOn, namesCloudflare } from './policy-advice.ts';
 import { crossMistakes } from './policy-cross-checks.ts';
 import { notesOn } from './policy-notes.ts';
 import { routeMatchOf } from './policy-route.ts';
@@ -29,7 +31,7 @@ import { type Path, readYaml, type YamlText } from './yaml-text.ts';
 
 /** What a policy file refers to. */
 export interface PolicyFileContext {
-  readonly ranges: KnownRanges;
+  readonly cloudflare: CloudflareRanges;
   /** The file of keys that a policy file names. Throws a ConfigError when there is none, or it has mistakes. */
   readKeyFile(name: string): KeyFile;
 }
@@ -38,6 +40,8 @@ export interface LoadedPolicies {
   readonly policySet: PolicySet;
   /** What its author should know, each as `file:line:column: path: note`. */
   readonly notes: readonly string[];
+  /** What else its author should know, if there is time to find out. */
+  advice(nowMs: number): readonly string[];
 }
 
 /** Throws a ConfigError whose mistakes read `file:line:column: path: what is wrong`. */
@@ -57,9 +61,22 @@ export function compilePolicyFile(
   if (file === undefined) {
     throw new ConfigError([...located(parts.mistakes, fileName, yaml), ...parts.elsewhere]);
   }
+  const policySet = compile(file, { cloudflare: context.cloudflare.ranges });
   return {
-    policySet: compile(file, context.ranges),
+    policySet,
     notes: located(notesOn(file, yaml), fileName, yaml),
+    advice(nowMs) {
+      const warnings = adviceOn(file, policySet, nowMs).map(({ path, message }) => ({
+        offset: yaml.offsetOf(path),
+        path,
+        message: `warning: ${message}`,
+      }));
+      const age = namesCloudflare(file) ? adviceOnAge(context.cloudflare, nowMs) : undefined;
+      return [
+        ...located(warnings, fileName, yaml),
+        ...(age === undefined ? [] : [`${fileName}: warning: ${age}`]),
+      ];
+    },
   };
 }
 
@@ -164,9 +181,11 @@ function located(mistakes: LocatedMistake[], fileName: string, yaml: YamlText): 
     .sort((a, b) => a.offset - b.offset)
     .map(({ offset, path, message }) => {
       const where = `${fileName}:${yaml.place(offset)}`;
-      return path.length === 0
-        ? `${where}: the file ${message}`
-        : `${where}: ${pathText(path)}: ${message}`;
+      return printable(
+        path.length === 0
+          ? `${where}: the file ${message}`
+          : `${where}: ${pathText(path)}: ${message}`,
+      );
     });
 }
 

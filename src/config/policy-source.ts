@@ -1,20 +1,17 @@
 /** The policy set in force, and the file that it comes from. */
 import { readFileSync } from 'node:fs';
 import { dirname, relative, resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { z } from 'zod';
 import type { PolicySet } from '../core/policy-set.ts';
+import { parseCloudflareRanges } from './cloudflare-ranges.ts';
 import { ConfigError } from './config-error.ts';
-import type { KnownRanges } from './identity-config.ts';
-import { addressRanges } from './identity-schema.ts';
 import { readKeyFile } from './key-list.ts';
 import { compilePolicyFile, type LoadedPolicies } from './policy-file.ts';
-import { readYaml } from './yaml-text.ts';
 
-const CLOUDFLARE_RANGES_FILE = fileURLToPath(
-  new URL('../../config/cloudflare-ranges.yaml', import.meta.url),
-);
-const rangesSchema = z.strictObject({ updated: z.string(), ranges: addressRanges.min(1) });
+/** Paths. */
+export interface PolicyFiles {
+  readonly policies: string;
+  readonly cloudflareRanges: string;
+}
 
 export interface PolicySource {
   /** Replaced as a whole; a request is decided by the one that it began with. */
@@ -26,8 +23,8 @@ export interface PolicySource {
 }
 
 /** Throws a ConfigError when the file cannot be read or has mistakes. */
-export function openPolicySource(path: string): PolicySource {
-  let loaded = readPolicyFile(path);
+export function openPolicySource(files: PolicyFiles): PolicySource {
+  let loaded = readPolicyFile(files);
   return {
     get current() {
       return loaded.policySet;
@@ -36,15 +33,21 @@ export function openPolicySource(path: string): PolicySource {
       return loaded.notes;
     },
     reload() {
-      loaded = readPolicyFile(path);
+      loaded = readPolicyFile(files);
     },
   };
 }
 
 /** Throws a ConfigError when the file cannot be read or has mistakes. */
-export function readPolicyFile(path: string): LoadedPolicies {
+export function readPolicyFile({
+  policies: path,
+  cloudflareRanges: rangesPath,
+}: PolicyFiles): LoadedPolicies {
   return compilePolicyFile(readText(path, NAMED_BY_SETTING), displayName(path), {
-    ranges: readKnownRanges(),
+    cloudflare: parseCloudflareRanges(
+      readText(rangesPath, 'HEADGATE_CLOUDFLARE_RANGES names the list of Cloudflare networks'),
+      displayName(rangesPath),
+    ),
     readKeyFile(name) {
       const keyFile = resolve(dirname(path), name);
       return readKeyFile(readText(keyFile, NAMED_BY_POLICIES), displayName(keyFile));
@@ -54,16 +57,6 @@ export function readPolicyFile(path: string): LoadedPolicies {
 
 const NAMED_BY_SETTING = 'HEADGATE_POLICIES names the policy file';
 const NAMED_BY_POLICIES = 'identity.api_key.keys names it, from the folder of the policy file';
-
-function readKnownRanges(): KnownRanges {
-  const { value } = readYaml(readText(CLOUDFLARE_RANGES_FILE, 'it is part of headgate'));
-  const result = rangesSchema.safeParse(value);
-  if (result.success) return { cloudflare: result.data.ranges };
-  const name = displayName(CLOUDFLARE_RANGES_FILE);
-  throw new ConfigError([
-    `${name}: must have "updated", a date, and "ranges", a list of CIDR ranges`,
-  ]);
-}
 
 function readText(path: string, namedBy: string): string {
   try {

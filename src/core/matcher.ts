@@ -65,9 +65,10 @@ export function compileMatcher<T>(routes: readonly Route<T>[]): Matcher<T> {
   };
 }
 
-/** A HEAD does the work of a GET, so it counts as one. */
+/** A HEAD does the work of a GET, so it counts as one. Some servers take `post` for POST. */
 function countedMethod(method: string): string {
-  return method === 'HEAD' ? 'GET' : method;
+  const name = method.toUpperCase();
+  return name === 'HEAD' ? 'GET' : name;
 }
 
 /** Lower case, without port and trailing dot: the one name of a host. */

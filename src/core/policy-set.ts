@@ -13,8 +13,11 @@ export interface PolicySet {
   /** Whether a limit has a window longer than a day. */
   readonly hasLongWindows: boolean;
   /** The policies that a request is held to; none when its path is malformed. */
-  policiesFor(request: CheckRequest): readonly Policy[];
+  policiesFor(request: RequestLine): readonly Policy[];
 }
+
+/** What policies match. */
+export type RequestLine = Pick<CheckRequest, 'method' | 'host' | 'target' | 'missing'>;
 
 /** How answers are written, for every dialect alike. */
 export interface AnswerStyle {
@@ -72,7 +75,7 @@ function hasLongWindow({ limits, plans }: Policy): boolean {
   return [limits, ...plans.values()].flat().some(({ quota }) => quota.windowMs > DAY_MS);
 }
 
-function match(matcher: Matcher<Policy>, request: CheckRequest, path: string): Policy | undefined {
+function match(matcher: Matcher<Policy>, request: RequestLine, path: string): Policy | undefined {
   return matcher(request.method, request.host, path);
 }
 

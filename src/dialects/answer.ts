@@ -12,16 +12,21 @@ export interface AnswerStatuses {
 
 /**
  * Allow is exactly 200 with an empty body: Envoy takes 204 for a denial. Deny is 429, also when nothing could be
- * measured: a proxy that fails open takes 5xx for an allow.
+ * measured: a proxy that fails open takes 5xx for an allow. Who is blocked gets 403, since waiting changes nothing.
  */
 export function answer(decision: Decision, style: AnswerStyle, statuses: AnswerStatuses): Answer {
   const headers = quotaHeaders(decision, style);
   if (decision.verdict === 'allow') return { status: 200, headers, body: '' };
-  const status = decision.reason === 'malformed_path' ? statuses.malformed : 429;
+  const status = statusOf(decision, statuses);
   const retryAfter = retryAfterSeconds(decision, style);
   if (status === 429) {
     headers.push('Retry-After', String(retryAfter), 'X-RateLimit-Policy', decision.policy);
   }
   headers.push('Content-Type', contentType(style));
   return { status, headers, body: denialBody(decision, style, status, retryAfter) };
+}
+
+function statusOf({ reason }: Decision, { malformed }: AnswerStatuses): number {
+  if (reason === 'malformed_path') return malformed;
+  return reason === 'blocked' ? 403 : 429;
 }

@@ -17,37 +17,46 @@ export function denialBody(
   status: number,
   retryAfterSeconds: number,
 ): string {
-  const message = messageFor(decision, retryAfterSeconds);
-  const retryable = decision.reason !== 'malformed_path';
+  const refusal = REFUSALS[decision.reason];
+  const message = refusal?.message ?? tryAgain(decision, retryAfterSeconds);
+  const retry = refusal === undefined ? { retry_after: retryAfterSeconds } : {};
   if (style.body === 'json') {
+    const policy = refusal === undefined ? { policy: decision.policy } : {};
     return JSON.stringify({
-      error: errorCode(decision),
+      error: refusal?.error ?? errorCode(decision),
       message,
-      ...(retryable && { policy: decision.policy, retry_after: retryAfterSeconds }),
+      ...policy,
+      ...retry,
     });
   }
+  const policies = refusal === undefined ? { 'violated-policies': [decision.policy] } : {};
   return JSON.stringify({
     type: decision.reason === 'over_limit' ? QUOTA_EXCEEDED : 'about:blank',
-    title: retryable ? 'Too Many Requests' : 'Bad Request',
+    title: refusal?.title ?? 'Too Many Requests',
     status,
     detail: message,
-    ...(retryable && { 'violated-policies': [decision.policy], retry_after: retryAfterSeconds }),
+    ...policies,
+    ...retry,
   });
 }
 
+/** Denials that no waiting changes. */
+const REFUSALS: Partial<
+  Record<Decision['reason'], { error: string; title: string; message: string }>
+> = {
+  malformed_path: {
+    error: 'malformed_path',
+    title: 'Bad Request',
+    message: 'The request path holds control characters.',
+  },
+  blocked: { error: 'blocked', title: 'Forbidden', message: 'This client is blocked.' },
+};
+
 function errorCode({ reason }: Decision): string {
-  switch (reason) {
-    case 'malformed_path':
-      return 'malformed_path';
-    case 'store_failure':
-      return 'rate_limit_unavailable';
-    default:
-      return 'rate_limit_exceeded';
-  }
+  return reason === 'store_failure' ? 'rate_limit_unavailable' : 'rate_limit_exceeded';
 }
 
-function messageFor({ reason, policy, binding }: Decision, retryAfterSeconds: number): string {
-  if (reason === 'malformed_path') return 'The request path holds control characters.';
+function tryAgain({ policy, binding }: Decision, retryAfterSeconds: number): string {
   const retry = `Try again in ${retryAfterSeconds} second${retryAfterSeconds === 1 ? '' : 's'}.`;
   if (binding === undefined) {
     return `Policy ${policy} lets nothing through that it cannot count, and just now it cannot. ${retry}`;

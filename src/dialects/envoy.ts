@@ -9,6 +9,7 @@ import type { Decision } from '../core/decision.ts';
 import type { Answer, Dialect, ProxyCall } from '../core/dialect.ts';
 import type { AnswerStyle } from '../core/policy-set.ts';
 import { answer } from './answer.ts';
+import { NOTHING_MISSING } from './required.ts';
 
 export const envoy: Dialect = { name: 'envoy', mount: '/envoy', parse, render };
 
@@ -31,12 +32,10 @@ function parse({ method, target, headers, remoteAddress }: ProxyCall): CheckRequ
       forwarded: headers.forwarded?.toString(),
       headers: ADDRESS_HEADERS,
     },
+    // The request line is all that Envoy must send; without the address headers its clients share its own address.
     missing: NOTHING_MISSING,
   };
 }
-
-// The request line is all that Envoy must send; without the address headers its clients share its own address.
-const NOTHING_MISSING: readonly string[] = [];
 
 function render(decision: Decision, style: AnswerStyle): Answer {
   return answer(decision, style, { malformed: 400 });

@@ -10,6 +10,7 @@ import type { Decision } from '../core/decision.ts';
 import type { Answer, Dialect, ProxyCall } from '../core/dialect.ts';
 import type { AnswerStyle } from '../core/policy-set.ts';
 import { answer } from './answer.ts';
+import { NOTHING_MISSING, namesOfMissing } from './required.ts';
 
 export const nginx: Dialect = { name: 'nginx', mount: '/nginx', parse, render };
 
@@ -39,18 +40,11 @@ function parse({ headers, remoteAddress }: ProxyCall): CheckRequest {
       forwarded: headers.forwarded?.toString(),
       headers: ADDRESS_HEADERS,
     },
-    missing: method && target && client ? NOTHING_MISSING : missing({ method, target, client }),
+    missing:
+      method && target && client
+        ? NOTHING_MISSING
+        : namesOfMissing({ [METHOD]: method, [TARGET]: target, [CLIENT_ADDRESS]: client }),
   };
-}
-
-const NOTHING_MISSING: readonly string[] = [];
-
-function missing(found: Record<'method' | 'target' | 'client', string | undefined>): string[] {
-  const names: string[] = [];
-  if (found.method === undefined) names.push(METHOD);
-  if (found.target === undefined) names.push(TARGET);
-  if (found.client === undefined) names.push(CLIENT_ADDRESS);
-  return names;
 }
 
 function render(decision: Decision, style: AnswerStyle): Answer {

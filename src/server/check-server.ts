@@ -34,6 +34,9 @@ const MAX_HEADER_BYTES = 64 * 1024;
 /** Longer than any proxy keeps an idle connection (Envoy: an hour), so that none reuses one that we just closed. */
 const KEEP_ALIVE_MS = 3_620_000;
 
+/** How long a caller that was refused has to read why. */
+const LAST_WORD_MS = 500;
+
 export function createCheckServer(options: CheckServerOptions): FastifyInstance {
   const knowsSecret = compileSecretCheck(options.proxySecrets);
   const server = fastify({
@@ -64,13 +67,11 @@ export function createCheckServer(options: CheckServerOptions): FastifyInstance 
   server.addHook('onRequest', (request, reply) => {
     reply.hijack();
     const { raw } = request;
-    if (raw.httpVersionMajor !== 1) {
-      write(reply.raw, failure(400, 'bad_request', 'HTTP/1.0 and HTTP/1.1 are spoken here.'));
-      return;
-    }
-    // RFC 9112, section 3.2.
-    if (raw.headers.host?.includes(',')) {
-      write(reply.raw, failure(400, 'bad_request', 'A request has one Host.'));
+    const mistake = protocolMistake(raw);
+    if (mistake !== undefined) {
+      // Where such a request ends is anybody's guess.
+      reply.raw.shouldKeepAlive = false;
+      write(reply.raw, failure(400, 'bad_request', mistake));
       return;
     }
     if (!knowsSecret(raw.headers)) {
@@ -88,6 +89,22 @@ export function createCheckServer(options: CheckServerOptions): FastifyInstance 
   });
   return server;
 }
+
+/** What Node lets through, and RFC 9112 has a server refuse. */
+function protocolMistake({ httpVersionMajor, headers }: IncomingMessage): string | undefined {
+  if (httpVersionMajor !== 1) return 'HTTP/1.0 and HTTP/1.1 are spoken here.';
+  // Section 3.2; two of them are joined by a comma.
+  if (headers.host !== undefined && NO_HOST.test(headers.host)) return 'A request has one Host.';
+  // Section 6.3.
+  const coding = headers['transfer-encoding'];
+  if (coding !== undefined && !/(^|,)[ \t]*chunked$/i.test(coding)) {
+    return 'The last transfer coding is chunked.';
+  }
+  return undefined;
+}
+
+/** What ends an authority, or stands in none (RFC 3986, section 3.2). */
+const NO_HOST = /[\s,/?#@\\<>"^`{|}]/;
 
 function respond(
   dialect: Dialect,
@@ -166,5 +183,8 @@ function refuseUnparsable(error: Error, socket: Socket): void {
 }
 
 function refuse(socket: Socket, status: string): void {
+  // Whoever asked may be gone, or never close its side.
+  socket.on('error', () => socket.destroy()).resume();
   socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
+  setTimeout(() => socket.destroy(), LAST_WORD_MS).unref();
 }

@@ -17,7 +17,7 @@ import { delimiter, join } from 'node:path';
 import { getContainerRuntimeClient } from 'testcontainers';
 import type { TestProject } from 'vitest/node';
 
-export type ProgramName = 'redis-server' | 'nginx' | 'envoy';
+export type ProgramName = 'redis-server' | 'nginx' | 'envoy' | 'caddy';
 /** Paths of the programs that are here; Redis may also be a container. */
 export type Programs = Partial<Record<ProgramName, string>>;
 
@@ -34,6 +34,7 @@ const INSTALL: Readonly<Record<ProgramName, () => string | undefined>> = {
   'redis-server': () => installDebianPackage('redis-server'),
   nginx: () => installDebianPackage('nginx'),
   envoy: installEnvoy,
+  caddy: () => installDebianPackage('caddy'),
 };
 
 export const IN_DOCKER = 'docker';

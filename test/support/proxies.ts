@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inject } from 'vitest';
 import { accepting, freePort, startProcess } from './process.ts';
+import type { ProgramName } from './provision.ts';
 
 const DEPLOY = new URL('../../deploy/', import.meta.url);
 
@@ -51,13 +52,27 @@ export async function startEnvoy(ports: Ports): Promise<RunningProxy> {
   return run('envoy', args, port, folder);
 }
 
+export async function startCaddy(ports: Ports): Promise<RunningProxy> {
+  const folder = mkdtempSync(join(tmpdir(), 'headgate-caddy-'));
+  const port = await freePort();
+  const file = withPorts('caddy/Caddyfile', folder, {
+    ':8000 {': `:${port} {\n\tbind 127.0.0.1`,
+    '127.0.0.1:3000': `127.0.0.1:${ports.application}`,
+    '127.0.0.1:8080': `127.0.0.1:${ports.headgate}`,
+  });
+  // It keeps what it keeps below its home.
+  const env = { ...process.env, HOME: folder, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder };
+  return run('caddy', ['run', '--config', file, '--adapter', 'caddyfile'], port, folder, env);
+}
+
 async function run(
-  name: 'nginx' | 'envoy',
+  name: ProgramName,
   args: string[],
   port: number,
   folder: string,
+  env = process.env,
 ): Promise<RunningProxy> {
-  const program = startProcess(inject('programs')[name] ?? name, args);
+  const program = startProcess(inject('programs')[name] ?? name, args, { env });
   await accepting(port, program);
   return {
     url: `http://127.0.0.1:${port}`,
@@ -69,12 +84,12 @@ async function run(
   };
 }
 
-/** A copy of a file of deploy/ with other ports. Each of them must be there, once. */
+/** A copy of a file of deploy/ with other ports. Each of them must be there. */
 function withPorts(name: string, folder: string, ports: Readonly<Record<string, string>>): string {
   let text = readFileSync(new URL(name, DEPLOY), 'utf8');
   for (const [shipped, free] of Object.entries(ports)) {
-    if (text.split(shipped).length !== 2) throw new Error(`${name} must have "${shipped}" once`);
-    text = text.replace(shipped, free);
+    if (!text.includes(shipped)) throw new Error(`${name} must have "${shipped}"`);
+    text = text.replaceAll(shipped, free);
   }
   const copy = join(folder, name.slice(name.lastIndexOf('/') + 1));
   writeFileSync(copy, text);

@@ -42,6 +42,7 @@ export async function startUpstream(): Promise<Upstream> {
       response.end('the application');
     });
   });
+  server.maxHeadersCount = 0;
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   return {

@@ -3,7 +3,8 @@ import { ConfigError } from '../../../src/config/config-error.ts';
 import { readEnvironment } from '../../../src/config/environment.ts';
 
 test('without any variable everything has its documented default', () => {
-  const { policies, ...rest } = readEnvironment({});
+  const { policies, cloudflareRanges, ...rest } = readEnvironment({});
+  expect(cloudflareRanges).toMatch(/config\/cloudflare-ranges\.yaml$/);
   expect(policies).toMatch(/config\/policies\.yaml$/);
   expect(rest).toEqual({
     host: '127.0.0.1',

@@ -1,0 +1,146 @@
+/**
+ * What `headgate check` says of a valid policy file besides its notes: what takes a while to find out, or depends on
+ * today. Each piece of advice is a warning: something is likely not what the author of the file thinks it is.
+ */
+import { METHODS } from 'node:http';
+import { type Policy, strictestOf } from '../core/policy.ts';
+import type { PolicySet } from '../core/policy-set.ts';
+import type { AccessList } from './access-schema.ts';
+import { closest } from './closest-word.ts';
+import type { IdentitySection } from './identity-schema.ts';
+import type { KeyEntry } from './key-list.ts';
+import type { DefaultEntry, PolicyEntry } from './policy-schema.ts';
+import { simpleSpellingsOf } from './spellings.ts';
+import type { Path } from './yaml-text.ts';
+
+export interface AdvisedFile {
+  readonly identity: IdentitySection;
+  readonly keys: readonly KeyEntry[];
+  readonly exempt: AccessList;
+  readonly block: AccessList;
+  readonly fallback: DefaultEntry;
+  readonly entries: readonly PolicyEntry[];
+}
+
+export interface Advice {
+  readonly path: Path;
+  readonly message: string;
+}
+
+export function adviceOn(file: AdvisedFile, policySet: PolicySet, nowMs: number): Advice[] {
+  return [
+    ...file.entries.flatMap((entry, i) => adviceOnPolicy(entry, ['policies', i], policySet)),
+    ...adviceOnPlans(file),
+    ...adviceOnList('exempt', file.exempt, nowMs),
+    ...adviceOnList('block', file.block, nowMs),
+  ];
+}
+
+function adviceOnPolicy(entry: PolicyEntry, at: Path, policySet: PolicySet): Advice[] {
+  const unknown = methodsOf(entry).find((method) => !METHODS.includes(method));
+  if (unknown !== undefined) {
+    const meant = closest(unknown, METHODS);
+    const hint = meant === undefined ? '' : `, did you mean "${meant}"?`;
+    return [{ path: [...at, 'match', 'method'], message: `no client sends ${unknown}${hint}` }];
+  }
+  const policy = policySet.policies.find(({ name }) => name === entry.name);
+  if (policy === undefined) return [];
+  return [
+    ...unreached(entry, policy, at, policySet),
+    ...laxSpellings(entry, policy, at, policySet),
+  ];
+}
+
+/** A policy whose own requests are all held to others. */
+function unreached(entry: PolicyEntry, policy: Policy, at: Path, policySet: PolicySet): Advice[] {
+  const applied = methodsOf(entry).map((method) => policiesFor(policySet, entry, method));
+  if (applied.some((policies) => policies.includes(policy))) return [];
+  const other = applied[0]?.[0]?.name ?? 'none';
+  return [{ path: at, message: `never matches: its requests are held to "${other}"` }];
+}
+
+/** Spellings of a path that some server takes for it, and that only a laxer policy is asked about. */
+function laxSpellings(
+  entry: PolicyEntry,
+  policy: Policy,
+  at: Path,
+  policySet: PolicySet,
+): Advice[] {
+  const [method = 'GET'] = methodsOf(entry);
+  const lax = simpleSpellingsOf(samplePath(entry)).filter((target) => {
+    const applied = policiesFor(policySet, entry, method, target);
+    return applied.length > 0 && !applied.includes(policy) && isLaxer(applied, policy);
+  });
+  const [example] = lax;
+  if (example === undefined) return [];
+  const others = policiesFor(policySet, entry, method, example).map(({ name }) => `"${name}"`);
+  const message =
+    `${lax.length} spellings of its path are held to laxer policies alone: ` +
+    `"${example}" to ${others.join(' and ')}, should the application take it for the same`;
+  return [{ path: [...at, 'match', 'path'], message }];
+}
+
+/** Whether what is left of a policy by its strictest rival admits more requests over time. */
+function isLaxer(applied: readonly Policy[], policy: Policy): boolean {
+  return strictestOf([...applied, policy]) === policy;
+}
+
+function policiesFor(
+  policySet: PolicySet,
+  entry: PolicyEntry,
+  method: string,
+  target = samplePath(entry),
+): readonly Policy[] {
+  const host = entry.match?.host?.replace('*', 'a') ?? 'a.example';
+  return policySet.policiesFor({ method, host, target, missing: [] });
+}
+
+function methodsOf({ match }: PolicyEntry): string[] {
+  return match?.method === undefined ? ['GET'] : [match.method].flat();
+}
+
+/** A path that the policy is for: parameters and the rest of it filled with what no other policy is likely to name. */
+function samplePath({ match }: PolicyEntry): string {
+  return (match?.path ?? '/*')
+    .split('/')
+    .map((segment) => (segment.startsWith(':') || segment === '*' ? 'a-sample' : segment))
+    .join('/');
+}
+
+/** Whether the networks of Cloudflare are trusted with anything. */
+export function namesCloudflare({ identity, exempt, block }: AdvisedFile): boolean {
+  const ranges = identity.sources.flatMap((source) =>
+    typeof source === 'object' && source.from !== 'proxy' ? source.from : [],
+  );
+  const listed = [...exempt, ...block].map(({ address }) => address);
+  return (
+    identity.sources.includes('cf_connecting_ip') ||
+    [...identity.trusted_proxies, ...ranges, ...listed].includes('cloudflare')
+  );
+}
+
+/** A plan that no policy knows is mostly one that is spelled differently there. */
+function adviceOnPlans({ identity, keys, fallback, entries }: AdvisedFile): Advice[] {
+  const known = [fallback, ...entries].flatMap(({ plans }) => Object.keys(plans));
+  const unknown = new Set(
+    keys.flatMap(({ plan }) => plan ?? []).filter((plan) => !known.includes(plan)),
+  );
+  const isInline = typeof identity.api_key.keys !== 'string';
+  return [...unknown].map((plan) => {
+    const index = keys.findIndex((key) => key.plan === plan);
+    const meant = closest(plan, known);
+    const hint = meant === undefined ? '' : `, did you mean "${meant}"?`;
+    return {
+      path: ['identity', 'api_key', 'keys', ...(isInline ? [index, 'plan'] : [])],
+      message: `no policy has limits for the plan "${plan}" of "${keys[index]?.id}"${hint}`,
+    };
+  });
+}
+
+function adviceOnList(section: 'exempt' | 'block', list: AccessList, nowMs: number): Advice[] {
+  return list.flatMap(({ expires }, index) =>
+    expires !== undefined && expires <= nowMs
+      ? [{ path: [section, index], message: 'has expired, remove it' }]
+      : [],
+  );
+}
