@@ -70,7 +70,7 @@ function canonicaliseOddTarget(target: string, caseSensitive: boolean): Canonica
   for (const fork of FORKS) {
     readings = unique(readings.flatMap(fork)).slice(0, MAX_READINGS + 1);
   }
-  const spelled = [...readings.slice(0, MAX_READINGS).map(resolveSegments), raw];
+  const spelled = [...readings.slice(0, MAX_READINGS).flatMap(resolutions), raw];
   const [path = '/', ...others] = caseSensitive
     ? spelled
     : spelled.map((each) => each.toLowerCase());
@@ -120,6 +120,11 @@ const FORKS: readonly ((text: string) => readonly string[])[] = [
   (text) => (NOT_ASCII.test(text) ? [text, foldUnicode(text)] : [text]),
   // Browsers drop tabs from URLs, and so does what parses URLs as they do.
   (text) => (CONTROL.test(text) ? [text, text.replaceAll(CONTROLS, '')] : [text]),
+  // A path that begins as a URL does is one, to some.
+  (text) =>
+    /^\/+[a-z][a-z0-9+.-]*:/i.test(text)
+      ? [text, ...originForms(text.replace(/^\/+/, ''))]
+      : [text],
   // A fragment is cut off, or is part of the path.
   (text) => (text.includes('#') ? [upTo(text, '#'), text] : [text]),
   // `//host/path` is a path, or a URL without a scheme.
@@ -167,13 +172,20 @@ function upTo(text: string, mark: string): string {
   return end === -1 ? text : text.slice(0, end);
 }
 
+/** A `..` takes back the segment before it, which to some is the empty one between two slashes. */
+function resolutions(path: string): string[] {
+  const lenient = resolveSegments(path, false);
+  return path.includes('..') ? [lenient, resolveSegments(path, true)] : [lenient];
+}
+
 /** Drops empty segments, `.`, `;params` and the segment before each `..`. */
-function resolveSegments(path: string): string {
+function resolveSegments(path: string, emptyIsSegment: boolean): string {
   const kept: string[] = [];
-  for (const segment of path.split('/')) {
+  // The path begins after its first slash.
+  for (const segment of path.slice(1).split('/')) {
     const name = upTo(segment, ';');
     if (name === '..') kept.pop();
-    else if (name !== '' && name !== '.') kept.push(name);
+    else if (name !== '.' && (name !== '' || emptyIsSegment)) kept.push(name);
   }
-  return `/${kept.join('/')}`;
+  return `/${kept.filter((name) => name !== '').join('/')}`;
 }

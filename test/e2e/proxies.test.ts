@@ -26,11 +26,14 @@ describe.each(PROXIES)('$name', ({ name, start }) => {
   let upstream: Upstream;
   let proxy: RunningProxy;
 
-  async function setUp(policies?: string) {
+  async function setUp(policies?: string, secret?: string) {
     if (policies !== undefined) writeFileSync(policyFile, policies);
-    gateway = await startGateway(policies === undefined ? {} : { HEADGATE_POLICIES: policyFile });
+    gateway = await startGateway({
+      ...(policies !== undefined && { HEADGATE_POLICIES: policyFile }),
+      ...(secret !== undefined && { HEADGATE_PROXY_SECRET: secret }),
+    });
     upstream = await startUpstream();
-    proxy = await start({ application: upstream.port, headgate: gateway.port });
+    proxy = await start({ application: upstream.port, headgate: gateway.port, secret });
   }
 
   afterEach(async () => {
@@ -128,6 +131,14 @@ describe.each(PROXIES)('$name', ({ name, start }) => {
         },
       });
     expect(await statuses(7, login)).toEqual([200, 200, 200, 200, 200, 429, 429]);
+  });
+
+  testWith('shows the secret that the gateway wants to see', async () => {
+    await setUp(undefined, 'a-secret-of-this-test');
+    const headers = { 'X-Headgate-Secret': 'another-secret-of-a-client' };
+    const login = () => call(proxy.url, LOGIN, { method: 'POST', headers });
+    expect(await statuses(6, login)).toEqual([200, 200, 200, 200, 200, 429]);
+    expect((await call(gateway.url, `/${name}`)).status).toBe(403);
   });
 
   testWith('a client cannot make the proxy leave out what it says', async () => {

@@ -11,7 +11,7 @@ import { type Gateway, startGateway } from '../support/gateway.ts';
 import { call } from '../support/http.ts';
 import { servesPath } from '../support/lenient-servers.ts';
 import { accepting, freePort, startProcess } from '../support/process.ts';
-import { type RunningProxy, startEnvoy, startNginx } from '../support/proxies.ts';
+import { type RunningProxy, startCaddy, startEnvoy, startNginx } from '../support/proxies.ts';
 import { exchange, statusOf } from '../support/raw-http.ts';
 import { startUpstream } from '../support/upstream.ts';
 
@@ -20,6 +20,7 @@ const SPELLINGS = spellingsOf(LOGIN);
 const PROXIES = [
   { name: 'nginx', start: startNginx },
   { name: 'envoy', start: startEnvoy },
+  { name: 'caddy', start: startCaddy },
 ] as const;
 
 /** Nobody is ever denied: what matters is who is asked. */
@@ -28,6 +29,7 @@ version: 1
 default: { limits: [1000000/1h] }
 policies:
   - { name: login, match: { method: POST, path: ${LOGIN} }, limits: [1000000/1h] }
+  - { name: strictest, match: { path: /admin }, limits: [1000000/1d] }
   - { name: api, match: { method: [GET, POST], path: "/api/*" }, limits: [1000000/1min] }
   - { name: everything, match: { method: [GET, POST], path: "/*" }, limits: [1000000/1s] }
 `;

@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { createServer, type Server, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Gateway, startGateway } from '../support/gateway.ts';
+import { hostileRequests } from '../support/hostile-requests.ts';
 import {
-  hostileRequests,
   isLetGoOf,
   LINGERERS,
   type LingererName,
@@ -14,7 +14,7 @@ import {
   slowLifeMs,
   type VolleyResult,
   volley,
-} from '../support/hostile-requests.ts';
+} from '../support/hostile-volley.ts';
 import { call } from '../support/http.ts';
 
 const REQUESTS = 10_000;

@@ -1,5 +1,7 @@
 /** The process as its operator meets it: start, refusal, exit codes, signals. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { hash } from 'node:crypto';
+import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -16,6 +18,21 @@ function file(name: string, text: string): string {
   const path = join(folder, name);
   writeFileSync(path, text);
   return path;
+}
+
+/** The status of an answer over a unix socket. */
+function callSocket(
+  socketPath: string,
+  path: string,
+  method: string,
+  headers: Record<string, string>,
+): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const sent = request({ socketPath, path, method, headers }, (response) => {
+      response.resume().on('end', () => resolve(response.statusCode ?? 0));
+    });
+    sent.on('error', reject).end();
+  });
 }
 
 async function headgate(
@@ -84,7 +101,10 @@ test('an unreadable setting is named, with exit code 3', async () => {
 });
 
 test('check is content with a good file', async () => {
-  const path = file('good.yaml', 'version: 1\ndefault: { limits: [5/5min] }\n');
+  const path = file(
+    'good.yaml',
+    'version: 1\nidentity: { sources: [api_key, ip] }\ndefault: { limits: [5/5min] }\n',
+  );
   expect(await headgate(['check', path])).toEqual({
     code: 0,
     output: `${path}: fine, 1 policy\n`,
@@ -97,6 +117,161 @@ test.each([[['serv']], [['serve', '--polices', 'x']], [['check']]])(
     expect((await headgate(args)).code).toBe(2);
   },
 );
+
+test('check looks for what is likely not meant', async () => {
+  const key = { sha256: hash('sha256', 'k', 'hex') };
+  const path = file(
+    'odd.yaml',
+    `version: 1
+matching: { case_sensitive: true }
+identity:
+  sources: [api_key, cf_connecting_ip, ip]
+  api_key: { keys: [{ id: acme, sha256: ${key.sha256}, plan: prp }] }
+block: [{ address: 203.0.113.9, expires: 2026-01-01 }]
+default: { limits: [1000/1h], plans: { pro: [2000/1h] } }
+policies:
+  - { name: login, match: { method: POST, path: /login }, limits: [5/5min] }
+  - { name: search, match: { method: GTE, path: /search }, limits: [5/5min] }
+`,
+  );
+  const { code, output } = await headgate(['check', path]);
+  expect(code).toBe(0);
+  const lines = output.split('\n').map((line) => line.replace(path, 'odd.yaml'));
+  expect(lines).toEqual([
+    'odd.yaml: fine, 3 policies',
+    expect.stringMatching(
+      /^odd\.yaml:5:\d+: identity\.api_key\.keys\[0\]\.plan: warning: no policy has limits for the plan "prp" of "acme", did you mean "pro"\?$/,
+    ),
+    'odd.yaml:6:9: block[0]: warning: has expired, remove it',
+    expect.stringMatching(
+      /^odd\.yaml:9:\d+: policies\[0\]\.match\.path: warning: \d+ spellings of its path are held to laxer policies alone: "\S+" to "default", should the application take it for the same$/,
+    ),
+    expect.stringMatching(
+      /^odd\.yaml:10:\d+: policies\[1\]\.match\.method: warning: no client sends GTE, did you mean "GET"\?$/,
+    ),
+    expect.stringMatching(/^odd\.yaml: warning: the list of Cloudflare networks is \d+ days old/),
+    '',
+  ]);
+});
+
+test('a list of Cloudflare networks that was looked at lately is fine', async () => {
+  const ranges = file(
+    'ranges.yaml',
+    `updated: ${new Date().toISOString().slice(0, 10)}\nranges: [173.245.48.0/20]\n`,
+  );
+  const { output } = await headgate(['check', 'config/policies.yaml'], {
+    HEADGATE_CLOUDFLARE_RANGES: ranges,
+  });
+  expect(output).toBe('config/policies.yaml: fine, 6 policies\n');
+});
+
+test('key new prints a key once, with the entry by which it is known', async () => {
+  const { output } = await headgate(['key', 'new', '--id', 'acme: one', '--plan', 'pro']);
+  const key = /^ {2}(hg_[\w-]{43})$/m.exec(output)?.[1] ?? '';
+  const entry = output.split('\n').find((line) => line.startsWith('  - '));
+  const keys = file('keys.yaml', `${entry}\n`);
+  const policies = file(
+    'keyed.yaml',
+    `version: 1\nidentity: { api_key: { header: Authorization, keys: keys.yaml } }\ndefault: { limits: [1/1h], plans: { pro: [3/1h] } }\n`,
+  );
+  expect(keys).toContain('keys.yaml');
+  await using gateway = await startGateway({ HEADGATE_POLICIES: policies });
+  const ask = (i: number) =>
+    call(gateway.url, '/envoy/a', {
+      headers: { Authorization: `Bearer ${key}`, 'x-headgate-client-ip': `203.0.113.${i}` },
+    });
+  expect(await statuses(4, ask)).toEqual([200, 200, 200, 429]);
+});
+
+test('a mistake in a file of keys is named there', async () => {
+  const sha256 = hash('sha256', 'k', 'hex');
+  file('doubled.yaml', `- { id: a, sha256: ${sha256} }\n- { id: b, sha256: ${sha256} }\n`);
+  const path = file(
+    'with-doubled.yaml',
+    'version: 1\nidentity: { api_key: { keys: doubled.yaml } }\ndefault: { limits: [1/1h] }\n',
+  );
+  const { code, output } = await headgate(['check', path]);
+  expect(code).toBe(3);
+  expect(output).toContain(
+    `${join(folder, 'doubled.yaml')}:2:20: [1].sha256: is listed twice, each key has one entry`,
+  );
+});
+
+describe('whoever can reach the check port', () => {
+  test('is warned of when that is anybody', async () => {
+    await using gateway = await startGateway({ HEADGATE_HOST: '0.0.0.0' });
+    expect(gateway.output()).toContain('"event":"check_port_open"');
+  });
+  test.each([
+    { HEADGATE_HOST: '127.0.0.1' },
+    { HEADGATE_HOST: '0.0.0.0', HEADGATE_PROXY_SECRET: 'sixteen-characters' },
+  ])('is not with %j', async (env) => {
+    await using gateway = await startGateway(env);
+    expect(gateway.output()).not.toContain('check_port_open');
+  });
+  test('needs the secret where there is one, or the next one', async () => {
+    await using gateway = await startGateway({
+      HEADGATE_PROXY_SECRET: 'the-old-secret-of-proxies,the-new-secret-of-proxies',
+    });
+    const ask = (headers: Record<string, string | string[]>) =>
+      call(gateway.url, '/envoy/a', { headers });
+    for (const secret of ['the-old-secret-of-proxies', 'the-new-secret-of-proxies']) {
+      expect((await ask({ 'x-headgate-secret': secret })).status).toBe(200);
+    }
+    for (const secret of [
+      'the-old-secret-of-proxieS',
+      'the-old',
+      '',
+      'the-old-secret-of-proxies,',
+    ]) {
+      const refused = await ask({ 'x-headgate-secret': secret });
+      expect(refused.status).toBe(403);
+      expect(JSON.parse(refused.body).error).toBe('forbidden');
+    }
+    expect((await ask({})).status).toBe(403);
+    const doubled = { 'x-headgate-secret': ['the-old-secret-of-proxies', 'x'] };
+    expect((await ask(doubled)).status).toBe(403);
+    const { body } = await call(gateway.opsUrl, '/metrics');
+    expect(body).toContain('headgate_strangers_refused_total 6');
+    expect(gateway.output()).toContain('"event":"stranger_refused"');
+  });
+});
+
+describe('a unix socket', () => {
+  const path = join(folder, 'check.sock');
+  const start = () =>
+    startProcess(process.execPath, [MAIN, 'serve'], {
+      env: { ...process.env, HEADGATE_SOCKET: path, HEADGATE_OPS_PORT: '0' },
+    });
+  const ask = (client: string) =>
+    callSocket(path, '/envoy/api/auth/login', 'POST', { 'x-headgate-client-ip': client });
+
+  test('is where a proxy beside the gateway may ask, and is believed', async () => {
+    await using gateway = start();
+    await gateway.printed(/proxies at unix:.*\n[\s\S]*curl .*\n/);
+    expect(gateway.output()).toContain(
+      `curl -i -X POST --unix-socket ${path} http://localhost/envoy/api/auth/login`,
+    );
+    expect(statSync(path).mode & 0o777).toBe(0o660);
+    const codes: number[] = [];
+    for (let i = 0; i < 6; i++) codes.push(await ask('203.0.113.9'));
+    expect(codes).toEqual([200, 200, 200, 200, 200, 429]);
+    expect(await ask('203.0.113.10')).toBe(200);
+  });
+  test('that a gateway left behind is taken over, and one in use is not', async () => {
+    await using killed = start();
+    await killed.printed(/unix:/);
+    await killed.stop('SIGKILL');
+    expect(statSync(path).isSocket()).toBe(true);
+    await using gateway = start();
+    await gateway.printed(/unix:/);
+    expect(await ask('203.0.113.9')).toBe(200);
+    const second = start();
+    expect(await second.exited()).toBe(1);
+    expect(second.output()).toContain(`${path} is taken, choose another with HEADGATE_SOCKET`);
+    expect(await ask('203.0.113.9')).toBe(200);
+  });
+});
 
 test('an unknown command is named', async () => {
   expect((await headgate(['serv'])).output).toContain('unknown command "serv"');

@@ -8,9 +8,9 @@ import { connect, type Socket } from 'node:net';
 import { parseArgs } from 'node:util';
 import { median, printTable, type Row, spread } from '../../bench/support/table.ts';
 import { startGateway } from '../support/gateway.ts';
+import { hostileRequests } from '../support/hostile-requests.ts';
 import {
   FAULTS,
-  hostileRequests,
   isLetGoOf,
   LINGERERS,
   type LingererName,
@@ -20,7 +20,7 @@ import {
   slowLifeMs,
   type VolleyResult,
   volley,
-} from '../support/hostile-requests.ts';
+} from '../support/hostile-volley.ts';
 
 const IDLE_SOCKETS = 5_000;
 const ROUNDS = 6;

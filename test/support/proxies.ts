@@ -8,9 +8,14 @@ import type { ProgramName } from './provision.ts';
 
 const DEPLOY = new URL('../../deploy/', import.meta.url);
 
-export interface Ports {
+export interface Behind {
+  /** Ports. */
   readonly application: number;
   readonly headgate: number;
+  /** Where headgate listens instead: NGINX only. */
+  readonly socket?: string;
+  /** What headgate wants to see of its proxies. */
+  readonly secret?: string | undefined;
 }
 
 export interface RunningProxy extends AsyncDisposable {
@@ -19,26 +24,32 @@ export interface RunningProxy extends AsyncDisposable {
   output(): string;
 }
 
-export async function startNginx(ports: Ports): Promise<RunningProxy> {
+export async function startNginx(behind: Behind): Promise<RunningProxy> {
   const folder = mkdtempSync(join(tmpdir(), 'headgate-nginx-'));
   const port = await freePort();
-  const file = withPorts('nginx/nginx.conf', folder, {
+  const file = changed('nginx/nginx.conf', folder, {
     'listen 8000': `listen 127.0.0.1:${port}`,
-    '127.0.0.1:3000': `127.0.0.1:${ports.application}`,
-    '127.0.0.1:8080': `127.0.0.1:${ports.headgate}`,
+    '127.0.0.1:3000': `127.0.0.1:${behind.application}`,
+    '127.0.0.1:8080': behind.socket ? `unix:${behind.socket}` : `127.0.0.1:${behind.headgate}`,
+    ...(behind.secret && {
+      '#proxy_set_header X-Headgate-Secret "the secret"': `proxy_set_header X-Headgate-Secret "${behind.secret}"`,
+    }),
   });
   const globals = `daemon off; pid ${join(folder, 'pid')}; error_log stderr notice;`;
   const args = ['-p', folder, '-c', file, '-e', 'stderr', '-g', globals];
   return run('nginx', args, port, folder);
 }
 
-export async function startEnvoy(ports: Ports): Promise<RunningProxy> {
+export async function startEnvoy(behind: Behind): Promise<RunningProxy> {
   const folder = mkdtempSync(join(tmpdir(), 'headgate-envoy-'));
   const port = await freePort();
-  const file = withPorts('envoy/envoy.yaml', folder, {
+  const file = changed('envoy/envoy.yaml', folder, {
     'address: 0.0.0.0, port_value: 8000': `address: 127.0.0.1, port_value: ${port}`,
-    'port_value: 3000': `port_value: ${ports.application}`,
-    'port_value: 8080': `port_value: ${ports.headgate}`,
+    'port_value: 3000': `port_value: ${behind.application}`,
+    'port_value: 8080': `port_value: ${behind.headgate}`,
+    ...(behind.secret && {
+      '#- { key: x-headgate-secret, value: "the secret"': `- { key: x-headgate-secret, value: "${behind.secret}"`,
+    }),
   });
   const args = [
     '-c',
@@ -52,16 +63,17 @@ export async function startEnvoy(ports: Ports): Promise<RunningProxy> {
   return run('envoy', args, port, folder);
 }
 
-export async function startCaddy(ports: Ports): Promise<RunningProxy> {
+export async function startCaddy(behind: Behind): Promise<RunningProxy> {
   const folder = mkdtempSync(join(tmpdir(), 'headgate-caddy-'));
   const port = await freePort();
-  const file = withPorts('caddy/Caddyfile', folder, {
+  const file = changed('caddy/Caddyfile', folder, {
     ':8000 {': `:${port} {\n\tbind 127.0.0.1`,
-    '127.0.0.1:3000': `127.0.0.1:${ports.application}`,
-    '127.0.0.1:8080': `127.0.0.1:${ports.headgate}`,
+    '127.0.0.1:3000': `127.0.0.1:${behind.application}`,
+    '127.0.0.1:8080': `127.0.0.1:${behind.headgate}`,
   });
   // It keeps what it keeps below its home.
-  const env = { ...process.env, HOME: folder, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder };
+  const home = { HOME: folder, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder };
+  const env = { ...process.env, ...home, HEADGATE_PROXY_SECRET: behind.secret };
   return run('caddy', ['run', '--config', file, '--adapter', 'caddyfile'], port, folder, env);
 }
 
@@ -84,10 +96,10 @@ async function run(
   };
 }
 
-/** A copy of a file of deploy/ with other ports. Each of them must be there. */
-function withPorts(name: string, folder: string, ports: Readonly<Record<string, string>>): string {
+/** A copy of a file of deploy/ with other ports. What is changed must be there. */
+function changed(name: string, folder: string, changes: Readonly<Record<string, string>>): string {
   let text = readFileSync(new URL(name, DEPLOY), 'utf8');
-  for (const [shipped, free] of Object.entries(ports)) {
+  for (const [shipped, free] of Object.entries(changes)) {
     if (!text.includes(shipped)) throw new Error(`${name} must have "${shipped}"`);
     text = text.replaceAll(shipped, free);
   }

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { createCheck } from '../../../src/core/check.ts';
 import { type QuotaStore, StoreError } from '../../../src/core/store.ts';
+import { DerivedSalts } from '../../../src/stores/derived-salts.ts';
 import { MemoryStore } from '../../../src/stores/memory/memory-store.ts';
 import { SaltShelf } from '../../../src/stores/salt-shelf.ts';
 import { policySetFrom } from '../../support/policies.ts';
@@ -96,6 +97,78 @@ test('a window that spans midnight holds, though every pseudonym changes there',
   const first = [-60_000, -50_000, -40_000, -30_000, -20_000];
   const rounds = [0, 300_000, 600_000, 900_000].map((later) => first.map((stamp) => stamp + later));
   expect(admitted).toEqual(rounds.flat().filter((stamp) => stamp < 900_000));
+});
+
+describe('no window holds more than its limit while salts change', () => {
+  const DAY_MS = 86_400_000;
+  const midnight = Date.UTC(2026, 10, 22);
+  const SALT_SOURCES = [
+    ['random', () => new SaltShelf()],
+    ['derived', () => new DerivedSalts('0123456789abcdef0123456789abcdef')],
+  ] as const;
+  const WINDOWS = [
+    // Twenty midnights, each inside a window that is asked about all the time.
+    { limit: 5, window: '5min', windowMs: 300_000, spreadMs: 600_000, stepMs: 20_000 },
+    { limit: 20, window: '1d', windowMs: DAY_MS, spreadMs: DAY_MS, stepMs: 1_800_000 },
+    // Twenty midnights inside one window, and the change of the salts for long ones.
+    { limit: 50, window: '21d', windowMs: 21 * DAY_MS, spreadMs: DAY_MS, stepMs: 3_600_000 },
+  ];
+  for (const [name, createSalts] of SALT_SOURCES) {
+    test.each(WINDOWS)(`${name}: $limit/$window over 20 midnights`, async (each) => {
+      const { limit, window, windowMs, spreadMs, stepMs } = each;
+      const clock = { nowMs: 0 };
+      const store = new MemoryStore({ now: () => clock.nowMs, maxKeys: 1_000 });
+      const salts = createSalts();
+      const events = { onUntrustedProxy: () => {}, onIgnoredHeaders: () => {} };
+      const check = createCheck({ store, local: store, salts, ...events });
+      const policies = policySetFrom(`{ version: 1, default: { limits: [${limit}/${window}] } }`);
+      const admitted: number[] = [];
+      for (let day = 0; day < 60; day++) {
+        const aroundMs = midnight + day * DAY_MS;
+        for (
+          clock.nowMs = aroundMs - spreadMs / 2;
+          clock.nowMs < aroundMs + spreadMs / 2;
+          clock.nowMs += stepMs
+        ) {
+          await salts.refresh(clock.nowMs, policies.hasLongWindows);
+          const { verdict } = await check(checkRequest(), policies, clock.nowMs);
+          if (verdict === 'allow') admitted.push(clock.nowMs);
+        }
+      }
+      const fullest = admitted.map(
+        (startMs, i) => admitted.slice(i).filter((atMs) => atMs < startMs + windowMs).length,
+      );
+      expect(Math.max(...fullest)).toBe(limit);
+    });
+  }
+});
+
+describe('lists of clients', () => {
+  const sha256 = '2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae'; // foo
+  const yaml = `
+version: 1
+identity: { api_key: { keys: [{ id: acme, sha256: ${sha256} }] } }
+exempt: [{ key: acme }]
+block: [203.0.113.0/24]
+default: { limits: [1/1min] }`;
+  test('who is blocked costs no store call', async () => {
+    const { ask } = checkWith(yaml, failing);
+    const decision = await ask({ client: '203.0.113.9' });
+    expect(decision).toMatchObject({ verdict: 'deny', reason: 'blocked', mode: 'enforced' });
+  });
+  test('nor does who is exempt, whatever is asked for', async () => {
+    const { ask } = checkWith(yaml, failing);
+    const headers = { 'x-api-key': 'foo' };
+    const decision = await ask({ client: '203.0.113.9', headers });
+    expect(decision).toMatchObject({ verdict: 'allow', reason: 'exempt', mode: 'enforced' });
+    expect((await ask({ headers, target: '/%00' })).reason).toBe('malformed_path');
+  });
+});
+
+test('headers that were not believed are told', async () => {
+  const { ask, ignored } = checkWith('{ version: 1, default: { limits: [2/1min] } }');
+  await ask({ headers: { 'cf-connecting-ip': '203.0.113.9' }, client: '198.51.100.1' });
+  expect(ignored).toEqual(['cf-connecting-ip']);
 });
 
 describe('when the store fails', () => {

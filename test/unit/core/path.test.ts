@@ -91,6 +91,8 @@ describe('where servers read a target in several ways, each of them is listed', 
     ['//x/api/auth/login;/y', '/x/api/auth/login/y'],
     ['/a#/../api/auth/login', '/a'],
     ['/#/../api/auth/login', '/'],
+    ['/api/auth//../login', '/api/login'],
+    ['/api/auth/;/../login', '/api/login'],
   ])('%s', (target, path) => {
     const canonical = canonicalPath(target, false);
     expect(canonical.path).toBe(path);
