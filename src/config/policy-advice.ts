@@ -27,9 +27,22 @@ export interface Advice {
   readonly message: string;
 }
 
+/** About a second's work. */
+const MOST_PROBED = 500;
+
 export function adviceOn(file: AdvisedFile, policySet: PolicySet, nowMs: number): Advice[] {
+  const probed = file.entries.slice(0, MOST_PROBED);
+  const left = file.entries.length - probed.length;
   return [
-    ...file.entries.flatMap((entry, i) => adviceOnPolicy(entry, ['policies', i], policySet)),
+    ...probed.flatMap((entry, i) => adviceOnPolicy(entry, ['policies', i], policySet)),
+    ...(left > 0
+      ? [
+          {
+            path: ['policies', MOST_PROBED],
+            message: `the last ${left} policies were not tried with other spellings`,
+          },
+        ]
+      : []),
     ...adviceOnPlans(file),
     ...adviceOnList('exempt', file.exempt, nowMs),
     ...adviceOnList('block', file.block, nowMs),

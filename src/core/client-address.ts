@@ -63,9 +63,12 @@ export function forwardedAddress(
   trusts: AddressSet,
 ): string | undefined {
   let address = canonical(reported.client) ?? canonical(reported.peer);
+  const list = header === 'forwarded' ? reported.forwarded : reported.forwardedFor;
   // On loopback is a process beside the proxy, not a proxy in front of it: it must not be able to be anyone.
-  if (address === undefined || isLoopback(address) || !trusts(address)) return address;
-  for (const entry of forwardedEntries(reported, header)) {
+  if (address === undefined || list === undefined || isLoopback(address) || !trusts(address)) {
+    return address;
+  }
+  for (const entry of forwardedEntries(list, header)) {
     const next = canonicalAddress(entry);
     // Junk: whoever passed it on is the last one we know.
     if (next === undefined) return address;

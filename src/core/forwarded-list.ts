@@ -2,18 +2,13 @@
  * The lists in which proxies say whom they forward for, last entry first: the last one was written by the proxy that
  * is nearest, and everything to its left by whoever that proxy heard it from.
  */
-import type { ReportedAddresses } from './check-request.ts';
-
 /** Which list is believed. A proxy maintains one of them; the other is the client's own to write. */
 export type ForwardedHeader = 'x-forwarded-for' | 'forwarded';
 
 /** Entries as they are written: an address, perhaps with a port, or junk. */
-export function forwardedEntries(
-  reported: ReportedAddresses,
-  header: ForwardedHeader,
-): Iterable<string> {
-  if (header === 'forwarded') return forwardedNodes(reported.forwarded ?? '');
-  return elements(reported.forwardedFor ?? '', (text, end) => text.lastIndexOf(',', end));
+export function forwardedEntries(list: string, header: ForwardedHeader): Iterable<string> {
+  if (header === 'forwarded') return forwardedNodes(list);
+  return elements(list, (text, end) => text.lastIndexOf(',', end));
 }
 
 /** The `for` of each element of a Forwarded field (RFC 7239, section 4); junk for an element without exactly one. */

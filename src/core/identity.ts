@@ -72,7 +72,7 @@ export type IdentityResolver = (
 
 /** Stands for the address of a caller that has none: the other end of a connection that is gone. */
 const NO_ADDRESS = '0.0.0.0';
-const REMEMBERED_PROXIES = 1_000;
+const REMEMBERED_ADDRESSES = 10_000;
 
 export function compileIdentity(config: IdentityConfig): IdentityResolver {
   const { sources, userHeader, forwardedHeader } = config;
@@ -158,9 +158,9 @@ function userOf(request: CheckRequest, header: string): string | undefined {
   return user === undefined ? undefined : userPartition(user);
 }
 
-/** The same few proxies ask all the time; looking an address up in the ranges costs more than remembering it. */
+/** Looking an address up in the ranges costs more than remembering it. */
 function remembered(set: AddressSet): AddressSet {
-  const known = new LRUCache<string, boolean>({ max: REMEMBERED_PROXIES });
+  const known = new LRUCache<string, boolean>({ max: REMEMBERED_ADDRESSES });
   return (address) => {
     let member = known.get(address);
     if (member === undefined) {

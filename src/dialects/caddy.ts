@@ -10,6 +10,7 @@ import type { Answer, Dialect, ProxyCall } from '../core/dialect.ts';
 import type { AnswerStyle } from '../core/policy-set.ts';
 import { answer } from './answer.ts';
 import { NOTHING_MISSING, namesOfMissing } from './required.ts';
+import { targetIn } from './target.ts';
 
 export const caddy: Dialect = { name: 'caddy', mount: '/caddy', parse, render };
 
@@ -24,8 +25,7 @@ const ADDRESS_HEADERS = [PEER_ADDRESS, FORWARDED_FOR, 'forwarded'];
 
 function parse({ headers, remoteAddress }: ProxyCall): CheckRequest {
   const method = singleValue(headers, METHOD);
-  // A comma is an ordinary character of a target, so this one is taken whole.
-  const target = headers[TARGET]?.toString() || undefined;
+  const target = targetIn(headers, TARGET);
   const peer = singleValue(headers, PEER_ADDRESS);
   return {
     method: method ?? '',

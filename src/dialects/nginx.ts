@@ -11,6 +11,7 @@ import type { Answer, Dialect, ProxyCall } from '../core/dialect.ts';
 import type { AnswerStyle } from '../core/policy-set.ts';
 import { answer } from './answer.ts';
 import { NOTHING_MISSING, namesOfMissing } from './required.ts';
+import { targetIn } from './target.ts';
 
 export const nginx: Dialect = { name: 'nginx', mount: '/nginx', parse, render };
 
@@ -24,8 +25,7 @@ const ADDRESS_HEADERS = [PEER_ADDRESS, CLIENT_ADDRESS, 'x-forwarded-for', 'forwa
 
 function parse({ headers, remoteAddress }: ProxyCall): CheckRequest {
   const method = singleValue(headers, METHOD);
-  // A comma is an ordinary character of a target, so this one is taken whole.
-  const target = headers[TARGET]?.toString() || undefined;
+  const target = targetIn(headers, TARGET);
   const client = singleValue(headers, CLIENT_ADDRESS);
   return {
     method: method ?? '',

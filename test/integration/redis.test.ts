@@ -1,5 +1,6 @@
 /** Gateway processes and a real Redis: sharing, failing, coming back. */
 import { describe, expect } from 'vitest';
+import { DAY_MS } from '../../src/core/salts.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Gateway, startGateway } from '../support/gateway.ts';
 import { call, statuses } from '../support/http.ts';
@@ -26,6 +27,44 @@ testWithRedis('two gateways share the limit of an address: they have the same sa
     call(gateway.url, '/envoy/api/auth/login', { method: 'POST' });
   const codes = await statuses(7, (i) => anonymous(i % 2 === 0 ? one : two));
   expect(codes).toEqual([200, 200, 200, 200, 200, 429, 429]);
+});
+
+testWithRedis(
+  'salts are 32 bytes, and Redis forgets each two days after its day began',
+  async () => {
+    await using redis = await startRedis();
+    await using gateway = await startGateway({ HEADGATE_REDIS_URL: redis.url });
+    const client = connectTo(redis);
+    const names = (await client.keys('hg:v1:salt:*')).sort();
+    const midnightMs = Math.floor(Date.now() / DAY_MS) * DAY_MS;
+    const days = [0, 1].map((days) => midnightMs + days * DAY_MS);
+    expect(names).toEqual(
+      days.map((startMs) => `hg:v1:salt:1d:${new Date(startMs).toISOString().slice(0, 10)}`),
+    );
+    for (const [i, name] of names.entries()) {
+      expect(Buffer.from((await client.get(name)) ?? '', 'base64url')).toHaveLength(32);
+      const goneMs = Date.now() + (await client.pttl(name));
+      expect(Math.abs(goneMs - ((days[i] ?? 0) + 2 * DAY_MS))).toBeLessThan(60_000);
+    }
+    expect(gateway.output()).not.toContain('salts_not_shared');
+    client.disconnect();
+  },
+);
+
+testWithRedis('with a secret for salts, none are kept in Redis, and gateways agree', async () => {
+  await using redis = await startRedis();
+  const env = {
+    HEADGATE_REDIS_URL: redis.url,
+    HEADGATE_IP_SALT_SECRET: 'a secret of at least 32 characters',
+  };
+  await using one = await startGateway(env);
+  await using two = await startGateway(env);
+  const anonymous = (i: number) =>
+    call(i % 2 === 0 ? one.url : two.url, '/envoy/api/auth/login', { method: 'POST' });
+  expect(await statuses(6, anonymous)).toEqual([200, 200, 200, 200, 200, 429]);
+  const client = connectTo(redis);
+  expect(await client.keys('hg:v1:salt:*')).toEqual([]);
+  client.disconnect();
 });
 
 testWithRedis('a gateway says where it counts, and never with which password', async () => {

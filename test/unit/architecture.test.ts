@@ -73,3 +73,10 @@ test('only config/environment.ts reads the environment', () => {
   const others = files.filter((file) => /process\.env/.test(readFileSync(join(SRC, file), 'utf8')));
   expect(others).toEqual(readers);
 });
+
+test('no pattern is made while the gateway runs: what users write reaches no regular-expression engine', () => {
+  const makers = files.filter((file) =>
+    /\bRegExp\(|\.(match|matchAll|search)\((?![/A-Z])/.test(readFileSync(join(SRC, file), 'utf8')),
+  );
+  expect(makers).toEqual([]);
+});

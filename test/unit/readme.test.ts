@@ -54,3 +54,14 @@ test('every setting of the environment is listed', () => {
   const names = read('src/config/environment.ts').match(/HEADGATE_[A-Z_]+/g) ?? [];
   for (const name of new Set(names)) expect(README).toContain(name);
 });
+
+test('every test that SECURITY.md names is there', () => {
+  const { scripts } = JSON.parse(read('package.json'));
+  const security = read('SECURITY.md');
+  const tests = security.match(/test\/[\w/-]+\.test\.ts/g) ?? [];
+  expect(tests.length).toBeGreaterThan(10);
+  for (const name of tests) expect(() => read(name)).not.toThrow();
+  for (const [, name] of security.matchAll(/npm run ([\w:]+)/g)) {
+    expect(Object.keys(scripts)).toContain(name);
+  }
+});
