@@ -81,8 +81,7 @@ export function createApp({ environment, policies, telemetry, now }: AppOptions)
     registry: telemetry.registry,
     health: () => ({ ready, degraded: telemetry.isDegraded() }),
   });
-  const refreshSalts = () =>
-    salts.refresh(now(), policies.current.hasLongWindows).catch(telemetry.saltsNotShared);
+  const refreshSalts = () => salts.refresh(now()).catch(telemetry.saltsNotShared);
   let saltTimer: NodeJS.Timeout | undefined;
   let ready = false;
 

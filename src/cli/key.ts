@@ -2,6 +2,7 @@
 import { hash, randomBytes } from 'node:crypto';
 import { Command } from 'commander';
 import { stringify } from 'yaml';
+import { keyListSchema } from '../config/key-list.ts';
 
 /** 256 bits: nobody guesses it, so a plain digest keeps it. The prefix is for scanners that look for leaked secrets. */
 const PREFIX = 'hg_';
@@ -19,9 +20,12 @@ export function keyCommand(): Command {
     );
 }
 
-function makeKey({ id, plan }: { id: string; plan?: string }): void {
+function makeKey({ id, plan }: { id: string; plan?: string }, command: Command): void {
   const key = PREFIX + randomBytes(KEY_BYTES).toString('base64url');
   const entry = { id, sha256: hash('sha256', key, 'hex'), ...(plan !== undefined && { plan }) };
+  const [mistake] = keyListSchema.safeParse([entry]).error?.issues ?? [];
+  if (mistake !== undefined)
+    command.error(`error: ${String(mistake.path.at(-1))} ${mistake.message}`);
   const line = stringify(entry, { collectionStyle: 'flow', lineWidth: 0 });
   console.log(`The key, which is shown this once:
   ${key}

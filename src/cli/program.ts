@@ -37,6 +37,11 @@ function version(): string {
   return JSON.parse(text).version;
 }
 
+interface ListenError extends NodeJS.ErrnoException {
+  readonly port?: number;
+  readonly address?: string;
+}
+
 function reportFailure(error: unknown): number {
   // Commander has printed its own message already.
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT_USAGE;
@@ -46,12 +51,19 @@ function reportFailure(error: unknown): number {
     console.error(`headgate: ${count} mistake${count === 1 ? '' : 's'}, nothing was started`);
     return EXIT_INVALID_CONFIG;
   }
-  if ((error as NodeJS.ErrnoException).code === 'EADDRINUSE') {
-    const { port = -1, address } = error as { port?: number; address?: string };
+  const { code, syscall, port, address } = error as ListenError;
+  if (code === 'EADDRINUSE') {
     console.error(
-      port === -1
+      port === -1 || port === undefined
         ? `headgate: ${address} is taken, choose another with HEADGATE_SOCKET`
         : `headgate: port ${port} is taken, choose others with HEADGATE_PORT and HEADGATE_OPS_PORT`,
+    );
+    return EXIT_FAULT;
+  }
+  if (syscall === 'listen' || syscall === 'bind') {
+    const place = port === -1 || port === undefined ? address : `${address}:${port}`;
+    console.error(
+      `headgate: cannot listen at ${place} (${code}), see HEADGATE_HOST and HEADGATE_SOCKET`,
     );
     return EXIT_FAULT;
   }

@@ -61,8 +61,9 @@ function reload(policies: PolicySource, telemetry: Telemetry): void {
     telemetry.policiesLoaded(policies.current.policies.length);
     for (const note of policies.notes) telemetry.policyNote(note);
   } catch (error) {
-    if (!(error instanceof ConfigError)) throw error;
-    telemetry.policiesRefused(error.mistakes);
+    // A fault of ours in reading a file must not end what works.
+    const mistakes = error instanceof ConfigError ? error.mistakes : [`cannot be read: ${error}`];
+    telemetry.policiesRefused(mistakes);
   }
 }
 

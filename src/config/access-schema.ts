@@ -16,9 +16,21 @@ function parseTime(text: string): number {
   throw new RangeError('must be a date such as 2026-12-31, or a time such as 2026-12-31T18:00:00Z');
 }
 
+/** Not repeated: a key that somebody wants to block may stand in its place. */
+const NO_ADDRESS = 'is no address, CIDR range such as 10.0.0.0/8, loopback or private';
+const NAT64_RANGE = /^64:ff9b::[^/]*\//i;
+const address = z.string().transform(
+  holds((text: string) => {
+    if (NAT64_RANGE.test(text)) throw new RangeError('is of NAT64, name the IPv4 addresses');
+    const result = addressRange.safeParse(text);
+    if (result.success) return result.data;
+    throw new RangeError(/\/0+$/.test(text) ? 'is everyone, name a narrower range' : NO_ADDRESS);
+  }),
+);
+
 const entry = z
   .strictObject({
-    address: addressRange.optional().describe('A CIDR range, an address, loopback or private.'),
+    address: address.optional().describe('A CIDR range, an address, loopback or private.'),
     key: z.string().min(1).max(64).optional().describe('The id of a listed API key.'),
     expires: expires.optional(),
     comment: z.string().max(1_000).optional(),
@@ -32,7 +44,7 @@ const entry = z
 export const accessSchema = z
   .array(
     z.union(
-      [addressRange.transform(holds((address: string) => ({ address }))), entry],
+      [address.transform((range) => ({ address: range })), entry],
       'must be an address, or a map of an address or a key',
     ),
   )

@@ -10,3 +10,9 @@ export function closest(word: string, known: readonly string[]): string | undefi
     );
   return likely.sort((a, b) => a.far - b.far)[0]?.candidate;
 }
+
+/** `, did you mean "word"?`, or nothing. */
+export function hint(word: string, known: readonly string[]): string {
+  const meant = closest(word, known);
+  return meant === undefined ? '' : `, did you mean "${meant}"?`;
+}

@@ -2,6 +2,7 @@
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import type { RedisTarget } from '../core/redis-target.ts';
+import { hint } from './closest-word.ts';
 import { SHIPPED_RANGES } from './cloudflare-ranges.ts';
 import { ConfigError } from './config-error.ts';
 import { parseRedisUrl } from './redis-url.ts';
@@ -105,8 +106,34 @@ export function readEnvironment(variables: NodeJS.ProcessEnv): Environment {
       'info',
     ),
   };
+  mistakes.push(...misspelled(variables));
   if (mistakes.length > 0) throw new ConfigError(mistakes);
   return environment;
+}
+
+const NAMES = [
+  ...[
+    'HOST',
+    'PORT',
+    'SOCKET',
+    'PROXY_SECRET',
+    'IP_SALT_SECRET',
+    'OPS_HOST',
+    'OPS_PORT',
+    'POLICIES',
+  ],
+  ...['CLOUDFLARE_RANGES', 'REDIS_URL', 'STORE_TIMEOUT_MS', 'REMEMBERED_DENIALS'],
+  ...['MEMORY_MAX_KEYS', 'LOG_LEVEL'],
+].map((name) => `HEADGATE_${name}`);
+
+/** A setting that is misspelled would silently not be one. Kubernetes has names of its own that begin like ours. */
+function misspelled(variables: NodeJS.ProcessEnv): string[] {
+  return Object.keys(variables).flatMap((name) => {
+    if (!name.startsWith('HEADGATE_') || NAMES.includes(name)) return [];
+    if (/_(SERVICE_HOST|SERVICE_PORT.*|PORT_.*)$/.test(name)) return [];
+    const meant = hint(name, NAMES);
+    return meant === '' ? [] : [`${name}: is no setting${meant}`];
+  });
 }
 
 function wholeNumber(least: number, most: number) {

@@ -105,6 +105,8 @@ const ip = z
     'has both ipv6_prefix and ipv6_prefixes, keep one of them',
   );
 
+const KEYS = 'must be a list of keys, or the name of a file that holds one, such as keys.yaml';
+
 export const identitySchema = z.strictObject({
   sources: z
     .array(source)
@@ -115,10 +117,7 @@ export const identitySchema = z.strictObject({
     .strictObject({
       header: credentialHeader.default('x-api-key'),
       keys: z
-        .union(
-          [z.string().min(1), keyListSchema],
-          'must be a list of keys, or the name of a file that holds one',
-        )
+        .union([z.string().regex(/\.(ya?ml|json)$/, KEYS), keyListSchema], KEYS)
         .default([])
         .describe(
           'Known keys, or the file that lists them. Any other key also counts for its address.',

@@ -4,33 +4,28 @@ import { ConfigError } from './config-error.ts';
 import { mistakesFrom, pathText } from './schema-mistakes.ts';
 import { type Path, readYaml } from './yaml-text.ts';
 
+/** Of policies and plans: it stands in labels and headers. */
+export const shortName = z
+  .string()
+  .regex(/^[a-z0-9][a-z0-9_-]{0,63}$/, 'must be 1 to 64 of a-z, 0-9, "_" and "-"');
+
 const key = z.strictObject({
   id: z.string().min(1).max(64).describe('Of the client: several keys may share it, and a quota.'),
   sha256: z
     .string()
     .regex(/^[0-9a-f]{64}$/, 'must be the SHA-256 of the key, 64 digits of 0-9 a-f'),
-  plan: z
-    .string()
-    .regex(/^[a-z0-9][a-z0-9_-]{0,63}$/, 'must be 1 to 64 of a-z, 0-9, "_" and "-"')
-    .optional(),
+  plan: shortName.optional(),
 });
 
 export const keyListSchema = z.array(key);
 
 export type KeyEntry = z.output<typeof key>;
 
-/** Keys of a file of their own, and where each of them stands. */
-export interface KeyFile {
-  readonly keys: readonly KeyEntry[];
-  /** `keys.yaml:3:5: [1].sha256` */
-  where(index: number, field: keyof KeyEntry): string;
-}
-
 /** Enough for 70,000 keys. */
 const MAX_BYTES = 8 * 1024 * 1024;
 
 /** Throws a ConfigError that names every mistake. */
-export function readKeyFile(text: string, fileName: string): KeyFile {
+export function readKeyFile(text: string, fileName: string): readonly KeyEntry[] {
   const yaml = readYaml(text, MAX_BYTES);
   const place = (offset: number) => `${fileName}:${yaml.place(offset)}`;
   const where = (path: Path) => `${place(yaml.offsetOf(path))}: ${pathText(path)}`;
@@ -52,7 +47,7 @@ export function readKeyFile(text: string, fileName: string): KeyFile {
   if (doubled.length > 0) {
     throw new ConfigError(doubled.map((i) => `${where([i, 'sha256'])}: ${DOUBLED}`));
   }
-  return { keys: result.data, where: (index, field) => where([index, field]) };
+  return result.data;
 }
 
 export const DOUBLED = 'is listed twice, each key has one entry';

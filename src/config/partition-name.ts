@@ -1,6 +1,6 @@
 /** Whose share a limit counts, as policy files spell it: `client`, `ip`, `header:x-tenant`. */
 import type { HeaderPartition, NamedPartition, Partition } from '../core/policy.ts';
-import { closest } from './closest-word.ts';
+import { hint } from './closest-word.ts';
 
 const NAMES: readonly NamedPartition[] = ['client', 'ip', 'api_key', 'user', 'global'];
 
@@ -21,7 +21,7 @@ export function parsePartition(text: string): Partition {
       `"${text}" must name a header of letters, digits and "-", as in "header:x-tenant"`,
     );
   }
-  const meant = closest(text.toLowerCase(), NAMES);
-  const hint = meant === undefined ? '' : `, did you mean "${meant}"?`;
-  throw new RangeError(`must be ${NAMES.join(', ')} or header:<name>, not "${text}"${hint}`);
+  throw new RangeError(
+    `must be ${NAMES.join(', ')} or header:<name>, not "${text}"${hint(text.toLowerCase(), NAMES)}`,
+  );
 }

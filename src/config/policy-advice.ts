@@ -6,7 +6,7 @@ import { METHODS } from 'node:http';
 import { type Policy, strictestOf } from '../core/policy.ts';
 import type { PolicySet } from '../core/policy-set.ts';
 import type { AccessList } from './access-schema.ts';
-import { closest } from './closest-word.ts';
+import { hint } from './closest-word.ts';
 import type { IdentitySection } from './identity-schema.ts';
 import type { KeyEntry } from './key-list.ts';
 import type { DefaultEntry, PolicyEntry } from './policy-schema.ts';
@@ -44,6 +44,7 @@ export function adviceOn(file: AdvisedFile, policySet: PolicySet, nowMs: number)
         ]
       : []),
     ...adviceOnPlans(file),
+    ...adviceOnKeys(file),
     ...adviceOnList('exempt', file.exempt, nowMs),
     ...adviceOnList('block', file.block, nowMs),
   ];
@@ -52,9 +53,8 @@ export function adviceOn(file: AdvisedFile, policySet: PolicySet, nowMs: number)
 function adviceOnPolicy(entry: PolicyEntry, at: Path, policySet: PolicySet): Advice[] {
   const unknown = methodsOf(entry).find((method) => !METHODS.includes(method));
   if (unknown !== undefined) {
-    const meant = closest(unknown, METHODS);
-    const hint = meant === undefined ? '' : `, did you mean "${meant}"?`;
-    return [{ path: [...at, 'match', 'method'], message: `no client sends ${unknown}${hint}` }];
+    const message = `no client sends ${unknown}${hint(unknown, METHODS)}`;
+    return [{ path: [...at, 'match', 'method'], message }];
   }
   const policy = policySet.policies.find(({ name }) => name === entry.name);
   if (policy === undefined) return [];
@@ -141,13 +141,32 @@ function adviceOnPlans({ identity, keys, fallback, entries }: AdvisedFile): Advi
   const isInline = typeof identity.api_key.keys !== 'string';
   return [...unknown].map((plan) => {
     const index = keys.findIndex((key) => key.plan === plan);
-    const meant = closest(plan, known);
-    const hint = meant === undefined ? '' : `, did you mean "${meant}"?`;
     return {
       path: ['identity', 'api_key', 'keys', ...(isInline ? [index, 'plan'] : [])],
-      message: `no policy has limits for the plan "${plan}" of "${keys[index]?.id}"${hint}`,
+      message: `no policy has limits for the plan "${plan}" of "${keys[index]?.id}"${hint(plan, known)}`,
     };
   });
+}
+
+/** Keys that no source reads, and plans that no key has. */
+function adviceOnKeys({ identity, keys, fallback, entries }: AdvisedFile): Advice[] {
+  if (keys.length === 0) return [];
+  if (!identity.sources.includes('api_key')) {
+    const message = 'are not read, since identity.sources has no api_key';
+    return [{ path: ['identity', 'api_key', 'keys'], message }];
+  }
+  const held = [...new Set(keys.flatMap(({ plan }) => plan ?? []))];
+  const unheld = ({ plans }: DefaultEntry, at: Path): Advice[] =>
+    Object.keys(plans)
+      .filter((plan) => !held.includes(plan))
+      .map((plan) => ({
+        path: [...at, 'plans', plan],
+        message: `no listed key has this plan${hint(plan, held)}`,
+      }));
+  return [
+    ...unheld(fallback, ['default']),
+    ...entries.flatMap((entry, i) => unheld(entry, ['policies', i])),
+  ];
 }
 
 function adviceOnList(section: 'exempt' | 'block', list: AccessList, nowMs: number): Advice[] {

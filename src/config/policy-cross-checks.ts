@@ -2,7 +2,7 @@
 import { routeKeys } from '../core/matcher.ts';
 import { type Algorithm, MAX_WINDOW_MS } from '../core/store.ts';
 import type { AccessList } from './access-schema.ts';
-import { closest } from './closest-word.ts';
+import { hint } from './closest-word.ts';
 import { sourceName } from './identity-config.ts';
 import type { IdentitySection } from './identity-schema.ts';
 import { DOUBLED, doubledKeys, type KeyEntry } from './key-list.ts';
@@ -210,13 +210,11 @@ function checkListedClients(
   for (const [index, { key }] of (parts[section] ?? []).entries()) {
     if (key === undefined) continue;
     if (ids.has(key) && identity.sources.includes('api_key')) continue;
-    const meant = closest(key, [...ids]);
-    const hint = meant === undefined ? '' : `, did you mean "${meant}"?`;
     report(
       [section, index, 'key'],
       ids.has(key)
         ? 'nobody is known by api_key, add api_key to identity.sources'
-        : `no key with the id "${key}" is listed${hint}`,
+        : `no key with this id is listed${hint(key, [...ids])}`,
     );
   }
 }

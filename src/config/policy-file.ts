@@ -9,7 +9,7 @@ import { adviceOnAge, type CloudflareRanges } from './cloudflare-ranges.ts';
 import { ConfigError, printable } from './config-error.ts';
 import { type KnownRanges, prefixesOf, toIdentityConfig } from './identity-config.ts';
 import { type IdentitySection, identitySchema } from './identity-schema.ts';
-import type { KeyEntry, KeyFile } from './key-list.ts';
+import type { KeyEntry } from './key-list.ts';
 import { adviceOn, namesCloudflare } from './policy-advice.ts';
 import { crossMistakes } from './policy-cross-checks.ts';
 import { notesOn } from './policy-notes.ts';
@@ -33,7 +33,7 @@ import { type Path, readYaml, type YamlText } from './yaml-text.ts';
 export interface PolicyFileContext {
   readonly cloudflare: CloudflareRanges;
   /** The file of keys that a policy file names. Throws a ConfigError when there is none, or it has mistakes. */
-  readKeyFile(name: string): KeyFile;
+  readKeyFile(name: string): readonly KeyEntry[];
 }
 
 export interface LoadedPolicies {
@@ -109,7 +109,7 @@ function validate(parts: Parts, yaml: YamlText, context: PolicyFileContext): Val
   const keys = parts.keysOf(identity, context);
   const caseSensitive = matching?.case_sensitive ?? false;
   const together = { identity, keys, exempt, block, fallback, entries, names, caseSensitive };
-  parts.mistakes.push(...crossMistakes(together, yaml));
+  for (const mistake of crossMistakes(together, yaml)) parts.mistakes.push(mistake);
   const isWrong = parts.mistakes.length > 0 || parts.elsewhere.length > 0;
   if (isWrong || !identity || !keys || !answers || !exempt || !block || !fallback) return undefined;
   const valid = entries.filter((entry) => !!entry);
@@ -141,6 +141,9 @@ function compile(file: ValidFile, ranges: KnownRanges): PolicySet {
   });
 }
 
+/** Of one part: nobody mends more at a time, and finding the place of each takes some. */
+const MOST_MISTAKES = 100;
+
 /** Validates the parts of a file one by one, and keeps what is wrong with any of them. */
 class Parts {
   readonly mistakes: LocatedMistake[] = [];
@@ -155,7 +158,14 @@ class Parts {
   parse<S extends z.ZodType>(schema: S, value: unknown, at: Path): z.output<S> | undefined {
     const result = schema.safeParse(value, { reportInput: true });
     if (result.success) return result.data;
-    this.mistakes.push(...mistakesFrom(result.error.issues, schema, at, this.#yaml));
+    for (const mistake of mistakesFrom(
+      result.error.issues.slice(0, MOST_MISTAKES),
+      schema,
+      at,
+      this.#yaml,
+    )) {
+      this.mistakes.push(mistake);
+    }
     return undefined;
   }
 
@@ -167,7 +177,7 @@ class Parts {
     const keys = identity?.api_key.keys;
     if (typeof keys !== 'string') return keys;
     try {
-      return context.readKeyFile(keys).keys;
+      return context.readKeyFile(keys);
     } catch (error) {
       if (!(error instanceof ConfigError)) throw error;
       this.elsewhere.push(...error.mistakes);

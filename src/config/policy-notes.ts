@@ -1,9 +1,7 @@
 /** What a valid policy file should not leave unsaid: limits that are approximate, and by how much. */
-import type { DefaultEntry, PolicyEntry } from './policy-schema.ts';
+import type { DefaultEntry, LimitEntry, PolicyEntry } from './policy-schema.ts';
 import type { LocatedMistake } from './schema-mistakes.ts';
 import type { Path, YamlText } from './yaml-text.ts';
-
-type LimitEntry = DefaultEntry['limits'][number];
 
 /** Below this, twice the limit is a different limit. */
 const SMALL_LIMIT = 50;
@@ -17,13 +15,17 @@ export function notesOn({ fallback, entries }: NotedParts, yaml: YamlText): Loca
   const notes: LocatedMistake[] = [];
   const note = (limits: readonly LimitEntry[], at: Path) => {
     for (const [index, limit] of limits.entries()) {
-      const path = [...at, 'limits', index];
+      const path = [...at, index];
       const message = noteOn(limit);
       if (message !== undefined) notes.push({ offset: yaml.offsetOf(path), path, message });
     }
   };
-  note(fallback.limits, ['default']);
-  for (const [index, entry] of entries.entries()) note(entry.limits, ['policies', index]);
+  const noteAll = ({ limits, plans }: DefaultEntry, at: Path) => {
+    note(limits, [...at, 'limits']);
+    for (const [plan, written] of Object.entries(plans)) note(written, [...at, 'plans', plan]);
+  };
+  noteAll(fallback, ['default']);
+  for (const [index, entry] of entries.entries()) noteAll(entry, ['policies', index]);
   return notes;
 }
 

@@ -6,6 +6,7 @@ import { z } from 'zod';
 import { ALGORITHMS, MAX_LIMIT } from '../core/store.ts';
 import { accessSchema } from './access-schema.ts';
 import { identitySchema } from './identity-schema.ts';
+import { shortName } from './key-list.ts';
 import { PARTITION_PATTERN, parsePartition } from './partition-name.ts';
 import { checkPathTemplate } from './path-template.ts';
 import { parseRate, RATE_PATTERN } from './rate.ts';
@@ -62,12 +63,8 @@ const limit = z
 
 const limits = z.array(limit).min(1).max(16);
 
-export const planName = z
-  .string()
-  .regex(/^[a-z0-9][a-z0-9_-]{0,63}$/, 'must be 1 to 64 of a-z, 0-9, "_" and "-"');
-
 const plans = z
-  .record(planName, limits)
+  .record(shortName, limits)
   .default({})
   .describe('Limits that clients whose listed key has a plan get instead.');
 
@@ -99,10 +96,10 @@ const match = z
   })
   .refine((value) => Object.keys(value).length > 0, 'must name a method, a host or a path');
 
-const policyName = z
-  .string()
-  .regex(/^[a-z0-9][a-z0-9_-]{0,63}$/, 'must be 1 to 64 of a-z, 0-9, "_" and "-"')
-  .refine((name) => name !== 'default' && name !== 'none', 'is taken, choose another name');
+const policyName = shortName.refine(
+  (name) => name !== 'default' && name !== 'none',
+  'is taken, choose another name',
+);
 
 export const policySchema = z
   .strictObject({

@@ -1,5 +1,5 @@
 /** The policy set in force, and the file that it comes from. */
-import { readFileSync } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
 import { dirname, relative, resolve } from 'node:path';
 import type { PolicySet } from '../core/policy-set.ts';
 import { parseCloudflareRanges } from './cloudflare-ranges.ts';
@@ -58,14 +58,34 @@ export function readPolicyFile({
 const NAMED_BY_SETTING = 'HEADGATE_POLICIES names the policy file';
 const NAMED_BY_POLICIES = 'identity.api_key.keys names it, from the folder of the policy file';
 
+/** What is larger is none of these files, and is not worth the time to read. */
+const MAX_BYTES = 16 * 1024 * 1024;
+
 function readText(path: string, namedBy: string): string {
   try {
-    return readFileSync(path, 'utf8');
+    // Opening a pipe would wait for somebody to write into it.
+    const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    try {
+      return readRegularFile(file, displayName(path));
+    } finally {
+      closeSync(file);
+    }
   } catch (cause) {
+    if (cause instanceof ConfigError) throw cause;
     const why =
       (cause as NodeJS.ErrnoException).code === 'ENOENT' ? 'does not exist' : 'cannot be read';
     throw new ConfigError([`${displayName(path)}: ${why}; ${namedBy}`]);
   }
+}
+
+/** Throws a ConfigError for what has no end, or too late a one. */
+function readRegularFile(file: number, name: string): string {
+  const found = fstatSync(file);
+  if (!found.isFile()) throw new ConfigError([`${name}: is no file that can be read`]);
+  if (found.size > MAX_BYTES) {
+    throw new ConfigError([`${name}: has ${found.size} bytes, the most is ${MAX_BYTES}`]);
+  }
+  return readFileSync(file, 'utf8');
 }
 
 /** As people in this folder would name it. */

@@ -1,6 +1,6 @@
 /** Turns what zod found into sentences that name what is wrong and what would be right. */
 import type { z } from 'zod';
-import { closest } from './closest-word.ts';
+import { hint } from './closest-word.ts';
 import type { Path, YamlText } from './yaml-text.ts';
 
 export interface LocatedMistake {
@@ -8,6 +8,11 @@ export interface LocatedMistake {
   readonly path: Path;
   readonly message: string;
 }
+
+/** A file with more of them is no policy file, and looking up the place of each takes time. */
+const MOST_UNKNOWN_KEYS = 50;
+/** A name that is longer is no key of a policy file, and may be a secret in the wrong place. */
+const LONGEST_SHOWN = 32;
 
 /** `at` is where the validated part stands in the file. */
 export function mistakesFrom(
@@ -26,11 +31,17 @@ export function mistakesFrom(
     }
     if (issue.code === 'unrecognized_keys') {
       const known = knownKeys(schema, issue.path);
-      return issue.keys.map((key) => ({
+      const left = issue.keys.length - MOST_UNKNOWN_KEYS;
+      const more =
+        left > 0
+          ? [{ offset: yaml.offsetOf(path), path, message: `has ${left} more unknown keys` }]
+          : [];
+      const named = issue.keys.slice(0, MOST_UNKNOWN_KEYS).map((key) => ({
         offset: yaml.offsetOfKey(path, key),
         path: [...path, key],
         message: `is not a known key${hintAt(key, known)}`,
       }));
+      return [...named, ...more];
     }
     if (issue.code === 'invalid_key') {
       const offset = yaml.offsetOfKey(path.slice(0, -1), String(path.at(-1)));
@@ -45,15 +56,17 @@ export function pathText(path: Path): string {
   let text = '';
   for (const part of path) {
     if (typeof part === 'number') text += `[${part}]`;
-    else text += text === '' ? part : `.${part}`;
+    else {
+      const name = part.length > LONGEST_SHOWN ? '(a long name)' : part;
+      text += text === '' ? name : `.${name}`;
+    }
   }
   return text;
 }
 
 function hintAt(word: string, known: readonly string[]): string {
-  const meant = closest(word, known);
-  if (meant !== undefined) return `, did you mean "${meant}"?`;
-  return known.length === 0 ? '' : `, known are ${list(known)}`;
+  const meant = hint(word, known);
+  return meant !== '' || known.length === 0 ? meant : `, known are ${list(known)}`;
 }
 
 function sentence(issue: z.core.$ZodIssue): string {
@@ -73,9 +86,8 @@ function sentence(issue: z.core.$ZodIssue): string {
       const values = issue.values.map(String);
       if (issue.input === undefined) return `is missing, it must be ${list(values, 'or')}`;
       const words = issue.values.filter((value) => typeof value === 'string');
-      const meant = typeof issue.input === 'string' ? closest(issue.input, words) : undefined;
-      const remedy = meant === undefined ? '' : `, did you mean "${meant}"?`;
-      return `must be ${list(values, 'or')}, not ${JSON.stringify(issue.input)}${remedy}`;
+      const remedy = typeof issue.input === 'string' ? hint(issue.input, words) : '';
+      return `must be ${list(values, 'or')}, not ${shownValue(issue.input)}${remedy}`;
     }
     case 'too_small':
       return `must ${amount(issue.origin, 'at least', Number(issue.minimum))}`;
@@ -136,6 +148,11 @@ const TYPE_WORDS: Readonly<Record<string, string>> = {
   record: 'a map',
   null: 'empty',
 };
+
+/** A map or a list by its kind: it may be endless. */
+function shownValue(value: unknown): string {
+  return typeof value === 'object' ? aTypeName(typeName(value)) : JSON.stringify(value);
+}
 
 function aTypeName(type: string): string {
   return TYPE_WORDS[type] ?? type;

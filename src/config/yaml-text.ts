@@ -1,6 +1,8 @@
 /** YAML that people wrote: read strictly, within bounds, with every value's place in the file. */
 import {
   type Document,
+  isAlias,
+  isCollection,
   isMap,
   isNode,
   isScalar,
@@ -9,6 +11,7 @@ import {
   type Node,
   parseDocument,
   visit,
+  type YAMLMap,
 } from 'yaml';
 
 export type Path = readonly (string | number)[];
@@ -33,13 +36,17 @@ export interface YamlText {
 const MAX_BYTES = 1024 * 1024;
 const MAX_DEPTH = 64;
 
-export function readYaml(text: string, maxBytes = MAX_BYTES): YamlText {
+export function readYaml(written: string, maxBytes = MAX_BYTES): YamlText {
+  // A byte order mark would count as a column, and so as indentation.
+  const text = written.startsWith('\ufeff') ? written.slice(1) : written;
   const lines = new LineCounter();
   const unusable = boundsMistake(text, maxBytes);
   const document: Document = parseDocument(unusable === undefined ? text : '', {
     version: '1.2',
     strict: true,
-    uniqueKeys: true,
+    // Compares each key with all others; mistakesOfNodes does so in one go.
+    uniqueKeys: false,
+    logLevel: 'error',
     prettyErrors: false,
     lineCounter: lines,
   });
@@ -108,7 +115,6 @@ function exceedsDepth(text: string, most: number): boolean {
 
 /** Where the parser speaks to programmers. */
 const PLAINER: Readonly<Record<string, string>> = {
-  DUPLICATE_KEY: 'this key is there already, keep one of them',
   MULTIPLE_DOCS: 'a second document begins here, a policy file is one',
   TAG_RESOLVE_FAILED: 'a tag that means nothing here, remove it',
 };
@@ -117,7 +123,7 @@ function mistakesOf(document: Document, text: string): Mistake[] {
   // What only warns in YAML (an unknown tag, an odd directive) is still not what its author thinks it is.
   const mistakes = [...document.errors, ...document.warnings].map(({ code, pos, message }) => ({
     offset: pos[0],
-    message: PLAINER[code] ?? `${message.charAt(0).toLowerCase()}${message.slice(1)}`,
+    message: PLAINER[code] ?? plain(message),
   }));
   const directive = /^%YAML[ \t].*$/m.exec(text);
   if (directive !== null && /^%YAML[ \t]+1\.2\s*$/.test(directive[0]) === false) {
@@ -126,13 +132,7 @@ function mistakesOf(document: Document, text: string): Mistake[] {
       message: `"${directive[0].trim()}" changes what values mean, remove the line: the file is YAML 1.2`,
     });
   }
-  visit(document, {
-    Alias(_, alias) {
-      if (alias.resolve(document) !== undefined) return;
-      const offset = alias.range?.[0] ?? 0;
-      mistakes.push({ offset, message: `there is no anchor "&${alias.source}" before this alias` });
-    },
-  });
+  mistakes.push(...mistakesOfNodes(document));
   if (mistakes.length === 0 && document.contents === null) {
     mistakes.push({
       offset: 0,
@@ -140,6 +140,43 @@ function mistakesOf(document: Document, text: string): Mistake[] {
     });
   }
   return mistakes;
+}
+
+/** Aliases of nothing, keys that are there twice, and the one key that is a property of every object. */
+function mistakesOfNodes(document: Document): Mistake[] {
+  const mistakes: Mistake[] = [];
+  const anchors = new Set<string>();
+  visit(document, (_, node) => {
+    if (isAlias(node)) {
+      if (anchors.has(node.source)) return;
+      const message = `there is no anchor "&${node.source}" before this alias`;
+      mistakes.push({ offset: node.range?.[0] ?? 0, message });
+      return;
+    }
+    if ((isScalar(node) || isCollection(node)) && node.anchor !== undefined)
+      anchors.add(node.anchor);
+    if (isMap(node)) mistakes.push(...mistakesOfKeys(node));
+  });
+  return mistakes;
+}
+
+function mistakesOfKeys({ items }: YAMLMap): Mistake[] {
+  const known = new Set<string>();
+  return items.flatMap(({ key }) => {
+    const name = String(key);
+    const offset = isNode(key) ? (key.range?.[0] ?? 0) : 0;
+    if (name === '__proto__') return [{ offset, message: '"__proto__" is no key, remove it' }];
+    if (known.has(name))
+      return [{ offset, message: 'this key is there already, keep one of them' }];
+    known.add(name);
+    return [];
+  });
+}
+
+/** Without what the file says there, which may be a secret in the wrong place. */
+function plain(message: string): string {
+  const text = message.replace(/: ".*"$/s, '');
+  return `${text.charAt(0).toLowerCase()}${text.slice(1)}`;
 }
 
 /** The node at a path, or the last one on the way to it. Keys are compared as text: `64:` is a number to YAML. */

@@ -1,4 +1,4 @@
-/** What recent addresses stand for. An HMAC is a tenth of a decision, and a look into lists of ranges not much less. */
+/** What recent addresses stand for: an HMAC is a tenth of a decision, and lists of ranges take time to look through. */
 import { LRUCache } from 'lru-cache';
 import { countedAddress } from './address.ts';
 import { type AddressPartition, addressPartition } from './partition.ts';
@@ -15,11 +15,12 @@ const REMEMBERED_ADDRESSES = 10_000;
 /** Looks up addresses in their canonical spelling. Nothing is kept longer than the salts it was found under. */
 export function createAddressBook(ipv6Prefixes: readonly number[], standings: Standings) {
   const known = new LRUCache<string, KnownAddress>({ max: REMEMBERED_ADDRESSES });
-  let knownUnder: Salts | undefined;
+  // Weak, so that salts are gone when they are over, though nobody asks any more.
+  let knownUnder: WeakRef<Salts> | undefined;
   return (address: string, salts: Salts): KnownAddress => {
-    if (salts !== knownUnder) {
+    if (salts !== knownUnder?.deref()) {
       known.clear();
-      knownUnder = salts;
+      knownUnder = new WeakRef(salts);
     }
     // A peek does not move the address to the front: keeping the order of use costs more than it saves.
     let found = known.peek(address);

@@ -37,12 +37,14 @@ export function countedAddress(address: string): string {
   const { parts } = ipaddr.IPv6.parse(address);
   const [high = 0, low = 0] = parts.slice(6);
   if (parts.slice(2, 6).some((part) => part !== 0)) return address;
-  return [high >> 8, high & 0xff, low >> 8, low & 0xff].join('.');
+  const embedded = [high >> 8, high & 0xff, low >> 8, low & 0xff].join('.');
+  // These are nobody's on the other side of a translator (section 3.1).
+  return isLocal(embedded) ? address : embedded;
 }
 
-/** The network of an address: itself for IPv4, its prefix of `ipv6PrefixBits` for IPv6. */
+/** The network of an address: itself for IPv4 and NAT64, its prefix of `ipv6PrefixBits` for other IPv6. */
 export function addressNetwork(address: string, ipv6PrefixBits: number): string {
-  if (!isIPv6Text(address)) return address;
+  if (!isIPv6Text(address) || address.startsWith(NAT64_PREFIX)) return address;
   const network = ipaddr.IPv6.networkAddressFromCIDR(`${address}/${ipv6PrefixBits}`);
   return `${network.toString()}/${ipv6PrefixBits}`;
 }
@@ -100,3 +102,5 @@ function withoutPort(text: string): string {
   const onlyOneColon = colon !== -1 && colon === text.lastIndexOf(':');
   return onlyOneColon && /^\d{1,5}$/.test(text.slice(colon + 1)) ? text.slice(0, colon) : text;
 }
+
+const isLocal = compileAddressSet(['loopback', 'private']);

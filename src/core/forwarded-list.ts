@@ -13,10 +13,23 @@ export function forwardedEntries(list: string, header: ForwardedHeader): Iterabl
 
 /** The `for` of each element of a Forwarded field (RFC 7239, section 4); junk for an element without exactly one. */
 function* forwardedNodes(field: string): Generator<string> {
-  for (const element of elements(field, lastCommaOutsideQuotes)) {
-    const nodes = [...element.matchAll(/(?:^|;)\s*for=(?:"([^"\\]*)"|([^;"\\]*))/gi)];
-    yield nodes.length === 1 ? (nodes[0]?.[1] ?? nodes[0]?.[2] ?? '') : '';
+  for (const element of elements(field, lastCommaOutsideQuotes)) yield nodeOf(element) ?? '';
+}
+
+/** `name=value`; no honest proxy needs an escape in one. */
+const PAIR = /\s*([\w!#$%&'*+.^`|~-]+)=(?:"([^"\\]*)"|([^\s;"\\]*))\s*(?:;|$)/y;
+
+function nodeOf(element: string): string | undefined {
+  let node: string | undefined;
+  for (PAIR.lastIndex = 0; PAIR.lastIndex < element.length; ) {
+    const pair = PAIR.exec(element);
+    if (pair === null) return undefined;
+    const [, name = '', quoted, token] = pair;
+    if (name.toLowerCase() !== 'for') continue;
+    if (node !== undefined) return undefined;
+    node = quoted ?? token;
   }
+  return node;
 }
 
 /** Found from the right, so that an open quote of a client cannot swallow what a proxy wrote after it. */

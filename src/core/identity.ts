@@ -3,7 +3,7 @@
  * that stand for them from here on. Nothing behind this file sees an address or an API key.
  */
 import { LRUCache } from 'lru-cache';
-import { type AddressSet, canonicalAddress } from './address.ts';
+import { type AddressSet, canonicalAddress, isLoopback } from './address.ts';
 import { createAddressBook } from './address-book.ts';
 import { compileApiKeys, type ListedKey } from './api-key.ts';
 import { type CheckRequest, singleValue } from './check-request.ts';
@@ -111,7 +111,9 @@ export function compileIdentity(config: IdentityConfig): IdentityResolver {
       user,
       plan: apiKey?.plan,
       headers: headersOf(request, trusted),
-      access: accessOf(apiKey?.standing, standing, reported !== undefined, nowMs),
+      access: accessOf(apiKey?.standing, standing, nowMs, () => {
+        return reported !== undefined && (isLoopback(reported) || !trusts(reported));
+      }),
       untrustedProxy: !trusted,
       ignoredHeaders: trusted
         ? claim.ignored
@@ -126,11 +128,11 @@ export function compileIdentity(config: IdentityConfig): IdentityResolver {
 function accessOf(
   key: Standing | undefined,
   address: Standing,
-  isReported: boolean,
   nowMs: number,
+  isOfClient: () => boolean,
 ): ClientIdentity['access'] {
-  // The address of a proxy that says nothing of its clients must not exempt them all.
-  if (isReported && nowMs < address.exemptUntilMs) return 'exempt';
+  // The address of a proxy that says nothing of its clients, or junk, must not exempt them all.
+  if (nowMs < address.exemptUntilMs && isOfClient()) return 'exempt';
   if (key !== undefined && nowMs < key.exemptUntilMs) return 'exempt';
   if (nowMs < address.blockedUntilMs) return 'blocked';
   if (key !== undefined && nowMs < key.blockedUntilMs) return 'blocked';

@@ -20,9 +20,12 @@ export interface CanonicalPath {
 const NONE: readonly string[] = [];
 /** No honest target has a fraction of this; a hostile one must not cost more than its length. */
 const MAX_READINGS = 16;
+/** Characters, some of which stand for eighteen. */
+const MAX_FOLDED = 4_096;
 const SLASH = 0x2f;
 const QUESTION_MARK = 0x3f;
 const DOT = 0x2e;
+const COLON = 0x3a;
 
 /** 1 for a character that can stand anywhere in a canonical path, 2 for an upper-case letter, 0 for the rest. */
 const PLAIN = new Uint8Array(128);
@@ -43,16 +46,20 @@ export function canonicalPath(target: string, caseSensitive: boolean): Canonical
 function plainPathEnd(target: string, caseSensitive: boolean): number {
   if (target.charCodeAt(0) !== SLASH) return -1;
   let previous = SLASH;
+  let segments = 1;
   for (let i = 1; i < target.length; i++) {
     const code = target.charCodeAt(i);
     if (code === QUESTION_MARK) return endsPlainly(previous, i) ? i : -1;
     if (code === SLASH) {
       // A dot may end a file name, but not a segment: some servers drop it there.
       if (previous === SLASH || previous === DOT) return -1;
+      segments++;
     } else {
       const kind = code < 128 ? PLAIN[code] : 0;
       if (kind === 0 || (kind === 2 && !caseSensitive)) return -1;
       if (code === DOT && previous === SLASH) return -1;
+      // What begins as a URL does may be one.
+      if (code === COLON && segments === 1) return -1;
     }
     previous = code;
   }
@@ -71,15 +78,21 @@ function canonicaliseOddTarget(target: string, caseSensitive: boolean): Canonica
     readings = unique(readings.flatMap(fork)).slice(0, MAX_READINGS + 1);
   }
   const spelled = [...readings.slice(0, MAX_READINGS).flatMap(resolutions), raw];
-  const [path = '/', ...others] = caseSensitive
-    ? spelled
-    : spelled.map((each) => each.toLowerCase());
+  const [path = '/', ...others] = caseSensitive ? spelled : spelled.flatMap(foldedCases);
   return {
     path,
     otherReadings: unique(others).filter((each) => each !== path),
-    suspicious: readings.length > MAX_READINGS || decoded.some(({ suspicious }) => suspicious),
+    suspicious:
+      readings.length > MAX_READINGS ||
+      decoded.some(({ text, suspicious }) => suspicious || isTooLongToFold(text)),
     malformed: decoded.some(({ text }) => /[\0\r\n]/.test(text)),
   };
+}
+
+/** Lower case, and for characters that have none or several, lower case by way of upper case. */
+function foldedCases(text: string): string[] {
+  const lower = text.toLowerCase();
+  return NOT_ASCII.test(text) ? [lower, text.toUpperCase().toLowerCase()] : [lower];
 }
 
 function unique(texts: readonly string[]): string[] {
@@ -117,7 +130,8 @@ function originForms(target: string): string[] {
  */
 const FORKS: readonly ((text: string) => readonly string[])[] = [
   // Full-width letters, ligatures and combining marks are characters of their own, or ways to write others.
-  (text) => (NOT_ASCII.test(text) ? [text, foldUnicode(text)] : [text]),
+  (text) =>
+    NOT_ASCII.test(text) && text.length <= MAX_FOLDED ? [text, foldUnicode(text)] : [text],
   // Browsers drop tabs from URLs, and so does what parses URLs as they do.
   (text) => (CONTROL.test(text) ? [text, text.replaceAll(CONTROLS, '')] : [text]),
   // A path that begins as a URL does is one, to some.
@@ -140,10 +154,14 @@ const FORKS: readonly ((text: string) => readonly string[])[] = [
   (text) => (LOOSE_ENDS.test(text) ? [text, ...withoutLooseEnds(text.split('/'))] : [text]),
 ];
 
+function isTooLongToFold(text: string): boolean {
+  return text.length > MAX_FOLDED && NOT_ASCII.test(text);
+}
+
 const NOT_ASCII = /[^\p{ASCII}]/u;
 const CONTROL = /\p{Cc}/u;
 const CONTROLS = /\p{Cc}/gu;
-const LOOSE_ENDS = /[. \t](\/|$)|\/[ \t]/;
+const LOOSE_ENDS = /[.\s](\/|$)|\/\s/;
 
 /** A name of dots and blanks is nothing, or what its dots say. */
 function withoutLooseEnds(segments: readonly string[]): string[] {
@@ -156,15 +174,18 @@ function withoutLooseEnds(segments: readonly string[]): string[] {
 
 /** By hand: a pattern for the end of a text is tried at every place of it. */
 function withoutLooseEnd(segment: string): string {
-  const text = segment.trimStart();
-  let end = text.length;
-  while (end > 0 && '. \t'.includes(text[end - 1] ?? '')) end--;
-  return text.slice(0, end);
+  let text = segment.trim();
+  while (text.endsWith('.')) text = text.slice(0, -1).trimEnd();
+  return text;
 }
 
-/** By compatibility (Unicode, annex 15), and slashes that Windows fits to ours. */
+/**
+ * By compatibility (Unicode, annex 15), and slashes that Windows fits to ours. Of marks on one character as many count
+ * as stream-safe text has: putting more of them in order takes time in proportion to their square.
+ */
 function foldUnicode(text: string): string {
-  return decode(text.normalize('NFKC').replace(/[\u2044\u2215\u2216\u29f5\u29f8]/g, '/')).text;
+  const few = text.replace(/(\p{M}{30})\p{M}+/gu, '$1');
+  return decode(few.normalize('NFKC').replace(/[\u2044\u2215\u2216\u29f5\u29f8]/g, '/')).text;
 }
 
 function upTo(text: string, mark: string): string {

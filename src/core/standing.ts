@@ -1,5 +1,5 @@
 /** Clients whom no policy counts, and clients whom nothing lets in: lists of addresses and of listed keys. */
-import { type AddressSet, compileAddressSet } from './address.ts';
+import { type AddressSet, canonicalAddress, compileAddressSet, countedAddress } from './address.ts';
 
 /** Until when a client is on either list, in milliseconds since the epoch: 0 never was, Infinity has no end. */
 export interface Standing {
@@ -46,9 +46,11 @@ function compileList(
   const keys = new Map<string, number>();
   for (const { address, key, expiresMs } of entries) {
     if (key !== undefined) keys.set(key, Math.max(expiresMs, keys.get(key) ?? 0));
-    if (address !== undefined) {
-      addresses.set(expiresMs, [...(addresses.get(expiresMs) ?? []), address]);
-    }
+    if (address === undefined) continue;
+    const together = addresses.get(expiresMs) ?? [];
+    // As its clients will be looked up.
+    together.push(countedAddress(canonicalAddress(address) ?? address));
+    addresses.set(expiresMs, together);
   }
   const sets: [number, AddressSet][] = [...addresses]
     .sort(([a], [b]) => b - a)

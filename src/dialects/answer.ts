@@ -1,23 +1,22 @@
 /** The answer that most proxies want; a dialect changes what its proxy cannot take. */
 import type { Decision } from '../core/decision.ts';
-import type { Answer } from '../core/dialect.ts';
+import type { Answer, Dialect } from '../core/dialect.ts';
 import type { AnswerStyle } from '../core/policy-set.ts';
 import { contentType, denialBody } from './body.ts';
 import { quotaHeaders, retryAfterSeconds } from './headers.ts';
-
-export interface AnswerStatuses {
-  /** For a path that no honest client sends. */
-  readonly malformed: number;
-}
 
 /**
  * Allow is exactly 200 with an empty body: Envoy takes 204 for a denial. Deny is 429, also when nothing could be
  * measured: a proxy that fails open takes 5xx for an allow. Who is blocked gets 403, since waiting changes nothing.
  */
-export function answer(decision: Decision, style: AnswerStyle, statuses: AnswerStatuses): Answer {
+export function answer(
+  decision: Decision,
+  style: AnswerStyle,
+  badRequest: Dialect['badRequest'],
+): Answer {
   const headers = quotaHeaders(decision, style);
   if (decision.verdict === 'allow') return { status: 200, headers, body: '' };
-  const status = statusOf(decision, statuses);
+  const status = statusOf(decision, badRequest);
   const retryAfter = retryAfterSeconds(decision, style);
   if (status === 429) {
     headers.push('Retry-After', String(retryAfter), 'X-RateLimit-Policy', decision.policy);
@@ -26,7 +25,7 @@ export function answer(decision: Decision, style: AnswerStyle, statuses: AnswerS
   return { status, headers, body: denialBody(decision, style, status, retryAfter) };
 }
 
-function statusOf({ reason }: Decision, { malformed }: AnswerStatuses): number {
-  if (reason === 'malformed_path') return malformed;
+function statusOf({ reason }: Decision, badRequest: Dialect['badRequest']): number {
+  if (reason === 'malformed_path') return badRequest;
   return reason === 'blocked' ? 403 : 429;
 }

@@ -12,7 +12,7 @@ import { answer } from './answer.ts';
 import { NOTHING_MISSING, namesOfMissing } from './required.ts';
 import { targetIn } from './target.ts';
 
-export const caddy: Dialect = { name: 'caddy', mount: '/caddy', parse, render };
+export const caddy: Dialect = { name: 'caddy', mount: '/caddy', badRequest: 400, parse, render };
 
 const METHOD = 'x-forwarded-method';
 /** Without `handle_path` and its like: the URI that the client sent. */
@@ -48,5 +48,5 @@ function parse({ headers, remoteAddress }: ProxyCall): CheckRequest {
 }
 
 function render(decision: Decision, style: AnswerStyle): Answer {
-  return answer(decision, style, { malformed: 400 });
+  return answer(decision, style, caddy.badRequest);
 }

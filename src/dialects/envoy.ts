@@ -11,7 +11,7 @@ import type { AnswerStyle } from '../core/policy-set.ts';
 import { answer } from './answer.ts';
 import { NOTHING_MISSING } from './required.ts';
 
-export const envoy: Dialect = { name: 'envoy', mount: '/envoy', parse, render };
+export const envoy: Dialect = { name: 'envoy', mount: '/envoy', badRequest: 400, parse, render };
 
 /** Set by Envoy with `authorization_request.headers_to_add`, which overwrites what the client sent. */
 const PEER_ADDRESS = 'x-headgate-peer-ip';
@@ -38,5 +38,5 @@ function parse({ method, target, headers, remoteAddress }: ProxyCall): CheckRequ
 }
 
 function render(decision: Decision, style: AnswerStyle): Answer {
-  return answer(decision, style, { malformed: 400 });
+  return answer(decision, style, envoy.badRequest);
 }

@@ -13,7 +13,8 @@ import { answer } from './answer.ts';
 import { NOTHING_MISSING, namesOfMissing } from './required.ts';
 import { targetIn } from './target.ts';
 
-export const nginx: Dialect = { name: 'nginx', mount: '/nginx', parse, render };
+/** 400 would reach the client as a 500. */
+export const nginx: Dialect = { name: 'nginx', mount: '/nginx', badRequest: 403, parse, render };
 
 const METHOD = 'x-original-method';
 const TARGET = 'x-original-uri';
@@ -48,8 +49,7 @@ function parse({ headers, remoteAddress }: ProxyCall): CheckRequest {
 }
 
 function render(decision: Decision, style: AnswerStyle): Answer {
-  // 400 would reach the client as a 500.
-  const rendered = answer(decision, style, { malformed: 403 });
+  const rendered = answer(decision, style, nginx.badRequest);
   if (decision.verdict === 'deny') rendered.headers.push('X-Headgate-Body', rendered.body);
   return rendered;
 }

@@ -67,25 +67,24 @@ export function createCheckServer(options: CheckServerOptions): FastifyInstance 
   server.addHook('onRequest', (request, reply) => {
     reply.hijack();
     const { raw } = request;
+    const target = (raw as { originalUrl?: string }).originalUrl ?? '/';
+    const dialect = options.dialects.find(({ mount }) => isMountedAt(mount, target));
     const mistake = protocolMistake(raw);
     if (mistake !== undefined) {
       // Where such a request ends is anybody's guess.
       reply.raw.shouldKeepAlive = false;
-      write(reply.raw, failure(400, 'bad_request', mistake));
-      return;
-    }
-    if (!knowsSecret(raw.headers)) {
+      write(reply.raw, failure(dialect?.badRequest ?? 400, 'bad_request', mistake));
+    } else if (!knowsSecret(raw.headers)) {
       options.onStranger();
       write(
         reply.raw,
         failure(403, 'forbidden', 'Only proxies that send the secret are answered.'),
       );
-      return;
+    } else if (dialect === undefined) {
+      write(reply.raw, notFound(options.dialects));
+    } else {
+      respond(dialect, target.slice(dialect.mount.length), raw, reply.raw, options);
     }
-    const target = (raw as { originalUrl?: string }).originalUrl ?? '/';
-    const dialect = options.dialects.find(({ mount }) => isMountedAt(mount, target));
-    if (dialect === undefined) write(reply.raw, notFound(options.dialects));
-    else respond(dialect, target.slice(dialect.mount.length), raw, reply.raw, options);
   });
   return server;
 }

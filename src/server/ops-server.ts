@@ -9,8 +9,25 @@ export interface OpsServerOptions {
   readonly health: () => { readonly ready: boolean; readonly degraded: boolean };
 }
 
+const NOT_FOUND = {
+  error: 'not_found',
+  message: 'Nothing is here. Operators ask at /livez, /readyz and /metrics.',
+};
+const INTERNAL_ERROR = { error: 'internal_error' };
+
 export function createOpsServer({ registry, health }: OpsServerOptions): FastifyInstance {
-  const server = fastify({ ...HTTP_LIMITS, logger: false, forceCloseConnections: true });
+  const server = fastify({
+    ...HTTP_LIMITS,
+    logger: false,
+    forceCloseConnections: true,
+    frameworkErrors: (_error, _request, reply) => {
+      reply.hijack();
+      reply.raw.writeHead(400, { 'Content-Length': '0' }).end();
+    },
+  });
+  // Fastify would repeat the URL.
+  server.setNotFoundHandler((_request, reply) => reply.code(404).send(NOT_FOUND));
+  server.setErrorHandler((_error, _request, reply) => reply.code(500).send(INTERNAL_ERROR));
   server.get('/livez', () => ({ status: 'ok' }));
   server.get('/readyz', (_request, reply) => {
     const { ready, degraded } = health();

@@ -49,6 +49,7 @@ export class SaltBook {
     for (const start of this.#byStart.keys()) {
       if (start < current - this.#periodMs) this.#byStart.delete(start);
     }
+    if (this.#current !== undefined && this.#current.startMs < current) this.#current = undefined;
     if (this.#vault === undefined) return;
     for (const start of [current - this.#periodMs, current, current + this.#periodMs]) {
       const known = this.#byStart.get(start)?.export();
@@ -61,12 +62,6 @@ export class SaltBook {
       this.#byStart.set(start, createSecretKey(agreed));
       this.#current = undefined;
     }
-  }
-
-  /** Salts that nothing is counted under any more are not kept. */
-  forget(): void {
-    this.#byStart.clear();
-    this.#current = undefined;
   }
 
   #startOf(nowMs: number): number {

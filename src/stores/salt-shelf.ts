@@ -23,9 +23,11 @@ export class SaltShelf implements SaltSource {
   }
 
   /** Agrees with the vaults on what the salts are. Rejects when they cannot be reached; call it again. */
-  async refresh(nowMs: number, hasLongWindows: boolean): Promise<void> {
+  async refresh(nowMs: number): Promise<void> {
     await this.#daily.refresh(nowMs);
-    if (hasLongWindows) await this.#long.refresh(nowMs);
-    else this.#long.forget();
+    // Also while no policy needs them: when one does, every gateway must have the same ones at once.
+    await this.#long.refresh(nowMs);
+    // Also when nobody asks: what is over is not kept.
+    if (this.#current !== undefined) this.at(nowMs, this.#current.long !== undefined);
   }
 }

@@ -5,15 +5,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { waitUntil } from '../support/eventually.ts';
 import { type Gateway, startGateway } from '../support/gateway.ts';
 import { logEvents, strayLines } from '../support/hostile-volley.ts';
-import { call } from '../support/http.ts';
+import { call, type HttpAnswer } from '../support/http.ts';
 import { freePort } from '../support/process.ts';
 import { exchange } from '../support/raw-http.ts';
 import { ownRedisIsHere, startRedisInFolder, temporaryFolder } from '../support/redis.ts';
 import { IN_MEMORY } from '../support/redis-server.ts';
 import { Sentinels, spellings } from '../support/sentinels.ts';
-import { waitUntil } from '../support/eventually.ts';
 
 const sentinels = new Sentinels();
 const PROXY_SECRET = sentinels.text('proxy secret');
@@ -42,10 +42,10 @@ function everyName(): Headers {
   };
 }
 
+/** In the order of the sources. */
 const CLAIMS = ['x-api-key', 'x-user', 'cf-connecting-ip', 'fastly-client-ip'] as const;
 const REPORTED = ['x-real-ip', 'x-headgate-client-ip', 'x-headgate-peer-ip'] as const;
 
-/** The claims from this one on: it is the first that the sources find. */
 function without(headers: Headers, ...names: readonly string[]): Headers {
   return Object.fromEntries(Object.entries(headers).filter(([name]) => !names.includes(name)));
 }
@@ -54,7 +54,7 @@ function from(address: string, headers: Headers): Headers {
   return { ...headers, ...Object.fromEntries(REPORTED.map((name) => [name, address])) };
 }
 
-/** Each is known by something else. */
+/** By which of their names they are known: the first that the sources find, so those before it are left out. */
 const KNOWN_BY: Readonly<Record<string, (names: Headers) => Headers>> = {
   key: (names) => names,
   user: (names) => without(names, 'x-api-key'),
@@ -141,18 +141,32 @@ function brokenPolicyFiles(): string[] {
     `${start}identity: { api_key: { keys: { a: ${key()} } } }`,
     `${start}identity: { api_key: { header: x-api-key, keys: [{ id: a, key: ${key()} }] } }`,
     `${start}identity: { api_key: { keys: [{ id: a, sha256: "${key()} } ] } }`,
+    `${start}identity: { api_key: { keys: [{ ${key()}: a }] } }`,
+    `${start}block: [{ key: ${key()} }]`,
+    `${start}exempt: [${key()}]`,
     `${start}# ${key()}\n  bad: [`,
   ];
 }
 
+type Ask = (
+  gateway: Gateway,
+  target: string,
+  headers: Headers,
+  body: string,
+) => Promise<HttpAnswer>;
+
 /** How each proxy says it. */
-const DIALECTS: Readonly<Record<string, (gateway: Gateway, target: string, headers: Headers, body: string) => ReturnType<typeof call>>> = {
+const DIALECTS: Readonly<Record<string, Ask>> = {
   envoy: (gateway, target, headers, body) =>
     call(gateway.url, `/envoy${target}`, { method: 'POST', headers, body }),
   nginx: (gateway, target, headers) =>
-    call(gateway.url, '/nginx', { headers: { ...headers, 'x-original-method': 'POST', 'x-original-uri': target } }),
+    call(gateway.url, '/nginx', {
+      headers: { ...headers, 'x-original-method': 'POST', 'x-original-uri': target },
+    }),
   caddy: (gateway, target, headers) =>
-    call(gateway.url, '/caddy', { headers: { ...headers, 'x-forwarded-method': 'POST', 'x-forwarded-uri': target } }),
+    call(gateway.url, '/caddy', {
+      headers: { ...headers, 'x-forwarded-method': 'POST', 'x-forwarded-uri': target },
+    }),
   'no dialect': (gateway, target, headers, body) =>
     call(gateway.url, `/nowhere${target}`, { method: 'POST', headers, body }),
 };
@@ -163,11 +177,17 @@ interface Answers {
   readonly kinds: Set<string>;
 }
 
-async function askAll(gateway: Gateway, paths: readonly string[], { texts, kinds }: Answers): Promise<void> {
+async function askAll(
+  gateway: Gateway,
+  paths: readonly string[],
+  { texts, kinds }: Answers,
+): Promise<void> {
   const secret = { 'x-headgate-secret': PROXY_SECRET };
   const questions = [...visitors, ...guests].flatMap(({ headers, query, body }) =>
     paths.flatMap((path) =>
-      Object.values(DIALECTS).map((ask) => () => ask(gateway, path + query, { ...headers, ...secret }, body)),
+      Object.values(DIALECTS).map(
+        (ask) => () => ask(gateway, path + query, { ...headers, ...secret }, body),
+      ),
     ),
   );
   for (const answer of await Promise.all(questions.map((ask) => ask()))) {
@@ -175,3 +195,206 @@ async function askAll(gateway: Gateway, paths: readonly string[], { texts, kinds
     kinds.add(`${answer.status} ${answer.headers['x-ratelimit-mode'] ?? ''}`.trim());
   }
 }
+
+/** Bytes that end lines, move cursors or are no text, one character a byte. */
+const ODD_BYTES = [
+  ...['\x1b[31m', '\x07', '\0', '\x9b2J', '\x7f'],
+  ...['\xff\xfe', '\xc0\xaf', '\xe2\x80\xa8', '\xef\xbb\xbf'],
+  ...['\r\n{"level":30}\r\n', '\n{}\n', '\r', '\r\n\t'],
+];
+
+/** Wherever a request has room for them. */
+function oddRequests(): Buffer[] {
+  const key = () => sentinels.text('API key among odd bytes');
+  const end = `X-Headgate-Secret: ${PROXY_SECRET}\r\nConnection: close\r\n\r\n`;
+  return ODD_BYTES.flatMap((odd) => [
+    `GET /envoy/${key()}${odd}x HTTP/1.1\r\nHost: a\r\n`,
+    `GET /envoy/x HTTP/1.1\r\nHost: a\r\nX-Api-Key: ${key()}${odd}\r\n`,
+    `GET /envoy/x HTTP/1.1\r\nHost: a\r\nX-Headgate-Client-IP: ${odd}${sentinels.ipv4()}\r\n`,
+    `GET /nginx HTTP/1.1\r\nHost: a\r\nX-Original-URI: /${odd}${key()}\r\nX-Original-Method: ${odd}\r\n`,
+    `${key()}${odd} /envoy HTTP/1.1\r\nHost: a\r\n`,
+  ]).map((head) => Buffer.from(head + end, 'latin1'));
+}
+
+const READERS: Readonly<Record<string, readonly [command: string, ...args: string[]]>> = {
+  string: ['GET'],
+  list: ['LRANGE', '0', '-1'],
+  hash: ['HGETALL'],
+  set: ['SMEMBERS'],
+  zset: ['ZRANGE', '0', '-1', 'WITHSCORES'],
+};
+
+/** All keys and all values, of whatever type. */
+async function contentsOf(client: Redis): Promise<string> {
+  const texts: string[] = [];
+  for (const key of await client.keys('*')) {
+    const type = await client.type(key);
+    // Its window was over meanwhile.
+    if (type === 'none') continue;
+    const [command, ...args] = READERS[type] ?? [];
+    if (command === undefined) throw new Error(`nobody reads a ${type}`);
+    const value: unknown = await client.callBuffer(command, key, ...args);
+    texts.push(
+      key,
+      ...[value].flat(2).map((part) => (part as Buffer | null)?.toString('latin1') ?? ''),
+    );
+  }
+  return texts.join('\n');
+}
+
+const OPERATORS_PATHS = ['/livez', '/readyz', '/metrics'];
+
+/** What operators see, and whoever else finds their port. */
+async function askOperators({ opsUrl }: Gateway, paths = OPERATORS_PATHS): Promise<string> {
+  const query = `?token=${sentinels.text('query of operators')}`;
+  const { headers } = visitors[0] as Visitor;
+  const answers = await Promise.all(paths.map((path) => call(opsUrl, path + query, { headers })));
+  return answers.map((answer) => JSON.stringify(answer)).join('\n');
+}
+
+/** A Redis with a password, and gateways with random salts, with derived ones, and with another password. */
+async function startAll(lab: AsyncDisposableStack) {
+  const folder = mkdtempSync(join(tmpdir(), 'headgate-privacy-'));
+  lab.defer(() => rmSync(folder, { recursive: true }));
+  const file = join(folder, 'policies.yaml');
+  writeFileSync(file, policyFile('x-api-key'));
+  const port = await freePort();
+  const args = ['--port', String(port), ...IN_MEMORY, '--requirepass', REDIS_PASSWORD];
+  const redis = lab.use(await startRedisInFolder(temporaryFolder(), port, args));
+  const start = async (password: string, env: NodeJS.ProcessEnv = {}) =>
+    lab.use(
+      await startGateway({
+        HEADGATE_POLICIES: file,
+        HEADGATE_REDIS_URL: `redis://default:${encodeURIComponent(password)}@127.0.0.1:${port}`,
+        // Every answer before the end is to be measured, also on a busy machine.
+        HEADGATE_STORE_TIMEOUT_MS: '1000',
+        HEADGATE_PROXY_SECRET: PROXY_SECRET,
+        HEADGATE_LOG_LEVEL: 'trace',
+        ...env,
+      }),
+    );
+  const gateways = [
+    await start(REDIS_PASSWORD),
+    await start(REDIS_PASSWORD, { HEADGATE_IP_SALT_SECRET: SALT_SECRET }),
+    await start(WRONG_PASSWORD),
+  ] as const;
+  return { redis, gateways, file };
+}
+
+async function askWithWrongSecret({ url }: Gateway, { texts }: Answers): Promise<void> {
+  for (const { headers, query } of visitors) {
+    const secret = { 'x-headgate-secret': sentinels.text('wrong proxy secret') };
+    texts.add(
+      JSON.stringify(await call(url, `/envoy/${query}`, { headers: { ...headers, ...secret } })),
+    );
+  }
+}
+
+async function reload(gateway: Gateway, file: string, text: string): Promise<void> {
+  const reloads = () =>
+    logEvents(gateway.output()).filter(({ event }) => /^policies_(loaded|refused)$/.test(event));
+  const before = reloads().length;
+  writeFileSync(file, text);
+  gateway.signal('SIGHUP');
+  await waitUntil('the policy file was read again', async () => reloads().length > before);
+}
+
+describe.skipIf(!ownRedisIsHere)('of all that names a client or is a secret', () => {
+  const places: Record<string, string> = {};
+  const outputs: string[] = [];
+  const answers: Answers = { texts: new Set(), kinds: new Set() };
+  let salts: string[] = [];
+
+  beforeAll(async () => {
+    await using lab = new AsyncDisposableStack();
+    const { redis, gateways, file } = await startAll(lab);
+    const [first] = gateways;
+    const forOperators: string[] = [];
+    for (const gateway of gateways) {
+      await askAll(gateway, ['/', '/closed', '/%00'], answers);
+      forOperators.push(await askOperators(gateway));
+    }
+    for (const bytes of oddRequests()) answers.texts.add(await exchange(first.url, bytes));
+    await askWithWrongSecret(first, answers);
+    for (const text of brokenPolicyFiles()) await reload(first, file, text);
+    await reload(first, file, policyFile('authorization'));
+    await askAll(first, ['/'], answers);
+    places['answers about what operators have not'] = await askOperators(first, ['/nowhere']);
+
+    const client = new Redis({ port: redis.port, password: REDIS_PASSWORD });
+    lab.defer(() => client.disconnect());
+    places['keys and values of Redis'] = await contentsOf(client);
+    salts = (await client.mget(await client.keys('hg:v1:salt:*'))).filter((salt) => salt !== null);
+    client.disconnect();
+    await redis.stop('SIGKILL');
+    for (const gateway of gateways) {
+      await askAll(gateway, ['/', '/closed', '/local'], answers);
+      forOperators.push(await askOperators(gateway));
+      await gateway.stop();
+      outputs.push(gateway.output());
+    }
+    const lines = outputs.join('\n').split('\n');
+    const isRefusal = (line: string) => line.includes('"event":"policies_refused"');
+    places.answers = [...answers.texts].join('\n');
+    places['answers for operators'] = forOperators.join('\n');
+    places.logs = lines.filter((line) => !isRefusal(line)).join('\n');
+    places['log lines about broken policy files'] = lines.filter(isRefusal).join('\n');
+  });
+
+  test('a thousand and more are planted', () => {
+    expect(sentinels.count).toBeGreaterThan(1_000);
+  });
+  test.each([
+    ...['answers', 'answers for operators', 'answers about what operators have not'],
+    ...['logs', 'log lines about broken policy files', 'keys and values of Redis'],
+  ])('nothing is found in the %s', (place) => {
+    expect(places[place]?.length).toBeGreaterThan(100);
+    expect(sentinels.findIn(places[place] ?? '')).toEqual([]);
+  });
+  test('and salts are in Redis alone', () => {
+    expect(salts.length).toBeGreaterThan(2);
+    const elsewhere = Object.entries(places).filter(([place]) => !place.includes('Redis'));
+    for (const [place, text] of elsewhere) {
+      expect(
+        salts.some((salt) => text.includes(salt)),
+        place,
+      ).toBe(false);
+    }
+  });
+  test('although requests ended in every way', () => {
+    expect([...answers.kinds].sort()).toEqual([
+      ...['200', '200 local', '200 open', '400', '403', '404'],
+      ...['429', '429 closed', '429 local'],
+    ]);
+    for (const verdict of ['allow', 'deny', 'exempt', 'blocked', 'error_allow', 'error_deny'])
+      expect(places['answers for operators']).toContain(`verdict=\\"${verdict}\\"`);
+  });
+  test('although the logs tell of failures', () => {
+    const events = new Set(outputs.flatMap(logEvents).map(({ event }) => event));
+    expect([...events]).toEqual(
+      expect.arrayContaining([
+        ...['proxy_misconfigured', 'stranger_refused', 'policies_refused', 'policies_loaded'],
+        ...['store_failed', 'resets_unheard', 'store_connection_failed'],
+      ]),
+    );
+  });
+  test('every line of the logs is an event, whatever bytes came', () => {
+    expect(outputs.flatMap(strayLines)).toEqual([]);
+  });
+});
+
+test('the search sees a planted value in any spelling, amid anything, and even a part of it', () => {
+  const planted = new Sentinels();
+  const values = [planted.text('key'), planted.ipv4(), planted.ipv6()];
+  for (const value of values) {
+    for (const text of [...Object.values(spellings(value)), hash('sha256', value)]) {
+      expect(planted.findIn(`"${text.toUpperCase()}"`), text).not.toEqual([]);
+    }
+    for (const before of ['', 'a', 'ab', 'abc']) {
+      const encoded = Buffer.from(`${before}${value}!`).toString('base64');
+      expect(planted.findIn(encoded), encoded).not.toEqual([]);
+    }
+  }
+  expect(planted.findIn(String(values[0]).slice(0, -3))).not.toEqual([]);
+  expect(planted.findIn('198.51.100.7 2001:db8::1 c2VudGluZWw= key')).toEqual([]);
+});

@@ -157,7 +157,7 @@ policies:
 test('a list of Cloudflare networks that was looked at lately is fine', async () => {
   const ranges = file(
     'ranges.yaml',
-    `updated: ${new Date().toISOString().slice(0, 10)}\nranges: [173.245.48.0/20]\n`,
+    `checked: ${new Date().toISOString().slice(0, 10)}\nranges: [173.245.48.0/20]\n`,
   );
   const { output } = await headgate(['check', 'config/policies.yaml'], {
     HEADGATE_CLOUDFLARE_RANGES: ranges,

@@ -204,21 +204,51 @@ function isJson(text: string): boolean {
   }
 }
 
-/** What is wrong with the output of a gateway: after the banner, events of one line each, and none of them a fault. */
+/** What is wrong with the output of a gateway: what is no log, and events that are faults. */
 export function logFaults(output: string): string[] {
+  const faults = logLines(output).filter((line) => !isHarmless(eventOf(line)));
+  return hasControls(output) ? [...faults, RAW_CONTROLS] : faults;
+}
+
+/** What is no log: lines after the banner that are not one event each, and characters that a terminal would obey. */
+export function strayLines(output: string): string[] {
+  const stray = logLines(output).filter((line) => eventOf(line) === undefined);
+  return hasControls(output) ? [...stray, RAW_CONTROLS] : stray;
+}
+
+export interface LogEvent {
+  readonly event: string;
+  readonly level: number;
+  readonly mistakes?: readonly string[];
+}
+
+/** The events after the banner. */
+export function logEvents(output: string): LogEvent[] {
+  return logLines(output).flatMap((line) => eventOf(line) ?? []);
+}
+
+const RAW_CONTROLS = 'raw control characters';
+
+function logLines(output: string): string[] {
   const [, log = ''] = /^ {2}try .*\n([\s\S]*)$/m.exec(output) ?? [];
-  const faults = log.split('\n').filter((line) => line !== '' && !isHarmlessEvent(line));
-  if ([...output].some(isControl)) faults.push('raw control characters');
-  return faults;
+  return log.split('\n').filter((line) => line !== '');
+}
+
+function eventOf(line: string): LogEvent | undefined {
+  if (!line.startsWith('{') || !isJson(line)) return undefined;
+  const event = JSON.parse(line) as LogEvent;
+  return typeof event.event === 'string' && typeof event.level === 'number' ? event : undefined;
 }
 
 /** pino's number for `error`. */
 const ERROR_LEVEL = 50;
 
-function isHarmlessEvent(line: string): boolean {
-  if (!line.startsWith('{') || !isJson(line)) return false;
-  const { event, level } = JSON.parse(line) as { event?: unknown; level?: unknown };
-  return typeof event === 'string' && Number(level) < ERROR_LEVEL;
+function isHarmless(event: LogEvent | undefined): boolean {
+  return event !== undefined && event.level < ERROR_LEVEL;
+}
+
+function hasControls(text: string): boolean {
+  return [...text].some(isControl);
 }
 
 function isControl(character: string): boolean {

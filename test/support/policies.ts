@@ -8,7 +8,7 @@ export const CLOUDFLARE_RANGE = '173.245.48.0/20';
 /** What policy files refer to; a file of keys has this text, whatever it is called. */
 export function policyFileContext(keyFile = '[]'): PolicyFileContext {
   return {
-    cloudflare: { updated: '2026-11-01', ranges: [CLOUDFLARE_RANGE] },
+    cloudflare: { checked: '2026-11-01', ranges: [CLOUDFLARE_RANGE] },
     readKeyFile: (name) => readKeyFile(keyFile, name),
   };
 }

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { ConfigError } from '../../../src/config/config-error.ts';
 import { readEnvironment } from '../../../src/config/environment.ts';
@@ -28,6 +29,29 @@ test('several secrets of proxies are separated by commas', () => {
     'a'.repeat(16),
     'b'.repeat(32),
   ]);
+});
+
+test('a setting that is misspelled is named, and what Kubernetes sets is not', () => {
+  expect(() => readEnvironment({ HEADGATE_PROXY_SECRETS: 'x' })).toThrow(
+    'HEADGATE_PROXY_SECRETS: is no setting, did you mean "HEADGATE_PROXY_SECRET"?',
+  );
+  const kubernetes = {
+    HEADGATE_SERVICE_HOST: '10.0.0.1',
+    HEADGATE_SERVICE_PORT: '8080',
+    HEADGATE_PORT: 'tcp://10.0.0.1:8080',
+    HEADGATE_PORT_8080_TCP_ADDR: '10.0.0.1',
+    HEADGATE_OPS_SERVICE_HOST: '10.0.0.2',
+  };
+  expect(readEnvironment(kubernetes).port).toBe(8080);
+});
+
+test('every setting that is read is one that can be meant', () => {
+  for (const name of readFileSync('src/config/environment.ts', 'utf8').match(
+    /'HEADGATE_[A-Z_]+'/g,
+  ) ?? []) {
+    const typo = `${name.slice(1, -1)}X`;
+    expect(() => readEnvironment({ [typo]: 'x' })).toThrow(name.slice(1, -1));
+  }
 });
 
 test.each([

@@ -130,7 +130,7 @@ describe('no window holds more than its limit while salts change', () => {
           clock.nowMs < aroundMs + spreadMs / 2;
           clock.nowMs += stepMs
         ) {
-          await salts.refresh(clock.nowMs, policies.hasLongWindows);
+          await salts.refresh(clock.nowMs);
           const { verdict } = await check(checkRequest(), policies, clock.nowMs);
           if (verdict === 'allow') admitted.push(clock.nowMs);
         }

@@ -48,7 +48,7 @@ describe('a shelf', () => {
       Math.floor(NOON_MS / LONG_PERIOD_MS) * LONG_PERIOD_MS,
     );
   });
-  test('asks no vault for those that nobody needs, and forgets them', async () => {
+  test('agrees on those for long windows before there are any', async () => {
     const asked = new Set<number>();
     const shelf = new SaltShelf((periodMs) => ({
       get: async () => undefined,
@@ -57,12 +57,14 @@ describe('a shelf', () => {
         return proposed;
       },
     }));
-    await shelf.refresh(NOON_MS, true);
-    const [long] = exported(shelf.at(NOON_MS, true).long);
-    asked.clear();
-    await shelf.refresh(NOON_MS, false);
-    expect([...asked]).toEqual([DAY_MS]);
-    expect(exported(shelf.at(NOON_MS, true).long)[0]).not.toBe(long);
+    await shelf.refresh(NOON_MS);
+    expect([...asked]).toEqual([DAY_MS, LONG_PERIOD_MS]);
+  });
+  test('is the same object from refresh to refresh', async () => {
+    const shelf = new SaltShelf();
+    const first = shelf.at(NOON_MS, false);
+    await shelf.refresh(NOON_MS + 60_000);
+    expect(shelf.at(NOON_MS + 60_000, false)).toBe(first);
   });
   test('knows no salt two days after its day began', async () => {
     const shelf = new SaltShelf();
@@ -71,7 +73,7 @@ describe('a shelf', () => {
     const [salt] = exported(shelf.at(midnight, false).daily);
     for (let hour = 0; hour <= 48; hour++) {
       const nowMs = midnight + hour * 3_600_000;
-      await shelf.refresh(nowMs, false);
+      await shelf.refresh(nowMs);
       for (const each of exported(shelf.at(nowMs, false).daily)) {
         if (hour === 48) known.add(each);
       }

@@ -1,0 +1,342 @@
+/** Policy and key files as nobody should write them, under a gateway that serves: it refuses them, says why, and goes on. */
+import { hash } from 'node:crypto';
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { type Gateway, startGateway } from '../support/gateway.ts';
+import { type LogEvent, strayLines } from '../support/hostile-volley.ts';
+import { call } from '../support/http.ts';
+
+/** In a row, since what is thrown away may still have left something behind. */
+const TIMES = 3;
+/** While a file is read, nobody is answered: with room for a machine that has more to do. */
+const LONGEST_RELOAD_MS = 1_500;
+
+const folder = mkdtempSync(join(tmpdir(), 'headgate-poisoned-'));
+const POLICIES = join(folder, 'policies.yaml');
+const KEYS = join(folder, 'keys.yaml');
+const KEY = 'listed';
+
+let gateway: Gateway;
+/** Of the good files: each has a name and a limit of its own. */
+let generation = 0;
+
+function goodPolicies(): string {
+  return `
+version: 1
+identity: { api_key: { keys: keys.yaml } }
+default: { limits: [100000/1h] }
+policies:
+  - name: good-${generation}
+    match: { path: /ask }
+    limits: [100000/1h]
+    plans: { gold: [${500_000 + generation}/1h] }
+`;
+}
+
+function goodKeys(): string {
+  return `- { id: a, sha256: ${hash('sha256', KEY)}, plan: gold }\n`;
+}
+
+/** Whatever stands there is replaced. */
+function put(path: string, content: string | Buffer): void {
+  remove(path);
+  writeFileSync(path, content);
+}
+
+function remove(path: string): void {
+  rmSync(path, { recursive: true, force: true });
+}
+
+const GIVEN_UP_AFTER_MS = 30_000;
+
+interface Reload {
+  readonly event: LogEvent;
+  readonly tookMs: number;
+}
+
+/** How much of its output was looked at. */
+let readTo = 0;
+
+async function reload(): Promise<Reload> {
+  readTo = gateway.output().length;
+  const startedMs = performance.now();
+  gateway.signal('SIGHUP');
+  for (let tookMs = 0; tookMs < GIVEN_UP_AFTER_MS; await sleep(2)) {
+    const event = nextReload();
+    tookMs = performance.now() - startedMs;
+    if (event !== undefined) return { event, tookMs };
+  }
+  throw new Error(`nothing was reloaded within ${GIVEN_UP_AFTER_MS} ms`);
+}
+
+function nextReload(): LogEvent | undefined {
+  const output = gateway.output();
+  const end = output.lastIndexOf('\n') + 1;
+  const lines = output.slice(readTo, end).split('\n');
+  readTo = Math.max(readTo, end);
+  const events = lines.filter((line) => line !== '').map((line) => JSON.parse(line) as LogEvent);
+  return events.find(({ event }) => event === 'policies_loaded' || event === 'policies_refused');
+}
+
+/** The good files decide: their policy, and their key. */
+async function expectGood(): Promise<void> {
+  const { headers } = await call(gateway.url, '/envoy/ask', { headers: { 'x-api-key': KEY } });
+  expect(headers.ratelimit).toMatch(`"good-${generation}"`);
+  expect(headers['x-ratelimit-limit']).toBe(String(500_000 + generation));
+}
+
+async function expectTakenUp(): Promise<void> {
+  expect((await reload()).event.event).toBe('policies_loaded');
+  await expectGood();
+}
+
+/** `place` is what follows the name of the file. */
+async function expectRefused(path: string, place: RegExp): Promise<void> {
+  for (let time = 0; time < TIMES; time++) {
+    const { event, tookMs } = await reload();
+    expect(event.event).toBe('policies_refused');
+    expect(event.mistakes?.length).toBeGreaterThan(0);
+    const strange = event.mistakes?.filter(
+      (mistake) => !mistake.startsWith(path) || !place.test(mistake.slice(path.length)),
+    );
+    expect(strange).toEqual([]);
+    await expectGood();
+    expect(tookMs).toBeLessThan(LONGEST_RELOAD_MS);
+  }
+}
+
+const PLACED = /^:[1-9]\d*:[1-9]\d*: ./;
+const UNREADABLE = /^: (does not exist|cannot be read); ./;
+
+beforeAll(async () => {
+  put(POLICIES, goodPolicies());
+  put(KEYS, goodKeys());
+  gateway = await startGateway({ HEADGATE_POLICIES: POLICIES });
+});
+afterAll(async () => {
+  const code = await gateway.stop();
+  rmSync(folder, { recursive: true });
+  expect(code).toBe(0);
+  expect(strayLines(gateway.output())).toEqual([]);
+});
+/** So that each poison meets files that were just taken up: those after it, and it is them that must stay in force. */
+beforeEach(async () => {
+  generation++;
+  put(POLICIES, goodPolicies());
+  put(KEYS, goodKeys());
+  await expectTakenUp();
+});
+
+function lines(count: number, line: (i: number) => string): string {
+  return Array.from({ length: count }, (_, i) => line(i)).join('\n');
+}
+
+const MIB = 1024 * 1024;
+const DEEP = 2_000;
+
+/** Every level has each of the one below nine times. */
+const BOMB = `a0: &a0 [x]\n${lines(12, (i) => `a${i + 1}: &a${i + 1} [${`*a${i},`.repeat(9)}]`)}\n`;
+
+/** What no YAML file may be. */
+const NO_YAML: Readonly<Record<string, string | Buffer>> = {
+  'an alias bomb': BOMB,
+  'an alias bomb of merge keys': BOMB.replace(/\[(\*a\d+),.*\]/g, '{ <<: [$1, $1] }'),
+  'an anchor that holds itself': '&a [*a]\n',
+  'a map that holds itself': '&a { b: *a }\n',
+  'anchors that hold each other': 'a: &a { b: &b { c: *a } }\nd: *b\n',
+  'aliases of nothing': `[${'*a, '.repeat(500)}]`,
+  'five thousand aliases of one anchor': `[&a 1, ${'*a, '.repeat(5_000)}]`,
+  'five thousand keys of one name': lines(5_000, () => 'version: 1'),
+  'six thousand unknown keys': lines(6_000, (i) => `key-${i}: 1`),
+  'names that every object has': '{ __proto__: { a: 1 }, constructor: { prototype: { a: 1 } } }',
+  'nested by brackets': '['.repeat(DEEP),
+  'nested by brackets that close': '['.repeat(DEEP) + ']'.repeat(DEEP),
+  'nested by maps': '{ a: '.repeat(DEEP),
+  'nested by list markers': '- '.repeat(DEEP),
+  'nested by key markers': '? '.repeat(DEEP),
+  'nested by indentation': lines(DEEP, (i) => `${' '.repeat(i)}a:`).slice(0, MIB),
+  'nested by indented lists': lines(DEEP / 2, (i) => `${' '.repeat(i)}-`),
+  'a tag for code': '!!js/function "function () {}"',
+  'tags without end': `[${'!t 1, '.repeat(1_000)}]`,
+  'another version of YAML': '%YAML 1.1\n---\nyes: no\n',
+  'several documents': 'version: 1\n---\nversion: 1\n---\nversion: 1\n',
+  'text without a value': '# nothing\n',
+  empty: '',
+  blank: ' \n\t\n',
+  'an open quote': `"${'a\n'.repeat(10_000)}`,
+  'a file of zeros': Buffer.alloc(4_096),
+  'every byte there is': Buffer.from(Array.from({ length: 4_096 }, (_, i) => i & 255)),
+  'bytes that are no UTF-8': Buffer.from('version: \xff\xfe\xc0\xaf\n', 'latin1'),
+  'another encoding': Buffer.from('\ufeffversion: 1\n', 'utf16le'),
+  'an archive': Buffer.from(
+    '\x1f\x8b\x08\0\0\0\0\0\0\x03\x4b\x04\0\x43\xbe\xb7\xe8\x01\0\0\0',
+    'latin1',
+  ),
+  'control characters': '"\u001b]0;title\u0007\u001b[31mred\u009b2J\r\n": 1\n',
+  'escaped control characters': '"\\e]0;title\\a\\e[31mred\\N\\L\\P\\r\\n": 1\n',
+  'characters that turn text around': '"\u202efdp\u202c\u2066": 1\n',
+  'a number for a file': '1e999',
+  'nothing but a comma': ',',
+};
+
+/** What stands in place of a file. */
+const NO_FILE: Readonly<Record<string, (path: string) => void>> = {
+  'is deleted': () => {},
+  'is a folder': (path) => void mkdirSync(path),
+  'is a link to nothing': (path) => symlinkSync(join(folder, 'nothing'), path),
+  'is a link to itself': (path) => symlinkSync(path, path),
+  'is a link to a folder': (path) => symlinkSync(folder, path),
+};
+
+describe.each([
+  ['the policy file', POLICIES, MIB],
+  ['the key file', KEYS, 8 * MIB],
+])('%s', (_, path, maxBytes) => {
+  test.each(Object.entries(NO_YAML))('%s', async (_, content) => {
+    put(path, content);
+    await expectRefused(path, PLACED);
+  });
+  test('one byte too long', async () => {
+    put(path, `#${'x'.repeat(maxBytes)}`);
+    await expectRefused(path, PLACED);
+  });
+  test('hundreds of times too long', async () => {
+    put(path, '');
+    truncateSync(path, 400 * MIB);
+    await expectRefused(path, PLACED);
+  });
+  test.skipIf(process.getuid?.() === 0)('may not be read', async () => {
+    chmodSync(path, 0);
+    await expectRefused(path, UNREADABLE);
+  });
+  test.each(Object.entries(NO_FILE))('%s', async (_, replace) => {
+    remove(path);
+    replace(path);
+    await expectRefused(path, UNREADABLE);
+  });
+  test('is a link that is changed from a good file to a bad one and back', async () => {
+    const good = path === POLICIES ? goodPolicies : goodKeys;
+    for (let time = 0; time < TIMES; time++) {
+      generation++;
+      put(join(folder, 'good'), good());
+      put(join(folder, 'bad'), '- [\n');
+      if (path === KEYS) put(POLICIES, goodPolicies());
+      link('good', path);
+      await expectTakenUp();
+      link('bad', path);
+      await expectRefused(path, PLACED);
+    }
+  });
+});
+
+function link(name: string, path: string): void {
+  remove(path);
+  symlinkSync(join(folder, name), path);
+}
+
+describe('the policy file', () => {
+  const WORDS = ['__proto__', 'constructor', 'prototype'];
+  const LEVELS: Readonly<Record<string, (word: string) => string>> = {
+    'the file': (word) => `${word}: { version: 1 }`,
+    identity: (word) => `identity: { ${word}: { sources: [ip] } }`,
+    'identity.sources': (word) =>
+      `identity: { sources: [{ header: x, from: proxy, ${word}: {} }, ip] }`,
+    'identity.api_key': (word) => `identity: { api_key: { ${word}: { header: x } } }`,
+    'identity.api_key.keys': (word) =>
+      `identity: { api_key: { keys: [{ id: a, sha256: ${hash('sha256', 'a')}, ${word}: {} }] } }`,
+    'identity.user': (word) => `identity: { user: { ${word}: { header: x } } }`,
+    'identity.ip': (word) => `identity: { ip: { ${word}: { ipv6_prefix: 64 } } }`,
+    'identity.ip.ipv6_prefixes': (word) =>
+      `identity: { ip: { ipv6_prefixes: { 64: 1x, ${word}: 2x } } }`,
+    default: (word) => `default: { limits: [1/1s], ${word}: { cost: 1 } }`,
+    'default.plans': (word) => `default: { limits: [1/1s], plans: { ${word}: junk } }`,
+    'policies.plans': (word) =>
+      `policies: [{ name: a, match: { path: /a }, limits: [1/1s], plans: { ${word}: junk } }]`,
+    matching: (word) => `matching: { ${word}: { case_sensitive: true } }`,
+    answers: (word) => `answers: { ${word}: { body: json } }`,
+    exempt: (word) => `exempt: [{ address: 10.0.0.1, ${word}: {} }]`,
+    block: (word) => `block: [{ address: 10.0.0.1, ${word}: {} }]`,
+    policies: (word) => `policies: [{ name: a, match: { path: /a }, limits: [1/1s], ${word}: {} }]`,
+    'policies.match': (word) =>
+      `policies: [{ name: a, match: { path: /a, ${word}: {} }, limits: [1/1s] }]`,
+    'policies.limits': (word) =>
+      `policies: [{ name: a, match: { path: /a }, limits: [{ rate: 1/1s, ${word}: {} }] }]`,
+    'a word for a value': (word) =>
+      `policies: [{ name: a, match: { path: /a }, limits: [1/1s], on_store_failure: ${word} }]`,
+    'a word for a share': (word) =>
+      `policies: [{ name: a, match: { path: /a }, limits: [{ rate: 1/1s, per: ${word} }] }]`,
+  };
+  test.each(Object.entries(LEVELS))('a name that every object has, in %s', async (_, level) => {
+    for (const word of WORDS) {
+      const text = level(word);
+      const fallback = text.startsWith('default') ? '' : 'default: { limits: [1/1s] }\n';
+      put(POLICIES, `version: 1\n${fallback}${text}\n`);
+      await expectRefused(POLICIES, PLACED);
+    }
+  });
+
+  test.each([
+    [5_000, 'of one name', (i: number) => `- { name: a, match: { path: /${i} }, limits: [1/1s] }`],
+    [
+      1_000,
+      'for one path',
+      (i: number) => `- { name: a${i}, match: { path: /a }, limits: [1/1s] }`,
+    ],
+    [1_000, 'that are no policies', (i: number) => `- { nam: a${i} }`],
+    [
+      1_000,
+      'whose names hold control characters',
+      (i: number) => `- { name: "a\\e[31m\\r\\n${i}", match: { path: /${i} }, limits: [1/1s] }`,
+    ],
+  ])('%i policies %s', async (count, _, policy) => {
+    const start = 'version: 1\ndefault: { limits: [1/1s] }\npolicies:\n';
+    put(POLICIES, start + lines(count, policy));
+    await expectRefused(POLICIES, PLACED);
+  });
+});
+
+describe('the key file', () => {
+  const digest = hash('sha256', 'a');
+  test.each([
+    [
+      'five thousand entries for one key',
+      lines(5_000, (i) => `- { id: a${i}, sha256: ${digest} }`),
+    ],
+    ['a key in place of its digest', '- { id: a, sha256: "\\e[31mkey\\r\\n" }'],
+    ['a map of keys', `a: ${digest}`],
+    ['names that every object has', `- { id: a, sha256: ${digest}, __proto__: {} }`],
+    ['digests of another length', lines(1_000, (i) => `- { id: a, sha256: ${digest}${i} }`)],
+  ])('%s', async (_, text) => {
+    put(KEYS, text);
+    await expectRefused(KEYS, PLACED);
+  });
+});
+
+describe('what looks poisoned and is fine is taken up:', () => {
+  test.each([
+    ['a byte order mark', (text: string) => `\ufeff${text}`],
+    ['lines that end as on Windows', (text: string) => text.replaceAll('\n', '\r\n')],
+    ['the version that is meant', (text: string) => `%YAML 1.2\n---\n${text}`],
+    ['as many bytes as may be', (text: string) => `${text}#${'x'.repeat(MIB - text.length - 1)}`],
+  ])('%s', async (_, disguise) => {
+    generation++;
+    put(POLICIES, disguise(goodPolicies()));
+    put(KEYS, disguise(goodKeys()));
+    await expectTakenUp();
+  });
+  test('an id that a terminal would obey', async () => {
+    put(KEYS, `${goodKeys()}- { id: "\\e[31m\\r\\n", sha256: ${hash('sha256', 'another')} }`);
+    await expectTakenUp();
+  });
+});
