@@ -81,9 +81,11 @@ function readText(path: string, namedBy: string): string {
 /** Throws a ConfigError for what has no end, or too late a one. */
 function readRegularFile(file: number, name: string): string {
   const found = fstatSync(file);
-  if (!found.isFile()) throw new ConfigError([`${name}: is no file that can be read`]);
+  if (!found.isFile()) throw new ConfigError([`${name}: cannot be read; it is no regular file`]);
   if (found.size > MAX_BYTES) {
-    throw new ConfigError([`${name}: has ${found.size} bytes, the most is ${MAX_BYTES}`]);
+    throw new ConfigError([
+      `${name}:1:1: the file has ${found.size} bytes, the most is ${MAX_BYTES}`,
+    ]);
   }
   return readFileSync(file, 'utf8');
 }

@@ -1,6 +1,7 @@
 /** What a client sees through a real proxy, run with the file that we ship for it. */
 import { createHash, hash } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { Agent } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, describe, expect, inject, test } from 'vitest';
@@ -235,6 +236,28 @@ default: { limits: [1/1h] }`);
     expect([400, 403]).toContain(answer.status);
     expect(JSON.parse(answer.body).error).toBe('malformed_path');
     expect(upstream.seen).toHaveLength(0);
+  });
+
+  testWith('an odd host is refused by whoever sees it first, and is no fault', async () => {
+    await setUp();
+    for (const host of ['a,b', 'a@b', 'a"b', 'a|b', 'a<b', 'a b', 'a/b']) {
+      const request = `GET /a HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`;
+      const status = statusOf(await exchange(proxy.url, request, 500)) ?? 0;
+      expect({ host, isFault: status >= 500 }).toEqual({ host, isFault: false });
+    }
+  });
+
+  testWith('headers that are too large to be read do not let a request pass', async () => {
+    await setUp();
+    const login = (padding: Record<string, string>) =>
+      call(proxy.url, LOGIN, { method: 'POST', headers: padding, agent: new Agent() });
+    await statuses(5, () => login({}));
+    const large = Object.fromEntries(
+      Array.from({ length: 90 }, (_, i) => [`x-padding-${i}`, 'x'.repeat(1_000)]),
+    );
+    const codes = await statuses(10, () => login(large).catch(() => login({})));
+    expect(codes.filter((code) => code < 400)).toEqual([]);
+    expect(upstream.seen).toHaveLength(5);
   });
 
   testWith("the application's own refusal is not touched", async () => {

@@ -143,6 +143,7 @@ policies:
       /^odd\.yaml:5:\d+: identity\.api_key\.keys\[0\]\.plan: warning: no policy has limits for the plan "prp" of "acme", did you mean "pro"\?$/,
     ),
     'odd.yaml:6:9: block[0]: warning: has expired, remove it',
+    'odd.yaml:7:45: default.plans.pro: warning: no listed key has this plan, did you mean "prp"?',
     expect.stringMatching(
       /^odd\.yaml:9:\d+: policies\[0\]\.match\.path: warning: \d+ spellings of its path are held to laxer policies alone: "\S+" to "default", should the application take it for the same$/,
     ),

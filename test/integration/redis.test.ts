@@ -35,7 +35,7 @@ testWithRedis(
     await using redis = await startRedis();
     await using gateway = await startGateway({ HEADGATE_REDIS_URL: redis.url });
     const client = connectTo(redis);
-    const names = (await client.keys('hg:v1:salt:*')).sort();
+    const names = (await client.keys('hg:v1:salt:1d:*')).sort();
     const midnightMs = Math.floor(Date.now() / DAY_MS) * DAY_MS;
     const days = [0, 1].map((days) => midnightMs + days * DAY_MS);
     expect(names).toEqual(

@@ -198,10 +198,13 @@ describe('Forwarded', () => {
     ['for="6.6.6.6, for=203.0.113.9', '203.0.113.9'],
     ['for="6.6.6.6;by=", for="203.0.113.9"', '203.0.113.9'],
     ['for=6.6.6.6;host="a, for=1.1.1.1", for=203.0.113.9', '203.0.113.9'],
+    ['by=10.0.0.1;host="a;for=6.6.6.6";for=203.0.113.9', '203.0.113.9'],
   ])('%s stands for %s', (field, address) => {
     expect(nodeOf(field)).toBe(partitionOf(address));
   });
   test.each([
+    'for=1.1.1.1;host="a\\", for=6.6.6.6;x=\\"b"',
+    'by=x;host="a;for=6.6.6.6"',
     'for=unknown',
     'for=_hidden',
     'by=6.6.6.6',
@@ -350,6 +353,8 @@ describe('lists of clients', () => {
         entry({ address: '203.0.113.50', expiresMs: NOON_MS }),
         entry({ address: '203.0.113.51', expiresMs: NOON_MS + 1 }),
         entry({ address: 'loopback' }),
+        entry({ address: 'private' }),
+        entry({ address: '64:ff9b::c000:201' }),
         entry({ key: 'alice' }),
       ],
       [
@@ -363,6 +368,7 @@ describe('lists of clients', () => {
   const key = (value: string) => ({ 'x-api-key': value });
   test.each([
     ['an exempt address', { client: '198.51.100.9' }, 'exempt'],
+    ['an exempt address as NAT64 writes it', { client: '192.0.2.1' }, 'exempt'],
     ['an exempt key', { client: '203.0.113.9', headers: key('listed') }, 'exempt'],
     [
       'an exempt key of a blocked address',
@@ -378,6 +384,17 @@ describe('lists of clients', () => {
     ['an unlisted key', { client: '203.0.113.9', headers: key('alice') }, undefined],
     ['nobody in particular', { client: '203.0.113.9' }, undefined],
     ['the clients of a proxy that does not say who they are', {}, undefined],
+    [
+      'a load balancer that does not say who they are',
+      { client: '10.0.0.5', peer: '10.0.0.5' },
+      undefined,
+    ],
+    [
+      'a load balancer that says junk',
+      { client: '10.0.0.5', forwardedFor: '203.0.113.9, unknown' },
+      undefined,
+    ],
+    ['a local address behind NAT64', { client: '64:ff9b::10.0.0.5' }, undefined],
     ['the clients of a proxy that is not trusted', { proxy: '203.0.113.51' }, undefined],
     ['a blocked caller', { proxy: '198.51.1.1' }, 'blocked'],
   ])('%s', (_, parts, access) => {

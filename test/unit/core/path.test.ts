@@ -119,6 +119,11 @@ describe('what Windows, Unicode or a URL parser takes for the same name', () => 
     '/api/auth/%f0%80%81%acogin',
     '/api/auth/%c1%ac%ef%bd%8fgin',
     '/api/auth/login%3fx',
+    '/api/auth/log%c4%b1n',
+    '/api/auth/login%ef%bb%bf',
+    '/api/auth/login%e2%80%a8',
+    '/http:/api/auth/login',
+    '/HTTP://example.com/api/auth/login',
     '/api/auth/login%23x',
     'http:/api/auth/login',
     'http:/example.com/api/auth/login',
@@ -150,6 +155,8 @@ test.each([
   ['dot segments', '/%2e%2e'.repeat(8_000)],
   ['percent signs', '%'.repeat(60_000)],
   ['schemes', `http:${'a:'.repeat(30_000)}`],
+  ['marks on one character', `/%2f${'\u0301'.repeat(30_000)}${'\u0316'.repeat(30_000)}`],
+  ['characters that stand for many', `/%2f${'\ufdfa'.repeat(60_000)}`],
   ['everything', `http:/${'%2f%c1%ac;a#b%3fc%20./%ef%bd%8c\\%09'.repeat(1_400)}`],
 ])('60,000 characters of %s have few readings', (_, target) => {
   expect(canonicalPath(target, false).otherReadings.length).toBeLessThanOrEqual(32);
