@@ -148,9 +148,11 @@ export function createTelemetry({ level, now, destination }: TelemetryOptions): 
       );
     },
     policiesLoaded(count) {
+      metrics.reloads.inc({ result: 'ok' });
       log.info({ event: 'policies_loaded', policies: count }, 'the policy file was read again');
     },
     policiesRefused(mistakes) {
+      metrics.reloads.inc({ result: 'error' });
       log.error(
         { event: 'policies_refused', mistakes },
         'the policy file has mistakes: the policies stay what they were',
@@ -235,6 +237,12 @@ function createMetrics() {
     strangers: new Counter({
       name: 'headgate_strangers_refused_total',
       help: 'Calls without the secret that proxies share with the gateway.',
+      registers,
+    }),
+    reloads: new Counter({
+      name: 'headgate_policy_reloads_total',
+      help: 'How often the policy file, or one that it refers to, was read again, by result.',
+      labelNames: ['result'],
       registers,
     }),
     faults: new Counter({

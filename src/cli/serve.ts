@@ -4,6 +4,7 @@ import { Command } from 'commander';
 import { createApp, type Listening } from '../app.ts';
 import { ConfigError } from '../config/config-error.ts';
 import { type Environment, readEnvironment } from '../config/environment.ts';
+import { watchFiles } from '../config/file-watch.ts';
 import { openPolicySource, type PolicySource } from '../config/policy-source.ts';
 import { createTelemetry, type Telemetry } from '../telemetry.ts';
 
@@ -47,10 +48,13 @@ async function serve(flags: ServeFlags): Promise<void> {
     async ({ err, signal }) => {
       if (err) telemetry.log.fatal({ event: 'crashed', err }, 'stopping after a fault');
       else telemetry.log.info({ event: 'stopping', signal }, 'stopping');
+      watch.close();
       await app.close();
     },
   );
-  process.on('SIGHUP', () => reload(policies, telemetry));
+  const takeUp = () => reload(policies, telemetry);
+  const watch = watchFiles(policies, takeUp);
+  process.on('SIGHUP', takeUp);
   console.log(banner(environment, policies, listening));
 }
 

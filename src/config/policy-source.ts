@@ -1,5 +1,5 @@
 /** The policy set in force, and the file that it comes from. */
-import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync, readFileSync, statSync } from 'node:fs';
 import { dirname, relative, resolve } from 'node:path';
 import type { PolicySet } from '../core/policy-set.ts';
 import { parseCloudflareRanges } from './cloudflare-ranges.ts';
@@ -18,13 +18,24 @@ export interface PolicySource {
   readonly current: PolicySet;
   /** What the author of the file should know. */
   readonly notes: readonly string[];
-  /** Reads the file again. Throws a ConfigError and keeps what is in force when it has mistakes. */
+  /** The policy file, and the files that it refers to. */
+  readonly files: readonly string[];
+  /** Whether one of them is not what it was when it was last read. */
+  isStale(): boolean;
+  /** Reads the files again. Throws a ConfigError and keeps what is in force when they have mistakes. */
   reload(): void;
 }
 
 /** Throws a ConfigError when the file cannot be read or has mistakes. */
-export function openPolicySource(files: PolicyFiles): PolicySource {
-  let loaded = readPolicyFile(files);
+export function openPolicySource(paths: PolicyFiles): PolicySource {
+  const versions = new Map<string, string>();
+  const read = () => {
+    versions.clear();
+    // Before it is read: what happens to a file meanwhile is another version. Also of what is refused: mending one of
+    // these files may be all that is missing.
+    return readPolicyFile(paths, (path) => versions.set(path, versionOf(path)));
+  };
+  let loaded = read();
   return {
     get current() {
       return loaded.policySet;
@@ -32,30 +43,48 @@ export function openPolicySource(files: PolicyFiles): PolicySource {
     get notes() {
       return loaded.notes;
     },
+    get files() {
+      return [...versions.keys()];
+    },
+    isStale: () => [...versions].some(([path, version]) => versionOf(path) !== version),
     reload() {
-      loaded = readPolicyFile(files);
+      loaded = read();
     },
   };
 }
 
+/** Changes with the file. */
+function versionOf(path: string): string {
+  try {
+    const { ino, size, mtimeMs, ctimeMs } = statSync(path);
+    return [ino, size, mtimeMs, ctimeMs].join(' ');
+  } catch {
+    return 'none';
+  }
+}
+
 /** Throws a ConfigError when the file cannot be read or has mistakes. */
-export function readPolicyFile({
-  policies: path,
-  cloudflareRanges: rangesPath,
-}: PolicyFiles): LoadedPolicies {
-  return compilePolicyFile(readText(path, NAMED_BY_SETTING), displayName(path), {
-    cloudflare: parseCloudflareRanges(
-      readText(rangesPath, 'HEADGATE_CLOUDFLARE_RANGES names the list of Cloudflare networks'),
-      displayName(rangesPath),
-    ),
+export function readPolicyFile(
+  { policies: path, cloudflareRanges: rangesPath }: PolicyFiles,
+  beforeReading: (path: string) => void = () => {},
+): LoadedPolicies {
+  const read = (file: string, namedBy: string) => {
+    beforeReading(file);
+    return readText(file, namedBy);
+  };
+  // First of all, so that it is known of even if the policy file cannot be read.
+  const ranges = read(rangesPath, NAMED_BY_RANGES);
+  return compilePolicyFile(read(path, NAMED_BY_SETTING), displayName(path), {
+    cloudflare: parseCloudflareRanges(ranges, displayName(rangesPath)),
     readKeyFile(name) {
       const keyFile = resolve(dirname(path), name);
-      return readKeyFile(readText(keyFile, NAMED_BY_POLICIES), displayName(keyFile));
+      return readKeyFile(read(keyFile, NAMED_BY_POLICIES), displayName(keyFile));
     },
   });
 }
 
 const NAMED_BY_SETTING = 'HEADGATE_POLICIES names the policy file';
+const NAMED_BY_RANGES = 'HEADGATE_CLOUDFLARE_RANGES names the list of Cloudflare networks';
 const NAMED_BY_POLICIES = 'identity.api_key.keys names it, from the folder of the policy file';
 
 /** What is larger is none of these files, and is not worth the time to read. */
