@@ -12,11 +12,14 @@ import { nginx } from './dialects/nginx.ts';
 import { createCheckServer } from './server/check-server.ts';
 import { createOpsServer } from './server/ops-server.ts';
 import { listenOnSocket } from './server/unix-socket.ts';
+import { Breaker } from './stores/breaker.ts';
 import { DenialCache } from './stores/denial-cache.ts';
 import { DerivedSalts } from './stores/derived-salts.ts';
 import { MemoryStore } from './stores/memory/memory-store.ts';
 import { createRedisClient, type RedisClient } from './stores/redis/client.ts';
 import { ClusterStore } from './stores/redis/cluster-store.ts';
+import { withDeadline } from './stores/redis/deadline.ts';
+import { storeErrorFrom } from './stores/redis/errors.ts';
 import { InFlight } from './stores/redis/in-flight.ts';
 import { RedisSaltVault } from './stores/redis/redis-salts.ts';
 import { RedisStore, type RedisStoreOptions } from './stores/redis/redis-store.ts';
@@ -144,7 +147,12 @@ function inRedis(target: RedisTarget, environment: Environment, telemetry: Telem
     onBatch: telemetry.storeAnswered,
     onError: telemetry.storeFailed,
   };
-  const counting = target.kind === 'cluster' ? new ClusterStore(options) : new RedisStore(options);
+  const counting = new Breaker({
+    store: target.kind === 'cluster' ? new ClusterStore(options) : new RedisStore(options),
+    probe: () => withDeadline(isAnswering(client), environment.storeTimeoutMs),
+    onOpen: telemetry.storeGivenUp,
+    onClose: telemetry.storeConnected,
+  });
   const subscriber =
     environment.rememberedDenials > 0
       ? createRedisClient({ ...connection, onError: telemetry.resetsUnheard })
@@ -166,10 +174,20 @@ function inRedis(target: RedisTarget, environment: Environment, telemetry: Telem
         });
       }),
     close: async () => {
+      counting.close();
       client.disconnect();
       subscriber?.disconnect();
     },
   };
+}
+
+/** Rejects with what Redis says against it. An account that may not ask has been answered. */
+async function isAnswering(client: RedisClient): Promise<void> {
+  try {
+    await client.ping();
+  } catch (error) {
+    if (storeErrorFrom(error).reason !== 'noperm') throw error;
+  }
 }
 
 /** As long as resets can be heard. */

@@ -24,6 +24,8 @@ export interface Telemetry {
   checkPortOpen(): void;
   storeAnswered(durationMs: number, requests: number): void;
   storeFailed(reason: StoreErrorReason, cause: unknown): void;
+  /** It was too slow, and is not asked until it answers again. */
+  storeGivenUp(): void;
   denialRemembered(): void;
   storeConnected(): void;
   storeConnectionFailed(error: Error): void;
@@ -123,6 +125,10 @@ export function createTelemetry({ level, now, destination }: TelemetryOptions): 
         'the store does not answer: policies follow their on_store_failure',
       );
     },
+    storeGivenUp() {
+      metrics.givenUp.inc();
+      fail();
+    },
     denialRemembered: () => metrics.remembered.inc(),
     storeConnected: recovered,
     storeConnectionFailed(error) {
@@ -210,6 +216,11 @@ function createMetrics() {
       name: 'headgate_store_errors_total',
       help: 'Round trips that failed, by reason.',
       labelNames: ['reason'],
+      registers,
+    }),
+    givenUp: new Counter({
+      name: 'headgate_store_given_up_total',
+      help: 'How often the store was too slow to be asked any more, until it answered again.',
       registers,
     }),
     degraded: new Gauge({

@@ -65,15 +65,28 @@ export interface QuotaStore {
 }
 
 export type StoreErrorReason =
+  /** No answer in time. */
   | 'timeout'
+  /** Nobody listens, or nobody is known to. */
+  | 'refused'
+  /** The connection broke, or there is none. */
   | 'connection'
+  /** Too many wait for the store already. */
   | 'overloaded'
+  /** It was too slow lately, and is not asked. */
+  | 'given_up'
   | 'loading'
   | 'readonly'
   | 'oom'
+  | 'misconf'
   | 'busy'
-  | 'acl'
-  | 'protocol'
+  | 'clusterdown'
+  | 'noscript'
+  | 'noperm'
+  | 'wrongpass'
+  | 'wrongtype'
+  /** The answer was none of the script. */
+  | 'malformed'
   | 'other';
 
 /** The store did not answer, or not usefully. The request may or may not have been counted. */

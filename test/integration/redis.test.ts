@@ -169,6 +169,25 @@ describe('without Redis', () => {
     },
   );
 
+  testWithOwnRedis('a frozen Redis is given up, and asked again once it answers', async () => {
+    await using redis = await startRedis();
+    await using gateway = await startGateway({ HEADGATE_REDIS_URL: redis.url });
+    await search(gateway);
+    redis.signal('SIGSTOP');
+    const modes = new Set<unknown>();
+    for (let i = 0; i < 40; i++) modes.add((await search(gateway)).headers['x-ratelimit-mode']);
+    expect([...modes]).toEqual(['open']);
+    const { body } = await call(gateway.opsUrl, '/metrics');
+    expect(body).toMatch(/headgate_store_given_up_total [1-9]/);
+    // The others did not wait for Redis.
+    expect(Number(/errors_total\{reason="timeout"\} (\d+)/.exec(body)?.[1])).toBeLessThan(20);
+    redis.signal('SIGCONT');
+    await eventually(
+      () => search(gateway),
+      ({ headers }) => headers['x-ratelimit-remaining'] !== undefined,
+    );
+  });
+
   testWithOwnRedis('a longer deadline is waited for', async () => {
     await using redis = await startRedis();
     await using gateway = await startGateway({

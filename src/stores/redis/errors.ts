@@ -4,22 +4,24 @@ import { StoreError, type StoreErrorReason } from '../../core/store.ts';
 /** How the reply of a server that refuses begins (https://redis.io/docs/latest/develop/reference/protocol-spec/). */
 const REASON_BY_PREFIX: Readonly<Record<string, StoreErrorReason>> = {
   LOADING: 'loading',
-  MASTERDOWN: 'loading',
-  CLUSTERDOWN: 'loading',
+  MASTERDOWN: 'clusterdown',
+  CLUSTERDOWN: 'clusterdown',
+  TRYAGAIN: 'clusterdown',
   READONLY: 'readonly',
   OOM: 'oom',
-  MISCONF: 'oom',
+  MISCONF: 'misconf',
   BUSY: 'busy',
-  NOAUTH: 'acl',
-  NOPERM: 'acl',
-  WRONGPASS: 'acl',
-  WRONGTYPE: 'protocol',
+  NOSCRIPT: 'noscript',
+  NOAUTH: 'noperm',
+  NOPERM: 'noperm',
+  WRONGPASS: 'wrongpass',
+  WRONGTYPE: 'wrongtype',
 };
 
 export function storeErrorFrom(error: unknown): StoreError {
   if (error instanceof StoreError) return error;
   const { name, message } = error instanceof Error ? error : new Error(String(error));
-  return new StoreError(reasonOf(name, message), 'Redis did not take the request', {
+  return new StoreError(reasonOf(error, name, message), 'Redis did not take the request', {
     cause: error,
   });
 }
@@ -28,7 +30,7 @@ export function isNoScript(error: unknown): boolean {
   return error instanceof Error && error.message.startsWith('NOSCRIPT');
 }
 
-function reasonOf(name: string, message: string): StoreErrorReason {
+function reasonOf(error: unknown, name: string, message: string): StoreErrorReason {
   // A refusal by the server. Inside a script it is preceded by ERR, or followed by the script's name.
   if (name === 'ReplyError') {
     for (const word of message.split(' ', 2)) {
@@ -37,5 +39,6 @@ function reasonOf(name: string, message: string): StoreErrorReason {
     }
     return 'other';
   }
-  return 'connection';
+  if (name === 'ParserError') return 'malformed';
+  return (error as NodeJS.ErrnoException).code === 'ECONNREFUSED' ? 'refused' : 'connection';
 }

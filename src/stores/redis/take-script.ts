@@ -107,5 +107,5 @@ export class TakeReply {
 }
 
 function unreadable(): StoreError {
-  return new StoreError('protocol', 'Redis answered what the script cannot have returned');
+  return new StoreError('malformed', 'Redis answered what the script cannot have returned');
 }

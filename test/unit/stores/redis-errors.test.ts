@@ -13,13 +13,16 @@ test.each([
     'readonly',
   ],
   ["OOM command not allowed when used memory > 'maxmemory'.", 'oom'],
-  ['MISCONF Redis is configured to save RDB snapshots', 'oom'],
+  ['MISCONF Redis is configured to save RDB snapshots', 'misconf'],
   ['BUSY Redis is busy running a script', 'busy'],
-  ['NOPERM this user has no permissions to run the ‘evalsha’ command', 'acl'],
-  ['NOAUTH Authentication required.', 'acl'],
-  ['CLUSTERDOWN The cluster is down', 'loading'],
+  ['NOPERM this user has no permissions to run the ‘evalsha’ command', 'noperm'],
+  ['NOAUTH Authentication required.', 'noperm'],
+  ['CLUSTERDOWN The cluster is down', 'clusterdown'],
   ['ERR OOM command not allowed', 'oom'],
-  ['WRONGTYPE Operation against a key holding the wrong kind of value', 'protocol'],
+  ['WRONGTYPE Operation against a key holding the wrong kind of value', 'wrongtype'],
+  ['WRONGPASS invalid username-password pair', 'wrongpass'],
+  ['TRYAGAIN Multiple keys request during rehashing of slot', 'clusterdown'],
+  ['NOSCRIPT No matching script.', 'noscript'],
   ['ERR something new', 'other'],
 ])('%s', (message, reason) => {
   expect(storeErrorFrom(replyError(message)).reason).toBe(reason);
@@ -28,6 +31,8 @@ test.each([
 test('what is no reply of a server is a fault of the connection', () => {
   expect(storeErrorFrom(new Error('Connection is closed.')).reason).toBe('connection');
   expect(storeErrorFrom('odd').reason).toBe('connection');
+  const refused = Object.assign(new Error('connect'), { code: 'ECONNREFUSED' });
+  expect(storeErrorFrom(refused).reason).toBe('refused');
 });
 
 test('a store error stays what it is', () => {
