@@ -15,6 +15,7 @@ import { listenOnSocket } from './server/unix-socket.ts';
 import { Breaker } from './stores/breaker.ts';
 import { DenialCache } from './stores/denial-cache.ts';
 import { DerivedSalts } from './stores/derived-salts.ts';
+import { LocalShare, type Place } from './stores/local-share.ts';
 import { MemoryStore } from './stores/memory/memory-store.ts';
 import { createRedisClient, type RedisClient } from './stores/redis/client.ts';
 import { ClusterStore } from './stores/redis/cluster-store.ts';
@@ -23,6 +24,7 @@ import { storeErrorFrom } from './stores/redis/errors.ts';
 import { InFlight } from './stores/redis/in-flight.ts';
 import { RedisSaltVault } from './stores/redis/redis-salts.ts';
 import { RedisStore, type RedisStoreOptions } from './stores/redis/redis-store.ts';
+import { HEARTBEAT_MS, Replicas } from './stores/redis/replicas.ts';
 import { listenForResets } from './stores/redis/reset-channel.ts';
 import { SaltShelf } from './stores/salt-shelf.ts';
 import type { Telemetry } from './telemetry.ts';
@@ -54,16 +56,16 @@ export interface App {
 }
 
 export function createApp({ environment, policies, telemetry, now }: AppOptions): App {
-  const local = new MemoryStore({ now, maxKeys: environment.memoryMaxKeys });
+  const memory = new MemoryStore({ now, maxKeys: environment.memoryMaxKeys });
   const backend = environment.redis
     ? inRedis(environment.redis, environment, telemetry)
-    : inMemory(local);
+    : inMemory(memory);
   const { store } = backend;
   const { ipSaltSecret } = environment;
   const salts = ipSaltSecret === undefined ? backend.salts : new DerivedSalts(ipSaltSecret);
   const check = createCheck({
     store,
-    local,
+    local: new LocalShare(memory, backend.place),
     salts,
     onUntrustedProxy: telemetry.untrustedProxy,
     onIgnoredHeaders: telemetry.headersIgnored,
@@ -119,6 +121,8 @@ export function createApp({ environment, policies, telemetry, now }: AppOptions)
 interface Backend {
   readonly store: QuotaStore;
   readonly salts: SaltShelf | DerivedSalts;
+  /** Among the gateways that count together. */
+  place(): Place;
   /** Resolves when the first contact was made or is not worth waiting for; calls back at every contact. */
   connect(onContact: () => Promise<void>): Promise<void>;
   close(): Promise<void>;
@@ -128,6 +132,7 @@ function inMemory(store: MemoryStore): Backend {
   return {
     store,
     salts: new SaltShelf(),
+    place: () => ({ count: 1, rank: 0 }),
     connect: (onContact) => onContact(),
     close: async () => {},
   };
@@ -153,6 +158,10 @@ function inRedis(target: RedisTarget, environment: Environment, telemetry: Telem
     onOpen: telemetry.storeGivenUp,
     onClose: telemetry.storeConnected,
   });
+  const replicas = new Replicas(client, { count: environment.replicas, rank: 0 });
+  const beat = () =>
+    void withDeadline(replicas.beat(), environment.storeTimeoutMs).catch(telemetry.heartbeatLost);
+  const heartbeat = setInterval(beat, HEARTBEAT_MS).unref();
   const subscriber =
     environment.rememberedDenials > 0
       ? createRedisClient({ ...connection, onError: telemetry.resetsUnheard })
@@ -163,17 +172,20 @@ function inRedis(target: RedisTarget, environment: Environment, telemetry: Telem
   return {
     store,
     salts: new SaltShelf((periodMs) => new RedisSaltVault(client, periodMs)),
+    place: () => replicas.place,
     connect: (onContact) =>
       new Promise((resolve) => {
         const patience = setTimeout(resolve, FIRST_CONTACT_MS);
         client.on('ready', async () => {
           telemetry.storeConnected();
+          beat();
           await onContact();
           clearTimeout(patience);
           resolve();
         });
       }),
     close: async () => {
+      clearInterval(heartbeat);
       counting.close();
       client.disconnect();
       subscriber?.disconnect();

@@ -31,6 +31,8 @@ export interface Telemetry {
   storeConnectionFailed(error: Error): void;
   saltsNotShared(error: Error): void;
   resetsUnheard(reason: unknown): void;
+  /** The other gateways were not told that this one is there. */
+  heartbeatLost(error: unknown): void;
   policiesLoaded(count: number): void;
   /** Each mistake as `file:line:column: path: what is wrong`. */
   policiesRefused(mistakes: readonly string[]): void;
@@ -151,6 +153,14 @@ export function createTelemetry({ level, now, destination }: TelemetryOptions): 
       log.warn(
         { event: 'resets_unheard', cause: causeText(reason) },
         'resets of counts cannot be heard: until they are, denials are not remembered',
+      );
+    },
+    heartbeatLost(error) {
+      // A store that is away is told of already.
+      if (degraded || !seldom('heartbeat')) return;
+      log.warn(
+        { event: 'heartbeat_lost', cause: causeText(error) },
+        'Redis did not take the heartbeat: gateways may not know how many of them share a limit while it is away',
       );
     },
     policiesLoaded(count) {

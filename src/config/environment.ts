@@ -24,6 +24,8 @@ export interface Environment {
   readonly storeTimeoutMs: number;
   /** Keys that the memory store holds at most. */
   readonly memoryMaxKeys: number;
+  /** Gateways that share a limit while Redis is away, until Redis has said how many there are. */
+  readonly replicas: number;
   /** Denials that are remembered at most; none are with 0. */
   readonly rememberedDenials: number;
   /** What proxies send to show that they are ours; several while one is being replaced. None: anybody may ask. */
@@ -82,6 +84,7 @@ export function readEnvironment(variables: NodeJS.ProcessEnv): Environment {
       'a number from 1000 to 10000000',
       1_000_000,
     ),
+    replicas: read('HEADGATE_REPLICAS', wholeNumber(1, 1_000), 'a number from 1 to 1000', 1),
     rememberedDenials: read(
       'HEADGATE_REMEMBERED_DENIALS',
       wholeNumber(0, 1_000_000),

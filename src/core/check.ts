@@ -2,6 +2,7 @@
 import type { CheckRequest } from './check-request.ts';
 import { BLOCKED, type Decision, decide, EXEMPT, MALFORMED_PATH, unmeasured } from './decision.ts';
 import { describe, type LimitDescriptor } from './descriptor.ts';
+import type { LocalLimiter } from './local-limiter.ts';
 import type { Policy } from './policy.ts';
 import type { PolicySet } from './policy-set.ts';
 import type { SaltSource } from './salts.ts';
@@ -9,8 +10,8 @@ import { type QuotaStore, StoreError } from './store.ts';
 
 export interface CheckOptions {
   readonly store: QuotaStore;
-  /** Takes over for policies with `on_store_failure: local`. Must not fail. */
-  readonly local: QuotaStore;
+  /** Takes over for policies with `on_store_failure: local`. */
+  readonly local: LocalLimiter;
   readonly salts: SaltSource;
   /** Told of every request whose proxy is not trusted. */
   readonly onUntrustedProxy: () => void;
@@ -40,9 +41,13 @@ export function createCheck(options: CheckOptions): Check {
 
     const descriptors = describe(policies, client, saltsNow, nowMs);
     const taken = store.take(descriptors);
+    // A store that answers at once is in this process, and never fails.
     if (!(taken instanceof Promise)) return decide(descriptors, taken, 'enforced');
     return taken.then(
-      (result) => decide(descriptors, result, 'enforced'),
+      (result) => {
+        if (result.admitted) recordLocally(policies, descriptors);
+        return decide(descriptors, result, 'enforced');
+      },
       (error: unknown) => {
         if (!(error instanceof StoreError)) throw error;
         return decideWithout(policies, (measured) => describe(measured, client, saltsNow, nowMs));
@@ -50,16 +55,26 @@ export function createCheck(options: CheckOptions): Check {
     );
   };
 
+  /** So that taking over does not begin with a clean slate. */
+  function recordLocally(policies: readonly Policy[], descriptors: readonly LimitDescriptor[]) {
+    if (!policies.some(isLocal)) return;
+    local.record(descriptors.filter(({ source }) => isLocal(source.policy)));
+  }
+
   /** The strictest failure mode among the policies of the request decides. */
-  async function decideWithout(
+  function decideWithout(
     policies: readonly Policy[],
     describeOnly: (policies: readonly Policy[]) => readonly LimitDescriptor[],
-  ): Promise<Decision> {
+  ): Decision {
     const closed = policies.find((policy) => policy.onStoreFailure === 'deny');
     if (closed !== undefined) return unmeasured('closed', closed);
-    const measured = policies.filter((policy) => policy.onStoreFailure === 'local');
+    const measured = policies.filter(isLocal);
     if (measured.length === 0) return unmeasured('open', policies[0] as Policy);
     const descriptors = describeOnly(measured);
-    return decide(descriptors, await local.take(descriptors), 'local');
+    return decide(descriptors, local.take(descriptors), 'local');
   }
+}
+
+function isLocal({ onStoreFailure }: Policy): boolean {
+  return onStoreFailure === 'local';
 }

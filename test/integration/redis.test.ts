@@ -1,6 +1,7 @@
 /** Gateway processes and a real Redis: sharing, failing, coming back. */
 import { describe, expect } from 'vitest';
 import { DAY_MS } from '../../src/core/salts.ts';
+import { HEARTBEAT_MS } from '../../src/stores/redis/replicas.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Gateway, startGateway } from '../support/gateway.ts';
 import { call, statuses } from '../support/http.ts';
@@ -187,6 +188,31 @@ describe('without Redis', () => {
       ({ headers }) => headers['x-ratelimit-remaining'] !== undefined,
     );
   });
+
+  testWithOwnRedis(
+    'four gateways share a limit that none of them can ask Redis about',
+    async () => {
+      await using redis = await startRedis();
+      const gateways = await Promise.all(
+        Array.from({ length: 4 }, () => startGateway({ HEADGATE_REDIS_URL: redis.url })),
+      );
+      const client = connectTo(redis);
+      await eventually(
+        () => client.hlen('hg:v1:replicas'),
+        (count) => count === 4,
+      );
+      client.disconnect();
+      // Each has heard of the others by its next heartbeat.
+      await new Promise((resolve) => setTimeout(resolve, HEARTBEAT_MS + 500));
+      redis.signal('SIGSTOP');
+      const codes = await statuses(80, (i) => login(gateways[i % 4] as Gateway, `key ${i % 2}`));
+      await Promise.all(gateways.map((gateway) => gateway.stop()));
+      // Two keys with 5 each. That nobody listed them adds their address with twice that, for both.
+      const allowed = codes.filter((code) => code === 200).length;
+      expect(allowed).toBeGreaterThan(0);
+      expect(allowed).toBeLessThanOrEqual(10 * 1.25);
+    },
+  );
 
   testWithOwnRedis('a longer deadline is waited for', async () => {
     await using redis = await startRedis();

@@ -44,6 +44,19 @@ export class MemoryStore implements QuotaStore {
   }
 
   take(descriptors: readonly Descriptor[]): TakeResult {
+    return this.#count(descriptors, false);
+  }
+
+  /** Counts a request that another store admitted, whether or not there is room for it here. */
+  record(descriptors: readonly Descriptor[]): void {
+    this.#count(descriptors, true);
+  }
+
+  async reset(keys: readonly string[]): Promise<void> {
+    for (const key of keys) this.#meters.delete(key);
+  }
+
+  #count(descriptors: readonly Descriptor[], isAdmitted: boolean): TakeResult {
     const nowMs = this.#now();
     let admitted = true;
     const meters: Meter[] = [];
@@ -53,7 +66,8 @@ export class MemoryStore implements QuotaStore {
       const meter = known ?? NEW_METER[quota.algorithm](quota);
       meters.push(meter);
       unknown.push(known === undefined);
-      if (!meter.fits(quota, cost, nowMs)) admitted = false;
+      // Asked in any case: it also brings the meter to this moment.
+      if (!meter.fits(quota, cost, nowMs) && !isAdmitted) admitted = false;
     }
     const states: QuotaState[] = [];
     let newKeys = 0;
@@ -68,9 +82,5 @@ export class MemoryStore implements QuotaStore {
     }
     if (newKeys > 0) this.#meters.makeRoom(newKeys, nowMs);
     return { admitted, states, nowMs };
-  }
-
-  async reset(keys: readonly string[]): Promise<void> {
-    for (const key of keys) this.#meters.delete(key);
   }
 }

@@ -16,6 +16,7 @@ test('without any variable everything has its documented default', () => {
     redis: undefined,
     storeTimeoutMs: 50,
     memoryMaxKeys: 1_000_000,
+    replicas: 1,
     rememberedDenials: 10_000,
     proxySecrets: [],
     ipSaltSecret: undefined,

@@ -2,10 +2,14 @@ import { describe, expect, test } from 'vitest';
 import { createCheck } from '../../../src/core/check.ts';
 import { type QuotaStore, StoreError } from '../../../src/core/store.ts';
 import { DerivedSalts } from '../../../src/stores/derived-salts.ts';
+import { LocalShare } from '../../../src/stores/local-share.ts';
 import { MemoryStore } from '../../../src/stores/memory/memory-store.ts';
 import { SaltShelf } from '../../../src/stores/salt-shelf.ts';
 import { policySetFrom } from '../../support/policies.ts';
 import { checkRequest, NOON_MS, SALTS } from '../../support/requests.ts';
+
+/** One gateway, whose share is the whole limit. */
+const aloneWith = (memory: MemoryStore) => new LocalShare(memory, () => ({ count: 1, rank: 0 }));
 
 function checkWith(yaml: string, store?: QuotaStore) {
   const memory = () => new MemoryStore({ now: () => NOON_MS, maxKeys: 1_000 });
@@ -14,7 +18,7 @@ function checkWith(yaml: string, store?: QuotaStore) {
   const ignored: string[] = [];
   const check = createCheck({
     store: store ?? memory(),
-    local: memory(),
+    local: aloneWith(memory()),
     salts: { at: () => SALTS },
     onUntrustedProxy: () => untrusted++,
     onIgnoredHeaders: (names) => ignored.push(...names),
@@ -82,7 +86,7 @@ test('a window that spans midnight holds, though every pseudonym changes there',
   const store = new MemoryStore({ now: () => clock.nowMs, maxKeys: 1_000 });
   const check = createCheck({
     store,
-    local: store,
+    local: aloneWith(store),
     salts: new SaltShelf(),
     onUntrustedProxy: () => {},
     onIgnoredHeaders: () => {},
@@ -120,7 +124,7 @@ describe('no window holds more than its limit while salts change', () => {
       const store = new MemoryStore({ now: () => clock.nowMs, maxKeys: 1_000 });
       const salts = createSalts();
       const events = { onUntrustedProxy: () => {}, onIgnoredHeaders: () => {} };
-      const check = createCheck({ store, local: store, salts, ...events });
+      const check = createCheck({ store, local: aloneWith(store), salts, ...events });
       const policies = policySetFrom(`{ version: 1, default: { limits: [${limit}/${window}] } }`);
       const admitted: number[] = [];
       for (let day = 0; day < 60; day++) {
@@ -188,6 +192,28 @@ describe('when the store fails', () => {
     const { ask } = checkWith(mode('local'), failing);
     expect(await ask()).toMatchObject({ verdict: 'allow', mode: 'local' });
     expect(await ask()).toMatchObject({ verdict: 'deny', mode: 'local', reason: 'over_limit' });
+  });
+  test('local knows what the store admitted before', async () => {
+    let isAway = false;
+    const redis: QuotaStore = {
+      take: async (descriptors) => {
+        if (isAway) throw new StoreError('timeout', 'too late');
+        const states = descriptors.map(({ quota: { limit } }) => {
+          return { limit, remaining: 1, resetAfterMs: 1, retryAfterMs: 0 };
+        });
+        return { admitted: true, states, nowMs: NOON_MS };
+      },
+      reset: async () => {},
+    };
+    const { ask } = checkWith(
+      '{ version: 1, default: { limits: [3/1min], on_store_failure: local } }',
+      redis,
+    );
+    await ask();
+    await ask();
+    isAway = true;
+    const verdicts = [(await ask()).verdict, (await ask()).verdict];
+    expect(verdicts).toEqual(['allow', 'deny']);
   });
   test('the strictest mode of several policies decides', async () => {
     const { ask } = checkWith(

@@ -1,0 +1,61 @@
+/**
+ * Takes over from a shared store with this process's share of every limit: all gateways together then admit what one
+ * limit allows, without a word to each other.
+ */
+import type { LocalLimiter } from '../core/local-limiter.ts';
+import type { Descriptor, Quota, TakeResult } from '../core/store.ts';
+import type { MemoryStore } from './memory/memory-store.ts';
+
+/** Which of how many gateways this is. */
+export interface Place {
+  readonly count: number;
+  /** From 0. */
+  readonly rank: number;
+}
+
+export class LocalShare implements LocalLimiter {
+  readonly #memory: MemoryStore;
+  readonly #placeNow: () => Place;
+
+  constructor(memory: MemoryStore, placeNow: () => Place) {
+    this.#memory = memory;
+    this.#placeNow = placeNow;
+  }
+
+  record(descriptors: readonly Descriptor[]): void {
+    this.#memory.record(descriptors);
+  }
+
+  take(descriptors: readonly Descriptor[]): TakeResult {
+    const place = this.#placeNow();
+    if (place.count === 1) return this.#memory.take(descriptors);
+    return this.#memory.take(descriptors.map((each) => shared(each, place)));
+  }
+}
+
+function shared({ key, quota, cost }: Descriptor, place: Place): Descriptor {
+  return { key, quota: shareOf(quota, cost, key, place), cost };
+}
+
+/** The shares of all gateways make up the quota: whole requests, the odd ones going to other gateways for other keys. */
+export function shareOf(quota: Quota, cost: number, key: string, { count, rank }: Place): Quota {
+  const turn = (rank + spreadOf(key)) % count;
+  const part = (units: number) => {
+    const requests = Math.floor(units / cost);
+    const odd = turn < requests % count ? 1 : 0;
+    return (Math.floor(requests / count) + odd) * cost;
+  };
+  // A bucket that never fills up again could not tell when it does.
+  const isBucket = quota.algorithm === 'token-bucket';
+  const limit = isBucket ? Math.max(1, Math.floor(quota.limit / count)) : part(quota.limit);
+  return { ...quota, limit, burst: part(quota.burst) };
+}
+
+/** FNV-1a, 32 bits: the same in every gateway. */
+function spreadOf(key: string): number {
+  let spread = 0x811c9dc5;
+  for (let i = 0; i < key.length; i++) {
+    spread = Math.imul(spread ^ key.charCodeAt(i), 0x01000193);
+  }
+  return spread >>> 0;
+}

@@ -1,0 +1,66 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { LocalShare, shareOf } from '../../../src/stores/local-share.ts';
+import { MemoryStore } from '../../../src/stores/memory/memory-store.ts';
+import { descriptorOf, quotaOf } from '../../support/quotas.ts';
+import { NOON_MS } from '../../support/requests.ts';
+
+const shares = (limit: number, cost: number, key: string, count: number) =>
+  Array.from(
+    { length: count },
+    (_, rank) => shareOf(quotaOf({ limit, windowMs: 60_000 }), cost, key, { count, rank }).limit,
+  );
+
+describe('the shares of all gateways', () => {
+  test('are the limit together, in whole requests', () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 1, max: 10_000 }),
+        fc.integer({ min: 1, max: 20 }),
+        fc.string(),
+        fc.integer({ min: 1, max: 50 }),
+        (limit, cost, key, count) => {
+          const all = shares(limit, cost, key, count);
+          const sum = all.reduce((a, b) => a + b, 0);
+          expect(sum).toBe(Math.floor(limit / cost) * cost);
+          expect(Math.max(...all) - Math.min(...all)).toBeLessThanOrEqual(cost);
+        },
+      ),
+    );
+  });
+  test('are not the same for every key, so that no gateway refuses everybody', () => {
+    const first = new Set(
+      Array.from({ length: 50 }, (_, i) => shares(1, 1, `key ${i}`, 4).indexOf(1)),
+    );
+    expect(first).toEqual(new Set([0, 1, 2, 3]));
+  });
+  test('of a token bucket fill up again', () => {
+    const bucket = quotaOf({ algorithm: 'token-bucket', limit: 2, burst: 10, windowMs: 60_000 });
+    expect(shareOf(bucket, 1, 'a', { count: 4, rank: 0 })).toMatchObject({ limit: 1 });
+  });
+});
+
+describe('taking over', () => {
+  const quota = quotaOf({ limit: 8, windowMs: 60_000 });
+  const place = { count: 4, rank: 0 };
+  const admitted = (local: LocalShare, times: number) =>
+    Array.from({ length: times }, () => local.take([descriptorOf('a', quota)]).admitted).filter(
+      Boolean,
+    ).length;
+  const createLocal = () =>
+    new LocalShare(new MemoryStore({ now: () => NOON_MS, maxKeys: 1_000 }), () => place);
+
+  test('admits the share of one gateway', () => {
+    expect(admitted(createLocal(), 5)).toBe(2);
+  });
+  test('knows what the store admitted before', () => {
+    const local = createLocal();
+    local.record([descriptorOf('a', quota)]);
+    expect(admitted(local, 5)).toBe(1);
+  });
+  test('denies where more was admitted than the share', () => {
+    const local = createLocal();
+    for (let i = 0; i < 8; i++) local.record([descriptorOf('a', quota)]);
+    expect(admitted(local, 5)).toBe(0);
+  });
+});
