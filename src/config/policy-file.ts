@@ -1,8 +1,7 @@
 /** From the text of a policy file to a compiled policy set, or to every mistake in it at once. */
 import type { z } from 'zod';
 import { compileIdentity } from '../core/identity.ts';
-import type { Route } from '../core/matcher.ts';
-import { compilePolicy, type Factors, type Policy } from '../core/policy.ts';
+import { compilePolicy, type Factors, type Policy, type StoreFailureMode } from '../core/policy.ts';
 import { compilePolicySet, type PolicySet } from '../core/policy-set.ts';
 import { type AccessList, accessSchema } from './access-schema.ts';
 import { adviceOnAge, type CloudflareRanges } from './cloudflare-ranges.ts';
@@ -20,6 +19,7 @@ import {
   answersSchema,
   type DefaultEntry,
   defaultSchema,
+  globalFailureMode,
   type LimitEntry,
   matchingSchema,
   outlineSchema,
@@ -87,6 +87,8 @@ interface ValidFile {
   readonly exempt: AccessList;
   readonly block: AccessList;
   readonly caseSensitive: boolean;
+  /** Of policies that do not say themselves. */
+  readonly failureMode: StoreFailureMode;
   readonly fallback: DefaultEntry;
   readonly entries: readonly PolicyEntry[];
 }
@@ -100,6 +102,9 @@ function validate(parts: Parts, yaml: YamlText, context: PolicyFileContext): Val
   const answers = parts.parse(answersSchema, sections.answers ?? {}, ['answers']);
   const exempt = parts.parse(accessSchema, sections.exempt ?? [], ['exempt']);
   const block = parts.parse(accessSchema, sections.block ?? [], ['block']);
+  const failureMode = parts.parse(globalFailureMode, sections.on_store_failure, [
+    'on_store_failure',
+  ]);
   const fallback = isObject(sections.default)
     ? parts.parse(defaultSchema, sections.default, ['default'])
     : undefined;
@@ -111,26 +116,31 @@ function validate(parts: Parts, yaml: YamlText, context: PolicyFileContext): Val
   const together = { identity, keys, exempt, block, fallback, entries, names, caseSensitive };
   for (const mistake of crossMistakes(together, yaml)) parts.mistakes.push(mistake);
   const isWrong = parts.mistakes.length > 0 || parts.elsewhere.length > 0;
-  if (isWrong || !identity || !keys || !answers || !exempt || !block || !fallback) return undefined;
+  if (isWrong || !identity || !keys || !answers || !exempt || !block || !failureMode || !fallback) {
+    return undefined;
+  }
   const valid = entries.filter((entry) => !!entry);
-  return { identity, keys, answers, exempt, block, caseSensitive, fallback, entries: valid };
+  const lists = { exempt, block, entries: valid };
+  return { identity, keys, answers, caseSensitive, failureMode, fallback, ...lists };
 }
 
 function compile(file: ValidFile, ranges: KnownRanges): PolicySet {
-  const { identity, answers, caseSensitive, fallback, entries } = file;
+  const { identity, answers, caseSensitive, failureMode, fallback, entries } = file;
   const factors: Factors = {
     unverified: identity.api_key.unverified_factor,
     widerNetworks: prefixesOf(identity).slice(1),
   };
+  const policyOf = (entry: DefaultEntry & { readonly name: string }) =>
+    toPolicy({ ...entry, on_store_failure: entry.on_store_failure ?? failureMode }, factors);
   const routesOf = (always: boolean) =>
     entries
       .filter((entry) => entry.always === always)
-      .map((entry) => toRoute(entry, factors, caseSensitive));
+      .map((entry) => ({ ...routeMatchOf(entry, caseSensitive), value: policyOf(entry) }));
   const limits = [fallback, ...entries].flatMap(allLimits);
   return compilePolicySet({
     routes: routesOf(false),
     always: routesOf(true),
-    fallback: toPolicy({ ...fallback, name: 'default' }, factors),
+    fallback: policyOf({ ...fallback, name: 'default' }),
     identify: compileIdentity(toIdentityConfig({ ...file, limits }, ranges)),
     answers: {
       reset: answers.reset,
@@ -199,11 +209,12 @@ function located(mistakes: LocatedMistake[], fileName: string, yaml: YamlText): 
     });
 }
 
-function toRoute(entry: PolicyEntry, factors: Factors, caseSensitive: boolean): Route<Policy> {
-  return { ...routeMatchOf(entry, caseSensitive), value: toPolicy(entry, factors) };
+interface NamedEntry extends DefaultEntry {
+  readonly name: string;
+  readonly on_store_failure: StoreFailureMode;
 }
 
-function toPolicy(entry: DefaultEntry & { readonly name: string }, factors: Factors): Policy {
+function toPolicy(entry: NamedEntry, factors: Factors): Policy {
   const plans = Object.entries(entry.plans).map(
     ([plan, limits]) => [plan, limits.map(toLimitDefinition)] as const,
   );

@@ -71,7 +71,7 @@ const plans = z
 const cost = units.default(1).describe('Units that one request takes.');
 const onStoreFailure = z
   .enum(['allow', 'deny', 'local'])
-  .default('allow')
+  .optional()
   .describe('What happens while the store cannot be asked: let through, refuse, or count here.');
 
 const method = z.string().regex(/^[A-Z]+(-[A-Z]+)*$/, 'must be an upper-case method, such as POST');
@@ -138,6 +138,9 @@ export const answersSchema = z.strictObject({
 
 const version = z.literal(1);
 
+/** For policies that do not say themselves. */
+export const globalFailureMode = onStoreFailure.default('allow');
+
 /** For editors; loading validates each part by itself, so that one mistake does not hide another. */
 export const policyFileSchema = z
   .strictObject({
@@ -147,6 +150,7 @@ export const policyFileSchema = z
     answers: answersSchema.optional(),
     exempt: accessSchema.optional(),
     block: accessSchema.optional(),
+    on_store_failure: globalFailureMode,
     default: defaultSchema,
     policies: z.array(policySchema).default([]),
   })
@@ -160,6 +164,7 @@ export const outlineSchema = z.strictObject({
   answers: z.unknown().optional(),
   exempt: z.unknown().optional(),
   block: z.unknown().optional(),
+  on_store_failure: z.unknown().optional(),
   default: z.record(z.string(), z.unknown()),
   policies: z.array(z.unknown()).default([]),
 });

@@ -144,6 +144,19 @@ test('a rate without a partition is per client', () => {
   ]);
 });
 
+test('what policies do when the store fails is said once, or by each', () => {
+  const modes = (text: string) => policySetFrom(text).policies.map((each) => each.onStoreFailure);
+  const policies =
+    'policies: [{ name: a, always: true, limits: [1/1s] }, { name: b, always: true, limits: [1/1s], on_store_failure: allow }]';
+  const rest = `default: { limits: [1/1s] }, ${policies} }`;
+  expect(modes(`{ version: 1, ${rest}`)).toEqual(['allow', 'allow', 'allow']);
+  expect(modes(`{ version: 1, on_store_failure: local, ${rest}`)).toEqual([
+    'local',
+    'allow',
+    'local',
+  ]);
+});
+
 test('listed keys are known by their digest', () => {
   const sha256 = 'f52fbd32b2b3b86ff88ef6c490628285f482af15ddcb29541f94bcf526a3f6c7'; // hunter2
   const { identify } = policySetFrom(
