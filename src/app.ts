@@ -26,11 +26,11 @@ import { RedisSaltVault } from './stores/redis/redis-salts.ts';
 import { RedisStore, type RedisStoreOptions } from './stores/redis/redis-store.ts';
 import { HEARTBEAT_MS, Replicas } from './stores/redis/replicas.ts';
 import { listenForResets } from './stores/redis/reset-channel.ts';
+import { SaltKeeper } from './stores/salt-keeper.ts';
 import { SaltShelf } from './stores/salt-shelf.ts';
 import type { Telemetry } from './telemetry.ts';
 
 const DIALECTS = [envoy, nginx, caddy];
-const SALT_REFRESH_MS = 60_000;
 /** How long a start waits for Redis. It goes on without: Redis may come later. */
 const FIRST_CONTACT_MS = 500;
 const MAX_IN_FLIGHT = 5_000;
@@ -86,14 +86,17 @@ export function createApp({ environment, policies, telemetry, now }: AppOptions)
     registry: telemetry.registry,
     health: () => ({ ready, degraded: telemetry.isDegraded() }),
   });
-  const refreshSalts = () => salts.refresh(now()).catch(telemetry.saltsNotShared);
-  let saltTimer: NodeJS.Timeout | undefined;
+  const saltKeeper = new SaltKeeper({
+    refresh: () => salts.refresh(now()),
+    onFailure: telemetry.saltsNotShared,
+  });
   let ready = false;
 
   return {
     async listen() {
-      await backend.connect(refreshSalts);
-      saltTimer = setInterval(refreshSalts, SALT_REFRESH_MS);
+      await backend.connect(() => saltKeeper.share());
+      // Also without a contact: what is over is forgotten all the same.
+      void saltKeeper.share();
       await opsServer.listen({ host: environment.opsHost, port: environment.opsPort });
       if (environment.socket !== undefined) await listenOnSocket(checkServer, environment.socket);
       else await checkServer.listen({ host: environment.host, port: environment.port });
@@ -109,7 +112,7 @@ export function createApp({ environment, policies, telemetry, now }: AppOptions)
     },
     async close() {
       ready = false;
-      clearInterval(saltTimer);
+      saltKeeper.close();
       await checkServer.close();
       await opsServer.close();
       await backend.close();

@@ -86,7 +86,7 @@ test('the files that a policy file refers to count as parts of it', async () => 
   const ranges = join(folder, 'ranges.yaml');
   const key = (name: string) =>
     `- { id: ${name}, sha256: ${hash('sha256', name, 'hex')}, plan: pro }\n`;
-  writeFileSync(ranges, 'updated: 2026-11-01\nranges: [192.0.2.0/24]\n');
+  writeFileSync(ranges, 'checked: 2026-11-01\nranges: [192.0.2.0/24]\n');
   writeFileSync(file, policies(10));
   await using gateway = await startGateway({
     HEADGATE_POLICIES: file,
@@ -108,7 +108,7 @@ test('the files that a policy file refers to count as parts of it', async () => 
     return Number(answer.headers['x-ratelimit-remaining']);
   };
   expect([await left(), await left()]).toEqual([10, 10]);
-  writeFileSync(ranges, 'updated: 2026-11-01\nranges: [203.0.113.0/24]\n');
+  writeFileSync(ranges, 'checked: 2026-11-01\nranges: [203.0.113.0/24]\n');
   // From now on all of them are one client.
   await expect.poll(left, { timeout: 4_000, interval: 10 }).toBeLessThan(10);
 });

@@ -1,0 +1,50 @@
+/** Keeps the salts of this gateway those of all: looks every minute, and until it succeeds many times a second. */
+import { setTimeout as sleep } from 'node:timers/promises';
+
+export interface SaltKeeperOptions {
+  /** Rejects while the salts cannot be shared. */
+  readonly refresh: () => Promise<void>;
+  readonly onFailure: (error: Error) => void;
+}
+
+const EVERY_MS = 60_000;
+/** A cluster's nodes are connected one after the other: the first tries may come too early. */
+const RETRY_MS = 100;
+
+export class SaltKeeper {
+  readonly #options: SaltKeeperOptions;
+  readonly #closed = new AbortController();
+  #sharing: Promise<void> | undefined;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(options: SaltKeeperOptions) {
+    this.#options = options;
+  }
+
+  /** Resolves once they are shared, or nobody needs them any more. */
+  share(): Promise<void> {
+    this.#timer ??= setInterval(() => void this.share(), EVERY_MS);
+    this.#sharing ??= this.#tryUntilShared().finally(() => {
+      this.#sharing = undefined;
+    });
+    return this.#sharing;
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+    this.#closed.abort();
+  }
+
+  async #tryUntilShared(): Promise<void> {
+    const { signal } = this.#closed;
+    while (!signal.aborted) {
+      try {
+        await this.#options.refresh();
+        return;
+      } catch (error) {
+        this.#options.onFailure(error as Error);
+        await sleep(RETRY_MS, undefined, { signal }).catch(() => {});
+      }
+    }
+  }
+}
