@@ -1,5 +1,4 @@
 /** Keeps the salts of this gateway those of all: looks every minute, and until it succeeds many times a second. */
-import { setTimeout as sleep } from 'node:timers/promises';
 
 export interface SaltKeeperOptions {
   /** Rejects while the salts cannot be shared. */
@@ -13,38 +12,46 @@ const RETRY_MS = 100;
 
 export class SaltKeeper {
   readonly #options: SaltKeeperOptions;
-  readonly #closed = new AbortController();
   #sharing: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
+  #isClosed = false;
+  #wake = () => {};
 
   constructor(options: SaltKeeperOptions) {
     this.#options = options;
   }
 
-  /** Resolves once they are shared, or nobody needs them any more. */
+  /** Tries at once. Resolves once they are shared, or nobody needs them any more. */
   share(): Promise<void> {
     this.#timer ??= setInterval(() => void this.share(), EVERY_MS);
     this.#sharing ??= this.#tryUntilShared().finally(() => {
       this.#sharing = undefined;
     });
+    this.#wake();
     return this.#sharing;
   }
 
   close(): void {
     clearInterval(this.#timer);
-    this.#closed.abort();
+    this.#isClosed = true;
+    this.#wake();
   }
 
   async #tryUntilShared(): Promise<void> {
-    const { signal } = this.#closed;
-    while (!signal.aborted) {
+    while (!this.#isClosed) {
       try {
         await this.#options.refresh();
         return;
       } catch (error) {
         this.#options.onFailure(error as Error);
-        await sleep(RETRY_MS, undefined, { signal }).catch(() => {});
       }
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, RETRY_MS);
+        this.#wake = () => {
+          clearTimeout(timer);
+          resolve();
+        };
+      });
     }
   }
 }
