@@ -72,7 +72,9 @@ function endsPlainly(last: number, length: number): boolean {
 
 function canonicaliseOddTarget(target: string, caseSensitive: boolean): CanonicalPath {
   const raw = upTo(target, '?');
-  const decoded = originForms(raw).flatMap(withKeptSeparators).map(decode);
+  const decoded = originForms(raw.replaceAll(BLANK_CONTROLS, ''))
+    .flatMap(splitBeforeDecoding)
+    .map(decode);
   let readings = unique(decoded.map(({ text }) => text));
   for (const fork of FORKS) {
     readings = unique(readings.flatMap(fork)).slice(0, MAX_READINGS + 1);
@@ -99,11 +101,18 @@ function unique(texts: readonly string[]): string[] {
   return [...new Set(texts)];
 }
 
-/** An encoded slash separates segments, or is a character of one, which then has a parameter's place to itself. */
-function withKeptSeparators(raw: string): string[] {
-  return ENCODED_SEPARATOR.test(raw) ? [raw, raw.replaceAll(ENCODED_SEPARATORS, '_')] : [raw];
+/**
+ * Some servers split a path before they decode it or turn its backslashes: then an encoded slash is a character of a segment, which has a
+ * parameter's place to itself, or of a segment's `;params`, which are gone by then.
+ */
+function splitBeforeDecoding(raw: string): string[] {
+  const forms = [raw];
+  if (ENCODED_SEPARATOR.test(raw)) forms.push(raw.replaceAll(ENCODED_SEPARATORS, '_'));
+  if (raw.includes(';') && /[%\\]/.test(raw)) forms.push(raw.replaceAll(RAW_PARAMETERS, ''));
+  return forms;
 }
 
+const RAW_PARAMETERS = /;[^/]*/g;
 const ENCODED_SEPARATOR = /%(?:25)*(?:2f|5c)/i;
 const ENCODED_SEPARATORS = /%(?:25)*(?:2f|5c)/gi;
 
@@ -159,6 +168,8 @@ function isTooLongToFold(text: string): boolean {
 }
 
 const NOT_ASCII = /[^\p{ASCII}]/u;
+/** As they are, browsers drop them, and no proxy passes them on; NUL, CR and LF are another matter. */
+const BLANK_CONTROLS = /[[\p{Cc}&&\p{ASCII}]--[\0\r\n]]/gv;
 const CONTROL = /\p{Cc}/u;
 const CONTROLS = /\p{Cc}/gu;
 const LOOSE_ENDS = /[.\s](\/|$)|\/\s/;
@@ -193,20 +204,37 @@ function upTo(text: string, mark: string): string {
   return end === -1 ? text : text.slice(0, end);
 }
 
-/** A `..` takes back the segment before it, which to some is the empty one between two slashes. */
+/**
+ * A `..` takes back the segment before it. To some that may be the empty one between two slashes, and to those who know
+ * nothing of parameters `.;x` and `..;x` are names like any other.
+ */
 function resolutions(path: string): string[] {
-  const lenient = resolveSegments(path, false);
-  return path.includes('..') ? [lenient, resolveSegments(path, true)] : [lenient];
+  const lenient = resolveSegments(path, LENIENT);
+  if (!path.includes('..')) return [lenient];
+  const others = [resolveSegments(path, { ...LENIENT, emptyIsSegment: true })];
+  if (path.includes(';')) {
+    others.push(resolveSegments(path, { emptyIsSegment: false, parametersAreNames: true }));
+    others.push(resolveSegments(path, { emptyIsSegment: true, parametersAreNames: true }));
+  }
+  return [lenient, ...others];
 }
 
+interface Resolution {
+  readonly emptyIsSegment: boolean;
+  readonly parametersAreNames: boolean;
+}
+
+const LENIENT: Resolution = { emptyIsSegment: false, parametersAreNames: false };
+
 /** Drops empty segments, `.`, `;params` and the segment before each `..`. */
-function resolveSegments(path: string, emptyIsSegment: boolean): string {
+function resolveSegments(path: string, { emptyIsSegment, parametersAreNames }: Resolution): string {
   const kept: string[] = [];
   // The path begins after its first slash.
   for (const segment of path.slice(1).split('/')) {
     const name = upTo(segment, ';');
-    if (name === '..') kept.pop();
-    else if (name !== '.' && (name !== '' || emptyIsSegment)) kept.push(name);
+    const dots = parametersAreNames ? segment : name;
+    if (dots === '..') kept.pop();
+    else if (dots !== '.' && (dots !== '' || emptyIsSegment)) kept.push(name);
   }
   return `/${kept.filter((name) => name !== '').join('/')}`;
 }

@@ -93,6 +93,8 @@ describe('where servers read a target in several ways, each of them is listed', 
     ['/#/../api/auth/login', '/'],
     ['/api/auth//../login', '/api/login'],
     ['/api/auth/;/../login', '/api/login'],
+    ['/api/auth/.;x=1/../login', '/api/login'],
+    ['/api/auth/..;x=1/../login', '/login'],
   ])('%s', (target, path) => {
     const canonical = canonicalPath(target, false);
     expect(canonical.path).toBe(path);
@@ -125,6 +127,8 @@ describe('what Windows, Unicode or a URL parser takes for the same name', () => 
     '/http:/api/auth/login',
     '/HTTP://example.com/api/auth/login',
     '/api/auth/login%23x',
+    '/api/auth;x=1/login;%f0%80%80%afx',
+    '/api/auth/x/..;/login;\\x',
     'http:/api/auth/login',
     'http:/example.com/api/auth/login',
     'http://example.com\\api\\auth\\login',
