@@ -2,7 +2,7 @@
 import { distance } from 'fastest-levenshtein';
 
 /** The known word that is so like this one that it was probably meant. */
-export function closest(word: string, known: readonly string[]): string | undefined {
+function closest(word: string, known: readonly string[]): string | undefined {
   const likely = known
     .map((candidate) => ({ candidate, far: distance(word, candidate) }))
     .filter(

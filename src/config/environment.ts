@@ -43,8 +43,10 @@ const DEFAULT_POLICIES = fileURLToPath(new URL('../../config/policies.yaml', imp
 /** Throws a ConfigError that names every unreadable variable; values with secrets in them are not repeated. */
 export function readEnvironment(variables: NodeJS.ProcessEnv): Environment {
   const mistakes: string[] = [];
+  const known = new Set(['HEADGATE_REDIS_URL']);
 
   function read<T>(name: string, schema: z.ZodType<T>, expected: string, fallback: T): T {
+    known.add(name);
     const text = variables[name];
     if (text === undefined || text === '' || isServiceLink(text)) return fallback;
     const result = schema.safeParse(text);
@@ -55,6 +57,7 @@ export function readEnvironment(variables: NodeJS.ProcessEnv): Environment {
 
   /** Values of secrets are not repeated. */
   function readSecret<T>(name: string, schema: z.ZodType<T>, expected: string): T | undefined {
+    known.add(name);
     const text = variables[name];
     if (text === undefined || text === '') return undefined;
     const result = schema.safeParse(text);
@@ -109,32 +112,17 @@ export function readEnvironment(variables: NodeJS.ProcessEnv): Environment {
       'info',
     ),
   };
-  mistakes.push(...misspelled(variables));
+  mistakes.push(...misspelled(variables, [...known]));
   if (mistakes.length > 0) throw new ConfigError(mistakes);
   return environment;
 }
 
-const NAMES = [
-  ...[
-    'HOST',
-    'PORT',
-    'SOCKET',
-    'PROXY_SECRET',
-    'IP_SALT_SECRET',
-    'OPS_HOST',
-    'OPS_PORT',
-    'POLICIES',
-  ],
-  ...['CLOUDFLARE_RANGES', 'REDIS_URL', 'STORE_TIMEOUT_MS', 'REPLICAS', 'REMEMBERED_DENIALS'],
-  ...['MEMORY_MAX_KEYS', 'LOG_LEVEL'],
-].map((name) => `HEADGATE_${name}`);
-
 /** A setting that is misspelled would silently not be one. Kubernetes has names of its own that begin like ours. */
-function misspelled(variables: NodeJS.ProcessEnv): string[] {
+function misspelled(variables: NodeJS.ProcessEnv, known: readonly string[]): string[] {
   return Object.keys(variables).flatMap((name) => {
-    if (!name.startsWith('HEADGATE_') || NAMES.includes(name)) return [];
+    if (!name.startsWith('HEADGATE_') || known.includes(name)) return [];
     if (/_(SERVICE_HOST|SERVICE_PORT.*|PORT_.*)$/.test(name)) return [];
-    const meant = hint(name, NAMES);
+    const meant = hint(name, known);
     return meant === '' ? [] : [`${name}: is no setting${meant}`];
   });
 }

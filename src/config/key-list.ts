@@ -1,8 +1,9 @@
 /** Listed API keys, in the policy file or in a file of their own. */
 import { z } from 'zod';
 import { ConfigError } from './config-error.ts';
-import { mistakesFrom, pathText } from './schema-mistakes.ts';
-import { type Path, readYaml } from './yaml-text.ts';
+import { located, refuseUnreadable } from './located.ts';
+import { type LocatedMistake, mistakesFrom } from './schema-mistakes.ts';
+import { readYaml } from './yaml-text.ts';
 
 /** Of policies and plans: it stands in labels and headers. */
 export const shortName = z
@@ -27,26 +28,16 @@ const MAX_BYTES = 8 * 1024 * 1024;
 /** Throws a ConfigError that names every mistake. */
 export function readKeyFile(text: string, fileName: string): readonly KeyEntry[] {
   const yaml = readYaml(text, MAX_BYTES);
-  const place = (offset: number) => `${fileName}:${yaml.place(offset)}`;
-  const where = (path: Path) => `${place(yaml.offsetOf(path))}: ${pathText(path)}`;
-  if (yaml.mistakes.length > 0) {
-    throw new ConfigError(
-      yaml.mistakes.map(({ offset, message }) => `${place(offset)}: ${message}`),
-    );
-  }
+  refuseUnreadable(yaml, fileName);
+  const refuse = (mistakes: readonly LocatedMistake[]) =>
+    new ConfigError(located(mistakes, fileName, yaml));
   const result = keyListSchema.safeParse(yaml.value, { reportInput: true });
-  if (!result.success) {
-    throw new ConfigError(
-      mistakesFrom(result.error.issues, keyListSchema, [], yaml).map(
-        ({ offset, path, message }) =>
-          `${place(offset)}: ${path.length === 0 ? 'the file' : `${pathText(path)}:`} ${message}`,
-      ),
-    );
-  }
-  const doubled = doubledKeys(result.data);
-  if (doubled.length > 0) {
-    throw new ConfigError(doubled.map((i) => `${where([i, 'sha256'])}: ${DOUBLED}`));
-  }
+  if (!result.success) throw refuse(mistakesFrom(result.error.issues, keyListSchema, [], yaml));
+  const doubled = doubledKeys(result.data).map((index) => {
+    const path = [index, 'sha256'];
+    return { offset: yaml.offsetOf(path), path, message: DOUBLED };
+  });
+  if (doubled.length > 0) throw refuse(doubled);
   return result.data;
 }
 

@@ -5,10 +5,11 @@ import { compilePolicy, type Factors, type Policy, type StoreFailureMode } from 
 import { compilePolicySet, type PolicySet } from '../core/policy-set.ts';
 import { type AccessList, accessSchema } from './access-schema.ts';
 import { adviceOnAge, type CloudflareRanges } from './cloudflare-ranges.ts';
-import { ConfigError, printable } from './config-error.ts';
+import { ConfigError } from './config-error.ts';
 import { type KnownRanges, prefixesOf, toIdentityConfig } from './identity-config.ts';
 import { type IdentitySection, identitySchema } from './identity-schema.ts';
 import type { KeyEntry } from './key-list.ts';
+import { located, refuseUnreadable } from './located.ts';
 import { adviceOn, namesCloudflare } from './policy-advice.ts';
 import { crossMistakes } from './policy-cross-checks.ts';
 import { notesOn } from './policy-notes.ts';
@@ -26,7 +27,7 @@ import {
   type PolicyEntry,
   policySchema,
 } from './policy-schema.ts';
-import { type LocatedMistake, mistakesFrom, pathText } from './schema-mistakes.ts';
+import { type LocatedMistake, mistakesFrom } from './schema-mistakes.ts';
 import { type Path, readYaml, type YamlText } from './yaml-text.ts';
 
 /** What a policy file refers to. */
@@ -51,11 +52,7 @@ export function compilePolicyFile(
   context: PolicyFileContext,
 ): LoadedPolicies {
   const yaml = readYaml(text);
-  if (yaml.mistakes.length > 0) {
-    throw new ConfigError(
-      yaml.mistakes.map(({ offset, message }) => `${fileName}:${yaml.place(offset)}: ${message}`),
-    );
-  }
+  refuseUnreadable(yaml, fileName);
   const parts = new Parts(yaml);
   const file = validate(parts, yaml, context);
   if (file === undefined) {
@@ -151,9 +148,6 @@ function compile(file: ValidFile, ranges: KnownRanges): PolicySet {
   });
 }
 
-/** Of one part: nobody mends more at a time, and finding the place of each takes some. */
-const MOST_MISTAKES = 100;
-
 /** Validates the parts of a file one by one, and keeps what is wrong with any of them. */
 class Parts {
   readonly mistakes: LocatedMistake[] = [];
@@ -168,12 +162,7 @@ class Parts {
   parse<S extends z.ZodType>(schema: S, value: unknown, at: Path): z.output<S> | undefined {
     const result = schema.safeParse(value, { reportInput: true });
     if (result.success) return result.data;
-    for (const mistake of mistakesFrom(
-      result.error.issues.slice(0, MOST_MISTAKES),
-      schema,
-      at,
-      this.#yaml,
-    )) {
+    for (const mistake of mistakesFrom(result.error.issues, schema, at, this.#yaml)) {
       this.mistakes.push(mistake);
     }
     return undefined;
@@ -194,19 +183,6 @@ class Parts {
       return undefined;
     }
   }
-}
-
-function located(mistakes: LocatedMistake[], fileName: string, yaml: YamlText): string[] {
-  return mistakes
-    .sort((a, b) => a.offset - b.offset)
-    .map(({ offset, path, message }) => {
-      const where = `${fileName}:${yaml.place(offset)}`;
-      return printable(
-        path.length === 0
-          ? `${where}: the file ${message}`
-          : `${where}: ${pathText(path)}: ${message}`,
-      );
-    });
 }
 
 interface NamedEntry extends DefaultEntry {

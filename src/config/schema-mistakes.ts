@@ -9,6 +9,8 @@ export interface LocatedMistake {
   readonly message: string;
 }
 
+/** Of one part of a file: nobody mends more at a time, and finding the place of each takes some. */
+const MOST_MISTAKES = 100;
 /** A file with more of them is no policy file, and looking up the place of each takes time. */
 const MOST_UNKNOWN_KEYS = 50;
 /** A name that is longer is no key of a policy file, and may be a secret in the wrong place. */
@@ -21,7 +23,7 @@ export function mistakesFrom(
   at: Path,
   yaml: YamlText,
 ): LocatedMistake[] {
-  return issues.flatMap((issue) => {
+  return issues.slice(0, MOST_MISTAKES).flatMap((issue) => {
     const path = [
       ...at,
       ...issue.path.map((part) => (typeof part === 'number' ? part : String(part))),

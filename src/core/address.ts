@@ -7,8 +7,6 @@ const NAMED_RANGES: Readonly<Record<string, readonly string[]>> = {
   private: ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', 'fc00::/7', 'fe80::/10'],
 };
 
-const NAT64_PREFIX = '64:ff9b::';
-
 /** Answers whether an address, in its canonical spelling, lies in a set of ranges. */
 export type AddressSet = (address: string) => boolean;
 
@@ -33,18 +31,22 @@ export function canonicalAddress(text: string): string | undefined {
  * ask this about a proxy: whoever comes from 64:ff9b::7f00:1 is not on loopback.
  */
 export function countedAddress(address: string): string {
-  if (!address.startsWith(NAT64_PREFIX)) return address;
+  const translated = nat64Address(address);
+  // Local ones are nobody's on the other side of a translator (section 3.1).
+  return translated === undefined || isLocal(translated) ? address : translated;
+}
+
+function nat64Address(address: string): string | undefined {
+  if (!address.startsWith('64:ff9b::')) return undefined;
   const { parts } = ipaddr.IPv6.parse(address);
+  if (parts.slice(2, 6).some((part) => part !== 0)) return undefined;
   const [high = 0, low = 0] = parts.slice(6);
-  if (parts.slice(2, 6).some((part) => part !== 0)) return address;
-  const embedded = [high >> 8, high & 0xff, low >> 8, low & 0xff].join('.');
-  // These are nobody's on the other side of a translator (section 3.1).
-  return isLocal(embedded) ? address : embedded;
+  return [high >> 8, high & 0xff, low >> 8, low & 0xff].join('.');
 }
 
 /** The network of an address: itself for IPv4 and NAT64, its prefix of `ipv6PrefixBits` for other IPv6. */
 export function addressNetwork(address: string, ipv6PrefixBits: number): string {
-  if (!isIPv6Text(address) || address.startsWith(NAT64_PREFIX)) return address;
+  if (!isIPv6Text(address) || nat64Address(address) !== undefined) return address;
   const network = ipaddr.IPv6.networkAddressFromCIDR(`${address}/${ipv6PrefixBits}`);
   return `${network.toString()}/${ipv6PrefixBits}`;
 }

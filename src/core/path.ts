@@ -102,8 +102,8 @@ function unique(texts: readonly string[]): string[] {
 }
 
 /**
- * Some servers split a path before they decode it or turn its backslashes: then an encoded slash is a character of a segment, which has a
- * parameter's place to itself, or of a segment's `;params`, which are gone by then.
+ * Some servers split a path before they decode it or turn its backslashes: then an encoded slash is a character of a
+ * segment, which has a parameter's place to itself, or of a segment's `;params`, which are gone by then.
  */
 function splitBeforeDecoding(raw: string): string[] {
   const forms = [raw];
@@ -177,10 +177,9 @@ const LOOSE_ENDS = /[.\s](\/|$)|\/\s/;
 /** A name of dots and blanks is nothing, or what its dots say. */
 function withoutLooseEnds(segments: readonly string[]): string[] {
   const isDots = (segment: string) => segment === '.' || segment === '..';
-  return [
-    segments.map((each) => (isDots(each.trim()) ? each.trim() : withoutLooseEnd(each))).join('/'),
-    segments.map((each) => (isDots(each) ? each : withoutLooseEnd(each))).join('/'),
-  ];
+  const trimmed = segments.map((each) => (isDots(each) ? each : withoutLooseEnd(each)));
+  const dotted = segments.map((each, i) => (isDots(each.trim()) ? each.trim() : trimmed[i]));
+  return [dotted.join('/'), trimmed.join('/')];
 }
 
 /** By hand: a pattern for the end of a text is tried at every place of it. */

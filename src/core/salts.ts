@@ -9,6 +9,11 @@ export const DAY_MS = 86_400_000;
 /** The longest window, so that none reaches back further than the period before. */
 export const LONG_PERIOD_MS = MAX_WINDOW_MS;
 
+/** When the period began that a moment lies in. */
+export function periodStart(nowMs: number, periodMs: number): number {
+  return Math.floor(nowMs / periodMs) * periodMs;
+}
+
 /** How far the clocks of gateways may differ at midnight without one of them losing sight of a count. */
 export const CLOCK_SKEW_MS = 60_000;
 

@@ -9,7 +9,7 @@ import type { Decision } from '../core/decision.ts';
 import type { Answer, Dialect, ProxyCall } from '../core/dialect.ts';
 import type { AnswerStyle } from '../core/policy-set.ts';
 import { answer } from './answer.ts';
-import { NOTHING_MISSING } from './required.ts';
+import { NOTHING_MISSING } from './question-headers.ts';
 
 export const envoy: Dialect = { name: 'envoy', mount: '/envoy', badRequest: 400, parse, render };
 

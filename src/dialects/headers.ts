@@ -2,6 +2,7 @@
 import type { BindingQuota, Decision } from '../core/decision.ts';
 import type { Limit } from '../core/policy.ts';
 import type { AnswerStyle } from '../core/policy-set.ts';
+import { spreadOf } from '../core/spread.ts';
 
 /** Fields for an allowed and a denied request alike, as name, value, name, value. */
 export function quotaHeaders(decision: Decision, style: AnswerStyle): string[] {
@@ -62,13 +63,4 @@ function rateLimitPolicy(limits: readonly Limit[]): string {
     field += field === '' ? limit.policyItem : `, ${limit.policyItem}`;
   }
   return field;
-}
-
-/** FNV-1a, 32 bits. */
-function spreadOf(key: string): number {
-  let spread = 0x811c9dc5;
-  for (let i = 0; i < key.length; i++) {
-    spread = Math.imul(spread ^ key.charCodeAt(i), 0x01000193);
-  }
-  return spread >>> 0;
 }

@@ -7,6 +7,7 @@ import {
   DAY_MS,
   LONG_PERIOD_MS,
   type PeriodSalts,
+  periodStart,
   type SaltSource,
   type Salts,
 } from '../core/salts.ts';
@@ -25,8 +26,8 @@ export class DerivedSalts implements SaltSource {
     const known = this.#current;
     const isKnown =
       known !== undefined &&
-      known.daily.startMs === startOf(nowMs, DAY_MS) &&
-      known.long?.startMs === (hasLongWindows ? startOf(nowMs, LONG_PERIOD_MS) : undefined);
+      known.daily.startMs === periodStart(nowMs, DAY_MS) &&
+      known.long?.startMs === (hasLongWindows ? periodStart(nowMs, LONG_PERIOD_MS) : undefined);
     if (isKnown) return known;
     this.#current = {
       daily: this.#of(nowMs, DAY_MS),
@@ -39,7 +40,7 @@ export class DerivedSalts implements SaltSource {
   async refresh(): Promise<void> {}
 
   #of(nowMs: number, periodMs: number): PeriodSalts {
-    const startMs = startOf(nowMs, periodMs);
+    const startMs = periodStart(nowMs, periodMs);
     return {
       startMs,
       current: this.#derive(startMs, periodMs),
@@ -52,8 +53,4 @@ export class DerivedSalts implements SaltSource {
     const info = `headgate address salt ${periodMs} ${startMs}`;
     return createSecretKey(Buffer.from(hkdfSync('sha256', this.#secret, '', info, SALT_BYTES)));
   }
-}
-
-function startOf(nowMs: number, periodMs: number): number {
-  return Math.floor(nowMs / periodMs) * periodMs;
 }

@@ -3,6 +3,7 @@
  * limit allows, without a word to each other.
  */
 import type { LocalLimiter } from '../core/local-limiter.ts';
+import { spreadOf } from '../core/spread.ts';
 import type { Descriptor, Quota, TakeResult } from '../core/store.ts';
 import type { MemoryStore } from './memory/memory-store.ts';
 
@@ -49,13 +50,4 @@ export function shareOf(quota: Quota, cost: number, key: string, { count, rank }
   const isBucket = quota.algorithm === 'token-bucket';
   const limit = isBucket ? Math.max(1, Math.floor(quota.limit / count)) : part(quota.limit);
   return { ...quota, limit, burst: part(quota.burst) };
-}
-
-/** FNV-1a, 32 bits: the same in every gateway. */
-function spreadOf(key: string): number {
-  let spread = 0x811c9dc5;
-  for (let i = 0; i < key.length; i++) {
-    spread = Math.imul(spread ^ key.charCodeAt(i), 0x01000193);
-  }
-  return spread >>> 0;
 }

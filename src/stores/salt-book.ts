@@ -3,7 +3,7 @@
  * made ahead of time, so that its beginning passes whether or not the vault can be reached then.
  */
 import { createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
-import type { PeriodSalts } from '../core/salts.ts';
+import { type PeriodSalts, periodStart } from '../core/salts.ts';
 
 /** Where gateways that count together find the same salts. */
 export interface SaltVault {
@@ -28,7 +28,7 @@ export class SaltBook {
 
   /** The same object until the salts change. */
   at(nowMs: number): PeriodSalts {
-    const startMs = this.#startOf(nowMs);
+    const startMs = periodStart(nowMs, this.#periodMs);
     if (this.#current?.startMs === startMs) return this.#current;
     let current = this.#byStart.get(startMs);
     if (current === undefined) {
@@ -45,7 +45,7 @@ export class SaltBook {
    * since a vault may come back empty; what the vault knows wins. Rejects when it cannot be reached; call it again.
    */
   async refresh(nowMs: number): Promise<void> {
-    const current = this.#startOf(nowMs);
+    const current = periodStart(nowMs, this.#periodMs);
     for (const start of this.#byStart.keys()) {
       if (start < current - this.#periodMs) this.#byStart.delete(start);
     }
@@ -62,9 +62,5 @@ export class SaltBook {
       this.#byStart.set(start, createSecretKey(agreed));
       this.#current = undefined;
     }
-  }
-
-  #startOf(nowMs: number): number {
-    return Math.floor(nowMs / this.#periodMs) * this.#periodMs;
   }
 }

@@ -331,6 +331,7 @@ describe('an IPv6 client', () => {
   });
   test('near NAT64 is not', () => {
     expect(networks('64:ff9b:0:0:1::cb00:7109')).toHaveLength(3);
+    expect(networks('64:ff9b:0:0:1::cb00:7109')).toEqual(networks('64:ff9b:0:0:1::cb00:7110'));
   });
 });
 
