@@ -1,5 +1,6 @@
 /** The composition root: configuration in, something that listens and closes out. */
 import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Environment } from './config/environment.ts';
 import type { PolicySource } from './config/policy-source.ts';
 import { canonicalAddress, isLoopback } from './core/address.ts';
@@ -17,6 +18,7 @@ import { DenialCache } from './stores/denial-cache.ts';
 import { DerivedSalts } from './stores/derived-salts.ts';
 import { LocalShare, type Place } from './stores/local-share.ts';
 import { MemoryStore } from './stores/memory/memory-store.ts';
+import { Overload } from './stores/overload.ts';
 import { createRedisClient, type RedisClient } from './stores/redis/client.ts';
 import { ClusterStore } from './stores/redis/cluster-store.ts';
 import { withDeadline } from './stores/redis/deadline.ts';
@@ -34,11 +36,15 @@ const DIALECTS = [envoy, nginx, caddy];
 /** How long a start waits for Redis. It goes on without: Redis may come later. */
 const FIRST_CONTACT_MS = 500;
 const MAX_IN_FLIGHT = 5_000;
+/** What is under way is answered within the deadline; a caller that has not finished its question by then is cut off. */
+const LAST_ANSWERS_MS = 1_000;
 
 export interface AppOptions {
   readonly environment: Environment;
   readonly policies: PolicySource;
   readonly telemetry: Telemetry;
+  /** Whether somebody else answers operators: this is one of several workers. */
+  readonly isWorker: boolean;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
 }
@@ -46,16 +52,22 @@ export interface AppOptions {
 export interface Listening {
   /** Or the path of a unix socket. */
   readonly check: AddressInfo | string;
-  readonly ops: AddressInfo;
+  readonly ops: AddressInfo | undefined;
 }
 
 export interface App {
   listen(): Promise<Listening>;
+  /**
+   * Goes on answering for so many milliseconds, not ready any more: time for whoever asks to notice. Each connection is
+   * closed with its next answer.
+   */
+  drain(durationMs: number): Promise<void>;
   /** Answers what is under way, then lets go of everything. */
   close(): Promise<void>;
 }
 
-export function createApp({ environment, policies, telemetry, now }: AppOptions): App {
+export function createApp(options: AppOptions): App {
+  const { environment, policies, telemetry, isWorker, now } = options;
   const memory = new MemoryStore({ now, maxKeys: environment.memoryMaxKeys });
   const backend = environment.redis
     ? inRedis(environment.redis, environment, telemetry)
@@ -77,13 +89,16 @@ export function createApp({ environment, policies, telemetry, now }: AppOptions)
     now,
     callerWithoutAddress: environment.socket === undefined ? '' : '127.0.0.1',
     proxySecrets: environment.proxySecrets,
+    isLeaving: () => isLeaving,
     onStranger: telemetry.strangerRefused,
     onDecided: telemetry.decided,
     onMisconfigured: telemetry.proxyMisconfigured,
     onFault: telemetry.checkFailed,
   });
+  const { registry } = telemetry;
   const opsServer = createOpsServer({
-    registry: telemetry.registry,
+    metrics: () => registry.metrics(),
+    contentType: registry.contentType,
     health: () => ({ ready, degraded: telemetry.isDegraded() }),
   });
   const saltKeeper = new SaltKeeper({
@@ -91,13 +106,16 @@ export function createApp({ environment, policies, telemetry, now }: AppOptions)
     onFailure: telemetry.saltsNotShared,
   });
   let ready = false;
+  let isLeaving = false;
 
   return {
     async listen() {
       await backend.connect(() => saltKeeper.share());
       // Also without a contact: what is over is forgotten all the same.
       void saltKeeper.share();
-      await opsServer.listen({ host: environment.opsHost, port: environment.opsPort });
+      if (!isWorker) {
+        await opsServer.listen({ host: environment.opsHost, port: environment.opsPort });
+      }
       if (environment.socket !== undefined) await listenOnSocket(checkServer, environment.socket);
       else await checkServer.listen({ host: environment.host, port: environment.port });
       ready = true;
@@ -108,12 +126,20 @@ export function createApp({ environment, policies, telemetry, now }: AppOptions)
         environment.proxySecrets.length === 0
       )
         telemetry.checkPortOpen();
-      return { check, ops: opsServer.server.address() as AddressInfo };
+      return { check, ops: (opsServer.server.address() as AddressInfo | null) ?? undefined };
+    },
+    async drain(durationMs) {
+      ready = false;
+      isLeaving = true;
+      await sleep(durationMs);
     },
     async close() {
       ready = false;
+      isLeaving = true;
       saltKeeper.close();
+      const cutOff = setTimeout(() => checkServer.server.closeAllConnections(), LAST_ANSWERS_MS);
       await checkServer.close();
+      clearTimeout(cutOff);
       await opsServer.close();
       await backend.close();
     },
@@ -155,13 +181,23 @@ function inRedis(target: RedisTarget, environment: Environment, telemetry: Telem
     onBatch: telemetry.storeAnswered,
     onError: telemetry.storeFailed,
   };
-  const counting = new Breaker({
+  const guarded = new Breaker({
     store: target.kind === 'cluster' ? new ClusterStore(options) : new RedisStore(options),
     probe: () => withDeadline(isAnswering(client), environment.storeTimeoutMs),
     onOpen: telemetry.storeGivenUp,
+    onStillOpen: (error) => telemetry.storeFailed(storeErrorFrom(error).reason, error),
     onClose: telemetry.storeConnected,
   });
-  const replicas = new Replicas(client, { count: environment.replicas, rank: 0 });
+  const counting = new Overload({
+    store: guarded,
+    now: () => performance.now(),
+    limitMs: environment.storeTimeoutMs,
+    onShed: telemetry.requestShed,
+  });
+  const replicas = new Replicas(client, {
+    count: environment.replicas * environment.workers,
+    rank: 0,
+  });
   const beat = () =>
     void withDeadline(replicas.beat(), environment.storeTimeoutMs).catch(telemetry.heartbeatLost);
   const heartbeat = setInterval(beat, HEARTBEAT_MS).unref();
@@ -190,6 +226,7 @@ function inRedis(target: RedisTarget, environment: Environment, telemetry: Telem
     close: async () => {
       clearInterval(heartbeat);
       counting.close();
+      guarded.close();
       client.disconnect();
       subscriber?.disconnect();
     },

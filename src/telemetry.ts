@@ -26,6 +26,8 @@ export interface Telemetry {
   storeFailed(reason: StoreErrorReason, cause: unknown): void;
   /** It was too slow, and is not asked until it answers again. */
   storeGivenUp(): void;
+  /** This process has more to do than it can: the store was not asked. */
+  requestShed(): void;
   denialRemembered(): void;
   storeConnected(): void;
   storeConnectionFailed(error: Error): void;
@@ -37,21 +39,32 @@ export interface Telemetry {
   /** Each mistake as `file:line:column: path: what is wrong`. */
   policiesRefused(mistakes: readonly string[]): void;
   policyNote(note: string): void;
+  /** A worker ended that should not have. */
+  workerLost(worker: number, how: string): void;
+  workersReplaced(count: number): void;
+  /** The running ones stay. */
+  workersKept(reason: unknown): void;
+  stopping(signal: string | undefined): void;
+  crashed(error: unknown): void;
+  stoppedByForce(why: string): void;
   /** Whether round trips to the store failed lately. */
   isDegraded(): boolean;
 }
 
 export interface TelemetryOptions {
   readonly level: string;
+  /** The number of this process, where there are several. */
+  readonly worker?: number | undefined;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
   readonly destination?: { write(line: string): void };
 }
 
-export function createTelemetry({ level, now, destination }: TelemetryOptions): Telemetry {
+export function createTelemetry(options: TelemetryOptions): Telemetry {
+  const { level, worker, now, destination } = options;
   // Nothing is logged for an allowed request, so a line may as well be on disk when it is needed.
   const output = destination ?? pino.destination({ sync: true });
-  const log = pino({ level, base: null }, output);
+  const log = pino({ level, base: worker === undefined ? null : { worker } }, output);
   const metrics = createMetrics();
   const seldom = createRepeatFilter(now);
   let degraded = false;
@@ -73,6 +86,7 @@ export function createTelemetry({ level, now, destination }: TelemetryOptions): 
     log,
     decided(decision, durationMs) {
       metrics.tally.add(decision);
+      if (decision.mode !== 'enforced') metrics.degradedDecisions.inc({ mode: decision.mode });
       metrics.decisionDuration.observe(durationMs / 1000);
     },
     checkFailed(dialect, error) {
@@ -131,6 +145,14 @@ export function createTelemetry({ level, now, destination }: TelemetryOptions): 
       metrics.givenUp.inc();
       fail();
     },
+    requestShed() {
+      metrics.shed.inc();
+      if (!seldom('shed')) return;
+      log.error(
+        { event: 'requests_shed' },
+        'this process is late with everything: until it is not, policies follow their on_store_failure',
+      );
+    },
     denialRemembered: () => metrics.remembered.inc(),
     storeConnected: recovered,
     storeConnectionFailed(error) {
@@ -176,6 +198,28 @@ export function createTelemetry({ level, now, destination }: TelemetryOptions): 
     },
     policyNote(note) {
       log.warn({ event: 'policy_note' }, note);
+    },
+    workerLost(worker, how) {
+      metrics.workersLost.inc();
+      log.error({ event: 'worker_lost', worker, how }, 'a worker ended, another takes its place');
+    },
+    workersReplaced(count) {
+      log.info({ event: 'workers_replaced', workers: count }, 'every worker was replaced');
+    },
+    workersKept(reason) {
+      log.error(
+        { event: 'workers_kept', cause: causeText(reason) },
+        'a new worker did not start: the others stay what they are',
+      );
+    },
+    stopping(signal) {
+      log.info({ event: 'stopping', signal }, 'stopping');
+    },
+    crashed(err) {
+      log.fatal({ event: 'crashed', err }, 'stopping after a fault');
+    },
+    stoppedByForce(why) {
+      log.warn({ event: 'stopped_by_force', why }, 'stopped before everything was answered');
     },
     isDegraded: () => degraded,
   };
@@ -233,9 +277,21 @@ function createMetrics() {
       help: 'How often the store was too slow to be asked any more, until it answered again.',
       registers,
     }),
+    degradedDecisions: new Counter({
+      name: 'headgate_degraded_decisions_total',
+      help: 'Decisions that the store had no part in, by mode: local, open or closed.',
+      labelNames: ['mode'],
+      registers,
+    }),
+    shed: new Counter({
+      name: 'headgate_requests_shed_total',
+      help: 'Requests that the store was not asked about, since this process was late with everything.',
+      registers,
+    }),
     degraded: new Gauge({
       name: 'headgate_degraded',
       help: '1 while round trips to the store fail.',
+      aggregator: 'max',
       registers,
     }),
     misconfigured: new Counter({
@@ -264,6 +320,13 @@ function createMetrics() {
       name: 'headgate_policy_reloads_total',
       help: 'How often the policy file, or one that it refers to, was read again, by result.',
       labelNames: ['result'],
+      // Every worker reads them.
+      aggregator: 'max',
+      registers,
+    }),
+    workersLost: new Counter({
+      name: 'headgate_workers_lost_total',
+      help: 'Worker processes that ended by themselves.',
       registers,
     }),
     faults: new Counter({

@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
 import { ConfigError } from '../config/config-error.ts';
+import { WorkerFailed } from '../workers/supervisor.ts';
 import { checkCommand } from './check.ts';
 import { healthcheckCommand } from './healthcheck.ts';
 import { keyCommand } from './key.ts';
@@ -51,6 +52,7 @@ function reportFailure(error: unknown): number {
     console.error(`headgate: ${count} mistake${count === 1 ? '' : 's'}, nothing was started`);
     return EXIT_INVALID_CONFIG;
   }
+  if (error instanceof WorkerFailed) return error.exitCode;
   const { code, syscall, port, address } = error as ListenError;
   if (code === 'EADDRINUSE') {
     console.error(

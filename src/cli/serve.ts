@@ -1,14 +1,16 @@
-/** `headgate serve`: the gateway itself. */
-import closeWithGrace from 'close-with-grace';
+/** `headgate serve`: the gateway itself, in this process alone or in several workers. */
+import cluster from 'node:cluster';
 import { Command } from 'commander';
 import { createApp, type Listening } from '../app.ts';
 import { ConfigError } from '../config/config-error.ts';
 import { type Environment, readEnvironment } from '../config/environment.ts';
 import { watchFiles } from '../config/file-watch.ts';
 import { openPolicySource, type PolicySource } from '../config/policy-source.ts';
+import { createFleet } from '../fleet.ts';
 import { createTelemetry, type Telemetry } from '../telemetry.ts';
-
-const CLOSE_WITHIN_MS = 10_000;
+import { ignoreSignals, obey, tell } from '../workers/worker.ts';
+import { banner } from './banner.ts';
+import { type Closable, endOnFault, endWithGrace } from './ending.ts';
 
 export function serveCommand(): Command {
   return (
@@ -30,32 +32,98 @@ interface ServeFlags {
   readonly policies?: string;
 }
 
-async function serve(flags: ServeFlags): Promise<void> {
-  const fromEnvironment = readEnvironment(process.env);
-  const environment = { ...fromEnvironment, ...flags };
-  const policies = openPolicySource(environment);
-  const telemetry = createTelemetry({ level: environment.logLevel, now: Date.now });
-  for (const note of policies.notes) telemetry.policyNote(note);
-  const app = createApp({ environment, policies, telemetry, now: Date.now });
+interface Configured {
+  readonly environment: Environment;
+  readonly policies: PolicySource;
+  readonly telemetry: Telemetry;
+}
 
-  const listening = await app.listen().catch(async (error: unknown) => {
+async function serve(flags: ServeFlags): Promise<void> {
+  try {
+    await serveInRole(flags);
+  } catch (error) {
+    // What is said to the supervisor would keep this process alive.
+    cluster.worker?.disconnect();
+    throw error;
+  }
+}
+
+async function serveInRole(flags: ServeFlags): Promise<void> {
+  const environment = { ...readEnvironment(process.env), ...flags };
+  const worker = cluster.worker?.id;
+  const telemetry = createTelemetry({ level: environment.logLevel, worker, now: Date.now });
+  // In a supervisor, too: what is wrong stops it before any worker starts.
+  const configured = { environment, telemetry, policies: openPolicySource(environment) };
+  if (cluster.isWorker) await serveAsWorker(configured);
+  else if (environment.workers > 1) await serveByWorkers(configured);
+  else await serveAlone(configured);
+}
+
+async function serveAlone({ environment, policies, telemetry }: Configured): Promise<void> {
+  for (const note of policies.notes) telemetry.policyNote(note);
+  const app = createApp({ environment, policies, telemetry, isWorker: false, now: Date.now });
+  // Before it listens: the first process of a container ignores every signal that it does not handle.
+  const ending = endWithGrace(app, environment.drainMs, telemetry);
+  const listening = await listen(app, ending);
+  process.on('SIGHUP', reloadOnChange(policies, telemetry));
+  // There are no workers to replace, and it is no reason to end.
+  process.on('SIGUSR2', () => {});
+  console.log(banner(environment, policies, listening));
+}
+
+async function serveByWorkers({ environment, policies, telemetry }: Configured): Promise<void> {
+  for (const note of policies.notes) telemetry.policyNote(note);
+  const fleet = createFleet(environment, telemetry);
+  const ending = endWithGrace(fleet, environment.drainMs, telemetry);
+  const listening = await listen(fleet, ending);
+  process.on('SIGHUP', () => fleet.reload());
+  process.on('SIGUSR2', () => void fleet.restart());
+  console.log(banner(environment, policies, listening));
+}
+
+async function serveAsWorker({ environment, policies, telemetry }: Configured): Promise<void> {
+  ignoreSignals();
+  const app = createApp({ environment, policies, telemetry, isWorker: true, now: Date.now });
+  const ending = endOnFault(app, telemetry);
+  const report = async () => ({
+    metrics: await telemetry.registry.getMetricsAsJSON(),
+    degraded: telemetry.isDegraded(),
+  });
+  let reload = () => {};
+  obey({
+    report,
+    reload: () => reload(),
+    async stop(drainMs) {
+      await app.drain(drainMs);
+      await tell({ news: 'report', report: await report() });
+      ending.close();
+    },
+  });
+  const { check } = await listen(app, ending);
+  reload = reloadOnChange(policies, telemetry);
+  await tell({ news: 'listening', check });
+}
+
+interface Listener extends Closable {
+  listen(): Promise<Listening>;
+}
+
+async function listen(app: Listener, ending: { uninstall(): void }): Promise<Listening> {
+  try {
+    return await app.listen();
+  } catch (error) {
+    // What ends the process now is the error, exit code included.
+    ending.uninstall();
     await app.close();
     throw error;
-  });
-  // Only now: it takes over how the process ends, exit code included.
-  closeWithGrace(
-    { delay: CLOSE_WITHIN_MS, logger: false, skip: ['SIGHUP'] },
-    async ({ err, signal }) => {
-      if (err) telemetry.log.fatal({ event: 'crashed', err }, 'stopping after a fault');
-      else telemetry.log.info({ event: 'stopping', signal }, 'stopping');
-      watch.close();
-      await app.close();
-    },
-  );
+  }
+}
+
+/** Takes up what changes in the files, and returns how to take it up now. */
+function reloadOnChange(policies: PolicySource, telemetry: Telemetry): () => void {
   const takeUp = () => reload(policies, telemetry);
-  const watch = watchFiles(policies, takeUp);
-  process.on('SIGHUP', takeUp);
-  console.log(banner(environment, policies, listening));
+  watchFiles(policies, takeUp);
+  return takeUp;
 }
 
 /** What is in force stays in force when the file has mistakes. */
@@ -69,33 +137,4 @@ function reload(policies: PolicySource, telemetry: Telemetry): void {
     const mistakes = error instanceof ConfigError ? error.mistakes : [`cannot be read: ${error}`];
     telemetry.policiesRefused(mistakes);
   }
-}
-
-function banner(
-  environment: Environment,
-  policies: PolicySource,
-  { check, ops }: Listening,
-): string {
-  const names = policies.current.policies.map(({ name }) => name).join(', ');
-  const where = typeof check === 'string' ? `unix:${check}` : urlOf(check);
-  const target = typeof check === 'string' ? `--unix-socket ${check} http://localhost` : where;
-  // The secret itself is not repeated here.
-  const secret = environment.proxySecrets.length > 0 ? " -H 'x-headgate-secret: ...'" : '';
-  return `headgate answers proxies at ${where} and operators at ${urlOf(ops)}
-  policies  ${environment.policies} (${names})
-  store     ${storeName(environment.redis)}
-  try       curl -i -X POST ${target}/envoy/api/auth/login -H 'x-api-key: alice'${secret}`;
-}
-
-function storeName(redis: Environment['redis']): string {
-  if (redis === undefined)
-    return 'memory: counts of this process only, set HEADGATE_REDIS_URL to share them';
-  const { kind, addresses, masterName } = redis;
-  const places = addresses.map(({ host, port }) => `${host}:${port}`).join(', ');
-  if (kind === 'sentinel') return `Redis, the master ${masterName} of the sentinels at ${places}`;
-  return kind === 'cluster' ? `Redis Cluster at ${places}` : `Redis at ${places}`;
-}
-
-function urlOf({ address, family, port }: Listening['ops']): string {
-  return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
 }

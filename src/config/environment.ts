@@ -26,6 +26,10 @@ export interface Environment {
   readonly memoryMaxKeys: number;
   /** Gateways that share a limit while Redis is away, until Redis has said how many there are. */
   readonly replicas: number;
+  /** Processes that answer proxies. */
+  readonly workers: number;
+  /** How long it goes on answering after SIGTERM. */
+  readonly drainMs: number;
   /** Denials that are remembered at most; none are with 0. */
   readonly rememberedDenials: number;
   /** What proxies send to show that they are ours; several while one is being replaced. None: anybody may ask. */
@@ -88,6 +92,13 @@ export function readEnvironment(variables: NodeJS.ProcessEnv): Environment {
       1_000_000,
     ),
     replicas: read('HEADGATE_REPLICAS', wholeNumber(1, 1_000), 'a number from 1 to 1000', 1),
+    workers: read('HEADGATE_WORKERS', wholeNumber(1, 256), 'a number from 1 to 256', 1),
+    drainMs: read(
+      'HEADGATE_DRAIN_MS',
+      wholeNumber(0, 600_000),
+      'milliseconds from 0 to 600000',
+      5_000,
+    ),
     rememberedDenials: read(
       'HEADGATE_REMEMBERED_DENIALS',
       wholeNumber(0, 1_000_000),
@@ -112,10 +123,16 @@ export function readEnvironment(variables: NodeJS.ProcessEnv): Environment {
       'info',
     ),
   };
+  if (environment.workers > 1 && environment.redis === undefined)
+    mistakes.push(workersWithoutRedis);
   mistakes.push(...misspelled(variables, [...known]));
   if (mistakes.length > 0) throw new ConfigError(mistakes);
   return environment;
 }
+
+/** Asking one process about every request would cost more than a decision does. */
+const workersWithoutRedis =
+  'HEADGATE_WORKERS: several need HEADGATE_REDIS_URL; in memory each would count by itself, and clients get every limit several times';
 
 /** A setting that is misspelled would silently not be one. Kubernetes has names of its own that begin like ours. */
 function misspelled(variables: NodeJS.ProcessEnv, known: readonly string[]): string[] {

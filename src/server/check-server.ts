@@ -22,6 +22,8 @@ export interface CheckServerOptions {
   readonly callerWithoutAddress: string;
   /** What a caller must send to be answered; nothing for none. */
   readonly proxySecrets: readonly string[];
+  /** Whether callers should go elsewhere with their next request. */
+  readonly isLeaving: () => boolean;
   readonly onStranger: () => void;
   readonly onDecided: (decision: Decision, durationMs: number) => void;
   readonly onMisconfigured: (dialect: string, missing: readonly string[]) => void;
@@ -73,15 +75,16 @@ export function createCheckServer(options: CheckServerOptions): FastifyInstance 
     if (mistake !== undefined) {
       // Where such a request ends is anybody's guess.
       reply.raw.shouldKeepAlive = false;
-      write(reply.raw, failure(dialect?.badRequest ?? 400, 'bad_request', mistake));
+      write(reply.raw, failure(dialect?.badRequest ?? 400, 'bad_request', mistake), options);
     } else if (!knowsSecret(raw.headers)) {
       options.onStranger();
       write(
         reply.raw,
         failure(403, 'forbidden', 'Only proxies that send the secret are answered.'),
+        options,
       );
     } else if (dialect === undefined) {
-      write(reply.raw, notFound(options.dialects));
+      write(reply.raw, notFound(options.dialects), options);
     } else {
       respond(dialect, target.slice(dialect.mount.length), raw, reply.raw, options);
     }
@@ -115,14 +118,14 @@ function respond(
   const startedMs = performance.now();
   const policies = options.policies.current;
   const answer = (decision: Decision) => {
-    write(response, dialect.render(decision, policies.answers));
+    write(response, dialect.render(decision, policies.answers), options);
     options.onDecided(decision, performance.now() - startedMs);
   };
   const fail = (error: unknown) => {
     options.onFault(dialect.name, error);
     // To a proxy this says "the gateway failed": its own failure mode decides.
     if (!response.headersSent)
-      write(response, failure(500, 'internal_error', 'The gateway failed.'));
+      write(response, failure(500, 'internal_error', 'The gateway failed.'), options);
   };
   try {
     const request = dialect.parse({
@@ -140,7 +143,13 @@ function respond(
   }
 }
 
-function write(response: ServerResponse, { status, headers, body }: Answer): void {
+function write(
+  response: ServerResponse,
+  { status, headers, body }: Answer,
+  { isLeaving }: CheckServerOptions,
+): void {
+  // The caller is told with its answer. Closing what is idle would cross with what it is just sending.
+  if (isLeaving()) response.shouldKeepAlive = false;
   // Node leaves the body out by itself for a HEAD, and its length must still be told.
   headers.push('Content-Length', String(Buffer.byteLength(body)));
   response.writeHead(status, headers);

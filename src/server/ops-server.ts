@@ -1,12 +1,18 @@
 /** For operators and their tools: is it alive, is it ready, what does it measure. Never on the port of the proxies. */
 import fastify, { type FastifyInstance } from 'fastify';
-import type { Registry } from 'prom-client';
 import { HTTP_LIMITS } from './http-limits.ts';
 
+/** Ready means that proxies are answered; a store that is away degrades answers and takes nobody out of service. */
+export interface Health {
+  readonly ready: boolean;
+  readonly degraded: boolean;
+}
+
 export interface OpsServerOptions {
-  readonly registry: Registry;
-  /** Ready means that proxies are answered; a store that is away degrades answers and takes nobody out of service. */
-  readonly health: () => { readonly ready: boolean; readonly degraded: boolean };
+  /** Metrics as text, and its media type. */
+  readonly metrics: () => Promise<string>;
+  readonly contentType: string;
+  readonly health: () => Health | Promise<Health>;
 }
 
 const NOT_FOUND = {
@@ -15,7 +21,11 @@ const NOT_FOUND = {
 };
 const INTERNAL_ERROR = { error: 'internal_error' };
 
-export function createOpsServer({ registry, health }: OpsServerOptions): FastifyInstance {
+export function createOpsServer({
+  metrics,
+  contentType,
+  health,
+}: OpsServerOptions): FastifyInstance {
   const server = fastify({
     ...HTTP_LIMITS,
     logger: false,
@@ -29,14 +39,14 @@ export function createOpsServer({ registry, health }: OpsServerOptions): Fastify
   server.setNotFoundHandler((_request, reply) => reply.code(404).send(NOT_FOUND));
   server.setErrorHandler((_error, _request, reply) => reply.code(500).send(INTERNAL_ERROR));
   server.get('/livez', () => ({ status: 'ok' }));
-  server.get('/readyz', (_request, reply) => {
-    const { ready, degraded } = health();
+  server.get('/readyz', async (_request, reply) => {
+    const { ready, degraded } = await health();
     return reply
       .code(ready ? 200 : 503)
       .send({ status: ready ? (degraded ? 'degraded' : 'ok') : 'not_ready' });
   });
   server.get('/metrics', async (_request, reply) => {
-    return reply.type(registry.contentType).send(await registry.metrics());
+    return reply.type(contentType).send(await metrics());
   });
   return server;
 }

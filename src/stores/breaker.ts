@@ -10,6 +10,8 @@ export interface BreakerOptions {
   /** Resolves when the store answers in time, to a question that no client waits for. */
   readonly probe: () => Promise<unknown>;
   readonly onOpen?: () => void;
+  /** Told of every probe in vain. */
+  readonly onStillOpen?: (error: unknown) => void;
   readonly onClose?: () => void;
 }
 
@@ -71,7 +73,8 @@ export class Breaker implements QuotaStore {
   async #probe(): Promise<void> {
     try {
       await this.#options.probe();
-    } catch {
+    } catch (error) {
+      this.#options.onStillOpen?.(error);
       this.#probeSoon();
       return;
     }

@@ -16,7 +16,13 @@ export async function startGateway(env: NodeJS.ProcessEnv = {}): Promise<Gateway
     Object.entries(process.env).filter(([name]) => !/^(HEADGATE_|REDIS_URL$)/.test(name)),
   );
   const started = startProcess(process.execPath, [MAIN, 'serve'], {
-    env: { ...inherited, HEADGATE_PORT: '0', HEADGATE_OPS_PORT: '0', ...env },
+    env: {
+      ...inherited,
+      HEADGATE_PORT: '0',
+      HEADGATE_OPS_PORT: '0',
+      HEADGATE_DRAIN_MS: '0',
+      ...env,
+    },
   });
   const [, url = '', opsUrl = ''] = await started.printed(
     /proxies at (http:\S+) and operators at (http:\S+)[\s\S]*curl .*\n/,

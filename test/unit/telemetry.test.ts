@@ -65,4 +65,6 @@ test('an allow that nobody measured is not counted as one', async () => {
   const metrics = await telemetry.registry.metrics();
   expect(metrics).toContain('headgate_decisions_total{policy="a",verdict="error_allow"} 1');
   expect(metrics).toContain('headgate_decisions_total{policy="a",verdict="error_deny"} 1');
+  expect(metrics).toContain('headgate_degraded_decisions_total{mode="open"} 1');
+  expect(metrics).toContain('headgate_degraded_decisions_total{mode="closed"} 1');
 });

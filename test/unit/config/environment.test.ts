@@ -18,6 +18,8 @@ test('without any variable everything has its documented default', () => {
     memoryMaxKeys: 1_000_000,
     replicas: 1,
     rememberedDenials: 10_000,
+    workers: 1,
+    drainMs: 5_000,
     proxySecrets: [],
     ipSaltSecret: undefined,
     logLevel: 'info',
@@ -30,6 +32,14 @@ test('several secrets of proxies are separated by commas', () => {
     'a'.repeat(16),
     'b'.repeat(32),
   ]);
+});
+
+test('several workers need a Redis to count in', () => {
+  expect(() => readEnvironment({ HEADGATE_WORKERS: '2' })).toThrow(
+    'HEADGATE_WORKERS: several need HEADGATE_REDIS_URL',
+  );
+  const redis = { HEADGATE_REDIS_URL: 'redis://127.0.0.1' };
+  expect(readEnvironment({ HEADGATE_WORKERS: '2', ...redis }).workers).toBe(2);
 });
 
 test('a setting that is misspelled is named, and what Kubernetes sets is not', () => {

@@ -1,0 +1,47 @@
+/** How the process ends: on signals in order, by a second one at once, after a fault with exit code 1. */
+import closeWithGrace from 'close-with-grace';
+import type { Telemetry } from '../telemetry.ts';
+
+export interface Closable {
+  /** Goes on answering for so long, milliseconds, so that whoever asks can notice. */
+  drain(durationMs: number): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Beyond the drain: whatever hangs then is not waited for. */
+const CLOSE_WITHIN_MS = 6_000;
+/** These ask for something else. */
+const OTHER_SIGNALS = ['SIGHUP', 'SIGUSR2'] as const;
+
+/** After a drain on SIGTERM, since proxies may not know yet; on Ctrl+C and after a fault at once. */
+export function endWithGrace(app: Closable, drainMs: number, telemetry: Telemetry) {
+  return closeWithGrace(
+    { ...optionsFor(telemetry), delay: drainMs + CLOSE_WITHIN_MS, skip: [...OTHER_SIGNALS] },
+    async ({ err, signal }) => {
+      if (err) telemetry.crashed(err);
+      else telemetry.stopping(signal);
+      if (signal === 'SIGTERM') await app.drain(drainMs);
+      await app.close();
+    },
+  );
+}
+
+/** For a process that is told otherwise when to end: by the `close` of what this returns. */
+export function endOnFault(app: Closable, telemetry: Telemetry) {
+  const skip = [...OTHER_SIGNALS, 'SIGINT' as const, 'SIGTERM' as const];
+  return closeWithGrace(
+    { ...optionsFor(telemetry), delay: CLOSE_WITHIN_MS, skip },
+    async ({ err }) => {
+      if (err) telemetry.crashed(err);
+      await app.close();
+    },
+  );
+}
+
+function optionsFor(telemetry: Telemetry) {
+  return {
+    logger: false,
+    onSecondSignal: (signal) => telemetry.stoppedByForce(`a second signal, ${signal}`),
+    onTimeout: (delayMs) => telemetry.stoppedByForce(`not done after ${delayMs} ms`),
+  } satisfies closeWithGrace.Options;
+}

@@ -1,0 +1,27 @@
+/**
+ * The metrics of several processes as those of one. What a process that is gone had counted stays in the sums: a
+ * counter that falls would look to Prometheus like a restart, and be counted once more.
+ */
+import { AggregatorRegistry } from 'prom-client';
+import type { Metrics } from './messages.ts';
+
+export class FleetMetrics {
+  #departed: Promise<Metrics> = Promise.resolve([]);
+
+  addDeparted(metrics: Metrics): void {
+    const counted = metrics.filter(({ type }) => isCounted(String(type)));
+    this.#departed = this.#departed.then((departed) =>
+      AggregatorRegistry.aggregate([departed, counted]).getMetricsAsJSON(),
+    );
+  }
+
+  /** In the text format of Prometheus. */
+  async textOf(metrics: readonly Metrics[]): Promise<string> {
+    return AggregatorRegistry.aggregate([await this.#departed, ...metrics]).metrics();
+  }
+}
+
+/** A gauge is what a process is, and is gone with it. */
+function isCounted(type: string): boolean {
+  return type === 'counter' || type === 'histogram';
+}

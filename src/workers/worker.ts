@@ -1,0 +1,34 @@
+/** The worker's end: does what its supervisor orders, and nothing on a signal. */
+import type { News, Order, Report } from './messages.ts';
+
+/** Terminals and service managers send these to every process; what is to be done then is the supervisor's to say. */
+const SIGNALS = ['SIGHUP', 'SIGINT', 'SIGTERM', 'SIGUSR2'] as const;
+
+export interface WorkerDuties {
+  report(): Promise<Report>;
+  reload(): void;
+  /** Ends the process. */
+  stop(drainMs: number): Promise<void>;
+}
+
+export function ignoreSignals(): void {
+  for (const signal of SIGNALS) process.on(signal, () => {});
+}
+
+export function obey(duties: WorkerDuties): void {
+  process.on('message', async (message: Order) => {
+    if (message.order === 'reload') duties.reload();
+    if (message.order === 'report') await tell({ news: 'report', report: await duties.report() });
+    if (message.order === 'stop') {
+      await duties.stop(message.drainMs);
+    }
+  });
+}
+
+/** Resolves once it is sent, or nobody is there to hear it. */
+export function tell(news: News): Promise<void> {
+  return new Promise((resolve) => {
+    if (process.connected) process.send?.(news, undefined, undefined, () => resolve());
+    else resolve();
+  });
+}

@@ -1,0 +1,207 @@
+/** Several worker processes as one gateway. */
+
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { Agent } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from 'vitest';
+import { eventually } from '../support/eventually.ts';
+import { type Gateway, startGateway } from '../support/gateway.ts';
+import { call, statuses } from '../support/http.ts';
+import { headerOf, type Outcome, startLoad } from '../support/open-loop.ts';
+import { startProcess } from '../support/process.ts';
+import { startRedis, type TestRedis, testWithRedis } from '../support/redis.ts';
+
+const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+const WORKERS = 3;
+const start = (redis: TestRedis, env: NodeJS.ProcessEnv = {}) =>
+  startGateway({ HEADGATE_REDIS_URL: redis.url, HEADGATE_WORKERS: String(WORKERS), ...env });
+
+/** Each on a connection of its own, so that all workers have a turn. */
+const oneByOne = new Agent();
+const login = (gateway: Gateway, key: string) =>
+  call(gateway.url, '/envoy/api/auth/login', {
+    method: 'POST',
+    headers: { 'x-api-key': key, 'x-headgate-client-ip': `198.51.100.${key.length}` },
+    agent: oneByOne,
+  });
+
+async function workersOf(gateway: Gateway): Promise<number[]> {
+  const path = `/proc/${gateway.pid}/task/${gateway.pid}/children`;
+  const text = (await readFile(path, 'utf8')).trim();
+  return text === '' ? [] : text.split(' ').map(Number);
+}
+
+async function metric(gateway: Gateway, name: string): Promise<number> {
+  const { body } = await call(gateway.opsUrl, '/metrics');
+  const line = body.split('\n').find((each) => each.startsWith(`${name} `));
+  return Number(line?.slice(name.length));
+}
+
+/** Requests that never stop while something happens, and what became of them. */
+async function during(gateway: Gateway, happens: () => Promise<void>): Promise<Outcome[]> {
+  const outcomes: Outcome[] = [];
+  const load = startLoad({
+    url: gateway.url,
+    perSecond: 300,
+    maxConnections: 16,
+    request: (i) => ({
+      path: '/envoy/a',
+      headers: { 'x-headgate-client-ip': `10.0.${i & 255}.1` },
+    }),
+    onOutcome: (outcome) => outcomes.push(outcome),
+  });
+  await happens();
+  await load.stop();
+  return outcomes;
+}
+
+const failed = (outcomes: readonly Outcome[]) =>
+  outcomes.filter(({ status }) => status !== 200).map(({ status, error }) => error ?? status);
+
+testWithRedis('all workers together hold one limit, and count as one', async () => {
+  await using redis = await startRedis();
+  await using gateway = await start(redis);
+  for (const key of ['a', 'bc', 'def']) {
+    expect(await statuses(8, () => login(gateway, key))).toEqual([
+      ...Array(5).fill(200),
+      ...Array(3).fill(429),
+    ]);
+  }
+  expect(await metric(gateway, 'headgate_decisions_total{policy="login",verdict="allow"}')).toBe(
+    15,
+  );
+  expect(await metric(gateway, 'headgate_decision_duration_seconds_count')).toBe(24);
+  expect(await call(gateway.opsUrl, '/readyz')).toMatchObject({
+    status: 200,
+    body: '{"status":"ok"}',
+  });
+});
+
+testWithRedis('SIGUSR2 replaces every worker, and no request fails', async () => {
+  await using redis = await startRedis();
+  await using gateway = await start(redis, { HEADGATE_DRAIN_MS: '300' });
+  const before = await workersOf(gateway);
+  const outcomes = await during(gateway, async () => {
+    gateway.signal('SIGUSR2');
+    await gateway.printed(/"event":"workers_replaced","workers":3/);
+  });
+  const after = await workersOf(gateway);
+  expect(after).toHaveLength(WORKERS);
+  expect(after.filter((pid) => before.includes(pid))).toEqual([]);
+  expect(outcomes.length).toBeGreaterThan(100);
+  expect(failed(outcomes)).toEqual([]);
+  expect(outcomes.filter((each) => headerOf(each, 'x-ratelimit-mode') !== undefined)).toEqual([]);
+  // What the old ones counted is not forgotten.
+  expect(await metric(gateway, 'headgate_decision_duration_seconds_count')).toBe(outcomes.length);
+});
+
+testWithRedis('a worker that is killed is replaced, and counted as lost', async () => {
+  await using redis = await startRedis();
+  await using gateway = await start(redis);
+  const [victim = 0] = await workersOf(gateway);
+  process.kill(victim, 'SIGKILL');
+  await gateway.printed(/"event":"worker_lost","worker":\d+,"how":"SIGKILL"/);
+  await eventually(
+    () => workersOf(gateway),
+    (pids) => pids.length === WORKERS,
+  );
+  expect(await metric(gateway, 'headgate_workers_lost_total')).toBe(1);
+  expect((await login(gateway, 'a')).status).toBe(200);
+});
+
+testWithRedis('a file with mistakes keeps the workers that run', async () => {
+  await using redis = await startRedis();
+  const folder = mkdtempSync(join(tmpdir(), 'headgate-workers-'));
+  const path = join(folder, 'policies.yaml');
+  writeFileSync(path, 'version: 1\ndefault: { limits: [7/1h] }\n');
+  await using gateway = await start(redis, { HEADGATE_POLICIES: path });
+  const before = await workersOf(gateway);
+  writeFileSync(path, 'version: 1\ndefault: { limits: [7/1hour] }\n');
+  // In every worker, and once for all in the metrics.
+  await eventually(
+    async () => gateway.output().match(/"worker":\d+,"event":"policies_refused"/g)?.length,
+    (times) => times === WORKERS,
+  );
+  expect(await metric(gateway, 'headgate_policy_reloads_total{result="error"}')).toBe(1);
+  gateway.signal('SIGUSR2');
+  await gateway.printed(/"event":"workers_kept"/);
+  expect(await workersOf(gateway)).toEqual(before);
+  writeFileSync(path, 'version: 1\ndefault: { limits: [8/1h] }\n');
+  gateway.signal('SIGHUP');
+  await eventually(
+    async () => gateway.output().match(/"event":"policies_loaded"/g)?.length,
+    (times) => times !== undefined && times >= WORKERS,
+  );
+  const answers = await Promise.all(
+    Array.from({ length: 6 }, () => call(gateway.url, '/envoy/a', { agent: oneByOne })),
+  );
+  expect(answers.map(({ headers }) => headers['x-ratelimit-limit'])).toEqual(Array(6).fill('8'));
+  rmSync(folder, { recursive: true });
+});
+
+testWithRedis('SIGTERM drains all of them; nobody is left behind', async () => {
+  await using redis = await startRedis();
+  const gateway = await start(redis, { HEADGATE_DRAIN_MS: '800' });
+  const pids = await workersOf(gateway);
+  const outcomes = await during(gateway, async () => {
+    gateway.signal('SIGTERM');
+    await eventually(
+      () => call(gateway.opsUrl, '/readyz'),
+      ({ status }) => status === 503,
+    );
+  });
+  expect(failed(outcomes)).toEqual([]);
+  expect(await gateway.exited()).toBe(0);
+  for (const pid of pids) expect(() => process.kill(pid, 0)).toThrow('ESRCH');
+});
+
+testWithRedis('a taken port is named once, with exit code 1', async () => {
+  await using redis = await startRedis();
+  await using gateway = await startGateway();
+  const env = {
+    ...process.env,
+    HEADGATE_REDIS_URL: redis.url,
+    HEADGATE_WORKERS: '2',
+    HEADGATE_PORT: String(gateway.port),
+    HEADGATE_OPS_PORT: '0',
+  };
+  const second = startProcess(process.execPath, [MAIN], { env });
+  expect(await second.exited()).toBe(1);
+  expect(second.output().match(/port \d+ is taken/g)).toEqual([`port ${gateway.port} is taken`]);
+});
+
+testWithRedis('workers share a unix socket', async () => {
+  await using redis = await startRedis();
+  const folder = mkdtempSync(join(tmpdir(), 'headgate-workers-'));
+  const socket = join(folder, 'check.sock');
+  const env = {
+    ...process.env,
+    HEADGATE_REDIS_URL: redis.url,
+    HEADGATE_WORKERS: '2',
+    HEADGATE_SOCKET: socket,
+    HEADGATE_OPS_PORT: '0',
+    HEADGATE_DRAIN_MS: '0',
+  };
+  await using gateway = startProcess(process.execPath, [MAIN], { env });
+  await gateway.printed(/proxies at unix:.*\n[\s\S]*curl .*\n/);
+  const curl = ['-s', '-o', '/dev/null', '-w', '%{http_code}', '--unix-socket', socket];
+  for (let i = 0; i < 4; i++) {
+    const asked = startProcess('curl', [...curl, 'http://localhost/envoy/a']);
+    await asked.exited();
+    expect(asked.output()).toBe('200');
+  }
+  await gateway.stop();
+  rmSync(folder, { recursive: true });
+});
+
+test('in memory each would count by itself, so that is refused, with exit code 3', async () => {
+  const { REDIS_URL, ...rest } = process.env;
+  const refused = startProcess(process.execPath, [MAIN], {
+    env: { ...rest, HEADGATE_WORKERS: '4' },
+  });
+  expect(await refused.exited()).toBe(3);
+  expect(refused.output()).toContain('HEADGATE_WORKERS: several need HEADGATE_REDIS_URL');
+});
