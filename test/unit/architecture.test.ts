@@ -8,7 +8,7 @@ const SRC = fileURLToPath(new URL('../../src', import.meta.url));
 /** Which parts of the source each part may import. Every part may import itself. */
 const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   main: ['cli'],
-  cli: ['app', 'fleet', 'workers', 'config', 'telemetry'],
+  cli: ['app', 'fleet', 'workers', 'stores', 'config', 'telemetry'],
   fleet: ['app', 'workers', 'server', 'config', 'telemetry'],
   app: ['core', 'server', 'dialects', 'stores', 'config', 'telemetry'],
   server: ['core'],
