@@ -1,0 +1,26 @@
+/** The reply to INFO: what a server says of itself. */
+
+export class ServerInfo {
+  readonly #fields = new Map<string, string>();
+
+  /** Lines such as `role:master`, under headings that begin with a `#`. */
+  constructor(reply: string) {
+    for (const line of reply.split(/\r?\n/)) {
+      const colon = line.indexOf(':');
+      if (colon > 0 && !line.startsWith('#')) {
+        this.#fields.set(line.slice(0, colon), line.slice(colon + 1));
+      }
+    }
+  }
+
+  /** Undefined when this server, or this version of it, does not say. */
+  text(name: string): string | undefined {
+    return this.#fields.get(name);
+  }
+
+  /** 0 when this server does not say. */
+  number(name: string): number {
+    const number = Number(this.#fields.get(name) ?? 0);
+    return Number.isFinite(number) ? number : 0;
+  }
+}

@@ -1,0 +1,294 @@
+/** `headgate check --redis`, against servers in every state that it tells apart. */
+import { copyFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, test, vi } from 'vitest';
+import { parseRedisUrl } from '../../src/config/redis-url.ts';
+import { examineRedis } from '../../src/stores/redis/examine.ts';
+import { freePort, startProcess } from '../support/process.ts';
+import {
+  connectTo,
+  startRedis,
+  startRedisInFolder,
+  type TestRedis,
+  temporaryFolder,
+  testWithOwnRedis,
+  testWithRedis,
+} from '../support/redis.ts';
+import { startRedisCluster } from '../support/redis-cluster.ts';
+import { startRedisSentinel } from '../support/redis-sentinel.ts';
+import { IN_MEMORY } from '../support/redis-server.ts';
+import { startTlsRedis } from '../support/redis-tls.ts';
+import { addShippedAccount, byShippedAccount } from '../support/shipped-account.ts';
+
+const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+/** Tests share the machine; one of them is about the round trip. */
+const PATIENCE_MS = 5_000;
+
+interface Report {
+  readonly code: number | null;
+  readonly lines: readonly string[];
+}
+
+/** As operators run it. */
+async function check(url: string, ...files: string[]): Promise<Report> {
+  const child = startProcess(process.execPath, [MAIN, 'check', '--redis', ...files], {
+    env: {
+      ...process.env,
+      HEADGATE_REDIS_URL: url,
+      REDIS_URL: '',
+      HEADGATE_STORE_TIMEOUT_MS: String(PATIENCE_MS),
+    },
+  });
+  const code = await child.exited();
+  return { code, lines: child.output().trim().split('\n') };
+}
+
+/** Without a process of its own: `127.0.0.1:6379: fault: refuses connections ...`. */
+async function examine(url: string): Promise<string[]> {
+  const options = { target: parseRedisUrl(url), storeTimeoutMs: PATIENCE_MS, now: Date.now };
+  const lines: string[] = [];
+  for await (const { place, level, text } of examineRedis(options)) {
+    lines.push(`${place}: ${level}: ${text}`);
+  }
+  return lines;
+}
+
+/** What is wrong, but for what this version of Redis lacks. */
+async function complaintsAbout(url: string): Promise<string[]> {
+  const lines = await examine(url);
+  return lines
+    .filter((line) => / (warning|fault): /.test(line) && !/: warning: version /.test(line))
+    .map((line) => line.replace(/^.*?: (?=warning|fault)/, ''));
+}
+
+/** A server with arguments of its own. */
+function startServer(...args: string[]): Promise<TestRedis> {
+  return startServerIn(temporaryFolder(), ...args);
+}
+
+async function startServerIn(folder: string, ...args: string[]): Promise<TestRedis> {
+  const port = await freePort();
+  return startRedisInFolder(folder, port, ['--port', String(port), ...IN_MEMORY, ...args]);
+}
+
+async function asAdmin(server: TestRedis, ...commands: string[][]): Promise<void> {
+  const admin = connectTo(server);
+  for (const [command = '', ...args] of commands) await admin.call(command, ...args);
+  admin.disconnect();
+}
+
+const FILL = ['EVAL', "for i = 1, 4000 do redis.call('SET', i, string.rep('x', 1000)) end", '0'];
+
+test('without a Redis in the environment, the setting is named, with exit code 3', async () => {
+  const { code, lines } = await check('');
+  expect(code).toBe(3);
+  expect(lines[0]).toMatch(/^HEADGATE_REDIS_URL: is not set, and neither is REDIS_URL/);
+});
+
+testWithRedis('a server with the shipped account and a closed default user is fine', async () => {
+  await using redis = await startRedis();
+  await addShippedAccount(redis);
+  await asAdmin(
+    redis,
+    ['CONFIG', 'SET', 'maxmemory', '100mb'],
+    ['CONFIG', 'RESETSTAT'],
+    ['ACL', 'SETUSER', 'watcher', 'on', '>watching', '~*', '+@all'],
+    ['ACL', 'SETUSER', 'default', 'resetpass'],
+  );
+  const url = byShippedAccount(redis.url);
+  const { code, lines } = await check(url, 'config/policies.yaml');
+  expect(code).toBe(0);
+  expect(lines).toContain('config/policies.yaml: fine, 6 policies');
+  const own = lines.filter((line) => !line.startsWith('config/'));
+  const place = `redis ${new URL(redis.url).host}: `;
+  expect(own.filter((line) => !line.startsWith(place))).toEqual([]);
+  expect(own.filter((line) => !/: (fine|warning: version)/.test(line))).toEqual([]);
+  for (const text of [
+    /: fine: Redis \d+\.\d+\.\d+, a master$/,
+    /: fine: maxmemory-policy is noeviction, [\d.]+ MiB of 100 MiB are used$/,
+    /: fine: obeys nobody without a password, and the account has no more rights than it needs$/,
+    /: fine: the clock is that of this machine$/,
+    /: fine: round trips take [\d.]+ ms \(median\) to [\d.]+ ms \(worst of \d+\), HEADGATE_STORE_TIMEOUT_MS is 5000$/,
+    /: fine: takes are counted$/,
+  ]) {
+    expect(own).toContainEqual(expect.stringMatching(text));
+  }
+  expect(lines.join()).not.toContain('change-me');
+
+  const watcher = connectTo({ ...redis, url: redis.url.replace('://', '://watcher:watching@') });
+  expect(await watcher.keys('*')).toEqual([]);
+  // Every command that a take may need was tried.
+  const used = await watcher.info('commandstats');
+  for (const command of ['lpush', 'rpush', 'lset', 'ltrim', 'lindex', 'llen', 'pexpire', 'del']) {
+    expect(used).toContain(`cmdstat_${command}:`);
+  }
+  watcher.disconnect();
+});
+
+testWithOwnRedis('what endangers counts is warned of', async () => {
+  await using redis = await startServer('--maxmemory', '3mb', '--maxmemory-policy', 'allkeys-lru');
+  await asAdmin(redis, FILL);
+  expect(await complaintsAbout(redis.url)).toEqual([
+    'warning: maxmemory-policy is allkeys-lru: an evicted key is a forgotten count; set it to noeviction',
+    expect.stringMatching(/^warning: is nearly full, \d\.\d MiB of 3\.0 MiB are used: raise/),
+    expect.stringMatching(/^warning: has evicted \d+ keys since it started: /),
+    expect.stringMatching(/^warning: obeys whoever connects, without a password: /),
+  ]);
+});
+
+testWithOwnRedis('a password is asked for, and an account with all rights warned of', async () => {
+  await using redis = await startServer('--requirepass', 'open-sesame');
+  expect(await complaintsAbout(redis.url)).toEqual([
+    expect.stringMatching(/^fault: wants a password: write it into the URL, as user:password@/),
+  ]);
+  expect(await complaintsAbout(redis.url.replace('://', '://nobody:wrong@'))).toEqual([
+    'fault: does not know this user with this password: correct them in the URL',
+  ]);
+  const lines = await examine(redis.url.replace('://', '://:open-sesame@'));
+  expect(lines).toContainEqual(
+    expect.stringContaining(
+      ': warning: lets the account do more than gateways need: use the account of deploy/redis/users.acl',
+    ),
+  );
+  expect(lines).toContainEqual(expect.stringContaining(': note: memory is unbounded (maxmemory'));
+});
+
+testWithOwnRedis('a full server, a replica and one without what the URL asks for', async () => {
+  await using redis = await startServer('--maxmemory', '1', '--maxmemory-policy', 'noeviction');
+  await using replica = await startServer('--replicaof', '127.0.0.1', String(redis.port));
+  const faultOf = async (url: string) => (await complaintsAbout(url)).at(-1);
+  const { url } = redis;
+  expect(await faultOf(url)).toMatch(/^fault: is full, and takes no counts: raise maxmemory/);
+  expect(await faultOf(replica.url)).toContain(
+    `fault: is a replica of 127.0.0.1:${redis.port} and takes no writes: name`,
+  );
+  expect(await faultOf(`${url}/99`)).toContain('fault: has fewer databases than the URL asks for');
+  expect(await faultOf(url.replace('redis', 'redis+cluster'))).toContain(
+    'fault: is no node of a cluster: write redis://',
+  );
+  expect(await faultOf(`${url.replace('redis', 'redis+sentinel')}/mymaster`)).toContain(
+    'fault: is no sentinel: name sentinels',
+  );
+  expect(await faultOf(`redis://127.0.0.1:${await freePort()}`)).toContain(
+    'fault: refuses connections: start Redis',
+  );
+});
+
+testWithOwnRedis('each right that an account lacks is named, with what is lost', async () => {
+  await using redis = await startServer();
+  const lacking = async (...rules: string[]) => {
+    await addShippedAccount(redis);
+    await asAdmin(redis, ['ACL', 'SETUSER', 'headgate', ...rules]);
+    const complaints = await complaintsAbout(byShippedAccount(redis.url));
+    return complaints.filter((line) => !line.includes('without a password'));
+  };
+  const without = (right: string) =>
+    `does not give the account the right ${right}: add it, as in deploy/redis/users.acl`;
+  expect(await lacking('-evalsha')).toEqual([`fault: ${without('+evalsha')}`]);
+  // Which one it is, newer servers say.
+  expect(await lacking('-lset')).toEqual([
+    expect.stringMatching(/^fault: does not give the account the right (\+lset|to a command that)/),
+  ]);
+  expect(await lacking('resetkeys')).toEqual([`fault: ${without('~hg:v1:*')}`]);
+  // ioredis says so as well.
+  const said = vi.spyOn(console, 'warn').mockImplementation(() => {});
+  expect(await lacking('-info')).toEqual([
+    `warning: ${without('+info')}; without it, its version, memory and role are not examined`,
+  ]);
+  said.mockRestore();
+  expect(await lacking('resetchannels', '-hgetall')).toEqual([
+    expect.stringMatching(/^warning: does not .*; without it, while Redis is away/),
+    `warning: ${without('&hg:v1:reset')}; without it, denials are not remembered, and each asks Redis`,
+  ]);
+});
+
+testWithOwnRedis('a frozen server ends with a line, and exit code 1', async () => {
+  await using redis = await startRedis();
+  redis.signal('SIGSTOP');
+  const startedMs = performance.now();
+  expect(await check(redis.url)).toEqual({
+    code: 1,
+    lines: [
+      `redis 127.0.0.1:${redis.port}: fault: takes connections and does not answer: it is frozen, overloaded or busy with one command`,
+    ],
+  });
+  expect(performance.now() - startedMs).toBeLessThan(10_000);
+  redis.signal('SIGCONT');
+});
+
+testWithOwnRedis('a server that loads its data says so', async () => {
+  const [saved, loaded] = [temporaryFolder(), temporaryFolder()];
+  await using full = await startServerIn(saved);
+  await asAdmin(full, FILL, ['SAVE']);
+  copyFileSync(join(saved, 'dump.rdb'), join(loaded, 'dump.rdb'));
+  // Microseconds for each key, and a look at clients every few of them.
+  const slowly = ['--key-load-delay', '1000', '--loading-process-events-interval-bytes', '10000'];
+  await using loading = await startServerIn(loaded, ...slowly);
+  expect(await complaintsAbout(loading.url)).toEqual([
+    expect.stringMatching(/^fault: is loading its data, for \d+ s more: gateways count there/),
+  ]);
+});
+
+testWithOwnRedis('a certificate that is not trusted is named', async () => {
+  await using redis = await startTlsRedis();
+  expect(await complaintsAbout(redis.url)).toEqual([
+    expect.stringMatching(/^fault: has a certificate that is not trusted \([A-Z_]+\): name its/),
+  ]);
+});
+
+testWithOwnRedis('every master of a cluster is examined', async () => {
+  await using cluster = await startRedisCluster();
+  const lines = await examine(cluster.url);
+  expect(lines.filter((line) => line.includes(': fault: '))).toEqual([]);
+  for (const { port } of cluster.nodes) {
+    const place = `127.0.0.1:${port}`;
+    expect(lines).toContain(`${place}: fine: takes are counted`);
+    expect(lines).toContain(`${place}: note: has no replica: when it is away, so are its counts`);
+  }
+  const [first, second] = cluster.nodes;
+  // A node by itself is no server of the other kind.
+  expect(await complaintsAbout(first?.url ?? '')).toEqual([
+    'fault: is a node of a cluster: write redis+cluster:// in the URL',
+  ]);
+  await second?.stop('SIGKILL');
+  const after = await examine(cluster.url);
+  expect(after).toContainEqual(
+    expect.stringMatching(`^127.0.0.1:${second?.port}: fault: refuses connections`),
+  );
+});
+
+testWithOwnRedis('sentinels are counted, and the master that they know is examined', async () => {
+  await using redis = await startRedisSentinel();
+  const lines = await examine(redis.url);
+  expect(lines.filter((line) => line.includes(': fault: '))).toEqual([]);
+  const master = /: fine: 3 of 3 sentinels answer, the master is (127\.0\.0\.1:\d+)$/.exec(
+    lines[0] ?? '',
+  )?.[1];
+  expect(lines).toContain(`${master}: fine: takes are counted`);
+  expect(lines.join()).not.toContain('has no replica');
+
+  const missing = await freePort();
+  const fewer = await examine(redis.url.replace('/mymaster', `,127.0.0.1:${missing}/mymaster`));
+  expect(fewer[0]).toMatch(`127.0.0.1:${missing}: warning: refuses connections: `);
+  expect(fewer[1]).toContain(': fine: 3 of 4 sentinels answer');
+  expect(await complaintsAbout(redis.url.replace('mymaster', 'other'))).toEqual([
+    'fault: no sentinel knows a master called other: correct the name in the URL',
+  ]);
+});
+
+testWithRedis('a clock that is another and a slow way are warned of', async () => {
+  await using redis = await startRedis();
+  const texts: string[] = [];
+  const target = parseRedisUrl(redis.url);
+  const now = () => Date.now() - 5_000;
+  for await (const { level, text } of examineRedis({ target, storeTimeoutMs: 0.02, now })) {
+    if (level === 'warning') texts.push(text);
+  }
+  expect(texts).toContainEqual(
+    expect.stringMatching(/^the clock is 5\.0 s ahead of this machine's: /),
+  );
+  expect(texts).toContainEqual(
+    expect.stringMatching(/more than half of HEADGATE_STORE_TIMEOUT_MS \(0\.02\): move gateways/),
+  );
+});
