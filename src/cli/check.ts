@@ -2,7 +2,7 @@
 import { Command } from 'commander';
 import { ConfigError } from '../config/config-error.ts';
 import { readEnvironment } from '../config/environment.ts';
-import { readPolicyFile } from '../config/policy-source.ts';
+import { examinePolicies } from '../config/policy-reader.ts';
 import { reportOnRedis } from './doctor.ts';
 
 const EXIT_FAULT = 1;
@@ -41,10 +41,11 @@ function mistakesIn(files: readonly string[], cloudflareRanges: string): string[
   const mistakes: string[] = [];
   for (const file of files) {
     try {
-      const { policySet, notes, advice } = readPolicyFile({ policies: file, cloudflareRanges });
+      const paths = { policies: file, cloudflareRanges };
+      const { policySet, notes } = examinePolicies(paths, Date.now());
       const count = policySet.policies.length;
       console.log(`${file}: fine, ${count} ${count === 1 ? 'policy' : 'policies'}`);
-      for (const note of [...notes, ...advice(Date.now())]) console.log(note);
+      for (const note of notes) console.log(note);
     } catch (error) {
       if (!(error instanceof ConfigError)) throw error;
       mistakes.push(...error.mistakes);

@@ -2,15 +2,14 @@
 import cluster from 'node:cluster';
 import { Command } from 'commander';
 import { createApp, type Listening } from '../app.ts';
-import { ConfigError } from '../config/config-error.ts';
 import { type Environment, readEnvironment } from '../config/environment.ts';
-import { watchFiles } from '../config/file-watch.ts';
 import { openPolicySource, type PolicySource } from '../config/policy-source.ts';
 import { createFleet } from '../fleet.ts';
 import { createTelemetry, type Telemetry } from '../telemetry.ts';
 import { ignoreSignals, obey, tell } from '../workers/worker.ts';
 import { banner } from './banner.ts';
 import { type Closable, endOnFault, endWithGrace } from './ending.ts';
+import { reloadOnChange } from './reloading.ts';
 
 export function serveCommand(): Command {
   return (
@@ -65,7 +64,8 @@ async function serveAlone({ environment, policies, telemetry }: Configured): Pro
   // Before it listens: the first process of a container ignores every signal that it does not handle.
   const ending = endWithGrace(app, environment.drainMs, telemetry);
   const listening = await listen(app, ending);
-  process.on('SIGHUP', reloadOnChange(policies, telemetry));
+  const reload = reloadOnChange(policies, telemetry);
+  process.on('SIGHUP', () => void reload());
   // There are no workers to replace, and it is no reason to end.
   process.on('SIGUSR2', () => {});
   console.log(banner(environment, policies, listening));
@@ -89,10 +89,10 @@ async function serveAsWorker({ environment, policies, telemetry }: Configured): 
     metrics: await telemetry.registry.getMetricsAsJSON(),
     degraded: telemetry.isDegraded(),
   });
-  let reload = () => {};
+  let reload = async () => {};
   obey({
     report,
-    reload: () => reload(),
+    reload: () => void reload(),
     async stop(drainMs) {
       await app.drain(drainMs);
       await tell({ news: 'report', report: await report() });
@@ -116,25 +116,5 @@ async function listen(app: Listener, ending: { uninstall(): void }): Promise<Lis
     ending.uninstall();
     await app.close();
     throw error;
-  }
-}
-
-/** Takes up what changes in the files, and returns how to take it up now. */
-function reloadOnChange(policies: PolicySource, telemetry: Telemetry): () => void {
-  const takeUp = () => reload(policies, telemetry);
-  watchFiles(policies, takeUp);
-  return takeUp;
-}
-
-/** What is in force stays in force when the file has mistakes. */
-function reload(policies: PolicySource, telemetry: Telemetry): void {
-  try {
-    policies.reload();
-    telemetry.policiesLoaded(policies.current.policies.length);
-    for (const note of policies.notes) telemetry.policyNote(note);
-  } catch (error) {
-    // A fault of ours in reading a file must not end what works.
-    const mistakes = error instanceof ConfigError ? error.mistakes : [`cannot be read: ${error}`];
-    telemetry.policiesRefused(mistakes);
   }
 }

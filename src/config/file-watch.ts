@@ -21,13 +21,18 @@ export interface Watched {
   isStale(): boolean;
 }
 
-export function watchFiles(watched: Watched, onStale: () => void): FileWatch {
+/** `onStale` resolves once the files have been read again, or cannot be. */
+export function watchFiles(watched: Watched, onStale: () => Promise<void>): FileWatch {
   const watchers = new Map<string, FSWatcher>();
   let settling: NodeJS.Timeout | undefined;
 
+  let looking = Promise.resolve();
   const look = () => {
-    if (watched.isStale()) onStale();
-    watchFolders();
+    // While they are being read they are still stale.
+    looking = looking.then(async () => {
+      if (watched.isStale()) await onStale();
+      watchFolders();
+    });
   };
   const lookSoon = () => {
     clearTimeout(settling);

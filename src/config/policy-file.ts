@@ -1,30 +1,22 @@
-/** From the text of a policy file to a compiled policy set, or to every mistake in it at once. */
+/** From the text of a policy file to what it says, or to every mistake in it at once. */
 import type { z } from 'zod';
-import { compileIdentity } from '../core/identity.ts';
-import { compilePolicy, type Factors, type Policy, type StoreFailureMode } from '../core/policy.ts';
-import { compilePolicySet, type PolicySet } from '../core/policy-set.ts';
-import { type AccessList, accessSchema } from './access-schema.ts';
+import type { PolicySet } from '../core/policy-set.ts';
+import { accessSchema } from './access-schema.ts';
 import { adviceOnAge, type CloudflareRanges } from './cloudflare-ranges.ts';
 import { ConfigError } from './config-error.ts';
-import { type KnownRanges, prefixesOf, toIdentityConfig } from './identity-config.ts';
 import { type IdentitySection, identitySchema } from './identity-schema.ts';
 import type { KeyEntry } from './key-list.ts';
 import { located, refuseUnreadable } from './located.ts';
 import { adviceOn, namesCloudflare } from './policy-advice.ts';
+import type { ValidFile } from './policy-compile.ts';
 import { crossMistakes } from './policy-cross-checks.ts';
 import { notesOn } from './policy-notes.ts';
-import { routeMatchOf } from './policy-route.ts';
 import {
-  type AnswersSection,
-  allLimits,
   answersSchema,
-  type DefaultEntry,
   defaultSchema,
   globalFailureMode,
-  type LimitEntry,
   matchingSchema,
   outlineSchema,
-  type PolicyEntry,
   policySchema,
 } from './policy-schema.ts';
 import { type LocatedMistake, mistakesFrom } from './schema-mistakes.ts';
@@ -37,20 +29,20 @@ export interface PolicyFileContext {
   readKeyFile(name: string): readonly KeyEntry[];
 }
 
-export interface LoadedPolicies {
-  readonly policySet: PolicySet;
+export interface ValidPolicies {
+  readonly file: ValidFile;
   /** What its author should know, each as `file:line:column: path: note`. */
   readonly notes: readonly string[];
   /** What else its author should know, if there is time to find out. */
-  advice(nowMs: number): readonly string[];
+  advice(policySet: PolicySet, nowMs: number): readonly string[];
 }
 
 /** Throws a ConfigError whose mistakes read `file:line:column: path: what is wrong`. */
-export function compilePolicyFile(
+export function validatePolicyFile(
   text: string,
   fileName: string,
   context: PolicyFileContext,
-): LoadedPolicies {
+): ValidPolicies {
   const yaml = readYaml(text);
   refuseUnreadable(yaml, fileName);
   const parts = new Parts(yaml);
@@ -58,11 +50,10 @@ export function compilePolicyFile(
   if (file === undefined) {
     throw new ConfigError([...located(parts.mistakes, fileName, yaml), ...parts.elsewhere]);
   }
-  const policySet = compile(file, { cloudflare: context.cloudflare.ranges });
   return {
-    policySet,
+    file,
     notes: located(notesOn(file, yaml), fileName, yaml),
-    advice(nowMs) {
+    advice(policySet, nowMs) {
       const warnings = adviceOn(file, policySet, nowMs).map(({ path, message }) => ({
         offset: yaml.offsetOf(path),
         path,
@@ -75,19 +66,6 @@ export function compilePolicyFile(
       ];
     },
   };
-}
-
-interface ValidFile {
-  readonly identity: IdentitySection;
-  readonly keys: readonly KeyEntry[];
-  readonly answers: AnswersSection;
-  readonly exempt: AccessList;
-  readonly block: AccessList;
-  readonly caseSensitive: boolean;
-  /** Of policies that do not say themselves. */
-  readonly failureMode: StoreFailureMode;
-  readonly fallback: DefaultEntry;
-  readonly entries: readonly PolicyEntry[];
 }
 
 /** Undefined when anything is wrong; what, is with the parts. */
@@ -119,33 +97,6 @@ function validate(parts: Parts, yaml: YamlText, context: PolicyFileContext): Val
   const valid = entries.filter((entry) => !!entry);
   const lists = { exempt, block, entries: valid };
   return { identity, keys, answers, caseSensitive, failureMode, fallback, ...lists };
-}
-
-function compile(file: ValidFile, ranges: KnownRanges): PolicySet {
-  const { identity, answers, caseSensitive, failureMode, fallback, entries } = file;
-  const factors: Factors = {
-    unverified: identity.api_key.unverified_factor,
-    widerNetworks: prefixesOf(identity).slice(1),
-  };
-  const policyOf = (entry: DefaultEntry & { readonly name: string }) =>
-    toPolicy({ ...entry, on_store_failure: entry.on_store_failure ?? failureMode }, factors);
-  const routesOf = (always: boolean) =>
-    entries
-      .filter((entry) => entry.always === always)
-      .map((entry) => ({ ...routeMatchOf(entry, caseSensitive), value: policyOf(entry) }));
-  const limits = [fallback, ...entries].flatMap(allLimits);
-  return compilePolicySet({
-    routes: routesOf(false),
-    always: routesOf(true),
-    fallback: policyOf({ ...fallback, name: 'default' }),
-    identify: compileIdentity(toIdentityConfig({ ...file, limits }, ranges)),
-    answers: {
-      reset: answers.reset,
-      retryAfterJitterSeconds: answers.retry_after_jitter_seconds,
-      body: answers.body,
-    },
-    caseSensitive,
-  });
 }
 
 /** Validates the parts of a file one by one, and keeps what is wrong with any of them. */
@@ -183,31 +134,6 @@ class Parts {
       return undefined;
     }
   }
-}
-
-interface NamedEntry extends DefaultEntry {
-  readonly name: string;
-  readonly on_store_failure: StoreFailureMode;
-}
-
-function toPolicy(entry: NamedEntry, factors: Factors): Policy {
-  const plans = Object.entries(entry.plans).map(
-    ([plan, limits]) => [plan, limits.map(toLimitDefinition)] as const,
-  );
-  return compilePolicy(
-    {
-      name: entry.name,
-      cost: entry.cost,
-      onStoreFailure: entry.on_store_failure,
-      limits: entry.limits.map(toLimitDefinition),
-      plans: new Map(plans),
-    },
-    factors,
-  );
-}
-
-function toLimitDefinition({ rate, per, algorithm, burst, count_rejected }: LimitEntry) {
-  return { ...rate, per, algorithm, burst: burst ?? rate.limit, countRejected: count_rejected };
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

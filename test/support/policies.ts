@@ -1,5 +1,6 @@
 import { readKeyFile } from '../../src/config/key-list.ts';
-import { compilePolicyFile, type PolicyFileContext } from '../../src/config/policy-file.ts';
+import { compilePolicies } from '../../src/config/policy-compile.ts';
+import { type PolicyFileContext, validatePolicyFile } from '../../src/config/policy-file.ts';
 import type { Policy } from '../../src/core/policy.ts';
 import type { PolicySet } from '../../src/core/policy-set.ts';
 
@@ -14,7 +15,8 @@ export function policyFileContext(keyFile = '[]'): PolicyFileContext {
 }
 
 export function policySetFrom(yaml: string, keyFile?: string): PolicySet {
-  return compilePolicyFile(yaml, 'policies.yaml', policyFileContext(keyFile)).policySet;
+  const { file } = validatePolicyFile(yaml, 'policies.yaml', policyFileContext(keyFile));
+  return compilePolicies(file, { cloudflare: [CLOUDFLARE_RANGE] });
 }
 
 /** A policy called login with these limits, as a file would have them: `[5/5min, { rate: 50/5min, per: ip }]`. */

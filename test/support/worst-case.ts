@@ -2,7 +2,7 @@
  * An adversary: looks for the schedule of requests that gets the most units into one window, wherever that starts, by
  * the model that the Redis script is held against.
  */
-import { compilePolicyFile } from '../../src/config/policy-file.ts';
+import { validatePolicyFile } from '../../src/config/policy-file.ts';
 import type { Quota } from '../../src/core/store.ts';
 import { fullestWindow } from './exactness.ts';
 import { policyFileContext } from './policies.ts';
@@ -27,7 +27,7 @@ export const SEARCHED: readonly Quota[] = [5, 10, 50, 100].flatMap((limit) => {
 export function documentedWorstCase({ algorithm, limit, burst }: Quota): number {
   const bucket = algorithm === 'token-bucket' ? `, burst: ${burst}` : '';
   const file = `{ version: 1, default: { limits: [{ rate: ${limit}/1min, algorithm: ${algorithm}${bucket} }] } }`;
-  const [note] = compilePolicyFile(file, 'policies.yaml', policyFileContext()).notes;
+  const [note] = validatePolicyFile(file, 'policies.yaml', policyFileContext()).notes;
   return note === undefined ? limit : Number(/up to (\d+) units/.exec(note)?.[1]);
 }
 

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { ConfigError } from '../../../src/config/config-error.ts';
 import { policyFileJsonSchema } from '../../../src/config/json-schema.ts';
-import { compilePolicyFile } from '../../../src/config/policy-file.ts';
+import { validatePolicyFile } from '../../../src/config/policy-file.ts';
 import { policyFileContext, policySetFrom } from '../../support/policies.ts';
 import { checkRequest, NOON_MS, SALTS } from '../../support/requests.ts';
 
@@ -12,7 +12,7 @@ const CONFIG = new URL('../../../config/', import.meta.url);
 
 function mistakesIn(text: string, name = 'policies.yaml'): readonly string[] {
   try {
-    compilePolicyFile(text, name, policyFileContext());
+    validatePolicyFile(text, name, policyFileContext());
   } catch (error) {
     if (error instanceof ConfigError) return error.mistakes;
     throw error;
