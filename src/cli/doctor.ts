@@ -1,6 +1,6 @@
 /** `headgate check --redis`: whether gateways can count in Redis, a line for each finding. */
 import { printable } from '../config/config-error.ts';
-import { type ExamineOptions, examineRedis } from '../stores/redis/examine.ts';
+import { type ExamineOptions, examineRedis } from '../stores/redis/examination/examine.ts';
 
 /** Resolves to whether they can. */
 export async function reportOnRedis(redis: Omit<ExamineOptions, 'now'>): Promise<boolean> {

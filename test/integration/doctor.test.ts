@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test, vi } from 'vitest';
 import { parseRedisUrl } from '../../src/config/redis-url.ts';
-import { examineRedis } from '../../src/stores/redis/examine.ts';
+import { examineRedis } from '../../src/stores/redis/examination/examine.ts';
 import { freePort, startProcess } from '../support/process.ts';
 import {
   connectTo,

@@ -1,7 +1,7 @@
 /** How far a server's clock is from this machine's, and how long it takes to answer. */
 import type { Redis } from 'ioredis';
+import { withDeadline } from '../deadline.ts';
 import { PATIENCE_MS } from './contact.ts';
-import { withDeadline } from './deadline.ts';
 import { fine, type PlacedFinding, warning } from './finding.ts';
 
 const ROUND_TRIPS = 50;

@@ -2,21 +2,21 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import calculateSlot from 'cluster-key-slot';
-import type { RedisTarget } from '../../core/redis-target.ts';
-import type { Descriptor, Quota, QuotaStore } from '../../core/store.ts';
-import { createRedisClient, type RedisClient } from './client.ts';
-import { ClusterStore } from './cluster-store.ts';
+import type { RedisTarget } from '../../../core/redis-target.ts';
+import type { Descriptor, Quota, QuotaStore } from '../../../core/store.ts';
+import { createRedisClient, type RedisClient } from '../client.ts';
+import { ClusterStore } from '../cluster-store.ts';
+import { withDeadline } from '../deadline.ts';
+import { InFlight } from '../in-flight.ts';
+import { RedisStore } from '../redis-store.ts';
+import { listenForResets } from '../reset-channel.ts';
 import { becomesReady, PATIENCE_MS } from './contact.ts';
-import { withDeadline } from './deadline.ts';
 import { fault, fine, type PlacedFinding, warning } from './finding.ts';
-import { InFlight } from './in-flight.ts';
-import { RedisStore } from './redis-store.ts';
 import { refusalText } from './refusals.ts';
-import { listenForResets } from './reset-channel.ts';
 
 /** Of gateways: another name among those in their own key would take a share of every limit. */
 const HEARTBEAT_SCRIPT = readFileSync(
-  new URL('../../../lua/replicas.lua', import.meta.url),
+  new URL('../../../../lua/replicas.lua', import.meta.url),
   'utf8',
 );
 

@@ -1,6 +1,6 @@
 /** What an error of Redis means to who runs it, and what to do about it. */
-import { StoreError, type StoreErrorReason } from '../../core/store.ts';
-import { storeErrorFrom } from './errors.ts';
+import { StoreError, type StoreErrorReason } from '../../../core/store.ts';
+import { storeErrorFrom } from '../errors.ts';
 
 const BY_REASON: Readonly<Partial<Record<StoreErrorReason, string>>> = {
   timeout:

@@ -1,8 +1,8 @@
 /** Examines a Redis for whether gateways can count there, and how well. */
-import type { RedisTarget } from '../../core/redis-target.ts';
+import type { RedisTarget } from '../../../core/redis-target.ts';
+import { withDeadline } from '../deadline.ts';
 import { accessFindings } from './access-findings.ts';
 import { type Contact, contact, PATIENCE_MS, serverTarget } from './contact.ts';
-import { withDeadline } from './deadline.ts';
 import { type Finding, fault, type PlacedFinding, warning } from './finding.ts';
 import { paceFindings } from './pace-findings.ts';
 import { refusalText, rightText } from './refusals.ts';

@@ -3,7 +3,7 @@ import {
   isOlder,
   missingFixes,
   type Product,
-} from '../../../../src/stores/redis/known-vulnerabilities.ts';
+} from '../../../../../src/stores/redis/examination/known-vulnerabilities.ts';
 
 const missing = (product: Product, version: string, tls = false) =>
   missingFixes(product, version, { tls });

@@ -1,7 +1,7 @@
 /** Which servers count: the one that is named, the master that sentinels know, or the masters of a cluster. */
-import type { RedisAddress, RedisTarget } from '../../core/redis-target.ts';
+import type { RedisAddress, RedisTarget } from '../../../core/redis-target.ts';
+import { withDeadline } from '../deadline.ts';
 import { contact, PATIENCE_MS, serverTarget } from './contact.ts';
-import { withDeadline } from './deadline.ts';
 import type { Finding, FindingLevel } from './finding.ts';
 import { refusalText } from './refusals.ts';
 import { unusable } from './server-findings.ts';

@@ -1,9 +1,9 @@
 /** Who else can do what on a server, found out by trying. */
 import { ReplyError } from 'ioredis';
-import { canonicalAddress, compileAddressSet } from '../../core/address.ts';
-import type { RedisTarget } from '../../core/redis-target.ts';
+import { canonicalAddress, compileAddressSet } from '../../../core/address.ts';
+import type { RedisTarget } from '../../../core/redis-target.ts';
+import { withDeadline } from '../deadline.ts';
 import { type Contact, contact, PATIENCE_MS } from './contact.ts';
-import { withDeadline } from './deadline.ts';
 import { fine, type PlacedFinding, warning } from './finding.ts';
 
 const ACCOUNT = 'the account of deploy/redis/users.acl';

@@ -1,7 +1,7 @@
 import { ReplyError } from 'ioredis';
 import { expect, test } from 'vitest';
-import { StoreError } from '../../../../src/core/store.ts';
-import { missingRight, refusalText } from '../../../../src/stores/redis/refusals.ts';
+import { StoreError } from '../../../../../src/core/store.ts';
+import { missingRight, refusalText } from '../../../../../src/stores/redis/examination/refusals.ts';
 
 const reply = (message: string) => new ReplyError(message);
 const system = (code: string) => Object.assign(new Error(`connect ${code}`), { code });

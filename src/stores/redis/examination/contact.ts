@@ -1,9 +1,9 @@
 /** One connection to one server, as a gateway makes it, and what the server says of itself before it is ready. */
 import { Redis } from 'ioredis';
-import type { RedisAddress, RedisTarget } from '../../core/redis-target.ts';
-import { StoreError } from '../../core/store.ts';
-import { createRedisClient, type RedisClient } from './client.ts';
-import { withDeadline } from './deadline.ts';
+import type { RedisAddress, RedisTarget } from '../../../core/redis-target.ts';
+import { StoreError } from '../../../core/store.ts';
+import { createRedisClient, type RedisClient } from '../client.ts';
+import { withDeadline } from '../deadline.ts';
 import { missingRight } from './refusals.ts';
 import { ServerInfo } from './server-info.ts';
 

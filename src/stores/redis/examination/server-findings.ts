@@ -1,5 +1,5 @@
 /** What a server's own words tell of how long it will keep counts, and how safely. */
-import type { RedisTarget } from '../../core/redis-target.ts';
+import type { RedisTarget } from '../../../core/redis-target.ts';
 import { fault, fine, note, type PlacedFinding, warning } from './finding.ts';
 import { isOlder, missingFixes, type Product } from './known-vulnerabilities.ts';
 import type { ServerInfo } from './server-info.ts';

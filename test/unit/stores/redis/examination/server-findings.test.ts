@@ -1,6 +1,9 @@
 import { expect, test } from 'vitest';
-import { serverFindings, unusable } from '../../../../src/stores/redis/server-findings.ts';
-import { ServerInfo } from '../../../../src/stores/redis/server-info.ts';
+import {
+  serverFindings,
+  unusable,
+} from '../../../../../src/stores/redis/examination/server-findings.ts';
+import { ServerInfo } from '../../../../../src/stores/redis/examination/server-info.ts';
 
 const GOOD: Readonly<Record<string, string>> = {
   redis_version: '8.12.0',
