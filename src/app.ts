@@ -194,12 +194,16 @@ function inRedis(target: RedisTarget, environment: Environment, telemetry: Telem
     limitMs: environment.storeTimeoutMs,
     onShed: telemetry.requestShed,
   });
-  const replicas = new Replicas(client, {
-    count: environment.replicas * environment.workers,
-    rank: 0,
+  const replicas = new Replicas({
+    client,
+    assumed: environment.replicas * environment.workers,
+    now: () => performance.now(),
   });
   const beat = () =>
-    void withDeadline(replicas.beat(), environment.storeTimeoutMs).catch(telemetry.heartbeatLost);
+    void withDeadline(replicas.beat(), environment.storeTimeoutMs).catch((error) => {
+      replicas.lostTouch();
+      telemetry.heartbeatLost(error);
+    });
   const heartbeat = setInterval(beat, HEARTBEAT_MS).unref();
   const subscriber =
     environment.rememberedDenials > 0
@@ -217,6 +221,7 @@ function inRedis(target: RedisTarget, environment: Environment, telemetry: Telem
         const patience = setTimeout(resolve, FIRST_CONTACT_MS);
         client.on('ready', async () => {
           telemetry.storeConnected();
+          replicas.lostTouch();
           beat();
           await onContact();
           clearTimeout(patience);

@@ -15,7 +15,7 @@ export interface BreakerOptions {
   readonly onClose?: () => void;
 }
 
-/** One late answer may be chance. */
+/** One late answer may be chance. Requests that went together are late together, which is one. */
 const TIMEOUTS_IN_A_ROW = 5;
 const PROBE_EVERY_MS = 100;
 /** Gateways that gave up together should not ask together. */
@@ -24,6 +24,7 @@ const PROBE_JITTER_MS = 50;
 export class Breaker implements QuotaStore {
   readonly #options: BreakerOptions;
   #timeouts = 0;
+  #hasCounted = false;
   #isOpen = false;
   #probing: NodeJS.Timeout | undefined;
 
@@ -57,6 +58,11 @@ export class Breaker implements QuotaStore {
   }
 
   #countTimeout(): void {
+    if (this.#hasCounted) return;
+    this.#hasCounted = true;
+    setImmediate(() => {
+      this.#hasCounted = false;
+    });
     this.#timeouts++;
     if (this.#timeouts < TIMEOUTS_IN_A_ROW || this.#isOpen) return;
     this.#isOpen = true;

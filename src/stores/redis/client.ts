@@ -6,7 +6,7 @@ export type RedisClient = Redis | Cluster;
 
 /** Reconnection tries, in milliseconds: quick at first, and never so rare that a Redis that is back goes unnoticed. */
 const FIRST_RETRY_MS = 25;
-const LONGEST_RETRY_MS = 400;
+const LONGEST_RETRY_MS = 300;
 const RETRY_JITTER_MS = 100;
 
 const CONNECT_TIMEOUT_MS = 500;

@@ -10,28 +10,51 @@ const KEY = 'hg:v1:replicas';
 export const HEARTBEAT_MS = 2_000;
 /** Two words may be lost. */
 const LIFETIME_MS = 3 * HEARTBEAT_MS + HEARTBEAT_MS / 2;
+/** After Redis was away, until every gateway that found it again has said so. */
+const SETTLED_AFTER_MS = HEARTBEAT_MS + 1_000;
+
+export interface ReplicasOptions {
+  readonly client: RedisClient;
+  /** Gateways there are at least, until Redis has said how many. */
+  readonly assumed: number;
+  /** Milliseconds of a clock that is never set. */
+  readonly now: () => number;
+}
 
 export class Replicas {
-  readonly #client: RedisClient;
+  readonly #options: ReplicasOptions;
   readonly #name = randomUUID();
-  #place: Place;
+  #names: readonly string[] = [this.#name];
+  #inTouchSinceMs: number;
+  #least: number;
 
-  /** `assumed`: until Redis was heard of. */
-  constructor(client: RedisClient, assumed: Place) {
-    this.#client = client;
-    this.#place = assumed;
+  constructor(options: ReplicasOptions) {
+    this.#options = options;
+    this.#least = options.assumed;
+    this.#inTouchSinceMs = options.now();
   }
 
   /** As it was last known: while Redis is away, nobody's place changes. */
   get place(): Place {
-    return this.#place;
+    const count = Math.max(this.#least, this.#names.length);
+    return { count, rank: this.#names.indexOf(this.#name) };
+  }
+
+  /** Redis was away: it may have forgotten those who have not found it again. */
+  lostTouch(): void {
+    this.#inTouchSinceMs = this.#options.now();
   }
 
   /** Rejects when Redis does not answer. */
   async beat(): Promise<void> {
-    const reply = await this.#client.eval(SCRIPT, 1, KEY, this.#name, LIFETIME_MS);
-    const names = (Array.isArray(reply) ? reply : []).map(String).sort();
-    const rank = names.indexOf(this.#name);
-    if (rank !== -1) this.#place = { count: names.length, rank };
+    const { client, now } = this.#options;
+    const reply = await client.eval(SCRIPT, 1, KEY, this.#name, LIFETIME_MS);
+    const heard = (Array.isArray(reply) ? reply : []).map(String);
+    const isSettled = now() - this.#inTouchSinceMs >= SETTLED_AFTER_MS;
+    if (isSettled) this.#least = 1;
+    // Whoever is new counts at once, and who is gone only when that is certain: a share too small lets nobody through
+    // that should not be.
+    const before = isSettled ? [] : this.#names;
+    this.#names = [...new Set([...before, ...heard, this.#name])].sort();
   }
 }
