@@ -6,18 +6,19 @@
 --
 -- KEYS     the descriptors' keys, request after request
 -- ARGV[1]  now, milliseconds since the epoch; -1 reads the server's clock
--- ARGV[2]  two bytes for each key, the number of its row below: from 32 on, times 1 and times 64; the second is 64
+-- ARGV[2]  the number of this call
+-- ARGV[3]  two bytes for each key, the number of its row below: from 32 on, times 1 and times 64; the second is 64
 --          more for the last descriptor of a request
--- ARGV[3]  then rows of six: algorithm (log, counter, bucket), limit in units, window in milliseconds, burst in units,
+-- ARGV[4]  then rows of six: algorithm (log, counter, bucket), limit in units, window in milliseconds, burst in units,
 --          cost in units, whether rejections count (1 or 0)
--- RETURNS  now, then for each descriptor: the units remaining, or -1 less them if the request was denied;
+-- RETURNS  the number of the call, so that no other question is answered by this; now; then for each descriptor: the units remaining, or -1 less them if the request was denied;
 --          milliseconds until the quota is full again; and if fewer units remain than the request costs,
 --          milliseconds until a request of this cost would be admitted
 
 local ALGORITHMS = { log = log, counter = counter, bucket = bucket }
 
 local rows = {}
-for i = 3, #ARGV, 6 do
+for i = 4, #ARGV, 6 do
   local algorithm = ALGORITHMS[ARGV[i]]
   local window_ms = tonumber(ARGV[i + 2])
   local slack_ms = math.ceil(window_ms / 16)
@@ -34,7 +35,7 @@ for i = 3, #ARGV, 6 do
   }
 end
 
-local reply, replied = { now_ms }, 1
+local reply, replied = { tonumber(ARGV[2]), now_ms }, 2
 
 local function settle(key, row, admitted, a, b, c, d, e)
   local remaining, reset_ms, wait_ms = row.settle(key, row, admitted, a, b, c, d, e)
@@ -47,7 +48,7 @@ local function settle(key, row, admitted, a, b, c, d, e)
   end
 end
 
-local plan, byte = ARGV[2], string.byte
+local plan, byte = ARGV[3], string.byte
 -- What was read for the descriptors of a request with several, each in its place among the keys.
 local row, a, b, c, d, e = {}, {}, {}, {}, {}, {}
 local first, admitted = 1, true

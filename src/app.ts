@@ -184,6 +184,7 @@ function inRedis(target: RedisTarget, environment: Environment, telemetry: Telem
   const guarded = new Breaker({
     store: target.kind === 'cluster' ? new ClusterStore(options) : new RedisStore(options),
     probe: () => withDeadline(isAnswering(client), environment.storeTimeoutMs),
+    onSilence: () => client.disconnect(true),
     onOpen: telemetry.storeGivenUp,
     onStillOpen: (error) => telemetry.storeFailed(storeErrorFrom(error).reason, error),
     onClose: telemetry.storeConnected,

@@ -5,8 +5,8 @@ import type { Decision } from './core/decision.ts';
 import { StoreError, type StoreErrorReason } from './core/store.ts';
 
 const REPEAT_AFTER_MS = 60_000;
-/** A store that answers now and then is still degraded. */
-const RECOVERED_AFTER_MS = 1_000;
+/** A store that answers now and then, or a cluster without one of its nodes, is still degraded. */
+const RECOVERED_AFTER_MS = 5_000;
 const FAST_BUCKETS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25];
 
 export interface Telemetry {

@@ -48,6 +48,8 @@ export function openPolicySource(paths: PolicyFiles): PolicySource {
     },
     isStale: () => [...versions].some(([path, version]) => versionOf(path) !== version),
     async reload() {
+      // As they are now: what changes while they are read is stale once more.
+      versions = new Map(this.files.map((path) => [path, versionOf(path)]));
       loaded = take(readUpTo(SMALL_BYTES, paths) ?? (await readPoliciesElsewhere(paths)));
     },
   };

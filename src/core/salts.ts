@@ -5,6 +5,9 @@
 import type { KeyObject } from 'node:crypto';
 import { MAX_WINDOW_MS } from './store.ts';
 
+/** Of a salt: as long as the digests that it keys. */
+export const SALT_BYTES = 32;
+
 export const DAY_MS = 86_400_000;
 /** The longest window, so that none reaches back further than the period before. */
 export const LONG_PERIOD_MS = MAX_WINDOW_MS;

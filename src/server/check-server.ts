@@ -181,6 +181,11 @@ function refuseUnparsable(error: Error, socket: Socket): void {
     socket.destroy();
     return;
   }
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT' && socket.bytesRead === 0) {
+    // Envoy and Go open connections that they find no use for yet: closing one would cross with its first request.
+    socket.setTimeout(KEEP_ALIVE_MS);
+    return;
+  }
   const status =
     code === 'HPE_HEADER_OVERFLOW'
       ? '431 Request Header Fields Too Large'

@@ -10,6 +10,8 @@ export interface BreakerOptions {
   /** Resolves when the store answers in time, to a question that no client waits for. */
   readonly probe: () => Promise<unknown>;
   readonly onOpen?: () => void;
+  /** None of several probes was answered: perhaps it is the way to the store that is broken. */
+  readonly onSilence?: () => void;
   /** Told of every probe in vain. */
   readonly onStillOpen?: (error: unknown) => void;
   readonly onClose?: () => void;
@@ -17,6 +19,7 @@ export interface BreakerOptions {
 
 /** One late answer may be chance. Requests that went together are late together, which is one. */
 const TIMEOUTS_IN_A_ROW = 5;
+const PROBES_BEFORE_SILENCE = 4;
 const PROBE_EVERY_MS = 100;
 /** Gateways that gave up together should not ask together. */
 const PROBE_JITTER_MS = 50;
@@ -26,6 +29,7 @@ export class Breaker implements QuotaStore {
   #timeouts = 0;
   #hasCounted = false;
   #isOpen = false;
+  #failedProbes = 0;
   #probing: NodeJS.Timeout | undefined;
 
   constructor(options: BreakerOptions) {
@@ -81,10 +85,13 @@ export class Breaker implements QuotaStore {
       await this.#options.probe();
     } catch (error) {
       this.#options.onStillOpen?.(error);
+      this.#failedProbes++;
+      if (this.#failedProbes % PROBES_BEFORE_SILENCE === 0) this.#options.onSilence?.();
       this.#probeSoon();
       return;
     }
     this.#timeouts = 0;
+    this.#failedProbes = 0;
     this.#isOpen = false;
     this.#options.onClose?.();
   }

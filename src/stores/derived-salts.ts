@@ -8,11 +8,10 @@ import {
   LONG_PERIOD_MS,
   type PeriodSalts,
   periodStart,
+  SALT_BYTES,
   type SaltSource,
   type Salts,
 } from '../core/salts.ts';
-
-const SALT_BYTES = 32;
 
 export class DerivedSalts implements SaltSource {
   readonly #secret: KeyObject;

@@ -3,7 +3,7 @@
  * made ahead of time, so that its beginning passes whether or not the vault can be reached then.
  */
 import { createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
-import { type PeriodSalts, periodStart } from '../core/salts.ts';
+import { type PeriodSalts, periodStart, SALT_BYTES } from '../core/salts.ts';
 
 /** Where gateways that count together find the same salts. */
 export interface SaltVault {
@@ -11,8 +11,6 @@ export interface SaltVault {
   /** The salt of the period that begins then: the proposed one, unless there is one already. */
   agree(startMs: number, proposed: Buffer, nowMs: number): Promise<Buffer>;
 }
-
-const SALT_BYTES = 32;
 
 export class SaltBook {
   readonly #periodMs: number;

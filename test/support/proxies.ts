@@ -1,10 +1,9 @@
-/** Real proxies, run with the files of deploy/ as they are but for the ports. */
+/** Real proxies, run with the files of deploy/ as they are but for the ports and what a run says it changes. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { inject } from 'vitest';
 import { accepting, freePort, startProcess } from './process.ts';
-import type { ProgramName } from './provision.ts';
+import { findProgram, type ProgramName } from './provision.ts';
 
 const DEPLOY = new URL('../../deploy/', import.meta.url);
 
@@ -16,6 +15,8 @@ export interface Behind {
   readonly socket?: string;
   /** What headgate wants to see of its proxies. */
   readonly secret?: string | undefined;
+  /** What else is other than in the file that we ship: text of it, and what stands there instead. */
+  readonly changes?: Readonly<Record<string, string>>;
 }
 
 export interface RunningProxy extends AsyncDisposable {
@@ -34,6 +35,7 @@ export async function startNginx(behind: Behind): Promise<RunningProxy> {
     ...(behind.secret && {
       '#proxy_set_header X-Headgate-Secret "the secret"': `proxy_set_header X-Headgate-Secret "${behind.secret}"`,
     }),
+    ...behind.changes,
   });
   const globals = `daemon off; pid ${join(folder, 'pid')}; error_log stderr notice;`;
   const args = ['-p', folder, '-c', file, '-e', 'stderr', '-g', globals];
@@ -50,6 +52,7 @@ export async function startEnvoy(behind: Behind): Promise<RunningProxy> {
     ...(behind.secret && {
       '#- { key: x-headgate-secret, value: "the secret"': `- { key: x-headgate-secret, value: "${behind.secret}"`,
     }),
+    ...behind.changes,
   });
   const args = [
     '-c',
@@ -70,6 +73,7 @@ export async function startCaddy(behind: Behind): Promise<RunningProxy> {
     ':8000 {': `:${port} {\n\tbind 127.0.0.1`,
     '127.0.0.1:3000': `127.0.0.1:${behind.application}`,
     '127.0.0.1:8080': `127.0.0.1:${behind.headgate}`,
+    ...behind.changes,
   });
   // It keeps what it keeps below its home.
   const home = { HOME: folder, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder };
@@ -84,7 +88,7 @@ async function run(
   folder: string,
   env = process.env,
 ): Promise<RunningProxy> {
-  const program = startProcess(inject('programs')[name] ?? name, args, { env });
+  const program = startProcess(findProgram(name) ?? name, args, { env });
   await accepting(port, program);
   return {
     url: `http://127.0.0.1:${port}`,

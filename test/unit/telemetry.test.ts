@@ -37,6 +37,7 @@ describe('a failing store', () => {
       clock.nowMs += 1_000;
     }
     expect(telemetry.isDegraded()).toBe(true);
+    clock.nowMs += 5_000;
     telemetry.storeAnswered(1, 1);
     expect(telemetry.isDegraded()).toBe(false);
     expect(events()).toEqual(['store_failed', 'store_failed', 'store_recovered']);

@@ -1,6 +1,8 @@
 /** The connection to Redis, set up so that nothing waits for it and nothing is done twice. */
 import { Cluster, type ClusterOptions, Redis, type RedisOptions } from 'ioredis';
 import type { RedisTarget } from '../../core/redis-target.ts';
+import { storeErrorFrom } from './errors.ts';
+import { surviveOddReplies } from './odd-replies.ts';
 
 export type RedisClient = Redis | Cluster;
 
@@ -10,12 +12,16 @@ const LONGEST_RETRY_MS = 300;
 const RETRY_JITTER_MS = 100;
 
 const CONNECT_TIMEOUT_MS = 500;
+/** How long a server may take to close its end of a connection that is given up. */
+const LEAVE_WITHIN_MS = 50;
 /** A connection without an answer for so long is given up; never before a request would give up by itself. */
 const SILENCE_MS = 500;
 
 /** How often a cluster is asked who holds what; a redirection makes that known at once. */
-const SLOTS_REFRESH_MS = 2_000;
+const SLOTS_REFRESH_MS = 500;
 const MAX_REDIRECTIONS = 3;
+
+surviveOddReplies();
 
 function retryAfter(attempt: number): number {
   const backoff = Math.min(FIRST_RETRY_MS * 2 ** Math.min(attempt, 10), LONGEST_RETRY_MS);
@@ -39,12 +45,36 @@ export function createRedisClient({
     target.kind === 'cluster'
       ? new Cluster([...target.addresses], clusterOptions(node))
       : new Redis({ ...node, ...whereabouts(target), retryStrategy: retryAfter });
+  if (client instanceof Redis) goOnAfterEnd(client);
   client.on('error', (error) => {
     onError(error);
     // The server has fewer databases than the URL asks for; ioredis would go on and count in the first.
     if (error.message.includes('DB index')) client.disconnect();
+    // A reply to nothing asked: what comes next may answer something else.
+    if (error.message.startsWith('Command queue state error')) client.disconnect(true);
   });
   return client;
+}
+
+/**
+ * Sentinels that tell of a failover while ioredis asks one of them for the master make it give up for good: that breaks
+ * off its attempt to connect, and only attempts that fail later are repeated.
+ */
+function goOnAfterEnd(client: Redis): void {
+  let isWanted = true;
+  const disconnect = client.disconnect.bind(client);
+  client.disconnect = (reconnect = false) => {
+    isWanted &&= reconnect;
+    disconnect(reconnect);
+  };
+  client.on('end', () => {
+    if (!isWanted) return;
+    const connect = () => {
+      // Rejects when the connection closes again, which its events tell as well.
+      if (isWanted) client.connect().catch(() => {});
+    };
+    setTimeout(connect, FIRST_RETRY_MS).unref();
+  });
 }
 
 /**
@@ -67,11 +97,14 @@ function nodeOptions({ tls, username, password }: RedisTarget, deadlineMs: numbe
     // By itself it would subscribe again without anyone to hear that it could not.
     autoResubscribe: false,
     connectTimeout: CONNECT_TIMEOUT_MS,
+    disconnectTimeout: LEAVE_WITHIN_MS,
+    // A server tells how long it goes on loading, and ioredis would believe it for up to ten seconds.
+    maxLoadingRetryTime: LONGEST_RETRY_MS,
     // A server that takes bytes and answers none: the connection is given up, its commands fail, a new one is made.
     socketTimeout: Math.max(SILENCE_MS, deadlineMs),
     keepAlive: 10_000,
     // After a failover the old master answers as a replica: 1 reconnects, and does not send the command again.
-    reconnectOnError: (error: Error) => (error.message.startsWith('READONLY') ? 1 : false),
+    reconnectOnError: (error: Error) => (storeErrorFrom(error).reason === 'readonly' ? 1 : false),
   } satisfies RedisOptions;
 }
 

@@ -18,6 +18,11 @@ const REASON_BY_PREFIX: Readonly<Record<string, StoreErrorReason>> = {
   WRONGTYPE: 'wrongtype',
 };
 
+/** How Redis 6.2 begins what went wrong inside of a script. */
+const INSIDE_SCRIPT = /^ERR Error running script \(call to f_\w+\): (@?user_script: ?\d+: )*-?/;
+/** How ioredis ends the errors of its decoder. */
+const UNDECODABLE = '. Please report this.';
+
 export function storeErrorFrom(error: unknown): StoreError {
   if (error instanceof StoreError) return error;
   const { name, message } = error instanceof Error ? error : new Error(String(error));
@@ -33,12 +38,12 @@ export function isNoScript(error: unknown): boolean {
 function reasonOf(error: unknown, name: string, message: string): StoreErrorReason {
   // A refusal by the server. Inside a script it is preceded by ERR, or followed by the script's name.
   if (name === 'ReplyError') {
-    for (const word of message.split(' ', 2)) {
+    for (const word of message.replace(INSIDE_SCRIPT, '').split(' ', 2)) {
       const reason = REASON_BY_PREFIX[word];
       if (reason !== undefined) return reason;
     }
     return 'other';
   }
-  if (name === 'ParserError') return 'malformed';
+  if (message.endsWith(UNDECODABLE)) return 'malformed';
   return (error as NodeJS.ErrnoException).code === 'ECONNREFUSED' ? 'refused' : 'connection';
 }

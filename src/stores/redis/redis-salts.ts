@@ -1,6 +1,6 @@
 /** Salts that all gateways on one Redis share: the first to propose one for a period decides. */
 import type { Cluster, Redis } from 'ioredis';
-import { DAY_MS } from '../../core/salts.ts';
+import { DAY_MS, SALT_BYTES } from '../../core/salts.ts';
 import type { SaltVault } from '../salt-book.ts';
 
 const KEY_PREFIX = 'hg:v1:salt:';
@@ -16,7 +16,10 @@ export class RedisSaltVault implements SaltVault {
 
   async get(startMs: number): Promise<Buffer | undefined> {
     const text = await this.#client.get(this.#keyOf(startMs));
-    return text === null ? undefined : Buffer.from(text, 'base64url');
+    if (text === null) return undefined;
+    const salt = Buffer.from(text, 'base64url');
+    if (salt.length === SALT_BYTES) return salt;
+    throw new Error(`${this.#keyOf(startMs)} holds no salt of ${SALT_BYTES} bytes, delete it`);
   }
 
   async agree(startMs: number, proposed: Buffer, nowMs: number): Promise<Buffer> {

@@ -93,13 +93,17 @@ export class RedisStore implements QuotaStore {
       const call = new TakeArguments();
       for (const { descriptors } of batch) call.add(descriptors);
       const answer = await withDeadline(this.#call(call), deadlineMs);
-      const reply = new TakeReply(answer);
-      for (const { descriptors, resolve } of batch) resolve(reply.read(descriptors));
+      const reply = new TakeReply(answer, call.number);
+      const results = batch.map(({ descriptors }) => reply.read(descriptors));
+      reply.end();
+      for (const [i, { resolve }] of batch.entries()) resolve(results[i] as TakeResult);
       onBatch?.(performance.now() - startedMs, batch.length);
     } catch (cause) {
       const error = storeErrorFrom(cause);
       for (const { reject } of batch) reject(error);
       onError?.(error.reason, cause);
+      // What comes next on this connection may answer something else.
+      if (error.reason === 'malformed') this.#options.client.disconnect(true);
     } finally {
       inFlight.leave(batch.length);
     }

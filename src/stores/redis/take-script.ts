@@ -3,6 +3,7 @@ import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import {
   type Descriptor,
+  MAX_LIMIT,
   type Quota,
   type QuotaState,
   SHORT_NAMES,
@@ -33,6 +34,9 @@ const MAX_ROWS = 2_048;
  * each descriptor is its key and two bytes that name a row.
  */
 export class TakeArguments {
+  static #calls = 0;
+  /** Of all calls of this process. */
+  readonly number = ++TakeArguments.#calls;
   readonly keys: string[] = [];
   readonly #rows: { readonly quota: Quota; readonly cost: number }[] = [];
   #plan = '';
@@ -49,7 +53,7 @@ export class TakeArguments {
 
   /** `nowMs` replaces the server's clock. */
   values(nowMs = READ_SERVER_CLOCK): (string | number)[] {
-    const values: (string | number)[] = [nowMs, this.#plan];
+    const values: (string | number)[] = [nowMs, this.number, this.#plan];
     for (const { quota, cost } of this.#rows) {
       const { algorithm, limit, windowMs, burst, countRejected } = quota;
       values.push(SHORT_NAMES[algorithm], limit, windowMs, burst, cost, countRejected ? 1 : 0);
@@ -69,34 +73,47 @@ export class TakeArguments {
   }
 }
 
-/** Reads the reply front to back, one request at a time. */
+/**
+ * Reads the reply front to back, one request at a time, and believes nothing that the script cannot have said: what is
+ * out of step, or not from a Redis at all, must not become somebody's numbers.
+ */
 export class TakeReply {
   readonly #numbers: readonly number[];
   readonly #nowMs: number;
-  #next = 1;
+  #next = 2;
 
-  /** Throws a StoreError when this is no reply of the script. */
-  constructor(reply: unknown) {
+  /** Throws a StoreError when this is no reply of the script to the call of this number. */
+  constructor(reply: unknown, call: number) {
     if (!Array.isArray(reply) || !reply.every(Number.isSafeInteger)) throw unreadable();
+    if (reply[0] !== call || !(reply[1] > EARLIEST_MS)) throw unreadable();
     this.#numbers = reply;
-    this.#nowMs = reply[0];
+    this.#nowMs = reply[1];
   }
 
-  /** Throws a StoreError when the reply is too short for these descriptors. */
+  /** Throws a StoreError when it does not answer for these descriptors. */
   read(descriptors: readonly Descriptor[]): TakeResult {
-    let admitted = true;
+    const admitted = (this.#numbers[this.#next] ?? -1) >= 0;
+    let longestWaitMs = 0;
     const states: QuotaState[] = [];
     for (const { quota, cost } of descriptors) {
-      let remaining = this.#number();
-      if (remaining < 0) {
-        admitted = false;
-        remaining = -1 - remaining;
-      }
+      const told = this.#number();
+      const remaining = admitted ? told : -1 - told;
       const resetAfterMs = this.#number();
       const retryAfterMs = remaining < cost ? this.#number() : 0;
+      const longestMs = longestResetMs(quota);
+      if (!isWithin(remaining, admitted ? quota.burst - cost : quota.burst)) throw unreadable();
+      if (!isWithin(resetAfterMs, longestMs)) throw unreadable();
+      if (!isWithin(retryAfterMs, longestMs)) throw unreadable();
+      if (retryAfterMs > longestWaitMs) longestWaitMs = retryAfterMs;
       states.push({ limit: quota.burst, remaining, resetAfterMs, retryAfterMs });
     }
+    if (!admitted && longestWaitMs === 0) throw unreadable();
     return { admitted, states, nowMs: this.#nowMs };
+  }
+
+  /** Throws a StoreError when there is more in it than was asked for. */
+  end(): void {
+    if (this.#next !== this.#numbers.length) throw unreadable();
   }
 
   #number(): number {
@@ -104,6 +121,19 @@ export class TakeReply {
     if (number === undefined) throw unreadable();
     return number;
   }
+}
+
+/** No server's clock says less. */
+const EARLIEST_MS = Date.UTC(2020);
+
+function isWithin(value: number, most: number): boolean {
+  return value >= 0 && value <= most;
+}
+
+/** A bucket may owe what a larger burst has given. */
+function longestResetMs({ algorithm, windowMs, limit }: Quota): number {
+  if (algorithm === 'token-bucket') return Math.ceil((MAX_LIMIT * windowMs) / limit);
+  return algorithm === 'sliding-window-log' ? windowMs : 2 * windowMs;
 }
 
 function unreadable(): StoreError {
