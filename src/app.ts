@@ -12,6 +12,7 @@ import { envoy } from './dialects/envoy.ts';
 import { nginx } from './dialects/nginx.ts';
 import { createCheckServer } from './server/check-server.ts';
 import { createOpsServer } from './server/ops-server.ts';
+import { listenOnPort, type OtherSockets } from './server/tcp-port.ts';
 import { listenOnSocket } from './server/unix-socket.ts';
 import { Breaker } from './stores/breaker.ts';
 import { DenialCache } from './stores/denial-cache.ts';
@@ -107,6 +108,7 @@ export function createApp(options: AppOptions): App {
   });
   let ready = false;
   let isLeaving = false;
+  let otherSockets: OtherSockets | undefined;
 
   return {
     async listen() {
@@ -116,8 +118,11 @@ export function createApp(options: AppOptions): App {
       if (!isWorker) {
         await opsServer.listen({ host: environment.opsHost, port: environment.opsPort });
       }
-      if (environment.socket !== undefined) await listenOnSocket(checkServer, environment.socket);
-      else await checkServer.listen({ host: environment.host, port: environment.port });
+      const { host, port, socket } = environment;
+      if (socket !== undefined) await listenOnSocket(checkServer, socket);
+      // The supervisor of workers accepts for them.
+      else if (isWorker) await checkServer.listen({ host, port });
+      else otherSockets = await listenOnPort(checkServer, { host, port });
       ready = true;
       const check = checkServer.server.address() as Listening['check'];
       if (
@@ -138,7 +143,7 @@ export function createApp(options: AppOptions): App {
       isLeaving = true;
       saltKeeper.close();
       const cutOff = setTimeout(() => checkServer.server.closeAllConnections(), LAST_ANSWERS_MS);
-      await checkServer.close();
+      await Promise.all([checkServer.close(), otherSockets?.close()]);
       clearTimeout(cutOff);
       await opsServer.close();
       await backend.close();
@@ -192,7 +197,8 @@ function inRedis(target: RedisTarget, environment: Environment, telemetry: Telem
   const counting = new Overload({
     store: guarded,
     now: () => performance.now(),
-    limitMs: environment.storeTimeoutMs,
+    // Later than that, and the answer may not be read before its deadline.
+    limitMs: environment.storeTimeoutMs / 2,
     onShed: telemetry.requestShed,
   });
   const replicas = new Replicas({

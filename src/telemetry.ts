@@ -67,6 +67,12 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
   const log = pino({ level, base: worker === undefined ? null : { worker } }, output);
   const metrics = createMetrics();
   const seldom = createRepeatFilter(now);
+  // Looking up labels each time costs more than counting.
+  const degradedBy = {
+    local: metrics.degradedDecisions.labels('local'),
+    open: metrics.degradedDecisions.labels('open'),
+    closed: metrics.degradedDecisions.labels('closed'),
+  };
   let degraded = false;
   let lastFailureMs = Number.NEGATIVE_INFINITY;
   const fail = () => {
@@ -86,7 +92,7 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
     log,
     decided(decision, durationMs) {
       metrics.tally.add(decision);
-      if (decision.mode !== 'enforced') metrics.degradedDecisions.inc({ mode: decision.mode });
+      if (decision.mode !== 'enforced') degradedBy[decision.mode].inc();
       metrics.decisionDuration.observe(durationMs / 1000);
     },
     checkFailed(dialect, error) {

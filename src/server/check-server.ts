@@ -9,6 +9,7 @@ import type { Check } from '../core/check.ts';
 import type { Decision } from '../core/decision.ts';
 import type { Answer, Dialect } from '../core/dialect.ts';
 import type { PolicySet } from '../core/policy-set.ts';
+import { EndOfTurn } from './end-of-turn.ts';
 import { HTTP_LIMITS } from './http-limits.ts';
 import { compileSecretCheck } from './proxy-secret.ts';
 
@@ -41,6 +42,7 @@ const LAST_WORD_MS = 500;
 
 export function createCheckServer(options: CheckServerOptions): FastifyInstance {
   const knowsSecret = compileSecretCheck(options.proxySecrets);
+  const tools = { ...options, endOfTurn: new EndOfTurn() };
   const server = fastify({
     ...HTTP_LIMITS,
     logger: false,
@@ -86,7 +88,7 @@ export function createCheckServer(options: CheckServerOptions): FastifyInstance 
     } else if (dialect === undefined) {
       write(reply.raw, notFound(options.dialects), options);
     } else {
-      respond(dialect, target.slice(dialect.mount.length), raw, reply.raw, options);
+      respond(dialect, target.slice(dialect.mount.length), raw, reply.raw, tools);
     }
   });
   return server;
@@ -113,19 +115,26 @@ function respond(
   target: string,
   message: IncomingMessage,
   response: ServerResponse,
-  options: CheckServerOptions,
+  options: CheckServerOptions & { readonly endOfTurn: EndOfTurn },
 ): void {
   const startedMs = performance.now();
   const policies = options.policies.current;
-  const answer = (decision: Decision) => {
-    write(response, dialect.render(decision, policies.answers), options);
-    options.onDecided(decision, performance.now() - startedMs);
-  };
   const fail = (error: unknown) => {
     options.onFault(dialect.name, error);
     // To a proxy this says "the gateway failed": its own failure mode decides.
     if (!response.headersSent)
       write(response, failure(500, 'internal_error', 'The gateway failed.'), options);
+  };
+  const answer = (decision: Decision) => {
+    const rendered = dialect.render(decision, policies.answers);
+    options.endOfTurn.add(() => {
+      try {
+        write(response, rendered, options);
+        options.onDecided(decision, performance.now() - startedMs);
+      } catch (error) {
+        fail(error);
+      }
+    });
   };
   try {
     const request = dialect.parse({

@@ -24,6 +24,9 @@ const PROBE_EVERY_MS = 100;
 /** Gateways that gave up together should not ask together. */
 const PROBE_JITTER_MS = 50;
 
+/** One for all: making an error, with its stack, costs more than taking a request. */
+const GIVEN_UP = new StoreError('given_up', 'the store is too slow');
+
 export class Breaker implements QuotaStore {
   readonly #options: BreakerOptions;
   #timeouts = 0;
@@ -37,7 +40,7 @@ export class Breaker implements QuotaStore {
   }
 
   take(descriptors: readonly Descriptor[]): Promise<TakeResult> {
-    if (this.#isOpen) return Promise.reject(new StoreError('given_up', 'the store is too slow'));
+    if (this.#isOpen) return Promise.reject(GIVEN_UP);
     return this.#ask(descriptors);
   }
 

@@ -18,6 +18,9 @@ const LOOK_EVERY_MS = 10;
 /** A pause of the garbage collector is no overload. */
 const LATE_IN_A_ROW = 3;
 
+/** One for all: making an error, with its stack, costs more than taking a request. */
+const OVERLOADED = new StoreError('overloaded', 'this process is late with everything');
+
 export class Overload implements QuotaStore {
   readonly #options: OverloadOptions;
   readonly #timer: NodeJS.Timeout;
@@ -33,7 +36,7 @@ export class Overload implements QuotaStore {
   take(descriptors: readonly Descriptor[]): TakeResult | Promise<TakeResult> {
     if (this.#lateInARow < LATE_IN_A_ROW) return this.#options.store.take(descriptors);
     this.#options.onShed?.();
-    return Promise.reject(new StoreError('overloaded', 'this process is late with everything'));
+    return Promise.reject(OVERLOADED);
   }
 
   async reset(keys: readonly string[]): Promise<void> {

@@ -1,5 +1,6 @@
 /** The check server over real sockets: what a framework would answer by itself must be ours. */
-import { METHODS } from 'node:http';
+import { readFileSync } from 'node:fs';
+import { Agent, METHODS } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Gateway, startGateway } from '../support/gateway.ts';
 import { call } from '../support/http.ts';
@@ -219,3 +220,21 @@ describe('operators', () => {
     expect(body).toMatch(/^headgate_misconfigured_requests_total\{dialect="nginx"\} 5$/m);
   });
 });
+
+test.runIf(process.platform === 'linux')(
+  'connections that come all at once are taken, however busy the gateway is',
+  async () => {
+    await using gateway = await startGateway();
+    // All that listen there, by the kernel's account: state 0A of the local port.
+    const port = gateway.port.toString(16).toUpperCase().padStart(4, '0');
+    const sockets = readFileSync('/proc/net/tcp', 'utf8').match(
+      new RegExp(`: 0100007F:${port} \\S+ 0A `, 'g'),
+    );
+    expect(sockets).toHaveLength(16);
+    const agent = new Agent({ maxSockets: 500 });
+    const answers = await Promise.all(
+      Array.from({ length: 500 }, () => call(gateway.url, '/envoy/a', { agent })),
+    );
+    expect(answers.filter(({ status }) => status !== 200)).toEqual([]);
+  },
+);

@@ -3,17 +3,18 @@ import { StoreError } from '../../core/store.ts';
 
 export class InFlight {
   readonly #most: number;
+  /** One for all: making an error, with its stack, costs more than taking a request. */
+  readonly #tooMany: StoreError;
   #count = 0;
 
   constructor(most: number) {
     this.#most = most;
+    this.#tooMany = new StoreError('overloaded', `${most} requests already wait for Redis`);
   }
 
   /** Throws a StoreError when too many wait already. */
   enter(): void {
-    if (this.#count >= this.#most) {
-      throw new StoreError('overloaded', `${this.#most} requests already wait for Redis`);
-    }
+    if (this.#count >= this.#most) throw this.#tooMany;
     this.#count++;
   }
 
