@@ -13,6 +13,9 @@ import {
   runSentinelFailovers,
 } from '../support/failover-run.ts';
 import { bulk, startFakeRedis } from '../support/fake-redis.ts';
+import { startGateway } from '../support/gateway.ts';
+import { call } from '../support/http.ts';
+import { freePort } from '../support/process.ts';
 import { ownRedisIsHere, startRedis, testWithOwnRedis } from '../support/redis.ts';
 
 const OPTIONS = { perSecond: 400, quietMs: 1_500 };
@@ -75,3 +78,23 @@ testWithOwnRedis(
     await master.stop();
   },
 );
+
+testWithOwnRedis('a sentinel that is away is no matter while another one answers', async () => {
+  await using master = await startRedis();
+  await using sentinel = await startFakeRedis();
+  sentinel.misbehave(({ name, words, socket }) => {
+    if (name !== 'sentinel') return false;
+    const isMaster = words[1]?.toLowerCase() === 'get-master-addr-by-name';
+    socket.write(isMaster ? `*2\r\n${bulk('127.0.0.1')}${bulk(String(master.port))}` : '*0\r\n');
+    return true;
+  });
+  const places = `${new URL(sentinel.url).host},127.0.0.1:${await freePort()}`;
+  await using gateway = await startGateway({
+    HEADGATE_REDIS_URL: `redis+sentinel://${places}/mymaster`,
+  });
+  // Long enough for several tries to reach it.
+  await sleep(1_500);
+  const { headers } = await call(gateway.url, '/envoy/a');
+  expect(headers['x-ratelimit-remaining']).toBe('999');
+  expect(gateway.output().split('\n').slice(4).join('')).toBe('');
+});

@@ -9,7 +9,6 @@ import { Redis } from 'ioredis';
 import { eventually } from './eventually.ts';
 import type { Gateway } from './gateway.ts';
 import { call } from './http.ts';
-import { type Link, startLink } from './outage-link.ts';
 import {
   type Ask,
   brokenRules,
@@ -23,6 +22,7 @@ import {
   startOutageGateway,
 } from './outage-run.ts';
 import { startRedisServer } from './redis-server.ts';
+import { startTcpProxy, type TcpProxy } from './tcp-proxy.ts';
 
 export const GATEWAYS = 4;
 /** Shares come out even; some gateways get more; and some get none. */
@@ -71,7 +71,7 @@ interface PartitionClient {
 
 interface Lab {
   readonly gateways: readonly Gateway[];
-  readonly links: readonly Link[];
+  readonly links: readonly TcpProxy[];
   readonly redis: Redis;
   readonly clients: readonly PartitionClient[];
   readonly perSecond: number;
@@ -102,7 +102,7 @@ export async function runPartition(options: PartitionOptions): Promise<Partition
   for (const link of lab.links) link.cut();
   await haveRedis(lab, (gateway) => gateway < 0);
   await drive('cut');
-  for (const link of lab.links) link.mend();
+  for (const link of lab.links) link.apply({});
   await haveRedis(lab, () => true);
   await drive('after');
   await everyoneKnown(lab);
@@ -172,8 +172,8 @@ async function startLab(
   );
   const names = [...clients.map(({ name }) => name), WITNESS];
   const file = await policyFile(cleanUp, policies, names);
-  const links: Link[] = [];
-  for (let i = 0; i < GATEWAYS; i++) links.push(cleanUp.use(await startLink(server.port)));
+  const links: TcpProxy[] = [];
+  for (let i = 0; i < GATEWAYS; i++) links.push(cleanUp.use(await startTcpProxy(server.port)));
   const gateways = await Promise.all(
     links.map(({ port }) =>
       startOutageGateway(cleanUp, file, {

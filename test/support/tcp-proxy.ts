@@ -43,6 +43,8 @@ export interface TcpProxy extends AsyncDisposable {
   apply(toxic: Toxic): void;
   /** With an RST on both sides. */
   resetConnections(): void;
+  /** Every connection is reset, and every new one; until something else is applied. */
+  cut(): void;
   /** What the server sends next is thrown away, and the connection with it: carried out, and never answered. */
   loseNextReply(): void;
 }
@@ -78,6 +80,9 @@ export async function startTcpProxy(targetPort: number): Promise<TcpProxy> {
     );
     connections.add(connection);
   });
+  const resetConnections = () => {
+    for (const connection of connections) connection.reset();
+  };
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   return {
@@ -89,8 +94,10 @@ export async function startTcpProxy(targetPort: number): Promise<TcpProxy> {
       toxic = next;
       for (const connection of connections) connection.flush();
     },
-    resetConnections() {
-      for (const connection of connections) connection.reset();
+    resetConnections,
+    cut() {
+      toxic = { refusedShare: 1 };
+      resetConnections();
     },
     loseNextReply: () => {
       losing = true;

@@ -2,7 +2,7 @@
 import { Cluster, type ClusterOptions, Redis, type RedisOptions } from 'ioredis';
 import type { RedisTarget } from '../../core/redis-target.ts';
 import { storeErrorFrom } from './errors.ts';
-import { surviveOddReplies } from './odd-replies.ts';
+import { goOnAfterEnd, repairIoredis } from './ioredis-repairs.ts';
 
 export type RedisClient = Redis | Cluster;
 
@@ -21,7 +21,7 @@ const SILENCE_MS = 500;
 const SLOTS_REFRESH_MS = 500;
 const MAX_REDIRECTIONS = 3;
 
-surviveOddReplies();
+repairIoredis();
 
 function retryAfter(attempt: number): number {
   const backoff = Math.min(FIRST_RETRY_MS * 2 ** Math.min(attempt, 10), LONGEST_RETRY_MS);
@@ -45,7 +45,7 @@ export function createRedisClient({
     target.kind === 'cluster'
       ? new Cluster([...target.addresses], clusterOptions(node))
       : new Redis({ ...node, ...whereabouts(target), retryStrategy: retryAfter });
-  if (client instanceof Redis) goOnAfterEnd(client);
+  if (client instanceof Redis) goOnAfterEnd(client, FIRST_RETRY_MS);
   client.on('error', (error) => {
     onError(error);
     // The server has fewer databases than the URL asks for; ioredis would go on and count in the first.
@@ -54,27 +54,6 @@ export function createRedisClient({
     if (error.message.startsWith('Command queue state error')) client.disconnect(true);
   });
   return client;
-}
-
-/**
- * Sentinels that tell of a failover while ioredis asks one of them for the master make it give up for good: that breaks
- * off its attempt to connect, and only attempts that fail later are repeated.
- */
-function goOnAfterEnd(client: Redis): void {
-  let isWanted = true;
-  const disconnect = client.disconnect.bind(client);
-  client.disconnect = (reconnect = false) => {
-    isWanted &&= reconnect;
-    disconnect(reconnect);
-  };
-  client.on('end', () => {
-    if (!isWanted) return;
-    const connect = () => {
-      // Rejects when the connection closes again, which its events tell as well.
-      if (isWanted) client.connect().catch(() => {});
-    };
-    setTimeout(connect, FIRST_RETRY_MS).unref();
-  });
 }
 
 /**
