@@ -1,14 +1,14 @@
 /**
- * Sheds work before it piles up: while this process is late with everything, requests are not taken to the store but
- * follow the failure mode of their policies at once, which costs about half as much.
+ * Sheds work before it piles up: while this process is late with everything, the store is not asked, and requests follow
+ * the failure mode of their policies at once, which costs less.
  */
-import { type Descriptor, type QuotaStore, StoreError, type TakeResult } from '../core/store.ts';
+import { StoreError } from '../core/store.ts';
+import type { Gate } from './guarded-store.ts';
 
 export interface OverloadOptions {
-  readonly store: QuotaStore;
   /** Milliseconds of a clock that is never set. */
   readonly now: () => number;
-  /** Lateness at which a request would wait too long, milliseconds. */
+  /** Lateness that is too much, milliseconds. */
   readonly limitMs: number;
   /** Told of every request that is shed. */
   readonly onShed?: () => void;
@@ -21,7 +21,7 @@ const LATE_IN_A_ROW = 3;
 /** One for all: making an error, with its stack, costs more than taking a request. */
 const OVERLOADED = new StoreError('overloaded', 'this process is late with everything');
 
-export class Overload implements QuotaStore {
+export class Overload implements Gate {
   readonly #options: OverloadOptions;
   readonly #timer: NodeJS.Timeout;
   #dueMs: number;
@@ -33,14 +33,10 @@ export class Overload implements QuotaStore {
     this.#timer = setInterval(() => this.#look(), LOOK_EVERY_MS).unref();
   }
 
-  take(descriptors: readonly Descriptor[]): TakeResult | Promise<TakeResult> {
-    if (this.#lateInARow < LATE_IN_A_ROW) return this.#options.store.take(descriptors);
+  obstacle(): StoreError | undefined {
+    if (this.#lateInARow < LATE_IN_A_ROW) return undefined;
     this.#options.onShed?.();
-    return Promise.reject(OVERLOADED);
-  }
-
-  async reset(keys: readonly string[]): Promise<void> {
-    await this.#options.store.reset(keys);
+    return OVERLOADED;
   }
 
   close(): void {

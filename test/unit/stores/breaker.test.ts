@@ -1,119 +1,115 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import {
-  type QuotaStore,
-  StoreError,
-  type StoreErrorReason,
-  type TakeResult,
-} from '../../../src/core/store.ts';
+import { type QuotaStore, StoreError, type StoreErrorReason } from '../../../src/core/store.ts';
 import { Breaker } from '../../../src/stores/breaker.ts';
-
-const ADMITTED: TakeResult = { admitted: true, states: [], nowMs: 0 };
+import { GuardedStore } from '../../../src/stores/guarded-store.ts';
 
 beforeEach(() => vi.useFakeTimers());
 afterEach(() => vi.useRealTimers());
 
 function setUp() {
   const events: string[] = [];
-  const redis = { fails: undefined as StoreErrorReason | undefined, asked: 0, probed: 0 };
-  const answer = () =>
-    redis.fails ? Promise.reject(new StoreError(redis.fails, 'no')) : Promise.resolve(ADMITTED);
-  const store: QuotaStore = {
-    take: () => {
-      redis.asked++;
-      return answer();
-    },
-    reset: async () => {},
-  };
-  const probe = () => {
-    redis.probed++;
-    return answer();
-  };
+  const store = { fails: undefined as StoreErrorReason | undefined, probed: 0 };
   const breaker = new Breaker({
-    store,
-    probe,
+    probe: async () => {
+      store.probed++;
+      if (store.fails) throw new StoreError(store.fails, 'no');
+    },
+    onSilence: () => events.push('silence'),
     onOpen: () => events.push('open'),
+    onStillOpen: (error) => events.push((error as StoreError).reason),
     onClose: () => events.push('close'),
   });
-  const reasons = async (times: number) => {
-    const found: (string | undefined)[] = [];
-    for (let i = 0; i < times; i++) {
-      // Each in a turn of its own.
-      await vi.advanceTimersByTimeAsync(0);
-      found.push(
-        await breaker.take([]).then(
-          () => undefined,
-          (error: StoreError) => error.reason,
-        ),
-      );
+  /** Round trips while nothing stands against them; resolves to how many there were. */
+  const roundTrips = (times: number) => {
+    for (let trip = 0; trip < times; trip++) {
+      if (breaker.obstacle() !== undefined) return trip;
+      if (store.fails) breaker.failed(store.fails);
+      else breaker.succeeded();
     }
-    return found;
+    return times;
   };
-  return { breaker, redis, events, reasons };
+  return { breaker, store, events, roundTrips };
 }
 
 describe('a breaker', () => {
-  test('counts answers that are late together as one', async () => {
-    const { breaker, redis, events } = setUp();
-    redis.fails = 'timeout';
-    for (let turn = 0; turn < 4; turn++) {
-      await Promise.allSettled(Array.from({ length: 100 }, () => breaker.take([])));
-      await vi.advanceTimersByTimeAsync(0);
-    }
-    expect(events).toEqual([]);
-    await breaker.take([]).catch(() => {});
-    expect(events).toEqual(['open']);
-  });
-  test('stops asking after five answers in a row that came too late', async () => {
-    const { redis, events, reasons } = setUp();
-    redis.fails = 'timeout';
-    expect(await reasons(7)).toEqual([...Array(5).fill('timeout'), 'given_up', 'given_up']);
-    expect(redis.asked).toBe(5);
+  test('stops asking after five answers in a row that came too late', () => {
+    const { breaker, store, events, roundTrips } = setUp();
+    store.fails = 'timeout';
+    expect(roundTrips(7)).toBe(5);
+    expect(breaker.obstacle()?.reason).toBe('given_up');
     expect(events).toEqual(['open']);
   });
 
-  test('does not stop for late answers among others', async () => {
-    const { redis, events, reasons } = setUp();
+  test('does not stop for late answers among others', () => {
+    const { store, events, roundTrips } = setUp();
     for (let round = 0; round < 5; round++) {
-      redis.fails = 'timeout';
-      await reasons(4);
-      redis.fails = undefined;
-      await reasons(1);
+      store.fails = 'timeout';
+      roundTrips(4);
+      store.fails = undefined;
+      roundTrips(1);
     }
     expect(events).toEqual([]);
   });
 
   test.each(['oom', 'connection', 'readonly', 'noperm'] as const)(
     'goes on asking a store that refuses at once (%s)',
-    async (reason) => {
-      const { redis, events, reasons } = setUp();
-      redis.fails = reason;
-      expect(await reasons(50)).toEqual(Array(50).fill(reason));
-      redis.fails = undefined;
-      expect(await reasons(1)).toEqual([undefined]);
+    (reason) => {
+      const { store, events, roundTrips } = setUp();
+      store.fails = reason;
+      expect(roundTrips(50)).toBe(50);
       expect(events).toEqual([]);
     },
   );
 
   test('asks for itself until there is an answer, and then goes on', async () => {
-    const { redis, events, reasons } = setUp();
-    redis.fails = 'timeout';
-    await reasons(5);
+    const { breaker, store, events, roundTrips } = setUp();
+    store.fails = 'timeout';
+    roundTrips(5);
     await vi.advanceTimersByTimeAsync(1_000);
-    expect(redis.probed).toBeGreaterThanOrEqual(6);
-    expect(redis.probed).toBeLessThanOrEqual(10);
-    expect(await reasons(1)).toEqual(['given_up']);
-    redis.fails = undefined;
+    expect(store.probed).toBeGreaterThanOrEqual(6);
+    expect(store.probed).toBeLessThanOrEqual(10);
+    expect(breaker.obstacle()?.reason).toBe('given_up');
+    store.fails = undefined;
     await vi.advanceTimersByTimeAsync(150);
-    expect(await reasons(2)).toEqual([undefined, undefined]);
-    expect(events).toEqual(['open', 'close']);
+    expect(roundTrips(2)).toBe(2);
+    expect(events.at(-1)).toBe('close');
+  });
+
+  test('says so when nothing is answered at all, as a new connection might help', async () => {
+    const { store, events, roundTrips } = setUp();
+    store.fails = 'timeout';
+    roundTrips(5);
+    while (store.probed < 8) await vi.advanceTimersByTimeAsync(50);
+    const four = Array(4).fill('timeout');
+    expect(events).toEqual(['open', ...four, 'silence', ...four, 'silence']);
   });
 
   test('that is closed asks nothing more', async () => {
-    const { breaker, redis, reasons } = setUp();
-    redis.fails = 'timeout';
-    await reasons(5);
+    const { breaker, store, roundTrips } = setUp();
+    store.fails = 'timeout';
+    roundTrips(5);
     breaker.close();
     await vi.advanceTimersByTimeAsync(1_000);
-    expect(redis.probed).toBe(0);
+    expect(store.probed).toBe(0);
   });
+});
+
+test('a guarded store is asked only while nothing stands against it', async () => {
+  const asked: unknown[] = [];
+  const store: QuotaStore = {
+    take: (descriptors) => {
+      asked.push(descriptors);
+      return { admitted: true, states: [], nowMs: 0 };
+    },
+    reset: async () => {},
+  };
+  let obstacle: StoreError | undefined;
+  const guarded = new GuardedStore(store, [
+    { obstacle: () => undefined },
+    { obstacle: () => obstacle },
+  ]);
+  expect(guarded.take([])).toMatchObject({ admitted: true });
+  obstacle = new StoreError('overloaded', 'no');
+  await expect(guarded.take([])).rejects.toBe(obstacle);
+  expect(asked).toHaveLength(1);
 });
