@@ -1,0 +1,70 @@
+/** The proxies of deploy/ as they are shipped, and with the change that refuses requests while the gateway is gone. */
+import { readFileSync } from 'node:fs';
+import { type Behind, type RunningProxy, startCaddy, startEnvoy, startNginx } from './proxies.ts';
+
+export type Choice = 'as shipped' | 'refuses';
+
+interface FailureProxy {
+  readonly program: 'nginx' | 'envoy' | 'caddy';
+  readonly start: (behind: Behind) => Promise<RunningProxy>;
+  /** What is changed in the file to refuse, and into what. */
+  readonly toRefuse: Readonly<Record<string, string>>;
+  /** How long it waits for a gateway that hangs, as its file says. */
+  readonly timeoutMs: number;
+}
+
+const shipped = (name: string) =>
+  readFileSync(new URL(`../../deploy/${name}`, import.meta.url), 'utf8');
+const NGINX_FILE = shipped('nginx/nginx.conf');
+const ENVOY_FILE = shipped('envoy/envoy.yaml');
+const CADDY_FILE = shipped('caddy/Caddyfile');
+
+export const PROXIES: Readonly<Record<string, FailureProxy>> = {
+  NGINX: {
+    program: 'nginx',
+    start: startNginx,
+    toRefuse: {
+      'error_page 500 502 503 504 =204 @headgate_unavailable;': '',
+      'add_header X-RateLimit-Bypass    $headgate_bypass always;': '',
+    },
+    timeoutMs: Number(found(NGINX_FILE, /proxy_read_timeout (\d+)ms;/)),
+  },
+  Envoy: {
+    program: 'envoy',
+    start: startEnvoy,
+    toRefuse: { 'failure_mode_allow: true': 'failure_mode_allow: false' },
+    timeoutMs: 1_000 * Number(found(ENVOY_FILE, /cluster: headgate, timeout: ([\d.]+)s /)),
+  },
+  Caddy: {
+    program: 'caddy',
+    start: startCaddy,
+    toRefuse: {
+      [found(CADDY_FILE, /(\thandle_errors {\n[\s\S]*?\n\t}\n)/)]: '',
+      [found(CADDY_FILE, /(\t@failed status 5xx\n[\s\S]*?\n\t\t}\n)/)]: '',
+    },
+    timeoutMs: Number(found(CADDY_FILE, /response_header_timeout (\d+)ms\n/)),
+  },
+};
+
+function found(text: string, pattern: RegExp): string {
+  const part = pattern.exec(text)?.[1];
+  if (part === undefined) throw new Error(`a file of deploy/ must match ${pattern}`);
+  return part;
+}
+
+export function startFailureProxy(name: string, choice: Choice, behind: Behind) {
+  const { start, toRefuse } = proxyOf(name);
+  if (choice === 'as shipped') return start(behind);
+  // The address of the application is another one by the time that this is replaced.
+  const changes = Object.entries(toRefuse).map(([text, changed]) => [
+    text.replaceAll('127.0.0.1:3000', `127.0.0.1:${behind.application}`),
+    changed,
+  ]);
+  return start({ ...behind, changes: Object.fromEntries(changes) });
+}
+
+export function proxyOf(name: string): FailureProxy {
+  const proxy = PROXIES[name];
+  if (proxy === undefined) throw new Error(`no proxy is called ${name}`);
+  return proxy;
+}
