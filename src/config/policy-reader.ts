@@ -38,7 +38,7 @@ export function readUpTo(maxBytes: number, paths: PolicyFiles): Reading | undefi
   try {
     const { file, ranges, notes } = validate(paths, (path) => {
       versions.set(path, versionOf(path));
-      bytes += statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+      bytes += sizeOf(path);
       if (bytes > maxBytes) throw TOO_MUCH;
     });
     return { versions, found: { file, ranges, notes } };
@@ -65,6 +65,15 @@ export function versionOf(path: string): string {
     return [ino, size, mtimeMs, ctimeMs].join(' ');
   } catch {
     return 'none';
+  }
+}
+
+/** Of what cannot be looked at, nothing: reading it will say why. */
+function sizeOf(path: string): number {
+  try {
+    return statSync(path).size;
+  } catch {
+    return 0;
   }
 }
 

@@ -12,8 +12,8 @@ import { call } from '../support/http.ts';
 
 /** In a row, since what is thrown away may still have left something behind. */
 const TIMES = 3;
-/** While a file is read, nobody is answered: with room for a machine that has more to do. */
-const LONGEST_RELOAD_MS = 1_500;
+/** What takes longer grows faster than the file: with room for a thread to start, and for a machine that is busy. */
+const LONGEST_RELOAD_MS = 10_000;
 
 const folder = mkdtempSync(join(tmpdir(), 'headgate-poisoned-'));
 const POLICIES = join(folder, 'policies.yaml');
