@@ -6,7 +6,7 @@ import { Agent } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { eventually } from '../support/eventually.ts';
 import { type Gateway, startGateway } from '../support/gateway.ts';
 import { call, statuses } from '../support/http.ts';
@@ -16,6 +16,9 @@ import { startRedis, type TestRedis, testWithRedis } from '../support/redis.ts';
 
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 const WORKERS = 3;
+const folder = mkdtempSync(join(tmpdir(), 'headgate-workers-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
 const start = (redis: TestRedis, env: NodeJS.ProcessEnv = {}) =>
   startGateway({ HEADGATE_REDIS_URL: redis.url, HEADGATE_WORKERS: String(WORKERS), ...env });
 
@@ -114,7 +117,6 @@ testWithRedis('a worker that is killed is replaced, and counted as lost', async 
 
 testWithRedis('a file with mistakes keeps the workers that run', async () => {
   await using redis = await startRedis();
-  const folder = mkdtempSync(join(tmpdir(), 'headgate-workers-'));
   const path = join(folder, 'policies.yaml');
   writeFileSync(path, 'version: 1\ndefault: { limits: [7/1h] }\n');
   await using gateway = await start(redis, { HEADGATE_POLICIES: path });
@@ -139,7 +141,6 @@ testWithRedis('a file with mistakes keeps the workers that run', async () => {
     Array.from({ length: 6 }, () => call(gateway.url, '/envoy/a', { agent: oneByOne })),
   );
   expect(answers.map(({ headers }) => headers['x-ratelimit-limit'])).toEqual(Array(6).fill('8'));
-  rmSync(folder, { recursive: true });
 });
 
 testWithRedis('SIGTERM drains all of them; nobody is left behind', async () => {
@@ -175,7 +176,6 @@ testWithRedis('a taken port is named once, with exit code 1', async () => {
 
 testWithRedis('workers share a unix socket', async () => {
   await using redis = await startRedis();
-  const folder = mkdtempSync(join(tmpdir(), 'headgate-workers-'));
   const socket = join(folder, 'check.sock');
   const env = {
     ...process.env,
@@ -194,7 +194,6 @@ testWithRedis('workers share a unix socket', async () => {
     expect(asked.output()).toBe('200');
   }
   await gateway.stop();
-  rmSync(folder, { recursive: true });
 });
 
 test('in memory each would count by itself, so that is refused, with exit code 3', async () => {
