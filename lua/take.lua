@@ -11,9 +11,9 @@
 --          more for the last descriptor of a request
 -- ARGV[4]  then rows of six: algorithm (log, counter, bucket), limit in units, window in milliseconds, burst in units,
 --          cost in units, whether rejections count (1 or 0)
--- RETURNS  the number of the call, so that no other question is answered by this; now; then for each descriptor: the units remaining, or -1 less them if the request was denied;
---          milliseconds until the quota is full again; and if fewer units remain than the request costs,
---          milliseconds until a request of this cost would be admitted
+-- RETURNS  the number of the call, so that no other question is answered by this; now; then for each descriptor: the
+--          units remaining, or -1 less them if the request was denied; milliseconds until the quota is full again; and
+--          if fewer units remain than the request costs, milliseconds until a request of this cost would be admitted
 
 local ALGORITHMS = { log = log, counter = counter, bucket = bucket }
 

@@ -20,8 +20,8 @@ import { SaltKeeper } from './stores/salt-keeper.ts';
 import type { Telemetry } from './telemetry.ts';
 
 const DIALECTS = [envoy, nginx, caddy];
-/** What is under way is answered within the deadline; a caller that has not finished its question by then is cut off. */
-const LAST_ANSWERS_MS = 1_000;
+/** What is under way is answered within the deadline; a caller that has not finished its question then is cut off. */
+const CUT_OFF_MS = 500;
 
 export interface AppOptions {
   readonly environment: Environment;
@@ -125,7 +125,10 @@ export function createApp(options: AppOptions): App {
       ready = false;
       isLeaving = true;
       saltKeeper.close();
-      const cutOff = setTimeout(() => checkServer.server.closeAllConnections(), LAST_ANSWERS_MS);
+      const cutOff = setTimeout(
+        () => checkServer.server.closeAllConnections(),
+        environment.storeTimeoutMs + CUT_OFF_MS,
+      );
       await Promise.all([checkServer.close(), otherSockets?.close()]);
       clearTimeout(cutOff);
       await opsServer.close();

@@ -24,6 +24,8 @@ import type { Telemetry } from './telemetry.ts';
 /** How long a start waits for Redis. It goes on without: Redis may come later. */
 const FIRST_CONTACT_MS = 500;
 const MAX_IN_FLIGHT = 5_000;
+/** Timers are as late as that by themselves. */
+const LEAST_LATENESS_MS = 5;
 
 /** What counts, and what it takes to do so. */
 export interface Backend {
@@ -67,7 +69,7 @@ export function inRedis(
   const overload = new Overload({
     now: () => performance.now(),
     // Later than that, and the answer may not be read before its deadline.
-    limitMs: environment.storeTimeoutMs / 2,
+    limitMs: Math.max(environment.storeTimeoutMs / 2, LEAST_LATENESS_MS),
     onShed: telemetry.requestShed,
   });
   const options: RedisStoreOptions = {
@@ -89,7 +91,10 @@ export function inRedis(
   );
   const replicas = new Replicas({
     client,
-    assumed: environment.replicas * environment.workers,
+    assumed: {
+      count: environment.replicas * environment.workers,
+      rank: environment.worker ?? 0,
+    },
     now: () => performance.now(),
   });
   const beat = () =>

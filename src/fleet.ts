@@ -7,6 +7,9 @@ import type { Telemetry } from './telemetry.ts';
 import { FleetMetrics } from './workers/fleet-metrics.ts';
 import { Supervisor } from './workers/supervisor.ts';
 
+/** Beyond the drain, and the deadline of what is under way then. */
+const END_WITHIN_MS = 4_000;
+
 export interface Fleet extends App {
   /** Has every worker read its files again. */
   reload(): void;
@@ -19,20 +22,24 @@ export function createFleet(environment: Environment, telemetry: Telemetry): Fle
   const supervisor = new Supervisor({
     workers: environment.workers,
     drainMs: environment.drainMs,
+    endWithinMs: environment.storeTimeoutMs + END_WITHIN_MS,
     onLost: telemetry.workerLost,
     onDeparture: (last) => metrics.addDeparted(last?.metrics ?? []),
   });
   let ready = false;
+  let isRestarting = false;
   const opsServer = createOpsServer({
     contentType: telemetry.registry.contentType,
     async metrics() {
-      const reports = await supervisor.reports();
+      await supervisor.hear();
       const own = await telemetry.registry.getMetricsAsJSON();
-      return metrics.textOf([own, ...reports.map((report) => report.metrics)]);
+      return metrics.textOf([own, ...supervisor.lastReports.map((report) => report.metrics)]);
     },
-    async health() {
-      const reports = await supervisor.reports();
-      return { ready, degraded: reports.some(({ degraded }) => degraded) };
+    health() {
+      // Whoever probes has no second to wait: it hears what was heard for the probe before.
+      void supervisor.hear();
+      const degraded = supervisor.lastReports.some((report) => report.degraded);
+      return { ready: ready && supervisor.isAnswering, degraded };
     },
   });
 
@@ -45,11 +52,15 @@ export function createFleet(environment: Environment, telemetry: Telemetry): Fle
     },
     reload: () => supervisor.reload(),
     async restart() {
+      // Those that are just starting need not be replaced.
+      if (!ready || isRestarting) return;
+      isRestarting = true;
       try {
-        await supervisor.replaceAll();
-        telemetry.workersReplaced(environment.workers);
+        if (await supervisor.replaceAll()) telemetry.workersReplaced(environment.workers);
       } catch (reason) {
-        telemetry.workersKept(reason);
+        telemetry.workersKept(String(reason));
+      } finally {
+        isRestarting = false;
       }
     },
     async drain(durationMs) {

@@ -7,6 +7,8 @@ import { StoreError, type StoreErrorReason } from './core/store.ts';
 const REPEAT_AFTER_MS = 60_000;
 /** A store that answers now and then, or a cluster without one of its nodes, is still degraded. */
 const RECOVERED_AFTER_MS = 5_000;
+/** A file that is wrong all over has thousands; headgate check lists them. */
+const TOLD_MISTAKES = 20;
 const FAST_BUCKETS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25];
 
 export interface Telemetry {
@@ -42,8 +44,8 @@ export interface Telemetry {
   /** A worker ended that should not have. */
   workerLost(worker: number, how: string): void;
   workersReplaced(count: number): void;
-  /** The running ones stay. */
-  workersKept(reason: unknown): void;
+  /** A new one did not start; the running ones stay. */
+  workersKept(why: string): void;
   stopping(signal: string | undefined): void;
   crashed(error: unknown): void;
   stoppedByForce(why: string): void;
@@ -197,8 +199,9 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
     },
     policiesRefused(mistakes) {
       metrics.reloads.inc({ result: 'error' });
+      const told = mistakes.slice(0, TOLD_MISTAKES);
       log.error(
-        { event: 'policies_refused', mistakes },
+        { event: 'policies_refused', mistakes: told, more: mistakes.length - told.length },
         'the policy file has mistakes: the policies stay what they were',
       );
     },
@@ -212,9 +215,9 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
     workersReplaced(count) {
       log.info({ event: 'workers_replaced', workers: count }, 'every worker was replaced');
     },
-    workersKept(reason) {
+    workersKept(why) {
       log.error(
-        { event: 'workers_kept', cause: causeText(reason) },
+        { event: 'workers_kept', why },
         'a new worker did not start: the others stay what they are',
       );
     },
@@ -324,10 +327,8 @@ function createMetrics() {
     }),
     reloads: new Counter({
       name: 'headgate_policy_reloads_total',
-      help: 'How often the policy file, or one that it refers to, was read again, by result.',
+      help: 'How often the policy file, or one that it refers to, was read again, by result; by each worker.',
       labelNames: ['result'],
-      // Every worker reads them.
-      aggregator: 'max',
       registers,
     }),
     workersLost: new Counter({

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
 import { ConfigError } from '../config/config-error.ts';
-import { WorkerFailed } from '../workers/supervisor.ts';
+import { WorkerFailed } from '../workers/member.ts';
 import { checkCommand } from './check.ts';
 import { healthcheckCommand } from './healthcheck.ts';
 import { keyCommand } from './key.ts';

@@ -2,6 +2,7 @@
 import cluster from 'node:cluster';
 import { Command } from 'commander';
 import { createApp, type Listening } from '../app.ts';
+import { ConfigError } from '../config/config-error.ts';
 import { type Environment, readEnvironment } from '../config/environment.ts';
 import { openPolicySource, type PolicySource } from '../config/policy-source.ts';
 import { createFleet } from '../fleet.ts';
@@ -49,11 +50,14 @@ async function serve(flags: ServeFlags): Promise<void> {
 
 async function serveInRole(flags: ServeFlags): Promise<void> {
   const environment = { ...readEnvironment(process.env), ...flags };
-  const worker = cluster.worker?.id;
-  const telemetry = createTelemetry({ level: environment.logLevel, worker, now: Date.now });
+  const { logLevel: level, worker } = environment;
+  if (worker !== undefined && !process.connected) {
+    throw new ConfigError(['HEADGATE_WORKER: is set by supervisors for their workers, unset it']);
+  }
+  const telemetry = createTelemetry({ level, worker, now: Date.now });
   // In a supervisor, too: what is wrong stops it before any worker starts.
   const configured = { environment, telemetry, policies: openPolicySource(environment) };
-  if (cluster.isWorker) await serveAsWorker(configured);
+  if (environment.worker !== undefined) await serveAsWorker(configured);
   else if (environment.workers > 1) await serveByWorkers(configured);
   else await serveAlone(configured);
 }
@@ -61,35 +65,36 @@ async function serveInRole(flags: ServeFlags): Promise<void> {
 async function serveAlone({ environment, policies, telemetry }: Configured): Promise<void> {
   for (const note of policies.notes) telemetry.policyNote(note);
   const app = createApp({ environment, policies, telemetry, isWorker: false, now: Date.now });
-  // Before it listens: the first process of a container ignores every signal that it does not handle.
-  const ending = endWithGrace(app, environment.drainMs, telemetry);
-  const listening = await listen(app, ending);
+  // Before it listens: the first process of a container ignores every signal that it does not handle, and any other
+  // would end by some of them.
+  const ending = endWithGrace(app, environment, telemetry);
   const reload = reloadOnChange(policies, telemetry);
   process.on('SIGHUP', () => void reload());
   // There are no workers to replace, and it is no reason to end.
   process.on('SIGUSR2', () => {});
+  const listening = await listen(app, ending);
   console.log(banner(environment, policies, listening));
 }
 
 async function serveByWorkers({ environment, policies, telemetry }: Configured): Promise<void> {
   for (const note of policies.notes) telemetry.policyNote(note);
   const fleet = createFleet(environment, telemetry);
-  const ending = endWithGrace(fleet, environment.drainMs, telemetry);
-  const listening = await listen(fleet, ending);
+  const ending = endWithGrace(fleet, environment, telemetry);
   process.on('SIGHUP', () => fleet.reload());
   process.on('SIGUSR2', () => void fleet.restart());
+  const listening = await listen(fleet, ending);
   console.log(banner(environment, policies, listening));
 }
 
 async function serveAsWorker({ environment, policies, telemetry }: Configured): Promise<void> {
   ignoreSignals();
   const app = createApp({ environment, policies, telemetry, isWorker: true, now: Date.now });
-  const ending = endOnFault(app, telemetry);
+  const ending = endOnFault(app, environment, telemetry);
+  const reload = reloadOnChange(policies, telemetry);
   const report = async () => ({
     metrics: await telemetry.registry.getMetricsAsJSON(),
     degraded: telemetry.isDegraded(),
   });
-  let reload = async () => {};
   obey({
     report,
     reload: () => void reload(),
@@ -100,7 +105,6 @@ async function serveAsWorker({ environment, policies, telemetry }: Configured): 
     },
   });
   const { check } = await listen(app, ending);
-  reload = reloadOnChange(policies, telemetry);
   await tell({ news: 'listening', check });
 }
 

@@ -28,6 +28,8 @@ export interface Environment {
   readonly replicas: number;
   /** Processes that answer proxies. */
   readonly workers: number;
+  /** Which of them this is, from 0; undefined in a process that nobody supervises. */
+  readonly worker: number | undefined;
   /** How long it goes on answering after SIGTERM. */
   readonly drainMs: number;
   /** Denials that are remembered at most; none are with 0. */
@@ -49,7 +51,7 @@ export function readEnvironment(variables: NodeJS.ProcessEnv): Environment {
   const mistakes: string[] = [];
   const known = new Set(['HEADGATE_REDIS_URL']);
 
-  function read<T>(name: string, schema: z.ZodType<T>, expected: string, fallback: T): T {
+  function read<T, F>(name: string, schema: z.ZodType<T>, expected: string, fallback: F): T | F {
     known.add(name);
     const text = variables[name];
     if (text === undefined || text === '' || isServiceLink(text)) return fallback;
@@ -93,6 +95,7 @@ export function readEnvironment(variables: NodeJS.ProcessEnv): Environment {
     ),
     replicas: read('HEADGATE_REPLICAS', wholeNumber(1, 1_000), 'a number from 1 to 1000', 1),
     workers: read('HEADGATE_WORKERS', wholeNumber(1, 256), 'a number from 1 to 256', 1),
+    worker: read('HEADGATE_WORKER', wholeNumber(0, 255), 'what a supervisor sets', undefined),
     drainMs: read(
       'HEADGATE_DRAIN_MS',
       wholeNumber(0, 600_000),

@@ -6,10 +6,6 @@
 import { type FSWatcher, realpathSync, watch } from 'node:fs';
 import { dirname } from 'node:path';
 
-export interface FileWatch {
-  close(): void;
-}
-
 /** Editors and mounts change several things in a row. */
 const SETTLED_AFTER_MS = 50;
 const LOOK_EVERY_MS = 5_000;
@@ -21,8 +17,8 @@ export interface Watched {
   isStale(): boolean;
 }
 
-/** `onStale` resolves once the files have been read again, or cannot be. */
-export function watchFiles(watched: Watched, onStale: () => Promise<void>): FileWatch {
+/** As long as the process lives. `onStale` resolves once the files have been read again, or cannot be. */
+export function watchFiles(watched: Watched, onStale: () => Promise<void>): void {
   const watchers = new Map<string, FSWatcher>();
   let settling: NodeJS.Timeout | undefined;
 
@@ -51,7 +47,7 @@ export function watchFiles(watched: Watched, onStale: () => Promise<void>): File
   };
   const addWatcher = (folder: string) => {
     try {
-      const watcher = watch(folder, lookSoon);
+      const watcher = watch(folder, { persistent: false }, lookSoon);
       // A folder that goes away; it is watched again once it is back.
       watcher.on('error', () => {
         watcher.close();
@@ -64,14 +60,7 @@ export function watchFiles(watched: Watched, onStale: () => Promise<void>): File
   };
 
   watchFolders();
-  const timer = setInterval(look, LOOK_EVERY_MS);
-  return {
-    close() {
-      clearInterval(timer);
-      clearTimeout(settling);
-      for (const watcher of watchers.values()) watcher.close();
-    },
-  };
+  setInterval(look, LOOK_EVERY_MS).unref();
 }
 
 /** Where a file is named, and where it is. */

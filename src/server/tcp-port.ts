@@ -23,6 +23,8 @@ export interface OtherSockets {
 
 /** Rejects when somebody listens there already. */
 export async function listenOnPort(server: FastifyInstance, place: Port): Promise<OtherSockets> {
+  // Two that start at the same moment would both find it free.
+  await using _alone = await lockPort(place);
   const shared = { ...(await claim(place)), reusePort: SPREADS_CONNECTIONS };
   await server.listen(shared);
   const count = SPREADS_CONNECTIONS ? SOCKETS - 1 : 0;
@@ -48,6 +50,23 @@ async function claim({ host, port }: Port): Promise<Port> {
   probe.close();
   await once(probe, 'close');
   return { host, port: claimed };
+}
+
+/** Held by one process of this machine at a time: a socket without a file (unix(7), abstract). */
+async function lockPort({ port }: Port): Promise<AsyncDisposable> {
+  if (!SPREADS_CONNECTIONS || port === 0) return { [Symbol.asyncDispose]: async () => {} };
+  const lock = createServer().listen({ path: `\0headgate-port-${port}` });
+  try {
+    await once(lock, 'listening');
+  } catch (error) {
+    throw Object.assign(error as Error, { port });
+  }
+  return {
+    [Symbol.asyncDispose]: async () => {
+      lock.close();
+      await once(lock, 'close');
+    },
+  };
 }
 
 /** What it accepts is the server's, with the options that Node's HTTP server has for sockets. */

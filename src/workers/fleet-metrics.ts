@@ -6,18 +6,17 @@ import { AggregatorRegistry } from 'prom-client';
 import type { Metrics } from './messages.ts';
 
 export class FleetMetrics {
-  #departed: Promise<Metrics> = Promise.resolve([]);
+  #departed: Metrics = [];
 
   addDeparted(metrics: Metrics): void {
     const counted = metrics.filter(({ type }) => isCounted(String(type)));
-    this.#departed = this.#departed.then((departed) =>
-      AggregatorRegistry.aggregate([departed, counted]).getMetricsAsJSON(),
-    );
+    const sum = AggregatorRegistry.aggregate([this.#departed, counted]);
+    this.#departed = sum.getMetricsAsArray() as unknown as Metrics;
   }
 
-  /** In the text format of Prometheus. */
-  async textOf(metrics: readonly Metrics[]): Promise<string> {
-    return AggregatorRegistry.aggregate([await this.#departed, ...metrics]).metrics();
+  /** In the text format of Prometheus. At once, so that nobody departs in between and is counted twice. */
+  textOf(metrics: readonly Metrics[]): Promise<string> {
+    return AggregatorRegistry.aggregate([this.#departed, ...metrics]).metrics();
   }
 }
 

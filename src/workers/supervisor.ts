@@ -2,46 +2,21 @@
  * Keeps worker processes: starts them, replaces those that are lost, and all of them one by one when asked to. Node's
  * cluster module hands the connections out to them in turn.
  */
-import cluster, { type Worker } from 'node:cluster';
-import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { News, Order, Report } from './messages.ts';
+import { Member, type Place, WorkerFailed } from './member.ts';
+import type { Report } from './messages.ts';
 
 export interface SupervisorOptions {
   readonly workers: number;
   /** How long a worker that is replaced goes on answering, milliseconds. */
   readonly drainMs: number;
+  /** How long a worker may take to end after its drain, milliseconds. */
+  readonly endWithinMs: number;
   readonly onLost: (worker: number, how: string) => void;
   /** The last that was heard of a worker that has ended. */
   readonly onDeparture: (last: Report | undefined) => void;
 }
 
-/** A worker did not come to answer. It has said why itself. */
-export class WorkerFailed extends Error {
-  override readonly name = 'WorkerFailed';
-  readonly code = 'HEADGATE_WORKER_FAILED';
-  readonly exitCode: number;
-
-  constructor(exitCode: number) {
-    super(`a worker ended with ${exitCode} before it answered`);
-    this.exitCode = exitCode;
-  }
-}
-
-interface Member {
-  readonly worker: Worker;
-  readonly ended: Promise<unknown>;
-  check: Listening | undefined;
-  last: Report | undefined;
-  isLeaving: boolean;
-  onReport: () => void;
-}
-
-type Listening = Extract<News, { news: 'listening' }>['check'];
-
-const REPORT_WITHIN_MS = 1_000;
-/** Beyond the drain. */
-const END_WITHIN_MS = 5_000;
 /** Before a lost worker is replaced; twice as long for each further one that is lost soon after. */
 const FIRST_DELAY_MS = 50;
 const LONGEST_DELAY_MS = 5_000;
@@ -52,118 +27,96 @@ export class Supervisor {
   readonly #members = new Set<Member>();
   #isStopping = false;
   #losses = 0;
-  #rolling: Promise<void> | undefined;
 
   constructor(options: SupervisorOptions) {
     this.#options = options;
   }
 
+  /** Whether any worker takes connections. */
+  get isAnswering(): boolean {
+    return [...this.#members].some((member) => member.isAnswering);
+  }
+
+  /** The latest that was heard of each worker. */
+  get lastReports(): Report[] {
+    return [...this.#members].flatMap(({ last }) => last ?? []);
+  }
+
   /** Resolves to where they answer. Rejects with WorkerFailed when one of them ends before it does. */
-  async start(): Promise<Listening> {
+  async start(): Promise<Place> {
     // One alone at first: what is wrong is then said once.
-    const first = await this.#hire();
-    await Promise.all(Array.from({ length: this.#options.workers - 1 }, () => this.#hire()));
-    return first.check as Listening;
+    const { listening } = await this.#hire(0);
+    const others = Array.from({ length: this.#options.workers - 1 }, (_, i) => this.#hire(i + 1));
+    await Promise.all(others);
+    return listening;
   }
 
   reload(): void {
-    for (const { worker } of this.#members) give(worker, { order: 'reload' });
+    for (const member of this.#members) member.order({ order: 'reload' });
   }
 
-  /** Replaces each by a new one that answers already. Rejects, and keeps the rest, when a new one does not start. */
-  replaceAll(): Promise<void> {
-    this.#rolling ??= this.#replaceOneByOne([...this.#members]).finally(() => {
-      this.#rolling = undefined;
-    });
-    return this.#rolling;
+  /**
+   * Replaces each by a new one that answers already. Rejects, and keeps the rest, when a new one does not start.
+   * Resolves to false when all of them are to end instead.
+   */
+  async replaceAll(): Promise<boolean> {
+    const { drainMs, endWithinMs } = this.#options;
+    for (const old of [...this.#members]) {
+      // It may have been lost, and replaced, meanwhile.
+      if (!this.#members.has(old)) continue;
+      if (this.#isStopping) return false;
+      try {
+        await this.#hire(old.slot);
+      } catch (error) {
+        if (this.#isStopping) return false;
+        throw error;
+      }
+      await old.stop(drainMs, endWithinMs);
+    }
+    return !this.#isStopping;
   }
 
-  /** Of each worker the latest that can be had within a second. */
-  async reports(): Promise<Report[]> {
-    const members = [...this.#members];
-    const asked = members.map(
-      (member) =>
-        new Promise<void>((resolve) => {
-          member.onReport = resolve;
-          give(member.worker, { order: 'report' });
-        }),
-    );
-    await Promise.race([Promise.all(asked), sleep(REPORT_WITHIN_MS, undefined, { ref: false })]);
-    return members.flatMap(({ last }) => last ?? []);
+  /** Resolves when each has reported anew, or has not within a second. */
+  async hear(): Promise<void> {
+    await Promise.all([...this.#members].map((member) => member.report()));
   }
 
   async stop(drainMs: number): Promise<void> {
     this.#isStopping = true;
-    await Promise.all([...this.#members].map((member) => dismiss(member, drainMs)));
-  }
-
-  async #replaceOneByOne(members: readonly Member[]): Promise<void> {
-    for (const old of members) {
-      if (this.#isStopping) return;
-      // It may have been lost, and replaced, meanwhile.
-      if (!this.#members.has(old)) continue;
-      await this.#hire();
-      await dismiss(old, this.#options.drainMs);
-    }
+    const { endWithinMs } = this.#options;
+    await Promise.all([...this.#members].map((member) => member.stop(drainMs, endWithinMs)));
   }
 
   /** Resolves once it answers proxies. */
-  #hire(): Promise<Member> {
-    if (this.#isStopping) return Promise.reject(new WorkerFailed(0));
-    const worker = cluster.fork();
-    return new Promise((resolve, reject) => {
-      // The last that it says may arrive after it has ended.
-      const ended = Promise.all([once(worker, 'exit'), once(worker, 'disconnect')]);
-      const member: Member = {
-        worker,
-        ended,
-        check: undefined,
-        last: undefined,
-        isLeaving: false,
-        onReport: () => {},
-      };
-      this.#members.add(member);
-      worker.on('message', (message: News) => {
-        if (message.news === 'listening') {
-          member.check = message.check;
-          resolve(member);
-        } else {
-          member.last = message.report;
-          member.onReport();
-        }
-      });
-      void ended.then(([[code, signal]]) => {
-        this.#members.delete(member);
-        this.#options.onDeparture(member.last);
-        if (member.check === undefined) reject(new WorkerFailed(code ?? 1));
-        else if (!member.isLeaving && !this.#isStopping) {
-          this.#options.onLost(worker.id, signal ?? `exit code ${code}`);
-          void this.#replaceLost();
-        }
-      });
-    });
+  async #hire(slot: number): Promise<Member> {
+    if (this.#isStopping) throw new WorkerFailed(0, 'all of them are to end');
+    const member = new Member(slot);
+    this.#members.add(member);
+    void member.ended.then((how) => this.#onEnd(member, how));
+    await member.listening;
+    return member;
   }
 
-  async #replaceLost(): Promise<void> {
-    const delayMs = Math.min(FIRST_DELAY_MS * 2 ** this.#losses, LONGEST_DELAY_MS);
-    this.#losses++;
-    setTimeout(() => this.#losses--, CALM_AFTER_MS).unref();
-    await sleep(delayMs);
-    if (this.#isStopping) return;
-    // One that does not even start is tried again, for as long as it takes.
-    await this.#hire().catch(() => this.#replaceLost());
+  #onEnd(member: Member, how: string): void {
+    this.#members.delete(member);
+    this.#options.onDeparture(member.last);
+    if (!member.wasListening || member.isLeaving || this.#isStopping) return;
+    this.#options.onLost(member.id, how);
+    void this.#replaceLost(member.slot);
   }
-}
 
-function give(worker: Worker, order: Order): void {
-  if (worker.isConnected()) worker.send(order);
-}
-
-async function dismiss(member: Member, drainMs: number): Promise<void> {
-  const { worker, ended } = member;
-  member.isLeaving = true;
-  give(worker, { order: 'stop', drainMs });
-  const kill = setTimeout(() => worker.process.kill('SIGKILL'), drainMs + END_WITHIN_MS);
-  await ended;
-  clearTimeout(kill);
+  /** One that does not even start is tried again, for as long as it takes. */
+  async #replaceLost(slot: number): Promise<void> {
+    while (!this.#isStopping) {
+      await sleep(Math.min(FIRST_DELAY_MS * 2 ** this.#losses, LONGEST_DELAY_MS));
+      this.#losses++;
+      setTimeout(() => this.#losses--, CALM_AFTER_MS).unref();
+      try {
+        await this.#hire(slot);
+        return;
+      } catch {
+        // It has said why itself.
+      }
+    }
+  }
 }

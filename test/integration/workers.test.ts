@@ -1,6 +1,6 @@
 /** Several worker processes as one gateway. */
 
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { Agent } from 'node:http';
 import { tmpdir } from 'node:os';
@@ -46,18 +46,21 @@ async function metric(gateway: Gateway, name: string): Promise<number> {
 /** Requests that never stop while something happens, and what became of them. */
 async function during(gateway: Gateway, happens: () => Promise<void>): Promise<Outcome[]> {
   const outcomes: Outcome[] = [];
-  const load = startLoad({
-    url: gateway.url,
-    perSecond: 300,
-    maxConnections: 16,
-    request: (i) => ({
-      path: '/envoy/a',
-      headers: { 'x-headgate-client-ip': `10.0.${i & 255}.1` },
+  // Each on one connection, which is in use all the time: one that stays idle to the end may be closed as it is used.
+  const loads = Array.from({ length: 3 }, (_, load) =>
+    startLoad({
+      url: gateway.url,
+      perSecond: 100,
+      maxConnections: 1,
+      request: (i) => ({
+        path: '/envoy/a',
+        headers: { 'x-headgate-client-ip': `10.${load}.${i & 255}.1` },
+      }),
+      onOutcome: (outcome) => outcomes.push(outcome),
     }),
-    onOutcome: (outcome) => outcomes.push(outcome),
-  });
+  );
   await happens();
-  await load.stop();
+  await Promise.all(loads.map((load) => load.stop()));
   return outcomes;
 }
 
@@ -115,6 +118,47 @@ testWithRedis('a worker that is killed is replaced, and counted as lost', async 
   expect((await login(gateway, 'a')).status).toBe(200);
 });
 
+testWithRedis('while no worker answers it is not ready, and a probe has not to wait', async () => {
+  await using redis = await startRedis();
+  const path = join(folder, 'good-at-first.yaml');
+  writeFileSync(path, 'version: 1\ndefault: { limits: [7/1h] }\n');
+  await using gateway = await start(redis, { HEADGATE_POLICIES: path });
+  writeFileSync(path, 'version: 1\ndefault: { limits: [7/1hour] }\n');
+  const pids = await workersOf(gateway);
+  const [frozen = 0, ...others] = pids;
+  process.kill(frozen, 'SIGSTOP');
+  const ask = () => call(gateway.opsUrl, '/readyz');
+  const startedMs = performance.now();
+  const codes = await Promise.all([ask(), ask(), ask()]);
+  expect(codes.map(({ status }) => status)).toEqual([200, 200, 200]);
+  expect(performance.now() - startedMs).toBeLessThan(800);
+  for (const pid of [...others, frozen]) process.kill(pid, 'SIGKILL');
+  await eventually(ask, ({ status }) => status === 503);
+  // None of the new ones starts, until the file is mended.
+  writeFileSync(path, 'version: 1\ndefault: { limits: [7/1h] }\n');
+  await eventually(ask, ({ status }) => status === 200, 15_000);
+});
+
+testWithRedis('a worker that cannot be made leaves the others', async () => {
+  await using redis = await startRedis();
+  const node = join(folder, 'node');
+  copyFileSync(process.execPath, node);
+  const env = {
+    ...process.env,
+    HEADGATE_REDIS_URL: redis.url,
+    HEADGATE_WORKERS: '2',
+    HEADGATE_PORT: '0',
+    HEADGATE_OPS_PORT: '0',
+    HEADGATE_DRAIN_MS: '0',
+  };
+  await using gateway = startProcess(node, [MAIN], { env });
+  const [, url = ''] = await gateway.printed(/proxies at (http:\S+) and operators[\s\S]*curl .*\n/);
+  renameSync(node, join(folder, 'upgraded'));
+  gateway.signal('SIGUSR2');
+  await gateway.printed(/"event":"workers_kept".*ENOENT/);
+  expect((await call(url, '/envoy/a')).status).toBe(200);
+});
+
 testWithRedis('a file with mistakes keeps the workers that run', async () => {
   await using redis = await startRedis();
   const path = join(folder, 'policies.yaml');
@@ -122,12 +166,12 @@ testWithRedis('a file with mistakes keeps the workers that run', async () => {
   await using gateway = await start(redis, { HEADGATE_POLICIES: path });
   const before = await workersOf(gateway);
   writeFileSync(path, 'version: 1\ndefault: { limits: [7/1hour] }\n');
-  // In every worker, and once for all in the metrics.
+  // In every worker.
   await eventually(
     async () => gateway.output().match(/"worker":\d+,"event":"policies_refused"/g)?.length,
     (times) => times === WORKERS,
   );
-  expect(await metric(gateway, 'headgate_policy_reloads_total{result="error"}')).toBe(1);
+  expect(await metric(gateway, 'headgate_policy_reloads_total{result="error"}')).toBe(WORKERS);
   gateway.signal('SIGUSR2');
   await gateway.printed(/"event":"workers_kept"/);
   expect(await workersOf(gateway)).toEqual(before);

@@ -15,8 +15,8 @@ const SETTLED_AFTER_MS = HEARTBEAT_MS + 1_000;
 
 export interface ReplicasOptions {
   readonly client: RedisClient;
-  /** Gateways there are at least, until Redis has said how many. */
-  readonly assumed: number;
+  /** Gateways there are at least, and which of them this is from 0, until Redis has said so. */
+  readonly assumed: Place;
   /** Milliseconds of a clock that is never set. */
   readonly now: () => number;
 }
@@ -30,14 +30,16 @@ export class Replicas {
 
   constructor(options: ReplicasOptions) {
     this.#options = options;
-    this.#least = options.assumed;
+    this.#least = options.assumed.count;
     this.#inTouchSinceMs = options.now();
   }
 
   /** As it was last known: while Redis is away, nobody's place changes. */
   get place(): Place {
-    const count = Math.max(this.#least, this.#names.length);
-    return { count, rank: this.#names.indexOf(this.#name) };
+    if (this.#names.length < this.#least) {
+      return { count: this.#least, rank: this.#options.assumed.rank };
+    }
+    return { count: this.#names.length, rank: this.#names.indexOf(this.#name) };
   }
 
   /** Redis was away: it may have forgotten those who have not found it again. */

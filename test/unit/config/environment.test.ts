@@ -19,6 +19,7 @@ test('without any variable everything has its documented default', () => {
     replicas: 1,
     rememberedDenials: 10_000,
     workers: 1,
+    worker: undefined,
     drainMs: 5_000,
     proxySecrets: [],
     ipSaltSecret: undefined,

@@ -9,7 +9,7 @@ function setUp(assumed: number) {
   const client = { eval: async (...args: unknown[]) => [args[3], ...others] };
   const replicas = new Replicas({
     client: client as unknown as RedisClient,
-    assumed,
+    assumed: { count: assumed, rank: 0 },
     now: () => clock.nowMs,
   });
   const beatFor = async (times: number) => {

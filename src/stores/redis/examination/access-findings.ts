@@ -3,6 +3,7 @@ import { ReplyError } from 'ioredis';
 import { canonicalAddress, compileAddressSet } from '../../../core/address.ts';
 import type { RedisTarget } from '../../../core/redis-target.ts';
 import { withDeadline } from '../deadline.ts';
+import { storeErrorFrom } from '../errors.ts';
 import { type Contact, contact, PATIENCE_MS } from './contact.ts';
 import { fine, type PlacedFinding, warning } from './finding.ts';
 
@@ -15,7 +16,10 @@ export async function* accessFindings(
   target: RedisTarget,
   reached: Contact,
 ): AsyncGenerator<PlacedFinding> {
-  if (await isOpen(target)) {
+  const open = await isOpen(target);
+  if (open === undefined) {
+    yield warning('did not say whether it obeys whoever connects: examine it when it is less busy');
+  } else if (open) {
     yield warning(
       `obeys whoever connects, without a password: give the default user one, best with ${ACCOUNT} for gateways`,
     );
@@ -32,8 +36,8 @@ export async function* accessFindings(
   }
 }
 
-/** Whether a connection without credentials can read a count. A refusal is what is hoped for. */
-async function isOpen(target: RedisTarget): Promise<boolean> {
+/** Whether a connection without credentials can read a count; undefined when that cannot be found out. */
+async function isOpen(target: RedisTarget): Promise<boolean | undefined> {
   if (target.password === undefined) return true;
   let stranger: Contact | undefined;
   try {
@@ -43,7 +47,8 @@ async function isOpen(target: RedisTarget): Promise<boolean> {
     return true;
   } catch (error) {
     // A node of a cluster that sends elsewhere would have obeyed.
-    return error instanceof Error && error.message.startsWith('MOVED');
+    if (error instanceof Error && error.message.startsWith('MOVED')) return true;
+    return ['noperm', 'wrongpass'].includes(storeErrorFrom(error).reason) ? false : undefined;
   } finally {
     stranger?.client.disconnect();
   }

@@ -1,0 +1,129 @@
+/** One worker, as its supervisor sees it. */
+import cluster, { type Worker } from 'node:cluster';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { News, Order, Report } from './messages.ts';
+
+/** Where workers answer proxies. */
+export type Place = Extract<News, { news: 'listening' }>['check'];
+
+/** A worker did not come to answer. It has said why itself, if it could. */
+export class WorkerFailed extends Error {
+  override readonly name = 'WorkerFailed';
+  readonly code = 'HEADGATE_WORKER_FAILED';
+  readonly exitCode: number;
+
+  constructor(exitCode: number, how = `exit code ${exitCode}`) {
+    super(`a worker ended before it answered: ${how}`);
+    this.exitCode = exitCode;
+  }
+}
+
+/** How long a worker may take to listen; one that hangs would keep others from being replaced. */
+const LISTEN_WITHIN_MS = 30_000;
+const REPORT_WITHIN_MS = 1_000;
+
+export class Member {
+  /** From 0, of as many as there are workers; a replacement has that of the one it replaces. */
+  readonly slot: number;
+  /** Rejects with WorkerFailed when it ends before. */
+  readonly listening: Promise<Place>;
+  /** Resolves to how it ended, once nothing more will be heard of it. */
+  readonly ended: Promise<string>;
+  readonly #worker: Worker;
+  #isListening = false;
+  #isLeaving = false;
+  #hasEnded = false;
+  #last: Report | undefined;
+  #waiting: (() => void)[] = [];
+  #reporting: Promise<void> | undefined;
+
+  constructor(slot: number) {
+    this.slot = slot;
+    const worker = cluster.fork({ HEADGATE_WORKER: String(slot) });
+    this.#worker = worker;
+    const { promise: listening, resolve, reject } = Promise.withResolvers<Place>();
+    this.listening = listening;
+    worker.on('message', (message: News) => {
+      if (message.news === 'listening') {
+        this.#isListening = true;
+        resolve(message.check);
+      } else {
+        this.#last = message.report;
+        for (const heard of this.#waiting.splice(0)) heard();
+      }
+    });
+    this.ended = new Promise((ended) => {
+      const end = (exitCode: number, how: string) => {
+        this.#hasEnded = true;
+        reject(new WorkerFailed(exitCode, how));
+        ended(how);
+      };
+      worker.once('exit', (code, signal) => {
+        const conclude = () => end(code ?? 1, signal ?? `exit code ${code}`);
+        // What it said last may arrive after it has ended.
+        if (worker.isConnected()) worker.once('disconnect', conclude);
+        else conclude();
+      });
+      worker.on('error', (error) => {
+        // It was never there; other errors are of its channel, and its end is told.
+        if (worker.process.pid === undefined) end(1, error.message);
+      });
+    });
+    const tooLate = setTimeout(() => this.kill(), LISTEN_WITHIN_MS);
+    listening.catch(() => {}).finally(() => clearTimeout(tooLate));
+  }
+
+  get id(): number {
+    return this.#worker.id;
+  }
+
+  /** It takes connections, and goes on doing so. */
+  get isAnswering(): boolean {
+    return this.#isListening && !this.#isLeaving && !this.#hasEnded;
+  }
+
+  get isLeaving(): boolean {
+    return this.#isLeaving;
+  }
+
+  get wasListening(): boolean {
+    return this.#isListening;
+  }
+
+  /** The last that was heard of it. */
+  get last(): Report | undefined {
+    return this.#last;
+  }
+
+  /** Resolves when it has reported, or has not within a second. */
+  report(): Promise<void> {
+    if (!this.#isListening || this.#hasEnded) return Promise.resolve();
+    this.#reporting ??= this.#askForReport().finally(() => {
+      this.#reporting = undefined;
+    });
+    return this.#reporting;
+  }
+
+  order(order: Order): void {
+    if (this.#worker.isConnected()) this.#worker.send(order);
+  }
+
+  /** Lets it drain for so long; it is killed when it takes much longer. Resolves when it has ended. */
+  async stop(drainMs: number, withinMs: number): Promise<void> {
+    this.#isLeaving = true;
+    this.order({ order: 'stop', drainMs });
+    const tooLate = setTimeout(() => this.kill(), drainMs + withinMs);
+    await this.ended;
+    clearTimeout(tooLate);
+  }
+
+  kill(): void {
+    this.#worker.process.kill('SIGKILL');
+  }
+
+  async #askForReport(): Promise<void> {
+    const heard = new Promise<void>((resolve) => this.#waiting.push(resolve));
+    this.order({ order: 'report' });
+    await Promise.race([heard, sleep(REPORT_WITHIN_MS, undefined, { ref: false })]);
+  }
+}
