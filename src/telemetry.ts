@@ -1,5 +1,5 @@
 /** What the process tells about itself: one function per event, each of them a log line, a metric or both. */
-import { type Logger, pino } from 'pino';
+import { pino } from 'pino';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { Decision } from './core/decision.ts';
 import { StoreError, type StoreErrorReason } from './core/store.ts';
@@ -13,7 +13,6 @@ const FAST_BUCKETS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025
 
 export interface Telemetry {
   readonly registry: Registry;
-  readonly log: Logger;
   decided(decision: Decision, durationMs: number): void;
   checkFailed(dialect: string, error: unknown): void;
   proxyMisconfigured(dialect: string, missing: readonly string[]): void;
@@ -91,7 +90,6 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
 
   return {
     registry: metrics.registry,
-    log,
     decided(decision, durationMs) {
       metrics.tally.add(decision);
       if (decision.mode !== 'enforced') degradedBy[decision.mode].inc();

@@ -13,7 +13,7 @@ const LOOK_EVERY_MS = 5_000;
 /** What is watched: the paths may be others after each change. */
 export interface Watched {
   readonly files: readonly string[];
-  /** Whether a file is not what it was when it was last read. */
+  /** Whether a file is not what it was when reading it last began. */
   isStale(): boolean;
 }
 
@@ -22,13 +22,9 @@ export function watchFiles(watched: Watched, onStale: () => Promise<void>): void
   const watchers = new Map<string, FSWatcher>();
   let settling: NodeJS.Timeout | undefined;
 
-  let looking = Promise.resolve();
-  const look = () => {
-    // While they are being read they are still stale.
-    looking = looking.then(async () => {
-      if (watched.isStale()) await onStale();
-      watchFolders();
-    });
+  const look = async () => {
+    if (watched.isStale()) await onStale();
+    watchFolders();
   };
   const lookSoon = () => {
     clearTimeout(settling);

@@ -21,7 +21,7 @@ export interface PolicySource {
   readonly notes: readonly string[];
   /** The policy file, and the files that it refers to. */
   readonly files: readonly string[];
-  /** Whether one of them is not what it was when it was last read. */
+  /** Whether one of them is not what it was when reading it last began. */
   isStale(): boolean;
   /** Reads the files again. Rejects with a ConfigError and keeps what is in force when they have mistakes. */
   reload(): Promise<void>;

@@ -12,7 +12,7 @@ export interface OpsServerOptions {
   /** Metrics as text, and its media type. */
   readonly metrics: () => Promise<string>;
   readonly contentType: string;
-  readonly health: () => Health | Promise<Health>;
+  readonly health: () => Health;
 }
 
 const NOT_FOUND = {
@@ -39,8 +39,8 @@ export function createOpsServer({
   server.setNotFoundHandler((_request, reply) => reply.code(404).send(NOT_FOUND));
   server.setErrorHandler((_error, _request, reply) => reply.code(500).send(INTERNAL_ERROR));
   server.get('/livez', () => ({ status: 'ok' }));
-  server.get('/readyz', async (_request, reply) => {
-    const { ready, degraded } = await health();
+  server.get('/readyz', (_request, reply) => {
+    const { ready, degraded } = health();
     return reply
       .code(ready ? 200 : 503)
       .send({ status: ready ? (degraded ? 'degraded' : 'ok') : 'not_ready' });

@@ -21,6 +21,7 @@ import {
   type VolleyResult,
   volley,
 } from '../support/hostile-volley.ts';
+import { residentBytes } from '../support/resident-memory.ts';
 
 const IDLE_SOCKETS = 5_000;
 const ROUNDS = 6;
@@ -124,9 +125,7 @@ function histogramOf({ requests: total, firstAnswers }: VolleyResult): Row[] {
 function rssMiB(): number {
   // An ended process has no memory, and soon no file either.
   if (hasExited) return 0;
-  const [, kib] =
-    /^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${gateway.pid}/status`, 'utf8')) ?? [];
-  return Math.round(Number(kib) / 1024);
+  return Math.round(residentBytes(gateway.pid) / 1024 / 1024);
 }
 
 function openFiles(): number {

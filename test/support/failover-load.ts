@@ -16,7 +16,7 @@ import { type Gateway, startGateway } from './gateway.ts';
 import { headerOf, type Outcome, startLoad } from './open-loop.ts';
 import { until } from './redis-node.ts';
 
-export const MODES = ['allow', 'deny', 'local'] as const;
+const MODES = ['allow', 'deny', 'local'] as const;
 export type FailureMode = (typeof MODES)[number];
 
 export interface Client {

@@ -243,7 +243,7 @@ export interface Relay extends Server {
 }
 
 /** Passes bytes on in both directions, and ends on one side what was ended on the other. */
-export async function startRelay(gatewayPort: number): Promise<Relay> {
+async function startRelay(gatewayPort: number): Promise<Relay> {
   const all: Relayed[] = [];
   const open = new Set<Socket>();
   const server = createServer({ allowHalfOpen: true, noDelay: true }, (fromProxy) => {

@@ -24,6 +24,7 @@ import {
   type Twins,
 } from './outage-run.ts';
 import { type RedisServer, startRedisServer } from './redis-server.ts';
+import { residentBytes } from './resident-memory.ts';
 
 export interface FreezesOptions {
   readonly freezesMs: readonly number[];
@@ -132,8 +133,7 @@ async function freeze(
 }
 
 function rssMiB(pid: number): number {
-  const [, kib] = /^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
-  return Number(kib) / 1024;
+  return residentBytes(pid) / 1024 / 1024;
 }
 
 /** One letter: T has been stopped. */

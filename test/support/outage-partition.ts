@@ -38,7 +38,7 @@ export const GROUPS = {
 export type GroupName = keyof typeof GROUPS;
 const GROUP_NAMES = Object.keys(GROUPS) as GroupName[];
 
-export const PHASES = ['before', 'cut', 'after', 'one cut'] as const;
+const PHASES = ['before', 'cut', 'after', 'one cut'] as const;
 export type Phase = (typeof PHASES)[number];
 
 export interface PartitionOptions {
@@ -260,7 +260,7 @@ const leastShare = (limit: number) => Math.floor(limit / GATEWAYS);
 const mostShare = (limit: number) => Math.ceil(limit / GATEWAYS);
 
 /** A gateway admits what is left of its share after what it saw Redis admit. All shares are the limit together. */
-export function mostUntilMended({ limit, admitted }: Account): number {
+function mostUntilMended({ limit, admitted }: Account): number {
   const beyondShare = admitted.before.map((count) => Math.max(0, count - leastShare(limit)));
   return limit + sum(beyondShare);
 }

@@ -219,7 +219,7 @@ const DEFAULT_LIMIT = 10_000;
 const PLAN_LIMIT = 20_000;
 const PAIR_LIMIT = 40_000;
 const GLOBAL_LIMIT = 900_000;
-export const KEPT_LIMIT = 50;
+const KEPT_LIMIT = 50;
 
 /** The three files, and the ways to replace them. */
 class Files {

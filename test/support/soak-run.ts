@@ -3,7 +3,7 @@
  * on one Redis, with reloads and scrapes, while everything that could grow is looked at. Linux only.
  */
 import { hash } from 'node:crypto';
-import { readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs';
+import { readdirSync, readlinkSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { Agent } from 'node:http';
 import { tmpdir } from 'node:os';
@@ -13,6 +13,7 @@ import { Redis } from 'ioredis';
 import { type Gateway, startGateway } from './gateway.ts';
 import { call } from './http.ts';
 import { headerOf, type LoadRequest, type Outcome, startLoad } from './open-loop.ts';
+import { residentBytes } from './resident-memory.ts';
 
 export interface SoakOptions {
   /** A Redis that nobody else uses. */
@@ -323,7 +324,7 @@ async function lookAt(gateway: Gateway, redis: Redis, scrape: () => Promise<stri
   const [, keys = '', expiring = ''] = /^db0:keys=(\d+),expires=(\d+)/m.exec(info) ?? [];
   const open = openFiles(gateway.pid);
   return {
-    rssBytes: rssBytes(gateway.pid),
+    rssBytes: residentBytes(gateway.pid),
     heapBytes: valueOfSeries(metrics, 'nodejs_heap_size_used_bytes'),
     files: open.length,
     sockets: open.filter((target) => target.startsWith('socket:')).length,
@@ -337,11 +338,6 @@ async function lookAt(gateway: Gateway, redis: Redis, scrape: () => Promise<stri
 function valueOfSeries(metrics: string, series: string): number {
   const line = metrics.split('\n').find((each) => each.startsWith(`${series} `));
   return Number(line?.slice(series.length + 1) ?? 0);
-}
-
-function rssBytes(pid: number): number {
-  const status = readFileSync(`/proc/${pid}/status`, 'utf8');
-  return Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1]) * 1024;
 }
 
 /** What each of them is. */

@@ -236,7 +236,7 @@ export function wrongsOf(answers: readonly Answered[]): string[] {
 const BACK_AFTER = 12;
 
 /** When Redis counts again, by performance.now(): at the first answer of many in a row. */
-export function backAtMs(answers: readonly Answered[], sinceMs: number): number | undefined {
+function backAtMs(answers: readonly Answered[], sinceMs: number): number | undefined {
   let row = 0;
   let firstMs = 0;
   for (const { asked, dueMs, tookMs, mode } of answers) {
