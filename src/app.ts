@@ -8,7 +8,10 @@ import { canonicalAddress, isLoopback } from './core/address.ts';
 import { createCheck } from './core/check.ts';
 import { caddy } from './dialects/caddy.ts';
 import { envoy } from './dialects/envoy.ts';
+import { haproxy } from './dialects/haproxy.ts';
+import { ingressNginx } from './dialects/ingress-nginx.ts';
 import { nginx } from './dialects/nginx.ts';
+import { traefik } from './dialects/traefik.ts';
 import { createCheckServer } from './server/check-server.ts';
 import { createOpsServer } from './server/ops-server.ts';
 import { listenOnPort, type OtherSockets } from './server/tcp-port.ts';
@@ -19,7 +22,7 @@ import { MemoryStore } from './stores/memory/memory-store.ts';
 import { SaltKeeper } from './stores/salt-keeper.ts';
 import type { Telemetry } from './telemetry.ts';
 
-const DIALECTS = [envoy, nginx, caddy];
+const DIALECTS = [envoy, nginx, caddy, haproxy, traefik, ingressNginx];
 /** What is under way is answered within the deadline; a caller that has not finished its question then is cut off. */
 const CUT_OFF_MS = 500;
 

@@ -57,7 +57,7 @@ function reportFailure(error: unknown): number {
   if (code === 'EADDRINUSE') {
     console.error(
       port === -1 || port === undefined
-        ? `headgate: ${address} is taken, choose another with HEADGATE_SOCKET`
+        ? `headgate: ${address} is taken, choose another with HEADGATE_LISTEN`
         : `headgate: port ${port} is taken, choose others with HEADGATE_PORT and HEADGATE_OPS_PORT`,
     );
     return EXIT_FAULT;
@@ -65,7 +65,7 @@ function reportFailure(error: unknown): number {
   if (syscall === 'listen' || syscall === 'bind') {
     const place = port === -1 || port === undefined ? address : `${address}:${port}`;
     console.error(
-      `headgate: cannot listen at ${place} (${code}), see HEADGATE_HOST and HEADGATE_SOCKET`,
+      `headgate: cannot listen at ${place} (${code}), see HEADGATE_HOST and HEADGATE_LISTEN`,
     );
     return EXIT_FAULT;
   }

@@ -12,6 +12,8 @@ export interface Environment {
   readonly port: number;
   /** Path of a unix socket where proxies ask instead. */
   readonly socket: string | undefined;
+  /** Where Envoy asks over gRPC; nowhere if undefined. */
+  readonly grpcPort: number | undefined;
   readonly opsHost: string;
   readonly opsPort: number;
   /** Path of the policy file. */
@@ -75,7 +77,13 @@ export function readEnvironment(variables: NodeJS.ProcessEnv): Environment {
   const environment: Environment = {
     host: read('HEADGATE_HOST', z.string(), 'a host', '127.0.0.1'),
     port: read('HEADGATE_PORT', port, 'a port from 0 to 65535', 8080),
-    socket: read('HEADGATE_SOCKET', z.string(), 'a path', '') || undefined,
+    socket: read(
+      'HEADGATE_LISTEN',
+      unixSocket,
+      'unix: and a path; for an address, set HEADGATE_HOST and HEADGATE_PORT',
+      undefined,
+    ),
+    grpcPort: read('HEADGATE_GRPC_PORT', portOrOff, 'a port from 0 to 65535, or off', 8081),
     opsHost: read('HEADGATE_OPS_HOST', z.string(), 'a host', '127.0.0.1'),
     opsPort: read('HEADGATE_OPS_PORT', port, 'a port from 0 to 65535', 9464),
     policies: read('HEADGATE_POLICIES', z.string(), 'a path', DEFAULT_POLICIES),
@@ -158,6 +166,13 @@ const secretList = z
   .transform((text) => text.split(','));
 
 const port = wholeNumber(0, 65_535);
+
+const portOrOff = z.union([z.literal('off').transform(() => undefined), port]);
+
+const unixSocket = z
+  .string()
+  .regex(/^unix:./)
+  .transform((text) => text.slice('unix:'.length));
 
 /** Kubernetes sets HEADGATE_PORT=tcp://10.0.0.1:8080 in every pod beside a Service called headgate. */
 function isServiceLink(text: string): boolean {

@@ -105,7 +105,7 @@ function policiesFor(
   target = samplePath(entry),
 ): readonly Policy[] {
   const host = entry.match?.host?.replace('*', 'a') ?? 'a.example';
-  return policySet.policiesFor({ method, host, target, missing: [] });
+  return policySet.policiesFor({ method, host, target, policy: undefined, missing: [] });
 }
 
 function methodsOf({ match }: PolicyEntry): string[] {

@@ -25,6 +25,10 @@ export interface CheckRequest {
   /** Lower-case names. Only identity reads them, and only the ones that the policy file names. */
   readonly headers: HeaderFields;
   readonly addresses: ReportedAddresses;
+  /** The policy that the proxy names for this route, in place of the one that would match. */
+  readonly policy: string | undefined;
+  /** What the proxy made up for this one request: it asks again under the same id when it asks twice. */
+  readonly requestId: string | undefined;
   /** Headers that this dialect cannot do without and did not get: the proxy is misconfigured. */
   readonly missing: readonly string[];
 }

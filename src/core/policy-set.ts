@@ -12,12 +12,14 @@ export interface PolicySet {
   readonly answers: AnswerStyle;
   /** Whether a limit has a window longer than a day. */
   readonly hasLongWindows: boolean;
+  /** Whether a policy has this name. */
+  has(name: string): boolean;
   /** The policies that a request is held to; none when its path is malformed. */
   policiesFor(request: RequestLine): readonly Policy[];
 }
 
 /** What policies match. */
-export type RequestLine = Pick<CheckRequest, 'method' | 'host' | 'target' | 'missing'>;
+export type RequestLine = Pick<CheckRequest, 'method' | 'host' | 'target' | 'policy' | 'missing'>;
 
 /** How answers are written, for every dialect alike. */
 export interface AnswerStyle {
@@ -42,16 +44,18 @@ export function compilePolicySet(definition: PolicySetDefinition): PolicySet {
   const { fallback, caseSensitive } = definition;
   const policies = [...definition.routes, ...definition.always].map((route) => route.value);
   policies.push(fallback);
+  const byName = new Map(policies.map((policy) => [policy.name, policy]));
   const strictest = strictestOf(policies) ?? fallback;
   const specific = compileMatcher(definition.routes);
   const always = definition.always.map((route) => compileMatcher([route]));
-  const all = [specific, ...always];
+  const byPath = [specific, ...always];
 
   return {
     policies,
     identify: definition.identify,
     answers: definition.answers,
     hasLongWindows: policies.some(hasLongWindow),
+    has: (name) => byName.has(name),
     policiesFor(request) {
       // Without its target nobody knows what is being asked for: it must not be cheaper than the dearest thing there is.
       if (request.missing.length > 0) return [strictest];
@@ -60,10 +64,12 @@ export function compilePolicySet(definition: PolicySetDefinition): PolicySet {
         caseSensitive,
       );
       if (malformed) return [];
-      const applied = [match(specific, request, path) ?? fallback];
+      const named = request.policy === undefined ? undefined : byName.get(request.policy);
+      const applied = [named ?? match(specific, request, path) ?? fallback];
       for (const matcher of always) addOnce(applied, match(matcher, request, path));
       for (const reading of otherReadings) {
-        for (const matcher of all) addOnce(applied, match(matcher, request, reading));
+        const matchers = named === undefined ? byPath : always;
+        for (const matcher of matchers) addOnce(applied, match(matcher, request, reading));
       }
       if (suspicious) addOnce(applied, strictest);
       return applied;

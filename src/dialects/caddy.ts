@@ -23,7 +23,6 @@ const parse = questionParser({
   method: METHOD,
   target: TARGET,
   peer: PEER_ADDRESS,
-  client: undefined,
   requiredAddress: PEER_ADDRESS,
 });
 

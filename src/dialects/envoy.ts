@@ -16,6 +16,8 @@ export const envoy: Dialect = { name: 'envoy', mount: '/envoy', badRequest: 400,
 /** Set by Envoy with `authorization_request.headers_to_add`, which overwrites what the client sent. */
 const PEER_ADDRESS = 'x-headgate-peer-ip';
 const CLIENT_ADDRESS = 'x-headgate-client-ip';
+/** Likewise: what Envoy itself made up for this request. */
+const REQUEST_ID = 'x-headgate-request-id';
 const ADDRESS_HEADERS = [PEER_ADDRESS, CLIENT_ADDRESS, 'x-forwarded-for', 'forwarded'];
 
 function parse({ method, target, headers, remoteAddress }: ProxyCall): CheckRequest {
@@ -32,6 +34,8 @@ function parse({ method, target, headers, remoteAddress }: ProxyCall): CheckRequ
       forwarded: headers.forwarded?.toString(),
       headers: ADDRESS_HEADERS,
     },
+    policy: undefined,
+    requestId: singleValue(headers, REQUEST_ID),
     // The request line is all that Envoy must send; without the address headers its clients share its own address.
     missing: NOTHING_MISSING,
   };

@@ -17,6 +17,8 @@ const TARGET = 'x-original-uri';
 const CLIENT_ADDRESS = 'x-real-ip';
 /** `$realip_remote_addr`: who connected. */
 const PEER_ADDRESS = 'x-headgate-peer-ip';
+/** `$request_id`, the same for the redirects within NGINX, each of which asks again. */
+const REQUEST_ID = 'x-headgate-request-id';
 
 const parse = questionParser({
   method: METHOD,
@@ -24,6 +26,7 @@ const parse = questionParser({
   peer: PEER_ADDRESS,
   client: CLIENT_ADDRESS,
   requiredAddress: CLIENT_ADDRESS,
+  requestId: REQUEST_ID,
 });
 
 /** 400 would reach the client as a 500. */

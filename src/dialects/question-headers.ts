@@ -6,26 +6,35 @@ import type { ProxyCall } from '../core/dialect.ts';
 export interface QuestionHeaders {
   readonly method: string;
   readonly target: string;
+  /** The client's `Host`, where the proxy sends another one. */
+  readonly host?: string;
   /** Who connected to the proxy. */
   readonly peer: string;
   /** Who the proxy takes the client to be, if it says so. */
-  readonly client: string | undefined;
+  readonly client?: string;
   /** Which of the two a proxy must send, as it must method and target: else it is misconfigured. */
   readonly requiredAddress: string;
+  /** What the proxy made up for this request of its client's, and no client can set. */
+  readonly requestId?: string;
 }
 
-export function questionParser(names: QuestionHeaders): (call: ProxyCall) => CheckRequest {
-  const { method, target, peer, client, requiredAddress } = names;
-  const addressHeaders = [peer, ...(client === undefined ? [] : [client]), ...LISTS];
+type HeaderReader = (headers: HeaderFields, name: string) => string | undefined;
+
+export function questionParser(
+  names: QuestionHeaders,
+  readPeer: HeaderReader = singleValue,
+): (call: ProxyCall) => CheckRequest {
+  const { method, target, host = 'host', peer, client, requiredAddress, requestId } = names;
+  const addressHeaders = [...new Set([peer, ...(client === undefined ? [] : [client]), ...LISTS])];
   return ({ headers, remoteAddress }) => {
     const methodFound = singleValue(headers, method);
     const targetFound = targetIn(headers, target);
-    const peerFound = singleValue(headers, peer);
+    const peerFound = readPeer(headers, peer);
     const clientFound = client === undefined ? undefined : singleValue(headers, client);
     const addressFound = requiredAddress === peer ? peerFound : clientFound;
     return {
       method: methodFound ?? '',
-      host: headers.host?.toString() ?? '',
+      host: headers[host]?.toString() ?? '',
       target: targetFound ?? '/',
       headers,
       addresses: {
@@ -36,6 +45,8 @@ export function questionParser(names: QuestionHeaders): (call: ProxyCall) => Che
         forwarded: headers.forwarded?.toString(),
         headers: addressHeaders,
       },
+      policy: undefined,
+      requestId: requestId === undefined ? undefined : singleValue(headers, requestId),
       missing:
         methodFound && targetFound && addressFound
           ? NOTHING_MISSING

@@ -242,7 +242,7 @@ describe('a unix socket', () => {
   const path = join(folder, 'check.sock');
   const start = () =>
     startProcess(process.execPath, [MAIN, 'serve'], {
-      env: { ...process.env, HEADGATE_SOCKET: path, HEADGATE_OPS_PORT: '0' },
+      env: { ...process.env, HEADGATE_LISTEN: `unix:${path}`, HEADGATE_OPS_PORT: '0' },
     });
   const ask = (client: string) =>
     callSocket(path, '/envoy/api/auth/login', 'POST', { 'x-headgate-client-ip': client });
@@ -269,7 +269,7 @@ describe('a unix socket', () => {
     expect(await ask('203.0.113.9')).toBe(200);
     const second = start();
     expect(await second.exited()).toBe(1);
-    expect(second.output()).toContain(`${path} is taken, choose another with HEADGATE_SOCKET`);
+    expect(second.output()).toContain(`${path} is taken, choose another with HEADGATE_LISTEN`);
     expect(await ask('203.0.113.9')).toBe(200);
   });
 });

@@ -225,7 +225,7 @@ testWithRedis('workers share a unix socket', async () => {
     ...process.env,
     HEADGATE_REDIS_URL: redis.url,
     HEADGATE_WORKERS: '2',
-    HEADGATE_SOCKET: socket,
+    HEADGATE_LISTEN: `unix:${socket}`,
     HEADGATE_OPS_PORT: '0',
     HEADGATE_DRAIN_MS: '0',
   };

@@ -20,6 +20,7 @@ export async function startGateway(env: NodeJS.ProcessEnv = {}): Promise<Gateway
       ...inherited,
       HEADGATE_PORT: '0',
       HEADGATE_OPS_PORT: '0',
+      HEADGATE_GRPC_PORT: 'off',
       HEADGATE_DRAIN_MS: '0',
       ...env,
     },

@@ -16,7 +16,7 @@ import { homedir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import type { TestProject } from 'vitest/node';
 
-export type ProgramName = 'redis-server' | 'nginx' | 'envoy' | 'caddy';
+export type ProgramName = 'redis-server' | 'nginx' | 'envoy' | 'caddy' | 'haproxy' | 'prometheus';
 /** Paths of the programs that are here; Redis may also be a container. */
 export type Programs = Partial<Record<ProgramName, string>>;
 
@@ -35,6 +35,8 @@ const INSTALL: Readonly<Record<ProgramName, () => string | undefined>> = {
   nginx: () => installDebianPackage('nginx'),
   envoy: installEnvoy,
   caddy: () => installDebianPackage('caddy'),
+  haproxy: () => installDebianPackage('haproxy'),
+  prometheus: () => installDebianPackage('prometheus'),
 };
 
 export const IN_DOCKER = 'docker';

@@ -39,7 +39,7 @@ export async function startNginx(behind: Behind): Promise<RunningProxy> {
   });
   const globals = `daemon off; pid ${join(folder, 'pid')}; error_log stderr notice;`;
   const args = ['-p', folder, '-c', file, '-e', 'stderr', '-g', globals];
-  return run('nginx', args, port, folder);
+  return runProxy('nginx', args, port, folder);
 }
 
 export async function startEnvoy(behind: Behind): Promise<RunningProxy> {
@@ -63,7 +63,7 @@ export async function startEnvoy(behind: Behind): Promise<RunningProxy> {
     '--log-level',
     'warning',
   ];
-  return run('envoy', args, port, folder);
+  return runProxy('envoy', args, port, folder);
 }
 
 export async function startCaddy(behind: Behind): Promise<RunningProxy> {
@@ -78,10 +78,10 @@ export async function startCaddy(behind: Behind): Promise<RunningProxy> {
   // It keeps what it keeps below its home.
   const home = { HOME: folder, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder };
   const env = { ...process.env, ...home, HEADGATE_PROXY_SECRET: behind.secret };
-  return run('caddy', ['run', '--config', file, '--adapter', 'caddyfile'], port, folder, env);
+  return runProxy('caddy', ['run', '--config', file, '--adapter', 'caddyfile'], port, folder, env);
 }
 
-async function run(
+export async function runProxy(
   name: ProgramName,
   args: string[],
   port: number,
@@ -101,7 +101,11 @@ async function run(
 }
 
 /** A copy of a file of deploy/ with other ports. What is changed must be there. */
-function changed(name: string, folder: string, changes: Readonly<Record<string, string>>): string {
+export function changed(
+  name: string,
+  folder: string,
+  changes: Readonly<Record<string, string>>,
+): string {
   let text = readFileSync(new URL(name, DEPLOY), 'utf8');
   for (const [shipped, free] of Object.entries(changes)) {
     if (!text.includes(shipped)) throw new Error(`${name} must have "${shipped}"`);

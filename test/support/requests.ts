@@ -28,6 +28,8 @@ interface Parts {
   readonly client?: string;
   readonly forwardedFor?: string;
   readonly forwarded?: string;
+  readonly policy?: string;
+  readonly requestId?: string;
   readonly missing?: readonly string[];
 }
 
@@ -45,6 +47,8 @@ export function checkRequest(parts: Parts = {}): CheckRequest {
       forwarded: parts.forwarded,
       headers: ['x-real-ip', 'x-forwarded-for'],
     },
+    policy: parts.policy,
+    requestId: parts.requestId,
     missing: parts.missing ?? [],
   };
 }

@@ -10,6 +10,7 @@ test('without any variable everything has its documented default', () => {
   expect(rest).toEqual({
     host: '127.0.0.1',
     port: 8080,
+    grpcPort: 8081,
     socket: undefined,
     opsHost: '127.0.0.1',
     opsPort: 9464,
