@@ -14,8 +14,9 @@ COPY --from=build /app/package.json ./
 COPY --from=build /app/node_modules ./node_modules
 COPY --from=build /app/dist ./dist
 COPY lua ./lua
+COPY proto ./proto
 COPY config ./config
 USER node
-EXPOSE 8080
+EXPOSE 8080 8081 9464
 HEALTHCHECK --interval=10s --timeout=3s --start-period=5s CMD ["node", "dist/main.js", "healthcheck"]
 CMD ["node", "--enable-source-maps", "dist/main.js", "serve"]

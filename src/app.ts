@@ -6,13 +6,17 @@ import type { Environment } from './config/environment.ts';
 import type { PolicySource } from './config/policy-source.ts';
 import { canonicalAddress, isLoopback } from './core/address.ts';
 import { createCheck } from './core/check.ts';
+import { countOnce } from './core/repeated-check.ts';
 import { caddy } from './dialects/caddy.ts';
 import { envoy } from './dialects/envoy.ts';
+import { envoyGrpc } from './dialects/envoy-grpc.ts';
 import { haproxy } from './dialects/haproxy.ts';
 import { ingressNginx } from './dialects/ingress-nginx.ts';
 import { nginx } from './dialects/nginx.ts';
 import { traefik } from './dialects/traefik.ts';
+import { createAnswering } from './server/answering.ts';
 import { createCheckServer } from './server/check-server.ts';
+import { createGrpcServer } from './server/grpc-server.ts';
 import { createOpsServer } from './server/ops-server.ts';
 import { listenOnPort, type OtherSockets } from './server/tcp-port.ts';
 import { listenOnSocket } from './server/unix-socket.ts';
@@ -39,6 +43,7 @@ export interface AppOptions {
 export interface Listening {
   /** Or the path of a unix socket. */
   readonly check: AddressInfo | string;
+  readonly grpc: AddressInfo | undefined;
   readonly ops: AddressInfo | undefined;
 }
 
@@ -67,21 +72,36 @@ export function createApp(options: AppOptions): App {
     local: new LocalShare(memory, backend.place),
     salts,
     onUntrustedProxy: telemetry.untrustedProxy,
+    onUnknownPolicy: telemetry.policyUnknown,
     onIgnoredHeaders: telemetry.headersIgnored,
   });
-  const checkServer = createCheckServer({
-    dialects: DIALECTS,
-    check,
+  const answering = createAnswering({
+    check: countOnce(check),
     policies,
     now,
-    callerWithoutAddress: environment.socket === undefined ? '' : '127.0.0.1',
-    proxySecrets: environment.proxySecrets,
-    isLeaving: () => isLeaving,
-    onStranger: telemetry.strangerRefused,
     onDecided: telemetry.decided,
     onMisconfigured: telemetry.proxyMisconfigured,
     onFault: telemetry.checkFailed,
   });
+  const checkServer = createCheckServer({
+    dialects: DIALECTS,
+    answering,
+    callerWithoutAddress: environment.socket === undefined ? '' : '127.0.0.1',
+    proxySecrets: environment.proxySecrets,
+    isLeaving: () => isLeaving,
+    onStranger: telemetry.strangerRefused,
+  });
+  const { grpcPort } = environment;
+  const grpcServer =
+    grpcPort === undefined
+      ? undefined
+      : createGrpcServer({
+          place: { host: environment.host, port: grpcPort },
+          dialect: envoyGrpc,
+          answering,
+          proxySecrets: environment.proxySecrets,
+          onStranger: telemetry.strangerRefused,
+        });
   const { registry } = telemetry;
   const opsServer = createOpsServer({
     metrics: () => registry.metrics(),
@@ -109,30 +129,28 @@ export function createApp(options: AppOptions): App {
       // The supervisor of workers accepts for them.
       else if (isWorker) await checkServer.listen({ host, port });
       else otherSockets = await listenOnPort(checkServer, { host, port });
+      const grpc = await grpcServer?.listen();
       ready = true;
       const check = checkServer.server.address() as Listening['check'];
-      if (
-        typeof check !== 'string' &&
-        !isPrivateToUs(check) &&
-        environment.proxySecrets.length === 0
-      )
-        telemetry.checkPortOpen();
-      return { check, ops: (opsServer.server.address() as AddressInfo | null) ?? undefined };
+      const isOpen = [check, grpc].some(
+        (place) => typeof place === 'object' && !isPrivateToUs(place),
+      );
+      if (isOpen && environment.proxySecrets.length === 0) telemetry.checkPortOpen();
+      return { check, grpc, ops: (opsServer.server.address() as AddressInfo | null) ?? undefined };
     },
     async drain(durationMs) {
       ready = false;
       isLeaving = true;
+      grpcServer?.drain(durationMs);
       await sleep(durationMs);
     },
     async close() {
       ready = false;
       isLeaving = true;
       saltKeeper.close();
-      const cutOff = setTimeout(
-        () => checkServer.server.closeAllConnections(),
-        environment.storeTimeoutMs + CUT_OFF_MS,
-      );
-      await Promise.all([checkServer.close(), otherSockets?.close()]);
+      const withinMs = environment.storeTimeoutMs + CUT_OFF_MS;
+      const cutOff = setTimeout(() => checkServer.server.closeAllConnections(), withinMs);
+      await Promise.all([checkServer.close(), otherSockets?.close(), grpcServer?.close(withinMs)]);
       clearTimeout(cutOff);
       await opsServer.close();
       await backend.close();

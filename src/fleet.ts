@@ -46,9 +46,9 @@ export function createFleet(environment: Environment, telemetry: Telemetry): Fle
   return {
     async listen() {
       await opsServer.listen({ host: environment.opsHost, port: environment.opsPort });
-      const check = await supervisor.start();
+      const place = await supervisor.start();
       ready = true;
-      return { check, ops: opsServer.server.address() as AddressInfo };
+      return { ...place, ops: opsServer.server.address() as AddressInfo };
     },
     reload: () => supervisor.reload(),
     async restart() {

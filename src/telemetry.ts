@@ -9,6 +9,8 @@ const REPEAT_AFTER_MS = 60_000;
 const RECOVERED_AFTER_MS = 5_000;
 /** A file that is wrong all over has thousands; headgate check lists them. */
 const TOLD_MISTAKES = 20;
+/** Of a policy. */
+const LONGEST_NAME = 64;
 const FAST_BUCKETS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25];
 
 export interface Telemetry {
@@ -16,6 +18,8 @@ export interface Telemetry {
   decided(decision: Decision, durationMs: number): void;
   checkFailed(dialect: string, error: unknown): void;
   proxyMisconfigured(dialect: string, missing: readonly string[]): void;
+  /** A proxy names a policy for a route, and there is none of that name. */
+  policyUnknown(name: string): void;
   untrustedProxy(): void;
   /** Headers that were not believed. Names, which the policy file and the dialects know. */
   headersIgnored(names: readonly string[]): void;
@@ -91,6 +95,10 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
   return {
     registry: metrics.registry,
     decided(decision, durationMs) {
+      if (decision.isRepeated) {
+        metrics.repeated.inc();
+        return;
+      }
       metrics.tally.add(decision);
       if (decision.mode !== 'enforced') degradedBy[decision.mode].inc();
       metrics.decisionDuration.observe(durationMs / 1000);
@@ -105,6 +113,14 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
       log.warn(
         { event: 'proxy_misconfigured', dialect, missing },
         'the proxy leaves out headers that it must send: its requests are held to the strictest policy',
+      );
+    },
+    policyUnknown(policy) {
+      metrics.unknownPolicies.inc();
+      if (!seldom('unknown policy')) return;
+      log.warn(
+        { event: 'policy_unknown', policy: policy.slice(0, LONGEST_NAME) },
+        'a proxy names a policy that does not exist: its requests are matched like any other',
       );
     },
     untrustedProxy() {
@@ -266,6 +282,16 @@ function createMetrics() {
       name: 'headgate_store_batch_requests',
       help: 'Requests that shared one round trip.',
       buckets: [1, 2, 4, 8, 16, 32, 64, 128],
+      registers,
+    }),
+    repeated: new Counter({
+      name: 'headgate_repeated_checks_total',
+      help: 'Questions about a request that was decided a moment before, answered with that decision.',
+      registers,
+    }),
+    unknownPolicies: new Counter({
+      name: 'headgate_unknown_policy_total',
+      help: 'Questions that name a policy for their route which does not exist.',
       registers,
     }),
     remembered: new Counter({

@@ -7,7 +7,7 @@ import type { PolicySource } from '../config/policy-source.ts';
 export function banner(
   environment: Environment,
   policies: PolicySource,
-  { check, ops }: Listening,
+  { check, grpc, ops }: Listening,
 ): string {
   const names = policies.current.policies.map(({ name }) => name).join(', ');
   const where = typeof check === 'string' ? `unix:${check}` : urlOf(check);
@@ -15,7 +15,7 @@ export function banner(
   // The secret itself is not repeated here.
   const secret = environment.proxySecrets.length > 0 ? " -H 'x-headgate-secret: ...'" : '';
   return `headgate answers proxies at ${where}${ops === undefined ? '' : ` and operators at ${urlOf(ops)}`}
-  policies  ${environment.policies} (${names})
+${grpc === undefined ? '' : `  grpc      ${urlOf(grpc)} (Envoy)\n`}  policies  ${environment.policies} (${names})
   store     ${storeName(environment.redis)}
   try       curl -i -X POST ${target}/envoy/api/auth/login -H 'x-api-key: alice'${secret}`;
 }

@@ -104,8 +104,8 @@ async function serveAsWorker({ environment, policies, telemetry }: Configured): 
       ending.close();
     },
   });
-  const { check } = await listen(app, ending);
-  await tell({ news: 'listening', check });
+  const { check, grpc } = await listen(app, ending);
+  await tell({ news: 'listening', place: { check, grpc } });
 }
 
 interface Listener extends Closable {

@@ -15,6 +15,8 @@ export interface CheckOptions {
   readonly salts: SaltSource;
   /** Told of every request whose proxy is not trusted. */
   readonly onUntrustedProxy: () => void;
+  /** Told of a policy that a proxy names for a route, and that does not exist. */
+  readonly onUnknownPolicy: (name: string) => void;
   /** Told which headers of a request were not believed, since whoever sent them may not set them. */
   readonly onIgnoredHeaders: (names: readonly string[]) => void;
 }
@@ -35,6 +37,8 @@ export function createCheck(options: CheckOptions): Check {
     if (client.untrustedProxy) options.onUntrustedProxy();
     if (client.ignoredHeaders.length > 0) options.onIgnoredHeaders(client.ignoredHeaders);
     if (client.access === 'blocked') return BLOCKED;
+    const { policy } = request;
+    if (policy !== undefined && !set.has(policy)) options.onUnknownPolicy(policy);
     const policies = set.policiesFor(request);
     if (policies.length === 0) return MALFORMED_PATH;
     if (client.access === 'exempt') return EXEMPT;

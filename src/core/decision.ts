@@ -37,6 +37,8 @@ export interface Decision {
   readonly binding: BindingQuota | undefined;
   /** The limits that were asked, in the order of the policies. */
   readonly limits: readonly Limit[];
+  /** It was made before, for the same request, and nothing was counted for it again. */
+  readonly isRepeated?: true;
 }
 
 export const MALFORMED_PATH = uncounted('deny', 'malformed_path');

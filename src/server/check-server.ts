@@ -5,20 +5,17 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import fastify, { type FastifyInstance } from 'fastify';
-import type { Check } from '../core/check.ts';
+import type { CheckRequest } from '../core/check-request.ts';
 import type { Decision } from '../core/decision.ts';
 import type { Answer, Dialect } from '../core/dialect.ts';
-import type { PolicySet } from '../core/policy-set.ts';
-import { EndOfTurn } from './end-of-turn.ts';
+import type { AnswerStyle } from '../core/policy-set.ts';
+import type { Answering, Question } from './answering.ts';
 import { HTTP_LIMITS } from './http-limits.ts';
 import { compileSecretCheck } from './proxy-secret.ts';
 
 export interface CheckServerOptions {
   readonly dialects: readonly Dialect[];
-  readonly check: Check;
-  readonly policies: { readonly current: PolicySet };
-  /** Milliseconds since the epoch. */
-  readonly now: () => number;
+  readonly answering: Answering;
   /** Stands for a caller without an address: one on a unix socket, or one that is gone already. */
   readonly callerWithoutAddress: string;
   /** What a caller must send to be answered; nothing for none. */
@@ -26,9 +23,6 @@ export interface CheckServerOptions {
   /** Whether callers should go elsewhere with their next request. */
   readonly isLeaving: () => boolean;
   readonly onStranger: () => void;
-  readonly onDecided: (decision: Decision, durationMs: number) => void;
-  readonly onMisconfigured: (dialect: string, missing: readonly string[]) => void;
-  readonly onFault: (dialect: string, error: unknown) => void;
 }
 
 /** Envoy passes up to 60 KiB on, and would show our 431 to the client as a denial. */
@@ -42,7 +36,6 @@ const LAST_WORD_MS = 500;
 
 export function createCheckServer(options: CheckServerOptions): FastifyInstance {
   const knowsSecret = compileSecretCheck(options.proxySecrets);
-  const tools = { ...options, endOfTurn: new EndOfTurn() };
   const server = fastify({
     ...HTTP_LIMITS,
     logger: false,
@@ -88,7 +81,8 @@ export function createCheckServer(options: CheckServerOptions): FastifyInstance 
     } else if (dialect === undefined) {
       write(reply.raw, notFound(options.dialects), options);
     } else {
-      respond(dialect, target.slice(dialect.mount.length), raw, reply.raw, tools);
+      const asked = target.slice(dialect.mount.length);
+      options.answering(new HttpQuestion(dialect, asked, raw, reply.raw, options));
     }
   });
   return server;
@@ -110,45 +104,44 @@ function protocolMistake({ httpVersionMajor, headers }: IncomingMessage): string
 /** What ends an authority, or stands in none (RFC 3986, section 3.2). */
 const NO_HOST = /[\s,/?#@\\<>"^`{|}]/;
 
-function respond(
-  dialect: Dialect,
-  target: string,
-  message: IncomingMessage,
-  response: ServerResponse,
-  options: CheckServerOptions & { readonly endOfTurn: EndOfTurn },
-): void {
-  const startedMs = performance.now();
-  const policies = options.policies.current;
-  const fail = (error: unknown) => {
-    options.onFault(dialect.name, error);
-    // To a proxy this says "the gateway failed": its own failure mode decides.
-    if (!response.headersSent)
-      write(response, failure(500, 'internal_error', 'The gateway failed.'), options);
-  };
-  const answer = (decision: Decision) => {
-    const rendered = dialect.render(decision, policies.answers);
-    options.endOfTurn.add(() => {
-      try {
-        write(response, rendered, options);
-        options.onDecided(decision, performance.now() - startedMs);
-      } catch (error) {
-        fail(error);
-      }
-    });
-  };
-  try {
-    const request = dialect.parse({
-      method: message.method ?? '',
-      target,
-      headers: message.headers,
-      remoteAddress: message.socket.remoteAddress ?? options.callerWithoutAddress,
-    });
-    if (request.missing.length > 0) options.onMisconfigured(dialect.name, request.missing);
-    const decision = options.check(request, policies, options.now());
-    if (decision instanceof Promise) decision.then(answer).catch(fail);
-    else answer(decision);
-  } catch (error) {
-    fail(error);
+class HttpQuestion implements Question {
+  readonly #dialect: Dialect;
+  readonly #target: string;
+  readonly #message: IncomingMessage;
+  readonly #response: ServerResponse;
+  readonly #options: CheckServerOptions;
+
+  constructor(
+    dialect: Dialect,
+    target: string,
+    message: IncomingMessage,
+    response: ServerResponse,
+    options: CheckServerOptions,
+  ) {
+    this.#dialect = dialect;
+    this.#target = target;
+    this.#message = message;
+    this.#response = response;
+    this.#options = options;
+  }
+
+  get dialect(): string {
+    return this.#dialect.name;
+  }
+
+  parse(): CheckRequest {
+    const { method = '', headers, socket } = this.#message;
+    const remoteAddress = socket.remoteAddress ?? this.#options.callerWithoutAddress;
+    return this.#dialect.parse({ method, target: this.#target, headers, remoteAddress });
+  }
+
+  answer(decision: Decision, style: AnswerStyle): void {
+    write(this.#response, this.#dialect.render(decision, style), this.#options);
+  }
+
+  fail(): void {
+    if (this.#response.headersSent) return;
+    write(this.#response, failure(500, 'internal_error', 'The gateway failed.'), this.#options);
   }
 }
 

@@ -1,10 +1,7 @@
 /** One worker, as its supervisor sees it. */
 import cluster, { type Worker } from 'node:cluster';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { News, Order, Report } from './messages.ts';
-
-/** Where workers answer proxies. */
-export type Place = Extract<News, { news: 'listening' }>['check'];
+import type { News, Order, Place, Report } from './messages.ts';
 
 /** A worker did not come to answer. It has said why itself, if it could. */
 export class WorkerFailed extends Error {
@@ -46,7 +43,7 @@ export class Member {
     worker.on('message', (message: News) => {
       if (message.news === 'listening') {
         this.#isListening = true;
-        resolve(message.check);
+        resolve(message.place);
       } else {
         this.#last = message.report;
         for (const heard of this.#waiting.splice(0)) heard();

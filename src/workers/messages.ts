@@ -16,7 +16,13 @@ export type Order =
   /** Goes on answering for so long, and ends. */
   | { readonly order: 'stop'; readonly drainMs: number };
 
+/** Where a worker answers proxies. */
+export interface Place {
+  /** Or the path of a unix socket. */
+  readonly check: AddressInfo | string;
+  readonly grpc: AddressInfo | undefined;
+}
+
 export type News =
-  /** Where it answers proxies. */
-  | { readonly news: 'listening'; readonly check: AddressInfo | string }
+  | { readonly news: 'listening'; readonly place: Place }
   | { readonly news: 'report'; readonly report: Report };

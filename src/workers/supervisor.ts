@@ -3,8 +3,8 @@
  * cluster module hands the connections out to them in turn.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Member, type Place, WorkerFailed } from './member.ts';
-import type { Report } from './messages.ts';
+import { Member, WorkerFailed } from './member.ts';
+import type { Place, Report } from './messages.ts';
 
 export interface SupervisorOptions {
   readonly workers: number;

@@ -104,6 +104,7 @@ function createGateway(maxKeys: number) {
     local: store,
     salts: { at: () => FIRST_DAY },
     onUntrustedProxy: () => {},
+    onUnknownPolicy: () => {},
     onIgnoredHeaders: () => {},
   });
   const policies = policySetFrom(POLICIES);

@@ -21,6 +21,7 @@ function checkWith(yaml: string, store?: QuotaStore) {
     local: aloneWith(memory()),
     salts: { at: () => SALTS },
     onUntrustedProxy: () => untrusted++,
+    onUnknownPolicy: () => {},
     onIgnoredHeaders: (names) => ignored.push(...names),
   });
   return {
@@ -89,6 +90,7 @@ test('a window that spans midnight holds, though every pseudonym changes there',
     local: aloneWith(store),
     salts: new SaltShelf(),
     onUntrustedProxy: () => {},
+    onUnknownPolicy: () => {},
     onIgnoredHeaders: () => {},
   });
   const policies = policySetFrom('{ version: 1, default: { limits: [5/5min] } }');
@@ -123,7 +125,11 @@ describe('no window holds more than its limit while salts change', () => {
       const clock = { nowMs: 0 };
       const store = new MemoryStore({ now: () => clock.nowMs, maxKeys: 1_000 });
       const salts = createSalts();
-      const events = { onUntrustedProxy: () => {}, onIgnoredHeaders: () => {} };
+      const events = {
+        onUntrustedProxy: () => {},
+        onUnknownPolicy: () => {},
+        onIgnoredHeaders: () => {},
+      };
       const check = createCheck({ store, local: aloneWith(store), salts, ...events });
       const policies = policySetFrom(`{ version: 1, default: { limits: [${limit}/${window}] } }`);
       const admitted: number[] = [];

@@ -1,0 +1,148 @@
+/** Answers Envoy over gRPC (`envoy.service.auth.v3.Authorization/Check`), and whoever asks about its health. */
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
+import { fileURLToPath } from 'node:url';
+import {
+  Server,
+  ServerCredentials,
+  type ServerUnaryCall,
+  type ServiceDefinition,
+  type sendUnaryData,
+  status,
+} from '@grpc/grpc-js';
+import { loadSync } from '@grpc/proto-loader';
+import { HealthImplementation } from 'grpc-health-check';
+import type { CheckRequest } from '../core/check-request.ts';
+import type { Decision } from '../core/decision.ts';
+import type { AnswerStyle } from '../core/policy-set.ts';
+import type { Answering, Question } from './answering.ts';
+import { compileSecretCheck, SECRET_HEADER } from './proxy-secret.ts';
+
+/** How a proxy asks over gRPC, and how it wants to be answered. */
+export interface GrpcDialect<Asked, Answered> {
+  readonly name: string;
+  /** Whether that is about an HTTP request: other things cannot be decided. */
+  isAboutHttp(asked: Asked): boolean;
+  parse(asked: Asked, remoteAddress: string): CheckRequest;
+  render(decision: Decision, style: AnswerStyle): Answered;
+  /** What a caller gets who does not send the secret. */
+  readonly stranger: Answered;
+}
+
+export interface GrpcServerOptions<Asked, Answered> {
+  readonly place: { readonly host: string; readonly port: number };
+  readonly dialect: GrpcDialect<Asked, Answered>;
+  readonly answering: Answering;
+  /** What a caller must send as metadata to be answered; nothing for none. */
+  readonly proxySecrets: readonly string[];
+  readonly onStranger: () => void;
+}
+
+export interface GrpcServer {
+  listen(): Promise<AddressInfo>;
+  /** Not healthy any more: those who are connected are told to go elsewhere, and answered when they come all the same. */
+  drain(withinMs: number): void;
+  /** Lets what is under way end for so many milliseconds. */
+  close(withinMs: number): Promise<void>;
+}
+
+const SERVICE = 'envoy.service.auth.v3.Authorization';
+const PROTO = fileURLToPath(new URL('../../proto/authorization.proto', import.meta.url));
+
+/** Errors of gRPC are never an allow: Envoy goes by its `failure_mode_allow`. */
+const NOT_ABOUT_HTTP = { code: status.INVALID_ARGUMENT, details: 'This is about no HTTP request.' };
+const FAULT = { code: status.INTERNAL, details: 'The gateway failed.' };
+
+const OPTIONS = {
+  // Together these bound what a connection can make us hold. Envoy takes at most 60 KiB of headers unless told otherwise,
+  // and opens another connection when one has no streams left.
+  'grpc.max_receive_message_length': 1024 * 1024,
+  'grpc.max_concurrent_streams': 256,
+  // Finds out that a caller is gone without a word.
+  'grpc.keepalive_time_ms': 60_000,
+  'grpc.keepalive_timeout_ms': 10_000,
+  'grpc.enable_channelz': 0,
+};
+
+export function createGrpcServer<Asked, Answered>(
+  options: GrpcServerOptions<Asked, Answered>,
+): GrpcServer {
+  const { dialect, answering, onStranger } = options;
+  const knowsSecret = compileSecretCheck(options.proxySecrets);
+  const server = new Server(OPTIONS);
+  const health = new HealthImplementation({ '': 'SERVING', [SERVICE]: 'SERVING' });
+  health.addToServer(server);
+  server.addService(loadSync(PROTO, { keepCase: true })[SERVICE] as ServiceDefinition, {
+    Check(call: ServerUnaryCall<Asked, Answered>, callback: sendUnaryData<Answered>) {
+      if (!knowsSecret({ [SECRET_HEADER]: call.metadata.get(SECRET_HEADER).join(',') })) {
+        onStranger();
+        callback(null, dialect.stranger);
+      } else if (!dialect.isAboutHttp(call.request)) {
+        callback(NOT_ABOUT_HTTP);
+      } else {
+        answering(new GrpcQuestion(dialect, call, callback));
+      }
+    },
+  });
+  // Sockets of our own: errors and addresses are those of any other server.
+  const connections = server.createConnectionInjector(ServerCredentials.createInsecure());
+  const listener = createServer({ noDelay: true }, (socket) =>
+    connections.injectConnection(socket),
+  );
+
+  return {
+    async listen() {
+      listener.listen(options.place);
+      await once(listener, 'listening');
+      return listener.address() as AddressInfo;
+    },
+    drain(withinMs) {
+      for (const service of ['', SERVICE]) health.setStatus(service, 'NOT_SERVING');
+      connections.drain(withinMs);
+    },
+    async close(withinMs) {
+      listener.close();
+      const cutOff = setTimeout(() => server.forceShutdown(), withinMs);
+      await new Promise((resolve) => server.tryShutdown(resolve));
+      clearTimeout(cutOff);
+    },
+  };
+}
+
+class GrpcQuestion<Asked, Answered> implements Question {
+  readonly #dialect: GrpcDialect<Asked, Answered>;
+  readonly #call: ServerUnaryCall<Asked, Answered>;
+  readonly #callback: sendUnaryData<Answered>;
+
+  constructor(
+    dialect: GrpcDialect<Asked, Answered>,
+    call: ServerUnaryCall<Asked, Answered>,
+    callback: sendUnaryData<Answered>,
+  ) {
+    this.#dialect = dialect;
+    this.#call = call;
+    this.#callback = callback;
+  }
+
+  get dialect(): string {
+    return this.#dialect.name;
+  }
+
+  parse(): CheckRequest {
+    return this.#dialect.parse(this.#call.request, remoteAddressOf(this.#call));
+  }
+
+  answer(decision: Decision, style: AnswerStyle): void {
+    this.#callback(null, this.#dialect.render(decision, style));
+  }
+
+  fail(): void {
+    this.#callback(FAULT);
+  }
+}
+
+/** `address:port`, in which IPv6 has no brackets. */
+function remoteAddressOf(call: ServerUnaryCall<unknown, unknown>): string {
+  const peer = call.getPeer();
+  return peer.slice(0, peer.lastIndexOf(':'));
+}
