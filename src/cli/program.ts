@@ -4,6 +4,7 @@ import { Command, CommanderError } from 'commander';
 import { ConfigError } from '../config/config-error.ts';
 import { WorkerFailed } from '../workers/member.ts';
 import { checkCommand } from './check.ts';
+import { demoCommand } from './demo.ts';
 import { healthcheckCommand } from './healthcheck.ts';
 import { keyCommand } from './key.ts';
 import { schemaCommand } from './schema.ts';
@@ -19,6 +20,7 @@ export async function run(argv: readonly string[]): Promise<void> {
     .version(version())
     .exitOverride()
     .addCommand(serveCommand(), { isDefault: true })
+    .addCommand(demoCommand())
     .addCommand(checkCommand())
     .addCommand(keyCommand())
     .addCommand(healthcheckCommand())

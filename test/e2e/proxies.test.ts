@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, describe, expect, inject, test } from 'vitest';
 import { type Gateway, startGateway } from '../support/gateway.ts';
 import { call, statuses } from '../support/http.ts';
-import { type RunningProxy, startCaddy, startEnvoy, startNginx } from '../support/proxies.ts';
+import { type RunningProxy, startCaddy, startEnvoy, startEnvoyGrpc, startNginx } from '../support/proxies.ts';
 import { exchange, statusOf } from '../support/raw-http.ts';
 import { startUpstream, type Upstream } from '../support/upstream.ts';
 
@@ -15,6 +15,7 @@ const LOGIN = '/api/auth/login';
 const PROXIES = [
   { name: 'nginx', start: startNginx },
   { name: 'envoy', start: startEnvoy },
+  { name: 'envoy-grpc', program: 'envoy', start: startEnvoyGrpc },
   { name: 'caddy', start: startCaddy },
 ] as const;
 
@@ -22,7 +23,8 @@ const folder = mkdtempSync(join(tmpdir(), 'headgate-e2e-'));
 const policyFile = join(folder, 'policies.yaml');
 afterAll(() => rmSync(folder, { recursive: true }));
 
-describe.each(PROXIES)('$name', ({ name, start }) => {
+describe.each(PROXIES)('$name', ({ name, start, ...rest }) => {
+  const program = 'program' in rest ? rest.program : name;
   let gateway: Gateway;
   let upstream: Upstream;
   let proxy: RunningProxy;
@@ -32,9 +34,11 @@ describe.each(PROXIES)('$name', ({ name, start }) => {
     gateway = await startGateway({
       ...(policies !== undefined && { HEADGATE_POLICIES: policyFile }),
       ...(secret !== undefined && { HEADGATE_PROXY_SECRET: secret }),
+      ...(name === 'envoy-grpc' && { HEADGATE_GRPC_PORT: '0' }),
     });
     upstream = await startUpstream();
-    proxy = await start({ application: upstream.port, headgate: gateway.port, secret });
+    const { port: headgate, grpcPort: grpc } = gateway;
+    proxy = await start({ application: upstream.port, headgate, grpc, secret });
   }
 
   afterEach(async () => {
@@ -43,7 +47,7 @@ describe.each(PROXIES)('$name', ({ name, start }) => {
     await gateway[Symbol.asyncDispose]();
   });
 
-  const available = inject('programs')[name] !== undefined;
+  const available = inject('programs')[program] !== undefined;
   const testWith = test.skipIf(!available);
 
   testWith('login: five in five minutes, and the sixth is told everything', async () => {
@@ -139,7 +143,7 @@ describe.each(PROXIES)('$name', ({ name, start }) => {
     const headers = { 'X-Headgate-Secret': 'another-secret-of-a-client' };
     const login = () => call(proxy.url, LOGIN, { method: 'POST', headers });
     expect(await statuses(6, login)).toEqual([200, 200, 200, 200, 200, 429]);
-    expect((await call(gateway.url, `/${name}`)).status).toBe(403);
+    expect((await call(gateway.url, '/nginx')).status).toBe(403);
   });
 
   testWith('a client cannot make the proxy leave out what it says', async () => {

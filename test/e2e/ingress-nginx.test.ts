@@ -1,0 +1,240 @@
+/** What a client sees through ingress-nginx, run as NGINX with what its controller makes of the Ingress that we ship. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, describe, expect, inject, test } from 'vitest';
+import { type Gateway, startGateway } from '../support/gateway.ts';
+import { call, statuses } from '../support/http.ts';
+import { type IngressBehind, startIngressNginx } from '../support/ingress-nginx.ts';
+import type { RunningProxy } from '../support/proxies.ts';
+import { exchange, statusOf } from '../support/raw-http.ts';
+import { startUpstream, type Upstream } from '../support/upstream.ts';
+
+const LOGIN = '/api/auth/login';
+const folder = mkdtempSync(join(tmpdir(), 'headgate-ingress-e2e-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+let gateway: Gateway;
+let upstream: Upstream;
+let proxy: RunningProxy;
+
+async function setUp(
+  policies?: string,
+  behind: Partial<IngressBehind> = {},
+  env: NodeJS.ProcessEnv = {},
+) {
+  const file = join(folder, 'policies.yaml');
+  if (policies !== undefined) writeFileSync(file, policies);
+  gateway = await startGateway({
+    ...env,
+    ...(policies !== undefined && { HEADGATE_POLICIES: file }),
+  });
+  upstream = await startUpstream();
+  proxy = await startIngressNginx({
+    application: upstream.port,
+    headgate: gateway.port,
+    ...behind,
+  });
+}
+
+afterEach(async () => {
+  await proxy[Symbol.asyncDispose]();
+  await upstream[Symbol.asyncDispose]();
+  await gateway[Symbol.asyncDispose]();
+});
+
+const login = (headers: Record<string, string> = {}) =>
+  call(proxy.url, LOGIN, { method: 'POST', body: '{"user":"alice"}', headers });
+
+const limitHeaders = (rawHeaders: readonly string[]) =>
+  rawHeaders
+    .flatMap((header, i) =>
+      i % 2 === 0 && /ratelimit/i.test(header) ? [[header.toLowerCase(), rawHeaders[i + 1]]] : [],
+    )
+    .sort();
+
+describe.skipIf(inject('programs').nginx === undefined)('ingress-nginx', () => {
+  test('login: five in five minutes, and the sixth is told everything', async () => {
+    await setUp();
+    expect(await statuses(5, () => login())).toEqual([200, 200, 200, 200, 200]);
+    const denied = await login();
+    expect(denied.status).toBe(429);
+    const retryAfter = Number(denied.headers['retry-after']);
+    expect(retryAfter).toBeGreaterThan(290);
+    expect(retryAfter).toBeLessThanOrEqual(300);
+    expect(denied.headers).toMatchObject({
+      'content-type': 'application/json',
+      'cache-control': 'no-store',
+      'x-ratelimit-policy': 'login',
+    });
+    expect(limitHeaders(denied.rawHeaders)).toEqual([
+      ['ratelimit', `"login";r=0;t=${retryAfter}`],
+      ['ratelimit-policy', '"login";q=5;w=300, "login:ip:5min";q=50;w=300'],
+      ['x-ratelimit-limit', '5'],
+      ['x-ratelimit-policy', 'login'],
+      ['x-ratelimit-remaining', '0'],
+      ['x-ratelimit-reset', expect.stringMatching(/^\d{10}$/)],
+    ]);
+    expect(JSON.parse(denied.body)).toEqual({
+      error: 'rate_limit_exceeded',
+      message: `Policy login allows 5 requests per 5 minutes. Try again in ${retryAfter} seconds.`,
+      policy: 'login',
+      retry_after: retryAfter,
+    });
+    expect(upstream.seen).toHaveLength(5);
+    expect(upstream.seen[0]).toMatchObject({ method: 'POST', url: LOGIN, bytes: 16 });
+  });
+
+  test("an allowed request carries headgate's headers, and none of the application's", async () => {
+    await setUp();
+    const { status, rawHeaders, body } = await login();
+    expect({ status, body }).toEqual({ status: 200, body: 'the application' });
+    expect(limitHeaders(rawHeaders)).toEqual([
+      ['ratelimit', '"login";r=4;t=300'],
+      ['ratelimit-policy', '"login";q=5;w=300, "login:ip:5min";q=50;w=300'],
+      ['x-ratelimit-limit', '5'],
+      ['x-ratelimit-remaining', '4'],
+      ['x-ratelimit-reset', expect.stringMatching(/^\d{10}$/)],
+    ]);
+  });
+
+  test('without the snippets a denial is a plain 403, and no fault', async () => {
+    await setUp(undefined, { snippets: false });
+    expect(await statuses(7, () => login())).toEqual([200, 200, 200, 200, 200, 403, 403]);
+    expect(upstream.seen).toHaveLength(5);
+    expect((await call(proxy.url, '/a%0d%0aX:y')).status).toBe(403);
+  });
+
+  test('nothing that a client sends speaks for the controller', async () => {
+    await setUp();
+    const codes = await statuses(7, (i) =>
+      login({
+        'X-Original-URL': 'http://api.example.com/free',
+        'X-Original-URI': '/free',
+        'X-Original-Method': 'GET',
+        'X-Real-IP': `203.0.113.${i}`,
+        'X-Forwarded-For': `203.0.113.${i}`,
+        'X-Forwarded-Uri': '/free',
+        Forwarded: `for=203.0.113.${i}`,
+        'X-Headgate-Peer-IP': '173.245.48.5',
+        'X-Headgate-Client-IP': `203.0.113.${i}`,
+        'X-Headgate-Body': 'mine',
+        'X-RateLimit-Status': '200',
+        'CF-Connecting-IP': `203.0.113.${i}`,
+        'X-HTTP-Method-Override': 'GET',
+      }),
+    );
+    expect(codes).toEqual([200, 200, 200, 200, 200, 429, 429]);
+  });
+
+  test('a client cannot make the controller leave out what it says', async () => {
+    await setUp();
+    const names = ['X-Original-URL', 'X-Original-Method', 'X-Real-IP', 'X-Forwarded-For', 'close'];
+    const codes = await statuses(7, () => login({ Connection: names.join(', ') }));
+    expect(codes).toEqual([200, 200, 200, 200, 200, 429, 429]);
+  });
+
+  test('an odd host does not get around the policy of login', async () => {
+    await setUp();
+    const request = (host: string) =>
+      `POST ${LOGIN} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`;
+    const codes: number[] = [];
+    for (const host of ['a?b', 'a?b=http:', 'a#b', 'a:80?', 'a%2fb', 'a?', '?']) {
+      codes.push(statusOf(await exchange(proxy.url, request(host), 500)) ?? 0);
+    }
+    const passed = codes.filter((code) => code === 200);
+    expect(passed.length).toBeGreaterThan(0);
+    expect(upstream.seen).toHaveLength(passed.length);
+    // Whatever passed was counted as a login.
+    const left = Array(5 - passed.length).fill(200);
+    expect(await statuses(left.length + 2, () => login())).toEqual([...left, 429, 429]);
+    expect(codes.filter((code) => code >= 500)).toEqual([]);
+  });
+
+  test('odd spellings of login are one login', async () => {
+    await setUp();
+    const spellings = [
+      '//api/auth/login',
+      '/api/x/../auth/login',
+      '/%61pi/auth/login',
+      '/API/auth/LOGIN',
+      '/api/auth/login;x=1',
+      '/api/auth/login?http://a/free',
+      '/api/auth%2Flogin',
+    ];
+    const codes = await statuses(spellings.length, (i) =>
+      call(proxy.url, spellings[i] ?? '', { method: 'POST' }),
+    );
+    expect(codes).toEqual([200, 200, 200, 200, 200, 429, 429]);
+  });
+
+  test('shows the secret that the gateway wants to see', async () => {
+    const secret = 'a-secret-of-this-test';
+    const shipped = '#proxy_set_header X-Headgate-Secret "the secret";';
+    await setUp(
+      undefined,
+      { changes: { [shipped]: `proxy_set_header X-Headgate-Secret "${secret}";` } },
+      { HEADGATE_PROXY_SECRET: secret },
+    );
+    const codes = await statuses(6, () => login({ 'X-Headgate-Secret': 'one-of-a-client' }));
+    expect(codes).toEqual([200, 200, 200, 200, 200, 429]);
+  });
+
+  test('a blocked client is told so, and problem details arrive as such', async () => {
+    await setUp(`
+version: 1
+answers: { body: problem+json }
+block: [127.0.0.0/8]
+default: { limits: [1/1h] }`);
+    const blocked = await call(proxy.url, '/a');
+    expect(blocked.status).toBe(403);
+    expect(blocked.headers['content-type']).toBe('application/problem+json');
+    expect(JSON.parse(blocked.body)).toMatchObject({ status: 403 });
+  });
+
+  test('a denial by very many limits is still a denial', async () => {
+    const limits = Array.from({ length: 16 }, (_, i) => `${i + 1}/${i + 1}h`).join(', ');
+    const name = 'n'.repeat(64);
+    await setUp(
+      `{ version: 1, default: { limits: [${limits}] }, policies: [{ name: ${name}, always: true, limits: [${limits}] }] }`,
+    );
+    expect(await statuses(3, () => call(proxy.url, '/a'))).toEqual([200, 429, 429]);
+  });
+
+  test("the application's own refusal is not touched", async () => {
+    await setUp();
+    const answer = await call(proxy.url, '/forbidden');
+    expect(answer).toMatchObject({ status: 403, body: 'the application' });
+    expect(answer.headers['x-ratelimit-limit']).toBe('1000');
+  });
+
+  test('with the gateway stopped, requests pass and are marked', async () => {
+    await setUp();
+    await gateway.stop();
+    const answer = await login();
+    expect(answer).toMatchObject({ status: 200, body: 'the application' });
+    expect(answer.headers['x-ratelimit-bypass']).toBe('gateway-unavailable');
+    expect(answer.headers['x-ratelimit-limit']).toBeUndefined();
+  });
+
+  test('with the gateway frozen, requests pass within the time-out of the snippet', async () => {
+    await setUp();
+    gateway.signal('SIGSTOP');
+    const startedMs = performance.now();
+    const answer = await login();
+    gateway.signal('SIGCONT');
+    expect(answer.status).toBe(200);
+    expect(answer.headers['x-ratelimit-bypass']).toBe('gateway-unavailable');
+    expect(performance.now() - startedMs).toBeLessThan(5_000);
+  });
+
+  test.each([
+    ['the line that lets requests pass', { 'error_page 502 504 =204 @headgate_unavailable;': '' }],
+    ['any snippet', undefined],
+  ])('with the gateway stopped and without %s, requests get a 500', async (_, changes) => {
+    await setUp(undefined, changes === undefined ? { snippets: false } : { changes });
+    await gateway.stop();
+    expect((await login()).status).toBe(500);
+    expect(upstream.seen).toHaveLength(0);
+  });
+});

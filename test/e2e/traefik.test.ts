@@ -1,0 +1,314 @@
+/** What a client sees through Traefik: the real program where there is one, and everywhere the replay of its contract. */
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { Agent, createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, describe, expect, test } from 'vitest';
+import { parse, parseAllDocuments } from 'yaml';
+import { type Gateway, startGateway } from '../support/gateway.ts';
+import { call, statuses } from '../support/http.ts';
+import type { RunningProxy } from '../support/proxies.ts';
+import { exchange, statusOf } from '../support/raw-http.ts';
+import { realTraefik, replayTraefik } from '../support/traefik.ts';
+import { startUpstream, type Upstream } from '../support/upstream.ts';
+
+const LOGIN = '/api/auth/login';
+const FIVE = [200, 200, 200, 200, 200];
+const DEPLOY = new URL('../../deploy/traefik/', import.meta.url);
+
+const real = await realTraefik();
+const TRAEFIKS = [
+  { name: 'a replay of Traefik', start: replayTraefik },
+  ...(real === undefined ? [] : [{ name: 'Traefik', start: real }]),
+];
+
+interface SetUp {
+  readonly secret?: string;
+  /** Its port. */
+  readonly application?: number;
+  readonly changes?: Readonly<Record<string, string>>;
+}
+
+describe.each(TRAEFIKS)('$name', ({ start }) => {
+  let gateway: Gateway;
+  let upstream: Upstream;
+  let proxy: RunningProxy;
+
+  async function setUp({ secret, application, changes = {} }: SetUp = {}) {
+    [gateway, upstream] = await Promise.all([
+      startGateway(secret === undefined ? {} : { HEADGATE_PROXY_SECRET: secret }),
+      startUpstream(),
+    ]);
+    const ports = { application: application ?? upstream.port, headgate: gateway.port };
+    proxy = await start({ ...ports, secret, changes });
+  }
+
+  afterEach(async () => {
+    await proxy[Symbol.asyncDispose]();
+    await upstream[Symbol.asyncDispose]();
+    await gateway[Symbol.asyncDispose]();
+  });
+
+  const login = (headers: Record<string, string> = {}, path = LOGIN) =>
+    call(proxy.url, path, { method: 'POST', headers });
+
+  test('tells a client that is denied everything', async () => {
+    await setUp();
+    expect(await statuses(5, () => login())).toEqual(FIVE);
+    const denied = await login();
+    const retryAfter = Number(denied.headers['retry-after']);
+    expect(denied.status).toBe(429);
+    expect(denied.headers).toMatchObject({
+      'content-type': 'application/json',
+      'cache-control': 'no-store',
+      'x-ratelimit-limit': '5',
+      'x-ratelimit-remaining': '0',
+      'x-ratelimit-policy': 'login',
+      ratelimit: `"login";r=0;t=${retryAfter}`,
+      'ratelimit-policy': '"login";q=5;w=300, "login:ip:5min";q=50;w=300',
+    });
+    expect(JSON.parse(denied.body)).toMatchObject({
+      error: 'rate_limit_exceeded',
+      policy: 'login',
+      retry_after: retryAfter,
+    });
+    expect(upstream.seen).toHaveLength(5);
+  });
+
+  test('gives a client that is allowed no numbers, not even those of the application', async () => {
+    await setUp();
+    const answer = await login();
+    expect(answer).toMatchObject({ status: 200, body: 'the application' });
+    const names = answer.rawHeaders.filter((_, i) => i % 2 === 0);
+    expect(names.filter((name) => /ratelimit/i.test(name))).toEqual([]);
+    const forbidden = await call(proxy.url, '/forbidden');
+    expect(forbidden).toMatchObject({ status: 403, body: 'the application' });
+  });
+
+  test('passes a body on as it was sent, and asks without it', async () => {
+    await setUp();
+    const body = Buffer.alloc(20_000_000, 'headgate ');
+    const upload = () => call(proxy.url, '/api/upload', { method: 'POST', body });
+    expect((await upload()).status).toBe(200);
+    expect(upstream.seen[0]).toMatchObject({
+      method: 'POST',
+      url: '/api/upload',
+      bytes: body.length,
+      sha256: createHash('sha256').update(body).digest('hex'),
+    });
+    const small = () => call(proxy.url, '/api/upload', { method: 'POST', body: 'small' });
+    await statuses(9, small);
+    expect((await upload()).status).toBe(429);
+    expect(upstream.seen).toHaveLength(10);
+  });
+
+  test('is the only one that speaks for Traefik', async () => {
+    await setUp();
+    const forged = (i: number) =>
+      login({
+        'X-Forwarded-For': `203.0.113.${i}`,
+        'X-Forwarded-Uri': '/free',
+        'X-Forwarded-Method': 'GET',
+        'X-Forwarded-Host': 'free.example',
+        'X-Forwarded-Prefix': '/free',
+        X_Forwarded_For: `203.0.113.${i}`,
+        X_Forwarded_Uri: '/free',
+        X_Forwarded_Method: 'GET',
+        'X.Forwarded.Uri': '/free',
+        'X.Forwarded.For': `203.0.113.${i}`,
+        Forwarded: `for=203.0.113.${i}`,
+        'X-Real-IP': `203.0.113.${i}`,
+        'X-Original-URI': '/free',
+        'X-Headgate-Peer-IP': '173.245.48.5',
+        'X-Headgate-Client-IP': `203.0.113.${i}`,
+        'CF-Connecting-IP': `203.0.113.${i}`,
+        'X-HTTP-Method-Override': 'GET',
+      });
+    expect(await statuses(7, forged)).toEqual([...FIVE, 429, 429]);
+    expect(upstream.seen[0]?.headers).toMatchObject({ 'x-forwarded-for': '127.0.0.1' });
+  });
+
+  test('leaves out nothing that a client wants left out', async () => {
+    await setUp({ secret: 'a-secret-of-this-test' });
+    const names = [
+      ...['X-Forwarded-For', 'X-Forwarded-Uri', 'X-Forwarded-Method', 'X-Forwarded-Host'],
+      ...['X_Forwarded_Uri', 'X-Real-IP', 'X-Headgate-Secret', 'Upgrade'],
+    ];
+    // A hop drops what the field names (RFC 9110, section 7.6.1): CVE-2024-45410.
+    const without = (i: number) =>
+      login({ Connection: [...names, 'close'].slice(i).join(', '), Upgrade: 'a-protocol' });
+    expect(await statuses(8, without)).toEqual([...FIVE, 429, 429, 429]);
+  });
+
+  test('shows headgate the secret, and nobody else', async () => {
+    await setUp({ secret: 'a-secret-of-this-test' });
+    const forged = { 'X-Headgate-Secret': 'another-secret-of-a-client' };
+    expect(await statuses(6, () => login(forged))).toEqual([...FIVE, 429]);
+    expect((await call(gateway.url, '/traefik')).status).toBe(403);
+    for (const { headers } of upstream.seen)
+      expect(headers).not.toHaveProperty('x-headgate-secret');
+  });
+
+  test('takes odd spellings of login for the one login, and its query for nothing', async () => {
+    await setUp();
+    expect(await statuses(5, () => login())).toEqual(FIVE);
+    const spellings = [
+      ...['//api/auth/login', '/api/auth/login/', '/api/./auth/login', '/api/x/../auth/login'],
+      ...['/%61pi/auth/login', '/api/%2e%2e/api/auth/login', '/api/x/%2E%2e/auth//login'],
+      ...['/api/auth%2Flogin', '/api/auth%2flogin/', '/API/auth/LOGIN'],
+      ...['/api/auth/login;x=1', '/api/auth/login;/x', '/api/auth/login;"'],
+      ...['/api/auth/login?;/x', '/api/auth/login?/../../free#/free'],
+      ...['/api/auth/login?uri=/free&policy=free&X-Forwarded-Uri=/free'],
+    ];
+    const codes = await statuses(spellings.length, (i) => login({}, spellings[i]));
+    expect(codes).toEqual(spellings.map(() => 429));
+  });
+
+  test('sells no fresh budget for an invented API key', async () => {
+    await setUp();
+    const codes = await statuses(30, (i) => login({ 'X-Api-Key': `invented-${i}` }));
+    expect(codes.filter((code) => code === 200)).toHaveLength(10);
+  });
+
+  test('counts a client of HTTP/1.0 without a host like any other', async () => {
+    await setUp();
+    const request = `POST ${LOGIN} HTTP/1.0\r\nContent-Length: 0\r\n\r\n`;
+    const codes: (number | undefined)[] = [];
+    for (let i = 0; i < 6; i++) {
+      // Go answers in the version that it was asked in.
+      const answer = await exchange(proxy.url, request);
+      codes.push(statusOf(answer.replace('HTTP/1.0', 'HTTP/1.1')));
+    }
+    expect(codes).toEqual([...FIVE, 429]);
+  });
+
+  test('asks about a request that wants a WebSocket', async () => {
+    await setUp();
+    const request = `POST ${LOGIN} HTTP/1.1\r\nHost: a.example\r\nConnection: Upgrade, X-Forwarded-Uri\r\nUpgrade: websocket\r\nContent-Length: 0\r\n\r\n`;
+    expect(await statuses(5, () => login())).toEqual(FIVE);
+    expect(statusOf(await exchange(proxy.url, request))).toBe(429);
+  });
+
+  test('lets nothing pass that is too large to be asked about', async () => {
+    await using application = await startStandIn();
+    await setUp({ application: application.port });
+    await statuses(5, () => login());
+    // As Traefik writes it, every quotation mark is three times as long.
+    const paths = [100, 15_000, 19_900, 25_000, 70_000].map((n) => `${LOGIN};${'"'.repeat(n)}`);
+    const keys = [30_000, 70_000].map((n) => ({ 'X-Api-Key': 'k'.repeat(n) }));
+    const large = [
+      ...paths.map((path) => ({ path, headers: {} })),
+      ...keys.map((headers) => ({ path: LOGIN, headers })),
+    ];
+    for (const { path, headers } of large) {
+      const options = { method: 'POST', headers, agent: new Agent() };
+      // Whoever refuses it need not have read it to the end.
+      await call(proxy.url, path, options).catch(() => undefined);
+    }
+    expect(application.asked).toEqual(Array(5).fill(`POST ${LOGIN}`));
+  });
+
+  test('lets requests pass at once with the gateway gone, and tells the application', async () => {
+    await setUp();
+    await gateway.stop();
+    const startedMs = performance.now();
+    const forged = { 'X-RateLimit-Bypass': 'of a client', 'X-RateLimit-Mode': 'of a client' };
+    expect(await login(forged)).toMatchObject({ status: 200, body: 'the application' });
+    expect(performance.now() - startedMs).toBeLessThan(5_000);
+    expect(upstream.seen[0]?.headers).toMatchObject({
+      'x-ratelimit-bypass': 'gateway-unavailable',
+    });
+    expect(upstream.seen[0]?.headers).not.toHaveProperty('x-ratelimit-mode');
+  });
+
+  test('lets requests pass with the gateway frozen, within the time-out of the file', async () => {
+    await setUp();
+    await login();
+    gateway.signal('SIGSTOP');
+    const startedMs = performance.now();
+    const answer = await login();
+    gateway.signal('SIGCONT');
+    expect(answer.status).toBe(200);
+    expect(performance.now() - startedMs).toBeLessThan(5_000);
+    expect(upstream.seen.at(-1)?.headers).toMatchObject({
+      'x-ratelimit-bypass': 'gateway-unavailable',
+    });
+  });
+
+  test('refuses requests with the gateway gone if told to', async () => {
+    await setUp({ changes: { 'service: headgate-or-open': 'service: headgate' } });
+    expect((await login()).status).toBe(200);
+    await gateway.stop();
+    expect((await login()).status).toBe(502);
+    expect(upstream.seen).toHaveLength(1);
+  });
+});
+
+test.each(TRAEFIKS)('$name keeps its connections to the gateway', async ({ start }) => {
+  await using gateway = await startStandIn();
+  await using upstream = await startUpstream();
+  await using proxy = await start({ application: upstream.port, headgate: gateway.port });
+  const search = (i: number) => call(proxy.url, `/api/search?q=${i}`);
+  expect(await statuses(20, search)).toEqual(Array(20).fill(200));
+  // Nothing of the client's path or query.
+  expect(new Set(gateway.asked)).toEqual(new Set(['GET /traefik']));
+  expect(gateway.connections).toBeLessThanOrEqual(2);
+});
+
+/** Answers 200 to everything, however large. */
+async function startStandIn() {
+  const asked: string[] = [];
+  let connections = 0;
+  const server = createServer({ maxHeaderSize: 1_000_000 }, ({ method, url }, response) => {
+    asked.push(`${method} ${url}`);
+    response.writeHead(200, { 'Content-Length': '0' }).end();
+  });
+  server.on('connection', () => {
+    connections++;
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    port: (server.address() as AddressInfo).port,
+    asked,
+    get connections() {
+      return connections;
+    },
+    [Symbol.asyncDispose]: async () => {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
+
+interface Kinds {
+  [kind: string]: Record<string, unknown>;
+}
+
+test('the resources for Kubernetes are the middlewares of the file', () => {
+  const read = (name: string) => readFileSync(new URL(name, DEPLOY), 'utf8');
+  const { http } = parse(read('dynamic.yaml')) as { http: { middlewares: Record<string, Kinds> } };
+  const { 'headgate-is-gone': _, ...shared } = http.middlewares;
+  const resources = parseAllDocuments(read('kubernetes.yaml')).map(
+    (document) => document.toJS() as { metadata: { name: string }; spec: Kinds },
+  );
+  const specs = Object.fromEntries(
+    resources.map(({ metadata, spec }) => [metadata.name, withoutPlace(spec)]),
+  );
+  expect(specs).toEqual(
+    Object.fromEntries(Object.entries(shared).map(([name, kind]) => [name, withoutPlace(kind)])),
+  );
+});
+
+/** Where headgate is, and how the members of a chain are written, differ. */
+function withoutPlace({ chain, forwardAuth, ...rest }: Kinds): object {
+  const members = chain?.middlewares as (string | { name: string })[] | undefined;
+  const { address: _, ...settings } = forwardAuth ?? {};
+  return {
+    ...rest,
+    settings,
+    members: members?.map((member) => (typeof member === 'string' ? member : member.name)),
+  };
+}

@@ -1,0 +1,149 @@
+/** deploy/compose, without containers: what its files say of each other, and what they do in the real programs. */
+import { existsSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { readEnvironment } from '../../src/config/environment.ts';
+import {
+  fileOfCompose,
+  type Machine,
+  mounts,
+  readYaml,
+  SERVICES,
+  startMachine,
+} from '../support/compose.ts';
+import { call, statuses } from '../support/http.ts';
+import { checkPrometheusFile, startPrometheus } from '../support/prometheus.ts';
+import { redisIsHere, startRedis } from '../support/redis.ts';
+
+const DASHBOARD = '/etc/grafana/dashboards/headgate.json';
+const SCRAPE_SECONDS = 5;
+
+interface Panel {
+  readonly title: string;
+  readonly datasource: { readonly uid: string };
+  readonly targets: readonly { readonly expr: string }[];
+}
+
+const panels: readonly Panel[] = JSON.parse(
+  readFileSync(mounts('grafana').get(DASHBOARD) ?? '', 'utf8'),
+).panels;
+
+describe.each(Object.entries(SERVICES))('%s', (name, service) => {
+  test('mounts files that are there', () => {
+    for (const file of mounts(name).values()) expect(existsSync(file), file.pathname).toBe(true);
+    for (const volume of service.volumes ?? []) expect(volume).toMatch(/:ro$/);
+  });
+  test('waits for services that are there, and say when they are healthy', () => {
+    for (const other of Object.keys(service.depends_on ?? {})) {
+      expect(SERVICES[other]?.healthcheck?.test[0], other).toBe('CMD');
+    }
+    const [, machine] = service.network_mode?.split('service:') ?? [];
+    if (machine !== undefined) expect(SERVICES).toHaveProperty(machine);
+  });
+  test('may do little, and is reached from this computer alone', () => {
+    expect(service).toMatchObject({
+      read_only: true,
+      cap_drop: ['ALL'],
+      security_opt: ['no-new-privileges:true'],
+    });
+    expect(service).not.toHaveProperty('privileged');
+    for (const port of service.ports ?? []) expect(port).toMatch(/^127\.0\.0\.1:\d+:\d+$/);
+  });
+  test('is built here, or of a version that stays what it is', () => {
+    if (service.build === undefined) expect(service.image).toMatch(/:v?\d+\.\d+\.\d+(-[a-z-]+)?$/);
+    else expect(existsSync(new URL('Dockerfile', fileOfCompose(`${service.build}/`)))).toBe(true);
+  });
+});
+
+test.each([1, 2])('gateway %i has settings that it takes, and the Redis of the other', (number) => {
+  const { redis, opsHost, host } = readEnvironment({
+    ...SERVICES[`gateway-${number}`]?.environment,
+  });
+  expect({ opsHost, host }).toEqual({ opsHost: '0.0.0.0', host: '127.0.0.1' });
+  expect(redis?.addresses).toEqual([{ host: 'redis', port: 6379 }]);
+  expect(SERVICES).toHaveProperty('redis');
+});
+
+test.each([1, 2])('machine %i has the shipped NGINX file, and a gateway beside it', (number) => {
+  const shipped = new URL('../nginx/nginx.conf', fileOfCompose('.'));
+  expect(mounts(`proxy-${number}`).get('/etc/nginx/nginx.conf')?.pathname).toBe(shipped.pathname);
+  for (const part of ['gateway', 'proxy']) {
+    expect(SERVICES[`${part}-${number}`]?.network_mode).toBe(`service:machine-${number}`);
+  }
+});
+
+test('Prometheus asks every machine where its gateway answers operators', () => {
+  const { opsPort } = readEnvironment({});
+  const { global, scrape_configs: jobs } = readYaml('prometheus.yml');
+  expect(global.scrape_interval).toBe(`${SCRAPE_SECONDS}s`);
+  expect(jobs[0].static_configs[0].targets).toEqual([
+    `machine-1:${opsPort}`,
+    `machine-2:${opsPort}`,
+  ]);
+});
+
+test('Grafana finds its dashboard, and the dashboard its Prometheus', () => {
+  const [source] = readYaml('grafana/datasources.yaml').datasources;
+  const { hostname, port } = new URL(source.url);
+  expect(SERVICES[hostname]?.ports?.[0]).toMatch(new RegExp(`:${port}$`));
+  expect(source.jsonData.timeInterval).toBe(`${SCRAPE_SECONDS}s`);
+  for (const panel of panels) expect(panel.datasource.uid, panel.title).toBe(source.uid);
+  const [provider] = readYaml('grafana/dashboards.yaml').providers;
+  expect(provider.options.path).toBe(DASHBOARD.slice(0, DASHBOARD.lastIndexOf('/')));
+  expect(SERVICES.grafana?.environment?.GF_DASHBOARDS_DEFAULT_HOME_DASHBOARD_PATH).toBe(DASHBOARD);
+});
+
+const programs = inject('programs');
+const login = ({ url }: Machine, key: string) =>
+  call(url, '/api/auth/login', { method: 'POST', headers: { 'x-api-key': key } });
+
+describe.skipIf(!redisIsHere || programs.nginx === undefined)('two machines', () => {
+  const started = new AsyncDisposableStack();
+  let first: Machine;
+  let second: Machine;
+
+  beforeAll(async () => {
+    const redis = started.use(await startRedis());
+    first = started.use(await startMachine(1, redis.url));
+    second = started.use(await startMachine(2, redis.url));
+  });
+  afterAll(() => started.disposeAsync());
+
+  test('count together: five logins pass at either, and the sixth at none', async () => {
+    const bodies: string[] = [];
+    const either = async (i: number) => {
+      const answer = await login(i % 2 === 0 ? first : second, 'alice');
+      bodies.push(answer.body);
+      return answer;
+    };
+    expect(await statuses(5, either)).toEqual([200, 200, 200, 200, 200]);
+    const reached = (number: number) => `POST /api/auth/login reached machine-${number}\n`;
+    expect(bodies).toEqual([1, 2, 1, 2, 1].map(reached));
+    expect(await statuses(2, either)).toEqual([429, 429]);
+  });
+
+  test.skipIf(programs.prometheus === undefined)(
+    'are measured, and every panel of the dashboard has something to show',
+    async () => {
+      checkPrometheusFile(fileURLToPath(fileOfCompose('prometheus.yml')));
+      await using prometheus = await startPrometheus('compose/prometheus.yml', {
+        [`scrape_interval: ${SCRAPE_SECONDS}s`]: 'scrape_interval: 1s',
+        'machine-1:9464': new URL(first.opsUrl).host,
+        'machine-2:9464': new URL(second.opsUrl).host,
+      });
+      const asks = panels.flatMap(({ targets }) =>
+        targets.map(({ expr }) => expr.replaceAll('$__rate_interval', '10s')),
+      );
+      expect(asks.length).toBeGreaterThanOrEqual(panels.length);
+      const withoutData = async () => {
+        await Promise.all([login(first, 'bob'), login(second, 'bob')]);
+        const answers = await Promise.all(asks.map((ask) => prometheus.query(ask)));
+        const isData = (values: readonly number[] = []) =>
+          values.length > 0 && values.every(Number.isFinite);
+        return asks.filter((_, i) => !isData(answers[i]));
+      };
+      await expect.poll(withoutData, { timeout: 15_000, interval: 100 }).toEqual([]);
+      expect(await prometheus.query('count(headgate_degraded == 0)')).toEqual([2]);
+    },
+  );
+});

@@ -1,0 +1,71 @@
+/** The demo does what it says: what it prints is typed, and what it promises is seen. */
+import { execFile, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { expect, test } from 'vitest';
+import { call } from '../support/http.ts';
+import { type RunningProcess, startProcess } from '../support/process.ts';
+
+const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+const curlIsHere = spawnSync('curl', ['--version']).error === undefined;
+
+const demo = (port: number, env: NodeJS.ProcessEnv = {}) =>
+  startProcess(process.execPath, [MAIN, 'demo', '--port', String(port)], {
+    env: { ...process.env, ...env },
+  });
+const curlLine = async (running: RunningProcess) =>
+  (await running.printed(/^ {2}(curl .*)\n[\s\S]*Ctrl\+C/m))[1] ?? '';
+
+/** What a shell prints, with no proxy of this machine in between. */
+async function typed(line: string): Promise<string> {
+  const env = { ...process.env, no_proxy: '127.0.0.1' };
+  return (await promisify(execFile)('sh', ['-c', line], { env })).stdout;
+}
+
+test.skipIf(!curlIsHere && !process.env.CI)('the sixth time is a 429', async () => {
+  await using running = demo(0);
+  const line = await curlLine(running);
+  for (let remaining = 4; remaining >= 0; remaining--) {
+    const seen = await typed(line);
+    expect(seen).toMatch(/^HTTP\/1\.1 200 OK\r\n/);
+    expect(seen).toContain('X-RateLimit-Limit: 5\r\n');
+    expect(seen).toContain(`X-RateLimit-Remaining: ${remaining}\r\n`);
+    expect(seen).toMatch(/\r\n\r\nhello from the application\n$/);
+  }
+  const denied = await typed(line);
+  expect(denied).toMatch(/^HTTP\/1\.1 429 Too Many Requests\r\n/);
+  expect(denied).toContain('X-RateLimit-Remaining: 0\r\n');
+  expect(denied).toMatch(/Retry-After: \d+\r\n/);
+  expect(denied).toContain('"error":"rate_limit_exceeded"');
+  expect(await typed(`${line} -H 'x-api-key: alice'`)).toContain('X-RateLimit-Remaining: 4\r\n');
+});
+
+test('settings of the shell do not matter', async () => {
+  await using running = demo(0, { HEADGATE_REDIS_URL: 'redis://127.0.0.1:1', HEADGATE_PORT: 'no' });
+  const { origin } = new URL(/http:\S+/.exec(await curlLine(running))?.[0] ?? '');
+  const { status, headers } = await call(origin, '/api/auth/login', { method: 'POST' });
+  expect({ status, mode: headers['x-ratelimit-mode'] }).toEqual({ status: 200, mode: undefined });
+});
+
+test.each(['SIGINT', 'SIGTERM'] as const)('%s ends it, whoever is connected', async (signal) => {
+  const running = demo(0);
+  const { origin } = new URL(/http:\S+/.exec(await curlLine(running))?.[0] ?? '');
+  await call(origin, '/');
+  expect(await running.stop(signal)).toBe(0);
+});
+
+test('a taken port is named with what to do, and the exit code is 1', async () => {
+  await using other = createServer().listen(0, '127.0.0.1');
+  await once(other, 'listening');
+  const { port } = other.address() as AddressInfo;
+  const running = demo(port);
+  expect(await running.exited()).toBe(1);
+  expect(running.output()).toBe(`headgate: port ${port} is taken, choose another with --port\n`);
+});
+
+test('what is no port is a usage error', async () => {
+  expect(await demo(65_536).exited()).toBe(2);
+});

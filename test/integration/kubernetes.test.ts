@@ -1,0 +1,568 @@
+/** What deploy/kubernetes comes to: objects that fit each other, the cluster's rules for pods, and the gateway. */
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, describe, expect, inject, test } from 'vitest';
+import { parse } from 'yaml';
+import { ConfigError } from '../../src/config/config-error.ts';
+import { readEnvironment } from '../../src/config/environment.ts';
+import { validatePolicyFile } from '../../src/config/policy-file.ts';
+import { startGateway } from '../support/gateway.ts';
+import { call, statuses } from '../support/http.ts';
+import { ingressAnnotations } from '../support/ingress-nginx.ts';
+import {
+  type Autoscaler,
+  type ConfigMap,
+  type Container,
+  containersOf,
+  type Deployment,
+  environmentOf,
+  headgatesOf,
+  type KubernetesObject,
+  type NetworkPolicy,
+  named,
+  objectsOf,
+  ofKind,
+  type PodDisruptionBudget,
+  probesOf,
+  rendered,
+  restrictedViolations,
+  type Secret,
+  type Service,
+  selected,
+} from '../support/kubernetes.ts';
+import { policyFileContext } from '../support/policies.ts';
+import { freePort, startProcess } from '../support/process.ts';
+import { findProgram } from '../support/provision.ts';
+import { runProxy } from '../support/proxies.ts';
+import { startUpstream } from '../support/upstream.ts';
+
+const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+const SECRET_FILE = 'kubernetes/base/secret.example.yaml';
+const SECRETS = {
+  'redis-url': 'redis://headgate@redis.redis.svc.cluster.local:6379/0',
+  'ip-salt-secret': 's'.repeat(32),
+  'proxy-secret': 'p'.repeat(16),
+};
+/** What a folder takes for granted, as its kustomization says. */
+const FOLDERS: Readonly<Record<string, readonly string[]>> = {
+  base: [],
+  'overlays/envoy-gateway': ['application/application:80'],
+  'overlays/istio': ['application/application:80'],
+  'overlays/sidecar': [],
+};
+/** Once headgate has said what is under way must end, it is given this long. */
+const END_WITHIN_SECONDS = 6;
+
+const folder = mkdtempSync(join(tmpdir(), 'headgate-k8s-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const hasKubectl = inject('programs').kubectl !== undefined;
+const hasEnvoy = inject('programs').envoy !== undefined;
+
+const deployments = (objects: readonly KubernetesObject[]) =>
+  ofKind<Deployment>(objects, 'Deployment');
+
+describe.skipIf(!hasKubectl).each(Object.keys(FOLDERS))('%s', (name) => {
+  // Rendered when the tests are collected, which is before they are skipped.
+  const objects = hasKubectl ? rendered(name) : [];
+
+  test('every selector finds pods', () => {
+    for (const service of ofKind<Service>(objects, 'Service'))
+      expect(selected(objects, service, service.spec.selector), service.metadata.name).not.toEqual(
+        [],
+      );
+    for (const policy of ofKind<NetworkPolicy>(objects, 'NetworkPolicy'))
+      expect(selected(objects, policy, policy.spec.podSelector.matchLabels)).not.toEqual([]);
+    for (const budget of ofKind<PodDisruptionBudget>(objects, 'PodDisruptionBudget'))
+      expect(selected(objects, budget, budget.spec.selector.matchLabels)).not.toEqual([]);
+    for (const { metadata, spec } of ofKind<Autoscaler>(objects, 'HorizontalPodAutoscaler')) {
+      const target = named<Deployment>(objects, spec.scaleTargetRef.kind, spec.scaleTargetRef.name);
+      expect(target.metadata.namespace).toBe(metadata.namespace);
+    }
+    for (const deployment of deployments(objects)) {
+      const { selector, template } = deployment.spec;
+      expect(selected(objects, deployment, selector.matchLabels)).toEqual([deployment]);
+      for (const { labelSelector } of template.spec.topologySpreadConstraints ?? [])
+        expect(selected(objects, deployment, labelSelector.matchLabels)).toEqual([deployment]);
+    }
+  });
+
+  test('every port that is named is there', () => {
+    const portsOf = (pods: readonly Deployment[]) =>
+      pods.flatMap(containersOf).flatMap(({ ports = [] }) => ports.map((port) => port.name));
+    for (const service of ofKind<Service>(objects, 'Service')) {
+      const found = portsOf(selected(objects, service, service.spec.selector));
+      for (const { targetPort } of service.spec.ports) expect(found).toContain(targetPort);
+    }
+    for (const policy of ofKind<NetworkPolicy>(objects, 'NetworkPolicy')) {
+      const found = portsOf(selected(objects, policy, policy.spec.podSelector.matchLabels));
+      for (const { ports } of policy.spec.ingress)
+        for (const { port } of ports) expect(found).toContain(port);
+    }
+    for (const container of deployments(objects).flatMap(containersOf)) {
+      const found = container.ports?.map((port) => port.name);
+      for (const { httpGet } of probesOf(container))
+        if (httpGet !== undefined) expect(found).toContain(httpGet.port);
+    }
+    const { ports = [] } = headgatesOf(objects)[0] ?? {};
+    const environment = readEnvironment({});
+    const expected = {
+      http: environment.port,
+      grpc: environment.grpcPort,
+      ops: environment.opsPort,
+    };
+    for (const port of ports)
+      expect(port.containerPort).toBe(expected[port.name as keyof typeof expected]);
+  });
+
+  test('every Service that is named is there, or taken for granted', () => {
+    const services = ofKind<Service>(objects, 'Service').flatMap(({ metadata, spec }) =>
+      spec.ports.map(({ port }) => `${metadata.namespace}/${metadata.name}:${port}`),
+    );
+    for (const place of servicesNamedIn(objects))
+      expect([...services, ...(FOLDERS[name] ?? [])]).toContain(place);
+  });
+
+  test('every account, ConfigMap, Secret and volume that is named is there', () => {
+    const [example] = objectsOf(SECRET_FILE) as Secret[];
+    for (const deployment of deployments(objects)) {
+      const { serviceAccountName, volumes = [] } = deployment.spec.template.spec;
+      const { namespace } = deployment.metadata;
+      if (serviceAccountName !== undefined)
+        expect(named(objects, 'ServiceAccount', serviceAccountName).metadata.namespace).toBe(
+          namespace,
+        );
+      for (const { configMap } of volumes)
+        if (configMap !== undefined)
+          expect(named(objects, 'ConfigMap', configMap.name).metadata.namespace).toBe(namespace);
+      for (const { env = [], volumeMounts = [] } of containersOf(deployment)) {
+        const found = volumes.map((volume) => volume.name);
+        for (const mount of volumeMounts) expect(found).toContain(mount.name);
+        for (const { valueFrom } of env) {
+          if (valueFrom === undefined) continue;
+          expect(valueFrom.secretKeyRef.name).toBe(example?.metadata.name);
+          expect(Object.keys(example?.stringData ?? {})).toContain(valueFrom.secretKeyRef.key);
+        }
+      }
+    }
+  });
+
+  test('no secret is part of it', () => {
+    expect(ofKind(objects, 'Secret')).toEqual([]);
+  });
+
+  test('every pod passes the Pod Security Standard "restricted", and needs no token', () => {
+    expect(deployments(objects)).not.toEqual([]);
+    for (const deployment of deployments(objects)) {
+      const { spec } = deployment.spec.template;
+      expect(restrictedViolations(spec)).toEqual([]);
+      expect(spec).toMatchObject({
+        automountServiceAccountToken: false,
+        enableServiceLinks: false,
+      });
+      for (const { resources, securityContext } of containersOf(deployment)) {
+        expect(securityContext?.readOnlyRootFilesystem).toBe(true);
+        expect(Object.keys(resources?.requests ?? {}).sort()).toEqual(['cpu', 'memory']);
+        // Over a quota of CPU it would stand still for longer than proxies wait.
+        expect(Object.keys(resources?.limits ?? {})).toEqual(['memory']);
+      }
+    }
+  });
+
+  test('the gateway takes its environment, and every setting is one', () => {
+    const settings = namesOfSettings();
+    for (const container of headgatesOf(objects)) {
+      for (const variable of container.env ?? []) expect(settings).toContain(variable.name);
+      const environment = readEnvironment(environmentOf(container, SECRETS));
+      expect(environment.redis).toBeDefined();
+      expect(environment.ipSaltSecret).toBe(SECRETS['ip-salt-secret']);
+    }
+  });
+
+  test('a limit is shared among as many pods as there are at least', () => {
+    const [autoscaler] = ofKind<Autoscaler>(objects, 'HorizontalPodAutoscaler');
+    const [deployment] = deployments(objects);
+    const pods = autoscaler?.spec.minReplicas ?? deployment?.spec.replicas;
+    for (const container of headgatesOf(objects))
+      expect(readEnvironment(environmentOf(container, SECRETS)).replicas).toBe(pods);
+    if (autoscaler !== undefined) expect(deployment?.spec.replicas).toBeUndefined();
+  });
+
+  test('a pod has the time to drain, and goes when another has come', () => {
+    for (const deployment of deployments(objects)) {
+      const { terminationGracePeriodSeconds } = deployment.spec.template.spec;
+      for (const container of headgatesOf([deployment])) {
+        const { drainMs } = readEnvironment(environmentOf(container, SECRETS));
+        expect(terminationGracePeriodSeconds).toBeGreaterThan(drainMs / 1000 + END_WITHIN_SECONDS);
+      }
+      expect(deployment.spec.strategy.rollingUpdate.maxUnavailable).toBe(0);
+    }
+  });
+
+  test('the policy file is valid, and mounted so that it is read again in place', () => {
+    const { data } = named<ConfigMap>(objects, 'ConfigMap', 'headgate-policies');
+    const valid = validatePolicyFile(
+      data['policies.yaml'] ?? '',
+      'policies.yaml',
+      policyFileContext(),
+    );
+    expect(valid.notes).toEqual([]);
+    for (const deployment of deployments(objects)) {
+      const { volumes = [] } = deployment.spec.template.spec;
+      for (const container of headgatesOf([deployment])) {
+        const { policies } = readEnvironment(environmentOf(container, SECRETS));
+        const mount = container.volumeMounts?.find(({ mountPath }) =>
+          policies.startsWith(`${mountPath}/`),
+        );
+        expect(mount?.subPath).toBeUndefined();
+        expect(volumes.find((volume) => volume.name === mount?.name)?.configMap?.name).toBe(
+          'headgate-policies',
+        );
+        expect(policies).toBe(`${mount?.mountPath}/policies.yaml`);
+      }
+    }
+  });
+
+  test('probes find a gateway well whose Redis is not there', async () => {
+    const opsPort = await freePort();
+    const env = {
+      HEADGATE_OPS_PORT: String(opsPort),
+      HEADGATE_REDIS_URL: `redis://127.0.0.1:${await freePort()}`,
+    };
+    await using gateway = await startGateway(env);
+    for (const container of headgatesOf(objects)) {
+      expect(probesOf(container).length).toBeGreaterThanOrEqual(2);
+      for (const { httpGet, exec } of probesOf(container)) {
+        if (httpGet !== undefined) {
+          expect(listensForTheKubelet(container)).toBe(true);
+          expect((await call(gateway.opsUrl, httpGet.path)).status).toBe(200);
+        } else {
+          const [program, main, ...args] = exec?.command ?? [];
+          expect([program, main]).toEqual(['node', 'dist/main.js']);
+          execFileSync(process.execPath, [MAIN, ...args], { env: { ...process.env, ...env } });
+        }
+      }
+    }
+  });
+});
+
+describe('the Secret that is an example', () => {
+  const [example] = objectsOf(SECRET_FILE) as Secret[];
+
+  test('is refused value by value: nobody runs with what everybody can read', () => {
+    const [container] = hasKubectl ? headgatesOf(rendered('base')) : [];
+    const env = container?.env ?? [
+      { name: 'HEADGATE_REDIS_URL', value: example?.stringData['redis-url'] },
+      { name: 'HEADGATE_IP_SALT_SECRET', value: example?.stringData['ip-salt-secret'] },
+      { name: 'HEADGATE_PROXY_SECRET', value: example?.stringData['proxy-secret'] },
+    ];
+    const refused = mistakesOf(() =>
+      readEnvironment(
+        environmentOf({ name: '', image: '', env } as Container, example?.stringData ?? {}),
+      ),
+    );
+    expect(refused.map((mistake) => mistake.split(':')[0]).sort()).toEqual([
+      'HEADGATE_IP_SALT_SECRET',
+      'HEADGATE_PROXY_SECRET',
+      'HEADGATE_REDIS_URL',
+    ]);
+  });
+});
+
+describe.skipIf(!hasKubectl)('who may reach the gateway', () => {
+  test.each(['base', 'overlays/envoy-gateway', 'overlays/istio'])(
+    '%s: proxies where they ask, operators where they look, Redis and names',
+    (name) => {
+      const { spec } = named<NetworkPolicy>(rendered(name), 'NetworkPolicy', 'headgate');
+      expect(spec.policyTypes).toEqual(['Ingress', 'Egress']);
+      const ports = (rules: readonly { ports: readonly { port: string | number }[] }[]) =>
+        rules.map((rule) => rule.ports.map(({ port }) => port));
+      expect(ports(spec.ingress)).toEqual([['http', 'grpc'], ['ops']]);
+      expect(ports(spec.egress)).toEqual([[53, 53], [6379]]);
+      for (const { from = [] } of spec.ingress) expect(from).toHaveLength(1);
+      for (const { to = [] } of spec.egress) expect(to).toHaveLength(1);
+      for (const peer of [
+        ...spec.ingress.map(({ from }) => from),
+        ...spec.egress.map(({ to }) => to),
+      ])
+        expect(peer?.[0]).toHaveProperty('namespaceSelector.matchLabels');
+    },
+  );
+
+  test('gRPC is said to be HTTP/2 without TLS, and operators have a Service of their own', () => {
+    const services = ofKind<Service>(rendered('base'), 'Service');
+    expect(
+      services.map(({ spec }) => spec.ports.map((port) => [port.name, port.appProtocol])),
+    ).toEqual([
+      [
+        ['http', 'http'],
+        ['grpc', 'kubernetes.io/h2c'],
+      ],
+      [['ops', 'http']],
+    ]);
+  });
+});
+
+describe('files to paste', () => {
+  const base = hasKubectl ? rendered('base') : [];
+  const headgate = () => named<Service>(base, 'Service', 'headgate');
+
+  test.skipIf(!hasKubectl).each(['contour/headgate.yaml', 'gateway-api/headgate.yaml'])(
+    '%s names the Service that the base has',
+    (file) => {
+      const objects = objectsOf(file);
+      const ports = headgate().spec.ports.map(({ port }) => `headgate/headgate:${port}`);
+      const places = servicesNamedIn(objects).filter((place) => place.startsWith('headgate/'));
+      expect(places).not.toEqual([]);
+      for (const place of places) expect(ports).toContain(place);
+    },
+  );
+
+  test.skipIf(!hasKubectl)('Istio and ingress-nginx ask where the base listens', () => {
+    const host = 'headgate.headgate.svc.cluster.local';
+    const port = (name: string) =>
+      headgate().spec.ports.find((each) => each.name === name)?.port ?? 0;
+    const url = new URL(ingressAnnotations().get('auth-url') ?? '');
+    expect([url.hostname, Number(url.port), url.pathname]).toEqual([
+      host,
+      port('http'),
+      '/ingress-nginx',
+    ]);
+    const { http, grpc } = istioProviders();
+    expect(http).toMatchObject({ service: host, port: port('http'), pathPrefix: '/envoy' });
+    expect(grpc).toMatchObject({ service: host, port: port('grpc') });
+  });
+
+  test('every proxy is told how long to wait', () => {
+    const { http, grpc } = istioProviders();
+    expect([http?.timeout, grpc?.timeout]).toEqual(['0.2s', '0.2s']);
+    const [service, proxy] = objectsOf('contour/headgate.yaml');
+    expect(service).toHaveProperty('spec.timeoutPolicy.response', '200ms');
+    expect(proxy).toHaveProperty('spec.virtualhost.authorization.responseTimeout', '200ms');
+    const [policy] = objectsOf('kubernetes/overlays/envoy-gateway/security-policy.yaml');
+    expect(policy).toHaveProperty('spec.extAuth.timeout', '200ms');
+  });
+
+  test("Istio's provider is one that its policy names, and says who the client is", () => {
+    const [policy] = objectsOf('kubernetes/overlays/istio/authorization-policy.yaml');
+    expect(policy).toHaveProperty('spec.provider.name', 'headgate-http');
+    expect(istioProviders().http?.includeAdditionalHeadersInCheck).toEqual({
+      'x-headgate-peer-ip': '%DOWNSTREAM_DIRECT_REMOTE_ADDRESS_WITHOUT_PORT%',
+      'x-headgate-client-ip': '%DOWNSTREAM_REMOTE_ADDRESS_WITHOUT_PORT%',
+    });
+  });
+});
+
+describe.skipIf(!hasKubectl)('the sidecar', () => {
+  const objects = hasKubectl ? rendered('overlays/sidecar') : [];
+  const envoyFile = () =>
+    ofKind<ConfigMap>(objects, 'ConfigMap').find(({ data }) => 'envoy.yaml' in data)?.data[
+      'envoy.yaml'
+    ] ?? '';
+
+  test('headgate is there before Envoy, and Envoy before the application', () => {
+    const { initContainers = [], containers } = named<Deployment>(
+      objects,
+      'Deployment',
+      'application',
+    ).spec.template.spec;
+    expect(initContainers.map(({ name, restartPolicy }) => [name, restartPolicy])).toEqual([
+      ['headgate', 'Always'],
+      ['envoy', 'Always'],
+    ]);
+    for (const { startupProbe } of initContainers) expect(startupProbe).toBeDefined();
+    expect(containers.map(({ name }) => name)).toEqual(['application']);
+  });
+
+  test('nothing of headgate listens outside of the pod', () => {
+    const [container] = headgatesOf(objects);
+    const { HEADGATE_HOST: _ofTheImage, ...env } = environmentOf(container as Container, SECRETS);
+    const { socket, grpcPort, opsHost } = readEnvironment(env);
+    expect({ socket, grpcPort, opsHost }).toEqual({
+      socket: '/run/headgate/headgate.sock',
+      grpcPort: undefined,
+      opsHost: '127.0.0.1',
+    });
+    expect(envoyFile()).toContain(`pipe: { path: ${socket} }`);
+  });
+
+  test('a change of its file replaces pods of Envoy, a change of policies does not', () => {
+    const names = ofKind<ConfigMap>(objects, 'ConfigMap').map(({ metadata }) => metadata.name);
+    expect(names).toEqual([
+      expect.stringMatching(/^application-envoy-[a-z0-9]{10}$/),
+      'headgate-policies',
+    ]);
+  });
+
+  test('Envoy asks as it does on one machine', () => {
+    const shipped = readFileSync(new URL('../../deploy/envoy/envoy.yaml', import.meta.url), 'utf8');
+    const ingress = (text: string) =>
+      (parse(text) as { static_resources: { listeners: unknown[] } }).static_resources.listeners[0];
+    expect(ingress(envoyFile())).toEqual(ingress(shipped));
+  });
+
+  test.skipIf(!hasEnvoy)('Envoy finds its file valid', () => {
+    const file = join(folder, 'envoy.yaml');
+    writeFileSync(file, envoyFile());
+    execFileSync(findProgram('envoy') ?? 'envoy', ['--mode', 'validate', '-c', file], {
+      stdio: 'pipe',
+    });
+  });
+
+  test.skipIf(!hasEnvoy)('five logins in five minutes, asked over the socket', async () => {
+    const [container] = headgatesOf(objects);
+    const policyFile = join(folder, 'policies.yaml');
+    const socket = join(folder, 'headgate.sock');
+    const { data } = named<ConfigMap>(objects, 'ConfigMap', 'headgate-policies');
+    writeFileSync(policyFile, data['policies.yaml'] ?? '');
+    await using upstream = await startUpstream();
+    await using gateway = startProcess(process.execPath, [MAIN, 'serve'], {
+      env: {
+        ...process.env,
+        ...environmentOf(container as Container, { ...SECRETS, 'redis-url': '' }),
+        HEADGATE_LISTEN: `unix:${socket}`,
+        HEADGATE_POLICIES: policyFile,
+        HEADGATE_OPS_PORT: '0',
+      },
+    });
+    await gateway.printed(/answers proxies at unix:/);
+    const [port, healthPort] = [await freePort(), await freePort()];
+    await using envoy = await startSidecarEnvoy(port, {
+      'address: 0.0.0.0, port_value: 8000': `address: 127.0.0.1, port_value: ${port}`,
+      'address: 0.0.0.0, port_value: 8001': `address: 127.0.0.1, port_value: ${healthPort}`,
+      'port_value: 3000': `port_value: ${upstream.port}`,
+      '/run/headgate/headgate.sock': socket,
+    });
+
+    const { readinessProbe } =
+      named<Deployment>(objects, 'Deployment', 'application').spec.template.spec
+        .initContainers?.[1] ?? {};
+    const ready = readinessProbe?.httpGet?.path ?? '';
+    expect((await call(`http://127.0.0.1:${healthPort}`, ready)).status).toBe(200);
+
+    const login = () => call(envoy.url, '/api/auth/login', { method: 'POST' });
+    const allowed = await login();
+    expect(allowed).toMatchObject({ status: 200, body: 'the application' });
+    expect(allowed.headers).toMatchObject({
+      'x-ratelimit-limit': '5',
+      'x-ratelimit-remaining': '4',
+    });
+    expect(await statuses(4, login)).toEqual([200, 200, 200, 200]);
+    const denied = await login();
+    expect(denied.status).toBe(429);
+    expect(denied.headers).toMatchObject({
+      'x-ratelimit-remaining': '0',
+      'x-ratelimit-policy': 'login',
+      'retry-after': expect.stringMatching(/^\d+$/),
+    });
+    expect(JSON.parse(denied.body)).toMatchObject({ error: 'rate_limit_exceeded' });
+    // Envoy said who the client is: two on one address have one limit, and another policy has another.
+    expect((await call(envoy.url, '/ready')).headers['x-ratelimit-limit']).toBe('1000');
+    expect(upstream.seen).toHaveLength(6);
+  });
+
+  function startSidecarEnvoy(port: number, changes: Readonly<Record<string, string>>) {
+    let text = envoyFile();
+    for (const [shipped, changed] of Object.entries(changes)) {
+      expect(text).toContain(shipped);
+      text = text.replaceAll(shipped, changed);
+    }
+    const run = mkdtempSync(join(folder, 'envoy-'));
+    const file = join(run, 'envoy.yaml');
+    writeFileSync(file, text);
+    const args = ['-c', file, '--concurrency', '1', '--use-dynamic-base-id', '--log-level', 'warn'];
+    return runProxy('envoy', args, port, run);
+  }
+});
+
+/** `namespace/name:port` of all that objects of whatever kind name as a Service. */
+function servicesNamedIn(objects: readonly KubernetesObject[]): string[] {
+  const found: string[] = [];
+  const visit = (value: unknown, namespace: string) => {
+    if (Array.isArray(value)) for (const item of value) visit(item, namespace);
+    if (value === null || typeof value !== 'object') return;
+    for (const [key, inner] of Object.entries(value)) {
+      if (/^(backendRefs?|services)$/.test(key)) {
+        for (const reference of [inner].flat() as ServiceReference[])
+          found.push(`${reference.namespace ?? namespace}/${reference.name}:${reference.port}`);
+      } else if (key === 'destination') {
+        const { host, port } = inner as { host: string; port: { number: number } };
+        const [service, where] = host.split('.');
+        found.push(`${where}/${service}:${port.number}`);
+      } else {
+        visit(inner, namespace);
+      }
+    }
+  };
+  for (const object of objects) visit(object, object.metadata.namespace ?? '');
+  return found;
+}
+
+interface ServiceReference {
+  readonly name: string;
+  readonly namespace?: string;
+  readonly port: number;
+}
+
+interface IstioProvider {
+  readonly service: string;
+  readonly port: number;
+  readonly timeout: string;
+  readonly includeAdditionalHeadersInCheck?: Readonly<Record<string, string>>;
+}
+
+function istioProviders() {
+  const file = new URL(
+    '../../deploy/kubernetes/overlays/istio/istiod-values.yaml',
+    import.meta.url,
+  );
+  const { meshConfig } = parse(readFileSync(file, 'utf8')) as {
+    meshConfig: {
+      extensionProviders: {
+        name: string;
+        envoyExtAuthzHttp?: IstioProvider;
+        envoyExtAuthzGrpc?: IstioProvider;
+      }[];
+    };
+  };
+  const provider = (name: string) =>
+    meshConfig.extensionProviders.find((each) => each.name === name);
+  return {
+    http: provider('headgate-http')?.envoyExtAuthzHttp,
+    grpc: provider('headgate-grpc')?.envoyExtAuthzGrpc,
+  };
+}
+
+/** Every name that the gateway looks for in its environment. */
+function namesOfSettings(): Set<string> {
+  const names = new Set<string>();
+  readEnvironment(
+    new Proxy<NodeJS.ProcessEnv>(
+      {},
+      {
+        get(_target, name) {
+          names.add(String(name));
+          return undefined;
+        },
+      },
+    ),
+  );
+  return names;
+}
+
+function listensForTheKubelet(container: Container): boolean {
+  return readEnvironment(environmentOf(container, SECRETS)).opsHost === '0.0.0.0';
+}
+
+function mistakesOf(read: () => unknown): readonly string[] {
+  try {
+    read();
+  } catch (error) {
+    if (error instanceof ConfigError) return error.mistakes;
+    throw error;
+  }
+  return [];
+}

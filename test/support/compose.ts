@@ -1,0 +1,73 @@
+/** What deploy/compose says, and its machines without containers: the same files and settings, on free ports. */
+import { readFileSync } from 'node:fs';
+import { parse } from 'yaml';
+import { startGateway } from './gateway.ts';
+import { accepting, freePort, startProcess } from './process.ts';
+import { startNginx } from './proxies.ts';
+
+export interface Service {
+  readonly image?: string;
+  readonly build?: string;
+  readonly command?: readonly string[];
+  readonly environment?: Readonly<Record<string, string>>;
+  readonly network_mode?: string;
+  readonly ports?: readonly string[];
+  readonly volumes?: readonly string[];
+  readonly depends_on?: Readonly<Record<string, { readonly condition: string }>>;
+  readonly healthcheck?: { readonly test: readonly string[] };
+}
+
+const FOLDER = new URL('../../deploy/compose/', import.meta.url);
+
+/** What a path in compose.yaml means. */
+export const fileOfCompose = (path: string) => new URL(path, FOLDER);
+
+export const readYaml = (path: string) =>
+  parse(readFileSync(fileOfCompose(path), 'utf8'), { merge: true });
+
+export const SERVICES: Readonly<Record<string, Service>> = readYaml('compose.yaml').services;
+
+/** Where the file of a service is, by where that mounts it. */
+export function mounts(service: string): ReadonlyMap<string, URL> {
+  const volumes = SERVICES[service]?.volumes ?? [];
+  return new Map(
+    volumes.map((volume) => {
+      const [source = '', target = ''] = volume.split(':');
+      return [target, fileOfCompose(source)];
+    }),
+  );
+}
+
+export interface Machine extends AsyncDisposable {
+  /** Of its NGINX, and of its gateway for operators. */
+  readonly url: string;
+  readonly opsUrl: string;
+}
+
+export async function startMachine(number: number, redisUrl: string): Promise<Machine> {
+  await using unlessItStarts = new AsyncDisposableStack();
+  const application = await freePort();
+  const [, ...args] = SERVICES[`machine-${number}`]?.command ?? [];
+  const running = unlessItStarts.use(
+    startProcess(
+      process.execPath,
+      args.map((arg) => arg.replace('3000', String(application))),
+      { env: { ...process.env, HOSTNAME: `machine-${number}` } },
+    ),
+  );
+  await accepting(application, running);
+  const gateway = unlessItStarts.use(
+    await startGateway({
+      ...SERVICES[`gateway-${number}`]?.environment,
+      HEADGATE_OPS_HOST: '127.0.0.1',
+      HEADGATE_REDIS_URL: redisUrl,
+    }),
+  );
+  const proxy = unlessItStarts.use(await startNginx({ application, headgate: gateway.port }));
+  const started = unlessItStarts.move();
+  return {
+    url: proxy.url,
+    opsUrl: gateway.opsUrl,
+    [Symbol.asyncDispose]: () => started.disposeAsync(),
+  };
+}

@@ -1,0 +1,155 @@
+/**
+ * The NGINX configuration that the controller of ingress-nginx (1.15.1, by its default ConfigMap) makes of our Ingress,
+ * as far as a request, the question about it and the answer go: no Lua, no TLS, one server that is every host's.
+ */
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseDocument } from 'yaml';
+import { freePort } from './process.ts';
+import { type RunningProxy, runProxy } from './proxies.ts';
+
+const MANIFEST = new URL('../../deploy/ingress-nginx/ingress.yaml', import.meta.url);
+const PREFIX = 'nginx.ingress.kubernetes.io/';
+const SNIPPETS = ['auth-snippet', 'configuration-snippet', 'server-snippet'] as const;
+
+export interface IngressBehind {
+  /** Ports. */
+  readonly application: number;
+  readonly headgate: number;
+  /** Without them, as where the controller does not allow them. */
+  readonly snippets?: boolean;
+  /** What else is other than in the file that we ship: text of its snippets, and what stands there instead. */
+  readonly changes?: Readonly<Record<string, string>>;
+}
+
+interface Ingress {
+  readonly metadata: { readonly annotations: Readonly<Record<string, string>> };
+}
+
+export function ingressAnnotations(): ReadonlyMap<string, string> {
+  const { metadata } = parseDocument(readFileSync(MANIFEST, 'utf8')).toJS() as Ingress;
+  return new Map(
+    Object.entries(metadata.annotations).map(([name, value]) => [
+      name.slice(PREFIX.length),
+      String(value),
+    ]),
+  );
+}
+
+export async function startIngressNginx(behind: IngressBehind): Promise<RunningProxy> {
+  const folder = mkdtempSync(join(tmpdir(), 'headgate-ingress-nginx-'));
+  const port = await freePort();
+  const file = join(folder, 'nginx.conf');
+  writeFileSync(file, configuration(annotationsFor(behind), behind.application, port));
+  const globals = `daemon off; pid ${join(folder, 'pid')}; error_log stderr notice;`;
+  return runProxy('nginx', ['-p', folder, '-c', file, '-e', 'stderr', '-g', globals], port, folder);
+}
+
+function annotationsFor({
+  headgate,
+  snippets = true,
+  changes = {},
+}: IngressBehind): Map<string, string> {
+  const annotations = new Map(ingressAnnotations());
+  for (const name of snippets ? [] : SNIPPETS) annotations.delete(name);
+  for (const [shipped, changed] of Object.entries(changes)) {
+    const name = SNIPPETS.find((snippet) => annotations.get(snippet)?.includes(shipped));
+    if (name === undefined) throw new Error(`a snippet must have "${shipped}"`);
+    annotations.set(name, annotations.get(name)?.replaceAll(shipped, changed) ?? '');
+  }
+  const url = new URL(annotations.get('auth-url') ?? '');
+  url.host = `127.0.0.1:${headgate}`;
+  return annotations.set('auth-url', url.href);
+}
+
+function configuration(annotations: Map<string, string>, application: number, port: number) {
+  const value = (name: string) => annotations.get(name) ?? '';
+  const { host } = new URL(value('auth-url'));
+  const question = `/_external-auth-${Buffer.from('/').toString('base64url')}-Prefix`;
+  const buffers = `
+      proxy_buffering off;
+      proxy_buffer_size ${annotations.get('proxy-buffer-size') ?? '4k'};
+      proxy_buffers 4 ${annotations.get('proxy-buffer-size') ?? '4k'};
+      proxy_request_buffering on;
+      client_max_body_size 1m;
+      proxy_http_version 1.1;`;
+  const method = annotations.has('auth-method')
+    ? `proxy_method ${value('auth-method')};
+      proxy_set_header X-Original-URI $request_uri;
+      proxy_set_header X-Scheme $pass_access_scheme;`
+    : '';
+  return `
+events {}
+http {
+  underscores_in_headers off;
+  ignore_invalid_headers on;
+  large_client_header_buffers 4 8k;
+  reset_timedout_connection on;
+  log_subrequest on;
+  map $http_upgrade $connection_upgrade { default upgrade; '' ''; }
+  map $http_x_request_id $req_id { default $http_x_request_id; "" $request_id; }
+  upstream upstream_balancer { server 127.0.0.1:${application}; keepalive 320; }
+
+  server {
+    listen 127.0.0.1:${port} default_server;
+    server_name "api.example.com";
+    set $proxy_upstream_name "-";
+    ${value('server-snippet')}
+
+    location = ${question} {
+      internal;
+      access_log off;
+      set $proxy_upstream_name "application-application-80";
+      proxy_intercept_errors off;
+      proxy_pass_request_body off;
+      proxy_set_header Content-Length "";
+      proxy_set_header X-Forwarded-Proto "";
+      proxy_set_header X-Request-ID $req_id;
+      ${method}
+      proxy_set_header Host ${host.split(':')[0]};
+      proxy_set_header X-Original-URL $scheme://$http_host$request_uri;
+      proxy_set_header X-Original-Method $request_method;
+      proxy_set_header X-Sent-From "nginx-ingress-controller";
+      proxy_set_header X-Real-IP $remote_addr;
+      proxy_set_header X-Forwarded-For $remote_addr;
+      proxy_set_header X-Auth-Request-Redirect $request_uri;
+      proxy_ssl_server_name on;
+      proxy_pass_request_headers on;
+      ${buffers}
+      ${value('auth-snippet')}
+      set $target "${value('auth-url')}";
+      proxy_pass $target;
+    }
+
+    location "/" {
+      set $proxy_upstream_name "application-application-80";
+      set $pass_access_scheme $scheme;
+      set $best_http_host $http_host;
+      auth_request ${question};
+      auth_request_set $auth_cookie $upstream_http_set_cookie;
+      add_header Set-Cookie $auth_cookie;
+      proxy_set_header Host $best_http_host;
+      proxy_set_header Upgrade $http_upgrade;
+      proxy_set_header Connection $connection_upgrade;
+      proxy_set_header X-Request-ID $req_id;
+      proxy_set_header X-Real-IP $remote_addr;
+      proxy_set_header X-Forwarded-For $remote_addr;
+      proxy_set_header X-Forwarded-Host $best_http_host;
+      proxy_set_header X-Forwarded-Proto $pass_access_scheme;
+      proxy_set_header X-Original-Forwarded-For $http_x_forwarded_for;
+      proxy_set_header Proxy "";
+      proxy_connect_timeout 5s;
+      proxy_send_timeout 60s;
+      proxy_read_timeout 60s;
+      ${buffers}
+      proxy_next_upstream error timeout;
+      proxy_next_upstream_tries 3;
+      ${value('configuration-snippet')}
+      proxy_pass http://upstream_balancer;
+      proxy_redirect off;
+    }
+  }
+}
+`;
+}
