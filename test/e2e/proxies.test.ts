@@ -7,24 +7,30 @@ import { join } from 'node:path';
 import { afterAll, afterEach, describe, expect, inject, test } from 'vitest';
 import { type Gateway, startGateway } from '../support/gateway.ts';
 import { call, statuses } from '../support/http.ts';
-import { type RunningProxy, startCaddy, startEnvoy, startEnvoyGrpc, startNginx } from '../support/proxies.ts';
+import {
+  type RunningProxy,
+  startCaddy,
+  startEnvoy,
+  startEnvoyGrpc,
+  startNginx,
+} from '../support/proxies.ts';
 import { exchange, statusOf } from '../support/raw-http.ts';
 import { startUpstream, type Upstream } from '../support/upstream.ts';
 
 const LOGIN = '/api/auth/login';
 const PROXIES = [
-  { name: 'nginx', start: startNginx },
-  { name: 'envoy', start: startEnvoy },
+  { name: 'nginx', program: 'nginx', start: startNginx },
+  { name: 'envoy', program: 'envoy', start: startEnvoy },
   { name: 'envoy-grpc', program: 'envoy', start: startEnvoyGrpc },
-  { name: 'caddy', start: startCaddy },
+  { name: 'caddy', program: 'caddy', start: startCaddy },
 ] as const;
 
 const folder = mkdtempSync(join(tmpdir(), 'headgate-e2e-'));
 const policyFile = join(folder, 'policies.yaml');
 afterAll(() => rmSync(folder, { recursive: true }));
 
-describe.each(PROXIES)('$name', ({ name, start, ...rest }) => {
-  const program = 'program' in rest ? rest.program : name;
+describe.each(PROXIES)('$name', ({ name, program, start }) => {
+  const isEnvoy = program === 'envoy';
   let gateway: Gateway;
   let upstream: Upstream;
   let proxy: RunningProxy;
@@ -275,7 +281,7 @@ default: { limits: [1/1h] }`);
     await setUp();
     const answer = await exchange(proxy.url, 'GET /a HTTP/1.0\r\n\r\n', 2_000);
     // Envoy does not speak HTTP/1.0 unless told to.
-    if (name === 'envoy') expect(answer).toContain('426 Upgrade Required');
+    if (isEnvoy) expect(answer).toContain('426 Upgrade Required');
     else expect(answer).toMatch(/ 200 OK[\s\S]*X-RateLimit-Limit: 1000\r\n/i);
   });
 
@@ -328,10 +334,9 @@ policies:
     expect(answer).toMatchObject({ status: 200, body: 'the application' });
     expect(performance.now() - startedMs).toBeLessThan(5_000);
     expect(upstream.seen[0]).toMatchObject({ method: 'POST', bytes: 4 });
-    const marked =
-      name === 'envoy'
-        ? upstream.seen[0]?.headers['x-envoy-auth-failure-mode-allowed']
-        : answer.headers['x-ratelimit-bypass'];
+    const marked = isEnvoy
+      ? upstream.seen[0]?.headers['x-envoy-auth-failure-mode-allowed']
+      : answer.headers['x-ratelimit-bypass'];
     expect(marked).toBeTruthy();
   });
 

@@ -1,0 +1,125 @@
+-- Asks headgate about a request, once, and answers in its place where headgate denies it.
+--
+--   http-request lua.headgate <address> <names>
+--
+--   <address>  where the calls go: the frontend `headgate_calls` of haproxy.cfg, which bounds how long one takes
+--   <names>    the client's headers that headgate may see, with commas between them: x-api-key,cf-connecting-ip
+--
+-- Reads, if they are there:
+--   txn.headgate_peer    the address of who connected, as it was before set-src; `src` where it is not set
+--   txn.headgate_secret  the secret that headgate wants to see of its proxies
+--
+-- 200: sets txn.headgate to "allowed", and for the headers of the answer those of txn.headgate_limit, _remaining,
+--      _reset, _mode, _rate and _rate_policy that it has.
+-- 4xx: the client gets this answer, and the application never sees the request.
+-- Anything else sets nothing, so the configuration decides what becomes of a request that nobody was asked about.
+
+-- Of an allow: kept for the response.
+local KEPT = {
+  ["x-ratelimit-limit"] = "txn.headgate_limit",
+  ["x-ratelimit-remaining"] = "txn.headgate_remaining",
+  ["x-ratelimit-reset"] = "txn.headgate_reset",
+  ["x-ratelimit-mode"] = "txn.headgate_mode",
+  ["ratelimit"] = "txn.headgate_rate",
+  ["ratelimit-policy"] = "txn.headgate_rate_policy",
+}
+
+-- Of a denial: the client gets these and no others, such as those of the connection to headgate.
+local TOLD = {
+  "Content-Type",
+  "Cache-Control",
+  "Retry-After",
+  "X-RateLimit-Policy",
+  "X-RateLimit-Limit",
+  "X-RateLimit-Remaining",
+  "X-RateLimit-Reset",
+  "X-RateLimit-Mode",
+  "RateLimit",
+  "RateLimit-Policy",
+}
+
+-- In milliseconds. `headgate_calls` has answered long before; this is for a HAProxy that does not get round to it.
+local PATIENCE = 1000
+
+local lists = {}
+
+local function namesIn(list)
+  if lists[list] == nil then
+    local names = {}
+    for name in list:gmatch("[^,%s]+") do
+      names[#names + 1] = name:lower()
+    end
+    lists[list] = names
+  end
+  return lists[list]
+end
+
+-- HAProxy counts the values of a header from 0 in requests, and from 1 in the answers of its client.
+local function joined(values)
+  if values == nil then return nil end
+  local all = {}
+  for i = values[0] and 0 or 1, #values do
+    all[#all + 1] = values[i]
+  end
+  return table.concat(all, ", ")
+end
+
+local function question(txn, names)
+  local sent = txn.http:req_get_headers()
+  local headers = {}
+  -- All values of a header: of one that was sent twice headgate believes neither.
+  for _, name in ipairs(names) do
+    local value = joined(sent[name])
+    if value ~= nil then headers[name] = { value } end
+  end
+  -- HAProxy's own come last, and one that it has no value for is nobody's: whatever the list of names has.
+  local function say(name, value)
+    headers[name] = value and { value }
+  end
+  say("x-original-method", txn.f:method())
+  -- As it was sent, with scheme and host where the client named them: the application gets these too, and may take
+  -- another part for the path than HAProxy does.
+  say("x-original-uri", txn.f:url())
+  say("x-headgate-peer-ip", txn:get_var("txn.headgate_peer") or txn.f:src())
+  say("x-headgate-client-ip", txn.f:src())
+  say("x-headgate-secret", txn:get_var("txn.headgate_secret"))
+  say("host", joined(sent["host"]) or "")
+  -- On a connection that has had a call before, HAProxy would not tell its client that the gateway broke off: the
+  -- client would call again, and the request would count twice.
+  say("connection", "close")
+  return headers
+end
+
+local function keep(txn, answer)
+  for name, variable in pairs(KEPT) do
+    local value = joined(answer.headers[name])
+    if value ~= nil then txn:set_var(variable, value) end
+  end
+  txn:set_var("txn.headgate", "allowed")
+end
+
+local function deny(txn, answer)
+  local reply = txn:reply({ status = answer.status, reason = answer.reason })
+  for _, name in ipairs(TOLD) do
+    local value = joined(answer.headers[name:lower()])
+    if value ~= nil then reply:add_header(name, value) end
+  end
+  reply:set_body(answer.body)
+  txn:done(reply)
+end
+
+local function headgate(txn, address, list)
+  local answer = core.httpclient():get({
+    url = "http://headgate/haproxy",
+    dst = address,
+    headers = question(txn, namesIn(list)),
+    timeout = PATIENCE,
+  })
+  if answer.status == 200 then
+    keep(txn, answer)
+  elseif answer.status >= 400 and answer.status < 500 then
+    deny(txn, answer)
+  end
+end
+
+core.register_action("headgate", { "http-req" }, headgate, 2)
