@@ -90,7 +90,8 @@ describe.skipIf(!ownRedisIsHere || names.length === 0)('the gateway answers', ()
   beforeAll(async () => {
     upstream = stack.use(await startUpstream());
     lab = stack.use(await startRedisLab());
-    const behind = { application: upstream.port, headgate: lab.gatewayPort };
+    const { gatewayPort: headgate, grpcPort: grpc } = lab;
+    const behind = { application: upstream.port, headgate, grpc };
     for (const name of names) {
       proxies.set(name, stack.use(await startFailureProxy(name, 'as shipped', behind)));
     }
@@ -156,7 +157,7 @@ describe.skipIf(names.length === 0)('the gateway does not answer', () => {
   beforeAll(async () => {
     upstream = stack.use(await startUpstream());
     lab = stack.use(await startGatewayLab());
-    const behind = { application: upstream.port, headgate: lab.port };
+    const behind = { application: upstream.port, headgate: lab.port, grpc: lab.grpcPort };
     for (const name of names) {
       for (const choice of CHOICES) {
         const proxy = stack.use(await startFailureProxy(name, choice, behind));

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, describe, expect, inject, test } from 'vitest';
 import { type Gateway, startGateway } from '../support/gateway.ts';
+import { startHaproxy } from '../support/haproxy.ts';
 import { call, statuses } from '../support/http.ts';
 import {
   type RunningProxy,
@@ -23,6 +24,7 @@ const PROXIES = [
   { name: 'envoy', program: 'envoy', start: startEnvoy },
   { name: 'envoy-grpc', program: 'envoy', start: startEnvoyGrpc },
   { name: 'caddy', program: 'caddy', start: startCaddy },
+  { name: 'haproxy', program: 'haproxy', start: startHaproxy },
 ] as const;
 
 const folder = mkdtempSync(join(tmpdir(), 'headgate-e2e-'));

@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { spellingsOf } from '../../src/config/spellings.ts';
 import { type Gateway, startGateway } from '../support/gateway.ts';
+import { startHaproxy } from '../support/haproxy.ts';
 import { call } from '../support/http.ts';
 import { servesPath } from '../support/lenient-servers.ts';
 import { accepting, freePort, startProcess } from '../support/process.ts';
@@ -21,6 +22,7 @@ const PROXIES = [
   { name: 'nginx', start: startNginx },
   { name: 'envoy', start: startEnvoy },
   { name: 'caddy', start: startCaddy },
+  { name: 'haproxy', start: startHaproxy },
 ] as const;
 
 /** Nobody is ever denied: what matters is who is asked. */

@@ -10,7 +10,8 @@ import { type Gateway, startGateway } from '../support/gateway.ts';
 import { call, statuses } from '../support/http.ts';
 import type { RunningProxy } from '../support/proxies.ts';
 import { exchange, statusOf } from '../support/raw-http.ts';
-import { realTraefik, replayTraefik } from '../support/traefik.ts';
+import { realTraefik } from '../support/traefik.ts';
+import { replayTraefik } from '../support/traefik-replay.ts';
 import { startUpstream, type Upstream } from '../support/upstream.ts';
 
 const LOGIN = '/api/auth/login';

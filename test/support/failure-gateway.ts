@@ -1,7 +1,9 @@
 /** A port where a gateway is, is not, hangs, is killed, or has a fault. */
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer, type Server } from 'node:http';
+import { createServer, type Server, type ServerResponse } from 'node:http';
+import { createServer as createHttp2Server, type Http2Server } from 'node:http2';
+import type { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { POLICIES } from './failure-policies.ts';
@@ -11,6 +13,7 @@ import { freePort } from './process.ts';
 
 export interface GatewayLab extends AsyncDisposable {
   readonly port: number;
+  readonly grpcPort: number;
   /** Before every request; nothing happens when it is so already. */
   readonly arm: Readonly<Record<string, () => Promise<void>>>;
   /** A gateway that is well, whatever was there before. */
@@ -25,15 +28,15 @@ export async function startGatewayLab(): Promise<GatewayLab> {
   const policyFile = join(folder, 'policies.yaml');
   writeFileSync(policyFile, POLICIES);
   const redis = await startFakeRedis();
-  const port = await freePort();
+  const [port, grpcPort] = [await freePort(), await freePort()];
   let gateway: Gateway | undefined;
-  let standIn: Server | undefined;
+  let standIns: AsyncDisposableStack | undefined;
 
   async function end() {
     await gateway?.stop('SIGKILL');
-    standIn?.close().closeAllConnections();
+    await standIns?.disposeAsync();
     gateway = undefined;
-    standIn = undefined;
+    standIns = undefined;
   }
 
   async function revive() {
@@ -41,6 +44,7 @@ export async function startGatewayLab(): Promise<GatewayLab> {
     redis.misbehave(undefined);
     gateway = await startGateway({
       HEADGATE_PORT: String(port),
+      HEADGATE_GRPC_PORT: String(grpcPort),
       HEADGATE_POLICIES: policyFile,
       HEADGATE_REDIS_URL: redis.url,
       HEADGATE_STORE_TIMEOUT_MS: String(STORE_TIMEOUT_MS),
@@ -49,6 +53,7 @@ export async function startGatewayLab(): Promise<GatewayLab> {
 
   return {
     port,
+    grpcPort,
     revive,
     arm: {
       'is not there': async () => void (await gateway?.stop()),
@@ -62,16 +67,32 @@ export async function startGatewayLab(): Promise<GatewayLab> {
       },
       hangs: async () => gateway?.signal('SIGSTOP'),
       async 'answers 500, a fault of its own'() {
-        if (standIn !== undefined) return;
+        if (standIns !== undefined) return;
         await end();
-        standIn = createServer((_request, response) => response.writeHead(500).end());
-        await once(standIn.listen(port, '127.0.0.1'), 'listening');
+        standIns = new AsyncDisposableStack();
+        standIns.use(await faulty(createServer(), port));
+        standIns.use(await faulty(createHttp2Server(), grpcPort));
       },
     },
     async [Symbol.asyncDispose]() {
       await end();
       await redis[Symbol.asyncDispose]();
       rmSync(folder, { recursive: true });
+    },
+  };
+}
+
+/** Answers every request with 500. */
+async function faulty(server: Server | Http2Server, port: number): Promise<AsyncDisposable> {
+  const connections = new Set<Socket>();
+  server.on('connection', (connection: Socket) => connections.add(connection));
+  server.on('request', (_request, response: ServerResponse) => response.writeHead(500).end());
+  await once(server.listen(port, '127.0.0.1'), 'listening');
+  return {
+    [Symbol.asyncDispose]: async () => {
+      for (const connection of connections) connection.destroy();
+      server.close();
+      await once(server, 'close');
     },
   };
 }

@@ -1,11 +1,19 @@
 /** The proxies of deploy/ as they are shipped, and with the change that refuses requests while the gateway is gone. */
 import { readFileSync } from 'node:fs';
-import { type Behind, type RunningProxy, startCaddy, startEnvoy, startNginx } from './proxies.ts';
+import { startHaproxy } from './haproxy.ts';
+import {
+  type Behind,
+  type RunningProxy,
+  startCaddy,
+  startEnvoy,
+  startEnvoyGrpc,
+  startNginx,
+} from './proxies.ts';
 
 export type Choice = 'as shipped' | 'refuses';
 
 interface FailureProxy {
-  readonly program: 'nginx' | 'envoy' | 'caddy';
+  readonly program: 'nginx' | 'envoy' | 'caddy' | 'haproxy';
   readonly start: (behind: Behind) => Promise<RunningProxy>;
   /** What is changed in the file to refuse, and into what. */
   readonly toRefuse: Readonly<Record<string, string>>;
@@ -17,6 +25,8 @@ const shipped = (name: string) =>
   readFileSync(new URL(`../../deploy/${name}`, import.meta.url), 'utf8');
 const NGINX_FILE = shipped('nginx/nginx.conf');
 const ENVOY_FILE = shipped('envoy/envoy.yaml');
+const ENVOY_GRPC_FILE = shipped('envoy/envoy-grpc.yaml');
+const HAPROXY_FILE = shipped('haproxy/haproxy.cfg');
 const CADDY_FILE = shipped('caddy/Caddyfile');
 
 export const PROXIES: Readonly<Record<string, FailureProxy>> = {
@@ -34,6 +44,18 @@ export const PROXIES: Readonly<Record<string, FailureProxy>> = {
     start: startEnvoy,
     toRefuse: { 'failure_mode_allow: true': 'failure_mode_allow: false' },
     timeoutMs: 1_000 * Number(found(ENVOY_FILE, /cluster: headgate, timeout: ([\d.]+)s /)),
+  },
+  'Envoy over gRPC': {
+    program: 'envoy',
+    start: startEnvoyGrpc,
+    toRefuse: { 'failure_mode_allow: true': 'failure_mode_allow: false' },
+    timeoutMs: 1_000 * Number(found(ENVOY_GRPC_FILE, /timeout: ([\d.]+)s\n/)),
+  },
+  HAProxy: {
+    program: 'haproxy',
+    start: startHaproxy,
+    toRefuse: { 'set-var(txn.headgate_bypass) str(gateway-unavailable)': 'deny deny_status 503' },
+    timeoutMs: Number(found(HAPROXY_FILE, /timeout server (\d+)ms\n/)),
   },
   Caddy: {
     program: 'caddy',

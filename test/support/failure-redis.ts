@@ -16,6 +16,7 @@ export interface Happening {
 
 export interface RedisLab extends AsyncDisposable {
   readonly gatewayPort: number;
+  readonly grpcPort: number;
   readonly happenings: Readonly<Record<string, Happening>>;
   /** A client who has taken so many units of the policy `local`. */
   clientAfter(units: number): Promise<string>;
@@ -40,6 +41,7 @@ export async function startRedisLab(): Promise<RedisLab> {
     HEADGATE_POLICIES: policyFile,
     HEADGATE_REDIS_URL: redis.url,
     HEADGATE_DRAIN_MS: String(DRAIN_MS),
+    HEADGATE_GRPC_PORT: '0',
   });
   unlessItStarts.defer(async () => void (await gateway.stop('SIGKILL')));
   const wellAgain = () => untilCounted(gateway);
@@ -107,6 +109,7 @@ export async function startRedisLab(): Promise<RedisLab> {
   const started = unlessItStarts.move();
   return {
     gatewayPort: gateway.port,
+    grpcPort: gateway.grpcPort,
     happenings,
     async clientAfter(units) {
       const client = newClient();
