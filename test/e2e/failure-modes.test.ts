@@ -1,25 +1,26 @@
 /** What users see while Redis or the gateway fails is what docs/failure-modes.md says, cell by cell. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest';
+import { tableOf } from '../support/document-tables.ts';
 import { type GatewayLab, startGatewayLab } from '../support/failure-gateway.ts';
 import { newClient } from '../support/failure-policies.ts';
 import { type Choice, PROXIES, proxyOf, startFailureProxy } from '../support/failure-proxies.ts';
 import { type RedisLab, startRedisLab } from '../support/failure-redis.ts';
-import { tableOf } from '../support/failure-tables.ts';
 import { type Experience, experience, isInTime, LIMIT } from '../support/failure-user.ts';
 import type { RunningProxy } from '../support/proxies.ts';
 import { ownRedisIsHere } from '../support/redis.ts';
 import { startUpstream, type Upstream } from '../support/upstream.ts';
 
-const HAPPENINGS = tableOf('what happens', 'requests', 'the answer comes');
-const ANSWERS = tableOf(
+const DOCUMENT = 'failure-modes.md';
+const HAPPENINGS = tableOf(DOCUMENT, ['what happens', 'requests', 'the answer comes']);
+const ANSWERS = tableOf(DOCUMENT, [
   'request',
   'status',
   'application',
   'X-RateLimit-Limit and the like',
   'X-RateLimit-Mode',
   'Retry-After',
-);
-const GATEWAY_ROWS = tableOf(
+]);
+const GATEWAY_ROWS = tableOf(DOCUMENT, [
   'the gateway',
   'proxy',
   'its file',
@@ -27,7 +28,7 @@ const GATEWAY_ROWS = tableOf(
   'application',
   'mark',
   'the answer comes',
-);
+]);
 
 const programs = inject('programs');
 const names = Object.keys(PROXIES).filter((name) => programs[proxyOf(name).program] !== undefined);
@@ -212,7 +213,7 @@ describe('the document', () => {
   });
 
   test('what to change in the files is what is changed here', () => {
-    const said = tableOf('proxy', 'to refuse, in its file');
+    const said = tableOf(DOCUMENT, ['proxy', 'to refuse, in its file']);
     expect(said.map(({ proxy }) => proxy)).toEqual(Object.keys(PROXIES));
     for (const row of said) {
       for (const shipped of Object.keys(proxyOf(row.proxy).toRefuse)) {

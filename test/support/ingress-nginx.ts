@@ -72,7 +72,7 @@ function configuration(annotations: Map<string, string>, application: number, po
       proxy_buffer_size ${annotations.get('proxy-buffer-size') ?? '4k'};
       proxy_buffers 4 ${annotations.get('proxy-buffer-size') ?? '4k'};
       proxy_request_buffering on;
-      client_max_body_size 1m;
+      client_max_body_size ${annotations.get('proxy-body-size') ?? '1m'};
       proxy_http_version 1.1;`;
   const method = annotations.has('auth-method')
     ? `proxy_method ${value('auth-method')};

@@ -1,17 +1,17 @@
-/** The tables of docs/failure-modes.md, whose cells are what the tests expect. */
+/** Tables of documents in docs/, whose cells are what the tests expect. */
 import { readFileSync } from 'node:fs';
 
-const DOCUMENT = readFileSync(new URL('../../docs/failure-modes.md', import.meta.url), 'utf8');
+export type Row<Columns extends readonly string[]> = Readonly<Record<Columns[number], string>>;
 
-type Row<Columns extends readonly string[]> = Readonly<Record<Columns[number], string>>;
-
-/** The table with exactly these columns, its cells without code marks. */
+/** The table of a document of docs/ that has exactly these columns, its cells without code marks. */
 export function tableOf<const Columns extends readonly string[]>(
-  ...columns: Columns
+  document: string,
+  columns: Columns,
 ): Row<Columns>[] {
-  const lines = DOCUMENT.split('\n').map(cellsOf);
+  const text = readFileSync(new URL(`../../docs/${document}`, import.meta.url), 'utf8');
+  const lines = text.split('\n').map(cellsOf);
   const header = lines.findIndex((cells) => String(cells) === String(columns));
-  if (header === -1) throw new Error(`docs/failure-modes.md must have a table of ${columns}`);
+  if (header === -1) throw new Error(`docs/${document} must have a table of ${columns}`);
   const rows = lines.slice(header + 2);
   // The document ends with a line feed, so every table has an end.
   const length = rows.findIndex((cells) => cells.length === 0);

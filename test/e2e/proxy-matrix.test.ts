@@ -1,0 +1,53 @@
+/**
+ * The table of docs/proxies.md is what clients see through the proxies, cell by cell. To write it anew from what they
+ * see now: npm run docs:proxies
+ */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { afterAll, describe, expect, inject, test } from 'vitest';
+import { type Row, tableOf } from '../support/document-tables.ts';
+import { PROXY_ROWS, versionOf } from '../support/proxy-rows.ts';
+import { tryProxy } from '../support/proxy-trial.ts';
+
+const FILE = 'proxies.md';
+const COLUMNS = [
+  'proxy',
+  'version',
+  'tested',
+  '429',
+  'headers on deny',
+  'body on deny',
+  'headers on allow',
+  "application's own",
+  '20 MB upload',
+  'gateway gone',
+  'connections for 20 questions',
+] as const;
+
+const DOCUMENT = new URL(`../../docs/${FILE}`, import.meta.url);
+const documented = tableOf(FILE, COLUMNS);
+const isWriting = process.env.WRITE_DOCS !== undefined;
+const programs = inject('programs');
+const seen: Row<typeof COLUMNS>[] = [];
+
+describe.each(PROXY_ROWS)('$proxy', (row) => {
+  const { proxy, program, tested, start, isGrpc = false } = row;
+  const isHere = program === undefined || programs[program] !== undefined;
+  const said = documented[PROXY_ROWS.indexOf(row)];
+
+  test.skipIf(!isHere)(`${program ?? 'replayed'}: ${tested}`, async () => {
+    const version = program === undefined ? '–' : versionOf(program);
+    seen.push({ proxy, version, tested, ...(await tryProxy(start, isGrpc)) });
+    // The program of this machine may be another version, which is to do the same.
+    if (!isWriting) expect({ ...seen.at(-1), version: '' }).toEqual({ ...said, version: '' });
+  });
+});
+
+afterAll(() => {
+  if (!isWriting) return;
+  const lines = seen.map((row) => `| ${COLUMNS.map((column) => row[column]).join(' | ')} |`);
+  const text = readFileSync(DOCUMENT, 'utf8');
+  const head = `| ${COLUMNS.join(' | ')} |\n${'| --- '.repeat(COLUMNS.length)}|\n`;
+  const start = text.indexOf(head) + head.length;
+  const end = text.indexOf('\n\n', start - 1);
+  writeFileSync(DOCUMENT, `${text.slice(0, start)}${lines.join('\n')}${text.slice(end)}`);
+});

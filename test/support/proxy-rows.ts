@@ -1,0 +1,86 @@
+/** The rows of the table in docs/proxies.md: which proxy, and how it is run. */
+import { spawnSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { startHaproxy } from './haproxy.ts';
+import { startIngressNginx } from './ingress-nginx.ts';
+import { findProgram, type ProgramName } from './provision.ts';
+import {
+  type Behind,
+  type RunningProxy,
+  startCaddy,
+  startEnvoy,
+  startEnvoyGrpc,
+  startNginx,
+} from './proxies.ts';
+import { replayTraefik } from './traefik-replay.ts';
+
+export interface ProxyRow {
+  readonly proxy: string;
+  /** Undefined for what is no program: that is always here. */
+  readonly program: ProgramName | undefined;
+  readonly tested: string;
+  readonly start: (behind: Behind) => Promise<RunningProxy>;
+  readonly isGrpc?: true;
+}
+
+const CLOUDFLARE = fileURLToPath(new URL('../../deploy/nginx/cloudflare.conf', import.meta.url));
+/** Who runs the tests connects in place of Cloudflare. */
+const BEHIND_CLOUDFLARE = {
+  '#include cloudflare.conf;': `include ${CLOUDFLARE}; set_real_ip_from 127.0.0.1;`,
+};
+
+export const PROXY_ROWS: readonly ProxyRow[] = [
+  { proxy: 'NGINX', program: 'nginx', tested: 'its file', start: startNginx },
+  {
+    proxy: 'NGINX behind Cloudflare',
+    program: 'nginx',
+    tested: 'its file',
+    start: (behind) => startNginx({ ...behind, changes: BEHIND_CLOUDFLARE }),
+  },
+  ...(['envoy-oldest', 'envoy'] as const).flatMap((program): ProxyRow[] => [
+    {
+      proxy: 'Envoy, HTTP',
+      program,
+      tested: 'its file',
+      start: (behind) => startEnvoy(behind, program),
+    },
+    {
+      proxy: 'Envoy, gRPC',
+      program,
+      tested: 'its file',
+      start: (behind) => startEnvoyGrpc(behind, program),
+      isGrpc: true,
+    },
+  ]),
+  ...(['caddy', 'caddy-newest'] as const).map((program): ProxyRow => {
+    const start = (behind: Behind) => startCaddy(behind, program);
+    return { proxy: 'Caddy', program, tested: 'its file', start };
+  }),
+  { proxy: 'HAProxy', program: 'haproxy', tested: 'its file', start: startHaproxy },
+  {
+    proxy: 'Traefik',
+    program: undefined,
+    tested: 'its files, by a replay of what Traefik 3.7.13 does',
+    start: replayTraefik,
+  },
+  {
+    proxy: 'ingress-nginx',
+    program: 'nginx',
+    tested: 'its snippets, in NGINX as the controller 1.15.1 configures it',
+    start: startIngressNginx,
+  },
+];
+
+/** How each of them is asked; some say it on the other output. */
+const VERSION_FLAG: Readonly<Record<string, string>> = {
+  nginx: '-v',
+  haproxy: '-v',
+  caddy: 'version',
+};
+
+export function versionOf(program: ProgramName): string {
+  const [name = ''] = program.split('-');
+  const flag = VERSION_FLAG[name] ?? '--version';
+  const { stdout, stderr } = spawnSync(findProgram(program) ?? name, [flag], { encoding: 'utf8' });
+  return /\d+\.\d+\.\d+/.exec(`${stdout}${stderr}`)?.[0] ?? 'unknown';
+}
