@@ -83,7 +83,13 @@ export function readEnvironment(variables: NodeJS.ProcessEnv): Environment {
       'unix: and a path; for an address, set HEADGATE_HOST and HEADGATE_PORT',
       undefined,
     ),
-    grpcPort: read('HEADGATE_GRPC_PORT', portOrOff, 'a port from 0 to 65535, or off', 8081),
+    grpcPort: read(
+      'HEADGATE_GRPC_PORT',
+      portOrOff,
+      'a port from 0 to 65535, or off',
+      // Who chose a socket does not expect a port that everybody on the machine can reach.
+      variables.HEADGATE_LISTEN ? undefined : 8081,
+    ),
     opsHost: read('HEADGATE_OPS_HOST', z.string(), 'a host', '127.0.0.1'),
     opsPort: read('HEADGATE_OPS_PORT', port, 'a port from 0 to 65535', 9464),
     policies: read('HEADGATE_POLICIES', z.string(), 'a path', DEFAULT_POLICIES),

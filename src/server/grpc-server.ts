@@ -1,13 +1,15 @@
 /** Answers Envoy over gRPC (`envoy.service.auth.v3.Authorization/Check`), and whoever asks about its health. */
 import { once } from 'node:events';
-import { type AddressInfo, createServer } from 'node:net';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import {
+  logVerbosity,
   Server,
   ServerCredentials,
   type ServerUnaryCall,
   type ServiceDefinition,
   type sendUnaryData,
+  setLogVerbosity,
   status,
 } from '@grpc/grpc-js';
 import { loadSync } from '@grpc/proto-loader';
@@ -64,6 +66,12 @@ const OPTIONS = {
   'grpc.enable_channelz': 0,
 };
 
+/** Longer than a drain is followed by anything: what it leaves under way is cut off by `close` alone. */
+const NOT_CUT_OFF_BY_DRAIN_MS = 60_000;
+
+// It would write what callers send to the log as it is, secrets that hold an odd character among it.
+setLogVerbosity(logVerbosity.NONE);
+
 export function createGrpcServer<Asked, Answered>(
   options: GrpcServerOptions<Asked, Answered>,
 ): GrpcServer {
@@ -86,9 +94,11 @@ export function createGrpcServer<Asked, Answered>(
   });
   // Sockets of our own: errors and addresses are those of any other server.
   const connections = server.createConnectionInjector(ServerCredentials.createInsecure());
-  const listener = createServer({ noDelay: true }, (socket) =>
-    connections.injectConnection(socket),
-  );
+  const sockets = new Set<Socket>();
+  const listener = createServer({ noDelay: true }, (socket) => {
+    sockets.add(socket.on('close', () => sockets.delete(socket)));
+    connections.injectConnection(socket);
+  });
 
   return {
     async listen() {
@@ -98,12 +108,17 @@ export function createGrpcServer<Asked, Answered>(
     },
     drain(withinMs) {
       for (const service of ['', SERVICE]) health.setStatus(service, 'NOT_SERVING');
-      connections.drain(withinMs);
+      connections.drain(withinMs + NOT_CUT_OFF_BY_DRAIN_MS);
     },
     async close(withinMs) {
+      // Which waits for every connection: the server's own ways to end forget those that are closing already.
+      const closed = once(listener, 'close');
       listener.close();
-      const cutOff = setTimeout(() => server.forceShutdown(), withinMs);
-      await new Promise((resolve) => server.tryShutdown(resolve));
+      connections.destroy();
+      const cutOff = setTimeout(() => {
+        for (const socket of sockets) socket.destroy();
+      }, withinMs);
+      await closed;
       clearTimeout(cutOff);
     },
   };

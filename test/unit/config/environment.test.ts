@@ -94,6 +94,19 @@ test('every unreadable variable is named at once', () => {
   );
 });
 
+test('a unix socket is in place of every port of proxies, unless one is named', () => {
+  const socket = { HEADGATE_LISTEN: 'unix:/run/headgate.sock' };
+  expect(readEnvironment(socket)).toMatchObject({
+    socket: '/run/headgate.sock',
+    grpcPort: undefined,
+  });
+  expect(readEnvironment({ ...socket, HEADGATE_GRPC_PORT: '9090' }).grpcPort).toBe(9090);
+  expect(readEnvironment({ HEADGATE_GRPC_PORT: 'off' }).grpcPort).toBeUndefined();
+  expect(() => readEnvironment({ HEADGATE_LISTEN: '127.0.0.1:80' })).toThrow(
+    'HEADGATE_LISTEN: must be unix: and a path; for an address, set HEADGATE_HOST and HEADGATE_PORT',
+  );
+});
+
 test('HEADGATE_REDIS_URL comes before REDIS_URL', () => {
   const both = { HEADGATE_REDIS_URL: 'redis://a:1', REDIS_URL: 'redis://b:2' };
   expect(readEnvironment(both).redis?.addresses).toEqual([{ host: 'a', port: 1 }]);
