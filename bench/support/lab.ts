@@ -13,6 +13,8 @@ export interface Server {
   readonly pid: number;
   /** Where a proxy would ask, with a slash at its end. */
   readonly url: string;
+  /** Of a gateway: where it answers over gRPC. */
+  readonly grpcPort?: number;
   /** Of a gateway: requests to Redis that failed, whose answers cost less than they should. */
   readonly failures?: () => Promise<number>;
   stop(): Promise<unknown>;
@@ -67,11 +69,13 @@ export function createLab(): Lab {
           HEADGATE_POLICIES: file,
           HEADGATE_REDIS_URL: redisUrl,
           HEADGATE_STORE_TIMEOUT_MS: String(storeTimeoutMs),
+          HEADGATE_GRPC_PORT: '0',
         }),
       );
       return {
         pid: gateway.pid,
         url: `${gateway.url}/envoy/`,
+        grpcPort: gateway.grpcPort,
         failures: () => storeFailures(gateway.opsUrl),
         stop: gateway.stop,
       };

@@ -1,7 +1,7 @@
 /** Contestants take short turns, so that a noisy machine is noisy for all of them. */
 import { cpuMicrosOf } from './cpu.ts';
 import type { RedisServer, Server } from './lab.ts';
-import { applyLoad, CONNECTIONS, type Load } from './load.ts';
+import { type Applied, applyLoad, CONNECTIONS, type Load } from './load.ts';
 import { machineLine } from './machine.ts';
 import { type Row, spread } from './table.ts';
 
@@ -10,7 +10,8 @@ export interface Contestant {
   readonly server: Server;
   /** Whose CPU time and script calls are its own while it has its turn. */
   readonly redis?: RedisServer;
-  readonly load: Omit<Load, 'url'>;
+  /** By wrk, or by whatever else applies it for so many seconds. */
+  readonly load: Omit<Load, 'url'> | ((seconds: number) => Promise<Applied>);
 }
 
 /** One turn. */
@@ -70,7 +71,10 @@ async function takeTurn(
     failures: (await server.failures?.()) ?? 0,
   });
   const before = await read();
-  const { requests, requestsPerSecond } = await applyLoad({ ...load, url: server.url }, seconds);
+  const { requests, requestsPerSecond } =
+    typeof load === 'function'
+      ? await load(seconds)
+      : await applyLoad({ ...load, url: server.url }, seconds);
   const after = await read();
   const failures = after.failures - before.failures;
   if (failures > requests * MOST_FAILURES)
