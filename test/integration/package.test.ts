@@ -22,10 +22,20 @@ import { startProcess } from '../support/process.ts';
 
 const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url));
 const NOT_COPIED = ['node_modules', '.git', 'dist'];
-const NEEDED = ['README.md', 'SECURITY.md', 'config', 'deploy', 'dist', 'lua', 'package.json'];
-const WELCOME = ['LICENSE', 'docs', 'proto'];
+const NEEDED = [
+  'README.md',
+  'SECURITY.md',
+  'config',
+  'deploy',
+  'dist',
+  'docs',
+  'lua',
+  'package.json',
+  'proto',
+];
+const WELCOME = ['LICENSE'];
 /** What the README speaks of for those who have the repository. */
-const OF_THE_REPOSITORY = /^(bench|docs)\//;
+const OF_THE_REPOSITORY = /^bench\//;
 const LARGE_FILE_BYTES = 100_000;
 const LARGE_PACKAGE_BYTES = 3_000_000;
 
