@@ -29,7 +29,9 @@ export function countOnce(check: Check): Check {
       return check(request, set, nowMs);
     }
     const first = newer.get(requestId) ?? older.get(requestId);
-    if (first !== undefined && isRecent(first.atMs, nowMs)) return again(first.decision);
+    if (first !== undefined && isRecent(first.atMs, nowMs)) {
+      return again(first.decision, () => check(request, set, nowMs));
+    }
     if (newer.size >= IDS || !isRecent(newerSinceMs, nowMs)) {
       older = newer;
       newer = new Map();
@@ -47,8 +49,12 @@ function isRecent(atMs: number, nowMs: number): boolean {
   return ageMs >= 0 && ageMs < AGAIN_WITHIN_MS;
 }
 
-function again(first: Decision | Promise<Decision>): Decision | Promise<Decision> {
-  return first instanceof Promise ? first.then(repeated) : repeated(first);
+/** What failed was not decided: whoever tries again is not told so again. */
+function again(
+  first: Decision | Promise<Decision>,
+  anew: () => Decision | Promise<Decision>,
+): Decision | Promise<Decision> {
+  return first instanceof Promise ? first.then(repeated, anew) : repeated(first);
 }
 
 function repeated(decision: Decision): Decision {

@@ -3,10 +3,12 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import {
+  type handleServerStreamingCall,
   logVerbosity,
   Server,
   ServerCredentials,
   type ServerUnaryCall,
+  type ServerWritableStream,
   type ServiceDefinition,
   type sendUnaryData,
   setLogVerbosity,
@@ -49,6 +51,8 @@ export interface GrpcServer {
 }
 
 const SERVICE = 'envoy.service.auth.v3.Authorization';
+/** Whose health can be asked for; the empty name is the server's. */
+const HEALTHY = ['', SERVICE];
 const PROTO = fileURLToPath(new URL('../../proto/authorization.proto', import.meta.url));
 
 /** Errors of gRPC are never an allow: Envoy goes by its `failure_mode_allow`. */
@@ -78,8 +82,13 @@ export function createGrpcServer<Asked, Answered>(
   const { dialect, answering, onStranger } = options;
   const knowsSecret = compileSecretCheck(options.proxySecrets);
   const server = new Server(OPTIONS);
-  const health = new HealthImplementation({ '': 'SERVING', [SERVICE]: 'SERVING' });
-  health.addToServer(server);
+  const health = new HealthImplementation(
+    Object.fromEntries(HEALTHY.map((service) => [service, 'SERVING'])),
+  );
+  health.addToServer({
+    addService: (definition, handlers) =>
+      server.addService(definition, { ...handlers, watch: watchKnown(handlers.watch as Watch) }),
+  });
   server.addService(loadSync(PROTO, { keepCase: true })[SERVICE] as ServiceDefinition, {
     Check(call: ServerUnaryCall<Asked, Answered>, callback: sendUnaryData<Answered>) {
       if (!knowsSecret({ [SECRET_HEADER]: call.metadata.get(SECRET_HEADER).join(',') })) {
@@ -107,7 +116,7 @@ export function createGrpcServer<Asked, Answered>(
       return listener.address() as AddressInfo;
     },
     drain(withinMs) {
-      for (const service of ['', SERVICE]) health.setStatus(service, 'NOT_SERVING');
+      for (const service of HEALTHY) health.setStatus(service, 'NOT_SERVING');
       connections.drain(withinMs + NOT_CUT_OFF_BY_DRAIN_MS);
     },
     async close(withinMs) {
@@ -121,6 +130,16 @@ export function createGrpcServer<Asked, Answered>(
       await closed;
       clearTimeout(cutOff);
     },
+  };
+}
+
+type Watch = handleServerStreamingCall<{ service: string }, { status: string }>;
+
+/** Whatever is watched is remembered for good, and a caller may name anything. */
+function watchKnown(watch: Watch): Watch {
+  return (call: ServerWritableStream<{ service: string }, { status: string }>) => {
+    if (HEALTHY.includes(call.request.service ?? '')) watch(call);
+    else call.write({ status: 'SERVICE_UNKNOWN' });
   };
 }
 

@@ -88,7 +88,7 @@ test('it holds what a gateway needs, nothing for its authors, and nothing large'
 test('it holds the files that its README links to', () => {
   const readme = readFileSync(join(installed, 'README.md'), 'utf8');
   const links = [...readme.matchAll(/\]\((?!https?:|#)([^)#]+)/g)].map(([, link = '']) => link);
-  expect(links).toContain('deploy/nginx/nginx.conf');
+  expect(links).toContain('deploy/nginx');
   const missing = links.filter((link) => !existsSync(join(installed, link)));
   expect(missing.filter((link) => !OF_THE_REPOSITORY.test(link))).toEqual([]);
 });
