@@ -44,7 +44,7 @@ export interface GrpcServerOptions<Asked, Answered> {
 
 export interface GrpcServer {
   listen(): Promise<AddressInfo>;
-  /** Not healthy any more: those who are connected are told to go elsewhere, and answered when they come all the same. */
+  /** Not healthy any more, so that callers go elsewhere; they are answered when they come all the same. */
   drain(withinMs: number): void;
   /** Lets what is under way end for so many milliseconds. */
   close(withinMs: number): Promise<void>;
@@ -69,9 +69,6 @@ const OPTIONS = {
   'grpc.keepalive_timeout_ms': 10_000,
   'grpc.enable_channelz': 0,
 };
-
-/** Longer than a drain is followed by anything: what it leaves under way is cut off by `close` alone. */
-const NOT_CUT_OFF_BY_DRAIN_MS = 60_000;
 
 // It would write what callers send to the log as it is, secrets that hold an odd character among it.
 setLogVerbosity(logVerbosity.NONE);
@@ -115,9 +112,9 @@ export function createGrpcServer<Asked, Answered>(
       await once(listener, 'listening');
       return listener.address() as AddressInfo;
     },
-    drain(withinMs) {
+    drain() {
+      // Connections are not told to go (GOAWAY) before the end: Node answers nothing that crosses with it.
       for (const service of HEALTHY) health.setStatus(service, 'NOT_SERVING');
-      connections.drain(withinMs + NOT_CUT_OFF_BY_DRAIN_MS);
     },
     async close(withinMs) {
       // Which waits for every connection: the server's own ways to end forget those that are closing already.

@@ -1,0 +1,379 @@
+/** What is particular to Envoy, with the files that we ship for it: the newest and the oldest, in either mode. */
+import { hash } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { Agent, createServer } from 'node:http';
+import { type AddressInfo, connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Server, ServerCredentials, type sendUnaryData, status } from '@grpc/grpc-js';
+import type { ServiceDefinition } from '@grpc/proto-loader';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { type Gateway, startGateway } from '../support/gateway.ts';
+import { ENVOY_PROTOS } from '../support/grpc-client.ts';
+import { call, type HttpCall, statuses } from '../support/http.ts';
+import { freePort } from '../support/process.ts';
+import { type RunningProxy, startEnvoy, startEnvoyGrpc } from '../support/proxies.ts';
+import { exchange } from '../support/raw-http.ts';
+import { residentBytes } from '../support/resident-memory.ts';
+import { startUpstream, type Upstream } from '../support/upstream.ts';
+
+const LOGIN = '/api/auth/login';
+const MEGABYTE = 1024 * 1024;
+const FIVE = [200, 200, 200, 200, 200];
+const programs = inject('programs');
+
+/** What a file has behind number signs, from this line on, without them. */
+function uncommented(file: string, line: string): Record<string, string> {
+  const text = readFileSync(new URL(`../../deploy/envoy/${file}`, import.meta.url), 'utf8');
+  const block: string[] = [];
+  for (const each of text.slice(text.indexOf(line)).split('\n')) {
+    if (block.length > 0 && !/^ +# {2}/.test(each)) break;
+    block.push(each);
+  }
+  return { [block.join('\n')]: block.map((each) => each.replace('#', '')).join('\n') };
+}
+
+/** A route before all others. */
+function withRoute(route: string): Record<string, string> {
+  const last = '- match: { prefix: / }\n';
+  return { [last]: `${route}\n                        ${last}` };
+}
+
+const REDIRECTS = `- match: { path: /redirects }
+                          route: { cluster: application, internal_redirect_policy: { max_internal_redirects: 1 } }`;
+
+let clients = 0;
+
+/** A client that nobody has counted yet: another address of this machine. */
+function newClient() {
+  const agent = new Agent({ localAddress: `127.0.1.${++clients}` });
+  return (url: string, path: string, options: HttpCall = {}) =>
+    call(url, path, { agent, ...options });
+}
+
+type Client = ReturnType<typeof newClient>;
+
+const login =
+  (proxy: RunningProxy, client: Client, options: HttpCall = {}) =>
+  () =>
+    client(proxy.url, LOGIN, { method: 'POST', ...options });
+
+/** Names and values of all headers about limits, as they arrived. */
+function limitsTold(rawHeaders: readonly string[]): string[] {
+  return rawHeaders
+    .flatMap((name, i) =>
+      i % 2 === 0 && /ratelimit/i.test(name) ? [`${name.toLowerCase()}: ${rawHeaders[i + 1]}`] : [],
+    )
+    .sort();
+}
+
+async function metric(gateway: Gateway, name: string): Promise<number> {
+  const { body } = await call(gateway.opsUrl, '/metrics');
+  const line = body.split('\n').find((each) => each.startsWith(`${name} `));
+  return Number(line?.slice(name.length) ?? 0);
+}
+
+const asked = (gateway: Gateway) => metric(gateway, 'headgate_decision_duration_seconds_count');
+const askedAgain = (gateway: Gateway) => metric(gateway, 'headgate_repeated_checks_total');
+
+const MODES = [
+  { mode: 'gRPC', file: 'envoy-grpc.yaml', start: startEnvoyGrpc, program: 'envoy' },
+  { mode: 'gRPC', file: 'envoy-grpc.yaml', start: startEnvoyGrpc, program: 'envoy-oldest' },
+  { mode: 'HTTP', file: 'envoy.yaml', start: startEnvoy, program: 'envoy' },
+] as const;
+
+describe.each(MODES)('$program in $mode mode', ({ mode, file, start, program }) => {
+  const testWith = test.skipIf(!(program in programs));
+  const stack = new AsyncDisposableStack();
+  let gateway: Gateway;
+  let upstream: Upstream;
+  let proxy: RunningProxy;
+
+  beforeAll(async () => {
+    if (!(program in programs)) return;
+    gateway = stack.use(await startGateway({ HEADGATE_GRPC_PORT: '0' }));
+    upstream = stack.use(await startUpstream());
+    const { port: headgate, grpcPort: grpc } = gateway;
+    const changes = {
+      ...uncommented(file, '#- match: { path: /healthz }'),
+      ...(mode === 'gRPC' && uncommented(file, '#- match: { path: /session }')),
+    };
+    proxy = stack.use(
+      await start({ application: upstream.port, headgate, grpc, changes }, program),
+    );
+  });
+  afterAll(() => stack.disposeAsync());
+
+  testWith(
+    'five are allowed, with our headers alone, and the sixth is told everything',
+    async () => {
+      const once = login(proxy, newClient());
+      expect(limitsTold((await once()).rawHeaders)).toEqual([
+        'ratelimit-policy: "login";q=5;w=300, "login:ip:5min";q=50;w=300',
+        'ratelimit: "login";r=4;t=300',
+        'x-ratelimit-limit: 5',
+        'x-ratelimit-remaining: 4',
+        expect.stringMatching(/^x-ratelimit-reset: \d{10}$/),
+      ]);
+      expect(await statuses(4, once)).toEqual([200, 200, 200, 200]);
+      const denied = await once();
+      expect(denied.status).toBe(429);
+      expect(denied.headers).toMatchObject({
+        'content-type': 'application/json',
+        'cache-control': 'no-store',
+        'retry-after': expect.stringMatching(/^(300|29\d)$/),
+        'x-ratelimit-remaining': '0',
+        'x-ratelimit-policy': 'login',
+      });
+      expect(JSON.parse(denied.body)).toMatchObject({
+        error: 'rate_limit_exceeded',
+        policy: 'login',
+      });
+    },
+  );
+
+  testWith('an exempt route is not asked about', async () => {
+    const before = await asked(gateway);
+    const { status, headers } = await newClient()(proxy.url, '/healthz');
+    // The application's own numbers are left out all the same.
+    expect({ status, limit: headers['x-ratelimit-limit'] }).toEqual({ status: 200 });
+    expect(await asked(gateway)).toBe(before);
+  });
+
+  test.skipIf(!(program in programs) || mode === 'HTTP')(
+    'a route can be held to a policy by its name',
+    async () => {
+      const client = newClient();
+      const codes = await statuses(6, () => client(proxy.url, '/session'));
+      expect(codes).toEqual([...FIVE, 429]);
+      expect((await client(proxy.url, '/sessions')).headers['x-ratelimit-limit']).toBe('1000');
+    },
+  );
+
+  testWith('an id that a client makes up is none, from this machine neither', async () => {
+    const before = await askedAgain(gateway);
+    const headers = { 'X-Request-ID': 'one', 'X-Headgate-Request-ID': 'one' };
+    expect(await statuses(6, login(proxy, newClient(), { headers }))).toEqual([...FIVE, 429]);
+    expect(await askedAgain(gateway)).toBe(before);
+    expect(upstream.seen.at(-1)?.headers['x-request-id']).not.toBe('one');
+  });
+
+  testWith('twenty megabytes pass or are denied, and never come to the gateway', async () => {
+    const body = Buffer.alloc(20 * MEGABYTE);
+    const client = newClient();
+    const upload = login(proxy, client, { body });
+    const before = residentBytes(gateway.pid);
+    expect(await statuses(5, upload)).toEqual(FIVE);
+    expect(upstream.seen.at(-1)?.bytes).toBe(body.length);
+    const seen = upstream.seen.length;
+    expect((await upload()).status).toBe(429);
+    expect(upstream.seen).toHaveLength(seen);
+    expect(residentBytes(gateway.pid) - before).toBeLessThan(20 * MEGABYTE);
+  });
+
+  testWith('CONNECT, and a request about the whole server, harm nobody', async () => {
+    for (const line of ['CONNECT a.example:443', 'OPTIONS *', 'OPTIONS http://a.example']) {
+      const request = `${line} HTTP/1.1\r\nHost: a.example\r\nConnection: close\r\n\r\n`;
+      expect(await exchange(proxy.url, request, 200)).toMatch(/^HTTP\/1\.1 [24]\d\d /);
+    }
+    expect((await login(proxy, newClient())()).status).toBe(200);
+    expect(gateway.output()).not.toContain('check_failed');
+  });
+
+  // The last one: after it there is no gateway.
+  testWith('with the gateway gone requests pass, and are marked', async () => {
+    await gateway.stop();
+    expect(await statuses(7, login(proxy, newClient()))).toEqual([...FIVE, 200, 200]);
+    expect(upstream.seen.at(-1)?.headers['x-envoy-auth-failure-mode-allowed']).toBe('true');
+  });
+});
+
+describe.skipIf(!('envoy' in programs)).each(MODES.filter(({ program }) => program === 'envoy'))(
+  'in $mode mode an application',
+  ({ start }) => {
+    const stack = new AsyncDisposableStack();
+    let gateway: Gateway;
+    let proxy: RunningProxy;
+    let requests = 0;
+
+    beforeAll(async () => {
+      gateway = stack.use(await startGateway({ HEADGATE_GRPC_PORT: '0' }));
+      const application = createServer((request, response) => {
+        requests++;
+        const isFirst = request.url === '/redirects';
+        response.writeHead(isFirst ? 302 : 200, { Location: `http://${request.headers.host}/a` });
+        response.end();
+      });
+      application.on('upgrade', (request, socket) => {
+        const protocol = `Connection: Upgrade\r\nUpgrade: ${request.headers.upgrade}`;
+        socket.end(`HTTP/1.1 101 Switching Protocols\r\n${protocol}\r\n\r\nthe application`);
+      });
+      await once(application.listen(0, '127.0.0.1'), 'listening');
+      stack.defer(() => {
+        application.closeAllConnections();
+        application.close();
+      });
+      const { port } = application.address() as AddressInfo;
+      const changes = {
+        ...withRoute(REDIRECTS),
+        'stat_prefix: ingress':
+          'stat_prefix: ingress\n                upgrade_configs: [{ upgrade_type: websocket }]',
+      };
+      const { port: headgate, grpcPort: grpc } = gateway;
+      proxy = stack.use(await start({ application: port, headgate, grpc, changes }));
+    });
+    afterAll(() => stack.disposeAsync());
+
+    test('that redirects within Envoy is counted once', async () => {
+      const client = newClient();
+      const before = { requests, again: await askedAgain(gateway) };
+      const remaining: unknown[] = [];
+      for (let i = 0; i < 3; i++) {
+        const { status, headers } = await client(proxy.url, '/redirects');
+        remaining.push([status, headers['x-ratelimit-remaining']]);
+      }
+      expect(remaining).toEqual([
+        [200, '999'],
+        [200, '998'],
+        [200, '997'],
+      ]);
+      expect(requests - before.requests).toBe(6);
+      expect((await askedAgain(gateway)) - before.again).toBe(3);
+    });
+
+    test('of WebSockets is asked about as by a GET, and denied as such', async () => {
+      const upgrade = async (path: string) => {
+        const socket = connect({
+          port: Number(new URL(proxy.url).port),
+          host: '127.0.0.1',
+          localAddress: `127.0.2.${path.length}`,
+        }).setEncoding('latin1');
+        const fields = 'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13';
+        socket.write(`GET ${path} HTTP/1.1\r\nHost: a.example\r\n${fields}\r\n\r\n`);
+        const [answer] = (await once(socket, 'data')) as [string];
+        socket.destroy();
+        return answer;
+      };
+      expect(await upgrade('/api/search')).toMatch(
+        /^HTTP\/1\.1 101 [\s\S]*x-ratelimit-limit: 100\r\n/i,
+      );
+      for (let i = 0; i < 99; i++) await upgrade('/api/search');
+      expect(await upgrade('/api/search')).toMatch(/^HTTP\/1\.1 429 /);
+    });
+  },
+);
+
+describe.skipIf(!('envoy' in programs))('Envoy in gRPC mode', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'headgate-envoy-e2e-'));
+  const policies = join(folder, 'policies.yaml');
+  // As headgate reads them: a character for each byte.
+  const keys = ['\xff\xfea', '\xff\xfeb'];
+  const listed = keys.map((key, i) => `{ id: odd-${i}, sha256: ${hash('sha256', key, 'hex')} }`);
+  const stack = new AsyncDisposableStack();
+  let gateway: Gateway;
+  let upstream: Upstream;
+  const behind = (changes: Readonly<Record<string, string>>) => ({
+    application: upstream.port,
+    headgate: gateway.port,
+    grpc: gateway.grpcPort,
+    changes,
+  });
+
+  beforeAll(async () => {
+    writeFileSync(
+      policies,
+      `{ version: 1, identity: { sources: [api_key, ip], api_key: { keys: [${listed}] } }, default: { limits: [2/1h] } }`,
+    );
+    const env = { HEADGATE_GRPC_PORT: '0', HEADGATE_POLICIES: policies };
+    gateway = stack.use(await startGateway(env));
+    upstream = stack.use(await startUpstream());
+  });
+  afterAll(async () => {
+    await stack.disposeAsync();
+    rmSync(folder, { recursive: true });
+  });
+
+  test.each(['envoy', 'envoy-oldest'] as const)(
+    "%s replaces the application's numbers, also where the file does not remove them",
+    async (program) => {
+      if (!(program in programs)) return;
+      const removed = ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset'];
+      const names = [...removed, 'ratelimit\n', 'ratelimit-policy'].map((name) => `- ${name}`);
+      const changes = Object.fromEntries(names.map((name) => [name, '- x-other\n']));
+      await using proxy = await startEnvoyGrpc(behind(changes), program);
+      const { rawHeaders } = await newClient()(proxy.url, '/a');
+      expect(limitsTold(rawHeaders)).toEqual([
+        'ratelimit-policy: "default";q=2;w=3600',
+        'ratelimit: "default";r=1;t=3600',
+        'x-ratelimit-limit: 2',
+        'x-ratelimit-remaining: 1',
+        expect.stringMatching(/^x-ratelimit-reset: \d{10}$/),
+      ]);
+    },
+  );
+
+  test('lets none of their numbers through when nobody counted', async () => {
+    const redis = `redis://127.0.0.1:${await freePort()}`;
+    await using alone = await startGateway({ HEADGATE_GRPC_PORT: '0', HEADGATE_REDIS_URL: redis });
+    await using proxy = await startEnvoyGrpc({ ...behind({}), grpc: alone.grpcPort });
+    const { status, rawHeaders } = await newClient()(proxy.url, '/api/search');
+    expect([status, limitsTold(rawHeaders)]).toEqual([200, ['x-ratelimit-mode: open']]);
+  });
+
+  test('passes header bytes that are no text, with encode_raw_headers', async () => {
+    const version = 'transport_api_version: V3\n';
+    const raw = `${version}                      encode_raw_headers: true\n`;
+    await using proxy = await startEnvoyGrpc(behind({ [version]: raw }));
+    const client = newClient();
+    for (const key of keys) {
+      const ask = () => client(proxy.url, '/a', { headers: { 'X-Api-Key': key } });
+      expect(await statuses(3, ask)).toEqual([200, 200, 429]);
+    }
+    // Two of one name: neither is believed, and the address has a count of its own.
+    const both = { 'X-Api-Key': ['made-up', keys[0] ?? ''] };
+    const codes = await statuses(3, () => client(proxy.url, '/a', { headers: both }));
+    expect(codes).toEqual([200, 200, 429]);
+  });
+
+  describe('takes no error for an allow', () => {
+    let code = status.INTERNAL;
+    let closed: RunningProxy;
+    let open: RunningProxy;
+
+    beforeAll(async () => {
+      const faulty = new Server();
+      const service = ENVOY_PROTOS['envoy.service.auth.v3.Authorization'] as ServiceDefinition;
+      faulty.addService(service, {
+        Check: (_call: unknown, callback: sendUnaryData<object>) => callback({ code }),
+      });
+      const grpc = await new Promise<number>((resolve, reject) => {
+        const credentials = ServerCredentials.createInsecure();
+        faulty.bindAsync('127.0.0.1:0', credentials, (error, port) => {
+          if (error) reject(error);
+          else resolve(port);
+        });
+      });
+      stack.defer(() => faulty.forceShutdown());
+      const changes = { 'failure_mode_allow: true': 'failure_mode_allow: false' };
+      open = stack.use(await startEnvoyGrpc({ ...behind({}), grpc }));
+      closed = stack.use(await startEnvoyGrpc({ ...behind(changes), grpc }));
+    });
+
+    test.each([
+      status.INTERNAL,
+      status.INVALID_ARGUMENT,
+      status.RESOURCE_EXHAUSTED,
+      status.UNIMPLEMENTED,
+      status.UNAVAILABLE,
+      status.PERMISSION_DENIED,
+    ])('but for what the file says: gRPC status %i', async (each) => {
+      code = each;
+      const seen = upstream.seen.length;
+      expect((await call(closed.url, '/a')).status).toBe(503);
+      expect(upstream.seen).toHaveLength(seen);
+      expect((await call(open.url, '/a')).status).toBe(200);
+      expect(upstream.seen.at(-1)?.headers['x-envoy-auth-failure-mode-allowed']).toBe('true');
+    });
+  });
+});

@@ -1,0 +1,174 @@
+/**
+ * Asks over gRPC as Envoy does, with Envoy's own message definitions: what headgate has of them is a part that was
+ * written down again.
+ */
+import { fileURLToPath } from 'node:url';
+import {
+  Client,
+  type ClientReadableStream,
+  credentials,
+  Metadata,
+  type ServiceError,
+  status,
+} from '@grpc/grpc-js';
+import { loadSync, type MessageTypeDefinition, type ServiceDefinition } from '@grpc/proto-loader';
+import { service as healthService } from 'grpc-health-check';
+import type { EnvoyAnswer } from '../../src/dialects/envoy-grpc.ts';
+
+const DEPENDENCIES = fileURLToPath(
+  new URL('../../node_modules/@grpc/grpc-js-xds/deps/', import.meta.url),
+);
+const FOLDERS = ['envoy-api', 'googleapis', 'protoc-gen-validate', 'xds'];
+
+export const ENVOY_PROTOS = loadSync('envoy/service/auth/v3/external_auth.proto', {
+  keepCase: true,
+  includeDirs: FOLDERS.map((folder) => DEPENDENCIES + folder),
+});
+export const OUR_PROTOS = loadSync(
+  fileURLToPath(new URL('../../proto/authorization.proto', import.meta.url)),
+  { keepCase: true },
+);
+
+export type Protos = typeof ENVOY_PROTOS;
+
+export function messageOf(protos: Protos, name: string): MessageTypeDefinition<object, object> {
+  const found = protos[name];
+  if (found === undefined || !isMessage(found)) throw new Error(`no message is called ${name}`);
+  return found;
+}
+
+function isMessage(found: Protos[string]): found is MessageTypeDefinition<object, object> {
+  return found.format === 'Protocol Buffer 3 DescriptorProto';
+}
+
+const CHECK_REQUEST = messageOf(ENVOY_PROTOS, 'envoy.service.auth.v3.CheckRequest');
+const CHECK_RESPONSE = messageOf(ENVOY_PROTOS, 'envoy.service.auth.v3.CheckResponse');
+const CHECK = '/envoy.service.auth.v3.Authorization/Check';
+
+/** Either a message or, with a code other than OK, what went wrong. */
+export interface Reply<Message> {
+  readonly code: status;
+  readonly details: string;
+  readonly message: Message | undefined;
+}
+
+export type CheckReply = Reply<EnvoyAnswer>;
+export type Sent = Readonly<Record<string, string | readonly string[]>>;
+
+export interface GrpcClient extends Disposable {
+  check(request: object, metadata?: Sent): Promise<CheckReply>;
+  /** Any bytes in place of a CheckRequest, to any method. */
+  send(bytes: Uint8Array, path?: string): Promise<CheckReply>;
+  health(service?: string): Promise<Reply<Health>>;
+  watchHealth(service?: string): ClientReadableStream<Health>;
+}
+
+export interface Health {
+  readonly status: string;
+}
+
+/** On a connection of its own. */
+export function connectGrpc(port: number): GrpcClient {
+  const client = new Client(`127.0.0.1:${port}`, credentials.createInsecure(), {
+    'grpc.use_local_subchannel_pool': 1,
+    'grpc.enable_retries': 0,
+  });
+  const decode = (bytes: Buffer) => CHECK_RESPONSE.deserialize(bytes) as EnvoyAnswer;
+  const { Check, Watch } = healthService as HealthService;
+  return {
+    check: (request, metadata) => {
+      return unary(client, CHECK, CHECK_REQUEST.serialize(request), decode, metadata);
+    },
+    send: (bytes, path = CHECK) => unary(client, path, bytes, decode),
+    health: (service = '') => {
+      const bytes = Check.requestSerialize({ service });
+      return unary(client, Check.path, bytes, (it) => Check.responseDeserialize(it) as Health);
+    },
+    watchHealth: (service = '') => {
+      const { path, requestSerialize, responseDeserialize } = Watch;
+      const answer = (bytes: Buffer) => responseDeserialize(bytes) as Health;
+      return client.makeServerStreamRequest(path, requestSerialize, answer, { service });
+    },
+    [Symbol.dispose]: () => client.close(),
+  };
+}
+
+type HealthService = ServiceDefinition & Record<'Check' | 'Watch', ServiceDefinition[string]>;
+
+const PATIENCE_MS = 5_000;
+
+function unary<Message>(
+  client: Client,
+  path: string,
+  bytes: Uint8Array,
+  decode: (bytes: Buffer) => Message,
+  sent: Sent = {},
+): Promise<Reply<Message>> {
+  const metadata = new Metadata();
+  for (const [name, values] of Object.entries(sent)) {
+    for (const value of [values].flat()) metadata.add(name, value);
+  }
+  const asIs = (given: Uint8Array) => Buffer.from(given);
+  return new Promise((resolve) => {
+    const take = (error: ServiceError | null, message?: Message) => {
+      resolve({ code: error?.code ?? status.OK, details: error?.details ?? '', message });
+    };
+    const deadline = Date.now() + PATIENCE_MS;
+    client.makeUnaryRequest(path, asIs, decode, bytes, metadata, { deadline }, take);
+  });
+}
+
+export interface Asked {
+  readonly method?: string;
+  readonly path?: string;
+  readonly host?: string;
+  /** Who connected to Envoy. */
+  readonly peer?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** In place of the headers, with encode_raw_headers. */
+  readonly rawHeaders?: readonly (readonly [string, Uint8Array])[];
+  readonly contextExtensions?: Readonly<Record<string, string>>;
+}
+
+/** What Envoy sends of a request, most of which headgate skips. */
+export function envoyCheckRequest(asked: Asked = {}): object {
+  const { method = 'GET', path = '/', host = 'api.example.com', peer = '198.51.100.1' } = asked;
+  const { headers = {}, rawHeaders, contextExtensions = {} } = asked;
+  const header_map = rawHeaders && {
+    headers: rawHeaders.map(([key, raw_value]) => ({ key, raw_value })),
+  };
+  return {
+    attributes: {
+      source: peerAt(peer, 41_234),
+      destination: peerAt('192.0.2.80', 443),
+      request: {
+        time: { seconds: 1_795_262_400, nanos: 123_456_000 },
+        http: {
+          id: '8241063907420719352',
+          method,
+          ...(header_map === undefined ? { headers } : { header_map }),
+          path,
+          host,
+          scheme: 'https',
+          protocol: 'HTTP/2',
+          size: -1,
+        },
+      },
+      context_extensions: contextExtensions,
+      metadata_context: { filter_metadata: {} },
+      route_metadata_context: {},
+    },
+  };
+}
+
+function peerAt(address: string, port_value: number): object {
+  return { address: { socket_address: { address, port_value } } };
+}
+
+/** The headers of an answer by their names in lower case; each must be there once. */
+export function headersTold({ ok_response, denied_response }: EnvoyAnswer): Record<string, string> {
+  const told = ok_response?.response_headers_to_add ?? denied_response?.headers ?? [];
+  const names = told.map(({ header }) => header.key.toLowerCase());
+  if (new Set(names).size !== names.length) throw new Error(`a header is told twice: ${names}`);
+  return Object.fromEntries(told.map(({ header }, i) => [names[i], header.value]));
+}
