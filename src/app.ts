@@ -141,7 +141,7 @@ export function createApp(options: AppOptions): App {
     async drain(durationMs) {
       ready = false;
       isLeaving = true;
-      grpcServer?.drain(durationMs);
+      grpcServer?.drain();
       await sleep(durationMs);
     },
     async close() {

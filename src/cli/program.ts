@@ -60,7 +60,7 @@ function reportFailure(error: unknown): number {
     console.error(
       port === -1 || port === undefined
         ? `headgate: ${address} is taken, choose another with HEADGATE_LISTEN`
-        : `headgate: port ${port} is taken, choose others with HEADGATE_PORT and HEADGATE_OPS_PORT`,
+        : `headgate: port ${port} is taken, choose others with HEADGATE_PORT, HEADGATE_GRPC_PORT and HEADGATE_OPS_PORT`,
     );
     return EXIT_FAULT;
   }

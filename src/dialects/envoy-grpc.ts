@@ -77,7 +77,7 @@ function parse({ attributes }: EnvoyQuestion, remoteAddress: string): CheckReque
   const http = attributes?.request?.http ?? {};
   const extensions = attributes?.context_extensions ?? {};
   const headers = headersOf(http);
-  const requestIdHeader = extensions[REQUEST_ID];
+  const requestIdHeader = extensions[REQUEST_ID]?.toLowerCase();
   return {
     method: http.method ?? '',
     host: http.host ?? '',

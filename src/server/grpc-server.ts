@@ -45,7 +45,7 @@ export interface GrpcServerOptions<Asked, Answered> {
 export interface GrpcServer {
   listen(): Promise<AddressInfo>;
   /** Not healthy any more, so that callers go elsewhere; they are answered when they come all the same. */
-  drain(withinMs: number): void;
+  drain(): void;
   /** Lets what is under way end for so many milliseconds. */
   close(withinMs: number): Promise<void>;
 }
@@ -60,9 +60,9 @@ const NOT_ABOUT_HTTP = { code: status.INVALID_ARGUMENT, details: 'This is about 
 const FAULT = { code: status.INTERNAL, details: 'The gateway failed.' };
 
 const OPTIONS = {
-  // Together these bound what a connection can make us hold. Envoy takes at most 60 KiB of headers unless told otherwise,
-  // and opens another connection when one has no streams left.
-  'grpc.max_receive_message_length': 1024 * 1024,
+  // Together these bound what a connection can make us hold: 32 MiB, in messages that never end. Envoy takes at most
+  // 60 KiB of headers unless told otherwise, and opens another connection when one has no streams left.
+  'grpc.max_receive_message_length': 128 * 1024,
   'grpc.max_concurrent_streams': 256,
   // Finds out that a caller is gone without a word.
   'grpc.keepalive_time_ms': 60_000,
