@@ -25,6 +25,11 @@ export function answer(
   return { status, headers, body: denialBody(decision, style, status, retryAfter) };
 }
 
+/** For a proxy that takes that answer as it is. */
+export function renderer(badRequest: Dialect['badRequest']): Dialect['render'] {
+  return (decision, style) => answer(decision, style, badRequest);
+}
+
 function statusOf({ reason }: Decision, badRequest: Dialect['badRequest']): number {
   if (reason === 'malformed_path') return badRequest;
   return reason === 'blocked' ? 403 : 429;

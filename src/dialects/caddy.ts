@@ -4,10 +4,8 @@
  * A GET of the gateway's own path with all of the client's headers, and what Caddy knows in headers that it overwrites.
  * 2xx lets the request through; any other answer goes to the client as it is, headers and body.
  */
-import type { Decision } from '../core/decision.ts';
-import type { Answer, Dialect } from '../core/dialect.ts';
-import type { AnswerStyle } from '../core/policy-set.ts';
-import { answer } from './answer.ts';
+import type { Dialect } from '../core/dialect.ts';
+import { renderer } from './answer.ts';
 import { questionParser } from './question-headers.ts';
 
 const METHOD = 'x-forwarded-method';
@@ -26,8 +24,10 @@ const parse = questionParser({
   requiredAddress: PEER_ADDRESS,
 });
 
-export const caddy: Dialect = { name: 'caddy', mount: '/caddy', badRequest: 400, parse, render };
-
-function render(decision: Decision, style: AnswerStyle): Answer {
-  return answer(decision, style, caddy.badRequest);
-}
+export const caddy: Dialect = {
+  name: 'caddy',
+  mount: '/caddy',
+  badRequest: 400,
+  parse,
+  render: renderer(400),
+};

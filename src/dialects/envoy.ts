@@ -5,13 +5,17 @@
  * Exactly 200 allows. Every status below 500 is a denial that the client sees as it is; 5xx is "the gateway failed".
  */
 import { type CheckRequest, singleValue } from '../core/check-request.ts';
-import type { Decision } from '../core/decision.ts';
-import type { Answer, Dialect, ProxyCall } from '../core/dialect.ts';
-import type { AnswerStyle } from '../core/policy-set.ts';
-import { answer } from './answer.ts';
+import type { Dialect, ProxyCall } from '../core/dialect.ts';
+import { renderer } from './answer.ts';
 import { NOTHING_MISSING } from './question-headers.ts';
 
-export const envoy: Dialect = { name: 'envoy', mount: '/envoy', badRequest: 400, parse, render };
+export const envoy: Dialect = {
+  name: 'envoy',
+  mount: '/envoy',
+  badRequest: 400,
+  parse,
+  render: renderer(400),
+};
 
 /** Set by Envoy with `authorization_request.headers_to_add`, which overwrites what the client sent. */
 const PEER_ADDRESS = 'x-headgate-peer-ip';
@@ -39,8 +43,4 @@ function parse({ method, target, headers, remoteAddress }: ProxyCall): CheckRequ
     // The request line is all that Envoy must send; without the address headers its clients share its own address.
     missing: NOTHING_MISSING,
   };
-}
-
-function render(decision: Decision, style: AnswerStyle): Answer {
-  return answer(decision, style, envoy.badRequest);
 }

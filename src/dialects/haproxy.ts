@@ -4,10 +4,8 @@
  * The action asks with a GET of the gateway's own path, and every header of that request is its own. It hands a denial
  * to the client as it is, and keeps the headers of an allow for the response.
  */
-import type { Decision } from '../core/decision.ts';
-import type { Answer, Dialect } from '../core/dialect.ts';
-import type { AnswerStyle } from '../core/policy-set.ts';
-import { answer } from './answer.ts';
+import type { Dialect } from '../core/dialect.ts';
+import { renderer } from './answer.ts';
 import { questionParser } from './question-headers.ts';
 
 const METHOD = 'x-original-method';
@@ -30,9 +28,5 @@ export const haproxy: Dialect = {
   mount: '/haproxy',
   badRequest: 400,
   parse,
-  render,
+  render: renderer(400),
 };
-
-function render(decision: Decision, style: AnswerStyle): Answer {
-  return answer(decision, style, haproxy.badRequest);
-}

@@ -6,10 +6,8 @@
  * through, and nothing of the answer then reaches the client; any other answer goes to the client as it is.
  */
 import type { HeaderFields } from '../core/check-request.ts';
-import type { Decision } from '../core/decision.ts';
-import type { Answer, Dialect } from '../core/dialect.ts';
-import type { AnswerStyle } from '../core/policy-set.ts';
-import { answer } from './answer.ts';
+import type { Dialect } from '../core/dialect.ts';
+import { renderer } from './answer.ts';
 import { questionParser } from './question-headers.ts';
 
 const METHOD = 'x-forwarded-method';
@@ -30,12 +28,8 @@ export const traefik: Dialect = {
   mount: '/traefik',
   badRequest: 400,
   parse,
-  render,
+  render: renderer(400),
 };
-
-function render(decision: Decision, style: AnswerStyle): Answer {
-  return answer(decision, style, traefik.badRequest);
-}
 
 function lastOf(headers: HeaderFields, name: string): string | undefined {
   const value = headers[name]?.toString() ?? '';

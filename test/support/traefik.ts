@@ -1,11 +1,11 @@
 /** Traefik, with the files that we ship for it, where the program or a container of it can be had: no package has it. */
-import { accessSync, constants } from 'node:fs';
 import { Agent } from 'node:http';
 import { homedir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { eventually } from './eventually.ts';
 import { call } from './http.ts';
 import { startProcess } from './process.ts';
+import { isExecutable } from './provision.ts';
 import type { Behind, RunningProxy } from './proxies.ts';
 import { copyFiles, type Files } from './traefik-files.ts';
 
@@ -33,15 +33,6 @@ function findTraefik(): string | undefined {
     join(cache, 'headgate', 'traefik'),
   ];
   return folders.map((folder) => join(folder, 'traefik')).find(isExecutable);
-}
-
-function isExecutable(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 async function startTraefik(behind: Behind, program: string): Promise<RunningProxy> {
