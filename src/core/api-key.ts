@@ -38,9 +38,16 @@ export function compileApiKeys({ apiKeyHeader, apiKeys, standings }: ApiKeyConfi
   return (request: CheckRequest): ApiKey | undefined => {
     const key = read(request.headers, apiKeyHeader);
     if (key === undefined) return undefined;
-    const digest = hash('sha256', key, 'base64url');
+    const digest = hash('sha256', asBytes(key), 'base64url');
     return listed.get(digest) ?? unlisted(digest);
   };
+}
+
+const BEYOND_ASCII = /[^\0-\x7f]/;
+
+/** A header has a character for each byte: the digest that a file lists is of the bytes. */
+function asBytes(key: string): string | Buffer {
+  return BEYOND_ASCII.test(key) ? Buffer.from(key, 'latin1') : key;
 }
 
 function unlisted(digest: string): ApiKey {

@@ -267,9 +267,10 @@ describe.skipIf(!('envoy' in programs)).each(MODES.filter(({ program }) => progr
 describe.skipIf(!('envoy' in programs))('Envoy in gRPC mode', () => {
   const folder = mkdtempSync(join(tmpdir(), 'headgate-envoy-e2e-'));
   const policies = join(folder, 'policies.yaml');
-  // As headgate reads them: a character for each byte.
+  // As Node sends and reads them: a character for each byte.
   const keys = ['\xff\xfea', '\xff\xfeb'];
-  const listed = keys.map((key, i) => `{ id: odd-${i}, sha256: ${hash('sha256', key, 'hex')} }`);
+  const digest = (key: string) => hash('sha256', Buffer.from(key, 'latin1'), 'hex');
+  const listed = keys.map((key, i) => `{ id: odd-${i}, sha256: ${digest(key)} }`);
   const stack = new AsyncDisposableStack();
   let gateway: Gateway;
   let upstream: Upstream;

@@ -19,7 +19,8 @@ export async function exchange(
   // A reset by the server is an answer too.
   socket.on('error', () => {});
   socket.write(bytes);
-  await once(socket, 'close');
+  // `once` would take a reset for a failure.
+  await new Promise((resolve) => socket.on('close', resolve));
   return text;
 }
 

@@ -62,6 +62,12 @@ describe('sources are tried in order', () => {
 });
 
 describe('API keys', () => {
+  test('a key beyond ASCII is known by the digest of its bytes', () => {
+    const key = 'cl\u00e9';
+    const asHeader = Buffer.from(key, 'utf8').toString('latin1');
+    const client = resolver({ apiKeys: [listedKey(key)] })({ headers: { 'x-api-key': asHeader } });
+    expect(client.apiKey?.unverified).toBe(false);
+  });
   test('a key that is not listed is unverified', () => {
     expect(resolver()({ headers: { 'x-api-key': 'invented' } })).toMatchObject({
       kind: 'api_key',
