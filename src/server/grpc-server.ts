@@ -60,10 +60,12 @@ const NOT_ABOUT_HTTP = { code: status.INVALID_ARGUMENT, details: 'This is about 
 const FAULT = { code: status.INTERNAL, details: 'The gateway failed.' };
 
 const OPTIONS = {
-  // Together these bound what a connection can make us hold: 32 MiB, in messages that never end. Envoy takes at most
-  // 60 KiB of headers unless told otherwise, and opens another connection when one has no streams left.
-  'grpc.max_receive_message_length': 128 * 1024,
-  'grpc.max_concurrent_streams': 256,
+  // Together these bound what a connection can hold. What is refused here passes wherever the proxy fails open, so both
+  // are more than a client can make Envoy need: 60 KiB of headers, a path among them that it writes three times as long
+  // (`"` as %22) and twice; and as many questions at once as Envoy asks by itself, which on a new connection does not
+  // know the limit yet.
+  'grpc.max_receive_message_length': 512 * 1024,
+  'grpc.max_concurrent_streams': 1024,
   // Finds out that a caller is gone without a word.
   'grpc.keepalive_time_ms': 60_000,
   'grpc.keepalive_timeout_ms': 10_000,

@@ -27,7 +27,7 @@ const CHECK = `/${SERVICE}/Check`;
 const LOGIN: Asked = { method: 'POST', path: '/api/auth/login' };
 const MEGABYTE = 1024 * 1024;
 /** Of a message. */
-const MOST_BYTES = 128 * 1024;
+const MOST_BYTES = 512 * 1024;
 
 const start = (env: NodeJS.ProcessEnv = {}) => startGateway({ HEADGATE_GRPC_PORT: '0', ...env });
 
@@ -459,7 +459,7 @@ describe('what no Envoy sends', () => {
 
   test('asks to watch services that there are not, and nothing of it is remembered', async () => {
     const before = residentBytes(gateway.pid);
-    for (let i = 0; i < 1_000; i++) {
+    for (let i = 0; i < 300; i++) {
       const name = Buffer.alloc(MOST_BYTES - 10, `${i} `);
       const stream = openStream(session, { ':path': '/grpc.health.v1.Health/Watch' });
       stream.end(frame(field(1, name)));

@@ -26,12 +26,12 @@ export async function copyFiles({
   const [port, hopPort] = [await freePort(), await freePort()];
   const startUp = changed('traefik/traefik.yaml', folder, {
     '":8000"': `"127.0.0.1:${port}"`,
-    '127.0.0.1:8081': `127.0.0.1:${hopPort}`,
+    '127.0.0.1:8082': `127.0.0.1:${hopPort}`,
   });
   const dynamic = changed('traefik/dynamic.yaml', folder, {
     '127.0.0.1:3000': `127.0.0.1:${application}`,
     '127.0.0.1:8080': `127.0.0.1:${headgate}`,
-    '127.0.0.1:8081': `127.0.0.1:${hopPort}`,
+    '127.0.0.1:8082': `127.0.0.1:${hopPort}`,
     ...(secret && {
       'X-Headgate-Secret: "" # the secret': `X-Headgate-Secret: "${secret}" # the secret`,
     }),

@@ -1,0 +1,114 @@
+/** What a client can send to keep its proxy from asking: none of it passes, with the files that we ship. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from 'vitest';
+import { type Gateway, startGateway } from '../support/gateway.ts';
+import { startHaproxy } from '../support/haproxy.ts';
+import { call } from '../support/http.ts';
+import {
+  type Behind,
+  type RunningProxy,
+  startCaddy,
+  startEnvoyGrpc,
+  startNginx,
+} from '../support/proxies.ts';
+import { exchange, statusOf } from '../support/raw-http.ts';
+import { startUpstream, type Upstream } from '../support/upstream.ts';
+
+const programs = inject('programs');
+const folder = mkdtempSync(join(tmpdir(), 'headgate-unasked-'));
+const policies = join(folder, 'policies.yaml');
+let gateway: Gateway;
+let upstream: Upstream;
+let proxy: RunningProxy;
+
+beforeAll(async () => {
+  // Whoever has asked once is denied: all that passes from then on was not asked about.
+  writeFileSync(policies, '{ version: 1, default: { limits: [1/1h] } }');
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+async function setUp(start: (behind: Behind) => Promise<RunningProxy>) {
+  gateway = await startGateway({ HEADGATE_POLICIES: policies, HEADGATE_GRPC_PORT: '0' });
+  upstream = await startUpstream();
+  const { port: headgate, grpcPort: grpc } = gateway;
+  proxy = await start({ application: upstream.port, headgate, grpc });
+  expect((await call(proxy.url, '/')).status).toBe(200);
+  expect((await call(proxy.url, '/')).status).toBe(429);
+}
+
+afterEach(async () => {
+  await proxy[Symbol.asyncDispose]();
+  await upstream[Symbol.asyncDispose]();
+  await gateway[Symbol.asyncDispose]();
+});
+
+const CADDIES = ['caddy', 'caddy-newest'] as const;
+
+describe.each(CADDIES)('%s', (program) => {
+  test.skipIf(programs[program] === undefined)(
+    'refuses what it cannot ask about: no host, or no method that it knows',
+    async () => {
+      await setUp((behind) => startCaddy(behind, program));
+      const rest = 'Content-Length: 0\r\nConnection: close\r\n\r\n';
+      for (const request of [
+        `POST / HTTP/1.1\r\nHost: \r\n${rest}`,
+        `${'A'.repeat(69)} / HTTP/1.1\r\nHost: a\r\n${rest}`,
+        `${'A'.repeat(300)} / HTTP/1.1\r\nHost: a\r\n${rest}`,
+      ]) {
+        expect(statusOf(await exchange(proxy.url, request, 1_000))).toBeGreaterThanOrEqual(400);
+      }
+      expect(upstream.seen).toHaveLength(1);
+    },
+  );
+});
+
+describe.skipIf(programs.haproxy === undefined)('HAProxy', () => {
+  test('opens no tunnel, and lets nobody change the protocol', async () => {
+    await setUp(startHaproxy);
+    const connect = 'CONNECT a:80 HTTP/1.1\r\nHost: a:80\r\n\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n';
+    expect(statusOf(await exchange(proxy.url, connect))).toBe(405);
+    const preface = await exchange(proxy.url, 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
+    expect(statusOf(preface) ?? 400).toBe(400);
+    expect(upstream.seen).toHaveLength(1);
+  });
+
+  test('tells the application of no other upgrade than that to a WebSocket', async () => {
+    await setUp(startHaproxy);
+    await gateway.stop('SIGKILL');
+    for (const protocol of ['h2c', 'websocket']) {
+      const headers = {
+        Upgrade: protocol,
+        Connection: 'Upgrade',
+        // HAProxy wants to see this of a WebSocket.
+        'Sec-WebSocket-Key': 'dGhlIHNhbXBsZSBub25jZQ==',
+      };
+      await call(proxy.url, '/', { headers });
+    }
+    const seen = upstream.seen.slice(1).map(({ headers }) => headers.upgrade);
+    expect(seen).toEqual([undefined, 'websocket']);
+  });
+});
+
+test.skipIf(programs.envoy === undefined)(
+  'Envoy asks over gRPC about a path that it writes three times as long',
+  async () => {
+    await setUp(startEnvoyGrpc);
+    for (const characters of [30_000, 50_000, 58_000]) {
+      const request = `GET /${'"'.repeat(characters)} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`;
+      expect(statusOf(await exchange(proxy.url, request, 1_000))).toBeGreaterThanOrEqual(400);
+    }
+    expect(upstream.seen).toHaveLength(1);
+  },
+);
+
+test.skipIf(programs.nginx === undefined)(
+  'NGINX lets through nothing that headgate cannot read',
+  async () => {
+    await setUp(startNginx);
+    const request = 'GET / HTTP/1.1\r\nHost: a\r\nX-Api-Key: a\x01b\r\nConnection: close\r\n\r\n';
+    expect(statusOf(await exchange(proxy.url, request))).toBe(403);
+    expect(upstream.seen).toHaveLength(1);
+  },
+);
