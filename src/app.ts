@@ -24,7 +24,7 @@ import { DerivedSalts } from './stores/derived-salts.ts';
 import { LocalShare } from './stores/local-share.ts';
 import { MemoryStore } from './stores/memory/memory-store.ts';
 import { SaltKeeper } from './stores/salt-keeper.ts';
-import type { Telemetry } from './telemetry.ts';
+import type { Telemetry } from './telemetry/telemetry.ts';
 
 const DIALECTS = [envoy, nginx, caddy, haproxy, traefik, ingressNginx];
 /** What is under way is answered within the deadline; a caller that has not finished its question then is cut off. */

@@ -19,7 +19,7 @@ import { RedisStore, type RedisStoreOptions } from './stores/redis/redis-store.t
 import { HEARTBEAT_MS, Replicas } from './stores/redis/replicas.ts';
 import { listenForResets } from './stores/redis/reset-channel.ts';
 import { SaltShelf } from './stores/salt-shelf.ts';
-import type { Telemetry } from './telemetry.ts';
+import type { Telemetry } from './telemetry/telemetry.ts';
 
 /** How long a start waits for Redis. It goes on without: Redis may come later. */
 const FIRST_CONTACT_MS = 500;

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import type { App } from './app.ts';
 import type { Environment } from './config/environment.ts';
 import { createOpsServer } from './server/ops-server.ts';
-import type { Telemetry } from './telemetry.ts';
+import type { Telemetry } from './telemetry/telemetry.ts';
 import { FleetMetrics } from './workers/fleet-metrics.ts';
 import { Supervisor } from './workers/supervisor.ts';
 

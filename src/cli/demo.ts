@@ -7,7 +7,7 @@ import { Command, InvalidArgumentError } from 'commander';
 import { createApp } from '../app.ts';
 import { type Environment, readEnvironment } from '../config/environment.ts';
 import { openPolicySource } from '../config/policy-source.ts';
-import { createTelemetry } from '../telemetry.ts';
+import { createTelemetry } from '../telemetry/telemetry.ts';
 import { endWithGrace } from './ending.ts';
 
 const EXIT_FAULT = 1;

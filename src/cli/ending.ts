@@ -1,7 +1,7 @@
 /** How the process ends: on signals in order, by a second one at once, after a fault with exit code 1. */
 import closeWithGrace from 'close-with-grace';
 import type { Environment } from '../config/environment.ts';
-import type { Telemetry } from '../telemetry.ts';
+import type { Telemetry } from '../telemetry/telemetry.ts';
 
 export interface Closable {
   /** Goes on answering for so long, milliseconds, so that whoever asks can notice. */

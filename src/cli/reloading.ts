@@ -2,7 +2,7 @@
 import { ConfigError } from '../config/config-error.ts';
 import { watchFiles } from '../config/file-watch.ts';
 import type { PolicySource } from '../config/policy-source.ts';
-import type { Telemetry } from '../telemetry.ts';
+import type { Telemetry } from '../telemetry/telemetry.ts';
 
 /** From now on, and whenever what it returns is called; that resolves when it is done. */
 export function reloadOnChange(policies: PolicySource, telemetry: Telemetry): () => Promise<void> {

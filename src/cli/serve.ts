@@ -6,7 +6,7 @@ import { ConfigError } from '../config/config-error.ts';
 import { type Environment, readEnvironment } from '../config/environment.ts';
 import { openPolicySource, type PolicySource } from '../config/policy-source.ts';
 import { createFleet } from '../fleet.ts';
-import { createTelemetry, type Telemetry } from '../telemetry.ts';
+import { createTelemetry, type Telemetry } from '../telemetry/telemetry.ts';
 import { ignoreSignals, obey, tell } from '../workers/worker.ts';
 import { banner } from './banner.ts';
 import { type Closable, endOnFault, endWithGrace } from './ending.ts';

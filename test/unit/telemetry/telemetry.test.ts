@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { unmeasured } from '../../src/core/decision.ts';
-import { compilePolicy } from '../../src/core/policy.ts';
-import { createTelemetry } from '../../src/telemetry.ts';
-import { quotaOf } from '../support/quotas.ts';
-import { NOON_MS } from '../support/requests.ts';
+import { unmeasured } from '../../../src/core/decision.ts';
+import { compilePolicy } from '../../../src/core/policy.ts';
+import { createTelemetry } from '../../../src/telemetry/telemetry.ts';
+import { quotaOf } from '../../support/quotas.ts';
+import { NOON_MS } from '../../support/requests.ts';
 
 function setUp() {
   const clock = { nowMs: NOON_MS };

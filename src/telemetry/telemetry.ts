@@ -1,17 +1,17 @@
 /** What the process tells about itself: one function per event, each of them a log line, a metric or both. */
 import { pino } from 'pino';
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
-import type { Decision } from './core/decision.ts';
-import { StoreError, type StoreErrorReason } from './core/store.ts';
+import type { Registry } from 'prom-client';
+import type { Decision } from '../core/decision.ts';
+import { StoreError, type StoreErrorReason } from '../core/store.ts';
+import { createMetrics } from './metrics.ts';
+import { createRepeatFilter } from './repeat-filter.ts';
 
-const REPEAT_AFTER_MS = 60_000;
 /** A store that answers now and then, or a cluster without one of its nodes, is still degraded. */
 const RECOVERED_AFTER_MS = 5_000;
 /** A file that is wrong all over has thousands; headgate check lists them. */
 const TOLD_MISTAKES = 20;
 /** Of a policy. */
 const LONGEST_NAME = 64;
-const FAST_BUCKETS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25];
 
 export interface Telemetry {
   readonly registry: Registry;
@@ -245,167 +245,6 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
       log.warn({ event: 'stopped_by_force', why }, 'stopped before everything was answered');
     },
     isDegraded: () => degraded,
-  };
-}
-
-function createMetrics() {
-  const registry = new Registry();
-  const registers = [registry];
-  const tally = new DecisionTally();
-  collectDefaultMetrics({ register: registry });
-  new Counter({
-    name: 'headgate_decisions_total',
-    help: 'Decisions by the policy that spoke and its verdict.',
-    labelNames: ['policy', 'verdict'],
-    registers,
-    collect() {
-      this.reset();
-      for (const [labels, count] of tally.counts()) this.inc(labels, count);
-    },
-  });
-  return {
-    registry,
-    tally,
-    decisionDuration: new Histogram({
-      name: 'headgate_decision_duration_seconds',
-      help: 'From the arrival of a question to its answer.',
-      buckets: FAST_BUCKETS,
-      registers,
-    }),
-    storeDuration: new Histogram({
-      name: 'headgate_store_duration_seconds',
-      help: 'Round trips to the store.',
-      buckets: FAST_BUCKETS,
-      registers,
-    }),
-    batchSize: new Histogram({
-      name: 'headgate_store_batch_requests',
-      help: 'Requests that shared one round trip.',
-      buckets: [1, 2, 4, 8, 16, 32, 64, 128],
-      registers,
-    }),
-    repeated: new Counter({
-      name: 'headgate_repeated_checks_total',
-      help: 'Questions about a request that was decided a moment before, answered with that decision.',
-      registers,
-    }),
-    unknownPolicies: new Counter({
-      name: 'headgate_unknown_policy_total',
-      help: 'Questions that name a policy for their route which does not exist.',
-      registers,
-    }),
-    remembered: new Counter({
-      name: 'headgate_remembered_denials_total',
-      help: 'Requests denied from memory, without asking the store again.',
-      registers,
-    }),
-    storeErrors: new Counter({
-      name: 'headgate_store_errors_total',
-      help: 'Round trips that failed, by reason.',
-      labelNames: ['reason'],
-      registers,
-    }),
-    givenUp: new Counter({
-      name: 'headgate_store_given_up_total',
-      help: 'How often the store was too slow to be asked any more, until it answered again.',
-      registers,
-    }),
-    degradedDecisions: new Counter({
-      name: 'headgate_degraded_decisions_total',
-      help: 'Decisions that the store had no part in, by mode: local, open or closed.',
-      labelNames: ['mode'],
-      registers,
-    }),
-    shed: new Counter({
-      name: 'headgate_requests_shed_total',
-      help: 'Requests that the store was not asked about, since this process was late with everything.',
-      registers,
-    }),
-    degraded: new Gauge({
-      name: 'headgate_degraded',
-      help: '1 while round trips to the store fail.',
-      aggregator: 'max',
-      registers,
-    }),
-    misconfigured: new Counter({
-      name: 'headgate_misconfigured_requests_total',
-      help: 'Questions without headers that their proxy must send.',
-      labelNames: ['dialect'],
-      registers,
-    }),
-    untrusted: new Counter({
-      name: 'headgate_untrusted_proxy_requests_total',
-      help: 'Questions from a proxy outside identity.trusted_proxies.',
-      registers,
-    }),
-    ignoredHeaders: new Counter({
-      name: 'headgate_untrusted_header_total',
-      help: 'Headers that were not believed: their sender may not set them, or they name no single address.',
-      labelNames: ['header'],
-      registers,
-    }),
-    strangers: new Counter({
-      name: 'headgate_strangers_refused_total',
-      help: 'Calls without the secret that proxies share with the gateway.',
-      registers,
-    }),
-    reloads: new Counter({
-      name: 'headgate_policy_reloads_total',
-      help: 'How often the policy file, or one that it refers to, was read again, by result; by each worker.',
-      labelNames: ['result'],
-      registers,
-    }),
-    workersLost: new Counter({
-      name: 'headgate_workers_lost_total',
-      help: 'Worker processes that ended by themselves.',
-      registers,
-    }),
-    faults: new Counter({
-      name: 'headgate_check_faults_total',
-      help: 'Questions answered 500 because of a fault in the gateway.',
-      labelNames: ['dialect'],
-      registers,
-    }),
-  };
-}
-
-/** Counts per decision, and is read when it is scraped: looking up labels each time costs ten times as much. */
-class DecisionTally {
-  readonly #byPolicy = new Map<string, Map<string, number>>();
-
-  add(decision: Decision): void {
-    const verdict = verdictLabel(decision);
-    let counts = this.#byPolicy.get(decision.policy);
-    if (counts === undefined) {
-      counts = new Map();
-      this.#byPolicy.set(decision.policy, counts);
-    }
-    counts.set(verdict, (counts.get(verdict) ?? 0) + 1);
-  }
-
-  *counts(): Generator<[{ policy: string; verdict: string }, number]> {
-    for (const [policy, counts] of this.#byPolicy) {
-      for (const [verdict, count] of counts) yield [{ policy, verdict }, count];
-    }
-  }
-}
-
-/** What nobody counted has a verdict of its own. */
-function verdictLabel({ verdict, mode, reason }: Decision): string {
-  if (reason === 'exempt' || reason === 'blocked') return reason;
-  if (mode === 'open') return 'error_allow';
-  if (mode === 'closed') return 'error_deny';
-  return verdict;
-}
-
-/** True for the first of each kind within a minute. */
-function createRepeatFilter(now: () => number): (kind: string) => boolean {
-  const lastMs = new Map<string, number>();
-  return (kind) => {
-    const nowMs = now();
-    if (nowMs - (lastMs.get(kind) ?? Number.NEGATIVE_INFINITY) < REPEAT_AFTER_MS) return false;
-    lastMs.set(kind, nowMs);
-    return true;
   };
 }
 
