@@ -1,4 +1,5 @@
 /** The composition root: configuration in, something that listens and closes out. */
+import { randomUUID } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { inMemory, inRedis } from './backends.ts';
@@ -27,6 +28,8 @@ import { SaltKeeper } from './stores/salt-keeper.ts';
 import type { Telemetry } from './telemetry/telemetry.ts';
 
 const DIALECTS = [envoy, nginx, caddy, haproxy, traefik, ingressNginx];
+/** Of the random digits of a UUID: enough to tell the denials of days apart, and to read one out. */
+const DECISION_ID_LENGTH = 12;
 /** What is under way is answered within the deadline; a caller that has not finished its question then is cut off. */
 const CUT_OFF_MS = 500;
 
@@ -71,6 +74,7 @@ export function createApp(options: AppOptions): App {
     store,
     local: new LocalShare(memory, backend.place),
     salts,
+    newId: () => randomUUID().slice(-DECISION_ID_LENGTH),
     onUntrustedProxy: telemetry.untrustedProxy,
     onUnknownPolicy: telemetry.policyUnknown,
     onIgnoredHeaders: telemetry.headersIgnored,

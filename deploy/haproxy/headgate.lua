@@ -30,6 +30,7 @@ local TOLD = {
   "Cache-Control",
   "Retry-After",
   "X-RateLimit-Policy",
+  "X-RateLimit-Decision-Id",
   "X-RateLimit-Limit",
   "X-RateLimit-Remaining",
   "X-RateLimit-Reset",

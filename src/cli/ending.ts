@@ -27,6 +27,7 @@ export function endWithGrace(app: Closable, environment: Environment, telemetry:
       else telemetry.stopping(signal);
       if (signal === 'SIGTERM') await app.drain(drainMs);
       await app.close();
+      telemetry.close();
     },
   );
 }
@@ -39,6 +40,7 @@ export function endOnFault(app: Closable, { storeTimeoutMs }: Environment, telem
     async ({ err }) => {
       if (err) telemetry.crashed(err);
       await app.close();
+      telemetry.close();
     },
   );
 }

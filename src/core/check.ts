@@ -2,6 +2,7 @@
 import type { CheckRequest } from './check-request.ts';
 import { BLOCKED, type Decision, decide, EXEMPT, MALFORMED_PATH, unmeasured } from './decision.ts';
 import { describe, type LimitDescriptor } from './descriptor.ts';
+import type { ClientIdentity } from './identity.ts';
 import type { LocalLimiter } from './local-limiter.ts';
 import type { Policy } from './policy.ts';
 import type { PolicySet } from './policy-set.ts';
@@ -13,6 +14,8 @@ export interface CheckOptions {
   /** Takes over for policies with `on_store_failure: local`. */
   readonly local: LocalLimiter;
   readonly salts: SaltSource;
+  /** What the next denial is called. */
+  readonly newId: () => string;
   /** Told of every request whose proxy is not trusted. */
   readonly onUntrustedProxy: () => void;
   /** Told of a policy that a proxy names for a route, and that does not exist. */
@@ -36,28 +39,36 @@ export function createCheck(options: CheckOptions): Check {
     const client = set.identify(request, saltsNow, nowMs);
     if (client.untrustedProxy) options.onUntrustedProxy();
     if (client.ignoredHeaders.length > 0) options.onIgnoredHeaders(client.ignoredHeaders);
-    if (client.access === 'blocked') return BLOCKED;
+    if (client.access === 'blocked') return named(BLOCKED, client);
     const { policy } = request;
     if (policy !== undefined && !set.has(policy)) options.onUnknownPolicy(policy);
     const policies = set.policiesFor(request);
-    if (policies.length === 0) return MALFORMED_PATH;
+    if (policies.length === 0) return named(MALFORMED_PATH, client);
     if (client.access === 'exempt') return EXEMPT;
 
     const descriptors = describe(policies, client, saltsNow, nowMs);
     const taken = store.take(descriptors);
     // A store that answers at once is in this process, and never fails.
-    if (!(taken instanceof Promise)) return decide(descriptors, taken, 'enforced');
+    if (!(taken instanceof Promise)) return named(decide(descriptors, taken, 'enforced'), client);
     return taken.then(
       (result) => {
         if (result.admitted) recordLocally(policies, descriptors);
-        return decide(descriptors, result, 'enforced');
+        return named(decide(descriptors, result, 'enforced'), client);
       },
       (error: unknown) => {
         if (!(error instanceof StoreError)) throw error;
-        return decideWithout(policies, (measured) => describe(measured, client, saltsNow, nowMs));
+        const decision = decideWithout(policies, (measured) =>
+          describe(measured, client, saltsNow, nowMs),
+        );
+        return named(decision, client);
       },
     );
   };
+
+  function named(decision: Decision, { partition, kind }: ClientIdentity): Decision {
+    if (decision.verdict === 'allow') return decision;
+    return { ...decision, denial: { id: options.newId(), client: partition, identity: kind } };
+  }
 
   /** So that taking over does not begin with a clean slate. */
   function recordLocally(policies: readonly Policy[], descriptors: readonly LimitDescriptor[]) {

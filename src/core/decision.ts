@@ -21,6 +21,15 @@ export interface BindingQuota {
   readonly key: string;
 }
 
+/** What a denial is known by: to the client, in the log, and to who asks about it later. */
+export interface Denial {
+  readonly id: string;
+  /** The partition that spoke for the client: opaque. */
+  readonly client: string;
+  /** The source that it is from. */
+  readonly identity: string;
+}
+
 export interface Decision {
   readonly verdict: Verdict;
   readonly reason:
@@ -37,6 +46,8 @@ export interface Decision {
   readonly binding: BindingQuota | undefined;
   /** The limits that were asked, in the order of the policies. */
   readonly limits: readonly Limit[];
+  /** Of every denial. */
+  readonly denial?: Denial;
   /** It was made before, for the same request, and nothing was counted for it again. */
   readonly isRepeated?: true;
 }

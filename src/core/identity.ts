@@ -29,6 +29,8 @@ export interface ClaimedIdentity {
 export interface ClientIdentity {
   /** Which source it is: `api_key`, `user`, `ip`, or the address header's kind. */
   readonly kind: string;
+  /** The partition that speaks for the client: that of its key, of its user or of its address. */
+  readonly partition: string;
   readonly address: AddressPartition;
   /** The API key and the user of the request, whichever of them speaks for the client. */
   readonly apiKey: ClaimedIdentity | undefined;
@@ -103,10 +105,12 @@ export function compileIdentity(config: IdentityConfig): IdentityResolver {
       return each === 'ip' || each === claim.header;
     });
     const reported = claim.address ?? forwarded;
-    const { partition, standing } = addressBook(reported ?? proxy, salts);
+    const { partition: address, standing } = addressBook(reported ?? proxy, salts);
+    const claimed = source === 'api_key' ? apiKey?.partition : source === 'user' ? user : undefined;
     return {
       kind: typeof source === 'object' ? source.kind : (source ?? 'ip'),
-      address: partition,
+      partition: claimed ?? address.daily.current,
+      address,
       apiKey,
       user,
       plan: apiKey?.plan,

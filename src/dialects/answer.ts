@@ -21,6 +21,7 @@ export function answer(
   if (status === 429) {
     headers.push('Retry-After', String(retryAfter), 'X-RateLimit-Policy', decision.policy);
   }
+  if (decision.denial !== undefined) headers.push('X-RateLimit-Decision-Id', decision.denial.id);
   headers.push('Content-Type', contentType(style));
   return { status, headers, body: denialBody(decision, style, status, retryAfter) };
 }

@@ -20,6 +20,7 @@ export function denialBody(
   const refusal = REFUSALS[decision.reason];
   const message = refusal?.message ?? tryAgain(decision, retryAfterSeconds);
   const retry = refusal === undefined ? { retry_after: retryAfterSeconds } : {};
+  const id = decision.denial === undefined ? {} : { decision_id: decision.denial.id };
   if (style.body === 'json') {
     const policy = refusal === undefined ? { policy: decision.policy } : {};
     return JSON.stringify({
@@ -27,6 +28,7 @@ export function denialBody(
       message,
       ...policy,
       ...retry,
+      ...id,
     });
   }
   const policies = refusal === undefined ? { 'violated-policies': [decision.policy] } : {};
@@ -37,6 +39,7 @@ export function denialBody(
     detail: message,
     ...policies,
     ...retry,
+    ...id,
   });
 }
 

@@ -10,7 +10,7 @@ export interface AnsweringOptions {
   readonly policies: { readonly current: PolicySet };
   /** Milliseconds since the epoch. */
   readonly now: () => number;
-  readonly onDecided: (decision: Decision, durationMs: number) => void;
+  readonly onDecided: (decision: Decision, dialect: string, durationMs: number) => void;
   readonly onMisconfigured: (dialect: string, missing: readonly string[]) => void;
   readonly onFault: (dialect: string, error: unknown) => void;
 }
@@ -43,7 +43,7 @@ export function createAnswering(options: AnsweringOptions): Answering {
       endOfTurn.add(() => {
         try {
           question.answer(decision, set.answers);
-          onDecided(decision, performance.now() - startedMs);
+          onDecided(decision, question.dialect, performance.now() - startedMs);
         } catch (error) {
           fail(error);
         }

@@ -1,8 +1,9 @@
 /** What the process tells about itself: one function per event, each of them a log line, a metric or both. */
-import { pino } from 'pino';
+import { type DestinationStream, pino } from 'pino';
 import type { Registry } from 'prom-client';
 import type { Decision } from '../core/decision.ts';
 import { StoreError, type StoreErrorReason } from '../core/store.ts';
+import { DenialLog } from './denial-log.ts';
 import { createMetrics } from './metrics.ts';
 import { createRepeatFilter } from './repeat-filter.ts';
 
@@ -10,12 +11,13 @@ import { createRepeatFilter } from './repeat-filter.ts';
 const RECOVERED_AFTER_MS = 5_000;
 /** A file that is wrong all over has thousands; headgate check lists them. */
 const TOLD_MISTAKES = 20;
+const FLUSH_EVERY_MS = 1_000;
 /** Of a policy. */
 const LONGEST_NAME = 64;
 
 export interface Telemetry {
   readonly registry: Registry;
-  decided(decision: Decision, durationMs: number): void;
+  decided(decision: Decision, dialect: string, durationMs: number): void;
   checkFailed(dialect: string, error: unknown): void;
   proxyMisconfigured(dialect: string, missing: readonly string[]): void;
   /** A proxy names a policy for a route, and there is none of that name. */
@@ -54,6 +56,8 @@ export interface Telemetry {
   stoppedByForce(why: string): void;
   /** Whether round trips to the store failed lately. */
   isDegraded(): boolean;
+  /** Writes out what there is to say yet. */
+  close(): void;
 }
 
 export interface TelemetryOptions {
@@ -67,9 +71,10 @@ export interface TelemetryOptions {
 
 export function createTelemetry(options: TelemetryOptions): Telemetry {
   const { level, worker, now, destination } = options;
-  // Nothing is logged for an allowed request, so a line may as well be on disk when it is needed.
-  const output = destination ?? pino.destination({ sync: true });
-  const log = pino({ level, base: worker === undefined ? null : { worker } }, output);
+  // Whoever reads the lines slowly keeps nobody waiting. What is not written yet at the end is written then.
+  const standardOutput = destination === undefined ? pino.destination({ sync: false }) : undefined;
+  const base = worker === undefined ? null : { worker };
+  const log = pino({ level, base }, destination ?? (standardOutput as DestinationStream));
   const metrics = createMetrics();
   const seldom = createRepeatFilter(now);
   // Looking up labels each time costs more than counting.
@@ -78,6 +83,11 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
     open: metrics.degradedDecisions.labels('open'),
     closed: metrics.degradedDecisions.labels('closed'),
   };
+  const denials = new DenialLog({
+    now,
+    write: (line) => log.info({ event: 'denied', ...line }, 'a request was denied'),
+  });
+  const flushing = setInterval(() => denials.flush(), FLUSH_EVERY_MS).unref();
   let degraded = false;
   let lastFailureMs = Number.NEGATIVE_INFINITY;
   const fail = () => {
@@ -94,7 +104,7 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
 
   return {
     registry: metrics.registry,
-    decided(decision, durationMs) {
+    decided(decision, dialect, durationMs) {
       if (decision.isRepeated) {
         metrics.repeated.inc();
         return;
@@ -102,6 +112,9 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
       metrics.tally.add(decision);
       if (decision.mode !== 'enforced') degradedBy[decision.mode].inc();
       metrics.decisionDuration.observe(durationMs / 1000);
+      if (decision.denial !== undefined) {
+        denials.add(decision, decision.denial, dialect, durationMs);
+      }
     },
     checkFailed(dialect, error) {
       metrics.faults.inc({ dialect });
@@ -245,6 +258,11 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
       log.warn({ event: 'stopped_by_force', why }, 'stopped before everything was answered');
     },
     isDegraded: () => degraded,
+    close() {
+      clearInterval(flushing);
+      denials.close();
+      standardOutput?.flushSync();
+    },
   };
 }
 

@@ -80,6 +80,7 @@ describe.skipIf(inject('programs').nginx === undefined)('ingress-nginx', () => {
       message: `Policy login allows 5 requests per 5 minutes. Try again in ${retryAfter} seconds.`,
       policy: 'login',
       retry_after: retryAfter,
+      decision_id: denied.headers['x-ratelimit-decision-id'],
     });
     expect(upstream.seen).toHaveLength(5);
     expect(upstream.seen[0]).toMatchObject({ method: 'POST', url: LOGIN, bytes: 16 });

@@ -77,12 +77,17 @@ describe.each(PROXIES)('$name', ({ name, program, start }) => {
       'ratelimit-policy': '"login";q=5;w=300, "login:ip:5min";q=50;w=300',
     });
     expect(Number(denied.headers['x-ratelimit-reset'])).toBeGreaterThan(Date.now() / 1000 + 290);
+    const id = denied.headers['x-ratelimit-decision-id'];
+    expect(id).toMatch(/^[0-9a-f]{12}$/);
     expect(JSON.parse(denied.body)).toEqual({
       error: 'rate_limit_exceeded',
       message: `Policy login allows 5 requests per 5 minutes. Try again in ${retryAfter} seconds.`,
       policy: 'login',
       retry_after: retryAfter,
+      decision_id: id,
     });
+    // And who asks the operator about it, is in the log.
+    await gateway.printed(new RegExp(`"decision_id":"${id}"`));
     expect(upstream.seen).toHaveLength(5);
   });
 
@@ -212,6 +217,7 @@ default: { limits: [1/1h] }`);
       expect(JSON.parse(blocked.body)).toEqual({
         error: 'blocked',
         message: 'This client is blocked.',
+        decision_id: blocked.headers['x-ratelimit-decision-id'],
       });
       const probe = () => call(proxy.url, '/a', { headers: { 'X-Api-Key': 'probe' } });
       expect(await statuses(3, probe)).toEqual([200, 200, 200]);

@@ -103,6 +103,7 @@ function createGateway(maxKeys: number) {
     store: cache,
     local: store,
     salts: { at: () => FIRST_DAY },
+    newId: () => 'an-id',
     onUntrustedProxy: () => {},
     onUnknownPolicy: () => {},
     onIgnoredHeaders: () => {},

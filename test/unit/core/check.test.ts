@@ -20,6 +20,7 @@ function checkWith(yaml: string, store?: QuotaStore) {
     store: store ?? memory(),
     local: aloneWith(memory()),
     salts: { at: () => SALTS },
+    newId: () => 'an-id',
     onUntrustedProxy: () => untrusted++,
     onUnknownPolicy: () => {},
     onIgnoredHeaders: (names) => ignored.push(...names),
@@ -89,6 +90,7 @@ test('a window that spans midnight holds, though every pseudonym changes there',
     store,
     local: aloneWith(store),
     salts: new SaltShelf(),
+    newId: () => 'an-id',
     onUntrustedProxy: () => {},
     onUnknownPolicy: () => {},
     onIgnoredHeaders: () => {},
@@ -126,6 +128,7 @@ describe('no window holds more than its limit while salts change', () => {
       const store = new MemoryStore({ now: () => clock.nowMs, maxKeys: 1_000 });
       const salts = createSalts();
       const events = {
+        newId: () => 'an-id',
         onUntrustedProxy: () => {},
         onUnknownPolicy: () => {},
         onIgnoredHeaders: () => {},

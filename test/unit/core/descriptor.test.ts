@@ -10,6 +10,7 @@ const MINUTES_5 = 300_000;
 
 const BY_ADDRESS: ClientIdentity = {
   kind: 'ip',
+  partition: 'i.today',
   address: {
     daily: { current: 'i.today', previous: 'i.yesterday' },
     long: { current: 'i.now', previous: 'i.before' },

@@ -61,8 +61,8 @@ test('an allow that nobody measured is not counted as one', async () => {
     { name: 'a', cost: 1, onStoreFailure: 'allow', limits, plans: new Map() },
     { unverified: 2, widerNetworks: [] },
   );
-  telemetry.decided(unmeasured('open', policy), 1);
-  telemetry.decided(unmeasured('closed', policy), 1);
+  telemetry.decided(unmeasured('open', policy), 'envoy', 1);
+  telemetry.decided(unmeasured('closed', policy), 'envoy', 1);
   const metrics = await telemetry.registry.metrics();
   expect(metrics).toContain('headgate_decisions_total{policy="a",verdict="error_allow"} 1');
   expect(metrics).toContain('headgate_decisions_total{policy="a",verdict="error_deny"} 1');
