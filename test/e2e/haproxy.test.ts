@@ -134,6 +134,7 @@ policies:
       'ratelimit',
       'ratelimit-policy',
       'retry-after',
+      'x-ratelimit-decision-id',
       'x-ratelimit-limit',
       'x-ratelimit-policy',
       'x-ratelimit-remaining',
