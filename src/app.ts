@@ -75,9 +75,7 @@ export function createApp(options: AppOptions): App {
     local: new LocalShare(memory, backend.place),
     salts,
     newId: () => randomUUID().slice(-DECISION_ID_LENGTH),
-    onUntrustedProxy: telemetry.untrustedProxy,
-    onUnknownPolicy: telemetry.policyUnknown,
-    onIgnoredHeaders: telemetry.headersIgnored,
+    events: telemetry,
   });
   const answering = createAnswering({
     check: countOnce(check),

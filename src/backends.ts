@@ -18,6 +18,7 @@ import { RedisSaltVault } from './stores/redis/redis-salts.ts';
 import { RedisStore, type RedisStoreOptions } from './stores/redis/redis-store.ts';
 import { HEARTBEAT_MS, Replicas } from './stores/redis/replicas.ts';
 import { listenForResets } from './stores/redis/reset-channel.ts';
+import { TAKE_SCRIPT_SHA } from './stores/redis/take-script.ts';
 import { SaltShelf } from './stores/salt-shelf.ts';
 import type { Telemetry } from './telemetry/telemetry.ts';
 
@@ -59,6 +60,7 @@ export function inRedis(
     onError: telemetry.storeConnectionFailed,
   };
   const client = createRedisClient(connection);
+  telemetry.scriptInUse(TAKE_SCRIPT_SHA);
   const breaker = new Breaker({
     probe: () => withDeadline(isAnswering(client), environment.storeTimeoutMs),
     onSilence: () => client.disconnect(true),

@@ -7,6 +7,7 @@ import { Command, InvalidArgumentError } from 'commander';
 import { createApp } from '../app.ts';
 import { type Environment, readEnvironment } from '../config/environment.ts';
 import { openPolicySource } from '../config/policy-source.ts';
+import { VERSION } from '../config/version.ts';
 import { createTelemetry } from '../telemetry/telemetry.ts';
 import { endWithGrace } from './ending.ts';
 
@@ -32,7 +33,11 @@ export function demoCommand(): Command {
 }
 
 async function demo({ port }: { port: number }): Promise<void> {
-  const telemetry = createTelemetry({ level: environment.logLevel, now: Date.now });
+  const telemetry = createTelemetry({
+    level: environment.logLevel,
+    version: VERSION,
+    now: Date.now,
+  });
   const policies = openPolicySource(environment);
   const app = createApp({ environment, policies, telemetry, isWorker: false, now: Date.now });
   const proxy = createServer();

@@ -1,7 +1,7 @@
 /** The command line: which command there is, and the exit code of each way it can end. */
-import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
 import { ConfigError } from '../config/config-error.ts';
+import { VERSION } from '../config/version.ts';
 import { WorkerFailed } from '../workers/member.ts';
 import { checkCommand } from './check.ts';
 import { demoCommand } from './demo.ts';
@@ -17,7 +17,7 @@ const EXIT_INVALID_CONFIG = 3;
 export async function run(argv: readonly string[]): Promise<void> {
   const program = new Command('headgate')
     .description('External-authorization rate-limit gateway')
-    .version(version())
+    .version(VERSION)
     .exitOverride()
     .addCommand(serveCommand(), { isDefault: true })
     .addCommand(demoCommand())
@@ -33,11 +33,6 @@ export async function run(argv: readonly string[]): Promise<void> {
   } catch (error) {
     process.exitCode = reportFailure(error);
   }
-}
-
-function version(): string {
-  const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
-  return JSON.parse(text).version;
 }
 
 interface ListenError extends NodeJS.ErrnoException {

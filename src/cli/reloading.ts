@@ -1,6 +1,7 @@
 /** Takes up what changes in the policy file and the files that it refers to. */
 import { ConfigError } from '../config/config-error.ts';
 import { watchFiles } from '../config/file-watch.ts';
+import { digestOf } from '../config/files-digest.ts';
 import type { PolicySource } from '../config/policy-source.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 
@@ -29,6 +30,7 @@ export function reloadOnChange(policies: PolicySource, telemetry: Telemetry): ()
 async function reload(policies: PolicySource, telemetry: Telemetry): Promise<void> {
   try {
     await policies.reload();
+    telemetry.policiesInForce(digestOf(policies.files));
     telemetry.policiesLoaded(policies.current.policies.length);
     for (const note of policies.notes) telemetry.policyNote(note);
   } catch (error) {

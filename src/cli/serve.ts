@@ -4,7 +4,9 @@ import { Command } from 'commander';
 import { createApp, type Listening } from '../app.ts';
 import { ConfigError } from '../config/config-error.ts';
 import { type Environment, readEnvironment } from '../config/environment.ts';
+import { digestOf } from '../config/files-digest.ts';
 import { openPolicySource, type PolicySource } from '../config/policy-source.ts';
+import { VERSION } from '../config/version.ts';
 import { createFleet } from '../fleet.ts';
 import { createTelemetry, type Telemetry } from '../telemetry/telemetry.ts';
 import { ignoreSignals, obey, tell } from '../workers/worker.ts';
@@ -54,9 +56,10 @@ async function serveInRole(flags: ServeFlags): Promise<void> {
   if (worker !== undefined && !process.connected) {
     throw new ConfigError(['HEADGATE_WORKER: is set by supervisors for their workers, unset it']);
   }
-  const telemetry = createTelemetry({ level, worker, now: Date.now });
+  const telemetry = createTelemetry({ level, version: VERSION, worker, now: Date.now });
   // In a supervisor, too: what is wrong stops it before any worker starts.
   const configured = { environment, telemetry, policies: openPolicySource(environment) };
+  telemetry.policiesInForce(digestOf(configured.policies.files));
   if (environment.worker !== undefined) await serveAsWorker(configured);
   else if (environment.workers > 1) await serveByWorkers(configured);
   else await serveAlone(configured);

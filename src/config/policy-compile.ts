@@ -68,6 +68,7 @@ function toPolicy(entry: NamedEntry, factors: Factors): Policy {
   return compilePolicy(
     {
       name: entry.name,
+      mode: entry.mode,
       cost: entry.cost,
       onStoreFailure: entry.on_store_failure,
       limits: entry.limits.map(toLimitDefinition),

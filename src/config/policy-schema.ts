@@ -3,6 +3,7 @@
  * only the whole file can tell (names used twice, policies that tie) is in policy-cross-checks.ts.
  */
 import { z } from 'zod';
+import { POLICY_MODES } from '../core/policy.ts';
 import { ALGORITHMS, MAX_LIMIT } from '../core/store.ts';
 import { accessSchema } from './access-schema.ts';
 import { identitySchema } from './identity-schema.ts';
@@ -69,6 +70,13 @@ const plans = z
   .describe('Limits that clients whose listed key has a plan get instead.');
 
 const cost = units.default(1).describe('Units that one request takes.');
+const mode = z
+  .enum(POLICY_MODES)
+  .default('enforce')
+  .describe(
+    'enforce denies; shadow counts and reports what it would deny; off lets requests pass uncounted. Default: enforce.',
+  );
+
 const onStoreFailure = z
   .enum(['allow', 'deny', 'local'])
   .optional()
@@ -112,6 +120,7 @@ export const policySchema = z
     limits,
     plans,
     cost,
+    mode,
     on_store_failure: onStoreFailure,
   })
   .refine((policy) => policy.always || policy.match !== undefined, {
@@ -120,7 +129,7 @@ export const policySchema = z
   });
 
 export const defaultSchema = z
-  .strictObject({ limits, plans, cost, on_store_failure: onStoreFailure })
+  .strictObject({ limits, plans, cost, mode, on_store_failure: onStoreFailure })
   .describe('For every request that no policy names.');
 
 export const matchingSchema = z.strictObject({

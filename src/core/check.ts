@@ -1,13 +1,21 @@
 /** The one story of a request: who is asking, which policies apply, is there room. */
 import type { CheckRequest } from './check-request.ts';
-import { BLOCKED, type Decision, decide, EXEMPT, MALFORMED_PATH, unmeasured } from './decision.ts';
+import {
+  BLOCKED,
+  type Decision,
+  decide,
+  EXEMPT,
+  MALFORMED_PATH,
+  notEnforced,
+  unmeasured,
+} from './decision.ts';
 import { describe, type LimitDescriptor } from './descriptor.ts';
 import type { ClientIdentity } from './identity.ts';
 import type { LocalLimiter } from './local-limiter.ts';
 import type { Policy } from './policy.ts';
 import type { PolicySet } from './policy-set.ts';
 import type { SaltSource } from './salts.ts';
-import { type QuotaStore, StoreError } from './store.ts';
+import { type QuotaStore, StoreError, type TakeResult } from './store.ts';
 
 export interface CheckOptions {
   readonly store: QuotaStore;
@@ -16,12 +24,23 @@ export interface CheckOptions {
   readonly salts: SaltSource;
   /** What the next denial is called. */
   readonly newId: () => string;
-  /** Told of every request whose proxy is not trusted. */
-  readonly onUntrustedProxy: () => void;
-  /** Told of a policy that a proxy names for a route, and that does not exist. */
-  readonly onUnknownPolicy: (name: string) => void;
-  /** Told which headers of a request were not believed, since whoever sent them may not set them. */
-  readonly onIgnoredHeaders: (names: readonly string[]) => void;
+  readonly events: CheckEvents;
+}
+
+/** Told of what happens on the way to a decision, which is told of by whoever asked for it. */
+export interface CheckEvents {
+  /** The source that speaks for the client of each request. */
+  identified(kind: string): void;
+  /** The proxy is not trusted. */
+  untrustedProxy(): void;
+  /** Headers that were not believed, since whoever sent them may not set them. */
+  headersIgnored(names: readonly string[]): void;
+  /** A policy that the proxy names for a route, and that does not exist. */
+  policyUnknown(name: string): void;
+  /** No policy names the request: it got the default. */
+  unmatched(): void;
+  /** A policy in shadow would have denied a request that passed. */
+  wouldDeny(decision: Decision): void;
 }
 
 /** Decides by one policy set from beginning to end, whatever is loaded meanwhile. */
@@ -32,28 +51,50 @@ export type Check = (
 ) => Decision | Promise<Decision>;
 
 export function createCheck(options: CheckOptions): Check {
-  const { store, local, salts } = options;
+  const { store, local, salts, events } = options;
 
   return (request, set, nowMs) => {
     const saltsNow = salts.at(nowMs, set.hasLongWindows);
     const client = set.identify(request, saltsNow, nowMs);
-    if (client.untrustedProxy) options.onUntrustedProxy();
-    if (client.ignoredHeaders.length > 0) options.onIgnoredHeaders(client.ignoredHeaders);
+    events.identified(client.kind);
+    if (client.untrustedProxy) events.untrustedProxy();
+    if (client.ignoredHeaders.length > 0) events.headersIgnored(client.ignoredHeaders);
     if (client.access === 'blocked') return named(BLOCKED, client);
     const { policy } = request;
-    if (policy !== undefined && !set.has(policy)) options.onUnknownPolicy(policy);
-    const policies = set.policiesFor(request);
-    if (policies.length === 0) return named(MALFORMED_PATH, client);
+    if (policy !== undefined && !set.has(policy)) events.policyUnknown(policy);
+    const applied = set.policiesFor(request);
+    const [first] = applied;
+    if (first === undefined) return named(MALFORMED_PATH, client);
+    if (first === set.fallback) events.unmatched();
     if (client.access === 'exempt') return EXEMPT;
 
+    const isPlain = applied.every(isEnforced);
+    const policies = isPlain ? applied : applied.filter(isEnforced);
+    const observe = (decision: Decision) => {
+      if (isPlain || decision.verdict === 'deny') return;
+      // One by one: what one of them would deny is nothing to another.
+      for (const shadow of applied.filter(isShadow)) {
+        void takeUnnoticed(describe([shadow], client, saltsNow, nowMs), client);
+      }
+    };
+    if (policies.length === 0) {
+      const decision = notEnforced(first);
+      observe(decision);
+      return decision;
+    }
     const descriptors = describe(policies, client, saltsNow, nowMs);
+    const conclude = (result: TakeResult) => {
+      const decision = named(decide(descriptors, result, 'enforced'), client);
+      observe(decision);
+      return decision;
+    };
     const taken = store.take(descriptors);
     // A store that answers at once is in this process, and never fails.
-    if (!(taken instanceof Promise)) return named(decide(descriptors, taken, 'enforced'), client);
+    if (!(taken instanceof Promise)) return conclude(taken);
     return taken.then(
       (result) => {
         if (result.admitted) recordLocally(policies, descriptors);
-        return named(decide(descriptors, result, 'enforced'), client);
+        return conclude(result);
       },
       (error: unknown) => {
         if (!(error instanceof StoreError)) throw error;
@@ -64,6 +105,16 @@ export function createCheck(options: CheckOptions): Check {
       },
     );
   };
+
+  /** For policies in shadow: the request has its answer, whatever comes of this. */
+  async function takeUnnoticed(descriptors: readonly LimitDescriptor[], client: ClientIdentity) {
+    try {
+      const decision = decide(descriptors, await store.take(descriptors), 'enforced');
+      if (decision.verdict === 'deny') events.wouldDeny(named(decision, client));
+    } catch (error) {
+      if (!(error instanceof StoreError)) throw error;
+    }
+  }
 
   function named(decision: Decision, { partition, kind }: ClientIdentity): Decision {
     if (decision.verdict === 'allow') return decision;
@@ -88,6 +139,14 @@ export function createCheck(options: CheckOptions): Check {
     const descriptors = describeOnly(measured);
     return decide(descriptors, local.take(descriptors), 'local');
   }
+}
+
+function isEnforced({ mode }: Policy): boolean {
+  return mode === 'enforce';
+}
+
+function isShadow({ mode }: Policy): boolean {
+  return mode === 'shadow';
 }
 
 function isLocal({ onStoreFailure }: Policy): boolean {

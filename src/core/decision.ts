@@ -38,7 +38,9 @@ export interface Decision {
     | 'malformed_path'
     | 'store_failure'
     | 'exempt'
-    | 'blocked';
+    | 'blocked'
+    /** By no policy that is enforced. */
+    | 'not_enforced';
   readonly mode: DecisionMode;
   /** The name of the policy that speaks; `none` for a request that none was asked about. */
   readonly policy: string;
@@ -56,8 +58,12 @@ export const MALFORMED_PATH = uncounted('deny', 'malformed_path');
 export const EXEMPT = uncounted('allow', 'exempt');
 export const BLOCKED = uncounted('deny', 'blocked');
 
-function uncounted(verdict: Verdict, reason: Decision['reason']): Decision {
-  return { verdict, reason, mode: 'enforced', policy: 'none', binding: undefined, limits: [] };
+export function notEnforced({ name }: Policy): Decision {
+  return uncounted('allow', 'not_enforced', name);
+}
+
+function uncounted(verdict: Verdict, reason: Decision['reason'], policy = 'none'): Decision {
+  return { verdict, reason, mode: 'enforced', policy, binding: undefined, limits: [] };
 }
 
 export function decide(

@@ -12,6 +12,8 @@ export interface PolicySet {
   readonly answers: AnswerStyle;
   /** Whether a limit has a window longer than a day. */
   readonly hasLongWindows: boolean;
+  /** What a request gets that no policy names. */
+  readonly fallback: Policy;
   /** Whether a policy has this name. */
   has(name: string): boolean;
   /** The policies that a request is held to; none when its path is malformed. */
@@ -55,6 +57,7 @@ export function compilePolicySet(definition: PolicySetDefinition): PolicySet {
     identify: definition.identify,
     answers: definition.answers,
     hasLongWindows: policies.some(hasLongWindow),
+    fallback,
     has: (name) => byName.has(name),
     policiesFor(request) {
       // Without its target nobody knows what is being asked for: it must not be cheaper than the dearest thing there is.

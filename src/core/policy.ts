@@ -9,6 +9,10 @@ export type Partition = NamedPartition | HeaderPartition;
 /** What happens to a request whose quota could not be measured. */
 export type StoreFailureMode = 'allow' | 'deny' | 'local';
 
+/** Whether a policy denies anybody: `shadow` counts and reports alone, `off` does nothing. */
+export const POLICY_MODES = ['enforce', 'shadow', 'off'] as const;
+export type PolicyMode = (typeof POLICY_MODES)[number];
+
 export interface Limit {
   readonly policy: Policy;
   readonly per: Partition;
@@ -34,6 +38,7 @@ export interface Limit {
 
 export interface Policy {
   readonly name: string;
+  readonly mode: PolicyMode;
   readonly limits: readonly Limit[];
   /** What clients with a listed key of these plans get instead. */
   readonly plans: ReadonlyMap<string, readonly Limit[]>;
@@ -48,6 +53,7 @@ export interface LimitDefinition extends Quota {
 
 export interface PolicyDefinition {
   readonly name: string;
+  readonly mode?: PolicyMode;
   readonly cost: number;
   readonly limits: readonly LimitDefinition[];
   readonly plans: ReadonlyMap<string, readonly LimitDefinition[]>;
@@ -63,10 +69,10 @@ export interface Factors {
 }
 
 export function compilePolicy(definition: PolicyDefinition, factors: Factors): Policy {
-  const { name, onStoreFailure } = definition;
+  const { name, mode = 'enforce', onStoreFailure } = definition;
   const limits: Limit[] = [];
   const plans = new Map<string, readonly Limit[]>();
-  const policy: Policy = { name, limits, plans, onStoreFailure };
+  const policy: Policy = { name, mode, limits, plans, onStoreFailure };
   const compileAll = (written: readonly LimitDefinition[]) =>
     written.map((each, index) =>
       compileLimit(each, labelOf(name, each, index), { policy, cost: definition.cost }, factors),
@@ -161,6 +167,7 @@ export function strictestOf(policies: readonly Policy[]): Policy | undefined {
   let strictest: Policy | undefined;
   let lowestRate = Number.POSITIVE_INFINITY;
   for (const policy of policies) {
+    if (policy.mode !== 'enforce') continue;
     for (const limit of policy.limits) {
       const rate = limit.quota.limit / limit.cost / limit.quota.windowMs;
       if (limit.per !== 'global' && rate < lowestRate) {

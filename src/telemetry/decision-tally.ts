@@ -1,23 +1,31 @@
 /** Decisions by the policy that spoke and what came of them. */
 import type { Decision } from '../core/decision.ts';
+import { Tally } from './tally.ts';
 
-/** Counts per decision, and is read when it is scraped: looking up labels each time costs ten times as much. */
 export class DecisionTally {
-  readonly #byPolicy = new Map<string, Map<string, number>>();
+  readonly #byPolicy = new Map<string, Tally>();
 
   add(decision: Decision): void {
-    const verdict = verdictLabel(decision);
-    let counts = this.#byPolicy.get(decision.policy);
-    if (counts === undefined) {
-      counts = new Map();
-      this.#byPolicy.set(decision.policy, counts);
+    this.#add(decision.policy, verdictLabel(decision));
+  }
+
+  /** A policy in shadow would have denied. */
+  addShadow({ policy }: Decision): void {
+    this.#add(policy, 'shadow_deny');
+  }
+
+  #add(policy: string, verdict: string): void {
+    let tally = this.#byPolicy.get(policy);
+    if (tally === undefined) {
+      tally = new Tally();
+      this.#byPolicy.set(policy, tally);
     }
-    counts.set(verdict, (counts.get(verdict) ?? 0) + 1);
+    tally.add(verdict);
   }
 
   *counts(): Generator<[{ policy: string; verdict: string }, number]> {
-    for (const [policy, counts] of this.#byPolicy) {
-      for (const [verdict, count] of counts) yield [{ policy, verdict }, count];
+    for (const [policy, tally] of this.#byPolicy) {
+      for (const [verdict, count] of tally.counts()) yield [{ policy, verdict }, count];
     }
   }
 }
@@ -27,5 +35,6 @@ function verdictLabel({ verdict, mode, reason }: Decision): string {
   if (reason === 'exempt' || reason === 'blocked') return reason;
   if (mode === 'open') return 'error_allow';
   if (mode === 'closed') return 'error_deny';
+  if (mode === 'local') return 'local';
   return verdict;
 }

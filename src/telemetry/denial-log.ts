@@ -14,10 +14,17 @@ export interface DenialLine {
   readonly identity: string;
   readonly client: string;
   readonly retry_after_ms: number | undefined;
-  readonly dialect: string;
-  readonly duration_ms: number;
+  /** Absent for what was not answered so: a policy in shadow. */
+  readonly dialect?: string;
+  readonly duration_ms?: number;
   /** Denials since the line before this one. */
   readonly suppressed: number;
+}
+
+/** How it was answered. */
+export interface Answered {
+  readonly dialect: string;
+  readonly durationMs: number;
 }
 
 export interface DenialLogOptions {
@@ -46,11 +53,11 @@ export class DenialLog {
     this.#recent = new LRUCache({ max: MAX_RECENT, dispose: (recent) => this.#conclude(recent) });
   }
 
-  add(decision: Decision, denial: Denial, dialect: string, durationMs: number): void {
+  add(decision: Decision, denial: Denial, answered?: Answered): void {
     const key = `${denial.client} ${decision.policy} ${decision.reason}`;
     const nowMs = this.#options.now();
     const recent = this.#recent.get(key);
-    const line = lineOf(decision, denial, dialect, durationMs);
+    const line = lineOf(decision, denial, answered);
     if (recent !== undefined && nowMs - recent.loggedMs < EVERY_MS) {
       recent.suppressed++;
       recent.line = line;
@@ -83,8 +90,7 @@ export class DenialLog {
 function lineOf(
   { policy, reason, mode, binding }: Decision,
   { id, client, identity }: Denial,
-  dialect: string,
-  durationMs: number,
+  answered: Answered | undefined,
 ): DenialLine {
   return {
     decision_id: id,
@@ -95,8 +101,10 @@ function lineOf(
     identity,
     client,
     retry_after_ms: binding?.state.retryAfterMs,
-    dialect,
-    duration_ms: Math.round(durationMs * 1000) / 1000,
+    ...(answered && {
+      dialect: answered.dialect,
+      duration_ms: Math.round(answered.durationMs * 1000) / 1000,
+    }),
     suppressed: 0,
   };
 }

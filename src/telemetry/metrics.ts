@@ -1,6 +1,7 @@
 /** The metrics, with their names and meanings. Labels come from policies, verdicts, reasons and dialects, never from clients. */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import { DecisionTally } from './decision-tally.ts';
+import { Tally } from './tally.ts';
 
 /** Seconds. */
 const FAST_BUCKETS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25];
@@ -20,9 +21,53 @@ export function createMetrics() {
       for (const [labels, count] of tally.counts()) this.inc(labels, count);
     },
   });
+  const identities = new Tally();
+  new Counter({
+    name: 'headgate_identity_total',
+    help: 'Requests by the source that spoke for their client.',
+    labelNames: ['kind'],
+    registers,
+    collect() {
+      this.reset();
+      for (const [kind, count] of identities.counts()) this.inc({ kind }, count);
+    },
+  });
   return {
     registry,
     tally,
+    identities,
+    unmatched: new Counter({
+      name: 'headgate_unmatched_total',
+      help: 'Requests that no policy names, and that got the default.',
+      registers,
+    }),
+    build: new Gauge({
+      name: 'headgate_build_info',
+      help: '1, for the version of headgate and of Node.',
+      labelNames: ['version', 'node'],
+      aggregator: 'max',
+      registers,
+    }),
+    script: new Gauge({
+      name: 'headgate_script_info',
+      help: '1, for the SHA-1 of the script that counts in Redis.',
+      labelNames: ['sha'],
+      aggregator: 'max',
+      registers,
+    }),
+    config: new Gauge({
+      name: 'headgate_config_info',
+      help: '1, for the policy file in force and the files that it refers to, by the start of their SHA-256.',
+      labelNames: ['sha256'],
+      aggregator: 'max',
+      registers,
+    }),
+    configLoaded: new Gauge({
+      name: 'headgate_config_last_success_timestamp_seconds',
+      help: 'When the policy file in force was read, seconds since the epoch.',
+      aggregator: 'max',
+      registers,
+    }),
     decisionDuration: new Histogram({
       name: 'headgate_decision_duration_seconds',
       help: 'From the arrival of a question to its answer.',

@@ -18,6 +18,12 @@ const LONGEST_NAME = 64;
 export interface Telemetry {
   readonly registry: Registry;
   decided(decision: Decision, dialect: string, durationMs: number): void;
+  /** A policy in shadow would have denied a request that passed. */
+  wouldDeny(decision: Decision): void;
+  /** The source that speaks for the client of a request. */
+  identified(kind: string): void;
+  /** No policy names a request. */
+  unmatched(): void;
   checkFailed(dialect: string, error: unknown): void;
   proxyMisconfigured(dialect: string, missing: readonly string[]): void;
   /** A proxy names a policy for a route, and there is none of that name. */
@@ -36,12 +42,16 @@ export interface Telemetry {
   /** This process has more to do than it can: the store was not asked. */
   requestShed(): void;
   denialRemembered(): void;
+  /** The script that counts, by its SHA-1. */
+  scriptInUse(sha: string): void;
   storeConnected(): void;
   storeConnectionFailed(error: Error): void;
   saltsNotShared(error: Error): void;
   resetsUnheard(reason: unknown): void;
   /** The other gateways were not told that this one is there. */
   heartbeatLost(error: unknown): void;
+  /** The policies in force, by the digest of their files. */
+  policiesInForce(digest: string): void;
   policiesLoaded(count: number): void;
   /** Each mistake as `file:line:column: path: what is wrong`. */
   policiesRefused(mistakes: readonly string[]): void;
@@ -62,6 +72,7 @@ export interface Telemetry {
 
 export interface TelemetryOptions {
   readonly level: string;
+  readonly version: string;
   /** The number of this process, where there are several. */
   readonly worker?: number | undefined;
   /** Milliseconds since the epoch. */
@@ -83,11 +94,24 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
     open: metrics.degradedDecisions.labels('open'),
     closed: metrics.degradedDecisions.labels('closed'),
   };
+  metrics.build.set({ version: options.version, node: process.version }, 1);
   const denials = new DenialLog({
     now,
     write: (line) => log.info({ event: 'denied', ...line }, 'a request was denied'),
   });
-  const flushing = setInterval(() => denials.flush(), FLUSH_EVERY_MS).unref();
+  const shadowDenials = new DenialLog({
+    now,
+    write: (line) => {
+      log.info(
+        { event: 'would_be_denied', ...line },
+        'a policy in shadow would have denied a request',
+      );
+    },
+  });
+  const logs = [denials, shadowDenials];
+  const flushing = setInterval(() => {
+    for (const each of logs) each.flush();
+  }, FLUSH_EVERY_MS).unref();
   let degraded = false;
   let lastFailureMs = Number.NEGATIVE_INFINITY;
   const fail = () => {
@@ -113,9 +137,15 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
       if (decision.mode !== 'enforced') degradedBy[decision.mode].inc();
       metrics.decisionDuration.observe(durationMs / 1000);
       if (decision.denial !== undefined) {
-        denials.add(decision, decision.denial, dialect, durationMs);
+        denials.add(decision, decision.denial, { dialect, durationMs });
       }
     },
+    wouldDeny(decision) {
+      metrics.tally.addShadow(decision);
+      if (decision.denial !== undefined) shadowDenials.add(decision, decision.denial);
+    },
+    identified: (kind) => metrics.identities.add(kind),
+    unmatched: () => metrics.unmatched.inc(),
     checkFailed(dialect, error) {
       metrics.faults.inc({ dialect });
       log.error({ event: 'check_failed', dialect, err: error }, 'a check failed: answered 500');
@@ -189,6 +219,7 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
       );
     },
     denialRemembered: () => metrics.remembered.inc(),
+    scriptInUse: (sha) => metrics.script.set({ sha }, 1),
     storeConnected: recovered,
     storeConnectionFailed(error) {
       fail();
@@ -219,6 +250,11 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
         { event: 'heartbeat_lost', cause: causeText(error) },
         'Redis did not take the heartbeat: gateways may not know how many of them share a limit while it is away',
       );
+    },
+    policiesInForce(sha256) {
+      metrics.config.reset();
+      metrics.config.set({ sha256 }, 1);
+      metrics.configLoaded.set(Math.floor(now() / 1000));
     },
     policiesLoaded(count) {
       metrics.reloads.inc({ result: 'ok' });
@@ -260,7 +296,7 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
     isDegraded: () => degraded,
     close() {
       clearInterval(flushing);
-      denials.close();
+      for (const each of logs) each.close();
       standardOutput?.flushSync();
     },
   };

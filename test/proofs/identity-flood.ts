@@ -17,6 +17,7 @@ import type { CheckRequest } from '../../src/core/check-request.ts';
 import type { Salts } from '../../src/core/salts.ts';
 import { DenialCache } from '../../src/stores/denial-cache.ts';
 import { MemoryStore } from '../../src/stores/memory/memory-store.ts';
+import { NO_EVENTS } from '../support/check-events.ts';
 import { policySetFrom } from '../support/policies.ts';
 import { checkRequest, NOON_MS, SALTS } from '../support/requests.ts';
 
@@ -104,9 +105,7 @@ function createGateway(maxKeys: number) {
     local: store,
     salts: { at: () => FIRST_DAY },
     newId: () => 'an-id',
-    onUntrustedProxy: () => {},
-    onUnknownPolicy: () => {},
-    onIgnoredHeaders: () => {},
+    events: NO_EVENTS,
   });
   const policies = policySetFrom(POLICIES);
   return {

@@ -5,6 +5,7 @@ import { DerivedSalts } from '../../../src/stores/derived-salts.ts';
 import { LocalShare } from '../../../src/stores/local-share.ts';
 import { MemoryStore } from '../../../src/stores/memory/memory-store.ts';
 import { SaltShelf } from '../../../src/stores/salt-shelf.ts';
+import { NO_EVENTS } from '../../support/check-events.ts';
 import { policySetFrom } from '../../support/policies.ts';
 import { checkRequest, NOON_MS, SALTS } from '../../support/requests.ts';
 
@@ -21,9 +22,11 @@ function checkWith(yaml: string, store?: QuotaStore) {
     local: aloneWith(memory()),
     salts: { at: () => SALTS },
     newId: () => 'an-id',
-    onUntrustedProxy: () => untrusted++,
-    onUnknownPolicy: () => {},
-    onIgnoredHeaders: (names) => ignored.push(...names),
+    events: {
+      ...NO_EVENTS,
+      untrustedProxy: () => untrusted++,
+      headersIgnored: (names) => ignored.push(...names),
+    },
   });
   return {
     ask: (parts: Parameters<typeof checkRequest>[0] = {}) =>
@@ -91,9 +94,7 @@ test('a window that spans midnight holds, though every pseudonym changes there',
     local: aloneWith(store),
     salts: new SaltShelf(),
     newId: () => 'an-id',
-    onUntrustedProxy: () => {},
-    onUnknownPolicy: () => {},
-    onIgnoredHeaders: () => {},
+    events: NO_EVENTS,
   });
   const policies = policySetFrom('{ version: 1, default: { limits: [5/5min] } }');
   const admitted: number[] = [];
@@ -127,13 +128,13 @@ describe('no window holds more than its limit while salts change', () => {
       const clock = { nowMs: 0 };
       const store = new MemoryStore({ now: () => clock.nowMs, maxKeys: 1_000 });
       const salts = createSalts();
-      const events = {
+      const check = createCheck({
+        store,
+        local: aloneWith(store),
+        salts,
         newId: () => 'an-id',
-        onUntrustedProxy: () => {},
-        onUnknownPolicy: () => {},
-        onIgnoredHeaders: () => {},
-      };
-      const check = createCheck({ store, local: aloneWith(store), salts, ...events });
+        events: NO_EVENTS,
+      });
       const policies = policySetFrom(`{ version: 1, default: { limits: [${limit}/${window}] } }`);
       const admitted: number[] = [];
       for (let day = 0; day < 60; day++) {

@@ -10,7 +10,7 @@ function setUp() {
   let ids = 0;
   const deny = (client: string) => {
     const denial: Denial = { id: String(ids++), client, identity: 'ip' };
-    log.add(BLOCKED, denial, 'nginx', 0.5);
+    log.add(BLOCKED, denial, { dialect: 'nginx', durationMs: 0.5 });
   };
   const told = () => lines.map((line) => [line.client, line.decision_id, line.suppressed]);
   return { clock, lines, log, deny, told };

@@ -10,6 +10,7 @@ function setUp() {
   const lines: string[] = [];
   const telemetry = createTelemetry({
     level: 'info',
+    version: '1.2.3',
     now: () => clock.nowMs,
     destination: { write: (line) => void lines.push(line) },
   });
