@@ -5,6 +5,7 @@ import { VERSION } from '../config/version.ts';
 import { WorkerFailed } from '../workers/member.ts';
 import { checkCommand } from './check.ts';
 import { demoCommand } from './demo.ts';
+import { explainCommand } from './explain.ts';
 import { healthcheckCommand } from './healthcheck.ts';
 import { keyCommand } from './key.ts';
 import { schemaCommand } from './schema.ts';
@@ -22,6 +23,7 @@ export async function run(argv: readonly string[]): Promise<void> {
     .addCommand(serveCommand(), { isDefault: true })
     .addCommand(demoCommand())
     .addCommand(checkCommand())
+    .addCommand(explainCommand())
     .addCommand(keyCommand())
     .addCommand(healthcheckCommand())
     .addCommand(schemaCommand());

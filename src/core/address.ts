@@ -8,7 +8,11 @@ const NAMED_RANGES: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Answers whether an address, in its canonical spelling, lies in a set of ranges. */
-export type AddressSet = (address: string) => boolean;
+export interface AddressSet {
+  (address: string): boolean;
+  /** The range that it lies in, in words: for people, since it takes its time. */
+  rangeOf(address: string): string | undefined;
+}
 
 /**
  * The canonical spelling of an IP address, or undefined when the text is not one.
@@ -69,11 +73,18 @@ export function compileAddressSet(
   entries: readonly string[],
   named: Readonly<Record<string, readonly string[]>> = {},
 ): AddressSet {
-  const ranges = new BlockList();
-  for (const entry of entries) {
+  const all = entries.flatMap((entry) => {
     const cidrs = own(named, entry) ?? own(NAMED_RANGES, entry) ?? [entry];
-    for (const cidr of cidrs) addRange(ranges, cidr);
-  }
+    return cidrs.map((cidr) => ({ cidr, words: cidr === entry ? cidr : `${entry}, ${cidr}` }));
+  });
+  const has = membership(all.map(({ cidr }) => cidr));
+  const rangeOf = (address: string) => all.find(({ cidr }) => membership([cidr])(address))?.words;
+  return Object.assign(has, { rangeOf });
+}
+
+function membership(cidrs: readonly string[]): (address: string) => boolean {
+  const ranges = new BlockList();
+  for (const cidr of cidrs) addRange(ranges, cidr);
   return (address) => ranges.check(address, isIPv4(address) ? 'ipv4' : 'ipv6');
 }
 

@@ -14,6 +14,7 @@ import type { ClientIdentity } from './identity.ts';
 import type { LocalLimiter } from './local-limiter.ts';
 import type { Policy } from './policy.ts';
 import type { PolicySet } from './policy-set.ts';
+import type { Recorder } from './recorder.ts';
 import type { SaltSource } from './salts.ts';
 import { type QuotaStore, StoreError, type TakeResult } from './store.ts';
 
@@ -48,21 +49,23 @@ export type Check = (
   request: CheckRequest,
   set: PolicySet,
   nowMs: number,
+  record?: Recorder,
 ) => Decision | Promise<Decision>;
 
 export function createCheck(options: CheckOptions): Check {
   const { store, local, salts, events } = options;
 
-  return (request, set, nowMs) => {
+  return (request, set, nowMs, record) => {
     const saltsNow = salts.at(nowMs, set.hasLongWindows);
-    const client = set.identify(request, saltsNow, nowMs);
+    const client = set.identify(request, saltsNow, nowMs, record);
     events.identified(client.kind);
     if (client.untrustedProxy) events.untrustedProxy();
     if (client.ignoredHeaders.length > 0) events.headersIgnored(client.ignoredHeaders);
+    if (client.access !== undefined) record?.('identity', `the client is ${client.access}`);
     if (client.access === 'blocked') return named(BLOCKED, client);
     const { policy } = request;
     if (policy !== undefined && !set.has(policy)) events.policyUnknown(policy);
-    const applied = set.policiesFor(request);
+    const applied = set.policiesFor(request, record);
     const [first] = applied;
     if (first === undefined) return named(MALFORMED_PATH, client);
     if (first === set.fallback) events.unmatched();
@@ -83,6 +86,9 @@ export function createCheck(options: CheckOptions): Check {
       return decision;
     }
     const descriptors = describe(policies, client, saltsNow, nowMs);
+    for (const { source, key } of record ? descriptors : []) {
+      record?.('limit', `${source.label}: ${source.description}, per ${source.per}, under ${key}`);
+    }
     const conclude = (result: TakeResult) => {
       const decision = named(decide(descriptors, result, 'enforced'), client);
       observe(decision);

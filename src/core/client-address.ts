@@ -2,6 +2,7 @@
 import { type AddressSet, canonicalAddress, isLoopback } from './address.ts';
 import { type CheckRequest, type ReportedAddresses, singleValue } from './check-request.ts';
 import { type ForwardedHeader, forwardedEntries } from './forwarded-list.ts';
+import type { Recorder } from './recorder.ts';
 
 /** A header that holds the client's address, and who may set it. */
 export interface AddressHeader {
@@ -11,6 +12,8 @@ export interface AddressHeader {
   /** Networks of a CDN, one of which must have connected to the proxy; or the proxy, which answers for the header. */
   readonly setBy: AddressSet | 'proxy';
 }
+
+type Trusts = (address: string) => boolean;
 
 export interface AddressClaim {
   readonly address: string | undefined;
@@ -26,19 +29,42 @@ export function claimedAddress(
   request: CheckRequest,
   headers: readonly AddressHeader[],
   forwarded: string | undefined,
+  record?: Recorder,
 ): AddressClaim {
   let claim = NO_CLAIM;
   for (const each of headers) {
-    if (!Object.hasOwn(request.headers, each.header)) continue;
+    if (!Object.hasOwn(request.headers, each.header)) {
+      record?.('address', `${each.header} was not sent`);
+      continue;
+    }
     const value = singleValue(request.headers, each.header);
-    const address =
-      value !== undefined && maySet(each, request.addresses.peer, forwarded)
-        ? canonicalAddress(value)
-        : undefined;
-    if (address !== undefined) return { ...claim, address, header: each };
+    const mayBeSet = maySet(each, request.addresses.peer, forwarded);
+    const address = value !== undefined && mayBeSet ? canonicalAddress(value) : undefined;
+    if (address !== undefined) {
+      record?.('address', `${each.header} is believed: ${whoSetIt(each, request, forwarded)}`);
+      return { ...claim, address, header: each };
+    }
+    record?.(
+      'address',
+      mayBeSet
+        ? `${each.header} is ignored: it is not one address`
+        : `${each.header} is ignored: who connected, ${request.addresses.peer ?? 'which nobody says'}, is not in the networks that may set it`,
+    );
     claim = { ...claim, ignored: [...claim.ignored, each.header] };
   }
   return claim;
+}
+
+function whoSetIt(
+  { setBy }: AddressHeader,
+  { addresses }: CheckRequest,
+  forwarded: string | undefined,
+): string {
+  if (setBy === 'proxy') return 'the proxy answers for it';
+  const connected = [canonical(addresses.peer), forwarded].find(
+    (address) => address !== undefined && setBy(address),
+  );
+  return `${connected} is in ${setBy.rangeOf(connected ?? '')}`;
 }
 
 function maySet(
@@ -60,18 +86,33 @@ function maySet(
 export function forwardedAddress(
   reported: ReportedAddresses,
   header: ForwardedHeader,
-  trusts: AddressSet,
+  trusts: Trusts,
+  record?: Recorder,
 ): string | undefined {
   let address = canonical(reported.client) ?? canonical(reported.peer);
   const list = header === 'forwarded' ? reported.forwarded : reported.forwardedFor;
   // On loopback is a process beside the proxy, not a proxy in front of it: it must not be able to be anyone.
+  record?.(
+    'address',
+    address === undefined ? 'the proxy reports none' : `the proxy reports ${address}`,
+  );
   if (address === undefined || list === undefined || isLoopback(address) || !trusts(address)) {
+    if (list !== undefined) {
+      record?.(
+        'address',
+        `${header} is not read: ${address} is no trusted proxy in front of this one`,
+      );
+    }
     return address;
   }
   for (const entry of forwardedEntries(list, header)) {
     const next = canonicalAddress(entry);
     // Junk: whoever passed it on is the last one we know.
-    if (next === undefined) return address;
+    if (next === undefined) {
+      record?.('address', `${header} has "${entry}", which is no address`);
+      return address;
+    }
+    record?.('address', `${next}: by ${header}, for which the trusted proxy ${address} vouches`);
     address = next;
     if (isLoopback(address) || !trusts(address)) return address;
   }

@@ -16,6 +16,7 @@ import {
 import type { ForwardedHeader } from './forwarded-list.ts';
 import { type AddressPartition, headerPartition, userPartition } from './partition.ts';
 import type { HeaderPartition } from './policy.ts';
+import type { Recorder } from './recorder.ts';
 import type { Salts } from './salts.ts';
 import type { Standing, Standings } from './standing.ts';
 
@@ -70,6 +71,7 @@ export type IdentityResolver = (
   request: CheckRequest,
   salts: Salts,
   nowMs: number,
+  record?: Recorder,
 ) => ClientIdentity;
 
 /** Stands for the address of a caller that has none: the other end of a connection that is gone. */
@@ -90,13 +92,19 @@ export function compileIdentity(config: IdentityConfig): IdentityResolver {
     ...config.verifiedHeaders,
   ];
 
-  return (request, salts, nowMs) => {
+  return (request, salts, nowMs, record) => {
     const proxy = canonicalAddress(request.addresses.proxy) ?? NO_ADDRESS;
     const trusted = trusts(proxy);
+    record?.(
+      'proxy',
+      trusted
+        ? `${proxy} is trusted: ${config.trustedProxies.rangeOf(proxy)}`
+        : `${proxy} is not in identity.trusted_proxies: what it says of addresses and users is ignored`,
+    );
     const forwarded = trusted
-      ? forwardedAddress(request.addresses, forwardedHeader, trusts)
+      ? forwardedAddress(request.addresses, forwardedHeader, trusts, record)
       : undefined;
-    const claim = trusted ? claimedAddress(request, addressHeaders, forwarded) : NO_CLAIM;
+    const claim = trusted ? claimedAddress(request, addressHeaders, forwarded, record) : NO_CLAIM;
     const apiKey = apiKeyOf?.(request);
     const user = readsUser && trusted ? userOf(request, userHeader) : undefined;
     const source = sources.find((each) => {
@@ -105,6 +113,25 @@ export function compileIdentity(config: IdentityConfig): IdentityResolver {
       return each === 'ip' || each === claim.header;
     });
     const reported = claim.address ?? forwarded;
+    record?.('address', `counted for is ${reported ?? `${proxy}, the proxy itself`}`);
+    for (const each of record ? sources : []) {
+      const kind = typeof each === 'object' ? each.kind : each;
+      const isChosen = each === (source ?? 'ip');
+      const hasIt =
+        each === 'api_key'
+          ? apiKey !== undefined
+          : each === 'user'
+            ? user !== undefined
+            : each === 'ip' || each === claim.header;
+      record?.(
+        'identity',
+        isChosen
+          ? `${kind} speaks for the client${each === 'api_key' && apiKey?.unverified ? '; nobody lists the key, so the address is charged, too' : ''}`
+          : hasIt
+            ? `${kind} comes after it`
+            : `${kind}: the request has none that is believed`,
+      );
+    }
     const { partition: address, standing } = addressBook(reported ?? proxy, salts);
     const claimed = source === 'api_key' ? apiKey?.partition : source === 'user' ? user : undefined;
     return {
@@ -165,7 +192,7 @@ function userOf(request: CheckRequest, header: string): string | undefined {
 }
 
 /** Looking an address up in the ranges costs more than remembering it. */
-function remembered(set: AddressSet): AddressSet {
+function remembered(set: AddressSet): (address: string) => boolean {
   const known = new LRUCache<string, boolean>({ max: REMEMBERED_ADDRESSES });
   return (address) => {
     let member = known.get(address);

@@ -2,8 +2,10 @@
 import type { CheckRequest } from './check-request.ts';
 import type { IdentityResolver } from './identity.ts';
 import { compileMatcher, type Matcher, type Route } from './matcher.ts';
+import { missOf } from './miss.ts';
 import { canonicalPath } from './path.ts';
 import { type Policy, strictestOf } from './policy.ts';
+import type { Recorder } from './recorder.ts';
 import { DAY_MS } from './salts.ts';
 
 export interface PolicySet {
@@ -17,7 +19,7 @@ export interface PolicySet {
   /** Whether a policy has this name. */
   has(name: string): boolean;
   /** The policies that a request is held to; none when its path is malformed. */
-  policiesFor(request: RequestLine): readonly Policy[];
+  policiesFor(request: RequestLine, record?: Recorder): readonly Policy[];
 }
 
 /** What policies match. */
@@ -59,14 +61,30 @@ export function compilePolicySet(definition: PolicySetDefinition): PolicySet {
     hasLongWindows: policies.some(hasLongWindow),
     fallback,
     has: (name) => byName.has(name),
-    policiesFor(request) {
+    policiesFor(request, record) {
       // Without its target nobody knows what is being asked for: it must not be cheaper than the dearest thing there is.
-      if (request.missing.length > 0) return [strictest];
+      if (request.missing.length > 0) {
+        record?.(
+          'policy',
+          `${strictest.name}: the strictest, since the proxy does not say what is asked for`,
+        );
+        return [strictest];
+      }
       const { path, otherReadings, suspicious, malformed } = canonicalPath(
         request.target,
         caseSensitive,
       );
-      if (malformed) return [];
+      record?.(
+        'path',
+        path === request.target ? `${path}, as it came` : `${request.target} is ${path}`,
+      );
+      for (const reading of otherReadings) record?.('path', `or, for some servers, ${reading}`);
+      if (suspicious)
+        record?.('path', 'no two servers agree on it: the strictest policy applies, too');
+      if (malformed) {
+        record?.('path', 'it has control characters: refused');
+        return [];
+      }
       const named = request.policy === undefined ? undefined : byName.get(request.policy);
       const applied = [named ?? match(specific, request, path) ?? fallback];
       for (const matcher of always) addOnce(applied, match(matcher, request, path));
@@ -75,9 +93,51 @@ export function compilePolicySet(definition: PolicySetDefinition): PolicySet {
         for (const matcher of matchers) addOnce(applied, match(matcher, request, reading));
       }
       if (suspicious) addOnce(applied, strictest);
+      if (record) recordPolicies(definition, request, [path, ...otherReadings], applied, record);
       return applied;
     },
   };
+}
+
+/** Each policy of the file, and why it applies or does not. */
+function recordPolicies(
+  { routes, always, fallback }: PolicySetDefinition,
+  request: RequestLine,
+  readings: readonly string[],
+  applied: readonly Policy[],
+  record: Recorder,
+): void {
+  const [first] = applied;
+  for (const route of [...routes, ...always]) {
+    const policy = route.value;
+    // Of the readings of its path, the first that it matches.
+    const misses = readings.map((reading) => missOf(route, request, reading));
+    const isMatch = misses.includes(undefined);
+    if (!applied.includes(policy)) {
+      const why = isMatch ? `matches, and ${first?.name} comes first` : misses[0];
+      record('policy', `${policy.name} ${why}`);
+    } else if (always.includes(route)) {
+      record('policy', `${nameAndMode(policy)}: always`);
+    } else if (policy !== first) {
+      const why = isMatch ? 'the path can be read so' : 'it is the strictest';
+      record('policy', `${nameAndMode(policy)}: ${why}`);
+    } else {
+      const isNamed = request.policy === policy.name;
+      const why = isNamed ? 'the proxy names it for this route' : 'it is the most specific';
+      record('policy', `${nameAndMode(policy)}: ${why}`);
+    }
+  }
+  record(
+    'policy',
+    applied.includes(fallback)
+      ? `${nameAndMode(fallback)}: no policy names the request`
+      : `${fallback.name} is for what no policy names`,
+  );
+}
+
+function nameAndMode({ name, mode }: Policy): string {
+  if (mode === 'enforce') return `${name} applies`;
+  return mode === 'shadow' ? `${name} applies, in shadow` : `${name} would apply, and is off`;
 }
 
 function hasLongWindow({ limits, plans }: Policy): boolean {

@@ -1,0 +1,96 @@
+/** What a gateway with a policy file would make of one request, and why: the code that decides, with somebody listening. */
+
+import { createCheck } from './core/check.ts';
+import type { CheckRequest, HeaderFields } from './core/check-request.ts';
+import type { PolicySet } from './core/policy-set.ts';
+import type { Subject } from './core/recorder.ts';
+import { envoy } from './dialects/envoy.ts';
+import { MemoryStore } from './stores/memory/memory-store.ts';
+import { SaltShelf } from './stores/salt-shelf.ts';
+
+export interface AskedAbout {
+  readonly method: string;
+  /** A path, or a whole URL; nothing in it is tidied. */
+  readonly url: string;
+  /** In the order in which the client sent them; of one name there may be several. */
+  readonly headers: readonly (readonly [name: string, value: string])[];
+  /** Addresses: of the proxy, of who connected to it, and of who it takes the client to be. */
+  readonly proxy: string;
+  readonly peer: string | undefined;
+  readonly client: string | undefined;
+}
+
+export interface Explanation {
+  readonly steps: readonly { readonly about: Subject; readonly what: string }[];
+  /** What would be answered if nothing had been counted before. */
+  readonly answer: {
+    readonly status: number;
+    /** Name, value, name, value. */
+    readonly headers: readonly string[];
+    readonly body: string;
+  };
+}
+
+export async function explain(
+  asked: AskedAbout,
+  set: PolicySet,
+  nowMs: number,
+): Promise<Explanation> {
+  const steps: { about: Subject; what: string }[] = [];
+  const store = new MemoryStore({ now: () => nowMs, maxKeys: 1_000 });
+  const check = createCheck({
+    store,
+    local: store,
+    salts: new SaltShelf(),
+    newId: () => 'none',
+    events: {
+      identified: () => {},
+      untrustedProxy: () => {},
+      headersIgnored: () => {},
+      policyUnknown: () => {},
+      unmatched: () => {},
+      wouldDeny: () => {},
+    },
+  });
+  const request = toRequest(asked);
+  const decision = await check(request, set, nowMs, (about, what) => steps.push({ about, what }));
+  return { steps, answer: envoy.render(decision, set.answers) };
+}
+
+function toRequest({ method, url, headers, proxy, peer, client }: AskedAbout): CheckRequest {
+  const fields = joined(headers);
+  const { host, target } = split(url);
+  return {
+    method,
+    host: host ?? fields.host?.toString() ?? '',
+    target,
+    headers: fields,
+    addresses: {
+      proxy,
+      peer,
+      client,
+      forwardedFor: fields['x-forwarded-for']?.toString(),
+      forwarded: fields.forwarded?.toString(),
+      headers: [],
+    },
+    policy: undefined,
+    requestId: undefined,
+    missing: [],
+  };
+}
+
+/** As Node has them: lower-case names, and two values of one name with a comma between them. */
+function joined(headers: AskedAbout['headers']): HeaderFields {
+  const fields: Record<string, string> = Object.create(null);
+  for (const [name, value] of headers) {
+    const key = name.toLowerCase();
+    fields[key] = fields[key] === undefined ? value : `${fields[key]}, ${value}`;
+  }
+  return fields;
+}
+
+/** A URL parser would tidy the path, which is what is asked about. */
+function split(url: string): { host?: string; target: string } {
+  const [, host, target = ''] = /^https?:\/\/([^/?#]*)(.*)$/is.exec(url) ?? [];
+  return host === undefined ? { target: url } : { host, target: target || '/' };
+}

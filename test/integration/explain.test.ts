@@ -1,0 +1,51 @@
+/** `headgate explain`, as operators type it. */
+import { fileURLToPath } from 'node:url';
+import { expect, test } from 'vitest';
+import { startProcess } from '../support/process.ts';
+
+const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+
+async function explain(...args: string[]) {
+  const run = startProcess(process.execPath, [MAIN, 'explain', ...args]);
+  return { code: await run.exited(), output: run.output() };
+}
+
+test('explains a request of a client behind Cloudflare, step by step', async () => {
+  const { code, output } = await explain(
+    ...['--method', 'POST', '--url', '/api//auth/LOGIN', '--peer', '173.245.48.5'],
+    ...['-H', 'cf-connecting-ip: 203.0.113.9'],
+  );
+  expect(code).toBe(0);
+  for (const line of [
+    /^proxy {5}127\.0\.0\.1 is trusted: loopback, 127\.0\.0\.0\/8$/m,
+    /^ {10}cf-connecting-ip is believed: 173\.245\.48\.5 is in 173\.245\.48\.0\/20$/m,
+    /^identity {2}api_key: the request has none that is believed$/m,
+    /^path {6}\/api\/\/auth\/LOGIN is \/api\/auth\/login$/m,
+    /^policy {4}login applies: it is the most specific$/m,
+    /^ {10}search is for path \/api\/search and method GET$/m,
+    /^limit {5}login: 5 requests per 5 minutes, per client, under hg:v1:/m,
+    /^answer {4}200, when nothing was counted before$/m,
+  ]) {
+    expect(output).toMatch(line);
+  }
+});
+
+test('says the same to programs', async () => {
+  const { output } = await explain('--url', '/api/search', '-o', 'json');
+  const { steps, answer } = JSON.parse(output);
+  expect(steps).toContainEqual({
+    about: 'policy',
+    what: 'search applies: it is the most specific',
+  });
+  expect(answer).toMatchObject({ status: 200, body: '' });
+});
+
+test.each([
+  [[], 2, "required option '--url <url>'"],
+  [['--url', '/', '-H', 'x-api-key'], 2, 'a name, a colon and a value'],
+  [['--url', '/', '-o', 'xml'], 2, 'It is text or json.'],
+  [['--url', '/', '--policies', '/nowhere.yaml'], 3, '/nowhere.yaml'],
+])('%j: exit code %i', async (args, exitCode, said) => {
+  const { code, output } = await explain(...args);
+  expect({ code, output }).toEqual({ code: exitCode, output: expect.stringContaining(said) });
+});
