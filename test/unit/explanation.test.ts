@@ -54,7 +54,7 @@ test('says which policies a request meets, and what keeps the others from it', a
 
 test('says which policies another reading of the path adds', async () => {
   const { on } = await explained({ method: 'POST', url: '//login' });
-  expect(on('path')).toEqual(['//login is /login', 'or, for some servers, //login']);
+  expect(on('path')).toContain('or, for some servers, //login');
   expect(on('policy').slice(0, 2)).toEqual([
     'login applies: it is the most specific',
     'posts applies: the path can be read so',
