@@ -1,55 +1,95 @@
 /** `headgate check`: what is wrong with policy files, or with a Redis, without starting anything. */
-import { Command } from 'commander';
+import { text } from 'node:stream/consumers';
+import { Command, Option } from 'commander';
+import { checkDocument } from '../config/check-document.ts';
 import { ConfigError } from '../config/config-error.ts';
-import { readEnvironment } from '../config/environment.ts';
-import { examinePolicies } from '../config/policy-reader.ts';
+import { type Environment, readEnvironment } from '../config/environment.ts';
+import { examinePolicies } from '../config/policy-examination.ts';
+import { readText } from '../config/text-file.ts';
+import { countOf, type Output } from './check-findings.ts';
+import { asGithubCommands } from './check-github.ts';
+import { asJson } from './check-json.ts';
+import { asText } from './check-text.ts';
 import { reportOnRedis } from './doctor.ts';
 
+const STANDARD_INPUT = '-';
 const EXIT_FAULT = 1;
+const EXIT_INVALID = 3;
 const NO_REDIS =
   'HEADGATE_REDIS_URL: is not set, and neither is REDIS_URL; --redis examines what they name';
 
+const OUTPUTS: Readonly<Record<OutputName, Output>> = {
+  text: asText,
+  json: asJson,
+  github: asGithubCommands,
+};
+
+type OutputName = 'text' | 'json' | 'github';
+
 interface CheckFlags {
+  readonly output: OutputName;
+  readonly strict?: boolean;
   readonly redis?: boolean;
+  readonly rules?: boolean;
 }
 
 export function checkCommand(): Command {
   return new Command('check')
     .description('check policy files')
-    .argument('[files...]', 'policy files')
+    .argument('[files...]', 'policy files; - is standard input')
+    .addOption(
+      new Option('-o, --output <format>', 'for whom findings are written')
+        .choices(Object.keys(OUTPUTS))
+        .default('text'),
+    )
+    .option('--strict', 'take warnings for mistakes')
     .option('--redis', 'also whether gateways can count in Redis (HEADGATE_REDIS_URL)')
+    .option('--rules', 'print what there is to find, in Markdown')
     .action(check);
 }
 
 async function check(
   files: readonly string[],
-  { redis = false }: CheckFlags,
+  { output, strict = false, redis = false, rules = false }: CheckFlags,
   command: Command,
 ): Promise<void> {
-  if (files.length === 0 && !redis) command.error('error: name policy files, or --redis, or both');
-  const { cloudflareRanges, redis: target, storeTimeoutMs } = readEnvironment(process.env);
-  const mistakes = mistakesIn(files, cloudflareRanges);
-  if (redis && target === undefined) mistakes.push(NO_REDIS);
-  if (redis && target !== undefined && !(await reportOnRedis({ target, storeTimeoutMs }))) {
-    process.exitCode = EXIT_FAULT;
+  if (rules) {
+    process.stdout.write(checkDocument());
+    return;
   }
-  if (mistakes.length > 0) throw new ConfigError(mistakes);
+  if (files.length === 0 && !redis) command.error('error: name policy files, or --redis, or both');
+  if (redis && output !== 'text') command.error(`error: --redis has no output for ${output}`);
+  const environment = readEnvironment(process.env);
+  if (files.length > 0) await checkFiles(files, { output: OUTPUTS[output], strict, environment });
+  if (redis) await checkRedis(environment);
 }
 
-/** Prints what else there is to say of each. */
-function mistakesIn(files: readonly string[], cloudflareRanges: string): string[] {
-  const mistakes: string[] = [];
-  for (const file of files) {
-    try {
-      const paths = { policies: file, cloudflareRanges };
-      const { policySet, notes } = examinePolicies(paths, Date.now());
-      const count = policySet.policies.length;
-      console.log(`${file}: fine, ${count} ${count === 1 ? 'policy' : 'policies'}`);
-      for (const note of notes) console.log(note);
-    } catch (error) {
-      if (!(error instanceof ConfigError)) throw error;
-      mistakes.push(...error.mistakes);
-    }
-  }
-  return mistakes;
+interface FileCheck {
+  readonly output: Output;
+  readonly strict: boolean;
+  readonly environment: Environment;
+}
+
+async function checkFiles(
+  files: readonly string[],
+  { output, strict, environment: { cloudflareRanges } }: FileCheck,
+): Promise<void> {
+  const input = files.includes(STANDARD_INPUT) ? await text(process.stdin) : '';
+  const read = (path: string) => (path === STANDARD_INPUT ? input : readText(path));
+  const nowMs = Date.now();
+  const examined = files.map((policies) =>
+    examinePolicies({ policies, cloudflareRanges }, nowMs, read),
+  );
+  process.stdout.write(output(examined));
+  const warnings = strict ? countOf('warning', examined) : 0;
+  if (warnings > 0)
+    console.error(`headgate: --strict refuses warnings, of which there are ${warnings}`);
+  if (warnings > 0 || countOf('error', examined) > 0) process.exitCode = EXIT_INVALID;
+}
+
+/** An invalid file is what the exit code tells first. */
+async function checkRedis({ redis: target, storeTimeoutMs }: Environment): Promise<void> {
+  if (target === undefined) throw new ConfigError([NO_REDIS]);
+  const canCount = await reportOnRedis({ target, storeTimeoutMs });
+  if (!canCount) process.exitCode ??= EXIT_FAULT;
 }

@@ -1,7 +1,7 @@
 /** The lists of clients whom no policy counts, and of those whom nothing lets in. */
 import { z } from 'zod';
 import { addressRange } from './address-range.ts';
-import { holds } from './refinement.ts';
+import { holds, Refusal } from './refinement.ts';
 
 const expires = z
   .string()
@@ -24,7 +24,8 @@ const address = z.string().transform(
     if (NAT64_RANGE.test(text)) throw new RangeError('is of NAT64, name the IPv4 addresses');
     const result = addressRange.safeParse(text);
     if (result.success) return result.data;
-    throw new RangeError(/\/0+$/.test(text) ? 'is everyone, name a narrower range' : NO_ADDRESS);
+    if (!/\/0+$/.test(text)) throw new RangeError(NO_ADDRESS);
+    throw new Refusal('range-of-everyone', 'is everyone, name a narrower range');
   }),
 );
 
@@ -53,3 +54,4 @@ export const accessSchema = z
   );
 
 export type AccessList = z.output<typeof accessSchema>;
+export type AccessEntry = AccessList[number];

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { compileAddressSet } from '../core/address.ts';
 import { DAY_MS } from '../core/salts.ts';
 import { addressRange } from './address-range.ts';
-import { ConfigError } from './config-error.ts';
+import { FileError } from './file-error.ts';
 import { holds } from './refinement.ts';
 import { readYaml } from './yaml-text.ts';
 
@@ -24,13 +24,14 @@ const OLD_AFTER_DAYS = 90;
 
 export type CloudflareRanges = z.output<typeof schema>;
 
-/** Throws a ConfigError when the text is no such list. */
+/** Throws a FileError when the text is no such list. */
 export function parseCloudflareRanges(text: string, fileName: string): CloudflareRanges {
   const result = schema.safeParse(readYaml(text).value);
   if (result.success) return result.data;
-  throw new ConfigError([
-    `${fileName}: must have "checked", a date such as 2026-12-31, and "ranges", a list of CIDR ranges`,
-  ]);
+  const message =
+    'must have "checked", a date such as 2026-12-31, and "ranges", a list of CIDR ranges';
+  const rule = 'invalid-cloudflare-list';
+  throw new FileError([{ rule, file: fileName, place: undefined, path: '', message }]);
 }
 
 /** What to do about a list that may not be true any more; undefined for one that is young. */

@@ -1,8 +1,9 @@
 /** Listed API keys, in the policy file or in a file of their own. */
 import { z } from 'zod';
-import { ConfigError } from './config-error.ts';
+import { FileError } from './file-error.ts';
 import { located, refuseUnreadable } from './located.ts';
-import { type LocatedMistake, mistakesFrom } from './schema-mistakes.ts';
+import type { LocatedRemark } from './remark.ts';
+import { mistakesFrom } from './schema-mistakes.ts';
 import { readYaml } from './yaml-text.ts';
 
 /** Of policies and plans: it stands in labels and headers. */
@@ -25,17 +26,17 @@ export type KeyEntry = z.output<typeof key>;
 /** Enough for 70,000 keys. */
 const MAX_BYTES = 8 * 1024 * 1024;
 
-/** Throws a ConfigError that names every mistake. */
+/** Throws a FileError that names every mistake. */
 export function readKeyFile(text: string, fileName: string): readonly KeyEntry[] {
   const yaml = readYaml(text, MAX_BYTES);
   refuseUnreadable(yaml, fileName);
-  const refuse = (mistakes: readonly LocatedMistake[]) =>
-    new ConfigError(located(mistakes, fileName, yaml));
+  const refuse = (mistakes: readonly LocatedRemark[]) =>
+    new FileError(located(mistakes, fileName, yaml));
   const result = keyListSchema.safeParse(yaml.value, { reportInput: true });
   if (!result.success) throw refuse(mistakesFrom(result.error.issues, keyListSchema, [], yaml));
-  const doubled = doubledKeys(result.data).map((index) => {
+  const doubled = doubledKeys(result.data).map((index): LocatedRemark => {
     const path = [index, 'sha256'];
-    return { offset: yaml.offsetOf(path), path, message: DOUBLED };
+    return { rule: 'key-twice', offset: yaml.offsetOf(path), path, message: DOUBLED };
   });
   if (doubled.length > 0) throw refuse(doubled);
   return result.data;

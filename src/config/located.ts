@@ -1,26 +1,36 @@
-/** Mistakes and notes as people read them: `file:line:column: path: what is wrong`. */
-import { ConfigError, printable } from './config-error.ts';
-import { type LocatedMistake, pathText } from './schema-mistakes.ts';
+/** From places in the text of a file to lines and columns. */
+import { FileError } from './file-error.ts';
+import type { Finding } from './finding.ts';
+import { type LocatedRemark, pathText } from './remark.ts';
 import type { YamlText } from './yaml-text.ts';
 
 /** In the order of the file. */
 export function located(
-  mistakes: readonly LocatedMistake[],
-  fileName: string,
+  remarks: readonly LocatedRemark[],
+  file: string,
   yaml: YamlText,
-): string[] {
-  return mistakes
+): Finding[] {
+  return remarks
     .toSorted((a, b) => a.offset - b.offset)
-    .map(({ offset, path, message }) => {
-      const subject = path.length === 0 ? 'the file' : `${pathText(path)}:`;
-      return printable(`${fileName}:${yaml.place(offset)}: ${subject} ${message}`);
-    });
+    .map(({ rule, offset, path, message }) => ({
+      rule,
+      file,
+      place: yaml.place(offset),
+      path: pathText(path),
+      message: path.length === 0 ? `the file ${message}` : message,
+    }));
 }
 
-/** Throws a ConfigError when the text is no YAML that can be used. */
-export function refuseUnreadable(yaml: YamlText, fileName: string): void {
+/** Throws a FileError when the text is no YAML that can be used. */
+export function refuseUnreadable(yaml: YamlText, file: string): void {
   if (yaml.mistakes.length === 0) return;
-  throw new ConfigError(
-    yaml.mistakes.map(({ offset, message }) => `${fileName}:${yaml.place(offset)}: ${message}`),
+  throw new FileError(
+    yaml.mistakes.map(({ offset, message }) => ({
+      rule: 'invalid-yaml',
+      file,
+      place: yaml.place(offset),
+      path: '',
+      message,
+    })),
   );
 }

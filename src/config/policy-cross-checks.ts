@@ -2,6 +2,7 @@
 import { routeKeys } from '../core/matcher.ts';
 import { type Algorithm, MAX_WINDOW_MS } from '../core/store.ts';
 import type { AccessList } from './access-schema.ts';
+import type { Rule } from './check-rules.ts';
 import { hint } from './closest-word.ts';
 import { sourceName } from './identity-config.ts';
 import type { IdentitySection } from './identity-schema.ts';
@@ -11,10 +12,11 @@ import {
   allLimits,
   type DefaultEntry,
   type LimitEntry,
+  limitLists,
   type PolicyEntry,
 } from './policy-schema.ts';
 import type { Rate } from './rate.ts';
-import type { LocatedMistake } from './schema-mistakes.ts';
+import type { LocatedRemark } from './remark.ts';
 import type { Path, YamlText } from './yaml-text.ts';
 
 /** Parts that are mistaken in themselves are undefined here. */
@@ -31,14 +33,14 @@ interface ValidParts {
   readonly caseSensitive: boolean;
 }
 
-type Report = (path: Path, message: string) => void;
+type Report = (rule: Rule, path: Path, message: string) => void;
 
-export function crossMistakes(parts: ValidParts, yaml: YamlText): LocatedMistake[] {
-  const mistakes: LocatedMistake[] = [];
-  const report: Report = (path, message) => {
-    mistakes.push({ offset: yaml.offsetOf(path), path, message });
+export function crossMistakes(parts: ValidParts, yaml: YamlText): LocatedRemark[] {
+  const mistakes: LocatedRemark[] = [];
+  const report: Report = (rule, path, message) => {
+    mistakes.push({ rule, offset: yaml.offsetOf(path), path, message });
   };
-  const placeOf = (path: Path) => `line ${yaml.place(yaml.offsetOf(path)).split(':')[0]}`;
+  const placeOf = (path: Path) => `line ${yaml.place(yaml.offsetOf(path)).line}`;
 
   checkNames(parts.names, report, placeOf);
   for (const [index, entry] of parts.entries.entries()) {
@@ -68,19 +70,22 @@ function checkNames(
       continue;
     }
     const place = placeOf(['policies', first]);
-    report(['policies', index, 'name'], `"${name}" is taken by the policy of ${place}`);
+    report(
+      'name-taken',
+      ['policies', index, 'name'],
+      `"${name}" is taken by the policy of ${place}`,
+    );
   }
 }
 
 function checkAllLimits(
-  { limits, plans, cost }: DefaultEntry,
+  entry: DefaultEntry,
   identity: IdentitySection | undefined,
   at: Path,
   report: Report,
 ): void {
-  checkLimits(limits, cost, identity, [...at, 'limits'], report);
-  for (const [plan, written] of Object.entries(plans)) {
-    checkLimits(written, cost, identity, [...at, 'plans', plan], report);
+  for (const { limits, path } of limitLists(entry, at)) {
+    checkLimits(limits, entry.cost, identity, path, report);
   }
 }
 
@@ -97,6 +102,7 @@ function checkLimits(
     const key = `${per} ${rate.windowMs} ${algorithm}`;
     if (seen.has(key)) {
       report(
+        'limit-twice',
         path,
         `is the second limit per ${per} for a window of ${rate.window}, keep the lower one`,
       );
@@ -104,6 +110,7 @@ function checkLimits(
     seen.add(key);
     if (burst === undefined && cost > rate.limit) {
       report(
+        'cost-above-limit',
         path,
         `a request costs ${cost}, more than the ${rate.limit} of its window: none would pass`,
       );
@@ -111,7 +118,11 @@ function checkLimits(
     if (burst !== undefined)
       checkBurst({ rate, algorithm, burst, cost }, [...path, 'burst'], report);
     if ((per === 'user' || per === 'api_key') && identity?.sources.includes(per) === false) {
-      report(path, `nobody is known by ${per}, add ${per} to identity.sources`);
+      report(
+        'per-without-source',
+        path,
+        `nobody is known by ${per}, add ${per} to identity.sources`,
+      );
     }
   }
 }
@@ -123,16 +134,22 @@ function checkBurst(
 ): void {
   const { rate, algorithm, burst, cost } = limit;
   if (algorithm !== 'token-bucket') {
-    report(path, `means nothing to ${algorithm}, add "algorithm: token-bucket" or remove it`);
+    report(
+      'burst-without-bucket',
+      path,
+      `means nothing to ${algorithm}, add "algorithm: token-bucket" or remove it`,
+    );
   }
   if (cost > burst) {
     report(
+      'cost-above-limit',
       path,
       `a request costs ${cost}, more than the bucket of ${burst} holds: none would pass`,
     );
   }
   if ((burst * rate.windowMs) / rate.limit > MAX_WINDOW_MS) {
     report(
+      'bucket-too-slow',
       path,
       `a bucket of ${burst} takes longer than 31d to fill at this rate, make it smaller`,
     );
@@ -146,7 +163,11 @@ function checkVerifiedHeaders({ identity, fallback, entries }: ValidParts, repor
   const limits = [fallback, ...entries].flatMap((entry) => (entry ? allLimits(entry) : []));
   for (const [index, name] of (identity?.verified_headers ?? []).entries()) {
     if (limits.some(({ per }) => per === `header:${name}`)) continue;
-    report(['identity', 'verified_headers', index], `no limit is per header:${name}, remove it`);
+    report(
+      'verified-header-unused',
+      ['identity', 'verified_headers', index],
+      `no limit is per header:${name}, remove it`,
+    );
   }
 }
 
@@ -156,9 +177,13 @@ function checkSources(identity: IdentitySection | undefined, report: Report): vo
   for (const [index, source] of sources.entries()) {
     const path = ['identity', 'sources', index];
     if (sources.indexOf(source) !== index)
-      report(path, `${source} is listed twice, keep the first`);
+      report('source-twice', path, `${source} is listed twice, keep the first`);
     else if (sources.slice(0, index).includes('ip')) {
-      report(path, `${source} is never reached after ip, which every request has: put ip last`);
+      report(
+        'source-never-reached',
+        path,
+        `${source} is never reached after ip, which every request has: put ip last`,
+      );
     }
   }
 }
@@ -180,6 +205,7 @@ function checkTies(
       }
       const name = entries[other]?.name ?? '';
       report(
+        'policies-tie',
         ['policies', index, 'match'],
         `matches the same requests as policy "${name}" of ${placeOf(['policies', other])}, ` +
           'narrow one of them, or set "always: true" to apply both',
@@ -194,7 +220,7 @@ function checkKeys(identity: IdentitySection | undefined, report: Report): void 
   // Those of a file are checked where it is read.
   if (typeof keys === 'string') return;
   for (const index of doubledKeys(keys)) {
-    report(['identity', 'api_key', 'keys', index, 'sha256'], DOUBLED);
+    report('key-twice', ['identity', 'api_key', 'keys', index, 'sha256'], DOUBLED);
   }
 }
 
@@ -209,12 +235,12 @@ function checkListedClients(
   const ids = new Set(keys.map(({ id }) => id));
   for (const [index, { key }] of (parts[section] ?? []).entries()) {
     if (key === undefined) continue;
-    if (ids.has(key) && identity.sources.includes('api_key')) continue;
-    report(
-      [section, index, 'key'],
-      ids.has(key)
-        ? 'nobody is known by api_key, add api_key to identity.sources'
-        : `no key with this id is listed${hint(key, [...ids])}`,
-    );
+    const path = [section, index, 'key'];
+    if (!ids.has(key)) {
+      report('key-unknown', path, `no key with this id is listed${hint(key, [...ids])}`);
+    } else if (!identity.sources.includes('api_key')) {
+      const message = 'nobody is known by api_key, add api_key to identity.sources';
+      report('key-without-source', path, message);
+    }
   }
 }

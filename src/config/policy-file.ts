@@ -2,12 +2,14 @@
 import type { z } from 'zod';
 import type { PolicySet } from '../core/policy-set.ts';
 import { accessSchema } from './access-schema.ts';
-import { adviceOnAge, type CloudflareRanges } from './cloudflare-ranges.ts';
-import { ConfigError } from './config-error.ts';
+import type { CloudflareRanges } from './cloudflare-ranges.ts';
+import { printable } from './config-error.ts';
+import { FileError } from './file-error.ts';
+import { type Finding, lineOf } from './finding.ts';
 import { type IdentitySection, identitySchema } from './identity-schema.ts';
 import type { KeyEntry } from './key-list.ts';
 import { located, refuseUnreadable } from './located.ts';
-import { adviceOn, namesCloudflare } from './policy-advice.ts';
+import { adviceOn } from './policy-advice.ts';
 import type { ValidFile } from './policy-compile.ts';
 import { crossMistakes } from './policy-cross-checks.ts';
 import { notesOn } from './policy-notes.ts';
@@ -19,13 +21,14 @@ import {
   outlineSchema,
   policySchema,
 } from './policy-schema.ts';
-import { type LocatedMistake, mistakesFrom } from './schema-mistakes.ts';
+import type { LocatedRemark, Remark } from './remark.ts';
+import { mistakesFrom } from './schema-mistakes.ts';
 import { type Path, readYaml, type YamlText } from './yaml-text.ts';
 
 /** What a policy file refers to. */
 export interface PolicyFileContext {
   readonly cloudflare: CloudflareRanges;
-  /** The file of keys that a policy file names. Throws a ConfigError when there is none, or it has mistakes. */
+  /** The file of keys that a policy file names. Throws a FileError when there is none, or it has mistakes. */
   readKeyFile(name: string): readonly KeyEntry[];
 }
 
@@ -33,11 +36,11 @@ export interface ValidPolicies {
   readonly file: ValidFile;
   /** What its author should know, each as `file:line:column: path: note`. */
   readonly notes: readonly string[];
-  /** What else its author should know, if there is time to find out. */
-  advice(policySet: PolicySet, nowMs: number): readonly string[];
+  /** The same, and what else there is to say, if there is time to find out. */
+  findings(policySet: PolicySet, nowMs: number): Finding[];
 }
 
-/** Throws a ConfigError whose mistakes read `file:line:column: path: what is wrong`. */
+/** Throws a FileError with every mistake. */
 export function validatePolicyFile(
   text: string,
   fileName: string,
@@ -48,23 +51,20 @@ export function validatePolicyFile(
   const parts = new Parts(yaml);
   const file = validate(parts, yaml, context);
   if (file === undefined) {
-    throw new ConfigError([...located(parts.mistakes, fileName, yaml), ...parts.elsewhere]);
+    throw new FileError([...located(parts.mistakes, fileName, yaml), ...parts.elsewhere]);
   }
+  const notes = notesOn(file);
+  const findingsFrom = (remarks: readonly Remark[]) =>
+    located(
+      remarks.map((each) => ({ ...each, offset: yaml.offsetOf(each.path) })),
+      fileName,
+      yaml,
+    );
   return {
     file,
-    notes: located(notesOn(file, yaml), fileName, yaml),
-    advice(policySet, nowMs) {
-      const warnings = adviceOn(file, policySet, nowMs).map(({ path, message }) => ({
-        offset: yaml.offsetOf(path),
-        path,
-        message: `warning: ${message}`,
-      }));
-      const age = namesCloudflare(file) ? adviceOnAge(context.cloudflare, nowMs) : undefined;
-      return [
-        ...located(warnings, fileName, yaml),
-        ...(age === undefined ? [] : [`${fileName}: warning: ${age}`]),
-      ];
-    },
+    notes: findingsFrom(notes).map((note) => printable(lineOf(note))),
+    findings: (policySet, nowMs) =>
+      findingsFrom([...notes, ...adviceOn(file, { policySet, nowMs, ...context })]),
   };
 }
 
@@ -101,9 +101,9 @@ function validate(parts: Parts, yaml: YamlText, context: PolicyFileContext): Val
 
 /** Validates the parts of a file one by one, and keeps what is wrong with any of them. */
 class Parts {
-  readonly mistakes: LocatedMistake[] = [];
-  /** Mistakes in the file of keys, each with its place. */
-  readonly elsewhere: string[] = [];
+  readonly mistakes: LocatedRemark[] = [];
+  /** Mistakes in the file of keys. */
+  readonly elsewhere: Finding[] = [];
   readonly #yaml: YamlText;
 
   constructor(yaml: YamlText) {
@@ -129,8 +129,8 @@ class Parts {
     try {
       return context.readKeyFile(keys);
     } catch (error) {
-      if (!(error instanceof ConfigError)) throw error;
-      this.elsewhere.push(...error.mistakes);
+      if (!(error instanceof FileError)) throw error;
+      this.elsewhere.push(...error.findings);
       return undefined;
     }
   }

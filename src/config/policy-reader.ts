@@ -1,12 +1,13 @@
 /** Reads the policy file, and the files that it refers to, and remembers which version of each it was. */
-import { closeSync, constants, fstatSync, openSync, readFileSync, statSync } from 'node:fs';
-import { dirname, relative, resolve } from 'node:path';
+import { statSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
 import { parseCloudflareRanges } from './cloudflare-ranges.ts';
 import { ConfigError } from './config-error.ts';
 import type { KnownRanges } from './identity-config.ts';
 import { readKeyFile } from './key-list.ts';
-import { compilePolicies, type ValidFile } from './policy-compile.ts';
+import type { ValidFile } from './policy-compile.ts';
 import { type ValidPolicies, validatePolicyFile } from './policy-file.ts';
+import { displayName, readText } from './text-file.ts';
 
 /** Paths. */
 export interface PolicyFiles {
@@ -36,10 +37,11 @@ export function readUpTo(maxBytes: number, paths: PolicyFiles): Reading | undefi
   const versions = new Map<string, string>();
   let bytes = 0;
   try {
-    const { file, ranges, notes } = validate(paths, (path) => {
+    const { file, ranges, notes } = validateFiles(paths, (path, namedBy) => {
       versions.set(path, versionOf(path));
       bytes += sizeOf(path);
       if (bytes > maxBytes) throw TOO_MUCH;
+      return readText(path, namedBy);
     });
     return { versions, found: { file, ranges, notes } };
   } catch (error) {
@@ -50,13 +52,6 @@ export function readUpTo(maxBytes: number, paths: PolicyFiles): Reading | undefi
 }
 
 const TOO_MUCH = Symbol('the files have more bytes than are wanted');
-
-/** For who wants to know more. Throws a ConfigError when a file cannot be read or has mistakes. */
-export function examinePolicies(paths: PolicyFiles, nowMs: number) {
-  const { file, ranges, notes, advice } = validate(paths, () => {});
-  const policySet = compilePolicies(file, ranges);
-  return { policySet, notes: [...notes, ...advice(policySet, nowMs)] };
-}
 
 /** Changes with the file. */
 export function versionOf(path: string): string {
@@ -77,14 +72,11 @@ function sizeOf(path: string): number {
   }
 }
 
-function validate(
+/** Throws a FileError when a file cannot be read or has mistakes. `read` is told by what a file is named. */
+export function validateFiles(
   { policies: path, cloudflareRanges: rangesPath }: PolicyFiles,
-  beforeReading: (path: string) => void,
+  read: (path: string, namedBy: string) => string,
 ): ValidPolicies & { readonly ranges: KnownRanges } {
-  const read = (file: string, namedBy: string) => {
-    beforeReading(file);
-    return readText(file, namedBy);
-  };
   // First of all, so that it is known of even if the policy file cannot be read.
   const text = read(rangesPath, NAMED_BY_RANGES);
   const cloudflare = parseCloudflareRanges(text, displayName(rangesPath));
@@ -101,41 +93,3 @@ function validate(
 const NAMED_BY_SETTING = 'HEADGATE_POLICIES names the policy file';
 const NAMED_BY_RANGES = 'HEADGATE_CLOUDFLARE_RANGES names the list of Cloudflare networks';
 const NAMED_BY_POLICIES = 'identity.api_key.keys names it, from the folder of the policy file';
-
-/** What is larger is none of these files, and is not worth the time to read. */
-const MAX_BYTES = 16 * 1024 * 1024;
-
-function readText(path: string, namedBy: string): string {
-  try {
-    // Opening a pipe would wait for somebody to write into it.
-    const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
-    try {
-      return readRegularFile(file, displayName(path));
-    } finally {
-      closeSync(file);
-    }
-  } catch (cause) {
-    if (cause instanceof ConfigError) throw cause;
-    const why =
-      (cause as NodeJS.ErrnoException).code === 'ENOENT' ? 'does not exist' : 'cannot be read';
-    throw new ConfigError([`${displayName(path)}: ${why}; ${namedBy}`]);
-  }
-}
-
-/** Throws a ConfigError for what has no end, or too late a one. */
-function readRegularFile(file: number, name: string): string {
-  const found = fstatSync(file);
-  if (!found.isFile()) throw new ConfigError([`${name}: cannot be read; it is no regular file`]);
-  if (found.size > MAX_BYTES) {
-    throw new ConfigError([
-      `${name}:1:1: the file has ${found.size} bytes, the most is ${MAX_BYTES}`,
-    ]);
-  }
-  return readFileSync(file, 'utf8');
-}
-
-/** As people in this folder would name it. */
-function displayName(path: string): string {
-  const fromHere = relative(process.cwd(), path);
-  return fromHere.startsWith('..') ? path : fromHere;
-}

@@ -11,7 +11,8 @@ import { shortName } from './key-list.ts';
 import { PARTITION_PATTERN, parsePartition } from './partition-name.ts';
 import { checkPathTemplate } from './path-template.ts';
 import { parseRate, RATE_PATTERN } from './rate.ts';
-import { holds } from './refinement.ts';
+import { holds, refusedBy } from './refinement.ts';
+import type { Path } from './yaml-text.ts';
 
 const rateText = z
   .string()
@@ -126,6 +127,7 @@ export const policySchema = z
   .refine((policy) => policy.always || policy.match !== undefined, {
     path: ['match'],
     message: 'is missing, say which requests this policy is for or set "always: true"',
+    params: refusedBy('missing-key'),
   });
 
 export const defaultSchema = z
@@ -182,6 +184,20 @@ export type LimitEntry = z.output<typeof limit>;
 export type PolicyEntry = z.output<typeof policySchema>;
 export type DefaultEntry = z.output<typeof defaultSchema>;
 export type AnswersSection = z.output<typeof answersSchema>;
+
+/** The limits of a policy, and those of each plan in their place. */
+export function limitLists(
+  { limits, plans }: DefaultEntry,
+  at: Path,
+): { readonly limits: readonly LimitEntry[]; readonly path: Path }[] {
+  return [
+    { limits, path: [...at, 'limits'] },
+    ...Object.entries(plans).map(([plan, written]) => ({
+      limits: written,
+      path: [...at, 'plans', plan],
+    })),
+  ];
+}
 
 /** Those of every client, plans included. */
 export function allLimits({ limits, plans }: DefaultEntry): LimitEntry[] {

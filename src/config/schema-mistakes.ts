@@ -1,28 +1,22 @@
 /** Turns what zod found into sentences that name what is wrong and what would be right. */
 import type { z } from 'zod';
+import type { Rule } from './check-rules.ts';
 import { hint } from './closest-word.ts';
+import { ruleOfRefusal } from './refinement.ts';
+import type { LocatedRemark } from './remark.ts';
 import type { Path, YamlText } from './yaml-text.ts';
-
-export interface LocatedMistake {
-  readonly offset: number;
-  readonly path: Path;
-  readonly message: string;
-}
 
 /** Of one part of a file: nobody mends more at a time, and finding the place of each takes some. */
 const MOST_MISTAKES = 100;
 /** A file with more of them is no policy file, and looking up the place of each takes time. */
 const MOST_UNKNOWN_KEYS = 50;
-/** A name that is longer is no key of a policy file, and may be a secret in the wrong place. */
-const LONGEST_SHOWN = 32;
-
 /** `at` is where the validated part stands in the file. */
 export function mistakesFrom(
   issues: readonly z.core.$ZodIssue[],
   schema: z.ZodType,
   at: Path,
   yaml: YamlText,
-): LocatedMistake[] {
+): LocatedRemark[] {
   return issues.slice(0, MOST_MISTAKES).flatMap((issue) => {
     const path = [
       ...at,
@@ -33,12 +27,14 @@ export function mistakesFrom(
     }
     if (issue.code === 'unrecognized_keys') {
       const known = knownKeys(schema, issue.path);
+      const rule = 'unknown-key' as const;
       const left = issue.keys.length - MOST_UNKNOWN_KEYS;
       const more =
         left > 0
-          ? [{ offset: yaml.offsetOf(path), path, message: `has ${left} more unknown keys` }]
+          ? [{ rule, offset: yaml.offsetOf(path), path, message: `has ${left} more unknown keys` }]
           : [];
       const named = issue.keys.slice(0, MOST_UNKNOWN_KEYS).map((key) => ({
+        rule,
         offset: yaml.offsetOfKey(path, key),
         path: [...path, key],
         message: `is not a known key${hintAt(key, known)}`,
@@ -47,23 +43,17 @@ export function mistakesFrom(
     }
     if (issue.code === 'invalid_key') {
       const offset = yaml.offsetOfKey(path.slice(0, -1), String(path.at(-1)));
-      return [{ offset, path, message: issue.issues[0]?.message ?? issue.message }];
+      const message = issue.issues[0]?.message ?? issue.message;
+      return [{ rule: 'invalid-value', offset, path, message }];
     }
-    return [{ offset: yaml.offsetOf(path), path, message: sentence(issue) }];
+    return [{ rule: ruleOf(issue), offset: yaml.offsetOf(path), path, message: sentence(issue) }];
   });
 }
 
-/** `policies[2].limits[0]` */
-export function pathText(path: Path): string {
-  let text = '';
-  for (const part of path) {
-    if (typeof part === 'number') text += `[${part}]`;
-    else {
-      const name = part.length > LONGEST_SHOWN ? '(a long name)' : part;
-      text += text === '' ? name : `.${name}`;
-    }
-  }
-  return text;
+function ruleOf(issue: z.core.$ZodIssue): Rule {
+  if (issue.code === 'custom') return ruleOfRefusal(issue);
+  const isTyped = issue.code === 'invalid_type' || issue.code === 'invalid_value';
+  return isTyped && issue.input === undefined ? 'missing-key' : 'invalid-value';
 }
 
 function hintAt(word: string, known: readonly string[]): string {

@@ -13,6 +13,7 @@ import {
   visit,
   type YAMLMap,
 } from 'yaml';
+import type { Place } from './finding.ts';
 
 export type Path = readonly (string | number)[];
 
@@ -29,8 +30,7 @@ export interface YamlText {
   offsetOf(path: Path): number;
   /** Where a key stands. */
   offsetOfKey(path: Path, key: string): number;
-  /** `line:column`, both from 1. */
-  place(offset: number): string;
+  place(offset: number): Place;
 }
 
 const MAX_BYTES = 1024 * 1024;
@@ -63,7 +63,7 @@ export function readYaml(written: string, maxBytes = MAX_BYTES): YamlText {
     },
     place: (offset) => {
       const { line, col } = lines.linePos(offset);
-      return `${Math.max(1, line)}:${Math.max(1, col)}`;
+      return { line: Math.max(1, line), column: Math.max(1, col) };
     },
   };
 }

@@ -1,5 +1,6 @@
 /** deploy/compose, without containers: what its files say of each other, and what they do in the real programs. */
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { readEnvironment } from '../../src/config/environment.ts';
@@ -12,21 +13,13 @@ import {
   startMachine,
 } from '../support/compose.ts';
 import { call, statuses } from '../support/http.ts';
+import { asksOf, DASHBOARD_FOLDER, DASHBOARDS } from '../support/observability-dashboards.ts';
+import { RULES, RULES_FILE } from '../support/observability-rules.ts';
 import { checkPrometheusFile, startPrometheus } from '../support/prometheus.ts';
 import { redisIsHere, startRedis } from '../support/redis.ts';
 
-const DASHBOARD = '/etc/grafana/dashboards/headgate.json';
+const DASHBOARDS_IN_GRAFANA = '/etc/grafana/dashboards';
 const SCRAPE_SECONDS = 5;
-
-interface Panel {
-  readonly title: string;
-  readonly datasource: { readonly uid: string };
-  readonly targets: readonly { readonly expr: string }[];
-}
-
-const panels: readonly Panel[] = JSON.parse(
-  readFileSync(mounts('grafana').get(DASHBOARD) ?? '', 'utf8'),
-).panels;
 
 describe.each(Object.entries(SERVICES))('%s', (name, service) => {
   test('mounts files that are there', () => {
@@ -82,15 +75,29 @@ test('Prometheus asks every machine where its gateway answers operators', () => 
   ]);
 });
 
-test('Grafana finds its dashboard, and the dashboard its Prometheus', () => {
+test('Prometheus finds the alert rules, here and in its container', () => {
+  const [path] = readYaml('prometheus.yml').rule_files;
+  expect(fileOfCompose(path)).toEqual(RULES_FILE);
+  const mounted = mounts('prometheus');
+  const config = [...mounted.keys()].find((target) => target.endsWith('prometheus.yml')) ?? '';
+  expect(mounted.get(resolve(dirname(config), path))).toEqual(RULES_FILE);
+});
+
+test('Grafana finds every dashboard, and a Prometheus for them', () => {
   const [source] = readYaml('grafana/datasources.yaml').datasources;
   const { hostname, port } = new URL(source.url);
   expect(SERVICES[hostname]?.ports?.[0]).toMatch(new RegExp(`:${port}$`));
+  expect(source).toMatchObject({ type: 'prometheus', isDefault: true });
   expect(source.jsonData.timeInterval).toBe(`${SCRAPE_SECONDS}s`);
-  for (const panel of panels) expect(panel.datasource.uid, panel.title).toBe(source.uid);
   const [provider] = readYaml('grafana/dashboards.yaml').providers;
-  expect(provider.options.path).toBe(DASHBOARD.slice(0, DASHBOARD.lastIndexOf('/')));
-  expect(SERVICES.grafana?.environment?.GF_DASHBOARDS_DEFAULT_HOME_DASHBOARD_PATH).toBe(DASHBOARD);
+  expect(provider.options.path).toBe(DASHBOARDS_IN_GRAFANA);
+  const mounted = mounts('grafana');
+  for (const { file } of DASHBOARDS) {
+    const target = `${DASHBOARDS_IN_GRAFANA}/${file}`;
+    expect(mounted.get(target)).toEqual(new URL(file, DASHBOARD_FOLDER));
+  }
+  const home = SERVICES.grafana?.environment?.GF_DASHBOARDS_DEFAULT_HOME_DASHBOARD_PATH ?? '';
+  expect(mounted.has(home)).toBe(true);
 });
 
 const programs = inject('programs');
@@ -123,18 +130,21 @@ describe.skipIf(!redisIsHere || programs.nginx === undefined)('two machines', ()
   });
 
   test.skipIf(programs.prometheus === undefined)(
-    'are measured, and every panel of the dashboard has something to show',
+    'are measured, watched by the alert rules, and each dashboard begins with their numbers',
     async () => {
       checkPrometheusFile(fileURLToPath(fileOfCompose('prometheus.yml')));
       await using prometheus = await startPrometheus('compose/prometheus.yml', {
         [`scrape_interval: ${SCRAPE_SECONDS}s`]: 'scrape_interval: 1s',
+        '../prometheus/alerts.yaml': fileURLToPath(RULES_FILE),
         'machine-1:9464': new URL(first.opsUrl).host,
         'machine-2:9464': new URL(second.opsUrl).host,
       });
-      const asks = panels.flatMap(({ targets }) =>
-        targets.map(({ expr }) => expr.replaceAll('$__rate_interval', '10s')),
+      expect(await prometheus.alerts()).toEqual(RULES.map(({ alert }) => alert));
+      const numbers = DASHBOARDS.flatMap(({ panels }) =>
+        panels.filter(({ type }) => type === 'stat'),
       );
-      expect(asks.length).toBeGreaterThanOrEqual(panels.length);
+      const asks = numbers.flatMap(asksOf);
+      expect(asks.length).toBeGreaterThanOrEqual(DASHBOARDS.length);
       const withoutData = async () => {
         await Promise.all([login(first, 'bob'), login(second, 'bob')]);
         const answers = await Promise.all(asks.map((ask) => prometheus.query(ask)));

@@ -1,5 +1,4 @@
 /** The process as its operator meets it: start, refusal, exit codes, signals. */
-import { hash } from 'node:crypto';
 import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { tmpdir } from 'node:os';
@@ -67,11 +66,8 @@ test('says what it serves, where it counts, and what to try', async () => {
 describe('a mistaken policy file', () => {
   const path = file('bad.yaml', 'version: 1\ndefault: { limits: [5/5m] }\npolices: []\n');
 
-  test.each([
-    ['serve', ['serve', '--policies', path]],
-    ['check', ['check', path]],
-  ])('stops %s before anything listens, with every mistake and exit code 3', async (_, args) => {
-    const { code, output } = await headgate(args);
+  test('stops serve before anything listens, with every mistake and exit code 3', async () => {
+    const { code, output } = await headgate(['serve', '--policies', path]);
     expect(code).toBe(3);
     expect(output).toContain(
       `${path}:2:21: default.limits[0]: "5/5m" is not a rate, write "5/5min"`,
@@ -100,71 +96,12 @@ test('an unreadable setting is named, with exit code 3', async () => {
   });
 });
 
-test('check is content with a good file', async () => {
-  const path = file(
-    'good.yaml',
-    'version: 1\nidentity: { sources: [api_key, ip] }\ndefault: { limits: [5/5min] }\n',
-  );
-  expect(await headgate(['check', path])).toEqual({
-    code: 0,
-    output: `${path}: fine, 1 policy\n`,
-  });
-});
-
 test.each([[['serv']], [['serve', '--polices', 'x']], [['check']]])(
   '%j is a usage error: exit code 2',
   async (args) => {
     expect((await headgate(args)).code).toBe(2);
   },
 );
-
-test('check looks for what is likely not meant', async () => {
-  const key = { sha256: hash('sha256', 'k', 'hex') };
-  const path = file(
-    'odd.yaml',
-    `version: 1
-matching: { case_sensitive: true }
-identity:
-  sources: [api_key, cf_connecting_ip, ip]
-  api_key: { keys: [{ id: acme, sha256: ${key.sha256}, plan: prp }] }
-block: [{ address: 203.0.113.9, expires: 2026-01-01 }]
-default: { limits: [1000/1h], plans: { pro: [2000/1h] } }
-policies:
-  - { name: login, match: { method: POST, path: /login }, limits: [5/5min] }
-  - { name: search, match: { method: GTE, path: /search }, limits: [5/5min] }
-`,
-  );
-  const { code, output } = await headgate(['check', path]);
-  expect(code).toBe(0);
-  const lines = output.split('\n').map((line) => line.replace(path, 'odd.yaml'));
-  expect(lines).toEqual([
-    'odd.yaml: fine, 3 policies',
-    expect.stringMatching(
-      /^odd\.yaml:5:\d+: identity\.api_key\.keys\[0\]\.plan: warning: no policy has limits for the plan "prp" of "acme", did you mean "pro"\?$/,
-    ),
-    'odd.yaml:6:9: block[0]: warning: has expired, remove it',
-    'odd.yaml:7:45: default.plans.pro: warning: no listed key has this plan, did you mean "prp"?',
-    expect.stringMatching(
-      /^odd\.yaml:9:\d+: policies\[0\]\.match\.path: warning: \d+ spellings of its path are held to laxer policies alone: "\S+" to "default", should the application take it for the same$/,
-    ),
-    expect.stringMatching(
-      /^odd\.yaml:10:\d+: policies\[1\]\.match\.method: warning: no client sends GTE, did you mean "GET"\?$/,
-    ),
-    expect.stringMatching(/^odd\.yaml: warning: the list of Cloudflare networks is \d+ days old/),
-    '',
-  ]);
-});
-
-test('a list of Cloudflare networks that was looked at lately is fine', async () => {
-  const ranges = file(
-    'ranges.yaml',
-    `checked: ${new Date().toISOString().slice(0, 10)}\nranges: [173.245.48.0/20]\n`,
-  );
-  const { output } = await headgate(['check', 'config/policies.yaml'], {
-    HEADGATE_CLOUDFLARE_RANGES: ranges,
-  });
-  expect(output).toBe('config/policies.yaml: fine, 6 policies\n');
-});
 
 test('key new prints a key once, with the entry by which it is known', async () => {
   const { output } = await headgate(['key', 'new', '--id', 'acme: one', '--plan', 'pro']);
@@ -182,20 +119,6 @@ test('key new prints a key once, with the entry by which it is known', async () 
       headers: { Authorization: `Bearer ${key}`, 'x-headgate-client-ip': `203.0.113.${i}` },
     });
   expect(await statuses(4, ask)).toEqual([200, 200, 200, 429]);
-});
-
-test('a mistake in a file of keys is named there', async () => {
-  const sha256 = hash('sha256', 'k', 'hex');
-  file('doubled.yaml', `- { id: a, sha256: ${sha256} }\n- { id: b, sha256: ${sha256} }\n`);
-  const path = file(
-    'with-doubled.yaml',
-    'version: 1\nidentity: { api_key: { keys: doubled.yaml } }\ndefault: { limits: [1/1h] }\n',
-  );
-  const { code, output } = await headgate(['check', path]);
-  expect(code).toBe(3);
-  expect(output).toContain(
-    `${join(folder, 'doubled.yaml')}:2:20: [1].sha256: is listed twice, each key has one entry`,
-  );
 });
 
 describe('whoever can reach the check port', () => {

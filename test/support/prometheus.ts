@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { waitUntil } from './eventually.ts';
 import { call } from './http.ts';
 import { accepting, freePort, startProcess } from './process.ts';
 import { findProgram } from './provision.ts';
@@ -11,6 +12,8 @@ import { changed } from './proxies.ts';
 export interface Prometheus extends AsyncDisposable {
   /** Values of a PromQL expression as it is now, one for each series. */
   query(expression: string): Promise<readonly number[]>;
+  /** Names of the alerts whose rules it has loaded. */
+  alerts(): Promise<readonly string[]>;
 }
 
 /** With a file of deploy/, but for what a run changes. */
@@ -29,23 +32,53 @@ export async function startPrometheus(
   ];
   const program = unlessItStarts.use(startProcess(prometheusProgram(), args));
   await accepting(port, program);
+  // It listens before it can answer.
+  const url = `http://127.0.0.1:${port}`;
+  await waitUntil('Prometheus is ready', async () => (await call(url, '/-/ready')).status === 200);
   const started = unlessItStarts.move();
+  const ask = async (path: string) => {
+    const { status, body } = await call(url, path);
+    if (status !== 200) throw new Error(`${decodeURIComponent(path)}: ${body}`);
+    return JSON.parse(body).data;
+  };
   return {
     async query(expression) {
-      const path = `/api/v1/query?query=${encodeURIComponent(expression)}`;
-      const { status, body } = await call(`http://127.0.0.1:${port}`, path);
-      if (status !== 200) throw new Error(`${expression}: ${body}`);
-      const { data } = JSON.parse(body) as { data: { result: { value: [number, string] }[] } };
-      return data.result.map(({ value }) => Number(value[1]));
+      const { result }: { result: { value: [number, string] }[] } = await ask(
+        `/api/v1/query?query=${encodeURIComponent(expression)}`,
+      );
+      return result.map(({ value }) => Number(value[1]));
+    },
+    async alerts() {
+      const { groups }: { groups: { rules: { name: string }[] }[] } = await ask('/api/v1/rules');
+      return groups.flatMap(({ rules }) => rules.map(({ name }) => name));
     },
     [Symbol.asyncDispose]: () => started.disposeAsync(),
   };
 }
 
-/** Throws what its own checker says against a file. */
+/** Throws what its own checker says against a file, and against the rules that it names. */
 export function checkPrometheusFile(path: string): void {
-  const promtool = join(dirname(prometheusProgram()), 'promtool');
-  execFileSync(promtool, ['check', 'config', path], { stdio: 'pipe' });
+  promtool('check', 'config', path);
+}
+
+/** Throws what its own checker says against rules. */
+export function checkRules(path: string): void {
+  promtool('check', 'rules', path);
+}
+
+/** Throws which tests of rules fail. */
+export function testRules(paths: readonly string[]): void {
+  promtool('test', 'rules', ...paths);
+}
+
+function promtool(...args: string[]): void {
+  const program = join(dirname(prometheusProgram()), 'promtool');
+  try {
+    execFileSync(program, args, { stdio: 'pipe' });
+  } catch (error) {
+    // It says why on its standard output.
+    throw new Error(`promtool ${args.join(' ')}:\n${(error as { stdout?: unknown }).stdout}`);
+  }
 }
 
 const prometheusProgram = () => findProgram('prometheus') ?? 'prometheus';

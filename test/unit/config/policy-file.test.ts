@@ -1,18 +1,21 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { RULES } from '../../../src/config/check-rules.ts';
 import { ConfigError } from '../../../src/config/config-error.ts';
 import { policyFileJsonSchema } from '../../../src/config/json-schema.ts';
 import { validatePolicyFile } from '../../../src/config/policy-file.ts';
 import { policyFileContext, policySetFrom } from '../../support/policies.ts';
 import { checkRequest, NOON_MS, SALTS } from '../../support/requests.ts';
+import { findingsIn, told } from './findings.ts';
 
 const FIXTURES = new URL('../../fixtures/policies/', import.meta.url);
 const CONFIG = new URL('../../../config/', import.meta.url);
 
-function mistakesIn(text: string, name = 'policies.yaml'): readonly string[] {
+/** As loading tells of them. */
+function mistakesIn(text: string): readonly string[] {
   try {
-    validatePolicyFile(text, name, policyFileContext());
+    validatePolicyFile(text, 'policies.yaml', policyFileContext());
   } catch (error) {
     if (error instanceof ConfigError) return error.mistakes;
     throw error;
@@ -20,13 +23,36 @@ function mistakesIn(text: string, name = 'policies.yaml'): readonly string[] {
   return [];
 }
 
-describe('every mistake has its place and its remedy', () => {
+describe('every mistake, and whatever else there is to say, has its rule and its place', () => {
   const names = readdirSync(FIXTURES).filter((name) => name.endsWith('.yaml'));
+  const read = (name: string) => readFileSync(new URL(name, FIXTURES), 'utf8');
   test.each(names)('%s', (name) => {
-    const text = readFileSync(new URL(name, FIXTURES), 'utf8');
-    const expected = readFileSync(new URL(name.replace('.yaml', '.txt'), FIXTURES), 'utf8');
-    expect(`${mistakesIn(text, name).join('\n')}\n`).toBe(expected);
+    const found = findingsIn(read(name), name).map(told);
+    expect(`${found.join('\n')}\n`).toBe(read(name.replace('.yaml', '.txt')));
   });
+  test('there is a file for every rule that is about the text of one', () => {
+    const found = names.flatMap((name) => findingsIn(read(name)).map(({ rule }) => rule));
+    const elsewhere = [
+      'unreadable-file',
+      'invalid-cloudflare-list',
+      'cloudflare-list-old',
+      'policies-not-tried',
+    ];
+    expect(new Set([...found, ...elsewhere])).toEqual(new Set(Object.keys(RULES)));
+  });
+});
+
+test('loading tells of a mistake without its rule, and of a warning that it is one', () => {
+  expect(mistakesIn('version: 1\ndefault: { limits: [5/5m] }\n')).toEqual([
+    'policies.yaml:2:21: default.limits[0]: "5/5m" is not a rate, write "5/5min"',
+  ]);
+  const counter = '{ rate: 5/1min, algorithm: sliding-window-counter }';
+  const text = `version: 1\ndefault: { limits: [${counter}] }\n`;
+  expect(validatePolicyFile(text, 'policies.yaml', policyFileContext()).notes).toEqual([
+    expect.stringMatching(
+      /^policies\.yaml:2:21: default\.limits\[0\]: warning: sliding-window-counter is too rough/,
+    ),
+  ]);
 });
 
 describe('a hostile file is refused before it is parsed', () => {

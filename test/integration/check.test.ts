@@ -1,0 +1,274 @@
+/** `headgate check` as people, programs and GitHub Actions meet it: what it prints where, and its exit codes. */
+import { spawnSync } from 'node:child_process';
+import { hash } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, describe, expect, test } from 'vitest';
+
+const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+const folder = mkdtempSync(join(tmpdir(), 'headgate-check-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+function file(name: string, text: string): string {
+  writeFileSync(join(folder, name), text);
+  return name;
+}
+
+/** In the folder of the files, as people do. */
+function check(args: readonly string[], { input = '', env = {} } = {}) {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [MAIN, 'check', ...args], {
+    cwd: folder,
+    input,
+    env: { ...process.env, ...env },
+    encoding: 'utf8',
+  });
+  return { code: status, stdout, stderr };
+}
+
+const IDENTITY = 'identity: { sources: [api_key, ip] }';
+const good = file('good.yaml', `version: 1\n${IDENTITY}\ndefault: { limits: [5/5min] }\n`);
+const bad = file('bad.yaml', 'version: 1\ndefault: { limits: [5/5m] }\npolices: []\n');
+const odd = file('odd.yaml', `version: 1\n${IDENTITY}\ndefault: { limits: [5/5min, 5/1min] }\n`);
+const told = file(
+  'told.yaml',
+  `version: 1\n${IDENTITY}\ndefault: { limits: [{ rate: 500/1min, algorithm: token-bucket, burst: 20 }] }\n`,
+);
+
+describe('for people', () => {
+  test('a good file is fine', () => {
+    const stdout = 'good.yaml: fine, 1 policy\n';
+    expect(check([good])).toEqual({ code: 0, stdout, stderr: '' });
+  });
+
+  test('a file has a line for each mistake', () => {
+    expect(check([bad])).toEqual({
+      code: 3,
+      stdout: [
+        'bad.yaml:2:21: error invalid-value: default.limits[0]: "5/5m" is not a rate, write "5/5min"',
+        'bad.yaml:3:1: error unknown-key: polices: is not a known key, did you mean "policies"?',
+        'bad.yaml: invalid, 2 errors\n',
+      ].join('\n'),
+      stderr: '',
+    });
+  });
+
+  test('a warning is none that an exit code tells of, but for who is strict', () => {
+    const stdout = [
+      'odd.yaml:3:29: warning limit-never-binds: default.limits[1]: never denies what 5/5min lets through, remove it',
+      'odd.yaml: fine, 1 policy\n',
+    ].join('\n');
+    expect(check([odd])).toEqual({ code: 0, stdout, stderr: '' });
+    const stderr = 'headgate: --strict refuses warnings, of which there are 1\n';
+    expect(check(['--strict', odd])).toEqual({ code: 3, stdout, stderr });
+  });
+
+  test('what is good to know is no warning', () => {
+    const { code, stdout } = check(['--strict', told]);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(
+      /^told\.yaml:3:21: info bucket-bursts: .*\ntold\.yaml: fine, 1 policy\n$/,
+    );
+  });
+
+  test('one that is invalid tells of all files, wherever it stands', () => {
+    for (const files of [
+      [good, bad],
+      [bad, good],
+    ]) {
+      const { code, stdout } = check(files);
+      expect(code).toBe(3);
+      expect(stdout).toContain('good.yaml: fine, 1 policy\n');
+      expect(stdout).toContain('bad.yaml: invalid, 2 errors\n');
+    }
+  });
+
+  test('everything that is likely not meant is found at once', () => {
+    const path = file(
+      'likely.yaml',
+      `version: 1
+matching: { case_sensitive: true }
+identity:
+  sources: [api_key, cf_connecting_ip, ip]
+  api_key: { keys: [{ id: acme, sha256: ${hash('sha256', 'k', 'hex')}, plan: prp }] }
+block: [{ address: 203.0.113.9, expires: 2026-01-01 }]
+default: { limits: [1000/1h], plans: { pro: [2000/1h] } }
+policies:
+  - { name: login, match: { method: POST, path: /login }, limits: [5/5min] }
+  - { name: search, match: { method: GTE, path: /search }, limits: [5/5min] }
+`,
+    );
+    const ranges = file('old.yaml', 'checked: 2023-09-28\nranges: [173.245.48.0/20]\n');
+    const { code, stdout } = check([path], { env: { HEADGATE_CLOUDFLARE_RANGES: ranges } });
+    expect(code).toBe(0);
+    const begun = stdout.split('\n').map((line) => line.split(': ').slice(0, 3).join(': '));
+    expect(begun).toEqual([
+      'likely.yaml:4:22: warning cloudflare-list-old: identity.sources[1]',
+      'likely.yaml:5:113: warning plan-unknown: identity.api_key.keys[0].plan',
+      'likely.yaml:6:9: warning entry-expired: block[0]',
+      'likely.yaml:7:45: warning plan-unheld: default.plans.pro',
+      'likely.yaml:9:49: warning lax-spelling: policies[0].match.path',
+      'likely.yaml:10:38: warning method-never-sent: policies[1].match.method',
+      'likely.yaml: fine, 3 policies',
+      '',
+    ]);
+  });
+
+  test('what a terminal would obey is spelled out', () => {
+    const path = file('hidden.yaml', 'version: 1\ndefault: { limits: ["5/\u202e\u009b5min"] }\n');
+    expect(check([path]).stdout).toContain('"5/\\u{202e}\\u{9b}5min" is not a rate');
+  });
+});
+
+describe('what cannot be used', () => {
+  test('is a file that is not there', () => {
+    const { code, stdout } = check(['nowhere.yaml', good]);
+    expect(code).toBe(3);
+    expect(stdout).toContain('nowhere.yaml:1:1: error unreadable-file: does not exist\n');
+    expect(stdout).toContain('good.yaml: fine');
+  });
+
+  test('is a folder', () => {
+    expect(check(['.'])).toMatchObject({
+      code: 3,
+      stdout: expect.stringContaining(
+        'error unreadable-file: cannot be read; it is no regular file',
+      ),
+    });
+  });
+
+  test('is a file of keys with mistakes, which are named there', () => {
+    const sha256 = hash('sha256', 'k', 'hex');
+    file('doubled.yaml', `- { id: a, sha256: ${sha256} }\n- { id: b, sha256: ${sha256} }\n`);
+    const path = file(
+      'with-doubled.yaml',
+      'version: 1\nidentity: { api_key: { keys: doubled.yaml } }\ndefault: { limits: [1/1h] }\n',
+    );
+    expect(check([path])).toMatchObject({
+      code: 3,
+      stdout: expect.stringContaining(
+        'doubled.yaml:2:20: error key-twice: [1].sha256: is listed twice, each key has one entry\n',
+      ),
+    });
+  });
+
+  test('is a list of networks that is none', () => {
+    const env = { HEADGATE_CLOUDFLARE_RANGES: file('no-list.yaml', 'ranges: all\n') };
+    const { code, stdout } = check([good], { env });
+    expect(code).toBe(3);
+    expect(stdout).toMatch(
+      /^no-list\.yaml:1:1: error invalid-cloudflare-list: must have "checked"/,
+    );
+  });
+});
+
+test('- is standard input, which names files of this folder', () => {
+  file('keys.yaml', '[]\n');
+  const input = 'version: 1\nidentity: { sources: [api_key, ip], api_key: { keys: keys.yaml } }\n';
+  expect(check(['-'], { input: `${input}default: { limits: [5/5min] }\n` })).toMatchObject({
+    code: 0,
+    stdout: '-: fine, 1 policy\n',
+  });
+  expect(check(['-'], { input })).toMatchObject({
+    code: 3,
+    stdout: expect.stringContaining('-:1:1: error missing-key: default: is missing'),
+  });
+});
+
+describe('for programs', () => {
+  test('there is one JSON document, and nothing else', () => {
+    const { code, stdout, stderr } = check(['-o', 'json', good, bad, odd, told]);
+    expect({ code, stderr }).toEqual({ code: 3, stderr: '' });
+    const { files, ...counts } = JSON.parse(stdout);
+    expect(counts).toEqual({ errors: 2, warnings: 1 });
+    expect(
+      files.map(({ findings, ...rest }: { findings: object[] }) => ({
+        ...rest,
+        findings: findings.length,
+      })),
+    ).toEqual([
+      { file: 'good.yaml', valid: true, policies: 1, findings: 0 },
+      { file: 'bad.yaml', valid: false, policies: null, findings: 2 },
+      { file: 'odd.yaml', valid: true, policies: 1, findings: 1 },
+      { file: 'told.yaml', valid: true, policies: 1, findings: 1 },
+    ]);
+    expect(files[1].findings[1]).toEqual({
+      rule: 'unknown-key',
+      severity: 'error',
+      file: 'bad.yaml',
+      line: 3,
+      column: 1,
+      path: 'polices',
+      message: 'is not a known key, did you mean "policies"?',
+    });
+  });
+
+  test('it says the same of strange names, in characters that no terminal obeys', () => {
+    const name = 'a\u202eb\u009b\u{e0041}\n.yaml';
+    const { stdout } = check(['--output', 'json', name]);
+    expect(stdout).not.toMatch(/[^\P{C}\n]/u);
+    expect(JSON.parse(stdout).files[0]).toMatchObject({ file: name, valid: false });
+  });
+
+  test('there is one for a good file, too', () => {
+    expect(JSON.parse(check(['-o', 'json', good]).stdout)).toMatchObject({
+      errors: 0,
+      warnings: 0,
+    });
+  });
+});
+
+describe('for GitHub Actions', () => {
+  test('findings are commands, and a good file has none', () => {
+    expect(check(['-o', 'github', good, bad, odd, told])).toEqual({
+      code: 3,
+      stdout: [
+        '::error file=bad.yaml,line=2,col=21,title=invalid-value::default.limits[0]: "5/5m" is not a rate, write "5/5min"',
+        '::error file=bad.yaml,line=3,col=1,title=unknown-key::polices: is not a known key, did you mean "policies"?',
+        '::warning file=odd.yaml,line=3,col=29,title=limit-never-binds::default.limits[1]: never denies what 5/5min lets through, remove it',
+        '::notice file=told.yaml,line=3,col=21,title=bucket-bursts::default.limits[0]: token-bucket lets bursts through by design: up to 519 units in 1min\n',
+      ].join('\n'),
+      stderr: '',
+    });
+  });
+
+  test('nothing that a file is called or says is a command, or part of one', () => {
+    const text = 'version: 1\ndefault: { limits: ["5%0A/\\r\\n::error::m"] }\n';
+    const name = file('a,b:c%\n::error::d.yaml', text);
+    const { stdout } = check(['-o', 'github', name]);
+    expect(stdout).toBe(
+      '::error file=a%2Cb%3Ac%25%0A%3A%3Aerror%3A%3Ad.yaml,line=2,col=21,title=invalid-value::' +
+        'default.limits[0]: "5%250A/\\u{d}\\u{a}::error::m" is not a rate, write requests/window with the unit s, min, h or d, as in "5/5min"\n',
+    );
+  });
+});
+
+test.each([[[]], [['-o', 'xml', good]], [['-o', 'json', '--redis', good]], [['--polices', good]]])(
+  '%j is a usage error: exit code 2, and nothing on standard output',
+  (args) => {
+    const { code, stdout, stderr } = check(args);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toMatch(/^error: /);
+  },
+);
+
+test('a setting that cannot be read is named, and nothing is on standard output', () => {
+  const { code, stdout, stderr } = check(['-o', 'json', good], { env: { HEADGATE_PORT: 'http' } });
+  expect({ code, stdout }).toEqual({ code: 3, stdout: '' });
+  expect(stderr).toContain('HEADGATE_PORT: must be a port');
+});
+
+test('a list of the networks of Cloudflare that was looked at lately is fine', () => {
+  const checked = new Date().toISOString().slice(0, 10);
+  const ranges = file('ranges.yaml', `checked: ${checked}\nranges: [173.245.48.0/20]\n`);
+  const shipped = fileURLToPath(new URL('../../config/policies.yaml', import.meta.url));
+  const { stdout } = check([shipped], { env: { HEADGATE_CLOUDFLARE_RANGES: ranges } });
+  expect(stdout).toBe(`${shipped}: fine, 6 policies\n`);
+});
+
+test('the rules are those of the reference', () => {
+  const { code, stdout } = check(['--rules']);
+  expect(code).toBe(0);
+  expect(stdout).toContain('| `limit-never-binds` |');
+});

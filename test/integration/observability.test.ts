@@ -1,0 +1,190 @@
+/** What operators see: alerts, runbooks, dashboards and the reference of metrics, held against what gateways measure. */
+import { readFileSync } from 'node:fs';
+import { basename } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { waitUntil } from '../support/eventually.ts';
+import {
+  METRIC_REFERENCE,
+  metricReference,
+  registeredMetrics,
+} from '../support/metric-reference.ts';
+import { asksOf, DASHBOARDS } from '../support/observability-dashboards.ts';
+import {
+  blocksOf,
+  metricsNamedIn,
+  RULE_TESTS,
+  RULES,
+  RULES_FILE,
+  RUNBOOKS,
+} from '../support/observability-rules.ts';
+import { type Measured, startMeasured } from '../support/observability-traffic.ts';
+import { checkRules, type Prometheus, startPrometheus, testRules } from '../support/prometheus.ts';
+import { ownRedisIsHere, startRedis } from '../support/redis.ts';
+
+const prometheusIsHere = inject('programs').prometheus !== undefined;
+const read = (file: URL) => readFileSync(file, 'utf8');
+
+test.skipIf(process.platform !== 'linux')('the reference has every metric as it is', () => {
+  // Otherwise: node test/support/metric-reference.ts
+  expect(read(METRIC_REFERENCE)).toBe(metricReference());
+});
+
+describe('what names metrics names those that are there', () => {
+  const names = registeredMetrics().flatMap(({ name, type }) =>
+    type === 'histogram' ? ['', '_bucket', '_sum', '_count'].map((part) => name + part) : [name],
+  );
+  const texts: readonly (readonly [string, string])[] = [
+    ...[RULES_FILE, ...RULE_TESTS].map((file) => [basename(file.pathname), read(file)] as const),
+    ...DASHBOARDS.map(({ file, ...dashboard }) => [file, JSON.stringify(dashboard)] as const),
+    ...RUNBOOKS,
+  ];
+  test.each(texts)('%s', (_file, text) => {
+    const named = metricsNamedIn(text);
+    expect(named).not.toEqual([]);
+    expect(named.filter((name) => !names.includes(name))).toEqual([]);
+  });
+});
+
+describe('alerts', () => {
+  test.skipIf(!prometheusIsHere)('are valid, and fire when they should alone', () => {
+    checkRules(fileURLToPath(RULES_FILE));
+    testRules(RULE_TESTS.map((file) => fileURLToPath(file)));
+  });
+
+  test.each(RULES)(
+    '$alert says what, how much and what to do',
+    ({ alert, labels, annotations }) => {
+      expect(labels.severity).toMatch(/^(critical|warning|info)$/);
+      expect(Object.keys(annotations)).toEqual(['summary', 'description', 'runbook_url']);
+      expect(annotations.runbook_url).toBe(`docs/runbooks/${alert}.md`);
+      const runbook = RUNBOOKS.get(`${alert}.md`);
+      expect(runbook).toMatch(new RegExp(`^# ${alert}\n\n${labels.severity}: `, 'i'));
+      for (const part of ['**Users**', '## Look', '## Do', '## Harmless']) {
+        if (!/users \|/.test(runbook ?? '')) expect(runbook).toContain(part);
+      }
+      const tests = RULE_TESTS.map(read).join('\n');
+      expect(tests).toContain(`alertname: ${alert}\n`);
+    },
+  );
+
+  test('have a runbook each, and there are no others', () => {
+    expect([...RUNBOOKS.keys()].sort()).toEqual(RULES.map(({ alert }) => `${alert}.md`).sort());
+  });
+
+  test('have runbooks that name lines of the log that there are', () => {
+    const telemetry = read(new URL('../../src/telemetry/telemetry.ts', import.meta.url));
+    const events = [...telemetry.matchAll(/event: '(\w+)'/g)].map(([, name]) => name);
+    const searched = blocksOf('sh').flatMap((block) =>
+      [...block.matchAll(/"event":"\(?([\w|]+)\)?"/g)].flatMap(([, names = '']) =>
+        names.split('|'),
+      ),
+    );
+    expect(searched).not.toEqual([]);
+    for (const name of searched) expect(events).toContain(name);
+  });
+});
+
+describe.each(DASHBOARDS)('dashboard $file', ({ uid, panels, links, templating }) => {
+  test('lets its reader choose a Prometheus, a job and gateways, and leads to the other', () => {
+    expect(templating.list.map(({ name }) => name)).toEqual(['datasource', 'job', 'instance']);
+    const others = DASHBOARDS.filter((other) => other.uid !== uid);
+    expect(links.map(({ url }) => url)).toEqual(others.map((other) => `/d/${other.uid}`));
+  });
+
+  test('has panels that say what they show, in which unit, of what was chosen', () => {
+    for (const { title, description, datasource, fieldConfig, targets } of panels) {
+      expect(description, title).toMatch(/\.$/);
+      expect(fieldConfig.defaults.unit, title).toBeDefined();
+      expect(datasource.uid, title).toBe(`\${datasource}`);
+      expect(targets.length, title).toBeGreaterThan(0);
+      for (const { expr } of targets) {
+        const selectors = expr.match(/\{[^}]*\}/g) ?? [];
+        expect(selectors.length, expr).toBeGreaterThan(0);
+        for (const selector of selectors) {
+          expect(selector).toContain('job=~"$job", instance=~"$instance"');
+        }
+      }
+    }
+  });
+
+  test('has panels beside each other, none on top of another', () => {
+    const cells = panels.flatMap(({ gridPos: { x, y, w, h } }) =>
+      Array.from({ length: w * h }, (_, i) => `${x + (i % w)},${y + Math.floor(i / w)}`),
+    );
+    expect(new Set(cells).size).toBe(cells.length);
+    expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length);
+  });
+});
+
+describe.skipIf(!ownRedisIsHere || !prometheusIsHere)('a gateway under load', () => {
+  const started = new AsyncDisposableStack();
+  let measured: Measured;
+  let prometheus: Prometheus;
+
+  beforeAll(async () => {
+    const redis = started.use(await startRedis());
+    measured = started.use(await startMeasured(redis));
+    prometheus = started.use(
+      await startPrometheus('compose/prometheus.yml', {
+        'scrape_interval: 5s': 'scrape_interval: 250ms',
+        'evaluation_interval: 15s': 'evaluation_interval: 250ms',
+        '../prometheus/alerts.yaml': fileURLToPath(RULES_FILE),
+        'machine-1:9464, machine-2:9464': new URL(measured.gateway.opsUrl).host,
+      }),
+    );
+    await waitUntil('it is scraped', async () => (await prometheus.query('up'))[0] === 1);
+    await measured.silence(redis);
+    await measured.changeFiles();
+  });
+  afterAll(() => started.disposeAsync());
+
+  test.each(DASHBOARDS)('gives every panel of $file something to show', async ({ panels }) => {
+    const asks = panels.flatMap(asksOf);
+    const withoutData = async () => {
+      await measured.traffic();
+      const answers = await Promise.all(asks.map((ask) => prometheus.query(ask)));
+      const isData = (values: readonly number[] = []) =>
+        values.length > 0 && values.every(Number.isFinite);
+      return asks.filter((_, i) => !isData(answers[i]));
+    };
+    await expect.poll(withoutData, { timeout: 15_000, interval: 100 }).toEqual([]);
+  });
+
+  test.each([
+    'headgate_decisions_total{policy="login", verdict="deny"}',
+    'headgate_decisions_total{policy="login", verdict="error_allow"}',
+    'headgate_decisions_total{policy="pay", verdict="error_deny"}',
+    'headgate_decisions_total{policy="chat", verdict="local"}',
+    'headgate_decisions_total{policy="next", verdict="shadow_deny"}',
+    'headgate_decisions_total{verdict="exempt"}',
+    'headgate_decisions_total{verdict="blocked"}',
+    'headgate_identity_total{kind="api_key"}',
+    'headgate_untrusted_header_total{header="cf-connecting-ip"}',
+    'headgate_untrusted_proxy_requests_total',
+    'headgate_misconfigured_requests_total{dialect="haproxy"}',
+    'headgate_strangers_refused_total',
+    'headgate_unmatched_total',
+    'headgate_remembered_denials_total',
+    'headgate_repeated_checks_total',
+    'headgate_policy_reloads_total{result="ok"}',
+    'headgate_policy_reloads_total{result="error"}',
+    'headgate_store_errors_total{reason="timeout"}',
+    'headgate_store_given_up_total',
+  ])('counts %s', async (counter) => {
+    const counted = async () => (await prometheus.query(counter))[0] ?? 0;
+    await expect.poll(counted, { timeout: 5_000 }).toBeGreaterThan(0);
+  });
+
+  test('is asked by the runbooks what Prometheus can answer', async () => {
+    const queries = blocksOf('promql');
+    expect(queries.length).toBeGreaterThan(RULES.length);
+    await Promise.all(queries.map((query) => prometheus.query(query)));
+  });
+
+  test('is watched by every alert, none of which finds it gone', async () => {
+    expect(await prometheus.alerts()).toEqual(RULES.map(({ alert }) => alert));
+    await Promise.all(RULES.map(({ expr }) => prometheus.query(expr)));
+    expect(await prometheus.query('ALERTS{alertname="HeadgateDown"}')).toEqual([]);
+  });
+});
