@@ -34,7 +34,7 @@ export const PROXY_ROWS: readonly ProxyRow[] = [
   {
     proxy: 'NGINX behind Cloudflare',
     program: 'nginx',
-    tested: 'its file',
+    tested: 'its file, with cloudflare.conf',
     start: (behind) => startNginx({ ...behind, changes: BEHIND_CLOUDFLARE }),
   },
   ...(['envoy-oldest', 'envoy'] as const).flatMap((program): ProxyRow[] => [
