@@ -100,10 +100,13 @@ export function inRedis(
     now: () => performance.now(),
   });
   const beat = () =>
-    void withDeadline(replicas.beat(), environment.storeTimeoutMs).catch((error) => {
-      replicas.lostTouch();
-      telemetry.heartbeatLost(error);
-    });
+    void withDeadline(replicas.beat(), environment.storeTimeoutMs).then(
+      telemetry.heartbeatTaken,
+      (error) => {
+        replicas.lostTouch();
+        telemetry.heartbeatLost(error);
+      },
+    );
   const heartbeat = setInterval(beat, HEARTBEAT_MS).unref();
   const subscriber =
     environment.rememberedDenials > 0

@@ -59,13 +59,13 @@ async function serveInRole(flags: ServeFlags): Promise<void> {
   const telemetry = createTelemetry({ level, version: VERSION, worker, now: Date.now });
   // In a supervisor, too: what is wrong stops it before any worker starts.
   const configured = { environment, telemetry, policies: openPolicySource(environment) };
-  telemetry.policiesInForce(digestOf(configured.policies.files));
   if (environment.worker !== undefined) await serveAsWorker(configured);
   else if (environment.workers > 1) await serveByWorkers(configured);
   else await serveAlone(configured);
 }
 
 async function serveAlone({ environment, policies, telemetry }: Configured): Promise<void> {
+  telemetry.policiesInForce(digestOf(policies.files));
   for (const note of policies.notes) telemetry.policyNote(note);
   const app = createApp({ environment, policies, telemetry, isWorker: false, now: Date.now });
   // Before it listens: the first process of a container ignores every signal that it does not handle, and any other
@@ -91,6 +91,7 @@ async function serveByWorkers({ environment, policies, telemetry }: Configured):
 
 async function serveAsWorker({ environment, policies, telemetry }: Configured): Promise<void> {
   ignoreSignals();
+  telemetry.policiesInForce(digestOf(policies.files));
   const app = createApp({ environment, policies, telemetry, isWorker: true, now: Date.now });
   const ending = endOnFault(app, environment, telemetry);
   const reload = reloadOnChange(policies, telemetry);

@@ -48,6 +48,8 @@ export interface Telemetry {
   storeConnectionFailed(error: Error): void;
   saltsNotShared(error: Error): void;
   resetsUnheard(reason: unknown): void;
+  /** Redis took the heartbeat: it writes, though nobody asks for anything. */
+  heartbeatTaken(): void;
   /** The other gateways were not told that this one is there. */
   heartbeatLost(error: unknown): void;
   /** The policies in force, by the digest of their files. */
@@ -125,6 +127,9 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
     metrics.degraded.set(0);
     log.info({ event: 'store_recovered' }, 'the store answers again');
   };
+  const recoveredUnlessLately = () => {
+    if (now() - lastFailureMs >= RECOVERED_AFTER_MS) recovered();
+  };
 
   return {
     registry: metrics.registry,
@@ -194,7 +199,7 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
     storeAnswered(durationMs, requests) {
       metrics.storeDuration.observe(durationMs / 1000);
       metrics.batchSize.observe(requests);
-      if (now() - lastFailureMs >= RECOVERED_AFTER_MS) recovered();
+      recoveredUnlessLately();
     },
     storeFailed(reason, cause) {
       metrics.storeErrors.inc({ reason });
@@ -243,6 +248,7 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
         'resets of counts cannot be heard: until they are, denials are not remembered',
       );
     },
+    heartbeatTaken: () => recoveredUnlessLately(),
     heartbeatLost(error) {
       // A store that is away is told of already.
       if (degraded || !seldom('heartbeat')) return;

@@ -43,6 +43,16 @@ describe('a failing store', () => {
     expect(telemetry.isDegraded()).toBe(false);
     expect(events()).toEqual(['store_failed', 'store_failed', 'store_recovered']);
   });
+  test('that nobody asks any more is well when it takes the heartbeat', () => {
+    const { clock, events, telemetry } = setUp();
+    telemetry.storeFailed('timeout', new Error('late'));
+    telemetry.heartbeatTaken();
+    expect(telemetry.isDegraded()).toBe(true);
+    clock.nowMs += 5_000;
+    telemetry.heartbeatTaken();
+    expect(telemetry.isDegraded()).toBe(false);
+    expect(events()).toEqual(['store_failed', 'store_recovered']);
+  });
   test('that answers every other time fills no log', () => {
     const { clock, events, telemetry } = setUp();
     for (let i = 0; i < 1_000; i++) {
