@@ -33,10 +33,17 @@ export interface DenialLogOptions {
   readonly write: (line: DenialLine) => void;
 }
 
+/** It becomes a line only when it is told of. */
+interface Denied {
+  readonly decision: Decision;
+  readonly denial: Denial;
+  readonly answered: Answered | undefined;
+}
+
 interface Recent {
   readonly loggedMs: number;
   /** The last one that was left out. */
-  line: DenialLine | undefined;
+  last: Denied | undefined;
   suppressed: number;
 }
 
@@ -57,16 +64,16 @@ export class DenialLog {
     const key = `${denial.client} ${decision.policy} ${decision.reason}`;
     const nowMs = this.#options.now();
     const recent = this.#recent.get(key);
-    const line = lineOf(decision, denial, answered);
+    const denied = { decision, denial, answered };
     if (recent !== undefined && nowMs - recent.loggedMs < EVERY_MS) {
       recent.suppressed++;
-      recent.line = line;
+      recent.last = denied;
       return;
     }
-    this.#options.write(recent === undefined ? line : { ...line, suppressed: recent.suppressed });
+    this.#options.write(lineOf(denied, recent?.suppressed ?? 0));
     // What was left out is told now: forgetting it must not tell it again.
-    if (recent !== undefined) recent.line = undefined;
-    this.#recent.set(key, { loggedMs: nowMs, line: undefined, suppressed: 0 });
+    if (recent !== undefined) recent.last = undefined;
+    this.#recent.set(key, { loggedMs: nowMs, last: undefined, suppressed: 0 });
   }
 
   /** Tells of what was left out and nothing came after. To be called every second or so, and at the end. */
@@ -82,29 +89,26 @@ export class DenialLog {
     this.#recent.clear();
   }
 
-  #conclude({ line, suppressed }: Recent): void {
-    if (line !== undefined) this.#options.write({ ...line, suppressed: suppressed - 1 });
+  #conclude({ last, suppressed }: Recent): void {
+    if (last !== undefined) this.#options.write(lineOf(last, suppressed - 1));
   }
 }
 
-function lineOf(
-  { policy, reason, mode, binding }: Decision,
-  { id, client, identity }: Denial,
-  answered: Answered | undefined,
-): DenialLine {
+function lineOf({ decision, denial, answered }: Denied, suppressed: number): DenialLine {
+  const { policy, reason, mode, binding } = decision;
   return {
-    decision_id: id,
+    decision_id: denial.id,
     policy,
     limit: binding?.limit.label,
     reason,
     mode,
-    identity,
-    client,
+    identity: denial.identity,
+    client: denial.client,
     retry_after_ms: binding?.state.retryAfterMs,
     ...(answered && {
       dialect: answered.dialect,
       duration_ms: Math.round(answered.durationMs * 1000) / 1000,
     }),
-    suppressed: 0,
+    suppressed,
   };
 }
