@@ -57,6 +57,8 @@ export function createCheckServer(options: CheckServerOptions): FastifyInstance 
   });
   // As many as fit into the bytes: Node would refuse, and before 24.18.1 forget, what comes after the thousandth.
   server.server.maxHeadersCount = 0;
+  // Asked for now, it is also known of a caller who is gone by the time that its question is read.
+  server.server.on('connection', (socket: Socket) => void socket.remoteAddress);
   // Without a listener the connection just ends, which some proxies take for a gateway that failed.
   server.server.on('connect', (_message, socket) =>
     refuse(socket as Socket, '405 Method Not Allowed'),
