@@ -1,6 +1,6 @@
 /** What a gateway with a policy file would make of one request, and why: the code that decides, with somebody listening. */
 
-import { createCheck } from './core/check.ts';
+import { createCheck, NO_EVENTS } from './core/check.ts';
 import type { CheckRequest, HeaderFields } from './core/check-request.ts';
 import type { PolicySet } from './core/policy-set.ts';
 import type { Subject } from './core/recorder.ts';
@@ -43,14 +43,7 @@ export async function explain(
     local: store,
     salts: new SaltShelf(),
     newId: () => 'none',
-    events: {
-      identified: () => {},
-      untrustedProxy: () => {},
-      headersIgnored: () => {},
-      policyUnknown: () => {},
-      unmatched: () => {},
-      wouldDeny: () => {},
-    },
+    events: NO_EVENTS,
   });
   const request = toRequest(asked);
   const decision = await check(request, set, nowMs, (about, what) => steps.push({ about, what }));

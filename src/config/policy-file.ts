@@ -2,6 +2,7 @@
 import type { z } from 'zod';
 import type { PolicySet } from '../core/policy-set.ts';
 import { accessSchema } from './access-schema.ts';
+import { adviceOn } from './advice/advice.ts';
 import type { CloudflareRanges } from './cloudflare-ranges.ts';
 import { printable } from './config-error.ts';
 import { FileError } from './file-error.ts';
@@ -9,7 +10,6 @@ import { type Finding, lineOf } from './finding.ts';
 import { type IdentitySection, identitySchema } from './identity-schema.ts';
 import type { KeyEntry } from './key-list.ts';
 import { located, refuseUnreadable } from './located.ts';
-import { adviceOn } from './policy-advice.ts';
 import type { ValidFile } from './policy-compile.ts';
 import { crossMistakes } from './policy-cross-checks.ts';
 import { notesOn } from './policy-notes.ts';

@@ -44,6 +44,16 @@ export interface CheckEvents {
   wouldDeny(decision: Decision): void;
 }
 
+/** For who looks at decisions alone. */
+export const NO_EVENTS: CheckEvents = {
+  identified: () => {},
+  untrustedProxy: () => {},
+  headersIgnored: () => {},
+  policyUnknown: () => {},
+  unmatched: () => {},
+  wouldDeny: () => {},
+};
+
 /** Decides by one policy set from beginning to end, whatever is loaded meanwhile. */
 export type Check = (
   request: CheckRequest,

@@ -12,12 +12,11 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { printTable, type Row } from '../../bench/support/table.ts';
 import { readEnvironment } from '../../src/config/environment.ts';
-import { createCheck } from '../../src/core/check.ts';
+import { createCheck, NO_EVENTS } from '../../src/core/check.ts';
 import type { CheckRequest } from '../../src/core/check-request.ts';
 import type { Salts } from '../../src/core/salts.ts';
 import { DenialCache } from '../../src/stores/denial-cache.ts';
 import { MemoryStore } from '../../src/stores/memory/memory-store.ts';
-import { NO_EVENTS } from '../support/check-events.ts';
 import { policySetFrom } from '../support/policies.ts';
 import { checkRequest, NOON_MS, SALTS } from '../support/requests.ts';
 

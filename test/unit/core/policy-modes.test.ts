@@ -1,10 +1,9 @@
 import { expect, test } from 'vitest';
-import { createCheck } from '../../../src/core/check.ts';
+import { createCheck, NO_EVENTS } from '../../../src/core/check.ts';
 import type { Decision } from '../../../src/core/decision.ts';
 import type { QuotaStore } from '../../../src/core/store.ts';
 import { StoreError } from '../../../src/core/store.ts';
 import { MemoryStore } from '../../../src/stores/memory/memory-store.ts';
-import { NO_EVENTS } from '../../support/check-events.ts';
 import { policySetFrom } from '../../support/policies.ts';
 import { checkRequest, NOON_MS, SALTS } from '../../support/requests.ts';
 

@@ -1,6 +1,6 @@
 /** From where to where a CIDR range goes. */
 import ipaddr from 'ipaddr.js';
-import { canonicalAddress, isIPv6Text } from '../core/address.ts';
+import { canonicalAddress, isIPv6Text } from '../../core/address.ts';
 
 export interface AddressSpan {
   /** In their canonical spelling. */

@@ -1,6 +1,6 @@
 /** Which exemptions have all whom an entry means, in time that does not grow with their number. */
-import { canonicalAddress, compileAddressSet, countedAddress } from '../core/address.ts';
-import type { AccessEntry, AccessList } from './access-schema.ts';
+import { canonicalAddress, compileAddressSet, countedAddress } from '../../core/address.ts';
+import type { AccessEntry, AccessList } from '../access-schema.ts';
 import { type AddressSpan, networkAddress, spanOf } from './address-span.ts';
 
 /** Places in the list of exemptions. */

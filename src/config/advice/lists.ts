@@ -1,8 +1,8 @@
 /** Entries of `exempt` and `block` that mean nothing: those that are over, and blocks of who is exempt. */
-import type { AccessEntry, AccessList } from './access-schema.ts';
-import type { CloudflareRanges } from './cloudflare-ranges.ts';
+import type { AccessEntry, AccessList } from '../access-schema.ts';
+import type { CloudflareRanges } from '../cloudflare-ranges.ts';
+import type { Remark } from '../remark.ts';
 import { compileExemptions } from './exemptions.ts';
-import type { Remark } from './remark.ts';
 
 interface Lists {
   readonly exempt: AccessList;

@@ -1,6 +1,6 @@
 /** Requests that a policy is for, and that no other is likely to name: if it is not asked about one of these, it never is. */
 import { METHODS } from 'node:http';
-import type { PolicyEntry } from './policy-schema.ts';
+import type { PolicyEntry } from '../policy-schema.ts';
 
 export interface Sample {
   readonly method: string;

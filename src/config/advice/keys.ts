@@ -1,9 +1,9 @@
 /** Keys that no source reads, and plans that only one side knows. */
-import { hint } from './closest-word.ts';
-import type { ValidFile } from './policy-compile.ts';
-import type { DefaultEntry } from './policy-schema.ts';
-import type { Remark } from './remark.ts';
-import type { Path } from './yaml-text.ts';
+import { hint } from '../closest-word.ts';
+import type { ValidFile } from '../policy-compile.ts';
+import type { DefaultEntry } from '../policy-schema.ts';
+import type { Remark } from '../remark.ts';
+import type { Path } from '../yaml-text.ts';
 
 export function adviceOnKeys(file: ValidFile): Remark[] {
   return [...unknownPlans(file), ...unreadKeys(file), ...unheldPlans(file)];

@@ -1,12 +1,12 @@
 /** Trust that goes further than it is meant to: who may say whose a request is, and what one client can be many of. */
-import { compileAddressSet } from '../core/address.ts';
+import { compileAddressSet } from '../../core/address.ts';
+import { adviceOnAge, type CloudflareRanges } from '../cloudflare-ranges.ts';
+import { prefixesOf } from '../identity-config.ts';
+import type { IdentitySection } from '../identity-schema.ts';
+import type { ValidFile } from '../policy-compile.ts';
+import type { Remark } from '../remark.ts';
+import type { Path } from '../yaml-text.ts';
 import { spanOf } from './address-span.ts';
-import { adviceOnAge, type CloudflareRanges } from './cloudflare-ranges.ts';
-import { prefixesOf } from './identity-config.ts';
-import type { IdentitySection } from './identity-schema.ts';
-import type { ValidFile } from './policy-compile.ts';
-import type { Remark } from './remark.ts';
-import type { Path } from './yaml-text.ts';
 
 interface Trusted {
   readonly range: string;

@@ -1,13 +1,13 @@
 /** Policies that are asked about less than their author thinks: never, or not for every spelling of their path. */
 import { METHODS } from 'node:http';
-import { type Policy, strictestOf } from '../core/policy.ts';
-import type { PolicySet } from '../core/policy-set.ts';
-import { hint } from './closest-word.ts';
-import type { PolicyEntry } from './policy-schema.ts';
-import type { Remark } from './remark.ts';
+import { type Policy, strictestOf } from '../../core/policy.ts';
+import type { PolicySet } from '../../core/policy-set.ts';
+import { hint } from '../closest-word.ts';
+import type { PolicyEntry } from '../policy-schema.ts';
+import type { Remark } from '../remark.ts';
+import { simpleSpellingsOf } from '../spellings.ts';
+import type { Path } from '../yaml-text.ts';
 import { type Sample, samplesOf } from './route-samples.ts';
-import { simpleSpellingsOf } from './spellings.ts';
-import type { Path } from './yaml-text.ts';
 
 /** About a second's work. */
 const MOST_TRIED = 500;

@@ -2,15 +2,15 @@
  * What `headgate check` says of a valid policy file besides its notes: what takes a while to find out, or depends on
  * today. Something is likely not what the author of the file thinks it is.
  */
-import type { PolicySet } from '../core/policy-set.ts';
-import { adviceOnKeys } from './advice-on-keys.ts';
-import { adviceOnLimits } from './advice-on-limits.ts';
-import { adviceOnLists } from './advice-on-lists.ts';
-import { adviceOnRoutes } from './advice-on-routes.ts';
-import { adviceOnTrust } from './advice-on-trust.ts';
-import type { CloudflareRanges } from './cloudflare-ranges.ts';
-import type { ValidFile } from './policy-compile.ts';
-import type { Remark } from './remark.ts';
+import type { PolicySet } from '../../core/policy-set.ts';
+import type { CloudflareRanges } from '../cloudflare-ranges.ts';
+import type { ValidFile } from '../policy-compile.ts';
+import type { Remark } from '../remark.ts';
+import { adviceOnKeys } from './keys.ts';
+import { adviceOnLimits } from './limits.ts';
+import { adviceOnLists } from './lists.ts';
+import { adviceOnRoutes } from './routes.ts';
+import { adviceOnTrust } from './trust.ts';
 
 export interface AdviceContext {
   readonly policySet: PolicySet;

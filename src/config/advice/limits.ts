@@ -1,11 +1,11 @@
 /** Limits that another one always undercuts. */
-import { MAX_LIMIT } from '../core/store.ts';
-import { prefixesOf } from './identity-config.ts';
-import type { IdentitySection } from './identity-schema.ts';
-import type { ValidFile } from './policy-compile.ts';
-import { type DefaultEntry, type LimitEntry, limitLists } from './policy-schema.ts';
-import type { Remark } from './remark.ts';
-import type { Path } from './yaml-text.ts';
+import { MAX_LIMIT } from '../../core/store.ts';
+import { prefixesOf } from '../identity-config.ts';
+import type { IdentitySection } from '../identity-schema.ts';
+import type { ValidFile } from '../policy-compile.ts';
+import { type DefaultEntry, type LimitEntry, limitLists } from '../policy-schema.ts';
+import type { Remark } from '../remark.ts';
+import type { Path } from '../yaml-text.ts';
 
 export function adviceOnLimits({ identity, fallback, entries }: ValidFile): Remark[] {
   return [
