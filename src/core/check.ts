@@ -16,7 +16,7 @@ import type { Policy } from './policy.ts';
 import type { PolicySet } from './policy-set.ts';
 import type { Recorder } from './recorder.ts';
 import type { SaltSource } from './salts.ts';
-import { type QuotaStore, StoreError, type TakeResult } from './store.ts';
+import { type QuotaStore, StoreError } from './store.ts';
 
 export interface CheckOptions {
   readonly store: QuotaStore;
@@ -81,36 +81,28 @@ export function createCheck(options: CheckOptions): Check {
     if (first === set.fallback) events.unmatched();
     if (client.access === 'exempt') return EXEMPT;
 
-    const isPlain = applied.every(isEnforced);
-    const policies = isPlain ? applied : applied.filter(isEnforced);
-    const observe = (decision: Decision) => {
-      if (isPlain || decision.verdict === 'deny') return;
-      // One by one: what one of them would deny is nothing to another.
-      for (const shadow of applied.filter(isShadow)) {
-        void takeUnnoticed(describe([shadow], client, saltsNow, nowMs), client);
+    const policies = applied.every(isEnforced) ? applied : applied.filter(isEnforced);
+    const conclude = (decision: Decision) => {
+      if (policies !== applied && decision.verdict === 'allow') {
+        // One by one: what one of them would deny is nothing to another.
+        for (const shadow of applied.filter(isShadow)) {
+          void takeUnnoticed(describe([shadow], client, saltsNow, nowMs), client);
+        }
       }
+      return named(decision, client);
     };
-    if (policies.length === 0) {
-      const decision = notEnforced(first);
-      observe(decision);
-      return decision;
-    }
+    if (policies.length === 0) return conclude(notEnforced(first));
     const descriptors = describe(policies, client, saltsNow, nowMs);
     for (const { source, key } of record ? descriptors : []) {
       record?.('limit', `${source.label}: ${source.description}, per ${source.per}, under ${key}`);
     }
-    const conclude = (result: TakeResult) => {
-      const decision = named(decide(descriptors, result, 'enforced'), client);
-      observe(decision);
-      return decision;
-    };
     const taken = store.take(descriptors);
     // A store that answers at once is in this process, and never fails.
-    if (!(taken instanceof Promise)) return conclude(taken);
+    if (!(taken instanceof Promise)) return conclude(decide(descriptors, taken, 'enforced'));
     return taken.then(
       (result) => {
         if (result.admitted) recordLocally(policies, descriptors);
-        return conclude(result);
+        return conclude(decide(descriptors, result, 'enforced'));
       },
       (error: unknown) => {
         if (!(error instanceof StoreError)) throw error;

@@ -91,11 +91,11 @@ export function forwardedAddress(
 ): string | undefined {
   let address = canonical(reported.client) ?? canonical(reported.peer);
   const list = header === 'forwarded' ? reported.forwarded : reported.forwardedFor;
-  // On loopback is a process beside the proxy, not a proxy in front of it: it must not be able to be anyone.
   record?.(
     'address',
     address === undefined ? 'the proxy reports none' : `the proxy reports ${address}`,
   );
+  // On loopback is a process beside the proxy, not a proxy in front of it: it must not be able to be anyone.
   if (address === undefined || list === undefined || isLoopback(address) || !trusts(address)) {
     if (list !== undefined) {
       record?.(

@@ -107,36 +107,21 @@ export function compileIdentity(config: IdentityConfig): IdentityResolver {
     const claim = trusted ? claimedAddress(request, addressHeaders, forwarded, record) : NO_CLAIM;
     const apiKey = apiKeyOf?.(request);
     const user = readsUser && trusted ? userOf(request, userHeader) : undefined;
-    const source = sources.find((each) => {
+    const isThere = (each: IdentitySource) => {
       if (each === 'api_key') return apiKey !== undefined;
       if (each === 'user') return user !== undefined;
       return each === 'ip' || each === claim.header;
-    });
+    };
+    const source = sources.find(isThere) ?? 'ip';
     const reported = claim.address ?? forwarded;
-    record?.('address', `counted for is ${reported ?? `${proxy}, the proxy itself`}`);
-    for (const each of record ? sources : []) {
-      const kind = typeof each === 'object' ? each.kind : each;
-      const isChosen = each === (source ?? 'ip');
-      const hasIt =
-        each === 'api_key'
-          ? apiKey !== undefined
-          : each === 'user'
-            ? user !== undefined
-            : each === 'ip' || each === claim.header;
-      record?.(
-        'identity',
-        isChosen
-          ? `${kind} speaks for the client${each === 'api_key' && apiKey?.unverified ? '; nobody lists the key, so the address is charged, too' : ''}`
-          : hasIt
-            ? `${kind} comes after it`
-            : `${kind}: the request has none that is believed`,
-      );
+    if (record) {
+      record('address', `counted for is ${reported ?? `${proxy}, the proxy itself`}`);
+      recordSources(sources, { source, isThere, apiKey }, record);
     }
     const { partition: address, standing } = addressBook(reported ?? proxy, salts);
-    const claimed = source === 'api_key' ? apiKey?.partition : source === 'user' ? user : undefined;
     return {
-      kind: typeof source === 'object' ? source.kind : (source ?? 'ip'),
-      partition: claimed ?? address.daily.current,
+      kind: kindOf(source),
+      partition: claimOf(source, apiKey, user) ?? address.daily.current,
       address,
       apiKey,
       user,
@@ -153,6 +138,38 @@ export function compileIdentity(config: IdentityConfig): IdentityResolver {
           ),
     };
   };
+}
+
+function kindOf(source: IdentitySource): string {
+  return typeof source === 'object' ? source.kind : source;
+}
+
+/** Undefined for a client that only its address speaks for. */
+function claimOf(source: IdentitySource, apiKey: ClaimedIdentity | undefined, user?: string) {
+  if (source === 'api_key') return apiKey?.partition;
+  return source === 'user' ? user : undefined;
+}
+
+interface Choice {
+  readonly source: IdentitySource;
+  readonly isThere: (source: IdentitySource) => boolean;
+  readonly apiKey: ClaimedIdentity | undefined;
+}
+
+/** Which source speaks for the client, and why no other does. */
+function recordSources(
+  sources: readonly IdentitySource[],
+  { source, isThere, apiKey }: Choice,
+  record: Recorder,
+): void {
+  const isMadeUp = source === 'api_key' && apiKey?.unverified === true;
+  const charged = isMadeUp ? '; nobody lists the key, so the address is charged, too' : '';
+  for (const each of sources) {
+    const kind = kindOf(each);
+    if (each === source) record('identity', `${kind} speaks for the client${charged}`);
+    else if (isThere(each)) record('identity', `${kind} comes after it`);
+    else record('identity', `${kind}: the request has none that is believed`);
+  }
 }
 
 /** An exemption comes first. */

@@ -2,9 +2,9 @@
 import type { CheckRequest } from './check-request.ts';
 import type { IdentityResolver } from './identity.ts';
 import { compileMatcher, type Matcher, type Route } from './matcher.ts';
-import { missOf } from './miss.ts';
 import { canonicalPath } from './path.ts';
 import { type Policy, strictestOf } from './policy.ts';
+import { recordPolicies } from './policy-reasons.ts';
 import type { Recorder } from './recorder.ts';
 import { DAY_MS } from './salts.ts';
 
@@ -97,47 +97,6 @@ export function compilePolicySet(definition: PolicySetDefinition): PolicySet {
       return applied;
     },
   };
-}
-
-/** Each policy of the file, and why it applies or does not. */
-function recordPolicies(
-  { routes, always, fallback }: PolicySetDefinition,
-  request: RequestLine,
-  readings: readonly string[],
-  applied: readonly Policy[],
-  record: Recorder,
-): void {
-  const [first] = applied;
-  for (const route of [...routes, ...always]) {
-    const policy = route.value;
-    // Of the readings of its path, the first that it matches.
-    const misses = readings.map((reading) => missOf(route, request, reading));
-    const isMatch = misses.includes(undefined);
-    if (!applied.includes(policy)) {
-      const why = isMatch ? `matches, and ${first?.name} comes first` : misses[0];
-      record('policy', `${policy.name} ${why}`);
-    } else if (always.includes(route)) {
-      record('policy', `${nameAndMode(policy)}: always`);
-    } else if (policy !== first) {
-      const why = isMatch ? 'the path can be read so' : 'it is the strictest';
-      record('policy', `${nameAndMode(policy)}: ${why}`);
-    } else {
-      const isNamed = request.policy === policy.name;
-      const why = isNamed ? 'the proxy names it for this route' : 'it is the most specific';
-      record('policy', `${nameAndMode(policy)}: ${why}`);
-    }
-  }
-  record(
-    'policy',
-    applied.includes(fallback)
-      ? `${nameAndMode(fallback)}: no policy names the request`
-      : `${fallback.name} is for what no policy names`,
-  );
-}
-
-function nameAndMode({ name, mode }: Policy): string {
-  if (mode === 'enforce') return `${name} applies`;
-  return mode === 'shadow' ? `${name} applies, in shadow` : `${name} would apply, and is off`;
 }
 
 function hasLongWindow({ limits, plans }: Policy): boolean {

@@ -2,5 +2,4 @@
 export type Recorder = (about: Subject, what: string) => void;
 
 /** The steps of a decision, in their order. */
-export const SUBJECTS = ['proxy', 'address', 'identity', 'path', 'policy', 'limit'] as const;
-export type Subject = (typeof SUBJECTS)[number];
+export type Subject = 'proxy' | 'address' | 'identity' | 'path' | 'policy' | 'limit';
