@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, describe, expect, inject, test } from 'vitest';
+import { expectDeniedLogin } from '../support/denied-login.ts';
 import { type Gateway, startGateway } from '../support/gateway.ts';
 import { call, statuses } from '../support/http.ts';
 import { type IngressBehind, startIngressNginx } from '../support/ingress-nginx.ts';
@@ -58,17 +59,10 @@ describe.skipIf(inject('programs').nginx === undefined)('ingress-nginx', () => {
     await setUp();
     expect(await statuses(5, () => login())).toEqual([200, 200, 200, 200, 200]);
     const denied = await login();
-    expect(denied.status).toBe(429);
-    const retryAfter = Number(denied.headers['retry-after']);
-    expect(retryAfter).toBeGreaterThan(290);
-    expect(retryAfter).toBeLessThanOrEqual(300);
-    expect(denied.headers).toMatchObject({
-      'content-type': 'application/json',
-      'cache-control': 'no-store',
-      'x-ratelimit-policy': 'login',
-    });
+    expectDeniedLogin(denied);
+    // Each once.
     expect(limitHeaders(denied.rawHeaders)).toEqual([
-      ['ratelimit', `"login";r=0;t=${retryAfter}`],
+      ['ratelimit', expect.stringMatching(/^"login";r=0;t=\d+$/)],
       ['ratelimit-policy', '"login";q=5;w=300, "login:ip:5min";q=50;w=300'],
       ['x-ratelimit-decision-id', expect.stringMatching(/^[0-9a-f]{12}$/)],
       ['x-ratelimit-limit', '5'],
@@ -76,13 +70,6 @@ describe.skipIf(inject('programs').nginx === undefined)('ingress-nginx', () => {
       ['x-ratelimit-remaining', '0'],
       ['x-ratelimit-reset', expect.stringMatching(/^\d{10}$/)],
     ]);
-    expect(JSON.parse(denied.body)).toEqual({
-      error: 'rate_limit_exceeded',
-      message: `Policy login allows 5 requests per 5 minutes. Try again in ${retryAfter} seconds.`,
-      policy: 'login',
-      retry_after: retryAfter,
-      decision_id: denied.headers['x-ratelimit-decision-id'],
-    });
     expect(upstream.seen).toHaveLength(5);
     expect(upstream.seen[0]).toMatchObject({ method: 'POST', url: LOGIN, bytes: 16 });
   });
