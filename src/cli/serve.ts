@@ -1,18 +1,6 @@
-/** `headgate serve`: the gateway itself, in this process alone or in several workers. */
-import cluster from 'node:cluster';
+/** `headgate serve`: the gateway itself. */
 import { Command } from 'commander';
-import { createApp, type Listening } from '../app.ts';
-import { ConfigError } from '../config/config-error.ts';
-import { type Environment, readEnvironment } from '../config/environment.ts';
-import { digestOf } from '../config/files-digest.ts';
-import { openPolicySource, type PolicySource } from '../config/policy-source.ts';
-import { VERSION } from '../config/version.ts';
-import { createFleet } from '../fleet.ts';
-import { createTelemetry, type Telemetry } from '../telemetry/telemetry.ts';
-import { ignoreSignals, obey, tell } from '../workers/worker.ts';
-import { banner } from './banner.ts';
-import { type Closable, endOnFault, endWithGrace } from './ending.ts';
-import { reloadOnChange } from './reloading.ts';
+import type { ServeFlags } from './serving.ts';
 
 export function serveCommand(): Command {
   return (
@@ -21,108 +9,13 @@ export function serveCommand(): Command {
       .option('--policies <file>', 'policy file (HEADGATE_POLICIES)')
       // The default command also gets the words that are no command.
       .allowExcessArguments()
-      .action((flags: ServeFlags, command: Command) => {
+      .action(async (flags: ServeFlags, command: Command) => {
         const [word] = command.args;
         if (word !== undefined)
           command.error(`error: unknown command "${word}", see headgate --help`);
+        // Only now: all that a gateway is made of takes longer to load than a health check takes to ask.
+        const { serve } = await import('./serving.ts');
         return serve(flags);
       })
   );
-}
-
-interface ServeFlags {
-  readonly policies?: string;
-}
-
-interface Configured {
-  readonly environment: Environment;
-  readonly policies: PolicySource;
-  readonly telemetry: Telemetry;
-}
-
-async function serve(flags: ServeFlags): Promise<void> {
-  try {
-    await serveInRole(flags);
-  } catch (error) {
-    // What is said to the supervisor would keep this process alive.
-    cluster.worker?.disconnect();
-    throw error;
-  }
-}
-
-async function serveInRole(flags: ServeFlags): Promise<void> {
-  const environment = { ...readEnvironment(process.env), ...flags };
-  const { logLevel: level, worker } = environment;
-  if (worker !== undefined && !process.connected) {
-    throw new ConfigError(['HEADGATE_WORKER: is set by supervisors for their workers, unset it']);
-  }
-  const telemetry = createTelemetry({ level, version: VERSION, worker, now: Date.now });
-  // In a supervisor, too: what is wrong stops it before any worker starts.
-  const configured = { environment, telemetry, policies: openPolicySource(environment) };
-  if (environment.worker !== undefined) await serveAsWorker(configured);
-  else if (environment.workers > 1) await serveByWorkers(configured);
-  else await serveAlone(configured);
-}
-
-async function serveAlone({ environment, policies, telemetry }: Configured): Promise<void> {
-  telemetry.policiesInForce(digestOf(policies.files));
-  for (const note of policies.notes) telemetry.policyNote(note);
-  const app = createApp({ environment, policies, telemetry, isWorker: false, now: Date.now });
-  // Before it listens: the first process of a container ignores every signal that it does not handle, and any other
-  // would end by some of them.
-  const ending = endWithGrace(app, environment, telemetry);
-  const reload = reloadOnChange(policies, telemetry);
-  process.on('SIGHUP', () => void reload());
-  // There are no workers to replace, and it is no reason to end.
-  process.on('SIGUSR2', () => {});
-  const listening = await listen(app, ending);
-  console.log(banner(environment, policies, listening));
-}
-
-async function serveByWorkers({ environment, policies, telemetry }: Configured): Promise<void> {
-  for (const note of policies.notes) telemetry.policyNote(note);
-  const fleet = createFleet(environment, telemetry);
-  const ending = endWithGrace(fleet, environment, telemetry);
-  process.on('SIGHUP', () => fleet.reload());
-  process.on('SIGUSR2', () => void fleet.restart());
-  const listening = await listen(fleet, ending);
-  console.log(banner(environment, policies, listening));
-}
-
-async function serveAsWorker({ environment, policies, telemetry }: Configured): Promise<void> {
-  ignoreSignals();
-  telemetry.policiesInForce(digestOf(policies.files));
-  const app = createApp({ environment, policies, telemetry, isWorker: true, now: Date.now });
-  const ending = endOnFault(app, environment, telemetry);
-  const reload = reloadOnChange(policies, telemetry);
-  const report = async () => ({
-    metrics: await telemetry.registry.getMetricsAsJSON(),
-    degraded: telemetry.isDegraded(),
-  });
-  obey({
-    report,
-    reload: () => void reload(),
-    async stop(drainMs) {
-      await app.drain(drainMs);
-      await tell({ news: 'report', report: await report() });
-      ending.close();
-    },
-  });
-  const { check, grpc } = await listen(app, ending);
-  await tell({ news: 'listening', place: { check, grpc } });
-}
-
-interface Listener extends Closable {
-  listen(): Promise<Listening>;
-}
-
-async function listen(app: Listener, ending: { uninstall(): void }): Promise<Listening> {
-  try {
-    return await app.listen();
-  } catch (error) {
-    // What ends the process now is the error, exit code included.
-    ending.uninstall();
-    await app.close();
-    throw error;
-  }
 }
