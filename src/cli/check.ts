@@ -11,10 +11,9 @@ import { asGithubCommands } from './check-github.ts';
 import { asJson } from './check-json.ts';
 import { asText } from './check-text.ts';
 import { reportOnRedis } from './doctor.ts';
+import { EXIT_FAULT, EXIT_INVALID_CONFIG } from './exit-codes.ts';
 
 const STANDARD_INPUT = '-';
-const EXIT_FAULT = 1;
-const EXIT_INVALID = 3;
 const NO_REDIS =
   'HEADGATE_REDIS_URL: is not set, and neither is REDIS_URL; --redis examines what they name';
 
@@ -84,7 +83,7 @@ async function checkFiles(
   const warnings = strict ? countOf('warning', examined) : 0;
   if (warnings > 0)
     console.error(`headgate: --strict refuses warnings, of which there are ${warnings}`);
-  if (warnings > 0 || countOf('error', examined) > 0) process.exitCode = EXIT_INVALID;
+  if (warnings > 0 || countOf('error', examined) > 0) process.exitCode = EXIT_INVALID_CONFIG;
 }
 
 /** An invalid file is what the exit code tells first. */

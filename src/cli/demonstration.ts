@@ -9,8 +9,8 @@ import { openPolicySource } from '../config/policy-source.ts';
 import { VERSION } from '../config/version.ts';
 import { createTelemetry } from '../telemetry/telemetry.ts';
 import { endWithGrace } from './ending.ts';
+import { EXIT_FAULT } from './exit-codes.ts';
 
-const EXIT_FAULT = 1;
 const HOST = '127.0.0.1';
 const PROXY_FILES = fileURLToPath(new URL('../../deploy', import.meta.url));
 

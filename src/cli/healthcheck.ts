@@ -1,6 +1,7 @@
 /** `headgate healthcheck`: for container images without a shell. */
 import { Command } from 'commander';
 import { readEnvironment } from '../config/environment.ts';
+import { EXIT_FAULT } from './exit-codes.ts';
 
 const TIMEOUT_MS = 2_000;
 const ANY_HOSTS: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '[::1]' };
@@ -21,5 +22,5 @@ async function healthcheck(): Promise<void> {
   } catch {
     console.error(`headgate: ${url} does not answer`);
   }
-  process.exitCode = 1;
+  process.exitCode = EXIT_FAULT;
 }

@@ -5,21 +5,26 @@ import { VERSION } from '../config/version.ts';
 import { WorkerFailed } from '../workers/member.ts';
 import { checkCommand } from './check.ts';
 import { demoCommand } from './demo.ts';
+import { EXIT_FAULT, EXIT_INVALID_CONFIG, EXIT_USAGE } from './exit-codes.ts';
 import { explainCommand } from './explain.ts';
 import { healthcheckCommand } from './healthcheck.ts';
 import { keyCommand } from './key.ts';
 import { schemaCommand } from './schema.ts';
 import { serveCommand } from './serve.ts';
 
-const EXIT_FAULT = 1;
-const EXIT_USAGE = 2;
-const EXIT_INVALID_CONFIG = 3;
-
 export async function run(argv: readonly string[]): Promise<void> {
+  try {
+    await createProgram().parseAsync(argv);
+  } catch (error) {
+    process.exitCode = reportFailure(error);
+  }
+}
+
+/** Throws where commander would end the process. */
+export function createProgram(): Command {
   const program = new Command('headgate')
     .description('External-authorization rate-limit gateway')
     .version(VERSION)
-    .exitOverride()
     .addCommand(serveCommand(), { isDefault: true })
     .addCommand(demoCommand())
     .addCommand(checkCommand())
@@ -27,14 +32,13 @@ export async function run(argv: readonly string[]): Promise<void> {
     .addCommand(keyCommand())
     .addCommand(healthcheckCommand())
     .addCommand(schemaCommand());
-  for (const command of program.commands) {
-    for (const each of [command, ...command.commands]) each.exitOverride();
-  }
-  try {
-    await program.parseAsync(argv);
-  } catch (error) {
-    process.exitCode = reportFailure(error);
-  }
+  for (const command of everyCommand(program)) command.exitOverride();
+  return program;
+}
+
+/** A command and all below it, however deep, each before those below it. */
+export function everyCommand(command: Command): Command[] {
+  return [command, ...command.commands.flatMap(everyCommand)];
 }
 
 interface ListenError extends NodeJS.ErrnoException {

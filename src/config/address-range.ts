@@ -3,7 +3,10 @@ import { z } from 'zod';
 import { compileAddressSet } from '../core/address.ts';
 import { holds, Refusal } from './refinement.ts';
 
-export const addressRange = z.string().transform(holds(checkAddressRange));
+export const addressRange = z
+  .string()
+  .meta({ title: 'address range', examples: ['10.0.0.0/8', 'loopback'] })
+  .transform(holds(checkAddressRange));
 
 /** Returns the range. Throws a RangeError that says how it would be right. */
 function checkAddressRange(entry: string): string {

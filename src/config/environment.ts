@@ -1,11 +1,10 @@
-/** The settings of the process. Nothing else reads the environment. */
-import { fileURLToPath } from 'node:url';
-import { z } from 'zod';
+/** Reads the settings of the process. Nothing else reads the environment. */
+import type { z } from 'zod';
+import { canonicalAddress, isLoopback } from '../core/address.ts';
 import type { RedisTarget } from '../core/redis-target.ts';
 import { hint } from './closest-word.ts';
-import { SHIPPED_RANGES } from './cloudflare-ranges.ts';
 import { ConfigError } from './config-error.ts';
-import { parseRedisUrl } from './redis-url.ts';
+import { type LogLevel, SETTINGS, type Setting } from './settings.ts';
 
 export interface Environment {
   readonly host: string;
@@ -38,121 +37,86 @@ export interface Environment {
   readonly rememberedDenials: number;
   /** What proxies send to show that they are ours; several while one is being replaced. None: anybody may ask. */
   readonly proxySecrets: readonly string[];
+  /** What operators show to ask and to change things. None: their port is on a loopback. */
+  readonly adminToken: string | undefined;
   /** What the salts of addresses are derived from. None: they are random, and shared through Redis. */
   readonly ipSaltSecret: string | undefined;
   readonly logLevel: LogLevel;
 }
 
-const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
-export type LogLevel = (typeof LOG_LEVELS)[number];
-
-const DEFAULT_POLICIES = fileURLToPath(new URL('../../config/policies.yaml', import.meta.url));
-
 /** Throws a ConfigError that names every unreadable variable; values with secrets in them are not repeated. */
 export function readEnvironment(variables: NodeJS.ProcessEnv): Environment {
   const mistakes: string[] = [];
-  const known = new Set(['HEADGATE_REDIS_URL']);
 
-  function read<T, F>(name: string, schema: z.ZodType<T>, expected: string, fallback: F): T | F {
-    known.add(name);
-    const text = variables[name];
-    if (text === undefined || text === '' || isServiceLink(text)) return fallback;
+  function read<T, F>(setting: Setting<T, F>): T | F {
+    const { name, otherName = name, schema, fallback, isSecret = false } = setting;
+    const found = variables[name] ? name : otherName;
+    const text = variables[found];
+    // A secret is never taken for what Kubernetes sets: without it anybody would get in.
+    if (text === undefined || text === '' || (!isSecret && isServiceLink(text))) return fallback;
     const result = schema.safeParse(text);
     if (result.success) return result.data;
-    mistakes.push(`${name}: must be ${expected}, not ${JSON.stringify(text)}`);
+    const refused = refusalOf(setting, result.error);
+    mistakes.push(`${found}: ${refused}${isSecret ? '' : `, not ${JSON.stringify(text)}`}`);
     return fallback;
   }
 
-  /** Values of secrets are not repeated. */
-  function readSecret<T>(name: string, schema: z.ZodType<T>, expected: string): T | undefined {
-    known.add(name);
-    const text = variables[name];
-    if (text === undefined || text === '') return undefined;
-    const result = schema.safeParse(text);
-    if (result.success) return result.data;
-    mistakes.push(`${name}: must be ${expected}`);
-    return undefined;
-  }
-
   const environment: Environment = {
-    host: read('HEADGATE_HOST', z.string(), 'a host', '127.0.0.1'),
-    port: read('HEADGATE_PORT', port, 'a port from 0 to 65535', 8080),
-    socket: read(
-      'HEADGATE_LISTEN',
-      unixSocket,
-      'unix: and a path; for an address, set HEADGATE_HOST and HEADGATE_PORT',
-      undefined,
-    ),
+    host: read(SETTINGS.host),
+    port: read(SETTINGS.port),
+    socket: read(SETTINGS.socket),
     grpcPort: read(
-      'HEADGATE_GRPC_PORT',
-      portOrOff,
-      'a port from 0 to 65535, or off',
       // Who chose a socket does not expect a port that everybody on the machine can reach.
-      variables.HEADGATE_LISTEN ? undefined : 8081,
+      variables.HEADGATE_LISTEN ? { ...SETTINGS.grpcPort, fallback: undefined } : SETTINGS.grpcPort,
     ),
-    opsHost: read('HEADGATE_OPS_HOST', z.string(), 'a host', '127.0.0.1'),
-    opsPort: read('HEADGATE_OPS_PORT', port, 'a port from 0 to 65535', 9464),
-    policies: read('HEADGATE_POLICIES', z.string(), 'a path', DEFAULT_POLICIES),
-    cloudflareRanges: read('HEADGATE_CLOUDFLARE_RANGES', z.string(), 'a path', SHIPPED_RANGES),
-    redis: readRedis(variables, mistakes),
-    storeTimeoutMs: read(
-      'HEADGATE_STORE_TIMEOUT_MS',
-      wholeNumber(1, 10_000),
-      'milliseconds from 1 to 10000',
-      50,
-    ),
-    memoryMaxKeys: read(
-      'HEADGATE_MEMORY_MAX_KEYS',
-      wholeNumber(1_000, 10_000_000),
-      'a number from 1000 to 10000000',
-      1_000_000,
-    ),
-    replicas: read('HEADGATE_REPLICAS', wholeNumber(1, 1_000), 'a number from 1 to 1000', 1),
-    workers: read('HEADGATE_WORKERS', wholeNumber(1, 256), 'a number from 1 to 256', 1),
-    worker: read('HEADGATE_WORKER', wholeNumber(0, 255), 'what a supervisor sets', undefined),
-    drainMs: read(
-      'HEADGATE_DRAIN_MS',
-      wholeNumber(0, 600_000),
-      'milliseconds from 0 to 600000',
-      5_000,
-    ),
-    rememberedDenials: read(
-      'HEADGATE_REMEMBERED_DENIALS',
-      wholeNumber(0, 1_000_000),
-      'a number from 0 to 1000000',
-      10_000,
-    ),
-    proxySecrets:
-      readSecret(
-        'HEADGATE_PROXY_SECRET',
-        secretList,
-        'at least 16 letters, digits or marks, without spaces; several are separated by commas',
-      ) ?? [],
-    ipSaltSecret: readSecret(
-      'HEADGATE_IP_SALT_SECRET',
-      z.string().min(32),
-      'at least 32 characters',
-    ),
-    logLevel: read(
-      'HEADGATE_LOG_LEVEL',
-      z.enum(LOG_LEVELS),
-      `one of ${LOG_LEVELS.join(', ')}`,
-      'info',
-    ),
+    opsHost: read(SETTINGS.opsHost),
+    opsPort: read(SETTINGS.opsPort),
+    policies: read(SETTINGS.policies),
+    cloudflareRanges: read(SETTINGS.cloudflareRanges),
+    redis: read(SETTINGS.redis),
+    storeTimeoutMs: read(SETTINGS.storeTimeoutMs),
+    memoryMaxKeys: read(SETTINGS.memoryMaxKeys),
+    replicas: read(SETTINGS.replicas),
+    workers: read(SETTINGS.workers),
+    worker: read(SETTINGS.worker),
+    drainMs: read(SETTINGS.drainMs),
+    rememberedDenials: read(SETTINGS.rememberedDenials),
+    proxySecrets: read(SETTINGS.proxySecrets),
+    adminToken: read(SETTINGS.adminToken),
+    ipSaltSecret: read(SETTINGS.ipSaltSecret),
+    logLevel: read(SETTINGS.logLevel),
   };
   if (environment.workers > 1 && environment.redis === undefined)
     mistakes.push(workersWithoutRedis);
-  mistakes.push(...misspelled(variables, [...known]));
+  // A token that is no good is a mistake of its own.
+  if (!variables.HEADGATE_ADMIN_TOKEN && !staysOnThisMachine(environment.opsHost))
+    mistakes.push(openToOthers(environment.opsHost));
+  mistakes.push(...misspelled(variables));
   if (mistakes.length > 0) throw new ConfigError(mistakes);
   return environment;
+}
+
+/** A check of our own says itself what is wrong. */
+function refusalOf({ expected }: Setting, { issues: [issue] }: z.ZodError): string {
+  return issue?.code === 'custom' ? issue.message : `must be ${expected}`;
 }
 
 /** Asking one process about every request would cost more than a decision does. */
 const workersWithoutRedis =
   'HEADGATE_WORKERS: several need HEADGATE_REDIS_URL; in memory each would count by itself, and clients get every limit several times';
 
+/** Of a name other than `localhost` nobody knows here where it leads. */
+function staysOnThisMachine(host: string): boolean {
+  return host.toLowerCase() === 'localhost' || isLoopback(canonicalAddress(host) ?? '');
+}
+
+function openToOthers(opsHost: string): string {
+  return `HEADGATE_OPS_HOST: other machines can reach ${JSON.stringify(opsHost)}, and so steer the gateway; set HEADGATE_ADMIN_TOKEN, at least 16 characters, or keep to a loopback, such as 127.0.0.1`;
+}
+
 /** A setting that is misspelled would silently not be one. Kubernetes has names of its own that begin like ours. */
-function misspelled(variables: NodeJS.ProcessEnv, known: readonly string[]): string[] {
+function misspelled(variables: NodeJS.ProcessEnv): string[] {
+  const known = Object.values(SETTINGS).map(({ name }) => name);
   return Object.keys(variables).flatMap((name) => {
     if (!name.startsWith('HEADGATE_') || known.includes(name)) return [];
     if (/_(SERVICE_HOST|SERVICE_PORT.*|PORT_.*)$/.test(name)) return [];
@@ -161,39 +125,7 @@ function misspelled(variables: NodeJS.ProcessEnv, known: readonly string[]): str
   });
 }
 
-function wholeNumber(least: number, most: number) {
-  return z.string().regex(/^\d+$/).transform(Number).pipe(z.int().min(least).max(most));
-}
-
-/** Characters that a header value keeps through every proxy. */
-const secretList = z
-  .string()
-  .regex(/^[!-+\--~]{16,256}(,[!-+\--~]{16,256})*$/)
-  .transform((text) => text.split(','));
-
-const port = wholeNumber(0, 65_535);
-
-const portOrOff = z.union([z.literal('off').transform(() => undefined), port]);
-
-const unixSocket = z
-  .string()
-  .regex(/^unix:./)
-  .transform((text) => text.slice('unix:'.length));
-
 /** Kubernetes sets HEADGATE_PORT=tcp://10.0.0.1:8080 in every pod beside a Service called headgate. */
 function isServiceLink(text: string): boolean {
   return /^(tcp|udp|sctp):\/\//.test(text);
-}
-
-function readRedis(variables: NodeJS.ProcessEnv, mistakes: string[]): RedisTarget | undefined {
-  const name = variables.HEADGATE_REDIS_URL ? 'HEADGATE_REDIS_URL' : 'REDIS_URL';
-  const text = variables[name];
-  if (text === undefined || text === '') return undefined;
-  try {
-    return parseRedisUrl(text);
-  } catch (error) {
-    if (!(error instanceof RangeError)) throw error;
-    mistakes.push(`${name}: ${error.message}`);
-    return undefined;
-  }
 }

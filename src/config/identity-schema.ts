@@ -7,6 +7,7 @@ import { holds } from './refinement.ts';
 const headerName = z
   .string()
   .regex(/^[A-Za-z0-9-]+$/, 'must be a header name of letters, digits and "-"')
+  .meta({ title: 'header name' })
   .transform((name) => name.toLowerCase());
 
 /** What every client sends, what frames a message, and what says where a request comes from. */
@@ -32,7 +33,7 @@ const proxyItself = z
 
 const addressHeader = z
   .strictObject({
-    header: headerName,
+    header: headerName.describe('Its name, such as fastly-client-ip.'),
     from: z
       .union([addressRanges.min(1), proxyItself], SET_BY)
       .describe(
@@ -50,7 +51,7 @@ const prefixBits = z.int().min(32).max(128);
 
 const prefixFactor = z
   .union([z.string(), z.number()])
-  .meta({ examples: ['1x', '4x'] })
+  .meta({ title: 'factor', examples: ['1x', '4x'] })
   .transform(
     holds((written: string | number) => {
       const factor = Number(/^(\d{1,5})x?$/.exec(String(written))?.[1] ?? Number.NaN);
@@ -88,16 +89,21 @@ const ipv6Prefixes = z
   .record(
     z
       .string()
-      .regex(/^(3[2-9]|[4-9]\d|1[01]\d|12[0-8])$/, 'must be a prefix length from 32 to 128'),
+      .regex(/^(3[2-9]|[4-9]\d|1[01]\d|12[0-8])$/, 'must be a prefix length from 32 to 128')
+      .meta({ title: 'prefix length (32 to 128)' }),
     prefixFactor,
   )
   .refine((tiers) => Object.keys(tiers).length <= 4, 'must have at most 4 entries')
   .transform(holds(orderPrefixes))
-  .describe('Networks that count at once, each with so many times the limit: { 64: 1x, 56: 4x }.');
+  .describe(
+    'In place of ipv6_prefix: up to 4 networks that count at once, each with so many times the limit.',
+  );
 
 const ip = z
   .strictObject({
-    ipv6_prefix: prefixBits.optional().describe('Bits of an IPv6 address that make a client.'),
+    ipv6_prefix: prefixBits
+      .optional()
+      .describe('How many bits of an IPv6 address make one client. Default: 64.'),
     ipv6_prefixes: ipv6Prefixes.optional(),
   })
   .refine(
@@ -107,17 +113,26 @@ const ip = z
 
 const KEYS = 'must be a list of keys, or the name of a file that holds one, such as keys.yaml';
 
+const keyFile = z
+  .string()
+  .regex(/\.(ya?ml|json)$/, KEYS)
+  .meta({ title: 'file', examples: ['keys.yaml'] });
+
 export const identitySchema = z.strictObject({
   sources: z
     .array(source)
     .min(1)
     .default(['api_key', 'cf_connecting_ip', 'ip'])
-    .describe('Tried in this order; the first that a request has is its client.'),
+    .describe(
+      'Who the client is: the first of these that a request has. Headers that hold an address are maps.',
+    ),
   api_key: z
     .strictObject({
-      header: credentialHeader.default('x-api-key'),
+      header: credentialHeader
+        .default('x-api-key')
+        .describe('The header that the key is in; authorization means Bearer.'),
       keys: z
-        .union([z.string().regex(/\.(ya?ml|json)$/, KEYS), keyListSchema], KEYS)
+        .union([keyFile, keyListSchema], KEYS)
         .default([])
         .describe(
           'Known keys, or the file that lists them. Any other key also counts for its address.',
@@ -131,20 +146,36 @@ export const identitySchema = z.strictObject({
           'How many times the limit the unlisted keys, or unverified headers, of one address may use together.',
         ),
     })
-    .prefault({}),
-  user: z.strictObject({ header: credentialHeader.default('x-user') }).prefault({}),
-  trusted_proxies: addressRanges.default(['loopback']),
+    .prefault({})
+    .describe('What keys are known, and where they are in a request.'),
+  user: z
+    .strictObject({
+      header: credentialHeader
+        .default('x-user')
+        .describe(
+          'The header that an authenticating proxy sets. Believed of trusted proxies only.',
+        ),
+    })
+    .prefault({})
+    .describe('The user that a proxy has authenticated.'),
+  trusted_proxies: addressRanges
+    .default(['loopback'])
+    .describe(
+      'Who may say where a request comes from: CIDR ranges, addresses, and the names loopback, private, cloudflare.',
+    ),
   forwarded_header: z
     .enum(['x-forwarded-for', 'forwarded'])
     .default('x-forwarded-for')
-    .describe('The list that trusted proxies maintain. The other one is not read.'),
+    .describe(
+      'The list that trusted proxies maintain, walked from the right to the first address that is none of theirs. The other one is not read.',
+    ),
   verified_headers: z
     .array(headerName)
     .default([])
     .describe(
       'Headers that a trusted proxy sets itself. Any other that a limit is per also counts for the address.',
     ),
-  ip: ip.prefault({}),
+  ip: ip.prefault({}).describe('How many addresses make one client.'),
 });
 
 export type IdentitySection = z.output<typeof identitySchema>;

@@ -9,14 +9,17 @@ import { readYaml } from './yaml-text.ts';
 /** Of policies and plans: it stands in labels and headers. */
 export const shortName = z
   .string()
-  .regex(/^[a-z0-9][a-z0-9_-]{0,63}$/, 'must be 1 to 64 of a-z, 0-9, "_" and "-"');
+  .regex(/^[a-z0-9][a-z0-9_-]{0,63}$/, 'must be 1 to 64 of a-z, 0-9, "_" and "-"')
+  .meta({ title: 'name (1 to 64 of a-z, 0-9, "_" and "-")' });
 
 const key = z.strictObject({
   id: z.string().min(1).max(64).describe('Of the client: several keys may share it, and a quota.'),
   sha256: z
     .string()
-    .regex(/^[0-9a-f]{64}$/, 'must be the SHA-256 of the key, 64 digits of 0-9 a-f'),
-  plan: shortName.optional(),
+    .regex(/^[0-9a-f]{64}$/, 'must be the SHA-256 of the key, 64 digits of 0-9 a-f')
+    .meta({ title: '64 digits of 0-9 a-f' })
+    .describe('Of the key, which itself is nowhere in the file: headgate key new prints both.'),
+  plan: shortName.optional().describe('Whose limits the client gets, see plans.'),
 });
 
 export const keyListSchema = z.array(key);

@@ -16,13 +16,23 @@ import type { Path } from './yaml-text.ts';
 
 const rateText = z
   .string()
-  .meta({ pattern: RATE_PATTERN.source, examples: ['5/5min', '100/1min', '1000/1h'] })
+  .meta({
+    title: 'rate',
+    pattern: RATE_PATTERN.source,
+    examples: ['5/5min', '100/1min', '1000/1h'],
+  })
   .transform(holds(parseRate))
-  .describe('Requests per window: 5/5min, 100/1min, 1000/1h. Units: s, min, h, d.');
+  .describe(
+    'Requests per window, wherever it starts. Units: s, min, h, d; up to 1000000 in up to 31d.',
+  );
 
 const per = z
   .string()
-  .meta({ pattern: PARTITION_PATTERN.source, examples: ['client', 'ip', 'header:x-tenant'] })
+  .meta({
+    title: 'share',
+    pattern: PARTITION_PATTERN.source,
+    examples: ['client', 'ip', 'header:x-tenant'],
+  })
   .transform(holds(parsePartition))
   .describe(
     'Whose share is counted: client, ip, api_key, user, global or header:<name>. ' +
@@ -63,7 +73,11 @@ const limit = z
   )
   .describe('A rate per client, or a rate and how it is counted.');
 
-const limits = z.array(limit).min(1).max(16);
+const limits = z
+  .array(limit)
+  .min(1)
+  .max(16)
+  .describe('A request takes from all of them or from none. A rate alone is one per client.');
 
 const plans = z
   .record(shortName, limits)
@@ -75,15 +89,20 @@ const mode = z
   .enum(POLICY_MODES)
   .default('enforce')
   .describe(
-    'enforce denies; shadow counts and reports what it would deny; off lets requests pass uncounted. Default: enforce.',
+    'enforce denies; shadow counts and reports what it would deny; off lets requests pass uncounted.',
   );
 
 const onStoreFailure = z
   .enum(['allow', 'deny', 'local'])
   .optional()
-  .describe('What happens while the store cannot be asked: let through, refuse, or count here.');
+  .describe(
+    'While the store cannot be asked: let requests pass, refuse them, or count in this process alone. Default: that of the file.',
+  );
 
-const method = z.string().regex(/^[A-Z]+(-[A-Z]+)*$/, 'must be an upper-case method, such as POST');
+const method = z
+  .string()
+  .regex(/^[A-Z]+(-[A-Z]+)*$/, 'must be an upper-case method, such as POST')
+  .meta({ title: 'upper-case method', examples: ['POST'] });
 
 const host = z
   .string()
@@ -91,29 +110,37 @@ const host = z
   .regex(
     /^(\*\.)?[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/,
     'must be a lower-case host name without a port, such as api.example.com or *.example.com',
-  );
+  )
+  .meta({ title: 'lower-case host', examples: ['api.example.com', '*.example.com'] });
 
-const path = z.string().transform(holds(checkPathTemplate));
+const path = z
+  .string()
+  .meta({ title: 'path', examples: ['/api/auth/login', '/users/:id', '/static/*'] })
+  .transform(holds(checkPathTemplate));
 
 const match = z
   .strictObject({
     method: z
       .union([method, z.array(method).min(1)], 'must be a method such as POST, or a list of them')
-      .optional(),
-    host: host.optional(),
+      .optional()
+      .describe('The method, or any of a list.'),
+    host: host.optional().describe('The host, without a port.'),
     path: path.optional().describe('A path with ":name" segments and, at its end, "/*".'),
   })
   .refine((value) => Object.keys(value).length > 0, 'must name a method, a host or a path');
 
-const policyName = shortName.refine(
-  (name) => name !== 'default' && name !== 'none',
-  'is taken, choose another name',
-);
+const policyName = shortName
+  .refine((name) => name !== 'default' && name !== 'none', 'is taken, choose another name')
+  .describe('What logs, metrics and answers call it.');
 
 export const policySchema = z
   .strictObject({
     name: policyName,
-    match: match.optional(),
+    match: match
+      .optional()
+      .describe(
+        'Which requests it is for: all that is named here must hold. Required unless always is true.',
+      ),
     always: z
       .boolean()
       .default(false)
@@ -143,27 +170,46 @@ export const answersSchema = z.strictObject({
     .enum(['epoch', 'delta'])
     .default('epoch')
     .describe('X-RateLimit-Reset as seconds since 1970 or from now.'),
-  retry_after_jitter_seconds: z.int().min(0).max(300).default(0),
-  body: z.enum(['json', 'problem+json']).default('json'),
+  retry_after_jitter_seconds: z
+    .int()
+    .min(0)
+    .max(300)
+    .default(0)
+    .describe(
+      'Up to so many seconds are added to Retry-After, so that clients do not return at once.',
+    ),
+  body: z
+    .enum(['json', 'problem+json'])
+    .default('json')
+    .describe('The body of a denial: our own JSON, or that of RFC 9457.'),
 });
 
-const version = z.literal(1);
+const version = z.literal(1).describe('The form of this file.');
 
 /** For policies that do not say themselves. */
-export const globalFailureMode = onStoreFailure.default('allow');
+export const globalFailureMode = onStoreFailure
+  .default('allow')
+  .describe(
+    'While the store cannot be asked, for policies that do not say themselves: let requests pass, refuse them, or count in this process alone.',
+  );
 
 /** For editors; loading validates each part by itself, so that one mistake does not hide another. */
 export const policyFileSchema = z
   .strictObject({
     version,
-    identity: identitySchema.optional(),
-    matching: matchingSchema.optional(),
-    answers: answersSchema.optional(),
-    exempt: accessSchema.optional(),
-    block: accessSchema.optional(),
+    identity: identitySchema.optional().describe('Who a client is, and who may say so.'),
+    matching: matchingSchema.optional().describe('How paths are compared.'),
+    answers: answersSchema.optional().describe('What clients are told.'),
+    exempt: accessSchema
+      .optional()
+      .describe('Clients whom no policy counts, also if they are blocked.'),
+    block: accessSchema.optional().describe('Clients who get 403 before anything is counted.'),
     on_store_failure: globalFailureMode,
     default: defaultSchema,
-    policies: z.array(policySchema).default([]),
+    policies: z
+      .array(policySchema)
+      .default([])
+      .describe('What some requests get in place of the default, or besides it.'),
   })
   .describe('headgate policy file');
 

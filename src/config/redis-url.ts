@@ -12,9 +12,10 @@ import type { RedisAddress, RedisTarget } from '../core/redis-target.ts';
 const URL_PARTS =
   /^(?<scheme>redis|rediss)(?:\+(?<kind>sentinel|cluster))?:\/\/(?:(?<user>[^@/?#]*)@)?(?<hosts>[^@/?#]+)(?<path>\/[^?#]*)?(?:\?(?<query>[^#]*))?$/;
 const HOST = /^(?:\[(?<ipv6>[0-9A-Fa-f:.]+)\]|(?<name>[A-Za-z0-9._-]+))(?::(?<port>\d{1,5}))?$/;
-const FORM =
-  'must be a URL such as redis://user:password@host:6379/0, rediss://host, ' +
+export const REDIS_URL_FORM =
+  'a URL such as redis://user:password@host:6379/0, rediss://host, ' +
   'redis+sentinel://host:26379,host:26379/mymaster or redis+cluster://host:6379,host:6379';
+const FORM = `must be ${REDIS_URL_FORM}`;
 const UNESCAPED = 'write a "/", "?", "#" or "@" of a password as %2F, %3F, %23 or %40';
 const DEFAULT_PORTS = { single: 6379, sentinel: 26379, cluster: 6379 };
 

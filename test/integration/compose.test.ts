@@ -57,6 +57,17 @@ test.each([1, 2])('gateway %i has settings that it takes, and the Redis of the o
   expect(SERVICES).toHaveProperty('redis');
 });
 
+test('everybody can read the token of operators, so their port is not published', () => {
+  const { opsPort } = readEnvironment({});
+  for (const number of [1, 2]) {
+    const { environment = {} } = SERVICES[`gateway-${number}`] ?? {};
+    expect(readEnvironment({ ...environment }).adminToken).toMatch(/^demo-/);
+  }
+  const published = Object.values(SERVICES).flatMap(({ ports = [] }) => ports);
+  expect(published).toHaveLength(4);
+  for (const port of published) expect(port).not.toMatch(new RegExp(`:${opsPort}$`));
+});
+
 test.each([1, 2])('machine %i has the shipped NGINX file, and a gateway beside it', (number) => {
   const shipped = new URL('../nginx/nginx.conf', fileOfCompose('.'));
   expect(mounts(`proxy-${number}`).get('/etc/nginx/nginx.conf')?.pathname).toBe(shipped.pathname);

@@ -44,6 +44,7 @@ const SECRET_FILE = 'kubernetes/base/secret.example.yaml';
 const SECRETS = {
   'redis-url': 'redis://headgate@redis.redis.svc.cluster.local:6379/0',
   'ip-salt-secret': 's'.repeat(32),
+  'admin-token': 'a'.repeat(16),
   'proxy-secret': 'p'.repeat(16),
 };
 /** What a folder takes for granted, as its kustomization says. */
@@ -182,6 +183,22 @@ describe.skipIf(!hasKubectl).each(Object.keys(FOLDERS))('%s', (name) => {
     }
   });
 
+  test('a gateway that other pods can reach starts with a token alone, and no pod without it', () => {
+    const { 'admin-token': token, ...others } = SECRETS;
+    for (const container of headgatesOf(objects)) {
+      const read = () => readEnvironment(environmentOf(container, others));
+      if (listensForTheKubelet(container)) {
+        expect(readEnvironment(environmentOf(container, SECRETS)).adminToken).toBe(token);
+        expect(mistakesOf(read)).toEqual([expect.stringMatching(/^HEADGATE_OPS_HOST: /)]);
+        const variable = container.env?.find(({ name }) => name === 'HEADGATE_ADMIN_TOKEN');
+        // An optional one that is missing would be noticed later, and by its log alone.
+        expect(variable?.valueFrom?.secretKeyRef).toEqual({ name: 'headgate', key: 'admin-token' });
+      } else {
+        expect(mistakesOf(read)).toEqual([]);
+      }
+    }
+  });
+
   test('a limit is shared among as many pods as there are at least', () => {
     const [autoscaler] = ofKind<Autoscaler>(objects, 'HorizontalPodAutoscaler');
     const [deployment] = deployments(objects);
@@ -258,6 +275,7 @@ describe('the Secret that is an example', () => {
       { name: 'HEADGATE_REDIS_URL', value: example?.stringData['redis-url'] },
       { name: 'HEADGATE_IP_SALT_SECRET', value: example?.stringData['ip-salt-secret'] },
       { name: 'HEADGATE_PROXY_SECRET', value: example?.stringData['proxy-secret'] },
+      { name: 'HEADGATE_ADMIN_TOKEN', value: example?.stringData['admin-token'] },
     ];
     const refused = mistakesOf(() =>
       readEnvironment(
@@ -265,6 +283,7 @@ describe('the Secret that is an example', () => {
       ),
     );
     expect(refused.map((mistake) => mistake.split(':')[0]).sort()).toEqual([
+      'HEADGATE_ADMIN_TOKEN',
       'HEADGATE_IP_SALT_SECRET',
       'HEADGATE_PROXY_SECRET',
       'HEADGATE_REDIS_URL',

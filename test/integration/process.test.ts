@@ -96,6 +96,27 @@ test('an unreadable setting is named, with exit code 3', async () => {
   });
 });
 
+describe('an operators port that other machines can reach', () => {
+  const open = { HEADGATE_OPS_HOST: '0.0.0.0' };
+
+  test.each([['serve'], ['healthcheck']])('is refused without a token, by %s', async (command) => {
+    const { code, output } = await headgate([command], open);
+    expect(code).toBe(3);
+    expect(output).toContain('HEADGATE_OPS_HOST: other machines can reach "0.0.0.0"');
+    expect(output).toContain('1 mistake, nothing was started');
+    expect(output).not.toContain('answers proxies');
+  });
+
+  test('is opened with one, which is not repeated, and not asked for by probes', async () => {
+    const token = 'the-token-of-operators';
+    await using gateway = await startGateway({ ...open, HEADGATE_ADMIN_TOKEN: token });
+    const { port } = new URL(gateway.opsUrl);
+    for (const path of ['/livez', '/readyz', '/metrics'])
+      expect((await call(`http://127.0.0.1:${port}`, path)).status).toBe(200);
+    expect(gateway.output()).not.toContain(token);
+  });
+});
+
 test.each([[['serv']], [['serve', '--polices', 'x']], [['check']]])(
   '%j is a usage error: exit code 2',
   async (args) => {

@@ -1,5 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
+import { createProgram } from '../../src/cli/program.ts';
+import { SETTINGS } from '../../src/config/settings.ts';
 import { policySetFrom } from '../support/policies.ts';
 
 const read = (name: string) => readFileSync(new URL(`../../${name}`, import.meta.url), 'utf8');
@@ -50,9 +52,20 @@ test('every runtime dependency is accounted for', () => {
     expect(README).toMatch(new RegExp(`^\\|(.*,)? ${name}(,.*)? \\|`, 'm'));
 });
 
-test('every setting of the environment is listed', () => {
-  const names = read('src/config/environment.ts').match(/HEADGATE_[A-Z]+[A-Z_]*/g) ?? [];
-  for (const name of new Set(names)) expect(README).toContain(name);
+test('every setting that it names is one, and docs/configuration.md has them all', () => {
+  const settings = Object.values(SETTINGS).map(({ name }) => name);
+  const named = README.match(/HEADGATE_[A-Z_]+/g) ?? [];
+  expect(named.length).toBeGreaterThan(10);
+  for (const name of named) expect(settings).toContain(name);
+  for (const name of settings) expect(read('docs/configuration.md')).toContain(`| \`${name}\``);
+  expect(README).toContain('](docs/configuration.md)');
+});
+
+test('every command that it names is one', () => {
+  const [, list = ''] = /^Commands: ([^;]*);/m.exec(README) ?? [];
+  const named = [...list.matchAll(/`([a-z]+)[^`]*`/g)].map(([, name = '']) => name);
+  expect(named).toEqual(createProgram().commands.map((command) => command.name()));
+  expect(README).toContain('](docs/commands.md)');
 });
 
 test('every test that SECURITY.md names is there', () => {

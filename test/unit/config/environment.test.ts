@@ -1,7 +1,7 @@
-import { readFileSync } from 'node:fs';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { ConfigError } from '../../../src/config/config-error.ts';
 import { readEnvironment } from '../../../src/config/environment.ts';
+import { SETTINGS } from '../../../src/config/settings.ts';
 
 test('without any variable everything has its documented default', () => {
   const { policies, cloudflareRanges, ...rest } = readEnvironment({});
@@ -23,6 +23,7 @@ test('without any variable everything has its documented default', () => {
     worker: undefined,
     drainMs: 5_000,
     proxySecrets: [],
+    adminToken: undefined,
     ipSaltSecret: undefined,
     logLevel: 'info',
   });
@@ -59,24 +60,102 @@ test('a setting that is misspelled is named, and what Kubernetes sets is not', (
 });
 
 test('every setting that is read is one that can be meant', () => {
-  for (const name of readFileSync('src/config/environment.ts', 'utf8').match(
-    /'HEADGATE_[A-Z_]+'/g,
-  ) ?? []) {
-    const typo = `${name.slice(1, -1)}X`;
-    expect(() => readEnvironment({ [typo]: 'x' })).toThrow(name.slice(1, -1));
+  for (const { name } of Object.values(SETTINGS)) {
+    expect(() => readEnvironment({ [name.replace('_', '_X')]: 'x' })).toThrow(
+      `is no setting, did you mean "${name}"?`,
+    );
   }
+});
+
+test('every setting that can be meant is read', () => {
+  const read = new Set<string | symbol>();
+  const variables = new Proxy<NodeJS.ProcessEnv>(
+    {},
+    {
+      get(_target, name) {
+        read.add(name);
+        return undefined;
+      },
+    },
+  );
+  readEnvironment(variables);
+  const names = Object.values(SETTINGS).flatMap(({ name, otherName = [] }) => [name, otherName]);
+  expect([...read].sort()).toEqual(names.flat().sort());
 });
 
 test.each([
   ['HEADGATE_PROXY_SECRET', 'too-short'],
   ['HEADGATE_PROXY_SECRET', 'with a space in the middle'],
   ['HEADGATE_PROXY_SECRET', 'sixteen-and-more-,'],
+  ['HEADGATE_PROXY_SECRET', 'tcp://10.0.0.1:8080 is no link of Kubernetes here'],
   ['HEADGATE_IP_SALT_SECRET', 'shorter-than-32-characters'],
+  ['HEADGATE_ADMIN_TOKEN', 'fifteen-letters'],
+  ['HEADGATE_ADMIN_TOKEN', 'with a space in the middle'],
+  ['HEADGATE_ADMIN_TOKEN', 'with,a,comma,in,the,middle'],
+  ['HEADGATE_ADMIN_TOKEN', 'with=an=equals=sign=in=it'],
+  ['HEADGATE_ADMIN_TOKEN', 'a'.repeat(257)],
 ])('%s is refused without being repeated: %s', (name, value) => {
   expect(() => readEnvironment({ [name]: value })).toThrow(
     new RegExp(`^${name}: must be at least`),
   );
   expect(() => readEnvironment({ [name]: value })).not.toThrow(value);
+});
+
+test.each(['sixteen-letters.', 'c2l4dGVlbi1sZXR0ZXJz==', '~+/_'.repeat(64)])(
+  'the token of operators may be %s',
+  (token) => {
+    expect(readEnvironment({ HEADGATE_ADMIN_TOKEN: token }).adminToken).toBe(token);
+  },
+);
+
+describe('an operators port that other machines can reach', () => {
+  const token = { HEADGATE_ADMIN_TOKEN: 'sixteen-letters.' };
+
+  test.each(['0.0.0.0', '::', '10.0.0.1', '2001:db8::1', '127.1', 'localhost.example.com', 'ops'])(
+    'needs a token at %s',
+    (opsHost) => {
+      const variables = { HEADGATE_OPS_HOST: opsHost };
+      expect(() => readEnvironment(variables)).toThrow(
+        new ConfigError([
+          `HEADGATE_OPS_HOST: other machines can reach "${opsHost}", and so steer the gateway; set HEADGATE_ADMIN_TOKEN, at least 16 characters, or keep to a loopback, such as 127.0.0.1`,
+        ]),
+      );
+      expect(readEnvironment({ ...variables, ...token })).toMatchObject({
+        opsHost,
+        adminToken: 'sixteen-letters.',
+      });
+      expect(() => readEnvironment({ ...variables, HEADGATE_ADMIN_TOKEN: '' })).toThrow(
+        'set HEADGATE_ADMIN_TOKEN',
+      );
+    },
+  );
+
+  test.each([
+    '127.0.0.1',
+    '127.8.8.8',
+    '::1',
+    '0:0:0:0:0:0:0:1',
+    '::ffff:127.0.0.1',
+    'localhost',
+    'LocalHost',
+  ])('is not one at %s', (opsHost) => {
+    expect(readEnvironment({ HEADGATE_OPS_HOST: opsHost })).toMatchObject({
+      opsHost,
+      adminToken: undefined,
+    });
+  });
+
+  test('is one mistake, and a token that is no good another', () => {
+    const variables = { HEADGATE_OPS_HOST: '0.0.0.0', HEADGATE_ADMIN_TOKEN: 'short' };
+    expect(() => readEnvironment(variables)).toThrow(/^HEADGATE_ADMIN_TOKEN: must be at least.*$/);
+  });
+
+  test('is one for a worker, too', () => {
+    const redis = { HEADGATE_REDIS_URL: 'redis://127.0.0.1' };
+    const worker = { HEADGATE_WORKERS: '2', HEADGATE_WORKER: '1', HEADGATE_OPS_HOST: '0.0.0.0' };
+    expect(() => readEnvironment({ ...redis, ...worker })).toThrow('HEADGATE_OPS_HOST: ');
+    expect(readEnvironment({ ...redis, ...worker, ...token }).worker).toBe(1);
+  });
 });
 
 test('every unreadable variable is named at once', () => {

@@ -1,0 +1,259 @@
+/** The keys of a policy file, map by map, as docs/configuration.md has them: made of the JSON Schema. */
+import { readFileSync } from 'node:fs';
+import { policyFileJsonSchema } from '../../src/config/json-schema.ts';
+import { code, fenced, prose, table } from './markdown.ts';
+
+/** As much of JSON Schema as ours has. */
+interface Schema {
+  readonly type?: string | readonly string[];
+  readonly title?: string;
+  readonly description?: string;
+  readonly default?: unknown;
+  readonly examples?: readonly string[];
+  readonly const?: unknown;
+  readonly enum?: readonly string[];
+  readonly anyOf?: readonly Schema[];
+  readonly pattern?: string;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly minLength?: number;
+  readonly maxLength?: number;
+  readonly items?: Schema;
+  readonly minItems?: number;
+  readonly maxItems?: number;
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly required?: readonly string[];
+  readonly propertyNames?: Schema;
+  readonly additionalProperties?: Schema | false;
+}
+
+/** A map of named keys, and every place of the file where it may stand. */
+interface NamedKeys {
+  readonly places: readonly [string, ...string[]];
+  readonly schema: Schema;
+}
+
+interface Introduction {
+  readonly text: string;
+  readonly example: string;
+}
+
+/** Of the file that is shipped: a key at the margin, and what is below it up to the next empty line. */
+function shipped(key: string): string {
+  const text = readFileSync(new URL('../../config/policies.yaml', import.meta.url), 'utf8');
+  const start = text.indexOf(`\n${key}:`) + 1;
+  const end = text.indexOf('\n\n', start);
+  if (start === 0 || end === -1) throw new Error(`config/policies.yaml must have ${key}`);
+  return text.slice(start, end);
+}
+
+/** By the first place of each map. */
+const INTRODUCTIONS: Readonly<Record<string, Introduction>> = {
+  '': {
+    text: 'Two keys are enough.',
+    example: `version: 1\n${shipped('default')}`,
+  },
+  identity: {
+    text: 'Whom a limit is for. Without this section, clients are told apart by `X-Api-Key`, the address that Cloudflare reports, and the address that your proxy reports, in this order.',
+    example: shipped('identity'),
+  },
+  'identity.sources[]': {
+    text: 'A header that holds an address, in place of a name of `identity.sources`. It counts only when one of `from` sent it.',
+    example: `identity:
+  sources:
+    - api_key
+    - { header: fastly-client-ip, from: [151.101.0.0/16, 199.232.0.0/16] }
+    - { header: true-client-ip, from: proxy }
+    - ip
+`,
+  },
+  'identity.api_key': {
+    text: 'A key that is not listed counts for itself and for its address, so that inventing keys wins nothing.',
+    example: `identity:
+  api_key:
+    header: authorization
+    unverified_factor: 3
+`,
+  },
+  'identity.api_key.keys[]': {
+    text: '`headgate key new --id acme --plan pro` makes a key and prints its entry. A file that is named in place of the list holds such a list.',
+    example: `identity:
+  api_key:
+    keys:
+      - { id: acme, plan: pro, sha256: 2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae }
+default:
+  limits: [1000/1h]
+  plans: { pro: [20000/1h] }
+`,
+  },
+  'identity.user': {
+    text: 'For `user` in `identity.sources`, and for limits `per: user`.',
+    example: `identity:
+  sources: [user, ip]
+  user: { header: x-authenticated-user }
+`,
+  },
+  'identity.ip': {
+    text: 'A household or a server has a whole network of IPv6 addresses. IPv4 addresses count one by one.',
+    example: `identity:
+  ip:
+    ipv6_prefixes: { 64: 1x, 56: 4x, 48: 16x }
+`,
+  },
+  matching: {
+    text: 'Paths are compared in canonical form, whatever is said here: `//api/%61uth` is `/api/auth`.',
+    example: `matching:
+  case_sensitive: true
+`,
+  },
+  answers: {
+    text: 'What stands in headers and bodies. Nothing here changes who is denied.',
+    example: `answers:
+  reset: delta
+  retry_after_jitter_seconds: 10
+  body: problem+json
+`,
+  },
+  'exempt[]': {
+    text: 'A plain address range is short for a map with that `address`. Each map has either an `address` or a `key`.',
+    example: `exempt:
+  - { address: 10.9.0.7, comment: the load test, expires: 2027-01-31 }
+block:
+  - 203.0.113.0/24
+`,
+  },
+  default: {
+    text: 'Required, so that nothing is without a limit by oversight.',
+    example: shipped('default'),
+  },
+  'default.limits[]': {
+    text: 'A plain rate is short for a map with that `rate`. [How a limit counts](../README.md#how-a-limit-counts) compares the algorithms.',
+    example: `default:
+  limits:
+    - 1000/1h
+    - { rate: 5000/1h, per: ip }
+    - { rate: 600/1min, algorithm: token-bucket, burst: 20 }
+`,
+  },
+  'policies[]': {
+    text: 'The most specific policy decides: by path (static, then `:name`, then `*`), then by host, then by method. Two that could tie are a mistake. Those with `always` apply besides.',
+    example: shipped('policies'),
+  },
+  'policies[].match': {
+    text: 'At least one of them.',
+    example: `policies:
+  - name: login
+    match: { method: POST, host: api.example.com, path: /api/auth/login }
+    limits: [5/5min]
+  - name: users
+    match: { method: [GET, HEAD], path: /users/:id/* }
+    limits: [100/1min]
+`,
+  },
+};
+
+/** Throws when there is a map that nothing is said of. */
+export function policyReference(): string {
+  const maps = mapsOf(JSON.parse(policyFileJsonSchema()));
+  return maps.map((map) => sectionOf(map, maps)).join('\n');
+}
+
+/** Each kind of map once, outermost first. */
+function mapsOf(file: Schema): NamedKeys[] {
+  const found = new Map<string, NamedKeys>();
+  const visit = (schema: Schema, place: string) => {
+    const { properties, items, anyOf = [], additionalProperties } = schema;
+    if (properties !== undefined) {
+      const shape = JSON.stringify(properties);
+      const places = found.get(shape)?.places ?? [];
+      const [first = place, ...others] = [...places, place];
+      found.set(shape, { places: [first, ...others], schema });
+      for (const [key, each] of Object.entries(properties)) visit(each, pathTo(place, key));
+    }
+    if (items !== undefined) visit(items, `${place}[]`);
+    if (additionalProperties) visit(additionalProperties, `${place}.<name>`);
+    for (const each of anyOf) visit(each, place);
+  };
+  visit(file, '');
+  return [...found.values()];
+}
+
+function pathTo(place: string, key: string): string {
+  return place === '' ? key : `${place}.${key}`;
+}
+
+function sectionOf({ places, schema }: NamedKeys, maps: readonly NamedKeys[]): string {
+  const [place, ...others] = places;
+  const introduction = INTRODUCTIONS[place];
+  if (introduction === undefined)
+    throw new Error(`say in ${import.meta.filename} what ${place} is for`);
+  const rows = Object.entries(schema.properties ?? {}).map(([key, each]) => {
+    const { meaning, fallback } = explained(each);
+    const isRequired = schema.required?.includes(key);
+    return [
+      code(pathTo(place, key)),
+      formOf(each, maps),
+      isRequired ? '**required**' : fallback,
+      meaning,
+    ];
+  });
+  const same = others.length === 0 ? '' : ` The same holds at ${others.map(code).join(', ')}.`;
+  return [
+    `### ${place === '' ? 'The whole file' : code(place)}\n`,
+    `${introduction.text}${same}\n`,
+    table(['key', 'takes', 'default', 'is'], rows),
+    fenced('yaml', introduction.example),
+  ].join('\n');
+}
+
+/** Where the schema cannot have a default, its description ends with it. */
+function explained({ description, default: value, type }: Schema) {
+  if (description === undefined) throw new Error('describe each key of the policy file');
+  const [, text = description, words = ''] = /^(.*) Default: (.*)\.$/.exec(description) ?? [];
+  const isMap = type === 'object';
+  return {
+    meaning: prose(text),
+    fallback: value === undefined || isMap ? inWords(words) : code(asYaml(value)),
+  };
+}
+
+function inWords(text: string): string {
+  return /^\d+$/.test(text) ? code(text) : prose(text);
+}
+
+function asYaml(value: unknown): string {
+  return Array.isArray(value) ? `[${value.join(', ')}]` : String(value);
+}
+
+function formOf(schema: Schema, maps: readonly NamedKeys[]): string {
+  const { type, title, items, anyOf, properties, additionalProperties } = schema;
+  if (schema.const !== undefined) return code(String(schema.const));
+  if (schema.enum !== undefined) return schema.enum.map(code).join(', ');
+  if (anyOf !== undefined) return anyOf.map((each) => formOf(each, maps)).join(', or ');
+  if (items !== undefined) return `list${countOf(schema)}: ${formOf(items, maps)}`;
+  if (properties !== undefined) return `[map](#${anchorOf(schema, maps)})`;
+  if (additionalProperties)
+    return `map from ${formOf(schema.propertyNames ?? {}, maps)} to ${formOf(additionalProperties, maps)}`;
+  if (type === 'boolean') return '`true`, `false`';
+  if (type === 'integer') return `${schema.minimum} to ${schema.maximum}`;
+  const literal = /^\^([a-z]+)\$$/.exec(schema.pattern ?? '')?.[1];
+  if (literal !== undefined) return code(literal);
+  const examples = schema.examples?.map(code).join(', ');
+  return `${title ?? textOf(schema)}${examples === undefined ? '' : ` such as ${examples}`}`;
+}
+
+function countOf({ minItems, maxItems }: Schema): string {
+  if (maxItems !== undefined) return ` of ${minItems} to ${maxItems}`;
+  return minItems === undefined ? '' : ` of ${minItems} or more`;
+}
+
+function textOf({ minLength = 0, maxLength }: Schema): string {
+  return `text of ${minLength} to ${maxLength} characters`.replace(' 0 to', ' up to');
+}
+
+/** GitHub's, of the heading. */
+function anchorOf({ properties }: Schema, maps: readonly NamedKeys[]): string {
+  const shape = JSON.stringify(properties);
+  const map = maps.find(({ schema }) => JSON.stringify(schema.properties) === shape);
+  return map?.places[0].replaceAll(/[^a-z_]/g, '') ?? '';
+}
