@@ -1,5 +1,5 @@
 -- Takes from quotas: for each request of a batch, from all of its descriptors or from none. The parts before this one
--- (clock, sliding-window-log, sliding-window-counter, token-bucket) are the same script.
+-- (clock, sliding-window-log, sliding-window-counter, token-bucket, rows) are the same script.
 --
 -- Requests are handled in their order; each sees what the ones before it took. A denial writes nothing, but for quotas
 -- that count rejections.
@@ -14,26 +14,6 @@
 -- RETURNS  the number of the call, so that no other question is answered by this; now; then for each descriptor: the
 --          units remaining, or -1 less them if the request was denied; milliseconds until the quota is full again; and
 --          if fewer units remain than the request costs, milliseconds until a request of this cost would be admitted
-
-local ALGORITHMS = { log = log, counter = counter, bucket = bucket }
-
-local rows = {}
-for i = 4, #ARGV, 6 do
-  local algorithm = ALGORITHMS[ARGV[i]]
-  local window_ms = tonumber(ARGV[i + 2])
-  local slack_ms = math.ceil(window_ms / 16)
-  rows[#rows + 1] = {
-    read = algorithm.read,
-    settle = algorithm.settle,
-    limit = tonumber(ARGV[i + 1]),
-    window_ms = window_ms,
-    slack_ms = slack_ms,
-    lifetime_text = string.format('%.0f', window_ms + slack_ms),
-    burst = tonumber(ARGV[i + 3]),
-    cost = tonumber(ARGV[i + 4]),
-    count_rejected = ARGV[i + 5] == '1',
-  }
-end
 
 local reply, replied = { tonumber(ARGV[2]), now_ms }, 2
 

@@ -1,8 +1,7 @@
 /** The composition root: configuration in, something that listens and closes out. */
-import { randomUUID } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { inMemory, inRedis } from './backends.ts';
+import { type BackendEvents, inMemory, inRedis } from './backends.ts';
 import type { Environment } from './config/environment.ts';
 import type { PolicySource } from './config/policy-source.ts';
 import { canonicalAddress, isLoopback } from './core/address.ts';
@@ -15,6 +14,11 @@ import { haproxy } from './dialects/haproxy.ts';
 import { ingressNginx } from './dialects/ingress-nginx.ts';
 import { nginx } from './dialects/nginx.ts';
 import { traefik } from './dialects/traefik.ts';
+import { answerQuestion } from './operations/denials.ts';
+import type { Gateway } from './operations/gateway.ts';
+import { createOperate, type Operate } from './operations/operations.ts';
+import { loggingIn, orderKinds } from './operations/override.ts';
+import { OverrideBook } from './operations/override-book.ts';
 import { createAnswering } from './server/answering.ts';
 import { createCheckServer } from './server/check-server.ts';
 import { createGrpcServer } from './server/grpc-server.ts';
@@ -24,12 +28,14 @@ import { listenOnSocket } from './server/unix-socket.ts';
 import { DerivedSalts } from './stores/derived-salts.ts';
 import { LocalShare } from './stores/local-share.ts';
 import { MemoryStore } from './stores/memory/memory-store.ts';
-import { SaltKeeper } from './stores/salt-keeper.ts';
+import { Refresher } from './stores/refresher.ts';
 import type { Telemetry } from './telemetry/telemetry.ts';
 
 const DIALECTS = [envoy, nginx, caddy, haproxy, traefik, ingressNginx];
-/** Of the random digits of a UUID: enough to tell the denials of days apart, and to read one out. */
-const DECISION_ID_LENGTH = 12;
+/** Salts change once a day, and the next ones are made long before. */
+const SALTS_EVERY_MS = 60_000;
+/** Orders are heard of at once; this is for what was not heard. */
+const ORDERS_EVERY_MS = 5_000;
 /** What is under way is answered within the deadline; a caller that has not finished its question then is cut off. */
 const CUT_OFF_MS = 500;
 
@@ -51,6 +57,8 @@ export interface Listening {
 }
 
 export interface App {
+  /** What operators ask, or have done. */
+  readonly operate: Operate;
   listen(): Promise<Listening>;
   /**
    * Goes on answering for so many milliseconds, not ready any more: time for whoever asks to notice. Each connection is
@@ -64,17 +72,32 @@ export interface App {
 export function createApp(options: AppOptions): App {
   const { environment, policies, telemetry, isWorker, now } = options;
   const memory = new MemoryStore({ now, maxKeys: environment.memoryMaxKeys });
+  const events: BackendEvents = {
+    onReset: (keys) => void memory.reset(keys),
+    // What is read already may not be the latest; what cannot be read is tried again.
+    onNotices: () => void overrides.refresh().catch(() => orders.refresh()),
+    answer: (question) => answerQuestion(gateway, question),
+  };
   const backend = environment.redis
-    ? inRedis(environment.redis, environment, telemetry)
-    : inMemory(memory);
-  const { store } = backend;
+    ? inRedis(environment.redis, environment, events, telemetry, now)
+    : inMemory(memory, events, telemetry, now);
+  const { store, reader, board } = backend;
+  const overrides = new OverrideBook({
+    board,
+    now,
+    onChange(inForce) {
+      telemetry.ordersInForce(orderKinds(inForce));
+      telemetry.setLogging(loggingIn(inForce));
+    },
+  });
   const { ipSaltSecret } = environment;
   const salts = ipSaltSecret === undefined ? backend.salts : new DerivedSalts(ipSaltSecret);
   const check = createCheck({
     store,
     local: new LocalShare(memory, backend.place),
     salts,
-    newId: () => randomUUID().slice(-DECISION_ID_LENGTH),
+    overrides,
+    newId: telemetry.nameDenial,
     events: telemetry,
   });
   const answering = createAnswering({
@@ -104,25 +127,53 @@ export function createApp(options: AppOptions): App {
           proxySecrets: environment.proxySecrets,
           onStranger: telemetry.strangerRefused,
         });
+  const gateway: Gateway = {
+    policies,
+    salts,
+    overrides,
+    store,
+    reader,
+    denied: telemetry.denied,
+    wouldBeDenied: telemetry.wouldBeDenied,
+    askAll: backend.askAll,
+    stats: backend.stats,
+    audit: telemetry.operatorActed,
+    now,
+  };
+  const operate = createOperate(gateway);
   const { registry } = telemetry;
   const opsServer = createOpsServer({
     metrics: () => registry.metrics(),
     contentType: registry.contentType,
     health: () => ({ ready, degraded: telemetry.isDegraded() }),
+    operate,
+    adminToken: environment.adminToken,
+    onRefused: telemetry.operatorRefused,
+    onFault: telemetry.operationFailed,
   });
-  const saltKeeper = new SaltKeeper({
+  const saltKeeper = new Refresher({
     refresh: () => salts.refresh(now()),
+    everyMs: SALTS_EVERY_MS,
     onFailure: telemetry.saltsNotShared,
+  });
+  const orders = new Refresher({
+    refresh: () => overrides.refresh(),
+    everyMs: ORDERS_EVERY_MS,
+    onFailure: telemetry.ordersUnread,
   });
   let ready = false;
   let isLeaving = false;
   let otherSockets: OtherSockets | undefined;
 
   return {
+    operate,
     async listen() {
-      await backend.connect(() => saltKeeper.share());
+      await backend.connect(async () => {
+        await Promise.all([saltKeeper.refresh(), orders.refresh()]);
+      });
       // Also without a contact: what is over is forgotten all the same.
-      void saltKeeper.share();
+      void saltKeeper.refresh();
+      void orders.refresh();
       if (!isWorker) {
         await opsServer.listen({ host: environment.opsHost, port: environment.opsPort });
       }
@@ -150,6 +201,8 @@ export function createApp(options: AppOptions): App {
       ready = false;
       isLeaving = true;
       saltKeeper.close();
+      orders.close();
+      overrides.close();
       const withinMs = environment.storeTimeoutMs + CUT_OFF_MS;
       const cutOff = setTimeout(() => checkServer.server.closeAllConnections(), withinMs);
       await Promise.all([checkServer.close(), otherSockets?.close(), grpcServer?.close(withinMs)]);

@@ -1,23 +1,30 @@
 /** What counts, put together: this process's memory, or a Redis with all that keeps it from becoming an outage. */
 import type { Environment } from './config/environment.ts';
 import type { RedisTarget } from './core/redis-target.ts';
-import type { QuotaStore } from './core/store.ts';
+import type { QuotaReader, QuotaStore } from './core/store.ts';
+import type { Gathered } from './operations/gateway.ts';
+import type { StoreStats } from './operations/stats.ts';
 import { Breaker } from './stores/breaker.ts';
 import { DenialCache } from './stores/denial-cache.ts';
 import type { DerivedSalts } from './stores/derived-salts.ts';
 import { GuardedStore } from './stores/guarded-store.ts';
 import type { Place } from './stores/local-share.ts';
 import type { MemoryStore } from './stores/memory/memory-store.ts';
+import { type NoticeBoard, OwnNoticeBoard } from './stores/notice-board.ts';
 import { Overload } from './stores/overload.ts';
+import { listenTo, NOTICES_CHANNEL, RESET_CHANNEL } from './stores/redis/channels.ts';
 import { createRedisClient, type RedisClient } from './stores/redis/client.ts';
 import { ClusterStore } from './stores/redis/cluster-store.ts';
 import { withDeadline } from './stores/redis/deadline.ts';
 import { storeErrorFrom } from './stores/redis/errors.ts';
+import { Gateways } from './stores/redis/gateways.ts';
 import { InFlight } from './stores/redis/in-flight.ts';
+import { describeServers, sampleKeyspace } from './stores/redis/keyspace.ts';
+import { RedisNoticeBoard } from './stores/redis/redis-notice-board.ts';
 import { RedisSaltVault } from './stores/redis/redis-salts.ts';
 import { RedisStore, type RedisStoreOptions } from './stores/redis/redis-store.ts';
 import { HEARTBEAT_MS, Replicas } from './stores/redis/replicas.ts';
-import { listenForResets } from './stores/redis/reset-channel.ts';
+import { keysIn } from './stores/redis/resets.ts';
 import { TAKE_SCRIPT_SHA } from './stores/redis/take-script.ts';
 import { SaltShelf } from './stores/salt-shelf.ts';
 import type { Telemetry } from './telemetry/telemetry.ts';
@@ -28,31 +35,69 @@ const MAX_IN_FLIGHT = 5_000;
 /** Timers are as late as that by themselves. */
 const LEAST_LATENESS_MS = 5;
 
+/** How often it is estimated what the counts take up. */
+const SAMPLE_MS = 30_000;
+/** Operators wait longer than requests. */
+const STATS_WITHIN_MS = 2_000;
+
+/** What other gateways, or this one, have to say about the rest of a gateway. */
+export interface BackendEvents {
+  /** Counts were reset, by whomever. */
+  readonly onReset: (keys: readonly string[]) => void;
+  /** What is on the board may have changed. */
+  readonly onNotices: () => void;
+  /** A question that every gateway is asked. Never rejects. */
+  readonly answer: (question: unknown) => Promise<unknown>;
+}
+
 /** What counts, and what it takes to do so. */
 export interface Backend {
   readonly store: QuotaStore;
+  readonly reader: QuotaReader;
+  readonly board: NoticeBoard;
   readonly salts: SaltShelf | DerivedSalts;
   /** Among the gateways that count together. */
   place(): Place;
   /** Resolves when the first contact was made or is not worth waiting for; calls back at every contact. */
   connect(onContact: () => Promise<void>): Promise<void>;
+  /** Puts a question to all gateways that count together. Never rejects. */
+  askAll(question: unknown): Promise<Gathered>;
+  /** What counting takes up. Rejects with what the store says against it. */
+  stats(): Promise<StoreStats>;
   close(): Promise<void>;
 }
 
-export function inMemory(store: MemoryStore): Backend {
+export function inMemory(
+  store: MemoryStore,
+  events: BackendEvents,
+  telemetry: Telemetry,
+  now: () => number,
+): Backend {
+  const sampling = setInterval(() => telemetry.windowsCounted(store.size), SAMPLE_MS).unref();
   return {
     store,
+    reader: store,
+    board: new OwnNoticeBoard(now),
+    askAll: async (question) => ({ answers: [await events.answer(question)], asked: 1 }),
+    stats: async () => ({
+      store: 'memory',
+      gateways: 1,
+      keyspace: { activeWindows: store.size, sampledKeys: store.size, isExact: true },
+      servers: [],
+    }),
     salts: new SaltShelf(),
     place: () => ({ count: 1, rank: 0 }),
     connect: (onContact) => onContact(),
-    close: async () => {},
+    close: async () => clearInterval(sampling),
   };
 }
 
 export function inRedis(
   target: RedisTarget,
   environment: Environment,
+  events: BackendEvents,
   telemetry: Telemetry,
+  now: () => number,
 ): Backend {
   const connection = {
     target,
@@ -87,10 +132,8 @@ export function inRedis(
       telemetry.storeFailed(reason, cause);
     },
   };
-  const counting = new GuardedStore(
-    target.kind === 'cluster' ? new ClusterStore(options) : new RedisStore(options),
-    [breaker, overload],
-  );
+  const redis = target.kind === 'cluster' ? new ClusterStore(options) : new RedisStore(options);
+  const counting = new GuardedStore(redis, [breaker, overload]);
   const replicas = new Replicas({
     client,
     assumed: {
@@ -108,15 +151,58 @@ export function inRedis(
       },
     );
   const heartbeat = setInterval(beat, HEARTBEAT_MS).unref();
-  const subscriber =
+  const denials =
     environment.rememberedDenials > 0
-      ? createRedisClient({ ...connection, onError: telemetry.resetsUnheard })
+      ? new DenialCache({
+          store: counting,
+          now: () => performance.now(),
+          maxEntries: environment.rememberedDenials,
+          onRemembered: telemetry.denialRemembered,
+        })
       : undefined;
-  const store = subscriber
-    ? rememberDenials(counting, subscriber, environment, telemetry)
-    : counting;
+  const gateways = new Gateways({
+    client,
+    count: () => replicas.place.count,
+    answer: events.answer,
+  });
+  const subscriber = createRedisClient({ ...connection, onError: telemetry.othersUnheard });
+  listenTo([RESET_CHANNEL, NOTICES_CHANNEL, ...gateways.channels], subscriber, {
+    onListening() {
+      denials?.enable();
+      // What was said meanwhile was not heard.
+      events.onNotices();
+    },
+    onDeaf(reason) {
+      denials?.disable();
+      if (reason !== undefined) telemetry.othersUnheard(reason);
+    },
+    onMessage(channel, message) {
+      if (channel === RESET_CHANNEL) {
+        denials?.forget();
+        events.onReset(keysIn(message));
+      } else if (channel === NOTICES_CHANNEL) events.onNotices();
+      else void gateways.onMessage(channel, message);
+    },
+  });
+  const sample = () =>
+    void withDeadline(sampleKeyspace(client, false), STATS_WITHIN_MS).then(
+      ({ activeWindows }) => telemetry.windowsCounted(activeWindows),
+      // A store that is away is told of already; an account that may not scan has no such metric.
+      () => {},
+    );
+  const sampling = setInterval(sample, SAMPLE_MS).unref();
   return {
-    store,
+    store: denials ?? counting,
+    reader: redis,
+    board: new RedisNoticeBoard({ client, deadlineMs: environment.storeTimeoutMs, now }),
+    askAll: (question) => gateways.ask(question),
+    stats: async () => {
+      const asked = Promise.all([sampleKeyspace(client, true), describeServers(client)]);
+      const [keyspace, servers] = await withDeadline(asked, STATS_WITHIN_MS).catch(
+        (cause: unknown) => Promise.reject(storeErrorFrom(cause)),
+      );
+      return { store: 'redis', gateways: replicas.place.count, keyspace, servers };
+    },
     salts: new SaltShelf((periodMs) => new RedisSaltVault(client, periodMs)),
     place: () => replicas.place,
     connect: (onContact) =>
@@ -126,6 +212,7 @@ export function inRedis(
           telemetry.storeConnected();
           replicas.lostTouch();
           beat();
+          sample();
           await onContact();
           clearTimeout(patience);
           resolve();
@@ -133,10 +220,11 @@ export function inRedis(
       }),
     close: async () => {
       clearInterval(heartbeat);
+      clearInterval(sampling);
       overload.close();
       breaker.close();
       client.disconnect();
-      subscriber?.disconnect();
+      subscriber.disconnect();
     },
   };
 }
@@ -148,28 +236,4 @@ async function isAnswering(client: RedisClient): Promise<void> {
   } catch (error) {
     if (storeErrorFrom(error).reason !== 'noperm') throw error;
   }
-}
-
-/** As long as resets can be heard. */
-function rememberDenials(
-  store: QuotaStore,
-  subscriber: RedisClient,
-  { rememberedDenials }: Environment,
-  telemetry: Telemetry,
-): QuotaStore {
-  const cache = new DenialCache({
-    store,
-    now: () => performance.now(),
-    maxEntries: rememberedDenials,
-    onRemembered: telemetry.denialRemembered,
-  });
-  listenForResets(subscriber, {
-    onListening: () => cache.enable(),
-    onReset: () => cache.forget(),
-    onDeaf: (reason) => {
-      cache.disable();
-      if (reason !== undefined) telemetry.resetsUnheard(reason);
-    },
-  });
-  return cache;
 }

@@ -1,9 +1,11 @@
-/** What a gateway with a policy file would make of one request, and why: the code that decides, with somebody listening. */
-
+/** What a gateway would make of one request, and why: the code that decides, with somebody listening. */
 import { createCheck, NO_EVENTS } from './core/check.ts';
 import type { CheckRequest, HeaderFields } from './core/check-request.ts';
+import { NO_OVERRIDES, type Overrides } from './core/overrides.ts';
 import type { PolicySet } from './core/policy-set.ts';
 import type { Subject } from './core/recorder.ts';
+import type { SaltSource } from './core/salts.ts';
+import type { QuotaStore } from './core/store.ts';
 import { envoy } from './dialects/envoy.ts';
 import { MemoryStore } from './stores/memory/memory-store.ts';
 import { SaltShelf } from './stores/salt-shelf.ts';
@@ -16,13 +18,24 @@ export interface AskedAbout {
   readonly headers: readonly (readonly [name: string, value: string])[];
   /** Addresses: of the proxy, of who connected to it, and of who it takes the client to be. */
   readonly proxy: string;
-  readonly peer: string | undefined;
-  readonly client: string | undefined;
+  readonly peer?: string | undefined;
+  readonly client?: string | undefined;
+}
+
+/** What it is decided by. */
+export interface Circumstances {
+  readonly policies: PolicySet;
+  readonly salts: SaltSource;
+  readonly overrides: Overrides;
+  /** Must not count what is only asked about: see core/dry-run.ts. */
+  readonly store: Pick<QuotaStore, 'take'>;
+  /** Milliseconds since the epoch. */
+  readonly nowMs: number;
 }
 
 export interface Explanation {
   readonly steps: readonly { readonly about: Subject; readonly what: string }[];
-  /** What would be answered if nothing had been counted before. */
+  /** What would be answered. */
   readonly answer: {
     readonly status: number;
     /** Name, value, name, value. */
@@ -31,23 +44,30 @@ export interface Explanation {
   };
 }
 
+/** As if nothing had been counted before, and no operator had ordered anything. */
+export function untouched(policies: PolicySet, nowMs: number): Circumstances {
+  const store = new MemoryStore({ now: () => nowMs, maxKeys: 1_000 });
+  return { policies, salts: new SaltShelf(), overrides: NO_OVERRIDES, store, nowMs };
+}
+
 export async function explain(
   asked: AskedAbout,
-  set: PolicySet,
-  nowMs: number,
+  { policies, salts, overrides, store, nowMs }: Circumstances,
 ): Promise<Explanation> {
   const steps: { about: Subject; what: string }[] = [];
-  const store = new MemoryStore({ now: () => nowMs, maxKeys: 1_000 });
   const check = createCheck({
     store,
-    local: store,
-    salts: new SaltShelf(),
+    // What this process counts for itself while the store is away is not to be used up, either.
+    local: new MemoryStore({ now: () => nowMs, maxKeys: 1_000 }),
+    salts,
+    overrides: { current: overrides },
     newId: () => 'none',
     events: NO_EVENTS,
   });
-  const request = toRequest(asked);
-  const decision = await check(request, set, nowMs, (about, what) => steps.push({ about, what }));
-  return { steps, answer: envoy.render(decision, set.answers) };
+  const decision = await check(toRequest(asked), policies, nowMs, (about, what) =>
+    steps.push({ about, what }),
+  );
+  return { steps, answer: envoy.render(decision, policies.answers) };
 }
 
 function toRequest({ method, url, headers, proxy, peer, client }: AskedAbout): CheckRequest {

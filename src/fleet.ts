@@ -2,6 +2,8 @@
 import type { AddressInfo } from 'node:net';
 import type { App } from './app.ts';
 import type { Environment } from './config/environment.ts';
+import { OperationError, type OperationErrorCode } from './operations/operation-error.ts';
+import type { Operate } from './operations/operations.ts';
 import { createOpsServer } from './server/ops-server.ts';
 import type { Telemetry } from './telemetry/telemetry.ts';
 import { FleetMetrics } from './workers/fleet-metrics.ts';
@@ -28,7 +30,20 @@ export function createFleet(environment: Environment, telemetry: Telemetry): Fle
   });
   let ready = false;
   let isRestarting = false;
+  const operate: Operate = async (name, input) => {
+    const outcome = await supervisor.operate(name, input);
+    if (outcome === undefined) {
+      throw new OperationError('store_unavailable', 'no worker answers, try again in a moment');
+    }
+    if ('result' in outcome) return outcome.result;
+    const { code, message } = outcome.failure;
+    throw new OperationError(code as OperationErrorCode, message);
+  };
   const opsServer = createOpsServer({
+    operate,
+    adminToken: environment.adminToken,
+    onRefused: telemetry.operatorRefused,
+    onFault: telemetry.operationFailed,
     contentType: telemetry.registry.contentType,
     async metrics() {
       await supervisor.hear();
@@ -44,6 +59,7 @@ export function createFleet(environment: Environment, telemetry: Telemetry): Fle
   });
 
   return {
+    operate,
     async listen() {
       await opsServer.listen({ host: environment.opsHost, port: environment.opsPort });
       const place = await supervisor.start();

@@ -2,7 +2,7 @@
 import { Command, InvalidArgumentError } from 'commander';
 import { readEnvironment } from '../config/environment.ts';
 import { openPolicySource } from '../config/policy-source.ts';
-import { type AskedAbout, type Explanation, explain } from '../explanation.ts';
+import { type AskedAbout, type Explanation, explain, untouched } from '../explanation.ts';
 
 interface ExplainFlags extends Omit<AskedAbout, 'headers'> {
   readonly policies?: string;
@@ -32,7 +32,8 @@ export function explainCommand(): Command {
 async function run({ policies, header, output, ...asked }: ExplainFlags): Promise<void> {
   const environment = readEnvironment(process.env);
   const source = openPolicySource({ ...environment, policies: policies ?? environment.policies });
-  const explanation = await explain({ ...asked, headers: header }, source.current, Date.now());
+  const circumstances = untouched(source.current, Date.now());
+  const explanation = await explain({ ...asked, headers: header }, circumstances);
   console.log(output === 'json' ? JSON.stringify(explanation, null, 2) : textOf(explanation));
 }
 

@@ -7,7 +7,10 @@ import { digestOf } from '../config/files-digest.ts';
 import { openPolicySource, type PolicySource } from '../config/policy-source.ts';
 import { VERSION } from '../config/version.ts';
 import { createFleet } from '../fleet.ts';
+import { OperationError } from '../operations/operation-error.ts';
+import type { OperationName } from '../operations/operations.ts';
 import { createTelemetry, type Telemetry } from '../telemetry/telemetry.ts';
+import type { Outcome } from '../workers/messages.ts';
 import { ignoreSignals, obey, tell } from '../workers/worker.ts';
 import { banner } from './banner.ts';
 import { type Closable, endOnFault, endWithGrace } from './ending.ts';
@@ -85,6 +88,7 @@ async function serveAsWorker({ environment, policies, telemetry }: Configured): 
   obey({
     report,
     reload: () => void reload(),
+    operate: (name, input) => outcomeOf(app.operate(name as OperationName, input), telemetry),
     async stop(drainMs) {
       await app.drain(drainMs);
       await tell({ news: 'report', report: await report() });
@@ -93,6 +97,19 @@ async function serveAsWorker({ environment, policies, telemetry }: Configured): 
   });
   const { check, grpc } = await listen(app, ending);
   await tell({ news: 'listening', place: { check, grpc } });
+}
+
+/** What a supervisor can be told of it. */
+async function outcomeOf(operation: Promise<unknown>, telemetry: Telemetry): Promise<Outcome> {
+  try {
+    return { result: await operation };
+  } catch (error) {
+    if (error instanceof OperationError) {
+      return { failure: { code: error.code, message: error.message } };
+    }
+    telemetry.operationFailed(error);
+    return { failure: { code: 'internal_error', message: 'a fault of headgate: see its log' } };
+  }
 }
 
 interface Listener extends Closable {

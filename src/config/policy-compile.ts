@@ -42,11 +42,13 @@ export function compilePolicies(file: ValidFile, ranges: KnownRanges): PolicySet
       .filter((entry) => entry.always === always)
       .map((entry) => ({ ...routeMatchOf(entry, caseSensitive), value: policyOf(entry) }));
   const limits = [fallback, ...entries].flatMap(allLimits);
+  const identityConfig = toIdentityConfig({ ...file, limits }, ranges);
   return compilePolicySet({
     routes: routesOf(false),
     always: routesOf(true),
     fallback: policyOf({ ...fallback, name: 'default' }),
-    identify: compileIdentity(toIdentityConfig({ ...file, limits }, ranges)),
+    identify: compileIdentity(identityConfig),
+    naming: identityConfig,
     answers: {
       reset: answers.reset,
       retryAfterJitterSeconds: answers.retry_after_jitter_seconds,

@@ -1,6 +1,6 @@
 /** Rates as people write them: `5/5min`, `100/1min`, `1000/1h`. */
-import { DAY_MS } from '../core/salts.ts';
 import { MAX_LIMIT, MAX_WINDOW_MS } from '../core/store.ts';
+import { UNIT_MS } from './duration.ts';
 
 export interface Rate {
   readonly limit: number;
@@ -8,13 +8,6 @@ export interface Rate {
   /** The window as it was written: `5min`. */
   readonly window: string;
 }
-
-const UNIT_MS: Readonly<Record<string, number>> = {
-  s: 1_000,
-  min: 60_000,
-  h: 3_600_000,
-  d: DAY_MS,
-};
 
 export const RATE_PATTERN = /^([1-9]\d*)\/([1-9]\d*)(s|min|h|d)$/;
 

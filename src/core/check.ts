@@ -11,20 +11,24 @@ import {
 } from './decision.ts';
 import { describe, type LimitDescriptor } from './descriptor.ts';
 import type { ClientIdentity } from './identity.ts';
+import { recordLimits } from './limit-reasons.ts';
 import type { LocalLimiter } from './local-limiter.ts';
-import type { Policy } from './policy.ts';
+import { modeOf, type Overrides } from './overrides.ts';
+import type { Policy, PolicyMode } from './policy.ts';
 import type { PolicySet } from './policy-set.ts';
 import type { Recorder } from './recorder.ts';
 import type { SaltSource } from './salts.ts';
 import { type QuotaStore, StoreError } from './store.ts';
 
 export interface CheckOptions {
-  readonly store: QuotaStore;
+  readonly store: Pick<QuotaStore, 'take'>;
   /** Takes over for policies with `on_store_failure: local`. */
   readonly local: LocalLimiter;
   readonly salts: SaltSource;
-  /** What the next denial is called. */
-  readonly newId: () => string;
+  /** What operators ordered, as of now. */
+  readonly overrides: { readonly current: Overrides };
+  /** What a denial of this client is called: one that is answered, or one that a policy in shadow would have given. */
+  readonly newId: (denied: Decision, client: string, isShadow: boolean) => string;
   readonly events: CheckEvents;
 }
 
@@ -63,11 +67,12 @@ export type Check = (
 ) => Decision | Promise<Decision>;
 
 export function createCheck(options: CheckOptions): Check {
-  const { store, local, salts, events } = options;
+  const { store, local, salts, overrides, events } = options;
 
   return (request, set, nowMs, record) => {
-    const saltsNow = salts.at(nowMs, set.hasLongWindows);
-    const client = set.identify(request, saltsNow, nowMs, record);
+    const ordered = overrides.current;
+    const saltsNow = salts.at(nowMs, set.hasLongWindows || ordered.hasLongAddresses);
+    const client = set.identify(request, saltsNow, nowMs, ordered, record);
     events.identified(client.kind);
     if (client.untrustedProxy) events.untrustedProxy();
     if (client.ignoredHeaders.length > 0) events.headersIgnored(client.ignoredHeaders);
@@ -75,17 +80,19 @@ export function createCheck(options: CheckOptions): Check {
     if (client.access === 'blocked') return named(BLOCKED, client);
     const { policy } = request;
     if (policy !== undefined && !set.has(policy)) events.policyUnknown(policy);
-    const applied = set.policiesFor(request, record);
+    const applied = set.policiesFor(request, ordered.modes, record);
     const [first] = applied;
     if (first === undefined) return named(MALFORMED_PATH, client);
     if (first === set.fallback) events.unmatched();
     if (client.access === 'exempt') return EXEMPT;
 
+    const isIn = (mode: PolicyMode) => (policy: Policy) => modeOf(policy, ordered.modes) === mode;
+    const isEnforced = isIn('enforce');
     const policies = applied.every(isEnforced) ? applied : applied.filter(isEnforced);
     const conclude = (decision: Decision) => {
       if (policies !== applied && decision.verdict === 'allow') {
         // One by one: what one of them would deny is nothing to another.
-        for (const shadow of applied.filter(isShadow)) {
+        for (const shadow of applied.filter(isIn('shadow'))) {
           void takeUnnoticed(describe([shadow], client, saltsNow, nowMs), client);
         }
       }
@@ -98,9 +105,13 @@ export function createCheck(options: CheckOptions): Check {
     }
     const taken = store.take(descriptors);
     // A store that answers at once is in this process, and never fails.
-    if (!(taken instanceof Promise)) return conclude(decide(descriptors, taken, 'enforced'));
+    if (!(taken instanceof Promise)) {
+      if (record) recordLimits(descriptors, taken, record);
+      return conclude(decide(descriptors, taken, 'enforced'));
+    }
     return taken.then(
       (result) => {
+        if (record) recordLimits(descriptors, result, record);
         if (result.admitted) recordLocally(policies, descriptors);
         return conclude(decide(descriptors, result, 'enforced'));
       },
@@ -118,15 +129,20 @@ export function createCheck(options: CheckOptions): Check {
   async function takeUnnoticed(descriptors: readonly LimitDescriptor[], client: ClientIdentity) {
     try {
       const decision = decide(descriptors, await store.take(descriptors), 'enforced');
-      if (decision.verdict === 'deny') events.wouldDeny(named(decision, client));
+      if (decision.verdict === 'deny') events.wouldDeny(named(decision, client, true));
     } catch (error) {
       if (!(error instanceof StoreError)) throw error;
     }
   }
 
-  function named(decision: Decision, { partition, kind }: ClientIdentity): Decision {
+  function named(
+    decision: Decision,
+    { partition, kind }: ClientIdentity,
+    isShadow = false,
+  ): Decision {
     if (decision.verdict === 'allow') return decision;
-    return { ...decision, denial: { id: options.newId(), client: partition, identity: kind } };
+    const id = options.newId(decision, partition, isShadow);
+    return { ...decision, denial: { id, client: partition, identity: kind } };
   }
 
   /** So that taking over does not begin with a clean slate. */
@@ -147,14 +163,6 @@ export function createCheck(options: CheckOptions): Check {
     const descriptors = describeOnly(measured);
     return decide(descriptors, local.take(descriptors), 'local');
   }
-}
-
-function isEnforced({ mode }: Policy): boolean {
-  return mode === 'enforce';
-}
-
-function isShadow({ mode }: Policy): boolean {
-  return mode === 'shadow';
 }
 
 function isLocal({ onStoreFailure }: Policy): boolean {

@@ -13,6 +13,17 @@ export interface LimitDescriptor extends Descriptor {
 /** `hg`: ours; `v1`: this layout. The braces are the Redis Cluster hash tag: one partition, one slot. */
 const KEY_PREFIX = 'hg:v1:{';
 
+/** Every key under which these policies may count a partition. */
+export function keysOf(partition: string, policies: readonly Policy[]): string[] {
+  const limits = policies.flatMap(({ limits: own, plans }) => [own, ...plans.values()].flat());
+  return [...new Set(limits.map(({ keySuffix }) => KEY_PREFIX + partition + keySuffix))];
+}
+
+/** Whose share a store key counts. */
+export function partitionOf(key: string): string {
+  return key.slice(KEY_PREFIX.length, key.indexOf('}'));
+}
+
 export function describe(
   policies: readonly Policy[],
   client: ClientIdentity,

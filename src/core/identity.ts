@@ -14,11 +14,17 @@ import {
   NO_CLAIM,
 } from './client-address.ts';
 import type { ForwardedHeader } from './forwarded-list.ts';
-import { type AddressPartition, headerPartition, userPartition } from './partition.ts';
+import { NO_OVERRIDES, type Overrides } from './overrides.ts';
+import {
+  type AddressPartition,
+  headerPartition,
+  pseudonymsOf,
+  userPartition,
+} from './partition.ts';
 import type { HeaderPartition } from './policy.ts';
 import type { Recorder } from './recorder.ts';
 import type { Salts } from './salts.ts';
-import type { Standing, Standings } from './standing.ts';
+import type { Access, Standing, Standings } from './standing.ts';
 
 /** Something that a request says about its client. */
 export interface ClaimedIdentity {
@@ -41,7 +47,7 @@ export interface ClientIdentity {
   /** The headers that limits are per, as far as the request has them. */
   readonly headers: ReadonlyMap<HeaderPartition, ClaimedIdentity>;
   /** Whether the client is on a list of those whom no policy counts, or whom nothing lets in. */
-  readonly access: 'exempt' | 'blocked' | undefined;
+  readonly access: Access | undefined;
   /** The proxy that asked is not among the trusted ones, so what it says of addresses and users was ignored. */
   readonly untrustedProxy: boolean;
   /** Names of headers that were there and not believed: who sent them may not set them. */
@@ -71,6 +77,7 @@ export type IdentityResolver = (
   request: CheckRequest,
   salts: Salts,
   nowMs: number,
+  overrides?: Overrides,
   record?: Recorder,
 ) => ClientIdentity;
 
@@ -92,7 +99,7 @@ export function compileIdentity(config: IdentityConfig): IdentityResolver {
     ...config.verifiedHeaders,
   ];
 
-  return (request, salts, nowMs, record) => {
+  return (request, salts, nowMs, overrides = NO_OVERRIDES, record) => {
     const proxy = canonicalAddress(request.addresses.proxy) ?? NO_ADDRESS;
     const trusted = trusts(proxy);
     record?.(
@@ -119,6 +126,13 @@ export function compileIdentity(config: IdentityConfig): IdentityResolver {
       recordSources(sources, { source, isThere, apiKey }, record);
     }
     const { partition: address, standing } = addressBook(reported ?? proxy, salts);
+    // The address of a proxy that says nothing of its clients, or junk, must not exempt them all.
+    const isOfClient = () => reported !== undefined && (isLoopback(reported) || !trusts(reported));
+    const ordered =
+      overrides.access.size === 0
+        ? undefined
+        : orderedAccess(overrides, [apiKey?.partition, user], address, isOfClient);
+    if (ordered !== undefined) record?.('identity', `an operator ordered: ${ordered}`);
     return {
       kind: kindOf(source),
       partition: claimOf(source, apiKey, user) ?? address.daily.current,
@@ -127,9 +141,7 @@ export function compileIdentity(config: IdentityConfig): IdentityResolver {
       user,
       plan: apiKey?.plan,
       headers: headersOf(request, trusted),
-      access: accessOf(apiKey?.standing, standing, nowMs, () => {
-        return reported !== undefined && (isLoopback(reported) || !trusts(reported));
-      }),
+      access: ordered ?? listedAccess(apiKey?.standing, standing, nowMs, isOfClient),
       untrustedProxy: !trusted,
       ignoredHeaders: trusted
         ? claim.ignored
@@ -172,14 +184,27 @@ function recordSources(
   }
 }
 
-/** An exemption comes first. */
-function accessOf(
+/** What operators ordered of the client, by any of its names. An exemption comes first. */
+function orderedAccess(
+  { access }: Overrides,
+  claims: readonly (string | undefined)[],
+  address: AddressPartition,
+  isOfClient: () => boolean,
+): Access | undefined {
+  const ofClaims = claims.map((claim) => claim && access.get(claim));
+  const ofAddress = pseudonymsOf(address).map((pseudonym) => access.get(pseudonym));
+  if (ofClaims.includes('exempt')) return 'exempt';
+  if (ofAddress.includes('exempt') && isOfClient()) return 'exempt';
+  return [...ofClaims, ...ofAddress].includes('blocked') ? 'blocked' : undefined;
+}
+
+/** On which list of the policy file the client is. An exemption comes first. */
+function listedAccess(
   key: Standing | undefined,
   address: Standing,
   nowMs: number,
   isOfClient: () => boolean,
-): ClientIdentity['access'] {
-  // The address of a proxy that says nothing of its clients, or junk, must not exempt them all.
+): Access | undefined {
   if (nowMs < address.exemptUntilMs && isOfClient()) return 'exempt';
   if (key !== undefined && nowMs < key.exemptUntilMs) return 'exempt';
   if (nowMs < address.blockedUntilMs) return 'blocked';

@@ -58,6 +58,12 @@ export function addressPartition(
   return partitionOf(narrowest, wider);
 }
 
+/** All that an address is known by now, and that it was known by before; of its wider networks as well. */
+export function pseudonymsOf({ daily, long, wider }: AddressPartition): string[] {
+  const own = [daily.current, daily.previous, long?.current, long?.previous];
+  return [...own.filter((each) => each !== undefined), ...wider.flatMap(pseudonymsOf)];
+}
+
 function digest(text: string): string {
   return hash('sha256', text, 'base64url').slice(0, DIGEST_LENGTH);
 }

@@ -1,6 +1,7 @@
 /** Why each policy applies to a request or does not, found out by asking the matcher about parts of it. */
 import type { CheckRequest } from './check-request.ts';
 import { compileMatcher, type Route } from './matcher.ts';
+import { modeOf, type PolicyModes } from './overrides.ts';
 import type { Policy } from './policy.ts';
 import type { Recorder } from './recorder.ts';
 
@@ -12,15 +13,23 @@ interface Policies {
 
 type Asked = Pick<CheckRequest, 'method' | 'host' | 'policy'>;
 
+/** What was made of a request. */
+interface Matched {
+  readonly request: Asked;
+  /** Of its path. */
+  readonly readings: readonly string[];
+  readonly applied: readonly Policy[];
+  readonly modes: PolicyModes;
+}
+
 /** Each policy of the file, and why it applies or does not. */
 export function recordPolicies(
   { routes, always, fallback }: Policies,
-  request: Asked,
-  readings: readonly string[],
-  applied: readonly Policy[],
+  { request, readings, applied, modes }: Matched,
   record: Recorder,
 ): void {
   const [first] = applied;
+  const nameAndMode = (policy: Policy) => describeMode(policy, modes);
   for (const route of [...routes, ...always]) {
     const policy = route.value;
     // Of the readings of its path, the first that it matches.
@@ -48,9 +57,14 @@ export function recordPolicies(
   );
 }
 
-function nameAndMode({ name, mode }: Policy): string {
-  if (mode === 'enforce') return `${name} applies`;
-  return mode === 'shadow' ? `${name} applies, in shadow` : `${name} would apply, and is off`;
+function describeMode(policy: Policy, modes: PolicyModes): string {
+  const { name } = policy;
+  const mode = modeOf(policy, modes);
+  const by = mode === policy.mode ? '' : ' by an operator';
+  if (mode === 'enforce') return `${name} applies${by && `, enforced${by}`}`;
+  return mode === 'shadow'
+    ? `${name} applies, in shadow${by}`
+    : `${name} would apply, and is off${by}`;
 }
 
 /** Undefined for a route that matches. */

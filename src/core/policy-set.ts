@@ -1,7 +1,9 @@
 /** Everything that one policy file decides, compiled. Replaced as a whole. */
+import type { ListedKey } from './api-key.ts';
 import type { CheckRequest } from './check-request.ts';
 import type { IdentityResolver } from './identity.ts';
 import { compileMatcher, type Matcher, type Route } from './matcher.ts';
+import { modeOf, NO_OVERRIDES, type PolicyModes } from './overrides.ts';
 import { canonicalPath } from './path.ts';
 import { type Policy, strictestOf } from './policy.ts';
 import { recordPolicies } from './policy-reasons.ts';
@@ -11,6 +13,7 @@ import { DAY_MS } from './salts.ts';
 export interface PolicySet {
   readonly policies: readonly Policy[];
   readonly identify: IdentityResolver;
+  readonly naming: Naming;
   readonly answers: AnswerStyle;
   /** Whether a limit has a window longer than a day. */
   readonly hasLongWindows: boolean;
@@ -19,7 +22,14 @@ export interface PolicySet {
   /** Whether a policy has this name. */
   has(name: string): boolean;
   /** The policies that a request is held to; none when its path is malformed. */
-  policiesFor(request: RequestLine, record?: Recorder): readonly Policy[];
+  policiesFor(request: RequestLine, modes?: PolicyModes, record?: Recorder): readonly Policy[];
+}
+
+/** What it takes to know a client by its address or its key, as requests are. */
+export interface Naming {
+  /** How many bits of an IPv6 address count, the most first. */
+  readonly ipv6Prefixes: readonly number[];
+  readonly apiKeys: readonly ListedKey[];
 }
 
 /** What policies match. */
@@ -40,6 +50,7 @@ export interface PolicySetDefinition {
   readonly always: readonly Route<Policy>[];
   readonly fallback: Policy;
   readonly identify: IdentityResolver;
+  readonly naming: Naming;
   readonly answers: AnswerStyle;
   readonly caseSensitive: boolean;
 }
@@ -49,7 +60,14 @@ export function compilePolicySet(definition: PolicySetDefinition): PolicySet {
   const policies = [...definition.routes, ...definition.always].map((route) => route.value);
   policies.push(fallback);
   const byName = new Map(policies.map((policy) => [policy.name, policy]));
-  const strictest = strictestOf(policies) ?? fallback;
+  const findStrictest = (modes: PolicyModes) =>
+    strictestOf(policies, (policy) => modeOf(policy, modes) === 'enforce') ?? fallback;
+  // Looked for once for as long as operators leave the modes alone.
+  let known = { modes: NO_OVERRIDES.modes, policy: findStrictest(NO_OVERRIDES.modes) };
+  const strictestUnder = (modes: PolicyModes) => {
+    if (known.modes !== modes) known = { modes, policy: findStrictest(modes) };
+    return known.policy;
+  };
   const specific = compileMatcher(definition.routes);
   const always = definition.always.map((route) => compileMatcher([route]));
   const byPath = [specific, ...always];
@@ -57,13 +75,15 @@ export function compilePolicySet(definition: PolicySetDefinition): PolicySet {
   return {
     policies,
     identify: definition.identify,
+    naming: definition.naming,
     answers: definition.answers,
     hasLongWindows: policies.some(hasLongWindow),
     fallback,
     has: (name) => byName.has(name),
-    policiesFor(request, record) {
+    policiesFor(request, modes = NO_OVERRIDES.modes, record) {
       // Without its target nobody knows what is being asked for: it must not be cheaper than the dearest thing there is.
       if (request.missing.length > 0) {
+        const strictest = strictestUnder(modes);
         record?.(
           'policy',
           `${strictest.name}: the strictest, since the proxy does not say what is asked for`,
@@ -92,8 +112,11 @@ export function compilePolicySet(definition: PolicySetDefinition): PolicySet {
         const matchers = named === undefined ? byPath : always;
         for (const matcher of matchers) addOnce(applied, match(matcher, request, reading));
       }
-      if (suspicious) addOnce(applied, strictest);
-      if (record) recordPolicies(definition, request, [path, ...otherReadings], applied, record);
+      if (suspicious) addOnce(applied, strictestUnder(modes));
+      if (record) {
+        const readings = [path, ...otherReadings];
+        recordPolicies(definition, { request, readings, applied, modes }, record);
+      }
       return applied;
     },
   };

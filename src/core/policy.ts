@@ -163,11 +163,14 @@ function describeQuota({ algorithm, limit, burst }: Quota, window: string): stri
 }
 
 /** The policy whose tightest personal limit admits the fewest requests over time: for requests that nobody can place. */
-export function strictestOf(policies: readonly Policy[]): Policy | undefined {
+export function strictestOf(
+  policies: readonly Policy[],
+  isEnforced = ({ mode }: Policy) => mode === 'enforce',
+): Policy | undefined {
   let strictest: Policy | undefined;
   let lowestRate = Number.POSITIVE_INFINITY;
   for (const policy of policies) {
-    if (policy.mode !== 'enforce') continue;
+    if (!isEnforced(policy)) continue;
     for (const limit of policy.limits) {
       const rate = limit.quota.limit / limit.cost / limit.quota.windowMs;
       if (limit.per !== 'global' && rate < lowestRate) {

@@ -1,6 +1,9 @@
 /** Clients whom no policy counts, and clients whom nothing lets in: lists of addresses and of listed keys. */
 import { type AddressSet, canonicalAddress, compileAddressSet, countedAddress } from './address.ts';
 
+/** On which list a client is: it counts for nothing, or it is not let in. */
+export type Access = 'exempt' | 'blocked';
+
 /** Until when a client is on either list, in milliseconds since the epoch: 0 never was, Infinity has no end. */
 export interface Standing {
   readonly exemptUntilMs: number;

@@ -64,6 +64,19 @@ export interface QuotaStore {
   reset(keys: readonly string[]): Promise<void>;
 }
 
+/** How quotas stand: what a take would say if it were denied by something else, with nothing taken. */
+export interface QuotaReader {
+  /** Rejects with a StoreError when that could not be read in time. */
+  peek(descriptors: readonly Descriptor[]): PeekResult | Promise<PeekResult>;
+}
+
+export interface PeekResult {
+  /** In the order of the descriptors. */
+  readonly states: readonly QuotaState[];
+  /** The store's clock, milliseconds since the epoch. */
+  readonly nowMs: number;
+}
+
 export type StoreErrorReason =
   /** No answer in time. */
   | 'timeout'

@@ -1,6 +1,13 @@
-/** For operators and their tools: is it alive, is it ready, what does it measure. Never on the port of the proxies. */
-import fastify, { type FastifyInstance } from 'fastify';
+/** For operators and their tools: how the gateway is, what it measures, and the API to steer it. Never on the port of the proxies. */
+import swagger from '@fastify/swagger';
+import fastify, { type FastifyError, type FastifyInstance } from 'fastify';
+import { VERSION } from '../config/version.ts';
+import { OperationError } from '../operations/operation-error.ts';
+import type { Operate } from '../operations/operations.ts';
+import { compileAdminAccess } from './admin-access.ts';
 import { HTTP_LIMITS } from './http-limits.ts';
+import { addOpsApi, STATUS_OF } from './ops-api.ts';
+import * as schemas from './ops-schemas.ts';
 
 /** Ready means that proxies are answered; a store that is away degrades answers and takes nobody out of service. */
 export interface Health {
@@ -13,23 +20,38 @@ export interface OpsServerOptions {
   readonly metrics: () => Promise<string>;
   readonly contentType: string;
   readonly health: () => Health;
+  readonly operate: Operate;
+  /** Without one, only this machine may steer. */
+  readonly adminToken: string | undefined;
+  /** Somebody else tried to. */
+  readonly onRefused: () => void;
+  readonly onFault: (error: unknown) => void;
 }
 
 const NOT_FOUND = {
   error: 'not_found',
-  message: 'Nothing is here. Operators ask at /livez, /readyz and /metrics.',
+  message:
+    'Nothing is here. Operators ask at /livez, /readyz, /metrics, /stats and /v1; /openapi.json says how.',
 };
-const INTERNAL_ERROR = { error: 'internal_error' };
+const INTERNAL_ERROR = { error: 'internal_error', message: 'A fault of headgate: see its log.' };
 
-export function createOpsServer({
-  metrics,
-  contentType,
-  health,
-}: OpsServerOptions): FastifyInstance {
+/** A URL that somebody wants explained may be as long as requests are. */
+const BODY_LIMIT = 256 * 1024;
+
+const OPENAPI = {
+  openapi: '3.1.0',
+  info: { title: 'headgate operations', version: VERSION },
+  components: { securitySchemes: { token: { type: 'http', scheme: 'bearer' } } },
+} as const;
+
+export function createOpsServer(options: OpsServerOptions): FastifyInstance {
   const server = fastify({
     ...HTTP_LIMITS,
     logger: false,
     forceCloseConnections: true,
+    bodyLimit: BODY_LIMIT,
+    // What is misspelled is told, not left out.
+    ajv: { customOptions: { removeAdditional: false, allErrors: true } },
     frameworkErrors: (_error, _request, reply) => {
       reply.hijack();
       reply.raw.writeHead(400, { 'Content-Length': '0' }).end();
@@ -37,16 +59,60 @@ export function createOpsServer({
   });
   // Fastify would repeat the URL.
   server.setNotFoundHandler((_request, reply) => reply.code(404).send(NOT_FOUND));
-  server.setErrorHandler((_error, _request, reply) => reply.code(500).send(INTERNAL_ERROR));
-  server.get('/livez', () => ({ status: 'ok' }));
-  server.get('/readyz', (_request, reply) => {
-    const { ready, degraded } = health();
-    return reply
-      .code(ready ? 200 : 503)
-      .send({ status: ready ? (degraded ? 'degraded' : 'ok') : 'not_ready' });
+  server.setErrorHandler((error: FastifyError | OperationError, _request, reply) => {
+    if (error instanceof OperationError) {
+      const { code, message } = error;
+      return reply.code(STATUS_OF[code]).send({ error: code, message });
+    }
+    const { statusCode = 500 } = error;
+    if (statusCode >= 500) {
+      options.onFault(error);
+      return reply.code(500).send(INTERNAL_ERROR);
+    }
+    return reply.code(statusCode).send({ error: 'invalid', message: mistakesIn(error) });
   });
-  server.get('/metrics', async (_request, reply) => {
-    return reply.type(contentType).send(await metrics());
+  server.register(swagger, { openapi: OPENAPI });
+  server.register(async (scope) => addHealth(scope, options));
+  server.register(async (scope) => {
+    const { operate, adminToken, onRefused } = options;
+    addOpsApi(scope, { operate, access: compileAdminAccess(adminToken), onRefused });
   });
   return server;
+}
+
+/** What anybody may ask who can reach the port. */
+function addHealth(server: FastifyInstance, { metrics, contentType, health }: OpsServerOptions) {
+  const told = { 200: { description: 'It is', ...schemas.status } };
+  server.get('/livez', { schema: { summary: 'Whether it is alive', response: told } }, () => ({
+    status: 'ok',
+  }));
+  const readiness = { ...told, 503: { description: 'It is not', ...schemas.status } };
+  server.get(
+    '/readyz',
+    { schema: { summary: 'Whether proxies are answered', response: readiness } },
+    (_request, reply) => {
+      const { ready, degraded } = health();
+      return reply
+        .code(ready ? 200 : 503)
+        .send({ status: ready ? (degraded ? 'degraded' : 'ok') : 'not_ready' });
+    },
+  );
+  server.get(
+    '/metrics',
+    { schema: { summary: 'What it measures, for Prometheus', produces: ['text/plain'] } },
+    async (_request, reply) => reply.type(contentType).send(await metrics()),
+  );
+  server.get('/openapi.json', { schema: { summary: 'This description' } }, () => server.swagger());
+}
+
+/** Every mistake, with its place; a key that is not known is named. */
+function mistakesIn({ validation, validationContext, message }: FastifyError): string {
+  if (validation === undefined) return message;
+  return validation
+    .map(({ instancePath, message: what, params }) => {
+      const unknown = params?.additionalProperty;
+      const extra = unknown === undefined ? '' : `: ${JSON.stringify(unknown)}`;
+      return `${validationContext}${instancePath.replaceAll('/', '.')} ${what}${extra}`;
+    })
+    .join('; ');
 }

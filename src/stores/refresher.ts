@@ -1,34 +1,35 @@
-/** Keeps the salts of this gateway those of all: looks every minute, and until it succeeds many times a second. */
+/** Keeps what this gateway knows what all of them know: looks now and then, and until it succeeds many times a second. */
 
-export interface SaltKeeperOptions {
-  /** Rejects while the salts cannot be shared. */
+export interface RefresherOptions {
+  /** Rejects while it cannot be known. */
   readonly refresh: () => Promise<void>;
+  /** Between looks, milliseconds. */
+  readonly everyMs: number;
   readonly onFailure: (error: Error) => void;
 }
 
-const EVERY_MS = 60_000;
 /** A cluster's nodes are connected one after the other: the first tries may come too early. */
 const RETRY_MS = 100;
 
-export class SaltKeeper {
-  readonly #options: SaltKeeperOptions;
-  #sharing: Promise<void> | undefined;
+export class Refresher {
+  readonly #options: RefresherOptions;
+  #refreshing: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
   #isClosed = false;
   #wake = () => {};
 
-  constructor(options: SaltKeeperOptions) {
+  constructor(options: RefresherOptions) {
     this.#options = options;
   }
 
-  /** Tries at once. Resolves once they are shared, or nobody needs them any more. */
-  share(): Promise<void> {
-    this.#timer ??= setInterval(() => void this.share(), EVERY_MS);
-    this.#sharing ??= this.#tryUntilShared().finally(() => {
-      this.#sharing = undefined;
+  /** Tries at once. Resolves once it succeeded, or nobody needs it any more. */
+  refresh(): Promise<void> {
+    this.#timer ??= setInterval(() => void this.refresh(), this.#options.everyMs);
+    this.#refreshing ??= this.#tryUntilDone().finally(() => {
+      this.#refreshing = undefined;
     });
     this.#wake();
-    return this.#sharing;
+    return this.#refreshing;
   }
 
   close(): void {
@@ -37,7 +38,7 @@ export class SaltKeeper {
     this.#wake();
   }
 
-  async #tryUntilShared(): Promise<void> {
+  async #tryUntilDone(): Promise<void> {
     while (!this.#isClosed) {
       try {
         await this.#options.refresh();

@@ -101,6 +101,24 @@ export function createMetrics() {
       help: 'Requests denied from memory, without asking the store again.',
       registers,
     }),
+    activeWindows: new Gauge({
+      name: 'headgate_active_windows',
+      help: 'Windows that count somebody now: in Redis an estimate from a sample of its keys, every 30 seconds.',
+      aggregator: 'max',
+      registers,
+    }),
+    orders: new Gauge({
+      name: 'headgate_operator_orders',
+      help: 'What operators ordered and is in force: blocked or exempt clients, policies in another mode, logging.',
+      labelNames: ['kind'],
+      aggregator: 'max',
+      registers,
+    }),
+    operatorsRefused: new Counter({
+      name: 'headgate_operators_refused_total',
+      help: 'Calls of the ops API without its token.',
+      registers,
+    }),
     storeErrors: new Counter({
       name: 'headgate_store_errors_total',
       help: 'Round trips that failed, by reason.',

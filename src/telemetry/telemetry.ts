@@ -1,25 +1,43 @@
 /** What the process tells about itself: one function per event, each of them a log line, a metric or both. */
-import { type DestinationStream, pino } from 'pino';
 import type { Registry } from 'prom-client';
 import type { Decision } from '../core/decision.ts';
-import { StoreError, type StoreErrorReason } from '../core/store.ts';
-import { DenialLog } from './denial-log.ts';
+import type { StoreErrorReason } from '../core/store.ts';
+import { allowLine } from './allow-line.ts';
+import { causeText } from './cause-text.ts';
+import { Denials } from './denials.ts';
+import type { DeniedClients } from './denied-clients.ts';
+import { createLog, type LogOptions } from './log.ts';
+import { type FieldsOf, LONGEST_NAME, TOLD_MISTAKES } from './log-lines.ts';
 import { createMetrics } from './metrics.ts';
 import { createRepeatFilter } from './repeat-filter.ts';
 
 /** A store that answers now and then, or a cluster without one of its nodes, is still degraded. */
 const RECOVERED_AFTER_MS = 5_000;
-/** A file that is wrong all over has thousands; headgate check lists them. */
-const TOLD_MISTAKES = 20;
 const FLUSH_EVERY_MS = 1_000;
-/** Of a policy. */
-const LONGEST_NAME = 64;
 
 export interface Telemetry {
   readonly registry: Registry;
   decided(decision: Decision, dialect: string, durationMs: number): void;
   /** A policy in shadow would have denied a request that passed. */
   wouldDeny(decision: Decision): void;
+  /** What a denial of this client is called. */
+  nameDenial(decision: Decision, client: string, isShadow: boolean): string;
+  /** Who is denied, and who would be by policies in shadow. */
+  readonly denied: Pick<DeniedClients, 'top' | 'find'>;
+  readonly wouldBeDenied: Pick<DeniedClients, 'top' | 'find'>;
+  /** What is not said of it is as it was at the start. */
+  setLogging(logging: Logging): void;
+  /** Fields of the audit log, see docs/logs.md. */
+  operatorActed(action: OperatorAction): void;
+  /** Something that an operator asked for could not be done, by a fault of ours. */
+  operationFailed(error: unknown): void;
+  /** Somebody called the ops API without the token. */
+  operatorRefused(): void;
+  /** What operators ordered, a word for each order. */
+  ordersInForce(kinds: readonly string[]): void;
+  ordersUnread(reason: unknown): void;
+  /** Windows that count somebody, about. */
+  windowsCounted(active: number): void;
   /** The source that speaks for the client of a request. */
   identified(kind: string): void;
   /** No policy names a request. */
@@ -47,7 +65,7 @@ export interface Telemetry {
   storeConnected(): void;
   storeConnectionFailed(error: Error): void;
   saltsNotShared(error: Error): void;
-  resetsUnheard(reason: unknown): void;
+  othersUnheard(reason: unknown): void;
   /** Redis took the heartbeat: it writes, though nobody asks for anything. */
   heartbeatTaken(): void;
   /** The other gateways were not told that this one is there. */
@@ -72,22 +90,23 @@ export interface Telemetry {
   close(): void;
 }
 
-export interface TelemetryOptions {
-  readonly level: string;
+export interface Logging {
+  readonly level?: string | undefined;
+  /** One in so many allowed requests has a line; none has if undefined. */
+  readonly allowsOneIn?: number | undefined;
+}
+
+export type OperatorAction = FieldsOf<'operator_action'>;
+
+export interface TelemetryOptions extends LogOptions {
   readonly version: string;
-  /** The number of this process, where there are several. */
-  readonly worker?: number | undefined;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
-  readonly destination?: { write(line: string): void };
 }
 
 export function createTelemetry(options: TelemetryOptions): Telemetry {
-  const { level, worker, now, destination } = options;
-  // Whoever reads the lines slowly keeps nobody waiting. What is not written yet at the end is written then.
-  const standardOutput = destination === undefined ? pino.destination({ sync: false }) : undefined;
-  const base = worker === undefined ? null : { worker };
-  const log = pino({ level, base }, destination ?? (standardOutput as DestinationStream));
+  const { now, level } = options;
+  const { write, setLevel, flush } = createLog(options);
   const metrics = createMetrics();
   const seldom = createRepeatFilter(now);
   // Looking up labels each time costs more than counting.
@@ -96,20 +115,13 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
     open: metrics.degradedDecisions.labels('open'),
     closed: metrics.degradedDecisions.labels('closed'),
   };
+  let allowsOneIn = 0;
+  let allows = 0;
   metrics.build.set({ version: options.version, node: process.version }, 1);
-  const denials = new DenialLog({
-    now,
-    write: (line) => log.info({ event: 'denied', ...line }, 'a request was denied'),
-  });
-  const shadowDenials = new DenialLog({
-    now,
-    write: (line) => {
-      log.info(
-        { event: 'would_be_denied', ...line },
-        'a policy in shadow would have denied a request',
-      );
-    },
-  });
+  const denialsAs = (event: 'denied' | 'would_be_denied') =>
+    new Denials({ now, write: (line) => write(event, line) });
+  const denials = denialsAs('denied');
+  const shadowDenials = denialsAs('would_be_denied');
   const logs = [denials, shadowDenials];
   const flushing = setInterval(() => {
     for (const each of logs) each.flush();
@@ -125,7 +137,7 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
     if (!degraded) return;
     degraded = false;
     metrics.degraded.set(0);
-    log.info({ event: 'store_recovered' }, 'the store answers again');
+    write('store_recovered', {});
   };
   const recoveredUnlessLately = () => {
     if (now() - lastFailureMs >= RECOVERED_AFTER_MS) recovered();
@@ -141,43 +153,61 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
       metrics.tally.add(decision);
       if (decision.mode !== 'enforced') degradedBy[decision.mode].inc();
       metrics.decisionDuration.observe(durationMs / 1000);
-      if (decision.denial !== undefined) {
-        denials.add(decision, decision.denial, { dialect, durationMs });
+      const { denial } = decision;
+      if (denial !== undefined) {
+        denials.add({ decision, denial, answered: { dialect, durationMs } });
+      } else if (allowsOneIn > 0 && ++allows % allowsOneIn === 0) {
+        write('allowed', { ...allowLine(decision, { dialect, durationMs }), one_in: allowsOneIn });
       }
     },
+    nameDenial: (decision, client, isShadow) =>
+      (isShadow ? shadowDenials : denials).clients.name(decision, client),
+    denied: denials.clients,
+    wouldBeDenied: shadowDenials.clients,
+    setLogging(logging) {
+      setLevel(logging.level ?? level);
+      allowsOneIn = logging.allowsOneIn ?? 0;
+    },
+    operatorActed: (action) => write('operator_action', action),
+    operationFailed: (error) => write('operation_failed', { err: error }),
+    operatorRefused() {
+      metrics.operatorsRefused.inc();
+      if (seldom('operator')) write('operator_refused', {});
+    },
+    ordersInForce(kinds) {
+      metrics.orders.reset();
+      for (const kind of kinds) metrics.orders.inc({ kind });
+    },
+    ordersUnread(reason) {
+      if (degraded || !seldom('orders')) return;
+      write('orders_unread', { cause: causeText(reason) });
+    },
+    windowsCounted: (active) => metrics.activeWindows.set(active),
     wouldDeny(decision) {
       metrics.tally.addShadow(decision);
-      if (decision.denial !== undefined) shadowDenials.add(decision, decision.denial);
+      const { denial } = decision;
+      if (denial !== undefined) shadowDenials.add({ decision, denial, answered: undefined });
     },
     identified: (kind) => metrics.identities.add(kind),
     unmatched: () => metrics.unmatched.inc(),
     checkFailed(dialect, error) {
       metrics.faults.inc({ dialect });
-      log.error({ event: 'check_failed', dialect, err: error }, 'a check failed: answered 500');
+      write('check_failed', { dialect, err: error });
     },
     proxyMisconfigured(dialect, missing) {
       metrics.misconfigured.inc({ dialect });
       if (!seldom(`misconfigured ${dialect}`)) return;
-      log.warn(
-        { event: 'proxy_misconfigured', dialect, missing },
-        'the proxy leaves out headers that it must send: its requests are held to the strictest policy',
-      );
+      write('proxy_misconfigured', { dialect, missing });
     },
     policyUnknown(policy) {
       metrics.unknownPolicies.inc();
       if (!seldom('unknown policy')) return;
-      log.warn(
-        { event: 'policy_unknown', policy: policy.slice(0, LONGEST_NAME) },
-        'a proxy names a policy that does not exist: its requests are matched like any other',
-      );
+      write('policy_unknown', { policy: policy.slice(0, LONGEST_NAME) });
     },
     untrustedProxy() {
       metrics.untrusted.inc();
       if (!seldom('untrusted')) return;
-      log.warn(
-        { event: 'untrusted_proxy' },
-        'a proxy outside identity.trusted_proxies asks: all its requests count for its own address',
-      );
+      write('untrusted_proxy', {});
     },
     headersIgnored(names) {
       for (const header of names) metrics.ignoredHeaders.inc({ header });
@@ -185,16 +215,10 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
     strangerRefused() {
       metrics.strangers.inc();
       if (!seldom('stranger')) return;
-      log.warn(
-        { event: 'stranger_refused' },
-        'a call without the secret of HEADGATE_PROXY_SECRET was answered 403: a proxy that does not send it, or no proxy',
-      );
+      write('stranger_refused', {});
     },
     checkPortOpen() {
-      log.warn(
-        { event: 'check_port_open' },
-        'the check port can be reached from other machines: whoever does can use up any limit; set HEADGATE_PROXY_SECRET',
-      );
+      write('check_port_open', {});
     },
     storeAnswered(durationMs, requests) {
       metrics.storeDuration.observe(durationMs / 1000);
@@ -206,10 +230,7 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
       const isNew = !degraded;
       fail();
       if (!seldom(`store ${reason}`) && !isNew) return;
-      log.error(
-        { event: 'store_failed', reason, cause: causeText(cause) },
-        'the store does not answer: policies follow their on_store_failure',
-      );
+      write('store_failed', { reason, cause: causeText(cause) });
     },
     storeGivenUp() {
       metrics.givenUp.inc();
@@ -218,10 +239,7 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
     requestShed() {
       metrics.shed.inc();
       if (!seldom('shed')) return;
-      log.error(
-        { event: 'requests_shed' },
-        'this process is late with everything: until it is not, policies follow their on_store_failure',
-      );
+      write('requests_shed', {});
     },
     denialRemembered: () => metrics.remembered.inc(),
     scriptInUse: (sha) => metrics.script.set({ sha }, 1),
@@ -229,33 +247,21 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
     storeConnectionFailed(error) {
       fail();
       if (!seldom('connection')) return;
-      log.warn(
-        { event: 'store_connection_failed', cause: causeText(error) },
-        'no connection to Redis, trying again',
-      );
+      write('store_connection_failed', { cause: causeText(error) });
     },
     saltsNotShared(error) {
       if (!seldom('salts')) return;
-      log.error(
-        { event: 'salts_not_shared', cause: causeText(error) },
-        'the salts of addresses are not in Redis: until they are, each gateway counts addresses by itself',
-      );
+      write('salts_not_shared', { cause: causeText(error) });
     },
-    resetsUnheard(reason) {
-      if (!seldom('resets')) return;
-      log.warn(
-        { event: 'resets_unheard', cause: causeText(reason) },
-        'resets of counts cannot be heard: until they are, denials are not remembered',
-      );
+    othersUnheard(reason) {
+      if (!seldom('others')) return;
+      write('others_unheard', { cause: causeText(reason) });
     },
     heartbeatTaken: () => recoveredUnlessLately(),
     heartbeatLost(error) {
       // A store that is away is told of already.
       if (degraded || !seldom('heartbeat')) return;
-      log.warn(
-        { event: 'heartbeat_lost', cause: causeText(error) },
-        'Redis did not take the heartbeat: gateways may not know how many of them share a limit while it is away',
-      );
+      write('heartbeat_lost', { cause: causeText(error) });
     },
     policiesInForce(sha256) {
       metrics.config.reset();
@@ -264,54 +270,40 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
     },
     policiesLoaded(count) {
       metrics.reloads.inc({ result: 'ok' });
-      log.info({ event: 'policies_loaded', policies: count }, 'the policy file was read again');
+      write('policies_loaded', { policies: count });
     },
     policiesRefused(mistakes) {
       metrics.reloads.inc({ result: 'error' });
       const told = mistakes.slice(0, TOLD_MISTAKES);
-      log.error(
-        { event: 'policies_refused', mistakes: told, more: mistakes.length - told.length },
-        'the policy file has mistakes: the policies stay what they were',
-      );
+      write('policies_refused', { mistakes: told, more: mistakes.length - told.length });
     },
     policyNote(note) {
-      log.warn({ event: 'policy_note' }, note);
+      write('policy_note', {}, note);
     },
     workerLost(worker, how) {
       metrics.workersLost.inc();
-      log.error({ event: 'worker_lost', worker, how }, 'a worker ended, another takes its place');
+      write('worker_lost', { worker, how });
     },
     workersReplaced(count) {
-      log.info({ event: 'workers_replaced', workers: count }, 'every worker was replaced');
+      write('workers_replaced', { workers: count });
     },
     workersKept(why) {
-      log.error(
-        { event: 'workers_kept', why },
-        'a new worker did not start: the others stay what they are',
-      );
+      write('workers_kept', { why });
     },
     stopping(signal) {
-      log.info({ event: 'stopping', signal }, 'stopping');
+      write('stopping', { signal });
     },
     crashed(err) {
-      log.fatal({ event: 'crashed', err }, 'stopping after a fault');
+      write('crashed', { err });
     },
     stoppedByForce(why) {
-      log.warn({ event: 'stopped_by_force', why }, 'stopped before everything was answered');
+      write('stopped_by_force', { why });
     },
     isDegraded: () => degraded,
     close() {
       clearInterval(flushing);
       for (const each of logs) each.close();
-      standardOutput?.flushSync();
+      flush();
     },
   };
-}
-
-/** The first words of a message: enough to know the fault, and no room for an argument of a command. */
-function causeText(cause: unknown): string {
-  if (cause instanceof StoreError) return cause.message;
-  if (!(cause instanceof Error)) return 'unknown';
-  const code = (cause as NodeJS.ErrnoException).code;
-  return code ?? cause.message.slice(0, 80);
 }

@@ -1,7 +1,7 @@
 /** One worker, as its supervisor sees it. */
 import cluster, { type Worker } from 'node:cluster';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { News, Order, Place, Report } from './messages.ts';
+import type { News, Order, Outcome, Place, Report } from './messages.ts';
 
 /** A worker did not come to answer. It has said why itself, if it could. */
 export class WorkerFailed extends Error {
@@ -18,6 +18,8 @@ export class WorkerFailed extends Error {
 /** How long a worker may take to listen; one that hangs would keep others from being replaced. */
 const LISTEN_WITHIN_MS = 30_000;
 const REPORT_WITHIN_MS = 1_000;
+/** The longest of them waits for Redis for two seconds. */
+const OPERATE_WITHIN_MS = 5_000;
 
 export class Member {
   /** From 0, of as many as there are workers; a replacement has that of the one it replaces. */
@@ -33,6 +35,8 @@ export class Member {
   #last: Report | undefined;
   #waiting: (() => void)[] = [];
   #reporting: Promise<void> | undefined;
+  #operations = 0;
+  readonly #operating = new Map<number, (outcome: Outcome) => void>();
 
   constructor(slot: number) {
     this.slot = slot;
@@ -44,6 +48,8 @@ export class Member {
       if (message.news === 'listening') {
         this.#isListening = true;
         resolve(message.place);
+      } else if (message.news === 'operated') {
+        this.#operating.get(message.id)?.(message.outcome);
       } else {
         this.#last = message.report;
         for (const heard of this.#waiting.splice(0)) heard();
@@ -99,6 +105,18 @@ export class Member {
       this.#reporting = undefined;
     });
     return this.#reporting;
+  }
+
+  /** Resolves to what came of it, or to undefined when it does not say so in time. */
+  async operate(name: string, input: unknown): Promise<Outcome | undefined> {
+    const id = ++this.#operations;
+    const heard = new Promise<Outcome>((resolve) => this.#operating.set(id, resolve));
+    this.order({ order: 'operate', id, name, input });
+    const tooLate = sleep(OPERATE_WITHIN_MS, undefined, { ref: false });
+    const ended = this.ended.then(() => undefined);
+    const outcome = await Promise.race([heard, tooLate, ended]);
+    this.#operating.delete(id);
+    return outcome;
   }
 
   order(order: Order): void {

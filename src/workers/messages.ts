@@ -13,6 +13,13 @@ export interface Report {
 export type Order =
   | { readonly order: 'report' }
   | { readonly order: 'reload' }
+  /** Has something done for operators, and wants to hear what came of it. */
+  | {
+      readonly order: 'operate';
+      readonly id: number;
+      readonly name: string;
+      readonly input: unknown;
+    }
   /** Goes on answering for so long, and ends. */
   | { readonly order: 'stop'; readonly drainMs: number };
 
@@ -23,6 +30,12 @@ export interface Place {
   readonly grpc: AddressInfo | undefined;
 }
 
+/** What came of it: something to send on, or why it could not be done. */
+export type Outcome =
+  | { readonly result: unknown }
+  | { readonly failure: { readonly code: string; readonly message: string } };
+
 export type News =
+  | { readonly news: 'operated'; readonly id: number; readonly outcome: Outcome }
   | { readonly news: 'listening'; readonly place: Place }
   | { readonly news: 'report'; readonly report: Report };

@@ -4,7 +4,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Member, WorkerFailed } from './member.ts';
-import type { Place, Report } from './messages.ts';
+import type { Outcome, Place, Report } from './messages.ts';
 
 export interface SupervisorOptions {
   readonly workers: number;
@@ -79,6 +79,12 @@ export class Supervisor {
   /** Resolves when each has reported anew, or has not within a second. */
   async hear(): Promise<void> {
     await Promise.all([...this.#members].map((member) => member.report()));
+  }
+
+  /** Has it done by one of the workers. Resolves to undefined when none of them does it. */
+  async operate(name: string, input: unknown): Promise<Outcome | undefined> {
+    const member = [...this.#members].find(({ isAnswering }) => isAnswering);
+    return member?.operate(name, input);
   }
 
   async stop(drainMs: number): Promise<void> {

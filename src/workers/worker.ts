@@ -1,5 +1,5 @@
 /** The worker's end: does what its supervisor orders, and nothing on a signal. */
-import type { News, Order, Report } from './messages.ts';
+import type { News, Order, Outcome, Report } from './messages.ts';
 
 /** Terminals and service managers send these to every process; what is to be done then is the supervisor's to say. */
 const SIGNALS = ['SIGHUP', 'SIGINT', 'SIGTERM', 'SIGUSR2'] as const;
@@ -7,6 +7,7 @@ const SIGNALS = ['SIGHUP', 'SIGINT', 'SIGTERM', 'SIGUSR2'] as const;
 export interface WorkerDuties {
   report(): Promise<Report>;
   reload(): void;
+  operate(name: string, input: unknown): Promise<Outcome>;
   /** Ends the process. */
   stop(drainMs: number): Promise<void>;
 }
@@ -19,6 +20,10 @@ export function obey(duties: WorkerDuties): void {
   process.on('message', async (message: Order) => {
     if (message.order === 'reload') duties.reload();
     if (message.order === 'report') await tell({ news: 'report', report: await duties.report() });
+    if (message.order === 'operate') {
+      const { id, name, input } = message;
+      await tell({ news: 'operated', id, outcome: await duties.operate(name, input) });
+    }
     if (message.order === 'stop') {
       await duties.stop(message.drainMs);
     }

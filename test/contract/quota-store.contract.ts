@@ -1,10 +1,16 @@
 /** What every store promises. The clock is the test's own: no test waits. */
 import { describe, expect, test } from 'vitest';
-import { ALGORITHMS, type Descriptor, type Quota, type QuotaStore } from '../../src/core/store.ts';
+import {
+  ALGORITHMS,
+  type Descriptor,
+  type Quota,
+  type QuotaReader,
+  type QuotaStore,
+} from '../../src/core/store.ts';
 import { descriptorOf } from '../support/quotas.ts';
 
 export interface StoreUnderTest {
-  readonly store: QuotaStore;
+  readonly store: QuotaStore & QuotaReader;
   readonly clock: { nowMs: number };
   /** A key that no other test counts under. */
   key(name?: string): string;
@@ -21,7 +27,8 @@ export function describeQuotaStore(open: () => StoreUnderTest): void {
       const take = (...descriptors: readonly Descriptor[]) => store.take(descriptors);
       const admit = async (...descriptors: readonly Descriptor[]) =>
         (await take(...descriptors)).admitted;
-      return { clock, limit, take, admit };
+      const peek = (...descriptors: readonly Descriptor[]) => store.peek(descriptors);
+      return { clock, limit, take, admit, peek };
     }
 
     test('admits up to the limit, then denies', async () => {
@@ -49,6 +56,40 @@ export function describeQuotaStore(open: () => StoreUnderTest): void {
         states: [{ limit: 2, remaining: 0, resetAfterMs: W - 2_000, retryAfterMs: W - 3_000 }],
         nowMs: start + 3_000,
       });
+    });
+
+    test('tells how limits stand without taking from them', async () => {
+      const { clock, limit, take, admit, peek } = setUp();
+      const start = clock.nowMs;
+      expect(await peek(limit(2), limit(3, 'b'))).toEqual({
+        states: [
+          { limit: 2, remaining: 2, resetAfterMs: 0, retryAfterMs: 0 },
+          { limit: 3, remaining: 3, resetAfterMs: 0, retryAfterMs: 0 },
+        ],
+        nowMs: start,
+      });
+      for (let i = 0; i < 2; i++) await take(limit(2));
+      clock.nowMs += 1_000;
+      for (let i = 0; i < 3; i++) {
+        expect((await peek(limit(3, 'b'), limit(2))).states).toEqual([
+          { limit: 3, remaining: 3, resetAfterMs: 0, retryAfterMs: 0 },
+          { limit: 2, remaining: 0, resetAfterMs: W - 1_000, retryAfterMs: W - 1_000 },
+        ]);
+      }
+      expect(await admit(limit(3, 'b', W, 3))).toBe(true);
+    });
+
+    test.each(ALGORITHMS)('looking at a %s uses up nothing of it', async (algorithm) => {
+      const { store, key } = open();
+      const quota = { algorithm, limit: 3, windowMs: W, burst: 3, countRejected: true };
+      const one = [{ key: key('looked-at'), quota, cost: 1 }];
+      for (let i = 0; i < 9; i++) expect((await store.peek(one)).states[0]?.remaining).toBe(3);
+      const admitted = [];
+      for (let i = 0; i < 4; i++) {
+        admitted.push((await store.take(one)).admitted);
+        await store.peek(one);
+      }
+      expect(admitted).toEqual([true, true, true, false]);
     });
 
     test('who waits exactly as long as told is admitted, and not a millisecond earlier', async () => {

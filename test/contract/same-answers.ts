@@ -1,7 +1,7 @@
 /** Random traffic for two stores that must answer alike: every algorithm, changing limits and costs, resets. */
 import fc from 'fast-check';
 import { expect } from 'vitest';
-import type { Algorithm, Descriptor, TakeResult } from '../../src/core/store.ts';
+import type { Algorithm, Descriptor, PeekResult, TakeResult } from '../../src/core/store.ts';
 import { quotaOf } from '../support/quotas.ts';
 import type { StoreUnderTest } from './quota-store.contract.ts';
 
@@ -87,7 +87,7 @@ async function answersOf(
   all: readonly Turn[],
   traffic: Traffic,
 ) {
-  const answers: (TakeResult | Promise<TakeResult>)[] = [];
+  const answers: (TakeResult | PeekResult | Promise<TakeResult | PeekResult>)[] = [];
   for (const { advanceMs, requests, reset } of all) {
     clock.nowMs += advanceMs;
     if (reset !== undefined) await store.reset(keysOf(reset, traffic).map(key));
@@ -95,6 +95,10 @@ async function answersOf(
       answers.push(store.take(request.map((take) => descriptorFor(take, key))));
     }
     await new Promise((resolve) => setImmediate(resolve));
+    // Who only looks must be told the same, and leave no trace in what comes after.
+    const [first] = requests;
+    if (first?.length === 1)
+      answers.push(store.peek(first.map((take) => descriptorFor(take, key))));
   }
   return Promise.all(answers);
 }

@@ -64,7 +64,7 @@ describe.skipIf(inject('programs').nginx === undefined)('ingress-nginx', () => {
     expect(limitHeaders(denied.rawHeaders)).toEqual([
       ['ratelimit', expect.stringMatching(/^"login";r=0;t=\d+$/)],
       ['ratelimit-policy', '"login";q=5;w=300, "login:ip:5min";q=50;w=300'],
-      ['x-ratelimit-decision-id', expect.stringMatching(/^[0-9a-f]{12}$/)],
+      ['x-ratelimit-decision-id', expect.stringMatching(/^[0-9a-f]{12}-\d+$/)],
       ['x-ratelimit-limit', '5'],
       ['x-ratelimit-policy', 'login'],
       ['x-ratelimit-remaining', '0'],

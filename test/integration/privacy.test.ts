@@ -17,6 +17,7 @@ import { Sentinels, spellings } from '../support/sentinels.ts';
 
 const sentinels = new Sentinels();
 const PROXY_SECRET = sentinels.text('proxy secret');
+const ADMIN_TOKEN = sentinels.text('token of operators');
 const SALT_SECRET = sentinels.text('secret of the salts of addresses');
 const REDIS_PASSWORD = sentinels.text('password of Redis');
 const WRONG_PASSWORD = sentinels.text('wrong password of Redis');
@@ -269,6 +270,7 @@ async function startAll(lab: AsyncDisposableStack) {
         // Every answer before the end is to be measured, also on a busy machine.
         HEADGATE_STORE_TIMEOUT_MS: '1000',
         HEADGATE_PROXY_SECRET: PROXY_SECRET,
+        HEADGATE_ADMIN_TOKEN: ADMIN_TOKEN,
         HEADGATE_LOG_LEVEL: 'trace',
         ...env,
       }),
@@ -374,7 +376,7 @@ describe.skipIf(!ownRedisIsHere)('of all that names a client or is a secret', ()
     expect([...events]).toEqual(
       expect.arrayContaining([
         ...['proxy_misconfigured', 'stranger_refused', 'policies_refused', 'policies_loaded'],
-        ...['store_failed', 'resets_unheard', 'store_connection_failed'],
+        ...['store_failed', 'others_unheard', 'store_connection_failed'],
       ]),
     );
   });

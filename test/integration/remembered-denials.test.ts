@@ -145,7 +145,7 @@ testWithRedis('a gateway that may not hear of resets goes on, and remembers noth
   // Redis closes the connection of whoever may not listen any more, and refuses the next one.
   await admin.call('ACL', 'SETUSER', 'headgate', 'resetchannels');
   admin.disconnect();
-  await gateway.printed(/resets_unheard/);
+  await gateway.printed(/others_unheard/);
   expect(await statuses(4, () => ask(gateway))).toEqual([200, 200, 429, 429]);
   const before = await scriptCalls(redis);
   await statuses(10, () => ask(gateway));

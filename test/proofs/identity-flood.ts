@@ -14,6 +14,7 @@ import { printTable, type Row } from '../../bench/support/table.ts';
 import { readEnvironment } from '../../src/config/environment.ts';
 import { createCheck, NO_EVENTS } from '../../src/core/check.ts';
 import type { CheckRequest } from '../../src/core/check-request.ts';
+import { NO_OVERRIDES } from '../../src/core/overrides.ts';
 import type { Salts } from '../../src/core/salts.ts';
 import { DenialCache } from '../../src/stores/denial-cache.ts';
 import { MemoryStore } from '../../src/stores/memory/memory-store.ts';
@@ -103,6 +104,7 @@ function createGateway(maxKeys: number) {
     store: cache,
     local: store,
     salts: { at: () => FIRST_DAY },
+    overrides: { current: NO_OVERRIDES },
     newId: () => 'an-id',
     events: NO_EVENTS,
   });

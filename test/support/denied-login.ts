@@ -9,7 +9,7 @@ export function expectDeniedLogin({ status, headers, body }: HttpAnswer): string
   expect(status).toBe(429);
   expect(retryAfter).toBeGreaterThan(290);
   expect(retryAfter).toBeLessThanOrEqual(300);
-  expect(id).toMatch(/^[0-9a-f]{12}$/);
+  expect(id).toMatch(/^[0-9a-f]{12}-\d+$/);
   expect(headers).toMatchObject({
     'content-type': 'application/json',
     'cache-control': 'no-store',

@@ -1,6 +1,7 @@
 /** docs/metrics.md, made of the metrics as they are registered. To write it anew: node test/support/metric-reference.ts */
 import { writeFileSync } from 'node:fs';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
+import { code, table } from './markdown.ts';
 
 export const METRIC_REFERENCE = new URL('../../docs/metrics.md', import.meta.url);
 
@@ -89,15 +90,6 @@ function meaningOf(label: string): string {
   const meaning = LABELS[label];
   if (meaning === undefined) throw new Error(`say in ${import.meta.filename} what ${label} is`);
   return meaning;
-}
-
-function code(text: string): string {
-  return `\`${text}\``;
-}
-
-function table(columns: readonly string[], rows: readonly (readonly string[])[]): string {
-  const lines = [columns, columns.map(() => '---'), ...rows];
-  return lines.map((cells) => `| ${cells.join(' | ')} |\n`).join('');
 }
 
 if (import.meta.main) writeFileSync(METRIC_REFERENCE, metricReference());

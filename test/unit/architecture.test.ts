@@ -8,12 +8,13 @@ const SRC = fileURLToPath(new URL('../../src', import.meta.url));
 /** Which parts of the source each part may import. Every part may import itself. */
 const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   main: ['cli'],
-  cli: ['app', 'explanation', 'fleet', 'workers', 'stores', 'config', 'telemetry'],
+  cli: ['app', 'explanation', 'fleet', 'operations', 'workers', 'stores', 'config', 'telemetry'],
   explanation: ['core', 'dialects', 'stores'],
-  fleet: ['app', 'workers', 'server', 'config', 'telemetry'],
-  app: ['backends', 'core', 'server', 'dialects', 'stores', 'config', 'telemetry'],
-  backends: ['core', 'stores', 'config', 'telemetry'],
-  server: ['core'],
+  fleet: ['app', 'workers', 'server', 'operations', 'config', 'telemetry'],
+  app: ['backends', 'core', 'operations', 'server', 'dialects', 'stores', 'config', 'telemetry'],
+  backends: ['core', 'operations', 'stores', 'config', 'telemetry'],
+  server: ['core', 'operations', 'config'],
+  operations: ['core', 'explanation', 'stores', 'config', 'telemetry'],
   dialects: ['core'],
   stores: ['core'],
   config: ['core'],

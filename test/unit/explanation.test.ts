@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type AskedAbout, explain } from '../../src/explanation.ts';
+import { type AskedAbout, explain, untouched } from '../../src/explanation.ts';
 import { policySetFrom } from '../support/policies.ts';
 import { NOON_MS } from '../support/requests.ts';
 
@@ -27,8 +27,7 @@ async function explained(asked: Partial<AskedAbout>, policies = POLICIES) {
       client: undefined,
       ...asked,
     },
-    policySetFrom(policies),
-    NOON_MS,
+    untouched(policySetFrom(policies), NOON_MS),
   );
   const on = (subject: string) =>
     steps.filter(({ about }) => about === subject).map(({ what }) => what);

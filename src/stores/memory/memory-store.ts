@@ -5,7 +5,9 @@
 import type {
   Algorithm,
   Descriptor,
+  PeekResult,
   Quota,
+  QuotaReader,
   QuotaState,
   QuotaStore,
   TakeResult,
@@ -29,7 +31,7 @@ const NEW_METER: Readonly<Record<Algorithm, (quota: Quota) => Meter>> = {
   'token-bucket': () => new TokenBucket(),
 };
 
-export class MemoryStore implements QuotaStore {
+export class MemoryStore implements QuotaStore, QuotaReader {
   readonly #now: () => number;
   readonly #meters: MeterTable;
 
@@ -50,6 +52,16 @@ export class MemoryStore implements QuotaStore {
   /** Counts a request that another store admitted, whether or not there is room for it here. */
   record(descriptors: readonly Descriptor[]): void {
     this.#count(descriptors, true);
+  }
+
+  peek(descriptors: readonly Descriptor[]): PeekResult {
+    const nowMs = this.#now();
+    const states = descriptors.map(({ key, quota, cost }) => {
+      const meter = this.#meters.get(key) ?? NEW_METER[quota.algorithm](quota);
+      meter.fits(quota, cost, nowMs);
+      return meter.settle({ ...quota, countRejected: false }, cost, nowMs, false);
+    });
+    return { states, nowMs };
   }
 
   async reset(keys: readonly string[]): Promise<void> {

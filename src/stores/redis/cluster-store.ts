@@ -7,6 +7,8 @@
 import calculateSlot from 'cluster-key-slot';
 import {
   type Descriptor,
+  type PeekResult,
+  type QuotaReader,
   type QuotaState,
   type QuotaStore,
   StoreError,
@@ -15,7 +17,7 @@ import {
 import { withDeadline } from './deadline.ts';
 import { RedisStore, type RedisStoreOptions } from './redis-store.ts';
 
-export class ClusterStore implements QuotaStore {
+export class ClusterStore implements QuotaStore, QuotaReader {
   readonly #options: RedisStoreOptions;
   readonly #lanes = new Map<number, RedisStore>();
 
@@ -39,6 +41,18 @@ export class ClusterStore implements QuotaStore {
       if (performance.now() >= endMs) onError?.('timeout', cause);
       throw cause;
     }
+  }
+
+  async peek(descriptors: readonly Descriptor[]): Promise<PeekResult> {
+    const states = new Map<Descriptor, QuotaState | undefined>();
+    let nowMs = 0;
+    const readings = bySlot(descriptors).map(async ({ slot, descriptors: asked }) => {
+      const result = await this.#lane(slot).peek(asked);
+      for (const [i, descriptor] of asked.entries()) states.set(descriptor, result.states[i]);
+      nowMs = Math.max(nowMs, result.nowMs);
+    });
+    await Promise.all(readings);
+    return { states: descriptors.map((each) => states.get(each) as QuotaState), nowMs };
   }
 
   async reset(keys: readonly string[]): Promise<void> {

@@ -4,6 +4,8 @@
  */
 import type {
   Descriptor,
+  PeekResult,
+  QuotaReader,
   QuotaStore,
   StoreError,
   StoreErrorReason,
@@ -13,8 +15,14 @@ import type { RedisClient } from './client.ts';
 import { withDeadline } from './deadline.ts';
 import { isNoScript, storeErrorFrom } from './errors.ts';
 import type { InFlight } from './in-flight.ts';
-import { announceReset } from './reset-channel.ts';
-import { TAKE_SCRIPT, TAKE_SCRIPT_SHA, TakeArguments, TakeReply } from './take-script.ts';
+import { resetKeys } from './resets.ts';
+import {
+  PEEK_SCRIPT,
+  TAKE_SCRIPT,
+  TAKE_SCRIPT_SHA,
+  TakeArguments,
+  TakeReply,
+} from './take-script.ts';
 
 export interface RedisStoreOptions {
   /** Belongs to whoever made it, and is closed there. */
@@ -37,7 +45,7 @@ interface PendingTake {
 /** Descriptors in one script call. It keeps Redis from everyone else; bench/batch-size.ts shows for how long. */
 const MAX_BATCH = 128;
 
-export class RedisStore implements QuotaStore {
+export class RedisStore implements QuotaStore, QuotaReader {
   readonly #options: RedisStoreOptions;
   #pending: PendingTake[] = [];
 
@@ -60,10 +68,24 @@ export class RedisStore implements QuotaStore {
     });
   }
 
+  async peek(descriptors: readonly Descriptor[]): Promise<PeekResult> {
+    const { client, deadlineMs, now } = this.#options;
+    try {
+      const call = new TakeArguments();
+      call.add(descriptors);
+      const { keys } = call;
+      const asked = client.eval(PEEK_SCRIPT, keys.length, ...keys, ...call.values(now?.()));
+      const answer = await withDeadline(asked, deadlineMs);
+      return new TakeReply(answer, call.number).peeked(descriptors);
+    } catch (cause) {
+      throw storeErrorFrom(cause);
+    }
+  }
+
   async reset(keys: readonly string[]): Promise<void> {
     const { client, deadlineMs } = this.#options;
     try {
-      await withDeadline(announceReset(client, keys), deadlineMs);
+      await resetKeys(client, keys, deadlineMs);
     } catch (cause) {
       throw storeErrorFrom(cause);
     }

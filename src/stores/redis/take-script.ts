@@ -1,9 +1,10 @@
-/** The script in lua/ and the wire form of its arguments and reply. */
+/** The scripts in lua/ that count, and the wire form of their arguments and replies. */
 import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import {
   type Descriptor,
   MAX_LIMIT,
+  type PeekResult,
   type Quota,
   type QuotaState,
   SHORT_NAMES,
@@ -11,18 +12,24 @@ import {
   type TakeResult,
 } from '../../core/store.ts';
 
-const PARTS = [
+const READING = [
   'clock',
   'sliding-window-log',
   'sliding-window-counter',
   'token-bucket',
-  'take',
+  'rows',
 ] as const;
 
-export const TAKE_SCRIPT = PARTS.map((part) =>
-  readFileSync(new URL(`../../../lua/${part}.lua`, import.meta.url), 'utf8'),
-).join('\n');
+export const TAKE_SCRIPT = scriptOf(...READING, 'take');
 export const TAKE_SCRIPT_SHA = hash('sha1', TAKE_SCRIPT, 'hex');
+/** Asked like the other; answers as if something else had denied. */
+export const PEEK_SCRIPT = scriptOf(...READING, 'peek');
+
+function scriptOf(...parts: readonly string[]): string {
+  return parts
+    .map((part) => readFileSync(new URL(`../../../lua/${part}.lua`, import.meta.url), 'utf8'))
+    .join('\n');
+}
 
 const READ_SERVER_CLOCK = -1;
 
@@ -95,25 +102,35 @@ export class TakeReply {
     const admitted = (this.#numbers[this.#next] ?? -1) >= 0;
     let longestWaitMs = 0;
     const states: QuotaState[] = [];
-    for (const { quota, cost } of descriptors) {
-      const told = this.#number();
-      const remaining = admitted ? told : -1 - told;
-      const resetAfterMs = this.#number();
-      const retryAfterMs = remaining < cost ? this.#number() : 0;
-      const longestMs = longestResetMs(quota);
-      if (!isWithin(remaining, admitted ? quota.burst - cost : quota.burst)) throw unreadable();
-      if (!isWithin(resetAfterMs, longestMs)) throw unreadable();
-      if (!isWithin(retryAfterMs, longestMs)) throw unreadable();
-      if (retryAfterMs > longestWaitMs) longestWaitMs = retryAfterMs;
-      states.push({ limit: quota.burst, remaining, resetAfterMs, retryAfterMs });
+    for (const descriptor of descriptors) {
+      const state = this.#state(descriptor, admitted);
+      if (state.retryAfterMs > longestWaitMs) longestWaitMs = state.retryAfterMs;
+      states.push(state);
     }
     if (!admitted && longestWaitMs === 0) throw unreadable();
     return { admitted, states, nowMs: this.#nowMs };
   }
 
+  /** What nothing was taken from. Throws a StoreError as above. */
+  peeked(descriptors: readonly Descriptor[]): PeekResult {
+    return { states: descriptors.map((each) => this.#state(each, false)), nowMs: this.#nowMs };
+  }
+
   /** Throws a StoreError when there is more in it than was asked for. */
   end(): void {
     if (this.#next !== this.#numbers.length) throw unreadable();
+  }
+
+  #state({ quota, cost }: Descriptor, admitted: boolean): QuotaState {
+    const told = this.#number();
+    const remaining = admitted ? told : -1 - told;
+    const resetAfterMs = this.#number();
+    const retryAfterMs = remaining < cost ? this.#number() : 0;
+    const longestMs = longestResetMs(quota);
+    if (!isWithin(remaining, admitted ? quota.burst - cost : quota.burst)) throw unreadable();
+    if (!isWithin(resetAfterMs, longestMs)) throw unreadable();
+    if (!isWithin(retryAfterMs, longestMs)) throw unreadable();
+    return { limit: quota.burst, remaining, resetAfterMs, retryAfterMs };
   }
 
   #number(): number {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { createCheck, NO_EVENTS } from '../../../src/core/check.ts';
+import { NO_OVERRIDES } from '../../../src/core/overrides.ts';
 import { type QuotaStore, StoreError } from '../../../src/core/store.ts';
 import { DerivedSalts } from '../../../src/stores/derived-salts.ts';
 import { LocalShare } from '../../../src/stores/local-share.ts';
@@ -20,6 +21,7 @@ function checkWith(yaml: string, store?: QuotaStore) {
     store: store ?? memory(),
     local: aloneWith(memory()),
     salts: { at: () => SALTS },
+    overrides: { current: NO_OVERRIDES },
     newId: () => 'an-id',
     events: {
       ...NO_EVENTS,
@@ -92,6 +94,7 @@ test('a window that spans midnight holds, though every pseudonym changes there',
     store,
     local: aloneWith(store),
     salts: new SaltShelf(),
+    overrides: { current: NO_OVERRIDES },
     newId: () => 'an-id',
     events: NO_EVENTS,
   });
@@ -131,6 +134,7 @@ describe('no window holds more than its limit while salts change', () => {
         store,
         local: aloneWith(store),
         salts,
+        overrides: { current: NO_OVERRIDES },
         newId: () => 'an-id',
         events: NO_EVENTS,
       });

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { createCheck, NO_EVENTS } from '../../../src/core/check.ts';
 import type { Decision } from '../../../src/core/decision.ts';
+import { NO_OVERRIDES } from '../../../src/core/overrides.ts';
 import type { QuotaStore } from '../../../src/core/store.ts';
 import { StoreError } from '../../../src/core/store.ts';
 import { MemoryStore } from '../../../src/stores/memory/memory-store.ts';
@@ -14,6 +15,7 @@ function setUp(policies: string, store: QuotaStore = memory()) {
     store,
     local: memory(),
     salts: { at: () => SALTS },
+    overrides: { current: NO_OVERRIDES },
     newId: () => 'an-id',
     events: { ...NO_EVENTS, wouldDeny: (decision) => wouldDeny.push(decision) },
   });

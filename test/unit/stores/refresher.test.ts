@@ -1,10 +1,11 @@
 import { expect, test } from 'vitest';
-import { SaltKeeper } from '../../../src/stores/salt-keeper.ts';
+import { Refresher } from '../../../src/stores/refresher.ts';
 
 function keeperThatFails(times: number) {
   const failures: string[] = [];
   let tries = 0;
-  const keeper = new SaltKeeper({
+  const keeper = new Refresher({
+    everyMs: 60_000,
     refresh: async () => {
       tries++;
       if (tries <= times) throw new Error(`try ${tries}`);
@@ -14,9 +15,9 @@ function keeperThatFails(times: number) {
   return { keeper, failures, tries: () => tries };
 }
 
-test('salts are shared once it works, and not before', async () => {
+test('what all know is known once it works, and not before', async () => {
   const { keeper, failures, tries } = keeperThatFails(2);
-  await keeper.share();
+  await keeper.refresh();
   keeper.close();
   expect(failures).toEqual(['try 1', 'try 2']);
   expect(tries()).toBe(3);
@@ -24,14 +25,14 @@ test('salts are shared once it works, and not before', async () => {
 
 test('who asks meanwhile waits for the same tries', async () => {
   const { keeper, tries } = keeperThatFails(1);
-  await Promise.all([keeper.share(), keeper.share(), keeper.share()]);
+  await Promise.all([keeper.refresh(), keeper.refresh(), keeper.refresh()]);
   keeper.close();
   expect(tries()).toBe(2);
 });
 
 test('nobody tries on for a gateway that stops', async () => {
   const { keeper } = keeperThatFails(Number.POSITIVE_INFINITY);
-  const shared = keeper.share();
+  const shared = keeper.refresh();
   keeper.close();
   await shared;
 });

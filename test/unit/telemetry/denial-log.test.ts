@@ -1,16 +1,17 @@
 import { expect, test } from 'vitest';
 import { BLOCKED, type Denial } from '../../../src/core/decision.ts';
-import { type DenialLine, DenialLog } from '../../../src/telemetry/denial-log.ts';
+import type { DenialLine } from '../../../src/telemetry/denial-log.ts';
+import { Denials } from '../../../src/telemetry/denials.ts';
 import { NOON_MS } from '../../support/requests.ts';
 
 function setUp() {
   const clock = { nowMs: NOON_MS };
   const lines: DenialLine[] = [];
-  const log = new DenialLog({ now: () => clock.nowMs, write: (line) => lines.push(line) });
+  const log = new Denials({ now: () => clock.nowMs, write: (line) => lines.push(line) });
   let ids = 0;
   const deny = (client: string) => {
     const denial: Denial = { id: String(ids++), client, identity: 'ip' };
-    log.add(BLOCKED, denial, { dialect: 'nginx', durationMs: 0.5 });
+    log.add({ decision: BLOCKED, denial, answered: { dialect: 'nginx', durationMs: 0.5 } });
   };
   const told = () => lines.map((line) => [line.client, line.decision_id, line.suppressed]);
   return { clock, lines, log, deny, told };
@@ -28,6 +29,7 @@ test('a denial is told at once: who, by what, and why', () => {
       mode: 'enforced',
       identity: 'ip',
       client: 'i.a',
+      counted: undefined,
       retry_after_ms: undefined,
       dialect: 'nginx',
       duration_ms: 0.5,

@@ -4,8 +4,8 @@ import type { RedisAddress, RedisTarget } from '../../../core/redis-target.ts';
 import { StoreError } from '../../../core/store.ts';
 import { createRedisClient, type RedisClient } from '../client.ts';
 import { withDeadline } from '../deadline.ts';
+import { ServerInfo } from '../server-info.ts';
 import { missingRight } from './refusals.ts';
-import { ServerInfo } from './server-info.ts';
 
 /** How long an examination waits for any one answer. */
 export const PATIENCE_MS = 2_000;

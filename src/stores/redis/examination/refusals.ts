@@ -74,7 +74,7 @@ export function missingRight(error: unknown): string | undefined {
   if (!/^NOPERM|ACL failure in script|executing the script can't/.test(message)) return undefined;
   const command = /run the '([^']+)' command/.exec(message)?.[1];
   if (command !== undefined) return `+${command}`;
-  if (/channel/.test(message)) return '&hg:v1:reset';
+  if (/channel/.test(message)) return '&hg:v1:*';
   return /\bkeys?\b/.test(message) ? '~hg:v1:*' : 'to a command that scripts run';
 }
 

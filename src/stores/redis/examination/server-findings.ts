@@ -1,8 +1,8 @@
 /** What a server's own words tell of how long it will keep counts, and how safely. */
 import type { RedisTarget } from '../../../core/redis-target.ts';
+import type { ServerInfo } from '../server-info.ts';
 import { fault, fine, note, type PlacedFinding, warning } from './finding.ts';
 import { isOlder, missingFixes, type Product } from './known-vulnerabilities.ts';
-import type { ServerInfo } from './server-info.ts';
 
 const OLDEST_REDIS = [6, 2] as const;
 /** Of maxmemory. */

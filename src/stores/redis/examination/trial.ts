@@ -4,12 +4,14 @@ import { readFileSync } from 'node:fs';
 import calculateSlot from 'cluster-key-slot';
 import type { RedisTarget } from '../../../core/redis-target.ts';
 import type { Descriptor, Quota, QuotaStore } from '../../../core/store.ts';
+import { listenTo, NOTICES_CHANNEL, QUESTIONS_CHANNEL, RESET_CHANNEL } from '../channels.ts';
 import { createRedisClient, type RedisClient } from '../client.ts';
 import { ClusterStore } from '../cluster-store.ts';
 import { withDeadline } from '../deadline.ts';
 import { InFlight } from '../in-flight.ts';
+import { sampleKeyspace } from '../keyspace.ts';
+import { NOTICE_SCRIPT } from '../redis-notice-board.ts';
 import { RedisStore } from '../redis-store.ts';
-import { listenForResets } from '../reset-channel.ts';
 import { becomesReady, PATIENCE_MS } from './contact.ts';
 import { fault, fine, type PlacedFinding, warning } from './finding.ts';
 import { refusalText } from './refusals.ts';
@@ -58,7 +60,7 @@ export class Trial {
     };
     this.#client = createRedisClient(connection);
     this.#subscriber = createRedisClient({ ...connection, onError: () => {} });
-    this.#heard = hearsResets(this.#subscriber);
+    this.#heard = hears(this.#subscriber);
     // Asked about later, or never.
     this.#heard.catch(() => {});
     const options = {
@@ -89,6 +91,10 @@ export class Trial {
     yield* without('while Redis is away, HEADGATE_REPLICAS alone says who shares a limit', () =>
       this.#beat(tag),
     );
+    yield* without('what operators order holds in one gateway alone, until it ends', () =>
+      this.#order(tag),
+    );
+    yield* without('nobody knows how many windows are counted', () => this.#look());
     yield* without('without HEADGATE_IP_SALT_SECRET, no limit of addresses is shared', () =>
       this.#share(tag),
     );
@@ -96,7 +102,10 @@ export class Trial {
 
   /** Once for all servers: they tell each other. */
   hearing(): AsyncGenerator<PlacedFinding> {
-    return without('denials are not remembered, and each asks Redis', () => this.#heard);
+    return without(
+      'denials are not remembered, each asks Redis, and gateways follow operators seconds later',
+      () => this.#heard,
+    );
   }
 
   /** Of every algorithm, by the script that counts requests. */
@@ -125,6 +134,29 @@ export class Trial {
     await this.#delete([key]);
   }
 
+  /** Puts an order up, and takes it down. Gateways that hear of it find nothing new. */
+  async #order(tag: string): Promise<void> {
+    const key = keyOf(tag, 'notices');
+    const untilMs = Date.now() + LIFETIME_MS;
+    for (const value of [`${untilMs} {}`, '']) {
+      await this.#client.eval(
+        NOTICE_SCRIPT,
+        1,
+        key,
+        NOTICES_CHANNEL,
+        Date.now(),
+        'trial',
+        value,
+        1,
+      );
+    }
+    await this.#delete([key]);
+  }
+
+  async #look(): Promise<void> {
+    await sampleKeyspace(this.#client, true);
+  }
+
   async #share(tag: string): Promise<void> {
     const key = keyOf(tag, 'salt');
     await this.#client.set(key, '', 'PX', LIFETIME_MS, 'NX');
@@ -147,12 +179,12 @@ async function* without(loss: string, act: () => Promise<unknown>): AsyncGenerat
   }
 }
 
-/** Resolves once resets can be heard. */
-function hearsResets(subscriber: RedisClient): Promise<void> {
+/** Resolves once what gateways tell each other can be heard. */
+function hears(subscriber: RedisClient): Promise<void> {
   return new Promise((resolve, reject) => {
-    listenForResets(subscriber, {
+    listenTo([RESET_CHANNEL, NOTICES_CHANNEL, QUESTIONS_CHANNEL], subscriber, {
       onListening: resolve,
-      onReset: () => {},
+      onMessage: () => {},
       onDeaf: (reason) => {
         if (reason !== undefined) reject(reason);
       },

@@ -17,7 +17,7 @@ test.each([
   ],
   ['NOPERM this user has no permissions to access one of the keys used as arguments', '~hg:v1:*'],
   ['NOPERM No permissions to access a key', '~hg:v1:*'],
-  ['NOPERM No permissions to access a channel', '&hg:v1:reset'],
+  ['NOPERM No permissions to access a channel', '&hg:v1:*'],
   ["ERR ACL failure in script: User x has no permissions to run the 'lset' command", '+lset'],
   [
     "ERR Error running script: The user executing the script can't run this command or subcommand",

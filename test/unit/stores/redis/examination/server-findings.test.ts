@@ -3,7 +3,7 @@ import {
   serverFindings,
   unusable,
 } from '../../../../../src/stores/redis/examination/server-findings.ts';
-import { ServerInfo } from '../../../../../src/stores/redis/examination/server-info.ts';
+import { ServerInfo } from '../../../../../src/stores/redis/server-info.ts';
 
 const GOOD: Readonly<Record<string, string>> = {
   redis_version: '8.12.0',

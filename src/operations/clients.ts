@@ -1,0 +1,118 @@
+/** Clients: reset what was counted of them, block or exempt them for a time. */
+
+import { keysOf } from '../core/descriptor.ts';
+import type { Access } from '../core/standing.ts';
+import { clientNamed, decisionIdIn, type KnownClient } from './client-name.ts';
+import { deniedBy } from './denials.ts';
+import type { Gateway } from './gateway.ts';
+import { OperationError } from './operation-error.ts';
+import { type OrderReport, orderReport } from './order-report.ts';
+import { aboutClient, type Override } from './override.ts';
+import { type OrderTerms, termsOf } from './terms.ts';
+
+export interface NamedClient {
+  /** In one of the forms of client-name.ts. */
+  readonly client: string;
+}
+
+interface Reset extends NamedClient {
+  /** All of them if undefined. */
+  readonly policy?: string | undefined;
+  readonly reason?: string | undefined;
+  readonly by?: string | undefined;
+}
+
+interface Lifted extends NamedClient {
+  readonly by?: string | undefined;
+}
+
+export function clientOperations(gateway: Gateway) {
+  const { overrides, policies, store, audit, now } = gateway;
+
+  return {
+    async reset({ client, policy, reason, by = 'unknown' }: Reset) {
+      const set = policies.current;
+      if (policy !== undefined) requirePolicy(gateway, policy);
+      const affected = set.policies.filter(({ name }) => policy === undefined || name === policy);
+      const { partitions } = await known(client);
+      const keys = partitions.flatMap((partition) => keysOf(partition, affected));
+      await store.reset(keys);
+      const order = `reset ${policy ?? 'all policies'}`;
+      const subject = partitions[0];
+      audit({ action: 'reset', subject, order, until: undefined, reason, by });
+      return { client: subject, policies: [...new Set(affected.map(({ name }) => name))] };
+    },
+    block: (order: NamedClient & OrderTerms) => setAccess('blocked', order),
+    exempt: (order: NamedClient & OrderTerms) => setAccess('exempt', order),
+    unblock: (lifted: Lifted) => lift('blocked', lifted),
+    unexempt: (lifted: Lifted) => lift('exempt', lifted),
+  };
+
+  async function setAccess(
+    access: Access,
+    { client, ...terms }: NamedClient & OrderTerms,
+  ): Promise<OrderReport> {
+    const held = termsOf(terms, now());
+    const { own, orderName } = await known(client);
+    const name = orderName(held.untilMs);
+    const order: Override = { about: 'client', ...name, access, ...held };
+    await overrides.write(order);
+    // One client has one order, by whichever of its names.
+    for (const other of own) {
+      if (other !== name.client && find(other)) await overrides.remove(aboutClient(other));
+    }
+    const report = orderReport(order);
+    const { until, reason, by } = report;
+    audit({ action: access, subject: name.client, order: access, until, reason, by });
+    return report;
+  }
+
+  async function lift(access: Access, { client, by = 'unknown' }: Lifted) {
+    const { own } = await known(client);
+    // What another gateway was told a moment ago counts, too.
+    await overrides.refresh();
+    const lifted = own.filter((name) => find(name)?.access === access);
+    for (const name of lifted) await overrides.remove(aboutClient(name));
+    const [subject] = lifted;
+    if (subject === undefined) {
+      throw new OperationError('not_found', `no operator's order has this client ${access}`);
+    }
+    const action = `un${access}`;
+    audit({
+      action,
+      subject,
+      order: `no longer ${access}`,
+      until: undefined,
+      reason: undefined,
+      by,
+    });
+    return { client: subject };
+  }
+
+  function find(client: string) {
+    return overrides
+      .list()
+      .filter((each) => each.about === 'client')
+      .find((each) => each.client === client);
+  }
+
+  async function known(text: string): Promise<KnownClient> {
+    const { naming } = policies.current;
+    const salts = gateway.salts.at(now(), true);
+    const id = decisionIdIn(text);
+    if (id === undefined) return clientNamed(text, naming, salts);
+    const { client, counted } = await deniedBy(gateway, id);
+    // Whoever makes up keys is its address; the budget that was used up is that of either.
+    const isMadeUp = client.startsWith('k.') && counted?.startsWith('i.');
+    const subject = isMadeUp ? (counted ?? client) : client;
+    const partitions = [...new Set([subject, client, counted ?? client])];
+    return { ...clientNamed(subject, naming, salts), partitions };
+  }
+}
+
+/** Throws an OperationError for a policy that does not exist. */
+export function requirePolicy({ policies }: Gateway, name: string): void {
+  if (policies.current.has(name)) return;
+  const names = policies.current.policies.map((policy) => policy.name).join(', ');
+  throw new OperationError('not_found', `there is no policy "${name}"; there are ${names}`);
+}

@@ -1,0 +1,95 @@
+/** Denials: who is denied now, and what became of one of them, by all gateways that count together. */
+import {
+  type DenialReport,
+  reportOf,
+  type StandingNow,
+  standingNow,
+  together,
+} from './denial-report.ts';
+import type { Gateway } from './gateway.ts';
+import { OperationError } from './operation-error.ts';
+
+/** What gateways ask each other. */
+type Question =
+  | {
+      readonly about: 'top';
+      readonly most: number;
+      readonly withinMs: number;
+      readonly shadow: boolean;
+    }
+  | { readonly about: 'decision'; readonly id: string };
+
+interface Found {
+  readonly report: DenialReport;
+  readonly now?: StandingNow | undefined;
+}
+
+interface Top {
+  readonly limit: number;
+  readonly shadow: boolean;
+}
+
+/** Who was denied longer ago than that is not being denied. */
+const NOW_MS = 300_000;
+
+export function denialOperations(gateway: Gateway) {
+  return {
+    async top({ limit, shadow }: Top) {
+      const question: Question = { about: 'top', most: limit, withinMs: NOW_MS, shadow };
+      const { answers, asked } = await gateway.askAll(question);
+      const reports = answers.filter((answer) => Array.isArray(answer)).flat() as DenialReport[];
+      return { clients: together(reports, limit), gateways: { asked, answered: answers.length } };
+    },
+    async decision({ id }: { readonly id: string }) {
+      const { report, now } = await find(gateway, id);
+      const orders = gateway.overrides.current;
+      const ordered = orders.access.get(report.client) ?? orders.access.get(report.counted ?? '');
+      return { ...report, asked_for: id, now, ...(ordered !== undefined && { ordered }) };
+    },
+  };
+}
+
+/** Rejects with an OperationError when no gateway knows it any more. */
+export async function deniedBy(gateway: Gateway, id: string): Promise<DenialReport> {
+  return (await find(gateway, id)).report;
+}
+
+async function find(gateway: Gateway, id: string): Promise<Found> {
+  const { answers, asked } = await gateway.askAll({ about: 'decision', id } satisfies Question);
+  const found = answers.find((answer) => answer !== null && answer !== undefined);
+  if (found !== undefined) return found as Found;
+  const silent = asked - answers.length;
+  throw new OperationError(
+    'not_found',
+    silent > 0
+      ? `no gateway that answers knows the decision ${id}, and ${silent} of ${asked} did not answer`
+      : `no gateway knows the decision ${id}: it was no denial, or is forgotten; the log may have it`,
+  );
+}
+
+/** What this gateway says when it is asked. Never rejects. */
+export async function answerQuestion(gateway: Gateway, asked: unknown): Promise<unknown> {
+  const question = asked as Question;
+  if (question.about === 'top') {
+    const clients = question.shadow ? gateway.wouldBeDenied : gateway.denied;
+    const denied = clients.top(question.most, question.withinMs);
+    return denied.map(reportOf).filter((report) => report !== undefined);
+  }
+  if (question.about !== 'decision') return null;
+  const client = gateway.denied.find(question.id) ?? gateway.wouldBeDenied.find(question.id);
+  const report = client && reportOf(client);
+  if (report === undefined) return null;
+  return { report, now: await standing(gateway, client?.last?.decision.binding) } satisfies Found;
+}
+
+/** Undefined also while the store is away: what was is known all the same. */
+async function standing(
+  { reader }: Gateway,
+  binding: Parameters<typeof standingNow>[0] | undefined,
+): Promise<StandingNow | undefined> {
+  try {
+    return binding && (await standingNow(binding, reader));
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,32 @@
+/** What operations work on: the parts of a running gateway. */
+import type { PolicySet } from '../core/policy-set.ts';
+import type { SaltSource } from '../core/salts.ts';
+import type { QuotaReader, QuotaStore } from '../core/store.ts';
+import type { DeniedClients } from '../telemetry/denied-clients.ts';
+import type { OperatorAction } from '../telemetry/telemetry.ts';
+import type { OverrideBook } from './override-book.ts';
+import type { StoreStats } from './stats.ts';
+
+export interface Gateway {
+  readonly policies: { readonly current: PolicySet };
+  readonly salts: SaltSource;
+  readonly overrides: OverrideBook;
+  readonly store: QuotaStore;
+  readonly reader: QuotaReader;
+  readonly denied: Pick<DeniedClients, 'top' | 'find'>;
+  readonly wouldBeDenied: Pick<DeniedClients, 'top' | 'find'>;
+  /** What every gateway says to a question, this one included. */
+  askAll(question: unknown): Promise<Gathered>;
+  /** What counting takes up. Rejects with what the store says against it. */
+  stats(): Promise<StoreStats>;
+  /** For the audit log. */
+  audit(action: OperatorAction): void;
+  /** Milliseconds since the epoch. */
+  now(): number;
+}
+
+export interface Gathered {
+  readonly answers: readonly unknown[];
+  /** Gateways that should have answered. */
+  readonly asked: number;
+}

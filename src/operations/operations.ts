@@ -1,0 +1,104 @@
+/**
+ * What operators can ask of a running gateway, or have it do: each by its name, with input that was checked before and
+ * output that can be sent on. Each rejects with an OperationError when it cannot be done.
+ */
+import { dryRun } from '../core/dry-run.ts';
+import { StoreError } from '../core/store.ts';
+import { type AskedAbout, explain } from '../explanation.ts';
+import { BoardFull } from '../stores/notice-board.ts';
+import { clientOperations } from './clients.ts';
+import { denialOperations } from './denials.ts';
+import type { Gateway } from './gateway.ts';
+import { logOperations } from './logging.ts';
+import { OperationError } from './operation-error.ts';
+import { orderReport } from './order-report.ts';
+import { policyOperations } from './policies.ts';
+import { statsReport } from './stats.ts';
+
+export const OPERATIONS = [
+  'block',
+  'decision',
+  'exempt',
+  'explain',
+  'listOrders',
+  'listPolicies',
+  'reset',
+  'restoreLog',
+  'restoreMode',
+  'setLog',
+  'setMode',
+  'stats',
+  'top',
+  'unblock',
+  'unexempt',
+] as const;
+export type OperationName = (typeof OPERATIONS)[number];
+
+type Asked = Omit<AskedAbout, 'headers'> & {
+  readonly headers: Readonly<Record<string, string | string[]>>;
+};
+
+/** By name, so that it can be asked of another process. */
+export type Operate = (name: OperationName, input: unknown) => Promise<unknown>;
+
+export function createOperate(gateway: Gateway): Operate {
+  const clients = clientOperations(gateway);
+  const denials = denialOperations(gateway);
+  const policies = policyOperations(gateway);
+  const log = logOperations(gateway);
+  const { overrides, salts, reader, now } = gateway;
+
+  const operations = {
+    ...clients,
+    ...denials,
+    listPolicies: policies.list,
+    setMode: policies.setMode,
+    restoreMode: policies.restoreMode,
+    setLog: log.set,
+    restoreLog: log.restore,
+    listOrders: async () => ({ orders: overrides.list().map(orderReport) }),
+    explain: ({ headers, ...asked }: Asked) =>
+      explain(
+        { ...asked, headers: fieldsOf(headers) },
+        {
+          policies: gateway.policies.current,
+          salts,
+          overrides: overrides.current,
+          store: dryRun(reader),
+          nowMs: now(),
+        },
+      ),
+    stats: async () => statsReport(await gateway.stats()),
+  } satisfies Record<OperationName, (input: never) => Promise<unknown>>;
+
+  return async (name, input) => {
+    try {
+      return await (operations[name] as (input: unknown) => Promise<unknown>)(input);
+    } catch (error) {
+      throw operationError(error);
+    }
+  };
+}
+
+/** A value for each name, or several. */
+function fieldsOf(headers: Asked['headers']): AskedAbout['headers'] {
+  return Object.entries(headers).flatMap(([name, values]) =>
+    [values].flat().map((value): [string, string] => [name, value]),
+  );
+}
+
+function operationError(error: unknown): unknown {
+  if (error instanceof BoardFull) {
+    return new OperationError(
+      'conflict',
+      `${error.message}: lift some orders, or write them into the policy file`,
+      { cause: error },
+    );
+  }
+  if (error instanceof StoreError) {
+    return new OperationError('store_unavailable', `nothing was changed: ${error.message}`, {
+      cause: error,
+    });
+  }
+  return error;
+}

@@ -1,0 +1,108 @@
+/** The orders in force: those that all gateways find on their board. Each ends on time, whether or not it can be read. */
+import type { Overrides } from '../core/overrides.ts';
+import type { PolicyMode } from '../core/policy.ts';
+import type { Access } from '../core/standing.ts';
+import type { NoticeBoard } from '../stores/notice-board.ts';
+import { fromNotice, type Override, toNotice } from './override.ts';
+
+export interface OverrideBookOptions {
+  readonly board: NoticeBoard;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+  readonly onChange: (inForce: readonly Override[]) => void;
+}
+
+/** Of timers (https://nodejs.org/api/timers.html#settimeoutcallback-delay-args). */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
+export class OverrideBook {
+  readonly #options: OverrideBookOptions;
+  #inForce: readonly Override[] = [];
+  #current: Overrides = snapshotOf([]);
+  #timer: NodeJS.Timeout | undefined;
+  #reading: Promise<void> | undefined;
+  #isStale = false;
+
+  constructor(options: OverrideBookOptions) {
+    this.#options = options;
+  }
+
+  get current(): Overrides {
+    return this.#current;
+  }
+
+  /** The first to end comes first. */
+  list(): readonly Override[] {
+    return this.#inForce;
+  }
+
+  /** Rejects when the board cannot be reached, or is full. */
+  async write(override: Override): Promise<void> {
+    await this.#options.board.putUp(toNotice(override));
+    await this.refresh();
+  }
+
+  /** Resolves to false when there was none. Rejects when the board cannot be reached. */
+  async remove(about: string): Promise<boolean> {
+    const wasThere = await this.#options.board.takeDown(about);
+    await this.refresh();
+    return wasThere;
+  }
+
+  /** Takes up what is on the board. Rejects, and keeps what is in force, when it cannot be reached. */
+  refresh(): Promise<void> {
+    // What is being read may have changed since.
+    this.#isStale = this.#reading !== undefined;
+    this.#reading ??= this.#read().finally(() => {
+      this.#reading = undefined;
+    });
+    return this.#reading;
+  }
+
+  close(): void {
+    clearTimeout(this.#timer);
+  }
+
+  async #read(): Promise<void> {
+    do {
+      this.#isStale = false;
+      const notices = await this.#options.board.read();
+      this.#take(notices.map(fromNotice).filter((each) => each !== undefined));
+    } while (this.#isStale);
+  }
+
+  #take(found: readonly Override[]): void {
+    const { now, onChange } = this.#options;
+    const nowMs = now();
+    const inForce = found
+      .filter(({ untilMs }) => untilMs > nowMs)
+      .sort((a, b) => a.untilMs - b.untilMs);
+    if (JSON.stringify(inForce) !== JSON.stringify(this.#inForce)) {
+      this.#inForce = inForce;
+      this.#current = snapshotOf(inForce);
+      onChange(inForce);
+    }
+    this.#waitForTheNextEnd(nowMs);
+  }
+
+  #waitForTheNextEnd(nowMs: number): void {
+    clearTimeout(this.#timer);
+    const [first] = this.#inForce;
+    if (first === undefined) return;
+    const waitMs = Math.min(first.untilMs - nowMs, LONGEST_TIMER_MS);
+    this.#timer = setTimeout(() => this.#take(this.#inForce), waitMs).unref();
+  }
+}
+
+function snapshotOf(overrides: readonly Override[]): Overrides {
+  const access = new Map<string, Access>();
+  const modes = new Map<string, PolicyMode>();
+  let hasLongAddresses = false;
+  for (const override of overrides) {
+    if (override.about === 'client') {
+      access.set(override.client, override.access);
+      hasLongAddresses ||= override.isLong;
+    } else if (override.about === 'policy') modes.set(override.policy, override.mode);
+  }
+  return { access, modes, hasLongAddresses };
+}

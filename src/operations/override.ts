@@ -1,0 +1,79 @@
+/** An operator's order: what it is about, and until when it holds. It goes before the policy file, and ends by itself. */
+import { z } from 'zod';
+import { LOG_LEVELS } from '../config/settings.ts';
+import { POLICY_MODES } from '../core/policy.ts';
+import type { Notice } from '../stores/notice-board.ts';
+
+const terms = {
+  /** Milliseconds since the epoch. */
+  sinceMs: z.int(),
+  untilMs: z.int(),
+  reason: z.string(),
+  /** Who ordered it, as they say. */
+  by: z.string(),
+};
+
+const overrideSchema = z.discriminatedUnion('about', [
+  z.object({
+    about: z.literal('client'),
+    /** Its partition. */
+    client: z.string(),
+    /** Whether that is an address under the salt that changes every 31 days. */
+    isLong: z.boolean(),
+    access: z.enum(['exempt', 'blocked']),
+    ...terms,
+  }),
+  z.object({
+    about: z.literal('policy'),
+    policy: z.string(),
+    mode: z.enum(POLICY_MODES),
+    ...terms,
+  }),
+  z.object({
+    about: z.literal('log'),
+    level: z.enum(LOG_LEVELS).optional(),
+    /** One in so many allowed requests gets a line. */
+    allowsOneIn: z.int().positive().optional(),
+    ...terms,
+  }),
+]);
+
+export type Override = z.output<typeof overrideSchema>;
+export type Terms = Pick<Override, 'sinceMs' | 'untilMs' | 'reason' | 'by'>;
+
+/** What an order is about: of two about the same, the later one holds. */
+export const aboutClient = (partition: string) => `client:${partition}`;
+export const aboutPolicy = (policy: string) => `policy:${policy}`;
+export const ABOUT_LOG = 'log';
+
+export function toNotice(override: Override): Notice {
+  return { about: subjectOf(override), untilMs: override.untilMs, text: JSON.stringify(override) };
+}
+
+/** Undefined for what this version cannot read. */
+export function fromNotice({ text }: Notice): Override | undefined {
+  try {
+    return overrideSchema.safeParse(JSON.parse(text)).data;
+  } catch {
+    return undefined;
+  }
+}
+
+function subjectOf(override: Override): string {
+  if (override.about === 'client') return aboutClient(override.client);
+  return override.about === 'policy' ? aboutPolicy(override.policy) : ABOUT_LOG;
+}
+
+/** Of each order a word for what it does. */
+export function orderKinds(overrides: readonly Override[]): string[] {
+  return overrides.map((override) => {
+    if (override.about === 'client') return override.access;
+    return override.about === 'policy' ? override.mode : 'log';
+  });
+}
+
+/** What they say of the log. */
+export function loggingIn(overrides: readonly Override[]) {
+  const order = overrides.find((override) => override.about === 'log');
+  return { level: order?.level, allowsOneIn: order?.allowsOneIn };
+}

@@ -1,0 +1,30 @@
+/** What counting takes up: too dear to be measured at every scrape. */
+import type { Keyspace, ServerState } from '../stores/redis/keyspace.ts';
+
+export interface StoreStats {
+  readonly store: 'memory' | 'redis';
+  /** That count together. */
+  readonly gateways: number;
+  readonly keyspace: Keyspace;
+  /** The Redis, or the masters of a cluster. */
+  readonly servers: readonly ServerState[];
+}
+
+export function statsReport({ store, gateways, keyspace, servers }: StoreStats) {
+  return {
+    store,
+    gateways,
+    active_windows: keyspace.activeWindows,
+    is_exact: keyspace.isExact,
+    sampled_keys: keyspace.sampledKeys,
+    ...(keyspace.memoryBytes !== undefined && { memory_bytes: keyspace.memoryBytes }),
+    servers: servers.map((server) => ({
+      version: server.version,
+      used_memory_bytes: server.usedMemoryBytes,
+      max_memory_bytes: server.maxMemoryBytes,
+      max_memory_policy: server.maxMemoryPolicy,
+      evicted_keys: server.evictedKeys,
+      connected_clients: server.connectedClients,
+    })),
+  };
+}

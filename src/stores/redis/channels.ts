@@ -1,0 +1,37 @@
+/** The channels of Redis on which gateways hear of each other, on a connection of its own. */
+import type { RedisClient } from './client.ts';
+
+/** Counts were reset; the message names the keys, as a JSON list, or nothing. */
+export const RESET_CHANNEL = 'hg:v1:reset';
+/** What operators ordered has changed. */
+export const NOTICES_CHANNEL = 'hg:v1:notices';
+/** Questions to every gateway, see gateways.ts. */
+export const QUESTIONS_CHANNEL = 'hg:v1:questions';
+
+export interface Listener {
+  /** What is said from now on will be heard. */
+  onListening(): void;
+  onMessage(channel: string, message: string): void;
+  /** It may go unheard until onListening is called again. */
+  onDeaf(reason?: unknown): void;
+}
+
+/** Subscribes whenever this connection is made. It belongs to whoever made it. */
+export function listenTo(
+  channels: readonly string[],
+  subscriber: RedisClient,
+  listener: Listener,
+): void {
+  subscriber.on('ready', () => {
+    subscriber.subscribe(...channels).then(
+      () => listener.onListening(),
+      // The connection broke, or the account may not subscribe.
+      (error: unknown) => listener.onDeaf(error),
+    );
+  });
+  subscriber.on('close', () => listener.onDeaf());
+  // In a cluster the client may change to another node by itself, and miss what is said in between.
+  subscriber.on('message', (channel: string, message: string) => {
+    listener.onMessage(channel, message);
+  });
+}

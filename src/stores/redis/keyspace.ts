@@ -1,0 +1,94 @@
+/** What the counts take up in Redis, estimated from a sample: keys are scanned a few at a time, never all at once. */
+import { Cluster, type Redis } from 'ioredis';
+import type { RedisClient } from './client.ts';
+import { ServerInfo } from './server-info.ts';
+
+/** Keys looked at on each server, and those of ours whose memory is asked for. */
+const SAMPLED_KEYS = 1_000;
+const MEASURED_KEYS = 100;
+const SCAN_COUNT = '250';
+/** Of counts, see core/descriptor.ts. */
+const COUNTED = 'hg:v1:{';
+
+export interface Keyspace {
+  /** Windows that count somebody now, about. */
+  readonly activeWindows: number;
+  /** Keys looked at. */
+  readonly sampledKeys: number;
+  /** Whether those were all. */
+  readonly isExact: boolean;
+  /** Bytes, about; undefined if it was not asked for. */
+  readonly memoryBytes?: number | undefined;
+}
+
+export interface ServerState {
+  readonly version: string;
+  readonly usedMemoryBytes: number;
+  /** 0: as much as there is. */
+  readonly maxMemoryBytes: number;
+  readonly maxMemoryPolicy: string;
+  readonly evictedKeys: number;
+  readonly connectedClients: number;
+}
+
+/** Rejects with what Redis says against it. */
+export async function sampleKeyspace(client: RedisClient, withMemory: boolean): Promise<Keyspace> {
+  const parts = await Promise.all(serversOf(client).map((each) => sampleServer(each, withMemory)));
+  const sum = (of: (part: Keyspace) => number) => parts.reduce((all, part) => all + of(part), 0);
+  return {
+    activeWindows: sum(({ activeWindows }) => activeWindows),
+    sampledKeys: sum(({ sampledKeys }) => sampledKeys),
+    isExact: parts.every(({ isExact }) => isExact),
+    memoryBytes: withMemory ? sum(({ memoryBytes = 0 }) => memoryBytes) : undefined,
+  };
+}
+
+export async function describeServers(client: RedisClient): Promise<ServerState[]> {
+  return Promise.all(
+    serversOf(client).map(async (server) => {
+      const info = new ServerInfo(await server.info());
+      return {
+        version: info.text('valkey_version') ?? info.text('redis_version') ?? 'unknown',
+        usedMemoryBytes: info.number('used_memory'),
+        maxMemoryBytes: info.number('maxmemory'),
+        maxMemoryPolicy: info.text('maxmemory_policy') ?? 'unknown',
+        evictedKeys: info.number('evicted_keys'),
+        connectedClients: info.number('connected_clients'),
+      };
+    }),
+  );
+}
+
+function serversOf(client: RedisClient): readonly Redis[] {
+  return client instanceof Cluster ? client.nodes('master') : [client];
+}
+
+async function sampleServer(server: Redis, withMemory: boolean): Promise<Keyspace> {
+  const total = await server.dbsize();
+  // Keys lie where their hashes put them: any stretch of them is a fair sample.
+  const seen = new Set<string>();
+  let cursor = '0';
+  do {
+    const [next, keys] = await server.scan(cursor, 'COUNT', SCAN_COUNT);
+    for (const key of keys) seen.add(key);
+    cursor = next;
+  } while (cursor !== '0' && seen.size < SAMPLED_KEYS);
+  const isExact = cursor === '0';
+  const ours = [...seen].filter((key) => key.startsWith(COUNTED));
+  const share = seen.size === 0 ? 0 : ours.length / seen.size;
+  const activeWindows = isExact ? ours.length : Math.round(total * share);
+  const memoryBytes = withMemory ? (await averageBytes(server, ours)) * activeWindows : undefined;
+  return {
+    activeWindows,
+    sampledKeys: seen.size,
+    isExact,
+    memoryBytes: memoryBytes && Math.round(memoryBytes),
+  };
+}
+
+async function averageBytes(server: Redis, keys: readonly string[]): Promise<number> {
+  const measured = keys.slice(0, MEASURED_KEYS).map((key) => server.memory('USAGE', key));
+  // One that is over meanwhile has none.
+  const sizes = (await Promise.all(measured)).filter((size) => size !== null);
+  return sizes.reduce((sum, size) => sum + size, 0) / Math.max(1, sizes.length);
+}
