@@ -37,6 +37,8 @@ const LEAST_LATENESS_MS = 5;
 
 /** How often it is estimated what the counts take up. */
 const SAMPLE_MS = 30_000;
+/** How often it is looked at in this process, where it costs nothing. */
+const LOOK_MS = 1_000;
 /** Operators wait longer than requests. */
 const STATS_WITHIN_MS = 2_000;
 
@@ -73,7 +75,7 @@ export function inMemory(
   telemetry: Telemetry,
   now: () => number,
 ): Backend {
-  const sampling = setInterval(() => telemetry.windowsCounted(store.size), SAMPLE_MS).unref();
+  const sampling = setInterval(() => telemetry.windowsCounted(store.size), LOOK_MS).unref();
   return {
     store,
     reader: store,

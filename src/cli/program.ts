@@ -4,13 +4,19 @@ import { ConfigError } from '../config/config-error.ts';
 import { VERSION } from '../config/version.ts';
 import { WorkerFailed } from '../workers/member.ts';
 import { checkCommand } from './check.ts';
+import { clientsCommand } from './clients.ts';
 import { demoCommand } from './demo.ts';
 import { EXIT_FAULT, EXIT_INVALID_CONFIG, EXIT_USAGE } from './exit-codes.ts';
 import { explainCommand } from './explain.ts';
+import { GatewayRefused } from './gateway-client.ts';
 import { healthcheckCommand } from './healthcheck.ts';
 import { keyCommand } from './key.ts';
+import { logCommand } from './log.ts';
+import { ordersCommand } from './orders.ts';
+import { policiesCommand } from './policies.ts';
 import { schemaCommand } from './schema.ts';
 import { serveCommand } from './serve.ts';
+import { statsCommand } from './stats.ts';
 
 export async function run(argv: readonly string[]): Promise<void> {
   try {
@@ -29,6 +35,11 @@ export function createProgram(): Command {
     .addCommand(demoCommand())
     .addCommand(checkCommand())
     .addCommand(explainCommand())
+    .addCommand(clientsCommand())
+    .addCommand(policiesCommand())
+    .addCommand(ordersCommand())
+    .addCommand(logCommand())
+    .addCommand(statsCommand())
     .addCommand(keyCommand())
     .addCommand(healthcheckCommand())
     .addCommand(schemaCommand());
@@ -56,6 +67,10 @@ function reportFailure(error: unknown): number {
     return EXIT_INVALID_CONFIG;
   }
   if (error instanceof WorkerFailed) return error.exitCode;
+  if (error instanceof GatewayRefused) {
+    console.error(`headgate: ${error.message}`);
+    return error.exitCode;
+  }
   const { code, syscall, port, address } = error as ListenError;
   if (code === 'EADDRINUSE') {
     console.error(

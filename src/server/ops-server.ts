@@ -105,14 +105,17 @@ function addHealth(server: FastifyInstance, { metrics, contentType, health }: Op
   server.get('/openapi.json', { schema: { summary: 'This description' } }, () => server.swagger());
 }
 
-/** Every mistake, with its place; a key that is not known is named. */
+/** Every mistake, with its place. */
 function mistakesIn({ validation, validationContext, message }: FastifyError): string {
   if (validation === undefined) return message;
   return validation
-    .map(({ instancePath, message: what, params }) => {
-      const unknown = params?.additionalProperty;
-      const extra = unknown === undefined ? '' : `: ${JSON.stringify(unknown)}`;
-      return `${validationContext}${instancePath.replaceAll('/', '.')} ${what}${extra}`;
+    .map(({ instancePath, keyword, params, message: what }) => {
+      const place = `${validationContext}${instancePath.replaceAll('/', '.')}`;
+      if (keyword === 'additionalProperties')
+        return `${place}.${params.additionalProperty} is not known`;
+      if (keyword === 'required') return `${place}.${params.missingProperty} is missing`;
+      const allowed = keyword === 'enum' ? `: ${[params.allowedValues].flat().join(', ')}` : '';
+      return `${place} ${what}${allowed}`;
     })
     .join('; ');
 }

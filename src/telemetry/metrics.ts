@@ -110,7 +110,7 @@ export function createMetrics() {
     orders: new Gauge({
       name: 'headgate_operator_orders',
       help: 'What operators ordered and is in force: blocked or exempt clients, policies in another mode, logging.',
-      labelNames: ['kind'],
+      labelNames: ['order'],
       aggregator: 'max',
       registers,
     }),

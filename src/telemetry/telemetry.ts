@@ -176,7 +176,7 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
     },
     ordersInForce(kinds) {
       metrics.orders.reset();
-      for (const kind of kinds) metrics.orders.inc({ kind });
+      for (const order of kinds) metrics.orders.inc({ order });
     },
     ordersUnread(reason) {
       if (degraded || !seldom('orders')) return;

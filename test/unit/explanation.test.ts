@@ -46,6 +46,7 @@ test('says which policies a request meets, and what keeps the others from it', a
   ]);
   expect(on('limit')).toEqual([
     expect.stringMatching(/^login: 5 requests per 5 minutes, per client, under hg:v1:\{i\./),
+    'login: 4 of 5 are left after this',
   ]);
   expect(answer.status).toBe(200);
   expect(answer.headers).toContain('X-RateLimit-Remaining');

@@ -54,18 +54,21 @@ export class Gateways {
   async ask(question: unknown): Promise<Gathered> {
     const { client, count, answer } = this.#options;
     const id = randomUUID();
-    const asked = Math.max(1, count());
     const answers = [await answer(question)];
+    const call: Question = { id, replyTo: this.#replyTo, question };
+    // Nobody is waited for whom nobody knows of yet, until it is known how many have heard the question.
+    let asked = Number.POSITIVE_INFINITY;
     const complete = new Promise<void>((resolve) => {
       const onAnswer = () => answers.length >= asked && resolve();
       this.#pending.set(id, { answers, onAnswer });
-      onAnswer();
+      void this.#heardBy(client.publish(QUESTIONS_CHANNEL, JSON.stringify(call))).then((heard) => {
+        asked = Math.max(1, count(), heard);
+        onAnswer();
+      });
     });
-    const call: Question = { id, replyTo: this.#replyTo, question };
-    client.publish(QUESTIONS_CHANNEL, JSON.stringify(call)).catch(() => {});
     await Promise.race([complete, sleep(WITHIN_MS, undefined, { ref: false })]);
     this.#pending.delete(id);
-    return { answers, asked: Math.max(asked, answers.length) };
+    return { answers, asked: Math.max(answers.length, Number.isFinite(asked) ? asked : count()) };
   }
 
   /** Answers a question of another gateway, or takes its answer. What is neither, or cannot be answered, is left. */
@@ -87,6 +90,15 @@ export class Gateways {
     if (replyTo === this.#replyTo) return;
     const reply: Reply = { id, answer: await this.#options.answer(question) };
     await this.#options.client.publish(replyTo, JSON.stringify(reply));
+  }
+
+  /** Of a cluster, by those who listen at one node of it. */
+  async #heardBy(published: Promise<number>): Promise<number> {
+    try {
+      return await published;
+    } catch {
+      return 0;
+    }
   }
 
   get #replyTo(): string {

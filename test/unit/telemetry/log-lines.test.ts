@@ -36,7 +36,10 @@ const ACTION = {
 
 /** In this order, since some are told only while the store answers, and others only while it does not. */
 const CALLS: Readonly<
-  Record<Exclude<keyof Telemetry, 'registry' | 'denied' | 'wouldBeDenied' | 'close'>, (telemetry: Telemetry) => void>
+  Record<
+    Exclude<keyof Telemetry, 'registry' | 'denied' | 'wouldBeDenied' | 'close'>,
+    (telemetry: Telemetry) => void
+  >
 > = {
   decided: (telemetry) => telemetry.decided(DENIED, 'nginx', 0.5),
   wouldDeny: (telemetry) => telemetry.wouldDeny(DENIED),

@@ -1,0 +1,109 @@
+/** Explaining: by a policy file alone, by the counts in Redis, or by a running gateway. */
+import { ConfigError } from '../config/config-error.ts';
+import { readEnvironment } from '../config/environment.ts';
+import { openPolicySource } from '../config/policy-source.ts';
+import { type Explanation, explain, untouched } from '../explanation.ts';
+import { withLiveCounts } from '../live-counts.ts';
+import type { DenialReport, StandingNow } from '../operations/denial-report.ts';
+import { refusalText } from '../stores/redis/examination/refusals.ts';
+import { EXIT_FAULT } from './exit-codes.ts';
+import type { ExplainFlags } from './explain.ts';
+import { askGateway, GatewayRefused } from './gateway-client.ts';
+import { columns, print, shortTime } from './output.ts';
+
+type RequestFlags = ExplainFlags & { readonly url: string };
+
+type Decision = DenialReport & {
+  readonly asked_for: string;
+  readonly now?: StandingNow;
+  readonly ordered?: string;
+};
+
+export async function explainRequest(flags: RequestFlags): Promise<void> {
+  const explanation = await explanationOf(flags);
+  const by =
+    flags.live === true || flags.gateway !== undefined
+      ? 'by what is counted now'
+      : 'when nothing was counted before';
+  print(flags.output, explanation, () => textOf(explanation, by));
+}
+
+async function explanationOf(flags: RequestFlags): Promise<Explanation> {
+  const { method, url, header: headers, peer, client, proxy, gateway, live } = flags;
+  const asked = { method, url, headers, peer, client, proxy };
+  if (gateway !== undefined) {
+    const body = { ...asked, headers: byName(headers) };
+    return askGateway(flags, { method: 'POST', path: '/v1/explain', body });
+  }
+  const environment = readEnvironment(process.env);
+  const { redis } = environment;
+  const { current } = openPolicySource({
+    ...environment,
+    policies: flags.policies ?? environment.policies,
+  });
+  if (live !== true) return explain(asked, untouched(current, Date.now()));
+  if (redis === undefined) {
+    throw new ConfigError([
+      'HEADGATE_REDIS_URL: --live reads counts there; those in the memory of a gateway it knows itself: --gateway URL',
+    ]);
+  }
+  try {
+    return await withLiveCounts(redis, environment, current, (now) => explain(asked, now));
+  } catch (cause) {
+    throw new GatewayRefused(EXIT_FAULT, `Redis ${refusalText(cause)}`, { cause });
+  }
+}
+
+export async function explainDecision(id: string, flags: ExplainFlags): Promise<void> {
+  const path = `/v1/decisions/${encodeURIComponent(id)}`;
+  const decision = await askGateway<Decision>(flags, { path });
+  print(flags.output, decision, () => columns(linesOf(decision)));
+}
+
+function linesOf(decision: Decision): string[][] {
+  const { policy, limit, allows, counted, client, until, now, ordered } = decision;
+  const share = counted === undefined || counted === client ? '' : `, counted for ${counted}`;
+  const { decision_id: last, denials, since } = decision;
+  return [
+    ['decision', decision.asked_for],
+    ['client', `${client}, known by ${decision.identity}${share}`],
+    ['policy', `${policy}: ${decision.reason}, ${decision.mode}`],
+    ...(limit === undefined ? [] : [['limit', `${limit}: ${allows}, under ${decision.key}`]]),
+    [
+      'denied',
+      `${denials} times since ${shortTime(since)}, last ${shortTime(decision.last)} UTC as ${last}`,
+    ],
+    ...(until === undefined ? [] : [['until', `${shortTime(until)} UTC, by the last denial`]]),
+    ...(now === undefined ? [] : [['now', standingText(now)]]),
+    ...(ordered === undefined ? [] : [['order', `an operator has the client ${ordered}`]]),
+  ];
+}
+
+function standingText({ remaining, retry_after_ms: waitMs }: StandingNow): string {
+  const left = `${remaining} left`;
+  return waitMs === 0 ? left : `${left}, room again in ${Math.ceil(waitMs / 1000)} s`;
+}
+
+function textOf({ steps, answer }: Explanation, by: string): string {
+  const lines = [
+    ...steps.map(({ about, what }) => [about, what] as const),
+    ['answer', `${answer.status}, ${by}`] as const,
+    ...pairs(answer.headers).map(([name, value]) => ['answer', `${name}: ${value}`] as const),
+    ...(answer.body === '' ? [] : [['answer', answer.body] as const]),
+  ];
+  // A subject is named once.
+  return lines
+    .map(([about, what], i) => `${(about === lines[i - 1]?.[0] ? '' : about).padEnd(10)}${what}`)
+    .join('\n');
+}
+
+function pairs(headers: readonly string[]): [string, string][] {
+  return headers.flatMap((name, i) => (i % 2 === 0 ? [[name, headers[i + 1] ?? '']] : []));
+}
+
+/** Several of one name stay in their order. */
+function byName(headers: ExplainFlags['header']): Record<string, string[]> {
+  const found: Record<string, string[]> = Object.create(null);
+  for (const [name, value] of headers) found[name] = [...(found[name] ?? []), value];
+  return found;
+}

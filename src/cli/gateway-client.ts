@@ -1,0 +1,118 @@
+/** Asks a running gateway, at the port of its operators. */
+import { readFileSync } from 'node:fs';
+import { userInfo } from 'node:os';
+import { Command, InvalidArgumentError } from 'commander';
+import { readEnvironment } from '../config/environment.ts';
+import { EXIT_FAULT, EXIT_USAGE } from './exit-codes.ts';
+
+export interface GatewayFlags {
+  readonly gateway?: string;
+}
+
+export interface Call {
+  readonly method?: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  /** With its query. */
+  readonly path: string;
+  readonly body?: object;
+}
+
+/** The gateway does not do it, or does not answer. */
+export class GatewayRefused extends Error {
+  override readonly name = 'GatewayRefused';
+  readonly code = 'HEADGATE_GATEWAY_REFUSED';
+  readonly exitCode: number;
+
+  constructor(exitCode: number, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.exitCode = exitCode;
+  }
+}
+
+/** Longer than any of its answers takes. */
+const WITHIN_MS = 10_000;
+const ANY_HOSTS: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
+
+/** A command that asks a gateway. */
+export function gatewayCommand(name: string): Command {
+  return new Command(name).option(
+    '--gateway <url>',
+    'where its operators ask (HEADGATE_OPS_HOST, HEADGATE_OPS_PORT)',
+    readUrl,
+  );
+}
+
+/** The same for one that changes something. */
+export function changingCommand(name: string): Command {
+  return gatewayCommand(name).option(
+    '--by <name>',
+    'who does it, for the audit log (your account)',
+  );
+}
+
+/** Rejects with GatewayRefused. */
+export async function askGateway<T>({ gateway }: GatewayFlags, call: Call): Promise<T> {
+  const environment = readEnvironment(process.env);
+  const url = gateway ?? urlOf(environment.opsHost, environment.opsPort);
+  const { adminToken } = environment;
+  const { method = 'GET', path, body } = call;
+  let response: Response;
+  try {
+    response = await fetch(url + path, {
+      method,
+      headers: {
+        ...(adminToken !== undefined && { authorization: `Bearer ${adminToken}` }),
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+      signal: AbortSignal.timeout(WITHIN_MS),
+    });
+  } catch (cause) {
+    throw new GatewayRefused(
+      EXIT_FAULT,
+      `no gateway answers at ${url}: start it, or name another with --gateway`,
+      { cause },
+    );
+  }
+  const text = await response.text();
+  if (response.ok) return JSON.parse(text) as T;
+  throw new GatewayRefused(
+    response.status === 400 || response.status === 404 ? EXIT_USAGE : EXIT_FAULT,
+    messageIn(text) ?? `${url}${path} answers ${response.status}: is it the port of its operators?`,
+  );
+}
+
+/** As they are known here. */
+export function operator(by: string | undefined): string {
+  if (by !== undefined) return by;
+  try {
+    return userInfo().username;
+  } catch {
+    // Containers have users without a name.
+    return 'unknown';
+  }
+}
+
+/** A client as it was typed, or, for what is not to stay in the history of a shell, as standard input has it. */
+export function readClient(client: string): string {
+  return client === '-' ? (readFileSync(0, 'utf8').split('\n')[0]?.trim() ?? '') : client;
+}
+
+function urlOf(host: string, port: number): string {
+  const name = ANY_HOSTS[host] ?? host;
+  return `http://${name.includes(':') ? `[${name}]` : name}:${port}`;
+}
+
+export function readUrl(text: string): string {
+  const url = URL.parse(text);
+  if (url?.protocol === 'http:' || url?.protocol === 'https:') return url.href.replace(/\/+$/, '');
+  throw new InvalidArgumentError('It is a URL such as http://127.0.0.1:9464.');
+}
+
+function messageIn(text: string): string | undefined {
+  try {
+    const { message } = JSON.parse(text) as { message?: unknown };
+    return typeof message === 'string' ? message : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,58 @@
+/** `headgate log`: what the running gateways log, for a time. */
+import { Command, InvalidArgumentError, Option } from 'commander';
+import { LOG_LEVELS } from '../config/settings.ts';
+import type { OrderReport } from '../operations/order-report.ts';
+import { askGateway, changingCommand, type GatewayFlags, operator } from './gateway-client.ts';
+import { orderText } from './orders.ts';
+
+interface LogFlags extends GatewayFlags {
+  readonly level?: string;
+  readonly allowsOneIn?: number;
+  readonly for: string;
+  readonly reason: string;
+  readonly by?: string;
+}
+
+export function logCommand(): Command {
+  return new Command('log')
+    .description('what the running gateways log')
+    .addCommand(
+      changingCommand('set')
+        .description('another level, or lines of some allowed requests, for a time')
+        .addOption(new Option('--level <level>', 'lines of at least this').choices(LOG_LEVELS))
+        .option('--allows-one-in <count>', 'a line for one in so many allowed requests', readCount)
+        .requiredOption('--for <duration>', 'how long: a number and s, min, h or d, 31d at most')
+        .requiredOption('--reason <text>', 'why, for the audit log and headgate orders')
+        .action(set),
+    )
+    .addCommand(
+      changingCommand('restore').description('log as at the start again').action(restore),
+    );
+}
+
+async function set({ level, allowsOneIn, by, ...flags }: LogFlags): Promise<void> {
+  const order = await askGateway<OrderReport>(flags, {
+    method: 'PUT',
+    path: '/v1/log',
+    body: {
+      ...(level !== undefined && { level }),
+      ...(allowsOneIn !== undefined && { allows_one_in: allowsOneIn }),
+      for: flags.for,
+      reason: flags.reason,
+      by: operator(by),
+    },
+  });
+  console.log(orderText(order));
+}
+
+async function restore(flags: GatewayFlags & { by?: string }): Promise<void> {
+  const by = encodeURIComponent(operator(flags.by));
+  await askGateway(flags, { method: 'DELETE', path: `/v1/log?by=${by}` });
+  console.log('log: is as at the start again');
+}
+
+function readCount(text: string): number {
+  const count = Number(text);
+  if (Number.isInteger(count) && count >= 1) return count;
+  throw new InvalidArgumentError('It is a whole number from 1 on.');
+}

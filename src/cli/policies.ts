@@ -1,0 +1,83 @@
+/** `headgate policies`: in which mode they are, and another one for a time. */
+import { Argument, Command } from 'commander';
+import { POLICY_MODES } from '../core/policy.ts';
+import type { OrderReport } from '../operations/order-report.ts';
+import {
+  askGateway,
+  changingCommand,
+  type GatewayFlags,
+  gatewayCommand,
+  operator,
+} from './gateway-client.ts';
+import { orderText } from './orders.ts';
+import { columns, type OutputFlags, print, withOutput } from './output.ts';
+
+interface ModeFlags extends GatewayFlags {
+  readonly for: string;
+  readonly reason: string;
+  readonly by?: string;
+}
+
+interface Listed {
+  readonly name: string;
+  readonly mode: string;
+  readonly mode_of_file: string;
+  readonly limits: readonly string[];
+}
+
+export function policiesCommand(): Command {
+  return new Command('policies')
+    .description('the policies of the running gateways, and the mode that each is in')
+    .addCommand(
+      withOutput(gatewayCommand('list')).description('all of them, with their limits').action(list),
+    )
+    .addCommand(
+      changingCommand('mode')
+        .description('take a policy to another mode, for a time')
+        .argument('<policy>', 'its name')
+        .addArgument(new Argument('<mode>', 'what it is to be').choices(POLICY_MODES))
+        .requiredOption('--for <duration>', 'how long: a number and s, min, h or d, 31d at most')
+        .requiredOption('--reason <text>', 'why, for the audit log and headgate orders')
+        .action(setMode),
+    )
+    .addCommand(
+      changingCommand('restore')
+        .description('give a policy the mode of the file again')
+        .argument('<policy>', 'its name')
+        .action(restore),
+    );
+}
+
+async function list({ output, ...flags }: GatewayFlags & OutputFlags): Promise<void> {
+  const found = await askGateway<{ policies: Listed[] }>(flags, { path: '/v1/policies' });
+  print(output, found, () => textOf(found.policies));
+}
+
+function textOf(policies: readonly Listed[]): string {
+  const rows = policies.map(({ name, mode, mode_of_file: ofFile, limits }) => [
+    name,
+    mode === ofFile ? mode : `${mode} (${ofFile} in the file)`,
+    limits.join('; '),
+  ]);
+  return columns([['POLICY', 'MODE', 'LIMITS'], ...rows]);
+}
+
+async function setMode(policy: string, mode: string, flags: ModeFlags): Promise<void> {
+  const { for: duration, reason, by } = flags;
+  const order = await askGateway<OrderReport>(flags, {
+    method: 'PUT',
+    path: pathOf(policy),
+    body: { mode, for: duration, reason, by: operator(by) },
+  });
+  console.log(orderText(order));
+}
+
+async function restore(policy: string, flags: GatewayFlags & { by?: string }): Promise<void> {
+  const by = encodeURIComponent(operator(flags.by));
+  await askGateway(flags, { method: 'DELETE', path: `${pathOf(policy)}?by=${by}` });
+  console.log(`${policy}: is in the mode of the file again`);
+}
+
+function pathOf(policy: string): string {
+  return `/v1/policies/${encodeURIComponent(policy)}/mode`;
+}

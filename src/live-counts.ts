@@ -1,0 +1,57 @@
+/** What the gateways on a Redis would decide by, read by somebody who is none of them: nothing is counted. */
+import type { Environment } from './config/environment.ts';
+import { dryRun } from './core/dry-run.ts';
+import type { PolicySet } from './core/policy-set.ts';
+import type { RedisTarget } from './core/redis-target.ts';
+import type { Circumstances } from './explanation.ts';
+import { OverrideBook } from './operations/override-book.ts';
+import { DerivedSalts } from './stores/derived-salts.ts';
+import { createRedisClient } from './stores/redis/client.ts';
+import { ClusterStore } from './stores/redis/cluster-store.ts';
+import { becomesReady, PATIENCE_MS } from './stores/redis/examination/contact.ts';
+import { InFlight } from './stores/redis/in-flight.ts';
+import { RedisNoticeBoard } from './stores/redis/redis-notice-board.ts';
+import { RedisSaltVault } from './stores/redis/redis-salts.ts';
+import { RedisStore } from './stores/redis/redis-store.ts';
+import { SaltShelf } from './stores/salt-shelf.ts';
+
+/** Hands over what holds at this moment. Rejects with what Redis has against it, or with what `use` rejects with. */
+export async function withLiveCounts<T>(
+  target: RedisTarget,
+  { ipSaltSecret }: Environment,
+  policies: PolicySet,
+  use: (circumstances: Circumstances) => Promise<T>,
+): Promise<T> {
+  let lastError: Error | undefined;
+  const deadlineMs = PATIENCE_MS;
+  const client = createRedisClient({
+    target,
+    deadlineMs,
+    onError: (error) => {
+      lastError = error;
+    },
+  });
+  const salts =
+    ipSaltSecret === undefined
+      ? new SaltShelf((periodMs) => new RedisSaltVault(client, periodMs))
+      : new DerivedSalts(ipSaltSecret);
+  const now = Date.now;
+  const options = { client, inFlight: new InFlight(1), deadlineMs };
+  const reader = target.kind === 'cluster' ? new ClusterStore(options) : new RedisStore(options);
+  const board = new RedisNoticeBoard({ client, deadlineMs, now });
+  const overrides = new OverrideBook({ board, now, onChange: () => {} });
+  try {
+    await becomesReady(client, () => lastError);
+    await Promise.all([salts.refresh(now()), overrides.refresh()]);
+    return await use({
+      policies,
+      salts,
+      overrides: overrides.current,
+      store: dryRun(reader),
+      nowMs: now(),
+    });
+  } finally {
+    overrides.close();
+    client.disconnect();
+  }
+}
