@@ -1,18 +1,8 @@
 /** `headgate explain`: what would be made of a request, and why; or what became of one that was denied. */
 import { Command, InvalidArgumentError } from 'commander';
-import type { AskedAbout } from '../explanation.ts';
-import { type GatewayFlags, readUrl } from './gateway-client.ts';
-import { type OutputFlags, withOutput } from './output.ts';
-
-export interface ExplainFlags
-  extends GatewayFlags,
-    OutputFlags,
-    Omit<AskedAbout, 'url' | 'headers'> {
-  readonly url?: string;
-  readonly policies?: string;
-  readonly header: AskedAbout['headers'];
-  readonly live?: true;
-}
+import type { ExplainFlags } from './explaining.ts';
+import { readUrl } from './gateway-client.ts';
+import { withOutput } from './output.ts';
 
 export function explainCommand(): Command {
   return withOutput(
@@ -52,7 +42,7 @@ async function run(decision: string | undefined, flags: ExplainFlags, command: C
   else if (url !== undefined) await explainRequest({ ...flags, url });
 }
 
-function addHeader(text: string, before: AskedAbout['headers']): AskedAbout['headers'] {
+function addHeader(text: string, before: ExplainFlags['header']): ExplainFlags['header'] {
   const colon = text.indexOf(':');
   if (colon < 1)
     throw new InvalidArgumentError("It is a name, a colon and a value: 'x-api-key: alice'.");

@@ -2,14 +2,23 @@
 import { ConfigError } from '../config/config-error.ts';
 import { readEnvironment } from '../config/environment.ts';
 import { openPolicySource } from '../config/policy-source.ts';
-import { type Explanation, explain, untouched } from '../explanation.ts';
+import { type AskedAbout, type Explanation, explain, untouched } from '../explanation.ts';
 import { withLiveCounts } from '../live-counts.ts';
 import type { DenialReport, StandingNow } from '../operations/denial-report.ts';
 import { refusalText } from '../stores/redis/examination/refusals.ts';
 import { EXIT_FAULT } from './exit-codes.ts';
-import type { ExplainFlags } from './explain.ts';
-import { askGateway, GatewayRefused } from './gateway-client.ts';
-import { columns, print, shortTime } from './output.ts';
+import { askGateway, type GatewayFlags, GatewayRefused } from './gateway-client.ts';
+import { columns, type OutputFlags, print, shortTime } from './output.ts';
+
+export interface ExplainFlags
+  extends GatewayFlags,
+    OutputFlags,
+    Omit<AskedAbout, 'url' | 'headers'> {
+  readonly url?: string;
+  readonly policies?: string;
+  readonly header: AskedAbout['headers'];
+  readonly live?: true;
+}
 
 type RequestFlags = ExplainFlags & { readonly url: string };
 

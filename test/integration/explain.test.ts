@@ -41,7 +41,7 @@ test('says the same to programs', async () => {
 });
 
 test.each([
-  [[], 2, "required option '--url <url>'"],
+  [[], 2, 'name a --url, or the id of a decision'],
   [['--url', '/', '-H', 'x-api-key'], 2, 'a name, a colon and a value'],
   [['--url', '/', '-o', 'xml'], 2, 'It is text or json.'],
   [['--url', '/', '--policies', '/nowhere.yaml'], 3, '/nowhere.yaml'],
