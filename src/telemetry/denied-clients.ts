@@ -84,9 +84,9 @@ export class DeniedClients {
 
   /** Whose denials have this name. Undefined for a name that was never given, or is forgotten. */
   find(id: string): DeniedClient | undefined {
-    const [tag = '', number] = id.split('-');
+    const [, tag = '', number] = /^(\w+)-([1-9]\d*)$/.exec(id) ?? [];
     const entry = this.#byTag.get(tag);
-    return entry !== undefined && Number(number ?? 1) <= entry.named ? entry : undefined;
+    return entry !== undefined && Number(number) <= entry.named ? entry : undefined;
   }
 
   /** Those who were denied within the last `withinMs`, the most often denied first. */

@@ -1,0 +1,144 @@
+/** What operators order goes before the policy file, for requests of every kind. */
+import { describe, expect, test } from 'vitest';
+import { createCheck, NO_EVENTS } from '../../../src/core/check.ts';
+import type { Decision } from '../../../src/core/decision.ts';
+import { NO_OVERRIDES, type Overrides, type PolicyModes } from '../../../src/core/overrides.ts';
+import { userPartition } from '../../../src/core/partition.ts';
+import type { Access } from '../../../src/core/standing.ts';
+import { MemoryStore } from '../../../src/stores/memory/memory-store.ts';
+import { policySetFrom } from '../../support/policies.ts';
+import { checkRequest, NOON_MS, SALTS } from '../../support/requests.ts';
+
+const POLICIES = `
+version: 1
+identity:
+  sources: [api_key, user, ip]
+  trusted_proxies: [loopback, 10.0.0.0/8]
+  ip: { ipv6_prefix: 64 }
+exempt: [203.0.113.50]
+default: { limits: [1000/1h] }
+policies:
+  - { name: login, match: { path: /login }, limits: [1/1h] }
+  - { name: trial, mode: shadow, match: { path: /trial }, limits: [1/1h] }
+  - { name: search, match: { path: /search }, limits: [2/1h] }`;
+
+const SET = policySetFrom(POLICIES);
+
+function setUp(overrides: Partial<Overrides> = {}) {
+  const wouldDeny: Decision[] = [];
+  const store = new MemoryStore({ now: () => NOON_MS, maxKeys: 100 });
+  const check = createCheck({
+    store,
+    local: store,
+    salts: { at: () => SALTS },
+    overrides: { current: { ...NO_OVERRIDES, ...overrides } },
+    newId: (_decision, _client, isShadow) => (isShadow ? 'shadow' : 'an-id'),
+    events: { ...NO_EVENTS, wouldDeny: (decision) => wouldDeny.push(decision) },
+  });
+  const ask = (parts: Parameters<typeof checkRequest>[0]) =>
+    check(checkRequest(parts), SET, NOON_MS) as Decision;
+  return { ask, wouldDeny };
+}
+
+const who = (parts: Parameters<typeof checkRequest>[0]) =>
+  SET.identify(checkRequest(parts), SALTS, NOON_MS);
+const addressOf = (client: string) => who({ client }).address;
+const ordered = (...entries: [string, Access][]) => setUp({ access: new Map(entries) });
+
+describe('a client', () => {
+  const client = '203.0.113.9';
+
+  test.each([
+    ['today', addressOf(client).daily.current],
+    ['yesterday', addressOf(client).daily.previous ?? ''],
+    ['this month', addressOf(client).long?.current ?? ''],
+    ['last month', addressOf(client).long?.previous ?? ''],
+  ])('is blocked by what its address is called %s', (_when, name) => {
+    const { ask } = ordered([name, 'blocked']);
+    expect(ask({ client })).toMatchObject({ verdict: 'deny', reason: 'blocked' });
+    expect(ask({ client: '203.0.113.8' }).verdict).toBe('allow');
+  });
+
+  test('is blocked by its address, whichever key it comes with', () => {
+    const { ask } = ordered([addressOf(client).daily.current, 'blocked']);
+    expect(ask({ client, headers: { 'x-api-key': 'made-up' } }).reason).toBe('blocked');
+  });
+
+  test('is blocked by its key or its user, wherever it comes from', () => {
+    const key = who({ headers: { 'x-api-key': 'alice' } }).apiKey?.partition ?? '';
+    const { ask } = ordered([key, 'blocked'], [userPartition('bob'), 'blocked']);
+    expect(ask({ client, headers: { 'x-api-key': 'alice' } }).reason).toBe('blocked');
+    expect(ask({ client, headers: { 'x-user': 'bob' } }).reason).toBe('blocked');
+    expect(ask({ client, headers: { 'x-api-key': 'carol' } }).verdict).toBe('allow');
+    // A user is believed of trusted proxies alone.
+    expect(ask({ proxy: '198.51.100.1', headers: { 'x-user': 'bob' } }).verdict).toBe('allow');
+  });
+
+  test('is blocked with its whole IPv6 network', () => {
+    const { ask } = ordered([addressOf('2001:db8::1').daily.current, 'blocked']);
+    expect(ask({ client: '2001:db8::2' }).reason).toBe('blocked');
+    expect(ask({ client: '2001:db8:0:1::2' }).verdict).toBe('allow');
+  });
+
+  test('that is exempt is held to no limit, though another of its names is blocked', () => {
+    const key = who({ headers: { 'x-api-key': 'alice' } }).apiKey?.partition ?? '';
+    const { ask } = ordered([addressOf(client).daily.current, 'exempt'], [key, 'blocked']);
+    for (let i = 0; i < 3; i++) {
+      const decision = ask({ client, target: '/login', headers: { 'x-api-key': 'alice' } });
+      expect(decision).toMatchObject({ verdict: 'allow', reason: 'exempt' });
+    }
+  });
+
+  test('that the policy file exempts is blocked by an order', () => {
+    const { ask } = ordered([addressOf('203.0.113.50').daily.current, 'blocked']);
+    expect(ask({ client: '203.0.113.50' }).reason).toBe('blocked');
+    expect(setUp().ask({ client: '203.0.113.50' }).reason).toBe('exempt');
+  });
+
+  test('is not exempt as a proxy, whose address may stand for anybody', () => {
+    const { ask } = ordered([addressOf('10.0.0.7').daily.current, 'exempt']);
+    expect(ask({ proxy: '10.0.0.7' }).reason).toBe('within_limits');
+  });
+});
+
+describe('a policy', () => {
+  const inModes = (...modes: [string, 'enforce' | 'shadow' | 'off'][]) => {
+    const map: PolicyModes = new Map(modes);
+    return setUp({ modes: map });
+  };
+  const twice = (ask: ReturnType<typeof setUp>['ask'], target: string) =>
+    [ask({ target }), ask({ target })].map(({ verdict }) => verdict);
+
+  test('in shadow by order denies nobody, and tells whom it would have denied', async () => {
+    const { ask, wouldDeny } = inModes(['login', 'shadow']);
+    expect(twice(ask, '/login')).toEqual(['allow', 'allow']);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(wouldDeny).toMatchObject([{ policy: 'login', denial: { id: 'shadow' } }]);
+  });
+
+  test('off by order counts nobody', () => {
+    const { ask } = inModes(['login', 'off']);
+    expect(twice(ask, '/login')).toEqual(['allow', 'allow']);
+  });
+
+  test('in shadow in the file is enforced by order', () => {
+    const { ask } = inModes(['trial', 'enforce']);
+    expect(twice(ask, '/trial')).toEqual(['allow', 'deny']);
+    expect(twice(setUp().ask, '/trial')).toEqual(['allow', 'allow']);
+  });
+
+  test.each([
+    ['without their headers', { missing: ['x-original-uri'] }],
+    ['whose path nobody agrees on', { target: '/a%zz' }],
+  ])('that is the strictest is followed by the next strictest, for requests %s', (_what, parts) => {
+    const strictest = (modes: PolicyModes) => {
+      const { ask } = setUp({ modes });
+      const decisions = [1, 2, 3].map(() => ask(parts));
+      return decisions.findLast(({ verdict }) => verdict === 'deny')?.policy;
+    };
+    expect(strictest(NO_OVERRIDES.modes)).toBe('login');
+    expect(strictest(new Map([['login', 'off']]))).toBe('search');
+    expect(strictest(new Map([['login', 'shadow']]))).toBe('search');
+    expect(strictest(NO_OVERRIDES.modes)).toBe('login');
+  });
+});

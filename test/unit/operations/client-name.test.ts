@@ -1,0 +1,95 @@
+import { hash } from 'node:crypto';
+import { describe, expect, test } from 'vitest';
+import { clientNamed, decisionIdIn } from '../../../src/operations/client-name.ts';
+import { policySetFrom } from '../../support/policies.ts';
+import { checkRequest, NOON_MS, SALTS } from '../../support/requests.ts';
+
+const SET = policySetFrom(`
+version: 1
+identity:
+  sources: [api_key, user, ip]
+  trusted_proxies: [loopback]
+  api_key: { keys: [{ id: acme, sha256: ${hash('sha256', 'listed', 'hex')} }] }
+  ip: { ipv6_prefixes: { 64: 1x, 48: 10x } }
+default: { limits: [10/1h] }`);
+
+const named = (text: string) => clientNamed(text, SET.naming, SALTS);
+const asked = (parts: Parameters<typeof checkRequest>[0]) =>
+  SET.identify(checkRequest(parts), SALTS, NOON_MS);
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+
+describe('who is named is who asks', () => {
+  test.each([
+    ['id:acme', { headers: { 'x-api-key': 'listed' } }],
+    ['key:listed', { headers: { 'x-api-key': 'listed' } }],
+    ['key:made-up', { headers: { 'x-api-key': 'made-up' } }],
+    ['user:bob', { headers: { 'x-user': 'bob' } }],
+    ['203.0.113.9', { client: '203.0.113.9' }],
+    ['::ffff:203.0.113.9', { client: '203.0.113.9' }],
+    ['64:ff9b::203.0.113.9', { client: '203.0.113.9' }],
+    ['2001:DB8::1', { client: '2001:db8::2' }],
+    ['2001:db8::/64', { client: '2001:db8::2' }],
+  ])('%s', (text, parts) => {
+    const { partition } = asked(parts);
+    expect(named(text).own).toContain(partition);
+    expect(named(text).orderName(NOON_MS + HOUR_MS).client).toBe(partition);
+    expect(named(partition).own).toEqual([partition]);
+  });
+
+  test('a wider network that is counted has an order of its own', () => {
+    const [wider] = asked({ client: '2001:db8::1' }).address.wider;
+    expect(named('2001:db8::/48').orderName(NOON_MS + HOUR_MS).client).toBe(wider?.daily.current);
+    expect(named('2001:db8::1').own).not.toContain(wider?.daily.current);
+    expect(named('2001:db8::1').partitions).toContain(wider?.daily.current);
+  });
+});
+
+describe('an order about an address', () => {
+  test('goes by the name of the day while that means something', () => {
+    const { daily, long } = asked({ client: '203.0.113.9' }).address;
+    const nameFor = (ms: number) => named('203.0.113.9').orderName(NOON_MS + ms);
+    expect(nameFor(36 * HOUR_MS)).toEqual({ client: daily.current, isLong: false });
+    expect(nameFor(36 * HOUR_MS + 1)).toEqual({ client: long?.current, isLong: true });
+    expect(nameFor(31 * DAY_MS)).toEqual({ client: long?.current, isLong: true });
+  });
+
+  test('that is known by that name alone can hold no longer', () => {
+    const { partition } = asked({ client: '203.0.113.9' });
+    expect(named(partition).orderName(NOON_MS + DAY_MS).client).toBe(partition);
+    expect(() => named(partition).orderName(NOON_MS + 2 * DAY_MS)).toThrow(/name the address/);
+  });
+});
+
+test.each([
+  ['', /names no client/],
+  ['bob', /names no client/],
+  ['i.short', /names no client/],
+  ['user:', /names no client/],
+  ['0177.0.0.1', /names no client/],
+  ['127.1', /names no client/],
+  ['id:acmee', /has the id "acmee", did you mean "acme"\?/],
+  ['203.0.113.0/24', /in the policy file/],
+  ['203.0.113.9/32', /in the policy file/],
+  ['2001:db8::/56', /networks of \/64, \/48 can/],
+  ['2001:db8::/064', /networks of \/64, \/48 can/],
+])('%j is refused', (text, why) => {
+  expect(() => named(text)).toThrow(why);
+});
+
+test('what is refused is not repeated: it may be a key', () => {
+  expect(() => named('s3cr3t-key-of-somebody')).toThrow(expect.not.stringContaining('s3cr3t'));
+});
+
+test.each(['g', `h.${'a'.repeat(22)}`])('%s is counted, and is nobody to block', (partition) => {
+  expect(named(partition).partitions).toEqual([partition]);
+  expect(() => named(partition).orderName(NOON_MS + 1)).toThrow(/cannot be blocked/);
+});
+
+test('the id of a decision is told from all of these', () => {
+  expect(decisionIdIn('0f6e2d9c41ab-3')).toBe('0f6e2d9c41ab-3');
+  for (const text of ['0f6e2d9c41ab', '203.0.113.9', 'key:0f6e2d9c41ab-3', '0f6e2d9c41ab-']) {
+    expect(decisionIdIn(text)).toBeUndefined();
+  }
+});

@@ -1,0 +1,124 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import type { Override } from '../../../src/operations/override.ts';
+import { OverrideBook } from '../../../src/operations/override-book.ts';
+import { BoardFull, MAX_NOTICES, OwnNoticeBoard } from '../../../src/stores/notice-board.ts';
+import { NOON_MS } from '../../support/requests.ts';
+
+beforeEach(() => void vi.useFakeTimers({ now: NOON_MS }));
+afterEach(() => void vi.useRealTimers());
+
+function setUp(board = new OwnNoticeBoard(Date.now)) {
+  const changes: number[] = [];
+  const onChange = (inForce: readonly Override[]) => changes.push(inForce.length);
+  const book = new OverrideBook({ board, now: Date.now, onChange });
+  return { board, book, changes };
+}
+
+const block = (client: string, forMs: number): Override => ({
+  about: 'client',
+  client,
+  isLong: false,
+  access: 'blocked',
+  sinceMs: Date.now(),
+  untilMs: Date.now() + forMs,
+  reason: 'hammers',
+  by: 'ada',
+});
+
+test('an order holds at once, and ends on time without anybody saying so', async () => {
+  const { book, changes } = setUp();
+  await book.write(block('i.a', 60_000));
+  expect(book.current.access.get('i.a')).toBe('blocked');
+  vi.advanceTimersByTime(59_999);
+  expect(book.current.access.size).toBe(1);
+  vi.advanceTimersByTime(1);
+  expect(book.current.access.size).toBe(0);
+  expect(changes).toEqual([1, 0]);
+});
+
+test('of many orders each ends on its own time, also after weeks', async () => {
+  const { book } = setUp();
+  const DAY_MS = 86_400_000;
+  for (const [i, days] of [31, 1, 7].entries()) await book.write(block(`i.${i}`, days * DAY_MS));
+  const left = [1, 6, 24].map((days) => {
+    vi.advanceTimersByTime(days * DAY_MS);
+    return [...book.current.access.keys()];
+  });
+  expect(left).toEqual([['i.2', 'i.0'], ['i.0'], []]);
+});
+
+test('of two orders about one client the later one holds', async () => {
+  const { book } = setUp();
+  await book.write(block('i.a', 60_000));
+  await book.write({ ...block('i.a', 1_000), access: 'exempt' } as Override);
+  expect(book.list()).toHaveLength(1);
+  expect(book.current.access.get('i.a')).toBe('exempt');
+});
+
+test('what another gateway orders holds once the board is read', async () => {
+  const { board, book: other } = setUp();
+  const { book } = setUp(board);
+  await other.write(block('i.a', 60_000));
+  expect(book.current.access.size).toBe(0);
+  await book.refresh();
+  expect(book.current.access.get('i.a')).toBe('blocked');
+  expect(await other.remove('client:i.a')).toBe(true);
+  expect(await other.remove('client:i.a')).toBe(false);
+  await book.refresh();
+  expect(book.current.access.size).toBe(0);
+});
+
+test('what changes while the board is read is read, too', async () => {
+  const own = new OwnNoticeBoard(Date.now);
+  let reads = 0;
+  const gate = Promise.withResolvers<void>();
+  const board: OwnNoticeBoard = Object.assign(Object.create(own), {
+    async read() {
+      const found = await own.read();
+      if (reads++ === 0) await gate.promise;
+      return found;
+    },
+  });
+  const { book } = setUp(board);
+  const first = book.refresh();
+  await own.putUp({
+    about: 'client:i.a',
+    untilMs: NOON_MS + 1_000,
+    text: JSON.stringify(block('i.a', 1_000)),
+  });
+  const second = book.refresh();
+  gate.resolve();
+  await Promise.all([first, second]);
+  expect(book.current.access.size).toBe(1);
+});
+
+test('a board that cannot be reached changes nothing, and keeps no order from ending', async () => {
+  const own = new OwnNoticeBoard(Date.now);
+  const { book } = setUp(own);
+  await book.write(block('i.a', 60_000));
+  own.read = async () => Promise.reject(new Error('away'));
+  await expect(book.refresh()).rejects.toThrow('away');
+  expect(book.current.access.size).toBe(1);
+  vi.advanceTimersByTime(60_000);
+  expect(book.current.access.size).toBe(0);
+});
+
+test('what is on the board and no order is left', async () => {
+  const { board, book } = setUp();
+  const untilMs = NOON_MS + 1_000;
+  for (const text of ['', 'junk', '{}', 'null', '{"about":"client","client":7}']) {
+    await board.putUp({ about: `x:${text}`, untilMs, text });
+  }
+  await book.write(block('i.a', 60_000));
+  expect(book.list()).toHaveLength(1);
+});
+
+test('a board takes so many orders, and another only in place of one', async () => {
+  const { board } = setUp();
+  const untilMs = NOON_MS + 1_000;
+  for (let i = 0; i < MAX_NOTICES; i++) await board.putUp({ about: `${i}`, untilMs, text: '' });
+  await board.putUp({ about: '7', untilMs, text: 'anew' });
+  await expect(board.putUp({ about: 'one more', untilMs, text: '' })).rejects.toThrow(BoardFull);
+  vi.setSystemTime(untilMs);
+  await board.putUp({ about: 'one more', untilMs: untilMs + 1, text: '' });
+});
