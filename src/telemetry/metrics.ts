@@ -62,6 +62,12 @@ export function createMetrics() {
       aggregator: 'max',
       registers,
     }),
+    lastReload: new Gauge({
+      name: 'headgate_config_last_reload_successful',
+      help: '0 while the policy file has mistakes, and what was in force before stays; else 1.',
+      aggregator: 'min',
+      registers,
+    }),
     configLoaded: new Gauge({
       name: 'headgate_config_last_success_timestamp_seconds',
       help: 'When the policy file in force was read, seconds since the epoch.',

@@ -117,6 +117,8 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
   };
   let allowsOneIn = 0;
   let allows = 0;
+  // Of a supervisor, too, which reads no file again.
+  metrics.lastReload.set(1);
   metrics.build.set({ version: options.version, node: process.version }, 1);
   const denialsAs = (event: 'denied' | 'would_be_denied') =>
     new Denials({ now, write: (line) => write(event, line) });
@@ -264,6 +266,7 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
       write('heartbeat_lost', { cause: causeText(error) });
     },
     policiesInForce(sha256) {
+      metrics.lastReload.set(1);
       metrics.config.reset();
       metrics.config.set({ sha256 }, 1);
       metrics.configLoaded.set(Math.floor(now() / 1000));
@@ -274,6 +277,7 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
     },
     policiesRefused(mistakes) {
       metrics.reloads.inc({ result: 'error' });
+      metrics.lastReload.set(0);
       const told = mistakes.slice(0, TOLD_MISTAKES);
       write('policies_refused', { mistakes: told, more: mistakes.length - told.length });
     },

@@ -199,7 +199,11 @@ testWithOwnRedis('each right that an account lacks is named, with what is lost',
   said.mockRestore();
   expect(await lacking('resetchannels', '-hgetall')).toEqual([
     expect.stringMatching(/^warning: does not .*; without it, while Redis is away/),
-    `warning: ${without('&hg:v1:reset')}; without it, denials are not remembered, and each asks Redis`,
+    expect.stringMatching(/^warning: does not .*; without it, operators can neither/),
+    `warning: ${without('&hg:v1:*')}; without it, denials are not remembered, each asks Redis, and gateways follow operators seconds later`,
+  ]);
+  expect(await lacking('-scan')).toEqual([
+    `warning: ${without('+scan')}; without it, nobody knows how many windows are counted`,
   ]);
 });
 

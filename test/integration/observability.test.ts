@@ -167,6 +167,7 @@ describe.skipIf(!ownRedisIsHere || !prometheusIsHere)('a gateway under load', ()
     'headgate_remembered_denials_total',
     'headgate_repeated_checks_total',
     'headgate_policy_reloads_total{result="ok"}',
+    'headgate_active_windows',
     'headgate_policy_reloads_total{result="error"}',
     'headgate_store_errors_total{reason="timeout"}',
     'headgate_store_given_up_total',

@@ -57,7 +57,7 @@ async function isOpen(target: RedisTarget): Promise<boolean | undefined> {
 /** By a harmless command that gateways have no use for. The server may write the refusal down (ACL LOG). */
 async function isWide({ client }: Contact): Promise<boolean> {
   try {
-    await withDeadline(client.dbsize(), PATIENCE_MS);
+    await withDeadline(client.lastsave(), PATIENCE_MS);
     return true;
   } catch (error) {
     // Also where nobody has this command.

@@ -91,7 +91,7 @@ export class Trial {
     yield* without('while Redis is away, HEADGATE_REPLICAS alone says who shares a limit', () =>
       this.#beat(tag),
     );
-    yield* without('what operators order holds in one gateway alone, until it ends', () =>
+    yield* without('operators can neither block or exempt a client nor change a mode', () =>
       this.#order(tag),
     );
     yield* without('nobody knows how many windows are counted', () => this.#look());
