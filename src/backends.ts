@@ -36,7 +36,7 @@ const MAX_IN_FLIGHT = 5_000;
 const LEAST_LATENESS_MS = 5;
 
 /** How often it is estimated what the counts take up. */
-const SAMPLE_MS = 30_000;
+const SAMPLE_MS = 10_000;
 /** How often it is looked at in this process, where it costs nothing. */
 const LOOK_MS = 1_000;
 /** Operators wait longer than requests. */

@@ -2,6 +2,7 @@
 
 import { keysOf } from '../core/descriptor.ts';
 import type { Access } from '../core/standing.ts';
+import { audited } from './audit.ts';
 import { clientNamed, decisionIdIn, type KnownClient } from './client-name.ts';
 import { deniedBy } from './denials.ts';
 import type { Gateway } from './gateway.ts';
@@ -27,7 +28,7 @@ interface Lifted extends NamedClient {
 }
 
 export function clientOperations(gateway: Gateway) {
-  const { overrides, policies, store, audit, now } = gateway;
+  const { overrides, policies, store, now } = gateway;
 
   return {
     async reset({ client, policy, reason, by = 'unknown' }: Reset) {
@@ -36,10 +37,11 @@ export function clientOperations(gateway: Gateway) {
       const affected = set.policies.filter(({ name }) => policy === undefined || name === policy);
       const { partitions } = await known(client);
       const keys = partitions.flatMap((partition) => keysOf(partition, affected));
-      await store.reset(keys);
+      const [subject] = partitions;
       const order = `reset ${policy ?? 'all policies'}`;
-      const subject = partitions[0];
-      audit({ action: 'reset', subject, order, until: undefined, reason, by });
+      await audited(gateway, { action: 'reset', subject, order, reason, by }, () =>
+        store.reset(keys),
+      );
       return { client: subject, policies: [...new Set(affected.map(({ name }) => name))] };
     },
     block: (order: NamedClient & OrderTerms) => setAccess('blocked', order),
@@ -56,14 +58,17 @@ export function clientOperations(gateway: Gateway) {
     const { own, orderName } = await known(client);
     const name = orderName(held.untilMs);
     const order: Override = { about: 'client', ...name, access, ...held };
-    await overrides.write(order);
-    // One client has one order, by whichever of its names.
-    for (const other of own) {
-      if (other !== name.client && find(other)) await overrides.remove(aboutClient(other));
-    }
     const report = orderReport(order);
     const { until, reason, by } = report;
-    audit({ action: access, subject: name.client, order: access, until, reason, by });
+    const action = access === 'blocked' ? 'block' : 'exempt';
+    const change = { action, subject: name.client, order: access, until, reason, by };
+    await audited(gateway, change, async () => {
+      await overrides.write(order);
+      // One client has one order, by whichever of its names.
+      for (const other of own) {
+        if (other !== name.client && find(other)) await overrides.remove(aboutClient(other));
+      }
+    });
     return report;
   }
 
@@ -72,19 +77,13 @@ export function clientOperations(gateway: Gateway) {
     // What another gateway was told a moment ago counts, too.
     await overrides.refresh();
     const lifted = own.filter((name) => find(name)?.access === access);
-    for (const name of lifted) await overrides.remove(aboutClient(name));
     const [subject] = lifted;
     if (subject === undefined) {
       throw new OperationError('not_found', `no operator's order has this client ${access}`);
     }
-    const action = `un${access}`;
-    audit({
-      action,
-      subject,
-      order: `no longer ${access}`,
-      until: undefined,
-      reason: undefined,
-      by,
+    const action = access === 'blocked' ? 'unblock' : 'unexempt';
+    await audited(gateway, { action, subject, order: `no longer ${access}`, by }, async () => {
+      for (const name of lifted) await overrides.remove(aboutClient(name));
     });
     return { client: subject };
   }

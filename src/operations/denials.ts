@@ -31,6 +31,8 @@ interface Top {
 
 /** Who was denied longer ago than that is not being denied. */
 const NOW_MS = 300_000;
+/** What one gateway tells another at once. */
+const MOST = 100;
 
 export function denialOperations(gateway: Gateway) {
   return {
@@ -72,7 +74,7 @@ export async function answerQuestion(gateway: Gateway, asked: unknown): Promise<
   const question = asked as Question;
   if (question.about === 'top') {
     const clients = question.shadow ? gateway.wouldBeDenied : gateway.denied;
-    const denied = clients.top(question.most, question.withinMs);
+    const denied = clients.top(Math.min(question.most, MOST), question.withinMs);
     return denied.map(reportOf).filter((report) => report !== undefined);
   }
   if (question.about !== 'decision') return null;

@@ -96,9 +96,7 @@ function operationError(error: unknown): unknown {
     );
   }
   if (error instanceof StoreError) {
-    return new OperationError('store_unavailable', `nothing was changed: ${error.message}`, {
-      cause: error,
-    });
+    return new OperationError('store_unavailable', error.message, { cause: error });
   }
   return error;
 }

@@ -1,9 +1,10 @@
 /** Policies: in which mode they are, and another one for a time. */
 import { modeOf } from '../core/overrides.ts';
 import type { PolicyMode } from '../core/policy.ts';
+import { audited } from './audit.ts';
 import { requirePolicy } from './clients.ts';
 import type { Gateway } from './gateway.ts';
-import { OperationError } from './operation-error.ts';
+import { lift } from './lift.ts';
 import { orderReport } from './order-report.ts';
 import { aboutPolicy, type Override } from './override.ts';
 import { type OrderTerms, termsOf } from './terms.ts';
@@ -13,7 +14,7 @@ interface NamedPolicy {
 }
 
 export function policyOperations(gateway: Gateway) {
-  const { overrides, policies, audit, now } = gateway;
+  const { overrides, policies, now } = gateway;
   return {
     async list() {
       const { modes } = overrides.current;
@@ -30,21 +31,17 @@ export function policyOperations(gateway: Gateway) {
     async setMode({ policy, mode, ...terms }: NamedPolicy & OrderTerms & { mode: PolicyMode }) {
       requirePolicy(gateway, policy);
       const order: Override = { about: 'policy', policy, mode, ...termsOf(terms, now()) };
-      await overrides.write(order);
       const report = orderReport(order);
       const { until, reason, by } = report;
-      audit({ action: 'mode', subject: policy, order: mode, until, reason, by });
+      const change = { action: 'mode', subject: policy, order: mode, until, reason, by };
+      await audited(gateway, change, () => overrides.write(order));
       return report;
     },
     async restoreMode({ policy, by = 'unknown' }: NamedPolicy & { by?: string | undefined }) {
-      if (!(await overrides.remove(aboutPolicy(policy)))) {
-        throw new OperationError(
-          'not_found',
-          `no operator's order is about the policy "${policy}"`,
-        );
-      }
-      const order = 'as the policy file says';
-      audit({ action: 'mode', subject: policy, order, until: undefined, reason: undefined, by });
+      const change = { action: 'mode', subject: policy, order: 'as the policy file says', by };
+      await audited(gateway, change, () =>
+        lift(gateway, aboutPolicy(policy), `policy "${policy}"`),
+      );
       return { policy };
     },
   };

@@ -109,7 +109,7 @@ export function createMetrics() {
     }),
     activeWindows: new Gauge({
       name: 'headgate_active_windows',
-      help: 'Windows that count somebody now: in Redis an estimate from a sample of its keys, every 30 seconds.',
+      help: 'Windows that count somebody now: in Redis an estimate from a sample of its keys, every 10 seconds.',
       aggregator: 'max',
       registers,
     }),

@@ -87,7 +87,7 @@ export class Gateways {
   }
 
   async #answer({ id, replyTo, question }: Question): Promise<void> {
-    if (replyTo === this.#replyTo) return;
+    if (replyTo === this.#replyTo || !replyTo.startsWith(QUESTIONS_CHANNEL)) return;
     const reply: Reply = { id, answer: await this.#options.answer(question) };
     await this.#options.client.publish(replyTo, JSON.stringify(reply));
   }

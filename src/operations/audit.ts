@@ -1,0 +1,31 @@
+/** The audit log: every change, also one that Redis did not confirm, and that may hold all the same. */
+import { StoreError } from '../core/store.ts';
+import type { OperatorAction } from '../telemetry/telemetry.ts';
+import type { Gateway } from './gateway.ts';
+import { OperationError } from './operation-error.ts';
+
+export type Change = Pick<OperatorAction, 'action' | 'order'> & Partial<OperatorAction>;
+
+/** Rejects with an OperationError for a change that the store did not confirm. */
+export async function audited<T>({ audit }: Gateway, change: Change, act: () => Promise<T>) {
+  const told = {
+    subject: undefined,
+    until: undefined,
+    reason: undefined,
+    by: 'unknown',
+    ...change,
+  };
+  try {
+    const done = await act();
+    audit(told);
+    return done;
+  } catch (error) {
+    if (!(error instanceof StoreError)) throw error;
+    audit({ ...told, order: `${told.order} (not confirmed by Redis)` });
+    throw new OperationError(
+      'store_unavailable',
+      `${error.message}: the change may or may not have been made, and can be tried again`,
+      { cause: error },
+    );
+  }
+}
