@@ -1,7 +1,9 @@
 /** The composition root: configuration in, something that listens and closes out. */
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type BackendEvents, inMemory, inRedis } from './backends.ts';
+import type { BackendEvents } from './backends/backend.ts';
+import { inMemory } from './backends/in-memory.ts';
+import { inRedis } from './backends/in-redis.ts';
 import type { Environment } from './config/environment.ts';
 import type { PolicySource } from './config/policy-source.ts';
 import { canonicalAddress, isLoopback } from './core/address.ts';

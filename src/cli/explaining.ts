@@ -70,12 +70,23 @@ export async function explainDecision(id: string, flags: ExplainFlags): Promise<
 }
 
 function linesOf(decision: Decision): string[][] {
-  const { policy, limit, allows, counted, client, until, now, ordered } = decision;
+  const {
+    policy,
+    limit,
+    allows,
+    counted,
+    client,
+    came_as: claimed,
+    until,
+    now,
+    ordered,
+  } = decision;
   const share = counted === undefined || counted === client ? '' : `, counted for ${counted}`;
+  const made = claimed === undefined ? '' : `, last as ${claimed}`;
   const { decision_id: last, denials, since } = decision;
   return [
     ['decision', decision.asked_for],
-    ['client', `${client}, known by ${decision.identity}${share}`],
+    ['client', `${client}, known by ${decision.identity}${made}${share}`],
     ['policy', `${policy}: ${decision.reason}, ${decision.mode}`],
     ...(limit === undefined ? [] : [['limit', `${limit}: ${allows}, under ${decision.key}`]]),
     [

@@ -4,6 +4,7 @@ import { hint } from '../config/closest-word.ts';
 import { canonicalAddress, countedAddress, isIPv6Text } from '../core/address.ts';
 import {
   addressPartition,
+  isAddress,
   listedKeyPartition,
   pseudonymsOf,
   unlistedKeyPartition,
@@ -78,7 +79,7 @@ function fixed(partition: string): KnownClient {
 }
 
 function ofPartition(partition: string, { daily }: Salts): KnownClient {
-  if (partition.startsWith('i.')) {
+  if (isAddress(partition)) {
     const endMs = daily.startMs + 2 * DAY_MS;
     return {
       ...fixed(partition),

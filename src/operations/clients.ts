@@ -100,12 +100,10 @@ export function clientOperations(gateway: Gateway) {
     const salts = gateway.salts.at(now(), true);
     const id = decisionIdIn(text);
     if (id === undefined) return clientNamed(text, naming, salts);
-    const { client, counted } = await deniedBy(gateway, id);
-    // Whoever makes up keys is its address; the budget that was used up is that of either.
-    const isMadeUp = client.startsWith('k.') && counted?.startsWith('i.');
-    const subject = isMadeUp ? (counted ?? client) : client;
-    const partitions = [...new Set([subject, client, counted ?? client])];
-    return { ...clientNamed(subject, naming, salts), partitions };
+    const { client, came_as: claimed = client, counted = client } = await deniedBy(gateway, id);
+    // What was used up is perhaps not its own share, but that of a header or of everybody.
+    const partitions = [...new Set([client, claimed, counted])];
+    return { ...clientNamed(client, naming, salts), partitions };
   }
 }
 

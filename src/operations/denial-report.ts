@@ -15,6 +15,8 @@ export interface DenialReport {
   /** The limit in words. */
   readonly allows?: string | undefined;
   readonly client: string;
+  /** What it came as last, where that is made up: a key that nobody lists. */
+  readonly came_as?: string | undefined;
   readonly identity: string;
   /** Whose share was used up. */
   readonly counted?: string | undefined;
@@ -37,7 +39,13 @@ export interface StandingNow {
 }
 
 /** Undefined while a first denial is being answered. */
-export function reportOf({ count, sinceMs, lastMs, last }: DeniedClient): DenialReport | undefined {
+export function reportOf({
+  client,
+  count,
+  sinceMs,
+  lastMs,
+  last,
+}: DeniedClient): DenialReport | undefined {
   if (last === undefined) return undefined;
   const { decision, denial, answered } = last;
   const { policy, reason, mode, binding } = decision;
@@ -46,7 +54,8 @@ export function reportOf({ count, sinceMs, lastMs, last }: DeniedClient): Denial
     policy,
     reason,
     mode,
-    client: denial.client,
+    client,
+    ...(denial.client !== client && { came_as: denial.client }),
     identity: denial.identity,
     ...(binding && {
       limit: binding.limit.label,

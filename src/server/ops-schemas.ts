@@ -146,6 +146,7 @@ const denial = {
   reason: text,
   mode: text,
   client: text,
+  came_as: { ...text, description: 'The key that it made up last.' },
   identity: text,
   limit: text,
   allows: { ...text, description: 'The limit in words.' },
@@ -157,7 +158,7 @@ const denial = {
   last: time,
   until: { ...time, description: 'When there is room again, by the last denial.' },
 };
-const ofSome = ['limit', 'allows', 'counted', 'key', 'dialect', 'until'] as const;
+const ofSome = ['came_as', 'limit', 'allows', 'counted', 'key', 'dialect', 'until'] as const;
 
 export const top = object({
   clients: listOf(object(denial, ofSome)),

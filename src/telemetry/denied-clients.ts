@@ -5,6 +5,8 @@
 import { randomUUID } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { Decision, Denial } from '../core/decision.ts';
+import { partitionOf } from '../core/descriptor.ts';
+import { isAddress, isUnlistedKey } from '../core/partition.ts';
 import type { Answered } from './answered.ts';
 
 export interface Denied {
@@ -15,6 +17,8 @@ export interface Denied {
 }
 
 export interface DeniedClient {
+  /** Its partition. */
+  readonly client: string;
   /** What the ids of its denials begin with. */
   readonly tag: string;
   /** Denials since `sinceMs`. */
@@ -98,11 +102,13 @@ export class DeniedClients {
       .slice(0, most);
   }
 
-  #entryOf({ policy, reason }: Decision, client: string): Entry {
-    const key = `${client} ${policy} ${reason}`;
+  #entryOf(decision: Decision, claimed: string): Entry {
+    const client = whoIsDenied(decision, claimed);
+    const key = `${client} ${decision.policy} ${decision.reason}`;
     const known = this.#entries.get(key);
     if (known !== undefined) return known;
     const entry: Entry = {
+      client,
       tag: randomUUID().slice(-TAG_LENGTH),
       named: 0,
       count: 0,
@@ -116,4 +122,11 @@ export class DeniedClients {
     this.#byTag.set(entry.tag, entry);
     return entry;
   }
+}
+
+/** Keys that nobody lists are made up as fast as they are used up: then it is the address behind them. */
+function whoIsDenied({ binding }: Decision, claimed: string): string {
+  if (binding === undefined || !isUnlistedKey(claimed)) return claimed;
+  const counted = partitionOf(binding.key);
+  return isAddress(counted) ? counted : claimed;
 }

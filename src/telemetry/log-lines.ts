@@ -49,7 +49,8 @@ const DENIAL = {
 const SUPPRESSED =
   'how many such denials had no line of their own since the line before: of this client, by this policy, for this reason';
 
-const ONE_A_SECOND = 'one a second of each client, policy and reason';
+const ONE_A_SECOND =
+  'one a second of each client, policy and reason; keys that nobody lists are one client, once their address has used up its share';
 const ONE_A_MINUTE = 'one a minute';
 
 export const LOG_LINES = {

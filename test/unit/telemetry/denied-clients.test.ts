@@ -47,6 +47,16 @@ test('a client that keeps hammering does not push the others out', () => {
   expect(clients.find(id)?.count).toBe(1);
 });
 
+test('who makes up keys is one client, by the address that they come from', () => {
+  const { clients, deny, top } = setUp();
+  const id = deny('i.customer');
+  const usedUp = { binding: { key: 'hg:v1:{i.bot}:login:client.1' } } as Decision;
+  for (let i = 0; i < 20_000; i++) deny(`k.${i}`, { ...BLOCKED, ...usedUp });
+  expect(clients.find(id)).toBeDefined();
+  expect(clients.top(1, 300_000)[0]).toMatchObject({ client: 'i.bot', count: 20_000 });
+  expect(top()).toHaveLength(2);
+});
+
 test('of more clients than fit, who is denied again and again stays', () => {
   const { clients, deny } = setUp();
   const early = deny('i.once');

@@ -1,33 +1,27 @@
-/** What counts, put together: this process's memory, or a Redis with all that keeps it from becoming an outage. */
-import type { Environment } from './config/environment.ts';
-import type { RedisTarget } from './core/redis-target.ts';
-import type { QuotaReader, QuotaStore } from './core/store.ts';
-import type { Gathered } from './operations/gateway.ts';
-import type { StoreStats } from './operations/stats.ts';
-import { Breaker } from './stores/breaker.ts';
-import { DenialCache } from './stores/denial-cache.ts';
-import type { DerivedSalts } from './stores/derived-salts.ts';
-import { GuardedStore } from './stores/guarded-store.ts';
-import type { Place } from './stores/local-share.ts';
-import type { MemoryStore } from './stores/memory/memory-store.ts';
-import { type NoticeBoard, OwnNoticeBoard } from './stores/notice-board.ts';
-import { Overload } from './stores/overload.ts';
-import { listenTo, NOTICES_CHANNEL, RESET_CHANNEL } from './stores/redis/channels.ts';
-import { createRedisClient, type RedisClient } from './stores/redis/client.ts';
-import { ClusterStore } from './stores/redis/cluster-store.ts';
-import { withDeadline } from './stores/redis/deadline.ts';
-import { storeErrorFrom } from './stores/redis/errors.ts';
-import { Gateways } from './stores/redis/gateways.ts';
-import { InFlight } from './stores/redis/in-flight.ts';
-import { describeServers, sampleKeyspace } from './stores/redis/keyspace.ts';
-import { RedisNoticeBoard } from './stores/redis/redis-notice-board.ts';
-import { RedisSaltVault } from './stores/redis/redis-salts.ts';
-import { RedisStore, type RedisStoreOptions } from './stores/redis/redis-store.ts';
-import { HEARTBEAT_MS, Replicas } from './stores/redis/replicas.ts';
-import { keysIn } from './stores/redis/resets.ts';
-import { TAKE_SCRIPT_SHA } from './stores/redis/take-script.ts';
-import { SaltShelf } from './stores/salt-shelf.ts';
-import type { Telemetry } from './telemetry/telemetry.ts';
+/** Counting in Redis, with all that keeps it from becoming an outage. */
+import type { Environment } from '../config/environment.ts';
+import type { RedisTarget } from '../core/redis-target.ts';
+import { Breaker } from '../stores/breaker.ts';
+import { DenialCache } from '../stores/denial-cache.ts';
+import { GuardedStore } from '../stores/guarded-store.ts';
+import { Overload } from '../stores/overload.ts';
+import { listenTo, NOTICES_CHANNEL, RESET_CHANNEL } from '../stores/redis/channels.ts';
+import { createRedisClient, type RedisClient } from '../stores/redis/client.ts';
+import { ClusterStore } from '../stores/redis/cluster-store.ts';
+import { withDeadline } from '../stores/redis/deadline.ts';
+import { storeErrorFrom } from '../stores/redis/errors.ts';
+import { Gateways } from '../stores/redis/gateways.ts';
+import { InFlight } from '../stores/redis/in-flight.ts';
+import { describeServers, sampleKeyspace } from '../stores/redis/keyspace.ts';
+import { RedisNoticeBoard } from '../stores/redis/redis-notice-board.ts';
+import { RedisSaltVault } from '../stores/redis/redis-salts.ts';
+import { RedisStore, type RedisStoreOptions } from '../stores/redis/redis-store.ts';
+import { HEARTBEAT_MS, Replicas } from '../stores/redis/replicas.ts';
+import { keysIn } from '../stores/redis/resets.ts';
+import { TAKE_SCRIPT_SHA } from '../stores/redis/take-script.ts';
+import { SaltShelf } from '../stores/salt-shelf.ts';
+import type { Telemetry } from '../telemetry/telemetry.ts';
+import type { Backend, BackendEvents } from './backend.ts';
 
 /** How long a start waits for Redis. It goes on without: Redis may come later. */
 const FIRST_CONTACT_MS = 500;
@@ -37,62 +31,8 @@ const LEAST_LATENESS_MS = 5;
 
 /** How often it is estimated what the counts take up. */
 const SAMPLE_MS = 10_000;
-/** How often it is looked at in this process, where it costs nothing. */
-const LOOK_MS = 1_000;
 /** Operators wait longer than requests. */
 const STATS_WITHIN_MS = 2_000;
-
-/** What other gateways, or this one, have to say about the rest of a gateway. */
-export interface BackendEvents {
-  /** Counts were reset, by whomever. */
-  readonly onReset: (keys: readonly string[]) => void;
-  /** What is on the board may have changed. */
-  readonly onNotices: () => void;
-  /** A question that every gateway is asked. Never rejects. */
-  readonly answer: (question: unknown) => Promise<unknown>;
-}
-
-/** What counts, and what it takes to do so. */
-export interface Backend {
-  readonly store: QuotaStore;
-  readonly reader: QuotaReader;
-  readonly board: NoticeBoard;
-  readonly salts: SaltShelf | DerivedSalts;
-  /** Among the gateways that count together. */
-  place(): Place;
-  /** Resolves when the first contact was made or is not worth waiting for; calls back at every contact. */
-  connect(onContact: () => Promise<void>): Promise<void>;
-  /** Puts a question to all gateways that count together. Never rejects. */
-  askAll(question: unknown): Promise<Gathered>;
-  /** What counting takes up. Rejects with what the store says against it. */
-  stats(): Promise<StoreStats>;
-  close(): Promise<void>;
-}
-
-export function inMemory(
-  store: MemoryStore,
-  events: BackendEvents,
-  telemetry: Telemetry,
-  now: () => number,
-): Backend {
-  const sampling = setInterval(() => telemetry.windowsCounted(store.size), LOOK_MS).unref();
-  return {
-    store,
-    reader: store,
-    board: new OwnNoticeBoard(now),
-    askAll: async (question) => ({ answers: [await events.answer(question)], asked: 1 }),
-    stats: async () => ({
-      store: 'memory',
-      gateways: 1,
-      keyspace: { activeWindows: store.size, sampledKeys: store.size, isExact: true },
-      servers: [],
-    }),
-    salts: new SaltShelf(),
-    place: () => ({ count: 1, rank: 0 }),
-    connect: (onContact) => onContact(),
-    close: async () => clearInterval(sampling),
-  };
-}
 
 export function inRedis(
   target: RedisTarget,
