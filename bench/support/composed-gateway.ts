@@ -1,0 +1,68 @@
+/**
+ * The gateway as src/app.ts composes it, counting in memory, with a telemetry of choice. A program of its own:
+ * TELEMETRY OPS_PORT POLICIES. TELEMETRY is `shipped`, or `none` for one that does nothing for each request; POLICIES
+ * is the text of a policy file.
+ */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createApp } from '../../src/app.ts';
+import { readEnvironment } from '../../src/config/environment.ts';
+import { openPolicySource, type PolicySource } from '../../src/config/policy-source.ts';
+import { VERSION } from '../../src/config/version.ts';
+import { createTelemetry, type Telemetry } from '../../src/telemetry/telemetry.ts';
+
+const [kind = '', opsPort = '', policies = ''] = process.argv.slice(2);
+const environment = readEnvironment({
+  HEADGATE_PORT: '0',
+  HEADGATE_GRPC_PORT: 'off',
+  HEADGATE_OPS_PORT: opsPort,
+});
+const { logLevel: level } = environment;
+const shipped = createTelemetry({ level, version: VERSION, now: Date.now });
+
+const app = createApp({
+  environment,
+  policies: policiesOf(policies),
+  telemetry: kind === 'none' ? withoutRequests(shipped) : shipped,
+  isWorker: false,
+  now: Date.now,
+});
+// A benchmark that is ended while it starts its servers may leave one behind.
+const benchmark = process.ppid;
+setInterval(() => {
+  if (process.ppid !== benchmark) process.exit();
+}, 1_000);
+const { check } = await app.listen();
+console.log(`http://127.0.0.1:${(check as AddressInfo).port}`);
+
+/** The least that telemetry could cost: all that is told of a request goes nowhere. */
+function withoutRequests(telemetry: Telemetry): Telemetry {
+  return {
+    ...telemetry,
+    decided() {},
+    wouldDeny() {},
+    // As long as a name that is made up.
+    nameDenial: () => '0f6e2d9c41ab-1',
+    identified() {},
+    unmatched() {},
+    checkFailed() {},
+    proxyMisconfigured() {},
+    policyUnknown() {},
+    untrustedProxy() {},
+    headersIgnored() {},
+    strangerRefused() {},
+  };
+}
+
+function policiesOf(text: string): PolicySource {
+  const folder = mkdtempSync(join(tmpdir(), 'headgate-bench-'));
+  try {
+    const file = join(folder, 'policies.yaml');
+    writeFileSync(file, text);
+    return openPolicySource({ ...environment, policies: file });
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}

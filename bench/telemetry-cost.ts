@@ -1,0 +1,116 @@
+/**
+ * What do metrics, the denial log, and operators' orders cost per request?
+ *
+ * The same composition of the gateway throughout, in memory, 10,000 clients: with telemetry as shipped, and with one
+ * that does nothing for each request, which is the least that it could cost. Then clients that are denied all the time:
+ * one, of whom the log has a line a second, and 10,000, each of whom has one.
+ */
+import { fill } from './support/fill.ts';
+import { createLab } from './support/lab.ts';
+import { decisionSeries, type Operated, startOperated } from './support/operated.ts';
+import { figuresOf, type Outcome, timesThat } from './support/rounds.ts';
+import { scrapes } from './support/scrapes.ts';
+import { printTable, type Row } from './support/table.ts';
+import { interleaveTeams, microsMoreThan } from './support/teams.ts';
+import { telemetryLoops } from './support/telemetry-loop.ts';
+
+const ROOMY = '{ version: 1, default: { limits: [1000000/1h] } }';
+const TIGHT = '{ version: 1, default: { limits: [1/1h] } }';
+const CLIENTS = 10_000;
+const ORDERS = 1_000;
+const everyone = { clients: CLIENTS };
+const oneDenied = { clients: 1, expects: 'deny' } as const;
+const allDenied = { clients: CLIENTS, expects: 'deny' } as const;
+
+await using lab = createLab();
+const started: { gateway: Operated; telemetry: 'shipped' | 'none' }[] = [];
+
+/** How to start one that is prepared before its first turn. */
+function start(
+  telemetry: 'shipped' | 'none',
+  policies: string,
+  prepare?: (gateway: Operated) => Promise<void>,
+) {
+  return async () => {
+    const gateway = await startOperated(lab, telemetry, policies);
+    started.push({ gateway, telemetry });
+    await prepare?.(gateway);
+    return gateway.server;
+  };
+}
+
+/** None of them asks: every request is looked up, and passes. */
+async function blockOthers({ order, orders }: Operated): Promise<void> {
+  const block = (client: string) => order('POST', '/v1/clients/block', { client });
+  await Promise.all(Array.from({ length: ORDERS }, (_, i) => block(`172.16.${i >> 8}.${i & 255}`)));
+  const inForce = await orders();
+  if (inForce !== ORDERS) throw new Error(`${inForce} orders are in force`);
+}
+
+const sampleAllows = ({ order }: Operated) => order('PUT', '/v1/log', { allows_one_in: 1_000 });
+const useUp = ({ server: { url } }: Operated) => fill({ url, requests: CLIENTS, clients: CLIENTS });
+
+const outcomes = await interleaveTeams(
+  [
+    { name: 'as shipped', start: start('shipped', ROOMY), load: everyone },
+    { name: 'no telemetry', start: start('none', ROOMY), load: everyone },
+    { name: '1,000 orders', start: start('shipped', ROOMY, blockOthers), load: everyone },
+    {
+      name: '1 allow in 1,000 logged',
+      start: start('shipped', ROOMY, sampleAllows),
+      load: everyone,
+    },
+    { name: 'one denied', start: start('shipped', TIGHT), load: oneDenied },
+    { name: 'one denied, no telemetry', start: start('none', TIGHT), load: oneDenied },
+    { name: 'all denied', start: start('shipped', TIGHT, useUp), load: allDenied },
+    { name: 'all denied, no telemetry', start: start('none', TIGHT, useUp), load: allDenied },
+  ],
+  { rounds: 7 },
+);
+await checkTelemetry();
+const [shipped, none, ordered, sampled, one, oneNone, many, manyNone] = outcomes;
+const [noneFirst, noneSecond] = none.processes as [Outcome, Outcome];
+printTable([
+  row(shipped, none),
+  row(none, none),
+  row({ ...noneSecond, name: 'no telemetry: 2nd process, against 1st' }, noneFirst),
+  row(ordered, none, shipped),
+  row(sampled, none, shipped),
+  row(one, oneNone),
+  row(oneNone, oneNone),
+  row(many, manyNone),
+  row(manyNone, manyNone),
+]);
+console.log();
+printTable(telemetryLoops());
+console.log();
+printTable([await scrapes(lab, 10), await scrapes(lab, 1_000)]);
+
+function row(outcome: Outcome, without: Outcome, asShipped?: Outcome): Row {
+  const {
+    server = '',
+    'CPU us/request': micros = '',
+    'requests/s': rate = '',
+  } = figuresOf(outcome);
+  const isItself = outcome === without;
+  return {
+    server,
+    'CPU us/request': micros,
+    'requests/s': rate,
+    'CPU, times none': timesThat(outcome, without, 'serverMicrosPerRequest'),
+    'us more than none': isItself ? '' : microsMoreThan(outcome, without),
+    'CPU, times as shipped': asShipped
+      ? timesThat(outcome, asShipped, 'serverMicrosPerRequest')
+      : '',
+  };
+}
+
+/** That it was there, and that it was not. */
+async function checkTelemetry(): Promise<void> {
+  for (const { gateway, telemetry } of started) {
+    const series = decisionSeries(await gateway.scrape());
+    if (series > 0 !== (telemetry === 'shipped')) {
+      throw new Error(`telemetry "${telemetry}" has decisions in ${series} series`);
+    }
+  }
+}

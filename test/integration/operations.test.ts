@@ -1,0 +1,962 @@
+/** What operators order of one gateway holds in all of them, ends on time, and outlives what happens to Redis. */
+import { readFileSync } from 'node:fs';
+import type { Redis } from 'ioredis';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { eventually } from '../support/eventually.ts';
+import type { Gateway } from '../support/gateway.ts';
+import { call, type HttpAnswer, statuses } from '../support/http.ts';
+import {
+  EXEMPT_ADDRESS,
+  KEYS,
+  LOCAL_LIMIT,
+  lift,
+  newAddress,
+  operate,
+  order,
+  policyFile,
+  reset,
+  setMode,
+  startOperated,
+  TERMS,
+  type Told,
+  type Visitor,
+  visit,
+} from '../support/operations.ts';
+import { connectTo, ownRedisIsHere, startRedis, testWithRedis } from '../support/redis.ts';
+import { startRedisCluster } from '../support/redis-cluster.ts';
+import { lookAt, type RedisNode, startRedisNode } from '../support/redis-node.ts';
+import { ACL_FILE, addShippedAccount, byShippedAccount } from '../support/shipped-account.ts';
+
+/** A second for the others to follow, as is promised. */
+const WITHIN_MS = 1_000;
+/** What one denial is remembered for at most, with room for a busy machine. */
+const UNREMEMBERED_MS = 400;
+/** An answer that says no has come by then. */
+const PATIENCE_MS = 3_000;
+const WORKERS = 2;
+/** For some servers the login, and no two agree on it. */
+const SUSPICIOUS = 'POST /api/auth/%u006cogin';
+
+interface Order {
+  readonly about: string;
+  readonly client: string;
+  readonly until: string;
+}
+interface Orders {
+  readonly orders: readonly Order[];
+}
+interface Policies {
+  readonly policies: readonly { readonly name: string; readonly mode: string }[];
+}
+interface Top {
+  readonly clients: readonly {
+    readonly client: string;
+    readonly policy: string;
+    readonly denials: number;
+    readonly decision_id: string;
+  }[];
+  readonly gateways: { readonly asked: number; readonly answered: number };
+}
+
+const started = new AsyncDisposableStack();
+let redis: RedisNode;
+let admin: Redis;
+let policies: string;
+let one: Gateway;
+let two: Gateway;
+let many: Gateway;
+let all: readonly Gateway[];
+
+afterAll(() => started.disposeAsync());
+
+/** It keeps its data, and its accounts, when it is stopped and started again. */
+function startLastingRedis(): Promise<RedisNode> {
+  return startRedisNode({
+    args: (port) => [
+      ...['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--aclfile', 'users.acl'],
+      ...['--appendonly', 'yes', '--appendfsync', 'always'],
+    ],
+    files: () => ({ 'users.acl': readFileSync(ACL_FILE, 'utf8') }),
+  });
+}
+
+/** Asks every gateway until it is so three times in a row: those of several workers by one after the other. */
+async function everywhere(isSo: (gateway: Gateway) => Promise<boolean>, gateways = all) {
+  await Promise.all(
+    gateways.map(async (gateway) => {
+      let times = 0;
+      const ask = async () => {
+        times = (await isSo(gateway)) ? times + 1 : 0;
+        return times;
+      };
+      await eventually(ask, () => times >= 3, 10_000, `so at ${gateway.opsUrl}`);
+    }),
+  );
+}
+
+/** Resolves to what was answered, once it is so in all of them; no later than a second after it was ordered. */
+async function holds<T>(
+  ordered: () => Promise<Told<T>>,
+  isSo: (gateway: Gateway) => Promise<boolean>,
+): Promise<T> {
+  const startMs = performance.now();
+  const { status, answer, text } = await ordered();
+  expect({ status, text }).toEqual({ status: 200, text });
+  await everywhere(isSo);
+  expect(performance.now() - startMs).toBeLessThan(WITHIN_MS);
+  return answer;
+}
+
+const answers = (status: number, visitor: Visitor, what = '/a') => {
+  return async (gateway: Gateway) => (await visit(gateway, what, visitor)).status === status;
+};
+const isBlocked = (visitor: Visitor) => answers(403, visitor);
+const isLetIn = (visitor: Visitor) => answers(200, visitor);
+/** Nothing is told of a limit, since none is asked. */
+const isUncounted = (visitor: Visitor) => async (gateway: Gateway) => {
+  const { status, headers } = await visit(gateway, 'POST /pin', visitor);
+  return status === 200 && headers['x-ratelimit-limit'] === undefined;
+};
+
+const isIn = (policy: string, mode: string) => async (gateway: Gateway) => {
+  const { answer } = await operate<Policies>(gateway, 'GET /v1/policies');
+  return answer.policies.find(({ name }) => name === policy)?.mode === mode;
+};
+
+/** Uses up what a policy allows, and resolves to the denial that follows. */
+async function useUp(gateway: Gateway, what: string, visitor: Visitor): Promise<HttpAnswer> {
+  return eventually(
+    () => visit(gateway, what, visitor),
+    ({ status }) => status === 429,
+    10_000,
+    'a denial',
+  );
+}
+
+/** Another key with each request, until their address has used up what all of them may together. */
+async function guessing(address: string): Promise<HttpAnswer> {
+  let guesses = 0;
+  return eventually(
+    () => visit(one, 'POST /pin', { address, key: `guess-${guesses++}` }),
+    ({ status }) => status === 429,
+  );
+}
+
+const idOf = ({ headers }: HttpAnswer) => String(headers['x-ratelimit-decision-id']);
+const remainingOf = ({ headers }: HttpAnswer) => Number(headers['x-ratelimit-remaining']);
+
+async function ordersOf(gateway: Gateway): Promise<readonly Order[]> {
+  const { status, answer } = await operate<Orders>(gateway, 'GET /v1/orders');
+  expect(status).toBe(200);
+  return answer.orders;
+}
+
+function logged(gateway: Gateway, event: string): Record<string, unknown>[] {
+  const lines = gateway.output().split('\n');
+  return lines
+    .filter((line) => line.includes(`"event":"${event}"`))
+    .map((line) => JSON.parse(line));
+}
+
+async function metric(gateway: Gateway, name: string): Promise<number> {
+  const { body } = await call(gateway.opsUrl, '/metrics');
+  const line = body.split('\n').find((each) => each.startsWith(`${name} `));
+  return Number(line?.slice(name.length) ?? 0);
+}
+
+describe.skipIf(!ownRedisIsHere)('gateways on one Redis, by the shipped account', () => {
+  beforeAll(async () => {
+    policies = policyFile(started);
+    redis = started.use(await startLastingRedis());
+    admin = started.adopt(lookAt(redis), (client) => client.disconnect());
+    const env = { HEADGATE_REDIS_URL: byShippedAccount(redis.url) };
+    [one, two, many] = (await Promise.all(
+      [{}, {}, { HEADGATE_WORKERS: String(WORKERS) }].map(async (own) =>
+        started.use(await startOperated(policies, { ...env, ...own })),
+      ),
+    )) as [Gateway, Gateway, Gateway];
+    all = [one, two, many];
+  });
+
+  describe('an order to one holds in all within a second', () => {
+    test.each(['one', 'two', 'many'])('whichever is told: %s', async (name) => {
+      const told = { one, two, many }[name] as Gateway;
+      const visitor = { address: newAddress() };
+      await everywhere(isLetIn(visitor));
+      await holds(() => order(told, 'block', visitor.address), isBlocked(visitor));
+      await holds(() => lift(told, 'unblock', visitor.address), isLetIn(visitor));
+      await holds(() => order(told, 'exempt', visitor.address), isUncounted(visitor));
+      await holds(
+        () => lift(told, 'unexempt', visitor.address),
+        async (gateway) => {
+          const { headers } = await visit(gateway, 'POST /pin', visitor);
+          return headers['x-ratelimit-limit'] === '2';
+        },
+      );
+    });
+
+    test('one of several workers is told, and answers for all', async () => {
+      const address = newAddress();
+      await order(many, 'block', address);
+      const [{ client } = { client: '' }] = (await ordersOf(many)).slice(-1);
+      expect((await ordersOf(one)).map((each) => each.client)).toContain(client);
+    });
+
+    test('a client of the log', async () => {
+      const visitor = { address: newAddress() };
+      const id = idOf(await useUp(one, 'POST /pin', visitor));
+      const line = await eventually(
+        async () => logged(one, 'denied').find((each) => each.decision_id === id),
+        (found) => found !== undefined,
+      );
+      const client = String(line?.client);
+      expect(client).toMatch(/^i\.[\w-]{22}$/);
+      await holds(() => order(two, 'block', client), isBlocked(visitor));
+      await holds(() => lift(many, 'unblock', client), isLetIn(visitor));
+    });
+
+    test('a client of the log that is an address, for no longer than its name lasts', async () => {
+      const { answer } = await order(one, 'block', newAddress());
+      const { status, answer: refused } = await order(two, 'exempt', String(answer.client), {
+        for: '7d',
+      });
+      expect({ status, refused }).toEqual({
+        status: 400,
+        refused: { error: 'invalid', message: expect.stringContaining('name the address') },
+      });
+    });
+
+    test('an address, for longer than its name of the day lasts', async () => {
+      const visitor = { address: newAddress() };
+      const { until } = await holds(
+        () => order<Order>(one, 'block', visitor.address, { for: '31d' }),
+        isBlocked(visitor),
+      );
+      expect(Date.parse(String(until)) - Date.now()).toBeGreaterThan(30 * 86_400_000);
+      // One client has one order, by whichever of its names.
+      const before = (await ordersOf(two)).length;
+      await holds(() => order(two, 'exempt', visitor.address), isUncounted(visitor));
+      expect(await ordersOf(two)).toHaveLength(before);
+      await holds(() => lift(many, 'unexempt', visitor.address), isLetIn(visitor));
+    });
+
+    test('the client of a decision', async () => {
+      const visitor = { address: newAddress() };
+      const id = idOf(await useUp(many, 'POST /pin', visitor));
+      await holds(() => order(two, 'block', id), isBlocked(visitor));
+      await holds(() => lift(one, 'unblock', id), isLetIn(visitor));
+    });
+
+    test('whoever makes up keys is blocked by its address, when a decision names it', async () => {
+      const address = newAddress();
+      const denied = await guessing(address);
+      await holds(() => order(two, 'block', idOf(denied)), isBlocked({ address, key: 'guess' }));
+      await everywhere(isBlocked({ address }));
+    });
+
+    test('an IPv6 address stands for its /64', async () => {
+      await holds(
+        () => order(one, 'block', '2001:db8:1:1::5'),
+        isBlocked({ address: '2001:db8:1:1:ffff::1' }),
+      );
+      await everywhere(isLetIn({ address: '2001:db8:1:2::5' }));
+      await holds(
+        () => lift(two, 'unblock', '2001:db8:1:1::/64'),
+        isLetIn({ address: '2001:db8:1:1::5' }),
+      );
+    });
+
+    test.each([
+      ['2001:db8:2:1::/64', '2001:db8:2:1::9', '2001:db8:2:2::9'],
+      ['2001:db8:3::/48', '2001:db8:3:77::9', '2001:db8:4::9'],
+    ])('the network %s', async (network, inside, outside) => {
+      await holds(() => order(two, 'block', network), isBlocked({ address: inside }));
+      await everywhere(isLetIn({ address: outside }));
+    });
+
+    test.each<[string, string, Visitor, Visitor]>([
+      ['a listed key by its id', 'id:acme', { key: KEYS.acme }, { key: KEYS.globex }],
+      ['a listed key by itself', `key:${KEYS.acme}`, { key: KEYS.acme }, { key: KEYS.globex }],
+      ['another key', 'key:found-in-a-leak', { key: 'found-in-a-leak' }, { key: 'another' }],
+      ['a user', 'user:bob', { user: 'bob' }, { user: 'bo' }],
+    ])('%s', async (_what, name, visitor, other) => {
+      const address = newAddress();
+      await holds(() => order(many, 'block', name), isBlocked({ ...visitor, address }));
+      await everywhere(isLetIn({ ...other, address }));
+      await holds(() => lift(one, 'unblock', name), isLetIn({ ...visitor, address }));
+    });
+
+    test('an exemption comes before a block', async () => {
+      const address = newAddress();
+      await order(one, 'block', address);
+      await holds(
+        () => order(two, 'exempt', 'id:globex'),
+        isUncounted({ address, key: KEYS.globex }),
+      );
+      await everywhere(isBlocked({ address }));
+      await lift(one, 'unexempt', 'id:globex');
+    });
+
+    test('a block comes before the exempt list of the policy file', async () => {
+      const visitor = { address: EXEMPT_ADDRESS };
+      await everywhere(isUncounted(visitor));
+      await holds(() => order(one, 'block', EXEMPT_ADDRESS), isBlocked(visitor));
+      await holds(() => lift(one, 'unblock', EXEMPT_ADDRESS), isUncounted(visitor));
+    });
+
+    test('lines of allowed requests, in every worker', async () => {
+      const isTold = async (gateway: Gateway) => {
+        const before = logged(gateway, 'allowed').length;
+        await visit(gateway, '/a', { address: newAddress() });
+        return logged(gateway, 'allowed').length > before;
+      };
+      const ask = { ...TERMS, allows_one_in: 1 };
+      // The log is written a moment after the answer, so each is asked until it tells.
+      await expect(operate(one, 'PUT /v1/log', ask)).resolves.toMatchObject({ status: 200 });
+      const startMs = performance.now();
+      const heard = async () => {
+        await Promise.all(all.map(isTold));
+        const workers = logged(many, 'allowed').map(({ worker }) => worker);
+        return Math.min(
+          ...[one, two].map((gateway) => logged(gateway, 'allowed').length),
+          new Set(workers).size - 1,
+        );
+      };
+      await eventually(heard, (times) => times > 0);
+      expect(performance.now() - startMs).toBeLessThan(WITHIN_MS);
+      expect(await operate(two, 'DELETE /v1/log')).toMatchObject({ status: 200 });
+    });
+
+    test('another log level', async () => {
+      const tell = (level: string) => operate(two, 'PUT /v1/log', { ...TERMS, level });
+      expect(await tell('silent')).toMatchObject({ status: 200 });
+      await everywhere(async (gateway) =>
+        (await ordersOf(gateway)).some(({ about }) => about === 'log'),
+      );
+      const silenced = idOf(await useUp(one, 'POST /pin', { address: newAddress() }));
+      expect(await operate(two, 'DELETE /v1/log')).toMatchObject({ status: 200 });
+      await everywhere(async (gateway) =>
+        (await ordersOf(gateway)).every(({ about }) => about !== 'log'),
+      );
+      const id = idOf(await useUp(one, 'POST /pin', { address: newAddress() }));
+      await one.printed(new RegExp(`"decision_id":"${id}"`));
+      expect(one.output()).not.toContain(silenced);
+    });
+  });
+
+  test('orders end on time, by themselves', async () => {
+    const visitor = { address: newAddress() };
+    const { until } = await holds(
+      () => order<Order>(one, 'block', visitor.address, { for: '2s' }),
+      isBlocked(visitor),
+    );
+    const untilMs = Date.parse(String(until));
+    await Promise.all(
+      all.map(async (gateway) => {
+        await eventually(
+          () => visit(gateway, '/a', visitor),
+          ({ status }) => status === 200,
+        );
+        expect(Date.now()).toBeGreaterThanOrEqual(untilMs);
+        expect(Date.now()).toBeLessThan(untilMs + WITHIN_MS);
+      }),
+    );
+    await everywhere(isLetIn(visitor));
+    expect((await ordersOf(one)).map((each) => each.until)).not.toContain(until);
+  });
+
+  describe('a reset', () => {
+    test('makes every gateway forget a denial at once', async () => {
+      const visitor = { address: newAddress() };
+      const search = (gateway: Gateway) => visit(gateway, '/api/search', visitor);
+      for (const told of all) {
+        await Promise.all(Array.from({ length: 110 }, (_, i) => search(all[i % 3] as Gateway)));
+        for (const gateway of [...all, many, many])
+          expect((await search(gateway)).status).toBe(429);
+        expect(await reset(told, visitor.address)).toMatchObject({ status: 200 });
+        const startMs = performance.now();
+        await everywhere(answers(200, visitor, '/api/search'));
+        expect(performance.now() - startMs).toBeLessThan(UNREMEMBERED_MS);
+      }
+    });
+
+    test('of one policy leaves the others', async () => {
+      const visitor = { address: newAddress() };
+      await useUp(one, 'POST /pin', visitor);
+      await useUp(two, 'POST /tokens', visitor);
+      const { answer } = await reset(many, visitor.address, 'pin');
+      expect(answer.policies).toEqual(['pin']);
+      expect(remainingOf(await visit(one, 'POST /pin', visitor))).toBe(1);
+      expect((await visit(one, 'POST /tokens', visitor)).status).toBe(429);
+    });
+
+    test('by a decision frees the address behind a key that nobody lists', async () => {
+      const address = newAddress();
+      const denied = await guessing(address);
+      expect(await reset(two, idOf(denied))).toMatchObject({ status: 200 });
+      expect(await visit(many, 'POST /pin', { address, key: 'guess' })).toMatchObject({
+        status: 200,
+      });
+    });
+
+    test('by a decision frees the key that it names', async () => {
+      const visitor = { address: newAddress(), key: 'made-up-for-long' };
+      const denied = await useUp(one, 'POST /pin', visitor);
+      expect(await reset(many, idOf(denied))).toMatchObject({ status: 200 });
+      expect(await statuses(3, () => visit(two, 'POST /pin', visitor))).toEqual([200, 200, 429]);
+    });
+
+    test('also reaches what other gateways count for themselves while Redis is away', async () => {
+      const [forgiven, kept] = [{ address: newAddress() }, { address: newAddress() }];
+      for (const visitor of [forgiven, kept]) {
+        const codes = await statuses(LOCAL_LIMIT, () => visit(two, 'POST /local', visitor));
+        expect(new Set(codes)).toEqual(new Set([200]));
+      }
+      expect(await reset(one, forgiven.address)).toMatchObject({ status: 200 });
+      await using away = freeze();
+      expect(await visit(two, 'POST /local', kept)).toMatchObject({ status: 429 });
+      const answer = await visit(two, 'POST /local', forgiven);
+      expect(answer).toMatchObject({ status: 200, headers: { 'x-ratelimit-mode': 'local' } });
+      await away.disposeAsync();
+    });
+  });
+
+  describe('a policy in another mode', () => {
+    const strictest = async (gateway: Gateway, name: string) => {
+      const address = newAddress();
+      const suspicious = await visit(gateway, SUSPICIOUS, { address });
+      const unsaid = await call(gateway.url, '/nginx', {
+        headers: { 'x-original-method': 'POST', 'x-real-ip': newAddress() },
+      });
+      return [suspicious, unsaid].every(({ headers }) =>
+        String(headers['ratelimit-policy']).includes(`"${name}"`),
+      );
+    };
+
+    test.each(['shadow', 'off'])(
+      '%s: the strictest is then the next that is enforced',
+      async (mode) => {
+        await everywhere((gateway) => strictest(gateway, 'pin'));
+        {
+          await using _pin = await inMode('pin', mode);
+          await everywhere((gateway) => strictest(gateway, 'tokens'));
+          await using _tokens = await inMode('tokens', mode);
+          await everywhere((gateway) => strictest(gateway, 'login'));
+        }
+        await everywhere((gateway) => strictest(gateway, 'pin'));
+      },
+    );
+
+    /** In all gateways, until the disposal. */
+    async function inMode(policy: string, mode: string): Promise<AsyncDisposableStack> {
+      await holds(() => setMode(one, policy, mode), isIn(policy, mode));
+      const ordered = new AsyncDisposableStack();
+      ordered.defer(async () => {
+        const restored = () => operate(many, `DELETE /v1/policies/${policy}/mode`);
+        await holds(restored, isIn(policy, 'enforce'));
+      });
+      return ordered;
+    }
+
+    test('in shadow denies nobody, and is reported', async () => {
+      const visitor = { address: newAddress() };
+      const denials = 'headgate_decisions_total{policy="pin",verdict="shadow_deny"}';
+      const before = await metric(two, denials);
+      await using _ = await inMode('pin', 'shadow');
+      expect(await statuses(6, () => visit(two, 'POST /pin', visitor))).toEqual(Array(6).fill(200));
+      await eventually(
+        () => metric(two, denials),
+        (now) => now - before === 4,
+      );
+      await two.printed(/"event":"would_be_denied".*"policy":"pin"/);
+      const { answer } = await operate<Top>(many, 'GET /v1/clients/top?shadow=true');
+      expect(answer.clients).toContainEqual(
+        expect.objectContaining({ policy: 'pin', reason: 'over_limit', denials: 4 }),
+      );
+      const open = await operate<Top>(many, 'GET /v1/clients/top');
+      const [{ client } = { client: '' }] = answer.clients;
+      expect(open.answer.clients.map((each) => each.client)).not.toContain(client);
+    });
+
+    test('in shadow takes nothing for requests that others deny', async () => {
+      const visitor = { address: newAddress() };
+      await using mode = await inMode('login', 'shadow');
+      // Held to pin, too, which lets two pass.
+      const codes = await statuses(8, () => visit(one, SUSPICIOUS, visitor));
+      expect(codes).toEqual([200, 200, ...Array(6).fill(429)]);
+      await mode.disposeAsync();
+      expect(await statuses(2, () => visit(one, 'POST /api/auth/login', visitor))).toEqual([
+        200, 429,
+      ]);
+    });
+  });
+
+  test('explaining consumes nothing, and says what the next request is answered', async () => {
+    const visitor = { address: newAddress() };
+    await visit(one, '/api/search', visitor);
+    const asked = { url: '/api/search', client: visitor.address };
+    for (let i = 0; i < 50; i++) {
+      const { status, answer } = await operate<{ answer: { status: number; headers: string[] } }>(
+        all[i % 3] as Gateway,
+        'POST /v1/explain',
+        asked,
+      );
+      expect({ status, of: answer.answer.status }).toEqual({ status: 200, of: 200 });
+      const { headers } = answer.answer;
+      const place = headers.findIndex((name) => /^x-ratelimit-remaining$/i.test(name));
+      expect(headers[place + 1]).toBe('98');
+    }
+    expect(remainingOf(await visit(two, '/api/search', visitor))).toBe(98);
+  });
+
+  test.each([
+    ['denied', 429],
+    ['blocked', 403],
+    ['exempt', 200],
+  ])('explaining says of who is %s: %i', async (kind, expected) => {
+    const visitor = { address: newAddress() };
+    await useUp(one, 'POST /pin', visitor);
+    if (kind !== 'denied')
+      await order(one, kind === 'blocked' ? 'block' : 'exempt', visitor.address);
+    await everywhere(answers(expected, visitor, 'POST /pin'));
+    for (const gateway of all) {
+      const asked = { method: 'POST', url: '/pin', client: visitor.address };
+      const { answer } = await operate(gateway, 'POST /v1/explain', asked);
+      expect(answer.answer).toMatchObject({ status: expected });
+    }
+  });
+
+  test('who is denied is told with the denials of all gateways and workers together', async () => {
+    const visitor = { address: newAddress() };
+    await useUp(one, 'POST /pin', visitor);
+    await statuses(3, () => visit(two, 'POST /pin', visitor));
+    const [last] = [
+      await visit(many, 'POST /pin', visitor),
+      await visit(many, 'POST /pin', visitor),
+    ];
+    const { answer: decision } = await operate(
+      one,
+      `GET /v1/decisions/${idOf(last as HttpAnswer)}`,
+    );
+    for (const gateway of all) {
+      const { answer } = await operate<Top>(gateway, 'GET /v1/clients/top?limit=100');
+      expect(answer.gateways).toEqual({ asked: 2 + WORKERS, answered: 2 + WORKERS });
+      const found = answer.clients.filter(
+        ({ client, policy }) => client === decision.client && policy === 'pin',
+      );
+      expect(found.map(({ denials }) => denials)).toEqual([6]);
+    }
+  });
+
+  test('a decision is found from any gateway', async () => {
+    for (const from of all) {
+      const id = idOf(await useUp(from, 'POST /pin', { address: newAddress() }));
+      for (const gateway of all) {
+        const { status, answer } = await operate(gateway, `GET /v1/decisions/${id}`);
+        expect(status).toBe(200);
+        expect(answer).toMatchObject({ asked_for: id, policy: 'pin', now: { remaining: 0 } });
+      }
+    }
+    expect(await operate(one, 'GET /v1/decisions/0123456789ab-1')).toMatchObject({ status: 404 });
+  });
+
+  /** What is in the hash besides, until the disposal. */
+  async function onBoard(notices: Readonly<Record<string, string>>): Promise<AsyncDisposable> {
+    await admin.hset('hg:v1:notices', notices);
+    await admin.publish('hg:v1:notices', '');
+    return {
+      [Symbol.asyncDispose]: async () => {
+        await admin.hdel('hg:v1:notices', ...Object.keys(notices));
+        await admin.publish('hg:v1:notices', '');
+      },
+    };
+  }
+
+  test('a thousand orders are the most, and who has one may change it', async () => {
+    const visitor = { address: newAddress() };
+    await order(one, 'block', visitor.address);
+    const { answer: pattern } = await operate<Orders>(one, 'GET /v1/orders');
+    const untilMs = Date.now() + 600_000;
+    const terms = { sinceMs: Date.now(), untilMs, reason: 'many', by: 'test', isLong: false };
+    const others = Array.from({ length: 1_000 - pattern.orders.length }, (_, i) => {
+      const client = `u.${String(i).padStart(22, '0')}`;
+      const text = JSON.stringify({ about: 'client', client, access: 'blocked', ...terms });
+      return [`client:${client}`, `${untilMs} ${text}`] as const;
+    });
+    await using _ = await onBoard(Object.fromEntries(others));
+    await everywhere(async (gateway) => (await ordersOf(gateway)).length === 1_000);
+    const { status, answer } = await order(two, 'block', newAddress());
+    expect({ status, answer }).toEqual({
+      status: 409,
+      answer: { error: 'conflict', message: expect.stringMatching(/1000.*lift some.*policy file/) },
+    });
+    await holds(() => order(two, 'exempt', visitor.address), isUncounted(visitor));
+    await holds(() => lift(two, 'unexempt', visitor.address), isLetIn(visitor));
+    await holds(() => order(many, 'block', visitor.address), isBlocked(visitor));
+  });
+
+  test('junk on the board and on the channels drops no order and ends no gateway', async () => {
+    const visitor = { address: newAddress() };
+    await order(one, 'block', visitor.address);
+    const untilMs = Date.now() + 600_000;
+    const ofClient = { about: 'client', client: 'u.x', access: 'blocked', isLong: false };
+    const junk = [
+      ...[
+        '',
+        ' ',
+        'x',
+        '{}',
+        'null',
+        `${untilMs}`,
+        `${untilMs} `,
+        `${untilMs} {`,
+        `${untilMs} null`,
+      ],
+      ...[
+        `${untilMs} []`,
+        `${untilMs} {"about":"nobody"}`,
+        `-1 {}`,
+        `${untilMs} ${'['.repeat(10_000)}`,
+      ],
+      `${untilMs} ${JSON.stringify(ofClient)}`,
+      `${untilMs} ${JSON.stringify({ ...ofClient, sinceMs: 'x', untilMs: null })}`,
+      `NaN ${JSON.stringify({ ...ofClient, ...TERMS, sinceMs: 1.5, untilMs })}`,
+    ];
+    const fields = [...junk.keys()].map(
+      (i) => ['', '__proto__', 'client:', 'log'][i] ?? `junk-${i}`,
+    );
+    await using _ = await onBoard(
+      Object.fromEntries(fields.map((name, i) => [name, junk[i] ?? ''])),
+    );
+    const said = [
+      ...['', 'null', '{}', '[]', '5', '"x"', '{"question":null}', '{"id":1,"question":{}}'],
+      ...['{"id":"a","replyTo":null,"question":{"about":"top"}}', '{"answer":null}', '\0\x80'],
+      '{"id":"a","replyTo":"hg:v1:nowhere","question":{"about":"decision","id":7}}',
+      '{"id":"a","replyTo":"hg:v1:nowhere","question":{"about":"top","most":"x","withinMs":null}}',
+      '[null, 7, "hg:v1:{x}", {"a":[]}]',
+      '["'.repeat(5_000),
+      'x'.repeat(1_000_000),
+    ];
+    for (const channel of ['hg:v1:questions', 'hg:v1:notices', 'hg:v1:reset']) {
+      for (const message of said) await admin.publish(channel, message);
+    }
+    const other = { address: newAddress() };
+    await holds(() => order(two, 'block', other.address), isBlocked(other));
+    await everywhere(isBlocked(visitor));
+    for (const gateway of all) {
+      const clients = (await ordersOf(gateway)).map(({ client }) => client);
+      expect(clients).not.toContain('u.x');
+      const { answer } = await operate<Top>(gateway, 'GET /v1/clients/top');
+      expect(answer.gateways).toEqual({ asked: 2 + WORKERS, answered: 2 + WORKERS });
+      expect(gateway.output()).not.toMatch(/"event":"(crashed|worker_lost|operation_failed)"/);
+    }
+  });
+
+  test.each([
+    ['later than any date', (ms: number) => [ms, Number.MAX_SAFE_INTEGER] as const],
+    ['since before any date', (ms: number) => [-Number.MAX_SAFE_INTEGER, ms] as const],
+  ])(
+    'an order on the board that ends or began %s keeps the others from nobody',
+    async (_what, timesAt) => {
+      const [sinceMs, untilMs] = timesAt(Date.now() + 600_000);
+      const text = { about: 'client', client: 'u.odd', access: 'blocked', isLong: false };
+      const terms = { sinceMs, untilMs, reason: 'x', by: 'x' };
+      const visitor = { address: newAddress() };
+      await order(one, 'block', visitor.address);
+      await using _ = await onBoard({ odd: `${untilMs} ${JSON.stringify({ ...text, ...terms })}` });
+      // What is read is read in order: once this one is in force, so is the other.
+      const other = { address: newAddress() };
+      await holds(() => order(one, 'block', other.address), isBlocked(other));
+      for (const gateway of all)
+        expect(await operate(gateway, 'GET /v1/orders')).toMatchObject({ status: 200 });
+    },
+  );
+
+  test('a moment on the board that is no number for Redis keeps nobody from ordering', async () => {
+    await using _ = await onBoard({ odd: `${'9'.repeat(30)} x` });
+    const visitor = { address: newAddress() };
+    await holds(() => order(one, 'block', visitor.address), isBlocked(visitor));
+  });
+
+  describe('when they lose each other', () => {
+    test('those who were cut off from its channels catch up with what was ordered meanwhile', async () => {
+      for (let round = 0; round < 3; round++) {
+        const visitor = { address: newAddress() };
+        await admin.call('CLIENT', 'KILL', 'TYPE', 'pubsub');
+        await holds(() => order(one, 'block', visitor.address), isBlocked(visitor));
+      }
+    });
+
+    test('those whose connections were all cut', async () => {
+      for (let round = 0; round < 3; round++) {
+        const visitor = { address: newAddress() };
+        await admin.call('CLIENT', 'KILL', 'TYPE', 'pubsub');
+        await admin.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
+        const ordered = () => order(two, 'block', visitor.address);
+        await holds(() => eventually(ordered, ({ status }) => status === 200), isBlocked(visitor));
+      }
+    });
+
+    test('one that was frozen', async () => {
+      const visitor = { address: newAddress() };
+      two.signal('SIGSTOP');
+      expect(await order(one, 'block', visitor.address)).toMatchObject({ status: 200 });
+      two.signal('SIGCONT');
+      const startMs = performance.now();
+      await everywhere(isBlocked(visitor));
+      expect(performance.now() - startMs).toBeLessThan(WITHIN_MS);
+    });
+  });
+
+  /** Redis answers nothing until the disposal, which waits until the gateways have noticed its end. */
+  function freeze(): AsyncDisposableStack {
+    redis.signal('SIGSTOP');
+    const frozen = new AsyncDisposableStack();
+    // Counted again by all, so that what was sent while it was frozen has been taken.
+    frozen.defer(() =>
+      everywhere(async (gateway) => {
+        const { headers } = await visit(gateway, '/api/search', { address: newAddress() });
+        return headers['x-ratelimit-mode'] === undefined;
+      }),
+    );
+    frozen.defer(() => redis.signal('SIGCONT'));
+    return frozen;
+  }
+
+  describe('while Redis is frozen', () => {
+    /** Each after Redis froze anew, when connections are still thought to be good, and again when they are not. */
+    const MAY_BE_MADE = /^Redis did not .*: the change may or may not have been made/;
+    /** What is to be lifted is looked for first. */
+    const UNSURE: Readonly<Record<string, RegExp>> = { unblock: /^Redis did not / };
+    const CHANGES: Readonly<Record<string, (address: string) => Promise<Told<unknown>>>> = {
+      block: (address) => order(one, 'block', address),
+      exempt: (address) => order(many, 'exempt', address),
+      mode: () => setMode(two, 'search', 'off'),
+      log: () => operate(two, 'PUT /v1/log', { ...TERMS, level: 'debug' }),
+      reset: (address) => reset(one, address),
+      unblock: (address) => lift(one, 'unblock', address),
+      restoreMode: () => operate(two, 'DELETE /v1/policies/pin/mode'),
+      restoreLog: () => operate(many, 'DELETE /v1/log'),
+    };
+
+    test('orders stay in force, changes are refused soon, and afterwards all is well', async () => {
+      const visitor = { address: newAddress() };
+      await holds(() => order(one, 'block', visitor.address), isBlocked(visitor));
+      await holds(
+        () => setMode(one, 'pin', 'off'),
+        answers(200, { address: newAddress() }, 'POST /pin'),
+      );
+      await using lab = new AsyncDisposableStack();
+      lab.defer(async () => {
+        for (const name of ['pin', 'search'])
+          await operate(one, `DELETE /v1/policies/${name}/mode`);
+      });
+      const away = lab.use(freeze());
+      for (let round = 0; round < 2; round++) {
+        for (const [name, change] of Object.entries(CHANGES)) {
+          const startMs = performance.now();
+          const { status, answer } = await change(newAddress());
+          expect({ name, status, answer }).toEqual({
+            name,
+            status: 503,
+            answer: {
+              error: 'store_unavailable',
+              message: expect.stringMatching(UNSURE[name] ?? MAY_BE_MADE),
+            },
+          });
+          expect(performance.now() - startMs).toBeLessThan(PATIENCE_MS);
+        }
+        await everywhere(isBlocked(visitor));
+        for (const gateway of all) {
+          expect(await isIn('pin', 'off')(gateway)).toBe(true);
+        }
+      }
+      await away.disposeAsync();
+      const next = { address: newAddress() };
+      await holds(() => order(two, 'block', next.address), isBlocked(next));
+    });
+
+    test('questions are answered without it, or refused, and never hang', async () => {
+      const visitor = { address: newAddress() };
+      const id = idOf(await useUp(one, 'POST /pin', visitor));
+      await using _ = freeze();
+      const explained = { url: '/a', client: visitor.address };
+      for (const [ask, wanted] of [
+        [() => operate(one, 'GET /v1/orders'), [200]],
+        [() => operate(many, 'GET /v1/policies'), [200]],
+        [() => operate(one, 'GET /v1/clients/top'), [200]],
+        [() => operate(one, `GET /v1/decisions/${id}`), [200]],
+        [() => operate(two, `GET /v1/decisions/${id}`), [404]],
+        [() => operate(two, 'GET /stats'), [503]],
+        [() => operate(many, 'GET /stats'), [503]],
+        [() => operate(two, 'POST /v1/explain', explained), [200, 503]],
+        [() => call(one.opsUrl, '/metrics'), [200]],
+      ] as const) {
+        const startMs = performance.now();
+        expect(wanted).toContain((await ask()).status);
+        expect(performance.now() - startMs).toBeLessThan(PATIENCE_MS);
+      }
+    });
+
+    test('what it did not confirm is audited, may be done later, and can be tried again', async () => {
+      const [ordered, counted] = [{ address: newAddress() }, { address: newAddress() }];
+      await useUp(one, 'POST /pin', counted);
+      const before = logged(one, 'operator_action').length;
+      await using away = freeze();
+      expect(await order(one, 'block', ordered.address)).toMatchObject({ status: 503 });
+      expect(await reset(one, counted.address)).toMatchObject({ status: 503 });
+      await away.disposeAsync();
+      const unconfirmed = expect.stringMatching(/not confirmed by Redis/);
+      await eventually(
+        async () => logged(one, 'operator_action').length,
+        (now) => now === before + 2,
+      );
+      expect(logged(one, 'operator_action').slice(before)).toMatchObject([
+        { action: 'block', order: unconfirmed, reason: TERMS.reason, by: TERMS.by },
+        { action: 'reset', order: unconfirmed },
+      ]);
+      await holds(() => order(one, 'block', ordered.address), isBlocked(ordered));
+      expect(await reset(two, counted.address)).toMatchObject({ status: 200 });
+      expect(remainingOf(await visit(one, 'POST /pin', counted))).toBe(1);
+      await holds(() => lift(two, 'unblock', ordered.address), isLetIn(ordered));
+    });
+  });
+
+  test('a Redis that is started again with its data has them follow at once', async () => {
+    const [before, after] = [{ address: newAddress() }, { address: newAddress() }];
+    await holds(() => order(one, 'block', before.address), isBlocked(before));
+    await redis.stop();
+    await everywhere(isBlocked(before));
+    expect(await order(one, 'block', after.address)).toMatchObject({ status: 503 });
+    await redis.startAgain();
+    const ordered = () => order(two, 'block', after.address);
+    await eventually(ordered, ({ status }) => status === 200);
+    const startMs = performance.now();
+    await everywhere(isBlocked(after));
+    expect(performance.now() - startMs).toBeLessThan(WITHIN_MS);
+    await everywhere(isBlocked(before));
+  });
+});
+
+testWithRedis(
+  'orders are there when all gateways start again, from the first request on',
+  async () => {
+    await using lab = new AsyncDisposableStack();
+    await using server = await startRedis();
+    await addShippedAccount(server);
+    const file = policyFile(lab);
+    const env = { HEADGATE_REDIS_URL: byShippedAccount(server.url) };
+    const [blocked, exempt] = [{ address: newAddress() }, { address: newAddress() }];
+    {
+      await using gateway = await startOperated(file, env);
+      await order(gateway, 'block', blocked.address);
+      await order(gateway, 'exempt', exempt.address, { for: '31d' });
+      await setMode(gateway, 'login', 'off');
+      await operate(gateway, 'PUT /v1/log', { ...TERMS, allows_one_in: 1 });
+    }
+    await using gateway = await startOperated(file, env);
+    expect(await visit(gateway, '/a', blocked)).toMatchObject({ status: 403 });
+    expect(await isUncounted(exempt)(gateway)).toBe(true);
+    const { headers } = await visit(gateway, 'POST /api/auth/login', { address: newAddress() });
+    expect(headers['x-ratelimit-limit']).toBeUndefined();
+    await gateway.printed(/"event":"allowed"/);
+    expect((await ordersOf(gateway)).map(({ about }) => about).sort()).toEqual([
+      ...['client', 'client', 'log', 'policy'],
+    ]);
+  },
+);
+
+testWithRedis('a board of another type is told of, and changes are refused', async () => {
+  await using lab = new AsyncDisposableStack();
+  await using server = await startRedis();
+  const client = lab.adopt(connectTo(server), (open) => open.disconnect());
+  await client.set('hg:v1:notices', 'junk');
+  await using gateway = await startOperated(policyFile(lab), { HEADGATE_REDIS_URL: server.url });
+  await gateway.printed(/"event":"orders_unread"/);
+  expect(await order(gateway, 'block', '203.0.113.9')).toMatchObject({ status: 503 });
+  expect(await visit(gateway, '/a')).toMatchObject({ status: 200 });
+  await client.del('hg:v1:notices');
+  expect(await order(gateway, 'block', '203.0.113.9')).toMatchObject({ status: 200 });
+});
+
+describe.skipIf(!ownRedisIsHere)('on a Redis Cluster', () => {
+  test('clients are blocked, reset, told of and counted', async () => {
+    await using lab = new AsyncDisposableStack();
+    await using cluster = await startRedisCluster();
+    const env = { HEADGATE_REDIS_URL: cluster.url };
+    const file = policyFile(lab);
+    await using first = await startOperated(file, env);
+    await using second = await startOperated(file, env);
+    const gateways = [first, second];
+    // Who started before hears of the other by a heartbeat.
+    await eventually(
+      () => Promise.all(gateways.map((gateway) => operate(gateway, 'GET /stats'))),
+      (told) => told.every(({ answer }) => answer.gateways === 2),
+    );
+    const visitor = { address: newAddress() };
+    expect(await order(first, 'block', visitor.address)).toMatchObject({ status: 200 });
+    await everywhere(isBlocked(visitor), gateways);
+    expect(await lift(second, 'unblock', visitor.address)).toMatchObject({ status: 200 });
+    await everywhere(isLetIn(visitor), gateways);
+    for (let i = 0; i < 5; i++) {
+      const each = { address: newAddress() };
+      await useUp(first, 'POST /pin', each);
+      const id = idOf(await visit(second, 'POST /pin', each));
+      const { answer } = await operate<Top>(first, 'GET /v1/clients/top?limit=100');
+      expect(answer.gateways).toEqual({ asked: 2, answered: 2 });
+      const found = answer.clients.find(({ decision_id }) => decision_id === id);
+      expect(found).toMatchObject({ policy: 'pin', denials: 2 });
+      expect(await reset(second, each.address)).toMatchObject({ status: 200 });
+      expect(await visit(second, 'POST /pin', each)).toMatchObject({ status: 200 });
+      await everywhere(
+        async (gateway) => (await visit(gateway, '/a', each)).status === 200,
+        gateways,
+      );
+    }
+    const { status, answer } = await operate<{ servers: unknown[]; active_windows: number }>(
+      second,
+      'GET /stats',
+    );
+    expect(status).toBe(200);
+    expect(answer).toMatchObject({ store: 'redis', gateways: 2, is_exact: true });
+    expect(answer.servers).toHaveLength(3);
+    expect(answer.active_windows).toBeGreaterThanOrEqual(5);
+  });
+});
+
+test('without Redis, orders hold in the one process, and end with it', async () => {
+  await using lab = new AsyncDisposableStack();
+  const file = policyFile(lab);
+  const visitor = { address: newAddress() };
+  {
+    await using gateway = await startOperated(file);
+    const denied = await useUp(gateway, 'POST /pin', visitor);
+    const { answer } = await operate<Top>(gateway, 'GET /v1/clients/top');
+    expect(answer).toMatchObject({
+      clients: [{ policy: 'pin', denials: 1, decision_id: idOf(denied) }],
+      gateways: { asked: 1, answered: 1 },
+    });
+    expect(await operate(gateway, `GET /v1/decisions/${idOf(denied)}`)).toMatchObject({
+      status: 200,
+    });
+    expect(await reset(gateway, idOf(denied))).toMatchObject({ status: 200 });
+    expect(remainingOf(await visit(gateway, 'POST /pin', visitor))).toBe(1);
+    expect(await operate(gateway, 'GET /stats')).toMatchObject({
+      answer: { store: 'memory', gateways: 1, servers: [] },
+    });
+    await setMode(gateway, 'pin', 'off');
+    expect(await statuses(4, () => visit(gateway, 'POST /pin', visitor))).toEqual(
+      Array(4).fill(200),
+    );
+    await order(gateway, 'block', visitor.address, { for: '1s' });
+    expect(await visit(gateway, '/a', visitor)).toMatchObject({ status: 403 });
+    await eventually(
+      () => visit(gateway, '/a', visitor),
+      ({ status }) => status === 200,
+    );
+    await order(gateway, 'block', visitor.address);
+  }
+  await using gateway = await startOperated(file);
+  expect(await ordersOf(gateway)).toEqual([]);
+  expect(await visit(gateway, '/a', visitor)).toMatchObject({ status: 200 });
+});

@@ -1,0 +1,409 @@
+/** What operators type, what is printed, and with which exit code. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Gateway } from '../support/gateway.ts';
+import {
+  KEYS,
+  newAddress,
+  operate,
+  order,
+  policyFile,
+  startOperated,
+  visit,
+} from '../support/operations.ts';
+import { freePort } from '../support/process.ts';
+import { redisIsHere, startRedis, type TestRedis } from '../support/redis.ts';
+
+/** Commands start sooner when what Node made of their source is at hand. */
+const NODE_COMPILE_CACHE = fileURLToPath(
+  new URL('../../node_modules/.cache/headgate', import.meta.url),
+);
+const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+const TOKEN = 'the-token-of-all-operators';
+const BECAUSE = ['--reason', 'a test'] as const;
+
+const started = new AsyncDisposableStack();
+let policies: string;
+let gateway: Gateway;
+let guarded: Gateway;
+
+beforeAll(async () => {
+  policies = policyFile(started);
+  [gateway, guarded] = (await Promise.all(
+    [{}, { HEADGATE_ADMIN_TOKEN: TOKEN }].map(async (env) =>
+      started.use(await startOperated(policies, env)),
+    ),
+  )) as [Gateway, Gateway];
+});
+afterAll(() => started.disposeAsync());
+
+interface Typed {
+  readonly code: number | null;
+  readonly said: string;
+  readonly complained: string;
+}
+
+interface Circumstances {
+  readonly env?: NodeJS.ProcessEnv;
+  readonly input?: string;
+}
+
+async function headgate(
+  args: readonly string[],
+  { env, input = '' }: Circumstances = {},
+): Promise<Typed> {
+  const { port } = new URL(gateway.opsUrl);
+  const inherited = Object.entries(process.env).filter(
+    ([name]) => !/^(HEADGATE_|REDIS_URL$)/.test(name),
+  );
+  const child = spawn(process.execPath, [MAIN, ...args], {
+    env: { ...Object.fromEntries(inherited), NODE_COMPILE_CACHE, HEADGATE_OPS_PORT: port, ...env },
+  });
+  const typed = { said: '', complained: '' };
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    typed.said += text;
+  });
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    typed.complained += text;
+  });
+  // Most commands do not read it, and may have ended.
+  child.stdin.on('error', () => {});
+  child.stdin.end(input);
+  const [code] = await once(child, 'close');
+  return { code: code as number | null, ...typed };
+}
+
+/** Fails with what was complained about. */
+async function done(args: readonly string[], circumstances?: Circumstances): Promise<string> {
+  const { code, said, complained } = await headgate(args, circumstances);
+  expect({ code, complained }).toEqual({ code: 0, complained: '' });
+  return said;
+}
+
+const TIME = String.raw`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d`;
+
+async function denied(address: string): Promise<string> {
+  for (;;) {
+    const { headers } = await visit(gateway, 'POST /pin', { address });
+    const id = headers['x-ratelimit-decision-id'];
+    if (id !== undefined) return String(id);
+  }
+}
+
+test('clients block and unblock', async () => {
+  const address = newAddress();
+  const said = await done([
+    'clients',
+    'block',
+    address,
+    '--for',
+    '5min',
+    ...BECAUSE,
+    '--by',
+    'alice',
+  ]);
+  expect(said).toMatch(
+    new RegExp(String.raw`^i\.[\w-]{22}: blocked until ${TIME} UTC, "a test"\n$`),
+  );
+  expect(await visit(gateway, '/a', { address })).toMatchObject({ status: 403 });
+  const [client = ''] = said.split(':');
+  const orders = await done(['orders']);
+  expect(orders).toMatch(/^WHO OR WHAT {2,}IS {2,}UNTIL \(UTC\) {2,}BY {2,}BECAUSE\n/);
+  expect(orders).toMatch(new RegExp(`^${client} +blocked +${TIME} +alice +a test$`, 'm'));
+  expect(await done(['clients', 'unblock', address])).toBe(`${client}: the order is lifted\n`);
+  expect(await visit(gateway, '/a', { address })).toMatchObject({ status: 200 });
+  expect(await headgate(['clients', 'unblock', address])).toMatchObject({
+    ...{ code: 2, said: '' },
+    complained: expect.stringMatching(/^headgate: no operator's order has this client blocked\n$/),
+  });
+});
+
+test('clients exempt and unexempt, and who does it if nobody says so', async () => {
+  const address = newAddress();
+  const said = await done(['clients', 'exempt', 'id:acme', '--for', '1h', ...BECAUSE]);
+  expect(said).toMatch(/^c\.[\w-]{22}: exempt until .* UTC, "a test"\n$/);
+  const { headers } = await visit(gateway, 'POST /pin', { address, key: KEYS.acme });
+  expect(headers['x-ratelimit-limit']).toBeUndefined();
+  const { orders } = JSON.parse(await done(['orders', '-o', 'json']));
+  expect(orders).toEqual([
+    expect.objectContaining({ about: 'client', access: 'exempt', reason: 'a test' }),
+  ]);
+  expect(orders[0].by).toMatch(/\w/);
+  expect(await done(['clients', 'unexempt', 'id:acme'])).toMatch(/the order is lifted/);
+  expect(await done(['orders'])).toBe('no order is in force\n');
+});
+
+test('- is the client of standard input, which is in no history and in no list of processes', async () => {
+  const key = 'a-key-that-leaked';
+  const typed = ['clients', 'block', '-', '--for', '5min', ...BECAUSE];
+  const said = await done(typed, { input: `  key:${key} \nmore\n` });
+  expect(said).toMatch(/^k\.[\w-]{22}: blocked/);
+  expect(await visit(gateway, '/a', { address: newAddress(), key })).toMatchObject({ status: 403 });
+  const lifted = await done(['clients', 'unblock', '-'], { input: `key:${key}` });
+  expect(lifted).toMatch(/^k\.[\w-]{22}: the order is lifted/);
+  expect(await headgate(['clients', 'reset', '-'])).toMatchObject({ code: 2 });
+});
+
+test('clients top, explain ID and clients reset', async () => {
+  const address = newAddress();
+  expect(await done(['clients', 'top', '--shadow'])).toBe(
+    'nobody was denied in the last five minutes\n',
+  );
+  const id = await denied(address);
+  const top = await done(['clients', 'top', '--limit', '100']);
+  expect(top).toMatch(/^CLIENT +DENIALS +LIMIT +WHY +SINCE \(UTC\) +LAST +UNTIL +DECISION\n/);
+  expect(top).toMatch(
+    new RegExp(String.raw`^i\.[\w-]{22} +1 +pin +over_limit +(${TIME} +){3}${id}$`, 'm'),
+  );
+  const { clients, gateways } = JSON.parse(await done(['clients', 'top', '-o', 'json']));
+  expect(gateways).toEqual({ asked: 1, answered: 1 });
+  expect(clients).toContainEqual(
+    expect.objectContaining({ decision_id: id, policy: 'pin', denials: 1 }),
+  );
+
+  await order(gateway, 'exempt', address);
+  const explained = await done(['explain', id]);
+  for (const line of [
+    new RegExp(`^decision +${id}$`, 'm'),
+    /^client +i\.[\w-]{22}, known by ip$/m,
+    /^policy +pin: over_limit, enforced$/m,
+    /^limit +pin: 2 requests per day, under hg:v1:\{i\./m,
+    new RegExp(`^denied +1 times? since ${TIME}, last ${TIME} UTC as ${id}$`, 'm'),
+    new RegExp(`^until +${TIME} UTC, by the last denial$`, 'm'),
+    /^now +0 left, room again in \d+ s$/m,
+    /^order +an operator has the client exempt$/m,
+  ]) {
+    expect(explained).toMatch(line);
+  }
+  expect(JSON.parse(await done(['explain', id, '-o', 'json']))).toMatchObject({ asked_for: id });
+
+  const reset = await done(['clients', 'reset', id, '--policy', 'pin', '--reason', 'sorry']);
+  expect(reset).toMatch(/^i\.[\w-]{22}: nothing is counted any more by pin\n$/);
+  const all = await done(['clients', 'reset', address]);
+  expect(all).toMatch(
+    /: nothing is counted any more by pin, tokens, login, local, search, default\n$/,
+  );
+  expect(await operate(gateway, `POST /v1/clients/unexempt`, { client: address })).toMatchObject({
+    status: 200,
+  });
+  expect(await visit(gateway, 'POST /pin', { address })).toMatchObject({ status: 200 });
+  expect(await headgate(['explain', '0123456789ab-1'])).toMatchObject({
+    ...{ code: 2, said: '' },
+    complained: expect.stringMatching(
+      /^headgate: no gateway knows the decision 0123456789ab-1: .*\n$/,
+    ),
+  });
+});
+
+test('policies list, mode and restore', async () => {
+  const said = await done(['policies', 'mode', 'search', 'shadow', '--for', '2h', ...BECAUSE]);
+  expect(said).toMatch(new RegExp(`^search: shadow until ${TIME} UTC, "a test"\n$`));
+  const listed = await done(['policies', 'list']);
+  expect(listed).toMatch(/^POLICY +MODE +LIMITS\n/);
+  expect(listed).toMatch(
+    /^search +shadow \(enforce in the file\) +100 requests per hour, per client$/m,
+  );
+  expect(listed).toMatch(/^pin +enforce +2 requests per day, per client$/m);
+  expect(JSON.parse(await done(['policies', 'list', '-o', 'json'])).policies).toContainEqual(
+    expect.objectContaining({ name: 'search', mode: 'shadow', mode_of_file: 'enforce' }),
+  );
+  expect(await done(['policies', 'restore', 'search'])).toBe(
+    'search: is in the mode of the file again\n',
+  );
+  expect(await headgate(['policies', 'restore', 'search'])).toMatchObject({ code: 2 });
+  expect(await done(['policies', 'list'])).toMatch(/^search +enforce +100/m);
+});
+
+test('log set and restore', async () => {
+  const lines = ['--level', 'debug', '--allows-one-in', '1'];
+  const said = await done(['log', 'set', ...lines, '--for', '10min', ...BECAUSE]);
+  expect(said).toMatch(/^log: debug, 1 in 1 allowed until .* UTC, "a test"\n$/);
+  await visit(gateway, '/a', { address: newAddress() });
+  await gateway.printed(/"event":"allowed"/);
+  expect(await done(['orders'])).toMatch(/^log +debug, 1 in 1 allowed +/m);
+  expect(await done(['log', 'restore'])).toBe('log: is as at the start again\n');
+  expect(await headgate(['log', 'restore'])).toMatchObject({ code: 2 });
+});
+
+test('stats', async () => {
+  await visit(gateway, '/a', { address: newAddress() });
+  expect(await done(['stats'])).toMatch(/^store +memory\ngateways +1\nactive windows +[1-9]\d*\n$/);
+  expect(JSON.parse(await done(['stats', '-o', 'json']))).toMatchObject({
+    store: 'memory',
+    gateways: 1,
+  });
+});
+
+test('what others write as their reason does not steer the terminal of who lists it', async () => {
+  const address = newAddress();
+  await order(gateway, 'block', address, {
+    reason: 'x\u001b]0;owned\u0007\n\u009b2Jy',
+    by: '\u001b[2J\rz',
+  });
+  const listed = await done(['orders']);
+  await operate(gateway, 'POST /v1/clients/unblock', { client: address });
+  expect(listed).not.toMatch(/(?!\n)\p{Cc}/u);
+  expect(listed.trimEnd().split('\n')).toHaveLength(2);
+});
+
+describe('explain --gateway', () => {
+  const pin = (address: string) => [
+    'explain',
+    '--method',
+    'POST',
+    '--url',
+    '/pin',
+    '--client',
+    address,
+  ];
+
+  test('goes by the policies, the counts and the orders of a running gateway, and counts nothing', async () => {
+    const address = newAddress();
+    await visit(gateway, 'POST /pin', { address });
+    for (let i = 0; i < 2; i++) {
+      const said = await done([...pin(address), '--gateway', gateway.opsUrl]);
+      expect(said).toMatch(/^answer +200, by what is counted now$/m);
+      expect(said).toMatch(/X-RateLimit-Remaining: 0$/m);
+    }
+    expect(await visit(gateway, 'POST /pin', { address })).toMatchObject({
+      ...{ status: 200, headers: { 'x-ratelimit-remaining': '0' } },
+    });
+    expect(await done([...pin(address), '--gateway', gateway.opsUrl])).toMatch(/^answer +429, by/m);
+    await order(gateway, 'block', address);
+    const said = await done([...pin(address), '--gateway', `${gateway.opsUrl}/`]);
+    expect(said).toMatch(/an operator ordered: blocked/);
+    expect(said).toMatch(/^answer +403, by what is counted now$/m);
+    await operate(gateway, 'POST /v1/clients/unblock', { client: address });
+  });
+
+  test('sends headers as they were typed', async () => {
+    const typed = ['-H', `X-Api-Key: ${KEYS.acme}`, '-H', 'a: b: c', '-o', 'json'];
+    const said = await done([...pin(newAddress()), ...typed, '--gateway', gateway.opsUrl]);
+    expect(JSON.parse(said).steps).toContainEqual({
+      about: 'identity',
+      what: 'api_key speaks for the client',
+    });
+  });
+
+  test.each([
+    ['--live', '--gateway', 'http://127.0.0.1:1'],
+    ['--policies', 'x', '--gateway', 'http://127.0.0.1:1'],
+    ['--gateway', 'nonsense'],
+    ['0123456789ab-1'],
+  ])('is refused with %j %s %s', async (...args) => {
+    expect(await headgate([...pin(newAddress()), ...args])).toMatchObject({ code: 2, said: '' });
+  });
+});
+
+describe.skipIf(!redisIsHere)('explain --live', () => {
+  let redis: TestRedis;
+  let counting: Gateway;
+  beforeAll(async () => {
+    redis = started.use(await startRedis());
+    counting = started.use(await startOperated(policies, { HEADGATE_REDIS_URL: redis.url }));
+  });
+  const live = (address: string) => [
+    ...['explain', '--live', '--policies', policies, '--url', '/api/search', '--client', address],
+  ];
+
+  test('goes by the counts and the orders in Redis, and counts nothing', async () => {
+    const address = newAddress();
+    const search = () => visit(counting, '/api/search', { address });
+    const env = { HEADGATE_REDIS_URL: redis.url };
+    expect((await search()).headers['x-ratelimit-remaining']).toBe('99');
+    for (let i = 0; i < 2; i++) {
+      const said = await done(live(address), { env });
+      expect(said).toMatch(/^answer +200, by what is counted now$/m);
+      expect(said).toMatch(/X-RateLimit-Remaining: 98$/m);
+    }
+    expect((await search()).headers['x-ratelimit-remaining']).toBe('98');
+    await order(counting, 'block', address);
+    expect(await done(live(address), { env })).toMatch(/^answer +403, by what is counted now$/m);
+  });
+
+  test('tells that Redis is away, or is not named', async () => {
+    const env = { HEADGATE_REDIS_URL: `redis://127.0.0.1:${await freePort()}` };
+    expect(await headgate(live(newAddress()), { env })).toMatchObject({
+      ...{ code: 1, said: '' },
+      complained: expect.stringMatching(/^headgate: Redis [^\n]*\n$/),
+    });
+    expect(await headgate(live(newAddress()))).toMatchObject({
+      ...{ code: 3, said: '' },
+      complained: expect.stringContaining('HEADGATE_REDIS_URL: --live reads counts there'),
+    });
+  });
+});
+
+const COMMANDS: readonly (readonly string[])[] = [
+  ['clients', 'top'],
+  ['clients', 'block', '203.0.113.9', '--for', '1h', ...BECAUSE],
+  ['orders'],
+  ['policies', 'list'],
+  ['explain', '0123456789ab-1'],
+];
+
+test('where no gateway answers, one line says so: exit code 1', async () => {
+  const url = `http://127.0.0.1:${await freePort()}`;
+  const typed = await Promise.all(COMMANDS.map((args) => headgate([...args, '--gateway', url])));
+  const complained = `headgate: no gateway answers at ${url}: start it, or name another with --gateway\n`;
+  expect(typed).toEqual(COMMANDS.map(() => ({ code: 1, said: '', complained })));
+});
+
+describe('the token', () => {
+  test('comes from the environment, and a wrong one is told without being repeated', async () => {
+    const typed = ['orders', '--gateway', guarded.opsUrl];
+    expect(await done(typed, { env: { HEADGATE_ADMIN_TOKEN: TOKEN } })).toBe(
+      'no order is in force\n',
+    );
+    const wrong = 'a-token-that-is-not-it';
+    for (const env of [{}, { HEADGATE_ADMIN_TOKEN: wrong }]) {
+      const { code, said, complained } = await headgate(typed, { env });
+      expect({ code, said }).toEqual({ code: 1, said: '' });
+      expect(complained).toMatch(/^headgate: Send the token of HEADGATE_ADMIN_TOKEN[^\n]*\n$/);
+      expect(complained).not.toContain(wrong);
+    }
+  });
+
+  test('that is none is a mistake of the settings: exit code 3', async () => {
+    const env = { HEADGATE_ADMIN_TOKEN: 'short' };
+    const { code, said, complained } = await headgate(['orders'], { env });
+    expect({ code, said }).toEqual({ code: 3, said: '' });
+    expect(complained).toMatch(/HEADGATE_ADMIN_TOKEN: must be at least 16/);
+    expect(complained).not.toContain('short');
+  });
+});
+
+test('a port that is not that of operators is told to be one', async () => {
+  const { code, complained } = await headgate(['orders', '--gateway', gateway.url]);
+  expect({ code: code !== 0, complained }).toEqual({
+    code: true,
+    complained: expect.stringMatching(/^headgate: [^\n]*\n$/),
+  });
+});
+
+test.concurrent.each<[readonly string[], string]>([
+  [['clients', 'block', '203.0.113.9', '--for', 'ever', ...BECAUSE], 'for: "ever" is no duration'],
+  [['clients', 'block', '203.0.113.9', ...BECAUSE], '--for'],
+  [['clients', 'unblock'], "'client'"],
+  [['clients', 'block', 'nobody', '--for', '1h', ...BECAUSE], 'this names no client'],
+  [['clients', 'block', '203.0.113.0/24', '--for', '1h', ...BECAUSE], 'in the policy file'],
+  [['clients', 'exempt', 'id:acne', '--for', '1h', ...BECAUSE], 'acme'],
+  [['clients', 'reset', '203.0.113.9', '--policy', 'logon'], 'there is no policy "logon"'],
+  [['clients', 'top', '--limit', '0'], 'from 1 to 100'],
+  [['clients', 'top', '-o', 'xml'], 'text or json'],
+  [['policies', 'mode', 'logon', 'off', '--for', '1h', ...BECAUSE], 'there is no policy "logon"'],
+  [['policies', 'mode', 'pin', 'on', '--for', '1h', ...BECAUSE], 'shadow'],
+  [['policies', 'restore', '../pin'], '../pin'],
+  [['log', 'set', '--for', '1h', ...BECAUSE], 'level'],
+  [['log', 'set', '--allows-one-in', '0', '--for', '1h', ...BECAUSE], 'from 1 on'],
+  [['orders', '--gateway', 'ftp://127.0.0.1'], 'http://127.0.0.1:9464'],
+])('%j: exit code 2', async (args, said) => {
+  const typed = await headgate(args);
+  expect(typed).toEqual({
+    ...{ code: 2, said: '' },
+    complained: expect.stringContaining(said),
+  });
+  expect(typed.complained).not.toMatch(/^\s+at /m);
+});

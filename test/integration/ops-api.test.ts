@@ -1,0 +1,808 @@
+/** The ops API: who may call it, what it takes and answers, and that nothing that is sent breaks it or is repeated. */
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { Ajv } from 'ajv';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { LOG_LEVELS } from '../../src/config/settings.ts';
+import { OPS_ROUTES, type OpsRoute } from '../../src/server/ops-routes.ts';
+import { eventually } from '../support/eventually.ts';
+import type { Gateway } from '../support/gateway.ts';
+import { strayLines } from '../support/hostile-volley.ts';
+import { call, type HttpAnswer } from '../support/http.ts';
+import {
+  KEYS,
+  lift,
+  newAddress,
+  operate,
+  order,
+  policyFile,
+  reset,
+  setMode,
+  startOperated,
+  TERMS,
+  visit,
+} from '../support/operations.ts';
+import { OPS_API_REFERENCE, opsApiReference } from '../support/ops-api-reference.ts';
+import { startProcess } from '../support/process.ts';
+import { exchange, statusOf } from '../support/raw-http.ts';
+import { Sentinels } from '../support/sentinels.ts';
+
+const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+const TOKEN = 'the-token-of-all-operators+1==';
+const WRONG = 'a-token-that-somebody-guessed';
+const OPEN_PATHS = ['/livez', '/readyz', '/metrics', '/openapi.json'];
+const SHOWN = { authorization: `Bearer ${TOKEN}` };
+
+const started = new AsyncDisposableStack();
+let policies: string;
+/** Without a token. */
+let open: Gateway;
+let guarded: Gateway;
+let silent: Gateway;
+
+beforeAll(async () => {
+  policies = policyFile(started);
+  [open, guarded, silent] = (await Promise.all(
+    [
+      {},
+      { HEADGATE_ADMIN_TOKEN: TOKEN, HEADGATE_LOG_LEVEL: 'trace' },
+      { HEADGATE_LOG_LEVEL: 'silent' },
+    ].map(async (env) => started.use(await startOperated(policies, env))),
+  )) as [Gateway, Gateway, Gateway];
+});
+afterAll(() => started.disposeAsync());
+
+test('docs/ops-api.md is what the routes say (else: npm run docs:ops-api)', () => {
+  expect(readFileSync(OPS_API_REFERENCE, 'utf8')).toBe(opsApiReference());
+});
+
+interface Schema {
+  readonly type?: string;
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly required?: readonly string[];
+}
+
+/** What each route takes at least. */
+function bodyOf({ operation, body }: OpsRoute): Record<string, unknown> | undefined {
+  if (body === undefined) return undefined;
+  const values: Record<string, unknown> = {
+    ...TERMS,
+    client: '203.0.113.9',
+    mode: 'off',
+    url: '/a',
+  };
+  const { required = [] } = body as Schema;
+  const least = Object.fromEntries(required.map((name) => [name, values[name]]));
+  return operation === 'setLog' ? { ...least, level: 'debug' } : least;
+}
+
+function pathOf({ url }: OpsRoute): string {
+  return url.replace(':policy', 'search').replace(':id', '0123456789ab-1');
+}
+
+function send(gateway: Gateway, route: OpsRoute, body: unknown, headers = {}) {
+  return call(gateway.opsUrl, pathOf(route), {
+    method: route.method,
+    headers: { ...headers, ...(body !== undefined && { 'content-type': 'application/json' }) },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  });
+}
+
+/** What is told of a mistake, and nothing of a fault. */
+function messageOf({ body }: HttpAnswer): string {
+  const { error, message } = JSON.parse(body);
+  expect({ error, message }).toEqual({ error: expect.any(String), message: expect.any(String) });
+  return message;
+}
+
+describe('the token', () => {
+  test.each(OPS_ROUTES.map((route) => [`${route.method} ${route.url}`, route] as const))(
+    'is needed for %s, and asked for before anything else',
+    async (_name, route) => {
+      for (const body of [bodyOf(route), bodyOf(route) && { nonsense: 1 }]) {
+        expect(await send(guarded, route, body)).toMatchObject({ status: 401 });
+        expect(await send(guarded, route, body, SHOWN)).not.toMatchObject({ status: 401 });
+      }
+    },
+  );
+
+  const refused = [
+    ...[undefined, '', 'Bearer', 'Bearer ', 'Bearer  ', TOKEN, `Basic ${TOKEN}`, `Token ${TOKEN}`],
+    ...[`Bearer ${WRONG}`, `Bearer ${TOKEN}x`, `Bearer x${TOKEN}`, `Bearer ${TOKEN.slice(0, -1)}`],
+    ...[`Bearer ${TOKEN} ${TOKEN}`, `Bearer ${TOKEN},${TOKEN}`, `Bearer ${TOKEN.toUpperCase()}`],
+    ...[`Bearer "${TOKEN}"`, `Bearer:${TOKEN}`, `Bearer ${'x'.repeat(4_000)}`],
+  ];
+
+  test('is refused in one way, whatever is wrong with it', async () => {
+    const answers = new Set<string>();
+    for (const authorization of refused) {
+      const headers = authorization === undefined ? {} : { authorization };
+      const { status, headers: told, body } = await call(guarded.opsUrl, '/v1/orders', { headers });
+      expect({ authorization, status }).toEqual({ authorization, status: 401 });
+      const { date, ...others } = told;
+      answers.add(JSON.stringify({ others, body }));
+    }
+    const [answer = '{}', ...more] = answers;
+    expect(more).toEqual([]);
+    expect(JSON.parse(answer).others).toMatchObject({ 'www-authenticate': 'Bearer' });
+    expect(JSON.parse(JSON.parse(answer).body)).toMatchObject({ error: 'unauthorized' });
+  });
+
+  test.each([`Bearer ${TOKEN}`, `bearer ${TOKEN}`, `BEARER   ${TOKEN}`, `bEaReR ${TOKEN} `])(
+    'is taken as %j',
+    async (authorization) => {
+      const headers = { authorization };
+      expect(await call(guarded.opsUrl, '/v1/orders', { headers })).toMatchObject({ status: 200 });
+    },
+  );
+
+  test('lets other names of the machine in', async () => {
+    const headers = { ...SHOWN, host: 'gateway.example' };
+    expect(await call(guarded.opsUrl, '/v1/orders', { headers })).toMatchObject({ status: 200 });
+  });
+
+  test('is in no answer and no line of the log, be it right or wrong; refusals are counted', async () => {
+    const texts: string[] = [];
+    for (const path of [...OPEN_PATHS, '/v1/orders', '/v1/nowhere', `/v1/${TOKEN}`, '/stats']) {
+      for (const authorization of [SHOWN.authorization, `Bearer ${WRONG}`]) {
+        texts.push(
+          JSON.stringify(await call(guarded.opsUrl, path, { headers: { authorization } })),
+        );
+      }
+    }
+    await guarded.printed(/"event":"operator_refused"/);
+    const { body } = await call(guarded.opsUrl, '/metrics');
+    expect(body).toMatch(/^headgate_operators?_refused\w* [1-9]\d*$/m);
+    for (const text of [...texts, body, guarded.output()]) {
+      expect(text).not.toContain(TOKEN);
+      expect(text).not.toContain(WRONG);
+    }
+    expect(guarded.output().match(/"event":"operator_refused"/g)).toHaveLength(1);
+  });
+
+  test.each(OPEN_PATHS)('is not needed for %s, by whatever name', async (path) => {
+    for (const gateway of [open, guarded]) {
+      const headers = { host: 'gateway.example' };
+      expect(await call(gateway.opsUrl, path, { headers })).toMatchObject({ status: 200 });
+    }
+  });
+
+  test.each(['0.0.0.0', '::', '203.0.113.9', 'gateway.example'])(
+    'must be there when others can reach %s: exit code 3',
+    async (HEADGATE_OPS_HOST) => {
+      const env = { ...process.env, HEADGATE_OPS_HOST, HEADGATE_OPS_PORT: '0', HEADGATE_PORT: '0' };
+      const refusal = startProcess(process.execPath, [MAIN], { env });
+      expect(await refusal.exited()).toBe(3);
+      expect(refusal.output()).toMatch(/HEADGATE_OPS_HOST: .*set HEADGATE_ADMIN_TOKEN/);
+    },
+  );
+});
+
+describe('without a token', () => {
+  const asked = (host: string) => call(open.opsUrl, '/v1/orders', { headers: { host } });
+
+  test.each([
+    ...['evil.example', 'evil.example:9464', 'localhost.evil.example', 'evil.example/localhost'],
+    ...['127.0.0.1.evil.example', '203.0.113.9', '0.0.0.0', '[::2]:80', '127.1', 'localhost:x'],
+    ...['localhost@evil.example', 'xn--localhost', 'localhost.', '2130706433', '[::ffff:1.2.3.4]'],
+  ])('somebody who calls it %j is refused', async (host) => {
+    const { status, body } = await asked(host);
+    expect({ status, error: JSON.parse(body).error }).toEqual({ status: 403, error: 'forbidden' });
+    expect(body).not.toContain('evil');
+  });
+
+  test('somebody who does not call it by any name is refused', async () => {
+    const answer = await exchange(open.opsUrl, 'GET /v1/orders HTTP/1.0\r\n\r\n');
+    expect(statusOf(answer)).toBe(403);
+  });
+
+  test.each([
+    ...[
+      'localhost',
+      'LocalHost:9464',
+      '127.0.0.1',
+      '127.0.0.1:80',
+      '127.9.9.9',
+      '[::1]',
+      '[::1]:9464',
+    ],
+  ])('who calls it %j is served', async (host) => {
+    expect(await asked(host)).toMatchObject({ status: 200 });
+  });
+});
+
+describe('a call', () => {
+  const ajv = new Ajv({ strict: true, allowUnionTypes: true });
+  ajv.addFormat('date-time', (text) => new Date(text).toISOString() === text);
+
+  /** One that is done, for each operation. */
+  async function done(): Promise<Partial<Record<OpsRoute['operation'], HttpAnswer>>> {
+    const address = newAddress();
+    const denials: HttpAnswer[] = [];
+    for (let i = 0; i < 3; i++) denials.push(await visit(open, 'POST /pin', { address }));
+    const id = String(denials[2]?.headers['x-ratelimit-decision-id']);
+    const answers: Partial<Record<OpsRoute['operation'], HttpAnswer>> = {};
+    const ask = async (operation: OpsRoute['operation'], more: object = {}, path?: string) => {
+      const route = OPS_ROUTES.find((each) => each.operation === operation) as OpsRoute;
+      const least = bodyOf(route);
+      const body = least && { ...least, ...more };
+      answers[operation] = await send(open, { ...route, url: path ?? route.url }, body);
+    };
+    const client = { client: address };
+    await ask('block', client);
+    await ask('decision', {}, `/v1/decisions/${id}`);
+    await ask('top');
+    await ask('unblock', client);
+    await ask('exempt', client);
+    await ask('setMode');
+    await ask('setLog', { allows_one_in: 1_000_000 });
+    await ask('listOrders');
+    await ask('listPolicies');
+    await ask('explain');
+    await ask('stats');
+    await ask('reset', client);
+    await ask('unexempt', client);
+    await ask('restoreMode');
+    await ask('restoreLog');
+    return answers;
+  }
+
+  test('of every route is answered as its schema says', async () => {
+    const answers = await done();
+    for (const { operation, answer } of OPS_ROUTES) {
+      const { status, headers, body } = answers[operation] ?? {};
+      expect({ operation, status, body }).toEqual({ operation, status: 200, body });
+      expect(headers).toMatchObject({
+        'content-type': expect.stringMatching(/^application\/json/),
+      });
+      const content = JSON.parse(body ?? '');
+      expect({ operation, of: ajv.validate(answer, content), why: ajv.errors }).toEqual({
+        operation,
+        of: true,
+        why: null,
+      });
+    }
+    expect(JSON.parse(answers.decision?.body ?? '')).toMatchObject({
+      ...{
+        policy: 'pin',
+        reason: 'over_limit',
+        limit: 'pin',
+        dialect: 'envoy',
+        ordered: 'blocked',
+      },
+      ...{ now: { remaining: 0 }, allows: '2 requests per day', denials: 1 },
+    });
+    expect(JSON.parse(answers.listOrders?.body ?? '').orders).toHaveLength(3);
+  });
+
+  const withBody = OPS_ROUTES.filter(({ body }) => body !== undefined).map(
+    (route) => [`${route.method} ${route.url}`, route] as const,
+  );
+
+  test.each(withBody)('of %s names what is unknown or missing', async (_name, route) => {
+    const least = bodyOf(route) ?? {};
+    const unknown = await send(open, route, { ...least, nonsense: 1, __proto: 2 });
+    expect(unknown.status).toBe(400);
+    expect(messageOf(unknown)).toBe('body.nonsense is not known; body.__proto is not known');
+    for (const name of (route.body as Schema).required ?? []) {
+      const { [name]: _, ...others } = least;
+      const answer = await send(open, route, others);
+      expect({ status: answer.status, message: messageOf(answer) }).toEqual({
+        status: 400,
+        message: `body.${name} is missing`,
+      });
+    }
+  });
+
+  /** Of each type, values of all others. */
+  const OTHERS: Readonly<
+    Record<string, { readonly alike: unknown[]; readonly unlike: unknown[] }>
+  > = {
+    string: { alike: [7, 0, true, false, ['x']], unlike: [{}, [], ['x', 'y'], { x: 'y' }] },
+    integer: { alike: ['5', true, ['5']], unlike: ['x', 1.5, -1, 0, 1e10, {}, []] },
+    object: { alike: [], unlike: ['x', 7, true, []] },
+  };
+
+  async function taken(route: OpsRoute, kind: 'alike' | 'unlike'): Promise<string[]> {
+    const offences: string[] = [];
+    for (const [name, { type = '' }] of Object.entries((route.body as Schema).properties ?? {})) {
+      for (const value of OTHERS[type]?.[kind] ?? []) {
+        const { status, body } = await send(open, route, { ...bodyOf(route), [name]: value });
+        // Text that is none is told of by its field, or by what it should say.
+        const isTold = kind === 'alike' || body.includes(`body.${name} must `);
+        if (status !== 400 || !isTold)
+          offences.push(`${name}: ${JSON.stringify(value)}: ${status}`);
+      }
+    }
+    return offences;
+  }
+
+  test.each(withBody)('of %s names what is of a wrong type', async (_name, route) => {
+    expect(await taken(route, 'unlike')).toEqual([]);
+  });
+
+  test.each(withBody)('of %s does not make texts of numbers, or of lists', async (_name, route) => {
+    expect(await taken(route, 'alike')).toEqual([]);
+  });
+
+  test.each([
+    ['POST /v1/clients/block', { for: '' }, 'for: '],
+    ['POST /v1/clients/block', { for: '0s' }, 'for: '],
+    ['POST /v1/clients/exempt', { for: '1w' }, 'for: '],
+    ['POST /v1/clients/exempt', { for: '-1h' }, 'for: '],
+    ['POST /v1/clients/exempt', { for: '1.5h' }, 'for: '],
+    ['POST /v1/clients/exempt', { for: '1 h' }, 'for: '],
+    ['POST /v1/clients/block', { for: '32d' }, 'for: 31d is the longest'],
+    ['POST /v1/clients/block', { for: '999999999d' }, 'for: 31d is the longest'],
+    ['POST /v1/clients/block', { for: '99999999999999999999s' }, 'for: '],
+    ['POST /v1/clients/block', { client: '' }, 'body.client must NOT'],
+    ['POST /v1/clients/block', { client: 'x'.repeat(8_193) }, 'body.client must NOT'],
+    ['POST /v1/clients/block', { reason: '' }, 'body.reason must NOT'],
+    ['POST /v1/clients/block', { reason: 'x'.repeat(201) }, 'body.reason must NOT'],
+    ['POST /v1/clients/block', { by: 'x'.repeat(65) }, 'body.by must NOT'],
+    ['PUT /v1/policies/pin/mode', { mode: 'on' }, 'enforce, shadow, off'],
+    ['PUT /v1/policies/none/mode', { mode: 'off' }, 'there is no policy "none"'],
+    ['PUT /v1/log', { level: 'verbose' }, LOG_LEVELS.join(', ')],
+    ['PUT /v1/log', {}, 'level, allows_one_in or both'],
+    ['PUT /v1/log', { level: 'info', for: 'x' }, 'for: '],
+  ])('%s with %j says what would be right', async (what, body, said) => {
+    const isOfClient = what.includes('clients');
+    const least = { ...TERMS, ...(isOfClient && { client: '203.0.113.9' }) };
+    const { status, text } = await operate(open, what, { ...least, ...body });
+    expect({ status, text }).toEqual({
+      status: said.startsWith('there is no') ? 404 : 400,
+      text: expect.stringContaining(said.replaceAll('"', '\\"')),
+    });
+  });
+
+  test.each([
+    ['GET /v1/clients/top?limit=0', 'querystring.limit'],
+    ['GET /v1/clients/top?limit=101', 'querystring.limit'],
+    ['GET /v1/clients/top?limit=x', 'querystring.limit'],
+    ['GET /v1/clients/top?shadow=perhaps', 'querystring.shadow'],
+    ['GET /v1/clients/top?nonsense=1', 'querystring.nonsense is not known'],
+    ['DELETE /v1/log?nonsense=1', 'querystring.nonsense is not known'],
+    [`DELETE /v1/log?by=${'x'.repeat(65)}`, 'querystring.by'],
+    [`GET /v1/decisions/${'x'.repeat(65)}`, 'params.id'],
+  ])('%s is refused, with the name of the key', async (what, said) => {
+    const { status, text } = await operate(open, what);
+    expect({ status, text }).toEqual({ status: 400, text: expect.stringContaining(said) });
+  });
+
+  test.each([
+    ['DELETE /v1/log', 404],
+    ['DELETE /v1/policies/pin/mode', 404],
+    ['GET /v1/decisions/0123456789ab-1', 404],
+    ['GET /v1', 404],
+    ['GET /v1/clients/block', 404],
+    ['POST /stats', 404],
+  ])('%s is told to lead nowhere: %i', async (what, expected) => {
+    // What was ordered before is lifted first.
+    await operate(open, what);
+    expect(await operate(open, what)).toMatchObject({
+      status: expected,
+      answer: { error: 'not_found' },
+    });
+  });
+
+  const JSON_TYPE = 'application/json';
+  test.each<[string, string, string | undefined, string | Buffer]>([
+    ['nothing', '400', JSON_TYPE, ''],
+    ['half an object', '400', JSON_TYPE, '{"client":'],
+    ['null', '400', JSON_TYPE, 'null'],
+    ['a list', '400', JSON_TYPE, '[]'],
+    ['a text', '400', JSON_TYPE, '"203.0.113.9"'],
+    ['a number', '400', JSON_TYPE, '7'],
+    ['bytes', '400', JSON_TYPE, Buffer.from([0xff, 0xfe, 0, 0x80])],
+    ['a poisoned object', '400', JSON_TYPE, '{"__proto__":{"client":"203.0.113.9"}}'],
+    ['a poisoned constructor', '400', JSON_TYPE, '{"constructor":{"prototype":{"x":1}}}'],
+    ['too many brackets', '400', JSON_TYPE, '['.repeat(200_000)],
+    ['too much', '413', JSON_TYPE, JSON.stringify({ client: 'x'.repeat(300 * 1024) })],
+    ['a form', '415', 'application/x-www-form-urlencoded', 'client=203.0.113.9'],
+    ['plain text', '4(00|15)', 'text/plain', '{"client":"203.0.113.9"}'],
+    ['XML', '415', 'application/xml', '<client/>'],
+    ['a media type that is none', '415', 'junk', '{}'],
+    ['no media type', '4(00|15)', undefined, '{"client":"203.0.113.9"}'],
+  ])('whose body is %s is refused: %s', async (_what, expected, type, body) => {
+    for (const path of ['/v1/clients/block', '/v1/clients/reset', '/v1/explain']) {
+      const answer = await call(open.opsUrl, path, {
+        method: 'POST',
+        headers: { ...(type !== undefined && { 'content-type': type }) },
+        body,
+      });
+      expect(String(answer.status)).toMatch(new RegExp(`^${expected}$`));
+      messageOf(answer);
+    }
+  });
+});
+
+describe('a client', () => {
+  const VERBS = ['block', 'exempt', 'unblock', 'unexempt', 'reset'] as const;
+  const ask = (verb: (typeof VERBS)[number], client: string) => {
+    if (verb === 'reset') return reset(open, client);
+    return verb === 'block' || verb === 'exempt'
+      ? order(open, verb, client)
+      : lift(open, verb, client);
+  };
+
+  test.each([
+    ...['\0', '\r\n', '\x1b[31m', ' ', '\u202e', '\ud800', '__proto__', 'constructor', 'toString'],
+    ...[
+      '../../etc/passwd',
+      '*',
+      'hg:v1:{g}',
+      'i.',
+      'i.short',
+      `i.${'x'.repeat(23)}`,
+      'z.AAAAAAAAAAAAAAAAAAAAAA',
+    ],
+    ...['0.0.0.0/0', '203.0.113.0/24', '203.0.113.9/32', '::/0', '2001:db8::/65', '2001:db8::/064'],
+    ...[
+      '2001:db8::/',
+      '2001:db8::/-1',
+      '2001:db8::/64/64',
+      '2001:db8::/1e2',
+      ':::',
+      '[::1',
+      '::ffff:1.2.3.4/128',
+    ],
+    ...[
+      '0313.0.0161.011',
+      '0x7f.1',
+      '127.1',
+      '2130706433',
+      '1.2.3',
+      '1.2.3.4.5',
+      '256.1.1.1',
+      '1.2.3.4,5.6.7.8',
+    ],
+    ...[
+      'id:',
+      'key:',
+      'user:',
+      'id:__proto__',
+      'id:nobody',
+      'ID:acme',
+      'constructor:x',
+      '0123456789ab-1',
+    ],
+    ...['0123456789ab-0', '0123456789ab--1', `0123456789ab-${'9'.repeat(400)}`, '0123456789ab-1x'],
+    'x'.repeat(8_192),
+  ])('called %j is nobody: 4xx for all that is asked', async (client) => {
+    for (const verb of VERBS) {
+      const { status, text } = await ask(verb, client);
+      expect({ verb, status, text }).toEqual({
+        verb,
+        status: text.includes('"not_found"') ? 404 : 400,
+        text: expect.stringMatching(/"error":"(invalid|not_found)"/),
+      });
+    }
+  });
+
+  test.each([
+    ...[
+      `key:${'k'.repeat(8_000)}`,
+      'key:\0\x1b[31m',
+      'key:__proto__',
+      'user:../../',
+      'user:\r\n',
+      'user: ',
+    ],
+    ...['user:\ud800', `user:${'u'.repeat(8_000)}`, 'key:id:acme', 'c.AAAAAAAAAAAAAAAAAAAAAA'],
+  ])('called %j is somebody, whatever that is', async (client) => {
+    for (const verb of ['block', 'unblock', 'exempt', 'unexempt', 'reset'] as const) {
+      expect(await ask(verb, client)).toMatchObject({ status: 200 });
+    }
+  });
+
+  test.each(['g', 'h.AAAAAAAAAAAAAAAAAAAAAA'])(
+    'that is many, %s, is reset and no more',
+    async (client) => {
+      for (const verb of ['block', 'exempt'] as const) {
+        expect(await ask(verb, client)).toMatchObject({
+          status: 400,
+          answer: { error: 'invalid' },
+        });
+      }
+      expect(await ask('reset', client)).toMatchObject({ status: 200 });
+    },
+  );
+
+  test.each([
+    ['203.0.113.201', '::ffff:203.0.113.201'],
+    ['203.0.113.202', '::FFFF:cb00:71ca'],
+    ['203.0.113.203', '[::ffff:203.0.113.203]:443'],
+    ['203.0.113.204', '64:ff9b::203.0.113.204'],
+    ['203.0.113.205', ' 203.0.113.205:8080 '],
+    ['2001:db8:9::1', '2001:0DB8:9:0::ffff'],
+  ])('%s is the one that is spelled %s', async (address, spelled) => {
+    const one = await order(open, 'block', spelled);
+    expect(one).toMatchObject({ status: 200 });
+    expect(await visit(open, '/a', { address })).toMatchObject({ status: 403 });
+    expect(await order(open, 'block', address)).toMatchObject({
+      answer: { client: one.answer.client },
+    });
+    expect(await lift(open, 'unblock', address)).toMatchObject({ status: 200 });
+    expect(await visit(open, '/a', { address })).toMatchObject({ status: 200 });
+  });
+
+  test('whose range is asked for is told of the policy file', async () => {
+    const { text } = await order(open, 'block', '203.0.113.0/24');
+    expect(text).toContain('in the policy file');
+  });
+
+  test.each([
+    ...['..', '..%2f..', '%00', '__proto__', 'constructor', '%zz', '%ff', 'a%2fb', '%F0%9F%98%80'],
+  ])('nor does %j in a path break anything', async (part) => {
+    for (const [method, path, body] of [
+      ['GET', `/v1/decisions/${part}`, undefined],
+      ['DELETE', `/v1/policies/${part}/mode`, undefined],
+      ['PUT', `/v1/policies/${part}/mode`, JSON.stringify({ mode: 'off', ...TERMS })],
+    ] as const) {
+      const headers = { ...(body !== undefined && { 'content-type': 'application/json' }) };
+      const { status } = await call(open.opsUrl, path, {
+        method,
+        headers,
+        ...(body !== undefined && { body }),
+      });
+      expect([400, 404]).toContain(status);
+    }
+  });
+
+  test.each<Record<string, unknown>>([
+    { url: '' },
+    { url: 'http://' },
+    { url: 'http://[::1' },
+    { url: '\0' },
+    { url: `/${'%'.repeat(10_000)}` },
+    { url: `/${'a/../'.repeat(10_000)}` },
+    { url: '/a', method: '' },
+    { url: '/a', method: '\r\n' },
+    { url: '/a', proxy: 'junk', peer: '\0', client: '__proto__' },
+    { url: '/a', headers: { constructor: 'x', toString: ['y'], '': '', 'x-forwarded-for': ',,,' } },
+    { url: '/a', headers: { 'x-api-key': ['a', 'b'], host: ['a', 'b'], forwarded: 'for="[' } },
+    { url: '/a', headers: { 'x-api-key': 'k'.repeat(100_000) } },
+  ])('nor does an odd request to explain, %#', async (body) => {
+    const { status } = await operate(open, 'POST /v1/explain', body);
+    expect(status).toBe(body.url === '' ? 400 : 200);
+  });
+
+  test('and none of it was a fault', () => {
+    for (const gateway of [open, guarded, silent]) {
+      expect(gateway.output()).not.toMatch(/"event":"(operation_failed|crashed|check_failed)"/);
+      expect(strayLines(gateway.output())).toEqual([]);
+    }
+  });
+});
+
+describe('/openapi.json', () => {
+  interface Operation {
+    readonly operationId?: string;
+    readonly summary?: string;
+    readonly security?: readonly object[];
+    readonly parameters?: readonly { readonly name: string; readonly in: string }[];
+    readonly requestBody?: object;
+    readonly responses: Readonly<
+      Record<string, { readonly description: string; content?: object }>
+    >;
+  }
+  interface Document {
+    readonly openapi: string;
+    readonly info: { readonly title: string; readonly version: string };
+    readonly components: { readonly securitySchemes: object };
+    readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+  }
+  const document = async () => (await operate<Document>(open, 'GET /openapi.json')).answer;
+
+  test('has every route, with its parameters, its errors and the token', async () => {
+    const { openapi, info, paths, components } = await document();
+    expect(openapi).toMatch(/^3\.1\./);
+    expect(info).toEqual({ title: expect.any(String), version: expect.any(String) });
+    expect(components.securitySchemes).toEqual({ token: { type: 'http', scheme: 'bearer' } });
+    for (const { method, url, operation, params, query, body } of OPS_ROUTES) {
+      const path = url.replaceAll(/:(\w+)/g, '{$1}');
+      const found = paths[path]?.[method.toLowerCase()];
+      expect(found).toMatchObject({ operationId: operation, security: [{ token: [] }] });
+      const named = (place: string) =>
+        (found?.parameters ?? []).filter((each) => each.in === place).map(({ name }) => name);
+      const keysIn = (schema: object | undefined) =>
+        Object.keys((schema as Schema)?.properties ?? {});
+      expect(named('path')).toEqual(keysIn(params));
+      expect(named('query')).toEqual(keysIn(query));
+      expect(found?.requestBody !== undefined).toBe(body !== undefined);
+      expect(Object.keys(found?.responses ?? {})).toEqual(
+        expect.arrayContaining(['200', '400', '401', '403', '404', '409', '503']),
+      );
+    }
+  });
+
+  test('is whole: ids are unique, references lead somewhere, answers are described', async () => {
+    const whole = await document();
+    const operations = Object.entries(whole.paths).flatMap(([path, methods]) => {
+      expect(path).toMatch(/^\/[\w{}./-]*$/);
+      return Object.entries(methods).map(([method, operation]) => {
+        expect(['get', 'post', 'put', 'delete']).toContain(method);
+        const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
+        const declared = (operation.parameters ?? []).filter((each) => each.in === 'path');
+        expect(declared.map(({ name }) => name)).toEqual(inPath);
+        return operation;
+      });
+    });
+    const ids = operations.flatMap(({ operationId }) => operationId ?? []);
+    expect(new Set(ids).size).toBe(ids.length);
+    for (const { summary, responses } of operations) {
+      expect(summary).toEqual(expect.any(String));
+      for (const { description } of Object.values(responses)) expect(description).toMatch(/\w/);
+    }
+    const text = JSON.stringify(whole);
+    for (const [, pointer = ''] of text.matchAll(/"\$ref":"#\/([^"]+)"/g)) {
+      const found = pointer
+        .split('/')
+        .reduce<unknown>((at, name) => (at as Record<string, unknown> | undefined)?.[name], whole);
+      expect(found, pointer).toBeDefined();
+    }
+    for (const path of OPEN_PATHS) {
+      expect(whole.paths[path]?.get, path).toMatchObject({ summary: expect.any(String) });
+      expect(whole.paths[path]?.get?.security, path).toBeUndefined();
+    }
+  });
+});
+
+test('no address, key or user that was sent is in an answer or a line of the log', async () => {
+  const sentinels = new Sentinels();
+  const answers: string[] = [];
+  const explanations: string[] = [];
+  const post = async (path: string, body: object, into = answers) => {
+    const { text } = await operate(guarded, `POST ${path}`, body, SHOWN);
+    into.push(text);
+  };
+  for (let round = 0; round < 4; round++) {
+    const names = [
+      ...[
+        sentinels.ipv4(),
+        sentinels.ipv6(),
+        `${sentinels.ipv6()}/64`,
+        `::ffff:${sentinels.ipv4()}`,
+      ],
+      ...[`key:${sentinels.text('key')}`, `user:${sentinels.text('user')}`],
+      // What somebody may type or paste who is mistaken.
+      ...[
+        sentinels.text('key'),
+        `${sentinels.ipv4()}/24`,
+        `${sentinels.ipv4()} `,
+        `${sentinels.ipv4()}.`,
+      ],
+      ...[
+        `keys:${sentinels.text('key')}`,
+        `Bearer ${sentinels.text('key')}`,
+        `k.${sentinels.text('key')}`,
+      ],
+    ];
+    for (const client of names) {
+      for (const verb of ['block', 'unblock', 'exempt', 'unexempt']) {
+        await post(`/v1/clients/${verb}`, { client, ...(/^un/.test(verb) ? {} : TERMS) });
+      }
+      await post('/v1/clients/reset', { client });
+      await post('/v1/clients/block', { client, ...TERMS, for: 'ever' });
+      await post('/v1/clients/block', { client, ...TERMS, nonsense: true });
+      await post('/v1/clients/block', { client: [client, client], ...TERMS });
+    }
+    const [address, key, user] = [sentinels.ipv4(), sentinels.text('key'), sentinels.text('user')];
+    for (let i = 0; i < 3; i++) await visit(guarded, 'POST /pin', { address, key });
+    for (let i = 0; i < 3; i++) await visit(guarded, 'POST /pin', { address, user });
+    const headers = { 'x-api-key': key, 'x-user': user, authorization: sentinels.text('token') };
+    await post('/v1/explain', { url: '/pin', method: 'POST', headers }, answers);
+    // Of a request that is explained, the address is told to whoever sent it.
+    await post(
+      '/v1/explain',
+      { url: '/pin', client: address, peer: address, headers },
+      explanations,
+    );
+    for (const path of [
+      '/v1/clients/top',
+      '/v1/orders',
+      '/v1/policies',
+      '/stats',
+      '/metrics',
+      '/v1/nowhere',
+    ]) {
+      const { text, status } = await operate(guarded, `GET ${path}?${key}`, undefined, SHOWN);
+      if (status === 200 || status === 404) answers.push(text);
+      answers.push((await operate(guarded, `GET ${path}`, undefined, SHOWN)).text);
+    }
+    await operate(guarded, `GET /v1/decisions/${key}`, undefined, SHOWN);
+  }
+  await eventually(
+    async () => guarded.output(),
+    (text) => /"event":"operator_action"/.test(text) && /"event":"denied"/.test(text),
+  );
+  expect(explanations.join()).toContain('198.18.');
+  expect(sentinels.findIn(answers.join('\n'))).toEqual([]);
+  expect(sentinels.findIn(guarded.output())).toEqual([]);
+});
+
+describe('the audit log', () => {
+  const actions = () =>
+    silent
+      .output()
+      .split('\n')
+      .filter((line) => line.includes('"event":"operator_action"'))
+      .map((line) => JSON.parse(line));
+
+  test('has a line for each change: who, what, until when and why, also where nothing else is logged', async () => {
+    const address = newAddress();
+    await visit(silent, 'POST /pin', { address });
+    const terms = { for: '5min', reason: 'a "reason"\n\u001b[31m', by: 'alice' };
+    const blocked = await order(silent, 'block', address, terms);
+    await lift(silent, 'unblock', address);
+    await order(silent, 'exempt', 'id:acme', { ...terms, by: undefined });
+    await lift(silent, 'unexempt', 'id:acme');
+    await operate(silent, 'POST /v1/clients/reset', {
+      client: address,
+      policy: 'pin',
+      reason: 'sorry',
+      by: 'bob',
+    });
+    await operate(silent, 'POST /v1/clients/reset', { client: `key:${KEYS.acme}` });
+    await setMode(silent, 'pin', 'shadow', terms);
+    await operate(silent, 'DELETE /v1/policies/pin/mode?by=carol');
+    await operate(silent, 'PUT /v1/log', { ...terms, level: 'error', allows_one_in: 7 });
+    await operate(silent, 'DELETE /v1/log');
+    const lines = await eventually(
+      async () => actions(),
+      (found) => found.length >= 10,
+    );
+    const { client, until } = blocked.answer;
+    const acme = expect.stringMatching(/^c\.[\w-]{22}$/);
+    const soon = expect.stringMatching(/^\d{4}-.*Z$/);
+    const { reason } = terms;
+    expect(lines).toEqual(
+      [
+        { action: 'block', subject: client, order: 'blocked', until, reason, by: 'alice' },
+        { action: 'unblock', subject: client, order: 'no longer blocked', by: 'test' },
+        { action: 'exempt', subject: acme, order: 'exempt', until: soon, reason, by: 'unknown' },
+        { action: 'unexempt', subject: acme, order: 'no longer exempt', by: 'test' },
+        { action: 'reset', subject: client, order: 'reset pin', reason: 'sorry', by: 'bob' },
+        { action: 'reset', subject: acme, order: 'reset all policies', by: 'unknown' },
+        { action: 'mode', subject: 'pin', order: 'shadow', until: soon, reason, by: 'alice' },
+        { action: 'mode', subject: 'pin', order: 'as the policy file says', by: 'carol' },
+        {
+          action: 'log',
+          order: 'level error, one in 7 allowed requests',
+          until: soon,
+          reason,
+          by: 'alice',
+        },
+        { action: 'log', order: 'as at the start', by: 'unknown' },
+      ].map((line) => ({
+        ...{
+          level: 40,
+          time: expect.any(Number),
+          event: 'operator_action',
+          msg: expect.any(String),
+        },
+        ...line,
+      })),
+    );
+  });
+
+  test('has none for what was refused or only asked', async () => {
+    const before = actions().length;
+    await order(silent, 'block', 'nobody');
+    await order(silent, 'block', newAddress(), { for: 'ever' });
+    await lift(silent, 'unblock', newAddress());
+    await setMode(silent, 'nowhere', 'off');
+    await operate(silent, 'DELETE /v1/log');
+    for (const path of ['/v1/orders', '/v1/policies', '/v1/clients/top', '/stats']) {
+      await operate(silent, `GET ${path}`);
+    }
+    await operate(silent, 'POST /v1/explain', { url: '/a' });
+    // Lines are written in order.
+    await reset(silent, newAddress());
+    await eventually(
+      async () => actions().length,
+      (now) => now > before,
+    );
+    expect(actions()).toHaveLength(before + 1);
+  });
+});
