@@ -19,7 +19,7 @@ import { traefik } from './dialects/traefik.ts';
 import { answerQuestion } from './operations/denials.ts';
 import type { Gateway } from './operations/gateway.ts';
 import { createOperate, type Operate } from './operations/operations.ts';
-import { loggingIn, orderKinds } from './operations/override.ts';
+import { loggingIn, overrideEffects } from './operations/override.ts';
 import { OverrideBook } from './operations/override-book.ts';
 import { createAnswering } from './server/answering.ts';
 import { createCheckServer } from './server/check-server.ts';
@@ -36,8 +36,8 @@ import type { Telemetry } from './telemetry/telemetry.ts';
 const DIALECTS = [envoy, nginx, caddy, haproxy, traefik, ingressNginx];
 /** Salts change once a day, and the next ones are made long before. */
 const SALTS_EVERY_MS = 60_000;
-/** Orders are heard of at once; this is for what was not heard. */
-const ORDERS_EVERY_MS = 5_000;
+/** Overrides are heard of at once; this is for what was not heard. */
+const OVERRIDES_EVERY_MS = 5_000;
 /** What is under way is answered within the deadline; a caller that has not finished its question then is cut off. */
 const CUT_OFF_MS = 500;
 
@@ -77,7 +77,7 @@ export function createApp(options: AppOptions): App {
   const events: BackendEvents = {
     onReset: (keys) => void memory.reset(keys),
     // What is read already may not be the latest; what cannot be read is tried again.
-    onNotices: () => void overrides.refresh().catch(() => orders.refresh()),
+    onNotices: () => void overrides.refresh().catch(() => overrideKeeper.refresh()),
     answer: (question) => answerQuestion(gateway, question),
   };
   const backend = environment.redis
@@ -88,7 +88,7 @@ export function createApp(options: AppOptions): App {
     board,
     now,
     onChange(inForce) {
-      telemetry.ordersInForce(orderKinds(inForce));
+      telemetry.overridesInForce(overrideEffects(inForce));
       telemetry.setLogging(loggingIn(inForce));
     },
   });
@@ -158,10 +158,10 @@ export function createApp(options: AppOptions): App {
     everyMs: SALTS_EVERY_MS,
     onFailure: telemetry.saltsNotShared,
   });
-  const orders = new Refresher({
+  const overrideKeeper = new Refresher({
     refresh: () => overrides.refresh(),
-    everyMs: ORDERS_EVERY_MS,
-    onFailure: telemetry.ordersUnread,
+    everyMs: OVERRIDES_EVERY_MS,
+    onFailure: telemetry.overridesUnread,
   });
   let ready = false;
   let isLeaving = false;
@@ -171,11 +171,11 @@ export function createApp(options: AppOptions): App {
     operate,
     async listen() {
       await backend.connect(async () => {
-        await Promise.all([saltKeeper.refresh(), orders.refresh()]);
+        await Promise.all([saltKeeper.refresh(), overrideKeeper.refresh()]);
       });
       // Also without a contact: what is over is forgotten all the same.
       void saltKeeper.refresh();
-      void orders.refresh();
+      void overrideKeeper.refresh();
       if (!isWorker) {
         await opsServer.listen({ host: environment.opsHost, port: environment.opsPort });
       }
@@ -203,7 +203,7 @@ export function createApp(options: AppOptions): App {
       ready = false;
       isLeaving = true;
       saltKeeper.close();
-      orders.close();
+      overrideKeeper.close();
       overrides.close();
       const withinMs = environment.storeTimeoutMs + CUT_OFF_MS;
       const cutOff = setTimeout(() => checkServer.server.closeAllConnections(), withinMs);

@@ -1,7 +1,7 @@
 /** `headgate clients`: who is denied now, and what is to become of one of them. */
 import { Command, InvalidArgumentError } from 'commander';
 import type { DenialReport } from '../operations/denial-report.ts';
-import type { OrderReport } from '../operations/order-report.ts';
+import type { OverrideReport } from '../operations/override-report.ts';
 import {
   askGateway,
   changingCommand,
@@ -10,8 +10,8 @@ import {
   operator,
   readClient,
 } from './gateway-client.ts';
-import { orderText } from './orders.ts';
 import { columns, type OutputFlags, print, shortTime, withOutput } from './output.ts';
+import { overrideText } from './overrides.ts';
 
 const CLIENT =
   'an address, a client of the log (k.Yx3...), id:ID of a listed key, key:KEY, user:USER, or the id of a decision; - reads it from standard input';
@@ -25,7 +25,7 @@ interface ChangeFlags extends GatewayFlags {
   readonly by?: string;
 }
 
-interface OrderFlags extends ChangeFlags {
+interface OverrideFlags extends ChangeFlags {
   readonly for: string;
   readonly reason: string;
 }
@@ -59,9 +59,9 @@ export function clientsCommand(): Command {
         .action(reset),
     )
     .addCommand(
-      orderCommand('block')
+      overrideCommand('block')
         .description('let a client in nowhere, for a time')
-        .action((client: string, flags: OrderFlags) => order('block', client, flags)),
+        .action((client: string, flags: OverrideFlags) => override('block', client, flags)),
     )
     .addCommand(
       changingCommand('unblock')
@@ -70,9 +70,9 @@ export function clientsCommand(): Command {
         .action((client: string, flags: ChangeFlags) => lift('unblock', client, flags)),
     )
     .addCommand(
-      orderCommand('exempt')
+      overrideCommand('exempt')
         .description('hold a client to no limit, for a time')
-        .action((client: string, flags: OrderFlags) => order('exempt', client, flags)),
+        .action((client: string, flags: OverrideFlags) => override('exempt', client, flags)),
     )
     .addCommand(
       changingCommand('unexempt')
@@ -82,11 +82,11 @@ export function clientsCommand(): Command {
     );
 }
 
-function orderCommand(name: string): Command {
+function overrideCommand(name: string): Command {
   return changingCommand(name)
     .argument('<client>', CLIENT)
     .requiredOption('--for <duration>', 'how long: a number and s, min, h or d, 31d at most')
-    .requiredOption('--reason <text>', 'why, for the audit log and headgate orders');
+    .requiredOption('--reason <text>', 'why, for the audit log and headgate overrides');
 }
 
 async function top({ limit, shadow = false, output, ...flags }: TopFlags): Promise<void> {
@@ -114,22 +114,26 @@ function topText({ clients, gateways }: Top): string {
   return columns([head, ...rows]) + silent;
 }
 
-async function order(verb: 'block' | 'exempt', client: string, flags: OrderFlags): Promise<void> {
+async function override(
+  verb: 'block' | 'exempt',
+  client: string,
+  flags: OverrideFlags,
+): Promise<void> {
   const { for: duration, reason, by } = flags;
   const body = { client: readClient(client), for: duration, reason, by: operator(by) };
-  const made = await askGateway<OrderReport>(flags, {
+  const made = await askGateway<OverrideReport>(flags, {
     method: 'POST',
     path: `/v1/clients/${verb}`,
     body,
   });
-  console.log(orderText(made));
+  console.log(overrideText(made));
 }
 
 async function lift(verb: string, client: string, flags: ChangeFlags): Promise<void> {
   const body = { client: readClient(client), by: operator(flags.by) };
   const call = { method: 'POST', path: `/v1/clients/${verb}`, body } as const;
   const lifted = await askGateway<{ client: string }>(flags, call);
-  console.log(`${lifted.client}: the order is lifted`);
+  console.log(`${lifted.client}: the override is lifted`);
 }
 
 async function reset(client: string, { policy, reason, ...flags }: ResetFlags): Promise<void> {

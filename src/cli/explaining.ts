@@ -25,7 +25,7 @@ type RequestFlags = ExplainFlags & { readonly url: string };
 type Decision = DenialReport & {
   readonly asked_for: string;
   readonly now?: StandingNow;
-  readonly ordered?: string;
+  readonly override?: string;
 };
 
 export async function explainRequest(flags: RequestFlags): Promise<void> {
@@ -79,7 +79,7 @@ function linesOf(decision: Decision): string[][] {
     came_as: claimed,
     until,
     now,
-    ordered,
+    override,
   } = decision;
   const share = counted === undefined || counted === client ? '' : `, counted for ${counted}`;
   const made = claimed === undefined ? '' : `, last as ${claimed}`;
@@ -95,7 +95,7 @@ function linesOf(decision: Decision): string[][] {
     ],
     ...(until === undefined ? [] : [['until', `${shortTime(until)} UTC, by the last denial`]]),
     ...(now === undefined ? [] : [['now', standingText(now)]]),
-    ...(ordered === undefined ? [] : [['order', `an operator has the client ${ordered}`]]),
+    ...(override === undefined ? [] : [['override', `an operator has the client ${override}`]]),
   ];
 }
 

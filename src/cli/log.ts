@@ -1,9 +1,9 @@
 /** `headgate log`: what the running gateways log, for a time. */
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { LOG_LEVELS } from '../config/settings.ts';
-import type { OrderReport } from '../operations/order-report.ts';
+import type { OverrideReport } from '../operations/override-report.ts';
 import { askGateway, changingCommand, type GatewayFlags, operator } from './gateway-client.ts';
-import { orderText } from './orders.ts';
+import { overrideText } from './overrides.ts';
 
 interface LogFlags extends GatewayFlags {
   readonly level?: string;
@@ -22,7 +22,7 @@ export function logCommand(): Command {
         .addOption(new Option('--level <level>', 'lines of at least this').choices(LOG_LEVELS))
         .option('--allows-one-in <count>', 'a line for one in so many allowed requests', readCount)
         .requiredOption('--for <duration>', 'how long: a number and s, min, h or d, 31d at most')
-        .requiredOption('--reason <text>', 'why, for the audit log and headgate orders')
+        .requiredOption('--reason <text>', 'why, for the audit log and headgate overrides')
         .action(set),
     )
     .addCommand(
@@ -31,7 +31,7 @@ export function logCommand(): Command {
 }
 
 async function set({ level, allowsOneIn, by, ...flags }: LogFlags): Promise<void> {
-  const order = await askGateway<OrderReport>(flags, {
+  const override = await askGateway<OverrideReport>(flags, {
     method: 'PUT',
     path: '/v1/log',
     body: {
@@ -42,7 +42,7 @@ async function set({ level, allowsOneIn, by, ...flags }: LogFlags): Promise<void
       by: operator(by),
     },
   });
-  console.log(orderText(order));
+  console.log(overrideText(override));
 }
 
 async function restore(flags: GatewayFlags & { by?: string }): Promise<void> {

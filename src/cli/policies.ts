@@ -1,7 +1,7 @@
 /** `headgate policies`: in which mode they are, and another one for a time. */
 import { Argument, Command } from 'commander';
 import { POLICY_MODES } from '../core/policy.ts';
-import type { OrderReport } from '../operations/order-report.ts';
+import type { OverrideReport } from '../operations/override-report.ts';
 import {
   askGateway,
   changingCommand,
@@ -9,8 +9,8 @@ import {
   gatewayCommand,
   operator,
 } from './gateway-client.ts';
-import { orderText } from './orders.ts';
 import { columns, type OutputFlags, print, withOutput } from './output.ts';
+import { overrideText } from './overrides.ts';
 
 interface ModeFlags extends GatewayFlags {
   readonly for: string;
@@ -37,7 +37,7 @@ export function policiesCommand(): Command {
         .argument('<policy>', 'its name')
         .addArgument(new Argument('<mode>', 'what it is to be').choices(POLICY_MODES))
         .requiredOption('--for <duration>', 'how long: a number and s, min, h or d, 31d at most')
-        .requiredOption('--reason <text>', 'why, for the audit log and headgate orders')
+        .requiredOption('--reason <text>', 'why, for the audit log and headgate overrides')
         .action(setMode),
     )
     .addCommand(
@@ -64,12 +64,12 @@ function textOf(policies: readonly Listed[]): string {
 
 async function setMode(policy: string, mode: string, flags: ModeFlags): Promise<void> {
   const { for: duration, reason, by } = flags;
-  const order = await askGateway<OrderReport>(flags, {
+  const override = await askGateway<OverrideReport>(flags, {
     method: 'PUT',
     path: pathOf(policy),
     body: { mode, for: duration, reason, by: operator(by) },
   });
-  console.log(orderText(order));
+  console.log(overrideText(override));
 }
 
 async function restore(policy: string, flags: GatewayFlags & { by?: string }): Promise<void> {

@@ -12,7 +12,7 @@ import { GatewayRefused } from './gateway-client.ts';
 import { healthcheckCommand } from './healthcheck.ts';
 import { keyCommand } from './key.ts';
 import { logCommand } from './log.ts';
-import { ordersCommand } from './orders.ts';
+import { overridesCommand } from './overrides.ts';
 import { policiesCommand } from './policies.ts';
 import { schemaCommand } from './schema.ts';
 import { serveCommand } from './serve.ts';
@@ -37,7 +37,7 @@ export function createProgram(): Command {
     .addCommand(explainCommand())
     .addCommand(clientsCommand())
     .addCommand(policiesCommand())
-    .addCommand(ordersCommand())
+    .addCommand(overridesCommand())
     .addCommand(logCommand())
     .addCommand(statsCommand())
     .addCommand(keyCommand())

@@ -25,7 +25,7 @@ export interface CheckOptions {
   /** Takes over for policies with `on_store_failure: local`. */
   readonly local: LocalLimiter;
   readonly salts: SaltSource;
-  /** What operators ordered, as of now. */
+  /** What operators decided, as of now. */
   readonly overrides: { readonly current: Overrides };
   /** What a denial of this client is called: one that is answered, or one that a policy in shadow would have given. */
   readonly newId: (denied: Decision, client: string, isShadow: boolean) => string;
@@ -70,9 +70,9 @@ export function createCheck(options: CheckOptions): Check {
   const { store, local, salts, overrides, events } = options;
 
   return (request, set, nowMs, record) => {
-    const ordered = overrides.current;
-    const saltsNow = salts.at(nowMs, set.hasLongWindows || ordered.hasLongAddresses);
-    const client = set.identify(request, saltsNow, nowMs, ordered, record);
+    const { current } = overrides;
+    const saltsNow = salts.at(nowMs, set.hasLongWindows || current.hasLongAddresses);
+    const client = set.identify(request, saltsNow, nowMs, current, record);
     events.identified(client.kind);
     if (client.untrustedProxy) events.untrustedProxy();
     if (client.ignoredHeaders.length > 0) events.headersIgnored(client.ignoredHeaders);
@@ -80,13 +80,13 @@ export function createCheck(options: CheckOptions): Check {
     if (client.access === 'blocked') return named(BLOCKED, client);
     const { policy } = request;
     if (policy !== undefined && !set.has(policy)) events.policyUnknown(policy);
-    const applied = set.policiesFor(request, ordered.modes, record);
+    const applied = set.policiesFor(request, current.modes, record);
     const [first] = applied;
     if (first === undefined) return named(MALFORMED_PATH, client);
     if (first === set.fallback) events.unmatched();
     if (client.access === 'exempt') return EXEMPT;
 
-    const isIn = (mode: PolicyMode) => (policy: Policy) => modeOf(policy, ordered.modes) === mode;
+    const isIn = (mode: PolicyMode) => (policy: Policy) => modeOf(policy, current.modes) === mode;
     const isEnforced = isIn('enforce');
     const policies = applied.every(isEnforced) ? applied : applied.filter(isEnforced);
     const conclude = (decision: Decision) => {

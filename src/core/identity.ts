@@ -128,11 +128,11 @@ export function compileIdentity(config: IdentityConfig): IdentityResolver {
     const { partition: address, standing } = addressBook(reported ?? proxy, salts);
     // The address of a proxy that says nothing of its clients, or junk, must not exempt them all.
     const isOfClient = () => reported !== undefined && (isLoopback(reported) || !trusts(reported));
-    const ordered =
+    const overridden =
       overrides.access.size === 0
         ? undefined
-        : orderedAccess(overrides, [apiKey?.partition, user], address, isOfClient);
-    if (ordered !== undefined) record?.('identity', `an operator ordered: ${ordered}`);
+        : overriddenAccess(overrides, [apiKey?.partition, user], address, isOfClient);
+    if (overridden !== undefined) record?.('identity', `an operator decided: ${overridden}`);
     return {
       kind: kindOf(source),
       partition: claimOf(source, apiKey, user) ?? address.daily.current,
@@ -141,7 +141,7 @@ export function compileIdentity(config: IdentityConfig): IdentityResolver {
       user,
       plan: apiKey?.plan,
       headers: headersOf(request, trusted),
-      access: ordered ?? listedAccess(apiKey?.standing, standing, nowMs, isOfClient),
+      access: overridden ?? listedAccess(apiKey?.standing, standing, nowMs, isOfClient),
       untrustedProxy: !trusted,
       ignoredHeaders: trusted
         ? claim.ignored
@@ -184,8 +184,8 @@ function recordSources(
   }
 }
 
-/** What operators ordered of the client, by any of its names. An exemption comes first. */
-function orderedAccess(
+/** What operators decided of the client, by any of its names. An exemption comes first. */
+function overriddenAccess(
   { access }: Overrides,
   claims: readonly (string | undefined)[],
   address: AddressPartition,

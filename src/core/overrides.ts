@@ -1,4 +1,4 @@
-/** What operators ordered while the gateway runs: for as long as it holds, it goes before the policy file. */
+/** What operators decide while the gateway runs, for a time: it goes before the policy file. */
 import type { Policy, PolicyMode } from './policy.ts';
 import type { Access } from './standing.ts';
 

@@ -4,7 +4,7 @@ import type { OperatorAction } from '../telemetry/telemetry.ts';
 import type { Gateway } from './gateway.ts';
 import { OperationError } from './operation-error.ts';
 
-export type Change = Pick<OperatorAction, 'action' | 'order'> & Partial<OperatorAction>;
+export type Change = Pick<OperatorAction, 'action' | 'change'> & Partial<OperatorAction>;
 
 /** Rejects with an OperationError for a change that the store did not confirm. */
 export async function audited<T>({ audit }: Gateway, change: Change, act: () => Promise<T>) {
@@ -21,7 +21,7 @@ export async function audited<T>({ audit }: Gateway, change: Change, act: () => 
     return done;
   } catch (error) {
     if (!(error instanceof StoreError)) throw error;
-    audit({ ...told, order: `${told.order} (not confirmed by Redis)` });
+    audit({ ...told, change: `${told.change} (not confirmed by Redis)` });
     throw new OperationError(
       'store_unavailable',
       `${error.message}: the change may or may not have been made, and can be tried again`,

@@ -20,11 +20,11 @@ export interface KnownClient {
   readonly partitions: readonly string[];
   /** What alone stands for it. */
   readonly own: readonly string[];
-  /** The name under which an order about it holds for so long. Throws an OperationError if there is none. */
-  orderName(untilMs: number): OrderName;
+  /** The name under which an override of it holds for so long. Throws an OperationError if there is none. */
+  overrideName(untilMs: number): OverrideName;
 }
 
-export interface OrderName {
+export interface OverrideName {
   readonly client: string;
   /** Whether it is under the salt that changes every 31 days. */
   readonly isLong: boolean;
@@ -74,7 +74,7 @@ function fixed(partition: string): KnownClient {
   return {
     partitions: [partition],
     own: [partition],
-    orderName: () => ({ client: partition, isLong: false }),
+    overrideName: () => ({ client: partition, isLong: false }),
   };
 }
 
@@ -83,7 +83,7 @@ function ofPartition(partition: string, { daily }: Salts): KnownClient {
     const endMs = daily.startMs + 2 * DAY_MS;
     return {
       ...fixed(partition),
-      orderName(untilMs) {
+      overrideName(untilMs) {
         if (untilMs <= endMs) return { client: partition, isLong: false };
         throw new OperationError(
           'invalid',
@@ -95,7 +95,7 @@ function ofPartition(partition: string, { daily }: Salts): KnownClient {
   if (/^[cku]\./.test(partition)) return fixed(partition);
   return {
     ...fixed(partition),
-    orderName() {
+    overrideName() {
       const what = partition === 'g' ? 'everybody' : 'the value of a header';
       throw new OperationError(
         'invalid',
@@ -125,7 +125,7 @@ function ofAddress(
   return {
     partitions: pseudonymsOf(known),
     own: pseudonymsOf({ ...known, wider: [] }),
-    orderName(untilMs) {
+    overrideName(untilMs) {
       if (long === undefined || untilMs <= salts.daily.startMs + 2 * DAY_MS) {
         return { client: daily.current, isLong: false };
       }

@@ -7,9 +7,9 @@ import { clientNamed, decisionIdIn, type KnownClient } from './client-name.ts';
 import { deniedBy } from './denials.ts';
 import type { Gateway } from './gateway.ts';
 import { OperationError } from './operation-error.ts';
-import { type OrderReport, orderReport } from './order-report.ts';
 import { aboutClient, type Override } from './override.ts';
-import { type OrderTerms, termsOf } from './terms.ts';
+import { type OverrideReport, overrideReport } from './override-report.ts';
+import { termsOf, type WrittenTerms } from './terms.ts';
 
 export interface NamedClient {
   /** In one of the forms of client-name.ts. */
@@ -38,33 +38,33 @@ export function clientOperations(gateway: Gateway) {
       const { partitions } = await known(client);
       const keys = partitions.flatMap((partition) => keysOf(partition, affected));
       const [subject] = partitions;
-      const order = `reset ${policy ?? 'all policies'}`;
-      await audited(gateway, { action: 'reset', subject, order, reason, by }, () =>
+      const change = `reset ${policy ?? 'all policies'}`;
+      await audited(gateway, { action: 'reset', subject, change, reason, by }, () =>
         store.reset(keys),
       );
       return { client: subject, policies: [...new Set(affected.map(({ name }) => name))] };
     },
-    block: (order: NamedClient & OrderTerms) => setAccess('blocked', order),
-    exempt: (order: NamedClient & OrderTerms) => setAccess('exempt', order),
+    block: (override: NamedClient & WrittenTerms) => setAccess('blocked', override),
+    exempt: (override: NamedClient & WrittenTerms) => setAccess('exempt', override),
     unblock: (lifted: Lifted) => lift('blocked', lifted),
     unexempt: (lifted: Lifted) => lift('exempt', lifted),
   };
 
   async function setAccess(
     access: Access,
-    { client, ...terms }: NamedClient & OrderTerms,
-  ): Promise<OrderReport> {
+    { client, ...terms }: NamedClient & WrittenTerms,
+  ): Promise<OverrideReport> {
     const held = termsOf(terms, now());
-    const { own, orderName } = await known(client);
-    const name = orderName(held.untilMs);
-    const order: Override = { about: 'client', ...name, access, ...held };
-    const report = orderReport(order);
+    const { own, overrideName } = await known(client);
+    const name = overrideName(held.untilMs);
+    const override: Override = { about: 'client', ...name, access, ...held };
+    const report = overrideReport(override);
     const { until, reason, by } = report;
     const action = access === 'blocked' ? 'block' : 'exempt';
-    const change = { action, subject: name.client, order: access, until, reason, by };
+    const change = { action, subject: name.client, change: access, until, reason, by };
     await audited(gateway, change, async () => {
-      await overrides.write(order);
-      // One client has one order, by whichever of its names.
+      await overrides.write(override);
+      // One client has one override, by whichever of its names.
       for (const other of own) {
         if (other !== name.client && find(other)) await overrides.remove(aboutClient(other));
       }
@@ -79,10 +79,10 @@ export function clientOperations(gateway: Gateway) {
     const lifted = own.filter((name) => find(name)?.access === access);
     const [subject] = lifted;
     if (subject === undefined) {
-      throw new OperationError('not_found', `no operator's order has this client ${access}`);
+      throw new OperationError('not_found', `no override has this client ${access}`);
     }
     const action = access === 'blocked' ? 'unblock' : 'unexempt';
-    await audited(gateway, { action, subject, order: `no longer ${access}`, by }, async () => {
+    await audited(gateway, { action, subject, change: `no longer ${access}`, by }, async () => {
       for (const name of lifted) await overrides.remove(aboutClient(name));
     });
     return { client: subject };

@@ -44,12 +44,10 @@ export function denialOperations(gateway: Gateway) {
     },
     async decision({ id }: { readonly id: string }) {
       const { report, now } = await find(gateway, id);
-      const orders = gateway.overrides.current;
+      const { access } = gateway.overrides.current;
       const names = [report.client, report.came_as ?? '', report.counted ?? ''];
-      const ordered = names
-        .map((name) => orders.access.get(name))
-        .find((each) => each !== undefined);
-      return { ...report, asked_for: id, now, ...(ordered !== undefined && { ordered }) };
+      const override = names.map((name) => access.get(name)).find((each) => each !== undefined);
+      return { ...report, asked_for: id, now, ...(override !== undefined && { override }) };
     },
   };
 }

@@ -4,11 +4,11 @@ import { audited } from './audit.ts';
 import type { Gateway } from './gateway.ts';
 import { lift } from './lift.ts';
 import { OperationError } from './operation-error.ts';
-import { orderReport } from './order-report.ts';
 import { ABOUT_LOG, type Override } from './override.ts';
-import { type OrderTerms, termsOf } from './terms.ts';
+import { overrideReport } from './override-report.ts';
+import { termsOf, type WrittenTerms } from './terms.ts';
 
-interface LogOrder extends OrderTerms {
+interface LogOverride extends WrittenTerms {
   readonly level?: LogLevel | undefined;
   readonly allows_one_in?: number | undefined;
 }
@@ -16,19 +16,19 @@ interface LogOrder extends OrderTerms {
 export function logOperations(gateway: Gateway) {
   const { overrides, now } = gateway;
   return {
-    async set({ level, allows_one_in: allowsOneIn, ...terms }: LogOrder) {
+    async set({ level, allows_one_in: allowsOneIn, ...terms }: LogOverride) {
       if (level === undefined && allowsOneIn === undefined) {
         throw new OperationError('invalid', 'say what is to change: level, allows_one_in or both');
       }
-      const order: Override = { about: 'log', level, allowsOneIn, ...termsOf(terms, now()) };
-      const report = orderReport(order);
+      const override: Override = { about: 'log', level, allowsOneIn, ...termsOf(terms, now()) };
+      const report = overrideReport(override);
       const { until, reason, by } = report;
-      const change = { action: 'log', order: inWords(order), until, reason, by };
-      await audited(gateway, change, () => overrides.write(order));
+      const change = { action: 'log', change: inWords(override), until, reason, by };
+      await audited(gateway, change, () => overrides.write(override));
       return report;
     },
     async restore({ by = 'unknown' }: { by?: string | undefined }) {
-      const change = { action: 'log', order: 'as at the start', by };
+      const change = { action: 'log', change: 'as at the start', by };
       await audited(gateway, change, () => lift(gateway, ABOUT_LOG, 'log'));
       return {};
     },

@@ -3,7 +3,7 @@
 export type OperationErrorCode =
   | 'invalid'
   | 'not_found'
-  /** There are too many orders. */
+  /** There are too many overrides. */
   | 'conflict'
   | 'store_unavailable'
   /** Of the gateway: its log says which. */

@@ -11,7 +11,7 @@ import { denialOperations } from './denials.ts';
 import type { Gateway } from './gateway.ts';
 import { logOperations } from './logging.ts';
 import { OperationError } from './operation-error.ts';
-import { orderReport } from './order-report.ts';
+import { overrideReport } from './override-report.ts';
 import { policyOperations } from './policies.ts';
 import { statsReport } from './stats.ts';
 
@@ -20,7 +20,7 @@ export const OPERATIONS = [
   'decision',
   'exempt',
   'explain',
-  'listOrders',
+  'listOverrides',
   'listPolicies',
   'reset',
   'restoreLog',
@@ -56,7 +56,7 @@ export function createOperate(gateway: Gateway): Operate {
     restoreMode: policies.restoreMode,
     setLog: log.set,
     restoreLog: log.restore,
-    listOrders: async () => ({ orders: overrides.list().map(orderReport) }),
+    listOverrides: async () => ({ overrides: overrides.list().map(overrideReport) }),
     explain: ({ headers, ...asked }: Asked) =>
       explain(
         { ...asked, headers: fieldsOf(headers) },
@@ -91,7 +91,7 @@ function operationError(error: unknown): unknown {
   if (error instanceof BoardFull) {
     return new OperationError(
       'conflict',
-      `${error.message}: lift some orders, or write them into the policy file`,
+      `${error.message}: lift some overrides, or write them into the policy file`,
       { cause: error },
     );
   }

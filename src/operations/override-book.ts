@@ -1,4 +1,4 @@
-/** The orders in force: those that all gateways find on their board. Each ends on time, whether or not it can be read. */
+/** The overrides in force: those that all gateways find on their board. Each ends on time, whether or not it can be read. */
 import type { Overrides } from '../core/overrides.ts';
 import type { PolicyMode } from '../core/policy.ts';
 import type { Access } from '../core/standing.ts';

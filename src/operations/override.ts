@@ -1,4 +1,4 @@
-/** An operator's order: what it is about, and until when it holds. It goes before the policy file, and ends by itself. */
+/** What an operator decides for a time: it goes before the policy file, and ends by itself. */
 import { z } from 'zod';
 import { LOG_LEVELS } from '../config/settings.ts';
 import { POLICY_MODES } from '../core/policy.ts';
@@ -9,7 +9,7 @@ const terms = {
   sinceMs: z.int(),
   untilMs: z.int(),
   reason: z.string(),
-  /** Who ordered it, as they say. */
+  /** Who made it, as they say. */
   by: z.string(),
 };
 
@@ -41,7 +41,7 @@ const overrideSchema = z.discriminatedUnion('about', [
 export type Override = z.output<typeof overrideSchema>;
 export type Terms = Pick<Override, 'sinceMs' | 'untilMs' | 'reason' | 'by'>;
 
-/** What an order is about: of two about the same, the later one holds. */
+/** What an override is about: of two about the same, the later one holds. */
 export const aboutClient = (partition: string) => `client:${partition}`;
 export const aboutPolicy = (policy: string) => `policy:${policy}`;
 export const ABOUT_LOG = 'log';
@@ -64,8 +64,8 @@ function subjectOf(override: Override): string {
   return override.about === 'policy' ? aboutPolicy(override.policy) : ABOUT_LOG;
 }
 
-/** Of each order a word for what it does. */
-export function orderKinds(overrides: readonly Override[]): string[] {
+/** Of each a word for what it does. */
+export function overrideEffects(overrides: readonly Override[]): string[] {
   return overrides.map((override) => {
     if (override.about === 'client') return override.access;
     return override.about === 'policy' ? override.mode : 'log';
@@ -74,6 +74,6 @@ export function orderKinds(overrides: readonly Override[]): string[] {
 
 /** What they say of the log. */
 export function loggingIn(overrides: readonly Override[]) {
-  const order = overrides.find((override) => override.about === 'log');
-  return { level: order?.level, allowsOneIn: order?.allowsOneIn };
+  const found = overrides.find((override) => override.about === 'log');
+  return { level: found?.level, allowsOneIn: found?.allowsOneIn };
 }

@@ -5,9 +5,9 @@ import { audited } from './audit.ts';
 import { requirePolicy } from './clients.ts';
 import type { Gateway } from './gateway.ts';
 import { lift } from './lift.ts';
-import { orderReport } from './order-report.ts';
 import { aboutPolicy, type Override } from './override.ts';
-import { type OrderTerms, termsOf } from './terms.ts';
+import { overrideReport } from './override-report.ts';
+import { termsOf, type WrittenTerms } from './terms.ts';
 
 interface NamedPolicy {
   readonly policy: string;
@@ -28,17 +28,17 @@ export function policyOperations(gateway: Gateway) {
         })),
       };
     },
-    async setMode({ policy, mode, ...terms }: NamedPolicy & OrderTerms & { mode: PolicyMode }) {
+    async setMode({ policy, mode, ...terms }: NamedPolicy & WrittenTerms & { mode: PolicyMode }) {
       requirePolicy(gateway, policy);
-      const order: Override = { about: 'policy', policy, mode, ...termsOf(terms, now()) };
-      const report = orderReport(order);
+      const override: Override = { about: 'policy', policy, mode, ...termsOf(terms, now()) };
+      const report = overrideReport(override);
       const { until, reason, by } = report;
-      const change = { action: 'mode', subject: policy, order: mode, until, reason, by };
-      await audited(gateway, change, () => overrides.write(order));
+      const change = { action: 'mode', subject: policy, change: mode, until, reason, by };
+      await audited(gateway, change, () => overrides.write(override));
       return report;
     },
     async restoreMode({ policy, by = 'unknown' }: NamedPolicy & { by?: string | undefined }) {
-      const change = { action: 'mode', subject: policy, order: 'as the policy file says', by };
+      const change = { action: 'mode', subject: policy, change: 'as the policy file says', by };
       await audited(gateway, change, () =>
         lift(gateway, aboutPolicy(policy), `policy "${policy}"`),
       );

@@ -1,11 +1,11 @@
-/** For how long an order holds, why, and who says so. */
+/** For how long an override holds, why, and who says so. */
 import { parseDuration } from '../config/duration.ts';
 import { DAY_MS } from '../core/salts.ts';
 import { OperationError } from './operation-error.ts';
 import type { Terms } from './override.ts';
 
 /** As operators write it. */
-export interface OrderTerms {
+export interface WrittenTerms {
   /** A duration: `30min`. */
   readonly for: string;
   readonly reason: string;
@@ -15,7 +15,10 @@ export interface OrderTerms {
 const LONGEST_MS = 31 * DAY_MS;
 
 /** Throws an OperationError for a duration that is none, or too long. */
-export function termsOf({ for: duration, reason, by = 'unknown' }: OrderTerms, now: number): Terms {
+export function termsOf(
+  { for: duration, reason, by = 'unknown' }: WrittenTerms,
+  now: number,
+): Terms {
   try {
     const ms = parseDuration(duration);
     if (ms > LONGEST_MS) {

@@ -66,7 +66,7 @@ function schemaOf({ operation, summary, params, query, body, answer }: OpsRoute)
       401: failure('The token is missing or wrong'),
       403: failure('No token is set, and the caller is not this machine'),
       404: failure('There is none of that name'),
-      409: failure('There are too many orders'),
+      409: failure('There are too many overrides'),
       503: failure('Redis is away'),
     },
   };

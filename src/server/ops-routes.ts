@@ -59,8 +59,8 @@ export const OPS_ROUTES: readonly OpsRoute[] = [
     url: '/v1/clients/block',
     operation: 'block',
     summary: 'Let a client in nowhere, for a time',
-    body: schemas.clientOrder,
-    answer: schemas.order,
+    body: schemas.clientOverride,
+    answer: schemas.override,
   },
   {
     method: 'POST',
@@ -75,8 +75,8 @@ export const OPS_ROUTES: readonly OpsRoute[] = [
     url: '/v1/clients/exempt',
     operation: 'exempt',
     summary: 'Hold a client to no limit, for a time',
-    body: schemas.clientOrder,
-    answer: schemas.order,
+    body: schemas.clientOverride,
+    answer: schemas.override,
   },
   {
     method: 'POST',
@@ -88,10 +88,10 @@ export const OPS_ROUTES: readonly OpsRoute[] = [
   },
   {
     method: 'GET',
-    url: '/v1/orders',
-    operation: 'listOrders',
-    summary: 'What operators ordered and is in force, the first to end first',
-    answer: schemas.orders,
+    url: '/v1/overrides',
+    operation: 'listOverrides',
+    summary: 'The overrides in force, the first to end first',
+    answer: schemas.overrides,
   },
   {
     method: 'GET',
@@ -106,8 +106,8 @@ export const OPS_ROUTES: readonly OpsRoute[] = [
     operation: 'setMode',
     summary: 'Take a policy to another mode, for a time',
     params: schemas.policyParam,
-    body: schemas.modeOrder,
-    answer: schemas.order,
+    body: schemas.modeOverride,
+    answer: schemas.override,
   },
   {
     method: 'DELETE',
@@ -123,8 +123,8 @@ export const OPS_ROUTES: readonly OpsRoute[] = [
     url: '/v1/log',
     operation: 'setLog',
     summary: 'Another log level, or lines of some allowed requests, for a time',
-    body: schemas.logOrder,
-    answer: schemas.order,
+    body: schemas.logOverride,
+    answer: schemas.override,
   },
   {
     method: 'DELETE',

@@ -35,7 +35,7 @@ const reason = {
   type: 'string',
   minLength: 1,
   maxLength: 200,
-  description: 'Why, for the audit log and the list of orders.',
+  description: 'Why, for the audit log and the list of overrides.',
 } as const;
 const duration = {
   ...text,
@@ -46,7 +46,7 @@ const policyName = { type: 'string', minLength: 1, maxLength: 256 } as const;
 const terms = { for: duration, reason, by };
 
 export const byQuery = object({ by }, ['by']);
-export const clientOrder = object({ client, ...terms }, ['by']);
+export const clientOverride = object({ client, ...terms }, ['by']);
 export const liftedClient = object({ client, by }, ['by']);
 export const reset = object(
   {
@@ -58,8 +58,10 @@ export const reset = object(
   ['policy', 'reason', 'by'],
 );
 export const policyParam = object({ policy: policyName });
-export const modeOrder = object({ mode: { type: 'string', enum: POLICY_MODES }, ...terms }, ['by']);
-export const logOrder = object(
+export const modeOverride = object({ mode: { type: 'string', enum: POLICY_MODES }, ...terms }, [
+  'by',
+]);
+export const logOverride = object(
   {
     level: { type: 'string', enum: LOG_LEVELS },
     allows_one_in: {
@@ -110,7 +112,7 @@ export const named = object({ client: text });
 export const ofReset = object({ client: text, policies: listOf(text) });
 export const restored = object({ policy: text }, ['policy']);
 
-export const order = object(
+export const override = object(
   {
     about: { type: 'string', enum: ['client', 'policy', 'log'] },
     client: text,
@@ -126,7 +128,7 @@ export const order = object(
   },
   ['client', 'access', 'policy', 'mode', 'level', 'allows_one_in'],
 );
-export const orders = object({ orders: listOf(order) });
+export const overrides = object({ overrides: listOf(override) });
 
 export const policies = object({
   policies: listOf(
@@ -172,9 +174,9 @@ export const decision = object(
       ...object({ remaining: count, retry_after_ms: count, reset_after_ms: count }),
       description: 'The limit as it stands now; absent while the store is away.',
     },
-    ordered: { ...text, description: 'What an operator ordered for this client.' },
+    override: { ...text, description: 'What an override makes of this client.' },
   },
-  [...ofSome, 'now', 'ordered'],
+  [...ofSome, 'now', 'override'],
 );
 
 export const explanation = object({

@@ -103,7 +103,7 @@ export const LOG_LINES = {
       action: 'what was done, as in [the ops API](operating.md)',
       subject:
         'the pseudonym of the client, or the policy; absent for what concerns the gateway as a whole',
-      order: 'what was ordered',
+      change: 'what it is now',
       until: 'when it ends; absent for what has no end',
       reason: 'why, in their words',
       by: 'who, as they say',
@@ -123,10 +123,10 @@ export const LOG_LINES = {
     fields: {},
     atMost: ONE_A_MINUTE,
   },
-  orders_unread: {
+  overrides_unread: {
     level: 'warn',
     message:
-      'what operators order cannot be read from Redis: until it can, what was known stays in force',
+      'the overrides of operators cannot be read from Redis: until they can, what was known stays in force',
     fields: { cause: CAUSE },
     meaning: 'Redis is away, or its account lacks rights: `headgate check --redis`.',
     atMost: ONE_A_MINUTE,
@@ -223,7 +223,7 @@ export const LOG_LINES = {
   others_unheard: {
     level: 'warn',
     message:
-      'other gateways cannot be heard: until they are, denials are not remembered, and what operators order is followed seconds later',
+      'other gateways cannot be heard: until they are, denials are not remembered, and overrides of operators are followed seconds later',
     fields: { cause: CAUSE },
     meaning: 'Redis is away, or its account may not subscribe: `headgate check --redis`.',
     atMost: ONE_A_MINUTE,

@@ -113,10 +113,10 @@ export function createMetrics() {
       aggregator: 'max',
       registers,
     }),
-    orders: new Gauge({
-      name: 'headgate_operator_orders',
-      help: 'What operators ordered and is in force: blocked or exempt clients, policies in another mode, logging.',
-      labelNames: ['order'],
+    overrides: new Gauge({
+      name: 'headgate_overrides',
+      help: 'What operators decided for a time and is in force: blocked or exempt clients, policies in another mode, logging.',
+      labelNames: ['effect'],
       aggregator: 'max',
       registers,
     }),

@@ -33,9 +33,9 @@ export interface Telemetry {
   operationFailed(error: unknown): void;
   /** Somebody called the ops API without the token. */
   operatorRefused(): void;
-  /** What operators ordered, a word for each order. */
-  ordersInForce(kinds: readonly string[]): void;
-  ordersUnread(reason: unknown): void;
+  /** The overrides in force, a word for what each does. */
+  overridesInForce(effects: readonly string[]): void;
+  overridesUnread(reason: unknown): void;
   /** Windows that count somebody, about. */
   windowsCounted(active: number): void;
   /** The source that speaks for the client of a request. */
@@ -176,13 +176,13 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
       metrics.operatorsRefused.inc();
       if (seldom('operator')) write('operator_refused', {});
     },
-    ordersInForce(kinds) {
-      metrics.orders.reset();
-      for (const order of kinds) metrics.orders.inc({ order });
+    overridesInForce(effects) {
+      metrics.overrides.reset();
+      for (const effect of effects) metrics.overrides.inc({ effect });
     },
-    ordersUnread(reason) {
-      if (degraded || !seldom('orders')) return;
-      write('orders_unread', { cause: causeText(reason) });
+    overridesUnread(reason) {
+      if (degraded || !seldom('overrides')) return;
+      write('overrides_unread', { cause: causeText(reason) });
     },
     windowsCounted: (active) => metrics.activeWindows.set(active),
     wouldDeny(decision) {

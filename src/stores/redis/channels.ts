@@ -3,7 +3,7 @@ import type { RedisClient } from './client.ts';
 
 /** Counts were reset; the message names the keys, as a JSON list, or nothing. */
 export const RESET_CHANNEL = 'hg:v1:reset';
-/** What operators ordered has changed. */
+/** A notice was put up or taken down. */
 export const NOTICES_CHANNEL = 'hg:v1:notices';
 /** Questions to every gateway, see gateways.ts. */
 export const QUESTIONS_CHANNEL = 'hg:v1:questions';

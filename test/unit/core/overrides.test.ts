@@ -1,4 +1,4 @@
-/** What operators order goes before the policy file, for requests of every kind. */
+/** What operators decide goes before the policy file, for requests of every kind. */
 import { describe, expect, test } from 'vitest';
 import { createCheck, NO_EVENTS } from '../../../src/core/check.ts';
 import type { Decision } from '../../../src/core/decision.ts';
@@ -43,7 +43,7 @@ function setUp(overrides: Partial<Overrides> = {}) {
 const who = (parts: Parameters<typeof checkRequest>[0]) =>
   SET.identify(checkRequest(parts), SALTS, NOON_MS);
 const addressOf = (client: string) => who({ client }).address;
-const ordered = (...entries: [string, Access][]) => setUp({ access: new Map(entries) });
+const overridden = (...entries: [string, Access][]) => setUp({ access: new Map(entries) });
 
 describe('a client', () => {
   const client = '203.0.113.9';
@@ -54,19 +54,19 @@ describe('a client', () => {
     ['this month', addressOf(client).long?.current ?? ''],
     ['last month', addressOf(client).long?.previous ?? ''],
   ])('is blocked by what its address is called %s', (_when, name) => {
-    const { ask } = ordered([name, 'blocked']);
+    const { ask } = overridden([name, 'blocked']);
     expect(ask({ client })).toMatchObject({ verdict: 'deny', reason: 'blocked' });
     expect(ask({ client: '203.0.113.8' }).verdict).toBe('allow');
   });
 
   test('is blocked by its address, whichever key it comes with', () => {
-    const { ask } = ordered([addressOf(client).daily.current, 'blocked']);
+    const { ask } = overridden([addressOf(client).daily.current, 'blocked']);
     expect(ask({ client, headers: { 'x-api-key': 'made-up' } }).reason).toBe('blocked');
   });
 
   test('is blocked by its key or its user, wherever it comes from', () => {
     const key = who({ headers: { 'x-api-key': 'alice' } }).apiKey?.partition ?? '';
-    const { ask } = ordered([key, 'blocked'], [userPartition('bob'), 'blocked']);
+    const { ask } = overridden([key, 'blocked'], [userPartition('bob'), 'blocked']);
     expect(ask({ client, headers: { 'x-api-key': 'alice' } }).reason).toBe('blocked');
     expect(ask({ client, headers: { 'x-user': 'bob' } }).reason).toBe('blocked');
     expect(ask({ client, headers: { 'x-api-key': 'carol' } }).verdict).toBe('allow');
@@ -75,28 +75,28 @@ describe('a client', () => {
   });
 
   test('is blocked with its whole IPv6 network', () => {
-    const { ask } = ordered([addressOf('2001:db8::1').daily.current, 'blocked']);
+    const { ask } = overridden([addressOf('2001:db8::1').daily.current, 'blocked']);
     expect(ask({ client: '2001:db8::2' }).reason).toBe('blocked');
     expect(ask({ client: '2001:db8:0:1::2' }).verdict).toBe('allow');
   });
 
   test('that is exempt is held to no limit, though another of its names is blocked', () => {
     const key = who({ headers: { 'x-api-key': 'alice' } }).apiKey?.partition ?? '';
-    const { ask } = ordered([addressOf(client).daily.current, 'exempt'], [key, 'blocked']);
+    const { ask } = overridden([addressOf(client).daily.current, 'exempt'], [key, 'blocked']);
     for (let i = 0; i < 3; i++) {
       const decision = ask({ client, target: '/login', headers: { 'x-api-key': 'alice' } });
       expect(decision).toMatchObject({ verdict: 'allow', reason: 'exempt' });
     }
   });
 
-  test('that the policy file exempts is blocked by an order', () => {
-    const { ask } = ordered([addressOf('203.0.113.50').daily.current, 'blocked']);
+  test('that the policy file exempts is blocked by an override', () => {
+    const { ask } = overridden([addressOf('203.0.113.50').daily.current, 'blocked']);
     expect(ask({ client: '203.0.113.50' }).reason).toBe('blocked');
     expect(setUp().ask({ client: '203.0.113.50' }).reason).toBe('exempt');
   });
 
   test('is not exempt as a proxy, whose address may stand for anybody', () => {
-    const { ask } = ordered([addressOf('10.0.0.7').daily.current, 'exempt']);
+    const { ask } = overridden([addressOf('10.0.0.7').daily.current, 'exempt']);
     expect(ask({ proxy: '10.0.0.7' }).reason).toBe('within_limits');
   });
 });
@@ -109,19 +109,19 @@ describe('a policy', () => {
   const twice = (ask: ReturnType<typeof setUp>['ask'], target: string) =>
     [ask({ target }), ask({ target })].map(({ verdict }) => verdict);
 
-  test('in shadow by order denies nobody, and tells whom it would have denied', async () => {
+  test('in shadow by an override denies nobody, and tells whom it would have denied', async () => {
     const { ask, wouldDeny } = inModes(['login', 'shadow']);
     expect(twice(ask, '/login')).toEqual(['allow', 'allow']);
     await new Promise((resolve) => setImmediate(resolve));
     expect(wouldDeny).toMatchObject([{ policy: 'login', denial: { id: 'shadow' } }]);
   });
 
-  test('off by order counts nobody', () => {
+  test('off by an override counts nobody', () => {
     const { ask } = inModes(['login', 'off']);
     expect(twice(ask, '/login')).toEqual(['allow', 'allow']);
   });
 
-  test('in shadow in the file is enforced by order', () => {
+  test('in shadow in the file is enforced by an override', () => {
     const { ask } = inModes(['trial', 'enforce']);
     expect(twice(ask, '/trial')).toEqual(['allow', 'deny']);
     expect(twice(setUp().ask, '/trial')).toEqual(['allow', 'allow']);

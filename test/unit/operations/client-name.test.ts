@@ -34,22 +34,24 @@ describe('who is named is who asks', () => {
   ])('%s', (text, parts) => {
     const { partition } = asked(parts);
     expect(named(text).own).toContain(partition);
-    expect(named(text).orderName(NOON_MS + HOUR_MS).client).toBe(partition);
+    expect(named(text).overrideName(NOON_MS + HOUR_MS).client).toBe(partition);
     expect(named(partition).own).toEqual([partition]);
   });
 
-  test('a wider network that is counted has an order of its own', () => {
+  test('a wider network that is counted has an override of its own', () => {
     const [wider] = asked({ client: '2001:db8::1' }).address.wider;
-    expect(named('2001:db8::/48').orderName(NOON_MS + HOUR_MS).client).toBe(wider?.daily.current);
+    expect(named('2001:db8::/48').overrideName(NOON_MS + HOUR_MS).client).toBe(
+      wider?.daily.current,
+    );
     expect(named('2001:db8::1').own).not.toContain(wider?.daily.current);
     expect(named('2001:db8::1').partitions).toContain(wider?.daily.current);
   });
 });
 
-describe('an order about an address', () => {
+describe('an override of an address', () => {
   test('goes by the name of the day while that means something', () => {
     const { daily, long } = asked({ client: '203.0.113.9' }).address;
-    const nameFor = (ms: number) => named('203.0.113.9').orderName(NOON_MS + ms);
+    const nameFor = (ms: number) => named('203.0.113.9').overrideName(NOON_MS + ms);
     expect(nameFor(36 * HOUR_MS)).toEqual({ client: daily.current, isLong: false });
     expect(nameFor(36 * HOUR_MS + 1)).toEqual({ client: long?.current, isLong: true });
     expect(nameFor(31 * DAY_MS)).toEqual({ client: long?.current, isLong: true });
@@ -57,8 +59,8 @@ describe('an order about an address', () => {
 
   test('that is known by that name alone can hold no longer', () => {
     const { partition } = asked({ client: '203.0.113.9' });
-    expect(named(partition).orderName(NOON_MS + DAY_MS).client).toBe(partition);
-    expect(() => named(partition).orderName(NOON_MS + 2 * DAY_MS)).toThrow(/name the address/);
+    expect(named(partition).overrideName(NOON_MS + DAY_MS).client).toBe(partition);
+    expect(() => named(partition).overrideName(NOON_MS + 2 * DAY_MS)).toThrow(/name the address/);
   });
 });
 
@@ -84,7 +86,7 @@ test('what is refused is not repeated: it may be a key', () => {
 
 test.each(['g', `h.${'a'.repeat(22)}`])('%s is counted, and is nobody to block', (partition) => {
   expect(named(partition).partitions).toEqual([partition]);
-  expect(() => named(partition).orderName(NOON_MS + 1)).toThrow(/cannot be blocked/);
+  expect(() => named(partition).overrideName(NOON_MS + 1)).toThrow(/cannot be blocked/);
 });
 
 test('the id of a decision is told from all of these', () => {

@@ -25,7 +25,7 @@ const block = (client: string, forMs: number): Override => ({
   by: 'ada',
 });
 
-test('an order holds at once, and ends on time without anybody saying so', async () => {
+test('an override holds at once, and ends on time without anybody saying so', async () => {
   const { book, changes } = setUp();
   await book.write(block('i.a', 60_000));
   expect(book.current.access.get('i.a')).toBe('blocked');
@@ -36,7 +36,7 @@ test('an order holds at once, and ends on time without anybody saying so', async
   expect(changes).toEqual([1, 0]);
 });
 
-test('of many orders each ends on its own time, also after weeks', async () => {
+test('of many overrides each ends on its own time, also after weeks', async () => {
   const { book } = setUp();
   const DAY_MS = 86_400_000;
   for (const [i, days] of [31, 1, 7].entries()) await book.write(block(`i.${i}`, days * DAY_MS));
@@ -47,7 +47,7 @@ test('of many orders each ends on its own time, also after weeks', async () => {
   expect(left).toEqual([['i.2', 'i.0'], ['i.0'], []]);
 });
 
-test('of two orders about one client the later one holds', async () => {
+test('of two overrides about one client the later one holds', async () => {
   const { book } = setUp();
   await book.write(block('i.a', 60_000));
   await book.write({ ...block('i.a', 1_000), access: 'exempt' } as Override);
@@ -55,7 +55,7 @@ test('of two orders about one client the later one holds', async () => {
   expect(book.current.access.get('i.a')).toBe('exempt');
 });
 
-test('what another gateway orders holds once the board is read', async () => {
+test('what another gateway overrides holds once the board is read', async () => {
   const { board, book: other } = setUp();
   const { book } = setUp(board);
   await other.write(block('i.a', 60_000));
@@ -92,7 +92,7 @@ test('what changes while the board is read is read, too', async () => {
   expect(book.current.access.size).toBe(1);
 });
 
-test('a board that cannot be reached changes nothing, and keeps no order from ending', async () => {
+test('a board that cannot be reached changes nothing, and keeps no override from ending', async () => {
   const own = new OwnNoticeBoard(Date.now);
   const { book } = setUp(own);
   await book.write(block('i.a', 60_000));
@@ -103,7 +103,7 @@ test('a board that cannot be reached changes nothing, and keeps no order from en
   expect(book.current.access.size).toBe(0);
 });
 
-test('what is on the board and no order is left', async () => {
+test('what is on the board and no override is left', async () => {
   const { board, book } = setUp();
   const untilMs = NOON_MS + 1_000;
   for (const text of ['', 'junk', '{}', 'null', '{"about":"client","client":7}']) {
@@ -113,7 +113,7 @@ test('what is on the board and no order is left', async () => {
   expect(book.list()).toHaveLength(1);
 });
 
-test('a board takes so many orders, and another only in place of one', async () => {
+test('a board takes so many overrides, and another only in place of one', async () => {
   const { board } = setUp();
   const untilMs = NOON_MS + 1_000;
   for (let i = 0; i < MAX_NOTICES; i++) await board.putUp({ about: `${i}`, untilMs, text: '' });

@@ -92,7 +92,7 @@ export class Trial {
       this.#beat(tag),
     );
     yield* without('operators can neither block or exempt a client nor change a mode', () =>
-      this.#order(tag),
+      this.#putUp(tag),
     );
     yield* without('nobody knows how many windows are counted', () => this.#look());
     yield* without('without HEADGATE_IP_SALT_SECRET, no limit of addresses is shared', () =>
@@ -134,8 +134,8 @@ export class Trial {
     await this.#delete([key]);
   }
 
-  /** Puts an order up, and takes it down. Gateways that hear of it find nothing new. */
-  async #order(tag: string): Promise<void> {
+  /** Puts a notice up, and takes it down. Gateways that hear of it find nothing new. */
+  async #putUp(tag: string): Promise<void> {
     const key = keyOf(tag, 'notices');
     const untilMs = Date.now() + LIFETIME_MS;
     for (const value of [`${untilMs} {}`, '']) {

@@ -1,7 +1,7 @@
-/** What is told of an order. */
+/** What is told of an override. */
 import type { Override } from './override.ts';
 
-export type OrderReport = {
+export type OverrideReport = {
   readonly since: string;
   readonly until: string;
   readonly reason: string;
@@ -12,7 +12,7 @@ export type OrderReport = {
   | { readonly about: 'log'; readonly level?: string; readonly allows_one_in?: number }
 );
 
-export function orderReport(override: Override): OrderReport {
+export function overrideReport(override: Override): OverrideReport {
   const { sinceMs, untilMs, reason, by } = override;
   const terms = { since: iso(sinceMs), until: iso(untilMs), reason, by };
   if (override.about === 'client') {
