@@ -1,5 +1,5 @@
 /**
- * What do metrics, the denial log, and operators' orders cost per request?
+ * What do metrics, the denial log, and operators' overrides cost per request?
  *
  * The same composition of the gateway throughout, in memory, 10,000 clients: with telemetry as shipped, and with one
  * that does nothing for each request, which is the least that it could cost. Then clients that are denied all the time:
@@ -17,7 +17,7 @@ import { telemetryLoops } from './support/telemetry-loop.ts';
 const ROOMY = '{ version: 1, default: { limits: [1000000/1h] } }';
 const TIGHT = '{ version: 1, default: { limits: [1/1h] } }';
 const CLIENTS = 10_000;
-const ORDERS = 1_000;
+const OVERRIDES = 1_000;
 const everyone = { clients: CLIENTS };
 const oneDenied = { clients: 1, expects: 'deny' } as const;
 const allDenied = { clients: CLIENTS, expects: 'deny' } as const;
@@ -40,21 +40,24 @@ function start(
 }
 
 /** None of them asks: every request is looked up, and passes. */
-async function blockOthers({ order, orders }: Operated): Promise<void> {
-  const block = (client: string) => order('POST', '/v1/clients/block', { client });
-  await Promise.all(Array.from({ length: ORDERS }, (_, i) => block(`172.16.${i >> 8}.${i & 255}`)));
-  const inForce = await orders();
-  if (inForce !== ORDERS) throw new Error(`${inForce} orders are in force`);
+async function blockOthers({ override, overrides }: Operated): Promise<void> {
+  const block = (client: string) => override('POST', '/v1/clients/block', { client });
+  await Promise.all(
+    Array.from({ length: OVERRIDES }, (_, i) => block(`172.16.${i >> 8}.${i & 255}`)),
+  );
+  const inForce = await overrides();
+  if (inForce !== OVERRIDES) throw new Error(`${inForce} overrides are in force`);
 }
 
-const sampleAllows = ({ order }: Operated) => order('PUT', '/v1/log', { allows_one_in: 1_000 });
+const sampleAllows = ({ override }: Operated) =>
+  override('PUT', '/v1/log', { allows_one_in: 1_000 });
 const useUp = ({ server: { url } }: Operated) => fill({ url, requests: CLIENTS, clients: CLIENTS });
 
 const outcomes = await interleaveTeams(
   [
     { name: 'as shipped', start: start('shipped', ROOMY), load: everyone },
     { name: 'no telemetry', start: start('none', ROOMY), load: everyone },
-    { name: '1,000 orders', start: start('shipped', ROOMY, blockOthers), load: everyone },
+    { name: '1,000 overrides', start: start('shipped', ROOMY, blockOthers), load: everyone },
     {
       name: '1 allow in 1,000 logged',
       start: start('shipped', ROOMY, sampleAllows),
@@ -68,13 +71,13 @@ const outcomes = await interleaveTeams(
   { rounds: 7 },
 );
 await checkTelemetry();
-const [shipped, none, ordered, sampled, one, oneNone, many, manyNone] = outcomes;
+const [shipped, none, decided, sampled, one, oneNone, many, manyNone] = outcomes;
 const [noneFirst, noneSecond] = none.processes as [Outcome, Outcome];
 printTable([
   row(shipped, none),
   row(none, none),
   row({ ...noneSecond, name: 'no telemetry: 2nd process, against 1st' }, noneFirst),
-  row(ordered, none, shipped),
+  row(decided, none, shipped),
   row(sampled, none, shipped),
   row(one, oneNone),
   row(oneNone, oneNone),

@@ -1,4 +1,4 @@
-/** A gateway of composed-gateway.ts, and what its operators ask and order. */
+/** A gateway of composed-gateway.ts, and what its operators ask and override. */
 import { freePort } from '../../test/support/process.ts';
 import type { Lab, Server } from './lab.ts';
 
@@ -7,9 +7,9 @@ export interface Operated {
   /** Its metrics, as Prometheus reads them. */
   scrape(): Promise<string>;
   /** Throws when it is not done. */
-  order(method: 'POST' | 'PUT', path: string, body: object): Promise<void>;
-  /** How many orders are in force. */
-  orders(): Promise<number>;
+  override(method: 'POST' | 'PUT', path: string, body: object): Promise<void>;
+  /** How many overrides are in force. */
+  overrides(): Promise<number>;
 }
 
 export async function startOperated(
@@ -23,7 +23,7 @@ export async function startOperated(
   return {
     server,
     scrape: async () => (await fetch(`${opsUrl}/metrics`)).text(),
-    async order(method, path, body) {
+    async override(method, path, body) {
       const answer = await fetch(`${opsUrl}${path}`, {
         method,
         headers: { 'content-type': 'application/json' },
@@ -32,9 +32,9 @@ export async function startOperated(
       const text = await answer.text();
       if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${text}`);
     },
-    async orders() {
-      const answer = await fetch(`${opsUrl}/v1/orders`);
-      return ((await answer.json()) as { orders: unknown[] }).orders.length;
+    async overrides() {
+      const answer = await fetch(`${opsUrl}/v1/overrides`);
+      return ((await answer.json()) as { overrides: unknown[] }).overrides.length;
     },
   };
 }

@@ -1,6 +1,9 @@
 /** What commands print: words in columns for people, JSON for programs. */
 import { type Command, InvalidArgumentError } from 'commander';
 
+/** And what turns the direction of writing. */
+const CONTROLS = /\p{Cc}|[\u2028-\u202e\u2066-\u2069]/gu;
+
 export interface OutputFlags {
   readonly output: 'text' | 'json';
 }
@@ -13,8 +16,9 @@ export function print(output: OutputFlags['output'], value: unknown, textOf: () 
   console.log(output === 'json' ? JSON.stringify(value, null, 2) : textOf());
 }
 
-/** Each as wide as its widest cell. */
-export function columns(rows: readonly (readonly string[])[]): string {
+/** Each as wide as its widest cell. What somebody wrote moves no cursor, and begins no line. */
+export function columns(written: readonly (readonly string[])[]): string {
+  const rows = written.map((row) => row.map((cell) => cell.replaceAll(CONTROLS, '?')));
   const widths = (rows[0] ?? []).map((_, i) => Math.max(...rows.map((row) => row[i]?.length ?? 0)));
   return rows
     .map((row) =>

@@ -1,6 +1,6 @@
 /** Policies and a client become the list of things to count. */
 import type { ClientIdentity } from './identity.ts';
-import type { AddressPartition } from './partition.ts';
+import { type AddressPartition, GLOBAL_PARTITION } from './partition.ts';
 import type { HeaderPartition, Limit, Policy } from './policy.ts';
 import { DAY_MS, reachesPrevious, type Salts } from './salts.ts';
 import type { Descriptor } from './store.ts';
@@ -77,7 +77,7 @@ interface Share {
   readonly countsAddress: boolean;
 }
 
-const GLOBAL: Share = { partition: 'g', countsAddress: false };
+const GLOBAL: Share = { partition: GLOBAL_PARTITION, countsAddress: false };
 const ADDRESS: Share = { partition: undefined, countsAddress: true };
 
 /** A request without a key, user or header counts for its address: leaving a header out must not be a way around a limit. */

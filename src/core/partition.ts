@@ -17,6 +17,9 @@ export interface AddressPartition {
   readonly wider: readonly AddressPartition[];
 }
 
+/** Of what everybody shares. */
+export const GLOBAL_PARTITION = 'g';
+
 /** 22 base64url characters carry 132 bits: no two clients of any one deployment share them. */
 const DIGEST_LENGTH = 22;
 
@@ -38,6 +41,11 @@ export function isUnlistedKey(partition: string): boolean {
 /** Of a partition, whether it stands for an address or its network. */
 export function isAddress(partition: string): boolean {
   return partition.startsWith('i.');
+}
+
+/** Of a partition, whether it is no client's: everybody's, or that of a header's value. */
+export function isOfMany(partition: string): boolean {
+  return partition === GLOBAL_PARTITION || partition.startsWith('h.');
 }
 
 export function userPartition(user: string): string {

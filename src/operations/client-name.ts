@@ -46,7 +46,7 @@ export function clientNamed(text: string, naming: Naming, salts: Salts): KnownCl
   if (PARTITION.test(text)) return ofPartition(text, salts);
   const [, form, value] = /^(id|key|user):(.+)$/s.exec(text) ?? [];
   if (form !== undefined && value !== undefined) return fixed(partitionOf(form, value, naming));
-  const [network = '', bits] = text.split('/');
+  const [, network = '', bits] = /^([^/]*)(?:\/(\d+))?$/.exec(text) ?? [];
   const address = canonicalAddress(network);
   // Not repeated: somebody may have typed a key.
   if (address === undefined) throw new OperationError('invalid', `this names no client: ${FORMS}`);
@@ -58,9 +58,10 @@ function partitionOf(form: string, value: string, { apiKeys }: Naming): string {
   if (form === 'id') {
     const ids = apiKeys.map(({ id }) => id);
     if (ids.includes(value)) return listedKeyPartition(value);
+    // Not repeated, either.
     throw new OperationError(
       'not_found',
-      `no key of the policy file has the id "${value}"${hint(value, ids)}`,
+      `no key of the policy file has this id${hint(value, ids)}`,
     );
   }
   const sha256 = hash('sha256', value, 'hex');

@@ -1,6 +1,7 @@
 /** Clients: reset what was counted of them, block or exempt them for a time. */
 
 import { keysOf } from '../core/descriptor.ts';
+import { isOfMany } from '../core/partition.ts';
 import type { Access } from '../core/standing.ts';
 import { audited } from './audit.ts';
 import { clientNamed, decisionIdIn, type KnownClient } from './client-name.ts';
@@ -101,8 +102,9 @@ export function clientOperations(gateway: Gateway) {
     const id = decisionIdIn(text);
     if (id === undefined) return clientNamed(text, naming, salts);
     const { client, came_as: claimed = client, counted = client } = await deniedBy(gateway, id);
-    // What was used up is perhaps not its own share, but that of a header or of everybody.
-    const partitions = [...new Set([client, claimed, counted])];
+    // Of a share that others have as well, its decision is no reason to forget what was counted.
+    const own = isOfMany(counted) ? [] : [counted];
+    const partitions = [...new Set([client, claimed, ...own])];
     return { ...clientNamed(client, naming, salts), partitions };
   }
 }

@@ -4,10 +4,12 @@ import { LOG_LEVELS } from '../config/settings.ts';
 import { POLICY_MODES } from '../core/policy.ts';
 import type { Notice } from '../stores/notice-board.ts';
 
+/** Of dates (ECMA-262, section 21.4.1.1), milliseconds since the epoch. */
+const moment = z.int().min(0).max(8_640_000_000_000_000);
+
 const terms = {
-  /** Milliseconds since the epoch. */
-  sinceMs: z.int(),
-  untilMs: z.int(),
+  sinceMs: moment,
+  untilMs: moment,
   reason: z.string(),
   /** Who made it, as they say. */
   by: z.string(),

@@ -39,6 +39,9 @@ export function addOpsApi(server: FastifyInstance, options: OpsApiOptions): void
     if (granted === 'forbidden') return reply.code(403).send(FORBIDDEN);
     return reply.code(401).header('WWW-Authenticate', 'Bearer').send(UNAUTHORIZED);
   });
+  server.addHook('preValidation', async (request) => {
+    request.query = typed(request.query as Record<string, unknown>);
+  });
   for (const route of OPS_ROUTES) {
     const { method, url, operation } = route;
     server.route({
@@ -49,6 +52,17 @@ export function addOpsApi(server: FastifyInstance, options: OpsApiOptions): void
         operate(operation, { ...(params as object), ...(query as object), ...(body as object) }),
     });
   }
+}
+
+/** A query is all text: what it says of numbers and truth values is what a body would say. */
+function typed(query: Record<string, unknown>): Record<string, unknown> {
+  const meant = (value: unknown) => {
+    if (value === 'true' || value === 'false') return value === 'true';
+    return typeof value === 'string' && /^\d{1,9}$/.test(value) ? Number(value) : value;
+  };
+  return Object.fromEntries(
+    Object.entries(query).map(([name, value]) => [name, name === 'by' ? value : meant(value)]),
+  );
 }
 
 function schemaOf({ operation, summary, params, query, body, answer }: OpsRoute) {

@@ -3,6 +3,8 @@ import { LOG_LEVELS } from '../config/settings.ts';
 import { POLICY_MODES } from '../core/policy.ts';
 
 const text = { type: 'string' } as const;
+/** Whoever lists it has it in a terminal. */
+const PRINTABLE = '^\\P{Cc}*$';
 const count = { type: 'integer', minimum: 0 } as const;
 const time = { type: 'string', format: 'date-time' } as const;
 
@@ -29,12 +31,14 @@ const by = {
   type: 'string',
   minLength: 1,
   maxLength: 64,
+  pattern: PRINTABLE,
   description: 'Who does it, for the audit log.',
 } as const;
 const reason = {
   type: 'string',
   minLength: 1,
   maxLength: 200,
+  pattern: PRINTABLE,
   description: 'Why, for the audit log and the list of overrides.',
 } as const;
 const duration = {

@@ -51,7 +51,7 @@ export function createOpsServer(options: OpsServerOptions): FastifyInstance {
     forceCloseConnections: true,
     bodyLimit: BODY_LIMIT,
     // What is misspelled is told, not left out.
-    ajv: { customOptions: { removeAdditional: false, allErrors: true } },
+    ajv: { customOptions: { removeAdditional: false, coerceTypes: false, allErrors: true } },
     frameworkErrors: (_error, _request, reply) => {
       reply.hijack();
       reply.raw.writeHead(400, { 'Content-Length': '0' }).end();

@@ -12,7 +12,7 @@ import {
   lift,
   newAddress,
   operate,
-  order,
+  override,
   policyFile,
   reset,
   setMode,
@@ -37,13 +37,13 @@ const WORKERS = 2;
 /** For some servers the login, and no two agree on it. */
 const SUSPICIOUS = 'POST /api/auth/%u006cogin';
 
-interface Order {
+interface Override {
   readonly about: string;
   readonly client: string;
   readonly until: string;
 }
-interface Orders {
-  readonly orders: readonly Order[];
+interface Overrides {
+  readonly overrides: readonly Override[];
 }
 interface Policies {
   readonly policies: readonly { readonly name: string; readonly mode: string }[];
@@ -94,13 +94,13 @@ async function everywhere(isSo: (gateway: Gateway) => Promise<boolean>, gateways
   );
 }
 
-/** Resolves to what was answered, once it is so in all of them; no later than a second after it was ordered. */
+/** Resolves to what was answered, once it is so in all of them; no later than a second after it was decided. */
 async function holds<T>(
-  ordered: () => Promise<Told<T>>,
+  decided: () => Promise<Told<T>>,
   isSo: (gateway: Gateway) => Promise<boolean>,
 ): Promise<T> {
   const startMs = performance.now();
-  const { status, answer, text } = await ordered();
+  const { status, answer, text } = await decided();
   expect({ status, text }).toEqual({ status: 200, text });
   await everywhere(isSo);
   expect(performance.now() - startMs).toBeLessThan(WITHIN_MS);
@@ -145,10 +145,10 @@ async function guessing(address: string): Promise<HttpAnswer> {
 const idOf = ({ headers }: HttpAnswer) => String(headers['x-ratelimit-decision-id']);
 const remainingOf = ({ headers }: HttpAnswer) => Number(headers['x-ratelimit-remaining']);
 
-async function ordersOf(gateway: Gateway): Promise<readonly Order[]> {
-  const { status, answer } = await operate<Orders>(gateway, 'GET /v1/orders');
+async function ordersOf(gateway: Gateway): Promise<readonly Override[]> {
+  const { status, answer } = await operate<Overrides>(gateway, 'GET /v1/overrides');
   expect(status).toBe(200);
-  return answer.orders;
+  return answer.overrides;
 }
 
 function logged(gateway: Gateway, event: string): Record<string, unknown>[] {
@@ -178,14 +178,14 @@ describe.skipIf(!ownRedisIsHere)('gateways on one Redis, by the shipped account'
     all = [one, two, many];
   });
 
-  describe('an order to one holds in all within a second', () => {
+  describe('an override to one holds in all within a second', () => {
     test.each(['one', 'two', 'many'])('whichever is told: %s', async (name) => {
       const told = { one, two, many }[name] as Gateway;
       const visitor = { address: newAddress() };
       await everywhere(isLetIn(visitor));
-      await holds(() => order(told, 'block', visitor.address), isBlocked(visitor));
+      await holds(() => override(told, 'block', visitor.address), isBlocked(visitor));
       await holds(() => lift(told, 'unblock', visitor.address), isLetIn(visitor));
-      await holds(() => order(told, 'exempt', visitor.address), isUncounted(visitor));
+      await holds(() => override(told, 'exempt', visitor.address), isUncounted(visitor));
       await holds(
         () => lift(told, 'unexempt', visitor.address),
         async (gateway) => {
@@ -197,7 +197,7 @@ describe.skipIf(!ownRedisIsHere)('gateways on one Redis, by the shipped account'
 
     test('one of several workers is told, and answers for all', async () => {
       const address = newAddress();
-      await order(many, 'block', address);
+      await override(many, 'block', address);
       const [{ client } = { client: '' }] = (await ordersOf(many)).slice(-1);
       expect((await ordersOf(one)).map((each) => each.client)).toContain(client);
     });
@@ -211,13 +211,13 @@ describe.skipIf(!ownRedisIsHere)('gateways on one Redis, by the shipped account'
       );
       const client = String(line?.client);
       expect(client).toMatch(/^i\.[\w-]{22}$/);
-      await holds(() => order(two, 'block', client), isBlocked(visitor));
+      await holds(() => override(two, 'block', client), isBlocked(visitor));
       await holds(() => lift(many, 'unblock', client), isLetIn(visitor));
     });
 
     test('a client of the log that is an address, for no longer than its name lasts', async () => {
-      const { answer } = await order(one, 'block', newAddress());
-      const { status, answer: refused } = await order(two, 'exempt', String(answer.client), {
+      const { answer } = await override(one, 'block', newAddress());
+      const { status, answer: refused } = await override(two, 'exempt', String(answer.client), {
         for: '7d',
       });
       expect({ status, refused }).toEqual({
@@ -229,13 +229,13 @@ describe.skipIf(!ownRedisIsHere)('gateways on one Redis, by the shipped account'
     test('an address, for longer than its name of the day lasts', async () => {
       const visitor = { address: newAddress() };
       const { until } = await holds(
-        () => order<Order>(one, 'block', visitor.address, { for: '31d' }),
+        () => override<Override>(one, 'block', visitor.address, { for: '31d' }),
         isBlocked(visitor),
       );
       expect(Date.parse(String(until)) - Date.now()).toBeGreaterThan(30 * 86_400_000);
-      // One client has one order, by whichever of its names.
+      // One client has one override, by whichever of its names.
       const before = (await ordersOf(two)).length;
-      await holds(() => order(two, 'exempt', visitor.address), isUncounted(visitor));
+      await holds(() => override(two, 'exempt', visitor.address), isUncounted(visitor));
       expect(await ordersOf(two)).toHaveLength(before);
       await holds(() => lift(many, 'unexempt', visitor.address), isLetIn(visitor));
     });
@@ -243,20 +243,20 @@ describe.skipIf(!ownRedisIsHere)('gateways on one Redis, by the shipped account'
     test('the client of a decision', async () => {
       const visitor = { address: newAddress() };
       const id = idOf(await useUp(many, 'POST /pin', visitor));
-      await holds(() => order(two, 'block', id), isBlocked(visitor));
+      await holds(() => override(two, 'block', id), isBlocked(visitor));
       await holds(() => lift(one, 'unblock', id), isLetIn(visitor));
     });
 
     test('whoever makes up keys is blocked by its address, when a decision names it', async () => {
       const address = newAddress();
       const denied = await guessing(address);
-      await holds(() => order(two, 'block', idOf(denied)), isBlocked({ address, key: 'guess' }));
+      await holds(() => override(two, 'block', idOf(denied)), isBlocked({ address, key: 'guess' }));
       await everywhere(isBlocked({ address }));
     });
 
     test('an IPv6 address stands for its /64', async () => {
       await holds(
-        () => order(one, 'block', '2001:db8:1:1::5'),
+        () => override(one, 'block', '2001:db8:1:1::5'),
         isBlocked({ address: '2001:db8:1:1:ffff::1' }),
       );
       await everywhere(isLetIn({ address: '2001:db8:1:2::5' }));
@@ -270,7 +270,7 @@ describe.skipIf(!ownRedisIsHere)('gateways on one Redis, by the shipped account'
       ['2001:db8:2:1::/64', '2001:db8:2:1::9', '2001:db8:2:2::9'],
       ['2001:db8:3::/48', '2001:db8:3:77::9', '2001:db8:4::9'],
     ])('the network %s', async (network, inside, outside) => {
-      await holds(() => order(two, 'block', network), isBlocked({ address: inside }));
+      await holds(() => override(two, 'block', network), isBlocked({ address: inside }));
       await everywhere(isLetIn({ address: outside }));
     });
 
@@ -281,16 +281,16 @@ describe.skipIf(!ownRedisIsHere)('gateways on one Redis, by the shipped account'
       ['a user', 'user:bob', { user: 'bob' }, { user: 'bo' }],
     ])('%s', async (_what, name, visitor, other) => {
       const address = newAddress();
-      await holds(() => order(many, 'block', name), isBlocked({ ...visitor, address }));
+      await holds(() => override(many, 'block', name), isBlocked({ ...visitor, address }));
       await everywhere(isLetIn({ ...other, address }));
       await holds(() => lift(one, 'unblock', name), isLetIn({ ...visitor, address }));
     });
 
     test('an exemption comes before a block', async () => {
       const address = newAddress();
-      await order(one, 'block', address);
+      await override(one, 'block', address);
       await holds(
-        () => order(two, 'exempt', 'id:globex'),
+        () => override(two, 'exempt', 'id:globex'),
         isUncounted({ address, key: KEYS.globex }),
       );
       await everywhere(isBlocked({ address }));
@@ -300,7 +300,7 @@ describe.skipIf(!ownRedisIsHere)('gateways on one Redis, by the shipped account'
     test('a block comes before the exempt list of the policy file', async () => {
       const visitor = { address: EXEMPT_ADDRESS };
       await everywhere(isUncounted(visitor));
-      await holds(() => order(one, 'block', EXEMPT_ADDRESS), isBlocked(visitor));
+      await holds(() => override(one, 'block', EXEMPT_ADDRESS), isBlocked(visitor));
       await holds(() => lift(one, 'unblock', EXEMPT_ADDRESS), isUncounted(visitor));
     });
 
@@ -344,10 +344,10 @@ describe.skipIf(!ownRedisIsHere)('gateways on one Redis, by the shipped account'
     });
   });
 
-  test('orders end on time, by themselves', async () => {
+  test('overrides end on time, by themselves', async () => {
     const visitor = { address: newAddress() };
     const { until } = await holds(
-      () => order<Order>(one, 'block', visitor.address, { for: '2s' }),
+      () => override<Override>(one, 'block', visitor.address, { for: '2s' }),
       isBlocked(visitor),
     );
     const untilMs = Date.parse(String(until));
@@ -450,12 +450,12 @@ describe.skipIf(!ownRedisIsHere)('gateways on one Redis, by the shipped account'
     /** In all gateways, until the disposal. */
     async function inMode(policy: string, mode: string): Promise<AsyncDisposableStack> {
       await holds(() => setMode(one, policy, mode), isIn(policy, mode));
-      const ordered = new AsyncDisposableStack();
-      ordered.defer(async () => {
+      const decided = new AsyncDisposableStack();
+      decided.defer(async () => {
         const restored = () => operate(many, `DELETE /v1/policies/${policy}/mode`);
         await holds(restored, isIn(policy, 'enforce'));
       });
-      return ordered;
+      return decided;
     }
 
     test('in shadow denies nobody, and is reported', async () => {
@@ -517,7 +517,7 @@ describe.skipIf(!ownRedisIsHere)('gateways on one Redis, by the shipped account'
     const visitor = { address: newAddress() };
     await useUp(one, 'POST /pin', visitor);
     if (kind !== 'denied')
-      await order(one, kind === 'blocked' ? 'block' : 'exempt', visitor.address);
+      await override(one, kind === 'blocked' ? 'block' : 'exempt', visitor.address);
     await everywhere(answers(expected, visitor, 'POST /pin'));
     for (const gateway of all) {
       const asked = { method: 'POST', url: '/pin', client: visitor.address };
@@ -572,32 +572,32 @@ describe.skipIf(!ownRedisIsHere)('gateways on one Redis, by the shipped account'
     };
   }
 
-  test('a thousand orders are the most, and who has one may change it', async () => {
+  test('a thousand overrides are the most, and who has one may change it', async () => {
     const visitor = { address: newAddress() };
-    await order(one, 'block', visitor.address);
-    const { answer: pattern } = await operate<Orders>(one, 'GET /v1/orders');
+    await override(one, 'block', visitor.address);
+    const { answer: pattern } = await operate<Overrides>(one, 'GET /v1/overrides');
     const untilMs = Date.now() + 600_000;
     const terms = { sinceMs: Date.now(), untilMs, reason: 'many', by: 'test', isLong: false };
-    const others = Array.from({ length: 1_000 - pattern.orders.length }, (_, i) => {
+    const others = Array.from({ length: 1_000 - pattern.overrides.length }, (_, i) => {
       const client = `u.${String(i).padStart(22, '0')}`;
       const text = JSON.stringify({ about: 'client', client, access: 'blocked', ...terms });
       return [`client:${client}`, `${untilMs} ${text}`] as const;
     });
     await using _ = await onBoard(Object.fromEntries(others));
     await everywhere(async (gateway) => (await ordersOf(gateway)).length === 1_000);
-    const { status, answer } = await order(two, 'block', newAddress());
+    const { status, answer } = await override(two, 'block', newAddress());
     expect({ status, answer }).toEqual({
       status: 409,
       answer: { error: 'conflict', message: expect.stringMatching(/1000.*lift some.*policy file/) },
     });
-    await holds(() => order(two, 'exempt', visitor.address), isUncounted(visitor));
+    await holds(() => override(two, 'exempt', visitor.address), isUncounted(visitor));
     await holds(() => lift(two, 'unexempt', visitor.address), isLetIn(visitor));
-    await holds(() => order(many, 'block', visitor.address), isBlocked(visitor));
+    await holds(() => override(many, 'block', visitor.address), isBlocked(visitor));
   });
 
-  test('junk on the board and on the channels drops no order and ends no gateway', async () => {
+  test('junk on the board and on the channels drops no override and ends no gateway', async () => {
     const visitor = { address: newAddress() };
-    await order(one, 'block', visitor.address);
+    await override(one, 'block', visitor.address);
     const untilMs = Date.now() + 600_000;
     const ofClient = { about: 'client', client: 'u.x', access: 'blocked', isLong: false };
     const junk = [
@@ -641,7 +641,7 @@ describe.skipIf(!ownRedisIsHere)('gateways on one Redis, by the shipped account'
       for (const message of said) await admin.publish(channel, message);
     }
     const other = { address: newAddress() };
-    await holds(() => order(two, 'block', other.address), isBlocked(other));
+    await holds(() => override(two, 'block', other.address), isBlocked(other));
     await everywhere(isBlocked(visitor));
     for (const gateway of all) {
       const clients = (await ordersOf(gateway)).map(({ client }) => client);
@@ -656,34 +656,34 @@ describe.skipIf(!ownRedisIsHere)('gateways on one Redis, by the shipped account'
     ['later than any date', (ms: number) => [ms, Number.MAX_SAFE_INTEGER] as const],
     ['since before any date', (ms: number) => [-Number.MAX_SAFE_INTEGER, ms] as const],
   ])(
-    'an order on the board that ends or began %s keeps the others from nobody',
+    'an override on the board that ends or began %s keeps the others from nobody',
     async (_what, timesAt) => {
       const [sinceMs, untilMs] = timesAt(Date.now() + 600_000);
       const text = { about: 'client', client: 'u.odd', access: 'blocked', isLong: false };
       const terms = { sinceMs, untilMs, reason: 'x', by: 'x' };
       const visitor = { address: newAddress() };
-      await order(one, 'block', visitor.address);
+      await override(one, 'block', visitor.address);
       await using _ = await onBoard({ odd: `${untilMs} ${JSON.stringify({ ...text, ...terms })}` });
       // What is read is read in order: once this one is in force, so is the other.
       const other = { address: newAddress() };
-      await holds(() => order(one, 'block', other.address), isBlocked(other));
+      await holds(() => override(one, 'block', other.address), isBlocked(other));
       for (const gateway of all)
-        expect(await operate(gateway, 'GET /v1/orders')).toMatchObject({ status: 200 });
+        expect(await operate(gateway, 'GET /v1/overrides')).toMatchObject({ status: 200 });
     },
   );
 
   test('a moment on the board that is no number for Redis keeps nobody from ordering', async () => {
     await using _ = await onBoard({ odd: `${'9'.repeat(30)} x` });
     const visitor = { address: newAddress() };
-    await holds(() => order(one, 'block', visitor.address), isBlocked(visitor));
+    await holds(() => override(one, 'block', visitor.address), isBlocked(visitor));
   });
 
   describe('when they lose each other', () => {
-    test('those who were cut off from its channels catch up with what was ordered meanwhile', async () => {
+    test('those who were cut off from its channels catch up with what was decided meanwhile', async () => {
       for (let round = 0; round < 3; round++) {
         const visitor = { address: newAddress() };
         await admin.call('CLIENT', 'KILL', 'TYPE', 'pubsub');
-        await holds(() => order(one, 'block', visitor.address), isBlocked(visitor));
+        await holds(() => override(one, 'block', visitor.address), isBlocked(visitor));
       }
     });
 
@@ -692,15 +692,15 @@ describe.skipIf(!ownRedisIsHere)('gateways on one Redis, by the shipped account'
         const visitor = { address: newAddress() };
         await admin.call('CLIENT', 'KILL', 'TYPE', 'pubsub');
         await admin.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
-        const ordered = () => order(two, 'block', visitor.address);
-        await holds(() => eventually(ordered, ({ status }) => status === 200), isBlocked(visitor));
+        const decided = () => override(two, 'block', visitor.address);
+        await holds(() => eventually(decided, ({ status }) => status === 200), isBlocked(visitor));
       }
     });
 
     test('one that was frozen', async () => {
       const visitor = { address: newAddress() };
       two.signal('SIGSTOP');
-      expect(await order(one, 'block', visitor.address)).toMatchObject({ status: 200 });
+      expect(await override(one, 'block', visitor.address)).toMatchObject({ status: 200 });
       two.signal('SIGCONT');
       const startMs = performance.now();
       await everywhere(isBlocked(visitor));
@@ -729,8 +729,8 @@ describe.skipIf(!ownRedisIsHere)('gateways on one Redis, by the shipped account'
     /** What is to be lifted is looked for first. */
     const UNSURE: Readonly<Record<string, RegExp>> = { unblock: /^Redis did not / };
     const CHANGES: Readonly<Record<string, (address: string) => Promise<Told<unknown>>>> = {
-      block: (address) => order(one, 'block', address),
-      exempt: (address) => order(many, 'exempt', address),
+      block: (address) => override(one, 'block', address),
+      exempt: (address) => override(many, 'exempt', address),
       mode: () => setMode(two, 'search', 'off'),
       log: () => operate(two, 'PUT /v1/log', { ...TERMS, level: 'debug' }),
       reset: (address) => reset(one, address),
@@ -739,9 +739,9 @@ describe.skipIf(!ownRedisIsHere)('gateways on one Redis, by the shipped account'
       restoreLog: () => operate(many, 'DELETE /v1/log'),
     };
 
-    test('orders stay in force, changes are refused soon, and afterwards all is well', async () => {
+    test('overrides stay in force, changes are refused soon, and afterwards all is well', async () => {
       const visitor = { address: newAddress() };
-      await holds(() => order(one, 'block', visitor.address), isBlocked(visitor));
+      await holds(() => override(one, 'block', visitor.address), isBlocked(visitor));
       await holds(
         () => setMode(one, 'pin', 'off'),
         answers(200, { address: newAddress() }, 'POST /pin'),
@@ -773,7 +773,7 @@ describe.skipIf(!ownRedisIsHere)('gateways on one Redis, by the shipped account'
       }
       await away.disposeAsync();
       const next = { address: newAddress() };
-      await holds(() => order(two, 'block', next.address), isBlocked(next));
+      await holds(() => override(two, 'block', next.address), isBlocked(next));
     });
 
     test('questions are answered without it, or refused, and never hang', async () => {
@@ -782,7 +782,7 @@ describe.skipIf(!ownRedisIsHere)('gateways on one Redis, by the shipped account'
       await using _ = freeze();
       const explained = { url: '/a', client: visitor.address };
       for (const [ask, wanted] of [
-        [() => operate(one, 'GET /v1/orders'), [200]],
+        [() => operate(one, 'GET /v1/overrides'), [200]],
         [() => operate(many, 'GET /v1/policies'), [200]],
         [() => operate(one, 'GET /v1/clients/top'), [200]],
         [() => operate(one, `GET /v1/decisions/${id}`), [200]],
@@ -799,11 +799,11 @@ describe.skipIf(!ownRedisIsHere)('gateways on one Redis, by the shipped account'
     });
 
     test('what it did not confirm is audited, may be done later, and can be tried again', async () => {
-      const [ordered, counted] = [{ address: newAddress() }, { address: newAddress() }];
+      const [decided, counted] = [{ address: newAddress() }, { address: newAddress() }];
       await useUp(one, 'POST /pin', counted);
       const before = logged(one, 'operator_action').length;
       await using away = freeze();
-      expect(await order(one, 'block', ordered.address)).toMatchObject({ status: 503 });
+      expect(await override(one, 'block', decided.address)).toMatchObject({ status: 503 });
       expect(await reset(one, counted.address)).toMatchObject({ status: 503 });
       await away.disposeAsync();
       const unconfirmed = expect.stringMatching(/not confirmed by Redis/);
@@ -812,25 +812,25 @@ describe.skipIf(!ownRedisIsHere)('gateways on one Redis, by the shipped account'
         (now) => now === before + 2,
       );
       expect(logged(one, 'operator_action').slice(before)).toMatchObject([
-        { action: 'block', order: unconfirmed, reason: TERMS.reason, by: TERMS.by },
-        { action: 'reset', order: unconfirmed },
+        { action: 'block', change: unconfirmed, reason: TERMS.reason, by: TERMS.by },
+        { action: 'reset', change: unconfirmed },
       ]);
-      await holds(() => order(one, 'block', ordered.address), isBlocked(ordered));
+      await holds(() => override(one, 'block', decided.address), isBlocked(decided));
       expect(await reset(two, counted.address)).toMatchObject({ status: 200 });
       expect(remainingOf(await visit(one, 'POST /pin', counted))).toBe(1);
-      await holds(() => lift(two, 'unblock', ordered.address), isLetIn(ordered));
+      await holds(() => lift(two, 'unblock', decided.address), isLetIn(decided));
     });
   });
 
   test('a Redis that is started again with its data has them follow at once', async () => {
     const [before, after] = [{ address: newAddress() }, { address: newAddress() }];
-    await holds(() => order(one, 'block', before.address), isBlocked(before));
+    await holds(() => override(one, 'block', before.address), isBlocked(before));
     await redis.stop();
     await everywhere(isBlocked(before));
-    expect(await order(one, 'block', after.address)).toMatchObject({ status: 503 });
+    expect(await override(one, 'block', after.address)).toMatchObject({ status: 503 });
     await redis.startAgain();
-    const ordered = () => order(two, 'block', after.address);
-    await eventually(ordered, ({ status }) => status === 200);
+    const decided = () => override(two, 'block', after.address);
+    await eventually(decided, ({ status }) => status === 200);
     const startMs = performance.now();
     await everywhere(isBlocked(after));
     expect(performance.now() - startMs).toBeLessThan(WITHIN_MS);
@@ -839,7 +839,7 @@ describe.skipIf(!ownRedisIsHere)('gateways on one Redis, by the shipped account'
 });
 
 testWithRedis(
-  'orders are there when all gateways start again, from the first request on',
+  'overrides are there when all gateways start again, from the first request on',
   async () => {
     await using lab = new AsyncDisposableStack();
     await using server = await startRedis();
@@ -849,8 +849,8 @@ testWithRedis(
     const [blocked, exempt] = [{ address: newAddress() }, { address: newAddress() }];
     {
       await using gateway = await startOperated(file, env);
-      await order(gateway, 'block', blocked.address);
-      await order(gateway, 'exempt', exempt.address, { for: '31d' });
+      await override(gateway, 'block', blocked.address);
+      await override(gateway, 'exempt', exempt.address, { for: '31d' });
       await setMode(gateway, 'login', 'off');
       await operate(gateway, 'PUT /v1/log', { ...TERMS, allows_one_in: 1 });
     }
@@ -872,11 +872,11 @@ testWithRedis('a board of another type is told of, and changes are refused', asy
   const client = lab.adopt(connectTo(server), (open) => open.disconnect());
   await client.set('hg:v1:notices', 'junk');
   await using gateway = await startOperated(policyFile(lab), { HEADGATE_REDIS_URL: server.url });
-  await gateway.printed(/"event":"orders_unread"/);
-  expect(await order(gateway, 'block', '203.0.113.9')).toMatchObject({ status: 503 });
+  await gateway.printed(/"event":"overrides_unread"/);
+  expect(await override(gateway, 'block', '203.0.113.9')).toMatchObject({ status: 503 });
   expect(await visit(gateway, '/a')).toMatchObject({ status: 200 });
   await client.del('hg:v1:notices');
-  expect(await order(gateway, 'block', '203.0.113.9')).toMatchObject({ status: 200 });
+  expect(await override(gateway, 'block', '203.0.113.9')).toMatchObject({ status: 200 });
 });
 
 describe.skipIf(!ownRedisIsHere)('on a Redis Cluster', () => {
@@ -894,7 +894,7 @@ describe.skipIf(!ownRedisIsHere)('on a Redis Cluster', () => {
       (told) => told.every(({ answer }) => answer.gateways === 2),
     );
     const visitor = { address: newAddress() };
-    expect(await order(first, 'block', visitor.address)).toMatchObject({ status: 200 });
+    expect(await override(first, 'block', visitor.address)).toMatchObject({ status: 200 });
     await everywhere(isBlocked(visitor), gateways);
     expect(await lift(second, 'unblock', visitor.address)).toMatchObject({ status: 200 });
     await everywhere(isLetIn(visitor), gateways);
@@ -924,7 +924,7 @@ describe.skipIf(!ownRedisIsHere)('on a Redis Cluster', () => {
   });
 });
 
-test('without Redis, orders hold in the one process, and end with it', async () => {
+test('without Redis, overrides hold in the one process, and end with it', async () => {
   await using lab = new AsyncDisposableStack();
   const file = policyFile(lab);
   const visitor = { address: newAddress() };
@@ -948,13 +948,13 @@ test('without Redis, orders hold in the one process, and end with it', async () 
     expect(await statuses(4, () => visit(gateway, 'POST /pin', visitor))).toEqual(
       Array(4).fill(200),
     );
-    await order(gateway, 'block', visitor.address, { for: '1s' });
+    await override(gateway, 'block', visitor.address, { for: '1s' });
     expect(await visit(gateway, '/a', visitor)).toMatchObject({ status: 403 });
     await eventually(
       () => visit(gateway, '/a', visitor),
       ({ status }) => status === 200,
     );
-    await order(gateway, 'block', visitor.address);
+    await override(gateway, 'block', visitor.address);
   }
   await using gateway = await startOperated(file);
   expect(await ordersOf(gateway)).toEqual([]);

@@ -14,7 +14,7 @@ import {
   lift,
   newAddress,
   operate,
-  order,
+  override,
   policyFile,
   reset,
   setMode,
@@ -117,7 +117,11 @@ describe('the token', () => {
     const answers = new Set<string>();
     for (const authorization of refused) {
       const headers = authorization === undefined ? {} : { authorization };
-      const { status, headers: told, body } = await call(guarded.opsUrl, '/v1/orders', { headers });
+      const {
+        status,
+        headers: told,
+        body,
+      } = await call(guarded.opsUrl, '/v1/overrides', { headers });
       expect({ authorization, status }).toEqual({ authorization, status: 401 });
       const { date, ...others } = told;
       answers.add(JSON.stringify({ others, body }));
@@ -132,18 +136,20 @@ describe('the token', () => {
     'is taken as %j',
     async (authorization) => {
       const headers = { authorization };
-      expect(await call(guarded.opsUrl, '/v1/orders', { headers })).toMatchObject({ status: 200 });
+      expect(await call(guarded.opsUrl, '/v1/overrides', { headers })).toMatchObject({
+        status: 200,
+      });
     },
   );
 
   test('lets other names of the machine in', async () => {
     const headers = { ...SHOWN, host: 'gateway.example' };
-    expect(await call(guarded.opsUrl, '/v1/orders', { headers })).toMatchObject({ status: 200 });
+    expect(await call(guarded.opsUrl, '/v1/overrides', { headers })).toMatchObject({ status: 200 });
   });
 
   test('is in no answer and no line of the log, be it right or wrong; refusals are counted', async () => {
     const texts: string[] = [];
-    for (const path of [...OPEN_PATHS, '/v1/orders', '/v1/nowhere', `/v1/${TOKEN}`, '/stats']) {
+    for (const path of [...OPEN_PATHS, '/v1/overrides', '/v1/nowhere', `/v1/${TOKEN}`, '/stats']) {
       for (const authorization of [SHOWN.authorization, `Bearer ${WRONG}`]) {
         texts.push(
           JSON.stringify(await call(guarded.opsUrl, path, { headers: { authorization } })),
@@ -179,7 +185,7 @@ describe('the token', () => {
 });
 
 describe('without a token', () => {
-  const asked = (host: string) => call(open.opsUrl, '/v1/orders', { headers: { host } });
+  const asked = (host: string) => call(open.opsUrl, '/v1/overrides', { headers: { host } });
 
   test.each([
     ...['evil.example', 'evil.example:9464', 'localhost.evil.example', 'evil.example/localhost'],
@@ -192,7 +198,7 @@ describe('without a token', () => {
   });
 
   test('somebody who does not call it by any name is refused', async () => {
-    const answer = await exchange(open.opsUrl, 'GET /v1/orders HTTP/1.0\r\n\r\n');
+    const answer = await exchange(open.opsUrl, 'GET /v1/overrides HTTP/1.0\r\n\r\n');
     expect(statusOf(answer)).toBe(403);
   });
 
@@ -236,7 +242,7 @@ describe('a call', () => {
     await ask('exempt', client);
     await ask('setMode');
     await ask('setLog', { allows_one_in: 1_000_000 });
-    await ask('listOrders');
+    await ask('listOverrides');
     await ask('listPolicies');
     await ask('explain');
     await ask('stats');
@@ -268,11 +274,11 @@ describe('a call', () => {
         reason: 'over_limit',
         limit: 'pin',
         dialect: 'envoy',
-        ordered: 'blocked',
+        override: 'blocked',
       },
       ...{ now: { remaining: 0 }, allows: '2 requests per day', denials: 1 },
     });
-    expect(JSON.parse(answers.listOrders?.body ?? '').orders).toHaveLength(3);
+    expect(JSON.parse(answers.listOverrides?.body ?? '').overrides).toHaveLength(3);
   });
 
   const withBody = OPS_ROUTES.filter(({ body }) => body !== undefined).map(
@@ -377,7 +383,7 @@ describe('a call', () => {
     ['GET /v1/clients/block', 404],
     ['POST /stats', 404],
   ])('%s is told to lead nowhere: %i', async (what, expected) => {
-    // What was ordered before is lifted first.
+    // What was decided before is lifted first.
     await operate(open, what);
     expect(await operate(open, what)).toMatchObject({
       status: expected,
@@ -421,7 +427,7 @@ describe('a client', () => {
   const ask = (verb: (typeof VERBS)[number], client: string) => {
     if (verb === 'reset') return reset(open, client);
     return verb === 'block' || verb === 'exempt'
-      ? order(open, verb, client)
+      ? override(open, verb, client)
       : lift(open, verb, client);
   };
 
@@ -516,10 +522,10 @@ describe('a client', () => {
     ['203.0.113.205', ' 203.0.113.205:8080 '],
     ['2001:db8:9::1', '2001:0DB8:9:0::ffff'],
   ])('%s is the one that is spelled %s', async (address, spelled) => {
-    const one = await order(open, 'block', spelled);
+    const one = await override(open, 'block', spelled);
     expect(one).toMatchObject({ status: 200 });
     expect(await visit(open, '/a', { address })).toMatchObject({ status: 403 });
-    expect(await order(open, 'block', address)).toMatchObject({
+    expect(await override(open, 'block', address)).toMatchObject({
       answer: { client: one.answer.client },
     });
     expect(await lift(open, 'unblock', address)).toMatchObject({ status: 200 });
@@ -527,7 +533,7 @@ describe('a client', () => {
   });
 
   test('whose range is asked for is told of the policy file', async () => {
-    const { text } = await order(open, 'block', '203.0.113.0/24');
+    const { text } = await override(open, 'block', '203.0.113.0/24');
     expect(text).toContain('in the policy file');
   });
 
@@ -700,7 +706,7 @@ test('no address, key or user that was sent is in an answer or a line of the log
     );
     for (const path of [
       '/v1/clients/top',
-      '/v1/orders',
+      '/v1/overrides',
       '/v1/policies',
       '/stats',
       '/metrics',
@@ -732,10 +738,10 @@ describe('the audit log', () => {
   test('has a line for each change: who, what, until when and why, also where nothing else is logged', async () => {
     const address = newAddress();
     await visit(silent, 'POST /pin', { address });
-    const terms = { for: '5min', reason: 'a "reason"\n\u001b[31m', by: 'alice' };
-    const blocked = await order(silent, 'block', address, terms);
+    const terms = { for: '5min', reason: 'a "reason"', by: 'alice' };
+    const blocked = await override(silent, 'block', address, terms);
     await lift(silent, 'unblock', address);
-    await order(silent, 'exempt', 'id:acme', { ...terms, by: undefined });
+    await override(silent, 'exempt', 'id:acme', { ...terms, by: undefined });
     await lift(silent, 'unexempt', 'id:acme');
     await operate(silent, 'POST /v1/clients/reset', {
       client: address,
@@ -758,22 +764,22 @@ describe('the audit log', () => {
     const { reason } = terms;
     expect(lines).toEqual(
       [
-        { action: 'block', subject: client, order: 'blocked', until, reason, by: 'alice' },
-        { action: 'unblock', subject: client, order: 'no longer blocked', by: 'test' },
-        { action: 'exempt', subject: acme, order: 'exempt', until: soon, reason, by: 'unknown' },
-        { action: 'unexempt', subject: acme, order: 'no longer exempt', by: 'test' },
-        { action: 'reset', subject: client, order: 'reset pin', reason: 'sorry', by: 'bob' },
-        { action: 'reset', subject: acme, order: 'reset all policies', by: 'unknown' },
-        { action: 'mode', subject: 'pin', order: 'shadow', until: soon, reason, by: 'alice' },
-        { action: 'mode', subject: 'pin', order: 'as the policy file says', by: 'carol' },
+        { action: 'block', subject: client, change: 'blocked', until, reason, by: 'alice' },
+        { action: 'unblock', subject: client, change: 'no longer blocked', by: 'test' },
+        { action: 'exempt', subject: acme, change: 'exempt', until: soon, reason, by: 'unknown' },
+        { action: 'unexempt', subject: acme, change: 'no longer exempt', by: 'test' },
+        { action: 'reset', subject: client, change: 'reset pin', reason: 'sorry', by: 'bob' },
+        { action: 'reset', subject: acme, change: 'reset all policies', by: 'unknown' },
+        { action: 'mode', subject: 'pin', change: 'shadow', until: soon, reason, by: 'alice' },
+        { action: 'mode', subject: 'pin', change: 'as the policy file says', by: 'carol' },
         {
           action: 'log',
-          order: 'level error, one in 7 allowed requests',
+          change: 'level error, one in 7 allowed requests',
           until: soon,
           reason,
           by: 'alice',
         },
-        { action: 'log', order: 'as at the start', by: 'unknown' },
+        { action: 'log', change: 'as at the start', by: 'unknown' },
       ].map((line) => ({
         ...{
           level: 40,
@@ -788,12 +794,12 @@ describe('the audit log', () => {
 
   test('has none for what was refused or only asked', async () => {
     const before = actions().length;
-    await order(silent, 'block', 'nobody');
-    await order(silent, 'block', newAddress(), { for: 'ever' });
+    await override(silent, 'block', 'nobody');
+    await override(silent, 'block', newAddress(), { for: 'ever' });
     await lift(silent, 'unblock', newAddress());
     await setMode(silent, 'nowhere', 'off');
     await operate(silent, 'DELETE /v1/log');
-    for (const path of ['/v1/orders', '/v1/policies', '/v1/clients/top', '/stats']) {
+    for (const path of ['/v1/overrides', '/v1/policies', '/v1/clients/top', '/stats']) {
       await operate(silent, `GET ${path}`);
     }
     await operate(silent, 'POST /v1/explain', { url: '/a' });

@@ -106,10 +106,10 @@ export async function operate<T = Record<string, unknown>>(
   return { status, answer: text.startsWith('{') ? JSON.parse(text) : {}, text };
 }
 
-/** What most orders say of themselves. */
+/** What most overrides say of themselves. */
 export const TERMS = { for: '10min', reason: 'a test', by: 'test' } as const;
 
-export function order<T = Record<string, unknown>>(
+export function override<T = Record<string, unknown>>(
   gateway: Gateway,
   verb: string,
   client: string,

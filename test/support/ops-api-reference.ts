@@ -28,18 +28,18 @@ interface Schema {
 const HEAD = `# Ops API
 
 What operators and their tools can ask of a running gateway, or have it do, at its ops port (\`HEADGATE_OPS_PORT\`, 9464).
-The [commands](commands.md) \`headgate clients\`, \`policies\`, \`orders\`, \`log\`, \`stats\` and \`explain --gateway\` are made of the same calls.
+The [commands](commands.md) \`headgate clients\`, \`policies\`, \`overrides\`, \`log\`, \`stats\` and \`explain --gateway\` are made of the same calls.
 \`/openapi.json\` describes them to programs.
 
 Bodies and answers are JSON. A field that is not known is refused, never left out.
-Whatever one gateway is told holds in all that count in the same Redis within a second, and is in the log of the one that was told: \`operator_action\`. Orders end by themselves.
+Whatever one gateway is told holds in all that count in the same Redis within a second, and is in the log of the one that was told: \`operator_action\`. Overrides end by themselves.
 `;
 
 const ACCESS = `## Access
 
 With \`HEADGATE_ADMIN_TOKEN\`, every call shows the token:
 
-${fenced('sh', `curl -H "Authorization: Bearer $HEADGATE_ADMIN_TOKEN" http://127.0.0.1:9464/v1/orders`)}
+${fenced('sh', `curl -H "Authorization: Bearer $HEADGATE_ADMIN_TOKEN" http://127.0.0.1:9464/v1/overrides`)}
 Without one, the port must be on a loopback, and calls must name it as \`localhost\` or by a loopback address: a page in a browser that another name leads here is refused.
 
 Whoever can reach the port may ask for \`/livez\`, \`/readyz\`, \`/metrics\` and \`/openapi.json\`: these need no token.
@@ -51,8 +51,8 @@ The examples are for a gateway without a token; with one, add the header.
 const OF_OPERATIONS: Readonly<Record<OperationErrorCode, string>> = {
   invalid:
     'The call is malformed: `message` names each field that is unknown, missing or wrong, and says what would be right.',
-  not_found: 'There is no such policy, key, order, decision or path.',
-  conflict: 'There are 1,000 orders already.',
+  not_found: 'There is no such policy, key, override, decision or path.',
+  conflict: 'There are 1,000 overrides already.',
   store_unavailable:
     'Redis did not confirm it, and `message` says whether the change may have been made all the same; or no worker answers.',
   internal_error: 'A fault of headgate: its log has `operation_failed`.',
