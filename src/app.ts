@@ -91,12 +91,14 @@ export function createApp(options: AppOptions): App {
       telemetry.overridesInForce(overrideEffects(inForce));
       telemetry.setLogging(loggingIn(inForce));
     },
+    onRestored: telemetry.overridesRestored,
   });
   const { ipSaltSecret } = environment;
   const salts = ipSaltSecret === undefined ? backend.salts : new DerivedSalts(ipSaltSecret);
+  const local = new LocalShare(memory, backend.place);
   const check = createCheck({
     store,
-    local: new LocalShare(memory, backend.place),
+    local,
     salts,
     overrides,
     newId: telemetry.nameDenial,
@@ -135,6 +137,7 @@ export function createApp(options: AppOptions): App {
     overrides,
     store,
     reader,
+    peekLocally: (descriptors) => local.peek(descriptors),
     denied: telemetry.denied,
     wouldBeDenied: telemetry.wouldBeDenied,
     askAll: backend.askAll,

@@ -1,6 +1,7 @@
 /** What a gateway would make of one request, and why: the code that decides, with somebody listening. */
 import { createCheck, NO_EVENTS } from './core/check.ts';
 import type { CheckRequest, HeaderFields } from './core/check-request.ts';
+import type { LocalLimiter } from './core/local-limiter.ts';
 import { NO_OVERRIDES, type Overrides } from './core/overrides.ts';
 import type { PolicySet } from './core/policy-set.ts';
 import type { Subject } from './core/recorder.ts';
@@ -29,6 +30,8 @@ export interface Circumstances {
   readonly overrides: Overrides;
   /** Must not count what is only asked about: see core/dry-run.ts. */
   readonly store: Pick<QuotaStore, 'take'>;
+  /** Nor must this. */
+  readonly local: LocalLimiter;
   /** Milliseconds since the epoch. */
   readonly nowMs: number;
 }
@@ -47,18 +50,17 @@ export interface Explanation {
 /** As if nothing had been counted before, and no operator had ordered anything. */
 export function untouched(policies: PolicySet, nowMs: number): Circumstances {
   const store = new MemoryStore({ now: () => nowMs, maxKeys: 1_000 });
-  return { policies, salts: new SaltShelf(), overrides: NO_OVERRIDES, store, nowMs };
+  return { policies, salts: new SaltShelf(), overrides: NO_OVERRIDES, store, local: store, nowMs };
 }
 
 export async function explain(
   asked: AskedAbout,
-  { policies, salts, overrides, store, nowMs }: Circumstances,
+  { policies, salts, overrides, store, local, nowMs }: Circumstances,
 ): Promise<Explanation> {
   const steps: { about: Subject; what: string }[] = [];
   const check = createCheck({
     store,
-    // What this process counts for itself while the store is away is not to be used up, either.
-    local: new MemoryStore({ now: () => nowMs, maxKeys: 1_000 }),
+    local,
     salts,
     overrides: { current: overrides },
     newId: () => 'none',

@@ -33,7 +33,10 @@ export function createFleet(environment: Environment, telemetry: Telemetry): Fle
   const operate: Operate = async (name, input) => {
     const outcome = await supervisor.operate(name, input);
     if (outcome === undefined) {
-      throw new OperationError('store_unavailable', 'no worker answers, try again in a moment');
+      throw new OperationError(
+        'store_unavailable',
+        'no worker answers: a change may or may not have been made, and can be tried again',
+      );
     }
     if ('result' in outcome) return outcome.result;
     const { code, message } = outcome.failure;

@@ -6,6 +6,7 @@ import type { RedisTarget } from './core/redis-target.ts';
 import type { Circumstances } from './explanation.ts';
 import { OverrideBook } from './operations/override-book.ts';
 import { DerivedSalts } from './stores/derived-salts.ts';
+import { MemoryStore } from './stores/memory/memory-store.ts';
 import { createRedisClient } from './stores/redis/client.ts';
 import { ClusterStore } from './stores/redis/cluster-store.ts';
 import { becomesReady, PATIENCE_MS } from './stores/redis/examination/contact.ts';
@@ -39,7 +40,7 @@ export async function withLiveCounts<T>(
   const options = { client, inFlight: new InFlight(1), deadlineMs };
   const reader = target.kind === 'cluster' ? new ClusterStore(options) : new RedisStore(options);
   const board = new RedisNoticeBoard({ client, deadlineMs, now });
-  const overrides = new OverrideBook({ board, now, onChange: () => {} });
+  const overrides = new OverrideBook({ board, now, onChange: () => {}, onRestored: () => {} });
   try {
     await becomesReady(client, () => lastError);
     await Promise.all([salts.refresh(now()), overrides.refresh()]);
@@ -48,6 +49,8 @@ export async function withLiveCounts<T>(
       salts,
       overrides: overrides.current,
       store: dryRun(reader),
+      // Of what gateways count for themselves, nobody else knows.
+      local: new MemoryStore({ now, maxKeys: 1_000 }),
       nowMs: now(),
     });
   } finally {

@@ -14,11 +14,12 @@ const CLIENT = '203.0.113.9';
 
 export function telemetryLoops(): Row[] {
   const { allow, denial } = decisions();
-  const name = denial.denial?.client ?? '';
+  const denied = denial.denial;
+  if (denied === undefined) throw new Error('a denial has a name');
   return [
     row('`decided`, an allow', ({ decided }) => decided(allow, 'envoy', 0.05)),
     row('`decided`, a denial', ({ decided }) => decided(denial, 'envoy', 0.05)),
-    row('`nameDenial`, before a denial', ({ nameDenial }) => nameDenial(denial, name, false)),
+    row('`nameDenial`, before a denial', ({ nameDenial }) => nameDenial(denial, denied, false)),
     row('`identified`', ({ identified }) => identified('ip')),
     row('`unmatched`, where no policy matches', ({ unmatched }) => unmatched()),
   ];

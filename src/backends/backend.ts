@@ -1,10 +1,10 @@
 /** What counts, and what it takes to do so: the port between the composition root and the two ways there are. */
 import type { QuotaReader, QuotaStore } from '../core/store.ts';
-import type { Gathered } from '../operations/gateway.ts';
 import type { StoreStats } from '../operations/stats.ts';
 import type { DerivedSalts } from '../stores/derived-salts.ts';
 import type { Place } from '../stores/local-share.ts';
 import type { NoticeBoard } from '../stores/notice-board.ts';
+import type { Gathered } from '../stores/redis/gateways.ts';
 import type { SaltShelf } from '../stores/salt-shelf.ts';
 
 /** What other gateways, or this one, have to say about the rest of a gateway. */

@@ -108,21 +108,23 @@ export function inRedis(
     answer: events.answer,
   });
   const subscriber = createRedisClient({ ...connection, onError: telemetry.othersUnheard });
-  listenTo([RESET_CHANNEL, NOTICES_CHANNEL, ...gateways.channels], subscriber, {
-    onListening() {
-      denials?.enable();
-      // What was said meanwhile was not heard.
-      events.onNotices();
-    },
+  listenTo([RESET_CHANNEL], subscriber, {
+    onListening: () => denials?.enable(),
     onDeaf(reason) {
       denials?.disable();
       if (reason !== undefined) telemetry.othersUnheard(reason);
     },
-    onMessage(channel, message) {
-      if (channel === RESET_CHANNEL) {
-        denials?.forget();
-        events.onReset(keysIn(message));
-      } else if (channel === NOTICES_CHANNEL) events.onNotices();
+    onMessage(message) {
+      denials?.forget();
+      events.onReset(keysIn(message));
+    },
+  });
+  listenTo([NOTICES_CHANNEL, ...gateways.channels], subscriber, {
+    // What was said meanwhile was not heard.
+    onListening: events.onNotices,
+    onDeaf: (reason) => reason !== undefined && telemetry.othersUnheard(reason),
+    onMessage(message, channel) {
+      if (channel === NOTICES_CHANNEL) events.onNotices();
       else void gateways.onMessage(channel, message);
     },
   });

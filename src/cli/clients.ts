@@ -1,5 +1,5 @@
 /** `headgate clients`: who is denied now, and what is to become of one of them. */
-import { Command, InvalidArgumentError } from 'commander';
+import { Command } from 'commander';
 import type { DenialReport } from '../operations/denial-report.ts';
 import type { OverrideReport } from '../operations/override-report.ts';
 import {
@@ -10,6 +10,7 @@ import {
   operator,
   readClient,
 } from './gateway-client.ts';
+import { countUpTo } from './numbers.ts';
 import { columns, type OutputFlags, print, shortTime, withOutput } from './output.ts';
 import { overrideText } from './overrides.ts';
 
@@ -46,7 +47,7 @@ export function clientsCommand(): Command {
     .addCommand(
       withOutput(gatewayCommand('top'))
         .description('who was denied in the last five minutes, the most often denied first')
-        .option('--limit <count>', 'clients, 100 at most', readCount, 20)
+        .option('--limit <count>', 'clients, 100 at most', countUpTo(100), 20)
         .option('--shadow', 'who would be denied by policies in shadow')
         .action(top),
     )
@@ -146,10 +147,4 @@ async function reset(client: string, { policy, reason, ...flags }: ResetFlags): 
   const call = { method: 'POST', path: '/v1/clients/reset', body } as const;
   const done = await askGateway<{ client: string; policies: readonly string[] }>(flags, call);
   console.log(`${done.client}: nothing is counted any more by ${done.policies.join(', ')}`);
-}
-
-function readCount(text: string): number {
-  const count = Number(text);
-  if (Number.isInteger(count) && count >= 1 && count <= 100) return count;
-  throw new InvalidArgumentError('It is a number from 1 to 100.');
 }

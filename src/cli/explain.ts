@@ -33,6 +33,9 @@ async function run(decision: string | undefined, flags: ExplainFlags, command: C
   const refuse = (what: string) => command.error(`error: ${what}`);
   if (decision === undefined && url === undefined) refuse('name a --url, or the id of a decision');
   if (decision !== undefined && url !== undefined) refuse('name a --url or a decision, not both');
+  if (decision !== undefined && (live === true || policies !== undefined)) {
+    refuse('a running gateway is asked about a decision: leave out --policies and --live');
+  }
   if (gateway !== undefined && (policies !== undefined || live === true)) {
     refuse('--gateway goes by its own policies and counts: leave out --policies and --live');
   }

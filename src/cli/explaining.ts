@@ -5,10 +5,12 @@ import { openPolicySource } from '../config/policy-source.ts';
 import { type AskedAbout, type Explanation, explain, untouched } from '../explanation.ts';
 import { withLiveCounts } from '../live-counts.ts';
 import type { DenialReport, StandingNow } from '../operations/denial-report.ts';
+import type { OverrideReport } from '../operations/override-report.ts';
 import { refusalText } from '../stores/redis/examination/refusals.ts';
 import { EXIT_FAULT } from './exit-codes.ts';
 import { askGateway, type GatewayFlags, GatewayRefused } from './gateway-client.ts';
 import { columns, type OutputFlags, print, shortTime } from './output.ts';
+import { overrideText } from './overrides.ts';
 
 export interface ExplainFlags
   extends GatewayFlags,
@@ -25,7 +27,8 @@ type RequestFlags = ExplainFlags & { readonly url: string };
 type Decision = DenialReport & {
   readonly asked_for: string;
   readonly now?: StandingNow;
-  readonly override?: string;
+  readonly policy_mode?: string;
+  readonly override?: OverrideReport;
 };
 
 export async function explainRequest(flags: RequestFlags): Promise<void> {
@@ -94,14 +97,22 @@ function linesOf(decision: Decision): string[][] {
       `${denials} times since ${shortTime(since)}, last ${shortTime(decision.last)} UTC as ${last}`,
     ],
     ...(until === undefined ? [] : [['until', `${shortTime(until)} UTC, by the last denial`]]),
-    ...(now === undefined ? [] : [['now', standingText(now)]]),
-    ...(override === undefined ? [] : [['override', `an operator has the client ${override}`]]),
+    ...(now === undefined ? [] : [['now', standingText(now, decision)]]),
+    ...(override === undefined ? [] : [['override', overrideText(override)]]),
   ];
 }
 
-function standingText({ remaining, retry_after_ms: waitMs }: StandingNow): string {
-  const left = `${remaining} left`;
-  return waitMs === 0 ? left : `${left}, room again in ${Math.ceil(waitMs / 1000)} s`;
+function standingText(now: StandingNow, { allows, policy_mode: mode }: Decision): string {
+  const { remaining, retry_after_ms: waitMs } = now;
+  return [
+    mode === undefined || mode === 'enforce' ? undefined : `the policy is ${mode} now`,
+    now.allows === allows ? undefined : `the limit is ${now.allows} now`,
+    waitMs === 0
+      ? `${remaining} left`
+      : `${remaining} left, room again in ${Math.ceil(waitMs / 1000)} s`,
+  ]
+    .filter((part) => part !== undefined)
+    .join('; ');
 }
 
 function textOf({ steps, answer }: Explanation, by: string): string {

@@ -28,6 +28,8 @@ export class GatewayRefused extends Error {
   }
 }
 
+/** What the port of the proxies says, and that of an older gateway. */
+const STRANGERS = /^Nothing is here\./;
 /** Longer than any of its answers takes. */
 const WITHIN_MS = 10_000;
 const ANY_HOSTS: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
@@ -75,10 +77,12 @@ export async function askGateway<T>({ gateway }: GatewayFlags, call: Call): Prom
   }
   const text = await response.text();
   if (response.ok) return JSON.parse(text) as T;
-  throw new GatewayRefused(
-    response.status === 400 || response.status === 404 ? EXIT_USAGE : EXIT_FAULT,
-    messageIn(text) ?? `${url}${path} answers ${response.status}: is it the port of its operators?`,
-  );
+  const { error, message } = failureIn(text);
+  if (message === undefined || error === undefined || STRANGERS.test(message)) {
+    throw new GatewayRefused(EXIT_FAULT, `${url} is not the port of the operators of a gateway`);
+  }
+  const isUsage = response.status === 400 || response.status === 404;
+  throw new GatewayRefused(isUsage ? EXIT_USAGE : EXIT_FAULT, message);
 }
 
 /** As they are known here. */
@@ -97,22 +101,30 @@ export function readClient(client: string): string {
   return client === '-' ? (readFileSync(0, 'utf8').split('\n')[0]?.trim() ?? '') : client;
 }
 
-function urlOf(host: string, port: number): string {
+/** Where this machine reaches what listens at this place. */
+export function urlOf(host: string, port: number): string {
   const name = ANY_HOSTS[host] ?? host;
   return `http://${name.includes(':') ? `[${name}]` : name}:${port}`;
 }
 
 export function readUrl(text: string): string {
   const url = URL.parse(text);
-  if (url?.protocol === 'http:' || url?.protocol === 'https:') return url.href.replace(/\/+$/, '');
-  throw new InvalidArgumentError('It is a URL such as http://127.0.0.1:9464.');
+  const isPlain = url !== null && url.username === '' && url.password === '' && url.search === '';
+  if (isPlain && /^https?:$/.test(url.protocol)) return url.href.replace(/\/+$/, '');
+  throw new InvalidArgumentError(
+    'It is a URL such as http://127.0.0.1:9464, without a user; the token is taken from HEADGATE_ADMIN_TOKEN.',
+  );
 }
 
-function messageIn(text: string): string | undefined {
+interface Failure {
+  readonly error?: string;
+  readonly message?: string;
+}
+
+function failureIn(text: string): Failure {
   try {
-    const { message } = JSON.parse(text) as { message?: unknown };
-    return typeof message === 'string' ? message : undefined;
+    return JSON.parse(text) as Failure;
   } catch {
-    return undefined;
+    return {};
   }
 }

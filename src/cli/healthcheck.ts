@@ -2,9 +2,9 @@
 import { Command } from 'commander';
 import { readEnvironment } from '../config/environment.ts';
 import { EXIT_FAULT } from './exit-codes.ts';
+import { urlOf } from './gateway-client.ts';
 
 const TIMEOUT_MS = 2_000;
-const ANY_HOSTS: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '[::1]' };
 
 export function healthcheckCommand(): Command {
   return new Command('healthcheck')
@@ -14,7 +14,7 @@ export function healthcheckCommand(): Command {
 
 async function healthcheck(): Promise<void> {
   const { opsHost, opsPort } = readEnvironment(process.env);
-  const url = `http://${ANY_HOSTS[opsHost] ?? opsHost}:${opsPort}/livez`;
+  const url = `${urlOf(opsHost, opsPort)}/livez`;
   try {
     const response = await fetch(url, { signal: AbortSignal.timeout(TIMEOUT_MS) });
     if (response.ok) return;

@@ -1,8 +1,9 @@
 /** `headgate log`: what the running gateways log, for a time. */
-import { Command, InvalidArgumentError, Option } from 'commander';
+import { Command, Option } from 'commander';
 import { LOG_LEVELS } from '../config/settings.ts';
 import type { OverrideReport } from '../operations/override-report.ts';
 import { askGateway, changingCommand, type GatewayFlags, operator } from './gateway-client.ts';
+import { countUpTo } from './numbers.ts';
 import { overrideText } from './overrides.ts';
 
 interface LogFlags extends GatewayFlags {
@@ -20,7 +21,11 @@ export function logCommand(): Command {
       changingCommand('set')
         .description('another level, or lines of some allowed requests, for a time')
         .addOption(new Option('--level <level>', 'lines of at least this').choices(LOG_LEVELS))
-        .option('--allows-one-in <count>', 'a line for one in so many allowed requests', readCount)
+        .option(
+          '--allows-one-in <count>',
+          'a line for one in so many allowed requests',
+          countUpTo(1_000_000_000),
+        )
         .requiredOption('--for <duration>', 'how long: a number and s, min, h or d, 31d at most')
         .requiredOption('--reason <text>', 'why, for the audit log and headgate overrides')
         .action(set),
@@ -31,7 +36,7 @@ export function logCommand(): Command {
 }
 
 async function set({ level, allowsOneIn, by, ...flags }: LogFlags): Promise<void> {
-  const override = await askGateway<OverrideReport>(flags, {
+  const { overrides } = await askGateway<{ overrides: OverrideReport[] }>(flags, {
     method: 'PUT',
     path: '/v1/log',
     body: {
@@ -42,17 +47,11 @@ async function set({ level, allowsOneIn, by, ...flags }: LogFlags): Promise<void
       by: operator(by),
     },
   });
-  console.log(overrideText(override));
+  for (const override of overrides) console.log(overrideText(override));
 }
 
 async function restore(flags: GatewayFlags & { by?: string }): Promise<void> {
   const by = encodeURIComponent(operator(flags.by));
   await askGateway(flags, { method: 'DELETE', path: `/v1/log?by=${by}` });
   console.log('log: is as at the start again');
-}
-
-function readCount(text: string): number {
-  const count = Number(text);
-  if (Number.isInteger(count) && count >= 1) return count;
-  throw new InvalidArgumentError('It is a whole number from 1 on.');
 }

@@ -43,7 +43,6 @@ function subjectOf(override: OverrideReport): string {
 function wordsOf(override: OverrideReport): string {
   if (override.about === 'client') return override.access;
   if (override.about === 'policy') return override.mode;
-  return [override.level, override.allows_one_in && `1 in ${override.allows_one_in} allowed`]
-    .filter((part) => part !== undefined)
-    .join(', ');
+  if (override.about === 'log_level') return `level ${override.level}`;
+  return `1 in ${override.allows_one_in} allowed`;
 }

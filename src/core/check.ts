@@ -3,6 +3,7 @@ import type { CheckRequest } from './check-request.ts';
 import {
   BLOCKED,
   type Decision,
+  type Denied,
   decide,
   EXEMPT,
   MALFORMED_PATH,
@@ -28,7 +29,7 @@ export interface CheckOptions {
   /** What operators decided, as of now. */
   readonly overrides: { readonly current: Overrides };
   /** What a denial of this client is called: one that is answered, or one that a policy in shadow would have given. */
-  readonly newId: (denied: Decision, client: string, isShadow: boolean) => string;
+  readonly newId: (decision: Decision, denied: Denied, isShadow: boolean) => string;
   readonly events: CheckEvents;
 }
 
@@ -135,14 +136,11 @@ export function createCheck(options: CheckOptions): Check {
     }
   }
 
-  function named(
-    decision: Decision,
-    { partition, kind }: ClientIdentity,
-    isShadow = false,
-  ): Decision {
+  function named(decision: Decision, client: ClientIdentity, isShadow = false): Decision {
     if (decision.verdict === 'allow') return decision;
-    const id = options.newId(decision, partition, isShadow);
-    return { ...decision, denial: { id, client: partition, identity: kind } };
+    const denied = whoIs(client);
+    const id = options.newId(decision, denied, isShadow);
+    return { ...decision, denial: { id, ...denied } };
   }
 
   /** So that taking over does not begin with a clean slate. */
@@ -163,6 +161,11 @@ export function createCheck(options: CheckOptions): Check {
     const descriptors = describeOnly(measured);
     return decide(descriptors, local.take(descriptors), 'local');
   }
+}
+
+function whoIs({ partition, kind, address, apiKey }: ClientIdentity): Denied {
+  const isMadeUp = apiKey?.partition === partition && apiKey.unverified;
+  return { client: partition, isMadeUp, address, identity: kind };
 }
 
 function isLocal({ onStoreFailure }: Policy): boolean {

@@ -1,5 +1,6 @@
 /** What the gateway makes of a request. How a proxy is told is its dialect's business. */
 import type { LimitDescriptor } from './descriptor.ts';
+import type { AddressPartition } from './partition.ts';
 import type { Limit, Policy } from './policy.ts';
 import type { QuotaState, TakeResult } from './store.ts';
 
@@ -22,10 +23,18 @@ export interface BindingQuota {
 }
 
 /** What a denial is known by: to the client, in the log, and to who asks about it later. */
-export interface Denial {
+export interface Denial extends Denied {
   readonly id: string;
+}
+
+/** Whose request it was. */
+export interface Denied {
   /** The partition that spoke for the client: opaque. */
   readonly client: string;
+  /** Whether that may be made up: a key that nobody vouches for. */
+  readonly isMadeUp: boolean;
+  /** The address behind it. */
+  readonly address: AddressPartition;
   /** The source that it is from. */
   readonly identity: string;
 }

@@ -1,6 +1,8 @@
 /** What a take would say now, without taking: for who asks why, and must not change the answer by asking. */
+import type { LocalLimiter } from './local-limiter.ts';
 import type {
   Descriptor,
+  PeekResult,
   Quota,
   QuotaReader,
   QuotaState,
@@ -9,16 +11,22 @@ import type {
 } from './store.ts';
 
 export function dryRun(reader: QuotaReader): Pick<QuotaStore, 'take'> {
+  return { take: async (descriptors) => foretold(descriptors, await reader.peek(descriptors)) };
+}
+
+/** The same of what this process counts for itself. */
+export function localDryRun(
+  peek: (descriptors: readonly Descriptor[]) => PeekResult,
+): LocalLimiter {
+  return { record: () => {}, take: (descriptors) => foretold(descriptors, peek(descriptors)) };
+}
+
+function foretold(descriptors: readonly Descriptor[], { states, nowMs }: PeekResult): TakeResult {
+  const admitted = states.every(({ retryAfterMs }) => retryAfterMs === 0);
   return {
-    async take(descriptors): Promise<TakeResult> {
-      const { states, nowMs } = await reader.peek(descriptors);
-      const admitted = states.every(({ retryAfterMs }) => retryAfterMs === 0);
-      return {
-        admitted,
-        states: admitted ? descriptors.map((each, i) => taken(each, states[i], nowMs)) : states,
-        nowMs,
-      };
-    },
+    admitted,
+    states: admitted ? descriptors.map((each, i) => taken(each, states[i], nowMs)) : states,
+    nowMs,
   };
 }
 

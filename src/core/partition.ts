@@ -33,11 +33,6 @@ export function unlistedKeyPartition(sha256: string): string {
   return `k.${sha256.slice(0, DIGEST_LENGTH)}`;
 }
 
-/** Of a partition, whether it stands for a key that nobody vouches for. */
-export function isUnlistedKey(partition: string): boolean {
-  return partition.startsWith('k.');
-}
-
 /** Of a partition, whether it stands for an address or its network. */
 export function isAddress(partition: string): boolean {
   return partition.startsWith('i.');

@@ -1,7 +1,8 @@
 /** Everything that one policy file decides, compiled. Replaced as a whole. */
+import type { AddressSet } from './address.ts';
 import type { ListedKey } from './api-key.ts';
 import type { CheckRequest } from './check-request.ts';
-import type { IdentityResolver } from './identity.ts';
+import type { IdentityResolver, IdentitySource } from './identity.ts';
 import { compileMatcher, type Matcher, type Route } from './matcher.ts';
 import { modeOf, NO_OVERRIDES, type PolicyModes } from './overrides.ts';
 import { canonicalPath } from './path.ts';
@@ -30,6 +31,8 @@ export interface Naming {
   /** How many bits of an IPv6 address count, the most first. */
   readonly ipv6Prefixes: readonly number[];
   readonly apiKeys: readonly ListedKey[];
+  readonly sources: readonly IdentitySource[];
+  readonly trustedProxies: AddressSet;
 }
 
 /** What policies match. */

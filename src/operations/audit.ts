@@ -3,6 +3,7 @@ import { StoreError } from '../core/store.ts';
 import type { OperatorAction } from '../telemetry/telemetry.ts';
 import type { Gateway } from './gateway.ts';
 import { OperationError } from './operation-error.ts';
+import { isRefusal, troubleText } from './store-trouble.ts';
 
 export type Change = Pick<OperatorAction, 'action' | 'change'> & Partial<OperatorAction>;
 
@@ -21,11 +22,14 @@ export async function audited<T>({ audit }: Gateway, change: Change, act: () => 
     return done;
   } catch (error) {
     if (!(error instanceof StoreError)) throw error;
-    audit({ ...told, change: `${told.change} (not confirmed by Redis)` });
-    throw new OperationError(
-      'store_unavailable',
-      `${error.message}: the change may or may not have been made, and can be tried again`,
-      { cause: error },
-    );
+    const refused = isRefusal(error);
+    const outcome = refused ? 'refused' : 'not confirmed';
+    audit({ ...told, change: `${told.change} (${outcome} by Redis: ${error.reason})` });
+    const state = refused
+      ? 'nothing was changed'
+      : 'the change may or may not have been made, and can be tried again';
+    throw new OperationError('store_unavailable', `${troubleText(error)}: ${state}`, {
+      cause: error,
+    });
   }
 }

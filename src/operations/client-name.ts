@@ -1,7 +1,7 @@
 /** The ways in which operators name a client, and what it is counted and known by. */
 import { hash } from 'node:crypto';
 import { hint } from '../config/closest-word.ts';
-import { canonicalAddress, countedAddress, isIPv6Text } from '../core/address.ts';
+import { canonicalAddress, countedAddress, isIPv6Text, isLoopback } from '../core/address.ts';
 import {
   addressPartition,
   isAddress,
@@ -11,7 +11,8 @@ import {
   userPartition,
 } from '../core/partition.ts';
 import type { Naming } from '../core/policy-set.ts';
-import { DAY_MS, type Salts } from '../core/salts.ts';
+import { DAY_MS, periodStart, type Salts } from '../core/salts.ts';
+import { isoTime } from './iso-time.ts';
 import { OperationError } from './operation-error.ts';
 
 /** A client as it is known now. */
@@ -20,6 +21,8 @@ export interface KnownClient {
   readonly partitions: readonly string[];
   /** What alone stands for it. */
   readonly own: readonly string[];
+  /** Whether it is the address of a trusted proxy, which may stand for anybody. */
+  readonly isProxy: boolean;
   /** The name under which an override of it holds for so long. Throws an OperationError if there is none. */
   overrideName(untilMs: number): OverrideName;
 }
@@ -53,7 +56,14 @@ export function clientNamed(text: string, naming: Naming, salts: Salts): KnownCl
   return ofAddress(countedAddress(address), bits, naming, salts);
 }
 
-function partitionOf(form: string, value: string, { apiKeys }: Naming): string {
+function partitionOf(form: string, value: string, { apiKeys, sources }: Naming): string {
+  const source = form === 'user' ? 'user' : 'api_key';
+  if (!sources.includes(source)) {
+    throw new OperationError(
+      'invalid',
+      `identity.sources of the policy file has no ${source}, so nobody is known by one`,
+    );
+  }
   if (form === 'user') return userPartition(value);
   if (form === 'id') {
     const ids = apiKeys.map(({ id }) => id);
@@ -75,24 +85,14 @@ function fixed(partition: string): KnownClient {
   return {
     partitions: [partition],
     own: [partition],
+    isProxy: false,
     overrideName: () => ({ client: partition, isLong: false }),
   };
 }
 
 function ofPartition(partition: string, { daily }: Salts): KnownClient {
-  if (isAddress(partition)) {
-    const endMs = daily.startMs + 2 * DAY_MS;
-    return {
-      ...fixed(partition),
-      overrideName(untilMs) {
-        if (untilMs <= endMs) return { client: partition, isLong: false };
-        throw new OperationError(
-          'invalid',
-          `${partition} is an address by today's name, which means nothing after ${iso(endMs)}: for longer, name the address`,
-        );
-      },
-    };
-  }
+  // It may be the name of today or of yesterday: that one means nothing from midnight on.
+  if (isAddress(partition)) return namedUntil(partition, daily.startMs + DAY_MS);
   if (/^[cku]\./.test(partition)) return fixed(partition);
   return {
     ...fixed(partition),
@@ -106,10 +106,29 @@ function ofPartition(partition: string, { daily }: Salts): KnownClient {
   };
 }
 
+/** A client by the name that its address has on a day: it is looked for until the end of the next day. */
+export function ofDay(partition: string, deniedMs: number): KnownClient {
+  if (!isAddress(partition)) return fixed(partition);
+  return namedUntil(partition, periodStart(deniedMs, DAY_MS) + 2 * DAY_MS);
+}
+
+function namedUntil(partition: string, endMs: number): KnownClient {
+  return {
+    ...fixed(partition),
+    overrideName(untilMs) {
+      if (untilMs <= endMs) return { client: partition, isLong: false };
+      throw new OperationError(
+        'invalid',
+        `${partition} is the name of an address, and may mean nothing after ${isoTime(endMs)}: for longer, name the address itself`,
+      );
+    },
+  };
+}
+
 function ofAddress(
   address: string,
   bits: string | undefined,
-  { ipv6Prefixes }: Naming,
+  { ipv6Prefixes, trustedProxies }: Naming,
   salts: Salts,
 ): KnownClient {
   const isCounted = isIPv6Text(address) && ipv6Prefixes.map(String).includes(bits ?? '');
@@ -126,6 +145,7 @@ function ofAddress(
   return {
     partitions: pseudonymsOf(known),
     own: pseudonymsOf({ ...known, wider: [] }),
+    isProxy: trustedProxies(address) && !isLoopback(address),
     overrideName(untilMs) {
       if (long === undefined || untilMs <= salts.daily.startMs + 2 * DAY_MS) {
         return { client: daily.current, isLong: false };
@@ -133,8 +153,4 @@ function ofAddress(
       return { client: long.current, isLong: true };
     },
   };
-}
-
-function iso(ms: number): string {
-  return new Date(ms).toISOString();
 }

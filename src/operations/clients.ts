@@ -4,7 +4,7 @@ import { keysOf } from '../core/descriptor.ts';
 import { isOfMany } from '../core/partition.ts';
 import type { Access } from '../core/standing.ts';
 import { audited } from './audit.ts';
-import { clientNamed, decisionIdIn, type KnownClient } from './client-name.ts';
+import { clientNamed, decisionIdIn, type KnownClient, ofDay } from './client-name.ts';
 import { deniedBy } from './denials.ts';
 import type { Gateway } from './gateway.ts';
 import { OperationError } from './operation-error.ts';
@@ -56,7 +56,13 @@ export function clientOperations(gateway: Gateway) {
     { client, ...terms }: NamedClient & WrittenTerms,
   ): Promise<OverrideReport> {
     const held = termsOf(terms, now());
-    const { own, overrideName } = await known(client);
+    const { own, overrideName, isProxy } = await known(client);
+    if (access === 'exempt' && isProxy) {
+      throw new OperationError(
+        'invalid',
+        'this is a trusted proxy, whose address may stand for anybody: it is never exempt',
+      );
+    }
     const name = overrideName(held.untilMs);
     const override: Override = { about: 'client', ...name, access, ...held };
     const report = overrideReport(override);
@@ -101,11 +107,14 @@ export function clientOperations(gateway: Gateway) {
     const salts = gateway.salts.at(now(), true);
     const id = decisionIdIn(text);
     if (id === undefined) return clientNamed(text, naming, salts);
-    const { client, came_as: claimed = client, counted = client } = await deniedBy(gateway, id);
-    // Of a share that others have as well, its decision is no reason to forget what was counted.
-    const own = isOfMany(counted) ? [] : [counted];
-    const partitions = [...new Set([client, claimed, ...own])];
-    return { ...clientNamed(client, naming, salts), partitions };
+    const { client, counted = client, names, networks, last } = await deniedBy(gateway, id);
+    // What was counted for others as well stays.
+    const shares = [client, ...names, counted, ...networks].filter((name) => !isOfMany(name));
+    return {
+      ...ofDay(client, Date.parse(last)),
+      own: [...new Set([client, ...names])],
+      partitions: [...new Set(shares)],
+    };
   }
 }
 

@@ -1,9 +1,12 @@
 /** What is told of a client that is denied, by one gateway and by all of them together. */
 
-import type { BindingQuota } from '../core/decision.ts';
+import type { BindingQuota, Denial } from '../core/decision.ts';
 import { partitionOf } from '../core/descriptor.ts';
+import { pseudonymsOf } from '../core/partition.ts';
+import type { Policy } from '../core/policy.ts';
 import type { QuotaReader } from '../core/store.ts';
 import type { DeniedClient } from '../telemetry/denied-clients.ts';
+import { isoTime } from './iso-time.ts';
 
 export interface DenialReport {
   /** Of the last denial. */
@@ -29,10 +32,15 @@ export interface DenialReport {
   readonly last: string;
   /** When a request would have been admitted, by the last denial; absent for what was not counted. */
   readonly until?: string | undefined;
+  /** All that its last request was known by, and the wider IPv6 networks that it came from. */
+  readonly names: readonly string[];
+  readonly networks: readonly string[];
 }
 
-/** How the limit stands now. */
+/** The limit as it is now, and how it stands. */
 export interface StandingNow {
+  /** In words. */
+  readonly allows: string;
   readonly remaining: number;
   readonly retry_after_ms: number;
   readonly reset_after_ms: number;
@@ -62,24 +70,41 @@ export function reportOf({
       allows: binding.limit.description,
       counted: partitionOf(binding.key),
       key: binding.key,
-      until: iso(binding.nowMs + binding.state.retryAfterMs),
+      until: isoTime(binding.nowMs + binding.state.retryAfterMs),
     }),
     ...(answered && { dialect: answered.dialect }),
     denials: count,
-    since: iso(sinceMs),
-    last: iso(lastMs),
+    since: isoTime(sinceMs),
+    last: isoTime(lastMs),
+    ...namesOf(denial),
   };
 }
 
-/** Rejects with a StoreError. */
+function namesOf({ client, address }: Denial) {
+  const own = pseudonymsOf({ ...address, wider: [] });
+  return {
+    names: [...new Set([client, ...own])],
+    networks: address.wider.flatMap(pseudonymsOf),
+  };
+}
+
+/** Undefined for a limit that is not there any more. Rejects with a StoreError. */
 export async function standingNow(
-  { limit, key }: BindingQuota,
+  { limit: denied, key }: BindingQuota,
+  policies: readonly Policy[],
   reader: QuotaReader,
 ): Promise<StandingNow | undefined> {
+  const limits = policies.flatMap((policy) => [policy.limits, ...policy.plans.values()].flat());
+  const counted = limits.flatMap((limit) => [limit, limit.unverified ?? limit]);
+  const limit = counted
+    .flatMap((each) => [each, ...each.wider])
+    .find(({ label, keySuffix }) => label === denied.label && keySuffix === denied.keySuffix);
+  if (limit === undefined) return undefined;
   const { states } = await reader.peek([{ key, quota: limit.quota, cost: limit.cost }]);
   const [state] = states;
   return (
     state && {
+      allows: limit.description,
       remaining: state.remaining,
       retry_after_ms: state.retryAfterMs,
       reset_after_ms: state.resetAfterMs,
@@ -106,8 +131,4 @@ function sum(a: DenialReport, b: DenialReport): DenialReport {
     denials: a.denials + b.denials,
     since: a.since < b.since ? a.since : b.since,
   };
-}
-
-function iso(ms: number): string {
-  return new Date(ms).toISOString();
 }

@@ -1,4 +1,5 @@
 /** Denials: who is denied now, and what became of one of them, by all gateways that count together. */
+import { modeOf } from '../core/overrides.ts';
 import {
   type DenialReport,
   reportOf,
@@ -8,6 +9,7 @@ import {
 } from './denial-report.ts';
 import type { Gateway } from './gateway.ts';
 import { OperationError } from './operation-error.ts';
+import { overrideReport } from './override-report.ts';
 
 /** What gateways ask each other. */
 type Question =
@@ -44,10 +46,19 @@ export function denialOperations(gateway: Gateway) {
     },
     async decision({ id }: { readonly id: string }) {
       const { report, now } = await find(gateway, id);
-      const { access } = gateway.overrides.current;
-      const names = [report.client, report.came_as ?? '', report.counted ?? ''];
-      const override = names.map((name) => access.get(name)).find((each) => each !== undefined);
-      return { ...report, asked_for: id, now, ...(override !== undefined && { override }) };
+      const { overrides, policies } = gateway;
+      const names = [...report.names, ...report.networks];
+      const override = overrides
+        .list()
+        .find((each) => each.about === 'client' && names.includes(each.client));
+      const policy = policies.current.policies.find(({ name }) => name === report.policy);
+      return {
+        ...report,
+        asked_for: id,
+        now,
+        ...(policy && { policy_mode: modeOf(policy, overrides.current.modes) }),
+        ...(override && { override: overrideReport(override) }),
+      };
     },
   };
 }
@@ -82,16 +93,17 @@ export async function answerQuestion(gateway: Gateway, asked: unknown): Promise<
   const client = gateway.denied.find(question.id) ?? gateway.wouldBeDenied.find(question.id);
   const report = client && reportOf(client);
   if (report === undefined) return null;
-  return { report, now: await standing(gateway, client?.last?.decision.binding) } satisfies Found;
+  const binding = client?.last?.decision.binding;
+  return { report, now: await standing(gateway, binding) } satisfies Found;
 }
 
 /** Undefined also while the store is away: what was is known all the same. */
 async function standing(
-  { reader }: Gateway,
+  { policies, reader }: Gateway,
   binding: Parameters<typeof standingNow>[0] | undefined,
 ): Promise<StandingNow | undefined> {
   try {
-    return binding && (await standingNow(binding, reader));
+    return binding && (await standingNow(binding, policies.current.policies, reader));
   } catch {
     return undefined;
   }

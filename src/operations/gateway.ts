@@ -1,7 +1,8 @@
 /** What operations work on: the parts of a running gateway. */
 import type { PolicySet } from '../core/policy-set.ts';
 import type { SaltSource } from '../core/salts.ts';
-import type { QuotaReader, QuotaStore } from '../core/store.ts';
+import type { Descriptor, PeekResult, QuotaReader, QuotaStore } from '../core/store.ts';
+import type { Gathered } from '../stores/redis/gateways.ts';
 import type { DeniedClients } from '../telemetry/denied-clients.ts';
 import type { OperatorAction } from '../telemetry/telemetry.ts';
 import type { OverrideBook } from './override-book.ts';
@@ -13,6 +14,8 @@ export interface Gateway {
   readonly overrides: OverrideBook;
   readonly store: QuotaStore;
   readonly reader: QuotaReader;
+  /** How this process's own share of a limit stands. */
+  peekLocally(descriptors: readonly Descriptor[]): PeekResult;
   readonly denied: Pick<DeniedClients, 'top' | 'find'>;
   readonly wouldBeDenied: Pick<DeniedClients, 'top' | 'find'>;
   /** What every gateway says to a question, this one included. */
@@ -23,10 +26,4 @@ export interface Gateway {
   audit(action: OperatorAction): void;
   /** Milliseconds since the epoch. */
   now(): number;
-}
-
-export interface Gathered {
-  readonly answers: readonly unknown[];
-  /** Gateways that should have answered. */
-  readonly asked: number;
 }

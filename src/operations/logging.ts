@@ -2,10 +2,9 @@
 import type { LogLevel } from '../config/settings.ts';
 import { audited } from './audit.ts';
 import type { Gateway } from './gateway.ts';
-import { lift } from './lift.ts';
 import { OperationError } from './operation-error.ts';
 import { ABOUT_LOG, type Override } from './override.ts';
-import { overrideReport } from './override-report.ts';
+import { type OverrideReport, overrideReport } from './override-report.ts';
 import { termsOf, type WrittenTerms } from './terms.ts';
 
 interface LogOverride extends WrittenTerms {
@@ -16,27 +15,35 @@ interface LogOverride extends WrittenTerms {
 export function logOperations(gateway: Gateway) {
   const { overrides, now } = gateway;
   return {
-    async set({ level, allows_one_in: allowsOneIn, ...terms }: LogOverride) {
-      if (level === undefined && allowsOneIn === undefined) {
-        throw new OperationError('invalid', 'say what is to change: level, allows_one_in or both');
+    async set({ level, allows_one_in: oneIn, ...terms }: LogOverride) {
+      const held = termsOf(terms, now());
+      const made: OverrideReport[] = [];
+      if (level !== undefined) {
+        made.push(await write({ about: 'log_level', level, ...held }, `level ${level}`));
       }
-      const override: Override = { about: 'log', level, allowsOneIn, ...termsOf(terms, now()) };
-      const report = overrideReport(override);
-      const { until, reason, by } = report;
-      const change = { action: 'log', change: inWords(override), until, reason, by };
-      await audited(gateway, change, () => overrides.write(override));
-      return report;
+      if (oneIn !== undefined) {
+        const change = `one in ${oneIn} allowed requests`;
+        made.push(await write({ about: 'log_allows', oneIn, ...held }, change));
+      }
+      if (made.length > 0) return { overrides: made };
+      throw new OperationError('invalid', 'say what is to change: level, allows_one_in or both');
     },
     async restore({ by = 'unknown' }: { by?: string | undefined }) {
-      const change = { action: 'log', change: 'as at the start', by };
-      await audited(gateway, change, () => lift(gateway, ABOUT_LOG, 'log'));
+      await audited(gateway, { action: 'log', change: 'as at the start', by }, async () => {
+        const lifted: boolean[] = [];
+        for (const about of ABOUT_LOG) lifted.push(await overrides.remove(about));
+        if (lifted.includes(true)) return;
+        throw new OperationError('not_found', 'no override is about the log');
+      });
       return {};
     },
   };
-}
 
-function inWords({ level, allowsOneIn }: Extract<Override, { about: 'log' }>): string {
-  return [level && `level ${level}`, allowsOneIn && `one in ${allowsOneIn} allowed requests`]
-    .filter((part) => part !== undefined)
-    .join(', ');
+  async function write(override: Override, change: string): Promise<OverrideReport> {
+    const report = overrideReport(override);
+    const { until, reason, by } = report;
+    const told = { action: 'log', change, until, reason, by };
+    await audited(gateway, told, () => overrides.write(override));
+    return report;
+  }
 }

@@ -2,7 +2,7 @@
  * What operators can ask of a running gateway, or have it do: each by its name, with input that was checked before and
  * output that can be sent on. Each rejects with an OperationError when it cannot be done.
  */
-import { dryRun } from '../core/dry-run.ts';
+import { dryRun, localDryRun } from '../core/dry-run.ts';
 import { StoreError } from '../core/store.ts';
 import { type AskedAbout, explain } from '../explanation.ts';
 import { BoardFull } from '../stores/notice-board.ts';
@@ -14,6 +14,7 @@ import { OperationError } from './operation-error.ts';
 import { overrideReport } from './override-report.ts';
 import { policyOperations } from './policies.ts';
 import { statsReport } from './stats.ts';
+import { troubleText } from './store-trouble.ts';
 
 export const OPERATIONS = [
   'block',
@@ -65,6 +66,7 @@ export function createOperate(gateway: Gateway): Operate {
           salts,
           overrides: overrides.current,
           store: dryRun(reader),
+          local: localDryRun(gateway.peekLocally),
           nowMs: now(),
         },
       ),
@@ -96,7 +98,7 @@ function operationError(error: unknown): unknown {
     );
   }
   if (error instanceof StoreError) {
-    return new OperationError('store_unavailable', error.message, { cause: error });
+    return new OperationError('store_unavailable', troubleText(error), { cause: error });
   }
   return error;
 }

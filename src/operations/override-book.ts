@@ -2,16 +2,20 @@
 import type { Overrides } from '../core/overrides.ts';
 import type { PolicyMode } from '../core/policy.ts';
 import type { Access } from '../core/standing.ts';
-import type { NoticeBoard } from '../stores/notice-board.ts';
-import { fromNotice, type Override, toNotice } from './override.ts';
+import type { Notice, NoticeBoard } from '../stores/notice-board.ts';
+import { fromNotice, type Override, subjectOf, toNotice } from './override.ts';
 
 export interface OverrideBookOptions {
   readonly board: NoticeBoard;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
   readonly onChange: (inForce: readonly Override[]) => void;
+  /** The board had lost so many; they are on it again. */
+  readonly onRestored: (count: number) => void;
 }
 
+/** What ends that soon is not put up again. */
+const SOON_MS = 2_000;
 /** Of timers (https://nodejs.org/api/timers.html#settimeoutcallback-delay-args). */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
@@ -66,9 +70,25 @@ export class OverrideBook {
   async #read(): Promise<void> {
     do {
       this.#isStale = false;
-      const notices = await this.#options.board.read();
+      const { board } = this.#options;
+      let notices = await board.read();
+      const lost = this.#lostFrom(notices);
+      if (lost.length > 0) {
+        await board.putBack(lost.map(toNotice));
+        this.#options.onRestored(lost.length);
+        notices = await board.read();
+      }
       this.#take(notices.map(fromNotice).filter((each) => each !== undefined));
     } while (this.#isStale);
+  }
+
+  /** A board that was emptied has not taken anything down: that leaves a trace. */
+  #lostFrom(notices: readonly Notice[]): Override[] {
+    const there = new Set(notices.map(({ about }) => about));
+    const soonMs = this.#options.now() + SOON_MS;
+    return this.#inForce.filter(
+      (override) => override.untilMs > soonMs && !there.has(subjectOf(override)),
+    );
   }
 
   #take(found: readonly Override[]): void {

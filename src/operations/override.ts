@@ -31,11 +31,11 @@ const overrideSchema = z.discriminatedUnion('about', [
     mode: z.enum(POLICY_MODES),
     ...terms,
   }),
+  z.object({ about: z.literal('log_level'), level: z.enum(LOG_LEVELS), ...terms }),
   z.object({
-    about: z.literal('log'),
-    level: z.enum(LOG_LEVELS).optional(),
+    about: z.literal('log_allows'),
     /** One in so many allowed requests gets a line. */
-    allowsOneIn: z.int().positive().optional(),
+    oneIn: z.int().positive(),
     ...terms,
   }),
 ]);
@@ -43,39 +43,42 @@ const overrideSchema = z.discriminatedUnion('about', [
 export type Override = z.output<typeof overrideSchema>;
 export type Terms = Pick<Override, 'sinceMs' | 'untilMs' | 'reason' | 'by'>;
 
-/** What an override is about: of two about the same, the later one holds. */
 export const aboutClient = (partition: string) => `client:${partition}`;
 export const aboutPolicy = (policy: string) => `policy:${policy}`;
-export const ABOUT_LOG = 'log';
+/** Of these there is one each. */
+export const ABOUT_LOG = ['log_level', 'log_allows'] as const;
 
 export function toNotice(override: Override): Notice {
   return { about: subjectOf(override), untilMs: override.untilMs, text: JSON.stringify(override) };
 }
 
-/** Undefined for what this version cannot read. */
-export function fromNotice({ text }: Notice): Override | undefined {
+/** Undefined for what was taken down, and what this version cannot read. */
+export function fromNotice({ text, untilMs }: Notice): Override | undefined {
+  if (text === '') return undefined;
   try {
-    return overrideSchema.safeParse(JSON.parse(text)).data;
+    return overrideSchema.safeParse({ ...JSON.parse(text), untilMs }).data;
   } catch {
     return undefined;
   }
 }
 
-function subjectOf(override: Override): string {
+/** What it is about: of two about the same, the later one holds. */
+export function subjectOf(override: Override): string {
   if (override.about === 'client') return aboutClient(override.client);
-  return override.about === 'policy' ? aboutPolicy(override.policy) : ABOUT_LOG;
+  return override.about === 'policy' ? aboutPolicy(override.policy) : override.about;
 }
 
 /** Of each a word for what it does. */
 export function overrideEffects(overrides: readonly Override[]): string[] {
   return overrides.map((override) => {
     if (override.about === 'client') return override.access;
-    return override.about === 'policy' ? override.mode : 'log';
+    return override.about === 'policy' ? override.mode : override.about;
   });
 }
 
 /** What they say of the log. */
 export function loggingIn(overrides: readonly Override[]) {
-  const found = overrides.find((override) => override.about === 'log');
-  return { level: found?.level, allowsOneIn: found?.allowsOneIn };
+  const level = overrides.find((override) => override.about === 'log_level');
+  const allows = overrides.find((override) => override.about === 'log_allows');
+  return { level: level?.level, allowsOneIn: allows?.oneIn };
 }

@@ -22,7 +22,7 @@ export const STATUS_OF: Readonly<Record<OperationErrorCode, number>> = {
 
 const UNAUTHORIZED = {
   error: 'unauthorized',
-  message: 'Send the token of HEADGATE_ADMIN_TOKEN: Authorization: Bearer TOKEN',
+  message: 'The token of HEADGATE_ADMIN_TOKEN is missing or wrong: Authorization: Bearer TOKEN',
 };
 const FORBIDDEN = {
   error: 'forbidden',
@@ -43,13 +43,18 @@ export function addOpsApi(server: FastifyInstance, options: OpsApiOptions): void
     request.query = typed(request.query as Record<string, unknown>);
   });
   for (const route of OPS_ROUTES) {
-    const { method, url, operation } = route;
+    const { method, url, operation, body } = route;
     server.route({
       method,
       url,
       schema: schemaOf(route),
-      handler: ({ params, query, body }) =>
-        operate(operation, { ...(params as object), ...(query as object), ...(body as object) }),
+      // Of what has no schema, nothing was checked.
+      handler: (request) =>
+        operate(operation, {
+          ...(body && (request.body as object)),
+          ...(request.query as object),
+          ...(request.params as object),
+        }),
     });
   }
 }

@@ -124,7 +124,7 @@ export const OPS_ROUTES: readonly OpsRoute[] = [
     operation: 'setLog',
     summary: 'Another log level, or lines of some allowed requests, for a time',
     body: schemas.logOverride,
-    answer: schemas.override,
+    answer: schemas.overrides,
   },
   {
     method: 'DELETE',

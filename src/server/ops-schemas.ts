@@ -3,6 +3,8 @@ import { LOG_LEVELS } from '../config/settings.ts';
 import { POLICY_MODES } from '../core/policy.ts';
 
 const text = { type: 'string' } as const;
+/** Of a request head, as long as Node reads one. */
+const LONGEST_URL = 16_384;
 /** Whoever lists it has it in a terminal. */
 const PRINTABLE = '^\\P{Cc}*$';
 const count = { type: 'integer', minimum: 0 } as const;
@@ -93,7 +95,12 @@ export const decisionParam = object({ id: { type: 'string', minLength: 1, maxLen
 export const explained = object(
   {
     method: { ...text, default: 'GET' },
-    url: { ...text, minLength: 1, description: 'A path or a URL, as the client sends it.' },
+    url: {
+      ...text,
+      minLength: 1,
+      maxLength: LONGEST_URL,
+      description: 'A path or a URL, as the client sends it.',
+    },
     headers: {
       type: 'object',
       additionalProperties: { anyOf: [text, listOf(text)] },
@@ -118,7 +125,7 @@ export const restored = object({ policy: text }, ['policy']);
 
 export const override = object(
   {
-    about: { type: 'string', enum: ['client', 'policy', 'log'] },
+    about: { type: 'string', enum: ['client', 'policy', 'log_level', 'log_allows'] },
     client: text,
     access: { type: 'string', enum: ['exempt', 'blocked'] },
     policy: text,
@@ -175,12 +182,18 @@ export const decision = object(
     asked_for: text,
     ...denial,
     now: {
-      ...object({ remaining: count, retry_after_ms: count, reset_after_ms: count }),
-      description: 'The limit as it stands now; absent while the store is away.',
+      ...object({ allows: text, remaining: count, retry_after_ms: count, reset_after_ms: count }),
+      description:
+        'The limit as it is and stands now; absent when it is not there any more, or the store is away.',
     },
-    override: { ...text, description: 'What an override makes of this client.' },
+    policy_mode: {
+      type: 'string',
+      enum: POLICY_MODES,
+      description: 'The mode that the policy is in now; absent when it is not there any more.',
+    },
+    override: { ...override, description: 'What an operator decided of this client.' },
   },
-  [...ofSome, 'now', 'override'],
+  [...ofSome, 'now', 'policy_mode', 'override'],
 );
 
 export const explanation = object({

@@ -35,8 +35,8 @@ const NOT_FOUND = {
 };
 const INTERNAL_ERROR = { error: 'internal_error', message: 'A fault of headgate: see its log.' };
 
-/** A URL that somebody wants explained may be as long as requests are. */
-const BODY_LIMIT = 256 * 1024;
+/** A request that somebody wants explained may be as long as requests are. */
+const BODY_LIMIT = 64 * 1024;
 
 const OPENAPI = {
   openapi: '3.1.0',

@@ -4,7 +4,7 @@
  */
 import type { LocalLimiter } from '../core/local-limiter.ts';
 import { spreadOf } from '../core/spread.ts';
-import type { Descriptor, Quota, TakeResult } from '../core/store.ts';
+import type { Descriptor, PeekResult, Quota, TakeResult } from '../core/store.ts';
 import type { MemoryStore } from './memory/memory-store.ts';
 
 /** Which of how many gateways this is. */
@@ -27,10 +27,18 @@ export class LocalShare implements LocalLimiter {
     this.#memory.record(descriptors);
   }
 
+  /** What a take would be measured by, with nothing taken. */
+  peek(descriptors: readonly Descriptor[]): PeekResult {
+    return this.#memory.peek(this.#shares(descriptors));
+  }
+
   take(descriptors: readonly Descriptor[]): TakeResult {
+    return this.#memory.take(this.#shares(descriptors));
+  }
+
+  #shares(descriptors: readonly Descriptor[]): readonly Descriptor[] {
     const place = this.#placeNow();
-    if (place.count === 1) return this.#memory.take(descriptors);
-    return this.#memory.take(descriptors.map((each) => shared(each, place)));
+    return place.count === 1 ? descriptors : descriptors.map((each) => shared(each, place));
   }
 }
 

@@ -3,8 +3,9 @@
 export interface Notice {
   /** Of two notices about the same, the later one stays. */
   readonly about: string;
-  /** From then on it is not there any more, milliseconds since the epoch. */
+  /** From then on it is not there any more, milliseconds since the epoch by the clock of this process. */
   readonly untilMs: number;
+  /** Empty for one that was taken down. It stays until it would have ended: what was lost was not taken down. */
   readonly text: string;
 }
 
@@ -13,6 +14,8 @@ export interface NoticeBoard {
   read(): Promise<readonly Notice[]>;
   /** Rejects with a BoardFull when there are too many. */
   putUp(notice: Notice): Promise<void>;
+  /** Of what the board has lost; what is there about the same stays, and so does what was taken down. */
+  putBack(notices: readonly Notice[]): Promise<void>;
   /** Resolves to false when there was none. */
   takeDown(about: string): Promise<boolean>;
 }
@@ -43,14 +46,23 @@ export class OwnNoticeBoard implements NoticeBoard {
   }
 
   async putUp(notice: Notice): Promise<void> {
-    const others = this.#inForce().filter(({ about }) => about !== notice.about);
+    const others = this.#inForce().filter(
+      ({ about, text }) => about !== notice.about && text !== '',
+    );
     if (others.length >= MAX_NOTICES) throw new BoardFull();
     this.#notices.set(notice.about, notice);
   }
 
+  async putBack(notices: readonly Notice[]): Promise<void> {
+    for (const notice of notices) {
+      if (!this.#notices.has(notice.about)) this.#notices.set(notice.about, notice);
+    }
+  }
+
   async takeDown(about: string): Promise<boolean> {
-    this.#inForce();
-    return this.#notices.delete(about);
+    const known = this.#inForce().find((each) => each.about === about && each.text !== '');
+    if (known !== undefined) this.#notices.set(about, { ...known, text: '' });
+    return known !== undefined;
   }
 
   #inForce(): Notice[] {

@@ -5,7 +5,9 @@ import { SaltBook, type SaltVault } from './salt-book.ts';
 export class SaltShelf implements SaltSource {
   readonly #daily: SaltBook;
   readonly #long: SaltBook;
-  #current: Salts | undefined;
+  /** One without the long ones and one with them: who asks for the one does not take the other from anybody. */
+  #withoutLong: Salts | undefined;
+  #withLong: Salts | undefined;
 
   /** Without vaults the salts are this process's own. */
   constructor(vaultOf?: (periodMs: number) => SaltVault) {
@@ -15,11 +17,15 @@ export class SaltShelf implements SaltSource {
 
   at(nowMs: number, hasLongWindows: boolean): Salts {
     const daily = this.#daily.at(nowMs);
-    const long = hasLongWindows ? this.#long.at(nowMs) : undefined;
-    if (this.#current?.daily !== daily || this.#current.long !== long) {
-      this.#current = { daily, long };
+    if (!hasLongWindows) {
+      if (this.#withoutLong?.daily !== daily) this.#withoutLong = { daily, long: undefined };
+      return this.#withoutLong;
     }
-    return this.#current;
+    const long = this.#long.at(nowMs);
+    if (this.#withLong?.daily !== daily || this.#withLong.long !== long) {
+      this.#withLong = { daily, long };
+    }
+    return this.#withLong;
   }
 
   /** Agrees with the vaults on what the salts are. Rejects when they cannot be reached; call it again. */
@@ -28,6 +34,7 @@ export class SaltShelf implements SaltSource {
     // Also while no policy needs them: when one does, every gateway must have the same ones at once.
     await this.#long.refresh(nowMs);
     // Also when nobody asks: what is over is not kept.
-    if (this.#current !== undefined) this.at(nowMs, this.#current.long !== undefined);
+    if (this.#withoutLong !== undefined) this.at(nowMs, false);
+    if (this.#withLong !== undefined) this.at(nowMs, true);
   }
 }

@@ -4,7 +4,7 @@
  */
 import { partitionOf } from '../core/descriptor.ts';
 import { answeredFields } from './answered.ts';
-import type { Denied, DeniedClient } from './denied-clients.ts';
+import type { DenialTold, DeniedClient } from './denied-clients.ts';
 
 export interface DenialLine {
   readonly decision_id: string;
@@ -14,7 +14,9 @@ export interface DenialLine {
   readonly mode: string;
   readonly identity: string;
   readonly client: string;
-  /** Whose share was used up, where that is not the client's own: the address behind a key that nobody lists. */
+  /** What it came as, where that is made up: a key that nobody lists. */
+  readonly came_as: string | undefined;
+  /** Whose share was used up, where that is not the client's own. */
   readonly counted: string | undefined;
   readonly retry_after_ms: number | undefined;
   /** Absent for what was not answered so: a policy in shadow. */
@@ -73,11 +75,15 @@ export class DenialLog {
     this.#pending.delete(client);
     client.toldMs = this.#options.now();
     client.untold = 0;
-    if (client.last !== undefined) this.#options.write(lineOf(client.last, suppressed));
+    if (client.last !== undefined) this.#options.write(lineOf(client, client.last, suppressed));
   }
 }
 
-function lineOf({ decision, denial, answered }: Denied, suppressed: number): DenialLine {
+function lineOf(
+  { client }: DeniedClient,
+  { decision, denial, answered }: DenialTold,
+  suppressed: number,
+): DenialLine {
   const { policy, reason, mode, binding } = decision;
   const counted = binding && partitionOf(binding.key);
   return {
@@ -87,8 +93,9 @@ function lineOf({ decision, denial, answered }: Denied, suppressed: number): Den
     reason,
     mode,
     identity: denial.identity,
-    client: denial.client,
-    counted: counted === denial.client ? undefined : counted,
+    client,
+    came_as: denial.client === client ? undefined : denial.client,
+    counted: counted === client ? undefined : counted,
     retry_after_ms: binding?.state.retryAfterMs,
     ...(answered && answeredFields(answered)),
     suppressed,

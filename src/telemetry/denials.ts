@@ -1,6 +1,6 @@
 /** Denials: who is denied, and the lines that the log has of it. */
 import { DenialLog, type DenialLogOptions } from './denial-log.ts';
-import { type Denied, DeniedClients } from './denied-clients.ts';
+import { type DenialTold, DeniedClients } from './denied-clients.ts';
 
 export class Denials {
   readonly clients: DeniedClients;
@@ -14,8 +14,8 @@ export class Denials {
     });
   }
 
-  add(denied: Denied): void {
-    this.#log.add(this.clients.add(denied));
+  add(told: DenialTold): void {
+    this.#log.add(this.clients.add(told));
   }
 
   /** To be called every second or so. */

@@ -4,12 +4,12 @@
  */
 import { randomUUID } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import type { Decision, Denial } from '../core/decision.ts';
+import type { Decision, Denial, Denied } from '../core/decision.ts';
 import { partitionOf } from '../core/descriptor.ts';
-import { isAddress, isUnlistedKey } from '../core/partition.ts';
+import { isAddress } from '../core/partition.ts';
 import type { Answered } from './answered.ts';
 
-export interface Denied {
+export interface DenialTold {
   readonly decision: Decision;
   readonly denial: Denial;
   /** Absent for what was not answered so: a policy in shadow. */
@@ -26,7 +26,7 @@ export interface DeniedClient {
   /** Milliseconds since the epoch, of the first of them. */
   sinceMs: number;
   lastMs: number;
-  last: Denied | undefined;
+  last: DenialTold | undefined;
   /** What the log has told of it. */
   toldMs: number;
   untold: number;
@@ -67,14 +67,14 @@ export class DeniedClients {
   }
 
   /** What the next denial of this client is called: one name for the client at the policy, and a number. */
-  name(decision: Decision, client: string): string {
-    const entry = this.#entryOf(decision, client);
+  name(decision: Decision, denied: Denied): string {
+    const entry = this.#entryOf(decision, denied);
     return `${entry.tag}-${++entry.named}`;
   }
 
-  add(denied: Denied): DeniedClient {
-    const { decision, denial } = denied;
-    const entry = this.#entryOf(decision, denial.client);
+  add(told: DenialTold): DeniedClient {
+    const { decision, denial } = told;
+    const entry = this.#entryOf(decision, denial);
     const nowMs = this.#now();
     if (nowMs - entry.lastMs > QUIET_MS) {
       entry.count = 0;
@@ -82,7 +82,7 @@ export class DeniedClients {
     }
     entry.count++;
     entry.lastMs = nowMs;
-    entry.last = denied;
+    entry.last = told;
     return entry;
   }
 
@@ -102,8 +102,8 @@ export class DeniedClients {
       .slice(0, most);
   }
 
-  #entryOf(decision: Decision, claimed: string): Entry {
-    const client = whoIsDenied(decision, claimed);
+  #entryOf(decision: Decision, denied: Denied): Entry {
+    const client = whoIsDenied(decision, denied);
     const key = `${client} ${decision.policy} ${decision.reason}`;
     const known = this.#entries.get(key);
     if (known !== undefined) return known;
@@ -124,9 +124,14 @@ export class DeniedClients {
   }
 }
 
-/** Keys that nobody lists are made up as fast as they are used up: then it is the address behind them. */
-function whoIsDenied({ binding }: Decision, claimed: string): string {
-  if (binding === undefined || !isUnlistedKey(claimed)) return claimed;
+/**
+ * Keys that nobody lists are made up as fast as they are used up. Who was denied for anything but what this key has used
+ * up is the address behind it.
+ */
+function whoIsDenied({ binding }: Decision, { client, isMadeUp, address }: Denied): string {
+  if (!isMadeUp) return client;
+  if (binding === undefined) return address.daily.current;
   const counted = partitionOf(binding.key);
-  return isAddress(counted) ? counted : claimed;
+  if (counted === client) return client;
+  return isAddress(counted) ? counted : address.daily.current;
 }

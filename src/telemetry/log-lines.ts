@@ -42,15 +42,16 @@ const DENIAL = {
     'what speaks for the client: `api_key`, `user`, `ip`, or a header of `identity.sources` with `_` in place of `-`',
   client:
     'a pseudonym: of an address (`i.`, a new one every day), a listed key (`c.`), another key (`k.`) or a user (`u.`)',
+  came_as:
+    'the key that it made up, where `client` is the address behind it: when that, and not the key, has used up its share, or nothing was counted',
   counted:
-    'whose share was used up, where it is not the share of `client`: the address behind a key that nobody lists, `g` for everybody, `h.` for a header; absent when nothing was counted',
+    'whose share was used up, where it is not the share of `client`: `g` for everybody, `h.` for a header, another key or address of the same client; absent when nothing was counted',
   retry_after_ms: 'until there is room again, milliseconds; absent when nothing was counted',
 } as const;
 const SUPPRESSED =
   'how many such denials had no line of their own since the line before: of this client, by this policy, for this reason';
 
-const ONE_A_SECOND =
-  'one a second of each client, policy and reason; keys that nobody lists are one client, once their address has used up its share';
+const ONE_A_SECOND = 'one a second of each client, policy and reason';
 const ONE_A_MINUTE = 'one a minute';
 
 export const LOG_LINES = {
@@ -122,6 +123,12 @@ export const LOG_LINES = {
     message: 'a call of the ops API without the token of HEADGATE_ADMIN_TOKEN was refused',
     fields: {},
     atMost: ONE_A_MINUTE,
+  },
+  overrides_restored: {
+    level: 'warn',
+    message: 'Redis had lost overrides of operators: those that this gateway knew are there again',
+    fields: { overrides: 'how many' },
+    meaning: 'It was emptied, or started again without its data: counts are gone as well.',
   },
   overrides_unread: {
     level: 'warn',

@@ -24,7 +24,11 @@ export function createLog({ level, worker, destination }: LogOptions): Log {
   const standardOutput = destination === undefined ? pino.destination({ sync: false }) : undefined;
   const base = worker === undefined ? null : { worker };
   const log = pino({ level, base }, destination ?? (standardOutput as DestinationStream));
-  const always = log.child({}, { level: 'info' });
+  // No child: it would follow the level of its parent.
+  const always = pino(
+    { level: 'info', base },
+    destination ?? (standardOutput as DestinationStream),
+  );
   return {
     write(event, fields, message) {
       const line: LogLine = LOG_LINES[event];

@@ -1,6 +1,6 @@
 /** What the process tells about itself: one function per event, each of them a log line, a metric or both. */
 import type { Registry } from 'prom-client';
-import type { Decision } from '../core/decision.ts';
+import type { Decision, Denied } from '../core/decision.ts';
 import type { StoreErrorReason } from '../core/store.ts';
 import { allowLine } from './allow-line.ts';
 import { causeText } from './cause-text.ts';
@@ -21,7 +21,7 @@ export interface Telemetry {
   /** A policy in shadow would have denied a request that passed. */
   wouldDeny(decision: Decision): void;
   /** What a denial of this client is called. */
-  nameDenial(decision: Decision, client: string, isShadow: boolean): string;
+  nameDenial(decision: Decision, denied: Denied, isShadow: boolean): string;
   /** Who is denied, and who would be by policies in shadow. */
   readonly denied: Pick<DeniedClients, 'top' | 'find'>;
   readonly wouldBeDenied: Pick<DeniedClients, 'top' | 'find'>;
@@ -36,6 +36,8 @@ export interface Telemetry {
   /** The overrides in force, a word for what each does. */
   overridesInForce(effects: readonly string[]): void;
   overridesUnread(reason: unknown): void;
+  /** Redis had lost so many. */
+  overridesRestored(count: number): void;
   /** Windows that count somebody, about. */
   windowsCounted(active: number): void;
   /** The source that speaks for the client of a request. */
@@ -162,8 +164,8 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
         write('allowed', { ...allowLine(decision, { dialect, durationMs }), one_in: allowsOneIn });
       }
     },
-    nameDenial: (decision, client, isShadow) =>
-      (isShadow ? shadowDenials : denials).clients.name(decision, client),
+    nameDenial: (decision, denied, isShadow) =>
+      (isShadow ? shadowDenials : denials).clients.name(decision, denied),
     denied: denials.clients,
     wouldBeDenied: shadowDenials.clients,
     setLogging(logging) {
@@ -184,6 +186,7 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
       if (degraded || !seldom('overrides')) return;
       write('overrides_unread', { cause: causeText(reason) });
     },
+    overridesRestored: (overrides) => write('overrides_restored', { overrides }),
     windowsCounted: (active) => metrics.activeWindows.set(active),
     wouldDeny(decision) {
       metrics.tally.addShadow(decision);

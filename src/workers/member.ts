@@ -19,7 +19,9 @@ export class WorkerFailed extends Error {
 const LISTEN_WITHIN_MS = 30_000;
 const REPORT_WITHIN_MS = 1_000;
 /** The longest of them waits for Redis for two seconds. */
-const OPERATE_WITHIN_MS = 5_000;
+const OPERATE_WITHIN_MS = 3_000;
+/** How soon a worker that does not hang has begun with it. */
+const BEGIN_WITHIN_MS = 500;
 
 export class Member {
   /** From 0, of as many as there are workers; a replacement has that of the one it replaces. */
@@ -107,11 +109,11 @@ export class Member {
     return this.#reporting;
   }
 
-  /** Resolves to what came of it, or to undefined when it does not say so in time. */
+  /** Resolves to what came of it, or to undefined when it does not say so in time: it has not begun with it, most likely. */
   async operate(name: string, input: unknown): Promise<Outcome | undefined> {
     const id = ++this.#operations;
     const heard = new Promise<Outcome>((resolve) => this.#operating.set(id, resolve));
-    this.order({ order: 'operate', id, name, input });
+    this.order({ order: 'operate', id, name, input, beforeMs: Date.now() + BEGIN_WITHIN_MS });
     const tooLate = sleep(OPERATE_WITHIN_MS, undefined, { ref: false });
     const ended = this.ended.then(() => undefined);
     const outcome = await Promise.race([heard, tooLate, ended]);

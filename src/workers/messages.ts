@@ -19,6 +19,8 @@ export type Order =
       readonly id: number;
       readonly name: string;
       readonly input: unknown;
+      /** Who comes to it later leaves it: another has done it. Milliseconds since the epoch. */
+      readonly beforeMs: number;
     }
   /** Goes on answering for so long, and ends. */
   | { readonly order: 'stop'; readonly drainMs: number };

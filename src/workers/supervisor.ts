@@ -81,10 +81,13 @@ export class Supervisor {
     await Promise.all([...this.#members].map((member) => member.report()));
   }
 
-  /** Has it done by one of the workers. Resolves to undefined when none of them does it. */
+  /** Has it done by one of the workers, or by the next where one hangs. Resolves to undefined when none of them does it. */
   async operate(name: string, input: unknown): Promise<Outcome | undefined> {
-    const member = [...this.#members].find(({ isAnswering }) => isAnswering);
-    return member?.operate(name, input);
+    for (const member of [...this.#members].filter(({ isAnswering }) => isAnswering)) {
+      const outcome = await member.operate(name, input);
+      if (outcome !== undefined) return outcome;
+    }
+    return undefined;
   }
 
   async stop(drainMs: number): Promise<void> {

@@ -21,7 +21,8 @@ export function obey(duties: WorkerDuties): void {
     if (message.order === 'reload') duties.reload();
     if (message.order === 'report') await tell({ news: 'report', report: await duties.report() });
     if (message.order === 'operate') {
-      const { id, name, input } = message;
+      const { id, name, input, beforeMs } = message;
+      if (Date.now() > beforeMs) return;
       await tell({ news: 'operated', id, outcome: await duties.operate(name, input) });
     }
     if (message.order === 'stop') {

@@ -1,4 +1,5 @@
-/** What operators order of one gateway holds in all of them, ends on time, and outlives what happens to Redis. */
+/** What operators decide at one gateway holds in all of them, ends on time, and outlives what happens to Redis. */
+import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import type { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -22,7 +23,13 @@ import {
   type Visitor,
   visit,
 } from '../support/operations.ts';
-import { connectTo, ownRedisIsHere, startRedis, testWithRedis } from '../support/redis.ts';
+import {
+  connectTo,
+  ownRedisIsHere,
+  startRedis,
+  testWithOwnRedis,
+  testWithRedis,
+} from '../support/redis.ts';
 import { startRedisCluster } from '../support/redis-cluster.ts';
 import { lookAt, type RedisNode, startRedisNode } from '../support/redis-node.ts';
 import { ACL_FILE, addShippedAccount, byShippedAccount } from '../support/shipped-account.ts';
@@ -47,6 +54,9 @@ interface Overrides {
 }
 interface Policies {
   readonly policies: readonly { readonly name: string; readonly mode: string }[];
+}
+interface Decision {
+  readonly override?: Override;
 }
 interface Top {
   readonly clients: readonly {
@@ -247,6 +257,15 @@ describe.skipIf(!ownRedisIsHere)('gateways on one Redis, by the shipped account'
       await holds(() => lift(one, 'unblock', id), isLetIn(visitor));
     });
 
+    test('who is blocked by its address is found by a decision, whatever it came with', async () => {
+      const visitor = { address: newAddress() };
+      await holds(() => override(one, 'block', visitor.address), isBlocked(visitor));
+      const id = idOf(await visit(two, '/a', { ...visitor, key: 'any' }));
+      const { answer } = await operate<Decision>(many, `GET /v1/decisions/${id}`);
+      expect(answer.override).toMatchObject({ access: 'blocked', reason: TERMS.reason });
+      await holds(() => lift(one, 'unblock', id), isLetIn(visitor));
+    });
+
     test('whoever makes up keys is blocked by its address, when a decision names it', async () => {
       const address = newAddress();
       const denied = await guessing(address);
@@ -331,12 +350,12 @@ describe.skipIf(!ownRedisIsHere)('gateways on one Redis, by the shipped account'
       const tell = (level: string) => operate(two, 'PUT /v1/log', { ...TERMS, level });
       expect(await tell('silent')).toMatchObject({ status: 200 });
       await everywhere(async (gateway) =>
-        (await ordersOf(gateway)).some(({ about }) => about === 'log'),
+        (await ordersOf(gateway)).some(({ about }) => about === 'log_level'),
       );
       const silenced = idOf(await useUp(one, 'POST /pin', { address: newAddress() }));
       expect(await operate(two, 'DELETE /v1/log')).toMatchObject({ status: 200 });
       await everywhere(async (gateway) =>
-        (await ordersOf(gateway)).every(({ about }) => about !== 'log'),
+        (await ordersOf(gateway)).every(({ about }) => about !== 'log_level'),
       );
       const id = idOf(await useUp(one, 'POST /pin', { address: newAddress() }));
       await one.printed(new RegExp(`"decision_id":"${id}"`));
@@ -397,6 +416,15 @@ describe.skipIf(!ownRedisIsHere)('gateways on one Redis, by the shipped account'
       expect(await visit(many, 'POST /pin', { address, key: 'guess' })).toMatchObject({
         status: 200,
       });
+    });
+
+    test('by a decision frees a key that shares its address with another', async () => {
+      const address = newAddress();
+      await useUp(one, 'POST /pin', { address, key: 'eve' });
+      const denied = await useUp(one, 'POST /pin', { address, key: 'mallory' });
+      expect(await reset(many, idOf(denied))).toMatchObject({ status: 200 });
+      const mallory = { address, key: 'mallory' };
+      expect(await statuses(3, () => visit(two, 'POST /pin', mallory))).toEqual([200, 200, 429]);
     });
 
     test('by a decision frees the key that it names', async () => {
@@ -566,7 +594,10 @@ describe.skipIf(!ownRedisIsHere)('gateways on one Redis, by the shipped account'
     await admin.publish('hg:v1:notices', '');
     return {
       [Symbol.asyncDispose]: async () => {
-        await admin.hdel('hg:v1:notices', ...Object.keys(notices));
+        // As those who take them down do: what is gone without a trace was lost, and comes back.
+        const until = `${Date.now() + 60_000} `;
+        const down = Object.keys(notices).map((about) => [about, until] as const);
+        await admin.hset('hg:v1:notices', Object.fromEntries(down));
         await admin.publish('hg:v1:notices', '');
       },
     };
@@ -593,6 +624,19 @@ describe.skipIf(!ownRedisIsHere)('gateways on one Redis, by the shipped account'
     await holds(() => override(two, 'exempt', visitor.address), isUncounted(visitor));
     await holds(() => lift(two, 'unexempt', visitor.address), isLetIn(visitor));
     await holds(() => override(many, 'block', visitor.address), isBlocked(visitor));
+  });
+
+  test('a board that was emptied has all of them again, and none that was lifted', async () => {
+    const [kept, lifted] = [{ address: newAddress() }, { address: newAddress() }];
+    for (const visitor of [kept, lifted]) {
+      await holds(() => override(one, 'block', visitor.address), isBlocked(visitor));
+    }
+    await holds(() => lift(two, 'unblock', lifted.address), isLetIn(lifted));
+    await admin.flushall();
+    await admin.publish('hg:v1:notices', '');
+    await Promise.race(all.map((gateway) => gateway.printed(/"event":"overrides_restored"/)));
+    await everywhere(isBlocked(kept));
+    await everywhere(isLetIn(lifted));
   });
 
   test('junk on the board and on the channels drops no override and ends no gateway', async () => {
@@ -861,7 +905,7 @@ testWithRedis(
     expect(headers['x-ratelimit-limit']).toBeUndefined();
     await gateway.printed(/"event":"allowed"/);
     expect((await ordersOf(gateway)).map(({ about }) => about).sort()).toEqual([
-      ...['client', 'client', 'log', 'policy'],
+      ...['client', 'client', 'log_allows', 'policy'],
     ]);
   },
 );
@@ -959,4 +1003,22 @@ test('without Redis, overrides hold in the one process, and end with it', async 
   await using gateway = await startOperated(file);
   expect(await ordersOf(gateway)).toEqual([]);
   expect(await visit(gateway, '/a', visitor)).toMatchObject({ status: 200 });
+});
+
+testWithOwnRedis('a worker that hangs keeps nobody from operating', async () => {
+  await using redis = await startRedis();
+  await using lab = new AsyncDisposableStack();
+  const env = { HEADGATE_REDIS_URL: redis.url, HEADGATE_WORKERS: '2' };
+  await using gateway = await startOperated(policyFile(lab), env);
+  const [hung = 0] = execFileSync('pgrep', ['-P', String(gateway.pid)], { encoding: 'utf8' })
+    .trim()
+    .split('\n')
+    .map(Number);
+  process.kill(hung, 'SIGSTOP');
+  try {
+    expect(await override(gateway, 'block', newAddress())).toMatchObject({ status: 200 });
+    expect(await operate(gateway, 'GET /v1/clients/top')).toMatchObject({ status: 200 });
+  } finally {
+    process.kill(hung, 'SIGCONT');
+  }
 });

@@ -21,7 +21,8 @@ const LABELS: Readonly<Record<string, string>> = {
   verdict:
     '`allow`, `deny`: by what was counted in the store. `local`: allowed or denied by what this gateway alone counted. `error_allow`, `error_deny`: by `on_store_failure`, uncounted. `exempt`, `blocked`: by who the client is. `shadow_deny`: what a policy in shadow would have denied, **besides** the verdict that the request got',
   kind: 'one of `identity.sources`, a header with `_` in place of `-`; `ip` where the request had none of them',
-  effect: '`blocked`, `exempt`: clients. `shadow`, `off`, `enforce`: policies. `log`',
+  effect:
+    '`blocked`, `exempt`: clients. `shadow`, `off`, `enforce`: policies. `log_level`, `log_allows`',
   mode: '`local`, `open`, `closed`: what `X-RateLimit-Mode` says',
   reason: 'a word for what went wrong, see [failure modes](failure-modes.md#what-is-told)',
   dialect:

@@ -63,7 +63,7 @@ const ERRORS: readonly (readonly [number, string, string])[] = [
   ),
   [401, 'unauthorized', 'The token is missing or wrong.'],
   [403, 'forbidden', 'No token is set, and the call does not name this machine.'],
-  [413, 'invalid', 'The body is longer than 256 KiB.'],
+  [413, 'invalid', 'The body is longer than 64 KiB.'],
   [415, 'invalid', 'The body is not said to be `application/json`.'],
 ];
 

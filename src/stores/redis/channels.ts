@@ -11,12 +11,12 @@ export const QUESTIONS_CHANNEL = 'hg:v1:questions';
 export interface Listener {
   /** What is said from now on will be heard. */
   onListening(): void;
-  onMessage(channel: string, message: string): void;
+  onMessage(message: string, channel: string): void;
   /** It may go unheard until onListening is called again. */
   onDeaf(reason?: unknown): void;
 }
 
-/** Subscribes whenever this connection is made. It belongs to whoever made it. */
+/** Subscribes whenever this connection is made, to each listener's channels by themselves: an account may lack some. */
 export function listenTo(
   channels: readonly string[],
   subscriber: RedisClient,
@@ -32,6 +32,6 @@ export function listenTo(
   subscriber.on('close', () => listener.onDeaf());
   // In a cluster the client may change to another node by itself, and miss what is said in between.
   subscriber.on('message', (channel: string, message: string) => {
-    listener.onMessage(channel, message);
+    if (channels.includes(channel)) listener.onMessage(message, channel);
   });
 }

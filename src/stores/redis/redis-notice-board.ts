@@ -1,17 +1,25 @@
 /** The board that all gateways on one Redis share: it is there when they start again, and tells them when it changes. */
 import { readFileSync } from 'node:fs';
+import { StoreError } from '../../core/store.ts';
 import { BoardFull, MAX_NOTICES, type Notice, type NoticeBoard } from '../notice-board.ts';
 import { NOTICES_CHANNEL } from './channels.ts';
 import type { RedisClient } from './client.ts';
 import { withDeadline } from './deadline.ts';
 import { storeErrorFrom } from './errors.ts';
 
-export const NOTICE_SCRIPT = readFileSync(
-  new URL('../../../lua/notice.lua', import.meta.url),
-  'utf8',
-);
+const sourceOf = (name: string) =>
+  readFileSync(new URL(`../../../lua/${name}.lua`, import.meta.url), 'utf8');
+
+export const NOTICE_SCRIPT = sourceOf('notice');
+export const NOTICES_SCRIPT = sourceOf('notices');
 const KEY = 'hg:v1:notices';
 const TOO_MANY = -1;
+/** What there is about the same. */
+const REPLACE = 0;
+const LEAVE = 1;
+type Row = readonly [about: string, lifetimeMs: number, text: string];
+/** Clocks that differ by less are taken for the same: how long a reply took is not known. */
+const SAME_CLOCK_MS = 2_000;
 
 export interface RedisNoticeBoardOptions {
   readonly client: RedisClient;
@@ -23,31 +31,51 @@ export interface RedisNoticeBoardOptions {
 /** Rejects with a StoreError when Redis does not do as it is asked. */
 export class RedisNoticeBoard implements NoticeBoard {
   readonly #options: RedisNoticeBoardOptions;
+  /** The clock of this process less that of Redis, by which notices end. */
+  #aheadMs = 0;
 
   constructor(options: RedisNoticeBoardOptions) {
     this.#options = options;
   }
 
   async read(): Promise<readonly Notice[]> {
-    const found = await this.#inTime(this.#options.client.hgetall(KEY));
-    return Object.entries(found).map(([about, value]) => {
+    const { client, now } = this.#options;
+    const reply = await this.#inTime(client.eval(NOTICES_SCRIPT, 1, KEY));
+    if (!Array.isArray(reply)) throw new StoreError('malformed', 'Redis answered no notices');
+    const [redisNowMs, ...fields] = reply;
+    const aheadMs = now() - Number(redisNowMs);
+    // It would seem to be another one each time.
+    if (Math.abs(aheadMs - this.#aheadMs) > SAME_CLOCK_MS) this.#aheadMs = aheadMs;
+    const notices: Notice[] = [];
+    for (let i = 0; i < fields.length; i += 2) {
+      const [about, value] = [String(fields[i]), String(fields[i + 1])];
       const space = value.indexOf(' ');
-      return { about, untilMs: Number(value.slice(0, space)), text: value.slice(space + 1) };
-    });
+      const untilMs = Number(value.slice(0, space)) + this.#aheadMs;
+      notices.push({ about, untilMs, text: value.slice(space + 1) });
+    }
+    return notices;
   }
 
-  async putUp({ about, untilMs, text }: Notice): Promise<void> {
-    if ((await this.#run(about, `${untilMs} ${text}`)) === TOO_MANY) throw new BoardFull();
+  async putUp(notice: Notice): Promise<void> {
+    if ((await this.#run(REPLACE, this.#rowOf(notice))) === TOO_MANY) throw new BoardFull();
+  }
+
+  async putBack(notices: readonly Notice[]): Promise<void> {
+    await this.#run(LEAVE, ...notices.map((notice) => this.#rowOf(notice)));
   }
 
   async takeDown(about: string): Promise<boolean> {
-    return (await this.#run(about, '')) === 1;
+    return (await this.#run(REPLACE, [about, 0, ''])) === 1;
   }
 
-  #run(about: string, value: string): Promise<unknown> {
-    const { client, now } = this.#options;
-    const values = [NOTICES_CHANNEL, Math.floor(now()), about, value, MAX_NOTICES];
-    return this.#inTime(client.eval(NOTICE_SCRIPT, 1, KEY, ...values));
+  /** What is over is up for a moment. */
+  #rowOf({ about, untilMs, text }: Notice): Row {
+    return [about, Math.max(1, Math.ceil(untilMs - this.#options.now())), text];
+  }
+
+  #run(isCareful: typeof LEAVE | typeof REPLACE, ...rows: readonly Row[]): Promise<unknown> {
+    const values = [NOTICES_CHANNEL, MAX_NOTICES, isCareful, ...rows.flat()];
+    return this.#inTime(this.#options.client.eval(NOTICE_SCRIPT, 1, KEY, ...values));
   }
 
   async #inTime<T>(answer: Promise<T>): Promise<T> {

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { clientNamed, decisionIdIn } from '../../../src/operations/client-name.ts';
+import { clientNamed, decisionIdIn, ofDay } from '../../../src/operations/client-name.ts';
 import { policySetFrom } from '../../support/policies.ts';
 import { checkRequest, NOON_MS, SALTS } from '../../support/requests.ts';
 
@@ -59,8 +59,12 @@ describe('an override of an address', () => {
 
   test('that is known by that name alone can hold no longer', () => {
     const { partition } = asked({ client: '203.0.113.9' });
-    expect(named(partition).overrideName(NOON_MS + DAY_MS).client).toBe(partition);
-    expect(() => named(partition).overrideName(NOON_MS + 2 * DAY_MS)).toThrow(/name the address/);
+    // It may be that of yesterday.
+    expect(named(partition).overrideName(NOON_MS + 12 * HOUR_MS).client).toBe(partition);
+    expect(() => named(partition).overrideName(NOON_MS + DAY_MS)).toThrow(/name the address/);
+    const denied = ofDay(partition, NOON_MS);
+    expect(denied.overrideName(NOON_MS + 36 * HOUR_MS).client).toBe(partition);
+    expect(() => denied.overrideName(NOON_MS + 37 * HOUR_MS)).toThrow(/name the address/);
   });
 });
 

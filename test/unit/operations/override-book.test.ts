@@ -10,8 +10,10 @@ afterEach(() => void vi.useRealTimers());
 function setUp(board = new OwnNoticeBoard(Date.now)) {
   const changes: number[] = [];
   const onChange = (inForce: readonly Override[]) => changes.push(inForce.length);
-  const book = new OverrideBook({ board, now: Date.now, onChange });
-  return { board, book, changes };
+  const restored: number[] = [];
+  const onRestored = (count: number) => restored.push(count);
+  const book = new OverrideBook({ board, now: Date.now, onChange, onRestored });
+  return { board, book, changes, restored };
 }
 
 const block = (client: string, forMs: number): Override => ({
@@ -103,6 +105,28 @@ test('a board that cannot be reached changes nothing, and keeps no override from
   expect(book.current.access.size).toBe(0);
 });
 
+test('what a board has lost is on it again, and what was taken down is not', async () => {
+  const { book, restored } = setUp();
+  const other = setUp();
+  await book.write(block('i.a', 60_000));
+  const emptied = new OwnNoticeBoard(Date.now);
+  const { book: knowing } = setUp(emptied);
+  await knowing.write(block('i.a', 60_000));
+  await knowing.write(block('i.b', 60_000));
+  expect(await emptied.takeDown('client:i.b')).toBe(true);
+  await knowing.refresh();
+  expect([...knowing.current.access.keys()]).toEqual(['i.a']);
+  expect(restored).toEqual([]);
+  // Another board in its place, without anything on it.
+  const fresh = other.board;
+  emptied.read = () => fresh.read();
+  emptied.putBack = (notices) => fresh.putBack(notices);
+  await knowing.refresh();
+  expect([...knowing.current.access.keys()]).toEqual(['i.a']);
+  await other.book.refresh();
+  expect([...other.book.current.access.keys()]).toEqual(['i.a']);
+});
+
 test('what is on the board and no override is left', async () => {
   const { board, book } = setUp();
   const untilMs = NOON_MS + 1_000;
@@ -116,9 +140,9 @@ test('what is on the board and no override is left', async () => {
 test('a board takes so many overrides, and another only in place of one', async () => {
   const { board } = setUp();
   const untilMs = NOON_MS + 1_000;
-  for (let i = 0; i < MAX_NOTICES; i++) await board.putUp({ about: `${i}`, untilMs, text: '' });
+  for (let i = 0; i < MAX_NOTICES; i++) await board.putUp({ about: `${i}`, untilMs, text: 'x' });
   await board.putUp({ about: '7', untilMs, text: 'anew' });
-  await expect(board.putUp({ about: 'one more', untilMs, text: '' })).rejects.toThrow(BoardFull);
+  await expect(board.putUp({ about: 'one more', untilMs, text: 'x' })).rejects.toThrow(BoardFull);
   vi.setSystemTime(untilMs);
-  await board.putUp({ about: 'one more', untilMs: untilMs + 1, text: '' });
+  await board.putUp({ about: 'one more', untilMs: untilMs + 1, text: 'x' });
 });

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { BLOCKED, type Denial } from '../../../src/core/decision.ts';
 import type { DenialLine } from '../../../src/telemetry/denial-log.ts';
 import { Denials } from '../../../src/telemetry/denials.ts';
+import { deniedClient } from '../../support/denials.ts';
 import { NOON_MS } from '../../support/requests.ts';
 
 function setUp() {
@@ -10,7 +11,7 @@ function setUp() {
   const log = new Denials({ now: () => clock.nowMs, write: (line) => lines.push(line) });
   let ids = 0;
   const deny = (client: string) => {
-    const denial: Denial = { id: String(ids++), client, identity: 'ip' };
+    const denial: Denial = { id: String(ids++), ...deniedClient(client) };
     log.add({ decision: BLOCKED, denial, answered: { dialect: 'nginx', durationMs: 0.5 } });
   };
   const told = () => lines.map((line) => [line.client, line.decision_id, line.suppressed]);
@@ -29,6 +30,7 @@ test('a denial is told at once: who, by what, and why', () => {
       mode: 'enforced',
       identity: 'ip',
       client: 'i.a',
+      came_as: undefined,
       counted: undefined,
       retry_after_ms: undefined,
       dialect: 'nginx',

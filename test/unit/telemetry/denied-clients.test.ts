@@ -1,14 +1,16 @@
 import { expect, test } from 'vitest';
 import { BLOCKED, type Decision } from '../../../src/core/decision.ts';
 import { DeniedClients } from '../../../src/telemetry/denied-clients.ts';
+import { deniedClient } from '../../support/denials.ts';
 import { NOON_MS } from '../../support/requests.ts';
 
 function setUp() {
   const clock = { nowMs: NOON_MS };
   const clients = new DeniedClients({ now: () => clock.nowMs, onForgotten: () => {} });
-  const deny = (client: string, decision: Decision = BLOCKED) => {
-    const id = clients.name(decision, client);
-    const denial = { id, client, identity: 'ip' };
+  const deny = (client: string, decision: Decision = BLOCKED, address = client) => {
+    const denied = deniedClient(client, address);
+    const id = clients.name(decision, denied);
+    const denial = { id, ...denied };
     clients.add({ decision: { ...decision, denial }, denial, answered: undefined });
     return id;
   };
@@ -47,14 +49,27 @@ test('a client that keeps hammering does not push the others out', () => {
   expect(clients.find(id)?.count).toBe(1);
 });
 
-test('who makes up keys is one client, by the address that they come from', () => {
+test.each<[string, Partial<Decision>]>([
+  [
+    'for what its address has used up',
+    { binding: { key: 'hg:v1:{i.bot}:login:client.1' } as never },
+  ],
+  ['for what everybody has used up', { binding: { key: 'hg:v1:{g}:login:global.1' } as never }],
+  ['for nothing that was counted: it is blocked, or its path is malformed', {}],
+])('who makes up keys and is denied %s is one client', (_why, parts) => {
   const { clients, deny, top } = setUp();
   const id = deny('i.customer');
-  const usedUp = { binding: { key: 'hg:v1:{i.bot}:login:client.1' } } as Decision;
-  for (let i = 0; i < 20_000; i++) deny(`k.${i}`, { ...BLOCKED, ...usedUp });
+  for (let i = 0; i < 20_000; i++) deny(`k.${i}`, { ...BLOCKED, ...parts }, 'i.bot');
   expect(clients.find(id)).toBeDefined();
   expect(clients.top(1, 300_000)[0]).toMatchObject({ client: 'i.bot', count: 20_000 });
   expect(top()).toHaveLength(2);
+});
+
+test('who has used up the limit of a key is that key', () => {
+  const { clients, deny } = setUp();
+  const usedUp = { binding: { key: 'hg:v1:{k.a}:login:client.1' } } as Decision;
+  deny('k.a', { ...BLOCKED, ...usedUp }, 'i.a');
+  expect(clients.top(1, 300_000)[0]?.client).toBe('k.a');
 });
 
 test('of more clients than fit, who is denied again and again stays', () => {

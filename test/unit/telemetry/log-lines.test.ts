@@ -9,6 +9,7 @@ import { BLOCKED, type Decision, type Denial, decide } from '../../../src/core/d
 import { compilePolicy } from '../../../src/core/policy.ts';
 import { LOG_LINES } from '../../../src/telemetry/log-lines.ts';
 import { createTelemetry, type Telemetry } from '../../../src/telemetry/telemetry.ts';
+import { deniedClient } from '../../support/denials.ts';
 import { tableOf } from '../../support/document-tables.ts';
 import { EXAMPLE, LINES, LOG_REFERENCE, logReference } from '../../support/log-reference.ts';
 import { RUNBOOKS } from '../../support/observability-rules.ts';
@@ -22,7 +23,7 @@ interface Written {
 }
 
 const REFERENCE = readFileSync(LOG_REFERENCE, 'utf8');
-const DENIAL: Denial = { id: '0123', client: 'i.a', identity: 'ip' };
+const DENIAL: Denial = { id: '0123', ...deniedClient('k.a', 'i.b') };
 const DENIED = denied();
 const ERROR = new Error('no');
 const ACTION = {
@@ -43,7 +44,7 @@ const CALLS: Readonly<
 > = {
   decided: (telemetry) => telemetry.decided(DENIED, 'nginx', 0.5),
   wouldDeny: (telemetry) => telemetry.wouldDeny(DENIED),
-  nameDenial: (telemetry) => telemetry.nameDenial(DENIED, 'i.a', false),
+  nameDenial: (telemetry) => telemetry.nameDenial(DENIED, deniedClient('i.a'), false),
   setLogging(telemetry) {
     telemetry.setLogging({ allowsOneIn: 1 });
     const { denial, ...allowed } = DENIED;
@@ -54,6 +55,7 @@ const CALLS: Readonly<
   operatorRefused: (telemetry) => telemetry.operatorRefused(),
   operationFailed: (telemetry) => telemetry.operationFailed(ERROR),
   overridesInForce: (telemetry) => telemetry.overridesInForce(['blocked', 'off']),
+  overridesRestored: (telemetry) => telemetry.overridesRestored(2),
   overridesUnread: (telemetry) => telemetry.overridesUnread(ERROR),
   windowsCounted: (telemetry) => telemetry.windowsCounted(7),
   identified: (telemetry) => telemetry.identified('ip'),
@@ -128,7 +130,7 @@ function denied(): Decision {
   if (source === undefined) throw new Error('it has a limit');
   const state = { limit: 5, remaining: 0, resetAfterMs: 1_000, retryAfterMs: 200 };
   const result = { admitted: false, states: [state], nowMs: NOON_MS };
-  const decision = decide([{ key: 'hg:v1:{i.b}:a', quota, cost: 1, source }], result, 'enforced');
+  const decision = decide([{ key: 'hg:v1:{g}:a', quota, cost: 1, source }], result, 'enforced');
   return { ...decision, denial: DENIAL };
 }
 
@@ -190,7 +192,7 @@ describe('the reference', () => {
   test('shows a line like those that are written', () => {
     const [line = ''] = linesOf(1);
     // Of its client, as most are, and of nobody else.
-    const names = Object.keys(parse(line)).filter((name) => name !== 'counted');
+    const names = Object.keys(parse(line)).filter((name) => !['came_as', 'counted'].includes(name));
     expect(Object.keys(parse(EXAMPLE))).toEqual(names);
     const { event, level, msg } = parse(EXAMPLE);
     expect(parse(line)).toMatchObject({ event, level, msg });

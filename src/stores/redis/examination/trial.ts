@@ -10,7 +10,7 @@ import { ClusterStore } from '../cluster-store.ts';
 import { withDeadline } from '../deadline.ts';
 import { InFlight } from '../in-flight.ts';
 import { sampleKeyspace } from '../keyspace.ts';
-import { NOTICE_SCRIPT } from '../redis-notice-board.ts';
+import { NOTICE_SCRIPT, NOTICES_SCRIPT } from '../redis-notice-board.ts';
 import { RedisStore } from '../redis-store.ts';
 import { becomesReady, PATIENCE_MS } from './contact.ts';
 import { fault, fine, type PlacedFinding, warning } from './finding.ts';
@@ -137,19 +137,11 @@ export class Trial {
   /** Puts a notice up, and takes it down. Gateways that hear of it find nothing new. */
   async #putUp(tag: string): Promise<void> {
     const key = keyOf(tag, 'notices');
-    const untilMs = Date.now() + LIFETIME_MS;
-    for (const value of [`${untilMs} {}`, '']) {
-      await this.#client.eval(
-        NOTICE_SCRIPT,
-        1,
-        key,
-        NOTICES_CHANNEL,
-        Date.now(),
-        'trial',
-        value,
-        1,
-      );
+    for (const lifetimeMs of [LIFETIME_MS, 0]) {
+      const values = [NOTICES_CHANNEL, 1, 0, 'trial', lifetimeMs, '{}'];
+      await this.#client.eval(NOTICE_SCRIPT, 1, key, ...values);
     }
+    await this.#client.eval(NOTICES_SCRIPT, 1, key);
     await this.#delete([key]);
   }
 

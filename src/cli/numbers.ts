@@ -1,0 +1,11 @@
+/** Numbers on the command line. */
+import { InvalidArgumentError } from 'commander';
+
+/** Reads a whole number from 1 to `most`. */
+export function countUpTo(most: number): (text: string) => number {
+  return (text) => {
+    const count = Number(text);
+    if (Number.isInteger(count) && count >= 1 && count <= most) return count;
+    throw new InvalidArgumentError(`It is a whole number from 1 to ${most}.`);
+  };
+}

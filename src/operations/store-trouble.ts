@@ -1,0 +1,28 @@
+/** What a failure of the store means to an operator. */
+import type { StoreError, StoreErrorReason } from '../core/store.ts';
+
+/** It was refused, so nothing was done. Of others nobody knows: an answer was late, or lost. */
+const REFUSALS: readonly StoreErrorReason[] = [
+  'refused',
+  'overloaded',
+  'given_up',
+  'loading',
+  'readonly',
+  'oom',
+  'misconf',
+  'busy',
+  'clusterdown',
+  'noperm',
+  'wrongpass',
+];
+
+export function isRefusal({ reason }: StoreError): boolean {
+  return REFUSALS.includes(reason);
+}
+
+/** `Redis did not take the request (oom)` */
+export function troubleText({ message, reason }: StoreError): string {
+  const remedy =
+    reason === 'noperm' ? '; headgate check --redis says which right its account lacks' : '';
+  return `${message} (${reason})${remedy}`;
+}
