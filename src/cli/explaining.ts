@@ -99,6 +99,9 @@ function linesOf(decision: Decision): string[][] {
     ...(until === undefined ? [] : [['until', `${shortTime(until)} UTC, by the last denial`]]),
     ...(now === undefined ? [] : [['now', standingText(now, decision)]]),
     ...(override === undefined ? [] : [['override', overrideText(override)]]),
+    ...(decision.reason === 'blocked' && override === undefined
+      ? [['because', 'the policy file blocks it, or an override that has ended']]
+      : []),
   ];
 }
 

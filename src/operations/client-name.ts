@@ -4,7 +4,9 @@ import { hint } from '../config/closest-word.ts';
 import { canonicalAddress, countedAddress, isIPv6Text, isLoopback } from '../core/address.ts';
 import {
   addressPartition,
+  GLOBAL_PARTITION,
   isAddress,
+  isOfMany,
   listedKeyPartition,
   pseudonymsOf,
   unlistedKeyPartition,
@@ -93,11 +95,11 @@ function fixed(partition: string): KnownClient {
 function ofPartition(partition: string, { daily }: Salts): KnownClient {
   // It may be the name of today or of yesterday: that one means nothing from midnight on.
   if (isAddress(partition)) return namedUntil(partition, daily.startMs + DAY_MS);
-  if (/^[cku]\./.test(partition)) return fixed(partition);
+  if (!isOfMany(partition)) return fixed(partition);
   return {
     ...fixed(partition),
     overrideName() {
-      const what = partition === 'g' ? 'everybody' : 'the value of a header';
+      const what = partition === GLOBAL_PARTITION ? 'everybody' : 'the value of a header';
       throw new OperationError(
         'invalid',
         `${partition} is ${what}, whose counts can be reset; it cannot be blocked or exempt`,

@@ -1,5 +1,4 @@
 /** Clients: reset what was counted of them, block or exempt them for a time. */
-
 import { keysOf } from '../core/descriptor.ts';
 import { isOfMany } from '../core/partition.ts';
 import type { Access } from '../core/standing.ts';

@@ -1,5 +1,4 @@
 /** What is told of a client that is denied, by one gateway and by all of them together. */
-
 import type { BindingQuota, Denial } from '../core/decision.ts';
 import { partitionOf } from '../core/descriptor.ts';
 import { pseudonymsOf } from '../core/partition.ts';
