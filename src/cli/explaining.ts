@@ -94,7 +94,9 @@ function linesOf(decision: Decision): string[][] {
     ...(limit === undefined ? [] : [['limit', `${limit}: ${allows}, under ${decision.key}`]]),
     [
       'denied',
-      `${denials} times since ${shortTime(since)}, last ${shortTime(decision.last)} UTC as ${last}`,
+      denials === 1
+        ? `once, at ${shortTime(since)} UTC`
+        : `${denials} times since ${shortTime(since)}, last at ${shortTime(decision.last)} UTC as ${last}`,
     ],
     ...(until === undefined ? [] : [['until', `${shortTime(until)} UTC, by the last denial`]]),
     ...(now === undefined ? [] : [['now', standingText(now, decision)]]),
