@@ -1,9 +1,10 @@
 /** What is particular to HAProxy and its Lua action; what all proxies have in common is in proxies.test.ts. */
+
 import { hash } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
-import { tmpdir } from 'node:os';
+import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { type Gateway, startGateway } from '../support/gateway.ts';
@@ -262,13 +263,14 @@ policies:
     for (const outcome of seen) expect(outcome).toMatch(/^200 true|4(00|31) false$/);
   });
 
-  test('twenty requests take one connection to the gateway', async () => {
+  test('twenty requests take no more than a connection of each thread to the gateway', async () => {
     const before = { connections: relay.connections, calls: relay.heads.length };
     await call(proxy.url, '/a');
     const connected = relay.connections;
     expect(connected).toBeLessThanOrEqual(before.connections + 1);
     expect(new Set(await statuses(20, () => call(proxy.url, '/a')))).toEqual(new Set([200]));
-    expect(relay.connections).toBe(connected);
+    // Which thread takes a request is the kernel's choice.
+    expect(relay.connections).toBeLessThan(connected + availableParallelism());
     expect(relay.heads).toHaveLength(before.calls + 21);
   });
 
