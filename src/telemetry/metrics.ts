@@ -11,6 +11,9 @@ export function createMetrics() {
   const registers = [registry];
   const tally = new DecisionTally();
   collectDefaultMetrics({ register: registry });
+  // By default several workers have none: they began when their supervisor did.
+  const started = registry.getSingleMetric('process_start_time_seconds');
+  if (started !== undefined) Object.assign(started, { aggregator: 'min' });
   new Counter({
     name: 'headgate_decisions_total',
     help: 'Decisions by the policy that spoke and its verdict.',

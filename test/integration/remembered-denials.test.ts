@@ -151,3 +151,32 @@ testWithRedis('a gateway that may not hear of resets goes on, and remembers noth
   await statuses(10, () => ask(gateway));
   expect((await scriptCalls(redis)) - before).toBe(10);
 });
+
+testWithRedis(
+  'an account that may hear of resets alone remembers, and its gateway obeys operators',
+  async () => {
+    await using redis = await startRedis();
+    await addShippedAccount(redis);
+    const admin = connectTo(redis);
+    const rules = ['resetchannels', '&hg:v1:reset', '-scan', '-dbsize', '-memory'];
+    await admin.call('ACL', 'SETUSER', 'headgate', ...rules);
+    admin.disconnect();
+    await using policies = await policyFile(oneLimit('2/1h'));
+    await using gateway = await startGateway({
+      HEADGATE_REDIS_URL: byShippedAccount(redis.url),
+      HEADGATE_POLICIES: policies.path,
+    });
+    await gateway.printed(/others_unheard/);
+    expect(await statuses(3, () => ask(gateway))).toEqual([200, 200, 429]);
+    const before = await scriptCalls(redis);
+    await statuses(50, () => ask(gateway));
+    expect((await scriptCalls(redis)) - before).toBeLessThan(10);
+    const answer = await call(gateway.opsUrl, '/v1/clients/block', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ client: '127.0.0.1', for: '1h', reason: 'a test' }),
+    });
+    expect(answer.status).toBe(200);
+    expect((await ask(gateway)).status).toBe(403);
+  },
+);

@@ -39,6 +39,8 @@ async function workersOf(gateway: Gateway): Promise<number[]> {
 
 async function metric(gateway: Gateway, name: string): Promise<number> {
   const { body } = await call(gateway.opsUrl, '/metrics');
+  expect(body).toMatch(/^headgate_config_last_reload_successful 1$/m);
+  if (process.platform === 'linux') expect(body).toMatch(/^process_start_time_seconds \d+$/m);
   const line = body.split('\n').find((each) => each.startsWith(`${name} `));
   return Number(line?.slice(name.length));
 }
