@@ -39,8 +39,6 @@ async function workersOf(gateway: Gateway): Promise<number[]> {
 
 async function metric(gateway: Gateway, name: string): Promise<number> {
   const { body } = await call(gateway.opsUrl, '/metrics');
-  expect(body).toMatch(/^headgate_config_last_reload_successful 1$/m);
-  if (process.platform === 'linux') expect(body).toMatch(/^process_start_time_seconds \d+$/m);
   const line = body.split('\n').find((each) => each.startsWith(`${name} `));
   return Number(line?.slice(name.length));
 }
@@ -174,6 +172,7 @@ testWithRedis('a file with mistakes keeps the workers that run', async () => {
     (times) => times === WORKERS,
   );
   expect(await metric(gateway, 'headgate_policy_reloads_total{result="error"}')).toBe(WORKERS);
+  expect(await metric(gateway, 'headgate_config_last_reload_successful')).toBe(0);
   gateway.signal('SIGUSR2');
   await gateway.printed(/"event":"workers_kept"/);
   expect(await workersOf(gateway)).toEqual(before);
@@ -183,6 +182,7 @@ testWithRedis('a file with mistakes keeps the workers that run', async () => {
     async () => gateway.output().match(/"event":"policies_loaded"/g)?.length,
     (times) => times !== undefined && times >= WORKERS,
   );
+  expect(await metric(gateway, 'headgate_config_last_reload_successful')).toBe(1);
   const answers = await Promise.all(
     Array.from({ length: 6 }, () => call(gateway.url, '/envoy/a', { agent: oneByOne })),
   );
