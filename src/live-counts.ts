@@ -8,12 +8,11 @@ import { OverrideBook } from './operations/override-book.ts';
 import { DerivedSalts } from './stores/derived-salts.ts';
 import { MemoryStore } from './stores/memory/memory-store.ts';
 import { createRedisClient } from './stores/redis/client.ts';
-import { ClusterStore } from './stores/redis/cluster-store.ts';
 import { becomesReady, PATIENCE_MS } from './stores/redis/examination/contact.ts';
 import { InFlight } from './stores/redis/in-flight.ts';
 import { RedisNoticeBoard } from './stores/redis/redis-notice-board.ts';
 import { RedisSaltVault } from './stores/redis/redis-salts.ts';
-import { RedisStore } from './stores/redis/redis-store.ts';
+import { storeOfTarget } from './stores/redis/store-of-target.ts';
 import { SaltShelf } from './stores/salt-shelf.ts';
 
 /** Hands over what holds at this moment. Rejects with what Redis has against it, or with what `use` rejects with. */
@@ -38,7 +37,7 @@ export async function withLiveCounts<T>(
       : new DerivedSalts(ipSaltSecret);
   const now = Date.now;
   const options = { client, inFlight: new InFlight(1), deadlineMs };
-  const reader = target.kind === 'cluster' ? new ClusterStore(options) : new RedisStore(options);
+  const reader = storeOfTarget(target, options);
   const board = new RedisNoticeBoard({ client, deadlineMs, now });
   const overrides = new OverrideBook({ board, now, onChange: () => {}, onRestored: () => {} });
   try {

@@ -7,7 +7,6 @@ import { GuardedStore } from '../stores/guarded-store.ts';
 import { Overload } from '../stores/overload.ts';
 import { listenTo, NOTICES_CHANNEL, RESET_CHANNEL } from '../stores/redis/channels.ts';
 import { createRedisClient, type RedisClient } from '../stores/redis/client.ts';
-import { ClusterStore } from '../stores/redis/cluster-store.ts';
 import { withDeadline } from '../stores/redis/deadline.ts';
 import { storeErrorFrom } from '../stores/redis/errors.ts';
 import { Gateways } from '../stores/redis/gateways.ts';
@@ -15,9 +14,10 @@ import { InFlight } from '../stores/redis/in-flight.ts';
 import { describeServers, sampleKeyspace } from '../stores/redis/keyspace.ts';
 import { RedisNoticeBoard } from '../stores/redis/redis-notice-board.ts';
 import { RedisSaltVault } from '../stores/redis/redis-salts.ts';
-import { RedisStore, type RedisStoreOptions } from '../stores/redis/redis-store.ts';
+import type { RedisStoreOptions } from '../stores/redis/redis-store.ts';
 import { HEARTBEAT_MS, Replicas } from '../stores/redis/replicas.ts';
 import { keysIn } from '../stores/redis/resets.ts';
+import { storeOfTarget } from '../stores/redis/store-of-target.ts';
 import { TAKE_SCRIPT_SHA } from '../stores/redis/take-script.ts';
 import { SaltShelf } from '../stores/salt-shelf.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
@@ -74,7 +74,7 @@ export function inRedis(
       telemetry.storeFailed(reason, cause);
     },
   };
-  const redis = target.kind === 'cluster' ? new ClusterStore(options) : new RedisStore(options);
+  const redis = storeOfTarget(target, options);
   const counting = new GuardedStore(redis, [breaker, overload]);
   const replicas = new Replicas({
     client,

@@ -3,6 +3,8 @@ import { StoreError } from '../core/store.ts';
 import type { OperatorAction } from '../telemetry/telemetry.ts';
 import type { Gateway } from './gateway.ts';
 import { OperationError } from './operation-error.ts';
+import type { Override } from './override.ts';
+import { type OverrideReport, overrideReport } from './override-report.ts';
 import { isRefusal, troubleText } from './store-trouble.ts';
 
 export type Change = Pick<OperatorAction, 'action' | 'change'> & Partial<OperatorAction>;
@@ -32,4 +34,20 @@ export async function audited<T>({ audit }: Gateway, change: Change, act: () => 
       cause: error,
     });
   }
+}
+
+/** Writes an override down, and does what follows from it, as one change. Rejects as above. */
+export async function putInForce(
+  gateway: Gateway,
+  override: Override,
+  told: Pick<Change, 'action' | 'subject' | 'change'>,
+  andThen?: () => Promise<void>,
+): Promise<OverrideReport> {
+  const report = overrideReport(override);
+  const { until, reason, by } = report;
+  await audited(gateway, { ...told, until, reason, by }, async () => {
+    await gateway.overrides.write(override);
+    await andThen?.();
+  });
+  return report;
 }

@@ -2,13 +2,14 @@
 import { keysOf } from '../core/descriptor.ts';
 import { isOfMany } from '../core/partition.ts';
 import type { Access } from '../core/standing.ts';
-import { audited } from './audit.ts';
+import { audited, putInForce } from './audit.ts';
 import { clientNamed, decisionIdIn, type KnownClient, ofDay } from './client-name.ts';
 import { deniedBy } from './denials.ts';
 import type { Gateway } from './gateway.ts';
 import { OperationError } from './operation-error.ts';
 import { aboutClient, type Override } from './override.ts';
-import { type OverrideReport, overrideReport } from './override-report.ts';
+import type { OverrideReport } from './override-report.ts';
+import { requirePolicy } from './policies.ts';
 import { termsOf, type WrittenTerms } from './terms.ts';
 
 export interface NamedClient {
@@ -64,18 +65,14 @@ export function clientOperations(gateway: Gateway) {
     }
     const name = overrideName(held.untilMs);
     const override: Override = { about: 'client', ...name, access, ...held };
-    const report = overrideReport(override);
-    const { until, reason, by } = report;
     const action = access === 'blocked' ? 'block' : 'exempt';
-    const change = { action, subject: name.client, change: access, until, reason, by };
-    await audited(gateway, change, async () => {
-      await overrides.write(override);
+    const told = { action, subject: name.client, change: access };
+    return putInForce(gateway, override, told, async () => {
       // One client has one override, by whichever of its names.
       for (const other of own) {
         if (other !== name.client && find(other)) await overrides.remove(aboutClient(other));
       }
     });
-    return report;
   }
 
   async function lift(access: Access, { client, by = 'unknown' }: Lifted) {
@@ -115,11 +112,4 @@ export function clientOperations(gateway: Gateway) {
       partitions: [...new Set(shares)],
     };
   }
-}
-
-/** Throws an OperationError for a policy that does not exist. */
-export function requirePolicy({ policies }: Gateway, name: string): void {
-  if (policies.current.has(name)) return;
-  const names = policies.current.policies.map((policy) => policy.name).join(', ');
-  throw new OperationError('not_found', `there is no policy "${name}"; there are ${names}`);
 }

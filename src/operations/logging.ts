@@ -1,10 +1,10 @@
 /** The log: another level for a time, and lines of some requests that are allowed. */
 import type { LogLevel } from '../config/settings.ts';
-import { audited } from './audit.ts';
+import { audited, putInForce } from './audit.ts';
 import type { Gateway } from './gateway.ts';
 import { OperationError } from './operation-error.ts';
 import { ABOUT_LOG, type Override } from './override.ts';
-import { type OverrideReport, overrideReport } from './override-report.ts';
+import type { OverrideReport } from './override-report.ts';
 import { termsOf, type WrittenTerms } from './terms.ts';
 
 interface LogOverride extends WrittenTerms {
@@ -19,11 +19,13 @@ export function logOperations(gateway: Gateway) {
       const held = termsOf(terms, now());
       const made: OverrideReport[] = [];
       if (level !== undefined) {
-        made.push(await write({ about: 'log_level', level, ...held }, `level ${level}`));
+        const override: Override = { about: 'log_level', level, ...held };
+        made.push(await putInForce(gateway, override, { action: 'log', change: `level ${level}` }));
       }
       if (oneIn !== undefined) {
         const change = `one in ${oneIn} allowed requests`;
-        made.push(await write({ about: 'log_allows', oneIn, ...held }, change));
+        const override: Override = { about: 'log_allows', oneIn, ...held };
+        made.push(await putInForce(gateway, override, { action: 'log', change }));
       }
       if (made.length > 0) return { overrides: made };
       throw new OperationError('invalid', 'say what is to change: level, allows_one_in or both');
@@ -38,12 +40,4 @@ export function logOperations(gateway: Gateway) {
       return {};
     },
   };
-
-  async function write(override: Override, change: string): Promise<OverrideReport> {
-    const report = overrideReport(override);
-    const { until, reason, by } = report;
-    const told = { action: 'log', change, until, reason, by };
-    await audited(gateway, told, () => overrides.write(override));
-    return report;
-  }
 }

@@ -1,12 +1,10 @@
 /** Policies: in which mode they are, and another one for a time. */
 import { modeOf } from '../core/overrides.ts';
 import type { PolicyMode } from '../core/policy.ts';
-import { audited } from './audit.ts';
-import { requirePolicy } from './clients.ts';
+import { audited, putInForce } from './audit.ts';
 import type { Gateway } from './gateway.ts';
-import { lift } from './lift.ts';
+import { OperationError } from './operation-error.ts';
 import { aboutPolicy, type Override } from './override.ts';
-import { overrideReport } from './override-report.ts';
 import { termsOf, type WrittenTerms } from './terms.ts';
 
 interface NamedPolicy {
@@ -31,18 +29,22 @@ export function policyOperations(gateway: Gateway) {
     async setMode({ policy, mode, ...terms }: NamedPolicy & WrittenTerms & { mode: PolicyMode }) {
       requirePolicy(gateway, policy);
       const override: Override = { about: 'policy', policy, mode, ...termsOf(terms, now()) };
-      const report = overrideReport(override);
-      const { until, reason, by } = report;
-      const change = { action: 'mode', subject: policy, change: mode, until, reason, by };
-      await audited(gateway, change, () => overrides.write(override));
-      return report;
+      return putInForce(gateway, override, { action: 'mode', subject: policy, change: mode });
     },
     async restoreMode({ policy, by = 'unknown' }: NamedPolicy & { by?: string | undefined }) {
       const change = { action: 'mode', subject: policy, change: 'as the policy file says', by };
-      await audited(gateway, change, () =>
-        lift(gateway, aboutPolicy(policy), `policy "${policy}"`),
-      );
+      await audited(gateway, change, async () => {
+        if (await overrides.remove(aboutPolicy(policy))) return;
+        throw new OperationError('not_found', `no override is about the policy "${policy}"`);
+      });
       return { policy };
     },
   };
+}
+
+/** Throws an OperationError for a policy that does not exist. */
+export function requirePolicy({ policies }: Gateway, name: string): void {
+  if (policies.current.has(name)) return;
+  const names = policies.current.policies.map((policy) => policy.name).join(', ');
+  throw new OperationError('not_found', `there is no policy "${name}"; there are ${names}`);
 }

@@ -6,12 +6,11 @@ import type { RedisTarget } from '../../../core/redis-target.ts';
 import type { Descriptor, Quota, QuotaStore } from '../../../core/store.ts';
 import { listenTo, NOTICES_CHANNEL, QUESTIONS_CHANNEL, RESET_CHANNEL } from '../channels.ts';
 import { createRedisClient, type RedisClient } from '../client.ts';
-import { ClusterStore } from '../cluster-store.ts';
 import { withDeadline } from '../deadline.ts';
 import { InFlight } from '../in-flight.ts';
 import { sampleKeyspace } from '../keyspace.ts';
 import { NOTICE_SCRIPT, NOTICES_SCRIPT } from '../redis-notice-board.ts';
-import { RedisStore } from '../redis-store.ts';
+import { storeOfTarget } from '../store-of-target.ts';
 import { becomesReady, PATIENCE_MS } from './contact.ts';
 import { fault, fine, type PlacedFinding, warning } from './finding.ts';
 import { refusalText } from './refusals.ts';
@@ -68,7 +67,7 @@ export class Trial {
       inFlight: new InFlight(MAX_TAKES),
       deadlineMs: PATIENCE_MS,
     };
-    this.#store = target.kind === 'cluster' ? new ClusterStore(options) : new RedisStore(options);
+    this.#store = storeOfTarget(target, options);
   }
 
   close(): void {

@@ -1,0 +1,8 @@
+/** The store for what a URL of Redis names. */
+import type { RedisTarget } from '../../core/redis-target.ts';
+import { ClusterStore } from './cluster-store.ts';
+import { RedisStore, type RedisStoreOptions } from './redis-store.ts';
+
+export function storeOfTarget({ kind }: RedisTarget, options: RedisStoreOptions) {
+  return kind === 'cluster' ? new ClusterStore(options) : new RedisStore(options);
+}
