@@ -4,10 +4,13 @@ import type { DenialReport } from '../operations/denial-report.ts';
 import type { OverrideReport } from '../operations/override-report.ts';
 import {
   askGateway,
+  type ChangeFlags,
   changingCommand,
   type GatewayFlags,
   gatewayCommand,
+  type OverrideFlags,
   operator,
+  overridingCommand,
   readClient,
 } from './gateway-client.ts';
 import { countUpTo } from './numbers.ts';
@@ -20,15 +23,6 @@ const CLIENT =
 interface TopFlags extends GatewayFlags, OutputFlags {
   readonly limit: number;
   readonly shadow?: boolean;
-}
-
-interface ChangeFlags extends GatewayFlags {
-  readonly by?: string;
-}
-
-interface OverrideFlags extends ChangeFlags {
-  readonly for: string;
-  readonly reason: string;
 }
 
 interface ResetFlags extends ChangeFlags {
@@ -60,8 +54,9 @@ export function clientsCommand(): Command {
         .action(reset),
     )
     .addCommand(
-      overrideCommand('block')
+      overridingCommand('block')
         .description('let a client in nowhere, for a time')
+        .argument('<client>', CLIENT)
         .action((client: string, flags: OverrideFlags) => override('block', client, flags)),
     )
     .addCommand(
@@ -71,8 +66,9 @@ export function clientsCommand(): Command {
         .action((client: string, flags: ChangeFlags) => lift('unblock', client, flags)),
     )
     .addCommand(
-      overrideCommand('exempt')
+      overridingCommand('exempt')
         .description('hold a client to no limit, for a time')
+        .argument('<client>', CLIENT)
         .action((client: string, flags: OverrideFlags) => override('exempt', client, flags)),
     )
     .addCommand(
@@ -81,13 +77,6 @@ export function clientsCommand(): Command {
         .argument('<client>', CLIENT)
         .action((client: string, flags: ChangeFlags) => lift('unexempt', client, flags)),
     );
-}
-
-function overrideCommand(name: string): Command {
-  return changingCommand(name)
-    .argument('<client>', CLIENT)
-    .requiredOption('--for <duration>', 'how long: a number and s, min, h or d, 31d at most')
-    .requiredOption('--reason <text>', 'why, for the audit log and headgate overrides');
 }
 
 async function top({ limit, shadow = false, output, ...flags }: TopFlags): Promise<void> {

@@ -9,6 +9,15 @@ export interface GatewayFlags {
   readonly gateway?: string;
 }
 
+export interface ChangeFlags extends GatewayFlags {
+  readonly by?: string;
+}
+
+export interface OverrideFlags extends ChangeFlags {
+  readonly for: string;
+  readonly reason: string;
+}
+
 export interface Call {
   readonly method?: 'GET' | 'POST' | 'PUT' | 'DELETE';
   /** With its query. */
@@ -49,6 +58,13 @@ export function changingCommand(name: string): Command {
     '--by <name>',
     'who does it, for the audit log (your account)',
   );
+}
+
+/** And for one whose change ends by itself. */
+export function overridingCommand(name: string): Command {
+  return changingCommand(name)
+    .requiredOption('--for <duration>', 'how long: a number and s, min, h or d, 31d at most')
+    .requiredOption('--reason <text>', 'why, for the audit log and headgate overrides');
 }
 
 /** Rejects with GatewayRefused. */

@@ -2,23 +2,27 @@
 import { Command, Option } from 'commander';
 import { LOG_LEVELS } from '../config/settings.ts';
 import type { OverrideReport } from '../operations/override-report.ts';
-import { askGateway, changingCommand, type GatewayFlags, operator } from './gateway-client.ts';
+import {
+  askGateway,
+  type ChangeFlags,
+  changingCommand,
+  type OverrideFlags,
+  operator,
+  overridingCommand,
+} from './gateway-client.ts';
 import { countUpTo } from './numbers.ts';
 import { overrideText } from './overrides.ts';
 
-interface LogFlags extends GatewayFlags {
+interface LogFlags extends OverrideFlags {
   readonly level?: string;
   readonly allowsOneIn?: number;
-  readonly for: string;
-  readonly reason: string;
-  readonly by?: string;
 }
 
 export function logCommand(): Command {
   return new Command('log')
     .description('what the running gateways log')
     .addCommand(
-      changingCommand('set')
+      overridingCommand('set')
         .description('another level, or lines of some allowed requests, for a time')
         .addOption(new Option('--level <level>', 'lines of at least this').choices(LOG_LEVELS))
         .option(
@@ -26,8 +30,6 @@ export function logCommand(): Command {
           'a line for one in so many allowed requests',
           countUpTo(1_000_000_000),
         )
-        .requiredOption('--for <duration>', 'how long: a number and s, min, h or d, 31d at most')
-        .requiredOption('--reason <text>', 'why, for the audit log and headgate overrides')
         .action(set),
     )
     .addCommand(
@@ -50,7 +52,7 @@ async function set({ level, allowsOneIn, by, ...flags }: LogFlags): Promise<void
   for (const override of overrides) console.log(overrideText(override));
 }
 
-async function restore(flags: GatewayFlags & { by?: string }): Promise<void> {
+async function restore(flags: ChangeFlags): Promise<void> {
   const by = encodeURIComponent(operator(flags.by));
   await askGateway(flags, { method: 'DELETE', path: `/v1/log?by=${by}` });
   console.log('log: is as at the start again');

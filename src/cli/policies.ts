@@ -4,19 +4,16 @@ import { POLICY_MODES } from '../core/policy.ts';
 import type { OverrideReport } from '../operations/override-report.ts';
 import {
   askGateway,
+  type ChangeFlags,
   changingCommand,
   type GatewayFlags,
   gatewayCommand,
+  type OverrideFlags,
   operator,
+  overridingCommand,
 } from './gateway-client.ts';
 import { columns, type OutputFlags, print, withOutput } from './output.ts';
 import { overrideText } from './overrides.ts';
-
-interface ModeFlags extends GatewayFlags {
-  readonly for: string;
-  readonly reason: string;
-  readonly by?: string;
-}
 
 interface Listed {
   readonly name: string;
@@ -32,12 +29,10 @@ export function policiesCommand(): Command {
       withOutput(gatewayCommand('list')).description('all of them, with their limits').action(list),
     )
     .addCommand(
-      changingCommand('mode')
+      overridingCommand('mode')
         .description('take a policy to another mode, for a time')
         .argument('<policy>', 'its name')
         .addArgument(new Argument('<mode>', 'what it is to be').choices(POLICY_MODES))
-        .requiredOption('--for <duration>', 'how long: a number and s, min, h or d, 31d at most')
-        .requiredOption('--reason <text>', 'why, for the audit log and headgate overrides')
         .action(setMode),
     )
     .addCommand(
@@ -62,7 +57,7 @@ function textOf(policies: readonly Listed[]): string {
   return columns([['POLICY', 'MODE', 'LIMITS'], ...rows]);
 }
 
-async function setMode(policy: string, mode: string, flags: ModeFlags): Promise<void> {
+async function setMode(policy: string, mode: string, flags: OverrideFlags): Promise<void> {
   const { for: duration, reason, by } = flags;
   const override = await askGateway<OverrideReport>(flags, {
     method: 'PUT',
@@ -72,7 +67,7 @@ async function setMode(policy: string, mode: string, flags: ModeFlags): Promise<
   console.log(overrideText(override));
 }
 
-async function restore(policy: string, flags: GatewayFlags & { by?: string }): Promise<void> {
+async function restore(policy: string, flags: ChangeFlags): Promise<void> {
   const by = encodeURIComponent(operator(flags.by));
   await askGateway(flags, { method: 'DELETE', path: `${pathOf(policy)}?by=${by}` });
   console.log(`${policy}: is in the mode of the file again`);
