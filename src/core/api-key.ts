@@ -1,6 +1,6 @@
 /** API keys: the ones that a policy file lists, by their digests, and the ones that anybody can make up. */
 import { hash } from 'node:crypto';
-import { type CheckRequest, singleValue } from './check-request.ts';
+import { type CheckRequest, hasSeveralValues, singleValue } from './check-request.ts';
 import { listedKeyPartition, unlistedKeyPartition } from './partition.ts';
 import { NO_STANDING, type Standing, type Standings } from './standing.ts';
 
@@ -64,3 +64,14 @@ function bearerToken(headers: CheckRequest['headers'], name: string): string | u
   const value = singleValue(headers, name);
   return value === undefined ? undefined : /^bearer +(\S+) *$/i.exec(value)?.[1];
 }
+
+/**
+ * Whether several values of the key's header were sent, one of which an application could take for the key. Other
+ * schemes of Authorization than Bearer have commas of their own.
+ */
+export function hasSeveralKeys(headers: CheckRequest['headers'], name: string): boolean {
+  if (!hasSeveralValues(headers, name)) return false;
+  return name !== 'authorization' || BEARER_AMONG_SEVERAL.test(String(headers[name]));
+}
+
+const BEARER_AMONG_SEVERAL = /(?:^|,)\s*bearer\b/i;

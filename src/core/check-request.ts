@@ -37,12 +37,18 @@ export interface CheckRequest {
 const MAX_VALUE_LENGTH = 8_192;
 
 /**
- * The value of a header that may occur once, or undefined when it is absent, empty, doubled or oversized.
- * Node joins repeated headers with a comma: whoever sends two gets neither believed.
+ * The value of a header that may occur once, or undefined when it is absent, empty, doubled or oversized. Node and
+ * Envoy join repeated headers with a comma.
  */
 export function singleValue(headers: HeaderFields, name: string): string | undefined {
   const value = Object.hasOwn(headers, name) ? headers[name] : undefined;
   if (typeof value !== 'string' || value === '' || value.length > MAX_VALUE_LENGTH)
     return undefined;
   return value.includes(',') ? undefined : value;
+}
+
+/** Whether a header that may occur once was sent twice, an empty one among them. */
+export function hasSeveralValues(headers: HeaderFields, name: string): boolean {
+  const value = Object.hasOwn(headers, name) ? headers[name] : undefined;
+  return value !== undefined && (typeof value !== 'string' || value.includes(','));
 }

@@ -1,16 +1,19 @@
 /** The one story of a request: who is asking, which policies apply, is there room. */
 import type { CheckRequest } from './check-request.ts';
 import {
+  AMBIGUOUS_IDENTITY,
   BLOCKED,
   type Decision,
   type Denied,
   decide,
   EXEMPT,
+  MALFORMED_HOST,
   MALFORMED_PATH,
   notEnforced,
   unmeasured,
 } from './decision.ts';
 import { describe, type LimitDescriptor } from './descriptor.ts';
+import { isHost } from './host.ts';
 import type { ClientIdentity } from './identity.ts';
 import { recordLimits } from './limit-reasons.ts';
 import type { LocalLimiter } from './local-limiter.ts';
@@ -79,6 +82,8 @@ export function createCheck(options: CheckOptions): Check {
     if (client.ignoredHeaders.length > 0) events.headersIgnored(client.ignoredHeaders);
     if (client.access !== undefined) record?.('identity', `the client is ${client.access}`);
     if (client.access === 'blocked') return named(BLOCKED, client);
+    if (client.isAmbiguous && client.access !== 'exempt') return named(AMBIGUOUS_IDENTITY, client);
+    if (!isHost(request.host)) return named(MALFORMED_HOST, client);
     const { policy } = request;
     if (policy !== undefined && !set.has(policy)) events.policyUnknown(policy);
     const applied = set.policiesFor(request, current.modes, record);

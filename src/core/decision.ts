@@ -45,6 +45,9 @@ export interface Decision {
     | 'within_limits'
     | 'over_limit'
     | 'malformed_path'
+    | 'malformed_host'
+    /** A header that identifies the client has several values. */
+    | 'ambiguous_identity'
     | 'store_failure'
     | 'exempt'
     | 'blocked'
@@ -64,6 +67,8 @@ export interface Decision {
 }
 
 export const MALFORMED_PATH = uncounted('deny', 'malformed_path');
+export const MALFORMED_HOST = uncounted('deny', 'malformed_host');
+export const AMBIGUOUS_IDENTITY = uncounted('deny', 'ambiguous_identity');
 export const EXEMPT = uncounted('allow', 'exempt');
 export const BLOCKED = uncounted('deny', 'blocked');
 

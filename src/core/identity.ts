@@ -5,8 +5,8 @@
 import { LRUCache } from 'lru-cache';
 import { type AddressSet, canonicalAddress, isLoopback } from './address.ts';
 import { createAddressBook } from './address-book.ts';
-import { compileApiKeys, type ListedKey } from './api-key.ts';
-import { type CheckRequest, singleValue } from './check-request.ts';
+import { compileApiKeys, hasSeveralKeys, type ListedKey } from './api-key.ts';
+import { type CheckRequest, hasSeveralValues, singleValue } from './check-request.ts';
 import {
   type AddressHeader,
   claimedAddress,
@@ -48,6 +48,8 @@ export interface ClientIdentity {
   readonly headers: ReadonlyMap<HeaderPartition, ClaimedIdentity>;
   /** Whether the client is on a list of those whom no policy counts, or whom nothing lets in. */
   readonly access: Access | undefined;
+  /** A header that identifies the client has several values, and an application may believe any of them. */
+  readonly isAmbiguous: boolean;
   /** The proxy that asked is not among the trusted ones, so what it says of addresses and users was ignored. */
   readonly untrustedProxy: boolean;
   /** Names of headers that were there and not believed: who sent them may not set them. */
@@ -92,6 +94,7 @@ export function compileIdentity(config: IdentityConfig): IdentityResolver {
   const apiKeyOf = sources.includes('api_key') ? compileApiKeys(config) : undefined;
   const headersOf = compileHeaders(config);
   const readsUser = sources.includes('user');
+  const ambiguousHeader = compileAmbiguity(config);
   const addressHeaders = sources.filter((source) => typeof source === 'object');
   const proxyHeaders = [
     ...addressHeaders.map(({ header }) => header),
@@ -133,6 +136,8 @@ export function compileIdentity(config: IdentityConfig): IdentityResolver {
         ? undefined
         : overriddenAccess(overrides, [apiKey?.partition, user], address, isOfClient);
     if (overridden !== undefined) record?.('identity', `an operator decided: ${overridden}`);
+    const ambiguous = ambiguousHeader(request, trusted);
+    if (ambiguous !== undefined) record?.('identity', `${ambiguous} has several values: refused`);
     return {
       kind: kindOf(source),
       partition: claimOf(source, apiKey, user) ?? address.daily.current,
@@ -142,6 +147,7 @@ export function compileIdentity(config: IdentityConfig): IdentityResolver {
       plan: apiKey?.plan,
       headers: headersOf(request, trusted),
       access: overridden ?? listedAccess(apiKey?.standing, standing, nowMs, isOfClient),
+      isAmbiguous: ambiguous !== undefined,
       untrustedProxy: !trusted,
       ignoredHeaders: trusted
         ? claim.ignored
@@ -225,6 +231,20 @@ function compileHeaders({ headers, verifiedHeaders }: IdentityConfig) {
       found.set(`header:${name}`, { partition: headerPartition(value), unverified });
     }
     return found;
+  };
+}
+
+/**
+ * Finds the header of a request that identifies its client and has several values. Whichever of them headgate took,
+ * an application may take another, with its quota, its plan and its block: such a request is refused. Users and
+ * verified headers count only from trusted proxies.
+ */
+function compileAmbiguity({ sources, apiKeyHeader, userHeader, verifiedHeaders }: IdentityConfig) {
+  const readsKeys = sources.includes('api_key');
+  const ofProxies = [...(sources.includes('user') ? [userHeader] : []), ...verifiedHeaders];
+  return ({ headers }: CheckRequest, trustedProxy: boolean): string | undefined => {
+    if (readsKeys && hasSeveralKeys(headers, apiKeyHeader)) return apiKeyHeader;
+    return trustedProxy ? ofProxies.find((name) => hasSeveralValues(headers, name)) : undefined;
   };
 }
 

@@ -5,6 +5,7 @@
  * before any), then method (named before any). So one request never has two best routes unless they are written alike.
  */
 import findMyWay from 'find-my-way';
+import { canonicalHost } from './host.ts';
 
 export interface RouteMatch {
   /** Upper-case methods; none means any. */
@@ -19,7 +20,7 @@ export interface Route<T> extends RouteMatch {
   readonly value: T;
 }
 
-/** `path` must be canonical (see path.ts); `host` is taken as the request has it. */
+/** `path` must be canonical (see path.ts), `host` valid (see host.ts). */
 export type Matcher<T> = (method: string, host: string, path: string) => T | undefined;
 
 interface Candidate<T> {
@@ -40,8 +41,6 @@ interface HostRoutes<T> {
 }
 
 const ANY_HOST = '';
-/** Of a DNS name in text form (RFC 1035, section 2.3.4). */
-const MAX_HOST_LENGTH = 253;
 
 export function compileMatcher<T>(routes: readonly Route<T>[]): Matcher<T> {
   const hosts = new Map<string, HostRoutes<T>>();
@@ -53,11 +52,12 @@ export function compileMatcher<T>(routes: readonly Route<T>[]): Matcher<T> {
 
   return (method, host, path) => {
     const counted = countedMethod(method);
-    let best = anyHost && find(anyHost, counted, path);
+    const literal = withoutSpecials(path);
+    let best = anyHost && find(anyHost, counted, literal);
     if (namesHosts) {
       for (const name of hostNames(canonicalHost(host))) {
         const routesOfHost = hosts.get(name);
-        const found = routesOfHost && find(routesOfHost, counted, path);
+        const found = routesOfHost && find(routesOfHost, counted, literal);
         if (found && (best === undefined || found.order < best.order)) best = found;
       }
     }
@@ -71,31 +71,30 @@ function countedMethod(method: string): string {
   return name === 'HEAD' ? 'GET' : name;
 }
 
-/** Lower case, without port and trailing dot: the one name of a host. */
-export function canonicalHost(host: string): string {
-  const text = host.toLowerCase();
-  const port = text.lastIndexOf(':');
-  const bare = port !== -1 && text.indexOf(']', port) === -1 ? text.slice(0, port) : text;
-  const name = bare.endsWith('.') ? bare.slice(0, -1) : bare;
-  // Of an endless name the end decides, as it does for wildcards; all of it would take all day.
-  return name.length > MAX_HOST_LENGTH ? name.slice(-MAX_HOST_LENGTH) : name;
-}
-
 /** One for each method: routes that share one match the same requests, and no rule would choose between them. */
 export function routeKeys({ methods = ['*'], host = '*', path }: RouteMatch): Set<string> {
   return new Set(methods.map((method) => `${countedMethod(method)} ${host} ${pathPattern(path)}`));
 }
 
-// find-my-way decodes and cuts what it is given; a canonical path must be taken as it is.
-const NEEDS_ESCAPE = /[%?#]/;
-const ESCAPED = /[%?#]/g;
+// find-my-way decodes and cuts at these. A canonical path is taken as it is, so characters that no server serves stand
+// for them in its tree.
+const SPECIAL = /[%?#]/;
+const PERCENT = '\x11';
+const QUESTION_MARK = '\x12';
+const HASH = '\x13';
 
+/** By patterns of one character, which V8 replaces at once: a bot may send nothing but percent signs. */
+function withoutSpecials(path: string): string {
+  if (!SPECIAL.test(path)) return path;
+  return path.replace(/%/g, PERCENT).replace(/\?/g, QUESTION_MARK).replace(/#/g, HASH);
+}
+
+/** `path` is without specials. */
 function find<T>(routes: HostRoutes<T>, method: string, path: string): Candidate<T> | undefined {
   const { exact, tree } = routes.byMethod.get(method) ?? routes.anyMethod;
   const named = exact.get(path);
   if (named !== undefined) return named;
-  const literal = NEEDS_ESCAPE.test(path) ? path.replace(ESCAPED, encodeURIComponent) : path;
-  return (tree.find('GET', literal)?.store as Candidate<T> | null | undefined) ?? undefined;
+  return (tree.find('GET', path)?.store as Candidate<T> | null | undefined) ?? undefined;
 }
 
 /** `a.b.c` may be routed by its own name, by `*.b.c` and by `*.c`. */
@@ -140,8 +139,9 @@ function compilePaths<T>(routes: readonly Route<T>[], method: string | undefined
   if (!best.has('/')) tree.on('GET', '/', () => undefined, best.get('/*'));
   const exact = new Map<string, Candidate<T>>();
   for (const [path, candidate] of best) {
-    tree.on('GET', path, () => undefined, candidate);
-    if (!HAS_WILDCARD.test(path)) exact.set(path.replaceAll('::', ':'), candidate);
+    const literal = withoutSpecials(path);
+    tree.on('GET', literal, () => undefined, candidate);
+    if (!HAS_WILDCARD.test(path)) exact.set(literal.replaceAll('::', ':'), candidate);
   }
   return { exact, tree };
 }

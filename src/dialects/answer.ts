@@ -31,7 +31,13 @@ export function renderer(badRequest: Dialect['badRequest']): Dialect['render'] {
   return (decision, style) => answer(decision, style, badRequest);
 }
 
+const BAD_REQUESTS: ReadonlySet<Decision['reason']> = new Set([
+  'malformed_path',
+  'malformed_host',
+  'ambiguous_identity',
+]);
+
 function statusOf({ reason }: Decision, badRequest: Dialect['badRequest']): number {
-  if (reason === 'malformed_path') return badRequest;
+  if (BAD_REQUESTS.has(reason)) return badRequest;
   return reason === 'blocked' ? 403 : 429;
 }

@@ -23,16 +23,11 @@ export function denialBody(
   const id = decision.denial === undefined ? {} : { decision_id: decision.denial.id };
   if (style.body === 'json') {
     const policy = refusal === undefined ? { policy: decision.policy } : {};
-    return JSON.stringify({
-      error: refusal?.error ?? errorCode(decision),
-      message,
-      ...policy,
-      ...retry,
-      ...id,
-    });
+    const error = refusal?.error ?? errorCode(decision);
+    return line({ error, message, ...policy, ...retry, ...id });
   }
   const policies = refusal === undefined ? { 'violated-policies': [decision.policy] } : {};
-  return JSON.stringify({
+  return line({
     type: decision.reason === 'over_limit' ? QUOTA_EXCEEDED : 'about:blank',
     title: refusal?.title ?? 'Too Many Requests',
     status,
@@ -43,6 +38,11 @@ export function denialBody(
   });
 }
 
+/** Terminals show what comes after the body on a line of its own. */
+function line(fields: object): string {
+  return `${JSON.stringify(fields)}\n`;
+}
+
 /** Denials that no waiting changes. */
 const REFUSALS: Partial<
   Record<Decision['reason'], { error: string; title: string; message: string }>
@@ -51,6 +51,16 @@ const REFUSALS: Partial<
     error: 'malformed_path',
     title: 'Bad Request',
     message: 'The request path holds control characters.',
+  },
+  malformed_host: {
+    error: 'malformed_host',
+    title: 'Bad Request',
+    message: 'The host is not a name or an address with an optional port.',
+  },
+  ambiguous_identity: {
+    error: 'ambiguous_identity',
+    title: 'Bad Request',
+    message: 'A header that identifies the client has several values. Send one.',
   },
   blocked: { error: 'blocked', title: 'Forbidden', message: 'This client is blocked.' },
 };

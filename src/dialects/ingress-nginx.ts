@@ -47,6 +47,6 @@ function parse(call: ProxyCall): CheckRequest {
 function render(decision: Decision, style: AnswerStyle): Answer {
   const { status, headers, body } = answer(decision, style, ingressNginx.badRequest);
   if (decision.verdict === 'allow') return { status, headers, body };
-  headers.push('X-RateLimit-Status', String(status), 'X-Headgate-Body', body);
+  headers.push('X-RateLimit-Status', String(status), 'X-Headgate-Body', body.trimEnd());
   return { status: 403, headers, body };
 }

@@ -34,6 +34,7 @@ export const nginx: Dialect = { name: 'nginx', mount: '/nginx', badRequest: 403,
 
 function render(decision: Decision, style: AnswerStyle): Answer {
   const rendered = answer(decision, style, nginx.badRequest);
-  if (decision.verdict === 'deny') rendered.headers.push('X-Headgate-Body', rendered.body);
+  if (decision.verdict === 'deny')
+    rendered.headers.push('X-Headgate-Body', rendered.body.trimEnd());
   return rendered;
 }

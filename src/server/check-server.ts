@@ -8,6 +8,7 @@ import fastify, { type FastifyInstance } from 'fastify';
 import type { CheckRequest } from '../core/check-request.ts';
 import type { Decision } from '../core/decision.ts';
 import type { Answer, Dialect } from '../core/dialect.ts';
+import { isHost } from '../core/host.ts';
 import type { AnswerStyle } from '../core/policy-set.ts';
 import type { Answering, Question } from './answering.ts';
 import { HTTP_LIMITS } from './http-limits.ts';
@@ -94,7 +95,9 @@ export function createCheckServer(options: CheckServerOptions): FastifyInstance 
 function protocolMistake({ httpVersionMajor, headers }: IncomingMessage): string | undefined {
   if (httpVersionMajor !== 1) return 'HTTP/1.0 and HTTP/1.1 are spoken here.';
   // Section 3.2; two of them are joined by a comma.
-  if (headers.host !== undefined && NO_HOST.test(headers.host)) return 'A request has one Host.';
+  if (headers.host !== undefined && !isHost(headers.host)) {
+    return 'Host is not one name or address with an optional port.';
+  }
   // Section 6.3.
   const coding = headers['transfer-encoding'];
   if (coding !== undefined && !/(^|,)[ \t]*chunked$/i.test(coding)) {
@@ -102,9 +105,6 @@ function protocolMistake({ httpVersionMajor, headers }: IncomingMessage): string
   }
   return undefined;
 }
-
-/** What ends an authority, or stands in none (RFC 3986, section 3.2). */
-const NO_HOST = /[\s,/?#@\\<>"^`{|}]/;
 
 class HttpQuestion implements Question {
   readonly #dialect: Dialect;

@@ -36,7 +36,8 @@ const DENIAL = {
   decision_id: 'the id of the decision: what is denied has it in its headers and its body',
   policy: 'the policy that speaks; `none` for blocked clients and malformed paths',
   limit: 'the limit that speaks, as in `RateLimit-Policy`; absent when nothing was counted',
-  reason: '`over_limit`, `blocked`, `malformed_path` or `store_failure`',
+  reason:
+    '`over_limit`, `blocked`, `malformed_path`, `malformed_host`, `ambiguous_identity` or `store_failure`',
   mode: '`enforced`: counted in the store. `local`: by this process alone. `closed`: not counted',
   identity:
     'what speaks for the client: `api_key`, `user`, `ip`, or a header of `identity.sources` with `_` in place of `-`',

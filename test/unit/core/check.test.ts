@@ -182,6 +182,66 @@ default: { limits: [1/1min] }`;
   });
 });
 
+describe('a header that identifies the client and has several values is refused', () => {
+  const yaml = `
+version: 1
+identity:
+  sources: [api_key, user, ip]
+  user: { header: x-user }
+  verified_headers: [x-tenant]
+exempt: [203.0.113.7]
+default: { limits: [100/1min, { rate: 100/1min, per: "header:x-tenant" }] }`;
+  const bearer = yaml.replace('identity:', 'identity:\n  api_key: { header: authorization }');
+
+  test.each([
+    [{ 'x-api-key': 'foo, foo' }],
+    [{ 'x-api-key': 'foo,foo' }],
+    [{ 'x-api-key': 'foo, ' }],
+    [{ 'x-api-key': ', foo' }],
+    [{ 'x-api-key': ',' }],
+    [{ 'x-user': 'ada,bob' }],
+    [{ 'x-api-key': 'foo', 'x-user': ',bob' }],
+    [{ 'x-tenant': 'a,b' }],
+  ])('%o', async (headers) => {
+    const decision = await checkWith(yaml, failing).ask({ headers });
+    expect(decision).toMatchObject({ verdict: 'deny', reason: 'ambiguous_identity' });
+  });
+  test.each(['Bearer foo, Bearer foo', 'Basic Zm9v,bearer foo', 'Bearer foo,', 'bearer foo, x'])(
+    'Authorization: %s',
+    async (authorization) => {
+      const decision = await checkWith(bearer, failing).ask({ headers: { authorization } });
+      expect(decision.reason).toBe('ambiguous_identity');
+    },
+  );
+  test.each(['Digest username="a", realm="bearer"', 'AWS4-HMAC-SHA256 Credential=a, Signature=b'])(
+    'other schemes than Bearer may have commas: %s',
+    async (authorization) => {
+      const decision = await checkWith(bearer).ask({ headers: { authorization } });
+      expect(decision.reason).toBe('within_limits');
+    },
+  );
+  test('a user from a proxy that is not trusted is ignored, however many there are', async () => {
+    const decision = await checkWith(yaml).ask({
+      proxy: '198.51.100.1',
+      headers: { 'x-user': 'ada,bob', 'x-tenant': 'a,b' },
+    });
+    expect(decision.reason).toBe('within_limits');
+  });
+  test('an exempt client passes', async () => {
+    const headers = { 'x-api-key': 'foo,foo' };
+    const decision = await checkWith(yaml, failing).ask({ client: '203.0.113.7', headers });
+    expect(decision.reason).toBe('exempt');
+  });
+});
+
+test('a host that servers cut at different places is refused', async () => {
+  const { ask } = checkWith('{ version: 1, default: { limits: [100/1min] } }');
+  for (const host of ['admin.example.com:1:2', 'b,admin.example.com', 'admin.example.com::']) {
+    expect(await ask({ host })).toMatchObject({ verdict: 'deny', reason: 'malformed_host' });
+  }
+  expect((await ask({ host: 'admin.example.com:8443' })).verdict).toBe('allow');
+});
+
 test('headers that were not believed are told', async () => {
   const { ask, ignored } = checkWith('{ version: 1, default: { limits: [2/1min] } }');
   await ask({ headers: { 'cf-connecting-ip': '203.0.113.9' }, client: '198.51.100.1' });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { canonicalHost, compileMatcher, type RouteMatch } from '../../../src/core/matcher.ts';
+import { compileMatcher, type RouteMatch } from '../../../src/core/matcher.ts';
 
 /** Routes named by what they match. */
 function matcherOf(...routes: readonly RouteMatch[]) {
@@ -112,14 +112,4 @@ describe('hosts constrain', () => {
   test('the path is decided before the host', () => {
     expect(match('GET', 'api.example.com', '/a/b')).toBe('/a/b');
   });
-});
-
-test.each([
-  ['Example.com:80', 'example.com'],
-  ['example.com.:80', 'example.com'],
-  ['[2001:DB8::1]:443', '[2001:db8::1]'],
-  ['[2001:db8::1]', '[2001:db8::1]'],
-  [`${'a.'.repeat(30_000)}example.com`, `${'a.'.repeat(121)}example.com`],
-])('the host %.30s is %.30s', (host, expected) => {
-  expect(canonicalHost(host)).toBe(expected);
 });
