@@ -24,6 +24,9 @@ export interface AddressClaim {
 
 export const NO_CLAIM: AddressClaim = { address: undefined, header: undefined, ignored: [] };
 
+/** Entries of a list of forwarded addresses that are followed. */
+const MAX_HOPS = 32;
+
 /** The address in the first header that was set by who may set it and names one address. */
 export function claimedAddress(
   request: CheckRequest,
@@ -105,7 +108,10 @@ export function forwardedAddress(
     }
     return address;
   }
+  let hops = 0;
   for (const entry of forwardedEntries(list, header)) {
+    // No chain of proxies is this long, and every hop costs a look-up.
+    if (hops++ === MAX_HOPS) return address;
     const next = canonicalAddress(entry);
     // Junk: whoever passed it on is the last one we know.
     if (next === undefined) {

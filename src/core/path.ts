@@ -4,46 +4,54 @@
  * Proxies and upstreams disagree on what `//api/%2e/LOGIN;x=1/` names. A policy must hold for every reading, so the
  * canonical form is the most lenient one, and where two lenient readings differ, the others are listed. Reading too
  * much into a path costs a token, reading too little is a bypass.
+ *
+ * The work is bounded whatever the target holds: an odd target is read only up to a length, and only so many readings
+ * of it are followed. A target beyond either bound is suspicious, and so held to the strictest policy as well.
  */
 import { decode } from './percent-encoding.ts';
 
 export interface CanonicalPath {
   readonly path: string;
-  /** What else a server may take the target for; the raw spelling is always one of them. None for a plain path. */
+  /** Other paths that a server may take the target for, the raw spelling among them. None for a plain path. */
   readonly otherReadings: readonly string[];
-  /** An invalid escape, overlong UTF-8 or too many layers of escapes: no two servers agree on it. */
+  /** Servers disagree about it, or it is too long or too ambiguous to be read. */
   readonly suspicious: boolean;
   /** Carries NUL, CR or LF: nothing honest does. */
   readonly malformed: boolean;
 }
 
 const NONE: readonly string[] = [];
-/** No honest target has a fraction of this; a hostile one must not cost more than its length. */
-const MAX_READINGS = 16;
-/** Characters, some of which stand for eighteen. */
-const MAX_FOLDED = 4_096;
+/** Characters and segments. Longer targets that are not plain are not read: no honest one comes near. */
+const MAX_ODD_LENGTH = 2_048;
+const MAX_ODD_SEGMENTS = 64;
+const MAX_READINGS = 48;
+/** Of all readings together. Every step looks at each character a fixed number of times. */
+const MAX_READING_CHARACTERS = 6_144;
 const SLASH = 0x2f;
 const QUESTION_MARK = 0x3f;
 const DOT = 0x2e;
 const COLON = 0x3a;
 
-/** 1 for a character that can stand anywhere in a canonical path, 2 for an upper-case letter, 0 for the rest. */
+/** 1 for a character that can stand anywhere in a canonical path, but for the case of letters. */
 const PLAIN = new Uint8Array(128);
-for (const char of "abcdefghijklmnopqrstuvwxyz0123456789-_~!$&'()*+,=:@.")
+for (const char of "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_~!$&'()*+,=:@.") {
   PLAIN[char.charCodeAt(0)] = 1;
-for (const char of 'ABCDEFGHIJKLMNOPQRSTUVWXYZ') PLAIN[char.charCodeAt(0)] = 2;
-
-export function canonicalPath(target: string, caseSensitive: boolean): CanonicalPath {
-  const end = plainPathEnd(target, caseSensitive);
-  if (end !== -1) {
-    const path = end === target.length ? target : target.slice(0, end);
-    return { path, otherReadings: NONE, suspicious: false, malformed: false };
-  }
-  return canonicaliseOddTarget(target, caseSensitive);
 }
 
-/** Where the path of a target ends that needs no work at all, or -1. Nearly every request takes this way. */
-function plainPathEnd(target: string, caseSensitive: boolean): number {
+export function canonicalPath(target: string, caseSensitive: boolean): CanonicalPath {
+  const end = plainPathEnd(target);
+  if (end === -1) return readOddTarget(upTo(target, '?'), caseSensitive);
+  const path = end === target.length ? target : target.slice(0, end);
+  return {
+    path: caseSensitive ? path : path.toLowerCase(),
+    otherReadings: NONE,
+    suspicious: false,
+    malformed: false,
+  };
+}
+
+/** Where the path of a target ends that has one reading only, or -1. Nearly every request takes this way. */
+function plainPathEnd(target: string): number {
   if (target.charCodeAt(0) !== SLASH) return -1;
   let previous = SLASH;
   let segments = 1;
@@ -55,10 +63,9 @@ function plainPathEnd(target: string, caseSensitive: boolean): number {
       if (previous === SLASH || previous === DOT) return -1;
       segments++;
     } else {
-      const kind = code < 128 ? PLAIN[code] : 0;
-      if (kind === 0 || (kind === 2 && !caseSensitive)) return -1;
+      if (code >= 128 || PLAIN[code] === 0) return -1;
       if (code === DOT && previous === SLASH) return -1;
-      // What begins as a URL does may be one.
+      // A path that begins as a URL does may be one.
       if (code === COLON && segments === 1) return -1;
     }
     previous = code;
@@ -70,35 +77,90 @@ function endsPlainly(last: number, length: number): boolean {
   return last === SLASH ? length === 1 : last !== DOT;
 }
 
-function canonicaliseOddTarget(target: string, caseSensitive: boolean): CanonicalPath {
-  const raw = upTo(target, '?');
-  const decoded = originForms(raw.replaceAll(BLANK_CONTROLS, ''))
-    .flatMap(splitBeforeDecoding)
-    .map(decode);
-  let readings = unique(decoded.map(({ text }) => text));
-  for (const fork of FORKS) {
-    readings = unique(readings.flatMap(fork)).slice(0, MAX_READINGS + 1);
-  }
-  const spelled = [...readings.slice(0, MAX_READINGS).flatMap(resolutions), raw];
-  const [path = '/', ...others] = caseSensitive ? spelled : spelled.flatMap(foldedCases);
+function readOddTarget(raw: string, caseSensitive: boolean): CanonicalPath {
+  if (raw.length > MAX_ODD_LENGTH) return unread(raw, caseSensitive);
+  const readings = new Readings(raw.replaceAll(BLANK_CONTROLS, ''));
+  readings.fork(originForms);
+  readings.fork(splitBeforeDecoding);
+  let suspicious = false;
+  readings.fork((text) => {
+    const decoded = decode(text);
+    suspicious ||= decoded.suspicious;
+    return [decoded.text];
+  });
+  if (readings.texts.some(hasTooManySegments)) return unread(raw, caseSensitive);
+  const malformed = readings.texts.some((text) => /[\0\r\n]/.test(text));
+  for (const fork of FORKS) readings.fork(fork);
+  readings.fork(resolutions);
+  if (!caseSensitive) readings.fork(foldedCases);
+  const [path = '/', ...others] = readings.texts;
+  const spelled = caseSensitive ? raw : raw.toLowerCase();
+  if (spelled !== path && !others.includes(spelled)) others.push(spelled);
   return {
     path,
-    otherReadings: unique(others).filter((each) => each !== path),
-    suspicious:
-      readings.length > MAX_READINGS ||
-      decoded.some(({ text, suspicious }) => suspicious || isTooLongToFold(text)),
-    malformed: decoded.some(({ text }) => /[\0\r\n]/.test(text)),
+    otherReadings: others,
+    suspicious: suspicious || readings.isCut,
+    malformed,
   };
+}
+
+/** The beginning of its spelling stands for a target that is too long to be read. */
+function unread(raw: string, caseSensitive: boolean): CanonicalPath {
+  const path = raw.slice(0, MAX_ODD_LENGTH);
+  return {
+    path: caseSensitive ? path : path.toLowerCase(),
+    otherReadings: NONE,
+    suspicious: true,
+    malformed: ENCODED_LINE_END.test(raw),
+  };
+}
+
+function hasTooManySegments(text: string): boolean {
+  let segments = 0;
+  for (let at = text.indexOf('/'); at !== -1; at = text.indexOf('/', at + 1)) {
+    if (++segments > MAX_ODD_SEGMENTS) return true;
+  }
+  return false;
+}
+
+/** NUL, CR or LF, in any number of layers of escapes. */
+const ENCODED_LINE_END = /[\0\r\n]|%(?:25)*0[0ad]/i;
+
+/** The readings of one target, the likeliest first, as many as can be worked through. */
+class Readings {
+  texts: readonly string[];
+  /** Some readings were left out. */
+  isCut = false;
+
+  constructor(text: string) {
+    this.texts = [text];
+  }
+
+  /** Replaces each reading by all that a step makes of it. */
+  fork(step: (text: string) => readonly string[]): void {
+    const forked = this.texts.map(step);
+    // Most steps change nothing.
+    if (forked.every((texts, i) => texts.length === 1 && texts[0] === this.texts[i])) return;
+    const found = new Set<string>();
+    let characters = 0;
+    for (const text of forked.flat()) {
+      if (found.has(text)) continue;
+      characters += text.length;
+      // The first one always fits.
+      if (found.size > 0 && (found.size === MAX_READINGS || characters > MAX_READING_CHARACTERS)) {
+        this.isCut = true;
+        break;
+      }
+      found.add(text);
+    }
+    this.texts = [...found];
+  }
 }
 
 /** Lower case, and for characters that have none or several, lower case by way of upper case. */
 function foldedCases(text: string): string[] {
   const lower = text.toLowerCase();
   return NOT_ASCII.test(text) ? [lower, text.toUpperCase().toLowerCase()] : [lower];
-}
-
-function unique(texts: readonly string[]): string[] {
-  return [...new Set(texts)];
 }
 
 /**
@@ -139,8 +201,7 @@ function originForms(target: string): string[] {
  */
 const FORKS: readonly ((text: string) => readonly string[])[] = [
   // Full-width letters, ligatures and combining marks are characters of their own, or ways to write others.
-  (text) =>
-    NOT_ASCII.test(text) && text.length <= MAX_FOLDED ? [text, foldUnicode(text)] : [text],
+  (text) => (NOT_ASCII.test(text) ? [text, foldUnicode(text)] : [text]),
   // Browsers drop tabs from URLs, and so does what parses URLs as they do.
   (text) => (CONTROL.test(text) ? [text, text.replaceAll(CONTROLS, '')] : [text]),
   // A path that begins as a URL does is one, to some.
@@ -162,10 +223,6 @@ const FORKS: readonly ((text: string) => readonly string[])[] = [
   // Dots and blanks around a name are part of it, or dropped as Windows does.
   (text) => (LOOSE_ENDS.test(text) ? [text, ...withoutLooseEnds(text.split('/'))] : [text]),
 ];
-
-function isTooLongToFold(text: string): boolean {
-  return text.length > MAX_FOLDED && NOT_ASCII.test(text);
-}
 
 const NOT_ASCII = /[^\p{ASCII}]/u;
 /** As they are, browsers drop them, and no proxy passes them on; NUL, CR and LF are another matter. */

@@ -73,7 +73,6 @@ export function compilePolicySet(definition: PolicySetDefinition): PolicySet {
   };
   const specific = compileMatcher(definition.routes);
   const always = definition.always.map((route) => compileMatcher([route]));
-  const byPath = [specific, ...always];
 
   return {
     policies,
@@ -103,21 +102,20 @@ export function compilePolicySet(definition: PolicySetDefinition): PolicySet {
       );
       for (const reading of otherReadings) record?.('path', `or, for some servers, ${reading}`);
       if (suspicious)
-        record?.('path', 'no two servers agree on it: the strictest policy applies, too');
+        record?.('path', 'servers disagree about it: the strictest policy applies, too');
       if (malformed) {
         record?.('path', 'it has control characters: refused');
         return [];
       }
       const named = request.policy === undefined ? undefined : byName.get(request.policy);
       const applied = [named ?? match(specific, request, path) ?? fallback];
-      for (const matcher of always) addOnce(applied, match(matcher, request, path));
-      for (const reading of otherReadings) {
-        const matchers = named === undefined ? byPath : always;
-        for (const matcher of matchers) addOnce(applied, match(matcher, request, reading));
+      const readings = otherReadings.length === 0 ? [path] : [path, ...otherReadings];
+      for (const matcher of always) addOnce(applied, matchAny(matcher, request, readings));
+      if (named === undefined) {
+        for (const reading of otherReadings) addOnce(applied, match(specific, request, reading));
       }
       if (suspicious) addOnce(applied, strictestUnder(modes));
       if (record) {
-        const readings = [path, ...otherReadings];
         recordPolicies(definition, { request, readings, applied, modes }, record);
       }
       return applied;
@@ -131,6 +129,19 @@ function hasLongWindow({ limits, plans }: Policy): boolean {
 
 function match(matcher: Matcher<Policy>, request: RequestLine, path: string): Policy | undefined {
   return matcher(request.method, request.host, path);
+}
+
+/** Of a matcher with one policy: the first reading that matches is enough. */
+function matchAny(
+  matcher: Matcher<Policy>,
+  request: RequestLine,
+  readings: readonly string[],
+): Policy | undefined {
+  for (const reading of readings) {
+    const policy = match(matcher, request, reading);
+    if (policy !== undefined) return policy;
+  }
+  return undefined;
 }
 
 function addOnce(policies: Policy[], policy: Policy | undefined): void {
