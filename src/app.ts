@@ -111,6 +111,7 @@ export function createApp(options: AppOptions): App {
     onDecided: telemetry.decided,
     onMisconfigured: telemetry.proxyMisconfigured,
     onFault: telemetry.checkFailed,
+    onAbandoned: telemetry.requestAbandoned,
   });
   const checkServer = createCheckServer({
     dialects: DIALECTS,

@@ -3,7 +3,8 @@ import type { Check } from '../core/check.ts';
 import type { CheckRequest } from '../core/check-request.ts';
 import type { Decision } from '../core/decision.ts';
 import type { AnswerStyle, PolicySet } from '../core/policy-set.ts';
-import { EndOfTurn } from './end-of-turn.ts';
+import { Backlog } from './backlog.ts';
+import { Turn } from './turn.ts';
 
 export interface AnsweringOptions {
   readonly check: Check;
@@ -13,12 +14,16 @@ export interface AnsweringOptions {
   readonly onDecided: (decision: Decision, dialect: string, durationMs: number) => void;
   readonly onMisconfigured: (dialect: string, missing: readonly string[]) => void;
   readonly onFault: (dialect: string, error: unknown) => void;
+  /** A proxy gave up before its request was looked at: nothing was decided or counted. */
+  readonly onAbandoned: () => void;
 }
 
 /** One question, and the way back to who asked it. */
 export interface Question {
   /** Its name. */
   readonly dialect: string;
+  /** Whether the proxy has given up. */
+  isGone(): boolean;
   /** What the proxy asks about. */
   parse(): CheckRequest;
   answer(decision: Decision, style: AnswerStyle): void;
@@ -30,17 +35,26 @@ export type Answering = (question: Question) => void;
 
 export function createAnswering(options: AnsweringOptions): Answering {
   const { check, policies, now, onDecided, onMisconfigured, onFault } = options;
-  const endOfTurn = new EndOfTurn();
+  const turn = new Turn();
+  const backlog = new Backlog(options.onAbandoned);
 
   return (question) => {
     const startedMs = performance.now();
+    if (!turn.isLate(startedMs)) decideOn(question, startedMs);
+    else {
+      const isGone = () => question.isGone();
+      backlog.add({ isGone, work: () => decideOn(question, startedMs) });
+    }
+  };
+
+  function decideOn(question: Question, startedMs: number): void {
     const set = policies.current;
     const fail = (error: unknown) => {
       onFault(question.dialect, error);
       question.fail();
     };
     const answer = (decision: Decision) =>
-      endOfTurn.add(() => {
+      turn.atEnd(() => {
         try {
           question.answer(decision, set.answers);
           onDecided(decision, question.dialect, performance.now() - startedMs);
@@ -57,5 +71,5 @@ export function createAnswering(options: AnsweringOptions): Answering {
     } catch (error) {
       fail(error);
     }
-  };
+  }
 }

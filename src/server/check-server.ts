@@ -136,6 +136,11 @@ class HttpQuestion implements Question {
     return this.#dialect.name;
   }
 
+  isGone(): boolean {
+    const { socket } = this.#message;
+    return socket.destroyed || socket.readableEnded;
+  }
+
   parse(): CheckRequest {
     const { method = '', headers, socket } = this.#message;
     const remoteAddress = socket.remoteAddress ?? this.#options.callerWithoutAddress;

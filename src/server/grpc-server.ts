@@ -161,6 +161,10 @@ class GrpcQuestion<Asked, Answered> implements Question {
     return this.#dialect.name;
   }
 
+  isGone(): boolean {
+    return this.#call.cancelled;
+  }
+
   parse(): CheckRequest {
     return this.#dialect.parse(this.#call.request, remoteAddressOf(this.#call));
   }

@@ -150,6 +150,11 @@ export function createMetrics() {
       help: 'Requests that the store was not asked about, since this process was late with everything.',
       registers,
     }),
+    abandoned: new Counter({
+      name: 'headgate_requests_abandoned_total',
+      help: 'Requests whose proxy gave up before headgate could look at them. They were neither decided nor counted.',
+      registers,
+    }),
     degraded: new Gauge({
       name: 'headgate_degraded',
       help: '1 while round trips to the store fail.',

@@ -45,6 +45,8 @@ export interface Telemetry {
   /** No policy names a request. */
   unmatched(): void;
   checkFailed(dialect: string, error: unknown): void;
+  /** A proxy gave up before its request was looked at. */
+  requestAbandoned(): void;
   proxyMisconfigured(dialect: string, missing: readonly string[]): void;
   /** A proxy names a policy for a route, and there is none of that name. */
   policyUnknown(name: string): void;
@@ -199,6 +201,7 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
       metrics.faults.inc({ dialect });
       write('check_failed', { dialect, err: error });
     },
+    requestAbandoned: () => metrics.abandoned.inc(),
     proxyMisconfigured(dialect, missing) {
       metrics.misconfigured.inc({ dialect });
       if (!seldom(`misconfigured ${dialect}`)) return;

@@ -51,6 +51,7 @@ const CALLS: Readonly<
     telemetry.decided({ ...allowed, verdict: 'allow' }, 'nginx', 0.5);
     telemetry.setLogging({});
   },
+  requestAbandoned: (telemetry) => telemetry.requestAbandoned(),
   operatorActed: (telemetry) => telemetry.operatorActed(ACTION),
   operatorRefused: (telemetry) => telemetry.operatorRefused(),
   operationFailed: (telemetry) => telemetry.operationFailed(ERROR),
