@@ -7,7 +7,12 @@ export default defineConfig({
     projects: [
       {
         // No servers, seconds.
-        test: { name: 'unit', include: ['test/unit/**/*.test.ts'] },
+        test: {
+          name: 'unit',
+          include: ['test/unit/**/*.test.ts'],
+          // Properties take seconds where the machine is busy.
+          testTimeout: 30_000,
+        },
       },
       {
         // Real Redis, NGINX, Envoy and gateway processes.
