@@ -1,0 +1,92 @@
+/**
+ * A proxy that fails open lets requests pass when the gateway is late. Requests that are dear to read must not make it
+ * so: a client over its limit stays denied while others send as many of them as they can.
+ */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { Agent } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { startGateway } from '../support/gateway.ts';
+import { startHaproxy } from '../support/haproxy.ts';
+import { call } from '../support/http.ts';
+import { startCaddy, startEnvoy, startEnvoyGrpc, startNginx } from '../support/proxies.ts';
+import { startUpstream } from '../support/upstream.ts';
+
+const programs = inject('programs');
+const folder = mkdtempSync(join(tmpdir(), 'headgate-expensive-'));
+const policies = join(folder, 'policies.yaml');
+const POLICIES = `
+version: 1
+default: { limits: [1000000/1h] }
+policies: [{ name: enter, match: { method: POST, path: /enter }, limits: [5/1h] }]`;
+
+/** Each has as many readings as there are, or as many escapes, segments or characters to decode. */
+const DEAR = [
+  '//http:%2f%2fa/|/%252e%252e;a%253f%2523.%20%09/%ef%bd%8c',
+  '/http:%2f%2fa;b%23c%3f//http://|/%252e%252e;%5ca.%20%09/%ef%bd%8c',
+  '/|%2e%2e;/%2e%2e/',
+  '/%61|%2525',
+  '/a%ef%b7%ba|%cc%81%cc%96',
+].map((each) => each.split('|') as [string, string]);
+const LENGTHS = [250, 2_000, 6_000];
+const TARGETS = DEAR.flatMap(([start, repeated]) =>
+  LENGTHS.map((length) => start + repeated.repeat((length - start.length) / repeated.length)),
+);
+const CONNECTIONS = 20;
+const LOGINS = 60;
+
+beforeAll(() => writeFileSync(policies, POLICIES));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+describe.each([
+  ['NGINX', programs.nginx, startNginx],
+  ['Envoy, HTTP', programs.envoy, startEnvoy],
+  ['Envoy, gRPC', programs.envoy, startEnvoyGrpc],
+  ['Caddy', programs['caddy-newest'], startCaddy],
+  ['HAProxy', programs.haproxy, startHaproxy],
+])('%s', (_, program, start) => {
+  test.skipIf(program === undefined)('asks in time, whatever else is asked', async () => {
+    await using gateway = await startGateway({
+      HEADGATE_POLICIES: policies,
+      HEADGATE_GRPC_PORT: '0',
+    });
+    await using upstream = await startUpstream();
+    const { port: headgate, grpcPort: grpc } = gateway;
+    await using proxy = await start({ application: upstream.port, headgate, grpc });
+    const enter = () => call(proxy.url, '/enter', { method: 'POST' });
+    for (let i = 0; i < 6; i++) await enter();
+
+    const flood = startFlood(proxy.url);
+    let passed = 0;
+    for (let i = 0; i < LOGINS; i++) if ((await enter()).status === 200) passed++;
+    const dear = await flood.stop();
+
+    expect(dear).toBeGreaterThan(LOGINS);
+    // None on a machine of its own; before the work had a bound, nearly all of them.
+    expect(passed).toBeLessThan(LOGINS / 10);
+  });
+});
+
+/** Keeps so many connections busy with dear requests. Resolves, once stopped, to the number of answers. */
+function startFlood(url: string): { stop(): Promise<number> } {
+  const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS });
+  let isOver = false;
+  let answers = 0;
+  const workers = Array.from({ length: CONNECTIONS }, async (_, worker) => {
+    for (let i = worker; !isOver; i++) {
+      const target = TARGETS[i % TARGETS.length] ?? '/';
+      // A proxy that refuses the target has answered, too.
+      await call(url, target, { agent }).catch(() => {});
+      answers++;
+    }
+  });
+  return {
+    async stop() {
+      isOver = true;
+      await Promise.all(workers);
+      agent.destroy();
+      return answers;
+    },
+  };
+}
