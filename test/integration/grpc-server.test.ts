@@ -349,8 +349,8 @@ describe('what no Envoy sends', () => {
       'address',
       field(1, field(1, field(1, field(1, field(2, NO_TEXT)))), field(4, field(2, METHOD))),
     ],
-  ])('is no UTF-8 where there must be: %s', async (_, message) => {
-    expect(outcome(await client.send(message))).toBe(200);
+  ])('is no UTF-8 where there must be: %s', async (name, message) => {
+    expect(outcome(await client.send(message))).toBe(name === 'host' ? 400 : 200);
   });
 
   test('is a path that no server should see', async () => {
