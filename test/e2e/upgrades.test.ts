@@ -1,0 +1,195 @@
+/**
+ * No client can change the protocol so that its next requests are not checked. The application accepts h2c and
+ * WebSocket; behind every proxy only WebSocket reaches it.
+ */
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { type Gateway, startGateway } from '../support/gateway.ts';
+import { call } from '../support/http.ts';
+import { http2Requests } from '../support/http2-frames.ts';
+import { freePort } from '../support/process.ts';
+import type { RunningProxy } from '../support/proxies.ts';
+import { PROXY_ROWS, type ProxyRow } from '../support/proxy-rows.ts';
+import {
+  type PythonApplication,
+  type ServedRequest,
+  startPythonApplication,
+} from '../support/python-applications.ts';
+import { exchange } from '../support/raw-http.ts';
+import { realTraefik } from '../support/traefik.ts';
+
+const SETTINGS = 'HTTP2-Settings: AAMAAABkAAQAAP__';
+const TOKENS = 'Connection: Upgrade, HTTP2-Settings';
+const HANDSHAKE = ['Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==', 'Sec-WebSocket-Version: 13'];
+
+/** What a client may send to get another protocol than WebSocket. None of it is a WebSocket handshake. */
+const ATTEMPTS: Readonly<Record<string, readonly string[]>> = {
+  'as RFC 7540 has it': ['Upgrade: h2c', TOKENS, SETTINGS],
+  'in upper case': ['UPGRADE: H2C', 'CONNECTION: UPGRADE, HTTP2-SETTINGS', SETTINGS],
+  'without settings': ['Upgrade: h2c', 'Connection: Upgrade'],
+  'without Connection': ['Upgrade: h2c', SETTINGS],
+  'with tokens in lower case': ['Upgrade: h2c', 'Connection: keep-alive, upgrade', SETTINGS],
+  'with tokens on two lines': [
+    'Upgrade: h2c',
+    'Connection: Upgrade',
+    'Connection: HTTP2-Settings',
+    SETTINGS,
+  ],
+  'with close': ['Upgrade: h2c', 'Connection: close, Upgrade', SETTINGS],
+  'that Connection does not name': ['Upgrade: h2c', 'Connection: keep-alive', SETTINGS],
+  'between tabs': ['Upgrade:\th2c\t', 'Connection:\tUpgrade,\tHTTP2-Settings', SETTINGS],
+  'after a WebSocket on another line': ['Upgrade: websocket', 'Upgrade: h2c', TOKENS, SETTINGS],
+  'before a WebSocket on another line': ['Upgrade: h2c', 'Upgrade: websocket', TOKENS, SETTINGS],
+  'after a whole WebSocket handshake': [
+    ...['Upgrade: websocket', ...HANDSHAKE, 'Upgrade: h2c'],
+    ...[TOKENS, SETTINGS],
+  ],
+  'before a whole WebSocket handshake': [
+    ...['Upgrade: h2c', 'Upgrade: websocket', ...HANDSHAKE],
+    ...[TOKENS, SETTINGS],
+  ],
+  'after an empty line': ['Upgrade:', 'Upgrade: h2c', TOKENS, SETTINGS],
+  'first in a list': ['Upgrade: h2c, websocket', ...HANDSHAKE, TOKENS, SETTINGS],
+  'last in a list': ['Upgrade: websocket, h2c', ...HANDSHAKE, TOKENS, SETTINGS],
+  'last in a list without blanks': ['Upgrade: websocket,h2c', ...HANDSHAKE, TOKENS, SETTINGS],
+  'in a list with empty members': ['Upgrade: , h2c,', TOKENS, SETTINGS],
+  'on a folded line': ['Upgrade: websocket,\r\n h2c', ...HANDSHAKE, TOKENS, SETTINGS],
+  'with a blank before the colon': ['Upgrade : h2c', TOKENS, SETTINGS],
+  'with a version': ['Upgrade: h2c/2', TOKENS, SETTINGS],
+  'to a WebSocket with a version': ['Upgrade: websocket/13, h2c', ...HANDSHAKE, TOKENS, SETTINGS],
+  'to TLS and h2c': ['Upgrade: TLS/1.2, h2c', TOKENS, SETTINGS],
+  'to TLS': ['Upgrade: TLS/1.2', 'Connection: Upgrade'],
+  'to h2': ['Upgrade: h2', TOKENS, SETTINGS],
+  'under another name': ['Up_grade: h2c', 'X-Upgrade: h2c', TOKENS, SETTINGS],
+};
+
+/** What a request to upgrade to h2c gets where it does not go on as a plain one. */
+const REFUSALS: Readonly<Record<string, number>> = { 'ingress-nginx': 400, Traefik: 400 };
+
+const programs = inject('programs');
+const traefik = await realTraefik();
+const rows: ProxyRow[] = [
+  ...PROXY_ROWS.filter(({ proxy }) => !['Traefik', 'NGINX behind Cloudflare'].includes(proxy)),
+  ...(traefik === undefined
+    ? []
+    : [{ proxy: 'Traefik', program: undefined, tested: 'its files', start: traefik }]),
+];
+const isHere = ({ program }: ProxyRow) => program === undefined || programs[program] !== undefined;
+
+const folder = mkdtempSync(join(tmpdir(), 'headgate-upgrades-'));
+const policies = join(folder, 'policies.yaml');
+writeFileSync(
+  policies,
+  `
+version: 1
+default: { limits: [100000/1h] }
+policies: [{ name: tunnel, match: { path: /tunnel }, limits: [1/1h] }]`,
+);
+afterAll(() => rmSync(folder, { recursive: true }));
+
+let gateway: Gateway;
+let application: PythonApplication;
+
+beforeAll(async () => {
+  gateway = await startGateway({ HEADGATE_POLICIES: policies, HEADGATE_GRPC_PORT: '0' });
+  application = await startPythonApplication('hypercorn');
+});
+afterAll(async () => {
+  await application[Symbol.asyncDispose]();
+  await gateway[Symbol.asyncDispose]();
+});
+
+/** Makes the attempt, then sends three requests over HTTP/2 on that connection. Resolves to the first status. */
+async function tunnel({ url }: RunningProxy, path: string, lines: readonly string[]) {
+  const { hostname, port } = new URL(url);
+  const socket = connect(Number(port), hostname);
+  await once(socket, 'connect');
+  let answer = '';
+  socket.setEncoding('latin1').on('data', (chunk: string) => {
+    // What is to go through the tunnel is only sent once it might be open.
+    if (answer === '') socket.write(http2Requests('/tunnel', [3, 5, 7]));
+    answer += chunk;
+  });
+  socket.setTimeout(1_000, () => socket.destroy());
+  // A reset by the proxy is an answer too.
+  socket.on('error', () => {});
+  socket.write(`GET ${path}\r\n${['Host: a', ...lines].join('\r\n')}\r\n\r\n`);
+  await new Promise((resolve) => socket.on('close', resolve));
+  return Number(/^HTTP\/1\.\d (\d{3})/.exec(answer)?.[1] ?? 0);
+}
+
+/** Every attempt on a connection of its own, and what became of it where that is no plain request. */
+async function tryAll(proxy: RunningProxy) {
+  const attempts = Object.entries(ATTEMPTS);
+  const before = application.served().length;
+  const answers = await Promise.all(
+    attempts.map(([, lines], i) => tunnel(proxy, `/attempts/${i} HTTP/1.1`, lines)),
+  );
+  const served = application.served().slice(before);
+  return attempts.flatMap(([name], i) => {
+    const own = served.filter(({ path }) => path === `/attempts/${i}`);
+    const isHarmless = own.length <= 1 && own.every(isOneRequest);
+    const isSwitched = answers[i] === 101 && own[0]?.method !== 'WEBSOCKET';
+    return isHarmless && !isSwitched ? [] : [{ name, answer: answers[i], own }];
+  });
+}
+
+/** Not over HTTP/2, and with at most one Upgrade, to WebSocket. */
+function isOneRequest({ version, headers }: ServedRequest): boolean {
+  const upgrades = headers.filter(([name]) => ['upgrade', 'http2-settings'].includes(name));
+  const isWebSocket = upgrades.every(([, value]) => /^websocket$/i.test(value));
+  return version !== '2' && upgrades.length <= 1 && isWebSocket;
+}
+
+const tunnelled = () => application.served().filter(({ path }) => path === '/tunnel').length;
+
+describe.each(rows)('$proxy $program', (row) => {
+  const here = test.skipIf(!isHere(row));
+  const start = () => {
+    const { port: headgate, grpcPort: grpc } = gateway;
+    return row.start({ application: application.port, headgate, grpc });
+  };
+
+  here('opens no tunnel, however the client asks for it', async () => {
+    await using proxy = await start();
+    await call(proxy.url, '/tunnel');
+    expect((await call(proxy.url, '/tunnel')).status).toBe(429);
+    const before = tunnelled();
+    expect(await tryAll(proxy)).toEqual([]);
+    const h2c = ['Upgrade: h2c', TOKENS, SETTINGS];
+    expect(await tunnel(proxy, '/plain HTTP/1.1', h2c)).toBe(REFUSALS[row.proxy] ?? 200);
+    await tunnel(proxy, '/old HTTP/1.0', h2c);
+    await exchange(proxy.url, http2Requests('/tunnel', [1, 3, 5]), 1_000);
+    expect(tunnelled()).toBe(before);
+    expect(application.served().map(({ version }) => version)).not.toContain('2');
+  });
+
+  here('opens none while the gateway is gone', async () => {
+    const nobody = await freePort();
+    const { port } = application;
+    await using proxy = await row.start({ application: port, headgate: nobody, grpc: nobody });
+    const before = tunnelled();
+    expect(await tryAll(proxy)).toEqual([]);
+    expect(tunnelled()).toBe(before);
+  });
+
+  here('passes a WebSocket, which is one request', async () => {
+    await using proxy = await start();
+    const before = application.served().length;
+    const socket = new WebSocket(`${proxy.url.replace('http:', 'ws:')}/socket`);
+    // It closes where it is refused.
+    const [opened] = await Promise.race([once(socket, 'open'), once(socket, 'close')]);
+    expect(opened).toMatchObject({ type: 'open' });
+    const echoed = once(socket, 'message');
+    socket.send('hello');
+    const [{ data }] = (await echoed) as [MessageEvent];
+    expect(data).toBe('hello');
+    socket.close();
+    const served = application.served().slice(before);
+    expect(served).toMatchObject([{ method: 'WEBSOCKET', path: '/socket' }]);
+  });
+});

@@ -1,0 +1,20 @@
+/**
+ * Headers by which applications and frameworks believe that another host, port or path was asked for than the one in
+ * the request. Every file of deploy/ sets or removes them, or says why it cannot.
+ */
+export const HOST_AND_PATH_HEADERS = [
+  'Forwarded',
+  'X-Forwarded-Host',
+  'X-Forwarded-Port',
+  'X-Forwarded-Prefix',
+  'X-Forwarded-Scheme',
+  'X-Forwarded-Server',
+  'X-Forwarded-Uri',
+  'X-Host',
+  'X-HTTP-Host-Override',
+  'X-Original-Host',
+  'X-Original-URI',
+  'X-Original-URL',
+  'X-Rewrite-URL',
+  'X-Script-Name',
+] as const;
