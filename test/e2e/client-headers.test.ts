@@ -6,6 +6,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { parse } from 'yaml';
 import { type Gateway, startGateway } from '../support/gateway.ts';
 import { HOST_AND_PATH_HEADERS } from '../support/host-and-path-headers.ts';
 import { freePort } from '../support/process.ts';
@@ -191,6 +192,19 @@ const FILES = [
   'kubernetes/overlays/envoy-gateway/http-route.yaml',
   'kubernetes/overlays/istio/virtual-service.yaml',
 ];
+
+test("Istio's gateway has the filter of header names that Envoy's file has", () => {
+  const shipped = (name: string) =>
+    readFileSync(new URL(`../../deploy/${name}`, import.meta.url), 'utf8');
+  const { spec } = parse(shipped('kubernetes/overlays/istio/envoy-filter.yaml'));
+  const { static_resources } = parse(shipped('envoy/envoy.yaml'));
+  const [
+    {
+      filter_chains: [chain],
+    },
+  ] = static_resources.listeners;
+  expect(chain.filters[0].typed_config.http_filters[0]).toEqual(spec.configPatches[0].patch.value);
+});
 
 test.each(FILES)('deploy/%s names every header of host and path', (file) => {
   const text = readFileSync(new URL(`../../deploy/${file}`, import.meta.url), 'utf8').toLowerCase();
