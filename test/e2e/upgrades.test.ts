@@ -3,11 +3,12 @@
  * WebSocket; behind every proxy only WebSocket reaches it.
  */
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { parse, parseAllDocuments } from 'yaml';
 import { type Gateway, startGateway } from '../support/gateway.ts';
 import { call } from '../support/http.ts';
 import { http2Requests } from '../support/http2-frames.ts';
@@ -146,6 +147,19 @@ function isOneRequest({ version, headers }: ServedRequest): boolean {
 }
 
 const tunnelled = () => application.served().filter(({ path }) => path === '/tunnel').length;
+
+/** Also where there is no Traefik to run. */
+test("Traefik's files overwrite every Upgrade", () => {
+  const shipped = (name: string) =>
+    readFileSync(new URL(`../../deploy/traefik/${name}`, import.meta.url), 'utf8');
+  const { http } = parse(shipped('dynamic.yaml'));
+  const resources = parseAllDocuments(shipped('kubernetes.yaml')).map((each) => each.toJS());
+  const resource = resources.find(({ metadata }) => metadata.name === 'headgate-application');
+  for (const { headers } of [http.middlewares['headgate-application'], resource.spec]) {
+    const { Upgrade, 'HTTP2-Settings': settings } = headers.customRequestHeaders;
+    expect({ Upgrade, settings }).toEqual({ Upgrade: 'websocket', settings: '' });
+  }
+});
 
 describe.each(rows)('$proxy $program', (row) => {
   const here = test.skipIf(!isHere(row));

@@ -29,7 +29,7 @@ const APPLICATIONS = fileURLToPath(new URL('../fixtures/applications/', import.m
 const ARGUMENTS: Readonly<Record<PythonServer, (port: number) => string[]>> = {
   // Without workers of its own, so that it ends when it is told to.
   hypercorn: (port) => ['asgi:app', '--bind', `127.0.0.1:${port}`, '--workers', '0'],
-  gunicorn: (port) => ['wsgi:app', '--bind', `127.0.0.1:${port}`],
+  gunicorn: (port) => ['wsgi:app', '--bind', `127.0.0.1:${port}`, '--no-control-socket'],
   wsgiref: (port) => ['wsgi.py', String(port)],
 };
 
