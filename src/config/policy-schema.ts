@@ -99,6 +99,13 @@ const onStoreFailure = z
     'While the store cannot be asked: let requests pass, refuse them, or count in this process alone. Default: that of the file.',
   );
 
+const onGatewayFailure = z
+  .enum(['allow', 'deny'])
+  .default('allow')
+  .describe(
+    'While the gateway is down or too slow: the proxy lets requests pass, or refuses them with 503. The proxy decides this by its own file: print it with `headgate proxy-config`.',
+  );
+
 const method = z
   .string()
   .regex(/^[A-Z]+(-[A-Z]+)*$/, 'must be an upper-case method, such as POST')
@@ -150,6 +157,7 @@ export const policySchema = z
     cost,
     mode,
     on_store_failure: onStoreFailure,
+    on_gateway_failure: onGatewayFailure,
   })
   .refine((policy) => policy.always || policy.match !== undefined, {
     path: ['match'],
