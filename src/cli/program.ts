@@ -14,6 +14,7 @@ import { keyCommand } from './key.ts';
 import { logCommand } from './log.ts';
 import { overridesCommand } from './overrides.ts';
 import { policiesCommand } from './policies.ts';
+import { proxyConfigCommand } from './proxy-config.ts';
 import { schemaCommand } from './schema.ts';
 import { serveCommand } from './serve.ts';
 import { statsCommand } from './stats.ts';
@@ -40,6 +41,7 @@ export function createProgram(): Command {
     .addCommand(overridesCommand())
     .addCommand(logCommand())
     .addCommand(statsCommand())
+    .addCommand(proxyConfigCommand())
     .addCommand(keyCommand())
     .addCommand(healthcheckCommand())
     .addCommand(schemaCommand());

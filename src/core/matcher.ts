@@ -157,6 +157,11 @@ function pathPattern(path = '/*'): string {
   return segments.join('/');
 }
 
+/** Compares as a string: of two routes that match a request, the one with the smaller order decides. */
+export function routeOrder({ methods, host, path }: RouteMatch): string {
+  return orderOf(pathPattern(path), host, methods !== undefined);
+}
+
 /** Segment kinds, then host, then method, each spelled so that the more specific one sorts first. */
 function orderOf(pattern: string, host: string | undefined, methodNamed: boolean): string {
   const kinds = pattern

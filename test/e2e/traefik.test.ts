@@ -16,6 +16,8 @@ import { replayTraefik } from '../support/traefik-replay.ts';
 import { startUpstream, type Upstream } from '../support/upstream.ts';
 
 const LOGIN = '/api/auth/login';
+/** Of no policy that refuses requests while the gateway is gone. */
+const UPLOAD = '/api/upload';
 const FIVE = [200, 200, 200, 200, 200];
 const DEPLOY = new URL('../../deploy/traefik/', import.meta.url);
 
@@ -200,7 +202,7 @@ describe.each(TRAEFIKS)('$name', ({ start }) => {
     await gateway.stop();
     const startedMs = performance.now();
     const forged = { 'X-RateLimit-Bypass': 'of a client', 'X-RateLimit-Mode': 'of a client' };
-    expect(await login(forged)).toMatchObject({ status: 200, body: 'the application' });
+    expect(await login(forged, UPLOAD)).toMatchObject({ status: 200, body: 'the application' });
     expect(performance.now() - startedMs).toBeLessThan(5_000);
     expect(upstream.seen[0]?.headers).toMatchObject({
       'x-ratelimit-bypass': 'gateway-unavailable',
@@ -213,13 +215,38 @@ describe.each(TRAEFIKS)('$name', ({ start }) => {
     await login();
     gateway.signal('SIGSTOP');
     const startedMs = performance.now();
-    const answer = await login();
+    const answer = await login({}, UPLOAD);
     gateway.signal('SIGCONT');
     expect(answer.status).toBe(200);
     expect(performance.now() - startedMs).toBeLessThan(5_000);
     expect(upstream.seen.at(-1)?.headers).toMatchObject({
       'x-ratelimit-bypass': 'gateway-unavailable',
     });
+  });
+
+  test('refuses logins, however spelled, with the gateway frozen or gone', async () => {
+    await setUp();
+    const spellings = [
+      ...[
+        LOGIN,
+        `${LOGIN}/`,
+        `${LOGIN}?x=1`,
+        '//api/auth/login',
+        '/API/auth/LOGIN',
+        '/api;/auth/login',
+      ],
+      ...['/api/auth/%256cogin', '/api/auth%2Flogin', '/api/auth/login;x=1', '/api/auth/login%20'],
+    ];
+    const codes = () => Promise.all(spellings.map(async (path) => (await login({}, path)).status));
+    gateway.signal('SIGSTOP');
+    const frozen = await codes();
+    gateway.signal('SIGCONT');
+    expect(new Set(frozen)).toEqual(new Set([502]));
+    await gateway.stop();
+    expect(new Set(await codes())).toEqual(new Set([502]));
+    expect(upstream.seen).toEqual([]);
+    expect((await login({}, '/api/auth/logins')).status).toBe(200);
+    expect((await call(proxy.url, LOGIN)).status).toBe(200);
   });
 
   test('refuses requests with the gateway gone if told to', async () => {

@@ -12,16 +12,21 @@ export async function startHaproxy(behind: Behind): Promise<RunningProxy> {
   const folder = mkdtempSync(join(tmpdir(), 'headgate-haproxy-'));
   const port = await freePort();
   const callsPort = await freePort();
-  const file = changed('haproxy/haproxy.cfg', folder, {
-    'lua-load-per-thread headgate.lua': `lua-load-per-thread ${ACTION}`,
-    'bind :8000': `bind 127.0.0.1:${port}`,
-    '127.0.0.1:8090': `127.0.0.1:${callsPort}`,
-    '127.0.0.1:3000': `127.0.0.1:${behind.application}`,
-    '127.0.0.1:8080': `127.0.0.1:${behind.headgate}`,
-    ...(behind.secret && {
-      '#http-request set-var(txn.headgate_secret) \'str("the secret")\'': `http-request set-var(txn.headgate_secret) 'str("${behind.secret}")'`,
-    }),
-    ...behind.changes,
-  });
+  const file = changed(
+    'haproxy/haproxy.cfg',
+    folder,
+    {
+      'lua-load-per-thread headgate.lua': `lua-load-per-thread ${ACTION}`,
+      'bind :8000': `bind 127.0.0.1:${port}`,
+      '127.0.0.1:8090': `127.0.0.1:${callsPort}`,
+      '127.0.0.1:3000': `127.0.0.1:${behind.application}`,
+      '127.0.0.1:8080': `127.0.0.1:${behind.headgate}`,
+      ...(behind.secret && {
+        '#http-request set-var(txn.headgate_secret) \'str("the secret")\'': `http-request set-var(txn.headgate_secret) 'str("${behind.secret}")'`,
+      }),
+      ...behind.changes,
+    },
+    behind.text,
+  );
   return runProxy('haproxy', ['-f', file], port, folder);
 }

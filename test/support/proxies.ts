@@ -17,6 +17,8 @@ export interface Behind {
   readonly socket?: string;
   /** What headgate wants to see of its proxies. */
   readonly secret?: string | undefined;
+  /** The configuration, in place of the file that we ship. */
+  readonly text?: string | undefined;
   /** What else is other than in the file that we ship: text of it, and what stands there instead. */
   readonly changes?: Readonly<Record<string, string>>;
 }
@@ -30,15 +32,20 @@ export interface RunningProxy extends AsyncDisposable {
 export async function startNginx(behind: Behind): Promise<RunningProxy> {
   const folder = mkdtempSync(join(tmpdir(), 'headgate-nginx-'));
   const port = await freePort();
-  const file = changed('nginx/nginx.conf', folder, {
-    'listen 8000': `listen 127.0.0.1:${port}`,
-    '127.0.0.1:3000': `127.0.0.1:${behind.application}`,
-    '127.0.0.1:8080': behind.socket ? `unix:${behind.socket}` : `127.0.0.1:${behind.headgate}`,
-    ...(behind.secret && {
-      '#proxy_set_header X-Headgate-Secret "the secret"': `proxy_set_header X-Headgate-Secret "${behind.secret}"`,
-    }),
-    ...behind.changes,
-  });
+  const file = changed(
+    'nginx/nginx.conf',
+    folder,
+    {
+      'listen 8000': `listen 127.0.0.1:${port}`,
+      '127.0.0.1:3000': `127.0.0.1:${behind.application}`,
+      '127.0.0.1:8080': behind.socket ? `unix:${behind.socket}` : `127.0.0.1:${behind.headgate}`,
+      ...(behind.secret && {
+        '#proxy_set_header X-Headgate-Secret "the secret"': `proxy_set_header X-Headgate-Secret "${behind.secret}"`,
+      }),
+      ...behind.changes,
+    },
+    behind.text,
+  );
   const globals = `daemon off; pid ${join(folder, 'pid')}; error_log stderr notice;`;
   const args = ['-p', folder, '-c', file, '-e', 'stderr', '-g', globals];
   return runProxy('nginx', args, port, folder);
@@ -72,12 +79,17 @@ async function runEnvoy(
 ): Promise<RunningProxy> {
   const folder = mkdtempSync(join(tmpdir(), 'headgate-envoy-'));
   const port = await freePort();
-  const file = changed(shipped, folder, {
-    'address: 0.0.0.0, port_value: 8000': `address: 127.0.0.1, port_value: ${port}`,
-    'port_value: 3000': `port_value: ${behind.application}`,
-    ...changes,
-    ...behind.changes,
-  });
+  const file = changed(
+    shipped,
+    folder,
+    {
+      'address: 0.0.0.0, port_value: 8000': `address: 127.0.0.1, port_value: ${port}`,
+      'port_value: 3000': `port_value: ${behind.application}`,
+      ...changes,
+      ...behind.changes,
+    },
+    behind.text,
+  );
   const args = [
     '-c',
     file,
@@ -95,12 +107,17 @@ type Caddy = 'caddy' | 'caddy-newest';
 export async function startCaddy(behind: Behind, program: Caddy = 'caddy'): Promise<RunningProxy> {
   const folder = mkdtempSync(join(tmpdir(), 'headgate-caddy-'));
   const port = await freePort();
-  const file = changed('caddy/Caddyfile', folder, {
-    ':8000 {': `:${port} {\n\tbind 127.0.0.1`,
-    '127.0.0.1:3000': `127.0.0.1:${behind.application}`,
-    '127.0.0.1:8080': `127.0.0.1:${behind.headgate}`,
-    ...behind.changes,
-  });
+  const file = changed(
+    'caddy/Caddyfile',
+    folder,
+    {
+      ':8000 {': `:${port} {\n\tbind 127.0.0.1`,
+      '127.0.0.1:3000': `127.0.0.1:${behind.application}`,
+      '127.0.0.1:8080': `127.0.0.1:${behind.headgate}`,
+      ...behind.changes,
+    },
+    behind.text,
+  );
   // It keeps what it keeps below its home.
   const home = { HOME: folder, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder };
   const env = { ...process.env, ...home, HEADGATE_PROXY_SECRET: behind.secret };
@@ -126,13 +143,14 @@ export async function runProxy(
   };
 }
 
-/** A copy of a file of deploy/ with other ports. What is changed must be there. */
+/** A copy of a file of deploy/, or of what is written in its place, with other ports. What is changed must be there. */
 export function changed(
   name: string,
   folder: string,
   changes: Readonly<Record<string, string>>,
+  written?: string,
 ): string {
-  let text = readFileSync(new URL(name, DEPLOY), 'utf8');
+  let text = written ?? readFileSync(new URL(name, DEPLOY), 'utf8');
   for (const [shipped, free] of Object.entries(changes)) {
     if (!text.includes(shipped)) throw new Error(`${name} must have "${shipped}"`);
     text = text.replaceAll(shipped, free);

@@ -91,7 +91,12 @@ interface Configuration {
   readonly routers: Readonly<
     Record<
       string,
-      { readonly entryPoints: readonly string[]; readonly rule: string; readonly service: string }
+      {
+        readonly entryPoints: readonly string[];
+        readonly rule: string;
+        readonly priority?: number;
+        readonly service: string;
+      }
     >
   >;
   readonly middlewares: Readonly<Record<string, Middleware>>;
@@ -109,7 +114,7 @@ export async function replayTraefik(behind: Behind): Promise<RunningProxy> {
   const handlers = new Handlers(http);
   const servers = await Promise.all(
     Object.entries(entryPoints).map(([name, entryPoint]) =>
-      listen(entryPoint, (target) => handlers.of(name, entryPoint, target)),
+      listen(entryPoint, (passing) => handlers.of(name, entryPoint, passing)),
     ),
   );
   return {
@@ -129,7 +134,7 @@ export async function replayTraefik(behind: Behind): Promise<RunningProxy> {
 
 async function listen(
   entryPoint: EntryPoint,
-  handlerOf: (target: string) => Handler,
+  handlerOf: (passing: Passing) => Handler,
 ): Promise<Server> {
   // Go reads so much more than it is told to.
   const maxHeaderSize = (entryPoint.http?.maxHeaderBytes ?? 1_048_576) + 4_096;
@@ -139,7 +144,7 @@ async function listen(
       response.writeHead(400).end();
       return;
     }
-    const { status, headers, body } = await handlerOf(passing.target)(passing);
+    const { status, headers, body } = await handlerOf(passing)(passing);
     response.writeHead(status, headers.flat());
     if (typeof body === 'string') response.end(body);
     // Whoever of the two ends first, the other is told.
@@ -249,11 +254,11 @@ class Handlers {
     this.#http = http;
   }
 
-  of(name: string, { http: { middlewares = [] } = {} }: EntryPoint, target: string): Handler {
-    const path = target.split('?', 1)[0] ?? '';
-    const router = Object.values(this.#http.routers).find(
-      ({ entryPoints, rule }) => entryPoints.includes(name) && matches(rule, path),
-    );
+  of(name: string, { http: { middlewares = [] } = {} }: EntryPoint, passing: Passing): Handler {
+    // The highest priority first, which is the length of the rule if nothing says otherwise.
+    const router = Object.values(this.#http.routers)
+      .filter(({ entryPoints, rule }) => entryPoints.includes(name) && matches(rule, passing))
+      .sort((a, b) => (b.priority ?? b.rule.length) - (a.priority ?? a.rule.length))[0];
     if (router === undefined) return async () => NOT_FOUND;
     return this.#through(middlewares, this.#service(router.service));
   }
@@ -436,10 +441,56 @@ function replaced(
   ];
 }
 
-function matches(rule: string, path: string): boolean {
-  const [, kind, wanted = ''] = /^(Path|PathPrefix)\(`(.*)`\)$/.exec(rule) ?? [];
-  if (kind === undefined) throw new Error(`the replay does not know the rule ${rule}`);
-  return kind === 'Path' ? path === wanted : path.startsWith(wanted);
+const RULE_PART = /\s*(&&|\|\||[!()]|\w+\((?:`[^`]*`(?:, )?)+\))/y;
+
+/** A rule of Traefik: `&&` before `||`, `!` and parentheses. */
+function matches(rule: string, passing: Passing): boolean {
+  RULE_PART.lastIndex = 0;
+  const parts: string[] = [];
+  while (RULE_PART.lastIndex < rule.length) {
+    const part = RULE_PART.exec(rule)?.[1];
+    if (part === undefined) throw new Error(`the replay does not know the rule ${rule}`);
+    parts.push(part);
+  }
+  const either = (): boolean => {
+    let result = both();
+    while (parts[0] === '||') {
+      parts.shift();
+      result = both() || result;
+    }
+    return result;
+  };
+  const both = (): boolean => {
+    let result = one();
+    while (parts[0] === '&&') {
+      parts.shift();
+      result = one() && result;
+    }
+    return result;
+  };
+  const one = (): boolean => {
+    const part = parts.shift() ?? '';
+    if (part === '!') return !one();
+    if (part !== '(') return holds(part, passing);
+    const result = either();
+    parts.shift();
+    return result;
+  };
+  return either();
+}
+
+function holds(matcher: string, { target, fields }: Passing): boolean {
+  const path = target.split('?', 1)[0] ?? '';
+  const [kind = ''] = matcher.split('(', 1);
+  const [wanted = '', pattern = ''] = [...matcher.matchAll(/`([^`]*)`/g)].map(([, text]) => text);
+  if (kind === 'Path') return path === wanted;
+  if (kind === 'PathPrefix') return path.startsWith(wanted);
+  if (kind !== 'HeaderRegexp') throw new Error(`the replay does not know ${matcher}`);
+  const expression = new RegExp(
+    pattern.replace(/^\(\?i\)/, ''),
+    pattern.startsWith('(?i)') ? 'i' : '',
+  );
+  return (fields.get(wanted.toLowerCase()) ?? []).some((value) => expression.test(value));
 }
 
 function known<T>(found: T | undefined, name: string): T {

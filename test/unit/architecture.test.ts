@@ -19,7 +19,9 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'stores',
     'config',
     'telemetry',
+    'proxy-config',
   ],
+  'proxy-config': ['core', 'config'],
   'live-counts': ['core', 'explanation', 'operations', 'stores', 'config'],
   explanation: ['core', 'dialects', 'stores'],
   fleet: ['app', 'workers', 'server', 'operations', 'config', 'telemetry'],
@@ -57,6 +59,15 @@ test.each(files)('%s imports along the arrows', (file) => {
   for (const imported of local(file)) {
     expect([part, ...(ALLOWED[part] ?? [])]).toContain(partOf(imported));
   }
+});
+
+test('the files of proxies are written behind one door', () => {
+  const inside = (file: string) => partOf(file) === 'proxy-config';
+  const doors = files
+    .filter((file) => !inside(file))
+    .flatMap(local)
+    .filter(inside);
+  expect(new Set(doors)).toEqual(new Set(['proxy-config/proxy-config.ts']));
 });
 
 test('there is no cycle', () => {

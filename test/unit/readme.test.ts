@@ -63,7 +63,7 @@ test('every setting that it names is one, and docs/configuration.md has them all
 
 test('every command that it names is one', () => {
   const [, list = ''] = /^Commands: ([^;]*);/m.exec(README) ?? [];
-  const named = [...list.matchAll(/`([a-z]+)[^`]*`/g)].map(([, name = '']) => name);
+  const named = [...list.matchAll(/`([a-z-]+)[^`]*`/g)].map(([, name = '']) => name);
   expect(named).toEqual(createProgram().commands.map((command) => command.name()));
   expect(README).toContain('](docs/commands.md)');
 });

@@ -1,0 +1,90 @@
+/** `headgate proxy-config`: the configuration of a proxy, made from the policy file and the settings. */
+import { Argument, Command, InvalidArgumentError } from 'commander';
+import { ConfigError } from '../config/config-error.ts';
+import { type Environment, readEnvironment } from '../config/environment.ts';
+import { readPolicies } from '../config/policy-reader.ts';
+import { type Address, asksOverGrpc, PROXIES, proxyConfig } from '../proxy-config/proxy-config.ts';
+import { EXIT_USAGE } from './exit-codes.ts';
+
+interface ProxyConfigFlags {
+  readonly policies?: string;
+  readonly gateway?: Address;
+  readonly upstream?: Address;
+  readonly secret?: true;
+  readonly include?: true;
+}
+
+export function proxyConfigCommand(): Command {
+  return new Command('proxy-config')
+    .description('print the configuration of a proxy, made from the policy file and the settings')
+    .addArgument(new Argument('<proxy>', 'the proxy').choices(PROXIES))
+    .option('--policies <file>', 'the policy file (HEADGATE_POLICIES)')
+    .option(
+      '--gateway <address>',
+      'where the proxy reaches the gateway: host:port, or unix:/path (HEADGATE_HOST and HEADGATE_PORT or HEADGATE_GRPC_PORT; HEADGATE_LISTEN)',
+      readAddress,
+    )
+    .option(
+      '--upstream <address>',
+      'where the proxy reaches the application: host:port',
+      readAddress,
+    )
+    .option(
+      '--secret',
+      'send a secret: with HEADGATE_PROXY_SECRET this is the default; the secret itself is never printed',
+    )
+    .option('--include', 'print only the parts that an existing configuration needs')
+    .action(print);
+}
+
+function print(proxy: string, flags: ProxyConfigFlags, command: Command): void {
+  const environment = readEnvironment(process.env);
+  const { found } = readPolicies({
+    ...environment,
+    policies: flags.policies ?? environment.policies,
+  });
+  if ('mistakes' in found) throw new ConfigError(found.mistakes);
+  const sendsSecret = flags.secret === true || environment.proxySecrets.length > 0;
+  try {
+    const { text, besides } = proxyConfig({
+      proxy,
+      policies: found.file,
+      gateway: flags.gateway ?? gatewayOf(environment, proxy),
+      application: flags.upstream,
+      sendsSecret,
+      include: flags.include === true,
+    });
+    process.stdout.write(text);
+    for (const path of besides) console.error(`headgate: it also needs ${path}`);
+    if (sendsSecret && text.includes(PLACEHOLDER))
+      console.error(`headgate: replace ${PLACEHOLDER} by the value of HEADGATE_PROXY_SECRET`);
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    command.error(`error: ${error.message}`, { exitCode: EXIT_USAGE });
+  }
+}
+
+const PLACEHOLDER = '"the secret"';
+const SHIPPED_HOST = '127.0.0.1';
+const ALL_INTERFACES = ['0.0.0.0', '::'];
+
+/** Where the settings have the gateway listen. */
+function gatewayOf({ socket, host, port, grpcPort }: Environment, proxy: string): Address {
+  const listened = ALL_INTERFACES.includes(host) ? SHIPPED_HOST : host;
+  if (!asksOverGrpc(proxy)) return socket === undefined ? { host: listened, port } : { socket };
+  if (grpcPort !== undefined) return { host: listened, port: grpcPort };
+  throw new RangeError('HEADGATE_GRPC_PORT is off, so this proxy cannot ask the gateway over gRPC');
+}
+
+const ADDRESS =
+  'It is a host and a port, such as 10.0.0.2:8080 or [::1]:8080, or unix: and a path.';
+
+function readAddress(text: string): Address {
+  const socket = /^unix:(\/[\w./-]+)$/.exec(text)?.[1];
+  if (socket !== undefined) return { socket };
+  const [, ipv6, name, digits] = /^(?:\[([0-9a-f:.]+)\]|([\w.-]+)):(\d{1,5})$/i.exec(text) ?? [];
+  const host = ipv6 ?? name;
+  const port = Number(digits);
+  if (host === undefined || port < 1 || port > 65_535) throw new InvalidArgumentError(ADDRESS);
+  return { host, port };
+}

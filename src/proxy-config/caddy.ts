@@ -1,0 +1,54 @@
+import { headerTitle } from './client-headers.ts';
+import { type Conditions, passesExpression } from './failure-expression.ts';
+import { targetPattern } from './failure-keys.ts';
+import type { FailureRules } from './gateway-failure.ts';
+import { type Address, hostAndPort, type Writer } from './writer.ts';
+
+export const caddy: Writer = {
+  file: 'caddy/Caddyfile',
+  besides: [],
+  gateway: { shipped: '127.0.0.1:8080', write: upstreamAt },
+  application: { shipped: '127.0.0.1:3000', write: upstreamAt },
+  regions: ({ headers: { owned }, failure }) => ({
+    // Caddy sends all headers of the client, and reads the secret from its environment.
+    'client headers': () =>
+      owned.flatMap((name) => [
+        `# Caddy must set ${headerTitle(name)} itself: replace the next line, but not by a value that clients can choose.`,
+        `header_up -${headerTitle(name)}`,
+      ]),
+    'refused without the gateway': () => [
+      `@headgate_refused expression \`${refusedWithout(failure)}\``,
+    ],
+  }),
+};
+
+function upstreamAt(address: Address): string {
+  return 'socket' in address ? `unix/${address.socket}` : (hostAndPort(address) ?? '');
+}
+
+/** In the Common Expression Language. */
+function refusedWithout(failure: FailureRules | undefined): string {
+  if (failure === undefined) return 'false';
+  const { method, rules } = failure;
+  const refused = CONDITIONS.not(passesExpression(rules, CONDITIONS) ?? 'false');
+  return method === undefined ? refused : `${matching('method', method)} && ${refused}`;
+}
+
+const CONDITIONS: Conditions = {
+  matches({ method, host, path }) {
+    const conditions = [
+      ...(method === undefined ? [] : [matching('method', method)]),
+      ...(host === undefined ? [] : [matching('hostport', host)]),
+      ...(path === undefined ? [] : [matching('orig_uri', targetPattern(path))]),
+    ];
+    return conditions.length === 0 ? 'true' : `(${conditions.join(' && ')})`;
+  },
+  not: (condition) => `!${condition}`,
+  and: (first, second) => `(${first} && ${second})`,
+  or: (first, second) => `(${first} || ${second})`,
+};
+
+/** As the client sent it; the whole value, ignoring case. */
+function matching(what: string, pattern: string): string {
+  return `{http.request.${what}}.matches("(?i)^${pattern}$")`;
+}

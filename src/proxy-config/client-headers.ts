@@ -1,0 +1,46 @@
+/** Which headers a proxy must send so that the gateway can tell clients apart. */
+import type { ValidFile } from '../config/policy-compile.ts';
+import { allLimits } from '../config/policy-schema.ts';
+
+/** Names in lower case, each once. */
+export interface ClientHeaders {
+  /** The proxy passes on what the client sent. */
+  readonly passed: readonly string[];
+  /** The gateway believes these, so the proxy must set them itself and never pass on the client's. */
+  readonly owned: readonly string[];
+}
+
+type Readings = Pick<ValidFile, 'identity' | 'fallback' | 'entries'>;
+
+export function clientHeadersOf({ identity, fallback, entries }: Readings): ClientHeaders {
+  const { sources, api_key, user, verified_headers, forwarded_header } = identity;
+  const perHeader = [fallback, ...entries]
+    .flatMap(allLimits)
+    .filter(({ per }) => per.startsWith('header:'))
+    .map(({ per }) => per.slice('header:'.length));
+  const owned = new Set([
+    ...(sources.includes('user') ? [user.header] : []),
+    ...perHeader.filter((name) => verified_headers.includes(name)),
+  ]);
+  const passed = new Set([
+    ...(sources.includes('api_key') ? [api_key.header] : []),
+    ...sources.flatMap((source) => {
+      if (typeof source === 'object') return [source.header];
+      return source === 'cf_connecting_ip' ? ['cf-connecting-ip'] : [];
+    }),
+    ...perHeader,
+    // Proxies report X-Forwarded-For themselves, or what they made of it.
+    ...(forwarded_header === 'forwarded' ? ['forwarded'] : []),
+  ]);
+  return { owned: [...owned], passed: [...passed].filter((name) => !owned.has(name)) };
+}
+
+const ABBREVIATIONS: Readonly<Record<string, string>> = { cf: 'CF', id: 'ID', ip: 'IP' };
+
+/** `x-api-key` as people write it: `X-Api-Key`. */
+export function headerTitle(name: string): string {
+  return name
+    .split('-')
+    .map((word) => ABBREVIATIONS[word] ?? word.charAt(0).toUpperCase() + word.slice(1))
+    .join('-');
+}

@@ -1,0 +1,57 @@
+import { keyPattern } from './failure-keys.ts';
+import type { FailureRules } from './gateway-failure.ts';
+import { type Address, hostAndPort, uncommentedWith, type Writer } from './writer.ts';
+
+/** Where headgate.lua sends its calls: HAProxy itself. */
+const CALLS = '127.0.0.1:8090';
+/** In HTTP/2 the target of every request begins with it. */
+const ORIGIN = '(https?://[a-z0-9._:-]+)?';
+
+export const haproxy: Writer = {
+  file: 'haproxy/haproxy.cfg',
+  besides: ['haproxy/headgate.lua'],
+  gateway: {
+    shipped: 'server headgate 127.0.0.1:8080',
+    write: (to) => `server headgate ${at(to)}`,
+  },
+  application: {
+    shipped: 'server application 127.0.0.1:3000',
+    write: (to) => `server application ${at(to)}`,
+  },
+  regions: ({ headers: { passed, owned }, failure, sendsSecret }) => ({
+    'client headers': () => [
+      ...owned.flatMap((name) => [
+        `# HAProxy must set ${name} itself: replace the next line by a set-header, but not of a value that clients choose.`,
+        `http-request del-header ${name}`,
+      ]),
+      // Without a name the action would not take the argument.
+      `http-request lua.headgate ${CALLS} ${[...passed, ...owned].join(',') || ','}`,
+    ],
+    'proxy secret': uncommentedWith(sendsSecret),
+    'refused without the gateway': () => refusedWithout(failure),
+  }),
+};
+
+function at(address: Address): string {
+  return 'socket' in address ? `unix@${address.socket}` : (hostAndPort(address) ?? '');
+}
+
+/** The last line that applies counts, so the first rule comes last. */
+function refusedWithout(failure: FailureRules | undefined): string[] {
+  if (failure === undefined) return [];
+  const { method, rules } = failure;
+  const refuses = (isRefused: boolean, condition: string) =>
+    `http-request set-var(txn.headgate_refused) bool(${isRefused}) if !headgate_allowed${condition}`;
+  return [
+    'http-request set-var-fmt(txn.headgate_request) "%[method] %[req.hdr(host)] %[url]" if !headgate_allowed',
+    refuses(true, ''),
+    ...rules
+      .toReversed()
+      .map((rule) => refuses(rule.refuses, ` ${request(keyPattern(rule, ORIGIN))}`)),
+    ...(method === undefined ? [] : [refuses(false, ` !${request(`^${method} `)}`)]),
+  ];
+}
+
+function request(pattern: string): string {
+  return `{ var(txn.headgate_request) -m reg -i '${pattern}' }`;
+}

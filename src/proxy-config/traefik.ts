@@ -1,0 +1,60 @@
+import { headerTitle } from './client-headers.ts';
+import { type Conditions, passesExpression } from './failure-expression.ts';
+import { targetPattern } from './failure-keys.ts';
+import type { FailureRules } from './gateway-failure.ts';
+import { type Address, hostAndPort, type Writer } from './writer.ts';
+
+/** The shipped file lists it outside of its regions. */
+const ALWAYS_SENT = 'authorization';
+
+export const traefik: Writer = {
+  file: 'traefik/dynamic.yaml',
+  besides: ['traefik/traefik.yaml'],
+  gateway: { shipped: 'http://127.0.0.1:8080', write: urlOf },
+  application: { shipped: 'http://127.0.0.1:3000', write: urlOf },
+  regions: ({ headers: { passed, owned }, failure, sendsSecret }) => ({
+    'client headers': () => [
+      ...passed.filter((name) => name !== ALWAYS_SENT).map((name) => `- ${headerTitle(name)}`),
+      ...owned.flatMap((name) => [
+        `# Traefik must set ${headerTitle(name)} itself, under headgate-question. Then add this line:`,
+        `#- ${headerTitle(name)}`,
+      ]),
+    ],
+    'proxy secret': (shipped) =>
+      sendsSecret ? shipped.map((line) => line.replace('""', '"the secret"')) : shipped,
+    'refused without the gateway': () => [`rule: ${JSON.stringify(refusedWithout(failure))}`],
+  }),
+};
+
+function urlOf(address: Address): string | undefined {
+  const place = hostAndPort(address);
+  return place && `http://${place}`;
+}
+
+/** A rule for what Traefik asks itself, where headers say what the client wants. */
+function refusedWithout(failure: FailureRules | undefined): string {
+  // A path that Traefik never asks itself.
+  if (failure === undefined) return 'Path(`/nothing`)';
+  const { method, rules } = failure;
+  const refused = CONDITIONS.not(passesExpression(rules, CONDITIONS) ?? 'PathPrefix(`/`)');
+  const parts = [...(method === undefined ? [] : [matching('Method', method)]), refused];
+  return ['Path(`/traefik`)', ...parts].join(' && ');
+}
+
+const CONDITIONS: Conditions = {
+  matches({ method, host, path }) {
+    const conditions = [
+      ...(method === undefined ? [] : [matching('Method', method)]),
+      ...(host === undefined ? [] : [matching('Host', host)]),
+      ...(path === undefined ? [] : [matching('Uri', targetPattern(path))]),
+    ];
+    return conditions.length === 0 ? 'PathPrefix(`/`)' : `(${conditions.join(' && ')})`;
+  },
+  not: (condition) => `!${condition}`,
+  and: (first, second) => `(${first} && ${second})`,
+  or: (first, second) => `(${first} || ${second})`,
+};
+
+function matching(what: string, pattern: string): string {
+  return `HeaderRegexp(\`X-Forwarded-${what}\`, \`(?i)^${pattern}$\`)`;
+}

@@ -1,0 +1,100 @@
+/** Real proxies with what `headgate proxy-config` makes of a policy file other than the shipped one. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, inject, test } from 'vitest';
+import { startGateway } from '../support/gateway.ts';
+import { startHaproxy } from '../support/haproxy.ts';
+import { call, statuses } from '../support/http.ts';
+import { startCaddy, startEnvoy, startEnvoyGrpc, startNginx } from '../support/proxies.ts';
+import { proxyConfigOf } from '../support/proxy-config.ts';
+import { startUpstream } from '../support/upstream.ts';
+
+const PROXIES = [
+  { name: 'nginx', program: 'nginx', start: startNginx },
+  { name: 'envoy', program: 'envoy', start: startEnvoy },
+  { name: 'envoy-grpc', program: 'envoy', start: startEnvoyGrpc },
+  { name: 'caddy', program: 'caddy', start: startCaddy },
+  { name: 'haproxy', program: 'haproxy', start: startHaproxy },
+] as const;
+
+const SECRET = 'a-secret-of-this-test';
+const TOKENS = ['one', 'two', 'three', 'four', 'five'];
+/** Of every token: the limit of unlisted ones is that of their address. */
+const POLICIES = `
+version: 1
+identity: { sources: [api_key, user, ip], api_key: { header: authorization, unverified_factor: 100 } }
+default: { limits: [2/1h] }
+policies:
+  - { name: tenants, match: { path: /tenants }, limits: [{ rate: 3/1h, per: "header:x-tenant" }] }
+  - { name: api, match: { path: "/api/*", host: "*.example.com" }, limits: [9/1h], on_gateway_failure: deny }
+  - { name: status, match: { path: /api/status, host: api.example.com }, limits: [9/1h] }
+`;
+
+const folder = mkdtempSync(join(tmpdir(), 'headgate-proxy-config-'));
+const policyFile = join(folder, 'policies.yaml');
+writeFileSync(policyFile, POLICIES);
+afterAll(() => rmSync(folder, { recursive: true }));
+
+describe.each(PROXIES)('$name', ({ name, program, start }) => {
+  test.skipIf(inject('programs')[program] === undefined)(
+    'asks with every header that the policy file reads, and refuses what it says',
+    { retry: 1 },
+    async () => {
+      await using gateway = await startGateway({
+        HEADGATE_POLICIES: policyFile,
+        HEADGATE_PROXY_SECRET: SECRET,
+        ...(name === 'envoy-grpc' && { HEADGATE_GRPC_PORT: '0' }),
+      });
+      await using upstream = await startUpstream();
+      await using proxy = await start({
+        application: upstream.port,
+        headgate: gateway.port,
+        grpc: gateway.grpcPort,
+        text: proxyConfigOf(name, POLICIES, { sendsSecret: true }).replace(
+          '"the secret"',
+          `"${SECRET}"`,
+        ),
+        ...(name === 'caddy' && { secret: SECRET }),
+      });
+
+      for (const token of TOKENS) {
+        const headers = { Authorization: `Bearer ${token}` };
+        expect(await statuses(3, () => call(proxy.url, '/a', { headers }))).toEqual([
+          200, 200, 429,
+        ]);
+      }
+      // A user that a client claims to be is nobody: the address counts, which the tokens have used up.
+      const claims = (i: number) => call(proxy.url, '/b', { headers: { 'X-User': `u${i}` } });
+      expect(await statuses(3, claims)).toEqual([429, 429, 429]);
+      const tenant = (id: string) => () =>
+        call(proxy.url, '/tenants', { headers: { 'X-Tenant': id } });
+      expect(await statuses(4, tenant('a'))).toEqual([200, 200, 200, 429]);
+      expect((await tenant('b')()).status).toBe(200);
+
+      await gateway.stop();
+      const get = async (path: string, host: string) =>
+        (await call(proxy.url, path, { headers: { Host: host } })).status;
+      expect(await get('/api/a', 'www.example.com')).toBe(503);
+      expect(await get('/api/a', 'api.example.com:80')).toBe(503);
+      expect(await get('/api/status/a', 'api.example.com')).toBe(503);
+      expect(await get('/api/status', 'www.example.com')).toBe(503);
+      expect(await get('/x/../api/%61', 'api.example.com')).toBe(503);
+      expect(await get('/api/status', 'api.example.com')).toBe(200);
+      expect(await get('/api/a', 'example.org')).toBe(200);
+      expect(await get('/other', 'www.example.com')).toBe(200);
+    },
+  );
+});
+
+test.skipIf(inject('programs').nginx === undefined)(
+  'with the shipped file of NGINX instead, five tokens share one counter',
+  async () => {
+    await using gateway = await startGateway({ HEADGATE_POLICIES: policyFile });
+    await using upstream = await startUpstream();
+    await using proxy = await startNginx({ application: upstream.port, headgate: gateway.port });
+    const ask = (i: number) =>
+      call(proxy.url, '/a', { headers: { Authorization: `Bearer ${TOKENS[i]}` } });
+    expect(await statuses(5, ask)).toEqual([200, 200, 429, 429, 429]);
+  },
+);

@@ -1,0 +1,23 @@
+/** What `headgate proxy-config` makes of a policy file. */
+import type { ValidFile } from '../../src/config/policy-compile.ts';
+import { validatePolicyFile } from '../../src/config/policy-file.ts';
+import { type ProxyConfigInput, proxyConfig } from '../../src/proxy-config/proxy-config.ts';
+import { policyFileContext } from './policies.ts';
+
+export function validFile(yaml: string): ValidFile {
+  return validatePolicyFile(yaml, 'policies.yaml', policyFileContext()).file;
+}
+
+export function proxyConfigOf(
+  proxy: string,
+  yaml: string,
+  input: Partial<ProxyConfigInput> = {},
+): string {
+  const shipped = {
+    gateway: undefined,
+    application: undefined,
+    sendsSecret: false,
+    include: false,
+  };
+  return proxyConfig({ ...shipped, proxy, policies: validFile(yaml), ...input }).text;
+}
