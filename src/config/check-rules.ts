@@ -132,6 +132,12 @@ export const RULES = {
       'Other spellings of a path, which some servers take for it, are held to laxer policies alone.',
     remedy: 'Leave `matching.case_sensitive` off, or have the strict policy match more.',
   },
+  'path-info': {
+    severity: 'warning',
+    meaning:
+      'A path ends in a file that servers execute, such as `/login.php`. They execute it for `/login.php/x` as well, which another policy decides.',
+    remedy: 'Write `/login.php/*`: it also matches `/login.php`, and both share one budget.',
+  },
   'limit-never-binds': {
     severity: 'warning',
     meaning:

@@ -6,8 +6,10 @@ import { z } from 'zod';
 import { POLICY_MODES } from '../core/policy.ts';
 import { ALGORITHMS, MAX_LIMIT } from '../core/store.ts';
 import { accessSchema } from './access-schema.ts';
+import { checkHostTemplate, HOST_PATTERN } from './host-template.ts';
 import { identitySchema } from './identity-schema.ts';
 import { shortName } from './key-list.ts';
+import { checkMethodName, METHOD_PATTERN } from './method-name.ts';
 import { PARTITION_PATTERN, parsePartition } from './partition-name.ts';
 import { checkPathTemplate } from './path-template.ts';
 import { parseRate, RATE_PATTERN } from './rate.ts';
@@ -108,17 +110,17 @@ const onGatewayFailure = z
 
 const method = z
   .string()
-  .regex(/^[A-Z]+(-[A-Z]+)*$/, 'must be an upper-case method, such as POST')
-  .meta({ title: 'upper-case method', examples: ['POST'] });
+  .meta({ title: 'upper-case method', pattern: METHOD_PATTERN.source, examples: ['POST'] })
+  .transform(holds(checkMethodName));
 
 const host = z
   .string()
-  .max(253)
-  .regex(
-    /^(\*\.)?[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/,
-    'must be a lower-case host name without a port, such as api.example.com or *.example.com',
-  )
-  .meta({ title: 'lower-case host', examples: ['api.example.com', '*.example.com'] });
+  .meta({
+    title: 'lower-case host',
+    pattern: HOST_PATTERN.source,
+    examples: ['api.example.com', '*.example.com'],
+  })
+  .transform(holds(checkHostTemplate));
 
 const path = z
   .string()

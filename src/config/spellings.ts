@@ -35,7 +35,7 @@ export function spellingsOf(path: string): string[] {
 }
 
 /** How an honest client writes the path. */
-function asTarget(path: string): string {
+export function asTarget(path: string): string {
   return path.toWellFormed().replace(/[^a-z0-9\-_~!$&'()*+,=:@./]/giu, encodeURIComponent);
 }
 

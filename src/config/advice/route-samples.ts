@@ -1,10 +1,14 @@
 /** Requests that a policy is for, and that no other is likely to name: if it is not asked about one of these, it never is. */
 import { METHODS } from 'node:http';
+import { literalPath } from '../path-template.ts';
 import type { PolicyEntry } from '../policy-schema.ts';
+import { asTarget } from '../spellings.ts';
 
 export interface Sample {
   readonly method: string;
   readonly host: string;
+  /** Without escapes. */
+  readonly path: string;
   readonly target: string;
 }
 
@@ -13,7 +17,7 @@ const UNLIKELY = 'a-sample';
 export function samplesOf(entry: PolicyEntry, entries: readonly PolicyEntry[]): Sample[] {
   const host = entry.match?.host?.replace('*', UNLIKELY) ?? `${UNLIKELY}.invalid`;
   return methodsOf(entry, entries).flatMap((method) =>
-    pathsOf(entry, entries).map((target) => ({ method, host, target })),
+    pathsOf(entry, entries).map((path) => ({ method, host, path, target: asTarget(path) })),
   );
 }
 
@@ -27,7 +31,9 @@ function methodsOf({ match }: PolicyEntry, entries: readonly PolicyEntry[]): str
 
 /** Parameters stand for one segment; the rest of a path for none, one, or more than any policy has. */
 function pathsOf({ match }: PolicyEntry, entries: readonly PolicyEntry[]): string[] {
-  const segments = (match?.path ?? '/*').slice(1).split('/');
+  const segments = literalPath(match?.path ?? '/*')
+    .slice(1)
+    .split('/');
   const filled = segments.map((segment) => (segment.startsWith(':') ? UNLIKELY : segment));
   if (filled.at(-1) !== '*') return [`/${filled.join('/')}`];
   const before = filled.slice(0, -1);

@@ -38,7 +38,10 @@ function adviceOnRoute(
   const matching = samples.find((sample) => policiesFor(policySet, sample).includes(policy));
   return matching === undefined
     ? [neverMatched(samples, at, policySet)]
-    : laxSpellings(matching, policy, at, policySet);
+    : [
+        ...laxSpellings(matching, policy, at, policySet),
+        ...uncoveredPathInfo(matching, { entry, policy, at, entries, policySet }),
+      ];
 }
 
 function unsentMethods({ match }: PolicyEntry, at: Path): Remark[] {
@@ -60,7 +63,7 @@ function neverMatched(samples: readonly Sample[], at: Path, policySet: PolicySet
 
 /** Spellings of a path that some server takes for it, and that only a laxer policy is asked about. */
 function laxSpellings(sample: Sample, policy: Policy, at: Path, policySet: PolicySet): Remark[] {
-  const lax = simpleSpellingsOf(sample.target).flatMap((target) => {
+  const lax = simpleSpellingsOf(sample.path).flatMap((target) => {
     const applied = policiesFor(policySet, { ...sample, target });
     const isLax = applied.length > 0 && !applied.includes(policy) && isLaxer(applied, policy);
     return isLax ? [{ target, applied }] : [];
@@ -73,13 +76,44 @@ function laxSpellings(sample: Sample, policy: Policy, at: Path, policySet: Polic
   return [{ rule: 'lax-spelling', path: [...at, 'match', 'path'], message }];
 }
 
+/** Files that servers execute, and hand whatever stands behind their name in a path. */
+const EXECUTABLE =
+  /\.(php\d?|phtml|phar|cgi|fcgi|pl|py|rb|asp|aspx|ashx|asmx|axd|svc|jspx?|do|action|cfm|cfc)$/i;
+
+interface TriedRoute {
+  readonly entry: PolicyEntry;
+  readonly policy: Policy;
+  readonly at: Path;
+  readonly entries: readonly PolicyEntry[];
+  readonly policySet: PolicySet;
+}
+
+/** `/login.php/x` runs `/login.php` as well, so it must not fall to another policy. */
+function uncoveredPathInfo(
+  sample: Sample,
+  { entry, policy, at, entries, policySet }: TriedRoute,
+): Remark[] {
+  const written = entry.match?.path ?? '/*';
+  if (!EXECUTABLE.test(sample.path) || written.endsWith('*')) return [];
+  const applied = policiesFor(policySet, { ...sample, target: `${sample.target}/x` });
+  const hasOther = entries.some(({ match }) => match?.path === `${written}/*`);
+  if (applied.includes(policy) || (hasOther && !isLaxer(applied, policy))) return [];
+  const message =
+    `servers run it for "${sample.target}/x" too, which is held to ${quoted(applied.map(({ name }) => name))}: ` +
+    `write "${written}/*", which also matches "${written}"`;
+  return [{ rule: 'path-info', path: [...at, 'match', 'path'], message }];
+}
+
 /** Whether what is left of a policy by its strictest rival admits more requests over time. */
 function isLaxer(applied: readonly Policy[], policy: Policy): boolean {
   return strictestOf([...applied, policy]) === policy;
 }
 
-function policiesFor(policySet: PolicySet, sample: Sample): readonly Policy[] {
-  return policySet.policiesFor({ ...sample, policy: undefined, missing: [] });
+function policiesFor(
+  policySet: PolicySet,
+  { method, host, target }: Omit<Sample, 'path'>,
+): readonly Policy[] {
+  return policySet.policiesFor({ method, host, target, policy: undefined, missing: [] });
 }
 
 function quoted(names: readonly string[]): string {
