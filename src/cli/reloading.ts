@@ -1,37 +1,46 @@
-/** Takes up what changes in the policy file and the files that it refers to. */
+/** Puts in force what changes in the policy file and the files that it refers to. */
 import { ConfigError } from '../config/config-error.ts';
 import { watchFiles } from '../config/file-watch.ts';
-import { digestOf } from '../config/files-digest.ts';
 import type { PolicySource } from '../config/policy-source.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 
-/** From now on, and whenever what it returns is called; that resolves when it is done. */
+/** From now on once a change has settled, and at once whenever what it returns is called; that resolves when it is done. */
 export function reloadOnChange(policies: PolicySource, telemetry: Telemetry): () => Promise<void> {
   let running: Promise<void> | undefined;
-  let again = false;
-  const run = async () => {
-    do {
-      again = false;
-      await reload(policies, telemetry);
-    } while (again);
+  let isDemanded = false;
+  const run = async (settledMs: number | undefined) => {
+    await reload(policies, telemetry, settledMs);
+    while (isDemanded) {
+      isDemanded = false;
+      await reload(policies, telemetry, undefined);
+    }
     running = undefined;
   };
-  const takeUp = () => {
-    // What is being read may have changed since.
-    again = running !== undefined;
-    running ??= run();
+  const reloadSettled = (settledMs: number) => {
+    running ??= run(settledMs);
     return running;
   };
-  watchFiles(policies, takeUp);
-  return takeUp;
+  watchFiles(policies, reloadSettled);
+  return () => {
+    // What is being read may have changed since.
+    isDemanded = running !== undefined;
+    running ??= run(undefined);
+    return running;
+  };
 }
 
 /** What is in force stays in force when the file has mistakes. */
-async function reload(policies: PolicySource, telemetry: Telemetry): Promise<void> {
+async function reload(
+  policies: PolicySource,
+  telemetry: Telemetry,
+  settledMs: number | undefined,
+): Promise<void> {
   try {
-    await policies.reload();
-    telemetry.policiesInForce(digestOf(policies.files));
+    const reloaded = await policies.reload(settledMs);
+    if (reloaded === undefined) return;
+    telemetry.policiesInForce(policies.digest);
     telemetry.policiesLoaded(policies.current.policies.length);
+    if (reloaded.removed.length > 0) telemetry.policiesRemoved(reloaded.removed);
     for (const note of policies.notes) telemetry.policyNote(note);
   } catch (error) {
     // A fault of ours in reading a file must not end what works.

@@ -3,7 +3,6 @@ import cluster from 'node:cluster';
 import { createApp, type Listening } from '../app.ts';
 import { ConfigError } from '../config/config-error.ts';
 import { type Environment, readEnvironment } from '../config/environment.ts';
-import { digestOf } from '../config/files-digest.ts';
 import { openPolicySource, type PolicySource } from '../config/policy-source.ts';
 import { VERSION } from '../config/version.ts';
 import { createFleet } from '../fleet.ts';
@@ -51,7 +50,7 @@ async function serveInRole(flags: ServeFlags): Promise<void> {
 }
 
 async function serveAlone({ environment, policies, telemetry }: Configured): Promise<void> {
-  telemetry.policiesInForce(digestOf(policies.files));
+  telemetry.policiesInForce(policies.digest);
   for (const note of policies.notes) telemetry.policyNote(note);
   const app = createApp({ environment, policies, telemetry, isWorker: false, now: Date.now });
   // Before it listens: the first process of a container ignores every signal that it does not handle, and any other
@@ -77,7 +76,7 @@ async function serveByWorkers({ environment, policies, telemetry }: Configured):
 
 async function serveAsWorker({ environment, policies, telemetry }: Configured): Promise<void> {
   ignoreSignals();
-  telemetry.policiesInForce(digestOf(policies.files));
+  telemetry.policiesInForce(policies.digest);
   const app = createApp({ environment, policies, telemetry, isWorker: true, now: Date.now });
   const ending = endOnFault(app, environment, telemetry);
   const reload = reloadOnChange(policies, telemetry);

@@ -5,6 +5,7 @@ import { compileAddressSet } from '../core/address.ts';
 import { DAY_MS } from '../core/salts.ts';
 import { addressRange } from './address-range.ts';
 import { FileError } from './file-error.ts';
+import { refuseUnreadable } from './located.ts';
 import { holds } from './refinement.ts';
 import { readYaml } from './yaml-text.ts';
 
@@ -26,7 +27,9 @@ export type CloudflareRanges = z.output<typeof schema>;
 
 /** Throws a FileError when the text is no such list. */
 export function parseCloudflareRanges(text: string, fileName: string): CloudflareRanges {
-  const result = schema.safeParse(readYaml(text).value);
+  const yaml = readYaml(text);
+  refuseUnreadable(yaml, fileName);
+  const result = schema.safeParse(yaml.value);
   if (result.success) return result.data;
   const message =
     'must have "checked", a date such as 2026-12-31, and "ranges", a list of CIDR ranges';

@@ -6,44 +6,62 @@
 import { type FSWatcher, realpathSync, watch } from 'node:fs';
 import { dirname } from 'node:path';
 
-/** Editors and mounts change several things in a row. */
-const SETTLED_AFTER_MS = 50;
 const LOOK_EVERY_MS = 5_000;
+/** While files change. */
+const LOOK_AGAIN_MS = 50;
 
 /** What is watched: the paths may be others after each change. */
 export interface Watched {
   readonly files: readonly string[];
-  /** Whether a file is not what it was when reading it last began. */
-  isStale(): boolean;
+  /** Undefined while the files are what they were when they were last read. */
+  pending(): { readonly state: string; readonly settledAfterMs: number } | undefined;
 }
 
-/** As long as the process lives. `onStale` resolves once the files have been read again, or cannot be. */
-export function watchFiles(watched: Watched, onStale: () => Promise<void>): void {
-  const watchers = new Map<string, FSWatcher>();
-  let settling: NodeJS.Timeout | undefined;
+/**
+ * As long as the process lives. `onSettled` is called with the milliseconds for which the files have been as they are,
+ * and resolves once they have been read again, cannot be, or are to be left alone for longer.
+ */
+export function watchFiles(
+  watched: Watched,
+  onSettled: (settledMs: number) => Promise<void>,
+): void {
+  const watchFolders = folderWatch(watched, () => lookAfter(0));
+  let next: NodeJS.Timeout | undefined;
+  let isLooking = false;
+  /** What the files were when they last changed. */
+  let seen: { readonly state: string; readonly sinceMs: number } | undefined;
 
+  const settle = async () => {
+    const change = watched.pending();
+    if (change === undefined) return;
+    const nowMs = performance.now();
+    if (change.state !== seen?.state) seen = { state: change.state, sinceMs: nowMs };
+    const settledMs = nowMs - seen.sinceMs;
+    if (settledMs >= change.settledAfterMs) await onSettled(settledMs);
+  };
   const look = async () => {
-    if (watched.isStale()) await onStale();
+    if (isLooking) return;
+    isLooking = true;
+    await settle();
+    isLooking = false;
     watchFolders();
+    if (watched.pending() !== undefined) lookAfter(LOOK_AGAIN_MS);
   };
-  const lookSoon = () => {
-    clearTimeout(settling);
-    settling = setTimeout(look, SETTLED_AFTER_MS);
+  const lookAfter = (delayMs: number) => {
+    clearTimeout(next);
+    next = setTimeout(look, delayMs).unref();
   };
-  const watchFolders = () => {
-    const wanted = new Set(watched.files.flatMap(foldersOf));
-    for (const [folder, watcher] of watchers) {
-      if (wanted.has(folder)) continue;
-      watcher.close();
-      watchers.delete(folder);
-    }
-    for (const folder of wanted) {
-      if (!watchers.has(folder)) addWatcher(folder);
-    }
-  };
+
+  watchFolders();
+  setInterval(look, LOOK_EVERY_MS).unref();
+}
+
+/** Watches the folders of the files. Returns what is to be called whenever these may be others. */
+function folderWatch(watched: Watched, onEvent: () => void): () => void {
+  const watchers = new Map<string, FSWatcher>();
   const addWatcher = (folder: string) => {
     try {
-      const watcher = watch(folder, { persistent: false }, lookSoon);
+      const watcher = watch(folder, { persistent: false }, onEvent);
       // A folder that goes away; it is watched again once it is back.
       watcher.on('error', () => {
         watcher.close();
@@ -54,9 +72,17 @@ export function watchFiles(watched: Watched, onStale: () => Promise<void>): void
       // Not there, or no watches left: looking now and then is what remains.
     }
   };
-
-  watchFolders();
-  setInterval(look, LOOK_EVERY_MS).unref();
+  return () => {
+    const wanted = new Set(watched.files.flatMap(foldersOf));
+    for (const [folder, watcher] of watchers) {
+      if (wanted.has(folder)) continue;
+      watcher.close();
+      watchers.delete(folder);
+    }
+    for (const folder of wanted) {
+      if (!watchers.has(folder)) addWatcher(folder);
+    }
+  };
 }
 
 /** Where a file is named, and where it is. */

@@ -4,7 +4,7 @@ import { FileError } from './file-error.ts';
 import { located, refuseUnreadable } from './located.ts';
 import type { LocatedRemark } from './remark.ts';
 import { mistakesFrom } from './schema-mistakes.ts';
-import { readYaml } from './yaml-text.ts';
+import { readYaml, type YamlBounds } from './yaml-text.ts';
 
 /** Of policies and plans: it stands in labels and headers. */
 export const shortName = z
@@ -27,20 +27,23 @@ export const keyListSchema = z.array(key);
 export type KeyEntry = z.output<typeof key>;
 
 /** Enough for 70,000 keys. */
-const MAX_BYTES = 8 * 1024 * 1024;
+const BOUNDS: YamlBounds = { maxBytes: 8 * 1024 * 1024, maxParts: 1_000_000 };
+const MAX_MISTAKES = 100;
 
 /** Throws a FileError that names every mistake. */
 export function readKeyFile(text: string, fileName: string): readonly KeyEntry[] {
-  const yaml = readYaml(text, MAX_BYTES);
+  const yaml = readYaml(text, BOUNDS);
   refuseUnreadable(yaml, fileName);
   const refuse = (mistakes: readonly LocatedRemark[]) =>
     new FileError(located(mistakes, fileName, yaml));
   const result = keyListSchema.safeParse(yaml.value, { reportInput: true });
   if (!result.success) throw refuse(mistakesFrom(result.error.issues, keyListSchema, [], yaml));
-  const doubled = doubledKeys(result.data).map((index): LocatedRemark => {
-    const path = [index, 'sha256'];
-    return { rule: 'key-twice', offset: yaml.offsetOf(path), path, message: DOUBLED };
-  });
+  const doubled = doubledKeys(result.data)
+    .slice(0, MAX_MISTAKES)
+    .map((index): LocatedRemark => {
+      const path = [index, 'sha256'];
+      return { rule: 'key-twice', offset: yaml.offsetOf(path), path, message: DOUBLED };
+    });
   if (doubled.length > 0) throw refuse(doubled);
   return result.data;
 }

@@ -35,12 +35,15 @@ interface ValidParts {
 
 type Report = (rule: Rule, path: Path, message: string) => void;
 
-export function crossMistakes(parts: ValidParts, yaml: YamlText): LocatedRemark[] {
+/** At most so many, since finding the place of each takes some time. */
+export function crossMistakes(parts: ValidParts, yaml: YamlText, most: number): LocatedRemark[] {
   const mistakes: LocatedRemark[] = [];
   const report: Report = (rule, path, message) => {
+    if (mistakes.length >= most) return;
     mistakes.push({ rule, offset: yaml.offsetOf(path), path, message });
   };
-  const placeOf = (path: Path) => `line ${yaml.place(yaml.offsetOf(path)).line}`;
+  const placeOf = (path: Path) =>
+    mistakes.length >= most ? '' : `line ${yaml.place(yaml.offsetOf(path)).line}`;
 
   checkNames(parts.names, report, placeOf);
   for (const [index, entry] of parts.entries.entries()) {

@@ -89,7 +89,8 @@ function validate(parts: Parts, yaml: YamlText, context: PolicyFileContext): Val
   const keys = parts.keysOf(identity, context);
   const caseSensitive = matching?.case_sensitive ?? false;
   const together = { identity, keys, exempt, block, fallback, entries, names, caseSensitive };
-  for (const mistake of crossMistakes(together, yaml)) parts.mistakes.push(mistake);
+  const most = MAX_MISTAKES - parts.mistakes.length;
+  for (const mistake of crossMistakes(together, yaml, most)) parts.mistakes.push(mistake);
   const isWrong = parts.mistakes.length > 0 || parts.elsewhere.length > 0;
   if (isWrong || !identity || !keys || !answers || !exempt || !block || !failureMode || !fallback) {
     return undefined;
@@ -98,6 +99,9 @@ function validate(parts: Parts, yaml: YamlText, context: PolicyFileContext): Val
   const lists = { exempt, block, entries: valid };
   return { identity, keys, answers, caseSensitive, failureMode, fallback, ...lists };
 }
+
+/** Nobody mends more at a time, and finding the place of each takes some. */
+const MAX_MISTAKES = 1_000;
 
 /** Validates the parts of a file one by one, and keeps what is wrong with any of them. */
 class Parts {
@@ -111,6 +115,7 @@ class Parts {
   }
 
   parse<S extends z.ZodType>(schema: S, value: unknown, at: Path): z.output<S> | undefined {
+    if (this.mistakes.length >= MAX_MISTAKES) return undefined;
     const result = schema.safeParse(value, { reportInput: true });
     if (result.success) return result.data;
     for (const mistake of mistakesFrom(result.error.issues, schema, at, this.#yaml)) {

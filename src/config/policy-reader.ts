@@ -1,8 +1,9 @@
 /** Reads the policy file, and the files that it refers to, and remembers which version of each it was. */
-import { statSync } from 'node:fs';
+import { createHash } from 'node:crypto';
 import { dirname, resolve } from 'node:path';
 import { parseCloudflareRanges } from './cloudflare-ranges.ts';
 import { ConfigError } from './config-error.ts';
+import { type FileVersion, type FileVersions, versionOf } from './file-version.ts';
 import type { KnownRanges } from './identity-config.ts';
 import { readKeyFile } from './key-list.ts';
 import type { ValidFile } from './policy-compile.ts';
@@ -18,7 +19,7 @@ export interface PolicyFiles {
 /** Plain data: it may come from another thread. */
 export interface Reading {
   /** Of each file, as it was before it was read; also of what is refused, since mending it may be all that is missing. */
-  readonly versions: ReadonlyMap<string, string>;
+  readonly versions: FileVersions;
   readonly found: Found | { readonly mistakes: readonly string[] };
 }
 
@@ -26,6 +27,8 @@ export interface Found {
   readonly file: ValidFile;
   readonly ranges: KnownRanges;
   readonly notes: readonly string[];
+  /** Of the text of all files: the same on every gateway that has the same files. */
+  readonly digest: string;
 }
 
 export function readPolicies(paths: PolicyFiles): Reading {
@@ -34,16 +37,24 @@ export function readPolicies(paths: PolicyFiles): Reading {
 
 /** Undefined when the files have more bytes than that, together. */
 export function readUpTo(maxBytes: number, paths: PolicyFiles): Reading | undefined {
-  const versions = new Map<string, string>();
+  const versions = new Map<string, FileVersion>();
+  const digest = createHash('sha256');
   let bytes = 0;
   try {
     const { file, ranges, notes } = validateFiles(paths, (path, namedBy) => {
-      versions.set(path, versionOf(path));
-      bytes += sizeOf(path);
+      const version = versionOf(path);
+      versions.set(path, version);
+      bytes += version.size;
       if (bytes > maxBytes) throw TOO_MUCH;
-      return readText(path, namedBy);
+      const text = readText(path, namedBy);
+      // It may have grown.
+      if (text.length > maxBytes) throw TOO_MUCH;
+      // Where one file ends and the next begins must be plain.
+      digest.update(createHash('sha256').update(text).digest());
+      return text;
     });
-    return { versions, found: { file, ranges, notes } };
+    const shortDigest = digest.digest('hex').slice(0, DIGEST_DIGITS);
+    return { versions, found: { file, ranges, notes, digest: shortDigest } };
   } catch (error) {
     if (error === TOO_MUCH) return undefined;
     if (!(error instanceof ConfigError)) throw error;
@@ -52,25 +63,7 @@ export function readUpTo(maxBytes: number, paths: PolicyFiles): Reading | undefi
 }
 
 const TOO_MUCH = Symbol('the files have more bytes than are wanted');
-
-/** Changes with the file. */
-export function versionOf(path: string): string {
-  try {
-    const { ino, size, mtimeMs, ctimeMs } = statSync(path);
-    return [ino, size, mtimeMs, ctimeMs].join(' ');
-  } catch {
-    return 'none';
-  }
-}
-
-/** Of what cannot be looked at, nothing: reading it will say why. */
-function sizeOf(path: string): number {
-  try {
-    return statSync(path).size;
-  } catch {
-    return 0;
-  }
-}
+const DIGEST_DIGITS = 12;
 
 /** Throws a FileError when a file cannot be read or has mistakes. `read` is told by what a file is named. */
 export function validateFiles(

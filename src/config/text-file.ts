@@ -1,5 +1,5 @@
-/** Reads the text of a file that an operator named, whatever is there. */
-import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
+/** Reads the text of a file that an operator named, whatever is there, and however it changes meanwhile. */
+import { closeSync, constants, fstatSync, openSync, readSync, type Stats } from 'node:fs';
 import { relative } from 'node:path';
 import { FileError } from './file-error.ts';
 import type { Place } from './finding.ts';
@@ -8,32 +8,69 @@ import type { Place } from './finding.ts';
 const MAX_BYTES = 16 * 1024 * 1024;
 const START: Place = { line: 1, column: 1 };
 
+const REASONS: Readonly<Record<string, string>> = {
+  ENOENT: 'does not exist',
+  EACCES: 'cannot be read: permission denied',
+  EPERM: 'cannot be read: permission denied',
+  ELOOP: 'cannot be read: its symbolic links lead in a circle',
+  ENOTDIR: 'cannot be read: a part of its path is no folder',
+  ENXIO: 'cannot be read: it is no regular file',
+};
+
 /** Throws a FileError that says, if it is known, by what the file is named. */
 export function readText(path: string, namedBy?: string): string {
+  const name = displayName(path);
   try {
     // Opening a pipe would wait for somebody to write into it.
     const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
     try {
-      return readRegularFile(file, displayName(path));
+      return readRegularFile(file, name);
     } finally {
       closeSync(file);
     }
   } catch (cause) {
     if (cause instanceof FileError) throw cause;
-    const why =
-      (cause as NodeJS.ErrnoException).code === 'ENOENT' ? 'does not exist' : 'cannot be read';
-    throw unreadable(displayName(path), namedBy === undefined ? why : `${why}; ${namedBy}`);
+    const why = REASONS[(cause as NodeJS.ErrnoException).code ?? ''] ?? 'cannot be read';
+    throw unreadable(name, namedBy === undefined ? why : `${why}; ${namedBy}`);
   }
 }
 
-/** Throws a FileError for what has no end, or too late a one. */
+/** Throws a FileError for what has no end, or too late a one, and for what changes while it is read. */
 function readRegularFile(file: number, name: string): string {
-  const found = fstatSync(file);
-  if (!found.isFile()) throw unreadable(name, 'cannot be read; it is no regular file');
-  if (found.size > MAX_BYTES) {
-    throw unreadable(name, `the file has ${found.size} bytes, the most is ${MAX_BYTES}`, START);
+  const before = fstatSync(file);
+  if (before.isDirectory()) {
+    throw unreadable(name, 'cannot be read: it is a folder, name a file in it');
   }
-  return readFileSync(file, 'utf8');
+  if (!before.isFile()) throw unreadable(name, 'cannot be read: it is no regular file');
+  if (before.size > MAX_BYTES) throw tooLarge(name, before.size);
+  const bytes = readBytes(file, before.size);
+  // Some files of the system say that they are empty, and never end.
+  if (bytes.length > MAX_BYTES) throw tooLarge(name, bytes.length);
+  if (!isSame(before, fstatSync(file))) throw unreadable(name, 'changed while it was read');
+  return bytes.toString('utf8');
+}
+
+/** Up to one byte more than a file may have. */
+function readBytes(file: number, expected: number): Buffer {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  while (length <= MAX_BYTES) {
+    const wanted = Math.min(Math.max(expected - length, 65_536), MAX_BYTES + 1 - length);
+    const chunk = Buffer.allocUnsafe(wanted);
+    const read = readSync(file, chunk, 0, wanted, null);
+    if (read === 0) break;
+    chunks.push(chunk.subarray(0, read));
+    length += read;
+  }
+  return Buffer.concat(chunks);
+}
+
+function isSame(before: Stats, after: Stats): boolean {
+  return before.size === after.size && before.mtimeMs === after.mtimeMs;
+}
+
+function tooLarge(name: string, bytes: number): FileError {
+  return unreadable(name, `the file has ${bytes} bytes, the most is ${MAX_BYTES}`, START);
 }
 
 function unreadable(file: string, message: string, place?: Place): FileError {

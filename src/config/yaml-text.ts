@@ -33,14 +33,24 @@ export interface YamlText {
   place(offset: number): Place;
 }
 
-const MAX_BYTES = 1024 * 1024;
-const MAX_DEPTH = 64;
+export interface YamlBounds {
+  readonly maxBytes: number;
+  /** Values, keys and lines, about: each takes memory and time, however short it is. */
+  readonly maxParts: number;
+}
 
-export function readYaml(written: string, maxBytes = MAX_BYTES): YamlText {
+const POLICY_FILE: YamlBounds = { maxBytes: 1024 * 1024, maxParts: 300_000 };
+const MAX_DEPTH = 64;
+/** The parser looks for each alias from the start of the file. */
+const MAX_ALIASES = 100;
+/** Nobody mends more at a time, and finding the place of each takes some. */
+const MAX_MISTAKES = 100;
+
+export function readYaml(written: string, bounds = POLICY_FILE): YamlText {
   // A byte order mark would count as a column, and so as indentation.
   const text = written.startsWith('\ufeff') ? written.slice(1) : written;
   const lines = new LineCounter();
-  const unusable = boundsMistake(text, maxBytes);
+  const unusable = boundsMistake(text, bounds);
   const document: Document = parseDocument(unusable === undefined ? text : '', {
     version: '1.2',
     strict: true,
@@ -80,16 +90,35 @@ function toValue(document: Document, mistakes: Mistake[]): unknown {
 }
 
 /** The parser recurses and has no bounds of its own, so these are checked on the text. */
-function boundsMistake(text: string, maxBytes: number): Mistake | undefined {
+function boundsMistake(text: string, { maxBytes, maxParts }: YamlBounds): Mistake | undefined {
   const bytes = Buffer.byteLength(text);
   if (bytes > maxBytes) {
     const message = `the file has ${bytes} bytes, the most is ${maxBytes}`;
     return { offset: 0, message };
   }
+  if (exceedsParts(text, maxParts)) {
+    return { offset: 0, message: `the file has more than ${maxParts} values, keys and lines` };
+  }
   if (exceedsDepth(text, MAX_DEPTH)) {
     return { offset: 0, message: `the file is nested deeper than ${MAX_DEPTH} levels` };
   }
   return undefined;
+}
+
+/** Separates values, or begins something else than a plain word. Each, in the wrong place, may be a mistake. */
+const SEPARATOR = 1;
+const INDICATOR = 2;
+const KINDS = new Uint8Array(128);
+for (const char of ',:[{\n\r') KINDS[char.charCodeAt(0)] = SEPARATOR;
+for (const char of '"\'&*!?|>%@`]}') KINDS[char.charCodeAt(0)] = INDICATOR;
+
+function exceedsParts(text: string, most: number): boolean {
+  const counts: [number, number, number] = [0, 0, 0];
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i);
+    if (code < 128) counts[KINDS[code] as 0 | 1 | 2]++;
+  }
+  return counts[SEPARATOR] > most || counts[INDICATOR] > most;
 }
 
 /** An upper bound of the nesting, from brackets and indentation alone. */
@@ -121,7 +150,8 @@ const PLAINER: Readonly<Record<string, string>> = {
 
 function mistakesOf(document: Document, text: string): Mistake[] {
   // What only warns in YAML (an unknown tag, an odd directive) is still not what its author thinks it is.
-  const mistakes = [...document.errors, ...document.warnings].map(({ code, pos, message }) => ({
+  const found = [...document.errors, ...document.warnings].slice(0, MAX_MISTAKES);
+  const mistakes = found.map(({ code, pos, message }) => ({
     offset: pos[0],
     message: PLAINER[code] ?? plain(message),
   }));
@@ -132,7 +162,7 @@ function mistakesOf(document: Document, text: string): Mistake[] {
       message: `"${directive[0].trim()}" changes what values mean, remove the line: the file is YAML 1.2`,
     });
   }
-  mistakes.push(...mistakesOfNodes(document));
+  mistakes.push(...mistakesOfNodes(document).slice(0, MAX_MISTAKES));
   if (mistakes.length === 0 && document.contents === null) {
     mistakes.push({
       offset: 0,
@@ -146,16 +176,27 @@ function mistakesOf(document: Document, text: string): Mistake[] {
 function mistakesOfNodes(document: Document): Mistake[] {
   const mistakes: Mistake[] = [];
   const anchors = new Set<string>();
+  let aliases = 0;
   visit(document, (_, node) => {
+    if (mistakes.length >= MAX_MISTAKES) return visit.BREAK;
     if (isAlias(node)) {
-      if (anchors.has(node.source)) return;
+      const offset = node.range?.[0] ?? 0;
+      if (++aliases > MAX_ALIASES) {
+        mistakes.push({
+          offset,
+          message: `the file has more than ${MAX_ALIASES} aliases, write them out`,
+        });
+        return visit.BREAK;
+      }
+      if (anchors.has(node.source)) return undefined;
       const message = `there is no anchor "&${node.source}" before this alias`;
-      mistakes.push({ offset: node.range?.[0] ?? 0, message });
-      return;
+      mistakes.push({ offset, message });
+      return undefined;
     }
     if ((isScalar(node) || isCollection(node)) && node.anchor !== undefined)
       anchors.add(node.anchor);
-    if (isMap(node)) mistakes.push(...mistakesOfKeys(node));
+    if (isMap(node)) mistakes.push(...mistakesOfKeys(node).slice(0, MAX_MISTAKES));
+    return undefined;
   });
   return mistakes;
 }

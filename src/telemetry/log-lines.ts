@@ -251,6 +251,17 @@ export const LOG_LINES = {
     meaning: 'It is in force.',
     runbook: 'HeadgatePolicyFileRefused',
   },
+  policies_removed: {
+    level: 'warn',
+    message: 'policies were removed: they limit nothing any more',
+    fields: {
+      policies: `a list of the names of the first ${TOLD_MISTAKES}`,
+      more: 'how many there are besides',
+    },
+    meaning:
+      'The policy file was read again without them. If that was not meant, restore the file; replace files by renaming, so that no half of one is read.',
+    runbook: 'HeadgatePolicyFileRefused',
+  },
   policies_refused: {
     level: 'error',
     message: 'the policy file has mistakes: the policies stay what they were',

@@ -77,6 +77,8 @@ export interface Telemetry {
   /** The policies in force, by the digest of their files. */
   policiesInForce(digest: string): void;
   policiesLoaded(count: number): void;
+  /** Names of policies that the file does not have any more. */
+  policiesRemoved(names: readonly string[]): void;
   /** Each mistake as `file:line:column: path: what is wrong`. */
   policiesRefused(mistakes: readonly string[]): void;
   policyNote(note: string): void;
@@ -280,6 +282,10 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
     policiesLoaded(count) {
       metrics.reloads.inc({ result: 'ok' });
       write('policies_loaded', { policies: count });
+    },
+    policiesRemoved(names) {
+      const told = names.slice(0, TOLD_MISTAKES);
+      write('policies_removed', { policies: told, more: names.length - told.length });
     },
     policiesRefused(mistakes) {
       metrics.reloads.inc({ result: 'error' });

@@ -1,9 +1,18 @@
 /** Policies that change while a gateway runs, however their files are replaced. */
 import { hash } from 'node:crypto';
-import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  mkdirSync,
+  mkdtempSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type Gateway, startGateway } from '../support/gateway.ts';
 import { call } from '../support/http.ts';
 
@@ -25,7 +34,7 @@ async function limitOf(gateway: Gateway, headers: Record<string, string> = {}): 
 }
 
 const holds = (gateway: Gateway, limit: number, headers?: Record<string, string>) =>
-  expect.poll(() => limitOf(gateway, headers), { timeout: 4_000, interval: 10 }).toBe(limit);
+  expect.poll(() => limitOf(gateway, headers), { timeout: 12_000, interval: 10 }).toBe(limit);
 
 /** As the kubelet does it: a folder of its own for each version, and a link that is renamed over the last one. */
 function mountVersion(version: number, text: string): void {
@@ -110,5 +119,154 @@ test('the files that a policy file refers to count as parts of it', async () => 
   expect([await left(), await left()]).toEqual([10, 10]);
   writeFileSync(ranges, 'checked: 2026-11-01\nranges: [203.0.113.0/24]\n');
   // From now on all of them are one client.
-  await expect.poll(left, { timeout: 4_000, interval: 10 }).toBeLessThan(10);
+  await expect.poll(left, { timeout: 12_000, interval: 10 }).toBeLessThan(10);
+});
+
+describe('half of a file is not taken', () => {
+  const LISTED = 'the listed key';
+  const head = (limit: number) =>
+    `version: 1\nidentity: { sources: [api_key, ip], api_key: { keys: keys.yaml } }\ndefault: { limits: [${limit}/1h] }\n`;
+  const policy = (name: string) =>
+    `  - name: ${name}\n    match: { path: /${name} }\n    limits: [1/1h]\n    plans: { gold: [7/1h] }\n`;
+  /** Its beginning up to any policy is a valid file. */
+  const whole = (limit: number, ...names: string[]) =>
+    `${head(limit)}policies:\n${names.map(policy).join('')}`;
+  const keys = `- { id: other, sha256: ${hash('sha256', 'other')} }\n- { id: a, sha256: ${hash('sha256', LISTED)}, plan: gold }\n`;
+  let file: string;
+  let keyFile: string;
+
+  beforeEach(() => {
+    file = join(folder, 'policies.yaml');
+    keyFile = join(folder, 'keys.yaml');
+    writeFileSync(keyFile, keys);
+    writeFileSync(file, whole(100, 'search', 'login'));
+  });
+
+  /** A client that has used up its login asks again and again while somebody writes. */
+  async function passedWhile(gateway: Gateway, write: () => Promise<void>): Promise<number> {
+    const headers = { 'x-headgate-client-ip': '203.0.113.9' };
+    const ask = async () => (await call(gateway.url, '/envoy/login', { headers })).status;
+    await ask();
+    expect(await ask()).toBe(429);
+    let isWriting = true;
+    const writing = write().finally(() => {
+      isWriting = false;
+    });
+    let passed = 0;
+    while (isWriting) {
+      if ((await ask()) !== 429) passed++;
+      await sleep(20);
+    }
+    await writing;
+    return passed;
+  }
+
+  const slowly = async (path: string, parts: readonly string[], pauseMs: number) => {
+    for (const part of parts) {
+      appendFileSync(path, part);
+      await sleep(pauseMs);
+    }
+  };
+  const next = whole(200, 'search', 'register', 'login');
+  const cut = next.indexOf('  - name: register');
+  const halves = [next.slice(0, cut), next.slice(cut)];
+
+  test.each<[string, () => Promise<void>]>([
+    [
+      'truncated, begun, and ended after a pause',
+      async () => {
+        writeFileSync(file, '');
+        await slowly(file, halves, 1_500);
+      },
+    ],
+    [
+      'truncated, begun, and ended after a long pause',
+      async () => {
+        writeFileSync(file, '');
+        await slowly(file, halves, 3_500);
+      },
+    ],
+    [
+      'written line by line',
+      async () => {
+        writeFileSync(file, '');
+        await slowly(file, next.split(/(?<=\n)/), 120);
+      },
+    ],
+    [
+      'removed, and written anew with a pause',
+      async () => {
+        rmSync(file);
+        await sleep(300);
+        await slowly(file, halves, 1_500);
+      },
+    ],
+    [
+      'put aside by an editor, and written anew with a pause',
+      async () => {
+        renameSync(file, `${file}~`);
+        await slowly(file, halves, 1_500);
+      },
+    ],
+    [
+      'longer than before when it pauses',
+      async () => {
+        writeFileSync(file, `# ${'x'.repeat(500)}\n`);
+        await slowly(file, halves, 2_500);
+      },
+    ],
+  ])('%s', async (_, write) => {
+    await using gateway = await startGateway({ HEADGATE_POLICIES: file });
+    expect(await passedWhile(gateway, write)).toBe(0);
+    await holds(gateway, 200);
+    expect(gateway.output().match(/"event":"policies_loaded"/g)).toHaveLength(1);
+    expect(gateway.output()).not.toMatch(/policies_removed|policies_refused/);
+  });
+
+  test('the file of keys, while the policy file is renamed over', async () => {
+    await using gateway = await startGateway({ HEADGATE_POLICIES: file });
+    const limitOfKey = async () =>
+      Number(
+        (await call(gateway.url, '/envoy/search', { headers: { 'x-api-key': LISTED } })).headers[
+          'x-ratelimit-limit'
+        ],
+      );
+    expect(await limitOfKey()).toBe(7);
+    const [first = '', second = ''] = keys.split(/(?<=\n)/);
+    writeFileSync(keyFile, first);
+    await sleep(300);
+    writeFileSync(`${file}.next`, next);
+    renameSync(`${file}.next`, file);
+    for (let i = 0; i < 75; i++) {
+      expect(await limitOfKey()).toBe(7);
+      await sleep(20);
+    }
+    appendFileSync(keyFile, `${second}# more\n`);
+    await holds(gateway, 200);
+    expect(await limitOfKey()).toBe(7);
+    expect(gateway.output().match(/"event":"policies_loaded"/g)).toHaveLength(1);
+  });
+
+  test('policies that really go are named in a warning', async () => {
+    await using gateway = await startGateway({ HEADGATE_POLICIES: file });
+    writeFileSync(`${file}.next`, whole(300, 'login'));
+    renameSync(`${file}.next`, file);
+    await gateway.printed(/policies_removed[^\n]*\["search"\]/);
+    expect(await limitOf(gateway)).toBe(300);
+  });
+
+  test('SIGHUP takes a file that never settles', async () => {
+    await using gateway = await startGateway({ HEADGATE_POLICIES: file });
+    writeFileSync(file, whole(300, 'login'));
+    const writing = setInterval(() => appendFileSync(file, '# more\n'), 200);
+    try {
+      await sleep(1_000);
+      expect(await limitOf(gateway)).toBe(100);
+      gateway.signal('SIGHUP');
+      await gateway.printed(/policies_removed[^\n]*\["search"\]/);
+      expect(await limitOf(gateway)).toBe(300);
+    } finally {
+      clearInterval(writing);
+    }
+  });
 });

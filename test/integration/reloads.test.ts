@@ -28,7 +28,8 @@ describe.skipIf(!redisIsHere)('twenty reloads under load', () => {
       // On a busy machine a slow answer is not what this is about.
       storeTimeoutMs: 5_000,
     });
-  });
+    // Files that remove policies are left alone for seconds.
+  }, 240_000);
 
   afterAll(async () => {
     await redis[Symbol.asyncDispose]();

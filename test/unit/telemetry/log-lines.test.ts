@@ -83,6 +83,7 @@ const CALLS: Readonly<
   requestShed: (telemetry) => telemetry.requestShed(),
   policiesInForce: (telemetry) => telemetry.policiesInForce('0123'),
   policiesLoaded: (telemetry) => telemetry.policiesLoaded(2),
+  policiesRemoved: (telemetry) => telemetry.policiesRemoved(['login']),
   policiesRefused: (telemetry) => telemetry.policiesRefused(['policies.yaml:1:1: version: is 2']),
   policyNote: (telemetry) => telemetry.policyNote('a note'),
   workerLost: (telemetry) => telemetry.workerLost(1, 'SIGKILL'),
