@@ -1,25 +1,34 @@
 /** Findings for people: a line for each, and one for each file. */
 import { printable } from '../config/config-error.ts';
+import type { Finding } from '../config/finding.ts';
 import type { ExaminedFile } from '../config/policy-examination.ts';
 import { countOf, sentenceOf, type ToldFinding, toldFinding } from './check-findings.ts';
 
 export function asText(files: readonly ExaminedFile[]): string {
   return files
-    .flatMap((file) => [...file.findings.map(toldFinding).map(lineOf), verdictOn(file)])
+    .flatMap((file) => [
+      ...file.findings.flatMap((each) => linesOf({ ...toldFinding(each), excerpt: each.excerpt })),
+      verdictOn(file),
+    ])
     .map((line) => `${printable(line)}\n`)
     .join('');
 }
 
-function lineOf(finding: ToldFinding): string {
-  const { file, line, column, severity, rule } = finding;
-  return `${file}:${line}:${column}: ${severity} ${rule}: ${sentenceOf(finding)}`;
+type ShownFinding = ToldFinding & Pick<Finding, 'excerpt'>;
+
+function linesOf(finding: ShownFinding): string[] {
+  const { file, line, column, severity, rule, excerpt } = finding;
+  const told = `${file}:${line}:${column}: ${severity} ${rule}: ${sentenceOf(finding)}`;
+  if (excerpt === undefined) return [told];
+  const { text, caret } = excerpt;
+  return [told, `    ${text}`, `    ${' '.repeat(caret)}^`];
 }
 
 function verdictOn(examined: ExaminedFile): string {
   const { file, policies } = examined;
   return policies === undefined
     ? `${file}: invalid, ${counted(countOf('error', [examined]), 'error', 'errors')}`
-    : `${file}: fine, ${counted(policies, 'policy', 'policies')}`;
+    : `${file}: fine, ${policies === 1 ? 'the default alone' : `${counted(policies - 1, 'policy', 'policies')} and the default`}`;
 }
 
 function counted(count: number, one: string, many: string): string {

@@ -35,7 +35,10 @@ interface CheckFlags {
 export function checkCommand(): Command {
   return new Command('check')
     .description('check policy files')
-    .argument('[files...]', 'policy files; - is standard input')
+    .argument(
+      '[files...]',
+      'policy files; - is standard input (default: the one that serve reads, HEADGATE_POLICIES)',
+    )
     .addOption(
       new Option('-o, --output <format>', 'for whom findings are written')
         .choices(Object.keys(OUTPUTS))
@@ -56,10 +59,10 @@ async function check(
     process.stdout.write(checkDocument());
     return;
   }
-  if (files.length === 0 && !redis) command.error('error: name policy files, or --redis, or both');
   if (redis && output !== 'text') command.error(`error: --redis has no output for ${output}`);
   const environment = readEnvironment(process.env);
-  if (files.length > 0) await checkFiles(files, { output: OUTPUTS[output], strict, environment });
+  const named = files.length > 0 || redis ? files : [environment.policies];
+  if (named.length > 0) await checkFiles(named, { output: OUTPUTS[output], strict, environment });
   if (redis) await checkRedis(environment);
 }
 

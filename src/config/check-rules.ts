@@ -156,6 +156,12 @@ export const RULES = {
       'A range that is trusted, or exempt, has more public addresses than any one operator: strangers are among them.',
     remedy: 'Name the networks of your proxies or your CDN.',
   },
+  'host-bits-set': {
+    severity: 'warning',
+    meaning:
+      'A range such as `10.1.2.3/8` begins within its network: it means all of `10.0.0.0/8`.',
+    remedy: 'Write the network, or the address alone.',
+  },
   'networks-too-narrow': {
     severity: 'warning',
     meaning:
@@ -190,9 +196,8 @@ export const RULES = {
   'cloudflare-list-old': {
     severity: 'warning',
     meaning:
-      'The networks of Cloudflare are trusted with something, and were listed over 90 days ago.',
-    remedy:
-      'Compare the list with <https://www.cloudflare.com/ips/>, and set `checked` in a copy that `HEADGATE_CLOUDFLARE_RANGES` names.',
+      'The file names `cf_connecting_ip` or `cloudflare`, and the list that `HEADGATE_CLOUDFLARE_RANGES` names was checked over 90 days ago.',
+    remedy: 'Compare the list with <https://www.cloudflare.com/ips/>, and set `checked` in it.',
   },
 
   'approximate-limit': {
@@ -215,6 +220,13 @@ export const RULES = {
     meaning: 'An address in a header is believed because a trusted proxy passes it on.',
     remedy:
       'See that the proxy sets the header itself or removes it, or name the networks of the CDN that does.',
+  },
+  'shipped-cloudflare-list-old': {
+    severity: 'info',
+    meaning:
+      'The same with the list that came with headgate: no mistake of the policy file, so no warning.',
+    remedy:
+      'Update headgate, or compare the list with <https://www.cloudflare.com/ips/> and set `checked` in a copy that `HEADGATE_CLOUDFLARE_RANGES` names.',
   },
   'policies-not-tried': {
     severity: 'info',

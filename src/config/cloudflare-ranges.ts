@@ -23,7 +23,10 @@ const range = addressRange.transform(
 const schema = z.strictObject({ checked: z.iso.date(), ranges: z.array(range).min(1) });
 const OLD_AFTER_DAYS = 90;
 
-export type CloudflareRanges = z.output<typeof schema>;
+export interface CloudflareRanges extends z.output<typeof schema> {
+  /** Whether it came with headgate, and no setting names another. */
+  readonly isShipped?: boolean;
+}
 
 /** Throws a FileError when the text is no such list. */
 export function parseCloudflareRanges(text: string, fileName: string): CloudflareRanges {
@@ -37,12 +40,9 @@ export function parseCloudflareRanges(text: string, fileName: string): Cloudflar
   throw new FileError([{ rule, file: fileName, place: undefined, path: '', message }]);
 }
 
-/** What to do about a list that may not be true any more; undefined for one that is young. */
-export function adviceOnAge({ checked }: CloudflareRanges, nowMs: number): string | undefined {
+/** That a list may not be true any more; undefined for one that is young. */
+export function ageOf({ checked }: CloudflareRanges, nowMs: number): string | undefined {
   const days = Math.floor((nowMs - Date.parse(checked)) / DAY_MS);
   if (days <= OLD_AFTER_DAYS) return undefined;
-  return (
-    `the list of Cloudflare networks is ${days} days old (${checked}): compare it with ` +
-    'https://www.cloudflare.com/ips/, and set "checked" to that day in a copy that HEADGATE_CLOUDFLARE_RANGES names'
-  );
+  return `the list of Cloudflare networks is ${days} days old (${checked})`;
 }

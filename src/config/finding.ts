@@ -7,6 +7,14 @@ export interface Place {
   readonly column: number;
 }
 
+/** The line of a place, for people. */
+export interface Excerpt {
+  /** Its part around the place, where it is long. Printable. */
+  readonly text: string;
+  /** Characters before the place. */
+  readonly caret: number;
+}
+
 export interface Finding {
   readonly rule: Rule;
   /** As people would name it. */
@@ -16,6 +24,8 @@ export interface Finding {
   /** `policies[2].limits[0]`; empty where the message says what is meant. */
   readonly path: string;
   readonly message: string;
+  /** None for a file as a whole, and where the line may hold a secret. */
+  readonly excerpt?: Excerpt | undefined;
 }
 
 /** As loading tells of it: `file:line:column: path: what is wrong`. */

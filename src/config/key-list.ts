@@ -33,7 +33,8 @@ const MAX_MISTAKES = 100;
 /** Throws a FileError that names every mistake. */
 export function readKeyFile(text: string, fileName: string): readonly KeyEntry[] {
   const yaml = readYaml(text, BOUNDS);
-  refuseUnreadable(yaml, fileName);
+  // Somebody may have written keys in it as they are.
+  refuseUnreadable({ ...yaml, excerpt: () => undefined }, fileName);
   const refuse = (mistakes: readonly LocatedRemark[]) =>
     new FileError(located(mistakes, fileName, yaml));
   const result = keyListSchema.safeParse(yaml.value, { reportInput: true });

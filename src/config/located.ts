@@ -1,8 +1,9 @@
 /** From places in the text of a file to lines and columns. */
+import type { Rule } from './check-rules.ts';
 import { FileError } from './file-error.ts';
 import type { Finding } from './finding.ts';
 import { type LocatedRemark, pathText } from './remark.ts';
-import type { YamlText } from './yaml-text.ts';
+import type { Path, YamlText } from './yaml-text.ts';
 
 /** In the order of the file. */
 export function located(
@@ -18,7 +19,18 @@ export function located(
       place: yaml.place(offset),
       path: pathText(path),
       message: path.length === 0 ? `the file ${message}` : message,
+      excerpt: isNowhere(rule, path) || mayHoldSecret(path) ? undefined : yaml.excerpt(offset),
     }));
+}
+
+/** What is missing from the file as a whole has no line. */
+function isNowhere(rule: Rule, path: Path): boolean {
+  return path.length === 0 || (rule === 'missing-key' && path.length === 1);
+}
+
+/** Keys belong there as digests, and somebody may have written one as it is. */
+function mayHoldSecret(path: Path): boolean {
+  return path.includes('api_key') || path.includes('sha256') || typeof path[0] === 'number';
 }
 
 /** Throws a FileError when the text is no YAML that can be used. */
@@ -31,6 +43,7 @@ export function refuseUnreadable(yaml: YamlText, file: string): void {
       place: yaml.place(offset),
       path: '',
       message,
+      excerpt: yaml.excerpt(offset),
     })),
   );
 }

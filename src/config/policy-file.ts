@@ -64,7 +64,10 @@ export function validatePolicyFile(
     file,
     notes: findingsFrom(notes).map((note) => printable(lineOf(note))),
     findings: (policySet, nowMs) =>
-      findingsFrom([...notes, ...adviceOn(file, { policySet, nowMs, ...context })]),
+      findingsFrom([
+        ...notes,
+        ...adviceOn(file, { policySet, nowMs, isWritten: yaml.has, ...context }),
+      ]),
   };
 }
 

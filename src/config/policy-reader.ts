@@ -1,7 +1,7 @@
 /** Reads the policy file, and the files that it refers to, and remembers which version of each it was. */
 import { createHash } from 'node:crypto';
 import { dirname, resolve } from 'node:path';
-import { parseCloudflareRanges } from './cloudflare-ranges.ts';
+import { parseCloudflareRanges, SHIPPED_RANGES } from './cloudflare-ranges.ts';
 import { ConfigError } from './config-error.ts';
 import { type FileVersion, type FileVersions, versionOf } from './file-version.ts';
 import type { KnownRanges } from './identity-config.ts';
@@ -72,7 +72,8 @@ export function validateFiles(
 ): ValidPolicies & { readonly ranges: KnownRanges } {
   // First of all, so that it is known of even if the policy file cannot be read.
   const text = read(rangesPath, NAMED_BY_RANGES);
-  const cloudflare = parseCloudflareRanges(text, displayName(rangesPath));
+  const listed = parseCloudflareRanges(text, displayName(rangesPath));
+  const cloudflare = { ...listed, isShipped: rangesPath === SHIPPED_RANGES };
   const valid = validatePolicyFile(read(path, NAMED_BY_SETTING), displayName(path), {
     cloudflare,
     readKeyFile(name) {

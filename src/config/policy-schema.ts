@@ -223,6 +223,9 @@ export const policyFileSchema = z
   })
   .describe('headgate policy file');
 
+const DEFAULT_MISSING =
+  'is missing: requests that no policy matches need limits, as in "default: { limits: [1000/1h] }"';
+
 /** The file with its parts left open. */
 export const outlineSchema = z.strictObject({
   version,
@@ -232,7 +235,9 @@ export const outlineSchema = z.strictObject({
   exempt: z.unknown().optional(),
   block: z.unknown().optional(),
   on_store_failure: z.unknown().optional(),
-  default: z.record(z.string(), z.unknown()),
+  default: z.record(z.string(), z.unknown(), {
+    error: ({ input }) => (input === undefined ? DEFAULT_MISSING : undefined),
+  }),
   policies: z.array(z.unknown()).default([]),
 });
 

@@ -13,7 +13,7 @@ import {
   visit,
   type YAMLMap,
 } from 'yaml';
-import type { Place } from './finding.ts';
+import type { Excerpt, Place } from './finding.ts';
 
 export type Path = readonly (string | number)[];
 
@@ -26,11 +26,14 @@ export interface YamlText {
   readonly value: unknown;
   /** What makes the text unusable; the value is then undefined. */
   readonly mistakes: readonly Mistake[];
+  /** Whether the text has a value at this path. */
+  has(path: Path): boolean;
   /** Where a path's value stands, or the closest thing around it that exists. */
   offsetOf(path: Path): number;
   /** Where a key stands. */
   offsetOfKey(path: Path, key: string): number;
   place(offset: number): Place;
+  excerpt(offset: number): Excerpt | undefined;
 }
 
 export interface YamlBounds {
@@ -65,6 +68,7 @@ export function readYaml(written: string, bounds = POLICY_FILE): YamlText {
   return {
     value,
     mistakes,
+    has: (path) => document.hasIn(path),
     offsetOf: (path) => offsetOf(nodeAt(document, path)),
     offsetOfKey: (path, key) => {
       const node = nodeAt(document, path);
@@ -75,7 +79,20 @@ export function readYaml(written: string, bounds = POLICY_FILE): YamlText {
       const { line, col } = lines.linePos(offset);
       return { line: Math.max(1, line), column: Math.max(1, col) };
     },
+    excerpt: (offset) => excerptOf(text, offset),
   };
+}
+
+/** Of a long line, so much on each side of the place. */
+const EXCERPT_SIDE = 60;
+
+function excerptOf(text: string, offset: number): Excerpt | undefined {
+  const start = Math.max(text.lastIndexOf('\n', offset - 1) + 1, offset - EXCERPT_SIDE);
+  const lineEnd = text.indexOf('\n', offset);
+  const end = Math.min(lineEnd === -1 ? text.length : lineEnd, offset + EXCERPT_SIDE);
+  // One column for each character, so that the caret stays below its place.
+  const line = text.slice(start, end).replaceAll(/[\p{C}\u2028\u2029]/gu, ' ');
+  return line.trim() === '' ? undefined : { text: line.trimEnd(), caret: offset - start };
 }
 
 /** Aliases may make a small text a huge value: that is the one mistake which shows only here. */
@@ -214,9 +231,13 @@ function mistakesOfKeys({ items }: YAMLMap): Mistake[] {
   });
 }
 
+const INDENTED =
+  'this line is indented differently: keys of one map, and entries of one list, begin in the same column';
+
 /** Without what the file says there, which may be a secret in the wrong place. */
 function plain(message: string): string {
   const text = message.replace(/: ".*"$/s, '');
+  if (/^All (mapping|collection|sequence) items must start/.test(text)) return INDENTED;
   return `${text.charAt(0).toLowerCase()}${text.slice(1)}`;
 }
 

@@ -38,7 +38,7 @@ const told = file(
 
 describe('for people', () => {
   test('a good file is fine', () => {
-    const stdout = 'good.yaml: fine, 1 policy\n';
+    const stdout = 'good.yaml: fine, the default alone\n';
     expect(check([good])).toEqual({ code: 0, stdout, stderr: '' });
   });
 
@@ -47,7 +47,11 @@ describe('for people', () => {
       code: 3,
       stdout: [
         'bad.yaml:2:21: error invalid-value: default.limits[0]: "5/5m" is not a rate, write "5/5min"',
+        '    default: { limits: [5/5m] }',
+        '                        ^',
         'bad.yaml:3:1: error unknown-key: polices: is not a known key, did you mean "policies"?',
+        '    polices: []',
+        '    ^',
         'bad.yaml: invalid, 2 errors\n',
       ].join('\n'),
       stderr: '',
@@ -57,7 +61,9 @@ describe('for people', () => {
   test('a warning is none that an exit code tells of, but for who is strict', () => {
     const stdout = [
       'odd.yaml:3:29: warning limit-never-binds: default.limits[1]: never denies what 5/5min lets through, remove it',
-      'odd.yaml: fine, 1 policy\n',
+      '    default: { limits: [5/5min, 5/1min] }',
+      '                                ^',
+      'odd.yaml: fine, the default alone\n',
     ].join('\n');
     expect(check([odd])).toEqual({ code: 0, stdout, stderr: '' });
     const stderr = 'headgate: --strict refuses warnings, of which there are 1\n';
@@ -68,7 +74,7 @@ describe('for people', () => {
     const { code, stdout } = check(['--strict', told]);
     expect(code).toBe(0);
     expect(stdout).toMatch(
-      /^told\.yaml:3:21: info bucket-bursts: .*\ntold\.yaml: fine, 1 policy\n$/,
+      /^told\.yaml:3:21: info bucket-bursts: .*\n {4}.*\n +\^\ntold\.yaml: fine, the default alone\n$/,
     );
   });
 
@@ -79,7 +85,7 @@ describe('for people', () => {
     ]) {
       const { code, stdout } = check(files);
       expect(code).toBe(3);
-      expect(stdout).toContain('good.yaml: fine, 1 policy\n');
+      expect(stdout).toContain('good.yaml: fine, the default alone\n');
       expect(stdout).toContain('bad.yaml: invalid, 2 errors\n');
     }
   });
@@ -102,7 +108,10 @@ policies:
     const ranges = file('old.yaml', 'checked: 2023-09-28\nranges: [173.245.48.0/20]\n');
     const { code, stdout } = check([path], { env: { HEADGATE_CLOUDFLARE_RANGES: ranges } });
     expect(code).toBe(0);
-    const begun = stdout.split('\n').map((line) => line.split(': ').slice(0, 3).join(': '));
+    const begun = stdout
+      .split('\n')
+      .filter((line) => !line.startsWith(' '))
+      .map((line) => line.split(': ').slice(0, 3).join(': '));
     expect(begun).toEqual([
       'likely.yaml:4:22: warning cloudflare-list-old: identity.sources[1]',
       'likely.yaml:5:113: warning plan-unknown: identity.api_key.keys[0].plan',
@@ -110,7 +119,7 @@ policies:
       'likely.yaml:7:45: warning plan-unheld: default.plans.pro',
       'likely.yaml:9:49: warning lax-spelling: policies[0].match.path',
       'likely.yaml:10:38: warning method-never-sent: policies[1].match.method',
-      'likely.yaml: fine, 3 policies',
+      'likely.yaml: fine, 2 policies and the default',
       '',
     ]);
   });
@@ -133,7 +142,7 @@ describe('what cannot be used', () => {
     expect(check(['.'])).toMatchObject({
       code: 3,
       stdout: expect.stringContaining(
-        'error unreadable-file: cannot be read; it is no regular file',
+        'error unreadable-file: cannot be read: it is a folder, name a file in it',
       ),
     });
   });
@@ -168,7 +177,7 @@ test('- is standard input, which names files of this folder', () => {
   const input = 'version: 1\nidentity: { sources: [api_key, ip], api_key: { keys: keys.yaml } }\n';
   expect(check(['-'], { input: `${input}default: { limits: [5/5min] }\n` })).toMatchObject({
     code: 0,
-    stdout: '-: fine, 1 policy\n',
+    stdout: '-: fine, the default alone\n',
   });
   expect(check(['-'], { input })).toMatchObject({
     code: 3,
@@ -244,7 +253,7 @@ describe('for GitHub Actions', () => {
   });
 });
 
-test.each([[[]], [['-o', 'xml', good]], [['-o', 'json', '--redis', good]], [['--polices', good]]])(
+test.each([[['-o', 'xml', good]], [['-o', 'json', '--redis', good]], [['--polices', good]]])(
   '%j is a usage error: exit code 2, and nothing on standard output',
   (args) => {
     const { code, stdout, stderr } = check(args);
@@ -264,7 +273,49 @@ test('a list of the networks of Cloudflare that was looked at lately is fine', (
   const ranges = file('ranges.yaml', `checked: ${checked}\nranges: [173.245.48.0/20]\n`);
   const shipped = fileURLToPath(new URL('../../config/policies.yaml', import.meta.url));
   const { stdout } = check([shipped], { env: { HEADGATE_CLOUDFLARE_RANGES: ranges } });
-  expect(stdout).toBe(`${shipped}: fine, 6 policies\n`);
+  expect(stdout).toBe(`${shipped}: fine, 5 policies and the default\n`);
+});
+
+test('without a file, the one that serve would serve is checked', () => {
+  expect(check([], { env: { HEADGATE_POLICIES: good } })).toMatchObject({
+    code: 0,
+    stdout: 'good.yaml: fine, the default alone\n',
+  });
+  expect(check([], { env: { HEADGATE_POLICIES: undefined } }).stdout).toContain(
+    'config/policies.yaml: fine, 5 policies and the default\n',
+  );
+});
+
+test('--strict takes the shipped file however old its list of networks is, and files without Cloudflare', () => {
+  const shipped = fileURLToPath(new URL('../../config/policies.yaml', import.meta.url));
+  expect(check(['--strict', shipped, good])).toMatchObject({ code: 0, stderr: '' });
+  const sources = 'identity: { sources: [cf_connecting_ip, ip] }';
+  const cloudflare = file('cf.yaml', `version: 1\n${sources}\ndefault: { limits: [5/5min] }\n`);
+  const ranges = file('own.yaml', 'checked: 2023-09-28\nranges: [173.245.48.0/20]\n');
+  const env = { HEADGATE_CLOUDFLARE_RANGES: ranges };
+  expect(check(['--strict', cloudflare], { env }).code).toBe(3);
+  expect(check(['--strict', good], { env }).code).toBe(0);
+});
+
+test('the line with a place is shown, unless it may hold a secret', () => {
+  const long = `${'x'.repeat(500)}: 1`;
+  const path = file('shown.yaml', `version: 1\ndefault:\n  limits: [1/1h]\n policies: []\n`);
+  expect(check([path]).stdout).toContain('\n     policies: []\n    ^\n');
+  const wide = file('wide.yaml', `version: 1\ndefault: { limits: [1/1h] }\n${long}\n`);
+  expect(
+    Math.max(
+      ...check([wide])
+        .stdout.split('\n')
+        .map(({ length }) => length),
+    ),
+  ).toBeLessThan(300);
+  const key = 'identity: { api_key: { keys: [{ id: a, sha256: my-secret-key }] } }';
+  const secret = file('secret.yaml', `version: 1\n${key}\ndefault: { limits: [1/1h] }\n`);
+  expect(check([secret]).stdout).not.toContain('my-secret-key');
+  file('odd-keys.yaml', '- { id: a, sha256: my-secret-key\n');
+  const named = 'identity: { api_key: { keys: odd-keys.yaml } }';
+  const elsewhere = file('elsewhere.yaml', `version: 1\n${named}\ndefault: { limits: [1/1h] }\n`);
+  expect(check([elsewhere]).stdout).not.toContain('my-secret-key');
 });
 
 test('the rules are those of the reference', () => {

@@ -110,7 +110,7 @@ async function expectRefused(path: string, place: RegExp): Promise<void> {
 }
 
 const PLACED = /^:[1-9]\d*:[1-9]\d*: ./;
-const UNREADABLE = /^: (does not exist|cannot be read); ./;
+const UNREADABLE = /^: (does not exist; |cannot be read: )./;
 
 beforeAll(async () => {
   put(POLICIES, goodPolicies());

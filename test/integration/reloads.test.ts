@@ -21,7 +21,7 @@ describe.skipIf(!redisIsHere)('twenty reloads under load', () => {
     run = await runReloads({
       redisUrl: redis.url,
       reloads: RELOADS,
-      perSecond: 1_000,
+      perSecond: 200,
       pauseMs: 150,
       otherPolicies: 0,
       otherKeys: 0,

@@ -6,6 +6,7 @@ import type { PolicySet } from '../../core/policy-set.ts';
 import type { CloudflareRanges } from '../cloudflare-ranges.ts';
 import type { ValidFile } from '../policy-compile.ts';
 import type { Remark } from '../remark.ts';
+import type { Path } from '../yaml-text.ts';
 import { adviceOnKeys } from './keys.ts';
 import { adviceOnLimits } from './limits.ts';
 import { adviceOnLists } from './lists.ts';
@@ -16,6 +17,8 @@ export interface AdviceContext {
   readonly policySet: PolicySet;
   readonly cloudflare: CloudflareRanges;
   readonly nowMs: number;
+  /** Whether the file itself has a value at this path, in place of a default. */
+  readonly isWritten: (path: Path) => boolean;
 }
 
 export function adviceOn(file: ValidFile, context: AdviceContext): Remark[] {

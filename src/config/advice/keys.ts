@@ -33,8 +33,8 @@ function unreadKeys({ identity, keys }: ValidFile): Remark[] {
 }
 
 function unheldPlans({ identity, keys, fallback, entries }: ValidFile): Remark[] {
-  // Without keys, or with none that are read, every plan would be one.
-  if (keys.length === 0 || !identity.sources.includes('api_key')) return [];
+  // That no key is read is told already.
+  if (keys.length > 0 && !identity.sources.includes('api_key')) return [];
   const held = [...new Set(keys.flatMap(({ plan }) => plan ?? []))];
   const unheld = ({ plans }: DefaultEntry, at: Path): Remark[] =>
     Object.keys(plans)

@@ -1,6 +1,6 @@
 /** Trust that goes further than it is meant to: who may say whose a request is, and what one client can be many of. */
-import { compileAddressSet } from '../../core/address.ts';
-import { adviceOnAge, type CloudflareRanges } from '../cloudflare-ranges.ts';
+import { canonicalAddress, compileAddressSet } from '../../core/address.ts';
+import { ageOf, type CloudflareRanges } from '../cloudflare-ranges.ts';
 import { prefixesOf } from '../identity-config.ts';
 import type { IdentitySection } from '../identity-schema.ts';
 import type { ValidFile } from '../policy-compile.ts';
@@ -16,17 +16,19 @@ interface Trusted {
 interface Today {
   readonly cloudflare: CloudflareRanges;
   readonly nowMs: number;
+  readonly isWritten: (path: Path) => boolean;
 }
 
-export function adviceOnTrust(file: ValidFile, { cloudflare, nowMs }: Today): Remark[] {
+export function adviceOnTrust(file: ValidFile, today: Today): Remark[] {
   const vouching = vouchingRanges(file.identity);
   const exempt = listedRanges(file, 'exempt');
   return [
     ...[...vouching, ...exempt].filter(({ range }) => isWide(range)).map(unsafe),
+    ...[...vouching, ...exempt, ...listedRanges(file, 'block')].flatMap(hostBits),
     ...vouching.filter(({ range }) => range === 'private').map(sharedNetworks),
     ...headersFromProxy(file.identity),
     ...narrowNetworks(file.identity),
-    ...oldList([...vouching, ...exempt, ...listedRanges(file, 'block')], file, cloudflare, nowMs),
+    ...oldList([...vouching, ...exempt, ...listedRanges(file, 'block')], file, today),
   ];
 }
 
@@ -69,6 +71,16 @@ function unsafe({ range, path }: Trusted): Remark {
   return { rule: 'unsafe-trust', path, message };
 }
 
+/** More than one address that is not the first of its network. */
+function hostBits({ range, path }: Trusted): Remark[] {
+  const span = spanOf(range);
+  const [written = '', bits] = range.split('/');
+  if (span === undefined || bits === undefined || canonicalAddress(written) === span.first)
+    return [];
+  const message = `${range} means ${span.first}/${bits}: write that, or ${written} for one address`;
+  return [{ rule: 'host-bits-set', path, message }];
+}
+
 function sharedNetworks({ path }: Trusted): Remark {
   const message =
     'every machine of a private network may say who a client is; name the proxies if others share it';
@@ -94,18 +106,33 @@ function narrowNetworks(identity: IdentitySection): Remark[] {
   return [{ rule: 'networks-too-narrow', path: ['identity', 'ip', key], message }];
 }
 
+const COMPARE = 'compare it with https://www.cloudflare.com/ips/';
+
+/** Of a file that trusts Cloudflare with something, and says so. */
 function oldList(
   ranges: readonly Trusted[],
   { identity }: ValidFile,
-  cloudflare: CloudflareRanges,
-  nowMs: number,
+  { cloudflare, nowMs, isWritten }: Today,
 ): Remark[] {
+  const named = ranges.flatMap(({ range, path }) => (range === 'cloudflare' ? [path] : []));
   const source = identity.sources.indexOf('cf_connecting_ip');
-  const path =
-    source === -1
-      ? ranges.find(({ range }) => range === 'cloudflare')?.path
-      : ['identity', 'sources', source];
-  const message = adviceOnAge(cloudflare, nowMs);
-  if (path === undefined || message === undefined) return [];
-  return [{ rule: 'cloudflare-list-old', path, message }];
+  const sources = source === -1 ? [] : [['identity', 'sources', source]];
+  const path = [...sources, ...named].find(isWritten);
+  const age = ageOf(cloudflare, nowMs);
+  if (path === undefined || age === undefined) return [];
+  return cloudflare.isShipped === true
+    ? [
+        {
+          rule: 'shipped-cloudflare-list-old',
+          path,
+          message: `${age}, as it came with headgate: ${COMPARE}, or update headgate`,
+        },
+      ]
+    : [
+        {
+          rule: 'cloudflare-list-old',
+          path,
+          message: `${age}: ${COMPARE}, and set "checked" to that day`,
+        },
+      ];
 }

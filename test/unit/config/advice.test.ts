@@ -120,7 +120,6 @@ describe('nothing is said of', () => {
       'an entry that is over tomorrow',
       `${DEFAULT}, block: [{ address: 203.0.113.9, expires: 2026-12-02 }]`,
     ],
-    ['plans without listed keys', 'default: { limits: [1/1h], plans: { pro: [2/1h] } }'],
     [
       'a plan that both sides know',
       `identity: { api_key: { keys: [{ ${KEY}, plan: pro }] } }, default: { limits: [1/1h], plans: { pro: [2/1h] } }`,
@@ -144,8 +143,11 @@ test('an old list of the networks of Cloudflare matters to who trusts them, at t
     findingsIn(`{ version: 1, ${sections} }`, 'policies.yaml', nowMs).map(
       ({ rule, path }) => `${rule} ${path}`,
     );
-  expect(paths(DEFAULT, young)).toEqual([]);
-  expect(paths(DEFAULT, old)).toEqual(['cloudflare-list-old identity.sources[1]']);
+  const named = identity('sources: [api_key, cf_connecting_ip, ip]');
+  expect(paths(named, young)).toEqual([]);
+  expect(paths(named, old)).toEqual(['cloudflare-list-old identity.sources[1]']);
+  // The default sources have it too; the file does not say so.
+  expect(paths(DEFAULT, old)).toEqual([]);
   expect(paths(identity('sources: [ip]'), old)).toEqual([]);
   expect(paths(identity('sources: [ip], trusted_proxies: [loopback, cloudflare]'), old)).toEqual([
     'cloudflare-list-old identity.trusted_proxies[1]',

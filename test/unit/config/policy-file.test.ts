@@ -36,6 +36,7 @@ describe('every mistake, and whatever else there is to say, has its rule and its
       'unreadable-file',
       'invalid-cloudflare-list',
       'cloudflare-list-old',
+      'shipped-cloudflare-list-old',
       'policies-not-tried',
     ];
     expect(new Set([...found, ...elsewhere])).toEqual(new Set(Object.keys(RULES)));
