@@ -47,7 +47,7 @@ const ANY_HOSTS: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', ':
 export function gatewayCommand(name: string): Command {
   return new Command(name).option(
     '--gateway <url>',
-    'where its operators ask (HEADGATE_OPS_HOST, HEADGATE_OPS_PORT)',
+    'where its operators ask (HEADGATE_OPS_HOST, HEADGATE_OPS_PORT: http://127.0.0.1:9464)',
     readUrl,
   );
 }

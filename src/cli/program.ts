@@ -10,6 +10,7 @@ import { EXIT_FAULT, EXIT_INVALID_CONFIG, EXIT_USAGE } from './exit-codes.ts';
 import { explainCommand } from './explain.ts';
 import { GatewayRefused } from './gateway-client.ts';
 import { healthcheckCommand } from './healthcheck.ts';
+import { addHelp } from './help.ts';
 import { keyCommand } from './key.ts';
 import { logCommand } from './log.ts';
 import { overridesCommand } from './overrides.ts';
@@ -45,7 +46,10 @@ export function createProgram(): Command {
     .addCommand(keyCommand())
     .addCommand(healthcheckCommand())
     .addCommand(schemaCommand());
-  for (const command of everyCommand(program)) command.exitOverride();
+  for (const command of everyCommand(program)) {
+    command.exitOverride();
+    addHelp(command);
+  }
   return program;
 }
 

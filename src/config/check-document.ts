@@ -24,11 +24,11 @@ function tableOf(severity: Severity): string {
 
 const INTRODUCTION = `# What \`headgate check\` finds
 
-\`headgate check FILE...\` says all that loading a policy file would refuse, and what its author likely did not mean. \`-\` is standard input. The list of Cloudflare's networks is the one that \`HEADGATE_CLOUDFLARE_RANGES\` names.
+\`headgate check FILE...\` says all that loading a policy file would refuse, and what its author likely did not mean. \`-\` is standard input; without a file, the one that \`serve\` reads is checked. The list of Cloudflare's networks is the one that \`HEADGATE_CLOUDFLARE_RANGES\` names.
 
 | option | prints |
 | --- | --- |
-| none | \`file:line:column: severity rule: path: message\` for each finding, and a line for each file |
+| none | \`file:line:column: severity rule: path: message\` for each finding, its line with a caret below the place, and a line for each file |
 | \`-o json\` | one document: \`{ "files": [{ "file", "valid", "policies", "findings": [{ "rule", "severity", "file", "line", "column", "path", "message" }] }], "errors", "warnings" }\` |
 | \`-o github\` | commands by which GitHub Actions annotates lines |
 | \`--rules\` | this page, which \`npm run docs:check\` writes |

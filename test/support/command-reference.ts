@@ -21,7 +21,7 @@ const NOTES: Readonly<Record<string, string>> = {
     'Signals stop it, have it read its files again and replace its workers: see [operating it](../README.md#operating-it).\n',
   'headgate demo': 'Counts in memory, whatever the environment says.\n',
   'headgate check':
-    '[What it finds](check.md), rule by rule. `--redis` alone, without files, examines Redis only.\n',
+    '[What it finds](check.md), rule by rule. Without files, it checks the one that `serve` reads; with `--redis` and no files, Redis only.\n',
   'headgate explain': `Nothing is counted. By a policy file alone, no gateway and no Redis is asked; an answer is what it would be if nothing had been counted before.
 
 ${fenced('sh', "headgate explain --method POST --url '/api//auth/LOGIN' -H 'cf-connecting-ip: 203.0.113.9' --peer 173.245.48.5")}`,

@@ -1,0 +1,45 @@
+/** What `--help` says of each command besides its options: an example, and which options must be there. */
+import { type Command, Help, type Option } from 'commander';
+
+const REASON = "--reason 'credential stuffing'";
+const EXAMPLES: Readonly<Record<string, string>> = {
+  'headgate serve': 'headgate serve --policies policies.yaml',
+  'headgate demo': 'headgate demo --port 8000',
+  'headgate check': 'headgate check --strict policies.yaml',
+  'headgate explain': "headgate explain --method POST --url '/api/auth/login' --peer 203.0.113.9",
+  'headgate clients top': 'headgate clients top --limit 10',
+  'headgate clients reset': 'headgate clients reset 5e0024918cef-1',
+  'headgate clients block': `headgate clients block 203.0.113.9 --for 1h ${REASON}`,
+  'headgate clients exempt': "headgate clients exempt 203.0.113.9 --for 1h --reason 'a load test'",
+  'headgate clients unblock': 'headgate clients unblock 203.0.113.9',
+  'headgate clients unexempt': 'headgate clients unexempt 203.0.113.9',
+  'headgate policies list': 'headgate policies list',
+  'headgate policies mode': "headgate policies mode login shadow --for 1h --reason 'a bad release'",
+  'headgate policies restore': 'headgate policies restore login',
+  'headgate overrides': 'headgate overrides',
+  'headgate log set': "headgate log set --level debug --for 10min --reason 'a slow store'",
+  'headgate log restore': 'headgate log restore',
+  'headgate stats': 'headgate stats --gateway http://127.0.0.1:9464',
+  'headgate key new': 'headgate key new --id acme --plan pro',
+  'headgate healthcheck': 'headgate healthcheck',
+  'headgate schema': 'headgate schema > policies.schema.json',
+};
+
+const SETTINGS =
+  '\nSettings come from the environment (HEADGATE_*): docs/configuration.md lists them all.';
+
+export function addHelp(command: Command): void {
+  const plain = new Help();
+  command.configureHelp({
+    optionDescription: (option: Option) =>
+      `${plain.optionDescription(option)}${option.mandatory ? ' (required)' : ''}`,
+  });
+  const name = nameOf(command);
+  if (name === 'headgate serve') command.addHelpText('after', SETTINGS);
+  const example = EXAMPLES[name];
+  if (example !== undefined) command.addHelpText('after', `\nExample:\n  ${example}`);
+}
+
+function nameOf(command: Command): string {
+  return command.parent === null ? command.name() : `${nameOf(command.parent)} ${command.name()}`;
+}
