@@ -233,7 +233,26 @@ const NO_RESP: Readonly<Record<string, () => Fault>> = {
   'garbage inside of an array': take('*3\r\n:1\r\nx\r\n:1\r\n'),
 };
 
-const noResp: BadAnswer[] = Object.entries(NO_RESP).map(([name, fault]) => ({
+/** RESP, but more of it than any reply to headgate has. */
+const TOO_MUCH: Readonly<Record<string, () => Fault>> = {
+  'the head of an array of 30,000,000': take('*30000000\r\n:1\r\n'),
+  'arrays of 30,000,000 in each other': take('*30000000\r\n'.repeat(1_000)),
+  'arrays of 90,000 in each other': take('*90000\r\n'.repeat(1_000)),
+  'a set of 30,000,000': take('~30000000\r\n'),
+  'a map of 15,000,000': take('%15000000\r\n'),
+  'a push of 30,000,000': take('>30000000\r\n'),
+  'an array of a million numbers': take(`*1000000\r\n${':1\r\n'.repeat(1_000_000)}`),
+  'the head of a string of 64 MiB': take('$67108864\r\n'),
+  'the head of an error of 64 MiB': take('!67108864\r\n'),
+  'a big number of a million digits': take(`(${'9'.repeat(1_000_000)}\r\n`),
+  'an integer of a million digits': take(`:${'9'.repeat(1_000_000)}\r\n`),
+  'a length of a million digits': take(`*${'9'.repeat(1_000_000)}\r\n`),
+  'an error without end': () => endless('-ERR '),
+  'a simple string without end': () => endless('+'),
+  'an array of strings without end': () => endless('*99000\r\n', bulk('x'.repeat(8_192))),
+};
+
+const noResp: BadAnswer[] = Object.entries({ ...NO_RESP, ...TOO_MUCH }).map(([name, fault]) => ({
   name,
   fault,
   reasons: ['malformed'],
@@ -258,13 +277,13 @@ const unfinished: BadAnswer[] = Object.entries(UNFINISHED).map(([name, bytes]) =
   holdMs: SILENCE_MS,
 }));
 
-/** A chunk every few milliseconds, as long as somebody takes them. */
-function endless(): Fault {
-  const chunk = Buffer.alloc(512 * 1_024, 'x');
+/** After the beginning a chunk every few milliseconds, as long as somebody takes them. */
+function endless(beginning: string, repeated = 'x'): Fault {
+  const chunk = Buffer.alloc(512 * 1_024, repeated);
   return ({ name, socket, fallSilent }) => {
     if (name !== 'take') return false;
     fallSilent();
-    socket.write('$99999999999\r\n');
+    socket.write(beginning);
     const timer = setInterval(() => socket.writableNeedDrain || socket.write(chunk), 2);
     socket.on('close', () => clearInterval(timer));
     return true;
@@ -273,8 +292,8 @@ function endless(): Fault {
 
 const outOfStep: BadAnswer[] = [
   {
-    name: 'a string without end',
-    fault: endless,
+    name: 'a string without its end, and then more',
+    fault: () => endless('$16000000\r\n'),
     reasons: ['timeout', 'malformed'],
     holdMs: 2_500,
   },

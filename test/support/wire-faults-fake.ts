@@ -49,8 +49,8 @@ const SAY_EVERY_MS = 10;
 /** Until connections are made anew. */
 const SETTLE_MS = 300;
 const PATIENCE_MS = 12_000;
-/** A gateway that read an array of a million numbers may have taken so much, and not yet given it back. */
-const MOST_GROWTH_BYTES = 160 * 1_024 * 1_024;
+/** The largest reply that is read, twice, and what a process takes anyhow. */
+const MOST_GROWTH_BYTES = 64 * 1_024 * 1_024;
 
 /** In the order in which they were done. */
 export async function runBadAnswers(options: BadAnswersOptions): Promise<BadAnswerResult[]> {

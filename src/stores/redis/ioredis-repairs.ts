@@ -4,6 +4,7 @@
  */
 import { createRequire } from 'node:module';
 import type { Redis } from 'ioredis';
+import { ReplyDecoder } from './reply-decoder.ts';
 
 const require = createRequire(import.meta.url);
 
@@ -18,8 +19,14 @@ interface SentinelConnector {
 
 /** For every client of this process. */
 export function repairIoredis(): void {
+  boundReplies(require('ioredis/built/resp/decoder.js'));
   surviveOddReplies(require('ioredis/built/DataHandler.js').default.prototype);
   hearSentinels(require('ioredis/built/connectors/SentinelConnector').default.prototype);
+}
+
+/** Its own decoder reserves memory for whatever a reply claims to hold, and skips bytes that it does not read. */
+function boundReplies(decoding: { Decoder: unknown }): void {
+  decoding.Decoder = ReplyDecoder;
 }
 
 /**
