@@ -4,7 +4,10 @@
  *
  * A denial is remembered for the very same question only (keys, quotas, costs), from when the store was asked, and for
  * half a second at most. What changes the answer before its time is so noticed at once (a new policy file asks a new
- * question; a reset is announced) or within that half second (the store lost its counts, or its clock was put forward).
+ * question; a reset is announced) or within that half second (the store lost its counts, or its clock was set).
+ *
+ * A remembered wait is what the store said at most half a second ago, less the time since. It is never shorter than the
+ * truth of that moment, but leaves out what others have used of a shared limit meanwhile.
  */
 import { LRUCache } from 'lru-cache';
 import type { Descriptor, QuotaState, QuotaStore, TakeResult } from '../core/store.ts';
@@ -32,6 +35,7 @@ interface Denial {
   /** When the store's answer arrived. It was true a moment before, so what counts down from here ends no earlier. */
   readonly answeredMs: number;
   readonly trustedUntilMs: number;
+  readonly generation: number;
 }
 
 export class DenialCache implements QuotaStore {
@@ -40,7 +44,7 @@ export class DenialCache implements QuotaStore {
   readonly #denials: LRUCache<string, Denial>;
   readonly #onRemembered: (() => void) | undefined;
   #enabled = false;
-  /** Of what was asked in an earlier one, the answer may be out of date on arrival. */
+  /** Denials of earlier ones count no more. What was asked in an earlier one may be out of date on arrival. */
   #generation = 0;
 
   constructor({ store, now, maxEntries, onRemembered }: DenialCacheOptions) {
@@ -61,21 +65,29 @@ export class DenialCache implements QuotaStore {
     this.forget();
   }
 
+  /** Costs nothing, however often it is called: the entries go when others need their places. */
   forget(): void {
     this.#generation++;
-    this.#denials.clear();
   }
 
   take(descriptors: readonly Descriptor[]): TakeResult | Promise<TakeResult> {
     const askedMs = this.#now();
     if (this.#denials.size > 0) {
       const denial = this.#denials.get(questionOf(descriptors));
-      if (denial !== undefined && isSame(denial, descriptors) && askedMs < denial.trustedUntilMs) {
+      if (denial !== undefined && this.#holds(denial, descriptors, askedMs)) {
         this.#onRemembered?.();
         return after(denial, askedMs - denial.answeredMs);
       }
     }
     return this.#ask(descriptors, askedMs);
+  }
+
+  #holds(denial: Denial, descriptors: readonly Descriptor[], nowMs: number): boolean {
+    return (
+      denial.generation === this.#generation &&
+      nowMs < denial.trustedUntilMs &&
+      isSame(denial, descriptors)
+    );
   }
 
   async #ask(descriptors: readonly Descriptor[], askedMs: number): Promise<TakeResult> {
@@ -99,7 +111,9 @@ export class DenialCache implements QuotaStore {
     // The store counts whole milliseconds: of the first one a part had passed when it was asked.
     const trustedUntilMs = askedMs + Math.min(waitMs - 1, TRUST_MS);
     const question = questionOf(descriptors);
-    const denial = { descriptors, result, answeredMs: this.#now(), trustedUntilMs };
+    const answeredMs = this.#now();
+    const generation = this.#generation;
+    const denial = { descriptors, result, answeredMs, trustedUntilMs, generation };
     const size = ENTRY_BYTES + descriptors.length * DESCRIPTOR_BYTES + question.length;
     this.#denials.set(question, denial, { size });
   }

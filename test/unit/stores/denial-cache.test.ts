@@ -191,6 +191,46 @@ test('a denial is remembered from when the store was asked, and counts down from
   expect((await cache.take([short])).admitted).toBe(true);
 });
 
+describe('a remembered wait is the one that was true at most half a second before', () => {
+  const own = descriptorOf('own', { limit: 2, windowMs: 1_000 });
+  const shared = descriptorOf('shared', { limit: 10, windowMs: 30_000 });
+  const longestWaitMs = async (cache: DenialCache) => {
+    const { states } = await cache.take([own, shared]);
+    return Math.max(...states.map((state) => state?.retryAfterMs ?? 0));
+  };
+
+  test('when others use up a limit that is shared', async () => {
+    const { cache, memory, pass } = setUp();
+    for (let i = 0; i < 2; i++) await cache.take([own, shared]);
+    expect(await longestWaitMs(cache)).toBe(1_000);
+    for (let i = 0; i < 8; i++) memory.take([shared]);
+    pass(499);
+    expect(await longestWaitMs(cache)).toBe(501);
+    pass(1);
+    expect(await longestWaitMs(cache)).toBe(29_500);
+  });
+
+  test('when the clock of the store is set back: who waits a window waits half a second more', async () => {
+    const { cache, clock, pass } = setUp();
+    await deny(cache);
+    clock.storeMs -= 90_000;
+    let waitedMs = 0;
+    for (; !(await cache.take([LIMIT_1])).admitted; waitedMs++) pass(1);
+    expect(waitedMs).toBe(W + 500);
+  });
+});
+
+test('a flood of resets costs nothing, and holds no more than before', async () => {
+  const { cache, asked } = setUp();
+  await deny(cache);
+  for (let i = 0; i < 1_000_000; i++) cache.forget();
+  await deny(cache, [descriptorOf('b', { limit: 1, windowMs: W })]);
+  const before = asked();
+  expect((await cache.take([LIMIT_1])).admitted).toBe(false);
+  expect((await cache.take([LIMIT_1])).admitted).toBe(false);
+  expect(asked() - before).toBe(1);
+});
+
 test('it holds no more than it may', async () => {
   const { cache, asked } = setUp({ maxEntries: 10 });
   const limits = Array.from({ length: 100 }, (_, i) =>
