@@ -10,8 +10,8 @@
 -- ARGV[4]  then rows of three: the field, how long it holds in milliseconds, its text; 0 takes it down
 -- RETURNS  1; 0 when there was nothing to take down; -1 when there are too many to put up another
 
--- 32 days: none is put up for longer, and what seems to be was not put up here.
-local LONGEST_MS = 2764800000
+-- 32 days: none is put up for longer. What seems to be, or is longer than any text of a gateway, was not put up here.
+local LONGEST_MS, LONGEST_FIELD, LONGEST_VALUE = 2764800000, 512, 4096
 
 local key, most, is_careful = KEYS[1], tonumber(ARGV[2]), ARGV[3] == '1'
 local clock = redis.call('TIME')
@@ -21,10 +21,11 @@ local now_ms = clock[1] * 1000 + math.floor(clock[2] / 1000)
 local until_ms_of, has_text, count, last_ms = {}, {}, 0, 0
 local stored = redis.call('HGETALL', key)
 for i = 1, #stored, 2 do
-  local field = stored[i]
-  local until_text, text = string.match(stored[i + 1], '^(%d+) (.*)$')
+  local field, value = stored[i], stored[i + 1]
+  local until_text, text = string.match(string.sub(value, 1, LONGEST_VALUE + 1), '^(%d+) (.*)$')
   local until_ms = tonumber(until_text) or 0
-  if until_ms <= now_ms or until_ms > now_ms + LONGEST_MS then
+  local is_readable = #field <= LONGEST_FIELD and #value <= LONGEST_VALUE
+  if not is_readable or until_ms <= now_ms or until_ms > now_ms + LONGEST_MS then
     redis.call('HDEL', key, field)
   else
     until_ms_of[field], has_text[field] = until_ms, text ~= ''

@@ -5,6 +5,8 @@ import { Breaker } from '../stores/breaker.ts';
 import { DenialCache } from '../stores/denial-cache.ts';
 import { GuardedStore } from '../stores/guarded-store.ts';
 import { Overload } from '../stores/overload.ts';
+import { Allowance } from '../stores/redis/allowance.ts';
+import { atMostEvery } from '../stores/redis/at-most-every.ts';
 import { listenTo, NOTICES_CHANNEL, RESET_CHANNEL } from '../stores/redis/channels.ts';
 import { createRedisClient, type RedisClient } from '../stores/redis/client.ts';
 import { withDeadline } from '../stores/redis/deadline.ts';
@@ -28,6 +30,10 @@ const FIRST_CONTACT_MS = 500;
 const MAX_IN_FLIGHT = 5_000;
 /** Timers are as late as that by themselves. */
 const LEAST_LATENESS_MS = 5;
+
+/** Whoever may publish there must not keep a gateway busy. Every reset clears the cached denials, whatever it names. */
+const NOTICES_EVERY_MS = 100;
+const RESETS_READ_PER_SECOND = 50;
 
 /** How often it is estimated what the counts take up. */
 const SAMPLE_MS = 10_000;
@@ -108,6 +114,7 @@ export function inRedis(
     answer: events.answer,
   });
   const subscriber = createRedisClient({ ...connection, onError: telemetry.othersUnheard });
+  const resetsToRead = new Allowance(RESETS_READ_PER_SECOND);
   listenTo([RESET_CHANNEL], subscriber, {
     onListening: () => denials?.enable(),
     onDeaf(reason) {
@@ -116,15 +123,16 @@ export function inRedis(
     },
     onMessage(message) {
       denials?.forget();
-      events.onReset(keysIn(message));
+      if (resetsToRead.take()) events.onReset(keysIn(message));
     },
   });
+  const readNotices = atMostEvery(NOTICES_EVERY_MS, events.onNotices);
   listenTo([NOTICES_CHANNEL, ...gateways.channels], subscriber, {
     // What was said meanwhile was not heard.
-    onListening: events.onNotices,
+    onListening: readNotices,
     onDeaf: (reason) => reason !== undefined && telemetry.othersUnheard(reason),
     onMessage(message, channel) {
-      if (channel === NOTICES_CHANNEL) events.onNotices();
+      if (channel === NOTICES_CHANNEL) readNotices();
       else void gateways.onMessage(channel, message);
     },
   });

@@ -1,4 +1,5 @@
 /** What is told of a client that is denied, by one gateway and by all of them together. */
+import { z } from 'zod';
 import type { BindingQuota, Denial } from '../core/decision.ts';
 import { partitionOf } from '../core/descriptor.ts';
 import { pseudonymsOf } from '../core/partition.ts';
@@ -7,43 +8,53 @@ import type { QuotaReader } from '../core/store.ts';
 import type { DeniedClient } from '../telemetry/denied-clients.ts';
 import { isoTime } from './iso-time.ts';
 
-export interface DenialReport {
+/** Of another gateway, or of whoever may publish as one: it is shown in terminals. */
+const text = z
+  .string()
+  .max(1_024)
+  .regex(/^\P{Cc}*$/u);
+const count = z.number().min(0);
+const names = z.array(text).max(100);
+
+export const denialReportSchema = z.object({
   /** Of the last denial. */
-  readonly decision_id: string;
-  readonly policy: string;
-  readonly reason: string;
-  readonly mode: string;
-  readonly limit?: string | undefined;
+  decision_id: text,
+  policy: text,
+  reason: text,
+  mode: text,
+  limit: text.optional(),
   /** The limit in words. */
-  readonly allows?: string | undefined;
-  readonly client: string;
+  allows: text.optional(),
+  client: text,
   /** What it came as last, where that is made up: a key that nobody lists. */
-  readonly came_as?: string | undefined;
-  readonly identity: string;
+  came_as: text.optional(),
+  identity: text,
   /** Whose share was used up. */
-  readonly counted?: string | undefined;
+  counted: text.optional(),
   /** Under which key of the store. */
-  readonly key?: string | undefined;
-  readonly dialect?: string | undefined;
+  key: text.optional(),
+  dialect: text.optional(),
   /** Since `since`, by all gateways. */
-  readonly denials: number;
-  readonly since: string;
-  readonly last: string;
+  denials: count,
+  since: z.iso.datetime(),
+  last: z.iso.datetime(),
   /** When a request would have been admitted, by the last denial; absent for what was not counted. */
-  readonly until?: string | undefined;
+  until: z.iso.datetime().optional(),
   /** All that its last request was known by, and the wider IPv6 networks that it came from. */
-  readonly names: readonly string[];
-  readonly networks: readonly string[];
-}
+  names,
+  networks: names,
+});
+export type DenialReport = Readonly<z.output<typeof denialReportSchema>>;
 
 /** The limit as it is now, and how it stands. */
-export interface StandingNow {
+export const standingNowSchema = z.object({
   /** In words. */
-  readonly allows: string;
-  readonly remaining: number;
-  readonly retry_after_ms: number;
-  readonly reset_after_ms: number;
-}
+  allows: text,
+  remaining: count,
+  retry_after_ms: count,
+  reset_after_ms: count,
+});
+export type StandingNow = Readonly<z.output<typeof standingNowSchema>>;
 
 /** Undefined while a first denial is being answered. */
 export function reportOf({

@@ -1,47 +1,53 @@
 /** Denials: who is denied now, and what became of one of them, by all gateways that count together. */
+import { z } from 'zod';
 import { modeOf } from '../core/overrides.ts';
 import {
   type DenialReport,
+  denialReportSchema,
   reportOf,
   type StandingNow,
   standingNow,
+  standingNowSchema,
   together,
 } from './denial-report.ts';
 import type { Gateway } from './gateway.ts';
 import { OperationError } from './operation-error.ts';
 import { overrideReport } from './override-report.ts';
 
-/** What gateways ask each other. */
-type Question =
-  | {
-      readonly about: 'top';
-      readonly most: number;
-      readonly withinMs: number;
-      readonly shadow: boolean;
-    }
-  | { readonly about: 'decision'; readonly id: string };
+/** Who was denied longer ago than that is not being denied. */
+const NOW_MS = 300_000;
+/** What one gateway tells another at once. */
+const MOST = 100;
 
-interface Found {
-  readonly report: DenialReport;
-  readonly now?: StandingNow | undefined;
-}
+/** What gateways ask each other. */
+const questionSchema = z.discriminatedUnion('about', [
+  z.object({
+    about: z.literal('top'),
+    most: z.int().positive(),
+    withinMs: z.number().positive(),
+    shadow: z.boolean(),
+  }),
+  z.object({ about: z.literal('decision'), id: z.string().max(64) }),
+]);
+type Question = z.output<typeof questionSchema>;
+
+const foundSchema = z.object({
+  report: denialReportSchema,
+  now: standingNowSchema.optional(),
+});
+type Found = z.output<typeof foundSchema>;
 
 interface Top {
   readonly limit: number;
   readonly shadow: boolean;
 }
 
-/** Who was denied longer ago than that is not being denied. */
-const NOW_MS = 300_000;
-/** What one gateway tells another at once. */
-const MOST = 100;
-
 export function denialOperations(gateway: Gateway) {
   return {
     async top({ limit, shadow }: Top) {
       const question: Question = { about: 'top', most: limit, withinMs: NOW_MS, shadow };
       const { answers, asked } = await gateway.askAll(question);
-      const reports = answers.filter((answer) => Array.isArray(answer)).flat() as DenialReport[];
+      const reports = answers.flatMap(reportsIn);
       return { clients: together(reports, limit), gateways: { asked, answered: answers.length } };
     },
     async decision({ id }: { readonly id: string }) {
@@ -70,8 +76,10 @@ export async function deniedBy(gateway: Gateway, id: string): Promise<DenialRepo
 
 async function find(gateway: Gateway, id: string): Promise<Found> {
   const { answers, asked } = await gateway.askAll({ about: 'decision', id } satisfies Question);
-  const found = answers.find((answer) => answer !== null && answer !== undefined);
-  if (found !== undefined) return found as Found;
+  for (const answer of answers) {
+    const found = foundSchema.safeParse(answer);
+    if (found.success) return found.data;
+  }
   const silent = asked - answers.length;
   throw new OperationError(
     'not_found',
@@ -81,15 +89,21 @@ async function find(gateway: Gateway, id: string): Promise<Found> {
   );
 }
 
-/** What this gateway says when it is asked. Never rejects. */
+/** What does not read as a report is not shown. */
+function reportsIn(answer: unknown): DenialReport[] {
+  if (!Array.isArray(answer)) return [];
+  return answer.slice(0, MOST).flatMap((each) => denialReportSchema.safeParse(each).data ?? []);
+}
+
+/** What this gateway says when it is asked; null to what is no question. Never rejects. */
 export async function answerQuestion(gateway: Gateway, asked: unknown): Promise<unknown> {
-  const question = asked as Question;
+  const question = questionSchema.safeParse(asked).data;
+  if (question === undefined) return null;
   if (question.about === 'top') {
     const clients = question.shadow ? gateway.wouldBeDenied : gateway.denied;
     const denied = clients.top(Math.min(question.most, MOST), question.withinMs);
     return denied.map(reportOf).filter((report) => report !== undefined);
   }
-  if (question.about !== 'decision') return null;
   const client = gateway.denied.find(question.id) ?? gateway.wouldBeDenied.find(question.id);
   const report = client && reportOf(client);
   if (report === undefined) return null;

@@ -78,7 +78,9 @@ export class OverrideBook {
         this.#options.onRestored(lost.length);
         notices = await board.read();
       }
-      this.#take(notices.map(fromNotice).filter((each) => each !== undefined));
+      const found = notices.map(fromNotice).filter((each) => each !== undefined);
+      // If the board was emptied again meanwhile, what was lost stays in force.
+      this.#take([...found, ...this.#lostFrom(notices)]);
     } while (this.#isStale);
   }
 

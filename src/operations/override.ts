@@ -7,19 +7,27 @@ import type { Notice } from '../stores/notice-board.ts';
 /** Of dates (ECMA-262, section 21.4.1.1), milliseconds since the epoch. */
 const moment = z.int().min(0).max(8_640_000_000_000_000);
 
+/** It is shown in terminals. */
+const printable = (longest: number) =>
+  z
+    .string()
+    .max(longest)
+    .regex(/^\P{Cc}*$/u);
+const LONGEST_NAME = 256;
+
 const terms = {
   sinceMs: moment,
   untilMs: moment,
-  reason: z.string(),
+  reason: printable(200),
   /** Who made it, as they say. */
-  by: z.string(),
+  by: printable(64),
 };
 
 const overrideSchema = z.discriminatedUnion('about', [
   z.object({
     about: z.literal('client'),
     /** Its partition. */
-    client: z.string(),
+    client: printable(LONGEST_NAME),
     /** Whether that is an address under the salt that changes every 31 days. */
     isLong: z.boolean(),
     access: z.enum(['exempt', 'blocked']),
@@ -27,7 +35,7 @@ const overrideSchema = z.discriminatedUnion('about', [
   }),
   z.object({
     about: z.literal('policy'),
-    policy: z.string(),
+    policy: printable(LONGEST_NAME),
     mode: z.enum(POLICY_MODES),
     ...terms,
   }),

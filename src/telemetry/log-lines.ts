@@ -130,6 +130,7 @@ export const LOG_LINES = {
     message: 'Redis had lost overrides of operators: those that this gateway knew are there again',
     fields: { overrides: 'how many' },
     meaning: 'It was emptied, or started again without its data: counts are gone as well.',
+    atMost: ONE_A_MINUTE,
   },
   overrides_unread: {
     level: 'warn',

@@ -190,7 +190,9 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
       if (degraded || !seldom('overrides')) return;
       write('overrides_unread', { cause: causeText(reason) });
     },
-    overridesRestored: (overrides) => write('overrides_restored', { overrides }),
+    overridesRestored(overrides) {
+      if (seldom('overrides restored')) write('overrides_restored', { overrides });
+    },
     windowsCounted: (active) => metrics.activeWindows.set(active),
     wouldDeny(decision) {
       metrics.tally.addShadow(decision);

@@ -8,9 +8,15 @@ export const NOTICES_CHANNEL = 'hg:v1:notices';
 /** Questions to every gateway, see gateways.ts. */
 export const QUESTIONS_CHANNEL = 'hg:v1:questions';
 
+/**
+ * Characters. Of what gateways say to each other, the names of 500 keys and the reports of 100 clients are the longest.
+ */
+const LONGEST_MESSAGE = 262_144;
+
 export interface Listener {
   /** What is said from now on will be heard. */
   onListening(): void;
+  /** A message that is longer than any of a gateway arrives empty. */
   onMessage(message: string, channel: string): void;
   /** It may go unheard until onListening is called again. */
   onDeaf(reason?: unknown): void;
@@ -32,6 +38,7 @@ export function listenTo(
   subscriber.on('close', () => listener.onDeaf());
   // In a cluster the client may change to another node by itself, and miss what is said in between.
   subscriber.on('message', (channel: string, message: string) => {
-    if (channels.includes(channel)) listener.onMessage(message, channel);
+    if (!channels.includes(channel)) return;
+    listener.onMessage(message.length > LONGEST_MESSAGE ? '' : message, channel);
   });
 }

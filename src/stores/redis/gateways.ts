@@ -1,10 +1,21 @@
-/** Asks every gateway on this Redis a question that each answers for itself, and gathers what comes in time. */
+/**
+ * Asks every gateway on this Redis a question that each answers for itself, and gathers what comes in time. Whoever may
+ * publish there can ask and answer as well, so work and memory for it are bounded.
+ */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Allowance } from './allowance.ts';
 import { QUESTIONS_CHANNEL } from './channels.ts';
 import type { RedisClient } from './client.ts';
 
 const WITHIN_MS = 500;
+/** Operators and their dashboards ask less. */
+const ANSWERS_PER_SECOND = 50;
+/** Of the answers to one question, together; and how many. */
+const MOST_CHARACTERS = 8 * 1_048_576;
+const MOST_ANSWERS = 1_000;
+/** Of an id, and of a channel. */
+const LONGEST_NAME = 128;
 
 export interface GatewaysOptions {
   readonly client: RedisClient;
@@ -22,6 +33,8 @@ export interface Gathered {
 
 interface Pending {
   readonly answers: unknown[];
+  /** Of their messages. */
+  characters: number;
   readonly onAnswer: () => void;
 }
 
@@ -40,6 +53,7 @@ export class Gateways {
   readonly #options: GatewaysOptions;
   readonly #name = randomUUID();
   readonly #pending = new Map<string, Pending>();
+  readonly #allowance = new Allowance(ANSWERS_PER_SECOND);
 
   constructor(options: GatewaysOptions) {
     this.#options = options;
@@ -60,7 +74,7 @@ export class Gateways {
     let asked = Number.POSITIVE_INFINITY;
     const complete = new Promise<void>((resolve) => {
       const onAnswer = () => answers.length >= asked && resolve();
-      this.#pending.set(id, { answers, onAnswer });
+      this.#pending.set(id, { answers, characters: 0, onAnswer });
       void this.#heardBy(client.publish(QUESTIONS_CHANNEL, JSON.stringify(call))).then((heard) => {
         asked = Math.max(1, count(), heard);
         onAnswer();
@@ -71,25 +85,33 @@ export class Gateways {
     return { answers, asked: Math.max(answers.length, Number.isFinite(asked) ? asked : count()) };
   }
 
-  /** Answers a question of another gateway, or takes its answer. What is neither, or cannot be answered, is left. */
+  /** Answers a question of another gateway, or takes its answer. Ignores everything else. */
   async onMessage(channel: string, message: string): Promise<void> {
     try {
-      const said: Question | Reply = JSON.parse(message);
-      if (channel === QUESTIONS_CHANNEL && 'question' in said) await this.#answer(said);
-      if (channel === this.#replyTo && 'answer' in said) {
-        const pending = this.#pending.get(said.id);
-        pending?.answers.push(said.answer);
-        pending?.onAnswer();
-      }
+      if (channel === QUESTIONS_CHANNEL) await this.#answer(message);
+      else if (channel === this.#replyTo && this.#pending.size > 0) this.#take(message);
     } catch {
-      // Who asks waits no longer than it waits for anybody.
+      // A gateway that asks waits for answers only so long.
     }
   }
 
-  async #answer({ id, replyTo, question }: Question): Promise<void> {
-    if (replyTo === this.#replyTo || !replyTo.startsWith(QUESTIONS_CHANNEL)) return;
+  async #answer(message: string): Promise<void> {
+    if (!this.#allowance.take()) return;
+    const { id, replyTo, question }: Question = JSON.parse(message);
+    if (!isName(id) || !isName(replyTo) || !replyTo.startsWith(`${QUESTIONS_CHANNEL}:`)) return;
+    if (replyTo === this.#replyTo) return;
     const reply: Reply = { id, answer: await this.#options.answer(question) };
     await this.#options.client.publish(replyTo, JSON.stringify(reply));
+  }
+
+  #take(message: string): void {
+    const { id, answer }: Reply = JSON.parse(message);
+    const pending = this.#pending.get(id);
+    if (pending === undefined || pending.answers.length === MOST_ANSWERS) return;
+    pending.characters += message.length;
+    if (pending.characters > MOST_CHARACTERS) return;
+    pending.answers.push(answer);
+    pending.onAnswer();
   }
 
   /** Of a cluster, by those who listen at one node of it. */
@@ -104,4 +126,8 @@ export class Gateways {
   get #replyTo(): string {
     return `${QUESTIONS_CHANNEL}:${this.#name}`;
   }
+}
+
+function isName(value: unknown): value is string {
+  return typeof value === 'string' && value.length <= LONGEST_NAME;
 }

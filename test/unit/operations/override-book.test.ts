@@ -1,7 +1,12 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { Override } from '../../../src/operations/override.ts';
 import { OverrideBook } from '../../../src/operations/override-book.ts';
-import { BoardFull, MAX_NOTICES, OwnNoticeBoard } from '../../../src/stores/notice-board.ts';
+import {
+  BoardFull,
+  MAX_NOTICES,
+  type Notice,
+  OwnNoticeBoard,
+} from '../../../src/stores/notice-board.ts';
 import { NOON_MS } from '../../support/requests.ts';
 
 beforeEach(() => void vi.useFakeTimers({ now: NOON_MS }));
@@ -47,6 +52,23 @@ test('of many overrides each ends on its own time, also after weeks', async () =
     return [...book.current.access.keys()];
   });
   expect(left).toEqual([['i.2', 'i.0'], ['i.0'], []]);
+});
+
+test('a board that is emptied again and again takes no override out of force', async () => {
+  const own = new OwnNoticeBoard(Date.now);
+  const board: OwnNoticeBoard = Object.assign(Object.create(own), {
+    read: () => own.read(),
+    putUp: (notice: Notice) => own.putUp(notice),
+    putBack: async () => {},
+  });
+  const { book, restored } = setUp(board);
+  await book.write(block('i.a', 60_000));
+  Object.assign(board, { read: async () => [] });
+  for (let i = 0; i < 3; i++) await book.refresh();
+  expect(book.current.access.get('i.a')).toBe('blocked');
+  expect(restored).toEqual([1, 1, 1]);
+  vi.advanceTimersByTime(60_000);
+  expect(book.current.access.size).toBe(0);
 });
 
 test('of two overrides about one client the later one holds', async () => {
