@@ -105,7 +105,7 @@ testWithRedis('a server with the shipped account and a closed default user is fi
   expect(own.filter((line) => !line.startsWith(place))).toEqual([]);
   expect(own.filter((line) => !/: (fine|warning: version)/.test(line))).toEqual([]);
   for (const text of [
-    /: fine: Redis \d+\.\d+\.\d+, a master$/,
+    /: fine: (Redis|Valkey) \d+\.\d+\.\d+, a master(; a list of \d{4}-\d\d-\d\d, which has gaps, names no flaw of it)?$/,
     /: fine: maxmemory-policy is noeviction, [\d.]+ MiB of 100 MiB are used$/,
     /: fine: obeys nobody without a password, and the account has no more rights than it needs$/,
     /: fine: the clock is that of this machine$/,

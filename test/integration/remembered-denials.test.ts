@@ -22,6 +22,34 @@ async function scriptCalls(redis: TestRedis): Promise<number> {
   return Number(/cmdstat_evalsha:calls=(\d+)/.exec(stats)?.[1] ?? 0);
 }
 
+async function remembered(gateway: Gateway): Promise<number> {
+  const { body } = await call(gateway.opsUrl, '/metrics');
+  return Number(/^headgate_remembered_denials_total (\d+)$/m.exec(body)?.[1] ?? 0);
+}
+
+/**
+ * On a busy machine a gateway waits for Redis, rather than let requests pass uncounted: that would be another answer than
+ * the tests are about.
+ */
+function start(env: NodeJS.ProcessEnv): Promise<Gateway> {
+  return startGateway({ ...env, HEADGATE_STORE_TIMEOUT_MS: '10000' });
+}
+
+/** Like `start`, once it remembers denials: it listens for resets on a connection of its own, which may come later. */
+async function startRemembering(env: NodeJS.ProcessEnv): Promise<Gateway> {
+  const gateway = await start(env);
+  const headers = { 'x-headgate-client-ip': '192.0.2.1' };
+  await eventually(
+    async () => {
+      await call(gateway.url, '/envoy/api/search', { headers });
+      return remembered(gateway);
+    },
+    (count) => count > 0,
+    30_000,
+  );
+  return gateway;
+}
+
 async function policyFile(policies: string) {
   const folder = await mkdtemp(join(tmpdir(), 'headgate-denials-'));
   const path = join(folder, 'policies.yaml');
@@ -35,67 +63,83 @@ const oneLimit = (rate: string) => `{ version: 1, default: { limits: [${rate}] }
 testWithRedis('a client that hammers costs Redis a few calls per second', async () => {
   await using redis = await startRedis();
   await using policies = await policyFile(oneLimit('3/1h'));
-  await using gateway = await startGateway({
+  await using gateway = await startRemembering({
     HEADGATE_REDIS_URL: redis.url,
     HEADGATE_POLICIES: policies.path,
   });
   await statuses(4, () => ask(gateway));
-  const [before, startMs] = [await scriptCalls(redis), performance.now()];
+  const [callsBefore, rememberedBefore] = [await scriptCalls(redis), await remembered(gateway)];
+  const startMs = performance.now();
   expect(new Set(await statuses(2_000, () => ask(gateway)))).toEqual(new Set([429]));
   const seconds = (performance.now() - startMs) / 1_000;
-  const calls = (await scriptCalls(redis)) - before;
+  const calls = (await scriptCalls(redis)) - callsBefore;
   expect(calls).toBeLessThanOrEqual(2 * seconds + 2);
-  const { body } = await call(gateway.opsUrl, '/metrics');
-  const [, remembered] = /^headgate_remembered_denials_total (\d+)$/m.exec(body) ?? [];
-  expect(Number(remembered)).toBe(2_000 - calls);
+  expect((await remembered(gateway)) - rememberedBefore).toBe(2_000 - calls);
 });
 
 testWithRedis('its Retry-After shrinks truthfully meanwhile', async () => {
   await using redis = await startRedis();
   await using policies = await policyFile(oneLimit('1/3s'));
-  await using gateway = await startGateway({
+  await using gateway = await startRemembering({
     HEADGATE_REDIS_URL: redis.url,
     HEADGATE_POLICIES: policies.path,
   });
-  await ask(gateway);
-  const admittedMs = performance.now();
-  const seen = new Set<string>();
+  const timed = async () => {
+    const askedMs = performance.now();
+    const { status, headers } = await ask(gateway);
+    const answeredMs = performance.now();
+    return { status, retryAfter: Number(headers['retry-after']), askedMs, answeredMs };
+  };
+  const first = await timed();
+  const answers: Awaited<ReturnType<typeof timed>>[] = [];
   const admitted = await eventually(
     async () => {
-      const answer = await ask(gateway);
-      if (answer.status === 429) seen.add(String(answer.headers['retry-after']));
+      const answer = await timed();
+      if (answer.status === 429) answers.push(answer);
       return answer;
     },
     ({ status }) => status === 200,
+    30_000,
   );
-  expect(admitted.status).toBe(200);
-  expect(performance.now() - admittedMs).toBeGreaterThan(2_900);
-  expect([...seen]).toEqual(['3', '2', '1']);
+  expect(admitted.answeredMs - first.askedMs).toBeGreaterThanOrEqual(2_999);
+  expect(answers.length).toBeGreaterThan(0);
+  // The first was admitted while it was asked. What is remembered is older by an answer's way to the gateway.
+  const longestMs = Math.max(...answers.map((each) => each.answeredMs - each.askedMs));
+  for (const { retryAfter, askedMs, answeredMs } of answers) {
+    const leastMs = Math.max(1, 3_000 - (answeredMs - first.askedMs));
+    const mostMs = 3_000 - (askedMs - first.answeredMs) + longestMs;
+    expect(retryAfter).toBeGreaterThanOrEqual(Math.ceil(leastMs / 1_000));
+    expect(retryAfter).toBeLessThanOrEqual(Math.ceil(mostMs / 1_000));
+  }
 });
 
 testWithRedis('a reset reaches every gateway at once', async () => {
   await using redis = await startRedis();
   await using policies = await policyFile(oneLimit('2/1h'));
   const env = { HEADGATE_REDIS_URL: redis.url, HEADGATE_POLICIES: policies.path };
-  await using one = await startGateway(env);
-  await using two = await startGateway(env);
+  await using one = await startRemembering(env);
+  await using two = await startRemembering(env);
   const admin = connectTo(redis);
   const client = await connectClient(redis.url);
   const store = new RedisStore({ client, inFlight: new InFlight(10), deadlineMs: 1_000 });
-  for (let round = 0; round < 20; round++) {
+  let proved = 0;
+  for (let round = 0; proved < 20; round++) {
+    expect(round, 'rounds on a machine that is too busy').toBeLessThan(200);
+    const deniedMs = performance.now();
     expect(await statuses(6, (i) => ask(i % 2 ? one : two))).toEqual([
       200, 200, 429, 429, 429, 429,
     ]);
     const keys = (await admin.keys('*')).filter((key) => key.includes(':default:'));
     await store.reset(keys);
-    // The announcement and the next request are on different connections; half a second later nothing is remembered.
+    // The announcement and the next request are on different connections.
     for (const gateway of [one, two]) {
       await eventually(
         () => ask(gateway),
         ({ status }) => status === 200,
-        400,
       );
     }
+    // Half a second after a denial nothing is remembered anyhow, so a round that took longer shows nothing.
+    if (performance.now() - deniedMs < 500) proved++;
     await store.reset(keys);
   }
   client.disconnect();
@@ -105,7 +149,7 @@ testWithRedis('a reset reaches every gateway at once', async () => {
 testWithRedis('a raised limit holds from the moment that the file is read again', async () => {
   await using redis = await startRedis();
   await using policies = await policyFile(oneLimit('2/1h'));
-  await using gateway = await startGateway({
+  await using gateway = await start({
     HEADGATE_REDIS_URL: redis.url,
     HEADGATE_POLICIES: policies.path,
   });
@@ -122,7 +166,7 @@ testWithRedis('a raised limit holds from the moment that the file is read again'
 
 testWithRedis('without remembering, every request asks Redis', async () => {
   await using redis = await startRedis();
-  await using gateway = await startGateway({
+  await using gateway = await start({
     HEADGATE_REDIS_URL: redis.url,
     HEADGATE_REMEMBERED_DENIALS: '0',
   });
@@ -137,7 +181,7 @@ testWithRedis('a gateway that may not hear of resets goes on, and remembers noth
   await using redis = await startRedis();
   await addShippedAccount(redis);
   await using policies = await policyFile(oneLimit('2/1h'));
-  await using gateway = await startGateway({
+  await using gateway = await start({
     HEADGATE_REDIS_URL: byShippedAccount(redis.url),
     HEADGATE_POLICIES: policies.path,
   });
@@ -162,15 +206,15 @@ testWithRedis(
     await admin.call('ACL', 'SETUSER', 'headgate', ...rules);
     admin.disconnect();
     await using policies = await policyFile(oneLimit('2/1h'));
-    await using gateway = await startGateway({
+    await using gateway = await startRemembering({
       HEADGATE_REDIS_URL: byShippedAccount(redis.url),
       HEADGATE_POLICIES: policies.path,
     });
     await gateway.printed(/others_unheard/);
     expect(await statuses(3, () => ask(gateway))).toEqual([200, 200, 429]);
-    const before = await scriptCalls(redis);
+    const before = await remembered(gateway);
     await statuses(50, () => ask(gateway));
-    expect((await scriptCalls(redis)) - before).toBeLessThan(10);
+    expect(await remembered(gateway)).toBeGreaterThan(before);
     const answer = await call(gateway.opsUrl, '/v1/clients/block', {
       method: 'POST',
       headers: { 'content-type': 'application/json' },

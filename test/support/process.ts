@@ -83,6 +83,18 @@ export async function freePort(): Promise<number> {
   return port;
 }
 
+export async function canListen(port: number): Promise<boolean> {
+  const server = createServer().listen(port, '127.0.0.1');
+  try {
+    await once(server, 'listening');
+  } catch {
+    return false;
+  }
+  server.close();
+  await once(server, 'close');
+  return true;
+}
+
 /** Resolves once something accepts connections there. */
 export async function accepting(port: number, process: RunningProcess): Promise<void> {
   for (let attempt = 0; attempt < 200; attempt++) {

@@ -15,6 +15,7 @@ import {
 import { homedir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import type { TestProject } from 'vitest/node';
+import { chosenRedisServer } from './redis-server.ts';
 
 export type ProgramName =
   | 'redis-server'
@@ -93,7 +94,9 @@ export default async function setup(project: TestProject): Promise<void> {
 
 /** Where a program of this machine is, installed by whomever. */
 export function findProgram(name: ProgramName): string | undefined {
-  return onPath(name) ?? unpacked(name);
+  return (
+    (name === 'redis-server' ? chosenRedisServer() : undefined) ?? onPath(name) ?? unpacked(name)
+  );
 }
 
 function unpacked(name: ProgramName): string | undefined {

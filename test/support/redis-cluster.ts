@@ -1,7 +1,7 @@
 /** A real cluster of three masters, each with a replica if there are to be any, formed as `redis-cli --cluster create` would. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
-import { freePort } from './process.ts';
+import { canListen, freePort } from './process.ts';
 import { lookAt, type RedisNode, startRedisNode, until } from './redis-node.ts';
 import { IN_MEMORY } from './redis-server.ts';
 
@@ -35,9 +35,12 @@ export interface Shard {
 
 interface Member {
   readonly server: RedisNode;
-  readonly busPort: number;
   readonly client: Redis;
 }
+
+/** Nodes talk to each other on their port plus this. Only servers from 7.0 on can be given another one. */
+const BUS_PORT_OFFSET = 10_000;
+const HIGHEST_PORT = 65_535;
 
 const MASTERS = 3;
 const SLOTS = 16_384;
@@ -50,10 +53,9 @@ export async function startRedisCluster(options: ClusterOptions = {}): Promise<T
   await using unlessItForms = new AsyncDisposableStack();
   const members: Member[] = [];
   for (let i = 0; i < (hasReplicas ? 2 * MASTERS : MASTERS); i++) {
-    const busPort = await freePort();
-    const server = unlessItForms.use(await startNode(busPort, nodeTimeoutMs));
+    const server = unlessItForms.use(await startNode(nodeTimeoutMs));
     const client = unlessItForms.adopt(lookAt(server), (open) => open.disconnect());
-    members.push({ server, busPort, client });
+    members.push({ server, client });
   }
   const nodes = members.map(({ server }) => server);
   const clientOf = (node: RedisNode) => members[nodes.indexOf(node)]?.client as Redis;
@@ -118,13 +120,20 @@ export async function startRedisCluster(options: ClusterOptions = {}): Promise<T
   };
 }
 
-function startNode(busPort: number, nodeTimeoutMs: number): Promise<RedisNode> {
+async function freePortWithBus(): Promise<number> {
+  while (true) {
+    const port = await freePort();
+    const busPort = port + BUS_PORT_OFFSET;
+    if (busPort <= HIGHEST_PORT && (await canListen(busPort))) return port;
+  }
+}
+
+async function startNode(nodeTimeoutMs: number): Promise<RedisNode> {
   return startRedisNode({
+    port: await freePortWithBus(),
     args: (port) => [
       ...['--port', String(port), ...IN_MEMORY],
       ...['--cluster-enabled', 'yes', '--cluster-node-timeout', String(nodeTimeoutMs)],
-      // By default the port plus 10000, which may be taken or above 65535.
-      ...['--cluster-port', String(busPort)],
       // A node that nobody met yet does not know its own address, and would send clients to an empty one.
       ...['--cluster-announce-ip', '127.0.0.1'],
       // With one node down, the others go on with their slots.
@@ -138,14 +147,18 @@ function startNode(busPort: number, nodeTimeoutMs: number): Promise<RedisNode> {
 async function form(members: readonly Member[]): Promise<void> {
   const masters = members.slice(0, MASTERS);
   for (const [i, { client }] of masters.entries()) {
-    await client.call('CLUSTER', 'ADDSLOTSRANGE', firstSlot(i), firstSlot(i + 1) - 1);
+    const slots = Array.from(
+      { length: firstSlot(i + 1) - firstSlot(i) },
+      (_, n) => firstSlot(i) + n,
+    );
+    await client.call('CLUSTER', 'ADDSLOTS', ...slots);
     // Masters that start with the same epoch would first have to settle whose is whose.
     await client.call('CLUSTER', 'SET-CONFIG-EPOCH', i + 1);
   }
   for (const [i, { client }] of members.entries()) {
     // Each meets each, so that none has to wait for gossip.
-    for (const { server, busPort } of members.slice(i + 1)) {
-      await client.call('CLUSTER', 'MEET', '127.0.0.1', server.port, busPort);
+    for (const { server } of members.slice(i + 1)) {
+      await client.call('CLUSTER', 'MEET', '127.0.0.1', server.port);
     }
   }
   for (const [i, { client }] of members.slice(MASTERS).entries()) {

@@ -18,6 +18,8 @@ export interface RedisNode extends AsyncDisposable {
 
 export interface RedisNodeOptions {
   readonly args: (port: number) => readonly string[];
+  /** By default any that is free. */
+  readonly port?: number;
   /** Of a user and a password, for who looks at it. */
   readonly account?: string;
   /** In its folder, by their names. */
@@ -29,7 +31,7 @@ export async function startRedisNode(options: RedisNodeOptions): Promise<RedisNo
   await using unlessItStarts = new AsyncDisposableStack();
   const cwd = mkdtempSync(join(tmpdir(), 'headgate-redis-'));
   unlessItStarts.defer(() => rmSync(cwd, { recursive: true, force: true }));
-  const port = await freePort();
+  const port = options.port ?? (await freePort());
   for (const [name, text] of Object.entries(files?.(port) ?? {})) {
     writeFileSync(join(cwd, name), text);
   }

@@ -1,11 +1,15 @@
-/** A Redis server of this machine, for tests, proofs and benchmarks. */
+/**
+ * A Redis server of this machine, for tests, proofs and benchmarks: the `redis-server` on the PATH. To use another
+ * version, or Valkey, name its program: `HEADGATE_TEST_REDIS_SERVER=/opt/valkey/bin/valkey-server npx vitest run ...`
+ */
+import { accessSync, constants } from 'node:fs';
 import { accepting, freePort, type RunningProcess, startProcess } from './process.ts';
 
 /** Reachable from this machine alone, and without a trace on its disk. */
 export const IN_MEMORY = ['--bind', '127.0.0.1', '--save', '', '--appendonly', 'no'];
 
 export interface RedisServerOptions {
-  /** On the PATH, or where it is. */
+  /** On the PATH, or where it is; by default the one that the tests were told to use. */
   readonly program?: string;
   readonly port?: number;
   /** In place of those that make it a plain server in memory. */
@@ -18,8 +22,21 @@ export interface RedisServer extends RunningProcess {
   readonly port: number;
 }
 
+/** Undefined if no other program was named. Throws an Error if what was named cannot be run. */
+export function chosenRedisServer(): string | undefined {
+  const program = process.env.HEADGATE_TEST_REDIS_SERVER;
+  if (program === undefined || program === '') return undefined;
+  try {
+    accessSync(program, constants.X_OK);
+  } catch (cause) {
+    throw new Error(`HEADGATE_TEST_REDIS_SERVER: ${program} is no program`, { cause });
+  }
+  return program;
+}
+
 export async function startRedisServer(options: RedisServerOptions = {}): Promise<RedisServer> {
-  const { program = 'redis-server', port = await freePort(), cwd = process.cwd() } = options;
+  const { program = chosenRedisServer() ?? 'redis-server', cwd = process.cwd() } = options;
+  const port = options.port ?? (await freePort());
   const args = options.args ?? ['--port', String(port), ...IN_MEMORY];
   await using unlessItStarts = new AsyncDisposableStack();
   const server = unlessItStarts.use(startProcess(program, args, { cwd }));

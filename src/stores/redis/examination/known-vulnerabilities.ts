@@ -1,9 +1,10 @@
 /**
- * Vulnerabilities of what headgate needs of a server, scripts and TLS, by the first release of each line that has a fix.
+ * Reads the list of vulnerabilities of Redis and Valkey in config/redis-vulnerabilities.json.
  *
- * What a line is not listed with is not known here: nothing is said about it. Distributions fix older versions without
- * another version number, so all that can be said is that one is older.
+ * The list has gaps: of a line that is not in it, nothing is known. Distributions fix older versions without another
+ * version number, so all that can be said is that a version is older.
  */
+import { readFileSync } from 'node:fs';
 
 export type Product = 'Redis' | 'Valkey';
 
@@ -15,61 +16,22 @@ interface Vulnerability {
   readonly fixedIn: Readonly<Partial<Record<Product, Readonly<Record<string, number | null>>>>>;
 }
 
-/** Newest first. */
-const VULNERABILITIES: readonly Vulnerability[] = [
-  {
-    // The list of TLS connections with pending data, a use after free, for clients without a password too. The CVE
-    // record of 2026-08-27; it does not speak of lines before 8.2.
-    name: 'CVE-2026-81934',
-    needsTls: true,
-    fixedIn: { Redis: { '8.2': 9, '8.4': 6, '8.6': 6, '8.8': 2, '8.10': 1 } },
-  },
-  {
-    // TLS connections and CLIENT KILL, a use after free. GHSA-53mc-f3m3-99vh, release notes of 2026-07-21.
-    name: 'CVE-2026-56684',
-    needsTls: true,
-    fixedIn: { Valkey: { '7.2': 14, '8.0': 10, '8.1': 9, '9.0': 5, '9.1': 1 } },
-  },
-  {
-    // Scripts and replication, a use after free. GHSA-8ghh-qpmp-7826, release notes of 2026-05-05 and 2026-05-06; 6.2
-    // does not have it (https://github.com/redis/redis/issues/15231). Valkey 8.0.8 was withdrawn.
-    name: 'CVE-2026-23631',
-    fixedIn: {
-      Redis: { '7.0': null, '7.4': 9, '8.2': 6, '8.4': 3, '8.6': 3 },
-      Valkey: { '7.2': 13, '8.0': 9, '8.1': 7, '9.0': 4 },
-    },
-  },
-  {
-    // Scripts, a use after free. GHSA-4789-qfc9-5f9q, release notes of 2025-10-03; these releases also fix
-    // CVE-2025-46817, CVE-2025-46818 and CVE-2025-46819.
-    name: 'CVE-2025-49844',
-    fixedIn: {
-      Redis: { '6.2': 20, '7.0': null, '7.2': 11, '7.4': 6, '8.0': 4, '8.2': 2 },
-      Valkey: { '7.2': 11, '8.0': 6, '8.1': 4 },
-    },
-  },
-  {
-    // Scripts, a use after free. GHSA-39h2-x6c4-6w4c, release notes of 2025-01-06.
-    name: 'CVE-2024-46981',
-    fixedIn: {
-      Redis: { '6.2': 17, '7.0': null, '7.2': 7, '7.4': 2 },
-      Valkey: { '8.0': 2 },
-    },
-  },
-  {
-    // Scripts, a stack overflow of the bit library. GHSA-whxg-wx83-85p5, release notes of 2024-10-01 and 2024-10-02.
-    name: 'CVE-2024-31449',
-    fixedIn: {
-      Redis: { '6.2': 16, '7.0': null, '7.2': 6, '7.4': 1 },
-      Valkey: { '7.2': 7, '8.0': 1 },
-    },
-  },
-  {
-    // Scripts, a heap overflow of the cjson and cmsgpack libraries. Release notes of 2023-07-10.
-    name: 'CVE-2022-24834',
-    fixedIn: { Redis: { '6.0': 20, '6.2': 13, '7.0': 12 } },
-  },
-];
+interface VulnerabilityList {
+  /** The day of its newest source, as 2026-12-31. */
+  readonly updated: string;
+  /** Newest first. */
+  readonly vulnerabilities: readonly Vulnerability[];
+}
+
+const LIST_FILE = new URL('../../../../config/redis-vulnerabilities.json', import.meta.url);
+
+let list: VulnerabilityList | undefined;
+
+/** Read when it is first needed: only an examination needs it. */
+export function knownVulnerabilities(): VulnerabilityList {
+  list ??= JSON.parse(readFileSync(LIST_FILE, 'utf8')) as VulnerabilityList;
+  return list;
+}
 
 export interface Missing {
   readonly names: readonly string[];
@@ -88,7 +50,7 @@ export function missingFixes(
   const names: string[] = [];
   const neverFixed: string[] = [];
   let newest = 0;
-  for (const { name, needsTls, fixedIn } of VULNERABILITIES) {
+  for (const { name, needsTls, fixedIn } of knownVulnerabilities().vulnerabilities) {
     const fixed = fixedIn[product]?.[line];
     if (fixed === undefined || (needsTls && !tls)) continue;
     if (fixed === null) neverFixed.push(name);

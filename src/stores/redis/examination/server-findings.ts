@@ -2,7 +2,12 @@
 import type { RedisTarget } from '../../../core/redis-target.ts';
 import type { ServerInfo } from '../server-info.ts';
 import { fault, fine, note, type PlacedFinding, warning } from './finding.ts';
-import { isOlder, missingFixes, type Product } from './known-vulnerabilities.ts';
+import {
+  isOlder,
+  knownVulnerabilities,
+  missingFixes,
+  type Product,
+} from './known-vulnerabilities.ts';
 
 const OLDEST_REDIS = [6, 2] as const;
 /** Of maxmemory. */
@@ -68,14 +73,20 @@ function* versionFindings(info: ServerInfo, tls: boolean): Generator<PlacedFindi
       `version ${version} is older than ${OLDEST_REDIS.join('.')}, the oldest that headgate is made for: upgrade`,
     );
   }
+  const ofList = `a list of ${knownVulnerabilities().updated}`;
+  if (missing === undefined) {
+    yield fine(`${product} ${version}, a master; ${ofList}, which has gaps, names no flaw of it`);
+    return;
+  }
   yield fine(`${product} ${version}, a master`);
-  if (missing === undefined) return;
   const names = missing.names.join(', ');
   const line = version.split('.', 2).join('.');
-  yield warning(
+  const fix =
     missing.fixedIn === undefined
-      ? `version ${version} is of the line ${line}, which never had fixes for ${names}; unless your distribution has patched it, upgrade to a later line`
-      : `version ${version} is older than ${missing.fixedIn}, where ${names} ${missing.names.length === 1 ? 'is' : 'are'} fixed; unless your distribution has patched it, upgrade`,
+      ? `the line ${line} never had a fix of ${names}: upgrade to a later line`
+      : `${names} ${missing.names.length === 1 ? 'is' : 'are'} fixed in ${missing.fixedIn}: upgrade`;
+  yield warning(
+    `version ${version} has known flaws by ${ofList}, unless your distribution has patched it; ${fix}, and let no other account run scripts`,
   );
 }
 

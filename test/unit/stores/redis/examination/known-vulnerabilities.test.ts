@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import {
   isOlder,
+  knownVulnerabilities,
   missingFixes,
   type Product,
 } from '../../../../../src/stores/redis/examination/known-vulnerabilities.ts';
@@ -55,4 +56,20 @@ test('versions are compared by their numbers', () => {
   expect(isOlder('6.2.0', [6, 2])).toBe(false);
   expect(isOlder('10.0.0', [6, 2])).toBe(false);
   expect(isOlder('', [6, 2])).toBe(true);
+});
+
+test('the list says its date, and of each entry where it is from', () => {
+  const { updated, vulnerabilities } = knownVulnerabilities();
+  expect(updated).toMatch(/^20\d\d-[01]\d-[0-3]\d$/);
+  for (const entry of vulnerabilities) {
+    expect(entry).toMatchObject({ source: expect.stringMatching(/\d{4}-\d\d-\d\d/) });
+    for (const product of Object.keys(entry.fixedIn))
+      expect(['Redis', 'Valkey']).toContain(product);
+    for (const lines of Object.values(entry.fixedIn)) {
+      for (const [line, patch] of Object.entries(lines)) {
+        expect(line).toMatch(/^\d+\.\d+$/);
+        expect(patch === null || Number.isInteger(patch)).toBe(true);
+      }
+    }
+  }
 });

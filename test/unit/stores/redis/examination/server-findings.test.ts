@@ -66,16 +66,16 @@ test.each([
   [{ redis_version: '6.0.21' }, 'warning: version 6.0.21 is older than 6.2, the oldest that'],
   [
     { redis_version: '7.2.10' },
-    'warning: version 7.2.10 is older than 7.2.11, where CVE-2025-49844 is fixed; unless your distribution has patched it, upgrade',
+    'warning: version 7.2.10 has known flaws by a list of 2026-08-27, unless your distribution has patched it; CVE-2025-49844 is fixed in 7.2.11: upgrade, and let no other account run scripts',
   ],
   [
     { redis_version: '7.0.15' },
-    'warning: version 7.0.15 is of the line 7.0, which never had fixes for CVE-2026-23631, CVE-2025-49844',
+    'warning: version 7.0.15 has known flaws by a list of 2026-08-27, unless your distribution has patched it; the line 7.0 never had a fix of CVE-2026-23631, CVE-2025-49844',
   ],
   // Valkey says which Redis it is like as well.
   [
     { redis_version: '7.2.4', valkey_version: '8.1.6' },
-    'warning: version 8.1.6 is older than 8.1.7',
+    'warning: version 8.1.6 has known flaws by a list of 2026-08-27, unless your distribution has patched it; CVE-2026-23631 is fixed in 8.1.7',
   ],
   [{ maxmemory_policy: 'volatile-ttl' }, 'warning: maxmemory-policy is volatile-ttl: an evicted'],
   [{ used_memory: '84000000' }, 'warning: is nearly full, 80 MiB of 100 MiB are used'],
