@@ -14,6 +14,8 @@ export const NOTICE_SCRIPT = sourceOf('notice');
 export const NOTICES_SCRIPT = sourceOf('notices');
 const KEY = 'hg:v1:notices';
 const TOO_MANY = -1;
+/** As in lua/notice.lua: none is put up for longer. */
+const LONGEST_MS = 32 * 86_400_000;
 /** What there is about the same. */
 const REPLACE = 0;
 const LEAVE = 1;
@@ -50,8 +52,12 @@ export class RedisNoticeBoard implements NoticeBoard {
     for (let i = 0; i < fields.length; i += 2) {
       const [about, value] = [String(fields[i]), String(fields[i + 1])];
       const space = value.indexOf(' ');
-      const untilMs = Number(value.slice(0, space)) + this.#aheadMs;
-      notices.push({ about, untilMs, text: value.slice(space + 1) });
+      const endMs = Number(value.slice(0, space));
+      if (!(endMs <= Number(redisNowMs) + LONGEST_MS)) continue;
+      notices.push({ about, untilMs: endMs + this.#aheadMs, text: value.slice(space + 1) });
+    }
+    if (notices.filter(({ text }) => text !== '').length > MAX_NOTICES) {
+      throw new StoreError('malformed', `${KEY} holds more notices than gateways put up`);
     }
     return notices;
   }
