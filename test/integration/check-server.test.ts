@@ -89,19 +89,16 @@ describe('headers', () => {
     const headers = { ...asClient(), cookie: 'x'.repeat(40_000) };
     expect((await call(gateway.url, '/envoy/a', { headers })).status).toBe(200);
   });
-  test('two hundred of them are read to the last', async () => {
-    const padding = 'A: 1\r\n'.repeat(200);
+  test('256 of them are read to the last, and more are refused', async () => {
     const last = `X-Headgate-Client-IP: ${asClient()['x-headgate-client-ip']}\r\nConnection: close\r\n`;
-    const request = `GET /envoy/a HTTP/1.1\r\nHost: a\r\n${padding}${last}\r\n`;
+    const ask = (count: number) => {
+      const padding = 'A: 1\r\n'.repeat(count - 3);
+      return exchange(gateway.url, `GET /envoy/a HTTP/1.1\r\nHost: a\r\n${padding}${last}\r\n`);
+    };
     for (const remaining of [999, 998]) {
-      expect(await exchange(gateway.url, request)).toContain(
-        `X-RateLimit-Remaining: ${remaining}\r`,
-      );
+      expect(await ask(256)).toContain(`X-RateLimit-Remaining: ${remaining}\r`);
     }
-  });
-  test.each([257, 1_001, 9_000])('%i are refused, and never cut', async (lines) => {
-    const request = `GET /envoy/a HTTP/1.1\r\nHost: a\r\n${'A: 1\r\n'.repeat(lines)}\r\n`;
-    expect(statusOf(await exchange(gateway.url, request))).toBe(431);
+    for (const count of [257, 258, 300, 3_000]) expect(statusOf(await ask(count))).toBe(431);
   });
   test('more than fit are refused, and never cut', async () => {
     const padding = `A: ${'1'.repeat(95)}\r\n`.repeat(700);

@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, test } from 'vitest';
+import { MAIN, NODE } from '../support/tested-command.ts';
 
-const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), 'headgate-check-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
@@ -18,7 +18,7 @@ function file(name: string, text: string): string {
 
 /** In the folder of the files, as people do. */
 function check(args: readonly string[], { input = '', env = {} } = {}) {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [MAIN, 'check', ...args], {
+  const { status, stdout, stderr } = spawnSync(NODE, [MAIN, 'check', ...args], {
     cwd: folder,
     input,
     env: { ...process.env, ...env },

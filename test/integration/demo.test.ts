@@ -3,17 +3,16 @@ import { execFile, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { call } from '../support/http.ts';
 import { type RunningProcess, startProcess } from '../support/process.ts';
+import { MAIN, NODE } from '../support/tested-command.ts';
 
-const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 const curlIsHere = spawnSync('curl', ['--version']).error === undefined;
 
 const demo = (port: number, env: NodeJS.ProcessEnv = {}) =>
-  startProcess(process.execPath, [MAIN, 'demo', '--port', String(port)], {
+  startProcess(NODE, [MAIN, 'demo', '--port', String(port)], {
     env: { ...process.env, ...env },
   });
 const curlLine = async (running: RunningProcess) =>

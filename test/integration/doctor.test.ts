@@ -1,7 +1,6 @@
 /** `headgate check --redis`, against servers in every state that it tells apart. */
 import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { expect, test, vi } from 'vitest';
 import { parseRedisUrl } from '../../src/config/redis-url.ts';
 import { examineRedis } from '../../src/stores/redis/examination/examine.ts';
@@ -20,8 +19,8 @@ import { startRedisSentinel } from '../support/redis-sentinel.ts';
 import { IN_MEMORY } from '../support/redis-server.ts';
 import { startTlsRedis } from '../support/redis-tls.ts';
 import { addShippedAccount, byShippedAccount } from '../support/shipped-account.ts';
+import { MAIN, NODE } from '../support/tested-command.ts';
 
-const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 /** Tests share the machine; one of them is about the round trip. */
 const PATIENCE_MS = 5_000;
 
@@ -32,7 +31,7 @@ interface Report {
 
 /** As operators run it. */
 async function check(url: string, ...files: string[]): Promise<Report> {
-  const child = startProcess(process.execPath, [MAIN, 'check', '--redis', ...files], {
+  const child = startProcess(NODE, [MAIN, 'check', '--redis', ...files], {
     env: {
       ...process.env,
       HEADGATE_REDIS_URL: url,

@@ -1,12 +1,10 @@
 /** `headgate explain`, as operators type it. */
-import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { startProcess } from '../support/process.ts';
-
-const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+import { MAIN, NODE } from '../support/tested-command.ts';
 
 async function explain(...args: string[]) {
-  const run = startProcess(process.execPath, [MAIN, 'explain', ...args]);
+  const run = startProcess(NODE, [MAIN, 'explain', ...args]);
   return { code: await run.exited(), output: run.output() };
 }
 

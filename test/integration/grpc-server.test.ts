@@ -2,7 +2,6 @@
 import { once } from 'node:events';
 import { type ClientHttp2Session, type ClientHttp2Stream, connect } from 'node:http2';
 import { connect as connectTcp, type Socket } from 'node:net';
-import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { status } from '@grpc/grpc-js';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -20,8 +19,8 @@ import { startProcess } from '../support/process.ts';
 import { exchange } from '../support/raw-http.ts';
 import { startRedis, testWithOwnRedis, testWithRedis } from '../support/redis.ts';
 import { residentBytes } from '../support/resident-memory.ts';
+import { MAIN, NODE } from '../support/tested-command.ts';
 
-const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 const SERVICE = 'envoy.service.auth.v3.Authorization';
 const CHECK = `/${SERVICE}/Check`;
 const LOGIN: Asked = { method: 'POST', path: '/api/auth/login' };
@@ -679,7 +678,7 @@ describe.concurrent('the beginning', () => {
       HEADGATE_OPS_PORT: '0',
       HEADGATE_GRPC_PORT: String(gateway.grpcPort),
     };
-    const second = startProcess(process.execPath, [MAIN], { env });
+    const second = startProcess(NODE, [MAIN], { env });
     expect(await second.exited()).toBe(1);
     expect(second.output()).toMatch(
       new RegExp(

@@ -3,7 +3,6 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, inject, test } from 'vitest';
 import { parse } from 'yaml';
 import { ConfigError } from '../../src/config/config-error.ts';
@@ -37,9 +36,9 @@ import { policyFileContext } from '../support/policies.ts';
 import { freePort, startProcess } from '../support/process.ts';
 import { findProgram } from '../support/provision.ts';
 import { runProxy } from '../support/proxies.ts';
+import { MAIN, NODE } from '../support/tested-command.ts';
 import { startUpstream } from '../support/upstream.ts';
 
-const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 const SECRET_FILE = 'kubernetes/base/secret.example.yaml';
 const SECRETS = {
   'redis-url': 'redis://headgate@redis.redis.svc.cluster.local:6379/0',
@@ -259,7 +258,7 @@ describe.skipIf(!hasKubectl).each(Object.keys(FOLDERS))('%s', (name) => {
         } else {
           const [program, main, ...args] = exec?.command ?? [];
           expect([program, main]).toEqual(['node', 'dist/main.js']);
-          execFileSync(process.execPath, [MAIN, ...args], { env: { ...process.env, ...env } });
+          execFileSync(NODE, [MAIN, ...args], { env: { ...process.env, ...env } });
         }
       }
     }
@@ -438,7 +437,7 @@ describe.skipIf(!hasKubectl)('the sidecar', () => {
     const { data } = named<ConfigMap>(objects, 'ConfigMap', 'headgate-policies');
     writeFileSync(policyFile, data['policies.yaml'] ?? '');
     await using upstream = await startUpstream();
-    await using gateway = startProcess(process.execPath, [MAIN, 'serve'], {
+    await using gateway = startProcess(NODE, [MAIN, 'serve'], {
       env: {
         ...process.env,
         ...environmentOf(container as Container, { ...SECRETS, 'redis-url': '' }),

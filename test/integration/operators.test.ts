@@ -15,12 +15,12 @@ import {
 } from '../support/operations.ts';
 import { freePort } from '../support/process.ts';
 import { redisIsHere, startRedis, type TestRedis } from '../support/redis.ts';
+import { MAIN, NODE } from '../support/tested-command.ts';
 
 /** Commands start sooner when what Node made of their source is at hand. */
 const NODE_COMPILE_CACHE = fileURLToPath(
   new URL('../../node_modules/.cache/headgate', import.meta.url),
 );
-const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 const TOKEN = 'the-token-of-all-operators';
 const BECAUSE = ['--reason', 'a test'] as const;
 
@@ -58,7 +58,7 @@ async function headgate(
   const inherited = Object.entries(process.env).filter(
     ([name]) => !/^(HEADGATE_|REDIS_URL$)/.test(name),
   );
-  const child = spawn(process.execPath, [MAIN, ...args], {
+  const child = spawn(NODE, [MAIN, ...args], {
     env: { ...Object.fromEntries(inherited), NODE_COMPILE_CACHE, HEADGATE_OPS_PORT: port, ...env },
   });
   const typed = { said: '', complained: '' };

@@ -1,6 +1,5 @@
 /** The ops API: who may call it, what it takes and answers, and that nothing that is sent breaks it or is repeated. */
 import { readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import { Ajv } from 'ajv';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { LOG_LEVELS } from '../../src/config/settings.ts';
@@ -26,8 +25,8 @@ import { OPS_API_REFERENCE, opsApiReference } from '../support/ops-api-reference
 import { startProcess } from '../support/process.ts';
 import { exchange, statusOf } from '../support/raw-http.ts';
 import { Sentinels } from '../support/sentinels.ts';
+import { MAIN, NODE } from '../support/tested-command.ts';
 
-const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 const TOKEN = 'the-token-of-all-operators+1==';
 const WRONG = 'a-token-that-somebody-guessed';
 const OPEN_PATHS = ['/livez', '/readyz', '/metrics', '/openapi.json'];
@@ -177,7 +176,7 @@ describe('the token', () => {
     'must be there when others can reach %s: exit code 3',
     async (HEADGATE_OPS_HOST) => {
       const env = { ...process.env, HEADGATE_OPS_HOST, HEADGATE_OPS_PORT: '0', HEADGATE_PORT: '0' };
-      const refusal = startProcess(process.execPath, [MAIN], { env });
+      const refusal = startProcess(NODE, [MAIN], { env });
       expect(await refusal.exited()).toBe(3);
       expect(refusal.output()).toMatch(/HEADGATE_OPS_HOST: .*set HEADGATE_ADMIN_TOKEN/);
     },

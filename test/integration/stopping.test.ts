@@ -10,6 +10,7 @@ import { type Gateway, startGateway } from '../support/gateway.ts';
 import { call } from '../support/http.ts';
 import { startProcess } from '../support/process.ts';
 import { startRedis, testWithOwnRedis } from '../support/redis.ts';
+import { MAIN, NODE } from '../support/tested-command.ts';
 
 const DRAIN_MS = 1_500;
 const draining = (env: NodeJS.ProcessEnv = {}) =>
@@ -116,7 +117,7 @@ testWithOwnRedis('requests under way are answered, also while Redis hangs', asyn
 const canBeFirst = spawnSync('unshare', ['--pid', '--fork', 'true']).status === 0;
 
 test.skipIf(!canBeFirst)('it stops as the first process of a container, too', async () => {
-  const args = ['--pid', '--fork', '--kill-child', process.execPath, 'src/main.ts'];
+  const args = ['--pid', '--fork', '--kill-child', NODE, MAIN];
   const env = {
     ...process.env,
     HEADGATE_PORT: '0',

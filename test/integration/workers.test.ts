@@ -5,7 +5,6 @@ import { readFile } from 'node:fs/promises';
 import { Agent } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterAll, expect, test } from 'vitest';
 import { eventually } from '../support/eventually.ts';
 import { type Gateway, startGateway } from '../support/gateway.ts';
@@ -13,8 +12,8 @@ import { call, statuses } from '../support/http.ts';
 import { headerOf, type Outcome, startLoad } from '../support/open-loop.ts';
 import { startProcess } from '../support/process.ts';
 import { startRedis, type TestRedis, testWithRedis } from '../support/redis.ts';
+import { MAIN, NODE } from '../support/tested-command.ts';
 
-const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 const WORKERS = 3;
 const folder = mkdtempSync(join(tmpdir(), 'headgate-workers-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -142,7 +141,7 @@ testWithRedis('while no worker answers it is not ready, and a probe has not to w
 testWithRedis('a worker that cannot be made leaves the others', async () => {
   await using redis = await startRedis();
   const node = join(folder, 'node');
-  copyFileSync(process.execPath, node);
+  copyFileSync(NODE, node);
   const env = {
     ...process.env,
     HEADGATE_REDIS_URL: redis.url,
@@ -215,7 +214,7 @@ testWithRedis('a taken port is named once, with exit code 1', async () => {
     HEADGATE_PORT: String(gateway.port),
     HEADGATE_OPS_PORT: '0',
   };
-  const second = startProcess(process.execPath, [MAIN], { env });
+  const second = startProcess(NODE, [MAIN], { env });
   expect(await second.exited()).toBe(1);
   expect(second.output().match(/port \d+ is taken/g)).toEqual([`port ${gateway.port} is taken`]);
 });
@@ -231,7 +230,7 @@ testWithRedis('workers share a unix socket', async () => {
     HEADGATE_OPS_PORT: '0',
     HEADGATE_DRAIN_MS: '0',
   };
-  await using gateway = startProcess(process.execPath, [MAIN], { env });
+  await using gateway = startProcess(NODE, [MAIN], { env });
   await gateway.printed(/proxies at unix:.*\n[\s\S]*curl .*\n/);
   const curl = ['-s', '-o', '/dev/null', '-w', '%{http_code}', '--unix-socket', socket];
   for (let i = 0; i < 4; i++) {
@@ -244,7 +243,7 @@ testWithRedis('workers share a unix socket', async () => {
 
 test('in memory each would count by itself, so that is refused, with exit code 3', async () => {
   const { REDIS_URL, ...rest } = process.env;
-  const refused = startProcess(process.execPath, [MAIN], {
+  const refused = startProcess(NODE, [MAIN], {
     env: { ...rest, HEADGATE_WORKERS: '4' },
   });
   expect(await refused.exited()).toBe(3);

