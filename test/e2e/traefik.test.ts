@@ -29,8 +29,9 @@ const TRAEFIKS = [
 
 interface SetUp {
   readonly secret?: string;
-  /** Its port. */
+  /** Ports of stand-ins. */
   readonly application?: number;
+  readonly headgate?: number;
   readonly changes?: Readonly<Record<string, string>>;
 }
 
@@ -39,12 +40,15 @@ describe.each(TRAEFIKS)('$name', ({ start }) => {
   let upstream: Upstream;
   let proxy: RunningProxy;
 
-  async function setUp({ secret, application, changes = {} }: SetUp = {}) {
+  async function setUp({ secret, application, headgate, changes = {} }: SetUp = {}) {
     [gateway, upstream] = await Promise.all([
       startGateway(secret === undefined ? {} : { HEADGATE_PROXY_SECRET: secret }),
       startUpstream(),
     ]);
-    const ports = { application: application ?? upstream.port, headgate: gateway.port };
+    const ports = {
+      application: application ?? upstream.port,
+      headgate: headgate ?? gateway.port,
+    };
     proxy = await start({ ...ports, secret, changes });
   }
 
@@ -247,6 +251,24 @@ describe.each(TRAEFIKS)('$name', ({ start }) => {
     expect(upstream.seen).toEqual([]);
     expect((await login({}, '/api/auth/logins')).status).toBe(200);
     expect((await call(proxy.url, LOGIN)).status).toBe(200);
+  });
+
+  test('refuses a request whose denial breaks off', async () => {
+    await using broken = createServer((_request, response) => {
+      response.writeHead(429, { 'Content-Length': '100' }).write('{');
+      setImmediate(() => response.destroy());
+    }).listen(0, '127.0.0.1');
+    await once(broken, 'listening');
+    await setUp({ headgate: (broken.address() as AddressInfo).port });
+    expect((await login()).status).toBe(500);
+    expect(upstream.seen).toEqual([]);
+  });
+
+  test('passes no "OPTIONS *" to the application', async () => {
+    await setUp();
+    const request = 'OPTIONS * HTTP/1.1\r\nHost: a.example\r\nConnection: close\r\n\r\n';
+    expect(statusOf(await exchange(proxy.url, request))).toEqual(expect.any(Number));
+    expect(upstream.seen).toEqual([]);
   });
 
   test('refuses requests with the gateway gone if told to', async () => {

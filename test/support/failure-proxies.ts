@@ -9,16 +9,20 @@ import {
   startEnvoyGrpc,
   startNginx,
 } from './proxies.ts';
+import { startTraefikOrReplay } from './traefik.ts';
 
 export type Choice = 'as shipped' | 'refuses';
 
 interface FailureProxy {
-  readonly program: 'nginx' | 'envoy' | 'caddy' | 'haproxy';
+  /** Undefined for what is always here: Traefik, or else a replay of it. */
+  readonly program: 'nginx' | 'envoy' | 'caddy' | 'haproxy' | undefined;
   readonly start: (behind: Behind) => Promise<RunningProxy>;
   /** What is changed in the file to refuse, and into what. */
   readonly toRefuse: Readonly<Record<string, string>>;
   /** How long it waits for a gateway that hangs, as its file says. */
   readonly timeoutMs: number;
+  /** The client gets none of the headers of an answer that allows the request. */
+  readonly hidesAllowed?: true;
 }
 
 const shipped = (name: string) =>
@@ -28,6 +32,7 @@ const ENVOY_FILE = shipped('envoy/envoy.yaml');
 const ENVOY_GRPC_FILE = shipped('envoy/envoy-grpc.yaml');
 const HAPROXY_FILE = shipped('haproxy/haproxy.cfg');
 const CADDY_FILE = shipped('caddy/Caddyfile');
+const TRAEFIK_FILE = shipped('traefik/dynamic.yaml');
 
 export const PROXIES: Readonly<Record<string, FailureProxy>> = {
   NGINX: {
@@ -65,6 +70,13 @@ export const PROXIES: Readonly<Record<string, FailureProxy>> = {
       [found(CADDY_FILE, /(\t@failed status 5xx\n[\s\S]*?\n\t\t}\n)/)]: '',
     },
     timeoutMs: Number(found(CADDY_FILE, /response_header_timeout (\d+)ms\n/)),
+  },
+  Traefik: {
+    program: undefined,
+    start: startTraefikOrReplay,
+    toRefuse: { 'service: headgate-or-open': 'service: headgate' },
+    timeoutMs: Number(found(TRAEFIK_FILE, /responseHeaderTimeout: (\d+)ms\n/)),
+    hidesAllowed: true,
   },
 };
 

@@ -37,10 +37,7 @@ export async function experience(
     numbers: numbersIn(headers['x-ratelimit-limit']),
     mode: headers['x-ratelimit-mode']?.toString() ?? 'none',
     retryAfter: retryAfterIn(headers['retry-after']),
-    mark: markIn(
-      headers['x-ratelimit-bypass'],
-      arrived?.headers['x-envoy-auth-failure-mode-allowed'],
-    ),
+    mark: markIn(headers['x-ratelimit-bypass'], arrived?.headers),
   };
   return { seen, tookMs };
 }
@@ -58,12 +55,16 @@ function retryAfterIn(seconds: Field): string {
   return isTruth ? 'until there is room' : String(seconds);
 }
 
-function markIn(bypass: Field, allowed: Field): string {
-  const marks: string[] = [];
-  if (bypass !== undefined) marks.push(`X-RateLimit-Bypass: ${bypass}`);
-  if (allowed !== undefined) {
-    marks.push(`x-envoy-auth-failure-mode-allowed: ${allowed}, seen by the application only`);
-  }
+const MARKS_FOR_APPLICATIONS = {
+  'x-envoy-auth-failure-mode-allowed': 'x-envoy-auth-failure-mode-allowed',
+  'x-ratelimit-bypass': 'X-RateLimit-Bypass',
+};
+
+function markIn(bypass: Field, arrived: Readonly<Record<string, Field>> = {}): string {
+  if (bypass !== undefined) return `X-RateLimit-Bypass: ${bypass}`;
+  const marks = Object.entries(MARKS_FOR_APPLICATIONS)
+    .filter(([field]) => arrived[field] !== undefined)
+    .map(([field, name]) => `${name}: ${arrived[field]}, seen by the application only`);
   return marks.join(' ') || 'none';
 }
 

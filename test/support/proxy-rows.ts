@@ -12,13 +12,15 @@ import {
   startEnvoyGrpc,
   startNginx,
 } from './proxies.ts';
-import { replayTraefik } from './traefik-replay.ts';
+import { startTraefikOrReplay } from './traefik.ts';
 
 export interface ProxyRow {
   readonly proxy: string;
   /** Undefined for what is no program: that is always here. */
   readonly program: ProgramName | undefined;
   readonly tested: string;
+  /** Of what is no program. */
+  readonly version?: string;
   readonly start: (behind: Behind) => Promise<RunningProxy>;
   readonly isGrpc?: true;
 }
@@ -60,8 +62,9 @@ export const PROXY_ROWS: readonly ProxyRow[] = [
   {
     proxy: 'Traefik',
     program: undefined,
-    tested: 'its files, by a replay of what Traefik 3.7.13 does',
-    start: replayTraefik,
+    version: '3.7.13',
+    tested: 'its files, by Traefik where it is installed, else by a replay of it',
+    start: startTraefikOrReplay,
   },
   {
     proxy: 'ingress-nginx',

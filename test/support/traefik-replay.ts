@@ -352,11 +352,16 @@ class Handlers {
       agent: this.#agentFor(url, transport.maxIdleConnsPerHost ?? 200),
     });
     const { forwardingTimeouts: limits } = transport;
+    let isLate = false;
+    const giveUp = () => {
+      isLate = true;
+      sent.destroy(new Error('timeout'));
+    };
     // One deadline for both: on loopback connecting takes no time.
     const timer =
       limits &&
       setTimeout(
-        () => sent.destroy(new Error('timeout')),
+        giveUp,
         milliseconds(limits.dialTimeout) + milliseconds(limits.responseHeaderTimeout),
       );
     const { 'content-length': length, 'transfer-encoding': coding } = incoming.headers;
@@ -364,7 +369,7 @@ class Handlers {
     else incoming.pipe(sent);
     const answer = await this.#answerOf(sent, url);
     clearTimeout(timer);
-    if (answer === undefined) return plain(502);
+    if (answer === undefined) return plain(isLate ? 504 : 502);
     return { status: answer.statusCode ?? 0, headers: endToEnd(answer), body: answer };
   }
 

@@ -1,4 +1,11 @@
-/** Traefik, with the files that we ship for it, where the program or a container of it can be had: no package has it. */
+/**
+ * Traefik, with the files that we ship for it, where the program or a container of it can be had. The suite does not
+ * install it, because no package has it. Put `traefik` on the PATH, or into ~/.cache/headgate/traefik, and the tests run
+ * it in addition to the replay. Without a release at hand, build one from its Go module, which takes many minutes:
+ *
+ *   go mod download -json github.com/traefik/traefik/v3@v3.7.13   # says where its Dir is; copy that, make it writable
+ *   touch webui/static/index.html && CGO_ENABLED=0 go build -o traefik ./cmd/traefik
+ */
 import { Agent } from 'node:http';
 import { homedir } from 'node:os';
 import { delimiter, join } from 'node:path';
@@ -8,6 +15,7 @@ import { startProcess } from './process.ts';
 import { isExecutable } from './provision.ts';
 import type { Behind, RunningProxy } from './proxies.ts';
 import { copyFiles, type Files } from './traefik-files.ts';
+import { replayTraefik } from './traefik-replay.ts';
 
 const IMAGE = 'traefik:v3.7.13';
 
@@ -24,6 +32,12 @@ export async function realTraefik(): Promise<StartProxy | undefined> {
     () => startInDocker,
     () => undefined,
   );
+}
+
+/** For tests that need one of them: the real program, or the replay where there is none. */
+export async function startTraefikOrReplay(behind: Behind): Promise<RunningProxy> {
+  const start = (await realTraefik()) ?? replayTraefik;
+  return start(behind);
 }
 
 function findTraefik(): string | undefined {
