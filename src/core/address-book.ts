@@ -25,10 +25,9 @@ export function createAddressBook(ipv6Prefixes: readonly number[], standings: St
     // A peek does not move the address to the front: keeping the order of use costs more than it saves.
     let found = known.peek(address);
     if (found === undefined) {
-      const counted = countedAddress(address);
       found = {
-        partition: addressPartition(counted, ipv6Prefixes, salts),
-        standing: standings.ofAddress(counted),
+        partition: addressPartition(countedAddress(address), ipv6Prefixes, salts),
+        standing: standings.ofAddress(address),
       };
       known.set(address, found);
     }

@@ -1,6 +1,7 @@
 /** IP addresses as text: what counts as one, its one spelling, and membership in CIDR ranges. */
 import { BlockList, isIP, isIPv4 } from 'node:net';
 import ipaddr from 'ipaddr.js';
+import { type EmbeddedIPv4, embeddedIPv4 } from './embedded-ipv4.ts';
 
 const NAMED_RANGES: Readonly<Record<string, readonly string[]>> = {
   loopback: ['127.0.0.0/8', '::1/128'],
@@ -26,31 +27,39 @@ export function canonicalAddress(text: string): string | undefined {
   if (isIPv4(bare)) return bare;
   if (isIP(bare) !== 6) return undefined;
   const zone = bare.indexOf('%');
-  const parsed = ipaddr.IPv6.parse(zone === -1 ? bare : bare.slice(0, zone));
+  const parsed = ipaddr.IPv6.parse(withoutDots(zone === -1 ? bare : bare.slice(0, zone)));
   return parsed.isIPv4MappedAddress() ? parsed.toIPv4Address().toString() : parsed.toString();
 }
 
 /**
- * The address that a client counts as: the IPv4 address in one of NAT64 (64:ff9b::/96, RFC 6052), else itself. Never
- * ask this about a proxy: whoever comes from 64:ff9b::7f00:1 is not on loopback.
+ * The address that a client counts as, and that blocks are looked up for: the IPv4 address in one of a translator or a
+ * tunnel, else itself. Otherwise the owner of one IPv4 address would have many budgets. Never ask this about a proxy:
+ * whoever comes from 64:ff9b::7f00:1 is not on loopback.
  */
 export function countedAddress(address: string): string {
-  const translated = nat64Address(address);
-  // Local ones are nobody's on the other side of a translator (section 3.1).
-  return translated === undefined || isLocal(translated) ? address : translated;
+  return publicIPv4In(address)?.address ?? address;
 }
 
-function nat64Address(address: string): string | undefined {
-  if (!address.startsWith('64:ff9b::')) return undefined;
-  const { parts } = ipaddr.IPv6.parse(address);
-  if (parts.slice(2, 6).some((part) => part !== 0)) return undefined;
-  const [high = 0, low = 0] = parts.slice(6);
-  return [high >> 8, high & 0xff, low >> 8, low & 0xff].join('.');
+/**
+ * The address that exemptions are looked up for: the IPv4 address in one of NAT64, whose translator is the operator's
+ * own, else itself. Tunnels are anybody's, and whoever carries their packets could receive what is sent to them.
+ */
+export function exemptedAddress(address: string): string {
+  const found = publicIPv4In(address);
+  return found?.form === 'nat64' ? found.address : address;
 }
 
-/** The network of an address: itself for IPv4 and NAT64, its prefix of `ipv6PrefixBits` for other IPv6. */
+/** Undefined also for a local IPv4 address: on the other side of a translator or tunnel it is nobody's. */
+function publicIPv4In(address: string): EmbeddedIPv4 | undefined {
+  const found = embeddedIPv4(address);
+  return found === undefined || isLocal(found.address) ? undefined : found;
+}
+
+/** The network of an address: itself for IPv4 and for IPv4 within IPv6, its prefix of `ipv6PrefixBits` for other IPv6. */
 export function addressNetwork(address: string, ipv6PrefixBits: number): string {
-  if (!isIPv6Text(address) || nat64Address(address) !== undefined) return address;
+  if (!isIPv6Text(address)) return address;
+  const found = embeddedIPv4(address);
+  if (found !== undefined) return `${found.form} ${found.address}`;
   const network = ipaddr.IPv6.networkAddressFromCIDR(`${address}/${ipv6PrefixBits}`);
   return `${network.toString()}/${ipv6PrefixBits}`;
 }
@@ -104,6 +113,16 @@ function addRange(ranges: BlockList, cidr: string): void {
   }
   ranges.addSubnet(address, Number(digits), family);
 }
+
+/** The library takes ::127.0.0.1 for 127.0.0.1, but not ::7f00:1, which is the same address and no loopback. */
+function withoutDots(address: string): string {
+  return address.replace(DOTTED, (_, ...bytes: string[]) => {
+    const [a = 0, b = 0, c = 0, d = 0] = bytes.map(Number);
+    return `${((a << 8) | b).toString(16)}:${((c << 8) | d).toString(16)}`;
+  });
+}
+
+const DOTTED = /(\d+)\.(\d+)\.(\d+)\.(\d+)$/;
 
 /** `[::1]:80` and `1.2.3.4:80` as lists of forwarded addresses have them; a bare IPv6 address stays as it is. */
 function withoutPort(text: string): string {

@@ -3,7 +3,13 @@
  * that stand for them from here on. Nothing behind this file sees an address or an API key.
  */
 import { LRUCache } from 'lru-cache';
-import { type AddressSet, canonicalAddress, isLoopback } from './address.ts';
+import {
+  type AddressSet,
+  canonicalAddress,
+  countedAddress,
+  exemptedAddress,
+  isLoopback,
+} from './address.ts';
 import { createAddressBook } from './address-book.ts';
 import { compileApiKeys, hasSeveralKeys, type ListedKey } from './api-key.ts';
 import { type CheckRequest, hasSeveralValues, singleValue } from './check-request.ts';
@@ -134,7 +140,12 @@ export function compileIdentity(config: IdentityConfig): IdentityResolver {
     const overridden =
       overrides.access.size === 0
         ? undefined
-        : overriddenAccess(overrides, [apiKey?.partition, user], address, isOfClient);
+        : overriddenAccess(
+            overrides,
+            [apiKey?.partition, user],
+            address,
+            () => isOfClient() && isExemptAsCounted(reported ?? proxy),
+          );
     if (overridden !== undefined) record?.('identity', `an operator decided: ${overridden}`);
     const ambiguous = ambiguousHeader(request, trusted);
     if (ambiguous !== undefined) record?.('identity', `${ambiguous} has several values: refused`);
@@ -156,6 +167,11 @@ export function compileIdentity(config: IdentityConfig): IdentityResolver {
           ),
     };
   };
+}
+
+/** Overrides know a client by the address that it counts as, which may be the IPv4 address in one of a tunnel. */
+function isExemptAsCounted(address: string): boolean {
+  return exemptedAddress(address) === countedAddress(address);
 }
 
 function kindOf(source: IdentitySource): string {

@@ -1,5 +1,11 @@
 /** Clients whom no policy counts, and clients whom nothing lets in: lists of addresses and of listed keys. */
-import { type AddressSet, canonicalAddress, compileAddressSet, countedAddress } from './address.ts';
+import {
+  type AddressSet,
+  canonicalAddress,
+  compileAddressSet,
+  countedAddress,
+  exemptedAddress,
+} from './address.ts';
 
 /** On which list a client is: it counts for nothing, or it is not let in. */
 export type Access = 'exempt' | 'blocked';
@@ -21,6 +27,7 @@ export interface ListEntry {
 export const NO_STANDING: Standing = { exemptUntilMs: 0, blockedUntilMs: 0 };
 
 export interface Standings {
+  /** Of an address in its canonical spelling. */
   ofAddress(address: string): Standing;
   ofKey(id: string): Standing;
 }
@@ -36,7 +43,15 @@ export function compileStandings(
   const standing = (exemptUntilMs: number, blockedUntilMs: number) =>
     exemptUntilMs === 0 && blockedUntilMs === 0 ? NO_STANDING : { exemptUntilMs, blockedUntilMs };
   return {
-    ofAddress: (address) => standing(exemptions.ofAddress(address), blocks.ofAddress(address)),
+    ofAddress: (address) => {
+      const counted = countedAddress(address);
+      // A block of 2002::/16 holds as well as one of the IPv4 address.
+      const names = counted === address ? [address] : [address, counted];
+      return standing(
+        exemptions.ofAddress(exemptedAddress(address)),
+        Math.max(...names.map(blocks.ofAddress)),
+      );
+    },
     ofKey: (id) => standing(exemptions.ofKey(id), blocks.ofKey(id)),
   };
 }
@@ -51,8 +66,9 @@ function compileList(
     if (key !== undefined) keys.set(key, Math.max(expiresMs, keys.get(key) ?? 0));
     if (address === undefined) continue;
     const together = addresses.get(expiresMs) ?? [];
-    // As its clients will be looked up.
-    together.push(countedAddress(canonicalAddress(address) ?? address));
+    // A single address as its client will be looked up.
+    const single = canonicalAddress(address);
+    together.push(single === undefined ? address : exemptedAddress(single));
     addresses.set(expiresMs, together);
   }
   const sets: [number, AddressSet][] = [...addresses]

@@ -1,5 +1,5 @@
 /** Which exemptions have all whom an entry means, in time that does not grow with their number. */
-import { canonicalAddress, compileAddressSet, countedAddress } from '../../core/address.ts';
+import { canonicalAddress, compileAddressSet, exemptedAddress } from '../../core/address.ts';
 import type { AccessEntry, AccessList } from '../access-schema.ts';
 import { type AddressSpan, networkAddress, spanOf } from './address-span.ts';
 
@@ -46,7 +46,8 @@ export function compileExemptions(
 
 /** As clients are looked up. */
 function countedSpan(range: string): AddressSpan | undefined {
-  return spanOf(countedAddress(canonicalAddress(range) ?? range));
+  const single = canonicalAddress(range);
+  return spanOf(single === undefined ? range : exemptedAddress(single));
 }
 
 /** No address has a space in it. */

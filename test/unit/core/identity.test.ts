@@ -341,8 +341,22 @@ describe('an IPv6 client', () => {
   });
 });
 
-test('NAT64 does not make anybody a proxy that is trusted', () => {
-  expect(resolver()({ proxy: '64:ff9b::7f00:1', client: '6.6.6.6' }).untrustedProxy).toBe(true);
+test.each([
+  ['NAT64', '64:ff9b::7f00:1', '64:ff9b::c000:207'],
+  ['NAT64 with a local prefix', '64:ff9b:1::7f00:1', '64:ff9b:1::c000:207'],
+  ['SIIT', '::ffff:0:7f00:1', '::ffff:0:c000:207'],
+  ['6to4', '2002:7f00:1::1', '2002:c000:207::1'],
+  ['Teredo', '2001:0:1:1::80ff:fffe', '2001:0:1:1::3fff:fdf8'],
+  ['An IPv4-compatible address', '::127.0.0.1', '::192.0.2.7'],
+])('%s does not make anybody a proxy that is trusted', (_, loopback, listed) => {
+  const identify = resolver({ trustedProxies: compileAddressSet(['loopback', '192.0.2.7']) });
+  for (const proxy of [loopback, listed]) {
+    expect(identify({ proxy, client: '6.6.6.6' }).untrustedProxy).toBe(true);
+    // Nor does a list of forwarded addresses go on behind one.
+    const { address } = identify({ client: proxy, forwardedFor: '6.6.6.6' });
+    expect(address).toEqual(identify({ client: proxy }).address);
+    expect(address).not.toEqual(identify({ client: '6.6.6.6' }).address);
+  }
 });
 
 describe('lists of clients', () => {
@@ -362,12 +376,14 @@ describe('lists of clients', () => {
         entry({ address: 'loopback' }),
         entry({ address: 'private' }),
         entry({ address: '64:ff9b::c000:201' }),
+        entry({ address: '2001:0:7:7::/64' }),
         entry({ key: 'alice' }),
       ],
       [
         entry({ address: '198.51.0.0/16' }),
         entry({ key: 'mallory' }),
         entry({ address: '2001:db8::/32' }),
+        entry({ address: '2002:808::/32' }),
       ],
       {},
     ),
@@ -386,6 +402,15 @@ describe('lists of clients', () => {
     ['an exemption that is not over yet', { client: '203.0.113.51' }, 'exempt'],
     ['a blocked address', { client: '198.51.1.1' }, 'blocked'],
     ['a blocked IPv4 address behind NAT64', { client: '64:ff9b::198.51.1.1' }, 'blocked'],
+    ['a blocked IPv4 address by 6to4', { client: '2002:c633:101:7::1' }, 'blocked'],
+    ['a blocked IPv4 address by Teredo', { client: '2001:0:1:1::39cc:fefe' }, 'blocked'],
+    ['a blocked IPv4 address by SIIT', { client: '::ffff:0:198.51.1.1' }, 'blocked'],
+    ['an exempt IPv4 address by 6to4', { client: '2002:cb00:7133::1' }, undefined],
+    ['an exempt IPv4 address by Teredo', { client: '2001:0:1:1::34ff:8ecc' }, undefined],
+    ['an exempt and blocked one by 6to4', { client: '2002:c633:6409::1' }, 'blocked'],
+    ['an exempt one behind NAT64', { client: '64:ff9b::203.0.113.51' }, 'exempt'],
+    ['a blocked network of 6to4', { client: '2002:808:808::1' }, 'blocked'],
+    ['an exempt network of Teredo', { client: '2001:0:7:7::34ff:8ef6' }, 'exempt'],
     ['a blocked network', { client: '2001:db8:7::1' }, 'blocked'],
     ['a blocked key', { client: '203.0.113.9', headers: key('stolen') }, 'blocked'],
     ['an unlisted key', { client: '203.0.113.9', headers: key('alice') }, undefined],

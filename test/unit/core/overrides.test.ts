@@ -95,6 +95,17 @@ describe('a client', () => {
     expect(setUp().ask({ client: '203.0.113.50' }).reason).toBe('exempt');
   });
 
+  test.each([
+    ['NAT64', '64:ff9b::203.0.113.9', 'exempt'],
+    ['6to4', '2002:cb00:7109:5::1', 'within_limits'],
+    ['Teredo', '2001:0:5:5::34ff:8ef6', 'within_limits'],
+  ])('is exempt when it comes by %s: %s is %s', (_form, address, reason) => {
+    const { ask } = overridden([addressOf(client).daily.current, 'exempt']);
+    expect(ask({ client: address }).reason).toBe(reason);
+    const blocked = overridden([addressOf(client).daily.current, 'blocked']);
+    expect(blocked.ask({ client: address }).reason).toBe('blocked');
+  });
+
   test('is not exempt as a proxy, whose address may stand for anybody', () => {
     const { ask } = overridden([addressOf('10.0.0.7').daily.current, 'exempt']);
     expect(ask({ proxy: '10.0.0.7' }).reason).toBe('within_limits');

@@ -1,0 +1,56 @@
+/** IPv4 addresses within IPv6 addresses: those of translators and of tunnels. */
+import ipaddr from 'ipaddr.js';
+
+export type EmbeddingForm = 'nat64' | 'local-nat64' | 'siit' | '6to4' | 'teredo';
+
+export interface EmbeddedIPv4 {
+  readonly form: EmbeddingForm;
+  readonly address: string;
+}
+
+/** The IPv4 address in an address of one of these forms, given in its canonical spelling. Undefined for any other. */
+export function embeddedIPv4(address: string): EmbeddedIPv4 | undefined {
+  // Most addresses are of none, and end here.
+  if (!MAY_EMBED.some((start) => address.startsWith(start))) return undefined;
+  const { parts } = ipaddr.IPv6.parse(address);
+  const found = FORMS.find(({ holds }) => holds(parts));
+  if (found === undefined) return undefined;
+  const [high = 0, low = 0] = found.ipv4Of(parts);
+  return { form: found.form, address: [high >> 8, high & 0xff, low >> 8, low & 0xff].join('.') };
+}
+
+const MAY_EMBED = ['64:ff9b:', '2002:', '2001:0:', '2001::', '::ffff:0:'];
+
+type Parts = readonly number[];
+
+interface Form {
+  readonly form: EmbeddingForm;
+  readonly holds: (parts: Parts) => boolean;
+  readonly ipv4Of: (parts: Parts) => Parts;
+}
+
+const begins = (parts: Parts, start: Parts) => start.every((part, i) => parts[i] === part);
+const lastTwo = (parts: Parts) => parts.slice(6);
+const isOfHost = ([high = 0, low = 0]: Parts) => high > 0xff && ((high & 0xff) | low) !== 0;
+const inverted = (part: number) => part ^ 0xffff;
+
+const FORMS: readonly Form[] = [
+  // RFC 6052, section 2.1.
+  { form: 'nat64', holds: (parts) => begins(parts, [0x64, 0xff9b, 0, 0, 0, 0]), ipv4Of: lastTwo },
+  // RFC 8215. A prefix other than /96, which only its translator knows, leaves at least the last 24 bits zero.
+  {
+    form: 'local-nat64',
+    holds: (parts) => begins(parts, [0x64, 0xff9b, 1]) && isOfHost(lastTwo(parts)),
+    ipv4Of: lastTwo,
+  },
+  // RFC 2765: ::ffff:0:a.b.c.d.
+  { form: 'siit', holds: (parts) => begins(parts, [0, 0, 0, 0, 0xffff, 0]), ipv4Of: lastTwo },
+  // RFC 3056: every IPv4 address has a /48, which is 65,536 networks of 64 bits.
+  { form: '6to4', holds: (parts) => begins(parts, [0x2002]), ipv4Of: (parts) => parts.slice(1, 3) },
+  // RFC 4380: the client chooses its server, whose address is in the first 64 bits. Its own has every bit inverted.
+  {
+    form: 'teredo',
+    holds: (parts) => begins(parts, [0x2001, 0]),
+    ipv4Of: (parts) => lastTwo(parts).map(inverted),
+  },
+];
