@@ -1,4 +1,4 @@
-# Built for the Node that package.json asks for; the image carries no development dependency and no shell tools of ours.
+# Built for Node 24, the newest long-term line; the image carries no development dependency and no shell tools of ours.
 FROM node:24.21.0-bookworm-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json tsconfig.json tsconfig.build.json ./
