@@ -1,13 +1,14 @@
 /** The composition root: configuration in, something that listens and closes out. */
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { BackendEvents } from './backends/backend.ts';
+import type { BackendEvents, StoreAtStart } from './backends/backend.ts';
 import { inMemory } from './backends/in-memory.ts';
 import { inRedis } from './backends/in-redis.ts';
 import type { Environment } from './config/environment.ts';
 import type { PolicySource } from './config/policy-source.ts';
 import { canonicalAddress, isLoopback } from './core/address.ts';
 import { createCheck } from './core/check.ts';
+import { byFailureMode } from './core/failure-modes.ts';
 import { countOnce } from './core/repeated-check.ts';
 import { caddy } from './dialects/caddy.ts';
 import { envoy } from './dialects/envoy.ts';
@@ -52,6 +53,7 @@ export interface AppOptions {
 }
 
 export interface Listening {
+  readonly store: StoreAtStart;
   /** Or the path of a unix socket. */
   readonly check: AddressInfo | string;
   readonly grpc: AddressInfo | undefined;
@@ -174,9 +176,10 @@ export function createApp(options: AppOptions): App {
   return {
     operate,
     async listen() {
-      await backend.connect(async () => {
+      const found = await backend.connect(async () => {
         await Promise.all([saltKeeper.refresh(), overrideKeeper.refresh()]);
       });
+      if (found !== 'counts') telemetry.startedUncounted(byFailureMode(policies.current.policies));
       // Also without a contact: what is over is forgotten all the same.
       void saltKeeper.refresh();
       void overrideKeeper.refresh();
@@ -195,7 +198,8 @@ export function createApp(options: AppOptions): App {
         (place) => typeof place === 'object' && !isPrivateToUs(place),
       );
       if (isOpen && environment.proxySecrets.length === 0) telemetry.checkPortOpen();
-      return { check, grpc, ops: (opsServer.server.address() as AddressInfo | null) ?? undefined };
+      const ops = (opsServer.server.address() as AddressInfo | null) ?? undefined;
+      return { store: found, check, grpc, ops };
     },
     async drain(durationMs) {
       ready = false;

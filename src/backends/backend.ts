@@ -17,6 +17,9 @@ export interface BackendEvents {
   readonly answer: (question: unknown) => Promise<unknown>;
 }
 
+/** How a gateway found its store: one that refuses can be reached, but is full, read-only or keeps this account out. */
+export type StoreAtStart = 'counts' | 'refuses' | 'unreachable';
+
 export interface Backend {
   readonly store: QuotaStore;
   readonly reader: QuotaReader;
@@ -24,8 +27,8 @@ export interface Backend {
   readonly salts: SaltShelf | DerivedSalts;
   /** Among the gateways that count together. */
   place(): Place;
-  /** Resolves when the first contact was made or is not worth waiting for; calls back at every contact. */
-  connect(onContact: () => Promise<void>): Promise<void>;
+  /** Resolves once the store counts, or when the start should not wait for that any longer. Calls back at every contact. */
+  connect(onContact: () => Promise<void>): Promise<StoreAtStart>;
   /** Puts a question to all gateways that count together. Never rejects. */
   askAll(question: unknown): Promise<Gathered>;
   /** What counting takes up. Rejects with what the store says against it. */

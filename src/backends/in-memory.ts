@@ -28,7 +28,10 @@ export function inMemory(
     }),
     salts: new SaltShelf(),
     place: () => ({ count: 1, rank: 0 }),
-    connect: (onContact) => onContact(),
+    async connect(onContact) {
+      await onContact();
+      return 'counts';
+    },
     close: async () => clearInterval(sampling),
   };
 }

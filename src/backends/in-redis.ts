@@ -1,4 +1,5 @@
 /** Counting in Redis, with all that keeps it from becoming an outage. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Environment } from '../config/environment.ts';
 import type { RedisTarget } from '../core/redis-target.ts';
 import { Breaker } from '../stores/breaker.ts';
@@ -23,10 +24,12 @@ import { storeOfTarget } from '../stores/redis/store-of-target.ts';
 import { TAKE_SCRIPT_SHA } from '../stores/redis/take-script.ts';
 import { SaltShelf } from '../stores/salt-shelf.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
-import type { Backend, BackendEvents } from './backend.ts';
+import type { Backend, BackendEvents, StoreAtStart } from './backend.ts';
 
 /** How long a start waits for Redis. It goes on without: Redis may come later. */
 const FIRST_CONTACT_MS = 500;
+/** The first command of a process is its slowest: one that came too late is tried again. */
+const FIRST_RETRY_MS = 25;
 const MAX_IN_FLIGHT = 5_000;
 /** Timers are as late as that by themselves. */
 const LEAST_LATENESS_MS = 5;
@@ -59,7 +62,7 @@ export function inRedis(
     onSilence: () => client.disconnect(true),
     onOpen: telemetry.storeGivenUp,
     onStillOpen: (error) => telemetry.storeFailed(storeErrorFrom(error).reason, error),
-    onClose: telemetry.storeConnected,
+    onClose: telemetry.storeProbed,
   });
   const overload = new Overload({
     now: () => performance.now(),
@@ -90,15 +93,15 @@ export function inRedis(
     },
     now: () => performance.now(),
   });
-  const beat = () =>
-    void withDeadline(replicas.beat(), environment.storeTimeoutMs).then(
-      telemetry.heartbeatTaken,
-      (error) => {
-        replicas.lostTouch();
-        telemetry.heartbeatLost(error);
-      },
-    );
-  const heartbeat = setInterval(beat, HEARTBEAT_MS).unref();
+  const beat = () => withDeadline(replicas.beat(), environment.storeTimeoutMs);
+  const beatLost = (error: unknown) => {
+    replicas.lostTouch();
+    telemetry.heartbeatLost(error);
+  };
+  const heartbeat = setInterval(
+    () => void beat().then(telemetry.heartbeatTaken, beatLost),
+    HEARTBEAT_MS,
+  ).unref();
   const denials =
     environment.rememberedDenials > 0
       ? new DenialCache({
@@ -159,15 +162,33 @@ export function inRedis(
     place: () => replicas.place,
     connect: (onContact) =>
       new Promise((resolve) => {
-        const patience = setTimeout(resolve, FIRST_CONTACT_MS);
+        let found: StoreAtStart = 'unreachable';
+        let isStarting = true;
+        const start = () => {
+          isStarting = false;
+          resolve(found);
+        };
+        const patience = setTimeout(start, FIRST_CONTACT_MS);
+        /** A connected server may still refuse to count: it is full or read-only, or this account lacks rights. */
+        const firstBeat = async (): Promise<void> => {
+          try {
+            await beat();
+            found = 'counts';
+            telemetry.storeConnected();
+          } catch (error) {
+            if (!isStarting) return beatLost(error);
+            await sleep(FIRST_RETRY_MS);
+            return firstBeat();
+          }
+        };
         client.on('ready', async () => {
-          telemetry.storeConnected();
           replicas.lostTouch();
-          beat();
+          if (found === 'unreachable') found = 'refuses';
+          const beaten = firstBeat();
           sample();
-          await onContact();
+          await Promise.all([beaten, onContact()]);
           clearTimeout(patience);
-          resolve();
+          start();
         });
       }),
     close: async () => {

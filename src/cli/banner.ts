@@ -3,11 +3,13 @@ import type { AddressInfo } from 'node:net';
 import type { Listening } from '../app.ts';
 import type { Environment } from '../config/environment.ts';
 import type { PolicySource } from '../config/policy-source.ts';
+import { byFailureMode } from '../core/failure-modes.ts';
+import type { Policy } from '../core/policy.ts';
 
 export function banner(
   environment: Environment,
   policies: PolicySource,
-  { check, grpc, ops }: Listening,
+  { store, check, grpc, ops }: Listening,
 ): string {
   const names = policies.current.policies.map(({ name }) => name).join(', ');
   const where = typeof check === 'string' ? `unix:${check}` : urlOf(check);
@@ -16,7 +18,7 @@ export function banner(
   const secret = environment.proxySecrets.length > 0 ? " -H 'x-headgate-secret: ...'" : '';
   return `headgate answers proxies at ${where}${ops === undefined ? '' : ` and operators at ${urlOf(ops)}`}
 ${grpc === undefined ? '' : `  grpc      ${urlOf(grpc)} (Envoy)\n`}  policies  ${environment.policies} (${names})
-  store     ${storeName(environment.redis)}
+  store     ${storeName(environment.redis)}${outageText(store, policies.current.policies)}
   try       curl -i -X POST ${target}/envoy/api/auth/login -H 'x-api-key: alice'${secret}`;
 }
 
@@ -27,6 +29,40 @@ function storeName(redis: Environment['redis']): string {
   const places = addresses.map(({ host, port }) => `${host}:${port}`).join(', ');
   if (kind === 'sentinel') return `Redis, the master ${masterName} of the sentinels at ${places}`;
   return kind === 'cluster' ? `Redis Cluster at ${places}` : `Redis at ${places}`;
+}
+
+const CONSEQUENCES = {
+  allow: 'requests pass uncounted',
+  local: 'each gateway counts its own share',
+  deny: 'requests are denied',
+} as const;
+/** The file itself lists them all. */
+const MOST_NAMES = 20;
+const INDENT = ' '.repeat(12);
+
+/** What happens to requests until the store counts; nothing for one that does. The log says when it does. */
+function outageText(store: Listening['store'], policies: readonly Policy[]): string {
+  if (store === 'counts') return '';
+  const modes = byFailureMode(policies);
+  const rows = (['allow', 'local', 'deny'] as const)
+    .filter((mode) => modes[mode].length > 0)
+    .map((mode) => ({
+      what: `${CONSEQUENCES[mode]} (on_store_failure: ${mode})`,
+      names: someOf(modes[mode]),
+    }));
+  const state =
+    store === 'refuses'
+      ? ': REFUSES TO COUNT (headgate check --redis says why)'
+      : ': NOT REACHABLE';
+  const [only, ...others] = rows;
+  if (only === undefined) return state;
+  if (others.length === 0) return `${state}, ${only.what}`;
+  return [state, ...rows.map(({ what, names }) => `${INDENT}${what}: ${names}`)].join('\n');
+}
+
+function someOf(names: readonly string[]): string {
+  const more = names.length - MOST_NAMES;
+  return names.slice(0, MOST_NAMES).join(', ') + (more > 0 ? ` and ${more} more` : '');
 }
 
 function urlOf({ address, family, port }: AddressInfo): string {

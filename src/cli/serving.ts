@@ -94,8 +94,8 @@ async function serveAsWorker({ environment, policies, telemetry }: Configured): 
       ending.close();
     },
   });
-  const { check, grpc } = await listen(app, ending);
-  await tell({ news: 'listening', place: { check, grpc } });
+  const { store, check, grpc } = await listen(app, ending);
+  await tell({ news: 'listening', place: { store, check, grpc } });
 }
 
 /** What a supervisor can be told of it. */

@@ -198,11 +198,25 @@ export const LOG_LINES = {
     runbook: 'HeadgateStoreDegraded',
     atMost: 'one a minute of each `reason`, and one when it begins',
   },
+  started_uncounted: {
+    level: 'error',
+    message:
+      'the gateway started, but Redis does not count yet: until it does, policies follow their on_store_failure',
+    fields: {
+      allow: 'a list of the policies whose requests pass uncounted',
+      local: 'a list of the policies that each gateway counts by itself',
+      deny: 'a list of the policies whose requests are denied',
+    },
+    meaning:
+      'Redis is not there, hangs, is slower than half a second, or refuses to count: `headgate check --redis` says which. `store_recovered` says when it counts. Each worker says it for itself.',
+    runbook: 'HeadgateStoreDegraded',
+  },
   store_recovered: {
     level: 'info',
-    message: 'the store answers again',
+    message: 'the store answers: requests are counted from here on',
     fields: {},
-    meaning: 'It ends `store_failed` and `store_connection_failed`.',
+    meaning:
+      'It ends `started_uncounted`, `store_failed` and `store_connection_failed`: at once after a new connection, otherwise when no round trip has failed for 5 seconds.',
     runbook: 'HeadgateStoreDegraded',
   },
   store_connection_failed: {

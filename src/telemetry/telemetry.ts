@@ -1,6 +1,7 @@
 /** What the process tells about itself: one function per event, each of them a log line, a metric or both. */
 import type { Registry } from 'prom-client';
 import type { Decision, Denied } from '../core/decision.ts';
+import type { PoliciesByFailureMode } from '../core/failure-modes.ts';
 import type { StoreErrorReason } from '../core/store.ts';
 import { allowLine } from './allow-line.ts';
 import { causeText } from './cause-text.ts';
@@ -11,7 +12,10 @@ import { type FieldsOf, LONGEST_NAME, TOLD_MISTAKES } from './log-lines.ts';
 import { createMetrics } from './metrics.ts';
 import { createRepeatFilter } from './repeat-filter.ts';
 
-/** A store that answers now and then, or a cluster without one of its nodes, is still degraded. */
+/**
+ * A store that answers now and then, or a cluster without one of its nodes, is still degraded: without this the gauge and
+ * the log would change several times a second, and a scrape would miss what lasts for a moment.
+ */
 const RECOVERED_AFTER_MS = 5_000;
 const FLUSH_EVERY_MS = 1_000;
 
@@ -66,7 +70,12 @@ export interface Telemetry {
   denialRemembered(): void;
   /** The script that counts, by its SHA-1. */
   scriptInUse(sha: string): void;
+  /** A new connection to the store counts. */
   storeConnected(): void;
+  /** A store that was given up answers a question that no client waits for. */
+  storeProbed(): void;
+  /** The gateway started, and the store does not count yet. */
+  startedUncounted(policies: PoliciesByFailureMode): void;
   storeConnectionFailed(error: Error): void;
   saltsNotShared(error: Error): void;
   othersUnheard(reason: unknown): void;
@@ -148,7 +157,8 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
     write('store_recovered', {});
   };
   const recoveredUnlessLately = () => {
-    if (now() - lastFailureMs >= RECOVERED_AFTER_MS) recovered();
+    // A clock that was set back must not make it last for as long.
+    if (Math.abs(now() - lastFailureMs) >= RECOVERED_AFTER_MS) recovered();
   };
 
   return {
@@ -256,6 +266,11 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
     denialRemembered: () => metrics.remembered.inc(),
     scriptInUse: (sha) => metrics.script.set({ sha }, 1),
     storeConnected: recovered,
+    storeProbed: recoveredUnlessLately,
+    startedUncounted(policies) {
+      fail();
+      write('started_uncounted', policies);
+    },
     storeConnectionFailed(error) {
       fail();
       if (!seldom('connection')) return;
@@ -269,7 +284,7 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
       if (!seldom('others')) return;
       write('others_unheard', { cause: causeText(reason) });
     },
-    heartbeatTaken: () => recoveredUnlessLately(),
+    heartbeatTaken: recoveredUnlessLately,
     heartbeatLost(error) {
       // A store that is away is told of already.
       if (degraded || !seldom('heartbeat')) return;

@@ -25,8 +25,9 @@ export type Order =
   /** Goes on answering for so long, and ends. */
   | { readonly order: 'stop'; readonly drainMs: number };
 
-/** Where a worker answers proxies. */
+/** Where a worker answers proxies, and how it found its store. */
 export interface Place {
+  readonly store: 'counts' | 'refuses' | 'unreachable';
   /** Or the path of a unix socket. */
   readonly check: AddressInfo | string;
   readonly grpc: AddressInfo | undefined;

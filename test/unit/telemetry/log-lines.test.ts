@@ -80,6 +80,9 @@ const CALLS: Readonly<
   storeConnectionFailed: (telemetry) => telemetry.storeConnectionFailed(ERROR),
   isDegraded: (telemetry) => telemetry.isDegraded(),
   storeConnected: (telemetry) => telemetry.storeConnected(),
+  storeProbed: (telemetry) => telemetry.storeProbed(),
+  startedUncounted: (telemetry) =>
+    telemetry.startedUncounted({ allow: ['default'], local: ['login'], deny: [] }),
   requestShed: (telemetry) => telemetry.requestShed(),
   policiesInForce: (telemetry) => telemetry.policiesInForce('0123'),
   policiesLoaded: (telemetry) => telemetry.policiesLoaded(2),

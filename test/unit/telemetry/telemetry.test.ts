@@ -53,6 +53,49 @@ describe('a failing store', () => {
     expect(telemetry.isDegraded()).toBe(false);
     expect(events()).toEqual(['store_failed', 'store_recovered']);
   });
+  test('that is given up and answers probes again and again is degraded all the time', () => {
+    const { clock, events, telemetry } = setUp();
+    for (let i = 0; i < 100; i++) {
+      telemetry.storeFailed('timeout', new Error('late'));
+      telemetry.storeGivenUp();
+      clock.nowMs += 150;
+      telemetry.storeProbed();
+      expect(telemetry.isDegraded()).toBe(true);
+    }
+    expect(events()).toEqual(['store_failed']);
+    clock.nowMs += 5_000;
+    telemetry.storeAnswered(1, 1);
+    expect(events()).toEqual(['store_failed', 'store_recovered']);
+  });
+  test('is degraded until nothing has failed for five seconds', async () => {
+    const { clock, telemetry } = setUp();
+    const gauge = async () =>
+      /^headgate_degraded (\d)$/m.exec(await telemetry.registry.metrics())?.[1];
+    telemetry.storeFailed('timeout', new Error('late'));
+    for (const [afterMs, degraded] of [
+      [1, '1'],
+      [4_998, '1'],
+      [1, '0'],
+    ] as const) {
+      clock.nowMs += afterMs;
+      telemetry.storeAnswered(1, 1);
+      expect(await gauge()).toBe(degraded);
+    }
+  });
+  test('is well at once when a new connection counts', () => {
+    const { events, telemetry } = setUp();
+    telemetry.storeConnectionFailed(new Error('gone'));
+    telemetry.storeConnected();
+    expect(telemetry.isDegraded()).toBe(false);
+    expect(events()).toEqual(['store_connection_failed', 'store_recovered']);
+  });
+  test('is not degraded for an hour because the clock was set back by one', () => {
+    const { clock, telemetry } = setUp();
+    telemetry.storeFailed('timeout', new Error('late'));
+    clock.nowMs -= 3_600_000;
+    telemetry.storeAnswered(1, 1);
+    expect(telemetry.isDegraded()).toBe(false);
+  });
   test('that answers every other time fills no log', () => {
     const { clock, events, telemetry } = setUp();
     for (let i = 0; i < 1_000; i++) {
