@@ -9,6 +9,7 @@ import type { PolicySource } from './config/policy-source.ts';
 import { canonicalAddress, isLoopback } from './core/address.ts';
 import { createCheck } from './core/check.ts';
 import { byFailureMode } from './core/failure-modes.ts';
+import { HeaderWatch, type UnseenHeader } from './core/header-watch.ts';
 import { countOnce } from './core/repeated-check.ts';
 import { caddy } from './dialects/caddy.ts';
 import { envoy } from './dialects/envoy.ts';
@@ -63,6 +64,8 @@ export interface Listening {
 export interface App {
   /** What operators ask, or have done. */
   readonly operate: Operate;
+  /** Headers that proxies may not pass on, as this process sees it. */
+  unseenHeaders(): readonly UnseenHeader[];
   listen(): Promise<Listening>;
   /**
    * Goes on answering for so many milliseconds, not ready any more: time for whoever asks to notice. Each connection is
@@ -106,12 +109,15 @@ export function createApp(options: AppOptions): App {
     newId: telemetry.nameDenial,
     events: telemetry,
   });
+  const headerWatch = new HeaderWatch(telemetry);
+  const unseenHeaders = () => headerWatch.unseen(policies.current);
   const answering = createAnswering({
     check: countOnce(check),
     policies,
     now,
     onDecided: telemetry.decided,
     onMisconfigured: telemetry.proxyMisconfigured,
+    onParsed: (dialect, request, set) => headerWatch.see(dialect, request, set),
     onFault: telemetry.checkFailed,
     onAbandoned: telemetry.requestAbandoned,
   });
@@ -145,6 +151,7 @@ export function createApp(options: AppOptions): App {
     wouldBeDenied: telemetry.wouldBeDenied,
     askAll: backend.askAll,
     stats: backend.stats,
+    unseenHeaders,
     audit: telemetry.operatorActed,
     now,
   };
@@ -153,7 +160,7 @@ export function createApp(options: AppOptions): App {
   const opsServer = createOpsServer({
     metrics: () => registry.metrics(),
     contentType: registry.contentType,
-    health: () => ({ ready, degraded: telemetry.isDegraded() }),
+    health: () => ({ ready, degraded: telemetry.isDegraded(), unseenHeaders: unseenHeaders() }),
     operate,
     adminToken: environment.adminToken,
     onRefused: telemetry.operatorRefused,
@@ -175,6 +182,7 @@ export function createApp(options: AppOptions): App {
 
   return {
     operate,
+    unseenHeaders,
     async listen() {
       const found = await backend.connect(async () => {
         await Promise.all([saltKeeper.refresh(), overrideKeeper.refresh()]);

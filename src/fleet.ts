@@ -42,6 +42,11 @@ export function createFleet(environment: Environment, telemetry: Telemetry): Fle
     const { code, message } = outcome.failure;
     throw new OperationError(code as OperationErrorCode, message);
   };
+  /** Each worker sees a part of the requests: what any of them has doubts about is told once. */
+  const unseenHeaders = () => {
+    const all = supervisor.lastReports.flatMap((report) => report.unseenHeaders);
+    return [...new Map(all.map((each) => [`${each.dialect} ${each.header}`, each])).values()];
+  };
   const opsServer = createOpsServer({
     operate,
     adminToken: environment.adminToken,
@@ -57,12 +62,13 @@ export function createFleet(environment: Environment, telemetry: Telemetry): Fle
       // Whoever probes has no second to wait: it hears what was heard for the probe before.
       void supervisor.hear();
       const degraded = supervisor.lastReports.some((report) => report.degraded);
-      return { ready: ready && supervisor.isAnswering, degraded };
+      return { ready: ready && supervisor.isAnswering, degraded, unseenHeaders: unseenHeaders() };
     },
   });
 
   return {
     operate,
+    unseenHeaders,
     async listen() {
       await opsServer.listen({ host: environment.opsHost, port: environment.opsPort });
       const place = await supervisor.start();

@@ -83,6 +83,7 @@ async function serveAsWorker({ environment, policies, telemetry }: Configured): 
   const report = async () => ({
     metrics: await telemetry.registry.getMetricsAsJSON(),
     degraded: telemetry.isDegraded(),
+    unseenHeaders: app.unseenHeaders(),
   });
   obey({
     report,

@@ -1,6 +1,7 @@
 /** `headgate stats`: what counting takes up. */
 import type { Command } from 'commander';
 import type { statsReport } from '../operations/stats.ts';
+import { unseenText } from '../telemetry/unseen-header.ts';
 import { askGateway, type GatewayFlags, gatewayCommand } from './gateway-client.ts';
 import { columns, type OutputFlags, print, withOutput } from './output.ts';
 
@@ -34,6 +35,10 @@ function textOf(stats: Stats): string {
       ],
       ['  evicted keys', String(server.evicted_keys)],
       ['  clients', String(server.connected_clients)],
+    ]),
+    ...stats.unseen_headers.map((doubt) => [
+      'doubt',
+      `${unseenText(doubt)}: if clients send it, the proxy does not pass it on`,
     ]),
   ];
   return columns(rows);

@@ -1,5 +1,6 @@
 /** From the `identity` section of a policy file to what the core identifies clients by. */
 import { compileAddressSet } from '../core/address.ts';
+import type { NeededHeader } from '../core/header-watch.ts';
 import type { IdentityConfig, IdentitySource } from '../core/identity.ts';
 import { compileStandings, type ListEntry } from '../core/standing.ts';
 import type { AccessList } from './access-schema.ts';
@@ -36,6 +37,20 @@ export function toIdentityConfig(parts: IdentityParts, ranges: KnownRanges): Ide
     ipv6Prefixes: prefixesOf(identity).map(({ prefixBits }) => prefixBits),
     standings: compileStandings(exempt.map(toListEntry), block.map(toListEntry), ranges),
   };
+}
+
+/** The headers that a proxy must pass on for the gateway to tell clients apart. */
+export function neededHeaders(config: IdentityConfig): NeededHeader[] {
+  const ofSources = config.sources.flatMap((source): NeededHeader[] => {
+    if (source === 'api_key') return [{ name: config.apiKeyHeader, sentBy: undefined }];
+    if (source === 'user') return [{ name: config.userHeader, sentBy: undefined }];
+    if (source === 'ip') return [];
+    const { header, setBy } = source;
+    return [{ name: header, sentBy: setBy === 'proxy' ? undefined : setBy }];
+  });
+  const ofLimits = config.headers.map((name) => ({ name, sentBy: undefined }));
+  const byName = new Map([...ofSources, ...ofLimits].map((each) => [each.name, each]));
+  return [...byName.values()];
 }
 
 /** Narrowest first, the first of which has the limit itself. */

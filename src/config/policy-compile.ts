@@ -3,7 +3,12 @@ import { compileIdentity } from '../core/identity.ts';
 import { compilePolicy, type Factors, type Policy, type StoreFailureMode } from '../core/policy.ts';
 import { compilePolicySet, type PolicySet } from '../core/policy-set.ts';
 import type { AccessList } from './access-schema.ts';
-import { type KnownRanges, prefixesOf, toIdentityConfig } from './identity-config.ts';
+import {
+  type KnownRanges,
+  neededHeaders,
+  prefixesOf,
+  toIdentityConfig,
+} from './identity-config.ts';
 import type { IdentitySection } from './identity-schema.ts';
 import type { KeyEntry } from './key-list.ts';
 import { routeMatchOf } from './policy-route.ts';
@@ -49,6 +54,7 @@ export function compilePolicies(file: ValidFile, ranges: KnownRanges): PolicySet
     fallback: policyOf({ ...fallback, name: 'default' }),
     identify: compileIdentity(identityConfig),
     naming: identityConfig,
+    neededHeaders: neededHeaders(identityConfig),
     answers: {
       reset: answers.reset,
       retryAfterJitterSeconds: answers.retry_after_jitter_seconds,

@@ -2,6 +2,7 @@
 import type { AddressSet } from './address.ts';
 import type { ListedKey } from './api-key.ts';
 import type { CheckRequest } from './check-request.ts';
+import type { NeededHeader } from './header-watch.ts';
 import type { IdentityResolver, IdentitySource } from './identity.ts';
 import { compileMatcher, type Matcher, type Route } from './matcher.ts';
 import { modeOf, NO_OVERRIDES, type PolicyModes } from './overrides.ts';
@@ -16,6 +17,8 @@ export interface PolicySet {
   readonly identify: IdentityResolver;
   readonly naming: Naming;
   readonly answers: AnswerStyle;
+  /** What identity and limits cannot tell clients apart without. */
+  readonly neededHeaders: readonly NeededHeader[];
   /** Whether a limit has a window longer than a day. */
   readonly hasLongWindows: boolean;
   /** What a request gets that no policy names. */
@@ -54,6 +57,7 @@ export interface PolicySetDefinition {
   readonly fallback: Policy;
   readonly identify: IdentityResolver;
   readonly naming: Naming;
+  readonly neededHeaders: readonly NeededHeader[];
   readonly answers: AnswerStyle;
   readonly caseSensitive: boolean;
 }
@@ -79,6 +83,7 @@ export function compilePolicySet(definition: PolicySetDefinition): PolicySet {
     identify: definition.identify,
     naming: definition.naming,
     answers: definition.answers,
+    neededHeaders: definition.neededHeaders,
     hasLongWindows: policies.some(hasLongWindow),
     fallback,
     has: (name) => byName.has(name),

@@ -1,4 +1,5 @@
 /** What operations work on: the parts of a running gateway. */
+import type { UnseenHeader } from '../core/header-watch.ts';
 import type { PolicySet } from '../core/policy-set.ts';
 import type { SaltSource } from '../core/salts.ts';
 import type { Descriptor, PeekResult, QuotaReader, QuotaStore } from '../core/store.ts';
@@ -22,6 +23,8 @@ export interface Gateway {
   askAll(question: unknown): Promise<Gathered>;
   /** What counting takes up. Rejects with what the store says against it. */
   stats(): Promise<StoreStats>;
+  /** Headers that the policy file needs and no request through a proxy had. */
+  unseenHeaders(): readonly UnseenHeader[];
   /** For the audit log. */
   audit(action: OperatorAction): void;
   /** Milliseconds since the epoch. */

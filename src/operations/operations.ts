@@ -70,7 +70,7 @@ export function createOperate(gateway: Gateway): Operate {
           nowMs: now(),
         },
       ),
-    stats: async () => statsReport(await gateway.stats()),
+    stats: async () => statsReport(await gateway.stats(), gateway.unseenHeaders()),
   } satisfies Record<OperationName, (input: never) => Promise<unknown>>;
 
   return async (name, input) => {

@@ -1,4 +1,5 @@
 /** What counting takes up: too dear to be measured at every scrape. */
+import type { UnseenHeader } from '../core/header-watch.ts';
 import type { Keyspace, ServerState } from '../stores/redis/keyspace.ts';
 
 export interface StoreStats {
@@ -10,7 +11,10 @@ export interface StoreStats {
   readonly servers: readonly ServerState[];
 }
 
-export function statsReport({ store, gateways, keyspace, servers }: StoreStats) {
+export function statsReport(
+  { store, gateways, keyspace, servers }: StoreStats,
+  unseenHeaders: readonly UnseenHeader[],
+) {
   return {
     store,
     gateways,
@@ -26,5 +30,6 @@ export function statsReport({ store, gateways, keyspace, servers }: StoreStats) 
       evicted_keys: server.evictedKeys,
       connected_clients: server.connectedClients,
     })),
+    unseen_headers: unseenHeaders,
   };
 }

@@ -13,6 +13,8 @@ export interface AnsweringOptions {
   readonly now: () => number;
   readonly onDecided: (decision: Decision, dialect: string, durationMs: number) => void;
   readonly onMisconfigured: (dialect: string, missing: readonly string[]) => void;
+  /** A proxy passes on all that its dialect needs; what the policy file needs may still be missing. */
+  readonly onParsed: (dialect: string, request: CheckRequest, set: PolicySet) => void;
   readonly onFault: (dialect: string, error: unknown) => void;
   /** A proxy gave up before its request was looked at: nothing was decided or counted. */
   readonly onAbandoned: () => void;
@@ -34,7 +36,7 @@ export interface Question {
 export type Answering = (question: Question) => void;
 
 export function createAnswering(options: AnsweringOptions): Answering {
-  const { check, policies, now, onDecided, onMisconfigured, onFault } = options;
+  const { check, policies, now, onDecided, onMisconfigured, onParsed, onFault } = options;
   const turn = new Turn();
   const backlog = new Backlog(options.onAbandoned);
 
@@ -65,6 +67,7 @@ export function createAnswering(options: AnsweringOptions): Answering {
     try {
       const request = question.parse();
       if (request.missing.length > 0) onMisconfigured(question.dialect, request.missing);
+      else onParsed(question.dialect, request, set);
       const decision = check(request, set, now());
       if (decision instanceof Promise) decision.then(answer, fail);
       else answer(decision);

@@ -119,6 +119,17 @@ export const error = object({
   message: { ...text, description: 'What is wrong, and what would be right.' },
 });
 export const status = object({ status: text });
+const unseenHeader = { dialect: { ...text, description: 'Through which proxy.' }, header: text };
+export const readiness = object(
+  {
+    status: text,
+    unseen_headers: {
+      ...listOf(object(unseenHeader)),
+      description: 'Headers that the policy file needs and no request through the proxy had.',
+    },
+  },
+  ['unseen_headers'],
+);
 export const named = object({ client: text });
 export const ofReset = object({ client: text, policies: listOf(text) });
 export const restored = object({ policy: text }, ['policy']);
@@ -223,6 +234,11 @@ export const stats = object(
         connected_clients: count,
       }),
     ),
+    unseen_headers: {
+      ...listOf(object({ ...unseenHeader, requests: count })),
+      description:
+        'Headers that the policy file needs and none of so many requests through the proxy had, as this process sees it.',
+    },
   },
   ['memory_bytes'],
 );

@@ -2,6 +2,7 @@
 import swagger from '@fastify/swagger';
 import fastify, { type FastifyError, type FastifyInstance } from 'fastify';
 import { VERSION } from '../config/version.ts';
+import type { UnseenHeader } from '../core/header-watch.ts';
 import { OperationError } from '../operations/operation-error.ts';
 import type { Operate } from '../operations/operations.ts';
 import { compileAdminAccess } from './admin-access.ts';
@@ -13,6 +14,8 @@ import * as schemas from './ops-schemas.ts';
 export interface Health {
   readonly ready: boolean;
   readonly degraded: boolean;
+  /** Headers that proxies may not pass on: a detail, which takes nobody out of service. */
+  readonly unseenHeaders: readonly UnseenHeader[];
 }
 
 export interface OpsServerOptions {
@@ -86,15 +89,20 @@ function addHealth(server: FastifyInstance, { metrics, contentType, health }: Op
   server.get('/livez', { schema: { summary: 'Whether it is alive', response: told } }, () => ({
     status: 'ok',
   }));
-  const readiness = { ...told, 503: { description: 'It is not', ...schemas.status } };
+  const readiness = {
+    200: { description: 'It is', ...schemas.readiness },
+    503: { description: 'It is not', ...schemas.status },
+  };
   server.get(
     '/readyz',
     { schema: { summary: 'Whether proxies are answered', response: readiness } },
     (_request, reply) => {
-      const { ready, degraded } = health();
-      return reply
-        .code(ready ? 200 : 503)
-        .send({ status: ready ? (degraded ? 'degraded' : 'ok') : 'not_ready' });
+      const { ready, degraded, unseenHeaders } = health();
+      if (!ready) return reply.code(503).send({ status: 'not_ready' });
+      return reply.send({
+        status: degraded ? 'degraded' : 'ok',
+        ...(unseenHeaders.length > 0 && { unseen_headers: unseenHeaders }),
+      });
     },
   );
   server.get(

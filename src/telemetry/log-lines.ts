@@ -156,6 +156,24 @@ export const LOG_LINES = {
     runbook: 'HeadgateProxyMisconfigured',
     atMost: 'one a minute of each `dialect`',
   },
+  header_unseen: {
+    level: 'warn',
+    fields: {
+      dialect: DIALECT,
+      header: 'its name',
+      requests: 'how many there were since the policy file was loaded',
+    },
+    meaning:
+      'None of 1,000 requests through a proxy had a header that identity or a limit needs. If clients send it, the proxy does not pass it on, and they share limits: `headgate proxy-config`, or pass the header on. If nobody sends it, take it out of the policy file. A header that a CDN sets is missed only of requests that come from its networks. Once for each dialect and header until another policy file is loaded, by each worker.',
+    runbook: 'HeadgateProxyMisconfigured',
+  },
+  header_seen: {
+    level: 'info',
+    message: 'a header that no request had before is there: the proxy passes it on',
+    fields: { dialect: DIALECT, header: 'its name' },
+    meaning: 'It ends `header_unseen`.',
+    runbook: 'HeadgateProxyMisconfigured',
+  },
   policy_unknown: {
     level: 'warn',
     message: 'a proxy names a policy that does not exist: its requests are matched like any other',

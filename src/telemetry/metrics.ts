@@ -167,6 +167,12 @@ export function createMetrics() {
       labelNames: ['dialect'],
       registers,
     }),
+    unseenHeaders: new Gauge({
+      name: 'headgate_header_unseen',
+      help: '1 while none of at least 1,000 requests through a proxy had a header that the policy file needs, 0 once one has it; of several workers, how many see it so.',
+      labelNames: ['dialect', 'header'],
+      registers,
+    }),
     untrusted: new Counter({
       name: 'headgate_untrusted_proxy_requests_total',
       help: 'Questions from a proxy outside identity.trusted_proxies.',

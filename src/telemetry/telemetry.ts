@@ -2,6 +2,7 @@
 import type { Registry } from 'prom-client';
 import type { Decision, Denied } from '../core/decision.ts';
 import type { PoliciesByFailureMode } from '../core/failure-modes.ts';
+import type { HeaderWatchEvents, UnseenHeader } from '../core/header-watch.ts';
 import type { StoreErrorReason } from '../core/store.ts';
 import { allowLine } from './allow-line.ts';
 import { causeText } from './cause-text.ts';
@@ -11,6 +12,7 @@ import { createLog, type LogOptions } from './log.ts';
 import { type FieldsOf, LONGEST_NAME, TOLD_MISTAKES } from './log-lines.ts';
 import { createMetrics } from './metrics.ts';
 import { createRepeatFilter } from './repeat-filter.ts';
+import { doubtText } from './unseen-header.ts';
 
 /**
  * A store that answers now and then, or a cluster without one of its nodes, is still degraded: without this the gauge and
@@ -19,7 +21,7 @@ import { createRepeatFilter } from './repeat-filter.ts';
 const RECOVERED_AFTER_MS = 5_000;
 const FLUSH_EVERY_MS = 1_000;
 
-export interface Telemetry {
+export interface Telemetry extends HeaderWatchEvents {
   readonly registry: Registry;
   decided(decision: Decision, dialect: string, durationMs: number): void;
   /** A policy in shadow would have denied a request that passed. */
@@ -221,6 +223,14 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
       if (!seldom(`misconfigured ${dialect}`)) return;
       write('proxy_misconfigured', { dialect, missing });
     },
+    headerUnseen(doubt: UnseenHeader) {
+      metrics.unseenHeaders.set({ dialect: doubt.dialect, header: doubt.header }, 1);
+      write('header_unseen', doubt, doubtText(doubt));
+    },
+    headerSeen(dialect, header) {
+      metrics.unseenHeaders.set({ dialect, header }, 0);
+      write('header_seen', { dialect, header });
+    },
     policyUnknown(policy) {
       metrics.unknownPolicies.inc();
       if (!seldom('unknown policy')) return;
@@ -293,6 +303,8 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
     policiesInForce(sha256) {
       metrics.lastReload.set(1);
       metrics.config.reset();
+      // Another file needs other headers.
+      metrics.unseenHeaders.reset();
       metrics.config.set({ sha256 }, 1);
       metrics.configLoaded.set(Math.floor(now() / 1000));
     },

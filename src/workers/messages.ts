@@ -8,6 +8,14 @@ export type Metrics = MetricObjectWithValues<MetricValue<string>>[];
 export interface Report {
   readonly metrics: Metrics;
   readonly degraded: boolean;
+  readonly unseenHeaders: readonly UnseenHeader[];
+}
+
+/** A header that no request through a proxy had, as this worker sees it. */
+export interface UnseenHeader {
+  readonly dialect: string;
+  readonly header: string;
+  readonly requests: number;
 }
 
 export type Order =

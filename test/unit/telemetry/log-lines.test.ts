@@ -35,6 +35,13 @@ const ACTION = {
   by: 'ada',
 };
 
+/** Of lines that each say something else. */
+const OWN_MESSAGES: Readonly<Record<string, string>> = {
+  policy_note: 'a note',
+  header_unseen:
+    'none of 1000 requests through nginx had x-api-key: if clients send it, the proxy does not pass it on, and their limits are shared; run headgate proxy-config nginx --policies FILE, or pass the header on; if nobody sends it, take it out of the policy file',
+};
+
 /** In this order, since some are told only while the store answers, and others only while it does not. */
 const CALLS: Readonly<
   Record<
@@ -63,6 +70,9 @@ const CALLS: Readonly<
   unmatched: (telemetry) => telemetry.unmatched(),
   checkFailed: (telemetry) => telemetry.checkFailed('nginx', ERROR),
   proxyMisconfigured: (telemetry) => telemetry.proxyMisconfigured('nginx', ['x-original-uri']),
+  headerUnseen: (telemetry) =>
+    telemetry.headerUnseen({ dialect: 'nginx', header: 'x-api-key', requests: 1_000 }),
+  headerSeen: (telemetry) => telemetry.headerSeen('nginx', 'x-api-key'),
   policyUnknown: (telemetry) => telemetry.policyUnknown('lgin'),
   untrustedProxy: (telemetry) => telemetry.untrustedProxy(),
   headersIgnored: (telemetry) => telemetry.headersIgnored(['forwarded']),
@@ -160,7 +170,7 @@ describe('the catalogue', () => {
     const everyLines = ['level', 'time', 'event', 'msg'];
     expect(Object.keys(line ?? {}).sort()).toEqual([...everyLines, ...Object.keys(fields)].sort());
     expect(line?.level).toBe(pino.levels.values[level]);
-    expect(line?.msg).toBe(message ?? 'a note');
+    expect(line?.msg).toBe(message ?? OWN_MESSAGES[name]);
   });
 
   test('says which fields a denial lacks that nothing was counted for', () => {

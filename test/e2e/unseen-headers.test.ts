@@ -1,0 +1,153 @@
+/** A proxy that does not pass on the header that tells customers apart: the gateway notices, and says what to do. */
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, expect, inject, test } from 'vitest';
+import { eventually } from '../support/eventually.ts';
+import { type Gateway, startGateway } from '../support/gateway.ts';
+import { call } from '../support/http.ts';
+import { startNginx } from '../support/proxies.ts';
+import { redisIsHere, startRedis } from '../support/redis.ts';
+import { startUpstream, type Upstream } from '../support/upstream.ts';
+
+const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+const DOUBT_AFTER = 1_000;
+const AT_ONCE = 20;
+const CUSTOMERS = ['anna', 'bert', 'cleo', 'dora', 'emil'];
+const PASSED_ON = {
+  'proxy_set_header X-Api-Key $http_x_api_key;':
+    'proxy_set_header Authorization $http_authorization;',
+};
+
+const policiesWith = (header: string) => `
+version: 1
+identity: { sources: [api_key, cf_connecting_ip, ip], api_key: { header: ${header} } }
+default: { limits: [100000/1h] }
+`;
+
+let stack: AsyncDisposableStack;
+let policies: string;
+let upstream: Upstream;
+beforeEach(async () => {
+  stack = new AsyncDisposableStack();
+  const folder = mkdtempSync(join(tmpdir(), 'headgate-unseen-'));
+  stack.defer(() => rmSync(folder, { recursive: true }));
+  policies = join(folder, 'policies.yaml');
+  upstream = stack.use(await startUpstream());
+});
+afterEach(() => stack.disposeAsync());
+
+async function start(header: string, env: NodeJS.ProcessEnv = {}): Promise<Gateway> {
+  writeFileSync(policies, policiesWith(header));
+  return stack.use(await startGateway({ HEADGATE_POLICIES: policies, ...env }));
+}
+
+/** Requests of five customers in turn. */
+async function visits(
+  url: string,
+  times: number,
+  headersOf: (customer: string) => Record<string, string>,
+  path = '/a',
+) {
+  for (let i = 0; i < times; i += AT_ONCE) {
+    const asked = Array.from({ length: Math.min(AT_ONCE, times - i) }, (_, j) =>
+      call(url, path, { headers: headersOf(CUSTOMERS[(i + j) % CUSTOMERS.length] ?? '') }),
+    );
+    for (const { status } of await Promise.all(asked)) expect(status).toBe(200);
+  }
+}
+const byToken = (customer: string) => ({ authorization: `Bearer ${customer}-token` });
+const byKey = (customer: string) => ({ 'x-api-key': `${customer}-key` });
+
+const readiness = async ({ opsUrl }: Gateway) => {
+  const { status, body } = await call(opsUrl, '/readyz');
+  return { code: status, ...JSON.parse(body) };
+};
+const gauge = async ({ opsUrl }: Gateway) =>
+  (await call(opsUrl, '/metrics')).body.match(/^headgate_header_unseen\{.*$/gm) ?? [];
+const stats = ({ opsUrl }: Gateway) =>
+  execFileSync(process.execPath, [MAIN, 'stats', '--gateway', opsUrl], { encoding: 'utf8' });
+
+test.skipIf(inject('programs').nginx === undefined)(
+  'NGINX as shipped, and a policy file whose keys are in another header',
+  async () => {
+    const gateway = await start('authorization');
+    const behind = { application: upstream.port, headgate: gateway.port };
+    const shipped = stack.use(await startNginx(behind));
+    await visits(shipped.url, DOUBT_AFTER - 1, byToken);
+    expect(await readiness(gateway)).toEqual({ code: 200, status: 'ok' });
+    await visits(shipped.url, 1, byToken);
+    await gateway.printed(/"event":"header_unseen"/);
+
+    expect(gateway.output()).toContain(
+      '"dialect":"nginx","header":"authorization","requests":1000,"msg":"none of 1000 requests through nginx had authorization: if clients send it, the proxy does not pass it on, and their limits are shared; run headgate proxy-config nginx --policies FILE, or pass the header on',
+    );
+    expect(await gauge(gateway)).toEqual([
+      'headgate_header_unseen{dialect="nginx",header="authorization"} 1',
+    ]);
+    expect(await readiness(gateway)).toEqual({
+      code: 200,
+      status: 'ok',
+      unseen_headers: [{ dialect: 'nginx', header: 'authorization' }],
+    });
+    expect(stats(gateway)).toMatch(
+      /^doubt +none of 1000 requests through nginx had authorization: if clients send it, the proxy does not pass it on$/m,
+    );
+
+    // Another NGINX that passes it on, as its file is to be corrected.
+    const corrected = stack.use(await startNginx({ ...behind, changes: PASSED_ON }));
+    await visits(corrected.url, CUSTOMERS.length, byToken);
+    await gateway.printed(/"event":"header_seen","dialect":"nginx","header":"authorization"/);
+    expect(await gauge(gateway)).toEqual([
+      'headgate_header_unseen{dialect="nginx",header="authorization"} 0',
+    ]);
+    expect(await readiness(gateway)).toEqual({ code: 200, status: 'ok' });
+    expect(stats(gateway)).not.toContain('doubt');
+
+    // The shipped file passes on the header of this policy file, and of no other.
+    writeFileSync(policies, policiesWith('x-customer'));
+    await gateway.printed(/"event":"policies_loaded"/);
+    expect(await gauge(gateway)).toEqual([]);
+    await visits(shipped.url, DOUBT_AFTER, byKey);
+    await gateway.printed(/"event":"header_unseen".*"header":"x-customer"/);
+    expect(gateway.output().match(/"event":"header_unseen"/g)).toHaveLength(2);
+  },
+);
+
+test.skipIf(inject('programs').nginx === undefined)(
+  'NGINX as shipped with the header of the shipped policy file is no doubt',
+  async () => {
+    const gateway = await start('x-api-key');
+    const behind = { application: upstream.port, headgate: gateway.port };
+    const shipped = stack.use(await startNginx(behind));
+    await visits(shipped.url, 1, byKey);
+    await visits(shipped.url, 2 * DOUBT_AFTER, () => ({}));
+    expect(gateway.output()).not.toContain('header_unseen');
+    expect(await gauge(gateway)).toEqual([]);
+  },
+);
+
+test.skipIf(!redisIsHere)('each of several workers notices, and they answer as one', async () => {
+  const redis = stack.use(await startRedis());
+  const gateway = await start('authorization', {
+    HEADGATE_REDIS_URL: redis.url,
+    HEADGATE_WORKERS: '2',
+  });
+  const nginx = { 'x-original-method': 'GET', 'x-original-uri': '/a', 'x-real-ip': '192.0.2.1' };
+  await eventually(
+    async () => {
+      await visits(gateway.url, 500, () => nginx, '/nginx');
+      return gateway.output().match(/"event":"header_unseen"/g) ?? [];
+    },
+    (told) => told.length === 2,
+    30_000,
+  );
+  expect(await gauge(gateway)).toEqual([
+    'headgate_header_unseen{dialect="nginx",header="authorization"} 2',
+  ]);
+  expect(await readiness(gateway)).toMatchObject({
+    unseen_headers: [{ dialect: 'nginx', header: 'authorization' }],
+  });
+});
