@@ -10,16 +10,19 @@ export function banner(
   environment: Environment,
   policies: PolicySource,
   { store, check, grpc, ops }: Listening,
-): string {
+): string[] {
   const names = policies.current.policies.map(({ name }) => name).join(', ');
   const where = typeof check === 'string' ? `unix:${check}` : urlOf(check);
   const target = typeof check === 'string' ? `--unix-socket ${check} http://localhost` : where;
   // The secret itself is not repeated here.
   const secret = environment.proxySecrets.length > 0 ? " -H 'x-headgate-secret: ...'" : '';
-  return `headgate answers proxies at ${where}${ops === undefined ? '' : ` and operators at ${urlOf(ops)}`}
-${grpc === undefined ? '' : `  grpc      ${urlOf(grpc)} (Envoy)\n`}  policies  ${environment.policies} (${names})
-  store     ${storeName(environment.redis)}${outageText(store, policies.current.policies)}
-  try       curl -i -X POST ${target}/envoy/api/auth/login -H 'x-api-key: alice'${secret}`;
+  return [
+    `headgate answers proxies at ${where}${ops === undefined ? '' : ` and operators at ${urlOf(ops)}`}`,
+    ...(grpc === undefined ? [] : [`  grpc      ${urlOf(grpc)} (Envoy)`]),
+    `  policies  ${environment.policies} (${names})`,
+    ...storeLines(environment.redis, store, policies.current.policies),
+    `  try       curl -i -X POST ${target}/envoy/api/auth/login -H 'x-api-key: alice'${secret}`,
+  ];
 }
 
 function storeName(redis: Environment['redis']): string {
@@ -40,9 +43,14 @@ const CONSEQUENCES = {
 const MOST_NAMES = 20;
 const INDENT = ' '.repeat(12);
 
-/** What happens to requests until the store counts; nothing for one that does. The log says when it does. */
-function outageText(store: Listening['store'], policies: readonly Policy[]): string {
-  if (store === 'counts') return '';
+/** Where it counts, and what happens to requests until it does. The log says when it does. */
+function storeLines(
+  redis: Environment['redis'],
+  store: Listening['store'],
+  policies: readonly Policy[],
+): string[] {
+  const name = `  store     ${storeName(redis)}`;
+  if (store === 'counts') return [name];
   const modes = byFailureMode(policies);
   const rows = (['allow', 'local', 'deny'] as const)
     .filter((mode) => modes[mode].length > 0)
@@ -51,13 +59,11 @@ function outageText(store: Listening['store'], policies: readonly Policy[]): str
       names: someOf(modes[mode]),
     }));
   const state =
-    store === 'refuses'
-      ? ': REFUSES TO COUNT (headgate check --redis says why)'
-      : ': NOT REACHABLE';
+    store === 'refuses' ? 'REFUSES TO COUNT (headgate check --redis says why)' : 'NOT REACHABLE';
   const [only, ...others] = rows;
-  if (only === undefined) return state;
-  if (others.length === 0) return `${state}, ${only.what}`;
-  return [state, ...rows.map(({ what, names }) => `${INDENT}${what}: ${names}`)].join('\n');
+  if (only === undefined) return [`${name}: ${state}`];
+  if (others.length === 0) return [`${name}: ${state}, ${only.what}`];
+  return [`${name}: ${state}`, ...rows.map(({ what, names }) => `${INDENT}${what}: ${names}`)];
 }
 
 function someOf(names: readonly string[]): string {

@@ -1,7 +1,7 @@
 /** Findings for GitHub Actions: workflow commands that annotate lines. */
 import type { Severity } from '../config/check-rules.ts';
-import { printable } from '../config/config-error.ts';
 import type { ExaminedFile } from '../config/policy-examination.ts';
+import { printable } from '../core/printable.ts';
 import { sentenceOf, type ToldFinding, toldFinding } from './check-findings.ts';
 
 const COMMANDS: Readonly<Record<Severity, string>> = {

@@ -1,7 +1,7 @@
 /** Findings for people: a line for each, and one for each file. */
-import { printable } from '../config/config-error.ts';
 import type { Finding } from '../config/finding.ts';
 import type { ExaminedFile } from '../config/policy-examination.ts';
+import { printable } from '../core/printable.ts';
 import { countOf, sentenceOf, type ToldFinding, toldFinding } from './check-findings.ts';
 
 export function asText(files: readonly ExaminedFile[]): string {

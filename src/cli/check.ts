@@ -12,6 +12,7 @@ import { asJson } from './check-json.ts';
 import { asText } from './check-text.ts';
 import { reportOnRedis } from './doctor.ts';
 import { EXIT_FAULT, EXIT_INVALID_CONFIG } from './exit-codes.ts';
+import { complain, linesIn, say } from './output.ts';
 
 const STANDARD_INPUT = '-';
 const NO_REDIS =
@@ -56,7 +57,7 @@ async function check(
   command: Command,
 ): Promise<void> {
   if (rules) {
-    process.stdout.write(checkDocument());
+    say(linesIn(checkDocument()));
     return;
   }
   if (redis && output !== 'text') command.error(`error: --redis has no output for ${output}`);
@@ -82,10 +83,9 @@ async function checkFiles(
   const examined = files.map((policies) =>
     examinePolicies({ policies, cloudflareRanges }, nowMs, read),
   );
-  process.stdout.write(output(examined));
+  say(linesIn(output(examined)));
   const warnings = strict ? countOf('warning', examined) : 0;
-  if (warnings > 0)
-    console.error(`headgate: --strict refuses warnings, of which there are ${warnings}`);
+  if (warnings > 0) complain(`headgate: --strict refuses warnings, of which there are ${warnings}`);
   if (warnings > 0 || countOf('error', examined) > 0) process.exitCode = EXIT_INVALID_CONFIG;
 }
 

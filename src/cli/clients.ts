@@ -85,11 +85,11 @@ async function top({ limit, shadow = false, output, ...flags }: TopFlags): Promi
   print(output, found, () => topText(found));
 }
 
-function topText({ clients, gateways }: Top): string {
+function topText({ clients, gateways }: Top): string[] {
   const { asked, answered } = gateways;
   const silent =
-    answered < asked ? `\n${asked - answered} of ${asked} gateways did not answer` : '';
-  if (clients.length === 0) return `nobody was denied in the last five minutes${silent}`;
+    answered < asked ? [`${asked - answered} of ${asked} gateways did not answer`] : [];
+  if (clients.length === 0) return ['nobody was denied in the last five minutes', ...silent];
   const rows = clients.map((each) => [
     each.client,
     String(each.denials),
@@ -101,7 +101,7 @@ function topText({ clients, gateways }: Top): string {
     each.decision_id,
   ]);
   const head = ['CLIENT', 'DENIALS', 'LIMIT', 'WHY', 'SINCE (UTC)', 'LAST', 'UNTIL', 'DECISION'];
-  return columns([head, ...rows]) + silent;
+  return [...columns([head, ...rows]), ...silent];
 }
 
 async function override(
@@ -116,14 +116,14 @@ async function override(
     path: `/v1/clients/${verb}`,
     body,
   });
-  console.log(overrideText(made));
+  print('text', made, () => [overrideText(made)]);
 }
 
 async function lift(verb: string, client: string, flags: ChangeFlags): Promise<void> {
   const body = { client: readClient(client), by: operator(flags.by) };
   const call = { method: 'POST', path: `/v1/clients/${verb}`, body } as const;
   const lifted = await askGateway<{ client: string }>(flags, call);
-  console.log(`${lifted.client}: the override is lifted`);
+  print('text', lifted, () => [`${lifted.client}: the override is lifted`]);
 }
 
 async function reset(client: string, { policy, reason, ...flags }: ResetFlags): Promise<void> {
@@ -135,5 +135,7 @@ async function reset(client: string, { policy, reason, ...flags }: ResetFlags): 
   };
   const call = { method: 'POST', path: '/v1/clients/reset', body } as const;
   const done = await askGateway<{ client: string; policies: readonly string[] }>(flags, call);
-  console.log(`${done.client}: nothing is counted any more by ${done.policies.join(', ')}`);
+  print('text', done, () => [
+    `${done.client}: nothing is counted any more by ${done.policies.join(', ')}`,
+  ]);
 }

@@ -10,6 +10,7 @@ import { VERSION } from '../config/version.ts';
 import { createTelemetry } from '../telemetry/telemetry.ts';
 import { endWithGrace } from './ending.ts';
 import { EXIT_FAULT } from './exit-codes.ts';
+import { complain, linesIn, say } from './output.ts';
 
 const HOST = '127.0.0.1';
 const PROXY_FILES = fileURLToPath(new URL('../../deploy', import.meta.url));
@@ -43,14 +44,14 @@ export async function demo({ port }: { port: number }): Promise<void> {
     const { check } = await app.listen();
     proxy.on('request', askFirst((check as AddressInfo).port, application));
     await once(proxy.listen(port, HOST), 'listening');
-    console.log(instructions(`http://${HOST}:${(proxy.address() as AddressInfo).port}`));
+    say(linesIn(instructions(`http://${HOST}:${(proxy.address() as AddressInfo).port}`)));
   } catch (error) {
     ending.uninstall();
     await close();
     const { code, port: refused } = error as NodeJS.ErrnoException & { port?: number };
     if (refused !== port) throw error;
     const why = code === 'EADDRINUSE' ? 'is taken' : `is not to be had (${code})`;
-    console.error(`headgate: port ${port} ${why}, choose another with --port`);
+    complain(`headgate: port ${port} ${why}, choose another with --port`);
     process.exitCode = EXIT_FAULT;
   }
 }

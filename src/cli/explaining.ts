@@ -8,7 +8,8 @@ import type { DenialReport, StandingNow } from '../operations/denial-report.ts';
 import type { OverrideReport } from '../operations/override-report.ts';
 import { refusalText } from '../stores/redis/examination/refusals.ts';
 import { EXIT_FAULT } from './exit-codes.ts';
-import { askGateway, type GatewayFlags, GatewayRefused } from './gateway-client.ts';
+import { askGateway, type GatewayFlags } from './gateway-client.ts';
+import { GatewayRefused } from './gateway-refused.ts';
 import { columns, type OutputFlags, print, shortTime } from './output.ts';
 import { overrideText } from './overrides.ts';
 
@@ -120,7 +121,7 @@ function standingText(now: StandingNow, { allows, policy_mode: mode }: Decision)
     .join('; ');
 }
 
-function textOf({ steps, answer }: Explanation, by: string): string {
+function textOf({ steps, answer }: Explanation, by: string): string[] {
   const lines = [
     ...steps.map(({ about, what }) => [about, what] as const),
     ['answer', `${answer.status}, ${by}`] as const,
@@ -128,9 +129,9 @@ function textOf({ steps, answer }: Explanation, by: string): string {
     ...(answer.body === '' ? [] : [['answer', answer.body] as const]),
   ];
   // A subject is named once.
-  return lines
-    .map(([about, what], i) => `${(about === lines[i - 1]?.[0] ? '' : about).padEnd(10)}${what}`)
-    .join('\n');
+  return lines.map(
+    ([about, what], i) => `${(about === lines[i - 1]?.[0] ? '' : about).padEnd(10)}${what}`,
+  );
 }
 
 function pairs(headers: readonly string[]): [string, string][] {

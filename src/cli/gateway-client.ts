@@ -4,6 +4,7 @@ import { userInfo } from 'node:os';
 import { Command, InvalidArgumentError } from 'commander';
 import { readEnvironment } from '../config/environment.ts';
 import { EXIT_FAULT, EXIT_USAGE } from './exit-codes.ts';
+import { GatewayRefused } from './gateway-refused.ts';
 
 export interface GatewayFlags {
   readonly gateway?: string;
@@ -23,18 +24,6 @@ export interface Call {
   /** With its query. */
   readonly path: string;
   readonly body?: object;
-}
-
-/** The gateway does not do it, or does not answer. */
-export class GatewayRefused extends Error {
-  override readonly name = 'GatewayRefused';
-  readonly code = 'HEADGATE_GATEWAY_REFUSED';
-  readonly exitCode: number;
-
-  constructor(exitCode: number, message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.exitCode = exitCode;
-  }
 }
 
 /** What the port of the proxies says, and that of an older gateway. */
@@ -91,14 +80,24 @@ export async function askGateway<T>({ gateway }: GatewayFlags, call: Call): Prom
       { cause },
     );
   }
-  const text = await response.text();
-  if (response.ok) return JSON.parse(text) as T;
-  const { error, message } = failureIn(text);
-  if (message === undefined || error === undefined || STRANGERS.test(message)) {
+  const text = await bodyOf(response, url);
+  const answer = objectIn(text);
+  if (response.ok && answer !== undefined) return answer as T;
+  const { error, message } = (answer ?? {}) as Partial<Record<string, unknown>>;
+  if (typeof message !== 'string' || typeof error !== 'string' || STRANGERS.test(message)) {
     throw new GatewayRefused(EXIT_FAULT, `${url} is not the port of the operators of a gateway`);
   }
   const isUsage = response.status === 400 || response.status === 404;
   throw new GatewayRefused(isUsage ? EXIT_USAGE : EXIT_FAULT, message);
+}
+
+/** What breaks off, or goes on for too long, is no answer. */
+async function bodyOf(response: Response, url: string): Promise<string> {
+  try {
+    return await response.text();
+  } catch (cause) {
+    throw new GatewayRefused(EXIT_FAULT, `${url} did not finish its answer`, { cause });
+  }
 }
 
 /** As they are known here. */
@@ -132,15 +131,12 @@ export function readUrl(text: string): string {
   );
 }
 
-interface Failure {
-  readonly error?: string;
-  readonly message?: string;
-}
-
-function failureIn(text: string): Failure {
+/** Undefined for what is no JSON, or no object. */
+function objectIn(text: string): object | undefined {
   try {
-    return JSON.parse(text) as Failure;
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null ? value : undefined;
   } catch {
-    return {};
+    return undefined;
   }
 }

@@ -3,6 +3,7 @@ import { Command } from 'commander';
 import { readEnvironment } from '../config/environment.ts';
 import { EXIT_FAULT } from './exit-codes.ts';
 import { urlOf } from './gateway-client.ts';
+import { complain } from './output.ts';
 
 const TIMEOUT_MS = 2_000;
 
@@ -18,9 +19,9 @@ async function healthcheck(): Promise<void> {
   try {
     const response = await fetch(url, { signal: AbortSignal.timeout(TIMEOUT_MS) });
     if (response.ok) return;
-    console.error(`headgate: ${url} answers ${response.status}`);
+    complain(`headgate: ${url} answers ${response.status}`);
   } catch {
-    console.error(`headgate: ${url} does not answer`);
+    complain(`headgate: ${url} does not answer`);
   }
   process.exitCode = EXIT_FAULT;
 }

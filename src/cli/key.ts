@@ -3,6 +3,7 @@ import { hash, randomBytes } from 'node:crypto';
 import { Command } from 'commander';
 import { stringify } from 'yaml';
 import { keyListSchema } from '../config/key-list.ts';
+import { say } from './output.ts';
 
 /** 256 bits: nobody guesses it, so a plain digest keeps it. The prefix is for scanners that look for leaked secrets. */
 const PREFIX = 'hg_';
@@ -27,8 +28,10 @@ function makeKey({ id, plan }: { id: string; plan?: string }, command: Command):
   if (mistake !== undefined)
     command.error(`error: ${String(mistake.path.at(-1))} ${mistake.message}`);
   const line = stringify(entry, { collectionStyle: 'flow', lineWidth: 0 });
-  console.log(`The key, which is shown this once:
-  ${key}
-Its entry under identity.api_key.keys, or in the file that is named there:
-  - ${line.trim()}`);
+  say([
+    'The key, which is shown this once:',
+    `  ${key}`,
+    'Its entry under identity.api_key.keys, or in the file that is named there:',
+    `  - ${line.trim()}`,
+  ]);
 }

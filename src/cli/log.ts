@@ -11,6 +11,7 @@ import {
   overridingCommand,
 } from './gateway-client.ts';
 import { countUpTo } from './numbers.ts';
+import { print, say } from './output.ts';
 import { overrideText } from './overrides.ts';
 
 interface LogFlags extends OverrideFlags {
@@ -49,11 +50,11 @@ async function set({ level, allowsOneIn, by, ...flags }: LogFlags): Promise<void
       by: operator(by),
     },
   });
-  for (const override of overrides) console.log(overrideText(override));
+  print('text', overrides, () => overrides.map(overrideText));
 }
 
 async function restore(flags: ChangeFlags): Promise<void> {
   const by = encodeURIComponent(operator(flags.by));
   await askGateway(flags, { method: 'DELETE', path: `/v1/log?by=${by}` });
-  console.log('log: is as at the start again');
+  say('log: is as at the start again');
 }

@@ -17,8 +17,8 @@ async function list({ output, ...flags }: GatewayFlags & OutputFlags): Promise<v
   print(output, found, () => textOf(found.overrides));
 }
 
-function textOf(overrides: readonly OverrideReport[]): string {
-  if (overrides.length === 0) return 'no override is in force';
+function textOf(overrides: readonly OverrideReport[]): string[] {
+  if (overrides.length === 0) return ['no override is in force'];
   const rows = overrides.map((override) => [
     subjectOf(override),
     wordsOf(override),

@@ -12,7 +12,7 @@ import {
   operator,
   overridingCommand,
 } from './gateway-client.ts';
-import { columns, type OutputFlags, print, withOutput } from './output.ts';
+import { columns, type OutputFlags, print, say, withOutput } from './output.ts';
 import { overrideText } from './overrides.ts';
 
 interface Listed {
@@ -48,7 +48,7 @@ async function list({ output, ...flags }: GatewayFlags & OutputFlags): Promise<v
   print(output, found, () => textOf(found.policies));
 }
 
-function textOf(policies: readonly Listed[]): string {
+function textOf(policies: readonly Listed[]): string[] {
   const rows = policies.map(({ name, mode, mode_of_file: ofFile, limits }) => [
     name,
     mode === ofFile ? mode : `${mode} (${ofFile} in the file)`,
@@ -64,13 +64,13 @@ async function setMode(policy: string, mode: string, flags: OverrideFlags): Prom
     path: pathOf(policy),
     body: { mode, for: duration, reason, by: operator(by) },
   });
-  console.log(overrideText(override));
+  print('text', override, () => [overrideText(override)]);
 }
 
 async function restore(policy: string, flags: ChangeFlags): Promise<void> {
   const by = encodeURIComponent(operator(flags.by));
   await askGateway(flags, { method: 'DELETE', path: `${pathOf(policy)}?by=${by}` });
-  console.log(`${policy}: is in the mode of the file again`);
+  say(`${policy}: is in the mode of the file again`);
 }
 
 function pathOf(policy: string): string {

@@ -1,4 +1,5 @@
 /** The command line: which command there is, and the exit code of each way it can end. */
+import { inspect } from 'node:util';
 import { Command, CommanderError } from 'commander';
 import { ConfigError } from '../config/config-error.ts';
 import { VERSION } from '../config/version.ts';
@@ -8,17 +9,24 @@ import { clientsCommand } from './clients.ts';
 import { demoCommand } from './demo.ts';
 import { EXIT_FAULT, EXIT_INVALID_CONFIG, EXIT_USAGE } from './exit-codes.ts';
 import { explainCommand } from './explain.ts';
-import { GatewayRefused } from './gateway-client.ts';
+import { GatewayRefused } from './gateway-refused.ts';
 import { healthcheckCommand } from './healthcheck.ts';
 import { addHelp } from './help.ts';
 import { keyCommand } from './key.ts';
 import { logCommand } from './log.ts';
+import { complain, linesIn, say } from './output.ts';
 import { overridesCommand } from './overrides.ts';
 import { policiesCommand } from './policies.ts';
 import { proxyConfigCommand } from './proxy-config.ts';
 import { schemaCommand } from './schema.ts';
 import { serveCommand } from './serve.ts';
 import { statsCommand } from './stats.ts';
+
+/** Commander repeats what was typed, and a script may have typed what somebody else wrote. */
+const OUTPUT = {
+  writeOut: (text: string) => say(linesIn(text)),
+  writeErr: (text: string) => complain(linesIn(text)),
+};
 
 export async function run(argv: readonly string[]): Promise<void> {
   try {
@@ -47,7 +55,7 @@ export function createProgram(): Command {
     .addCommand(healthcheckCommand())
     .addCommand(schemaCommand());
   for (const command of everyCommand(program)) {
-    command.exitOverride();
+    command.exitOverride().configureOutput(OUTPUT);
     addHelp(command);
   }
   return program;
@@ -68,18 +76,18 @@ function reportFailure(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT_USAGE;
   if (error instanceof ConfigError) {
     const count = error.mistakes.length;
-    console.error(error.message);
-    console.error(`headgate: ${count} mistake${count === 1 ? '' : 's'}, nothing was started`);
+    complain(error.mistakes);
+    complain(`headgate: ${count} mistake${count === 1 ? '' : 's'}, nothing was started`);
     return EXIT_INVALID_CONFIG;
   }
   if (error instanceof WorkerFailed) return error.exitCode;
   if (error instanceof GatewayRefused) {
-    console.error(`headgate: ${error.message}`);
+    complain(`headgate: ${error.message}`);
     return error.exitCode;
   }
   const { code, syscall, port, address } = error as ListenError;
   if (code === 'EADDRINUSE') {
-    console.error(
+    complain(
       port === -1 || port === undefined
         ? `headgate: ${address} is taken, choose another with HEADGATE_LISTEN`
         : `headgate: port ${port} is taken, choose others with HEADGATE_PORT, HEADGATE_GRPC_PORT and HEADGATE_OPS_PORT`,
@@ -88,11 +96,11 @@ function reportFailure(error: unknown): number {
   }
   if (syscall === 'listen' || syscall === 'bind') {
     const place = port === -1 || port === undefined ? address : `${address}:${port}`;
-    console.error(
+    complain(
       `headgate: cannot listen at ${place} (${code}), see HEADGATE_HOST and HEADGATE_LISTEN`,
     );
     return EXIT_FAULT;
   }
-  console.error(error);
+  complain(linesIn(inspect(error)));
   return EXIT_FAULT;
 }

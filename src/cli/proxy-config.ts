@@ -5,6 +5,7 @@ import { type Environment, readEnvironment } from '../config/environment.ts';
 import { readPolicies } from '../config/policy-reader.ts';
 import { type Address, asksOverGrpc, PROXIES, proxyConfig } from '../proxy-config/proxy-config.ts';
 import { EXIT_USAGE } from './exit-codes.ts';
+import { complain, sayFile } from './output.ts';
 
 interface ProxyConfigFlags {
   readonly policies?: string;
@@ -54,10 +55,10 @@ function print(proxy: string, flags: ProxyConfigFlags, command: Command): void {
       sendsSecret,
       include: flags.include === true,
     });
-    process.stdout.write(text);
-    for (const path of besides) console.error(`headgate: it also needs ${path}`);
+    sayFile(text);
+    for (const path of besides) complain(`headgate: it also needs ${path}`);
     if (sendsSecret && text.includes(PLACEHOLDER))
-      console.error(`headgate: replace ${PLACEHOLDER} by the value of HEADGATE_PROXY_SECRET`);
+      complain(`headgate: replace ${PLACEHOLDER} by the value of HEADGATE_PROXY_SECRET`);
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
     command.error(`error: ${error.message}`, { exitCode: EXIT_USAGE });

@@ -1,9 +1,10 @@
 /** `headgate schema`: the JSON Schema of policy files, for editors. */
 import { Command } from 'commander';
 import { policyFileJsonSchema } from '../config/json-schema.ts';
+import { linesIn, say } from './output.ts';
 
 export function schemaCommand(): Command {
   return new Command('schema').description('print the JSON Schema of policy files').action(() => {
-    process.stdout.write(policyFileJsonSchema());
+    say(linesIn(policyFileJsonSchema()));
   });
 }

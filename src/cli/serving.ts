@@ -13,6 +13,7 @@ import type { Outcome } from '../workers/messages.ts';
 import { ignoreSignals, obey, tell } from '../workers/worker.ts';
 import { banner } from './banner.ts';
 import { type Closable, endOnFault, endWithGrace } from './ending.ts';
+import { say } from './output.ts';
 import { reloadOnChange } from './reloading.ts';
 
 export interface ServeFlags {
@@ -61,7 +62,7 @@ async function serveAlone({ environment, policies, telemetry }: Configured): Pro
   // There are no workers to replace, and it is no reason to end.
   process.on('SIGUSR2', () => {});
   const listening = await listen(app, ending);
-  console.log(banner(environment, policies, listening));
+  say(banner(environment, policies, listening));
 }
 
 async function serveByWorkers({ environment, policies, telemetry }: Configured): Promise<void> {
@@ -71,7 +72,7 @@ async function serveByWorkers({ environment, policies, telemetry }: Configured):
   process.on('SIGHUP', () => fleet.reload());
   process.on('SIGUSR2', () => void fleet.restart());
   const listening = await listen(fleet, ending);
-  console.log(banner(environment, policies, listening));
+  say(banner(environment, policies, listening));
 }
 
 async function serveAsWorker({ environment, policies, telemetry }: Configured): Promise<void> {

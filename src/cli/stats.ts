@@ -18,7 +18,7 @@ async function run({ output, ...flags }: GatewayFlags & OutputFlags): Promise<vo
   print(output, stats, () => textOf(stats));
 }
 
-function textOf(stats: Stats): string {
+function textOf(stats: Stats): string[] {
   const about = stats.is_exact ? '' : 'about ';
   const rows = [
     ['store', stats.store],

@@ -1,10 +1,10 @@
 /** From the text of a policy file to what it says, or to every mistake in it at once. */
 import type { z } from 'zod';
 import type { PolicySet } from '../core/policy-set.ts';
+import { printable } from '../core/printable.ts';
 import { accessSchema } from './access-schema.ts';
 import { adviceOn } from './advice/advice.ts';
 import type { CloudflareRanges } from './cloudflare-ranges.ts';
-import { printable } from './config-error.ts';
 import { FileError } from './file-error.ts';
 import { type Finding, lineOf } from './finding.ts';
 import { type IdentitySection, identitySchema } from './identity-schema.ts';

@@ -4,7 +4,6 @@
  */
 import { type AddressSet, canonicalAddress } from './address.ts';
 import type { CheckRequest, HeaderFields } from './check-request.ts';
-import type { PolicySet } from './policy-set.ts';
 
 /** A header that identity or a limit reads. */
 export interface NeededHeader {
@@ -12,6 +11,11 @@ export interface NeededHeader {
   readonly name: string;
   /** Networks of a CDN that send it with every request; undefined for one that clients or the proxy send. */
   readonly sentBy: AddressSet | undefined;
+}
+
+/** What a policy set says of it. */
+export interface NeedsHeaders {
+  readonly neededHeaders: readonly NeededHeader[];
 }
 
 /** A doubt: none of so many requests through the proxy of this dialect had the header. */
@@ -34,7 +38,7 @@ export const DOUBT_AFTER = 1_000;
 
 export class HeaderWatch {
   readonly #events: HeaderWatchEvents;
-  #set: PolicySet | undefined;
+  #set: NeedsHeaders | undefined;
   #proxies = new Map<string, WatchedProxy>();
 
   constructor(events: HeaderWatchEvents) {
@@ -42,7 +46,7 @@ export class HeaderWatch {
   }
 
   /** To be told of each request. Once all headers of a dialect were seen, that costs one look into a map. */
-  see(dialect: string, request: CheckRequest, set: PolicySet): void {
+  see(dialect: string, request: CheckRequest, set: NeedsHeaders): void {
     if (set !== this.#set) {
       this.#set = set;
       this.#proxies = new Map();
@@ -56,7 +60,7 @@ export class HeaderWatch {
   }
 
   /** The doubts of now; none right after another policy file was loaded. */
-  unseen(set: PolicySet): UnseenHeader[] {
+  unseen(set: NeedsHeaders): UnseenHeader[] {
     return set === this.#set ? [...this.#proxies.values()].flatMap((proxy) => proxy.doubts) : [];
   }
 }

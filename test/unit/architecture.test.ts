@@ -102,6 +102,14 @@ test('only config/environment.ts reads the environment', () => {
   expect(others).toEqual(readers);
 });
 
+test('only cli/output.ts prints: what others wrote passes its escapes on the way to a terminal', () => {
+  const printers = files.filter((file) =>
+    /\bconsole\.|process\.std(out|err)/.test(readFileSync(join(SRC, file), 'utf8')),
+  );
+  // On an older Node main.ts says that alone, and nothing that anybody wrote.
+  expect(printers.sort()).toEqual(['cli/output.ts', 'main.ts']);
+});
+
 test('no pattern is made while the gateway runs: what users write reaches no regular-expression engine', () => {
   const makers = files.filter((file) =>
     /\bRegExp\(|\.(match|matchAll|search)\((?![/A-Z])/.test(readFileSync(join(SRC, file), 'utf8')),

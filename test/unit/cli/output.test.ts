@@ -8,11 +8,19 @@ test('columns are as wide as their widest cell, and the last one ends where its 
       ['long', '', 'c'],
       ['', 'wide', ''],
     ]),
-  ).toBe('A     B     C\nlong        c\n      wide');
+  ).toEqual(['A     B     C', 'long        c', '      wide']);
 });
 
 test('what somebody wrote moves no cursor, begins no line and turns no writing', () => {
-  expect(columns([['\u001b[2J', 'a\r\nb', '\u202eabc', '\u009b2J']])).toBe('?[2J  a??b  ?abc  ?2J');
+  const written = ['\u001b[2J', 'a\r\nb', '\u202eabc', '\u009b2J'];
+  const shown = ['\\u{1b}[2J', 'a\\u{d}\\u{a}b', '\\u{202e}abc', '\\u{9b}2J'];
+  expect(columns([written])).toEqual([shown.join('  ')]);
+  expect(
+    columns([
+      ['wide', 'b'],
+      ['\u001b', 'b'],
+    ]),
+  ).toEqual(['wide    b', '\\u{1b}  b']);
 });
 
 test('moments are told to the second', () => {

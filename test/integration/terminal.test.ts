@@ -1,0 +1,328 @@
+/**
+ * What others wrote must not reach a terminal as it is: it would move the cursor, rewrite lines that were printed before
+ * or turn the direction of writing. Every command is run against a server that answers nothing but such text.
+ */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Command } from 'commander';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createProgram, everyCommand } from '../../src/cli/program.ts';
+import { createTelemetry } from '../../src/telemetry/telemetry.ts';
+
+const NODE_COMPILE_CACHE = fileURLToPath(
+  new URL('../../node_modules/.cache/headgate', import.meta.url),
+);
+const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+
+/** Clears the screen, in 7 and in 8 bits; breaks lines in five ways; turns writing; hides; rings; sets the title. */
+const HOSTILE =
+  'a\u001b[2J\u009b2Jb\r\nc\u0085d\u2028e\u2029f\u202eg\u2066h\u200bi\u0007\u007f\u001b]0;t\u0007\u{e0041}\ufeffz';
+const OBEYED = /[^\P{Cc}\n]|[\p{Cf}\u2028\u2029]/u;
+const TERMS = ['--for', '1h', '--reason', 'a test', '--by', 'me'];
+
+const answersWith = (text: unknown, number: unknown = 1) => {
+  const denial = Object.fromEntries(
+    'decision_id policy reason mode client came_as identity limit allows counted key dialect since last until asked_for policy_mode'
+      .split(' ')
+      .map((name) => [name, text]),
+  );
+  const terms = { since: text, until: text, reason: text, by: text };
+  const override = { about: 'client', client: text, access: text, ...terms };
+  const overrides = [
+    override,
+    { about: 'policy', policy: text, mode: text, ...terms },
+    { about: 'log_level', level: text, ...terms },
+    { about: 'log_allows', allows_one_in: text, ...terms },
+  ];
+  const server = { version: text, max_memory_policy: text, used_memory_bytes: number };
+  const now = { allows: text, remaining: number, retry_after_ms: number, reset_after_ms: number };
+  return {
+    'GET /v1/clients/top': {
+      clients: [{ ...denial, denials: number }],
+      gateways: { asked: 3, answered: 1 },
+    },
+    'GET /v1/overrides': { overrides },
+    'GET /v1/policies': {
+      policies: [{ name: text, mode: text, mode_of_file: 'off', limits: [text, text] }],
+    },
+    'GET /stats': {
+      store: text,
+      gateways: number,
+      active_windows: number,
+      is_exact: false,
+      memory_bytes: number,
+      servers: [
+        { ...server, max_memory_bytes: number, evicted_keys: number, connected_clients: 1 },
+      ],
+      unseen_headers: [{ dialect: text, header: text, requests: number }],
+    },
+    'GET /v1/decisions': { ...denial, denials: number, now, override },
+    'POST /v1/explain': {
+      steps: [{ about: text, what: text }],
+      answer: { status: number, headers: [text, text], body: text },
+    },
+    'POST /v1/clients/block': override,
+    'POST /v1/clients/exempt': override,
+    'POST /v1/clients/unblock': { client: text },
+    'POST /v1/clients/unexempt': { client: text },
+    'POST /v1/clients/reset': { client: text, policies: [text, text] },
+    'PUT /v1/policies': override,
+    'DELETE /v1/policies': { policy: text },
+    'PUT /v1/log': { overrides },
+    'DELETE /v1/log': {},
+  };
+};
+type Call = keyof ReturnType<typeof answersWith>;
+
+/** Every command that asks a gateway, and what it asks. */
+const ASKING: readonly (readonly [string, Call, readonly string[]])[] = [
+  ['clients top', 'GET /v1/clients/top', []],
+  ['clients block', 'POST /v1/clients/block', ['k.a', ...TERMS]],
+  ['clients exempt', 'POST /v1/clients/exempt', ['k.a', ...TERMS]],
+  ['clients unblock', 'POST /v1/clients/unblock', ['k.a']],
+  ['clients unexempt', 'POST /v1/clients/unexempt', ['k.a']],
+  ['clients reset', 'POST /v1/clients/reset', ['k.a']],
+  ['policies list', 'GET /v1/policies', []],
+  ['policies mode', 'PUT /v1/policies', ['login', 'off', ...TERMS]],
+  ['policies restore', 'DELETE /v1/policies', ['login']],
+  ['overrides', 'GET /v1/overrides', []],
+  ['log set', 'PUT /v1/log', ['--level', 'warn', ...TERMS]],
+  ['log restore', 'DELETE /v1/log', []],
+  ['stats', 'GET /stats', []],
+  ['explain', 'POST /v1/explain', ['--url', '/a']],
+  ['explain', 'GET /v1/decisions', ['0-1']],
+];
+const WITH_JSON = ['clients top', 'policies list', 'overrides', 'stats', 'explain'];
+
+const started = new AsyncDisposableStack();
+const folder = mkdtempSync(join(tmpdir(), 'headgate-terminal-'));
+started.defer(() => rmSync(folder, { recursive: true }));
+let url: string;
+/** What the server answers, whatever it is asked. */
+let reply: (call: Call) => { status: number; body: string };
+
+beforeAll(async () => {
+  const server = createServer((request, response) => {
+    const path = request.url?.replace(/\?.*$/, '') ?? '';
+    const call = `${request.method} ${path.replace(/(\/v1\/(decisions|policies))\/.*/, '$1')}`;
+    const { status, body } = reply(call as Call);
+    request.resume().on('end', () => response.writeHead(status).end(body));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  started.defer(async () => {
+    server.closeAllConnections();
+    server.close();
+  });
+  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+});
+afterAll(() => started.disposeAsync());
+
+interface Typed {
+  readonly code: number | null;
+  readonly said: string;
+  readonly complained: string;
+}
+
+async function headgate(args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Typed> {
+  const inherited = Object.entries(process.env).filter(
+    ([name]) => !/^(HEADGATE_|REDIS_URL$)/.test(name),
+  );
+  const child = spawn(process.execPath, [MAIN, ...args], {
+    env: { ...Object.fromEntries(inherited), NODE_COMPILE_CACHE, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const typed = { said: '', complained: '' };
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    typed.said += text;
+  });
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    typed.complained += text;
+  });
+  const [code] = await once(child, 'close');
+  return { code: code as number | null, ...typed };
+}
+
+const answering = (answers: ReturnType<typeof answersWith>) => {
+  reply = (call) => ({ status: 200, body: JSON.stringify(answers[call]) });
+};
+const ask = ([command, , args]: (typeof ASKING)[number], output: readonly string[] = []) =>
+  headgate([...command.split(' '), ...args, ...output, '--gateway', url]);
+/** A few at a time: each is a process. */
+async function each<T, R>(inputs: readonly T[], run: (input: T) => Promise<R>): Promise<R[]> {
+  const results: R[] = [];
+  for (let i = 0; i < inputs.length; i += 3) {
+    results.push(...(await Promise.all(inputs.slice(i, i + 3).map(run))));
+  }
+  return results;
+}
+const lines = (text: string) => text.split('\n').length;
+
+function expectHarmless({ said, complained }: Typed, what: string): void {
+  expect(said, what).not.toMatch(OBEYED);
+  expect(complained, what).not.toMatch(OBEYED);
+}
+
+test('every command that asks a gateway is tried here', () => {
+  const nameOf = (command: Command): string =>
+    command.parent?.parent ? `${nameOf(command.parent)} ${command.name()}` : command.name();
+  const asking = everyCommand(createProgram())
+    .filter(({ options }) => options.some(({ long }) => long === '--gateway'))
+    .map(nameOf);
+  expect([...new Set(ASKING.map(([name]) => name))].sort()).toEqual(asking.sort());
+});
+
+describe('a server that answers what terminals obey', () => {
+  test('is shown with escapes, on as many lines as a friendly one', {
+    timeout: 180_000,
+  }, async () => {
+    answering(answersWith('friendly'));
+    const friendly = await each(ASKING, (asked) => ask(asked));
+    answering(answersWith(HOSTILE));
+    const hostile = await each(ASKING, (asked) => ask(asked));
+    for (const [i, typed] of hostile.entries()) {
+      const what = ASKING[i]?.slice(0, 2).join(', ') ?? '';
+      expect(typed, what).toMatchObject({ code: 0, complained: '' });
+      expectHarmless(typed, what);
+      expect(lines(typed.said), what).toBe(lines(friendly[i]?.said ?? ''));
+    }
+    expect(hostile[0]?.said).toContain('a\\u{1b}[2J\\u{9b}2Jb\\u{d}\\u{a}c');
+  });
+
+  test('is the same document for programs', { timeout: 180_000 }, async () => {
+    const answers = answersWith(HOSTILE);
+    answering(answers);
+    const withJson = ASKING.filter(([name]) => WITH_JSON.includes(name));
+    const told = await each(withJson, (asked) => ask(asked, ['-o', 'json']));
+    for (const [i, typed] of told.entries()) {
+      const [name = '', call = 'GET /stats'] = withJson[i] ?? [];
+      expectHarmless(typed, name);
+      expect(JSON.parse(typed.said)).toEqual(answers[call]);
+    }
+  });
+
+  test.each([
+    ['a refusal', 400, JSON.stringify({ error: HOSTILE, message: HOSTILE })],
+    ['a refusal that is no text', 500, JSON.stringify({ error: [HOSTILE], message: { HOSTILE } })],
+    ['no JSON', 200, HOSTILE],
+    ['no JSON, as a failure', 502, HOSTILE],
+    ['nothing', 200, ''],
+    ['null', 200, 'null'],
+    ['a text', 200, JSON.stringify(HOSTILE)],
+    ['an empty object', 200, '{}'],
+    ['other shapes', 200, JSON.stringify({ clients: HOSTILE, gateways: null, servers: [HOSTILE] })],
+  ])('%s: is refused in one line', { timeout: 180_000 }, async (_what, status, body) => {
+    reply = () => ({ status, body });
+    // One that prints a list, and one that prints a sentence.
+    const asked = ASKING.filter(([name]) => ['stats', 'clients block'].includes(name));
+    for (const typed of await each(asked, (one) => ask(one))) {
+      expectHarmless(typed, body);
+      expect(typed.said).toBe('');
+      expect(typed.complained).toMatch(/^headgate: .*\n$/);
+      expect([1, 2]).toContain(typed.code);
+    }
+  });
+
+  test('fields of other types are refused, or shown as text', { timeout: 180_000 }, async () => {
+    answering(answersWith({ toString: HOSTILE, length: HOSTILE }, HOSTILE));
+    for (const typed of await each(ASKING, (asked) => ask(asked))) {
+      expectHarmless(typed, typed.said);
+      expect(typed.complained).toMatch(/^(headgate: .*\n)?$/);
+    }
+  });
+});
+
+describe('files and words of others', () => {
+  test('a policy file with such a name and such values', { timeout: 180_000 }, async () => {
+    const path = join(folder, `${HOSTILE}.yaml`);
+    writeFileSync(
+      path,
+      `version: 1\nidentity: { sources: [${JSON.stringify(HOSTILE)}] }\n${JSON.stringify(HOSTILE)}: 1\ndefault: { limits: [${JSON.stringify(HOSTILE)}] }\npolicies: [{ name: ${JSON.stringify(HOSTILE)}, match: { path: ${JSON.stringify(`/${HOSTILE}`)} }, limits: [1/1h] }]\n`,
+    );
+    const [text, json, github, served, explained, missing] = (await each(
+      [
+        ['check', path],
+        ['check', '-o', 'json', path],
+        ['check', '-o', 'github', path],
+        ['serve', '--policies', path],
+        ['explain', '--policies', path, '--url', '/a'],
+        ['check', `${path}${HOSTILE}`],
+      ],
+      headgate,
+    )) as [Typed, Typed, Typed, Typed, Typed, Typed];
+    for (const typed of [text, json, github, served, explained, missing]) {
+      expectHarmless(typed, typed.said);
+      expect(typed.code).toBe(3);
+    }
+    const { files, errors } = JSON.parse(json.said);
+    expect(errors).toBeGreaterThan(3);
+    expect(files[0].file).toBe(path);
+    expect(lines(text.said)).toBe(files[0].findings.length + 2);
+    expect(
+      github.said.split('\n').filter((line) => !/^::(error|warning|notice) /.test(line)),
+    ).toEqual(['']);
+  });
+
+  test('a request to be explained', { timeout: 180_000 }, async () => {
+    const asked = ['explain', '--url', `/${HOSTILE}`, '--method', HOSTILE, '--peer', HOSTILE];
+    const headers = ['-H', `x-api-key: ${HOSTILE}`, '-H', `cf-connecting-ip: ${HOSTILE}`];
+    const [text, json] = (await each(
+      [
+        [...asked, ...headers],
+        [...asked, ...headers, '-o', 'json'],
+      ],
+      headgate,
+    )) as [Typed, Typed];
+    for (const typed of [text, json]) expectHarmless(typed, typed.said);
+    expect(text.code).toBe(0);
+    expect(JSON.parse(json.said).steps.length).toBeGreaterThan(3);
+  });
+
+  test('words that are no command, option, setting or address', { timeout: 180_000 }, async () => {
+    const refused = await each(
+      [
+        [HOSTILE],
+        [`--${HOSTILE}`],
+        ['check'],
+        ['clients', HOSTILE],
+        ['key', 'new', '--id', HOSTILE],
+        ['stats', '--gateway', HOSTILE],
+        ['stats', '-o', HOSTILE],
+        ['demo', '--port', HOSTILE],
+      ],
+      (args) => headgate(args, { HEADGATE_PORT: HOSTILE, HEADGATE_PORTS: HOSTILE }),
+    );
+    for (const typed of refused) {
+      expectHarmless(typed, typed.complained);
+      // An id may be any text.
+      expect(typed.complained === '').toBe(typed.said.includes('sha256'));
+    }
+  });
+});
+
+test('the log is JSON without what terminals obey', () => {
+  const written: string[] = [];
+  const telemetry = createTelemetry({
+    level: 'trace',
+    version: '1.2.3',
+    now: Date.now,
+    destination: { write: (line) => void written.push(line) },
+  });
+  const change = { action: HOSTILE, subject: HOSTILE, change: HOSTILE, until: HOSTILE };
+  telemetry.operatorActed({ ...change, reason: HOSTILE, by: HOSTILE });
+  telemetry.policyUnknown(HOSTILE);
+  telemetry.storeConnectionFailed(new Error(HOSTILE));
+  telemetry.policyNote(HOSTILE);
+  telemetry.close();
+  expect(written).toHaveLength(4);
+  for (const line of written) {
+    expect(line.trimEnd()).not.toMatch(/[\p{Cc}\p{Cf}\u2028\u2029]/u);
+    expect(JSON.stringify(JSON.parse(line))).toContain(JSON.stringify(HOSTILE).slice(1, -1));
+  }
+});
