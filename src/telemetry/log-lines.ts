@@ -234,7 +234,7 @@ export const LOG_LINES = {
     message: 'the store answers: requests are counted from here on',
     fields: {},
     meaning:
-      'It ends `started_uncounted`, `store_failed` and `store_connection_failed`: at once after a new connection, otherwise when no round trip has failed for 5 seconds.',
+      'It ends `started_uncounted`, `store_failed` and `store_connection_failed`: when no round trip has failed for 5 seconds, or, once a minute, as soon as a new connection counts.',
     runbook: 'HeadgateStoreDegraded',
   },
   store_connection_failed: {

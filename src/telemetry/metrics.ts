@@ -157,7 +157,7 @@ export function createMetrics() {
     }),
     degraded: new Gauge({
       name: 'headgate_degraded',
-      help: '1 while round trips to the store fail, and until none has failed for 5 seconds; 0 at once when a new connection to it counts.',
+      help: '1 while round trips to the store fail, and until none has failed for 5 seconds; once a minute a new connection that counts ends it at once.',
       aggregator: 'max',
       registers,
     }),

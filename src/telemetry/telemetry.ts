@@ -275,7 +275,11 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
     },
     denialRemembered: () => metrics.remembered.inc(),
     scriptInUse: (sha) => metrics.script.set({ sha }, 1),
-    storeConnected: recovered,
+    storeConnected() {
+      // A connection that breaks again and again must not fill the log either.
+      if (degraded && seldom('reconnected')) recovered();
+      else recoveredUnlessLately();
+    },
     storeProbed: recoveredUnlessLately,
     startedUncounted(policies) {
       fail();

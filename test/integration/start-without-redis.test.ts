@@ -3,6 +3,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, onTestFinished } from 'vitest';
+import { eventually } from '../support/eventually.ts';
+import { type Fault, startFakeRedis } from '../support/fake-redis.ts';
 import { type Gateway, startGateway } from '../support/gateway.ts';
 import { call } from '../support/http.ts';
 import { freePort } from '../support/process.ts';
@@ -134,3 +136,56 @@ describe('the log says once that Redis counts', () => {
     expect(timesOf(gateway, 'store_recovered')).toBe(2);
   });
 });
+
+/** Later than the deadline of the gateway, and before its next probe. */
+const LATE_MS = 75;
+
+/** Answers what counts too late, and everything in order, as Redis does. */
+function lateWithScripts(): Fault {
+  const waiting: { dueMs: number; write: () => void }[] = [];
+  const writeDue = () => {
+    while (waiting[0] !== undefined && waiting[0].dueMs <= performance.now())
+      waiting.shift()?.write();
+  };
+  return ({ name, socket, answer }) => {
+    const nowMs = performance.now();
+    const dueMs = name === 'take' ? nowMs + LATE_MS : (waiting.at(-1)?.dueMs ?? 0);
+    if (dueMs <= nowMs && waiting.length === 0) return false;
+    waiting.push({ dueMs, write: () => socket.writable && socket.write(answer, 'latin1') });
+    setTimeout(writeDue, dueMs - nowMs + 1);
+    return true;
+  };
+}
+
+testWithOwnRedis(
+  'a Redis that answers PING in time and scripts too late is degraded all the time, and fills no log',
+  async () => {
+    await using redis = await startFakeRedis();
+    const gateway = await start(Number(new URL(redis.url).port), ALLOW_ONLY);
+    const metric = async (name: string) => {
+      const { body } = await call(gateway.opsUrl, '/metrics');
+      return Number(new RegExp(`^${name} (\\d+)`, 'm').exec(body)?.[1]);
+    };
+    redis.misbehave(lateWithScripts());
+    // It is given up, asked again since it answers a probe, and given up again.
+    await eventually(
+      async () => {
+        for (let i = 0; i < 5; i++) await ask(gateway);
+        return metric('headgate_store_given_up_total');
+      },
+      (times) => times >= 8,
+      20_000,
+    );
+    expect(await metric('headgate_degraded')).toBe(1);
+    // One a minute for each reason; a connection that broke meanwhile may have ended it once.
+    expect(timesOf(gateway, 'store_failed')).toBeLessThanOrEqual(3);
+    expect(timesOf(gateway, 'store_recovered')).toBeLessThanOrEqual(1);
+    redis.misbehave(undefined);
+    await eventually(
+      async () => (await ask(gateway)) && readiness(gateway),
+      (status) => status === '{"status":"ok"}',
+      15_000,
+    );
+    expect(timesOf(gateway, 'store_recovered')).toBeLessThanOrEqual(2);
+  },
+);

@@ -89,6 +89,19 @@ describe('a failing store', () => {
     expect(telemetry.isDegraded()).toBe(false);
     expect(events()).toEqual(['store_connection_failed', 'store_recovered']);
   });
+  test('whose connections break again and again fills no log', () => {
+    const { clock, events, telemetry } = setUp();
+    for (let i = 0; i < 100; i++) {
+      telemetry.storeFailed('malformed', new Error('out of step'));
+      clock.nowMs += 40;
+      telemetry.storeConnected();
+    }
+    expect(events()).toEqual(['store_failed', 'store_recovered', 'store_failed']);
+    expect(telemetry.isDegraded()).toBe(true);
+    clock.nowMs += 5_000;
+    telemetry.storeAnswered(1, 1);
+    expect(events().at(-1)).toBe('store_recovered');
+  });
   test('is not degraded for an hour because the clock was set back by one', () => {
     const { clock, telemetry } = setUp();
     telemetry.storeFailed('timeout', new Error('late'));
