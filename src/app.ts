@@ -1,5 +1,5 @@
 /** The composition root: configuration in, something that listens and closes out. */
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { BackendEvents, StoreAtStart } from './backends/backend.ts';
 import { inMemory } from './backends/in-memory.ts';
@@ -27,8 +27,7 @@ import { createAnswering } from './server/answering.ts';
 import { createCheckServer } from './server/check-server.ts';
 import { createGrpcServer } from './server/grpc-server.ts';
 import { createOpsServer } from './server/ops-server.ts';
-import { listenOnPort, type OtherSockets } from './server/tcp-port.ts';
-import { listenOnSocket } from './server/unix-socket.ts';
+import { openProxyPorts, type PortName, type ProxyPorts } from './server/proxy-ports.ts';
 import { DerivedSalts } from './stores/derived-salts.ts';
 import { LocalShare } from './stores/local-share.ts';
 import { MemoryStore } from './stores/memory/memory-store.ts';
@@ -43,30 +42,26 @@ const OVERRIDES_EVERY_MS = 5_000;
 /** What is under way is answered within the deadline; a caller that has not finished its question then is cut off. */
 const CUT_OFF_MS = 500;
 
+export type { PortName };
+
 export interface AppOptions {
   readonly environment: Environment;
   readonly policies: PolicySource;
   readonly telemetry: Telemetry;
-  /** Whether somebody else answers operators: this is one of several workers. */
-  readonly isWorker: boolean;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
 }
 
-export interface Listening {
+export interface Listening extends Pick<ProxyPorts, 'check' | 'grpc'> {
   readonly store: StoreAtStart;
-  /** Or the path of a unix socket. */
-  readonly check: AddressInfo | string;
-  readonly grpc: AddressInfo | undefined;
   readonly ops: AddressInfo | undefined;
 }
 
-export interface App {
+interface Stoppable {
   /** What operators ask, or have done. */
   readonly operate: Operate;
   /** Headers that proxies may not pass on, as this process sees it. */
   unseenHeaders(): readonly UnseenHeader[];
-  listen(): Promise<Listening>;
   /**
    * Goes on answering for so many milliseconds, not ready any more: time for whoever asks to notice. Each connection is
    * closed with its next answer.
@@ -76,8 +71,73 @@ export interface App {
   close(): Promise<void>;
 }
 
+/** A gateway with its ports. */
+export interface App extends Stoppable {
+  /** Opens the ports, and answers. */
+  listen(): Promise<Listening>;
+}
+
+/** A gateway without ports: it answers on the connections that are passed to it. */
+export interface Engine extends Stoppable {
+  /** Resolves once it can answer, with what it found of its store. */
+  start(): Promise<StoreAtStart>;
+  /** Answers what is asked on this connection. Returns false if it is closing and left the connection alone. */
+  take(port: PortName, connection: Socket): boolean;
+}
+
 export function createApp(options: AppOptions): App {
-  const { environment, policies, telemetry, isWorker, now } = options;
+  const { environment, telemetry } = options;
+  const engine = createEngine(options);
+  const { operate, unseenHeaders, take } = engine;
+  const { registry } = telemetry;
+  let ready = false;
+  let ports: ProxyPorts | undefined;
+  const opsServer = createOpsServer({
+    metrics: () => registry.metrics(),
+    contentType: registry.contentType,
+    health: () => ({ ready, degraded: telemetry.isDegraded(), unseenHeaders: unseenHeaders() }),
+    operate,
+    adminToken: environment.adminToken,
+    onRefused: telemetry.operatorRefused,
+    onFault: telemetry.operationFailed,
+  });
+  return {
+    operate,
+    unseenHeaders,
+    async listen() {
+      const store = await engine.start();
+      await opsServer.listen({ host: environment.opsHost, port: environment.opsPort });
+      ports = await openProxyPorts(environment, { pauseOnConnect: false }, take);
+      ready = true;
+      warnIfOpen(ports, environment, telemetry);
+      return { ...ports, store, ops: opsServer.server.address() as AddressInfo };
+    },
+    async drain(durationMs) {
+      ready = false;
+      await engine.drain(durationMs);
+    },
+    async close() {
+      ready = false;
+      await engine.drain(0);
+      await ports?.close();
+      await engine.close();
+      await opsServer.close();
+    },
+  };
+}
+
+/** Logs that anybody who reaches the ports is answered. */
+export function warnIfOpen(
+  { check, grpc }: ProxyPorts,
+  { proxySecrets }: Environment,
+  telemetry: Telemetry,
+): void {
+  const isOpen = [check, grpc].some((place) => typeof place === 'object' && !isPrivateToUs(place));
+  if (isOpen && proxySecrets.length === 0) telemetry.checkPortOpen();
+}
+
+export function createEngine(options: AppOptions): Engine {
+  const { environment, policies, telemetry, now } = options;
   const memory = new MemoryStore({ now, maxKeys: environment.memoryMaxKeys });
   const events: BackendEvents = {
     onReset: (keys) => void memory.reset(keys),
@@ -134,7 +194,6 @@ export function createApp(options: AppOptions): App {
     grpcPort === undefined
       ? undefined
       : createGrpcServer({
-          place: { host: environment.host, port: grpcPort },
           dialect: envoyGrpc,
           answering,
           proxySecrets: environment.proxySecrets,
@@ -156,16 +215,6 @@ export function createApp(options: AppOptions): App {
     now,
   };
   const operate = createOperate(gateway);
-  const { registry } = telemetry;
-  const opsServer = createOpsServer({
-    metrics: () => registry.metrics(),
-    contentType: registry.contentType,
-    health: () => ({ ready, degraded: telemetry.isDegraded(), unseenHeaders: unseenHeaders() }),
-    operate,
-    adminToken: environment.adminToken,
-    onRefused: telemetry.operatorRefused,
-    onFault: telemetry.operationFailed,
-  });
   const saltKeeper = new Refresher({
     refresh: () => salts.refresh(now()),
     everyMs: SALTS_EVERY_MS,
@@ -176,14 +225,13 @@ export function createApp(options: AppOptions): App {
     everyMs: OVERRIDES_EVERY_MS,
     onFailure: telemetry.overridesUnread,
   });
-  let ready = false;
   let isLeaving = false;
-  let otherSockets: OtherSockets | undefined;
+  let isClosing = false;
 
   return {
     operate,
     unseenHeaders,
-    async listen() {
+    async start() {
       const found = await backend.connect(async () => {
         await Promise.all([saltKeeper.refresh(), overrideKeeper.refresh()]);
       });
@@ -191,41 +239,28 @@ export function createApp(options: AppOptions): App {
       // Also without a contact: what is over is forgotten all the same.
       void saltKeeper.refresh();
       void overrideKeeper.refresh();
-      if (!isWorker) {
-        await opsServer.listen({ host: environment.opsHost, port: environment.opsPort });
-      }
-      const { host, port, socket } = environment;
-      if (socket !== undefined) await listenOnSocket(checkServer, socket);
-      // The supervisor of workers accepts for them.
-      else if (isWorker) await checkServer.listen({ host, port });
-      else otherSockets = await listenOnPort(checkServer, { host, port });
-      const grpc = await grpcServer?.listen();
-      ready = true;
-      const check = checkServer.server.address() as Listening['check'];
-      const isOpen = [check, grpc].some(
-        (place) => typeof place === 'object' && !isPrivateToUs(place),
-      );
-      if (isOpen && environment.proxySecrets.length === 0) telemetry.checkPortOpen();
-      const ops = (opsServer.server.address() as AddressInfo | null) ?? undefined;
-      return { store: found, check, grpc, ops };
+      await checkServer.ready();
+      return found;
+    },
+    take(port, connection) {
+      if (isClosing) return false;
+      if (port === 'check') checkServer.take(connection);
+      else grpcServer?.take(connection);
+      return true;
     },
     async drain(durationMs) {
-      ready = false;
       isLeaving = true;
       grpcServer?.drain();
       await sleep(durationMs);
     },
     async close() {
-      ready = false;
       isLeaving = true;
+      isClosing = true;
       saltKeeper.close();
       overrideKeeper.close();
       overrides.close();
       const withinMs = environment.storeTimeoutMs + CUT_OFF_MS;
-      const cutOff = setTimeout(() => checkServer.server.closeAllConnections(), withinMs);
-      await Promise.all([checkServer.close(), otherSockets?.close(), grpcServer?.close(withinMs)]);
-      clearTimeout(cutOff);
-      await opsServer.close();
+      await Promise.all([checkServer.close(withinMs), grpcServer?.close(withinMs)]);
       await backend.close();
     },
   };

@@ -1,10 +1,12 @@
 /** Several workers as one gateway: what app.ts composes runs in each of them, and operators are answered here. */
 import type { AddressInfo } from 'node:net';
-import type { App } from './app.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type App, warnIfOpen } from './app.ts';
 import type { Environment } from './config/environment.ts';
 import { OperationError, type OperationErrorCode } from './operations/operation-error.ts';
 import type { Operate } from './operations/operations.ts';
 import { createOpsServer } from './server/ops-server.ts';
+import { openProxyPorts, type ProxyPorts } from './server/proxy-ports.ts';
 import type { Telemetry } from './telemetry/telemetry.ts';
 import { FleetMetrics } from './workers/fleet-metrics.ts';
 import { Supervisor } from './workers/supervisor.ts';
@@ -29,6 +31,7 @@ export function createFleet(environment: Environment, telemetry: Telemetry): Fle
     onDeparture: (last) => metrics.addDeparted(last?.metrics ?? []),
   });
   let ready = false;
+  let ports: ProxyPorts | undefined;
   let isRestarting = false;
   const operate: Operate = async (name, input) => {
     const outcome = await supervisor.operate(name, input);
@@ -71,9 +74,13 @@ export function createFleet(environment: Environment, telemetry: Telemetry): Fle
     unseenHeaders,
     async listen() {
       await opsServer.listen({ host: environment.opsHost, port: environment.opsPort });
-      const place = await supervisor.start();
+      const store = await supervisor.start();
+      ports = await openProxyPorts(environment, { pauseOnConnect: true }, (port, connection) =>
+        supervisor.dispatch(port, connection),
+      );
       ready = true;
-      return { ...place, ops: opsServer.server.address() as AddressInfo };
+      warnIfOpen(ports, environment, telemetry);
+      return { ...ports, store, ops: opsServer.server.address() as AddressInfo };
     },
     reload: () => supervisor.reload(),
     async restart() {
@@ -90,11 +97,14 @@ export function createFleet(environment: Environment, telemetry: Telemetry): Fle
     },
     async drain(durationMs) {
       ready = false;
-      await supervisor.stop(durationMs);
+      supervisor.drain();
+      await sleep(durationMs);
     },
     async close() {
       ready = false;
-      await supervisor.stop(0);
+      supervisor.drain();
+      await ports?.close();
+      await supervisor.stop();
       await opsServer.close();
     },
   };

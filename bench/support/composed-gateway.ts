@@ -26,7 +26,6 @@ const app = createApp({
   environment,
   policies: policiesOf(policies),
   telemetry: kind === 'none' ? withoutRequests(shipped) : shipped,
-  isWorker: false,
   now: Date.now,
 });
 // A benchmark that is ended while it starts its servers may leave one behind.

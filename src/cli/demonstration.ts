@@ -32,7 +32,7 @@ export async function demo({ port }: { port: number }): Promise<void> {
     now: Date.now,
   });
   const policies = openPolicySource(environment);
-  const app = createApp({ environment, policies, telemetry, isWorker: false, now: Date.now });
+  const app = createApp({ environment, policies, telemetry, now: Date.now });
   const proxy = createServer();
   const close = async () => {
     proxy.close();

@@ -1,6 +1,6 @@
 /** Serving: a gateway in this process alone, or in several workers. */
 import cluster from 'node:cluster';
-import { createApp, type Listening } from '../app.ts';
+import { createApp, createEngine, type PortName } from '../app.ts';
 import { ConfigError } from '../config/config-error.ts';
 import { type Environment, readEnvironment } from '../config/environment.ts';
 import { openPolicySource, type PolicySource } from '../config/policy-source.ts';
@@ -53,7 +53,7 @@ async function serveInRole(flags: ServeFlags): Promise<void> {
 async function serveAlone({ environment, policies, telemetry }: Configured): Promise<void> {
   telemetry.policiesInForce(policies.digest);
   for (const note of policies.notes) telemetry.policyNote(note);
-  const app = createApp({ environment, policies, telemetry, isWorker: false, now: Date.now });
+  const app = createApp({ environment, policies, telemetry, now: Date.now });
   // Before it listens: the first process of a container ignores every signal that it does not handle, and any other
   // would end by some of them.
   const ending = endWithGrace(app, environment, telemetry);
@@ -61,7 +61,7 @@ async function serveAlone({ environment, policies, telemetry }: Configured): Pro
   process.on('SIGHUP', () => void reload());
   // There are no workers to replace, and it is no reason to end.
   process.on('SIGUSR2', () => {});
-  const listening = await listen(app, ending);
+  const listening = await unlessItFails(app.listen(), app, ending);
   say(banner(environment, policies, listening));
 }
 
@@ -71,33 +71,35 @@ async function serveByWorkers({ environment, policies, telemetry }: Configured):
   const ending = endWithGrace(fleet, environment, telemetry);
   process.on('SIGHUP', () => fleet.reload());
   process.on('SIGUSR2', () => void fleet.restart());
-  const listening = await listen(fleet, ending);
+  const listening = await unlessItFails(fleet.listen(), fleet, ending);
   say(banner(environment, policies, listening));
 }
 
 async function serveAsWorker({ environment, policies, telemetry }: Configured): Promise<void> {
   ignoreSignals();
   telemetry.policiesInForce(policies.digest);
-  const app = createApp({ environment, policies, telemetry, isWorker: true, now: Date.now });
-  const ending = endOnFault(app, environment, telemetry);
+  const engine = createEngine({ environment, policies, telemetry, now: Date.now });
+  const ending = endOnFault(engine, environment, telemetry);
   const reload = reloadOnChange(policies, telemetry);
   const report = async () => ({
     metrics: await telemetry.registry.getMetricsAsJSON(),
     degraded: telemetry.isDegraded(),
-    unseenHeaders: app.unseenHeaders(),
+    unseenHeaders: engine.unseenHeaders(),
   });
   obey({
     report,
     reload: () => void reload(),
-    operate: (name, input) => outcomeOf(app.operate(name as OperationName, input), telemetry),
+    operate: (name, input) => outcomeOf(engine.operate(name as OperationName, input), telemetry),
+    take: (port, connection) => engine.take(port as PortName, connection),
+    drain: () => void engine.drain(0),
     async stop(drainMs) {
-      await app.drain(drainMs);
+      await engine.drain(drainMs);
       await tell({ news: 'report', report: await report() });
       ending.close();
     },
   });
-  const { store, check, grpc } = await listen(app, ending);
-  await tell({ news: 'listening', place: { store, check, grpc } });
+  const store = await unlessItFails(engine.start(), engine, ending);
+  await tell({ news: 'ready', store });
 }
 
 /** What a supervisor can be told of it. */
@@ -113,17 +115,18 @@ async function outcomeOf(operation: Promise<unknown>, telemetry: Telemetry): Pro
   }
 }
 
-interface Listener extends Closable {
-  listen(): Promise<Listening>;
-}
-
-async function listen(app: Listener, ending: { uninstall(): void }): Promise<Listening> {
+/** Resolves as the beginning does. If that fails, closes what had begun. */
+async function unlessItFails<T>(
+  beginning: Promise<T>,
+  begun: Closable,
+  ending: { uninstall(): void },
+): Promise<T> {
   try {
-    return await app.listen();
+    return await beginning;
   } catch (error) {
     // What ends the process now is the error, exit code included.
     ending.uninstall();
-    await app.close();
+    await begun.close();
     throw error;
   }
 }

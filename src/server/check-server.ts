@@ -4,13 +4,14 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import fastify, { type FastifyInstance } from 'fastify';
+import fastify from 'fastify';
 import type { CheckRequest } from '../core/check-request.ts';
 import type { Decision } from '../core/decision.ts';
 import type { Answer, Dialect } from '../core/dialect.ts';
 import { isHost } from '../core/host.ts';
 import type { AnswerStyle } from '../core/policy-set.ts';
 import type { Answering, Question } from './answering.ts';
+import { Connections } from './connections.ts';
 import { HTTP_LIMITS } from './http-limits.ts';
 import { compileSecretCheck } from './proxy-secret.ts';
 
@@ -42,14 +43,22 @@ const KEEP_ALIVE_MS = 3_620_000;
 /** How long a caller that was refused has to read why. */
 const LAST_WORD_MS = 500;
 
-export function createCheckServer(options: CheckServerOptions): FastifyInstance {
+export interface CheckServer {
+  /** Resolves once it can answer. */
+  ready(): Promise<void>;
+  /** Answers what is asked on this connection. */
+  take(connection: Socket): void;
+  /** Answers the requests that have begun, for so many milliseconds, and closes every connection. */
+  close(withinMs: number): Promise<void>;
+}
+
+export function createCheckServer(options: CheckServerOptions): CheckServer {
   const knowsSecret = compileSecretCheck(options.proxySecrets);
   const server = fastify({
     ...HTTP_LIMITS,
     logger: false,
     // No proxy is told to go elsewhere while we stop: what it asks is answered to the end.
     return503OnClosing: false,
-    forceCloseConnections: 'idle',
     keepAliveTimeout: KEEP_ALIVE_MS,
     http: {
       ...HTTP_LIMITS.http,
@@ -65,8 +74,6 @@ export function createCheckServer(options: CheckServerOptions): FastifyInstance 
   });
   // One more, which is refused below: older patches of Node drop what comes after the last without a word.
   server.server.maxHeadersCount = MAX_HEADERS + 1;
-  // Asked for now, it is also known of a caller who is gone by the time that its question is read.
-  server.server.on('connection', (socket: Socket) => void socket.remoteAddress);
   // Without a listener the connection just ends, which some proxies take for a gateway that failed.
   server.server.on('connect', (_message, socket) =>
     refuse(socket as Socket, '405 Method Not Allowed'),
@@ -97,7 +104,26 @@ export function createCheckServer(options: CheckServerOptions): FastifyInstance 
       options.answering(new HttpQuestion(dialect, asked, raw, reply.raw, options));
     }
   });
-  return server;
+  const connections = new Connections();
+  return {
+    async ready() {
+      await server.ready();
+      // From this event on, Node cuts off connections that are too slow.
+      server.server.emit('listening');
+    },
+    take(connection) {
+      connection.allowHalfOpen = true;
+      connections.add(connection);
+      // Asked for now, it is also known of a caller who is gone by the time that its question is read.
+      void connection.remoteAddress;
+      server.server.emit('connection', connection);
+    },
+    async close(withinMs) {
+      // Closes those that are idle.
+      await server.close();
+      await connections.ended(withinMs);
+    },
+  };
 }
 
 /** What Node lets through, and RFC 9112 has a server refuse. */

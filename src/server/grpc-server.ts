@@ -1,6 +1,5 @@
 /** Answers Envoy over gRPC (`envoy.service.auth.v3.Authorization/Check`), and whoever asks about its health. */
-import { once } from 'node:events';
-import { type AddressInfo, createServer, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import {
   type handleServerStreamingCall,
@@ -20,6 +19,7 @@ import type { CheckRequest } from '../core/check-request.ts';
 import type { Decision } from '../core/decision.ts';
 import type { AnswerStyle } from '../core/policy-set.ts';
 import type { Answering, Question } from './answering.ts';
+import { Connections } from './connections.ts';
 import { compileSecretCheck, SECRET_HEADER } from './proxy-secret.ts';
 
 /** How a proxy asks over gRPC, and how it wants to be answered. */
@@ -34,7 +34,6 @@ export interface GrpcDialect<Asked, Answered> {
 }
 
 export interface GrpcServerOptions<Asked, Answered> {
-  readonly place: { readonly host: string; readonly port: number };
   readonly dialect: GrpcDialect<Asked, Answered>;
   readonly answering: Answering;
   /** What a caller must send as metadata to be answered; nothing for none. */
@@ -43,7 +42,8 @@ export interface GrpcServerOptions<Asked, Answered> {
 }
 
 export interface GrpcServer {
-  listen(): Promise<AddressInfo>;
+  /** Answers what is asked on this connection. */
+  take(connection: Socket): void;
   /** Not healthy any more, so that callers go elsewhere; they are answered when they come all the same. */
   drain(): void;
   /** Lets what is under way end for so many milliseconds. */
@@ -100,34 +100,22 @@ export function createGrpcServer<Asked, Answered>(
       }
     },
   });
-  // Sockets of our own: errors and addresses are those of any other server.
-  const connections = server.createConnectionInjector(ServerCredentials.createInsecure());
-  const sockets = new Set<Socket>();
-  const listener = createServer({ noDelay: true }, (socket) => {
-    sockets.add(socket.on('close', () => sockets.delete(socket)));
-    connections.injectConnection(socket);
-  });
+  const injector = server.createConnectionInjector(ServerCredentials.createInsecure());
+  const connections = new Connections();
 
   return {
-    async listen() {
-      listener.listen(options.place);
-      await once(listener, 'listening');
-      return listener.address() as AddressInfo;
+    take(connection) {
+      connections.add(connection);
+      injector.injectConnection(connection);
     },
     drain() {
       // Connections are not told to go (GOAWAY) before the end: Node answers nothing that crosses with it.
       for (const service of HEALTHY) health.setStatus(service, 'NOT_SERVING');
     },
     async close(withinMs) {
-      // Which waits for every connection: the server's own ways to end forget those that are closing already.
-      const closed = once(listener, 'close');
-      listener.close();
-      connections.destroy();
-      const cutOff = setTimeout(() => {
-        for (const socket of sockets) socket.destroy();
-      }, withinMs);
-      await closed;
-      clearTimeout(cutOff);
+      injector.destroy();
+      // The server's own ways to end forget the connections that are closing already.
+      await connections.ended(withinMs);
     },
   };
 }

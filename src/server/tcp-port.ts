@@ -4,8 +4,8 @@
  * has several sockets, among which the kernel spreads connections (SO_REUSEPORT, socket(7)).
  */
 import { once } from 'node:events';
-import { type AddressInfo, createServer, type Server } from 'node:net';
-import type { FastifyInstance } from 'fastify';
+import { type AddressInfo, createServer, type ServerOpts } from 'node:net';
+import { type Listener, listenerOf, type TakeConnection } from './listener.ts';
 
 const SOCKETS = 16;
 /** Elsewhere the newest socket would get all of them, or none may share a port. */
@@ -16,30 +16,20 @@ export interface Port {
   readonly port: number;
 }
 
-/** The sockets beside the server's own. They are closed when nobody is connected to them any more. */
-export interface OtherSockets {
-  close(): Promise<void>;
-}
-
-/** Rejects when somebody listens there already. */
-export async function listenOnPort(server: FastifyInstance, place: Port): Promise<OtherSockets> {
+/** Rejects with EADDRINUSE if the port is taken. */
+export async function listenOnPort(
+  place: Port,
+  options: ServerOpts,
+  take: TakeConnection,
+): Promise<Listener> {
   // Two that start at the same moment would both find it free.
   await using _alone = await lockPort(place);
   const shared = { ...(await claim(place)), reusePort: SPREADS_CONNECTIONS };
-  await server.listen(shared);
-  const count = SPREADS_CONNECTIONS ? SOCKETS - 1 : 0;
-  const others = Array.from({ length: count }, () => socketFor(server));
-  for (const other of others) {
-    other.listen(shared);
-    await once(other, 'listening');
-  }
-  return {
-    close: async () => {
-      const closed = others.map((other) => once(other, 'close'));
-      for (const other of others) other.close();
-      await Promise.all(closed);
-    },
-  };
+  const servers = Array.from({ length: SPREADS_CONNECTIONS ? SOCKETS : 1 }, () =>
+    createServer(options, take),
+  );
+  for (const server of servers) await once(server.listen(shared), 'listening');
+  return listenerOf(servers);
 }
 
 /** With the port that it is: whoever shares one does not find out that it is taken, so one that does not asks first. */
@@ -67,11 +57,4 @@ async function lockPort({ port }: Port): Promise<AsyncDisposable> {
       await once(lock, 'close');
     },
   };
-}
-
-/** What it accepts is the server's, with the options that Node's HTTP server has for sockets. */
-function socketFor({ server }: FastifyInstance): Server {
-  return createServer({ allowHalfOpen: true, noDelay: true }, (connection) => {
-    server.emit('connection', connection);
-  });
 }

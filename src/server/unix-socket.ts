@@ -1,16 +1,23 @@
 /** A unix socket to listen on: for a proxy on this machine, and nobody whom the file system keeps out. */
+import { once } from 'node:events';
 import { chmodSync, lstatSync, unlinkSync } from 'node:fs';
-import { connect } from 'node:net';
-import type { FastifyInstance } from 'fastify';
+import { connect, createServer, type ServerOpts } from 'node:net';
+import { type Listener, listenerOf, type TakeConnection } from './listener.ts';
 
 /** Its owner and its group. */
 const MODE = 0o660;
 
 /** Takes over a socket that nobody listens on any more. Rejects when somebody does, or when it is another file. */
-export async function listenOnSocket(server: FastifyInstance, path: string): Promise<void> {
+export async function listenOnSocket(
+  path: string,
+  options: ServerOpts,
+  take: TakeConnection,
+): Promise<Listener> {
   if (isSocket(path) && !(await isAnswered(path))) unlinkSync(path);
-  await server.listen({ path });
+  const server = createServer(options, take);
+  await once(server.listen({ path }), 'listening');
   chmodSync(path, MODE);
+  return listenerOf([server]);
 }
 
 function isSocket(path: string): boolean {

@@ -1,7 +1,8 @@
 /** One worker, as its supervisor sees it. */
 import cluster, { type Worker } from 'node:cluster';
+import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { News, Order, Outcome, Place, Report } from './messages.ts';
+import type { News, Order, Outcome, Report, StoreFound } from './messages.ts';
 
 /** A worker did not come to answer. It has said why itself, if it could. */
 export class WorkerFailed extends Error {
@@ -15,8 +16,8 @@ export class WorkerFailed extends Error {
   }
 }
 
-/** How long a worker may take to listen; one that hangs would keep others from being replaced. */
-const LISTEN_WITHIN_MS = 30_000;
+/** How long a worker may take to be ready; one that hangs would keep others from being replaced. */
+const READY_WITHIN_MS = 30_000;
 const REPORT_WITHIN_MS = 1_000;
 /** The longest of them waits for Redis for two seconds. */
 const OPERATE_WITHIN_MS = 3_000;
@@ -26,17 +27,18 @@ const BEGIN_WITHIN_MS = 500;
 export class Member {
   /** From 0, of as many as there are workers; a replacement has that of the one it replaces. */
   readonly slot: number;
-  /** Rejects with WorkerFailed when it ends before. */
-  readonly listening: Promise<Place>;
+  /** Resolves to how it found its store. Rejects with WorkerFailed when it ends before. */
+  readonly ready: Promise<StoreFound>;
   /** Resolves to how it ended, once nothing more will be heard of it. */
   readonly ended: Promise<string>;
   readonly #worker: Worker;
-  #isListening = false;
+  #isReady = false;
   #isLeaving = false;
   #hasEnded = false;
   #last: Report | undefined;
   #waiting: (() => void)[] = [];
   #reporting: Promise<void> | undefined;
+  #onConnection: (isTaken: boolean) => void = () => {};
   #operations = 0;
   readonly #operating = new Map<number, (outcome: Outcome) => void>();
 
@@ -44,12 +46,14 @@ export class Member {
     this.slot = slot;
     const worker = cluster.fork({ HEADGATE_WORKER: String(slot) });
     this.#worker = worker;
-    const { promise: listening, resolve, reject } = Promise.withResolvers<Place>();
-    this.listening = listening;
+    const { promise: ready, resolve, reject } = Promise.withResolvers<StoreFound>();
+    this.ready = ready;
     worker.on('message', (message: News) => {
-      if (message.news === 'listening') {
-        this.#isListening = true;
-        resolve(message.place);
+      if (message.news === 'ready') {
+        this.#isReady = true;
+        resolve(message.store);
+      } else if (message.news === 'connection') {
+        this.#onConnection(message.isTaken);
       } else if (message.news === 'operated') {
         this.#operating.get(message.id)?.(message.outcome);
       } else {
@@ -61,6 +65,7 @@ export class Member {
       const end = (exitCode: number, how: string) => {
         this.#hasEnded = true;
         reject(new WorkerFailed(exitCode, how));
+        this.#onConnection(false);
         ended(how);
       };
       worker.once('exit', (code, signal) => {
@@ -74,8 +79,8 @@ export class Member {
         if (worker.process.pid === undefined) end(1, error.message);
       });
     });
-    const tooLate = setTimeout(() => this.kill(), LISTEN_WITHIN_MS);
-    listening.catch(() => {}).finally(() => clearTimeout(tooLate));
+    const tooLate = setTimeout(() => this.kill(), READY_WITHIN_MS);
+    ready.catch(() => {}).finally(() => clearTimeout(tooLate));
   }
 
   get id(): number {
@@ -84,15 +89,15 @@ export class Member {
 
   /** It takes connections, and goes on doing so. */
   get isAnswering(): boolean {
-    return this.#isListening && !this.#isLeaving && !this.#hasEnded;
+    return this.#isReady && !this.#isLeaving && !this.#hasEnded;
   }
 
   get isLeaving(): boolean {
     return this.#isLeaving;
   }
 
-  get wasListening(): boolean {
-    return this.#isListening;
+  get wasReady(): boolean {
+    return this.#isReady;
   }
 
   /** The last that was heard of it. */
@@ -102,7 +107,7 @@ export class Member {
 
   /** Resolves when it has reported, or has not within a second. */
   report(): Promise<void> {
-    if (!this.#isListening || this.#hasEnded) return Promise.resolve();
+    if (!this.#isReady || this.#hasEnded) return Promise.resolve();
     this.#reporting ??= this.#askForReport().finally(() => {
       this.#reporting = undefined;
     });
@@ -123,6 +128,19 @@ export class Member {
 
   order(order: Order): void {
     if (this.#worker.isConnected()) this.#worker.send(order);
+  }
+
+  /** One at a time. Resolves to false if it ends before it has taken the connection, or takes no more. */
+  take(port: string, connection: Socket): Promise<boolean> {
+    return new Promise((resolve) => {
+      this.#onConnection = resolve;
+      if (this.#hasEnded) resolve(false);
+      if (!this.#worker.isConnected()) return;
+      // The supervisor holds it, too, until the worker has it.
+      this.#worker.send({ order: 'connection', port } satisfies Order, connection, {
+        keepOpen: true,
+      });
+    });
   }
 
   /** Lets it drain for so long; it is killed when it takes much longer. Resolves when it has ended. */

@@ -1,5 +1,4 @@
 /** What the supervisor and its workers say to each other. */
-import type { AddressInfo } from 'node:net';
 import type { MetricObjectWithValues, MetricValue } from 'prom-client';
 
 export type Metrics = MetricObjectWithValues<MetricValue<string>>[];
@@ -30,23 +29,25 @@ export type Order =
       /** Who comes to it later leaves it: another has done it. Milliseconds since the epoch. */
       readonly beforeMs: number;
     }
+  /** Comes with a connection, which the worker takes or leaves. */
+  | { readonly order: 'connection'; readonly port: string }
+  /** Has callers go elsewhere with their next request. */
+  | { readonly order: 'drain' }
   /** Goes on answering for so long, and ends. */
   | { readonly order: 'stop'; readonly drainMs: number };
-
-/** Where a worker answers proxies, and how it found its store. */
-export interface Place {
-  readonly store: 'counts' | 'refuses' | 'unreachable';
-  /** Or the path of a unix socket. */
-  readonly check: AddressInfo | string;
-  readonly grpc: AddressInfo | undefined;
-}
 
 /** What came of it: something to send on, or why it could not be done. */
 export type Outcome =
   | { readonly result: unknown }
   | { readonly failure: { readonly code: string; readonly message: string } };
 
+/** How a worker found its store when it started. */
+export type StoreFound = 'counts' | 'refuses' | 'unreachable';
+
 export type News =
   | { readonly news: 'operated'; readonly id: number; readonly outcome: Outcome }
-  | { readonly news: 'listening'; readonly place: Place }
+  /** It can answer, and found its store so. */
+  | { readonly news: 'ready'; readonly store: StoreFound }
+  /** Whether it took the connection; if not, it takes no other either. */
+  | { readonly news: 'connection'; readonly isTaken: boolean }
   | { readonly news: 'report'; readonly report: Report };

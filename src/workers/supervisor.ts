@@ -1,10 +1,9 @@
-/**
- * Keeps worker processes: starts them, replaces those that are lost, and all of them one by one when asked to. Node's
- * cluster module hands the connections out to them in turn.
- */
+/** Keeps worker processes: starts them, replaces those that are lost, and all of them one by one when asked to. */
+import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Dispatcher } from './dispatcher.ts';
 import { Member, WorkerFailed } from './member.ts';
-import type { Outcome, Place, Report } from './messages.ts';
+import type { Outcome, Report, StoreFound } from './messages.ts';
 
 export interface SupervisorOptions {
   readonly workers: number;
@@ -21,10 +20,13 @@ export interface SupervisorOptions {
 const FIRST_DELAY_MS = 50;
 const LONGEST_DELAY_MS = 5_000;
 const CALM_AFTER_MS = 60_000;
+/** How long a connection waits for a worker when all are to end. */
+const TAKEN_WITHIN_MS = 1_000;
 
 export class Supervisor {
   readonly #options: SupervisorOptions;
   readonly #members = new Set<Member>();
+  readonly #dispatcher = new Dispatcher();
   #isStopping = false;
   #losses = 0;
 
@@ -42,13 +44,21 @@ export class Supervisor {
     return [...this.#members].flatMap(({ last }) => last ?? []);
   }
 
-  /** Resolves to where they answer. Rejects with WorkerFailed when one of them ends before it does. */
-  async start(): Promise<Place> {
+  /**
+   * Resolves once they answer, to how the first found its store. Rejects with WorkerFailed when one of them ends before
+   * it does.
+   */
+  async start(): Promise<StoreFound> {
     // One alone at first: what is wrong is then said once.
-    const { listening } = await this.#hire(0);
+    const first = await this.#hire(0);
     const others = Array.from({ length: this.#options.workers - 1 }, (_, i) => this.#hire(i + 1));
     await Promise.all(others);
-    return listening;
+    return first.ready;
+  }
+
+  /** Has a worker answer what is asked on this connection, of which nothing was read yet. */
+  dispatch(port: string, connection: Socket): void {
+    this.#dispatcher.dispatch(port, connection);
   }
 
   reload(): void {
@@ -90,26 +100,35 @@ export class Supervisor {
     return undefined;
   }
 
-  async stop(drainMs: number): Promise<void> {
+  /** Has callers go elsewhere with their next request. */
+  drain(): void {
     this.#isStopping = true;
-    const { endWithinMs } = this.#options;
-    await Promise.all([...this.#members].map((member) => member.stop(drainMs, endWithinMs)));
+    for (const member of this.#members) member.order({ order: 'drain' });
   }
 
-  /** Resolves once it answers proxies. */
+  /** Has all of them answer what is under way, and end. No connection is dispatched after this. */
+  async stop(): Promise<void> {
+    this.#isStopping = true;
+    await this.#dispatcher.emptied(TAKEN_WITHIN_MS);
+    const { endWithinMs } = this.#options;
+    await Promise.all([...this.#members].map((member) => member.stop(0, endWithinMs)));
+  }
+
+  /** Resolves once it answers. */
   async #hire(slot: number): Promise<Member> {
     if (this.#isStopping) throw new WorkerFailed(0, 'all of them are to end');
     const member = new Member(slot);
     this.#members.add(member);
     void member.ended.then((how) => this.#onEnd(member, how));
-    await member.listening;
+    await member.ready;
+    this.#dispatcher.add(member);
     return member;
   }
 
   #onEnd(member: Member, how: string): void {
     this.#members.delete(member);
     this.#options.onDeparture(member.last);
-    if (!member.wasListening || member.isLeaving || this.#isStopping) return;
+    if (!member.wasReady || member.isLeaving || this.#isStopping) return;
     this.#options.onLost(member.id, how);
     void this.#replaceLost(member.slot);
   }
