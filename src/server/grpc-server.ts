@@ -20,6 +20,7 @@ import type { Decision } from '../core/decision.ts';
 import type { AnswerStyle } from '../core/policy-set.ts';
 import type { Answering, Question } from './answering.ts';
 import { Connections } from './connections.ts';
+import { limitResets } from './http2-guard.ts';
 import { compileSecretCheck, SECRET_HEADER } from './proxy-secret.ts';
 
 /** How a proxy asks over gRPC, and how it wants to be answered. */
@@ -59,13 +60,16 @@ const PROTO = fileURLToPath(new URL('../../proto/authorization.proto', import.me
 const NOT_ABOUT_HTTP = { code: status.INVALID_ARGUMENT, details: 'This is about no HTTP request.' };
 const FAULT = { code: status.INTERNAL, details: 'The gateway failed.' };
 
+/** Of one connection, at once. */
+const MAX_STREAMS = 1_024;
+
 const OPTIONS = {
   // Together these bound what a connection can hold. What is refused here passes wherever the proxy fails open, so both
   // are more than a client can make Envoy need: 60 KiB of headers, a path among them that it writes three times as long
   // (`"` as %22) and twice; and as many questions at once as Envoy asks by itself, which on a new connection does not
   // know the limit yet.
   'grpc.max_receive_message_length': 512 * 1024,
-  'grpc.max_concurrent_streams': 1024,
+  'grpc.max_concurrent_streams': MAX_STREAMS,
   // Finds out that a caller is gone without a word.
   'grpc.keepalive_time_ms': 60_000,
   'grpc.keepalive_timeout_ms': 10_000,
@@ -81,6 +85,7 @@ export function createGrpcServer<Asked, Answered>(
   const { dialect, answering, onStranger } = options;
   const knowsSecret = compileSecretCheck(options.proxySecrets);
   const server = new Server(OPTIONS);
+  limitResets(server, MAX_STREAMS);
   const health = new HealthImplementation(
     Object.fromEntries(HEALTHY.map((service) => [service, 'SERVING'])),
   );

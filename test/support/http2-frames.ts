@@ -1,40 +1,90 @@
-/** The bytes of a client of HTTP/2 that speaks without TLS: for tunnels that no client library would use. */
-const PREFACE = 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n';
-const HEADERS = 1;
-const SETTINGS = 4;
-const END_STREAM_AND_HEADERS = 0x05;
+/** HTTP/2 connections written frame by frame (RFC 9113), for what no client library would send. */
+import { once } from 'node:events';
+import { connect } from 'node:net';
 
-/** The preface, and a GET of the path on each of the streams. */
-export function http2Requests(path: string, streams: readonly number[]): Buffer {
-  const fields = [
-    [':method', 'GET'],
-    [':scheme', 'http'],
-    [':authority', 'a'],
-    [':path', path],
-  ] as const;
-  const block = Buffer.concat(fields.flatMap(([name, value]) => literal(name, value)));
-  return Buffer.concat([
-    Buffer.from(PREFACE),
-    frame(SETTINGS, 0, 0, Buffer.alloc(0)),
-    ...streams.map((stream) => frame(HEADERS, END_STREAM_AND_HEADERS, stream, block)),
+export const PREFACE = 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n';
+const DATA_OF_PING = Buffer.alloc(8, 7);
+const CANCEL = Buffer.from([0, 0, 0, 8]);
+const END_HEADERS = 4;
+const ACK = 1;
+export const Type = {
+  headers: 1,
+  reset: 3,
+  settings: 4,
+  ping: 6,
+} as const;
+
+export interface RawHttp2 extends Disposable {
+  /** Opens so many streams, and resets each at once. */
+  openAndReset(count: number): void;
+  /** Resolves to false if the connection is closed instead of answering. */
+  answersPing(): Promise<boolean>;
+}
+
+/** Streams are for this path, as gRPC. */
+export async function connectRawHttp2(port: number, path: string): Promise<RawHttp2> {
+  const socket = connect(port, '127.0.0.1');
+  // `close` follows.
+  socket.on('error', () => {});
+  await once(socket, 'connect');
+  const closed = new Promise<false>((resolve) => socket.once('close', () => resolve(false)));
+  let received = Buffer.alloc(0);
+  socket.on('data', (bytes: Buffer) => {
+    received = Buffer.concat([received, bytes]);
+  });
+  socket.write(Buffer.concat([Buffer.from(PREFACE), frame(Type.settings, 0, 0)]));
+  const head = Buffer.concat([
+    // Indexed: POST, http (RFC 7541, appendix A).
+    Buffer.from([0x83, 0x86]),
+    ...[
+      [':path', path],
+      [':authority', 'a'],
+      ['content-type', 'application/grpc'],
+      ['te', 'trailers'],
+    ].map(([name = '', value = '']) => literal(name, value)),
   ]);
+  let nextStream = 1;
+  return {
+    openAndReset(count) {
+      const frames: Buffer[] = [];
+      for (const end = nextStream + 2 * count; nextStream < end; nextStream += 2) {
+        frames.push(frame(Type.headers, END_HEADERS, nextStream, head));
+        frames.push(frame(Type.reset, 0, nextStream, CANCEL));
+      }
+      socket.write(Buffer.concat(frames));
+    },
+    async answersPing() {
+      received = Buffer.alloc(0);
+      socket.write(frame(Type.ping, 0, 0, DATA_OF_PING));
+      const pong = frame(Type.ping, ACK, 0, DATA_OF_PING);
+      while (!received.includes(pong)) {
+        const more = new Promise<true>((resolve) => socket.once('data', () => resolve(true)));
+        if (!(await Promise.race([more, closed]))) return false;
+      }
+      return true;
+    },
+    [Symbol.dispose]: () => void socket.destroy(),
+  };
 }
 
-/** A field without compression: RFC 7541, section 6.2.2. */
-function literal(name: string, value: string): Buffer[] {
-  return [
-    Buffer.from([0x00, name.length]),
-    Buffer.from(name),
-    Buffer.from([value.length]),
-    Buffer.from(value),
-  ];
-}
-
-function frame(type: number, flags: number, stream: number, payload: Buffer): Buffer {
+export function frame(
+  type: number,
+  flags: number,
+  stream: number,
+  payload = Buffer.alloc(0),
+): Buffer {
   const head = Buffer.alloc(9);
   head.writeUIntBE(payload.length, 0, 3);
   head.writeUInt8(type, 3);
   head.writeUInt8(flags, 4);
   head.writeUInt32BE(stream, 5);
   return Buffer.concat([head, payload]);
+}
+
+/** A header that the receiver is not to remember; both parts shorter than 127 bytes. */
+export function literal(name: string, value: string): Buffer {
+  const parts = [name, value].map((text) =>
+    Buffer.from(`${String.fromCharCode(text.length)}${text}`),
+  );
+  return Buffer.concat([Buffer.from([0]), ...parts]);
 }
