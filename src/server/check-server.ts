@@ -113,7 +113,7 @@ export function createCheckServer(options: CheckServerOptions): CheckServer {
     },
     take(connection) {
       connection.allowHalfOpen = true;
-      connections.add(connection);
+      if (!connections.add(connection)) return;
       // Asked for now, it is also known of a caller who is gone by the time that its question is read.
       void connection.remoteAddress;
       server.server.emit('connection', connection);

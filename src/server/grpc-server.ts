@@ -110,8 +110,7 @@ export function createGrpcServer<Asked, Answered>(
 
   return {
     take(connection) {
-      connections.add(connection);
-      injector.injectConnection(connection);
+      if (connections.add(connection)) injector.injectConnection(connection);
     },
     drain() {
       // Connections are not told to go (GOAWAY) before the end: Node answers nothing that crosses with it.

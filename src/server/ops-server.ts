@@ -6,7 +6,9 @@ import type { UnseenHeader } from '../core/header-watch.ts';
 import { OperationError } from '../operations/operation-error.ts';
 import type { Operate } from '../operations/operations.ts';
 import { compileAdminAccess } from './admin-access.ts';
+import { Connections } from './connections.ts';
 import { HTTP_LIMITS } from './http-limits.ts';
+import { oncePerTurn } from './once-per-turn.ts';
 import { addOpsApi, STATUS_OF } from './ops-api.ts';
 import * as schemas from './ops-schemas.ts';
 
@@ -41,6 +43,9 @@ const INTERNAL_ERROR = { error: 'internal_error', message: 'A fault of headgate:
 /** A request that somebody wants explained may be as long as requests are. */
 const BODY_LIMIT = 64 * 1024;
 
+/** Enough for probes, Prometheus and a few operators. */
+const MOST_CONNECTIONS = 64;
+
 const OPENAPI = {
   openapi: '3.1.0',
   info: { title: 'headgate operations', version: VERSION },
@@ -60,6 +65,9 @@ export function createOpsServer(options: OpsServerOptions): FastifyInstance {
       reply.raw.writeHead(400, { 'Content-Length': '0' }).end();
     },
   });
+  // Probes are answered however many connections say nothing, or read slowly.
+  const connections = new Connections(MOST_CONNECTIONS);
+  server.server.on('connection', (connection) => connections.addInPlaceOfOldest(connection));
   // Fastify would repeat the URL.
   server.setNotFoundHandler((_request, reply) => reply.code(404).send(NOT_FOUND));
   server.setErrorHandler((error: FastifyError | OperationError, _request, reply) => {
@@ -75,7 +83,9 @@ export function createOpsServer(options: OpsServerOptions): FastifyInstance {
     return reply.code(statusCode).send({ error: 'invalid', message: mistakesIn(error) });
   });
   server.register(swagger, { openapi: OPENAPI });
-  server.register(async (scope) => addHealth(scope, options));
+  // A client may ask a hundred times at once.
+  const metrics = oncePerTurn(options.metrics);
+  server.register(async (scope) => addHealth(scope, { ...options, metrics }));
   server.register(async (scope) => {
     const { operate, adminToken, onRefused } = options;
     addOpsApi(scope, { operate, access: compileAdminAccess(adminToken), onRefused });

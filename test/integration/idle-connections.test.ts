@@ -1,0 +1,85 @@
+/** Many connections that say nothing, ask slowly, or never read: whoever else asks is answered. */
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { fileURLToPath } from 'node:url';
+import { afterEach, expect, test } from 'vitest';
+import { startGateway } from '../support/gateway.ts';
+import { connectGrpc, envoyCheckRequest } from '../support/grpc-client.ts';
+import { call } from '../support/http.ts';
+import { connectRawHttp2 } from '../support/http2-frames.ts';
+import { startProcess } from '../support/process.ts';
+import { exchange, statusOf } from '../support/raw-http.ts';
+import { residentBytes } from '../support/resident-memory.ts';
+
+const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+const CHECK = '/envoy.service.auth.v3.Authorization/Check';
+const OPEN_FILES = 400;
+const CONNECTIONS = 800;
+
+const opened: Socket[] = [];
+afterEach(() => {
+  for (const socket of opened.splice(0)) socket.destroy();
+});
+
+/** Resolves once all of them were accepted. */
+async function flood(port: number, count: number, text = ''): Promise<void> {
+  for (let i = 0; i < count; i++) {
+    const socket = connect(port, '127.0.0.1');
+    opened.push(socket.on('error', () => {}));
+    await once(socket, 'connect');
+    socket.write(text);
+  }
+}
+
+/** On a connection of its own. */
+async function ask(url: string, path: string): Promise<number | undefined> {
+  const head = `GET ${path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`;
+  return statusOf(await exchange(url, head, 5_000));
+}
+
+test('silent connections on any port use up no descriptors that others need', async () => {
+  await using gateway = startProcess(
+    'prlimit',
+    [`--nofile=${OPEN_FILES}`, process.execPath, MAIN, 'serve'],
+    {
+      env: {
+        ...process.env,
+        REDIS_URL: undefined,
+        HEADGATE_PORT: '0',
+        HEADGATE_OPS_PORT: '0',
+        HEADGATE_GRPC_PORT: '0',
+        HEADGATE_DRAIN_MS: '0',
+      },
+    },
+  );
+  await gateway.printed(/curl .*\n/);
+  const [url = '', opsUrl = '', grpcUrl = ''] =
+    gateway.output().match(/http:\/\/[\d.]+:\d+/g) ?? [];
+  const ports = [url, opsUrl, grpcUrl].map((each) => Number(new URL(each).port));
+  const grpcPort = ports[2] as number;
+  using session = await connectRawHttp2(grpcPort, CHECK);
+  expect(await session.answersPing()).toBe(true);
+  for (const port of ports) await flood(port, CONNECTIONS);
+  expect(await ask(url, '/envoy/a')).toBe(200);
+  expect(await ask(opsUrl, '/livez')).toBe(200);
+  expect(await ask(opsUrl, '/readyz')).toBe(200);
+  expect(await session.answersPing()).toBe(true);
+  using client = connectGrpc(grpcPort);
+  expect((await client.check(envoyCheckRequest())).code).toBe(0);
+});
+
+test('probes are answered while clients of the operators’ port send or read slowly', async () => {
+  await using gateway = await startGateway();
+  const { port } = new URL(gateway.opsUrl);
+  await call(gateway.opsUrl, '/metrics');
+  const beforeBytes = residentBytes(gateway.pid);
+  const request = 'GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n';
+  await flood(Number(port), 100, request.repeat(10));
+  // Nobody reads the answers: a socket without a listener for data does not.
+  await flood(Number(port), 100, 'GET /livez HTTP/1.1\r\nHost');
+  for (const path of ['/livez', '/readyz', '/metrics']) {
+    expect([path, await ask(gateway.opsUrl, path)]).toEqual([path, 200]);
+  }
+  expect(await ask(gateway.url, '/envoy/a')).toBe(200);
+  expect(residentBytes(gateway.pid) - beforeBytes).toBeLessThan(200 * 1024 * 1024);
+});
