@@ -6,7 +6,7 @@ import { type Gateway, startGateway } from '../support/gateway.ts';
 import { fatesOf, openConnections } from '../support/new-connections.ts';
 import { startRedis, testWithRedis } from '../support/redis.ts';
 
-const CONNECTIONS = 200;
+const CONNECTIONS = 50;
 
 async function workersOf(gateway: Gateway): Promise<number[]> {
   const path = `/proc/${gateway.pid}/task/${gateway.pid}/children`;
