@@ -104,9 +104,13 @@ function readOddTarget(raw: string, caseSensitive: boolean): CanonicalPath {
   };
 }
 
-/** The beginning of its spelling stands for a target that is too long to be read. */
+/** For a target that is too long to be read: what stands before the first odd character has one reading. */
 function unread(raw: string, caseSensitive: boolean): CanonicalPath {
-  const path = raw.slice(0, MAX_ODD_LENGTH);
+  const [plain = ''] = PLAIN_START.exec(raw.slice(0, MAX_ODD_LENGTH)) ?? [];
+  // By hand: a pattern for the end of a text is tried at every place of it.
+  let end = plain.length;
+  while (plain.charCodeAt(end - 1) === DOT) end--;
+  const path = plain.slice(0, end) || '/';
   return {
     path: caseSensitive ? path : path.toLowerCase(),
     otherReadings: NONE,
@@ -122,6 +126,8 @@ function hasTooManySegments(text: string): boolean {
   }
   return false;
 }
+
+const PLAIN_START = /^(?:\/[\w~!$&'()*+,=:@-][\w~!$&'()*+,=:@.-]*)+/;
 
 /** NUL, CR or LF, in any number of layers of escapes. */
 const ENCODED_LINE_END = /[\0\r\n]|%(?:25)*0[0ad]/i;

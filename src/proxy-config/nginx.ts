@@ -8,10 +8,11 @@ export const nginx: Writer = {
   gateway: { shipped: 'server 127.0.0.1:8080', write: serverAt },
   application: { shipped: 'server 127.0.0.1:3000', write: serverAt },
   regions: ({ headers: { passed, owned }, failure, sendsSecret }) => ({
+    // The file removes Forwarded from what the application gets.
+    'client headers for the application': () =>
+      passed.filter((name) => name !== 'forwarded').map(passOn),
     'client headers': () => [
-      ...passed.map(
-        (name) => `proxy_set_header ${headerTitle(name)} $http_${name.replaceAll('-', '_')};`,
-      ),
+      ...passed.map(passOn),
       ...owned.flatMap((name) => [
         `# NGINX must set ${headerTitle(name)} itself. Replace "" by a variable that clients cannot choose.`,
         `proxy_set_header ${headerTitle(name)} "";`,
@@ -29,6 +30,10 @@ export const nginx: Writer = {
     },
   }),
 };
+
+function passOn(name: string): string {
+  return `proxy_set_header ${headerTitle(name)} $http_${name.replaceAll('-', '_')};`;
+}
 
 function serverAt(address: Address): string {
   return 'socket' in address ? `server unix:${address.socket}` : `server ${hostAndPort(address)}`;

@@ -1,6 +1,6 @@
 /**
  * A Redis server of this machine, for tests, proofs and benchmarks: the `redis-server` on the PATH. To use another
- * version, or Valkey, name its program: `HEADGATE_TEST_REDIS_SERVER=/opt/valkey/bin/valkey-server npx vitest run ...`
+ * version, or Valkey, name its program: `TEST_REDIS_SERVER=/opt/valkey/bin/valkey-server npx vitest run ...`
  */
 import { accessSync, constants } from 'node:fs';
 import { accepting, freePort, type RunningProcess, startProcess } from './process.ts';
@@ -24,12 +24,12 @@ export interface RedisServer extends RunningProcess {
 
 /** Undefined if no other program was named. Throws an Error if what was named cannot be run. */
 export function chosenRedisServer(): string | undefined {
-  const program = process.env.HEADGATE_TEST_REDIS_SERVER;
+  const program = process.env.TEST_REDIS_SERVER;
   if (program === undefined || program === '') return undefined;
   try {
     accessSync(program, constants.X_OK);
   } catch (cause) {
-    throw new Error(`HEADGATE_TEST_REDIS_SERVER: ${program} is no program`, { cause });
+    throw new Error(`TEST_REDIS_SERVER: ${program} is no program`, { cause });
   }
   return program;
 }

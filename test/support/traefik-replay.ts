@@ -303,8 +303,11 @@ class Handlers {
     return async (passing) => {
       const served = await service(passing);
       if (!failover.errors.status.some((range) => isWithin(served.status, range))) return served;
-      if (typeof served.body !== 'string') served.body.resume();
-      return fallback(passing);
+      const instead = await fallback(passing);
+      if (typeof served.body === 'string') return instead;
+      // Seen of Traefik 3.7.13: an error that a server answered, not Traefik itself, loses the headers of the fallback.
+      served.body.resume();
+      return { ...instead, headers: [] };
     };
   }
 

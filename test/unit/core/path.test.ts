@@ -183,6 +183,16 @@ describe('the work is bounded, whatever a target holds', () => {
       expect(canonicalPath(target, false)).toMatchObject({ suspicious: true, otherReadings: [] });
     }
   });
+  test.each([
+    [`/api/auth/login;${'"'.repeat(20_000)}`, '/api/auth/login'],
+    [`/API/auth/${'%61'.repeat(1_000)}`, '/api/auth'],
+    [`/api/auth.../${'%61'.repeat(1_000)}`, '/api/auth'],
+    [`/a/..//${'b/'.repeat(2_000)}`, '/a'],
+    [`/${'%61'.repeat(1_000)}`, '/'],
+    [`http://a/${'b'.repeat(3_000)}`, '/'],
+  ])('of %.30s the plain beginning is matched: %s', (target, path) => {
+    expect(canonicalPath(target, false)).toMatchObject({ path, suspicious: true });
+  });
   test('an odd target of less is read', () => {
     const { otherReadings, suspicious } = canonicalPath(`//${'a'.repeat(1_000)}/login`, false);
     expect(otherReadings).toContain('/login');
