@@ -169,18 +169,14 @@ describe.each(PROXIES)('$name', ({ name, program, start }) => {
     expect(upstream.seen).toHaveLength(passed);
   });
 
-  testWith('a thousand short headers hide neither the path nor the client', async () => {
+  testWith('a thousand short headers are refused', async () => {
     await setUp();
-    // Go sends headers in alphabetical order, so these come before all that Caddy adds.
     const padding = 'A: 1\r\n'.repeat(1_100);
     const login = `POST ${LOGIN} HTTP/1.1\r\nHost: a.example\r\n${padding}Connection: close\r\nContent-Length: 0\r\n\r\n`;
     const answers: string[] = [];
     for (let i = 0; i < 7; i++) answers.push(await exchange(proxy.url, login, 500));
-    const passed = answers.filter((answer) => statusOf(answer) === 200);
-    // Envoy and NGINX refuse so many by themselves.
-    expect(passed).toHaveLength(name === 'caddy' ? 5 : 0);
-    expect(upstream.seen).toHaveLength(passed.length);
-    for (const answer of passed) expect(answer).toMatch(/ratelimit-policy: "login"/i);
+    for (const answer of answers) expect(statusOf(answer)).toBeGreaterThanOrEqual(400);
+    expect(upstream.seen).toEqual([]);
   });
 
   testWith(
@@ -294,7 +290,7 @@ default: { limits: [1/1h] }`);
     expect(codes).toEqual([200, 429, 429, 429]);
   });
 
-  testWith('an endless host costs nobody anything', async () => {
+  testWith('an endless host is refused', async () => {
     await setUp(`
 version: 1
 default: { limits: [1000/1h] }
@@ -303,7 +299,9 @@ policies:
   - { name: other, always: true, match: { host: api.example.com }, limits: [1000/1h] }`);
     const headers = { Host: `${'a.'.repeat(4_000)}example.com` };
     const codes = await statuses(4, () => call(proxy.url, '/a', { headers }));
-    expect(codes).toEqual([200, 200, 429, 429]);
+    // NGINX keeps 400 for itself.
+    expect(codes).toEqual(Array(4).fill(name === 'nginx' ? 403 : 400));
+    expect(upstream.seen).toEqual([]);
   });
 
   testWith('invented API keys do not buy a fresh budget', async () => {

@@ -245,7 +245,7 @@ describe.each(TRAEFIKS)('$name', ({ start }) => {
     gateway.signal('SIGSTOP');
     const frozen = await codes();
     gateway.signal('SIGCONT');
-    expect(new Set(frozen)).toEqual(new Set([502]));
+    expect(new Set(frozen)).toEqual(new Set([504]));
     await gateway.stop();
     expect(new Set(await codes())).toEqual(new Set([502]));
     expect(upstream.seen).toEqual([]);

@@ -98,7 +98,7 @@ testWithRedis('a server with the shipped account and a closed default user is fi
   const url = byShippedAccount(redis.url);
   const { code, lines } = await check(url, 'config/policies.yaml');
   expect(code).toBe(0);
-  expect(lines).toContain('config/policies.yaml: fine, 6 policies');
+  expect(lines).toContain('config/policies.yaml: fine, 5 policies and the default');
   const own = lines.filter((line) => !line.startsWith('config/'));
   const place = `redis ${new URL(redis.url).host}: `;
   expect(own.filter((line) => !line.startsWith(place))).toEqual([]);

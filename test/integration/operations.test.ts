@@ -209,7 +209,10 @@ describe.skipIf(!ownRedisIsHere)('gateways on one Redis, by the shipped account'
       const address = newAddress();
       await override(many, 'block', address);
       const [{ client } = { client: '' }] = (await ordersOf(many)).slice(-1);
-      expect((await ordersOf(one)).map((each) => each.client)).toContain(client);
+      await eventually(
+        async () => (await ordersOf(one)).map((each) => each.client),
+        (clients) => clients.includes(client),
+      );
     });
 
     test('a client of the log', async () => {

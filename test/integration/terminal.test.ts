@@ -174,7 +174,9 @@ test('every command that asks a gateway is tried here', () => {
     command.parent?.parent ? `${nameOf(command.parent)} ${command.name()}` : command.name();
   const asking = everyCommand(createProgram())
     .filter(({ options }) => options.some(({ long }) => long === '--gateway'))
-    .map(nameOf);
+    .map(nameOf)
+    // It writes the address into a file, and asks nobody.
+    .filter((name) => name !== 'proxy-config');
   expect([...new Set(ASKING.map(([name]) => name))].sort()).toEqual(asking.sort());
 });
 
@@ -263,7 +265,9 @@ describe('files and words of others', () => {
     const { files, errors } = JSON.parse(json.said);
     expect(errors).toBeGreaterThan(3);
     expect(files[0].file).toBe(path);
-    expect(lines(text.said)).toBe(files[0].findings.length + 2);
+    // Below a finding stand its line of the file and a caret.
+    const findings = text.said.split('\n').filter((line) => !line.startsWith('    '));
+    expect(findings).toHaveLength(files[0].findings.length + 2);
     expect(
       github.said.split('\n').filter((line) => !/^::(error|warning|notice) /.test(line)),
     ).toEqual(['']);
