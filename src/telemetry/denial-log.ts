@@ -19,9 +19,9 @@ export interface DenialLine {
   /** Whose share was used up, where that is not the client's own. */
   readonly counted: string | undefined;
   readonly retry_after_ms: number | undefined;
-  /** Absent for what was not answered so: a policy in shadow. */
-  readonly dialect?: string;
-  readonly duration_ms?: number;
+  /** Undefined for what was not answered so: a policy in shadow. */
+  readonly dialect: string | undefined;
+  readonly duration_ms: number | undefined;
   /** Denials since the line before this one. */
   readonly suppressed: number;
 }
@@ -79,6 +79,8 @@ export class DenialLog {
   }
 }
 
+const NOT_ANSWERED = { dialect: undefined, duration_ms: undefined };
+
 function lineOf(
   { client }: DeniedClient,
   { decision, denial, answered }: DenialTold,
@@ -97,7 +99,7 @@ function lineOf(
     came_as: denial.client === client ? undefined : denial.client,
     counted: counted === client ? undefined : counted,
     retry_after_ms: binding?.state.retryAfterMs,
-    ...(answered && answeredFields(answered)),
+    ...(answered === undefined ? NOT_ANSWERED : answeredFields(answered)),
     suppressed,
   };
 }

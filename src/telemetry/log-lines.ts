@@ -49,6 +49,8 @@ const DENIAL = {
     'whose share was used up, where it is not the share of `client`: `g` for everybody, `h.` for a header, another key or address of the same client; absent when nothing was counted',
   retry_after_ms: 'until there is room again, milliseconds; absent when nothing was counted',
 } as const;
+/** A policy in shadow counts in the store or not at all. */
+const { mode: _mode, ...SHADOW_DENIAL } = DENIAL;
 const SUPPRESSED =
   'how many such denials had no line of their own since the line before: of this client, by this policy, for this reason';
 
@@ -72,11 +74,11 @@ export const LOG_LINES = {
     level: 'info',
     message: 'a policy in shadow would have denied a request',
     fields: {
-      ...DENIAL,
+      ...SHADOW_DENIAL,
       decision_id: 'an id of its own, which nobody was told',
       policy: 'the policy in shadow',
       reason: '`over_limit`',
-      mode: '`enforced`',
+      counted_in: '`store`',
       suppressed: SUPPRESSED,
     },
     meaning: 'It passed; with `mode: enforce` it would be `denied`.',

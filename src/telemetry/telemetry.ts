@@ -137,10 +137,11 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
   // Of a supervisor, too, which reads no file again.
   metrics.lastReload.set(1);
   metrics.build.set({ version: options.version, node: process.version }, 1);
-  const denialsAs = (event: 'denied' | 'would_be_denied') =>
-    new Denials({ now, write: (line) => write(event, line) });
-  const denials = denialsAs('denied');
-  const shadowDenials = denialsAs('would_be_denied');
+  const denials = new Denials({ now, write: (line) => write('denied', line) });
+  const shadowDenials = new Denials({
+    now,
+    write: ({ mode: _mode, ...line }) => write('would_be_denied', { ...line, counted_in: 'store' }),
+  });
   const logs = [denials, shadowDenials];
   const flushing = setInterval(() => {
     for (const each of logs) each.flush();
