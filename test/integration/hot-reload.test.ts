@@ -219,6 +219,7 @@ describe('half of a file is not taken', () => {
     await using gateway = await startGateway({ HEADGATE_POLICIES: file });
     expect(await passedWhile(gateway, write)).toBe(0);
     await holds(gateway, 200);
+    await gateway.printed(/"event":"policies_loaded"/);
     expect(gateway.output().match(/"event":"policies_loaded"/g)).toHaveLength(1);
     expect(gateway.output()).not.toMatch(/policies_removed|policies_refused/);
   });
@@ -244,6 +245,7 @@ describe('half of a file is not taken', () => {
     appendFileSync(keyFile, `${second}# more\n`);
     await holds(gateway, 200);
     expect(await limitOfKey()).toBe(7);
+    await gateway.printed(/"event":"policies_loaded"/);
     expect(gateway.output().match(/"event":"policies_loaded"/g)).toHaveLength(1);
   });
 

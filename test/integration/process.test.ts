@@ -112,7 +112,7 @@ describe('an operators port that other machines can reach', () => {
   });
 });
 
-test.each([[['serv']], [['serve', '--polices', 'x']], [['check']]])(
+test.each([[['serv']], [['serve', '--polices', 'x']], [['check', '--polices', 'x']]])(
   '%j is a usage error: exit code 2',
   async (args) => {
     expect((await headgate(args)).code).toBe(2);
