@@ -16,6 +16,8 @@ COPY --from=build /app/dist ./dist
 COPY lua ./lua
 COPY proto ./proto
 COPY config ./config
+# What `headgate proxy-config` prints is made of these.
+COPY deploy ./deploy
 USER node
 EXPOSE 8080 8081 9464
 HEALTHCHECK --interval=10s --timeout=3s --start-period=5s CMD ["node", "dist/main.js", "healthcheck"]
