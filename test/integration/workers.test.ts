@@ -148,6 +148,7 @@ testWithRedis('a worker that cannot be made leaves the others', async () => {
     HEADGATE_WORKERS: '2',
     HEADGATE_PORT: '0',
     HEADGATE_OPS_PORT: '0',
+    HEADGATE_GRPC_PORT: 'off',
     HEADGATE_DRAIN_MS: '0',
   };
   await using gateway = startProcess(node, [MAIN], { env });
