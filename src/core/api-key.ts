@@ -62,16 +62,35 @@ function unlisted(digest: string): ApiKey {
 /** The token of `Authorization: Bearer token` (RFC 6750, section 2.1; the scheme in any case, RFC 9110, section 11.1). */
 function bearerToken(headers: CheckRequest['headers'], name: string): string | undefined {
   const value = singleValue(headers, name);
-  return value === undefined ? undefined : /^bearer +(\S+) *$/i.exec(value)?.[1];
+  return value === undefined ? undefined : BEARER.exec(value)?.[1];
 }
 
 /**
- * Whether several values of the key's header were sent, one of which an application could take for the key. Other
- * schemes of Authorization than Bearer have commas of their own.
+ * Whether an application could find another key in the header than headgate: one of several values, one with blanks
+ * around it that some languages drop, or a Bearer token that is not written as it should be. Other schemes of
+ * Authorization have commas and blanks of their own.
  */
-export function hasSeveralKeys(headers: CheckRequest['headers'], name: string): boolean {
-  if (!hasSeveralValues(headers, name)) return false;
-  return name !== 'authorization' || BEARER_AMONG_SEVERAL.test(String(headers[name]));
+export function hasAmbiguousKey(headers: CheckRequest['headers'], name: string): boolean {
+  const value = Object.hasOwn(headers, name) ? String(headers[name]) : '';
+  if (name === 'authorization') return SEEMS_BEARER.test(value) && !BEARER.test(value);
+  return hasSeveralValues(headers, name) || hasLooseBlank(value);
 }
 
-const BEARER_AMONG_SEVERAL = /(?:^|,)\s*bearer\b/i;
+const SEEMS_BEARER = /(?:^|,)[\s\x80-\xff]*bearer/i;
+/** Printable ASCII without a comma. */
+const BEARER = /^bearer +([\x21-\x2b\x2d-\x7e]+) *$/i;
+/** What `trim` and its like take for blank, as one byte and as UTF-8. */
+const LEADING_BLANK =
+  /^(?:\xc2?[\x85\xa0]|\xe1\x9a\x80|\xe2\x80[\x80-\x8b\xa8\xa9\xaf]|\xe2\x81\x9f|\xe3\x80\x80|\xef\xbb\xbf)/;
+const TRAILING_BLANK =
+  /(?:[\x85\xa0]|\xe1\x9a\x80|\xe2\x80[\x80-\x8b\xa8\xa9\xaf]|\xe2\x81\x9f|\xe3\x80\x80|\xef\xbb\xbf)$/;
+
+function hasLooseBlank(value: string): boolean {
+  if (value.includes('\t')) return true;
+  // Nearly every key is ASCII.
+  if (value.charCodeAt(0) < 0x80 && value.charCodeAt(value.length - 1) < 0x80) return false;
+  return LEADING_BLANK.test(value) || TRAILING_BLANK.test(value.slice(-LONGEST_BLANK));
+}
+
+/** Bytes. */
+const LONGEST_BLANK = 3;

@@ -11,7 +11,7 @@ import {
   isLoopback,
 } from './address.ts';
 import { createAddressBook } from './address-book.ts';
-import { compileApiKeys, hasSeveralKeys, type ListedKey } from './api-key.ts';
+import { compileApiKeys, hasAmbiguousKey, type ListedKey } from './api-key.ts';
 import { type CheckRequest, hasSeveralValues, singleValue } from './check-request.ts';
 import {
   type AddressHeader,
@@ -148,7 +148,11 @@ export function compileIdentity(config: IdentityConfig): IdentityResolver {
           );
     if (overridden !== undefined) record?.('identity', `an operator decided: ${overridden}`);
     const ambiguous = ambiguousHeader(request, trusted);
-    if (ambiguous !== undefined) record?.('identity', `${ambiguous} has several values: refused`);
+    if (ambiguous !== undefined)
+      record?.(
+        'identity',
+        `${ambiguous} has several values, or one that can be read in several ways: refused`,
+      );
     return {
       kind: kindOf(source),
       partition: claimOf(source, apiKey, user) ?? address.daily.current,
@@ -259,7 +263,7 @@ function compileAmbiguity({ sources, apiKeyHeader, userHeader, verifiedHeaders }
   const readsKeys = sources.includes('api_key');
   const ofProxies = [...(sources.includes('user') ? [userHeader] : []), ...verifiedHeaders];
   return ({ headers }: CheckRequest, trustedProxy: boolean): string | undefined => {
-    if (readsKeys && hasSeveralKeys(headers, apiKeyHeader)) return apiKeyHeader;
+    if (readsKeys && hasAmbiguousKey(headers, apiKeyHeader)) return apiKeyHeader;
     return trustedProxy ? ofProxies.find((name) => hasSeveralValues(headers, name)) : undefined;
   };
 }

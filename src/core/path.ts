@@ -6,7 +6,8 @@
  * much into a path costs a token, reading too little is a bypass.
  *
  * The work is bounded whatever the target holds: an odd target is read only up to a length, and only so many readings
- * of it are followed. A target beyond either bound is suspicious, and so held to the strictest policy as well.
+ * of it are followed. A target beyond either bound is refused: a reading that was left out could be one that a policy
+ * names, and no other policy can stand for it.
  */
 import {
   FORKS,
@@ -23,18 +24,18 @@ export interface CanonicalPath {
   readonly path: string;
   /** Other paths that a server may take the target for, the raw spelling among them. None for a plain path. */
   readonly otherReadings: readonly string[];
-  /** Servers disagree about it, or it is too long or too ambiguous to be read. */
+  /** An invalid escape, overlong UTF-8 or too many layers of escapes: servers disagree about it. */
   readonly suspicious: boolean;
-  /** Carries NUL, CR or LF: nothing honest does. */
+  /** Carries NUL, CR or LF, or is too long or too ambiguous to be read: nothing honest is. */
   readonly malformed: boolean;
 }
 
 const NONE: readonly string[] = [];
-/** Characters. Longer targets that are not plain are not read: no honest one comes near. */
+/** Characters. No honest target that is not plain comes near. */
 const MAX_ODD_LENGTH = 2_048;
 const MAX_READINGS = 24;
 /** Of all readings together. Every step looks at each character a fixed number of times. */
-const MAX_READING_CHARACTERS = 2_048;
+const MAX_READING_CHARACTERS = 4_096;
 const SLASH = 0x2f;
 const QUESTION_MARK = 0x3f;
 const DOT = 0x2e;
@@ -86,7 +87,7 @@ function endsPlainly(last: number, length: number): boolean {
 }
 
 function readOddTarget(raw: string, caseSensitive: boolean): CanonicalPath {
-  if (raw.length > MAX_ODD_LENGTH) return unread(raw, caseSensitive);
+  if (raw.length > MAX_ODD_LENGTH) return UNREADABLE;
   const readings = new Readings(withoutBlankControls(raw));
   readings.fork(originForms);
   readings.fork(splitBeforeDecoding);
@@ -96,43 +97,26 @@ function readOddTarget(raw: string, caseSensitive: boolean): CanonicalPath {
     suspicious ||= decoded.suspicious;
     return [decoded.text];
   });
-  if (readings.texts.some(hasTooManySegments)) return unread(raw, caseSensitive);
+  if (readings.texts.some(hasTooManySegments)) return UNREADABLE;
   const malformed = readings.texts.some((text) => /[\0\r\n]/.test(text));
   for (const fork of FORKS) readings.fork(fork);
   // Again: characters that stand for a slash are slashes by now.
-  if (readings.texts.some(hasTooManySegments)) return unread(raw, caseSensitive);
+  if (readings.texts.some(hasTooManySegments)) return UNREADABLE;
   readings.fork(resolutions);
   if (!caseSensitive) readings.fork(foldedCases);
+  if (readings.isCut) return UNREADABLE;
   const [path = '/', ...others] = readings.texts;
   const spelled = caseSensitive ? raw : raw.toLowerCase();
   if (spelled !== path && !others.includes(spelled)) others.push(spelled);
-  return {
-    path,
-    otherReadings: others,
-    suspicious: suspicious || readings.isCut,
-    malformed,
-  };
+  return { path, otherReadings: others, suspicious, malformed };
 }
 
-/** For a target that is too long to be read: what stands before the first odd character has one reading. */
-function unread(raw: string, caseSensitive: boolean): CanonicalPath {
-  const [plain = ''] = PLAIN_START.exec(raw.slice(0, MAX_ODD_LENGTH)) ?? [];
-  // By hand: a pattern for the end of a text is tried at every place of it.
-  let end = plain.length;
-  while (plain.charCodeAt(end - 1) === DOT) end--;
-  const path = plain.slice(0, end) || '/';
-  return {
-    path: caseSensitive ? path : path.toLowerCase(),
-    otherReadings: NONE,
-    suspicious: true,
-    malformed: ENCODED_LINE_END.test(raw),
-  };
-}
-
-const PLAIN_START = /^(?:\/[\w~!$&'()*+,=:@-][\w~!$&'()*+,=:@.-]*)+/;
-
-/** NUL, CR or LF, in any number of layers of escapes. */
-const ENCODED_LINE_END = /[\0\r\n]|%(?:25)*0[0ad]/i;
+const UNREADABLE: CanonicalPath = {
+  path: '/',
+  otherReadings: NONE,
+  suspicious: true,
+  malformed: true,
+};
 
 /** The readings of one target, the likeliest first, as many as can be worked through. */
 class Readings {

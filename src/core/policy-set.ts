@@ -109,7 +109,7 @@ export function compilePolicySet(definition: PolicySetDefinition): PolicySet {
       if (suspicious)
         record?.('path', 'servers disagree about it: the strictest policy applies, too');
       if (malformed) {
-        record?.('path', 'it has control characters: refused');
+        record?.('path', 'it has control characters, or too many readings: refused');
         return [];
       }
       const named = request.policy === undefined ? undefined : byName.get(request.policy);

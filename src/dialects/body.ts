@@ -50,7 +50,7 @@ const REFUSALS: Partial<
   malformed_path: {
     error: 'malformed_path',
     title: 'Bad Request',
-    message: 'The request path holds control characters.',
+    message: 'The request path holds control characters, or can be read in too many ways.',
   },
   malformed_host: {
     error: 'malformed_host',
@@ -60,7 +60,8 @@ const REFUSALS: Partial<
   ambiguous_identity: {
     error: 'ambiguous_identity',
     title: 'Bad Request',
-    message: 'A header that identifies the client has several values. Send one.',
+    message:
+      'A header that identifies the client has several values, or blanks where none belong. Send one value.',
   },
   blocked: { error: 'blocked', title: 'Forbidden', message: 'This client is blocked.' },
 };

@@ -20,7 +20,7 @@ export function envoyRegions(
 ): Readonly<Record<string, WriteRegion>> {
   return {
     'client headers': () => [
-      ...passed.filter((name) => !alwaysSent.includes(name)).map(allowed),
+      ...listed(passed, alwaysSent).map(allowed),
       ...owned.flatMap((name) => [
         `# A filter before this one must set ${name}, or remove the client's own. Then add this line:`,
         `#${allowed(name)}`,
@@ -29,6 +29,12 @@ export function envoyRegions(
     'proxy secret': uncommentedWith(sendsSecret),
     'refused without the gateway': () => refusedWithout(failure),
   };
+}
+
+/** Envoy refuses an empty list: one of those that it always sends stands in it then. */
+function listed(passed: readonly string[], alwaysSent: readonly string[]): readonly string[] {
+  const needed = passed.filter((name) => !alwaysSent.includes(name));
+  return needed.length > 0 ? needed : alwaysSent;
 }
 
 function allowed(name: string): string {

@@ -220,6 +220,9 @@ function failure(status: number, error: string, message: string): Answer {
 
 /** What cannot be parsed is never allowed: 400, or 431 for too many headers, and the connection is closed. */
 function refuseUnparsable(error: Error, socket: Socket): void {
+  // Told already. What it still sends is read and dropped: a reset would overtake the answer, and a proxy that fails open
+  // takes one for a gateway that is gone.
+  if (REFUSED.has(socket)) return;
   const code = (error as NodeJS.ErrnoException).code;
   if (code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
@@ -239,7 +242,11 @@ function refuseUnparsable(error: Error, socket: Socket): void {
   refuse(socket, status);
 }
 
+/** Connections whose answer says why they are closed. */
+const REFUSED = new WeakSet<Socket>();
+
 function refuse(socket: Socket, status: string): void {
+  REFUSED.add(socket);
   // Whoever asked may be gone, or never close its side.
   socket.on('error', () => socket.destroy()).resume();
   socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);

@@ -127,17 +127,10 @@ describe.skipIf(inject('programs').nginx === undefined)('ingress-nginx', () => {
     await setUp();
     const request = (host: string) =>
       `POST ${LOGIN} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`;
-    const codes: number[] = [];
     for (const host of ['a?b', 'a?b=http:', 'a#b', 'a:80?', 'a%2fb', 'a?', '?']) {
-      codes.push(statusOf(await exchange(proxy.url, request(host), 500)) ?? 0);
+      expect([400, 403]).toContain(statusOf(await exchange(proxy.url, request(host), 500)));
     }
-    const passed = codes.filter((code) => code === 200);
-    expect(passed.length).toBeGreaterThan(0);
-    expect(upstream.seen).toHaveLength(passed.length);
-    // Whatever passed was counted as a login.
-    const left = Array(5 - passed.length).fill(200);
-    expect(await statuses(left.length + 2, () => login())).toEqual([...left, 429, 429]);
-    expect(codes.filter((code) => code >= 500)).toEqual([]);
+    expect(upstream.seen).toEqual([]);
   });
 
   test('odd spellings of login are one login', async () => {

@@ -206,13 +206,38 @@ default: { limits: [100/1min, { rate: 100/1min, per: "header:x-tenant" }] }`;
     const decision = await checkWith(yaml, failing).ask({ headers });
     expect(decision).toMatchObject({ verdict: 'deny', reason: 'ambiguous_identity' });
   });
-  test.each(['Bearer foo, Bearer foo', 'Basic Zm9v,bearer foo', 'Bearer foo,', 'bearer foo, x'])(
-    'Authorization: %s',
-    async (authorization) => {
-      const decision = await checkWith(bearer, failing).ask({ headers: { authorization } });
-      expect(decision.reason).toBe('ambiguous_identity');
-    },
-  );
+  test.each([
+    '\xa0foo',
+    'foo\xa0',
+    '\xc2\xa0foo',
+    'foo\xc2\xa0',
+    'foo\x85',
+    'foo\xe3\x80\x80',
+    '\xef\xbb\xbffoo',
+    'foo\tbar',
+  ])('a key with blanks that some languages drop: %j', async (key) => {
+    const decision = await checkWith(yaml, failing).ask({ headers: { 'x-api-key': key } });
+    expect(decision.reason).toBe('ambiguous_identity');
+  });
+  test.each(['caf\xc3\xa9', '\xc3\xa9toile', 'a b'])('a key beyond ASCII: %j', async (key) => {
+    const decision = await checkWith(yaml).ask({ headers: { 'x-api-key': key } });
+    expect(decision.reason).toBe('within_limits');
+  });
+  test.each([
+    ...['Bearer foo, Bearer foo', 'Basic Zm9v,bearer foo', 'Bearer foo,', 'bearer foo, x'],
+    ...[
+      'Bearer\tfoo',
+      'Bearer \tfoo',
+      'Bearer foo x',
+      'Bearer foo\tx',
+      'Bearer foo\xa0',
+      '\xa0Bearer foo',
+    ],
+    ...['Bearer\xa0foo', 'Bearer: foo', 'Bearer=foo', 'Bearer', 'bearer\x85foo'],
+  ])('Authorization: %j', async (authorization) => {
+    const decision = await checkWith(bearer, failing).ask({ headers: { authorization } });
+    expect(decision.reason).toBe('ambiguous_identity');
+  });
   test.each(['Digest username="a", realm="bearer"', 'AWS4-HMAC-SHA256 Credential=a, Signature=b'])(
     'other schemes than Bearer may have commas: %s',
     async (authorization) => {

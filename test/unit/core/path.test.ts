@@ -174,24 +174,19 @@ describe('the work is bounded, whatever a target holds', () => {
         const { path, otherReadings } = canonicalPath(target, false);
         expect(otherReadings.length).toBeLessThanOrEqual(24);
         // What the steps may hand on. The first reading always fits, and the raw spelling comes last.
-        expect([path, ...otherReadings].join('').length).toBeLessThanOrEqual(3 * 2_048);
+        expect([path, ...otherReadings].join('').length).toBeLessThanOrEqual(4_096 + 2 * 2_048);
       },
     );
   }
-  test('an odd target of more than 2 KiB is not read, but held to the strictest policy', () => {
-    for (const target of [`//${'a'.repeat(2_047)}`, `/%61${'b/'.repeat(30_000)}`]) {
-      expect(canonicalPath(target, false)).toMatchObject({ suspicious: true, otherReadings: [] });
-    }
-  });
   test.each([
-    [`/api/auth/login;${'"'.repeat(20_000)}`, '/api/auth/login'],
-    [`/API/auth/${'%61'.repeat(1_000)}`, '/api/auth'],
-    [`/api/auth.../${'%61'.repeat(1_000)}`, '/api/auth'],
-    [`/a/..//${'b/'.repeat(2_000)}`, '/a'],
-    [`/${'%61'.repeat(1_000)}`, '/'],
-    [`http://a/${'b'.repeat(3_000)}`, '/'],
-  ])('of %.30s the plain beginning is matched: %s', (target, path) => {
-    expect(canonicalPath(target, false)).toMatchObject({ path, suspicious: true });
+    ['of more than 2 KiB', `//${'a'.repeat(2_047)}`],
+    ['of many segments', `${'/'.repeat(66)}api/auth/login`],
+    ['of many segments behind dots', `${'/x/..'.repeat(40)}/api/auth/login`],
+    ['of segments that only some servers see', `/%2f${'%e2%88%95a'.repeat(80)}/login`],
+    ['with parameters without end', `/api/auth/login;${'"'.repeat(20_000)}`],
+    ['with many long readings', `//http:%2f%2fa;b#c%3f/${'%252e;'.repeat(150)}`],
+  ])('an odd target %s is refused', (_, target) => {
+    expect(canonicalPath(target, false).malformed).toBe(true);
   });
   test('an odd target of less is read', () => {
     const { otherReadings, suspicious } = canonicalPath(`//${'a'.repeat(1_000)}/login`, false);
@@ -206,12 +201,6 @@ describe('the work is bounded, whatever a target holds', () => {
       suspicious: false,
     });
   });
-  test.each(['%00', '%0a', '%250D', '%2525250a', '\n'])(
-    'an encoded %j is found in a long target',
-    (end) => {
-      expect(canonicalPath(`//${'a'.repeat(5_000)}${end}`, false).malformed).toBe(true);
-    },
-  );
 });
 
 test.each(['/a%2525252561', '/a%zz', '/a%', '/a%c0%af', '/a%ff'])('%s is suspicious', (target) => {
