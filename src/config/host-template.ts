@@ -50,6 +50,11 @@ function meantBy(text: string): string[] {
     // A pattern of any kind in place of its first labels, or nothing, as servers write all hosts of a domain.
     const labels = name.split('.');
     const first = labels.findIndex((label) => label !== '' && !PATTERN.test(label));
+    // `*example.com`: what is left of a label without its star is still a name.
+    const glued = /^\*+([a-z0-9-]+)$/.exec(labels[0] ?? '')?.[1];
+    if (glued !== undefined) return `*.${[glued, ...labels.slice(1)].join('.')}`;
+    // Every host of a top-level domain is nobody's.
+    if (first > 0 && labels.length - first === 1) return '';
     return first <= 0 ? name : `*.${labels.slice(first).join('.')}`;
   });
 }

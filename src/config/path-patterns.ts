@@ -6,7 +6,13 @@ import { canonicalPath } from '../core/path.ts';
 
 /** What is wrong with the path, and what to write; undefined for a path without patterns. */
 export function patternMistake(text: string): string | undefined {
-  return misplacedStart(text) ?? severalPaths(text) ?? misplacedEnd(text) ?? patternInside(text);
+  return (
+    unseen(text) ??
+    misplacedStart(text) ??
+    severalPaths(text) ??
+    misplacedEnd(text) ??
+    patternInside(text)
+  );
 }
 
 /** Nobody has them in the names of paths; where somebody has, they are percent-encoded. */
@@ -17,6 +23,28 @@ const PARAMETER = /^:[A-Za-z_]\w*$/;
 const METHOD = /^([A-Z]+)\s+(?=\/)/;
 const ORIGIN = /^[a-z][a-z0-9+.-]*:\/\/([^/?#]+)/i;
 const COMPARISON = /^(?:\^~|~\*?|=|!|\^)\s*(?=[\\/^])/;
+
+/** Characters that nobody sees, or takes for others: of editors, web pages and other alphabets. */
+const INVISIBLE = /[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}]/u;
+const OTHER_DASH = /[\p{Pd}\u2212](?<!-)/u;
+const MIXED_SCRIPTS =
+  /[a-z][^/]*[\p{Script=Cyrillic}\p{Script=Greek}]|[\p{Script=Cyrillic}\p{Script=Greek}][^/]*[a-z]/iu;
+
+function unseen(text: string): string | undefined {
+  const [char] = INVISIBLE.exec(text) ?? [];
+  if (char !== undefined) {
+    const code = (char.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0');
+    return `the path has an invisible character, U+${code}: remove it`;
+  }
+  const [dash] = OTHER_DASH.exec(text) ?? [];
+  if (dash !== undefined) {
+    return `"${text}" has a dash that is no "-": write "-"; if it is meant, write "${encodeURIComponent(dash)}"`;
+  }
+  const [mixed] = MIXED_SCRIPTS.exec(text) ?? [];
+  if (mixed === undefined) return undefined;
+  const [letter = ''] = /[\p{Script=Cyrillic}\p{Script=Greek}]/u.exec(mixed) ?? [];
+  return `"${text}" mixes alphabets: "${letter}" looks like another letter, or is meant; then write "${encodeURIComponent(letter)}"`;
+}
 
 function misplacedStart(text: string): string | undefined {
   if (text.startsWith('/')) return undefined;
@@ -30,10 +58,15 @@ function misplacedStart(text: string): string | undefined {
     const [path = '/'] = rewritten(text.slice(origin.length) || '/');
     return `"${text}" is a URL: write "host: ${host}" and "path: ${path}"`;
   }
+  const comparison = COMPARISON.exec(text.trim())?.[0].trim() ?? '';
   const rest = text.trim().replace(COMPARISON, '').replace(/^\^/, '');
   const isPath = /^\\?\/|^\*+$|^[\w.~-]+(\/|$)/.test(rest);
   const path = rest.startsWith('/') || rest.startsWith('\\/') ? rest : `/${rest}`;
-  return `"${text}" must start with "/"${writing(isPath ? rewritten(path) : [])}`;
+  // A prefix, or an expression without an end, is for all that begins so.
+  const isPrefix = /^(\^~|~|\^)/.test(comparison) && !/\$$|\*$/.test(path);
+  const paths = isPath ? rewritten(path) : [];
+  const meant = isPrefix ? paths.map((each) => `${each === '/' ? '' : each}/*`) : paths;
+  return `"${text}" must start with "/"${writing(meant)}`;
 }
 
 /** Alternatives, or a list. */
@@ -134,6 +167,10 @@ const NAMED: readonly RegExp[] = [
 ];
 /** Takes the rest of a path, or may: **, .*, {rest+}, {*rest}, [...rest], :rest*. */
 const REST = /\*|\.\+|\.\.\.|\w\+\}$|^\[\^\??\]\+?$|^<path:|^:\w+\+$/;
+/** `log*` */
+const PARTIAL = /^[\w~-][\w.~-]*\*+$/;
+/** Takes several segments: **, .*, [...slug] */
+const SEVERAL = /\*\*|^\.[*+]|\.\.\./;
 /** (a|b), {a,b} with what stands around them, and a|b */
 const CHOICE = /^([\w.~-]*)(?:\((?:\?:)?|\{)([\w.~-]+(?:[|,][\w.~-]+)+)[)}]([\w.~-]*)$/;
 const BARE_CHOICE = /^[\w.~-]+(?:\|[\w.~-]+)+$/;
@@ -149,8 +186,8 @@ function meantBy(segment: string, isLast: boolean): string[] {
     return choices.split(/[|,]/).map((choice) => `/${before}${choice}${after}`);
   }
   if (BARE_CHOICE.test(segment)) return segment.split('|').map((choice) => `/${choice}`);
-  const start = /^([\w.~-]*\w)\.?\*+$/.exec(segment)?.[1];
-  if (isLast && start !== undefined) return [`/${start}/*`];
+  // A part of a name, or any number of segments before another: no path of ours says that.
+  if (PARTIAL.test(segment) || (!isLast && SEVERAL.test(segment))) return [];
   if (isLast && REST.test(segment)) return ['/*'];
   const name = NAMED.map((form) => form.exec(segment)?.[1]).find((found) => found !== undefined);
   return [`/:${name ?? 'name'}`];

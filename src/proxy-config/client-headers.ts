@@ -35,12 +35,16 @@ export function clientHeadersOf({ identity, fallback, entries }: Readings): Clie
   return { owned: [...owned], passed: [...passed].filter((name) => !owned.has(name)) };
 }
 
-const ABBREVIATIONS: Readonly<Record<string, string>> = { cf: 'CF', id: 'ID', ip: 'IP' };
+const ABBREVIATIONS: ReadonlyMap<string, string> = new Map([
+  ['cf', 'CF'],
+  ['id', 'ID'],
+  ['ip', 'IP'],
+]);
 
 /** `x-api-key` as people write it: `X-Api-Key`. */
 export function headerTitle(name: string): string {
   return name
     .split('-')
-    .map((word) => ABBREVIATIONS[word] ?? word.charAt(0).toUpperCase() + word.slice(1))
+    .map((word) => ABBREVIATIONS.get(word) ?? word.charAt(0).toUpperCase() + word.slice(1))
     .join('-');
 }

@@ -38,7 +38,9 @@ function listed(passed: readonly string[], alwaysSent: readonly string[]): reado
 }
 
 function allowed(name: string): string {
-  return `- { exact: ${name}, ignore_case: true }`;
+  // YAML would take some names for numbers and the like.
+  const exact = /^[a-z][a-z0-9]*-[a-z0-9-]+$/.test(name) ? name : `"${name}"`;
+  return `- { exact: ${exact}, ignore_case: true }`;
 }
 
 /** Permissions of the role-based access control filter, which refuses what all of them match. */
@@ -53,17 +55,23 @@ function refusedWithout(failure: FailureRules | undefined): string[] {
 
 const PERMISSIONS: Conditions = {
   matches({ method, host, path }) {
-    const [first = 'any: true', ...others] = [
+    const conditions = [
       ...(method === undefined ? [] : [header(':method', method)]),
       ...(host === undefined ? [] : [header(':authority', host)]),
       ...(path === undefined ? [] : [header(':path', targetPattern(path))]),
     ];
-    return others.reduce(PERMISSIONS.and, first);
+    return conditions.length === 0 ? 'any: true' : PERMISSIONS.and(conditions);
   },
   not: (condition) => `not_rule: { ${condition} }`,
-  and: (first, second) => `and_rules: { rules: [{ ${first} }, { ${second} }] }`,
-  or: (first, second) => `or_rules: { rules: [{ ${first} }, { ${second} }] }`,
+  and: (conditions) => listOf('and_rules', conditions),
+  or: (conditions) => listOf('or_rules', conditions),
 };
+
+function listOf(kind: 'and_rules' | 'or_rules', conditions: readonly string[]): string {
+  if (conditions.length === 1) return String(conditions[0]);
+  const rules = conditions.map((condition) => `{ ${condition} }`);
+  return `${kind}: { rules: [${rules.join(', ')}] }`;
+}
 
 /** The whole value, ignoring case. */
 function header(name: string, pattern: string): string {

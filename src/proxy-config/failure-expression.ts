@@ -1,12 +1,12 @@
 /** For proxies without ordered rules: one expression that is true when a request passes. */
 import type { FailureRule } from './gateway-failure.ts';
 
-/** How a proxy writes conditions. */
+/** How a proxy writes conditions. Lists have at least one. */
 export interface Conditions {
   matches(rule: FailureRule): string;
   not(condition: string): string;
-  and(first: string, second: string): string;
-  or(first: string, second: string): string;
+  and(conditions: readonly string[]): string;
+  or(conditions: readonly string[]): string;
 }
 
 /** The first rule that matches decides, and a request without one does not pass. */
@@ -14,8 +14,30 @@ export function passesExpression(
   rules: readonly FailureRule[],
   { matches, not, and, or }: Conditions,
 ): string | undefined {
-  return rules.reduceRight<string | undefined>((rest, rule) => {
-    if (rest === undefined) return rule.refuses ? undefined : matches(rule);
-    return rule.refuses ? and(not(matches(rule)), rest) : or(matches(rule), rest);
+  return alike(rules).reduceRight<string | undefined>((rest, { refuses, rules: group }) => {
+    const any = group.map((rule) => matches(rule));
+    if (!refuses) return or(rest === undefined ? any : [...any, rest]);
+    return rest === undefined ? undefined : and([not(or(any)), rest]);
   }, undefined);
+}
+
+interface Group {
+  readonly refuses: boolean;
+  readonly rules: FailureRule[];
+}
+
+/** Rules in a row that say the same are one condition: proxies bound how deep conditions may nest. */
+function alike(rules: readonly FailureRule[]): Group[] {
+  const groups: Group[] = [];
+  for (const rule of rules) {
+    const last = groups.at(-1);
+    if (last?.refuses === rule.refuses) last.rules.push(rule);
+    else groups.push({ refuses: rule.refuses, rules: [rule] });
+  }
+  return groups;
+}
+
+/** In parentheses, with an operator between them. */
+export function joined(conditions: readonly string[], operator: '&&' | '||'): string {
+  return conditions.length === 1 ? String(conditions[0]) : `(${conditions.join(` ${operator} `)})`;
 }

@@ -1,5 +1,5 @@
 import { headerTitle } from './client-headers.ts';
-import { type Conditions, passesExpression } from './failure-expression.ts';
+import { type Conditions, joined, passesExpression } from './failure-expression.ts';
 import { targetPattern } from './failure-keys.ts';
 import type { FailureRules } from './gateway-failure.ts';
 import { type Address, hostAndPort, type Writer } from './writer.ts';
@@ -51,8 +51,8 @@ const CONDITIONS: Conditions = {
     return conditions.length === 0 ? 'PathPrefix(`/`)' : `(${conditions.join(' && ')})`;
   },
   not: (condition) => `!${condition}`,
-  and: (first, second) => `(${first} && ${second})`,
-  or: (first, second) => `(${first} || ${second})`,
+  and: (conditions) => joined(conditions, '&&'),
+  or: (conditions) => joined(conditions, '||'),
 };
 
 function matching(what: string, pattern: string): string {

@@ -2,7 +2,7 @@
 import type { AddressInfo, Socket } from 'node:net';
 import type { Environment } from '../config/environment.ts';
 import type { Listener } from './listener.ts';
-import { listenOnPort } from './tcp-port.ts';
+import { listenOnPort, MANY_SOCKETS } from './tcp-port.ts';
 import { listenOnSocket } from './unix-socket.ts';
 
 export type PortName = 'check' | 'grpc';
@@ -36,12 +36,13 @@ export async function openProxyPorts(
   };
   const check =
     socket === undefined
-      ? await listenOnPort({ host, port }, options, toPort('check'))
+      ? await listenOnPort({ host, port }, { ...options, sockets: MANY_SOCKETS }, toPort('check'))
       : await listenOnSocket(socket, options, toPort('check'));
   let grpc: Listener | undefined;
   try {
     if (grpcPort !== undefined) {
-      const unlikeHttp = { ...options, allowHalfOpen: false };
+      // Envoy opens a few connections, and keeps them.
+      const unlikeHttp = { ...options, allowHalfOpen: false, sockets: 1 };
       grpc = await listenOnPort({ host, port: grpcPort }, unlikeHttp, toPort('grpc'));
     }
   } catch (error) {

@@ -7,7 +7,8 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer, type ServerOpts } from 'node:net';
 import { type Listener, listenerOf, type TakeConnection } from './listener.ts';
 
-const SOCKETS = 16;
+/** For a port with many connections. The kernel takes some milliseconds to close each, also of a process that is killed. */
+export const MANY_SOCKETS = 16;
 /** Elsewhere the newest socket would get all of them, or none may share a port. */
 const SPREADS_CONNECTIONS = process.platform === 'linux';
 
@@ -16,18 +17,22 @@ export interface Port {
   readonly port: number;
 }
 
+export interface ListenOptions extends ServerOpts {
+  /** How many there are, where the system spreads connections among them. */
+  readonly sockets: number;
+}
+
 /** Rejects with EADDRINUSE if the port is taken. */
 export async function listenOnPort(
   place: Port,
-  options: ServerOpts,
+  { sockets, ...options }: ListenOptions,
   take: TakeConnection,
 ): Promise<Listener> {
   // Two that start at the same moment would both find it free.
   await using _alone = await lockPort(place);
-  const shared = { ...(await claim(place)), reusePort: SPREADS_CONNECTIONS };
-  const servers = Array.from({ length: SPREADS_CONNECTIONS ? SOCKETS : 1 }, () =>
-    createServer(options, take),
-  );
+  const count = SPREADS_CONNECTIONS ? sockets : 1;
+  const shared = { ...(await claim(place)), reusePort: count > 1 };
+  const servers = Array.from({ length: count }, () => createServer(options, take));
   for (const server of servers) await once(server.listen(shared), 'listening');
   return listenerOf(servers);
 }

@@ -122,6 +122,7 @@ test.skipIf(!canBeFirst)('it stops as the first process of a container, too', as
     ...process.env,
     HEADGATE_PORT: '0',
     HEADGATE_OPS_PORT: '0',
+    HEADGATE_GRPC_PORT: 'off',
     HEADGATE_DRAIN_MS: '0',
   };
   const container = startProcess('unshare', args, { env });

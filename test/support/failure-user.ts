@@ -68,8 +68,8 @@ function markIn(bypass: Field, arrived: Readonly<Record<string, Field>> = {}): s
   return marks.join(' ') || 'none';
 }
 
-/** Below the 50 ms that a request may wait for Redis. */
-const AT_ONCE_MS = 40;
+/** Below what any proxy waits. The kernel takes some 60 ms to take down a process that is killed. */
+const AT_ONCE_MS = 120;
 /** Timers of two programs differ by so much. */
 const EARLY_MS = 5;
 /** A busy machine adds to what is waited for. */

@@ -46,11 +46,11 @@ const PATTERNS: readonly [string, readonly string[]][] = [
   ['^/x$', ['/x']],
   ['^/x/?$', ['/x']],
   ['/x/**', ['/x/*']],
-  ['/x/**/y', ['/x/:name/y']],
+  ['/x/**/y', []],
   ['/x/.*', ['/x/*']],
   ['/x/.+', ['/x/*']],
   ['/x/(.*)', ['/x/*']],
-  ['/x*', ['/x/*']],
+  ['/x*', []],
   ['/x/*/y', ['/x/:name/y']],
   ['/*.php', ['/*']],
   ['/{proxy+}', ['/*']],
@@ -76,10 +76,11 @@ const PATTERNS: readonly [string, readonly string[]][] = [
   ['/users/{{id}}', ['/users/:id']],
   ['/login\\.php', ['/login.php']],
   ['\\/login', ['/login']],
-  ['~ ^/x', ['/x']],
+  ['~ ^/x$', ['/x']],
+  ['~ ^/x', ['/x/*']],
   ['~* \\.php$', []],
   ['= /x', ['/x']],
-  ['^~ /x/', ['/x']],
+  ['^~ /x/', ['/x/*']],
   ['a/b', ['/a/b']],
   ['*', ['/*']],
   ['/x?a=b', ['/x']],
@@ -226,6 +227,9 @@ test.each([
   ['~^api\\.example\\.com$', ['api.example.com']],
   ['a.example|b.example', ['a.example', 'b.example']],
   ['bücher.example', ['xn--bcher-kva.example']],
+  ['*example.com', ['*.example.com']],
+  ['*.com:80', []],
+  ['api*.com', []],
   ['api.*', []],
   ['*.*', []],
   ['*', []],
@@ -250,3 +254,22 @@ test.each([
 ])('the method %s is refused: %s', (text, remedy) => {
   expect(mistakeIn(checkMethodName, text)).toContain(remedy);
 });
+
+test.each([
+  ['/api/login\u200b', 'U+200B: remove it'],
+  ['/api/\u00adlogin', 'U+00AD: remove it'],
+  ['/api/\u202elogin', 'U+202E: remove it'],
+  ['/api/sign\u2010in', 'write "-"'],
+  ['/api/sign\u2212in', 'write "-"'],
+  ['/api/l\u043egin', 'mixes alphabets'],
+  ['/api/\u03bfauth', 'mixes alphabets'],
+])('a path with a character that looks like another, %j, is refused', (path, remedy) => {
+  expect(() => checkPathTemplate(path)).toThrow(remedy);
+});
+
+test.each(['/caf\u00e9', '/\u043b\u043e\u0433\u0438\u043d', '/api/\u767b\u5f55', '/api/sign-in'])(
+  'a path of one alphabet, %j, is fine',
+  (path) => {
+    expect(() => checkPathTemplate(path)).not.toThrow();
+  },
+);
