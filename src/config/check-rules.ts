@@ -210,6 +210,12 @@ export const RULES = {
     meaning: 'A `token-bucket`, and the most that passes within its window.',
     remedy: 'Lower the `burst` where that is too much.',
   },
+  'no-trusted-proxy': {
+    severity: 'warning',
+    meaning: 'No proxy may say who a client is, so all clients of a proxy share one counter.',
+    remedy:
+      'Name the proxies in `identity.trusted_proxies`, or leave it out: then it is `[loopback]`.',
+  },
   'private-trust': {
     severity: 'info',
     meaning: 'Every machine of your private networks may say who a client is.',

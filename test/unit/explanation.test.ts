@@ -110,7 +110,7 @@ test.each([
   [{ headers: [['X-Api-Key', 'k']] }, 'identity', /^api_key speaks for the client; nobody lists/],
   [{}, 'identity', /^api_key: the request has none that is believed$/],
   [{ peer: '203.0.113.66' }, 'identity', /^the client is blocked$/],
-  [{ url: '/a%00' }, 'path', /^it has control characters: refused$/],
+  [{ url: '/a%00' }, 'path', /^it has control characters, or too many readings: refused$/],
 ] satisfies [Partial<AskedAbout>, string, RegExp][])('%j: %s', async (asked, subject, expected) => {
   const { on } = await explained(asked);
   expect(on(subject)).toContainEqual(expect.stringMatching(expected));

@@ -26,6 +26,7 @@ export function adviceOnTrust(file: ValidFile, today: Today): Remark[] {
     ...[...vouching, ...exempt].filter(({ range }) => isWide(range)).map(unsafe),
     ...[...vouching, ...exempt, ...listedRanges(file, 'block')].flatMap(hostBits),
     ...vouching.filter(({ range }) => range === 'private').map(sharedNetworks),
+    ...nobodyTrusted(file.identity),
     ...headersFromProxy(file.identity),
     ...narrowNetworks(file.identity),
     ...oldList([...vouching, ...exempt, ...listedRanges(file, 'block')], file, today),
@@ -85,6 +86,12 @@ function sharedNetworks({ path }: Trusted): Remark {
   const message =
     'every machine of a private network may say who a client is; name the proxies if others share it';
   return { rule: 'private-trust', path, message };
+}
+
+function nobodyTrusted({ trusted_proxies }: IdentitySection): Remark[] {
+  if (trusted_proxies.length > 0) return [];
+  const message = 'no proxy is trusted: all clients of a proxy count as one';
+  return [{ rule: 'no-trusted-proxy', path: ['identity', 'trusted_proxies'], message }];
 }
 
 function headersFromProxy({ sources }: IdentitySection): Remark[] {
