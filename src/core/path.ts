@@ -35,7 +35,7 @@ const NONE: readonly string[] = [];
 const MAX_ODD_LENGTH = 2_048;
 const MAX_READINGS = 24;
 /** Of all readings together. Every step looks at each character a fixed number of times. */
-const MAX_READING_CHARACTERS = 4_096;
+const MAX_READING_CHARACTERS = 3_072;
 const SLASH = 0x2f;
 const QUESTION_MARK = 0x3f;
 const DOT = 0x2e;
@@ -89,22 +89,20 @@ function endsPlainly(last: number, length: number): boolean {
 function readOddTarget(raw: string, caseSensitive: boolean): CanonicalPath {
   if (raw.length > MAX_ODD_LENGTH) return UNREADABLE;
   const readings = new Readings(withoutBlankControls(raw));
-  readings.fork(originForms);
-  readings.fork(splitBeforeDecoding);
   let suspicious = false;
-  readings.fork((text) => {
-    const decoded = decode(text);
-    suspicious ||= decoded.suspicious;
-    return [decoded.text];
-  });
+  const decoded = (text: string) => {
+    const found = decode(text);
+    suspicious ||= found.suspicious;
+    return [found.text];
+  };
+  if (!readings.follow([originForms, splitBeforeDecoding, decoded])) return UNREADABLE;
   if (readings.texts.some(hasTooManySegments)) return UNREADABLE;
   const malformed = readings.texts.some((text) => /[\0\r\n]/.test(text));
-  for (const fork of FORKS) readings.fork(fork);
+  if (!readings.follow(FORKS)) return UNREADABLE;
   // Again: characters that stand for a slash are slashes by now.
   if (readings.texts.some(hasTooManySegments)) return UNREADABLE;
-  readings.fork(resolutions);
-  if (!caseSensitive) readings.fork(foldedCases);
-  if (readings.isCut) return UNREADABLE;
+  const last = caseSensitive ? [resolutions] : [resolutions, foldedCases];
+  if (!readings.follow(last)) return UNREADABLE;
   const [path = '/', ...others] = readings.texts;
   const spelled = caseSensitive ? raw : raw.toLowerCase();
   if (spelled !== path && !others.includes(spelled)) others.push(spelled);
@@ -118,33 +116,29 @@ const UNREADABLE: CanonicalPath = {
   malformed: true,
 };
 
-/** The readings of one target, the likeliest first, as many as can be worked through. */
+type Step = (text: string) => readonly string[];
+
+/** The readings of one target, the likeliest first. */
 class Readings {
   texts: readonly string[];
-  /** Some readings were left out. */
-  isCut = false;
 
   constructor(text: string) {
     this.texts = [text];
   }
 
-  /** Replaces each reading by all that a step makes of it. */
-  fork(step: (text: string) => readonly string[]): void {
+  /** Replaces each reading by all that the steps make of it. False once they are more than can be worked through. */
+  follow(steps: readonly Step[]): boolean {
+    return steps.every((step) => this.#follow(step));
+  }
+
+  #follow(step: Step): boolean {
     const forked = this.texts.map(step);
     // Most steps change nothing.
-    if (forked.every((texts, i) => texts.length === 1 && texts[0] === this.texts[i])) return;
-    const found = new Set<string>();
+    if (forked.every((texts, i) => texts.length === 1 && texts[0] === this.texts[i])) return true;
+    const found = new Set(forked.flat());
     let characters = 0;
-    for (const text of forked.flat()) {
-      if (found.has(text)) continue;
-      characters += text.length;
-      // The first one always fits.
-      if (found.size > 0 && (found.size === MAX_READINGS || characters > MAX_READING_CHARACTERS)) {
-        this.isCut = true;
-        break;
-      }
-      found.add(text);
-    }
+    for (const text of found) characters += text.length;
     this.texts = [...found];
+    return found.size <= MAX_READINGS && (found.size === 1 || characters <= MAX_READING_CHARACTERS);
   }
 }
