@@ -1,6 +1,6 @@
 /**
- * Notices a header that the policy file needs and no request through a proxy has. A proxy that does not pass it on makes
- * one client of all its clients, and nothing else shows that. It is a doubt and no fault: perhaps nobody sends it.
+ * Notices a header that the policy file needs and that no request through a proxy has. If the proxy does not pass it on,
+ * all its clients share one counter, and nothing else shows that. It is a doubt, not a fault: perhaps no client sends it.
  */
 import { type AddressSet, canonicalAddress } from './address.ts';
 import type { CheckRequest, HeaderFields } from './check-request.ts';
@@ -27,9 +27,9 @@ export interface UnseenHeader {
 }
 
 export interface HeaderWatchEvents {
-  /** Told once for each dialect and header, until another policy file is loaded. */
+  /** Called once for each dialect and header, until another policy file is loaded. */
   headerUnseen(doubt: UnseenHeader): void;
-  /** Told when a header comes that was told of. */
+  /** Called when a request has a header that was reported as unseen. */
   headerSeen(dialect: string, header: string): void;
 }
 
@@ -45,7 +45,7 @@ export class HeaderWatch {
     this.#events = events;
   }
 
-  /** To be told of each request. Once all headers of a dialect were seen, that costs one look into a map. */
+  /** Call this for each request. Once all headers of a dialect were seen, it costs one look-up in a map. */
   see(dialect: string, request: CheckRequest, set: NeedsHeaders): void {
     if (set !== this.#set) {
       this.#set = set;

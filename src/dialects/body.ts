@@ -38,7 +38,7 @@ export function denialBody(
   });
 }
 
-/** Terminals show what comes after the body on a line of its own. */
+/** Ends with a line break, so that the prompt of a terminal starts a new line after the body. */
 function line(fields: object): string {
   return `${JSON.stringify(fields)}\n`;
 }
