@@ -3,19 +3,13 @@
  * key is not served by hiding it behind another.
  */
 import { hash } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { startGateway } from '../support/gateway.ts';
+import { describe, expect, inject, test } from 'vitest';
 import { call } from '../support/http.ts';
+import { startProxiedApplication } from '../support/proxied-application.ts';
 import { PROXY_ROWS } from '../support/proxy-rows.ts';
 import { exchange, statusOf } from '../support/raw-http.ts';
-import { startUpstream } from '../support/upstream.ts';
 
 const programs = inject('programs');
-const folder = mkdtempSync(join(tmpdir(), 'headgate-doubled-'));
-const policies = join(folder, 'policies.yaml');
 const BLOCKED = 'the-blocked-key';
 const POLICIES = `
 version: 1
@@ -38,27 +32,18 @@ const VARIANTS: readonly (readonly string[])[] = [
   ['X-Api-Key: a', 'Accept: */*', `x-aPi-kEy: ${BLOCKED}`],
 ];
 
-beforeAll(() => writeFileSync(policies, POLICIES));
-afterAll(() => rmSync(folder, { recursive: true }));
-
 describe.each(PROXY_ROWS)('$proxy, $program', ({ program, start }) => {
   const isHere = program === undefined || programs[program] !== undefined;
   test.skipIf(!isHere)('serves no application a blocked key', async () => {
-    await using gateway = await startGateway({
-      HEADGATE_POLICIES: policies,
-      HEADGATE_GRPC_PORT: '0',
-    });
-    await using upstream = await startUpstream();
-    const { port: headgate, grpcPort: grpc } = gateway;
-    await using proxy = await start({ application: upstream.port, headgate, grpc });
-    const one = await call(proxy.url, '/', { headers: { 'x-api-key': BLOCKED } });
+    await using proxied = await startProxiedApplication(POLICIES, start);
+    const one = await call(proxied.url, '/', { headers: { 'x-api-key': BLOCKED } });
     expect(one.status).toBe(403);
     for (const lines of VARIANTS) {
       const request = `GET / HTTP/1.1\r\nHost: a.example\r\n${lines.join('\r\n')}\r\nConnection: close\r\n\r\n`;
-      const status = statusOf(await exchange(proxy.url, request, 2_000));
+      const status = statusOf(await exchange(proxied.url, request, 2_000));
       expect(status, lines.join(' | ')).toSatisfy((code) => [200, 400, 403].includes(code));
     }
-    const served = upstream.seen.map(({ headers }) => String(headers['x-api-key'] ?? ''));
+    const served = proxied.seen.map(({ headers }) => String(headers['x-api-key'] ?? ''));
     expect(served.filter((keys) => keys.includes(BLOCKED))).toEqual([]);
   });
 });

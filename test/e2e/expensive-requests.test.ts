@@ -2,20 +2,14 @@
  * A proxy that fails open lets requests pass when the gateway is late. Requests that are dear to read must not make it
  * so: a client over its limit stays denied while others send as many of them as they can.
  */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { Agent } from 'node:http';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { startGateway } from '../support/gateway.ts';
+import { describe, expect, inject, test } from 'vitest';
 import { startHaproxy } from '../support/haproxy.ts';
 import { call } from '../support/http.ts';
+import { startProxiedApplication } from '../support/proxied-application.ts';
 import { startCaddy, startEnvoy, startEnvoyGrpc, startNginx } from '../support/proxies.ts';
-import { startUpstream } from '../support/upstream.ts';
 
 const programs = inject('programs');
-const folder = mkdtempSync(join(tmpdir(), 'headgate-expensive-'));
-const policies = join(folder, 'policies.yaml');
 const POLICIES = `
 version: 1
 default: { limits: [1000000/1h] }
@@ -36,9 +30,6 @@ const TARGETS = DEAR.flatMap(([start, repeated]) =>
 const CONNECTIONS = 20;
 const LOGINS = 60;
 
-beforeAll(() => writeFileSync(policies, POLICIES));
-afterAll(() => rmSync(folder, { recursive: true }));
-
 describe.each([
   ['NGINX', programs.nginx, startNginx],
   ['Envoy, HTTP', programs.envoy, startEnvoy],
@@ -47,17 +38,11 @@ describe.each([
   ['HAProxy', programs.haproxy, startHaproxy],
 ])('%s', (_, program, start) => {
   test.skipIf(program === undefined)('asks in time, whatever else is asked', async () => {
-    await using gateway = await startGateway({
-      HEADGATE_POLICIES: policies,
-      HEADGATE_GRPC_PORT: '0',
-    });
-    await using upstream = await startUpstream();
-    const { port: headgate, grpcPort: grpc } = gateway;
-    await using proxy = await start({ application: upstream.port, headgate, grpc });
-    const enter = () => call(proxy.url, '/enter', { method: 'POST' });
+    await using proxied = await startProxiedApplication(POLICIES, start);
+    const enter = () => call(proxied.url, '/enter', { method: 'POST' });
     for (let i = 0; i < 6; i++) await enter();
 
-    const flood = startFlood(proxy.url);
+    const flood = startFlood(proxied.url);
     let passed = 0;
     for (let i = 0; i < LOGINS; i++) if ((await enter()).status === 200) passed++;
     const dear = await flood.stop();

@@ -1,16 +1,10 @@
 /** A policy for a host holds for every way to write that host that an application behind the proxy could take for it. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { startGateway } from '../support/gateway.ts';
+import { describe, expect, inject, test } from 'vitest';
+import { startProxiedApplication } from '../support/proxied-application.ts';
 import { PROXY_ROWS } from '../support/proxy-rows.ts';
 import { exchange } from '../support/raw-http.ts';
-import { startUpstream } from '../support/upstream.ts';
 
 const programs = inject('programs');
-const folder = mkdtempSync(join(tmpdir(), 'headgate-hosts-'));
-const policies = join(folder, 'policies.yaml');
 const POLICIES = `
 version: 1
 default: { limits: [1000000/1h] }
@@ -26,25 +20,16 @@ const HOSTS = `
   .trim()
   .split(/\s+/);
 
-beforeAll(() => writeFileSync(policies, POLICIES));
-afterAll(() => rmSync(folder, { recursive: true }));
-
 describe.each(PROXY_ROWS)('$proxy, $program', ({ program, start }) => {
   const isHere = program === undefined || programs[program] !== undefined;
   test.skipIf(!isHere)('lets no spelling of a host past its policy', async () => {
-    await using gateway = await startGateway({
-      HEADGATE_POLICIES: policies,
-      HEADGATE_GRPC_PORT: '0',
-    });
-    await using upstream = await startUpstream();
-    const { port: headgate, grpcPort: grpc } = gateway;
-    await using proxy = await start({ application: upstream.port, headgate, grpc });
+    await using proxied = await startProxiedApplication(POLICIES, start);
     const ask = (lines: string, target = '/') => {
       const head = `GET ${target} HTTP/1.1\r\n${lines}Connection: close\r\n\r\n`;
-      return exchange(proxy.url, Buffer.from(head, 'latin1'), 1_000);
+      return exchange(proxied.url, Buffer.from(head, 'latin1'), 1_000);
     };
     await ask('Host: admin.example.com\r\n');
-    expect(upstream.seen).toHaveLength(1);
+    expect(proxied.seen).toHaveLength(1);
 
     for (const host of HOSTS) await ask(`Host: ${host}\r\n`);
     await ask('Host: b\r\nHost: admin.example.com\r\n');
@@ -52,7 +37,7 @@ describe.each(PROXY_ROWS)('$proxy, $program', ({ program, start }) => {
     await ask('Host: b\r\n', 'http://admin.example.com/');
     await ask('Host: b\r\n', 'http://admin.example.com:1:2/');
 
-    const reached = upstream.seen.slice(1).map(({ headers }) => headers.host ?? '');
+    const reached = proxied.seen.slice(1).map(({ headers }) => headers.host ?? '');
     expect(reached.filter((host) => /admin.*example/i.test(host))).toEqual([]);
   });
 });
