@@ -126,7 +126,7 @@ function textOf({ steps, answer }: Explanation, by: string): string[] {
     ...steps.map(({ about, what }) => [about, what] as const),
     ['answer', `${answer.status}, ${by}`] as const,
     ...pairs(answer.headers).map(([name, value]) => ['answer', `${name}: ${value}`] as const),
-    ...(answer.body === '' ? [] : [['answer', answer.body] as const]),
+    ...(answer.body === '' ? [] : [['answer', answer.body.trimEnd()] as const]),
   ];
   // A subject is named once.
   return lines.map(

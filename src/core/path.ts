@@ -112,7 +112,7 @@ function readOddTarget(raw: string, caseSensitive: boolean): CanonicalPath {
 const UNREADABLE: CanonicalPath = {
   path: '/',
   otherReadings: NONE,
-  suspicious: true,
+  suspicious: false,
   malformed: true,
 };
 

@@ -47,3 +47,10 @@ test.each([
   const { code, output } = await explain(...args);
   expect({ code, output }).toEqual({ code: exitCode, output: expect.stringContaining(said) });
 });
+
+test('the body of a denial is one line, without an escape for its end', async () => {
+  const { code, output } = await explain('--url', '/a%00');
+  expect(code).toBe(0);
+  expect(output).toContain('"error":"malformed_path"');
+  expect(output).not.toContain('\\u{a}');
+});
