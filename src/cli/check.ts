@@ -1,18 +1,18 @@
 /** `headgate check`: what is wrong with policy files, or with a Redis, without starting anything. */
 import { text } from 'node:stream/consumers';
 import { Command, Option } from 'commander';
-import { checkDocument } from '../config/check-document.ts';
+import { examinePolicies } from '../config/check/examine.ts';
+import { checkDocument } from '../config/check/rules-document.ts';
 import { ConfigError } from '../config/config-error.ts';
-import { type Environment, readEnvironment } from '../config/environment.ts';
-import { examinePolicies } from '../config/policy-examination.ts';
+import { type Environment, readEnvironment } from '../config/settings/environment.ts';
 import { readText } from '../config/text-file.ts';
-import { countOf, type Output } from './check-findings.ts';
-import { asGithubCommands } from './check-github.ts';
-import { asJson } from './check-json.ts';
-import { asText } from './check-text.ts';
-import { reportOnRedis } from './doctor.ts';
-import { EXIT_FAULT, EXIT_INVALID_CONFIG } from './exit-codes.ts';
-import { complain, linesIn, say } from './output.ts';
+import { countOf, type Output } from './support/diagnostics.ts';
+import { asGithubCommands } from './support/diagnostics-github.ts';
+import { asJson } from './support/diagnostics-json.ts';
+import { asText } from './support/diagnostics-text.ts';
+import { EXIT_FAULT, EXIT_INVALID_CONFIG } from './support/exit-codes.ts';
+import { complain, linesIn, say } from './support/output.ts';
+import { reportOnRedis } from './support/print-examination.ts';
 
 const STANDARD_INPUT = '-';
 const NO_REDIS =

@@ -1,6 +1,6 @@
 /** `headgate clients`: who is denied now, and what is to become of one of them. */
 import { Command } from 'commander';
-import type { DenialReport } from '../operations/denial-report.ts';
+import type { DenialReport } from '../denials/denial-report.ts';
 import type { OverrideReport } from '../operations/override-report.ts';
 import {
   askGateway,
@@ -12,10 +12,10 @@ import {
   operator,
   overridingCommand,
   readClient,
-} from './gateway-client.ts';
-import { countUpTo } from './numbers.ts';
-import { columns, type OutputFlags, print, shortTime, withOutput } from './output.ts';
-import { overrideText } from './overrides.ts';
+} from './support/gateway-client.ts';
+import { countUpTo } from './support/numbers.ts';
+import { columns, type OutputFlags, print, shortTime, withOutput } from './support/output.ts';
+import { overrideText } from './support/print-overrides.ts';
 
 const CLIENT =
   'an address, a client of the log (k.Yx3...), id:ID of a listed key, key:KEY, user:USER, or the id of a decision; - reads it from standard input';

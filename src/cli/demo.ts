@@ -7,7 +7,7 @@ export function demoCommand(): Command {
     .option('--port <n>', 'where the proxy listens', readPort, 8000)
     .action(async (flags: { port: number }) => {
       // Only now: other commands need nothing of it.
-      const { demo } = await import('./demonstration.ts');
+      const { demo } = await import('./support/run-demo.ts');
       return demo(flags);
     });
 }

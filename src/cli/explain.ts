@@ -1,8 +1,8 @@
 /** `headgate explain`: what would be made of a request, and why; or what became of one that was denied. */
 import { Command, InvalidArgumentError } from 'commander';
-import type { ExplainFlags } from './explaining.ts';
-import { readUrl } from './gateway-client.ts';
-import { withOutput } from './output.ts';
+import type { ExplainFlags } from './support/explain-request.ts';
+import { readUrl } from './support/gateway-client.ts';
+import { withOutput } from './support/output.ts';
 
 export function explainCommand(): Command {
   return withOutput(
@@ -40,7 +40,7 @@ async function run(decision: string | undefined, flags: ExplainFlags, command: C
     refuse('--gateway goes by its own policies and counts: leave out --policies and --live');
   }
   // Only now: what reads policies takes longer to load than a command line to be refused.
-  const { explainDecision, explainRequest } = await import('./explaining.ts');
+  const { explainDecision, explainRequest } = await import('./support/explain-request.ts');
   if (decision !== undefined) await explainDecision(decision, flags);
   else if (url !== undefined) await explainRequest({ ...flags, url });
 }

@@ -1,9 +1,9 @@
 /** `headgate healthcheck`: for container images without a shell. */
 import { Command } from 'commander';
-import { readEnvironment } from '../config/environment.ts';
-import { EXIT_FAULT } from './exit-codes.ts';
-import { urlOf } from './gateway-client.ts';
-import { complain } from './output.ts';
+import { readEnvironment } from '../config/settings/environment.ts';
+import { EXIT_FAULT } from './support/exit-codes.ts';
+import { urlOf } from './support/gateway-client.ts';
+import { complain } from './support/output.ts';
 
 const TIMEOUT_MS = 2_000;
 

@@ -2,8 +2,8 @@
 import { hash, randomBytes } from 'node:crypto';
 import { Command } from 'commander';
 import { stringify } from 'yaml';
-import { keyListSchema } from '../config/key-list.ts';
-import { say } from './output.ts';
+import { keyListSchema } from '../config/policy-file/key-list.ts';
+import { say } from './support/output.ts';
 
 /** 256 bits: nobody guesses it, so a plain digest keeps it. The prefix is for scanners that look for leaked secrets. */
 const PREFIX = 'hg_';

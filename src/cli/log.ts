@@ -1,6 +1,6 @@
 /** `headgate log`: what the running gateways log, for a time. */
 import { Command, Option } from 'commander';
-import { LOG_LEVELS } from '../config/settings.ts';
+import { LOG_LEVELS } from '../config/settings/settings.ts';
 import type { OverrideReport } from '../operations/override-report.ts';
 import {
   askGateway,
@@ -9,10 +9,10 @@ import {
   type OverrideFlags,
   operator,
   overridingCommand,
-} from './gateway-client.ts';
-import { countUpTo } from './numbers.ts';
-import { print, say } from './output.ts';
-import { overrideText } from './overrides.ts';
+} from './support/gateway-client.ts';
+import { countUpTo } from './support/numbers.ts';
+import { print, say } from './support/output.ts';
+import { overrideText } from './support/print-overrides.ts';
 
 interface LogFlags extends OverrideFlags {
   readonly level?: string;

@@ -11,9 +11,9 @@ import {
   type OverrideFlags,
   operator,
   overridingCommand,
-} from './gateway-client.ts';
-import { columns, type OutputFlags, print, say, withOutput } from './output.ts';
-import { overrideText } from './overrides.ts';
+} from './support/gateway-client.ts';
+import { columns, type OutputFlags, print, say, withOutput } from './support/output.ts';
+import { overrideText } from './support/print-overrides.ts';
 
 interface Listed {
   readonly name: string;

@@ -1,26 +1,26 @@
 /** The command line: which command there is, and the exit code of each way it can end. */
 import { inspect } from 'node:util';
 import { Command, CommanderError } from 'commander';
+import { WorkerFailed } from '../app/workers/member.ts';
 import { ConfigError } from '../config/config-error.ts';
 import { VERSION } from '../config/version.ts';
-import { WorkerFailed } from '../workers/member.ts';
 import { checkCommand } from './check.ts';
 import { clientsCommand } from './clients.ts';
 import { demoCommand } from './demo.ts';
-import { EXIT_FAULT, EXIT_INVALID_CONFIG, EXIT_USAGE } from './exit-codes.ts';
 import { explainCommand } from './explain.ts';
-import { GatewayRefused } from './gateway-refused.ts';
 import { healthcheckCommand } from './healthcheck.ts';
-import { addHelp } from './help.ts';
 import { keyCommand } from './key.ts';
 import { logCommand } from './log.ts';
-import { complain, linesIn, say } from './output.ts';
-import { overridesCommand } from './overrides.ts';
 import { policiesCommand } from './policies.ts';
 import { proxyConfigCommand } from './proxy-config.ts';
 import { schemaCommand } from './schema.ts';
 import { serveCommand } from './serve.ts';
 import { statsCommand } from './stats.ts';
+import { EXIT_FAULT, EXIT_INVALID_CONFIG, EXIT_USAGE } from './support/exit-codes.ts';
+import { GatewayRefused } from './support/gateway-refused.ts';
+import { addHelp } from './support/help.ts';
+import { complain, linesIn, say } from './support/output.ts';
+import { overridesCommand } from './support/print-overrides.ts';
 
 /** Commander repeats what was typed, and a script may have typed what somebody else wrote. */
 const OUTPUT = {

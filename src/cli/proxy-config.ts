@@ -1,11 +1,11 @@
 /** `headgate proxy-config`: the configuration of a proxy, made from the policy file and the settings. */
 import { Argument, Command, InvalidArgumentError } from 'commander';
 import { ConfigError } from '../config/config-error.ts';
-import { type Environment, readEnvironment } from '../config/environment.ts';
-import { readPolicies } from '../config/policy-reader.ts';
+import { readPolicies } from '../config/policy-file/read.ts';
+import { type Environment, readEnvironment } from '../config/settings/environment.ts';
 import { type Address, asksOverGrpc, PROXIES, proxyConfig } from '../proxy-config/proxy-config.ts';
-import { EXIT_USAGE } from './exit-codes.ts';
-import { complain, sayFile } from './output.ts';
+import { EXIT_USAGE } from './support/exit-codes.ts';
+import { complain, sayFile } from './support/output.ts';
 
 interface ProxyConfigFlags {
   readonly policies?: string;

@@ -1,6 +1,6 @@
 /** `headgate serve`: the gateway itself. */
 import { Command } from 'commander';
-import type { ServeFlags } from './serving.ts';
+import type { ServeFlags } from './support/run-gateway.ts';
 
 export function serveCommand(): Command {
   return (
@@ -14,7 +14,7 @@ export function serveCommand(): Command {
         if (word !== undefined)
           command.error(`error: unknown command "${word}", see headgate --help`);
         // Only now: all that a gateway is made of takes longer to load than a health check takes to ask.
-        const { serve } = await import('./serving.ts');
+        const { serve } = await import('./support/run-gateway.ts');
         return serve(flags);
       })
   );

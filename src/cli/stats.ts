@@ -2,8 +2,8 @@
 import type { Command } from 'commander';
 import type { statsReport } from '../operations/stats.ts';
 import { unseenText } from '../telemetry/unseen-header.ts';
-import { askGateway, type GatewayFlags, gatewayCommand } from './gateway-client.ts';
-import { columns, type OutputFlags, print, withOutput } from './output.ts';
+import { askGateway, type GatewayFlags, gatewayCommand } from './support/gateway-client.ts';
+import { columns, type OutputFlags, print, withOutput } from './support/output.ts';
 
 type Stats = ReturnType<typeof statsReport>;
 

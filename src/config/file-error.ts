@@ -1,6 +1,6 @@
 /** Files that must not be used. */
 import { ConfigError } from './config-error.ts';
-import { type Finding, lineOf } from './finding.ts';
+import { type Finding, lineOf } from './diagnostic.ts';
 
 export class FileError extends ConfigError {
   /** The mistakes, one by one. */

@@ -1,6 +1,6 @@
 /** Checks of our own inside a schema. */
 import { z } from 'zod';
-import type { Rule } from './check-rules.ts';
+import type { Rule } from './rules.ts';
 
 /** What a rule of its own refuses. */
 export class Refusal extends RangeError {

@@ -1,8 +1,8 @@
 /** Reads the text of a file that an operator named, whatever is there, and however it changes meanwhile. */
 import { closeSync, constants, fstatSync, openSync, readSync, type Stats } from 'node:fs';
 import { relative } from 'node:path';
+import type { Place } from './diagnostic.ts';
 import { FileError } from './file-error.ts';
-import type { Place } from './finding.ts';
 
 /** What is larger is none of these files, and is not worth the time to read. */
 const MAX_BYTES = 16 * 1024 * 1024;

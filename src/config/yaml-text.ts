@@ -13,7 +13,7 @@ import {
   visit,
   type YAMLMap,
 } from 'yaml';
-import type { Excerpt, Place } from './finding.ts';
+import type { Excerpt, Place } from './diagnostic.ts';
 
 export type Path = readonly (string | number)[];
 

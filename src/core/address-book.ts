@@ -1,9 +1,9 @@
 /** What recent addresses stand for: an HMAC is a tenth of a decision, and lists of ranges take time to look through. */
 import { LRUCache } from 'lru-cache';
+import type { Standing, Standings } from './access-lists.ts';
 import { countedAddress } from './address.ts';
 import { type AddressPartition, addressPartition } from './partition.ts';
 import type { Salts } from './salts.ts';
-import type { Standing, Standings } from './standing.ts';
 
 export interface KnownAddress {
   readonly partition: AddressPartition;

@@ -1,8 +1,8 @@
 /** API keys: the ones that a policy file lists, by their digests, and the ones that anybody can make up. */
 import { hash } from 'node:crypto';
+import { NO_STANDING, type Standing, type Standings } from './access-lists.ts';
 import { type CheckRequest, hasSeveralValues, singleValue } from './check-request.ts';
 import { listedKeyPartition, unlistedKeyPartition } from './partition.ts';
-import { NO_STANDING, type Standing, type Standings } from './standing.ts';
 
 export interface ListedKey {
   /** Of the client. Two keys of one client share its quota. */

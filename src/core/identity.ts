@@ -3,6 +3,7 @@
  * that stand for them from here on. Nothing behind this file sees an address or an API key.
  */
 import { LRUCache } from 'lru-cache';
+import type { Access, Standing, Standings } from './access-lists.ts';
 import {
   type AddressSet,
   canonicalAddress,
@@ -30,7 +31,6 @@ import {
 import type { HeaderPartition } from './policy.ts';
 import type { Recorder } from './recorder.ts';
 import type { Salts } from './salts.ts';
-import type { Access, Standing, Standings } from './standing.ts';
 
 /** Something that a request says about its client. */
 export interface ClaimedIdentity {

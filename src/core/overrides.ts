@@ -1,6 +1,7 @@
 /** What operators decide while the gateway runs, for a time: it goes before the policy file. */
+
+import type { Access } from './access-lists.ts';
 import type { Policy, PolicyMode } from './policy.ts';
-import type { Access } from './standing.ts';
 
 /** A snapshot, replaced as a whole. What is over is not in it any more. */
 export interface Overrides {

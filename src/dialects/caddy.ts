@@ -5,8 +5,8 @@
  * 2xx lets the request through; any other answer goes to the client as it is, headers and body.
  */
 import type { Dialect } from '../core/dialect.ts';
-import { renderer } from './answer.ts';
-import { questionParser } from './question-headers.ts';
+import { renderer } from './shared/answer.ts';
+import { questionParser } from './shared/forwarded-request.ts';
 
 const METHOD = 'x-forwarded-method';
 /** Without `handle_path` and its like: the URI that the client sent. */

@@ -7,8 +7,8 @@
 import { type CheckRequest, type HeaderFields, singleValue } from '../core/check-request.ts';
 import type { Decision } from '../core/decision.ts';
 import type { AnswerStyle } from '../core/policy-set.ts';
-import { answer } from './answer.ts';
-import { NOTHING_MISSING } from './question-headers.ts';
+import { answer } from './shared/answer.ts';
+import { NOTHING_MISSING } from './shared/forwarded-request.ts';
 
 /** For what no honest client sends. */
 const BAD_REQUEST = 400;

@@ -6,8 +6,8 @@
  */
 import { type CheckRequest, singleValue } from '../core/check-request.ts';
 import type { Dialect, ProxyCall } from '../core/dialect.ts';
-import { renderer } from './answer.ts';
-import { NOTHING_MISSING } from './question-headers.ts';
+import { renderer } from './shared/answer.ts';
+import { NOTHING_MISSING } from './shared/forwarded-request.ts';
 
 export const envoy: Dialect = {
   name: 'envoy',

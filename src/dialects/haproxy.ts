@@ -5,8 +5,8 @@
  * to the client as it is, and keeps the headers of an allow for the response.
  */
 import type { Dialect } from '../core/dialect.ts';
-import { renderer } from './answer.ts';
-import { questionParser } from './question-headers.ts';
+import { renderer } from './shared/answer.ts';
+import { questionParser } from './shared/forwarded-request.ts';
 
 const METHOD = 'x-original-method';
 const TARGET = 'x-original-uri';

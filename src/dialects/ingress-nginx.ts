@@ -9,8 +9,8 @@ import type { CheckRequest } from '../core/check-request.ts';
 import type { Decision } from '../core/decision.ts';
 import type { Answer, Dialect, ProxyCall } from '../core/dialect.ts';
 import type { AnswerStyle } from '../core/policy-set.ts';
-import { answer } from './answer.ts';
-import { questionParser } from './question-headers.ts';
+import { answer } from './shared/answer.ts';
+import { questionParser } from './shared/forwarded-request.ts';
 
 const METHOD = 'x-original-method';
 /** `$scheme://$http_host$request_uri`. A client may send X-Original-URI, which is not read here. */

@@ -8,8 +8,8 @@
 import type { Decision } from '../core/decision.ts';
 import type { Answer, Dialect } from '../core/dialect.ts';
 import type { AnswerStyle } from '../core/policy-set.ts';
-import { answer } from './answer.ts';
-import { questionParser } from './question-headers.ts';
+import { answer } from './shared/answer.ts';
+import { questionParser } from './shared/forwarded-request.ts';
 
 const METHOD = 'x-original-method';
 const TARGET = 'x-original-uri';

@@ -7,8 +7,8 @@
  */
 import type { HeaderFields } from '../core/check-request.ts';
 import type { Dialect } from '../core/dialect.ts';
-import { renderer } from './answer.ts';
-import { questionParser } from './question-headers.ts';
+import { renderer } from './shared/answer.ts';
+import { questionParser } from './shared/forwarded-request.ts';
 
 const METHOD = 'x-forwarded-method';
 /** After Traefik's own clean-up, and after the middlewares before this one. */

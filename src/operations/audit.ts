@@ -1,10 +1,10 @@
 /** The audit log: every change, also one that Redis did not confirm, and that may hold all the same. */
 import { StoreError } from '../core/store.ts';
 import type { OperatorAction } from '../telemetry/telemetry.ts';
-import type { Gateway } from './gateway.ts';
 import { OperationError } from './operation-error.ts';
 import type { Override } from './override.ts';
 import { type OverrideReport, overrideReport } from './override-report.ts';
+import type { Gateway } from './running-gateway.ts';
 import { isRefusal, troubleText } from './store-trouble.ts';
 
 export type Change = Pick<OperatorAction, 'action' | 'change'> & Partial<OperatorAction>;

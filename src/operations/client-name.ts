@@ -14,7 +14,7 @@ import {
 } from '../core/partition.ts';
 import type { Naming } from '../core/policy-set.ts';
 import { DAY_MS, periodStart, type Salts } from '../core/salts.ts';
-import { isoTime } from './iso-time.ts';
+import { isoTime } from '../denials/iso-time.ts';
 import { OperationError } from './operation-error.ts';
 
 /** A client as it is known now. */

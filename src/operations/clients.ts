@@ -1,15 +1,16 @@
 /** Clients: reset what was counted of them, block or exempt them for a time. */
+
+import type { Access } from '../core/access-lists.ts';
 import { keysOf } from '../core/descriptor.ts';
 import { isOfMany } from '../core/partition.ts';
-import type { Access } from '../core/standing.ts';
 import { audited, putInForce } from './audit.ts';
 import { clientNamed, decisionIdIn, type KnownClient, ofDay } from './client-name.ts';
 import { deniedBy } from './denials.ts';
-import type { Gateway } from './gateway.ts';
 import { OperationError } from './operation-error.ts';
 import { aboutClient, type Override } from './override.ts';
 import type { OverrideReport } from './override-report.ts';
 import { requirePolicy } from './policies.ts';
+import type { Gateway } from './running-gateway.ts';
 import { termsOf, type WrittenTerms } from './terms.ts';
 
 export interface NamedClient {

@@ -9,10 +9,10 @@ import {
   standingNow,
   standingNowSchema,
   together,
-} from './denial-report.ts';
-import type { Gateway } from './gateway.ts';
+} from '../denials/denial-report.ts';
 import { OperationError } from './operation-error.ts';
 import { overrideReport } from './override-report.ts';
+import type { Gateway } from './running-gateway.ts';
 
 /** Who was denied longer ago than that is not being denied. */
 const NOW_MS = 300_000;

@@ -1,10 +1,10 @@
 /** The log: another level for a time, and lines of some requests that are allowed. */
-import type { LogLevel } from '../config/settings.ts';
+import type { LogLevel } from '../config/settings/settings.ts';
 import { audited, putInForce } from './audit.ts';
-import type { Gateway } from './gateway.ts';
 import { OperationError } from './operation-error.ts';
 import { ABOUT_LOG, type Override } from './override.ts';
 import type { OverrideReport } from './override-report.ts';
+import type { Gateway } from './running-gateway.ts';
 import { termsOf, type WrittenTerms } from './terms.ts';
 
 interface LogOverride extends WrittenTerms {

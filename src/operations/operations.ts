@@ -4,15 +4,15 @@
  */
 import { dryRun, localDryRun } from '../core/dry-run.ts';
 import { StoreError } from '../core/store.ts';
-import { type AskedAbout, explain } from '../explanation.ts';
 import { BoardFull } from '../stores/notice-board.ts';
 import { clientOperations } from './clients.ts';
 import { denialOperations } from './denials.ts';
-import type { Gateway } from './gateway.ts';
+import { type AskedAbout, explain } from './explain.ts';
 import { logOperations } from './logging.ts';
 import { OperationError } from './operation-error.ts';
 import { overrideReport } from './override-report.ts';
 import { policyOperations } from './policies.ts';
+import type { Gateway } from './running-gateway.ts';
 import { statsReport } from './stats.ts';
 import { troubleText } from './store-trouble.ts';
 

@@ -1,7 +1,8 @@
 /** The overrides in force: those that all gateways find on their board. Each ends on time, whether or not it can be read. */
+
+import type { Access } from '../core/access-lists.ts';
 import type { Overrides } from '../core/overrides.ts';
 import type { PolicyMode } from '../core/policy.ts';
-import type { Access } from '../core/standing.ts';
 import type { Notice, NoticeBoard } from '../stores/notice-board.ts';
 import { fromNotice, type Override, subjectOf, toNotice } from './override.ts';
 

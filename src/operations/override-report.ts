@@ -1,5 +1,5 @@
 /** What is told of an override. */
-import { isoTime } from './iso-time.ts';
+import { isoTime } from '../denials/iso-time.ts';
 import type { Override } from './override.ts';
 
 export type OverrideReport = {

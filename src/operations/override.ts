@@ -1,6 +1,6 @@
 /** What an operator decides for a time: it goes before the policy file, and ends by itself. */
 import { z } from 'zod';
-import { LOG_LEVELS } from '../config/settings.ts';
+import { LOG_LEVELS } from '../config/settings/settings.ts';
 import { POLICY_MODES } from '../core/policy.ts';
 import type { Notice } from '../stores/notice-board.ts';
 

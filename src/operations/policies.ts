@@ -2,9 +2,9 @@
 import { modeOf } from '../core/overrides.ts';
 import type { PolicyMode } from '../core/policy.ts';
 import { audited, putInForce } from './audit.ts';
-import type { Gateway } from './gateway.ts';
 import { OperationError } from './operation-error.ts';
 import { aboutPolicy, type Override } from './override.ts';
+import type { Gateway } from './running-gateway.ts';
 import { termsOf, type WrittenTerms } from './terms.ts';
 
 interface NamedPolicy {

@@ -1,6 +1,6 @@
 /** Which headers a proxy must send so that the gateway can tell clients apart. */
-import type { ValidFile } from '../config/policy-compile.ts';
-import { allLimits } from '../config/policy-schema.ts';
+import type { ValidFile } from '../config/policy-file/compile.ts';
+import { allLimits } from '../config/policy-file/policy-schema.ts';
 
 /** Names in lower case, each once. */
 export interface ClientHeaders {

@@ -5,9 +5,9 @@
  * A proxy compares text, and an application may read one path in several ways. So a request passes only if its path is
  * clear: all servers read it the same way. Of the methods of those policies, requests with other paths are refused too.
  */
-import type { ValidFile } from '../config/policy-compile.ts';
-import { routeMatchOf } from '../config/policy-route.ts';
-import type { PolicyEntry } from '../config/policy-schema.ts';
+import type { ValidFile } from '../config/policy-file/compile.ts';
+import type { PolicyEntry } from '../config/policy-file/policy-schema.ts';
+import { routeMatchOf } from '../config/policy-file/route.ts';
 import { type RouteMatch, routeOrder } from '../core/matcher.ts';
 
 /**

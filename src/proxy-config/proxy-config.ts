@@ -4,7 +4,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import type { ValidFile } from '../config/policy-compile.ts';
+import type { ValidFile } from '../config/policy-file/compile.ts';
 import { caddy } from './caddy.ts';
 import { clientHeadersOf } from './client-headers.ts';
 import { envoy } from './envoy.ts';

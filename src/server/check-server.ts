@@ -10,7 +10,7 @@ import type { Decision } from '../core/decision.ts';
 import type { Answer, Dialect } from '../core/dialect.ts';
 import { isHost } from '../core/host.ts';
 import type { AnswerStyle } from '../core/policy-set.ts';
-import type { Answering, Question } from './answering.ts';
+import type { Answering, Question } from './answer-check.ts';
 import { Connections } from './connections.ts';
 import { HTTP_LIMITS } from './http-limits.ts';
 import { compileSecretCheck } from './proxy-secret.ts';

@@ -18,7 +18,7 @@ import { HealthImplementation } from 'grpc-health-check';
 import type { CheckRequest } from '../core/check-request.ts';
 import type { Decision } from '../core/decision.ts';
 import type { AnswerStyle } from '../core/policy-set.ts';
-import type { Answering, Question } from './answering.ts';
+import type { Answering, Question } from './answer-check.ts';
 import { Connections } from './connections.ts';
 import { limitResets } from './http2-guard.ts';
 import { compileSecretCheck, SECRET_HEADER } from './proxy-secret.ts';

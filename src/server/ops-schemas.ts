@@ -1,5 +1,5 @@
 /** The JSON Schemas of the ops API: what each route takes, and what it answers. */
-import { LOG_LEVELS } from '../config/settings.ts';
+import { LOG_LEVELS } from '../config/settings/settings.ts';
 import { POLICY_MODES } from '../core/policy.ts';
 
 const text = { type: 'string' } as const;

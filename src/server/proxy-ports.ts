@@ -1,6 +1,6 @@
 /** The ports where proxies connect. Whoever opens them passes each connection on, to this process or to a worker. */
 import type { AddressInfo, Socket } from 'node:net';
-import type { Environment } from '../config/environment.ts';
+import type { Environment } from '../config/settings/environment.ts';
 import type { Listener } from './listener.ts';
 import { listenOnPort, MANY_SOCKETS } from './tcp-port.ts';
 import { listenOnSocket } from './unix-socket.ts';

@@ -2,8 +2,9 @@
  * Takes over from a shared store with this process's share of every limit: all gateways together then admit what one
  * limit allows, without a word to each other.
  */
+
+import { spreadOf } from '../core/fnv1a.ts';
 import type { LocalLimiter } from '../core/local-limiter.ts';
-import { spreadOf } from '../core/spread.ts';
 import type { Descriptor, PeekResult, Quota, TakeResult } from '../core/store.ts';
 import type { MemoryStore } from './memory/memory-store.ts';
 

@@ -3,7 +3,7 @@
  * serve as login is refused, and other requests pass.
  */
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { simpleSpellingsOf } from '../../src/config/spellings.ts';
+import { simpleSpellingsOf } from '../../src/config/check/spellings.ts';
 import { type Gateway, startGateway } from '../support/gateway.ts';
 import { startHaproxy } from '../support/haproxy.ts';
 import { call } from '../support/http.ts';

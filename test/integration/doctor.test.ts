@@ -2,8 +2,8 @@
 import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
-import { parseRedisUrl } from '../../src/config/redis-url.ts';
-import { examineRedis } from '../../src/stores/redis/examination/examine.ts';
+import { parseRedisUrl } from '../../src/config/settings/redis-url.ts';
+import { examineRedis } from '../../src/doctor/examine.ts';
 import { freePort, startProcess } from '../support/process.ts';
 import {
   connectTo,

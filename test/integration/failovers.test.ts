@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { parseRedisUrl } from '../../src/config/redis-url.ts';
+import { parseRedisUrl } from '../../src/config/settings/redis-url.ts';
 import { createRedisClient } from '../../src/stores/redis/client.ts';
 import { waitUntil } from '../support/eventually.ts';
 import { figuresOf, whatIsWrong } from '../support/failover-judge.ts';

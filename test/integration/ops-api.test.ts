@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { Ajv } from 'ajv';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { LOG_LEVELS } from '../../src/config/settings.ts';
+import { LOG_LEVELS } from '../../src/config/settings/settings.ts';
 import { OPS_ROUTES, type OpsRoute } from '../../src/server/ops-routes.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Gateway, startGateway } from '../support/gateway.ts';

@@ -11,7 +11,7 @@ import { setImmediate } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { printTable, type Row } from '../../bench/support/table.ts';
-import { readEnvironment } from '../../src/config/environment.ts';
+import { readEnvironment } from '../../src/config/settings/environment.ts';
 import { createCheck, NO_EVENTS } from '../../src/core/check.ts';
 import type { CheckRequest } from '../../src/core/check-request.ts';
 import { NO_OVERRIDES } from '../../src/core/overrides.ts';

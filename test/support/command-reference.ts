@@ -1,8 +1,8 @@
 /** docs/commands.md, made of the commands as they are. To write it anew: npm run docs:commands */
 import { writeFileSync } from 'node:fs';
 import type { Argument, Command, Option } from 'commander';
-import { EXIT_CODES } from '../../src/cli/exit-codes.ts';
 import { createProgram, everyCommand } from '../../src/cli/program.ts';
+import { EXIT_CODES } from '../../src/cli/support/exit-codes.ts';
 import { code, fenced, prose, table } from './markdown.ts';
 
 export const COMMAND_REFERENCE = new URL('../../docs/commands.md', import.meta.url);

@@ -1,6 +1,6 @@
 /** docs/configuration.md, made of the settings and of the schema of policy files. To write it anew: npm run docs:configuration */
 import { writeFileSync } from 'node:fs';
-import { SETTINGS, type Setting, TOPICS } from '../../src/config/settings.ts';
+import { SETTINGS, type Setting, TOPICS } from '../../src/config/settings/settings.ts';
 import { code, prose, table } from './markdown.ts';
 import { policyReference } from './policy-reference.ts';
 

@@ -1,6 +1,9 @@
-import { readKeyFile } from '../../src/config/key-list.ts';
-import { compilePolicies } from '../../src/config/policy-compile.ts';
-import { type PolicyFileContext, validatePolicyFile } from '../../src/config/policy-file.ts';
+import { compilePolicies } from '../../src/config/policy-file/compile.ts';
+import { readKeyFile } from '../../src/config/policy-file/key-list.ts';
+import {
+  type PolicyFileContext,
+  validatePolicyFile,
+} from '../../src/config/policy-file/validate.ts';
 import type { Policy } from '../../src/core/policy.ts';
 import type { PolicySet } from '../../src/core/policy-set.ts';
 

@@ -1,6 +1,6 @@
 /** The keys of a policy file, map by map, as docs/configuration.md has them: made of the JSON Schema. */
 import { readFileSync } from 'node:fs';
-import { policyFileJsonSchema } from '../../src/config/json-schema.ts';
+import { policyFileJsonSchema } from '../../src/config/policy-file/json-schema.ts';
 import { code, fenced, prose, table } from './markdown.ts';
 
 /** As much of JSON Schema as ours has. */

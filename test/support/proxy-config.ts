@@ -1,6 +1,6 @@
 /** What `headgate proxy-config` makes of a policy file. */
-import type { ValidFile } from '../../src/config/policy-compile.ts';
-import { validatePolicyFile } from '../../src/config/policy-file.ts';
+import type { ValidFile } from '../../src/config/policy-file/compile.ts';
+import { validatePolicyFile } from '../../src/config/policy-file/validate.ts';
 import { type ProxyConfigInput, proxyConfig } from '../../src/proxy-config/proxy-config.ts';
 import { policyFileContext } from './policies.ts';
 

@@ -4,7 +4,7 @@ import {
   ageOf,
   parseCloudflareRanges,
   SHIPPED_RANGES,
-} from '../../src/config/cloudflare-ranges.ts';
+} from '../../src/config/policy-file/cloudflare-ranges.ts';
 
 const list = parseCloudflareRanges(readFileSync(SHIPPED_RANGES, 'utf8'), SHIPPED_RANGES);
 const age = ageOf(list, Date.now());

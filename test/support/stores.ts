@@ -1,6 +1,6 @@
 /** Stores on a clock of the test's own, for the contract. */
 import { randomUUID } from 'node:crypto';
-import { parseRedisUrl } from '../../src/config/redis-url.ts';
+import { parseRedisUrl } from '../../src/config/settings/redis-url.ts';
 import { MemoryStore } from '../../src/stores/memory/memory-store.ts';
 import { createRedisClient, type RedisClient } from '../../src/stores/redis/client.ts';
 import { ClusterStore } from '../../src/stores/redis/cluster-store.ts';

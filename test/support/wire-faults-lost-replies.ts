@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
-import { parseRedisUrl } from '../../src/config/redis-url.ts';
+import { parseRedisUrl } from '../../src/config/settings/redis-url.ts';
 import { StoreError } from '../../src/core/store.ts';
 import { createRedisClient, type RedisClient } from '../../src/stores/redis/client.ts';
 import { InFlight } from '../../src/stores/redis/in-flight.ts';

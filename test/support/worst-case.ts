@@ -2,7 +2,7 @@
  * An adversary: looks for the schedule of requests that gets the most units into one window, wherever that starts, by
  * the model that the Redis script is held against.
  */
-import { validatePolicyFile } from '../../src/config/policy-file.ts';
+import { validatePolicyFile } from '../../src/config/policy-file/validate.ts';
 import type { Quota } from '../../src/core/store.ts';
 import { fullestWindow } from './exactness.ts';
 import { policyFileContext } from './policies.ts';

@@ -8,32 +8,29 @@ const SRC = fileURLToPath(new URL('../../src', import.meta.url));
 /** Which parts of the source each part may import. Every part may import itself. */
 const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   main: ['cli'],
-  cli: [
-    'app',
-    'core',
-    'live-counts',
-    'explanation',
-    'fleet',
-    'operations',
-    'workers',
-    'stores',
+  cli: ['app', 'config', 'core', 'denials', 'doctor', 'operations', 'proxy-config', 'telemetry'],
+  app: [
     'config',
+    'core',
+    'denials',
+    'dialects',
+    'doctor',
+    'operations',
+    'salts',
+    'server',
+    'stores',
     'telemetry',
-    'proxy-config',
   ],
-  'proxy-config': ['core', 'config'],
-  'live-counts': ['core', 'explanation', 'operations', 'stores', 'config'],
-  explanation: ['core', 'dialects', 'stores'],
-  fleet: ['app', 'workers', 'server', 'operations', 'config', 'telemetry'],
-  app: ['backends', 'core', 'operations', 'server', 'dialects', 'stores', 'config', 'telemetry'],
-  backends: ['core', 'operations', 'stores', 'config', 'telemetry'],
-  server: ['core', 'operations', 'config'],
-  operations: ['core', 'explanation', 'stores', 'config', 'telemetry'],
+  'proxy-config': ['config', 'core'],
+  server: ['config', 'core', 'operations'],
+  operations: ['config', 'core', 'denials', 'dialects', 'salts', 'stores', 'telemetry'],
+  doctor: ['config', 'core', 'stores'],
+  salts: ['core', 'stores'],
+  denials: ['core'],
   dialects: ['core'],
-  stores: ['core'],
+  stores: ['config', 'core'],
+  telemetry: ['core', 'denials'],
   config: ['core'],
-  telemetry: ['core'],
-  workers: [],
   core: [],
 };
 
@@ -94,7 +91,7 @@ describe('the core is pure', () => {
   });
 });
 
-test('only config/environment.ts reads the environment', () => {
+test('only config/settings/environment.ts reads the environment', () => {
   const readers = files.filter((file) =>
     /readEnvironment\(process\.env\)/.test(readFileSync(join(SRC, file), 'utf8')),
   );
@@ -102,11 +99,11 @@ test('only config/environment.ts reads the environment', () => {
   expect(others).toEqual(readers);
 });
 
-test('only cli/output.ts prints: what others wrote passes its escapes on the way to a terminal', () => {
+test('only cli/support/output.ts prints: what others wrote passes its escapes on the way to a terminal', () => {
   const printers = files.filter((file) =>
     /\bconsole\.|process\.std(out|err)/.test(readFileSync(join(SRC, file), 'utf8')),
   );
-  expect(printers).toEqual(['cli/output.ts']);
+  expect(printers).toEqual(['cli/support/output.ts']);
 });
 
 test('no pattern is made while the gateway runs: what users write reaches no regular-expression engine', () => {

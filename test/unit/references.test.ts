@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
 import { describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
-import { validatePolicyFile } from '../../src/config/policy-file.ts';
-import { SETTINGS } from '../../src/config/settings.ts';
+import { validatePolicyFile } from '../../src/config/policy-file/validate.ts';
+import { SETTINGS } from '../../src/config/settings/settings.ts';
 import { readYaml } from '../../src/config/yaml-text.ts';
 import { COMMAND_REFERENCE, commandReference } from '../support/command-reference.ts';
 import {

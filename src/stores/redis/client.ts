@@ -1,6 +1,6 @@
 /** The connection to Redis, set up so that nothing waits for it and nothing is done twice. */
 import { Cluster, type ClusterOptions, Redis, type RedisOptions } from 'ioredis';
-import type { RedisTarget } from '../../core/redis-target.ts';
+import type { RedisTarget } from '../../config/settings/redis-target.ts';
 import { storeErrorFrom } from './errors.ts';
 import { goOnAfterEnd, repairIoredis } from './ioredis-repairs.ts';
 

@@ -1,5 +1,5 @@
 /** The store for what a URL of Redis names. */
-import type { RedisTarget } from '../../core/redis-target.ts';
+import type { RedisTarget } from '../../config/settings/redis-target.ts';
 import { ClusterStore } from './cluster-store.ts';
 import { RedisStore, type RedisStoreOptions } from './redis-store.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { columns, shortTime } from '../../../src/cli/output.ts';
+import { columns, shortTime } from '../../../src/cli/support/output.ts';
 
 test('columns are as wide as their widest cell, and the last one ends where its text does', () => {
   expect(

@@ -2,10 +2,10 @@ import { describe, expect, test } from 'vitest';
 import { createCheck, NO_EVENTS } from '../../../src/core/check.ts';
 import { NO_OVERRIDES } from '../../../src/core/overrides.ts';
 import { type QuotaStore, StoreError } from '../../../src/core/store.ts';
-import { DerivedSalts } from '../../../src/stores/derived-salts.ts';
+import { DerivedSalts } from '../../../src/salts/derived-salts.ts';
+import { SaltShelf } from '../../../src/salts/salt-books.ts';
 import { LocalShare } from '../../../src/stores/local-share.ts';
 import { MemoryStore } from '../../../src/stores/memory/memory-store.ts';
-import { SaltShelf } from '../../../src/stores/salt-shelf.ts';
 import { policySetFrom } from '../../support/policies.ts';
 import { checkRequest, NOON_MS, SALTS } from '../../support/requests.ts';
 

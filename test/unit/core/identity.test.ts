@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
+import { compileStandings, type ListEntry } from '../../../src/core/access-lists.ts';
 import { compileAddressSet } from '../../../src/core/address.ts';
 import type { AddressHeader } from '../../../src/core/client-address.ts';
 import { compileIdentity, type IdentityConfig } from '../../../src/core/identity.ts';
-import { compileStandings, type ListEntry } from '../../../src/core/standing.ts';
 import { checkRequest, NOON_MS, SALTS } from '../../support/requests.ts';
 
 const CLOUDFLARE = '173.245.48.5';

@@ -1,10 +1,10 @@
 /** What operators decide goes before the policy file, for requests of every kind. */
 import { describe, expect, test } from 'vitest';
+import type { Access } from '../../../src/core/access-lists.ts';
 import { createCheck, NO_EVENTS } from '../../../src/core/check.ts';
 import type { Decision } from '../../../src/core/decision.ts';
 import { NO_OVERRIDES, type Overrides, type PolicyModes } from '../../../src/core/overrides.ts';
 import { userPartition } from '../../../src/core/partition.ts';
-import type { Access } from '../../../src/core/standing.ts';
 import { MemoryStore } from '../../../src/stores/memory/memory-store.ts';
 import { policySetFrom } from '../../support/policies.ts';
 import { checkRequest, NOON_MS, SALTS } from '../../support/requests.ts';

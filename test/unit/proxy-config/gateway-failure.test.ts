@@ -1,7 +1,7 @@
 /** The rules that proxies are given, against the gateway's own matcher. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { simpleSpellingsOf } from '../../../src/config/spellings.ts';
+import { simpleSpellingsOf } from '../../../src/config/check/spellings.ts';
 import { keyPattern } from '../../../src/proxy-config/failure-keys.ts';
 import { type FailureRules, failureRulesOf } from '../../../src/proxy-config/gateway-failure.ts';
 import { servesPath } from '../../support/lenient-servers.ts';

@@ -1,0 +1,76 @@
+/** What a gateway says once it answers: where, by which policies, where it counts, and what to try. */
+import type { AddressInfo } from 'node:net';
+import type { Listening } from '../../app/gateway.ts';
+import type { PolicySource } from '../../config/policy-file/policy-source.ts';
+import type { Environment } from '../../config/settings/environment.ts';
+import { byFailureMode } from '../../core/failure-modes.ts';
+import type { Policy } from '../../core/policy.ts';
+
+export function banner(
+  environment: Environment,
+  policies: PolicySource,
+  { store, check, grpc, ops }: Listening,
+): string[] {
+  const names = policies.current.policies.map(({ name }) => name).join(', ');
+  const where = typeof check === 'string' ? `unix:${check}` : urlOf(check);
+  const target = typeof check === 'string' ? `--unix-socket ${check} http://localhost` : where;
+  // The secret itself is not repeated here.
+  const secret = environment.proxySecrets.length > 0 ? " -H 'x-headgate-secret: ...'" : '';
+  return [
+    `headgate answers proxies at ${where}${ops === undefined ? '' : ` and operators at ${urlOf(ops)}`}`,
+    ...(grpc === undefined ? [] : [`  grpc      ${urlOf(grpc)} (Envoy)`]),
+    `  policies  ${environment.policies} (${names})`,
+    ...storeLines(environment.redis, store, policies.current.policies),
+    `  try       curl -i -X POST ${target}/envoy/api/auth/login -H 'x-api-key: alice'${secret}`,
+  ];
+}
+
+function storeName(redis: Environment['redis']): string {
+  if (redis === undefined)
+    return 'memory: counts of this process only, set HEADGATE_REDIS_URL to share them';
+  const { kind, addresses, masterName } = redis;
+  const places = addresses.map(({ host, port }) => `${host}:${port}`).join(', ');
+  if (kind === 'sentinel') return `Redis, the master ${masterName} of the sentinels at ${places}`;
+  return kind === 'cluster' ? `Redis Cluster at ${places}` : `Redis at ${places}`;
+}
+
+const CONSEQUENCES = {
+  allow: 'requests pass uncounted',
+  local: 'each gateway counts its own share',
+  deny: 'requests are denied',
+} as const;
+/** The file itself lists them all. */
+const MOST_NAMES = 20;
+const INDENT = ' '.repeat(12);
+
+/** Where it counts, and what happens to requests until it does. The log says when it does. */
+function storeLines(
+  redis: Environment['redis'],
+  store: Listening['store'],
+  policies: readonly Policy[],
+): string[] {
+  const name = `  store     ${storeName(redis)}`;
+  if (store === 'counts') return [name];
+  const modes = byFailureMode(policies);
+  const rows = (['allow', 'local', 'deny'] as const)
+    .filter((mode) => modes[mode].length > 0)
+    .map((mode) => ({
+      what: `${CONSEQUENCES[mode]} (on_store_failure: ${mode})`,
+      names: someOf(modes[mode]),
+    }));
+  const state =
+    store === 'refuses' ? 'REFUSES TO COUNT (headgate check --redis says why)' : 'NOT REACHABLE';
+  const [only, ...others] = rows;
+  if (only === undefined) return [`${name}: ${state}`];
+  if (others.length === 0) return [`${name}: ${state}, ${only.what}`];
+  return [`${name}: ${state}`, ...rows.map(({ what, names }) => `${INDENT}${what}: ${names}`)];
+}
+
+function someOf(names: readonly string[]): string {
+  const more = names.length - MOST_NAMES;
+  return names.slice(0, MOST_NAMES).join(', ') + (more > 0 ? ` and ${more} more` : '');
+}
+
+function urlOf({ address, family, port }: AddressInfo): string {
+  return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
+}

@@ -1,0 +1,96 @@
+/** From what a policy file says to the policy set that decides by it. */
+import { compileIdentity } from '../../core/identity.ts';
+import {
+  compilePolicy,
+  type Factors,
+  type Policy,
+  type StoreFailureMode,
+} from '../../core/policy.ts';
+import { compilePolicySet, type PolicySet } from '../../core/policy-set.ts';
+import type { AccessList } from './access-schema.ts';
+import {
+  type KnownRanges,
+  neededHeaders,
+  prefixesOf,
+  toIdentityConfig,
+} from './identity-config.ts';
+import type { IdentitySection } from './identity-schema.ts';
+import type { KeyEntry } from './key-list.ts';
+import {
+  type AnswersSection,
+  allLimits,
+  type DefaultEntry,
+  type LimitEntry,
+  type PolicyEntry,
+} from './policy-schema.ts';
+import { routeMatchOf } from './route.ts';
+
+/** Plain data: it may come from another thread. */
+export interface ValidFile {
+  readonly identity: IdentitySection;
+  readonly keys: readonly KeyEntry[];
+  readonly answers: AnswersSection;
+  readonly exempt: AccessList;
+  readonly block: AccessList;
+  readonly caseSensitive: boolean;
+  /** Of policies that do not say themselves. */
+  readonly failureMode: StoreFailureMode;
+  readonly fallback: DefaultEntry;
+  readonly entries: readonly PolicyEntry[];
+}
+
+export function compilePolicies(file: ValidFile, ranges: KnownRanges): PolicySet {
+  const { identity, answers, caseSensitive, failureMode, fallback, entries } = file;
+  const factors: Factors = {
+    unverified: identity.api_key.unverified_factor,
+    widerNetworks: prefixesOf(identity).slice(1),
+  };
+  const policyOf = (entry: DefaultEntry & { readonly name: string }) =>
+    toPolicy({ ...entry, on_store_failure: entry.on_store_failure ?? failureMode }, factors);
+  const routesOf = (always: boolean) =>
+    entries
+      .filter((entry) => entry.always === always)
+      .map((entry) => ({ ...routeMatchOf(entry, caseSensitive), value: policyOf(entry) }));
+  const limits = [fallback, ...entries].flatMap(allLimits);
+  const identityConfig = toIdentityConfig({ ...file, limits }, ranges);
+  return compilePolicySet({
+    routes: routesOf(false),
+    always: routesOf(true),
+    fallback: policyOf({ ...fallback, name: 'default' }),
+    identify: compileIdentity(identityConfig),
+    naming: identityConfig,
+    neededHeaders: neededHeaders(identityConfig),
+    answers: {
+      reset: answers.reset,
+      retryAfterJitterSeconds: answers.retry_after_jitter_seconds,
+      body: answers.body,
+    },
+    caseSensitive,
+  });
+}
+
+interface NamedEntry extends DefaultEntry {
+  readonly name: string;
+  readonly on_store_failure: StoreFailureMode;
+}
+
+function toPolicy(entry: NamedEntry, factors: Factors): Policy {
+  const plans = Object.entries(entry.plans).map(
+    ([plan, limits]) => [plan, limits.map(toLimitDefinition)] as const,
+  );
+  return compilePolicy(
+    {
+      name: entry.name,
+      mode: entry.mode,
+      cost: entry.cost,
+      onStoreFailure: entry.on_store_failure,
+      limits: entry.limits.map(toLimitDefinition),
+      plans: new Map(plans),
+    },
+    factors,
+  );
+}
+
+function toLimitDefinition({ rate, per, algorithm, burst, count_rejected }: LimitEntry) {
+  return { ...rate, per, algorithm, burst: burst ?? rate.limit, countRejected: count_rejected };
+}

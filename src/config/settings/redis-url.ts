@@ -1,0 +1,113 @@
+/**
+ * The URL of a Redis, for every way to run one:
+ *
+ *     redis://user:password@host:6379/0
+ *     redis+sentinel://user:password@host:26379,host:26379/mymaster/0?sentinel_password=secret
+ *     redis+cluster://user:password@host:6379,host:6379
+ *
+ * `rediss` in place of `redis` is TLS to every server. Node's URL knows one host only, so this is read by hand.
+ */
+import type { RedisAddress, RedisTarget } from './redis-target.ts';
+
+const URL_PARTS =
+  /^(?<scheme>redis|rediss)(?:\+(?<kind>sentinel|cluster))?:\/\/(?:(?<user>[^@/?#]*)@)?(?<hosts>[^@/?#]+)(?<path>\/[^?#]*)?(?:\?(?<query>[^#]*))?$/;
+const HOST = /^(?:\[(?<ipv6>[0-9A-Fa-f:.]+)\]|(?<name>[A-Za-z0-9._-]+))(?::(?<port>\d{1,5}))?$/;
+export const REDIS_URL_FORM =
+  'a URL such as redis://user:password@host:6379/0, rediss://host, ' +
+  'redis+sentinel://host:26379,host:26379/mymaster or redis+cluster://host:6379,host:6379';
+const FORM = `must be ${REDIS_URL_FORM}`;
+const UNESCAPED = 'write a "/", "?", "#" or "@" of a password as %2F, %3F, %23 or %40';
+const DEFAULT_PORTS = { single: 6379, sentinel: 26379, cluster: 6379 };
+
+/** Throws a RangeError that says how it would be right, and never repeats what may hold a password. */
+export function parseRedisUrl(text: string): RedisTarget {
+  const parts = URL_PARTS.exec(text)?.groups;
+  if (parts === undefined) {
+    if (/^rediss?(\+\w+)?:\/\/.*@/.test(text)) throw new RangeError(`${FORM}; ${UNESCAPED}`);
+    throw new RangeError(FORM);
+  }
+  const kind = (parts.kind ?? 'single') as RedisTarget['kind'];
+  const [first, ...others] = (parts.hosts ?? '').split(',').map((host) => parseHost(host, kind));
+  if (first === undefined || (kind === 'single' && others.length > 0)) {
+    throw new RangeError(
+      'must name one host; several need redis+sentinel:// or redis+cluster:// before them',
+    );
+  }
+  const path = (parts.path ?? '')
+    .split('/')
+    .slice(1)
+    .filter((part) => part !== '')
+    .map(decode);
+  if (text.indexOf('@') !== text.lastIndexOf('@')) throw new RangeError(UNESCAPED);
+  const masterName = kind === 'sentinel' ? path.shift() : '';
+  if (masterName === undefined || !/^[\w.-]*$/.test(masterName)) {
+    throw new RangeError(
+      `must name the master after the sentinels, as in .../mymaster, by letters, digits, ".", "-" and "_"; ${UNESCAPED}`,
+    );
+  }
+  const [username, password] = parseUser(parts.user);
+  return {
+    kind,
+    addresses: [first, ...others],
+    tls: parts.scheme === 'rediss',
+    username,
+    password,
+    database: parseDatabase(path, kind),
+    masterName,
+    ...parseQuery(parts.query ?? '', kind),
+  };
+}
+
+function parseHost(text: string, kind: RedisTarget['kind']): RedisAddress {
+  const { ipv6, name, port = String(DEFAULT_PORTS[kind]) } = HOST.exec(text)?.groups ?? {};
+  const host = ipv6 ?? name;
+  if (host === undefined || Number(port) < 1 || Number(port) > 65_535) {
+    throw new RangeError(
+      `must have hosts such as redis.example.com:6379 or [::1]:6379; ${UNESCAPED}`,
+    );
+  }
+  return { host, port: Number(port) };
+}
+
+function parseUser(text: string | undefined): [string | undefined, string | undefined] {
+  if (text === undefined) return [undefined, undefined];
+  const colon = text.indexOf(':');
+  const username = colon === -1 ? text : text.slice(0, colon);
+  const password = colon === -1 ? '' : text.slice(colon + 1);
+  return [decode(username) || undefined, decode(password) || undefined];
+}
+
+function parseDatabase(path: readonly string[], kind: RedisTarget['kind']): number {
+  const [database = '0', ...rest] = path;
+  if (!/^\d{1,5}$/.test(database) || rest.length > 0) {
+    throw new RangeError('must end with the number of a database, as in .../0, or without one');
+  }
+  if (kind === 'cluster' && database !== '0') {
+    throw new RangeError('must not name a database: a cluster has only 0');
+  }
+  return Number(database);
+}
+
+function parseQuery(text: string, kind: RedisTarget['kind']) {
+  const query = new URLSearchParams(text);
+  const known = kind === 'sentinel' ? ['sentinel_username', 'sentinel_password'] : [];
+  for (const name of query.keys()) {
+    if (known.includes(name)) continue;
+    const remedy = known.length > 0 ? `known are ${known.join(' and ')}` : 'remove it';
+    // Of a password that was not escaped, what follows its "?" looks like an option.
+    if (!/^[a-z_]{1,30}$/.test(name)) throw new RangeError(UNESCAPED);
+    throw new RangeError(`has the unknown option "${name}", ${remedy}`);
+  }
+  return {
+    sentinelUsername: query.get('sentinel_username') ?? undefined,
+    sentinelPassword: query.get('sentinel_password') ?? undefined,
+  };
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    throw new RangeError('has a "%" that begins no escape, write it as %25');
+  }
+}

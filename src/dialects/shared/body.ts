@@ -1,0 +1,79 @@
+/** The body of a denial: what happened, by which policy, and when to come back. */
+import type { Decision } from '../../core/decision.ts';
+import type { AnswerStyle } from '../../core/policy-set.ts';
+
+const CONTENT_TYPES = { json: 'application/json', 'problem+json': 'application/problem+json' };
+
+/** Registered by draft-ietf-httpapi-ratelimit-headers-10, section 7; `about:blank` is RFC 9457, section 4.2.1. */
+const QUOTA_EXCEEDED = 'https://iana.org/assignments/http-problem-types#quota-exceeded';
+
+export function contentType(style: AnswerStyle): string {
+  return CONTENT_TYPES[style.body];
+}
+
+export function denialBody(
+  decision: Decision,
+  style: AnswerStyle,
+  status: number,
+  retryAfterSeconds: number,
+): string {
+  const refusal = REFUSALS[decision.reason];
+  const message = refusal?.message ?? tryAgain(decision, retryAfterSeconds);
+  const retry = refusal === undefined ? { retry_after: retryAfterSeconds } : {};
+  const id = decision.denial === undefined ? {} : { decision_id: decision.denial.id };
+  if (style.body === 'json') {
+    const policy = refusal === undefined ? { policy: decision.policy } : {};
+    const error = refusal?.error ?? errorCode(decision);
+    return line({ error, message, ...policy, ...retry, ...id });
+  }
+  const policies = refusal === undefined ? { 'violated-policies': [decision.policy] } : {};
+  return line({
+    type: decision.reason === 'over_limit' ? QUOTA_EXCEEDED : 'about:blank',
+    title: refusal?.title ?? 'Too Many Requests',
+    status,
+    detail: message,
+    ...policies,
+    ...retry,
+    ...id,
+  });
+}
+
+/** Ends with a line break, so that the prompt of a terminal starts a new line after the body. */
+function line(fields: object): string {
+  return `${JSON.stringify(fields)}\n`;
+}
+
+/** Denials that no waiting changes. */
+const REFUSALS: Partial<
+  Record<Decision['reason'], { error: string; title: string; message: string }>
+> = {
+  malformed_path: {
+    error: 'malformed_path',
+    title: 'Bad Request',
+    message: 'The request path holds control characters, or can be read in too many ways.',
+  },
+  malformed_host: {
+    error: 'malformed_host',
+    title: 'Bad Request',
+    message: 'The host is not a name or an address with an optional port.',
+  },
+  ambiguous_identity: {
+    error: 'ambiguous_identity',
+    title: 'Bad Request',
+    message:
+      'A header that identifies the client has several values, or blanks where none belong. Send one value.',
+  },
+  blocked: { error: 'blocked', title: 'Forbidden', message: 'This client is blocked.' },
+};
+
+function errorCode({ reason }: Decision): string {
+  return reason === 'store_failure' ? 'rate_limit_unavailable' : 'rate_limit_exceeded';
+}
+
+function tryAgain({ policy, binding }: Decision, retryAfterSeconds: number): string {
+  const retry = `Try again in ${retryAfterSeconds} second${retryAfterSeconds === 1 ? '' : 's'}.`;
+  if (binding === undefined) {
+    return `Policy ${policy} lets nothing through that it cannot count, and just now it cannot. ${retry}`;
+  }
+  return `Policy ${policy} allows ${binding.limit.description}. ${retry}`;
+}

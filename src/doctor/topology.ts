@@ -1,0 +1,170 @@
+/** Which servers count: the one that is named, the master that sentinels know, or the masters of a cluster. */
+import type { RedisAddress, RedisTarget } from '../config/settings/redis-target.ts';
+import { withDeadline } from '../stores/redis/deadline.ts';
+import { contact, PATIENCE_MS, serverTarget } from './contact.ts';
+import type { Finding, FindingLevel } from './finding.ts';
+import { refusalText } from './refusals.ts';
+import { unusable } from './server-findings.ts';
+
+const SLOTS = 16_384;
+
+export interface CountingServer {
+  readonly address: RedisAddress;
+  readonly holds: (slot: number) => boolean;
+}
+
+export function placeOf({ host, port }: RedisAddress): string {
+  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
+}
+
+/** Finds the servers on its way, and returns them. */
+export async function* countingServers(
+  target: RedisTarget,
+): AsyncGenerator<Finding, readonly CountingServer[]> {
+  if (target.kind === 'sentinel') return yield* masterOfSentinels(target);
+  if (target.kind === 'cluster') return yield* mastersOfCluster(target);
+  return [{ address: target.addresses[0], holds: () => true }];
+}
+
+/** What each address answers, or what stands against it. */
+interface Asked<T> {
+  readonly address: RedisAddress;
+  readonly answer?: T;
+  readonly failure?: string;
+}
+
+function ask<T>(
+  addresses: readonly RedisAddress[],
+  question: (address: RedisAddress) => Promise<T>,
+): Promise<Asked<T>[]> {
+  return Promise.all(
+    addresses.map((address) =>
+      question(address).then(
+        (answer) => ({ address, answer }),
+        (error: unknown) => ({ address, failure: refusalText(error) }),
+      ),
+    ),
+  );
+}
+
+/** As long as one answers, the others are missed by nobody yet. */
+function* failures(asked: readonly Asked<unknown>[]): Generator<Finding> {
+  const level: FindingLevel = asked.some(({ failure }) => failure === undefined)
+    ? 'warning'
+    : 'fault';
+  for (const { address, failure } of asked) {
+    if (failure !== undefined) yield { level, place: placeOf(address), text: failure };
+  }
+}
+
+async function* masterOfSentinels(
+  target: RedisTarget,
+): AsyncGenerator<Finding, readonly CountingServer[]> {
+  const { addresses, masterName } = target;
+  const asked = await ask(addresses, (address) => masterKnownTo(target, address));
+  yield* failures(asked);
+  const answers = asked.filter(({ failure }) => failure === undefined);
+  const [first] = answers;
+  if (first === undefined) return [];
+  const masters = new Map(
+    answers.flatMap(({ answer }) => (answer ? [[placeOf(answer), answer] as const] : [])),
+  );
+  const [master, ...others] = masters.values();
+  const place = placeOf(first.address);
+  if (master === undefined) {
+    const text = `no sentinel knows a master called ${masterName}: correct the name in the URL`;
+    yield { level: 'fault', place, text };
+    return [];
+  }
+  const text = `${answers.length} of ${addresses.length} sentinels answer, the master is ${[...masters.keys()].join(' or ')}`;
+  yield others.length === 0
+    ? { level: 'fine', place, text }
+    : { level: 'warning', place, text: `${text}: they do not agree, which may be a failover` };
+  return [...masters.values()].map((address) => ({ address, holds: () => true }));
+}
+
+async function masterKnownTo(
+  target: RedisTarget,
+  address: RedisAddress,
+): Promise<RedisAddress | undefined> {
+  const { client, ready } = await contact({
+    ...serverTarget(target, address),
+    username: target.sentinelUsername,
+    password: target.sentinelPassword,
+    database: 0,
+  });
+  try {
+    await ready();
+    const reply = await withDeadline(
+      client.call('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', target.masterName),
+      PATIENCE_MS,
+    );
+    if (!Array.isArray(reply)) return undefined;
+    const [host, port] = reply;
+    return { host: String(host), port: Number(port) };
+  } finally {
+    client.disconnect();
+  }
+}
+
+interface Shard {
+  readonly first: number;
+  readonly last: number;
+  readonly master: RedisAddress;
+}
+
+async function* mastersOfCluster(
+  target: RedisTarget,
+): AsyncGenerator<Finding, readonly CountingServer[]> {
+  const asked = await ask(target.addresses, (address) => shardsKnownTo(target, address));
+  yield* failures(asked);
+  const known = asked.find(({ answer }) => answer !== undefined);
+  if (known?.answer === undefined) return [];
+  if (typeof known.answer === 'string') {
+    yield { level: 'fault', place: placeOf(known.address), text: known.answer };
+    return [];
+  }
+  const shards = known.answer;
+  const covered = shards.reduce((sum, { first, last }) => sum + last - first + 1, 0);
+  if (covered < SLOTS) {
+    const text = `only ${covered} of ${SLOTS} slots have a master: see CLUSTER NODES, and redis-cli --cluster fix`;
+    yield { level: 'fault', place: placeOf(known.address), text };
+  }
+  const masters = new Map(shards.map(({ master }) => [placeOf(master), master]));
+  return [...masters].map(([place, address]) => {
+    const own = shards.filter(({ master }) => placeOf(master) === place);
+    return {
+      address,
+      holds: (slot) => own.some(({ first, last }) => first <= slot && slot <= last),
+    };
+  });
+}
+
+/** Or why this is no node to ask. */
+async function shardsKnownTo(
+  target: RedisTarget,
+  address: RedisAddress,
+): Promise<readonly Shard[] | string> {
+  const { client, info, ready } = await contact(serverTarget(target, address));
+  try {
+    const obstacle = info && unusable(info, 'cluster');
+    // A replica knows as well who holds what.
+    if (obstacle !== undefined && info?.text('role') !== 'slave') return obstacle.text;
+    await ready();
+    const reply = await withDeadline(client.call('CLUSTER', 'SLOTS'), PATIENCE_MS);
+    return shardsOf(reply, address);
+  } finally {
+    client.disconnect();
+  }
+}
+
+/** From first slot, last slot, then of the master and each replica: host, port and more. */
+function shardsOf(reply: unknown, asked: RedisAddress): Shard[] {
+  if (!Array.isArray(reply)) return [];
+  return reply.map(([first, last, [host, port]]) => ({
+    first: Number(first),
+    last: Number(last),
+    // A node that does not know its own address means the one by which it was asked.
+    master: { host: String(host || asked.host), port: Number(port) },
+  }));
+}

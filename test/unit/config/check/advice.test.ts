@@ -1,0 +1,165 @@
+/** Files that nearly have what a rule is about. Those that have it are in test/fixtures/policies. */
+import { hash } from 'node:crypto';
+import { describe, expect, test } from 'vitest';
+import type { Rule } from '../../../../src/config/rules.ts';
+import { findingsIn } from './diagnostics.ts';
+
+const DEFAULT = 'default: { limits: [1000/1h] }';
+const rulesIn = (sections: string, nowMs?: number): Rule[] =>
+  findingsIn(`{ version: 1, ${sections} }`, 'policies.yaml', nowMs).map(({ rule }) => rule);
+
+const limits = (text: string) => `default: { limits: [${text}] }`;
+const policies = (...matches: string[]) => {
+  const entries = matches.map((match, i) => `{ name: p${i}, match: ${match}, limits: [1/1h] }`);
+  return `${DEFAULT}, policies: [${entries.join(', ')}]`;
+};
+const identity = (text: string) => `${DEFAULT}, identity: { ${text} }`;
+const KEY = `id: acme, sha256: ${hash('sha256', 'k', 'hex')}`;
+const keyed = (rest: string) => `identity: { api_key: { keys: [{ ${KEY} }] } }, ${rest}`;
+
+describe('nothing is said of', () => {
+  test.each([
+    [
+      'a policy for any method beside one for GET',
+      policies('{ path: /a }', '{ method: GET, path: /a }'),
+    ],
+    [
+      'a policy for any method beside one for all common ones',
+      policies('{ path: /a }', '{ method: [GET, POST, PUT, PATCH, DELETE], path: /a }'),
+    ],
+    [
+      'a policy for any host beside others',
+      policies('{ path: /a }', '{ host: a.example, path: /a }', '{ host: "*.example", path: /a }'),
+    ],
+    [
+      'a wildcard host beside one of its hosts',
+      policies('{ host: "*.example.com" }', '{ host: a.example.com }'),
+    ],
+    [
+      'the rest of a path beside its first segments',
+      policies('{ path: "/f/*" }', '{ path: /f }', '{ path: "/f/:a" }', '{ path: "/f/:a/:b" }'),
+    ],
+    ['the rest of a path whose root no other has', policies('{ path: "/*" }', '{ path: "/:a/*" }')],
+    ['methods that clients send', policies('{ method: [PROPFIND, M-SEARCH] }')],
+    [
+      'spellings of a path that are held to a policy that is as strict',
+      `matching: { case_sensitive: true }, ${limits('5/5min')}, policies: [{ name: a, match: { path: /login }, limits: [5/5min] }]`,
+    ],
+    ['spellings of a path whose case means nothing', policies('{ path: /login }')],
+  ])('%s', (_, sections) => expect(rulesIn(sections)).toEqual([]));
+
+  test.each([
+    ['a shorter window that is lower than its part', '10/1h, 5/1min'],
+    ['a longer window that is lower than all of its parts', '10/1min, 599/1h'],
+    [
+      'a longer window that holds fewer than two whole ones',
+      '{ rate: 10/1min, per: ip }, { rate: 19/61s, per: ip }',
+    ],
+    [
+      'a longer window that keys nobody lists would fill: they have twice the limit',
+      '10/1min, 1199/1h',
+    ],
+    ['other shares', '{ rate: 5/1h, per: ip }, 10/1min'],
+    ['a share of all clients', '{ rate: 5/1h, per: global }, 10/1min'],
+    [
+      'a limit that counts what is denied',
+      '{ rate: 5/1h, per: ip }, { rate: 10/1min, per: ip, count_rejected: true }',
+    ],
+    ['a limit beside a token bucket', '{ rate: 5/1h, algorithm: token-bucket }, 10/1min'],
+    ['a limit that factors cannot raise any more', '300000/1min, 1000000/2min'],
+  ])('%s', (_, text) => expect(rulesIn(limits(text))).not.toContain('limit-never-binds'));
+
+  test('a limit that clients of a plan count for with a higher one', () => {
+    const of = (...rates: string[]) => rates.map((rate) => `{ rate: ${rate}, per: ip }`).join(', ');
+    const lists = (plan: string) =>
+      findingsIn(
+        `{ version: 1, default: { limits: [${of('5/1min', '10/2min')}], plans: { pro: [${plan}] } } }`,
+      ).flatMap(({ rule, path }) => (rule === 'limit-never-binds' ? path : []));
+    expect(lists(of('5/1min'))).toEqual(['default.limits[1]']);
+    expect(lists(of('50/1min', '200/2min'))).toEqual(['default.plans.pro[1]']);
+  });
+
+  test('a limit that clients of a plan count for without the lower one', () => {
+    const text = (plan: string) =>
+      rulesIn(
+        `default: { limits: [{ rate: 5/1h, per: ip }, { rate: 10/1min, per: ip }], plans: { pro: [{ rate: ${plan}, per: ip }] } }`,
+      ).filter((rule) => rule === 'limit-never-binds');
+    expect(text('50/1min')).toEqual([]);
+    expect(text('50/2min')).toEqual(['limit-never-binds']);
+  });
+
+  test.each([
+    ['wide networks that are private', identity('trusted_proxies: [10.0.0.0/8, "fc00::/7"]')],
+    [
+      'public networks of one operator',
+      identity('trusted_proxies: [104.16.0.0/13, "2a06:98c0::/29"]'),
+    ],
+    ['NAT64 of one network', identity('trusted_proxies: ["64:ff9b::c000:200/120"]')],
+    [
+      'a header that named networks set',
+      identity('sources: [{ header: x-real-ip, from: [192.0.2.0/24] }, ip]'),
+    ],
+    ['a wide network that is blocked', `${DEFAULT}, block: [64.0.0.0/2]`],
+    ['private networks that are exempt', `${DEFAULT}, exempt: [private]`],
+    ['long prefixes within a short one', identity('ip: { ipv6_prefixes: { 128: 1x, 64: 4x } }')],
+    ['a prefix of 64 bits', identity('ip: { ipv6_prefix: 64 }')],
+    ['a block around who is exempt', `${DEFAULT}, exempt: [203.0.113.9], block: [203.0.113.0/24]`],
+    [
+      'a block that lasts longer than the exemption',
+      `${DEFAULT}, exempt: [{ address: 203.0.113.0/24, expires: 2098-01-01 }], block: [{ address: 203.0.113.9, expires: 2099-01-01 }]`,
+    ],
+    [
+      'a block of an address in two exempt halves',
+      `${DEFAULT}, exempt: [203.0.113.0/25, 203.0.113.128/25], block: [203.0.113.0/24]`,
+    ],
+    [
+      'a blocked key whose address is exempt',
+      keyed(`${DEFAULT}, exempt: [private], block: [{ key: acme }]`),
+    ],
+    [
+      'an entry that is over tomorrow',
+      `${DEFAULT}, block: [{ address: 203.0.113.9, expires: 2026-12-02 }]`,
+    ],
+    [
+      'a plan that both sides know',
+      `identity: { api_key: { keys: [{ ${KEY}, plan: pro }] } }, default: { limits: [1/1h], plans: { pro: [2/1h] } }`,
+    ],
+    ['large limits that are exact', limits('100000/1h')],
+  ])('%s', (_, sections) => expect(rulesIn(sections)).toEqual([]));
+});
+
+test('a counter of 50 is not a small one', () => {
+  const counter = (limit: number) =>
+    limits(`{ rate: ${limit}/1min, algorithm: sliding-window-counter }`);
+  expect(rulesIn(counter(49))).toEqual(['approximate-small-limit']);
+  expect(rulesIn(counter(50))).toEqual(['approximate-limit']);
+});
+
+test('an old list of the networks of Cloudflare matters to who trusts them, at the place where that is', () => {
+  // The list of the tests is of the first of November.
+  const young = Date.parse('2027-01-30');
+  const old = Date.parse('2027-01-31');
+  const paths = (sections: string, nowMs: number) =>
+    findingsIn(`{ version: 1, ${sections} }`, 'policies.yaml', nowMs).map(
+      ({ rule, path }) => `${rule} ${path}`,
+    );
+  const named = identity('sources: [api_key, cf_connecting_ip, ip]');
+  expect(paths(named, young)).toEqual([]);
+  expect(paths(named, old)).toEqual(['cloudflare-list-old identity.sources[1]']);
+  // The default sources have it too; the file does not say so.
+  expect(paths(DEFAULT, old)).toEqual([]);
+  expect(paths(identity('sources: [ip]'), old)).toEqual([]);
+  expect(paths(identity('sources: [ip], trusted_proxies: [loopback, cloudflare]'), old)).toEqual([
+    'cloudflare-list-old identity.trusted_proxies[1]',
+  ]);
+  expect(paths(`${identity('sources: [ip]')}, block: [cloudflare]`, old)).toEqual([
+    'cloudflare-list-old block[0]',
+  ]);
+});
+
+test('of very many policies only the first are tried', () => {
+  const matches = Array.from({ length: 501 }, (_, i) => `{ method: NEVER, path: /${i} }`);
+  const found = rulesIn(policies(...matches));
+  expect(found.filter((rule) => rule === 'method-never-sent')).toHaveLength(500);
+  expect(found.filter((rule) => rule === 'policies-not-tried')).toHaveLength(1);
+});

@@ -1,0 +1,202 @@
+import { describe, expect, test } from 'vitest';
+import { ConfigError } from '../../../../src/config/config-error.ts';
+import { readEnvironment } from '../../../../src/config/settings/environment.ts';
+import { SETTINGS } from '../../../../src/config/settings/settings.ts';
+
+test('without any variable everything has its documented default', () => {
+  const { policies, cloudflareRanges, ...rest } = readEnvironment({});
+  expect(cloudflareRanges).toMatch(/config\/cloudflare-ranges\.yaml$/);
+  expect(policies).toMatch(/config\/policies\.yaml$/);
+  expect(rest).toEqual({
+    host: '127.0.0.1',
+    port: 8080,
+    grpcPort: 8081,
+    socket: undefined,
+    opsHost: '127.0.0.1',
+    opsPort: 9464,
+    redis: undefined,
+    storeTimeoutMs: 50,
+    memoryMaxKeys: 1_000_000,
+    replicas: 1,
+    rememberedDenials: 10_000,
+    workers: 1,
+    worker: undefined,
+    drainMs: 5_000,
+    proxySecrets: [],
+    adminToken: undefined,
+    ipSaltSecret: undefined,
+    logLevel: 'info',
+  });
+});
+
+test('several secrets of proxies are separated by commas', () => {
+  const secrets = `${'a'.repeat(16)},${'b'.repeat(32)}`;
+  expect(readEnvironment({ HEADGATE_PROXY_SECRET: secrets }).proxySecrets).toEqual([
+    'a'.repeat(16),
+    'b'.repeat(32),
+  ]);
+});
+
+test('several workers need a Redis to count in', () => {
+  expect(() => readEnvironment({ HEADGATE_WORKERS: '2' })).toThrow(
+    'HEADGATE_WORKERS: several need HEADGATE_REDIS_URL',
+  );
+  const redis = { HEADGATE_REDIS_URL: 'redis://127.0.0.1' };
+  expect(readEnvironment({ HEADGATE_WORKERS: '2', ...redis }).workers).toBe(2);
+});
+
+test('a setting that is misspelled is named, and what Kubernetes sets is not', () => {
+  expect(() => readEnvironment({ HEADGATE_PROXY_SECRETS: 'x' })).toThrow(
+    'HEADGATE_PROXY_SECRETS: is no setting, did you mean "HEADGATE_PROXY_SECRET"?',
+  );
+  const kubernetes = {
+    HEADGATE_SERVICE_HOST: '10.0.0.1',
+    HEADGATE_SERVICE_PORT: '8080',
+    HEADGATE_PORT: 'tcp://10.0.0.1:8080',
+    HEADGATE_PORT_8080_TCP_ADDR: '10.0.0.1',
+    HEADGATE_OPS_SERVICE_HOST: '10.0.0.2',
+  };
+  expect(readEnvironment(kubernetes).port).toBe(8080);
+});
+
+test('every setting that is read is one that can be meant', () => {
+  for (const { name } of Object.values(SETTINGS)) {
+    expect(() => readEnvironment({ [name.replace('_', '_X')]: 'x' })).toThrow(
+      `is no setting, did you mean "${name}"?`,
+    );
+  }
+});
+
+test('every setting that can be meant is read', () => {
+  const read = new Set<string | symbol>();
+  const variables = new Proxy<NodeJS.ProcessEnv>(
+    {},
+    {
+      get(_target, name) {
+        read.add(name);
+        return undefined;
+      },
+    },
+  );
+  readEnvironment(variables);
+  const names = Object.values(SETTINGS).flatMap(({ name, otherName = [] }) => [name, otherName]);
+  expect([...read].sort()).toEqual(names.flat().sort());
+});
+
+test.each([
+  ['HEADGATE_PROXY_SECRET', 'too-short'],
+  ['HEADGATE_PROXY_SECRET', 'with a space in the middle'],
+  ['HEADGATE_PROXY_SECRET', 'sixteen-and-more-,'],
+  ['HEADGATE_PROXY_SECRET', 'tcp://10.0.0.1:8080 is no link of Kubernetes here'],
+  ['HEADGATE_IP_SALT_SECRET', 'shorter-than-32-characters'],
+  ['HEADGATE_ADMIN_TOKEN', 'fifteen-letters'],
+  ['HEADGATE_ADMIN_TOKEN', 'with a space in the middle'],
+  ['HEADGATE_ADMIN_TOKEN', 'with,a,comma,in,the,middle'],
+  ['HEADGATE_ADMIN_TOKEN', 'with=an=equals=sign=in=it'],
+  ['HEADGATE_ADMIN_TOKEN', 'a'.repeat(257)],
+])('%s is refused without being repeated: %s', (name, value) => {
+  expect(() => readEnvironment({ [name]: value })).toThrow(
+    new RegExp(`^${name}: must be at least`),
+  );
+  expect(() => readEnvironment({ [name]: value })).not.toThrow(value);
+});
+
+test.each(['sixteen-letters.', 'c2l4dGVlbi1sZXR0ZXJz==', '~+/_'.repeat(64)])(
+  'the token of operators may be %s',
+  (token) => {
+    expect(readEnvironment({ HEADGATE_ADMIN_TOKEN: token }).adminToken).toBe(token);
+  },
+);
+
+describe('an operators port that other machines can reach', () => {
+  const token = { HEADGATE_ADMIN_TOKEN: 'sixteen-letters.' };
+
+  test.each(['0.0.0.0', '::', '10.0.0.1', '2001:db8::1', '127.1', 'localhost.example.com', 'ops'])(
+    'needs a token at %s',
+    (opsHost) => {
+      const variables = { HEADGATE_OPS_HOST: opsHost };
+      expect(() => readEnvironment(variables)).toThrow(
+        new ConfigError([
+          `HEADGATE_OPS_HOST: other machines can reach "${opsHost}", and so steer the gateway; set HEADGATE_ADMIN_TOKEN, at least 16 characters, or keep to a loopback, such as 127.0.0.1`,
+        ]),
+      );
+      expect(readEnvironment({ ...variables, ...token })).toMatchObject({
+        opsHost,
+        adminToken: 'sixteen-letters.',
+      });
+      expect(() => readEnvironment({ ...variables, HEADGATE_ADMIN_TOKEN: '' })).toThrow(
+        'set HEADGATE_ADMIN_TOKEN',
+      );
+    },
+  );
+
+  test.each([
+    '127.0.0.1',
+    '127.8.8.8',
+    '::1',
+    '0:0:0:0:0:0:0:1',
+    '::ffff:127.0.0.1',
+    'localhost',
+    'LocalHost',
+  ])('is not one at %s', (opsHost) => {
+    expect(readEnvironment({ HEADGATE_OPS_HOST: opsHost })).toMatchObject({
+      opsHost,
+      adminToken: undefined,
+    });
+  });
+
+  test('is one mistake, and a token that is no good another', () => {
+    const variables = { HEADGATE_OPS_HOST: '0.0.0.0', HEADGATE_ADMIN_TOKEN: 'short' };
+    expect(() => readEnvironment(variables)).toThrow(/^HEADGATE_ADMIN_TOKEN: must be at least.*$/);
+  });
+
+  test('is one for a worker, too', () => {
+    const redis = { HEADGATE_REDIS_URL: 'redis://127.0.0.1' };
+    const worker = { HEADGATE_WORKERS: '2', HEADGATE_WORKER: '1', HEADGATE_OPS_HOST: '0.0.0.0' };
+    expect(() => readEnvironment({ ...redis, ...worker })).toThrow('HEADGATE_OPS_HOST: ');
+    expect(readEnvironment({ ...redis, ...worker, ...token }).worker).toBe(1);
+  });
+});
+
+test('every unreadable variable is named at once', () => {
+  const variables = {
+    HEADGATE_PORT: 'abc',
+    HEADGATE_OPS_PORT: '70000',
+    HEADGATE_LOG_LEVEL: 'loud',
+  };
+  expect(() => readEnvironment(variables)).toThrow(
+    new ConfigError([
+      'HEADGATE_PORT: must be a port from 0 to 65535, not "abc"',
+      'HEADGATE_OPS_PORT: must be a port from 0 to 65535, not "70000"',
+      'HEADGATE_LOG_LEVEL: must be one of trace, debug, info, warn, error, fatal, silent, not "loud"',
+    ]),
+  );
+});
+
+test('a unix socket is in place of every port of proxies, unless one is named', () => {
+  const socket = { HEADGATE_LISTEN: 'unix:/run/headgate.sock' };
+  expect(readEnvironment(socket)).toMatchObject({
+    socket: '/run/headgate.sock',
+    grpcPort: undefined,
+  });
+  expect(readEnvironment({ ...socket, HEADGATE_GRPC_PORT: '9090' }).grpcPort).toBe(9090);
+  expect(readEnvironment({ HEADGATE_GRPC_PORT: 'off' }).grpcPort).toBeUndefined();
+  expect(() => readEnvironment({ HEADGATE_LISTEN: '127.0.0.1:80' })).toThrow(
+    'HEADGATE_LISTEN: must be unix: and a path; for an address, set HEADGATE_HOST and HEADGATE_PORT',
+  );
+});
+
+test('HEADGATE_REDIS_URL comes before REDIS_URL', () => {
+  const both = { HEADGATE_REDIS_URL: 'redis://a:1', REDIS_URL: 'redis://b:2' };
+  expect(readEnvironment(both).redis?.addresses).toEqual([{ host: 'a', port: 1 }]);
+  expect(readEnvironment({ REDIS_URL: 'redis://b:2' }).redis?.addresses[0].host).toBe('b');
+});
+
+test('a store URL that is none is refused by the name of its variable', () => {
+  const read = () => readEnvironment({ REDIS_URL: 'localhost:6379' });
+  expect(read).toThrow('REDIS_URL: must be a URL such as');
+});
+
+test('what Kubernetes sets for a Service called headgate is not a port', () => {
+  expect(readEnvironment({ HEADGATE_PORT: 'tcp://10.0.0.1:8080' }).port).toBe(8080);
+});

@@ -1,0 +1,95 @@
+import { expect, test } from 'vitest';
+import { BLOCKED, type Decision } from '../../../src/core/decision.ts';
+import { DeniedClients } from '../../../src/denials/denied-clients.ts';
+import { deniedClient } from '../../support/denials.ts';
+import { NOON_MS } from '../../support/requests.ts';
+
+function setUp() {
+  const clock = { nowMs: NOON_MS };
+  const clients = new DeniedClients({ now: () => clock.nowMs, onForgotten: () => {} });
+  const deny = (client: string, decision: Decision = BLOCKED, address = client) => {
+    const denied = deniedClient(client, address);
+    const id = clients.name(decision, denied);
+    const denial = { id, ...denied };
+    clients.add({ decision: { ...decision, denial }, denial, answered: undefined });
+    return id;
+  };
+  const top = () => clients.top(10, 300_000).map(({ last, count }) => [last?.denial.client, count]);
+  return { clock, clients, deny, top };
+}
+
+test('who is denied most comes first, and who was denied long ago is not denied now', () => {
+  const { clock, deny, top } = setUp();
+  for (let i = 0; i < 3; i++) deny('i.a');
+  clock.nowMs += 200_000;
+  for (let i = 0; i < 5; i++) deny('i.b');
+  expect(top()).toEqual([
+    ['i.b', 5],
+    ['i.a', 3],
+  ]);
+  clock.nowMs += 200_000;
+  expect(top()).toEqual([['i.b', 5]]);
+});
+
+test('every denial has an id of its own, by which its client is found', () => {
+  const { clients, deny } = setUp();
+  const ids = ['i.a', 'i.a', 'i.b'].map((client) => deny(client));
+  expect(new Set(ids).size).toBe(3);
+  expect(ids.map((id) => clients.find(id)?.last?.denial.client)).toEqual(['i.a', 'i.a', 'i.b']);
+  const [tag] = (ids[0] ?? '').split('-');
+  for (const id of ['', '-', `${tag}-3`, `${tag}-x`, `${tag}-0`, `${tag}-1.5`, '000000000000-1']) {
+    expect(clients.find(id), id).toBeUndefined();
+  }
+});
+
+test('a client that keeps hammering does not push the others out', () => {
+  const { clients, deny } = setUp();
+  const id = deny('i.customer');
+  for (let i = 0; i < 100_000; i++) deny('i.bot');
+  expect(clients.find(id)?.count).toBe(1);
+});
+
+test.each<[string, Partial<Decision>]>([
+  [
+    'for what its address has used up',
+    { binding: { key: 'hg:v1:{i.bot}:login:client.1' } as never },
+  ],
+  ['for what everybody has used up', { binding: { key: 'hg:v1:{g}:login:global.1' } as never }],
+  ['for nothing that was counted: it is blocked, or its path is malformed', {}],
+])('who makes up keys and is denied %s is one client', (_why, parts) => {
+  const { clients, deny, top } = setUp();
+  const id = deny('i.customer');
+  for (let i = 0; i < 20_000; i++) deny(`k.${i}`, { ...BLOCKED, ...parts }, 'i.bot');
+  expect(clients.find(id)).toBeDefined();
+  expect(clients.top(1, 300_000)[0]).toMatchObject({ client: 'i.bot', count: 20_000 });
+  expect(top()).toHaveLength(2);
+});
+
+test('who has used up the limit of a key is that key', () => {
+  const { clients, deny } = setUp();
+  const usedUp = { binding: { key: 'hg:v1:{k.a}:login:client.1' } } as Decision;
+  deny('k.a', { ...BLOCKED, ...usedUp }, 'i.a');
+  expect(clients.top(1, 300_000)[0]?.client).toBe('k.a');
+});
+
+test('of more clients than fit, who is denied again and again stays', () => {
+  const { clients, deny } = setUp();
+  const early = deny('i.once');
+  for (let i = 0; i < 30_000; i++) {
+    deny(`i.${i}`);
+    if (i % 100 === 0) deny('i.bot');
+  }
+  expect(clients.find(early)).toBeUndefined();
+  const [first, ...others] = clients.top(20_000, 300_000);
+  expect(first?.count).toBe(300);
+  expect(others.length).toBeLessThan(10_000);
+});
+
+test('after ten quiet minutes the counting begins anew, under the same name', () => {
+  const { clock, clients, deny } = setUp();
+  const before = deny('i.a');
+  clock.nowMs += 600_001;
+  const after = deny('i.a');
+  expect(clients.find(before)).toBe(clients.find(after));
+  expect(clients.find(after)).toMatchObject({ count: 1, sinceMs: NOON_MS + 600_001 });
+});

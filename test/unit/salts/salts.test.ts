@@ -1,0 +1,86 @@
+import { describe, expect, test } from 'vitest';
+import { DAY_MS, LONG_PERIOD_MS, type PeriodSalts } from '../../../src/core/salts.ts';
+import { DerivedSalts } from '../../../src/salts/derived-salts.ts';
+import { SaltShelf } from '../../../src/salts/salt-books.ts';
+import { NOON_MS } from '../../support/requests.ts';
+
+const SECRET = 'a secret of at least 32 characters';
+const exported = (salts: PeriodSalts | undefined) =>
+  [salts?.current, salts?.previous].map((key) => key?.export().toString('hex'));
+
+describe('salts that follow from a secret', () => {
+  test('are the same wherever the secret is', () => {
+    const [one, two] = [new DerivedSalts(SECRET), new DerivedSalts(SECRET)];
+    expect(exported(one.at(NOON_MS, true).daily)).toEqual(exported(two.at(NOON_MS, true).daily));
+    expect(exported(one.at(NOON_MS, true).long)).toEqual(exported(two.at(NOON_MS, true).long));
+  });
+  test('differ from day to day, from period to period, and by the secret', () => {
+    const salts = new DerivedSalts(SECRET);
+    const today = salts.at(NOON_MS, true);
+    const all = [
+      ...exported(today.daily),
+      ...exported(today.long),
+      ...exported(salts.at(NOON_MS + DAY_MS, true).daily).slice(0, 1),
+      ...exported(new DerivedSalts(`${SECRET}!`).at(NOON_MS, true).daily),
+    ];
+    expect(new Set(all).size).toBe(all.length);
+    expect(all.every((each) => each?.length === 64)).toBe(true);
+  });
+  test("make today's salt tomorrow's previous one, without having been asked today", () => {
+    const [today] = exported(new DerivedSalts(SECRET).at(NOON_MS, false).daily);
+    expect(exported(new DerivedSalts(SECRET).at(NOON_MS + DAY_MS, false).daily)[1]).toBe(today);
+  });
+  test('are the same object until something changes', () => {
+    const salts = new DerivedSalts(SECRET);
+    const first = salts.at(NOON_MS, false);
+    expect(salts.at(NOON_MS + 1, false)).toBe(first);
+    expect(salts.at(NOON_MS + DAY_MS, false)).not.toBe(first);
+    const long = salts.at(NOON_MS, true);
+    expect(salts.at(NOON_MS + 1, true)).toBe(long);
+  });
+});
+
+describe('a shelf', () => {
+  test('has salts for long windows where there are any', async () => {
+    const shelf = new SaltShelf();
+    expect(shelf.at(NOON_MS, false).long).toBeUndefined();
+    expect(shelf.at(NOON_MS, true).long?.startMs).toBe(
+      Math.floor(NOON_MS / LONG_PERIOD_MS) * LONG_PERIOD_MS,
+    );
+  });
+  test('agrees on those for long windows before there are any', async () => {
+    const asked = new Set<number>();
+    const shelf = new SaltShelf((periodMs) => ({
+      get: async () => undefined,
+      agree: async (_start, proposed) => {
+        asked.add(periodMs);
+        return proposed;
+      },
+    }));
+    await shelf.refresh(NOON_MS);
+    expect([...asked]).toEqual([DAY_MS, LONG_PERIOD_MS]);
+  });
+  test('is the same object from refresh to refresh', async () => {
+    const shelf = new SaltShelf();
+    const first = shelf.at(NOON_MS, false);
+    await shelf.refresh(NOON_MS + 60_000);
+    expect(shelf.at(NOON_MS + 60_000, false)).toBe(first);
+  });
+  test('knows no salt two days after its day began', async () => {
+    const shelf = new SaltShelf();
+    const midnight = Date.UTC(2026, 10, 21);
+    const known = new Set<string | undefined>();
+    const [salt] = exported(shelf.at(midnight, false).daily);
+    for (let hour = 0; hour <= 48; hour++) {
+      const nowMs = midnight + hour * 3_600_000;
+      await shelf.refresh(nowMs);
+      for (const each of exported(shelf.at(nowMs, false).daily)) {
+        if (hour === 48) known.add(each);
+      }
+    }
+    expect(salt).toBeDefined();
+    expect(known.has(salt)).toBe(false);
+    // Not even when time is asked about again that has passed.
+    expect(exported(shelf.at(midnight + DAY_MS, false).daily)).not.toContain(salt);
+  });
+});

@@ -1,0 +1,86 @@
+import { describe, expect, test } from 'vitest';
+import type { Descriptor } from '../../../../src/core/store.ts';
+import { TAKE_SCRIPT, TakeArguments, TakeReply } from '../../../../src/stores/redis/take-script.ts';
+import { descriptorOf, quotaOf } from '../../../support/quotas.ts';
+import { NOON_MS } from '../../../support/requests.ts';
+
+const QUOTA = quotaOf({ limit: 5, windowMs: 1_000 });
+const descriptor = (key: string, cost = 1) => ({ key, quota: QUOTA, cost });
+
+test('the script says what its arguments are', () => {
+  for (const word of ['KEYS ', 'ARGV[1] ', 'ARGV[2] ', 'ARGV[3] ', 'RETURNS ']) {
+    expect(TAKE_SCRIPT).toContain(`\n-- ${word}`);
+  }
+});
+
+describe('arguments', () => {
+  test('name what requests are counted by once, and each key by two bytes', () => {
+    const call = new TakeArguments();
+    call.add([descriptor('a'), descriptor('b', 2)]);
+    call.add([descriptor('c')]);
+    expect(call.keys).toEqual(['a', 'b', 'c']);
+    const rows = ['log', 5, 1_000, 5, 1, 0, 'log', 5, 1_000, 5, 2, 0];
+    expect(call.values()).toEqual([-1, call.number, '  !` `', ...rows]);
+    expect(call.values(99)[0]).toBe(99);
+  });
+  test('tell two thousand quotas apart, and say so when there are more', () => {
+    const call = new TakeArguments();
+    const many = Array.from({ length: 2_048 }, (_, i) => descriptor('a', i + 1));
+    call.add(many);
+    expect(call.values()).toHaveLength(3 + 6 * 2_048);
+    expect(() => call.add([descriptor('a', 9_999)])).toThrow('2048 different quotas');
+  });
+});
+
+describe('a reply', () => {
+  const CALL = 7;
+  const [a, b, c] = ['a', 'b', 'c'].map((key) => descriptorOf(key, QUOTA));
+  const read = (reply: unknown, requests: readonly (readonly (Descriptor | undefined)[])[]) => {
+    const taken = new TakeReply(reply, CALL);
+    const results = requests.map((request) => taken.read(request as Descriptor[]));
+    taken.end();
+    return results;
+  };
+  test('is read request after request', () => {
+    const reply = [CALL, NOON_MS, 4, 1_000, -1, 500, 200, -4, 900];
+    expect(read(reply, [[a], [b, c]])).toEqual([
+      {
+        admitted: true,
+        states: [{ limit: 5, remaining: 4, resetAfterMs: 1_000, retryAfterMs: 0 }],
+        nowMs: NOON_MS,
+      },
+      {
+        admitted: false,
+        states: [
+          { limit: 5, remaining: 0, resetAfterMs: 500, retryAfterMs: 200 },
+          { limit: 5, remaining: 3, resetAfterMs: 900, retryAfterMs: 0 },
+        ],
+        nowMs: NOON_MS,
+      },
+    ]);
+  });
+  test.each([
+    ['of another shape', null],
+    ['of a status', 'OK'],
+    ['of nothing', []],
+    ['too short', [CALL, NOON_MS, 4]],
+    ['without the wait that belongs to nothing left', [CALL, NOON_MS, 0, 500]],
+    ['too long', [CALL, NOON_MS, 4, 500, 0]],
+    ['with a word', [CALL, NOON_MS, 4, 'x']],
+    ['to another call', [CALL + 1, NOON_MS, 4, 500]],
+    ['with a clock in seconds', [CALL, NOON_MS / 1_000, 4, 500]],
+    ['with all left after a take', [CALL, NOON_MS, 5, 500]],
+    ['with more left than there is', [CALL, NOON_MS, -7, 500]],
+    ['with a reset longer than the window', [CALL, NOON_MS, 4, 1_001]],
+    ['with a reset in the past', [CALL, NOON_MS, 4, -1]],
+    ['with a wait in the past', [CALL, NOON_MS, -1, 500, -1]],
+    ['with a denial that need not wait', [CALL, NOON_MS, -4, 500]],
+  ])('%s is refused', (_, reply) => {
+    expect(() => read(reply, [[a]])).toThrow('cannot have returned');
+  });
+  test('of a request that is both admitted and denied is refused', () => {
+    expect(() => read([CALL, NOON_MS, 4, 500, -1, 500, 200], [[a, b]])).toThrow(
+      'cannot have returned',
+    );
+  });
+});
