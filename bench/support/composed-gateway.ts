@@ -51,7 +51,7 @@ function withoutRequests(telemetry: Telemetry): Telemetry {
     policyUnknown() {},
     untrustedProxy() {},
     headersIgnored() {},
-    strangerRefused() {},
+    unauthorizedRefused() {},
   };
 }
 

@@ -15,13 +15,13 @@ import { haproxy } from '../dialects/haproxy.ts';
 import { ingressNginx } from '../dialects/ingress-nginx.ts';
 import { nginx } from '../dialects/nginx.ts';
 import { traefik } from '../dialects/traefik.ts';
-import { answerQuestion } from '../operations/denials.ts';
+import { answerQuery } from '../operations/denials.ts';
 import { createOperate, type Operate } from '../operations/operations.ts';
 import { loggingIn, overrideEffects } from '../operations/override.ts';
 import { OverrideBook } from '../operations/override-book.ts';
 import type { Gateway } from '../operations/running-gateway.ts';
 import { DerivedSalts } from '../salts/derived-salts.ts';
-import { createAnswering } from '../server/answer-check.ts';
+import { createCheckHandler } from '../server/check-handler.ts';
 import { createCheckServer } from '../server/check-server.ts';
 import { createGrpcServer } from '../server/grpc-server.ts';
 import { createOpsServer } from '../server/ops-server.ts';
@@ -142,15 +142,15 @@ export function createEngine(options: AppOptions): Engine {
   const events: BackendEvents = {
     onReset: (keys) => void memory.reset(keys),
     // What is read already may not be the latest; what cannot be read is tried again.
-    onNotices: () => void overrides.refresh().catch(() => overrideKeeper.refresh()),
-    answer: (question) => answerQuestion(gateway, question),
+    onOverridesChanged: () => void overrides.refresh().catch(() => overrideKeeper.refresh()),
+    answer: (question) => answerQuery(gateway, question),
   };
   const backend = environment.redis
     ? inRedis(environment.redis, environment, events, telemetry, now)
     : inMemory(memory, events, telemetry, now);
-  const { store, reader, board } = backend;
+  const { store, reader, overrideStore } = backend;
   const overrides = new OverrideBook({
-    board,
+    overrideStore,
     now,
     onChange(inForce) {
       telemetry.overridesInForce(overrideEffects(inForce));
@@ -171,7 +171,7 @@ export function createEngine(options: AppOptions): Engine {
   });
   const headerWatch = new HeaderWatch(telemetry);
   const unseenHeaders = () => headerWatch.unseen(policies.current);
-  const answering = createAnswering({
+  const handleCheck = createCheckHandler({
     check: countOnce(check),
     policies,
     now,
@@ -183,11 +183,11 @@ export function createEngine(options: AppOptions): Engine {
   });
   const checkServer = createCheckServer({
     dialects: DIALECTS,
-    answering,
+    handleCheck,
     callerWithoutAddress: environment.socket === undefined ? '' : '127.0.0.1',
     proxySecrets: environment.proxySecrets,
     isLeaving: () => isLeaving,
-    onStranger: telemetry.strangerRefused,
+    onUnauthorized: telemetry.unauthorizedRefused,
   });
   const { grpcPort } = environment;
   const grpcServer =
@@ -195,9 +195,9 @@ export function createEngine(options: AppOptions): Engine {
       ? undefined
       : createGrpcServer({
           dialect: envoyGrpc,
-          answering,
+          handleCheck,
           proxySecrets: environment.proxySecrets,
-          onStranger: telemetry.strangerRefused,
+          onUnauthorized: telemetry.unauthorizedRefused,
         });
   const gateway: Gateway = {
     policies,
@@ -208,7 +208,7 @@ export function createEngine(options: AppOptions): Engine {
     peekLocally: (descriptors) => local.peek(descriptors),
     denied: telemetry.denied,
     wouldBeDenied: telemetry.wouldBeDenied,
-    askAll: backend.askAll,
+    queryAll: backend.queryAll,
     stats: backend.stats,
     unseenHeaders,
     audit: telemetry.operatorActed,

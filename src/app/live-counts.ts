@@ -8,11 +8,11 @@ import type { Circumstances } from '../operations/explain.ts';
 import { OverrideBook } from '../operations/override-book.ts';
 import { DerivedSalts } from '../salts/derived-salts.ts';
 import { RedisSaltVault } from '../salts/redis-salt-vault.ts';
-import { SaltShelf } from '../salts/salt-books.ts';
+import { SaltBooks } from '../salts/salt-books.ts';
 import { MemoryStore } from '../stores/memory/memory-store.ts';
 import { createRedisClient } from '../stores/redis/client.ts';
 import { InFlight } from '../stores/redis/in-flight.ts';
-import { RedisNoticeBoard } from '../stores/redis/redis-notice-board.ts';
+import { RedisOverrideStore } from '../stores/redis/redis-override-store.ts';
 import { storeOfTarget } from '../stores/redis/store-of-target.ts';
 
 /** Hands over what holds at this moment. Rejects with what Redis has against it, or with what `use` rejects with. */
@@ -33,13 +33,18 @@ export async function withLiveCounts<T>(
   });
   const salts =
     ipSaltSecret === undefined
-      ? new SaltShelf((periodMs) => new RedisSaltVault(client, periodMs))
+      ? new SaltBooks((periodMs) => new RedisSaltVault(client, periodMs))
       : new DerivedSalts(ipSaltSecret);
   const now = Date.now;
   const options = { client, inFlight: new InFlight(1), deadlineMs };
   const reader = storeOfTarget(target, options);
-  const board = new RedisNoticeBoard({ client, deadlineMs, now });
-  const overrides = new OverrideBook({ board, now, onChange: () => {}, onRestored: () => {} });
+  const overrideStore = new RedisOverrideStore({ client, deadlineMs, now });
+  const overrides = new OverrideBook({
+    overrideStore,
+    now,
+    onChange: () => {},
+    onRestored: () => {},
+  });
   try {
     await becomesReady(client, () => lastError);
     await Promise.all([salts.refresh(now()), overrides.refresh()]);

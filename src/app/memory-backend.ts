@@ -1,8 +1,8 @@
 /** Counting in this process, for one gateway without Redis. */
 
-import { SaltShelf } from '../salts/salt-books.ts';
+import { SaltBooks } from '../salts/salt-books.ts';
 import type { MemoryStore } from '../stores/memory/memory-store.ts';
-import { OwnNoticeBoard } from '../stores/notice-board.ts';
+import { MemoryOverrideStore } from '../stores/override-store.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import type { Backend, BackendEvents } from './backend.ts';
 
@@ -19,15 +19,15 @@ export function inMemory(
   return {
     store,
     reader: store,
-    board: new OwnNoticeBoard(now),
-    askAll: async (question) => ({ answers: [await events.answer(question)], asked: 1 }),
+    overrideStore: new MemoryOverrideStore(now),
+    queryAll: async (question) => ({ answers: [await events.answer(question)], asked: 1 }),
     stats: async () => ({
       store: 'memory',
       gateways: 1,
       keyspace: { activeWindows: store.size, sampledKeys: store.size, isExact: true },
       servers: [],
     }),
-    salts: new SaltShelf(),
+    salts: new SaltBooks(),
     place: () => ({ count: 1, rank: 0 }),
     async connect(onContact) {
       await onContact();

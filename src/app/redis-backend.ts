@@ -3,21 +3,21 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Environment } from '../config/settings/environment.ts';
 import type { RedisTarget } from '../config/settings/redis-target.ts';
 import { RedisSaltVault } from '../salts/redis-salt-vault.ts';
-import { SaltShelf } from '../salts/salt-books.ts';
+import { SaltBooks } from '../salts/salt-books.ts';
 import { Breaker } from '../stores/breaker.ts';
 import { DenialCache } from '../stores/denial-cache.ts';
 import { GuardedStore } from '../stores/guarded-store.ts';
 import { Overload } from '../stores/overload.ts';
 import { Allowance } from '../stores/redis/allowance.ts';
 import { atMostEvery } from '../stores/redis/at-most-every.ts';
-import { listenTo, NOTICES_CHANNEL, RESET_CHANNEL } from '../stores/redis/channels.ts';
+import { listenTo, OVERRIDES_CHANNEL, RESET_CHANNEL } from '../stores/redis/channels.ts';
 import { createRedisClient, type RedisClient } from '../stores/redis/client.ts';
 import { withDeadline } from '../stores/redis/deadline.ts';
 import { storeErrorFrom } from '../stores/redis/errors.ts';
-import { Gateways } from '../stores/redis/gateways.ts';
 import { InFlight } from '../stores/redis/in-flight.ts';
 import { describeServers, sampleKeyspace } from '../stores/redis/keyspace.ts';
-import { RedisNoticeBoard } from '../stores/redis/redis-notice-board.ts';
+import { PeerGateways } from '../stores/redis/peer-gateways.ts';
+import { RedisOverrideStore } from '../stores/redis/redis-override-store.ts';
 import type { RedisStoreOptions } from '../stores/redis/redis-store.ts';
 import { HEARTBEAT_MS, Replicas } from '../stores/redis/replicas.ts';
 import { keysIn } from '../stores/redis/resets.ts';
@@ -111,7 +111,7 @@ export function inRedis(
           onRemembered: telemetry.denialRemembered,
         })
       : undefined;
-  const gateways = new Gateways({
+  const gateways = new PeerGateways({
     client,
     count: () => replicas.place.count,
     answer: events.answer,
@@ -129,13 +129,13 @@ export function inRedis(
       if (resetsToRead.take()) events.onReset(keysIn(message));
     },
   });
-  const readNotices = atMostEvery(NOTICES_EVERY_MS, events.onNotices);
-  listenTo([NOTICES_CHANNEL, ...gateways.channels], subscriber, {
+  const readOverrides = atMostEvery(NOTICES_EVERY_MS, events.onOverridesChanged);
+  listenTo([OVERRIDES_CHANNEL, ...gateways.channels], subscriber, {
     // What was said meanwhile was not heard.
-    onListening: readNotices,
+    onListening: readOverrides,
     onDeaf: (reason) => reason !== undefined && telemetry.othersUnheard(reason),
     onMessage(message, channel) {
-      if (channel === NOTICES_CHANNEL) readNotices();
+      if (channel === OVERRIDES_CHANNEL) readOverrides();
       else void gateways.onMessage(channel, message);
     },
   });
@@ -149,8 +149,8 @@ export function inRedis(
   return {
     store: denials ?? counting,
     reader: redis,
-    board: new RedisNoticeBoard({ client, deadlineMs: environment.storeTimeoutMs, now }),
-    askAll: (question) => gateways.ask(question),
+    overrideStore: new RedisOverrideStore({ client, deadlineMs: environment.storeTimeoutMs, now }),
+    queryAll: (question) => gateways.ask(question),
     stats: async () => {
       const asked = Promise.all([sampleKeyspace(client, true), describeServers(client)]);
       const [keyspace, servers] = await withDeadline(asked, STATS_WITHIN_MS).catch(
@@ -158,7 +158,7 @@ export function inRedis(
       );
       return { store: 'redis', gateways: replicas.place.count, keyspace, servers };
     },
-    salts: new SaltShelf((periodMs) => new RedisSaltVault(client, periodMs)),
+    salts: new SaltBooks((periodMs) => new RedisSaltVault(client, periodMs)),
     place: () => replicas.place,
     connect: (onContact) =>
       new Promise((resolve) => {

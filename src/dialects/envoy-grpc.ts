@@ -14,7 +14,7 @@ import { NOTHING_MISSING } from './shared/forwarded-request.ts';
 const BAD_REQUEST = 400;
 
 /** A `CheckRequest` of Envoy's; fields that were not sent are undefined. */
-export interface EnvoyQuestion {
+export interface EnvoyCheckRequest {
   readonly attributes?: {
     readonly source?: { readonly address?: { readonly socket_address?: { address?: string } } };
     readonly request?: { readonly http?: HttpRequest };
@@ -37,7 +37,7 @@ interface HeaderValue {
 }
 
 /** A `CheckResponse` of Envoy's. */
-export interface EnvoyAnswer {
+export interface EnvoyCheckResponse {
   readonly status: { readonly code: number };
   readonly ok_response?: { readonly response_headers_to_add: readonly HeaderValueOption[] };
   readonly denied_response?: {
@@ -69,11 +69,11 @@ const POLICY = 'policy';
  */
 const REQUEST_ID = 'request_id';
 
-function isAboutHttp({ attributes }: EnvoyQuestion): boolean {
+function isAboutHttp({ attributes }: EnvoyCheckRequest): boolean {
   return Boolean(attributes?.request?.http?.method);
 }
 
-function parse({ attributes }: EnvoyQuestion, remoteAddress: string): CheckRequest {
+function parse({ attributes }: EnvoyCheckRequest, remoteAddress: string): CheckRequest {
   const http = attributes?.request?.http ?? {};
   const extensions = attributes?.context_extensions ?? {};
   const headers = headersOf(http);
@@ -117,7 +117,7 @@ function asBytes(text: string): string {
   return BEYOND_ASCII.test(text) ? Buffer.from(text, 'utf8').toString('latin1') : text;
 }
 
-function render(decision: Decision, style: AnswerStyle): EnvoyAnswer {
+function render(decision: Decision, style: AnswerStyle): EnvoyCheckResponse {
   const { status, headers, body } = answer(decision, style, BAD_REQUEST);
   if (decision.verdict === 'allow') {
     // Whether the application's answer may be stored is not ours to say.
@@ -130,7 +130,7 @@ function render(decision: Decision, style: AnswerStyle): EnvoyAnswer {
 }
 
 /** What the client is told in place of the application's answer: name, value, name, value. */
-function refusal(status: number, headers: readonly string[], body: string): EnvoyAnswer {
+function refusal(status: number, headers: readonly string[], body: string): EnvoyCheckResponse {
   return {
     status: { code: status === 429 ? RESOURCE_EXHAUSTED : PERMISSION_DENIED },
     // Up to 1.36 Envoy leaves out of a denial what says how to append.
@@ -152,7 +152,7 @@ export const envoyGrpc = {
   isAboutHttp,
   parse,
   render,
-  stranger: refusal(
+  unauthorized: refusal(
     403,
     ['Content-Type', 'application/json'],
     '{"error":"forbidden","message":"Only proxies that send the secret are answered."}',

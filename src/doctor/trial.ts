@@ -6,15 +6,18 @@ import type { RedisTarget } from '../config/settings/redis-target.ts';
 import type { Descriptor, Quota, QuotaStore } from '../core/store.ts';
 import {
   listenTo,
-  NOTICES_CHANNEL,
-  QUESTIONS_CHANNEL,
+  OVERRIDES_CHANNEL,
+  QUERIES_CHANNEL,
   RESET_CHANNEL,
 } from '../stores/redis/channels.ts';
 import { createRedisClient, type RedisClient } from '../stores/redis/client.ts';
 import { withDeadline } from '../stores/redis/deadline.ts';
 import { InFlight } from '../stores/redis/in-flight.ts';
 import { sampleKeyspace } from '../stores/redis/keyspace.ts';
-import { NOTICE_SCRIPT, NOTICES_SCRIPT } from '../stores/redis/redis-notice-board.ts';
+import {
+  READ_OVERRIDES_SCRIPT,
+  WRITE_OVERRIDES_SCRIPT,
+} from '../stores/redis/redis-override-store.ts';
 import { storeOfTarget } from '../stores/redis/store-of-target.ts';
 import { becomesReady, PATIENCE_MS } from './contact.ts';
 import { fault, fine, type PlacedFinding, warning } from './finding.ts';
@@ -93,7 +96,7 @@ export class Trial {
       this.#beat(tag),
     );
     yield* without('operators can neither block or exempt a client nor change a mode', () =>
-      this.#putUp(tag),
+      this.#put(tag),
     );
     yield* without('nobody knows how many windows are counted', () => this.#look());
     yield* without('without HEADGATE_IP_SALT_SECRET, no limit of addresses is shared', () =>
@@ -136,13 +139,13 @@ export class Trial {
   }
 
   /** Puts a notice up, and takes it down. Gateways that hear of it find nothing new. */
-  async #putUp(tag: string): Promise<void> {
+  async #put(tag: string): Promise<void> {
     const key = keyOf(tag, 'notices');
     for (const lifetimeMs of [LIFETIME_MS, 0]) {
-      const values = [NOTICES_CHANNEL, 1, 0, 'trial', lifetimeMs, '{}'];
-      await this.#client.eval(NOTICE_SCRIPT, 1, key, ...values);
+      const values = [OVERRIDES_CHANNEL, 1, 0, 'trial', lifetimeMs, '{}'];
+      await this.#client.eval(WRITE_OVERRIDES_SCRIPT, 1, key, ...values);
     }
-    await this.#client.eval(NOTICES_SCRIPT, 1, key);
+    await this.#client.eval(READ_OVERRIDES_SCRIPT, 1, key);
     await this.#delete([key]);
   }
 
@@ -175,7 +178,7 @@ async function* without(loss: string, act: () => Promise<unknown>): AsyncGenerat
 /** Resolves once what gateways tell each other can be heard. */
 function hears(subscriber: RedisClient): Promise<void> {
   return new Promise((resolve, reject) => {
-    listenTo([RESET_CHANNEL, NOTICES_CHANNEL, QUESTIONS_CHANNEL], subscriber, {
+    listenTo([RESET_CHANNEL, OVERRIDES_CHANNEL, QUERIES_CHANNEL], subscriber, {
       onListening: resolve,
       onMessage: () => {},
       onDeaf: (reason) => {

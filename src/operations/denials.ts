@@ -46,7 +46,7 @@ export function denialOperations(gateway: Gateway) {
   return {
     async top({ limit, shadow }: Top) {
       const question: Question = { about: 'top', most: limit, withinMs: NOW_MS, shadow };
-      const { answers, asked } = await gateway.askAll(question);
+      const { answers, asked } = await gateway.queryAll(question);
       const reports = answers.flatMap(reportsIn);
       return { clients: together(reports, limit), gateways: { asked, answered: answers.length } };
     },
@@ -75,7 +75,7 @@ export async function deniedBy(gateway: Gateway, id: string): Promise<DenialRepo
 }
 
 async function find(gateway: Gateway, id: string): Promise<Found> {
-  const { answers, asked } = await gateway.askAll({ about: 'decision', id } satisfies Question);
+  const { answers, asked } = await gateway.queryAll({ about: 'decision', id } satisfies Question);
   for (const answer of answers) {
     const found = foundSchema.safeParse(answer);
     if (found.success) return found.data;
@@ -96,7 +96,7 @@ function reportsIn(answer: unknown): DenialReport[] {
 }
 
 /** What this gateway says when it is asked; null to what is no question. Never rejects. */
-export async function answerQuestion(gateway: Gateway, asked: unknown): Promise<unknown> {
+export async function answerQuery(gateway: Gateway, asked: unknown): Promise<unknown> {
   const question = questionSchema.safeParse(asked).data;
   if (question === undefined) return null;
   if (question.about === 'top') {

@@ -8,7 +8,7 @@ import type { Subject } from '../core/recorder.ts';
 import type { SaltSource } from '../core/salts.ts';
 import type { QuotaStore } from '../core/store.ts';
 import { envoy } from '../dialects/envoy.ts';
-import { SaltShelf } from '../salts/salt-books.ts';
+import { SaltBooks } from '../salts/salt-books.ts';
 import { MemoryStore } from '../stores/memory/memory-store.ts';
 
 export interface AskedAbout {
@@ -50,7 +50,7 @@ export interface Explanation {
 /** As if nothing had been counted before, and no operator had ordered anything. */
 export function untouched(policies: PolicySet, nowMs: number): Circumstances {
   const store = new MemoryStore({ now: () => nowMs, maxKeys: 1_000 });
-  return { policies, salts: new SaltShelf(), overrides: NO_OVERRIDES, store, local: store, nowMs };
+  return { policies, salts: new SaltBooks(), overrides: NO_OVERRIDES, store, local: store, nowMs };
 }
 
 export async function explain(

@@ -4,7 +4,7 @@
  */
 import { dryRun, localDryRun } from '../core/dry-run.ts';
 import { StoreError } from '../core/store.ts';
-import { BoardFull } from '../stores/notice-board.ts';
+import { OverrideStoreFull } from '../stores/override-store.ts';
 import { clientOperations } from './clients.ts';
 import { denialOperations } from './denials.ts';
 import { type AskedAbout, explain } from './explain.ts';
@@ -90,7 +90,7 @@ function fieldsOf(headers: Asked['headers']): AskedAbout['headers'] {
 }
 
 function operationError(error: unknown): unknown {
-  if (error instanceof BoardFull) {
+  if (error instanceof OverrideStoreFull) {
     return new OperationError(
       'conflict',
       `${error.message}: lift some overrides, or write them into the policy file`,

@@ -1,17 +1,17 @@
-/** The overrides in force: those that all gateways find on their board. Each ends on time, whether or not it can be read. */
+/** The overrides in force: those that all gateways find on their override store. Each ends on time, whether or not it can be read. */
 
 import type { Access } from '../core/access-lists.ts';
 import type { Overrides } from '../core/overrides.ts';
 import type { PolicyMode } from '../core/policy.ts';
-import type { Notice, NoticeBoard } from '../stores/notice-board.ts';
-import { fromNotice, type Override, subjectOf, toNotice } from './override.ts';
+import type { OverrideStore, StoredOverride } from '../stores/override-store.ts';
+import { fromStored, type Override, subjectOf, toStored } from './override.ts';
 
 export interface OverrideBookOptions {
-  readonly board: NoticeBoard;
+  readonly overrideStore: OverrideStore;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
   readonly onChange: (inForce: readonly Override[]) => void;
-  /** The board had lost so many; they are on it again. */
+  /** The override store had lost so many; they are on it again. */
   readonly onRestored: (count: number) => void;
 }
 
@@ -41,20 +41,20 @@ export class OverrideBook {
     return this.#inForce;
   }
 
-  /** Rejects when the board cannot be reached, or is full. */
+  /** Rejects when the override store cannot be reached, or is full. */
   async write(override: Override): Promise<void> {
-    await this.#options.board.putUp(toNotice(override));
+    await this.#options.overrideStore.put(toStored(override));
     await this.refresh();
   }
 
-  /** Resolves to false when there was none. Rejects when the board cannot be reached. */
+  /** Resolves to false when there was none. Rejects when the override store cannot be reached. */
   async remove(about: string): Promise<boolean> {
-    const wasThere = await this.#options.board.takeDown(about);
+    const wasThere = await this.#options.overrideStore.remove(about);
     await this.refresh();
     return wasThere;
   }
 
-  /** Takes up what is on the board. Rejects, and keeps what is in force, when it cannot be reached. */
+  /** Takes up what is on the override store. Rejects, and keeps what is in force, when it cannot be reached. */
   refresh(): Promise<void> {
     // What is being read may have changed since.
     this.#isStale = this.#reading !== undefined;
@@ -71,23 +71,23 @@ export class OverrideBook {
   async #read(): Promise<void> {
     do {
       this.#isStale = false;
-      const { board } = this.#options;
-      let notices = await board.read();
-      const lost = this.#lostFrom(notices);
+      const { overrideStore } = this.#options;
+      let stored = await overrideStore.read();
+      const lost = this.#lostFrom(stored);
       if (lost.length > 0) {
-        await board.putBack(lost.map(toNotice));
+        await overrideStore.restoreLost(lost.map(toStored));
         this.#options.onRestored(lost.length);
-        notices = await board.read();
+        stored = await overrideStore.read();
       }
-      const found = notices.map(fromNotice).filter((each) => each !== undefined);
-      // If the board was emptied again meanwhile, what was lost stays in force.
-      this.#take([...found, ...this.#lostFrom(notices)]);
+      const found = stored.map(fromStored).filter((each) => each !== undefined);
+      // If the override store was emptied again meanwhile, what was lost stays in force.
+      this.#take([...found, ...this.#lostFrom(stored)]);
     } while (this.#isStale);
   }
 
-  /** A board that was emptied has not taken anything down: that leaves a trace. */
-  #lostFrom(notices: readonly Notice[]): Override[] {
-    const there = new Set(notices.map(({ about }) => about));
+  /** An override store that was emptied has not taken anything down: that leaves a trace. */
+  #lostFrom(stored: readonly StoredOverride[]): Override[] {
+    const there = new Set(stored.map(({ about }) => about));
     const soonMs = this.#options.now() + SOON_MS;
     return this.#inForce.filter(
       (override) => override.untilMs > soonMs && !there.has(subjectOf(override)),

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { LOG_LEVELS } from '../config/settings/settings.ts';
 import { POLICY_MODES } from '../core/policy.ts';
-import type { Notice } from '../stores/notice-board.ts';
+import type { StoredOverride } from '../stores/override-store.ts';
 
 /** Of dates (ECMA-262, section 21.4.1.1), milliseconds since the epoch. */
 const moment = z.int().min(0).max(8_640_000_000_000_000);
@@ -56,12 +56,12 @@ export const aboutPolicy = (policy: string) => `policy:${policy}`;
 /** Of these there is one each. */
 export const ABOUT_LOG = ['log_level', 'log_allows'] as const;
 
-export function toNotice(override: Override): Notice {
+export function toStored(override: Override): StoredOverride {
   return { about: subjectOf(override), untilMs: override.untilMs, text: JSON.stringify(override) };
 }
 
 /** Undefined for what was taken down, and what this version cannot read. */
-export function fromNotice({ text, untilMs }: Notice): Override | undefined {
+export function fromStored({ text, untilMs }: StoredOverride): Override | undefined {
   if (text === '') return undefined;
   try {
     return overrideSchema.safeParse({ ...JSON.parse(text), untilMs }).data;

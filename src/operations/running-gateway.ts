@@ -4,7 +4,7 @@ import type { PolicySet } from '../core/policy-set.ts';
 import type { SaltSource } from '../core/salts.ts';
 import type { Descriptor, PeekResult, QuotaReader, QuotaStore } from '../core/store.ts';
 import type { DeniedClients } from '../denials/denied-clients.ts';
-import type { Gathered } from '../stores/redis/gateways.ts';
+import type { QueryReplies } from '../stores/redis/peer-gateways.ts';
 import type { OperatorAction } from '../telemetry/telemetry.ts';
 import type { OverrideBook } from './override-book.ts';
 import type { StoreStats } from './stats.ts';
@@ -20,7 +20,7 @@ export interface Gateway {
   readonly denied: Pick<DeniedClients, 'top' | 'find'>;
   readonly wouldBeDenied: Pick<DeniedClients, 'top' | 'find'>;
   /** What every gateway says to a question, this one included. */
-  askAll(question: unknown): Promise<Gathered>;
+  queryAll(question: unknown): Promise<QueryReplies>;
   /** What counting takes up. Rejects with what the store says against it. */
   stats(): Promise<StoreStats>;
   /** Headers that the policy file needs and no request through a proxy had. */

@@ -2,7 +2,7 @@
 import { DAY_MS, LONG_PERIOD_MS, type SaltSource, type Salts } from '../core/salts.ts';
 import { SaltBook, type SaltVault } from './salt-book.ts';
 
-export class SaltShelf implements SaltSource {
+export class SaltBooks implements SaltSource {
   readonly #daily: SaltBook;
   readonly #long: SaltBook;
   /** One without the long ones and one with them: who asks for the one does not take the other from anybody. */

@@ -10,21 +10,21 @@ import type { Decision } from '../core/decision.ts';
 import type { Answer, Dialect } from '../core/dialect.ts';
 import { isHost } from '../core/host.ts';
 import type { AnswerStyle } from '../core/policy-set.ts';
-import type { Answering, Question } from './answer-check.ts';
+import type { HandleCheck, PendingCheck } from './check-handler.ts';
 import { Connections } from './connections.ts';
 import { HTTP_LIMITS } from './http-limits.ts';
 import { compileSecretCheck } from './proxy-secret.ts';
 
 export interface CheckServerOptions {
   readonly dialects: readonly Dialect[];
-  readonly answering: Answering;
+  readonly handleCheck: HandleCheck;
   /** Stands for a caller without an address: one on a unix socket, or one that is gone already. */
   readonly callerWithoutAddress: string;
   /** What a caller must send to be answered; nothing for none. */
   readonly proxySecrets: readonly string[];
   /** Whether callers should go elsewhere with their next request. */
   readonly isLeaving: () => boolean;
-  readonly onStranger: () => void;
+  readonly onUnauthorized: () => void;
 }
 
 /** Envoy passes up to 60 KiB on, and would show our 431 to the client as a denial. */
@@ -91,7 +91,7 @@ export function createCheckServer(options: CheckServerOptions): CheckServer {
       const status = isTooLong ? 431 : (dialect?.badRequest ?? 400);
       write(reply.raw, failure(status, 'bad_request', mistake), options);
     } else if (!knowsSecret(raw.headers)) {
-      options.onStranger();
+      options.onUnauthorized();
       write(
         reply.raw,
         failure(403, 'forbidden', 'Only proxies that send the secret are answered.'),
@@ -101,7 +101,7 @@ export function createCheckServer(options: CheckServerOptions): CheckServer {
       write(reply.raw, notFound(options.dialects), options);
     } else {
       const asked = target.slice(dialect.mount.length);
-      options.answering(new HttpQuestion(dialect, asked, raw, reply.raw, options));
+      options.handleCheck(new HttpCheck(dialect, asked, raw, reply.raw, options));
     }
   });
   const connections = new Connections();
@@ -141,7 +141,7 @@ function protocolMistake({ httpVersionMajor, headers }: IncomingMessage): string
   return undefined;
 }
 
-class HttpQuestion implements Question {
+class HttpCheck implements PendingCheck {
   readonly #dialect: Dialect;
   readonly #target: string;
   readonly #message: IncomingMessage;

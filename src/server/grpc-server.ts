@@ -18,7 +18,7 @@ import { HealthImplementation } from 'grpc-health-check';
 import type { CheckRequest } from '../core/check-request.ts';
 import type { Decision } from '../core/decision.ts';
 import type { AnswerStyle } from '../core/policy-set.ts';
-import type { Answering, Question } from './answer-check.ts';
+import type { HandleCheck, PendingCheck } from './check-handler.ts';
 import { Connections } from './connections.ts';
 import { limitResets } from './http2-guard.ts';
 import { compileSecretCheck, SECRET_HEADER } from './proxy-secret.ts';
@@ -31,15 +31,15 @@ export interface GrpcDialect<Asked, Answered> {
   parse(asked: Asked, remoteAddress: string): CheckRequest;
   render(decision: Decision, style: AnswerStyle): Answered;
   /** What a caller gets who does not send the secret. */
-  readonly stranger: Answered;
+  readonly unauthorized: Answered;
 }
 
 export interface GrpcServerOptions<Asked, Answered> {
   readonly dialect: GrpcDialect<Asked, Answered>;
-  readonly answering: Answering;
+  readonly handleCheck: HandleCheck;
   /** What a caller must send as metadata to be answered; nothing for none. */
   readonly proxySecrets: readonly string[];
-  readonly onStranger: () => void;
+  readonly onUnauthorized: () => void;
 }
 
 export interface GrpcServer {
@@ -82,7 +82,7 @@ setLogVerbosity(logVerbosity.NONE);
 export function createGrpcServer<Asked, Answered>(
   options: GrpcServerOptions<Asked, Answered>,
 ): GrpcServer {
-  const { dialect, answering, onStranger } = options;
+  const { dialect, handleCheck, onUnauthorized } = options;
   const knowsSecret = compileSecretCheck(options.proxySecrets);
   const server = new Server(OPTIONS);
   limitResets(server, MAX_STREAMS);
@@ -96,12 +96,12 @@ export function createGrpcServer<Asked, Answered>(
   server.addService(loadSync(PROTO, { keepCase: true })[SERVICE] as ServiceDefinition, {
     Check(call: ServerUnaryCall<Asked, Answered>, callback: sendUnaryData<Answered>) {
       if (!knowsSecret({ [SECRET_HEADER]: call.metadata.get(SECRET_HEADER).join(',') })) {
-        onStranger();
-        callback(null, dialect.stranger);
+        onUnauthorized();
+        callback(null, dialect.unauthorized);
       } else if (!dialect.isAboutHttp(call.request)) {
         callback(NOT_ABOUT_HTTP);
       } else {
-        answering(new GrpcQuestion(dialect, call, callback));
+        handleCheck(new GrpcCheck(dialect, call, callback));
       }
     },
   });
@@ -134,7 +134,7 @@ function watchKnown(watch: Watch): Watch {
   };
 }
 
-class GrpcQuestion<Asked, Answered> implements Question {
+class GrpcCheck<Asked, Answered> implements PendingCheck {
   readonly #dialect: GrpcDialect<Asked, Answered>;
   readonly #call: ServerUnaryCall<Asked, Answered>;
   readonly #callback: sendUnaryData<Answered>;

@@ -3,7 +3,7 @@
  * limit allows, without a word to each other.
  */
 
-import { spreadOf } from '../core/fnv1a.ts';
+import { fnv1a32 } from '../core/fnv1a.ts';
 import type { LocalLimiter } from '../core/local-limiter.ts';
 import type { Descriptor, PeekResult, Quota, TakeResult } from '../core/store.ts';
 import type { MemoryStore } from './memory/memory-store.ts';
@@ -49,7 +49,7 @@ function shared({ key, quota, cost }: Descriptor, place: Place): Descriptor {
 
 /** The shares of all gateways make up the quota: whole requests, the odd ones going to other gateways for other keys. */
 export function shareOf(quota: Quota, cost: number, key: string, { count, rank }: Place): Quota {
-  const turn = (rank + spreadOf(key)) % count;
+  const turn = (rank + fnv1a32(key)) % count;
   const part = (units: number) => {
     const requests = Math.floor(units / cost);
     const odd = turn < requests % count ? 1 : 0;

@@ -184,7 +184,7 @@ export function createMetrics() {
       labelNames: ['header'],
       registers,
     }),
-    strangers: new Counter({
+    unauthorized: new Counter({
       name: 'headgate_strangers_refused_total',
       help: 'Calls without the secret that proxies share with the gateway.',
       registers,

@@ -60,7 +60,7 @@ export interface Telemetry extends HeaderWatchEvents {
   /** Headers that were not believed. Names, which the policy file and the dialects know. */
   headersIgnored(names: readonly string[]): void;
   /** A call without the secret that proxies share with the gateway. */
-  strangerRefused(): void;
+  unauthorizedRefused(): void;
   /** The check port can be reached from other machines, by anybody who finds it. */
   checkPortOpen(): void;
   storeAnswered(durationMs: number, requests: number): void;
@@ -245,8 +245,8 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
     headersIgnored(names) {
       for (const header of names) metrics.ignoredHeaders.inc({ header });
     },
-    strangerRefused() {
-      metrics.strangers.inc();
+    unauthorizedRefused() {
+      metrics.unauthorized.inc();
       if (!seldom('stranger')) return;
       write('stranger_refused', {});
     },

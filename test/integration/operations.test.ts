@@ -629,7 +629,7 @@ describe.skipIf(!ownRedisIsHere)('gateways on one Redis, by the shipped account'
     await holds(() => override(many, 'block', visitor.address), isBlocked(visitor));
   });
 
-  test('a board that was emptied has all of them again, and none that was lifted', async () => {
+  test('a overrideStore that was emptied has all of them again, and none that was lifted', async () => {
     const [kept, lifted] = [{ address: newAddress() }, { address: newAddress() }];
     for (const visitor of [kept, lifted]) {
       await holds(() => override(one, 'block', visitor.address), isBlocked(visitor));
@@ -642,7 +642,7 @@ describe.skipIf(!ownRedisIsHere)('gateways on one Redis, by the shipped account'
     await everywhere(isLetIn(lifted));
   });
 
-  test('junk on the board and on the channels drops no override and ends no gateway', async () => {
+  test('junk on the overrideStore and on the channels drops no override and ends no gateway', async () => {
     const visitor = { address: newAddress() };
     await override(one, 'block', visitor.address);
     const untilMs = Date.now() + 600_000;
@@ -703,7 +703,7 @@ describe.skipIf(!ownRedisIsHere)('gateways on one Redis, by the shipped account'
     ['later than any date', (ms: number) => [ms, Number.MAX_SAFE_INTEGER] as const],
     ['since before any date', (ms: number) => [-Number.MAX_SAFE_INTEGER, ms] as const],
   ])(
-    'an override on the board that ends or began %s keeps the others from nobody',
+    'an override on the overrideStore that ends or began %s keeps the others from nobody',
     async (_what, timesAt) => {
       const [sinceMs, untilMs] = timesAt(Date.now() + 600_000);
       const text = { about: 'client', client: 'u.odd', access: 'blocked', isLong: false };
@@ -719,7 +719,7 @@ describe.skipIf(!ownRedisIsHere)('gateways on one Redis, by the shipped account'
     },
   );
 
-  test('a moment on the board that is no number for Redis keeps nobody from ordering', async () => {
+  test('a moment on the overrideStore that is no number for Redis keeps nobody from ordering', async () => {
     await using _ = await onBoard({ odd: `${'9'.repeat(30)} x` });
     const visitor = { address: newAddress() };
     await holds(() => override(one, 'block', visitor.address), isBlocked(visitor));
@@ -913,7 +913,7 @@ testWithRedis(
   },
 );
 
-testWithRedis('a board of another type is told of, and changes are refused', async () => {
+testWithRedis('a overrideStore of another type is told of, and changes are refused', async () => {
   await using lab = new AsyncDisposableStack();
   await using server = await startRedis();
   const client = lab.adopt(connectTo(server), (open) => open.disconnect());

@@ -178,7 +178,7 @@ interface Answers {
   readonly kinds: Set<string>;
 }
 
-async function askAll(
+async function queryAll(
   gateway: Gateway,
   paths: readonly string[],
   { texts, kinds }: Answers,
@@ -313,14 +313,14 @@ describe.skipIf(!ownRedisIsHere)('of all that names a client or is a secret', ()
     const [first] = gateways;
     const forOperators: string[] = [];
     for (const gateway of gateways) {
-      await askAll(gateway, ['/', '/closed', '/%00'], answers);
+      await queryAll(gateway, ['/', '/closed', '/%00'], answers);
       forOperators.push(await askOperators(gateway));
     }
     for (const bytes of oddRequests()) answers.texts.add(await exchange(first.url, bytes));
     await askWithWrongSecret(first, answers);
     for (const text of brokenPolicyFiles()) await reload(first, file, text);
     await reload(first, file, policyFile('authorization'));
-    await askAll(first, ['/'], answers);
+    await queryAll(first, ['/'], answers);
     places['answers about what operators have not'] = await askOperators(first, ['/nowhere']);
 
     const client = new Redis({ port: redis.port, password: REDIS_PASSWORD });
@@ -330,7 +330,7 @@ describe.skipIf(!ownRedisIsHere)('of all that names a client or is a secret', ()
     client.disconnect();
     await redis.stop('SIGKILL');
     for (const gateway of gateways) {
-      await askAll(gateway, ['/', '/closed', '/local'], answers);
+      await queryAll(gateway, ['/', '/closed', '/local'], answers);
       forOperators.push(await askOperators(gateway));
       await gateway.stop();
       outputs.push(gateway.output());

@@ -13,7 +13,7 @@ import {
 } from '@grpc/grpc-js';
 import { loadSync, type MessageTypeDefinition, type ServiceDefinition } from '@grpc/proto-loader';
 import { service as healthService } from 'grpc-health-check';
-import type { EnvoyAnswer } from '../../src/dialects/envoy-grpc.ts';
+import type { EnvoyCheckResponse } from '../../src/dialects/envoy-grpc.ts';
 
 const DEPENDENCIES = fileURLToPath(
   new URL('../../node_modules/@grpc/grpc-js-xds/deps/', import.meta.url),
@@ -52,7 +52,7 @@ export interface Reply<Message> {
   readonly message: Message | undefined;
 }
 
-export type CheckReply = Reply<EnvoyAnswer>;
+export type CheckReply = Reply<EnvoyCheckResponse>;
 export type Sent = Readonly<Record<string, string | readonly string[]>>;
 
 export interface GrpcClient extends Disposable {
@@ -73,7 +73,7 @@ export function connectGrpc(port: number): GrpcClient {
     'grpc.use_local_subchannel_pool': 1,
     'grpc.enable_retries': 0,
   });
-  const decode = (bytes: Buffer) => CHECK_RESPONSE.deserialize(bytes) as EnvoyAnswer;
+  const decode = (bytes: Buffer) => CHECK_RESPONSE.deserialize(bytes) as EnvoyCheckResponse;
   const { Check, Watch } = healthService as HealthService;
   return {
     check: (request, metadata) => {
@@ -166,7 +166,10 @@ function peerAt(address: string, port_value: number): object {
 }
 
 /** The headers of an answer by their names in lower case; each must be there once. */
-export function headersTold({ ok_response, denied_response }: EnvoyAnswer): Record<string, string> {
+export function headersTold({
+  ok_response,
+  denied_response,
+}: EnvoyCheckResponse): Record<string, string> {
   const told = ok_response?.response_headers_to_add ?? denied_response?.headers ?? [];
   const names = told.map(({ header }) => header.key.toLowerCase());
   if (new Set(names).size !== names.length) throw new Error(`a header is told twice: ${names}`);

@@ -1,6 +1,6 @@
 /** The header fields that tell a client how it stands, the same through every proxy. */
 import type { BindingQuota, Decision } from '../../core/decision.ts';
-import { spreadOf } from '../../core/fnv1a.ts';
+import { fnv1a32 } from '../../core/fnv1a.ts';
 import type { Limit } from '../../core/policy.ts';
 import type { AnswerStyle } from '../../core/policy-set.ts';
 
@@ -35,7 +35,7 @@ export function retryAfterSeconds(decision: Decision, style: AnswerStyle): numbe
   if (binding === undefined) return CLOSED_RETRY_AFTER_SECONDS;
   const truth = Math.max(1, Math.ceil(binding.state.retryAfterMs / 1000));
   const spread = style.retryAfterJitterSeconds;
-  return spread === 0 ? truth : truth + (spreadOf(binding.key) % (spread + 1));
+  return spread === 0 ? truth : truth + (fnv1a32(binding.key) % (spread + 1));
 }
 
 /** A limiter that cannot measure may be back at any moment. */

@@ -3,10 +3,10 @@ import type { RedisClient } from './client.ts';
 
 /** Counts were reset; the message names the keys, as a JSON list, or nothing. */
 export const RESET_CHANNEL = 'hg:v1:reset';
-/** A notice was put up or taken down. */
-export const NOTICES_CHANNEL = 'hg:v1:notices';
+/** A override was put up or taken down. */
+export const OVERRIDES_CHANNEL = 'hg:v1:notices';
 /** Questions to every gateway, see gateways.ts. */
-export const QUESTIONS_CHANNEL = 'hg:v1:questions';
+export const QUERIES_CHANNEL = 'hg:v1:questions';
 
 /**
  * Characters. Of what gateways say to each other, the names of 500 keys and the reports of 100 clients are the longest.

@@ -3,7 +3,7 @@ import { createCheck, NO_EVENTS } from '../../../src/core/check.ts';
 import { NO_OVERRIDES } from '../../../src/core/overrides.ts';
 import { type QuotaStore, StoreError } from '../../../src/core/store.ts';
 import { DerivedSalts } from '../../../src/salts/derived-salts.ts';
-import { SaltShelf } from '../../../src/salts/salt-books.ts';
+import { SaltBooks } from '../../../src/salts/salt-books.ts';
 import { LocalShare } from '../../../src/stores/local-share.ts';
 import { MemoryStore } from '../../../src/stores/memory/memory-store.ts';
 import { policySetFrom } from '../../support/policies.ts';
@@ -93,7 +93,7 @@ test('a window that spans midnight holds, though every pseudonym changes there',
   const check = createCheck({
     store,
     local: aloneWith(store),
-    salts: new SaltShelf(),
+    salts: new SaltBooks(),
     overrides: { current: NO_OVERRIDES },
     newId: () => 'an-id',
     events: NO_EVENTS,
@@ -114,7 +114,7 @@ describe('no window holds more than its limit while salts change', () => {
   const DAY_MS = 86_400_000;
   const midnight = Date.UTC(2026, 10, 22);
   const SALT_SOURCES = [
-    ['random', () => new SaltShelf()],
+    ['random', () => new SaltBooks()],
     ['derived', () => new DerivedSalts('0123456789abcdef0123456789abcdef')],
   ] as const;
   const WINDOWS = [

@@ -8,8 +8,8 @@ import {
 } from '../../../src/core/decision.ts';
 import type { AnswerStyle } from '../../../src/core/policy-set.ts';
 import {
-  type EnvoyAnswer,
-  type EnvoyQuestion,
+  type EnvoyCheckRequest,
+  type EnvoyCheckResponse,
   envoyGrpc,
 } from '../../../src/dialects/envoy-grpc.ts';
 import {
@@ -30,15 +30,15 @@ const RESPONSE = `${PACKAGE}.CheckResponse`;
 const STYLE: AnswerStyle = { reset: 'epoch', retryAfterJitterSeconds: 0, body: 'json' };
 
 /** As it arrives: written by Envoy's definitions, read by ours. */
-function received(request: object): EnvoyQuestion {
+function received(request: object): EnvoyCheckRequest {
   const bytes = messageOf(ENVOY_PROTOS, REQUEST).serialize(request);
   return messageOf(OUR_PROTOS, REQUEST).deserialize(bytes);
 }
 
 /** As Envoy reads it. */
-function sent(answer: EnvoyAnswer): EnvoyAnswer {
+function sent(answer: EnvoyCheckResponse): EnvoyCheckResponse {
   const bytes = messageOf(OUR_PROTOS, RESPONSE).serialize(answer);
-  return messageOf(ENVOY_PROTOS, RESPONSE).deserialize(bytes) as EnvoyAnswer;
+  return messageOf(ENVOY_PROTOS, RESPONSE).deserialize(bytes) as EnvoyCheckResponse;
 }
 
 const parse = (asked: Asked) => envoyGrpc.parse(received(envoyCheckRequest(asked)), '127.0.0.1');
@@ -177,7 +177,7 @@ describe('a question', () => {
     expect(parse({ method: 'OPTIONS', path: '*' }).target).toBe('*');
   });
   test('of which nothing is known is about no HTTP request', () => {
-    const nothing: EnvoyQuestion[] = [
+    const nothing: EnvoyCheckRequest[] = [
       {},
       { attributes: {} },
       { attributes: { request: {} } },
@@ -310,7 +310,7 @@ describe('an answer', () => {
     });
   });
   test('to who does not send the secret is a denial', () => {
-    const { status, ok_response, denied_response } = sent(envoyGrpc.stranger);
+    const { status, ok_response, denied_response } = sent(envoyGrpc.unauthorized);
     expect({ code: status.code, ok_response }).toEqual({ code: 7, ok_response: undefined });
     expect(denied_response?.status.code).toBe(403);
     expect(JSON.parse(denied_response?.body ?? '').error).toBe('forbidden');

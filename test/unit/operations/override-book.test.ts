@@ -2,23 +2,23 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { Override } from '../../../src/operations/override.ts';
 import { OverrideBook } from '../../../src/operations/override-book.ts';
 import {
-  BoardFull,
-  MAX_NOTICES,
-  type Notice,
-  OwnNoticeBoard,
-} from '../../../src/stores/notice-board.ts';
+  MAX_OVERRIDES,
+  MemoryOverrideStore,
+  OverrideStoreFull,
+  type StoredOverride,
+} from '../../../src/stores/override-store.ts';
 import { NOON_MS } from '../../support/requests.ts';
 
 beforeEach(() => void vi.useFakeTimers({ now: NOON_MS }));
 afterEach(() => void vi.useRealTimers());
 
-function setUp(board = new OwnNoticeBoard(Date.now)) {
+function setUp(overrideStore = new MemoryOverrideStore(Date.now)) {
   const changes: number[] = [];
   const onChange = (inForce: readonly Override[]) => changes.push(inForce.length);
   const restored: number[] = [];
   const onRestored = (count: number) => restored.push(count);
-  const book = new OverrideBook({ board, now: Date.now, onChange, onRestored });
-  return { board, book, changes, restored };
+  const book = new OverrideBook({ overrideStore, now: Date.now, onChange, onRestored });
+  return { overrideStore, book, changes, restored };
 }
 
 const block = (client: string, forMs: number): Override => ({
@@ -54,16 +54,16 @@ test('of many overrides each ends on its own time, also after weeks', async () =
   expect(left).toEqual([['i.2', 'i.0'], ['i.0'], []]);
 });
 
-test('a board that is emptied again and again takes no override out of force', async () => {
-  const own = new OwnNoticeBoard(Date.now);
-  const board: OwnNoticeBoard = Object.assign(Object.create(own), {
+test('a overrideStore that is emptied again and again takes no override out of force', async () => {
+  const own = new MemoryOverrideStore(Date.now);
+  const overrideStore: MemoryOverrideStore = Object.assign(Object.create(own), {
     read: () => own.read(),
-    putUp: (notice: Notice) => own.putUp(notice),
-    putBack: async () => {},
+    put: (notice: StoredOverride) => own.put(notice),
+    restoreLost: async () => {},
   });
-  const { book, restored } = setUp(board);
+  const { book, restored } = setUp(overrideStore);
   await book.write(block('i.a', 60_000));
-  Object.assign(board, { read: async () => [] });
+  Object.assign(overrideStore, { read: async () => [] });
   for (let i = 0; i < 3; i++) await book.refresh();
   expect(book.current.access.get('i.a')).toBe('blocked');
   expect(restored).toEqual([1, 1, 1]);
@@ -79,9 +79,9 @@ test('of two overrides about one client the later one holds', async () => {
   expect(book.current.access.get('i.a')).toBe('exempt');
 });
 
-test('what another gateway overrides holds once the board is read', async () => {
-  const { board, book: other } = setUp();
-  const { book } = setUp(board);
+test('what another gateway overrides holds once the overrideStore is read', async () => {
+  const { overrideStore, book: other } = setUp();
+  const { book } = setUp(overrideStore);
   await other.write(block('i.a', 60_000));
   expect(book.current.access.size).toBe(0);
   await book.refresh();
@@ -92,20 +92,20 @@ test('what another gateway overrides holds once the board is read', async () => 
   expect(book.current.access.size).toBe(0);
 });
 
-test('what changes while the board is read is read, too', async () => {
-  const own = new OwnNoticeBoard(Date.now);
+test('what changes while the overrideStore is read is read, too', async () => {
+  const own = new MemoryOverrideStore(Date.now);
   let reads = 0;
   const gate = Promise.withResolvers<void>();
-  const board: OwnNoticeBoard = Object.assign(Object.create(own), {
+  const overrideStore: MemoryOverrideStore = Object.assign(Object.create(own), {
     async read() {
       const found = await own.read();
       if (reads++ === 0) await gate.promise;
       return found;
     },
   });
-  const { book } = setUp(board);
+  const { book } = setUp(overrideStore);
   const first = book.refresh();
-  await own.putUp({
+  await own.put({
     about: 'client:i.a',
     untilMs: NOON_MS + 1_000,
     text: JSON.stringify(block('i.a', 1_000)),
@@ -116,8 +116,8 @@ test('what changes while the board is read is read, too', async () => {
   expect(book.current.access.size).toBe(1);
 });
 
-test('a board that cannot be reached changes nothing, and keeps no override from ending', async () => {
-  const own = new OwnNoticeBoard(Date.now);
+test('a overrideStore that cannot be reached changes nothing, and keeps no override from ending', async () => {
+  const own = new MemoryOverrideStore(Date.now);
   const { book } = setUp(own);
   await book.write(block('i.a', 60_000));
   own.read = async () => Promise.reject(new Error('away'));
@@ -127,44 +127,47 @@ test('a board that cannot be reached changes nothing, and keeps no override from
   expect(book.current.access.size).toBe(0);
 });
 
-test('what a board has lost is on it again, and what was taken down is not', async () => {
+test('what a overrideStore has lost is on it again, and what was taken down is not', async () => {
   const { book, restored } = setUp();
   const other = setUp();
   await book.write(block('i.a', 60_000));
-  const emptied = new OwnNoticeBoard(Date.now);
+  const emptied = new MemoryOverrideStore(Date.now);
   const { book: knowing } = setUp(emptied);
   await knowing.write(block('i.a', 60_000));
   await knowing.write(block('i.b', 60_000));
-  expect(await emptied.takeDown('client:i.b')).toBe(true);
+  expect(await emptied.remove('client:i.b')).toBe(true);
   await knowing.refresh();
   expect([...knowing.current.access.keys()]).toEqual(['i.a']);
   expect(restored).toEqual([]);
-  // Another board in its place, without anything on it.
-  const fresh = other.board;
+  // Another overrideStore in its place, without anything on it.
+  const fresh = other.overrideStore;
   emptied.read = () => fresh.read();
-  emptied.putBack = (notices) => fresh.putBack(notices);
+  emptied.restoreLost = (notices) => fresh.restoreLost(notices);
   await knowing.refresh();
   expect([...knowing.current.access.keys()]).toEqual(['i.a']);
   await other.book.refresh();
   expect([...other.book.current.access.keys()]).toEqual(['i.a']);
 });
 
-test('what is on the board and no override is left', async () => {
-  const { board, book } = setUp();
+test('what is on the overrideStore and no override is left', async () => {
+  const { overrideStore, book } = setUp();
   const untilMs = NOON_MS + 1_000;
   for (const text of ['', 'junk', '{}', 'null', '{"about":"client","client":7}']) {
-    await board.putUp({ about: `x:${text}`, untilMs, text });
+    await overrideStore.put({ about: `x:${text}`, untilMs, text });
   }
   await book.write(block('i.a', 60_000));
   expect(book.list()).toHaveLength(1);
 });
 
-test('a board takes so many overrides, and another only in place of one', async () => {
-  const { board } = setUp();
+test('a overrideStore takes so many overrides, and another only in place of one', async () => {
+  const { overrideStore } = setUp();
   const untilMs = NOON_MS + 1_000;
-  for (let i = 0; i < MAX_NOTICES; i++) await board.putUp({ about: `${i}`, untilMs, text: 'x' });
-  await board.putUp({ about: '7', untilMs, text: 'anew' });
-  await expect(board.putUp({ about: 'one more', untilMs, text: 'x' })).rejects.toThrow(BoardFull);
+  for (let i = 0; i < MAX_OVERRIDES; i++)
+    await overrideStore.put({ about: `${i}`, untilMs, text: 'x' });
+  await overrideStore.put({ about: '7', untilMs, text: 'anew' });
+  await expect(overrideStore.put({ about: 'one more', untilMs, text: 'x' })).rejects.toThrow(
+    OverrideStoreFull,
+  );
   vi.setSystemTime(untilMs);
-  await board.putUp({ about: 'one more', untilMs: untilMs + 1, text: 'x' });
+  await overrideStore.put({ about: 'one more', untilMs: untilMs + 1, text: 'x' });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { DAY_MS, LONG_PERIOD_MS, type PeriodSalts } from '../../../src/core/salts.ts';
 import { DerivedSalts } from '../../../src/salts/derived-salts.ts';
-import { SaltShelf } from '../../../src/salts/salt-books.ts';
+import { SaltBooks } from '../../../src/salts/salt-books.ts';
 import { NOON_MS } from '../../support/requests.ts';
 
 const SECRET = 'a secret of at least 32 characters';
@@ -42,7 +42,7 @@ describe('salts that follow from a secret', () => {
 
 describe('a shelf', () => {
   test('has salts for long windows where there are any', async () => {
-    const shelf = new SaltShelf();
+    const shelf = new SaltBooks();
     expect(shelf.at(NOON_MS, false).long).toBeUndefined();
     expect(shelf.at(NOON_MS, true).long?.startMs).toBe(
       Math.floor(NOON_MS / LONG_PERIOD_MS) * LONG_PERIOD_MS,
@@ -50,7 +50,7 @@ describe('a shelf', () => {
   });
   test('agrees on those for long windows before there are any', async () => {
     const asked = new Set<number>();
-    const shelf = new SaltShelf((periodMs) => ({
+    const shelf = new SaltBooks((periodMs) => ({
       get: async () => undefined,
       agree: async (_start, proposed) => {
         asked.add(periodMs);
@@ -61,13 +61,13 @@ describe('a shelf', () => {
     expect([...asked]).toEqual([DAY_MS, LONG_PERIOD_MS]);
   });
   test('is the same object from refresh to refresh', async () => {
-    const shelf = new SaltShelf();
+    const shelf = new SaltBooks();
     const first = shelf.at(NOON_MS, false);
     await shelf.refresh(NOON_MS + 60_000);
     expect(shelf.at(NOON_MS + 60_000, false)).toBe(first);
   });
   test('knows no salt two days after its day began', async () => {
-    const shelf = new SaltShelf();
+    const shelf = new SaltBooks();
     const midnight = Date.UTC(2026, 10, 21);
     const known = new Set<string | undefined>();
     const [salt] = exported(shelf.at(midnight, false).daily);

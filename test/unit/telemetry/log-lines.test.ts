@@ -76,7 +76,7 @@ const CALLS: Readonly<
   policyUnknown: (telemetry) => telemetry.policyUnknown('lgin'),
   untrustedProxy: (telemetry) => telemetry.untrustedProxy(),
   headersIgnored: (telemetry) => telemetry.headersIgnored(['forwarded']),
-  strangerRefused: (telemetry) => telemetry.strangerRefused(),
+  unauthorizedRefused: (telemetry) => telemetry.unauthorizedRefused(),
   checkPortOpen: (telemetry) => telemetry.checkPortOpen(),
   scriptInUse: (telemetry) => telemetry.scriptInUse('0123'),
   denialRemembered: (telemetry) => telemetry.denialRemembered(),

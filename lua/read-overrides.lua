@@ -1,12 +1,12 @@
--- Reads all notices, and the clock by which they end.
+-- Reads all overrides, and the clock by which they end.
 --
--- KEYS[1]  the hash of notice.lua
--- RETURNS  now by the clock of this server, milliseconds since the epoch; then for each notice its field and its value.
+-- KEYS[1]  the hash of write-overrides.lua
+-- RETURNS  now by the clock of this server, milliseconds since the epoch; then for each override its field and its value.
 --          An error when there are more than gateways put up.
 --
--- Whoever else may write there must not fill the memory of gateways: what is longer than any notice is left out.
+-- Whoever else may write there must not fill the memory of gateways: what is longer than any override is left out.
 
--- As in notice.lua.
+-- As in write-overrides.lua.
 local LONGEST_FIELD, LONGEST_VALUE = 512, 4096
 local MOST_ROWS, MOST_BYTES = 20000, 12582912
 
@@ -21,6 +21,6 @@ for i = 1, #stored, 2 do
   end
 end
 if n > 2 * MOST_ROWS or bytes > MOST_BYTES then
-  return redis.error_reply('ERR ' .. KEYS[1] .. ' holds more notices than gateways put up: delete it')
+  return redis.error_reply('ERR ' .. KEYS[1] .. ' holds more overrides than gateways put up: delete it')
 end
 return reply

@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Allowance } from './allowance.ts';
-import { QUESTIONS_CHANNEL } from './channels.ts';
+import { QUERIES_CHANNEL } from './channels.ts';
 import type { RedisClient } from './client.ts';
 
 const WITHIN_MS = 500;
@@ -17,7 +17,7 @@ const MOST_ANSWERS = 1_000;
 /** Of an id, and of a channel. */
 const LONGEST_NAME = 128;
 
-export interface GatewaysOptions {
+export interface PeerGatewaysOptions {
   readonly client: RedisClient;
   /** How many there are, this one included, as far as is known. */
   readonly count: () => number;
@@ -25,7 +25,7 @@ export interface GatewaysOptions {
   readonly answer: (question: unknown) => Promise<unknown>;
 }
 
-export interface Gathered {
+export interface QueryReplies {
   readonly answers: readonly unknown[];
   /** Gateways that should have answered. */
   readonly asked: number;
@@ -49,23 +49,23 @@ interface Reply {
   readonly answer: unknown;
 }
 
-export class Gateways {
-  readonly #options: GatewaysOptions;
+export class PeerGateways {
+  readonly #options: PeerGatewaysOptions;
   readonly #name = randomUUID();
   readonly #pending = new Map<string, Pending>();
   readonly #allowance = new Allowance(ANSWERS_PER_SECOND);
 
-  constructor(options: GatewaysOptions) {
+  constructor(options: PeerGatewaysOptions) {
     this.#options = options;
   }
 
   /** To be listened to. */
   get channels(): readonly string[] {
-    return [QUESTIONS_CHANNEL, this.#replyTo];
+    return [QUERIES_CHANNEL, this.#replyTo];
   }
 
   /** Never rejects: who cannot be asked has not answered. */
-  async ask(question: unknown): Promise<Gathered> {
+  async ask(question: unknown): Promise<QueryReplies> {
     const { client, count, answer } = this.#options;
     const id = randomUUID();
     const answers = [await answer(question)];
@@ -75,7 +75,7 @@ export class Gateways {
     const complete = new Promise<void>((resolve) => {
       const onAnswer = () => answers.length >= asked && resolve();
       this.#pending.set(id, { answers, characters: 0, onAnswer });
-      void this.#heardBy(client.publish(QUESTIONS_CHANNEL, JSON.stringify(call))).then((heard) => {
+      void this.#heardBy(client.publish(QUERIES_CHANNEL, JSON.stringify(call))).then((heard) => {
         asked = Math.max(1, count(), heard);
         onAnswer();
       });
@@ -88,7 +88,7 @@ export class Gateways {
   /** Answers a question of another gateway, or takes its answer. Ignores everything else. */
   async onMessage(channel: string, message: string): Promise<void> {
     try {
-      if (channel === QUESTIONS_CHANNEL) await this.#answer(message);
+      if (channel === QUERIES_CHANNEL) await this.#answer(message);
       else if (channel === this.#replyTo && this.#pending.size > 0) this.#take(message);
     } catch {
       // A gateway that asks waits for answers only so long.
@@ -98,7 +98,7 @@ export class Gateways {
   async #answer(message: string): Promise<void> {
     if (!this.#allowance.take()) return;
     const { id, replyTo, question }: Question = JSON.parse(message);
-    if (!isName(id) || !isName(replyTo) || !replyTo.startsWith(`${QUESTIONS_CHANNEL}:`)) return;
+    if (!isName(id) || !isName(replyTo) || !replyTo.startsWith(`${QUERIES_CHANNEL}:`)) return;
     if (replyTo === this.#replyTo) return;
     const reply: Reply = { id, answer: await this.#options.answer(question) };
     await this.#options.client.publish(replyTo, JSON.stringify(reply));
@@ -124,7 +124,7 @@ export class Gateways {
   }
 
   get #replyTo(): string {
-    return `${QUESTIONS_CHANNEL}:${this.#name}`;
+    return `${QUERIES_CHANNEL}:${this.#name}`;
   }
 }
 

@@ -1,11 +1,11 @@
--- Puts up notices that all gateways read, or takes them down, and tells them. When one ends is by the clock of this
+-- Puts up overrides that all gateways read, or takes them down, and tells them. When one ends is by the clock of this
 -- server: those of gateways may differ.
 --
--- KEYS[1]  hash: a field for each notice; its value is until when, in milliseconds since the epoch, a space, and the
+-- KEYS[1]  hash: a field for each override; its value is until when, in milliseconds since the epoch, a space, and the
 --          text. One that was taken down stays without a text until it would have ended, so that who still knows it
 --          can tell that from a server that has lost it.
 -- ARGV[1]  the channel on which gateways are told
--- ARGV[2]  notices that are kept at most
+-- ARGV[2]  overrides that are kept at most
 -- ARGV[3]  1 leaves alone what there is about the same; 0 replaces it
 -- ARGV[4]  then rows of three: the field, how long it holds in milliseconds, its text; 0 takes it down
 -- RETURNS  1; 0 when there was nothing to take down; -1 when there are too many to put up another

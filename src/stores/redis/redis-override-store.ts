@@ -1,8 +1,13 @@
-/** The board that all gateways on one Redis share: it is there when they start again, and tells them when it changes. */
+/** The override store that all gateways on one Redis share: it is there when they start again, and tells them when it changes. */
 import { readFileSync } from 'node:fs';
 import { StoreError } from '../../core/store.ts';
-import { BoardFull, MAX_NOTICES, type Notice, type NoticeBoard } from '../notice-board.ts';
-import { NOTICES_CHANNEL } from './channels.ts';
+import {
+  MAX_OVERRIDES,
+  type OverrideStore,
+  OverrideStoreFull,
+  type StoredOverride,
+} from '../override-store.ts';
+import { OVERRIDES_CHANNEL } from './channels.ts';
 import type { RedisClient } from './client.ts';
 import { withDeadline } from './deadline.ts';
 import { storeErrorFrom } from './errors.ts';
@@ -10,11 +15,11 @@ import { storeErrorFrom } from './errors.ts';
 const sourceOf = (name: string) =>
   readFileSync(new URL(`../../../lua/${name}.lua`, import.meta.url), 'utf8');
 
-export const NOTICE_SCRIPT = sourceOf('notice');
-export const NOTICES_SCRIPT = sourceOf('notices');
+export const WRITE_OVERRIDES_SCRIPT = sourceOf('write-overrides');
+export const READ_OVERRIDES_SCRIPT = sourceOf('read-overrides');
 const KEY = 'hg:v1:notices';
 const TOO_MANY = -1;
-/** As in lua/notice.lua: none is put up for longer. */
+/** As in lua/write-overrides.lua: none is put up for longer. */
 const LONGEST_MS = 32 * 86_400_000;
 /** What there is about the same. */
 const REPLACE = 0;
@@ -23,7 +28,7 @@ type Row = readonly [about: string, lifetimeMs: number, text: string];
 /** Clocks that differ by less are taken for the same: how long a reply took is not known. */
 const SAME_CLOCK_MS = 2_000;
 
-export interface RedisNoticeBoardOptions {
+export interface RedisOverrideStoreOptions {
   readonly client: RedisClient;
   readonly deadlineMs: number;
   /** Milliseconds since the epoch. */
@@ -31,57 +36,58 @@ export interface RedisNoticeBoardOptions {
 }
 
 /** Rejects with a StoreError when Redis does not do as it is asked. */
-export class RedisNoticeBoard implements NoticeBoard {
-  readonly #options: RedisNoticeBoardOptions;
-  /** The clock of this process less that of Redis, by which notices end. */
+export class RedisOverrideStore implements OverrideStore {
+  readonly #options: RedisOverrideStoreOptions;
+  /** The clock of this process less that of Redis, by which overrides end. */
   #aheadMs = 0;
 
-  constructor(options: RedisNoticeBoardOptions) {
+  constructor(options: RedisOverrideStoreOptions) {
     this.#options = options;
   }
 
-  async read(): Promise<readonly Notice[]> {
+  async read(): Promise<readonly StoredOverride[]> {
     const { client, now } = this.#options;
-    const reply = await this.#inTime(client.eval(NOTICES_SCRIPT, 1, KEY));
+    const reply = await this.#inTime(client.eval(READ_OVERRIDES_SCRIPT, 1, KEY));
     if (!Array.isArray(reply)) throw new StoreError('malformed', 'Redis answered no notices');
     const [redisNowMs, ...fields] = reply;
     const aheadMs = now() - Number(redisNowMs);
     // It would seem to be another one each time.
     if (Math.abs(aheadMs - this.#aheadMs) > SAME_CLOCK_MS) this.#aheadMs = aheadMs;
-    const notices: Notice[] = [];
+    const overrides: StoredOverride[] = [];
     for (let i = 0; i < fields.length; i += 2) {
       const [about, value] = [String(fields[i]), String(fields[i + 1])];
       const space = value.indexOf(' ');
       const endMs = Number(value.slice(0, space));
       if (!(endMs <= Number(redisNowMs) + LONGEST_MS)) continue;
-      notices.push({ about, untilMs: endMs + this.#aheadMs, text: value.slice(space + 1) });
+      overrides.push({ about, untilMs: endMs + this.#aheadMs, text: value.slice(space + 1) });
     }
-    if (notices.filter(({ text }) => text !== '').length > MAX_NOTICES) {
-      throw new StoreError('malformed', `${KEY} holds more notices than gateways put up`);
+    if (overrides.filter(({ text }) => text !== '').length > MAX_OVERRIDES) {
+      throw new StoreError('malformed', `${KEY} holds more overrides than gateways put up`);
     }
-    return notices;
+    return overrides;
   }
 
-  async putUp(notice: Notice): Promise<void> {
-    if ((await this.#run(REPLACE, this.#rowOf(notice))) === TOO_MANY) throw new BoardFull();
+  async put(override: StoredOverride): Promise<void> {
+    if ((await this.#run(REPLACE, this.#rowOf(override))) === TOO_MANY)
+      throw new OverrideStoreFull();
   }
 
-  async putBack(notices: readonly Notice[]): Promise<void> {
-    await this.#run(LEAVE, ...notices.map((notice) => this.#rowOf(notice)));
+  async restoreLost(overrides: readonly StoredOverride[]): Promise<void> {
+    await this.#run(LEAVE, ...overrides.map((override) => this.#rowOf(override)));
   }
 
-  async takeDown(about: string): Promise<boolean> {
+  async remove(about: string): Promise<boolean> {
     return (await this.#run(REPLACE, [about, 0, ''])) === 1;
   }
 
   /** What is over is up for a moment. */
-  #rowOf({ about, untilMs, text }: Notice): Row {
+  #rowOf({ about, untilMs, text }: StoredOverride): Row {
     return [about, Math.max(1, Math.ceil(untilMs - this.#options.now())), text];
   }
 
   #run(isCareful: typeof LEAVE | typeof REPLACE, ...rows: readonly Row[]): Promise<unknown> {
-    const values = [NOTICES_CHANNEL, MAX_NOTICES, isCareful, ...rows.flat()];
-    return this.#inTime(this.#options.client.eval(NOTICE_SCRIPT, 1, KEY, ...values));
+    const values = [OVERRIDES_CHANNEL, MAX_OVERRIDES, isCareful, ...rows.flat()];
+    return this.#inTime(this.#options.client.eval(WRITE_OVERRIDES_SCRIPT, 1, KEY, ...values));
   }
 
   async #inTime<T>(answer: Promise<T>): Promise<T> {

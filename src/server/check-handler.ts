@@ -6,7 +6,7 @@ import type { AnswerStyle, PolicySet } from '../core/policy-set.ts';
 import { Backlog } from './backlog.ts';
 import { Turn } from './turn.ts';
 
-export interface AnsweringOptions {
+export interface CheckHandlerOptions {
   readonly check: Check;
   readonly policies: { readonly current: PolicySet };
   /** Milliseconds since the epoch. */
@@ -21,7 +21,7 @@ export interface AnsweringOptions {
 }
 
 /** One question, and the way back to who asked it. */
-export interface Question {
+export interface PendingCheck {
   /** Its name. */
   readonly dialect: string;
   /** Whether the proxy has given up. */
@@ -33,9 +33,9 @@ export interface Question {
   fail(): void;
 }
 
-export type Answering = (question: Question) => void;
+export type HandleCheck = (question: PendingCheck) => void;
 
-export function createAnswering(options: AnsweringOptions): Answering {
+export function createCheckHandler(options: CheckHandlerOptions): HandleCheck {
   const { check, policies, now, onDecided, onMisconfigured, onParsed, onFault } = options;
   const turn = new Turn();
   const backlog = new Backlog(options.onAbandoned);
@@ -49,7 +49,7 @@ export function createAnswering(options: AnsweringOptions): Answering {
     }
   };
 
-  function decideOn(question: Question, startedMs: number): void {
+  function decideOn(question: PendingCheck, startedMs: number): void {
     const set = policies.current;
     const fail = (error: unknown) => {
       onFault(question.dialect, error);

@@ -1,0 +1,103 @@
+/** The overrideStore on a real Redis, read by gateways whose clocks differ. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import {
+  MAX_OVERRIDES,
+  OverrideStoreFull,
+  type StoredOverride,
+} from '../../src/stores/override-store.ts';
+import type { RedisClient } from '../../src/stores/redis/client.ts';
+import { RedisOverrideStore } from '../../src/stores/redis/redis-override-store.ts';
+import { redisIsHere, startRedis, type TestRedis } from '../support/redis.ts';
+import { connectClient } from '../support/stores.ts';
+
+const MINUTE_MS = 60_000;
+
+describe.skipIf(!redisIsHere)('the overrideStore of notices', () => {
+  let redis: TestRedis;
+  let client: RedisClient;
+
+  beforeAll(async () => {
+    redis = await startRedis();
+    client = await connectClient(redis.url);
+  });
+  afterAll(async () => {
+    client?.disconnect();
+    await redis?.[Symbol.asyncDispose]();
+  });
+
+  /** Of a gateway whose clock is ahead so much. */
+  function boardOf(aheadMs = 0) {
+    const now = () => Date.now() + aheadMs;
+    const overrideStore = new RedisOverrideStore({ client, deadlineMs: 1_000, now });
+    const notice = (about: string, forMs: number): StoredOverride => ({
+      about,
+      untilMs: now() + forMs,
+      text: `text of ${about}`,
+    });
+    const leftOf = async (about: string) => {
+      const found = (await overrideStore.read()).find(
+        (each) => each.about === about && each.text !== '',
+      );
+      return found && Math.round((found.untilMs - now()) / MINUTE_MS);
+    };
+    return { overrideStore, notice, leftOf };
+  }
+
+  test.each([15, -15])(
+    'ends for all at once, though a clock is %i minutes off',
+    async (minutes) => {
+      await client.flushall();
+      const [own, off] = [boardOf(), boardOf(minutes * MINUTE_MS)];
+      await own.overrideStore.put(own.notice('a', 10 * MINUTE_MS));
+      await off.overrideStore.put(off.notice('b', 10 * MINUTE_MS));
+      for (const { leftOf } of [own, off]) {
+        expect([await leftOf('a'), await leftOf('b')]).toEqual([10, 10]);
+      }
+      expect(Math.round((await client.pttl('hg:v1:notices')) / MINUTE_MS)).toBe(10);
+    },
+  );
+
+  test('is read the same until something changes', async () => {
+    await client.flushall();
+    const { overrideStore, notice } = boardOf(90_000);
+    await overrideStore.put(notice('a', MINUTE_MS));
+    const first = await overrideStore.read();
+    for (let i = 0; i < 20; i++) expect(await overrideStore.read()).toEqual(first);
+  });
+
+  test('takes back what it has lost, and neither what was taken down nor what is newer', async () => {
+    await client.flushall();
+    const { overrideStore, notice } = boardOf();
+    const [a, b, c] = ['a', 'b', 'c'].map((about) => notice(about, MINUTE_MS)) as [
+      StoredOverride,
+      StoredOverride,
+      StoredOverride,
+    ];
+    await overrideStore.put(a);
+    await overrideStore.put({ ...b, text: 'newer' });
+    expect(await overrideStore.remove('a')).toBe(true);
+    expect(await overrideStore.remove('a')).toBe(false);
+    await overrideStore.restoreLost([a, b, c]);
+    const texts = new Map((await overrideStore.read()).map(({ about, text }) => [about, text]));
+    expect(texts).toEqual(
+      new Map([
+        ['a', ''],
+        ['b', 'newer'],
+        ['c', 'text of c'],
+      ]),
+    );
+  });
+
+  test('holds so many and no more', async () => {
+    await client.flushall();
+    const { overrideStore, notice } = boardOf();
+    const many = Array.from({ length: MAX_OVERRIDES }, (_, i) => notice(`n${i}`, MINUTE_MS));
+    await overrideStore.restoreLost(many);
+    await expect(overrideStore.put(notice('one more', MINUTE_MS))).rejects.toThrow(
+      OverrideStoreFull,
+    );
+    await overrideStore.put(notice('n7', 2 * MINUTE_MS));
+    expect(await overrideStore.remove('n8')).toBe(true);
+    await overrideStore.put(notice('one more', MINUTE_MS));
+  });
+});
