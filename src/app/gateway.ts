@@ -8,13 +8,7 @@ import { createCheck } from '../core/check.ts';
 import { byFailureMode } from '../core/failure-modes.ts';
 import { HeaderWatch, type UnseenHeader } from '../core/header-watch.ts';
 import { countOnce } from '../core/repeated-check.ts';
-import { caddy } from '../dialects/caddy.ts';
-import { envoy } from '../dialects/envoy.ts';
-import { envoyGrpc } from '../dialects/envoy-grpc.ts';
-import { haproxy } from '../dialects/haproxy.ts';
-import { ingressNginx } from '../dialects/ingress-nginx.ts';
-import { nginx } from '../dialects/nginx.ts';
-import { traefik } from '../dialects/traefik.ts';
+import { envoyGrpc, HTTP_DIALECTS } from '../dialects/index.ts';
 import { answerQuery } from '../operations/denials.ts';
 import { createOperate, type Operate } from '../operations/operations.ts';
 import { loggingIn, overrideEffects } from '../operations/override.ts';
@@ -34,7 +28,6 @@ import { inMemory } from './memory-backend.ts';
 import { inRedis } from './redis-backend.ts';
 import { Refresher } from './refresher.ts';
 
-const DIALECTS = [envoy, nginx, caddy, haproxy, traefik, ingressNginx];
 /** Salts change once a day, and the next ones are made long before. */
 const SALTS_EVERY_MS = 60_000;
 /** Overrides are heard of at once; this is for what was not heard. */
@@ -182,7 +175,7 @@ export function createEngine(options: AppOptions): Engine {
     onAbandoned: telemetry.requestAbandoned,
   });
   const checkServer = createCheckServer({
-    dialects: DIALECTS,
+    dialects: HTTP_DIALECTS,
     handleCheck,
     callerWithoutAddress: environment.socket === undefined ? '' : '127.0.0.1',
     proxySecrets: environment.proxySecrets,

@@ -24,6 +24,8 @@ export interface Dialect {
   readonly name: string;
   /** The path under which the check server hands requests to this dialect. */
   readonly mount: string;
+  /** Whether `headgate proxy-config` writes a file for this proxy. */
+  readonly hasProxyConfig: boolean;
   /** For what no honest client sends: a status that the proxy passes on as a denial. */
   readonly badRequest: 400 | 403;
   parse(call: ProxyCall): CheckRequest;

@@ -27,6 +27,7 @@ const parse = questionParser({
 export const caddy: Dialect = {
   name: 'caddy',
   mount: '/caddy',
+  hasProxyConfig: true,
   badRequest: 400,
   parse,
   render: renderer(400),

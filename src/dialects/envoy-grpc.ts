@@ -149,6 +149,7 @@ function optionsOf(headers: readonly string[], append_action?: typeof OVERWRITE)
 
 export const envoyGrpc = {
   name: 'envoy-grpc',
+  hasProxyConfig: true,
   isAboutHttp,
   parse,
   render,

@@ -12,6 +12,7 @@ import { NOTHING_MISSING } from './shared/forwarded-request.ts';
 export const envoy: Dialect = {
   name: 'envoy',
   mount: '/envoy',
+  hasProxyConfig: true,
   badRequest: 400,
   parse,
   render: renderer(400),

@@ -26,6 +26,7 @@ const parse = questionParser({
 export const haproxy: Dialect = {
   name: 'haproxy',
   mount: '/haproxy',
+  hasProxyConfig: true,
   badRequest: 400,
   parse,
   render: renderer(400),

@@ -28,6 +28,7 @@ const parseQuestion = questionParser({
 export const ingressNginx: Dialect = {
   name: 'ingress-nginx',
   mount: '/ingress-nginx',
+  hasProxyConfig: false,
   badRequest: 403,
   parse,
   render,

@@ -30,7 +30,14 @@ const parse = questionParser({
 });
 
 /** 400 would reach the client as a 500. */
-export const nginx: Dialect = { name: 'nginx', mount: '/nginx', badRequest: 403, parse, render };
+export const nginx: Dialect = {
+  name: 'nginx',
+  mount: '/nginx',
+  hasProxyConfig: true,
+  badRequest: 403,
+  parse,
+  render,
+};
 
 function render(decision: Decision, style: AnswerStyle): Answer {
   const rendered = answer(decision, style, nginx.badRequest);

@@ -26,6 +26,7 @@ const parse = questionParser(
 export const traefik: Dialect = {
   name: 'traefik',
   mount: '/traefik',
+  hasProxyConfig: true,
   badRequest: 400,
   parse,
   render: renderer(400),

@@ -1,4 +1,5 @@
 /** Every line that the process logs, by its event. docs/logs.md is made of this; its texts are Markdown. */
+import { DIALECT_NAMES } from '../dialects/index.ts';
 
 export interface LogLine {
   readonly level: 'info' | 'warn' | 'error' | 'fatal';
@@ -29,8 +30,7 @@ export const TOLD_MISTAKES = 20;
 export const LONGEST_NAME = 64;
 
 const CAUSE = 'an error code, or the first words of the error; `unknown` where it has none';
-const DIALECT =
-  'who asks: `envoy`, `envoy-grpc`, `nginx`, `caddy`, `haproxy`, `traefik`, `ingress-nginx`';
+const DIALECT = `the proxy that sent the check: ${DIALECT_NAMES.map((name) => `\`${name}\``).join(', ')}`;
 
 const DENIAL = {
   decision_id: 'the id of the decision: what is denied has it in its headers and its body',

@@ -1,5 +1,6 @@
 /** docs/metrics.md, made of the metrics as they are registered. To write it anew: node test/support/metric-reference.ts */
 import { writeFileSync } from 'node:fs';
+import { DIALECT_NAMES } from '../../src/dialects/index.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
 import { code, table } from './markdown.ts';
 
@@ -25,8 +26,7 @@ const LABELS: Readonly<Record<string, string>> = {
     '`blocked`, `exempt`: clients. `shadow`, `off`, `enforce`: policies. `log_level`, `log_allows`',
   mode: '`local`, `open`, `closed`: what `X-RateLimit-Mode` says',
   reason: 'a word for what went wrong, see [failure modes](failure-modes.md#what-is-told)',
-  dialect:
-    'who asks: `envoy`, `envoy-grpc`, `nginx`, `caddy`, `haproxy`, `traefik`, `ingress-nginx`',
+  dialect: `the proxy that sent the check: ${DIALECT_NAMES.map(code).join(', ')}`,
   header:
     'a name, in lower case, that the policy file or the dialect knows; never one that a client made up',
   result: '`ok`, or `error`: refused, and what was in force stays',

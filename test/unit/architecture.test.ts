@@ -29,8 +29,8 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   denials: ['core'],
   dialects: ['core'],
   stores: ['config', 'core'],
-  telemetry: ['core', 'denials'],
-  config: ['core'],
+  telemetry: ['core', 'denials', 'dialects'],
+  config: ['core', 'dialects'],
   core: [],
 };
 

@@ -1,6 +1,7 @@
 /** Every setting of the process: the variable, what it is for, what it takes, and what holds without it. */
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
+import { HTTP_DIALECTS } from '../../dialects/index.ts';
 import { SHIPPED_RANGES } from '../policy-file/cloudflare-ranges.ts';
 import { holds } from '../refinement.ts';
 import { parseRedisUrl, REDIS_URL_FORM } from './redis-url.ts';
@@ -62,8 +63,7 @@ export const SETTINGS = {
   host: setting({
     name: 'HEADGATE_HOST',
     topic: 'places',
-    meaning:
-      'Where proxies ask: `/envoy/<path>`, `/nginx`, `/caddy`, `/haproxy`, `/traefik`, `/ingress-nginx`. The image sets `0.0.0.0`.',
+    meaning: `Where proxies send checks: ${HTTP_DIALECTS.map(({ mount }) => `\`${mount}\``).join(', ')}; Envoy appends the client's path. The image sets \`0.0.0.0\`.`,
     expected: 'a host',
     schema: z.string(),
     fallback: '127.0.0.1',

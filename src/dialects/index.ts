@@ -1,0 +1,26 @@
+/** The table of proxies. Settings, log lines, metrics, commands and generated docs take their names from here. */
+import type { Dialect } from '../core/dialect.ts';
+import { caddy } from './caddy.ts';
+import { envoy } from './envoy.ts';
+import { envoyGrpc } from './envoy-grpc.ts';
+import { haproxy } from './haproxy.ts';
+import { ingressNginx } from './ingress-nginx.ts';
+import { nginx } from './nginx.ts';
+import { traefik } from './traefik.ts';
+
+export { envoyGrpc };
+
+/** Proxies that send checks over HTTP. Each has its own path on the check server. */
+export const HTTP_DIALECTS: readonly Dialect[] = [
+  envoy,
+  nginx,
+  caddy,
+  haproxy,
+  traefik,
+  ingressNginx,
+];
+
+/** HTTP and gRPC. */
+export const DIALECTS = [envoyGrpc, ...HTTP_DIALECTS];
+
+export const DIALECT_NAMES: readonly string[] = DIALECTS.map(({ name }) => name);

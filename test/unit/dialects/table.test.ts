@@ -1,0 +1,66 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { DIALECT_NAMES, DIALECTS, HTTP_DIALECTS } from '../../../src/dialects/index.ts';
+import { PROXIES } from '../../../src/proxy-config/proxy-config.ts';
+import { doubtText, unseenText } from '../../../src/telemetry/unseen-header.ts';
+
+const root = (path: string) => new URL(`../../../${path}`, import.meta.url);
+const read = (path: string) => readFileSync(root(path), 'utf8');
+/** Names between backticks, in their order. */
+const namesIn = (text: string) => [...text.matchAll(/`([^`]+)`/g)].map(([, name]) => name);
+
+describe('the table of proxies', () => {
+  test('has every file of src/dialects once', () => {
+    const files = readdirSync(root('src/dialects')).filter((file) => file.endsWith('.ts'));
+    const names = files.map((file) => file.replace('.ts', '')).filter((name) => name !== 'index');
+    expect([...DIALECT_NAMES].sort()).toEqual(names.sort());
+  });
+
+  test('mounts each proxy at the path of its name', () => {
+    for (const { name, mount } of HTTP_DIALECTS) expect(mount).toBe(`/${name}`);
+  });
+
+  test('has the proxies that proxy-config writes files for', () => {
+    const written = DIALECTS.filter(({ hasProxyConfig }) => hasProxyConfig);
+    expect([...PROXIES].sort()).toEqual(written.map(({ name }) => name).sort());
+  });
+
+  test.each(DIALECTS)(
+    '$name has a folder in deploy/ and a section in docs/proxies.md',
+    ({ name }) => {
+      const folder = name.replace('-grpc', '');
+      expect(existsSync(root(`deploy/${folder}`))).toBe(true);
+      expect(read('docs/proxies.md')).toMatch(
+        new RegExp(`^\\*\\*.*\\(\\.\\./deploy/${folder}\\)`, 'm'),
+      );
+    },
+  );
+
+  test.each(DIALECTS)(
+    'a header that $name does not pass on has a remedy that exists',
+    (dialect) => {
+      const unseen = { dialect: dialect.name, header: 'x-api-key', requests: 1_000 };
+      expect(doubtText(unseen)).toContain(unseenText(unseen));
+      expect(doubtText(unseen).includes('headgate proxy-config')).toBe(dialect.hasProxyConfig);
+    },
+  );
+});
+
+describe('README.md lists', () => {
+  const README = read('README.md');
+
+  test('every path that proxies send checks to', () => {
+    const [, list = ''] = /where proxies send checks: (.*) \|/.exec(README) ?? [];
+    expect(namesIn(list).sort()).toEqual(HTTP_DIALECTS.map(({ mount }) => mount).sort());
+  });
+
+  test('every proxy that proxy-config writes files for', () => {
+    const [, list = ''] = /while no gateway answers\. (.*) can be written;/.exec(README) ?? [];
+    expect(namesIn(list).sort()).toEqual([...PROXIES].sort());
+  });
+
+  test('the folder of every proxy', () => {
+    for (const name of DIALECT_NAMES)
+      expect(README).toContain(`](deploy/${name.replace('-grpc', '')})`);
+  });
+});
