@@ -1,29 +1,44 @@
+/** Three kinds of tests: `unit` starts nothing, `system` starts real programs, `scenarios` measures real time. */
 import { defineConfig } from 'vitest/config';
 import { ClosingLineReporter } from './test/support/closing-line-reporter.ts';
+
+const REAL_PROGRAMS = {
+  globalSetup: ['test/support/provision.ts'],
+  testTimeout: 60_000,
+  hookTimeout: 60_000,
+};
 
 export default defineConfig({
   test: {
     reporters: ['default', new ClosingLineReporter()],
     projects: [
       {
-        // No servers, seconds.
         test: {
           name: 'unit',
           include: ['test/unit/**/*.test.ts'],
-          // Properties take seconds where the machine is busy.
+          maxWorkers: 2,
+          sequence: { groupOrder: 0 },
+          // Properties take seconds on a busy machine.
           testTimeout: 30_000,
         },
       },
       {
-        // Real Redis, NGINX, Envoy and gateway processes.
         test: {
-          name: 'full',
+          name: 'system',
           include: ['test/{contract,integration,e2e}/**/*.test.ts'],
-          globalSetup: ['test/support/provision.ts'],
-          testTimeout: 60_000,
-          hookTimeout: 60_000,
-          // Files that measure real time would disturb each other on a small machine.
-          fileParallelism: false,
+          ...REAL_PROGRAMS,
+          maxWorkers: 2,
+          sequence: { groupOrder: 1 },
+        },
+      },
+      {
+        test: {
+          name: 'scenarios',
+          include: ['test/scenarios/**/*.test.ts'],
+          ...REAL_PROGRAMS,
+          // One file at a time: a second one would disturb what is measured.
+          maxWorkers: 1,
+          sequence: { groupOrder: 2 },
         },
       },
     ],

@@ -1,5 +1,5 @@
 /** A gateway of composed-gateway.ts, and what its operators ask and override. */
-import { freePort } from '../../test/support/process.ts';
+import { freePort } from '../../test/support/ports.ts';
 import type { Lab, Server } from './lab.ts';
 
 export interface Operated {

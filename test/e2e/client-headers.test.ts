@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { parse } from 'yaml';
 import { type Gateway, startGateway } from '../support/gateway.ts';
 import { HOST_AND_PATH_HEADERS } from '../support/host-and-path-headers.ts';
-import { freePort } from '../support/process.ts';
+import { freePort } from '../support/ports.ts';
 import type { RunningProxy } from '../support/proxies.ts';
 import { PROXY_ROWS, type ProxyRow } from '../support/proxy-rows.ts';
 import {

@@ -12,7 +12,7 @@ import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { type Gateway, startGateway } from '../support/gateway.ts';
 import { ENVOY_PROTOS } from '../support/grpc-client.ts';
 import { call, type HttpCall, statuses } from '../support/http.ts';
-import { freePort } from '../support/process.ts';
+import { freePort } from '../support/ports.ts';
 import { type RunningProxy, startEnvoy, startEnvoyGrpc } from '../support/proxies.ts';
 import { exchange } from '../support/raw-http.ts';
 import { residentBytes } from '../support/resident-memory.ts';

@@ -10,7 +10,7 @@ import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { type Gateway, startGateway } from '../support/gateway.ts';
 import { startHaproxy } from '../support/haproxy.ts';
 import { call, statuses } from '../support/http.ts';
-import { freePort } from '../support/process.ts';
+import { freePort } from '../support/ports.ts';
 import type { RunningProxy } from '../support/proxies.ts';
 import { exchange, statusOf } from '../support/raw-http.ts';
 import { startUpstream, type Upstream } from '../support/upstream.ts';

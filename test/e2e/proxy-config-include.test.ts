@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, inject, test } from 'vitest';
 import { startGateway } from '../support/gateway.ts';
 import { call, statuses } from '../support/http.ts';
-import { freePort } from '../support/process.ts';
+import { freePort } from '../support/ports.ts';
 import { type RunningProxy, runProxy } from '../support/proxies.ts';
 import { proxyConfigOf } from '../support/proxy-config.ts';
 import { startUpstream } from '../support/upstream.ts';

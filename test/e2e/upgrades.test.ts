@@ -12,7 +12,7 @@ import { parse, parseAllDocuments } from 'yaml';
 import { type Gateway, startGateway } from '../support/gateway.ts';
 import { call } from '../support/http.ts';
 import { http2Requests } from '../support/http2-tunnel.ts';
-import { freePort } from '../support/process.ts';
+import { freePort } from '../support/ports.ts';
 import type { RunningProxy } from '../support/proxies.ts';
 import { PROXY_ROWS, type ProxyRow } from '../support/proxy-rows.ts';
 import {

@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
 import { parseRedisUrl } from '../../src/config/settings/redis-url.ts';
 import { examineRedis } from '../../src/doctor/examine.ts';
-import { freePort, startProcess } from '../support/process.ts';
+import { freePort } from '../support/ports.ts';
+import { startProcess } from '../support/process.ts';
 import {
   connectTo,
   startRedis,

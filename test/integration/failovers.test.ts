@@ -15,7 +15,7 @@ import {
 import { bulk, startFakeRedis } from '../support/fake-redis.ts';
 import { startGateway } from '../support/gateway.ts';
 import { call } from '../support/http.ts';
-import { freePort } from '../support/process.ts';
+import { freePort } from '../support/ports.ts';
 import { ownRedisIsHere, startRedis, testWithOwnRedis } from '../support/redis.ts';
 
 const OPTIONS = { perSecond: 400, quietMs: 1_500 };

@@ -33,7 +33,8 @@ import {
   selected,
 } from '../support/kubernetes.ts';
 import { policyFileContext } from '../support/policies.ts';
-import { freePort, startProcess } from '../support/process.ts';
+import { freePort } from '../support/ports.ts';
+import { startProcess } from '../support/process.ts';
 import { findProgram } from '../support/provision.ts';
 import { runProxy } from '../support/proxies.ts';
 import { MAIN, NODE } from '../support/tested-command.ts';

@@ -13,7 +13,7 @@ import {
   startOperated,
   visit,
 } from '../support/operations.ts';
-import { freePort } from '../support/process.ts';
+import { freePort } from '../support/ports.ts';
 import { redisIsHere, startRedis, type TestRedis } from '../support/redis.ts';
 import { MAIN, NODE } from '../support/tested-command.ts';
 

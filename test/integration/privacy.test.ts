@@ -9,7 +9,7 @@ import { waitUntil } from '../support/eventually.ts';
 import { type Gateway, startGateway } from '../support/gateway.ts';
 import { logEvents, strayLines } from '../support/hostile-volley.ts';
 import { call, type HttpAnswer } from '../support/http.ts';
-import { freePort } from '../support/process.ts';
+import { freePort } from '../support/ports.ts';
 import { exchange } from '../support/raw-http.ts';
 import { ownRedisIsHere, startRedisInFolder, temporaryFolder } from '../support/redis.ts';
 import { IN_MEMORY } from '../support/redis-server.ts';

@@ -6,7 +6,8 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { startGateway } from '../support/gateway.ts';
 import { call, statuses } from '../support/http.ts';
-import { freePort, startProcess } from '../support/process.ts';
+import { freePort } from '../support/ports.ts';
+import { startProcess } from '../support/process.ts';
 import { MAIN, NODE } from '../support/tested-command.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'headgate-process-'));

@@ -5,7 +5,7 @@ import { HEARTBEAT_MS } from '../../src/stores/redis/replicas.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Gateway, startGateway } from '../support/gateway.ts';
 import { call, statuses } from '../support/http.ts';
-import { freePort } from '../support/process.ts';
+import { freePort } from '../support/ports.ts';
 import { connectTo, startRedis, testWithOwnRedis, testWithRedis } from '../support/redis.ts';
 
 const login = (gateway: Gateway, key = 'alice') =>

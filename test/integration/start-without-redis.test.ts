@@ -7,7 +7,7 @@ import { eventually } from '../support/eventually.ts';
 import { type Fault, startFakeRedis } from '../support/fake-redis.ts';
 import { type Gateway, startGateway } from '../support/gateway.ts';
 import { call } from '../support/http.ts';
-import { freePort } from '../support/process.ts';
+import { freePort } from '../support/ports.ts';
 import { connectTo, startRedis, testWithOwnRedis } from '../support/redis.ts';
 
 const ALLOW_ONLY = 'version: 1\ndefault: { limits: [1000/1h] }\n';

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { expect } from 'vitest';
 import { type Gateway, startGateway } from '../support/gateway.ts';
 import { call, statuses } from '../support/http.ts';
-import { freePort } from '../support/process.ts';
+import { freePort } from '../support/ports.ts';
 import {
   connectTo,
   startRedis,

@@ -2,7 +2,8 @@
 import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
 import { startGateway } from './gateway.ts';
-import { accepting, freePort, startProcess } from './process.ts';
+import { freePort } from './ports.ts';
+import { accepting, startProcess } from './process.ts';
 import { startNginx } from './proxies.ts';
 
 export interface Service {

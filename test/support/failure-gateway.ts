@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { POLICIES } from './failure-policies.ts';
 import { startFakeRedis } from './fake-redis.ts';
 import { type Gateway, startGateway } from './gateway.ts';
-import { freePort } from './process.ts';
+import { freePort } from './ports.ts';
 
 export interface GatewayLab extends AsyncDisposable {
   readonly port: number;

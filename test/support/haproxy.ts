@@ -3,7 +3,7 @@ import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { freePort } from './process.ts';
+import { freePort } from './ports.ts';
 import { type Behind, changed, type RunningProxy, runProxy } from './proxies.ts';
 
 const ACTION = fileURLToPath(new URL('../../deploy/haproxy/headgate.lua', import.meta.url));

@@ -6,7 +6,7 @@ import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseDocument } from 'yaml';
-import { freePort } from './process.ts';
+import { freePort } from './ports.ts';
 import { type RunningProxy, runProxy } from './proxies.ts';
 
 const MANIFEST = new URL('../../deploy/ingress-nginx/ingress.yaml', import.meta.url);

@@ -13,7 +13,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Gateway, startGateway } from './gateway.ts';
 import { call } from './http.ts';
-import { freePort } from './process.ts';
+import { freePort } from './ports.ts';
 import { type RunningProxy, startCaddy, startEnvoy, startNginx } from './proxies.ts';
 
 /** Set in the copy of the file that we ship: as short as a run should be. */

@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { waitUntil } from './eventually.ts';
 import { call } from './http.ts';
-import { accepting, freePort, startProcess } from './process.ts';
+import { freePort } from './ports.ts';
+import { accepting, startProcess } from './process.ts';
 import { findProgram } from './provision.ts';
 import { changed } from './proxies.ts';
 

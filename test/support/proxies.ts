@@ -2,7 +2,8 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { accepting, freePort, startProcess } from './process.ts';
+import { freePort } from './ports.ts';
+import { accepting, startProcess } from './process.ts';
 import { findProgram, type ProgramName } from './provision.ts';
 
 const DEPLOY = new URL('../../deploy/', import.meta.url);

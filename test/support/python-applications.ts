@@ -3,7 +3,8 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { accepting, freePort, startProcess } from './process.ts';
+import { freePort } from './ports.ts';
+import { accepting, startProcess } from './process.ts';
 import { findProgram } from './provision.ts';
 
 export type PythonServer = 'hypercorn' | 'gunicorn' | 'wsgiref';

@@ -1,7 +1,7 @@
 /** A real cluster of three masters, each with a replica if there are to be any, formed as `redis-cli --cluster create` would. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
-import { canListen, freePort } from './process.ts';
+import { freePort, takePort } from './ports.ts';
 import { lookAt, type RedisNode, startRedisNode, until } from './redis-node.ts';
 import { IN_MEMORY } from './redis-server.ts';
 
@@ -40,7 +40,6 @@ interface Member {
 
 /** Nodes talk to each other on their port plus this. Only servers from 7.0 on can be given another one. */
 const BUS_PORT_OFFSET = 10_000;
-const HIGHEST_PORT = 65_535;
 
 const MASTERS = 3;
 const SLOTS = 16_384;
@@ -123,8 +122,7 @@ export async function startRedisCluster(options: ClusterOptions = {}): Promise<T
 async function freePortWithBus(): Promise<number> {
   while (true) {
     const port = await freePort();
-    const busPort = port + BUS_PORT_OFFSET;
-    if (busPort <= HIGHEST_PORT && (await canListen(busPort))) return port;
+    if (await takePort(port + BUS_PORT_OFFSET)) return port;
   }
 }
 

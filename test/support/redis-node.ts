@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
-import { freePort } from './process.ts';
+import { freePort } from './ports.ts';
 import { type RedisServer, startRedisServer } from './redis-server.ts';
 
 export interface RedisNode extends AsyncDisposable {

@@ -3,7 +3,8 @@
  * version, or Valkey, name its program: `TEST_REDIS_SERVER=/opt/valkey/bin/valkey-server npx vitest run ...`
  */
 import { accessSync, constants } from 'node:fs';
-import { accepting, freePort, type RunningProcess, startProcess } from './process.ts';
+import { freePort } from './ports.ts';
+import { accepting, type RunningProcess, startProcess } from './process.ts';
 
 /** Reachable from this machine alone, and without a trace on its disk. */
 export const IN_MEMORY = ['--bind', '127.0.0.1', '--save', '', '--appendonly', 'no'];

@@ -1,7 +1,7 @@
 /** A real Redis that speaks TLS only, with a certificate of an authority that nobody else trusts. */
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
-import { freePort } from './process.ts';
+import { freePort } from './ports.ts';
 import { startRedisInFolder, type TestRedis, temporaryFolder } from './redis.ts';
 import { IN_MEMORY } from './redis-server.ts';
 

@@ -10,7 +10,7 @@ import { eventually } from './eventually.ts';
 import { type Gateway, startGateway } from './gateway.ts';
 import { call } from './http.ts';
 import { headerOf, type Outcome, percentile, startLoad } from './open-loop.ts';
-import { freePort } from './process.ts';
+import { freePort } from './ports.ts';
 import { type Behind, type RunningProxy, startEnvoy, startNginx } from './proxies.ts';
 import { startRedisServer } from './redis-server.ts';
 import { startUpstream, type Upstream } from './upstream.ts';

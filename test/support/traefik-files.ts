@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { freePort } from './process.ts';
+import { freePort } from './ports.ts';
 import { type Behind, changed } from './proxies.ts';
 
 export interface Files {
