@@ -1,34 +1,26 @@
 /**
  * Caddy, `forward_auth`.
  *
- * A GET of the gateway's own path with all of the client's headers, and what Caddy knows in headers that it overwrites.
- * 2xx lets the request through; any other answer goes to the client as it is, headers and body.
+ * Caddy sends a GET to the gateway's own path, with all headers of the client. It overwrites the headers read here.
+ * 2xx lets the request through. Any other answer goes to the client with its headers and body.
  */
-import type { Dialect } from '../core/dialect.ts';
-import { renderer } from './shared/answer.ts';
-import { questionParser } from './shared/forwarded-request.ts';
+import { forwardAuth } from './shared/forward-auth.ts';
 
-const METHOD = 'x-forwarded-method';
-/** Without `handle_path` and its like: the URI that the client sent. */
-const TARGET = 'x-forwarded-uri';
 /**
- * `{http.request.remote.host}`: who connected. Set by our Caddyfile, not by Caddy. Its X-Forwarded-For has the peer and,
- * before it, what the client sent if Caddy's own `trusted_proxies` names the peer.
+ * `{http.request.remote.host}`, set by our Caddyfile. Caddy's own X-Forwarded-For ends with the same address, after the
+ * client's list if Caddy's `trusted_proxies` names the peer.
  */
 const PEER_ADDRESS = 'x-headgate-peer-ip';
 
-const parse = questionParser({
-  method: METHOD,
-  target: TARGET,
-  peer: PEER_ADDRESS,
-  requiredAddress: PEER_ADDRESS,
-});
-
-export const caddy: Dialect = {
+export const caddy = forwardAuth({
   name: 'caddy',
-  mount: '/caddy',
   hasProxyConfig: true,
   badRequest: 400,
-  parse,
-  render: renderer(400),
-};
+  headers: {
+    method: 'x-forwarded-method',
+    /** The URI that the client sent: our Caddyfile sets it, because Caddy's own value lacks a prefix that `handle_path` removed. */
+    target: 'x-forwarded-uri',
+    peer: PEER_ADDRESS,
+    requiredAddress: PEER_ADDRESS,
+  },
+});

@@ -1,19 +1,20 @@
 /**
  * Envoy, `ext_authz` in gRPC mode, and what is built on it (Envoy Gateway, Contour, Istio).
  *
- * One message holds what Envoy knows of the request, one what is to become of it; `proto/authorization.proto` has their
- * fields. Here Envoy can be told to overwrite headers of the application's answer, which it cannot in HTTP mode.
+ * One message describes the request, another the decision; `proto/authorization.proto` has their fields. In this mode
+ * the gateway can have Envoy overwrite headers of the application's response, which HTTP mode cannot.
  */
 import { type CheckRequest, type HeaderFields, singleValue } from '../core/check-request.ts';
 import type { Decision } from '../core/decision.ts';
 import type { AnswerStyle } from '../core/policy-set.ts';
+import { addressHeaders, withForwardedLists } from './shared/addresses.ts';
 import { answer } from './shared/answer.ts';
-import { NOTHING_MISSING } from './shared/forwarded-request.ts';
+import { NOTHING_MISSING } from './shared/missing.ts';
 
-/** For what no honest client sends. */
+/** The status for requests that no honest client sends. */
 const BAD_REQUEST = 400;
 
-/** A `CheckRequest` of Envoy's; fields that were not sent are undefined. */
+/** Envoy's `CheckRequest`. Fields that were not sent are undefined. */
 export interface EnvoyCheckRequest {
   readonly attributes?: {
     readonly source?: { readonly address?: { readonly socket_address?: { address?: string } } };
@@ -36,7 +37,7 @@ interface HeaderValue {
   readonly raw_value?: Uint8Array;
 }
 
-/** A `CheckResponse` of Envoy's. */
+/** Envoy's `CheckResponse`. */
 export interface EnvoyCheckResponse {
   readonly status: { readonly code: number };
   readonly ok_response?: { readonly response_headers_to_add: readonly HeaderValueOption[] };
@@ -52,20 +53,20 @@ interface HeaderValueOption {
   readonly append_action?: typeof OVERWRITE;
 }
 
-/** OVERWRITE_IF_EXISTS_OR_ADD; by default Envoy adds to what the application sent. */
+/** OVERWRITE_IF_EXISTS_OR_ADD. By default Envoy adds a second value to the application's. */
 const OVERWRITE = 2;
-/** Codes of gRPC (google/rpc/code.proto). Envoy asks only whether it is 0. */
+/** gRPC codes (google/rpc/code.proto). Envoy only distinguishes 0 from the rest. */
 const OK = 0;
 const PERMISSION_DENIED = 7;
 const RESOURCE_EXHAUSTED = 8;
 
-/** Where addresses come from, besides the message itself. */
-const ADDRESS_HEADERS = ['x-forwarded-for', 'forwarded'];
-/** `context_extensions: { policy: login }`: what this route is held to. */
+/** The peer's address is a field of the message. */
+const REPORTED_IN = addressHeaders();
+/** `context_extensions: { policy: login }` names the policy of a route. */
 const POLICY = 'policy';
 /**
- * `context_extensions: { request_id: x-request-id }`: the header that Envoy makes up for each request. It does so for
- * every client only with `use_remote_address` and no internal addresses, so it must say so.
+ * `context_extensions: { request_id: x-request-id }` names the header whose value Envoy generates for each request. Envoy
+ * overwrites every client's value only with `use_remote_address` and without internal addresses, so the file must say it.
  */
 const REQUEST_ID = 'request_id';
 
@@ -81,17 +82,18 @@ function parse({ attributes }: EnvoyCheckRequest, remoteAddress: string): CheckR
   return {
     method: http.method ?? '',
     host: http.host ?? '',
-    // None, of a CONNECT request.
+    // A CONNECT request has no path.
     target: asBytes(http.path || '/'),
     headers,
-    addresses: {
-      proxy: remoteAddress,
-      peer: attributes?.source?.address?.socket_address?.address,
-      client: undefined,
-      forwardedFor: headers['x-forwarded-for']?.toString(),
-      forwarded: headers.forwarded?.toString(),
-      headers: ADDRESS_HEADERS,
-    },
+    addresses: withForwardedLists(
+      {
+        proxy: remoteAddress,
+        peer: attributes?.source?.address?.socket_address?.address,
+        client: undefined,
+        headers: REPORTED_IN,
+      },
+      headers,
+    ),
     policy: extensions[POLICY],
     requestId: requestIdHeader === undefined ? undefined : singleValue(headers, requestIdHeader),
     missing: NOTHING_MISSING,
@@ -104,7 +106,7 @@ function headersOf({ headers = {}, header_map }: HttpRequest): HeaderFields {
   for (const { key = '', value = '', raw_value } of header_map?.headers ?? []) {
     const text =
       raw_value === undefined ? asBytes(value) : Buffer.from(raw_value).toString('latin1');
-    // As in the other map: two values are told by their comma.
+    // The other map joins repeated headers with a comma, too.
     found[key] = found[key] === undefined ? text : `${found[key]},${text}`;
   }
   return found;
@@ -112,7 +114,7 @@ function headersOf({ headers = {}, header_map }: HttpRequest): HeaderFields {
 
 const BEYOND_ASCII = /[^\0-\x7f]/;
 
-/** A character for each byte, as HTTP has them: the same key is the same text over either protocol. */
+/** One character for each byte, as Node reads headers: an API key is the same text over HTTP and gRPC. */
 function asBytes(text: string): string {
   return BEYOND_ASCII.test(text) ? Buffer.from(text, 'utf8').toString('latin1') : text;
 }
@@ -120,20 +122,20 @@ function asBytes(text: string): string {
 function render(decision: Decision, style: AnswerStyle): EnvoyCheckResponse {
   const { status, headers, body } = answer(decision, style, BAD_REQUEST);
   if (decision.verdict === 'allow') {
-    // Whether the application's answer may be stored is not ours to say.
-    const told = optionsOf(headers, OVERWRITE).filter(
+    // The application decides whether its response may be cached.
+    const added = optionsOf(headers, OVERWRITE).filter(
       ({ header }) => header.key !== 'Cache-Control',
     );
-    return { status: { code: OK }, ok_response: { response_headers_to_add: told } };
+    return { status: { code: OK }, ok_response: { response_headers_to_add: added } };
   }
-  return refusal(status, headers, body);
+  return denial(status, headers, body);
 }
 
-/** What the client is told in place of the application's answer: name, value, name, value. */
-function refusal(status: number, headers: readonly string[], body: string): EnvoyCheckResponse {
+/** Replaces the application's response. `headers`: name, value, name, value. */
+function denial(status: number, headers: readonly string[], body: string): EnvoyCheckResponse {
   return {
     status: { code: status === 429 ? RESOURCE_EXHAUSTED : PERMISSION_DENIED },
-    // Up to 1.36 Envoy leaves out of a denial what says how to append.
+    // Up to 1.36 Envoy drops headers with an append action from a denial.
     denied_response: { status: { code: status }, headers: optionsOf(headers), body },
   };
 }
@@ -153,9 +155,9 @@ export const envoyGrpc = {
   isAboutHttp,
   parse,
   render,
-  unauthorized: refusal(
+  unauthorized: denial(
     403,
     ['Content-Type', 'application/json'],
-    '{"error":"forbidden","message":"Only proxies that send the secret are answered."}',
+    '{"error":"forbidden","message":"The proxy secret is missing or wrong."}',
   ),
 };

@@ -1,33 +1,24 @@
 /**
  * HAProxy, through the Lua action of `deploy/haproxy`.
  *
- * The action asks with a GET of the gateway's own path, and every header of that request is its own. It hands a denial
- * to the client as it is, and keeps the headers of an allow for the response.
+ * The action sends a GET to the gateway's own path, and sets every header of that request itself. It passes a denial to
+ * the client unchanged, and adds the headers of an allow to the application's response.
  */
-import type { Dialect } from '../core/dialect.ts';
-import { renderer } from './shared/answer.ts';
-import { questionParser } from './shared/forwarded-request.ts';
+import { forwardAuth } from './shared/forward-auth.ts';
 
-const METHOD = 'x-original-method';
-const TARGET = 'x-original-uri';
-/** Who connected. */
+/** The address of the connection. */
 const PEER_ADDRESS = 'x-headgate-peer-ip';
-/** `src`, which `http-request set-src` may have changed. */
-const CLIENT_ADDRESS = 'x-headgate-client-ip';
 
-const parse = questionParser({
-  method: METHOD,
-  target: TARGET,
-  peer: PEER_ADDRESS,
-  client: CLIENT_ADDRESS,
-  requiredAddress: PEER_ADDRESS,
-});
-
-export const haproxy: Dialect = {
+export const haproxy = forwardAuth({
   name: 'haproxy',
-  mount: '/haproxy',
   hasProxyConfig: true,
   badRequest: 400,
-  parse,
-  render: renderer(400),
-};
+  headers: {
+    method: 'x-original-method',
+    target: 'x-original-uri',
+    peer: PEER_ADDRESS,
+    /** `src`: the peer, or what `http-request set-src` replaced it by. */
+    client: 'x-headgate-client-ip',
+    requiredAddress: PEER_ADDRESS,
+  },
+});

@@ -1,46 +1,42 @@
 /**
  * NGINX, `auth_request`.
  *
- * The subrequest is a GET (or, with `proxy_method HEAD`, a HEAD) of the gateway's own path: what the client asked for
- * arrives in headers. NGINX lets 2xx, 401 and 403 through and turns everything else into a 500, so `deploy/nginx` maps
- * our 429 with `error_page`. It never forwards the body of the answer, but it does keep header values.
+ * The subrequest is a GET (or a HEAD, with `proxy_method HEAD`) of the gateway's own path. Headers say what the client
+ * requested. NGINX passes on 2xx, 401 and 403, and turns every other status into a 500, so `deploy/nginx` maps our 429
+ * with `error_page`. NGINX drops the body of the answer but keeps header values, so a denial also has its body in a header.
  */
 import type { Decision } from '../core/decision.ts';
 import type { Answer, Dialect } from '../core/dialect.ts';
 import type { AnswerStyle } from '../core/policy-set.ts';
 import { answer } from './shared/answer.ts';
-import { questionParser } from './shared/forwarded-request.ts';
+import { forwardAuth } from './shared/forward-auth.ts';
 
-const METHOD = 'x-original-method';
-const TARGET = 'x-original-uri';
-/** `$remote_addr`: after the realip module, if that is in use. */
+/** NGINX would turn a 400 into a 500. */
+const BAD_REQUEST = 403;
+/** `$remote_addr`: the peer, or what the realip module replaced it by. */
 const CLIENT_ADDRESS = 'x-real-ip';
-/** `$realip_remote_addr`: who connected. */
-const PEER_ADDRESS = 'x-headgate-peer-ip';
-/** `$request_id`, the same for the redirects within NGINX, each of which asks again. */
-const REQUEST_ID = 'x-headgate-request-id';
 
-const parse = questionParser({
-  method: METHOD,
-  target: TARGET,
-  peer: PEER_ADDRESS,
-  client: CLIENT_ADDRESS,
-  requiredAddress: CLIENT_ADDRESS,
-  requestId: REQUEST_ID,
-});
-
-/** 400 would reach the client as a 500. */
 export const nginx: Dialect = {
-  name: 'nginx',
-  mount: '/nginx',
-  hasProxyConfig: true,
-  badRequest: 403,
-  parse,
+  ...forwardAuth({
+    name: 'nginx',
+    hasProxyConfig: true,
+    badRequest: BAD_REQUEST,
+    headers: {
+      method: 'x-original-method',
+      target: 'x-original-uri',
+      /** `$realip_remote_addr`: the address of the connection. */
+      peer: 'x-headgate-peer-ip',
+      client: CLIENT_ADDRESS,
+      requiredAddress: CLIENT_ADDRESS,
+      /** `$request_id`. It stays the same for internal redirects, each of which sends another check. */
+      requestId: 'x-headgate-request-id',
+    },
+  }),
   render,
 };
 
 function render(decision: Decision, style: AnswerStyle): Answer {
-  const rendered = answer(decision, style, nginx.badRequest);
+  const rendered = answer(decision, style, BAD_REQUEST);
   if (decision.verdict === 'deny')
     rendered.headers.push('X-Headgate-Body', rendered.body.trimEnd());
   return rendered;

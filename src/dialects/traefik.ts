@@ -1,38 +1,33 @@
 /**
  * Traefik, `ForwardAuth`.
  *
- * A GET of the gateway's own path with the client's headers, or those of them that `authRequestHeaders` lists, and with
- * X-Forwarded-* headers that Traefik overwrites (`trustForwardHeader: false`) or extends (`true`). 2xx lets the request
- * through, and nothing of the answer then reaches the client; any other answer goes to the client as it is.
+ * Traefik sends a GET to the gateway's own path with the client's headers, or with those that `authRequestHeaders`
+ * lists. It overwrites X-Forwarded-* (`trustForwardHeader: false`) or extends them (`true`). 2xx lets the request
+ * through and gives the client no header of the answer. Any other answer goes to the client unchanged.
  */
 import type { HeaderFields } from '../core/check-request.ts';
-import type { Dialect } from '../core/dialect.ts';
-import { renderer } from './shared/answer.ts';
-import { questionParser } from './shared/forwarded-request.ts';
+import { forwardAuth } from './shared/forward-auth.ts';
 
-const METHOD = 'x-forwarded-method';
-/** After Traefik's own clean-up, and after the middlewares before this one. */
-const TARGET = 'x-forwarded-uri';
-/** `Host` is that of the gateway. */
-const HOST = 'x-forwarded-host';
-/** Traefik appends who connected to whatever it took over. */
+/** Ends with the peer, after whatever Traefik was told to keep. */
 const ADDRESSES = 'x-forwarded-for';
 
-const parse = questionParser(
-  { method: METHOD, target: TARGET, host: HOST, peer: ADDRESSES, requiredAddress: ADDRESSES },
-  lastOf,
-);
-
-export const traefik: Dialect = {
+export const traefik = forwardAuth({
   name: 'traefik',
-  mount: '/traefik',
   hasProxyConfig: true,
   badRequest: 400,
-  parse,
-  render: renderer(400),
-};
+  headers: {
+    method: 'x-forwarded-method',
+    /** As Traefik normalised it and as earlier middlewares changed it. */
+    target: 'x-forwarded-uri',
+    /** `Host` is the gateway's own. */
+    host: 'x-forwarded-host',
+    peer: ADDRESSES,
+    requiredAddress: ADDRESSES,
+  },
+  readPeer: lastOfList,
+});
 
-function lastOf(headers: HeaderFields, name: string): string | undefined {
+function lastOfList(headers: HeaderFields, name: string): string | undefined {
   const value = headers[name]?.toString() ?? '';
   return value.slice(value.lastIndexOf(',') + 1).trim() || undefined;
 }

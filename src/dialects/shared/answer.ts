@@ -1,4 +1,4 @@
-/** The answer that most proxies want; a dialect changes what its proxy cannot take. */
+/** The answer for most proxies. A dialect changes what its proxy cannot use. */
 import type { Decision } from '../../core/decision.ts';
 import type { Answer, Dialect } from '../../core/dialect.ts';
 import type { AnswerStyle } from '../../core/policy-set.ts';
@@ -6,8 +6,8 @@ import { contentType, denialBody } from './body.ts';
 import { quotaHeaders, retryAfterSeconds } from './quota-headers.ts';
 
 /**
- * Allow is exactly 200 with an empty body: Envoy takes 204 for a denial. Deny is 429, also when nothing could be
- * measured: a proxy that fails open takes 5xx for an allow. Who is blocked gets 403, since waiting changes nothing.
+ * Allow is exactly 200 with an empty body, because Envoy treats 204 as a denial. Deny is 429, even if nothing could be
+ * counted, because a proxy that fails open treats 5xx as an allow. A blocked client gets 403: waiting does not help.
  */
 export function answer(
   decision: Decision,
@@ -26,7 +26,7 @@ export function answer(
   return { status, headers, body: denialBody(decision, style, status, retryAfter) };
 }
 
-/** For a proxy that takes that answer as it is. */
+/** Renders for a proxy that passes this answer on unchanged. */
 export function renderer(badRequest: Dialect['badRequest']): Dialect['render'] {
   return (decision, style) => answer(decision, style, badRequest);
 }

@@ -1,10 +1,10 @@
-/** The body of a denial: what happened, by which policy, and when to come back. */
+/** The body of a denial: what happened, which policy applied, and when to retry. */
 import type { Decision } from '../../core/decision.ts';
 import type { AnswerStyle } from '../../core/policy-set.ts';
 
 const CONTENT_TYPES = { json: 'application/json', 'problem+json': 'application/problem+json' };
 
-/** Registered by draft-ietf-httpapi-ratelimit-headers-10, section 7; `about:blank` is RFC 9457, section 4.2.1. */
+/** From draft-ietf-httpapi-ratelimit-headers-10, section 7. `about:blank` is from RFC 9457, section 4.2.1. */
 const QUOTA_EXCEEDED = 'https://iana.org/assignments/http-problem-types#quota-exceeded';
 
 export function contentType(style: AnswerStyle): string {
@@ -38,30 +38,30 @@ export function denialBody(
   });
 }
 
-/** Ends with a line break, so that the prompt of a terminal starts a new line after the body. */
+/** Ends with a line break, so that a terminal's prompt starts on a new line. */
 function line(fields: object): string {
   return `${JSON.stringify(fields)}\n`;
 }
 
-/** Denials that no waiting changes. */
+/** Denials that a retry does not change. */
 const REFUSALS: Partial<
   Record<Decision['reason'], { error: string; title: string; message: string }>
 > = {
   malformed_path: {
     error: 'malformed_path',
     title: 'Bad Request',
-    message: 'The request path holds control characters, or can be read in too many ways.',
+    message: 'The request path contains control characters or is ambiguous.',
   },
   malformed_host: {
     error: 'malformed_host',
     title: 'Bad Request',
-    message: 'The host is not a name or an address with an optional port.',
+    message: 'The host is not a name or address with an optional port.',
   },
   ambiguous_identity: {
     error: 'ambiguous_identity',
     title: 'Bad Request',
     message:
-      'A header that identifies the client has several values, or blanks where none belong. Send one value.',
+      'A header that identifies the client has several values or misplaced spaces. Send one value.',
   },
   blocked: { error: 'blocked', title: 'Forbidden', message: 'This client is blocked.' },
 };
@@ -72,8 +72,6 @@ function errorCode({ reason }: Decision): string {
 
 function tryAgain({ policy, binding }: Decision, retryAfterSeconds: number): string {
   const retry = `Try again in ${retryAfterSeconds} second${retryAfterSeconds === 1 ? '' : 's'}.`;
-  if (binding === undefined) {
-    return `Policy ${policy} lets nothing through that it cannot count, and just now it cannot. ${retry}`;
-  }
+  if (binding === undefined) return `Rate limiting is temporarily unavailable. ${retry}`;
   return `Policy ${policy} allows ${binding.limit.description}. ${retry}`;
 }

@@ -1,10 +1,10 @@
-/** The header fields that tell a client how it stands, the same through every proxy. */
+/** Header fields that tell a client its quota. They are the same through every proxy. */
 import type { BindingQuota, Decision } from '../../core/decision.ts';
 import { fnv1a32 } from '../../core/fnv1a.ts';
 import type { Limit } from '../../core/policy.ts';
 import type { AnswerStyle } from '../../core/policy-set.ts';
 
-/** Fields for an allowed and a denied request alike, as name, value, name, value. */
+/** For allowed and denied requests: name, value, name, value. */
 export function quotaHeaders(decision: Decision, style: AnswerStyle): string[] {
   const headers = ['Cache-Control', 'no-store'];
   if (decision.mode !== 'enforced') headers.push('X-RateLimit-Mode', decision.mode);
@@ -27,37 +27,37 @@ export function quotaHeaders(decision: Decision, style: AnswerStyle): string[] {
 }
 
 /**
- * Seconds until a denied request is worth repeating: rounded up, at least 1, never earlier than the truth.
- * Jitter depends on the client and the limit alone, so asking again does not re-roll it.
+ * Seconds until a retry can succeed: rounded up, at least 1, never too early. Jitter depends only on the client and the
+ * limit, so a client that retries gets the same value.
  */
 export function retryAfterSeconds(decision: Decision, style: AnswerStyle): number {
   const { binding } = decision;
   if (binding === undefined) return CLOSED_RETRY_AFTER_SECONDS;
-  const truth = Math.max(1, Math.ceil(binding.state.retryAfterMs / 1000));
+  const seconds = Math.max(1, Math.ceil(binding.state.retryAfterMs / 1000));
   const spread = style.retryAfterJitterSeconds;
-  return spread === 0 ? truth : truth + (fnv1a32(binding.key) % (spread + 1));
+  return spread === 0 ? seconds : seconds + (fnv1a32(binding.key) % (spread + 1));
 }
 
-/** A limiter that cannot measure may be back at any moment. */
+/** If nothing can be counted now, counting may work again at any moment. */
 const CLOSED_RETRY_AFTER_SECONDS = 1;
 
 /**
- * `RateLimit: "login";r=4;t=300` (draft-ietf-httpapi-ratelimit-headers-10, section 4): what is left, and in how many
- * seconds there is more. With units left that is when the quota is full again, with none when the next one is free.
+ * `RateLimit: "login";r=4;t=300` (draft-ietf-httpapi-ratelimit-headers-10, section 4): `r` units remain, and more are
+ * available in `t` seconds. For a denied request that is when it can be retried, else when the quota is full again.
  */
 function rateLimit({ limit, state }: BindingQuota): string {
   const moreAfterMs = state.retryAfterMs > 0 ? state.retryAfterMs : state.resetAfterMs;
   return `"${limit.label}";r=${state.remaining};t=${Math.ceil(moreAfterMs / 1000)}`;
 }
 
-/** Proxies give up on answers with long headers, and may then let the request through. */
+/** Proxies reject answers with long headers and may then let the request through. */
 const LONGEST_POLICY_FIELD = 2_048;
 
-/** `RateLimit-Policy: "login";q=5;w=300` (the same draft, section 3): the limits that were asked, each once. */
+/** `RateLimit-Policy: "login";q=5;w=300` (the same draft, section 3): the limits that apply, each once. */
 function rateLimitPolicy(limits: readonly Limit[]): string {
   let field = '';
   for (const [i, limit] of limits.entries()) {
-    // The days on either side of midnight count one limit twice in a row.
+    // Around midnight one limit is counted under two salts, as two entries in a row.
     if (limit === limits[i - 1]) continue;
     if (field.length > LONGEST_POLICY_FIELD) break;
     field += field === '' ? limit.policyItem : `, ${limit.policyItem}`;
