@@ -2,6 +2,12 @@
 import { defineConfig } from 'vitest/config';
 import { ClosingLineReporter } from './test/support/closing-line-reporter.ts';
 
+/** Scenarios and judges that start nothing. */
+const IN_VIRTUAL_TIME = [
+  'test/scenarios/{flood,worst-case}/*.test.ts',
+  'test/scenarios/*/judge.test.ts',
+];
+
 const REAL_PROGRAMS = {
   globalSetup: ['test/support/provision.ts'],
   testTimeout: 60_000,
@@ -15,7 +21,7 @@ export default defineConfig({
       {
         test: {
           name: 'unit',
-          include: ['test/unit/**/*.test.ts'],
+          include: ['test/unit/**/*.test.ts', ...IN_VIRTUAL_TIME],
           maxWorkers: 2,
           sequence: { groupOrder: 0 },
           // Properties take seconds on a busy machine.
@@ -35,6 +41,7 @@ export default defineConfig({
         test: {
           name: 'scenarios',
           include: ['test/scenarios/**/*.test.ts'],
+          exclude: IN_VIRTUAL_TIME,
           ...REAL_PROGRAMS,
           // One file at a time: a second one would disturb what is measured.
           maxWorkers: 1,

@@ -7,10 +7,10 @@
  */
 import { Redis } from 'ioredis';
 import { TAKE_SCRIPT, TAKE_SCRIPT_SHA, TakeArguments } from '../src/stores/redis/take-script.ts';
+import { printTable, spread } from '../tools/table.ts';
 import { cpuMicrosOf } from './support/cpu.ts';
 import { createLab, type RedisServer } from './support/lab.ts';
 import { machineLine } from './support/machine.ts';
-import { printTable, spread } from './support/table.ts';
 
 const SIZES = [1, 8, 32, 64, 128, 256, 512];
 const ROUNDS = 7;

@@ -19,12 +19,12 @@ import { traefik } from '../src/dialects/traefik.ts';
 import { MemoryStore } from '../src/stores/memory/memory-store.ts';
 import { policySetFrom } from '../test/support/policies.ts';
 import { SALTS } from '../test/support/requests.ts';
+import { median, printTable } from '../tools/table.ts';
 import { COSTLY_FIELDS, COSTLY_POLICIES, type CostlyField } from './support/costly-fields.ts';
 import { searchCostliest } from './support/costly-search.ts';
 import { cpuMicrosOf } from './support/cpu.ts';
 import { createLab, type Server } from './support/lab.ts';
 import { machineLine } from './support/machine.ts';
-import { median, printTable } from './support/table.ts';
 
 const DIALECTS: Readonly<Record<string, Dialect>> = {
   envoy,

@@ -4,9 +4,10 @@
  * 10,000 clients and one limit that lets all of them pass; at last one client that is over its limit and keeps asking,
  * every answer to whom is a 429.
  */
+
+import { printTable, spread } from '../tools/table.ts';
 import { createLab } from './support/lab.ts';
 import { all, figuresOf, interleave, timesThat } from './support/rounds.ts';
-import { printTable, spread } from './support/table.ts';
 
 const ROOMY = '{ version: 1, default: { limits: [1000000/1h] } }';
 const TIGHT = '{ version: 1, default: { limits: [1/1h] } }';

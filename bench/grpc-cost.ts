@@ -11,10 +11,10 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { Client, credentials } from '@grpc/grpc-js';
 import { loadSync, type MessageTypeDefinition } from '@grpc/proto-loader';
+import { printTable } from '../tools/table.ts';
 import { createLab } from './support/lab.ts';
 import type { Applied } from './support/load.ts';
 import { figuresOf, interleave, timesThat } from './support/rounds.ts';
-import { printTable } from './support/table.ts';
 
 const ROOMY = '{ version: 1, default: { limits: [1000000/1h] } }';
 const CHECK = '/envoy.service.auth.v3.Authorization/Check';

@@ -8,11 +8,11 @@
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { printTable, spread } from '../tools/table.ts';
 import { createLab, type Server } from './support/lab.ts';
+import type { LatencyOptions, LatencyResult } from './support/latency-driver.ts';
 import { applyLoad } from './support/load.ts';
 import { machineLine } from './support/machine.ts';
-import type { OpenLoopOptions, OpenLoopResult } from './support/open-loop.ts';
-import { printTable, spread } from './support/table.ts';
 
 const POLICIES = '{ version: 1, default: { limits: [1000000/1h] } }';
 const CLIENTS = 10_000;
@@ -26,10 +26,10 @@ interface Contestant {
   readonly requestsPerSecond: number;
 }
 
-const driver = fileURLToPath(new URL('support/open-loop.ts', import.meta.url));
+const driver = fileURLToPath(new URL('support/latency-driver.ts', import.meta.url));
 
-async function drive({ server, requestsPerSecond }: Contestant): Promise<OpenLoopResult> {
-  const options: OpenLoopOptions = {
+async function drive({ server, requestsPerSecond }: Contestant): Promise<LatencyResult> {
+  const options: LatencyOptions = {
     url: server.url,
     requestsPerSecond,
     seconds: SECONDS,
@@ -74,7 +74,7 @@ const compared: Contestant[] = [
 ];
 
 const contestants = [...delayed, ...compared];
-const results = new Map(contestants.map((contestant) => [contestant, [] as OpenLoopResult[]]));
+const results = new Map(contestants.map((contestant) => [contestant, [] as LatencyResult[]]));
 for (let round = 0; round <= ROUNDS; round++) {
   for (const contestant of contestants) {
     const result = await drive(contestant);
@@ -88,8 +88,8 @@ function printResults(group: readonly Contestant[]): void {
   printTable(
     group.map((contestant) => {
       const rounds = results.get(contestant) ?? [];
-      const column = (name: keyof OpenLoopResult) => rounds.map((round) => round[name]);
-      const sum = (name: keyof OpenLoopResult) => column(name).reduce((a, b) => a + b, 0);
+      const column = (name: keyof LatencyResult) => rounds.map((round) => round[name]);
+      const sum = (name: keyof LatencyResult) => column(name).reduce((a, b) => a + b, 0);
       return {
         server: contestant.name,
         p50: spread(column('p50Ms'), 2),

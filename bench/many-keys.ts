@@ -4,10 +4,11 @@
  * Every client was counted once before the rounds begin, so that all keys are there; the load then asks for clients
  * from all over them.
  */
+
+import { printTable } from '../tools/table.ts';
 import { fill } from './support/fill.ts';
 import { createLab } from './support/lab.ts';
 import { figuresOf, interleave, timesThat } from './support/rounds.ts';
-import { printTable } from './support/table.ts';
 
 const POLICIES = '{ version: 1, default: { limits: [1000000/1h] } }';
 const FEW = 1_000;

@@ -4,9 +4,10 @@
  * Every policy has a path of its own, and the load asks for all of them in turn. Clients and keys are as many on both
  * sides. Counted in memory, where the matcher's share of a decision is largest.
  */
+
+import { printTable } from '../tools/table.ts';
 import { createLab } from './support/lab.ts';
 import { figuresOf, interleave, timesThat } from './support/rounds.ts';
-import { printTable } from './support/table.ts';
 
 const FEW = 10;
 const MANY = 10_000;

@@ -6,10 +6,10 @@
  */
 import { readFileSync } from 'node:fs';
 import type { Redis } from 'ioredis';
+import { printTable } from '../tools/table.ts';
 import { fill } from './support/fill.ts';
 import { createLab } from './support/lab.ts';
 import { machineLine } from './support/machine.ts';
-import { printTable } from './support/table.ts';
 
 const POLICIES = '{ version: 1, default: { limits: [1000000/1h] } }';
 const ENTRIES = 100_000;

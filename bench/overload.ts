@@ -8,9 +8,9 @@
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { printTable, spread } from '../tools/table.ts';
 import { createLab } from './support/lab.ts';
 import { machineLine } from './support/machine.ts';
-import { printTable, spread } from './support/table.ts';
 
 const POLICIES = '{ version: 1, default: { limits: [1000000/1h] } }';
 const CONNECTIONS = [64, 192, 1_024, 4_096];

@@ -4,9 +4,10 @@
  * The same clients, the same exact window, the same answers; the gateway asks about all requests of one turn of its
  * event loop in one call.
  */
+
+import { printTable } from '../tools/table.ts';
 import { createLab } from './support/lab.ts';
 import { figuresOf, interleave, timesThat } from './support/rounds.ts';
-import { printTable } from './support/table.ts';
 
 const POLICIES = '{ version: 1, default: { limits: [1000000/1h] } }';
 const load = { clients: 10_000 };

@@ -5,9 +5,10 @@
  * The same Redis, requests, route and header fields. Both rivals count a fixed window, one number per client, which is
  * less work than an exact window: up to twice the limit passes around its boundary.
  */
+
+import { printTable, spread } from '../tools/table.ts';
 import { createLab } from './support/lab.ts';
 import { all, figuresOf, interleave, timesThat } from './support/rounds.ts';
-import { printTable, spread } from './support/table.ts';
 
 const POLICIES = '{ version: 1, default: { limits: [1000000/1h] } }';
 const load = { clients: 10_000 };

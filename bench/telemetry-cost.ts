@@ -5,12 +5,13 @@
  * that does nothing for each request, which is the least that it could cost. Then clients that are denied all the time:
  * one, of whom the log has a line a second, and 10,000, each of whom has one.
  */
+
+import { printTable, type Row } from '../tools/table.ts';
 import { fill } from './support/fill.ts';
 import { createLab } from './support/lab.ts';
 import { decisionSeries, type Operated, startOperated } from './support/operated.ts';
 import { figuresOf, type Outcome, timesThat } from './support/rounds.ts';
 import { scrapes } from './support/scrapes.ts';
-import { printTable, type Row } from './support/table.ts';
 import { interleaveTeams, microsMoreThan } from './support/teams.ts';
 import { telemetryLoops } from './support/telemetry-loop.ts';
 

@@ -1,7 +1,8 @@
 /** What do three limits on a request cost, against one? */
+
+import { printTable } from '../tools/table.ts';
 import { createLab } from './support/lab.ts';
 import { figuresOf, interleave, timesThat } from './support/rounds.ts';
-import { printTable } from './support/table.ts';
 
 const ONE = '{ version: 1, default: { limits: [1000000/1h] } }';
 const THREE = '{ version: 1, default: { limits: [1000000/1h, 900000/30min, 800000/10min] } }';

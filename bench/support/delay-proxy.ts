@@ -3,7 +3,7 @@
  * order, and without waiting for the one before. A program of its own: TARGET_PORT ADDED_MS.
  */
 import { connect, createServer, type Socket } from 'node:net';
-import { waitTowards } from './precise-wait.ts';
+import { waitTowards } from '../../tools/load/precise-wait.ts';
 
 interface Travelling {
   readonly chunk: Buffer;

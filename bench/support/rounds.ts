@@ -1,9 +1,10 @@
 /** Contestants take short turns, so that a noisy machine is noisy for all of them. */
+
+import { type Row, spread } from '../../tools/table.ts';
 import { cpuMicrosOf } from './cpu.ts';
 import type { RedisServer, Server } from './lab.ts';
 import { type Applied, applyLoad, CONNECTIONS, type Load } from './load.ts';
 import { machineLine } from './machine.ts';
-import { type Row, spread } from './table.ts';
 
 export interface Contestant {
   readonly name: string;

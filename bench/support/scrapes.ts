@@ -1,8 +1,9 @@
 /** What one scrape of the metrics takes, with policies that have all counted. */
+
+import { type Row, spread } from '../../tools/table.ts';
 import type { Lab } from './lab.ts';
 import { applyLoad } from './load.ts';
 import { decisionSeries, startOperated } from './operated.ts';
-import { type Row, spread } from './table.ts';
 
 const CLIENTS = 10_000;
 const WARM_UPS = 20;

@@ -2,10 +2,11 @@
  * Contestants that are several processes each: two processes of the very same program differ by a few percent for as
  * long as they live, and what is compared here differs by less.
  */
+
+import { spread } from '../../tools/table.ts';
 import type { Server } from './lab.ts';
 import type { Load } from './load.ts';
 import { all, interleave, type Outcome, type RoundOptions } from './rounds.ts';
-import { spread } from './table.ts';
 
 export interface Team {
   readonly name: string;

@@ -6,7 +6,7 @@ import { MemoryStore } from '../../src/stores/memory/memory-store.ts';
 import { createTelemetry, type Telemetry } from '../../src/telemetry/telemetry.ts';
 import { policySetFrom } from '../../test/support/policies.ts';
 import { checkRequest, SALTS } from '../../test/support/requests.ts';
-import { type Row, spread } from './table.ts';
+import { type Row, spread } from '../../tools/table.ts';
 
 const BATCHES = 20;
 const BATCH = 100_000;

@@ -1,6 +1,6 @@
 /**
  * The table of docs/proxies.md is what clients see through the proxies, cell by cell. To write it anew from what they
- * see now: npm run docs:proxies
+ * see now: npm run docs -- proxies
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { afterAll, describe, expect, inject, test } from 'vitest';

@@ -4,12 +4,8 @@ import { basename } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { LOG_LINES } from '../../src/telemetry/log-lines.ts';
+import { registeredMetrics } from '../../tools/docs/metrics.ts';
 import { waitUntil } from '../support/eventually.ts';
-import {
-  METRIC_REFERENCE,
-  metricReference,
-  registeredMetrics,
-} from '../support/metric-reference.ts';
 import { asksOf, DASHBOARDS } from '../support/observability-dashboards.ts';
 import {
   blocksOf,
@@ -25,11 +21,6 @@ import { ownRedisIsHere, startRedis } from '../support/redis.ts';
 
 const prometheusIsHere = inject('programs').prometheus !== undefined;
 const read = (file: URL) => readFileSync(file, 'utf8');
-
-test.skipIf(process.platform !== 'linux')('the reference has every metric as it is', () => {
-  // Otherwise: node test/support/metric-reference.ts
-  expect(read(METRIC_REFERENCE)).toBe(metricReference());
-});
 
 describe('what names metrics names those that are there', () => {
   const names = registeredMetrics().flatMap(({ name, type }) =>

@@ -1,12 +1,11 @@
 /** The ops API: who may call it, what it takes and answers, and that nothing that is sent breaks it or is repeated. */
-import { readFileSync } from 'node:fs';
 import { Ajv } from 'ajv';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { LOG_LEVELS } from '../../src/config/settings/settings.ts';
 import { OPS_ROUTES, type OpsRoute } from '../../src/server/ops-routes.ts';
+import { strayLines } from '../scenarios/hostile/run.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Gateway, startGateway } from '../support/gateway.ts';
-import { strayLines } from '../support/hostile-volley.ts';
 import { call, type HttpAnswer } from '../support/http.ts';
 import {
   KEYS,
@@ -21,7 +20,6 @@ import {
   TERMS,
   visit,
 } from '../support/operations.ts';
-import { OPS_API_REFERENCE, opsApiReference } from '../support/ops-api-reference.ts';
 import { startProcess } from '../support/process.ts';
 import { exchange, statusOf } from '../support/raw-http.ts';
 import { Sentinels } from '../support/sentinels.ts';
@@ -50,10 +48,6 @@ beforeAll(async () => {
   )) as [Gateway, Gateway, Gateway];
 });
 afterAll(() => started.disposeAsync());
-
-test('docs/ops-api.md is what the routes say (else: npm run docs:ops-api)', () => {
-  expect(readFileSync(OPS_API_REFERENCE, 'utf8')).toBe(opsApiReference());
-});
 
 interface Schema {
   readonly type?: string;

@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { type LogEvent, strayLines } from '../scenarios/hostile/run.ts';
 import { type Gateway, startGateway } from '../support/gateway.ts';
-import { type LogEvent, strayLines } from '../support/hostile-volley.ts';
 import { call } from '../support/http.ts';
 
 /** In a row, since what is thrown away may still have left something behind. */

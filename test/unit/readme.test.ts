@@ -1,10 +1,11 @@
-import { readFileSync } from 'node:fs';
-import { expect, test } from 'vitest';
+import { readdirSync, readFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
 import { createProgram } from '../../src/cli/program.ts';
 import { SETTINGS } from '../../src/config/settings/settings.ts';
 import { policySetFrom } from '../support/policies.ts';
 
-const read = (name: string) => readFileSync(new URL(`../../${name}`, import.meta.url), 'utf8');
+const ROOT = new URL('../../', import.meta.url);
+const read = (name: string) => readFileSync(new URL(name, ROOT), 'utf8');
 const README = read('README.md');
 
 /** The fenced blocks of a language. */
@@ -69,12 +70,37 @@ test('every command that it names is one', () => {
 });
 
 test('every test that SECURITY.md names is there', () => {
-  const { scripts } = JSON.parse(read('package.json'));
-  const security = read('SECURITY.md');
-  const tests = security.match(/test\/[\w/-]+\.test\.ts/g) ?? [];
+  const tests = read('SECURITY.md').match(/test\/[\w/-]+\.test\.ts/g) ?? [];
   expect(tests.length).toBeGreaterThan(10);
   for (const name of tests) expect(() => read(name)).not.toThrow();
-  for (const [, name] of security.matchAll(/npm run ([\w:]+)/g)) {
-    expect(Object.keys(scripts)).toContain(name);
-  }
+});
+
+describe('what pages say of npm', () => {
+  const pages = ['.', 'docs', 'bench'].flatMap((folder) => {
+    const names = readdirSync(new URL(folder, ROOT), {
+      encoding: 'utf8',
+      recursive: folder !== '.',
+    });
+    return names.filter((name) => name.endsWith('.md')).map((name) => `${folder}/${name}`);
+  });
+  const { scripts } = JSON.parse(read('package.json'));
+  const scenarios = readdirSync(new URL('test/scenarios/', ROOT), { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map((entry) => entry.name);
+
+  test('every script that a page names exists', () => {
+    const named = pages.flatMap((page) => read(page).match(/npm run ([\w:-]+)/g) ?? []);
+    expect(named.length).toBeGreaterThan(10);
+    for (const command of named) expect(Object.keys(scripts)).toContain(command.slice(8));
+  });
+
+  test('every scenario that a page names exists, and README.md names them all', () => {
+    const named = pages.flatMap((page) =>
+      [...read(page).matchAll(/npm run prove -- ([a-z-]+)/g)].map(([, name]) => name),
+    );
+    expect(named.length).toBeGreaterThan(5);
+    for (const name of named) expect(scenarios).toContain(name);
+    const table = README.slice(README.indexOf('| `npm run prove --` |'));
+    for (const name of scenarios) expect(table).toContain(`\`${name}\``);
+  });
 });

@@ -31,7 +31,7 @@ const INTRODUCTION = `# What \`headgate check\` finds
 | none | \`file:line:column: severity rule: path: message\` for each finding, its line with a caret below the place, and a line for each file |
 | \`-o json\` | one document: \`{ "files": [{ "file", "valid", "policies", "findings": [{ "rule", "severity", "file", "line", "column", "path", "message" }] }], "errors", "warnings" }\` |
 | \`-o github\` | commands by which GitHub Actions annotates lines |
-| \`--rules\` | this page, which \`npm run docs:check\` writes |
+| \`--rules\` | this page, which \`npm run docs\` writes |
 
 Lines and columns are counted from 1; 1:1 also stands for the file as a whole. \`policies\` counts the default as well, and is \`null\` for a file that is not valid. A finding may be in another file: that of the keys.
 

@@ -33,7 +33,7 @@ function notesOnPolicy(entry: DefaultEntry, at: Path): Remark[] {
   );
 }
 
-/** The worst cases are the ones that `npm run prove:worst-case` finds. */
+/** The worst cases are the ones that `npm run prove -- worst-case` finds. */
 function noteOn({
   rate,
   algorithm,

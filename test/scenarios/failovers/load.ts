@@ -1,0 +1,214 @@
+/**
+ * Two gateways on one Redis under a load that does not wait, and what every answer told: the material from which it is
+ * seen what a fault of Redis did to clients.
+ *
+ * Three kinds of clients, under each of the three policies for a Redis that is away. Those that are counted are never
+ * denied, so what remains to them tells how many admissions are held for them. Those that are limited ask for far more
+ * than they get. One is exempt: Redis is not asked about it, so whatever holds it up is this machine.
+ */
+import { hash } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import calculateSlot from 'cluster-key-slot';
+import { listedKeyPartition } from '../../../src/core/partition.ts';
+import { headerOf, type Outcome, startLoad } from '../../../tools/load/open-loop.ts';
+import { type Gateway, startGateway } from '../../support/gateway.ts';
+import { until } from '../../support/redis-node.ts';
+
+const MODES = ['allow', 'deny', 'local'] as const;
+export type FailureMode = (typeof MODES)[number];
+
+export interface Client {
+  readonly id: string;
+  readonly kind: 'counted' | 'limited' | 'exempt';
+  readonly mode: FailureMode;
+  readonly apiKey: string;
+  /** Of a cluster; all of its keys lie there. */
+  readonly slot: number;
+  /** What Redis counts it by. The log of a counted client has as many entries as it has admissions. */
+  readonly keys: readonly string[];
+}
+
+export interface Answer {
+  readonly client: Client;
+  readonly gateway: number;
+  /** By performance.now(). */
+  readonly dueMs: number;
+  readonly tookMs: number;
+  readonly status: number;
+  /** Of a status of 0. */
+  readonly error: string | undefined;
+  /** Who decided: Redis (or the memory of what it denied), or how it was decided without it. */
+  readonly by: 'redis' | 'local' | 'open' | 'closed';
+  /** Of a counted client's limit. */
+  readonly remaining: number;
+}
+
+export interface FailoverLoad extends AsyncDisposable {
+  readonly gateways: readonly Gateway[];
+  /** In the order in which they came. */
+  readonly answers: readonly Answer[];
+  /** Resolves once every gateway had these clients admitted by Redis, asked after that moment; to when it was so. */
+  admitting(isMeant: (client: Client) => boolean, afterMs: number): Promise<number>;
+  /** Resolves when everything is answered. */
+  stop(): Promise<void>;
+}
+
+export const GATEWAYS = 2;
+/** So high that nobody is denied, and the windows longer than any experiment: nothing leaves them. */
+export const COUNTED_LIMIT = 1_000_000;
+const COUNTED_WINDOWS_S = [3_600, 7_200];
+export const LIMITED_LIMIT = 6;
+export const LIMITED_WINDOW_MS = 5_000;
+/** Long enough that no answer of a working gateway is missed, and a hanging one is noticed. */
+const PATIENCE_MS = 5_000;
+const EXEMPT_SHARE = 10;
+
+export function isMeasured({ by, status }: Answer): boolean {
+  return by === 'redis' && (status === 200 || status === 429);
+}
+
+export function isAdmitted({ status }: Answer): boolean {
+  return status === 200;
+}
+
+/** Of each kind and mode so many. */
+export function manyClients(counted: number, limited: number): Client[] {
+  const ids = (kind: string, count: number) =>
+    Array.from({ length: count }, (_, i) => `${kind}-${i}`);
+  return [
+    ...ids('counted', counted).map((id, i) => newClient(id, 'counted', modeOf(i))),
+    ...ids('limited', limited).map((id, i) => newClient(id, 'limited', modeOf(i))),
+  ];
+}
+
+/** Counted clients, several in each slot. */
+export function crowdedClients(slots: number, each: number): Client[] {
+  const bySlot = new Map<number, Client[]>();
+  const full: Client[][] = [];
+  for (let i = 0; full.length < slots; i++) {
+    const client = newClient(`crowded-${i}`, 'counted', modeOf(i));
+    const crowd = [...(bySlot.get(client.slot) ?? []), client];
+    bySlot.set(client.slot, crowd);
+    if (crowd.length === each) full.push(crowd);
+  }
+  return full.flat();
+}
+
+function modeOf(i: number): FailureMode {
+  return MODES[i % MODES.length] as FailureMode;
+}
+
+function newClient(id: string, kind: Client['kind'], mode: FailureMode): Client {
+  const tag = `hg:v1:{${listedKeyPartition(id)}}`;
+  const windowsMs =
+    kind === 'limited' ? [LIMITED_WINDOW_MS] : COUNTED_WINDOWS_S.map((seconds) => seconds * 1_000);
+  const keys = windowsMs.map((windowMs) => `${tag}:${kind}-${mode}:client.${windowMs}`);
+  return { id, kind, mode, apiKey: `the key of ${id}`, slot: calculateSlot(tag), keys };
+}
+
+/** Resolves when both gateways have been asked for a while: they were compiled, and their connections are there. */
+export async function startFailoverLoad(
+  redisUrl: string,
+  clients: readonly Client[],
+  perSecond: number,
+): Promise<FailoverLoad> {
+  await using unlessItStarts = new AsyncDisposableStack();
+  const folder = mkdtempSync(join(tmpdir(), 'headgate-failover-'));
+  unlessItStarts.defer(() => rmSync(folder, { recursive: true }));
+  const policies = join(folder, 'policies.yaml');
+  const exempt = newClient('exempt', 'exempt', 'allow');
+  writeFileSync(policies, policyFile([...clients, exempt], exempt));
+  const env = { HEADGATE_REDIS_URL: redisUrl, HEADGATE_POLICIES: policies };
+  const gateways = await Promise.all(
+    Array.from({ length: GATEWAYS }, async () => unlessItStarts.use(await startGateway(env))),
+  );
+
+  const answers: Answer[] = [];
+  const clientOf = (i: number) => {
+    if (i % EXEMPT_SHARE === 0) return exempt;
+    return clients[(i - Math.ceil(i / EXEMPT_SHARE)) % clients.length] as Client;
+  };
+  const loads = gateways.map(({ url }, gateway) =>
+    startLoad({
+      url,
+      perSecond: perSecond / GATEWAYS,
+      patienceMs: PATIENCE_MS,
+      request: (i) => requestOf(clientOf(i)),
+      onOutcome: (outcome) => answers.push(answerOf(outcome, clientOf(outcome.i), gateway)),
+    }),
+  );
+  const stop = async () => void (await Promise.all(loads.map((load) => load.stop())));
+  unlessItStarts.defer(stop);
+
+  async function admitting(isMeant: (client: Client) => boolean, afterMs: number) {
+    const firstMs = Array.from({ length: GATEWAYS }, () => Number.NaN);
+    let seen = 0;
+    await until('every gateway counts in Redis', async () => {
+      for (; seen < answers.length; seen++) {
+        const answer = answers[seen] as Answer;
+        const isOne =
+          answer.dueMs >= afterMs &&
+          isMeasured(answer) &&
+          isAdmitted(answer) &&
+          answer.client.kind !== 'exempt' &&
+          isMeant(answer.client);
+        if (isOne)
+          firstMs[answer.gateway] = Math.min(
+            firstMs[answer.gateway] || Infinity,
+            answer.dueMs + answer.tookMs,
+          );
+      }
+      return !firstMs.some(Number.isNaN);
+    });
+    return Math.max(...firstMs);
+  }
+
+  await admitting(() => true, performance.now() + 1_000);
+  const running = unlessItStarts.move();
+  return {
+    gateways,
+    answers,
+    admitting,
+    stop,
+    [Symbol.asyncDispose]: () => running.disposeAsync(),
+  };
+}
+
+/** JSON is YAML. */
+function policyFile(clients: readonly Client[], exempt: Client): string {
+  const policy = (kind: Client['kind'], limits: readonly string[]) =>
+    MODES.map((mode) => ({
+      name: `${kind}-${mode}`,
+      match: { path: `/${kind}/${mode}` },
+      limits,
+      on_store_failure: mode,
+    }));
+  return JSON.stringify({
+    version: 1,
+    identity: {
+      api_key: { keys: clients.map(({ id, apiKey }) => ({ id, sha256: hash('sha256', apiKey) })) },
+    },
+    exempt: [{ key: exempt.id }],
+    default: { limits: ['1/1h'] },
+    policies: [
+      ...policy(
+        'counted',
+        COUNTED_WINDOWS_S.map((seconds) => `${COUNTED_LIMIT}/${seconds}s`),
+      ),
+      ...policy('limited', [`${LIMITED_LIMIT}/${LIMITED_WINDOW_MS / 1_000}s`]),
+    ],
+  });
+}
+
+function requestOf({ kind, mode, apiKey }: Client) {
+  return { path: `/envoy/${kind}/${mode}`, headers: { 'x-api-key': apiKey } };
+}
+
+function answerOf(outcome: Outcome, client: Client, gateway: number): Answer {
+  const { dueMs, tookMs, status, error } = outcome;
+  const by = (headerOf(outcome, 'x-ratelimit-mode') ?? 'redis') as Answer['by'];
+  const remaining = Number(headerOf(outcome, 'x-ratelimit-remaining') ?? Number.NaN);
+  return { client, gateway, dueMs, tookMs, status, error, by, remaining };
+}
