@@ -4,7 +4,7 @@ import type { RedisTarget } from '../config/settings/redis-target.ts';
 import { dryRun } from '../core/dry-run.ts';
 import type { PolicySet } from '../core/policy-set.ts';
 import { becomesReady, PATIENCE_MS } from '../doctor/contact.ts';
-import type { Circumstances } from '../operations/explain.ts';
+import type { ExplainContext } from '../operations/explain.ts';
 import { OverrideBook } from '../operations/override-book.ts';
 import { DerivedSalts } from '../salts/derived-salts.ts';
 import { RedisSaltVault } from '../salts/redis-salt-vault.ts';
@@ -20,7 +20,7 @@ export async function withLiveCounts<T>(
   target: RedisTarget,
   { ipSaltSecret }: Environment,
   policies: PolicySet,
-  use: (circumstances: Circumstances) => Promise<T>,
+  use: (context: ExplainContext) => Promise<T>,
 ): Promise<T> {
   let lastError: Error | undefined;
   const deadlineMs = PATIENCE_MS;

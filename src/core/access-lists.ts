@@ -1,4 +1,4 @@
-/** Clients whom no policy counts, and clients whom nothing lets in: lists of addresses and of listed keys. */
+/** The `exempt` and `block` lists of the policy file: addresses and listed API keys. */
 import {
   type AddressSet,
   canonicalAddress,
@@ -7,11 +7,11 @@ import {
   exemptedAddress,
 } from './address.ts';
 
-/** On which list a client is: it counts for nothing, or it is not let in. */
+/** An exempt client is not counted; a blocked client is denied. */
 export type Access = 'exempt' | 'blocked';
 
-/** Until when a client is on either list, in milliseconds since the epoch: 0 never was, Infinity has no end. */
-export interface Standing {
+/** When a client's list entries expire, in milliseconds since the epoch. 0: not listed; Infinity: no expiry. */
+export interface ListedUntil {
   readonly exemptUntilMs: number;
   readonly blockedUntilMs: number;
 }
@@ -21,39 +21,45 @@ export interface ListEntry {
   readonly address: string | undefined;
   /** Identifier of a listed API key. */
   readonly key: string | undefined;
+  /** Milliseconds since the epoch; Infinity for an entry without expiry. */
   readonly expiresMs: number;
 }
 
-export const NO_STANDING: Standing = { exemptUntilMs: 0, blockedUntilMs: 0 };
+export const NOT_LISTED: ListedUntil = { exemptUntilMs: 0, blockedUntilMs: 0 };
 
-export interface Standings {
-  /** Of an address in its canonical spelling. */
-  ofAddress(address: string): Standing;
-  ofKey(id: string): Standing;
+export interface AccessLists {
+  /** Takes an address in its canonical spelling. */
+  ofAddress(address: string): ListedUntil;
+  /** Takes the identifier of a listed key. */
+  ofKey(id: string): ListedUntil;
 }
 
-/** Throws a RangeError that names an address which is none. */
-export function compileStandings(
+/** `named` are named ranges, as in `compileAddressSet`. Throws a RangeError that names an invalid address. */
+export function compileAccessLists(
   exempt: readonly ListEntry[],
   block: readonly ListEntry[],
   named: Readonly<Record<string, readonly string[]>>,
-): Standings {
+): AccessLists {
   const exemptions = compileList(exempt, named);
   const blocks = compileList(block, named);
-  const standing = (exemptUntilMs: number, blockedUntilMs: number) =>
-    exemptUntilMs === 0 && blockedUntilMs === 0 ? NO_STANDING : { exemptUntilMs, blockedUntilMs };
   return {
     ofAddress: (address) => {
       const counted = countedAddress(address);
-      // A block of 2002::/16 holds as well as one of the IPv4 address.
-      const names = counted === address ? [address] : [address, counted];
-      return standing(
+      // A block of an IPv4 address holds for its tunnels too, and a block of 2002::/16 holds for all of 6to4.
+      const spellings = counted === address ? [address] : [address, counted];
+      return listedUntil(
         exemptions.ofAddress(exemptedAddress(address)),
-        Math.max(...names.map(blocks.ofAddress)),
+        Math.max(...spellings.map(blocks.ofAddress)),
       );
     },
-    ofKey: (id) => standing(exemptions.ofKey(id), blocks.ofKey(id)),
+    ofKey: (id) => listedUntil(exemptions.ofKey(id), blocks.ofKey(id)),
   };
+}
+
+/** Most clients are on no list: they share one object. */
+function listedUntil(exemptUntilMs: number, blockedUntilMs: number): ListedUntil {
+  if (exemptUntilMs === 0 && blockedUntilMs === 0) return NOT_LISTED;
+  return { exemptUntilMs, blockedUntilMs };
 }
 
 function compileList(
@@ -65,12 +71,13 @@ function compileList(
   for (const { address, key, expiresMs } of entries) {
     if (key !== undefined) keys.set(key, Math.max(expiresMs, keys.get(key) ?? 0));
     if (address === undefined) continue;
-    const together = addresses.get(expiresMs) ?? [];
-    // A single address as its client will be looked up.
+    const sameExpiry = addresses.get(expiresMs) ?? [];
+    // Requests look up single addresses in this spelling.
     const single = canonicalAddress(address);
-    together.push(single === undefined ? address : exemptedAddress(single));
-    addresses.set(expiresMs, together);
+    sameExpiry.push(single === undefined ? address : exemptedAddress(single));
+    addresses.set(expiresMs, sameExpiry);
   }
+  // The latest expiry comes first, so the first set that contains an address decides.
   const sets: [number, AddressSet][] = [...addresses]
     .sort(([a], [b]) => b - a)
     .map(([expiresMs, ranges]) => [expiresMs, compileAddressSet(ranges, named)]);

@@ -1,36 +1,55 @@
-/** What recent addresses stand for: an HMAC is a tenth of a decision, and lists of ranges take time to look through. */
+/** Remembers the partitions and list entries of recent addresses: an HMAC costs a tenth of a decision. */
 import { LRUCache } from 'lru-cache';
-import type { Standing, Standings } from './access-lists.ts';
-import { countedAddress } from './address.ts';
+import type { AccessLists, ListedUntil } from './access-lists.ts';
+import { type AddressSet, countedAddress } from './address.ts';
 import { type AddressPartition, addressPartition } from './partition.ts';
 import type { Salts } from './salts.ts';
 
 export interface KnownAddress {
   readonly partition: AddressPartition;
-  readonly standing: Standing;
+  readonly listedUntil: ListedUntil;
 }
+
+/** Takes an address in its canonical spelling. */
+export type AddressBook = (address: string, salts: Salts) => KnownAddress;
 
 const REMEMBERED_ADDRESSES = 10_000;
 
-/** Looks up addresses in their canonical spelling. Nothing is kept longer than the salts it was found under. */
-export function createAddressBook(ipv6Prefixes: readonly number[], standings: Standings) {
+/** When the salts change, every remembered partition is dropped. */
+export function createAddressBook(
+  ipv6Prefixes: readonly number[],
+  accessLists: AccessLists,
+): AddressBook {
   const known = new LRUCache<string, KnownAddress>({ max: REMEMBERED_ADDRESSES });
-  // Weak, so that salts are gone when they are over, though nobody asks any more.
+  // A weak reference, so that expired salts are freed even if no request follows.
   let knownUnder: WeakRef<Salts> | undefined;
-  return (address: string, salts: Salts): KnownAddress => {
+  return (address, salts) => {
     if (salts !== knownUnder?.deref()) {
       known.clear();
       knownUnder = new WeakRef(salts);
     }
-    // A peek does not move the address to the front: keeping the order of use costs more than it saves.
+    // `peek` leaves the order of use alone: keeping it costs more than it saves.
     let found = known.peek(address);
     if (found === undefined) {
       found = {
         partition: addressPartition(countedAddress(address), ipv6Prefixes, salts),
-        standing: standings.ofAddress(address),
+        listedUntil: accessLists.ofAddress(address),
       };
       known.set(address, found);
     }
     return found;
+  };
+}
+
+/** Remembers which recent addresses are in the set: searching its ranges costs more. */
+export function rememberMembers(set: AddressSet): (address: string) => boolean {
+  const known = new LRUCache<string, boolean>({ max: REMEMBERED_ADDRESSES });
+  return (address) => {
+    let isMember = known.get(address);
+    if (isMember === undefined) {
+      isMember = set(address);
+      known.set(address, isMember);
+    }
+    return isMember;
   };
 }

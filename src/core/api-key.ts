@@ -1,38 +1,38 @@
-/** API keys: the ones that a policy file lists, by their digests, and the ones that anybody can make up. */
+/** Reads API keys: the ones that the policy file lists by their digests, and unlisted ones, which anybody can invent. */
 import { hash } from 'node:crypto';
-import { NO_STANDING, type Standing, type Standings } from './access-lists.ts';
+import { type AccessLists, type ListedUntil, NOT_LISTED } from './access-lists.ts';
 import { type CheckRequest, hasSeveralValues, singleValue } from './check-request.ts';
 import { listedKeyPartition, unlistedKeyPartition } from './partition.ts';
 
 export interface ListedKey {
-  /** Of the client. Two keys of one client share its quota. */
+  /** Identifies the client. Two keys with one id share a quota. */
   readonly id: string;
-  /** Of the key, 64 lower-case hexadecimal digits. */
+  /** The digest of the key: 64 lower-case hexadecimal digits. */
   readonly sha256: string;
   readonly plan: string | undefined;
 }
 
 export interface ApiKey {
   readonly partition: string;
-  /** True for a key that is not listed. */
+  /** True for a key that the policy file does not list. */
   readonly unverified: boolean;
   readonly plan: string | undefined;
-  readonly standing: Standing;
+  readonly listedUntil: ListedUntil;
 }
 
 export interface ApiKeyConfig {
   readonly apiKeyHeader: string;
   readonly apiKeys: readonly ListedKey[];
-  readonly standings: Standings;
+  readonly accessLists: AccessLists;
 }
 
-/** A request's key is hashed once: the digest finds the listed ones and names the others. */
-export function compileApiKeys({ apiKeyHeader, apiKeys, standings }: ApiKeyConfig) {
+/** Hashes a request's key once: the digest finds a listed key and names an unlisted one. */
+export function compileApiKeys({ apiKeyHeader, apiKeys, accessLists }: ApiKeyConfig) {
   const listed = new Map<string, ApiKey>();
   for (const { id, sha256, plan } of apiKeys) {
     const digest = Buffer.from(sha256, 'hex').toString('base64url');
     const partition = listedKeyPartition(id);
-    listed.set(digest, { partition, unverified: false, plan, standing: standings.ofKey(id) });
+    listed.set(digest, { partition, unverified: false, plan, listedUntil: accessLists.ofKey(id) });
   }
   const read = apiKeyHeader === 'authorization' ? bearerToken : singleValue;
   return (request: CheckRequest): ApiKey | undefined => {
@@ -45,7 +45,7 @@ export function compileApiKeys({ apiKeyHeader, apiKeys, standings }: ApiKeyConfi
 
 const BEYOND_ASCII = /[^\0-\x7f]/;
 
-/** A header has a character for each byte: the digest that a file lists is of the bytes. */
+/** Header values have one character per byte. The policy file lists digests of the bytes. */
 function asBytes(key: string): string | Buffer {
   return BEYOND_ASCII.test(key) ? Buffer.from(key, 'latin1') : key;
 }
@@ -55,20 +55,20 @@ function unlisted(digest: string): ApiKey {
     partition: unlistedKeyPartition(digest),
     unverified: true,
     plan: undefined,
-    standing: NO_STANDING,
+    listedUntil: NOT_LISTED,
   };
 }
 
-/** The token of `Authorization: Bearer token` (RFC 6750, section 2.1; the scheme in any case, RFC 9110, section 11.1). */
+/** The token of `Authorization: Bearer token` (RFC 6750, section 2.1). The scheme is case-insensitive (RFC 9110, section 11.1). */
 function bearerToken(headers: CheckRequest['headers'], name: string): string | undefined {
   const value = singleValue(headers, name);
   return value === undefined ? undefined : BEARER.exec(value)?.[1];
 }
 
 /**
- * Whether an application could find another key in the header than headgate: one of several values, one with blanks
- * around it that some languages drop, or a Bearer token that is not written as it should be. Other schemes of
- * Authorization have commas and blanks of their own.
+ * Whether an application could read another key from the header than headgate does. The header has several values, or
+ * blanks that some languages trim, or a Bearer token with invalid syntax. Other Authorization schemes are ignored: they
+ * may contain commas and blanks.
  */
 export function hasAmbiguousKey(headers: CheckRequest['headers'], name: string): boolean {
   const value = Object.hasOwn(headers, name) ? String(headers[name]) : '';
@@ -79,7 +79,7 @@ export function hasAmbiguousKey(headers: CheckRequest['headers'], name: string):
 const SEEMS_BEARER = /(?:^|,)[\s\x80-\xff]*bearer/i;
 /** Printable ASCII without a comma. */
 const BEARER = /^bearer +([\x21-\x2b\x2d-\x7e]+) *$/i;
-/** What `trim` and its like take for blank, as one byte and as UTF-8. */
+/** Blanks beyond ASCII that `trim` functions remove, as one byte and as UTF-8. */
 const LEADING_BLANK =
   /^(?:\xc2?[\x85\xa0]|\xe1\x9a\x80|\xe2\x80[\x80-\x8b\xa8\xa9\xaf]|\xe2\x81\x9f|\xe3\x80\x80|\xef\xbb\xbf)/;
 const TRAILING_BLANK =
@@ -87,10 +87,10 @@ const TRAILING_BLANK =
 
 function hasLooseBlank(value: string): boolean {
   if (value.includes('\t')) return true;
-  // Nearly every key is ASCII.
+  // Nearly every key ends here: it is ASCII.
   if (value.charCodeAt(0) < 0x80 && value.charCodeAt(value.length - 1) < 0x80) return false;
   return LEADING_BLANK.test(value) || TRAILING_BLANK.test(value.slice(-LONGEST_BLANK));
 }
 
-/** Bytes. */
+/** In bytes. */
 const LONGEST_BLANK = 3;

@@ -1,76 +1,64 @@
-/** The client's address, of all that a request says about addresses. */
+/** Finds the client's address in the headers and forwarded addresses of a request. */
 import { type AddressSet, canonicalAddress, isLoopback } from './address.ts';
 import { type CheckRequest, type ReportedAddresses, singleValue } from './check-request.ts';
 import { type ForwardedHeader, forwardedEntries } from './forwarded-list.ts';
-import type { Recorder } from './recorder.ts';
+import type { AddressHeaderEvent, Trace } from './trace.ts';
 
 /** A header that holds the client's address, and who may set it. */
 export interface AddressHeader {
   readonly header: string;
-  /** `cf_connecting_ip`: how a client is said to be known by it. */
+  /** The identity of a client with this header in logs and answers: `cf_connecting_ip`. */
   readonly kind: string;
-  /** Networks of a CDN, one of which must have connected to the proxy; or the proxy, which answers for the header. */
+  /** The networks of a CDN, which must have connected to the proxy; or `proxy` if the proxy itself sets the header. */
   readonly setBy: AddressSet | 'proxy';
 }
-
-type Trusts = (address: string) => boolean;
 
 export interface AddressClaim {
   readonly address: string | undefined;
   readonly header: AddressHeader | undefined;
-  /** Names of those that were there and not believed. */
+  /** Names of address headers that were sent and not accepted. */
   readonly ignored: readonly string[];
 }
 
 export const NO_CLAIM: AddressClaim = { address: undefined, header: undefined, ignored: [] };
 
-/** Entries of a list of forwarded addresses that are followed. */
+/** How many entries of a list of forwarded addresses are followed. Every entry costs a look-up. */
 const MAX_HOPS = 32;
 
-/** The address in the first header that was set by who may set it and names one address. */
-export function claimedAddress(
+/** `forwarded` is the result of `forwardedAddress`. */
+export type FindClaimedAddress = (
   request: CheckRequest,
-  headers: readonly AddressHeader[],
   forwarded: string | undefined,
-  record?: Recorder,
-): AddressClaim {
-  let claim = NO_CLAIM;
-  for (const each of headers) {
-    if (!Object.hasOwn(request.headers, each.header)) {
-      record?.('address', `${each.header} was not sent`);
-      continue;
+  trace?: Trace,
+) => AddressClaim;
+
+/** Finds the address in the first header that an allowed sender set and that holds exactly one address. */
+export function compileAddressHeaders(headers: readonly AddressHeader[]): FindClaimedAddress {
+  return (request, forwarded, trace) => {
+    const { peer } = request.addresses;
+    let claim = NO_CLAIM;
+    for (const each of headers) {
+      const { header } = each;
+      if (!Object.hasOwn(request.headers, header)) {
+        trace?.({ type: 'address-header', header, result: { status: 'absent' } });
+        continue;
+      }
+      const value = singleValue(request.headers, header);
+      const isAllowed = mayBeSet(each, peer, forwarded);
+      const address = value !== undefined && isAllowed ? canonicalAddress(value) : undefined;
+      trace?.({
+        type: 'address-header',
+        header,
+        result: headerResult(each, { peer, forwarded, isAllowed, address }),
+      });
+      if (address !== undefined) return { ...claim, address, header: each };
+      claim = { ...claim, ignored: [...claim.ignored, header] };
     }
-    const value = singleValue(request.headers, each.header);
-    const mayBeSet = maySet(each, request.addresses.peer, forwarded);
-    const address = value !== undefined && mayBeSet ? canonicalAddress(value) : undefined;
-    if (address !== undefined) {
-      record?.('address', `${each.header} is believed: ${whoSetIt(each, request, forwarded)}`);
-      return { ...claim, address, header: each };
-    }
-    record?.(
-      'address',
-      mayBeSet
-        ? `${each.header} is ignored: it is not one address`
-        : `${each.header} is ignored: who connected, ${request.addresses.peer ?? 'which nobody says'}, is not in the networks that may set it`,
-    );
-    claim = { ...claim, ignored: [...claim.ignored, each.header] };
-  }
-  return claim;
+    return claim;
+  };
 }
 
-function whoSetIt(
-  { setBy }: AddressHeader,
-  { addresses }: CheckRequest,
-  forwarded: string | undefined,
-): string {
-  if (setBy === 'proxy') return 'the proxy answers for it';
-  const connected = [canonical(addresses.peer), forwarded].find(
-    (address) => address !== undefined && setBy(address),
-  );
-  return `${connected} is in ${setBy.rangeOf(connected ?? '')}`;
-}
-
-function maySet(
+function mayBeSet(
   { setBy }: AddressHeader,
   peer: string | undefined,
   forwarded: string | undefined,
@@ -78,47 +66,79 @@ function maySet(
   if (setBy === 'proxy') return true;
   const connected = canonical(peer);
   if (connected !== undefined && setBy(connected)) return true;
-  // Behind a load balancer the CDN is not the peer, but the address that trusted proxies vouch for.
+  // Behind a load balancer the peer is not the CDN: the CDN is the address that trusted proxies forward.
   return forwarded !== undefined && setBy(forwarded);
 }
 
+interface HeaderFacts {
+  readonly peer: string | undefined;
+  readonly forwarded: string | undefined;
+  readonly isAllowed: boolean;
+  readonly address: string | undefined;
+}
+
+function headerResult(
+  { setBy }: AddressHeader,
+  { peer, forwarded, isAllowed, address }: HeaderFacts,
+): AddressHeaderEvent['result'] {
+  if (!isAllowed) return { status: 'not-allowed', peer };
+  if (address === undefined) return { status: 'not-one-address' };
+  if (setBy === 'proxy') return { status: 'set-by-proxy' };
+  const setter = [canonical(peer), forwarded].find((each) => each !== undefined && setBy(each));
+  const range = setBy.rangeOf(setter ?? '') ?? '';
+  return { status: 'set-by-network', address: setter ?? '', range };
+}
+
 /**
- * The address that a trusted proxy reports. When that is a trusted proxy itself, the list of forwarded addresses is
- * walked from the right, each entry vouched for by the one after it, to the first that nobody vouches for.
+ * The client address that a trusted proxy reports. If that address is a trusted proxy too, its list of forwarded
+ * addresses is read from the right: each trusted proxy wrote the entry before its own, so the first address that is not
+ * trusted is the client.
  */
 export function forwardedAddress(
   reported: ReportedAddresses,
-  header: ForwardedHeader,
-  trusts: Trusts,
-  record?: Recorder,
+  { header, trusts }: ForwardedTrust,
+  trace?: Trace,
 ): string | undefined {
-  let address = canonical(reported.client) ?? canonical(reported.peer);
+  const address = canonical(reported.client) ?? canonical(reported.peer);
+  trace?.({ type: 'reported-address', address });
   const list = header === 'forwarded' ? reported.forwarded : reported.forwardedFor;
-  record?.(
-    'address',
-    address === undefined ? 'the proxy reports none' : `the proxy reports ${address}`,
-  );
-  // On loopback is a process beside the proxy, not a proxy in front of it: it must not be able to be anyone.
-  if (address === undefined || list === undefined || isLoopback(address) || !trusts(address)) {
-    if (list !== undefined) {
-      record?.(
-        'address',
-        `${header} is not read: ${address} is no trusted proxy in front of this one`,
-      );
-    }
-    return address;
+  if (list === undefined) return address;
+  const reason = ignoreReason(address, trusts);
+  if (address !== undefined && reason === undefined) {
+    return lastUntrusted(forwardedEntries(list, header), address, { header, trusts, trace });
   }
+  if (reason !== undefined) {
+    trace?.({ type: 'forwarded-list-ignored', header, reason, reported: address });
+  }
+  return address;
+}
+
+/** Which list of forwarded addresses is read, and which addresses in it are proxies of ours. */
+export interface ForwardedTrust {
+  readonly header: ForwardedHeader;
+  readonly trusts: (address: string) => boolean;
+}
+
+function ignoreReason(address: string | undefined, trusts: ForwardedTrust['trusts']) {
+  if (address === undefined) return 'no-reported-address';
+  // A loopback address is a process on the proxy's machine. It may not claim to be another client.
+  if (isLoopback(address)) return 'loopback';
+  return trusts(address) ? undefined : 'untrusted';
+}
+
+function lastUntrusted(
+  entries: Iterable<string>,
+  reported: string,
+  { header, trusts, trace }: ForwardedTrust & { readonly trace: Trace | undefined },
+): string {
+  let address = reported;
   let hops = 0;
-  for (const entry of forwardedEntries(list, header)) {
-    // No chain of proxies is this long, and every hop costs a look-up.
+  for (const entry of entries) {
     if (hops++ === MAX_HOPS) return address;
     const next = canonicalAddress(entry);
-    // Junk: whoever passed it on is the last one we know.
-    if (next === undefined) {
-      record?.('address', `${header} has "${entry}", which is no address`);
-      return address;
-    }
-    record?.('address', `${next}: by ${header}, for which the trusted proxy ${address} vouches`);
+    trace?.({ type: 'forwarded-entry', header, entry, address: next, writtenBy: address });
+    // The proxy that wrote an entry without an address is the last one known.
+    if (next === undefined) return address;
     address = next;
     if (isLoopback(address) || !trusts(address)) return address;
   }

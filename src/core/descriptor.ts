@@ -1,16 +1,17 @@
-/** Policies and a client become the list of things to count. */
+/** Lists what a request is counted against: one descriptor for each limit and partition. */
+import type { CheckContext } from './check-context.ts';
 import type { ClientIdentity } from './identity.ts';
 import { type AddressPartition, GLOBAL_PARTITION } from './partition.ts';
 import type { HeaderPartition, Limit, Policy } from './policy.ts';
-import { DAY_MS, reachesPrevious, type Salts } from './salts.ts';
+import { DAY_MS, reachesPrevious } from './salts.ts';
 import type { Descriptor } from './store.ts';
 
-/** A descriptor that remembers which limit it stands for. */
+/** A descriptor with the limit that it counts. */
 export interface LimitDescriptor extends Descriptor {
   readonly source: Limit;
 }
 
-/** `hg`: ours; `v1`: this layout. The braces are the Redis Cluster hash tag: one partition, one slot. */
+/** `v1` is the version of the key layout. The braces are the Redis Cluster hash tag: one slot per partition. */
 const KEY_PREFIX = 'hg:v1:{';
 
 /** Every key under which these policies may count a partition. */
@@ -19,59 +20,60 @@ export function keysOf(partition: string, policies: readonly Policy[]): string[]
   return [...new Set(limits.map(({ keySuffix }) => KEY_PREFIX + partition + keySuffix))];
 }
 
-/** Whose share a store key counts. */
+/** The partition of a store key. */
 export function partitionOf(key: string): string {
   return key.slice(KEY_PREFIX.length, key.indexOf('}'));
 }
 
+/** When a request is counted, and under which pseudonyms. */
+type CountingContext = Pick<CheckContext, 'salts' | 'nowMs'>;
+
 export function describe(
   policies: readonly Policy[],
   client: ClientIdentity,
-  salts: Salts,
-  nowMs: number,
+  context: CountingContext,
 ): LimitDescriptor[] {
   const descriptors: LimitDescriptor[] = [];
+  const counting = { descriptors, salts: context.salts, nowMs: context.nowMs };
   for (const policy of policies) {
     for (const limit of limitsFor(policy, client)) {
       const share = shareOf(limit, client);
       if (share.partition !== undefined) descriptors.push(descriptor(limit, share.partition));
       if (!share.countsAddress) continue;
       const counted = share.partition === undefined ? limit : (limit.unverified ?? limit);
-      describeAddress(descriptors, counted, client.address, salts, nowMs);
+      pushAddress(counting, counted, client.address);
     }
   }
   return descriptors;
 }
 
-/** Those of the client's plan, where the policy has any for it. */
+/** The limits of the client's plan, if the policy has any for it; otherwise the policy's own. */
 function limitsFor(policy: Policy, { plan }: ClientIdentity): readonly Limit[] {
   return plan === undefined ? policy.limits : (policy.plans.get(plan) ?? policy.limits);
 }
 
-function describeAddress(
-  descriptors: LimitDescriptor[],
-  limit: Limit,
-  address: AddressPartition,
-  salts: Salts,
-  nowMs: number,
-): void {
+interface Counting extends CountingContext {
+  readonly descriptors: LimitDescriptor[];
+}
+
+/** Adds the descriptors of an address and of its wider networks, under the current and the previous pseudonym. */
+function pushAddress(counting: Counting, limit: Limit, address: AddressPartition): void {
+  const { descriptors, salts, nowMs } = counting;
   const { windowMs } = limit.quota;
   const isLong = windowMs > DAY_MS && address.long !== undefined && salts.long !== undefined;
   const { current, previous } = isLong ? address.long : address.daily;
   descriptors.push(descriptor(limit, current));
-  if (
-    previous !== undefined &&
-    reachesPrevious(isLong ? salts.long : salts.daily, windowMs, nowMs)
-  ) {
+  const period = isLong ? salts.long : salts.daily;
+  if (previous !== undefined && reachesPrevious(period, windowMs, nowMs)) {
     descriptors.push(descriptor(limit, previous));
   }
   for (const [i, network] of address.wider.entries()) {
     const wider = limit.wider[i];
-    if (wider !== undefined) describeAddress(descriptors, wider, network, salts, nowMs);
+    if (wider !== undefined) pushAddress(counting, wider, network);
   }
 }
 
-/** What a limit counts: a partition of its own, the client's address, or both. */
+/** What a limit counts: a partition, the client's address, or both. */
 interface Share {
   readonly partition: string | undefined;
   readonly countsAddress: boolean;
@@ -80,18 +82,18 @@ interface Share {
 const GLOBAL: Share = { partition: GLOBAL_PARTITION, countsAddress: false };
 const ADDRESS: Share = { partition: undefined, countsAddress: true };
 
-/** A request without a key, user or header counts for its address: leaving a header out must not be a way around a limit. */
+/** A request without the key, user or header counts by its address, so leaving the header out evades no limit. */
 function shareOf({ per }: Limit, client: ClientIdentity): Share {
-  const whose = per === 'client' ? client.kind : per;
-  if (whose === 'global') return GLOBAL;
-  if (whose === 'api_key' && client.apiKey !== undefined) {
+  const source = per === 'client' ? client.kind : per;
+  if (source === 'global') return GLOBAL;
+  if (source === 'api_key' && client.apiKey !== undefined) {
     return { partition: client.apiKey.partition, countsAddress: client.apiKey.unverified };
   }
-  if (whose === 'user' && client.user !== undefined) {
+  if (source === 'user' && client.user !== undefined) {
     return { partition: client.user, countsAddress: false };
   }
-  const header = whose.startsWith('header:')
-    ? client.headers.get(whose as HeaderPartition)
+  const header = source.startsWith('header:')
+    ? client.headers.get(source as HeaderPartition)
     : undefined;
   if (header !== undefined) {
     return { partition: header.partition, countsAddress: header.unverified };

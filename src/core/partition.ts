@@ -1,7 +1,14 @@
-/** Partition keys: opaque, of fixed length, safe to store and to log. Their first letter says what they stand for. */
+/** Builds partition keys: opaque, of fixed length, safe to store and to log. The first letter tells their kind. */
 import { createHmac, hash, type KeyObject } from 'node:crypto';
 import { addressNetwork, isIPv6Text } from './address.ts';
 import type { PeriodSalts, Salts } from './salts.ts';
+
+/** The partition of something that a request claims about its client. */
+export interface ClaimedIdentity {
+  readonly partition: string;
+  /** True if the client may have invented the claim, such as an API key that the policy file does not list. */
+  readonly unverified: boolean;
+}
 
 /** The pseudonyms of one network under the salts of two periods. */
 export interface Pseudonyms {
@@ -11,34 +18,34 @@ export interface Pseudonyms {
 
 export interface AddressPartition {
   readonly daily: Pseudonyms;
-  /** For windows longer than a day; absent when no policy has one. */
+  /** For windows longer than a day; undefined if no policy has one. */
   readonly long: Pseudonyms | undefined;
-  /** The wider networks that count as well, narrowest first. An IPv4 address has none. */
+  /** The wider networks that are counted too, narrowest first. An IPv4 address has none. */
   readonly wider: readonly AddressPartition[];
 }
 
-/** Of what everybody shares. */
+/** The partition of limits `per: global`. */
 export const GLOBAL_PARTITION = 'g';
 
-/** 22 base64url characters carry 132 bits: no two clients of any one deployment share them. */
+/** 22 base64url characters carry 132 bits, so two clients never share a digest. */
 const DIGEST_LENGTH = 22;
 
-/** A key that the policy file lists, by its identifier there: two keys of one client share its quota. */
+/** The partition of a listed key, by its id in the policy file. */
 export function listedKeyPartition(id: string): string {
   return `c.${digest(id)}`;
 }
 
-/** A key that nobody vouches for, by its SHA-256 in base64url. */
+/** The partition of an unlisted key, by its SHA-256 in base64url. */
 export function unlistedKeyPartition(sha256: string): string {
   return `k.${sha256.slice(0, DIGEST_LENGTH)}`;
 }
 
-/** Of a partition, whether it stands for an address or its network. */
+/** Whether a partition stands for an address or a network. */
 export function isAddress(partition: string): boolean {
   return partition.startsWith('i.');
 }
 
-/** Of a partition, whether it is no client's: everybody's, or that of a header's value. */
+/** Whether a partition may stand for many clients: the global one, or one of a header value. */
 export function isOfMany(partition: string): boolean {
   return partition === GLOBAL_PARTITION || partition.startsWith('h.');
 }
@@ -47,12 +54,12 @@ export function userPartition(user: string): string {
   return `u.${digest(user)}`;
 }
 
-/** A header's value; the store key names the header. */
+/** The partition of a header's value. The store key names the header. */
 export function headerPartition(value: string): string {
   return `h.${digest(value)}`;
 }
 
-/** `ipv6Prefixes`: how many bits of an IPv6 address count, the most first. */
+/** `ipv6Prefixes`: the prefix lengths in bits by which IPv6 addresses are counted, longest first. */
 export function addressPartition(
   address: string,
   ipv6Prefixes: readonly number[],
@@ -71,7 +78,7 @@ export function addressPartition(
   return partitionOf(narrowest, wider);
 }
 
-/** All that an address is known by now, and that it was known by before; of its wider networks as well. */
+/** All current and previous pseudonyms of an address and of its wider networks. */
 export function pseudonymsOf({ daily, long, wider }: AddressPartition): string[] {
   const own = [daily.current, daily.previous, long?.current, long?.previous];
   return [...own.filter((each) => each !== undefined), ...wider.flatMap(pseudonymsOf)];
@@ -88,7 +95,7 @@ function pseudonyms(network: string, { current, previous }: PeriodSalts): Pseudo
   };
 }
 
-/** Keyed, since all addresses can be tried against a plain hash; as a KeyObject, which is seven times as fast. */
+/** A plain hash could be reversed by trying all addresses. A KeyObject is seven times as fast as a plain key. */
 function pseudonym(network: string, salt: KeyObject): string {
   const mac = createHmac('sha256', salt).update(network).digest('base64url');
   return `i.${mac.slice(0, DIGEST_LENGTH)}`;

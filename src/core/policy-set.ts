@@ -1,58 +1,59 @@
-/** Everything that one policy file decides, compiled. Replaced as a whole. */
+/** The compiled policy file. A reload replaces it as a whole. */
 import type { AddressSet } from './address.ts';
 import type { ListedKey } from './api-key.ts';
 import type { CheckRequest } from './check-request.ts';
 import type { NeededHeader } from './header-watch.ts';
-import type { IdentityResolver, IdentitySource } from './identity.ts';
+import type { IdentityResolver } from './identity.ts';
+import type { IdentitySource } from './identity-source.ts';
 import { compileMatcher, type Matcher, type Route } from './matcher.ts';
 import { modeOf, NO_OVERRIDES, type PolicyModes } from './overrides.ts';
 import { canonicalPath } from './path.ts';
 import { type Policy, strictestOf } from './policy.ts';
-import { recordPolicies } from './policy-reasons.ts';
-import type { Recorder } from './recorder.ts';
+import { tracePolicies } from './policy-trace.ts';
 import { DAY_MS } from './salts.ts';
+import type { Trace } from './trace.ts';
 
 export interface PolicySet {
   readonly policies: readonly Policy[];
   readonly identify: IdentityResolver;
   readonly naming: Naming;
   readonly answers: AnswerStyle;
-  /** What identity and limits cannot tell clients apart without. */
+  /** The headers that a proxy must pass on so that headgate can tell clients apart. */
   readonly neededHeaders: readonly NeededHeader[];
   /** Whether a limit has a window longer than a day. */
   readonly hasLongWindows: boolean;
-  /** What a request gets that no policy names. */
+  /** Applies to requests that match no other policy. */
   readonly fallback: Policy;
   /** Whether a policy has this name. */
   has(name: string): boolean;
-  /** The policies that a request is held to; none when its path is malformed. */
-  policiesFor(request: RequestLine, modes?: PolicyModes, record?: Recorder): readonly Policy[];
+  /** The policies that apply to a request, the most specific one first; none if its path is malformed. */
+  policiesFor(request: RequestLine, modes?: PolicyModes, trace?: Trace): readonly Policy[];
 }
 
-/** What it takes to know a client by its address or its key, as requests are. */
+/** What operators need to name a client by its address or key as requests do. */
 export interface Naming {
-  /** How many bits of an IPv6 address count, the most first. */
+  /** The prefix lengths in bits by which IPv6 addresses are counted, longest first. */
   readonly ipv6Prefixes: readonly number[];
   readonly apiKeys: readonly ListedKey[];
   readonly sources: readonly IdentitySource[];
   readonly trustedProxies: AddressSet;
 }
 
-/** What policies match. */
+/** The parts of a request that policies match. */
 export type RequestLine = Pick<CheckRequest, 'method' | 'host' | 'target' | 'policy' | 'missing'>;
 
-/** How answers are written, for every dialect alike. */
+/** How answers are written, in every dialect. */
 export interface AnswerStyle {
   /** X-RateLimit-Reset as seconds since the epoch or from now. */
   readonly reset: 'epoch' | 'delta';
-  /** Up to so many seconds are added to Retry-After, so that denied clients do not all come back at once. */
+  /** Up to this many seconds are added to Retry-After, so that denied clients do not all retry at once. */
   readonly retryAfterJitterSeconds: number;
   readonly body: 'json' | 'problem+json';
 }
 
 export interface PolicySetDefinition {
   readonly routes: readonly Route<Policy>[];
-  /** Apply besides whatever else does. One without a path, host or method applies to every request. */
+  /** Policies that apply in addition to the matching one. A route without path, host and method matches every request. */
   readonly always: readonly Route<Policy>[];
   readonly fallback: Policy;
   readonly identify: IdentityResolver;
@@ -63,21 +64,10 @@ export interface PolicySetDefinition {
 }
 
 export function compilePolicySet(definition: PolicySetDefinition): PolicySet {
-  const { fallback, caseSensitive } = definition;
+  const { fallback } = definition;
   const policies = [...definition.routes, ...definition.always].map((route) => route.value);
   policies.push(fallback);
   const byName = new Map(policies.map((policy) => [policy.name, policy]));
-  const findStrictest = (modes: PolicyModes) =>
-    strictestOf(policies, (policy) => modeOf(policy, modes) === 'enforce') ?? fallback;
-  // Looked for once for as long as operators leave the modes alone.
-  let known = { modes: NO_OVERRIDES.modes, policy: findStrictest(NO_OVERRIDES.modes) };
-  const strictestUnder = (modes: PolicyModes) => {
-    if (known.modes !== modes) known = { modes, policy: findStrictest(modes) };
-    return known.policy;
-  };
-  const specific = compileMatcher(definition.routes);
-  const always = definition.always.map((route) => compileMatcher([route]));
-
   return {
     policies,
     identify: definition.identify,
@@ -87,44 +77,7 @@ export function compilePolicySet(definition: PolicySetDefinition): PolicySet {
     hasLongWindows: policies.some(hasLongWindow),
     fallback,
     has: (name) => byName.has(name),
-    policiesFor(request, modes = NO_OVERRIDES.modes, record) {
-      // Without its target nobody knows what is being asked for: it must not be cheaper than the dearest thing there is.
-      if (request.missing.length > 0) {
-        const strictest = strictestUnder(modes);
-        record?.(
-          'policy',
-          `${strictest.name}: the strictest, since the proxy does not say what is asked for`,
-        );
-        return [strictest];
-      }
-      const { path, otherReadings, suspicious, malformed } = canonicalPath(
-        request.target,
-        caseSensitive,
-      );
-      record?.(
-        'path',
-        path === request.target ? `${path}, as it came` : `${request.target} is ${path}`,
-      );
-      for (const reading of otherReadings) record?.('path', `or, for some servers, ${reading}`);
-      if (suspicious)
-        record?.('path', 'servers disagree about it: the strictest policy applies, too');
-      if (malformed) {
-        record?.('path', 'it has control characters, or too many readings: refused');
-        return [];
-      }
-      const named = request.policy === undefined ? undefined : byName.get(request.policy);
-      const applied = [named ?? match(specific, request, path) ?? fallback];
-      const readings = otherReadings.length === 0 ? [path] : [path, ...otherReadings];
-      for (const matcher of always) addOnce(applied, matchAny(matcher, request, readings));
-      if (named === undefined) {
-        for (const reading of otherReadings) addOnce(applied, match(specific, request, reading));
-      }
-      if (suspicious) addOnce(applied, strictestUnder(modes));
-      if (record) {
-        recordPolicies(definition, { request, readings, applied, modes }, record);
-      }
-      return applied;
-    },
+    policiesFor: compileMatching(definition, policies, byName),
   };
 }
 
@@ -132,11 +85,58 @@ function hasLongWindow({ limits, plans }: Policy): boolean {
   return [limits, ...plans.values()].flat().some(({ quota }) => quota.windowMs > DAY_MS);
 }
 
+function compileMatching(
+  definition: PolicySetDefinition,
+  policies: readonly Policy[],
+  byName: ReadonlyMap<string, Policy>,
+): PolicySet['policiesFor'] {
+  const { fallback, caseSensitive } = definition;
+  const strictest = compileStrictest(policies, fallback);
+  const specific = compileMatcher(definition.routes);
+  const always = definition.always.map((route) => compileMatcher([route]));
+
+  return (request, modes = NO_OVERRIDES.modes, trace) => {
+    // A request without its target could be any request, so it must not be cheaper than the strictest policy.
+    if (request.missing.length > 0) {
+      const policy = strictest(modes);
+      trace?.({ type: 'path-unknown', policy: policy.name });
+      return [policy];
+    }
+    const found = canonicalPath(request.target, caseSensitive);
+    trace?.({ type: 'path', target: request.target, ...found });
+    if (found.malformed) return NO_POLICIES;
+    const { path, otherReadings } = found;
+    const named = request.policy === undefined ? undefined : byName.get(request.policy);
+    const applied = [named ?? match(specific, request, path) ?? fallback];
+    const readings = otherReadings.length === 0 ? [path] : [path, ...otherReadings];
+    for (const matcher of always) addOnce(applied, matchAny(matcher, request, readings));
+    if (named === undefined) {
+      for (const reading of otherReadings) addOnce(applied, match(specific, request, reading));
+    }
+    if (found.suspicious) addOnce(applied, strictest(modes));
+    if (trace) tracePolicies(definition, { request, readings, applied, modes }, trace);
+    return applied;
+  };
+}
+
+const NO_POLICIES: readonly Policy[] = [];
+
+/** The strictest enforced policy. It is computed again only when an override changes a mode. */
+function compileStrictest(policies: readonly Policy[], fallback: Policy) {
+  const find = (modes: PolicyModes) =>
+    strictestOf(policies, (policy) => modeOf(policy, modes) === 'enforce') ?? fallback;
+  let known = { modes: NO_OVERRIDES.modes, policy: find(NO_OVERRIDES.modes) };
+  return (modes: PolicyModes): Policy => {
+    if (known.modes !== modes) known = { modes, policy: find(modes) };
+    return known.policy;
+  };
+}
+
 function match(matcher: Matcher<Policy>, request: RequestLine, path: string): Policy | undefined {
   return matcher(request.method, request.host, path);
 }
 
-/** Of a matcher with one policy: the first reading that matches is enough. */
+/** For a matcher of one policy: one reading that matches is enough. */
 function matchAny(
   matcher: Matcher<Policy>,
   request: RequestLine,

@@ -1,63 +1,64 @@
-/** What a gateway would make of one request, and why: the code that decides, with somebody listening. */
+/** Explains how a gateway would decide one request: the same code decides, with a trace. Nothing is counted. */
 import { createCheck, NO_EVENTS } from '../core/check.ts';
 import type { CheckRequest, HeaderFields } from '../core/check-request.ts';
 import type { LocalLimiter } from '../core/local-limiter.ts';
 import { NO_OVERRIDES, type Overrides } from '../core/overrides.ts';
 import type { PolicySet } from '../core/policy-set.ts';
-import type { Subject } from '../core/recorder.ts';
 import type { SaltSource } from '../core/salts.ts';
 import type { QuotaStore } from '../core/store.ts';
-import { envoy } from '../dialects/envoy.ts';
 import { SaltBooks } from '../salts/salt-books.ts';
 import { MemoryStore } from '../stores/memory/memory-store.ts';
+import { answerBy, DEFAULT_DIALECT, type ExplainedAnswer } from './explain-answer.ts';
+import { type Step, stepsOf } from './explain-text.ts';
 
-export interface AskedAbout {
+/** A request as the client sends it, and the addresses around the proxy. */
+export interface ExplainedRequest {
   readonly method: string;
-  /** A path, or a whole URL; nothing in it is tidied. */
+  /** A path or a whole URL. It is explained exactly as written. */
   readonly url: string;
-  /** In the order in which the client sent them; of one name there may be several. */
+  /** In the order in which the client sends them. A name may occur several times. */
   readonly headers: readonly (readonly [name: string, value: string])[];
-  /** Addresses: of the proxy, of who connected to it, and of who it takes the client to be. */
+  /** The address of the proxy. */
   readonly proxy: string;
+  /** The address that connected to the proxy. */
   readonly peer?: string | undefined;
+  /** The client's address as the proxy reports it. */
   readonly client?: string | undefined;
+  /** The name of a dialect, by which the answer is rendered. */
+  readonly dialect?: string | undefined;
 }
 
-/** What it is decided by. */
-export interface Circumstances {
+/** Everything that the decision depends on besides the request. */
+export interface ExplainContext {
   readonly policies: PolicySet;
   readonly salts: SaltSource;
   readonly overrides: Overrides;
-  /** Must not count what is only asked about: see core/dry-run.ts. */
+  /** Must not count the request: see core/dry-run.ts. */
   readonly store: Pick<QuotaStore, 'take'>;
-  /** Nor must this. */
+  /** Must not count the request either. */
   readonly local: LocalLimiter;
   /** Milliseconds since the epoch. */
   readonly nowMs: number;
 }
 
 export interface Explanation {
-  readonly steps: readonly { readonly about: Subject; readonly what: string }[];
-  /** What would be answered. */
-  readonly answer: {
-    readonly status: number;
-    /** Name, value, name, value. */
-    readonly headers: readonly string[];
-    readonly body: string;
-  };
+  readonly steps: readonly Step[];
+  readonly answer: ExplainedAnswer;
 }
 
-/** As if nothing had been counted before, and no operator had ordered anything. */
-export function untouched(policies: PolicySet, nowMs: number): Circumstances {
+/** A context without counts and overrides. */
+export function freshContext(policies: PolicySet, nowMs: number): ExplainContext {
   const store = new MemoryStore({ now: () => nowMs, maxKeys: 1_000 });
   return { policies, salts: new SaltBooks(), overrides: NO_OVERRIDES, store, local: store, nowMs };
 }
 
+/** Rejects with an OperationError if the dialect does not exist. */
 export async function explain(
-  asked: AskedAbout,
-  { policies, salts, overrides, store, local, nowMs }: Circumstances,
+  request: ExplainedRequest,
+  { policies, salts, overrides, store, local, nowMs }: ExplainContext,
 ): Promise<Explanation> {
-  const steps: { about: Subject; what: string }[] = [];
+  const renderAnswer = answerBy(request.dialect ?? DEFAULT_DIALECT);
+  const steps: Step[] = [];
   const check = createCheck({
     store,
     local,
@@ -65,14 +66,14 @@ export async function explain(
     overrides: { current: overrides },
     newId: () => 'none',
     events: NO_EVENTS,
+    trace: (event) => steps.push(...stepsOf(event)),
   });
-  const decision = await check(toRequest(asked), policies, nowMs, (about, what) =>
-    steps.push({ about, what }),
-  );
-  return { steps, answer: envoy.render(decision, policies.answers) };
+  const decision = await check(toCheckRequest(request), policies, nowMs);
+  return { steps, answer: renderAnswer(decision, policies.answers) };
 }
 
-function toRequest({ method, url, headers, proxy, peer, client }: AskedAbout): CheckRequest {
+function toCheckRequest(request: ExplainedRequest): CheckRequest {
+  const { method, url, headers, proxy, peer, client } = request;
   const fields = joined(headers);
   const { host, target } = split(url);
   return {
@@ -94,8 +95,8 @@ function toRequest({ method, url, headers, proxy, peer, client }: AskedAbout): C
   };
 }
 
-/** As Node has them: lower-case names, and two values of one name with a comma between them. */
-function joined(headers: AskedAbout['headers']): HeaderFields {
+/** As Node reads them: names in lower case, several values of one name joined with a comma. */
+function joined(headers: ExplainedRequest['headers']): HeaderFields {
   const fields: Record<string, string> = Object.create(null);
   for (const [name, value] of headers) {
     const key = name.toLowerCase();
@@ -104,7 +105,7 @@ function joined(headers: AskedAbout['headers']): HeaderFields {
   return fields;
 }
 
-/** A URL parser would tidy the path, which is what is asked about. */
+/** A URL parser would normalize the path, and the spelling of the path is what `explain` is for. */
 function split(url: string): { host?: string; target: string } {
   const [, host, target = ''] = /^https?:\/\/([^/?#]*)(.*)$/is.exec(url) ?? [];
   return host === undefined ? { target: url } : { host, target: target || '/' };

@@ -7,7 +7,7 @@ import { StoreError } from '../core/store.ts';
 import { OverrideStoreFull } from '../stores/override-store.ts';
 import { clientOperations } from './clients.ts';
 import { denialOperations } from './denials.ts';
-import { type AskedAbout, explain } from './explain.ts';
+import { type ExplainedRequest, explain } from './explain.ts';
 import { logOperations } from './logging.ts';
 import { OperationError } from './operation-error.ts';
 import { overrideReport } from './override-report.ts';
@@ -35,7 +35,7 @@ export const OPERATIONS = [
 ] as const;
 export type OperationName = (typeof OPERATIONS)[number];
 
-type Asked = Omit<AskedAbout, 'headers'> & {
+type Asked = Omit<ExplainedRequest, 'headers'> & {
   readonly headers: Readonly<Record<string, string | string[]>>;
 };
 
@@ -83,7 +83,7 @@ export function createOperate(gateway: Gateway): Operate {
 }
 
 /** A value for each name, or several. */
-function fieldsOf(headers: Asked['headers']): AskedAbout['headers'] {
+function fieldsOf(headers: Asked['headers']): ExplainedRequest['headers'] {
   return Object.entries(headers).flatMap(([name, values]) =>
     [values].flat().map((value): [string, string] => [name, value]),
   );

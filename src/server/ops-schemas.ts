@@ -1,6 +1,7 @@
 /** The JSON Schemas of the ops API: what each route takes, and what it answers. */
 import { LOG_LEVELS } from '../config/settings/settings.ts';
 import { POLICY_MODES } from '../core/policy.ts';
+import { DEFAULT_DIALECT, DIALECT_NAMES } from '../operations/explain-answer.ts';
 
 const text = { type: 'string' } as const;
 /** Of a request head, as long as Node reads one. */
@@ -109,9 +110,15 @@ export const explained = object(
     },
     peer: { ...text, description: 'The address that connected to the proxy.' },
     client: { ...text, description: 'The address that the proxy takes the client to have.' },
-    proxy: { ...text, default: '127.0.0.1', description: 'The address that asks the gateway.' },
+    proxy: { ...text, default: '127.0.0.1', description: 'The address of the proxy.' },
+    dialect: {
+      type: 'string',
+      enum: DIALECT_NAMES,
+      default: DEFAULT_DIALECT,
+      description: 'The proxy whose answer is shown.',
+    },
   },
-  ['method', 'headers', 'peer', 'client', 'proxy'],
+  ['method', 'headers', 'peer', 'client', 'proxy', 'dialect'],
 );
 
 export const error = object({
@@ -210,6 +217,7 @@ export const decision = object(
 export const explanation = object({
   steps: listOf(object({ about: text, what: text })),
   answer: object({
+    dialect: { ...text, description: 'The proxy that gets this answer.' },
     status: count,
     headers: { ...listOf(text), description: 'Name, value, name, value.' },
     body: text,

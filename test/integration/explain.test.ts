@@ -15,14 +15,15 @@ test('explains a request of a client behind Cloudflare, step by step', async () 
   );
   expect(code).toBe(0);
   for (const line of [
-    /^proxy {5}127\.0\.0\.1 is trusted: loopback, 127\.0\.0\.0\/8$/m,
-    /^ {10}cf-connecting-ip is believed: 173\.245\.48\.5 is in 173\.245\.48\.0\/20$/m,
-    /^identity {2}api_key: the request has none that is believed$/m,
-    /^path {6}\/api\/\/auth\/LOGIN is \/api\/auth\/login$/m,
-    /^policy {4}login applies: it is the most specific$/m,
-    /^ {10}search is for path \/api\/search and method GET$/m,
-    /^limit {5}login: 5 requests per 5 minutes, per client, under hg:v1:/m,
-    /^answer {4}200, when nothing was counted before$/m,
+    /^proxy {5}127\.0\.0\.1 is a trusted proxy: loopback, 127\.0\.0\.0\/8$/m,
+    /^ {10}cf-connecting-ip is used: 173\.245\.48\.5 is in 173\.245\.48\.0\/20$/m,
+    /^identity {2}api_key: none, or none that is accepted$/m,
+    /^path {6}\/api\/\/auth\/LOGIN is read as \/api\/auth\/login$/m,
+    /^policy {4}login applies: it is the most specific match$/m,
+    /^ {10}search does not match: it requires path \/api\/search and method GET$/m,
+    /^limit {5}login: 5 requests per 5 minutes, per client; counted as hg:v1:/m,
+    /^answer {4}200, if nothing was counted before$/m,
+    /^ {10}sent to envoy \(the default; choose another with --proxy NAME\)$/m,
   ]) {
     expect(output).toMatch(line);
   }
@@ -33,19 +34,37 @@ test('says the same to programs', async () => {
   const { steps, answer } = JSON.parse(output);
   expect(steps).toContainEqual({
     about: 'policy',
-    what: 'search applies: it is the most specific',
+    what: 'search applies: it is the most specific match',
   });
   expect(answer).toMatchObject({ status: 200, body: '' });
 });
 
 test.each([
-  [[], 2, 'name a --url, or the id of a decision'],
+  [[], 2, 'give a --url or the id of a decision'],
   [['--url', '/', '-H', 'x-api-key'], 2, 'a name, a colon and a value'],
   [['--url', '/', '-o', 'xml'], 2, 'It is text or json.'],
   [['--url', '/', '--policies', '/nowhere.yaml'], 3, '/nowhere.yaml'],
+  [['--url', '/', '--proxy', 'squid'], 2, 'Allowed names are envoy'],
+  [
+    ['--url', '/', '--proxy', '10.0.0.1', '--proxy-address', '10.0.0.2'],
+    2,
+    '--proxy-address gives',
+  ],
 ])('%j: exit code %i', async (args, exitCode, said) => {
   const { code, output } = await explain(...args);
   expect({ code, output }).toEqual({ code: exitCode, output: expect.stringContaining(said) });
+});
+
+test('--proxy shows the answer of another proxy', async () => {
+  const { output } = await explain('--url', '/a%00', '--proxy', 'ingress-nginx');
+  expect(output).toMatch(/^answer {4}403, if nothing was counted before$/m);
+  expect(output).toMatch(/^ {10}sent to ingress-nginx$/m);
+  expect(output).toMatch(/^ {10}X-RateLimit-Status: 403$/m);
+});
+
+test.each(['--proxy', '--proxy-address'])('%s gives the address of the proxy', async (flag) => {
+  const { output } = await explain('--url', '/', flag, '198.51.100.1');
+  expect(output).toMatch(/^proxy {5}198\.51\.100\.1 is not in identity\.trusted_proxies/m);
 });
 
 test('the body of a denial is one line, without an escape for its end', async () => {

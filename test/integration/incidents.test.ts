@@ -39,7 +39,7 @@ import {
 import { policySetFrom } from '../support/policies.ts';
 import { exchange, statusOf } from '../support/raw-http.ts';
 import { startRedis, testWithRedis } from '../support/redis.ts';
-import { checkRequest, NOON_MS, SALTS } from '../support/requests.ts';
+import { AT_NOON, checkRequest } from '../support/requests.ts';
 
 /** The tests ask from loopback: the one believes what they say of addresses, the other does not. */
 let trusting: PoliciedGateway;
@@ -108,7 +108,7 @@ describe('a client speaks for its proxy', () => {
   test('oauth2-proxy#3506: only loopback is trusted by default, and everybody never', () => {
     const { identify } = policySetFrom('{ version: 1, default: { limits: [5/1h] } }');
     const isTrusted = (proxy: string) =>
-      !identify(checkRequest({ proxy, client: EXEMPT }), SALTS, NOON_MS).untrustedProxy;
+      !identify(checkRequest({ proxy, client: EXEMPT }), AT_NOON).untrustedProxy;
     expect(isTrusted('127.0.0.1')).toBe(true);
     for (const proxy of ['10.0.0.1', '192.168.0.1', 'fd00::1', '198.51.100.1', CLOUDFLARE, '']) {
       expect(isTrusted(proxy)).toBe(false);

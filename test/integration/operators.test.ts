@@ -167,12 +167,12 @@ test('clients top, explain ID and clients reset', async () => {
   const explained = await done(['explain', id]);
   for (const line of [
     new RegExp(`^decision +${id}$`, 'm'),
-    /^client +i\.[\w-]{22}, known by ip$/m,
+    /^client +i\.[\w-]{22}, identified by ip$/m,
     /^policy +pin: over_limit, enforced$/m,
-    /^limit +pin: 2 requests per day, under hg:v1:\{i\./m,
-    new RegExp(`^denied +once, at ${TIME} UTC$`, 'm'),
-    new RegExp(`^until +${TIME} UTC, by the last denial$`, 'm'),
-    /^now +0 left, room again in \d+ s$/m,
+    /^limit +pin: 2 requests per day; counted as hg:v1:\{i\./m,
+    new RegExp(`^denied +1 time, at ${TIME} UTC$`, 'm'),
+    new RegExp(`^until +${TIME} UTC, as of the last denial$`, 'm'),
+    /^now +remaining: 0; next request allowed in \d+ s$/m,
     /^override +i\.[\w-]{22}: exempt until .* UTC, "a test"$/m,
   ]) {
     expect(explained).toMatch(line);
@@ -269,7 +269,7 @@ describe('explain --gateway', () => {
     await visit(gateway, 'POST /pin', { address });
     for (let i = 0; i < 2; i++) {
       const said = await done([...pin(address), '--gateway', gateway.opsUrl]);
-      expect(said).toMatch(/^answer +200, by what is counted now$/m);
+      expect(said).toMatch(/^answer +200, by the current counters$/m);
       expect(said).toMatch(/X-RateLimit-Remaining: 0$/m);
     }
     expect(await visit(gateway, 'POST /pin', { address })).toMatchObject({
@@ -278,8 +278,8 @@ describe('explain --gateway', () => {
     expect(await done([...pin(address), '--gateway', gateway.opsUrl])).toMatch(/^answer +429, by/m);
     await override(gateway, 'block', address);
     const said = await done([...pin(address), '--gateway', `${gateway.opsUrl}/`]);
-    expect(said).toMatch(/an operator decided: blocked/);
-    expect(said).toMatch(/^answer +403, by what is counted now$/m);
+    expect(said).toMatch(/an override applies: the client is blocked/);
+    expect(said).toMatch(/^answer +403, by the current counters$/m);
     await operate(gateway, 'POST /v1/clients/unblock', { client: address });
   });
 
@@ -288,7 +288,7 @@ describe('explain --gateway', () => {
     const said = await done([...pin(newAddress()), ...typed, '--gateway', gateway.opsUrl]);
     expect(JSON.parse(said).steps).toContainEqual({
       about: 'identity',
-      what: 'api_key speaks for the client',
+      what: 'api_key identifies the client',
     });
   });
 
@@ -320,12 +320,12 @@ describe.skipIf(!redisIsHere)('explain --live', () => {
     expect((await search()).headers['x-ratelimit-remaining']).toBe('99');
     for (let i = 0; i < 2; i++) {
       const said = await done(live(address), { env });
-      expect(said).toMatch(/^answer +200, by what is counted now$/m);
+      expect(said).toMatch(/^answer +200, by the current counters$/m);
       expect(said).toMatch(/X-RateLimit-Remaining: 98$/m);
     }
     expect((await search()).headers['x-ratelimit-remaining']).toBe('98');
     await override(counting, 'block', address);
-    expect(await done(live(address), { env })).toMatch(/^answer +403, by what is counted now$/m);
+    expect(await done(live(address), { env })).toMatch(/^answer +403, by the current counters$/m);
   });
 
   test('tells that Redis is away, or is not named', async () => {
@@ -336,7 +336,9 @@ describe.skipIf(!redisIsHere)('explain --live', () => {
     });
     expect(await headgate(live(newAddress()))).toMatchObject({
       ...{ code: 3, said: '' },
-      complained: expect.stringContaining('HEADGATE_REDIS_URL: --live reads counts there'),
+      complained: expect.stringContaining(
+        'HEADGATE_REDIS_URL: --live needs it to read the counters',
+      ),
     });
   });
 });

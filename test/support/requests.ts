@@ -1,6 +1,8 @@
 /** What unit tests build requests and clients from. */
 import { createSecretKey } from 'node:crypto';
+import type { CheckContext } from '../../src/core/check-context.ts';
 import type { CheckRequest } from '../../src/core/check-request.ts';
+import { NO_OVERRIDES } from '../../src/core/overrides.ts';
 import type { Salts } from '../../src/core/salts.ts';
 
 export const NOON_MS = Date.UTC(2026, 10, 21, 12);
@@ -17,6 +19,14 @@ export const SALTS = {
     previous: createSecretKey(Buffer.alloc(32, 4)),
   },
 } satisfies Salts;
+
+/** A check at noon without overrides. */
+export const AT_NOON: CheckContext = {
+  nowMs: NOON_MS,
+  salts: SALTS,
+  overrides: NO_OVERRIDES,
+  trace: undefined,
+};
 
 interface Parts {
   readonly method?: string;

@@ -1,9 +1,10 @@
 /** From the `identity` section of a policy file to what the core identifies clients by. */
 
-import { compileStandings, type ListEntry } from '../../core/access-lists.ts';
+import { compileAccessLists, type ListEntry } from '../../core/access-lists.ts';
 import { compileAddressSet } from '../../core/address.ts';
 import type { NeededHeader } from '../../core/header-watch.ts';
-import type { IdentityConfig, IdentitySource } from '../../core/identity.ts';
+import type { IdentityConfig } from '../../core/identity.ts';
+import type { IdentitySource } from '../../core/identity-source.ts';
 import type { AccessList } from './access-schema.ts';
 import type { IdentitySection, PrefixFactor } from './identity-schema.ts';
 import type { KeyEntry } from './key-list.ts';
@@ -36,7 +37,7 @@ export function toIdentityConfig(parts: IdentityParts, ranges: KnownRanges): Ide
     headers: [...new Set(headers)],
     verifiedHeaders: identity.verified_headers,
     ipv6Prefixes: prefixesOf(identity).map(({ prefixBits }) => prefixBits),
-    standings: compileStandings(exempt.map(toListEntry), block.map(toListEntry), ranges),
+    accessLists: compileAccessLists(exempt.map(toListEntry), block.map(toListEntry), ranges),
   };
 }
 

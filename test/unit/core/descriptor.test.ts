@@ -4,7 +4,7 @@ import type { ClientIdentity } from '../../../src/core/identity.ts';
 import type { Partition, Policy } from '../../../src/core/policy.ts';
 import { CLOCK_SKEW_MS, DAY_MS } from '../../../src/core/salts.ts';
 import { loginPolicy, policySetFrom } from '../../support/policies.ts';
-import { NOON_MS, SALTS } from '../../support/requests.ts';
+import { AT_NOON, NOON_MS, SALTS } from '../../support/requests.ts';
 
 const MINUTES_5 = 300_000;
 
@@ -38,9 +38,10 @@ const INVENTED: ClientIdentity = {
 
 /** What is counted, as `key limit`. */
 function counted(per: Partition, client: ClientIdentity, nowMs = NOON_MS, rate = '5/5min') {
-  return describe([loginPolicy(`[{ rate: ${rate}, per: "${per}" }]`)], client, SALTS, nowMs).map(
-    ({ key, quota }) => `${key} ${quota.limit}`,
-  );
+  return describe([loginPolicy(`[{ rate: ${rate}, per: "${per}" }]`)], client, {
+    salts: SALTS,
+    nowMs,
+  }).map(({ key, quota }) => `${key} ${quota.limit}`);
 }
 
 group('networks around an IPv6 address', () => {
@@ -55,7 +56,7 @@ default: { limits: [5/5min, { rate: 9/1min, per: global }] }`);
   }));
   const client = { ...BY_ADDRESS, address: { ...BY_ADDRESS.address, wider } };
   const count = (who: ClientIdentity) =>
-    describe(policySet.policies, who, SALTS, NOON_MS).map(
+    describe(policySet.policies, who, AT_NOON).map(
       ({ key, quota, source }) => `${key} ${quota.limit} ${source.label}`,
     );
   test('count at once, with rising limits', () => {
@@ -83,7 +84,7 @@ group('plans', () => {
 version: 1
 default: { limits: [5/5min], plans: { pro: [50/5min, 500/1h] } }`).policies;
   const limitsOf = (plan: string | undefined) =>
-    describe([policy as Policy], { ...LISTED, plan }, SALTS, NOON_MS).map(
+    describe([policy as Policy], { ...LISTED, plan }, AT_NOON).map(
       ({ key, quota }) => `${key} ${quota.limit}`,
     );
   test('replace the limits, and keep the counts of a window that both have', () => {

@@ -1,10 +1,10 @@
 import { hash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { compileStandings, type ListEntry } from '../../../src/core/access-lists.ts';
+import { compileAccessLists, type ListEntry } from '../../../src/core/access-lists.ts';
 import { compileAddressSet } from '../../../src/core/address.ts';
 import type { AddressHeader } from '../../../src/core/client-address.ts';
 import { compileIdentity, type IdentityConfig } from '../../../src/core/identity.ts';
-import { checkRequest, NOON_MS, SALTS } from '../../support/requests.ts';
+import { AT_NOON, checkRequest, NOON_MS } from '../../support/requests.ts';
 
 const CLOUDFLARE = '173.245.48.5';
 const CF_CONNECTING_IP: AddressHeader = {
@@ -27,13 +27,12 @@ function resolver(config: Partial<IdentityConfig> = {}) {
     trustedProxies: compileAddressSet(['loopback', '10.0.0.0/8']),
     forwardedHeader: 'x-forwarded-for',
     ipv6Prefixes: [64],
-    standings: compileStandings([], [], {}),
+    accessLists: compileAccessLists([], [], {}),
     headers: [],
     verifiedHeaders: [],
     ...config,
   });
-  return (parts: Parameters<typeof checkRequest>[0]) =>
-    resolve(checkRequest(parts), SALTS, NOON_MS);
+  return (parts: Parameters<typeof checkRequest>[0]) => resolve(checkRequest(parts), AT_NOON);
 }
 
 /** The partition of the address that a request is counted by. */
@@ -368,7 +367,7 @@ describe('lists of clients', () => {
   });
   const identify = resolver({
     apiKeys: [listedKey('listed'), listedKey('stolen', 'mallory')],
-    standings: compileStandings(
+    accessLists: compileAccessLists(
       [
         entry({ address: '198.51.100.0/24' }),
         entry({ address: '203.0.113.50', expiresMs: NOON_MS }),

@@ -7,7 +7,7 @@ import { NO_OVERRIDES, type Overrides, type PolicyModes } from '../../../src/cor
 import { userPartition } from '../../../src/core/partition.ts';
 import { MemoryStore } from '../../../src/stores/memory/memory-store.ts';
 import { policySetFrom } from '../../support/policies.ts';
-import { checkRequest, NOON_MS, SALTS } from '../../support/requests.ts';
+import { AT_NOON, checkRequest, NOON_MS, SALTS } from '../../support/requests.ts';
 
 const POLICIES = `
 version: 1
@@ -41,7 +41,7 @@ function setUp(overrides: Partial<Overrides> = {}) {
 }
 
 const who = (parts: Parameters<typeof checkRequest>[0]) =>
-  SET.identify(checkRequest(parts), SALTS, NOON_MS);
+  SET.identify(checkRequest(parts), AT_NOON);
 const addressOf = (client: string) => who({ client }).address;
 const overridden = (...entries: [string, Access][]) => setUp({ access: new Map(entries) });
 

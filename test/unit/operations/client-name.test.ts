@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { clientNamed, decisionIdIn, ofDay } from '../../../src/operations/client-name.ts';
 import { policySetFrom } from '../../support/policies.ts';
-import { checkRequest, NOON_MS, SALTS } from '../../support/requests.ts';
+import { AT_NOON, checkRequest, NOON_MS, SALTS } from '../../support/requests.ts';
 
 const SET = policySetFrom(`
 version: 1
@@ -15,7 +15,7 @@ default: { limits: [10/1h] }`);
 
 const named = (text: string) => clientNamed(text, SET.naming, SALTS);
 const asked = (parts: Parameters<typeof checkRequest>[0]) =>
-  SET.identify(checkRequest(parts), SALTS, NOON_MS);
+  SET.identify(checkRequest(parts), AT_NOON);
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;

@@ -1,5 +1,6 @@
-import { expect, test } from 'vitest';
-import { type AskedAbout, explain, untouched } from '../../../src/operations/explain.ts';
+import { describe, expect, test } from 'vitest';
+import { type ExplainedRequest, explain, freshContext } from '../../../src/operations/explain.ts';
+import { DIALECT_NAMES } from '../../../src/operations/explain-answer.ts';
 import { policySetFrom } from '../../support/policies.ts';
 import { NOON_MS } from '../../support/requests.ts';
 
@@ -16,7 +17,7 @@ policies:
   - { name: shop, match: { host: shop.example.com, path: /login }, limits: [50/1min] }
   - { name: trial, mode: shadow, always: true, limits: [{ rate: 9/1h, per: global }] }`;
 
-async function explained(asked: Partial<AskedAbout>, policies = POLICIES) {
+async function explained(asked: Partial<ExplainedRequest>, policies = POLICIES) {
   const { steps, answer } = await explain(
     {
       method: 'GET',
@@ -27,7 +28,7 @@ async function explained(asked: Partial<AskedAbout>, policies = POLICIES) {
       client: undefined,
       ...asked,
     },
-    untouched(policySetFrom(policies), NOON_MS),
+    freshContext(policySetFrom(policies), NOON_MS),
   );
   const on = (subject: string) =>
     steps.filter(({ about }) => about === subject).map(({ what }) => what);
@@ -36,17 +37,17 @@ async function explained(asked: Partial<AskedAbout>, policies = POLICIES) {
 
 test('says which policies a request meets, and what keeps the others from it', async () => {
   const { on, answer } = await explained({ method: 'POST', url: '/LOGIN?a=b' });
-  expect(on('path')).toEqual(['/LOGIN?a=b is /login']);
+  expect(on('path')).toEqual(['/LOGIN?a=b is read as /login']);
   expect(on('policy')).toEqual([
-    'login applies: it is the most specific',
-    'posts matches, and login comes first',
-    'shop is for host shop.example.com',
-    'trial applies, in shadow: always',
-    'default is for what no policy names',
+    'login applies: it is the most specific match',
+    'posts matches, but login takes precedence',
+    'shop does not match: it requires host shop.example.com',
+    'trial applies in shadow mode: it applies to all requests that it matches',
+    'default does not apply: another policy matches',
   ]);
   expect(on('limit')).toEqual([
-    expect.stringMatching(/^login: 5 requests per 5 minutes, per client, under hg:v1:\{i\./),
-    'login: 4 of 5 are left after this',
+    expect.stringMatching(/^login: 5 requests per 5 minutes, per client; counted as hg:v1:\{i\./),
+    'login: 4 of 5 remain after this request',
   ]);
   expect(answer.status).toBe(200);
   expect(answer.headers).toContain('X-RateLimit-Remaining');
@@ -54,37 +55,37 @@ test('says which policies a request meets, and what keeps the others from it', a
 
 test('says which policies another reading of the path adds', async () => {
   const { on } = await explained({ method: 'POST', url: '//login' });
-  expect(on('path')).toContain('or, for some servers, //login');
+  expect(on('path')).toContain('some servers read it as //login');
   expect(on('policy').slice(0, 2)).toEqual([
-    'login applies: it is the most specific',
-    'posts applies: the path can be read so',
+    'login applies: it is the most specific match',
+    'posts applies: it matches another reading of the path',
   ]);
 });
 
-test('says what each policy is for that a request is not', async () => {
+test('says what a policy requires that the request does not match', async () => {
   const { on } = await explained({ method: 'GET', url: 'https://api.example.com/search' });
   expect(on('policy')).toEqual([
-    'login is for path /login and method POST',
-    'posts is for method POST',
-    'shop is for path /login and host shop.example.com',
-    'trial applies, in shadow: always',
-    'default applies: no policy names the request',
+    'login does not match: it requires path /login and method POST',
+    'posts does not match: it requires method POST',
+    'shop does not match: it requires path /login and host shop.example.com',
+    'trial applies in shadow mode: it applies to all requests that it matches',
+    'default applies: no other policy matches',
   ]);
 });
 
 test.each([
   [{ proxy: '8.8.8.8' }, 'proxy', /^8\.8\.8\.8 is not in identity\.trusted_proxies/],
-  [{ proxy: '10.1.2.3' }, 'proxy', /^10\.1\.2\.3 is trusted: 10\.0\.0\.0\/8$/],
-  [{ peer: undefined }, 'address', /^the proxy reports none$/],
+  [{ proxy: '10.1.2.3' }, 'proxy', /^10\.1\.2\.3 is a trusted proxy: 10\.0\.0\.0\/8$/],
+  [{ peer: undefined }, 'address', /^the proxy reports no address$/],
   [
     { peer: '173.245.48.5', headers: [['X-CDN-Client', '198.51.100.7']] },
     'address',
-    /^x-cdn-client is believed: 173\.245\.48\.5 is in 173\.245\.48\.0\/20$/,
+    /^x-cdn-client is used: 173\.245\.48\.5 is in 173\.245\.48\.0\/20$/,
   ],
   [
     { headers: [['x-cdn-client', '198.51.100.7']] },
     'address',
-    /^x-cdn-client is ignored: who connected, 203\.0\.113\.9, is not in/,
+    /^x-cdn-client is ignored: 203\.0\.113\.9 connected to the proxy and is not in/,
   ],
   [
     {
@@ -100,23 +101,69 @@ test.each([
   [
     { peer: '10.0.0.1', headers: [['x-forwarded-for', '198.51.100.7, 10.0.0.2']] },
     'address',
-    /^198\.51\.100\.7: by x-forwarded-for, for which the trusted proxy 10\.0\.0\.2 vouches$/,
+    /^x-forwarded-for: the trusted proxy 10\.0\.0\.2 reports 198\.51\.100\.7$/,
   ],
   [
     { headers: [['x-forwarded-for', '198.51.100.7']] },
     'address',
-    /^x-forwarded-for is not read: 203\.0\.113\.9 is no trusted proxy/,
+    /^x-forwarded-for is ignored: 203\.0\.113\.9 is not a trusted proxy$/,
   ],
-  [{ headers: [['X-Api-Key', 'k']] }, 'identity', /^api_key speaks for the client; nobody lists/],
-  [{}, 'identity', /^api_key: the request has none that is believed$/],
+  [
+    { headers: [['X-Api-Key', 'k']] },
+    'identity',
+    /^api_key identifies the client; the key is not listed/,
+  ],
+  [{}, 'identity', /^api_key: none, or none that is accepted$/],
   [{ peer: '203.0.113.66' }, 'identity', /^the client is blocked$/],
-  [{ url: '/a%00' }, 'path', /^it has control characters, or too many readings: refused$/],
-] satisfies [Partial<AskedAbout>, string, RegExp][])('%j: %s', async (asked, subject, expected) => {
-  const { on } = await explained(asked);
-  expect(on(subject)).toContainEqual(expect.stringMatching(expected));
-});
+  [
+    { url: '/a%00' },
+    'path',
+    /^it has control characters or too many readings: the request is denied$/,
+  ],
+] satisfies [Partial<ExplainedRequest>, string, RegExp][])(
+  '%j: %s',
+  async (asked, subject, expected) => {
+    const { on } = await explained(asked);
+    expect(on(subject)).toContainEqual(expect.stringMatching(expected));
+  },
+);
 
 test('answers as a gateway would', async () => {
   expect((await explained({ peer: '203.0.113.66' })).answer.status).toBe(403);
   expect((await explained({ url: '/a%00' })).answer.status).toBe(400);
+});
+
+test('a refused path has one line, and no policy is explained', async () => {
+  const { on } = await explained({ url: '/a%00' });
+  expect(on('path')).toHaveLength(1);
+  expect(on('policy')).toEqual([]);
+});
+
+describe('the answer is the one that the chosen proxy gets', () => {
+  const login = { method: 'POST', url: '/login' };
+
+  test('envoy, if none is chosen', async () => {
+    expect((await explained(login)).answer).toMatchObject({ dialect: 'envoy', status: 200 });
+  });
+  test.each([
+    ['envoy', 400],
+    ['traefik', 400],
+    ['nginx', 403],
+    ['ingress-nginx', 403],
+    ['envoy-grpc', 400],
+  ])('%s answers a malformed path with %i', async (dialect, status) => {
+    const { answer } = await explained({ url: '/a%00', dialect });
+    expect(answer).toMatchObject({ dialect, status });
+    expect(answer.body).toContain('malformed_path');
+  });
+  test.each(DIALECT_NAMES)('%s lets an admitted request through', async (dialect) => {
+    const { answer } = await explained({ ...login, dialect });
+    expect(answer).toMatchObject({ dialect, status: 200, body: '' });
+    expect(answer.headers.join()).toMatch(/X-RateLimit-Remaining,4/i);
+  });
+  test('a name that is not in the table is refused with the names that are', async () => {
+    await expect(explained({ dialect: 'squid' })).rejects.toThrow(
+      `"squid" is not a proxy that headgate knows; use one of ${DIALECT_NAMES.join(', ')}`,
+    );
+  });
 });

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { describe as describeLimits } from '../../../../src/core/descriptor.ts';
 import { MemoryStore } from '../../../../src/stores/memory/memory-store.ts';
 import { policySetFrom } from '../../../support/policies.ts';
-import { checkRequest, NOON_MS, SALTS } from '../../../support/requests.ts';
+import { AT_NOON, checkRequest, NOON_MS, SALTS } from '../../../support/requests.ts';
 import { findingsIn } from './diagnostics.ts';
 
 const LISTED = 'listed';
@@ -82,9 +82,12 @@ test('whenever a request is denied, a limit that binds had no room for it', () =
       const store = new MemoryStore({ now: () => clock.nowMs, maxKeys: 100 });
       for (const { pauseMs, times, headers } of requests) {
         clock.nowMs += pauseMs;
-        const client = policySet.identify(checkRequest({ headers }), SALTS, NOON_MS);
+        const client = policySet.identify(checkRequest({ headers }), AT_NOON);
         const list = client.plan === undefined ? 'default.limits' : 'default.plans.pro';
-        const descriptors = describeLimits(policySet.policies, client, SALTS, clock.nowMs);
+        const descriptors = describeLimits(policySet.policies, client, {
+          salts: SALTS,
+          nowMs: clock.nowMs,
+        });
         for (let i = 0; i < times; i++) {
           const { admitted, states } = store.take(descriptors);
           if (admitted) continue;

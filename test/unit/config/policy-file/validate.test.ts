@@ -6,7 +6,7 @@ import { policyFileJsonSchema } from '../../../../src/config/policy-file/json-sc
 import { validatePolicyFile } from '../../../../src/config/policy-file/validate.ts';
 import { RULES } from '../../../../src/config/rules.ts';
 import { policyFileContext, policySetFrom } from '../../../support/policies.ts';
-import { checkRequest, NOON_MS, SALTS } from '../../../support/requests.ts';
+import { AT_NOON, checkRequest } from '../../../support/requests.ts';
 import { findingsIn, told } from '../check/diagnostics.ts';
 
 const FIXTURES = new URL('../../../fixtures/policies/', import.meta.url);
@@ -190,7 +190,7 @@ test('listed keys are known by their digest', () => {
     `{ version: 1, identity: { api_key: { keys: [{ id: alice, sha256: ${sha256} }] } }, default: { limits: [5/5min] } }`,
   );
   const request = checkRequest({ headers: { 'x-api-key': 'hunter2' } });
-  expect(identify(request, SALTS, NOON_MS)).toMatchObject({
+  expect(identify(request, AT_NOON)).toMatchObject({
     kind: 'api_key',
     apiKey: { unverified: false },
   });
@@ -200,8 +200,6 @@ test('cloudflare is a name for its ranges', () => {
   const { identify } = policySetFrom(
     '{ version: 1, identity: { trusted_proxies: [cloudflare] }, default: { limits: [5/5min] } }',
   );
-  expect(identify(checkRequest({ proxy: '173.245.48.5' }), SALTS, NOON_MS).untrustedProxy).toBe(
-    false,
-  );
-  expect(identify(checkRequest({ proxy: '127.0.0.1' }), SALTS, NOON_MS).untrustedProxy).toBe(true);
+  expect(identify(checkRequest({ proxy: '173.245.48.5' }), AT_NOON).untrustedProxy).toBe(false);
+  expect(identify(checkRequest({ proxy: '127.0.0.1' }), AT_NOON).untrustedProxy).toBe(true);
 });

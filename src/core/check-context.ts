@@ -1,0 +1,13 @@
+/** What a check depends on besides the request and the policies: the same values from its start to its end. */
+import type { Overrides } from './overrides.ts';
+import type { Salts } from './salts.ts';
+import type { Trace } from './trace.ts';
+
+export interface CheckContext {
+  /** Milliseconds since the epoch. */
+  readonly nowMs: number;
+  readonly salts: Salts;
+  readonly overrides: Overrides;
+  /** Observes the check, for `explain`. */
+  readonly trace: Trace | undefined;
+}

@@ -1,0 +1,54 @@
+/** Reads the headers that tell clients apart: the ones that limits are per, and the ones with ambiguous values. */
+import { hasAmbiguousKey } from './api-key.ts';
+import { type CheckRequest, hasSeveralValues, singleValue } from './check-request.ts';
+import type { IdentitySource } from './identity-source.ts';
+import { type ClaimedIdentity, headerPartition } from './partition.ts';
+import type { HeaderPartition } from './policy.ts';
+
+export type HeaderClaims = ReadonlyMap<HeaderPartition, ClaimedIdentity>;
+
+const NO_CLAIMS: HeaderClaims = new Map();
+
+export interface HeaderConfig {
+  /** Names of the headers that limits are per. */
+  readonly headers: readonly string[];
+  /** The headers among them that a trusted proxy sets itself. */
+  readonly verifiedHeaders: readonly string[];
+}
+
+/** Finds the partitions for limits `per: header:NAME`. A header is verified only if a trusted proxy sets it. */
+export function compileHeaderClaims({ headers, verifiedHeaders }: HeaderConfig) {
+  return (request: CheckRequest, isTrustedProxy: boolean): HeaderClaims => {
+    if (headers.length === 0) return NO_CLAIMS;
+    const claims = new Map<HeaderPartition, ClaimedIdentity>();
+    for (const name of headers) {
+      const value = singleValue(request.headers, name);
+      if (value === undefined) continue;
+      const unverified = !isTrustedProxy || !verifiedHeaders.includes(name);
+      claims.set(`header:${name}`, { partition: headerPartition(value), unverified });
+    }
+    return claims;
+  };
+}
+
+export interface AmbiguityConfig extends Pick<HeaderConfig, 'verifiedHeaders'> {
+  readonly sources: readonly IdentitySource[];
+  readonly apiKeyHeader: string;
+  readonly userHeader: string;
+}
+
+/**
+ * Finds a header that identifies the client and can be read in several ways. The application may read another value than
+ * headgate, with another quota, plan or block, so such a request is denied. Users and verified headers of a proxy that
+ * is not trusted are ignored, so they are not checked.
+ */
+export function compileAmbiguity(config: AmbiguityConfig) {
+  const { sources, apiKeyHeader, userHeader, verifiedHeaders } = config;
+  const readsKeys = sources.includes('api_key');
+  const proxyHeaders = [...(sources.includes('user') ? [userHeader] : []), ...verifiedHeaders];
+  return ({ headers }: CheckRequest, isTrustedProxy: boolean): string | undefined => {
+    if (readsKeys && hasAmbiguousKey(headers, apiKeyHeader)) return apiKeyHeader;
+    if (!isTrustedProxy) return undefined;
+    return proxyHeaders.find((name) => hasSeveralValues(headers, name));
+  };
+}

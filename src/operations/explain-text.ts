@@ -1,0 +1,182 @@
+/** Words the trace of a check for people: `explain` answers these sentences in the command line and in the ops API. */
+import type {
+  AccessEvent,
+  AddressHeaderEvent,
+  ForwardedEntryEvent,
+  ForwardedListIgnoredEvent,
+  IdentitySourceEvent,
+  PathEvent,
+  PolicyEvent,
+  PolicyReason,
+  QuotaEvent,
+  TraceEvent,
+} from '../core/trace.ts';
+
+/** The steps of a decision, in order. */
+export type Subject = 'proxy' | 'address' | 'identity' | 'path' | 'policy' | 'limit';
+
+export interface Step {
+  readonly about: Subject;
+  readonly what: string;
+}
+
+const SUBJECTS: Readonly<Record<TraceEvent['type'], Subject>> = {
+  proxy: 'proxy',
+  'reported-address': 'address',
+  'forwarded-list-ignored': 'address',
+  'forwarded-entry': 'address',
+  'address-header': 'address',
+  'client-address': 'address',
+  'identity-source': 'identity',
+  access: 'identity',
+  'ambiguous-header': 'identity',
+  path: 'path',
+  'path-unknown': 'policy',
+  policy: 'policy',
+  limit: 'limit',
+  quota: 'limit',
+};
+
+/** One step for each sentence; most events have one. */
+export function stepsOf(event: TraceEvent): Step[] {
+  const about = SUBJECTS[event.type];
+  return sentencesOf(event).map((what) => ({ about, what }));
+}
+
+function sentencesOf(event: TraceEvent): string[] {
+  switch (event.type) {
+    case 'proxy':
+      return event.trustedBy === undefined
+        ? [
+            `${event.address} is not in identity.trusted_proxies: its client addresses and users are ignored`,
+          ]
+        : [`${event.address} is a trusted proxy: ${event.trustedBy}`];
+    case 'reported-address':
+      return [`the proxy reports ${event.address ?? 'no address'}`];
+    case 'forwarded-list-ignored':
+      return [ignoredListText(event)];
+    case 'forwarded-entry':
+      return [entryText(event)];
+    case 'address-header':
+      return [addressHeaderText(event)];
+    case 'client-address':
+      return [`client address: ${event.address ?? `${event.proxy}, the proxy's own`}`];
+    case 'identity-source':
+      return [sourceText(event)];
+    case 'access':
+      return [accessText(event)];
+    case 'ambiguous-header':
+      return [`${event.header} can be read in several ways: the request is denied`];
+    case 'path':
+      return pathTexts(event);
+    case 'path-unknown':
+      return [`unknown path: the strictest policy applies, ${event.policy}`];
+    case 'policy':
+      return [policyText(event)];
+    case 'limit':
+      return [`${event.label}: ${event.description}, per ${event.per}; counted as ${event.key}`];
+    case 'quota':
+      return [quotaText(event)];
+  }
+}
+
+function ignoredListText({ header, reason, reported }: ForwardedListIgnoredEvent): string {
+  switch (reason) {
+    case 'no-reported-address':
+      return `${header} is ignored: the proxy must report the address that connected to it`;
+    case 'loopback':
+      return `${header} is ignored: ${reported} is on the machine of the proxy`;
+    case 'untrusted':
+      return `${header} is ignored: ${reported} is not a trusted proxy`;
+  }
+}
+
+function entryText({ header, entry, address, writtenBy }: ForwardedEntryEvent): string {
+  return address === undefined
+    ? `${header}: "${entry}" is not an address; entries before it are ignored`
+    : `${header}: the trusted proxy ${writtenBy} reports ${address}`;
+}
+
+function addressHeaderText({ header, result }: AddressHeaderEvent): string {
+  switch (result.status) {
+    case 'absent':
+      return `${header} was not sent`;
+    case 'set-by-proxy':
+      return `${header} is used: the proxy sets it`;
+    case 'set-by-network':
+      return `${header} is used: ${result.address} is in ${result.range}`;
+    case 'not-one-address':
+      return `${header} is ignored: it is not one address`;
+    case 'not-allowed':
+      return result.peer === undefined
+        ? `${header} is ignored: the proxy does not report which address connected to it`
+        : `${header} is ignored: ${result.peer} connected to the proxy and is not in the networks that may set it`;
+  }
+}
+
+function sourceText({ source, result, isUnverified }: IdentitySourceEvent): string {
+  switch (result) {
+    case 'used':
+      return isUnverified
+        ? `${source} identifies the client; the key is not listed, so the address is charged too`
+        : `${source} identifies the client`;
+    case 'outranked':
+      return `${source} is not used: an earlier source identifies the client`;
+    case 'absent':
+      return `${source}: none, or none that is accepted`;
+  }
+}
+
+function accessText({ access, isOverride }: AccessEvent): string {
+  return isOverride ? `an override applies: the client is ${access}` : `the client is ${access}`;
+}
+
+function pathTexts({ target, path, otherReadings, suspicious, malformed }: PathEvent): string[] {
+  if (malformed) return ['it has control characters or too many readings: the request is denied'];
+  return [
+    path === target ? `${path}, as sent` : `${target} is read as ${path}`,
+    ...otherReadings.map((reading) => `some servers read it as ${reading}`),
+    ...(suspicious ? ['servers disagree about it: the strictest policy applies too'] : []),
+  ];
+}
+
+const REASONS: Readonly<Record<PolicyReason, string>> = {
+  'most-specific': 'it is the most specific match',
+  'named-by-proxy': 'the proxy names it for this route',
+  always: 'it applies to all requests that it matches',
+  'other-reading': 'it matches another reading of the path',
+  strictest: 'it is the strictest policy',
+  'nothing-matches': 'no other policy matches',
+};
+
+function policyText(event: PolicyEvent): string {
+  const { policy, result } = event;
+  switch (result.status) {
+    case 'outranked':
+      return `${policy} matches, but ${result.by} takes precedence`;
+    case 'no-match': {
+      const requirements = result.requires.map(({ part, value }) => `${part} ${value}`);
+      return `${policy} does not match: it requires ${requirements.join(' and ')}`;
+    }
+    case 'not-needed':
+      return `${policy} does not apply: another policy matches`;
+    default:
+      return `${policy} ${modeText(event)}: ${REASONS[result.status]}`;
+  }
+}
+
+function modeText({ mode, isModeOverridden }: PolicyEvent): string {
+  const by = isModeOverridden ? ' by an override' : '';
+  if (mode === 'enforce') return isModeOverridden ? 'applies, enforced by an override' : 'applies';
+  return mode === 'shadow' ? `applies in shadow mode${by}` : `would apply, but is off${by}`;
+}
+
+function quotaText({ label, cost, isAdmitted, state }: QuotaEvent): string {
+  if (state === undefined) return `${label}: not checked, because another limit denies the request`;
+  const { remaining, limit, retryAfterMs } = state;
+  const left = `${label}: ${remaining} of ${limit} remain`;
+  if (isAdmitted) return `${left} after this request`;
+  if (retryAfterMs === 0) return left;
+  const needed = cost === 1 ? '' : `, ${cost} are needed`;
+  return `${left}${needed}; next request allowed in ${Math.ceil(retryAfterMs / 1000)} s`;
+}
