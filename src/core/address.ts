@@ -1,4 +1,4 @@
-/** IP addresses as text: what counts as one, its one spelling, and membership in CIDR ranges. */
+/** Parses IP addresses to one canonical spelling, and tests whether they are in CIDR ranges. */
 import { BlockList, isIP, isIPv4 } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { type EmbeddedIPv4, embeddedIPv4 } from './embedded-ipv4.ts';
@@ -8,18 +8,18 @@ const NAMED_RANGES: Readonly<Record<string, readonly string[]>> = {
   private: ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', 'fc00::/7', 'fe80::/10'],
 };
 
-/** Answers whether an address, in its canonical spelling, lies in a set of ranges. */
+/** Whether an address, in its canonical spelling, is in a set of ranges. */
 export interface AddressSet {
   (address: string): boolean;
-  /** The range that it lies in, in words: for people, since it takes its time. */
+  /** The range that contains the address, as text for people. Slow. */
   rangeOf(address: string): string | undefined;
 }
 
 /**
- * The canonical spelling of an IP address, or undefined when the text is not one.
+ * The canonical spelling of an IP address, or undefined if the text is not an address.
  *
- * `net.isIP` is the gate: parsers that also take `127.1` or `0x7f.0.0.1` would let one client have many names.
- * An IPv4-mapped IPv6 address is its IPv4 address; brackets, a port and a zone id are dropped.
+ * `net.isIP` checks the text first. Parsers that accept `127.1` or `0x7f.0.0.1` would give one client many names.
+ * An IPv4-mapped IPv6 address becomes its IPv4 address. Brackets, a port and a zone id are removed.
  */
 export function canonicalAddress(text: string): string | undefined {
   if (isIPv4(text)) return text;
@@ -32,30 +32,30 @@ export function canonicalAddress(text: string): string | undefined {
 }
 
 /**
- * The address that a client counts as, and that blocks are looked up for: the IPv4 address in one of a translator or a
- * tunnel, else itself. Otherwise the owner of one IPv4 address would have many budgets. Never ask this about a proxy:
- * whoever comes from 64:ff9b::7f00:1 is not on loopback.
+ * The address that a client is counted and blocked by. If an IPv6 address of a translator or tunnel contains an IPv4
+ * address, it is that one; otherwise the owner of one IPv4 address would have many budgets. Do not use this for
+ * proxies: a connection from 64:ff9b::7f00:1 does not come from loopback.
  */
 export function countedAddress(address: string): string {
   return publicIPv4In(address)?.address ?? address;
 }
 
 /**
- * The address that exemptions are looked up for: the IPv4 address in one of NAT64, whose translator is the operator's
- * own, else itself. Tunnels are anybody's, and whoever carries their packets could receive what is sent to them.
+ * The address that exemptions are looked up by. It is the embedded IPv4 address for NAT64 only, because the operator runs
+ * that translator. Anybody can run a tunnel, so an address of a tunnel is not exempt with its IPv4 address.
  */
 export function exemptedAddress(address: string): string {
   const found = publicIPv4In(address);
   return found?.form === 'nat64' ? found.address : address;
 }
 
-/** Undefined also for a local IPv4 address: on the other side of a translator or tunnel it is nobody's. */
+/** Undefined for a local IPv4 address too: behind a translator or tunnel, it identifies no client. */
 function publicIPv4In(address: string): EmbeddedIPv4 | undefined {
   const found = embeddedIPv4(address);
   return found === undefined || isLocal(found.address) ? undefined : found;
 }
 
-/** The network of an address: itself for IPv4 and for IPv4 within IPv6, its prefix of `ipv6PrefixBits` for other IPv6. */
+/** The network that an address is counted as. An IPv4 address, embedded or not, is its own network. */
 export function addressNetwork(address: string, ipv6PrefixBits: number): string {
   if (!isIPv6Text(address)) return address;
   const found = embeddedIPv4(address);
@@ -64,19 +64,19 @@ export function addressNetwork(address: string, ipv6PrefixBits: number): string 
   return `${network.toString()}/${ipv6PrefixBits}`;
 }
 
-/** Of an address in its canonical spelling. */
+/** Takes an address in its canonical spelling. */
 export function isIPv6Text(address: string): boolean {
   return address.includes(':');
 }
 
-/** True for an address in its canonical spelling that never leaves its machine. */
+/** Whether an address, in its canonical spelling, is on the machine itself. */
 export function isLoopback(address: string): boolean {
   return address.startsWith('127.') || address === '::1';
 }
 
 /**
- * Compiles CIDRs, single addresses and the names `loopback`, `private` (and those in `named`) to one set.
- * Throws a RangeError that names the entry which is none of these.
+ * Compiles CIDR ranges, single addresses and named ranges (`loopback`, `private` and those in `named`) to one set.
+ * Throws a RangeError that names an invalid entry.
  */
 export function compileAddressSet(
   entries: readonly string[],
@@ -114,7 +114,7 @@ function addRange(ranges: BlockList, cidr: string): void {
   ranges.addSubnet(address, Number(digits), family);
 }
 
-/** The library takes ::127.0.0.1 for 127.0.0.1, but not ::7f00:1, which is the same address and no loopback. */
+/** ipaddr.js reads ::127.0.0.1 as 127.0.0.1. It is the same address as ::7f00:1, which is not loopback. */
 function withoutDots(address: string): string {
   return address.replace(DOTTED, (_, ...bytes: string[]) => {
     const [a = 0, b = 0, c = 0, d = 0] = bytes.map(Number);
@@ -124,7 +124,7 @@ function withoutDots(address: string): string {
 
 const DOTTED = /(\d+)\.(\d+)\.(\d+)\.(\d+)$/;
 
-/** `[::1]:80` and `1.2.3.4:80` as lists of forwarded addresses have them; a bare IPv6 address stays as it is. */
+/** Lists of forwarded addresses contain `[::1]:80` and `1.2.3.4:80`. A bare IPv6 address is returned unchanged. */
 function withoutPort(text: string): string {
   if (text.startsWith('[')) {
     const end = text.indexOf(']');

@@ -1,19 +1,19 @@
-/** The request that a proxy asks about, as its dialect understood it. */
+/** The request that a proxy wants checked, as its dialect parsed it. */
 
 export type HeaderFields = Readonly<Record<string, string | string[] | undefined>>;
 
-/** Who is on each side of the proxy. Unchecked text: identity decides what to believe. */
+/** The addresses around the proxy, as unchecked text. Identity decides which of them are accepted. */
 export interface ReportedAddresses {
-  /** Who asked the gateway: the proxy's own end of the connection. */
+  /** The proxy's own address: the other end of the gateway's connection. */
   readonly proxy: string;
-  /** Who connected to the proxy, if it says so. */
+  /** The address that connected to the proxy, if the proxy reports it. */
   readonly peer: string | undefined;
-  /** Who the proxy takes the client to be, if it says so. */
+  /** The client's address, if the proxy reports it. */
   readonly client: string | undefined;
-  /** The X-Forwarded-For and Forwarded lists, if the proxy passes them on. */
+  /** The values of X-Forwarded-For and Forwarded, if the proxy passes them on. */
   readonly forwardedFor: string | undefined;
   readonly forwarded: string | undefined;
-  /** The headers that all but the first of these came from. */
+  /** Names of the headers that all of these but `proxy` come from. */
   readonly headers: readonly string[];
 }
 
@@ -22,23 +22,23 @@ export interface CheckRequest {
   readonly host: string;
   /** The request target as the client spelled it, query included. */
   readonly target: string;
-  /** Lower-case names. Only identity reads them, and only the ones that the policy file names. */
+  /** With lower-case names. Only identity reads them, and only the ones that the policy file names. */
   readonly headers: HeaderFields;
   readonly addresses: ReportedAddresses;
-  /** The policy that the proxy names for this route, in place of the one that would match. */
+  /** The policy that the proxy names for this route; it replaces the matching one. */
   readonly policy: string | undefined;
-  /** What the proxy made up for this one request: it asks again under the same id when it asks twice. */
+  /** The id that the proxy gave this request. A second check of the same request has the same id. */
   readonly requestId: string | undefined;
-  /** Headers that this dialect cannot do without and did not get: the proxy is misconfigured. */
+  /** Names of required headers that the proxy did not send: it is misconfigured. */
   readonly missing: readonly string[];
 }
 
-/** Longer than any key, token or address; hashing more than that would cost more than the rest of a decision. */
+/** In characters; longer than any key, token or address. Hashing a longer value would cost more than the whole check. */
 const MAX_VALUE_LENGTH = 8_192;
 
 /**
- * The value of a header that may occur once, or undefined when it is absent, empty, doubled or oversized. Node and
- * Envoy join repeated headers with a comma.
+ * The value of a header that may occur once, or undefined if it is absent, empty, repeated or too long. Node and Envoy
+ * join repeated headers with a comma.
  */
 export function singleValue(headers: HeaderFields, name: string): string | undefined {
   const value = Object.hasOwn(headers, name) ? headers[name] : undefined;
@@ -47,7 +47,7 @@ export function singleValue(headers: HeaderFields, name: string): string | undef
   return value.includes(',') ? undefined : value;
 }
 
-/** Whether a header that may occur once was sent twice, an empty one among them. */
+/** Whether a header that may occur once was sent several times; empty values count too. */
 export function hasSeveralValues(headers: HeaderFields, name: string): boolean {
   const value = Object.hasOwn(headers, name) ? headers[name] : undefined;
   return value !== undefined && (typeof value !== 'string' || value.includes(','));

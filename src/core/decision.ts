@@ -1,4 +1,4 @@
-/** What the gateway makes of a request. How a proxy is told is its dialect's business. */
+/** A decision about a request. The dialect turns it into an answer for its proxy. */
 import type { LimitDescriptor } from './descriptor.ts';
 import type { AddressPartition } from './partition.ts';
 import type { Limit, Policy } from './policy.ts';
@@ -7,35 +7,34 @@ import type { QuotaState, TakeResult } from './store.ts';
 export type Verdict = 'allow' | 'deny';
 
 /**
- * How far the decision can be relied on: `enforced` was measured in the store, `local` in this process alone, `open`
- * and `closed` were not measured at all.
+ * How the decision was measured: `enforced` in the store, `local` in this process alone, `open` and `closed` not at all,
+ * because the store failed.
  */
 export type DecisionMode = 'enforced' | 'local' | 'open' | 'closed';
 
-/** The limit that speaks for a request, and how it stands. */
+/** The strictest limit of a request, and its state. */
 export interface BindingQuota {
   readonly limit: Limit;
   readonly state: QuotaState;
-  /** Of the store that measured it, milliseconds since the epoch. */
+  /** The clock of the store, in milliseconds since the epoch. */
   readonly nowMs: number;
-  /** The key that was counted: opaque, and the same for one client from request to request. */
+  /** The store key that was counted. It is opaque, and the same for all requests of one client. */
   readonly key: string;
 }
 
-/** What a denial is known by: to the client, in the log, and to who asks about it later. */
+/** A denial with the id by which the client, the log and operators know it. */
 export interface Denial extends Denied {
   readonly id: string;
 }
 
-/** Whose request it was. */
+/** The client of a denied request. */
 export interface Denied {
-  /** The partition that spoke for the client: opaque. */
+  /** The partition that identifies the client. */
   readonly client: string;
-  /** Whether that may be made up: a key that nobody vouches for. */
+  /** Whether the client may have invented it: an API key that is not listed. */
   readonly isMadeUp: boolean;
-  /** The address behind it. */
   readonly address: AddressPartition;
-  /** The source that it is from. */
+  /** The source that identifies the client: `api_key`, `user`, `ip`, or the kind of an address header. */
   readonly identity: string;
 }
 
@@ -46,23 +45,23 @@ export interface Decision {
     | 'over_limit'
     | 'malformed_path'
     | 'malformed_host'
-    /** A header that identifies the client has several values. */
+    /** A header that identifies the client can be read in several ways. */
     | 'ambiguous_identity'
     | 'store_failure'
     | 'exempt'
     | 'blocked'
-    /** By no policy that is enforced. */
+    /** No policy that applies is enforced. */
     | 'not_enforced';
   readonly mode: DecisionMode;
-  /** The name of the policy that speaks; `none` for a request that none was asked about. */
+  /** The name of the policy that decided; `none` if the request was decided before policies were looked at. */
   readonly policy: string;
-  /** Absent when nothing was measured. */
+  /** Undefined if nothing was measured. */
   readonly binding: BindingQuota | undefined;
-  /** The limits that were asked, in the order of the policies. */
+  /** The limits that were checked, in the order of the policies. */
   readonly limits: readonly Limit[];
-  /** Of every denial. */
+  /** Every denial has one. */
   readonly denial?: Denial;
-  /** It was made before, for the same request, and nothing was counted for it again. */
+  /** The decision repeats an earlier one for the same request; nothing was counted again. */
   readonly isRepeated?: true;
 }
 
@@ -80,6 +79,7 @@ function uncounted(verdict: Verdict, reason: Decision['reason'], policy = 'none'
   return { verdict, reason, mode: 'enforced', policy, binding: undefined, limits: [] };
 }
 
+/** Turns the result of a take into a decision. Throws a RangeError if a state is missing. */
 export function decide(
   descriptors: readonly LimitDescriptor[],
   result: TakeResult,
@@ -112,7 +112,7 @@ export function unmeasured(mode: 'open' | 'closed', policy: Policy): Decision {
   };
 }
 
-/** Denied: the longest wait. Admitted: the least remaining fraction. The first of equals. */
+/** If denied, the limit with the longest wait; if admitted, the one with the least remaining fraction. The first of equals. */
 function bindingIndex({ admitted, states }: TakeResult): number {
   let index = -1;
   let strictest = Number.NEGATIVE_INFINITY;

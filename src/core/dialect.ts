@@ -1,4 +1,4 @@
-/** The port to proxies: how one of them asks, and how it wants to be answered. */
+/** The port to proxies: parses the check that a proxy sends, and renders the answer that it needs. */
 import type { CheckRequest, HeaderFields } from './check-request.ts';
 import type { Decision } from './decision.ts';
 import type { AnswerStyle } from './policy-set.ts';
@@ -9,13 +9,13 @@ export interface ProxyCall {
   /** The request target after the dialect's mount. */
   readonly target: string;
   readonly headers: HeaderFields;
-  /** Who asked: the other end of the connection. */
+  /** The address of the proxy: the other end of the connection. */
   readonly remoteAddress: string;
 }
 
 export interface Answer {
   readonly status: number;
-  /** Name, value, name, value: the shape that node:http writes fastest. */
+  /** Name, value, name, value. node:http writes this shape fastest. */
   readonly headers: string[];
   readonly body: string;
 }
@@ -26,7 +26,7 @@ export interface Dialect {
   readonly mount: string;
   /** Whether `headgate proxy-config` writes a file for this proxy. */
   readonly hasProxyConfig: boolean;
-  /** For what no honest client sends: a status that the proxy passes on as a denial. */
+  /** The status for malformed requests. The proxy passes it on as a denial. */
   readonly badRequest: 400 | 403;
   parse(call: ProxyCall): CheckRequest;
   render(decision: Decision, style: AnswerStyle): Answer;

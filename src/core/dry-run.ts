@@ -1,4 +1,4 @@
-/** What a take would say now, without taking: for who asks why, and must not change the answer by asking. */
+/** Predicts the result of a take without taking, so that `explain` does not change what it explains. */
 import type { LocalLimiter } from './local-limiter.ts';
 import type {
   Descriptor,
@@ -11,27 +11,27 @@ import type {
 } from './store.ts';
 
 export function dryRun(reader: QuotaReader): Pick<QuotaStore, 'take'> {
-  return { take: async (descriptors) => foretold(descriptors, await reader.peek(descriptors)) };
+  return { take: async (descriptors) => predicted(descriptors, await reader.peek(descriptors)) };
 }
 
-/** The same of what this process counts for itself. */
+/** The same for the local limiter. */
 export function localDryRun(
   peek: (descriptors: readonly Descriptor[]) => PeekResult,
 ): LocalLimiter {
-  return { record: () => {}, take: (descriptors) => foretold(descriptors, peek(descriptors)) };
+  return { record: () => {}, take: (descriptors) => predicted(descriptors, peek(descriptors)) };
 }
 
-function foretold(descriptors: readonly Descriptor[], { states, nowMs }: PeekResult): TakeResult {
+function predicted(descriptors: readonly Descriptor[], { states, nowMs }: PeekResult): TakeResult {
   const admitted = states.every(({ retryAfterMs }) => retryAfterMs === 0);
   return {
     admitted,
-    states: admitted ? descriptors.map((each, i) => taken(each, states[i], nowMs)) : states,
+    states: admitted ? descriptors.map((each, i) => afterTake(each, states[i], nowMs)) : states,
     nowMs,
   };
 }
 
-/** As it would stand after the take. When another request would be admitted is told no earlier than it is. */
-function taken(
+/** The state after the take. `retryAfterMs` is never earlier than the truth. */
+function afterTake(
   { quota, cost }: Descriptor,
   state: QuotaState | undefined,
   nowMs: number,
@@ -47,7 +47,7 @@ function taken(
   };
 }
 
-/** A bucket's may be a millisecond more than it is: what flows back is told in whole ones. */
+/** In milliseconds. For a token bucket it may be one millisecond too long, because of rounding. */
 function fullAfterMs(quota: Quota, cost: number, { resetAfterMs }: QuotaState, nowMs: number) {
   const { algorithm, limit, windowMs } = quota;
   if (algorithm === 'sliding-window-log') return windowMs;

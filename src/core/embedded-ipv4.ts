@@ -1,4 +1,4 @@
-/** IPv4 addresses within IPv6 addresses: those of translators and of tunnels. */
+/** Finds the IPv4 address in an IPv6 address of a translator or tunnel. */
 import ipaddr from 'ipaddr.js';
 
 export type EmbeddingForm = 'nat64' | 'local-nat64' | 'siit' | '6to4' | 'teredo';
@@ -8,9 +8,9 @@ export interface EmbeddedIPv4 {
   readonly address: string;
 }
 
-/** The IPv4 address in an address of one of these forms, given in its canonical spelling. Undefined for any other. */
+/** Takes an address in its canonical spelling. Undefined if it embeds no IPv4 address. */
 export function embeddedIPv4(address: string): EmbeddedIPv4 | undefined {
-  // Most addresses are of none, and end here.
+  // Most addresses have none of these forms and end here.
   if (!MAY_EMBED.some((start) => address.startsWith(start))) return undefined;
   const { parts } = ipaddr.IPv6.parse(address);
   const found = FORMS.find(({ holds }) => holds(parts));
@@ -37,7 +37,7 @@ const inverted = (part: number) => part ^ 0xffff;
 const FORMS: readonly Form[] = [
   // RFC 6052, section 2.1.
   { form: 'nat64', holds: (parts) => begins(parts, [0x64, 0xff9b, 0, 0, 0, 0]), ipv4Of: lastTwo },
-  // RFC 8215. A prefix other than /96, which only its translator knows, leaves at least the last 24 bits zero.
+  // RFC 8215. If its translator uses another prefix length than /96, at least the last 24 bits are zero.
   {
     form: 'local-nat64',
     holds: (parts) => begins(parts, [0x64, 0xff9b, 1]) && isOfHost(lastTwo(parts)),
@@ -45,9 +45,9 @@ const FORMS: readonly Form[] = [
   },
   // RFC 2765: ::ffff:0:a.b.c.d.
   { form: 'siit', holds: (parts) => begins(parts, [0, 0, 0, 0, 0xffff, 0]), ipv4Of: lastTwo },
-  // RFC 3056: every IPv4 address has a /48, which is 65,536 networks of 64 bits.
+  // RFC 3056: every IPv4 address owns a /48, which contains 65,536 /64 networks.
   { form: '6to4', holds: (parts) => begins(parts, [0x2002]), ipv4Of: (parts) => parts.slice(1, 3) },
-  // RFC 4380: the client chooses its server, whose address is in the first 64 bits. Its own has every bit inverted.
+  // RFC 4380: the first 64 bits hold the server, which the client chooses. The client's address is bit-inverted.
   {
     form: 'teredo',
     holds: (parts) => begins(parts, [0x2001, 0]),

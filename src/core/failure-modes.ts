@@ -1,7 +1,7 @@
-/** What becomes of requests while the store does not count. */
+/** Groups policies by what happens to their requests while the store fails. */
 import type { Policy, StoreFailureMode } from './policy.ts';
 
-/** Names of policies for each `on_store_failure`. A policy that is not enforced is left out: it denies nobody anyway. */
+/** The names of enforced policies for each value of `on_store_failure`. Other policies deny nobody, so they are left out. */
 export type PoliciesByFailureMode = Readonly<Record<StoreFailureMode, readonly string[]>>;
 
 export function byFailureMode(policies: readonly Policy[]): PoliciesByFailureMode {

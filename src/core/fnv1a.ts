@@ -1,8 +1,8 @@
-/** A number from 0 to 2^32 - 1 for a text, the same in every gateway: FNV-1a, 32 bits. */
+/** Hashes a text to a number from 0 to 2^32 - 1 (FNV-1a, 32 bits). Every gateway gets the same number. */
 export function fnv1a32(key: string): number {
-  let spread = 0x811c9dc5;
+  let digest = 0x811c9dc5;
   for (let i = 0; i < key.length; i++) {
-    spread = Math.imul(spread ^ key.charCodeAt(i), 0x01000193);
+    digest = Math.imul(digest ^ key.charCodeAt(i), 0x01000193);
   }
-  return spread >>> 0;
+  return digest >>> 0;
 }

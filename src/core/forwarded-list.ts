@@ -1,22 +1,23 @@
 /**
- * The lists in which proxies say whom they forward for, last entry first: the last one was written by the proxy that
- * is nearest, and everything to its left by whoever that proxy heard it from.
+ * Reads X-Forwarded-For and Forwarded from the right. The nearest proxy wrote the last entry. Everything before it was
+ * in the request that this proxy received.
  */
-/** Which list is believed. A proxy maintains one of them; the other is the client's own to write. */
+
+/** The list that the proxy maintains. The client can write the other one. */
 export type ForwardedHeader = 'x-forwarded-for' | 'forwarded';
 
-/** Entries as they are written: an address, perhaps with a port, or junk. */
+/** The entries as text, last one first: an address, perhaps with a port, or anything else. */
 export function forwardedEntries(list: string, header: ForwardedHeader): Iterable<string> {
   if (header === 'forwarded') return forwardedNodes(list);
   return elements(list, (text, end) => text.lastIndexOf(',', end));
 }
 
-/** The `for` of each element of a Forwarded field (RFC 7239, section 4); junk for an element without exactly one. */
+/** The `for` of each element of a Forwarded field (RFC 7239, section 4); empty for an element without exactly one. */
 function* forwardedNodes(field: string): Generator<string> {
   for (const element of elements(field, lastCommaOutsideQuotes)) yield nodeOf(element) ?? '';
 }
 
-/** `name=value`; no honest proxy needs an escape in one. */
+/** `name=value`. Escapes are not read, because no proxy needs them. */
 const PAIR = /\s*([\w!#$%&'*+.^`|~-]+)=(?:"([^"\\]*)"|([^\s;"\\]*))\s*(?:;|$)/y;
 
 function nodeOf(element: string): string | undefined {
@@ -32,7 +33,7 @@ function nodeOf(element: string): string | undefined {
   return node;
 }
 
-/** Found from the right, so that an open quote of a client cannot swallow what a proxy wrote after it. */
+/** Searches from the right, so that an open quote from a client cannot hide an entry that a proxy wrote after it. */
 function lastCommaOutsideQuotes(text: string, end: number): number {
   let quoted = false;
   for (let i = end; i >= 0; i--) {

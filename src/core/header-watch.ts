@@ -1,6 +1,6 @@
 /**
- * Notices a header that the policy file needs and that no request through a proxy has. If the proxy does not pass it on,
- * all its clients share one counter, and nothing else shows that. It is a doubt, not a fault: perhaps no client sends it.
+ * Reports a header that the policy file needs and that no request through a proxy has. If the proxy does not pass it on,
+ * all its clients share one counter, and nothing else shows that. It may also be that no client sends the header.
  */
 import { type AddressSet, canonicalAddress } from './address.ts';
 import type { CheckRequest, HeaderFields } from './check-request.ts';
@@ -9,16 +9,16 @@ import type { CheckRequest, HeaderFields } from './check-request.ts';
 export interface NeededHeader {
   /** In lower case. */
   readonly name: string;
-  /** Networks of a CDN that send it with every request; undefined for one that clients or the proxy send. */
+  /** The networks of the CDN that sends it with every request; undefined if clients or the proxy send it. */
   readonly sentBy: AddressSet | undefined;
 }
 
-/** What a policy set says of it. */
+/** The part of a policy set that is watched. */
 export interface NeedsHeaders {
   readonly neededHeaders: readonly NeededHeader[];
 }
 
-/** A doubt: none of so many requests through the proxy of this dialect had the header. */
+/** None of `requests` requests through proxies of this dialect had the header. */
 export interface UnseenHeader {
   readonly dialect: string;
   readonly header: string;
@@ -28,12 +28,12 @@ export interface UnseenHeader {
 
 export interface HeaderWatchEvents {
   /** Called once for each dialect and header, until another policy file is loaded. */
-  headerUnseen(doubt: UnseenHeader): void;
+  headerUnseen(unseen: UnseenHeader): void;
   /** Called when a request has a header that was reported as unseen. */
   headerSeen(dialect: string, header: string): void;
 }
 
-/** Requests without the header that make a doubt. */
+/** A header is reported after this many requests without it. */
 export const DOUBT_AFTER = 1_000;
 
 export class HeaderWatch {
@@ -45,7 +45,7 @@ export class HeaderWatch {
     this.#events = events;
   }
 
-  /** Call this for each request. Once all headers of a dialect were seen, it costs one look-up in a map. */
+  /** Call this for each request. Once all headers of a dialect were seen, a call costs one map look-up. */
   see(dialect: string, request: CheckRequest, set: NeedsHeaders): void {
     if (set !== this.#set) {
       this.#set = set;
@@ -59,59 +59,59 @@ export class HeaderWatch {
     proxy.see(request);
   }
 
-  /** The doubts of now; none right after another policy file was loaded. */
+  /** The headers that are reported as unseen now; none right after a reload. */
   unseen(set: NeedsHeaders): UnseenHeader[] {
-    return set === this.#set ? [...this.#proxies.values()].flatMap((proxy) => proxy.doubts) : [];
+    return set === this.#set ? [...this.#proxies.values()].flatMap((proxy) => proxy.unseen) : [];
   }
 }
 
 class WatchedProxy {
   readonly #dialect: string;
   readonly #events: HeaderWatchEvents;
-  #unseen: readonly NeededHeader[];
-  readonly #told = new Set<NeededHeader>();
+  #awaited: readonly NeededHeader[];
+  readonly #reported = new Set<NeededHeader>();
   #requests = 0;
 
   constructor(dialect: string, needed: readonly NeededHeader[], events: HeaderWatchEvents) {
     this.#dialect = dialect;
-    this.#unseen = needed;
+    this.#awaited = needed;
     this.#events = events;
   }
 
-  get doubts(): UnseenHeader[] {
-    return [...this.#told].map((header) => this.#doubt(header));
+  get unseen(): UnseenHeader[] {
+    return [...this.#reported].map((header) => this.#report(header));
   }
 
   see(request: CheckRequest): void {
-    if (this.#unseen.length === 0) return;
+    if (this.#awaited.length === 0) return;
     this.#requests++;
-    for (const header of this.#unseen) if (isThere(request.headers, header)) this.#seen(header);
+    for (const header of this.#awaited) if (isPresent(request.headers, header)) this.#seen(header);
     if (this.#requests % DOUBT_AFTER !== 0) return;
-    for (const header of this.#unseen) this.#doubtOf(header, request);
+    for (const header of this.#awaited) this.#reportIfExpected(header, request);
   }
 
   #seen(header: NeededHeader): void {
-    this.#unseen = this.#unseen.filter((each) => each !== header);
-    if (this.#told.delete(header)) this.#events.headerSeen(this.#dialect, header.name);
+    this.#awaited = this.#awaited.filter((each) => each !== header);
+    if (this.#reported.delete(header)) this.#events.headerSeen(this.#dialect, header.name);
   }
 
-  /** What a CDN sends is missed only if the CDN sent this request. To ask that of one in a thousand is enough. */
-  #doubtOf(header: NeededHeader, { addresses }: CheckRequest): void {
-    if (this.#told.has(header)) return;
+  /** A header of a CDN is expected only if the CDN sent this request. Checking one request in a thousand is enough. */
+  #reportIfExpected(header: NeededHeader, { addresses }: CheckRequest): void {
+    if (this.#reported.has(header)) return;
     const sender = canonicalAddress(addresses.peer ?? addresses.client ?? '');
     const isExpected =
       header.sentBy === undefined || (sender !== undefined && header.sentBy(sender));
     if (!isExpected) return;
-    this.#told.add(header);
-    this.#events.headerUnseen(this.#doubt(header));
+    this.#reported.add(header);
+    this.#events.headerUnseen(this.#report(header));
   }
 
-  #doubt({ name }: NeededHeader): UnseenHeader {
+  #report({ name }: NeededHeader): UnseenHeader {
     return { dialect: this.#dialect, header: name, requests: this.#requests };
   }
 }
 
-/** Some proxies send every header that they know, empty where the client sent none. */
-function isThere(headers: HeaderFields, { name }: NeededHeader): boolean {
+/** Some proxies send every header that they know, with an empty value if the client did not send it. */
+function isPresent(headers: HeaderFields, { name }: NeededHeader): boolean {
   return Object.hasOwn(headers, name) && headers[name] !== '' && headers[name] !== undefined;
 }

@@ -1,14 +1,14 @@
-/** The host of a request, as a Host header names it. */
+/** Validates the host of a request, and gives its canonical spelling. */
 import { isIPv6 } from 'node:net';
 
-/** Of a DNS name in text form (RFC 1035, section 2.3.4), with a port. */
+/** In characters: a DNS name (RFC 1035, section 2.3.4) with a port. */
 const MAX_LENGTH = 253 + ':65535'.length;
 const NAME = /^[a-z0-9_-]+(?:\.[a-z0-9_-]+)*\.?(?::\d{1,5})?$/i;
 const BRACKETED = /^\[([0-9a-f:.]+)\](?::\d{1,5})?$/i;
 
 /**
- * Whether a host is `name[:port]` or `[IPv6][:port]`. Servers cut anything else at different places
- * (`admin.example.com:1:2`), so a policy for a host could not hold. An empty host is one: HTTP/1.0 has none.
+ * Whether a host is `name[:port]` or `[IPv6][:port]`. Servers read other texts (`admin.example.com:1:2`) as different
+ * hosts, so a policy for a host could be evaded. An empty host is valid, because HTTP/1.0 requests have none.
  */
 export function isHost(host: string): boolean {
   if (host.length > MAX_LENGTH) return false;
@@ -17,7 +17,7 @@ export function isHost(host: string): boolean {
   return address !== undefined && isIPv6(address);
 }
 
-/** The one name of a host: lower case, without port and trailing dot. `host` is one by `isHost`. */
+/** In lower case, without port and trailing dot. `host` must be valid (`isHost`). */
 export function canonicalHost(host: string): string {
   const text = host.toLowerCase();
   const port = text.lastIndexOf(':');

@@ -1,18 +1,18 @@
 /**
- * Finds the most specific of many routes, in time that does not grow with their number.
+ * Finds the most specific route that matches a request, in time that does not grow with the number of routes.
  *
- * Path decides first (static before `:param` before `*`, segment by segment), then host (named before `*.domain`
- * before any), then method (named before any). So one request never has two best routes unless they are written alike.
+ * Path decides first (static before `:param` before `*`, segment by segment), then host (named before `*.domain` before
+ * any), then method (named before any). Two routes can only tie if they match the same requests.
  */
 import findMyWay from 'find-my-way';
 import { canonicalHost } from './host.ts';
 
 export interface RouteMatch {
-  /** Upper-case methods; none means any. */
+  /** Upper-case methods; undefined means any. */
   readonly methods?: readonly string[] | undefined;
-  /** `api.example.com` or `*.example.com`, lower case; none means any. */
+  /** `api.example.com` or `*.example.com`, lower case; undefined means any. */
   readonly host?: string | undefined;
-  /** `/users/:id`, `/files/*`; none means any. In canonical form. */
+  /** `/users/:id`, `/files/*`, in canonical form; undefined means any. */
   readonly path?: string | undefined;
 }
 
@@ -25,12 +25,12 @@ export type Matcher<T> = (method: string, host: string, path: string) => T | und
 
 interface Candidate<T> {
   readonly value: T;
-  /** Compares as a string: the smaller one is the more specific. */
+  /** Compared as a string: the smaller one is more specific. */
   readonly order: string;
 }
 
 interface PathRoutes<T> {
-  /** Paths without parameters: whichever of them a request names exactly is its most specific one. */
+  /** Paths without parameters. If a request has one of them exactly, no other route is more specific. */
   readonly exact: ReadonlyMap<string, Candidate<T>>;
   readonly tree: ReturnType<typeof findMyWay>;
 }
@@ -65,31 +65,31 @@ export function compileMatcher<T>(routes: readonly Route<T>[]): Matcher<T> {
   };
 }
 
-/** A HEAD does the work of a GET, so it counts as one. Some servers take `post` for POST. */
+/** A HEAD does the work of a GET, so it counts as one. Some servers accept `post` as POST. */
 function countedMethod(method: string): string {
   const name = method.toUpperCase();
   return name === 'HEAD' ? 'GET' : name;
 }
 
-/** One for each method: routes that share one match the same requests, and no rule would choose between them. */
+/** One key for each method. Routes that share a key match the same requests, so neither is more specific. */
 export function routeKeys({ methods = ['*'], host = '*', path }: RouteMatch): Set<string> {
   return new Set(methods.map((method) => `${countedMethod(method)} ${host} ${pathPattern(path)}`));
 }
 
-// find-my-way decodes and cuts at these. A canonical path is taken as it is, so characters that no server serves stand
-// for them in its tree.
+// find-my-way decodes or cuts paths at these characters. A canonical path must be matched as it is, so the tree has
+// control characters in their place, which servers do not serve.
 const SPECIAL = /[%?#]/;
 const PERCENT = '\x11';
 const QUESTION_MARK = '\x12';
 const HASH = '\x13';
 
-/** By patterns of one character, which V8 replaces at once: a bot may send nothing but percent signs. */
+/** Three patterns of one character each, because V8 replaces those fastest. A bot may send nothing but percent signs. */
 function withoutSpecials(path: string): string {
   if (!SPECIAL.test(path)) return path;
   return path.replace(/%/g, PERCENT).replace(/\?/g, QUESTION_MARK).replace(/#/g, HASH);
 }
 
-/** `path` is without specials. */
+/** `path` is the result of `withoutSpecials`. */
 function find<T>(routes: HostRoutes<T>, method: string, path: string): Candidate<T> | undefined {
   const { exact, tree } = routes.byMethod.get(method) ?? routes.anyMethod;
   const named = exact.get(path);
@@ -97,7 +97,7 @@ function find<T>(routes: HostRoutes<T>, method: string, path: string): Candidate
   return (tree.find('GET', path)?.store as Candidate<T> | null | undefined) ?? undefined;
 }
 
-/** `a.b.c` may be routed by its own name, by `*.b.c` and by `*.c`. */
+/** Routes for `a.b.c` may name `a.b.c`, `*.b.c` or `*.c`. */
 function* hostNames(host: string): Generator<string> {
   yield host;
   for (let dot = host.indexOf('.'); dot !== -1; dot = host.indexOf('.', dot + 1)) {
@@ -121,7 +121,7 @@ function compilePaths<T>(routes: readonly Route<T>[], method: string | undefined
       method !== undefined && route.methods?.map(countedMethod).includes(method) === true;
     if (route.methods !== undefined && !named) continue;
     const pattern = pathPattern(route.path);
-    // Canonical paths have no trailing slash, so `/files/*` is also asked for as `/files`.
+    // Canonical paths have no trailing slash, so `/files/*` must match `/files` too.
     const patterns =
       pattern.endsWith('/*') && pattern !== '/*' ? [pattern, pattern.slice(0, -2)] : [pattern];
     for (const path of patterns) {
@@ -131,11 +131,11 @@ function compilePaths<T>(routes: readonly Route<T>[], method: string | undefined
     }
   }
   const tree = findMyWay({
-    // Longer parameters would match nothing, and so fall to a laxer policy.
+    // By default, long parameters match nothing, so the request would get a laxer policy.
     maxParamLength: Number.MAX_SAFE_INTEGER,
     querystringParser: () => ({}),
   });
-  // find-my-way lets a parameter be empty, so that `/:id` would take the root from `/*`.
+  // In find-my-way a parameter may be empty, so `/:id` would match `/` before `/*` does.
   if (!best.has('/')) tree.on('GET', '/', () => undefined, best.get('/*'));
   const exact = new Map<string, Candidate<T>>();
   for (const [path, candidate] of best) {
@@ -146,10 +146,10 @@ function compilePaths<T>(routes: readonly Route<T>[], method: string | undefined
   return { exact, tree };
 }
 
-/** A parameter or a `*`, as pathPattern writes them. */
+/** A parameter or a `*`, in the spelling of `pathPattern`. */
 const HAS_WILDCARD = /\/(:p\d+|\*)(\/|$)/;
 
-/** The path in find-my-way's spelling, with parameters renamed so that only their places count. */
+/** The path in find-my-way's spelling. Parameters are renamed by their position, so their names do not matter. */
 function pathPattern(path = '/*'): string {
   const segments = path.split('/').map((segment, index) => {
     return segment.startsWith(':') ? `:p${index}` : segment.replaceAll(':', '::');
@@ -157,12 +157,12 @@ function pathPattern(path = '/*'): string {
   return segments.join('/');
 }
 
-/** Compares as a string: of two routes that match a request, the one with the smaller order decides. */
+/** Compared as a string: if two routes match a request, the one with the smaller order applies. */
 export function routeOrder({ methods, host, path }: RouteMatch): string {
   return orderOf(pathPattern(path), host, methods !== undefined);
 }
 
-/** Segment kinds, then host, then method, each spelled so that the more specific one sorts first. */
+/** Segment kinds, then host, then method, each written so that the more specific one sorts first. */
 function orderOf(pattern: string, host: string | undefined, methodNamed: boolean): string {
   const kinds = pattern
     .slice(1)
@@ -171,7 +171,7 @@ function orderOf(pattern: string, host: string | undefined, methodNamed: boolean
   return `${kinds.join('')} ${hostOrder(host)} ${methodNamed ? 0 : 1}`;
 }
 
-/** A host by its name, then longer wildcard domains before shorter ones, then any. Names have at most 253 characters. */
+/** Named hosts, then longer wildcard domains before shorter ones, then any. Names have at most 253 characters. */
 function hostOrder(host: string | undefined): string {
   if (host === undefined) return '999';
   return host.startsWith('*.') ? String(998 - host.length) : '000';

@@ -1,15 +1,14 @@
-/** What operators decide while the gateway runs, for a time: it goes before the policy file. */
-
+/** Overrides: temporary changes by operators, which take precedence over the policy file. */
 import type { Access } from './access-lists.ts';
 import type { Policy, PolicyMode } from './policy.ts';
 
-/** A snapshot, replaced as a whole. What is over is not in it any more. */
+/** The overrides in force. Every change replaces the whole object; expired overrides are removed. */
 export interface Overrides {
-  /** By the partition of an API key, a user, an address or a network. */
+  /** Access by partition: of an API key, a user, an address or a network. */
   readonly access: ReadonlyMap<string, Access>;
-  /** By the name of the policy. */
+  /** Mode by policy name. */
   readonly modes: PolicyModes;
-  /** Whether it names an address under the salts that change every 31 days. */
+  /** Whether an override names an address by a pseudonym under the 31-day salts. */
   readonly hasLongAddresses: boolean;
 }
 
@@ -21,7 +20,7 @@ export const NO_OVERRIDES: Overrides = {
   hasLongAddresses: false,
 };
 
-/** The mode that a policy is in: an operator's, else that of the file. */
+/** The mode of a policy: the override's, or that of the policy file. */
 export function modeOf({ name, mode }: Policy, modes: PolicyModes): PolicyMode {
   return modes.size === 0 ? mode : (modes.get(name) ?? mode);
 }

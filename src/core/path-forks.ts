@@ -1,13 +1,13 @@
-/** Where servers go different ways with a target. Each step gives the readings of a text, the likeliest first. */
+/** The steps at which servers read a path differently. Each step returns all readings of a text, the likeliest first. */
 import { decode } from './percent-encoding.ts';
 
-/** Lower case, and for characters that have none or several, lower case by way of upper case. */
+/** Lower case; and for characters beyond ASCII, also the lower case of the upper case, which may differ. */
 export function foldedCases(text: string): string[] {
   const lower = text.toLowerCase();
   return NOT_ASCII.test(text) ? [lower, text.toUpperCase().toLowerCase()] : [lower];
 }
 
-/** Browsers drop control characters, and no proxy passes them on; NUL, CR and LF are another matter. */
+/** Drops control characters, as browsers do. NUL, CR and LF stay, because they make a path malformed. */
 export function withoutBlankControls(raw: string): string {
   return raw.replaceAll(BLANK_CONTROLS, '');
 }
@@ -15,8 +15,8 @@ export function withoutBlankControls(raw: string): string {
 const BLANK_CONTROLS = /[[\p{Cc}&&\p{ASCII}]--[\0\r\n]]/gv;
 
 /**
- * Some servers split a path before they decode it or turn its backslashes: then an encoded slash is a character of a
- * segment, which has a parameter's place to itself, or of a segment's `;params`, which are gone by then.
+ * Some servers split a path before they decode it and before they turn its backslashes. To them an encoded slash is part
+ * of a segment, or part of a segment's `;params`, which they drop.
  */
 export function splitBeforeDecoding(raw: string): string[] {
   const forms = [raw];
@@ -30,15 +30,15 @@ const ENCODED_SEPARATOR = /%(?:25)*(?:2f|5c)/i;
 const ENCODED_SEPARATORS = /%(?:25)*(?:2f|5c)/gi;
 
 /**
- * The paths of a target in origin-form and absolute-form (RFC 9112, section 3.2), the likeliest first. With a slash in
- * front in any case.
+ * The paths of a target in origin-form or absolute-form (RFC 9112, section 3.2), the likeliest first. Each starts with a
+ * slash.
  */
 export function originForms(target: string): string[] {
   const slashed = (rest: string) => (/^[/\\]/.test(rest) ? rest : `/${rest}`);
   const scheme = /^[a-z][a-z0-9+.-]*:/i.exec(target)?.[0];
   if (scheme === undefined) return [slashed(target)];
   const rest = target.slice(scheme.length);
-  // The one form there is has two slashes; to some any number of them begins an authority, to others a path.
+  // Two slashes begin an authority. With another number of slashes, some servers read an authority and others a path.
   const withoutAuthority = slashed(rest.replace(/^[/\\]*[^/\\#]*/, ''));
   const others = [slashed(rest), slashed(target)];
   return /^[/\\]{2}[^/\\]/.test(rest)
@@ -46,18 +46,18 @@ export function originForms(target: string): string[] {
     : [...others, withoutAuthority];
 }
 
-/** Of a decoded path. The text itself is among the readings of each. */
+/** For a decoded path. Each step returns the text itself as one of the readings. */
 export const FORKS: readonly ((text: string) => readonly string[])[] = [
-  // Full-width letters, ligatures and combining marks are characters of their own, or ways to write others.
+  // Full-width letters, ligatures and combining marks stay, or become the characters that they are compatible with.
   (text) => (NOT_ASCII.test(text) ? [text, foldUnicode(text)] : [text]),
-  // Browsers drop tabs from URLs, and so does what parses URLs as they do.
+  // Browsers and parsers like theirs drop tabs from URLs.
   (text) => (CONTROL.test(text) ? [text, text.replaceAll(CONTROLS, '')] : [text]),
-  // A path that begins as a URL does is one, to some.
+  // Some servers read a path that starts with a scheme as a URL.
   (text) =>
     /^\/+[a-z][a-z0-9+.-]*:/i.test(text)
       ? [text, ...originForms(text.replace(/^\/+/, ''))]
       : [text],
-  // A fragment is cut off, or is part of the path.
+  // A fragment is dropped, or is part of the path.
   (text) => (text.includes('#') ? [upTo(text, '#'), text] : [text]),
   // `//host/path` is a path, or a URL without a scheme.
   (text) => {
@@ -66,9 +66,9 @@ export const FORKS: readonly ((text: string) => readonly string[])[] = [
   },
   // Parameters belong to a segment, or end the path.
   (text) => (text.includes(';') ? [text, upTo(text, ';')] : [text]),
-  // What was an encoded question mark begins a query for a server that decodes before it parses.
+  // A server that decodes before it parses reads an encoded question mark as the start of a query.
   (text) => (text.includes('?') ? [text, upTo(text, '?')] : [text]),
-  // Dots and blanks around a name are part of it, or dropped as Windows does.
+  // Dots and blanks around a name are part of it, or dropped, as on Windows.
   (text) => (LOOSE_ENDS.test(text) ? [text, ...withoutLooseEnds(text.split('/'))] : [text]),
 ];
 
@@ -77,7 +77,7 @@ const CONTROL = /\p{Cc}/u;
 const CONTROLS = /\p{Cc}/gu;
 const LOOSE_ENDS = /[.\s](\/|$)|\/\s/;
 
-/** A name of dots and blanks is nothing, or what its dots say. */
+/** A name of dots and blanks is dropped, or is the dot segment that remains without the blanks. */
 function withoutLooseEnds(segments: readonly string[]): string[] {
   const isDots = (segment: string) => segment === '.' || segment === '..';
   const trimmed = segments.map((each) => (isDots(each) ? each : withoutLooseEnd(each)));
@@ -85,7 +85,7 @@ function withoutLooseEnds(segments: readonly string[]): string[] {
   return [dotted.join('/'), trimmed.join('/')];
 }
 
-/** By hand: a pattern for the end of a text is tried at every place of it. */
+/** Without a pattern, because a pattern for the end of a text is tried at each of its characters. */
 function withoutLooseEnd(segment: string): string {
   let text = segment.trim();
   while (text.endsWith('.')) text = text.slice(0, -1).trimEnd();
@@ -93,8 +93,8 @@ function withoutLooseEnd(segment: string): string {
 }
 
 /**
- * By compatibility (Unicode, annex 15), and slashes that Windows fits to ours. Of marks on one character as many count
- * as stream-safe text has: putting more of them in order takes time in proportion to their square.
+ * Replaces characters by their compatible ones (Unicode, annex 15), and slash-like characters by the slashes that Windows
+ * maps them to. At most 30 marks per character are kept, as in stream-safe text: sorting more takes quadratic time.
  */
 function foldUnicode(text: string): string {
   const few = text.replace(/(\p{M}{30})\p{M}+/gu, '$1');

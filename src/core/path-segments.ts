@@ -1,25 +1,25 @@
 /**
- * Resolves the dot segments of a decoded path, as different servers do. Segments are found once for all of them, and are
- * only cut out of the path when they are kept: a hostile path has many segments and many readings.
+ * Resolves the dot segments of a decoded path, as different servers do. The segments are found once for all servers, and
+ * only kept segments are copied, because a hostile path has many segments and many readings.
  */
 
-/** More than these are not read, see path.ts. */
+/** A path with more segments is refused, see path.ts. */
 export const MAX_SEGMENTS = 64;
 
-/** Where each segment starts, and where its name and the segment end. Used by one path at a time. */
+/** Where each segment starts, and where its name and the segment end. Shared, because one path is read at a time. */
 const starts = new Uint16Array(MAX_SEGMENTS + 1);
 const nameEnds = new Uint16Array(MAX_SEGMENTS + 1);
 const ends = new Uint16Array(MAX_SEGMENTS + 1);
 const kept = new Uint8Array(MAX_SEGMENTS + 1);
 
 interface Rules {
-  /** An empty segment is one that a `..` can take back. */
+  /** A `..` can remove an empty segment. */
   readonly emptyIsSegment: boolean;
-  /** `..;x` is a name like any other, for servers that know no parameters. */
+  /** `..;x` is an ordinary name, for servers that do not know parameters. */
   readonly parametersAreNames: boolean;
 }
 
-/** What a path names to servers of each kind, the likeliest first. `path` starts with a slash. */
+/** The path as each kind of server resolves it, the likeliest first. `path` starts with a slash. */
 export function resolutions(path: string): string[] {
   const count = findSegments(path);
   const lenient = resolve(path, count, { emptyIsSegment: false, parametersAreNames: false });
@@ -40,7 +40,7 @@ export function hasTooManySegments(path: string): boolean {
   return false;
 }
 
-/** Returns how many there are. A name ends where the `;parameters` of its segment start. */
+/** Returns the number of segments. A name ends where the `;parameters` of its segment start. */
 function findSegments(path: string): number {
   let count = 0;
   let parameters = path.indexOf(';');
@@ -56,7 +56,7 @@ function findSegments(path: string): number {
   return count;
 }
 
-/** Drops empty segments, `.`, `;parameters` and the segment before each `..`. */
+/** Drops empty segments, `.`, `;parameters`, and each `..` with the segment before it. */
 function resolve(path: string, count: number, rules: Rules): string {
   let size = 0;
   for (let i = 0; i < count; i++) {

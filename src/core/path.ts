@@ -1,13 +1,12 @@
 /**
- * The canonical path of a request target.
+ * Finds the canonical path of a request target, and the other paths that servers may read it as.
  *
- * Proxies and upstreams disagree on what `//api/%2e/LOGIN;x=1/` names. A policy must hold for every reading, so the
- * canonical form is the most lenient one, and where two lenient readings differ, the others are listed. Reading too
- * much into a path costs a token, reading too little is a bypass.
+ * Proxies and applications disagree on what `//api/%2e/LOGIN;x=1/` names. A policy must hold for every reading, so the
+ * canonical path is the most lenient reading, and the others are listed. A reading too many costs a token; a reading too
+ * few is a bypass.
  *
- * The work is bounded whatever the target holds: an odd target is read only up to a length, and only so many readings
- * of it are followed. A target beyond either bound is refused: a reading that was left out could be one that a policy
- * names, and no other policy can stand for it.
+ * The work is bounded for any target: an unusual target has a maximum length and a maximum number of readings. A target
+ * beyond these is refused, because a reading that is left out could be the one that a policy names.
  */
 import {
   FORKS,
@@ -22,26 +21,26 @@ import { decode } from './percent-encoding.ts';
 
 export interface CanonicalPath {
   readonly path: string;
-  /** Other paths that a server may take the target for, the raw spelling among them. None for a plain path. */
+  /** Other paths that a server may read, including the raw spelling. None for a plain path. */
   readonly otherReadings: readonly string[];
-  /** An invalid escape, overlong UTF-8 or too many layers of escapes: servers disagree about it. */
+  /** An invalid escape, overlong UTF-8 or too many layers of escapes, which servers read differently. */
   readonly suspicious: boolean;
-  /** Carries NUL, CR or LF, or is too long or too ambiguous to be read: nothing honest is. */
+  /** Contains NUL, CR or LF, or is too long or has too many readings. No honest client sends such a path. */
   readonly malformed: boolean;
 }
 
 const NONE: readonly string[] = [];
-/** Characters. No honest target that is not plain comes near. */
+/** In characters. Honest targets with unusual characters are much shorter. */
 const MAX_ODD_LENGTH = 2_048;
 const MAX_READINGS = 24;
-/** Of all readings together. Every step looks at each character a fixed number of times. */
+/** In all readings together. Every step reads each character a fixed number of times. */
 const MAX_READING_CHARACTERS = 3_072;
 const SLASH = 0x2f;
 const QUESTION_MARK = 0x3f;
 const DOT = 0x2e;
 const COLON = 0x3a;
 
-/** 1 for a character that can stand anywhere in a canonical path, but for the case of letters. */
+/** 1 for a character that may stand anywhere in a canonical path; letters may still change case. */
 const PLAIN = new Uint8Array(128);
 for (const char of "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_~!$&'()*+,=:@.") {
   PLAIN[char.charCodeAt(0)] = 1;
@@ -59,7 +58,7 @@ export function canonicalPath(target: string, caseSensitive: boolean): Canonical
   };
 }
 
-/** Where the path of a target ends that has one reading only, or -1. Nearly every request takes this way. */
+/** Where the path ends if the target has only one reading, otherwise -1. Nearly every request has only one. */
 function plainPathEnd(target: string): number {
   if (target.charCodeAt(0) !== SLASH) return -1;
   let previous = SLASH;
@@ -68,13 +67,13 @@ function plainPathEnd(target: string): number {
     const code = target.charCodeAt(i);
     if (code === QUESTION_MARK) return endsPlainly(previous, i) ? i : -1;
     if (code === SLASH) {
-      // A dot may end a file name, but not a segment: some servers drop it there.
+      // Some servers drop a dot at the end of a segment.
       if (previous === SLASH || previous === DOT) return -1;
       segments++;
     } else {
       if (code >= 128 || PLAIN[code] === 0) return -1;
       if (code === DOT && previous === SLASH) return -1;
-      // A path that begins as a URL does may be one.
+      // Some servers read a path that starts with a scheme as a URL.
       if (code === COLON && segments === 1) return -1;
     }
     previous = code;
@@ -99,7 +98,7 @@ function readOddTarget(raw: string, caseSensitive: boolean): CanonicalPath {
   if (readings.texts.some(hasTooManySegments)) return UNREADABLE;
   const malformed = readings.texts.some((text) => /[\0\r\n]/.test(text));
   if (!readings.follow(FORKS)) return UNREADABLE;
-  // Again: characters that stand for a slash are slashes by now.
+  // Checked again: slash-like characters have become slashes.
   if (readings.texts.some(hasTooManySegments)) return UNREADABLE;
   const last = caseSensitive ? [resolutions] : [resolutions, foldedCases];
   if (!readings.follow(last)) return UNREADABLE;
@@ -118,7 +117,7 @@ const UNREADABLE: CanonicalPath = {
 
 type Step = (text: string) => readonly string[];
 
-/** The readings of one target, the likeliest first. */
+/** All readings of one target, the likeliest first. */
 class Readings {
   texts: readonly string[];
 
@@ -126,14 +125,14 @@ class Readings {
     this.texts = [text];
   }
 
-  /** Replaces each reading by all that the steps make of it. False once they are more than can be worked through. */
+  /** Replaces each reading by the readings that each step returns for it. False if they become too many. */
   follow(steps: readonly Step[]): boolean {
     return steps.every((step) => this.#follow(step));
   }
 
   #follow(step: Step): boolean {
     const forked = this.texts.map(step);
-    // Most steps change nothing.
+    // Most steps change nothing and end here.
     if (forked.every((texts, i) => texts.length === 1 && texts[0] === this.texts[i])) return true;
     const found = new Set(forked.flat());
     let characters = 0;

@@ -1,13 +1,13 @@
 /**
- * Percent-encoding as the most lenient server reads it, and whether servers would agree on it.
+ * Decodes percent-encoding as the most lenient server does, and reports whether servers would disagree.
  *
- * By hand rather than by patterns: an escape costs a fifth of what a callback per match does, and targets full of
- * escapes are what a bot sends to keep a gateway busy.
+ * It uses no patterns: a callback for each match costs five times as much, and bots send targets full of escapes to keep
+ * a gateway busy.
  */
 
 export interface Decoded {
   readonly text: string;
-  /** An invalid escape, overlong UTF-8 or too many layers of escapes: servers disagree about it. */
+  /** An invalid escape, overlong UTF-8 or too many layers of escapes, which servers read differently. */
   readonly suspicious: boolean;
 }
 
@@ -20,11 +20,11 @@ export function decode(raw: string): Decoded {
   let text = raw;
   let suspicious = false;
   for (let round = 0; round < MAX_ROUNDS; round++) {
-    // Header values have one character per byte: those beyond ASCII are UTF-8 that the client did not encode.
+    // Header values have one character per byte. Bytes beyond ASCII are UTF-8 that the client did not escape.
     const readsRawBytes = round === 0 && RAW_BYTE.test(text);
     if (!readsRawBytes && !text.includes('%')) break;
     const next = percentDecode(text, readsRawBytes);
-    // Later rounds decode what one server takes for text: `/50%25` is an honest way to write a percent sign.
+    // Only the first round counts: `/50%25` is an honest way to write a percent sign.
     if (round === 0) suspicious = next.invalid;
     if (next.text === text) break;
     text = next.text;
@@ -33,8 +33,8 @@ export function decode(raw: string): Decoded {
 }
 
 /**
- * One round. Invalid escapes stay as they are. Overlong UTF-8 becomes the characters that it hides, what is no UTF-8
- * becomes Latin-1, and `%u006c`, which IIS knows, is read as IIS does.
+ * One round. Invalid escapes stay as they are. Overlong UTF-8 becomes the characters that it encodes, invalid UTF-8
+ * becomes Latin-1, and `%u006c` is decoded as IIS does.
  */
 function percentDecode(
   text: string,
@@ -88,7 +88,7 @@ for (const digit of '0123456789abcdefABCDEF') {
   HEX[digit.charCodeAt(0)] = Number.parseInt(digit, 16);
 }
 
-/** The byte that an escape or, where those count, a raw byte stands for. */
+/** The byte at an index: an escape or, if `readsRawBytes`, a raw byte. NO_BYTE for any other character. */
 function byteAt(text: string, index: number, readsRawBytes: boolean): number {
   const code = text.charCodeAt(index);
   if (code !== PERCENT) return readsRawBytes && code >= 0x80 && code <= 0xff ? code : NO_BYTE;
@@ -105,7 +105,7 @@ function isLetterU(code: number): boolean {
   return code === 0x75 || code === 0x55;
 }
 
-/** A number of so many digits, or NO_BYTE. */
+/** The number of `digits` hexadecimal digits, or NO_BYTE. */
 function hexAt(text: string, index: number, digits: number): number {
   let value = 0;
   for (let i = index; i < index + digits; i++) {
@@ -116,17 +116,17 @@ function hexAt(text: string, index: number, digits: number): number {
   return value;
 }
 
-/** How many characters the byte at an index takes up. */
+/** The number of characters of the byte at an index. */
 function widthAt(text: string, index: number): number {
   return text.charCodeAt(index) === PERCENT ? ESCAPE_LENGTH : 1;
 }
 
-/** The bytes that a lead byte announces, up to the six of RFC 2279; 1 for a byte that is no lead. */
+/** The length in bytes of the sequence that a lead byte starts, up to 6 (RFC 2279); 1 for any other byte. */
 function sequenceLength(lead: number): number {
   return lead < 0xc0 || lead > 0xfd ? 1 : Math.clz32(~(lead << 24));
 }
 
-/** The least code points that need two, three and four bytes (RFC 3629, section 3). No character needs more. */
+/** The smallest code points that need two, three and four bytes (RFC 3629, section 3). No character needs more. */
 const LEAST_CODES = [0, 0, 0x80, 0x800, 0x10000];
 
 function isOverlong(code: number, length: number): boolean {

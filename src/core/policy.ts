@@ -1,15 +1,15 @@
-/** Policies as they are after loading: everything that a request would otherwise have to work out, worked out. */
+/** Compiles policies when the file is loaded, so that nothing is computed per request that could be computed once. */
 import { MAX_LIMIT, type Quota, SHORT_NAMES } from './store.ts';
 
 export type NamedPartition = 'client' | 'ip' | 'api_key' | 'user' | 'global';
-/** `header:x-tenant`: whoever the value of that request header stands for. */
+/** `header:x-tenant`: one share for each value of that request header. */
 export type HeaderPartition = `header:${string}`;
 export type Partition = NamedPartition | HeaderPartition;
 
-/** What happens to a request whose quota could not be measured. */
+/** What happens to a request if the store fails. */
 export type StoreFailureMode = 'allow' | 'deny' | 'local';
 
-/** Whether a policy denies anybody: `shadow` counts and reports alone, `off` does nothing. */
+/** Only `enforce` denies requests. `shadow` counts and reports; `off` does nothing. */
 export const POLICY_MODES = ['enforce', 'shadow', 'off'] as const;
 export type PolicyMode = (typeof POLICY_MODES)[number];
 
@@ -19,17 +19,17 @@ export interface Limit {
   readonly quota: Quota;
   /** Units that one request takes from this limit. */
   readonly cost: number;
-  /** What follows the partition in a store key. It names the window and not the number: raising a limit keeps the counts. */
+  /** The part of a store key after the partition. It names the window, not the limit, so raising a limit keeps the counts. */
   readonly keySuffix: string;
-  /** The name in RateLimit fields, unique in the policy file: `login`, `login:ip:5min`. */
+  /** The name in RateLimit headers, unique in the policy file: `login`, `login:ip:5min`. */
   readonly label: string;
-  /** This limit in a RateLimit-Policy field: `"login";q=5;w=300` */
+  /** This limit in the RateLimit-Policy header: `"login";q=5;w=300` */
   readonly policyItem: string;
   /** `5 requests per 5 minutes` */
   readonly description: string;
   /**
-   * The same limit for the address behind a key that nobody vouches for. It counts in the address's own log, so that
-   * coming with and without keys does not add up to more than this.
+   * The limit for the address of a client with an unverified key. It uses the same counter as the address without a key,
+   * so requests with and without keys together do not exceed it.
    */
   readonly unverified: Limit | undefined;
   /** The same limit for the wider IPv6 networks of an address, in the order of its partitions. */
@@ -40,14 +40,14 @@ export interface Policy {
   readonly name: string;
   readonly mode: PolicyMode;
   readonly limits: readonly Limit[];
-  /** What clients with a listed key of these plans get instead. */
+  /** Limits by plan, for clients whose listed key has that plan. They replace `limits`. */
   readonly plans: ReadonlyMap<string, readonly Limit[]>;
   readonly onStoreFailure: StoreFailureMode;
 }
 
 export interface LimitDefinition extends Quota {
   readonly per: Partition;
-  /** The window as it was written: `5min`. */
+  /** The window as written in the policy file: `5min`. */
   readonly window: string;
 }
 
@@ -60,11 +60,11 @@ export interface PolicyDefinition {
   readonly onStoreFailure: StoreFailureMode;
 }
 
-/** What a limit is multiplied by where it counts something wider than the client that it is written for. */
+/** The factors by which a limit is multiplied if it counts more than one client. */
 export interface Factors {
-  /** For an address, over all the keys that it comes with and nobody vouches for. */
+  /** For an address, over all the unverified keys that it sends. */
   readonly unverified: number;
-  /** For the IPv6 networks around an address's own, narrowest first. */
+  /** For the wider IPv6 networks of an address, narrowest first. */
   readonly widerNetworks: readonly { readonly prefixBits: number; readonly factor: number }[];
 }
 
@@ -96,7 +96,7 @@ function compileLimit(
       ...owner,
       per,
       quota,
-      // What one algorithm left behind means nothing to another.
+      // The algorithm is part of the key, because no algorithm can read the counters of another.
       keySuffix: `}:${owner.policy.name}:${per}.${windowMs}${kind && `.${kind}`}`,
       label: label + suffix,
       policyItem: `"${label}${suffix}";q=${quota.burst};w=${secondsToRefill(quota)}`,
@@ -124,7 +124,7 @@ function compileLimit(
   };
 }
 
-/** The first limit of a policy goes by its name alone. */
+/** The first limit of a policy has the name of the policy. */
 function labelOf(name: string, limit: LimitDefinition, index: number): string {
   if (index === 0) return name;
   return [name, limit.per, limit.window, kindOf(limit)].filter((part) => part !== '').join(':');
@@ -134,7 +134,7 @@ function kindOf({ algorithm }: Quota): string {
   return algorithm === 'sliding-window-log' ? '' : SHORT_NAMES[algorithm];
 }
 
-/** Shares that go by something that anybody can make up. */
+/** Whether clients can invent the value that the limit is per. */
 function isClaimed(per: Partition): boolean {
   return per === 'client' || per === 'api_key' || per.startsWith('header:');
 }
@@ -152,7 +152,7 @@ function multiplied(
   };
 }
 
-/** In how many seconds there is as much as there can be at one moment. A window's length, but for token buckets. */
+/** In seconds: the length of the window or, for a token bucket, the time until it is full. */
 function secondsToRefill({ burst, limit, windowMs }: Quota): number {
   return Math.ceil((burst * windowMs) / limit / 1000);
 }
@@ -162,7 +162,7 @@ function describeQuota({ algorithm, limit, burst }: Quota, window: string): stri
   return algorithm === 'token-bucket' ? `${rate}, at most ${burst} at once` : rate;
 }
 
-/** The policy whose tightest personal limit admits the fewest requests over time: for requests that nobody can place. */
+/** The policy with the lowest rate in a limit that is not global. It applies to requests whose policy is unknown. */
 export function strictestOf(
   policies: readonly Policy[],
   isEnforced = ({ mode }: Policy) => mode === 'enforce',

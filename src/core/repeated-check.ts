@@ -1,24 +1,24 @@
 /**
- * Counts a request once that is asked about twice: NGINX asks again for every redirect within it, Envoy when it tries
- * again. Who asks under an id that its proxy made up gets the first decision again, for two seconds.
+ * Counts a request once even if its proxy checks it twice: NGINX does so for internal redirects, Envoy for retries. A
+ * check with the same request id gets the first decision again for two seconds.
  */
 import type { Check } from './check.ts';
 import type { Decision } from './decision.ts';
 
-const AGAIN_WITHIN_MS = 2_000;
+const REPEATED_WITHIN_MS = 2_000;
 /** UUIDs have 36 characters, NGINX's 32. */
 const MAX_ID_LENGTH = 64;
-/** Twice as many are kept at most, of some hundred bytes each. With more than that in two seconds, the oldest go. */
-const IDS = 20_000;
+/** At most twice as many are kept, of a few hundred bytes each. If more arrive in two seconds, the oldest are dropped. */
+const MAX_IDS = 20_000;
 
 interface First {
   readonly atMs: number;
   readonly decision: Decision | Promise<Decision>;
 }
 
-/** Only in this process: another gateway that is asked under the same id counts. */
+/** Works in this process only: another gateway that gets the same id counts the request again. */
 export function countOnce(check: Check): Check {
-  // Two halves, the older of which is let go as a whole: nothing is looked for that is over.
+  // The older half is dropped as a whole, so expired decisions need no search.
   let newer = new Map<string, First>();
   let older = new Map<string, First>();
   let newerSinceMs = 0;
@@ -30,9 +30,9 @@ export function countOnce(check: Check): Check {
     }
     const first = newer.get(requestId) ?? older.get(requestId);
     if (first !== undefined && isRecent(first.atMs, nowMs)) {
-      return again(first.decision, () => check(request, set, nowMs));
+      return repeat(first.decision, () => check(request, set, nowMs));
     }
-    if (newer.size >= IDS || !isRecent(newerSinceMs, nowMs)) {
+    if (newer.size >= MAX_IDS || !isRecent(newerSinceMs, nowMs)) {
       older = newer;
       newer = new Map();
       newerSinceMs = nowMs;
@@ -43,18 +43,18 @@ export function countOnce(check: Check): Check {
   };
 }
 
-/** Also false when the clock was set back. */
+/** False if the clock was set back, too. */
 function isRecent(atMs: number, nowMs: number): boolean {
   const ageMs = nowMs - atMs;
-  return ageMs >= 0 && ageMs < AGAIN_WITHIN_MS;
+  return ageMs >= 0 && ageMs < REPEATED_WITHIN_MS;
 }
 
-/** What failed was not decided: whoever tries again is not told so again. */
-function again(
+/** If the first check failed, there is no decision to repeat, so the request is checked again. */
+function repeat(
   first: Decision | Promise<Decision>,
-  anew: () => Decision | Promise<Decision>,
+  checkAgain: () => Decision | Promise<Decision>,
 ): Decision | Promise<Decision> {
-  return first instanceof Promise ? first.then(repeated, anew) : repeated(first);
+  return first instanceof Promise ? first.then(repeated, checkAgain) : repeated(first);
 }
 
 function repeated(decision: Decision): Decision {

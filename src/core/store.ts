@@ -1,28 +1,28 @@
-/** The port to whatever counts. */
+/** The port to stores: quotas, descriptors, the results of a take, and errors. */
 
 export const ALGORITHMS = ['sliding-window-log', 'sliding-window-counter', 'token-bucket'] as const;
 export type Algorithm = (typeof ALGORITHMS)[number];
 
-/** In store keys, labels and scripts. */
+/** The names of algorithms in store keys, labels and scripts. */
 export const SHORT_NAMES: Readonly<Record<Algorithm, string>> = {
   'sliding-window-log': 'log',
   'sliding-window-counter': 'counter',
   'token-bucket': 'bucket',
 };
 
-/** What the scripts can still count exactly, see lua/sliding-window-log.lua. */
+/** The largest limit that the scripts count exactly, see lua/sliding-window-log.lua. */
 export const MAX_LIMIT = 1_000_000;
 export const MAX_WINDOW_MS = 31 * 86_400_000;
 
-/** How much of what, and how it is counted. */
+/** A rate and the algorithm that counts it. */
 export interface Quota {
   readonly algorithm: Algorithm;
-  /** Units that a window may hold; of a token bucket, units that flow back during one. */
+  /** Units per window; for a token bucket, the units that it regains per window. */
   readonly limit: number;
   readonly windowMs: number;
-  /** Units that can be taken at one moment: the limit, or the size of a token bucket. */
+  /** Units that can be taken at once: the limit, or the size of a token bucket. */
   readonly burst: number;
-  /** Whether requests that are denied, by this limit or another, use it up too. */
+  /** Whether denied requests consume units too, even if another limit denied them. */
   readonly countRejected: boolean;
 }
 
@@ -30,63 +30,63 @@ export interface Quota {
 export interface Descriptor {
   readonly key: string;
   readonly quota: Quota;
-  /** Units that this request takes. */
+  /** Units that this request consumes. */
   readonly cost: number;
 }
 
-/** One limit as it stands after a take. */
+/** The state of one quota after a take. */
 export interface QuotaState {
-  /** The quota's burst: what is there when nothing was taken. */
+  /** The quota's burst: the units of an unused quota. */
   readonly limit: number;
   readonly remaining: number;
-  /** Until the quota is full again, if nothing more is taken. */
+  /** Milliseconds until the quota is full again, if nothing more is taken. */
   readonly resetAfterMs: number;
-  /** Until a request of the same cost would be admitted; 0 when it would be now. */
+  /** Milliseconds until a request of the same cost would be admitted; 0 if it would be admitted now. */
   readonly retryAfterMs: number;
 }
 
 export interface TakeResult {
-  /** True when every descriptor had room; only then was anything consumed, but for quotas that count rejections. */
+  /** True if every descriptor admitted the request. Otherwise only quotas with `countRejected` consumed units. */
   readonly admitted: boolean;
-  /** In the order of the descriptors. Undefined for one that was not asked, since another had denied already. */
+  /** In the order of the descriptors. Undefined for one that was not checked, because another denied first. */
   readonly states: readonly (QuotaState | undefined)[];
-  /** The store's clock at the take, milliseconds since the epoch. */
+  /** The store's clock at the take, in milliseconds since the epoch. */
   readonly nowMs: number;
 }
 
 export interface QuotaStore {
   /**
-   * Consumes from every descriptor or from none. At once where the store can: a promise costs as much as a decision in
-   * memory. Rejects with a StoreError when that could not be done in time.
+   * Consumes from every descriptor or from none. A store in this process answers without a promise, which would cost as
+   * much as the decision. Rejects with a StoreError if the store does not answer in time.
    */
   take(descriptors: readonly Descriptor[]): TakeResult | Promise<TakeResult>;
-  /** Forgets what was counted under these keys, in every gateway. Rejects with a StoreError. */
+  /** Resets the counters of these keys, in every gateway. Rejects with a StoreError. */
   reset(keys: readonly string[]): Promise<void>;
 }
 
-/** How quotas stand: what a take would say if it were denied by something else, with nothing taken. */
+/** Reads quotas without taking from them. */
 export interface QuotaReader {
-  /** Rejects with a StoreError when that could not be read in time. */
+  /** The states before a take. Rejects with a StoreError if the store does not answer in time. */
   peek(descriptors: readonly Descriptor[]): PeekResult | Promise<PeekResult>;
 }
 
 export interface PeekResult {
   /** In the order of the descriptors. */
   readonly states: readonly QuotaState[];
-  /** The store's clock, milliseconds since the epoch. */
+  /** The store's clock, in milliseconds since the epoch. */
   readonly nowMs: number;
 }
 
 export type StoreErrorReason =
   /** No answer in time. */
   | 'timeout'
-  /** Nobody listens, or nobody is known to. */
+  /** The connection was refused, or no server is known. */
   | 'refused'
-  /** The connection broke, or there is none. */
+  /** The connection broke, or does not exist. */
   | 'connection'
-  /** Too many wait for the store already. */
+  /** Too many requests are waiting for the store. */
   | 'overloaded'
-  /** It was too slow lately, and is not asked. */
+  /** The store was too slow recently, so it is not used. */
   | 'given_up'
   | 'loading'
   | 'readonly'
@@ -98,11 +98,11 @@ export type StoreErrorReason =
   | 'noperm'
   | 'wrongpass'
   | 'wrongtype'
-  /** The answer was none of the script. */
+  /** The reply is not one that the script gives. */
   | 'malformed'
   | 'other';
 
-/** The store did not answer, or not usefully. The request may or may not have been counted. */
+/** The store did not answer, or gave an invalid reply. The request may or may not have been counted. */
 export class StoreError extends Error {
   override readonly name = 'StoreError';
   readonly code = 'HEADGATE_STORE_FAILED';
