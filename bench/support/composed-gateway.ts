@@ -7,7 +7,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createApp } from '../../src/app/gateway.ts';
+import { createGateway } from '../../src/app/gateway.ts';
 import { openPolicySource, type PolicySource } from '../../src/config/policy-file/policy-source.ts';
 import { readEnvironment } from '../../src/config/settings/environment.ts';
 import { VERSION } from '../../src/config/version.ts';
@@ -22,7 +22,7 @@ const environment = readEnvironment({
 const { logLevel: level } = environment;
 const shipped = createTelemetry({ level, version: VERSION, now: Date.now });
 
-const app = createApp({
+const gateway = createGateway({
   environment,
   policies: policiesOf(policies),
   telemetry: kind === 'none' ? withoutRequests(shipped) : shipped,
@@ -33,25 +33,31 @@ const benchmark = process.ppid;
 setInterval(() => {
   if (process.ppid !== benchmark) process.exit();
 }, 1_000);
-const { check } = await app.listen();
+const { check } = await gateway.listen();
 console.log(`http://127.0.0.1:${(check as AddressInfo).port}`);
 
 /** The least that telemetry could cost: all that is told of a request goes nowhere. */
 function withoutRequests(telemetry: Telemetry): Telemetry {
   return {
     ...telemetry,
-    decided() {},
-    wouldDeny() {},
-    // As long as a name that is made up.
-    nameDenial: () => '0f6e2d9c41ab-1',
-    identified() {},
-    unmatched() {},
-    checkFailed() {},
-    proxyMisconfigured() {},
-    policyUnknown() {},
-    untrustedProxy() {},
-    headersIgnored() {},
-    unauthorizedRefused() {},
+    decisions: {
+      ...telemetry.decisions,
+      decided() {},
+      wouldDeny() {},
+      denied() {},
+      wouldBeDenied() {},
+      identified() {},
+      unmatched() {},
+      checkFailed() {},
+    },
+    proxies: {
+      ...telemetry.proxies,
+      misconfigured() {},
+      policyUnknown() {},
+      untrustedProxy() {},
+      headersIgnored() {},
+      unauthorizedRefused() {},
+    },
   };
 }
 

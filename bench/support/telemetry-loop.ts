@@ -2,6 +2,7 @@
 import { createCheck, NO_EVENTS } from '../../src/core/check.ts';
 import type { Decision } from '../../src/core/decision.ts';
 import { NO_OVERRIDES } from '../../src/core/overrides.ts';
+import { Denials } from '../../src/denials/denials.ts';
 import { MemoryStore } from '../../src/stores/memory/memory-store.ts';
 import { createTelemetry, type Telemetry } from '../../src/telemetry/telemetry.ts';
 import { policySetFrom } from '../../test/support/policies.ts';
@@ -17,29 +18,52 @@ export function telemetryLoops(): Row[] {
   const denied = denial.denial;
   if (denied === undefined) throw new Error('a denial has a name');
   return [
-    row('`decided`, an allow', ({ decided }) => decided(allow, 'envoy', 0.05)),
-    row('`decided`, a denial', ({ decided }) => decided(denial, 'envoy', 0.05)),
-    row('`nameDenial`, before a denial', ({ nameDenial }) => nameDenial(denial, denied, false)),
-    row('`identified`', ({ identified }) => identified('ip')),
-    row('`unmatched`, where no policy matches', ({ unmatched }) => unmatched()),
+    row('`decided`, an allow', ({ report }) => report(allow)),
+    row('`decided`, a denial', ({ report }) => report(denial)),
+    row('`name`, before a denial', ({ denials }) => denials.name(denial, denied, false)),
+    row('`identified`', ({ telemetry }) => telemetry.decisions.identified('ip')),
+    row('`unmatched`, where no policy matches', ({ telemetry }) => telemetry.decisions.unmatched()),
   ];
 }
 
-function row(name: string, call: (telemetry: Telemetry) => void): Row {
+interface Reporters {
+  readonly telemetry: Telemetry;
+  readonly denials: Denials;
+  /** What a gateway reports once a check is answered. */
+  readonly report: (decision: Decision) => void;
+}
+
+function reporters(): Reporters {
   const telemetry = createTelemetry({
     level: 'info',
     version: '0',
     now: Date.now,
     destination: { write() {} },
   });
+  const { decisions } = telemetry;
+  const denials = new Denials({
+    now: Date.now,
+    writeDenied: decisions.denied,
+    writeWouldBeDenied: decisions.wouldBeDenied,
+  });
+  const report = (decision: Decision) => {
+    decisions.decided(decision, 'envoy', 0.05);
+    denials.decided(decision, 'envoy', 0.05);
+  };
+  return { telemetry, denials, report };
+}
+
+function row(name: string, call: (parts: Reporters) => void): Row {
+  const parts = reporters();
   const nanos: number[] = [];
   for (let batch = 0; batch <= BATCHES; batch++) {
     const startMs = performance.now();
-    for (let i = 0; i < BATCH; i++) call(telemetry);
+    for (let i = 0; i < BATCH; i++) call(parts);
     // The first is compiled while it runs.
     if (batch > 0) nanos.push(((performance.now() - startMs) * 1_000_000) / BATCH);
   }
-  telemetry.close();
+  parts.denials.close();
+  parts.telemetry.close();
   return { 'in a loop, caches warm': name, 'ns/call': spread(nanos, 0) };
 }
 

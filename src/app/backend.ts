@@ -1,4 +1,4 @@
-/** What counts, and what it takes to do so: the port between the composition root and the two ways there are. */
+/** The port to what counts requests: memory and Redis implement it, see memory-backend.ts and redis/. */
 import type { QuotaReader, QuotaStore } from '../core/store.ts';
 import type { StoreStats } from '../operations/stats.ts';
 import type { DerivedSalts } from '../salts/derived-salts.ts';
@@ -7,17 +7,17 @@ import type { Place } from '../stores/local-share.ts';
 import type { OverrideStore } from '../stores/override-store.ts';
 import type { QueryReplies } from '../stores/redis/peer-gateways.ts';
 
-/** What other gateways, or this one, have to say about the rest of a gateway. */
+/** What a backend tells the rest of the gateway. */
 export interface BackendEvents {
-  /** Counts were reset, by whomever. */
+  /** This gateway or another one reset these counters. */
   readonly onReset: (keys: readonly string[]) => void;
-  /** What is on the override store may have changed. */
+  /** The stored overrides may have changed. */
   readonly onOverridesChanged: () => void;
-  /** A question that every gateway is asked. Never rejects. */
-  readonly answer: (question: unknown) => Promise<unknown>;
+  /** Answers a query that goes to every gateway. Never rejects. */
+  readonly answerQuery: (query: unknown) => Promise<unknown>;
 }
 
-/** How a gateway found its store: one that refuses can be reached, but is full, read-only or keeps this account out. */
+/** The store when the gateway started. `refuses`: Redis answers, but is full, read-only or denies this account. */
 export type StoreAtStart = 'counts' | 'refuses' | 'unreachable';
 
 export interface Backend {
@@ -25,13 +25,13 @@ export interface Backend {
   readonly reader: QuotaReader;
   readonly overrideStore: OverrideStore;
   readonly salts: SaltBooks | DerivedSalts;
-  /** Among the gateways that count together. */
+  /** The place of this gateway among those that count together. */
   place(): Place;
-  /** Resolves once the store counts, or when the start should not wait for that any longer. Calls back at every contact. */
+  /** Resolves once the store counts, or when the start should not wait any longer. Calls `onContact` on each contact. */
   connect(onContact: () => Promise<void>): Promise<StoreAtStart>;
-  /** Puts a question to all gateways that count together. Never rejects. */
-  queryAll(question: unknown): Promise<QueryReplies>;
-  /** What counting takes up. Rejects with what the store says against it. */
+  /** Sends a query to all gateways that count together, this one included. Never rejects. */
+  queryAll(query: unknown): Promise<QueryReplies>;
+  /** How much the store holds. Rejects with a StoreError. */
   stats(): Promise<StoreStats>;
   close(): Promise<void>;
 }

@@ -1,30 +1,32 @@
-/** Counting in this process, for one gateway without Redis. */
-
+/** Counts in this process, for one gateway without Redis. */
 import { SaltBooks } from '../salts/salt-books.ts';
 import type { MemoryStore } from '../stores/memory/memory-store.ts';
 import { MemoryOverrideStore } from '../stores/override-store.ts';
-import type { Telemetry } from '../telemetry/telemetry.ts';
+import type { StoreEvents } from '../telemetry/events/store-events.ts';
 import type { Backend, BackendEvents } from './backend.ts';
 
-/** How often the windows are counted for the metrics: it costs nothing here. */
-const LOOK_MS = 1_000;
+/** How often the metric of active windows is updated. */
+const SAMPLE_MS = 1_000;
 
-export function inMemory(
-  store: MemoryStore,
-  events: BackendEvents,
-  telemetry: Telemetry,
-  now: () => number,
-): Backend {
-  const sampling = setInterval(() => telemetry.windowsCounted(store.size), LOOK_MS).unref();
+export interface MemoryBackendOptions {
+  readonly memory: MemoryStore;
+  readonly events: BackendEvents;
+  readonly telemetry: Pick<StoreEvents, 'windowsCounted'>;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+}
+
+export function inMemory({ memory, events, telemetry, now }: MemoryBackendOptions): Backend {
+  const sampling = setInterval(() => telemetry.windowsCounted(memory.size), SAMPLE_MS).unref();
   return {
-    store,
-    reader: store,
+    store: memory,
+    reader: memory,
     overrideStore: new MemoryOverrideStore(now),
-    queryAll: async (question) => ({ answers: [await events.answer(question)], asked: 1 }),
+    queryAll: async (query) => ({ answers: [await events.answerQuery(query)], asked: 1 }),
     stats: async () => ({
       store: 'memory',
       gateways: 1,
-      keyspace: { activeWindows: store.size, sampledKeys: store.size, isExact: true },
+      keyspace: { activeWindows: memory.size, sampledKeys: memory.size, isExact: true },
       servers: [],
     }),
     salts: new SaltBooks(),

@@ -1,50 +1,64 @@
-/** Puts in force what changes in the policy file and the files that it refers to. */
+/** Reloads the policies when the policy file, or a file that it refers to, changes. */
 import { ConfigError } from '../config/config-error.ts';
 import { watchFiles } from '../config/policy-file/file-watch.ts';
 import type { PolicySource } from '../config/policy-file/policy-source.ts';
-import type { Telemetry } from '../telemetry/telemetry.ts';
+import type { PolicyFileEvents } from '../telemetry/events/policy-file-events.ts';
 
-/** From now on once a change has settled, and at once whenever what it returns is called; that resolves when it is done. */
-export function reloadOnChange(policies: PolicySource, telemetry: Telemetry): () => Promise<void> {
+/**
+ * Watches the files, and reloads them once a change has settled. The function that this returns reloads them at once,
+ * and resolves when that is done.
+ */
+export function reloadOnChange(
+  policies: PolicySource,
+  events: PolicyFileEvents,
+): () => Promise<void> {
   let running: Promise<void> | undefined;
   let isDemanded = false;
   const run = async (settledMs: number | undefined) => {
-    await reload(policies, telemetry, settledMs);
+    await reload(policies, events, settledMs);
     while (isDemanded) {
       isDemanded = false;
-      await reload(policies, telemetry, undefined);
+      await reload(policies, events, undefined);
     }
     running = undefined;
   };
-  const reloadSettled = (settledMs: number) => {
+  watchFiles(policies, (settledMs) => {
     running ??= run(settledMs);
     return running;
-  };
-  watchFiles(policies, reloadSettled);
+  });
   return () => {
-    // What is being read may have changed since.
+    // The files may have changed since the running reload read them.
     isDemanded = running !== undefined;
     running ??= run(undefined);
     return running;
   };
 }
 
-/** What is in force stays in force when the file has mistakes. */
+/** Reports the policies that the gateway starts with. */
+export function reportPolicies(policies: PolicySource, events: PolicyFileEvents): void {
+  events.inForce(policies.digest);
+  reportNotes(policies, events);
+}
+
+export function reportNotes(policies: PolicySource, events: PolicyFileEvents): void {
+  for (const note of policies.notes) events.note(note);
+}
+
+/** If the file has mistakes, the previous policies stay in force. */
 async function reload(
   policies: PolicySource,
-  telemetry: Telemetry,
+  events: PolicyFileEvents,
   settledMs: number | undefined,
 ): Promise<void> {
   try {
     const reloaded = await policies.reload(settledMs);
     if (reloaded === undefined) return;
-    telemetry.policiesInForce(policies.digest);
-    telemetry.policiesLoaded(policies.current.policies.length);
-    if (reloaded.removed.length > 0) telemetry.policiesRemoved(reloaded.removed);
-    for (const note of policies.notes) telemetry.policyNote(note);
+    events.inForce(policies.digest);
+    events.loaded(policies.current.policies.length);
+    if (reloaded.removed.length > 0) events.removed(reloaded.removed);
+    reportNotes(policies, events);
   } catch (error) {
-    // A fault of ours in reading a file must not end what works.
-    const mistakes = error instanceof ConfigError ? error.mistakes : [`cannot be read: ${error}`];
-    telemetry.policiesRefused(mistakes);
+    // A fault in headgate while it reads a file must not end a gateway that works.
+    events.refused(error instanceof ConfigError ? error.mistakes : [`cannot be read: ${error}`]);
   }
 }

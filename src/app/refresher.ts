@@ -1,14 +1,14 @@
-/** Keeps what this gateway knows what all of them know: looks now and then, and until it succeeds many times a second. */
+/** Keeps something that all gateways share up to date: reads it at intervals, and retries quickly until that succeeds. */
 
 export interface RefresherOptions {
-  /** Rejects while it cannot be known. */
+  /** Rejects if it cannot be read. */
   readonly refresh: () => Promise<void>;
-  /** Between looks, milliseconds. */
+  /** Between two reads, milliseconds. */
   readonly everyMs: number;
   readonly onFailure: (error: Error) => void;
 }
 
-/** A cluster's nodes are connected one after the other: the first tries may come too early. */
+/** The nodes of a cluster connect one after the other, so the first tries may come too early. */
 const RETRY_MS = 100;
 
 export class Refresher {
@@ -16,26 +16,26 @@ export class Refresher {
   #refreshing: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
   #isClosed = false;
-  #wake = () => {};
+  #retryNow = () => {};
 
   constructor(options: RefresherOptions) {
     this.#options = options;
   }
 
-  /** Tries at once. Resolves once it succeeded, or nobody needs it any more. */
+  /** Reads at once. Resolves once that has succeeded, or this is closed. */
   refresh(): Promise<void> {
     this.#timer ??= setInterval(() => void this.refresh(), this.#options.everyMs);
     this.#refreshing ??= this.#tryUntilDone().finally(() => {
       this.#refreshing = undefined;
     });
-    this.#wake();
+    this.#retryNow();
     return this.#refreshing;
   }
 
   close(): void {
     clearInterval(this.#timer);
     this.#isClosed = true;
-    this.#wake();
+    this.#retryNow();
   }
 
   async #tryUntilDone(): Promise<void> {
@@ -48,7 +48,7 @@ export class Refresher {
       }
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, RETRY_MS);
-        this.#wake = () => {
+        this.#retryNow = () => {
           clearTimeout(timer);
           resolve();
         };

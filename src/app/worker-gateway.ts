@@ -1,77 +1,57 @@
-/** Several workers as one gateway: what app.ts composes runs in each of them, and operators are answered here. */
+/** Several workers as one gateway: a portless gateway runs in each, and the supervisor answers operators. */
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Environment } from '../config/settings/environment.ts';
+import type { UnseenHeader } from '../core/header-watch.ts';
 import { OperationError, type OperationErrorCode } from '../operations/operation-error.ts';
 import type { Operate } from '../operations/operations.ts';
-import { createOpsServer } from '../server/ops-server.ts';
+import { createOpsServer, type Health } from '../server/ops-server.ts';
 import { openProxyPorts, type ProxyPorts } from '../server/proxy-ports.ts';
+import type { WorkerEvents } from '../telemetry/events/process-events.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
-import { type App, warnIfOpen } from './gateway.ts';
-import { FleetMetrics } from './workers/metrics-of-workers.ts';
+import { type Gateway, warnIfOpen } from './gateway.ts';
 import { Supervisor } from './workers/supervisor.ts';
+import { WorkerMetrics } from './workers/worker-metrics.ts';
 
-/** Beyond the drain, and the deadline of what is under way then. */
+/** How long a worker may take to end, besides the drain and the store timeout. */
 const END_WITHIN_MS = 4_000;
 
-export interface Fleet extends App {
-  /** Has every worker read its files again. */
+export interface WorkerGateway extends Gateway {
+  /** Makes every worker reload its files. */
   reload(): void;
   /** Replaces the workers one by one. */
   restart(): Promise<void>;
 }
 
-export function createFleet(environment: Environment, telemetry: Telemetry): Fleet {
-  const metrics = new FleetMetrics();
+export function createWorkerGateway(environment: Environment, telemetry: Telemetry): WorkerGateway {
+  const metrics = new WorkerMetrics();
   const supervisor = new Supervisor({
     workers: environment.workers,
     drainMs: environment.drainMs,
     endWithinMs: environment.storeTimeoutMs + END_WITHIN_MS,
-    onLost: telemetry.workerLost,
-    onDeparture: (last) => metrics.addDeparted(last?.metrics ?? []),
+    onLost: telemetry.workers.lost,
+    onEnded: (lastReport) => metrics.addEnded(lastReport?.metrics ?? []),
   });
+  const operate = operateThrough(supervisor);
   let ready = false;
   let ports: ProxyPorts | undefined;
-  let isRestarting = false;
-  const operate: Operate = async (name, input) => {
-    const outcome = await supervisor.operate(name, input);
-    if (outcome === undefined) {
-      throw new OperationError(
-        'store_unavailable',
-        'no worker answers: a change may or may not have been made, and can be tried again',
-      );
-    }
-    if ('result' in outcome) return outcome.result;
-    const { code, message } = outcome.failure;
-    throw new OperationError(code as OperationErrorCode, message);
-  };
-  /** Each worker sees a part of the requests: what any of them has doubts about is told once. */
-  const unseenHeaders = () => {
-    const all = supervisor.lastReports.flatMap((report) => report.unseenHeaders);
-    return [...new Map(all.map((each) => [`${each.dialect} ${each.header}`, each])).values()];
-  };
   const opsServer = createOpsServer({
     operate,
     adminToken: environment.adminToken,
-    onRefused: telemetry.operatorRefused,
-    onFault: telemetry.operationFailed,
+    onRefused: telemetry.operators.refused,
+    onFault: telemetry.operators.operationFailed,
     contentType: telemetry.registry.contentType,
     async metrics() {
-      await supervisor.hear();
+      await supervisor.collectReports();
       const own = await telemetry.registry.getMetricsAsJSON();
       return metrics.textOf([own, ...supervisor.lastReports.map((report) => report.metrics)]);
     },
-    health() {
-      // Whoever probes has no second to wait: it hears what was heard for the probe before.
-      void supervisor.hear();
-      const degraded = supervisor.lastReports.some((report) => report.degraded);
-      return { ready: ready && supervisor.isAnswering, degraded, unseenHeaders: unseenHeaders() };
-    },
+    health: () => healthOf(supervisor, ready),
   });
 
   return {
     operate,
-    unseenHeaders,
+    unseenHeaders: () => unseenByWorkers(supervisor),
     async listen() {
       await opsServer.listen({ host: environment.opsHost, port: environment.opsPort });
       const store = await supervisor.start();
@@ -79,22 +59,11 @@ export function createFleet(environment: Environment, telemetry: Telemetry): Fle
         supervisor.dispatch(port, connection),
       );
       ready = true;
-      warnIfOpen(ports, environment, telemetry);
+      warnIfOpen(ports, environment, telemetry.proxies);
       return { ...ports, store, ops: opsServer.server.address() as AddressInfo };
     },
     reload: () => supervisor.reload(),
-    async restart() {
-      // Those that are just starting need not be replaced.
-      if (!ready || isRestarting) return;
-      isRestarting = true;
-      try {
-        if (await supervisor.replaceAll()) telemetry.workersReplaced(environment.workers);
-      } catch (reason) {
-        telemetry.workersKept(String(reason));
-      } finally {
-        isRestarting = false;
-      }
-    },
+    restart: replaceWorkers(supervisor, telemetry.workers, () => ready),
     async drain(durationMs) {
       ready = false;
       supervisor.drain();
@@ -107,5 +76,56 @@ export function createFleet(environment: Environment, telemetry: Telemetry): Fle
       await supervisor.stop();
       await opsServer.close();
     },
+  };
+}
+
+function operateThrough(supervisor: Supervisor): Operate {
+  return async (name, input) => {
+    const outcome = await supervisor.operate(name, input);
+    if (outcome === undefined) {
+      throw new OperationError(
+        'store_unavailable',
+        'no worker answers: the change may or may not have been made; you can try it again',
+      );
+    }
+    if ('result' in outcome) return outcome.result;
+    const { code, message } = outcome.failure;
+    throw new OperationError(code as OperationErrorCode, message);
+  };
+}
+
+function healthOf(supervisor: Supervisor, ready: boolean): Health {
+  // A probe cannot wait for the workers: it gets the reports that they sent for the probe before.
+  void supervisor.collectReports();
+  return {
+    ready: ready && supervisor.isAnswering,
+    degraded: supervisor.lastReports.some((report) => report.degraded),
+    unseenHeaders: unseenByWorkers(supervisor),
+  };
+}
+
+/** Each worker gets a part of the requests. A header that several workers report is listed once. */
+function unseenByWorkers(supervisor: Supervisor): UnseenHeader[] {
+  const all = supervisor.lastReports.flatMap((report) => report.unseenHeaders);
+  return [...new Map(all.map((each) => [`${each.dialect} ${each.header}`, each])).values()];
+}
+
+function replaceWorkers(
+  supervisor: Supervisor,
+  events: WorkerEvents,
+  isReady: () => boolean,
+): () => Promise<void> {
+  let isRunning = false;
+  return async () => {
+    // Workers that are starting need no replacement.
+    if (!isReady() || isRunning) return;
+    isRunning = true;
+    try {
+      if (await supervisor.replaceAll()) events.replaced(supervisor.size);
+    } catch (reason) {
+      events.kept(String(reason));
+    } finally {
+      isRunning = false;
+    }
   };
 }

@@ -1,7 +1,7 @@
 /** The command line: which command there is, and the exit code of each way it can end. */
 import { inspect } from 'node:util';
 import { Command, CommanderError } from 'commander';
-import { WorkerFailed } from '../app/workers/member.ts';
+import { WorkerFailed } from '../app/workers/worker-failed.ts';
 import { ConfigError } from '../config/config-error.ts';
 import { VERSION } from '../config/version.ts';
 import { checkCommand } from './check.ts';

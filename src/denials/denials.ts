@@ -1,30 +1,59 @@
-/** Denials: who is denied, and the lines that the log has of it. */
-import { DenialLog, type DenialLogOptions } from './denial-log.ts';
-import { type DenialTold, DeniedClients } from './denied-clients.ts';
+/** The denials of a gateway: those that clients got, and those that shadow policies would have given. */
+import type { Decision, Denied } from '../core/decision.ts';
+import { DenialBook } from './denial-book.ts';
+import type { DenialLine } from './denial-line.ts';
+
+export interface DenialsOptions {
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+  readonly writeDenied: (line: DenialLine) => void;
+  readonly writeWouldBeDenied: (line: ShadowDenialLine) => void;
+}
+
+/** A shadow policy never falls back to another way of counting, so the line has no mode. */
+export type ShadowDenialLine = Omit<DenialLine, 'mode'> & { readonly counted_in: 'store' };
+
+const FLUSH_EVERY_MS = 1_000;
 
 export class Denials {
-  readonly clients: DeniedClients;
-  readonly #log: DenialLog;
+  readonly enforced: DenialBook;
+  readonly shadow: DenialBook;
+  readonly #flushing: NodeJS.Timeout;
 
-  constructor(options: DenialLogOptions) {
-    this.#log = new DenialLog(options);
-    this.clients = new DeniedClients({
-      now: options.now,
-      onForgotten: (client) => this.#log.conclude(client),
+  constructor({ now, writeDenied, writeWouldBeDenied }: DenialsOptions) {
+    this.enforced = new DenialBook({ now, write: writeDenied });
+    this.shadow = new DenialBook({
+      now,
+      write: ({ mode: _mode, ...line }) => writeWouldBeDenied({ ...line, counted_in: 'store' }),
     });
+    this.#flushing = setInterval(() => {
+      this.enforced.flush();
+      this.shadow.flush();
+    }, FLUSH_EVERY_MS).unref();
   }
 
-  add(told: DenialTold): void {
-    this.#log.add(this.clients.add(told));
+  /** The id of the next denial of this client. */
+  name(decision: Decision, denied: Denied, isShadow: boolean): string {
+    return (isShadow ? this.shadow : this.enforced).clients.name(decision, denied);
   }
 
-  /** To be called every second or so. */
-  flush(): void {
-    this.#log.flush();
+  /** Call this with each decision that was sent to a proxy. Milliseconds. */
+  decided(decision: Decision, dialect: string, durationMs: number): void {
+    const { denial } = decision;
+    if (denial === undefined || decision.isRepeated) return;
+    this.enforced.add({ decision, denial, answered: { dialect, durationMs } });
   }
 
-  /** At the end. */
+  /** Call this with each denial by a shadow policy. */
+  wouldDeny(decision: Decision): void {
+    const { denial } = decision;
+    if (denial !== undefined) this.shadow.add({ decision, denial, answered: undefined });
+  }
+
+  /** Writes the lines that are left. */
   close(): void {
-    this.#log.close();
+    clearInterval(this.#flushing);
+    this.enforced.close();
+    this.shadow.close();
   }
 }

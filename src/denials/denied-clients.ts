@@ -1,52 +1,54 @@
 /**
- * Who is denied, by which policy, since when and how often: an entry for each client and policy, in bounded number. Who
- * is denied most is asked for again and again, so of more clients than fit those make room that were denied least lately.
+ * Remembers who is denied: by which policy, since when and how often. There is one entry for each client, policy and
+ * reason. Their number is bounded: if there are too many, the clients whose last denial is longest ago are forgotten.
  */
 import { randomUUID } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { Decision, Denial, Denied } from '../core/decision.ts';
 import { partitionOf } from '../core/descriptor.ts';
 import { isAddress } from '../core/partition.ts';
-import type { Answered } from './answered.ts';
 
-export interface DenialTold {
+/** A denial, as it was decided and answered. */
+export interface RecordedDenial {
   readonly decision: Decision;
   readonly denial: Denial;
-  /** Absent for what was not answered so: a policy in shadow. */
-  readonly answered: Answered | undefined;
+  /** Absent for a denial by a shadow policy, which no proxy gets. */
+  readonly answered: { readonly dialect: string; readonly durationMs: number } | undefined;
 }
 
 export interface DeniedClient {
   /** Its partition. */
   readonly client: string;
-  /** What the ids of its denials begin with. */
+  /** The ids of its denials begin with this. */
   readonly tag: string;
   /** Denials since `sinceMs`. */
   count: number;
-  /** Milliseconds since the epoch, of the first of them. */
+  /** Of the first of them, milliseconds since the epoch. */
   sinceMs: number;
+  /** Of the last denial, milliseconds since the epoch. */
   lastMs: number;
-  last: DenialTold | undefined;
-  /** What the log has told of it. */
-  toldMs: number;
-  untold: number;
+  last: RecordedDenial | undefined;
+  /** When the last line about it was logged, milliseconds since the epoch. */
+  loggedMs: number;
+  /** Denials since then. */
+  unlogged: number;
 }
 
 interface Entry extends DeniedClient {
-  /** Denials that have a name. */
+  /** Denials that have an id. */
   named: number;
 }
 
 const MAX_CLIENTS = 10_000;
-/** Of the random digits of a UUID: enough to tell the clients of days apart, and to read one out. */
+/** Random digits of a UUID: enough to tell apart the clients of several days, and short enough to read out. */
 const TAG_LENGTH = 12;
-/** Who was not denied for so long, and then is, is counted from there. */
+/** After so long without a denial, the count starts again. */
 const QUIET_MS = 600_000;
 
 export interface DeniedClientsOptions {
   /** Milliseconds since the epoch. */
   readonly now: () => number;
-  /** Called for what makes room. */
+  /** Called for each client that is forgotten to make room. */
   readonly onForgotten: (client: DeniedClient) => void;
 }
 
@@ -66,14 +68,14 @@ export class DeniedClients {
     });
   }
 
-  /** What the next denial of this client is called: one name for the client at the policy, and a number. */
+  /** The id of the next denial of this client: a tag for client, policy and reason, and a number. */
   name(decision: Decision, denied: Denied): string {
     const entry = this.#entryOf(decision, denied);
     return `${entry.tag}-${++entry.named}`;
   }
 
-  add(told: DenialTold): DeniedClient {
-    const { decision, denial } = told;
+  add(recorded: RecordedDenial): DeniedClient {
+    const { decision, denial } = recorded;
     const entry = this.#entryOf(decision, denial);
     const nowMs = this.#now();
     if (nowMs - entry.lastMs > QUIET_MS) {
@@ -82,18 +84,18 @@ export class DeniedClients {
     }
     entry.count++;
     entry.lastMs = nowMs;
-    entry.last = told;
+    entry.last = recorded;
     return entry;
   }
 
-  /** Whose denials have this name. Undefined for a name that was never given, or is forgotten. */
+  /** The client of the denial with this id. Undefined for an id that was never given, or whose client is forgotten. */
   find(id: string): DeniedClient | undefined {
     const [, tag = '', number] = /^(\w+)-([1-9]\d*)$/.exec(id) ?? [];
     const entry = this.#byTag.get(tag);
     return entry !== undefined && Number(number) <= entry.named ? entry : undefined;
   }
 
-  /** Those who were denied within the last `withinMs`, the most often denied first. */
+  /** Clients that were denied within the last `withinMs`, at most so many. The most often denied come first. */
   top(most: number, withinMs: number): DeniedClient[] {
     const sinceMs = this.#now() - withinMs;
     return [...this.#entries.values()]
@@ -103,7 +105,7 @@ export class DeniedClients {
   }
 
   #entryOf(decision: Decision, denied: Denied): Entry {
-    const client = whoIsDenied(decision, denied);
+    const client = deniedPartition(decision, denied);
     const key = `${client} ${decision.policy} ${decision.reason}`;
     const known = this.#entries.get(key);
     if (known !== undefined) return known;
@@ -115,8 +117,8 @@ export class DeniedClients {
       sinceMs: 0,
       lastMs: Number.NEGATIVE_INFINITY,
       last: undefined,
-      toldMs: Number.NEGATIVE_INFINITY,
-      untold: 0,
+      loggedMs: Number.NEGATIVE_INFINITY,
+      unlogged: 0,
     };
     this.#entries.set(key, entry);
     this.#byTag.set(entry.tag, entry);
@@ -125,10 +127,10 @@ export class DeniedClients {
 }
 
 /**
- * Keys that nobody lists are made up as fast as they are used up. Who was denied for anything but what this key has used
- * up is the address behind it.
+ * The partition that is denied. Clients can invent unlisted keys without end. Unless such a key has reached its own
+ * limit, the denied client is the address behind it, so that invented keys do not push other clients out.
  */
-function whoIsDenied({ binding }: Decision, { client, isMadeUp, address }: Denied): string {
+function deniedPartition({ binding }: Decision, { client, isMadeUp, address }: Denied): string {
   if (!isMadeUp) return client;
   if (binding === undefined) return address.daily.current;
   const counted = partitionOf(binding.key);

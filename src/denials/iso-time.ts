@@ -1,4 +1,4 @@
-/** Moments as operators read them: ISO 8601 in UTC, which also sorts as text. */
+/** Times for operators: ISO 8601 in UTC, which also sorts as text. */
 export function isoTime(ms: number): string {
   return new Date(ms).toISOString();
 }

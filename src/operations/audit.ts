@@ -1,6 +1,6 @@
 /** The audit log: every change, also one that Redis did not confirm, and that may hold all the same. */
 import { StoreError } from '../core/store.ts';
-import type { OperatorAction } from '../telemetry/telemetry.ts';
+import type { OperatorAction } from '../telemetry/events/operator-events.ts';
 import { OperationError } from './operation-error.ts';
 import type { Override } from './override.ts';
 import { type OverrideReport, overrideReport } from './override-report.ts';

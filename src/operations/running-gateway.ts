@@ -5,7 +5,7 @@ import type { SaltSource } from '../core/salts.ts';
 import type { Descriptor, PeekResult, QuotaReader, QuotaStore } from '../core/store.ts';
 import type { DeniedClients } from '../denials/denied-clients.ts';
 import type { QueryReplies } from '../stores/redis/peer-gateways.ts';
-import type { OperatorAction } from '../telemetry/telemetry.ts';
+import type { OperatorAction } from '../telemetry/events/operator-events.ts';
 import type { OverrideBook } from './override-book.ts';
 import type { StoreStats } from './stats.ts';
 

@@ -1,9 +1,13 @@
-/** What a line says of a request that was allowed: for operators who want to see some of them. */
+/** The fields of the log line for an allowed request. */
 import type { Decision } from '../core/decision.ts';
 import { partitionOf } from '../core/descriptor.ts';
-import { type Answered, answeredFields } from '../denials/answered.ts';
 
-export function allowLine({ policy, reason, mode, binding }: Decision, answered: Answered) {
+/** Milliseconds. */
+export function allowLine(
+  { policy, reason, mode, binding }: Decision,
+  dialect: string,
+  durationMs: number,
+) {
   return {
     policy,
     limit: binding?.limit.label,
@@ -11,6 +15,7 @@ export function allowLine({ policy, reason, mode, binding }: Decision, answered:
     mode,
     counted: binding && partitionOf(binding.key),
     remaining: binding?.state.remaining,
-    ...answeredFields(answered),
+    dialect,
+    duration_ms: durationMs,
   };
 }

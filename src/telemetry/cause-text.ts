@@ -1,7 +1,7 @@
-/** What a log line says of an error that is not ours. */
+/** The cause of an error as a log line names it. */
 import { StoreError } from '../core/store.ts';
 
-/** The first words of a message: enough to know the fault, and no room for an argument of a command. */
+/** An error code, or the start of the message: enough to know the fault, too short for the argument of a command. */
 export function causeText(cause: unknown): string {
   if (cause instanceof StoreError) return cause.message;
   if (!(cause instanceof Error)) return 'unknown';

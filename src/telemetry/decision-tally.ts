@@ -1,4 +1,4 @@
-/** Decisions by the policy that spoke and what came of them. */
+/** Counts decisions by limiting policy and verdict. */
 import type { Decision } from '../core/decision.ts';
 import { Tally } from './tally.ts';
 
@@ -9,7 +9,7 @@ export class DecisionTally {
     this.#add(decision.policy, verdictLabel(decision));
   }
 
-  /** A policy in shadow would have denied. */
+  /** A shadow policy would have denied. */
   addShadow({ policy }: Decision): void {
     this.#add(policy, 'shadow_deny');
   }
@@ -30,7 +30,7 @@ export class DecisionTally {
   }
 }
 
-/** What nobody counted has a verdict of its own. */
+/** Decisions that the store did not count have verdicts apart from `allow` and `deny`. */
 function verdictLabel({ verdict, mode, reason }: Decision): string {
   if (reason === 'exempt' || reason === 'blocked') return reason;
   if (mode === 'open') return 'error_allow';

@@ -1,18 +1,18 @@
-/** The log of the process: what is written is a line of the catalogue, with its level and its message. */
+/** Writes lines of the catalogue, each with its level and its message. */
 import { type DestinationStream, pino } from 'pino';
 import { printableJson } from '../core/printable.ts';
 import { type FieldsOf, LOG_LINES, type LogEvent, type LogLine } from './log-lines.ts';
 
 export interface LogOptions {
   readonly level: string;
-  /** The number of this process, where there are several. */
+  /** The number of this process, if there are several workers. */
   readonly worker?: number | undefined;
   /** Standard output if absent. */
   readonly destination?: { write(line: string): void };
 }
 
 export interface Log {
-  /** The message is that of the catalogue, unless the line has its own. */
+  /** Without `message`, the line has the message of the catalogue. */
   write<E extends LogEvent>(event: E, fields: FieldsOf<E>, message?: string): void;
   /** From now on, lines below this level are not written. */
   setLevel(level: string): void;
@@ -20,15 +20,18 @@ export interface Log {
   flush(): void;
 }
 
+/** Durations are logged in microseconds at the finest. */
+const SERIALIZERS = { duration_ms: (ms: number) => Math.round(ms * 1000) / 1000 };
+
 export function createLog({ level, worker, destination }: LogOptions): Log {
-  // Whoever reads the lines slowly keeps nobody waiting. What is not written yet at the end is written then.
+  // Asynchronous: a slow reader of the log delays no request. Lines that are left at the end are written by flush.
   const standardOutput = destination === undefined ? pino.destination({ sync: false }) : undefined;
   const base = worker === undefined ? null : { worker };
   const written = destination ?? (standardOutput as DestinationStream);
-  // Whoever reads the log in a terminal reads what others wrote: JSON escapes only half of the control characters.
+  // Lines may quote what others wrote, and be read in a terminal: JSON escapes only half of the control characters.
   const target = { write: (line: string) => void written.write(printableJson(line)) };
-  const log = pino({ level, base }, target);
-  // No child: it would follow the level of its parent.
+  const log = pino({ level, base, serializers: SERIALIZERS }, target);
+  // Not a child of the other, whose level it would follow.
   const always = pino({ level: 'info', base }, target);
   return {
     write(event, fields, message) {

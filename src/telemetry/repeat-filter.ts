@@ -1,8 +1,8 @@
-/** Keeps what happens all the time from filling the log. */
+/** Keeps events that repeat with every request from filling the log. */
 
 const REPEAT_AFTER_MS = 60_000;
 
-/** True for the first of each kind within a minute. */
+/** True for the first event of each kind within a minute. */
 export function createRepeatFilter(now: () => number): (kind: string) => boolean {
   const lastMs = new Map<string, number>();
   return (kind) => {

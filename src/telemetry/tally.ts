@@ -1,4 +1,4 @@
-/** Counts of things by name, read when they are scraped: looking up a label each time costs ten times as much. */
+/** Counts by name, read at each scrape. Looking up a label of a metric for each request costs ten times as much. */
 export class Tally {
   readonly #counts = new Map<string, number>();
 

@@ -1,16 +1,19 @@
-/** What is said of a header that no request through a proxy had. */
+/** Texts about a header that no request through a proxy had. */
 import type { UnseenHeader } from '../core/header-watch.ts';
-import { DIALECTS } from '../dialects/index.ts';
+
+export interface Remedy {
+  /** `headgate proxy-config` writes configurations for this proxy. */
+  readonly hasProxyConfig: boolean;
+}
 
 /** `none of 1000 requests through nginx had x-api-key` */
 export function unseenText({ dialect, header, requests }: UnseenHeader): string {
   return `none of ${requests} requests through ${dialect} had ${header}`;
 }
 
-/** The same, with what it may mean and what to do. */
-export function doubtText(doubt: UnseenHeader): string {
-  const { dialect } = doubt;
-  const hasFile = DIALECTS.some(({ name, hasProxyConfig }) => name === dialect && hasProxyConfig);
-  const file = hasFile ? `run headgate proxy-config ${dialect} --policies FILE, or ` : '';
-  return `${unseenText(doubt)}: if clients send it, the proxy does not pass it on, and their limits are shared; ${file}pass the header on; if nobody sends it, take it out of the policy file`;
+/** The same, with its possible causes and what to do about each. */
+export function unseenAdvice(unseen: UnseenHeader, { hasProxyConfig }: Remedy): string {
+  const command = `headgate proxy-config ${unseen.dialect} --policies FILE`;
+  const remedy = `pass the header on${hasProxyConfig ? `, as the configuration from ${command} does` : ''}`;
+  return `${unseenText(unseen)}: if clients send it, the proxy does not pass it on, and they share limits; ${remedy}; if no client sends it, remove it from the policy file`;
 }

@@ -319,10 +319,10 @@ test('the log is JSON without what terminals obey', () => {
     destination: { write: (line) => void written.push(line) },
   });
   const change = { action: HOSTILE, subject: HOSTILE, change: HOSTILE, until: HOSTILE };
-  telemetry.operatorActed({ ...change, reason: HOSTILE, by: HOSTILE });
-  telemetry.policyUnknown(HOSTILE);
-  telemetry.storeConnectionFailed(new Error(HOSTILE));
-  telemetry.policyNote(HOSTILE);
+  telemetry.operators.acted({ ...change, reason: HOSTILE, by: HOSTILE });
+  telemetry.proxies.policyUnknown(HOSTILE);
+  telemetry.store.connectionFailed(new Error(HOSTILE));
+  telemetry.policyFile.note(HOSTILE);
   telemetry.close();
   expect(written).toHaveLength(4);
   for (const line of written) {

@@ -29,7 +29,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   denials: ['core'],
   dialects: ['core'],
   stores: ['config', 'core'],
-  telemetry: ['core', 'denials', 'dialects'],
+  telemetry: ['core'],
   config: ['core', 'dialects'],
   core: [],
 };

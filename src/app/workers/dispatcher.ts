@@ -1,74 +1,77 @@
 /**
- * Hands connections to the workers in turn. Unlike in Node's cluster module, no connection is lost with a worker that
- * has not taken it yet, and the port is closed before the workers.
+ * Hands connections to the workers in turn. Unlike node:cluster, it loses no connection with a worker that ends before
+ * it has taken it, and the port is closed before the workers are.
  */
 import type { Socket } from 'node:net';
-import type { Member } from './member.ts';
+import type { WorkerHandle } from './worker-handle.ts';
 
-interface Handover {
+export type ConnectionTaker = Pick<WorkerHandle, 'isAnswering' | 'take'>;
+
+interface WaitingConnection {
   readonly port: string;
   readonly connection: Socket;
 }
 
-/** While no worker takes connections, the oldest of more than these are closed. */
+/** While no worker takes connections, the oldest ones beyond this number are closed. */
 const MOST_WAITING = 1_024;
 
 export class Dispatcher {
   /** In the order of their turns. */
-  readonly #free: Member[] = [];
-  readonly #waiting: Handover[] = [];
-  #underWay = 0;
+  readonly #free: ConnectionTaker[] = [];
+  readonly #waiting: WaitingConnection[] = [];
+  /** Connections that are on their way to a worker. */
+  #handovers = 0;
   #onIdle: () => void = () => {};
 
-  /** Has this worker take part. */
-  add(member: Member): void {
-    this.#free.push(member);
-    this.#next();
+  /** From now on, this worker gets connections. */
+  add(worker: ConnectionTaker): void {
+    this.#free.push(worker);
+    this.#handOutWaiting();
   }
 
   dispatch(port: string, connection: Socket): void {
-    // It would have Node keep count of it in every worker.
+    // Otherwise Node counts the connection in every worker.
     Object.assign(connection, { server: null });
     if (this.#waiting.push({ port, connection }) > MOST_WAITING) {
       this.#waiting.shift()?.connection.destroy();
     }
-    this.#next();
+    this.#handOutWaiting();
   }
 
-  /** Resolves once a worker has each connection. Those that none takes in so many milliseconds are closed. */
+  /** Resolves once workers have all connections. Closes those that no worker takes within so many milliseconds. */
   async emptied(withinMs: number): Promise<void> {
     if (this.#isIdle) return;
-    const idle = new Promise<void>((resolve) => {
+    await new Promise<void>((resolve) => {
       this.#onIdle = resolve;
       setTimeout(resolve, withinMs).unref();
     });
-    await idle;
     for (const { connection } of this.#waiting.splice(0)) connection.destroy();
   }
 
   get #isIdle(): boolean {
-    return this.#waiting.length === 0 && this.#underWay === 0;
+    return this.#waiting.length === 0 && this.#handovers === 0;
   }
 
-  #next(): void {
+  #handOutWaiting(): void {
     while (this.#waiting.length > 0) {
-      const member = this.#free.shift();
-      if (member === undefined) return;
-      if (member.isAnswering) void this.#hand(this.#waiting.shift() as Handover, member);
+      const worker = this.#free.shift();
+      if (worker === undefined) return;
+      if (worker.isAnswering)
+        void this.#handOver(this.#waiting.shift() as WaitingConnection, worker);
     }
     if (this.#isIdle) this.#onIdle();
   }
 
-  async #hand(handover: Handover, member: Member): Promise<void> {
-    this.#underWay++;
-    const isTaken = await member.take(handover.port, handover.connection);
-    this.#underWay--;
+  async #handOver(waiting: WaitingConnection, worker: ConnectionTaker): Promise<void> {
+    this.#handovers++;
+    const isTaken = await worker.take(waiting.port, waiting.connection);
+    this.#handovers--;
     if (isTaken) {
-      handover.connection.destroy();
-      this.#free.push(member);
+      waiting.connection.destroy();
+      this.#free.push(worker);
     } else {
-      this.#waiting.unshift(handover);
+      this.#waiting.unshift(waiting);
     }
-    this.#next();
+    this.#handOutWaiting();
   }
 }

@@ -1,53 +1,48 @@
-/** What the supervisor and its workers say to each other. */
+/** The messages between the supervisor and its workers. */
 import type { MetricObjectWithValues, MetricValue } from 'prom-client';
+import type { UnseenHeader } from '../../core/header-watch.ts';
+import type { StoreAtStart } from '../backend.ts';
 
-export type Metrics = MetricObjectWithValues<MetricValue<string>>[];
+export type SupervisorMessage =
+  | { readonly type: 'report' }
+  | { readonly type: 'reload' }
+  /** Run an operation of the ops API. */
+  | OperateMessage
+  /** A connection comes with this message, and the worker takes it or not. */
+  | { readonly type: 'connection'; readonly port: string }
+  /** Close each connection with its next response. */
+  | { readonly type: 'drain' }
+  /** Drain for so long, then end. */
+  | { readonly type: 'stop'; readonly drainMs: number };
 
-/** How a worker is. */
-export interface Report {
-  readonly metrics: Metrics;
+export interface OperateMessage {
+  readonly type: 'operate';
+  readonly id: number;
+  readonly name: string;
+  readonly input: unknown;
+  /** A worker that gets to it later must skip it: another worker has run it. Milliseconds since the epoch. */
+  readonly beforeMs: number;
+}
+
+export type WorkerMessage =
+  /** The worker can answer, and its store is in this state. */
+  | { readonly type: 'ready'; readonly store: StoreAtStart }
+  /** Whether the worker took the connection. If not, it takes no others either. */
+  | { readonly type: 'connection'; readonly isTaken: boolean }
+  | { readonly type: 'operated'; readonly id: number; readonly outcome: OperationOutcome }
+  | { readonly type: 'report'; readonly report: WorkerReport };
+
+/** The state of a worker. */
+export interface WorkerReport {
+  readonly metrics: MetricValues;
   readonly degraded: boolean;
+  /** Headers that proxies may not pass on, as far as this worker knows. */
   readonly unseenHeaders: readonly UnseenHeader[];
 }
 
-/** A header that no request through a proxy had, as this worker sees it. */
-export interface UnseenHeader {
-  readonly dialect: string;
-  readonly header: string;
-  readonly requests: number;
-}
+export type MetricValues = MetricObjectWithValues<MetricValue<string>>[];
 
-export type Order =
-  | { readonly order: 'report' }
-  | { readonly order: 'reload' }
-  /** Has something done for operators, and wants to hear what came of it. */
-  | {
-      readonly order: 'operate';
-      readonly id: number;
-      readonly name: string;
-      readonly input: unknown;
-      /** Who comes to it later leaves it: another has done it. Milliseconds since the epoch. */
-      readonly beforeMs: number;
-    }
-  /** Comes with a connection, which the worker takes or leaves. */
-  | { readonly order: 'connection'; readonly port: string }
-  /** Has callers go elsewhere with their next request. */
-  | { readonly order: 'drain' }
-  /** Goes on answering for so long, and ends. */
-  | { readonly order: 'stop'; readonly drainMs: number };
-
-/** What came of it: something to send on, or why it could not be done. */
-export type Outcome =
+/** The result of an operation, or why it failed. */
+export type OperationOutcome =
   | { readonly result: unknown }
   | { readonly failure: { readonly code: string; readonly message: string } };
-
-/** How a worker found its store when it started. */
-export type StoreFound = 'counts' | 'refuses' | 'unreachable';
-
-export type News =
-  | { readonly news: 'operated'; readonly id: number; readonly outcome: Outcome }
-  /** It can answer, and found its store so. */
-  | { readonly news: 'ready'; readonly store: StoreFound }
-  /** Whether it took the connection; if not, it takes no other either. */
-  | { readonly news: 'connection'; readonly isTaken: boolean }
-  | { readonly news: 'report'; readonly report: Report };

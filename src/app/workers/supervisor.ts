@@ -1,31 +1,35 @@
-/** Keeps worker processes: starts them, replaces those that are lost, and all of them one by one when asked to. */
+/** Keeps worker processes running: starts them, replaces lost ones, and replaces all of them one by one on request. */
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { StoreAtStart } from '../backend.ts';
 import { Dispatcher } from './dispatcher.ts';
-import { Member, WorkerFailed } from './member.ts';
-import type { Outcome, Report, StoreFound } from './messages.ts';
+import type { OperationOutcome, WorkerReport } from './messages.ts';
+import { WorkerFailed } from './worker-failed.ts';
+import { forkWorker, type WorkerHandle } from './worker-handle.ts';
 
 export interface SupervisorOptions {
   readonly workers: number;
-  /** How long a worker that is replaced goes on answering, milliseconds. */
+  /** How long a worker that is replaced keeps answering, milliseconds. */
   readonly drainMs: number;
   /** How long a worker may take to end after its drain, milliseconds. */
   readonly endWithinMs: number;
   readonly onLost: (worker: number, how: string) => void;
-  /** The last that was heard of a worker that has ended. */
-  readonly onDeparture: (last: Report | undefined) => void;
+  /** Called for each worker that has ended, with its last report. */
+  readonly onEnded: (lastReport: WorkerReport | undefined) => void;
+  /** Starts the worker of a slot. Default: a process of node:cluster. */
+  readonly startWorker?: (slot: number) => WorkerHandle;
 }
 
-/** Before a lost worker is replaced; twice as long for each further one that is lost soon after. */
+/** The delay before a lost worker is replaced. It doubles with each worker that is lost within a minute. */
 const FIRST_DELAY_MS = 50;
 const LONGEST_DELAY_MS = 5_000;
-const CALM_AFTER_MS = 60_000;
-/** How long a connection waits for a worker when all are to end. */
+const LOSS_COUNTS_FOR_MS = 60_000;
+/** How long a connection may wait for a worker when all workers stop. */
 const TAKEN_WITHIN_MS = 1_000;
 
 export class Supervisor {
   readonly #options: SupervisorOptions;
-  readonly #members = new Set<Member>();
+  readonly #workers = new Set<WorkerHandle>();
   readonly #dispatcher = new Dispatcher();
   #isStopping = false;
   #losses = 0;
@@ -34,49 +38,53 @@ export class Supervisor {
     this.#options = options;
   }
 
-  /** Whether any worker takes connections. */
-  get isAnswering(): boolean {
-    return [...this.#members].some((member) => member.isAnswering);
+  /** How many workers there should be. */
+  get size(): number {
+    return this.#options.workers;
   }
 
-  /** The latest that was heard of each worker. */
-  get lastReports(): Report[] {
-    return [...this.#members].flatMap(({ last }) => last ?? []);
+  /** Whether any worker takes connections. */
+  get isAnswering(): boolean {
+    return [...this.#workers].some((worker) => worker.isAnswering);
+  }
+
+  get lastReports(): WorkerReport[] {
+    return [...this.#workers].flatMap(({ lastReport }) => lastReport ?? []);
   }
 
   /**
-   * Resolves once they answer, to how the first found its store. Rejects with WorkerFailed when one of them ends before
-   * it does.
+   * Resolves once all workers answer, to the state of the store for the first of them. Rejects with WorkerFailed if one
+   * ends before it answers.
    */
-  async start(): Promise<StoreFound> {
-    // One alone at first: what is wrong is then said once.
-    const first = await this.#hire(0);
-    const others = Array.from({ length: this.#options.workers - 1 }, (_, i) => this.#hire(i + 1));
+  async start(): Promise<StoreAtStart> {
+    // The first starts alone, so that a mistake in the settings is printed once.
+    const first = await this.#startWorker(0);
+    const others = Array.from({ length: this.size - 1 }, (_, i) => this.#startWorker(i + 1));
     await Promise.all(others);
     return first.ready;
   }
 
-  /** Has a worker answer what is asked on this connection, of which nothing was read yet. */
+  /** Hands a connection to a worker. Nothing may have been read from it. */
   dispatch(port: string, connection: Socket): void {
     this.#dispatcher.dispatch(port, connection);
   }
 
   reload(): void {
-    for (const member of this.#members) member.order({ order: 'reload' });
+    for (const worker of this.#workers) worker.send({ type: 'reload' });
   }
 
   /**
-   * Replaces each by a new one that answers already. Rejects, and keeps the rest, when a new one does not start.
-   * Resolves to false when all of them are to end instead.
+   * Replaces each worker by a new one that answers already. Rejects, and keeps the rest, if a new one does not start.
+   * Resolves to false if the supervisor stops meanwhile.
    */
   async replaceAll(): Promise<boolean> {
     const { drainMs, endWithinMs } = this.#options;
-    for (const old of [...this.#members]) {
-      // It may have been lost, and replaced, meanwhile.
-      if (!this.#members.has(old)) continue;
+    for (const old of [...this.#workers]) {
+      // It may have ended and been replaced meanwhile.
+      if (!this.#workers.has(old)) continue;
       if (this.#isStopping) return false;
       try {
-        await this.#hire(old.slot);
+        await this.#startWorker(old.slot);
       } catch (error) {
         if (this.#isStopping) return false;
         throw error;
@@ -86,64 +94,65 @@ export class Supervisor {
     return !this.#isStopping;
   }
 
-  /** Resolves when each has reported anew, or has not within a second. */
-  async hear(): Promise<void> {
-    await Promise.all([...this.#members].map((member) => member.report()));
+  /** Asks each worker for a report. Resolves when all reports are there, or a second has passed. */
+  async collectReports(): Promise<void> {
+    await Promise.all([...this.#workers].map((worker) => worker.report()));
   }
 
-  /** Has it done by one of the workers, or by the next where one hangs. Resolves to undefined when none of them does it. */
-  async operate(name: string, input: unknown): Promise<Outcome | undefined> {
-    for (const member of [...this.#members].filter(({ isAnswering }) => isAnswering)) {
-      const outcome = await member.operate(name, input);
+  /** Runs an operation in one worker, or in the next if that one hangs. Resolves to undefined if no worker runs it. */
+  async operate(name: string, input: unknown): Promise<OperationOutcome | undefined> {
+    for (const worker of [...this.#workers].filter(({ isAnswering }) => isAnswering)) {
+      const outcome = await worker.operate(name, input);
       if (outcome !== undefined) return outcome;
     }
     return undefined;
   }
 
-  /** Has callers go elsewhere with their next request. */
+  /** Makes the workers close each connection with its next response. */
   drain(): void {
     this.#isStopping = true;
-    for (const member of this.#members) member.order({ order: 'drain' });
+    for (const worker of this.#workers) worker.send({ type: 'drain' });
   }
 
-  /** Has all of them answer what is under way, and end. No connection is dispatched after this. */
+  /** Lets all workers answer the checks under way, and end. Dispatch no connection after this. */
   async stop(): Promise<void> {
     this.#isStopping = true;
     await this.#dispatcher.emptied(TAKEN_WITHIN_MS);
     const { endWithinMs } = this.#options;
-    await Promise.all([...this.#members].map((member) => member.stop(0, endWithinMs)));
+    await Promise.all([...this.#workers].map((worker) => worker.stop(0, endWithinMs)));
   }
 
-  /** Resolves once it answers. */
-  async #hire(slot: number): Promise<Member> {
-    if (this.#isStopping) throw new WorkerFailed(0, 'all of them are to end');
-    const member = new Member(slot);
-    this.#members.add(member);
-    void member.ended.then((how) => this.#onEnd(member, how));
-    await member.ready;
-    this.#dispatcher.add(member);
-    return member;
+  /** Resolves once the worker answers. */
+  async #startWorker(slot: number): Promise<WorkerHandle> {
+    if (this.#isStopping) throw new WorkerFailed(0, 'the supervisor is stopping');
+    const { startWorker = forkWorker } = this.#options;
+    const worker = startWorker(slot);
+    this.#workers.add(worker);
+    void worker.ended.then((how) => this.#onEnd(worker, how));
+    await worker.ready;
+    this.#dispatcher.add(worker);
+    return worker;
   }
 
-  #onEnd(member: Member, how: string): void {
-    this.#members.delete(member);
-    this.#options.onDeparture(member.last);
-    if (!member.wasReady || member.isLeaving || this.#isStopping) return;
-    this.#options.onLost(member.id, how);
-    void this.#replaceLost(member.slot);
+  #onEnd(worker: WorkerHandle, how: string): void {
+    this.#workers.delete(worker);
+    this.#options.onEnded(worker.lastReport);
+    if (!worker.wasReady || worker.isLeaving || this.#isStopping) return;
+    this.#options.onLost(worker.id, how);
+    void this.#replaceLost(worker.slot);
   }
 
-  /** One that does not even start is tried again, for as long as it takes. */
+  /** Retries until a worker starts or the supervisor stops. */
   async #replaceLost(slot: number): Promise<void> {
     while (!this.#isStopping) {
       await sleep(Math.min(FIRST_DELAY_MS * 2 ** this.#losses, LONGEST_DELAY_MS));
       this.#losses++;
-      setTimeout(() => this.#losses--, CALM_AFTER_MS).unref();
+      setTimeout(() => this.#losses--, LOSS_COUNTS_FOR_MS).unref();
       try {
-        await this.#hire(slot);
+        await this.#startWorker(slot);
         return;
       } catch {
-        // It has said why itself.
+        // The worker itself has printed why.
       }
     }
   }

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer, type RequestListener, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
-import { createApp } from '../../app/gateway.ts';
+import { createGateway } from '../../app/gateway.ts';
 import { openPolicySource } from '../../config/policy-file/policy-source.ts';
 import { type Environment, readEnvironment } from '../../config/settings/environment.ts';
 import { VERSION } from '../../config/version.ts';
@@ -32,16 +32,16 @@ export async function demo({ port }: { port: number }): Promise<void> {
     now: Date.now,
   });
   const policies = openPolicySource(environment);
-  const app = createApp({ environment, policies, telemetry, now: Date.now });
+  const gateway = createGateway({ environment, policies, telemetry, now: Date.now });
   const proxy = createServer();
   const close = async () => {
     proxy.close();
     proxy.closeAllConnections();
-    await app.close();
+    await gateway.close();
   };
-  const ending = endWithGrace({ drain: app.drain, close }, environment, telemetry);
+  const ending = endWithGrace({ drain: gateway.drain, close }, environment, telemetry);
   try {
-    const { check } = await app.listen();
+    const { check } = await gateway.listen();
     proxy.on('request', askFirst((check as AddressInfo).port, application));
     await once(proxy.listen(port, HOST), 'listening');
     say(linesIn(instructions(`http://${HOST}:${(proxy.address() as AddressInfo).port}`)));

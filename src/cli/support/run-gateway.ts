@@ -1,16 +1,19 @@
-/** Serving: a gateway in this process alone, or in several workers. */
+/** Runs a gateway, in this process alone or in several workers. */
 import cluster from 'node:cluster';
-import { createApp, createEngine, type PortName } from '../../app/gateway.ts';
-import { reloadOnChange } from '../../app/policy-reload.ts';
-import { createFleet } from '../../app/worker-gateway.ts';
-import type { Outcome } from '../../app/workers/messages.ts';
-import { ignoreSignals, obey, tell } from '../../app/workers/worker.ts';
+import { createGateway } from '../../app/gateway.ts';
+import { reloadOnChange, reportNotes, reportPolicies } from '../../app/policy-reload.ts';
+import { createPortlessGateway } from '../../app/portless-gateway.ts';
+import { createWorkerGateway } from '../../app/worker-gateway.ts';
+import {
+  followSupervisor,
+  ignoreSignals,
+  sendToSupervisor,
+} from '../../app/workers/supervisor-messages.ts';
+import { workerDuties } from '../../app/workers/worker-duties.ts';
 import { ConfigError } from '../../config/config-error.ts';
 import { openPolicySource, type PolicySource } from '../../config/policy-file/policy-source.ts';
 import { type Environment, readEnvironment } from '../../config/settings/environment.ts';
 import { VERSION } from '../../config/version.ts';
-import { OperationError } from '../../operations/operation-error.ts';
-import type { OperationName } from '../../operations/operations.ts';
 import { createTelemetry, type Telemetry } from '../../telemetry/telemetry.ts';
 import { banner } from './banner.ts';
 import { say } from './output.ts';
@@ -30,7 +33,7 @@ export async function serve(flags: ServeFlags): Promise<void> {
   try {
     await serveInRole(flags);
   } catch (error) {
-    // What is said to the supervisor would keep this process alive.
+    // The channel to the supervisor would keep this process alive.
     cluster.worker?.disconnect();
     throw error;
   }
@@ -43,7 +46,7 @@ async function serveInRole(flags: ServeFlags): Promise<void> {
     throw new ConfigError(['HEADGATE_WORKER: is set by supervisors for their workers, unset it']);
   }
   const telemetry = createTelemetry({ level, version: VERSION, worker, now: Date.now });
-  // In a supervisor, too: what is wrong stops it before any worker starts.
+  // Also in a supervisor: a mistake in the file stops it before any worker starts.
   const configured = { environment, telemetry, policies: openPolicySource(environment) };
   if (environment.worker !== undefined) await serveAsWorker(configured);
   else if (environment.workers > 1) await serveByWorkers(configured);
@@ -51,82 +54,58 @@ async function serveInRole(flags: ServeFlags): Promise<void> {
 }
 
 async function serveAlone({ environment, policies, telemetry }: Configured): Promise<void> {
-  telemetry.policiesInForce(policies.digest);
-  for (const note of policies.notes) telemetry.policyNote(note);
-  const app = createApp({ environment, policies, telemetry, now: Date.now });
-  // Before it listens: the first process of a container ignores every signal that it does not handle, and any other
-  // would end by some of them.
-  const ending = endWithGrace(app, environment, telemetry);
-  const reload = reloadOnChange(policies, telemetry);
+  reportPolicies(policies, telemetry.policyFile);
+  const gateway = createGateway({ environment, policies, telemetry, now: Date.now });
+  // Signals are handled before it listens. Otherwise some would end the process at once, and the first process of a
+  // container would ignore them.
+  const ending = endWithGrace(gateway, environment, telemetry);
+  const reload = reloadOnChange(policies, telemetry.policyFile);
   process.on('SIGHUP', () => void reload());
-  // There are no workers to replace, and it is no reason to end.
+  // There are no workers to replace. Without a handler, the signal would end the process.
   process.on('SIGUSR2', () => {});
-  const listening = await unlessItFails(app.listen(), app, ending);
+  const listening = await unlessItFails(gateway.listen(), gateway, ending);
   say(banner(environment, policies, listening));
 }
 
 async function serveByWorkers({ environment, policies, telemetry }: Configured): Promise<void> {
-  for (const note of policies.notes) telemetry.policyNote(note);
-  const fleet = createFleet(environment, telemetry);
-  const ending = endWithGrace(fleet, environment, telemetry);
-  process.on('SIGHUP', () => fleet.reload());
-  process.on('SIGUSR2', () => void fleet.restart());
-  const listening = await unlessItFails(fleet.listen(), fleet, ending);
+  reportNotes(policies, telemetry.policyFile);
+  const gateway = createWorkerGateway(environment, telemetry);
+  const ending = endWithGrace(gateway, environment, telemetry);
+  process.on('SIGHUP', () => gateway.reload());
+  process.on('SIGUSR2', () => void gateway.restart());
+  const listening = await unlessItFails(gateway.listen(), gateway, ending);
   say(banner(environment, policies, listening));
 }
 
 async function serveAsWorker({ environment, policies, telemetry }: Configured): Promise<void> {
   ignoreSignals();
-  telemetry.policiesInForce(policies.digest);
-  const engine = createEngine({ environment, policies, telemetry, now: Date.now });
-  const ending = endOnFault(engine, environment, telemetry);
-  const reload = reloadOnChange(policies, telemetry);
-  const report = async () => ({
-    metrics: await telemetry.registry.getMetricsAsJSON(),
-    degraded: telemetry.isDegraded(),
-    unseenHeaders: engine.unseenHeaders(),
+  telemetry.policyFile.inForce(policies.digest);
+  const gateway = createPortlessGateway({ environment, policies, telemetry, now: Date.now });
+  const ending = endOnFault(gateway, environment, telemetry);
+  const duties = workerDuties({
+    gateway,
+    telemetry,
+    reload: reloadOnChange(policies, telemetry.policyFile),
+    send: sendToSupervisor,
+    end: () => ending.close(),
   });
-  obey({
-    report,
-    reload: () => void reload(),
-    operate: (name, input) => outcomeOf(engine.operate(name as OperationName, input), telemetry),
-    take: (port, connection) => engine.take(port as PortName, connection),
-    drain: () => void engine.drain(0),
-    async stop(drainMs) {
-      await engine.drain(drainMs);
-      await tell({ news: 'report', report: await report() });
-      ending.close();
-    },
-  });
-  const store = await unlessItFails(engine.start(), engine, ending);
-  await tell({ news: 'ready', store });
+  followSupervisor(duties);
+  const store = await unlessItFails(gateway.start(), gateway, ending);
+  await sendToSupervisor({ type: 'ready', store });
 }
 
-/** What a supervisor can be told of it. */
-async function outcomeOf(operation: Promise<unknown>, telemetry: Telemetry): Promise<Outcome> {
-  try {
-    return { result: await operation };
-  } catch (error) {
-    if (error instanceof OperationError) {
-      return { failure: { code: error.code, message: error.message } };
-    }
-    telemetry.operationFailed(error);
-    return { failure: { code: 'internal_error', message: 'a fault of headgate: see its log' } };
-  }
-}
-
-/** Resolves as the beginning does. If that fails, closes what had begun. */
+/** Resolves as `starting` does. If that fails, closes the gateway. */
 async function unlessItFails<T>(
-  beginning: Promise<T>,
-  begun: Closable,
+  starting: Promise<T>,
+  gateway: Closable,
   ending: { uninstall(): void },
 ): Promise<T> {
   try {
-    return await beginning;
+    return await starting;
   } catch (error) {
-    // What ends the process now is the error, exit code included.
+    // The error ends the process, with its exit code.
     ending.uninstall();
-    await begun.close();
+    await gateway.close();
     throw error;
   }
 }

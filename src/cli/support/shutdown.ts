@@ -23,8 +23,8 @@ export function endWithGrace(app: Closable, environment: Environment, telemetry:
   return closeWithGrace(
     { ...optionsFor(telemetry), delay, skip: [...OTHER_SIGNALS] },
     async ({ err, signal }) => {
-      if (err) telemetry.crashed(err);
-      else telemetry.stopping(signal);
+      if (err) telemetry.lifecycle.crashed(err);
+      else telemetry.lifecycle.stopping(signal);
       if (signal === 'SIGTERM') await app.drain(drainMs);
       await app.close();
       telemetry.close();
@@ -38,7 +38,7 @@ export function endOnFault(app: Closable, { storeTimeoutMs }: Environment, telem
   return closeWithGrace(
     { ...optionsFor(telemetry), delay: storeTimeoutMs + WORKER_ENDS_WITHIN_MS, skip },
     async ({ err }) => {
-      if (err) telemetry.crashed(err);
+      if (err) telemetry.lifecycle.crashed(err);
       await app.close();
       telemetry.close();
     },
@@ -48,7 +48,7 @@ export function endOnFault(app: Closable, { storeTimeoutMs }: Environment, telem
 function optionsFor(telemetry: Telemetry) {
   return {
     logger: false,
-    onSecondSignal: (signal) => telemetry.stoppedByForce(`a second signal, ${signal}`),
-    onTimeout: (delayMs) => telemetry.stoppedByForce(`not done after ${delayMs} ms`),
+    onSecondSignal: (signal) => telemetry.lifecycle.stoppedByForce(`a second signal, ${signal}`),
+    onTimeout: (delayMs) => telemetry.lifecycle.stoppedByForce(`not done after ${delayMs} ms`),
   } satisfies closeWithGrace.Options;
 }

@@ -18,7 +18,7 @@ function setUp() {
   return { clock, clients, deny, top };
 }
 
-test('who is denied most comes first, and who was denied long ago is not denied now', () => {
+test('the client with the most denials comes first, and old denials do not count', () => {
   const { clock, deny, top } = setUp();
   for (let i = 0; i < 3; i++) deny('i.a');
   clock.nowMs += 200_000;
@@ -31,7 +31,7 @@ test('who is denied most comes first, and who was denied long ago is not denied 
   expect(top()).toEqual([['i.b', 5]]);
 });
 
-test('every denial has an id of its own, by which its client is found', () => {
+test('every denial has its own id, which leads to its client', () => {
   const { clients, deny } = setUp();
   const ids = ['i.a', 'i.a', 'i.b'].map((client) => deny(client));
   expect(new Set(ids).size).toBe(3);
@@ -42,7 +42,7 @@ test('every denial has an id of its own, by which its client is found', () => {
   }
 });
 
-test('a client that keeps hammering does not push the others out', () => {
+test('a client that keeps retrying does not push others out', () => {
   const { clients, deny } = setUp();
   const id = deny('i.customer');
   for (let i = 0; i < 100_000; i++) deny('i.bot');
@@ -50,13 +50,10 @@ test('a client that keeps hammering does not push the others out', () => {
 });
 
 test.each<[string, Partial<Decision>]>([
-  [
-    'for what its address has used up',
-    { binding: { key: 'hg:v1:{i.bot}:login:client.1' } as never },
-  ],
-  ['for what everybody has used up', { binding: { key: 'hg:v1:{g}:login:global.1' } as never }],
-  ['for nothing that was counted: it is blocked, or its path is malformed', {}],
-])('who makes up keys and is denied %s is one client', (_why, parts) => {
+  ['by a limit of its address', { binding: { key: 'hg:v1:{i.bot}:login:client.1' } as never }],
+  ['by a global limit', { binding: { key: 'hg:v1:{g}:login:global.1' } as never }],
+  ['without being counted', {}],
+])('a client that invents keys and is denied %s is one client: its address', (_why, parts) => {
   const { clients, deny, top } = setUp();
   const id = deny('i.customer');
   for (let i = 0; i < 20_000; i++) deny(`k.${i}`, { ...BLOCKED, ...parts }, 'i.bot');
@@ -65,14 +62,14 @@ test.each<[string, Partial<Decision>]>([
   expect(top()).toHaveLength(2);
 });
 
-test('who has used up the limit of a key is that key', () => {
+test('a client that reaches the limit of its key is that key', () => {
   const { clients, deny } = setUp();
   const usedUp = { binding: { key: 'hg:v1:{k.a}:login:client.1' } } as Decision;
   deny('k.a', { ...BLOCKED, ...usedUp }, 'i.a');
   expect(clients.top(1, 300_000)[0]?.client).toBe('k.a');
 });
 
-test('of more clients than fit, who is denied again and again stays', () => {
+test('if there are too many clients, one that is denied again and again stays', () => {
   const { clients, deny } = setUp();
   const early = deny('i.once');
   for (let i = 0; i < 30_000; i++) {
@@ -85,7 +82,7 @@ test('of more clients than fit, who is denied again and again stays', () => {
   expect(others.length).toBeLessThan(10_000);
 });
 
-test('after ten quiet minutes the counting begins anew, under the same name', () => {
+test('after ten minutes without a denial the count starts again, under the same id', () => {
   const { clock, clients, deny } = setUp();
   const before = deny('i.a');
   clock.nowMs += 600_001;

@@ -2,7 +2,6 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { DIALECT_NAMES, DIALECTS, HTTP_DIALECTS } from '../../../src/dialects/index.ts';
 import { PROXIES } from '../../../src/proxy-config/proxy-config.ts';
-import { doubtText, unseenText } from '../../../src/telemetry/unseen-header.ts';
 
 const root = (path: string) => new URL(`../../../${path}`, import.meta.url);
 const read = (path: string) => readFileSync(root(path), 'utf8');
@@ -33,15 +32,6 @@ describe('the table of proxies', () => {
       expect(read('docs/proxies.md')).toMatch(
         new RegExp(`^\\*\\*.*\\(\\.\\./deploy/${folder}\\)`, 'm'),
       );
-    },
-  );
-
-  test.each(DIALECTS)(
-    'a header that $name does not pass on has a remedy that exists',
-    (dialect) => {
-      const unseen = { dialect: dialect.name, header: 'x-api-key', requests: 1_000 };
-      expect(doubtText(unseen)).toContain(unseenText(unseen));
-      expect(doubtText(unseen).includes('headgate proxy-config')).toBe(dialect.hasProxyConfig);
     },
   );
 });

@@ -7,14 +7,16 @@ import { pino } from 'pino';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { BLOCKED, type Decision, type Denial, decide } from '../../../src/core/decision.ts';
 import { compilePolicy } from '../../../src/core/policy.ts';
+import { denialLine } from '../../../src/denials/denial-line.ts';
 import { LOG_LINES } from '../../../src/telemetry/log-lines.ts';
-import { createTelemetry, type Telemetry } from '../../../src/telemetry/telemetry.ts';
+import type { Telemetry } from '../../../src/telemetry/telemetry.ts';
 import { EXAMPLE, LINES } from '../../../tools/docs/logs.ts';
 import { deniedClient } from '../../support/denials.ts';
 import { tableOf } from '../../support/document-tables.ts';
 import { RUNBOOKS } from '../../support/observability-rules.ts';
 import { quotaOf } from '../../support/quotas.ts';
 import { NOON_MS } from '../../support/requests.ts';
+import { observedTelemetry } from '../../support/telemetry.ts';
 
 interface Written {
   readonly event: string;
@@ -25,6 +27,12 @@ interface Written {
 const REFERENCE = readFileSync(new URL('../../../docs/logs.md', import.meta.url), 'utf8');
 const DENIAL: Denial = { id: '0123', ...deniedClient('k.a', 'i.b') };
 const DENIED = denied();
+const { denial: _denial, ...ALLOWED }: Decision = { ...DENIED, verdict: 'allow' };
+const ANSWERED = { dialect: 'nginx', durationMs: 0.5 };
+const DENIAL_LINE = denialLine('i.b', { decision: DENIED, denial: DENIAL, answered: ANSWERED }, 0);
+const { mode: _mode, dialect: _dialect, duration_ms: _duration, ...SHADOW } = DENIAL_LINE;
+const SHADOW_LINE = { ...SHADOW, counted_in: 'store' };
+const UNSEEN = { dialect: 'nginx', header: 'x-api-key', requests: 1_000 };
 const ERROR = new Error('no');
 const ACTION = {
   action: 'block',
@@ -35,98 +43,99 @@ const ACTION = {
   by: 'ada',
 };
 
-/** Of lines that each say something else. */
+/** Messages of events that have another one each time. */
 const OWN_MESSAGES: Readonly<Record<string, string>> = {
   policy_note: 'a note',
   header_unseen:
-    'none of 1000 requests through nginx had x-api-key: if clients send it, the proxy does not pass it on, and their limits are shared; run headgate proxy-config nginx --policies FILE, or pass the header on; if nobody sends it, take it out of the policy file',
+    'none of 1000 requests through nginx had x-api-key: if clients send it, the proxy does not pass it on, and they share limits; pass the header on, as the configuration from headgate proxy-config nginx --policies FILE does; if no client sends it, remove it from the policy file',
 };
 
-/** In this order, since some are told only while the store answers, and others only while it does not. */
-const CALLS: Readonly<
-  Record<
-    Exclude<keyof Telemetry, 'registry' | 'denied' | 'wouldBeDenied' | 'close'>,
-    (telemetry: Telemetry) => void
-  >
-> = {
-  decided: (telemetry) => telemetry.decided(DENIED, 'nginx', 0.5),
-  wouldDeny: (telemetry) => telemetry.wouldDeny(DENIED),
-  nameDenial: (telemetry) => telemetry.nameDenial(DENIED, deniedClient('i.a'), false),
-  setLogging(telemetry) {
-    telemetry.setLogging({ allowsOneIn: 1 });
-    const { denial, ...allowed } = DENIED;
-    telemetry.decided({ ...allowed, verdict: 'allow' }, 'nginx', 0.5);
-    telemetry.setLogging({});
+type Part = Exclude<keyof Telemetry, 'registry' | 'setLogging' | 'close'>;
+type Calls = {
+  readonly [P in Part]: Readonly<Record<keyof Telemetry[P], (telemetry: Telemetry) => void>>;
+};
+
+const CALLS: Calls = {
+  decisions: {
+    denied: ({ decisions }) => decisions.denied(DENIAL_LINE),
+    wouldBeDenied: ({ decisions }) => decisions.wouldBeDenied(SHADOW_LINE),
+    decided(telemetry) {
+      telemetry.setLogging({ allowsOneIn: 1 });
+      telemetry.decisions.decided(ALLOWED, 'nginx', 0.5);
+      telemetry.setLogging({});
+    },
+    wouldDeny: ({ decisions }) => decisions.wouldDeny(DENIED),
+    identified: ({ decisions }) => decisions.identified('ip'),
+    unmatched: ({ decisions }) => decisions.unmatched(),
+    denialRemembered: ({ decisions }) => decisions.denialRemembered(),
+    checkFailed: ({ decisions }) => decisions.checkFailed('nginx', ERROR),
+    requestAbandoned: ({ decisions }) => decisions.requestAbandoned(),
+    requestShed: ({ decisions }) => decisions.requestShed(),
   },
-  requestAbandoned: (telemetry) => telemetry.requestAbandoned(),
-  operatorActed: (telemetry) => telemetry.operatorActed(ACTION),
-  operatorRefused: (telemetry) => telemetry.operatorRefused(),
-  operationFailed: (telemetry) => telemetry.operationFailed(ERROR),
-  overridesInForce: (telemetry) => telemetry.overridesInForce(['blocked', 'off']),
-  overridesRestored: (telemetry) => telemetry.overridesRestored(2),
-  overridesUnread: (telemetry) => telemetry.overridesUnread(ERROR),
-  windowsCounted: (telemetry) => telemetry.windowsCounted(7),
-  identified: (telemetry) => telemetry.identified('ip'),
-  unmatched: (telemetry) => telemetry.unmatched(),
-  checkFailed: (telemetry) => telemetry.checkFailed('nginx', ERROR),
-  proxyMisconfigured: (telemetry) => telemetry.proxyMisconfigured('nginx', ['x-original-uri']),
-  headerUnseen: (telemetry) =>
-    telemetry.headerUnseen({ dialect: 'nginx', header: 'x-api-key', requests: 1_000 }),
-  headerSeen: (telemetry) => telemetry.headerSeen('nginx', 'x-api-key'),
-  policyUnknown: (telemetry) => telemetry.policyUnknown('lgin'),
-  untrustedProxy: (telemetry) => telemetry.untrustedProxy(),
-  headersIgnored: (telemetry) => telemetry.headersIgnored(['forwarded']),
-  unauthorizedRefused: (telemetry) => telemetry.unauthorizedRefused(),
-  checkPortOpen: (telemetry) => telemetry.checkPortOpen(),
-  scriptInUse: (telemetry) => telemetry.scriptInUse('0123'),
-  denialRemembered: (telemetry) => telemetry.denialRemembered(),
-  saltsNotShared: (telemetry) => telemetry.saltsNotShared(ERROR),
-  othersUnheard: (telemetry) => telemetry.othersUnheard(ERROR),
-  heartbeatLost: (telemetry) => telemetry.heartbeatLost(ERROR),
-  heartbeatTaken: (telemetry) => telemetry.heartbeatTaken(),
-  storeAnswered: (telemetry) => telemetry.storeAnswered(1, 1),
-  storeFailed: (telemetry) => telemetry.storeFailed('timeout', ERROR),
-  storeGivenUp: (telemetry) => telemetry.storeGivenUp(),
-  storeConnectionFailed: (telemetry) => telemetry.storeConnectionFailed(ERROR),
-  isDegraded: (telemetry) => telemetry.isDegraded(),
-  storeConnected: (telemetry) => telemetry.storeConnected(),
-  storeProbed: (telemetry) => telemetry.storeProbed(),
-  startedUncounted: (telemetry) =>
-    telemetry.startedUncounted({ allow: ['default'], local: ['login'], deny: [] }),
-  requestShed: (telemetry) => telemetry.requestShed(),
-  policiesInForce: (telemetry) => telemetry.policiesInForce('0123'),
-  policiesLoaded: (telemetry) => telemetry.policiesLoaded(2),
-  policiesRemoved: (telemetry) => telemetry.policiesRemoved(['login']),
-  policiesRefused: (telemetry) => telemetry.policiesRefused(['policies.yaml:1:1: version: is 2']),
-  policyNote: (telemetry) => telemetry.policyNote('a note'),
-  workerLost: (telemetry) => telemetry.workerLost(1, 'SIGKILL'),
-  workersReplaced: (telemetry) => telemetry.workersReplaced(2),
-  workersKept: (telemetry) => telemetry.workersKept('exit code 3'),
-  stopping: (telemetry) => telemetry.stopping('SIGTERM'),
-  crashed: (telemetry) => telemetry.crashed(ERROR),
-  stoppedByForce: (telemetry) => telemetry.stoppedByForce('a second signal'),
+  proxies: {
+    misconfigured: ({ proxies }) => proxies.misconfigured('nginx', ['x-original-uri']),
+    headerUnseen: ({ proxies }) => proxies.headerUnseen(UNSEEN, { hasProxyConfig: true }),
+    headerSeen: ({ proxies }) => proxies.headerSeen('nginx', 'x-api-key'),
+    policyUnknown: ({ proxies }) => proxies.policyUnknown('lgin'),
+    untrustedProxy: ({ proxies }) => proxies.untrustedProxy(),
+    headersIgnored: ({ proxies }) => proxies.headersIgnored(['forwarded']),
+    unauthorizedRefused: ({ proxies }) => proxies.unauthorizedRefused(),
+    checkPortOpen: ({ proxies }) => proxies.checkPortOpen(),
+  },
+  store: {
+    answered: ({ store }) => store.answered(1, 1),
+    failed: ({ store }) => store.failed({ reason: 'timeout', cause: ERROR, isNew: false }),
+    givenUp: ({ store }) => store.givenUp(),
+    connectionFailed: ({ store }) => store.connectionFailed(ERROR),
+    startedUncounted: ({ store }) =>
+      store.startedUncounted({ allow: ['default'], local: ['login'], deny: [] }),
+    degraded: ({ store }) => store.degraded(),
+    recovered: ({ store }) => store.recovered(),
+    scriptInUse: ({ store }) => store.scriptInUse('0123'),
+    windowsCounted: ({ store }) => store.windowsCounted(7),
+  },
+  peers: {
+    saltsNotShared: ({ peers }) => peers.saltsNotShared(ERROR),
+    othersUnheard: ({ peers }) => peers.othersUnheard(ERROR),
+    heartbeatLost: ({ peers }) => peers.heartbeatLost(ERROR),
+  },
+  operators: {
+    acted: ({ operators }) => operators.acted(ACTION),
+    operationFailed: ({ operators }) => operators.operationFailed(ERROR),
+    refused: ({ operators }) => operators.refused(),
+    overridesInForce: ({ operators }) => operators.overridesInForce(['blocked', 'off']),
+    overridesUnread: ({ operators }) => operators.overridesUnread(ERROR),
+    overridesRestored: ({ operators }) => operators.overridesRestored(2),
+  },
+  policyFile: {
+    inForce: ({ policyFile }) => policyFile.inForce('0123'),
+    loaded: ({ policyFile }) => policyFile.loaded(2),
+    removed: ({ policyFile }) => policyFile.removed(['login']),
+    refused: ({ policyFile }) => policyFile.refused(['policies.yaml:1:1: version: is 2']),
+    note: ({ policyFile }) => policyFile.note('a note'),
+  },
+  workers: {
+    lost: ({ workers }) => workers.lost(1, 'SIGKILL'),
+    replaced: ({ workers }) => workers.replaced(2),
+    kept: ({ workers }) => workers.kept('exit code 3'),
+  },
+  lifecycle: {
+    stopping: ({ lifecycle }) => lifecycle.stopping('SIGTERM'),
+    crashed: ({ lifecycle }) => lifecycle.crashed(ERROR),
+    stoppedByForce: ({ lifecycle }) => lifecycle.stoppedByForce('a second signal'),
+  },
 };
 
-function setUp(worker?: number) {
-  const lines: string[] = [];
-  const telemetry = createTelemetry({
-    level: 'trace',
-    version: '1.2.3',
-    worker,
-    now: () => NOON_MS,
-    destination: { write: (line) => void lines.push(line) },
-  });
-  onTestFinished(() => telemetry.close());
-  return { lines, telemetry };
-}
+/** Lines that the room of denials limits to one a second. */
+const LIMITED_BY_DENIALS = ['denied', 'would_be_denied'];
 
 /** What is written when each function is called so many times in a row. */
 function linesOf(times: number): string[] {
-  const { lines, telemetry } = setUp();
-  for (const call of Object.values(CALLS)) {
+  const { written, telemetry } = observedTelemetry();
+  for (const call of Object.values(CALLS).flatMap((part) => Object.values(part))) {
     for (let i = 0; i < times; i++) call(telemetry);
   }
-  return lines;
+  return written;
 }
 
 function denied(): Decision {
@@ -151,13 +160,16 @@ function denied(): Decision {
 
 const parse = (line: string) => JSON.parse(line) as Written;
 const written = (times: number) => linesOf(times).map(parse);
+const countOf = (name: string, lines: readonly Written[]) =>
+  lines.filter(({ event }) => event === name).length;
 
 describe('the catalogue', () => {
-  test('is held against every function that can write', () => {
-    const names = Object.entries(setUp().telemetry)
-      .filter(([, value]) => typeof value === 'function')
-      .map(([name]) => name);
-    expect([...Object.keys(CALLS), 'close'].sort()).toEqual(names.sort());
+  test('is compared with every function of telemetry', () => {
+    const { telemetry } = observedTelemetry();
+    const { registry, setLogging, close, ...parts } = telemetry;
+    for (const [part, functions] of Object.entries(parts)) {
+      expect(Object.keys(CALLS[part as Part]).sort()).toEqual(Object.keys(functions).sort());
+    }
   });
 
   test('has every event that is written, and no other', () => {
@@ -173,24 +185,23 @@ describe('the catalogue', () => {
     expect(line?.msg).toBe(message ?? OWN_MESSAGES[name]);
   });
 
-  test('says which fields a denial lacks that nothing was counted for', () => {
-    const { lines, telemetry } = setUp();
-    telemetry.decided({ ...BLOCKED, denial: DENIAL }, 'nginx', 0.5);
+  test('says which fields a denial lacks if nothing was counted', () => {
+    const line = denialLine('i.b', { decision: BLOCKED, denial: DENIAL, answered: ANSWERED }, 0);
+    const { written, telemetry } = observedTelemetry();
+    telemetry.decisions.denied(line);
     const fields = Object.entries<string>(LOG_LINES.denied.fields);
-    const absent = fields.filter(([name]) => !Object.hasOwn(parse(lines[0] ?? ''), name));
+    const absent = fields.filter(([name]) => !Object.hasOwn(parse(written[0] ?? ''), name));
     expect(absent).not.toEqual([]);
     expect(absent).toEqual(fields.filter(([, meaning]) => meaning.includes('; absent ')));
   });
 
-  test('says which lines do not come as often as what they tell of', () => {
-    const count = (name: string, lines: readonly Written[]) =>
-      lines.filter(({ event }) => event === name).length;
+  test('says which lines are written less often than their event happens', () => {
     const [once, twice] = [written(1), written(2)];
-    const bounded = LINES.filter(([name]) => count(name, twice) === count(name, once));
-    // A store recovers once, however often it is heard of after that.
-    const others = bounded.filter(([name]) => name !== 'store_recovered');
-    const promised = LINES.filter(([, { atMost }]) => atMost !== undefined);
-    expect(others.map(([name]) => name)).toEqual(promised.map(([name]) => name));
+    const bounded = LINES.map(([name]) => name).filter(
+      (name) => countOf(name, twice) === countOf(name, once),
+    );
+    const promised = LINES.filter(([, { atMost }]) => atMost !== undefined).map(([name]) => name);
+    expect([...LIMITED_BY_DENIALS, ...bounded]).toEqual(promised);
   });
 
   const withRunbook = LINES.filter(([, { runbook }]) => runbook !== undefined);
@@ -210,10 +221,10 @@ describe('the reference', () => {
   });
 
   test('has the fields of every line', () => {
-    const { lines, telemetry } = setUp(1);
-    telemetry.untrustedProxy();
+    const { written, telemetry } = observedTelemetry({ worker: 1 });
+    telemetry.proxies.untrustedProxy();
     const told = tableOf('logs.md', ['field', 'is']).map(({ field }) => field);
-    expect(Object.keys(parse(lines[0] ?? ''))).toEqual(told);
+    expect(Object.keys(parse(written[0] ?? ''))).toEqual(told);
   });
 
   test('has commands that find what it says', () => {

@@ -1,0 +1,53 @@
+/** Waits for Redis when the gateway starts, but not for long: Redis may come later. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { StoreAtStart } from '../backend.ts';
+import type { StoreMonitor } from '../store-monitor.ts';
+import type { Heartbeat } from './heartbeat.ts';
+
+/** How long the start waits. */
+const PATIENCE_MS = 500;
+/** The first command of a process is its slowest, so a first heartbeat may be late and is tried again. */
+const RETRY_MS = 25;
+
+export interface FirstContactOptions {
+  readonly client: { on(event: 'ready', listener: () => void): unknown };
+  /** The first write shows whether Redis counts: it may be full or read-only, or the account may lack permissions. */
+  readonly heartbeat: Pick<Heartbeat, 'beat' | 'lost' | 'reconnected'>;
+  readonly monitor: Pick<StoreMonitor, 'connected'>;
+  /** Called for each new connection, not only for the first. */
+  readonly onContact: () => Promise<void>;
+}
+
+/** Resolves once Redis counts and `onContact` is done, or when the start should not wait any longer. */
+export function firstContact(options: FirstContactOptions): Promise<StoreAtStart> {
+  const { client, heartbeat, monitor, onContact } = options;
+  const { promise, resolve } = Promise.withResolvers<StoreAtStart>();
+  let found: StoreAtStart = 'unreachable';
+  let isStarting = true;
+  const endStart = () => {
+    isStarting = false;
+    resolve(found);
+  };
+  const patience = setTimeout(endStart, PATIENCE_MS);
+
+  const beatUntilItCounts = async (): Promise<void> => {
+    try {
+      await heartbeat.beat();
+      found = 'counts';
+      monitor.connected();
+    } catch (error) {
+      if (!isStarting) return heartbeat.lost(error);
+      await sleep(RETRY_MS);
+      return beatUntilItCounts();
+    }
+  };
+
+  client.on('ready', async () => {
+    heartbeat.reconnected();
+    if (found === 'unreachable') found = 'refuses';
+    await Promise.all([beatUntilItCounts(), onContact()]);
+    clearTimeout(patience);
+    endStart();
+  });
+  return promise;
+}

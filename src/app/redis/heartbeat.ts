@@ -1,0 +1,57 @@
+/** Tells the other gateways every two seconds that this one is there, so that each knows its share of a limit. */
+import type { Place } from '../../stores/local-share.ts';
+import { withDeadline } from '../../stores/redis/deadline.ts';
+import { HEARTBEAT_MS, type Replicas } from '../../stores/redis/replicas.ts';
+import type { StoreMonitor } from '../store-monitor.ts';
+
+export interface HeartbeatOptions {
+  readonly replicas: Pick<Replicas, 'beat' | 'lostTouch' | 'place'>;
+  readonly deadlineMs: number;
+  readonly monitor: Pick<StoreMonitor, 'heartbeatAccepted' | 'heartbeatLost'>;
+}
+
+export class Heartbeat {
+  readonly #options: HeartbeatOptions;
+  readonly #timer: NodeJS.Timeout;
+
+  constructor(options: HeartbeatOptions) {
+    this.#options = options;
+    this.#timer = setInterval(() => void this.#beatAndReport(), HEARTBEAT_MS).unref();
+  }
+
+  /** The place of this gateway among those that count together. */
+  get place(): Place {
+    return this.#options.replicas.place;
+  }
+
+  /** Rejects if Redis does not accept the heartbeat in time. */
+  beat(): Promise<void> {
+    const { replicas, deadlineMs } = this.#options;
+    return withDeadline(replicas.beat(), deadlineMs);
+  }
+
+  /** Call this when a beat was rejected. */
+  lost(error: unknown): void {
+    this.#options.replicas.lostTouch();
+    this.#options.monitor.heartbeatLost(error);
+  }
+
+  /** Call this for each new connection: Redis may have forgotten gateways meanwhile. */
+  reconnected(): void {
+    this.#options.replicas.lostTouch();
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+  }
+
+  async #beatAndReport(): Promise<void> {
+    try {
+      await this.beat();
+    } catch (error) {
+      this.lost(error);
+      return;
+    }
+    this.#options.monitor.heartbeatAccepted();
+  }
+}

@@ -1,0 +1,86 @@
+/** Counts in Redis, together with other gateways. */
+import type { Environment } from '../../config/settings/environment.ts';
+import type { RedisTarget } from '../../config/settings/redis-target.ts';
+import { RedisSaltVault } from '../../salts/redis-salt-vault.ts';
+import { SaltBooks } from '../../salts/salt-books.ts';
+import { createRedisClient } from '../../stores/redis/client.ts';
+import { PeerGateways } from '../../stores/redis/peer-gateways.ts';
+import { RedisOverrideStore } from '../../stores/redis/redis-override-store.ts';
+import { Replicas } from '../../stores/redis/replicas.ts';
+import { TAKE_SCRIPT_SHA } from '../../stores/redis/take-script.ts';
+import type { Telemetry } from '../../telemetry/telemetry.ts';
+import type { Backend, BackendEvents } from '../backend.ts';
+import type { StoreMonitor } from '../store-monitor.ts';
+import { firstContact } from './first-contact.ts';
+import { createGuardedCounting } from './guarded-counting.ts';
+import { Heartbeat } from './heartbeat.ts';
+import { listenToPeers } from './peer-listener.ts';
+import { redisStats, WindowSampling } from './usage.ts';
+
+export interface RedisBackendOptions {
+  readonly target: RedisTarget;
+  readonly environment: Environment;
+  readonly events: BackendEvents;
+  readonly monitor: StoreMonitor;
+  readonly telemetry: Pick<Telemetry, 'decisions' | 'store' | 'peers'>;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+}
+
+export function inRedis(options: RedisBackendOptions): Backend {
+  const { target, environment, events, monitor, telemetry, now } = options;
+  const deadlineMs = environment.storeTimeoutMs;
+  telemetry.store.scriptInUse(TAKE_SCRIPT_SHA);
+
+  const client = createRedisClient({ target, deadlineMs, onError: monitor.connectionFailed });
+  const { decisions } = telemetry;
+  const counting = createGuardedCounting({ client, target, environment, monitor, decisions });
+  const heartbeat = new Heartbeat({
+    replicas: new Replicas({
+      client,
+      assumed: {
+        count: environment.replicas * environment.workers,
+        rank: environment.worker ?? 0,
+      },
+      now: () => performance.now(),
+    }),
+    deadlineMs,
+    monitor,
+  });
+  const sampling = new WindowSampling(client, telemetry.store.windowsCounted);
+
+  const gateways = new PeerGateways({
+    client,
+    count: () => heartbeat.place.count,
+    answer: events.answerQuery,
+  });
+  const { peers } = telemetry;
+  const subscriber = createRedisClient({ target, deadlineMs, onError: peers.othersUnheard });
+  const { denialCache } = counting;
+  listenToPeers({ subscriber, gateways, denialCache, events, telemetry: peers });
+
+  return {
+    store: counting.store,
+    reader: counting.reader,
+    overrideStore: new RedisOverrideStore({ client, deadlineMs, now }),
+    salts: new SaltBooks((periodMs) => new RedisSaltVault(client, periodMs)),
+    place: () => heartbeat.place,
+    queryAll: (query) => gateways.ask(query),
+    stats: () => redisStats(client, heartbeat.place.count),
+    connect: (onContact) =>
+      firstContact({
+        ...{ client, heartbeat, monitor },
+        async onContact() {
+          void sampling.sample();
+          await onContact();
+        },
+      }),
+    async close() {
+      heartbeat.close();
+      sampling.close();
+      counting.close();
+      client.disconnect();
+      subscriber.disconnect();
+    },
+  };
+}

@@ -1,0 +1,47 @@
+/** How much the counters take up in Redis. */
+import type { StoreStats } from '../../operations/stats.ts';
+import type { RedisClient } from '../../stores/redis/client.ts';
+import { withDeadline } from '../../stores/redis/deadline.ts';
+import { storeErrorFrom } from '../../stores/redis/errors.ts';
+import { describeServers, sampleKeyspace } from '../../stores/redis/keyspace.ts';
+
+/** How often the metric of active windows is updated. */
+const SAMPLE_MS = 10_000;
+/** Operators may wait longer than requests. */
+const WITHIN_MS = 2_000;
+
+export class WindowSampling {
+  readonly #client: RedisClient;
+  readonly #onCounted: (activeWindows: number) => void;
+  readonly #timer: NodeJS.Timeout;
+
+  constructor(client: RedisClient, onCounted: (activeWindows: number) => void) {
+    this.#client = client;
+    this.#onCounted = onCounted;
+    this.#timer = setInterval(() => void this.sample(), SAMPLE_MS).unref();
+  }
+
+  /** Never rejects. If Redis is down, that is reported elsewhere; if the account may not scan, there is no metric. */
+  async sample(): Promise<void> {
+    try {
+      const sampled = sampleKeyspace(this.#client, false);
+      const { activeWindows } = await withDeadline(sampled, WITHIN_MS);
+      this.#onCounted(activeWindows);
+    } catch {}
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+  }
+}
+
+/** Rejects with a StoreError. */
+export async function redisStats(client: RedisClient, gateways: number): Promise<StoreStats> {
+  try {
+    const sampled = Promise.all([sampleKeyspace(client, true), describeServers(client)]);
+    const [keyspace, servers] = await withDeadline(sampled, WITHIN_MS);
+    return { store: 'redis', gateways, keyspace, servers };
+  } catch (cause) {
+    throw storeErrorFrom(cause);
+  }
+}

@@ -1,0 +1,114 @@
+/** The state that a gateway shares with other gateways: counters, salts and overrides, each kept up to date. */
+import type { Environment } from '../config/settings/environment.ts';
+import { loggingIn, overrideEffects } from '../operations/override.ts';
+import { OverrideBook } from '../operations/override-book.ts';
+import { DerivedSalts } from '../salts/derived-salts.ts';
+import type { SaltBooks } from '../salts/salt-books.ts';
+import { LocalShare } from '../stores/local-share.ts';
+import { MemoryStore } from '../stores/memory/memory-store.ts';
+import type { Telemetry } from '../telemetry/telemetry.ts';
+import type { Backend, BackendEvents, StoreAtStart } from './backend.ts';
+import { inMemory } from './memory-backend.ts';
+import { inRedis } from './redis/redis-backend.ts';
+import { Refresher } from './refresher.ts';
+import type { StoreMonitor } from './store-monitor.ts';
+
+/** Salts change once a day, and the next ones are made long before. */
+const SALTS_EVERY_MS = 60_000;
+/** A message announces each change of an override. This is for messages that got lost. */
+const OVERRIDES_EVERY_MS = 5_000;
+
+export interface SharedStateOptions {
+  readonly environment: Environment;
+  readonly telemetry: Telemetry;
+  readonly monitor: StoreMonitor;
+  readonly answerQuery: BackendEvents['answerQuery'];
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+}
+
+export interface SharedState {
+  readonly backend: Backend;
+  /** Counts in this process while the store fails. */
+  readonly local: LocalShare;
+  readonly salts: SaltBooks | DerivedSalts;
+  readonly overrides: OverrideBook;
+  /** Resolves once the store counts, or when the start should not wait any longer. */
+  connect(): Promise<StoreAtStart>;
+  /** Refreshes nothing any more. */
+  stopRefreshing(): void;
+  /** Closes the connections. */
+  close(): Promise<void>;
+}
+
+export function createSharedState(options: SharedStateOptions): SharedState {
+  const { environment, telemetry, monitor, answerQuery, now } = options;
+  const memory = new MemoryStore({ now, maxKeys: environment.memoryMaxKeys });
+  const events: BackendEvents = {
+    onReset: (keys) => void memory.reset(keys),
+    // A refresh that is under way may have read too early, so this does not wait for the refresher.
+    onOverridesChanged: () => void overrides.refresh().catch(() => overrideRefresher.refresh()),
+    answerQuery,
+  };
+  const backend = createBackend(memory, events, options);
+  const overrides = createOverrides(backend, telemetry, now);
+  const { ipSaltSecret } = environment;
+  const salts = ipSaltSecret === undefined ? backend.salts : new DerivedSalts(ipSaltSecret);
+  const saltRefresher = new Refresher({
+    refresh: () => salts.refresh(now()),
+    everyMs: SALTS_EVERY_MS,
+    onFailure: telemetry.peers.saltsNotShared,
+  });
+  const overrideRefresher = new Refresher({
+    refresh: () => overrides.refresh(),
+    everyMs: OVERRIDES_EVERY_MS,
+    onFailure: monitor.overridesUnread,
+  });
+  return {
+    backend,
+    local: new LocalShare(memory, backend.place),
+    salts,
+    overrides,
+    async connect() {
+      const found = await backend.connect(async () => {
+        await Promise.all([saltRefresher.refresh(), overrideRefresher.refresh()]);
+      });
+      // Also if there was no contact: salts and overrides must expire all the same.
+      void saltRefresher.refresh();
+      void overrideRefresher.refresh();
+      return found;
+    },
+    stopRefreshing() {
+      saltRefresher.close();
+      overrideRefresher.close();
+      overrides.close();
+    },
+    close: () => backend.close(),
+  };
+}
+
+function createBackend(
+  memory: MemoryStore,
+  events: BackendEvents,
+  { environment, telemetry, monitor, now }: SharedStateOptions,
+): Backend {
+  const { redis: target } = environment;
+  if (target === undefined) return inMemory({ memory, events, telemetry: telemetry.store, now });
+  return inRedis({ target, environment, events, monitor, telemetry, now });
+}
+
+function createOverrides(
+  { overrideStore }: Backend,
+  telemetry: Telemetry,
+  now: () => number,
+): OverrideBook {
+  return new OverrideBook({
+    overrideStore,
+    now,
+    onChange(inForce) {
+      telemetry.operators.overridesInForce(overrideEffects(inForce));
+      telemetry.setLogging(loggingIn(inForce));
+    },
+    onRestored: telemetry.operators.overridesRestored,
+  });
+}

@@ -1,0 +1,69 @@
+/** Follows what happens to the store: updates its health, and reports to telemetry. */
+import type { PoliciesByFailureMode } from '../core/failure-modes.ts';
+import type { StoreErrorReason } from '../core/store.ts';
+import type { Telemetry } from '../telemetry/telemetry.ts';
+import { StoreHealth } from './store-health.ts';
+
+export interface StoreMonitor {
+  /** The store failed lately. */
+  isDegraded(): boolean;
+  /** A round trip succeeded, for so many requests. Milliseconds. */
+  answered(durationMs: number, requests: number): void;
+  failed(reason: StoreErrorReason, cause: unknown): void;
+  /** The store was too slow, and is not used until it answers again. */
+  givenUp(): void;
+  /** A store that was given up answers a probe. */
+  probed(): void;
+  /** A new connection counts. */
+  connected(): void;
+  connectionFailed(error: Error): void;
+  startedUncounted(policies: PoliciesByFailureMode): void;
+  /** Redis accepts writes, even if no request needs it at the moment. */
+  heartbeatAccepted(): void;
+  heartbeatLost(error: unknown): void;
+  overridesUnread(error: unknown): void;
+}
+
+export function monitorStore(
+  { store, peers, operators }: Pick<Telemetry, 'store' | 'peers' | 'operators'>,
+  now: () => number,
+): StoreMonitor {
+  const health = new StoreHealth({
+    now,
+    onDegraded: store.degraded,
+    onRecovered: store.recovered,
+  });
+  return {
+    isDegraded: () => health.isDegraded,
+    answered(durationMs, requests) {
+      store.answered(durationMs, requests);
+      health.answered();
+    },
+    failed(reason, cause) {
+      const isNew = health.failed();
+      store.failed({ reason, cause, isNew });
+    },
+    givenUp() {
+      store.givenUp();
+      health.failed();
+    },
+    probed: () => health.answered(),
+    connected: () => health.connected(),
+    connectionFailed(error) {
+      health.failed();
+      store.connectionFailed(error);
+    },
+    startedUncounted(policies) {
+      health.failed();
+      store.startedUncounted(policies);
+    },
+    heartbeatAccepted: () => health.answered(),
+    heartbeatLost(error) {
+      // If the store is degraded, that is logged already.
+      if (!health.isDegraded) peers.heartbeatLost(error);
+    },
+    overridesUnread(error) {
+      if (!health.isDegraded) operators.overridesUnread(error);
+    },
+  };
+}

@@ -1,0 +1,27 @@
+/**
+ * Adds up the metrics of several processes. What ended processes had counted stays in the sums: Prometheus would take a
+ * counter that falls for a restart, and count its value again.
+ */
+import { AggregatorRegistry } from 'prom-client';
+import type { MetricValues } from './messages.ts';
+
+export class WorkerMetrics {
+  #ended: MetricValues = [];
+
+  /** The last metrics of a process that has ended. */
+  addEnded(metrics: MetricValues): void {
+    const counted = metrics.filter(({ type }) => isCounted(String(type)));
+    const sum = AggregatorRegistry.aggregate([this.#ended, counted]);
+    this.#ended = sum.getMetricsAsArray() as unknown as MetricValues;
+  }
+
+  /** In the text format of Prometheus. Adds up synchronously, so that no process can end meanwhile and count twice. */
+  textOf(metrics: readonly MetricValues[]): Promise<string> {
+    return AggregatorRegistry.aggregate([this.#ended, ...metrics]).metrics();
+  }
+}
+
+/** A gauge describes a running process, so it does not outlive it. */
+function isCounted(type: string): boolean {
+  return type === 'counter' || type === 'histogram';
+}

@@ -1,0 +1,47 @@
+/** The fields of the log line for a denial; docs/logs.md explains them. */
+import { partitionOf } from '../core/descriptor.ts';
+import type { RecordedDenial } from './denied-clients.ts';
+
+export interface DenialLine {
+  readonly decision_id: string;
+  readonly policy: string;
+  readonly limit: string | undefined;
+  readonly reason: string;
+  readonly mode: string;
+  readonly identity: string;
+  readonly client: string;
+  /** The unlisted key of the request, if the denied client is the address behind it. */
+  readonly came_as: string | undefined;
+  /** The partition whose counter was full, if it is not the client. */
+  readonly counted: string | undefined;
+  readonly retry_after_ms: number | undefined;
+  /** Undefined for a denial by a shadow policy. */
+  readonly dialect: string | undefined;
+  readonly duration_ms: number | undefined;
+  /** Denials since the previous line that were not logged. */
+  readonly suppressed: number;
+}
+
+export function denialLine(
+  client: string,
+  { decision, denial, answered }: RecordedDenial,
+  suppressed: number,
+): DenialLine {
+  const { policy, reason, mode, binding } = decision;
+  const counted = binding && partitionOf(binding.key);
+  return {
+    decision_id: denial.id,
+    policy,
+    limit: binding?.limit.label,
+    reason,
+    mode,
+    identity: denial.identity,
+    client,
+    came_as: denial.client === client ? undefined : denial.client,
+    counted: counted === client ? undefined : counted,
+    retry_after_ms: binding?.state.retryAfterMs,
+    dialect: answered?.dialect,
+    duration_ms: answered?.durationMs,
+    suppressed,
+  };
+}

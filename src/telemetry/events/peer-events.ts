@@ -1,0 +1,26 @@
+/** Reports on what gateways share through Redis, besides counts. */
+import { causeText } from '../cause-text.ts';
+import type { TelemetryContext } from './context.ts';
+
+export interface PeerEvents {
+  /** The salts of addresses cannot be read from Redis or written there. */
+  saltsNotShared(error: Error): void;
+  /** Messages from other gateways do not arrive. */
+  othersUnheard(reason: unknown): void;
+  /** Redis did not accept the heartbeat of this gateway. */
+  heartbeatLost(error: unknown): void;
+}
+
+export function createPeerEvents({ write, isFirst }: TelemetryContext): PeerEvents {
+  return {
+    saltsNotShared(error) {
+      if (isFirst('salts')) write('salts_not_shared', { cause: causeText(error) });
+    },
+    othersUnheard(reason) {
+      if (isFirst('others')) write('others_unheard', { cause: causeText(reason) });
+    },
+    heartbeatLost(error) {
+      if (isFirst('heartbeat')) write('heartbeat_lost', { cause: causeText(error) });
+    },
+  };
+}

@@ -1,0 +1,36 @@
+/** Reports on processes: workers, and how a process ends. */
+import type { TelemetryContext } from './context.ts';
+
+export interface WorkerEvents {
+  /** A worker ended unexpectedly. `how`: a signal or an exit code. */
+  lost(worker: number, how: string): void;
+  /** So many workers were replaced. */
+  replaced(count: number): void;
+  /** A new worker did not start, so the remaining ones are not replaced. */
+  kept(why: string): void;
+}
+
+export function createWorkerEvents({ write, metrics }: TelemetryContext): WorkerEvents {
+  return {
+    lost(worker, how) {
+      metrics.process.workersLost.inc();
+      write('worker_lost', { worker, how });
+    },
+    replaced: (workers) => write('workers_replaced', { workers }),
+    kept: (why) => write('workers_kept', { why }),
+  };
+}
+
+export interface LifecycleEvents {
+  stopping(signal: string | undefined): void;
+  crashed(error: unknown): void;
+  stoppedByForce(why: string): void;
+}
+
+export function createLifecycleEvents({ write }: TelemetryContext): LifecycleEvents {
+  return {
+    stopping: (signal) => write('stopping', { signal }),
+    crashed: (error) => write('crashed', { err: error }),
+    stoppedByForce: (why) => write('stopped_by_force', { why }),
+  };
+}

@@ -1,0 +1,61 @@
+/** Reports what proxies send, leave out, or may not send. */
+import type { UnseenHeader } from '../../core/header-watch.ts';
+import { LONGEST_NAME } from '../log-lines/log-line.ts';
+import { type Remedy, unseenAdvice } from '../unseen-header.ts';
+import type { TelemetryContext } from './context.ts';
+
+export interface ProxyEvents {
+  /** No request through a proxy had this header. */
+  headerUnseen(unseen: UnseenHeader, remedy: Remedy): void;
+  /** A request has a header that was reported as unseen. */
+  headerSeen(dialect: string, header: string): void;
+  /** A check lacks these headers, which the proxy must send. */
+  misconfigured(dialect: string, missing: readonly string[]): void;
+  /** A proxy names a policy for a route, and no policy has that name. */
+  policyUnknown(name: string): void;
+  /** A check comes from a proxy outside `identity.trusted_proxies`. */
+  untrustedProxy(): void;
+  /** Headers were ignored. Their names come from the policy file and the dialects, not from clients. */
+  headersIgnored(names: readonly string[]): void;
+  /** A call lacks the secret that proxies share with the gateway. */
+  unauthorizedRefused(): void;
+  /** Other machines can reach the check port, and no secret is set. */
+  checkPortOpen(): void;
+}
+
+export function createProxyEvents(context: TelemetryContext): ProxyEvents {
+  const { write, isFirst } = context;
+  const metrics = context.metrics.proxies;
+  return {
+    misconfigured(dialect, missing) {
+      metrics.misconfigured.inc({ dialect });
+      if (isFirst(`misconfigured ${dialect}`)) write('proxy_misconfigured', { dialect, missing });
+    },
+    headerUnseen(unseen, remedy) {
+      const { dialect, header, requests } = unseen;
+      metrics.unseenHeaders.set({ dialect, header }, 1);
+      write('header_unseen', { dialect, header, requests }, unseenAdvice(unseen, remedy));
+    },
+    headerSeen(dialect, header) {
+      metrics.unseenHeaders.set({ dialect, header }, 0);
+      write('header_seen', { dialect, header });
+    },
+    policyUnknown(name) {
+      metrics.unknownPolicies.inc();
+      if (isFirst('unknown policy'))
+        write('policy_unknown', { policy: name.slice(0, LONGEST_NAME) });
+    },
+    untrustedProxy() {
+      metrics.untrusted.inc();
+      if (isFirst('untrusted')) write('untrusted_proxy', {});
+    },
+    headersIgnored(names) {
+      for (const header of names) metrics.ignoredHeaders.inc({ header });
+    },
+    unauthorizedRefused() {
+      metrics.unauthorized.inc();
+      if (isFirst('unauthorized')) write('stranger_refused', {});
+    },
+    checkPortOpen: () => write('check_port_open', {}),
+  };
+}

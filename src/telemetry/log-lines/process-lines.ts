@@ -1,0 +1,52 @@
+/** Log lines about processes: workers, and how a process ends. */
+import { ERROR, type LogLines } from './log-line.ts';
+
+export const WORKER_LINES = {
+  worker_lost: {
+    level: 'error',
+    message: 'a worker ended unexpectedly: a new one replaces it',
+    fields: {
+      worker:
+        'workers are numbered as they start, from 1, replacements included: not the `worker` of its own lines',
+      how: 'the signal that ended it, or its exit code',
+    },
+    runbook: 'HeadgateWorkerLost',
+  },
+  workers_replaced: {
+    level: 'info',
+    message: 'every worker was replaced',
+    fields: { workers: 'how many there are' },
+    meaning: 'After SIGUSR2.',
+  },
+  workers_kept: {
+    level: 'error',
+    message: 'a new worker did not start: the remaining workers are not replaced',
+    fields: { why: 'how the new worker ended' },
+    meaning: 'The lines before say what went wrong. Correct it, and send SIGUSR2 again.',
+  },
+} as const satisfies LogLines;
+
+const runbook = 'HeadgateDown';
+
+export const LIFECYCLE_LINES = {
+  stopping: {
+    level: 'info',
+    message: 'stopping',
+    fields: { signal: 'the signal that the process received' },
+    runbook,
+  },
+  crashed: {
+    level: 'fatal',
+    message: 'stopping after a fault',
+    fields: { err: ERROR },
+    meaning:
+      'Keep the line for a bug report, and start headgate again. Workers are replaced automatically.',
+    runbook,
+  },
+  stopped_by_force: {
+    level: 'warn',
+    message: 'stopped before every request was answered',
+    fields: { why: 'a second signal, or the time limit' },
+    runbook,
+  },
+} as const satisfies LogLines;

@@ -1,0 +1,47 @@
+/** Log lines about the store: whether it counts. */
+import { CAUSE, type LogLines, ONE_A_MINUTE } from './log-line.ts';
+
+const runbook = 'HeadgateStoreDegraded';
+
+export const STORE_LINES = {
+  store_failed: {
+    level: 'error',
+    message: 'the store failed: policies follow their on_store_failure',
+    fields: {
+      reason: 'what went wrong, in one word, see [failure modes](failure-modes.md#what-is-told)',
+      cause: CAUSE,
+    },
+    runbook,
+    atMost: 'one a minute for each `reason`, and one when it begins',
+  },
+  started_uncounted: {
+    level: 'error',
+    message:
+      'the gateway started, but Redis does not count yet: until it does, policies follow their on_store_failure',
+    fields: {
+      allow: 'a list of the policies whose requests pass uncounted',
+      local: 'a list of the policies that each gateway counts by itself',
+      deny: 'a list of the policies whose requests are denied',
+    },
+    meaning:
+      'Redis is down, hangs, takes longer than half a second, or refuses to count: `headgate check --redis` says which. `store_recovered` follows when it counts. Each worker logs this.',
+    runbook,
+  },
+  store_recovered: {
+    level: 'info',
+    message: 'the store answers: requests are counted again',
+    fields: {},
+    meaning:
+      'Ends `started_uncounted`, `store_failed` and `store_connection_failed`. Logged when no round trip has failed for 5 seconds. Once a minute, a new connection that counts is enough.',
+    runbook,
+  },
+  store_connection_failed: {
+    level: 'warn',
+    message: 'cannot connect to Redis, trying again',
+    fields: { cause: CAUSE },
+    meaning:
+      'No server listens there, or Redis refused the handshake: `headgate check --redis` says which.',
+    runbook,
+    atMost: ONE_A_MINUTE,
+  },
+} as const satisfies LogLines;
