@@ -23,6 +23,15 @@ describe('the binding limit speaks', () => {
     expect(decision).toMatchObject({ verdict: 'allow', reason: 'within_limits', policy: 'login' });
     expect(decision.binding?.limit.label).toBe('login:ip:5min');
   });
+  test('admitted: a larger limit may have the smaller fraction, with more requests left', () => {
+    const states = [state(5, 4), state(50, 10), state(100, 99)];
+    const decision = decide(descriptors, { admitted: true, states, nowMs: 0 }, 'enforced');
+    expect(decision.binding).toEqual({
+      ...{ limit: limits[1], state: states[1], nowMs: 0, key: 'login:ip:5min' },
+    });
+    expect(decision.limits).toEqual(limits);
+    expect(decision.mode).toBe('enforced');
+  });
   test('denied: the one with the longest wait', () => {
     const states = [state(5, 0, 1_000), state(50, 0, 9_000), state(100, 0, 5_000)];
     const decision = decide(descriptors, { admitted: false, states, nowMs: 0 }, 'enforced');
@@ -39,6 +48,12 @@ describe('the binding limit speaks', () => {
     const decision = decide(descriptors, { admitted: true, states, nowMs: 0 }, 'enforced');
     expect(decision.binding?.limit.label).toBe('login');
   });
+});
+
+test('a limit that was not checked does not bind', () => {
+  const states = [undefined, state(50, 0, 1), undefined];
+  const decision = decide(descriptors, { admitted: false, states, nowMs: 7 }, 'local');
+  expect(decision).toMatchObject({ mode: 'local', binding: { limit: limits[1], nowMs: 7 } });
 });
 
 test('an answer that is shorter than the question is a fault', () => {

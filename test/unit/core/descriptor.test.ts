@@ -1,5 +1,5 @@
 import { expect, describe as group, test } from 'vitest';
-import { describe } from '../../../src/core/descriptor.ts';
+import { describe, keysOf, partitionOf } from '../../../src/core/descriptor.ts';
 import type { ClientIdentity } from '../../../src/core/identity.ts';
 import type { Partition, Policy } from '../../../src/core/policy.ts';
 import { CLOCK_SKEW_MS, DAY_MS } from '../../../src/core/salts.ts';
@@ -98,6 +98,26 @@ default: { limits: [5/5min], plans: { pro: [50/5min, 500/1h] } }`).policies;
   });
 });
 
+group('the store keys of a partition', () => {
+  const { policies } = policySetFrom(`
+version: 1
+default: { limits: [5/5min, 9/1h], plans: { free: [1/5min], pro: [50/1d, { rate: 9/1h, per: ip }] } }
+policies: [{ name: a, match: { path: /a }, limits: [5/5min, { rate: 7/5min, per: ip }] }]`);
+  test('are those of all limits and of all plans, each once', () => {
+    expect(keysOf('c.x', policies).sort()).toEqual([
+      'hg:v1:{c.x}:a:client.300000',
+      'hg:v1:{c.x}:a:ip.300000',
+      'hg:v1:{c.x}:default:client.300000',
+      'hg:v1:{c.x}:default:client.3600000',
+      'hg:v1:{c.x}:default:client.86400000',
+      'hg:v1:{c.x}:default:ip.3600000',
+    ]);
+  });
+  test('name their partition', () => {
+    for (const key of keysOf('c.x', policies)) expect(partitionOf(key)).toBe('c.x');
+  });
+});
+
 group('whose share is counted', () => {
   test('a client without a key is its address', () => {
     expect(counted('client', BY_ADDRESS)).toEqual(['hg:v1:{i.today}:login:client.300000 5']);
@@ -125,6 +145,16 @@ group('whose share is counted', () => {
   });
   test('leaving the user out does not get around a limit per user', () => {
     expect(counted('user', LISTED)).toEqual(['hg:v1:{i.today}:login:user.300000 5']);
+  });
+  test('a user is counted alone, also as the client', () => {
+    const user: ClientIdentity = { ...INVENTED, kind: 'user', user: 'u.ann' };
+    expect(counted('user', user)).toEqual(['hg:v1:{u.ann}:login:user.300000 5']);
+    expect(counted('client', user)).toEqual(['hg:v1:{u.ann}:login:client.300000 5']);
+    expect(counted('api_key', user)).toHaveLength(2);
+  });
+  test('a client with the address header of a CDN is its address', () => {
+    const behindCdn = { ...BY_ADDRESS, kind: 'cf_connecting_ip' };
+    expect(counted('client', behindCdn)).toEqual(['hg:v1:{i.today}:login:client.300000 5']);
   });
 });
 
@@ -178,6 +208,20 @@ group('a window longer than a day', () => {
   test('has pseudonyms that live as long', () => {
     expect(counted('ip', BY_ADDRESS, start + 20 * DAY_MS, '5/7d')).toEqual([
       'hg:v1:{i.now}:login:ip.604800000 5',
+    ]);
+  });
+  test('has daily pseudonyms if the gateway has no others', () => {
+    const daily = { ...BY_ADDRESS, address: { ...BY_ADDRESS.address, long: undefined } };
+    const keys = [
+      'hg:v1:{i.today}:login:ip.604800000 5',
+      'hg:v1:{i.yesterday}:login:ip.604800000 5',
+    ];
+    expect(counted('ip', daily, NOON_MS, '5/7d')).toEqual(keys);
+  });
+  test('of one day has daily pseudonyms', () => {
+    expect(counted('ip', BY_ADDRESS, NOON_MS, '5/1d')).toEqual([
+      'hg:v1:{i.today}:login:ip.86400000 5',
+      'hg:v1:{i.yesterday}:login:ip.86400000 5',
     ]);
   });
   test('is counted under the one before while the window reaches back to it', () => {

@@ -182,6 +182,24 @@ describe('X-Forwarded-For', () => {
       );
     },
   );
+  test('ends at a process beside a proxy, which may not be anyone', () => {
+    for (const loopback of ['127.0.0.1', '127.8.8.8', '::1']) {
+      expect(addressOf({ ...hop, forwardedFor: `6.6.6.6, ${loopback}, 10.0.0.2` })).toBe(
+        partitionOf(loopback),
+      );
+    }
+  });
+  test('may begin with a comma', () => {
+    expect(addressOf({ ...hop, forwardedFor: ', 10.0.0.2' })).toBe(partitionOf('10.0.0.2'));
+    expect(addressOf({ ...hop, forwardedFor: ',203.0.113.9' })).toBe(partitionOf('203.0.113.9'));
+  });
+  test('is followed over 32 proxies and no further', () => {
+    const proxies = (count: number) => Array(count).fill('10.0.0.2').join();
+    const through = (count: number) =>
+      addressOf({ ...hop, forwardedFor: `203.0.113.9,${proxies(count)}` });
+    expect(through(31)).toBe(partitionOf('203.0.113.9'));
+    expect(through(32)).toBe(partitionOf('10.0.0.2'));
+  });
   test('of trusted proxies alone ends at the first of them', () => {
     expect(addressOf({ ...hop, forwardedFor: '10.0.0.3, 10.0.0.2' })).toBe(partitionOf('10.0.0.3'));
   });
@@ -413,6 +431,12 @@ describe('lists of clients', () => {
     ['a blocked network', { client: '2001:db8:7::1' }, 'blocked'],
     ['a blocked key', { client: '203.0.113.9', headers: key('stolen') }, 'blocked'],
     ['an unlisted key', { client: '203.0.113.9', headers: key('alice') }, undefined],
+    [
+      'a blocked key of an exempt address',
+      { client: '198.51.100.9', headers: key('stolen') },
+      'exempt',
+    ],
+    ['an exempt address that is loopback', { client: '127.0.0.5' }, 'exempt'],
     ['nobody in particular', { client: '203.0.113.9' }, undefined],
     ['the clients of a proxy that does not say who they are', {}, undefined],
     [

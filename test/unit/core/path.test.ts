@@ -73,6 +73,17 @@ test('a plain path has one reading', () => {
   });
 });
 
+test('a plain path ends at its query', () => {
+  expect(canonicalPath('/A/b.c?x=/../y', true)).toEqual({
+    ...{ path: '/A/b.c', otherReadings: [], suspicious: false, malformed: false },
+  });
+});
+
+test('a colon is plain behind the first segment, where no scheme can be', () => {
+  expect(canonicalPath('/v1/jobs:cancel', false).otherReadings).toEqual([]);
+  expect(canonicalPath('/jobs:cancel', false).otherReadings).not.toEqual([]);
+});
+
 test('the raw spelling is kept beside the canonical one', () => {
   expect(canonicalPath('/public/../secret?x', false)).toMatchObject({
     path: '/secret',
@@ -95,6 +106,7 @@ describe('where servers read a target in several ways, each of them is listed', 
     ['/api/auth/;/../login', '/api/login'],
     ['/api/auth/.;x=1/../login', '/api/login'],
     ['/api/auth/..;x=1/../login', '/login'],
+    ['/api/auth/login//../..;x/..', '/'],
   ])('%s', (target, path) => {
     const canonical = canonicalPath(target, false);
     expect(canonical.path).toBe(path);
@@ -115,6 +127,10 @@ describe('what Windows, Unicode or a URL parser takes for the same name', () => 
     '/api/auth/%ef%bd%8cogin',
     '/api%ef%bc%8fauth/login',
     '/api%e2%88%95auth/login',
+    '/api%e2%81%84auth/login',
+    '/api%e2%88%96auth/login',
+    '/api%e2%a7%b5auth/login',
+    '/api%e2%a7%b8auth/login',
     '/api/auth/l%09ogin',
     '/api/auth/%u006cogin',
     '/api/auth%u2215login',
@@ -125,6 +141,7 @@ describe('what Windows, Unicode or a URL parser takes for the same name', () => 
     '/api/auth/login%ef%bb%bf',
     '/api/auth/login%e2%80%a8',
     '/http:/api/auth/login',
+    '//http://example.com/api/auth/login',
     '/HTTP://example.com/api/auth/login',
     '/api/auth/login%23x',
     '/api/auth;x=1/login;%f0%80%80%afx',
@@ -211,9 +228,12 @@ test.each(['/50%25', '/a%25zz', '/a%2520b', '/caf%C3%A9', '/a b'])('%s is not', 
   expect(canonicalPath(target, false).suspicious).toBe(false);
 });
 
-test.each(['/a%00', '/a%0d%0aSet-Cookie:x', '/a%250a'])('%s is malformed', (target) => {
-  expect(canonicalPath(target, false).malformed).toBe(true);
-});
+test.each(['/a%00', '/a%0d', '/a%0a', '/a\r', '/a%0d%0aSet-Cookie:x', '/a%250a'])(
+  '%s is malformed',
+  (target) => {
+    expect(canonicalPath(target, false).malformed).toBe(true);
+  },
+);
 
 const oddPath = fc
   .array(

@@ -53,6 +53,63 @@ describe('an odd spelling is never less limited', () => {
   });
 });
 
+describe('a policy that the proxy names for a route', () => {
+  test('replaces the policy that matches', () => {
+    expect(policies({ method: 'POST', target: '/api/auth/login', policy: 'public' })).toEqual([
+      ...['public', 'everyone', 'writes'],
+    ]);
+  });
+  test('replaces the policies that other readings of the path match', () => {
+    expect(policies({ target: '/public/../strict', policy: 'login' })).toEqual([
+      ...['login', 'everyone'],
+    ]);
+  });
+  test('does not replace the strictest policy where servers disagree about the path', () => {
+    expect(policies({ target: '/public/%zz', policy: 'public' })).toEqual([
+      ...['public', 'everyone', 'strict'],
+    ]);
+  });
+  test('may be the default', () => {
+    expect(policies({ target: '/strict', policy: 'default' })).toEqual(['default', 'everyone']);
+  });
+  test('changes nothing if it does not exist', () => {
+    expect(policies({ target: '/strict', policy: 'nothing' })).toEqual(['strict', 'everyone']);
+    expect([SET.has('strict'), SET.has('default'), SET.has('nothing')]).toEqual([
+      true,
+      true,
+      false,
+    ]);
+  });
+});
+
+test('a policy that always applies is found by any reading of the path, and once', () => {
+  const set = policySetFrom(`
+version: 1
+default: { limits: [1000/1h] }
+policies:
+  - { name: admin, always: true, match: { path: "/admin/*" }, limits: [9/1h] }
+  - { name: admins, match: { path: "/admin/*" }, limits: [9/1h] }`);
+  const names = (target: string) =>
+    set.policiesFor(checkRequest({ target })).map(({ name }) => name);
+  expect(names('/admin/../x')).toEqual(['default', 'admin', 'admins']);
+  expect(names('/admin//a')).toEqual(['admins', 'admin']);
+  expect(names('/x')).toEqual(['default']);
+});
+
+describe('long windows', () => {
+  const hasLongWindows = (limits: string) =>
+    policySetFrom(`{ version: 1, default: { limits: ${limits} } }`).hasLongWindows;
+  test.each([
+    ['[9/1d]', false],
+    ['[9/25h]', true],
+    ['[9/1h, 9/2d]', true],
+    ['[9/1h], plans: { pro: [9/1d] }', false],
+    ['[9/1h], plans: { free: [9/1h], pro: [9/7d] }', true],
+  ])('limits: %s', (limits, isLong) => {
+    expect(hasLongWindows(limits)).toBe(isLong);
+  });
+});
+
 test('a request that its proxy left incomplete is held to the strictest policy', () => {
   expect(policies({ target: '/public/x', missing: ['x-original-uri'] })).toEqual(['strict']);
 });
