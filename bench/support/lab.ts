@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Redis } from 'ioredis';
-import { startGateway } from '../../test/support/gateway.ts';
+import { startGatewayProcess } from '../../test/support/gateway.ts';
 import { startProcess } from '../../test/support/process.ts';
 import { startRedisServer } from '../../test/support/redis-server.ts';
 
@@ -65,7 +65,7 @@ export function createLab(): Lab {
       const file = join(folder, `policies-${files++}.yaml`);
       writeFileSync(file, policies);
       const gateway = started.use(
-        await startGateway({
+        await startGatewayProcess({
           HEADGATE_POLICIES: file,
           HEADGATE_REDIS_URL: redisUrl,
           HEADGATE_STORE_TIMEOUT_MS: String(storeTimeoutMs),

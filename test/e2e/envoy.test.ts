@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { Server, ServerCredentials, type sendUnaryData, status } from '@grpc/grpc-js';
 import type { ServiceDefinition } from '@grpc/proto-loader';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { type Gateway, startGateway } from '../support/gateway.ts';
+import { type GatewayProcess, startGatewayProcess } from '../support/gateway.ts';
 import { ENVOY_PROTOS } from '../support/grpc-client.ts';
 import { call, type HttpCall, statuses } from '../support/http.ts';
 import { freePort } from '../support/ports.ts';
@@ -68,14 +68,15 @@ function limitsTold(rawHeaders: readonly string[]): string[] {
     .sort();
 }
 
-async function metric(gateway: Gateway, name: string): Promise<number> {
+async function metric(gateway: GatewayProcess, name: string): Promise<number> {
   const { body } = await call(gateway.opsUrl, '/metrics');
   const line = body.split('\n').find((each) => each.startsWith(`${name} `));
   return Number(line?.slice(name.length) ?? 0);
 }
 
-const asked = (gateway: Gateway) => metric(gateway, 'headgate_decision_duration_seconds_count');
-const askedAgain = (gateway: Gateway) => metric(gateway, 'headgate_repeated_checks_total');
+const asked = (gateway: GatewayProcess) =>
+  metric(gateway, 'headgate_decision_duration_seconds_count');
+const askedAgain = (gateway: GatewayProcess) => metric(gateway, 'headgate_repeated_checks_total');
 
 const MODES = [
   { mode: 'gRPC', file: 'envoy-grpc.yaml', start: startEnvoyGrpc, program: 'envoy' },
@@ -86,13 +87,13 @@ const MODES = [
 describe.each(MODES)('$program in $mode mode', ({ mode, file, start, program }) => {
   const testWith = test.skipIf(!(program in programs));
   const stack = new AsyncDisposableStack();
-  let gateway: Gateway;
+  let gateway: GatewayProcess;
   let upstream: Upstream;
   let proxy: RunningProxy;
 
   beforeAll(async () => {
     if (!(program in programs)) return;
-    gateway = stack.use(await startGateway({ HEADGATE_GRPC_PORT: '0' }));
+    gateway = stack.use(await startGatewayProcess({ HEADGATE_GRPC_PORT: '0' }));
     upstream = stack.use(await startUpstream());
     const { port: headgate, grpcPort: grpc } = gateway;
     const changes = {
@@ -198,12 +199,12 @@ describe.skipIf(!('envoy' in programs)).each(MODES.filter(({ program }) => progr
   'in $mode mode an application',
   ({ start }) => {
     const stack = new AsyncDisposableStack();
-    let gateway: Gateway;
+    let gateway: GatewayProcess;
     let proxy: RunningProxy;
     let requests = 0;
 
     beforeAll(async () => {
-      gateway = stack.use(await startGateway({ HEADGATE_GRPC_PORT: '0' }));
+      gateway = stack.use(await startGatewayProcess({ HEADGATE_GRPC_PORT: '0' }));
       const application = createServer((request, response) => {
         requests++;
         const isFirst = request.url === '/redirects';
@@ -277,7 +278,7 @@ describe.skipIf(!('envoy' in programs))('Envoy in gRPC mode', () => {
   const digest = (key: string) => hash('sha256', Buffer.from(key, 'latin1'), 'hex');
   const listed = keys.map((key, i) => `{ id: odd-${i}, sha256: ${digest(key)} }`);
   const stack = new AsyncDisposableStack();
-  let gateway: Gateway;
+  let gateway: GatewayProcess;
   let upstream: Upstream;
   const behind = (changes: Readonly<Record<string, string>>) => ({
     application: upstream.port,
@@ -292,7 +293,7 @@ describe.skipIf(!('envoy' in programs))('Envoy in gRPC mode', () => {
       `{ version: 1, identity: { sources: [api_key, ip], api_key: { keys: [${listed}] } }, default: { limits: [2/1h] } }`,
     );
     const env = { HEADGATE_GRPC_PORT: '0', HEADGATE_POLICIES: policies };
-    gateway = stack.use(await startGateway(env));
+    gateway = stack.use(await startGatewayProcess(env));
     upstream = stack.use(await startUpstream());
   });
   afterAll(async () => {
@@ -321,7 +322,10 @@ describe.skipIf(!('envoy' in programs))('Envoy in gRPC mode', () => {
 
   test('lets none of their numbers through when nobody counted', async () => {
     const redis = `redis://127.0.0.1:${await freePort()}`;
-    await using alone = await startGateway({ HEADGATE_GRPC_PORT: '0', HEADGATE_REDIS_URL: redis });
+    await using alone = await startGatewayProcess({
+      HEADGATE_GRPC_PORT: '0',
+      HEADGATE_REDIS_URL: redis,
+    });
     await using proxy = await startEnvoyGrpc({ ...behind({}), grpc: alone.grpcPort });
     const { status, rawHeaders } = await newClient()(proxy.url, '/api/search');
     expect([status, limitsTold(rawHeaders)]).toEqual([200, ['x-ratelimit-mode: open']]);

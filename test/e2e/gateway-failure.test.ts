@@ -4,7 +4,7 @@
  */
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { simpleSpellingsOf } from '../../src/config/check/spellings.ts';
-import { type Gateway, startGateway } from '../support/gateway.ts';
+import { type GatewayProcess, startGatewayProcess } from '../support/gateway.ts';
 import { startHaproxy } from '../support/haproxy.ts';
 import { call } from '../support/http.ts';
 import { servesPath } from '../support/lenient-servers.ts';
@@ -78,18 +78,20 @@ describe.each(PROXIES)('$name', ({ name, program, start }) => {
   const available = inject('programs')[program] !== undefined;
   const testWith = test.skipIf(!available);
   const stack = new AsyncDisposableStack();
-  let gateway: Gateway;
+  let gateway: GatewayProcess;
   let upstream: Upstream;
   let proxy: RunningProxy;
 
   beforeAll(async () => {
     if (!available) return;
     gateway = stack.use(
-      await startGateway(name === 'envoy-grpc' ? { HEADGATE_GRPC_PORT: '0' } : {}),
+      await startGatewayProcess(name === 'envoy-grpc' ? { HEADGATE_GRPC_PORT: '0' } : {}),
     );
     upstream = stack.use(await startUpstream());
     const { port: headgate, grpcPort: grpc } = gateway;
-    proxy = stack.use(await start({ application: upstream.port, headgate, grpc }));
+    proxy = stack.use(
+      await start({ application: upstream.port, headgate, grpc, hasShippedTimeouts: true }),
+    );
   });
   afterAll(() => stack.disposeAsync());
 

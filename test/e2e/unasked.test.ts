@@ -95,7 +95,7 @@ describe.skipIf(programs.haproxy === undefined)('HAProxy', () => {
 
   test('tells the application of no other upgrade than that to a WebSocket', async () => {
     await setUp(startHaproxy);
-    await gateway.stop('SIGKILL');
+    await gateway.stop();
     for (const protocol of ['h2c', 'websocket']) {
       const headers = {
         Upgrade: protocol,

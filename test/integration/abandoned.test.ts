@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import { eventually } from '../support/eventually.ts';
-import { startGateway } from '../support/gateway.ts';
+import { startGatewayProcess } from '../support/gateway.ts';
 import { call } from '../support/http.ts';
 
 /** So many that deciding about all of them takes longer than headgate goes on without looking at its sockets. */
@@ -15,7 +15,7 @@ describe.each([
   ['whose caller waits are all decided', () => {}, 'waiting'],
 ])('requests that come all at once', (name, leave, kind) => {
   test(name, async () => {
-    await using gateway = await startGateway();
+    await using gateway = await startGatewayProcess();
     const sockets = await connectAll(gateway.port);
     process.kill(gateway.pid, 'SIGSTOP');
     for (const socket of sockets) socket.write(QUESTION);

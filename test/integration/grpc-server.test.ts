@@ -5,7 +5,7 @@ import { connect as connectTcp, type Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { status } from '@grpc/grpc-js';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { type Gateway, startGateway } from '../support/gateway.ts';
+import { type GatewayProcess, startGatewayProcess } from '../support/gateway.ts';
 import {
   type Asked,
   type CheckReply,
@@ -28,7 +28,8 @@ const MEGABYTE = 1024 * 1024;
 /** Of a message. */
 const MOST_BYTES = 512 * 1024;
 
-const start = (env: NodeJS.ProcessEnv = {}) => startGateway({ HEADGATE_GRPC_PORT: '0', ...env });
+const start = (env: NodeJS.ProcessEnv = {}) =>
+  startGatewayProcess({ HEADGATE_GRPC_PORT: '0', ...env });
 
 /** The status that the client gets; that of gRPC where there was no decision. */
 function outcome({ code, message }: CheckReply): number | string {
@@ -46,14 +47,14 @@ async function outcomes(times: number, ask: (i: number) => Promise<CheckReply>) 
   return found;
 }
 
-async function metric(gateway: Gateway, name: string): Promise<number> {
+async function metric(gateway: GatewayProcess, name: string): Promise<number> {
   const { body } = await call(gateway.opsUrl, '/metrics');
   const line = body.split('\n').find((each) => each.startsWith(`${name} `));
   return Number(line?.slice(name.length) ?? 0);
 }
 
 describe('Envoy', () => {
-  let gateway: Gateway;
+  let gateway: GatewayProcess;
   let client: GrpcClient;
   let clients = 0;
   let peer: string;
@@ -153,7 +154,7 @@ describe('Envoy', () => {
 });
 
 describe('over HTTP', () => {
-  let gateway: Gateway;
+  let gateway: GatewayProcess;
   beforeAll(async () => {
     gateway = await start({ HEADGATE_GRPC_PORT: 'off' });
   });
@@ -273,7 +274,7 @@ async function statusOf(stream: ClientHttp2Stream): Promise<string> {
 }
 
 describe('what no Envoy sends', () => {
-  let gateway: Gateway;
+  let gateway: GatewayProcess;
   let client: GrpcClient;
   let session: ClientHttp2Session;
 
@@ -474,7 +475,7 @@ describe('what no Envoy sends', () => {
 describe('ten thousand streams at once', () => {
   const SESSIONS = 50;
   const STREAMS_EACH = 200;
-  let gateway: Gateway;
+  let gateway: GatewayProcess;
   const stack = new AsyncDisposableStack();
   let grownBytes: number;
   const statuses: Promise<string>[] = [];
@@ -530,7 +531,7 @@ describe('ten thousand streams at once', () => {
 describe('the secret', () => {
   const SECRET = 'a-secret-of-this-test';
   const OTHER = 'another-secret-of-this-test';
-  let gateway: Gateway;
+  let gateway: GatewayProcess;
   let client: GrpcClient;
   beforeAll(async () => {
     gateway = await start({ HEADGATE_PROXY_SECRET: `${SECRET},${OTHER}` });

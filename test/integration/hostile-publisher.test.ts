@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import type { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { eventually } from '../support/eventually.ts';
-import { type Gateway, startGateway } from '../support/gateway.ts';
+import { type GatewayProcess, startGatewayProcess } from '../support/gateway.ts';
 import { call, statuses } from '../support/http.ts';
 import { connectTo, redisIsHere, startRedis, type TestRedis } from '../support/redis.ts';
 import { residentBytes } from '../support/resident-memory.ts';
@@ -22,7 +22,7 @@ const CHANNELS = ['hg:v1:reset', 'hg:v1:notices', 'hg:v1:questions'];
 const HOUR_MS = 3_600_000;
 
 let redis: TestRedis;
-let gateway: Gateway;
+let gateway: GatewayProcess;
 let admin: Redis;
 let folder: string;
 let clients = 0;
@@ -97,7 +97,7 @@ describe.skipIf(!redisIsHere)('whoever else may speak in Redis', () => {
     folder = await mkdtemp(join(tmpdir(), 'headgate-hostile-'));
     const policies = join(folder, 'policies.yaml');
     writeFileSync(policies, '{ version: 1, default: { limits: [2/1h] } }');
-    gateway = await startGateway({
+    gateway = await startGatewayProcess({
       HEADGATE_REDIS_URL: byShippedAccount(redis.url),
       HEADGATE_POLICIES: policies,
       // On a busy machine requests must not pass because Redis was late.

@@ -13,7 +13,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { type Gateway, startGateway } from '../support/gateway.ts';
+import { type GatewayProcess, startGatewayProcess } from '../support/gateway.ts';
 import { call } from '../support/http.ts';
 
 let folder: string;
@@ -27,13 +27,16 @@ const policies = (limit: number, identity = '{}') =>
 
 let clients = 0;
 /** The limit that a client of its own is held to. */
-async function limitOf(gateway: Gateway, headers: Record<string, string> = {}): Promise<number> {
+async function limitOf(
+  gateway: GatewayProcess,
+  headers: Record<string, string> = {},
+): Promise<number> {
   const client = { 'x-headgate-client-ip': `198.51.${clients >> 8}.${clients++ & 255}` };
   const answer = await call(gateway.url, '/envoy/a', { headers: { ...client, ...headers } });
   return Number(answer.headers['x-ratelimit-limit']);
 }
 
-const holds = (gateway: Gateway, limit: number, headers?: Record<string, string>) =>
+const holds = (gateway: GatewayProcess, limit: number, headers?: Record<string, string>) =>
   expect.poll(() => limitOf(gateway, headers), { timeout: 12_000, interval: 10 }).toBe(limit);
 
 /** As the kubelet does it: a folder of its own for each version, and a link that is renamed over the last one. */
@@ -50,7 +53,7 @@ test('each of 50 versions of a mounted ConfigMap is taken up', async () => {
   mountVersion(0, policies(1_000));
   const file = join(folder, 'policies.yaml');
   symlinkSync('..data/policies.yaml', file);
-  await using gateway = await startGateway({ HEADGATE_POLICIES: file });
+  await using gateway = await startGatewayProcess({ HEADGATE_POLICIES: file });
   for (let version = 1; version <= 50; version++) {
     mountVersion(version, policies(1_000 + version));
     await holds(gateway, 1_000 + version);
@@ -62,7 +65,7 @@ test('each of 50 versions of a mounted ConfigMap is taken up', async () => {
 test('so is a file that is written over, renamed over, or taken away and put back', async () => {
   const file = join(folder, 'policies.yaml');
   writeFileSync(file, policies(10));
-  await using gateway = await startGateway({ HEADGATE_POLICIES: file });
+  await using gateway = await startGatewayProcess({ HEADGATE_POLICIES: file });
   writeFileSync(file, policies(11));
   await holds(gateway, 11);
   writeFileSync(join(folder, 'next.yaml'), policies(12));
@@ -78,7 +81,7 @@ test('so is a file that is written over, renamed over, or taken away and put bac
 test('a mistake changes nothing, is told once with its place, and is counted', async () => {
   const file = join(folder, 'policies.yaml');
   writeFileSync(file, policies(10));
-  await using gateway = await startGateway({ HEADGATE_POLICIES: file });
+  await using gateway = await startGatewayProcess({ HEADGATE_POLICIES: file });
   writeFileSync(file, '{ version: 1, default: { limits: [5/5m] } }');
   await gateway.printed(/policies_refused.*policies\.yaml:1:\d+: default\.limits\[0\]/);
   expect(await limitOf(gateway)).toBe(10);
@@ -97,7 +100,7 @@ test('the files that a policy file refers to count as parts of it', async () => 
     `- { id: ${name}, sha256: ${hash('sha256', name, 'hex')}, plan: pro }\n`;
   writeFileSync(ranges, 'checked: 2026-11-01\nranges: [192.0.2.0/24]\n');
   writeFileSync(file, policies(10));
-  await using gateway = await startGateway({
+  await using gateway = await startGatewayProcess({
     HEADGATE_POLICIES: file,
     HEADGATE_CLOUDFLARE_RANGES: ranges,
   });
@@ -143,7 +146,7 @@ describe('half of a file is not taken', () => {
   });
 
   /** A client that has used up its login asks again and again while somebody writes. */
-  async function passedWhile(gateway: Gateway, write: () => Promise<void>): Promise<number> {
+  async function passedWhile(gateway: GatewayProcess, write: () => Promise<void>): Promise<number> {
     const headers = { 'x-headgate-client-ip': '203.0.113.9' };
     const ask = async () => (await call(gateway.url, '/envoy/login', { headers })).status;
     await ask();
@@ -216,7 +219,7 @@ describe('half of a file is not taken', () => {
       },
     ],
   ])('%s', async (_, write) => {
-    await using gateway = await startGateway({ HEADGATE_POLICIES: file });
+    await using gateway = await startGatewayProcess({ HEADGATE_POLICIES: file });
     expect(await passedWhile(gateway, write)).toBe(0);
     await holds(gateway, 200);
     await gateway.printed(/"event":"policies_loaded"/);
@@ -225,7 +228,7 @@ describe('half of a file is not taken', () => {
   });
 
   test('the file of keys, while the policy file is renamed over', async () => {
-    await using gateway = await startGateway({ HEADGATE_POLICIES: file });
+    await using gateway = await startGatewayProcess({ HEADGATE_POLICIES: file });
     const limitOfKey = async () =>
       Number(
         (await call(gateway.url, '/envoy/search', { headers: { 'x-api-key': LISTED } })).headers[
@@ -250,7 +253,7 @@ describe('half of a file is not taken', () => {
   });
 
   test('policies that really go are named in a warning', async () => {
-    await using gateway = await startGateway({ HEADGATE_POLICIES: file });
+    await using gateway = await startGatewayProcess({ HEADGATE_POLICIES: file });
     writeFileSync(`${file}.next`, whole(300, 'login'));
     renameSync(`${file}.next`, file);
     await gateway.printed(/policies_removed[^\n]*\["search"\]/);
@@ -258,7 +261,7 @@ describe('half of a file is not taken', () => {
   });
 
   test('SIGHUP takes a file that never settles', async () => {
-    await using gateway = await startGateway({ HEADGATE_POLICIES: file });
+    await using gateway = await startGatewayProcess({ HEADGATE_POLICIES: file });
     writeFileSync(file, whole(300, 'login'));
     const writing = setInterval(() => appendFileSync(file, '# more\n'), 200);
     try {

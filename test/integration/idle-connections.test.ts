@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { afterEach, expect, test } from 'vitest';
-import { startGateway } from '../support/gateway.ts';
+import { startGatewayProcess } from '../support/gateway.ts';
 import { connectGrpc, envoyCheckRequest } from '../support/grpc-client.ts';
 import { call } from '../support/http.ts';
 import { connectRawHttp2 } from '../support/http2-frames.ts';
@@ -69,7 +69,7 @@ test('silent connections on any port use up no descriptors that others need', as
 });
 
 test('probes are answered while clients of the operators’ port send or read slowly', async () => {
-  await using gateway = await startGateway();
+  await using gateway = await startGatewayProcess();
   const { port } = new URL(gateway.opsUrl);
   await call(gateway.opsUrl, '/metrics');
   const beforeBytes = residentBytes(gateway.pid);

@@ -8,7 +8,7 @@ import { parse } from 'yaml';
 import { ConfigError } from '../../src/config/config-error.ts';
 import { validatePolicyFile } from '../../src/config/policy-file/validate.ts';
 import { readEnvironment } from '../../src/config/settings/environment.ts';
-import { startGateway } from '../support/gateway.ts';
+import { startGatewayProcess } from '../support/gateway.ts';
 import { call, statuses } from '../support/http.ts';
 import { ingressAnnotations } from '../support/ingress-nginx.ts';
 import {
@@ -249,7 +249,7 @@ describe.skipIf(!hasKubectl).each(Object.keys(FOLDERS))('%s', (name) => {
       HEADGATE_OPS_PORT: String(opsPort),
       HEADGATE_REDIS_URL: `redis://127.0.0.1:${await freePort()}`,
     };
-    await using gateway = await startGateway(env);
+    await using gateway = await startGatewayProcess(env);
     for (const container of headgatesOf(objects)) {
       expect(probesOf(container).length).toBeGreaterThanOrEqual(2);
       for (const { httpGet, exec } of probesOf(container)) {

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import type { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { eventually } from '../support/eventually.ts';
-import type { Gateway } from '../support/gateway.ts';
+import type { GatewayProcess } from '../support/gateway.ts';
 import { call, type HttpAnswer, statuses } from '../support/http.ts';
 import {
   EXEMPT_ADDRESS,
@@ -72,10 +72,10 @@ const started = new AsyncDisposableStack();
 let redis: RedisNode;
 let admin: Redis;
 let policies: string;
-let one: Gateway;
-let two: Gateway;
-let many: Gateway;
-let all: readonly Gateway[];
+let one: GatewayProcess;
+let two: GatewayProcess;
+let many: GatewayProcess;
+let all: readonly GatewayProcess[];
 
 afterAll(() => started.disposeAsync());
 
@@ -91,7 +91,7 @@ function startLastingRedis(): Promise<RedisNode> {
 }
 
 /** Asks every gateway until it is so three times in a row: those of several workers by one after the other. */
-async function everywhere(isSo: (gateway: Gateway) => Promise<boolean>, gateways = all) {
+async function everywhere(isSo: (gateway: GatewayProcess) => Promise<boolean>, gateways = all) {
   await Promise.all(
     gateways.map(async (gateway) => {
       let times = 0;
@@ -107,7 +107,7 @@ async function everywhere(isSo: (gateway: Gateway) => Promise<boolean>, gateways
 /** Resolves to what was answered, once it is so in all of them; no later than a second after it was decided. */
 async function holds<T>(
   decided: () => Promise<Told<T>>,
-  isSo: (gateway: Gateway) => Promise<boolean>,
+  isSo: (gateway: GatewayProcess) => Promise<boolean>,
 ): Promise<T> {
   const startMs = performance.now();
   const { status, answer, text } = await decided();
@@ -118,23 +118,23 @@ async function holds<T>(
 }
 
 const answers = (status: number, visitor: Visitor, what = '/a') => {
-  return async (gateway: Gateway) => (await visit(gateway, what, visitor)).status === status;
+  return async (gateway: GatewayProcess) => (await visit(gateway, what, visitor)).status === status;
 };
 const isBlocked = (visitor: Visitor) => answers(403, visitor);
 const isLetIn = (visitor: Visitor) => answers(200, visitor);
 /** Nothing is told of a limit, since none is asked. */
-const isUncounted = (visitor: Visitor) => async (gateway: Gateway) => {
+const isUncounted = (visitor: Visitor) => async (gateway: GatewayProcess) => {
   const { status, headers } = await visit(gateway, 'POST /pin', visitor);
   return status === 200 && headers['x-ratelimit-limit'] === undefined;
 };
 
-const isIn = (policy: string, mode: string) => async (gateway: Gateway) => {
+const isIn = (policy: string, mode: string) => async (gateway: GatewayProcess) => {
   const { answer } = await operate<Policies>(gateway, 'GET /v1/policies');
   return answer.policies.find(({ name }) => name === policy)?.mode === mode;
 };
 
 /** Uses up what a policy allows, and resolves to the denial that follows. */
-async function useUp(gateway: Gateway, what: string, visitor: Visitor): Promise<HttpAnswer> {
+async function useUp(gateway: GatewayProcess, what: string, visitor: Visitor): Promise<HttpAnswer> {
   return eventually(
     () => visit(gateway, what, visitor),
     ({ status }) => status === 429,
@@ -155,20 +155,20 @@ async function guessing(address: string): Promise<HttpAnswer> {
 const idOf = ({ headers }: HttpAnswer) => String(headers['x-ratelimit-decision-id']);
 const remainingOf = ({ headers }: HttpAnswer) => Number(headers['x-ratelimit-remaining']);
 
-async function ordersOf(gateway: Gateway): Promise<readonly Override[]> {
+async function ordersOf(gateway: GatewayProcess): Promise<readonly Override[]> {
   const { status, answer } = await operate<Overrides>(gateway, 'GET /v1/overrides');
   expect(status).toBe(200);
   return answer.overrides;
 }
 
-function logged(gateway: Gateway, event: string): Record<string, unknown>[] {
+function logged(gateway: GatewayProcess, event: string): Record<string, unknown>[] {
   const lines = gateway.output().split('\n');
   return lines
     .filter((line) => line.includes(`"event":"${event}"`))
     .map((line) => JSON.parse(line));
 }
 
-async function metric(gateway: Gateway, name: string): Promise<number> {
+async function metric(gateway: GatewayProcess, name: string): Promise<number> {
   const { body } = await call(gateway.opsUrl, '/metrics');
   const line = body.split('\n').find((each) => each.startsWith(`${name} `));
   return Number(line?.slice(name.length) ?? 0);
@@ -184,13 +184,13 @@ describe.skipIf(!ownRedisIsHere)('gateways on one Redis, by the shipped account'
       [{}, {}, { HEADGATE_WORKERS: String(WORKERS) }].map(async (own) =>
         started.use(await startOperated(policies, { ...env, ...own })),
       ),
-    )) as [Gateway, Gateway, Gateway];
+    )) as [GatewayProcess, GatewayProcess, GatewayProcess];
     all = [one, two, many];
   });
 
   describe('an override to one holds in all within a second', () => {
     test.each(['one', 'two', 'many'])('whichever is told: %s', async (name) => {
-      const told = { one, two, many }[name] as Gateway;
+      const told = { one, two, many }[name] as GatewayProcess;
       const visitor = { address: newAddress() };
       await everywhere(isLetIn(visitor));
       await holds(() => override(told, 'block', visitor.address), isBlocked(visitor));
@@ -327,7 +327,7 @@ describe.skipIf(!ownRedisIsHere)('gateways on one Redis, by the shipped account'
     });
 
     test('lines of allowed requests, in every worker', async () => {
-      const isTold = async (gateway: Gateway) => {
+      const isTold = async (gateway: GatewayProcess) => {
         const before = logged(gateway, 'allowed').length;
         await visit(gateway, '/a', { address: newAddress() });
         return logged(gateway, 'allowed').length > before;
@@ -390,9 +390,11 @@ describe.skipIf(!ownRedisIsHere)('gateways on one Redis, by the shipped account'
   describe('a reset', () => {
     test('makes every gateway forget a denial at once', async () => {
       const visitor = { address: newAddress() };
-      const search = (gateway: Gateway) => visit(gateway, '/api/search', visitor);
+      const search = (gateway: GatewayProcess) => visit(gateway, '/api/search', visitor);
       for (const told of all) {
-        await Promise.all(Array.from({ length: 110 }, (_, i) => search(all[i % 3] as Gateway)));
+        await Promise.all(
+          Array.from({ length: 110 }, (_, i) => search(all[i % 3] as GatewayProcess)),
+        );
         for (const gateway of [...all, many, many])
           expect((await search(gateway)).status).toBe(429);
         expect(await reset(told, visitor.address)).toMatchObject({ status: 200 });
@@ -453,7 +455,7 @@ describe.skipIf(!ownRedisIsHere)('gateways on one Redis, by the shipped account'
   });
 
   describe('a policy in another mode', () => {
-    const strictest = async (gateway: Gateway, name: string) => {
+    const strictest = async (gateway: GatewayProcess, name: string) => {
       const address = newAddress();
       const suspicious = await visit(gateway, SUSPICIOUS, { address });
       const unsaid = await call(gateway.url, '/nginx', {
@@ -528,7 +530,7 @@ describe.skipIf(!ownRedisIsHere)('gateways on one Redis, by the shipped account'
     const asked = { url: '/api/search', client: visitor.address };
     for (let i = 0; i < 50; i++) {
       const { status, answer } = await operate<{ answer: { status: number; headers: string[] } }>(
-        all[i % 3] as Gateway,
+        all[i % 3] as GatewayProcess,
         'POST /v1/explain',
         asked,
       );

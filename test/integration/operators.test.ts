@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Gateway } from '../support/gateway.ts';
+import type { GatewayProcess } from '../support/gateway.ts';
 import {
   KEYS,
   newAddress,
@@ -26,8 +26,8 @@ const BECAUSE = ['--reason', 'a test'] as const;
 
 const started = new AsyncDisposableStack();
 let policies: string;
-let gateway: Gateway;
-let guarded: Gateway;
+let gateway: GatewayProcess;
+let guarded: GatewayProcess;
 
 beforeAll(async () => {
   policies = policyFile(started);
@@ -35,7 +35,7 @@ beforeAll(async () => {
     [{}, { HEADGATE_ADMIN_TOKEN: TOKEN }].map(async (env) =>
       started.use(await startOperated(policies, env)),
     ),
-  )) as [Gateway, Gateway];
+  )) as [GatewayProcess, GatewayProcess];
 });
 afterAll(() => started.disposeAsync());
 
@@ -304,7 +304,7 @@ describe('explain --gateway', () => {
 
 describe.skipIf(!redisIsHere)('explain --live', () => {
   let redis: TestRedis;
-  let counting: Gateway;
+  let counting: GatewayProcess;
   beforeAll(async () => {
     redis = started.use(await startRedis());
     counting = started.use(await startOperated(policies, { HEADGATE_REDIS_URL: redis.url }));

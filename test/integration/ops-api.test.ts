@@ -5,7 +5,7 @@ import { LOG_LEVELS } from '../../src/config/settings/settings.ts';
 import { OPS_ROUTES, type OpsRoute } from '../../src/server/ops-routes.ts';
 import { strayLines } from '../scenarios/hostile/run.ts';
 import { eventually } from '../support/eventually.ts';
-import { type Gateway, startGateway } from '../support/gateway.ts';
+import { type GatewayProcess, startGatewayProcess } from '../support/gateway.ts';
 import { call, type HttpAnswer } from '../support/http.ts';
 import {
   KEYS,
@@ -33,9 +33,9 @@ const SHOWN = { authorization: `Bearer ${TOKEN}` };
 const started = new AsyncDisposableStack();
 let policies: string;
 /** Without a token. */
-let open: Gateway;
-let guarded: Gateway;
-let silent: Gateway;
+let open: GatewayProcess;
+let guarded: GatewayProcess;
+let silent: GatewayProcess;
 
 beforeAll(async () => {
   policies = policyFile(started);
@@ -45,7 +45,7 @@ beforeAll(async () => {
       { HEADGATE_ADMIN_TOKEN: TOKEN, HEADGATE_LOG_LEVEL: 'trace' },
       { HEADGATE_LOG_LEVEL: 'silent' },
     ].map(async (env) => started.use(await startOperated(policies, env))),
-  )) as [Gateway, Gateway, Gateway];
+  )) as [GatewayProcess, GatewayProcess, GatewayProcess];
 });
 afterAll(() => started.disposeAsync());
 
@@ -73,7 +73,7 @@ function pathOf({ url }: OpsRoute): string {
   return url.replace(':policy', 'search').replace(':id', '0123456789ab-1');
 }
 
-function send(gateway: Gateway, route: OpsRoute, body: unknown, headers = {}) {
+function send(gateway: GatewayProcess, route: OpsRoute, body: unknown, headers = {}) {
   return call(gateway.opsUrl, pathOf(route), {
     method: route.method,
     headers: { ...headers, ...(body !== undefined && { 'content-type': 'application/json' }) },
@@ -794,7 +794,7 @@ describe('the audit log', () => {
   test.each(['info', 'error', 'silent'])(
     'goes on while an override has the level %s',
     async (level) => {
-      await using gateway = await startGateway({ HEADGATE_POLICIES: policies });
+      await using gateway = await startGatewayProcess({ HEADGATE_POLICIES: policies });
       const address = newAddress();
       await operate(gateway, 'PUT /v1/log', { ...TERMS, level });
       await override(gateway, 'block', address);

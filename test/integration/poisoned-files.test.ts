@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type LogEvent, strayLines } from '../scenarios/hostile/run.ts';
-import { type Gateway, startGateway } from '../support/gateway.ts';
+import { type GatewayProcess, startGatewayProcess } from '../support/gateway.ts';
 import { call } from '../support/http.ts';
 
 /** In a row, since what is thrown away may still have left something behind. */
@@ -20,7 +20,7 @@ const POLICIES = join(folder, 'policies.yaml');
 const KEYS = join(folder, 'keys.yaml');
 const KEY = 'listed';
 
-let gateway: Gateway;
+let gateway: GatewayProcess;
 /** Of the good files: each has a name and a limit of its own. */
 let generation = 0;
 
@@ -115,7 +115,7 @@ const UNREADABLE = /^: (does not exist; |cannot be read: )./;
 beforeAll(async () => {
   put(POLICIES, goodPolicies());
   put(KEYS, goodKeys());
-  gateway = await startGateway({ HEADGATE_POLICIES: POLICIES });
+  gateway = await startGatewayProcess({ HEADGATE_POLICIES: POLICIES });
 });
 afterAll(async () => {
   const code = await gateway.stop();

@@ -7,7 +7,7 @@ import { Redis } from 'ioredis';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { logEvents, strayLines } from '../scenarios/hostile/run.ts';
 import { waitUntil } from '../support/eventually.ts';
-import { type Gateway, startGateway } from '../support/gateway.ts';
+import { type GatewayProcess, startGatewayProcess } from '../support/gateway.ts';
 import { call, type HttpAnswer } from '../support/http.ts';
 import { freePort } from '../support/ports.ts';
 import { exchange } from '../support/raw-http.ts';
@@ -150,7 +150,7 @@ function brokenPolicyFiles(): string[] {
 }
 
 type Ask = (
-  gateway: Gateway,
+  gateway: GatewayProcess,
   target: string,
   headers: Headers,
   body: string,
@@ -179,7 +179,7 @@ interface Answers {
 }
 
 async function queryAll(
-  gateway: Gateway,
+  gateway: GatewayProcess,
   paths: readonly string[],
   { texts, kinds }: Answers,
 ): Promise<void> {
@@ -246,7 +246,7 @@ async function contentsOf(client: Redis): Promise<string> {
 const OPERATORS_PATHS = ['/livez', '/readyz', '/metrics'];
 
 /** What operators see, and whoever else finds their port. */
-async function askOperators({ opsUrl }: Gateway, paths = OPERATORS_PATHS): Promise<string> {
+async function askOperators({ opsUrl }: GatewayProcess, paths = OPERATORS_PATHS): Promise<string> {
   const query = `?token=${sentinels.text('query of operators')}`;
   const { headers } = visitors[0] as Visitor;
   const answers = await Promise.all(paths.map((path) => call(opsUrl, path + query, { headers })));
@@ -264,7 +264,7 @@ async function startAll(lab: AsyncDisposableStack) {
   const redis = lab.use(await startRedisInFolder(temporaryFolder(), port, args));
   const start = async (password: string, env: NodeJS.ProcessEnv = {}) =>
     lab.use(
-      await startGateway({
+      await startGatewayProcess({
         HEADGATE_POLICIES: file,
         HEADGATE_REDIS_URL: `redis://default:${encodeURIComponent(password)}@127.0.0.1:${port}`,
         // Every answer before the end is to be measured, also on a busy machine.
@@ -283,7 +283,7 @@ async function startAll(lab: AsyncDisposableStack) {
   return { redis, gateways, file };
 }
 
-async function askWithWrongSecret({ url }: Gateway, { texts }: Answers): Promise<void> {
+async function askWithWrongSecret({ url }: GatewayProcess, { texts }: Answers): Promise<void> {
   for (const { headers, query } of visitors) {
     const secret = { 'x-headgate-secret': sentinels.text('wrong proxy secret') };
     texts.add(
@@ -292,7 +292,7 @@ async function askWithWrongSecret({ url }: Gateway, { texts }: Answers): Promise
   }
 }
 
-async function reload(gateway: Gateway, file: string, text: string): Promise<void> {
+async function reload(gateway: GatewayProcess, file: string, text: string): Promise<void> {
   const reloads = () =>
     logEvents(gateway.output()).filter(({ event }) => /^policies_(loaded|refused)$/.test(event));
   const before = reloads().length;

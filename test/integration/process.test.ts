@@ -4,7 +4,7 @@ import { request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { startGateway } from '../support/gateway.ts';
+import { startGatewayProcess } from '../support/gateway.ts';
 import { call, statuses } from '../support/http.ts';
 import { freePort } from '../support/ports.ts';
 import { startProcess } from '../support/process.ts';
@@ -43,7 +43,7 @@ async function headgate(args: readonly string[], env: NodeJS.ProcessEnv = {}) {
 }
 
 test('says what it serves, where it counts, and what to try', async () => {
-  await using gateway = await startGateway();
+  await using gateway = await startGatewayProcess();
   expect(gateway.output()).toMatch(/proxies at http:\/\/127\.0\.0\.1:\d+ and operators at/);
   expect(gateway.output()).toContain('(login, register, upload, search, chat, default)');
   expect(gateway.output()).toContain('memory: counts of this process only');
@@ -105,7 +105,7 @@ describe('an operators port that other machines can reach', () => {
 
   test('is opened with one, which is not repeated, and not asked for by probes', async () => {
     const token = 'the-token-of-operators';
-    await using gateway = await startGateway({ ...open, HEADGATE_ADMIN_TOKEN: token });
+    await using gateway = await startGatewayProcess({ ...open, HEADGATE_ADMIN_TOKEN: token });
     const { port } = new URL(gateway.opsUrl);
     for (const path of ['/livez', '/readyz', '/metrics'])
       expect((await call(`http://127.0.0.1:${port}`, path)).status).toBe(200);
@@ -130,7 +130,7 @@ test('key new prints a key once, with the entry by which it is known', async () 
     `version: 1\nidentity: { api_key: { header: Authorization, keys: keys.yaml } }\ndefault: { limits: [1/1h], plans: { pro: [3/1h] } }\n`,
   );
   expect(keys).toContain('keys.yaml');
-  await using gateway = await startGateway({ HEADGATE_POLICIES: policies });
+  await using gateway = await startGatewayProcess({ HEADGATE_POLICIES: policies });
   const ask = (i: number) =>
     call(gateway.url, '/envoy/a', {
       headers: { Authorization: `Bearer ${key}`, 'x-headgate-client-ip': `203.0.113.${i}` },
@@ -140,18 +140,18 @@ test('key new prints a key once, with the entry by which it is known', async () 
 
 describe('whoever can reach the check port', () => {
   test('is warned of when that is anybody', async () => {
-    await using gateway = await startGateway({ HEADGATE_HOST: '0.0.0.0' });
+    await using gateway = await startGatewayProcess({ HEADGATE_HOST: '0.0.0.0' });
     await gateway.printed(/"event":"check_port_open"/);
   });
   test.each([
     { HEADGATE_HOST: '127.0.0.1' },
     { HEADGATE_HOST: '0.0.0.0', HEADGATE_PROXY_SECRET: 'sixteen-characters' },
   ])('is not with %j', async (env) => {
-    await using gateway = await startGateway(env);
+    await using gateway = await startGatewayProcess(env);
     expect(gateway.output()).not.toContain('check_port_open');
   });
   test('needs the secret where there is one, or the next one', async () => {
-    await using gateway = await startGateway({
+    await using gateway = await startGatewayProcess({
       HEADGATE_PROXY_SECRET: 'the-old-secret-of-proxies,the-new-secret-of-proxies',
     });
     const ask = (headers: Record<string, string | string[]>) =>
@@ -227,7 +227,7 @@ test('tells its version and its commands, with exit code 0', async () => {
 });
 
 test('a taken port is named, with exit code 1', async () => {
-  await using gateway = await startGateway();
+  await using gateway = await startGatewayProcess();
   const { code, output } = await headgate([], {
     HEADGATE_PORT: String(gateway.port),
     HEADGATE_OPS_PORT: '0',
@@ -237,7 +237,7 @@ test('a taken port is named, with exit code 1', async () => {
 });
 
 test('healthcheck asks the gateway of this machine', async () => {
-  await using gateway = await startGateway();
+  await using gateway = await startGatewayProcess();
   const opsPort = new URL(gateway.opsUrl).port;
   expect((await headgate(['healthcheck'], { HEADGATE_OPS_PORT: opsPort })).code).toBe(0);
   const unused = String(await freePort());
@@ -245,7 +245,7 @@ test('healthcheck asks the gateway of this machine', async () => {
 });
 
 test.each(['SIGTERM', 'SIGINT'] as const)('%s stops it, with exit code 0', async (signal) => {
-  const gateway = await startGateway();
+  const gateway = await startGatewayProcess();
   await call(gateway.url, '/envoy/');
   expect(await gateway.stop(signal)).toBe(0);
 });

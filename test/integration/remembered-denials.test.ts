@@ -7,7 +7,7 @@ import { expect } from 'vitest';
 import { InFlight } from '../../src/stores/redis/in-flight.ts';
 import { RedisStore } from '../../src/stores/redis/redis-store.ts';
 import { eventually } from '../support/eventually.ts';
-import { type Gateway, startGateway } from '../support/gateway.ts';
+import { type Gateway, startGateway, startGatewayProcess } from '../support/gateway.ts';
 import { call, statuses } from '../support/http.ts';
 import { connectTo, startRedis, type TestRedis, testWithRedis } from '../support/redis.ts';
 import { addShippedAccount, byShippedAccount } from '../support/shipped-account.ts';
@@ -149,9 +149,10 @@ testWithRedis('a reset reaches every gateway at once', async () => {
 testWithRedis('a raised limit holds from the moment that the file is read again', async () => {
   await using redis = await startRedis();
   await using policies = await policyFile(oneLimit('2/1h'));
-  await using gateway = await start({
+  await using gateway = await startGatewayProcess({
     HEADGATE_REDIS_URL: redis.url,
     HEADGATE_POLICIES: policies.path,
+    HEADGATE_STORE_TIMEOUT_MS: '10000',
   });
   expect(await statuses(4, () => ask(gateway))).toEqual([200, 200, 429, 429]);
   policies.write(oneLimit('3/1h'));

@@ -2,19 +2,19 @@
 import { readFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
 import { eventually } from '../support/eventually.ts';
-import { type Gateway, startGateway } from '../support/gateway.ts';
+import { type GatewayProcess, startGatewayProcess } from '../support/gateway.ts';
 import { fatesOf, openConnections } from '../support/new-connections.ts';
 import { startRedis, testWithRedis } from '../support/redis.ts';
 
 const CONNECTIONS = 50;
 
-async function workersOf(gateway: Gateway): Promise<number[]> {
+async function workersOf(gateway: GatewayProcess): Promise<number[]> {
   const path = `/proc/${gateway.pid}/task/${gateway.pid}/children`;
   return (await readFile(path, 'utf8')).trim().split(' ').map(Number);
 }
 
 /** Stops a gateway at a moment at which the kernel has connections for it that it has not accepted yet. */
-async function stopWithConnectionsWaiting(gateway: Gateway, signal: NodeJS.Signals) {
+async function stopWithConnectionsWaiting(gateway: GatewayProcess, signal: NodeJS.Signals) {
   gateway.signal('SIGSTOP');
   const waiting = openConnections(gateway.port, CONNECTIONS);
   await Promise.all(waiting.map(({ opened }) => opened));
@@ -25,7 +25,7 @@ async function stopWithConnectionsWaiting(gateway: Gateway, signal: NodeJS.Signa
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   test(`answers connections that wait to be accepted when ${signal} comes`, async () => {
-    await using gateway = await startGateway();
+    await using gateway = await startGatewayProcess();
     const waiting = await stopWithConnectionsWaiting(gateway, signal);
     expect(await fatesOf(waiting)).toEqual({ answered: CONNECTIONS });
     expect(await gateway.exited()).toBe(0);
@@ -34,7 +34,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 
   testWithRedis(`answers them with workers, too: ${signal}`, async () => {
     await using redis = await startRedis();
-    await using gateway = await startGateway({
+    await using gateway = await startGatewayProcess({
       HEADGATE_REDIS_URL: redis.url,
       HEADGATE_WORKERS: '2',
     });
@@ -47,7 +47,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 
 testWithRedis('answers connections that a dead worker has not taken', async () => {
   await using redis = await startRedis();
-  await using gateway = await startGateway({
+  await using gateway = await startGatewayProcess({
     HEADGATE_REDIS_URL: redis.url,
     HEADGATE_WORKERS: '2',
   });
@@ -67,7 +67,7 @@ testWithRedis('answers connections that a dead worker has not taken', async () =
 
 testWithRedis('answers new connections while its workers are replaced', async () => {
   await using redis = await startRedis();
-  await using gateway = await startGateway({
+  await using gateway = await startGatewayProcess({
     HEADGATE_REDIS_URL: redis.url,
     HEADGATE_WORKERS: '2',
   });

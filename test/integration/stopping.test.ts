@@ -6,7 +6,7 @@ import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { eventually } from '../support/eventually.ts';
-import { type Gateway, startGateway } from '../support/gateway.ts';
+import { type GatewayProcess, startGatewayProcess } from '../support/gateway.ts';
 import { call } from '../support/http.ts';
 import { startProcess } from '../support/process.ts';
 import { startRedis, testWithOwnRedis } from '../support/redis.ts';
@@ -14,16 +14,16 @@ import { MAIN, NODE } from '../support/tested-command.ts';
 
 const DRAIN_MS = 1_500;
 const draining = (env: NodeJS.ProcessEnv = {}) =>
-  startGateway({ HEADGATE_DRAIN_MS: String(DRAIN_MS), ...env });
-const readiness = (gateway: Gateway) => call(gateway.opsUrl, '/readyz');
-const notReady = (gateway: Gateway) =>
+  startGatewayProcess({ HEADGATE_DRAIN_MS: String(DRAIN_MS), ...env });
+const readiness = (gateway: GatewayProcess) => call(gateway.opsUrl, '/readyz');
+const notReady = (gateway: GatewayProcess) =>
   eventually(
     () => readiness(gateway),
     ({ status }) => status === 503,
   );
 
 /** A connection that is kept, for requests written by hand. */
-async function keptConnection(gateway: Gateway) {
+async function keptConnection(gateway: GatewayProcess) {
   const socket = connect(gateway.port, '127.0.0.1').setEncoding('latin1');
   const closed = once(socket, 'close');
   await once(socket, 'connect');
@@ -67,7 +67,7 @@ test('connections that stay idle are kept until the end, and closed then', async
 });
 
 test('a caller that never finishes its question does not keep it', async () => {
-  const gateway = await startGateway();
+  const gateway = await startGatewayProcess();
   const slow = await keptConnection(gateway);
   slow.socket.write('GET /envoy/a HTTP/1.1\r\nHost');
   await eventually(
@@ -80,7 +80,7 @@ test('a caller that never finishes its question does not keep it', async () => {
 });
 
 test('a second signal ends it at once, with exit code 1', async () => {
-  const gateway = await startGateway({ HEADGATE_DRAIN_MS: '600000' });
+  const gateway = await startGatewayProcess({ HEADGATE_DRAIN_MS: '600000' });
   gateway.signal('SIGTERM');
   await notReady(gateway);
   gateway.signal('SIGTERM');
@@ -89,14 +89,14 @@ test('a second signal ends it at once, with exit code 1', async () => {
 });
 
 test('Ctrl+C waits for nobody who may come yet', async () => {
-  const gateway = await startGateway({ HEADGATE_DRAIN_MS: '600000' });
+  const gateway = await startGatewayProcess({ HEADGATE_DRAIN_MS: '600000' });
   gateway.signal('SIGINT');
   expect(await gateway.exited()).toBe(0);
 });
 
 testWithOwnRedis('requests under way are answered, also while Redis hangs', async () => {
   await using redis = await startRedis();
-  const gateway = await startGateway({
+  const gateway = await startGatewayProcess({
     HEADGATE_REDIS_URL: redis.url,
     HEADGATE_STORE_TIMEOUT_MS: '500',
   });

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { headerOf, type Outcome, startLoad } from '../../tools/load/open-loop.ts';
 import { eventually } from '../support/eventually.ts';
-import { type Gateway, startGateway } from '../support/gateway.ts';
+import { type GatewayProcess, startGatewayProcess } from '../support/gateway.ts';
 import { call, statuses } from '../support/http.ts';
 import { startProcess } from '../support/process.ts';
 import { startRedis, type TestRedis, testWithRedis } from '../support/redis.ts';
@@ -19,31 +19,31 @@ const folder = mkdtempSync(join(tmpdir(), 'headgate-workers-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
 const start = (redis: TestRedis, env: NodeJS.ProcessEnv = {}) =>
-  startGateway({ HEADGATE_REDIS_URL: redis.url, HEADGATE_WORKERS: String(WORKERS), ...env });
+  startGatewayProcess({ HEADGATE_REDIS_URL: redis.url, HEADGATE_WORKERS: String(WORKERS), ...env });
 
 /** Each on a connection of its own, so that all workers have a turn. */
 const oneByOne = new Agent();
-const login = (gateway: Gateway, key: string) =>
+const login = (gateway: GatewayProcess, key: string) =>
   call(gateway.url, '/envoy/api/auth/login', {
     method: 'POST',
     headers: { 'x-api-key': key, 'x-headgate-client-ip': `198.51.100.${key.length}` },
     agent: oneByOne,
   });
 
-async function workersOf(gateway: Gateway): Promise<number[]> {
+async function workersOf(gateway: GatewayProcess): Promise<number[]> {
   const path = `/proc/${gateway.pid}/task/${gateway.pid}/children`;
   const text = (await readFile(path, 'utf8')).trim();
   return text === '' ? [] : text.split(' ').map(Number);
 }
 
-async function metric(gateway: Gateway, name: string): Promise<number> {
+async function metric(gateway: GatewayProcess, name: string): Promise<number> {
   const { body } = await call(gateway.opsUrl, '/metrics');
   const line = body.split('\n').find((each) => each.startsWith(`${name} `));
   return Number(line?.slice(name.length));
 }
 
 /** Requests that never stop while something happens, and what became of them. */
-async function during(gateway: Gateway, happens: () => Promise<void>): Promise<Outcome[]> {
+async function during(gateway: GatewayProcess, happens: () => Promise<void>): Promise<Outcome[]> {
   const outcomes: Outcome[] = [];
   // Each on one connection, which is in use all the time: one that stays idle to the end may be closed as it is used.
   const loads = Array.from({ length: 3 }, (_, load) =>
@@ -207,7 +207,7 @@ testWithRedis('SIGTERM drains all of them; nobody is left behind', async () => {
 
 testWithRedis('a taken port is named once, with exit code 1', async () => {
   await using redis = await startRedis();
-  await using gateway = await startGateway();
+  await using gateway = await startGatewayProcess();
   const env = {
     ...process.env,
     HEADGATE_REDIS_URL: redis.url,

@@ -1,7 +1,7 @@
 /** What deploy/compose says, and its machines without containers: the same files and settings, on free ports. */
 import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
-import { startGateway } from './gateway.ts';
+import { startGatewayProcess } from './gateway.ts';
 import { freePort } from './ports.ts';
 import { accepting, startProcess } from './process.ts';
 import { startNginx } from './proxies.ts';
@@ -58,7 +58,7 @@ export async function startMachine(number: number, redisUrl: string): Promise<Ma
   );
   await accepting(application, running);
   const gateway = unlessItStarts.use(
-    await startGateway({
+    await startGatewayProcess({
       ...SERVICES[`gateway-${number}`]?.environment,
       HEADGATE_OPS_HOST: '127.0.0.1',
       HEADGATE_REDIS_URL: redisUrl,

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { POLICIES } from './failure-policies.ts';
 import { startFakeRedis } from './fake-redis.ts';
-import { type Gateway, startGateway } from './gateway.ts';
+import { type GatewayProcess, startGatewayProcess } from './gateway.ts';
 import { freePort } from './ports.ts';
 
 export interface GatewayLab extends AsyncDisposable {
@@ -29,7 +29,7 @@ export async function startGatewayLab(): Promise<GatewayLab> {
   writeFileSync(policyFile, POLICIES);
   const redis = await startFakeRedis();
   const [port, grpcPort] = [await freePort(), await freePort()];
-  let gateway: Gateway | undefined;
+  let gateway: GatewayProcess | undefined;
   let standIns: AsyncDisposableStack | undefined;
 
   async function end() {
@@ -42,7 +42,7 @@ export async function startGatewayLab(): Promise<GatewayLab> {
   async function revive() {
     await end();
     redis.misbehave(undefined);
-    gateway = await startGateway({
+    gateway = await startGatewayProcess({
       HEADGATE_PORT: String(port),
       HEADGATE_GRPC_PORT: String(grpcPort),
       HEADGATE_POLICIES: policyFile,

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { eventually } from './eventually.ts';
 import { newClient, POLICIES } from './failure-policies.ts';
 import { LIMIT } from './failure-user.ts';
-import { type Gateway, startGateway } from './gateway.ts';
+import { type GatewayProcess, startGatewayProcess } from './gateway.ts';
 import { call } from './http.ts';
 import { connectTo, startRedis, type TestRedis } from './redis.ts';
 
@@ -37,7 +37,7 @@ export async function startRedisLab(): Promise<RedisLab> {
   let redis = await startRedis();
   // One that is frozen would not hear a gentler signal.
   unlessItStarts.defer(async () => void (await redis.stop('SIGKILL')));
-  const gateway = await startGateway({
+  const gateway = await startGatewayProcess({
     HEADGATE_POLICIES: policyFile,
     HEADGATE_REDIS_URL: redis.url,
     HEADGATE_DRAIN_MS: String(DRAIN_MS),
@@ -121,18 +121,18 @@ export async function startRedisLab(): Promise<RedisLab> {
   };
 }
 
-function ask({ url }: Gateway, path: string, client: string) {
+function ask({ url }: GatewayProcess, path: string, client: string) {
   return call(url, `/envoy${path}`, { headers: { 'X-Api-Key': client } });
 }
 
-async function untilCounted(gateway: Gateway) {
+async function untilCounted(gateway: GatewayProcess) {
   await eventually(
     () => ask(gateway, '/allow', newClient()),
     ({ headers }) => headers['x-ratelimit-mode'] === undefined,
   );
 }
 
-async function untilStatus({ opsUrl }: Gateway, status: string) {
+async function untilStatus({ opsUrl }: GatewayProcess, status: string) {
   await eventually(
     () => call(opsUrl, '/readyz'),
     ({ body }) => JSON.parse(body).status === status,

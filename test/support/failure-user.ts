@@ -73,7 +73,7 @@ const AT_ONCE_MS = 120;
 /** Timers of two programs differ by so much. */
 const EARLY_MS = 5;
 /** A busy machine adds to what is waited for. */
-const LATE_MS = 1_000;
+const LATE_MS = 10_000;
 
 export function isInTime(said: string, tookMs: number): boolean {
   if (said === 'at once') return tookMs < AT_ONCE_MS;

@@ -1,36 +1,102 @@
-/** Gateway processes, started as users start them. */
+/**
+ * Gateways for tests: in this process where only their answers matter, which takes milliseconds, or as the program that
+ * users start, which takes half a second of CPU.
+ */
+
+import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
+import { createApp } from '../../src/app/gateway.ts';
+import { banner } from '../../src/cli/support/banner.ts';
+import { openPolicySource } from '../../src/config/policy-file/policy-source.ts';
+import { readEnvironment } from '../../src/config/settings/environment.ts';
+import { VERSION } from '../../src/config/version.ts';
+import { createTelemetry } from '../../src/telemetry/telemetry.ts';
+import { eventually } from './eventually.ts';
 import { type RunningProcess, startProcess } from './process.ts';
 import { MAIN, NODE } from './tested-command.ts';
 
-export interface Gateway extends RunningProcess {
+export interface Gateway extends AsyncDisposable {
   /** Of the check server, without a path. */
   readonly url: string;
   readonly opsUrl: string;
   readonly port: number;
   /** Where it answers over gRPC; only with HEADGATE_GRPC_PORT. */
   readonly grpcPort: number;
+  /** Its banner and its log so far. */
+  output(): string;
+  /** Resolves once the output matches. */
+  printed(pattern: RegExp): Promise<RegExpExecArray>;
+  stop(): Promise<unknown>;
 }
 
-/** Gateways start a third sooner when what Node made of their source is at hand. */
+export interface GatewayProcess extends Gateway, RunningProcess {
+  stop(signal?: NodeJS.Signals): Promise<number | null>;
+}
+
+/** Gateways start a third sooner if Node has compiled their source before. */
 const NODE_COMPILE_CACHE = fileURLToPath(
   new URL('../../node_modules/.cache/headgate', import.meta.url),
 );
+const PORTS = {
+  HEADGATE_PORT: '0',
+  HEADGATE_OPS_PORT: '0',
+  HEADGATE_GRPC_PORT: 'off',
+  HEADGATE_DRAIN_MS: '0',
+};
+const PRINTED_WITHIN_MS = 20_000;
 
+/** In this process: it does not read its files again, and hears no signals. */
 export async function startGateway(env: NodeJS.ProcessEnv = {}): Promise<Gateway> {
+  if (process.env.TEST_MAIN !== undefined) return startGatewayProcess(env);
+  const environment = readEnvironment({ ...PORTS, ...env });
+  const policies = openPolicySource(environment);
+  let text = '';
+  const destination = {
+    write(line: string) {
+      text += line;
+    },
+  };
+  const { logLevel: level } = environment;
+  const telemetry = createTelemetry({ level, version: VERSION, now: Date.now, destination });
+  telemetry.policiesInForce(policies.digest);
+  for (const note of policies.notes) telemetry.policyNote(note);
+  const app = createApp({ environment, policies, telemetry, now: Date.now });
+  const listening = await app.listen();
+  text += `${banner(environment, policies, listening).join('\n')}\n`;
+  const portOf = (address: AddressInfo | string | undefined) =>
+    typeof address === 'object' ? address.port : 0;
+  const urlOf = (address: AddressInfo | string | undefined) =>
+    `http://127.0.0.1:${portOf(address)}`;
+  let closed: Promise<void> | undefined;
+  const stop = () => {
+    closed ??= app.close();
+    return closed;
+  };
+  return {
+    url: urlOf(listening.check),
+    opsUrl: urlOf(listening.ops),
+    port: portOf(listening.check),
+    grpcPort: portOf(listening.grpc),
+    output: () => text,
+    printed: (pattern) =>
+      eventually(
+        async () => pattern.exec(text),
+        (match) => match !== null,
+        PRINTED_WITHIN_MS,
+        `${pattern} in the output`,
+      ) as Promise<RegExpExecArray>,
+    stop,
+    [Symbol.asyncDispose]: stop,
+  };
+}
+
+/** As users start it. */
+export async function startGatewayProcess(env: NodeJS.ProcessEnv = {}): Promise<GatewayProcess> {
   const inherited = Object.fromEntries(
     Object.entries(process.env).filter(([name]) => !/^(HEADGATE_|REDIS_URL$)/.test(name)),
   );
   const started = startProcess(NODE, [MAIN, 'serve'], {
-    env: {
-      ...inherited,
-      NODE_COMPILE_CACHE,
-      HEADGATE_PORT: '0',
-      HEADGATE_OPS_PORT: '0',
-      HEADGATE_GRPC_PORT: 'off',
-      HEADGATE_DRAIN_MS: '0',
-      ...env,
-    },
+    env: { ...inherited, NODE_COMPILE_CACHE, ...PORTS, ...env },
   });
   const [, url = '', opsUrl = ''] = await started.printed(
     /proxies at (http:\S+) and operators at (http:\S+)[\s\S]*curl .*\n/,

@@ -12,10 +12,10 @@ export async function startHaproxy(behind: Behind): Promise<RunningProxy> {
   const folder = mkdtempSync(join(tmpdir(), 'headgate-haproxy-'));
   const port = await freePort();
   const callsPort = await freePort();
-  const file = changed(
-    'haproxy/haproxy.cfg',
+  const file = changed('haproxy/haproxy.cfg', {
     folder,
-    {
+    behind,
+    changes: {
       'lua-load-per-thread headgate.lua': `lua-load-per-thread ${ACTION}`,
       'bind :8000': `bind 127.0.0.1:${port}`,
       '127.0.0.1:8090': `127.0.0.1:${callsPort}`,
@@ -26,7 +26,6 @@ export async function startHaproxy(behind: Behind): Promise<RunningProxy> {
       }),
       ...behind.changes,
     },
-    behind.text,
-  );
+  });
   return runProxy('haproxy', ['-f', file], port, folder);
 }

@@ -3,7 +3,7 @@ import { hash } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Gateway, startGateway } from './gateway.ts';
+import { type GatewayProcess, startGatewayProcess } from './gateway.ts';
 import { call, type HttpAnswer } from './http.ts';
 import { exchange } from './raw-http.ts';
 
@@ -122,12 +122,12 @@ function callOf(question: Question): Call {
   return { ...own, headers: Object.fromEntries(sent) as Record<string, string> };
 }
 
-export async function answerTo(gateway: Gateway, question: Question): Promise<HttpAnswer> {
+export async function answerTo(gateway: GatewayProcess, question: Question): Promise<HttpAnswer> {
   const { path, ...rest } = callOf(question);
   return call(gateway.url, path, rest);
 }
 
-export async function ask(gateway: Gateway, question: Question = {}): Promise<Judgement> {
+export async function ask(gateway: GatewayProcess, question: Question = {}): Promise<Judgement> {
   const { status, headers } = await answerTo(gateway, question);
   return judgement(status, headers['ratelimit-policy']?.toString(), headers.ratelimit?.toString());
 }
@@ -135,7 +135,7 @@ export async function ask(gateway: Gateway, question: Question = {}): Promise<Ju
 /** With lines before all others: doubled, or too many, or such as no library would send. */
 export async function askAfter(
   lines: string,
-  gateway: Gateway,
+  gateway: GatewayProcess,
   question: Question = {},
 ): Promise<Judgement> {
   const { method, path, headers } = callOf(question);
@@ -152,7 +152,7 @@ function judgement(status: number, policies = '', rate = ''): Judgement {
   return { status, charged, left: Number(/;r=(\d+)/.exec(rate)?.[1] ?? Number.NaN) };
 }
 
-export interface PoliciedGateway extends Gateway {
+export interface PoliciedGateway extends GatewayProcess {
   /** Replaces the text of the policy file. It is read again on SIGHUP. */
   write(policies: string): void;
 }
@@ -167,7 +167,7 @@ export async function startWith(
   const file = join(folder, 'policies.yaml');
   const write = (text: string) => writeFileSync(file, text);
   write(policies);
-  const gateway = await startGateway({ HEADGATE_POLICIES: file, ...env });
+  const gateway = await startGatewayProcess({ HEADGATE_POLICIES: file, ...env });
   unlessItStarts.defer(() => gateway[Symbol.asyncDispose]());
   const started = unlessItStarts.move();
   return { ...gateway, write, [Symbol.asyncDispose]: () => started.disposeAsync() };

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseDocument } from 'yaml';
 import { freePort } from './ports.ts';
-import { type RunningProxy, runProxy } from './proxies.ts';
+import { patient, type RunningProxy, runProxy } from './proxies.ts';
 
 const MANIFEST = new URL('../../deploy/ingress-nginx/ingress.yaml', import.meta.url);
 const PREFIX = 'nginx.ingress.kubernetes.io/';
@@ -21,6 +21,8 @@ export interface IngressBehind {
   readonly snippets?: boolean;
   /** What else is other than in the file that we ship: text of its snippets, and what stands there instead. */
   readonly changes?: Readonly<Record<string, string>>;
+  /** Keeps the short timeouts of the snippets; otherwise NGINX waits ten seconds for headgate. */
+  readonly hasShippedTimeouts?: boolean;
 }
 
 interface Ingress {
@@ -41,7 +43,8 @@ export async function startIngressNginx(behind: IngressBehind): Promise<RunningP
   const folder = mkdtempSync(join(tmpdir(), 'headgate-ingress-nginx-'));
   const port = await freePort();
   const file = join(folder, 'nginx.conf');
-  writeFileSync(file, configuration(annotationsFor(behind), behind.application, port));
+  const text = configuration(annotationsFor(behind), behind.application, port);
+  writeFileSync(file, behind.hasShippedTimeouts === true ? text : patient(text));
   const globals = `daemon off; pid ${join(folder, 'pid')}; error_log stderr notice;`;
   return runProxy('nginx', ['-p', folder, '-c', file, '-e', 'stderr', '-g', globals], port, folder);
 }

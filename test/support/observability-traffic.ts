@@ -5,7 +5,7 @@ import { Agent } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { waitUntil } from './eventually.ts';
-import { type Gateway, startGateway } from './gateway.ts';
+import { type GatewayProcess, startGatewayProcess } from './gateway.ts';
 import { call } from './http.ts';
 import type { TestRedis } from './redis.ts';
 
@@ -27,7 +27,7 @@ policies:
 const CLIENT = '198.51.100.7';
 
 export interface Measured extends AsyncDisposable {
-  readonly gateway: Gateway;
+  readonly gateway: GatewayProcess;
   /** One request of each kind, answered. */
   traffic(): Promise<void>;
   /** A change of the policy file that it takes up, and one that it refuses. */
@@ -43,7 +43,7 @@ export async function startMeasured(redis: TestRedis): Promise<Measured> {
   const file = join(folder, 'policies.yaml');
   writeFileSync(file, POLICIES);
   const gateway = unlessItStarts.use(
-    await startGateway({
+    await startGatewayProcess({
       HEADGATE_POLICIES: file,
       HEADGATE_REDIS_URL: redis.url,
       HEADGATE_PROXY_SECRET: SECRET,

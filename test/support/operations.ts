@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { Agent } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Gateway, startGateway } from './gateway.ts';
+import { type GatewayProcess, startGatewayProcess } from './gateway.ts';
 import { call, type HttpAnswer } from './http.ts';
 
 /** Listed, by their ids. */
@@ -45,8 +45,11 @@ export function policyFile(lab: AsyncDisposableStack): string {
 }
 
 /** Its deadline leaves room for a machine that is busy with other tests. */
-export function startOperated(policies: string, env: NodeJS.ProcessEnv = {}): Promise<Gateway> {
-  return startGateway({
+export function startOperated(
+  policies: string,
+  env: NodeJS.ProcessEnv = {},
+): Promise<GatewayProcess> {
+  return startGatewayProcess({
     HEADGATE_POLICIES: policies,
     HEADGATE_STORE_TIMEOUT_MS: '250',
     ...env,
@@ -63,7 +66,11 @@ export interface Visitor {
 const oneByOne = new Agent();
 
 /** A request as a proxy asks about it: `POST /pin`, `/api/search`. */
-export function visit(gateway: Gateway, what: string, visitor: Visitor = {}): Promise<HttpAnswer> {
+export function visit(
+  gateway: GatewayProcess,
+  what: string,
+  visitor: Visitor = {},
+): Promise<HttpAnswer> {
   const [target = '/', method = 'GET'] = what.split(' ').reverse();
   return call(gateway.url, `/envoy${target}`, {
     method,
@@ -92,7 +99,7 @@ export interface Told<T> {
 
 /** A call of the ops API: `POST /v1/clients/block`. */
 export async function operate<T = Record<string, unknown>>(
-  gateway: Gateway,
+  gateway: GatewayProcess,
   what: string,
   body?: object,
   headers: Record<string, string> = {},
@@ -110,7 +117,7 @@ export async function operate<T = Record<string, unknown>>(
 export const TERMS = { for: '10min', reason: 'a test', by: 'test' } as const;
 
 export function override<T = Record<string, unknown>>(
-  gateway: Gateway,
+  gateway: GatewayProcess,
   verb: string,
   client: string,
   terms: object = {},
@@ -118,17 +125,17 @@ export function override<T = Record<string, unknown>>(
   return operate<T>(gateway, `POST /v1/clients/${verb}`, { client, ...TERMS, ...terms });
 }
 
-export function lift(gateway: Gateway, verb: string, client: string) {
+export function lift(gateway: GatewayProcess, verb: string, client: string) {
   return operate(gateway, `POST /v1/clients/${verb}`, { client, by: 'test' });
 }
 
-export function reset(gateway: Gateway, client: string, policy?: string) {
+export function reset(gateway: GatewayProcess, client: string, policy?: string) {
   return operate(gateway, 'POST /v1/clients/reset', {
     client,
     ...(policy !== undefined && { policy }),
   });
 }
 
-export function setMode(gateway: Gateway, policy: string, mode: string, terms: object = {}) {
+export function setMode(gateway: GatewayProcess, policy: string, mode: string, terms: object = {}) {
   return operate(gateway, `PUT /v1/policies/${policy}/mode`, { mode, ...TERMS, ...terms });
 }

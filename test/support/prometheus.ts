@@ -27,7 +27,7 @@ export async function startPrometheus(
   unlessItStarts.defer(() => rmSync(folder, { recursive: true, force: true }));
   const port = await freePort();
   const args = [
-    `--config.file=${changed(file, folder, changes)}`,
+    `--config.file=${changed(file, { folder, changes })}`,
     `--storage.tsdb.path=${join(folder, 'data')}`,
     `--web.listen-address=127.0.0.1:${port}`,
   ];

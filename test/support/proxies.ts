@@ -22,6 +22,11 @@ export interface Behind {
   readonly text?: string | undefined;
   /** What else is other than in the file that we ship: text of it, and what stands there instead. */
   readonly changes?: Readonly<Record<string, string>>;
+  /**
+   * Keeps the timeouts of the file, after which requests pass or are refused without an answer of headgate. Otherwise
+   * the proxy waits ten seconds, so that a busy machine does not change the outcome of a test.
+   */
+  readonly hasShippedTimeouts?: boolean;
 }
 
 export interface RunningProxy extends AsyncDisposable {
@@ -33,10 +38,10 @@ export interface RunningProxy extends AsyncDisposable {
 export async function startNginx(behind: Behind): Promise<RunningProxy> {
   const folder = mkdtempSync(join(tmpdir(), 'headgate-nginx-'));
   const port = await freePort();
-  const file = changed(
-    'nginx/nginx.conf',
+  const file = changed('nginx/nginx.conf', {
     folder,
-    {
+    behind,
+    changes: {
       'listen 8000': `listen 127.0.0.1:${port}`,
       '127.0.0.1:3000': `127.0.0.1:${behind.application}`,
       '127.0.0.1:8080': behind.socket ? `unix:${behind.socket}` : `127.0.0.1:${behind.headgate}`,
@@ -45,8 +50,7 @@ export async function startNginx(behind: Behind): Promise<RunningProxy> {
       }),
       ...behind.changes,
     },
-    behind.text,
-  );
+  });
   const globals = `daemon off; pid ${join(folder, 'pid')}; error_log stderr notice;`;
   const args = ['-p', folder, '-c', file, '-e', 'stderr', '-g', globals];
   return runProxy('nginx', args, port, folder);
@@ -80,17 +84,16 @@ async function runEnvoy(
 ): Promise<RunningProxy> {
   const folder = mkdtempSync(join(tmpdir(), 'headgate-envoy-'));
   const port = await freePort();
-  const file = changed(
-    shipped,
+  const file = changed(shipped, {
     folder,
-    {
+    behind,
+    changes: {
       'address: 0.0.0.0, port_value: 8000': `address: 127.0.0.1, port_value: ${port}`,
       'port_value: 3000': `port_value: ${behind.application}`,
       ...changes,
       ...behind.changes,
     },
-    behind.text,
-  );
+  });
   const args = [
     '-c',
     file,
@@ -108,17 +111,16 @@ type Caddy = 'caddy' | 'caddy-newest';
 export async function startCaddy(behind: Behind, program: Caddy = 'caddy'): Promise<RunningProxy> {
   const folder = mkdtempSync(join(tmpdir(), 'headgate-caddy-'));
   const port = await freePort();
-  const file = changed(
-    'caddy/Caddyfile',
+  const file = changed('caddy/Caddyfile', {
     folder,
-    {
+    behind,
+    changes: {
       ':8000 {': `:${port} {\n\tbind 127.0.0.1`,
       '127.0.0.1:3000': `127.0.0.1:${behind.application}`,
       '127.0.0.1:8080': `127.0.0.1:${behind.headgate}`,
       ...behind.changes,
     },
-    behind.text,
-  );
+  });
   // It keeps what it keeps below its home.
   const home = { HOME: folder, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder };
   const env = { ...process.env, ...home, HEADGATE_PROXY_SECRET: behind.secret };
@@ -144,19 +146,29 @@ export async function runProxy(
   };
 }
 
-/** A copy of a file of deploy/, or of what is written in its place, with other ports. What is changed must be there. */
-export function changed(
-  name: string,
-  folder: string,
-  changes: Readonly<Record<string, string>>,
-  written?: string,
-): string {
-  let text = written ?? readFileSync(new URL(name, DEPLOY), 'utf8');
+interface Changed {
+  readonly folder: string;
+  readonly changes: Readonly<Record<string, string>>;
+  /** What stands in place of the file, and whether it keeps its timeouts. */
+  readonly behind?: Pick<Behind, 'text' | 'hasShippedTimeouts'>;
+}
+
+/** A copy of a file of deploy/, or of the text in its place, with other ports. Throws if a changed text is not in it. */
+export function changed(name: string, { folder, changes, behind = {} }: Changed): string {
+  let text = behind.text ?? readFileSync(new URL(name, DEPLOY), 'utf8');
   for (const [shipped, free] of Object.entries(changes)) {
     if (!text.includes(shipped)) throw new Error(`${name} must have "${shipped}"`);
     text = text.replaceAll(shipped, free);
   }
   const copy = join(folder, name.slice(name.lastIndexOf('/') + 1));
-  writeFileSync(copy, text);
+  writeFileSync(copy, behind.hasShippedTimeouts === true ? text : patient(text));
   return copy;
+}
+
+const SHORT_TIMEOUT =
+  /(?<!keepalive_|idle_)(timeout:?\s+(?:(?:connect|server|queue)\s+)?)(?:\d+ms|0\.\d+s)/gi;
+
+/** With ten seconds in place of every timeout below one second, after which a proxy gives a gateway up. */
+export function patient(text: string): string {
+  return text.replaceAll(SHORT_TIMEOUT, '$110s');
 }

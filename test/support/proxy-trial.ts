@@ -48,7 +48,7 @@ export async function tryProxy(
   const allowed = await login();
   for (let i = 1; i < LOGIN_LIMIT; i++) await login();
   const denied = await login();
-  await gateway.stop('SIGKILL');
+  await gateway.stop();
   const reached = upstream.seen.length;
   // Logins would be refused: their policy has on_gateway_failure: deny.
   const unasked = await call(proxy.url, '/api/search');

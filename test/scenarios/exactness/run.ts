@@ -13,7 +13,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { listedKeyPartition } from '../../../src/core/partition.ts';
-import { type Gateway, startGateway } from '../../support/gateway.ts';
+import { type GatewayProcess, startGatewayProcess } from '../../support/gateway.ts';
 import { call } from '../../support/http.ts';
 import { type ClientRecord, judge, type Recorded, stampOf, type Verdict } from './judge.ts';
 
@@ -61,7 +61,7 @@ interface Client {
 }
 
 interface Lab {
-  readonly gateways: readonly Gateway[];
+  readonly gateways: readonly GatewayProcess[];
   readonly agent: Agent;
   readonly clients: readonly Client[];
   readonly policies: string;
@@ -83,7 +83,7 @@ export async function runExactness(options: ExactnessOptions): Promise<Exactness
     ...(remembersDenials ? {} : { HEADGATE_REMEMBERED_DENIALS: '0' }),
   };
   const gateways = await Promise.all(
-    Array.from({ length: GATEWAYS }, async () => cleanUp.use(await startGateway(env))),
+    Array.from({ length: GATEWAYS }, async () => cleanUp.use(await startGatewayProcess(env))),
   );
   const agent = new Agent({ keepAlive: true, maxSockets: 32 });
   cleanUp.defer(() => agent.destroy());
@@ -164,7 +164,7 @@ async function drive(client: Client, lab: Lab, endMs: number): Promise<void> {
 
 /** Any of the gateways. */
 async function ask(client: Client, { gateways, agent }: Lab): Promise<void> {
-  const { url } = gateways[Math.floor(Math.random() * gateways.length)] as Gateway;
+  const { url } = gateways[Math.floor(Math.random() * gateways.length)] as GatewayProcess;
   const headers = { 'x-api-key': client.apiKey };
   const sentMs = Date.now();
   const status = await call(url, '/envoy/', { headers, agent }).then(

@@ -6,7 +6,7 @@ import { parseRedisUrl } from '../../../src/config/settings/redis-url.ts';
 import { createRedisClient } from '../../../src/stores/redis/client.ts';
 import { waitUntil } from '../../support/eventually.ts';
 import { bulk, startFakeRedis } from '../../support/fake-redis.ts';
-import { startGateway } from '../../support/gateway.ts';
+import { startGatewayProcess } from '../../support/gateway.ts';
 import { call } from '../../support/http.ts';
 import { freePort } from '../../support/ports.ts';
 import { ownRedisIsHere, startRedis, testWithOwnRedis } from '../../support/redis.ts';
@@ -89,7 +89,7 @@ testWithOwnRedis('a sentinel that is away is no matter while another one answers
     return true;
   });
   const places = `${new URL(sentinel.url).host},127.0.0.1:${await freePort()}`;
-  await using gateway = await startGateway({
+  await using gateway = await startGatewayProcess({
     HEADGATE_REDIS_URL: `redis+sentinel://${places}/mymaster`,
   });
   // Long enough for several tries to reach it.

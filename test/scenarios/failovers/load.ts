@@ -13,7 +13,7 @@ import { join } from 'node:path';
 import calculateSlot from 'cluster-key-slot';
 import { listedKeyPartition } from '../../../src/core/partition.ts';
 import { headerOf, type Outcome, startLoad } from '../../../tools/load/open-loop.ts';
-import { type Gateway, startGateway } from '../../support/gateway.ts';
+import { type GatewayProcess, startGatewayProcess } from '../../support/gateway.ts';
 import { until } from '../../support/redis-node.ts';
 
 const MODES = ['allow', 'deny', 'local'] as const;
@@ -46,7 +46,7 @@ export interface Answer {
 }
 
 export interface FailoverLoad extends AsyncDisposable {
-  readonly gateways: readonly Gateway[];
+  readonly gateways: readonly GatewayProcess[];
   /** In the order in which they came. */
   readonly answers: readonly Answer[];
   /** Resolves once every gateway had these clients admitted by Redis, asked after that moment; to when it was so. */
@@ -122,7 +122,9 @@ export async function startFailoverLoad(
   writeFileSync(policies, policyFile([...clients, exempt], exempt));
   const env = { HEADGATE_REDIS_URL: redisUrl, HEADGATE_POLICIES: policies };
   const gateways = await Promise.all(
-    Array.from({ length: GATEWAYS }, async () => unlessItStarts.use(await startGateway(env))),
+    Array.from({ length: GATEWAYS }, async () =>
+      unlessItStarts.use(await startGatewayProcess(env)),
+    ),
   );
 
   const answers: Answer[] = [];

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Gateway, startGateway } from '../../support/gateway.ts';
+import { type GatewayProcess, startGatewayProcess } from '../../support/gateway.ts';
 import { call } from '../../support/http.ts';
 import { hostileRequests } from './requests.ts';
 import {
@@ -21,10 +21,10 @@ import {
 const REQUESTS = 10_000;
 const SEED = 1;
 
-let gateway: Gateway;
+let gateway: GatewayProcess;
 
 beforeAll(async () => {
-  gateway = await startGateway();
+  gateway = await startGatewayProcess();
 });
 afterAll(() => gateway.stop());
 

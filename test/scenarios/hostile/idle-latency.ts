@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { median, printTable, type Row, spread } from '../../../tools/table.ts';
-import type { Gateway } from '../../support/gateway.ts';
+import type { GatewayProcess } from '../../support/gateway.ts';
 
 export const IDLE_SOCKETS = 5_000;
 const ROUNDS = 6;
@@ -18,7 +18,7 @@ interface Latency {
 }
 
 /** Rounds with and without idle connections take turns, so that a noisy machine is noisy for both. */
-export async function proveIdle(gateway: Gateway): Promise<string[]> {
+export async function proveIdle(gateway: GatewayProcess): Promise<string[]> {
   const wrong: string[] = [];
   await measureLatency(gateway);
   const without: Latency[] = [];
@@ -51,7 +51,7 @@ function latencyRow(idle: string, rounds: readonly Latency[]): Row {
   };
 }
 
-async function measureLatency(gateway: Gateway): Promise<Latency> {
+async function measureLatency(gateway: GatewayProcess): Promise<Latency> {
   const socket = await connected(gateway);
   for (let i = 0; i < UNMEASURED_REQUESTS; i++) await ask(socket, i);
   const micros: number[] = [];
@@ -67,7 +67,7 @@ async function measureLatency(gateway: Gateway): Promise<Latency> {
 }
 
 /** Each connection has had one answer and stays open, as those of proxies do. */
-async function openIdle(gateway: Gateway): Promise<Socket[]> {
+async function openIdle(gateway: GatewayProcess): Promise<Socket[]> {
   const sockets: Socket[] = [];
   while (sockets.length < IDLE_SOCKETS) {
     const added = Array.from({ length: OPENED_AT_ONCE }, async (_, i) => {
@@ -80,7 +80,7 @@ async function openIdle(gateway: Gateway): Promise<Socket[]> {
   return sockets;
 }
 
-async function connected(gateway: Gateway): Promise<Socket> {
+async function connected(gateway: GatewayProcess): Promise<Socket> {
   const socket = connect(gateway.port, new URL(gateway.url).hostname).setNoDelay();
   await once(socket.setEncoding('latin1'), 'connect');
   return socket;

@@ -1,7 +1,7 @@
 /** The long form: 100,000 hostile requests, connections that never send one, and thousands of idle ones. Linux only. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { printTable, type Row } from '../../../tools/table.ts';
-import { type Gateway, startGateway } from '../../support/gateway.ts';
+import { type GatewayProcess, startGatewayProcess } from '../../support/gateway.ts';
 import { residentBytes } from '../../support/resident-memory.ts';
 import { defineScenario } from '../scenario.ts';
 import { IDLE_SOCKETS, proveIdle } from './idle-latency.ts';
@@ -24,7 +24,7 @@ const LONGEST_LIFE_MS = 5_000;
 const WATCHED_MS = 8_000;
 const SPARE_FILES = 100;
 
-interface ProvenGateway extends Gateway {
+interface ProvenGateway extends GatewayProcess {
   /** Also while it is still exiting. */
   hasCrashed(): boolean;
 }
@@ -38,7 +38,7 @@ export const scenario = defineScenario({
   },
   async prove({ requests, seed }) {
     requireFiles(IDLE_SOCKETS + SPARE_FILES);
-    await using started = await startGateway();
+    await using started = await startGatewayProcess();
     let hasExited = false;
     void started.exited().then(() => {
       hasExited = true;
@@ -120,7 +120,7 @@ function openFiles(gateway: ProvenGateway): number {
   return gateway.hasCrashed() ? 0 : readdirSync(`/proc/${gateway.pid}/fd`).length;
 }
 
-async function proveLives(gateway: Gateway): Promise<string[]> {
+async function proveLives(gateway: GatewayProcess): Promise<string[]> {
   const wrong: string[] = [];
   const [proxies, operators] = await Promise.all([
     livesOn('for proxies', gateway.url, wrong),

@@ -1,7 +1,7 @@
 /** The long form: volleys at the edge of the idle time through every proxy, long idle times, and bursts. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { printTable } from '../../../tools/table.ts';
-import type { Gateway } from '../../support/gateway.ts';
+import type { GatewayProcess } from '../../support/gateway.ts';
 import { findProgram } from '../../support/provision.ts';
 import { silentLifeMs } from '../hostile/run.ts';
 import { defineScenario } from '../scenario.ts';
@@ -63,7 +63,7 @@ function proxiesHere(): ProxyName[] {
   });
 }
 
-async function silentLife({ url }: Gateway, i: number): Promise<number> {
+async function silentLife({ url }: GatewayProcess, i: number): Promise<number> {
   await sleep(i * SILENT_EVERY_MS);
   return silentLifeMs(url, WATCHED_MS);
 }

@@ -11,7 +11,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Gateway, startGateway } from '../../support/gateway.ts';
+import { type GatewayProcess, startGatewayProcess } from '../../support/gateway.ts';
 import { call } from '../../support/http.ts';
 import { freePort } from '../../support/ports.ts';
 import { type RunningProxy, startCaddy, startEnvoy, startNginx } from '../../support/proxies.ts';
@@ -201,13 +201,13 @@ function whatIsWrong(run: Omit<EdgeRun, 'wrong'>): string[] {
   return wrong;
 }
 
-export async function startUnlimitedGateway(): Promise<Gateway> {
+export async function startUnlimitedGateway(): Promise<GatewayProcess> {
   await using unlessItStarts = new AsyncDisposableStack();
   const folder = mkdtempSync(join(tmpdir(), 'headgate-keep-alive-'));
   unlessItStarts.defer(() => rmSync(folder, { recursive: true }));
   const policies = join(folder, 'policies.yaml');
   writeFileSync(policies, '{ version: 1, default: { limits: [1000000/1h] } }');
-  const gateway = unlessItStarts.use(await startGateway({ HEADGATE_POLICIES: policies }));
+  const gateway = unlessItStarts.use(await startGatewayProcess({ HEADGATE_POLICIES: policies }));
   const started = unlessItStarts.move();
   return { ...gateway, [Symbol.asyncDispose]: () => started.disposeAsync() };
 }
@@ -308,7 +308,7 @@ const REQUEST = 'GET /envoy/ HTTP/1.1\r\nHost: shop.example\r\n\r\n';
 
 /** Connections that are used, left alone, and used again. */
 export async function runIdle(
-  gateway: Gateway,
+  gateway: GatewayProcess,
   idleMs: number,
   connections: number,
 ): Promise<IdleRun> {

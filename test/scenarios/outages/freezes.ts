@@ -1,7 +1,7 @@
 /** Redis is frozen under load, for a moment or for long, and goes on: what clients see, what it costs, what it counts. */
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Gateway } from '../../support/gateway.ts';
+import type { GatewayProcess } from '../../support/gateway.ts';
 import { call } from '../../support/http.ts';
 import { type RedisServer, startRedisServer } from '../../support/redis-server.ts';
 import { residentBytes } from '../../support/resident-memory.ts';
@@ -160,14 +160,17 @@ async function countedFor(asks: readonly Ask[], { gateway, samples }: Twins): Pr
 }
 
 /** How often the gateway stopped to ask Redis since it was too slow. */
-async function givenUp({ opsUrl }: Gateway): Promise<number> {
+async function givenUp({ opsUrl }: GatewayProcess): Promise<number> {
   const { body } = await call(opsUrl, '/metrics');
   return Number(/^headgate_store_given_up_total (\d+)/m.exec(body)?.[1]);
 }
 
 const MOST_TRIES = 20;
 
-async function leftFor(ask: Ask, { url }: Gateway): Promise<{ left: number; tries: number }> {
+async function leftFor(
+  ask: Ask,
+  { url }: GatewayProcess,
+): Promise<{ left: number; tries: number }> {
   const { path, headers } = requestOf(ask);
   for (let tries = 1; tries <= MOST_TRIES; tries++) {
     const answer = await call(url, path, { headers });

@@ -15,7 +15,7 @@ import {
   percentile,
   startLoad,
 } from '../../../tools/load/open-loop.ts';
-import { type Gateway, startGateway } from '../../support/gateway.ts';
+import { type GatewayProcess, startGatewayProcess } from '../../support/gateway.ts';
 
 /** By what they are called in `X-RateLimit-Mode`. */
 export const MODE_OF = { allow: 'open', deny: 'closed', local: 'local' } as const;
@@ -96,8 +96,8 @@ export async function startOutageGateway(
   cleanUp: AsyncDisposableStack,
   policies: string,
   env: NodeJS.ProcessEnv,
-): Promise<Gateway> {
-  return cleanUp.use(await startGateway({ HEADGATE_POLICIES: policies, ...env }));
+): Promise<GatewayProcess> {
+  return cleanUp.use(await startGatewayProcess({ HEADGATE_POLICIES: policies, ...env }));
 }
 
 /** The part of the load that a gateway without Redis has. */
@@ -137,7 +137,7 @@ export async function startTwins(
 }
 
 export interface Twins {
-  readonly gateway: Gateway;
+  readonly gateway: GatewayProcess;
   /** Both grow while there is load. */
   readonly samples: readonly Sample[];
   readonly ofTwin: readonly Sample[];
@@ -148,7 +148,7 @@ export interface Twins {
 
 /** Asks all of them in turn, again and again, until it is stopped. */
 export function startAsking(
-  { url }: Pick<Gateway, 'url'>,
+  { url }: Pick<GatewayProcess, 'url'>,
   perSecond: number,
   asks: readonly Ask[],
   onSample: (sample: Sample) => void,

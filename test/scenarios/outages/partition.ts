@@ -7,7 +7,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { eventually } from '../../support/eventually.ts';
-import type { Gateway } from '../../support/gateway.ts';
+import type { GatewayProcess } from '../../support/gateway.ts';
 import { call } from '../../support/http.ts';
 import { startRedisServer } from '../../support/redis-server.ts';
 import { startTcpProxy, type TcpProxy } from '../../support/tcp-proxy.ts';
@@ -70,7 +70,7 @@ interface PartitionClient {
 }
 
 interface Lab {
-  readonly gateways: readonly Gateway[];
+  readonly gateways: readonly GatewayProcess[];
   readonly links: readonly TcpProxy[];
   readonly redis: Redis;
   readonly clients: readonly PartitionClient[];
@@ -229,7 +229,7 @@ async function driveOne(
       client: client.name,
     }),
   );
-  const load = startAsking(lab.gateways[gateway] as Gateway, lab.perSecond, asks, onSample);
+  const load = startAsking(lab.gateways[gateway] as GatewayProcess, lab.perSecond, asks, onSample);
   while (load.count < ROUNDS * asks.length) await sleep(10);
   await load.stop();
 }

@@ -25,7 +25,7 @@ import {
   type Outcome,
   startLoad,
 } from '../../../tools/load/open-loop.ts';
-import { type Gateway, startGateway } from '../../support/gateway.ts';
+import { type GatewayProcess, startGatewayProcess } from '../../support/gateway.ts';
 import { call } from '../../support/http.ts';
 
 export interface ReloadOptions {
@@ -109,7 +109,7 @@ export async function runReloads(options: ReloadOptions): Promise<ReloadRun> {
   cleanUp.defer(() => rm(folder, { recursive: true }));
   const files = new Files(folder, options);
   const gateway = cleanUp.use(
-    await startGateway({
+    await startGatewayProcess({
       HEADGATE_REDIS_URL: options.redisUrl,
       HEADGATE_POLICIES: files.path('policies'),
       HEADGATE_CLOUDFLARE_RANGES: files.path('ranges'),
@@ -147,7 +147,7 @@ interface Span {
 
 async function replaceAll(
   files: Files,
-  gateway: Gateway,
+  gateway: GatewayProcess,
   { reloads, pauseMs }: Pick<ReloadOptions, 'reloads' | 'pauseMs'>,
 ) {
   let state: State = FIRST_STATE;
@@ -182,10 +182,10 @@ type Result = 'loaded' | 'refused';
 /** What the gateway says about reloads. */
 class ReloadLog {
   readonly told: Record<Result, number> = { loaded: 0, refused: 0 };
-  readonly #gateway: Gateway;
+  readonly #gateway: GatewayProcess;
   #readTo = 0;
 
-  constructor(gateway: Gateway) {
+  constructor(gateway: GatewayProcess) {
     this.#gateway = gateway;
   }
 
@@ -435,7 +435,7 @@ function numbersIn(outcome: Outcome, kind: Kind): Pick<Decided, 'policies' | 'ke
   return { policies: [...policies], keys };
 }
 
-async function reloadsCounted(gateway: Gateway) {
+async function reloadsCounted(gateway: GatewayProcess) {
   const { body } = await call(gateway.opsUrl, '/metrics');
   const count = (result: string) =>
     Number(

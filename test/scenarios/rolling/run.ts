@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { headerOf, type Outcome, percentile, startLoad } from '../../../tools/load/open-loop.ts';
 import { eventually } from '../../support/eventually.ts';
-import { type Gateway, startGateway } from '../../support/gateway.ts';
+import { type GatewayProcess, startGatewayProcess } from '../../support/gateway.ts';
 import { call } from '../../support/http.ts';
 import { freePort } from '../../support/ports.ts';
 import { type Behind, type RunningProxy, startEnvoy, startNginx } from '../../support/proxies.ts';
@@ -76,7 +76,7 @@ export async function runRolling(options: RollingOptions): Promise<RollingRun> {
   const policies = join(folder, 'policies.yaml');
   writeFileSync(policies, `{ version: 1, default: { limits: [${LIMIT}/1h] } }`);
   const start = ({ port, opsPort }: Place) =>
-    startGateway({
+    startGatewayProcess({
       HEADGATE_POLICIES: policies,
       HEADGATE_REDIS_URL: redis.url,
       HEADGATE_PORT: String(port),
@@ -162,9 +162,9 @@ async function knowsEveryGateway(proxy: RunningProxy): Promise<void> {
 }
 
 async function restartInTurn(
-  gateways: Gateway[],
+  gateways: GatewayProcess[],
   places: readonly Place[],
-  start: (place: Place) => Promise<Gateway>,
+  start: (place: Place) => Promise<GatewayProcess>,
   { durationMs, everyMs }: RollingOptions,
 ): Promise<number> {
   const endMs = performance.now() + durationMs;
@@ -172,7 +172,7 @@ async function restartInTurn(
   for (; performance.now() + everyMs < endMs; restarts++) {
     const turn = restarts % GATEWAYS;
     const nextMs = performance.now() + everyMs;
-    const gateway = gateways[turn] as Gateway;
+    const gateway = gateways[turn] as GatewayProcess;
     gateway.signal('SIGTERM');
     const code = await gateway.exited();
     if (code !== 0) throw new Error(`a gateway ended with ${code}:\n${gateway.output()}`);

@@ -16,7 +16,7 @@ import {
   type Outcome,
   startLoad,
 } from '../../../tools/load/open-loop.ts';
-import { type Gateway, startGateway } from '../../support/gateway.ts';
+import { type GatewayProcess, startGatewayProcess } from '../../support/gateway.ts';
 import { call } from '../../support/http.ts';
 import { residentBytes } from '../../support/resident-memory.ts';
 
@@ -98,7 +98,7 @@ export async function runSoak(options: SoakOptions): Promise<SoakRun> {
   writeFileSync(join(folder, 'keys.yaml'), keyFile(options.otherKeys));
   writeFileSync(policies, policyFile(0));
   const gateway = cleanUp.use(
-    await startGateway({
+    await startGatewayProcess({
       HEADGATE_REDIS_URL: options.redisUrl,
       HEADGATE_POLICIES: policies,
       HEADGATE_REMEMBERED_DENIALS: String(REMEMBERED_DENIALS),
@@ -323,7 +323,7 @@ async function reloadUntil(
   return version;
 }
 
-async function lookAt(gateway: Gateway, redis: Redis, scrape: () => Promise<string>) {
+async function lookAt(gateway: GatewayProcess, redis: Redis, scrape: () => Promise<string>) {
   const metrics = await scrape();
   const info = await redis.info();
   const [, keys = '', expiring = ''] = /^db0:keys=(\d+),expires=(\d+)/m.exec(info) ?? [];

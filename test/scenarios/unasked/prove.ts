@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Outcome, percentile, startLoad } from '../../../tools/load/open-loop.ts';
 import { printTable } from '../../../tools/table.ts';
-import { startGateway } from '../../support/gateway.ts';
+import { startGatewayProcess } from '../../support/gateway.ts';
 import { type RunningProxy, startEnvoy, startEnvoyGrpc } from '../../support/proxies.ts';
 import { startRedisServer } from '../../support/redis-server.ts';
 import { startUpstream, type Upstream } from '../../support/upstream.ts';
@@ -22,7 +22,7 @@ export const scenario = defineScenario({
   },
   async prove({ rate, seconds }) {
     await using redis = await startRedisServer();
-    await using gateway = await startGateway({
+    await using gateway = await startGatewayProcess({
       HEADGATE_REDIS_URL: redis.url,
       HEADGATE_GRPC_PORT: '0',
     });
@@ -31,6 +31,7 @@ export const scenario = defineScenario({
       application: application.port,
       headgate: gateway.port,
       grpc: gateway.grpcPort,
+      hasShippedTimeouts: true,
     };
     await using http = await startEnvoy(behind);
     await using grpc = await startEnvoyGrpc(behind);

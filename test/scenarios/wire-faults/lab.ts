@@ -17,7 +17,7 @@ import {
   percentile,
   startLoad,
 } from '../../../tools/load/open-loop.ts';
-import { type Gateway, startGateway } from '../../support/gateway.ts';
+import { type GatewayProcess, startGatewayProcess } from '../../support/gateway.ts';
 import { call } from '../../support/http.ts';
 
 /** How long a request waits for Redis at most, by default, and what it may take besides. */
@@ -43,7 +43,7 @@ const PATIENCE_MS = 20_000;
 const KEYS = { client: 'the key of the client', exempt: 'the key that nothing is counted for' };
 
 export interface Lab extends AsyncDisposable {
-  readonly gateway: Gateway;
+  readonly gateway: GatewayProcess;
   /** Undefined while it runs. */
   readonly crash: string | undefined;
 }
@@ -55,7 +55,7 @@ export async function openLab(redisUrl: string): Promise<Lab> {
   const policies = join(folder, 'policies.yaml');
   writeFileSync(policies, policyFile());
   const env = { HEADGATE_REDIS_URL: redisUrl, HEADGATE_POLICIES: policies };
-  const gateway = unlessItStarts.use(await startGateway(env));
+  const gateway = unlessItStarts.use(await startGatewayProcess(env));
   let isStopping = false;
   let crash: string | undefined;
   void gateway.exited().then((code) => {

@@ -15,7 +15,7 @@ import { InFlight } from '../../../src/stores/redis/in-flight.ts';
 import { RedisStore } from '../../../src/stores/redis/redis-store.ts';
 import { TAKE_SCRIPT } from '../../../src/stores/redis/take-script.ts';
 import { headerOf, startLoad } from '../../../tools/load/open-loop.ts';
-import { type Gateway, startGateway } from '../../support/gateway.ts';
+import { type GatewayProcess, startGatewayProcess } from '../../support/gateway.ts';
 import { quotaOf } from '../../support/quotas.ts';
 import { type RedisServer, startRedisServer } from '../../support/redis-server.ts';
 import { startTcpProxy, type TcpProxy } from '../../support/tcp-proxy.ts';
@@ -163,7 +163,7 @@ async function startGateways(
   count: number,
   proxy: TcpProxy,
   cleanUp: AsyncDisposableStack,
-): Promise<readonly Gateway[]> {
+): Promise<readonly GatewayProcess[]> {
   const folder = await mkdtemp(join(tmpdir(), 'headgate-lost-replies-'));
   cleanUp.defer(() => rm(folder, { recursive: true }));
   const policies = join(folder, 'policies.yaml');
@@ -176,7 +176,7 @@ async function startGateways(
     // It is about lost replies, not late ones.
     HEADGATE_STORE_TIMEOUT_MS: String(DEADLINE_MS),
   };
-  const starting = Array.from({ length: count }, () => startGateway(env));
+  const starting = Array.from({ length: count }, () => startGatewayProcess(env));
   return (await Promise.all(starting)).map((gateway) => cleanUp.use(gateway));
 }
 
