@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ALGORITHMS } from '../../src/core/store.ts';
 import type { RedisClient } from '../../src/stores/redis/client.ts';
+import { expectSameAnswers, FORWARD_MS } from '../scenarios/same-answers/run.ts';
 import { descriptorOf } from '../support/quotas.ts';
 import { ownRedisIsHere } from '../support/redis.ts';
 import { startRedisCluster, type TestRedisCluster } from '../support/redis-cluster.ts';
 import { addShippedAccount, byShippedAccount } from '../support/shipped-account.ts';
 import { connectClient, openMemoryStore, openRedisStore } from '../support/stores.ts';
 import { describeQuotaStore } from './quota-store.contract.ts';
-import { expectSameAnswers, FORWARD_MS } from './same-answers.ts';
 
 const W = 300_000;
 

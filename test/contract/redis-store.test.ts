@@ -6,17 +6,17 @@ import { ALGORITHMS } from '../../src/core/store.ts';
 import type { RedisClient } from '../../src/stores/redis/client.ts';
 import { InFlight } from '../../src/stores/redis/in-flight.ts';
 import { RedisStore } from '../../src/stores/redis/redis-store.ts';
+import { expectSameAnswers, FORWARD_MS, TRAFFICS } from '../scenarios/same-answers/run.ts';
 import { descriptorOf } from '../support/quotas.ts';
 import { redisIsHere, startRedis, type TestRedis } from '../support/redis.ts';
 import { addShippedAccount, byShippedAccount } from '../support/shipped-account.ts';
 import { connectClient, openMemoryStore, openRedisStore } from '../support/stores.ts';
 import { describeQuotaStore } from './quota-store.contract.ts';
-import { ANY_WAY_MS, expectSameAnswers, FORWARD_MS, LIMITS } from './same-answers.ts';
 
 const fromRoot = (path: string) => new URL(`../../${path}`, import.meta.url);
 
-/** Of all properties together. */
-const TURNS = 100_000;
+/** Of all properties together; `npm run prove -- same-answers` plays ten times as many. */
+const TURNS = 12_000;
 
 describe.skipIf(!redisIsHere)('the Redis store', () => {
   let redis: TestRedis;
@@ -41,52 +41,8 @@ describe.skipIf(!redisIsHere)('the Redis store', () => {
   describeQuotaStore(open);
 
   describe('memory and Redis give the same answers to the same random traffic', () => {
-    test('over all algorithms, limits, windows, costs and resets', () =>
-      expectSameAnswers(
-        {
-          advanceMs: FORWARD_MS,
-          algorithms: ALGORITHMS,
-          clients: 4,
-          windowsMs: [60_000, 300_000, 3_600_000],
-          bucketLimits: [5],
-        },
-        () => openMemoryStore(),
-        open,
-        0.6 * TURNS,
-      ));
-
-    test.each([60_000, 31 * 86_400_000])('up to a million units, in windows of %i ms', (windowMs) =>
-      expectSameAnswers(
-        {
-          // In steps that a key outlives: it expires by the server's clock, which stands still here.
-          advanceMs: fc.constantFrom(0, 1, windowMs / 20, windowMs / 20, -1, -windowMs / 40),
-          algorithms: ['sliding-window-log'],
-          clients: 1,
-          windowsMs: [windowMs],
-          limits: [1_000_000, 999_999, 500_000, 3],
-          costs: [1, 2, 3, 250_000, 499_999, 500_000, 1_000_000],
-          bucketLimits: [1_000_000, 3],
-        },
-        () => openMemoryStore(),
-        open,
-        0.05 * TURNS,
-      ),
-    );
-
-    // One key: which of several are already forgotten when the clock is set back is each store's own affair.
-    test.each(ALGORITHMS)('also when the clock is set back: %s', (algorithm) =>
-      expectSameAnswers(
-        {
-          advanceMs: ANY_WAY_MS,
-          algorithms: [algorithm],
-          clients: 1,
-          windowsMs: [60_000],
-          bucketLimits: LIMITS,
-        },
-        () => openMemoryStore(),
-        open,
-        0.1 * TURNS,
-      ),
+    test.each(TRAFFICS)('$name', ({ traffic, share }) =>
+      expectSameAnswers(traffic, () => openMemoryStore(), open, share * TURNS),
     );
   });
 
@@ -109,7 +65,7 @@ describe.skipIf(!redisIsHere)('the Redis store', () => {
         const admitted = (await Promise.all(answers)).map((answer) => (answer.admitted ? 1 : 0));
         expect(admitted).toEqual((await Promise.all(classics)).map(([verdict]) => verdict));
       }),
-      { numRuns: 500 },
+      { numRuns: 150 },
     );
   });
 

@@ -5,7 +5,8 @@
 
 import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
-import { createApp } from '../../src/app/gateway.ts';
+import { createGateway } from '../../src/app/gateway.ts';
+import { reportPolicies } from '../../src/app/policy-reload.ts';
 import { banner } from '../../src/cli/support/banner.ts';
 import { openPolicySource } from '../../src/config/policy-file/policy-source.ts';
 import { readEnvironment } from '../../src/config/settings/environment.ts';
@@ -58,10 +59,9 @@ export async function startGateway(env: NodeJS.ProcessEnv = {}): Promise<Gateway
   };
   const { logLevel: level } = environment;
   const telemetry = createTelemetry({ level, version: VERSION, now: Date.now, destination });
-  telemetry.policiesInForce(policies.digest);
-  for (const note of policies.notes) telemetry.policyNote(note);
-  const app = createApp({ environment, policies, telemetry, now: Date.now });
-  const listening = await app.listen();
+  reportPolicies(policies, telemetry.policyFile);
+  const gateway = createGateway({ environment, policies, telemetry, now: Date.now });
+  const listening = await gateway.listen();
   text += `${banner(environment, policies, listening).join('\n')}\n`;
   const portOf = (address: AddressInfo | string | undefined) =>
     typeof address === 'object' ? address.port : 0;
@@ -69,7 +69,7 @@ export async function startGateway(env: NodeJS.ProcessEnv = {}): Promise<Gateway
     `http://127.0.0.1:${portOf(address)}`;
   let closed: Promise<void> | undefined;
   const stop = () => {
-    closed ??= app.close();
+    closed ??= gateway.close();
     return closed;
   };
   return {
