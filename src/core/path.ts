@@ -72,7 +72,6 @@ function plainPathEnd(target: string): number {
       segments++;
     } else {
       if (code >= 128 || PLAIN[code] === 0) return -1;
-      if (code === DOT && previous === SLASH) return -1;
       // Some servers read a path that starts with a scheme as a URL.
       if (code === COLON && segments === 1) return -1;
     }
@@ -138,6 +137,6 @@ class Readings {
     let characters = 0;
     for (const text of found) characters += text.length;
     this.texts = [...found];
-    return found.size <= MAX_READINGS && (found.size === 1 || characters <= MAX_READING_CHARACTERS);
+    return found.size <= MAX_READINGS && characters <= MAX_READING_CHARACTERS;
   }
 }

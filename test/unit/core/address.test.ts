@@ -52,18 +52,18 @@ describe('an address has one spelling', () => {
     '::1, ::2',
     'example.com',
     '1.2.3.4/24',
-  ])('"%s" is none', (text) => {
+  ])('"%s" is not an address', (text) => {
     expect(canonicalAddress(text)).toBeUndefined();
   });
 });
 
-test('IPv6 counts by its network, IPv4 by itself', () => {
+test('an IPv6 address counts as its network, an IPv4 address as itself', () => {
   expect(addressNetwork('2001:db8:1:2:3::4', 64)).toBe('2001:db8:1:2::/64');
   expect(addressNetwork('2001:db8:1:2ff::4', 56)).toBe('2001:db8:1:200::/56');
   expect(addressNetwork('203.0.113.9', 64)).toBe('203.0.113.9');
 });
 
-/** Each as people write it, of 203.0.113.9. */
+/** Spellings of 203.0.113.9 in each form. */
 const EMBEDDED = {
   NAT64: ['64:ff9b::203.0.113.9', '64:FF9B:0:0:0:0:cb00:7109'],
   'NAT64 with a local prefix': ['64:ff9b:1::203.0.113.9', '64:ff9b:1:2:3:4:cb00:7109'],
@@ -79,14 +79,14 @@ const EMBEDDED = {
 };
 const canonical = (text: string) => canonicalAddress(text) ?? '';
 
-describe('an IPv4 client that comes over IPv6', () => {
-  test.each(Object.entries(EMBEDDED))('by %s counts as its IPv4 address', (_, spellings) => {
+describe('an IPv4 client with an IPv6 address', () => {
+  test.each(Object.entries(EMBEDDED))('of %s counts as its IPv4 address', (_, spellings) => {
     expect(spellings.map((text) => countedAddress(canonical(text)))).toEqual(
       spellings.map(() => '203.0.113.9'),
     );
   });
   test.each(Object.entries(EMBEDDED))(
-    'by %s is exempt as IPv4 only for NAT64',
+    'of %s is exempt with its IPv4 address only for NAT64',
     (form, spellings) => {
       for (const text of spellings) {
         const expected = form === 'NAT64' ? '203.0.113.9' : canonical(text);
@@ -100,7 +100,7 @@ describe('an IPv4 client that comes over IPv6', () => {
     const numbers = Array.from({ length: 1_000 }, (_, i) => i.toString(16));
     expect(networks(numbers.map((i) => `2002:cb00:7109:${i}::1`)).size).toBe(1);
     expect(networks(numbers.map((i) => `2001:0:${i}:1::34ff:8ef6`)).size).toBe(1);
-    // Local addresses are nobody's out there, and buy no more.
+    // An embedded local address identifies no client, so all networks of its site share one budget.
     expect(networks(numbers.map((i) => `2002:a00:1:${i}::1`)).size).toBe(1);
     expect(networks(numbers.map((i) => `2001:0:${i}:1::80ff:fffe`)).size).toBe(1);
   });
@@ -114,8 +114,8 @@ describe('an IPv4 client that comes over IPv6', () => {
     ['ISATAP', '2001:db8::5efe:203.0.113.9'],
     ['an IPv4-compatible address', '::203.0.113.9'],
     ['loopback', '::1'],
-    ['nobody', '::'],
-  ])('is not seen in %s', (_, text) => {
+    ['the unspecified address', '::'],
+  ])('is not found in %s', (_, text) => {
     expect(countedAddress(canonical(text))).toBe(canonical(text));
     expect(exemptedAddress(canonical(text))).toBe(canonical(text));
   });
@@ -149,7 +149,7 @@ describe('a set of ranges', () => {
     expect(set(address)).toBe(false);
   });
   test.each(['10.0.0.0/33', '10.0.0.0/', '10.0.0.0/-1', '::/129', 'everyone', '127.1', ''])(
-    'cannot be made of "%s"',
+    'refuses "%s"',
     (entry) => expect(() => compileAddressSet([entry])).toThrow(RangeError),
   );
 });

@@ -9,7 +9,7 @@ import { MemoryStore } from '../../../src/stores/memory/memory-store.ts';
 import { policySetFrom } from '../../support/policies.ts';
 import { checkRequest, NOON_MS, SALTS } from '../../support/requests.ts';
 
-/** One gateway, whose share is the whole limit. */
+/** For one gateway, whose share is the whole limit. */
 const aloneWith = (memory: MemoryStore) => new LocalShare(memory, () => ({ count: 1, rank: 0 }));
 
 function checkWith(yaml: string, store?: QuotaStore) {
@@ -30,7 +30,7 @@ function checkWith(yaml: string, store?: QuotaStore) {
     },
   });
   return {
-    ask: (parts: Parameters<typeof checkRequest>[0] = {}) =>
+    send: (parts: Parameters<typeof checkRequest>[0] = {}) =>
       check(checkRequest(parts), policies, NOON_MS),
     untrusted: () => untrusted,
     ignored,
@@ -42,29 +42,29 @@ const failing: QuotaStore = {
   reset: () => Promise.reject(new StoreError('timeout', 'too late')),
 };
 
-test('a request is allowed while there is room, then denied', async () => {
-  const { ask } = checkWith('{ version: 1, default: { limits: [2/1min] } }');
-  const verdicts = [(await ask()).verdict, (await ask()).verdict, (await ask()).verdict];
+test('allows requests up to the limit, then denies', async () => {
+  const { send } = checkWith('{ version: 1, default: { limits: [2/1min] } }');
+  const verdicts = [(await send()).verdict, (await send()).verdict, (await send()).verdict];
   expect(verdicts).toEqual(['allow', 'allow', 'deny']);
 });
 
-test('a request that one limit refuses takes from none', async () => {
-  const { ask } = checkWith(`
+test('a request that one limit denies takes from no limit', async () => {
+  const { send } = checkWith(`
 version: 1
 default: { limits: [10/1min] }
 policies: [{ name: all, always: true, limits: [{ rate: 1/1min, per: global }] }]`);
-  await ask({ client: '203.0.113.1' });
-  await ask({ client: '203.0.113.2' });
-  const third = await ask({ client: '203.0.113.2' });
+  await send({ client: '203.0.113.1' });
+  await send({ client: '203.0.113.2' });
+  const third = await send({ client: '203.0.113.2' });
   expect(third.binding?.limit.label).toBe('all');
   expect(third.verdict).toBe('deny');
 });
 
-test('a thousand invented keys from one address have twice the limit between them', async () => {
-  const { ask } = checkWith('{ version: 1, default: { limits: [5/1min] } }');
+test('a thousand invented keys from one address share twice the limit', async () => {
+  const { send } = checkWith('{ version: 1, default: { limits: [5/1min] } }');
   let allowed = 0;
   for (let i = 0; i < 1_000; i++) {
-    const { verdict } = await ask({
+    const { verdict } = await send({
       headers: { 'x-api-key': `invented-${i}` },
       client: '203.0.113.1',
     });
@@ -73,20 +73,20 @@ test('a thousand invented keys from one address have twice the limit between the
   expect(allowed).toBe(10);
 });
 
-test('going without a key after inventing some does not add to that', async () => {
-  const { ask } = checkWith('{ version: 1, default: { limits: [5/1min] } }');
-  for (let i = 0; i < 20; i++) await ask({ headers: { 'x-api-key': `invented-${i}` } });
-  expect((await ask()).verdict).toBe('deny');
+test('requests without a key share that limit with invented keys of the same address', async () => {
+  const { send } = checkWith('{ version: 1, default: { limits: [5/1min] } }');
+  for (let i = 0; i < 20; i++) await send({ headers: { 'x-api-key': `invented-${i}` } });
+  expect((await send()).verdict).toBe('deny');
 });
 
 test('a proxy that is not trusted is reported', async () => {
-  const { ask, untrusted } = checkWith('{ version: 1, default: { limits: [2/1min] } }');
-  await ask({ proxy: '203.0.113.1' });
-  await ask();
+  const { send, untrusted } = checkWith('{ version: 1, default: { limits: [2/1min] } }');
+  await send({ proxy: '203.0.113.1' });
+  await send();
   expect(untrusted()).toBe(1);
 });
 
-test('a window that spans midnight holds, though every pseudonym changes there', async () => {
+test('a window that spans midnight holds, although all pseudonyms change at midnight', async () => {
   const midnight = Date.UTC(2026, 10, 22);
   const clock = { nowMs: midnight - 60_000 };
   const store = new MemoryStore({ now: () => clock.nowMs, maxKeys: 1_000 });
@@ -104,7 +104,7 @@ test('a window that spans midnight holds, though every pseudonym changes there',
     const { verdict } = await check(checkRequest(), policies, clock.nowMs);
     if (verdict === 'allow') admitted.push(clock.nowMs - midnight);
   }
-  // Five at once, and the same again as each of them is over: on both sides of midnight, and after both days' logs.
+  // Five at once, and five more whenever those expire: before midnight, after it, and once the old log is unused.
   const first = [-60_000, -50_000, -40_000, -30_000, -20_000];
   const rounds = [0, 300_000, 600_000, 900_000].map((later) => first.map((stamp) => stamp + later));
   expect(admitted).toEqual(rounds.flat().filter((stamp) => stamp < 900_000));
@@ -118,10 +118,10 @@ describe('no window holds more than its limit while salts change', () => {
     ['derived', () => new DerivedSalts('0123456789abcdef0123456789abcdef')],
   ] as const;
   const WINDOWS = [
-    // Twenty midnights, each inside a window that is asked about all the time.
+    // Twenty midnights, each inside a window with steady requests.
     { limit: 5, window: '5min', windowMs: 300_000, spreadMs: 600_000, stepMs: 20_000 },
     { limit: 20, window: '1d', windowMs: DAY_MS, spreadMs: DAY_MS, stepMs: 1_800_000 },
-    // Twenty midnights inside one window, and the change of the salts for long ones.
+    // Twenty midnights inside one window, and a change of the salts for long windows.
     { limit: 50, window: '21d', windowMs: 21 * DAY_MS, spreadMs: DAY_MS, stepMs: 3_600_000 },
   ];
   for (const [name, createSalts] of SALT_SOURCES) {
@@ -168,21 +168,21 @@ identity: { api_key: { keys: [{ id: acme, sha256: ${sha256} }] } }
 exempt: [{ key: acme }]
 block: [203.0.113.0/24]
 default: { limits: [1/1min] }`;
-  test('who is blocked costs no store call', async () => {
-    const { ask } = checkWith(yaml, failing);
-    const decision = await ask({ client: '203.0.113.9' });
+  test('a blocked client costs no store call', async () => {
+    const { send } = checkWith(yaml, failing);
+    const decision = await send({ client: '203.0.113.9' });
     expect(decision).toMatchObject({ verdict: 'deny', reason: 'blocked', mode: 'enforced' });
   });
-  test('nor does who is exempt, whatever is asked for', async () => {
-    const { ask } = checkWith(yaml, failing);
+  test('an exempt client costs no store call, but its path is checked', async () => {
+    const { send } = checkWith(yaml, failing);
     const headers = { 'x-api-key': 'foo' };
-    const decision = await ask({ client: '203.0.113.9', headers });
+    const decision = await send({ client: '203.0.113.9', headers });
     expect(decision).toMatchObject({ verdict: 'allow', reason: 'exempt', mode: 'enforced' });
-    expect((await ask({ headers, target: '/%00' })).reason).toBe('malformed_path');
+    expect((await send({ headers, target: '/%00' })).reason).toBe('malformed_path');
   });
 });
 
-describe('a header that identifies the client and has several values is refused', () => {
+describe('a request is denied if a header that identifies the client can be read in several ways', () => {
   const yaml = `
 version: 1
 identity:
@@ -203,7 +203,7 @@ default: { limits: [100/1min, { rate: 100/1min, per: "header:x-tenant" }] }`;
     [{ 'x-api-key': 'foo', 'x-user': ',bob' }],
     [{ 'x-tenant': 'a,b' }],
   ])('%o', async (headers) => {
-    const decision = await checkWith(yaml, failing).ask({ headers });
+    const decision = await checkWith(yaml, failing).send({ headers });
     expect(decision).toMatchObject({ verdict: 'deny', reason: 'ambiguous_identity' });
   });
   test.each([
@@ -215,14 +215,17 @@ default: { limits: [100/1min, { rate: 100/1min, per: "header:x-tenant" }] }`;
     'foo\xe3\x80\x80',
     '\xef\xbb\xbffoo',
     'foo\tbar',
-  ])('a key with blanks that some languages drop: %j', async (key) => {
-    const decision = await checkWith(yaml, failing).ask({ headers: { 'x-api-key': key } });
+  ])('a key with blanks that some languages trim: %j', async (key) => {
+    const decision = await checkWith(yaml, failing).send({ headers: { 'x-api-key': key } });
     expect(decision.reason).toBe('ambiguous_identity');
   });
-  test.each(['caf\xc3\xa9', '\xc3\xa9toile', 'a b'])('a key beyond ASCII: %j', async (key) => {
-    const decision = await checkWith(yaml).ask({ headers: { 'x-api-key': key } });
-    expect(decision.reason).toBe('within_limits');
-  });
+  test.each(['caf\xc3\xa9', '\xc3\xa9toile', 'a b'])(
+    'a key with other characters is accepted: %j',
+    async (key) => {
+      const decision = await checkWith(yaml).send({ headers: { 'x-api-key': key } });
+      expect(decision.reason).toBe('within_limits');
+    },
+  );
   test.each([
     ...['Bearer foo, Bearer foo', 'Basic Zm9v,bearer foo', 'Bearer foo,', 'bearer foo, x'],
     ...[
@@ -235,18 +238,18 @@ default: { limits: [100/1min, { rate: 100/1min, per: "header:x-tenant" }] }`;
     ],
     ...['Bearer\xa0foo', 'Bearer: foo', 'Bearer=foo', 'Bearer', 'bearer\x85foo'],
   ])('Authorization: %j', async (authorization) => {
-    const decision = await checkWith(bearer, failing).ask({ headers: { authorization } });
+    const decision = await checkWith(bearer, failing).send({ headers: { authorization } });
     expect(decision.reason).toBe('ambiguous_identity');
   });
   test.each(['Digest username="a", realm="bearer"', 'AWS4-HMAC-SHA256 Credential=a, Signature=b'])(
-    'other schemes than Bearer may have commas: %s',
+    'schemes other than Bearer may have commas: %s',
     async (authorization) => {
-      const decision = await checkWith(bearer).ask({ headers: { authorization } });
+      const decision = await checkWith(bearer).send({ headers: { authorization } });
       expect(decision.reason).toBe('within_limits');
     },
   );
-  test('a user from a proxy that is not trusted is ignored, however many there are', async () => {
-    const decision = await checkWith(yaml).ask({
+  test('users from a proxy that is not trusted are ignored, even several', async () => {
+    const decision = await checkWith(yaml).send({
       proxy: '198.51.100.1',
       headers: { 'x-user': 'ada,bob', 'x-tenant': 'a,b' },
     });
@@ -254,22 +257,22 @@ default: { limits: [100/1min, { rate: 100/1min, per: "header:x-tenant" }] }`;
   });
   test('an exempt client passes', async () => {
     const headers = { 'x-api-key': 'foo,foo' };
-    const decision = await checkWith(yaml, failing).ask({ client: '203.0.113.7', headers });
+    const decision = await checkWith(yaml, failing).send({ client: '203.0.113.7', headers });
     expect(decision.reason).toBe('exempt');
   });
 });
 
-test('a host that servers cut at different places is refused', async () => {
-  const { ask } = checkWith('{ version: 1, default: { limits: [100/1min] } }');
+test('a host that servers read differently is refused', async () => {
+  const { send } = checkWith('{ version: 1, default: { limits: [100/1min] } }');
   for (const host of ['admin.example.com:1:2', 'b,admin.example.com', 'admin.example.com::']) {
-    expect(await ask({ host })).toMatchObject({ verdict: 'deny', reason: 'malformed_host' });
+    expect(await send({ host })).toMatchObject({ verdict: 'deny', reason: 'malformed_host' });
   }
-  expect((await ask({ host: 'admin.example.com:8443' })).verdict).toBe('allow');
+  expect((await send({ host: 'admin.example.com:8443' })).verdict).toBe('allow');
 });
 
-test('headers that were not believed are told', async () => {
-  const { ask, ignored } = checkWith('{ version: 1, default: { limits: [2/1min] } }');
-  await ask({ headers: { 'cf-connecting-ip': '203.0.113.9' }, client: '198.51.100.1' });
+test('ignored headers are reported', async () => {
+  const { send, ignored } = checkWith('{ version: 1, default: { limits: [2/1min] } }');
+  await send({ headers: { 'cf-connecting-ip': '203.0.113.9' }, client: '198.51.100.1' });
   expect(ignored).toEqual(['cf-connecting-ip']);
 });
 
@@ -277,21 +280,21 @@ describe('when the store fails', () => {
   const mode = (name: string) =>
     `{ version: 1, default: { limits: [1/1min], on_store_failure: ${name} } }`;
 
-  test('allow lets the request through and says that nothing was measured', async () => {
-    const decision = await checkWith(mode('allow'), failing).ask();
+  test('allow lets the request through, without a quota in the decision', async () => {
+    const decision = await checkWith(mode('allow'), failing).send();
     expect(decision).toMatchObject({ verdict: 'allow', mode: 'open', reason: 'store_failure' });
     expect(decision.binding).toBeUndefined();
   });
-  test('deny refuses it', async () => {
-    const decision = await checkWith(mode('deny'), failing).ask();
+  test('deny denies the request', async () => {
+    const decision = await checkWith(mode('deny'), failing).send();
     expect(decision).toMatchObject({ verdict: 'deny', mode: 'closed', reason: 'store_failure' });
   });
   test('local counts in this process', async () => {
-    const { ask } = checkWith(mode('local'), failing);
-    expect(await ask()).toMatchObject({ verdict: 'allow', mode: 'local' });
-    expect(await ask()).toMatchObject({ verdict: 'deny', mode: 'local', reason: 'over_limit' });
+    const { send } = checkWith(mode('local'), failing);
+    expect(await send()).toMatchObject({ verdict: 'allow', mode: 'local' });
+    expect(await send()).toMatchObject({ verdict: 'deny', mode: 'local', reason: 'over_limit' });
   });
-  test('local knows what the store admitted before', async () => {
+  test('local includes what the store admitted before', async () => {
     let isAway = false;
     const redis: QuotaStore = {
       take: async (descriptors) => {
@@ -303,28 +306,28 @@ describe('when the store fails', () => {
       },
       reset: async () => {},
     };
-    const { ask } = checkWith(
+    const { send } = checkWith(
       '{ version: 1, default: { limits: [3/1min], on_store_failure: local } }',
       redis,
     );
-    await ask();
-    await ask();
+    await send();
+    await send();
     isAway = true;
-    const verdicts = [(await ask()).verdict, (await ask()).verdict];
+    const verdicts = [(await send()).verdict, (await send()).verdict];
     expect(verdicts).toEqual(['allow', 'deny']);
   });
-  test('the strictest mode of several policies decides', async () => {
-    const { ask } = checkWith(
+  test('of several policies, the strictest on_store_failure decides', async () => {
+    const { send } = checkWith(
       `
 version: 1
 default: { limits: [9/1min] }
 policies: [{ name: all, always: true, limits: [{ rate: 9/1min, per: global }], on_store_failure: deny }]`,
       failing,
     );
-    expect(await ask()).toMatchObject({ verdict: 'deny', mode: 'closed', policy: 'all' });
+    expect(await send()).toMatchObject({ verdict: 'deny', mode: 'closed', policy: 'all' });
   });
-  test('a fault that is not the store is not hidden', async () => {
+  test('an error that is no store failure is thrown', async () => {
     const broken: QuotaStore = { ...failing, take: () => Promise.reject(new TypeError('bug')) };
-    await expect(checkWith(mode('allow'), broken).ask()).rejects.toThrow(TypeError);
+    await expect(checkWith(mode('allow'), broken).send()).rejects.toThrow(TypeError);
   });
 });

@@ -13,7 +13,7 @@ import { checkRequest, NOON_MS, SALTS } from '../../support/requests.ts';
 
 type Answer = 'admit' | 'deny' | 'fail';
 
-/** A store that writes down what it is asked to take, by the names of policies. */
+/** A store that writes down what it is requested to take, by the names of policies. */
 function setUp(yaml: string, answer: Answer = 'admit') {
   const taken: string[][] = [];
   const recorded: string[][] = [];
@@ -60,13 +60,13 @@ function setUp(yaml: string, answer: Answer = 'admit') {
     },
   });
   const set = policySetFrom(yaml);
-  const ask = async (parts: Parameters<typeof checkRequest>[0] = {}) => {
+  const send = async (parts: Parameters<typeof checkRequest>[0] = {}) => {
     const decision = await check(checkRequest(parts), set, NOON_MS);
     // Policies in shadow mode are taken after the decision.
     await new Promise((resolve) => setImmediate(resolve));
     return decision;
   };
-  return { ask, taken, recorded, takenLocally, reported };
+  return { send, taken, recorded, takenLocally, reported };
 }
 
 const FILE = `
@@ -84,58 +84,59 @@ const login = { target: '/login' };
 describe('policies in shadow mode', () => {
   test('are taken after an allowed request, each alone', async () => {
     const two = FILE.replace('mode: off', 'mode: shadow');
-    const { ask, taken } = setUp(two);
-    await ask(login);
+    const { send, taken } = setUp(two);
+    await send(login);
     expect(taken).toEqual([['login', 'all'], ['trial'], ['idle']]);
   });
   test('are not taken for a denied request', async () => {
-    const { ask, taken } = setUp(FILE, 'deny');
-    expect((await ask(login)).verdict).toBe('deny');
+    const { send, taken } = setUp(FILE, 'deny');
+    expect((await send(login)).verdict).toBe('deny');
     expect(taken).toEqual([['login', 'all']]);
   });
   test('are not taken if the store failed', async () => {
-    const { ask, taken } = setUp(FILE, 'fail');
-    expect(await ask()).toMatchObject({ verdict: 'allow', mode: 'open' });
+    const { send, taken } = setUp(FILE, 'fail');
+    expect(await send()).toMatchObject({ verdict: 'allow', mode: 'open' });
     expect(taken).toEqual([['default', 'all']]);
   });
   test('report what they would have denied, if nothing enforced applies', async () => {
     const onlyShadow = '{ version: 1, default: { mode: shadow, limits: [9/1h] } }';
-    const { ask, reported } = setUp(onlyShadow, 'deny');
-    expect(await ask()).toMatchObject({ verdict: 'allow', reason: 'not_enforced' });
+    const { send, reported } = setUp(onlyShadow, 'deny');
+    expect(await send()).toMatchObject({ verdict: 'allow', reason: 'not_enforced' });
     expect(reported).toContain('would deny default i. shadow');
   });
   test('report nothing that they admit', async () => {
-    const { ask, reported } = setUp(FILE);
-    await ask(login);
+    const { send, reported } = setUp(FILE);
+    const decision = await send(login);
     expect(reported).toEqual(['identified ip']);
+    expect(decision).not.toHaveProperty('denial');
   });
 });
 
 describe('the local limiter', () => {
   test('records admitted requests of policies with on_store_failure: local, and no others', async () => {
-    const { ask, recorded } = setUp(FILE);
-    await ask(login);
+    const { send, recorded } = setUp(FILE);
+    await send(login);
     expect(recorded).toEqual([['login']]);
   });
   test('records nothing for a request without such a policy', async () => {
-    const { ask, recorded } = setUp(FILE);
-    await ask();
+    const { send, recorded } = setUp(FILE);
+    await send();
     expect(recorded).toEqual([]);
   });
   test('records no denied request', async () => {
-    const { ask, recorded } = setUp(FILE, 'deny');
-    await ask(login);
+    const { send, recorded } = setUp(FILE, 'deny');
+    await send(login);
     expect(recorded).toEqual([]);
   });
   test('counts if the store fails, for these policies alone', async () => {
-    const { ask, takenLocally } = setUp(FILE, 'fail');
-    expect(await ask(login)).toMatchObject({ verdict: 'allow', mode: 'local', policy: 'login' });
+    const { send, takenLocally } = setUp(FILE, 'fail');
+    expect(await send(login)).toMatchObject({ verdict: 'allow', mode: 'local', policy: 'login' });
     expect(takenLocally).toEqual([['login']]);
   });
   test('does not count if another policy denies without the store', async () => {
     const strict = FILE.replace('name: all,', 'name: all, on_store_failure: deny,');
-    const { ask, takenLocally } = setUp(strict, 'fail');
-    expect(await ask(login)).toMatchObject({ verdict: 'deny', mode: 'closed', policy: 'all' });
+    const { send, takenLocally } = setUp(strict, 'fail');
+    expect(await send(login)).toMatchObject({ verdict: 'deny', mode: 'closed', policy: 'all' });
     expect(takenLocally).toEqual([]);
   });
 });
@@ -147,14 +148,14 @@ describe('an exempt client', () => {
     [', even on a route that names a policy that does not exist', { policy: 'nothing' }],
     [', even if its key can be read in several ways', { headers: { 'x-api-key': 'a,b' } }],
   ])('is not counted%s', async (_, parts) => {
-    const { ask, taken } = setUp(FILE, 'deny');
-    expect(await ask({ client: '198.51.100.7', ...parts })).toMatchObject({
+    const { send, taken } = setUp(FILE, 'deny');
+    expect(await send({ client: '198.51.100.7', ...parts })).toMatchObject({
       ...{ verdict: 'allow', reason: 'exempt', policy: 'none' },
     });
     expect(taken).toEqual([]);
   });
   test('is refused with a malformed host', async () => {
-    const decision = await setUp(FILE).ask({ client: '198.51.100.7', host: 'a:1:2' });
+    const decision = await setUp(FILE).send({ client: '198.51.100.7', host: 'a:1:2' });
     expect(decision.reason).toBe('malformed_host');
   });
 });
@@ -167,8 +168,8 @@ describe('a refused request is not counted', () => {
     ['malformed_host', { host: 'a:1:2', target: '/%00' }],
     ['malformed_path', { target: '/%00' }],
   ])('%s: %j', async (reason, parts) => {
-    const { ask, taken, reported } = setUp(FILE);
-    expect(await ask(parts)).toMatchObject({ verdict: 'deny', reason, policy: 'none' });
+    const { send, taken, reported } = setUp(FILE);
+    expect(await send(parts)).toMatchObject({ verdict: 'deny', reason, policy: 'none' });
     expect(taken).toEqual([]);
     expect(reported.filter((event) => event === 'unmatched')).toEqual([]);
   });
@@ -176,20 +177,20 @@ describe('a refused request is not counted', () => {
 
 describe('events', () => {
   test('a request that matches no policy', async () => {
-    const { ask, reported } = setUp(FILE);
-    await ask();
+    const { send, reported } = setUp(FILE);
+    await send();
     expect(reported).toEqual(['identified ip', 'unmatched']);
   });
   test('a policy that the proxy names and that does not exist', async () => {
-    const { ask, reported } = setUp(FILE);
-    await ask({ ...login, policy: 'nothing' });
+    const { send, reported } = setUp(FILE);
+    await send({ ...login, policy: 'nothing' });
     expect(reported).toEqual(['identified ip', 'unknown nothing']);
-    await ask({ ...login, policy: 'login' });
+    await send({ ...login, policy: 'login' });
     expect(reported).toHaveLength(3);
   });
   test('a proxy that is not trusted, and the headers that it may not set', async () => {
-    const { ask, reported } = setUp(FILE);
-    await ask({ ...login, proxy: '203.0.113.1', headers: { 'x-real-ip': '1.1.1.1' } });
+    const { send, reported } = setUp(FILE);
+    await send({ ...login, proxy: '203.0.113.1', headers: { 'x-real-ip': '1.1.1.1' } });
     expect(reported).toEqual(['identified ip', 'untrusted proxy', 'ignored x-real-ip']);
   });
 });
@@ -199,20 +200,20 @@ describe('the id of a denial knows whether the client may be invented', () => {
     ['i.', {}],
     ['k. made up', { headers: { 'x-api-key': 'invented' } }],
   ])('%s', async (id, parts) => {
-    const { denial } = await setUp(FILE, 'deny').ask(parts);
+    const { denial } = await setUp(FILE, 'deny').send(parts);
     expect(denial?.id).toBe(id);
     expect(denial?.isMadeUp).toBe(id.endsWith('made up'));
   });
   test('a user who also sends an invented key is not invented', async () => {
     const users = FILE.replace('exempt:', 'identity: { sources: [user, api_key, ip] }\nexempt:');
     const headers = { 'x-user': 'ann', 'x-api-key': 'invented' };
-    const { denial } = await setUp(users, 'deny').ask({ headers });
+    const { denial } = await setUp(users, 'deny').send({ headers });
     expect(denial).toMatchObject({ id: 'u.', isMadeUp: false, identity: 'user' });
   });
 });
 
 test('salts for long windows are used only if a policy or an override needs them', () => {
-  const asked: boolean[] = [];
+  const requested: boolean[] = [];
   const limits = (window: string) =>
     policySetFrom(`{ version: 1, default: { limits: [9/1h], plans: { pro: [9/${window}] } } }`);
   const run = (window: string, hasLongAddresses: boolean) => {
@@ -222,7 +223,7 @@ test('salts for long windows are used only if a policy or an override needs them
       salts: {
         at: (nowMs, hasLongWindows) => {
           expect(nowMs).toBe(NOON_MS);
-          asked.push(hasLongWindows);
+          requested.push(hasLongWindows);
           return SALTS;
         },
       },
@@ -235,7 +236,7 @@ test('salts for long windows are used only if a policy or an override needs them
   run('1d', false);
   run('25h', false);
   run('1d', true);
-  expect(asked).toEqual([false, true, true]);
+  expect(requested).toEqual([false, true, true]);
 });
 
 const STATE = { limit: 9, remaining: 8, resetAfterMs: 1, retryAfterMs: 0 };

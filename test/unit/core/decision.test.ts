@@ -16,14 +16,14 @@ function state(limit: number, remaining: number, retryAfterMs = 0): QuotaState {
   return { limit, remaining, resetAfterMs: 1_000, retryAfterMs };
 }
 
-describe('the binding limit speaks', () => {
-  test('admitted: the one with the least remaining fraction', () => {
+describe('the binding limit', () => {
+  test('of an admitted request has the least remaining fraction', () => {
     const states = [state(5, 4), state(50, 1), state(100, 99)];
     const decision = decide(descriptors, { admitted: true, states, nowMs: 0 }, 'enforced');
     expect(decision).toMatchObject({ verdict: 'allow', reason: 'within_limits', policy: 'login' });
     expect(decision.binding?.limit.label).toBe('login:ip:5min');
   });
-  test('admitted: a larger limit may have the smaller fraction, with more requests left', () => {
+  test('of an admitted request may have more requests left than another limit', () => {
     const states = [state(5, 4), state(50, 10), state(100, 99)];
     const decision = decide(descriptors, { admitted: true, states, nowMs: 0 }, 'enforced');
     expect(decision.binding).toEqual({
@@ -32,31 +32,31 @@ describe('the binding limit speaks', () => {
     expect(decision.limits).toEqual(limits);
     expect(decision.mode).toBe('enforced');
   });
-  test('denied: the one with the longest wait', () => {
+  test('of a denied request has the longest wait', () => {
     const states = [state(5, 0, 1_000), state(50, 0, 9_000), state(100, 0, 5_000)];
     const decision = decide(descriptors, { admitted: false, states, nowMs: 0 }, 'enforced');
     expect(decision).toMatchObject({ verdict: 'deny', reason: 'over_limit' });
     expect(decision.binding?.limit.label).toBe('login:ip:5min');
   });
-  test('a limit with room does not speak for a denial', () => {
+  test('of a denied request is one that denied it', () => {
     const states = [state(5, 1, 0), state(50, 0, 1), state(100, 0, 0)];
     const decision = decide(descriptors, { admitted: false, states, nowMs: 0 }, 'enforced');
     expect(decision.binding?.limit.label).toBe('login:ip:5min');
   });
-  test('the first of equals', () => {
+  test('is the first of equals', () => {
     const states = [state(5, 5), state(50, 50), state(100, 100)];
     const decision = decide(descriptors, { admitted: true, states, nowMs: 0 }, 'enforced');
     expect(decision.binding?.limit.label).toBe('login');
   });
 });
 
-test('a limit that was not checked does not bind', () => {
+test('a limit that was not checked is never the binding one', () => {
   const states = [undefined, state(50, 0, 1), undefined];
   const decision = decide(descriptors, { admitted: false, states, nowMs: 7 }, 'local');
   expect(decision).toMatchObject({ mode: 'local', binding: { limit: limits[1], nowMs: 7 } });
 });
 
-test('an answer that is shorter than the question is a fault', () => {
+test('a result without a state is an error', () => {
   expect(() => decide([], { admitted: true, states: [], nowMs: 0 }, 'enforced')).toThrow(
     RangeError,
   );

@@ -36,7 +36,7 @@ const INVENTED: ClientIdentity = {
   apiKey: { partition: 'k.new', unverified: true },
 };
 
-/** What is counted, as `key limit`. */
+/** The descriptors as `key limit`. */
 function counted(per: Partition, client: ClientIdentity, nowMs = NOON_MS, rate = '5/5min') {
   return describe([loginPolicy(`[{ rate: ${rate}, per: "${per}" }]`)], client, {
     salts: SALTS,
@@ -59,7 +59,7 @@ default: { limits: [5/5min, { rate: 9/1min, per: global }] }`);
     describe(policySet.policies, who, AT_NOON).map(
       ({ key, quota, source }) => `${key} ${quota.limit} ${source.label}`,
     );
-  test('count at once, with rising limits', () => {
+  test('are counted too, with rising limits', () => {
     expect(count(client)).toEqual([
       'hg:v1:{i.today}:default:client.300000 5 default',
       'hg:v1:{i.56}:default:client.300000 20 default:ipv6-56',
@@ -67,7 +67,7 @@ default: { limits: [5/5min, { rate: 9/1min, per: global }] }`);
       'hg:v1:{g}:default:global.60000 9 default:global:1min',
     ]);
   });
-  test('count for invented keys as well, and not for listed ones', () => {
+  test('are counted for invented keys and not for listed ones', () => {
     expect(count({ ...INVENTED, address: client.address })).toEqual([
       'hg:v1:{k.new}:default:client.300000 5 default',
       'hg:v1:{i.today}:default:client.300000 10 default:unverified',
@@ -87,13 +87,13 @@ default: { limits: [5/5min], plans: { pro: [50/5min, 500/1h] } }`).policies;
     describe([policy as Policy], { ...LISTED, plan }, AT_NOON).map(
       ({ key, quota }) => `${key} ${quota.limit}`,
     );
-  test('replace the limits, and keep the counts of a window that both have', () => {
+  test('replace the limits and keep the counters of windows that both have', () => {
     expect(limitsOf('pro')).toEqual([
       'hg:v1:{c.alice}:default:client.300000 50',
       'hg:v1:{c.alice}:default:client.3600000 500',
     ]);
   });
-  test.each([undefined, 'free', 'constructor'])('%s has the limits of everyone', (plan) => {
+  test.each([undefined, 'free', 'constructor'])('%s has the limits of the policy', (plan) => {
     expect(limitsOf(plan)).toEqual(['hg:v1:{c.alice}:default:client.300000 5']);
   });
 });
@@ -118,41 +118,41 @@ policies: [{ name: a, match: { path: /a }, limits: [5/5min, { rate: 7/5min, per:
   });
 });
 
-group('whose share is counted', () => {
-  test('a client without a key is its address', () => {
+group('the partition that is counted', () => {
+  test('is the address of a client without a key', () => {
     expect(counted('client', BY_ADDRESS)).toEqual(['hg:v1:{i.today}:login:client.300000 5']);
   });
-  test('a listed key is its own client', () => {
+  test('is a listed key', () => {
     expect(counted('client', LISTED)).toEqual(['hg:v1:{c.alice}:login:client.300000 5']);
   });
-  test('an invented key also counts for its address, in the log of the address itself', () => {
+  test('is an invented key and its address, in the counter of the address itself', () => {
     expect(counted('client', INVENTED)).toEqual([
       'hg:v1:{k.new}:login:client.300000 5',
       'hg:v1:{i.today}:login:client.300000 10',
     ]);
   });
-  test('a limit per address has nothing to do with keys', () => {
+  test('is the address for a limit per address, whatever the key', () => {
     expect(counted('ip', INVENTED)).toEqual(['hg:v1:{i.today}:login:ip.300000 5']);
   });
-  test('a global limit has one share', () => {
+  test('is one for all clients for a global limit', () => {
     expect(counted('global', INVENTED)).toEqual(['hg:v1:{g}:login:global.300000 5']);
   });
-  test('leaving the key out does not get around a limit per key', () => {
+  test('is the address for a limit per key if the key is left out', () => {
     expect(counted('api_key', BY_ADDRESS)).toEqual(['hg:v1:{i.today}:login:api_key.300000 5']);
   });
-  test('inventing one does not either', () => {
+  test('is the address too for a limit per key if the key is invented', () => {
     expect(counted('api_key', INVENTED)).toHaveLength(2);
   });
-  test('leaving the user out does not get around a limit per user', () => {
+  test('is the address for a limit per user if the user is left out', () => {
     expect(counted('user', LISTED)).toEqual(['hg:v1:{i.today}:login:user.300000 5']);
   });
-  test('a user is counted alone, also as the client', () => {
+  test('is the user alone, also as the client', () => {
     const user: ClientIdentity = { ...INVENTED, kind: 'user', user: 'u.ann' };
     expect(counted('user', user)).toEqual(['hg:v1:{u.ann}:login:user.300000 5']);
     expect(counted('client', user)).toEqual(['hg:v1:{u.ann}:login:client.300000 5']);
     expect(counted('api_key', user)).toHaveLength(2);
   });
-  test('a client with the address header of a CDN is its address', () => {
+  test('is the address of a client behind a CDN', () => {
     const behindCdn = { ...BY_ADDRESS, kind: 'cf_connecting_ip' };
     expect(counted('client', behindCdn)).toEqual(['hg:v1:{i.today}:login:client.300000 5']);
   });
@@ -165,17 +165,17 @@ group('after midnight', () => {
     'hg:v1:{i.yesterday}:login:client.300000 5',
   ];
   test.each([
-    ['at once', 0],
-    ['until the window is over', MINUTES_5],
-    ['and the clocks of all gateways agree on it', MINUTES_5 + CLOCK_SKEW_MS - 1],
-  ])("yesterday's pseudonym counts as well: %s", (_, afterMs) => {
+    ['at midnight', 0],
+    ['until the window has passed', MINUTES_5],
+    ['until it has passed on the clocks of all gateways', MINUTES_5 + CLOCK_SKEW_MS - 1],
+  ])("yesterday's pseudonym is counted too: %s", (_, afterMs) => {
     expect(counted('client', BY_ADDRESS, midnight + afterMs)).toEqual(both);
   });
-  test('then it is forgotten', () => {
+  test("yesterday's pseudonym is not counted any longer than that", () => {
     const afterMs = MINUTES_5 + CLOCK_SKEW_MS;
     expect(counted('client', BY_ADDRESS, midnight + afterMs)).toEqual(both.slice(0, 1));
   });
-  test('keys have no days', () => {
+  test('keys have no daily pseudonym', () => {
     expect(counted('client', LISTED, midnight)).toEqual(['hg:v1:{c.alice}:login:client.300000 5']);
   });
 });
@@ -185,18 +185,18 @@ group('a limit per header', () => {
     ...BY_ADDRESS,
     headers: new Map([['header:x-tenant', { partition: 'h.acme', unverified }]]),
   });
-  test('that a proxy vouches for counts the header alone', () => {
+  test('counts the header alone if the proxy sets it', () => {
     expect(counted('header:x-tenant', tenant(false))).toEqual([
       'hg:v1:{h.acme}:login:header:x-tenant.300000 5',
     ]);
   });
-  test('that anybody can send counts its address as well', () => {
+  test('counts the address too if clients can send the header', () => {
     expect(counted('header:x-tenant', tenant(true))).toEqual([
       'hg:v1:{h.acme}:login:header:x-tenant.300000 5',
       'hg:v1:{i.today}:login:header:x-tenant.300000 10',
     ]);
   });
-  test('that is left out counts the address', () => {
+  test('counts the address if the header is missing', () => {
     expect(counted('header:x-tenant', BY_ADDRESS)).toEqual([
       'hg:v1:{i.today}:login:header:x-tenant.300000 5',
     ]);
@@ -205,7 +205,7 @@ group('a limit per header', () => {
 
 group('a window longer than a day', () => {
   const start = SALTS.long.startMs;
-  test('has pseudonyms that live as long', () => {
+  test('has pseudonyms that last 31 days', () => {
     expect(counted('ip', BY_ADDRESS, start + 20 * DAY_MS, '5/7d')).toEqual([
       'hg:v1:{i.now}:login:ip.604800000 5',
     ]);
@@ -224,7 +224,7 @@ group('a window longer than a day', () => {
       'hg:v1:{i.yesterday}:login:ip.86400000 5',
     ]);
   });
-  test('is counted under the one before while the window reaches back to it', () => {
+  test('is counted under the previous pseudonym too while the window reaches back to it', () => {
     expect(counted('ip', BY_ADDRESS, start + 3 * DAY_MS, '5/7d')).toEqual([
       'hg:v1:{i.now}:login:ip.604800000 5',
       'hg:v1:{i.before}:login:ip.604800000 5',

@@ -9,12 +9,12 @@ test.each([
   ['[2001:DB8::1]:443', '[2001:db8::1]'],
   ['[::ffff:203.0.113.9]', '[::ffff:203.0.113.9]'],
   ['', ''],
-])('%s is the host %s', (host, expected) => {
+])('%s is valid and means %s', (host, expected) => {
   expect(isHost(host)).toBe(true);
   expect(canonicalHost(host)).toBe(expected);
 });
 
-describe('servers cut these at different places', () => {
+describe('a host that servers read differently is refused', () => {
   test.each([
     'admin.example.com:1:2',
     'admin.example.com::',

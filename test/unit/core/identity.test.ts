@@ -46,7 +46,7 @@ describe('sources are tried in order', () => {
     expect(client).toMatchObject({ kind: 'api_key', apiKey: { unverified: false } });
     expect(client.apiKey?.partition).toMatch(/^c\./);
   });
-  test('the address comes first where the file says so', () => {
+  test('the address comes first if the policy file says so', () => {
     const client = resolver({ sources: ['ip', 'api_key'] })({ headers: { 'x-api-key': 'listed' } });
     expect(client.kind).toBe('ip');
     expect(client.apiKey).toBeDefined();
@@ -55,13 +55,13 @@ describe('sources are tried in order', () => {
     const client = resolver({ sources: ['ip'] })({ headers: { 'x-api-key': 'listed' } });
     expect(client).toMatchObject({ kind: 'ip', apiKey: undefined });
   });
-  test('without any of the sources the client is its address', () => {
+  test('a request with none of the sources is identified by its address', () => {
     expect(resolver({ sources: ['api_key'] })({})).toMatchObject({ kind: 'ip' });
   });
 });
 
 describe('API keys', () => {
-  test('a key beyond ASCII is known by the digest of its bytes', () => {
+  test('a key beyond ASCII is found by the digest of its bytes', () => {
     const key = 'cl\u00e9';
     const asHeader = Buffer.from(key, 'utf8').toString('latin1');
     const client = resolver({ apiKeys: [listedKey(key)] })({ headers: { 'x-api-key': asHeader } });
@@ -73,7 +73,7 @@ describe('API keys', () => {
       apiKey: { unverified: true },
     });
   });
-  test('two keys of one client are one client', () => {
+  test('two keys with one id share a partition', () => {
     const apiKeys = ['old', 'new'].map((key) => listedKey(key));
     const identify = resolver({ apiKeys });
     const partitions = ['old', 'new'].map(
@@ -81,13 +81,13 @@ describe('API keys', () => {
     );
     expect(partitions[0]).toBe(partitions[1]);
   });
-  test.each(['a,b', 'listed, listed', '', 'x'.repeat(8_193)])('"%s" is no key', (key) => {
+  test.each(['a,b', 'listed, listed', '', 'x'.repeat(8_193)])('"%s" is not a key', (key) => {
     expect(resolver()({ headers: { 'x-api-key': key } }).kind).toBe('ip');
   });
-  test('a key called like a property of every object is a key', () => {
+  test('a key header may have the name of an object property', () => {
     expect(resolver({ apiKeyHeader: 'constructor' })({}).kind).toBe('ip');
   });
-  test('neither key nor address shows in what is counted', () => {
+  test('an identity contains neither key nor address', () => {
     const client = resolver()({ headers: { 'x-api-key': 'hunter2' }, client: '203.0.113.9' });
     expect(JSON.stringify(client)).not.toMatch(/hunter2|203\.0\.113/);
   });
@@ -95,10 +95,10 @@ describe('API keys', () => {
 
 describe('users', () => {
   const identify = resolver({ sources: ['user', 'ip'] });
-  test('are believed of a trusted proxy', () => {
+  test('are accepted from a trusted proxy', () => {
     expect(identify({ headers: { 'x-user': 'ann' } }).kind).toBe('user');
   });
-  test('are not believed of anyone else', () => {
+  test('are ignored from any other proxy', () => {
     const client = identify({ headers: { 'x-user': 'ann' }, proxy: '203.0.113.1' });
     expect(client).toMatchObject({ kind: 'ip', user: undefined, untrustedProxy: true });
   });
@@ -108,32 +108,32 @@ describe('addresses', () => {
   test('a trusted proxy reports its client', () => {
     expect(addressOf({ client: '203.0.113.9', peer: '10.0.0.1' })).toBe(partitionOf('203.0.113.9'));
   });
-  test('without a client the peer counts', () => {
+  test('without a client address, the peer is the client', () => {
     expect(addressOf({ peer: '203.0.113.9' })).toBe(partitionOf('203.0.113.9'));
   });
-  test('what a proxy that is not trusted reports is ignored', () => {
+  test('addresses from a proxy that is not trusted are ignored', () => {
     expect(addressOf({ proxy: '203.0.113.1', client: '203.0.113.9' })).toBe(
       partitionOf('203.0.113.1'),
     );
   });
   test.each(['junk', '127.1', '', '1.2.3.4, 5.6.7.8'])(
-    'junk ("%s") makes the peer the client',
+    'if the client address is invalid ("%s"), the peer is the client',
     (client) => {
       expect(addressOf({ client, peer: '203.0.113.9' })).toBe(partitionOf('203.0.113.9'));
     },
   );
-  test('junk all over makes the proxy the client', () => {
+  test('if no address is valid, the proxy is the client', () => {
     expect(addressOf({ client: 'x', peer: 'y' })).toBe(partitionOf('127.0.0.1'));
   });
-  test('a mapped IPv4 address is that IPv4 address, and no other', () => {
+  test('a mapped IPv4 address counts as its IPv4 address', () => {
     expect(partitionOf('::ffff:203.0.113.9')).toBe(partitionOf('203.0.113.9'));
     expect(partitionOf('::ffff:203.0.113.9')).not.toBe(partitionOf('::ffff:203.0.113.8'));
   });
-  test('addresses of one IPv6 network are one client', () => {
+  test('addresses of one IPv6 network count as one client', () => {
     expect(partitionOf('2001:db8:1:2::1')).toBe(partitionOf('2001:db8:1:2:ffff::9'));
     expect(partitionOf('2001:db8:1:2::1')).not.toBe(partitionOf('2001:db8:1:3::1'));
   });
-  test('pseudonyms of two days have nothing in common', () => {
+  test('an address has different pseudonyms in each period', () => {
     const { daily, long } = resolver()({ client: '203.0.113.9' }).address;
     const all = [daily.current, daily.previous, long?.current, long?.previous];
     expect(new Set(all).size).toBe(4);
@@ -143,46 +143,46 @@ describe('addresses', () => {
 
 describe('X-Forwarded-For', () => {
   const hop = { client: '10.0.0.1', peer: '10.0.0.1' };
-  test('is walked from the right, over trusted proxies', () => {
+  test('is read from the right, over trusted proxies', () => {
     expect(addressOf({ ...hop, forwardedFor: '6.6.6.6, 203.0.113.9, 10.0.0.2' })).toBe(
       partitionOf('203.0.113.9'),
     );
   });
   test.each(['203.0.113.9:4711', ' 203.0.113.9 ', '::ffff:203.0.113.9', '[::ffff:cb00:7109]:80'])(
-    'has entries such as "%s"',
+    'may have entries such as "%s"',
     (entry) => {
       expect(addressOf({ ...hop, forwardedFor: `6.6.6.6,${entry}` })).toBe(
         partitionOf('203.0.113.9'),
       );
     },
   );
-  test('has IPv6 entries with zones', () => {
+  test('may have IPv6 entries with zones', () => {
     expect(addressOf({ ...hop, forwardedFor: '6.6.6.6, [2001:db8::1%eth0]:80' })).toBe(
       partitionOf('2001:db8::1'),
     );
   });
-  test('is not read when the client is no trusted proxy', () => {
+  test('is not read if the reported client is not a trusted proxy', () => {
     expect(addressOf({ client: '203.0.113.9', forwardedFor: '6.6.6.6' })).toBe(
       partitionOf('203.0.113.9'),
     );
   });
-  test('is not read when nobody reports a client', () => {
+  test('is not read if the proxy reports no client', () => {
     expect(addressOf({ forwardedFor: '6.6.6.6' })).toBe(partitionOf('127.0.0.1'));
   });
-  test('does not let a process beside the proxy be anyone', () => {
+  test('is not read for a process on the machine of the proxy', () => {
     expect(addressOf({ client: '127.0.0.1', forwardedFor: '6.6.6.6' })).toBe(
       partitionOf('127.0.0.1'),
     );
   });
   test.each(['junk', '', 'unknown', '127.1', '0x7f.0.0.1', '2130706433', '203.0.113.9:x', '[::1'])(
-    'ends at junk ("%s"), with whoever passed it on',
+    'ends at an invalid entry ("%s"): the proxy that wrote it is the client',
     (junk) => {
       expect(addressOf({ ...hop, forwardedFor: `6.6.6.6, ${junk}, 10.0.0.2` })).toBe(
         partitionOf('10.0.0.2'),
       );
     },
   );
-  test('ends at a process beside a proxy, which may not be anyone', () => {
+  test('ends at a loopback address, which may not claim to be another client', () => {
     for (const loopback of ['127.0.0.1', '127.8.8.8', '::1']) {
       expect(addressOf({ ...hop, forwardedFor: `6.6.6.6, ${loopback}, 10.0.0.2` })).toBe(
         partitionOf(loopback),
@@ -200,7 +200,7 @@ describe('X-Forwarded-For', () => {
     expect(through(31)).toBe(partitionOf('203.0.113.9'));
     expect(through(32)).toBe(partitionOf('10.0.0.2'));
   });
-  test('of trusted proxies alone ends at the first of them', () => {
+  test('with only trusted proxies ends at the first of them', () => {
     expect(addressOf({ ...hop, forwardedFor: '10.0.0.3, 10.0.0.2' })).toBe(partitionOf('10.0.0.3'));
   });
   test('is the only list that is read', () => {
@@ -222,7 +222,7 @@ describe('Forwarded', () => {
     ['for="6.6.6.6;by=", for="203.0.113.9"', '203.0.113.9'],
     ['for=6.6.6.6;host="a, for=1.1.1.1", for=203.0.113.9', '203.0.113.9'],
     ['by=10.0.0.1;host="a;for=6.6.6.6";for=203.0.113.9', '203.0.113.9'],
-  ])('%s stands for %s', (field, address) => {
+  ])('%s names %s', (field, address) => {
     expect(nodeOf(field)).toBe(partitionOf(address));
   });
   test.each([
@@ -234,7 +234,7 @@ describe('Forwarded', () => {
     '',
     'for=6.6.6.6;for=6.6.6.7',
     'for="\\6"',
-  ])('junk (%s) makes whoever passed it on the client', (junk) => {
+  ])('after an invalid element (%s), the proxy that wrote it is the client', (junk) => {
     expect(nodeOf(`for=6.6.6.6, ${junk}`)).toBe(partitionOf('10.0.0.1'));
   });
   test('is the only list that is read', () => {
@@ -244,13 +244,13 @@ describe('Forwarded', () => {
 
 describe('CF-Connecting-IP', () => {
   const headers = { 'cf-connecting-ip': '203.0.113.9' };
-  test('is believed when Cloudflare is the peer', () => {
+  test('is used if Cloudflare is the peer', () => {
     const client = resolver()({ headers, peer: CLOUDFLARE, client: CLOUDFLARE });
     expect(client.kind).toBe('cf_connecting_ip');
     expect(client.address.daily.current).toBe(partitionOf('203.0.113.9'));
     expect(client.ignoredHeaders).toEqual([]);
   });
-  test('is believed when Cloudflare connected to a load balancer before the proxy', () => {
+  test('is used if Cloudflare connected to a load balancer before the proxy', () => {
     const client = resolver()({
       headers,
       peer: '10.0.0.1',
@@ -260,11 +260,11 @@ describe('CF-Connecting-IP', () => {
     expect(client.address.daily.current).toBe(partitionOf('203.0.113.9'));
   });
   test.each([
-    ['the peer is someone else', { headers, peer: '198.51.100.1', client: '198.51.100.1' }],
-    ['nobody reports the peer', { headers, client: '198.51.100.1' }],
+    ['the peer is not Cloudflare', { headers, peer: '198.51.100.1', client: '198.51.100.1' }],
+    ['the proxy does not report the peer', { headers, client: '198.51.100.1' }],
     ['the proxy is not trusted', { headers, proxy: '198.51.100.1', peer: CLOUDFLARE }],
     [
-      'it is doubled',
+      'it has two values',
       { headers: { 'cf-connecting-ip': '203.0.113.9, 6.6.6.6' }, peer: '198.51.100.1' },
     ],
     [
@@ -276,13 +276,13 @@ describe('CF-Connecting-IP', () => {
         forwardedFor: `${CLOUDFLARE}, 198.51.100.1`,
       },
     ],
-  ])('is not believed when %s, and that is told', (_, parts) => {
+  ])('is ignored and reported if %s', (_, parts) => {
     const client = resolver()(parts);
     expect(client.kind).toBe('ip');
     expect(client.address.daily.current).toBe(partitionOf('198.51.100.1'));
     expect(client.ignoredHeaders).toEqual(['cf-connecting-ip']);
   });
-  test('is the address of a client with a key, too', () => {
+  test('is the address of a client with a key too', () => {
     const client = resolver()({ headers: { ...headers, 'x-api-key': 'k' }, peer: CLOUDFLARE });
     expect(client.kind).toBe('api_key');
     expect(client.address.daily.current).toBe(partitionOf('203.0.113.9'));
@@ -295,21 +295,21 @@ describe('any other header that holds an address', () => {
     kind: 'fastly_client_ip',
     setBy: compileAddressSet(['151.101.0.0/16']),
   };
-  const vouched: AddressHeader = { header: 'x-client', kind: 'x_client', setBy: 'proxy' };
+  const setByProxy: AddressHeader = { header: 'x-client', kind: 'x_client', setBy: 'proxy' };
   const headers = { 'fastly-client-ip': '203.0.113.9', 'x-client': '203.0.113.10' };
-  const identify = resolver({ sources: [fastly, vouched, 'ip'] });
-  test('is believed when its CDN is the peer', () => {
+  const identify = resolver({ sources: [fastly, setByProxy, 'ip'] });
+  test('is used if its CDN is the peer', () => {
     const client = identify({ headers, peer: '151.101.1.1', client: '151.101.1.1' });
     expect(client.kind).toBe('fastly_client_ip');
     expect(client.address.daily.current).toBe(partitionOf('203.0.113.9'));
   });
-  test('is believed of a proxy that vouches for it', () => {
+  test('is used if the proxy sets it', () => {
     const client = identify({ headers, peer: '198.51.100.1', client: '198.51.100.1' });
     expect(client.kind).toBe('x_client');
     expect(client.address.daily.current).toBe(partitionOf('203.0.113.10'));
     expect(client.ignoredHeaders).toEqual(['fastly-client-ip']);
   });
-  test('is not believed of a proxy that is not trusted', () => {
+  test('is ignored from a proxy that is not trusted', () => {
     const client = identify({ headers, proxy: '198.51.100.1' });
     expect(client.kind).toBe('ip');
     expect(client.address.daily.current).toBe(partitionOf('198.51.100.1'));
@@ -317,7 +317,7 @@ describe('any other header that holds an address', () => {
   });
 });
 
-test('of a proxy that is not trusted every header is ignored and told', () => {
+test('all headers that only a trusted proxy may set are ignored and reported from any other', () => {
   const client = resolver({ sources: ['user', CF_CONNECTING_IP, 'ip'] })({
     proxy: '203.0.113.1',
     headers: {
@@ -342,17 +342,17 @@ describe('an IPv6 client', () => {
     const { daily, wider } = identify({ client }).address;
     return [daily.current, ...wider.map((each) => each.daily.current)];
   };
-  test('counts in every network that the file names', () => {
+  test('counts in every network size of the policy file', () => {
     const [own64, own56, own48] = networks('2001:db8:1:2203::1');
     expect(networks('2001:db8:1:22ff::1').slice(1)).toEqual([own56, own48]);
     expect(networks('2001:db8:1:ffff::1').slice(2)).toEqual([own48]);
     expect(new Set([own64, own56, own48]).size).toBe(3);
   });
-  test('of NAT64 is its IPv4 address, and has one network', () => {
+  test('of NAT64 counts as its IPv4 address, which has no wider network', () => {
     expect(networks('64:ff9b::203.0.113.9')).toEqual(networks('203.0.113.9'));
     expect(networks('64:ff9b::cb00:7109')).toHaveLength(1);
   });
-  test('near NAT64 is not', () => {
+  test('next to the NAT64 prefix counts as IPv6', () => {
     expect(networks('64:ff9b:0:0:1::cb00:7109')).toHaveLength(3);
     expect(networks('64:ff9b:0:0:1::cb00:7109')).toEqual(networks('64:ff9b:0:0:1::cb00:7110'));
   });
@@ -365,11 +365,11 @@ test.each([
   ['6to4', '2002:7f00:1::1', '2002:c000:207::1'],
   ['Teredo', '2001:0:1:1::80ff:fffe', '2001:0:1:1::3fff:fdf8'],
   ['An IPv4-compatible address', '::127.0.0.1', '::192.0.2.7'],
-])('%s does not make anybody a proxy that is trusted', (_, loopback, listed) => {
+])('%s with a trusted IPv4 address is not a trusted proxy', (_, loopback, listed) => {
   const identify = resolver({ trustedProxies: compileAddressSet(['loopback', '192.0.2.7']) });
   for (const proxy of [loopback, listed]) {
     expect(identify({ proxy, client: '6.6.6.6' }).untrustedProxy).toBe(true);
-    // Nor does a list of forwarded addresses go on behind one.
+    // It does not continue a list of forwarded addresses either.
     const { address } = identify({ client: proxy, forwardedFor: '6.6.6.6' });
     expect(address).toEqual(identify({ client: proxy }).address);
     expect(address).not.toEqual(identify({ client: '6.6.6.6' }).address);
@@ -408,15 +408,15 @@ describe('lists of clients', () => {
   const key = (value: string) => ({ 'x-api-key': value });
   test.each([
     ['an exempt address', { client: '198.51.100.9' }, 'exempt'],
-    ['an exempt address as NAT64 writes it', { client: '192.0.2.1' }, 'exempt'],
+    ['an exempt address that is listed as NAT64', { client: '192.0.2.1' }, 'exempt'],
     ['an exempt key', { client: '203.0.113.9', headers: key('listed') }, 'exempt'],
     [
       'an exempt key of a blocked address',
       { client: '198.51.1.1', headers: key('listed') },
       'exempt',
     ],
-    ['an exemption that is over', { client: '203.0.113.50' }, undefined],
-    ['an exemption that is not over yet', { client: '203.0.113.51' }, 'exempt'],
+    ['an exemption that has expired', { client: '203.0.113.50' }, undefined],
+    ['an exemption that expires in a millisecond', { client: '203.0.113.51' }, 'exempt'],
     ['a blocked address', { client: '198.51.1.1' }, 'blocked'],
     ['a blocked IPv4 address behind NAT64', { client: '64:ff9b::198.51.1.1' }, 'blocked'],
     ['a blocked IPv4 address by 6to4', { client: '2002:c633:101:7::1' }, 'blocked'],
@@ -437,15 +437,11 @@ describe('lists of clients', () => {
       'exempt',
     ],
     ['an exempt address that is loopback', { client: '127.0.0.5' }, 'exempt'],
-    ['nobody in particular', { client: '203.0.113.9' }, undefined],
-    ['the clients of a proxy that does not say who they are', {}, undefined],
+    ['a client on no list', { client: '203.0.113.9' }, undefined],
+    ['the clients of a proxy that reports no client', {}, undefined],
+    ['a load balancer that reports no client', { client: '10.0.0.5', peer: '10.0.0.5' }, undefined],
     [
-      'a load balancer that does not say who they are',
-      { client: '10.0.0.5', peer: '10.0.0.5' },
-      undefined,
-    ],
-    [
-      'a load balancer that says junk',
+      'a load balancer that reports an invalid client',
       { client: '10.0.0.5', forwardedFor: '203.0.113.9, unknown' },
       undefined,
     ],
@@ -459,10 +455,10 @@ describe('lists of clients', () => {
 
 describe('a plan', () => {
   const identify = resolver({ apiKeys: [listedKey('listed', 'alice', 'pro')] });
-  test('is that of a listed key', () => {
+  test('is the plan of a listed key', () => {
     expect(identify({ headers: { 'x-api-key': 'listed' } }).plan).toBe('pro');
   });
-  test("is nobody else's", () => {
+  test('is undefined for other clients', () => {
     expect(identify({ headers: { 'x-api-key': 'pro' } }).plan).toBeUndefined();
   });
 });
@@ -471,9 +467,12 @@ describe('Authorization as the header of keys', () => {
   const identify = resolver({ apiKeyHeader: 'authorization', apiKeys: [listedKey('listed')] });
   const listed = (authorization: string) =>
     identify({ headers: { authorization } }).apiKey?.unverified === false;
-  test.each(['Bearer listed', 'bearer listed', 'BEARER  listed '])('"%s" has the key', (value) => {
-    expect(listed(value)).toBe(true);
-  });
+  test.each(['Bearer listed', 'bearer listed', 'BEARER  listed '])(
+    '"%s" contains the key',
+    (value) => {
+      expect(listed(value)).toBe(true);
+    },
+  );
   test.each([
     'listed',
     'Basic listed',
@@ -481,7 +480,7 @@ describe('Authorization as the header of keys', () => {
     'Bearer ',
     'Bearer a b',
     'Bearer listed, Bearer x',
-  ])('"%s" has none', (value) => {
+  ])('"%s" contains no key', (value) => {
     expect(identify({ headers: { authorization: value } }).kind).toBe('ip');
   });
 });
@@ -489,18 +488,18 @@ describe('Authorization as the header of keys', () => {
 describe('a header that limits are per', () => {
   const config = { headers: ['x-tenant', 'x-plan'], verifiedHeaders: ['x-tenant'] };
   const headers = { 'x-tenant': 'acme', 'x-plan': 'gold' };
-  test('is verified when a trusted proxy sets it itself', () => {
+  test('is verified if a trusted proxy sets it', () => {
     const found = resolver(config)({ headers }).headers;
     expect(found.get('header:x-tenant')).toMatchObject({ unverified: false });
     expect(found.get('header:x-plan')).toMatchObject({ unverified: true });
     expect(found.get('header:x-tenant')?.partition).toMatch(/^h\.[\w-]{22}$/);
   });
-  test('is not when the proxy is a stranger', () => {
+  test('is unverified from a proxy that is not trusted', () => {
     const found = resolver(config)({ headers, proxy: '203.0.113.9' }).headers;
     expect(found.get('header:x-tenant')).toMatchObject({ unverified: true });
   });
   test.each([{}, { 'x-tenant': '' }, { 'x-tenant': 'a, b' }])(
-    'counts only if it has one value: %j',
+    'is used only if it has one value: %j',
     (odd) => {
       expect(resolver(config)({ headers: odd }).headers.get('header:x-tenant')).toBeUndefined();
     },

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { compileMatcher, type RouteMatch } from '../../../src/core/matcher.ts';
 
-/** Routes named by what they match. */
+/** The value of each route is its text. */
 function matcherOf(...routes: readonly RouteMatch[]) {
   return compileMatcher(
     routes.map((route) => ({
@@ -28,24 +28,24 @@ describe('the path decides first', () => {
     ['/users', '/users/*'],
     ['/', '/*'],
     ['/other', '/*'],
-  ])('%s is held to %s', (path, expected) => {
+  ])('%s matches %s', (path, expected) => {
     expect(match('GET', 'h', path)).toBe(expected);
   });
 });
 
-test('a parameter takes a segment of any length', () => {
+test('a parameter matches a segment of any length', () => {
   const match = matcherOf({ path: '/users/:id' });
   expect(match('GET', 'h', `/users/${'x'.repeat(20_000)}`)).toBe('/users/:id');
 });
 
-test('a parameter takes one whole segment and never none', () => {
+test('a parameter matches exactly one segment, which is not empty', () => {
   const match = matcherOf({ path: '/:id' }, { path: '/a/:id' });
   expect(match('GET', 'h', '/a')).toBe('/:id');
   expect(match('GET', 'h', '/')).toBeUndefined();
   expect(match('GET', 'h', '/a/b/c')).toBeUndefined();
 });
 
-test('what is left of an escape is a character like any other', () => {
+test('characters of escapes are matched like all others', () => {
   const match = matcherOf({ path: '/a' }, { path: '/100/:p' });
   expect(match('GET', 'h', '/a?b')).toBeUndefined();
   expect(match('GET', 'h', '/a#b')).toBeUndefined();
@@ -53,19 +53,19 @@ test('what is left of an escape is a character like any other', () => {
   expect(match('GET', 'h', '/100/%zz')).toBe('/100/:p');
 });
 
-test('a colon inside a segment is a character', () => {
+test('a colon inside a segment does not start a parameter', () => {
   const match = matcherOf({ path: '/v1/jobs:cancel' });
   expect(match('GET', 'h', '/v1/jobs:cancel')).toBe('/v1/jobs:cancel');
   expect(match('GET', 'h', '/v1/jobs7')).toBeUndefined();
 });
 
-describe('methods constrain', () => {
+describe('methods', () => {
   const match = matcherOf(
     { methods: ['POST', 'PUT'], path: '/a' },
     { path: '/a' },
     { methods: ['GET'], path: '/:x' },
   );
-  test('a named method is preferred to any', () => {
+  test('a route with the method is more specific than one without methods', () => {
     expect(match('POST', 'h', '/a')).toBe('POST|PUT /a');
     expect(match('PUT', 'h', '/a')).toBe('POST|PUT /a');
     expect(match('DELETE', 'h', '/a')).toBe('/a');
@@ -73,21 +73,21 @@ describe('methods constrain', () => {
   test('the path is decided before the method', () => {
     expect(match('GET', 'h', '/a')).toBe('/a');
   });
-  test('a HEAD counts as a GET, whichever of the two is written', () => {
+  test('a HEAD matches a GET, and a GET matches a HEAD', () => {
     expect(match('HEAD', 'h', '/b')).toBe('GET /:x');
     expect(matcherOf({ methods: ['HEAD'], path: '/b' })('GET', 'h', '/b')).toBe('HEAD /b');
   });
-  test('methods that nobody has heard of match where any does', () => {
+  test('an unknown method matches routes without methods', () => {
     expect(match('BREW', 'h', '/a')).toBe('/a');
     expect(match('BREW', 'h', '/b')).toBeUndefined();
   });
-  test('a more specific path for another method does not hide the next best', () => {
+  test('a more specific path for another method does not hide a matching route', () => {
     const other = matcherOf({ methods: ['POST'], path: '/users/me' }, { path: '/users/:id' });
     expect(other('GET', 'h', '/users/me')).toBe('/users/:id');
   });
 });
 
-describe('hosts constrain', () => {
+describe('hosts', () => {
   const match = matcherOf(
     { host: 'api.example.com', path: '/a' },
     { host: '*.example.com', path: '/a' },
@@ -106,7 +106,7 @@ describe('hosts constrain', () => {
     ['example.org', '/a'],
     ['', '/a'],
     ['[::1]:80', '/a'],
-  ])('%s is held to %s', (host, expected) => {
+  ])('%s matches %s', (host, expected) => {
     expect(match('GET', host, '/a')).toBe(expected);
   });
   test('the path is decided before the host', () => {

@@ -1,4 +1,4 @@
-/** What operators decide goes before the policy file, for requests of every kind. */
+/** Overrides take precedence over the policy file. */
 import { describe, expect, test } from 'vitest';
 import type { Access } from '../../../src/core/access-lists.ts';
 import { createCheck, NO_EVENTS } from '../../../src/core/check.ts';
@@ -35,9 +35,9 @@ function setUp(overrides: Partial<Overrides> = {}) {
     newId: (_decision, _client, isShadow) => (isShadow ? 'shadow' : 'an-id'),
     events: { ...NO_EVENTS, wouldDeny: (decision) => wouldDeny.push(decision) },
   });
-  const ask = (parts: Parameters<typeof checkRequest>[0]) =>
+  const send = (parts: Parameters<typeof checkRequest>[0]) =>
     check(checkRequest(parts), SET, NOON_MS) as Decision;
-  return { ask, wouldDeny };
+  return { send, wouldDeny };
 }
 
 const who = (parts: Parameters<typeof checkRequest>[0]) =>
@@ -53,62 +53,62 @@ describe('a client', () => {
     ['yesterday', addressOf(client).daily.previous ?? ''],
     ['this month', addressOf(client).long?.current ?? ''],
     ['last month', addressOf(client).long?.previous ?? ''],
-  ])('is blocked by what its address is called %s', (_when, name) => {
-    const { ask } = overridden([name, 'blocked']);
-    expect(ask({ client })).toMatchObject({ verdict: 'deny', reason: 'blocked' });
-    expect(ask({ client: '203.0.113.8' }).verdict).toBe('allow');
+  ])('is blocked by the pseudonym of its address of %s', (_when, name) => {
+    const { send } = overridden([name, 'blocked']);
+    expect(send({ client })).toMatchObject({ verdict: 'deny', reason: 'blocked' });
+    expect(send({ client: '203.0.113.8' }).verdict).toBe('allow');
   });
 
-  test('is blocked by its address, whichever key it comes with', () => {
-    const { ask } = overridden([addressOf(client).daily.current, 'blocked']);
-    expect(ask({ client, headers: { 'x-api-key': 'made-up' } }).reason).toBe('blocked');
+  test('is blocked by its address, whatever key it sends', () => {
+    const { send } = overridden([addressOf(client).daily.current, 'blocked']);
+    expect(send({ client, headers: { 'x-api-key': 'made-up' } }).reason).toBe('blocked');
   });
 
-  test('is blocked by its key or its user, wherever it comes from', () => {
+  test('is blocked by its key or user, whatever its address', () => {
     const key = who({ headers: { 'x-api-key': 'alice' } }).apiKey?.partition ?? '';
-    const { ask } = overridden([key, 'blocked'], [userPartition('bob'), 'blocked']);
-    expect(ask({ client, headers: { 'x-api-key': 'alice' } }).reason).toBe('blocked');
-    expect(ask({ client, headers: { 'x-user': 'bob' } }).reason).toBe('blocked');
-    expect(ask({ client, headers: { 'x-api-key': 'carol' } }).verdict).toBe('allow');
-    // A user is believed of trusted proxies alone.
-    expect(ask({ proxy: '198.51.100.1', headers: { 'x-user': 'bob' } }).verdict).toBe('allow');
+    const { send } = overridden([key, 'blocked'], [userPartition('bob'), 'blocked']);
+    expect(send({ client, headers: { 'x-api-key': 'alice' } }).reason).toBe('blocked');
+    expect(send({ client, headers: { 'x-user': 'bob' } }).reason).toBe('blocked');
+    expect(send({ client, headers: { 'x-api-key': 'carol' } }).verdict).toBe('allow');
+    // Users are accepted from trusted proxies only.
+    expect(send({ proxy: '198.51.100.1', headers: { 'x-user': 'bob' } }).verdict).toBe('allow');
   });
 
-  test('is blocked with its whole IPv6 network', () => {
-    const { ask } = overridden([addressOf('2001:db8::1').daily.current, 'blocked']);
-    expect(ask({ client: '2001:db8::2' }).reason).toBe('blocked');
-    expect(ask({ client: '2001:db8:0:1::2' }).verdict).toBe('allow');
+  test('is blocked with its IPv6 network', () => {
+    const { send } = overridden([addressOf('2001:db8::1').daily.current, 'blocked']);
+    expect(send({ client: '2001:db8::2' }).reason).toBe('blocked');
+    expect(send({ client: '2001:db8:0:1::2' }).verdict).toBe('allow');
   });
 
-  test('that is exempt is held to no limit, though another of its names is blocked', () => {
+  test('is exempt if its address is exempt, even if its key is blocked', () => {
     const key = who({ headers: { 'x-api-key': 'alice' } }).apiKey?.partition ?? '';
-    const { ask } = overridden([addressOf(client).daily.current, 'exempt'], [key, 'blocked']);
+    const { send } = overridden([addressOf(client).daily.current, 'exempt'], [key, 'blocked']);
     for (let i = 0; i < 3; i++) {
-      const decision = ask({ client, target: '/login', headers: { 'x-api-key': 'alice' } });
+      const decision = send({ client, target: '/login', headers: { 'x-api-key': 'alice' } });
       expect(decision).toMatchObject({ verdict: 'allow', reason: 'exempt' });
     }
   });
 
-  test('that the policy file exempts is blocked by an override', () => {
-    const { ask } = overridden([addressOf('203.0.113.50').daily.current, 'blocked']);
-    expect(ask({ client: '203.0.113.50' }).reason).toBe('blocked');
-    expect(setUp().ask({ client: '203.0.113.50' }).reason).toBe('exempt');
+  test('is blocked by an override even if the policy file exempts it', () => {
+    const { send } = overridden([addressOf('203.0.113.50').daily.current, 'blocked']);
+    expect(send({ client: '203.0.113.50' }).reason).toBe('blocked');
+    expect(setUp().send({ client: '203.0.113.50' }).reason).toBe('exempt');
   });
 
   test.each([
     ['NAT64', '64:ff9b::203.0.113.9', 'exempt'],
     ['6to4', '2002:cb00:7109:5::1', 'within_limits'],
     ['Teredo', '2001:0:5:5::34ff:8ef6', 'within_limits'],
-  ])('is exempt when it comes by %s: %s is %s', (_form, address, reason) => {
-    const { ask } = overridden([addressOf(client).daily.current, 'exempt']);
-    expect(ask({ client: address }).reason).toBe(reason);
+  ])('with an exempt IPv4 address that comes by %s: %s is %s', (_form, address, reason) => {
+    const { send } = overridden([addressOf(client).daily.current, 'exempt']);
+    expect(send({ client: address }).reason).toBe(reason);
     const blocked = overridden([addressOf(client).daily.current, 'blocked']);
-    expect(blocked.ask({ client: address }).reason).toBe('blocked');
+    expect(blocked.send({ client: address }).reason).toBe('blocked');
   });
 
-  test('is not exempt as a proxy, whose address may stand for anybody', () => {
-    const { ask } = overridden([addressOf('10.0.0.7').daily.current, 'exempt']);
-    expect(ask({ proxy: '10.0.0.7' }).reason).toBe('within_limits');
+  test('is not exempt by the address of a trusted proxy, which many clients share', () => {
+    const { send } = overridden([addressOf('10.0.0.7').daily.current, 'exempt']);
+    expect(send({ proxy: '10.0.0.7' }).reason).toBe('within_limits');
   });
 });
 
@@ -117,39 +117,42 @@ describe('a policy', () => {
     const map: PolicyModes = new Map(modes);
     return setUp({ modes: map });
   };
-  const twice = (ask: ReturnType<typeof setUp>['ask'], target: string) =>
-    [ask({ target }), ask({ target })].map(({ verdict }) => verdict);
+  const twice = (send: ReturnType<typeof setUp>['send'], target: string) =>
+    [send({ target }), send({ target })].map(({ verdict }) => verdict);
 
-  test('in shadow by an override denies nobody, and tells whom it would have denied', async () => {
-    const { ask, wouldDeny } = inModes(['login', 'shadow']);
-    expect(twice(ask, '/login')).toEqual(['allow', 'allow']);
+  test('that an override sets to shadow denies nobody and reports what it would have denied', async () => {
+    const { send, wouldDeny } = inModes(['login', 'shadow']);
+    expect(twice(send, '/login')).toEqual(['allow', 'allow']);
     await new Promise((resolve) => setImmediate(resolve));
     expect(wouldDeny).toMatchObject([{ policy: 'login', denial: { id: 'shadow' } }]);
   });
 
-  test('off by an override counts nobody', () => {
-    const { ask } = inModes(['login', 'off']);
-    expect(twice(ask, '/login')).toEqual(['allow', 'allow']);
+  test('that an override turns off denies nobody', () => {
+    const { send } = inModes(['login', 'off']);
+    expect(twice(send, '/login')).toEqual(['allow', 'allow']);
   });
 
-  test('in shadow in the file is enforced by an override', () => {
-    const { ask } = inModes(['trial', 'enforce']);
-    expect(twice(ask, '/trial')).toEqual(['allow', 'deny']);
-    expect(twice(setUp().ask, '/trial')).toEqual(['allow', 'allow']);
+  test('in shadow mode in the file is enforced by an override', () => {
+    const { send } = inModes(['trial', 'enforce']);
+    expect(twice(send, '/trial')).toEqual(['allow', 'deny']);
+    expect(twice(setUp().send, '/trial')).toEqual(['allow', 'allow']);
   });
 
   test.each([
-    ['without their headers', { missing: ['x-original-uri'] }],
-    ['whose path nobody agrees on', { target: '/a%zz' }],
-  ])('that is the strictest is followed by the next strictest, for requests %s', (_what, parts) => {
-    const strictest = (modes: PolicyModes) => {
-      const { ask } = setUp({ modes });
-      const decisions = [1, 2, 3].map(() => ask(parts));
-      return decisions.findLast(({ verdict }) => verdict === 'deny')?.policy;
-    };
-    expect(strictest(NO_OVERRIDES.modes)).toBe('login');
-    expect(strictest(new Map([['login', 'off']]))).toBe('search');
-    expect(strictest(new Map([['login', 'shadow']]))).toBe('search');
-    expect(strictest(NO_OVERRIDES.modes)).toBe('login');
-  });
+    ['without a path', { missing: ['x-original-uri'] }],
+    ['with a path that servers read differently', { target: '/a%zz' }],
+  ])(
+    'that is the strictest and not enforced is replaced by the next strictest, for requests %s',
+    (_what, parts) => {
+      const strictest = (modes: PolicyModes) => {
+        const { send } = setUp({ modes });
+        const decisions = [1, 2, 3].map(() => send(parts));
+        return decisions.findLast(({ verdict }) => verdict === 'deny')?.policy;
+      };
+      expect(strictest(NO_OVERRIDES.modes)).toBe('login');
+      expect(strictest(new Map([['login', 'off']]))).toBe('search');
+      expect(strictest(new Map([['login', 'shadow']]))).toBe('search');
+      expect(strictest(NO_OVERRIDES.modes)).toBe('login');
+    },
+  );
 });

@@ -40,7 +40,7 @@ describe('every spelling of a path has one canonical form', () => {
   });
 });
 
-describe('paths that are something else stay something else', () => {
+describe('different paths stay different', () => {
   test.each([
     ['/', '/'],
     ['', '/'],
@@ -61,7 +61,7 @@ describe('paths that are something else stay something else', () => {
   });
 });
 
-test('case counts when the policy file says so', () => {
+test('paths are case-sensitive if the policy file says so', () => {
   expect(canonicalPath('/API/login', true).path).toBe('/API/login');
   expect(canonicalPath('/API//login', true).path).toBe('/API/login');
 });
@@ -84,14 +84,34 @@ test('a colon is plain behind the first segment, where no scheme can be', () => 
   expect(canonicalPath('/jobs:cancel', false).otherReadings).not.toEqual([]);
 });
 
+test('a segment that starts with a dot is plain', () => {
+  expect(canonicalPath('/.well-known/x', false).otherReadings).toEqual([]);
+});
+
+test('a target that starts with a scheme may be a path', () => {
+  expect(canonicalPath('http:/x', false)).toMatchObject({
+    path: '/x',
+    otherReadings: ['/http:/x', '/', 'http:/x'],
+  });
+});
+
+test('a path without `..` is resolved in one way', () => {
+  expect(canonicalPath('/a/.;x/b', false)).toMatchObject({
+    path: '/a/b',
+    otherReadings: ['/a', '/a/.;x/b'],
+  });
+});
+
 test('the raw spelling is kept beside the canonical one', () => {
   expect(canonicalPath('/public/../secret?x', false)).toMatchObject({
     path: '/secret',
     otherReadings: ['/public/../secret'],
   });
+  expect(canonicalPath('/A//B', false).otherReadings).toEqual(['/a//b']);
+  expect(canonicalPath('/A//B', true).otherReadings).toEqual(['/A//B']);
 });
 
-describe('where servers read a target in several ways, each of them is listed', () => {
+describe('each way in which servers read a target is listed', () => {
   test.each([
     ['/api/auth/login;/x', '/api/auth/login/x'],
     ['/api/auth/login;/../../x', '/api/x'],
@@ -107,6 +127,7 @@ describe('where servers read a target in several ways, each of them is listed', 
     ['/api/auth/.;x=1/../login', '/api/login'],
     ['/api/auth/..;x=1/../login', '/login'],
     ['/api/auth/login//../..;x/..', '/'],
+    ['/api/auth/login/..;x//..', '/api'],
   ])('%s', (target, path) => {
     const canonical = canonicalPath(target, false);
     expect(canonical.path).toBe(path);
@@ -114,7 +135,7 @@ describe('where servers read a target in several ways, each of them is listed', 
   });
 });
 
-describe('what Windows, Unicode or a URL parser takes for the same name', () => {
+describe('spellings that Windows, Unicode or a URL parser reads as the same name', () => {
   test.each([
     '/api/auth/login.',
     '/api/auth/login...',
@@ -155,7 +176,7 @@ describe('what Windows, Unicode or a URL parser takes for the same name', () => 
   });
 });
 
-test('an encoded slash may be a character of a segment, whatever else is encoded', () => {
+test('an encoded slash may be part of a segment', () => {
   for (const target of ['/a%2fb/%6cogin', '/a%5cb/%6cogin', '/a%252fb/%6cogin', '/./a%2fb/login']) {
     expect(canonicalPath(target, false).otherReadings).toContain('/a_b/login');
   }
@@ -168,7 +189,7 @@ test('a file name with a dot is plain', () => {
   });
 });
 
-describe('the work is bounded, whatever a target holds', () => {
+describe('the work is bounded for any target', () => {
   const EXPENSIVE: Readonly<Record<string, string>> = {
     dots: `/${'.'.repeat(64)}x/y.`,
     blanks: '/%20x/%20',
@@ -190,7 +211,7 @@ describe('the work is bounded, whatever a target holds', () => {
         const target = `/${part.repeat(Math.ceil(length / part.length))}`.slice(0, length);
         const { path, otherReadings } = canonicalPath(target, false);
         expect(otherReadings.length).toBeLessThanOrEqual(24);
-        // What the steps may hand on. The first reading always fits, and the raw spelling comes last.
+        // The readings that steps return, and the raw spelling.
         expect([path, ...otherReadings].join('').length).toBeLessThanOrEqual(4_096 + 2 * 2_048);
       },
     );
@@ -202,15 +223,34 @@ describe('the work is bounded, whatever a target holds', () => {
     ['of segments that only some servers see', `/%2f${'%e2%88%95a'.repeat(80)}/login`],
     ['with parameters without end', `/api/auth/login;${'"'.repeat(20_000)}`],
     ['with many long readings', `//http:%2f%2fa;b#c%3f/${'%252e;'.repeat(150)}`],
-  ])('an odd target %s is refused', (_, target) => {
+  ])('an unusual target %s is refused', (_, target) => {
     expect(canonicalPath(target, false).malformed).toBe(true);
   });
-  test('an odd target of less is read', () => {
+  test.each([
+    ['2,048 characters', `/./${'a'.repeat(2_045)}`],
+    ['64 segments', '/'.repeat(64)],
+    ['23 readings', '/http:#b%09%3fc/%ef%bd%8c/%ef%bd%8c. '],
+  ])('a target of %s is read', (_, target) => {
+    expect(canonicalPath(target, false).malformed).toBe(false);
+  });
+  test.each([
+    ['2,049 characters', `/./${'a'.repeat(2_046)}`],
+    ['65 segments', '/'.repeat(65)],
+    ['two readings of 1,600 characters', `/${'a'.repeat(1_600)}%2fb`],
+  ])('a target of %s is refused', (_, target) => {
+    expect(canonicalPath(target, false).malformed).toBe(true);
+  });
+  test('at most 30 marks on one character are read', () => {
+    const target = `/a${'%cc%a3'.repeat(40)}`;
+    const { otherReadings } = canonicalPath(target, false);
+    expect(otherReadings).toContain(`/\u1ea1${'\u0323'.repeat(29)}`);
+  });
+  test('an unusual target below these bounds is read', () => {
     const { otherReadings, suspicious } = canonicalPath(`//${'a'.repeat(1_000)}/login`, false);
     expect(otherReadings).toContain('/login');
     expect(suspicious).toBe(false);
   });
-  test('a plain target has one reading, however long', () => {
+  test('a plain target of any length has one reading', () => {
     const target = `/Files/${'aB/'.repeat(20_000)}x?y`;
     expect(canonicalPath(target, false)).toMatchObject({
       path: target.slice(0, -2).toLowerCase(),
@@ -220,13 +260,19 @@ describe('the work is bounded, whatever a target holds', () => {
   });
 });
 
-test.each(['/a%2525252561', '/a%zz', '/a%', '/a%c0%af', '/a%ff'])('%s is suspicious', (target) => {
-  expect(canonicalPath(target, false).suspicious).toBe(true);
-});
+test.each(['/a%2525252561', '/a;%zz/b', '/a%zz', '/a%', '/a%c0%af', '/a%ff'])(
+  '%s is suspicious',
+  (target) => {
+    expect(canonicalPath(target, false).suspicious).toBe(true);
+  },
+);
 
-test.each(['/50%25', '/a%25zz', '/a%2520b', '/caf%C3%A9', '/a b'])('%s is not', (target) => {
-  expect(canonicalPath(target, false).suspicious).toBe(false);
-});
+test.each(['/50%25', '/a%25zz', '/a%2520b', '/caf%C3%A9', '/a b'])(
+  '%s is not suspicious',
+  (target) => {
+    expect(canonicalPath(target, false).suspicious).toBe(false);
+  },
+);
 
 test.each(['/a%00', '/a%0d', '/a%0a', '/a\r', '/a%0d%0aSet-Cookie:x', '/a%250a'])(
   '%s is malformed',
@@ -260,7 +306,7 @@ const oddPath = fc
   )
   .map((parts) => `/${parts.join('')}`);
 
-test('canonicalising twice changes nothing unless an escape is left over', () => {
+test('the canonical path of a canonical path is the same, unless an escape is left', () => {
   fc.assert(
     fc.property(oddPath, (target) => {
       const once = canonicalPath(target, false);

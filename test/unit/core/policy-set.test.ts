@@ -17,7 +17,7 @@ function policies(parts: Parameters<typeof checkRequest>[0]) {
   return SET.policiesFor(checkRequest(parts)).map(({ name }) => name);
 }
 
-test('the most specific policy applies, and those that always do', () => {
+test('the most specific policy applies, and policies marked always', () => {
   expect(policies({ method: 'POST', target: '/api/auth/login' })).toEqual([
     'login',
     'everyone',
@@ -26,29 +26,29 @@ test('the most specific policy applies, and those that always do', () => {
   expect(policies({ target: '/public/logo.png' })).toEqual(['public', 'everyone']);
 });
 
-test('what no policy names gets the default', () => {
+test('the default applies to a request that matches no policy', () => {
   expect(policies({ target: '/api/auth/login' })).toEqual(['default', 'everyone']);
 });
 
-describe('an odd spelling is never less limited', () => {
+describe('no spelling of a path evades a policy', () => {
   test.each([
     '//api/auth/login',
     '/API/auth/login/',
     '/api/x/..%2fauth/login',
     '/api/auth/login;x',
-  ])('%s is held to the policy of what it may name', (target) =>
+  ])('%s gets the policy of /api/auth/login', (target) =>
     expect(policies({ method: 'POST', target })[0]).toBe('login'),
   );
-  test('where the raw and the canonical path name different policies, both apply', () => {
+  test('if the raw and the canonical path match different policies, both apply', () => {
     expect(policies({ target: '/public/../strict' })).toEqual(['strict', 'everyone', 'public']);
   });
   test('a lax policy for the raw path does not replace the default for the canonical one', () => {
     expect(policies({ target: '/public/../secret' })).toEqual(['default', 'everyone', 'public']);
   });
-  test('a path that servers disagree on is held to the strictest policy as well', () => {
+  test('a path that servers read differently gets the strictest policy too', () => {
     expect(policies({ target: '/public/%zz' })).toEqual(['public', 'everyone', 'strict']);
   });
-  test('a path with control characters has no policy at all', () => {
+  test('a malformed path gets no policy, because it is refused', () => {
     expect(policies({ target: '/public/%00' })).toEqual([]);
   });
 });
@@ -64,7 +64,7 @@ describe('a policy that the proxy names for a route', () => {
       ...['login', 'everyone'],
     ]);
   });
-  test('does not replace the strictest policy where servers disagree about the path', () => {
+  test('does not replace the strictest policy if servers read the path differently', () => {
     expect(policies({ target: '/public/%zz', policy: 'public' })).toEqual([
       ...['public', 'everyone', 'strict'],
     ]);
@@ -110,6 +110,6 @@ describe('long windows', () => {
   });
 });
 
-test('a request that its proxy left incomplete is held to the strictest policy', () => {
+test('a request without its target gets the strictest policy', () => {
   expect(policies({ target: '/public/x', missing: ['x-original-uri'] })).toEqual(['strict']);
 });

@@ -5,20 +5,20 @@ import { printable, printableJson } from '../../../src/core/printable.ts';
 const EVERY = Array.from({ length: 0xe1000 }, (_, code) => code)
   .filter((code) => code < 0xd800 || code > 0xdfff)
   .map((code) => String.fromCodePoint(code));
-const OBEYED = /[\p{Cc}\p{Cf}\u2028\u2029]/u;
+const UNSAFE = /[\p{Cc}\p{Cf}\u2028\u2029]/u;
 
-test('no character that a terminal obeys is left', () => {
-  expect(printable(EVERY.join(''))).not.toMatch(OBEYED);
+test('escapes every control character', () => {
+  expect(printable(EVERY.join(''))).not.toMatch(UNSAFE);
 });
 
-test('all others stay as they are', () => {
-  const harmless = EVERY.filter((char) => !OBEYED.test(char)).join('');
+test('leaves all other characters as they are', () => {
+  const harmless = EVERY.filter((char) => !UNSAFE.test(char)).join('');
   expect(printable(harmless)).toBe(harmless);
 });
 
-test('JSON stays the same document, without such a character but its line breaks', () => {
+test('escaped JSON is the same document, with no control characters but line breaks', () => {
   const value = { text: EVERY.join(''), '\u009b2J': ['\u202e'] };
   const json = printableJson(JSON.stringify(value, null, 2));
-  expect(json.replaceAll('\n', '')).not.toMatch(OBEYED);
+  expect(json.replaceAll('\n', '')).not.toMatch(UNSAFE);
   expect(JSON.parse(json)).toEqual(value);
 });

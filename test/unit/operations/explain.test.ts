@@ -17,7 +17,7 @@ policies:
   - { name: shop, match: { host: shop.example.com, path: /login }, limits: [50/1min] }
   - { name: trial, mode: shadow, always: true, limits: [{ rate: 9/1h, per: global }] }`;
 
-async function explained(asked: Partial<ExplainedRequest>, policies = POLICIES) {
+async function explained(request: Partial<ExplainedRequest>, policies = POLICIES) {
   const { steps, answer } = await explain(
     {
       method: 'GET',
@@ -26,7 +26,7 @@ async function explained(asked: Partial<ExplainedRequest>, policies = POLICIES) 
       proxy: '127.0.0.1',
       peer: '203.0.113.9',
       client: undefined,
-      ...asked,
+      ...request,
     },
     freshContext(policySetFrom(policies), NOON_MS),
   );
@@ -35,7 +35,7 @@ async function explained(asked: Partial<ExplainedRequest>, policies = POLICIES) 
   return { on, answer };
 }
 
-test('says which policies a request meets, and what keeps the others from it', async () => {
+test('says which policies apply to a request, and why the others do not', async () => {
   const { on, answer } = await explained({ method: 'POST', url: '/LOGIN?a=b' });
   expect(on('path')).toEqual(['/LOGIN?a=b is read as /login']);
   expect(on('policy')).toEqual([
@@ -122,13 +122,13 @@ test.each([
   ],
 ] satisfies [Partial<ExplainedRequest>, string, RegExp][])(
   '%j: %s',
-  async (asked, subject, expected) => {
-    const { on } = await explained(asked);
+  async (request, subject, expected) => {
+    const { on } = await explained(request);
     expect(on(subject)).toContainEqual(expect.stringMatching(expected));
   },
 );
 
-test('answers as a gateway would', async () => {
+test('answers as a gateway does', async () => {
   expect((await explained({ peer: '203.0.113.66' })).answer.status).toBe(403);
   expect((await explained({ url: '/a%00' })).answer.status).toBe(400);
 });
@@ -161,7 +161,7 @@ describe('the answer is the one that the chosen proxy gets', () => {
     expect(answer).toMatchObject({ dialect, status: 200, body: '' });
     expect(answer.headers.join()).toMatch(/X-RateLimit-Remaining,4/i);
   });
-  test('a name that is not in the table is refused with the names that are', async () => {
+  test('an unknown name is refused with a list of the known names', async () => {
     await expect(explained({ dialect: 'squid' })).rejects.toThrow(
       `"squid" is not a proxy that headgate knows; use one of ${DIALECT_NAMES.join(', ')}`,
     );
