@@ -1,4 +1,4 @@
-/** What the gateways on a Redis would decide by, read by somebody who is none of them: nothing is counted. */
+/** Reads from Redis what gateways decide by, without being one of them. Nothing is counted. */
 import type { Environment } from '../config/settings/environment.ts';
 import type { RedisTarget } from '../config/settings/redis-target.ts';
 import { dryRun } from '../core/dry-run.ts';
@@ -10,40 +10,42 @@ import { DerivedSalts } from '../salts/derived-salts.ts';
 import { RedisSaltVault } from '../salts/redis-salt-vault.ts';
 import { SaltBooks } from '../salts/salt-books.ts';
 import { MemoryStore } from '../stores/memory/memory-store.ts';
-import { createRedisClient } from '../stores/redis/client.ts';
+import { createRedisClient, type RedisClient } from '../stores/redis/client.ts';
 import { InFlight } from '../stores/redis/in-flight.ts';
 import { RedisOverrideStore } from '../stores/redis/redis-override-store.ts';
 import { storeOfTarget } from '../stores/redis/store-of-target.ts';
 
-/** Hands over what holds at this moment. Rejects with what Redis has against it, or with what `use` rejects with. */
+export interface LiveCountsOptions {
+  readonly target: RedisTarget;
+  readonly environment: Pick<Environment, 'ipSaltSecret'>;
+  readonly policies: PolicySet;
+}
+
+/** Calls `use` with what applies at this moment. Rejects with the error of Redis, or with that of `use`. */
 export async function withLiveCounts<T>(
-  target: RedisTarget,
-  { ipSaltSecret }: Environment,
-  policies: PolicySet,
-  use: (context: ExplainContext) => Promise<T>,
+  { target, environment, policies }: LiveCountsOptions,
+  use: (circumstances: ExplainContext) => Promise<T>,
 ): Promise<T> {
   let lastError: Error | undefined;
-  const deadlineMs = PATIENCE_MS;
   const client = createRedisClient({
     target,
-    deadlineMs,
+    deadlineMs: PATIENCE_MS,
     onError: (error) => {
       lastError = error;
     },
   });
-  const salts =
-    ipSaltSecret === undefined
-      ? new SaltBooks((periodMs) => new RedisSaltVault(client, periodMs))
-      : new DerivedSalts(ipSaltSecret);
   const now = Date.now;
-  const options = { client, inFlight: new InFlight(1), deadlineMs };
-  const reader = storeOfTarget(target, options);
-  const overrideStore = new RedisOverrideStore({ client, deadlineMs, now });
+  const salts = saltsFor(environment, client);
   const overrides = new OverrideBook({
-    overrideStore,
+    overrideStore: new RedisOverrideStore({ client, deadlineMs: PATIENCE_MS, now }),
     now,
     onChange: () => {},
     onRestored: () => {},
+  });
+  const reader = storeOfTarget(target, {
+    client,
+    inFlight: new InFlight(1),
+    deadlineMs: PATIENCE_MS,
   });
   try {
     await becomesReady(client, () => lastError);
@@ -53,7 +55,7 @@ export async function withLiveCounts<T>(
       salts,
       overrides: overrides.current,
       store: dryRun(reader),
-      // Of what gateways count for themselves, nobody else knows.
+      // Only a gateway itself knows what it counts by itself.
       local: new MemoryStore({ now, maxKeys: 1_000 }),
       nowMs: now(),
     });
@@ -61,4 +63,9 @@ export async function withLiveCounts<T>(
     overrides.close();
     client.disconnect();
   }
+}
+
+function saltsFor({ ipSaltSecret }: Pick<Environment, 'ipSaltSecret'>, client: RedisClient) {
+  if (ipSaltSecret !== undefined) return new DerivedSalts(ipSaltSecret);
+  return new SaltBooks((periodMs) => new RedisSaltVault(client, periodMs));
 }

@@ -60,7 +60,9 @@ async function explanationOf(flags: RequestFlags): Promise<Explanation> {
     ]);
   }
   try {
-    return await withLiveCounts(redis, environment, current, (live) => explain(request, live));
+    return await withLiveCounts({ target: redis, environment, policies: current }, (live) =>
+      explain(request, live),
+    );
   } catch (cause) {
     throw new GatewayRefused(EXIT_FAULT, `Redis ${refusalText(cause)}`, { cause });
   }

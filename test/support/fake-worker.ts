@@ -1,0 +1,40 @@
+/** A worker of node:cluster without a process, for unit tests of its supervisor. */
+import { EventEmitter } from 'node:events';
+import type { SupervisorMessage, WorkerMessage } from '../../src/app/workers/messages.ts';
+import type { ForkedWorker } from '../../src/app/workers/worker-handle.ts';
+
+export class FakeWorker extends EventEmitter {
+  readonly sent: SupervisorMessage[] = [];
+  readonly signals: string[] = [];
+  readonly id: number;
+  connected = true;
+  readonly process = { pid: 1, kill: (signal: string) => this.signals.push(signal) };
+
+  constructor(id = 1) {
+    super();
+    this.id = id;
+  }
+
+  get asForked(): ForkedWorker {
+    return this as unknown as ForkedWorker;
+  }
+
+  isConnected(): boolean {
+    return this.connected;
+  }
+
+  send(message: SupervisorMessage): void {
+    this.sent.push(message);
+  }
+
+  says(message: WorkerMessage): void {
+    this.emit('message', message);
+  }
+
+  /** Ends as a process does: the exit, then its channel. */
+  exits(code: number | null, signal: string | null = null): void {
+    this.emit('exit', code, signal);
+    this.connected = false;
+    this.emit('disconnect');
+  }
+}
