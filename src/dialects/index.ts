@@ -1,5 +1,6 @@
 /** The table of proxies. Settings, log lines, metrics, commands and generated docs take their names from here. */
 import type { Dialect } from '../core/dialect.ts';
+import { apisix } from './apisix.ts';
 import { caddy } from './caddy.ts';
 import { envoy } from './envoy.ts';
 import { envoyGrpc } from './envoy-grpc.ts';
@@ -18,6 +19,7 @@ export const HTTP_DIALECTS: readonly Dialect[] = [
   haproxy,
   traefik,
   ingressNginx,
+  apisix,
 ];
 
 /** HTTP and gRPC. */

@@ -5,32 +5,22 @@
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { simpleSpellingsOf } from '../../src/config/check/spellings.ts';
 import { type GatewayProcess, startGatewayProcess } from '../support/gateway.ts';
-import { startHaproxy } from '../support/haproxy.ts';
 import { call } from '../support/http.ts';
 import { servesPath } from '../support/lenient-servers.ts';
-import {
-  type RunningProxy,
-  startCaddy,
-  startEnvoy,
-  startEnvoyGrpc,
-  startNginx,
-} from '../support/proxies.ts';
+import { type RunningProxy, startCaddy } from '../support/proxies.ts';
+import { COMPLETE_PROXIES, isHere, type ProxyStart } from '../support/proxy-starts.ts';
 import { exchange, statusOf } from '../support/raw-http.ts';
 import { startUpstream, type Upstream } from '../support/upstream.ts';
 
 const LOGIN = '/api/auth/login';
-const PROXIES = [
-  { name: 'nginx', program: 'nginx', start: startNginx },
-  { name: 'envoy', program: 'envoy', start: startEnvoy },
-  { name: 'envoy-grpc', program: 'envoy', start: startEnvoyGrpc },
-  { name: 'caddy', program: 'caddy', start: startCaddy },
+const PROXIES: readonly ProxyStart[] = [
+  ...COMPLETE_PROXIES,
   {
     name: 'caddy-newest',
     program: 'caddy-newest',
-    start: (behind: Parameters<typeof startCaddy>[0]) => startCaddy(behind, 'caddy-newest'),
+    start: (behind) => startCaddy(behind, 'caddy-newest'),
   },
-  { name: 'haproxy', program: 'haproxy', start: startHaproxy },
-] as const;
+];
 
 /** One of each kind, for a gateway that makes every request wait. */
 const ODD_LOGINS = [
@@ -75,7 +65,7 @@ const OTHERS = [
 ] as const;
 
 describe.each(PROXIES)('$name', ({ name, program, start }) => {
-  const available = inject('programs')[program] !== undefined;
+  const available = isHere({ program }, inject('programs'));
   const testWith = test.skipIf(!available);
   const stack = new AsyncDisposableStack();
   let gateway: GatewayProcess;

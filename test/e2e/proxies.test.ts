@@ -7,37 +7,24 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from 'vitest';
 import { expectDeniedLogin } from '../support/denied-login.ts';
 import { type Gateway, startGateway, startGatewayProcess } from '../support/gateway.ts';
-import { startHaproxy } from '../support/haproxy.ts';
 import { call, statuses } from '../support/http.ts';
 import { freePort } from '../support/ports.ts';
-import {
-  type RunningProxy,
-  startCaddy,
-  startEnvoy,
-  startEnvoyGrpc,
-  startNginx,
-} from '../support/proxies.ts';
+import type { RunningProxy } from '../support/proxies.ts';
+import { COMPLETE_PROXIES, isHere } from '../support/proxy-starts.ts';
 import { exchange, statusOf } from '../support/raw-http.ts';
 import { startUpstream, type Upstream } from '../support/upstream.ts';
 
 const LOGIN = '/api/auth/login';
 /** Of no policy that refuses requests while the gateway is gone. */
 const UPLOAD = '/api/upload';
-const PROXIES = [
-  { name: 'nginx', program: 'nginx', start: startNginx },
-  { name: 'envoy', program: 'envoy', start: startEnvoy },
-  { name: 'envoy-grpc', program: 'envoy', start: startEnvoyGrpc },
-  { name: 'caddy', program: 'caddy', start: startCaddy },
-  { name: 'haproxy', program: 'haproxy', start: startHaproxy },
-] as const;
 
 const folder = mkdtempSync(join(tmpdir(), 'headgate-e2e-'));
 const policyFile = join(folder, 'policies.yaml');
 afterAll(() => rmSync(folder, { recursive: true }));
 
-describe.each(PROXIES)('$name', ({ name, program, start }) => {
+describe.each(COMPLETE_PROXIES)('$name', ({ name, program, start }) => {
   const isEnvoy = program === 'envoy';
-  const available = inject('programs')[program] !== undefined;
+  const available = isHere({ program }, inject('programs'));
   const testWith = test.skipIf(!available);
   const shared = new AsyncDisposableStack();
   let ports: { readonly headgate: number; readonly grpc: number };

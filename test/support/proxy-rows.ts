@@ -1,6 +1,7 @@
-/** The rows of the table in docs/proxies.md: which proxy, and how it is run. */
+/** The rows of the table in docs/proxies.md: each proxy, and how the tests run it. */
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { startApisix } from './apisix.ts';
 import { startHaproxy } from './haproxy.ts';
 import { startIngressNginx } from './ingress-nginx.ts';
 import { findProgram, type ProgramName } from './provision.ts';
@@ -16,17 +17,17 @@ import { startTraefikOrReplay } from './traefik.ts';
 
 export interface ProxyRow {
   readonly proxy: string;
-  /** Undefined for what is no program: that is always here. */
+  /** Undefined if the tests can always start it. */
   readonly program: ProgramName | undefined;
   readonly tested: string;
-  /** Of what is no program. */
+  /** If it is not the version of the program. */
   readonly version?: string;
   readonly start: (behind: Behind) => Promise<RunningProxy>;
   readonly isGrpc?: true;
 }
 
 const CLOUDFLARE = fileURLToPath(new URL('../../deploy/nginx/cloudflare.conf', import.meta.url));
-/** Who runs the tests connects in place of Cloudflare. */
+/** The tests connect from loopback, in place of Cloudflare. */
 const BEHIND_CLOUDFLARE = {
   '#include cloudflare.conf;': `include ${CLOUDFLARE}; set_real_ip_from 127.0.0.1;`,
 };
@@ -72,9 +73,16 @@ export const PROXY_ROWS: readonly ProxyRow[] = [
     tested: 'its snippets, in NGINX as the controller 1.15.1 configures it',
     start: startIngressNginx,
   },
+  {
+    proxy: 'APISIX',
+    program: 'nginx-lua',
+    version: '3.18.0',
+    tested: 'its files, in NGINX with Lua and a replay of its plugins',
+    start: startApisix,
+  },
 ];
 
-/** How each of them is asked; some say it on the other output. */
+/** The flag that prints the version. Some programs print it on stderr. */
 const VERSION_FLAG: Readonly<Record<string, string>> = {
   nginx: '-v',
   haproxy: '-v',

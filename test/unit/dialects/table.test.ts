@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { DIALECT_NAMES, DIALECTS, HTTP_DIALECTS } from '../../../src/dialects/index.ts';
 import { PROXIES } from '../../../src/proxy-config/proxy-config.ts';
+import { PROXY_STARTS } from '../../support/proxy-starts.ts';
 
 const root = (path: string) => new URL(`../../../${path}`, import.meta.url);
 const read = (path: string) => readFileSync(root(path), 'utf8');
@@ -34,6 +35,10 @@ describe('the table of proxies', () => {
       );
     },
   );
+
+  test('has the proxies that the end-to-end tests start', () => {
+    expect(PROXY_STARTS.map(({ name }) => name).sort()).toEqual([...DIALECT_NAMES].sort());
+  });
 });
 
 describe('README.md lists', () => {

@@ -1,0 +1,44 @@
+/** How the tests start each proxy of the table in src/dialects, with the files of deploy/. */
+import { startApisix } from './apisix.ts';
+import { startHaproxy } from './haproxy.ts';
+import { startIngressNginx } from './ingress-nginx.ts';
+import type { ProgramName, Programs } from './provision.ts';
+import {
+  type Behind,
+  type RunningProxy,
+  startCaddy,
+  startEnvoy,
+  startEnvoyGrpc,
+  startNginx,
+} from './proxies.ts';
+import { startTraefikOrReplay } from './traefik.ts';
+
+export interface ProxyStart {
+  /** Of the dialect. */
+  readonly name: string;
+  /** Undefined if the tests can always start it. */
+  readonly program: ProgramName | undefined;
+  readonly start: (behind: Behind) => Promise<RunningProxy>;
+}
+
+/** Whether the tests can start it here. */
+export function isHere({ program }: Pick<ProxyStart, 'program'>, programs: Programs): boolean {
+  return program === undefined || programs[program] !== undefined;
+}
+
+export const PROXY_STARTS: readonly ProxyStart[] = [
+  { name: 'nginx', program: 'nginx', start: startNginx },
+  { name: 'envoy', program: 'envoy', start: startEnvoy },
+  { name: 'envoy-grpc', program: 'envoy', start: startEnvoyGrpc },
+  { name: 'caddy', program: 'caddy', start: startCaddy },
+  { name: 'haproxy', program: 'haproxy', start: startHaproxy },
+  { name: 'traefik', program: undefined, start: startTraefikOrReplay },
+  { name: 'ingress-nginx', program: 'nginx', start: startIngressNginx },
+  { name: 'apisix', program: 'nginx-lua', start: startApisix },
+];
+
+/** These have suites of their own, because their clients get less: no headers of an allow, or no 429 without snippets. */
+const WITH_OWN_SUITE = ['traefik', 'ingress-nginx'];
+
+/** Proxies whose clients get the status, headers and body of every answer. */
+export const COMPLETE_PROXIES = PROXY_STARTS.filter(({ name }) => !WITH_OWN_SUITE.includes(name));
