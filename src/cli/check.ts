@@ -1,4 +1,4 @@
-/** `headgate check`: what is wrong with policy files, or with a Redis, without starting anything. */
+/** `headgate check`: reports mistakes in policy files, or problems of a Redis, without starting a gateway. */
 import { text } from 'node:stream/consumers';
 import { Command, Option } from 'commander';
 import { examinePolicies } from '../config/check/examine.ts';
@@ -16,7 +16,7 @@ import { reportOnRedis } from './support/print-examination.ts';
 
 const STANDARD_INPUT = '-';
 const NO_REDIS =
-  'HEADGATE_REDIS_URL: is not set, and neither is REDIS_URL; --redis examines what they name';
+  'HEADGATE_REDIS_URL: is not set, and REDIS_URL is not set either; --redis examines the Redis that they name';
 
 const OUTPUTS: Readonly<Record<OutputName, Output>> = {
   text: asText,
@@ -38,16 +38,16 @@ export function checkCommand(): Command {
     .description('check policy files')
     .argument(
       '[files...]',
-      'policy files; - is standard input (default: the one that serve reads, HEADGATE_POLICIES)',
+      'policy files; - is standard input (default: the file that serve reads, HEADGATE_POLICIES)',
     )
     .addOption(
-      new Option('-o, --output <format>', 'for whom findings are written')
+      new Option('-o, --output <format>', 'output format')
         .choices(Object.keys(OUTPUTS))
         .default('text'),
     )
-    .option('--strict', 'take warnings for mistakes')
-    .option('--redis', 'also whether gateways can count in Redis (HEADGATE_REDIS_URL)')
-    .option('--rules', 'print what there is to find, in Markdown')
+    .option('--strict', 'treat warnings as errors')
+    .option('--redis', 'also check that gateways can count in Redis (HEADGATE_REDIS_URL)')
+    .option('--rules', 'print the list of rules, in Markdown')
     .action(check);
 }
 
@@ -60,7 +60,8 @@ async function check(
     say(linesIn(checkDocument()));
     return;
   }
-  if (redis && output !== 'text') command.error(`error: --redis has no output for ${output}`);
+  if (redis && output !== 'text')
+    command.error(`error: --redis has only text output, not ${output}`);
   const environment = readEnvironment(process.env);
   const named = files.length > 0 || redis ? files : [environment.policies];
   if (named.length > 0) await checkFiles(named, { output: OUTPUTS[output], strict, environment });
@@ -85,11 +86,14 @@ async function checkFiles(
   );
   say(linesIn(output(examined)));
   const warnings = strict ? countOf('warning', examined) : 0;
-  if (warnings > 0) complain(`headgate: --strict refuses warnings, of which there are ${warnings}`);
+  if (warnings > 0)
+    complain(
+      `headgate: --strict: ${warnings} warning${warnings === 1 ? '' : 's'} treated as errors`,
+    );
   if (warnings > 0 || countOf('error', examined) > 0) process.exitCode = EXIT_INVALID_CONFIG;
 }
 
-/** An invalid file is what the exit code tells first. */
+/** Keeps the exit code of an invalid file. */
 async function checkRedis({ redis: target, storeTimeoutMs }: Environment): Promise<void> {
   if (target === undefined) throw new ConfigError([NO_REDIS]);
   const canCount = await reportOnRedis({ target, storeTimeoutMs });

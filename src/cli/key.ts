@@ -1,12 +1,13 @@
-/** `headgate key new`: an API key, and the entry by which a policy file knows it. */
+/** `headgate key new`: creates an API key and its entry for the policy file. */
 import { hash, randomBytes } from 'node:crypto';
 import { Command } from 'commander';
 import { stringify } from 'yaml';
 import { keyListSchema } from '../config/policy-file/key-list.ts';
 import { say } from './support/output.ts';
 
-/** 256 bits: nobody guesses it, so a plain digest keeps it. The prefix is for scanners that look for leaked secrets. */
+/** Scanners for leaked secrets recognize the prefix. */
 const PREFIX = 'hg_';
+/** Nobody can guess 256 bits, so an unsalted digest protects the key. */
 const KEY_BYTES = 32;
 
 export function keyCommand(): Command {
@@ -14,14 +15,14 @@ export function keyCommand(): Command {
     .description('API keys')
     .addCommand(
       new Command('new')
-        .description('make a key, and print it once with its entry for the policy file')
-        .requiredOption('--id <id>', 'the client: several keys may share an id, and a quota')
-        .option('--plan <plan>', 'the plan whose limits the client gets')
-        .action(makeKey),
+        .description('create an API key and print it once, with its entry for the policy file')
+        .requiredOption('--id <id>', 'id of the client; keys with the same id share a quota')
+        .option('--plan <plan>', 'plan whose limits the client gets')
+        .action(createKey),
     );
 }
 
-function makeKey({ id, plan }: { id: string; plan?: string }, command: Command): void {
+function createKey({ id, plan }: { id: string; plan?: string }, command: Command): void {
   const key = PREFIX + randomBytes(KEY_BYTES).toString('base64url');
   const entry = { id, sha256: hash('sha256', key, 'hex'), ...(plan !== undefined && { plan }) };
   const [mistake] = keyListSchema.safeParse([entry]).error?.issues ?? [];
@@ -29,9 +30,9 @@ function makeKey({ id, plan }: { id: string; plan?: string }, command: Command):
     command.error(`error: ${String(mistake.path.at(-1))} ${mistake.message}`);
   const line = stringify(entry, { collectionStyle: 'flow', lineWidth: 0 });
   say([
-    'The key, which is shown this once:',
+    'The key. headgate does not show it again:',
     `  ${key}`,
-    'Its entry under identity.api_key.keys, or in the file that is named there:',
+    'Its entry for identity.api_key.keys, or for the key file that is named there:',
     `  - ${line.trim()}`,
   ]);
 }

@@ -1,4 +1,4 @@
-/** `headgate schema`: the JSON Schema of policy files, for editors. */
+/** `headgate schema`: prints the JSON Schema of policy files, for editors. */
 import { Command } from 'commander';
 import { policyFileJsonSchema } from '../config/policy-file/json-schema.ts';
 import { linesIn, say } from './support/output.ts';

@@ -1,17 +1,18 @@
-/** What was probably meant by a word that is not known. */
+/** Suggests a known word for a misspelled one. */
 import { distance } from 'fastest-levenshtein';
 
-/** The known word that is so like this one that it was probably meant. */
+/** The known word that differs from this one in at most a third of its letters. */
 function closest(word: string, known: readonly string[]): string | undefined {
   const likely = known
-    .map((candidate) => ({ candidate, far: distance(word, candidate) }))
+    .map((candidate) => ({ candidate, edits: distance(word, candidate) }))
     .filter(
-      ({ candidate, far }) => far < candidate.length && far <= Math.max(2, candidate.length / 3),
+      ({ candidate, edits }) =>
+        edits < candidate.length && edits <= Math.max(2, candidate.length / 3),
     );
-  return likely.sort((a, b) => a.far - b.far)[0]?.candidate;
+  return likely.sort((a, b) => a.edits - b.edits)[0]?.candidate;
 }
 
-/** `, did you mean "word"?`, or nothing. */
+/** `, did you mean "word"?`, or an empty text if no known word is similar. */
 export function hint(word: string, known: readonly string[]): string {
   const meant = closest(word, known);
   return meant === undefined ? '' : `, did you mean "${meant}"?`;

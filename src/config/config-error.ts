@@ -1,9 +1,10 @@
+/** The error for configuration that must not be used. */
 import { printable } from '../core/printable.ts';
 
-/** Configuration that must not be used. Carries every mistake, each a line that names the place and the remedy. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
   readonly code = 'HEADGATE_INVALID_CONFIG';
+  /** One line for each mistake. It says where the mistake is and how to correct it. */
   readonly mistakes: readonly string[];
 
   constructor(mistakes: readonly string[]) {

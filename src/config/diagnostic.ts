@@ -1,36 +1,52 @@
-/** Something that a rule says of a file, and where. */
-import { type Rule, severityOf } from './rules.ts';
+/** A diagnostic: one thing that is wrong or doubtful in a file, with its place and its rule. */
+import { type Rule, type Severity, severityOf } from './rules.ts';
+import type { Path } from './yaml-path.ts';
 
-/** Both from 1. */
+/** Both count from 1. */
 export interface Place {
   readonly line: number;
   readonly column: number;
 }
 
-/** The line of a place, for people. */
+/** The line of a place, to show to people. */
 export interface Excerpt {
-  /** Its part around the place, where it is long. Printable. */
+  /** Printable. Only the part around the place if the line is long. */
   readonly text: string;
   /** Characters before the place. */
   readonly caret: number;
 }
 
-export interface Finding {
+export interface Diagnostic {
   readonly rule: Rule;
-  /** As people would name it. */
+  readonly severity: Severity;
+  /** The name that is shown to people. */
   readonly file: string;
-  /** None where the file as a whole is meant, or is not there. */
+  /** Undefined if the diagnostic is about the whole file, or the file is missing. */
   readonly place: Place | undefined;
-  /** `policies[2].limits[0]`; empty where the message says what is meant. */
+  /** `policies[2].limits[0]`; empty if the message names what it is about. */
   readonly path: string;
   readonly message: string;
-  /** None for a file as a whole, and where the line may hold a secret. */
+  /** Undefined for the whole file, and for lines that may hold a secret. */
   readonly excerpt?: Excerpt | undefined;
 }
 
-/** As loading tells of it: `file:line:column: path: what is wrong`. */
-export function lineOf({ rule, file, place, path, message }: Finding): string {
+/** A diagnostic about a value of a file, before its line and column are looked up. */
+export interface DiagnosticDraft {
+  readonly rule: Rule;
+  readonly path: Path;
+  readonly message: string;
+  /** Characters before the place. Default: where the value of the path begins. */
+  readonly offset?: number;
+}
+
+/** Adds the severity of the rule. */
+export function diagnostic(parts: Omit<Diagnostic, 'severity'>): Diagnostic {
+  return { ...parts, severity: severityOf(parts.rule) };
+}
+
+/** The form in errors and logs: `file:line:column: path: message`. */
+export function lineOf({ severity, file, place, path, message }: Diagnostic): string {
   const where = place === undefined ? file : `${file}:${place.line}:${place.column}`;
-  const level = severityOf(rule) === 'warning' ? 'warning' : '';
+  const level = severity === 'warning' ? 'warning' : '';
   return [where, path, level, message].filter((part) => part !== '').join(': ');
 }

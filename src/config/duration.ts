@@ -8,12 +8,12 @@ export const UNIT_MS: Readonly<Record<string, number>> = {
   d: DAY_MS,
 };
 
-/** Milliseconds. Throws a RangeError that says how it would be right. */
+/** Returns milliseconds. Throws a RangeError whose message gives the right form. */
 export function parseDuration(text: string): number {
   const [, count, unit = ''] = /^([1-9]\d{0,8})(s|min|h|d)$/.exec(text) ?? [];
   if (count === undefined) {
     throw new RangeError(
-      `"${text}" is no duration: write a number and s, min, h or d, as in "30min"`,
+      `"${text}" is not a duration: write a number and s, min, h or d, as in "30min"`,
     );
   }
   return Number(count) * (UNIT_MS[unit] ?? 0);

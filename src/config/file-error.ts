@@ -1,13 +1,13 @@
-/** Files that must not be used. */
+/** The error for a file that must not be used. */
 import { ConfigError } from './config-error.ts';
-import { type Finding, lineOf } from './diagnostic.ts';
+import { type Diagnostic, lineOf } from './diagnostic.ts';
 
 export class FileError extends ConfigError {
-  /** The mistakes, one by one. */
-  readonly findings: readonly Finding[];
+  /** One for each mistake. */
+  readonly diagnostics: readonly Diagnostic[];
 
-  constructor(findings: readonly Finding[]) {
-    super(findings.map(lineOf));
-    this.findings = findings;
+  constructor(diagnostics: readonly Diagnostic[]) {
+    super(diagnostics.map(lineOf));
+    this.diagnostics = diagnostics;
   }
 }

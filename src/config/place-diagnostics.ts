@@ -1,50 +1,54 @@
-/** From places in the text of a file to lines and columns. */
-
-import type { Finding } from './diagnostic.ts';
+/** Looks up the lines and columns of diagnostics in the text of a file. */
+import { type Diagnostic, type DiagnosticDraft, diagnostic } from './diagnostic.ts';
 import { FileError } from './file-error.ts';
 import type { Rule } from './rules.ts';
-import { type LocatedRemark, pathText } from './unplaced-diagnostic.ts';
-import type { Path, YamlText } from './yaml-text.ts';
+import { type Path, pathText } from './yaml-path.ts';
+import type { YamlText } from './yaml-text.ts';
 
-/** In the order of the file. */
-export function located(
-  remarks: readonly LocatedRemark[],
+/** Returns the diagnostics in the order of the file. */
+export function placeDiagnostics(
+  drafts: readonly DiagnosticDraft[],
   file: string,
   yaml: YamlText,
-): Finding[] {
-  return remarks
-    .toSorted((a, b) => a.offset - b.offset)
-    .map(({ rule, offset, path, message }) => ({
-      rule,
-      file,
-      place: yaml.place(offset),
-      path: pathText(path),
-      message: path.length === 0 ? `the file ${message}` : message,
-      excerpt: isNowhere(rule, path) || mayHoldSecret(path) ? undefined : yaml.excerpt(offset),
-    }));
+): Diagnostic[] {
+  return drafts
+    .map((draft) => ({ ...draft, offset: draft.offset ?? yaml.offsetOf(draft.path) }))
+    .sort((a, b) => a.offset - b.offset)
+    .map(({ rule, offset, path, message }) =>
+      diagnostic({
+        rule,
+        file,
+        place: yaml.place(offset),
+        path: pathText(path),
+        message: path.length === 0 ? `the file ${message}` : message,
+        excerpt: hasNoLine(rule, path) || mayHoldSecret(path) ? undefined : yaml.excerpt(offset),
+      }),
+    );
 }
 
-/** What is missing from the file as a whole has no line. */
-function isNowhere(rule: Rule, path: Path): boolean {
+/** A key that is missing at the top of the file has no line. */
+function hasNoLine(rule: Rule, path: Path): boolean {
   return path.length === 0 || (rule === 'missing-key' && path.length === 1);
 }
 
-/** Keys belong there as digests, and somebody may have written one as it is. */
+/** Files hold digests of API keys; an author may have written the key itself by mistake. */
 function mayHoldSecret(path: Path): boolean {
   return path.includes('api_key') || path.includes('sha256') || typeof path[0] === 'number';
 }
 
-/** Throws a FileError when the text is no YAML that can be used. */
+/** Throws a FileError if the text is not YAML that headgate can use. */
 export function refuseUnreadable(yaml: YamlText, file: string): void {
   if (yaml.mistakes.length === 0) return;
   throw new FileError(
-    yaml.mistakes.map(({ offset, message }) => ({
-      rule: 'invalid-yaml',
-      file,
-      place: yaml.place(offset),
-      path: '',
-      message,
-      excerpt: yaml.excerpt(offset),
-    })),
+    yaml.mistakes.map(({ offset, message }) =>
+      diagnostic({
+        rule: 'invalid-yaml',
+        file,
+        place: yaml.place(offset),
+        path: '',
+        message,
+        excerpt: yaml.excerpt(offset),
+      }),
+    ),
   );
 }

@@ -1,8 +1,8 @@
-/** Checks of our own inside a schema. */
+/** Turns checks that throw a RangeError into checks of a zod schema. */
 import { z } from 'zod';
 import type { Rule } from './rules.ts';
 
-/** What a rule of its own refuses. */
+/** A RangeError that belongs to a rule other than `invalid-value`. */
 export class Refusal extends RangeError {
   readonly rule: Rule;
 
@@ -12,7 +12,7 @@ export class Refusal extends RangeError {
   }
 }
 
-/** A check that throws a RangeError becomes the issue with its message. */
+/** If the check throws a RangeError, its message becomes an issue of the schema. */
 export function holds<T, R>(check: (value: T) => R) {
   return (value: T, context: z.RefinementCtx): R => {
     try {
@@ -26,7 +26,7 @@ export function holds<T, R>(check: (value: T) => R) {
   };
 }
 
-/** Parameters of an issue. */
+/** The `params` of an issue that belongs to a rule. */
 export function refusedBy(rule: Rule): { rule: Rule } {
   return { rule };
 }

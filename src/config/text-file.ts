@@ -1,10 +1,10 @@
-/** Reads the text of a file that an operator named, whatever is there, and however it changes meanwhile. */
+/** Reads a file that an operator named. The file may be of any kind, and may change while it is read. */
 import { closeSync, constants, fstatSync, openSync, readSync, type Stats } from 'node:fs';
 import { relative } from 'node:path';
-import type { Place } from './diagnostic.ts';
+import { diagnostic, type Place } from './diagnostic.ts';
 import { FileError } from './file-error.ts';
 
-/** What is larger is none of these files, and is not worth the time to read. */
+/** No configuration file is larger. */
 const MAX_BYTES = 16 * 1024 * 1024;
 const START: Place = { line: 1, column: 1 };
 
@@ -12,16 +12,16 @@ const REASONS: Readonly<Record<string, string>> = {
   ENOENT: 'does not exist',
   EACCES: 'cannot be read: permission denied',
   EPERM: 'cannot be read: permission denied',
-  ELOOP: 'cannot be read: its symbolic links lead in a circle',
-  ENOTDIR: 'cannot be read: a part of its path is no folder',
-  ENXIO: 'cannot be read: it is no regular file',
+  ELOOP: 'cannot be read: its symbolic links form a loop',
+  ENOTDIR: 'cannot be read: a part of its path is not a directory',
+  ENXIO: 'cannot be read: not a regular file',
 };
 
-/** Throws a FileError that says, if it is known, by what the file is named. */
+/** Throws a FileError. Its message ends with `namedBy`, which says which setting or key names the file. */
 export function readText(path: string, namedBy?: string): string {
   const name = displayName(path);
   try {
-    // Opening a pipe would wait for somebody to write into it.
+    // Without O_NONBLOCK, opening a named pipe waits for a writer.
     const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
     try {
       return readRegularFile(file, name);
@@ -35,22 +35,22 @@ export function readText(path: string, namedBy?: string): string {
   }
 }
 
-/** Throws a FileError for what has no end, or too late a one, and for what changes while it is read. */
+/** Throws a FileError if the file is not regular, too large, or changes while it is read. */
 function readRegularFile(file: number, name: string): string {
   const before = fstatSync(file);
   if (before.isDirectory()) {
-    throw unreadable(name, 'cannot be read: it is a folder, name a file in it');
+    throw unreadable(name, 'cannot be read: it is a directory, name a file in it');
   }
-  if (!before.isFile()) throw unreadable(name, 'cannot be read: it is no regular file');
+  if (!before.isFile()) throw unreadable(name, 'cannot be read: not a regular file');
   if (before.size > MAX_BYTES) throw tooLarge(name, before.size);
   const bytes = readBytes(file, before.size);
-  // Some files of the system say that they are empty, and never end.
+  // Some files of /proc and /sys report a size of 0 and never end.
   if (bytes.length > MAX_BYTES) throw tooLarge(name, bytes.length);
   if (!isSame(before, fstatSync(file))) throw unreadable(name, 'changed while it was read');
   return bytes.toString('utf8');
 }
 
-/** Up to one byte more than a file may have. */
+/** Reads at most one byte more than a file may have. */
 function readBytes(file: number, expected: number): Buffer {
   const chunks: Buffer[] = [];
   let length = 0;
@@ -70,14 +70,14 @@ function isSame(before: Stats, after: Stats): boolean {
 }
 
 function tooLarge(name: string, bytes: number): FileError {
-  return unreadable(name, `the file has ${bytes} bytes, the most is ${MAX_BYTES}`, START);
+  return unreadable(name, `the file has ${bytes} bytes, the maximum is ${MAX_BYTES}`, START);
 }
 
 function unreadable(file: string, message: string, place?: Place): FileError {
-  return new FileError([{ rule: 'unreadable-file', file, place, path: '', message }]);
+  return new FileError([diagnostic({ rule: 'unreadable-file', file, place, path: '', message })]);
 }
 
-/** As people in this folder would name it. */
+/** The path relative to the working directory, if the file is below it. */
 export function displayName(path: string): string {
   const fromHere = relative(process.cwd(), path);
   return fromHere.startsWith('..') ? path : fromHere;

@@ -1,4 +1,4 @@
-/** The version of this program. */
+/** The version of headgate. */
 import { readFileSync } from 'node:fs';
 
 const PACKAGE = new URL('../../package.json', import.meta.url);

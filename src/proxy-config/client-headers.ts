@@ -1,6 +1,6 @@
 /** Which headers a proxy must send so that the gateway can tell clients apart. */
 import type { ValidFile } from '../config/policy-file/compile.ts';
-import { allLimits } from '../config/policy-file/policy-schema.ts';
+import { allLimits } from '../config/policy-file/limit-schema.ts';
 
 /** Names in lower case, each once. */
 export interface ClientHeaders {

@@ -1,4 +1,4 @@
-/** `headgate check` as people, programs and GitHub Actions meet it: what it prints where, and its exit codes. */
+/** `headgate check`: its outputs for people, programs and GitHub Actions, and its exit codes. */
 import { spawnSync } from 'node:child_process';
 import { hash } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -16,7 +16,7 @@ function file(name: string, text: string): string {
   return name;
 }
 
-/** In the folder of the files, as people do. */
+/** Runs it in the folder of the files. */
 function check(args: readonly string[], { input = '', env = {} } = {}) {
   const { status, stdout, stderr } = spawnSync(NODE, [MAIN, 'check', ...args], {
     cwd: folder,
@@ -31,18 +31,18 @@ const IDENTITY = 'identity: { sources: [api_key, ip] }';
 const good = file('good.yaml', `version: 1\n${IDENTITY}\ndefault: { limits: [5/5min] }\n`);
 const bad = file('bad.yaml', 'version: 1\ndefault: { limits: [5/5m] }\npolices: []\n');
 const odd = file('odd.yaml', `version: 1\n${IDENTITY}\ndefault: { limits: [5/5min, 5/1min] }\n`);
-const told = file(
-  'told.yaml',
+const bucket = file(
+  'bucket.yaml',
   `version: 1\n${IDENTITY}\ndefault: { limits: [{ rate: 500/1min, algorithm: token-bucket, burst: 20 }] }\n`,
 );
 
-describe('for people', () => {
-  test('a good file is fine', () => {
+describe('text output', () => {
+  test('says that a valid file is fine', () => {
     const stdout = 'good.yaml: fine, the default alone\n';
     expect(check([good])).toEqual({ code: 0, stdout, stderr: '' });
   });
 
-  test('a file has a line for each mistake', () => {
+  test('shows each mistake with its line', () => {
     expect(check([bad])).toEqual({
       code: 3,
       stdout: [
@@ -58,27 +58,27 @@ describe('for people', () => {
     });
   });
 
-  test('a warning is none that an exit code tells of, but for who is strict', () => {
+  test('exits with 0 if there are only warnings, and with 3 if --strict is set', () => {
     const stdout = [
-      'odd.yaml:3:29: warning limit-never-binds: default.limits[1]: never denies what 5/5min lets through, remove it',
+      'odd.yaml:3:29: warning limit-never-binds: default.limits[1]: never denies a request that 5/5min admits, remove it',
       '    default: { limits: [5/5min, 5/1min] }',
       '                                ^',
       'odd.yaml: fine, the default alone\n',
     ].join('\n');
     expect(check([odd])).toEqual({ code: 0, stdout, stderr: '' });
-    const stderr = 'headgate: --strict refuses warnings, of which there are 1\n';
+    const stderr = 'headgate: --strict: 1 warning treated as errors\n';
     expect(check(['--strict', odd])).toEqual({ code: 3, stdout, stderr });
   });
 
-  test('what is good to know is no warning', () => {
-    const { code, stdout } = check(['--strict', told]);
+  test('--strict does not treat notes as errors', () => {
+    const { code, stdout } = check(['--strict', bucket]);
     expect(code).toBe(0);
     expect(stdout).toMatch(
-      /^told\.yaml:3:21: info bucket-bursts: .*\n {4}.*\n +\^\ntold\.yaml: fine, the default alone\n$/,
+      /^bucket\.yaml:3:21: info bucket-bursts: .*\n {4}.*\n +\^\nbucket\.yaml: fine, the default alone\n$/,
     );
   });
 
-  test('one that is invalid tells of all files, wherever it stands', () => {
+  test('reports all files if one of them is invalid', () => {
     for (const files of [
       [good, bad],
       [bad, good],
@@ -90,7 +90,7 @@ describe('for people', () => {
     }
   });
 
-  test('everything that is likely not meant is found at once', () => {
+  test('reports all warnings at once', () => {
     const path = file(
       'likely.yaml',
       `version: 1
@@ -124,30 +124,30 @@ policies:
     ]);
   });
 
-  test('what a terminal would obey is spelled out', () => {
+  test('escapes control characters', () => {
     const path = file('hidden.yaml', 'version: 1\ndefault: { limits: ["5/\u202e\u009b5min"] }\n');
     expect(check([path]).stdout).toContain('"5/\\u{202e}\\u{9b}5min" is not a rate');
   });
 });
 
-describe('what cannot be used', () => {
-  test('is a file that is not there', () => {
+describe('reports a file that cannot be used:', () => {
+  test('a file that does not exist', () => {
     const { code, stdout } = check(['nowhere.yaml', good]);
     expect(code).toBe(3);
     expect(stdout).toContain('nowhere.yaml:1:1: error unreadable-file: does not exist\n');
     expect(stdout).toContain('good.yaml: fine');
   });
 
-  test('is a folder', () => {
+  test('a directory', () => {
     expect(check(['.'])).toMatchObject({
       code: 3,
       stdout: expect.stringContaining(
-        'error unreadable-file: cannot be read: it is a folder, name a file in it',
+        'error unreadable-file: cannot be read: it is a directory, name a file in it',
       ),
     });
   });
 
-  test('is a file of keys with mistakes, which are named there', () => {
+  test('a key file with mistakes, at their places in the key file', () => {
     const sha256 = hash('sha256', 'k', 'hex');
     file('doubled.yaml', `- { id: a, sha256: ${sha256} }\n- { id: b, sha256: ${sha256} }\n`);
     const path = file(
@@ -157,12 +157,12 @@ describe('what cannot be used', () => {
     expect(check([path])).toMatchObject({
       code: 3,
       stdout: expect.stringContaining(
-        'doubled.yaml:2:20: error key-twice: [1].sha256: is listed twice, each key has one entry\n',
+        'doubled.yaml:2:20: error key-twice: [1].sha256: is listed twice, keep one of the entries\n',
       ),
     });
   });
 
-  test('is a list of networks that is none', () => {
+  test('a list of Cloudflare networks that is invalid', () => {
     const env = { HEADGATE_CLOUDFLARE_RANGES: file('no-list.yaml', 'ranges: all\n') };
     const { code, stdout } = check([good], { env });
     expect(code).toBe(3);
@@ -172,7 +172,7 @@ describe('what cannot be used', () => {
   });
 });
 
-test('- is standard input, which names files of this folder', () => {
+test('- reads standard input, and finds the files that it names in the working directory', () => {
   file('keys.yaml', '[]\n');
   const input = 'version: 1\nidentity: { sources: [api_key, ip], api_key: { keys: keys.yaml } }\n';
   expect(check(['-'], { input: `${input}default: { limits: [5/5min] }\n` })).toMatchObject({
@@ -185,9 +185,9 @@ test('- is standard input, which names files of this folder', () => {
   });
 });
 
-describe('for programs', () => {
-  test('there is one JSON document, and nothing else', () => {
-    const { code, stdout, stderr } = check(['-o', 'json', good, bad, odd, told]);
+describe('JSON output', () => {
+  test('is one document, with nothing else on standard output', () => {
+    const { code, stdout, stderr } = check(['-o', 'json', good, bad, odd, bucket]);
     expect({ code, stderr }).toEqual({ code: 3, stderr: '' });
     const { files, ...counts } = JSON.parse(stdout);
     expect(counts).toEqual({ errors: 2, warnings: 1 });
@@ -200,7 +200,7 @@ describe('for programs', () => {
       { file: 'good.yaml', valid: true, policies: 1, findings: 0 },
       { file: 'bad.yaml', valid: false, policies: null, findings: 2 },
       { file: 'odd.yaml', valid: true, policies: 1, findings: 1 },
-      { file: 'told.yaml', valid: true, policies: 1, findings: 1 },
+      { file: 'bucket.yaml', valid: true, policies: 1, findings: 1 },
     ]);
     expect(files[1].findings[1]).toEqual({
       rule: 'unknown-key',
@@ -213,14 +213,14 @@ describe('for programs', () => {
     });
   });
 
-  test('it says the same of strange names, in characters that no terminal obeys', () => {
+  test('escapes control characters of file names', () => {
     const name = 'a\u202eb\u009b\u{e0041}\n.yaml';
     const { stdout } = check(['--output', 'json', name]);
     expect(stdout).not.toMatch(/[^\P{C}\n]/u);
     expect(JSON.parse(stdout).files[0]).toMatchObject({ file: name, valid: false });
   });
 
-  test('there is one for a good file, too', () => {
+  test('is a document for a valid file too', () => {
     expect(JSON.parse(check(['-o', 'json', good]).stdout)).toMatchObject({
       errors: 0,
       warnings: 0,
@@ -228,21 +228,21 @@ describe('for programs', () => {
   });
 });
 
-describe('for GitHub Actions', () => {
-  test('findings are commands, and a good file has none', () => {
-    expect(check(['-o', 'github', good, bad, odd, told])).toEqual({
+describe('GitHub output', () => {
+  test('is one command for each finding, and nothing for a valid file', () => {
+    expect(check(['-o', 'github', good, bad, odd, bucket])).toEqual({
       code: 3,
       stdout: [
         '::error file=bad.yaml,line=2,col=21,title=invalid-value::default.limits[0]: "5/5m" is not a rate, write "5/5min"',
         '::error file=bad.yaml,line=3,col=1,title=unknown-key::polices: is not a known key, did you mean "policies"?',
-        '::warning file=odd.yaml,line=3,col=29,title=limit-never-binds::default.limits[1]: never denies what 5/5min lets through, remove it',
-        '::notice file=told.yaml,line=3,col=21,title=bucket-bursts::default.limits[0]: token-bucket lets bursts through by design: up to 519 units in 1min\n',
+        '::warning file=odd.yaml,line=3,col=29,title=limit-never-binds::default.limits[1]: never denies a request that 5/5min admits, remove it',
+        '::notice file=bucket.yaml,line=3,col=21,title=bucket-bursts::default.limits[0]: token-bucket admits bursts by design: up to 519 units in 1min\n',
       ].join('\n'),
       stderr: '',
     });
   });
 
-  test('nothing that a file is called or says is a command, or part of one', () => {
+  test('escapes file names and messages, so that they cannot add commands', () => {
     const text = 'version: 1\ndefault: { limits: ["5%0A/\\r\\n::error::m"] }\n';
     const name = file('a,b:c%\n::error::d.yaml', text);
     const { stdout } = check(['-o', 'github', name]);
@@ -262,13 +262,13 @@ test.each([[['-o', 'xml', good]], [['-o', 'json', '--redis', good]], [['--police
   },
 );
 
-test('a setting that cannot be read is named, and nothing is on standard output', () => {
+test('an invalid setting is reported on standard error, with nothing on standard output', () => {
   const { code, stdout, stderr } = check(['-o', 'json', good], { env: { HEADGATE_PORT: 'http' } });
   expect({ code, stdout }).toEqual({ code: 3, stdout: '' });
   expect(stderr).toContain('HEADGATE_PORT: must be a port');
 });
 
-test('a list of the networks of Cloudflare that was looked at lately is fine', () => {
+test('a list of Cloudflare networks that was checked recently is fine', () => {
   const checked = new Date().toISOString().slice(0, 10);
   const ranges = file('ranges.yaml', `checked: ${checked}\nranges: [173.245.48.0/20]\n`);
   const shipped = fileURLToPath(new URL('../../config/policies.yaml', import.meta.url));
@@ -276,7 +276,7 @@ test('a list of the networks of Cloudflare that was looked at lately is fine', (
   expect(stdout).toBe(`${shipped}: fine, 5 policies and the default\n`);
 });
 
-test('without a file, the one that serve would serve is checked', () => {
+test('without a file, it checks the file that serve reads', () => {
   expect(check([], { env: { HEADGATE_POLICIES: good } })).toMatchObject({
     code: 0,
     stdout: 'good.yaml: fine, the default alone\n',
@@ -286,7 +286,7 @@ test('without a file, the one that serve would serve is checked', () => {
   );
 });
 
-test('--strict takes the shipped file however old its list of networks is, and files without Cloudflare', () => {
+test('--strict accepts the shipped file even if its list of networks is old, and files without Cloudflare', () => {
   const shipped = fileURLToPath(new URL('../../config/policies.yaml', import.meta.url));
   expect(check(['--strict', shipped, good])).toMatchObject({ code: 0, stderr: '' });
   const sources = 'identity: { sources: [cf_connecting_ip, ip] }';
@@ -297,7 +297,7 @@ test('--strict takes the shipped file however old its list of networks is, and f
   expect(check(['--strict', good], { env }).code).toBe(0);
 });
 
-test('the line with a place is shown, unless it may hold a secret', () => {
+test('shows the line of a finding unless the line may hold a secret', () => {
   const long = `${'x'.repeat(500)}: 1`;
   const path = file('shown.yaml', `version: 1\ndefault:\n  limits: [1/1h]\n policies: []\n`);
   expect(check([path]).stdout).toContain('\n     policies: []\n    ^\n');
@@ -318,7 +318,7 @@ test('the line with a place is shown, unless it may hold a secret', () => {
   expect(check([elsewhere]).stdout).not.toContain('my-secret-key');
 });
 
-test('the rules are those of the reference', () => {
+test('--rules prints the rules', () => {
   const { code, stdout } = check(['--rules']);
   expect(code).toBe(0);
   expect(stdout).toContain('| `limit-never-binds` |');

@@ -1,4 +1,4 @@
-/** Policies that change while a gateway runs, however their files are replaced. */
+/** A running gateway reloads policy files, however they are replaced. */
 import { hash } from 'node:crypto';
 import {
   appendFileSync,
@@ -26,11 +26,8 @@ const policies = (limit: number, identity = '{}') =>
   `{ version: 1, identity: ${identity}, default: { limits: [${limit}/1h] } }`;
 
 let clients = 0;
-/** The limit that a client of its own is held to. */
-async function limitOf(
-  gateway: GatewayProcess,
-  headers: Record<string, string> = {},
-): Promise<number> {
+/** The limit of a new client. */
+async function limitOf(gateway: GatewayProcess, headers: Record<string, string> = {}): Promise<number> {
   const client = { 'x-headgate-client-ip': `198.51.${clients >> 8}.${clients++ & 255}` };
   const answer = await call(gateway.url, '/envoy/a', { headers: { ...client, ...headers } });
   return Number(answer.headers['x-ratelimit-limit']);
@@ -39,7 +36,7 @@ async function limitOf(
 const holds = (gateway: GatewayProcess, limit: number, headers?: Record<string, string>) =>
   expect.poll(() => limitOf(gateway, headers), { timeout: 12_000, interval: 10 }).toBe(limit);
 
-/** As the kubelet does it: a folder of its own for each version, and a link that is renamed over the last one. */
+/** Like the kubelet: a new folder for each version, and a link that is renamed over the previous one. */
 function mountVersion(version: number, text: string): void {
   const data = `..version-${version}`;
   mkdirSync(join(folder, data));
@@ -49,7 +46,7 @@ function mountVersion(version: number, text: string): void {
   if (version > 0) rmSync(join(folder, `..version-${version - 1}`), { recursive: true });
 }
 
-test('each of 50 versions of a mounted ConfigMap is taken up', async () => {
+test('loads each of 50 versions of a mounted ConfigMap', async () => {
   mountVersion(0, policies(1_000));
   const file = join(folder, 'policies.yaml');
   symlinkSync('..data/policies.yaml', file);
@@ -62,7 +59,7 @@ test('each of 50 versions of a mounted ConfigMap is taken up', async () => {
   expect(body).toContain('headgate_policy_reloads_total{result="ok"} 50');
 });
 
-test('so is a file that is written over, renamed over, or taken away and put back', async () => {
+test('loads a file that is written in place, renamed over, or removed and created again', async () => {
   const file = join(folder, 'policies.yaml');
   writeFileSync(file, policies(10));
   await using gateway = await startGatewayProcess({ HEADGATE_POLICIES: file });
@@ -78,7 +75,7 @@ test('so is a file that is written over, renamed over, or taken away and put bac
   await holds(gateway, 13);
 });
 
-test('a mistake changes nothing, is told once with its place, and is counted', async () => {
+test('keeps the policies in force if the file has a mistake, and logs it once with its place', async () => {
   const file = join(folder, 'policies.yaml');
   writeFileSync(file, policies(10));
   await using gateway = await startGatewayProcess({ HEADGATE_POLICIES: file });
@@ -92,7 +89,7 @@ test('a mistake changes nothing, is told once with its place, and is counted', a
   expect(body).toContain('headgate_policy_reloads_total{result="error"} 1');
 });
 
-test('the files that a policy file refers to count as parts of it', async () => {
+test('reloads when a file changes that the policy file names', async () => {
   const file = join(folder, 'policies.yaml');
   const keys = join(folder, 'keys.yaml');
   const ranges = join(folder, 'ranges.yaml');
@@ -104,7 +101,7 @@ test('the files that a policy file refers to count as parts of it', async () => 
     HEADGATE_POLICIES: file,
     HEADGATE_CLOUDFLARE_RANGES: ranges,
   });
-  // Before there is such a file: making it is what mends the policies.
+  // The key file does not exist yet. Creating it completes the policies.
   const withKeys = `{ version: 1, identity: { api_key: { keys: keys.yaml } }, default: { limits: [11/1h], plans: { pro: [99/1h] } } }`;
   writeFileSync(file, withKeys);
   await gateway.printed(/policies_refused.*keys\.yaml: does not exist/);
@@ -121,17 +118,17 @@ test('the files that a policy file refers to count as parts of it', async () => 
   };
   expect([await left(), await left()]).toEqual([10, 10]);
   writeFileSync(ranges, 'checked: 2026-11-01\nranges: [203.0.113.0/24]\n');
-  // From now on all of them are one client.
+  // Now they all are one client.
   await expect.poll(left, { timeout: 12_000, interval: 10 }).toBeLessThan(10);
 });
 
-describe('half of a file is not taken', () => {
+describe('a file that may be half written', () => {
   const LISTED = 'the listed key';
   const head = (limit: number) =>
     `version: 1\nidentity: { sources: [api_key, ip], api_key: { keys: keys.yaml } }\ndefault: { limits: [${limit}/1h] }\n`;
   const policy = (name: string) =>
     `  - name: ${name}\n    match: { path: /${name} }\n    limits: [1/1h]\n    plans: { gold: [7/1h] }\n`;
-  /** Its beginning up to any policy is a valid file. */
+  /** The beginning up to each policy is a valid file. */
   const whole = (limit: number, ...names: string[]) =>
     `${head(limit)}policies:\n${names.map(policy).join('')}`;
   const keys = `- { id: other, sha256: ${hash('sha256', 'other')} }\n- { id: a, sha256: ${hash('sha256', LISTED)}, plan: gold }\n`;
@@ -145,19 +142,19 @@ describe('half of a file is not taken', () => {
     writeFileSync(file, whole(100, 'search', 'login'));
   });
 
-  /** A client that has used up its login asks again and again while somebody writes. */
+  /** Sends requests of a client without quota while the file is written. Returns how many passed. */
   async function passedWhile(gateway: GatewayProcess, write: () => Promise<void>): Promise<number> {
     const headers = { 'x-headgate-client-ip': '203.0.113.9' };
-    const ask = async () => (await call(gateway.url, '/envoy/login', { headers })).status;
-    await ask();
-    expect(await ask()).toBe(429);
+    const send = async () => (await call(gateway.url, '/envoy/login', { headers })).status;
+    await send();
+    expect(await send()).toBe(429);
     let isWriting = true;
     const writing = write().finally(() => {
       isWriting = false;
     });
     let passed = 0;
     while (isWriting) {
-      if ((await ask()) !== 429) passed++;
+      if ((await send()) !== 429) passed++;
       await sleep(20);
     }
     await writing;
@@ -176,14 +173,14 @@ describe('half of a file is not taken', () => {
 
   test.each<[string, () => Promise<void>]>([
     [
-      'truncated, begun, and ended after a pause',
+      'truncated, and written in two parts with a pause',
       async () => {
         writeFileSync(file, '');
         await slowly(file, halves, 1_500);
       },
     ],
     [
-      'truncated, begun, and ended after a long pause',
+      'truncated, and written in two parts with a long pause',
       async () => {
         writeFileSync(file, '');
         await slowly(file, halves, 3_500);
@@ -197,7 +194,7 @@ describe('half of a file is not taken', () => {
       },
     ],
     [
-      'removed, and written anew with a pause',
+      'removed, and written again with a pause',
       async () => {
         rmSync(file);
         await sleep(300);
@@ -205,14 +202,14 @@ describe('half of a file is not taken', () => {
       },
     ],
     [
-      'put aside by an editor, and written anew with a pause',
+      'renamed by an editor, and written again with a pause',
       async () => {
         renameSync(file, `${file}~`);
         await slowly(file, halves, 1_500);
       },
     ],
     [
-      'longer than before when it pauses',
+      'already longer than before at the pause',
       async () => {
         writeFileSync(file, `# ${'x'.repeat(500)}\n`);
         await slowly(file, halves, 2_500);
@@ -227,7 +224,7 @@ describe('half of a file is not taken', () => {
     expect(gateway.output()).not.toMatch(/policies_removed|policies_refused/);
   });
 
-  test('the file of keys, while the policy file is renamed over', async () => {
+  test('the key file, while the policy file is renamed over', async () => {
     await using gateway = await startGatewayProcess({ HEADGATE_POLICIES: file });
     const limitOfKey = async () =>
       Number(
@@ -252,7 +249,7 @@ describe('half of a file is not taken', () => {
     expect(gateway.output().match(/"event":"policies_loaded"/g)).toHaveLength(1);
   });
 
-  test('policies that really go are named in a warning', async () => {
+  test('logs the names of policies that a file removes', async () => {
     await using gateway = await startGatewayProcess({ HEADGATE_POLICIES: file });
     writeFileSync(`${file}.next`, whole(300, 'login'));
     renameSync(`${file}.next`, file);
@@ -260,7 +257,7 @@ describe('half of a file is not taken', () => {
     expect(await limitOf(gateway)).toBe(300);
   });
 
-  test('SIGHUP takes a file that never settles', async () => {
+  test('SIGHUP loads a file that never stops changing', async () => {
     await using gateway = await startGatewayProcess({ HEADGATE_POLICIES: file });
     writeFileSync(file, whole(300, 'login'));
     const writing = setInterval(() => appendFileSync(file, '# more\n'), 200);

@@ -393,7 +393,10 @@ test('a port that is not that of operators is told to be one', async () => {
 });
 
 test.concurrent.each<[readonly string[], string]>([
-  [['clients', 'block', '203.0.113.9', '--for', 'ever', ...BECAUSE], 'for: "ever" is no duration'],
+  [
+    ['clients', 'block', '203.0.113.9', '--for', 'ever', ...BECAUSE],
+    'for: "ever" is not a duration',
+  ],
   [['clients', 'block', '203.0.113.9', ...BECAUSE], '--for'],
   [['clients', 'unblock'], "'client'"],
   [['clients', 'block', 'nobody', '--for', '1h', ...BECAUSE], 'this names no client'],

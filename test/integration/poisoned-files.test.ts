@@ -1,4 +1,4 @@
-/** Policy and key files as nobody should write them, under a gateway that serves: it refuses them, says why, and goes on. */
+/** A running gateway refuses hostile policy and key files, says why, and continues with the files in force. */
 import { execFileSync } from 'node:child_process';
 import { hash } from 'node:crypto';
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
@@ -10,10 +10,10 @@ import { type LogEvent, strayLines } from '../scenarios/hostile/run.ts';
 import { type GatewayProcess, startGatewayProcess } from '../support/gateway.ts';
 import { call } from '../support/http.ts';
 
-/** In a row, since what is thrown away may still have left something behind. */
+/** Each file is loaded several times, since a refused file must leave nothing behind. */
 const TIMES = 3;
-/** What takes longer grows faster than the file: with room for a thread to start, and for a machine that is busy. */
-const LONGEST_RELOAD_MS = 10_000;
+/** A reload takes longer only if its time grows faster than the file. Leaves room for a busy machine. */
+const MAX_RELOAD_MS = 10_000;
 
 const folder = mkdtempSync(join(tmpdir(), 'headgate-poisoned-'));
 const POLICIES = join(folder, 'policies.yaml');
@@ -21,7 +21,7 @@ const KEYS = join(folder, 'keys.yaml');
 const KEY = 'listed';
 
 let gateway: GatewayProcess;
-/** Of the good files: each has a name and a limit of its own. */
+/** Number of the valid files. Each has its own policy name and limit. */
 let generation = 0;
 
 function goodPolicies(): string {
@@ -41,7 +41,7 @@ function goodKeys(): string {
   return `- { id: a, sha256: ${hash('sha256', KEY)}, plan: gold }\n`;
 }
 
-/** Whatever stands there is replaced. */
+/** Replaces the file or folder. */
 function put(path: string, content: string | Buffer): void {
   remove(path);
   writeFileSync(path, content);
@@ -51,26 +51,26 @@ function remove(path: string): void {
   rmSync(path, { recursive: true, force: true });
 }
 
-const GIVEN_UP_AFTER_MS = 30_000;
+const GIVE_UP_AFTER_MS = 30_000;
 
 interface Reload {
   readonly event: LogEvent;
   readonly tookMs: number;
 }
 
-/** How much of its output was looked at. */
+/** Length of the output that was read. */
 let readTo = 0;
 
 async function reload(): Promise<Reload> {
   readTo = gateway.output().length;
   const startedMs = performance.now();
   gateway.signal('SIGHUP');
-  for (let tookMs = 0; tookMs < GIVEN_UP_AFTER_MS; await sleep(2)) {
+  for (let tookMs = 0; tookMs < GIVE_UP_AFTER_MS; await sleep(2)) {
     const event = nextReload();
     tookMs = performance.now() - startedMs;
     if (event !== undefined) return { event, tookMs };
   }
-  throw new Error(`nothing was reloaded within ${GIVEN_UP_AFTER_MS} ms`);
+  throw new Error(`nothing was reloaded within ${GIVE_UP_AFTER_MS} ms`);
 }
 
 function nextReload(): LogEvent | undefined {
@@ -82,30 +82,30 @@ function nextReload(): LogEvent | undefined {
   return events.find(({ event }) => event === 'policies_loaded' || event === 'policies_refused');
 }
 
-/** The good files decide: their policy, and their key. */
+/** Expects that the policy and the key of the valid files are in force. */
 async function expectGood(): Promise<void> {
   const { headers } = await call(gateway.url, '/envoy/ask', { headers: { 'x-api-key': KEY } });
   expect(headers.ratelimit).toMatch(`"good-${generation}"`);
   expect(headers['x-ratelimit-limit']).toBe(String(500_000 + generation));
 }
 
-async function expectTakenUp(): Promise<void> {
+async function expectLoaded(): Promise<void> {
   expect((await reload()).event.event).toBe('policies_loaded');
   await expectGood();
 }
 
-/** `place` is what follows the name of the file. */
+/** `place` matches what follows the name of the file. */
 async function expectRefused(path: string, place: RegExp): Promise<void> {
   for (let time = 0; time < TIMES; time++) {
     const { event, tookMs } = await reload();
     expect(event.event).toBe('policies_refused');
     expect(event.mistakes?.length).toBeGreaterThan(0);
-    const strange = event.mistakes?.filter(
+    const others = event.mistakes?.filter(
       (mistake) => !mistake.startsWith(path) || !place.test(mistake.slice(path.length)),
     );
-    expect(strange).toEqual([]);
+    expect(others).toEqual([]);
     await expectGood();
-    expect(tookMs).toBeLessThan(LONGEST_RELOAD_MS);
+    expect(tookMs).toBeLessThan(MAX_RELOAD_MS);
   }
 }
 
@@ -123,12 +123,12 @@ afterAll(async () => {
   expect(code).toBe(0);
   expect(strayLines(gateway.output())).toEqual([]);
 });
-/** So that each poison meets files that were just taken up: those after it, and it is them that must stay in force. */
+/** Each test begins with new valid files, which must stay in force. */
 beforeEach(async () => {
   generation++;
   put(POLICIES, goodPolicies());
   put(KEYS, goodKeys());
-  await expectTakenUp();
+  await expectLoaded();
 });
 
 function lines(count: number, line: (i: number) => string): string {
@@ -138,17 +138,17 @@ function lines(count: number, line: (i: number) => string): string {
 const MIB = 1024 * 1024;
 const DEEP = 2_000;
 
-/** Every level has each of the one below nine times. */
+/** Each level contains the level below nine times. */
 const BOMB = `a0: &a0 [x]\n${lines(12, (i) => `a${i + 1}: &a${i + 1} [${`*a${i},`.repeat(9)}]`)}\n`;
 
-/** What no YAML file may be. */
-const NO_YAML: Readonly<Record<string, string | Buffer>> = {
+/** Contents that must be refused. */
+const HOSTILE_CONTENTS: Readonly<Record<string, string | Buffer>> = {
   'an alias bomb': BOMB,
   'an alias bomb of merge keys': BOMB.replace(/\[(\*a\d+),.*\]/g, '{ <<: [$1, $1] }'),
-  'an anchor that holds itself': '&a [*a]\n',
-  'a map that holds itself': '&a { b: *a }\n',
-  'anchors that hold each other': 'a: &a { b: &b { c: *a } }\nd: *b\n',
-  'aliases of nothing': `[${'*a, '.repeat(500)}]`,
+  'an anchor that contains itself': '&a [*a]\n',
+  'a map that contains itself': '&a { b: *a }\n',
+  'anchors that contain each other': 'a: &a { b: &b { c: *a } }\nd: *b\n',
+  'aliases without an anchor': `[${'*a, '.repeat(500)}]`,
   'five thousand aliases of one anchor': `[&a 1, ${'*a, '.repeat(5_000)}]`,
   'five thousand keys of one name': lines(5_000, () => 'version: 1'),
   'six thousand unknown keys': lines(6_000, (i) => `key-${i}: 1`),
@@ -169,8 +169,8 @@ const NO_YAML: Readonly<Record<string, string | Buffer>> = {
   blank: ' \n\t\n',
   'an open quote': `"${'a\n'.repeat(10_000)}`,
   'a file of zeros': Buffer.alloc(4_096),
-  'every byte there is': Buffer.from(Array.from({ length: 4_096 }, (_, i) => i & 255)),
-  'bytes that are no UTF-8': Buffer.from('version: \xff\xfe\xc0\xaf\n', 'latin1'),
+  'every byte': Buffer.from(Array.from({ length: 4_096 }, (_, i) => i & 255)),
+  'bytes that are not UTF-8': Buffer.from('version: \xff\xfe\xc0\xaf\n', 'latin1'),
   'another encoding': Buffer.from('\ufeffversion: 1\n', 'utf16le'),
   'an archive': Buffer.from(
     '\x1f\x8b\x08\0\0\0\0\0\0\x03\x4b\x04\0\x43\xbe\xb7\xe8\x01\0\0\0',
@@ -179,26 +179,26 @@ const NO_YAML: Readonly<Record<string, string | Buffer>> = {
   'control characters': '"\u001b]0;title\u0007\u001b[31mred\u009b2J\r\n": 1\n',
   'escaped control characters': '"\\e]0;title\\a\\e[31mred\\N\\L\\P\\r\\n": 1\n',
   'characters that turn text around': '"\u202efdp\u202c\u2066": 1\n',
-  'a number for a file': '1e999',
-  'nothing but a comma': ',',
+  'a number': '1e999',
+  'a comma': ',',
 };
 
-/** What stands in place of a file. */
-const NO_FILE: Readonly<Record<string, (path: string) => void>> = {
+/** What replaces the file. */
+const NOT_A_FILE: Readonly<Record<string, (path: string) => void>> = {
   'is deleted': () => {},
-  'is a folder': (path) => void mkdirSync(path),
-  'is a link to nothing': (path) => symlinkSync(join(folder, 'nothing'), path),
+  'is a directory': (path) => void mkdirSync(path),
+  'is a link to a missing file': (path) => symlinkSync(join(folder, 'nothing'), path),
   'is a link to itself': (path) => symlinkSync(path, path),
-  'is a link to a folder': (path) => symlinkSync(folder, path),
+  'is a link to a directory': (path) => symlinkSync(folder, path),
   'is a device without end': (path) => symlinkSync('/dev/zero', path),
-  'is a pipe that nobody writes into': (path) => void execFileSync('mkfifo', [path]),
+  'is a pipe without a writer': (path) => void execFileSync('mkfifo', [path]),
 };
 
 describe.each([
   ['the policy file', POLICIES, MIB],
   ['the key file', KEYS, 8 * MIB],
 ])('%s', (_, path, maxBytes) => {
-  test.each(Object.entries(NO_YAML))('%s', async (_, content) => {
+  test.each(Object.entries(HOSTILE_CONTENTS))('%s', async (_, content) => {
     put(path, content);
     await expectRefused(path, PLACED);
   });
@@ -211,7 +211,7 @@ describe.each([
     truncateSync(path, 400 * MIB);
     await expectRefused(path, PLACED);
   });
-  test.each(Object.entries(NO_FILE))('%s', async (_, replace) => {
+  test.each(Object.entries(NOT_A_FILE))('%s', async (_, replace) => {
     remove(path);
     replace(path);
     await expectRefused(path, UNREADABLE);
@@ -224,7 +224,7 @@ describe.each([
       put(join(folder, 'bad'), '- [\n');
       if (path === KEYS) put(POLICIES, goodPolicies());
       link('good', path);
-      await expectTakenUp();
+      await expectLoaded();
       link('bad', path);
       await expectRefused(path, PLACED);
     }
@@ -284,7 +284,7 @@ describe('the policy file', () => {
       'for one path',
       (i: number) => `- { name: a${i}, match: { path: /a }, limits: [1/1s] }`,
     ],
-    [1_000, 'that are no policies', (i: number) => `- { nam: a${i} }`],
+    [1_000, 'with an unknown key', (i: number) => `- { nam: a${i} }`],
     [
       1_000,
       'whose names hold control characters',
@@ -314,20 +314,23 @@ describe('the key file', () => {
   });
 });
 
-describe('what looks poisoned and is fine is taken up:', () => {
+describe('unusual files that are valid are loaded:', () => {
   test.each([
     ['a byte order mark', (text: string) => `\ufeff${text}`],
-    ['lines that end as on Windows', (text: string) => text.replaceAll('\n', '\r\n')],
-    ['the version that is meant', (text: string) => `%YAML 1.2\n---\n${text}`],
-    ['as many bytes as may be', (text: string) => `${text}#${'x'.repeat(MIB - text.length - 1)}`],
+    ['Windows line ends', (text: string) => text.replaceAll('\n', '\r\n')],
+    ['the directive %YAML 1.2', (text: string) => `%YAML 1.2\n---\n${text}`],
+    [
+      'the maximum number of bytes',
+      (text: string) => `${text}#${'x'.repeat(MIB - text.length - 1)}`,
+    ],
   ])('%s', async (_, disguise) => {
     generation++;
     put(POLICIES, disguise(goodPolicies()));
     put(KEYS, disguise(goodKeys()));
-    await expectTakenUp();
+    await expectLoaded();
   });
-  test('an id that a terminal would obey', async () => {
+  test('a key id with control characters', async () => {
     put(KEYS, `${goodKeys()}- { id: "\\e[31m\\r\\n", sha256: ${hash('sha256', 'another')} }`);
-    await expectTakenUp();
+    await expectLoaded();
   });
 });

@@ -248,5 +248,5 @@ test('in memory each would count by itself, so that is refused, with exit code 3
     env: { ...rest, HEADGATE_WORKERS: '4' },
   });
   expect(await refused.exited()).toBe(3);
-  expect(refused.output()).toContain('HEADGATE_WORKERS: several need HEADGATE_REDIS_URL');
+  expect(refused.output()).toContain('HEADGATE_WORKERS: several workers need HEADGATE_REDIS_URL');
 });

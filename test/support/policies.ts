@@ -1,3 +1,4 @@
+import type { CloudflareRanges } from '../../src/config/policy-file/cloudflare-ranges.ts';
 import { compilePolicies } from '../../src/config/policy-file/compile.ts';
 import { readKeyFile } from '../../src/config/policy-file/key-list.ts';
 import {
@@ -9,8 +10,12 @@ import type { PolicySet } from '../../src/core/policy-set.ts';
 
 export const CLOUDFLARE_RANGE = '173.245.48.0/20';
 
-/** What policy files refer to; a file of keys has this text, whatever it is called. */
-export function policyFileContext(keyFile = '[]'): PolicyFileContext {
+interface TestContext extends PolicyFileContext {
+  readonly cloudflare: CloudflareRanges;
+}
+
+/** What policy files refer to. Every key file has this text. */
+export function policyFileContext(keyFile = '[]'): TestContext {
   return {
     cloudflare: { checked: '2026-11-01', ranges: [CLOUDFLARE_RANGE] },
     readKeyFile: (name) => readKeyFile(keyFile, name),

@@ -58,6 +58,47 @@ test.each(files)('%s imports along the arrows', (file) => {
   }
 });
 
+/** Which rooms of config each of them may import. Every room may import itself and the files in config/ itself. */
+const CONFIG_ROOMS: Readonly<Record<string, readonly string[]>> = {
+  check: ['policy-file'],
+  'policy-file': [],
+  settings: [],
+};
+const configRoomOf = (file: string) => /^config\/([^/]+)\//.exec(file)?.[1];
+
+test('the rooms of config are the ones that are listed', () => {
+  const rooms = new Set(files.flatMap((file) => configRoomOf(file) ?? []));
+  expect([...rooms].sort()).toEqual(Object.keys(CONFIG_ROOMS));
+});
+
+test.each(files.filter((file) => file.startsWith('config/')))(
+  '%s imports along the arrows of config',
+  (file) => {
+    const room = configRoomOf(file);
+    const allowed = room === undefined ? [] : [room, ...(CONFIG_ROOMS[room] ?? [])];
+    const rooms = local(file).flatMap((imported) => configRoomOf(imported) ?? []);
+    expect(rooms.filter((each) => !allowed.includes(each))).toEqual([]);
+  },
+);
+
+const MAX_LINES = 220;
+/** Files that are still too long. */
+const LONG_FILES: readonly string[] = [
+  'app/gateway.ts',
+  'core/identity.ts',
+  'server/check-server.ts',
+  'server/ops-schemas.ts',
+  'stores/redis/reply-decoder.ts',
+  'telemetry/log-lines.ts',
+  'telemetry/telemetry.ts',
+];
+
+test(`no file is longer than ${MAX_LINES} lines`, () => {
+  const linesOf = (file: string) => readFileSync(join(SRC, file), 'utf8').split('\n').length - 1;
+  const long = files.filter((file) => linesOf(file) > MAX_LINES && !LONG_FILES.includes(file));
+  expect(long).toEqual([]);
+});
+
 test('the files of proxies are written behind one door', () => {
   const inside = (file: string) => partOf(file) === 'proxy-config';
   const doors = files

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { asJson } from '../../src/cli/support/diagnostics-json.ts';
 import { examinePolicies } from '../../src/config/check/examine.ts';
-import { SHIPPED_RANGES } from '../../src/config/policy-file/cloudflare-ranges.ts';
+import { SHIPPED_RANGES } from '../../src/config/shipped-files.ts';
 import { readText } from '../../src/config/text-file.ts';
 import { fieldsOf, type Names, namesOf, sorted } from '../support/released-names.ts';
 

@@ -1,33 +1,36 @@
 /** docs/configuration.md, made from the settings and from the schema of policy files. */
-import { SETTINGS, type Setting, TOPICS } from '../../src/config/settings/settings.ts';
+import { type Setting, TOPICS } from '../../src/config/settings/setting.ts';
+import { SETTINGS } from '../../src/config/settings/settings.ts';
 import { code, prose, table } from './markdown.ts';
 import { policyReference } from './policy-file.ts';
 
 const HEAD = `# Configuration
 
-headgate is told what to do in two places: **settings**, environment variables that say where a gateway listens, where it counts and whom it trusts; and a **policy file**, which says who is limited to what.
-A gateway starts without either: [\`config/policies.yaml\`](../config/policies.yaml) is served on \`127.0.0.1:8080\`, counted in memory.
+headgate has two kinds of configuration. **Settings** are environment variables: ports, Redis, secrets. The **policy file** holds the limits.
+Both are optional. By default headgate serves [\`config/policies.yaml\`](../config/policies.yaml) on \`127.0.0.1:8080\` and counts in memory.
 
-## What comes first
+## Precedence
+
+The first of these that is set applies:
 
 1. An option of the [command](commands.md): \`--policies FILE\`.
-2. The environment: \`HEADGATE_POLICIES=FILE\`. A variable that is empty counts as not set.
+2. The environment: \`HEADGATE_POLICIES=FILE\`. An empty variable counts as not set.
 3. The default.
 
-No key of the policy file is a setting as well. In it, what a policy says comes before what the file says for all, and that before the default of the key.
+No key of the policy file is also a setting. In the policy file, a key of a policy wins over the same key at the top of the file, and that wins over the default of the key.
 
-Settings are read once, when a process starts. The policy file is read again whenever it changes.
-With a mistake in either nothing starts: every mistake is listed, and the [exit code](commands.md#exit-codes) is 3. A setting that is misspelled is a mistake, too. What Kubernetes sets for a Service called headgate, such as \`HEADGATE_PORT=tcp://10.0.0.1:8080\`, is none, and is not read.
+headgate reads settings once, when a process starts. It reads the policy file again whenever the file changes.
+If there is a mistake in either, headgate does not start. It lists every mistake and exits with [code](commands.md#exit-codes) 3. A misspelled setting is a mistake too. headgate ignores the variables that Kubernetes sets for a Service called headgate, such as \`HEADGATE_PORT=tcp://10.0.0.1:8080\`.
 
 ## Settings
 `;
 
 const POLICY_FILE = `## The policy file
 
-YAML 1.2. [The README](../README.md#the-policy-file) explains it with examples; here is each key, map by map. \`[]\` stands for each entry of a list.
+The policy file is YAML 1.2. [The README](../README.md#the-policy-file) explains it with examples. This page lists every key, map by map. \`[]\` stands for each entry of a list.
 
-A key that is not required may be left out: then its default holds. A key that is not known is a mistake.
-\`headgate check FILE\` finds mistakes and what is likely not meant, by [these rules](check.md). [\`config/policies.schema.json\`](../config/policies.schema.json) gives editors the same descriptions:
+If a key is left out, its default applies. An unknown key is a mistake.
+\`headgate check FILE\` reports mistakes, and what you probably did not mean, by [these rules](check.md). [\`config/policies.schema.json\`](../config/policies.schema.json) gives editors the same descriptions:
 
 \`\`\`yaml
 # yaml-language-server: $schema=./policies.schema.json
@@ -39,7 +42,7 @@ export function configurationReference(): string {
   const topics = Object.entries(TOPICS).flatMap(([topic, title]) => [
     `### ${title}\n`,
     table(
-      ['setting', 'takes', 'default', 'is'],
+      ['setting', 'value', 'default', 'meaning'],
       settings.filter((each) => each.topic === topic).map(rowOf),
     ),
   ]);
@@ -52,6 +55,6 @@ function rowOf(setting: Setting): string[] {
     otherName === undefined ? code(name) : `${code(name)}, else ${code(otherName)}`,
     prose(expected),
     fallbackWords ?? code(String(fallback)),
-    isSecret ? `${meaning} A secret: what is set is not repeated anywhere.` : meaning,
+    isSecret ? `${meaning} This is a secret: headgate never prints it.` : meaning,
   ];
 }

@@ -1,9 +1,9 @@
-/** The keys of a policy file, map by map, as docs/configuration.md has them: made of the JSON Schema. */
+/** Writes the policy file part of docs/configuration.md, map by map, from the JSON Schema. */
 import { readFileSync } from 'node:fs';
 import { policyFileJsonSchema } from '../../src/config/policy-file/json-schema.ts';
 import { code, fenced, prose, table } from './markdown.ts';
 
-/** As much of JSON Schema as ours has. */
+/** The part of JSON Schema that our schema uses. */
 interface Schema {
   readonly type?: string | readonly string[];
   readonly title?: string;
@@ -27,7 +27,7 @@ interface Schema {
   readonly additionalProperties?: Schema | false;
 }
 
-/** A map of named keys, and every place of the file where it may stand. */
+/** A map of named keys, and every path of the file where it is allowed. */
 interface NamedKeys {
   readonly places: readonly [string, ...string[]];
   readonly schema: Schema;
@@ -38,7 +38,7 @@ interface Introduction {
   readonly example: string;
 }
 
-/** Of the file that is shipped: a key at the margin, and what is below it up to the next empty line. */
+/** A top-level key of the shipped policy file, with the lines below it up to the next empty line. */
 function shipped(key: string): string {
   const text = readFileSync(new URL('../../config/policies.yaml', import.meta.url), 'utf8');
   const start = text.indexOf(`\n${key}:`) + 1;
@@ -47,18 +47,18 @@ function shipped(key: string): string {
   return text.slice(start, end);
 }
 
-/** By the first place of each map. */
+/** Keyed by the first path of each map. */
 const INTRODUCTIONS: Readonly<Record<string, Introduction>> = {
   '': {
-    text: 'Two keys are enough.',
+    text: 'Only two keys are required.',
     example: `version: 1\n${shipped('default')}`,
   },
   identity: {
-    text: 'Whom a limit is for. Without this section, clients are told apart by `X-Api-Key`, the address that Cloudflare reports, and the address that your proxy reports, in this order.',
+    text: 'How headgate tells clients apart. Without this section it uses the first of these: `X-Api-Key`, the address that Cloudflare reports, the address that your proxy reports.',
     example: shipped('identity'),
   },
   'identity.sources[]': {
-    text: 'A header that holds an address, in place of a name of `identity.sources`. It counts only when one of `from` sent it.',
+    text: 'A header that holds the client address, in place of a name in `identity.sources`. headgate believes it only if one of the networks in `from` sent it.',
     example: `identity:
   sources:
     - api_key
@@ -68,7 +68,7 @@ const INTRODUCTIONS: Readonly<Record<string, Introduction>> = {
 `,
   },
   'identity.api_key': {
-    text: 'A key that is not listed counts for itself and for its address, so that inventing keys wins nothing.',
+    text: 'An unlisted key counts for itself and for its address, so inventing keys gains nothing.',
     example: `identity:
   api_key:
     header: authorization
@@ -76,7 +76,7 @@ const INTRODUCTIONS: Readonly<Record<string, Introduction>> = {
 `,
   },
   'identity.api_key.keys[]': {
-    text: '`headgate key new --id acme --plan pro` makes a key and prints its entry. A file that is named in place of the list holds such a list.',
+    text: '`headgate key new --id acme --plan pro` creates a key and prints its entry. In place of the list you can name a key file, which holds such a list.',
     example: `identity:
   api_key:
     keys:
@@ -87,27 +87,27 @@ default:
 `,
   },
   'identity.user': {
-    text: 'For `user` in `identity.sources`, and for limits `per: user`.',
+    text: 'Used by `user` in `identity.sources`, and by limits `per: user`.',
     example: `identity:
   sources: [user, ip]
   user: { header: x-authenticated-user }
 `,
   },
   'identity.ip': {
-    text: 'A household or a server has a whole network of IPv6 addresses. IPv4 addresses count one by one.',
+    text: 'A household or a server has a whole network of IPv6 addresses, so headgate counts IPv6 networks. It counts each IPv4 address by itself.',
     example: `identity:
   ip:
     ipv6_prefixes: { 64: 1x, 56: 4x, 48: 16x }
 `,
   },
   matching: {
-    text: 'Paths are compared in canonical form, whatever is said here: `//api/%61uth` is `/api/auth`.',
+    text: 'headgate always compares paths in canonical form: `//api/%61uth` is `/api/auth`.',
     example: `matching:
   case_sensitive: true
 `,
   },
   answers: {
-    text: 'What stands in headers and bodies. Nothing here changes who is denied.',
+    text: 'The form of headers and bodies. Nothing here changes which requests are denied.',
     example: `answers:
   reset: delta
   retry_after_jitter_seconds: 10
@@ -115,7 +115,7 @@ default:
 `,
   },
   'exempt[]': {
-    text: 'A plain address range is short for a map with that `address`. Each map has either an `address` or a `key`.',
+    text: 'An address range is short for a map with this `address`. Each map has either an `address` or a `key`.',
     example: `exempt:
   - { address: 10.9.0.7, comment: the load test, expires: 2027-01-31 }
 block:
@@ -123,11 +123,11 @@ block:
 `,
   },
   default: {
-    text: 'Required, so that nothing is without a limit by oversight.',
+    text: 'Required, so that no request is left without a limit by mistake.',
     example: shipped('default'),
   },
   'default.limits[]': {
-    text: 'A plain rate is short for a map with that `rate`. [How a limit counts](../README.md#how-a-limit-counts) compares the algorithms.',
+    text: 'A rate is short for a map with this `rate`. [How a limit counts](../README.md#how-a-limit-counts) compares the algorithms.',
     example: `default:
   limits:
     - 1000/1h
@@ -136,11 +136,11 @@ block:
 `,
   },
   'policies[]': {
-    text: 'The most specific policy decides: by path (static, then `:name`, then `*`), then by host, then by method. Two that could tie are a mistake. Those with `always` apply besides.',
+    text: 'If several policies match a request, the most specific one applies: by path (static, then `:name`, then `*`), then by host, then by method. Two policies that could tie are a mistake. Policies with `always` apply in addition.',
     example: shipped('policies'),
   },
   'policies[].match': {
-    text: 'At least one of them.',
+    text: 'At least one of these keys is required.',
     example: `policies:
   - name: login
     match: { method: POST, host: api.example.com, path: /api/auth/login }
@@ -152,13 +152,13 @@ block:
   },
 };
 
-/** Throws when there is a map that nothing is said of. */
+/** Throws if a map has no introduction. */
 export function policyReference(): string {
   const maps = mapsOf(JSON.parse(policyFileJsonSchema()));
   return maps.map((map) => sectionOf(map, maps)).join('\n');
 }
 
-/** Each kind of map once, outermost first. */
+/** Each kind of map once, the outermost first. */
 function mapsOf(file: Schema): NamedKeys[] {
   const found = new Map<string, NamedKeys>();
   const visit = (schema: Schema, place: string) => {
@@ -186,7 +186,7 @@ function sectionOf({ places, schema }: NamedKeys, maps: readonly NamedKeys[]): s
   const [place, ...others] = places;
   const introduction = INTRODUCTIONS[place];
   if (introduction === undefined)
-    throw new Error(`say in ${import.meta.filename} what ${place} is for`);
+    throw new Error(`add an introduction of ${place} to ${import.meta.filename}`);
   const rows = Object.entries(schema.properties ?? {}).map(([key, each]) => {
     const { meaning, fallback } = explained(each);
     const isRequired = schema.required?.includes(key);
@@ -197,16 +197,17 @@ function sectionOf({ places, schema }: NamedKeys, maps: readonly NamedKeys[]): s
       meaning,
     ];
   });
-  const same = others.length === 0 ? '' : ` The same holds at ${others.map(code).join(', ')}.`;
+  const same =
+    others.length === 0 ? '' : ` The same keys are valid in ${others.map(code).join(', ')}.`;
   return [
     `### ${place === '' ? 'The whole file' : code(place)}\n`,
     `${introduction.text}${same}\n`,
-    table(['key', 'takes', 'default', 'is'], rows),
+    table(['key', 'value', 'default', 'meaning'], rows),
     fenced('yaml', introduction.example),
   ].join('\n');
 }
 
-/** Where the schema cannot have a default, its description ends with it. */
+/** The description ends with the default if the schema cannot have one. */
 function explained({ description, default: value, type }: Schema) {
   if (description === undefined) throw new Error('describe each key of the policy file');
   const [, text = description, words = ''] = /^(.*) Default: (.*)\.$/.exec(description) ?? [];

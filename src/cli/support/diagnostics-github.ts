@@ -1,9 +1,9 @@
-/** Findings for GitHub Actions: workflow commands that annotate lines. */
-
+/** Formats diagnostics for GitHub Actions: workflow commands that annotate lines. */
 import type { ExaminedFile } from '../../config/check/examine.ts';
+import type { Diagnostic } from '../../config/diagnostic.ts';
 import type { Severity } from '../../config/rules.ts';
 import { printable } from '../../core/printable.ts';
-import { sentenceOf, type ToldFinding, toldFinding } from './diagnostics.ts';
+import { placeOf, sentenceOf } from './diagnostics.ts';
 
 const COMMANDS: Readonly<Record<Severity, string>> = {
   error: 'error',
@@ -13,18 +13,19 @@ const COMMANDS: Readonly<Record<Severity, string>> = {
 
 export function asGithubCommands(files: readonly ExaminedFile[]): string {
   return files
-    .flatMap(({ findings }) => findings)
-    .map((finding) => `${commandOf(toldFinding(finding))}\n`)
+    .flatMap(({ diagnostics }) => diagnostics)
+    .map((diagnostic) => `${commandOf(diagnostic)}\n`)
     .join('');
 }
 
-function commandOf(finding: ToldFinding): string {
-  const { severity, rule, file, line, column } = finding;
+function commandOf(diagnostic: Diagnostic): string {
+  const { severity, rule, file } = diagnostic;
+  const { line, column } = placeOf(diagnostic);
   const properties = `file=${property(file)},line=${line},col=${column},title=${property(rule)}`;
-  return `::${COMMANDS[severity]} ${properties}::${data(printable(sentenceOf(finding)))}`;
+  return `::${COMMANDS[severity]} ${properties}::${data(printable(sentenceOf(diagnostic)))}`;
 }
 
-/** A line break would end the command, and begin another. */
+/** A line break would end the command and begin another one. */
 function data(text: string): string {
   return text.replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A');
 }

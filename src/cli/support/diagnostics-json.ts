@@ -1,18 +1,26 @@
-/** Findings for programs: one JSON document. */
+/** Formats diagnostics for programs: one JSON document. */
 import type { ExaminedFile } from '../../config/check/examine.ts';
+import type { Diagnostic } from '../../config/diagnostic.ts';
 import { printableJson } from '../../core/printable.ts';
-import { countOf, toldFinding } from './diagnostics.ts';
+import { countOf, placeOf } from './diagnostics.ts';
 
 export function asJson(files: readonly ExaminedFile[]): string {
   const document = {
-    files: files.map(({ file, policies, findings }) => ({
+    files: files.map(({ file, policies, diagnostics }) => ({
       file,
       valid: policies !== undefined,
       policies: policies ?? null,
-      findings: findings.map(toldFinding),
+      findings: diagnostics.map(fieldsOf),
     })),
     errors: countOf('error', files),
     warnings: countOf('warning', files),
   };
   return `${printableJson(JSON.stringify(document, null, 2))}\n`;
+}
+
+/** Programs depend on these names. */
+function fieldsOf(diagnostic: Diagnostic) {
+  const { rule, severity, file, path, message } = diagnostic;
+  const { line, column } = placeOf(diagnostic);
+  return { rule, severity, file, line, column, path, message };
 }

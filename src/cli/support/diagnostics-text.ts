@@ -1,35 +1,32 @@
-/** Findings for people: a line for each, and one for each file. */
-
+/** Formats diagnostics for people: one or more lines for each, then a verdict on each file. */
 import type { ExaminedFile } from '../../config/check/examine.ts';
-import type { Finding } from '../../config/diagnostic.ts';
+import type { Diagnostic } from '../../config/diagnostic.ts';
 import { printable } from '../../core/printable.ts';
-import { countOf, sentenceOf, type ToldFinding, toldFinding } from './diagnostics.ts';
+import { countOf, placeOf, sentenceOf } from './diagnostics.ts';
 
 export function asText(files: readonly ExaminedFile[]): string {
   return files
-    .flatMap((file) => [
-      ...file.findings.flatMap((each) => linesOf({ ...toldFinding(each), excerpt: each.excerpt })),
-      verdictOn(file),
-    ])
+    .flatMap((examined) => [...examined.diagnostics.flatMap(linesOf), verdictOn(examined)])
     .map((line) => `${printable(line)}\n`)
     .join('');
 }
 
-type ShownFinding = ToldFinding & Pick<Finding, 'excerpt'>;
-
-function linesOf(finding: ShownFinding): string[] {
-  const { file, line, column, severity, rule, excerpt } = finding;
-  const told = `${file}:${line}:${column}: ${severity} ${rule}: ${sentenceOf(finding)}`;
-  if (excerpt === undefined) return [told];
+function linesOf(diagnostic: Diagnostic): string[] {
+  const { file, severity, rule, excerpt } = diagnostic;
+  const { line, column } = placeOf(diagnostic);
+  const first = `${file}:${line}:${column}: ${severity} ${rule}: ${sentenceOf(diagnostic)}`;
+  if (excerpt === undefined) return [first];
   const { text, caret } = excerpt;
-  return [told, `    ${text}`, `    ${' '.repeat(caret)}^`];
+  return [first, `    ${text}`, `    ${' '.repeat(caret)}^`];
 }
 
 function verdictOn(examined: ExaminedFile): string {
   const { file, policies } = examined;
-  return policies === undefined
-    ? `${file}: invalid, ${counted(countOf('error', [examined]), 'error', 'errors')}`
-    : `${file}: fine, ${policies === 1 ? 'the default alone' : `${counted(policies - 1, 'policy', 'policies')} and the default`}`;
+  if (policies === undefined) {
+    return `${file}: invalid, ${counted(countOf('error', [examined]), 'error', 'errors')}`;
+  }
+  if (policies === 1) return `${file}: fine, the default alone`;
+  return `${file}: fine, ${counted(policies - 1, 'policy', 'policies')} and the default`;
 }
 
 function counted(count: number, one: string, many: string): string {

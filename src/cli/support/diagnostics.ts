@@ -1,34 +1,22 @@
-/** Findings as every output tells of them. */
-
+/** What the outputs of `headgate check` share. */
 import type { ExaminedFile } from '../../config/check/examine.ts';
-import type { Finding } from '../../config/diagnostic.ts';
-import { type Severity, severityOf } from '../../config/rules.ts';
+import type { Diagnostic, Place } from '../../config/diagnostic.ts';
+import type { Severity } from '../../config/rules.ts';
 
-/** Turns what was found in all files into what is printed. */
+/** Formats the diagnostics of all files. */
 export type Output = (files: readonly ExaminedFile[]) => string;
 
-export interface ToldFinding {
-  readonly rule: string;
-  readonly severity: Severity;
-  readonly file: string;
-  readonly line: number;
-  readonly column: number;
-  readonly path: string;
-  readonly message: string;
+/** Editors and CI need a line: a diagnostic about the whole file has line 1. */
+export function placeOf({ place }: Diagnostic): Place {
+  return place ?? { line: 1, column: 1 };
 }
 
-/** Who reads it expects a line; the first one also stands for the file as a whole. */
-export function toldFinding({ rule, file, place, path, message }: Finding): ToldFinding {
-  const { line, column } = place ?? { line: 1, column: 1 };
-  return { rule, severity: severityOf(rule), file, line, column, path, message };
-}
-
-/** What is meant, and what is wrong with it. */
-export function sentenceOf({ path, message }: ToldFinding): string {
+/** `path: message` */
+export function sentenceOf({ path, message }: Diagnostic): string {
   return path === '' ? message : `${path}: ${message}`;
 }
 
 export function countOf(severity: Severity, files: readonly ExaminedFile[]): number {
-  const rules = files.flatMap(({ findings }) => findings.map(({ rule }) => rule));
-  return rules.filter((rule) => severityOf(rule) === severity).length;
+  const all = files.flatMap(({ diagnostics }) => diagnostics);
+  return all.filter((each) => each.severity === severity).length;
 }

@@ -1,16 +1,16 @@
-/** From where to where a CIDR range goes. */
+/** The first and the last address of a CIDR range. */
 import ipaddr from 'ipaddr.js';
 import { canonicalAddress, isIPv6Text } from '../../core/address.ts';
 
 export interface AddressSpan {
-  /** In their canonical spelling. */
+  /** Canonical spelling. */
   readonly first: string;
   readonly last: string;
-  /** How many bits its addresses have in common. */
+  /** Leading bits that all its addresses share. */
   readonly bits: number;
 }
 
-/** Of an address, itself. Undefined for the name of a range. */
+/** An address is a range of one. Undefined for the name of a range, such as `private`. */
 export function spanOf(range: string): AddressSpan | undefined {
   const [text = '', prefix] = range.split('/');
   const address = canonicalAddress(text);
@@ -20,7 +20,7 @@ export function spanOf(range: string): AddressSpan | undefined {
   return { first: networkAddress(address, bits), last, bits };
 }
 
-/** Where the network of so many bits begins that an address is in. */
+/** The first address of the network of this size that contains the address. */
 export function networkAddress(address: string, bits: number): string {
   return familyOf(address).networkAddressFromCIDR(`${address}/${bits}`).toString();
 }

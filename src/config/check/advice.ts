@@ -1,12 +1,9 @@
-/**
- * What `headgate check` says of a valid policy file besides its notes: what takes a while to find out, or depends on
- * today. Something is likely not what the author of the file thinks it is.
- */
+/** Warnings and notes on a valid policy file that `headgate check` reports and loading does not. */
 import type { PolicySet } from '../../core/policy-set.ts';
+import type { DiagnosticDraft } from '../diagnostic.ts';
 import type { CloudflareRanges } from '../policy-file/cloudflare-ranges.ts';
 import type { ValidFile } from '../policy-file/compile.ts';
-import type { Remark } from '../unplaced-diagnostic.ts';
-import type { Path } from '../yaml-text.ts';
+import type { Path } from '../yaml-path.ts';
 import { adviceOnKeys } from './keys.ts';
 import { adviceOnLimits } from './limits.ts';
 import { adviceOnLists } from './lists.ts';
@@ -17,11 +14,11 @@ export interface AdviceContext {
   readonly policySet: PolicySet;
   readonly cloudflare: CloudflareRanges;
   readonly nowMs: number;
-  /** Whether the file itself has a value at this path, in place of a default. */
+  /** Whether the file has a value at this path; false if a default applies. */
   readonly isWritten: (path: Path) => boolean;
 }
 
-export function adviceOn(file: ValidFile, context: AdviceContext): Remark[] {
+export function adviceOn(file: ValidFile, context: AdviceContext): DiagnosticDraft[] {
   return [
     ...adviceOnRoutes(file.entries, context.policySet),
     ...adviceOnLimits(file),

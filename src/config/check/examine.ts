@@ -1,19 +1,20 @@
-/** What loading a policy file would say, and whatever else there is to say of it. */
-
-import type { Finding } from '../diagnostic.ts';
+/** Examines policy files for `headgate check`: every diagnostic of loading, and the advice. */
+import type { Diagnostic } from '../diagnostic.ts';
 import { FileError } from '../file-error.ts';
 import { compilePolicies } from '../policy-file/compile.ts';
+import { notesOn } from '../policy-file/notes.ts';
 import { type PolicyFiles, validateFiles } from '../policy-file/read.ts';
 import { displayName, readText } from '../text-file.ts';
+import { adviceOn } from './advice.ts';
 
 export interface ExaminedFile {
   readonly file: string;
-  /** How many there are; none can be used where a finding is an error. */
+  /** Number of policies, with the default; undefined if the file is invalid. */
   readonly policies: number | undefined;
-  readonly findings: readonly Finding[];
+  readonly diagnostics: readonly Diagnostic[];
 }
 
-/** `readNamed` reads the policy file itself, which whoever asks has named. */
+/** `readNamed` reads the policy file itself; it may be standard input. */
 export function examinePolicies(
   paths: PolicyFiles,
   nowMs: number,
@@ -25,10 +26,12 @@ export function examinePolicies(
       path === paths.policies ? readNamed(path) : readText(path, namedBy),
     );
     const policySet = compilePolicies(valid.file, valid.ranges);
-    const findings = valid.findings(policySet, nowMs);
-    return { file, policies: policySet.policies.length, findings };
+    const { cloudflare, isWritten } = valid;
+    const advice = adviceOn(valid.file, { policySet, nowMs, cloudflare, isWritten });
+    const diagnostics = valid.place([...notesOn(valid.file), ...advice]);
+    return { file, policies: policySet.policies.length, diagnostics };
   } catch (error) {
     if (!(error instanceof FileError)) throw error;
-    return { file, policies: undefined, findings: error.findings };
+    return { file, policies: undefined, diagnostics: error.diagnostics };
   }
 }

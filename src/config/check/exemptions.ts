@@ -1,36 +1,37 @@
-/** Which exemptions have all whom an entry means, in time that does not grow with their number. */
+/** Finds the exemptions that cover a blocked entry. The time does not grow with the number of exemptions. */
 import { canonicalAddress, compileAddressSet, exemptedAddress } from '../../core/address.ts';
 import type { AccessEntry, AccessList } from '../policy-file/access-schema.ts';
 import { type AddressSpan, networkAddress, spanOf } from './address-span.ts';
 
-/** Places in the list of exemptions. */
-type Places = readonly number[];
+/** Indices of the list of exemptions. */
+type Indices = readonly number[];
 
 const LOCAL_NAMES = ['loopback', 'private'].map((name) => ({
   name,
   has: compileAddressSet([name]),
 }));
 
+/** Returns a function that finds the exemptions that cover all clients of an entry. */
 export function compileExemptions(
   exempt: AccessList,
   cloudflare: readonly string[],
-): (entry: AccessEntry) => Places {
-  const places = new Map<string, number[]>();
-  const lengths = new Set<number>();
-  const add = (name: string, place: number) => {
-    places.set(name, [...(places.get(name) ?? []), place]);
+): (entry: AccessEntry) => Indices {
+  const indices = new Map<string, number[]>();
+  const prefixLengths = new Set<number>();
+  const add = (name: string, index: number) => {
+    indices.set(name, [...(indices.get(name) ?? []), index]);
   };
-  for (const [place, { key, address }] of exempt.entries()) {
-    if (key !== undefined) add(keyName(key), place);
+  for (const [index, { key, address }] of exempt.entries()) {
+    if (key !== undefined) add(keyName(key), index);
     if (address === undefined) continue;
     for (const range of address === 'cloudflare' ? [address, ...cloudflare] : [address]) {
       const span = countedSpan(range);
-      add(span === undefined ? range : networkName(span.first, span.bits), place);
-      if (span !== undefined) lengths.add(span.bits);
+      add(span === undefined ? range : networkName(span.first, span.bits), index);
+      if (span !== undefined) prefixLengths.add(span.bits);
     }
   }
   const namesAround = (span: AddressSpan) => [
-    ...[...lengths]
+    ...[...prefixLengths]
       .filter((bits) => bits <= span.bits)
       .map((bits) => networkName(networkAddress(span.first, bits), bits)),
     ...LOCAL_NAMES.filter(({ has }) => has(span.first) && has(span.last)).map(({ name }) => name),
@@ -41,16 +42,16 @@ export function compileExemptions(
     const span = countedSpan(address);
     return span === undefined ? [address] : namesAround(span);
   };
-  return (entry) => namesOf(entry).flatMap((name) => places.get(name) ?? []);
+  return (entry) => namesOf(entry).flatMap((name) => indices.get(name) ?? []);
 }
 
-/** As clients are looked up. */
+/** The span of the address as exemptions look it up. */
 function countedSpan(range: string): AddressSpan | undefined {
   const single = canonicalAddress(range);
   return spanOf(single === undefined ? range : exemptedAddress(single));
 }
 
-/** No address has a space in it. */
+/** The space keeps it apart from the names of networks. */
 function keyName(key: string): string {
   return `key ${key}`;
 }

@@ -1,16 +1,16 @@
-/** Keys that no source reads, and plans that only one side knows. */
+/** Advice on API keys that no source reads, and on plans without keys or limits. */
 import { hint } from '../closest-word.ts';
+import type { DiagnosticDraft } from '../diagnostic.ts';
 import type { ValidFile } from '../policy-file/compile.ts';
 import type { DefaultEntry } from '../policy-file/policy-schema.ts';
-import type { Remark } from '../unplaced-diagnostic.ts';
-import type { Path } from '../yaml-text.ts';
+import type { Path } from '../yaml-path.ts';
 
-export function adviceOnKeys(file: ValidFile): Remark[] {
+export function adviceOnKeys(file: ValidFile): DiagnosticDraft[] {
   return [...unknownPlans(file), ...unreadKeys(file), ...unheldPlans(file)];
 }
 
-/** A plan that no policy knows is mostly one that is spelled differently there. */
-function unknownPlans({ identity, keys, fallback, entries }: ValidFile): Remark[] {
+/** Plans of keys that no policy has limits for; mostly misspelled. */
+function unknownPlans({ identity, keys, fallback, entries }: ValidFile): DiagnosticDraft[] {
   const known = [fallback, ...entries].flatMap(({ plans }) => Object.keys(plans));
   const unknown = new Set(
     keys.flatMap(({ plan }) => plan ?? []).filter((plan) => !known.includes(plan)),
@@ -21,22 +21,22 @@ function unknownPlans({ identity, keys, fallback, entries }: ValidFile): Remark[
     return {
       rule: 'plan-unknown',
       path: ['identity', 'api_key', 'keys', ...(isInline ? [index, 'plan'] : [])],
-      message: `no policy has limits for the plan "${plan}" of "${keys[index]?.id}"${hint(plan, known)}`,
+      message: `no policy has limits for the plan "${plan}" of the key "${keys[index]?.id}"${hint(plan, known)}`,
     };
   });
 }
 
-function unreadKeys({ identity, keys }: ValidFile): Remark[] {
+function unreadKeys({ identity, keys }: ValidFile): DiagnosticDraft[] {
   if (keys.length === 0 || identity.sources.includes('api_key')) return [];
-  const message = 'are not read, since identity.sources has no api_key';
+  const message = 'are not read: add api_key to identity.sources, or remove the keys';
   return [{ rule: 'keys-not-read', path: ['identity', 'api_key', 'keys'], message }];
 }
 
-function unheldPlans({ identity, keys, fallback, entries }: ValidFile): Remark[] {
-  // That no key is read is told already.
+function unheldPlans({ identity, keys, fallback, entries }: ValidFile): DiagnosticDraft[] {
+  // keys-not-read is reported already.
   if (keys.length > 0 && !identity.sources.includes('api_key')) return [];
   const held = [...new Set(keys.flatMap(({ plan }) => plan ?? []))];
-  const unheld = ({ plans }: DefaultEntry, at: Path): Remark[] =>
+  const unheld = ({ plans }: DefaultEntry, at: Path): DiagnosticDraft[] =>
     Object.keys(plans)
       .filter((plan) => !held.includes(plan))
       .map((plan) => ({

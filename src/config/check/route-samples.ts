@@ -1,27 +1,28 @@
-/** Requests that a policy is for, and that no other is likely to name: if it is not asked about one of these, it never is. */
+/** Sample requests for a policy. If it matches none of them, it never matches. */
 import { METHODS } from 'node:http';
-import { literalPath } from '../policy-file/path-template.ts';
+import { literalPath, targetOf } from '../policy-file/path-template.ts';
 import type { PolicyEntry } from '../policy-file/policy-schema.ts';
-import { asTarget } from './spellings.ts';
 
 export interface Sample {
   readonly method: string;
   readonly host: string;
-  /** Without escapes. */
+  /** Decoded. */
   readonly path: string;
+  /** The path as a client sends it. */
   readonly target: string;
 }
 
+/** A label or segment that no policy is likely to name. */
 const UNLIKELY = 'a-sample';
 
 export function samplesOf(entry: PolicyEntry, entries: readonly PolicyEntry[]): Sample[] {
   const host = entry.match?.host?.replace('*', UNLIKELY) ?? `${UNLIKELY}.invalid`;
   return methodsOf(entry, entries).flatMap((method) =>
-    pathsOf(entry, entries).map((path) => ({ method, host, path, target: asTarget(path) })),
+    pathsOf(entry, entries).map((path) => ({ method, host, path, target: targetOf(path) })),
   );
 }
 
-/** Of a policy for any method: the commonest, and one that no policy names. */
+/** For a policy without a method: GET, and a method that no policy names. */
 function methodsOf({ match }: PolicyEntry, entries: readonly PolicyEntry[]): string[] {
   if (match?.method !== undefined) return [match.method].flat();
   const named = entries.flatMap((each) => each.match?.method ?? []);
@@ -29,7 +30,7 @@ function methodsOf({ match }: PolicyEntry, entries: readonly PolicyEntry[]): str
   return unnamed === undefined ? METHODS : ['GET', unnamed];
 }
 
-/** Parameters stand for one segment; the rest of a path for none, one, or more than any policy has. */
+/** A final `*` is tried with one segment, none, and more than any policy has. */
 function pathsOf({ match }: PolicyEntry, entries: readonly PolicyEntry[]): string[] {
   const segments = literalPath(match?.path ?? '/*')
     .slice(1)

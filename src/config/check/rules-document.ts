@@ -1,10 +1,10 @@
-/** The reference of what `headgate check` finds, in Markdown. */
+/** Writes `docs/check.md`: the reference of the rules of `headgate check`. */
 import { RULES, type RuleText, type Severity } from '../rules.ts';
 
 const SECTIONS: Readonly<Record<Severity, string>> = {
-  error: 'Errors: loading refuses the file (exit code 3)',
-  warning: 'Warnings: likely not what its author thinks it is (exit code 3 with `--strict`)',
-  info: 'Notes: good to know',
+  error: 'Errors: the file is not loaded (exit code 3)',
+  warning: 'Warnings: probably not what the author meant (exit code 3 with `--strict`)',
+  info: 'Notes: good to know (exit code 0)',
 };
 
 export function checkDocument(): string {
@@ -19,21 +19,21 @@ function tableOf(severity: Severity): string {
   const rows = rules
     .filter(([, text]) => text.severity === severity)
     .map(([rule, { meaning, remedy }]) => `| \`${rule}\` | ${meaning} | ${remedy} |\n`);
-  return `| rule | means | remedy |\n| --- | --- | --- |\n${rows.join('')}`;
+  return `| rule | meaning | remedy |\n| --- | --- | --- |\n${rows.join('')}`;
 }
 
-const INTRODUCTION = `# What \`headgate check\` finds
+const INTRODUCTION = `# Rules of \`headgate check\`
 
-\`headgate check FILE...\` says all that loading a policy file would refuse, and what its author likely did not mean. \`-\` is standard input; without a file, the one that \`serve\` reads is checked. The list of Cloudflare's networks is the one that \`HEADGATE_CLOUDFLARE_RANGES\` names.
+\`headgate check FILE...\` reports every mistake that keeps a policy file from being loaded, and what its author probably did not mean. \`-\` is standard input. Without a file, it checks the file that \`serve\` reads. It uses the list of Cloudflare networks that \`HEADGATE_CLOUDFLARE_RANGES\` names.
 
-| option | prints |
+| option | output |
 | --- | --- |
-| none | \`file:line:column: severity rule: path: message\` for each finding, its line with a caret below the place, and a line for each file |
+| none | \`file:line:column: severity rule: path: message\` for each finding, then the line with a caret below the place; at the end one line for each file |
 | \`-o json\` | one document: \`{ "files": [{ "file", "valid", "policies", "findings": [{ "rule", "severity", "file", "line", "column", "path", "message" }] }], "errors", "warnings" }\` |
-| \`-o github\` | commands by which GitHub Actions annotates lines |
-| \`--rules\` | this page, which \`npm run docs\` writes |
+| \`-o github\` | workflow commands, by which GitHub Actions annotates the lines |
+| \`--rules\` | this page |
 
-Lines and columns are counted from 1; 1:1 also stands for the file as a whole. \`policies\` counts the default as well, and is \`null\` for a file that is not valid. A finding may be in another file: that of the keys.
+Lines and columns count from 1. If a finding is about the whole file, its place is 1:1. \`policies\` includes the default; it is \`null\` if the file is invalid. A finding may be in another file, such as the key file.
 
-Exit codes: 0 fine, also with warnings; 2 usage; 3 a file is not valid or, with \`--strict\`, has warnings.
+Exit codes: 0 fine, warnings included; 2 usage; 3 a file is invalid or, with \`--strict\`, has warnings.
 `;

@@ -1,14 +1,15 @@
-/** Trust that goes further than it is meant to: who may say whose a request is, and what one client can be many of. */
+/** Advice on trust that reaches further than its author probably meant, and on users and addresses that clients can choose. */
 import { canonicalAddress, compileAddressSet } from '../../core/address.ts';
+import type { DiagnosticDraft } from '../diagnostic.ts';
 import { ageOf, type CloudflareRanges } from '../policy-file/cloudflare-ranges.ts';
 import type { ValidFile } from '../policy-file/compile.ts';
 import { prefixesOf } from '../policy-file/identity-config.ts';
 import type { IdentitySection } from '../policy-file/identity-schema.ts';
-import type { Remark } from '../unplaced-diagnostic.ts';
-import type { Path } from '../yaml-text.ts';
+import type { Path } from '../yaml-path.ts';
 import { spanOf } from './address-span.ts';
 
-interface Trusted {
+/** A range of the file, with its path. */
+interface WrittenRange {
   readonly range: string;
   readonly path: Path;
 }
@@ -19,22 +20,24 @@ interface Today {
   readonly isWritten: (path: Path) => boolean;
 }
 
-export function adviceOnTrust(file: ValidFile, today: Today): Remark[] {
-  const vouching = vouchingRanges(file.identity);
+export function adviceOnTrust(file: ValidFile, today: Today): DiagnosticDraft[] {
+  const trusted = trustedRanges(file.identity);
   const exempt = listedRanges(file, 'exempt');
+  const all = [...trusted, ...exempt, ...listedRanges(file, 'block')];
   return [
-    ...[...vouching, ...exempt].filter(({ range }) => isWide(range)).map(unsafe),
-    ...[...vouching, ...exempt, ...listedRanges(file, 'block')].flatMap(hostBits),
-    ...vouching.filter(({ range }) => range === 'private').map(sharedNetworks),
-    ...nobodyTrusted(file.identity),
+    ...[...trusted, ...exempt].filter(({ range }) => isWide(range)).map(unsafe),
+    ...all.flatMap(hostBits),
+    ...trusted.filter(({ range }) => range === 'private').map(sharedNetworks),
+    ...noTrustedProxy(file.identity),
     ...headersFromProxy(file.identity),
+    ...credentialsAsUser(file.identity),
     ...narrowNetworks(file.identity),
-    ...oldList([...vouching, ...exempt, ...listedRanges(file, 'block')], file, today),
+    ...oldList(all, file, today),
   ];
 }
 
-/** Whose word counts. */
-function vouchingRanges({ trusted_proxies, sources }: IdentitySection): Trusted[] {
+/** The ranges that may report client addresses. */
+function trustedRanges({ trusted_proxies, sources }: IdentitySection): WrittenRange[] {
   return [
     ...trusted_proxies.map((range, i) => ({ range, path: ['identity', 'trusted_proxies', i] })),
     ...sources.flatMap((source, i) => {
@@ -44,16 +47,16 @@ function vouchingRanges({ trusted_proxies, sources }: IdentitySection): Trusted[
   ];
 }
 
-function listedRanges(file: ValidFile, section: 'exempt' | 'block'): Trusted[] {
+function listedRanges(file: ValidFile, section: 'exempt' | 'block'): WrittenRange[] {
   return file[section].flatMap(({ address }, i) =>
     address === undefined ? [] : [{ range: address, path: [section, i] }],
   );
 }
 
-/** More than any one operator has: registries have whole networks of these sizes. */
+/** No single operator has so many addresses: registries allocate networks of these sizes. */
 const WIDEST_IPV4_BITS = 8;
 const WIDEST_IPV6_BITS = 16;
-/** The IPv4 Internet, as NAT64 writes it. */
+/** NAT64 writes all IPv4 addresses below this prefix. */
 const NAT64 = '64:ff9b::';
 const NAT64_BITS = 96;
 
@@ -67,60 +70,67 @@ function isWide(range: string): boolean {
   return span.bits <= (isNat64 ? NAT64_BITS + WIDEST_IPV4_BITS : WIDEST_IPV6_BITS);
 }
 
-function unsafe({ range, path }: Trusted): Remark {
-  const message = `${range} has strangers in it, name the networks that are meant`;
+function unsafe({ range, path }: WrittenRange): DiagnosticDraft {
+  const message = `${range} contains addresses of many operators, name the networks you mean`;
   return { rule: 'unsafe-trust', path, message };
 }
 
-/** More than one address that is not the first of its network. */
-function hostBits({ range, path }: Trusted): Remark[] {
+/** A range whose address is not the first of its network. */
+function hostBits({ range, path }: WrittenRange): DiagnosticDraft[] {
   const span = spanOf(range);
   const [written = '', bits] = range.split('/');
   if (span === undefined || bits === undefined || canonicalAddress(written) === span.first)
     return [];
-  const message = `${range} means ${span.first}/${bits}: write that, or ${written} for one address`;
+  const message = `${range} means ${span.first}/${bits}: write that, or ${written} for a single address`;
   return [{ rule: 'host-bits-set', path, message }];
 }
 
-function sharedNetworks({ path }: Trusted): Remark {
+function sharedNetworks({ path }: WrittenRange): DiagnosticDraft {
   const message =
-    'every machine of a private network may say who a client is; name the proxies if others share it';
+    'every machine of your private networks may report client addresses; name the proxies if other machines share these networks';
   return { rule: 'private-trust', path, message };
 }
 
-function nobodyTrusted({ trusted_proxies }: IdentitySection): Remark[] {
+function noTrustedProxy({ trusted_proxies }: IdentitySection): DiagnosticDraft[] {
   if (trusted_proxies.length > 0) return [];
-  const message = 'no proxy is trusted: all clients of a proxy count as one';
+  const message = 'no proxy is trusted, so all clients of a proxy share one counter';
   return [{ rule: 'no-trusted-proxy', path: ['identity', 'trusted_proxies'], message }];
 }
 
-function headersFromProxy({ sources }: IdentitySection): Remark[] {
+function headersFromProxy({ sources }: IdentitySection): DiagnosticDraft[] {
   return sources.flatMap((source, i) => {
     if (typeof source === 'string' || source.from !== 'proxy') return [];
-    const message = `${source.header} is believed as the proxy passes it on: it must set it or remove it`;
+    const message = `headgate believes ${source.header} as the proxy passes it on: the proxy must set or remove it`;
     return [{ rule: 'header-from-proxy', path: ['identity', 'sources', i, 'from'], message }];
   });
 }
 
-/** What a provider gives to one customer has at least so many addresses with other bits. */
+function credentialsAsUser({ sources, user }: IdentitySection): DiagnosticDraft[] {
+  if (!sources.includes('user') || user.header !== 'authorization') return [];
+  const message =
+    'clients set it themselves: name a header that your proxy sets, such as x-user, or set identity.api_key.header to authorization';
+  return [{ rule: 'credentials-as-user', path: ['identity', 'user', 'header'], message }];
+}
+
+/** Providers assign at least a network of this size to each customer. */
 const CUSTOMER_BITS = 64;
 
-function narrowNetworks(identity: IdentitySection): Remark[] {
+function narrowNetworks(identity: IdentitySection): DiagnosticDraft[] {
   const widest = Math.min(...prefixesOf(identity).map(({ prefixBits }) => prefixBits));
   if (widest <= CUSTOMER_BITS) return [];
   const key = identity.ip.ipv6_prefixes === undefined ? 'ipv6_prefix' : 'ipv6_prefixes';
-  const message = `every /${widest} is a client, and whoever has a /64 has many: count 64 bits as well`;
+  const message = `each /${widest} is a client, and a customer with a /64 has many of them: count 64 bits as well`;
   return [{ rule: 'networks-too-narrow', path: ['identity', 'ip', key], message }];
 }
 
 const COMPARE = 'compare it with https://www.cloudflare.com/ips/';
 
-/** Of a file that trusts Cloudflare with something, and says so. */
+/** Only for files that name Cloudflare. */
 function oldList(
-  ranges: readonly Trusted[],
+  ranges: readonly WrittenRange[],
   { identity }: ValidFile,
   { cloudflare, nowMs, isWritten }: Today,
-): Remark[] {
+): DiagnosticDraft[] {
   const named = ranges.flatMap(({ range, path }) => (range === 'cloudflare' ? [path] : []));
   const source = identity.sources.indexOf('cf_connecting_ip');
   const sources = source === -1 ? [] : [['identity', 'sources', source]];
@@ -132,14 +142,8 @@ function oldList(
         {
           rule: 'shipped-cloudflare-list-old',
           path,
-          message: `${age}, as it came with headgate: ${COMPARE}, or update headgate`,
+          message: `${age}; it came with headgate: ${COMPARE}, or update headgate`,
         },
       ]
-    : [
-        {
-          rule: 'cloudflare-list-old',
-          path,
-          message: `${age}: ${COMPARE}, and set "checked" to that day`,
-        },
-      ];
+    : [{ rule: 'cloudflare-list-old', path, message: `${age}: ${COMPARE}, and update "checked"` }];
 }

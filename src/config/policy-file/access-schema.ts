@@ -1,4 +1,4 @@
-/** The lists of clients whom no policy counts, and of those whom nothing lets in. */
+/** Schema of the `exempt` and `block` lists. */
 import { z } from 'zod';
 import { holds, Refusal } from '../refinement.ts';
 import { addressRange } from './address-range.ts';
@@ -7,28 +7,30 @@ const expires = z
   .string()
   .meta({ title: 'date or time', examples: ['2026-12-31', '2026-12-31T18:00:00Z'] })
   .transform(holds(parseTime))
-  .describe('From then on the entry means nothing. A date begins at 00:00 UTC.');
+  .describe('The entry has no effect from this time on. A date begins at 00:00 UTC.');
 
-/** Milliseconds since the epoch. Throws a RangeError that says how it would be right. */
+/** Milliseconds since the epoch. Throws a RangeError whose message gives the right form. */
 function parseTime(text: string): number {
   const isTime = z.union([z.iso.date(), z.iso.datetime({ offset: true })]).safeParse(text).success;
   if (isTime) return Date.parse(text);
   throw new RangeError('must be a date such as 2026-12-31, or a time such as 2026-12-31T18:00:00Z');
 }
 
-/** Not repeated: a key that somebody wants to block may stand in its place. */
-const NO_ADDRESS = 'is no address, CIDR range such as 10.0.0.0/8, loopback or private';
+/** Does not quote the text: it may be a key that the author wants to block. */
+const NO_ADDRESS = 'is not an address, a CIDR range such as 10.0.0.0/8, loopback or private';
 const NAT64_RANGE = /^64:ff9b::[^/]*\//i;
 const address = z
   .string()
   .meta({ title: 'address range', examples: ['203.0.113.0/24', '10.9.0.7'] })
   .transform(
     holds((text: string) => {
-      if (NAT64_RANGE.test(text)) throw new RangeError('is of NAT64, name the IPv4 addresses');
+      if (NAT64_RANGE.test(text)) {
+        throw new RangeError('is a NAT64 range, write the IPv4 range instead');
+      }
       const result = addressRange.safeParse(text);
       if (result.success) return result.data;
       if (!/\/0+$/.test(text)) throw new RangeError(NO_ADDRESS);
-      throw new Refusal('range-of-everyone', 'is everyone, name a narrower range');
+      throw new Refusal('range-of-everyone', 'contains every address, name a narrower range');
     }),
   );
 
@@ -36,14 +38,19 @@ const entry = z
   .strictObject({
     address: address
       .optional()
-      .describe('Whom the entry is for: a CIDR range, an address, loopback or private.'),
-    key: z.string().min(1).max(64).optional().describe('Or for whom: the id of a listed API key.'),
+      .describe('The clients of the entry: a CIDR range, an address, loopback or private.'),
+    key: z
+      .string()
+      .min(1)
+      .max(64)
+      .optional()
+      .describe('In place of an address: the id of a listed API key.'),
     expires: expires.optional(),
-    comment: z.string().max(1_000).optional().describe('For people.'),
+    comment: z.string().max(1_000).optional().describe('A note for readers of the file.'),
   })
   .refine(
     ({ address, key }) => (address === undefined) !== (key === undefined),
-    'must name either an address or a key',
+    'must have either an address or a key',
   );
 
 /** `10.0.0.0/8` is short for `{ address: 10.0.0.0/8 }`. */
@@ -51,7 +58,7 @@ export const accessSchema = z
   .array(
     z.union(
       [address.transform((range) => ({ address: range })), entry],
-      'must be an address, or a map of an address or a key',
+      'must be an address, or a map with an address or a key',
     ),
   )
   .transform((entries) =>

@@ -1,4 +1,4 @@
-/** Address ranges as policy files spell them. */
+/** Schema of an address range: a CIDR range, an address, or the name of a range. */
 import { z } from 'zod';
 import { compileAddressSet } from '../../core/address.ts';
 import { holds, Refusal } from '../refinement.ts';
@@ -8,10 +8,13 @@ export const addressRange = z
   .meta({ title: 'address range', examples: ['10.0.0.0/8', 'loopback'] })
   .transform(holds(checkAddressRange));
 
-/** Returns the range. Throws a RangeError that says how it would be right. */
+/** Returns the range. Throws a RangeError whose message says what is wrong. */
 function checkAddressRange(entry: string): string {
   if (/\/0+$/.test(entry)) {
-    throw new Refusal('range-of-everyone', `"${entry}" is everyone, name a narrower range`);
+    throw new Refusal(
+      'range-of-everyone',
+      `"${entry}" contains every address, name a narrower range`,
+    );
   }
   compileAddressSet([entry], { cloudflare: [] });
   return entry;

@@ -1,4 +1,4 @@
-/** From what a policy file says to the policy set that decides by it. */
+/** Compiles a valid policy file to the policy set that decides requests. */
 import { compileIdentity } from '../../core/identity.ts';
 import {
   compilePolicy,
@@ -16,16 +16,12 @@ import {
 } from './identity-config.ts';
 import type { IdentitySection } from './identity-schema.ts';
 import type { KeyEntry } from './key-list.ts';
-import {
-  type AnswersSection,
-  allLimits,
-  type DefaultEntry,
-  type LimitEntry,
-  type PolicyEntry,
-} from './policy-schema.ts';
+import { allLimits, type LimitEntry } from './limit-schema.ts';
+import type { AnswersSection } from './policy-file-schema.ts';
+import type { DefaultEntry, PolicyEntry } from './policy-schema.ts';
 import { routeMatchOf } from './route.ts';
 
-/** Plain data: it may come from another thread. */
+/** What a policy file says. Plain data, since another thread may have read it. */
 export interface ValidFile {
   readonly identity: IdentitySection;
   readonly keys: readonly KeyEntry[];
@@ -33,7 +29,7 @@ export interface ValidFile {
   readonly exempt: AccessList;
   readonly block: AccessList;
   readonly caseSensitive: boolean;
-  /** Of policies that do not say themselves. */
+  /** Applies to policies without `on_store_failure`. */
   readonly failureMode: StoreFailureMode;
   readonly fallback: DefaultEntry;
   readonly entries: readonly PolicyEntry[];

@@ -1,17 +1,17 @@
-/** Which version of a file is there: by what the file system says, without reading it. */
+/** Tells versions of a file apart by what the file system reports, without reading the file. */
 import { statSync } from 'node:fs';
 
-/** Plain data: it may come from another thread. */
+/** Plain data, since another thread may have read the file. */
 export interface FileVersion {
   /** Changes with the file. */
   readonly id: string;
-  /** Changes when another file takes its place; writing into the file keeps it. */
+  /** Changes if another file replaces this one, and not if the file is written in place. */
   readonly inode: string;
   /** Bytes. */
   readonly size: number;
 }
 
-/** By path. */
+/** The key is the path. */
 export type FileVersions = ReadonlyMap<string, FileVersion>;
 
 const NONE: FileVersion = { id: 'none', inode: 'none', size: 0 };
@@ -34,7 +34,7 @@ export function areSame(one: FileVersions, other: FileVersions): boolean {
   return [...one].every(([path, { id }]) => other.get(path)?.id === id);
 }
 
-/** Whether somebody may still be writing: of what changed, not everything is another file than before. */
+/** Whether a changed file was not replaced by another one, so that its writer may not have finished. */
 export function isWrittenInPlace(before: FileVersions, now: FileVersions): boolean {
   return [...now].some(([path, { id, inode }]) => {
     const old = before.get(path) ?? NONE;

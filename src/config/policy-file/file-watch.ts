@@ -1,25 +1,25 @@
 /**
- * Notices that files have changed, however they are replaced: written over, renamed over, or, as Kubernetes mounts its
- * ConfigMaps, by a symbolic link in their path that points elsewhere. A watch on a file follows what was there at first,
- * so the folders are watched; and since some file systems tell of nothing, everything is looked at now and then.
+ * Notices changes of files, whether they are written in place, renamed over, or replaced by a symbolic link in their
+ * path, as Kubernetes mounts ConfigMaps. A watch on a file follows the old file when it is replaced, so headgate watches
+ * the folders. Some file systems send no events, so it also looks at the files regularly.
  */
 import { type FSWatcher, realpathSync, watch } from 'node:fs';
 import { dirname } from 'node:path';
 
 const LOOK_EVERY_MS = 5_000;
-/** While files change. */
+/** Applies while files change. */
 const LOOK_AGAIN_MS = 50;
 
-/** What is watched: the paths may be others after each change. */
+/** The files to watch. Their paths may change when they are read again. */
 export interface Watched {
   readonly files: readonly string[];
-  /** Undefined while the files are what they were when they were last read. */
+  /** Undefined while the files are the same as when they were last read. */
   pending(): { readonly state: string; readonly settledAfterMs: number } | undefined;
 }
 
 /**
- * As long as the process lives. `onSettled` is called with the milliseconds for which the files have been as they are,
- * and resolves once they have been read again, cannot be, or are to be left alone for longer.
+ * Watches until the process ends. Calls `onSettled` when changed files have not changed again for long enough, with the
+ * milliseconds since their last change. It resolves when the files have been read, or refused, or need more time.
  */
 export function watchFiles(
   watched: Watched,
@@ -28,7 +28,7 @@ export function watchFiles(
   const watchFolders = folderWatch(watched, () => lookAfter(0));
   let next: NodeJS.Timeout | undefined;
   let isLooking = false;
-  /** What the files were when they last changed. */
+  /** The state of the files after their last change. */
   let seen: { readonly state: string; readonly sinceMs: number } | undefined;
 
   const settle = async () => {
@@ -56,20 +56,20 @@ export function watchFiles(
   setInterval(look, LOOK_EVERY_MS).unref();
 }
 
-/** Watches the folders of the files. Returns what is to be called whenever these may be others. */
+/** Watches the folders of the files. Call the returned function when these may have changed. */
 function folderWatch(watched: Watched, onEvent: () => void): () => void {
   const watchers = new Map<string, FSWatcher>();
   const addWatcher = (folder: string) => {
     try {
       const watcher = watch(folder, { persistent: false }, onEvent);
-      // A folder that goes away; it is watched again once it is back.
+      // The folder was removed. It is watched again when it exists again.
       watcher.on('error', () => {
         watcher.close();
         watchers.delete(folder);
       });
       watchers.set(folder, watcher);
     } catch {
-      // Not there, or no watches left: looking now and then is what remains.
+      // The folder does not exist, or no watches are left: the regular look notices changes.
     }
   };
   return () => {
@@ -85,7 +85,7 @@ function folderWatch(watched: Watched, onEvent: () => void): () => void {
   };
 }
 
-/** Where a file is named, and where it is. */
+/** The folder of the path, and the folder of the file that it leads to. */
 function foldersOf(path: string): string[] {
   try {
     return [dirname(path), dirname(realpathSync(path))];

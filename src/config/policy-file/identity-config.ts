@@ -1,5 +1,4 @@
-/** From the `identity` section of a policy file to what the core identifies clients by. */
-
+/** Converts the `identity` section of a policy file to the configuration of the core. */
 import { compileAccessLists, type ListEntry } from '../../core/access-lists.ts';
 import { compileAddressSet } from '../../core/address.ts';
 import type { NeededHeader } from '../../core/header-watch.ts';
@@ -8,7 +7,7 @@ import type { IdentitySource } from '../../core/identity-source.ts';
 import type { AccessList } from './access-schema.ts';
 import type { IdentitySection, PrefixFactor } from './identity-schema.ts';
 import type { KeyEntry } from './key-list.ts';
-import type { LimitEntry } from './policy-schema.ts';
+import type { LimitEntry } from './limit-schema.ts';
 
 /** Address ranges that a policy file may name. */
 export type KnownRanges = Readonly<Record<'cloudflare', readonly string[]>>;
@@ -55,12 +54,12 @@ export function neededHeaders(config: IdentityConfig): NeededHeader[] {
   return [...byName.values()];
 }
 
-/** Narrowest first, the first of which has the limit itself. */
+/** Narrowest network first. The first has a factor of 1. */
 export function prefixesOf({ ip }: IdentitySection): readonly PrefixFactor[] {
   return ip.ipv6_prefixes ?? [{ prefixBits: ip.ipv6_prefix ?? 64, factor: 1 }];
 }
 
-/** As the file and people call it: an address header by its kind. */
+/** The name of a source in the file, in logs and metrics. An address header has the name of the header. */
 export function sourceName(source: IdentitySection['sources'][number]): string {
   return typeof source === 'string' ? source : source.header.replaceAll('-', '_');
 }

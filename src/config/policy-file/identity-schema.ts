@@ -1,4 +1,4 @@
-/** The `identity` section of a policy file: who may say who a client is. */
+/** Schema of the `identity` section: how clients are identified, and which proxies are trusted. */
 import { z } from 'zod';
 import { holds } from '../refinement.ts';
 import { addressRange } from './address-range.ts';
@@ -10,22 +10,22 @@ const headerName = z
   .meta({ title: 'header name' })
   .transform((name) => name.toLowerCase());
 
-/** What every client sends, what frames a message, and what says where a request comes from. */
-const TAKEN_HEADER =
+/** Headers that every client sends, that frame a message, or that say where a request comes from. */
+const RESERVED_HEADER =
   /^(user-agent|host|cookie|connection|content-length|transfer-encoding|forwarded|x-forwarded-.*|x-real-ip|x-original-.*|x-headgate-.*)$/;
 
 const credentialHeader = headerName.transform(
   holds((name: string) => {
-    if (!TAKEN_HEADER.test(name)) return name;
-    throw new RangeError(`"${name}" has a meaning of its own and identifies nobody`);
+    if (!RESERVED_HEADER.test(name)) return name;
+    throw new RangeError(`"${name}" has another meaning and cannot identify a client`);
   }),
 );
 
 export const addressRanges = z
   .array(addressRange)
-  .describe('CIDR ranges, addresses, and the names loopback, private, cloudflare.');
+  .describe('CIDR ranges, addresses, and the names loopback, private and cloudflare.');
 
-const SET_BY = 'must be a list of the ranges that set the header, or proxy';
+const SET_BY = 'must be a list of the networks that set the header, or proxy';
 const proxyItself = z
   .string()
   .regex(/^proxy$/, SET_BY)
@@ -33,18 +33,18 @@ const proxyItself = z
 
 const addressHeader = z
   .strictObject({
-    header: headerName.describe('Its name, such as fastly-client-ip.'),
+    header: headerName.describe('The name of the header, such as fastly-client-ip.'),
     from: z
       .union([addressRanges.min(1), proxyItself], SET_BY)
       .describe(
-        'The networks of the CDN that sets it, or proxy: whatever a trusted proxy passes on holds.',
+        'The networks of the CDN that sets the header. Or proxy: headgate believes what a trusted proxy passes on.',
       ),
   })
-  .describe('A header that holds the client address, and who may set it.');
+  .describe('A header that holds the client address, and which networks may set it.');
 
 const source = z.union(
   [addressHeader, z.enum(['api_key', 'user', 'cf_connecting_ip', 'ip'])],
-  'must be api_key, user, cf_connecting_ip, ip, or a map of a header and who may set it',
+  'must be api_key, user, cf_connecting_ip, ip, or a map with header and from',
 );
 
 const prefixBits = z.int().min(32).max(128);
@@ -56,7 +56,7 @@ const prefixFactor = z
     holds((written: string | number) => {
       const factor = Number(/^(\d{1,5})x?$/.exec(String(written))?.[1] ?? Number.NaN);
       if (factor >= 1) return factor;
-      throw new RangeError(`must be how many times the limit the network may use, such as 4x`);
+      throw new RangeError(`must be a multiple of the limit, such as 4x`);
     }),
   );
 
@@ -65,7 +65,7 @@ export interface PrefixFactor {
   readonly factor: number;
 }
 
-/** Narrowest network first. Throws a RangeError when a wider one has no higher limit. */
+/** Narrowest network first. Throws a RangeError if the factors do not rise with the size of the network. */
 function orderPrefixes(written: Readonly<Record<string, number>>): PrefixFactor[] {
   const tiers = Object.entries(written)
     .map(([bits, factor]) => ({ prefixBits: Number(bits), factor }))
@@ -75,12 +75,12 @@ function orderPrefixes(written: Readonly<Record<string, number>>): PrefixFactor[
     const narrower = tiers[i - 1];
     if (narrower !== undefined && factor <= narrower.factor) {
       throw new RangeError(
-        `/${prefixBits} must have a higher factor than /${narrower.prefixBits} inside it`,
+        `/${prefixBits} must have a higher factor than /${narrower.prefixBits}, which is inside it`,
       );
     }
   }
   if (tiers[0]?.factor !== 1) {
-    throw new RangeError(`the longest prefix must have the limit itself, 1x`);
+    throw new RangeError(`the longest prefix must have the factor 1x`);
   }
   return tiers;
 }
@@ -96,14 +96,14 @@ const ipv6Prefixes = z
   .refine((tiers) => Object.keys(tiers).length <= 4, 'must have at most 4 entries')
   .transform(holds(orderPrefixes))
   .describe(
-    'In place of ipv6_prefix: up to 4 networks that count at once, each with so many times the limit.',
+    'In place of ipv6_prefix: up to 4 prefix lengths that count at the same time, each with a multiple of the limit.',
   );
 
 const ip = z
   .strictObject({
     ipv6_prefix: prefixBits
       .optional()
-      .describe('How many bits of an IPv6 address make one client. Default: 64.'),
+      .describe('IPv6 addresses that share this many leading bits are one client. Default: 64.'),
     ipv6_prefixes: ipv6Prefixes.optional(),
   })
   .refine(
@@ -111,7 +111,7 @@ const ip = z
     'has both ipv6_prefix and ipv6_prefixes, keep one of them',
   );
 
-const KEYS = 'must be a list of keys, or the name of a file that holds one, such as keys.yaml';
+const KEYS = 'must be a list of keys, or the name of a file with such a list, as in keys.yaml';
 
 const keyFile = z
   .string()
@@ -124,18 +124,18 @@ export const identitySchema = z.strictObject({
     .min(1)
     .default(['api_key', 'cf_connecting_ip', 'ip'])
     .describe(
-      'Who the client is: the first of these that a request has. Headers that hold an address are maps.',
+      'What identifies the client: the first of these that a request has. A map names a header that holds an address.',
     ),
   api_key: z
     .strictObject({
       header: credentialHeader
         .default('x-api-key')
-        .describe('The header that the key is in; authorization means Bearer.'),
+        .describe('The header that holds the key. authorization means a Bearer token.'),
       keys: z
         .union([keyFile, keyListSchema], KEYS)
         .default([])
         .describe(
-          'Known keys, or the file that lists them. Any other key also counts for its address.',
+          'The known keys, or a file that lists them. An unlisted key also counts for its address.',
         ),
       unverified_factor: z
         .int()
@@ -143,39 +143,39 @@ export const identitySchema = z.strictObject({
         .max(100)
         .default(2)
         .describe(
-          'How many times the limit the unlisted keys, or unverified headers, of one address may use together.',
+          'All unlisted keys, or unverified headers, of one address together get this many times the limit.',
         ),
     })
     .prefault({})
-    .describe('What keys are known, and where they are in a request.'),
+    .describe('The known API keys, and the header that holds them.'),
   user: z
     .strictObject({
       header: credentialHeader
         .default('x-user')
         .describe(
-          'The header that an authenticating proxy sets. Believed of trusted proxies only.',
+          'The header that an authenticating proxy sets. headgate believes only trusted proxies.',
         ),
     })
     .prefault({})
-    .describe('The user that a proxy has authenticated.'),
+    .describe('The user, as authenticated by a proxy.'),
   trusted_proxies: addressRanges
     .default(['loopback'])
     .describe(
-      'Who may say where a request comes from: CIDR ranges, addresses, and the names loopback, private, cloudflare.',
+      'Proxies that may report client addresses: CIDR ranges, addresses, and the names loopback, private and cloudflare.',
     ),
   forwarded_header: z
     .enum(['x-forwarded-for', 'forwarded'])
     .default('x-forwarded-for')
     .describe(
-      'The list that trusted proxies maintain, walked from the right to the first address that is none of theirs. The other one is not read.',
+      'The list of addresses that trusted proxies append to. headgate walks it from the right, to the first address that is not a trusted proxy. It ignores the other header.',
     ),
   verified_headers: z
     .array(headerName)
     .default([])
     .describe(
-      'Headers that a trusted proxy sets itself. Any other that a limit is per also counts for the address.',
+      'Headers that a trusted proxy sets itself. If a limit is per any other header, the request also counts for its address.',
     ),
-  ip: ip.prefault({}).describe('How many addresses make one client.'),
+  ip: ip.prefault({}).describe('Which addresses count as one client.'),
 });
 
 export type IdentitySection = z.output<typeof identitySchema>;

@@ -1,6 +1,6 @@
-/** The policy file's JSON Schema, from the schema that loads it. */
+/** Writes the JSON Schema of policy files from the schema that loads them. */
 import { z } from 'zod';
-import { policyFileSchema } from './policy-schema.ts';
+import { policyFileSchema } from './policy-file-schema.ts';
 
 export function policyFileJsonSchema(): string {
   const schema = z.toJSONSchema(policyFileSchema, {
@@ -8,7 +8,7 @@ export function policyFileJsonSchema(): string {
     io: 'input',
     override({ zodSchema, jsonSchema }) {
       const { def } = zodSchema._zod;
-      // zod leaves out the default of what it transforms. Ours are as files have them.
+      // zod leaves out defaults of transformed values. Ours are written as in a file.
       if (def.type === 'default') jsonSchema.default = def.defaultValue;
     },
   });

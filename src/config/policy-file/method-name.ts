@@ -1,4 +1,4 @@
-/** Methods of policies, as clients send them: upper case, one at a time. */
+/** Validates methods of policies: upper case, one at a time. */
 
 export const METHOD_PATTERN = /^[A-Z]+(-[A-Z]+)*$/;
 const MAX_LENGTH = 64;
@@ -6,11 +6,11 @@ const EVERY_METHOD = /^(any|all|\*|\.\*)$/i;
 const SEVERAL = /^[\^(]*[a-z-]+(\s*[|,/\s]\s*[a-z-]+)*[)$]*$/i;
 const FORM = 'must be an upper-case method, such as POST';
 
-/** Returns the method. Throws a RangeError that says how it would be right. */
+/** Returns the method. Throws a RangeError whose message gives the right form. */
 export function checkMethodName(text: string): string {
   if (text.length > MAX_LENGTH) throw new RangeError(FORM);
   if (EVERY_METHOD.test(text)) {
-    throw new RangeError(`"${text}" is every method: leave out "method"`);
+    throw new RangeError(`"${text}" means every method: leave out "method"`);
   }
   if (METHOD_PATTERN.test(text)) return text;
   const meant = SEVERAL.test(text.trim()) ? (text.toUpperCase().match(/[A-Z-]+/g) ?? []) : [];

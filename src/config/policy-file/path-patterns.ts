@@ -1,36 +1,36 @@
 /**
- * Patterns of other languages in a path: of regular expressions, globs, routers, proxies. Each would match nothing but
- * itself, so each is a mistake, with what to write in its place where that can be told.
+ * Finds patterns of other languages in a path: regular expressions, globs, and the patterns of routers and proxies.
+ * headgate would compare them literally, so each is a mistake. The message suggests what to write if that is clear.
  */
 import { canonicalPath } from '../../core/path.ts';
 
-/** What is wrong with the path, and what to write; undefined for a path without patterns. */
+/** Says what is wrong with the path and what to write; undefined for a path without patterns. */
 export function patternMistake(text: string): string | undefined {
   return (
-    unseen(text) ??
-    misplacedStart(text) ??
+    confusingCharacter(text) ??
+    wrongStart(text) ??
     severalPaths(text) ??
-    misplacedEnd(text) ??
+    wrongEnd(text) ??
     patternInside(text)
   );
 }
 
-/** Nobody has them in the names of paths; where somebody has, they are percent-encoded. */
+/** Characters that paths do not have, except percent-encoded. */
 const PATTERN = /[{}[\]()<>$^+|\\*?`"]|\.\.\./;
 const PARAMETER = /^:[A-Za-z_]\w*$/;
 
-/** What stands before a path in other files: a method, a scheme and a host, or how to compare it. */
+/** What other configuration files write before a path: a method, a scheme and a host, or how to compare the path. */
 const METHOD = /^([A-Z]+)\s+(?=\/)/;
 const ORIGIN = /^[a-z][a-z0-9+.-]*:\/\/([^/?#]+)/i;
 const COMPARISON = /^(?:\^~|~\*?|=|!|\^)\s*(?=[\\/^])/;
 
-/** Characters that nobody sees, or takes for others: of editors, web pages and other alphabets. */
+/** Characters that are invisible or look like others. They come from editors, web pages and other alphabets. */
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}]/u;
 const OTHER_DASH = /[\p{Pd}\u2212](?<!-)/u;
 const MIXED_SCRIPTS =
   /[a-z][^/]*[\p{Script=Cyrillic}\p{Script=Greek}]|[\p{Script=Cyrillic}\p{Script=Greek}][^/]*[a-z]/iu;
 
-function unseen(text: string): string | undefined {
+function confusingCharacter(text: string): string | undefined {
   const [char] = INVISIBLE.exec(text) ?? [];
   if (char !== undefined) {
     const code = (char.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0');
@@ -38,15 +38,15 @@ function unseen(text: string): string | undefined {
   }
   const [dash] = OTHER_DASH.exec(text) ?? [];
   if (dash !== undefined) {
-    return `"${text}" has a dash that is no "-": write "-"; if it is meant, write "${encodeURIComponent(dash)}"`;
+    return `"${text}" has a dash other than "-": write "-"; if you mean this dash, write "${encodeURIComponent(dash)}"`;
   }
   const [mixed] = MIXED_SCRIPTS.exec(text) ?? [];
   if (mixed === undefined) return undefined;
   const [letter = ''] = /[\p{Script=Cyrillic}\p{Script=Greek}]/u.exec(mixed) ?? [];
-  return `"${text}" mixes alphabets: "${letter}" looks like another letter, or is meant; then write "${encodeURIComponent(letter)}"`;
+  return `"${text}" mixes alphabets: "${letter}" may look like another letter; if you mean this letter, write "${encodeURIComponent(letter)}"`;
 }
 
-function misplacedStart(text: string): string | undefined {
+function wrongStart(text: string): string | undefined {
   if (text.startsWith('/')) return undefined;
   const [method, name] = METHOD.exec(text) ?? [];
   if (method !== undefined) {
@@ -62,39 +62,38 @@ function misplacedStart(text: string): string | undefined {
   const rest = text.trim().replace(COMPARISON, '').replace(/^\^/, '');
   const isPath = /^\\?\/|^\*+$|^[\w.~-]+(\/|$)/.test(rest);
   const path = rest.startsWith('/') || rest.startsWith('\\/') ? rest : `/${rest}`;
-  // A prefix, or an expression without an end, is for all that begins so.
+  // A prefix, or an expression without an end, matches every path that begins with it.
   const isPrefix = /^(\^~|~|\^)/.test(comparison) && !/\$$|\*$/.test(path);
   const paths = isPath ? rewritten(path) : [];
   const meant = isPrefix ? paths.map((each) => `${each === '/' ? '' : each}/*`) : paths;
   return `"${text}" must start with "/"${writing(meant)}`;
 }
 
-/** Alternatives, or a list. */
 function severalPaths(text: string): string | undefined {
   const paths = text.split(/[|,;\s]+(?=\/)/);
   return paths.length === 1 ? undefined : `"${text}" has several paths${writing(paths)}`;
 }
 
-/** Spaces that quotes keep, a query, a fragment. */
-function misplacedEnd(text: string): string | undefined {
+/** A space, a query or a fragment. */
+function wrongEnd(text: string): string | undefined {
   if (/\s/.test(text)) {
     const trimmed = text.trim();
-    const remedy = /\s/.test(trimmed) ? ': write "%20" for one that is meant' : writing([trimmed]);
+    const remedy = /\s/.test(trimmed) ? ': write "%20" if you mean a space' : writing([trimmed]);
     return `"${text}" has a space${remedy}`;
   }
   const end = text.search(/[?#]/);
   // `/:id?` and `/(a)?` are patterns.
   if (end === -1 || /[)}\]>*+]\?|\/:\w+\?(\/|$)|\(\?/.test(text)) return undefined;
-  return `"${text}" must be a path without query or fragment${writing(rewritten(text.slice(0, end)))}`;
+  return `"${text}" must not have a query or fragment${writing(rewritten(text.slice(0, end)))}`;
 }
 
 function patternInside(text: string): string | undefined {
-  const odd = oddSegment(text);
-  if (odd === undefined) return undefined;
-  return `${whatIsOdd(odd, text)}${writing(rewritten(text))}${literally(odd)}`;
+  const segment = patternSegment(text);
+  if (segment === undefined) return undefined;
+  return `${problemOf(segment, text)}${writing(rewritten(text))}${literally(segment)}`;
 }
 
-function oddSegment(path: string): string | undefined {
+function patternSegment(path: string): string | undefined {
   const segments = path.slice(1).split('/');
   return segments.find((segment, index) => {
     if (segment === '*') return index !== segments.length - 1;
@@ -102,40 +101,40 @@ function oddSegment(path: string): string | undefined {
   });
 }
 
-function whatIsOdd(segment: string, text: string): string {
+function problemOf(segment: string, text: string): string {
   if (!PATTERN.test(segment)) {
-    return `"${segment}" must be a parameter such as ":id", alone in its segment`;
+    return `"${segment}" must be a parameter alone in its segment, such as ":id"`;
   }
   return /^[\w.~-]*\*[\w.~-]*$/.test(segment)
     ? `"${text}" may have "*" only as its last segment, as in "/files/*"`
-    : `"${segment}" is a pattern, and paths have none`;
+    : `"${segment}" is a pattern, and paths have no patterns`;
 }
 
-/** What means the characters themselves, where they can be meant. */
+/** How to write the characters literally, if that is possible. */
 function literally(segment: string): string {
   if (/^:|[*?\\]|\.\.\./.test(segment)) return '';
   const escaping = (char: string) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`;
   const escaped = segment.replaceAll(/[{}[\]()<>$^+|`":]/g, escaping);
-  return `; if "${segment}" is meant literally, write "${escaped}"`;
+  return `; if you mean "${segment}" literally, write "${escaped}"`;
 }
 
-/** Nothing, unless each of the paths would be right. */
+/** `: write ...`; empty unless each of the paths is valid. */
 function writing(paths: readonly string[]): string {
-  if (paths.length === 0 || !paths.every(isSound)) return '';
+  if (paths.length === 0 || !paths.every(isValid)) return '';
   if (paths.length === 1) return `: write "${paths[0]}"`;
   const all = paths.map((path) => `"${path}"`);
-  return `: write a policy each for ${all.slice(0, -1).join(', ')} and ${all.at(-1)}`;
+  return `: write one policy for each of ${all.slice(0, -1).join(', ')} and ${all.at(-1)}`;
 }
 
-function isSound(path: string): boolean {
-  const isPlain = !/[\s?#%]/.test(path) && oddSegment(path) === undefined;
+function isValid(path: string): boolean {
+  const isPlain = !/[\s?#%]/.test(path) && patternSegment(path) === undefined;
   return isPlain && canonicalPath(path, true).path === path;
 }
 
-/** More than so many policies in place of one are no remedy. */
-const MOST_PATHS = 4;
+/** More policies in place of one are not a useful suggestion. */
+const MAX_PATHS = 4;
 
-/** The paths that were probably meant; none where nobody can tell. */
+/** The paths that the author probably meant; empty if unknown. */
 function rewritten(text: string): string[] {
   const path = text
     .replace(/[?#].*$/, (rest) => (/^\?\$?$/.test(rest) || /[)}\]>|]/.test(rest) ? rest : ''))
@@ -150,7 +149,7 @@ function rewritten(text: string): string[] {
   for (const [index, segment] of segments.entries()) {
     const written = meantBy(segment, index === segments.length - 1);
     paths = paths.flatMap((begun) => written.map((each) => begun + each));
-    if (paths.length > MOST_PATHS) return [];
+    if (paths.length > MAX_PATHS) return [];
   }
   return [...new Set(paths.map((each) => each || '/'))];
 }
@@ -165,18 +164,18 @@ const NAMED: readonly RegExp[] = [
   /^\*([A-Za-z_]\w*)$/, // *rest
   /^\$([A-Za-z_]\w*)$/, // $id
 ];
-/** Takes the rest of a path, or may: **, .*, {rest+}, {*rest}, [...rest], :rest*. */
+/** Matches the rest of a path: **, .*, {rest+}, {*rest}, [...rest], :rest*. */
 const REST = /\*|\.\+|\.\.\.|\w\+\}$|^\[\^\??\]\+?$|^<path:|^:\w+\+$/;
 /** `log*` */
 const PARTIAL = /^[\w~-][\w.~-]*\*+$/;
-/** Takes several segments: **, .*, [...slug] */
+/** Matches several segments: **, .*, [...slug] */
 const SEVERAL = /\*\*|^\.[*+]|\.\.\./;
-/** (a|b), {a,b} with what stands around them, and a|b */
+/** (a|b) or {a,b}, with the text around them; and a|b */
 const CHOICE = /^([\w.~-]*)(?:\((?:\?:)?|\{)([\w.~-]+(?:[|,][\w.~-]+)+)[)}]([\w.~-]*)$/;
 const BARE_CHOICE = /^[\w.~-]+(?:\|[\w.~-]+)+$/;
 const OPTIONAL = /^(?::\w+|\{\w+\}|\(.*\)|\[\[?\w+\]\]?)\?$/;
 
-/** The segments, each with its slash, that may stand for one. */
+/** The segments, each with its slash, that the author probably meant by one. */
 function meantBy(segment: string, isLast: boolean): string[] {
   const isPlain = !PATTERN.test(segment) && !segment.includes(':');
   if (isPlain || PARAMETER.test(segment)) return [`/${segment}`];
@@ -186,7 +185,7 @@ function meantBy(segment: string, isLast: boolean): string[] {
     return choices.split(/[|,]/).map((choice) => `/${before}${choice}${after}`);
   }
   if (BARE_CHOICE.test(segment)) return segment.split('|').map((choice) => `/${choice}`);
-  // A part of a name, or any number of segments before another: no path of ours says that.
+  // A part of a name, or any number of segments before another, cannot be written as a path of a policy.
   if (PARTIAL.test(segment) || (!isLast && SEVERAL.test(segment))) return [];
   if (isLast && REST.test(segment)) return ['/*'];
   const name = NAMED.map((form) => form.exec(segment)?.[1]).find((found) => found !== undefined);

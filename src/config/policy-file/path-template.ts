@@ -1,15 +1,14 @@
 /**
- * Path templates of policies: `/users/:id/files/*`. Whole segments only, and no other pattern language: what looks like
- * one is a mistake, since it would match nothing. Any other character is itself, and `%28` is a literal "(".
+ * Validates path templates of policies: `/users/:id/files/*`. Parameters and `*` are whole segments. Other pattern
+ * languages are mistakes, since they would match nothing. Other characters stand for themselves; `%28` is a literal "(".
  */
 import { canonicalPath } from '../../core/path.ts';
-import { asTarget } from '../check/spellings.ts';
 import { patternMistake } from './path-patterns.ts';
 
-/** Nobody's path is longer, and every check below stays short. */
+/** Real paths are shorter. The bound keeps the checks below fast. */
 const MAX_LENGTH = 1_024;
 
-/** Returns the template. Throws a RangeError that says how it would be right. */
+/** Returns the template. Throws a RangeError whose message gives the right form. */
 export function checkPathTemplate(text: string): string {
   if (text.length > MAX_LENGTH) {
     throw new RangeError(`must have at most ${MAX_LENGTH} characters`);
@@ -17,19 +16,26 @@ export function checkPathTemplate(text: string): string {
   const mistake = patternMistake(text);
   if (mistake !== undefined) throw new RangeError(mistake);
   const path = literalPath(text);
-  const canonical = canonicalPath(asTarget(path), true);
+  const canonical = canonicalPath(targetOf(path), true);
   if (canonical.path !== path) {
-    throw new RangeError(`"${text}" is never matched, paths are compared as "${canonical.path}"`);
+    throw new RangeError(
+      `"${text}" never matches, because paths are compared as "${canonical.path}": write that`,
+    );
   }
   return text;
 }
 
-/** The template with its escapes decoded, as the matcher takes it. Throws a RangeError for one that has no meaning. */
+/** The path as a client sends it: other characters than those of a path are percent-encoded. */
+export function targetOf(path: string): string {
+  return path.toWellFormed().replace(/[^a-z0-9\-_~!$&'()*+,=:@./]/giu, encodeURIComponent);
+}
+
+/** Decodes the escapes of a template for the matcher. Throws a RangeError if they cannot be decoded. */
 export function literalPath(template: string): string {
   return template.includes('%') ? template.split('/').map(literalSegment).join('/') : template;
 }
 
-/** What the matcher would take for something else than a character, and what no honest client sends. */
+/** Characters with a meaning for the matcher, and control characters. */
 const NOT_LITERAL = /^:|[*?#\p{Cc}]/u;
 
 function literalSegment(segment: string): string {
@@ -48,7 +54,7 @@ function decoded(segment: string): string {
     return decodeURIComponent(segment);
   } catch {
     throw new RangeError(
-      `"${segment}" has a "%" that begins no character, write "%25" for a percent sign`,
+      `"${segment}" has a "%" that is not an escape, write "%25" for a percent sign`,
     );
   }
 }

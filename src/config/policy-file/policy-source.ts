@@ -1,8 +1,8 @@
 /**
- * The policy set in force, and the files that it comes from.
+ * Holds the policy set in force, and reloads it when its files change.
  *
- * The beginning of a policy file is often a valid file itself. So a file that somebody may still be writing is taken only
- * after it has not changed for a while, and for longer if it would remove policies.
+ * The beginning of a policy file is often a valid file itself. So a file that may still be written is loaded only after
+ * it has not changed for a while, and after a longer time if it removes policies.
  */
 import type { PolicySet } from '../../core/policy-set.ts';
 import { ConfigError } from '../config-error.ts';
@@ -17,40 +17,41 @@ import {
 import { type PolicyFiles, type Reading, readPolicies, readUpTo } from './read.ts';
 import { readPoliciesElsewhere } from './read-in-thread.ts';
 
-/** Parsed in about 20 ms; starting a thread takes a quarter of a second of another core. */
+/** Files of this size are parsed in about 20 ms. Starting a thread takes 250 ms of another core. */
 const SMALL_BYTES = 8 * 1024;
 
-/** How long files must have been as they are. Editors and mounts change several things in a row. */
+/** How long files must not have changed. Editors and mounts make several changes in a row. */
 const REPLACED_MS = { any: 50, removing: 2_000 };
 const WRITTEN_IN_PLACE_MS = { any: 2_000, removing: 5_000 };
 
 export interface PendingChange {
   /** Changes with the files. */
   readonly state: string;
-  /** For how long the files must have been in this state before they are read. */
+  /** Milliseconds in this state before the files are read. */
   readonly settledAfterMs: number;
 }
 
 export interface PolicySource {
-  /** Replaced as a whole; a request is decided by the one that it began with. */
+  /** A reload replaces the whole set. A request uses the set that was current when it began. */
   readonly current: PolicySet;
-  /** What the author of the file should know. */
+  /** Notes for the author of the file, as lines. */
   readonly notes: readonly string[];
-  /** What distinguishes these files from others: the same on every gateway that has the same files. Hexadecimal. */
+  /** Hexadecimal. Gateways with the same files have the same digest. */
   readonly digest: string;
   /** The policy file, and the files that it refers to. */
   readonly files: readonly string[];
-  /** Undefined while the files are what they were when they were last read. */
+  /** Undefined while the files are the same as when they were last read. */
   pending(): PendingChange | undefined;
   /**
-   * Reads the files again. Rejects with a ConfigError and keeps what is in force when they have mistakes. Undefined when
-   * they must be left alone for longer than `settledMs`, or change while they are read; without it, they are taken now.
+   * Reads the files again. If they have mistakes, rejects with a ConfigError and keeps the current set. Resolves to
+   * undefined if the files need to settle for longer than `settledMs`, or change while they are read. Without
+   * `settledMs`, loads the files as they are.
    */
   reload(settledMs?: number): Promise<Reloaded | undefined>;
 }
 
 export interface Reloaded {
-  /** The names of policies that were in force, and are not any more. */
+  /** The names of policies that the new files no longer have. */
   readonly removed: readonly string[];
 }
 
@@ -59,9 +60,9 @@ export function openPolicySource(paths: PolicyFiles): PolicySource {
   const opened = readPolicies(paths);
   let loaded = compiled(opened);
   let inForce = opened.versions;
-  /** The files when they were last read, whatever came of it. */
+  /** The files when they were last read, valid or not. */
   let read = opened.versions;
-  /** Files that are left alone for longer, in this state. */
+  /** Files that need longer to settle, in this state. */
   let held: { readonly files: readonly string[]; readonly state: string } | undefined;
 
   const lookAt = (files: Iterable<string>) => {
@@ -75,7 +76,7 @@ export function openPolicySource(paths: PolicyFiles): PolicySource {
     try {
       return readUpTo(SMALL_BYTES, paths) ?? (await readPoliciesElsewhere(paths));
     } catch (error) {
-      // What cannot be read now is not tried again before it changes.
+      // Files that cannot be read are not tried again before they change.
       read = versions;
       throw error;
     }
@@ -124,7 +125,7 @@ function waitsFor(before: FileVersions, now: FileVersions) {
   return isWrittenInPlace(before, now) ? WRITTEN_IN_PLACE_MS : REPLACED_MS;
 }
 
-/** The names of policies that a file does not have any more. */
+/** The names of policies that a file no longer has. */
 function namesMissing(
   { policies, fallback }: PolicySet,
   entries: readonly { readonly name: string }[],

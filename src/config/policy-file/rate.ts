@@ -5,13 +5,13 @@ import { UNIT_MS } from '../duration.ts';
 export interface Rate {
   readonly limit: number;
   readonly windowMs: number;
-  /** The window as it was written: `5min`. */
+  /** As written: `5min`. */
   readonly window: string;
 }
 
 export const RATE_PATTERN = /^([1-9]\d*)\/([1-9]\d*)(s|min|h|d)$/;
 
-/** Throws a RangeError that says what is wrong with the text and how it would be right. */
+/** Throws a RangeError whose message says what is wrong and gives the right form. */
 export function parseRate(text: string): Rate {
   const [, limitText, countText, unit] = RATE_PATTERN.exec(text) ?? [];
   if (limitText === undefined || countText === undefined || unit === undefined) {
@@ -20,10 +20,10 @@ export function parseRate(text: string): Rate {
   const limit = Number(limitText);
   const windowMs = Number(countText) * (UNIT_MS[unit] ?? 0);
   if (limit > MAX_LIMIT) {
-    throw new RangeError(`a limit of ${limitText} is too large, the most is ${MAX_LIMIT}`);
+    throw new RangeError(`a limit of ${limitText} is too large, the maximum is ${MAX_LIMIT}`);
   }
   if (windowMs > MAX_WINDOW_MS) {
-    throw new RangeError(`a window of ${countText}${unit} is too long, the longest is 31d`);
+    throw new RangeError(`a window of ${countText}${unit} is too long, the maximum is 31d`);
   }
   return { limit, windowMs, window: countText + unit };
 }
@@ -44,7 +44,7 @@ const SPELLINGS: Readonly<Record<string, string>> = {
   days: 'd',
 };
 
-/** What was probably meant, where that can be told; else the form. */
+/** The rate that the author probably meant; if unknown, the right form. */
 function hintFor(text: string): string {
   const loose = /^\s*(\d+)\s*(?:\/|per)\s*(\d*)\s*([a-z]+)\s*$/i.exec(text);
   const unit = loose?.[3]?.toLowerCase();

@@ -1,9 +1,10 @@
-/** Reads the policy file, and the files that it refers to, and remembers which version of each it was. */
+/** Reads the policy file and the files that it refers to, and records the version of each. */
 import { createHash } from 'node:crypto';
 import { dirname, resolve } from 'node:path';
 import { ConfigError } from '../config-error.ts';
+import { SHIPPED_RANGES } from '../shipped-files.ts';
 import { displayName, readText } from '../text-file.ts';
-import { parseCloudflareRanges, SHIPPED_RANGES } from './cloudflare-ranges.ts';
+import { type CloudflareRanges, parseCloudflareRanges } from './cloudflare-ranges.ts';
 import type { ValidFile } from './compile.ts';
 import { type FileVersion, type FileVersions, versionOf } from './file-version.ts';
 import type { KnownRanges } from './identity-config.ts';
@@ -16,9 +17,9 @@ export interface PolicyFiles {
   readonly cloudflareRanges: string;
 }
 
-/** Plain data: it may come from another thread. */
+/** Plain data, since another thread may have read the files. */
 export interface Reading {
-  /** Of each file, as it was before it was read; also of what is refused, since mending it may be all that is missing. */
+  /** The version of each file before it was read. Includes refused files, since correcting them may be enough. */
   readonly versions: FileVersions;
   readonly found: Found | { readonly mistakes: readonly string[] };
 }
@@ -26,8 +27,9 @@ export interface Reading {
 export interface Found {
   readonly file: ValidFile;
   readonly ranges: KnownRanges;
+  /** Each as `file:line:column: path: note`. */
   readonly notes: readonly string[];
-  /** Of the text of all files: the same on every gateway that has the same files. */
+  /** Of the text of all files: gateways with the same files have the same digest. */
   readonly digest: string;
 }
 
@@ -35,7 +37,7 @@ export function readPolicies(paths: PolicyFiles): Reading {
   return readUpTo(Number.POSITIVE_INFINITY, paths) as Reading;
 }
 
-/** Undefined when the files have more bytes than that, together. */
+/** Undefined if the files together have more than `maxBytes`. */
 export function readUpTo(maxBytes: number, paths: PolicyFiles): Reading | undefined {
   const versions = new Map<string, FileVersion>();
   const digest = createHash('sha256');
@@ -45,45 +47,50 @@ export function readUpTo(maxBytes: number, paths: PolicyFiles): Reading | undefi
       const version = versionOf(path);
       versions.set(path, version);
       bytes += version.size;
-      if (bytes > maxBytes) throw TOO_MUCH;
+      if (bytes > maxBytes) throw TOO_LARGE;
       const text = readText(path, namedBy);
-      // It may have grown.
-      if (text.length > maxBytes) throw TOO_MUCH;
-      // Where one file ends and the next begins must be plain.
+      // The file may have grown.
+      if (text.length > maxBytes) throw TOO_LARGE;
+      // The digest must depend on where one file ends and the next begins.
       digest.update(createHash('sha256').update(text).digest());
       return text;
     });
     const shortDigest = digest.digest('hex').slice(0, DIGEST_DIGITS);
     return { versions, found: { file, ranges, notes, digest: shortDigest } };
   } catch (error) {
-    if (error === TOO_MUCH) return undefined;
+    if (error === TOO_LARGE) return undefined;
     if (!(error instanceof ConfigError)) throw error;
     return { versions, found: { mistakes: error.mistakes } };
   }
 }
 
-const TOO_MUCH = Symbol('the files have more bytes than are wanted');
+const TOO_LARGE = Symbol('the files have more than maxBytes');
 const DIGEST_DIGITS = 12;
 
-/** Throws a FileError when a file cannot be read or has mistakes. `read` is told by what a file is named. */
+interface ValidFiles extends ValidPolicies {
+  readonly ranges: KnownRanges;
+  readonly cloudflare: CloudflareRanges;
+}
+
+/** Throws a FileError if a file cannot be read or has mistakes. `read` gets the setting or key that names the file. */
 export function validateFiles(
   { policies: path, cloudflareRanges: rangesPath }: PolicyFiles,
   read: (path: string, namedBy: string) => string,
-): ValidPolicies & { readonly ranges: KnownRanges } {
-  // First of all, so that it is known of even if the policy file cannot be read.
+): ValidFiles {
+  // First, so that its version is recorded even if the policy file cannot be read.
   const text = read(rangesPath, NAMED_BY_RANGES);
   const listed = parseCloudflareRanges(text, displayName(rangesPath));
   const cloudflare = { ...listed, isShipped: rangesPath === SHIPPED_RANGES };
   const valid = validatePolicyFile(read(path, NAMED_BY_SETTING), displayName(path), {
-    cloudflare,
     readKeyFile(name) {
       const keyFile = resolve(dirname(path), name);
       return readKeyFile(read(keyFile, NAMED_BY_POLICIES), displayName(keyFile));
     },
   });
-  return { ...valid, ranges: { cloudflare: cloudflare.ranges } };
+  return { ...valid, cloudflare, ranges: { cloudflare: cloudflare.ranges } };
 }
 
 const NAMED_BY_SETTING = 'HEADGATE_POLICIES names the policy file';
 const NAMED_BY_RANGES = 'HEADGATE_CLOUDFLARE_RANGES names the list of Cloudflare networks';
-const NAMED_BY_POLICIES = 'identity.api_key.keys names it, from the folder of the policy file';
+const NAMED_BY_POLICIES =
+  'identity.api_key.keys names it, relative to the folder of the policy file';

@@ -1,4 +1,4 @@
-/** Which requests an entry of a policy file is for, in the matcher's words. */
+/** Converts `match` of a policy to a route of the matcher. */
 import type { RouteMatch } from '../../core/matcher.ts';
 import { literalPath } from './path-template.ts';
 import type { PolicyEntry } from './policy-schema.ts';

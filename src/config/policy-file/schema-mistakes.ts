@@ -1,53 +1,62 @@
-/** Turns what zod found into sentences that name what is wrong and what would be right. */
+/** Turns the issues of a zod schema into diagnostics that say what is wrong and what would be right. */
 import type { z } from 'zod';
 import { hint } from '../closest-word.ts';
+import type { DiagnosticDraft } from '../diagnostic.ts';
 import { ruleOfRefusal } from '../refinement.ts';
 import type { Rule } from '../rules.ts';
-import type { LocatedRemark } from '../unplaced-diagnostic.ts';
-import type { Path, YamlText } from '../yaml-text.ts';
+import type { Path } from '../yaml-path.ts';
+import type { YamlText } from '../yaml-text.ts';
 
-/** Of one part of a file: nobody mends more at a time, and finding the place of each takes some. */
-const MOST_MISTAKES = 100;
-/** A file with more of them is no policy file, and looking up the place of each takes time. */
-const MOST_UNKNOWN_KEYS = 50;
-/** `at` is where the validated part stands in the file. */
-export function mistakesFrom(
-  issues: readonly z.core.$ZodIssue[],
-  schema: z.ZodType,
-  at: Path,
-  yaml: YamlText,
-): LocatedRemark[] {
-  return issues.slice(0, MOST_MISTAKES).flatMap((issue) => {
-    const path = [
-      ...at,
-      ...issue.path.map((part) => (typeof part === 'number' ? part : String(part))),
-    ];
-    if (issue.code === 'invalid_union') {
-      return mistakesFrom(likeliestBranch(issue), schema, path, yaml);
+/** Per validated part. More would take long to place, and nobody corrects more at a time. */
+const MAX_MISTAKES = 100;
+const MAX_UNKNOWN_KEYS = 50;
+
+/** Where the validated part is in the file. */
+interface Part {
+  readonly schema: z.ZodType;
+  readonly at: Path;
+  readonly yaml: YamlText;
+}
+
+export function mistakesFrom(issues: readonly z.core.$ZodIssue[], part: Part): DiagnosticDraft[] {
+  return issues.slice(0, MAX_MISTAKES).flatMap((issue): DiagnosticDraft[] => {
+    const keys = issue.path.map((key) => (typeof key === 'number' ? key : String(key)));
+    const path = [...part.at, ...keys];
+    switch (issue.code) {
+      case 'invalid_union':
+        return mistakesFrom(likeliestBranch(issue), { ...part, at: path });
+      case 'unrecognized_keys':
+        return unknownKeys(issue, path, part);
+      case 'invalid_key': {
+        const offset = part.yaml.offsetOfKey(path.slice(0, -1), String(path.at(-1)));
+        const message = issue.issues[0]?.message ?? issue.message;
+        return [{ rule: 'invalid-value', offset, path, message }];
+      }
+      default:
+        return [{ rule: ruleOf(issue), path, message: sentence(issue) }];
     }
-    if (issue.code === 'unrecognized_keys') {
-      const known = knownKeys(schema, issue.path);
-      const rule = 'unknown-key' as const;
-      const left = issue.keys.length - MOST_UNKNOWN_KEYS;
-      const more =
-        left > 0
-          ? [{ rule, offset: yaml.offsetOf(path), path, message: `has ${left} more unknown keys` }]
-          : [];
-      const named = issue.keys.slice(0, MOST_UNKNOWN_KEYS).map((key) => ({
+  });
+}
+
+function unknownKeys(
+  issue: z.core.$ZodIssueUnrecognizedKeys,
+  path: Path,
+  { schema, yaml }: Part,
+): DiagnosticDraft[] {
+  const known = knownKeys(schema, issue.path);
+  const rule = 'unknown-key';
+  const named = issue.keys.slice(0, MAX_UNKNOWN_KEYS).map(
+    (key) =>
+      ({
         rule,
         offset: yaml.offsetOfKey(path, key),
         path: [...path, key],
         message: `is not a known key${hintAt(key, known)}`,
-      }));
-      return [...named, ...more];
-    }
-    if (issue.code === 'invalid_key') {
-      const offset = yaml.offsetOfKey(path.slice(0, -1), String(path.at(-1)));
-      const message = issue.issues[0]?.message ?? issue.message;
-      return [{ rule: 'invalid-value', offset, path, message }];
-    }
-    return [{ rule: ruleOf(issue), offset: yaml.offsetOf(path), path, message: sentence(issue) }];
-  });
+      }) as const,
+  );
+  const left = issue.keys.length - MAX_UNKNOWN_KEYS;
+  if (left <= 0) return named;
+  return [...named, { rule, path, message: `has ${left} more unknown keys` }];
 }
 
 function ruleOf(issue: z.core.$ZodIssue): Rule {
@@ -97,7 +106,7 @@ function amount(origin: string, bound: string, count: number): string {
   return `be ${bound} ${count}`;
 }
 
-/** Of the alternatives, the one that failed inside rather than as a whole: that is what was meant. */
+/** The alternative that the author probably meant: the one that has the right type and fails inside. */
 function likeliestBranch(issue: z.core.$ZodIssueInvalidUnion): readonly z.core.$ZodIssue[] {
   const meant = issue.errors.find((branch) =>
     branch.every((each) => each.path.length > 0 || each.code !== 'invalid_type'),
@@ -105,7 +114,7 @@ function likeliestBranch(issue: z.core.$ZodIssueInvalidUnion): readonly z.core.$
   return meant ?? [{ code: 'custom', path: [], message: issue.message, input: issue.input }];
 }
 
-/** The keys that an object schema knows at a path; none where the path leads elsewhere. */
+/** The keys that a schema knows at a path; empty if there is no map. */
 function knownKeys(schema: z.core.$ZodType, path: readonly PropertyKey[]): string[] {
   const definition = (schema as z.ZodType).def as {
     type: string;
@@ -142,7 +151,7 @@ const TYPE_WORDS: Readonly<Record<string, string>> = {
   null: 'empty',
 };
 
-/** A map or a list by its kind: it may be endless. */
+/** Shows only the type of a map or list, which may be very long. */
 function shownValue(value: unknown): string {
   return typeof value === 'object' ? aTypeName(typeName(value)) : JSON.stringify(value);
 }

@@ -1,72 +1,61 @@
-/** Reads the settings of the process. Nothing else reads the environment. */
+/** Reads the settings of the process. No other file reads the environment. */
 import type { z } from 'zod';
 import { canonicalAddress, isLoopback } from '../../core/address.ts';
 import { hint } from '../closest-word.ts';
 import { ConfigError } from '../config-error.ts';
 import type { RedisTarget } from './redis-target.ts';
-import { type LogLevel, SETTINGS, type Setting } from './settings.ts';
+import type { Setting } from './setting.ts';
+import { type LogLevel, SETTINGS } from './settings.ts';
 
 export interface Environment {
   readonly host: string;
   readonly port: number;
-  /** Path of a unix socket where proxies ask instead. */
+  /** Path of a unix socket for proxies, in place of host and port. */
   readonly socket: string | undefined;
-  /** Where Envoy asks over gRPC; nowhere if undefined. */
+  /** Undefined: no gRPC server. */
   readonly grpcPort: number | undefined;
   readonly opsHost: string;
   readonly opsPort: number;
   /** Path of the policy file. */
   readonly policies: string;
-  /** Path of the list of Cloudflare's networks. */
+  /** Path of the list of Cloudflare networks. */
   readonly cloudflareRanges: string;
-  /** None: count in memory. */
+  /** Undefined: count in memory. */
   readonly redis: RedisTarget | undefined;
-  /** How long a request waits for the store at most. */
+  /** Maximum time that a request waits for the store. */
   readonly storeTimeoutMs: number;
-  /** Keys that the memory store holds at most. */
+  /** Maximum number of keys in the memory store. */
   readonly memoryMaxKeys: number;
-  /** Gateways that share a limit while Redis is away, until Redis has said how many there are. */
+  /** Gateways that share a limit while Redis is down, until Redis has reported their number. */
   readonly replicas: number;
-  /** Processes that answer proxies. */
+  /** Number of worker processes. */
   readonly workers: number;
-  /** Which of them this is, from 0; undefined in a process that nobody supervises. */
+  /** Number of this worker, from 0; undefined in a process without a supervisor. */
   readonly worker: number | undefined;
-  /** How long it goes on answering after SIGTERM. */
+  /** How long the process continues to answer after SIGTERM. */
   readonly drainMs: number;
-  /** Denials that are remembered at most; none are with 0. */
+  /** Maximum number of cached denials; 0 disables the cache. */
   readonly rememberedDenials: number;
-  /** What proxies send to show that they are ours; several while one is being replaced. None: anybody may ask. */
+  /** Secrets that proxies may send; several while one is being replaced. Empty: no secret is required. */
   readonly proxySecrets: readonly string[];
-  /** What operators show to ask and to change things. None: their port is on a loopback. */
+  /** Bearer token of operators. Undefined: the ops server is on loopback. */
   readonly adminToken: string | undefined;
-  /** What the salts of addresses are derived from. None: they are random, and shared through Redis. */
+  /** Address salts are derived from it. Undefined: they are random and shared through Redis. */
   readonly ipSaltSecret: string | undefined;
   readonly logLevel: LogLevel;
 }
 
-/** Throws a ConfigError that names every unreadable variable; values with secrets in them are not repeated. */
+/** Throws a ConfigError with every mistake. Values of secrets are not quoted. */
 export function readEnvironment(variables: NodeJS.ProcessEnv): Environment {
   const mistakes: string[] = [];
-
-  function read<T, F>(setting: Setting<T, F>): T | F {
-    const { name, otherName = name, schema, fallback, isSecret = false } = setting;
-    const found = variables[name] ? name : otherName;
-    const text = variables[found];
-    // A secret is never taken for what Kubernetes sets: without it anybody would get in.
-    if (text === undefined || text === '' || (!isSecret && isServiceLink(text))) return fallback;
-    const result = schema.safeParse(text);
-    if (result.success) return result.data;
-    const refused = refusalOf(setting, result.error);
-    mistakes.push(`${found}: ${refused}${isSecret ? '' : `, not ${JSON.stringify(text)}`}`);
-    return fallback;
-  }
+  const read = <T, F>(setting: Setting<T, F>) => readSetting(setting, variables, mistakes);
 
   const environment: Environment = {
     host: read(SETTINGS.host),
     port: read(SETTINGS.port),
     socket: read(SETTINGS.socket),
     grpcPort: read(
-      // Who chose a socket does not expect a port that everybody on the machine can reach.
+      // With a unix socket, an open TCP port that every local user can reach would be a surprise.
       variables.HEADGATE_LISTEN ? { ...SETTINGS.grpcPort, fallback: undefined } : SETTINGS.grpcPort,
     ),
     opsHost: read(SETTINGS.opsHost),
@@ -86,46 +75,70 @@ export function readEnvironment(variables: NodeJS.ProcessEnv): Environment {
     ipSaltSecret: read(SETTINGS.ipSaltSecret),
     logLevel: read(SETTINGS.logLevel),
   };
-  if (environment.workers > 1 && environment.redis === undefined)
-    mistakes.push(workersWithoutRedis);
-  // A token that is no good is a mistake of its own.
-  if (!variables.HEADGATE_ADMIN_TOKEN && !staysOnThisMachine(environment.opsHost))
-    mistakes.push(openToOthers(environment.opsHost));
-  mistakes.push(...misspelled(variables));
+  mistakes.push(...combinedMistakes(environment, variables), ...misspelled(variables));
   if (mistakes.length > 0) throw new ConfigError(mistakes);
   return environment;
 }
 
-/** A check of our own says itself what is wrong. */
-function refusalOf({ expected }: Setting, { issues: [issue] }: z.ZodError): string {
+/** Adds to `mistakes` if the value is invalid. */
+function readSetting<T, F>(
+  setting: Setting<T, F>,
+  variables: NodeJS.ProcessEnv,
+  mistakes: string[],
+): T | F {
+  const { name, otherName = name, schema, fallback, isSecret = false } = setting;
+  const found = variables[name] ? name : otherName;
+  const text = variables[found];
+  // Never ignore a secret as a service link: without the secret, every caller would be let in.
+  if (text === undefined || text === '' || (!isSecret && isServiceLink(text))) return fallback;
+  const result = schema.safeParse(text);
+  if (result.success) return result.data;
+  const wrong = messageOf(setting, result.error);
+  mistakes.push(`${found}: ${wrong}${isSecret ? '' : `, not ${JSON.stringify(text)}`}`);
+  return fallback;
+}
+
+function messageOf({ expected }: Setting, { issues: [issue] }: z.ZodError): string {
   return issue?.code === 'custom' ? issue.message : `must be ${expected}`;
 }
 
-/** Asking one process about every request would cost more than a decision does. */
-const workersWithoutRedis =
-  'HEADGATE_WORKERS: several need HEADGATE_REDIS_URL; in memory each would count by itself, and clients get every limit several times';
+const WORKERS_WITHOUT_REDIS =
+  'HEADGATE_WORKERS: several workers need HEADGATE_REDIS_URL, because without Redis each worker counts by itself and admits the whole limit';
 
-/** Of a name other than `localhost` nobody knows here where it leads. */
-function staysOnThisMachine(host: string): boolean {
+/** Mistakes that only several settings together show. */
+function combinedMistakes(
+  { workers, redis, opsHost }: Environment,
+  variables: NodeJS.ProcessEnv,
+): string[] {
+  // An invalid token is reported already.
+  const isOpen = !variables.HEADGATE_ADMIN_TOKEN && !isLocalHost(opsHost);
+  return [
+    ...(workers > 1 && redis === undefined ? [WORKERS_WITHOUT_REDIS] : []),
+    ...(isOpen ? [openToOthers(opsHost)] : []),
+  ];
+}
+
+/** False for names other than `localhost`, which may resolve to any address. */
+function isLocalHost(host: string): boolean {
   return host.toLowerCase() === 'localhost' || isLoopback(canonicalAddress(host) ?? '');
 }
 
 function openToOthers(opsHost: string): string {
-  return `HEADGATE_OPS_HOST: other machines can reach ${JSON.stringify(opsHost)}, and so steer the gateway; set HEADGATE_ADMIN_TOKEN, at least 16 characters, or keep to a loopback, such as 127.0.0.1`;
+  return `HEADGATE_OPS_HOST: other machines can reach ${JSON.stringify(opsHost)} and control the gateway; set HEADGATE_ADMIN_TOKEN (at least 16 characters), or use a loopback address such as 127.0.0.1`;
 }
 
-/** A setting that is misspelled would silently not be one. Kubernetes has names of its own that begin like ours. */
+/** A misspelled setting would be ignored silently. Other variables with our prefix are allowed: Kubernetes sets some. */
 function misspelled(variables: NodeJS.ProcessEnv): string[] {
   const known = Object.values(SETTINGS).map(({ name }) => name);
   return Object.keys(variables).flatMap((name) => {
     if (!name.startsWith('HEADGATE_') || known.includes(name)) return [];
     if (/_(SERVICE_HOST|SERVICE_PORT.*|PORT_.*)$/.test(name)) return [];
     const meant = hint(name, known);
-    return meant === '' ? [] : [`${name}: is no setting${meant}`];
+    return meant === '' ? [] : [`${name}: is not a setting${meant}`];
   });
 }
 
-/** Kubernetes sets HEADGATE_PORT=tcp://10.0.0.1:8080 in every pod beside a Service called headgate. */
+/** Kubernetes sets HEADGATE_PORT=tcp://10.0.0.1:8080 in every pod if there is a Service called headgate. */
 function isServiceLink(text: string): boolean {
   return /^(tcp|udp|sctp):\/\//.test(text);
 }

@@ -1,19 +1,18 @@
-/** Where a Redis is, however it is run. */
+/** How to reach a Redis: one server, sentinels or a cluster. */
 export interface RedisAddress {
   readonly host: string;
   readonly port: number;
 }
 
 export interface RedisTarget {
-  /** One server, a master that sentinels know, or a cluster. */
   readonly kind: 'single' | 'sentinel' | 'cluster';
-  /** The server; the sentinels; some nodes of the cluster. At least one. */
+  /** The server, the sentinels, or some nodes of the cluster. */
   readonly addresses: readonly [RedisAddress, ...RedisAddress[]];
   readonly tls: boolean;
   readonly username: string | undefined;
   readonly password: string | undefined;
   readonly database: number;
-  /** What follows is for sentinels alone. */
+  /** Only for sentinels, like the fields below. */
   readonly masterName: string;
   readonly sentinelUsername: string | undefined;
   readonly sentinelPassword: string | undefined;

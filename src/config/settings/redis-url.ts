@@ -1,11 +1,11 @@
 /**
- * The URL of a Redis, for every way to run one:
+ * Parses the URL of a Redis:
  *
  *     redis://user:password@host:6379/0
  *     redis+sentinel://user:password@host:26379,host:26379/mymaster/0?sentinel_password=secret
  *     redis+cluster://user:password@host:6379,host:6379
  *
- * `rediss` in place of `redis` is TLS to every server. Node's URL knows one host only, so this is read by hand.
+ * `rediss` in place of `redis` uses TLS for every server. Node's URL supports only one host, so this file parses the text.
  */
 import type { RedisAddress, RedisTarget } from './redis-target.ts';
 
@@ -19,7 +19,7 @@ const FORM = `must be ${REDIS_URL_FORM}`;
 const UNESCAPED = 'write a "/", "?", "#" or "@" of a password as %2F, %3F, %23 or %40';
 const DEFAULT_PORTS = { single: 6379, sentinel: 26379, cluster: 6379 };
 
-/** Throws a RangeError that says how it would be right, and never repeats what may hold a password. */
+/** Throws a RangeError whose message gives the right form. It never quotes a part that may hold a password. */
 export function parseRedisUrl(text: string): RedisTarget {
   const parts = URL_PARTS.exec(text)?.groups;
   if (parts === undefined) {
@@ -30,7 +30,7 @@ export function parseRedisUrl(text: string): RedisTarget {
   const [first, ...others] = (parts.hosts ?? '').split(',').map((host) => parseHost(host, kind));
   if (first === undefined || (kind === 'single' && others.length > 0)) {
     throw new RangeError(
-      'must name one host; several need redis+sentinel:// or redis+cluster:// before them',
+      'must name one host; for several, begin with redis+sentinel:// or redis+cluster://',
     );
   }
   const path = (parts.path ?? '')
@@ -93,8 +93,8 @@ function parseQuery(text: string, kind: RedisTarget['kind']) {
   const known = kind === 'sentinel' ? ['sentinel_username', 'sentinel_password'] : [];
   for (const name of query.keys()) {
     if (known.includes(name)) continue;
-    const remedy = known.length > 0 ? `known are ${known.join(' and ')}` : 'remove it';
-    // Of a password that was not escaped, what follows its "?" looks like an option.
+    const remedy = known.length > 0 ? `known options are ${known.join(' and ')}` : 'remove it';
+    // The rest of an unescaped password after its "?" looks like an option: do not quote it.
     if (!/^[a-z_]{1,30}$/.test(name)) throw new RangeError(UNESCAPED);
     throw new RangeError(`has the unknown option "${name}", ${remedy}`);
   }
@@ -108,6 +108,6 @@ function decode(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    throw new RangeError('has a "%" that begins no escape, write it as %25');
+    throw new RangeError('has a "%" that is not an escape, write it as %25');
   }
 }

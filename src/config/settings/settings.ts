@@ -1,69 +1,27 @@
-/** Every setting of the process: the variable, what it is for, what it takes, and what holds without it. */
-import { fileURLToPath } from 'node:url';
+/** Every setting of the process: its environment variable, meaning, form and default. */
 import { z } from 'zod';
 import { HTTP_DIALECTS } from '../../dialects/index.ts';
-import { SHIPPED_RANGES } from '../policy-file/cloudflare-ranges.ts';
 import { holds } from '../refinement.ts';
+import { SHIPPED_POLICIES, SHIPPED_RANGES } from '../shipped-files.ts';
 import { parseRedisUrl, REDIS_URL_FORM } from './redis-url.ts';
-
-/** What settings are about, in the order in which they are told of. */
-export const TOPICS = {
-  places: 'Where it answers',
-  trust: 'Who may ask, and secrets',
-  policies: 'What it reads',
-  counts: 'Where it counts',
-  process: 'The process',
-} as const;
-
-export interface Setting<T = unknown, F = unknown> {
-  readonly name: string;
-  /** A variable of others, which is read where this one is not set. */
-  readonly otherName?: string;
-  readonly topic: keyof typeof TOPICS;
-  readonly meaning: string;
-  /** What a value must be. */
-  readonly expected: string;
-  readonly schema: z.ZodType<T>;
-  /** What holds where it is not set. */
-  readonly fallback: F;
-  /** The same for people, where the value does not say it. */
-  readonly fallbackWords?: string;
-  /** Its values are not repeated. */
-  readonly isSecret?: boolean;
-}
+import {
+  bearerToken,
+  port,
+  portOrOff,
+  secretList,
+  setting,
+  unixSocket,
+  wholeNumber,
+} from './setting.ts';
 
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
-
-const SHIPPED_POLICIES = fileURLToPath(new URL('../../../config/policies.yaml', import.meta.url));
-
-const port = wholeNumber(0, 65_535);
-
-const portOrOff = z.union([z.literal('off').transform(() => undefined), port]);
-
-const unixSocket = z
-  .string()
-  .regex(/^unix:./)
-  .transform((text) => text.slice('unix:'.length));
-
-/** Characters that a header value keeps through every proxy. */
-const secretList = z
-  .string()
-  .regex(/^[!-+\--~]{16,256}(,[!-+\--~]{16,256})*$/)
-  .transform((text) => text.split(','));
-
-/** What RFC 6750 allows after `Bearer`. */
-const bearerToken = z
-  .string()
-  .min(16)
-  .max(256)
-  .regex(/^[A-Za-z0-9._~+/-]+=*$/);
 
 export const SETTINGS = {
   host: setting({
     name: 'HEADGATE_HOST',
     topic: 'places',
-    meaning: `Where proxies send checks: ${HTTP_DIALECTS.map(({ mount }) => `\`${mount}\``).join(', ')}; Envoy appends the client's path. The image sets \`0.0.0.0\`.`,
+    meaning: `Address of the check server. Proxies call it at ${HTTP_DIALECTS.map(({ mount }) => `\`${mount}\``).join(', ')}; Envoy appends the client's path. The image sets \`0.0.0.0\`.`,
     expected: 'a host',
     schema: z.string(),
     fallback: '127.0.0.1',
@@ -71,7 +29,7 @@ export const SETTINGS = {
   port: setting({
     name: 'HEADGATE_PORT',
     topic: 'places',
-    meaning: 'The port of these. With 0 the system chooses one.',
+    meaning: 'Check server port; 0 picks a free one.',
     expected: 'a port from 0 to 65535',
     schema: port,
     fallback: 8080,
@@ -80,7 +38,7 @@ export const SETTINGS = {
     name: 'HEADGATE_LISTEN',
     topic: 'places',
     meaning:
-      'A unix socket where proxies ask instead of at host and port. Its owner and group may connect.',
+      'Unix socket of the check server, in place of host and port. Its owner and its group may connect.',
     expected: 'unix: and a path; for an address, set HEADGATE_HOST and HEADGATE_PORT',
     schema: unixSocket,
     fallback: undefined,
@@ -89,7 +47,7 @@ export const SETTINGS = {
   grpcPort: setting({
     name: 'HEADGATE_GRPC_PORT',
     topic: 'places',
-    meaning: 'Where Envoy asks over gRPC, on `HEADGATE_HOST`; `off` for nowhere.',
+    meaning: 'Port on `HEADGATE_HOST` for Envoy over gRPC; 0 picks a free one, `off` disables it.',
     expected: 'a port from 0 to 65535, or off',
     schema: portOrOff,
     fallback: 8081,
@@ -99,7 +57,7 @@ export const SETTINGS = {
     name: 'HEADGATE_OPS_HOST',
     topic: 'places',
     meaning:
-      'Where operators ask: `/livez`, `/readyz`, `/metrics` (Prometheus). Any other than a loopback needs `HEADGATE_ADMIN_TOKEN`.',
+      'Address of the ops server: `/livez`, `/readyz`, `/metrics` (Prometheus) and the ops API. Any address other than loopback requires `HEADGATE_ADMIN_TOKEN`.',
     expected: 'a host',
     schema: z.string(),
     fallback: '127.0.0.1',
@@ -107,7 +65,7 @@ export const SETTINGS = {
   opsPort: setting({
     name: 'HEADGATE_OPS_PORT',
     topic: 'places',
-    meaning: 'The port of these.',
+    meaning: 'Ops server port; 0 picks a free one.',
     expected: 'a port from 0 to 65535',
     schema: port,
     fallback: 9464,
@@ -116,42 +74,42 @@ export const SETTINGS = {
     name: 'HEADGATE_PROXY_SECRET',
     topic: 'trust',
     meaning:
-      'What proxies send as `X-Headgate-Secret`; who does not is answered 403. Several while one is being replaced.',
+      'The secret that proxies send as `X-Headgate-Secret`. A caller without it gets 403. Set the old and the new one while you replace it.',
     expected:
-      'at least 16 letters, digits or marks, without spaces; several are separated by commas',
+      'at least 16 letters, digits or punctuation marks, without spaces; several are separated by commas',
     schema: secretList,
     fallback: [],
-    fallbackWords: 'none: anybody may ask',
+    fallbackWords: 'none: no secret is required',
     isSecret: true,
   }),
   adminToken: setting({
     name: 'HEADGATE_ADMIN_TOKEN',
     topic: 'trust',
     meaning:
-      'The bearer token that changes and questions of operators need at `HEADGATE_OPS_PORT`. `/livez`, `/readyz` and `/metrics` never need it. Without one, `HEADGATE_OPS_HOST` must be a loopback.',
+      'Bearer token that the ops API requires. `/livez`, `/readyz` and `/metrics` never require it. Without a token, `HEADGATE_OPS_HOST` must be a loopback address.',
     expected:
       'at least 16 letters, digits or any of "-._~+/", with "=" at the end only, 256 at most',
     schema: bearerToken,
     fallback: undefined,
-    fallbackWords: 'none: on a loopback only',
+    fallbackWords: 'none: loopback only',
     isSecret: true,
   }),
   ipSaltSecret: setting({
     name: 'HEADGATE_IP_SALT_SECRET',
     topic: 'trust',
     meaning:
-      'What the keys of address hashes are derived from, so that gateways agree on them without Redis. Who has it can work out the keys of any day.',
+      'Secret from which gateways derive the daily salts of address pseudonyms, so that they share them without Redis. Anyone who has it can compute the salts of every day.',
     expected: 'at least 32 characters',
     schema: z.string().min(32),
     fallback: undefined,
-    fallbackWords: 'none: random, and shared through Redis',
+    fallbackWords: 'none: salts are random and shared through Redis',
     isSecret: true,
   }),
   policies: setting({
     name: 'HEADGATE_POLICIES',
     topic: 'policies',
     meaning:
-      'The policy file. It is read again when it changes, and on SIGHUP. `--policies FILE` comes first.',
+      'The policy file. headgate reads it again when it changes, and on SIGHUP. The option `--policies FILE` wins over this.',
     expected: 'a path',
     schema: z.string(),
     fallback: SHIPPED_POLICIES,
@@ -160,7 +118,7 @@ export const SETTINGS = {
   cloudflareRanges: setting({
     name: 'HEADGATE_CLOUDFLARE_RANGES',
     topic: 'policies',
-    meaning: 'The list of the networks whose `CF-Connecting-IP` is believed.',
+    meaning: 'The list of Cloudflare networks. headgate believes `CF-Connecting-IP` from these.',
     expected: 'a path',
     schema: z.string(),
     fallback: SHIPPED_RANGES,
@@ -171,18 +129,19 @@ export const SETTINGS = {
     otherName: 'REDIS_URL',
     topic: 'counts',
     meaning:
-      'The Redis that gateways count in together; `rediss` in place of `redis` is TLS. See [Redis](../README.md#redis).',
+      'The Redis in which gateways count together. `rediss` in place of `redis` uses TLS. See [Redis](../README.md#redis).',
     expected: REDIS_URL_FORM,
     schema: z.string().transform(holds(parseRedisUrl)),
     fallback: undefined,
-    fallbackWords: 'none: each process counts in its memory',
-    // There may be a password in it.
+    fallbackWords: 'none: each process counts in its own memory',
+    // It may contain a password.
     isSecret: true,
   }),
   storeTimeoutMs: setting({
     name: 'HEADGATE_STORE_TIMEOUT_MS',
     topic: 'counts',
-    meaning: 'How long a request waits for Redis at most. Then `on_store_failure` decides.',
+    meaning:
+      'Maximum time that a request waits for Redis, in milliseconds. After it, `on_store_failure` decides.',
     expected: 'milliseconds from 1 to 10000',
     schema: wholeNumber(1, 10_000),
     fallback: 50,
@@ -191,7 +150,7 @@ export const SETTINGS = {
     name: 'HEADGATE_REPLICAS',
     topic: 'counts',
     meaning:
-      'Gateways that share a limit while Redis is away, until Redis has said how many there are.',
+      'Number of gateways that share a limit if Redis is down at the start. Once Redis has answered, headgate uses the number that it reported.',
     expected: 'a number from 1 to 1000',
     schema: wholeNumber(1, 1_000),
     fallback: 1,
@@ -199,7 +158,8 @@ export const SETTINGS = {
   rememberedDenials: setting({
     name: 'HEADGATE_REMEMBERED_DENIALS',
     topic: 'counts',
-    meaning: 'Clients whose denial is remembered at most; with 0, Redis is asked every time.',
+    meaning:
+      'Maximum number of denials cached in memory; 0 disables the cache, so every request goes to Redis.',
     expected: 'a number from 0 to 1000000',
     schema: wholeNumber(0, 1_000_000),
     fallback: 10_000,
@@ -207,7 +167,7 @@ export const SETTINGS = {
   memoryMaxKeys: setting({
     name: 'HEADGATE_MEMORY_MAX_KEYS',
     topic: 'counts',
-    meaning: 'Keys that the memory store holds at most, about 650 bytes each.',
+    meaning: 'Maximum number of keys in the memory store. A key takes about 650 bytes.',
     expected: 'a number from 1000 to 10000000',
     schema: wholeNumber(1_000, 10_000_000),
     fallback: 1_000_000,
@@ -215,7 +175,8 @@ export const SETTINGS = {
   workers: setting({
     name: 'HEADGATE_WORKERS',
     topic: 'process',
-    meaning: 'Processes that answer proxies, behind one port. Several need Redis.',
+    meaning:
+      'Number of worker processes that share the check server port. More than 1 requires Redis.',
     expected: 'a number from 1 to 256',
     schema: wholeNumber(1, 256),
     fallback: 1,
@@ -223,8 +184,8 @@ export const SETTINGS = {
   worker: setting({
     name: 'HEADGATE_WORKER',
     topic: 'process',
-    meaning: 'Which of them a process is. Do not set it.',
-    expected: 'what a supervisor sets',
+    meaning: 'Number of a worker process. The supervisor sets it; do not set it yourself.',
+    expected: 'a number that the supervisor sets',
     schema: wholeNumber(0, 255),
     fallback: undefined,
     fallbackWords: 'none',
@@ -232,7 +193,8 @@ export const SETTINGS = {
   drainMs: setting({
     name: 'HEADGATE_DRAIN_MS',
     topic: 'process',
-    meaning: 'How long it goes on answering after SIGTERM, so that proxies notice.',
+    meaning:
+      'How long headgate continues to answer after SIGTERM, in milliseconds, so that proxies notice and stop calling it.',
     expected: 'milliseconds from 0 to 600000',
     schema: wholeNumber(0, 600_000),
     fallback: 5_000,
@@ -240,18 +202,9 @@ export const SETTINGS = {
   logLevel: setting({
     name: 'HEADGATE_LOG_LEVEL',
     topic: 'process',
-    meaning: 'The least that is logged.',
+    meaning: 'Minimum log level.',
     expected: `one of ${LOG_LEVELS.join(', ')}`,
     schema: z.enum(LOG_LEVELS),
     fallback: 'info',
   }),
 };
-
-/** Keeps the types of its values. */
-function setting<T, const F>(described: Setting<T, F>): Setting<T, F> {
-  return described;
-}
-
-function wholeNumber(least: number, most: number) {
-  return z.string().regex(/^\d+$/).transform(Number).pipe(z.int().min(least).max(most));
-}

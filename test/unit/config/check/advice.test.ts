@@ -2,11 +2,11 @@
 import { hash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import type { Rule } from '../../../../src/config/rules.ts';
-import { findingsIn } from './diagnostics.ts';
+import { diagnosticsIn } from './diagnostics-in.ts';
 
 const DEFAULT = 'default: { limits: [1000/1h] }';
 const rulesIn = (sections: string, nowMs?: number): Rule[] =>
-  findingsIn(`{ version: 1, ${sections} }`, 'policies.yaml', nowMs).map(({ rule }) => rule);
+  diagnosticsIn(`{ version: 1, ${sections} }`, 'policies.yaml', nowMs).map(({ rule }) => rule);
 
 const limits = (text: string) => `default: { limits: [${text}] }`;
 const policies = (...matches: string[]) => {
@@ -72,7 +72,7 @@ describe('nothing is said of', () => {
   test('a limit that clients of a plan count for with a higher one', () => {
     const of = (...rates: string[]) => rates.map((rate) => `{ rate: ${rate}, per: ip }`).join(', ');
     const lists = (plan: string) =>
-      findingsIn(
+      diagnosticsIn(
         `{ version: 1, default: { limits: [${of('5/1min', '10/2min')}], plans: { pro: [${plan}] } } }`,
       ).flatMap(({ rule, path }) => (rule === 'limit-never-binds' ? path : []));
     expect(lists(of('5/1min'))).toEqual(['default.limits[1]']);
@@ -140,7 +140,7 @@ test('an old list of the networks of Cloudflare matters to who trusts them, at t
   const young = Date.parse('2027-01-30');
   const old = Date.parse('2027-01-31');
   const paths = (sections: string, nowMs: number) =>
-    findingsIn(`{ version: 1, ${sections} }`, 'policies.yaml', nowMs).map(
+    diagnosticsIn(`{ version: 1, ${sections} }`, 'policies.yaml', nowMs).map(
       ({ rule, path }) => `${rule} ${path}`,
     );
   const named = identity('sources: [api_key, cf_connecting_ip, ip]');

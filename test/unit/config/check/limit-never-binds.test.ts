@@ -6,7 +6,7 @@ import { describe as describeLimits } from '../../../../src/core/descriptor.ts';
 import { MemoryStore } from '../../../../src/stores/memory/memory-store.ts';
 import { policySetFrom } from '../../../support/policies.ts';
 import { AT_NOON, checkRequest, NOON_MS, SALTS } from '../../../support/requests.ts';
-import { findingsIn } from './diagnostics.ts';
+import { diagnosticsIn } from './diagnostics-in.ts';
 
 const LISTED = 'listed';
 const TENANT = 'x-tenant';
@@ -43,7 +43,7 @@ version: 1
 identity: { sources: [api_key, ip], api_key: { unverified_factor: ${factor}, keys: [${key}] } }
 default: { cost: ${cost}, limits: [${textOf(written)}], plans: { pro: [${textOf(plan)}] } }`;
   })
-  .filter((text) => findingsIn(text).some(({ rule }) => rule === 'limit-never-binds'));
+  .filter((text) => diagnosticsIn(text).some(({ rule }) => rule === 'limit-never-binds'));
 
 /** One address, with and without keys and tenants. */
 const request = fc.record({
@@ -67,7 +67,7 @@ test('whenever a request is denied, a limit that binds had no room for it', () =
       const policySet = policySetFrom(text);
       const [policy] = policySet.policies;
       const idle = new Set(
-        findingsIn(text)
+        diagnosticsIn(text)
           .filter(({ rule }) => rule === 'limit-never-binds')
           .map(({ path }) => path),
       );

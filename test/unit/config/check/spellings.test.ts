@@ -1,10 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import {
-  simpleSpellingsOf,
-  spellingsOf,
-  TRANSFORMATIONS,
-} from '../../../../src/config/check/spellings.ts';
+import { TRANSFORMATIONS } from '../../../../src/config/check/spelling-transformations.ts';
+import { simpleSpellingsOf, spellingsOf } from '../../../../src/config/check/spellings.ts';
 import { servesPath } from '../../../support/lenient-servers.ts';
 import { policySetFrom } from '../../../support/policies.ts';
 import { checkRequest } from '../../../support/requests.ts';

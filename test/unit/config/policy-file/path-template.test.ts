@@ -18,7 +18,7 @@ function mistakeIn(check: (text: string) => string, text: string): string | unde
 
 /** What a message says to write in place of the whole path or host. */
 function remediesIn(message: string): string[] {
-  const [, advice = ''] = /: write (?:a policy each for )?("[^;]*")/.exec(message) ?? [];
+  const [, advice = ''] = /: write (?:one policy for each of )?("[^;]*")/.exec(message) ?? [];
   return [...advice.matchAll(/"([^"]*)"/g)].map(([, each = '']) => each);
 }
 

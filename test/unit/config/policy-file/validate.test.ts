@@ -7,7 +7,7 @@ import { validatePolicyFile } from '../../../../src/config/policy-file/validate.
 import { RULES } from '../../../../src/config/rules.ts';
 import { policyFileContext, policySetFrom } from '../../../support/policies.ts';
 import { AT_NOON, checkRequest } from '../../../support/requests.ts';
-import { findingsIn, told } from '../check/diagnostics.ts';
+import { diagnosticsIn, lineOf } from '../check/diagnostics-in.ts';
 
 const FIXTURES = new URL('../../../fixtures/policies/', import.meta.url);
 const CONFIG = new URL('../../../../config/', import.meta.url);
@@ -27,11 +27,11 @@ describe('every mistake, and whatever else there is to say, has its rule and its
   const names = readdirSync(FIXTURES).filter((name) => name.endsWith('.yaml'));
   const read = (name: string) => readFileSync(new URL(name, FIXTURES), 'utf8');
   test.each(names)('%s', (name) => {
-    const found = findingsIn(read(name), name).map(told);
+    const found = diagnosticsIn(read(name), name).map(lineOf);
     expect(`${found.join('\n')}\n`).toBe(read(name.replace('.yaml', '.txt')));
   });
   test('there is a file for every rule that is about the text of one', () => {
-    const found = names.flatMap((name) => findingsIn(read(name)).map(({ rule }) => rule));
+    const found = names.flatMap((name) => diagnosticsIn(read(name)).map(({ rule }) => rule));
     const elsewhere = [
       'unreadable-file',
       'invalid-cloudflare-list',
@@ -51,7 +51,7 @@ test('loading tells of a mistake without its rule, and of a warning that it is o
   const text = `version: 1\ndefault: { limits: [${counter}] }\n`;
   expect(validatePolicyFile(text, 'policies.yaml', policyFileContext()).notes).toEqual([
     expect.stringMatching(
-      /^policies\.yaml:2:21: default\.limits\[0\]: warning: sliding-window-counter is too rough/,
+      /^policies\.yaml:2:21: default\.limits\[0\]: warning: sliding-window-counter is too inexact/,
     ),
   ]);
 });
@@ -59,7 +59,7 @@ test('loading tells of a mistake without its rule, and of a warning that it is o
 describe('a hostile file is refused before it is parsed', () => {
   test('one that is too large', () => {
     expect(mistakesIn(`# ${'x'.repeat(1024 * 1024)}`)).toEqual([
-      'policies.yaml:1:1: the file has 1048578 bytes, the most is 1048576',
+      'policies.yaml:1:1: the file has 1048578 bytes, the maximum is 1048576',
     ]);
   });
   test.each([

@@ -39,7 +39,7 @@ test('several secrets of proxies are separated by commas', () => {
 
 test('several workers need a Redis to count in', () => {
   expect(() => readEnvironment({ HEADGATE_WORKERS: '2' })).toThrow(
-    'HEADGATE_WORKERS: several need HEADGATE_REDIS_URL',
+    'HEADGATE_WORKERS: several workers need HEADGATE_REDIS_URL',
   );
   const redis = { HEADGATE_REDIS_URL: 'redis://127.0.0.1' };
   expect(readEnvironment({ HEADGATE_WORKERS: '2', ...redis }).workers).toBe(2);
@@ -47,7 +47,7 @@ test('several workers need a Redis to count in', () => {
 
 test('a setting that is misspelled is named, and what Kubernetes sets is not', () => {
   expect(() => readEnvironment({ HEADGATE_PROXY_SECRETS: 'x' })).toThrow(
-    'HEADGATE_PROXY_SECRETS: is no setting, did you mean "HEADGATE_PROXY_SECRET"?',
+    'HEADGATE_PROXY_SECRETS: is not a setting, did you mean "HEADGATE_PROXY_SECRET"?',
   );
   const kubernetes = {
     HEADGATE_SERVICE_HOST: '10.0.0.1',
@@ -62,7 +62,7 @@ test('a setting that is misspelled is named, and what Kubernetes sets is not', (
 test('every setting that is read is one that can be meant', () => {
   for (const { name } of Object.values(SETTINGS)) {
     expect(() => readEnvironment({ [name.replace('_', '_X')]: 'x' })).toThrow(
-      `is no setting, did you mean "${name}"?`,
+      `is not a setting, did you mean "${name}"?`,
     );
   }
 });
@@ -117,7 +117,7 @@ describe('an operators port that other machines can reach', () => {
       const variables = { HEADGATE_OPS_HOST: opsHost };
       expect(() => readEnvironment(variables)).toThrow(
         new ConfigError([
-          `HEADGATE_OPS_HOST: other machines can reach "${opsHost}", and so steer the gateway; set HEADGATE_ADMIN_TOKEN, at least 16 characters, or keep to a loopback, such as 127.0.0.1`,
+          `HEADGATE_OPS_HOST: other machines can reach "${opsHost}" and control the gateway; set HEADGATE_ADMIN_TOKEN (at least 16 characters), or use a loopback address such as 127.0.0.1`,
         ]),
       );
       expect(readEnvironment({ ...variables, ...token })).toMatchObject({

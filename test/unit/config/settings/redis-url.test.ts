@@ -80,7 +80,7 @@ describe('a URL that is none is refused with a remedy, and its password is not r
     [`redis+sentinel://:${SECRET}@host:26379`, 'must name the master'],
     [`redis+cluster://:${SECRET}@a,b/1`, 'a cluster has only 0'],
     [`redis://:${SECRET}@host?family=6`, 'unknown option "family"'],
-    [`redis+sentinel://:${SECRET}@host/m?db=6`, 'known are sentinel_username'],
+    [`redis+sentinel://:${SECRET}@host/m?db=6`, 'known options are sentinel_username'],
   ])('%s', (url, message) => {
     expect(() => parseRedisUrl(url)).toThrow(message);
     expect(() => parseRedisUrl(url)).not.toThrow(SECRET);

@@ -1,0 +1,82 @@
+/** Schema of a whole policy file. Its types, its validation and its JSON Schema come from here. */
+import { z } from 'zod';
+import { accessSchema } from './access-schema.ts';
+import { identitySchema } from './identity-schema.ts';
+import { defaultSchema, onStoreFailure, policySchema } from './policy-schema.ts';
+
+export const matchingSchema = z.strictObject({
+  case_sensitive: z
+    .boolean()
+    .default(false)
+    .describe('Whether /Login and /login are different paths.'),
+});
+
+export const answersSchema = z.strictObject({
+  reset: z
+    .enum(['epoch', 'delta'])
+    .default('epoch')
+    .describe('X-RateLimit-Reset in seconds since 1970 (epoch), or from now (delta).'),
+  retry_after_jitter_seconds: z
+    .int()
+    .min(0)
+    .max(300)
+    .default(0)
+    .describe(
+      'Maximum number of seconds added to Retry-After, so that clients do not all return at the same time.',
+    ),
+  body: z
+    .enum(['json', 'problem+json'])
+    .default('json')
+    .describe('The body of a denial: the JSON of headgate, or that of RFC 9457.'),
+});
+
+export type AnswersSection = z.output<typeof answersSchema>;
+
+const version = z.literal(1).describe('The version of the file format.');
+
+/** Applies to policies without `on_store_failure`. */
+export const globalFailureMode = onStoreFailure
+  .default('allow')
+  .describe(
+    'If the store fails, for policies without this key: allow requests, deny them, or count in this process alone.',
+  );
+
+/** For the JSON Schema. Loading validates each section by itself, so that one mistake does not hide another. */
+export const policyFileSchema = z
+  .strictObject({
+    version,
+    identity: identitySchema
+      .optional()
+      .describe('How clients are identified, and which proxies are trusted.'),
+    matching: matchingSchema.optional().describe('How paths are compared.'),
+    answers: answersSchema.optional().describe('The form of responses to clients.'),
+    exempt: accessSchema
+      .optional()
+      .describe('Clients that no policy limits. Exempt wins over block.'),
+    block: accessSchema.optional().describe('Clients that get 403. Nothing is counted for them.'),
+    on_store_failure: globalFailureMode,
+    default: defaultSchema,
+    policies: z
+      .array(policySchema)
+      .default([])
+      .describe('Limits for some requests, in place of the default or in addition to it.'),
+  })
+  .describe('headgate policy file');
+
+const DEFAULT_MISSING =
+  'is missing: requests that match no policy need limits, as in "default: { limits: [1000/1h] }"';
+
+/** Validates only which sections there are. */
+export const outlineSchema = z.strictObject({
+  version,
+  identity: z.unknown().optional(),
+  matching: z.unknown().optional(),
+  answers: z.unknown().optional(),
+  exempt: z.unknown().optional(),
+  block: z.unknown().optional(),
+  on_store_failure: z.unknown().optional(),
+  default: z.record(z.string(), z.unknown(), {
+    error: ({ input }) => (input === undefined ? DEFAULT_MISSING : undefined),
+  }),
+  policies: z.array(z.unknown()).default([]),
+});

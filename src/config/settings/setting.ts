@@ -1,0 +1,59 @@
+/** What a setting is, and the forms that values of settings have. */
+import { z } from 'zod';
+
+/** Sections of the reference, in its order. */
+export const TOPICS = {
+  places: 'Ports and sockets',
+  trust: 'Access and secrets',
+  policies: 'Files',
+  counts: 'Counting',
+  process: 'The process',
+} as const;
+
+/** A value is a T if the variable is set, else an F. */
+export interface Setting<T = unknown, F = unknown> {
+  readonly name: string;
+  /** Another variable, which is read if this one is not set. */
+  readonly otherName?: string;
+  readonly topic: keyof typeof TOPICS;
+  readonly meaning: string;
+  /** What a value must be, for error messages. */
+  readonly expected: string;
+  readonly schema: z.ZodType<T>;
+  readonly fallback: F;
+  /** Describes the fallback in the reference, if its value does not explain itself. */
+  readonly fallbackWords?: string;
+  /** Error messages never quote a secret. */
+  readonly isSecret?: boolean;
+}
+
+/** Infers the types of a setting. */
+export function setting<T, const F>(described: Setting<T, F>): Setting<T, F> {
+  return described;
+}
+
+export function wholeNumber(min: number, max: number) {
+  return z.string().regex(/^\d+$/).transform(Number).pipe(z.int().min(min).max(max));
+}
+
+export const port = wholeNumber(0, 65_535);
+
+export const portOrOff = z.union([z.literal('off').transform(() => undefined), port]);
+
+export const unixSocket = z
+  .string()
+  .regex(/^unix:./)
+  .transform((text) => text.slice('unix:'.length));
+
+/** Characters that every proxy passes on unchanged in a header value. */
+export const secretList = z
+  .string()
+  .regex(/^[!-+\--~]{16,256}(,[!-+\--~]{16,256})*$/)
+  .transform((text) => text.split(','));
+
+/** The characters that RFC 6750 allows after `Bearer`. */
+export const bearerToken = z
+  .string()
+  .min(16)
+  .max(256)
+  .regex(/^[A-Za-z0-9._~+/-]+=*$/);
