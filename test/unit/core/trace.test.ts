@@ -168,7 +168,7 @@ describe('policies', () => {
     });
   });
   test('every part of a route that the request does not match', async () => {
-    expect((await results({ target: '/x', host: 'b.example.com' }))['login']).toEqual({
+    expect((await results({ target: '/x', host: 'b.example.com' })).login).toEqual({
       status: 'no-match',
       requires: [
         { part: 'path', value: '/login' },
@@ -193,7 +193,7 @@ describe('policies', () => {
       login: { status: 'named-by-proxy' },
       any: { status: 'outranked', by: 'login' },
     });
-    expect((await results({ target: '/x', policy: 'default' }))['default']).toEqual({
+    expect((await results({ target: '/x', policy: 'default' })).default).toEqual({
       status: 'named-by-proxy',
     });
   });

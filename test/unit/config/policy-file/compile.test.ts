@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { policySetFrom } from '../../../support/policies.ts';
-import { checkRequest, NOON_MS, SALTS } from '../../../support/requests.ts';
+import { AT_NOON, checkRequest, NOON_MS } from '../../../support/requests.ts';
 
 const LIMITS = 'limits: [1000/1h]';
 const DEFAULT = `default: { ${LIMITS} }`;
@@ -75,7 +75,7 @@ test('only the configured list of forwarded addresses is read', () => {
       forwardedFor: '203.0.113.1',
       forwarded: 'for=203.0.113.2',
     };
-    return identify(checkRequest(addresses), SALTS, NOON_MS).partition;
+    return identify(checkRequest(addresses), AT_NOON).partition;
   };
   expect(clientOf('forwarded')).not.toBe(clientOf('x-forwarded-for'));
 });
@@ -107,7 +107,7 @@ test('the kind of a client that a header identifies has underscores', () => {
     `identity: { sources: [{ header: fastly-client-ip, from: proxy }, ip] }, ${DEFAULT}`,
   );
   const headers = { 'fastly-client-ip': '203.0.113.7' };
-  expect(identify(checkRequest({ headers }), SALTS, NOON_MS).kind).toBe('fastly_client_ip');
+  expect(identify(checkRequest({ headers }), AT_NOON).kind).toBe('fastly_client_ip');
 });
 
 describe('exempt and block', () => {
@@ -117,7 +117,7 @@ describe('exempt and block', () => {
       `identity: { sources: [api_key, ip], api_key: { keys: [${LISTED}] } }, ${DEFAULT}, ${lists}`,
     );
     const request = checkRequest({ client: '203.0.113.9', headers: { 'x-api-key': 'k' } });
-    return identify(request, SALTS, nowMs).access;
+    return identify(request, { ...AT_NOON, nowMs }).access;
   };
   test.each([
     ['exempt: [203.0.113.0/24]', 'exempt'],
