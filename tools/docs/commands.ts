@@ -15,7 +15,7 @@ Settings that every command has come from the environment, see [configuration](c
 /** What a command alone does not tell of itself. */
 const NOTES: Readonly<Record<string, string>> = {
   'headgate serve':
-    'Signals stop it, have it read its files again and replace its workers: see [operating it](../README.md#operating-it).\n',
+    '[Signals](../README.md#signals) stop it, reload its files and replace its workers.\n',
   'headgate demo': 'Counts in memory, whatever the environment says.\n',
   'headgate check':
     '[What it finds](check.md), rule by rule. Without files, it checks the one that `serve` reads; with `--redis` and no files, Redis only.\n',
