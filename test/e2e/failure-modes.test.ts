@@ -70,7 +70,7 @@ const isCounted = (request: string) => request.startsWith('counted');
 const MEANT: Readonly<Record<string, (request: string) => boolean>> = {
   'are counted': isCounted,
   'follow on_store_failure': (request) => !isCounted(request),
-  'follow on_store_failure; who has used up a limit is counted': (request) =>
+  'follow on_store_failure; clients over a limit are counted': (request) =>
     request !== 'counted, within its limit',
 };
 

@@ -56,7 +56,7 @@ export async function startGatewayLab(): Promise<GatewayLab> {
     grpcPort,
     revive,
     arm: {
-      'is not there': async () => void (await gateway?.stop()),
+      'is down': async () => void (await gateway?.stop()),
       async 'is killed while it decides'() {
         await revive();
         redis.misbehave(({ name }) => {
@@ -66,7 +66,7 @@ export async function startGatewayLab(): Promise<GatewayLab> {
         });
       },
       hangs: async () => gateway?.signal('SIGSTOP'),
-      async 'answers 500, a fault of its own'() {
+      async 'answers 500 because of a fault'() {
         if (standIns !== undefined) return;
         await end();
         standIns = new AsyncDisposableStack();

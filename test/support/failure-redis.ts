@@ -48,7 +48,7 @@ export async function startRedisLab(): Promise<RedisLab> {
 
   const happenings: Readonly<Record<string, Happening>> = {
     'all is well': { begin: async () => {}, end: async () => {} },
-    'the policy file gets a mistake: the policies in force stay': {
+    'the policy file gets an error: the policies in force stay': {
       async begin() {
         writeFileSync(policyFile, POLICIES.replaceAll(`${LIMIT}/`, 'many/'));
         await gateway.printed(/policies_refused/);

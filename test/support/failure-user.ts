@@ -52,7 +52,7 @@ function numbersIn(limit: Field): string {
 function retryAfterIn(seconds: Field): string {
   if (seconds === undefined) return 'none';
   const isTruth = Number(seconds) > MOST_OF_WINDOW_SECONDS && Number(seconds) <= WINDOW_SECONDS;
-  return isTruth ? 'until there is room' : String(seconds);
+  return isTruth ? 'until a request is allowed' : String(seconds);
 }
 
 const MARKS_FOR_APPLICATIONS = {

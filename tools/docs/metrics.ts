@@ -22,7 +22,7 @@ const LABELS: Readonly<Record<string, string>> = {
   effect:
     '`blocked`, `exempt`: clients. `shadow`, `off`, `enforce`: policies. `log_level`, `log_allows`',
   mode: '`local`, `open`, `closed`: what `X-RateLimit-Mode` says',
-  reason: 'a word for what went wrong, see [failure modes](failure-modes.md#what-is-told)',
+  reason: 'a word for what went wrong, see [failure modes](failure-modes.md#what-headgate-reports)',
   dialect: `the proxy that sent the check: ${DIALECT_NAMES.map(code).join(', ')}`,
   header:
     'a name, in lower case, that the policy file or the dialect knows; never one that a client made up',

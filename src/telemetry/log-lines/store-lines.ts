@@ -8,7 +8,8 @@ export const STORE_LINES = {
     level: 'error',
     message: 'the store failed: policies follow their on_store_failure',
     fields: {
-      reason: 'what went wrong, in one word, see [failure modes](failure-modes.md#what-is-told)',
+      reason:
+        'what went wrong, in one word, see [failure modes](failure-modes.md#what-headgate-reports)',
       cause: CAUSE,
     },
     runbook,
