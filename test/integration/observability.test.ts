@@ -52,7 +52,7 @@ describe('alerts', () => {
       expect(annotations.runbook_url).toBe(`docs/runbooks/${alert}.md`);
       const runbook = RUNBOOKS.get(`${alert}.md`);
       expect(runbook).toMatch(new RegExp(`^# ${alert}\n\n${labels.severity}: `, 'i'));
-      for (const part of ['**Users**', '## Look', '## Do', '## Harmless']) {
+      for (const part of ['**Impact**', '## Diagnose', '## Fix', '## When to ignore']) {
         if (!/users \|/.test(runbook ?? '')) expect(runbook).toContain(part);
       }
       const tests = RULE_TESTS.map(read).join('\n');
