@@ -1,0 +1,53 @@
+/** The pages that people read: every link leads to a file and a heading, every path that a page names exists. */
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, test } from 'vitest';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const PAGES = globSync(['*.md', 'docs/**/*.md', 'bench/*.md'], { cwd: ROOT }).sort();
+const read = (page: string) => readFileSync(join(ROOT, page), 'utf8');
+const withoutBlocks = (text: string) => text.replaceAll(/^ *```[\s\S]*?^ *```$/gm, '');
+
+/** GitHub's anchor of a heading. */
+const anchorOf = (heading: string) =>
+  heading
+    .toLowerCase()
+    .replaceAll(/[^\w -]/g, '')
+    .replaceAll(' ', '-');
+const anchorsOf = (page: string) =>
+  [...withoutBlocks(read(page)).matchAll(/^#+ (.*)$/gm)].map(([, text = '']) => anchorOf(text));
+
+test('there are pages', () => {
+  expect(PAGES).toEqual(expect.arrayContaining(['README.md', 'docs/glossary.md']));
+});
+
+describe.each(PAGES)('%s', (page) => {
+  const text = withoutBlocks(read(page));
+
+  test('has links that lead to files and headings', () => {
+    for (const [link, path = '', anchor] of text.matchAll(
+      /\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)/g,
+    )) {
+      const target = path === '' ? page : join(dirname(page), path);
+      expect(existsSync(join(ROOT, target)), link).toBe(true);
+      if (anchor !== undefined) expect(anchorsOf(target), link).toContain(anchor);
+    }
+  });
+
+  test('names files that exist', () => {
+    for (const [, path = ''] of text.matchAll(/`((?:src|test|tools|deploy|lua|bench)\/[\w./-]+)`/g))
+      expect(existsSync(join(ROOT, path)), path).toBe(true);
+  });
+});
+
+test('the glossary names the place of each word', () => {
+  const places = [...read('docs/glossary.md').matchAll(/^\|[^|]+\|[^|]+\|([^|]+)\|$/gm)]
+    .map(([, cell = '']) => cell)
+    .filter((cell) => cell.includes('`'));
+  expect(places.length).toBeGreaterThan(50);
+  for (const [, path = ''] of places.join().matchAll(/`([^`]+)`/g)) {
+    const exists = [path, `src/${path}`].some((each) => existsSync(join(ROOT, each)));
+    expect(exists, path).toBe(true);
+  }
+});
