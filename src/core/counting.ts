@@ -18,7 +18,7 @@ export interface CountingOptions {
   readonly name: NameDenial;
 }
 
-/** A client and the policies that apply to its request: at least one. */
+/** `applied` are the policies that apply to the request: at least one. */
 export type Count = (
   client: ClientIdentity,
   applied: readonly Policy[],

@@ -3,7 +3,6 @@ import type { LocalLimiter } from './local-limiter.ts';
 import type {
   Descriptor,
   PeekResult,
-  Quota,
   QuotaReader,
   QuotaState,
   QuotaStore,
@@ -32,13 +31,14 @@ function predicted(descriptors: readonly Descriptor[], { states, nowMs }: PeekRe
 
 /** The state after the take. `retryAfterMs` is never earlier than the truth. */
 function afterTake(
-  { quota, cost }: Descriptor,
+  descriptor: Descriptor,
   state: QuotaState | undefined,
   nowMs: number,
 ): QuotaState {
   if (state === undefined) throw new RangeError('a peek must answer for every descriptor');
+  const { cost } = descriptor;
   const remaining = state.remaining - cost;
-  const resetAfterMs = fullAfterMs(quota, cost, state, nowMs);
+  const resetAfterMs = fullAfterMs(descriptor, state, nowMs);
   return {
     limit: state.limit,
     remaining,
@@ -48,7 +48,7 @@ function afterTake(
 }
 
 /** In milliseconds. For a token bucket it may be one millisecond too long, because of rounding. */
-function fullAfterMs(quota: Quota, cost: number, { resetAfterMs }: QuotaState, nowMs: number) {
+function fullAfterMs({ quota, cost }: Descriptor, { resetAfterMs }: QuotaState, nowMs: number) {
   const { algorithm, limit, windowMs } = quota;
   if (algorithm === 'sliding-window-log') return windowMs;
   if (algorithm === 'sliding-window-counter') return 2 * windowMs - (nowMs % windowMs);

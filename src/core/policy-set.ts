@@ -8,9 +8,10 @@ import type { IdentitySource } from './identity-source.ts';
 import { compileMatcher, type Matcher, type Route } from './matcher.ts';
 import { modeOf, NO_OVERRIDES, type PolicyModes } from './overrides.ts';
 import { canonicalPath } from './path.ts';
-import { type Policy, strictestOf } from './policy.ts';
+import type { Policy } from './policy.ts';
 import { tracePolicies } from './policy-trace.ts';
 import { DAY_MS } from './salts.ts';
+import { strictestOf } from './strictest-policy.ts';
 import type { Trace } from './trace.ts';
 
 export interface PolicySet {

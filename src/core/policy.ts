@@ -75,52 +75,85 @@ export function compilePolicy(definition: PolicyDefinition, factors: Factors): P
   const policy: Policy = { name, mode, limits, plans, onStoreFailure };
   const compileAll = (written: readonly LimitDefinition[]) =>
     written.map((each, index) =>
-      compileLimit(each, labelOf(name, each, index), { policy, cost: definition.cost }, factors),
+      compileLimit(
+        each,
+        { policy, cost: definition.cost, label: labelOf(name, each, index) },
+        factors,
+      ),
     );
   limits.push(...compileAll(definition.limits));
   for (const [plan, written] of definition.plans) plans.set(plan, compileAll(written));
   return policy;
 }
 
-function compileLimit(
-  written: LimitDefinition,
-  label: string,
-  owner: { readonly policy: Policy; readonly cost: number },
-  factors: Factors,
-): Limit {
-  const { per, window, windowMs } = written;
-  const kind = kindOf(written);
-  const counted = (factor: number, suffix: string, among: string) => {
-    const quota = multiplied(written, factor);
-    return {
-      ...owner,
-      per,
-      quota,
-      // The algorithm is part of the key, because no algorithm can read the counters of another.
-      keySuffix: `}:${owner.policy.name}:${per}.${windowMs}${kind && `.${kind}`}`,
-      label: label + suffix,
-      policyItem: `"${label}${suffix}";q=${quota.burst};w=${secondsToRefill(quota)}`,
-      description: describeQuota(quota, window) + among,
-    };
-  };
-  const wider = (factor: number, suffix: string): Limit[] =>
-    per === 'global'
-      ? []
-      : factors.widerNetworks.map(({ prefixBits, factor: networkFactor }) => {
-          const network = `${suffix}:ipv6-${prefixBits}`;
-          const among = ` from one IPv6 /${prefixBits} network`;
-          const limit = counted(factor * networkFactor, network, among);
-          return { ...limit, unverified: undefined, wider: [] };
-        });
-  const unverified = (suffix: string): Limit => ({
-    ...counted(factors.unverified, suffix, ''),
-    unverified: undefined,
-    wider: wider(factors.unverified, suffix),
-  });
+type LimitOwner = Pick<Limit, 'policy' | 'cost' | 'label'>;
+
+function compileLimit(written: LimitDefinition, owner: LimitOwner, factors: Factors): Limit {
   return {
-    ...counted(1, '', ''),
-    unverified: isClaimed(per) ? unverified(':unverified') : undefined,
-    wider: wider(1, ''),
+    ...multipliedLimit(written, owner, { factor: 1, suffix: '', among: '' }),
+    unverified: isClaimed(written.per) ? unverifiedLimit(written, owner, factors) : undefined,
+    wider: widerLimits(written, owner, { ...factors, factor: 1, suffix: '' }),
+  };
+}
+
+/** The limit for the address of clients with unverified keys. */
+function unverifiedLimit(written: LimitDefinition, owner: LimitOwner, factors: Factors): Limit {
+  const scale = { factor: factors.unverified, suffix: ':unverified' };
+  return {
+    ...multipliedLimit(written, owner, { ...scale, among: '' }),
+    unverified: undefined,
+    wider: widerLimits(written, owner, { ...factors, ...scale }),
+  };
+}
+
+function widerLimits(
+  written: LimitDefinition,
+  owner: LimitOwner,
+  {
+    widerNetworks,
+    factor,
+    suffix,
+  }: Pick<Factors, 'widerNetworks'> & Pick<Scale, 'factor' | 'suffix'>,
+): Limit[] {
+  if (written.per === 'global') return [];
+  return widerNetworks.map(({ prefixBits, factor: networkFactor }) => ({
+    ...multipliedLimit(written, owner, {
+      factor: factor * networkFactor,
+      suffix: `${suffix}:ipv6-${prefixBits}`,
+      among: ` from one IPv6 /${prefixBits} network`,
+    }),
+    unverified: undefined,
+    wider: [],
+  }));
+}
+
+/** How a limit differs from the one in the policy file. */
+interface Scale {
+  readonly factor: number;
+  /** Follows the label. */
+  readonly suffix: string;
+  /** Follows the description. */
+  readonly among: string;
+}
+
+function multipliedLimit(
+  written: LimitDefinition,
+  { policy, cost, label }: LimitOwner,
+  { factor, suffix, among }: Scale,
+): Omit<Limit, 'unverified' | 'wider'> {
+  const { per, window, windowMs } = written;
+  const quota = multiplied(written, factor);
+  const kind = kindOf(written);
+  return {
+    policy,
+    cost,
+    per,
+    quota,
+    // The algorithm is part of the key, because no algorithm can read the counters of another.
+    keySuffix: `}:${policy.name}:${per}.${windowMs}${kind && `.${kind}`}`,
+    label: label + suffix,
+    policyItem: `"${label}${suffix}";q=${quota.burst};w=${secondsToRefill(quota)}`,
+    description: describeQuota(quota, window) + among,
   };
 }
 
@@ -160,26 +193,6 @@ function secondsToRefill({ burst, limit, windowMs }: Quota): number {
 function describeQuota({ algorithm, limit, burst }: Quota, window: string): string {
   const rate = `${plural(limit, 'request')} per ${windowWords(window)}`;
   return algorithm === 'token-bucket' ? `${rate}, at most ${burst} at once` : rate;
-}
-
-/** The policy with the lowest rate in a limit that is not global. It applies to requests whose policy is unknown. */
-export function strictestOf(
-  policies: readonly Policy[],
-  isEnforced = ({ mode }: Policy) => mode === 'enforce',
-): Policy | undefined {
-  let strictest: Policy | undefined;
-  let lowestRate = Number.POSITIVE_INFINITY;
-  for (const policy of policies) {
-    if (!isEnforced(policy)) continue;
-    for (const limit of policy.limits) {
-      const rate = limit.quota.limit / limit.cost / limit.quota.windowMs;
-      if (limit.per !== 'global' && rate < lowestRate) {
-        lowestRate = rate;
-        strictest = policy;
-      }
-    }
-  }
-  return strictest ?? policies[0];
 }
 
 const UNIT_WORDS: Readonly<Record<string, string>> = {

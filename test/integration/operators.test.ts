@@ -283,6 +283,13 @@ describe('explain --gateway', () => {
     await operate(gateway, 'POST /v1/clients/unblock', { client: address });
   });
 
+  test('shows the answer of the proxy that --proxy names', async () => {
+    const malformed = ['explain', '--url', '/%00', '--gateway', gateway.opsUrl];
+    expect(await done(malformed)).toMatch(/^answer +400, .*\n +sent to envoy \(the default/m);
+    const said = await done([...malformed, '--proxy', 'ingress-nginx']);
+    expect(said).toMatch(/^answer +403, .*\n +sent to ingress-nginx$/m);
+  });
+
   test('sends headers as they were typed', async () => {
     const typed = ['-H', `X-Api-Key: ${KEYS.acme}`, '-H', 'a: b: c', '-o', 'json'];
     const said = await done([...pin(newAddress()), ...typed, '--gateway', gateway.opsUrl]);

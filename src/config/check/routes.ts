@@ -1,7 +1,8 @@
 /** Advice on policies that match fewer requests than their author probably thinks. */
 import { METHODS } from 'node:http';
-import { type Policy, strictestOf } from '../../core/policy.ts';
+import type { Policy } from '../../core/policy.ts';
 import type { PolicySet } from '../../core/policy-set.ts';
+import { strictestOf } from '../../core/strictest-policy.ts';
 import { hint } from '../closest-word.ts';
 import type { DiagnosticDraft } from '../diagnostic.ts';
 import type { PolicyEntry } from '../policy-file/policy-schema.ts';

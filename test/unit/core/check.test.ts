@@ -241,6 +241,13 @@ default: { limits: [100/1min, { rate: 100/1min, per: "header:x-tenant" }] }`;
     const decision = await checkWith(bearer, failing).send({ headers: { authorization } });
     expect(decision.reason).toBe('ambiguous_identity');
   });
+  test.each(['Bearer foo', 'bearer  foo '])(
+    'a valid Bearer token is accepted: %j',
+    async (authorization) => {
+      const decision = await checkWith(bearer).send({ headers: { authorization } });
+      expect(decision.reason).toBe('within_limits');
+    },
+  );
   test.each(['Digest username="a", realm="bearer"', 'AWS4-HMAC-SHA256 Credential=a, Signature=b'])(
     'schemes other than Bearer may have commas: %s',
     async (authorization) => {

@@ -84,6 +84,9 @@ describe('API keys', () => {
   test.each(['a,b', 'listed, listed', '', 'x'.repeat(8_193)])('"%s" is not a key', (key) => {
     expect(resolver()({ headers: { 'x-api-key': key } }).kind).toBe('ip');
   });
+  test('a key may have 8,192 characters', () => {
+    expect(resolver()({ headers: { 'x-api-key': 'x'.repeat(8_192) } }).kind).toBe('api_key');
+  });
   test('a key header may have the name of an object property', () => {
     expect(resolver({ apiKeyHeader: 'constructor' })({}).kind).toBe('ip');
   });

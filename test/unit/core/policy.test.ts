@@ -4,9 +4,9 @@ import {
   type Factors,
   type Limit,
   type LimitDefinition,
-  strictestOf,
 } from '../../../src/core/policy.ts';
 import { MAX_LIMIT } from '../../../src/core/store.ts';
+import { strictestOf } from '../../../src/core/strictest-policy.ts';
 import { loginPolicy, policySetFrom } from '../../support/policies.ts';
 
 const limitOf = (text: string): Limit => loginPolicy(`[${text}]`).limits[0] as Limit;
