@@ -192,6 +192,7 @@ describe('NGINX', () => {
       codes.push((await call(gateway.url, '/nginx', { headers: incomplete })).status);
     }
     expect(codes).toEqual([200, 200, 200, 429, 429]);
+    await gateway.printed(/"event":"proxy_misconfigured".*\n/);
     const lines = gateway.output().match(/.*"event":"proxy_misconfigured".*/g) ?? [];
     expect(lines).toHaveLength(1);
     expect(JSON.parse(lines[0] ?? '')).toMatchObject({

@@ -428,7 +428,7 @@ describe('paths and methods that only proxies know', () => {
     const line = 'POST /envoy/a HTTP/1.1\r\nHost: a\r\n';
     const halves = [line, `${line}\r\n`, `${line}Content-Length: 9\r\n\r\nx`];
     const all = Array.from({ length: 20 }, () => halves).flat();
-    await Promise.all(all.map((half) => exchange(trusting.url, half, 1)));
+    await Promise.all(all.map((half) => exchange(trusting.url, half, 1, 1)));
     expect(await ask(trusting, { client: newClient() })).toMatchObject({ left: PLENTY - 1 });
   });
   test('CVE-2026-48068, CVE-2026-48069, CVE-2024-37168, CVE-2026-26330: gRPC is not spoken, and does no harm', async () => {

@@ -445,6 +445,7 @@ describe.skipIf(!hasKubectl)('the sidecar', () => {
         HEADGATE_LISTEN: `unix:${socket}`,
         HEADGATE_POLICIES: policyFile,
         HEADGATE_OPS_PORT: '0',
+        HEADGATE_GRPC_PORT: 'off',
       },
     });
     await gateway.printed(/answers proxies at unix:/);

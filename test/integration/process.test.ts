@@ -182,7 +182,12 @@ describe('a unix socket', () => {
   const path = join(folder, 'check.sock');
   const start = () =>
     startProcess(NODE, [MAIN, 'serve'], {
-      env: { ...process.env, HEADGATE_LISTEN: `unix:${path}`, HEADGATE_OPS_PORT: '0' },
+      env: {
+        ...process.env,
+        HEADGATE_LISTEN: `unix:${path}`,
+        HEADGATE_OPS_PORT: '0',
+        HEADGATE_GRPC_PORT: 'off',
+      },
     });
   const ask = (client: string) =>
     callSocket(path, '/envoy/api/auth/login', 'POST', { 'x-headgate-client-ip': client });
@@ -231,6 +236,7 @@ test('a taken port is named, with exit code 1', async () => {
   const { code, output } = await headgate([], {
     HEADGATE_PORT: String(gateway.port),
     HEADGATE_OPS_PORT: '0',
+    HEADGATE_GRPC_PORT: 'off',
   });
   expect(code).toBe(1);
   expect(output).toContain(`port ${gateway.port} is taken`);

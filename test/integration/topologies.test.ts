@@ -1,7 +1,7 @@
 /** Gateways on every kind of Redis: a cluster, a master that sentinels know, TLS, an account with few rights. */
 import { fileURLToPath } from 'node:url';
 import { expect } from 'vitest';
-import { type Gateway, startGateway } from '../support/gateway.ts';
+import { type Gateway, PATIENT, startGateway, startGatewayProcess } from '../support/gateway.ts';
 import { call, statuses } from '../support/http.ts';
 import { freePort } from '../support/ports.ts';
 import {
@@ -37,7 +37,7 @@ async function expectOneLimit(one: Gateway, two: Gateway): Promise<void> {
 
 testWithOwnRedis('two gateways share one limit on a cluster', async () => {
   await using cluster = await startRedisCluster();
-  const env = { HEADGATE_REDIS_URL: cluster.url };
+  const env = { ...PATIENT, HEADGATE_REDIS_URL: cluster.url };
   await using one = await startGateway(env);
   await using two = await startGateway(env);
   expect(one.output()).toContain('Redis Cluster at 127.0.0.1:');
@@ -46,26 +46,29 @@ testWithOwnRedis('two gateways share one limit on a cluster', async () => {
 
 testWithOwnRedis('a gateway counts on the master that sentinels know', async () => {
   await using redis = await startRedisSentinel();
-  await using gateway = await startGateway({ HEADGATE_REDIS_URL: redis.url });
+  await using gateway = await startGateway({ ...PATIENT, HEADGATE_REDIS_URL: redis.url });
   expect(gateway.output()).toContain('Redis, the master mymaster of the sentinels at 127.0.0.1:');
   expect(isMeasured(await measured(gateway))).toBe(true);
 });
 
 testWithOwnRedis('TLS is checked against the authorities that Node trusts', async () => {
   await using redis = await startTlsRedis();
-  const env = { HEADGATE_REDIS_URL: redis.url };
-  await using trusting = await startGateway({ ...env, NODE_EXTRA_CA_CERTS: redis.caFile });
-  await using other = await startGateway({ ...env, NODE_EXTRA_CA_CERTS: redis.caFile });
+  const env = { ...PATIENT, HEADGATE_REDIS_URL: redis.url };
+  await using trusting = await startGatewayProcess({ ...env, NODE_EXTRA_CA_CERTS: redis.caFile });
+  await using other = await startGatewayProcess({ ...env, NODE_EXTRA_CA_CERTS: redis.caFile });
   await expectOneLimit(trusting, other);
-  await using stranger = await startGateway(env);
-  expect(isMeasured(await measured(stranger))).toBe(false);
+  await using mistrusting = await startGatewayProcess(env);
+  expect(isMeasured(await measured(mistrusting))).toBe(false);
 });
 
 testWithOwnRedis('a server starts with the shipped account as it is', async () => {
   const port = await freePort();
   const args = ['--port', String(port), ...IN_MEMORY, '--aclfile', fileURLToPath(ACL_FILE)];
   await using redis = await startRedisInFolder(temporaryFolder(), port, args);
-  await using gateway = await startGateway({ HEADGATE_REDIS_URL: byShippedAccount(redis.url) });
+  await using gateway = await startGateway({
+    ...PATIENT,
+    HEADGATE_REDIS_URL: byShippedAccount(redis.url),
+  });
   expect(isMeasured(await measured(gateway))).toBe(true);
 });
 
@@ -73,8 +76,8 @@ testWithRedis('the shipped account is all that a gateway needs', async () => {
   await using redis = await startRedis();
   await addShippedAccount(redis);
   const url = byShippedAccount(redis.url);
-  await using one = await startGateway({ HEADGATE_REDIS_URL: url });
-  await using two = await startGateway({ HEADGATE_REDIS_URL: url });
+  await using one = await startGateway({ ...PATIENT, HEADGATE_REDIS_URL: url });
+  await using two = await startGateway({ ...PATIENT, HEADGATE_REDIS_URL: url });
   await expectOneLimit(one, two);
   // What an account may not do, the server writes down.
   const admin = connectTo(redis);

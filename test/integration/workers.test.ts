@@ -214,6 +214,7 @@ testWithRedis('a taken port is named once, with exit code 1', async () => {
     HEADGATE_WORKERS: '2',
     HEADGATE_PORT: String(gateway.port),
     HEADGATE_OPS_PORT: '0',
+    HEADGATE_GRPC_PORT: 'off',
   };
   const second = startProcess(NODE, [MAIN], { env });
   expect(await second.exited()).toBe(1);
@@ -229,6 +230,7 @@ testWithRedis('workers share a unix socket', async () => {
     HEADGATE_WORKERS: '2',
     HEADGATE_LISTEN: `unix:${socket}`,
     HEADGATE_OPS_PORT: '0',
+    HEADGATE_GRPC_PORT: 'off',
     HEADGATE_DRAIN_MS: '0',
   };
   await using gateway = startProcess(NODE, [MAIN], { env });

@@ -2,11 +2,15 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 
+/** How long a busy machine may take for the first byte. */
+const FIRST_BYTE_MS = 3_000;
+
 /** Sends, and resolves to everything that the server wrote until it closed or fell silent. */
 export async function exchange(
   url: string,
   bytes: string | Buffer,
   silenceMs = 300,
+  firstByteMs = FIRST_BYTE_MS,
 ): Promise<string> {
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname);
@@ -14,8 +18,9 @@ export async function exchange(
   let text = '';
   socket.setEncoding('latin1').on('data', (chunk: string) => {
     text += chunk;
+    socket.setTimeout(silenceMs);
   });
-  socket.setTimeout(silenceMs, () => socket.destroy());
+  socket.setTimeout(Math.max(silenceMs, firstByteMs), () => socket.destroy());
   // A reset by the server is an answer too.
   socket.on('error', () => {});
   socket.write(bytes);
