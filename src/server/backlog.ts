@@ -1,19 +1,19 @@
 /**
- * Requests that arrived while this process was late. Each waits until the sockets were read once more: by then a proxy
- * that has given up is known to be gone, and no work is spent on its request.
+ * Checks that arrived while the event loop was overloaded. Each waits until the sockets have been read once more. By then
+ * a proxy that gave up is known to have disconnected, and its check costs no work.
  */
 export interface Waiting {
-  /** Whether nobody waits for the answer any more. */
+  /** Whether the caller has disconnected. */
   isGone(): boolean;
   work(): void;
 }
 
-/** Milliseconds between two readings of the sockets. */
+/** The longest work between two reads of the sockets, in milliseconds. */
 const SLICE_MS = 10;
 
 export class Backlog {
   readonly #onAbandoned: () => void;
-  /** Since when they arrived, the sockets were not read again. */
+  /** The sockets have not been read since these arrived. */
   #arrived: Waiting[] = [];
   #ready: Waiting[] = [];
   #isScheduled = false;

@@ -1,4 +1,4 @@
-/** The way from a proxy's question to its answer, the same for both servers. */
+/** From a proxy's check to its answer, the same for the HTTP and the gRPC server. */
 import type { Check } from '../core/check.ts';
 import type { CheckRequest } from '../core/check-request.ts';
 import type { Decision } from '../core/decision.ts';
@@ -13,61 +13,60 @@ export interface CheckHandlerOptions {
   readonly now: () => number;
   readonly onDecided: (decision: Decision, dialect: string, durationMs: number) => void;
   readonly onMisconfigured: (dialect: string, missing: readonly string[]) => void;
-  /** A proxy passes on all that its dialect needs; what the policy file needs may still be missing. */
+  /** Called if the proxy sent all that its dialect requires. What the policy file reads may still be missing. */
   readonly onParsed: (dialect: string, request: CheckRequest, set: PolicySet) => void;
   readonly onFault: (dialect: string, error: unknown) => void;
-  /** A proxy gave up before its request was looked at: nothing was decided or counted. */
+  /** A proxy disconnected before its check was read: nothing was decided or counted. */
   readonly onAbandoned: () => void;
 }
 
-/** One question, and the way back to who asked it. */
+/** A check that waits for its answer. */
 export interface PendingCheck {
-  /** Its name. */
+  /** The dialect's name. */
   readonly dialect: string;
-  /** Whether the proxy has given up. */
+  /** Whether the proxy has disconnected. */
   isGone(): boolean;
-  /** What the proxy asks about. */
   parse(): CheckRequest;
   answer(decision: Decision, style: AnswerStyle): void;
-  /** Says "the gateway failed": the proxy's own failure mode decides. */
+  /** Answers that the gateway failed. The proxy then applies its own failure mode. */
   fail(): void;
 }
 
-export type HandleCheck = (question: PendingCheck) => void;
+export type HandleCheck = (pending: PendingCheck) => void;
 
 export function createCheckHandler(options: CheckHandlerOptions): HandleCheck {
   const { check, policies, now, onDecided, onMisconfigured, onParsed, onFault } = options;
   const turn = new Turn();
   const backlog = new Backlog(options.onAbandoned);
 
-  return (question) => {
+  return (pending) => {
     const startedMs = performance.now();
-    if (!turn.isLate(startedMs)) decideOn(question, startedMs);
+    if (!turn.isLate(startedMs)) decide(pending, startedMs);
     else {
-      const isGone = () => question.isGone();
-      backlog.add({ isGone, work: () => decideOn(question, startedMs) });
+      const isGone = () => pending.isGone();
+      backlog.add({ isGone, work: () => decide(pending, startedMs) });
     }
   };
 
-  function decideOn(question: PendingCheck, startedMs: number): void {
+  function decide(pending: PendingCheck, startedMs: number): void {
     const set = policies.current;
     const fail = (error: unknown) => {
-      onFault(question.dialect, error);
-      question.fail();
+      onFault(pending.dialect, error);
+      pending.fail();
     };
     const answer = (decision: Decision) =>
       turn.atEnd(() => {
         try {
-          question.answer(decision, set.answers);
-          onDecided(decision, question.dialect, performance.now() - startedMs);
+          pending.answer(decision, set.answers);
+          onDecided(decision, pending.dialect, performance.now() - startedMs);
         } catch (error) {
           fail(error);
         }
       });
     try {
-      const request = question.parse();
-      if (request.missing.length > 0) onMisconfigured(question.dialect, request.missing);
-      else onParsed(question.dialect, request, set);
+      const request = pending.parse();
+      if (request.missing.length > 0) onMisconfigured(pending.dialect, request.missing);
+      else onParsed(pending.dialect, request, set);
       const decision = check(request, set, now());
       if (decision instanceof Promise) decision.then(answer, fail);
       else answer(decision);

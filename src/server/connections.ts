@@ -1,27 +1,27 @@
-/** The open connections of a server, of which there is a bound. */
+/** The open connections of a server, up to a maximum. */
 import { readFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
 
-/** Some 100 MiB of memory. */
-const MOST = 10_000;
-/** The rest is for other ports, Redis and files. */
+/** About 100 MiB of memory. */
+const MAX_CONNECTIONS = 10_000;
+/** Other ports, Redis and files need the rest. */
 const SHARE_OF_OPEN_FILES = 1 / 4;
 
 export class Connections {
-  readonly #most: number;
-  /** The oldest first. */
+  readonly #max: number;
+  /** Oldest first. */
   readonly #open = new Set<Socket>();
-  /** Those that had said nothing when they were last looked at. */
+  /** Connections that had sent nothing when last checked. */
   readonly #silent = new Set<Socket>();
   #onNone: () => void = () => {};
 
-  constructor(most = Math.min(MOST, Math.floor(openFilesLimit() * SHARE_OF_OPEN_FILES))) {
-    this.#most = most;
+  constructor(max = Math.min(MAX_CONNECTIONS, Math.floor(openFilesLimit() * SHARE_OF_OPEN_FILES))) {
+    this.#max = max;
   }
 
-  /** If there are too many, closes the oldest that never said anything, or else this one. Returns whether it is open. */
+  /** If there are too many, closes the oldest that never sent anything, else this one. Returns whether this one is open. */
   add(connection: Socket): boolean {
-    if (this.#open.size >= this.#most) (this.#oldestSilent() ?? connection).destroy();
+    if (this.#open.size >= this.#max) (this.#oldestSilent() ?? connection).destroy();
     if (connection.destroyed) return false;
     this.#watch(connection);
     return true;
@@ -30,11 +30,11 @@ export class Connections {
   /** If there are too many, closes the oldest. */
   addInPlaceOfOldest(connection: Socket): void {
     const [oldest] = this.#open;
-    if (this.#open.size >= this.#most) oldest?.destroy();
+    if (this.#open.size >= this.#max) oldest?.destroy();
     this.#watch(connection);
   }
 
-  /** Resolves once all of them are closed. Those still open after so many milliseconds are cut off. */
+  /** Resolves once all are closed. After so many milliseconds the rest is cut off. */
   async ended(withinMs: number): Promise<void> {
     if (this.#open.size === 0) return;
     const none = new Promise<void>((resolve) => {
@@ -66,7 +66,7 @@ export class Connections {
   }
 }
 
-/** How many files and connections this process may have open. */
+/** How many files and connections this process can have open. */
 function openFilesLimit(): number {
   try {
     const limits = readFileSync('/proc/self/limits', 'utf8');

@@ -1,4 +1,4 @@
-/** Answers Envoy over gRPC (`envoy.service.auth.v3.Authorization/Check`), and whoever asks about its health. */
+/** Answers Envoy's checks over gRPC (`envoy.service.auth.v3.Authorization/Check`), and health checks. */
 import type { Socket } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import {
@@ -23,78 +23,81 @@ import { Connections } from './connections.ts';
 import { limitResets } from './http2-guard.ts';
 import { compileSecretCheck, SECRET_HEADER } from './proxy-secret.ts';
 
-/** How a proxy asks over gRPC, and how it wants to be answered. */
-export interface GrpcDialect<Asked, Answered> {
+/** The messages of a proxy that sends checks over gRPC. */
+export interface GrpcDialect<Request, Response> {
   readonly name: string;
-  /** Whether that is about an HTTP request: other things cannot be decided. */
-  isAboutHttp(asked: Asked): boolean;
-  parse(asked: Asked, remoteAddress: string): CheckRequest;
-  render(decision: Decision, style: AnswerStyle): Answered;
-  /** What a caller gets who does not send the secret. */
-  readonly unauthorized: Answered;
+  /** Whether the check is about an HTTP request. No other check can be decided. */
+  isAboutHttp(request: Request): boolean;
+  parse(request: Request, remoteAddress: string): CheckRequest;
+  render(decision: Decision, style: AnswerStyle): Response;
+  /** The answer for a caller without the proxy secret. */
+  readonly unauthorized: Response;
 }
 
-export interface GrpcServerOptions<Asked, Answered> {
-  readonly dialect: GrpcDialect<Asked, Answered>;
+export interface GrpcServerOptions<Request, Response> {
+  readonly dialect: GrpcDialect<Request, Response>;
   readonly handleCheck: HandleCheck;
-  /** What a caller must send as metadata to be answered; nothing for none. */
+  /** A caller must send one of these as metadata. Empty: every caller is answered. */
   readonly proxySecrets: readonly string[];
   readonly onUnauthorized: () => void;
 }
 
 export interface GrpcServer {
-  /** Answers what is asked on this connection. */
+  /** Answers the requests of this connection. */
   take(connection: Socket): void;
-  /** Not healthy any more, so that callers go elsewhere; they are answered when they come all the same. */
+  /** Reports that it is not healthy, so that callers go elsewhere. Requests are still answered. */
   drain(): void;
-  /** Lets what is under way end for so many milliseconds. */
+  /** Waits at most so many milliseconds for requests that have begun, and closes every connection. */
   close(withinMs: number): Promise<void>;
 }
 
 const SERVICE = 'envoy.service.auth.v3.Authorization';
-/** Whose health can be asked for; the empty name is the server's. */
-const HEALTHY = ['', SERVICE];
+/** Services whose health can be checked. The empty name is the server. */
+const CHECKED_SERVICES = ['', SERVICE];
 const PROTO = fileURLToPath(new URL('../../proto/authorization.proto', import.meta.url));
 
-/** Errors of gRPC are never an allow: Envoy goes by its `failure_mode_allow`. */
-const NOT_ABOUT_HTTP = { code: status.INVALID_ARGUMENT, details: 'This is about no HTTP request.' };
+/** A gRPC error is never an allow: Envoy then applies its `failure_mode_allow`. */
+const NOT_ABOUT_HTTP = {
+  code: status.INVALID_ARGUMENT,
+  details: 'The check is not about an HTTP request.',
+};
 const FAULT = { code: status.INTERNAL, details: 'The gateway failed.' };
 
-/** Of one connection, at once. */
+/** Streams of one connection at the same time. */
 const MAX_STREAMS = 1_024;
 
 const OPTIONS = {
-  // Together these bound what a connection can hold. What is refused here passes wherever the proxy fails open, so both
-  // are more than a client can make Envoy need: 60 KiB of headers, a path among them that it writes three times as long
-  // (`"` as %22) and twice; and as many questions at once as Envoy asks by itself, which on a new connection does not
-  // know the limit yet.
+  // Together these bound the memory of a connection. If a check is refused here, a proxy that fails open lets the request
+  // through. So both are above what a client can make Envoy send: 60 KiB of headers, with a path that Envoy sends twice
+  // and three times as long (`"` as %22); and as many checks at once as Envoy sends on a new connection, where it does
+  // not know the limit yet.
   'grpc.max_receive_message_length': 512 * 1024,
   'grpc.max_concurrent_streams': MAX_STREAMS,
-  // Finds out that a caller is gone without a word.
+  // Detects callers that disappeared without closing the connection.
   'grpc.keepalive_time_ms': 60_000,
   'grpc.keepalive_timeout_ms': 10_000,
   'grpc.enable_channelz': 0,
 };
 
-// It would write what callers send to the log as it is, secrets that hold an odd character among it.
+// The library would log what callers send, including secrets with odd characters.
 setLogVerbosity(logVerbosity.NONE);
 
-export function createGrpcServer<Asked, Answered>(
-  options: GrpcServerOptions<Asked, Answered>,
+export function createGrpcServer<Request, Response>(
+  options: GrpcServerOptions<Request, Response>,
 ): GrpcServer {
   const { dialect, handleCheck, onUnauthorized } = options;
   const knowsSecret = compileSecretCheck(options.proxySecrets);
   const server = new Server(OPTIONS);
   limitResets(server, MAX_STREAMS);
   const health = new HealthImplementation(
-    Object.fromEntries(HEALTHY.map((service) => [service, 'SERVING'])),
+    Object.fromEntries(CHECKED_SERVICES.map((service) => [service, 'SERVING'])),
   );
   health.addToServer({
     addService: (definition, handlers) =>
       server.addService(definition, { ...handlers, watch: watchKnown(handlers.watch as Watch) }),
   });
   server.addService(loadSync(PROTO, { keepCase: true })[SERVICE] as ServiceDefinition, {
-    Check(call: ServerUnaryCall<Asked, Answered>, callback: sendUnaryData<Answered>) {
+    Check(call: ServerUnaryCall<Request, Response>, callback: sendUnaryData<Response>) {
       if (!knowsSecret({ [SECRET_HEADER]: call.metadata.get(SECRET_HEADER).join(',') })) {
         onUnauthorized();
         callback(null, dialect.unauthorized);
@@ -113,12 +116,12 @@ export function createGrpcServer<Asked, Answered>(
       if (connections.add(connection)) injector.injectConnection(connection);
     },
     drain() {
-      // Connections are not told to go (GOAWAY) before the end: Node answers nothing that crosses with it.
-      for (const service of HEALTHY) health.setStatus(service, 'NOT_SERVING');
+      // GOAWAY is not sent before the end, because Node does not answer requests that arrive at the same time.
+      for (const service of CHECKED_SERVICES) health.setStatus(service, 'NOT_SERVING');
     },
     async close(withinMs) {
       injector.destroy();
-      // The server's own ways to end forget the connections that are closing already.
+      // The server's own shutdown does not wait for connections that are closing already.
       await connections.ended(withinMs);
     },
   };
@@ -126,23 +129,23 @@ export function createGrpcServer<Asked, Answered>(
 
 type Watch = handleServerStreamingCall<{ service: string }, { status: string }>;
 
-/** Whatever is watched is remembered for good, and a caller may name anything. */
+/** The library remembers every watched name for good, and a caller can send any name. */
 function watchKnown(watch: Watch): Watch {
   return (call: ServerWritableStream<{ service: string }, { status: string }>) => {
-    if (HEALTHY.includes(call.request.service ?? '')) watch(call);
+    if (CHECKED_SERVICES.includes(call.request.service ?? '')) watch(call);
     else call.write({ status: 'SERVICE_UNKNOWN' });
   };
 }
 
-class GrpcCheck<Asked, Answered> implements PendingCheck {
-  readonly #dialect: GrpcDialect<Asked, Answered>;
-  readonly #call: ServerUnaryCall<Asked, Answered>;
-  readonly #callback: sendUnaryData<Answered>;
+class GrpcCheck<Request, Response> implements PendingCheck {
+  readonly #dialect: GrpcDialect<Request, Response>;
+  readonly #call: ServerUnaryCall<Request, Response>;
+  readonly #callback: sendUnaryData<Response>;
 
   constructor(
-    dialect: GrpcDialect<Asked, Answered>,
-    call: ServerUnaryCall<Asked, Answered>,
-    callback: sendUnaryData<Answered>,
+    dialect: GrpcDialect<Request, Response>,
+    call: ServerUnaryCall<Request, Response>,
+    callback: sendUnaryData<Response>,
   ) {
     this.#dialect = dialect;
     this.#call = call;
@@ -170,7 +173,7 @@ class GrpcCheck<Asked, Answered> implements PendingCheck {
   }
 }
 
-/** `address:port`, in which IPv6 has no brackets. */
+/** The peer is `address:port`, and IPv6 has no brackets there. */
 function remoteAddressOf(call: ServerUnaryCall<unknown, unknown>): string {
   const peer = call.getPeer();
   return peer.slice(0, peer.lastIndexOf(':'));

@@ -1,8 +1,8 @@
-/** How long a caller of either server may take to say what it wants. */
+/** How long a caller of the check server or the ops server may take to send a request. */
 export const HTTP_LIMITS = {
   requestTimeout: 5_000,
   http: {
-    // Those who ask send a whole request at once; this is also how long a connection may say nothing at all.
+    // Proxies send a whole request at once. This is also how long a new connection may send nothing.
     headersTimeout: 3_000,
     connectionsCheckingInterval: 1_000,
   },

@@ -1,19 +1,19 @@
-/** Sockets that listen at one address, and how to close them without losing a connection. */
+/** Closes listening sockets without losing a connection. */
 import type { AddressInfo, Server, Socket } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
 
 export type TakeConnection = (connection: Socket) => void;
 
 export interface Listener {
-  /** Or the path of a unix socket. */
+  /** A string is the path of a unix socket. */
   readonly address: AddressInfo | string;
-  /** Accepts every connection that waits for it, then closes. Connections stay open. */
+  /** Accepts every waiting connection, then stops listening. Connections stay open. */
   close(): Promise<void>;
 }
 
-/** Connections that keep coming do not keep a listener open for longer than this. */
+/** The longest time that new connections can keep a listener open. */
 const CLOSE_WITHIN_MS = 500;
-/** In a longer turn of the event loop, connections may have come after the kernel was asked for them. */
+/** In a longer turn of the event loop, connections may have arrived after the kernel was polled. */
 const QUICK_TURN_MS = 1;
 
 export function listenerOf(servers: readonly Server[]): Listener {
@@ -23,15 +23,15 @@ export function listenerOf(servers: readonly Server[]): Listener {
 }
 
 /**
- * The kernel resets connections that nobody has accepted when their socket closes. So each socket is closed right after
- * a turn of the event loop in which it had none.
+ * When a listening socket closes, the kernel resets its unaccepted connections. So each socket is closed right after a
+ * turn of the event loop in which it got none.
  */
 async function closeWhenQuiet(servers: readonly Server[]): Promise<void> {
   const open = new Set(servers.filter(({ listening }) => listening));
   const busy = new Set<Server>();
   for (const server of open) server.on('connection', () => busy.add(server));
   const endMs = performance.now() + CLOSE_WITHIN_MS;
-  // The first turn may have begun long ago.
+  // The current turn may have begun long ago.
   await turn();
   while (open.size > 0) {
     busy.clear();

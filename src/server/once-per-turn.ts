@@ -1,4 +1,4 @@
-/** Makes something at the end of a turn of the event loop, once for all who asked for it in that turn. */
+/** Shares one result between all callers of one turn of the event loop. It is made at the end of the turn. */
 import { setImmediate as endOfTurn } from 'node:timers/promises';
 
 export function oncePerTurn<T>(make: () => Promise<T>): () => Promise<T> {

@@ -1,4 +1,4 @@
-/** The ports where proxies connect. Whoever opens them passes each connection on, to this process or to a worker. */
+/** The ports that proxies connect to. Each connection goes to this process or to a worker. */
 import type { AddressInfo, Socket } from 'node:net';
 import type { Environment } from '../config/settings/environment.ts';
 import type { Listener } from './listener.ts';
@@ -9,25 +9,25 @@ export type PortName = 'check' | 'grpc';
 export type TakeAt = (port: PortName, connection: Socket) => void;
 
 export interface ProxyPorts {
-  /** Or the path of a unix socket. */
+  /** A string is the path of a unix socket. */
   readonly check: AddressInfo | string;
   readonly grpc: AddressInfo | undefined;
-  /** No connection comes after this, and none that a proxy opened before is lost. */
+  /** Stops listening. No connection that a proxy opened before is lost. */
   close(): Promise<void>;
 }
 
 export interface OpeningOptions {
-  /** Whether another process will read from the connections. */
+  /** Whether another process reads from the connections. */
   readonly pauseOnConnect: boolean;
 }
 
-/** Rejects, with none open, if one of them cannot be opened. */
+/** Rejects if one port cannot be opened. No port is open then. */
 export async function openProxyPorts(
   { host, port, socket, grpcPort }: Environment,
   { pauseOnConnect }: OpeningOptions,
   take: TakeAt,
 ): Promise<ProxyPorts> {
-  // Node's HTTP server expects connections with these options.
+  // Node's HTTP server requires these options.
   const options = { pauseOnConnect, allowHalfOpen: true, noDelay: true };
   let held: (() => void)[] | undefined;
   const toPort = (name: PortName) => (connection: Socket) => {
@@ -41,7 +41,7 @@ export async function openProxyPorts(
   let grpc: Listener | undefined;
   try {
     if (grpcPort !== undefined) {
-      // Envoy opens a few connections, and keeps them.
+      // Envoy opens few connections and keeps them.
       const unlikeHttp = { ...options, allowHalfOpen: false, sockets: 1 };
       grpc = await listenOnPort({ host, port: grpcPort }, unlikeHttp, toPort('grpc'));
     }
@@ -53,7 +53,7 @@ export async function openProxyPorts(
     check: check.address,
     grpc: grpc?.address as AddressInfo | undefined,
     async close() {
-      // The kernel's queue empties sooner if nothing is answered meanwhile.
+      // Holding connections back empties the kernel's queue sooner.
       held = [];
       await Promise.all([check.close(), grpc?.close()]);
       for (const takeHeld of held) takeHeld();

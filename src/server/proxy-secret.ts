@@ -1,4 +1,4 @@
-/** The secret that proxies send to show that they are ours. */
+/** The secret by which the gateway recognizes its proxies. */
 import type { HeaderFields } from '../core/check-request.ts';
 import { compileSecrets } from './secrets.ts';
 

@@ -1,15 +1,15 @@
 /**
- * A port to listen on. Of each socket that listens, libuv takes one connection per turn of the event loop: a gateway
- * that is busy would take a few hundred a second, and callers who hang up and call again would find it deaf. So the port
- * has several sockets, among which the kernel spreads connections (SO_REUSEPORT, socket(7)).
+ * Listens on a port. libuv accepts one connection per listening socket and turn of the event loop, so a busy gateway would
+ * accept only a few hundred a second, and callers that reconnect would wait. So the port has several sockets, and the
+ * kernel spreads connections over them (SO_REUSEPORT, socket(7)).
  */
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type ServerOpts } from 'node:net';
 import { type Listener, listenerOf, type TakeConnection } from './listener.ts';
 
-/** For a port with many connections. The kernel takes some milliseconds to close each, also of a process that is killed. */
+/** For a port with many connections. The kernel takes some milliseconds to close each socket, even of a killed process. */
 export const MANY_SOCKETS = 16;
-/** Elsewhere the newest socket would get all of them, or none may share a port. */
+/** On other systems the newest socket would get all connections, or sockets cannot share a port. */
 const SPREADS_CONNECTIONS = process.platform === 'linux';
 
 export interface Port {
@@ -18,7 +18,7 @@ export interface Port {
 }
 
 export interface ListenOptions extends ServerOpts {
-  /** How many there are, where the system spreads connections among them. */
+  /** How many sockets share the port, if the system spreads connections over them. */
   readonly sockets: number;
 }
 
@@ -28,7 +28,7 @@ export async function listenOnPort(
   { sockets, ...options }: ListenOptions,
   take: TakeConnection,
 ): Promise<Listener> {
-  // Two that start at the same moment would both find it free.
+  // Without the lock, two gateways that start together would both find the port free.
   await using _alone = await lockPort(place);
   const count = SPREADS_CONNECTIONS ? sockets : 1;
   const shared = { ...(await claim(place)), reusePort: count > 1 };
@@ -37,7 +37,7 @@ export async function listenOnPort(
   return listenerOf(servers);
 }
 
-/** With the port that it is: whoever shares one does not find out that it is taken, so one that does not asks first. */
+/** Resolves to the actual port. Sockets that share a port do not notice that it is taken, so one that does not share tries first. */
 async function claim({ host, port }: Port): Promise<Port> {
   const probe = createServer().listen({ host, port });
   await once(probe, 'listening');
@@ -47,7 +47,7 @@ async function claim({ host, port }: Port): Promise<Port> {
   return { host, port: claimed };
 }
 
-/** Held by one process of this machine at a time: a socket without a file (unix(7), abstract). */
+/** One process of this machine holds the lock at a time. It is a socket without a file (unix(7), abstract). */
 async function lockPort({ port }: Port): Promise<AsyncDisposable> {
   if (!SPREADS_CONNECTIONS || port === 0) return { [Symbol.asyncDispose]: async () => {} };
   const lock = createServer().listen({ path: `\0headgate-port-${port}` });

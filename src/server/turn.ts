@@ -1,12 +1,12 @@
 /**
- * One turn of the event loop: everything that had arrived is read, then `atEnd` jobs run.
+ * One turn of the event loop: everything that has arrived is read, then the `atEnd` jobs run.
  *
- * Answers are written at its end. An answer written between two requests wakes whoever reads it, on this machine or at
- * the network card, and for each of them the processor changes hands. Written together, a decision in memory took 26 us
- * where it took 37 (measured by hand, wrk beside it).
+ * Answers are written at the end of a turn. An answer written between two requests wakes its reader at once, and each
+ * time the processor switches. Written together, a decision in memory took 26 us instead of 37 (measured with wrk on the
+ * same machine).
  */
 
-/** A turn that takes longer is late: proxies wait 150 ms or more, but requests also queue in the kernel. */
+/** A longer turn is late. Proxies wait 150 ms or more, but requests also queue in the kernel. */
 const LATE_MS = 5;
 
 export class Turn {
@@ -14,16 +14,13 @@ export class Turn {
   #startedMs: number | undefined;
   #lastTookMs = 0;
 
-  /** The job must not throw: others come after it. */
+  /** The job must not throw, because others run after it. */
   atEnd(job: () => void): void {
     this.#jobs.push(job);
     this.#begin(performance.now());
   }
 
-  /**
-   * Whether what arrived at `nowMs` may have waited for long, since this turn or the one before took long.
-   * Milliseconds of `performance.now()`.
-   */
+  /** Whether a request that arrived at `nowMs` (of `performance.now()`) may have waited: this or the last turn was late. */
   isLate(nowMs: number): boolean {
     const startedMs = this.#begin(nowMs);
     return this.#lastTookMs > LATE_MS || nowMs - startedMs > LATE_MS;

@@ -1,13 +1,13 @@
-/** A unix socket to listen on: for a proxy on this machine, and nobody whom the file system keeps out. */
+/** Listens on a unix socket, for a proxy on this machine. File permissions say who can connect. */
 import { once } from 'node:events';
 import { chmodSync, lstatSync, unlinkSync } from 'node:fs';
 import { connect, createServer, type ServerOpts } from 'node:net';
 import { type Listener, listenerOf, type TakeConnection } from './listener.ts';
 
-/** Its owner and its group. */
+/** Read and write for owner and group. */
 const MODE = 0o660;
 
-/** Takes over a socket that nobody listens on any more. Rejects when somebody does, or when it is another file. */
+/** Replaces a socket that no process listens on. Rejects if one does, or if the path is another file. */
 export async function listenOnSocket(
   path: string,
   options: ServerOpts,

@@ -313,6 +313,9 @@ describe('an answer', () => {
     const { status, ok_response, denied_response } = sent(envoyGrpc.unauthorized);
     expect({ code: status.code, ok_response }).toEqual({ code: 7, ok_response: undefined });
     expect(denied_response?.status.code).toBe(403);
+    expect(headersTold(sent(envoyGrpc.unauthorized))).toEqual({
+      'content-type': 'application/json',
+    });
     expect(JSON.parse(denied_response?.body ?? '').error).toBe('forbidden');
   });
 });

@@ -1,0 +1,42 @@
+/** Closes connections with a status when Node cannot parse what they send. Such a request is never allowed. */
+import type { Socket } from 'node:net';
+
+/** Longer than any proxy keeps an idle connection (Envoy: an hour), so that no proxy uses one that was just closed. */
+export const KEEP_ALIVE_MS = 3_620_000;
+
+/** How long a refused caller has to read the answer. */
+const READ_ANSWER_MS = 500;
+
+const STATUSES: Readonly<Record<string, string>> = {
+  HPE_HEADER_OVERFLOW: '431 Request Header Fields Too Large',
+  ERR_HTTP_REQUEST_TIMEOUT: '408 Request Timeout',
+};
+
+/** Connections that got their answer and are about to close. */
+const refused = new WeakSet<Socket>();
+
+/** Handles Node's `clientError`. */
+export function refuseUnparsable(error: NodeJS.ErrnoException, socket: Socket): void {
+  // A reset now would overtake the answer, and a proxy that fails open would see a gateway that is down. So what the
+  // caller still sends is read and dropped.
+  if (refused.has(socket)) return;
+  const { code = '' } = error;
+  if (code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT' && socket.bytesRead === 0) {
+    // Envoy and Go open connections in advance. Closing one could lose its first request.
+    socket.setTimeout(KEEP_ALIVE_MS);
+    return;
+  }
+  refuseConnection(socket, STATUSES[code] ?? '400 Bad Request');
+}
+
+export function refuseConnection(socket: Socket, status: string): void {
+  refused.add(socket);
+  // The caller may be gone, or may never close its side.
+  socket.on('error', () => socket.destroy()).resume();
+  socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
+  setTimeout(() => socket.destroy(), READ_ANSWER_MS).unref();
+}
