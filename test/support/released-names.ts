@@ -90,7 +90,7 @@ function dialectNames(metrics: string, configuration: string): string[] {
   const row = cellsOf(metrics).find(([, first]) => first === '`dialect`');
   const host = cellsOf(configuration).find(([, first]) => first === '`HEADGATE_HOST`');
   const mounts = backticked(host?.join(' ')).filter((name) => name.startsWith('/'));
-  return [...backticked(row?.[2]), ...mounts.map((mount) => mount.replace(/<.*/, ''))];
+  return [...backticked(row?.[2]), ...mounts.map((mount) => mount.replace(/\/?(<.*)?$/, ''))];
 }
 
 /** `headgate check`, `headgate check --output`, `headgate check --output=json`. */

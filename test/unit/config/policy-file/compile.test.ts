@@ -161,3 +161,13 @@ test.each([
   const request = { method: 'GET', host: '', target, policy: undefined, missing: [] };
   expect(set.policiesFor(request)[0]?.name).toBe(name);
 });
+
+test('a header is verified only if the file says so', () => {
+  const { identify } = fileOf(
+    `identity: { verified_headers: [X-Tenant] }, default: { limits: [{ rate: 1/1s, per: "header:x-tenant" }, { rate: 1/1s, per: "header:x-team" }] }`,
+  );
+  const headers = { 'x-tenant': 'a', 'x-team': 'b' };
+  const claims = identify(checkRequest({ headers }), AT_NOON).headers;
+  expect(claims.get('header:x-tenant')?.unverified).toBe(false);
+  expect(claims.get('header:x-team')?.unverified).toBe(true);
+});
