@@ -1,24 +1,22 @@
-/** `headgate clients`: who is denied now, and what is to become of one of them. */
+/** `headgate clients`: list denied clients; reset, block and exempt clients. */
 import { Command } from 'commander';
-import type { DenialReport } from '../denials/denial-report.ts';
-import type { OverrideReport } from '../operations/override-report.ts';
+import { OPERATIONS } from '../operations/operation-table.ts';
+import type { DenialList } from '../operations/schemas/denials.ts';
+import { callGateway, type GatewayFlags } from './support/gateway-client.ts';
 import {
-  askGateway,
   type ChangeFlags,
-  changingCommand,
-  type GatewayFlags,
+  changeCommand,
+  clientArgument,
   gatewayCommand,
   type OverrideFlags,
-  operator,
-  overridingCommand,
+  operatorName,
+  overrideCommand,
+  overrideTerms,
   readClient,
-} from './support/gateway-client.ts';
+} from './support/gateway-options.ts';
 import { countUpTo } from './support/numbers.ts';
-import { columns, type OutputFlags, print, shortTime, withOutput } from './support/output.ts';
-import { overrideText } from './support/print-overrides.ts';
-
-const CLIENT =
-  'an address, a client of the log (k.Yx3...), id:ID of a listed key, key:KEY, user:USER, or the id of a decision; - reads it from standard input';
+import { columns, type OutputFlags, print, say, shortTime, withOutput } from './support/output.ts';
+import { overrideText } from './support/override-text.ts';
 
 interface TopFlags extends GatewayFlags, OutputFlags {
   readonly limit: number;
@@ -30,66 +28,64 @@ interface ResetFlags extends ChangeFlags {
   readonly reason?: string;
 }
 
-interface Top {
-  readonly clients: readonly DenialReport[];
-  readonly gateways: { readonly asked: number; readonly answered: number };
-}
-
 export function clientsCommand(): Command {
   return new Command('clients')
-    .description('who is denied by the running gateways; block, exempt and reset clients')
+    .description('list the clients that are denied; reset, block and exempt clients')
     .addCommand(
       withOutput(gatewayCommand('top'))
-        .description('who was denied in the last five minutes, the most often denied first')
-        .option('--limit <count>', 'clients, 100 at most', countUpTo(100), 20)
-        .option('--shadow', 'who would be denied by policies in shadow')
+        .description('list the clients denied in the last five minutes, most denials first')
+        .option('--limit <count>', 'maximum number of clients, at most 100', countUpTo(100), 20)
+        .option('--shadow', 'list the clients that policies in shadow mode would have denied')
         .action(top),
     )
     .addCommand(
-      changingCommand('reset')
-        .description('forget what was counted of a client')
-        .argument('<client>', CLIENT)
-        .option('--policy <name>', 'of this policy only')
-        .option('--reason <text>', 'why, for the audit log')
+      changeCommand('reset')
+        .description("reset a client's counters")
+        .addArgument(clientArgument())
+        .option('--policy <name>', 'reset only the counters of this policy')
+        .option('--reason <text>', 'reason, for the audit log')
         .action(reset),
     )
     .addCommand(
-      overridingCommand('block')
-        .description('let a client in nowhere, for a time')
-        .argument('<client>', CLIENT)
-        .action((client: string, flags: OverrideFlags) => override('block', client, flags)),
+      overrideCommand('block')
+        .description('block a client temporarily')
+        .addArgument(clientArgument())
+        .action((client: string, flags: OverrideFlags) =>
+          override(OPERATIONS.block, client, flags),
+        ),
     )
     .addCommand(
-      changingCommand('unblock')
-        .description('end the block of a client')
-        .argument('<client>', CLIENT)
-        .action((client: string, flags: ChangeFlags) => lift('unblock', client, flags)),
+      changeCommand('unblock')
+        .description('unblock a client that an operator blocked')
+        .addArgument(clientArgument())
+        .action((client: string, flags: ChangeFlags) => lift(OPERATIONS.unblock, client, flags)),
     )
     .addCommand(
-      overridingCommand('exempt')
-        .description('hold a client to no limit, for a time')
-        .argument('<client>', CLIENT)
-        .action((client: string, flags: OverrideFlags) => override('exempt', client, flags)),
+      overrideCommand('exempt')
+        .description('exempt a client from all limits temporarily')
+        .addArgument(clientArgument())
+        .action((client: string, flags: OverrideFlags) =>
+          override(OPERATIONS.exempt, client, flags),
+        ),
     )
     .addCommand(
-      changingCommand('unexempt')
+      changeCommand('unexempt')
         .description('end the exemption of a client')
-        .argument('<client>', CLIENT)
-        .action((client: string, flags: ChangeFlags) => lift('unexempt', client, flags)),
+        .addArgument(clientArgument())
+        .action((client: string, flags: ChangeFlags) => lift(OPERATIONS.unexempt, client, flags)),
     );
 }
 
 async function top({ limit, shadow = false, output, ...flags }: TopFlags): Promise<void> {
-  const path = `/v1/clients/top?limit=${limit}&shadow=${shadow}`;
-  const found = await askGateway<Top>(flags, { path });
-  print(output, found, () => topText(found));
+  const answer = await callGateway(flags, OPERATIONS.top, { limit, shadow });
+  print(output, answer.json, () => topText(answer.read()));
 }
 
-function topText({ clients, gateways }: Top): string[] {
+function topText({ clients, gateways }: DenialList): string[] {
   const { asked, answered } = gateways;
   const silent =
     answered < asked ? [`${asked - answered} of ${asked} gateways did not answer`] : [];
-  if (clients.length === 0) return ['nobody was denied in the last five minutes', ...silent];
+  if (clients.length === 0) return ['no client was denied in the last five minutes', ...silent];
   const rows = clients.map((each) => [
     each.client,
     String(each.denials),
@@ -100,42 +96,33 @@ function topText({ clients, gateways }: Top): string[] {
     each.until === undefined ? '' : shortTime(each.until),
     each.decision_id,
   ]);
-  const head = ['CLIENT', 'DENIALS', 'LIMIT', 'WHY', 'SINCE (UTC)', 'LAST', 'UNTIL', 'DECISION'];
+  const head = ['CLIENT', 'DENIALS', 'LIMIT', 'REASON', 'SINCE (UTC)', 'LAST', 'UNTIL', 'DECISION'];
   return [...columns([head, ...rows]), ...silent];
 }
 
+async function reset(client: string, { policy, reason, ...flags }: ResetFlags): Promise<void> {
+  const by = operatorName(flags);
+  const input = { client: readClient(client), policy, reason, by };
+  const done = (await callGateway(flags, OPERATIONS.reset, input)).read();
+  say(`${done.client}: counters reset: ${done.policies.join(', ')}`);
+}
+
 async function override(
-  verb: 'block' | 'exempt',
+  operation: typeof OPERATIONS.block,
   client: string,
   flags: OverrideFlags,
 ): Promise<void> {
-  const { for: duration, reason, by } = flags;
-  const body = { client: readClient(client), for: duration, reason, by: operator(by) };
-  const made = await askGateway<OverrideReport>(flags, {
-    method: 'POST',
-    path: `/v1/clients/${verb}`,
-    body,
-  });
-  print('text', made, () => [overrideText(made)]);
+  const input = { client: readClient(client), ...overrideTerms(flags) };
+  const made = (await callGateway(flags, operation, input)).read();
+  say(overrideText(made));
 }
 
-async function lift(verb: string, client: string, flags: ChangeFlags): Promise<void> {
-  const body = { client: readClient(client), by: operator(flags.by) };
-  const call = { method: 'POST', path: `/v1/clients/${verb}`, body } as const;
-  const lifted = await askGateway<{ client: string }>(flags, call);
-  print('text', lifted, () => [`${lifted.client}: the override is lifted`]);
-}
-
-async function reset(client: string, { policy, reason, ...flags }: ResetFlags): Promise<void> {
-  const body = {
-    client: readClient(client),
-    ...(policy !== undefined && { policy }),
-    ...(reason !== undefined && { reason }),
-    by: operator(flags.by),
-  };
-  const call = { method: 'POST', path: '/v1/clients/reset', body } as const;
-  const done = await askGateway<{ client: string; policies: readonly string[] }>(flags, call);
-  print('text', done, () => [
-    `${done.client}: nothing is counted any more by ${done.policies.join(', ')}`,
-  ]);
+async function lift(
+  operation: typeof OPERATIONS.unblock,
+  client: string,
+  flags: ChangeFlags,
+): Promise<void> {
+  const input = { client: readClient(client), by: operatorName(flags) };
+  const lifted = (await callGateway(flags, operation, input)).read();
+  say(`${lifted.client}: override removed`);
 }

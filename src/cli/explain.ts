@@ -3,7 +3,7 @@ import { Command, InvalidArgumentError } from 'commander';
 import { canonicalAddress } from '../core/address.ts';
 import { DEFAULT_DIALECT, DIALECT_NAMES } from '../operations/explain-answer.ts';
 import type { ExplainFlags, ProxyChoice } from './support/explain-request.ts';
-import { readUrl } from './support/gateway-client.ts';
+import { readUrl } from './support/gateway-options.ts';
 import { withOutput } from './support/output.ts';
 
 export function explainCommand(): Command {

@@ -1,54 +1,50 @@
-/** `headgate policies`: in which mode they are, and another one for a time. */
+/** `headgate policies`: list policies, and change their modes. */
 import { Argument, Command } from 'commander';
-import { POLICY_MODES } from '../core/policy.ts';
-import type { OverrideReport } from '../operations/override-report.ts';
+import { POLICY_MODES, type PolicyMode } from '../core/policy.ts';
+import { OPERATIONS } from '../operations/operation-table.ts';
+import type { PolicyList } from '../operations/schemas/policies.ts';
+import { callGateway, type GatewayFlags } from './support/gateway-client.ts';
 import {
-  askGateway,
   type ChangeFlags,
-  changingCommand,
-  type GatewayFlags,
+  changeCommand,
   gatewayCommand,
   type OverrideFlags,
-  operator,
-  overridingCommand,
-} from './support/gateway-client.ts';
+  operatorName,
+  overrideCommand,
+  overrideTerms,
+} from './support/gateway-options.ts';
 import { columns, type OutputFlags, print, say, withOutput } from './support/output.ts';
-import { overrideText } from './support/print-overrides.ts';
-
-interface Listed {
-  readonly name: string;
-  readonly mode: string;
-  readonly mode_of_file: string;
-  readonly limits: readonly string[];
-}
+import { overrideText } from './support/override-text.ts';
 
 export function policiesCommand(): Command {
   return new Command('policies')
-    .description('the policies of the running gateways, and the mode that each is in')
+    .description('list the policies of the running gateways; change the mode of a policy')
     .addCommand(
-      withOutput(gatewayCommand('list')).description('all of them, with their limits').action(list),
+      withOutput(gatewayCommand('list'))
+        .description('list the policies with their limits and current modes')
+        .action(list),
     )
     .addCommand(
-      overridingCommand('mode')
-        .description('take a policy to another mode, for a time')
-        .argument('<policy>', 'its name')
-        .addArgument(new Argument('<mode>', 'what it is to be').choices(POLICY_MODES))
+      overrideCommand('mode')
+        .description('change the mode of a policy temporarily')
+        .argument('<policy>', 'name of the policy')
+        .addArgument(new Argument('<mode>', 'the new mode').choices(POLICY_MODES))
         .action(setMode),
     )
     .addCommand(
-      changingCommand('restore')
-        .description('give a policy the mode of the file again')
-        .argument('<policy>', 'its name')
+      changeCommand('restore')
+        .description('return a policy to the mode in the policy file')
+        .argument('<policy>', 'name of the policy')
         .action(restore),
     );
 }
 
 async function list({ output, ...flags }: GatewayFlags & OutputFlags): Promise<void> {
-  const found = await askGateway<{ policies: Listed[] }>(flags, { path: '/v1/policies' });
-  print(output, found, () => textOf(found.policies));
+  const answer = await callGateway(flags, OPERATIONS.listPolicies, {});
+  print(output, answer.json, () => listText(answer.read()));
 }
 
-function textOf(policies: readonly Listed[]): string[] {
+function listText({ policies }: PolicyList): string[] {
   const rows = policies.map(({ name, mode, mode_of_file: ofFile, limits }) => [
     name,
     mode === ofFile ? mode : `${mode} (${ofFile} in the file)`,
@@ -57,22 +53,13 @@ function textOf(policies: readonly Listed[]): string[] {
   return columns([['POLICY', 'MODE', 'LIMITS'], ...rows]);
 }
 
-async function setMode(policy: string, mode: string, flags: OverrideFlags): Promise<void> {
-  const { for: duration, reason, by } = flags;
-  const override = await askGateway<OverrideReport>(flags, {
-    method: 'PUT',
-    path: pathOf(policy),
-    body: { mode, for: duration, reason, by: operator(by) },
-  });
-  print('text', override, () => [overrideText(override)]);
+async function setMode(policy: string, mode: PolicyMode, flags: OverrideFlags): Promise<void> {
+  const input = { policy, mode, ...overrideTerms(flags) };
+  const made = (await callGateway(flags, OPERATIONS.setMode, input)).read();
+  say(overrideText(made));
 }
 
 async function restore(policy: string, flags: ChangeFlags): Promise<void> {
-  const by = encodeURIComponent(operator(flags.by));
-  await askGateway(flags, { method: 'DELETE', path: `${pathOf(policy)}?by=${by}` });
-  say(`${policy}: is in the mode of the file again`);
-}
-
-function pathOf(policy: string): string {
-  return `/v1/policies/${encodeURIComponent(policy)}/mode`;
+  await callGateway(flags, OPERATIONS.restoreMode, { policy, by: operatorName(flags) });
+  say(`${policy}: override removed; the file's mode applies`);
 }

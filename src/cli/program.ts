@@ -11,6 +11,7 @@ import { explainCommand } from './explain.ts';
 import { healthcheckCommand } from './healthcheck.ts';
 import { keyCommand } from './key.ts';
 import { logCommand } from './log.ts';
+import { overridesCommand } from './overrides.ts';
 import { policiesCommand } from './policies.ts';
 import { proxyConfigCommand } from './proxy-config.ts';
 import { schemaCommand } from './schema.ts';
@@ -20,7 +21,6 @@ import { EXIT_FAULT, EXIT_INVALID_CONFIG, EXIT_USAGE } from './support/exit-code
 import { GatewayRefused } from './support/gateway-refused.ts';
 import { addHelp } from './support/help.ts';
 import { complain, linesIn, say } from './support/output.ts';
-import { overridesCommand } from './support/print-overrides.ts';
 
 /** Commander repeats what was typed, and a script may have typed what somebody else wrote. */
 const OUTPUT = {

@@ -1,51 +1,49 @@
-/** `headgate stats`: what counting takes up. */
+/** `headgate stats`: active windows, their memory and the state of Redis. */
 import type { Command } from 'commander';
-import type { statsReport } from '../operations/stats.ts';
+import { OPERATIONS } from '../operations/operation-table.ts';
+import type { StatsReport } from '../operations/schemas/stats.ts';
 import { unseenText } from '../telemetry/unseen-header.ts';
-import { askGateway, type GatewayFlags, gatewayCommand } from './support/gateway-client.ts';
+import { callGateway, type GatewayFlags } from './support/gateway-client.ts';
+import { gatewayCommand } from './support/gateway-options.ts';
 import { columns, type OutputFlags, print, withOutput } from './support/output.ts';
-
-type Stats = ReturnType<typeof statsReport>;
 
 export function statsCommand(): Command {
   return withOutput(gatewayCommand('stats'))
-    .description('windows that are counted, what they take up, and how Redis is')
-    .action(run);
+    .description('show active windows, their memory and the state of Redis')
+    .action(stats);
 }
 
-async function run({ output, ...flags }: GatewayFlags & OutputFlags): Promise<void> {
-  const stats = await askGateway<Stats>(flags, { path: '/stats' });
-  print(output, stats, () => textOf(stats));
+async function stats({ output, ...flags }: GatewayFlags & OutputFlags): Promise<void> {
+  const answer = await callGateway(flags, OPERATIONS.stats, {});
+  print(output, answer.json, () => statsText(answer.read()));
 }
 
-function textOf(stats: Stats): string[] {
+function statsText(stats: StatsReport): string[] {
   const about = stats.is_exact ? '' : 'about ';
-  const rows = [
+  return columns([
     ['store', stats.store],
     ['gateways', String(stats.gateways)],
     ['active windows', `${about}${stats.active_windows}`],
     ...(stats.memory_bytes === undefined
       ? []
       : [['their memory', `about ${mebibytes(stats.memory_bytes)}`]]),
-    ...stats.servers.flatMap((server) => [
-      ['redis', server.version],
-      [
-        '  memory',
-        `${mebibytes(server.used_memory_bytes)} of ${most(server.max_memory_bytes)}, ${server.max_memory_policy}`,
-      ],
-      ['  evicted keys', String(server.evicted_keys)],
-      ['  clients', String(server.connected_clients)],
-    ]),
-    ...stats.unseen_headers.map((doubt) => [
+    ...stats.servers.flatMap(serverRows),
+    ...stats.unseen_headers.map((unseen) => [
       'doubt',
-      `${unseenText(doubt)}: if clients send it, the proxy does not pass it on`,
+      `${unseenText(unseen)}: if clients send it, the proxy does not pass it on`,
     ]),
-  ];
-  return columns(rows);
+  ]);
 }
 
-function most(bytes: number): string {
-  return bytes === 0 ? 'what there is' : mebibytes(bytes);
+function serverRows(server: StatsReport['servers'][number]): string[][] {
+  const { used_memory_bytes: used, max_memory_bytes: max } = server;
+  const limit = max === 0 ? 'no limit' : `limit ${mebibytes(max)}`;
+  return [
+    ['redis', server.version],
+    ['  memory', `${mebibytes(used)}, ${limit}, ${server.max_memory_policy}`],
+    ['  evicted keys', String(server.evicted_keys)],
+    ['  clients', String(server.connected_clients)],
+  ];
 }
 
 function mebibytes(bytes: number): string {

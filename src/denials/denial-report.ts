@@ -1,62 +1,61 @@
-/** What is told of a client that is denied, by one gateway and by all of them together. */
+/** Reports a denied client: the part of one gateway, and the sum over all gateways. */
 import { z } from 'zod';
-import type { BindingQuota, Denial } from '../core/decision.ts';
+import type { Denial } from '../core/decision.ts';
 import { partitionOf } from '../core/descriptor.ts';
 import { pseudonymsOf } from '../core/partition.ts';
-import type { Policy } from '../core/policy.ts';
-import type { QuotaReader } from '../core/store.ts';
 import type { DeniedClient } from './denied-clients.ts';
 import { isoTime } from './iso-time.ts';
 
-/** Of another gateway, or of whoever may publish as one: it is shown in terminals. */
+/** Anyone who can publish in Redis can pose as a gateway, and operators see this text in a terminal. */
 const text = z
   .string()
   .max(1_024)
   .regex(/^\P{Cc}*$/u);
-const count = z.number().min(0);
+const count = z.int().min(0);
 const names = z.array(text).max(100);
 
 export const denialReportSchema = z.object({
-  /** Of the last denial. */
-  decision_id: text,
+  decision_id: text.describe('Id of the last denial.'),
   policy: text,
   reason: text,
   mode: text,
-  limit: text.optional(),
-  /** The limit in words. */
-  allows: text.optional(),
   client: text,
-  /** What it came as last, where that is made up: a key that nobody lists. */
-  came_as: text.optional(),
+  came_as: text
+    .describe('The unlisted API key that the client sent last. Such keys can be invented.')
+    .optional(),
   identity: text,
-  /** Whose share was used up. */
-  counted: text.optional(),
-  /** Under which key of the store. */
-  key: text.optional(),
+  limit: text.optional(),
+  allows: text.describe('The limit in words.').optional(),
+  counted: text.describe('The partition whose quota is used up.').optional(),
+  key: text.describe('The store key of that quota.').optional(),
   dialect: text.optional(),
-  /** Since `since`, by all gateways. */
-  denials: count,
+  denials: count.describe('Denials since `since`, by all gateways.'),
   since: z.iso.datetime(),
   last: z.iso.datetime(),
-  /** When a request would have been admitted, by the last denial; absent for what was not counted. */
-  until: z.iso.datetime().optional(),
-  /** All that its last request was known by, and the wider IPv6 networks that it came from. */
+  until: z.iso
+    .datetime()
+    .describe(
+      'When the next request is allowed, as computed at the last denial; absent for a denial that is not about a quota.',
+    )
+    .optional(),
+  /** Every partition that stands for the client of the last request alone. */
   names,
+  /** The wider IPv6 networks of that client. */
   networks: names,
 });
 export type DenialReport = Readonly<z.output<typeof denialReportSchema>>;
 
-/** The limit as it is now, and how it stands. */
-export const standingNowSchema = z.object({
+/** A limit as the policy file has it now, and its quota. */
+export const currentQuotaSchema = z.object({
   /** In words. */
   allows: text,
   remaining: count,
   retry_after_ms: count,
   reset_after_ms: count,
 });
-export type StandingNow = Readonly<z.output<typeof standingNowSchema>>;
+export type CurrentQuota = Readonly<z.output<typeof currentQuotaSchema>>;
 
-/** Undefined while a first denial is being answered. */
+/** Undefined while the gateway is still answering the first denial of this client. */
 export function reportOf({
   client,
   count,
@@ -98,47 +97,23 @@ function namesOf({ client, address }: Denial) {
   };
 }
 
-/** Undefined for a limit that is not there any more. Rejects with a StoreError. */
-export async function standingNow(
-  { limit: denied, key }: BindingQuota,
-  policies: readonly Policy[],
-  reader: QuotaReader,
-): Promise<StandingNow | undefined> {
-  const limits = policies.flatMap((policy) => [policy.limits, ...policy.plans.values()].flat());
-  const counted = limits.flatMap((limit) => [limit, limit.unverified ?? limit]);
-  const limit = counted
-    .flatMap((each) => [each, ...each.wider])
-    .find(({ label, keySuffix }) => label === denied.label && keySuffix === denied.keySuffix);
-  if (limit === undefined) return undefined;
-  const { states } = await reader.peek([{ key, quota: limit.quota, cost: limit.cost }]);
-  const [state] = states;
-  return (
-    state && {
-      allows: limit.description,
-      remaining: state.remaining,
-      retry_after_ms: state.retryAfterMs,
-      reset_after_ms: state.resetAfterMs,
-    }
-  );
-}
-
-/** Those of all gateways, one for each client and policy, the most often denied first. */
-export function together(reports: readonly DenialReport[], most: number): DenialReport[] {
+/** Adds up the reports of several gateways: one report for each client, policy and reason, most denials first. */
+export function sumReports(reports: readonly DenialReport[], most: number): DenialReport[] {
   const byClient = new Map<string, DenialReport>();
   for (const report of reports) {
     const name = `${report.client} ${report.policy} ${report.reason}`;
     const known = byClient.get(name);
-    byClient.set(name, known === undefined ? report : sum(known, report));
+    byClient.set(name, known === undefined ? report : sumOf(known, report));
   }
   return [...byClient.values()].sort((a, b) => b.denials - a.denials).slice(0, most);
 }
 
-/** ISO 8601 in UTC sorts as text. */
-function sum(a: DenialReport, b: DenialReport): DenialReport {
+/** Compares times as text, which works for ISO 8601 in UTC. */
+function sumOf(a: DenialReport, b: DenialReport): DenialReport {
   const later = a.last < b.last ? b : a;
   return {
     ...later,
-    denials: a.denials + b.denials,
+    denials: Math.min(a.denials + b.denials, Number.MAX_SAFE_INTEGER),
     since: a.since < b.since ? a.since : b.since,
   };
 }

@@ -1,17 +1,18 @@
-/** The audit log: every change, also one that Redis did not confirm, and that may hold all the same. */
+/** Writes the audit log: a line for every change, also for one that Redis did not confirm and that may hold all the same. */
 import { StoreError } from '../core/store.ts';
 import type { OperatorAction } from '../telemetry/events/operator-events.ts';
 import { OperationError } from './operation-error.ts';
 import type { Override } from './override.ts';
-import { type OverrideReport, overrideReport } from './override-report.ts';
+import { overrideReport } from './override-report.ts';
 import type { Gateway } from './running-gateway.ts';
-import { isRefusal, troubleText } from './store-trouble.ts';
+import type { OverrideReport } from './schemas/overrides.ts';
+import { isRefusal, storeErrorText } from './store-error-text.ts';
 
 export type Change = Pick<OperatorAction, 'action' | 'change'> & Partial<OperatorAction>;
 
-/** Rejects with an OperationError for a change that the store did not confirm. */
-export async function audited<T>({ audit }: Gateway, change: Change, act: () => Promise<T>) {
-  const told = {
+/** Makes a change and logs it. Rejects with an OperationError if the store did not confirm the change. */
+export async function audited<T>({ audit }: Gateway, change: Change, make: () => Promise<T>) {
+  const line = {
     subject: undefined,
     until: undefined,
     reason: undefined,
@@ -19,35 +20,35 @@ export async function audited<T>({ audit }: Gateway, change: Change, act: () => 
     ...change,
   };
   try {
-    const done = await act();
-    audit(told);
-    return done;
+    const made = await make();
+    audit(line);
+    return made;
   } catch (error) {
     if (!(error instanceof StoreError)) throw error;
     const refused = isRefusal(error);
     const outcome = refused ? 'refused' : 'not confirmed';
-    audit({ ...told, change: `${told.change} (${outcome} by Redis: ${error.reason})` });
-    const state = refused
+    audit({ ...line, change: `${line.change} (${outcome} by Redis: ${error.reason})` });
+    const consequence = refused
       ? 'nothing was changed'
-      : 'the change may or may not have been made, and can be tried again';
-    throw new OperationError('store_unavailable', `${troubleText(error)}: ${state}`, {
+      : 'the change may or may not have been made; it is safe to try again';
+    throw new OperationError('store_unavailable', `${storeErrorText(error)}: ${consequence}`, {
       cause: error,
     });
   }
 }
 
-/** Writes an override down, and does what follows from it, as one change. Rejects as above. */
+/** Stores an override, then makes what follows from it, as one change. Rejects as `audited` does. */
 export async function putInForce(
   gateway: Gateway,
   override: Override,
-  told: Pick<Change, 'action' | 'subject' | 'change'>,
-  andThen?: () => Promise<void>,
+  change: Pick<Change, 'action' | 'subject' | 'change'>,
+  followUp?: () => Promise<void>,
 ): Promise<OverrideReport> {
   const report = overrideReport(override);
   const { until, reason, by } = report;
-  await audited(gateway, { ...told, until, reason, by }, async () => {
+  await audited(gateway, { ...change, until, reason, by }, async () => {
     await gateway.overrides.write(override);
-    await andThen?.();
+    await followUp?.();
   });
   return report;
 }

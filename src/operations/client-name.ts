@@ -1,4 +1,4 @@
-/** The ways in which operators name a client, and what it is counted and known by. */
+/** Reads the name of a client, as operators write it, and finds the partitions that stand for that client. */
 import { hash } from 'node:crypto';
 import { hint } from '../config/closest-word.ts';
 import { canonicalAddress, countedAddress, isIPv6Text, isLoopback } from '../core/address.ts';
@@ -17,45 +17,47 @@ import { DAY_MS, periodStart, type Salts } from '../core/salts.ts';
 import { isoTime } from '../denials/iso-time.ts';
 import { OperationError } from './operation-error.ts';
 
-/** A client as it is known now. */
 export interface KnownClient {
-  /** Everything that it is counted under, its wider IPv6 networks included. */
+  /** The name that answers and the audit log use. */
+  readonly subject: string;
+  /** Every partition that the client is counted under, including its wider IPv6 networks. */
   readonly partitions: readonly string[];
-  /** What alone stands for it. */
+  /** The partitions that stand for this client alone. */
   readonly own: readonly string[];
-  /** Whether it is the address of a trusted proxy, which may stand for anybody. */
+  /** Whether this is the address of a trusted proxy, which many clients share. */
   readonly isProxy: boolean;
-  /** The name under which an override of it holds for so long. Throws an OperationError if there is none. */
+  /** The name of an override that lasts until then. Throws an OperationError if there is none. */
   overrideName(untilMs: number): OverrideName;
 }
 
 export interface OverrideName {
   readonly client: string;
-  /** Whether it is under the salt that changes every 31 days. */
+  /** Whether the name is under the salt that changes every 31 days. */
   readonly isLong: boolean;
 }
 
 const FORMS =
-  'name an address (203.0.113.9), an IPv6 network that is counted (2001:db8::/64), a client of the log (k.Yx3...), id:ID of a listed key, key:KEY, user:USER, or the id of a decision';
+  'write an address (203.0.113.9), an IPv6 network that the policy file counts (2001:db8::/64), a client of the log (k.Yx3...), id:ID of a listed key, key:KEY, user:USER, or a decision id';
 
 const PARTITION = /^(?:[chiku]\.[\w-]{22}|g)$/;
 const DECISION_ID = /^[0-9a-f]{12}-\d+$/;
 
-/** The id of the decision that names a client, or undefined. */
+/** Undefined if the text is not a decision id. */
 export function decisionIdIn(text: string): string | undefined {
   return DECISION_ID.test(text) ? text : undefined;
 }
 
-/** Throws an OperationError that says what can be named. */
+/** Throws an OperationError for a text that names no client. Never repeats the text, which may be a key. */
 export function clientNamed(text: string, naming: Naming, salts: Salts): KnownClient {
-  if (PARTITION.test(text)) return ofPartition(text, salts);
+  if (PARTITION.test(text)) return byPartition(text, salts);
   const [, form, value] = /^(id|key|user):(.+)$/s.exec(text) ?? [];
-  if (form !== undefined && value !== undefined) return fixed(partitionOf(form, value, naming));
+  if (form !== undefined && value !== undefined) {
+    return withOneName(partitionOf(form, value, naming));
+  }
   const [, network = '', bits] = /^([^/]*)(?:\/(\d+))?$/.exec(text) ?? [];
   const address = canonicalAddress(network);
-  // Not repeated: somebody may have typed a key.
-  if (address === undefined) throw new OperationError('invalid', `this names no client: ${FORMS}`);
-  return ofAddress(countedAddress(address), bits, naming, salts);
+  if (address === undefined) throw new OperationError('invalid', `unknown client: ${FORMS}`);
+  return byAddress({ address: countedAddress(address), bits }, naming, salts);
 }
 
 function partitionOf(form: string, value: string, { apiKeys, sources }: Naming): string {
@@ -63,17 +65,16 @@ function partitionOf(form: string, value: string, { apiKeys, sources }: Naming):
   if (!sources.includes(source)) {
     throw new OperationError(
       'invalid',
-      `identity.sources of the policy file has no ${source}, so nobody is known by one`,
+      `identity.sources in the policy file does not have ${source}, so headgate identifies no client by it`,
     );
   }
   if (form === 'user') return userPartition(value);
   if (form === 'id') {
     const ids = apiKeys.map(({ id }) => id);
     if (ids.includes(value)) return listedKeyPartition(value);
-    // Not repeated, either.
     throw new OperationError(
       'not_found',
-      `no key of the policy file has this id${hint(value, ids)}`,
+      `no key in the policy file has this id${hint(value, ids)}`,
     );
   }
   const sha256 = hash('sha256', value, 'hex');
@@ -82,9 +83,10 @@ function partitionOf(form: string, value: string, { apiKeys, sources }: Naming):
   return unlistedKeyPartition(Buffer.from(sha256, 'hex').toString('base64url'));
 }
 
-/** Keys and users go by the same name for ever. */
-function fixed(partition: string): KnownClient {
+/** A client whose partition never changes, such as a key or a user. */
+function withOneName(partition: string): KnownClient {
   return {
+    subject: partition,
     partitions: [partition],
     own: [partition],
     isProxy: false,
@@ -92,44 +94,49 @@ function fixed(partition: string): KnownClient {
   };
 }
 
-function ofPartition(partition: string, { daily }: Salts): KnownClient {
-  // It may be the name of today or of yesterday: that one means nothing from midnight on.
+function byPartition(partition: string, { daily }: Salts): KnownClient {
+  // The pseudonym of an address may be yesterday's, which is of no use after midnight.
   if (isAddress(partition)) return namedUntil(partition, daily.startMs + DAY_MS);
-  if (!isOfMany(partition)) return fixed(partition);
+  if (!isOfMany(partition)) return withOneName(partition);
   return {
-    ...fixed(partition),
+    ...withOneName(partition),
     overrideName() {
-      const what = partition === GLOBAL_PARTITION ? 'everybody' : 'the value of a header';
+      const meaning = partition === GLOBAL_PARTITION ? 'all clients' : 'the value of a header';
       throw new OperationError(
         'invalid',
-        `${partition} is ${what}, whose counts can be reset; it cannot be blocked or exempt`,
+        `${partition} stands for ${meaning}: its counters can be reset, but it cannot be blocked or exempt`,
       );
     },
   };
 }
 
-/** A client by the name that its address has on a day: it is looked for until the end of the next day. */
+/** The client of a denial. The pseudonym of an address is used until the end of the day after the denial. */
 export function ofDay(partition: string, deniedMs: number): KnownClient {
-  if (!isAddress(partition)) return fixed(partition);
+  if (!isAddress(partition)) return withOneName(partition);
   return namedUntil(partition, periodStart(deniedMs, DAY_MS) + 2 * DAY_MS);
 }
 
 function namedUntil(partition: string, endMs: number): KnownClient {
   return {
-    ...fixed(partition),
+    ...withOneName(partition),
     overrideName(untilMs) {
       if (untilMs <= endMs) return { client: partition, isLong: false };
       throw new OperationError(
         'invalid',
-        `${partition} is the name of an address, and may mean nothing after ${isoTime(endMs)}: for longer, name the address itself`,
+        `${partition} is the pseudonym of an address and expires at ${isoTime(endMs)}: for a longer override, name the address itself`,
       );
     },
   };
 }
 
-function ofAddress(
-  address: string,
-  bits: string | undefined,
+interface NamedNetwork {
+  readonly address: string;
+  /** The prefix length as the operator wrote it. */
+  readonly bits: string | undefined;
+}
+
+function byAddress(
+  { address, bits }: NamedNetwork,
   { ipv6Prefixes, trustedProxies }: Naming,
   salts: Salts,
 ): KnownClient {
@@ -138,14 +145,16 @@ function ofAddress(
     const counted = ipv6Prefixes.map((prefix) => `/${prefix}`).join(', ');
     throw new OperationError(
       'invalid',
-      `a range can be blocked or exempt in the policy file, which is read again when it changes; here, IPv6 networks of ${counted} can`,
+      `a range can be blocked or exempt only in the policy file, which gateways reload when it changes; an override can name IPv6 networks of ${counted}`,
     );
   }
   const prefixes = bits === undefined ? ipv6Prefixes : [Number(bits)];
   const known = addressPartition(address, prefixes, salts);
   const { daily, long } = known;
+  const partitions = pseudonymsOf(known);
   return {
-    partitions: pseudonymsOf(known),
+    subject: daily.current,
+    partitions,
     own: pseudonymsOf({ ...known, wider: [] }),
     isProxy: trustedProxies(address) && !isLoopback(address),
     overrideName(untilMs) {

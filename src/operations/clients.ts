@@ -1,4 +1,4 @@
-/** Clients: reset what was counted of them, block or exempt them for a time. */
+/** Resets, blocks and exempts clients. */
 
 import type { Access } from '../core/access-lists.ts';
 import { keysOf } from '../core/descriptor.ts';
@@ -6,111 +6,114 @@ import { isOfMany } from '../core/partition.ts';
 import { audited, putInForce } from './audit.ts';
 import { clientNamed, decisionIdIn, type KnownClient, ofDay } from './client-name.ts';
 import { deniedBy } from './denials.ts';
+import type { InputOf, OutputOf } from './operation.ts';
 import { OperationError } from './operation-error.ts';
-import { aboutClient, type Override } from './override.ts';
-import type { OverrideReport } from './override-report.ts';
+import { clientSubject, type Override } from './override.ts';
 import { requirePolicy } from './policies.ts';
 import type { Gateway } from './running-gateway.ts';
-import { termsOf, type WrittenTerms } from './terms.ts';
+import type { BLOCK, RESET, UNBLOCK } from './schemas/clients.ts';
+import type { OverrideReport } from './schemas/overrides.ts';
+import { termsOf } from './terms.ts';
 
-export interface NamedClient {
-  /** In one of the forms of client-name.ts. */
-  readonly client: string;
+type Reset = InputOf<typeof RESET>;
+type AccessChange = InputOf<typeof BLOCK>;
+type Lift = InputOf<typeof UNBLOCK>;
+
+export async function resetClient(
+  gateway: Gateway,
+  { client, policy, reason, by = 'unknown' }: Reset,
+): Promise<OutputOf<typeof RESET>> {
+  if (policy !== undefined) requirePolicy(gateway, policy);
+  const affected = gateway.policies.current.policies.filter(
+    ({ name }) => policy === undefined || name === policy,
+  );
+  const { subject, partitions } = await findClient(gateway, client);
+  const keys = partitions.flatMap((partition) => keysOf(partition, affected));
+  const change = `reset ${policy ?? 'all policies'}`;
+  await audited(gateway, { action: 'reset', subject, change, reason, by }, () =>
+    gateway.store.reset(keys),
+  );
+  return { client: subject, policies: [...new Set(affected.map(({ name }) => name))] };
 }
 
-interface Reset extends NamedClient {
-  /** All of them if undefined. */
-  readonly policy?: string | undefined;
-  readonly reason?: string | undefined;
-  readonly by?: string | undefined;
+export function blockClient(gateway: Gateway, change: AccessChange): Promise<OverrideReport> {
+  return setAccess(gateway, 'blocked', change);
 }
 
-interface Lifted extends NamedClient {
-  readonly by?: string | undefined;
+export function exemptClient(gateway: Gateway, change: AccessChange): Promise<OverrideReport> {
+  return setAccess(gateway, 'exempt', change);
 }
 
-export function clientOperations(gateway: Gateway) {
-  const { overrides, policies, store, now } = gateway;
+export function unblockClient(gateway: Gateway, lift: Lift): Promise<{ client: string }> {
+  return removeAccess(gateway, 'blocked', lift);
+}
 
-  return {
-    async reset({ client, policy, reason, by = 'unknown' }: Reset) {
-      const set = policies.current;
-      if (policy !== undefined) requirePolicy(gateway, policy);
-      const affected = set.policies.filter(({ name }) => policy === undefined || name === policy);
-      const { partitions } = await known(client);
-      const keys = partitions.flatMap((partition) => keysOf(partition, affected));
-      const [subject] = partitions;
-      const change = `reset ${policy ?? 'all policies'}`;
-      await audited(gateway, { action: 'reset', subject, change, reason, by }, () =>
-        store.reset(keys),
-      );
-      return { client: subject, policies: [...new Set(affected.map(({ name }) => name))] };
-    },
-    block: (override: NamedClient & WrittenTerms) => setAccess('blocked', override),
-    exempt: (override: NamedClient & WrittenTerms) => setAccess('exempt', override),
-    unblock: (lifted: Lifted) => lift('blocked', lifted),
-    unexempt: (lifted: Lifted) => lift('exempt', lifted),
-  };
+export function unexemptClient(gateway: Gateway, lift: Lift): Promise<{ client: string }> {
+  return removeAccess(gateway, 'exempt', lift);
+}
 
-  async function setAccess(
-    access: Access,
-    { client, ...terms }: NamedClient & WrittenTerms,
-  ): Promise<OverrideReport> {
-    const held = termsOf(terms, now());
-    const { own, overrideName, isProxy } = await known(client);
-    if (access === 'exempt' && isProxy) {
-      throw new OperationError(
-        'invalid',
-        'this is a trusted proxy, whose address may stand for anybody: it is never exempt',
-      );
-    }
-    const name = overrideName(held.untilMs);
-    const override: Override = { about: 'client', ...name, access, ...held };
-    const action = access === 'blocked' ? 'block' : 'exempt';
-    const told = { action, subject: name.client, change: access };
-    return putInForce(gateway, override, told, async () => {
-      // One client has one override, by whichever of its names.
-      for (const other of own) {
-        if (other !== name.client && find(other)) await overrides.remove(aboutClient(other));
+async function setAccess(
+  gateway: Gateway,
+  access: Access,
+  { client, ...written }: AccessChange,
+): Promise<OverrideReport> {
+  const terms = termsOf(written, gateway.now());
+  const { own, overrideName, isProxy } = await findClient(gateway, client);
+  if (access === 'exempt' && isProxy) {
+    throw new OperationError(
+      'invalid',
+      'this is the address of a trusted proxy, which is never exempt because many clients share it',
+    );
+  }
+  const name = overrideName(terms.untilMs);
+  const override: Override = { about: 'client', ...name, access, ...terms };
+  const action = access === 'blocked' ? 'block' : 'exempt';
+  const change = { action, subject: name.client, change: access };
+  return putInForce(gateway, override, change, async () => {
+    // A client has one override, whichever of its names the operator used.
+    for (const other of own) {
+      if (other !== name.client && accessOverride(gateway, other)) {
+        await gateway.overrides.remove(clientSubject(other));
       }
-    });
-  }
-
-  async function lift(access: Access, { client, by = 'unknown' }: Lifted) {
-    const { own } = await known(client);
-    // What another gateway was told a moment ago counts, too.
-    await overrides.refresh();
-    const lifted = own.filter((name) => find(name)?.access === access);
-    const [subject] = lifted;
-    if (subject === undefined) {
-      throw new OperationError('not_found', `no override has this client ${access}`);
     }
-    const action = access === 'blocked' ? 'unblock' : 'unexempt';
-    await audited(gateway, { action, subject, change: `no longer ${access}`, by }, async () => {
-      for (const name of lifted) await overrides.remove(aboutClient(name));
-    });
-    return { client: subject };
-  }
+  });
+}
 
-  function find(client: string) {
-    return overrides
-      .list()
-      .filter((each) => each.about === 'client')
-      .find((each) => each.client === client);
+async function removeAccess(gateway: Gateway, access: Access, { client, by = 'unknown' }: Lift) {
+  const { own } = await findClient(gateway, client);
+  // Another gateway may have made the override a moment ago.
+  await gateway.overrides.refresh();
+  const lifted = own.filter((name) => accessOverride(gateway, name)?.access === access);
+  const [subject] = lifted;
+  if (subject === undefined) {
+    throw new OperationError('not_found', `no override says that this client is ${access}`);
   }
+  const action = access === 'blocked' ? 'unblock' : 'unexempt';
+  await audited(gateway, { action, subject, change: `no longer ${access}`, by }, async () => {
+    for (const name of lifted) await gateway.overrides.remove(clientSubject(name));
+  });
+  return { client: subject };
+}
 
-  async function known(text: string): Promise<KnownClient> {
-    const { naming } = policies.current;
-    const salts = gateway.salts.at(now(), true);
-    const id = decisionIdIn(text);
-    if (id === undefined) return clientNamed(text, naming, salts);
-    const { client, counted = client, names, networks, last } = await deniedBy(gateway, id);
-    // What was counted for others as well stays.
-    const shares = [client, ...names, counted, ...networks].filter((name) => !isOfMany(name));
-    return {
-      ...ofDay(client, Date.parse(last)),
-      own: [...new Set([client, ...names])],
-      partitions: [...new Set(shares)],
-    };
+function accessOverride({ overrides }: Gateway, client: string) {
+  return overrides
+    .list()
+    .filter((each) => each.about === 'client')
+    .find((each) => each.client === client);
+}
+
+async function findClient(gateway: Gateway, text: string): Promise<KnownClient> {
+  const id = decisionIdIn(text);
+  if (id === undefined) {
+    const salts = gateway.salts.at(gateway.now(), true);
+    return clientNamed(text, gateway.policies.current.naming, salts);
   }
+  const { client, counted = client, names, networks, last } = await deniedBy(gateway, id);
+  // Counters that other clients share stay.
+  const shares = [client, ...names, counted, ...networks].filter((name) => !isOfMany(name));
+  return {
+    ...ofDay(client, Date.parse(last)),
+    own: [...new Set([client, ...names])],
+    partitions: [...new Set(shares)],
+  };
 }

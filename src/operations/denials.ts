@@ -1,26 +1,28 @@
-/** Denials: who is denied now, and what became of one of them, by all gateways that count together. */
+/** Finds denied clients and single denials. Every gateway knows its own, so all gateways are queried. */
 import { z } from 'zod';
 import { modeOf } from '../core/overrides.ts';
+import { currentQuota } from '../denials/current-quota.ts';
 import {
+  type CurrentQuota,
+  currentQuotaSchema,
   type DenialReport,
   denialReportSchema,
   reportOf,
-  type StandingNow,
-  standingNow,
-  standingNowSchema,
-  together,
+  sumReports,
 } from '../denials/denial-report.ts';
+import type { DeniedClient } from '../denials/denied-clients.ts';
+import type { InputOf } from './operation.ts';
 import { OperationError } from './operation-error.ts';
 import { overrideReport } from './override-report.ts';
 import type { Gateway } from './running-gateway.ts';
+import type { DECISION, DenialDetails, DenialList, TOP } from './schemas/denials.ts';
 
-/** Who was denied longer ago than that is not being denied. */
-const NOW_MS = 300_000;
-/** What one gateway tells another at once. */
-const MOST = 100;
+/** A client that was last denied longer ago is not listed. */
+const RECENT_MS = 300_000;
+/** Most reports that one gateway sends in one reply. */
+const MOST_REPORTS = 100;
 
-/** What gateways ask each other. */
-const questionSchema = z.discriminatedUnion('about', [
+const querySchema = z.discriminatedUnion('about', [
   z.object({
     about: z.literal('top'),
     most: z.int().positive(),
@@ -29,53 +31,52 @@ const questionSchema = z.discriminatedUnion('about', [
   }),
   z.object({ about: z.literal('decision'), id: z.string().max(64) }),
 ]);
-type Question = z.output<typeof questionSchema>;
+/** What one gateway asks all others. */
+type Query = z.output<typeof querySchema>;
 
 const foundSchema = z.object({
   report: denialReportSchema,
-  now: standingNowSchema.optional(),
+  now: currentQuotaSchema.optional(),
 });
 type Found = z.output<typeof foundSchema>;
 
-interface Top {
-  readonly limit: number;
-  readonly shadow: boolean;
+export async function topDenied(
+  gateway: Gateway,
+  { limit, shadow }: InputOf<typeof TOP>,
+): Promise<DenialList> {
+  const query: Query = { about: 'top', most: limit, withinMs: RECENT_MS, shadow };
+  const { answers, asked } = await gateway.queryAll(query);
+  const reports = answers.flatMap(reportsIn);
+  return { clients: sumReports(reports, limit), gateways: { asked, answered: answers.length } };
 }
 
-export function denialOperations(gateway: Gateway) {
+export async function describeDecision(
+  gateway: Gateway,
+  { id }: InputOf<typeof DECISION>,
+): Promise<DenialDetails> {
+  const { report, now } = await findDenial(gateway, id);
+  const { overrides, policies } = gateway;
+  const names = [...report.names, ...report.networks];
+  const override = overrides
+    .list()
+    .find((each) => each.about === 'client' && names.includes(each.client));
+  const policy = policies.current.policies.find(({ name }) => name === report.policy);
   return {
-    async top({ limit, shadow }: Top) {
-      const question: Question = { about: 'top', most: limit, withinMs: NOW_MS, shadow };
-      const { answers, asked } = await gateway.queryAll(question);
-      const reports = answers.flatMap(reportsIn);
-      return { clients: together(reports, limit), gateways: { asked, answered: answers.length } };
-    },
-    async decision({ id }: { readonly id: string }) {
-      const { report, now } = await find(gateway, id);
-      const { overrides, policies } = gateway;
-      const names = [...report.names, ...report.networks];
-      const override = overrides
-        .list()
-        .find((each) => each.about === 'client' && names.includes(each.client));
-      const policy = policies.current.policies.find(({ name }) => name === report.policy);
-      return {
-        ...report,
-        asked_for: id,
-        now,
-        ...(policy && { policy_mode: modeOf(policy, overrides.current.modes) }),
-        ...(override && { override: overrideReport(override) }),
-      };
-    },
+    ...report,
+    asked_for: id,
+    ...(now && { now }),
+    ...(policy && { policy_mode: modeOf(policy, overrides.current.modes) }),
+    ...(override && { override: overrideReport(override) }),
   };
 }
 
-/** Rejects with an OperationError when no gateway knows it any more. */
+/** Rejects with an OperationError if no gateway remembers the decision. */
 export async function deniedBy(gateway: Gateway, id: string): Promise<DenialReport> {
-  return (await find(gateway, id)).report;
+  return (await findDenial(gateway, id)).report;
 }
 
-async function find(gateway: Gateway, id: string): Promise<Found> {
-  const { answers, asked } = await gateway.queryAll({ about: 'decision', id } satisfies Question);
+async function findDenial(gateway: Gateway, id: string): Promise<Found> {
+  const { answers, asked } = await gateway.queryAll({ about: 'decision', id } satisfies Query);
   for (const answer of answers) {
     const found = foundSchema.safeParse(answer);
     if (found.success) return found.data;
@@ -84,40 +85,42 @@ async function find(gateway: Gateway, id: string): Promise<Found> {
   throw new OperationError(
     'not_found',
     silent > 0
-      ? `no gateway that answers knows the decision ${id}, and ${silent} of ${asked} did not answer`
-      : `no gateway knows the decision ${id}: it was no denial, or is forgotten; the log may have it`,
+      ? `no gateway that answered knows the decision ${id}, and ${silent} of ${asked} did not answer`
+      : `no gateway knows the decision ${id}: it was not a denial, or it is forgotten; the log may have it`,
   );
 }
 
-/** What does not read as a report is not shown. */
+/** Leaves out what is not a report. */
 function reportsIn(answer: unknown): DenialReport[] {
   if (!Array.isArray(answer)) return [];
-  return answer.slice(0, MOST).flatMap((each) => denialReportSchema.safeParse(each).data ?? []);
+  return answer
+    .slice(0, MOST_REPORTS)
+    .flatMap((each) => denialReportSchema.safeParse(each).data ?? []);
 }
 
-/** What this gateway says when it is asked; null to what is no question. Never rejects. */
-export async function answerQuery(gateway: Gateway, asked: unknown): Promise<unknown> {
-  const question = questionSchema.safeParse(asked).data;
-  if (question === undefined) return null;
-  if (question.about === 'top') {
-    const clients = question.shadow ? gateway.wouldBeDenied : gateway.denied;
-    const denied = clients.top(Math.min(question.most, MOST), question.withinMs);
+/** The reply of this gateway to a query; null for a message that is no query. Never rejects. */
+export async function answerQuery(gateway: Gateway, message: unknown): Promise<unknown> {
+  const query = querySchema.safeParse(message).data;
+  if (query === undefined) return null;
+  if (query.about === 'top') {
+    const clients = query.shadow ? gateway.wouldBeDenied : gateway.denied;
+    const denied = clients.top(Math.min(query.most, MOST_REPORTS), query.withinMs);
     return denied.map(reportOf).filter((report) => report !== undefined);
   }
-  const client = gateway.denied.find(question.id) ?? gateway.wouldBeDenied.find(question.id);
+  const client = gateway.denied.find(query.id) ?? gateway.wouldBeDenied.find(query.id);
   const report = client && reportOf(client);
   if (report === undefined) return null;
-  const binding = client?.last?.decision.binding;
-  return { report, now: await standing(gateway, binding) } satisfies Found;
+  return { report, now: await quotaNow(gateway, client) } satisfies Found;
 }
 
-/** Undefined also while the store is away: what was is known all the same. */
-async function standing(
+/** Undefined also if the store is unavailable: the denial is known all the same. */
+async function quotaNow(
   { policies, reader }: Gateway,
-  binding: Parameters<typeof standingNow>[0] | undefined,
-): Promise<StandingNow | undefined> {
+  client: DeniedClient | undefined,
+): Promise<CurrentQuota | undefined> {
+  const binding = client?.last?.decision.binding;
   try {
-    return binding && (await standingNow(binding, policies.current.policies, reader));
+    return binding && (await currentQuota(binding, policies.current.policies, reader));
   } catch {
     return undefined;
   }

@@ -1,12 +1,12 @@
-/** What an operator asked for cannot be done, and why. */
+/** The reason why an operation could not be done, worded for the operator. */
 
 export type OperationErrorCode =
   | 'invalid'
   | 'not_found'
-  /** There are too many overrides. */
+  /** The maximum number of overrides is reached. */
   | 'conflict'
   | 'store_unavailable'
-  /** Of the gateway: its log says which. */
+  /** A fault of headgate; its log has the details. */
   | 'internal_error';
 
 export class OperationError extends Error {

@@ -1,95 +1,101 @@
-/**
- * What operators can ask of a running gateway, or have it do: each by its name, with input that was checked before and
- * output that can be sent on. Each rejects with an OperationError when it cannot be done.
- */
+/** Runs operations by name, so that another process can ask for one: checks the input, runs it, checks the output. */
+import type { z } from 'zod';
 import { dryRun, localDryRun } from '../core/dry-run.ts';
 import { StoreError } from '../core/store.ts';
 import { OverrideStoreFull } from '../stores/override-store.ts';
-import { clientOperations } from './clients.ts';
-import { denialOperations } from './denials.ts';
+import {
+  blockClient,
+  exemptClient,
+  resetClient,
+  unblockClient,
+  unexemptClient,
+} from './clients.ts';
+import { describeDecision, topDenied } from './denials.ts';
 import { type ExplainedRequest, explain } from './explain.ts';
-import { logOperations } from './logging.ts';
+import { restoreLog, setLog } from './log-settings.ts';
+import type { InputOf, Operation } from './operation.ts';
 import { OperationError } from './operation-error.ts';
+import { OPERATIONS, type OperationName } from './operation-table.ts';
 import { overrideReport } from './override-report.ts';
-import { policyOperations } from './policies.ts';
+import { listPolicies, restoreMode, setMode } from './policies.ts';
+import { readInput } from './read-input.ts';
 import type { Gateway } from './running-gateway.ts';
+import type { EXPLAIN, ExplainAnswer } from './schemas/explain.ts';
 import { statsReport } from './stats.ts';
-import { troubleText } from './store-trouble.ts';
+import { storeErrorText } from './store-error-text.ts';
 
-export const OPERATIONS = [
-  'block',
-  'decision',
-  'exempt',
-  'explain',
-  'listOverrides',
-  'listPolicies',
-  'reset',
-  'restoreLog',
-  'restoreMode',
-  'setLog',
-  'setMode',
-  'stats',
-  'top',
-  'unblock',
-  'unexempt',
-] as const;
-export type OperationName = (typeof OPERATIONS)[number];
+export type { OperationName };
 
-type Asked = Omit<ExplainedRequest, 'headers'> & {
-  readonly headers: Readonly<Record<string, string | string[]>>;
-};
-
-/** By name, so that it can be asked of another process. */
+/** Rejects with an OperationError if the input is invalid or the operation cannot be done. */
 export type Operate = (name: OperationName, input: unknown) => Promise<unknown>;
 
+type Run = (input: unknown) => Promise<unknown>;
+
 export function createOperate(gateway: Gateway): Operate {
-  const clients = clientOperations(gateway);
-  const denials = denialOperations(gateway);
-  const policies = policyOperations(gateway);
-  const log = logOperations(gateway);
-  const { overrides, salts, reader, now } = gateway;
-
-  const operations = {
-    ...clients,
-    ...denials,
-    listPolicies: policies.list,
-    setMode: policies.setMode,
-    restoreMode: policies.restoreMode,
-    setLog: log.set,
-    restoreLog: log.restore,
-    listOverrides: async () => ({ overrides: overrides.list().map(overrideReport) }),
-    explain: ({ headers, ...asked }: Asked) =>
-      explain(
-        { ...asked, headers: fieldsOf(headers) },
-        {
-          policies: gateway.policies.current,
-          salts,
-          overrides: overrides.current,
-          store: dryRun(reader),
-          local: localDryRun(gateway.peekLocally),
-          nowMs: now(),
-        },
-      ),
-    stats: async () => statsReport(await gateway.stats(), gateway.unseenHeaders()),
-  } satisfies Record<OperationName, (input: never) => Promise<unknown>>;
-
+  const run: Readonly<Record<OperationName, Run>> = {
+    stats: runOf(OPERATIONS.stats, async () =>
+      statsReport(await gateway.stats(), gateway.unseenHeaders()),
+    ),
+    explain: runOf(OPERATIONS.explain, (request) => explainNow(gateway, request)),
+    decision: runOf(OPERATIONS.decision, (input) => describeDecision(gateway, input)),
+    top: runOf(OPERATIONS.top, (input) => topDenied(gateway, input)),
+    reset: runOf(OPERATIONS.reset, (input) => resetClient(gateway, input)),
+    block: runOf(OPERATIONS.block, (input) => blockClient(gateway, input)),
+    unblock: runOf(OPERATIONS.unblock, (input) => unblockClient(gateway, input)),
+    exempt: runOf(OPERATIONS.exempt, (input) => exemptClient(gateway, input)),
+    unexempt: runOf(OPERATIONS.unexempt, (input) => unexemptClient(gateway, input)),
+    listOverrides: runOf(OPERATIONS.listOverrides, async () => ({
+      overrides: gateway.overrides.list().map(overrideReport),
+    })),
+    listPolicies: runOf(OPERATIONS.listPolicies, async () => listPolicies(gateway)),
+    setMode: runOf(OPERATIONS.setMode, (input) => setMode(gateway, input)),
+    restoreMode: runOf(OPERATIONS.restoreMode, (input) => restoreMode(gateway, input)),
+    setLog: runOf(OPERATIONS.setLog, (input) => setLog(gateway, input)),
+    restoreLog: runOf(OPERATIONS.restoreLog, (input) => restoreLog(gateway, input)),
+  };
   return async (name, input) => {
     try {
-      return await (operations[name] as (input: unknown) => Promise<unknown>)(input);
+      return await run[name](input);
     } catch (error) {
-      throw operationError(error);
+      throw operationErrorFrom(error);
     }
   };
 }
 
-/** A value for each name, or several. */
-function fieldsOf(headers: Asked['headers']): ExplainedRequest['headers'] {
+/** The output schema leaves out what operators are not shown. */
+function runOf<Input extends z.ZodObject, Output extends z.ZodType>(
+  { input: inputSchema, output }: Operation<Input, Output>,
+  act: (input: z.output<Input>) => Promise<z.input<Output>>,
+): Run {
+  return async (input) => output.parse(await act(readInput(inputSchema, input)));
+}
+
+async function explainNow(
+  gateway: Gateway,
+  { headers, ...request }: InputOf<typeof EXPLAIN>,
+): Promise<ExplainAnswer> {
+  const { steps, answer } = await explain(
+    { ...request, headers: fieldsOf(headers) },
+    {
+      policies: gateway.policies.current,
+      salts: gateway.salts,
+      overrides: gateway.overrides.current,
+      store: dryRun(gateway.reader),
+      local: localDryRun(gateway.peekLocally),
+      nowMs: gateway.now(),
+    },
+  );
+  return { steps: [...steps], answer: { ...answer, headers: [...answer.headers] } };
+}
+
+/** One entry for each value of each name. */
+function fieldsOf(headers: InputOf<typeof EXPLAIN>['headers']): ExplainedRequest['headers'] {
   return Object.entries(headers).flatMap(([name, values]) =>
     [values].flat().map((value): [string, string] => [name, value]),
   );
 }
 
-function operationError(error: unknown): unknown {
+function operationErrorFrom(error: unknown): unknown {
   if (error instanceof OverrideStoreFull) {
     return new OperationError(
       'conflict',
@@ -98,7 +104,7 @@ function operationError(error: unknown): unknown {
     );
   }
   if (error instanceof StoreError) {
-    return new OperationError('store_unavailable', troubleText(error), { cause: error });
+    return new OperationError('store_unavailable', storeErrorText(error), { cause: error });
   }
   return error;
 }

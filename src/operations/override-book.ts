@@ -1,4 +1,6 @@
-/** The overrides in force: those that all gateways find on their override store. Each ends on time, whether or not it can be read. */
+/**
+ * The overrides in force, as the override store has them. Each ends on time even if the store cannot be reached.
+ */
 
 import type { Access } from '../core/access-lists.ts';
 import type { Overrides } from '../core/overrides.ts';
@@ -11,13 +13,13 @@ export interface OverrideBookOptions {
   /** Milliseconds since the epoch. */
   readonly now: () => number;
   readonly onChange: (inForce: readonly Override[]) => void;
-  /** The override store had lost so many; they are on it again. */
+  /** Called after this many overrides that the store had lost were stored again. */
   readonly onRestored: (count: number) => void;
 }
 
-/** What ends that soon is not put up again. */
-const SOON_MS = 2_000;
-/** Of timers (https://nodejs.org/api/timers.html#settimeoutcallback-delay-args). */
+/** A lost override that ends sooner is not stored again. */
+const ENDS_SOON_MS = 2_000;
+/** The longest delay of setTimeout, 24.8 days; a longer one fires at once. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 export class OverrideBook {
@@ -36,27 +38,27 @@ export class OverrideBook {
     return this.#current;
   }
 
-  /** The first to end comes first. */
+  /** In the order in which they end. */
   list(): readonly Override[] {
     return this.#inForce;
   }
 
-  /** Rejects when the override store cannot be reached, or is full. */
+  /** Rejects if the override store cannot be reached or is full. */
   async write(override: Override): Promise<void> {
     await this.#options.overrideStore.put(toStored(override));
     await this.refresh();
   }
 
-  /** Resolves to false when there was none. Rejects when the override store cannot be reached. */
-  async remove(about: string): Promise<boolean> {
-    const wasThere = await this.#options.overrideStore.remove(about);
+  /** Resolves to false if there was no override with this subject. Rejects if the override store cannot be reached. */
+  async remove(subject: string): Promise<boolean> {
+    const wasThere = await this.#options.overrideStore.remove(subject);
     await this.refresh();
     return wasThere;
   }
 
-  /** Takes up what is on the override store. Rejects, and keeps what is in force, when it cannot be reached. */
+  /** Reads the override store. If it cannot be reached, rejects and keeps the overrides in force. */
   refresh(): Promise<void> {
-    // What is being read may have changed since.
+    // The store may have changed since the current read began, so that read has to be repeated.
     this.#isStale = this.#reading !== undefined;
     this.#reading ??= this.#read().finally(() => {
       this.#reading = undefined;
@@ -80,15 +82,15 @@ export class OverrideBook {
         stored = await overrideStore.read();
       }
       const found = stored.map(fromStored).filter((each) => each !== undefined);
-      // If the override store was emptied again meanwhile, what was lost stays in force.
+      // If the store lost them again meanwhile, they stay in force.
       this.#take([...found, ...this.#lostFrom(stored)]);
     } while (this.#isStale);
   }
 
-  /** An override store that was emptied has not taken anything down: that leaves a trace. */
+  /** The overrides that the store lost. One that an operator removed leaves an empty entry there, so it is not lost. */
   #lostFrom(stored: readonly StoredOverride[]): Override[] {
     const there = new Set(stored.map(({ about }) => about));
-    const soonMs = this.#options.now() + SOON_MS;
+    const soonMs = this.#options.now() + ENDS_SOON_MS;
     return this.#inForce.filter(
       (override) => override.untilMs > soonMs && !there.has(subjectOf(override)),
     );
@@ -105,10 +107,10 @@ export class OverrideBook {
       this.#current = snapshotOf(inForce);
       onChange(inForce);
     }
-    this.#waitForTheNextEnd(nowMs);
+    this.#waitForNextEnd(nowMs);
   }
 
-  #waitForTheNextEnd(nowMs: number): void {
+  #waitForNextEnd(nowMs: number): void {
     clearTimeout(this.#timer);
     const [first] = this.#inForce;
     if (first === undefined) return;

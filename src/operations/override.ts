@@ -1,13 +1,16 @@
-/** What an operator decides for a time: it goes before the policy file, and ends by itself. */
+/** An override: a temporary decision of an operator. It takes precedence over the policy file, and ends by itself. */
 import { z } from 'zod';
 import { LOG_LEVELS } from '../config/settings/settings.ts';
 import { POLICY_MODES } from '../core/policy.ts';
 import type { StoredOverride } from '../stores/override-store.ts';
 
-/** Of dates (ECMA-262, section 21.4.1.1), milliseconds since the epoch. */
-const moment = z.int().min(0).max(8_640_000_000_000_000);
+/** Milliseconds since the epoch. Reports write years with four digits. */
+const moment = z
+  .int()
+  .min(0)
+  .max(Date.UTC(9999, 11, 31));
 
-/** It is shown in terminals. */
+/** Without control characters, because operators see it in a terminal. */
 const printable = (longest: number) =>
   z
     .string()
@@ -19,16 +22,16 @@ const terms = {
   sinceMs: moment,
   untilMs: moment,
   reason: printable(200),
-  /** Who made it, as they say. */
+  /** The operator, by a name that nobody verified. */
   by: printable(64),
 };
 
 const overrideSchema = z.discriminatedUnion('about', [
   z.object({
     about: z.literal('client'),
-    /** Its partition. */
+    /** A partition. */
     client: printable(LONGEST_NAME),
-    /** Whether that is an address under the salt that changes every 31 days. */
+    /** Whether the partition is an address under the salt that changes every 31 days. */
     isLong: z.boolean(),
     access: z.enum(['exempt', 'blocked']),
     ...terms,
@@ -42,7 +45,7 @@ const overrideSchema = z.discriminatedUnion('about', [
   z.object({ about: z.literal('log_level'), level: z.enum(LOG_LEVELS), ...terms }),
   z.object({
     about: z.literal('log_allows'),
-    /** One in so many allowed requests gets a line. */
+    /** Logs one in this many allowed requests. */
     oneIn: z.int().positive(),
     ...terms,
   }),
@@ -51,16 +54,21 @@ const overrideSchema = z.discriminatedUnion('about', [
 export type Override = z.output<typeof overrideSchema>;
 export type Terms = Pick<Override, 'sinceMs' | 'untilMs' | 'reason' | 'by'>;
 
-export const aboutClient = (partition: string) => `client:${partition}`;
-export const aboutPolicy = (policy: string) => `policy:${policy}`;
-/** Of these there is one each. */
-export const ABOUT_LOG = ['log_level', 'log_allows'] as const;
+export const clientSubject = (partition: string) => `client:${partition}`;
+export const policySubject = (policy: string) => `policy:${policy}`;
+export const LOG_SUBJECTS = ['log_level', 'log_allows'] as const;
+
+/** A new override replaces the one with the same subject. */
+export function subjectOf(override: Override): string {
+  if (override.about === 'client') return clientSubject(override.client);
+  return override.about === 'policy' ? policySubject(override.policy) : override.about;
+}
 
 export function toStored(override: Override): StoredOverride {
   return { about: subjectOf(override), untilMs: override.untilMs, text: JSON.stringify(override) };
 }
 
-/** Undefined for what was taken down, and what this version cannot read. */
+/** Undefined for an override that was removed, and for one that this version cannot read. */
 export function fromStored({ text, untilMs }: StoredOverride): Override | undefined {
   if (text === '') return undefined;
   try {
@@ -70,13 +78,7 @@ export function fromStored({ text, untilMs }: StoredOverride): Override | undefi
   }
 }
 
-/** What it is about: of two about the same, the later one holds. */
-export function subjectOf(override: Override): string {
-  if (override.about === 'client') return aboutClient(override.client);
-  return override.about === 'policy' ? aboutPolicy(override.policy) : override.about;
-}
-
-/** Of each a word for what it does. */
+/** One word for each override: the label of a metric. */
 export function overrideEffects(overrides: readonly Override[]): string[] {
   return overrides.map((override) => {
     if (override.about === 'client') return override.access;
@@ -84,7 +86,7 @@ export function overrideEffects(overrides: readonly Override[]): string[] {
   });
 }
 
-/** What they say of the log. */
+/** The log settings that the overrides ask for. */
 export function loggingIn(overrides: readonly Override[]) {
   const level = overrides.find((override) => override.about === 'log_level');
   const allows = overrides.find((override) => override.about === 'log_allows');

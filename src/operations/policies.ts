@@ -1,45 +1,51 @@
-/** Policies: in which mode they are, and another one for a time. */
+/** Lists policies, and changes the mode of one temporarily. */
 import { modeOf } from '../core/overrides.ts';
-import type { PolicyMode } from '../core/policy.ts';
 import { audited, putInForce } from './audit.ts';
+import type { InputOf } from './operation.ts';
 import { OperationError } from './operation-error.ts';
-import { aboutPolicy, type Override } from './override.ts';
+import { type Override, policySubject } from './override.ts';
 import type { Gateway } from './running-gateway.ts';
-import { termsOf, type WrittenTerms } from './terms.ts';
+import type { OverrideReport } from './schemas/overrides.ts';
+import type { PolicyList, RESTORE_MODE, SET_MODE } from './schemas/policies.ts';
+import { termsOf } from './terms.ts';
 
-interface NamedPolicy {
-  readonly policy: string;
+export function listPolicies({ overrides, policies }: Gateway): PolicyList {
+  const { modes } = overrides.current;
+  return {
+    policies: policies.current.policies.map((policy) => ({
+      name: policy.name,
+      mode: modeOf(policy, modes),
+      mode_of_file: policy.mode,
+      limits: policy.limits.map(({ description, per }) => `${description}, per ${per}`),
+      on_store_failure: policy.onStoreFailure,
+    })),
+  };
 }
 
-export function policyOperations(gateway: Gateway) {
-  const { overrides, policies, now } = gateway;
-  return {
-    async list() {
-      const { modes } = overrides.current;
-      return {
-        policies: policies.current.policies.map((policy) => ({
-          name: policy.name,
-          mode: modeOf(policy, modes),
-          mode_of_file: policy.mode,
-          limits: policy.limits.map(({ description, per }) => `${description}, per ${per}`),
-          on_store_failure: policy.onStoreFailure,
-        })),
-      };
-    },
-    async setMode({ policy, mode, ...terms }: NamedPolicy & WrittenTerms & { mode: PolicyMode }) {
-      requirePolicy(gateway, policy);
-      const override: Override = { about: 'policy', policy, mode, ...termsOf(terms, now()) };
-      return putInForce(gateway, override, { action: 'mode', subject: policy, change: mode });
-    },
-    async restoreMode({ policy, by = 'unknown' }: NamedPolicy & { by?: string | undefined }) {
-      const change = { action: 'mode', subject: policy, change: 'as the policy file says', by };
-      await audited(gateway, change, async () => {
-        if (await overrides.remove(aboutPolicy(policy))) return;
-        throw new OperationError('not_found', `no override is about the policy "${policy}"`);
-      });
-      return { policy };
-    },
+export async function setMode(
+  gateway: Gateway,
+  { policy, mode, ...written }: InputOf<typeof SET_MODE>,
+): Promise<OverrideReport> {
+  requirePolicy(gateway, policy);
+  const override: Override = {
+    about: 'policy',
+    policy,
+    mode,
+    ...termsOf(written, gateway.now()),
   };
+  return putInForce(gateway, override, { action: 'mode', subject: policy, change: mode });
+}
+
+export async function restoreMode(
+  gateway: Gateway,
+  { policy, by = 'unknown' }: InputOf<typeof RESTORE_MODE>,
+): Promise<{ policy: string }> {
+  const change = { action: 'mode', subject: policy, change: 'as the policy file says', by };
+  await audited(gateway, change, async () => {
+    if (await gateway.overrides.remove(policySubject(policy))) return;
+    throw new OperationError('not_found', `there is no override for the policy "${policy}"`);
+  });
+  return { policy };
 }
 
 /** Throws an OperationError for a policy that does not exist. */

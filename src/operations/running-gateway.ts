@@ -1,4 +1,4 @@
-/** What operations work on: the parts of a running gateway. */
+/** The parts of a running gateway that operations need. */
 import type { UnseenHeader } from '../core/header-watch.ts';
 import type { PolicySet } from '../core/policy-set.ts';
 import type { SaltSource } from '../core/salts.ts';
@@ -15,17 +15,17 @@ export interface Gateway {
   readonly overrides: OverrideBook;
   readonly store: QuotaStore;
   readonly reader: QuotaReader;
-  /** How this process's own share of a limit stands. */
+  /** Reads this process's own share of limits, which applies while the store is unavailable. */
   peekLocally(descriptors: readonly Descriptor[]): PeekResult;
   readonly denied: Pick<DeniedClients, 'top' | 'find'>;
   readonly wouldBeDenied: Pick<DeniedClients, 'top' | 'find'>;
-  /** What every gateway says to a question, this one included. */
-  queryAll(question: unknown): Promise<QueryReplies>;
-  /** What counting takes up. Rejects with what the store says against it. */
+  /** Collects the replies of all gateways, this one included. Never rejects. */
+  queryAll(query: unknown): Promise<QueryReplies>;
+  /** Rejects with the error of the store. */
   stats(): Promise<StoreStats>;
-  /** Headers that the policy file needs and no request through a proxy had. */
+  /** Headers that the policy file needs and that no request through a proxy had. */
   unseenHeaders(): readonly UnseenHeader[];
-  /** For the audit log. */
+  /** Writes a line of the audit log. */
   audit(action: OperatorAction): void;
   /** Milliseconds since the epoch. */
   now(): number;

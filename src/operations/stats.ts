@@ -1,20 +1,21 @@
-/** What counting takes up: too dear to be measured at every scrape. */
+/** Reports what the counters take up. */
 import type { UnseenHeader } from '../core/header-watch.ts';
 import type { Keyspace, ServerState } from '../stores/redis/keyspace.ts';
+import type { StatsReport } from './schemas/stats.ts';
 
 export interface StoreStats {
   readonly store: 'memory' | 'redis';
-  /** That count together. */
+  /** Gateways that share the counters. */
   readonly gateways: number;
   readonly keyspace: Keyspace;
-  /** The Redis, or the masters of a cluster. */
+  /** The Redis server, or the masters of a cluster. */
   readonly servers: readonly ServerState[];
 }
 
 export function statsReport(
   { store, gateways, keyspace, servers }: StoreStats,
   unseenHeaders: readonly UnseenHeader[],
-) {
+): StatsReport {
   return {
     store,
     gateways,
@@ -30,6 +31,6 @@ export function statsReport(
       evicted_keys: server.evictedKeys,
       connected_clients: server.connectedClients,
     })),
-    unseen_headers: unseenHeaders,
+    unseen_headers: [...unseenHeaders],
   };
 }

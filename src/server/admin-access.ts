@@ -1,7 +1,7 @@
 /**
- * Who may ask and steer: whoever shows the token, or, where none is set, whoever is on this machine. There the port is
- * on a loopback, and pages in a browser are kept out: by the name that they call the machine by, where an attacker's DNS
- * leads it here, and by what browsers say of where a question comes from (Origin, Sec-Fetch-Site).
+ * Decides who may use the ops API: callers with the admin token or, if none is set, callers on this machine. In that case
+ * the port is on a loopback address, and web pages are kept out: by the Host header, because an attacker can point a DNS
+ * name at this machine, and by the headers that browsers add (Origin, Sec-Fetch-Site).
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import { canonicalAddress, isLoopback } from '../core/address.ts';
@@ -14,7 +14,7 @@ export type AdminAccess = (
 export function compileAdminAccess(token: string | undefined): AdminAccess {
   if (token === undefined) {
     return (headers) =>
-      isThisMachine(headers.host) && !isFromElsewhere(headers) ? 'granted' : 'forbidden';
+      namesThisMachine(headers.host) && !isFromWebPage(headers) ? 'granted' : 'forbidden';
   }
   const isToken = compileSecrets([token]);
   return ({ authorization = '' }) => {
@@ -24,16 +24,12 @@ export function compileAdminAccess(token: string | undefined): AdminAccess {
   };
 }
 
-/** Of a page that is not of this port; what is no browser says nothing. */
-function isFromElsewhere({
-  origin,
-  'sec-fetch-site': site = 'none',
-}: IncomingHttpHeaders): boolean {
+/** Whether a page from another origin makes the call. Callers that are not browsers send neither header. */
+function isFromWebPage({ origin, 'sec-fetch-site': site = 'none' }: IncomingHttpHeaders): boolean {
   return origin !== undefined || !['none', 'same-origin'].includes(site);
 }
 
-/** A name that an attacker's DNS leads here is not one of them. */
-function isThisMachine(host = ''): boolean {
+function namesThisMachine(host = ''): boolean {
   const name = host.replace(/:\d+$/, '');
   return name.toLowerCase() === 'localhost' || isLoopback(canonicalAddress(name) ?? '');
 }

@@ -1,10 +1,9 @@
-/** The ops API: each route is an operation, for whoever may steer, described by its schemas. */
-import type { FastifyInstance } from 'fastify';
-import type { OperationErrorCode } from '../operations/operation-error.ts';
+/** The ops API: a route for each operation, open only to callers with admin access. */
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { OperationError, type OperationErrorCode } from '../operations/operation-error.ts';
 import type { Operate } from '../operations/operations.ts';
 import type { AdminAccess } from './admin-access.ts';
-import { OPS_ROUTES, type OpsRoute } from './ops-routes.ts';
-import * as schemas from './ops-schemas.ts';
+import { type JsonSchema, OPS_ROUTES, type OpsRoute } from './ops-routes.ts';
 
 export interface OpsApiOptions {
   readonly operate: Operate;
@@ -22,16 +21,30 @@ export const STATUS_OF: Readonly<Record<OperationErrorCode, number>> = {
 
 const UNAUTHORIZED = {
   error: 'unauthorized',
-  message: 'The token of HEADGATE_ADMIN_TOKEN is missing or wrong: Authorization: Bearer TOKEN',
+  message:
+    'The admin token is missing or wrong. Send the value of HEADGATE_ADMIN_TOKEN: Authorization: Bearer TOKEN',
 };
 const FORBIDDEN = {
   error: 'forbidden',
   message:
-    'No token is set, so only this machine may ask, by localhost or a loopback address. Set HEADGATE_ADMIN_TOKEN for others.',
+    'HEADGATE_ADMIN_TOKEN is not set, so only calls from this machine to localhost or a loopback address are allowed. Set it to allow others.',
 };
+
+export const ERROR_SCHEMA = {
+  type: 'object',
+  properties: {
+    error: { type: 'string', description: 'A word for programs.' },
+    message: { type: 'string', description: 'What is wrong, and what to do.' },
+  },
+  required: ['error', 'message'],
+  additionalProperties: false,
+} as const;
 
 export function addOpsApi(server: FastifyInstance, options: OpsApiOptions): void {
   const { operate, access, onRefused } = options;
+  // The operation checks its input itself, and makes an output that is ready to be sent.
+  server.setValidatorCompiler(() => () => true);
+  server.setSerializerCompiler(() => JSON.stringify);
   server.addHook('onRequest', async (request, reply) => {
     const granted = access(request.headers);
     if (granted === 'granted') return;
@@ -39,39 +52,57 @@ export function addOpsApi(server: FastifyInstance, options: OpsApiOptions): void
     if (granted === 'forbidden') return reply.code(403).send(FORBIDDEN);
     return reply.code(401).header('WWW-Authenticate', 'Bearer').send(UNAUTHORIZED);
   });
-  server.addHook('preValidation', async (request) => {
-    request.query = typed(request.query as Record<string, unknown>);
-  });
   for (const route of OPS_ROUTES) {
-    const { method, url, operation, body } = route;
     server.route({
-      method,
-      url,
+      method: route.method,
+      url: route.url,
       schema: schemaOf(route),
-      // Of what has no schema, nothing was checked.
-      handler: (request) =>
-        operate(operation, {
-          ...(body && (request.body as object)),
-          ...(request.query as object),
-          ...(request.params as object),
-        }),
+      handler: (request) => operate(route.operation, inputOf(route, request)),
     });
   }
 }
 
-/** A query is all text: what it says of numbers and truth values is what a body would say. */
-function typed(query: Record<string, unknown>): Record<string, unknown> {
-  const meant = (value: unknown) => {
-    if (value === 'true' || value === 'false') return value === 'true';
-    return typeof value === 'string' && /^\d{1,9}$/.test(value) ? Number(value) : value;
+/** Throws an OperationError for a body that is not an object, or that repeats a field of the path. */
+function inputOf({ params, query, body }: OpsRoute, request: FastifyRequest): object {
+  const inPath = request.params as Record<string, unknown>;
+  const others = {
+    ...(query && typedQuery(request.query as Record<string, unknown>, query)),
+    ...(body && objectIn(request.body)),
   };
+  const repeated = Object.keys(params?.properties ?? {}).find((name) => name in others);
+  if (repeated !== undefined) {
+    throw new OperationError('invalid', `${repeated}: is not known here, only in the path`);
+  }
+  return { ...others, ...inPath };
+}
+
+/** Without a body, an operation misses its required fields. */
+function objectIn(body: unknown): object {
+  if (body === undefined || body === null) return {};
+  if (typeof body === 'object' && !Array.isArray(body)) return body;
+  throw new OperationError('invalid', 'the body must be a JSON object');
+}
+
+/** A query is all text: turns it into numbers and booleans where the schema wants them. */
+function typedQuery(query: Record<string, unknown>, { properties = {} }: JsonSchema) {
   return Object.fromEntries(
-    Object.entries(query).map(([name, value]) => [name, name === 'by' ? value : meant(value)]),
+    Object.entries(query).map(([name, value]) => {
+      const schema = properties[name];
+      return [name, typeof schema === 'object' ? typedValue(value, schema.type) : value];
+    }),
   );
 }
 
+function typedValue(value: unknown, type: JsonSchema['type']): unknown {
+  if (type === 'boolean' && (value === 'true' || value === 'false')) return value === 'true';
+  if (type === 'integer' && typeof value === 'string' && /^\d{1,9}$/.test(value)) {
+    return Number(value);
+  }
+  return value;
+}
+
 function schemaOf({ operation, summary, params, query, body, answer }: OpsRoute) {
-  const failure = (description: string) => ({ description, ...schemas.error });
+  const failure = (description: string) => ({ description, ...ERROR_SCHEMA });
   return {
     operationId: operation,
     summary,
@@ -80,13 +111,13 @@ function schemaOf({ operation, summary, params, query, body, answer }: OpsRoute)
     ...(query && { querystring: query }),
     ...(body && { body }),
     response: {
-      200: { description: 'Done, or told', ...answer },
-      400: failure('The question is malformed'),
-      401: failure('The token is missing or wrong'),
-      403: failure('No token is set, and the caller is not this machine'),
-      404: failure('There is none of that name'),
-      409: failure('There are too many overrides'),
-      503: failure('Redis is away'),
+      200: { description: 'Success', ...answer },
+      400: failure('The call is invalid'),
+      401: failure('The admin token is missing or wrong'),
+      403: failure('No admin token is set, and the call does not come from this machine'),
+      404: failure('There is no such policy, key, override or decision'),
+      409: failure('The maximum number of overrides is reached'),
+      503: failure('Redis is unavailable'),
     },
   };
 }

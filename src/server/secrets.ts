@@ -1,7 +1,7 @@
-/** Secrets that callers show. */
+/** Compares a secret that a caller sent with the secrets that are accepted. */
 import { timingSafeEqual } from 'node:crypto';
 
-/** Compares in constant time for secrets of one length; how long a secret is may be found out. */
+/** Takes the same time for every secret of the same length, so timing reveals the length and nothing else. */
 export function compileSecrets(secrets: readonly string[]): (given: string) => boolean {
   const expected = secrets.map((secret) => Buffer.from(secret, 'latin1'));
   return (given) => {

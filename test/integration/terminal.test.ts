@@ -26,22 +26,31 @@ const HOSTILE =
 const OBEYED = /[^\P{Cc}\n]|[\p{Cf}\u2028\u2029]/u;
 const TERMS = ['--for', '1h', '--reason', 'a test', '--by', 'me'];
 
+const TIME = '2026-11-22T00:53:32.723Z';
+
+/** Every answer, with this text wherever a gateway may send any text. */
 const answersWith = (text: unknown, number: unknown = 1) => {
-  const denial = Object.fromEntries(
-    'decision_id policy reason mode client came_as identity limit allows counted key dialect since last until asked_for policy_mode'
-      .split(' ')
-      .map((name) => [name, text]),
-  );
-  const terms = { since: text, until: text, reason: text, by: text };
-  const override = { about: 'client', client: text, access: text, ...terms };
+  // Gateways let no control character into a denial, whoever sent it.
+  const printable = text === HOSTILE ? text.replaceAll(/\p{Cc}/gu, '') : text;
+  const denial = {
+    ...Object.fromEntries(
+      'decision_id policy reason mode client came_as identity limit allows counted key dialect'
+        .split(' ')
+        .map((name) => [name, printable]),
+    ),
+    ...{ since: TIME, last: TIME, until: TIME },
+  };
+  const terms = { since: TIME, until: TIME, reason: text, by: text };
+  const override = { about: 'client', client: text, access: 'blocked', ...terms };
   const overrides = [
     override,
-    { about: 'policy', policy: text, mode: text, ...terms },
+    { about: 'policy', policy: text, mode: 'off', ...terms },
     { about: 'log_level', level: text, ...terms },
-    { about: 'log_allows', allows_one_in: text, ...terms },
+    { about: 'log_allows', allows_one_in: number, ...terms },
   ];
   const server = { version: text, max_memory_policy: text, used_memory_bytes: number };
-  const now = { allows: text, remaining: number, retry_after_ms: number, reset_after_ms: number };
+  const quota = { remaining: number, retry_after_ms: number, reset_after_ms: number };
+  const now = { allows: printable, ...quota };
   return {
     'GET /v1/clients/top': {
       clients: [{ ...denial, denials: number }],
@@ -49,20 +58,28 @@ const answersWith = (text: unknown, number: unknown = 1) => {
     },
     'GET /v1/overrides': { overrides },
     'GET /v1/policies': {
-      policies: [{ name: text, mode: text, mode_of_file: 'off', limits: [text, text] }],
+      policies: [
+        {
+          ...{ name: text, mode: 'shadow', mode_of_file: 'off', limits: [text, text] },
+          on_store_failure: text,
+        },
+      ],
     },
     'GET /stats': {
-      store: text,
+      store: 'redis',
       gateways: number,
       active_windows: number,
       is_exact: false,
+      sampled_keys: number,
       memory_bytes: number,
       servers: [
         { ...server, max_memory_bytes: number, evicted_keys: number, connected_clients: 1 },
       ],
       unseen_headers: [{ dialect: text, header: text, requests: number }],
     },
-    'GET /v1/decisions': { ...denial, denials: number, now, override },
+    'GET /v1/decisions': {
+      ...{ ...denial, denials: number, asked_for: text, policy_mode: 'shadow', now, override },
+    },
     'POST /v1/explain': {
       steps: [{ about: text, what: text }],
       answer: { status: number, headers: [text, text], body: text },
@@ -194,7 +211,8 @@ describe('a server that answers what terminals obey', () => {
       expectHarmless(typed, what);
       expect(lines(typed.said), what).toBe(lines(friendly[i]?.said ?? ''));
     }
-    expect(hostile[0]?.said).toContain('a\\u{1b}[2J\\u{9b}2Jb\\u{d}\\u{a}c');
+    const blocked = hostile[ASKING.findIndex(([name]) => name === 'clients block')];
+    expect(blocked?.said).toContain('a\\u{1b}[2J\\u{9b}2Jb\\u{d}\\u{a}c');
   });
 
   test('is the same document for programs', { timeout: 180_000 }, async () => {
@@ -231,11 +249,16 @@ describe('a server that answers what terminals obey', () => {
     }
   });
 
-  test('fields of other types are refused, or shown as text', { timeout: 180_000 }, async () => {
+  test('fields of other types are refused in one line', { timeout: 180_000 }, async () => {
     answering(answersWith({ toString: HOSTILE, length: HOSTILE }, HOSTILE));
-    for (const typed of await each(ASKING, (asked) => ask(asked))) {
-      expectHarmless(typed, typed.said);
-      expect(typed.complained).toMatch(/^(headgate: .*\n)?$/);
+    // Of the answer to this one, the command needs nothing.
+    const reading = ASKING.filter(([name]) => !name.endsWith(' restore'));
+    for (const typed of await each(reading, (asked) => ask(asked))) {
+      expectHarmless(typed, typed.complained);
+      expect(typed).toMatchObject({ code: 1, said: '' });
+      expect(typed.complained).toMatch(
+        /^headgate: \S+ gave an answer that this version of headgate cannot read; .*\n$/,
+      );
     }
   });
 });

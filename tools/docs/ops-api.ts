@@ -1,10 +1,10 @@
-/** docs/ops-api.md, made from the routes and their schemas. */
+/** docs/ops-api.md, made from the operations. */
 import type { OperationErrorCode } from '../../src/operations/operation-error.ts';
 import { STATUS_OF } from '../../src/server/ops-api.ts';
 import { OPS_ROUTES, type OpsRoute } from '../../src/server/ops-routes.ts';
 import { code, fenced, table } from './markdown.ts';
 
-/** Of JSON Schema, what those of the routes use. */
+/** The part of JSON Schema that the routes use. */
 interface Schema {
   readonly type?: string;
   readonly properties?: Readonly<Record<string, Schema>>;
@@ -12,6 +12,7 @@ interface Schema {
   readonly additionalProperties?: boolean | Schema;
   readonly items?: Schema;
   readonly anyOf?: readonly Schema[];
+  readonly oneOf?: readonly Schema[];
   readonly enum?: readonly string[];
   readonly minimum?: number;
   readonly maximum?: number;
@@ -24,47 +25,47 @@ interface Schema {
 
 const HEAD = `# Ops API
 
-What operators and their tools can ask of a running gateway, or have it do, at its ops port (\`HEADGATE_OPS_PORT\`, 9464).
-The [commands](commands.md) \`headgate clients\`, \`policies\`, \`overrides\`, \`log\`, \`stats\` and \`explain --gateway\` are made of the same calls.
-\`/openapi.json\` describes them to programs.
+Operators and their tools call this API at the ops port of a running gateway (\`HEADGATE_OPS_PORT\`, 9464).
+The [commands](commands.md) \`headgate clients\`, \`policies\`, \`overrides\`, \`log\`, \`stats\` and \`explain --gateway\` use the same calls.
+\`/openapi.json\` describes the API to programs.
 
-Bodies and answers are JSON. A field that is not known is refused, never left out.
-Whatever one gateway is told holds in all that count in the same Redis within a second, and is in the log of the one that was told: \`operator_action\`. Overrides end by themselves.
+Request bodies and answers are JSON. A call with an unknown field is refused.
+A change made at one gateway applies to all gateways on the same Redis within a second. The gateway that received it logs \`operator_action\`. Overrides end by themselves.
 `;
 
 const ACCESS = `## Access
 
-With \`HEADGATE_ADMIN_TOKEN\`, every call shows the token:
+If \`HEADGATE_ADMIN_TOKEN\` is set, every call must send the token:
 
 ${fenced('sh', `curl -H "Authorization: Bearer $HEADGATE_ADMIN_TOKEN" http://127.0.0.1:9464/v1/overrides`)}
-Without one, the port must be on a loopback, and calls must name it as \`localhost\` or by a loopback address: a page in a browser that another name leads here is refused.
+If it is not set, the ops port must listen on a loopback address, and calls must use \`localhost\` or a loopback address as the host. This keeps out web pages that reach the port through another DNS name.
 
-Whoever can reach the port may ask for \`/livez\`, \`/readyz\`, \`/metrics\` and \`/openapi.json\`: these need no token.
+\`/livez\`, \`/readyz\`, \`/metrics\` and \`/openapi.json\` need no token.
 
-The examples are for a gateway without a token; with one, add the header.
+The examples are for a gateway without a token. If yours has one, add the header.
 `;
 
-/** What the codes of operations mean, and those of what comes before an operation. */
-const OF_OPERATIONS: Readonly<Record<OperationErrorCode, string>> = {
+/** The errors of operations. */
+const OPERATION_ERRORS: Readonly<Record<OperationErrorCode, string>> = {
   invalid:
-    'The call is malformed: `message` names each field that is unknown, missing or wrong, and says what would be right.',
+    'The call is invalid. `message` lists every field that is unknown, missing or wrong, and says what is allowed.',
   not_found: 'There is no such policy, key, override, decision or path.',
-  conflict: 'There are 1,000 overrides already.',
+  conflict: 'There are already 1,000 overrides.',
   store_unavailable:
-    'Redis did not confirm it, and `message` says whether the change may have been made all the same; or no worker answers.',
-  internal_error: 'A fault of headgate: its log has `operation_failed`.',
+    'Redis did not confirm the change, or no worker answers. `message` says whether the change may have been made.',
+  internal_error: 'A fault of headgate. Its log has `operation_failed`.',
 };
 const ERRORS: readonly (readonly [number, string, string])[] = [
-  ...Object.entries(OF_OPERATIONS).map(
+  ...Object.entries(OPERATION_ERRORS).map(
     ([error, when]) => [STATUS_OF[error as OperationErrorCode], error, when] as const,
   ),
   [401, 'unauthorized', 'The token is missing or wrong.'],
-  [403, 'forbidden', 'No token is set, and the call does not name this machine.'],
+  [403, 'forbidden', 'No token is set, and the call does not come from this machine.'],
   [413, 'invalid', 'The body is longer than 64 KiB.'],
-  [415, 'invalid', 'The body is not said to be `application/json`.'],
+  [415, 'invalid', 'The `Content-Type` of the body is not `application/json`.'],
 ];
 
-/** A value for each field that an example cannot do without, or is clearer with. */
+/** Values for the fields of the examples. */
 const EXAMPLES: Readonly<Record<string, unknown>> = {
   client: '203.0.113.9',
   policy: 'login',
@@ -82,22 +83,12 @@ const EXTRAS: Readonly<Partial<Record<OpsRoute['operation'], Readonly<Record<str
     reset: { policy: 'login' },
   };
 
-/** What the schema leaves to its name. */
-const MEANINGS: Readonly<Record<string, string>> = {
-  policy: 'The name of the policy.',
-  mode: 'The mode that it is to be in.',
-  level: 'Lines of at least this are written.',
-  limit: 'Clients that are told at most.',
-  id: 'The id of the decision: its client was told in `X-RateLimit-Decision-Id`, and the log has it.',
-  method: 'Of the request.',
-};
-
-/** Throws when there is a field that nothing is said of. */
+/** Throws if a field has no description. */
 export function opsApiReference(): string {
   return [
     HEAD,
     table(
-      ['call', 'path', 'does'],
+      ['method', 'path', 'operation'],
       OPS_ROUTES.map(({ method, url, summary }) => [
         code(method),
         `[${code(pathOf(url))}](#${anchorOf(method, url)})`,
@@ -105,7 +96,7 @@ export function opsApiReference(): string {
       ]),
     ),
     ACCESS,
-    '## Errors\n\nAn error is `{ "error": WORD, "message": TEXT }`: the word is for programs.\n',
+    '## Errors\n\nAn error is `{ "error": WORD, "message": TEXT }`. Programs can rely on the word.\n',
     table(
       ['status', '`error`', 'when'],
       [...ERRORS]
@@ -119,7 +110,7 @@ export function opsApiReference(): string {
 function sectionOf(route: OpsRoute): string {
   const { method, url, summary, params, query, body, answer } = route;
   const rows = [...rowsOf('path', params), ...rowsOf('query', query), ...rowsOf('body', body)];
-  const columns = ['field', 'in', 'takes', 'required', 'is'];
+  const columns = ['field', 'in', 'values', 'required', 'meaning'];
   return [
     `## ${method} ${pathOf(url)}\n`,
     `${summary}.\n`,
@@ -140,35 +131,50 @@ function rowsOf(place: string, given: object | undefined): string[][] {
   ]);
 }
 
-function meaningOf(name: string, { description = MEANINGS[name] }: Schema): string {
-  if (description === undefined) throw new Error(`say in ${import.meta.filename} what ${name} is`);
+function meaningOf(name: string, { description }: Schema): string {
+  if (description === undefined) throw new Error(`describe the field ${name} in its schema`);
   return description;
 }
 
 function valuesOf(schema: Schema): string {
   const { type, enum: words, minimum, maximum, maxLength, additionalProperties } = schema;
   const otherwise =
-    schema.default === undefined ? '' : `, otherwise ${code(JSON.stringify(schema.default))}`;
+    schema.default === undefined ? '' : `, default ${code(JSON.stringify(schema.default))}`;
   if (words !== undefined) return words.map(code).join(', ');
   if (type === 'integer' && maximum !== undefined) return `${minimum} to ${maximum}${otherwise}`;
-  if (type === 'string' && maxLength !== undefined) return `text, ${maxLength} characters at most`;
+  if (type === 'string' && maxLength !== undefined) return `text, at most ${maxLength} characters`;
   if (type === 'string') return `text${otherwise}`;
   if (type === 'object' && typeof additionalProperties === 'object') return `a map${otherwise}`;
-  if (type === undefined) throw new Error(`say in ${import.meta.filename} what it takes`);
+  if (type === undefined) throw new Error('a field without a type');
   return type + otherwise;
 }
 
-/** The fields of an answer; those of what is in it in turn. One that may be missing has a question mark. */
+/** The fields of an answer, with their own fields in brackets. An optional field has a question mark. */
 function outlineOf(given: object): string {
-  const { properties = {}, required = [] } = given as Schema;
+  const { properties = {}, required = [] } = fieldsOf(given as Schema);
   const fields = Object.entries(properties).map(([name, schema]) => {
     const mark = required.includes(name) ? '' : '?';
-    const inner = schema.items ?? schema;
+    const inner = fieldsOf(schema.items ?? schema);
     const list = schema.type === 'array' ? ', a list' : '';
     if (inner.properties === undefined) return code(name + mark) + list;
     return `${code(name + mark)}${list} (${outlineOf(inner).replace(/\.$/, '')})`;
   });
   return fields.length === 0 ? '`{}`.' : `${fields.join(', ')}.`;
+}
+
+/** The fields of all variants together; those that every variant has are required. */
+function fieldsOf(schema: Schema): Schema {
+  const { oneOf: variants } = schema;
+  if (variants === undefined) return schema;
+  const names = variants.map(({ properties = {} }) => Object.keys(properties));
+  const shared = (names[0] ?? []).filter((name) => names.every((each) => each.includes(name)));
+  const [first = '', ...last] = shared;
+  const order = [first, ...names.flat().filter((name) => !shared.includes(name)), ...last];
+  const properties = Object.assign({}, ...variants.map((variant) => variant.properties));
+  return {
+    properties: Object.fromEntries(order.map((name) => [name, properties[name]])),
+    required: shared,
+  };
 }
 
 function exampleOf({ method, url, operation, params, query, body }: OpsRoute): string {
@@ -197,7 +203,7 @@ function pathOf(url: string): string {
   return url.replaceAll(/:(\w+)/g, '{$1}');
 }
 
-/** As GitHub makes them of headings. */
+/** The anchor that GitHub makes from a heading. */
 function anchorOf(method: string, url: string): string {
   return `${method} ${pathOf(url)}`
     .toLowerCase()

@@ -11,8 +11,10 @@ import {
   freshContext,
 } from '../../operations/explain.ts';
 import { DEFAULT_DIALECT } from '../../operations/explain-answer.ts';
+import { OPERATIONS } from '../../operations/operation-table.ts';
+import type { ExplainAnswer } from '../../operations/schemas/explain.ts';
 import { EXIT_FAULT } from './exit-codes.ts';
-import { askGateway, type GatewayFlags } from './gateway-client.ts';
+import { callGateway, type GatewayFlags } from './gateway-client.ts';
 import { GatewayRefused } from './gateway-refused.ts';
 import { type OutputFlags, print } from './output.ts';
 
@@ -34,6 +36,9 @@ export interface ExplainFlags
   readonly live?: true;
 }
 
+/** A gateway may explain in terms that this version does not know. */
+type ShownExplanation = Explanation | ExplainAnswer;
+
 type RequestFlags = ExplainFlags & { readonly url: string };
 
 export async function explainRequest(flags: RequestFlags): Promise<void> {
@@ -41,11 +46,11 @@ export async function explainRequest(flags: RequestFlags): Promise<void> {
   print(flags.output, explanation, () => textOf(explanation, flags));
 }
 
-async function explanationOf(flags: RequestFlags): Promise<Explanation> {
+async function explanationOf(flags: RequestFlags): Promise<ShownExplanation> {
   const request = requestOf(flags);
   if (flags.gateway !== undefined) {
-    const body = { ...request, headers: valuesByName(flags.header) };
-    return askGateway(flags, { method: 'POST', path: '/v1/explain', body });
+    const input = { ...request, headers: valuesByName(flags.header) };
+    return (await callGateway(flags, OPERATIONS.explain, input)).read();
   }
   const environment = readEnvironment(process.env);
   const { redis } = environment;
@@ -84,7 +89,7 @@ function valuesByName(headers: ExplainFlags['header']): Record<string, string[]>
   return found;
 }
 
-function textOf({ steps, answer }: Explanation, flags: ExplainFlags): string[] {
+function textOf({ steps, answer }: ShownExplanation, flags: ExplainFlags): string[] {
   const isLive = flags.live === true || flags.gateway !== undefined;
   const lines: (readonly [about: string, what: string])[] = [
     ...steps.map(({ about, what }) => [about, what] as const),

@@ -1,8 +1,7 @@
-/** Asks a running gateway, at the port of its operators. */
-import { readFileSync } from 'node:fs';
-import { userInfo } from 'node:os';
-import { Command, InvalidArgumentError } from 'commander';
+/** Calls an operation of a running gateway at its ops port. */
+import type { z } from 'zod';
 import { readEnvironment } from '../../config/settings/environment.ts';
+import { type Operation, pathFields, placeOfFields } from '../../operations/operation.ts';
 import { EXIT_FAULT, EXIT_USAGE } from './exit-codes.ts';
 import { GatewayRefused } from './gateway-refused.ts';
 
@@ -10,68 +9,83 @@ export interface GatewayFlags {
   readonly gateway?: string;
 }
 
-export interface ChangeFlags extends GatewayFlags {
-  readonly by?: string;
+/** The answer of a gateway. */
+export interface Answer<T> {
+  /** Unchecked, for programs. */
+  readonly json: object;
+  /** Throws GatewayRefused if the answer lacks something that this version of the command needs. */
+  read(): T;
 }
 
-export interface OverrideFlags extends ChangeFlags {
-  readonly for: string;
-  readonly reason: string;
-}
-
-export interface Call {
-  readonly method?: 'GET' | 'POST' | 'PUT' | 'DELETE';
+interface HttpCall {
+  readonly method: Operation['method'];
   /** With its query. */
   readonly path: string;
-  readonly body?: object;
+  readonly body?: string;
 }
 
-/** What the port of the proxies says, and that of an older gateway. */
-const STRANGERS = /^Nothing is here\./;
-/** Longer than any of its answers takes. */
-const WITHIN_MS = 10_000;
-const ANY_HOSTS: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
-
-/** A command that asks a gateway. */
-export function gatewayCommand(name: string): Command {
-  return new Command(name).option(
-    '--gateway <url>',
-    'where its operators ask (HEADGATE_OPS_HOST, HEADGATE_OPS_PORT: http://127.0.0.1:9464)',
-    readUrl,
-  );
-}
-
-/** The same for one that changes something. */
-export function changingCommand(name: string): Command {
-  return gatewayCommand(name).option(
-    '--by <name>',
-    'who does it, for the audit log (your account)',
-  );
-}
-
-/** And for one whose change ends by itself. */
-export function overridingCommand(name: string): Command {
-  return changingCommand(name)
-    .requiredOption('--for <duration>', 'how long: a number and s, min, h or d, 31d at most')
-    .requiredOption('--reason <text>', 'why, for the audit log and headgate overrides');
-}
+/** Answers of the check port, and of an ops port that lacks the operation, begin like this. */
+const NOT_THE_OPS_API = /^Nothing is here\./;
+/** No operation takes longer. */
+const TIMEOUT_MS = 10_000;
+const ALL_INTERFACES: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
 
 /** Rejects with GatewayRefused. */
-export async function askGateway<T>({ gateway }: GatewayFlags, call: Call): Promise<T> {
-  const environment = readEnvironment(process.env);
-  const url = gateway ?? urlOf(environment.opsHost, environment.opsPort);
-  const { adminToken } = environment;
-  const { method = 'GET', path, body } = call;
-  let response: Response;
+export async function callGateway<Input extends z.ZodObject, Output extends z.ZodType>(
+  { gateway }: GatewayFlags,
+  operation: Operation<Input, Output>,
+  input: z.input<Input>,
+): Promise<Answer<z.output<Output>>> {
+  const { opsHost, opsPort, adminToken } = readEnvironment(process.env);
+  const url = gateway ?? urlOf(opsHost, opsPort);
+  const response = await send(url, httpCall(operation, input), adminToken);
+  const json = objectIn(await bodyOf(response, url));
+  if (!response.ok || json === undefined) throw refusalOf(response.status, json, url);
+  return {
+    json,
+    read() {
+      const { success, data } = operation.output.safeParse(json);
+      if (success) return data;
+      throw new GatewayRefused(
+        EXIT_FAULT,
+        `${url} gave an answer that this version of headgate cannot read; -o json prints it`,
+      );
+    },
+  };
+}
+
+/** Puts the fields of an input where the route of the operation expects them. */
+export function httpCall(operation: Operation, input: object): HttpCall {
+  const { method } = operation;
+  const given = new Map(Object.entries(input).filter(([, value]) => value !== undefined));
+  let path = operation.path;
+  for (const name of pathFields(operation)) {
+    path = path.replace(`:${name}`, () => encodeURIComponent(String(given.get(name))));
+    given.delete(name);
+  }
+  if (placeOfFields(operation) === 'body') {
+    return { method, path, body: JSON.stringify(Object.fromEntries(given)) };
+  }
+  const query = new URLSearchParams(
+    [...given].map(([name, value]): [string, string] => [name, String(value)]),
+  );
+  return { method, path: query.size === 0 ? path : `${path}?${query}` };
+}
+
+async function send(
+  url: string,
+  { method, path, body }: HttpCall,
+  adminToken: string | undefined,
+): Promise<Response> {
   try {
-    response = await fetch(url + path, {
+    return await fetch(url + path, {
       method,
       headers: {
         ...(adminToken !== undefined && { authorization: `Bearer ${adminToken}` }),
         ...(body !== undefined && { 'content-type': 'application/json' }),
       },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
-      signal: AbortSignal.timeout(WITHIN_MS),
+      ...(body !== undefined && { body }),
+      signal: AbortSignal.timeout(TIMEOUT_MS),
     });
   } catch (cause) {
     throw new GatewayRefused(
@@ -80,18 +94,8 @@ export async function askGateway<T>({ gateway }: GatewayFlags, call: Call): Prom
       { cause },
     );
   }
-  const text = await bodyOf(response, url);
-  const answer = objectIn(text);
-  if (response.ok && answer !== undefined) return answer as T;
-  const { error, message } = (answer ?? {}) as Partial<Record<string, unknown>>;
-  if (typeof message !== 'string' || typeof error !== 'string' || STRANGERS.test(message)) {
-    throw new GatewayRefused(EXIT_FAULT, `${url} is not the port of the operators of a gateway`);
-  }
-  const isUsage = response.status === 400 || response.status === 404;
-  throw new GatewayRefused(isUsage ? EXIT_USAGE : EXIT_FAULT, message);
 }
 
-/** What breaks off, or goes on for too long, is no answer. */
 async function bodyOf(response: Response, url: string): Promise<string> {
   try {
     return await response.text();
@@ -100,38 +104,21 @@ async function bodyOf(response: Response, url: string): Promise<string> {
   }
 }
 
-/** As they are known here. */
-export function operator(by: string | undefined): string {
-  if (by !== undefined) return by;
-  try {
-    return userInfo().username;
-  } catch {
-    // Containers have users without a name.
-    return 'unknown';
+function refusalOf(status: number, json: object | undefined, url: string): GatewayRefused {
+  const { error, message } = (json ?? {}) as Partial<Record<string, unknown>>;
+  if (typeof message !== 'string' || typeof error !== 'string' || NOT_THE_OPS_API.test(message)) {
+    return new GatewayRefused(EXIT_FAULT, `${url} is not the ops port of a headgate gateway`);
   }
+  return new GatewayRefused(status === 400 || status === 404 ? EXIT_USAGE : EXIT_FAULT, message);
 }
 
-/** A client as it was typed, or, for what is not to stay in the history of a shell, as standard input has it. */
-export function readClient(client: string): string {
-  return client === '-' ? (readFileSync(0, 'utf8').split('\n')[0]?.trim() ?? '') : client;
-}
-
-/** Where this machine reaches what listens at this place. */
+/** Where this machine reaches a gateway that listens there. */
 export function urlOf(host: string, port: number): string {
-  const name = ANY_HOSTS[host] ?? host;
+  const name = ALL_INTERFACES[host] ?? host;
   return `http://${name.includes(':') ? `[${name}]` : name}:${port}`;
 }
 
-export function readUrl(text: string): string {
-  const url = URL.parse(text);
-  const isPlain = url !== null && url.username === '' && url.password === '' && url.search === '';
-  if (isPlain && /^https?:$/.test(url.protocol)) return url.href.replace(/\/+$/, '');
-  throw new InvalidArgumentError(
-    'It is a URL such as http://127.0.0.1:9464, without a user; the token is taken from HEADGATE_ADMIN_TOKEN.',
-  );
-}
-
-/** Undefined for what is no JSON, or no object. */
+/** Undefined for a text that is not a JSON object. */
 function objectIn(text: string): object | undefined {
   try {
     const value: unknown = JSON.parse(text);

@@ -1,7 +1,7 @@
-/** What a failure of the store means to an operator. */
+/** Says what a failure of the store means to an operator. */
 import type { StoreError, StoreErrorReason } from '../core/store.ts';
 
-/** It was refused, so nothing was done. Of others nobody knows: an answer was late, or lost. */
+/** Redis refused the request, so nothing changed. After any other failure the reply may only have been late or lost. */
 const REFUSALS: readonly StoreErrorReason[] = [
   'refused',
   'overloaded',
@@ -21,7 +21,7 @@ export function isRefusal({ reason }: StoreError): boolean {
 }
 
 /** `Redis did not take the request (oom)` */
-export function troubleText({ message, reason }: StoreError): string {
+export function storeErrorText({ message, reason }: StoreError): string {
   const remedy =
     reason === 'noperm' ? '; headgate check --redis says which right its account lacks' : '';
   return `${message} (${reason})${remedy}`;

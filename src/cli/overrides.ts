@@ -1,0 +1,33 @@
+/** `headgate overrides`: list the temporary changes that operators made. */
+import type { Command } from 'commander';
+import { OPERATIONS } from '../operations/operation-table.ts';
+import type { OverrideReport } from '../operations/schemas/overrides.ts';
+import { callGateway, type GatewayFlags } from './support/gateway-client.ts';
+import { gatewayCommand } from './support/gateway-options.ts';
+import { columns, type OutputFlags, print, shortTime, withOutput } from './support/output.ts';
+import { effectText, subjectText } from './support/override-text.ts';
+
+export function overridesCommand(): Command {
+  return withOutput(gatewayCommand('overrides'))
+    .description(
+      'list temporary changes made by operators: blocks, exemptions, policy modes and log settings; the next to end first',
+    )
+    .action(list);
+}
+
+async function list({ output, ...flags }: GatewayFlags & OutputFlags): Promise<void> {
+  const answer = await callGateway(flags, OPERATIONS.listOverrides, {});
+  print(output, answer.json, () => listText(answer.read().overrides));
+}
+
+function listText(overrides: readonly OverrideReport[]): string[] {
+  if (overrides.length === 0) return ['no override is in force'];
+  const rows = overrides.map((override) => [
+    subjectText(override),
+    effectText(override),
+    shortTime(override.until),
+    override.by,
+    override.reason,
+  ]);
+  return columns([['SUBJECT', 'OVERRIDE', 'UNTIL (UTC)', 'BY', 'REASON'], ...rows]);
+}

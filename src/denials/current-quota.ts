@@ -1,0 +1,29 @@
+/** Looks up the limit that denied a client as it is now: the policy file may have changed, and the window has moved on. */
+import type { BindingQuota } from '../core/decision.ts';
+import type { Policy } from '../core/policy.ts';
+import type { QuotaReader } from '../core/store.ts';
+import type { CurrentQuota } from './denial-report.ts';
+
+/** Undefined if no policy has the limit any more. Rejects with a StoreError. */
+export async function currentQuota(
+  { limit: denied, key }: BindingQuota,
+  policies: readonly Policy[],
+  reader: QuotaReader,
+): Promise<CurrentQuota | undefined> {
+  const limits = policies.flatMap((policy) => [policy.limits, ...policy.plans.values()].flat());
+  const counted = limits.flatMap((limit) => [limit, limit.unverified ?? limit]);
+  const limit = counted
+    .flatMap((each) => [each, ...each.wider])
+    .find(({ label, keySuffix }) => label === denied.label && keySuffix === denied.keySuffix);
+  if (limit === undefined) return undefined;
+  const { states } = await reader.peek([{ key, quota: limit.quota, cost: limit.cost }]);
+  const [state] = states;
+  return (
+    state && {
+      allows: limit.description,
+      remaining: state.remaining,
+      retry_after_ms: state.retryAfterMs,
+      reset_after_ms: state.resetAfterMs,
+    }
+  );
+}

@@ -1,0 +1,29 @@
+/** Every operation by its name. The API routes, openapi.json, the docs and the commands follow from this table. */
+import type { Operation } from './operation.ts';
+import { BLOCK, EXEMPT, RESET, UNBLOCK, UNEXEMPT } from './schemas/clients.ts';
+import { DECISION, TOP } from './schemas/denials.ts';
+import { EXPLAIN } from './schemas/explain.ts';
+import { RESTORE_LOG, SET_LOG } from './schemas/log.ts';
+import { LIST_OVERRIDES } from './schemas/overrides.ts';
+import { LIST_POLICIES, RESTORE_MODE, SET_MODE } from './schemas/policies.ts';
+import { STATS } from './schemas/stats.ts';
+
+export const OPERATIONS = {
+  stats: STATS,
+  explain: EXPLAIN,
+  decision: DECISION,
+  top: TOP,
+  reset: RESET,
+  block: BLOCK,
+  unblock: UNBLOCK,
+  exempt: EXEMPT,
+  unexempt: UNEXEMPT,
+  listOverrides: LIST_OVERRIDES,
+  listPolicies: LIST_POLICIES,
+  setMode: SET_MODE,
+  restoreMode: RESTORE_MODE,
+  setLog: SET_LOG,
+  restoreLog: RESTORE_LOG,
+} satisfies Readonly<Record<string, Operation>>;
+
+export type OperationName = keyof typeof OPERATIONS;

@@ -1,0 +1,54 @@
+/** Clients: reset their counters, block or exempt them temporarily. */
+import { z } from 'zod';
+import type { Operation } from '../operation.ts';
+import { by, client, policyName, reason, terms } from './fields.ts';
+import { overrideReportSchema } from './overrides.ts';
+
+const overrideInput = z.strictObject({ client, ...terms });
+const liftInput = z.strictObject({ client, by: by.optional() });
+const namedClient = z.object({ client: z.string() });
+
+export const RESET = {
+  method: 'POST',
+  path: '/v1/clients/reset',
+  summary: "Reset a client's counters",
+  input: z.strictObject({
+    client,
+    policy: policyName.describe('Reset only the counters of this policy.').optional(),
+    reason: reason.optional(),
+    by: by.optional(),
+  }),
+  output: z.object({ client: z.string(), policies: z.array(z.string()) }),
+} satisfies Operation;
+
+export const BLOCK = {
+  method: 'POST',
+  path: '/v1/clients/block',
+  summary: 'Block a client temporarily',
+  input: overrideInput,
+  output: overrideReportSchema,
+} satisfies Operation;
+
+export const UNBLOCK = {
+  method: 'POST',
+  path: '/v1/clients/unblock',
+  summary: 'Unblock a client that an operator blocked',
+  input: liftInput,
+  output: namedClient,
+} satisfies Operation;
+
+export const EXEMPT = {
+  method: 'POST',
+  path: '/v1/clients/exempt',
+  summary: 'Exempt a client from all limits temporarily',
+  input: overrideInput,
+  output: overrideReportSchema,
+} satisfies Operation;
+
+export const UNEXEMPT = {
+  method: 'POST',
+  path: '/v1/clients/unexempt',
+  summary: 'End the exemption of a client',
+  input: liftInput,
+  output: namedClient,
+} satisfies Operation;

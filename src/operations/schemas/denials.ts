@@ -1,0 +1,57 @@
+/** Denials: clients that are denied, and the details of one denial. */
+import { z } from 'zod';
+import { currentQuotaSchema, denialReportSchema } from '../../denials/denial-report.ts';
+import type { Operation, OutputOf } from '../operation.ts';
+import { count, policyMode } from './fields.ts';
+import { overrideReportSchema } from './overrides.ts';
+
+/** Gateways tell each other more about a denial than they tell operators. */
+const denial = denialReportSchema.omit({ names: true, networks: true });
+
+export const TOP = {
+  method: 'GET',
+  path: '/v1/clients/top',
+  summary: 'List clients that any gateway denied in the last five minutes, most denials first',
+  input: z.strictObject({
+    limit: z.int().min(1).max(100).default(20).describe('Maximum number of clients to list.'),
+    shadow: z
+      .boolean()
+      .default(false)
+      .describe('List clients that policies in shadow mode would have denied.'),
+  }),
+  output: z.object({
+    clients: z.array(denial),
+    gateways: z.object({ asked: count, answered: count }),
+  }),
+} satisfies Operation;
+
+export const DECISION = {
+  method: 'GET',
+  path: '/v1/decisions/:id',
+  summary: 'Show a recent denial',
+  input: z.strictObject({
+    id: z
+      .string()
+      .min(1)
+      .max(64)
+      .describe(
+        'The decision id. The client received it in `X-RateLimit-Decision-Id`; the log has it too.',
+      ),
+  }),
+  output: z.object({
+    asked_for: z.string(),
+    ...denial.shape,
+    now: currentQuotaSchema
+      .describe(
+        'The limit and its quota now; absent if the limit no longer exists or the store is unavailable.',
+      )
+      .optional(),
+    policy_mode: policyMode
+      .describe('The current mode of the policy; absent if the policy no longer exists.')
+      .optional(),
+    override: overrideReportSchema.describe('The override of this client, if any.').optional(),
+  }),
+} satisfies Operation;
+
+export type DenialList = OutputOf<typeof TOP>;
+export type DenialDetails = OutputOf<typeof DECISION>;

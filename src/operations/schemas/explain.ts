@@ -1,0 +1,47 @@
+/** Explaining: how a gateway would decide a request now, and why. */
+import { z } from 'zod';
+import { DIALECT_NAMES } from '../../dialects/index.ts';
+import { DEFAULT_DIALECT } from '../explain-answer.ts';
+import type { CallOf, Operation, OutputOf } from '../operation.ts';
+import { count } from './fields.ts';
+
+/** Node reads no request line that is longer. */
+const LONGEST_URL = 16_384;
+
+export const EXPLAIN = {
+  method: 'POST',
+  path: '/v1/explain',
+  summary: 'Explain how a request would be decided now; nothing is counted',
+  input: z.strictObject({
+    method: z.string().default('GET').describe('Method of the request.'),
+    url: z
+      .string()
+      .min(1)
+      .max(LONGEST_URL)
+      .describe('A path or a URL, exactly as the client sends it.'),
+    headers: z
+      .record(z.string(), z.union([z.string(), z.array(z.string())]))
+      .default({})
+      .describe('Headers of the request: a value, or a list of values, for each name.'),
+    peer: z.string().describe('The address that connected to the proxy.').optional(),
+    client: z.string().describe('The client address that the proxy reports.').optional(),
+    proxy: z.string().default('127.0.0.1').describe('The address of the proxy.'),
+    dialect: z
+      .enum(DIALECT_NAMES)
+      .default(DEFAULT_DIALECT)
+      .describe('The proxy whose answer is shown.'),
+  }),
+  output: z.object({
+    steps: z.array(z.object({ about: z.string(), what: z.string() })),
+    answer: z.object({
+      // Gateways of older versions answer as Envoy gets it, and do not say so.
+      dialect: z.string().default(DEFAULT_DIALECT).describe('The proxy that gets this answer.'),
+      status: count,
+      headers: z.array(z.string()).describe('Name, value, name, value.'),
+      body: z.string(),
+    }),
+  }),
+} satisfies Operation;
+
+export type ExplainCall = CallOf<typeof EXPLAIN>;
+export type ExplainAnswer = OutputOf<typeof EXPLAIN>;

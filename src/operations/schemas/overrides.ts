@@ -1,0 +1,29 @@
+/** Overrides: the temporary changes that operators made. */
+import { z } from 'zod';
+import type { Operation, OutputOf } from '../operation.ts';
+import { count, policyMode, time } from './fields.ts';
+
+const terms = { since: time, until: time, reason: z.string(), by: z.string() };
+
+export const overrideReportSchema = z.discriminatedUnion('about', [
+  z.object({
+    about: z.literal('client'),
+    client: z.string(),
+    access: z.enum(['exempt', 'blocked']),
+    ...terms,
+  }),
+  z.object({ about: z.literal('policy'), policy: z.string(), mode: policyMode, ...terms }),
+  z.object({ about: z.literal('log_level'), level: z.string(), ...terms }),
+  z.object({ about: z.literal('log_allows'), allows_one_in: count, ...terms }),
+]);
+export type OverrideReport = z.output<typeof overrideReportSchema>;
+
+export const LIST_OVERRIDES = {
+  method: 'GET',
+  path: '/v1/overrides',
+  summary: 'List the overrides in force, in the order in which they end',
+  input: z.strictObject({}),
+  output: z.object({ overrides: z.array(overrideReportSchema) }),
+} satisfies Operation;
+
+export type OverrideList = OutputOf<typeof LIST_OVERRIDES>;

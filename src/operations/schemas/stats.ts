@@ -1,0 +1,36 @@
+/** Statistics of the store, which are too expensive to measure at every scrape. */
+import { z } from 'zod';
+import type { Operation, OutputOf } from '../operation.ts';
+import { count } from './fields.ts';
+
+export const STATS = {
+  method: 'GET',
+  path: '/stats',
+  summary: 'Show active windows, their memory and the state of Redis',
+  input: z.strictObject({}),
+  output: z.object({
+    store: z.enum(['memory', 'redis']),
+    gateways: count.describe('Gateways that share the counters.'),
+    active_windows: count.describe('Windows that hold at least one request.'),
+    is_exact: z.boolean().describe('false: estimated from a sample of the keys.'),
+    sampled_keys: count,
+    memory_bytes: count.describe('Estimated Redis memory of the active windows.').optional(),
+    servers: z.array(
+      z.object({
+        version: z.string(),
+        used_memory_bytes: count,
+        max_memory_bytes: count.describe('0: no limit.'),
+        max_memory_policy: z.string(),
+        evicted_keys: count,
+        connected_clients: count,
+      }),
+    ),
+    unseen_headers: z
+      .array(z.object({ dialect: z.string(), header: z.string(), requests: count }))
+      .describe(
+        'Headers that the policy file needs but that none of this many requests through the proxy had. Each process reports its own requests.',
+      ),
+  }),
+} satisfies Operation;
+
+export type StatsReport = OutputOf<typeof STATS>;
