@@ -1,12 +1,12 @@
-/** `headgate demo`: a gateway to try out, with all that it takes. */
+/** `headgate demo`: runs an application behind a proxy and a gateway, to see a 429. */
 import { Command, InvalidArgumentError } from 'commander';
 
 export function demoCommand(): Command {
   return new Command('demo')
-    .description('show a 429: an application behind a proxy that asks, until Ctrl+C')
-    .option('--port <n>', 'where the proxy listens', readPort, 8000)
+    .description('run an application behind a proxy and a gateway, to see a 429; Ctrl+C stops it')
+    .option('--port <n>', 'port of the proxy; 0 picks a free one', readPort, 8000)
     .action(async (flags: { port: number }) => {
-      // Only now: other commands need nothing of it.
+      // Loaded only now, because a gateway takes longer to load than the other commands take to run.
       const { demo } = await import('./support/run-demo.ts');
       return demo(flags);
     });
@@ -14,5 +14,5 @@ export function demoCommand(): Command {
 
 function readPort(text: string): number {
   if (/^\d{1,5}$/.test(text) && Number(text) <= 65_535) return Number(text);
-  throw new InvalidArgumentError('It is a port from 0 to 65535.');
+  throw new InvalidArgumentError('It must be a port from 0 to 65535.');
 }

@@ -1,4 +1,4 @@
-/** `headgate healthcheck`: for container images without a shell. */
+/** `headgate healthcheck`: a liveness probe for container images without a shell. */
 import { Command } from 'commander';
 import { readEnvironment } from '../config/settings/environment.ts';
 import { EXIT_FAULT } from './support/exit-codes.ts';
@@ -9,7 +9,9 @@ const TIMEOUT_MS = 2_000;
 
 export function healthcheckCommand(): Command {
   return new Command('healthcheck')
-    .description('ask the gateway of this machine whether it is alive; exit code 0 if it is')
+    .description(
+      'check whether the gateway on this machine is alive: exit code 0 if it is, 1 if not',
+    )
     .action(healthcheck);
 }
 
@@ -19,9 +21,9 @@ async function healthcheck(): Promise<void> {
   try {
     const response = await fetch(url, { signal: AbortSignal.timeout(TIMEOUT_MS) });
     if (response.ok) return;
-    complain(`headgate: ${url} answers ${response.status}`);
+    complain(`headgate: ${url} answered with status ${response.status}`);
   } catch {
-    complain(`headgate: ${url} does not answer`);
+    complain(`headgate: ${url} did not answer`);
   }
   process.exitCode = EXIT_FAULT;
 }

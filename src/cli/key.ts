@@ -12,7 +12,7 @@ const KEY_BYTES = 32;
 
 export function keyCommand(): Command {
   return new Command('key')
-    .description('API keys')
+    .description('create API keys')
     .addCommand(
       new Command('new')
         .description('create an API key and print it once, with its entry for the policy file')

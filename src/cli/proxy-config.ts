@@ -1,4 +1,4 @@
-/** `headgate proxy-config`: the configuration of a proxy, made from the policy file and the settings. */
+/** `headgate proxy-config`: prints the configuration of a proxy, made from the policy file and the settings. */
 import { Argument, Command, InvalidArgumentError } from 'commander';
 import { ConfigError } from '../config/config-error.ts';
 import { readPolicies } from '../config/policy-file/read.ts';
@@ -18,21 +18,21 @@ interface ProxyConfigFlags {
 export function proxyConfigCommand(): Command {
   return new Command('proxy-config')
     .description('print the configuration of a proxy, made from the policy file and the settings')
-    .addArgument(new Argument('<proxy>', 'the proxy').choices(PROXIES))
-    .option('--policies <file>', 'the policy file (HEADGATE_POLICIES)')
+    .addArgument(new Argument('<proxy>', 'name of the proxy').choices(PROXIES))
+    .option('--policies <file>', 'policy file (HEADGATE_POLICIES)')
     .option(
       '--gateway <address>',
-      'where the proxy reaches the gateway: host:port, or unix:/path (HEADGATE_HOST and HEADGATE_PORT or HEADGATE_GRPC_PORT; HEADGATE_LISTEN)',
+      'address of the gateway, as the proxy reaches it: host:port or unix:/path (HEADGATE_HOST with HEADGATE_PORT or HEADGATE_GRPC_PORT; HEADGATE_LISTEN)',
       readAddress,
     )
     .option(
       '--upstream <address>',
-      'where the proxy reaches the application: host:port',
+      'address of the application, as the proxy reaches it: host:port',
       readAddress,
     )
     .option(
       '--secret',
-      'send a secret: with HEADGATE_PROXY_SECRET this is the default; the secret itself is never printed',
+      'make the proxy send a secret; the default if HEADGATE_PROXY_SECRET is set; the secret itself is never printed',
     )
     .option('--include', 'print only the parts that an existing configuration needs')
     .action(print);
@@ -56,9 +56,9 @@ function print(proxy: string, flags: ProxyConfigFlags, command: Command): void {
       include: flags.include === true,
     });
     sayFile(text);
-    for (const path of besides) complain(`headgate: it also needs ${path}`);
+    for (const path of besides) complain(`headgate: the proxy also needs ${path}`);
     if (sendsSecret && text.includes(PLACEHOLDER))
-      complain(`headgate: replace ${PLACEHOLDER} by the value of HEADGATE_PROXY_SECRET`);
+      complain(`headgate: replace ${PLACEHOLDER} with the value of HEADGATE_PROXY_SECRET`);
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
     command.error(`error: ${error.message}`, { exitCode: EXIT_USAGE });
@@ -69,16 +69,18 @@ const PLACEHOLDER = '"the secret"';
 const SHIPPED_HOST = '127.0.0.1';
 const ALL_INTERFACES = ['0.0.0.0', '::'];
 
-/** Where the settings have the gateway listen. */
+/** Where the gateway listens, by its settings. */
 function gatewayOf({ socket, host, port, grpcPort }: Environment, proxy: string): Address {
   const listened = ALL_INTERFACES.includes(host) ? SHIPPED_HOST : host;
   if (!asksOverGrpc(proxy)) return socket === undefined ? { host: listened, port } : { socket };
   if (grpcPort !== undefined) return { host: listened, port: grpcPort };
-  throw new RangeError('HEADGATE_GRPC_PORT is off, so this proxy cannot ask the gateway over gRPC');
+  throw new RangeError(
+    'HEADGATE_GRPC_PORT is off, so this proxy cannot reach the gateway over gRPC',
+  );
 }
 
 const ADDRESS =
-  'It is a host and a port, such as 10.0.0.2:8080 or [::1]:8080, or unix: and a path.';
+  'It must be a host and a port, such as 10.0.0.2:8080 or [::1]:8080, or unix: and a path.';
 
 function readAddress(text: string): Address {
   const socket = /^unix:(\/[\w./-]+)$/.exec(text)?.[1];

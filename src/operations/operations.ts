@@ -21,7 +21,7 @@ import { listPolicies, restoreMode, setMode } from './policies.ts';
 import { readInput } from './read-input.ts';
 import type { Gateway } from './running-gateway.ts';
 import type { EXPLAIN, ExplainAnswer } from './schemas/explain.ts';
-import { statsReport } from './stats.ts';
+import { readStats } from './stats.ts';
 import { storeErrorText } from './store-error-text.ts';
 
 export type { OperationName };
@@ -33,9 +33,7 @@ type Run = (input: unknown) => Promise<unknown>;
 
 export function createOperate(gateway: Gateway): Operate {
   const run: Readonly<Record<OperationName, Run>> = {
-    stats: runOf(OPERATIONS.stats, async () =>
-      statsReport(await gateway.stats(), gateway.unseenHeaders()),
-    ),
+    stats: runOf(OPERATIONS.stats, () => readStats(gateway)),
     explain: runOf(OPERATIONS.explain, (request) => explainNow(gateway, request)),
     decision: runOf(OPERATIONS.decision, (input) => describeDecision(gateway, input)),
     top: runOf(OPERATIONS.top, (input) => topDenied(gateway, input)),

@@ -1,7 +1,10 @@
 /** Reports what the counters take up. */
 import type { UnseenHeader } from '../core/header-watch.ts';
+import { StoreError } from '../core/store.ts';
 import type { Keyspace, ServerState } from '../stores/redis/keyspace.ts';
+import { OperationError } from './operation-error.ts';
 import type { StatsReport } from './schemas/stats.ts';
+import { storeErrorText } from './store-error-text.ts';
 
 export interface StoreStats {
   readonly store: 'memory' | 'redis';
@@ -12,7 +15,27 @@ export interface StoreStats {
   readonly servers: readonly ServerState[];
 }
 
-export function statsReport(
+interface StatsSource {
+  /** Rejects with a StoreError. */
+  stats(): Promise<StoreStats>;
+  unseenHeaders(): readonly UnseenHeader[];
+}
+
+/** Rejects with an OperationError if the store is unavailable. */
+export async function readStats(gateway: StatsSource): Promise<StatsReport> {
+  try {
+    return reportOf(await gateway.stats(), gateway.unseenHeaders());
+  } catch (error) {
+    if (!(error instanceof StoreError)) throw error;
+    throw new OperationError(
+      'store_unavailable',
+      `no statistics: ${storeErrorText(error)}; headgate check --redis examines Redis`,
+      { cause: error },
+    );
+  }
+}
+
+function reportOf(
   { store, gateways, keyspace, servers }: StoreStats,
   unseenHeaders: readonly UnseenHeader[],
 ): StatsReport {

@@ -50,7 +50,7 @@ describe('the banner', () => {
     const port = await freePort();
     const gateway = await start(port, ALLOW_ONLY);
     expect(gateway.output()).toContain(
-      `store     Redis at 127.0.0.1:${port}: NOT REACHABLE, requests pass uncounted (on_store_failure: allow)\n`,
+      `store     Redis at 127.0.0.1:${port}: NOT CONNECTED (headgate check --redis says why), requests pass uncounted (on_store_failure: allow)\n`,
     );
     expect(gateway.output()).toContain(
       '"event":"started_uncounted","allow":["default"],"local":[]',
@@ -62,9 +62,9 @@ describe('the banner', () => {
     const port = await freePort();
     const gateway = await start(port, ALL_MODES);
     expect(gateway.output()).toContain(
-      `store     Redis at 127.0.0.1:${port}: NOT REACHABLE
+      `store     Redis at 127.0.0.1:${port}: NOT CONNECTED (headgate check --redis says why)
             requests pass uncounted (on_store_failure: allow): search, default
-            each gateway counts its own share (on_store_failure: local): login
+            each gateway counts its own share of the limits (on_store_failure: local): login
             requests are denied (on_store_failure: deny): pay
 `,
     );
@@ -112,7 +112,9 @@ describe('the log says once that Redis counts', () => {
     redis.signal('SIGSTOP');
     try {
       const gateway = await start(redis.port, ALLOW_ONLY);
-      expect(gateway.output()).toContain(': NOT REACHABLE, requests pass uncounted');
+      expect(gateway.output()).toContain(
+        ': NOT CONNECTED (headgate check --redis says why), requests pass',
+      );
       expect(await readiness(gateway)).toBe('{"status":"degraded"}');
       redis.signal('SIGCONT');
       await gateway.printed(/"event":"store_recovered"/);
@@ -126,7 +128,7 @@ describe('the log says once that Redis counts', () => {
   testWithOwnRedis('by each of several workers', async () => {
     const port = await freePort();
     const gateway = await start(port, ALL_MODES, { HEADGATE_WORKERS: '2' });
-    expect(gateway.output().match(/NOT REACHABLE/g)).toHaveLength(1);
+    expect(gateway.output().match(/NOT CONNECTED/g)).toHaveLength(1);
     expect(gateway.output()).toContain('(on_store_failure: deny): pay\n');
     await using _redis = await startRedis(port);
     for (const worker of [0, 1]) {

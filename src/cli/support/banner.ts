@@ -1,4 +1,4 @@
-/** What a gateway says once it answers: where, by which policies, where it counts, and what to try. */
+/** The start banner: where the gateway listens, its policies, its store, and a command to try. */
 import type { AddressInfo } from 'node:net';
 import type { Listening } from '../../app/gateway.ts';
 import type { PolicySource } from '../../config/policy-file/policy-source.ts';
@@ -14,7 +14,7 @@ export function banner(
   const names = policies.current.policies.map(({ name }) => name).join(', ');
   const where = typeof check === 'string' ? `unix:${check}` : urlOf(check);
   const target = typeof check === 'string' ? `--unix-socket ${check} http://localhost` : where;
-  // The secret itself is not repeated here.
+  // The secret itself is never printed.
   const secret = environment.proxySecrets.length > 0 ? " -H 'x-headgate-secret: ...'" : '';
   return [
     `headgate answers proxies at ${where}${ops === undefined ? '' : ` and operators at ${urlOf(ops)}`}`,
@@ -27,23 +27,25 @@ export function banner(
 
 function storeName(redis: Environment['redis']): string {
   if (redis === undefined)
-    return 'memory: counts of this process only, set HEADGATE_REDIS_URL to share them';
+    return 'memory: counters of this process only; set HEADGATE_REDIS_URL to share them';
   const { kind, addresses, masterName } = redis;
   const places = addresses.map(({ host, port }) => `${host}:${port}`).join(', ');
   if (kind === 'sentinel') return `Redis, the master ${masterName} of the sentinels at ${places}`;
   return kind === 'cluster' ? `Redis Cluster at ${places}` : `Redis at ${places}`;
 }
 
+/** Without a connection, Redis may be down, or have refused the password. */
+const WHY = '(headgate check --redis says why)';
 const CONSEQUENCES = {
   allow: 'requests pass uncounted',
-  local: 'each gateway counts its own share',
+  local: 'each gateway counts its own share of the limits',
   deny: 'requests are denied',
 } as const;
-/** The file itself lists them all. */
+/** The policy file lists them all. */
 const MOST_NAMES = 20;
 const INDENT = ' '.repeat(12);
 
-/** Where it counts, and what happens to requests until it does. The log says when it does. */
+/** The store and, if it does not count yet, what happens to requests until it does. The log says when it does. */
 function storeLines(
   redis: Environment['redis'],
   store: Listening['store'],
@@ -58,8 +60,7 @@ function storeLines(
       what: `${CONSEQUENCES[mode]} (on_store_failure: ${mode})`,
       names: someOf(modes[mode]),
     }));
-  const state =
-    store === 'refuses' ? 'REFUSES TO COUNT (headgate check --redis says why)' : 'NOT REACHABLE';
+  const state = store === 'refuses' ? `REFUSES TO COUNT ${WHY}` : `NOT CONNECTED ${WHY}`;
   const [only, ...others] = rows;
   if (only === undefined) return [`${name}: ${state}`];
   if (others.length === 0) return [`${name}: ${state}, ${only.what}`];

@@ -1,4 +1,4 @@
-/** The gateway does not do it, or does not answer, or is none. */
+/** The gateway refused the call, or did not answer, or the server is not a gateway. */
 export class GatewayRefused extends Error {
   override readonly name = 'GatewayRefused';
   readonly code = 'HEADGATE_GATEWAY_REFUSED';

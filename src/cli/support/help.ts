@@ -1,4 +1,4 @@
-/** What `--help` says of each command besides its options: an example, and which options must be there. */
+/** Adds to `--help` of each command: an example, and which options are required. */
 import { type Command, Help, type Option } from 'commander';
 
 const REASON = "--reason 'credential stuffing'";
@@ -26,7 +26,7 @@ const EXAMPLES: Readonly<Record<string, string>> = {
 };
 
 const SETTINGS =
-  '\nSettings come from the environment (HEADGATE_*): docs/configuration.md lists them all.';
+  '\nSettings come from the environment (HEADGATE_*). docs/configuration.md lists them.';
 
 export function addHelp(command: Command): void {
   const plain = new Help();

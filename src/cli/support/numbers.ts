@@ -1,4 +1,4 @@
-/** Numbers on the command line. */
+/** Reads numbers on the command line. */
 import { InvalidArgumentError } from 'commander';
 
 /** Reads a whole number from 1 to `most`. */
@@ -6,6 +6,6 @@ export function countUpTo(most: number): (text: string) => number {
   return (text) => {
     const count = Number(text);
     if (Number.isInteger(count) && count >= 1 && count <= most) return count;
-    throw new InvalidArgumentError(`It is a whole number from 1 to ${most}.`);
+    throw new InvalidArgumentError(`It must be a whole number from 1 to ${most}.`);
   };
 }

@@ -1,0 +1,45 @@
+/** Prints the error that ended a command, and chooses the exit code. */
+import { inspect } from 'node:util';
+import { CommanderError } from 'commander';
+import { WorkerFailed } from '../../app/workers/worker-failed.ts';
+import { ConfigError } from '../../config/config-error.ts';
+import { EXIT_FAULT, EXIT_INVALID_CONFIG, EXIT_USAGE } from './exit-codes.ts';
+import { GatewayRefused } from './gateway-refused.ts';
+import { complain, linesIn } from './output.ts';
+
+interface ListenError extends NodeJS.ErrnoException {
+  readonly port?: number;
+  readonly address?: string;
+}
+
+/** Returns the exit code. */
+export function reportFailure(error: unknown): number {
+  // Commander has printed its own message already.
+  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT_USAGE;
+  if (error instanceof ConfigError) {
+    const count = error.mistakes.length;
+    complain(error.mistakes);
+    complain(`headgate: ${count} mistake${count === 1 ? '' : 's'}, nothing was started`);
+    return EXIT_INVALID_CONFIG;
+  }
+  if (error instanceof WorkerFailed) return error.exitCode;
+  if (error instanceof GatewayRefused) {
+    complain(`headgate: ${error.message}`);
+    return error.exitCode;
+  }
+  complain(listenFailure(error as ListenError) ?? linesIn(inspect(error)));
+  return EXIT_FAULT;
+}
+
+/** Undefined for every other error. */
+function listenFailure({ code, syscall, port, address }: ListenError): string | undefined {
+  const isSocket = port === -1 || port === undefined;
+  if (code === 'EADDRINUSE') {
+    return isSocket
+      ? `headgate: ${address} is taken, choose another path with HEADGATE_LISTEN`
+      : `headgate: port ${port} is taken, choose others with HEADGATE_PORT, HEADGATE_GRPC_PORT and HEADGATE_OPS_PORT`;
+  }
+  if (syscall !== 'listen' && syscall !== 'bind') return undefined;
+  const place = isSocket ? address : `${address}:${port}`;
+  return `headgate: cannot listen on ${place} (${code}), see HEADGATE_HOST and HEADGATE_LISTEN`;
+}
