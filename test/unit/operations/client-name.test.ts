@@ -85,6 +85,37 @@ test.each([
   expect(() => named(text)).toThrow(why);
 });
 
+test('of the addresses of trusted proxies, loopback may be a client of its own', () => {
+  const { naming } = policySetFrom(`
+version: 1
+identity: { sources: [ip], trusted_proxies: [loopback, 10.0.0.0/8] }
+default: { limits: [10/1h] }`);
+  const isProxy = (address: string) => clientNamed(address, naming, SALTS).isProxy;
+  expect(['10.0.0.1', '::ffff:10.0.0.1'].map(isProxy)).toEqual([true, true]);
+  expect(['127.0.0.1', '127.9.9.9', '::1', '203.0.113.9'].map(isProxy)).toEqual(
+    Array(4).fill(false),
+  );
+});
+
+test.each([
+  ['id:acme', /identity\.sources in the policy file does not have api_key/],
+  ['key:listed', /does not have api_key/],
+  ['user:bob', /does not have user/],
+])('%s names no client if the source is not in use', (text, why) => {
+  const { naming } = policySetFrom(`
+version: 1
+identity: { sources: [ip] }
+default: { limits: [10/1h] }`);
+  expect(() => clientNamed(text, naming, SALTS)).toThrow(why);
+});
+
+test('the name that answers and the audit log use is the one of today', () => {
+  const { daily } = asked({ client: '2001:db8::1' }).address;
+  expect(named('2001:db8::1').subject).toBe(daily.current);
+  expect(named('user:bob').subject).toMatch(/^u\./);
+  expect(named(daily.current).subject).toBe(daily.current);
+});
+
 test('what is refused is not repeated: it may be a key', () => {
   expect(() => named('s3cr3t-key-of-somebody')).toThrow(expect.not.stringContaining('s3cr3t'));
 });

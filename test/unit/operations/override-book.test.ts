@@ -54,11 +54,75 @@ test('of many overrides each ends on its own time, also after weeks', async () =
   expect(left).toEqual([['i.2', 'i.0'], ['i.0'], []]);
 });
 
-test('a overrideStore that is emptied again and again takes no override out of force', async () => {
+test('an override that ends after the longest delay of a timer stays in force until its end', async () => {
+  const { book, changes } = setUp();
+  const DAY_MS = 86_400_000;
+  await book.write(block('i.a', 31 * DAY_MS));
+  // A timer with a longer delay than 24.8 days would fire at once, and again and again.
+  vi.advanceTimersByTime(0);
+  expect(vi.getTimerCount()).toBe(1);
+  vi.advanceTimersByTime(1_000);
+  expect(book.current.access.size).toBe(1);
+  vi.advanceTimersByTime(31 * DAY_MS - 1_001);
+  expect(book.current.access.size).toBe(1);
+  vi.advanceTimersByTime(1);
+  expect(book.current.access.size).toBe(0);
+  expect(changes).toEqual([1, 0]);
+});
+
+test('no timer is started for longer than timers can wait', async () => {
+  const { book } = setUp();
+  const delays: unknown[] = [];
+  const timer = vi.spyOn(globalThis, 'setTimeout');
+  await book.write(block('i.a', 31 * 86_400_000));
+  for (const [, delay] of timer.mock.calls) delays.push(delay);
+  timer.mockRestore();
+  expect(delays).toEqual([2 ** 31 - 1]);
+});
+
+test('a book without overrides has no timer, and a closed one has none either', async () => {
+  const { book } = setUp();
+  await book.refresh();
+  expect(vi.getTimerCount()).toBe(0);
+  await book.write(block('i.a', 60_000));
+  expect(vi.getTimerCount()).toBe(1);
+  book.close();
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+test('an override that ends within two seconds is not stored again', async () => {
+  const { book, overrideStore, restored } = setUp();
+  await book.write(block('i.soon', 2_000));
+  await book.write(block('i.later', 2_001));
+  const fresh = new MemoryOverrideStore(Date.now);
+  overrideStore.read = () => fresh.read();
+  overrideStore.restoreLost = (lost) => fresh.restoreLost(lost);
+  await book.refresh();
+  expect(restored).toEqual([1]);
+  expect([...book.current.access.keys()]).toEqual(['i.later']);
+});
+
+test('reading what is in force already is no change', async () => {
+  const { book, changes } = setUp();
+  await book.write(block('i.a', 60_000));
+  for (let i = 0; i < 3; i++) await book.refresh();
+  expect(changes).toEqual([1]);
+});
+
+test('the book knows whether an override names an address under the long salt', async () => {
+  const { book } = setUp();
+  await book.write(block('i.a', 60_000));
+  expect(book.current.hasLongAddresses).toBe(false);
+  await book.write({ ...block('i.b', 30_000), isLong: true } as Override);
+  await book.write(block('i.c', 60_000));
+  expect(book.current.hasLongAddresses).toBe(true);
+});
+
+test('an override store that is emptied again and again takes no override out of force', async () => {
   const own = new MemoryOverrideStore(Date.now);
   const overrideStore: MemoryOverrideStore = Object.assign(Object.create(own), {
     read: () => own.read(),
-    put: (notice: StoredOverride) => own.put(notice),
+    put: (override: StoredOverride) => own.put(override),
     restoreLost: async () => {},
   });
   const { book, restored } = setUp(overrideStore);
@@ -79,7 +143,7 @@ test('of two overrides about one client the later one holds', async () => {
   expect(book.current.access.get('i.a')).toBe('exempt');
 });
 
-test('what another gateway overrides holds once the overrideStore is read', async () => {
+test('what another gateway overrides holds once the override store is read', async () => {
   const { overrideStore, book: other } = setUp();
   const { book } = setUp(overrideStore);
   await other.write(block('i.a', 60_000));
@@ -92,7 +156,7 @@ test('what another gateway overrides holds once the overrideStore is read', asyn
   expect(book.current.access.size).toBe(0);
 });
 
-test('what changes while the overrideStore is read is read, too', async () => {
+test('what changes while the override store is read is read, too', async () => {
   const own = new MemoryOverrideStore(Date.now);
   let reads = 0;
   const gate = Promise.withResolvers<void>();
@@ -116,7 +180,7 @@ test('what changes while the overrideStore is read is read, too', async () => {
   expect(book.current.access.size).toBe(1);
 });
 
-test('a overrideStore that cannot be reached changes nothing, and keeps no override from ending', async () => {
+test('an override store that cannot be reached changes nothing, and keeps no override from ending', async () => {
   const own = new MemoryOverrideStore(Date.now);
   const { book } = setUp(own);
   await book.write(block('i.a', 60_000));
@@ -127,7 +191,7 @@ test('a overrideStore that cannot be reached changes nothing, and keeps no overr
   expect(book.current.access.size).toBe(0);
 });
 
-test('what a overrideStore has lost is on it again, and what was taken down is not', async () => {
+test('what an override store has lost is on it again, and what was taken down is not', async () => {
   const { book, restored } = setUp();
   const other = setUp();
   await book.write(block('i.a', 60_000));
@@ -139,17 +203,17 @@ test('what a overrideStore has lost is on it again, and what was taken down is n
   await knowing.refresh();
   expect([...knowing.current.access.keys()]).toEqual(['i.a']);
   expect(restored).toEqual([]);
-  // Another overrideStore in its place, without anything on it.
+  // Another store in its place, without anything on it.
   const fresh = other.overrideStore;
   emptied.read = () => fresh.read();
-  emptied.restoreLost = (notices) => fresh.restoreLost(notices);
+  emptied.restoreLost = (lost) => fresh.restoreLost(lost);
   await knowing.refresh();
   expect([...knowing.current.access.keys()]).toEqual(['i.a']);
   await other.book.refresh();
   expect([...other.book.current.access.keys()]).toEqual(['i.a']);
 });
 
-test('what is on the overrideStore and no override is left', async () => {
+test('what is on the override store and no override is left', async () => {
   const { overrideStore, book } = setUp();
   const untilMs = NOON_MS + 1_000;
   for (const text of ['', 'junk', '{}', 'null', '{"about":"client","client":7}']) {
@@ -159,7 +223,7 @@ test('what is on the overrideStore and no override is left', async () => {
   expect(book.list()).toHaveLength(1);
 });
 
-test('a overrideStore takes so many overrides, and another only in place of one', async () => {
+test('an override store takes so many overrides, and another only in place of one', async () => {
   const { overrideStore } = setUp();
   const untilMs = NOON_MS + 1_000;
   for (let i = 0; i < MAX_OVERRIDES; i++)
