@@ -36,22 +36,25 @@ export interface ExplainFlags
   readonly live?: true;
 }
 
-/** A gateway may explain in terms that this version does not know. */
+/** From this process or from a gateway. */
 type ShownExplanation = Explanation | ExplainAnswer;
 
 type RequestFlags = ExplainFlags & { readonly url: string };
 
 export async function explainRequest(flags: RequestFlags): Promise<void> {
-  const explanation = await explanationOf(flags);
-  print(flags.output, explanation, () => textOf(explanation, flags));
+  const request = requestOf(flags);
+  if (flags.gateway === undefined) {
+    const explanation = await explainHere(request, flags);
+    print(flags.output, explanation, () => textOf(explanation, flags));
+    return;
+  }
+  const input = { ...request, headers: valuesByName(flags.header) };
+  const answer = await callGateway(flags, OPERATIONS.explain, input);
+  print(flags.output, answer.json, () => textOf(answer.read(), flags));
 }
 
-async function explanationOf(flags: RequestFlags): Promise<ShownExplanation> {
-  const request = requestOf(flags);
-  if (flags.gateway !== undefined) {
-    const input = { ...request, headers: valuesByName(flags.header) };
-    return (await callGateway(flags, OPERATIONS.explain, input)).read();
-  }
+/** Explains without a gateway: by the counters in Redis, or as if nothing was counted. */
+async function explainHere(request: ExplainedRequest, flags: RequestFlags): Promise<Explanation> {
   const environment = readEnvironment(process.env);
   const { redis } = environment;
   const { current } = openPolicySource({
