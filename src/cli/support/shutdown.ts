@@ -1,22 +1,22 @@
-/** How the process ends: on signals in order, by a second one at once, after a fault with exit code 1. */
+/** Ends the process: in order on a signal, at once on a second signal, with exit code 1 after a fault. */
 import closeWithGrace from 'close-with-grace';
 import type { Environment } from '../../config/settings/environment.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
 
 export interface Closable {
-  /** Goes on answering for so long, milliseconds, so that whoever asks can notice. */
+  /** Keeps answering for this many milliseconds, so that proxies can notice. */
   drain(durationMs: number): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Beyond the drain, and the deadline of what is under way then: whatever hangs is not waited for. */
+/** Time to close after the drain and the store timeout, in milliseconds; then the process ends anyway. */
 const END_WITHIN_MS = 6_000;
-/** A worker is given up by its supervisor before that. */
+/** The same for a worker, whose supervisor waits no longer. */
 const WORKER_ENDS_WITHIN_MS = 3_000;
-/** These ask for something else. */
+/** Signals that do not end the process. */
 const OTHER_SIGNALS = ['SIGHUP', 'SIGUSR2'] as const;
 
-/** After a drain on SIGTERM, since proxies may not know yet; on Ctrl+C and after a fault at once. */
+/** SIGTERM drains first, because proxies may not know yet. Ctrl+C and a fault close at once. */
 export function endWithGrace(app: Closable, environment: Environment, telemetry: Telemetry) {
   const { drainMs, storeTimeoutMs } = environment;
   const delay = drainMs + storeTimeoutMs + END_WITHIN_MS;
@@ -32,7 +32,7 @@ export function endWithGrace(app: Closable, environment: Environment, telemetry:
   );
 }
 
-/** For a process that is told otherwise when to end: by the `close` of what this returns. */
+/** For a worker, which ignores signals. The `close` of the result ends the process. */
 export function endOnFault(app: Closable, { storeTimeoutMs }: Environment, telemetry: Telemetry) {
   const skip = [...OTHER_SIGNALS, 'SIGINT' as const, 'SIGTERM' as const];
   return closeWithGrace(
