@@ -1,4 +1,4 @@
-/** The command line. bin/headgate.cjs loads this where the running Node can. */
+/** The entry point of the command. bin/headgate.cjs loads it if the running Node can run it. */
 import { run } from './cli/program.ts';
 
 await run(process.argv);

@@ -48,7 +48,7 @@ function reporters(): Reporters {
   });
   const report = (decision: Decision) => {
     decisions.decided(decision, 'envoy', 0.05);
-    denials.decided(decision, 'envoy', 0.05);
+    if (decision.denial !== undefined) denials.decided(decision, 'envoy', 0.05);
   };
   return { telemetry, denials, report };
 }

@@ -27,7 +27,7 @@ export function createCheckPipeline(options: CheckPipelineOptions): HandleCheck 
     now,
     onDecided(decision, dialect, durationMs) {
       decisions.decided(decision, dialect, durationMs);
-      denials.decided(decision, dialect, durationMs);
+      if (decision.denial !== undefined) denials.decided(decision, dialect, durationMs);
     },
     onMisconfigured: proxies.misconfigured,
     onParsed: (dialect, request, set) => headerWatch.see(dialect, request, set),

@@ -3,7 +3,7 @@ import { pino } from 'pino';
 import { LOG_LINES, type LogLine } from '../../src/telemetry/log-lines.ts';
 import { code, table } from './markdown.ts';
 
-/** What the sixth login of the README writes. */
+/** The line of the sixth login in the README. */
 export const EXAMPLE =
   '{"level":30,"time":1795307291379,"event":"denied","decision_id":"97a8074ad655-1","policy":"login","limit":"login","reason":"over_limit","mode":"enforced","identity":"api_key","client":"k.K9gGyX8OAK8aH8Myj6djqS","retry_after_ms":299955,"dialect":"envoy","duration_ms":1.574,"suppressed":0,"msg":"a request was denied"}';
 
@@ -20,10 +20,10 @@ const EVENT_COLUMNS = [
 
 const HEAD = `# Log
 
-What the gateway writes to standard output: a line of JSON for each event.
-The text that it prints once it answers is there, too; lines of the log begin with \`{\`.
-What keeps it from starting is text on standard error.
-\`HEADGATE_LOG_LEVEL\` (\`info\`) is the lowest level that is written; [metrics](metrics.md) count either way.
+The gateway writes its log to standard output, one line of JSON for each event.
+When it starts to answer, it also prints a short text there; lines of the log begin with \`{\`.
+If it cannot start, it prints the reason as text to standard error.
+\`HEADGATE_LOG_LEVEL\` (default \`info\`) is the minimum level. [Metrics](metrics.md) count at every level.
 
 \`\`\`json
 ${EXAMPLE}
@@ -32,16 +32,16 @@ ${EXAMPLE}
 
 const PROMISES = `## Promises
 
-- No address, key, user, query string or secret is in any line: [\`privacy.test.ts\`](../test/integration/privacy.test.ts) looks for a thousand of them. What \`mistakes\` and notes quote is from your own files.
-- Of one client, denied by one policy for one reason, there is a line a second at most; \`suppressed\` counts the others. With tens of thousands of these at once it may be more.
-- What would be told with every request is told once a minute at most: the column above. Each worker counts for itself.
-- No request waits for the log. What is not written yet at the end is written then; who kills the process (SIGKILL) loses it.
+- No line contains an address, key, user, query string or secret: [\`privacy.test.ts\`](../test/integration/privacy.test.ts) looks for a thousand of them. \`mistakes\` and notes quote only your own files.
+- A client has at most one line a second for each policy and reason; \`suppressed\` counts the other denials. If tens of thousands of clients are denied at the same time, it may be more lines.
+- Events that could happen with every request are logged once a minute at most, see the column \`at most\`. Each worker has its own limit.
+- No request waits for the log. Lines that are left when the gateway stops are written then. After SIGKILL they are lost.
 `;
 
 /** A test runs them. */
 const COMMANDS = `## Finding things
 
-Where \`headgate.log\` is the log. A denial, by the id that its client was told; one that was left out (\`suppressed\`) has no line:
+The commands read the log from \`headgate.log\`. A denial, by the decision id that the client got; a denial that was not logged (\`suppressed\`) has no line:
 
 \`\`\`sh
 grep '"decision_id":"97a8074ad655-' headgate.log
@@ -53,7 +53,7 @@ The last warnings and errors:
 grep -E '^\\{"level":(40|50|60),' headgate.log | tail
 \`\`\`
 
-Which events there are, and how often:
+How often each event happened:
 
 \`\`\`sh
 grep -o '"event":"[a-z_]*"' headgate.log | sort | uniq -c | sort -rn
@@ -69,9 +69,12 @@ export function logReference(): string {
       [
         ['`level`', levels()],
         ['`time`', 'milliseconds since the epoch'],
-        ['`worker`', 'which of several workers, from 0; absent with one, and of their supervisor'],
-        ['`event`', 'what happened, see below'],
-        ['`msg`', 'the same for a reader; do not search for it'],
+        [
+          '`worker`',
+          'the number of the worker, from 0; absent if there is only one process, and for the supervisor',
+        ],
+        ['`event`', 'the name of the event, see below'],
+        ['`msg`', 'the event in words; search for `event` instead, because the words may change'],
       ],
     ),
     '## Events\n',
@@ -93,7 +96,7 @@ function levels(): string {
 }
 
 function rowOf([event, line]: readonly [string, LogLine]): string[] {
-  const { level, message = '*each its own*', meaning = '', atMost = '', runbook } = line;
+  const { level, message = '*differs*', meaning = '', atMost = '', runbook } = line;
   const link = runbook === undefined ? '' : `[${runbook}](runbooks/${runbook}.md)`;
   return [code(event), level, message, meaning, atMost, link];
 }

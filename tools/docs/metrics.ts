@@ -15,35 +15,35 @@ interface Registered {
 
 const LABELS: Readonly<Record<string, string>> = {
   policy:
-    'a name of the policy file, `default`, or `none` where no policy was asked: exempt and blocked clients, malformed paths',
+    'a name of the policy file, `default`, or `none` if no policy applied: exempt and blocked clients, malformed paths',
   verdict:
-    '`allow`, `deny`: by what was counted in the store. `local`: allowed or denied by what this gateway alone counted. `error_allow`, `error_deny`: by `on_store_failure`, uncounted. `exempt`, `blocked`: by who the client is. `shadow_deny`: what a policy in shadow would have denied, **besides** the verdict that the request got',
-  kind: 'one of `identity.sources`, a header with `_` in place of `-`; `ip` where the request had none of them',
+    '`allow`, `deny`: counted in the store. `local`: allowed or denied by the count of this gateway alone. `error_allow`, `error_deny`: not counted, decided by `on_store_failure`. `exempt`, `blocked`: the client is on a list. `shadow_deny`: a shadow policy would have denied the request. This is **in addition to** the verdict that the request got',
+  kind: 'one of `identity.sources`, a header with `_` in place of `-`; `ip` if the request had none of them',
   effect:
     '`blocked`, `exempt`: clients. `shadow`, `off`, `enforce`: policies. `log_level`, `log_allows`',
   mode: '`local`, `open`, `closed`: what `X-RateLimit-Mode` says',
   reason: 'a word for what went wrong, see [failure modes](failure-modes.md#what-headgate-reports)',
   dialect: `the proxy that sent the check: ${DIALECT_NAMES.map(code).join(', ')}`,
   header:
-    'a name, in lower case, that the policy file or the dialect knows; never one that a client made up',
-  result: '`ok`, or `error`: refused, and what was in force stays',
-  version: 'of headgate',
-  node: 'of Node',
-  sha: 'SHA-1, by which `SCRIPT EXISTS` knows it',
-  sha256: 'its first 12 digits',
+    'a name in lower case that the policy file or the dialect knows; never one that a client invented',
+  result: '`ok`, or `error`: refused, and the previous policies stay in force',
+  version: 'the version of headgate',
+  node: 'the version of Node',
+  sha: 'the SHA-1 that `SCRIPT EXISTS` takes',
+  sha256: 'the first 12 digits',
 };
 
 const HEAD = `# Metrics
 
-What \`/metrics\` of the operators' port (\`HEADGATE_OPS_PORT\`, 9464) has for Prometheus.
-[\`deploy/prometheus\`](../deploy/prometheus/alerts.yaml) has alerts over them, with a [runbook](runbooks) each, and [\`deploy/grafana\`](../deploy/grafana) two dashboards.
-No label holds anything that a client sent.
+The ops port (\`HEADGATE_OPS_PORT\`, default 9464) serves these metrics at \`/metrics\` for Prometheus.
+[\`deploy/prometheus\`](../deploy/prometheus/alerts.yaml) has alerts, each with a [runbook](runbooks), and [\`deploy/grafana\`](../deploy/grafana) has two dashboards.
+No label contains anything that a client sent.
 
-A counter with labels is not there before it first counts, and so is not 0 either: ask for \`X or vector(0)\` where that matters.
-Several workers (\`HEADGATE_WORKERS\`) are one \`/metrics\`; the last column says what is made of them.
+A counter with labels does not exist before it first counts. If a query needs 0 instead, write \`X or vector(0)\`.
+Several workers (\`HEADGATE_WORKERS\`) have one \`/metrics\`. The last column says how their values are combined.
 `;
 
-/** Throws when there is a label that nothing is said of. */
+/** Throws if a label has no description. */
 export function metricReference(): string {
   const metrics = registeredMetrics();
   const isOurs = ({ name }: Registered) => name.startsWith('headgate_');
@@ -81,7 +81,7 @@ export function registeredMetrics(): readonly Registered[] {
 
 function rowOf(metric: Registered): string[] {
   const { name, type, labelNames, help, aggregator = 'sum' } = metric;
-  const workers = aggregator === 'omit' ? 'not there' : aggregator;
+  const workers = aggregator === 'omit' ? 'omitted' : aggregator;
   return [code(name), type, labelNames.map(code).join(', '), help, workers];
 }
 

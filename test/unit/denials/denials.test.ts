@@ -95,13 +95,15 @@ test('decisions that allow, and repeated ones, are no denials', () => {
   expect(denials.enforced.clients.top(10, 1_000)).toEqual([]);
 });
 
-test('denials that were not logged have a line within two seconds', () => {
+test('denials that were not logged have a line a second later', () => {
   const { decide, denials, lines, shadowLines } = setUp();
   for (let i = 0; i < 3; i++) {
     denials.decided(decide(), 'caddy', 1);
     denials.wouldDeny(decide(true));
   }
-  vi.advanceTimersByTime(2_000);
+  vi.advanceTimersByTime(999);
+  expect([lines.length, shadowLines.length]).toEqual([1, 1]);
+  vi.advanceTimersByTime(1);
   expect(lines.map(({ suppressed }) => suppressed)).toEqual([0, 1]);
   expect(shadowLines.map(({ suppressed }) => suppressed)).toEqual([0, 1]);
   denials.close();

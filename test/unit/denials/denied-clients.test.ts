@@ -82,11 +82,28 @@ test('if there are too many clients, one that is denied again and again stays', 
   expect(others.length).toBeLessThan(10_000);
 });
 
-test('after ten minutes without a denial the count starts again, under the same id', () => {
+test('after more than ten minutes without a denial the count starts again, under the same id', () => {
   const { clock, clients, deny } = setUp();
   const before = deny('i.a');
+  clock.nowMs += 600_000;
+  deny('i.a');
+  expect(clients.find(before)).toMatchObject({ count: 2, sinceMs: NOON_MS });
   clock.nowMs += 600_001;
   const after = deny('i.a');
   expect(clients.find(before)).toBe(clients.find(after));
-  expect(clients.find(after)).toMatchObject({ count: 1, sinceMs: NOON_MS + 600_001 });
+  expect(clients.find(after)).toMatchObject({ count: 1, sinceMs: NOON_MS + 1_200_001 });
+});
+
+test('only clients that were denied within the given time are listed', () => {
+  const { clock, clients, deny } = setUp();
+  deny('i.a');
+  clock.nowMs += 1_000;
+  expect(clients.top(10, 1_000)).toHaveLength(1);
+  expect(clients.top(10, 999)).toEqual([]);
+});
+
+test('a client whose first denial is still being answered is not listed', () => {
+  const { clients } = setUp();
+  clients.name(BLOCKED, deniedClient('i.a'));
+  expect(clients.top(10, Number.POSITIVE_INFINITY)).toEqual([]);
 });
