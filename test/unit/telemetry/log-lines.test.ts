@@ -1,4 +1,4 @@
-/** The catalogue of log lines and its reference, held against what is written. */
+/** Compares the catalogue of log lines and docs/logs.md with the lines that are written. */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -213,7 +213,7 @@ describe('the catalogue', () => {
 describe('the reference', () => {
   test('shows a line like those that are written', () => {
     const [line = ''] = linesOf(1);
-    // Of its client, as most are, and of nobody else.
+    // As most lines, it is about the counter of its client.
     const names = Object.keys(parse(line)).filter((name) => !['came_as', 'counted'].includes(name));
     expect(Object.keys(parse(EXAMPLE))).toEqual(names);
     const { event, level, msg } = parse(EXAMPLE);
@@ -223,8 +223,8 @@ describe('the reference', () => {
   test('has the fields of every line', () => {
     const { written, telemetry } = observedTelemetry({ worker: 1 });
     telemetry.proxies.untrustedProxy();
-    const told = tableOf('logs.md', ['field', 'is']).map(({ field }) => field);
-    expect(Object.keys(parse(written[0] ?? ''))).toEqual(told);
+    const documented = tableOf('logs.md', ['field', 'is']).map(({ field }) => field);
+    expect(Object.keys(parse(written[0] ?? ''))).toEqual(documented);
   });
 
   test('has commands that find what it says', () => {
