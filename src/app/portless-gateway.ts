@@ -56,20 +56,21 @@ export interface PortlessGateway extends RunningGateway {
 export function createPortlessGateway(options: GatewayOptions): PortlessGateway {
   const { environment, policies, telemetry, now } = options;
   const monitor = monitorStore(telemetry, now);
-  const denials = new Denials({
-    now,
-    writeDenied: telemetry.decisions.denied,
-    writeWouldBeDenied: telemetry.decisions.wouldBeDenied,
-  });
+  const denials = loggedDenials(options);
   const headerWatch = new HeaderWatch(headerReports(telemetry.proxies));
   const unseenHeaders = () => headerWatch.unseen(policies.current);
   const shared = createSharedState({
-    ...{ environment, telemetry, monitor, now },
+    ...options,
+    monitor,
     answerQuery: (query) => answerQuery(operated, query),
   });
   const { backend, local, salts, overrides } = shared;
   const operated: OperatedGateway = {
-    ...{ policies, salts, overrides, unseenHeaders, now },
+    policies,
+    salts,
+    overrides,
+    unseenHeaders,
+    now,
     store: backend.store,
     reader: backend.reader,
     peekLocally: (descriptors) => local.peek(descriptors),
@@ -79,9 +80,7 @@ export function createPortlessGateway(options: GatewayOptions): PortlessGateway 
     stats: backend.stats,
     audit: telemetry.operators.acted,
   };
-  const handleCheck = createCheckPipeline({
-    ...{ policies, shared, denials, headerWatch, telemetry, now },
-  });
+  const handleCheck = createCheckPipeline({ ...options, shared, denials, headerWatch });
   const servers = createProxyServers({ environment, handleCheck, telemetry: telemetry.proxies });
   let isClosing = false;
 
@@ -111,4 +110,9 @@ export function createPortlessGateway(options: GatewayOptions): PortlessGateway 
       denials.close();
     },
   };
+}
+
+function loggedDenials({ telemetry, now }: GatewayOptions): Denials {
+  const { denied, wouldBeDenied } = telemetry.decisions;
+  return new Denials({ now, writeDenied: denied, writeWouldBeDenied: wouldBeDenied });
 }

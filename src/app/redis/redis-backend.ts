@@ -69,7 +69,9 @@ export function inRedis(options: RedisBackendOptions): Backend {
     stats: () => redisStats(client, heartbeat.place.count),
     connect: (onContact) =>
       firstContact({
-        ...{ client, heartbeat, monitor },
+        client,
+        heartbeat,
+        monitor,
         async onContact() {
           void sampling.sample();
           await onContact();
