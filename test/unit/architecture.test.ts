@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 
 const SRC = fileURLToPath(new URL('../../src', import.meta.url));
 
-/** Which parts of the source each part may import. Every part may import itself. */
+/** The rooms that each room may import. Each may import itself. */
 const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   main: ['cli'],
   cli: ['app', 'config', 'core', 'denials', 'doctor', 'operations', 'proxy-config', 'telemetry'],
@@ -58,7 +58,7 @@ test.each(files)('%s imports along the arrows', (file) => {
   }
 });
 
-/** Which rooms of config each of them may import. Every room may import itself and the files in config/ itself. */
+/** The rooms of config that each of them may import. Each may import itself and the files directly in config/. */
 const CONFIG_ROOMS: Readonly<Record<string, readonly string[]>> = {
   check: ['policy-file'],
   'policy-file': [],
@@ -66,7 +66,7 @@ const CONFIG_ROOMS: Readonly<Record<string, readonly string[]>> = {
 };
 const configRoomOf = (file: string) => /^config\/([^/]+)\//.exec(file)?.[1];
 
-test('the rooms of config are the ones that are listed', () => {
+test('config has exactly the listed rooms', () => {
   const rooms = new Set(files.flatMap((file) => configRoomOf(file) ?? []));
   expect([...rooms].sort()).toEqual(Object.keys(CONFIG_ROOMS));
 });
@@ -94,7 +94,7 @@ test(`no file is longer than ${MAX_LINES} lines`, () => {
   expect(long).toEqual([]);
 });
 
-test('the files of proxies are written behind one door', () => {
+test('other rooms import proxy-config only through proxy-config.ts', () => {
   const inside = (file: string) => partOf(file) === 'proxy-config';
   const doors = files
     .filter((file) => !inside(file))
@@ -135,14 +135,14 @@ test('only config/settings/environment.ts reads the environment', () => {
   expect(others).toEqual(readers);
 });
 
-test('only cli/support/output.ts prints: what others wrote passes its escapes on the way to a terminal', () => {
+test('only cli/support/output.ts prints, so that all output is escaped for terminals', () => {
   const printers = files.filter((file) =>
     /\bconsole\.|process\.std(out|err)/.test(readFileSync(join(SRC, file), 'utf8')),
   );
   expect(printers).toEqual(['cli/support/output.ts']);
 });
 
-test('no pattern is made while the gateway runs: what users write reaches no regular-expression engine', () => {
+test('no regular expression is built at run time, so that no user input becomes a pattern', () => {
   const makers = files.filter((file) =>
     /\bRegExp\(|\.(match|matchAll|search)\((?![/A-Z])/.test(readFileSync(join(SRC, file), 'utf8')),
   );

@@ -56,7 +56,7 @@ export function validatePolicyFile(
   const lineAt = (path: Path) => yaml.place(yaml.offsetOf(path)).line;
   mistakes.push(...crossCheck(sections, lineAt, MAX_MISTAKES - mistakes.length));
   const file = validFile(sections);
-  if (file === undefined || mistakes.length > 0 || keyMistakes.length > 0) {
+  if (file === undefined || mistakes.length > 0) {
     throw new FileError([...place(mistakes), ...keyMistakes]);
   }
   const notes = place(notesOn(file)).map((note) => printable(lineOf(note)));
@@ -111,7 +111,7 @@ function readKeys(identity: IdentitySection | undefined, context: PolicyFileCont
   }
 }
 
-/** Undefined if a section has mistakes. */
+/** Undefined if a section or the key file has mistakes. */
 function validFile(sections: ParsedSections & Pick<Sections, 'keys'>): ValidFile | undefined {
   const { identity, keys, answers, exempt, block, failureMode, fallback, caseSensitive } = sections;
   if (!identity || !keys || !answers || !exempt || !block || !failureMode || !fallback) {

@@ -1,4 +1,4 @@
-/** A limit that is said never to deny anything must not, whatever requests come. */
+/** A limit that is reported as `limit-never-binds` denies no request, for any sequence of requests. */
 import { hash } from 'node:crypto';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -58,7 +58,7 @@ const request = fc.record({
   ),
 });
 
-test('whenever a request is denied, a limit that binds had no room for it', () => {
+test('each denied request exceeds a limit that is not reported', () => {
   let denials = 0;
   const property = fc.property(
     files,

@@ -8,7 +8,7 @@ import { checkRequest } from '../../../support/requests.ts';
 
 const LOGIN = '/api/auth/login';
 
-test('there are thousands of spellings of a path, and some dozens of simple ones', () => {
+test('a path has thousands of spellings, and dozens of simple ones', () => {
   expect(spellingsOf(LOGIN).length).toBeGreaterThan(2_000);
   expect(spellingsOf(LOGIN).length).toBeLessThan(6_000);
   expect(simpleSpellingsOf(LOGIN).length).toBeGreaterThan(60);
@@ -68,7 +68,7 @@ test('every transformation changes something', () => {
   expect(idle).toEqual([]);
 });
 
-describe('every lenient server is one of those that were meant', () => {
+describe('the models of lenient servers serve what real ones serve:', () => {
   test.each([
     ['exact', LOGIN],
     ['exact', '/api/auth/login?x'],
@@ -98,7 +98,7 @@ describe('every lenient server is one of those that were meant', () => {
   );
 });
 
-describe('whatever some server would serve as login is held to the policy of login', () => {
+describe('the login policy applies to every target that some server serves as login:', () => {
   const policySet = policySetFrom(`
 version: 1
 default: { limits: [1000000/1h] }
@@ -115,11 +115,11 @@ policies:
     return held ? [] : [`${JSON.stringify(target)} by ${families.join(', ')}, charged ${policies}`];
   };
 
-  test('of the corpus', () => {
+  test('spellings of the corpus', () => {
     expect(spellingsOf(LOGIN).flatMap(bypass)).toEqual([]);
   });
 
-  test('of any few transformations, one after the other', () => {
+  test('combinations of transformations', () => {
     const steps = fc.array(fc.tuple(fc.constantFrom(...TRANSFORMATIONS), fc.nat(1)), {
       minLength: 1,
       maxLength: 4,

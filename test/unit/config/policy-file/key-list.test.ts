@@ -25,6 +25,7 @@ test('reads listed keys', () => {
 
 test.each([
   ['that is not YAML', '- { id: a, sha256: my-secret-key\n'],
+  ['with a repeated key of a map', '- { id: a, id: b, sha256: my-secret-key }\n'],
   ['with a key in place of its digest', '- { id: a, sha256: my-secret-key }\n'],
   ['with an unknown key of a map', '- { my-secret-key: a }\n'],
   ['with a map in place of a list', 'my-secret-key: a\n'],

@@ -49,9 +49,22 @@ describe('a path', () => {
     ['/a%3Fb', 'cannot be matched literally'],
     ['/a%zz', '"a%zz" has a "%" that is not an escape, write "%25" for a percent sign'],
     ['/a//b', 'never matches, because paths are compared as "/a/b": write that'],
-    ['/{a,b,c,d,e}', '"{a,b,c,d,e}" is a pattern, and paths have no patterns'],
+    [
+      '/{a,b}',
+      'is a pattern, and paths have no patterns: write one policy for each of "/a" and "/b"',
+    ],
+    ['/{a,b,c,d}', 'write one policy for each of "/a", "/b", "/c" and "/d"'],
   ])('%s is refused: %s', (text, message) => {
     expect(() => checkPathTemplate(text)).toThrow(message);
+  });
+  test.each([
+    ['/{a,b,c,d,e}', '"{a,b,c,d,e}" is a pattern, and paths have no patterns; if you'],
+    ['/x{a}/../(b)', '"x{a}" is a pattern, and paths have no patterns; if you'],
+    ['/a b|/c', '"/a b|/c" has several paths'],
+  ])('%s is refused without a suggestion, since its meaning is unclear', (text, message) => {
+    expect(() => checkPathTemplate(text)).toThrow(message);
+    expect(() => checkPathTemplate(text)).not.toThrow('write "/');
+    expect(() => checkPathTemplate(text)).not.toThrow('write one policy');
   });
   test('is sent with escapes for what a path cannot hold', () => {
     expect(targetOf('/a b/é?#%/(c)')).toBe('/a%20b/%C3%A9%3F%23%25/(c)');

@@ -12,7 +12,7 @@ import { diagnosticsIn, lineOf } from '../check/diagnostics-in.ts';
 const FIXTURES = new URL('../../../fixtures/policies/', import.meta.url);
 const CONFIG = new URL('../../../../config/', import.meta.url);
 
-/** As loading tells of them. */
+/** The lines that loading reports. */
 function mistakesIn(text: string): readonly string[] {
   try {
     validatePolicyFile(text, 'policies.yaml', policyFileContext());
@@ -23,14 +23,14 @@ function mistakesIn(text: string): readonly string[] {
   return [];
 }
 
-describe('every mistake, and whatever else there is to say, has its rule and its place', () => {
+describe('each diagnostic has its rule and its place:', () => {
   const names = readdirSync(FIXTURES).filter((name) => name.endsWith('.yaml'));
   const read = (name: string) => readFileSync(new URL(name, FIXTURES), 'utf8');
   test.each(names)('%s', (name) => {
     const found = diagnosticsIn(read(name), name).map(lineOf);
     expect(`${found.join('\n')}\n`).toBe(read(name.replace('.yaml', '.txt')));
   });
-  test('there is a file for every rule that is about the text of one', () => {
+  test('each rule about the text of a file has a fixture', () => {
     const found = names.flatMap((name) => diagnosticsIn(read(name)).map(({ rule }) => rule));
     const elsewhere = [
       'unreadable-file',
@@ -43,7 +43,7 @@ describe('every mistake, and whatever else there is to say, has its rule and its
   });
 });
 
-test('loading tells of a mistake without its rule, and of a warning that it is one', () => {
+test('loading reports mistakes without their rule, and marks warnings', () => {
   expect(mistakesIn('version: 1\ndefault: { limits: [5/5m] }\n')).toEqual([
     'policies.yaml:2:21: default.limits[0]: "5/5m" is not a rate, write "5/5min"',
   ]);
@@ -56,8 +56,8 @@ test('loading tells of a mistake without its rule, and of a warning that it is o
   ]);
 });
 
-describe('a hostile file is refused before it is parsed', () => {
-  test('one that is too large', () => {
+describe('refuses a hostile file before it is parsed:', () => {
+  test('too large', () => {
     expect(mistakesIn(`# ${'x'.repeat(1024 * 1024)}`)).toEqual([
       'policies.yaml:1:1: the file has 1048578 bytes, the maximum is 1048576',
     ]);
@@ -69,14 +69,14 @@ describe('a hostile file is refused before it is parsed', () => {
     ['key markers', '? '.repeat(2_000)],
     ['indentation', Array.from({ length: 70 }, (_, i) => `${' '.repeat(i)}a:`).join('\n')],
     ['list indentation', Array.from({ length: 70 }, (_, i) => `${' '.repeat(i)}-`).join('\n')],
-  ])('one that is nested too deep by %s, as often as it comes', (_, text) => {
+  ])('nested too deep by %s, three times in a row', (_, text) => {
     for (let i = 0; i < 3; i++) {
       expect(mistakesIn(text)).toEqual([
         'policies.yaml:1:1: the file is nested deeper than 64 levels',
       ]);
     }
   });
-  test('one that grows by aliases', () => {
+  test('an alias bomb', () => {
     const levels = Array.from(
       { length: 12 },
       (_, i) => `a${i + 1}: &a${i + 1} [${`*a${i},`.repeat(9)}]`,
@@ -84,14 +84,14 @@ describe('a hostile file is refused before it is parsed', () => {
     const text = `version: 1\na0: &a0 [x]\n${levels.join('\n')}\n`;
     expect(mistakesIn(text).length).toBeGreaterThan(0);
   });
-  test('one with a byte order mark is fine', () => {
+  test('but not one with a byte order mark', () => {
     expect(mistakesIn('\uFEFFversion: 1\ndefault: { limits: [1/1s] }\n')).toEqual([]);
   });
 });
 
 const SHIPPED = readFileSync(new URL('policies.yaml', CONFIG), 'utf8');
 
-/** The shipped file with some of its characters replaced by others. */
+/** The shipped file with some characters replaced. */
 const damaged = fc
   .array(
     fc.tuple(
@@ -143,7 +143,7 @@ const damaged = fc
     ),
   );
 
-test('a damaged file is either fine or refused with places, and never anything else', () => {
+test('a damaged file is either valid or refused with places', () => {
   fc.assert(
     fc.property(damaged, (text) => {
       for (const mistake of mistakesIn(text)) expect(mistake).toMatch(/^policies\.yaml:\d+:\d+: ./);
@@ -152,16 +152,16 @@ test('a damaged file is either fine or refused with places, and never anything e
   );
 });
 
-test('the shipped policy file is fine', () => {
+test('the shipped policy file is valid', () => {
   expect(mistakesIn(SHIPPED)).toEqual([]);
 });
 
-test('the shipped JSON Schema is the one that loading uses (else: npm start -- schema)', () => {
+test('the shipped JSON Schema is up to date (else: npm start -s -- schema > config/policies.schema.json)', () => {
   const shipped = readFileSync(new URL('policies.schema.json', CONFIG), 'utf8');
   expect(shipped).toBe(policyFileJsonSchema());
 });
 
-test('a rate without a partition is per client', () => {
+test('a rate without per is per client', () => {
   const { policies } = policySetFrom(
     '{ version: 1, default: { limits: [5/5min, { rate: 9/1h, per: ip }] } }',
   );
@@ -171,7 +171,7 @@ test('a rate without a partition is per client', () => {
   ]);
 });
 
-test('what policies do when the store fails is said once, or by each', () => {
+test('on_store_failure of a policy wins over that of the file', () => {
   const modes = (text: string) => policySetFrom(text).policies.map((each) => each.onStoreFailure);
   const policies =
     'policies: [{ name: a, always: true, limits: [1/1s] }, { name: b, always: true, limits: [1/1s], on_store_failure: allow }]';
@@ -184,7 +184,7 @@ test('what policies do when the store fails is said once, or by each', () => {
   ]);
 });
 
-test('listed keys are known by their digest', () => {
+test('identifies a listed key by its digest', () => {
   const sha256 = 'f52fbd32b2b3b86ff88ef6c490628285f482af15ddcb29541f94bcf526a3f6c7'; // hunter2
   const { identify } = policySetFrom(
     `{ version: 1, identity: { api_key: { keys: [{ id: alice, sha256: ${sha256} }] } }, default: { limits: [5/5min] } }`,
@@ -196,7 +196,7 @@ test('listed keys are known by their digest', () => {
   });
 });
 
-test('cloudflare is a name for its ranges', () => {
+test('cloudflare stands for the listed ranges', () => {
   const { identify } = policySetFrom(
     '{ version: 1, identity: { trusted_proxies: [cloudflare] }, default: { limits: [5/5min] } }',
   );

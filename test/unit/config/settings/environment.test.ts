@@ -3,7 +3,7 @@ import { ConfigError } from '../../../../src/config/config-error.ts';
 import { readEnvironment } from '../../../../src/config/settings/environment.ts';
 import { SETTINGS } from '../../../../src/config/settings/settings.ts';
 
-test('without any variable everything has its documented default', () => {
+test('without variables, each setting has its documented default', () => {
   const { policies, cloudflareRanges, ...rest } = readEnvironment({});
   expect(cloudflareRanges).toMatch(/config\/cloudflare-ranges\.yaml$/);
   expect(policies).toMatch(/config\/policies\.yaml$/);
@@ -29,7 +29,7 @@ test('without any variable everything has its documented default', () => {
   });
 });
 
-test('several secrets of proxies are separated by commas', () => {
+test('commas separate several proxy secrets', () => {
   const secrets = `${'a'.repeat(16)},${'b'.repeat(32)}`;
   expect(readEnvironment({ HEADGATE_PROXY_SECRET: secrets }).proxySecrets).toEqual([
     'a'.repeat(16),
@@ -37,7 +37,7 @@ test('several secrets of proxies are separated by commas', () => {
   ]);
 });
 
-test('several workers need a Redis to count in', () => {
+test('several workers need Redis', () => {
   expect(() => readEnvironment({ HEADGATE_WORKERS: '2' })).toThrow(
     'HEADGATE_WORKERS: several workers need HEADGATE_REDIS_URL',
   );
@@ -45,7 +45,7 @@ test('several workers need a Redis to count in', () => {
   expect(readEnvironment({ HEADGATE_WORKERS: '2', ...redis }).workers).toBe(2);
 });
 
-test('a setting that is misspelled is named, and what Kubernetes sets is not', () => {
+test('reports a misspelled setting, and ignores the variables that Kubernetes sets', () => {
   expect(() => readEnvironment({ HEADGATE_PROXY_SECRETS: 'x' })).toThrow(
     'HEADGATE_PROXY_SECRETS: is not a setting, did you mean "HEADGATE_PROXY_SECRET"?',
   );
@@ -59,7 +59,7 @@ test('a setting that is misspelled is named, and what Kubernetes sets is not', (
   expect(readEnvironment(kubernetes).port).toBe(8080);
 });
 
-test('every setting that is read is one that can be meant', () => {
+test('suggests each setting for its misspelling', () => {
   for (const { name } of Object.values(SETTINGS)) {
     expect(() => readEnvironment({ [name.replace('_', '_X')]: 'x' })).toThrow(
       `is not a setting, did you mean "${name}"?`,
@@ -67,7 +67,7 @@ test('every setting that is read is one that can be meant', () => {
   }
 });
 
-test('every setting that can be meant is read', () => {
+test('reads each setting', () => {
   const read = new Set<string | symbol>();
   const variables = new Proxy<NodeJS.ProcessEnv>(
     {},
@@ -94,7 +94,7 @@ test.each([
   ['HEADGATE_ADMIN_TOKEN', 'with,a,comma,in,the,middle'],
   ['HEADGATE_ADMIN_TOKEN', 'with=an=equals=sign=in=it'],
   ['HEADGATE_ADMIN_TOKEN', 'a'.repeat(257)],
-])('%s is refused without being repeated: %s', (name, value) => {
+])('refuses the secret %s without quoting it: %s', (name, value) => {
   expect(() => readEnvironment({ [name]: value })).toThrow(
     new RegExp(`^${name}: must be at least`),
   );
@@ -108,7 +108,7 @@ test.each(['sixteen-letters.', 'c2l4dGVlbi1sZXR0ZXJz==', '~+/_'.repeat(64)])(
   },
 );
 
-describe('an operators port that other machines can reach', () => {
+describe('an ops server that other machines can reach', () => {
   const token = { HEADGATE_ADMIN_TOKEN: 'sixteen-letters.' };
 
   test.each(['0.0.0.0', '::', '10.0.0.1', '2001:db8::1', '127.1', 'localhost.example.com', 'ops'])(
@@ -138,19 +138,19 @@ describe('an operators port that other machines can reach', () => {
     '::ffff:127.0.0.1',
     'localhost',
     'LocalHost',
-  ])('is not one at %s', (opsHost) => {
+  ])('is not at %s, which is loopback', (opsHost) => {
     expect(readEnvironment({ HEADGATE_OPS_HOST: opsHost })).toMatchObject({
       opsHost,
       adminToken: undefined,
     });
   });
 
-  test('is one mistake, and a token that is no good another', () => {
+  test('without a token is one mistake, and an invalid token is another', () => {
     const variables = { HEADGATE_OPS_HOST: '0.0.0.0', HEADGATE_ADMIN_TOKEN: 'short' };
     expect(() => readEnvironment(variables)).toThrow(/^HEADGATE_ADMIN_TOKEN: must be at least.*$/);
   });
 
-  test('is one for a worker, too', () => {
+  test('needs a token in a worker too', () => {
     const redis = { HEADGATE_REDIS_URL: 'redis://127.0.0.1' };
     const worker = { HEADGATE_WORKERS: '2', HEADGATE_WORKER: '1', HEADGATE_OPS_HOST: '0.0.0.0' };
     expect(() => readEnvironment({ ...redis, ...worker })).toThrow('HEADGATE_OPS_HOST: ');
@@ -158,7 +158,7 @@ describe('an operators port that other machines can reach', () => {
   });
 });
 
-test('every unreadable variable is named at once', () => {
+test('reports every invalid variable at once', () => {
   const variables = {
     HEADGATE_PORT: 'abc',
     HEADGATE_OPS_PORT: '70000',
@@ -173,7 +173,7 @@ test('every unreadable variable is named at once', () => {
   );
 });
 
-test('a unix socket is in place of every port of proxies, unless one is named', () => {
+test('a unix socket disables the gRPC port unless the port is set', () => {
   const socket = { HEADGATE_LISTEN: 'unix:/run/headgate.sock' };
   expect(readEnvironment(socket)).toMatchObject({
     socket: '/run/headgate.sock',
@@ -186,17 +186,17 @@ test('a unix socket is in place of every port of proxies, unless one is named', 
   );
 });
 
-test('HEADGATE_REDIS_URL comes before REDIS_URL', () => {
+test('HEADGATE_REDIS_URL wins over REDIS_URL', () => {
   const both = { HEADGATE_REDIS_URL: 'redis://a:1', REDIS_URL: 'redis://b:2' };
   expect(readEnvironment(both).redis?.addresses).toEqual([{ host: 'a', port: 1 }]);
   expect(readEnvironment({ REDIS_URL: 'redis://b:2' }).redis?.addresses[0].host).toBe('b');
 });
 
-test('a store URL that is none is refused by the name of its variable', () => {
+test('an invalid Redis URL is reported with the name of its variable', () => {
   const read = () => readEnvironment({ REDIS_URL: 'localhost:6379' });
   expect(read).toThrow('REDIS_URL: must be a URL such as');
 });
 
-test('what Kubernetes sets for a Service called headgate is not a port', () => {
+test('ignores the HEADGATE_PORT that Kubernetes sets for a Service called headgate', () => {
   expect(readEnvironment({ HEADGATE_PORT: 'tcp://10.0.0.1:8080' }).port).toBe(8080);
 });

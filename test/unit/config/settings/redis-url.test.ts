@@ -15,7 +15,7 @@ describe('a URL names', () => {
       sentinelPassword: undefined,
     });
   });
-  test('its account, port and database', () => {
+  test('the account, port and database of a server', () => {
     expect(parseRedisUrl('redis://me:p%40ss%2F@[::1]:7000/3')).toMatchObject({
       addresses: [{ host: '::1', port: 7000 }],
       username: 'me',
@@ -31,7 +31,7 @@ describe('a URL names', () => {
       database: 0,
     });
   });
-  test('a master that sentinels know', () => {
+  test('sentinels and their master', () => {
     const url = 'redis+sentinel://me:secret@a:1,b/mymaster/2?sentinel_password=x%26y';
     expect(parseRedisUrl(url)).toMatchObject({
       kind: 'sentinel',
@@ -58,7 +58,7 @@ describe('a URL names', () => {
 });
 
 const SECRET = 'hunter2';
-describe('a URL that is none is refused with a remedy, and its password is not repeated', () => {
+describe('an invalid URL is refused with a remedy, and its password is not quoted', () => {
   test.each([
     ['localhost:6379', 'must be a URL such as'],
     ['redis://', 'must be a URL such as'],
