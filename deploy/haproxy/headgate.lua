@@ -1,20 +1,20 @@
--- Asks headgate about a request, once, and answers in its place where headgate denies it.
+-- Sends one check to headgate, and answers the client if headgate denies the request.
 --
 --   http-request lua.headgate <address> <names>
 --
 --   <address>  where the calls go: the frontend `headgate_calls` of haproxy.cfg, which bounds how long one takes
---   <names>    the client's headers that headgate may see, with commas between them: x-api-key,cf-connecting-ip
+--   <names>    the client's headers that headgate gets, separated by commas: x-api-key,cf-connecting-ip
 --
--- Reads, if they are there:
---   txn.headgate_peer    the address of who connected, as it was before set-src; `src` where it is not set
---   txn.headgate_secret  the secret that headgate wants to see of its proxies
+-- Reads, if set:
+--   txn.headgate_peer    the address of the peer before set-src; without it, `src`
+--   txn.headgate_secret  the proxy secret
 --
 -- 200: sets txn.headgate to "allowed", and for the headers of the answer those of txn.headgate_limit, _remaining,
 --      _reset, _mode, _rate and _rate_policy that it has.
--- 4xx: the client gets this answer, and the application never sees the request.
--- Anything else sets nothing, so the configuration decides what becomes of a request that nobody was asked about.
+-- 4xx: the client gets this answer, and the application never sees the request. Anything else sets nothing, and the
+-- configuration decides about the unchecked request.
 
--- Of an allow: kept for the response.
+-- Headers of an allow, kept for the response.
 local KEPT = {
   ["x-ratelimit-limit"] = "txn.headgate_limit",
   ["x-ratelimit-remaining"] = "txn.headgate_remaining",
@@ -24,7 +24,7 @@ local KEPT = {
   ["ratelimit-policy"] = "txn.headgate_rate_policy",
 }
 
--- Of a denial: the client gets these and no others, such as those of the connection to headgate.
+-- Headers of a denial. The client gets no others, such as those of the connection to headgate.
 local TOLD = {
   "Content-Type",
   "Cache-Control",
@@ -39,7 +39,7 @@ local TOLD = {
   "RateLimit-Policy",
 }
 
--- In milliseconds. `headgate_calls` has answered long before; this is for a HAProxy that does not get round to it.
+-- In milliseconds. `headgate_calls` answers much earlier, unless HAProxy itself is overloaded.
 local PATIENCE = 1000
 
 local lists = {}
@@ -55,7 +55,7 @@ local function namesIn(list)
   return lists[list]
 end
 
--- HAProxy counts the values of a header from 0 in requests, and from 1 in the answers of its client.
+-- HAProxy numbers the values of a header from 0 in requests, and from 1 in the answers of its HTTP client.
 local function joined(values)
   if values == nil then return nil end
   local all = {}
@@ -68,25 +68,25 @@ end
 local function question(txn, names)
   local sent = txn.http:req_get_headers()
   local headers = {}
-  -- All values of a header: of one that was sent twice headgate believes neither.
+  -- All values of a header. If there are two, headgate uses neither.
   for _, name in ipairs(names) do
     local value = joined(sent[name])
     if value ~= nil then headers[name] = { value } end
   end
-  -- HAProxy's own come last, and one that it has no value for is nobody's: whatever the list of names has.
+  -- HAProxy's own headers come last and replace the client's, even without a value, whatever names are in the list.
   local function say(name, value)
     headers[name] = value and { value }
   end
   say("x-original-method", txn.f:method())
-  -- As it was sent, with scheme and host where the client named them: the application gets these too, and may take
-  -- another part for the path than HAProxy does.
+  -- As the client sent it, with scheme and host if it did: the application gets these too, and may find the path in
+  -- another place than HAProxy.
   say("x-original-uri", txn.f:url())
   say("x-headgate-peer-ip", txn:get_var("txn.headgate_peer") or txn.f:src())
   say("x-headgate-client-ip", txn.f:src())
   say("x-headgate-secret", txn:get_var("txn.headgate_secret"))
   say("host", joined(sent["host"]) or "")
-  -- On a connection that has had a call before, HAProxy would not tell its client that the gateway broke off: the
-  -- client would call again, and the request would count twice.
+  -- On a reused connection HAProxy does not report to its client that the gateway closed it. The client would send the
+  -- check again, and the request would count twice.
   say("connection", "close")
   return headers
 end

@@ -1,4 +1,4 @@
-/** Which headers a proxy must send so that the gateway can tell clients apart. */
+/** The headers that a proxy must send so that the gateway can tell clients apart. */
 import type { ValidFile } from '../config/policy-file/compile.ts';
 import { allLimits } from '../config/policy-file/limit-schema.ts';
 
@@ -6,7 +6,7 @@ import { allLimits } from '../config/policy-file/limit-schema.ts';
 export interface ClientHeaders {
   /** The proxy passes on what the client sent. */
   readonly passed: readonly string[];
-  /** The gateway believes these, so the proxy must set them itself and never pass on the client's. */
+  /** The gateway trusts these, so the proxy must set them itself and must not pass on the client's. */
   readonly owned: readonly string[];
 }
 
@@ -29,7 +29,7 @@ export function clientHeadersOf({ identity, fallback, entries }: Readings): Clie
       return source === 'cf_connecting_ip' ? ['cf-connecting-ip'] : [];
     }),
     ...perHeader,
-    // Proxies report X-Forwarded-For themselves, or what they made of it.
+    // Every proxy reports X-Forwarded-For, or the address from it, without being told to.
     ...(forwarded_header === 'forwarded' ? ['forwarded'] : []),
   ]);
   return { owned: [...owned], passed: [...passed].filter((name) => !owned.has(name)) };
@@ -41,7 +41,7 @@ const ABBREVIATIONS: ReadonlyMap<string, string> = new Map([
   ['ip', 'IP'],
 ]);
 
-/** `x-api-key` as people write it: `X-Api-Key`. */
+/** `x-api-key` becomes `X-Api-Key`. */
 export function headerTitle(name: string): string {
   return name
     .split('-')

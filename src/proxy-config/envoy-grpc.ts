@@ -1,7 +1,7 @@
 import { envoyRegions, socketAddress } from './envoy-regions.ts';
 import type { Writer } from './writer.ts';
 
-/** The shipped file lists these outside of its regions. */
+/** Listed in the shipped file, outside of its regions. */
 const ALWAYS_SENT = ['authorization', 'x-forwarded-for', 'x-request-id'];
 
 export const envoyGrpc: Writer = {

@@ -1,4 +1,4 @@
-/** The regions that Envoy's files for HTTP and for gRPC have in common. */
+/** Regions that Envoy's files for HTTP and for gRPC share. */
 
 import { type Conditions, passesExpression } from './failure-expression.ts';
 import { targetPattern } from './failure-keys.ts';
@@ -6,14 +6,14 @@ import type { FailureRules } from './gateway-failure.ts';
 import type { WriteRegion } from './regions.ts';
 import { type Address, uncommentedWith, type WriterInput } from './writer.ts';
 
-/** Not of a unix socket: clusters of the type STRICT_DNS have none. */
+/** Undefined for a unix socket: clusters of the type STRICT_DNS cannot use one. */
 export function socketAddress(address: Address): string | undefined {
   if ('socket' in address) return undefined;
   const { host } = address;
   return `socket_address: { address: ${host.includes(':') ? `"${host}"` : host}, port_value: ${address.port} }`;
 }
 
-/** `alwaysSent`: names of headers that need no line of their own. */
+/** `alwaysSent`: names of headers that need no line in a region. */
 export function envoyRegions(
   { headers: { passed, owned }, failure, sendsSecret }: WriterInput,
   alwaysSent: readonly string[],
@@ -22,7 +22,7 @@ export function envoyRegions(
     'client headers': () => [
       ...listed(passed, alwaysSent).map(allowed),
       ...owned.flatMap((name) => [
-        `# A filter before this one must set ${name}, or remove the client's own. Then add this line:`,
+        `# An earlier filter must set ${name}, or remove the client's. Then add this line:`,
         `#${allowed(name)}`,
       ]),
     ],
@@ -31,19 +31,19 @@ export function envoyRegions(
   };
 }
 
-/** Envoy refuses an empty list: one of those that it always sends stands in it then. */
+/** Envoy refuses an empty list. If there is nothing to list, this lists headers that it sends anyway. */
 function listed(passed: readonly string[], alwaysSent: readonly string[]): readonly string[] {
   const needed = passed.filter((name) => !alwaysSent.includes(name));
   return needed.length > 0 ? needed : alwaysSent;
 }
 
 function allowed(name: string): string {
-  // YAML would take some names for numbers and the like.
+  // Without quotes, YAML would read some names as numbers or booleans.
   const exact = /^[a-z][a-z0-9]*-[a-z0-9-]+$/.test(name) ? name : `"${name}"`;
   return `- { exact: ${exact}, ignore_case: true }`;
 }
 
-/** Permissions of the role-based access control filter, which refuses what all of them match. */
+/** Permissions of the role-based access control filter. It refuses requests that match all of them. */
 function refusedWithout(failure: FailureRules | undefined): string[] {
   if (failure === undefined) return ['- { not_rule: { any: true } }'];
   const { method, rules } = failure;

@@ -1,7 +1,7 @@
 import { envoyRegions, socketAddress } from './envoy-regions.ts';
 import type { Writer } from './writer.ts';
 
-/** Envoy always sends these. */
+/** Envoy sends these without being told to. */
 const ALWAYS_SENT = ['authorization'];
 
 export const envoy: Writer = {

@@ -1,7 +1,7 @@
-/** For proxies without ordered rules: one expression that is true when a request passes. */
+/** One expression that is true if a request passes, for proxies without ordered rules. */
 import type { FailureRule } from './gateway-failure.ts';
 
-/** How a proxy writes conditions. Lists have at least one. */
+/** How a proxy writes conditions. Lists are not empty. */
 export interface Conditions {
   matches(rule: FailureRule): string;
   not(condition: string): string;
@@ -9,7 +9,7 @@ export interface Conditions {
   or(conditions: readonly string[]): string;
 }
 
-/** The first rule that matches decides, and a request without one does not pass. */
+/** The first rule that matches decides. A request that no rule matches does not pass. Undefined: none passes. */
 export function passesExpression(
   rules: readonly FailureRule[],
   { matches, not, and, or }: Conditions,
@@ -26,7 +26,7 @@ interface Group {
   readonly rules: FailureRule[];
 }
 
-/** Rules in a row that say the same are one condition: proxies bound how deep conditions may nest. */
+/** Successive rules with the same result become one condition, because proxies limit the nesting of conditions. */
 function alike(rules: readonly FailureRule[]): Group[] {
   const groups: Group[] = [];
   for (const rule of rules) {
@@ -37,7 +37,7 @@ function alike(rules: readonly FailureRule[]): Group[] {
   return groups;
 }
 
-/** In parentheses, with an operator between them. */
+/** In parentheses, joined by an operator. */
 export function joined(conditions: readonly string[], operator: '&&' | '||'): string {
   return conditions.length === 1 ? String(conditions[0]) : `(${conditions.join(` ${operator} `)})`;
 }

@@ -1,11 +1,11 @@
-/** For proxies that match one text of a request: its method, host and target, with a blank between them. */
+/** Patterns for proxies that match one text: method, host and target of a request, separated by spaces. */
 import type { FailureRule } from './gateway-failure.ts';
 
-/** Without a blank: a host of several words must not be taken for a target. */
+/** Without spaces, so that part of a host with spaces cannot match as a target. */
 const QUERY = '([?][^ ]*)?';
 const ANY = '[^ ]*';
 
-/** The regular expression of a rule, with anchors. `origin` may stand before the path. */
+/** The regular expression of a rule, with anchors. `origin`: a pattern that can precede the path. */
 export function keyPattern({ method, host, path }: FailureRule, origin = ''): string {
   return `^${method ?? ANY} ${host ?? ANY} ${origin}${path ?? '[^?]*'}${QUERY}$`;
 }

@@ -1,9 +1,9 @@
 /**
- * Which requests a proxy refuses while it gets no answer from the gateway: those of policies with
- * `on_gateway_failure: deny`.
+ * Which requests a proxy refuses while the gateway does not answer: those of policies with `on_gateway_failure: deny`.
  *
- * A proxy compares text, and an application may read one path in several ways. So a request passes only if its path is
- * clear: all servers read it the same way. Of the methods of those policies, requests with other paths are refused too.
+ * A proxy compares text, but an application may read one path in several ways. So a request passes only if its path is
+ * clear, which means that all servers read it the same way. Requests with other paths are refused too, if they have a
+ * method of those policies.
  */
 import type { ValidFile } from '../config/policy-file/compile.ts';
 import type { PolicyEntry } from '../config/policy-file/policy-schema.ts';
@@ -11,8 +11,8 @@ import { routeMatchOf } from '../config/policy-file/route.ts';
 import { type RouteMatch, routeOrder } from '../core/matcher.ts';
 
 /**
- * Regular expressions without anchors, to be matched against whole texts, ignoring case. Undefined: any text. They have
- * no backslash, quote, brace or blank, and nothing that RE2 lacks, so every proxy takes them as they are.
+ * Regular expressions without anchors, for whole texts, ignoring case. Undefined: any text. They have no backslash,
+ * quote, brace or space, and nothing that RE2 lacks, so every proxy can use them unchanged.
  */
 export interface FailureRule {
   readonly refuses: boolean;
@@ -24,11 +24,11 @@ export interface FailureRule {
 export interface FailureRules {
   /** Requests with other methods pass. Undefined: none do. */
   readonly method: string | undefined;
-  /** The first rule that matches decides. A request without one is refused. */
+  /** The first rule that matches decides. A request that no rule matches is refused. */
   readonly rules: readonly FailureRule[];
 }
 
-/** Dots stand between other characters, or begin a name: no segment is `.` or `..`, and none ends with a dot. */
+/** Dots are between other characters or begin a name. So no segment is `.` or `..`, and none ends with a dot. */
 const IS_CLEAR = /^(\/[.]?[a-z0-9_~@=+,-]+([.][a-z0-9_~@=+,-]+)*)*\/?$/i;
 const CLEAR_PATH = IS_CLEAR.source.slice(1, -1).replaceAll('\\/', '/');
 const SEGMENT = CLEAR_PATH.slice('(/'.length, CLEAR_PATH.lastIndexOf(')*/?'));
@@ -38,7 +38,7 @@ const CLEAR_HOST = `(${HOST_LABEL}([.]${HOST_LABEL})*[.]?|[[][0-9a-f:.]+])${PORT
 
 type Policies = Pick<ValidFile, 'entries' | 'caseSensitive'>;
 
-/** Undefined when no policy refuses anything. */
+/** Undefined if no policy refuses anything. */
 export function failureRulesOf({ entries, caseSensitive }: Policies): FailureRules | undefined {
   const routes = entries.map(toRoute).sort(byPrecedence);
   const refusing = routes.filter(({ refuses }) => refuses);
@@ -46,7 +46,7 @@ export function failureRulesOf({ entries, caseSensitive }: Policies): FailureRul
   const method = methodPattern(commonMethods(refusing));
   const rules = routes
     .filter((route, i) => route.refuses || routes.slice(i + 1).some((each) => hides(route, each)))
-    // These rules ignore case. Where case matters, /LOGIN must not pass because /login does.
+    // These rules ignore case. If case matters, /LOGIN must not pass because /login does.
     .filter(({ refuses }) => refuses || !caseSensitive)
     // Other paths have no clear spelling.
     .filter(
@@ -69,7 +69,7 @@ interface Route {
   readonly match: RouteMatch;
 }
 
-/** A policy that denies nobody while the gateway is there refuses nobody when it is gone. */
+/** A policy that is not enforced refuses no requests either if the gateway is down. */
 function toRoute(entry: PolicyEntry): Route {
   const match = routeMatchOf(entry, false);
   return {
@@ -80,7 +80,7 @@ function toRoute(entry: PolicyEntry): Route {
   };
 }
 
-/** As the gateway chooses: the most specific policy decides, and those with `always` apply besides. */
+/** The gateway's order: the most specific policy decides, and policies with `always` apply in addition. */
 function byPrecedence(a: Route, b: Route): number {
   if (a.always !== b.always) return a.always ? -1 : 1;
   const [one, other] = [routeOrder(a.match), routeOrder(b.match)];
@@ -88,7 +88,7 @@ function byPrecedence(a: Route, b: Route): number {
   return Number(b.refuses) - Number(a.refuses);
 }
 
-/** Whether a policy that lets requests pass decides some that a later one would refuse. */
+/** Whether a policy that lets requests pass decides some requests that a later policy would refuse. */
 function hides(lax: Route, later: Route): boolean {
   return !lax.always && later.refuses && overlap(lax.match, later.match);
 }

@@ -2,9 +2,9 @@ import { keyPattern } from './failure-keys.ts';
 import type { FailureRules } from './gateway-failure.ts';
 import { type Address, hostAndPort, uncommentedWith, type Writer } from './writer.ts';
 
-/** Where headgate.lua sends its calls: HAProxy itself. */
+/** headgate.lua sends its calls to HAProxy itself. */
 const CALLS = '127.0.0.1:8090';
-/** In HTTP/2 the target of every request begins with it. */
+/** The target of every HTTP/2 request begins with the origin. */
 const ORIGIN = '(https?://[a-z0-9._:-]+)?';
 
 export const haproxy: Writer = {
@@ -24,7 +24,7 @@ export const haproxy: Writer = {
         `# HAProxy must set ${name} itself: replace the next line by a set-header, but not of a value that clients choose.`,
         `http-request del-header ${name}`,
       ]),
-      // Without a name the action would not take the argument.
+      // The action needs an argument, even if there are no names.
       `http-request lua.headgate ${CALLS} ${[...passed, ...owned].join(',') || ','}`,
     ],
     'proxy secret': uncommentedWith(sendsSecret),
@@ -36,7 +36,7 @@ function at(address: Address): string {
   return 'socket' in address ? `unix@${address.socket}` : (hostAndPort(address) ?? '');
 }
 
-/** The last line that applies counts, so the first rule comes last. */
+/** HAProxy uses the last line that applies, so the first rule comes last. */
 function refusedWithout(failure: FailureRules | undefined): string[] {
   if (failure === undefined) return [];
   const { method, rules } = failure;

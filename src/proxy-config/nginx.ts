@@ -8,13 +8,13 @@ export const nginx: Writer = {
   gateway: { shipped: 'server 127.0.0.1:8080', write: serverAt },
   application: { shipped: 'server 127.0.0.1:3000', write: serverAt },
   regions: ({ headers: { passed, owned }, failure, sendsSecret }) => ({
-    // The file removes Forwarded from what the application gets.
+    // The file removes Forwarded from requests to the application.
     'client headers for the application': () =>
       passed.filter((name) => name !== 'forwarded').map(passOn),
     'client headers': () => [
       ...passed.map(passOn),
       ...owned.flatMap((name) => [
-        `# NGINX must set ${headerTitle(name)} itself. Replace "" by a variable that clients cannot choose.`,
+        `# NGINX must set ${headerTitle(name)} itself. Replace "" with a variable that clients cannot choose.`,
         `proxy_set_header ${headerTitle(name)} "";`,
       ]),
     ],

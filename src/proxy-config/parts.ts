@@ -1,12 +1,12 @@
 /**
  * The parts of a file in deploy/ that an existing configuration needs. A part starts with the comment
- * `# headgate: part for PLACE` and ends with `# headgate: end of part`. The first line tells the reader where it goes,
- * so it is printed too.
+ * `# headgate: part for PLACE` and ends with `# headgate: end of part`. The first line says where the
+ * part goes, so it is printed too.
  */
 const START = /^\s*# headgate: part for /;
 const END = /^\s*# headgate: end of part$/;
 
-/** Each part without the indentation of its place. */
+/** The parts, without their indentation. */
 export function partsOf(text: string): string {
   const parts: string[] = [];
   let indent: string | undefined;

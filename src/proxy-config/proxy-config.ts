@@ -1,6 +1,6 @@
 /**
- * The file of a proxy, made from the policy file and the settings. The files in deploy/ are the templates: only their
- * marked regions and two addresses change, and for the shipped policy file nothing does.
+ * Writes the configuration file of a proxy from the policy file and the settings. The files in deploy/ are the templates:
+ * only marked regions and two addresses change. For the shipped policy file nothing changes.
  */
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -28,14 +28,14 @@ const WRITERS: Readonly<Record<string, Writer>> = {
   traefik,
 };
 
-/** The names of the proxies. */
+/** Names of the proxies. A test compares them with the table in src/dialects. */
 export const PROXIES: readonly string[] = Object.keys(WRITERS);
 
 export interface ProxyConfigInput {
   /** One of PROXIES. */
   readonly proxy: string;
   readonly policies: ValidFile;
-  /** Undefined: those of the shipped file. */
+  /** Undefined: the address of the shipped file. */
   readonly gateway: Address | undefined;
   readonly application: Address | undefined;
   readonly sendsSecret: boolean;
@@ -45,16 +45,16 @@ export interface ProxyConfigInput {
 
 export interface ProxyConfig {
   readonly text: string;
-  /** Paths of other shipped files that the proxy needs in the same folder. */
+  /** Paths of other shipped files that must be in the same folder. */
   readonly besides: readonly string[];
 }
 
-/** Whether the proxy asks the gateway over gRPC, which is another port. */
+/** Whether the proxy sends checks over gRPC, to another port. */
 export function asksOverGrpc(proxy: string): boolean {
   return writerOf(proxy).grpc === true;
 }
 
-/** Throws a RangeError when the proxy cannot use an address. */
+/** Throws a RangeError if the proxy cannot use an address. */
 export function proxyConfig(input: ProxyConfigInput): ProxyConfig {
   const { proxy, policies, sendsSecret } = input;
   const writer = writerOf(proxy);

@@ -1,6 +1,6 @@
 /**
  * Marked regions of the files in deploy/. A region starts with the comment `# headgate: NAME` and ends with
- * `# headgate: end`, each alone on its line. Its lines follow from the policy file and the settings.
+ * `# headgate: end`, each on its own line. Its lines depend on the policy file and the settings.
  */
 
 /** Gets the shipped lines of a region and returns the lines to print. Both are without the indentation of the region. */
@@ -9,7 +9,7 @@ export type WriteRegion = (shipped: readonly string[]) => readonly string[];
 const START = /^\s*# headgate: (?!end|part )(.+)$/;
 const END = /^\s*# headgate: end$/;
 
-/** Throws an Error when the text does not have exactly the regions that are given. */
+/** Throws an Error if the text does not have exactly the given regions. */
 export function fillRegions(text: string, regions: Readonly<Record<string, WriteRegion>>): string {
   const lines: string[] = [];
   const open = new Set(Object.keys(regions));
@@ -35,7 +35,7 @@ export function fillRegions(text: string, regions: Readonly<Record<string, Write
   return lines.join('\n');
 }
 
-/** Puts an address in the place of the shipped one, which must be there. Comments keep theirs. */
+/** Replaces the shipped address, except in comments. Throws an Error if the text does not have it. */
 export function replaceAddress(text: string, shipped: string, wanted: string): string {
   if (!text.includes(shipped)) throw new Error(`the file must have "${shipped}"`);
   return text

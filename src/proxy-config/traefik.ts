@@ -4,7 +4,7 @@ import { targetPattern } from './failure-keys.ts';
 import type { FailureRules } from './gateway-failure.ts';
 import { type Address, hostAndPort, type Writer } from './writer.ts';
 
-/** The shipped file lists it outside of its regions. */
+/** Listed in the shipped file, outside of its regions. */
 const ALWAYS_SENT = 'authorization';
 
 export const traefik: Writer = {
@@ -16,7 +16,7 @@ export const traefik: Writer = {
     'client headers': () => [
       ...passed.filter((name) => name !== ALWAYS_SENT).map((name) => `- ${headerTitle(name)}`),
       ...owned.flatMap((name) => [
-        `# Traefik must set ${headerTitle(name)} itself, under headgate-question. Then add this line:`,
+        `# Traefik must set ${headerTitle(name)} itself, under headgate-request. Then add this line:`,
         `#- ${headerTitle(name)}`,
       ]),
     ],
@@ -31,9 +31,9 @@ function urlOf(address: Address): string | undefined {
   return place && `http://${place}`;
 }
 
-/** A rule for what Traefik asks itself, where headers say what the client wants. */
+/** A rule for the checks that Traefik sends to itself. Their headers describe the client's request. */
 function refusedWithout(failure: FailureRules | undefined): string {
-  // A path that Traefik never asks itself.
+  // No check has this path.
   if (failure === undefined) return 'Path(`/nothing`)';
   const { method, rules } = failure;
   const refused = CONDITIONS.not(passesExpression(rules, CONDITIONS) ?? 'PathPrefix(`/`)');

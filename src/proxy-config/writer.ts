@@ -1,13 +1,13 @@
-/** What the files of one proxy look like where they depend on the policy file and on settings. */
+/** How to write the parts of a proxy's file that depend on the policy file and the settings. */
 import type { ClientHeaders } from './client-headers.ts';
 import type { FailureRules } from './gateway-failure.ts';
 import type { WriteRegion } from './regions.ts';
 
 export interface WriterInput {
   readonly headers: ClientHeaders;
-  /** Undefined when no policy has `on_gateway_failure: deny`. */
+  /** Undefined if no policy has `on_gateway_failure: deny`. */
   readonly failure: FailureRules | undefined;
-  /** Whether the gateway wants to see a secret. */
+  /** Whether the proxy must send a secret. */
   readonly sendsSecret: boolean;
 }
 
@@ -17,22 +17,22 @@ export type Address =
   | { readonly socket: string };
 
 export interface ShippedAddress {
-  /** As the shipped file has it. */
+  /** The address in the shipped file. */
   readonly shipped: string;
-  /** How the proxy writes another one. Undefined: it cannot use it. */
+  /** Writes another address. Undefined: the proxy cannot use it. */
   readonly write: (address: Address) => string | undefined;
 }
 
 export interface Writer {
-  /** Below deploy/. */
+  /** Path below deploy/. */
   readonly file: string;
-  /** Other files of the folder that the proxy needs; they depend on nothing. */
+  /** Other files of the folder that the proxy needs. They are used unchanged. */
   readonly besides: readonly string[];
   readonly gateway: ShippedAddress;
   readonly application: ShippedAddress;
-  /** Whether the proxy asks over gRPC. */
+  /** Whether the proxy sends checks over gRPC. */
   readonly grpc?: boolean;
-  /** By the name of the region. */
+  /** By name. */
   regions(input: WriterInput): Readonly<Record<string, WriteRegion>>;
 }
 
@@ -43,7 +43,7 @@ export function hostAndPort(address: Address): string | undefined {
   return `${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
-/** The shipped lines are comments. With a secret they count. */
+/** The shipped lines are comments. With a secret they are uncommented. */
 export function uncommentedWith(sendsSecret: boolean): WriteRegion {
   return (shipped) => (sendsSecret ? shipped.map((line) => line.replace(/^#/, '')) : shipped);
 }
