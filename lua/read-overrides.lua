@@ -1,26 +1,27 @@
--- Reads all overrides, and the clock by which they end.
+-- Reads all overrides, and the clock that decides when they end.
 --
 -- KEYS[1]  the hash of write-overrides.lua
--- RETURNS  now by the clock of this server, milliseconds since the epoch; then for each override its field and its value.
---          An error when there are more than gateways put up.
+-- RETURNS  now by this server's clock, milliseconds since the epoch; then the field and the value of each override.
+--          An error if the hash holds more than gateways ever write. Fields and values that are too long for an override
+--          are left out.
 --
--- Whoever else may write there must not fill the memory of gateways: what is longer than any override is left out.
+--- @include "server"
+--- @include "override-bounds"
 
--- As in write-overrides.lua.
-local LONGEST_FIELD, LONGEST_VALUE = 512, 4096
-local MOST_ROWS, MOST_BYTES = 20000, 12582912
+-- Of the reply: fields and values, and their bytes.
+local MAX_ROWS, MAX_BYTES = 20000, 12582912
 
-local clock = redis.call('TIME')
-local reply, n, bytes = { clock[1] * 1000 + math.floor(clock[2] / 1000) }, 1, 0
-local stored = redis.call('HGETALL', KEYS[1])
+local key = KEYS[1]
+local reply, length, bytes = { server_now_ms() }, 1, 0
+local stored = call('HGETALL', key)
 for i = 1, #stored, 2 do
   local field, value = stored[i], stored[i + 1]
-  if #field <= LONGEST_FIELD and #value <= LONGEST_VALUE then
-    reply[n + 1], reply[n + 2] = field, value
-    n, bytes = n + 2, bytes + #field + #value
+  if is_override(field, value) then
+    reply[length + 1], reply[length + 2] = field, value
+    length, bytes = length + 2, bytes + #field + #value
   end
 end
-if n > 2 * MOST_ROWS or bytes > MOST_BYTES then
-  return redis.error_reply('ERR ' .. KEYS[1] .. ' holds more overrides than gateways put up: delete it')
+if length > 2 * MAX_ROWS or bytes > MAX_BYTES then
+  return redis.error_reply('ERR ' .. key .. ' holds more overrides than gateways write: delete it')
 end
 return reply

@@ -1,32 +1,35 @@
--- Says that a gateway is alive, and who else is.
+-- Reports that a gateway is alive, and lists all gateways that are.
 --
--- KEYS[1]  hash: a field for each gateway, its value when it was last heard of, milliseconds of this server's clock
+-- KEYS[1]  hash: one field per gateway, named after it; its value is when the gateway last reported, in milliseconds
+--          since the epoch
 -- ARGV[1]  the name of this gateway
--- ARGV[2]  after how many milliseconds without a word a gateway is no longer counted
--- RETURNS  the names of those that are alive, in no order: 1000 at most
+-- ARGV[2]  how long a gateway counts as alive after a report, milliseconds
+-- RETURNS  the names of the gateways that are alive, in no order: 1000 at most
 --
--- Whoever else may write there must not keep gateways from counting: what is no word of a gateway is deleted.
+-- Other programs may write to the hash too, and must not keep gateways from counting: what no gateway can have written is
+-- deleted.
+--
+--- @include "server"
 
-local MOST, LONGEST_NAME = 1000, 64
+local MAX_GATEWAYS, LONGEST_NAME = 1000, 64
 
-local clock = redis.call('TIME')
-local now_ms = clock[1] * 1000 + math.floor(clock[2] / 1000)
-local lifetime_ms = tonumber(ARGV[2])
+local key, own_name, lifetime_ms = KEYS[1], ARGV[1], tonumber(ARGV[2])
+local now_ms = server_now_ms()
 
-redis.call('HSET', KEYS[1], ARGV[1], now_ms)
-redis.call('PEXPIRE', KEYS[1], lifetime_ms)
+call('HSET', key, own_name, now_ms)
+call('PEXPIRE', key, lifetime_ms)
 
-local alive = { ARGV[1] }
-local heard = redis.call('HGETALL', KEYS[1])
-for i = 1, #heard, 2 do
-  local name, heard_ms = heard[i], tonumber(heard[i + 1])
-  -- A clock that was set back leaves words from the future.
-  local is_alive = heard_ms and math.abs(now_ms - heard_ms) <= lifetime_ms and #name <= LONGEST_NAME
-  if name ~= ARGV[1] then
-    if is_alive and #alive < MOST then
+local alive = { own_name }
+local reports = call('HGETALL', key)
+for i = 1, #reports, 2 do
+  local name, reported_ms = reports[i], tonumber(reports[i + 1])
+  -- If the clock was set back, reports lie in the future.
+  local is_alive = reported_ms and math.abs(now_ms - reported_ms) <= lifetime_ms and #name <= LONGEST_NAME
+  if name ~= own_name then
+    if is_alive and #alive < MAX_GATEWAYS then
       alive[#alive + 1] = name
     else
-      redis.call('HDEL', KEYS[1], name)
+      call('HDEL', key, name)
     end
   end
 end

@@ -1,54 +1,39 @@
--- Takes from quotas: for each request of a batch, from all of its descriptors or from none. The parts before this one
--- (clock, sliding-window-log, sliding-window-counter, token-bucket, rows) are the same script.
+-- Counts a batch of requests: each takes units from all of its descriptors or from none.
 --
--- Requests are handled in their order; each sees what the ones before it took. A denial writes nothing, but for quotas
--- that count rejections.
+-- Requests are decided in order; each sees what earlier ones took. A denied request writes nothing, except to quotas
+-- that count rejected requests.
 --
--- KEYS     the descriptors' keys, request after request
+-- KEYS     one key per descriptor, request after request
 -- ARGV[1]  now, milliseconds since the epoch; -1 reads the server's clock
 -- ARGV[2]  the number of this call
--- ARGV[3]  two bytes for each key, the number of its row below: from 32 on, times 1 and times 64; the second is 64
---          more for the last descriptor of a request
--- ARGV[4]  then rows of six: algorithm (log, counter, bucket), limit in units, window in milliseconds, burst in units,
---          cost in units, whether rejections count (1 or 0)
--- RETURNS  the number of the call, so that no other question is answered by this; now; then for each descriptor: the
---          units remaining, or -1 less them if the request was denied; milliseconds until the quota is full again; and
---          if fewer units remain than the request costs, milliseconds until a request of this cost would be admitted
+-- ARGV[3]  two bytes per key that name its row, see includes/rows.lua
+-- ARGV[4]  the first of the rows, see includes/rows.lua
+-- RETURNS  the number of the call, so that the caller recognizes its reply; now in milliseconds since the epoch; then
+--          for each descriptor:
+--            the units remaining, or -1 minus that number if the request was denied
+--            milliseconds until the quota is full again
+--            only if fewer units remain than the request costs: milliseconds until a request of this cost fits
+--
+--- @include "rows"
+--- @include "reply"
 
-local reply, replied = { tonumber(ARGV[2]), now_ms }, 2
+-- The descriptors of one request. The tables are reused by the next request.
+local descriptors, count, admitted = {}, 0, true
 
-local function settle(key, row, admitted, a, b, c, d, e)
-  local remaining, reset_ms, wait_ms = row.settle(key, row, admitted, a, b, c, d, e)
-  reply[replied + 1] = admitted and remaining or -1 - remaining
-  reply[replied + 2] = reset_ms
-  replied = replied + 2
-  if remaining < row.cost then
-    replied = replied + 1
-    reply[replied] = wait_ms
-  end
-end
-
-local plan, byte = ARGV[3], string.byte
--- What was read for the descriptors of a request with several, each in its place among the keys.
-local row, a, b, c, d, e = {}, {}, {}, {}, {}, {}
-local first, admitted = 1, true
 for i = 1, #KEYS do
-  local key = KEYS[i]
-  local low, high = byte(plan, 2 * i - 1, 2 * i)
-  local is_last = high >= 96
-  local own = rows[low - 31 + (high - (is_last and 96 or 32)) * 64]
-  if is_last and first == i then
-    settle(key, own, own.read(key, own))
-    first = i + 1
-  else
-    local fits
-    row[i] = own
-    fits, a[i], b[i], c[i], d[i], e[i] = own.read(key, own)
-    admitted = admitted and fits
-    if is_last then
-      for j = first, i do settle(KEYS[j], row[j], admitted, a[j], b[j], c[j], d[j], e[j]) end
-      first, admitted = i + 1, true
-    end
+  local row, is_last = row_at(i)
+  count = count + 1
+  local descriptor = descriptors[count]
+  if not descriptor then
+    -- With room for the fields of a log: a table that grows is slower.
+    descriptor = { key = '', row = row, units = 0, length = 0, first = 0, newest = 0, age_ms = 0 }
+    descriptors[count] = descriptor
+  end
+  descriptor.key, descriptor.row = KEYS[i], row
+  if not row.read(descriptor) then admitted = false end
+  if is_last then
+    for j = 1, count do answer(descriptors[j], admitted) end
+    count, admitted = 0, true
   end
 end
 

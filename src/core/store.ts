@@ -10,7 +10,7 @@ export const SHORT_NAMES: Readonly<Record<Algorithm, string>> = {
   'token-bucket': 'bucket',
 };
 
-/** The largest limit that the scripts count exactly, see lua/sliding-window-log.lua. */
+/** The largest limit that the scripts count exactly, see lua/includes/sliding-window-log.lua. */
 export const MAX_LIMIT = 1_000_000;
 export const MAX_WINDOW_MS = 31 * 86_400_000;
 

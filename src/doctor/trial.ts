@@ -1,6 +1,5 @@
 /** Does to Redis what gateways do, under keys of its own that are deleted, and says what cannot be done. */
 import { randomUUID } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import calculateSlot from 'cluster-key-slot';
 import type { RedisTarget } from '../config/settings/redis-target.ts';
 import type { Descriptor, Quota, QuotaStore } from '../core/store.ts';
@@ -18,13 +17,11 @@ import {
   READ_OVERRIDES_SCRIPT,
   WRITE_OVERRIDES_SCRIPT,
 } from '../stores/redis/redis-override-store.ts';
+import { REPLICAS_SCRIPT } from '../stores/redis/replicas.ts';
 import { storeOfTarget } from '../stores/redis/store-of-target.ts';
 import { becomesReady, PATIENCE_MS } from './contact.ts';
 import { fault, fine, type PlacedFinding, warning } from './finding.ts';
 import { refusalText } from './refusals.ts';
-
-/** Of gateways: another name among those in their own key would take a share of every limit. */
-const HEARTBEAT_SCRIPT = readFileSync(new URL('../../lua/replicas.lua', import.meta.url), 'utf8');
 
 /** Should the examination be cut short, its keys go by themselves. */
 const LIFETIME_MS = 10_000;
@@ -134,7 +131,7 @@ export class Trial {
 
   async #beat(tag: string): Promise<void> {
     const key = keyOf(tag, 'replicas');
-    await this.#client.eval(HEARTBEAT_SCRIPT, 1, key, randomUUID(), LIFETIME_MS);
+    await this.#client.eval(REPLICAS_SCRIPT, 1, key, randomUUID(), LIFETIME_MS);
     await this.#delete([key]);
   }
 

@@ -1,5 +1,4 @@
 /** The override store that all gateways on one Redis share: it is there when they start again, and tells them when it changes. */
-import { readFileSync } from 'node:fs';
 import { StoreError } from '../../core/store.ts';
 import {
   MAX_OVERRIDES,
@@ -11,12 +10,10 @@ import { OVERRIDES_CHANNEL } from './channels.ts';
 import type { RedisClient } from './client.ts';
 import { withDeadline } from './deadline.ts';
 import { storeErrorFrom } from './errors.ts';
+import { readLuaScript } from './lua-script.ts';
 
-const sourceOf = (name: string) =>
-  readFileSync(new URL(`../../../lua/${name}.lua`, import.meta.url), 'utf8');
-
-export const WRITE_OVERRIDES_SCRIPT = sourceOf('write-overrides');
-export const READ_OVERRIDES_SCRIPT = sourceOf('read-overrides');
+export const WRITE_OVERRIDES_SCRIPT = readLuaScript('write-overrides');
+export const READ_OVERRIDES_SCRIPT = readLuaScript('read-overrides');
 const KEY = 'hg:v1:notices';
 const TOO_MANY = -1;
 /** As in lua/write-overrides.lua: none is put up for longer. */

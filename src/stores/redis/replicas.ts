@@ -1,10 +1,10 @@
 /** Who else counts in this Redis: each gateway says now and then that it is there. */
 import { randomUUID } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import type { Place } from '../local-share.ts';
 import type { RedisClient } from './client.ts';
+import { readLuaScript } from './lua-script.ts';
 
-const SCRIPT = readFileSync(new URL('../../../lua/replicas.lua', import.meta.url), 'utf8');
+export const REPLICAS_SCRIPT = readLuaScript('replicas');
 const KEY = 'hg:v1:replicas';
 
 export const HEARTBEAT_MS = 2_000;
@@ -50,7 +50,7 @@ export class Replicas {
   /** Rejects when Redis does not answer. */
   async beat(): Promise<void> {
     const { client, now } = this.#options;
-    const reply = await client.eval(SCRIPT, 1, KEY, this.#name, LIFETIME_MS);
+    const reply = await client.eval(REPLICAS_SCRIPT, 1, KEY, this.#name, LIFETIME_MS);
     const heard = (Array.isArray(reply) ? reply : []).map(String);
     const isSettled = now() - this.#inTouchSinceMs >= SETTLED_AFTER_MS;
     if (isSettled) this.#least = 1;

@@ -1,6 +1,5 @@
 /** The scripts in lua/ that count, and the wire form of their arguments and replies. */
 import { hash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import {
   type Descriptor,
   MAX_LIMIT,
@@ -11,25 +10,12 @@ import {
   StoreError,
   type TakeResult,
 } from '../../core/store.ts';
+import { readLuaScript } from './lua-script.ts';
 
-const READING = [
-  'clock',
-  'sliding-window-log',
-  'sliding-window-counter',
-  'token-bucket',
-  'rows',
-] as const;
-
-export const TAKE_SCRIPT = scriptOf(...READING, 'take');
+export const TAKE_SCRIPT = readLuaScript('take');
 export const TAKE_SCRIPT_SHA = hash('sha1', TAKE_SCRIPT, 'hex');
-/** Asked like the other; answers as if something else had denied. */
-export const PEEK_SCRIPT = scriptOf(...READING, 'peek');
-
-function scriptOf(...parts: readonly string[]): string {
-  return parts
-    .map((part) => readFileSync(new URL(`../../../lua/${part}.lua`, import.meta.url), 'utf8'))
-    .join('\n');
-}
+/** Takes the same arguments, and replies as if the requests were denied. */
+export const PEEK_SCRIPT = readLuaScript('peek');
 
 const READ_SERVER_CLOCK = -1;
 

@@ -1,17 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import type { Descriptor } from '../../../../src/core/store.ts';
-import { TAKE_SCRIPT, TakeArguments, TakeReply } from '../../../../src/stores/redis/take-script.ts';
+import { TakeArguments, TakeReply } from '../../../../src/stores/redis/take-script.ts';
 import { descriptorOf, quotaOf } from '../../../support/quotas.ts';
 import { NOON_MS } from '../../../support/requests.ts';
 
 const QUOTA = quotaOf({ limit: 5, windowMs: 1_000 });
 const descriptor = (key: string, cost = 1) => ({ key, quota: QUOTA, cost });
-
-test('the script says what its arguments are', () => {
-  for (const word of ['KEYS ', 'ARGV[1] ', 'ARGV[2] ', 'ARGV[3] ', 'RETURNS ']) {
-    expect(TAKE_SCRIPT).toContain(`\n-- ${word}`);
-  }
-});
 
 describe('arguments', () => {
   test('name what requests are counted by once, and each key by two bytes', () => {

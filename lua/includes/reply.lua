@@ -1,0 +1,20 @@
+-- Builds the reply of take.lua and peek.lua.
+--
+-- ARGV[2]  the number of this call
+--
+--- @include "now"
+
+local reply, length = { tonumber(ARGV[2]), now_ms }, 2
+
+-- Settles a descriptor and appends its two or three numbers, see RETURNS in take.lua.
+local function answer(descriptor, admitted)
+  local row = descriptor.row
+  local remaining, reset_ms, wait_ms = row.settle(descriptor, admitted)
+  reply[length + 1] = admitted and remaining or -1 - remaining
+  reply[length + 2] = reset_ms
+  length = length + 2
+  if remaining < row.cost then
+    length = length + 1
+    reply[length] = wait_ms
+  end
+end

@@ -1,0 +1,48 @@
+-- Reads how the descriptors of a batch are counted. Descriptors with the same quota and cost share one row.
+--
+-- ARGV[3]  two bytes per key that name its row: 32 + row % 64, then 32 + row / 64, rows counted from 0. The second byte
+--          is 64 higher for the last descriptor of a request.
+-- ARGV[4]  the first of the rows, each of six arguments: algorithm (log, counter, bucket), limit in units, window in
+--          milliseconds, burst in units, cost in units, whether rejected requests count (1 or 0)
+--
+--- @include "sliding-window-log"
+--- @include "sliding-window-counter"
+--- @include "token-bucket"
+
+-- Each algorithm has two functions:
+--
+--   read(descriptor)              Returns whether the request fits. Leaves what it read in the descriptor's fields.
+--   settle(descriptor, admitted)  Follows `read`. Records the request if it was admitted or rejected requests count.
+--                                 Returns the units remaining, the milliseconds until the quota is full again, and
+--                                 the milliseconds until a request of this cost fits.
+--
+-- A descriptor is a table with `key`, `row`, and the fields of its algorithm.
+local ALGORITHMS = { log = log, counter = counter, bucket = bucket }
+
+local rows = {}
+for i = 4, #ARGV, 6 do
+  local algorithm = ALGORITHMS[ARGV[i]]
+  local window_ms = tonumber(ARGV[i + 2])
+  local slack_ms = math.ceil(window_ms / 16)
+  rows[#rows + 1] = {
+    read = algorithm.read,
+    settle = algorithm.settle,
+    limit = tonumber(ARGV[i + 1]),
+    window_ms = window_ms,
+    -- The time to live of a log is set at most once in this time.
+    slack_ms = slack_ms,
+    lifetime_text = string.format('%.0f', window_ms + slack_ms),
+    burst = tonumber(ARGV[i + 3]),
+    cost = tonumber(ARGV[i + 4]),
+    count_rejected = ARGV[i + 5] == '1',
+  }
+end
+
+local row_bytes, byte = ARGV[3], string.byte
+
+-- The row of the key at `index`, and whether the request ends with this key.
+local function row_at(index)
+  local low, high = byte(row_bytes, 2 * index - 1, 2 * index)
+  if high >= 96 then return rows[low - 31 + (high - 96) * 64], true end
+  return rows[low - 31 + (high - 32) * 64], false
+end

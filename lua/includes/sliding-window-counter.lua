@@ -1,0 +1,76 @@
+-- Approximate sliding window. It adds the units of the current window to those of the previous one, weighted by the part
+-- of it that lies within the last `window_ms`. Windows are aligned to the epoch. Memory per key is constant. In the worst
+-- case, two bursts around a window boundary, almost twice the limit is admitted.
+--
+-- A key is a STRING: the number of the window since the epoch, the units in it, the units in the previous one.
+--
+-- Fields of a descriptor:
+--   current     units in the current window
+--   previous    units in the previous window
+--   elapsed_ms  since the current window began
+--
+--- @include "now"
+--- @include "server"
+
+local counter = {}
+
+local function counter_write(descriptor, current, previous)
+  local window_ms, elapsed_ms = descriptor.row.window_ms, now_ms % descriptor.row.window_ms
+  local value = string.format('%.0f %.0f %.0f', (now_ms - elapsed_ms) / window_ms, current, previous)
+  call('SET', descriptor.key, value, 'PX', 2 * window_ms - elapsed_ms)
+end
+
+function counter.read(descriptor)
+  local row = descriptor.row
+  local window_ms = row.window_ms
+  local elapsed_ms = now_ms % window_ms
+  local value = call('GET', descriptor.key)
+  local current, previous = 0, 0
+  if value then
+    local window
+    window, current, previous = string.match(value, '^(%d+) (%d+) (%d+)$')
+    current, previous = tonumber(current), tonumber(previous)
+    local passed = (now_ms - elapsed_ms) / window_ms - tonumber(window)
+    if passed < 0 then
+      -- The clock was set back. The units of the later window count in this one.
+      counter_write(descriptor, current, previous)
+    elseif passed == 1 then
+      current, previous = 0, current
+    elseif passed > 1 then
+      current, previous = 0, 0
+    end
+  end
+  descriptor.current, descriptor.previous, descriptor.elapsed_ms = current, previous, elapsed_ms
+  return previous * (window_ms - elapsed_ms) <= (row.limit - current - row.cost) * window_ms
+end
+
+-- Milliseconds until a request of this cost fits, either in this window or in the next one.
+local function counter_wait(descriptor)
+  local row, current, previous = descriptor.row, descriptor.current, descriptor.previous
+  local window_ms = row.window_ms
+  local left_ms = window_ms - descriptor.elapsed_ms
+  local room = row.limit - current - row.cost
+  if previous * left_ms <= room * window_ms then return 0 end
+  local late_enough_ms = room > 0 and math.floor(room * window_ms / previous) or 0
+  if late_enough_ms > 0 then return left_ms - late_enough_ms end
+  if current == 0 then return left_ms end
+  return left_ms + math.max(0, window_ms - math.floor((row.limit - row.cost) * window_ms / current))
+end
+
+function counter.settle(descriptor, admitted)
+  local row, current, previous = descriptor.row, descriptor.current, descriptor.previous
+  if admitted then
+    current = current + row.cost
+    counter_write(descriptor, current, previous)
+  elseif row.count_rejected then
+    current = math.max(current, math.min(current + row.cost, row.limit))
+    counter_write(descriptor, current, previous)
+  end
+  descriptor.current = current
+  local window_ms = row.window_ms
+  local left_ms = window_ms - descriptor.elapsed_ms
+  local remaining = math.floor(((row.limit - current) * window_ms - previous * left_ms) / window_ms)
+  local reset_ms = 0
+  if current > 0 then reset_ms = left_ms + window_ms elseif previous > 0 then reset_ms = left_ms end
+  return math.max(0, remaining), reset_ms, counter_wait(descriptor)
+end

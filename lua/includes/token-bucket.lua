@@ -1,0 +1,52 @@
+-- Token bucket, kept as a debt (GCRA, ITU-T I.371, annex A). `limit` units flow back per window, evenly; at most `burst`
+-- units can be taken at one moment. Memory per key is constant.
+--
+-- A key is a STRING: a moment in milliseconds since the epoch, and the debt at that moment. Debt is counted in units x
+-- window_ms, and every millisecond repays `limit` of it. These are whole numbers, so nothing is rounded.
+--
+-- Fields of a descriptor:
+--   debt  at this moment
+--
+--- @include "now"
+--- @include "server"
+
+local bucket = {}
+
+local function bucket_write(descriptor, debt)
+  local row = descriptor.row
+  call('SET', descriptor.key, string.format('%.0f %.0f', now_ms, debt), 'PX', math.ceil(debt / row.limit))
+end
+
+function bucket.read(descriptor)
+  local row = descriptor.row
+  local value = call('GET', descriptor.key)
+  local debt = 0
+  if value then
+    local at_ms
+    at_ms, debt = string.match(value, '^(%d+) (%d+)$')
+    at_ms, debt = tonumber(at_ms), tonumber(debt)
+    if at_ms > now_ms then
+      -- The clock was set back. The debt is kept, as of now.
+      bucket_write(descriptor, debt)
+    else
+      debt = math.max(0, debt - row.limit * (now_ms - at_ms))
+    end
+  end
+  descriptor.debt = debt
+  return debt + row.cost * row.window_ms <= row.burst * row.window_ms
+end
+
+function bucket.settle(descriptor, admitted)
+  local row, debt = descriptor.row, descriptor.debt
+  local cost, burst = row.cost * row.window_ms, row.burst * row.window_ms
+  if admitted then
+    debt = debt + cost
+    bucket_write(descriptor, debt)
+  elseif row.count_rejected then
+    debt = math.max(debt, math.min(debt + cost, burst))
+    bucket_write(descriptor, debt)
+  end
+  local remaining = math.floor((burst - debt) / row.window_ms)
+  local wait_ms = math.ceil((debt + cost - burst) / row.limit)
+  return math.max(0, remaining), math.ceil(debt / row.limit), math.max(0, wait_ms)
+end
