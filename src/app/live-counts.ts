@@ -3,7 +3,6 @@ import type { Environment } from '../config/settings/environment.ts';
 import type { RedisTarget } from '../config/settings/redis-target.ts';
 import { dryRun } from '../core/dry-run.ts';
 import type { PolicySet } from '../core/policy-set.ts';
-import { becomesReady, PATIENCE_MS } from '../doctor/contact.ts';
 import type { ExplainContext } from '../operations/explain.ts';
 import { OverrideBook } from '../operations/override-book.ts';
 import { DerivedSalts } from '../salts/derived-salts.ts';
@@ -12,8 +11,12 @@ import { SaltBooks } from '../salts/salt-books.ts';
 import { MemoryStore } from '../stores/memory/memory-store.ts';
 import { createRedisClient, type RedisClient } from '../stores/redis/client.ts';
 import { InFlight } from '../stores/redis/in-flight.ts';
+import { untilReady } from '../stores/redis/ready.ts';
 import { RedisOverrideStore } from '../stores/redis/redis-override-store.ts';
 import { storeOfTarget } from '../stores/redis/store-of-target.ts';
+
+/** An operator waits longer for a reply than a request does. */
+const REPLY_TIMEOUT_MS = 2_000;
 
 export interface LiveCountsOptions {
   readonly target: RedisTarget;
@@ -29,7 +32,7 @@ export async function withLiveCounts<T>(
   let lastError: Error | undefined;
   const client = createRedisClient({
     target,
-    deadlineMs: PATIENCE_MS,
+    deadlineMs: REPLY_TIMEOUT_MS,
     onError: (error) => {
       lastError = error;
     },
@@ -37,7 +40,7 @@ export async function withLiveCounts<T>(
   const now = Date.now;
   const salts = saltsFor(environment, client);
   const overrides = new OverrideBook({
-    overrideStore: new RedisOverrideStore({ client, deadlineMs: PATIENCE_MS, now }),
+    overrideStore: new RedisOverrideStore({ client, deadlineMs: REPLY_TIMEOUT_MS, now }),
     now,
     onChange: () => {},
     onRestored: () => {},
@@ -45,10 +48,10 @@ export async function withLiveCounts<T>(
   const reader = storeOfTarget(target, {
     client,
     inFlight: new InFlight(1),
-    deadlineMs: PATIENCE_MS,
+    deadlineMs: REPLY_TIMEOUT_MS,
   });
   try {
-    await becomesReady(client, () => lastError);
+    await untilReady(client, { withinMs: REPLY_TIMEOUT_MS, connectionError: () => lastError });
     await Promise.all([salts.refresh(now()), overrides.refresh()]);
     return await use({
       policies,

@@ -4,7 +4,7 @@ import type { RedisTarget } from '../config/settings/redis-target.ts';
 import { canonicalAddress, compileAddressSet } from '../core/address.ts';
 import { withDeadline } from '../stores/redis/deadline.ts';
 import { storeErrorFrom } from '../stores/redis/errors.ts';
-import { type Contact, contact, PATIENCE_MS } from './contact.ts';
+import { type Contact, contact, REPLY_TIMEOUT_MS } from './contact.ts';
 import { fine, type PlacedFinding, warning } from './finding.ts';
 
 const ACCOUNT = 'the account of deploy/redis/users.acl';
@@ -43,7 +43,7 @@ async function isOpen(target: RedisTarget): Promise<boolean | undefined> {
   try {
     stranger = await contact({ ...target, username: undefined, password: undefined });
     await stranger.ready();
-    await withDeadline(stranger.client.get('hg:v1:check'), PATIENCE_MS);
+    await withDeadline(stranger.client.get('hg:v1:check'), REPLY_TIMEOUT_MS);
     return true;
   } catch (error) {
     // A node of a cluster that sends elsewhere would have obeyed.
@@ -57,7 +57,7 @@ async function isOpen(target: RedisTarget): Promise<boolean | undefined> {
 /** By a harmless command that gateways have no use for. The server may write the refusal down (ACL LOG). */
 async function isWide({ client }: Contact): Promise<boolean> {
   try {
-    await withDeadline(client.lastsave(), PATIENCE_MS);
+    await withDeadline(client.lastsave(), REPLY_TIMEOUT_MS);
     return true;
   } catch (error) {
     // Also where nobody has this command.

@@ -1,14 +1,14 @@
 /** One connection to one server, as a gateway makes it, and what the server says of itself before it is ready. */
 import { Redis } from 'ioredis';
 import type { RedisAddress, RedisTarget } from '../config/settings/redis-target.ts';
-import { StoreError } from '../core/store.ts';
-import { createRedisClient, type RedisClient } from '../stores/redis/client.ts';
+import { createRedisClient } from '../stores/redis/client.ts';
 import { withDeadline } from '../stores/redis/deadline.ts';
+import { untilReady } from '../stores/redis/ready.ts';
 import { ServerInfo } from '../stores/redis/server-info.ts';
 import { missingRight } from './refusals.ts';
 
 /** How long an examination waits for any one answer. */
-export const PATIENCE_MS = 2_000;
+export const REPLY_TIMEOUT_MS = 2_000;
 
 export interface Contact {
   /** Disconnected by whoever asked for the contact. */
@@ -31,7 +31,7 @@ export async function contact(target: RedisTarget): Promise<Contact> {
   let firstError: Error | undefined;
   const client = createRedisClient({
     target,
-    deadlineMs: PATIENCE_MS,
+    deadlineMs: REPLY_TIMEOUT_MS,
     onError: (error) => {
       firstError ??= error;
       // An address that does not take connections is tried again: a packet may have been lost.
@@ -51,29 +51,12 @@ export async function contact(target: RedisTarget): Promise<Contact> {
     );
   });
   try {
-    const info = await withDeadline(promise, PATIENCE_MS);
-    return { client, info, ready: () => becomesReady(client, () => firstError) };
+    const info = await withDeadline(promise, REPLY_TIMEOUT_MS);
+    const ready = () =>
+      untilReady(client, { withinMs: REPLY_TIMEOUT_MS, connectionError: () => firstError });
+    return { client, info, ready };
   } catch (error) {
     client.disconnect();
     throw firstError ?? error;
   }
-}
-
-/** Rejects with what went wrong on the way, where that is known. */
-export async function becomesReady(
-  client: RedisClient,
-  known: () => Error | undefined,
-): Promise<void> {
-  const isReady = () => client.status === 'ready';
-  if (isReady()) return;
-  const settled = new Promise<void>((resolve) => {
-    client.once('ready', resolve);
-    client.once('end', resolve);
-  });
-  try {
-    await withDeadline(settled, PATIENCE_MS);
-  } catch (error) {
-    throw known() ?? error;
-  }
-  if (!isReady()) throw known() ?? new StoreError('connection', 'given up');
 }

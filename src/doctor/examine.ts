@@ -2,7 +2,7 @@
 import type { RedisTarget } from '../config/settings/redis-target.ts';
 import { withDeadline } from '../stores/redis/deadline.ts';
 import { accessFindings } from './access-findings.ts';
-import { type Contact, contact, PATIENCE_MS, serverTarget } from './contact.ts';
+import { type Contact, contact, REPLY_TIMEOUT_MS, serverTarget } from './contact.ts';
 import { type Finding, fault, type PlacedFinding, warning } from './finding.ts';
 import { paceFindings } from './pace-findings.ts';
 import { refusalText, rightText } from './refusals.ts';
@@ -65,7 +65,7 @@ async function* serverExamination(
 }
 
 async function* clusterFindings({ client }: Contact): AsyncGenerator<PlacedFinding> {
-  const reply = await withDeadline(client.call('CLUSTER', 'INFO'), PATIENCE_MS);
+  const reply = await withDeadline(client.call('CLUSTER', 'INFO'), REPLY_TIMEOUT_MS);
   if (String(reply).includes('cluster_state:ok')) return;
   yield fault('says that its cluster is down: see CLUSTER INFO and CLUSTER NODES');
 }

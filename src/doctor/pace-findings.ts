@@ -1,7 +1,7 @@
 /** How far a server's clock is from this machine's, and how long it takes to answer. */
 import type { Redis } from 'ioredis';
 import { withDeadline } from '../stores/redis/deadline.ts';
-import { PATIENCE_MS } from './contact.ts';
+import { REPLY_TIMEOUT_MS } from './contact.ts';
 import { fine, type PlacedFinding, warning } from './finding.ts';
 
 const ROUND_TRIPS = 50;
@@ -57,7 +57,7 @@ function clockFinding(aheadMs: number): PlacedFinding {
 async function roundTrip({ client, now }: PaceOptions): Promise<RoundTrip> {
   const startedMs = performance.now();
   const sentAtMs = now();
-  const [seconds, microseconds] = await withDeadline(client.time(), PATIENCE_MS);
+  const [seconds, microseconds] = await withDeadline(client.time(), REPLY_TIMEOUT_MS);
   const durationMs = performance.now() - startedMs;
   const serverMs = Number(seconds) * 1_000 + Number(microseconds) / 1_000;
   return { durationMs, aheadMs: serverMs - (sentAtMs + durationMs / 2) };

@@ -1,7 +1,7 @@
 /** Which servers count: the one that is named, the master that sentinels know, or the masters of a cluster. */
 import type { RedisAddress, RedisTarget } from '../config/settings/redis-target.ts';
 import { withDeadline } from '../stores/redis/deadline.ts';
-import { contact, PATIENCE_MS, serverTarget } from './contact.ts';
+import { contact, REPLY_TIMEOUT_MS, serverTarget } from './contact.ts';
 import type { Finding, FindingLevel } from './finding.ts';
 import { refusalText } from './refusals.ts';
 import { unusable } from './server-findings.ts';
@@ -97,7 +97,7 @@ async function masterKnownTo(
     await ready();
     const reply = await withDeadline(
       client.call('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', target.masterName),
-      PATIENCE_MS,
+      REPLY_TIMEOUT_MS,
     );
     if (!Array.isArray(reply)) return undefined;
     const [host, port] = reply;
@@ -151,7 +151,7 @@ async function shardsKnownTo(
     // A replica knows as well who holds what.
     if (obstacle !== undefined && info?.text('role') !== 'slave') return obstacle.text;
     await ready();
-    const reply = await withDeadline(client.call('CLUSTER', 'SLOTS'), PATIENCE_MS);
+    const reply = await withDeadline(client.call('CLUSTER', 'SLOTS'), REPLY_TIMEOUT_MS);
     return shardsOf(reply, address);
   } finally {
     client.disconnect();

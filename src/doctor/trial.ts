@@ -13,13 +13,14 @@ import { createRedisClient, type RedisClient } from '../stores/redis/client.ts';
 import { withDeadline } from '../stores/redis/deadline.ts';
 import { InFlight } from '../stores/redis/in-flight.ts';
 import { sampleKeyspace } from '../stores/redis/keyspace.ts';
+import { untilReady } from '../stores/redis/ready.ts';
 import {
   READ_OVERRIDES_SCRIPT,
   WRITE_OVERRIDES_SCRIPT,
 } from '../stores/redis/redis-override-store.ts';
 import { REPLICAS_SCRIPT } from '../stores/redis/replicas.ts';
 import { storeOfTarget } from '../stores/redis/store-of-target.ts';
-import { becomesReady, PATIENCE_MS } from './contact.ts';
+import { REPLY_TIMEOUT_MS } from './contact.ts';
 import { fault, fine, type PlacedFinding, warning } from './finding.ts';
 import { refusalText } from './refusals.ts';
 
@@ -54,7 +55,7 @@ export class Trial {
   constructor(target: RedisTarget) {
     const connection = {
       target,
-      deadlineMs: PATIENCE_MS,
+      deadlineMs: REPLY_TIMEOUT_MS,
       onError: (error: Error) => {
         this.#lastError = error;
       },
@@ -67,7 +68,7 @@ export class Trial {
     const options = {
       client: this.#client,
       inFlight: new InFlight(MAX_TAKES),
-      deadlineMs: PATIENCE_MS,
+      deadlineMs: REPLY_TIMEOUT_MS,
     };
     this.#store = storeOfTarget(target, options);
   }
@@ -82,7 +83,10 @@ export class Trial {
     let tag: string;
     try {
       tag = tagFor(holds);
-      await becomesReady(this.#client, () => this.#lastError);
+      await untilReady(this.#client, {
+        withinMs: REPLY_TIMEOUT_MS,
+        connectionError: () => this.#lastError,
+      });
       await this.#take(tag);
     } catch (error) {
       yield fault(refusalText(error));
@@ -159,14 +163,14 @@ export class Trial {
 
   /** One by one, as resets do. */
   async #delete(keys: readonly string[]): Promise<void> {
-    await withDeadline(Promise.all(keys.map((key) => this.#client.del(key))), PATIENCE_MS);
+    await withDeadline(Promise.all(keys.map((key) => this.#client.del(key))), REPLY_TIMEOUT_MS);
   }
 }
 
 /** What is lost when something that gateways do cannot be done; gateways count all the same. */
 async function* without(loss: string, act: () => Promise<unknown>): AsyncGenerator<PlacedFinding> {
   try {
-    await withDeadline(act(), PATIENCE_MS);
+    await withDeadline(act(), REPLY_TIMEOUT_MS);
   } catch (error) {
     yield warning(`${refusalText(error)}; without it, ${loss}`);
   }

@@ -14,7 +14,6 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'core',
     'denials',
     'dialects',
-    'doctor',
     'operations',
     'salts',
     'server',
