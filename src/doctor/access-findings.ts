@@ -1,4 +1,4 @@
-/** Who else can do what on a server, found out by trying. */
+/** Examines access by trying: commands without a password, and rights that gateways do not need. */
 import { ReplyError } from 'ioredis';
 import type { RedisTarget } from '../config/settings/redis-target.ts';
 import { canonicalAddress, compileAddressSet } from '../core/address.ts';
@@ -9,58 +9,60 @@ import { fine, type PlacedFinding, warning } from './finding.ts';
 
 const ACCOUNT = 'the account of deploy/redis/users.acl';
 
-const isNear = compileAddressSet(['loopback', 'private']);
+const isPrivate = compileAddressSet(['loopback', 'private']);
 
-/** `reached` is a connection to the one server of the target. */
+/** `reached` is a connection to the target's only server. */
 export async function* accessFindings(
   target: RedisTarget,
   reached: Contact,
 ): AsyncGenerator<PlacedFinding> {
   const open = await isOpen(target);
   if (open === undefined) {
-    yield warning('did not say whether it obeys whoever connects: examine it when it is less busy');
+    yield warning(
+      'could not be checked for access without a password: repeat the check when it is less busy',
+    );
   } else if (open) {
     yield warning(
-      `obeys whoever connects, without a password: give the default user one, best with ${ACCOUNT} for gateways`,
+      `accepts commands without a password: set one for the default user, and let gateways use ${ACCOUNT}`,
     );
-  } else if (await isWide(reached)) {
-    yield warning(`lets the account do more than gateways need: use ${ACCOUNT}`);
+  } else if (await hasExtraRights(reached)) {
+    yield warning(`gives the account more rights than gateways need: use ${ACCOUNT}`);
   } else {
-    yield fine('obeys nobody without a password, and the account has no more rights than it needs');
+    yield fine('requires a password, and the account has only the rights that gateways need');
   }
   const address = canonicalAddress(reached.client.stream.remoteAddress ?? '');
-  if (!target.tls && address !== undefined && !isNear(address)) {
+  if (!target.tls && address !== undefined && !isPrivate(address)) {
     yield warning(
-      `is reached over ${address} without TLS, password included: write rediss in the URL, or use a private network`,
+      `is reached over ${address} without TLS, password included: write rediss:// in the URL, or use a private network`,
     );
   }
 }
 
-/** Whether a connection without credentials can read a count; undefined when that cannot be found out. */
+/** Whether a connection without credentials can read a counter; undefined if that could not be determined. */
 async function isOpen(target: RedisTarget): Promise<boolean | undefined> {
   if (target.password === undefined) return true;
-  let stranger: Contact | undefined;
+  let anonymous: Contact | undefined;
   try {
-    stranger = await contact({ ...target, username: undefined, password: undefined });
-    await stranger.ready();
-    await withDeadline(stranger.client.get('hg:v1:check'), REPLY_TIMEOUT_MS);
+    anonymous = await contact({ ...target, username: undefined, password: undefined });
+    await anonymous.ready();
+    await withDeadline(anonymous.client.get('hg:v1:check'), REPLY_TIMEOUT_MS);
     return true;
   } catch (error) {
-    // A node of a cluster that sends elsewhere would have obeyed.
+    // A cluster node that redirects would have run the command.
     if (error instanceof Error && error.message.startsWith('MOVED')) return true;
     return ['noperm', 'wrongpass'].includes(storeErrorFrom(error).reason) ? false : undefined;
   } finally {
-    stranger?.client.disconnect();
+    anonymous?.client.disconnect();
   }
 }
 
-/** By a harmless command that gateways have no use for. The server may write the refusal down (ACL LOG). */
-async function isWide({ client }: Contact): Promise<boolean> {
+/** Tries a harmless command that gateways do not need. The server may log the refusal (ACL LOG). */
+async function hasExtraRights({ client }: Contact): Promise<boolean> {
   try {
     await withDeadline(client.lastsave(), REPLY_TIMEOUT_MS);
     return true;
   } catch (error) {
-    // Also where nobody has this command.
+    // Also if the server does not have this command.
     if (error instanceof ReplyError) return false;
     throw error;
   }

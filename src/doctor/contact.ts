@@ -1,4 +1,4 @@
-/** One connection to one server, as a gateway makes it, and what the server says of itself before it is ready. */
+/** Connects to one server as a gateway does, and reads INFO before the server is ready. */
 import { Redis } from 'ioredis';
 import type { RedisAddress, RedisTarget } from '../config/settings/redis-target.ts';
 import { createRedisClient } from '../stores/redis/client.ts';
@@ -7,39 +7,40 @@ import { untilReady } from '../stores/redis/ready.ts';
 import { ServerInfo } from '../stores/redis/server-info.ts';
 import { missingRight } from './refusals.ts';
 
-/** How long an examination waits for any one answer. */
+/** How long an examination waits for each reply. */
 export const REPLY_TIMEOUT_MS = 2_000;
 
 export interface Contact {
-  /** Disconnected by whoever asked for the contact. */
+  /** The caller disconnects it. */
   readonly client: Redis;
-  /** Undefined when the account may not ask. */
+  /** Undefined if the account has no right to INFO. */
   readonly info: ServerInfo | undefined;
-  /** Resolves once commands can be sent. */
+  /** Resolves when commands can be sent. */
   ready(): Promise<void>;
 }
 
-/** One server of several, with the account of the URL. */
+/** The target of a single server, with the account of the URL. */
 export function serverTarget(target: RedisTarget, address: RedisAddress): RedisTarget {
   return { ...target, kind: 'single', addresses: [address] };
 }
 
-/** Rejects with the first that stands against it. A server that still loads its data answers as well. */
+/** Rejects with the first error. A server that is loading its data is a success, because it answers INFO. */
 export async function contact(target: RedisTarget): Promise<Contact> {
   const { promise, resolve, reject } = Promise.withResolvers<ServerInfo | undefined>();
-  /** Of this connection: what comes after it follows from it. */
+  /** The first error of this connection. Later errors follow from it. */
   let firstError: Error | undefined;
   const client = createRedisClient({
     target,
     deadlineMs: REPLY_TIMEOUT_MS,
     onError: (error) => {
       firstError ??= error;
-      // An address that does not take connections is tried again: a packet may have been lost.
+      // After a timeout the client tries again, because a packet may have been lost.
       if ((error as NodeJS.ErrnoException).code !== 'ETIMEDOUT') reject(error);
     },
   });
-  if (!(client instanceof Redis)) throw new TypeError('a contact is made to one server');
-  // Now already: a server that loads its data is ready only after that.
+  if (!(client instanceof Redis))
+    throw new TypeError('a contact needs the target of a single server');
+  // Sent before the client is ready: a server that loads its data becomes ready only when it has finished.
   client.on('connect', () => {
     firstError = undefined;
     client.info().then(

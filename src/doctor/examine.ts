@@ -1,4 +1,4 @@
-/** Examines a Redis for whether gateways can count there, and how well. */
+/** Examines whether gateways can count in a Redis, and how well. */
 import type { RedisTarget } from '../config/settings/redis-target.ts';
 import { withDeadline } from '../stores/redis/deadline.ts';
 import { accessFindings } from './access-findings.ts';
@@ -12,13 +12,13 @@ import { Trial } from './trial.ts';
 
 export interface ExamineOptions {
   readonly target: RedisTarget;
-  /** How long requests wait for it at most. */
+  /** The maximum time a request waits for Redis. */
   readonly storeTimeoutMs: number;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
 }
 
-/** Ends within seconds for each server, whatever the servers do. */
+/** Takes seconds per server at most, whatever the servers do. */
 export async function* examineRedis(options: ExamineOptions): AsyncGenerator<Finding> {
   const servers = yield* countingServers(options.target);
   const counting: CountingServer[] = [];
@@ -30,10 +30,10 @@ export async function* examineRedis(options: ExamineOptions): AsyncGenerator<Fin
     }
     if (canCount) counting.push(server);
   }
-  yield* tryOut(options.target, counting);
+  yield* runTrial(options.target, counting);
 }
 
-/** Ends where a server cannot be asked any more. */
+/** Stops at the first fault. */
 async function* serverExamination(
   { address }: CountingServer,
   { target, storeTimeoutMs, now }: ExamineOptions,
@@ -67,11 +67,11 @@ async function* serverExamination(
 async function* clusterFindings({ client }: Contact): AsyncGenerator<PlacedFinding> {
   const reply = await withDeadline(client.call('CLUSTER', 'INFO'), REPLY_TIMEOUT_MS);
   if (String(reply).includes('cluster_state:ok')) return;
-  yield fault('says that its cluster is down: see CLUSTER INFO and CLUSTER NODES');
+  yield fault('reports that its cluster is down: see CLUSTER INFO and CLUSTER NODES');
 }
 
-/** As a gateway, where nothing stands against it so far. */
-async function* tryOut(
+/** Does what a gateway does, on the servers without a fault. */
+async function* runTrial(
   target: RedisTarget,
   servers: readonly CountingServer[],
 ): AsyncGenerator<Finding> {
@@ -84,7 +84,7 @@ async function* tryOut(
         yield { ...finding, place: placeOf(address) };
       }
     }
-    for await (const finding of trial.hearing()) {
+    for await (const finding of trial.subscribing()) {
       yield { ...finding, place: placeOf(first.address) };
     }
   } finally {

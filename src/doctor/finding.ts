@@ -1,17 +1,17 @@
-/** What an examination of Redis finds: one line each. */
+/** The results of an examination of Redis. Each is printed as one line. */
 
-/** A note is no fault of anybody; with a fault, a gateway could not count there. */
+/** A note needs no action. With a fault, gateways cannot count on the server. */
 export type FindingLevel = 'fine' | 'note' | 'warning' | 'fault';
 
 export interface Finding {
   readonly level: FindingLevel;
-  /** A server, as host and port. */
+  /** The server, as host and port. */
   readonly place: string;
-  /** What is so, and what to do about it. */
+  /** Follows the place, so the server is its subject. Says what is the case and what to do. */
   readonly text: string;
 }
 
-/** Of one place: the examination of a server says it once. */
+/** A finding whose place the caller adds. */
 export type PlacedFinding = Omit<Finding, 'place'>;
 
 export const fine = (text: string): PlacedFinding => ({ level: 'fine', text });

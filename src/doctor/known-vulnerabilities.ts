@@ -1,8 +1,8 @@
 /**
  * Reads the list of vulnerabilities of Redis and Valkey in config/redis-vulnerabilities.json.
  *
- * The list has gaps: of a line that is not in it, nothing is known. Distributions fix older versions without another
- * version number, so all that can be said is that a version is older.
+ * The list is incomplete: nothing is known about release lines that are not in it. Distributions patch older versions
+ * without changing the version number, so a version in the list may still be patched.
  */
 import { readFileSync } from 'node:fs';
 
@@ -10,14 +10,14 @@ export type Product = 'Redis' | 'Valkey';
 
 interface Vulnerability {
   readonly name: string;
-  /** Only servers that speak TLS have it. */
+  /** Only servers that use TLS are affected. */
   readonly needsTls?: true;
-  /** The first patch release with the fix, by line; null where none ever had it. */
+  /** The first patch release with the fix, by release line; null if the line has no fix. */
   readonly fixedIn: Readonly<Partial<Record<Product, Readonly<Record<string, number | null>>>>>;
 }
 
 interface VulnerabilityList {
-  /** The day of its newest source, as 2026-12-31. */
+  /** The date of the newest source, as 2026-12-31. */
   readonly updated: string;
   /** Newest first. */
   readonly vulnerabilities: readonly Vulnerability[];
@@ -27,7 +27,7 @@ const LIST_FILE = new URL('../../config/redis-vulnerabilities.json', import.meta
 
 let list: VulnerabilityList | undefined;
 
-/** Read when it is first needed: only an examination needs it. */
+/** Read on first use, because only an examination needs it. */
 export function knownVulnerabilities(): VulnerabilityList {
   list ??= JSON.parse(readFileSync(LIST_FILE, 'utf8')) as VulnerabilityList;
   return list;
@@ -35,11 +35,11 @@ export function knownVulnerabilities(): VulnerabilityList {
 
 export interface Missing {
   readonly names: readonly string[];
-  /** The first release of the line with all of these fixes; undefined when it never had one of them. */
+  /** The first release of the line with all of these fixes; undefined if one of them was never released. */
   readonly fixedIn: string | undefined;
 }
 
-/** What a version is too old for, newest first; undefined when nothing is known. */
+/** The vulnerabilities of a version, newest first; undefined if none is known. */
 export function missingFixes(
   product: Product,
   version: string,
@@ -59,7 +59,7 @@ export function missingFixes(
       newest = Math.max(newest, fixed);
     }
   }
-  // Whoever leaves the line for them has the others as well.
+  // An upgrade to a later line for these fixes brings the others, too.
   if (neverFixed.length > 0) return { names: neverFixed, fixedIn: undefined };
   return names.length > 0 ? { names, fixedIn: `${line}.${newest}` } : undefined;
 }

@@ -1,4 +1,4 @@
-/** What a server's own words tell of how long it will keep counts, and how safely. */
+/** Findings from INFO: role, version, memory and persistence. */
 import type { RedisTarget } from '../config/settings/redis-target.ts';
 import type { ServerInfo } from '../stores/redis/server-info.ts';
 import { fault, fine, note, type PlacedFinding, warning } from './finding.ts';
@@ -10,7 +10,7 @@ import {
 } from './known-vulnerabilities.ts';
 
 const OLDEST_REDIS = [6, 2] as const;
-/** Of maxmemory. */
+/** Share of maxmemory. */
 const NEARLY_FULL = 0.8;
 const MIB = 1_048_576;
 
@@ -20,26 +20,26 @@ const URL_OF_KIND = {
   cluster: 'redis+cluster://',
 } as const;
 
-/** Why no gateway can count on this server; undefined when one can. */
+/** Why gateways cannot count on this server; undefined if they can. */
 export function unusable(info: ServerInfo, kind: RedisTarget['kind']): PlacedFinding | undefined {
   const runsAs = kindOf(info);
   if (runsAs !== (kind === 'cluster' ? 'cluster' : 'single')) {
     const what = {
-      single: 'no node of a cluster',
+      single: 'not a cluster node',
       sentinel: 'a sentinel',
-      cluster: 'a node of a cluster',
+      cluster: 'a cluster node',
     };
     return fault(`is ${what[runsAs]}: write ${URL_OF_KIND[runsAs]} in the URL`);
   }
   if (info.number('loading') === 1 || info.number('async_loading') === 1) {
     const seconds = info.text('loading_eta_seconds');
-    const left = seconds === undefined ? '' : `, for ${seconds} s more`;
-    return fault(`is loading its data${left}: gateways count there once it has`);
+    const left = seconds === undefined ? '' : `, about ${seconds} s left`;
+    return fault(`is loading its data${left}: gateways can count there when it has finished`);
   }
   if (info.text('role') === 'slave') {
     const master = `${info.text('master_host')}:${info.text('master_port')}`;
     return fault(
-      `is a replica of ${master} and takes no writes: name the master in the URL, or sentinels`,
+      `is a replica of ${master} and refuses writes: put the master in the URL, or sentinels`,
     );
   }
   return undefined;
@@ -50,7 +50,7 @@ function kindOf(info: ServerInfo): RedisTarget['kind'] {
   return mode === 'cluster' || mode === 'sentinel' ? mode : 'single';
 }
 
-/** Of a server that is usable. */
+/** Findings about a usable server. */
 export function* serverFindings(
   info: ServerInfo,
   { kind, tls }: Pick<RedisTarget, 'kind' | 'tls'>,
@@ -59,7 +59,7 @@ export function* serverFindings(
   yield* memoryFindings(info);
   yield* persistenceFindings(info);
   if (kind !== 'single' && info.number('connected_slaves') === 0) {
-    yield note('has no replica: when it is away, so are its counts');
+    yield note('has no replica: if it fails, its counters are lost');
   }
 }
 
@@ -70,12 +70,14 @@ function* versionFindings(info: ServerInfo, tls: boolean): Generator<PlacedFindi
   const missing = missingFixes(product, version, { tls });
   if (product === 'Redis' && isOlder(version, OLDEST_REDIS)) {
     yield warning(
-      `version ${version} is older than ${OLDEST_REDIS.join('.')}, the oldest that headgate is made for: upgrade`,
+      `version ${version} is older than ${OLDEST_REDIS.join('.')}, the oldest version that headgate supports: upgrade`,
     );
   }
-  const ofList = `a list of ${knownVulnerabilities().updated}`;
+  const ofList = `the list of ${knownVulnerabilities().updated}`;
   if (missing === undefined) {
-    yield fine(`${product} ${version}, a master; ${ofList}, which has gaps, names no flaw of it`);
+    yield fine(
+      `${product} ${version}, a master; no known vulnerabilities in ${ofList}, which is incomplete`,
+    );
     return;
   }
   yield fine(`${product} ${version}, a master`);
@@ -83,10 +85,10 @@ function* versionFindings(info: ServerInfo, tls: boolean): Generator<PlacedFindi
   const line = version.split('.', 2).join('.');
   const fix =
     missing.fixedIn === undefined
-      ? `the line ${line} never had a fix of ${names}: upgrade to a later line`
+      ? `the release line ${line} has no fix for ${names}: upgrade to a later line`
       : `${names} ${missing.names.length === 1 ? 'is' : 'are'} fixed in ${missing.fixedIn}: upgrade`;
   yield warning(
-    `version ${version} has known flaws by ${ofList}, unless your distribution has patched it; ${fix}, and let no other account run scripts`,
+    `version ${version} has known vulnerabilities (${ofList}), unless your distribution has patched it; ${fix}, and let no other account run scripts`,
   );
 }
 
@@ -97,37 +99,39 @@ function* memoryFindings(info: ServerInfo): Generator<PlacedFinding> {
   const evicted = info.number('evicted_keys');
   if (max === 0) {
     yield note(
-      `memory is unbounded (maxmemory 0), ${mib(used)} are used: mind what the machine has`,
+      `has no memory limit (maxmemory 0), ${mib(used)} are used: make sure the machine has enough memory`,
     );
   } else {
     const share = `${mib(used)} of ${mib(max)} are used`;
     if (policy === 'noeviction') yield fine(`maxmemory-policy is noeviction, ${share}`);
     else
       yield warning(
-        `maxmemory-policy is ${policy}: an evicted key is a forgotten count; set it to noeviction`,
+        `maxmemory-policy is ${policy}: evicting a key resets a counter; set it to noeviction`,
       );
     if (used > NEARLY_FULL * max) {
-      yield warning(`is nearly full, ${share}: raise maxmemory, or move what else is stored there`);
+      yield warning(
+        `is nearly full, ${share}: raise maxmemory, or move other data to another server`,
+      );
     }
   }
   if (evicted > 0) {
     yield warning(
-      `has evicted ${evicted} ${evicted === 1 ? 'key' : 'keys'} since it started: counts may be among them; raise maxmemory`,
+      `has evicted ${evicted} ${evicted === 1 ? 'key' : 'keys'} since it started, perhaps counters: raise maxmemory`,
     );
   }
 }
 
-/** Saving is not needed for counting, but may stand in its way. */
+/** Counting does not need persistence, but problems with it may prevent counting. */
 function* persistenceFindings(info: ServerInfo): Generator<PlacedFinding> {
   if (info.text('rdb_last_bgsave_status') === 'err') {
     yield warning(
-      'could not save its last snapshot, and may refuse writes for that (MISCONF): look at its disk',
+      'could not save its last snapshot and may therefore refuse writes (MISCONF): check its disk',
     );
   }
   const delayed = info.number('aof_delayed_fsync');
   if (delayed > 0) {
     yield warning(
-      `was held up by its disk ${delayed} ${delayed === 1 ? 'time' : 'times'} (aof_delayed_fsync): counts need no appendonly`,
+      `waited for its disk ${delayed} ${delayed === 1 ? 'time' : 'times'} (aof_delayed_fsync): counters do not need appendonly, so turn it off`,
     );
   }
 }

@@ -1,4 +1,4 @@
-/** Which servers count: the one that is named, the master that sentinels know, or the masters of a cluster. */
+/** Finds the servers that count: the one in the URL, the master that sentinels report, or the masters of a cluster. */
 import type { RedisAddress, RedisTarget } from '../config/settings/redis-target.ts';
 import { withDeadline } from '../stores/redis/deadline.ts';
 import { contact, REPLY_TIMEOUT_MS, serverTarget } from './contact.ts';
@@ -17,7 +17,7 @@ export function placeOf({ host, port }: RedisAddress): string {
   return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
 }
 
-/** Finds the servers on its way, and returns them. */
+/** Yields findings, and returns the servers. */
 export async function* countingServers(
   target: RedisTarget,
 ): AsyncGenerator<Finding, readonly CountingServer[]> {
@@ -26,20 +26,20 @@ export async function* countingServers(
   return [{ address: target.addresses[0], holds: () => true }];
 }
 
-/** What each address answers, or what stands against it. */
-interface Asked<T> {
+/** The answer of an address, or why it has none. */
+interface Queried<T> {
   readonly address: RedisAddress;
   readonly answer?: T;
   readonly failure?: string;
 }
 
-function ask<T>(
+function queryAll<T>(
   addresses: readonly RedisAddress[],
-  question: (address: RedisAddress) => Promise<T>,
-): Promise<Asked<T>[]> {
+  query: (address: RedisAddress) => Promise<T>,
+): Promise<Queried<T>[]> {
   return Promise.all(
     addresses.map((address) =>
-      question(address).then(
+      query(address).then(
         (answer) => ({ address, answer }),
         (error: unknown) => ({ address, failure: refusalText(error) }),
       ),
@@ -47,12 +47,12 @@ function ask<T>(
   );
 }
 
-/** As long as one answers, the others are missed by nobody yet. */
-function* failures(asked: readonly Asked<unknown>[]): Generator<Finding> {
-  const level: FindingLevel = asked.some(({ failure }) => failure === undefined)
+/** Warnings if at least one address answers, otherwise faults. */
+function* failures(queried: readonly Queried<unknown>[]): Generator<Finding> {
+  const level: FindingLevel = queried.some(({ failure }) => failure === undefined)
     ? 'warning'
     : 'fault';
-  for (const { address, failure } of asked) {
+  for (const { address, failure } of queried) {
     if (failure !== undefined) yield { level, place: placeOf(address), text: failure };
   }
 }
@@ -61,9 +61,9 @@ async function* masterOfSentinels(
   target: RedisTarget,
 ): AsyncGenerator<Finding, readonly CountingServer[]> {
   const { addresses, masterName } = target;
-  const asked = await ask(addresses, (address) => masterKnownTo(target, address));
-  yield* failures(asked);
-  const answers = asked.filter(({ failure }) => failure === undefined);
+  const queried = await queryAll(addresses, (address) => masterKnownTo(target, address));
+  yield* failures(queried);
+  const answers = queried.filter(({ failure }) => failure === undefined);
   const [first] = answers;
   if (first === undefined) return [];
   const masters = new Map(
@@ -72,14 +72,18 @@ async function* masterOfSentinels(
   const [master, ...others] = masters.values();
   const place = placeOf(first.address);
   if (master === undefined) {
-    const text = `no sentinel knows a master called ${masterName}: correct the name in the URL`;
+    const text = `no sentinel monitors a master named ${masterName}: correct the name in the URL`;
     yield { level: 'fault', place, text };
     return [];
   }
   const text = `${answers.length} of ${addresses.length} sentinels answer, the master is ${[...masters.keys()].join(' or ')}`;
   yield others.length === 0
     ? { level: 'fine', place, text }
-    : { level: 'warning', place, text: `${text}: they do not agree, which may be a failover` };
+    : {
+        level: 'warning',
+        place,
+        text: `${text}: they disagree, perhaps because of a failover; repeat the check`,
+      };
   return [...masters.values()].map((address) => ({ address, holds: () => true }));
 }
 
@@ -116,9 +120,9 @@ interface Shard {
 async function* mastersOfCluster(
   target: RedisTarget,
 ): AsyncGenerator<Finding, readonly CountingServer[]> {
-  const asked = await ask(target.addresses, (address) => shardsKnownTo(target, address));
-  yield* failures(asked);
-  const known = asked.find(({ answer }) => answer !== undefined);
+  const queried = await queryAll(target.addresses, (address) => shardsKnownTo(target, address));
+  yield* failures(queried);
+  const known = queried.find(({ answer }) => answer !== undefined);
   if (known?.answer === undefined) return [];
   if (typeof known.answer === 'string') {
     yield { level: 'fault', place: placeOf(known.address), text: known.answer };
@@ -140,7 +144,7 @@ async function* mastersOfCluster(
   });
 }
 
-/** Or why this is no node to ask. */
+/** Returns a text if the server is not a cluster node. */
 async function shardsKnownTo(
   target: RedisTarget,
   address: RedisAddress,
@@ -148,7 +152,7 @@ async function shardsKnownTo(
   const { client, info, ready } = await contact(serverTarget(target, address));
   try {
     const obstacle = info && unusable(info, 'cluster');
-    // A replica knows as well who holds what.
+    // A replica also knows the slots of all nodes.
     if (obstacle !== undefined && info?.text('role') !== 'slave') return obstacle.text;
     await ready();
     const reply = await withDeadline(client.call('CLUSTER', 'SLOTS'), REPLY_TIMEOUT_MS);
@@ -158,13 +162,13 @@ async function shardsKnownTo(
   }
 }
 
-/** From first slot, last slot, then of the master and each replica: host, port and more. */
-function shardsOf(reply: unknown, asked: RedisAddress): Shard[] {
+/** Each row has the first slot, the last slot, then the master and each replica as host, port and more. */
+function shardsOf(reply: unknown, address: RedisAddress): Shard[] {
   if (!Array.isArray(reply)) return [];
   return reply.map(([first, last, [host, port]]) => ({
     first: Number(first),
     last: Number(last),
-    // A node that does not know its own address means the one by which it was asked.
-    master: { host: String(host || asked.host), port: Number(port) },
+    // An empty host means the address of the queried node.
+    master: { host: String(host || address.host), port: Number(port) },
   }));
 }

@@ -1,4 +1,4 @@
-/** Does to Redis what gateways do, under keys of its own that are deleted, and says what cannot be done. */
+/** Does in Redis what gateways do, with keys that are deleted afterwards, and reports what fails. */
 import { randomUUID } from 'node:crypto';
 import calculateSlot from 'cluster-key-slot';
 import type { RedisTarget } from '../config/settings/redis-target.ts';
@@ -24,13 +24,13 @@ import { REPLY_TIMEOUT_MS } from './contact.ts';
 import { fault, fine, type PlacedFinding, warning } from './finding.ts';
 import { refusalText } from './refusals.ts';
 
-/** Should the examination be cut short, its keys go by themselves. */
+/** If the examination is interrupted, its keys expire after this time. */
 const LIFETIME_MS = 10_000;
 const MAX_TAKES = 10;
-/** Tags that are tried for one in the slots of a node: enough for a node that has only one. */
+/** Hash tags that are tried to find one in a node's slots: enough for a node with a single slot. */
 const MAX_TAGS = 200_000;
 
-/** Costs and limit such that three takes reach every command of the script. */
+/** With these costs and this limit, three takes run every command of the script. */
 const LOG: Quota = {
   algorithm: 'sliding-window-log',
   limit: 3,
@@ -41,14 +41,14 @@ const LOG: Quota = {
 const LOG_COST = 2;
 const LOG_TAKES = 3;
 
-/** True for slots that a server holds. */
+/** Whether a server holds a slot. */
 export type Holds = (slot: number) => boolean;
 
-/** The connections of a gateway. */
+/** Opens the connections of a gateway. */
 export class Trial {
   readonly #client: RedisClient;
   readonly #subscriber: RedisClient;
-  readonly #heard: Promise<void>;
+  readonly #subscribed: Promise<void>;
   readonly #store: QuotaStore;
   #lastError: Error | undefined;
 
@@ -62,9 +62,9 @@ export class Trial {
     };
     this.#client = createRedisClient(connection);
     this.#subscriber = createRedisClient({ ...connection, onError: () => {} });
-    this.#heard = hears(this.#subscriber);
-    // Asked about later, or never.
-    this.#heard.catch(() => {});
+    this.#subscribed = subscribes(this.#subscriber);
+    // Awaited later, or never.
+    this.#subscribed.catch(() => {});
     const options = {
       client: this.#client,
       inFlight: new InFlight(MAX_TAKES),
@@ -78,7 +78,7 @@ export class Trial {
     this.#subscriber.disconnect();
   }
 
-  /** Of a server that was reached already: there, counting is what may go wrong. */
+  /** Tries to count on a server that was already reached, then everything else that gateways do there. */
   async *counting(holds: Holds): AsyncGenerator<PlacedFinding> {
     let tag: string;
     try {
@@ -92,28 +92,29 @@ export class Trial {
       yield fault(refusalText(error));
       return;
     }
-    yield fine('takes are counted');
-    yield* without('while Redis is away, HEADGATE_REPLICAS alone says who shares a limit', () =>
-      this.#beat(tag),
+    yield fine('requests are counted');
+    yield* without(
+      'while Redis is down, only HEADGATE_REPLICAS decides how limits are shared',
+      () => this.#beat(tag),
     );
-    yield* without('operators can neither block or exempt a client nor change a mode', () =>
+    yield* without('operators cannot block or exempt a client or change a mode', () =>
       this.#put(tag),
     );
-    yield* without('nobody knows how many windows are counted', () => this.#look());
-    yield* without('without HEADGATE_IP_SALT_SECRET, no limit of addresses is shared', () =>
-      this.#share(tag),
+    yield* without('the number of counted windows is unknown', () => this.#sample());
+    yield* without('limits per address are shared only if HEADGATE_IP_SALT_SECRET is set', () =>
+      this.#shareSalt(tag),
     );
   }
 
-  /** Once for all servers: they tell each other. */
-  hearing(): AsyncGenerator<PlacedFinding> {
+  /** Once for all servers, because a message reaches all of them. */
+  subscribing(): AsyncGenerator<PlacedFinding> {
     return without(
-      'denials are not remembered, each asks Redis, and gateways follow operators seconds later',
-      () => this.#heard,
+      'denials are not cached, so every denied request reaches Redis, and changes by operators take effect seconds later',
+      () => this.#subscribed,
     );
   }
 
-  /** Of every algorithm, by the script that counts requests. */
+  /** Takes with every algorithm. */
   async #take(tag: string): Promise<void> {
     const log: Descriptor = { key: keyOf(tag, 'log'), quota: LOG, cost: LOG_COST };
     const others = (['sliding-window-counter', 'token-bucket'] as const).map((algorithm) => ({
@@ -129,17 +130,18 @@ export class Trial {
       await this.#delete(keys).catch(() => {});
       throw error;
     }
-    // The script deletes keys as well, so this is a right that takes need.
+    // The script also deletes keys, so takes need this right.
     await this.#delete(keys);
   }
 
+  /** Under a key of the trial: a further name among the real heartbeats would take a share of every limit. */
   async #beat(tag: string): Promise<void> {
     const key = keyOf(tag, 'replicas');
     await this.#client.eval(REPLICAS_SCRIPT, 1, key, randomUUID(), LIFETIME_MS);
     await this.#delete([key]);
   }
 
-  /** Puts a notice up, and takes it down. Gateways that hear of it find nothing new. */
+  /** Stores an override and removes it. Gateways that are notified find nothing new. */
   async #put(tag: string): Promise<void> {
     const key = keyOf(tag, 'notices');
     for (const lifetimeMs of [LIFETIME_MS, 0]) {
@@ -150,24 +152,24 @@ export class Trial {
     await this.#delete([key]);
   }
 
-  async #look(): Promise<void> {
+  async #sample(): Promise<void> {
     await sampleKeyspace(this.#client, true);
   }
 
-  async #share(tag: string): Promise<void> {
+  async #shareSalt(tag: string): Promise<void> {
     const key = keyOf(tag, 'salt');
     await this.#client.set(key, '', 'PX', LIFETIME_MS, 'NX');
     await this.#client.get(key);
     await this.#delete([key]);
   }
 
-  /** One by one, as resets do. */
+  /** One command per key, as resets do. */
   async #delete(keys: readonly string[]): Promise<void> {
     await withDeadline(Promise.all(keys.map((key) => this.#client.del(key))), REPLY_TIMEOUT_MS);
   }
 }
 
-/** What is lost when something that gateways do cannot be done; gateways count all the same. */
+/** Warns what is lost if `act` fails. Gateways can count all the same. */
 async function* without(loss: string, act: () => Promise<unknown>): AsyncGenerator<PlacedFinding> {
   try {
     await withDeadline(act(), REPLY_TIMEOUT_MS);
@@ -176,8 +178,8 @@ async function* without(loss: string, act: () => Promise<unknown>): AsyncGenerat
   }
 }
 
-/** Resolves once what gateways tell each other can be heard. */
-function hears(subscriber: RedisClient): Promise<void> {
+/** Resolves when the channels of gateways are subscribed. */
+function subscribes(subscriber: RedisClient): Promise<void> {
   return new Promise((resolve, reject) => {
     listenTo([RESET_CHANNEL, OVERRIDES_CHANNEL, QUERIES_CHANNEL], subscriber, {
       onListening: resolve,
@@ -193,12 +195,12 @@ function keyOf(tag: string, name: string): string {
   return `hg:v1:{${tag}}:${name}`;
 }
 
-/** A hash tag of the cluster whose slot the server holds. */
+/** A hash tag whose slot the server holds. */
 function tagFor(holds: Holds): string {
   const run = randomUUID();
   for (let i = 0; i < MAX_TAGS; i++) {
     const tag = `check-${run}-${i}`;
     if (holds(calculateSlot(tag))) return tag;
   }
-  throw new RangeError('no key lies in the slots of this server');
+  throw new RangeError('found no key in the slots of this server');
 }

@@ -20,7 +20,7 @@ export function isRefusal({ reason }: StoreError): boolean {
   return REFUSALS.includes(reason);
 }
 
-/** `Redis did not take the request (oom)` */
+/** `Redis failed (oom)` */
 export function storeErrorText({ message, reason }: StoreError): string {
   const remedy =
     reason === 'noperm' ? '; headgate check --redis says which right its account lacks' : '';

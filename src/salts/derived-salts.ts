@@ -1,6 +1,6 @@
 /**
- * Salts that follow from a secret: gateways that have the same one need nothing else to agree on them. The price is
- * that they can be worked out for any day, as long as the secret is kept.
+ * Salts that are derived from a secret. Gateways with the same secret have the same salts without any communication. The
+ * drawback: anyone who has the secret can compute the salts of any day.
  */
 import { createSecretKey, hkdfSync, type KeyObject } from 'node:crypto';
 import {
@@ -23,11 +23,11 @@ export class DerivedSalts implements SaltSource {
 
   at(nowMs: number, hasLongWindows: boolean): Salts {
     const known = this.#current;
-    const isKnown =
+    const isCurrent =
       known !== undefined &&
       known.daily.startMs === periodStart(nowMs, DAY_MS) &&
       known.long?.startMs === (hasLongWindows ? periodStart(nowMs, LONG_PERIOD_MS) : undefined);
-    if (isKnown) return known;
+    if (isCurrent) return known;
     this.#current = {
       daily: this.#of(nowMs, DAY_MS),
       long: hasLongWindows ? this.#of(nowMs, LONG_PERIOD_MS) : undefined,
@@ -35,7 +35,7 @@ export class DerivedSalts implements SaltSource {
     return this.#current;
   }
 
-  /** There is nothing to agree on. */
+  /** Does nothing: derived salts need no agreement. */
   async refresh(): Promise<void> {}
 
   #of(nowMs: number, periodMs: number): PeriodSalts {

@@ -1,4 +1,4 @@
-/** Salts that all gateways on one Redis share: the first to propose one for a period decides. */
+/** Salts that all gateways on one Redis share. The first gateway to propose a salt for a period decides. */
 import type { Cluster, Redis } from 'ioredis';
 import { DAY_MS, SALT_BYTES } from '../core/salts.ts';
 import type { SaltVault } from './salt-book.ts';
@@ -19,11 +19,13 @@ export class RedisSaltVault implements SaltVault {
     if (text === null) return undefined;
     const salt = Buffer.from(text, 'base64url');
     if (salt.length === SALT_BYTES) return salt;
-    throw new Error(`${this.#keyOf(startMs)} holds no salt of ${SALT_BYTES} bytes, delete it`);
+    throw new Error(
+      `${this.#keyOf(startMs)} does not hold a salt of ${SALT_BYTES} bytes: delete it`,
+    );
   }
 
   async agree(startMs: number, proposed: Buffer, nowMs: number): Promise<Buffer> {
-    // Its own period, and the next, while windows may still reach back into it.
+    // Until the end of the next period, because windows of that period reach back into this one.
     const lifetimeMs = startMs + 2 * this.#periodMs - nowMs;
     const text = proposed.toString('base64url');
     await this.#client.set(this.#keyOf(startMs), text, 'PX', lifetimeMs, 'NX');

@@ -1,14 +1,15 @@
 /**
- * Keeps the salts of the last, this and the next period at hand, so that a request never waits for one. The next is
- * made ahead of time, so that its beginning passes whether or not the vault can be reached then.
+ * Holds the salts of the previous, the current and the next period in memory, so that no request waits for one. The next
+ * salt is created in advance, so a new period can begin while the vault is down.
  */
 import { createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
 import { type PeriodSalts, periodStart, SALT_BYTES } from '../core/salts.ts';
 
-/** Where gateways that count together find the same salts. */
+/** Where gateways that share counters find the same salts. */
 export interface SaltVault {
+  /** The salt of the period that begins at `startMs`, if there is one. */
   get(startMs: number): Promise<Buffer | undefined>;
-  /** The salt of the period that begins then: the proposed one, unless there is one already. */
+  /** The salt of the period that begins at `startMs`: the stored one, otherwise the proposed one. */
   agree(startMs: number, proposed: Buffer, nowMs: number): Promise<Buffer>;
 }
 
@@ -18,13 +19,13 @@ export class SaltBook {
   readonly #byStart = new Map<number, KeyObject>();
   #current: PeriodSalts | undefined;
 
-  /** Without a vault the salts are this process's own. */
+  /** Without a vault, this process has its own salts. */
   constructor(periodMs: number, vault?: SaltVault) {
     this.#periodMs = periodMs;
     this.#vault = vault;
   }
 
-  /** The same object until the salts change. */
+  /** Returns the same object until the salts change. */
   at(nowMs: number): PeriodSalts {
     const startMs = periodStart(nowMs, this.#periodMs);
     if (this.#current?.startMs === startMs) return this.#current;
@@ -39,8 +40,9 @@ export class SaltBook {
   }
 
   /**
-   * Agrees with the vault on all three periods and forgets what is over. What is known here is proposed each time,
-   * since a vault may come back empty; what the vault knows wins. Rejects when it cannot be reached; call it again.
+   * Agrees with the vault on the salts of all three periods, and deletes expired ones. Known salts are proposed every
+   * time, because a vault may have lost its data; the vault's salts win. Rejects if the vault cannot be reached; call
+   * `refresh` again.
    */
   async refresh(nowMs: number): Promise<void> {
     const current = periodStart(nowMs, this.#periodMs);
@@ -51,7 +53,7 @@ export class SaltBook {
     if (this.#vault === undefined) return;
     for (const start of [current - this.#periodMs, current, current + this.#periodMs]) {
       const known = this.#byStart.get(start)?.export();
-      // Nobody counted under a salt of the past that is made up now.
+      // A new salt for a past period would be useless: no request was counted with it.
       const agreed =
         known === undefined && start < current
           ? await this.#vault.get(start)

@@ -1,15 +1,15 @@
-/** The salt books of both periods, as one source. */
+/** Combines the salt books of both periods. */
 import { DAY_MS, LONG_PERIOD_MS, type SaltSource, type Salts } from '../core/salts.ts';
 import { SaltBook, type SaltVault } from './salt-book.ts';
 
 export class SaltBooks implements SaltSource {
   readonly #daily: SaltBook;
   readonly #long: SaltBook;
-  /** One without the long ones and one with them: who asks for the one does not take the other from anybody. */
+  /** Cached results, one without long salts and one with them, so that callers of both kinds keep their objects. */
   #withoutLong: Salts | undefined;
   #withLong: Salts | undefined;
 
-  /** Without vaults the salts are this process's own. */
+  /** Without vaults, this process has its own salts. */
   constructor(vaultOf?: (periodMs: number) => SaltVault) {
     this.#daily = new SaltBook(DAY_MS, vaultOf?.(DAY_MS));
     this.#long = new SaltBook(LONG_PERIOD_MS, vaultOf?.(LONG_PERIOD_MS));
@@ -28,12 +28,12 @@ export class SaltBooks implements SaltSource {
     return this.#withLong;
   }
 
-  /** Agrees with the vaults on what the salts are. Rejects when they cannot be reached; call it again. */
+  /** Agrees with the vaults on the salts. Rejects if they cannot be reached; call it again. */
   async refresh(nowMs: number): Promise<void> {
     await this.#daily.refresh(nowMs);
-    // Also while no policy needs them: when one does, every gateway must have the same ones at once.
+    // Also while no policy needs long salts: when one does, all gateways must have the same ones at once.
     await this.#long.refresh(nowMs);
-    // Also when nobody asks: what is over is not kept.
+    // Drops expired salts even if there are no requests.
     if (this.#withoutLong !== undefined) this.at(nowMs, false);
     if (this.#withLong !== undefined) this.at(nowMs, true);
   }

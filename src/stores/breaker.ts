@@ -1,30 +1,30 @@
 /**
- * Stops asking a store that is too slow, so that no request waits for it any more, and asks again once it answers.
+ * A circuit breaker. When a store is too slow, requests no longer wait for it until a probe is answered in time.
  *
- * A store that refuses at once makes nobody wait, and is asked every time: it is back the moment it takes a request.
+ * A store that fails at once makes no request wait, so it is called every time and works again as soon as it recovers.
  */
 import { StoreError, type StoreErrorReason } from '../core/store.ts';
 import type { Gate } from './guarded-store.ts';
 
 export interface BreakerOptions {
-  /** Resolves when the store answers in time, to a question that no client waits for. */
+  /** Resolves if the store answers in time. No client waits for it. */
   readonly probe: () => Promise<unknown>;
-  /** None of several probes was answered: perhaps it is the way to the store that is broken. */
+  /** Several probes in a row failed: the connection itself may be broken. */
   readonly onSilence?: () => void;
   readonly onOpen?: () => void;
-  /** Told of every probe in vain. */
+  /** Called after every failed probe. */
   readonly onStillOpen?: (error: unknown) => void;
   readonly onClose?: () => void;
 }
 
-/** One late answer may be chance. */
+/** A single late answer may be chance. */
 const TIMEOUTS_IN_A_ROW = 5;
 const PROBES_BEFORE_SILENCE = 4;
 const PROBE_EVERY_MS = 100;
-/** Gateways that gave up together should not ask together. */
+/** Gateways that opened their breakers together should not probe together. */
 const PROBE_JITTER_MS = 50;
 
-/** One for all: making an error, with its stack, costs more than taking a request. */
+/** Created once: creating an error with its stack costs more than taking a request. */
 const GIVEN_UP = new StoreError('given_up', 'the store is too slow');
 
 export class Breaker implements Gate {
@@ -42,12 +42,12 @@ export class Breaker implements Gate {
     return this.#isOpen ? GIVEN_UP : undefined;
   }
 
-  /** To be told of every round trip, however many requests shared it. */
+  /** Call once per round trip, however many requests shared it. */
   succeeded(): void {
     this.#timeouts = 0;
   }
 
-  /** To be told of every round trip, however many requests shared it. */
+  /** Call once per round trip, however many requests shared it. */
   failed(reason: StoreErrorReason): void {
     if (reason !== 'timeout' || this.#isOpen) return;
     this.#timeouts++;
@@ -57,7 +57,7 @@ export class Breaker implements Gate {
     this.#probeSoon();
   }
 
-  /** Probes no more. */
+  /** Stops probing. */
   close(): void {
     clearTimeout(this.#probing);
   }

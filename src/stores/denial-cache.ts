@@ -1,30 +1,30 @@
 /**
- * Remembers denials. Until a unit is over a denied client stays denied, whoever else asks meanwhile, so there is no
- * need to ask the store: a client that keeps hammering costs it nothing.
+ * Caches denials. A denied client stays denied until the oldest counted unit leaves the window, whatever other clients do
+ * in the meantime. So the store is not called again, and a client that keeps retrying costs it nothing.
  *
- * A denial is remembered for the very same question only (keys, quotas, costs), from when the store was asked, and for
- * half a second at most. What changes the answer before its time is so noticed at once (a new policy file asks a new
- * question; a reset is announced) or within that half second (the store lost its counts, or its clock was set).
+ * A cached denial answers only a request with the same keys, quotas and costs. It is valid from the moment when the store
+ * was called, for half a second at most. Changes are therefore seen at once (a new policy file has new quotas; a reset is
+ * announced) or within half a second (the store lost its counts, or its clock was set).
  *
- * A remembered wait is what the store said at most half a second ago, less the time since. It is never shorter than the
- * truth of that moment, but leaves out what others have used of a shared limit meanwhile.
+ * A cached wait is what the store said at most half a second ago, minus the time since then. It is never shorter than
+ * the true wait at that moment, but it does not include what other clients of a shared limit have used since.
  */
 import { LRUCache } from 'lru-cache';
 import type { Descriptor, QuotaState, QuotaStore, TakeResult } from '../core/store.ts';
 
 export interface DenialCacheOptions {
   readonly store: QuotaStore;
-  /** Milliseconds of a clock that is never set. */
+  /** Milliseconds of a monotonic clock. */
   readonly now: () => number;
   readonly maxEntries: number;
-  /** Told of every request that the store was not asked about. */
+  /** Called for every request that is answered from the cache. */
   readonly onRemembered?: () => void;
 }
 
-/** A denied client costs the store two requests per second. */
+/** How long a denial is cached: a denied client costs the store two requests per second. */
 const TRUST_MS = 500;
 
-/** What an entry takes beside its keys, by the heap with 20,000 of them: its place in the cache, and its objects. */
+/** Memory of an entry without its keys, measured on the heap with 20,000 entries. */
 const ENTRY_BYTES = 250;
 const DESCRIPTOR_BYTES = 400;
 const AVERAGE_ENTRY_BYTES = 1_024;
@@ -32,7 +32,7 @@ const AVERAGE_ENTRY_BYTES = 1_024;
 interface Denial {
   readonly descriptors: readonly Descriptor[];
   readonly result: TakeResult;
-  /** When the store's answer arrived. It was true a moment before, so what counts down from here ends no earlier. */
+  /** When the store's answer arrived. Waits that are counted down from here never end too early. */
   readonly answeredMs: number;
   readonly trustedUntilMs: number;
   readonly generation: number;
@@ -44,7 +44,10 @@ export class DenialCache implements QuotaStore {
   readonly #denials: LRUCache<string, Denial>;
   readonly #onRemembered: (() => void) | undefined;
   #enabled = false;
-  /** Denials of earlier ones count no more. What was asked in an earlier one may be out of date on arrival. */
+  /**
+   * Increases with every reset. Denials of earlier generations are not used, and an answer to a call of an earlier
+   * generation is not cached, because it may be out of date.
+   */
   #generation = 0;
 
   constructor({ store, now, maxEntries, onRemembered }: DenialCacheOptions) {
@@ -54,32 +57,32 @@ export class DenialCache implements QuotaStore {
     this.#denials = new LRUCache({ max: maxEntries, maxSize: maxEntries * AVERAGE_ENTRY_BYTES });
   }
 
-  /** From now on resets are announced by calling `forget`. */
+  /** Starts caching. From now on every reset must be announced by calling `forget`. */
   enable(): void {
     this.#enabled = true;
   }
 
-  /** Remembers nothing until it is enabled again. */
+  /** Caches nothing until it is enabled again. */
   disable(): void {
     this.#enabled = false;
     this.forget();
   }
 
-  /** Costs nothing, however often it is called: the entries go when others need their places. */
+  /** Invalidates all entries at no cost. They are replaced when new entries need their places. */
   forget(): void {
     this.#generation++;
   }
 
   take(descriptors: readonly Descriptor[]): TakeResult | Promise<TakeResult> {
-    const askedMs = this.#now();
+    const calledMs = this.#now();
     if (this.#denials.size > 0) {
-      const denial = this.#denials.get(questionOf(descriptors));
-      if (denial !== undefined && this.#holds(denial, descriptors, askedMs)) {
+      const denial = this.#denials.get(cacheKeyOf(descriptors));
+      if (denial !== undefined && this.#holds(denial, descriptors, calledMs)) {
         this.#onRemembered?.();
-        return after(denial, askedMs - denial.answeredMs);
+        return after(denial, calledMs - denial.answeredMs);
       }
     }
-    return this.#ask(descriptors, askedMs);
+    return this.#call(descriptors, calledMs);
   }
 
   #holds(denial: Denial, descriptors: readonly Descriptor[], nowMs: number): boolean {
@@ -90,11 +93,11 @@ export class DenialCache implements QuotaStore {
     );
   }
 
-  async #ask(descriptors: readonly Descriptor[], askedMs: number): Promise<TakeResult> {
+  async #call(descriptors: readonly Descriptor[], calledMs: number): Promise<TakeResult> {
     const generation = this.#generation;
     const result = await this.#store.take(descriptors);
     if (!result.admitted && this.#enabled && generation === this.#generation) {
-      this.#remember(descriptors, result, askedMs);
+      this.#remember(descriptors, result, calledMs);
     }
     return result;
   }
@@ -104,30 +107,30 @@ export class DenialCache implements QuotaStore {
     this.forget();
   }
 
-  #remember(descriptors: readonly Descriptor[], result: TakeResult, askedMs: number): void {
-    // Every repetition of such a request changes the counts.
+  #remember(descriptors: readonly Descriptor[], result: TakeResult, calledMs: number): void {
+    // Every such request changes the counts, so the store must see it.
     if (descriptors.some(({ quota }) => quota.countRejected)) return;
     const waitMs = Math.max(...result.states.map((state) => state?.retryAfterMs ?? 0));
-    // The store counts whole milliseconds: of the first one a part had passed when it was asked.
-    const trustedUntilMs = askedMs + Math.min(waitMs - 1, TRUST_MS);
-    const question = questionOf(descriptors);
+    // The store counts whole milliseconds. Part of the first one had passed when it was called.
+    const trustedUntilMs = calledMs + Math.min(waitMs - 1, TRUST_MS);
+    const cacheKey = cacheKeyOf(descriptors);
     const answeredMs = this.#now();
     const generation = this.#generation;
     const denial = { descriptors, result, answeredMs, trustedUntilMs, generation };
-    const size = ENTRY_BYTES + descriptors.length * DESCRIPTOR_BYTES + question.length;
-    this.#denials.set(question, denial, { size });
+    const size = ENTRY_BYTES + descriptors.length * DESCRIPTOR_BYTES + cacheKey.length;
+    this.#denials.set(cacheKey, denial, { size });
   }
 }
 
-function questionOf(descriptors: readonly Descriptor[]): string {
+function cacheKeyOf(descriptors: readonly Descriptor[]): string {
   const [first] = descriptors;
   if (first !== undefined && descriptors.length === 1) return first.key;
-  let question = '';
-  for (const { key } of descriptors) question += `${key} `;
-  return question;
+  let cacheKey = '';
+  for (const { key } of descriptors) cacheKey += `${key} `;
+  return cacheKey;
 }
 
-/** A policy file that was read anew has new quotas, even where it says the same. */
+/** A reloaded policy file has new quota objects, even if it is unchanged. */
 function isSame(denial: Denial, descriptors: readonly Descriptor[]): boolean {
   return descriptors.every(({ quota, cost }, i) => {
     const known = denial.descriptors[i];
@@ -135,7 +138,7 @@ function isSame(denial: Denial, descriptors: readonly Descriptor[]): boolean {
   });
 }
 
-/** The denial as it stands so much later. */
+/** The denial after `laterMs` more milliseconds. */
 function after({ result }: Denial, laterMs: number): TakeResult {
   const elapsedMs = Math.max(0, Math.floor(laterMs));
   const states = result.states.map(

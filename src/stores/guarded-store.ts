@@ -1,8 +1,8 @@
-/** Asks a store only while nothing stands against it: a request then follows the failure mode of its policy at once. */
+/** Calls a store only if all gates are open. Otherwise the request follows the failure mode of its policy at once. */
 import type { Descriptor, QuotaStore, StoreError, TakeResult } from '../core/store.ts';
 
 export interface Gate {
-  /** Why the store is not to be asked now; undefined when it may be. Asked about every request. */
+  /** Why the store must not be called now; undefined if it may be. Called for every request. */
   obstacle(): StoreError | undefined;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Takes over from a shared store with this process's share of every limit: all gateways together then admit what one
- * limit allows, without a word to each other.
+ * Replaces a shared store that has failed with this process's share of every limit. Together, all gateways then admit
+ * what the limit allows, without communicating.
  */
 
 import { fnv1a32 } from '../core/fnv1a.ts';
@@ -8,7 +8,7 @@ import type { LocalLimiter } from '../core/local-limiter.ts';
 import type { Descriptor, PeekResult, Quota, TakeResult } from '../core/store.ts';
 import type { MemoryStore } from './memory/memory-store.ts';
 
-/** Which of how many gateways this is. */
+/** The number of gateways, and this gateway's rank among them. */
 export interface Place {
   readonly count: number;
   /** From 0. */
@@ -28,7 +28,7 @@ export class LocalShare implements LocalLimiter {
     this.#memory.record(descriptors);
   }
 
-  /** What a take would be measured by, with nothing taken. */
+  /** The state of this process's shares. Takes nothing. */
   peek(descriptors: readonly Descriptor[]): PeekResult {
     return this.#memory.peek(this.#shares(descriptors));
   }
@@ -47,15 +47,18 @@ function shared({ key, quota, cost }: Descriptor, place: Place): Descriptor {
   return { key, quota: shareOf(quota, cost, key, place), cost };
 }
 
-/** The shares of all gateways make up the quota: whole requests, the odd ones going to other gateways for other keys. */
+/**
+ * The share of one gateway. The shares of all gateways add up to the quota, in whole requests. Which gateways get the
+ * requests that remain after the division depends on the key.
+ */
 export function shareOf(quota: Quota, cost: number, key: string, { count, rank }: Place): Quota {
   const turn = (rank + fnv1a32(key)) % count;
   const part = (units: number) => {
     const requests = Math.floor(units / cost);
-    const odd = turn < requests % count ? 1 : 0;
-    return (Math.floor(requests / count) + odd) * cost;
+    const extra = turn < requests % count ? 1 : 0;
+    return (Math.floor(requests / count) + extra) * cost;
   };
-  // A bucket that never fills up again could not tell when it does.
+  // A bucket with a limit of 0 would never be full again, so it could not say when.
   const isBucket = quota.algorithm === 'token-bucket';
   const limit = isBucket ? Math.max(1, Math.floor(quota.limit / count)) : part(quota.limit);
   return { ...quota, limit, burst: part(quota.burst) };

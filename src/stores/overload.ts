@@ -1,25 +1,25 @@
 /**
- * Sheds work before it piles up: while this process is late with everything, the store is not asked, and requests follow
- * the failure mode of their policies at once, which costs less.
+ * Sheds load. While the event loop is overloaded, the store is not called, and requests follow the failure mode of their
+ * policies at once, which costs less.
  */
 import { StoreError } from '../core/store.ts';
 import type { Gate } from './guarded-store.ts';
 
 export interface OverloadOptions {
-  /** Milliseconds of a clock that is never set. */
+  /** Milliseconds of a monotonic clock. */
   readonly now: () => number;
-  /** Lateness that is too much, milliseconds. */
+  /** How late a timer may be, milliseconds. */
   readonly limitMs: number;
-  /** Told of every request that is shed. */
+  /** Called for every request that is shed. */
   readonly onShed?: () => void;
 }
 
-const LOOK_EVERY_MS = 10;
-/** A pause of the garbage collector is no overload. */
+const CHECK_EVERY_MS = 10;
+/** A single late timer may be a pause of the garbage collector. */
 const LATE_IN_A_ROW = 3;
 
-/** One for all: making an error, with its stack, costs more than taking a request. */
-const OVERLOADED = new StoreError('overloaded', 'this process is late with everything');
+/** Created once: creating an error with its stack costs more than taking a request. */
+const OVERLOADED = new StoreError('overloaded', 'event loop overloaded');
 
 export class Overload implements Gate {
   readonly #options: OverloadOptions;
@@ -29,8 +29,8 @@ export class Overload implements Gate {
 
   constructor(options: OverloadOptions) {
     this.#options = options;
-    this.#dueMs = options.now() + LOOK_EVERY_MS;
-    this.#timer = setInterval(() => this.#look(), LOOK_EVERY_MS).unref();
+    this.#dueMs = options.now() + CHECK_EVERY_MS;
+    this.#timer = setInterval(() => this.#check(), CHECK_EVERY_MS).unref();
   }
 
   obstacle(): StoreError | undefined {
@@ -43,11 +43,11 @@ export class Overload implements Gate {
     clearInterval(this.#timer);
   }
 
-  /** How late a timer is called is how long everything else waits for its turn. */
-  #look(): void {
+  /** A timer is as late as everything else that waits for the event loop. */
+  #check(): void {
     const nowMs = this.#options.now();
     const isLate = nowMs - this.#dueMs > this.#options.limitMs;
     this.#lateInARow = isLate ? this.#lateInARow + 1 : 0;
-    this.#dueMs = nowMs + LOOK_EVERY_MS;
+    this.#dueMs = nowMs + CHECK_EVERY_MS;
   }
 }

@@ -1,26 +1,26 @@
-/** Short texts that all gateways read, each until a moment: an override store of this process, and what one has to promise. */
+/** The port to stored overrides, and the override store of a single process. */
 
 export interface StoredOverride {
-  /** Of two overrides about the same, the later one stays. */
+  /** Identifies the override. A later override about the same replaces it. */
   readonly about: string;
-  /** From then on it is not there any more, milliseconds since the epoch by the clock of this process. */
+  /** When the override ends, milliseconds since the epoch by the clock of this process. */
   readonly untilMs: number;
-  /** Empty for one that was taken down. It stays until it would have ended: what was lost was not taken down. */
+  /** Empty for a removed override. It stays until it would have ended, so that it is not taken for lost. */
   readonly text: string;
 }
 
-/** All of it rejects when the override store cannot be reached. */
+/** Stores short texts that all gateways read. Every method rejects if the store cannot be reached. */
 export interface OverrideStore {
   read(): Promise<readonly StoredOverride[]>;
-  /** Rejects with a OverrideStoreFull when there are too many. */
+  /** Rejects with an OverrideStoreFull if there are already MAX_OVERRIDES others. */
   put(override: StoredOverride): Promise<void>;
-  /** Of what the override store has lost; what is there about the same stays, and so does what was taken down. */
+  /** Stores the overrides that the store has lost. Stored and removed overrides about the same stay as they are. */
   restoreLost(overrides: readonly StoredOverride[]): Promise<void>;
-  /** Resolves to false when there was none. */
+  /** Resolves to false if there was no such override. */
   remove(about: string): Promise<boolean>;
 }
 
-/** What each gateway reads again whenever one of them changes: a few hundred kilobytes at most. */
+/** Every gateway reads all of them again whenever one changes: a few hundred kilobytes at most. */
 export const MAX_OVERRIDES = 1_000;
 
 export class OverrideStoreFull extends Error {
@@ -28,11 +28,11 @@ export class OverrideStoreFull extends Error {
   readonly code = 'HEADGATE_BOARD_FULL';
 
   constructor() {
-    super(`there are ${MAX_OVERRIDES} already`);
+    super(`there are already ${MAX_OVERRIDES} overrides`);
   }
 }
 
-/** For one gateway without Redis. It does not survive the process. */
+/** For a single gateway without Redis. Overrides are lost when the process ends. */
 export class MemoryOverrideStore implements OverrideStore {
   readonly #now: () => number;
   readonly #overrides = new Map<string, StoredOverride>();

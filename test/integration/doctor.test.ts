@@ -108,10 +108,10 @@ testWithRedis('a server with the shipped account and a closed default user is fi
   for (const text of [
     /: fine: (Redis|Valkey) \d+\.\d+\.\d+, a master(; a list of \d{4}-\d\d-\d\d, which has gaps, names no flaw of it)?$/,
     /: fine: maxmemory-policy is noeviction, [\d.]+ MiB of 100 MiB are used$/,
-    /: fine: obeys nobody without a password, and the account has no more rights than it needs$/,
-    /: fine: the clock is that of this machine$/,
+    /: fine: requires a password, and the account has only the rights that gateways need$/,
+    /: fine: its clock agrees with the clock of this machine$/,
     /: fine: round trips take [\d.]+ ms \(median\) to [\d.]+ ms \(worst of \d+\), HEADGATE_STORE_TIMEOUT_MS is 5000$/,
-    /: fine: takes are counted$/,
+    /: fine: requests are counted$/,
   ]) {
     expect(own).toContainEqual(expect.stringMatching(text));
   }
@@ -131,10 +131,10 @@ testWithOwnRedis('what endangers counts is warned of', async () => {
   await using redis = await startServer('--maxmemory', '3mb', '--maxmemory-policy', 'allkeys-lru');
   await asAdmin(redis, FILL);
   expect(await complaintsAbout(redis.url)).toEqual([
-    'warning: maxmemory-policy is allkeys-lru: an evicted key is a forgotten count; set it to noeviction',
+    'warning: maxmemory-policy is allkeys-lru: evicting a key resets a counter; set it to noeviction',
     expect.stringMatching(/^warning: is nearly full, \d\.\d MiB of 3\.0 MiB are used: raise/),
     expect.stringMatching(/^warning: has evicted \d+ keys since it started: /),
-    expect.stringMatching(/^warning: obeys whoever connects, without a password: /),
+    expect.stringMatching(/^warning: accepts commands without a password: /),
   ]);
 });
 
@@ -144,15 +144,15 @@ testWithOwnRedis('a password is asked for, and an account with all rights warned
     expect.stringMatching(/^fault: wants a password: write it into the URL, as user:password@/),
   ]);
   expect(await complaintsAbout(redis.url.replace('://', '://nobody:wrong@'))).toEqual([
-    'fault: does not know this user with this password: correct them in the URL',
+    'fault: refuses this user and password: correct them in the URL',
   ]);
   const lines = await examine(redis.url.replace('://', '://:open-sesame@'));
   expect(lines).toContainEqual(
     expect.stringContaining(
-      ': warning: lets the account do more than gateways need: use the account of deploy/redis/users.acl',
+      ': warning: gives the account more rights than gateways need: use the account of deploy/redis/users.acl',
     ),
   );
-  expect(lines).toContainEqual(expect.stringContaining(': note: memory is unbounded (maxmemory'));
+  expect(lines).toContainEqual(expect.stringContaining(': note: has no memory limit (maxmemory'));
 });
 
 testWithOwnRedis('a full server, a replica and one without what the URL asks for', async () => {
@@ -162,14 +162,16 @@ testWithOwnRedis('a full server, a replica and one without what the URL asks for
   const { url } = redis;
   expect(await faultOf(url)).toMatch(/^fault: is full, and takes no counts: raise maxmemory/);
   expect(await faultOf(replica.url)).toContain(
-    `fault: is a replica of 127.0.0.1:${redis.port} and takes no writes: name`,
+    `fault: is a replica of 127.0.0.1:${redis.port} and refuses writes: put`,
   );
-  expect(await faultOf(`${url}/99`)).toContain('fault: has fewer databases than the URL asks for');
+  expect(await faultOf(`${url}/99`)).toContain(
+    'fault: has fewer databases than the number in the URL',
+  );
   expect(await faultOf(url.replace('redis', 'redis+cluster'))).toContain(
-    'fault: is no node of a cluster: write redis://',
+    'fault: is not a cluster node: write redis://',
   );
   expect(await faultOf(`${url.replace('redis', 'redis+sentinel')}/mymaster`)).toContain(
-    'fault: is no sentinel: name sentinels',
+    'fault: is not a sentinel: put sentinels',
   );
   expect(await faultOf(`redis://127.0.0.1:${await freePort()}`)).toContain(
     'fault: refuses connections: start Redis',
@@ -201,10 +203,10 @@ testWithOwnRedis('each right that an account lacks is named, with what is lost',
   expect(await lacking('resetchannels', '-hgetall')).toEqual([
     expect.stringMatching(/^warning: does not .*; without it, while Redis is away/),
     expect.stringMatching(/^warning: does not .*; without it, operators can neither/),
-    `warning: ${without('&hg:v1:*')}; without it, denials are not remembered, each asks Redis, and gateways follow operators seconds later`,
+    `warning: ${without('&hg:v1:*')}; without it, denials are not cached, so every denied request reaches Redis, and changes by operators take effect seconds later`,
   ]);
   expect(await lacking('-scan')).toEqual([
-    `warning: ${without('+scan')}; without it, nobody knows how many windows are counted`,
+    `warning: ${without('+scan')}; without it, the number of counted windows is unknown`,
   ]);
 });
 
@@ -215,7 +217,7 @@ testWithOwnRedis('a frozen server ends with a line, and exit code 1', async () =
   expect(await check(redis.url)).toEqual({
     code: 1,
     lines: [
-      `redis 127.0.0.1:${redis.port}: fault: takes connections and does not answer: it is frozen, overloaded or busy with one command`,
+      `redis 127.0.0.1:${redis.port}: fault: accepts connections but does not answer: it is frozen, overloaded or busy with one long command`,
     ],
   });
   expect(performance.now() - startedMs).toBeLessThan(10_000);
@@ -248,13 +250,13 @@ testWithOwnRedis('every master of a cluster is examined', async () => {
   expect(lines.filter((line) => line.includes(': fault: '))).toEqual([]);
   for (const { port } of cluster.nodes) {
     const place = `127.0.0.1:${port}`;
-    expect(lines).toContain(`${place}: fine: takes are counted`);
-    expect(lines).toContain(`${place}: note: has no replica: when it is away, so are its counts`);
+    expect(lines).toContain(`${place}: fine: requests are counted`);
+    expect(lines).toContain(`${place}: note: has no replica: if it fails, its counters are lost`);
   }
   const [first, second] = cluster.nodes;
   // A node by itself is no server of the other kind.
   expect(await complaintsAbout(first?.url ?? '')).toEqual([
-    'fault: is a node of a cluster: write redis+cluster:// in the URL',
+    'fault: is a cluster node: write redis+cluster:// in the URL',
   ]);
   await second?.stop('SIGKILL');
   const after = await examine(cluster.url);
@@ -270,7 +272,7 @@ testWithOwnRedis('sentinels are counted, and the master that they know is examin
   const master = /: fine: 3 of 3 sentinels answer, the master is (127\.0\.0\.1:\d+)$/.exec(
     lines[0] ?? '',
   )?.[1];
-  expect(lines).toContain(`${master}: fine: takes are counted`);
+  expect(lines).toContain(`${master}: fine: requests are counted`);
   expect(lines.join()).not.toContain('has no replica');
 
   const missing = await freePort();
@@ -278,7 +280,7 @@ testWithOwnRedis('sentinels are counted, and the master that they know is examin
   expect(fewer[0]).toMatch(`127.0.0.1:${missing}: warning: refuses connections: `);
   expect(fewer[1]).toContain(': fine: 3 of 4 sentinels answer');
   expect(await complaintsAbout(redis.url.replace('mymaster', 'other'))).toEqual([
-    'fault: no sentinel knows a master called other: correct the name in the URL',
+    'fault: no sentinel monitors a master named other: correct the name in the URL',
   ]);
 });
 
@@ -291,7 +293,7 @@ testWithRedis('a clock that is another and a slow way are warned of', async () =
     if (level === 'warning') texts.push(text);
   }
   expect(texts).toContainEqual(
-    expect.stringMatching(/^the clock is 5\.0 s ahead of this machine's: /),
+    expect.stringMatching(/^its clock is 5\.0 s ahead of this machine's: /),
   );
   expect(texts).toContainEqual(
     expect.stringMatching(/more than half of HEADGATE_STORE_TIMEOUT_MS \(0\.02\): move gateways/),

@@ -1,6 +1,6 @@
 /**
- * Counts in this process: for one gateway without Redis, and in place of Redis while that is away. It is also the
- * model that the Redis script is held against, answer by answer.
+ * Counts in this process, for a single gateway without Redis and as the local limiter while Redis is down. It is also the
+ * model for the Redis script: tests compare every answer of the two.
  */
 import type {
   Algorithm,
@@ -21,7 +21,7 @@ import { WindowLog } from './window-log.ts';
 export interface MemoryStoreOptions {
   /** Milliseconds since the epoch. */
   readonly now: () => number;
-  /** Keys held at most; those that nobody asked about lately make room. */
+  /** Maximum number of keys. Keys that were not used lately are evicted. */
   readonly maxKeys: number;
 }
 
@@ -40,7 +40,7 @@ export class MemoryStore implements QuotaStore, QuotaReader {
     this.#meters = new MeterTable(maxKeys);
   }
 
-  /** Keys held. */
+  /** Number of keys. */
   get size(): number {
     return this.#meters.size;
   }
@@ -49,7 +49,7 @@ export class MemoryStore implements QuotaStore, QuotaReader {
     return this.#count(descriptors, false);
   }
 
-  /** Counts a request that another store admitted, whether or not there is room for it here. */
+  /** Counts a request that another store has admitted, even if it exceeds the limit here. */
   record(descriptors: readonly Descriptor[]): void {
     this.#count(descriptors, true);
   }
@@ -78,7 +78,7 @@ export class MemoryStore implements QuotaStore, QuotaReader {
       const meter = known ?? NEW_METER[quota.algorithm](quota);
       meters.push(meter);
       unknown.push(known === undefined);
-      // Asked in any case: it also brings the meter to this moment.
+      // Called in any case, because it also brings the meter to this moment.
       if (!meter.fits(quota, cost, nowMs) && !isAdmitted) admitted = false;
     }
     const states: QuotaState[] = [];
@@ -86,7 +86,7 @@ export class MemoryStore implements QuotaStore, QuotaReader {
     for (const [i, { key, quota, cost }] of descriptors.entries()) {
       const meter = meters[i] as Meter;
       states.push(meter.settle(quota, cost, nowMs, admitted));
-      // Asking alone leaves nothing behind.
+      // A denied request stores nothing, unless rejected requests count.
       if (unknown[i] === true && (admitted || quota.countRejected)) {
         this.#meters.add(key, meter);
         newKeys++;

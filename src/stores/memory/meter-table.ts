@@ -1,28 +1,28 @@
 /**
- * The meters of all keys, in bounded number.
+ * The meters of all keys, up to a maximum number.
  *
- * Who makes room is decided by a clock hand (F. J. Corbató, "A Paging Experiment with the Multics System", 1968): it
- * goes round over the keys, and takes those that were not asked for since it last came by. A list in the order of use
- * would touch two neighbours for every request; deleting a key from the Map and adding it again costs V8 time in
- * proportion to the size of the Map when it is the same key again and again, as it is under attack.
+ * Keys are evicted by the clock algorithm (F. J. Corbató, "A Paging Experiment with the Multics System", 1968): a hand
+ * moves over the keys in a circle and evicts those that were not used since it last passed. An LRU list would update two
+ * neighbours for every request. Deleting a key from a Map and adding it again takes V8 time in proportion to the size of
+ * the Map if it is always the same key, as it is in an attack.
  */
 import type { Meter } from './meter.ts';
 
 interface Entry {
   readonly meter: Meter;
-  /** Asked for since it was added, or since the hand came by. */
+  /** Used since it was added, or since the hand last passed. */
   used: boolean;
 }
 
-/** Keys that the hand looks at for every new one, so that what is over goes faster than what is new comes. */
-const LOOKS = 2;
-/** Keys that it looks at, when there are too many, before it takes one that is in use. */
-const MAX_LOOKS = 64;
+/** Keys that the hand passes for every new key, so that expired keys leave faster than new ones come. */
+const STEPS_PER_KEY = 2;
+/** Keys that the hand passes, if there are too many, before it evicts one that is in use. */
+const MAX_STEPS = 64;
 
 export class MeterTable {
   readonly #entries = new Map<string, Entry>();
   readonly #maxKeys: number;
-  /** Moves with every new key: an iterator that stands still keeps all that was ever deleted behind it (V8). */
+  /** Moves with every new key: in V8, an iterator that does not move keeps all keys deleted before it in memory. */
   #hand = this.#entries.entries();
 
   constructor(maxKeys: number) {
@@ -40,7 +40,7 @@ export class MeterTable {
     return entry.meter;
   }
 
-  /** Does not make room by itself: of the keys of one request none must make room for another. */
+  /** Evicts nothing: no key of a request may be evicted for another key of the same request. */
   add(key: string, meter: Meter): void {
     this.#entries.set(key, { meter, used: false });
   }
@@ -49,23 +49,23 @@ export class MeterTable {
     this.#entries.delete(key);
   }
 
-  /** After so many keys were added. */
+  /** Evicts expired keys, and as many others as there are too many. Call after adding `newKeys` keys. */
   makeRoom(newKeys: number, nowMs: number): void {
-    for (let looks = 0; looks < LOOKS * newKeys; looks++) this.#look(nowMs);
+    for (let steps = 0; steps < STEPS_PER_KEY * newKeys; steps++) this.#step(nowMs);
     while (this.#entries.size > this.#maxKeys) this.#evict(nowMs);
   }
 
   #evict(nowMs: number): void {
     const before = this.#entries.size;
     let key: string | undefined;
-    for (let looks = 0; looks < MAX_LOOKS && this.#entries.size === before; looks++) {
-      key = this.#look(nowMs);
+    for (let steps = 0; steps < MAX_STEPS && this.#entries.size === before; steps++) {
+      key = this.#step(nowMs);
     }
     if (this.#entries.size === before && key !== undefined) this.#entries.delete(key);
   }
 
-  /** Moves the hand on, and forgets the key there if it is over or, where there are too many, not in use. */
-  #look(nowMs: number): string | undefined {
+  /** Moves the hand to the next key. Evicts it if it has expired or, if there are too many keys, is not in use. */
+  #step(nowMs: number): string | undefined {
     let next = this.#hand.next();
     if (next.done) {
       this.#hand = this.#entries.entries();

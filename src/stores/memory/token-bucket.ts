@@ -1,7 +1,6 @@
 /**
- * Token bucket, as the generic cell rate algorithm keeps it (ITU-T I.371, annex A): not the tokens but what is missing.
- * Debt is counted in units x windowMs, of which `limit` are paid back every millisecond: whole numbers below 2^53, so
- * nothing is ever rounded away.
+ * Token bucket, kept as a debt (GCRA, ITU-T I.371, annex A). Debt is counted in units x windowMs, and every millisecond
+ * repays `limit` of it. These are whole numbers below 2^53, so nothing is rounded.
  */
 import type { Quota, QuotaState } from '../../core/store.ts';
 import type { Meter } from './meter.ts';
@@ -16,7 +15,7 @@ export class TokenBucket implements Meter {
   }
 
   fits(quota: Quota, cost: number, nowMs: number): boolean {
-    // The clock was set back: the debt is what it was, as of now.
+    // If the clock was set back, the debt is kept, as of now.
     this.#atMs = Math.min(this.#atMs, nowMs);
     return this.#debtAt(quota, nowMs) + cost * quota.windowMs <= quota.burst * quota.windowMs;
   }

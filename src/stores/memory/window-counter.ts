@@ -1,7 +1,6 @@
 /**
- * Approximate sliding window: the requests of the current window and, weighted by the part of it that the last
- * `windowMs` still cover, those of the one before. Windows are aligned to the epoch. Sums stay below 2^53, so they are
- * exact.
+ * Approximate sliding window. It adds the units of the current window to those of the previous one, weighted by the part
+ * of it that lies within the last `windowMs`. Windows are aligned to the epoch. Sums stay below 2^53, so they are exact.
  */
 import type { Quota, QuotaState } from '../../core/store.ts';
 import type { Meter } from './meter.ts';
@@ -22,7 +21,7 @@ export class WindowCounter implements Meter {
   }
 
   fits(quota: Quota, cost: number, nowMs: number): boolean {
-    // The clock was set back: what was counted ahead of it counts in this window.
+    // If the clock was set back, the units of the later window count in this one.
     this.#window = Math.min(this.#window, this.#windowOf(nowMs));
     return this.#waitMs(quota, cost, nowMs) === 0;
   }
@@ -47,7 +46,7 @@ export class WindowCounter implements Meter {
     };
   }
 
-  /** Until a request of this cost fits: in this window, or when this one is the one before. */
+  /** Milliseconds until a request of this cost fits, either in this window or in the next one. */
   #waitMs({ limit }: Quota, cost: number, nowMs: number): number {
     const windowMs = this.#windowMs;
     const [current, previous] = this.#countsAt(nowMs);
@@ -60,7 +59,7 @@ export class WindowCounter implements Meter {
     return leftMs + Math.max(0, windowMs - Math.floor(((limit - cost) * windowMs) / current));
   }
 
-  /** Units in the current window and the one before. */
+  /** Units in the current window and in the previous one. */
   #countsAt(nowMs: number): [current: number, previous: number] {
     const passed = this.#windowOf(nowMs) - this.#window;
     if (passed <= 0) return [this.#current, this.#previous];

@@ -1,5 +1,5 @@
 /**
- * Exact sliding window: when requests were admitted, oldest first, in a ring buffer. A request counts while it is
+ * Exact sliding window: the times of the admitted requests in a ring buffer, oldest first. A request counts while it is
  * younger than the window.
  */
 import type { Quota, QuotaState } from '../../core/store.ts';
@@ -9,13 +9,13 @@ const FIRST_CAPACITY = 4;
 
 export class WindowLog implements Meter {
   #stampsMs = new Float64Array(FIRST_CAPACITY);
-  /** Units up to and including each request. Absent while every request cost one unit: places count them then. */
+  /** Units up to and including each request. Undefined while every request cost one unit: then places count units. */
   #totals: Float64Array | undefined;
-  /** Units up to the oldest request. */
+  /** Units before the oldest request. */
   #forgotten = 0;
   #head = 0;
   #length = 0;
-  /** The place of the first request that counts, as `fits` found it. */
+  /** The place of the first request that counts. Set by `fits`. */
   #first = 0;
   readonly #windowMs: number;
 
@@ -53,7 +53,7 @@ export class WindowLog implements Meter {
     };
   }
 
-  /** Drops the oldest units, also of a request, until so many are left. */
+  /** Drops the oldest units until `most` are left. May drop a part of a request's units. */
   #makeRoom(most: number): void {
     const forgotten = this.#totalAt(this.#length - 1) - most;
     if (forgotten <= this.#forgotten) return;
@@ -80,20 +80,20 @@ export class WindowLog implements Meter {
     return this.#totalAt(this.#length - 1) - this.#totalAt(place - 1);
   }
 
-  /** The place of the first request that is younger than this. */
+  /** The place of the first request after a moment. */
   #firstAfter(stampMs: number): number {
     if (this.#length === 0 || this.#stampAt(0) > stampMs) return 0;
     return this.#firstPlace(0, (place) => this.#stampAt(place) > stampMs);
   }
 
-  /** When the `unit`th of the units that count was taken. */
+  /** When the `unit`th of the counted units was taken. */
   #stampOfUnit(unit: number): number {
     const wanted = this.#totalAt(this.#first - 1) + unit;
     const found = this.#firstPlace(this.#first, (place) => this.#totalAt(place) >= wanted);
     return this.#stampAt(Math.min(found, this.#length - 1));
   }
 
-  /** A binary search, a log may hold a million. */
+  /** The first place that `holds`. A binary search, because a log may hold a million requests. */
   #firstPlace(from: number, holds: (place: number) => boolean): number {
     let low = from;
     let high = this.#length;
@@ -105,6 +105,7 @@ export class WindowLog implements Meter {
     return low;
   }
 
+  /** The clock was set back: all units in the future become one request of now. */
   #collapse(nowMs: number): void {
     this.#forget(this.#firstAfter(this.#newestMs - this.#windowMs));
     const ahead = this.#firstAfter(nowMs);
@@ -141,7 +142,7 @@ export class WindowLog implements Meter {
     this.#head = 0;
   }
 
-  /** As long as the ring, with the values of its places where they belong. */
+  /** An array as long as the ring, with a value at the index of each place. */
   #copied(valueAt: (place: number) => number): Float64Array {
     const copy = new Float64Array(this.#stampsMs.length);
     for (let place = 0; place < this.#length; place++) {

@@ -1,17 +1,17 @@
-/** How often others may make this process work: so many times in a second. */
+/** Bounds how much work other programs can cause: a number of times per second. */
 export class Allowance {
   readonly #perSecond: number;
   readonly #now: () => number;
   #left = 0;
   #sinceMs = Number.NEGATIVE_INFINITY;
 
-  /** `now`: milliseconds of a clock that is never set. */
+  /** `now`: milliseconds of a monotonic clock. */
   constructor(perSecond: number, now: () => number = () => performance.now()) {
     this.#perSecond = perSecond;
     this.#now = now;
   }
 
-  /** False when this second is used up. */
+  /** Returns false if this second's number is used up. */
   take(): boolean {
     const nowMs = this.#now();
     if (nowMs - this.#sinceMs >= 1_000) {

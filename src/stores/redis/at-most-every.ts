@@ -1,6 +1,6 @@
 /**
- * Does at once what somebody calls for, and then once in so many milliseconds, however often it is called for. It is
- * always done once more after the last call.
+ * Limits how often a function runs: at once for the first call, then at most once in `ms` milliseconds. It always runs
+ * once after the last call.
  */
 export function atMostEvery(ms: number, act: () => void): () => void {
   let isCalled = false;

@@ -1,28 +1,29 @@
-/** The channels of Redis on which gateways hear of each other, on a connection of its own. */
+/** The Redis channels that gateways publish to and subscribe to. */
 import type { RedisClient } from './client.ts';
 
-/** Counts were reset; the message names the keys, as a JSON list, or nothing. */
+/** Counters were reset. The message is a JSON list of the keys, or empty. */
 export const RESET_CHANNEL = 'hg:v1:reset';
-/** A override was put up or taken down. */
+/** An override was stored or removed. The message is empty. */
 export const OVERRIDES_CHANNEL = 'hg:v1:notices';
-/** Questions to every gateway, see gateways.ts. */
+/** Queries to every gateway, see peer-gateways.ts. */
 export const QUERIES_CHANNEL = 'hg:v1:questions';
 
-/**
- * Characters. Of what gateways say to each other, the names of 500 keys and the reports of 100 clients are the longest.
- */
+/** Characters. The longest messages of gateways are the names of 500 keys and the reports of 100 clients. */
 const LONGEST_MESSAGE = 262_144;
 
 export interface Listener {
-  /** What is said from now on will be heard. */
+  /** Subscribed: messages that are published from now on arrive. */
   onListening(): void;
-  /** A message that is longer than any of a gateway arrives empty. */
+  /** A message that is too long to be from a gateway is passed on as an empty one. */
   onMessage(message: string, channel: string): void;
-  /** It may go unheard until onListening is called again. */
+  /** Messages may be missed until `onListening` is called again. `reason` is missing if the connection closed. */
   onDeaf(reason?: unknown): void;
 }
 
-/** Subscribes whenever this connection is made, to each listener's channels by themselves: an account may lack some. */
+/**
+ * Subscribes to the channels of one listener whenever the connection is made. Each listener subscribes separately,
+ * because an account may lack the right to some channels.
+ */
 export function listenTo(
   channels: readonly string[],
   subscriber: RedisClient,
@@ -31,12 +32,12 @@ export function listenTo(
   subscriber.on('ready', () => {
     subscriber.subscribe(...channels).then(
       () => listener.onListening(),
-      // The connection broke, or the account may not subscribe.
+      // The connection broke, or the account has no right to subscribe.
       (error: unknown) => listener.onDeaf(error),
     );
   });
   subscriber.on('close', () => listener.onDeaf());
-  // In a cluster the client may change to another node by itself, and miss what is said in between.
+  // In a cluster the client may move its subscription to another node, and miss messages in between.
   subscriber.on('message', (channel: string, message: string) => {
     if (!channels.includes(channel)) return;
     listener.onMessage(message.length > LONGEST_MESSAGE ? '' : message, channel);

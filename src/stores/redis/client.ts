@@ -1,23 +1,23 @@
-/** The connection to Redis, set up so that nothing waits for it and nothing is done twice. */
+/** Creates the connection to Redis, configured so that no request waits for it and no command runs twice. */
 import { Cluster, type ClusterOptions, Redis, type RedisOptions } from 'ioredis';
 import type { RedisTarget } from '../../config/settings/redis-target.ts';
 import { storeErrorFrom } from './errors.ts';
-import { goOnAfterEnd, repairIoredis } from './ioredis-repairs.ts';
+import { reconnectAfterEnd, repairIoredis } from './ioredis-repairs.ts';
 
 export type RedisClient = Redis | Cluster;
 
-/** Reconnection tries, in milliseconds: quick at first, and never so rare that a Redis that is back goes unnoticed. */
+/** Delays between attempts to reconnect, milliseconds: short at first, and never long, so that recovery is noticed soon. */
 const FIRST_RETRY_MS = 25;
 const LONGEST_RETRY_MS = 300;
 const RETRY_JITTER_MS = 100;
 
 const CONNECT_TIMEOUT_MS = 500;
-/** How long a server may take to close its end of a connection that is given up. */
+/** How long a server may take to close its end of a connection that we close. */
 const LEAVE_WITHIN_MS = 50;
-/** A connection without an answer for so long is given up; never before a request would give up by itself. */
+/** A connection without a reply for this time is closed. At least as long as the deadline of a request. */
 const SILENCE_MS = 500;
 
-/** How often a cluster is asked who holds what; a redirection makes that known at once. */
+/** How often the slots of a cluster are read. A redirection causes it at once. */
 const SLOTS_REFRESH_MS = 500;
 const MAX_REDIRECTIONS = 3;
 
@@ -30,7 +30,7 @@ function retryAfter(attempt: number): number {
 
 export interface RedisClientOptions {
   readonly target: RedisTarget;
-  /** How long requests wait at most, milliseconds. */
+  /** The maximum time a request waits, milliseconds. */
   readonly deadlineMs: number;
   readonly onError: (error: Error) => void;
 }
@@ -44,27 +44,27 @@ export function createRedisClient({
   const client =
     target.kind === 'cluster'
       ? new Cluster([...target.addresses], clusterOptions(node))
-      : new Redis({ ...node, ...whereabouts(target), retryStrategy: retryAfter });
-  if (client instanceof Redis) goOnAfterEnd(client, FIRST_RETRY_MS);
+      : new Redis({ ...node, ...serverOptions(target), retryStrategy: retryAfter });
+  if (client instanceof Redis) reconnectAfterEnd(client, FIRST_RETRY_MS);
   client.on('error', (error) => {
     onError(error);
-    // The server has fewer databases than the URL asks for; ioredis would go on and count in the first.
+    // The server has fewer databases than the URL's number. ioredis would continue with the first one.
     if (error.message.includes('DB index')) client.disconnect();
-    // A reply to nothing asked: what comes next may answer something else.
+    // A reply without a command: later replies may be assigned to the wrong commands.
     if (error.message.startsWith('Command queue state error')) client.disconnect(true);
   });
   return client;
 }
 
 /**
- * ioredis waits, queues and repeats by default: a command without an answer is sent again after a reconnect, and so
- * counted twice. These options against that belong together; without `maxRetriesPerRequest: 0` the promise of a
- * command that was under way never settles (https://github.com/redis/ioredis/issues/2193).
+ * By default, ioredis waits, queues and repeats: it sends a command without a reply again after a reconnect, so the
+ * request would be counted twice. The options that prevent this belong together: without `maxRetriesPerRequest: 0`, the
+ * promise of a command that was in flight never settles (https://github.com/redis/ioredis/issues/2193).
  */
 function nodeOptions({ tls, username, password }: RedisTarget, deadlineMs: number) {
   return {
     connectionName: 'headgate',
-    // CLIENT SETINFO is newer than the oldest server, and one command more to permit.
+    // CLIENT SETINFO needs a newer server than the oldest supported one, and a right of its own.
     disableClientInfo: true,
     ...(username !== undefined && { username }),
     ...(password !== undefined && { password }),
@@ -73,28 +73,28 @@ function nodeOptions({ tls, username, password }: RedisTarget, deadlineMs: numbe
     autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: 0,
     enableAutoPipelining: false,
-    // By itself it would subscribe again without anyone to hear that it could not.
+    // ioredis would subscribe again without reporting a failure. `listenTo` does it instead.
     autoResubscribe: false,
     connectTimeout: CONNECT_TIMEOUT_MS,
     disconnectTimeout: LEAVE_WITHIN_MS,
-    // A server tells how long it goes on loading, and ioredis would believe it for up to ten seconds.
+    // A server that loads its data says for how long, and ioredis would wait up to ten seconds for it.
     maxLoadingRetryTime: LONGEST_RETRY_MS,
-    // A server that takes bytes and answers none: the connection is given up, its commands fail, a new one is made.
+    // If a server accepts bytes and never replies, the connection is closed, its commands fail, and ioredis reconnects.
     socketTimeout: Math.max(SILENCE_MS, deadlineMs),
     keepAlive: 10_000,
-    // After a failover the old master answers as a replica: 1 reconnects, and does not send the command again.
+    // After a failover the old master answers as a replica. 1 reconnects without sending the command again.
     reconnectOnError: (error: Error) => (storeErrorFrom(error).reason === 'readonly' ? 1 : false),
   } satisfies RedisOptions;
 }
 
-function whereabouts(target: RedisTarget) {
+function serverOptions(target: RedisTarget) {
   const { kind, addresses, database, tls, masterName, sentinelUsername, sentinelPassword } = target;
   if (kind === 'single') return { ...addresses[0], db: database } satisfies RedisOptions;
   return {
     sentinels: [...addresses],
     name: masterName,
     db: database,
-    // Sentinels tell of a failover at once, rather than by the connection that it breaks.
+    // Sentinels report a failover before the connection to the old master breaks.
     failoverDetector: true,
     sentinelRetryStrategy: retryAfter,
     sentinelReconnectStrategy: retryAfter,
@@ -113,9 +113,10 @@ function clusterOptions(node: ReturnType<typeof nodeOptions>) {
     clusterNodeRetryStrategy: retryAfter,
     slotsRefreshTimeout: CONNECT_TIMEOUT_MS,
     slotsRefreshInterval: SLOTS_REFRESH_MS,
-    // Certificates are for names; by default ioredis asks nodes by the addresses that it looked up.
+    // Certificates are issued for names, but ioredis connects to the addresses that it looked up.
     ...(node.tls && { dnsLookup: (name, callback) => callback(null, name) }),
-    // A node that redirects has not run the command. One whose connection broke may have: 0 does not send it again.
+    // A node that redirects has not run the command, so it may be sent again. After a broken connection it is not sent
+    // again (0), because the node may have run it.
     maxRedirections: MAX_REDIRECTIONS,
     retryDelayOnFailover: 0,
     retryDelayOnClusterDown: 0,

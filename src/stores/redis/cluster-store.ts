@@ -1,8 +1,8 @@
 /**
- * Counts in a Redis Cluster: a script call reaches one slot, so there is one lane of batches for each.
+ * Counts in a Redis Cluster. A script call may use the keys of one slot only, so every slot has its own store and batches.
  *
- * A request whose keys lie in several slots is taken from one after the other, narrowest limit first. No limit is ever
- * exceeded, but a denial by a later slot leaves what an earlier one has given.
+ * A request with keys in several slots takes from one slot after the other, narrowest limit first. No limit is ever
+ * exceeded. If a later slot denies the request, the units taken from earlier slots stay taken.
  */
 import calculateSlot from 'cluster-key-slot';
 import {
@@ -19,7 +19,7 @@ import { RedisStore, type RedisStoreOptions } from './redis-store.ts';
 
 export class ClusterStore implements QuotaStore, QuotaReader {
   readonly #options: RedisStoreOptions;
-  readonly #lanes = new Map<number, RedisStore>();
+  readonly #stores = new Map<number, RedisStore>();
 
   constructor(options: RedisStoreOptions) {
     this.#options = options;
@@ -29,15 +29,15 @@ export class ClusterStore implements QuotaStore, QuotaReader {
     const groups = bySlot(descriptors);
     const [only, ...others] = groups;
     if (only === undefined || others.length === 0) {
-      return this.#lane(only?.slot ?? 0).take(descriptors);
+      return this.#storeOf(only?.slot ?? 0).take(descriptors);
     }
     const { deadlineMs, onError } = this.#options;
     const endMs = performance.now() + deadlineMs;
-    const taken = this.#takeInTurn(descriptors, groups.sort(narrowestFirst), endMs);
+    const taken = this.#takeSlotBySlot(descriptors, groups.sort(narrowestFirst), endMs);
     try {
       return await withDeadline(taken, deadlineMs);
     } catch (cause) {
-      // Each lane was in time, all together were not; what a lane has to report it has reported.
+      // Every slot was in time but all of them together were not. The stores of the slots report their own errors.
       if (performance.now() >= endMs) onError?.('timeout', cause);
       throw cause;
     }
@@ -46,9 +46,9 @@ export class ClusterStore implements QuotaStore, QuotaReader {
   async peek(descriptors: readonly Descriptor[]): Promise<PeekResult> {
     const states = new Map<Descriptor, QuotaState | undefined>();
     let nowMs = 0;
-    const readings = bySlot(descriptors).map(async ({ slot, descriptors: asked }) => {
-      const result = await this.#lane(slot).peek(asked);
-      for (const [i, descriptor] of asked.entries()) states.set(descriptor, result.states[i]);
+    const readings = bySlot(descriptors).map(async ({ slot, descriptors: group }) => {
+      const result = await this.#storeOf(slot).peek(group);
+      for (const [i, descriptor] of group.entries()) states.set(descriptor, result.states[i]);
       nowMs = Math.max(nowMs, result.nowMs);
     });
     await Promise.all(readings);
@@ -56,10 +56,10 @@ export class ClusterStore implements QuotaStore, QuotaReader {
   }
 
   async reset(keys: readonly string[]): Promise<void> {
-    await this.#lane(0).reset(keys);
+    await this.#storeOf(0).reset(keys);
   }
 
-  async #takeInTurn(
+  async #takeSlotBySlot(
     descriptors: readonly Descriptor[],
     groups: readonly SlotGroup[],
     endMs: number,
@@ -67,11 +67,12 @@ export class ClusterStore implements QuotaStore, QuotaReader {
     const states = new Map<Descriptor, QuotaState | undefined>();
     let nowMs = 0;
     let admitted = true;
-    for (const { slot, descriptors: asked } of groups) {
-      // Nobody waits for it any more, so it must not go on taking.
-      if (performance.now() >= endMs) throw new StoreError('timeout', 'the slots took too long');
-      const result = await this.#lane(slot).take(asked);
-      for (const [i, descriptor] of asked.entries()) states.set(descriptor, result.states[i]);
+    for (const { slot, descriptors: group } of groups) {
+      // The request is no longer waiting, so it must not take from further slots.
+      if (performance.now() >= endMs)
+        throw new StoreError('timeout', 'the slots of the cluster took too long');
+      const result = await this.#storeOf(slot).take(group);
+      for (const [i, descriptor] of group.entries()) states.set(descriptor, result.states[i]);
       nowMs = result.nowMs;
       admitted = result.admitted;
       if (!admitted) break;
@@ -79,13 +80,13 @@ export class ClusterStore implements QuotaStore, QuotaReader {
     return { admitted, states: descriptors.map((each) => states.get(each)), nowMs };
   }
 
-  #lane(slot: number): RedisStore {
-    let lane = this.#lanes.get(slot);
-    if (lane === undefined) {
-      lane = new RedisStore(this.#options);
-      this.#lanes.set(slot, lane);
+  #storeOf(slot: number): RedisStore {
+    let store = this.#stores.get(slot);
+    if (store === undefined) {
+      store = new RedisStore(this.#options);
+      this.#stores.set(slot, store);
     }
-    return lane;
+    return store;
   }
 }
 
@@ -105,7 +106,7 @@ function bySlot(descriptors: readonly Descriptor[]): SlotGroup[] {
   return groups;
 }
 
-/** By the fewest requests that a limit of the group lets through over time: it is the likeliest to deny. */
+/** Orders groups by the lowest rate among their limits. The lowest rate is the most likely to deny. */
 function narrowestFirst(a: SlotGroup, b: SlotGroup): number {
   return lowestRate(a) - lowestRate(b);
 }

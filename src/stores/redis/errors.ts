@@ -1,7 +1,7 @@
-/** What went wrong in Redis, in one word each. */
+/** Translates errors of Redis and ioredis to a StoreError with a reason. */
 import { StoreError, type StoreErrorReason } from '../../core/store.ts';
 
-/** How the reply of a server that refuses begins (https://redis.io/docs/latest/develop/reference/protocol-spec/). */
+/** Reasons by the first word of an error reply (https://redis.io/docs/latest/develop/reference/protocol-spec/). */
 const REASON_BY_PREFIX: Readonly<Record<string, StoreErrorReason>> = {
   LOADING: 'loading',
   MASTERDOWN: 'clusterdown',
@@ -18,15 +18,15 @@ const REASON_BY_PREFIX: Readonly<Record<string, StoreErrorReason>> = {
   WRONGTYPE: 'wrongtype',
 };
 
-/** How Redis 6.2 begins what went wrong inside of a script. */
+/** Redis 6.2 puts this before an error that occurred in a script. */
 const INSIDE_SCRIPT = /^ERR Error running script \(call to f_\w+\): (@?user_script: ?\d+: )*-?/;
-/** How ioredis ends the errors of its decoder. */
+/** ioredis ends the errors of its decoder with this. */
 const UNDECODABLE = '. Please report this.';
 
 export function storeErrorFrom(error: unknown): StoreError {
   if (error instanceof StoreError) return error;
   const { name, message } = error instanceof Error ? error : new Error(String(error));
-  return new StoreError(reasonOf(error, name, message), 'Redis did not take the request', {
+  return new StoreError(reasonOf(error, name, message), 'Redis failed', {
     cause: error,
   });
 }
@@ -36,7 +36,7 @@ export function isNoScript(error: unknown): boolean {
 }
 
 function reasonOf(error: unknown, name: string, message: string): StoreErrorReason {
-  // A refusal by the server. Inside a script it is preceded by ERR, or followed by the script's name.
+  // An error reply. From inside a script, it comes after ERR or before the script's name.
   if (name === 'ReplyError') {
     for (const word of message.replace(INSIDE_SCRIPT, '').split(' ', 2)) {
       const reason = REASON_BY_PREFIX[word];

@@ -1,9 +1,9 @@
-/** Requests that wait for Redis, each until its deadline. A Redis that hangs must not fill this process's memory. */
+/** Bounds the number of requests that wait for Redis, so that a Redis that hangs cannot fill this process's memory. */
 import { StoreError } from '../../core/store.ts';
 
 export class InFlight {
   readonly #most: number;
-  /** One for all: making an error, with its stack, costs more than taking a request. */
+  /** Created once: creating an error with its stack costs more than taking a request. */
   readonly #tooMany: StoreError;
   #count = 0;
 
@@ -12,7 +12,7 @@ export class InFlight {
     this.#tooMany = new StoreError('overloaded', `${most} requests already wait for Redis`);
   }
 
-  /** Throws a StoreError when too many wait already. */
+  /** Throws a StoreError (`overloaded`) if too many requests are already waiting. */
   enter(): void {
     if (this.#count >= this.#most) throw this.#tooMany;
     this.#count++;

@@ -1,6 +1,6 @@
 /**
- * What ioredis 6.0.0 gets wrong in ways that a gateway cannot live with. Each repair reaches for what its types keep to
- * themselves; a test in test/integration/{wire-faults,failovers}.test.ts fails when a release changes that.
+ * Works around faults of ioredis 6.0.0 that would break a gateway. Each repair changes internals that its types do not
+ * show; the wire-faults and failovers tests fail if a release of ioredis changes them.
  */
 import { createRequire } from 'node:module';
 import type { Redis } from 'ioredis';
@@ -17,21 +17,21 @@ interface SentinelConnector {
   connectToSentinel(...args: unknown[]): Redis;
 }
 
-/** For every client of this process. */
+/** Call once, before the first client is created. */
 export function repairIoredis(): void {
   boundReplies(require('ioredis/built/resp/decoder.js'));
   surviveOddReplies(require('ioredis/built/DataHandler.js').default.prototype);
-  hearSentinels(require('ioredis/built/connectors/SentinelConnector').default.prototype);
+  silenceSentinelErrors(require('ioredis/built/connectors/SentinelConnector').default.prototype);
 }
 
-/** Its own decoder reserves memory for whatever a reply claims to hold, and skips bytes that it does not read. */
+/** The decoder of ioredis reserves memory for any length that a reply announces, and skips bytes that it cannot read. */
 function boundReplies(decoding: { Decoder: unknown }): void {
   decoding.Decoder = ReplyDecoder;
 }
 
 /**
- * It throws at replies that no server should send (a null where a push names its kind), where nobody can catch it: the
- * process would end. To us that is a connection that is broken, and given up.
+ * For replies that no server should send (a push whose kind is null), ioredis throws an error that cannot be caught, and
+ * the process ends. Here such a reply closes the connection instead.
  */
 function surviveOddReplies(handler: ReplyHandler): void {
   handler.dispatch = function dispatch(handle) {
@@ -43,8 +43,8 @@ function surviveOddReplies(handler: ReplyHandler): void {
   };
 }
 
-/** It prints the stack of every try to reach a sentinel that is away. That none can be reached is told otherwise. */
-function hearSentinels(connector: SentinelConnector): void {
+/** ioredis prints a stack for every attempt to reach a sentinel that is down. If none can be reached, it also emits an error. */
+function silenceSentinelErrors(connector: SentinelConnector): void {
   const { connectToSentinel } = connector;
   connector.connectToSentinel = function connect(...args) {
     return connectToSentinel.apply(this, args).on('error', () => {});
@@ -52,10 +52,10 @@ function hearSentinels(connector: SentinelConnector): void {
 }
 
 /**
- * Sentinels that tell of a failover while ioredis asks one of them for the master make it give up for good: that breaks
- * off its attempt to connect, and only attempts that fail later are repeated.
+ * If sentinels report a failover while ioredis queries one of them for the master, ioredis aborts that attempt to connect
+ * and never tries again. This reconnects after every end that was not requested.
  */
-export function goOnAfterEnd(client: Redis, afterMs: number): void {
+export function reconnectAfterEnd(client: Redis, afterMs: number): void {
   let isWanted = true;
   const disconnect = client.disconnect.bind(client);
   client.disconnect = (reconnect = false) => {
@@ -65,7 +65,7 @@ export function goOnAfterEnd(client: Redis, afterMs: number): void {
   client.on('end', () => {
     if (!isWanted) return;
     const connect = () => {
-      // Rejects when the connection closes again, which its events tell as well.
+      // Rejects if the connection closes again. Its events report that, too.
       if (isWanted) client.connect().catch(() => {});
     };
     setTimeout(connect, afterMs).unref();

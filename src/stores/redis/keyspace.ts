@@ -1,37 +1,37 @@
-/** What the counts take up in Redis, estimated from a sample: keys are scanned a few at a time, never all at once. */
+/** Estimates how many keys headgate has in Redis, and their memory, from a sample. Keys are scanned a few at a time. */
 import { Cluster, type Redis } from 'ioredis';
 import type { RedisClient } from './client.ts';
 import { ServerInfo } from './server-info.ts';
 
-/** Keys looked at on each server, and those of ours whose memory is asked for. */
+/** Keys scanned per server, and how many of ours have their memory measured. */
 const SAMPLED_KEYS = 1_000;
 const MEASURED_KEYS = 100;
 const SCAN_COUNT = '250';
-/** Of counts, see core/descriptor.ts. */
-const COUNTED = 'hg:v1:{';
+/** Prefix of counters, see core/descriptor.ts. */
+const COUNTER_PREFIX = 'hg:v1:{';
 
 export interface Keyspace {
-  /** Windows that count somebody now, about. */
+  /** About how many windows count a client now. */
   readonly activeWindows: number;
-  /** Keys looked at. */
+  /** Keys scanned. */
   readonly sampledKeys: number;
-  /** Whether those were all. */
+  /** True if all keys were scanned. */
   readonly isExact: boolean;
-  /** Bytes, about; undefined if it was not asked for. */
+  /** About how many bytes; undefined if not requested. */
   readonly memoryBytes?: number | undefined;
 }
 
 export interface ServerState {
   readonly version: string;
   readonly usedMemoryBytes: number;
-  /** 0: as much as there is. */
+  /** 0: unlimited. */
   readonly maxMemoryBytes: number;
   readonly maxMemoryPolicy: string;
   readonly evictedKeys: number;
   readonly connectedClients: number;
 }
 
-/** Rejects with what Redis says against it. */
+/** Rejects with the error of Redis. */
 export async function sampleKeyspace(client: RedisClient, withMemory: boolean): Promise<Keyspace> {
   const parts = await Promise.all(serversOf(client).map((each) => sampleServer(each, withMemory)));
   const sum = (of: (part: Keyspace) => number) => parts.reduce((all, part) => all + of(part), 0);
@@ -65,7 +65,7 @@ function serversOf(client: RedisClient): readonly Redis[] {
 
 async function sampleServer(server: Redis, withMemory: boolean): Promise<Keyspace> {
   const total = await server.dbsize();
-  // Keys lie where their hashes put them: any stretch of them is a fair sample.
+  // SCAN goes by the hashes of keys, so the first keys are a fair sample.
   const seen = new Set<string>();
   let cursor = '0';
   do {
@@ -74,7 +74,7 @@ async function sampleServer(server: Redis, withMemory: boolean): Promise<Keyspac
     cursor = next;
   } while (cursor !== '0' && seen.size < SAMPLED_KEYS);
   const isExact = cursor === '0';
-  const ours = [...seen].filter((key) => key.startsWith(COUNTED));
+  const ours = [...seen].filter((key) => key.startsWith(COUNTER_PREFIX));
   const share = seen.size === 0 ? 0 : ours.length / seen.size;
   const activeWindows = isExact ? ours.length : Math.round(total * share);
   const memoryBytes = withMemory ? (await averageBytes(server, ours)) * activeWindows : undefined;
@@ -88,7 +88,7 @@ async function sampleServer(server: Redis, withMemory: boolean): Promise<Keyspac
 
 async function averageBytes(server: Redis, keys: readonly string[]): Promise<number> {
   const measured = keys.slice(0, MEASURED_KEYS).map((key) => server.memory('USAGE', key));
-  // One that is over meanwhile has none.
+  // A key that has expired in the meantime has no size.
   const sizes = (await Promise.all(measured)).filter((size) => size !== null);
   return sizes.reduce((sum, size) => sum + size, 0) / Math.max(1, sizes.length);
 }

@@ -1,6 +1,6 @@
 /**
- * Asks every gateway on this Redis a question that each answers for itself, and gathers what comes in time. Whoever may
- * publish there can ask and answer as well, so work and memory for it are bounded.
+ * Sends a query to every gateway on this Redis and collects the answers that arrive in time. Other programs may publish
+ * to these channels too, so the work and memory for queries and answers are bounded.
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -9,42 +9,43 @@ import { QUERIES_CHANNEL } from './channels.ts';
 import type { RedisClient } from './client.ts';
 
 const WITHIN_MS = 500;
-/** Operators and their dashboards ask less. */
+/** More than operators and their dashboards need. */
 const ANSWERS_PER_SECOND = 50;
-/** Of the answers to one question, together; and how many. */
+/** Of all answers to one query: their characters, and their number. */
 const MOST_CHARACTERS = 8 * 1_048_576;
 const MOST_ANSWERS = 1_000;
-/** Of an id, and of a channel. */
+/** Characters of an id or a channel. */
 const LONGEST_NAME = 128;
 
 export interface PeerGatewaysOptions {
   readonly client: RedisClient;
-  /** How many there are, this one included, as far as is known. */
+  /** The known number of gateways, including this one. */
   readonly count: () => number;
-  /** What this gateway says to a question. */
-  readonly answer: (question: unknown) => Promise<unknown>;
+  /** This gateway's answer to a query. */
+  readonly answer: (query: unknown) => Promise<unknown>;
 }
 
 export interface QueryReplies {
   readonly answers: readonly unknown[];
-  /** Gateways that should have answered. */
+  /** The number of gateways that should have answered. */
   readonly asked: number;
 }
 
 interface Pending {
   readonly answers: unknown[];
-  /** Of their messages. */
+  /** Total length of the messages. */
   characters: number;
   readonly onAnswer: () => void;
 }
 
-interface Question {
+/** The message of a query. Its field `question` is part of the wire format. */
+interface QueryMessage {
   readonly id: string;
   readonly replyTo: string;
   readonly question: unknown;
 }
 
-interface Reply {
+interface AnswerMessage {
   readonly id: string;
   readonly answer: unknown;
 }
@@ -59,53 +60,55 @@ export class PeerGateways {
     this.#options = options;
   }
 
-  /** To be listened to. */
+  /** The channels to subscribe to. */
   get channels(): readonly string[] {
     return [QUERIES_CHANNEL, this.#replyTo];
   }
 
-  /** Never rejects: who cannot be asked has not answered. */
-  async ask(question: unknown): Promise<QueryReplies> {
+  /** Never rejects: a gateway that cannot be reached is missing from the answers. */
+  async ask(query: unknown): Promise<QueryReplies> {
     const { client, count, answer } = this.#options;
     const id = randomUUID();
-    const answers = [await answer(question)];
-    const call: Question = { id, replyTo: this.#replyTo, question };
-    // Nobody is waited for whom nobody knows of yet, until it is known how many have heard the question.
+    const answers = [await answer(query)];
+    const message: QueryMessage = { id, replyTo: this.#replyTo, question: query };
+    // Until Redis says how many gateways received the query, all answers that may come are waited for.
     let asked = Number.POSITIVE_INFINITY;
     const complete = new Promise<void>((resolve) => {
       const onAnswer = () => answers.length >= asked && resolve();
       this.#pending.set(id, { answers, characters: 0, onAnswer });
-      void this.#heardBy(client.publish(QUERIES_CHANNEL, JSON.stringify(call))).then((heard) => {
-        asked = Math.max(1, count(), heard);
-        onAnswer();
-      });
+      void this.#receiversOf(client.publish(QUERIES_CHANNEL, JSON.stringify(message))).then(
+        (receivers) => {
+          asked = Math.max(1, count(), receivers);
+          onAnswer();
+        },
+      );
     });
     await Promise.race([complete, sleep(WITHIN_MS, undefined, { ref: false })]);
     this.#pending.delete(id);
     return { answers, asked: Math.max(answers.length, Number.isFinite(asked) ? asked : count()) };
   }
 
-  /** Answers a question of another gateway, or takes its answer. Ignores everything else. */
+  /** Answers the query of another gateway, or accepts its answer. Ignores all other messages. */
   async onMessage(channel: string, message: string): Promise<void> {
     try {
       if (channel === QUERIES_CHANNEL) await this.#answer(message);
       else if (channel === this.#replyTo && this.#pending.size > 0) this.#take(message);
     } catch {
-      // A gateway that asks waits for answers only so long.
+      // Not a message of a gateway, or the reply could not be sent. The other gateway waits a limited time only.
     }
   }
 
   async #answer(message: string): Promise<void> {
     if (!this.#allowance.take()) return;
-    const { id, replyTo, question }: Question = JSON.parse(message);
+    const { id, replyTo, question }: QueryMessage = JSON.parse(message);
     if (!isName(id) || !isName(replyTo) || !replyTo.startsWith(`${QUERIES_CHANNEL}:`)) return;
     if (replyTo === this.#replyTo) return;
-    const reply: Reply = { id, answer: await this.#options.answer(question) };
+    const reply: AnswerMessage = { id, answer: await this.#options.answer(question) };
     await this.#options.client.publish(replyTo, JSON.stringify(reply));
   }
 
   #take(message: string): void {
-    const { id, answer }: Reply = JSON.parse(message);
+    const { id, answer }: AnswerMessage = JSON.parse(message);
     const pending = this.#pending.get(id);
     if (pending === undefined || pending.answers.length === MOST_ANSWERS) return;
     pending.characters += message.length;
@@ -114,8 +117,8 @@ export class PeerGateways {
     pending.onAnswer();
   }
 
-  /** Of a cluster, by those who listen at one node of it. */
-  async #heardBy(published: Promise<number>): Promise<number> {
+  /** How many gateways received a message. In a cluster, only those connected to the same node are counted. */
+  async #receiversOf(published: Promise<number>): Promise<number> {
     try {
       return await published;
     } catch {

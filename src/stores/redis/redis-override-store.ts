@@ -1,4 +1,4 @@
-/** The override store that all gateways on one Redis share: it is there when they start again, and tells them when it changes. */
+/** The override store that all gateways on one Redis share. It survives restarts, and announces changes. */
 import { StoreError } from '../../core/store.ts';
 import {
   MAX_OVERRIDES,
@@ -16,13 +16,15 @@ export const WRITE_OVERRIDES_SCRIPT = readLuaScript('write-overrides');
 export const READ_OVERRIDES_SCRIPT = readLuaScript('read-overrides');
 const KEY = 'hg:v1:notices';
 const TOO_MANY = -1;
-/** As in lua/write-overrides.lua: none is put up for longer. */
+/** As in lua/write-overrides.lua: no override is stored for longer. */
 const LONGEST_MS = 32 * 86_400_000;
-/** What there is about the same. */
+/** What happens to a stored override about the same. */
 const REPLACE = 0;
-const LEAVE = 1;
+const KEEP = 1;
+
+/** One override, as the script takes it. */
 type Row = readonly [about: string, lifetimeMs: number, text: string];
-/** Clocks that differ by less are taken for the same: how long a reply took is not known. */
+/** Clocks that differ by less are treated as equal, because the duration of a reply is unknown. */
 const SAME_CLOCK_MS = 2_000;
 
 export interface RedisOverrideStoreOptions {
@@ -32,10 +34,10 @@ export interface RedisOverrideStoreOptions {
   readonly now: () => number;
 }
 
-/** Rejects with a StoreError when Redis does not do as it is asked. */
+/** Every method rejects with a StoreError if Redis fails. */
 export class RedisOverrideStore implements OverrideStore {
   readonly #options: RedisOverrideStoreOptions;
-  /** The clock of this process less that of Redis, by which overrides end. */
+  /** The clock of this process minus the clock of Redis, which decides when overrides end. */
   #aheadMs = 0;
 
   constructor(options: RedisOverrideStoreOptions) {
@@ -45,10 +47,11 @@ export class RedisOverrideStore implements OverrideStore {
   async read(): Promise<readonly StoredOverride[]> {
     const { client, now } = this.#options;
     const reply = await this.#inTime(client.eval(READ_OVERRIDES_SCRIPT, 1, KEY));
-    if (!Array.isArray(reply)) throw new StoreError('malformed', 'Redis answered no notices');
+    if (!Array.isArray(reply))
+      throw new StoreError('malformed', 'Redis replied with something other than overrides');
     const [redisNowMs, ...fields] = reply;
     const aheadMs = now() - Number(redisNowMs);
-    // It would seem to be another one each time.
+    // A small change is kept out, because it would change the end of every override at every read.
     if (Math.abs(aheadMs - this.#aheadMs) > SAME_CLOCK_MS) this.#aheadMs = aheadMs;
     const overrides: StoredOverride[] = [];
     for (let i = 0; i < fields.length; i += 2) {
@@ -59,7 +62,7 @@ export class RedisOverrideStore implements OverrideStore {
       overrides.push({ about, untilMs: endMs + this.#aheadMs, text: value.slice(space + 1) });
     }
     if (overrides.filter(({ text }) => text !== '').length > MAX_OVERRIDES) {
-      throw new StoreError('malformed', `${KEY} holds more overrides than gateways put up`);
+      throw new StoreError('malformed', `${KEY} holds more overrides than gateways write`);
     }
     return overrides;
   }
@@ -70,20 +73,20 @@ export class RedisOverrideStore implements OverrideStore {
   }
 
   async restoreLost(overrides: readonly StoredOverride[]): Promise<void> {
-    await this.#run(LEAVE, ...overrides.map((override) => this.#rowOf(override)));
+    await this.#run(KEEP, ...overrides.map((override) => this.#rowOf(override)));
   }
 
   async remove(about: string): Promise<boolean> {
     return (await this.#run(REPLACE, [about, 0, ''])) === 1;
   }
 
-  /** What is over is up for a moment. */
+  /** An override that has ended is stored for a millisecond. */
   #rowOf({ about, untilMs, text }: StoredOverride): Row {
     return [about, Math.max(1, Math.ceil(untilMs - this.#options.now())), text];
   }
 
-  #run(isCareful: typeof LEAVE | typeof REPLACE, ...rows: readonly Row[]): Promise<unknown> {
-    const values = [OVERRIDES_CHANNEL, MAX_OVERRIDES, isCareful, ...rows.flat()];
+  #run(ifStored: typeof KEEP | typeof REPLACE, ...rows: readonly Row[]): Promise<unknown> {
+    const values = [OVERRIDES_CHANNEL, MAX_OVERRIDES, ifStored, ...rows.flat()];
     return this.#inTime(this.#options.client.eval(WRITE_OVERRIDES_SCRIPT, 1, KEY, ...values));
   }
 

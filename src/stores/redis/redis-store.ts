@@ -1,6 +1,6 @@
 /**
- * Counts in Redis. All requests of one turn of the event loop go in one script call: what a command costs on either
- * side is paid once for all of them.
+ * Counts in Redis. All requests of one turn of the event loop are sent in one script call, because most of the cost of a
+ * command, on both sides, is per call.
  */
 import type {
   Descriptor,
@@ -25,14 +25,16 @@ import {
 } from './take-script.ts';
 
 export interface RedisStoreOptions {
-  /** Belongs to whoever made it, and is closed there. */
+  /** The caller closes it. */
   readonly client: RedisClient;
   readonly inFlight: InFlight;
-  /** How long a request waits at most, milliseconds. */
+  /** The maximum time a request waits, milliseconds. */
   readonly deadlineMs: number;
-  /** Replaces the server's clock, milliseconds since the epoch: for tests. */
+  /** Replaces the server's clock in tests, milliseconds since the epoch. */
   readonly now?: () => number;
+  /** Called after every script call that was answered. */
   readonly onBatch?: (durationMs: number, requests: number) => void;
+  /** Called once for every script call that failed, and for every request that was not sent. */
   readonly onError?: (reason: StoreErrorReason, cause: unknown) => void;
 }
 
@@ -42,7 +44,7 @@ interface PendingTake {
   readonly reject: (error: StoreError) => void;
 }
 
-/** Descriptors in one script call. It keeps Redis from everyone else; bench/batch-size.ts shows for how long. */
+/** Descriptors in one script call. A call blocks Redis for all other clients; bench/batch-size.ts measures for how long. */
 const MAX_BATCH = 128;
 
 export class RedisStore implements QuotaStore, QuotaReader {
@@ -74,9 +76,9 @@ export class RedisStore implements QuotaStore, QuotaReader {
       const call = new TakeArguments();
       call.add(descriptors);
       const { keys } = call;
-      const asked = client.eval(PEEK_SCRIPT, keys.length, ...keys, ...call.values(now?.()));
-      const answer = await withDeadline(asked, deadlineMs);
-      return new TakeReply(answer, call.number).peeked(descriptors);
+      const reply = client.eval(PEEK_SCRIPT, keys.length, ...keys, ...call.values(now?.()));
+      const numbers = await withDeadline(reply, deadlineMs);
+      return new TakeReply(numbers, call.number).peeked(descriptors);
     } catch (cause) {
       throw storeErrorFrom(cause);
     }
@@ -114,8 +116,8 @@ export class RedisStore implements QuotaStore, QuotaReader {
     try {
       const call = new TakeArguments();
       for (const { descriptors } of batch) call.add(descriptors);
-      const answer = await withDeadline(this.#call(call), deadlineMs);
-      const reply = new TakeReply(answer, call.number);
+      const numbers = await withDeadline(this.#call(call), deadlineMs);
+      const reply = new TakeReply(numbers, call.number);
       const results = batch.map(({ descriptors }) => reply.read(descriptors));
       reply.end();
       for (const [i, { resolve }] of batch.entries()) resolve(results[i] as TakeResult);
@@ -124,7 +126,7 @@ export class RedisStore implements QuotaStore, QuotaReader {
       const error = storeErrorFrom(cause);
       for (const { reject } of batch) reject(error);
       onError?.(error.reason, cause);
-      // What comes next on this connection may answer something else.
+      // Later replies on this connection may belong to other calls.
       if (error.reason === 'malformed') this.#options.client.disconnect(true);
     } finally {
       inFlight.leave(batch.length);
@@ -138,7 +140,7 @@ export class RedisStore implements QuotaStore, QuotaReader {
     try {
       return await client.evalsha(TAKE_SCRIPT_SHA, keys.length, ...keys, ...values);
     } catch (error) {
-      // A server that does not know the script has not run it, so sending it again counts nothing twice.
+      // A server that does not know the script has not run it, so sending it again does not count twice.
       if (!isNoScript(error)) throw error;
       return await client.eval(TAKE_SCRIPT, keys.length, ...keys, ...values);
     }

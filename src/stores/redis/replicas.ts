@@ -1,4 +1,4 @@
-/** Who else counts in this Redis: each gateway says now and then that it is there. */
+/** Counts the gateways on this Redis. Each gateway sends a heartbeat. */
 import { randomUUID } from 'node:crypto';
 import type { Place } from '../local-share.ts';
 import type { RedisClient } from './client.ts';
@@ -8,16 +8,16 @@ export const REPLICAS_SCRIPT = readLuaScript('replicas');
 const KEY = 'hg:v1:replicas';
 
 export const HEARTBEAT_MS = 2_000;
-/** Two words may be lost. */
+/** A gateway counts as alive for this time after a heartbeat: two may be lost. */
 const LIFETIME_MS = 3 * HEARTBEAT_MS + HEARTBEAT_MS / 2;
-/** After Redis was away, until every gateway that found it again has said so. */
+/** After Redis was down: until every gateway that has reconnected has sent a heartbeat. */
 const SETTLED_AFTER_MS = HEARTBEAT_MS + 1_000;
 
 export interface ReplicasOptions {
   readonly client: RedisClient;
-  /** Gateways there are at least, and which of them this is from 0, until Redis has said so. */
+  /** The minimum number of gateways, and this gateway's rank, until heartbeats say otherwise. */
   readonly assumed: Place;
-  /** Milliseconds of a clock that is never set. */
+  /** Milliseconds of a monotonic clock. */
   readonly now: () => number;
 }
 
@@ -34,7 +34,7 @@ export class Replicas {
     this.#inTouchSinceMs = options.now();
   }
 
-  /** As it was last known: while Redis is away, nobody's place changes. */
+  /** The last known place. While Redis is down, it does not change. */
   get place(): Place {
     if (this.#names.length < this.#least) {
       return { count: this.#least, rank: this.#options.assumed.rank };
@@ -42,21 +42,21 @@ export class Replicas {
     return { count: this.#names.length, rank: this.#names.indexOf(this.#name) };
   }
 
-  /** Redis was away: it may have forgotten those who have not found it again. */
+  /** Call after Redis was down: it may have lost gateways that have not reconnected yet. */
   lostTouch(): void {
     this.#inTouchSinceMs = this.#options.now();
   }
 
-  /** Rejects when Redis does not answer. */
+  /** Sends a heartbeat. Rejects if Redis does not answer. */
   async beat(): Promise<void> {
     const { client, now } = this.#options;
     const reply = await client.eval(REPLICAS_SCRIPT, 1, KEY, this.#name, LIFETIME_MS);
-    const heard = (Array.isArray(reply) ? reply : []).map(String);
+    const alive = (Array.isArray(reply) ? reply : []).map(String);
     const isSettled = now() - this.#inTouchSinceMs >= SETTLED_AFTER_MS;
     if (isSettled) this.#least = 1;
-    // Whoever is new counts at once, and who is gone only when that is certain: a share too small lets nobody through
-    // that should not be.
+    // New gateways count at once; missing ones are dropped only after Redis has been up for a while. A share that is too
+    // small admits no request too many.
     const before = isSettled ? [] : this.#names;
-    this.#names = [...new Set([...before, ...heard, this.#name])].sort();
+    this.#names = [...new Set([...before, ...alive, this.#name])].sort();
   }
 }

@@ -1,4 +1,4 @@
-/** The reply to INFO: what a server says of itself. */
+/** Parses the reply to INFO. */
 
 export class ServerInfo {
   readonly #fields = new Map<string, string>();
@@ -13,12 +13,12 @@ export class ServerInfo {
     }
   }
 
-  /** Undefined when this server, or this version of it, does not say. */
+  /** Undefined if the server's version does not have this field. */
   text(name: string): string | undefined {
     return this.#fields.get(name);
   }
 
-  /** 0 when this server does not say. */
+  /** 0 if the server's version does not have this field. */
   number(name: string): number {
     const number = Number(this.#fields.get(name) ?? 0);
     return Number.isFinite(number) ? number : 0;

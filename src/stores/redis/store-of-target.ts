@@ -1,4 +1,4 @@
-/** The store for what a URL of Redis names. */
+/** Creates the store for a target: one for a cluster, another for a single server or sentinels. */
 import type { RedisTarget } from '../../config/settings/redis-target.ts';
 import { ClusterStore } from './cluster-store.ts';
 import { RedisStore, type RedisStoreOptions } from './redis-store.ts';

@@ -1,4 +1,4 @@
-/** The scripts in lua/ that count, and the wire form of their arguments and replies. */
+/** The scripts that count, lua/take.lua and lua/peek.lua, and their arguments and replies. */
 import { hash } from 'node:crypto';
 import {
   type Descriptor,
@@ -19,22 +19,22 @@ export const PEEK_SCRIPT = readLuaScript('peek');
 
 const READ_SERVER_CLOCK = -1;
 
-/** Two bytes name a row: 64 times 32 of them, with one bit left for the last of a request. */
+/** Two bytes name a row: 64 x 32 rows, and one bit marks the last descriptor of a request. */
 const MAX_ROWS = 2_048;
 
 /**
- * The arguments of one script call. What requests are counted by repeats from request to request, so it is sent once:
- * each descriptor is its key and two bytes that name a row.
+ * The arguments of one script call. Quotas and costs repeat from request to request, so each pair is sent once, as a row.
+ * A descriptor is its key and two bytes that name its row.
  */
 export class TakeArguments {
   static #calls = 0;
-  /** Of all calls of this process. */
+  /** Unique among the calls of this process. */
   readonly number = ++TakeArguments.#calls;
   readonly keys: string[] = [];
   readonly #rows: { readonly quota: Quota; readonly cost: number }[] = [];
   #plan = '';
 
-  /** Throws a StoreError for more different quotas than one call can tell apart. */
+  /** Adds the descriptors of one request. Throws a StoreError if the call would have more than MAX_ROWS rows. */
   add(descriptors: readonly Descriptor[]): void {
     const last = descriptors.length - 1;
     for (const [i, descriptor] of descriptors.entries()) {
@@ -60,22 +60,22 @@ export class TakeArguments {
       if (rows[row]?.quota === quota && rows[row]?.cost === cost) return row;
     }
     if (rows.length === MAX_ROWS) {
-      throw new StoreError('other', `a script call takes ${MAX_ROWS} different quotas at most`);
+      throw new StoreError('other', `a script call has at most ${MAX_ROWS} different quotas`);
     }
     return rows.push({ quota, cost }) - 1;
   }
 }
 
 /**
- * Reads the reply front to back, one request at a time, and believes nothing that the script cannot have said: what is
- * out of step, or not from a Redis at all, must not become somebody's numbers.
+ * Reads the reply from front to back, one request at a time. Every number is checked against what the script can return,
+ * so that a reply to another call, or one that is not from Redis, never reaches a client.
  */
 export class TakeReply {
   readonly #numbers: readonly number[];
   readonly #nowMs: number;
   #next = 2;
 
-  /** Throws a StoreError when this is no reply of the script to the call of this number. */
+  /** Throws a StoreError (`malformed`) if this is not the script's reply to the call with this number. */
   constructor(reply: unknown, call: number) {
     if (!Array.isArray(reply) || !reply.every(Number.isSafeInteger)) throw unreadable();
     if (reply[0] !== call || !(reply[1] > EARLIEST_MS)) throw unreadable();
@@ -83,7 +83,7 @@ export class TakeReply {
     this.#nowMs = reply[1];
   }
 
-  /** Throws a StoreError when it does not answer for these descriptors. */
+  /** The result of the next request. Throws a StoreError if the numbers cannot belong to these descriptors. */
   read(descriptors: readonly Descriptor[]): TakeResult {
     const admitted = (this.#numbers[this.#next] ?? -1) >= 0;
     let longestWaitMs = 0;
@@ -97,19 +97,19 @@ export class TakeReply {
     return { admitted, states, nowMs: this.#nowMs };
   }
 
-  /** What nothing was taken from. Throws a StoreError as above. */
+  /** The result of a peek. Throws a StoreError as above. */
   peeked(descriptors: readonly Descriptor[]): PeekResult {
     return { states: descriptors.map((each) => this.#state(each, false)), nowMs: this.#nowMs };
   }
 
-  /** Throws a StoreError when there is more in it than was asked for. */
+  /** Throws a StoreError if there are more numbers than descriptors need. */
   end(): void {
     if (this.#next !== this.#numbers.length) throw unreadable();
   }
 
   #state({ quota, cost }: Descriptor, admitted: boolean): QuotaState {
-    const told = this.#number();
-    const remaining = admitted ? told : -1 - told;
+    const first = this.#number();
+    const remaining = admitted ? first : -1 - first;
     const resetAfterMs = this.#number();
     const retryAfterMs = remaining < cost ? this.#number() : 0;
     const longestMs = longestResetMs(quota);
@@ -126,19 +126,19 @@ export class TakeReply {
   }
 }
 
-/** No server's clock says less. */
+/** No server's clock is earlier. */
 const EARLIEST_MS = Date.UTC(2020);
 
 function isWithin(value: number, most: number): boolean {
   return value >= 0 && value <= most;
 }
 
-/** A bucket may owe what a larger burst has given. */
+/** The debt of a bucket may come from a burst that was larger before the policy changed. */
 function longestResetMs({ algorithm, windowMs, limit }: Quota): number {
   if (algorithm === 'token-bucket') return Math.ceil((MAX_LIMIT * windowMs) / limit);
   return algorithm === 'sliding-window-log' ? windowMs : 2 * windowMs;
 }
 
 function unreadable(): StoreError {
-  return new StoreError('malformed', 'Redis answered what the script cannot have returned');
+  return new StoreError('malformed', 'Redis sent a reply that the script cannot have returned');
 }

@@ -33,22 +33,28 @@ test.each([
 test.each([
   [
     reply('WRONGPASS invalid username-password pair or user is disabled.'),
-    'does not know this user',
+    'refuses this user and password',
   ],
-  [reply('NOAUTH HELLO must be called with the client already authenticated'), 'wants a password'],
-  [reply("READONLY You can't write against a read only replica."), 'takes no writes, it is a rep'],
-  [reply('MISCONF Redis is configured to save RDB snapshots'), 'takes no writes because it cannot'],
+  [
+    reply('NOAUTH HELLO must be called with the client already authenticated'),
+    'requires a password',
+  ],
+  [
+    reply("READONLY You can't write against a read only replica."),
+    'is a replica and refuses writes',
+  ],
+  [reply('MISCONF Redis is configured to save RDB snapshots'), 'refuses writes because it cannot'],
   [reply('BUSY Redis is busy running a script.'), 'is busy with a script'],
   [reply('LOADING Redis is loading the dataset in memory'), 'is loading its data'],
-  [reply('CLUSTERDOWN Hash slot not served'), 'says that its cluster is down'],
-  [reply('NOREPLICAS Not enough good replicas to write.'), 'takes no writes without its replicas'],
-  [reply('ERR max number of clients reached'), 'has no connection left'],
+  [reply('CLUSTERDOWN Hash slot not served'), 'reports that its cluster is down'],
+  [reply('NOREPLICAS Not enough good replicas to write.'), 'refuses writes without its replicas'],
+  [reply('ERR max number of clients reached'), 'has no free connections'],
   [reply('DENIED Redis is running in protected mode'), 'is in protected mode'],
   [system('ECONNREFUSED'), 'refuses connections'],
-  [system('ENOTFOUND'), 'has a name without an address'],
-  [system('ETIMEDOUT'), 'does not take connections'],
+  [system('ENOTFOUND'), 'has a host name that DNS does not know'],
+  [system('ETIMEDOUT'), 'does not accept connections'],
   [system('CERT_HAS_EXPIRED'), 'has a certificate that is not trusted (CERT_HAS_EXPIRED)'],
-  [new StoreError('timeout', 'Redis did not answer within 2000 ms'), 'takes connections and does'],
+  [new StoreError('timeout', 'Redis did not answer within 2000 ms'), 'accepts connections but does'],
 ])('%s has its words', (error, text) => {
   expect(refusalText(error)).toContain(text);
   // The store hands on what the server said.
@@ -57,5 +63,5 @@ test.each([
 
 test('a password that a server repeats is not repeated', () => {
   const error = reply("ERR unknown command 'AUTH', with args beginning with: 'me' 'the-password' ");
-  expect(refusalText(error)).toBe("answers with an error: ERR unknown command 'AUTH'");
+  expect(refusalText(error)).toBe("replies with an error: ERR unknown command 'AUTH'");
 });

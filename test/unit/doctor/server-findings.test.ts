@@ -43,10 +43,10 @@ test('nothing is said against a good server', () => {
 });
 
 test.each([
-  [{ redis_mode: 'cluster' }, 'single', 'is a node of a cluster: write redis+cluster://'],
+  [{ redis_mode: 'cluster' }, 'single', 'is a cluster node: write redis+cluster://'],
   [{ redis_mode: 'sentinel' }, 'single', 'is a sentinel: write redis+sentinel://'],
-  [{}, 'cluster', 'is no node of a cluster: write redis://'],
-  [{ loading: '1', loading_eta_seconds: '7' }, 'single', 'is loading its data, for 7 s more'],
+  [{}, 'cluster', 'is not a cluster node: write redis://'],
+  [{ loading: '1', loading_eta_seconds: '7' }, 'single', 'is loading its data, about 7 s left'],
   [
     { role: 'slave', master_host: '10.0.0.1', master_port: '6380' },
     'sentinel',
@@ -60,26 +60,29 @@ test.each([
 });
 
 test.each([
-  [{ redis_version: '6.0.21' }, 'warning: version 6.0.21 is older than 6.2, the oldest that'],
+  [{ redis_version: '6.0.21' }, 'warning: version 6.0.21 is older than 6.2, the oldest version'],
   [
     { redis_version: '7.2.10' },
-    'warning: version 7.2.10 has known flaws by a list of 2026-08-27, unless your distribution has patched it; CVE-2025-49844 is fixed in 7.2.11: upgrade, and let no other account run scripts',
+    'warning: version 7.2.10 has known vulnerabilities (the list of 2026-08-27), unless your distribution has patched it; CVE-2025-49844 is fixed in 7.2.11: upgrade, and let no other account run scripts',
   ],
   [
     { redis_version: '7.0.15' },
-    'warning: version 7.0.15 has known flaws by a list of 2026-08-27, unless your distribution has patched it; the line 7.0 never had a fix of CVE-2026-23631, CVE-2025-49844',
+    'warning: version 7.0.15 has known vulnerabilities (the list of 2026-08-27), unless your distribution has patched it; the release line 7.0 has no fix for CVE-2026-23631, CVE-2025-49844',
   ],
   // Valkey says which Redis it is like as well.
   [
     { redis_version: '7.2.4', valkey_version: '8.1.6' },
-    'warning: version 8.1.6 has known flaws by a list of 2026-08-27, unless your distribution has patched it; CVE-2026-23631 is fixed in 8.1.7',
+    'warning: version 8.1.6 has known vulnerabilities (the list of 2026-08-27), unless your distribution has patched it; CVE-2026-23631 is fixed in 8.1.7',
   ],
-  [{ maxmemory_policy: 'volatile-ttl' }, 'warning: maxmemory-policy is volatile-ttl: an evicted'],
+  [
+    { maxmemory_policy: 'volatile-ttl' },
+    'warning: maxmemory-policy is volatile-ttl: evicting a key',
+  ],
   [{ used_memory: '84000000' }, 'warning: is nearly full, 80 MiB of 100 MiB are used'],
   [{ evicted_keys: '1' }, 'warning: has evicted 1 key since it started'],
-  [{ maxmemory: '0', maxmemory_policy: 'allkeys-lru' }, 'note: memory is unbounded (maxmemory 0)'],
+  [{ maxmemory: '0', maxmemory_policy: 'allkeys-lru' }, 'note: has no memory limit (maxmemory 0)'],
   [{ rdb_last_bgsave_status: 'err' }, 'warning: could not save its last snapshot'],
-  [{ aof_delayed_fsync: '3' }, 'warning: was held up by its disk 3 times'],
+  [{ aof_delayed_fsync: '3' }, 'warning: waited for its disk 3 times'],
 ])('with %j, one thing is said', (fields, text) => {
   expect(complaints(fields as Record<string, string>)).toEqual([expect.stringContaining(text)]);
 });
@@ -87,6 +90,6 @@ test.each([
 test('a replica is missed where there should be one', () => {
   expect(complaints({ connected_slaves: '0' })).toEqual([]);
   expect(complaints({ connected_slaves: '0' }, 'cluster')).toEqual([
-    'note: has no replica: when it is away, so are its counts',
+    'note: has no replica: if it fails, its counters are lost',
   ]);
 });

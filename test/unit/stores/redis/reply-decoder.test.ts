@@ -4,11 +4,11 @@ import { expect, test } from 'vitest';
 import {
   MAX_DEPTH,
   MAX_ELEMENTS,
-  MAX_LINE_BYTES,
   MAX_REPLY_BYTES,
   ReplyDecoder,
   type ReplyListener,
 } from '../../../../src/stores/redis/reply-decoder.ts';
+import { MAX_LINE_BYTES } from '../../../../src/stores/redis/resp-line.ts';
 
 interface OtherDecoder {
   new (config: ReplyListener & { getTypeMapping: () => unknown }): { write(chunk: Buffer): void };
