@@ -128,16 +128,15 @@ end
 -- The clock was set back by `ahead_ms`, so there are entries in the future. From now on they count as of now: no unit is
 -- forgotten, and no client waits for them longer than one window.
 local function repair(descriptor, ahead_ms)
-  local key, length = descriptor.key, descriptor.length
-  local first = first_younger(descriptor, start_of(descriptor), descriptor.row.window_ms)
-  local ahead = first_younger(descriptor, first, ahead_ms)
-  local units = units_between(descriptor, ahead, length)
+  local key, start = descriptor.key, start_of(descriptor)
+  local ahead = first_younger(descriptor, start, ahead_ms)
+  local units = units_between(descriptor, ahead, descriptor.length)
   local total
-  if ahead == first then
+  if ahead == start then
     call('DEL', key)
   else
+    -- No entry is too old: the request that added the newest one dropped those that it outlived.
     call('LTRIM', key, 0, ahead - 1)
-    if first > 0 then drop_before(descriptor, first) end
     total = total_of(entry_at(key, -1))
   end
   if total or units > 1 then total = (total or 0) + units end

@@ -349,11 +349,23 @@ export function describeQuotaStore(open: () => StoreUnderTest): void {
           const { store, clock, key } = open();
           const limit = descriptorOf(key(`month ${cost}`), { ...month, limit: cost, cost });
           const startMs = clock.nowMs;
-          for (const day of [0, 31.9, 64.5]) {
+          for (const day of [0, 31.9, 64.8]) {
             clock.nowMs = startMs + day * DAY_MS;
             expect((await store.take([limit])).admitted).toBe(true);
             expect((await store.take([limit])).admitted).toBe(false);
           }
+        },
+      );
+      test.each([1, 2])(
+        'forgets nothing when the clock is set back by 16 days: cost %i',
+        async (cost) => {
+          const { store, clock, key } = open();
+          const limit = descriptorOf(key(`back ${cost}`), { ...month, limit: cost, cost });
+          expect((await store.take([limit])).admitted).toBe(true);
+          clock.nowMs -= 16 * DAY_MS;
+          const { admitted, states } = await store.take([limit]);
+          expect(admitted).toBe(false);
+          expect(states[0]).toMatchObject({ remaining: 0, retryAfterMs: 31 * DAY_MS });
         },
       );
       test('holds to the day, also when costs vary and it never runs empty', async () => {
@@ -473,6 +485,19 @@ export function describeQuotaStore(open: () => StoreUnderTest): void {
       expect(await admit(limit(1, 'new'), limit(1, 'old'))).toBe(true);
       expect(await admit(limit(1, 'old'))).toBe(false);
       expect(await admit(limit(1, 'new'))).toBe(false);
+    });
+
+    test('a batch may have more than 64 different quotas, in one request or in several', async () => {
+      const { limit, take } = setUp();
+      const limits = Array.from({ length: 150 }, (_, i) => limit(i + 2, `quota ${i}`));
+      const together = await take(...limits.slice(0, 100));
+      expect(together.states.map((state) => state?.remaining)).toEqual(
+        limits.slice(0, 100).map((_, i) => i + 1),
+      );
+      const apart = await Promise.all(limits.map((each) => take(each)));
+      expect(apart.map(({ states }) => states[0]?.remaining)).toEqual(
+        limits.map((_, i) => (i < 100 ? i : i + 1)),
+      );
     });
 
     test('requests of one moment are decided one after the other', async () => {

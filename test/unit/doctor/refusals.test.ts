@@ -54,7 +54,10 @@ test.each([
   [system('ENOTFOUND'), 'has a host name that DNS does not know'],
   [system('ETIMEDOUT'), 'does not accept connections'],
   [system('CERT_HAS_EXPIRED'), 'has a certificate that is not trusted (CERT_HAS_EXPIRED)'],
-  [new StoreError('timeout', 'Redis did not answer within 2000 ms'), 'accepts connections but does'],
+  [
+    new StoreError('timeout', 'Redis did not answer within 2000 ms'),
+    'accepts connections but does',
+  ],
 ])('%s has its words', (error, text) => {
   expect(refusalText(error)).toContain(text);
   // The store hands on what the server said.

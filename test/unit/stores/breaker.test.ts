@@ -84,6 +84,31 @@ describe('a breaker', () => {
     expect(events).toEqual(['open', ...four, 'silence', ...four, 'silence']);
   });
 
+  test('starts to count anew after it has closed', async () => {
+    const { breaker, store, events, roundTrips } = setUp();
+    for (let outage = 1; outage <= 2; outage++) {
+      store.fails = 'timeout';
+      expect(roundTrips(9)).toBe(5);
+      store.probed = 0;
+      while (store.probed < 3) await vi.advanceTimersByTimeAsync(50);
+      store.fails = undefined;
+      await vi.advanceTimersByTimeAsync(150);
+      expect(breaker.obstacle()).toBeUndefined();
+    }
+    // Three failed probes in each outage are not four in a row.
+    expect(events).not.toContain('silence');
+    store.fails = 'timeout';
+    expect(roundTrips(4)).toBe(4);
+    expect(breaker.obstacle()).toBeUndefined();
+  });
+
+  test('opens once, however many late answers still arrive', () => {
+    const { breaker, events } = setUp();
+    for (let i = 0; i < 20; i++) breaker.failed('timeout');
+    expect(events).toEqual(['open']);
+    expect(vi.getTimerCount()).toBe(1);
+  });
+
   test('that is closed asks nothing more', async () => {
     const { breaker, store, roundTrips } = setUp();
     store.fails = 'timeout';

@@ -17,6 +17,34 @@ describe('arguments', () => {
     expect(call.values()).toEqual([-1, call.number, '  !` `', ...rows]);
     expect(call.values(99)[0]).toBe(99);
   });
+  test('name rows beyond the first 64 by their second byte', () => {
+    const call = new TakeArguments();
+    call.add(Array.from({ length: 2_048 }, (_, i) => descriptor('a', i + 1)));
+    const bytes = Buffer.from(String(call.values()[2]), 'latin1');
+    expect(bytes).toHaveLength(2 * 2_048);
+    const rows = Array.from({ length: 2_048 }, (_, i) => {
+      const [low = 0, high = 0] = bytes.subarray(2 * i, 2 * i + 2);
+      return low - 32 + ((high - 32) % 64) * 64;
+    });
+    expect(rows).toEqual(Array.from({ length: 2_048 }, (_, i) => i));
+    const isLast = Array.from({ length: 2_048 }, (_, i) => (bytes[2 * i + 1] ?? 0) >= 96);
+    expect(isLast.indexOf(true)).toBe(2_047);
+  });
+  test('share a row only where quota and cost are the same', () => {
+    const call = new TakeArguments();
+    const other = { ...QUOTA };
+    call.add([
+      descriptor('a'),
+      descriptor('b'),
+      { key: 'c', quota: other, cost: 1 },
+      descriptor('d', 2),
+    ]);
+    expect(call.values()).toHaveLength(3 + 6 * 3);
+    expect(call.values()[2]).toBe('    ! "`');
+  });
+  test('have another number for every call', () => {
+    expect(new TakeArguments().number).not.toBe(new TakeArguments().number);
+  });
   test('tell two thousand quotas apart, and say so when there are more', () => {
     const call = new TakeArguments();
     const many = Array.from({ length: 2_048 }, (_, i) => descriptor('a', i + 1));
@@ -67,6 +95,8 @@ describe('a reply', () => {
     ['with more left than there is', [CALL, NOON_MS, -7, 500]],
     ['with a reset longer than the window', [CALL, NOON_MS, 4, 1_001]],
     ['with a reset in the past', [CALL, NOON_MS, 4, -1]],
+    ['with a wait longer than the window', [CALL, NOON_MS, -1, 500, 1_001]],
+    ['with a fraction', [CALL, NOON_MS, 4, 500.5]],
     ['with a wait in the past', [CALL, NOON_MS, -1, 500, -1]],
     ['with a denial that need not wait', [CALL, NOON_MS, -4, 500]],
   ])('%s is refused', (_, reply) => {
@@ -76,5 +106,22 @@ describe('a reply', () => {
     expect(() => read([CALL, NOON_MS, 4, 500, -1, 500, 200], [[a, b]])).toThrow(
       'cannot have returned',
     );
+  });
+  test.each([
+    ['sliding-window-log', 1_000],
+    ['sliding-window-counter', 2_000],
+    ['token-bucket', 200_000_000],
+  ] as const)('of a %s may take %i ms to be full again', (algorithm, longestMs) => {
+    const one = descriptorOf('a', { ...QUOTA, algorithm });
+    const reply = (resetMs: number) => [CALL, NOON_MS, 4, resetMs];
+    expect(read(reply(longestMs), [[one]])[0]?.states[0]?.resetAfterMs).toBe(longestMs);
+    expect(() => read(reply(longestMs + 1), [[one]])).toThrow('cannot have returned');
+  });
+  test('of a peek may have all units left', () => {
+    const peeked = new TakeReply([CALL, NOON_MS, -6, 0], CALL).peeked([a as Descriptor]);
+    expect(peeked).toEqual({
+      states: [{ limit: 5, remaining: 5, resetAfterMs: 0, retryAfterMs: 0 }],
+      nowMs: NOON_MS,
+    });
   });
 });
