@@ -45,7 +45,7 @@ describe.skipIf(!ownRedisIsHere)('the cluster store', () => {
     ));
 
   describe('a request whose limits lie in several slots', () => {
-    /** Partitions of their own, and with them slots. */
+    /** Each limit has its own partition, so its own slot. */
     function setUp() {
       const { store, key } = open();
       const limit = (partition: string, most: number) =>
@@ -53,32 +53,32 @@ describe.skipIf(!ownRedisIsHere)('the cluster store', () => {
       return { store, limit };
     }
 
-    test('is admitted when all of them have room', async () => {
+    test('is admitted if it fits all of them', async () => {
       const { store, limit } = setUp();
       const { admitted, states } = await store.take([limit('a', 9), limit('b', 2), limit('c', 5)]);
       expect(admitted).toBe(true);
       expect(states.map((state) => state?.remaining)).toEqual([8, 1, 4]);
     });
 
-    test('asks the narrowest first: what that denies takes nothing from the others', async () => {
+    test('takes from the narrowest limit first; if that denies, the others are not charged', async () => {
       const { store, limit } = setUp();
       const request = [limit('wide', 9), limit('narrow', 1)];
       await store.take(request);
       const { admitted, states } = await store.take(request);
       expect(admitted).toBe(false);
-      // The wide one was not asked.
+      // The wide one was not reached.
       expect(states).toEqual([undefined, expect.objectContaining({ remaining: 0 })]);
       expect((await store.take([limit('wide', 9)])).states[0]?.remaining).toBe(7);
     });
 
-    test('may lose to a wider one what the narrower has given, and never exceeds either', async () => {
+    test('keeps the units of a narrower limit if a wider one denies, and never exceeds either', async () => {
       const { store, limit } = setUp();
       for (let i = 0; i < 9; i++) await store.take([limit('wide', 9)]);
       expect((await store.take([limit('narrow', 2), limit('wide', 9)])).admitted).toBe(false);
       expect((await store.take([limit('narrow', 2)])).states[0]?.remaining).toBe(0);
     });
 
-    test('never exceeds a limit, whoever asks at once', async () => {
+    test('never exceeds a limit with concurrent requests', async () => {
       const { store, limit } = setUp();
       const requests = Array.from({ length: 300 }, (_, i) =>
         store.take([limit(`client ${i % 100}`, 2), limit('everyone', 50)]),

@@ -1,4 +1,4 @@
-/** What every store promises. The clock is the test's own: no test waits. */
+/** What every store must do. The test sets the clock, so no test waits. */
 import { describe, expect, test } from 'vitest';
 import {
   ALGORITHMS,
@@ -38,7 +38,7 @@ export function describeQuotaStore(open: () => StoreUnderTest): void {
       expect(answers).toEqual([true, true, true, true, true, false, false]);
     });
 
-    test('tells how each limit stands after the take', async () => {
+    test('returns the state of each limit after the take', async () => {
       const { clock, limit, take } = setUp();
       const start = clock.nowMs;
       expect(await take(limit(2))).toEqual({
@@ -58,7 +58,7 @@ export function describeQuotaStore(open: () => StoreUnderTest): void {
       });
     });
 
-    test('tells how limits stand without taking from them', async () => {
+    test('a peek returns the state of limits without taking from them', async () => {
       const { clock, limit, take, admit, peek } = setUp();
       const start = clock.nowMs;
       expect(await peek(limit(2), limit(3, 'b'))).toEqual({
@@ -79,7 +79,7 @@ export function describeQuotaStore(open: () => StoreUnderTest): void {
       expect(await admit(limit(3, 'b', W, 3))).toBe(true);
     });
 
-    test.each(ALGORITHMS)('looking at a %s uses up nothing of it', async (algorithm) => {
+    test.each(ALGORITHMS)('a peek takes nothing: %s', async (algorithm) => {
       const { store, key } = open();
       const quota = { algorithm, limit: 3, windowMs: W, burst: 3, countRejected: true };
       const one = [{ key: key('looked-at'), quota, cost: 1 }];
@@ -92,7 +92,7 @@ export function describeQuotaStore(open: () => StoreUnderTest): void {
       expect(admitted).toEqual([true, true, true, false]);
     });
 
-    test('who waits exactly as long as told is admitted, and not a millisecond earlier', async () => {
+    test('a client that waits for retryAfterMs is admitted, and not a millisecond earlier', async () => {
       const { clock, limit, take, admit } = setUp();
       for (let i = 0; i < 3; i++) {
         await take(limit(3));
@@ -117,7 +117,7 @@ export function describeQuotaStore(open: () => StoreUnderTest): void {
       expect(await admit(limit(1))).toBe(true);
     });
 
-    test('no window holds more than the limit, where a fixed window would let twice as much through', async () => {
+    test('no window holds more than the limit, where a fixed window would admit twice as much', async () => {
       const { clock, limit, admit } = setUp();
       const fixedWindow = new Map<number, number>();
       const fixedWindowAdmits = () => {
@@ -152,7 +152,7 @@ export function describeQuotaStore(open: () => StoreUnderTest): void {
         expect(states[0]).toEqual({ limit: 10, remaining: 10, resetAfterMs: 0, retryAfterMs: 0 });
         expect((await take(limit(10, 'wide'))).states[0]?.remaining).toBe(9);
       });
-      test('whichever of them denies', async () => {
+      test('in any order of the limits', async () => {
         const { limit, take } = setUp();
         await take(limit(1, 'narrow'));
         expect((await take(limit(1, 'narrow'), limit(10, 'wide'))).admitted).toBe(false);
@@ -178,7 +178,7 @@ export function describeQuotaStore(open: () => StoreUnderTest): void {
         expect(third).toMatchObject({ admitted: false, states: [{ remaining: 2 }] });
         expect((await take(limit(10, 'a', W, 2))).admitted).toBe(true);
       });
-      test('wait until enough units are over', async () => {
+      test('are admitted when enough units have left the window', async () => {
         const { clock, limit, take, admit } = setUp();
         for (let i = 0; i < 3; i++) {
           await take(limit(3));
@@ -222,7 +222,7 @@ export function describeQuotaStore(open: () => StoreUnderTest): void {
         expect(answers).toEqual([true, true, true, true, true, false, false]);
       });
 
-      test('who is alone and waits exactly as long as told is admitted, however often, whatever the cost', async () => {
+      test('a single client that waits for retryAfterMs is always admitted, at any cost', async () => {
         const { clock, take } = setUpAlgorithm();
         let denials = 0;
         for (let i = 0; i < 200; i++) {
@@ -239,7 +239,7 @@ export function describeQuotaStore(open: () => StoreUnderTest): void {
         expect(denials).toBeGreaterThan(50);
       });
 
-      test('is full again when it said it would be, and not a millisecond earlier', async () => {
+      test('is full again after resetAfterMs, and not a millisecond earlier', async () => {
         const { clock, take, stateOf } = setUpAlgorithm();
         await take(quota(7, { cost: 3 }));
         clock.nowMs += 1_000;
@@ -250,7 +250,7 @@ export function describeQuotaStore(open: () => StoreUnderTest): void {
         expect((await take(quota(7, { cost: 7 }))).admitted).toBe(true);
       });
 
-      test('denials leave no trace', async () => {
+      test('denials change nothing', async () => {
         const { clock, take } = setUpAlgorithm();
         await take(quota(5, { cost: 5 }));
         const first = await take(quota(5, { cost: 5 }));
@@ -262,7 +262,7 @@ export function describeQuotaStore(open: () => StoreUnderTest): void {
         expect((await take(quota(5, { cost: 5 }))).admitted).toBe(true);
       });
 
-      test('where rejections count, who keeps hammering is never let in again', async () => {
+      test('with count_rejected, a client that keeps retrying is never admitted', async () => {
         const { clock, take } = setUpAlgorithm();
         const request = quota(5, { countRejected: true });
         for (let i = 0; i < 5; i++) await take(request);
@@ -277,7 +277,7 @@ export function describeQuotaStore(open: () => StoreUnderTest): void {
         expect((await take(request)).admitted).toBe(true);
       });
 
-      test('a request that another limit denies counts where rejections count, and nowhere else', async () => {
+      test('a request that another limit denies counts only with count_rejected', async () => {
         const { store, key } = open();
         const full = descriptorOf(key('full'), { limit: 1, windowMs: W, algorithm });
         const plain = descriptorOf(key('plain'), { limit: 9, windowMs: W, algorithm });
@@ -294,7 +294,7 @@ export function describeQuotaStore(open: () => StoreUnderTest): void {
         expect(await take(quota(2))).toMatchObject({ admitted: false, states: [{ remaining: 0 }] });
       });
 
-      test('a reset forgets what was counted, and nothing else', async () => {
+      test('a reset clears the counters of its keys, and no others', async () => {
         const { store, key, take, stateOf } = setUpAlgorithm();
         await take(quota(3, { cost: 3 }));
         await take(quota(3, { cost: 3, id: 'other' }));
@@ -303,7 +303,7 @@ export function describeQuotaStore(open: () => StoreUnderTest): void {
         expect((await take(quota(3, { id: 'other' }))).admitted).toBe(false);
       });
 
-      test('when the clock is set back nobody waits longer than ever, and nothing is forgotten', async () => {
+      test('when the clock is set back, no unit is forgotten and no wait exceeds a window', async () => {
         const { clock, take } = setUpAlgorithm();
         // What a counter holds weighs in the next window, too.
         const longestMs = algorithm === 'sliding-window-counter' ? 2 * W : W;
@@ -324,7 +324,7 @@ export function describeQuotaStore(open: () => StoreUnderTest): void {
         expect((await take(quota(4))).admitted).toBe(true);
       });
 
-      test('counts a million, at a million at a time', async () => {
+      test('counts up to a million units, and a cost of a million', async () => {
         const { clock, take } = setUpAlgorithm();
         const month = { windowMs: 31 * 86_400_000, id: 'month' };
         clock.nowMs = Math.ceil(clock.nowMs / month.windowMs) * month.windowMs;
@@ -344,7 +344,7 @@ export function describeQuotaStore(open: () => StoreUnderTest): void {
       const DAY_MS = 86_400_000;
       const month = { windowMs: 31 * DAY_MS };
       test.each([1, 2])(
-        'is over after 31 days, whenever that is noticed: cost %i',
+        'ends after 31 days, even if no request comes in between: cost %i',
         async (cost) => {
           const { store, clock, key } = open();
           const limit = descriptorOf(key(`month ${cost}`), { ...month, limit: cost, cost });
@@ -368,7 +368,7 @@ export function describeQuotaStore(open: () => StoreUnderTest): void {
           expect(states[0]).toMatchObject({ remaining: 0, retryAfterMs: 31 * DAY_MS });
         },
       );
-      test('holds to the day, also when costs vary and it never runs empty', async () => {
+      test('is exact to the day, also when costs vary and the log never becomes empty', async () => {
         const { store, clock, key } = open();
         const startMs = clock.nowMs;
         const left: (number | undefined)[] = [];
@@ -388,7 +388,7 @@ export function describeQuotaStore(open: () => StoreUnderTest): void {
       });
     });
 
-    describe('where rejections count, a log does not grow by them', () => {
+    describe('with count_rejected, a log does not grow without end', () => {
       const strict = (limit: number, cost: number) => ({
         limit,
         cost,
@@ -442,7 +442,7 @@ export function describeQuotaStore(open: () => StoreUnderTest): void {
       expect([(await take()).admitted, (await take()).admitted]).toEqual([true, false]);
     });
 
-    test('a counter weighs the window before', async () => {
+    test('a counter weights the previous window', async () => {
       const { store, clock, key } = open();
       const counter = {
         algorithm: 'sliding-window-counter',
@@ -459,7 +459,7 @@ export function describeQuotaStore(open: () => StoreUnderTest): void {
       expect((await take(1)).admitted).toBe(false);
     });
 
-    test('one request may be counted in every way at once', async () => {
+    test('one request may be counted by every algorithm at once', async () => {
       const { store, key } = open();
       const log = descriptorOf(key('l'), { limit: 3, windowMs: W });
       const counter = descriptorOf(key('c'), { ...log.quota, algorithm: 'sliding-window-counter' });
@@ -471,14 +471,14 @@ export function describeQuotaStore(open: () => StoreUnderTest): void {
       expect(states.map((state) => state?.remaining)).toEqual([1, 1, 0]);
     });
 
-    test('a key whose window is over is as good as new', async () => {
+    test('a key whose window has ended equals a new one', async () => {
       const { clock, limit, take } = setUp();
       await take(limit(2));
       clock.nowMs += W;
       expect((await take(limit(2))).states[0]).toMatchObject({ remaining: 1, resetAfterMs: W });
     });
 
-    test('a key whose window is over is counted again beside a new one', async () => {
+    test('a key whose window has ended is counted again together with a new one', async () => {
       const { clock, limit, admit } = setUp();
       await admit(limit(1, 'old'));
       clock.nowMs += W;
@@ -500,7 +500,7 @@ export function describeQuotaStore(open: () => StoreUnderTest): void {
       );
     });
 
-    test('requests of one moment are decided one after the other', async () => {
+    test('requests of one moment are decided one after another', async () => {
       const { limit, take } = setUp();
       const results = await Promise.all(Array.from({ length: 200 }, () => take(limit(150))));
       expect(results.filter(({ admitted }) => admitted)).toHaveLength(150);

@@ -40,7 +40,7 @@ describe.skipIf(!redisIsHere)('the Redis store', () => {
 
   describeQuotaStore(open);
 
-  describe('memory and Redis give the same answers to the same random traffic', () => {
+  describe('memory and Redis give the same answers to random traffic', () => {
     test.each(TRAFFICS)('$name', ({ traffic, share }) =>
       expectSameAnswers(traffic, () => openMemoryStore(), open, share * TURNS),
     );
@@ -69,34 +69,31 @@ describe.skipIf(!redisIsHere)('the Redis store', () => {
     );
   });
 
-  test.each(ALGORITHMS)(
-    'every key expires by itself when its window is over: %s',
-    async (algorithm) => {
-      const { store, key } = open();
-      const windowMs = 60_000;
-      const longestMs = {
-        'sliding-window-log': (17 / 16) * windowMs,
-        // It weighs in the window after its own.
-        'sliding-window-counter': 2 * windowMs,
-        'token-bucket': windowMs,
-      };
-      await store.take([descriptorOf(key(), { limit: 1, windowMs, algorithm })]);
-      const ttlMs = await witness.pttl(key());
-      expect(ttlMs).toBeGreaterThan(windowMs - 1_000);
-      expect(ttlMs).toBeLessThanOrEqual(longestMs[algorithm]);
-    },
-  );
+  test.each(ALGORITHMS)('every key expires when its window has ended: %s', async (algorithm) => {
+    const { store, key } = open();
+    const windowMs = 60_000;
+    const longestMs = {
+      'sliding-window-log': (17 / 16) * windowMs,
+      // It counts in the next window, too.
+      'sliding-window-counter': 2 * windowMs,
+      'token-bucket': windowMs,
+    };
+    await store.take([descriptorOf(key(), { limit: 1, windowMs, algorithm })]);
+    const ttlMs = await witness.pttl(key());
+    expect(ttlMs).toBeGreaterThan(windowMs - 1_000);
+    expect(ttlMs).toBeLessThanOrEqual(longestMs[algorithm]);
+  });
 
-  test('a log lives as long as its newest entry, however often it is taken from', async () => {
+  test('a log does not expire before its newest entry leaves the window', async () => {
     const { key } = open();
     const descriptor = descriptorOf(key(), { limit: 100_000, windowMs: 3_200 });
-    // On the server's own clock, so that its time to live and its entries are of one kind.
+    // On the server's clock, so that the time to live and the entries use the same clock.
     const own = new RedisStore({ client, inFlight: new InFlight(10), deadlineMs: 5_000 });
     for (const endMs = Date.now() + 1_000; Date.now() < endMs; ) {
       const startedMs = performance.now();
       await own.take([descriptor]);
       const ttlMs = await witness.pttl(key());
-      // The two clocks count milliseconds each by itself.
+      // Each of the two clocks rounds to milliseconds.
       const passedMs = performance.now() - startedMs + 2;
       expect(ttlMs).toBeGreaterThanOrEqual(descriptor.quota.windowMs - passedMs);
     }
@@ -131,14 +128,14 @@ describe.skipIf(!redisIsHere)('the Redis store', () => {
       { limit: 3, countRejected: true },
       { limit: 30, cost: 3 },
       { limit: 10, cost: 3, countRejected: true },
-    ])('is no longer than the limit, however long the traffic goes on: %j', async (parts) => {
-      // One more for the total of what was before.
+    ])('never has more entries than the limit: %j', async (parts) => {
+      // One more for the base.
       expect(await witness.llen(await fill(500, parts))).toBeLessThanOrEqual(parts.limit + 1);
     });
     test.each([
       { parts: { limit: 1_000 }, bytes: 7 },
       { parts: { limit: 2_000, cost: 2 }, bytes: 11 },
-    ])('takes few bytes for a request: $parts, $bytes', async ({ parts, bytes }) => {
+    ])('needs few bytes per request: $parts, $bytes', async ({ parts, bytes }) => {
       const key = await fill(1_000, parts, 3_600_000);
       expect(await witness.llen(key)).toBe(1_000);
       const used = await witness.memory('USAGE', key, 'SAMPLES', 0);

@@ -80,54 +80,57 @@ async function asAdmin(server: TestRedis, ...commands: string[][]): Promise<void
 
 const FILL = ['EVAL', "for i = 1, 4000 do redis.call('SET', i, string.rep('x', 1000)) end", '0'];
 
-test('without a Redis in the environment, the setting is named, with exit code 3', async () => {
+test('without Redis in the environment, names the setting and exits with code 3', async () => {
   const { code, lines } = await check('');
   expect(code).toBe(3);
   expect(lines[0]).toMatch(/^HEADGATE_REDIS_URL: is not set, and neither is REDIS_URL/);
 });
 
-testWithRedis('a server with the shipped account and a closed default user is fine', async () => {
-  await using redis = await startRedis();
-  await addShippedAccount(redis);
-  await asAdmin(
-    redis,
-    ['CONFIG', 'SET', 'maxmemory', '100mb'],
-    ['CONFIG', 'RESETSTAT'],
-    ['ACL', 'SETUSER', 'watcher', 'on', '>watching', '~*', '+@all'],
-    ['ACL', 'SETUSER', 'default', 'resetpass'],
-  );
-  const url = byShippedAccount(redis.url);
-  const { code, lines } = await check(url, 'config/policies.yaml');
-  expect(code).toBe(0);
-  expect(lines).toContain('config/policies.yaml: fine, 5 policies and the default');
-  // Without the policy file, and the lines of it below a finding.
-  const own = lines.filter((line) => !line.startsWith('config/') && !line.startsWith('    '));
-  const place = `redis ${new URL(redis.url).host}: `;
-  expect(own.filter((line) => !line.startsWith(place))).toEqual([]);
-  expect(own.filter((line) => !/: (fine|warning: version)/.test(line))).toEqual([]);
-  for (const text of [
-    /: fine: (Redis|Valkey) \d+\.\d+\.\d+, a master(; no known vulnerabilities in the list of \d{4}-\d\d-\d\d, which is incomplete)?$/,
-    /: fine: maxmemory-policy is noeviction, [\d.]+ MiB of 100 MiB are used$/,
-    /: fine: requires a password, and the account has only the rights that gateways need$/,
-    /: fine: its clock agrees with the clock of this machine$/,
-    /: fine: round trips take [\d.]+ ms \(median\) to [\d.]+ ms \(worst of \d+\), HEADGATE_STORE_TIMEOUT_MS is 5000$/,
-    /: fine: requests are counted$/,
-  ]) {
-    expect(own).toContainEqual(expect.stringMatching(text));
-  }
-  expect(lines.join()).not.toContain('change-me');
+testWithRedis(
+  'a server with the shipped account and a password for the default user is fine',
+  async () => {
+    await using redis = await startRedis();
+    await addShippedAccount(redis);
+    await asAdmin(
+      redis,
+      ['CONFIG', 'SET', 'maxmemory', '100mb'],
+      ['CONFIG', 'RESETSTAT'],
+      ['ACL', 'SETUSER', 'watcher', 'on', '>watching', '~*', '+@all'],
+      ['ACL', 'SETUSER', 'default', 'resetpass'],
+    );
+    const url = byShippedAccount(redis.url);
+    const { code, lines } = await check(url, 'config/policies.yaml');
+    expect(code).toBe(0);
+    expect(lines).toContain('config/policies.yaml: fine, 5 policies and the default');
+    // Without the policy file, and the lines of it below a finding.
+    const own = lines.filter((line) => !line.startsWith('config/') && !line.startsWith('    '));
+    const place = `redis ${new URL(redis.url).host}: `;
+    expect(own.filter((line) => !line.startsWith(place))).toEqual([]);
+    expect(own.filter((line) => !/: (fine|warning: version)/.test(line))).toEqual([]);
+    for (const text of [
+      /: fine: (Redis|Valkey) \d+\.\d+\.\d+, a master(; no known vulnerabilities in the list of \d{4}-\d\d-\d\d, which is incomplete)?$/,
+      /: fine: maxmemory-policy is noeviction, [\d.]+ MiB of 100 MiB are used$/,
+      /: fine: requires a password, and the account has only the rights that gateways need$/,
+      /: fine: its clock agrees with the clock of this machine$/,
+      /: fine: round trips take [\d.]+ ms \(median\) to [\d.]+ ms \(worst of \d+\), HEADGATE_STORE_TIMEOUT_MS is 5000$/,
+      /: fine: requests are counted$/,
+    ]) {
+      expect(own).toContainEqual(expect.stringMatching(text));
+    }
+    expect(lines.join()).not.toContain('change-me');
 
-  const watcher = connectTo({ ...redis, url: redis.url.replace('://', '://watcher:watching@') });
-  expect(await watcher.keys('*')).toEqual([]);
-  // Every command that a take may need was tried.
-  const used = await watcher.info('commandstats');
-  for (const command of ['lpush', 'rpush', 'lset', 'ltrim', 'lindex', 'llen', 'pexpire', 'del']) {
-    expect(used).toContain(`cmdstat_${command}:`);
-  }
-  watcher.disconnect();
-});
+    const watcher = connectTo({ ...redis, url: redis.url.replace('://', '://watcher:watching@') });
+    expect(await watcher.keys('*')).toEqual([]);
+    // Every command that a take may need was tried.
+    const used = await watcher.info('commandstats');
+    for (const command of ['lpush', 'rpush', 'lset', 'ltrim', 'lindex', 'llen', 'pexpire', 'del']) {
+      expect(used).toContain(`cmdstat_${command}:`);
+    }
+    watcher.disconnect();
+  },
+);
 
-testWithOwnRedis('what endangers counts is warned of', async () => {
+testWithOwnRedis('warns of settings that endanger counters', async () => {
   await using redis = await startServer('--maxmemory', '3mb', '--maxmemory-policy', 'allkeys-lru');
   await asAdmin(redis, FILL);
   expect(await complaintsAbout(redis.url)).toEqual([
@@ -140,79 +143,90 @@ testWithOwnRedis('what endangers counts is warned of', async () => {
   ]);
 });
 
-testWithOwnRedis('a password is asked for, and an account with all rights warned of', async () => {
-  await using redis = await startServer('--requirepass', 'open-sesame');
-  expect(await complaintsAbout(redis.url)).toEqual([
-    expect.stringMatching(/^fault: requires a password: add it to the URL, as user:password@/),
-  ]);
-  expect(await complaintsAbout(redis.url.replace('://', '://nobody:wrong@'))).toEqual([
-    'fault: refuses this user and password: correct them in the URL',
-  ]);
-  const lines = await examine(redis.url.replace('://', '://:open-sesame@'));
-  expect(lines).toContainEqual(
-    expect.stringContaining(
-      ': warning: gives the account more rights than gateways need: use the account of deploy/redis/users.acl',
-    ),
-  );
-  expect(lines).toContainEqual(expect.stringContaining(': note: has no memory limit (maxmemory'));
-});
+testWithOwnRedis(
+  'reports a missing password, and warns of an account with all rights',
+  async () => {
+    await using redis = await startServer('--requirepass', 'open-sesame');
+    expect(await complaintsAbout(redis.url)).toEqual([
+      expect.stringMatching(/^fault: requires a password: add it to the URL, as user:password@/),
+    ]);
+    expect(await complaintsAbout(redis.url.replace('://', '://nobody:wrong@'))).toEqual([
+      'fault: refuses this user and password: correct them in the URL',
+    ]);
+    const lines = await examine(redis.url.replace('://', '://:open-sesame@'));
+    expect(lines).toContainEqual(
+      expect.stringContaining(
+        ': warning: gives the account more rights than gateways need: use the account of deploy/redis/users.acl',
+      ),
+    );
+    expect(lines).toContainEqual(expect.stringContaining(': note: has no memory limit (maxmemory'));
+  },
+);
 
-testWithOwnRedis('a full server, a replica and one without what the URL asks for', async () => {
-  await using redis = await startServer('--maxmemory', '1', '--maxmemory-policy', 'noeviction');
-  await using replica = await startServer('--replicaof', '127.0.0.1', String(redis.port));
-  const faultOf = async (url: string) => (await complaintsAbout(url)).at(-1);
-  const { url } = redis;
-  expect(await faultOf(url)).toMatch(/^fault: is full and refuses to count: raise maxmemory/);
-  expect(await faultOf(replica.url)).toContain(
-    `fault: is a replica of 127.0.0.1:${redis.port} and refuses writes: put`,
-  );
-  expect(await faultOf(`${url}/99`)).toContain(
-    'fault: has fewer databases than the number in the URL',
-  );
-  expect(await faultOf(url.replace('redis', 'redis+cluster'))).toContain(
-    'fault: is not a cluster node: write redis://',
-  );
-  expect(await faultOf(`${url.replace('redis', 'redis+sentinel')}/mymaster`)).toContain(
-    'fault: is not a sentinel: put sentinels',
-  );
-  expect(await faultOf(`redis://127.0.0.1:${await freePort()}`)).toContain(
-    'fault: refuses connections: start Redis',
-  );
-});
+testWithOwnRedis(
+  'reports a full server, a replica, and a server that does not fit the URL',
+  async () => {
+    await using redis = await startServer('--maxmemory', '1', '--maxmemory-policy', 'noeviction');
+    await using replica = await startServer('--replicaof', '127.0.0.1', String(redis.port));
+    const faultOf = async (url: string) => (await complaintsAbout(url)).at(-1);
+    const { url } = redis;
+    expect(await faultOf(url)).toMatch(/^fault: is full and refuses to count: raise maxmemory/);
+    expect(await faultOf(replica.url)).toContain(
+      `fault: is a replica of 127.0.0.1:${redis.port} and refuses writes: put`,
+    );
+    expect(await faultOf(`${url}/99`)).toContain(
+      'fault: has fewer databases than the number in the URL',
+    );
+    expect(await faultOf(url.replace('redis', 'redis+cluster'))).toContain(
+      'fault: is not a cluster node: write redis://',
+    );
+    expect(await faultOf(`${url.replace('redis', 'redis+sentinel')}/mymaster`)).toContain(
+      'fault: is not a sentinel: put sentinels',
+    );
+    expect(await faultOf(`redis://127.0.0.1:${await freePort()}`)).toContain(
+      'fault: refuses connections: start Redis',
+    );
+  },
+);
 
-testWithOwnRedis('each right that an account lacks is named, with what is lost', async () => {
-  await using redis = await startServer();
-  const lacking = async (...rules: string[]) => {
-    await addShippedAccount(redis);
-    await asAdmin(redis, ['ACL', 'SETUSER', 'headgate', ...rules]);
-    const complaints = await complaintsAbout(byShippedAccount(redis.url));
-    return complaints.filter((line) => !line.includes('without a password'));
-  };
-  const without = (right: string) =>
-    `does not give the account the right ${right}: add it, as in deploy/redis/users.acl`;
-  expect(await lacking('-evalsha')).toEqual([`fault: ${without('+evalsha')}`]);
-  // Which one it is, newer servers say.
-  expect(await lacking('-lset')).toEqual([
-    expect.stringMatching(/^fault: does not give the account the right (\+lset|to a command that)/),
-  ]);
-  expect(await lacking('resetkeys')).toEqual([`fault: ${without('~hg:v1:*')}`]);
-  // ioredis says so as well.
-  const said = vi.spyOn(console, 'warn').mockImplementation(() => {});
-  expect(await lacking('-info')).toEqual([
-    `warning: ${without('+info')}; without it, its version, memory and role are not examined`,
-  ]);
-  said.mockRestore();
-  expect(await lacking('resetchannels', '-hgetall')).toEqual([
-    expect.stringMatching(/^warning: does not .*; without it, while Redis is down/),
-    expect.stringMatching(/^warning: does not .*; without it, operators cannot block/),
-    `warning: ${without('&hg:v1:*')}; without it, denials are not cached, so every denied request reaches Redis, and changes by operators take effect seconds later`,
-  ]);
-  expect(await lacking('-scan')).toEqual([
-    `warning: ${without('+scan')}; without it, the number of counted windows is unknown`,
-  ]);
-});
+testWithOwnRedis(
+  'names each right that the account lacks, and what is lost without it',
+  async () => {
+    await using redis = await startServer();
+    const lacking = async (...rules: string[]) => {
+      await addShippedAccount(redis);
+      await asAdmin(redis, ['ACL', 'SETUSER', 'headgate', ...rules]);
+      const complaints = await complaintsAbout(byShippedAccount(redis.url));
+      return complaints.filter((line) => !line.includes('without a password'));
+    };
+    const without = (right: string) =>
+      `does not give the account the right ${right}: add it, as in deploy/redis/users.acl`;
+    expect(await lacking('-evalsha')).toEqual([`fault: ${without('+evalsha')}`]);
+    // Which one it is, newer servers say.
+    expect(await lacking('-lset')).toEqual([
+      expect.stringMatching(
+        /^fault: does not give the account the right (\+lset|to a command that)/,
+      ),
+    ]);
+    expect(await lacking('resetkeys')).toEqual([`fault: ${without('~hg:v1:*')}`]);
+    // ioredis says so as well.
+    const said = vi.spyOn(console, 'warn').mockImplementation(() => {});
+    expect(await lacking('-info')).toEqual([
+      `warning: ${without('+info')}; without it, its version, memory and role are not examined`,
+    ]);
+    said.mockRestore();
+    expect(await lacking('resetchannels', '-hgetall')).toEqual([
+      expect.stringMatching(/^warning: does not .*; without it, while Redis is down/),
+      expect.stringMatching(/^warning: does not .*; without it, operators cannot block/),
+      `warning: ${without('&hg:v1:*')}; without it, denials are not cached, so every denied request reaches Redis, and changes by operators take effect seconds later`,
+    ]);
+    expect(await lacking('-scan')).toEqual([
+      `warning: ${without('+scan')}; without it, the number of counted windows is unknown`,
+    ]);
+  },
+);
 
-testWithOwnRedis('a frozen server ends with a line, and exit code 1', async () => {
+testWithOwnRedis('reports a frozen server in one line, with exit code 1', async () => {
   await using redis = await startRedis();
   redis.signal('SIGSTOP');
   const startedMs = performance.now();
@@ -226,7 +240,7 @@ testWithOwnRedis('a frozen server ends with a line, and exit code 1', async () =
   redis.signal('SIGCONT');
 });
 
-testWithOwnRedis('a server that loads its data says so', async () => {
+testWithOwnRedis('reports a server that is loading its data', async () => {
   const [saved, loaded] = [temporaryFolder(), temporaryFolder()];
   await using full = await startServerIn(saved);
   await asAdmin(full, FILL, ['SAVE']);
@@ -241,7 +255,7 @@ testWithOwnRedis('a server that loads its data says so', async () => {
   ]);
 });
 
-testWithOwnRedis('a certificate that is not trusted is named', async () => {
+testWithOwnRedis('reports a certificate that is not trusted', async () => {
   await using redis = await startTlsRedis();
   expect(await complaintsAbout(redis.url)).toEqual([
     expect.stringMatching(
@@ -250,7 +264,7 @@ testWithOwnRedis('a certificate that is not trusted is named', async () => {
   ]);
 });
 
-testWithOwnRedis('every master of a cluster is examined', async () => {
+testWithOwnRedis('examines every master of a cluster', async () => {
   await using cluster = await startRedisCluster();
   const lines = await examine(cluster.url);
   expect(lines.filter((line) => line.includes(': fault: '))).toEqual([]);
@@ -271,7 +285,7 @@ testWithOwnRedis('every master of a cluster is examined', async () => {
   );
 });
 
-testWithOwnRedis('sentinels are counted, and the master that they know is examined', async () => {
+testWithOwnRedis('counts the sentinels, and examines their master', async () => {
   await using redis = await startRedisSentinel();
   const lines = await examine(redis.url);
   expect(lines.filter((line) => line.includes(': fault: '))).toEqual([]);
@@ -290,7 +304,7 @@ testWithOwnRedis('sentinels are counted, and the master that they know is examin
   ]);
 });
 
-testWithRedis('a clock that is another and a slow way are warned of', async () => {
+testWithRedis('warns of a clock that differs and of slow round trips', async () => {
   await using redis = await startRedis();
   const texts: string[] = [];
   const target = parseRedisUrl(redis.url);

@@ -12,7 +12,7 @@ import { connectClient } from '../support/stores.ts';
 
 const MINUTE_MS = 60_000;
 
-describe.skipIf(!redisIsHere)('the overrideStore of notices', () => {
+describe.skipIf(!redisIsHere)('the override store in Redis', () => {
   let redis: TestRedis;
   let client: RedisClient;
 
@@ -57,7 +57,7 @@ describe.skipIf(!redisIsHere)('the overrideStore of notices', () => {
     },
   );
 
-  test('is read the same until something changes', async () => {
+  test('returns the same overrides until one changes', async () => {
     await client.flushall();
     const { overrideStore, notice } = boardOf(90_000);
     await overrideStore.put(notice('a', MINUTE_MS));
@@ -65,7 +65,7 @@ describe.skipIf(!redisIsHere)('the overrideStore of notices', () => {
     for (let i = 0; i < 20; i++) expect(await overrideStore.read()).toEqual(first);
   });
 
-  test('takes back what it has lost, and neither what was taken down nor what is newer', async () => {
+  test('restores lost overrides, but neither removed nor replaced ones', async () => {
     await client.flushall();
     const { overrideStore, notice } = boardOf();
     const [a, b, c] = ['a', 'b', 'c'].map((about) => notice(about, MINUTE_MS)) as [
@@ -88,7 +88,7 @@ describe.skipIf(!redisIsHere)('the overrideStore of notices', () => {
     );
   });
 
-  test('holds so many and no more', async () => {
+  test('rejects further overrides when it is full', async () => {
     await client.flushall();
     const { overrideStore, notice } = boardOf();
     const many = Array.from({ length: MAX_OVERRIDES }, (_, i) => notice(`n${i}`, MINUTE_MS));

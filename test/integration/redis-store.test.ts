@@ -34,7 +34,7 @@ testWithOwnRedis(
   },
 );
 
-testWithRedis('a request whose answer is lost with its connection is counted once', async () => {
+testWithRedis('counts a request once if its reply is lost with the connection', async () => {
   await using redis = await startRedis();
   await using proxy = await startTcpProxy(redis.port);
   const { client, store } = await open(`redis://127.0.0.1:${proxy.port}`, 2_000);

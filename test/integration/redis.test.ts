@@ -20,7 +20,7 @@ testWithRedis('two gateways share one limit exactly', async () => {
   expect(codes).toEqual([200, 200, 200, 200, 200, 429, 429, 429]);
 });
 
-testWithRedis('two gateways share the limit of an address: they have the same salt', async () => {
+testWithRedis('two gateways share limits per address, because they share a salt', async () => {
   await using redis = await startRedis();
   await using one = await startGateway({ ...PATIENT, HEADGATE_REDIS_URL: redis.url });
   await using two = await startGateway({ ...PATIENT, HEADGATE_REDIS_URL: redis.url });
@@ -52,7 +52,7 @@ testWithRedis(
   },
 );
 
-testWithRedis('with a secret for salts, none are kept in Redis, and gateways agree', async () => {
+testWithRedis('with a salt secret, gateways share salts without storing any in Redis', async () => {
   await using redis = await startRedis();
   const env = {
     HEADGATE_REDIS_URL: redis.url,
@@ -69,7 +69,7 @@ testWithRedis('with a secret for salts, none are kept in Redis, and gateways agr
   client.disconnect();
 });
 
-testWithRedis('a gateway says where it counts, and never with which password', async () => {
+testWithRedis('a gateway logs the address of its Redis without the password', async () => {
   await using redis = await startRedis();
   const url = redis.url.replace('redis://', 'redis://default:hunter2@');
   await using gateway = await startGateway({ HEADGATE_REDIS_URL: url });
@@ -77,17 +77,20 @@ testWithRedis('a gateway says where it counts, and never with which password', a
   expect(gateway.output()).not.toContain('hunter2');
 });
 
-testWithRedis('a database that is not there is a failure, and never another database', async () => {
-  await using redis = await startRedis();
-  await using gateway = await startGateway({ HEADGATE_REDIS_URL: `${redis.url}/99` });
-  expect((await search(gateway)).headers['x-ratelimit-mode']).toBe('open');
-  const client = connectTo(redis);
-  expect(await client.dbsize()).toBe(0);
-  client.disconnect();
-  expect(gateway.output()).toContain('DB index is out of range');
-});
+testWithRedis(
+  'a database that does not exist is a failure; no other database is used',
+  async () => {
+    await using redis = await startRedis();
+    await using gateway = await startGateway({ HEADGATE_REDIS_URL: `${redis.url}/99` });
+    expect((await search(gateway)).headers['x-ratelimit-mode']).toBe('open');
+    const client = connectTo(redis);
+    expect(await client.dbsize()).toBe(0);
+    client.disconnect();
+    expect(gateway.output()).toContain('DB index is out of range');
+  },
+);
 
-testWithRedis('a flushed script cache is no failure', async () => {
+testWithRedis('requests are counted after the script cache was flushed', async () => {
   await using redis = await startRedis();
   await using gateway = await startGateway({ ...PATIENT, HEADGATE_REDIS_URL: redis.url });
   const client = connectTo(redis);
@@ -171,24 +174,27 @@ describe('without Redis', () => {
     },
   );
 
-  testWithOwnRedis('a frozen Redis is given up, and asked again once it answers', async () => {
-    await using redis = await startRedis();
-    await using gateway = await startGateway({ HEADGATE_REDIS_URL: redis.url });
-    await search(gateway);
-    redis.signal('SIGSTOP');
-    const modes = new Set<unknown>();
-    for (let i = 0; i < 40; i++) modes.add((await search(gateway)).headers['x-ratelimit-mode']);
-    expect([...modes]).toEqual(['open']);
-    const { body } = await call(gateway.opsUrl, '/metrics');
-    expect(body).toMatch(/headgate_store_given_up_total [1-9]/);
-    // The others did not wait for Redis.
-    expect(Number(/errors_total\{reason="timeout"\} (\d+)/.exec(body)?.[1])).toBeLessThan(20);
-    redis.signal('SIGCONT');
-    await eventually(
-      () => search(gateway),
-      ({ headers }) => headers['x-ratelimit-remaining'] !== undefined,
-    );
-  });
+  testWithOwnRedis(
+    'a frozen Redis opens the breaker, and is used again when it answers',
+    async () => {
+      await using redis = await startRedis();
+      await using gateway = await startGateway({ HEADGATE_REDIS_URL: redis.url });
+      await search(gateway);
+      redis.signal('SIGSTOP');
+      const modes = new Set<unknown>();
+      for (let i = 0; i < 40; i++) modes.add((await search(gateway)).headers['x-ratelimit-mode']);
+      expect([...modes]).toEqual(['open']);
+      const { body } = await call(gateway.opsUrl, '/metrics');
+      expect(body).toMatch(/headgate_store_given_up_total [1-9]/);
+      // The others did not wait for Redis.
+      expect(Number(/errors_total\{reason="timeout"\} (\d+)/.exec(body)?.[1])).toBeLessThan(20);
+      redis.signal('SIGCONT');
+      await eventually(
+        () => search(gateway),
+        ({ headers }) => headers['x-ratelimit-remaining'] !== undefined,
+      );
+    },
+  );
 
   testWithOwnRedis(
     'four gateways share a limit that none of them can ask Redis about',
@@ -215,7 +221,7 @@ describe('without Redis', () => {
     },
   );
 
-  testWithOwnRedis('a longer deadline is waited for', async () => {
+  testWithOwnRedis('a longer deadline is respected', async () => {
     await using redis = await startRedis();
     await using gateway = await startGateway({
       HEADGATE_REDIS_URL: redis.url,

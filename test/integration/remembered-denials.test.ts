@@ -1,4 +1,4 @@
-/** Denials that gateways remember, on a real Redis: what they save, and that they never outlive their reason. */
+/** The denial cache with a real Redis: the calls that it saves, and that resets and reloads clear it. */
 import { writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -28,14 +28,14 @@ async function remembered(gateway: Gateway): Promise<number> {
 }
 
 /**
- * On a busy machine a gateway waits for Redis, rather than let requests pass uncounted: that would be another answer than
- * the tests are about.
+ * With a long timeout, so that a gateway on a busy machine waits for Redis. Otherwise requests would pass uncounted, which
+ * these tests are not about.
  */
 function start(env: NodeJS.ProcessEnv): Promise<Gateway> {
   return startGateway({ ...env, HEADGATE_STORE_TIMEOUT_MS: '10000' });
 }
 
-/** Like `start`, once it remembers denials: it listens for resets on a connection of its own, which may come later. */
+/** Like `start`, but waits until denials are cached: the gateway subscribes to resets on a second connection. */
 async function startRemembering(env: NodeJS.ProcessEnv): Promise<Gateway> {
   const gateway = await start(env);
   const headers = { 'x-headgate-client-ip': '192.0.2.1' };
@@ -60,7 +60,7 @@ async function policyFile(policies: string) {
 
 const oneLimit = (rate: string) => `{ version: 1, default: { limits: [${rate}] } }`;
 
-testWithRedis('a client that hammers costs Redis a few calls per second', async () => {
+testWithRedis('a client that keeps retrying costs Redis a few calls per second', async () => {
   await using redis = await startRedis();
   await using policies = await policyFile(oneLimit('3/1h'));
   await using gateway = await startRemembering({
@@ -77,7 +77,7 @@ testWithRedis('a client that hammers costs Redis a few calls per second', async 
   expect((await remembered(gateway)) - rememberedBefore).toBe(2_000 - calls);
 });
 
-testWithRedis('its Retry-After shrinks truthfully meanwhile', async () => {
+testWithRedis('Retry-After of a cached denial counts down', async () => {
   await using redis = await startRedis();
   await using policies = await policyFile(oneLimit('1/3s'));
   await using gateway = await startRemembering({
@@ -113,7 +113,7 @@ testWithRedis('its Retry-After shrinks truthfully meanwhile', async () => {
   }
 });
 
-testWithRedis('a reset reaches every gateway at once', async () => {
+testWithRedis('a reset clears the cached denials of every gateway at once', async () => {
   await using redis = await startRedis();
   await using policies = await policyFile(oneLimit('2/1h'));
   const env = { HEADGATE_REDIS_URL: redis.url, HEADGATE_POLICIES: policies.path };
@@ -146,7 +146,7 @@ testWithRedis('a reset reaches every gateway at once', async () => {
   admin.disconnect();
 });
 
-testWithRedis('a raised limit holds from the moment that the file is read again', async () => {
+testWithRedis('a raised limit applies as soon as the file is reloaded', async () => {
   await using redis = await startRedis();
   await using policies = await policyFile(oneLimit('2/1h'));
   await using gateway = await startGatewayProcess({
@@ -165,7 +165,7 @@ testWithRedis('a raised limit holds from the moment that the file is read again'
   expect((await ask(gateway)).headers['x-ratelimit-limit']).toBe('3');
 });
 
-testWithRedis('without remembering, every request asks Redis', async () => {
+testWithRedis('without the denial cache, every request reaches Redis', async () => {
   await using redis = await startRedis();
   await using gateway = await start({
     HEADGATE_REDIS_URL: redis.url,
@@ -178,7 +178,7 @@ testWithRedis('without remembering, every request asks Redis', async () => {
   expect((await scriptCalls(redis)) - before).toBe(50);
 });
 
-testWithRedis('a gateway that may not hear of resets goes on, and remembers nothing', async () => {
+testWithRedis('a gateway without the right to the reset channel works, and caches no denials', async () => {
   await using redis = await startRedis();
   await addShippedAccount(redis);
   await using policies = await policyFile(oneLimit('2/1h'));
@@ -198,7 +198,7 @@ testWithRedis('a gateway that may not hear of resets goes on, and remembers noth
 });
 
 testWithRedis(
-  'an account that may hear of resets alone remembers, and its gateway obeys operators',
+  'with the right to the reset channel alone, denials are cached and overrides apply',
   async () => {
     await using redis = await startRedis();
     await addShippedAccount(redis);

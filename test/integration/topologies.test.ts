@@ -44,14 +44,14 @@ testWithOwnRedis('two gateways share one limit on a cluster', async () => {
   await expectOneLimit(one, two);
 });
 
-testWithOwnRedis('a gateway counts on the master that sentinels know', async () => {
+testWithOwnRedis('a gateway counts on the master that sentinels report', async () => {
   await using redis = await startRedisSentinel();
   await using gateway = await startGateway({ ...PATIENT, HEADGATE_REDIS_URL: redis.url });
   expect(gateway.output()).toContain('Redis, the master mymaster of the sentinels at 127.0.0.1:');
   expect(isMeasured(await measured(gateway))).toBe(true);
 });
 
-testWithOwnRedis('TLS is checked against the authorities that Node trusts', async () => {
+testWithOwnRedis('TLS certificates are checked against the authorities that Node trusts', async () => {
   await using redis = await startTlsRedis();
   const env = { ...PATIENT, HEADGATE_REDIS_URL: redis.url };
   await using trusting = await startGatewayProcess({ ...env, NODE_EXTRA_CA_CERTS: redis.caFile });
@@ -61,7 +61,7 @@ testWithOwnRedis('TLS is checked against the authorities that Node trusts', asyn
   expect(isMeasured(await measured(mistrusting))).toBe(false);
 });
 
-testWithOwnRedis('a server starts with the shipped account as it is', async () => {
+testWithOwnRedis('a server starts with the shipped ACL file', async () => {
   const port = await freePort();
   const args = ['--port', String(port), ...IN_MEMORY, '--aclfile', fileURLToPath(ACL_FILE)];
   await using redis = await startRedisInFolder(temporaryFolder(), port, args);
@@ -72,7 +72,7 @@ testWithOwnRedis('a server starts with the shipped account as it is', async () =
   expect(isMeasured(await measured(gateway))).toBe(true);
 });
 
-testWithRedis('the shipped account is all that a gateway needs', async () => {
+testWithRedis('the shipped account has all the rights that a gateway needs', async () => {
   await using redis = await startRedis();
   await addShippedAccount(redis);
   const url = byShippedAccount(redis.url);

@@ -20,7 +20,7 @@ test.each<[product: Product, version: string, names: string[], fixedIn: string |
   expect(missing(product, version)).toEqual({ names, fixedIn });
 });
 
-test('a line that was left lacks what it never had, whatever else was fixed there', () => {
+test('an old release line is reported for the fixes it never got', () => {
   const names = ['CVE-2026-23631', 'CVE-2025-49844', 'CVE-2024-46981', 'CVE-2024-31449'];
   for (const version of ['7.0.11', '7.0.15']) {
     expect(missing('Redis', version)).toEqual({ names, fixedIn: undefined });
@@ -41,7 +41,7 @@ test.each<[product: Product, version: string]>([
   expect(missing(product, version)).toBeUndefined();
 });
 
-test('what only TLS has is of no account without it', () => {
+test('vulnerabilities of TLS are ignored without TLS', () => {
   expect(missing('Redis', '8.10.0')).toBeUndefined();
   expect(missing('Redis', '8.10.0', true)).toEqual({
     names: ['CVE-2026-81934'],
@@ -50,7 +50,7 @@ test('what only TLS has is of no account without it', () => {
   expect(missing('Valkey', '9.1.0', true)?.fixedIn).toBe('9.1.1');
 });
 
-test('versions are compared by their numbers', () => {
+test('compares versions by their numbers', () => {
   expect(isOlder('6.0.16', [6, 2])).toBe(true);
   expect(isOlder('5.10.0', [6, 2])).toBe(true);
   expect(isOlder('6.2.0', [6, 2])).toBe(false);
@@ -58,7 +58,7 @@ test('versions are compared by their numbers', () => {
   expect(isOlder('', [6, 2])).toBe(true);
 });
 
-test('the list says its date, and of each entry where it is from', () => {
+test('the list has a date, and each entry a source', () => {
   const { updated, vulnerabilities } = knownVulnerabilities();
   expect(updated).toMatch(/^20\d\d-[01]\d-[0-3]\d$/);
   for (const entry of vulnerabilities) {

@@ -58,13 +58,13 @@ test.each([
     new StoreError('timeout', 'Redis did not answer within 2000 ms'),
     'accepts connections but does',
   ],
-])('%s has its words', (error, text) => {
+])('%s is explained', (error, text) => {
   expect(refusalText(error)).toContain(text);
   // The store hands on what the server said.
   expect(refusalText(new StoreError('other', 'not taken', { cause: error }))).toContain(text);
 });
 
-test('a password that a server repeats is not repeated', () => {
+test('does not repeat a password that a server repeats', () => {
   const error = reply("ERR unknown command 'AUTH', with args beginning with: 'me' 'the-password' ");
   expect(refusalText(error)).toBe("replies with an error: ERR unknown command 'AUTH'");
 });

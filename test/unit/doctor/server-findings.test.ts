@@ -29,7 +29,7 @@ function complaints(
     .map(({ level, text }) => `${level}: ${text}`);
 }
 
-test('a reply is read by its lines, and headings are none', () => {
+test('reads INFO line by line, without headings', () => {
   const info = new ServerInfo('# Server: x\r\nos:Linux 6.1: x86\r\nevicted_keys:12\r\n\r\n');
   expect(info.text('os')).toBe('Linux 6.1: x86');
   expect(info.number('evicted_keys')).toBe(12);
@@ -37,7 +37,7 @@ test('a reply is read by its lines, and headings are none', () => {
   expect(info.text('role')).toBeUndefined();
 });
 
-test('nothing is said against a good server', () => {
+test('finds nothing wrong with a good server', () => {
   expect(unusable(infoOf({}), 'single')).toBeUndefined();
   expect(complaints({})).toEqual([]);
 });
@@ -83,11 +83,11 @@ test.each([
   [{ maxmemory: '0', maxmemory_policy: 'allkeys-lru' }, 'note: has no memory limit (maxmemory 0)'],
   [{ rdb_last_bgsave_status: 'err' }, 'warning: could not save its last snapshot'],
   [{ aof_delayed_fsync: '3' }, 'warning: waited for its disk 3 times'],
-])('with %j, one thing is said', (fields, text) => {
+])('with %j, there is one finding', (fields, text) => {
   expect(complaints(fields as Record<string, string>)).toEqual([expect.stringContaining(text)]);
 });
 
-test('a replica is missed where there should be one', () => {
+test('reports a missing replica behind sentinels and in a cluster', () => {
   expect(complaints({ connected_slaves: '0' })).toEqual([]);
   expect(complaints({ connected_slaves: '0' }, 'cluster')).toEqual([
     'note: has no replica: if it fails, its counters are lost',

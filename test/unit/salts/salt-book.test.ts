@@ -22,7 +22,7 @@ class Vault implements SaltVault {
 const exported = (key: { export(): Buffer } | undefined) => key?.export().toString('hex');
 
 describe('a salt book', () => {
-  test('has the same salts as every other one on its vault', async () => {
+  test('has the same salts as other books on its vault', async () => {
     const vault = new Vault();
     const [one, two] = [new SaltBook(DAY_MS, vault), new SaltBook(DAY_MS, vault)];
     await one.refresh(NOON_MS);
@@ -30,7 +30,7 @@ describe('a salt book', () => {
     expect(exported(one.at(NOON_MS).current)).toBe(exported(two.at(NOON_MS).current));
   });
 
-  test("passes midnight without its vault: tomorrow's salt was made ahead", async () => {
+  test("has tomorrow's salt at midnight, even if the vault is down", async () => {
     const vault = new Vault();
     const [one, two] = [new SaltBook(DAY_MS, vault), new SaltBook(DAY_MS, vault)];
     await one.refresh(NOON_MS);
@@ -50,7 +50,7 @@ describe('a salt book', () => {
     expect(book.at(NOON_MS + 60_000)).toBe(first);
   });
 
-  test("starts without its vault, and takes the vault's salts once it is there", async () => {
+  test("starts without its vault, and uses the vault's salts when it can be reached", async () => {
     const vault = new Vault();
     vault.away = true;
     const book = new SaltBook(DAY_MS, vault);
@@ -65,7 +65,7 @@ describe('a salt book', () => {
     );
   });
 
-  test('fills a vault that came back empty, so that whoever starts later agrees', async () => {
+  test('refills a vault that lost its data, so that gateways that start later agree', async () => {
     const vault = new Vault();
     const one = new SaltBook(DAY_MS, vault);
     await one.refresh(NOON_MS);
@@ -78,7 +78,7 @@ describe('a salt book', () => {
     }
   });
 
-  test('gives up a salt of its own also when the day is over by then', async () => {
+  test('replaces its own salt even after the day has ended', async () => {
     const vault = new Vault();
     const lateMs = Date.UTC(2026, 10, 21, 23, 59);
     const [one, two] = [new SaltBook(DAY_MS, vault), new SaltBook(DAY_MS, vault)];
@@ -88,14 +88,14 @@ describe('a salt book', () => {
     expect(exported(two.at(lateMs + 120_000).previous)).toBe(exported(one.at(lateMs).current));
   });
 
-  test('knows nothing of the day before yesterday', async () => {
+  test('has no salt of the day before yesterday', async () => {
     const book = new SaltBook(DAY_MS, new Vault());
     await book.refresh(NOON_MS);
     await book.refresh(NOON_MS + 3 * DAY_MS);
     expect(book.at(NOON_MS + DAY_MS).previous).toBeUndefined();
   });
 
-  test('needs no vault', async () => {
+  test('works without a vault', async () => {
     const book = new SaltBook(DAY_MS);
     await book.refresh(NOON_MS);
     const today = exported(book.at(NOON_MS).current);

@@ -8,8 +8,8 @@ const SECRET = 'a secret of at least 32 characters';
 const exported = (salts: PeriodSalts | undefined) =>
   [salts?.current, salts?.previous].map((key) => key?.export().toString('hex'));
 
-describe('salts that follow from a secret', () => {
-  test('are the same wherever the secret is', () => {
+describe('salts that are derived from a secret', () => {
+  test('are the same for the same secret', () => {
     const [one, two] = [new DerivedSalts(SECRET), new DerivedSalts(SECRET)];
     expect(exported(one.at(NOON_MS, true).daily)).toEqual(exported(two.at(NOON_MS, true).daily));
     expect(exported(one.at(NOON_MS, true).long)).toEqual(exported(two.at(NOON_MS, true).long));
@@ -26,7 +26,7 @@ describe('salts that follow from a secret', () => {
     expect(new Set(all).size).toBe(all.length);
     expect(all.every((each) => each?.length === 64)).toBe(true);
   });
-  test("make today's salt tomorrow's previous one, without having been asked today", () => {
+  test("have today's salt as the previous one tomorrow, even if it was not used today", () => {
     const [today] = exported(new DerivedSalts(SECRET).at(NOON_MS, false).daily);
     expect(exported(new DerivedSalts(SECRET).at(NOON_MS + DAY_MS, false).daily)[1]).toBe(today);
   });
@@ -40,15 +40,15 @@ describe('salts that follow from a secret', () => {
   });
 });
 
-describe('a shelf', () => {
-  test('has salts for long windows where there are any', async () => {
+describe('both salt books together', () => {
+  test('have salts for long windows if requested', async () => {
     const shelf = new SaltBooks();
     expect(shelf.at(NOON_MS, false).long).toBeUndefined();
     expect(shelf.at(NOON_MS, true).long?.startMs).toBe(
       Math.floor(NOON_MS / LONG_PERIOD_MS) * LONG_PERIOD_MS,
     );
   });
-  test('agrees on those for long windows before there are any', async () => {
+  test('agree on salts for long windows before they are needed', async () => {
     const asked = new Set<number>();
     const shelf = new SaltBooks((periodMs) => ({
       get: async () => undefined,
@@ -60,13 +60,13 @@ describe('a shelf', () => {
     await shelf.refresh(NOON_MS);
     expect([...asked]).toEqual([DAY_MS, LONG_PERIOD_MS]);
   });
-  test('is the same object from refresh to refresh', async () => {
+  test('return the same object after a refresh', async () => {
     const shelf = new SaltBooks();
     const first = shelf.at(NOON_MS, false);
     await shelf.refresh(NOON_MS + 60_000);
     expect(shelf.at(NOON_MS + 60_000, false)).toBe(first);
   });
-  test('knows no salt two days after its day began', async () => {
+  test('have no salt two days after its day began', async () => {
     const shelf = new SaltBooks();
     const midnight = Date.UTC(2026, 10, 21);
     const known = new Set<string | undefined>();

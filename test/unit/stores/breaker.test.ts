@@ -32,7 +32,7 @@ function setUp() {
 }
 
 describe('a breaker', () => {
-  test('stops asking after five answers in a row that came too late', () => {
+  test('opens after five timeouts in a row', () => {
     const { breaker, store, events, roundTrips } = setUp();
     store.fails = 'timeout';
     expect(roundTrips(7)).toBe(5);
@@ -40,7 +40,7 @@ describe('a breaker', () => {
     expect(events).toEqual(['open']);
   });
 
-  test('does not stop for late answers among others', () => {
+  test('stays closed if answers come between the timeouts', () => {
     const { store, events, roundTrips } = setUp();
     for (let round = 0; round < 5; round++) {
       store.fails = 'timeout';
@@ -52,7 +52,7 @@ describe('a breaker', () => {
   });
 
   test.each(['oom', 'connection', 'readonly', 'noperm'] as const)(
-    'goes on asking a store that refuses at once (%s)',
+    'stays closed for a store that fails at once (%s)',
     (reason) => {
       const { store, events, roundTrips } = setUp();
       store.fails = reason;
@@ -61,7 +61,7 @@ describe('a breaker', () => {
     },
   );
 
-  test('asks for itself until there is an answer, and then goes on', async () => {
+  test('probes until there is an answer, then closes', async () => {
     const { breaker, store, events, roundTrips } = setUp();
     store.fails = 'timeout';
     roundTrips(5);
@@ -75,7 +75,7 @@ describe('a breaker', () => {
     expect(events.at(-1)).toBe('close');
   });
 
-  test('says so when nothing is answered at all, as a new connection might help', async () => {
+  test('reports silence when no probe is answered, because a new connection might help', async () => {
     const { store, events, roundTrips } = setUp();
     store.fails = 'timeout';
     roundTrips(5);
@@ -84,7 +84,7 @@ describe('a breaker', () => {
     expect(events).toEqual(['open', ...four, 'silence', ...four, 'silence']);
   });
 
-  test('starts to count anew after it has closed', async () => {
+  test('starts counting from zero after it has closed', async () => {
     const { breaker, store, events, roundTrips } = setUp();
     for (let outage = 1; outage <= 2; outage++) {
       store.fails = 'timeout';
@@ -109,7 +109,7 @@ describe('a breaker', () => {
     expect(vi.getTimerCount()).toBe(1);
   });
 
-  test('that is closed asks nothing more', async () => {
+  test('that is shut down sends no probes', async () => {
     const { breaker, store, roundTrips } = setUp();
     store.fails = 'timeout';
     roundTrips(5);
@@ -119,7 +119,7 @@ describe('a breaker', () => {
   });
 });
 
-test('a guarded store is asked only while nothing stands against it', async () => {
+test('a guarded store is called only while all gates are open', async () => {
   const asked: unknown[] = [];
   const store: QuotaStore = {
     take: (descriptors) => {

@@ -46,14 +46,14 @@ async function deny(cache: DenialCache, descriptors: readonly Descriptor[] = [LI
   expect((await cache.take(descriptors)).admitted).toBe(false);
 }
 
-test('what the store denied is denied without asking it again', async () => {
+test('denies again without calling the store', async () => {
   const { cache, asked } = setUp();
   await deny(cache);
   for (let i = 0; i < 1_000; i++) expect((await cache.take([LIMIT_1])).admitted).toBe(false);
   expect(asked()).toBe(2);
 });
 
-test('the answer is the one that the store would give', async () => {
+test('a cached answer equals the answer of the store', async () => {
   const { cache, memory, pass } = setUp();
   const wide = descriptorOf('b', { limit: 9, windowMs: W });
   await deny(cache, [LIMIT_1, wide]);
@@ -63,7 +63,7 @@ test('the answer is the one that the store would give', async () => {
   }
 });
 
-test('a client that hammers costs the store two requests per second', async () => {
+test('a client that keeps retrying costs the store two requests per second', async () => {
   const { cache, asked, pass } = setUp();
   await deny(cache);
   for (let i = 0; i < 10_000; i++) {
@@ -73,7 +73,7 @@ test('a client that hammers costs the store two requests per second', async () =
   expect(asked()).toBe(2 + 19);
 });
 
-test('nobody is refused whom the store would admit: every millisecond of a minute', async () => {
+test('never denies a request that the store would admit: every millisecond of a minute', async () => {
   const { cache, pass } = setUp();
   await deny(cache);
   let admittedAfterMs = 0;
@@ -81,7 +81,7 @@ test('nobody is refused whom the store would admit: every millisecond of a minut
   expect(admittedAfterMs).toBe(W);
 });
 
-test('nor in the part of a millisecond that the store does not count', async () => {
+test('never denies a request that the store would admit: fractions of a millisecond', async () => {
   const { cache, clock } = setUp();
   const short = descriptorOf('a', { limit: 1, windowMs: 100 });
   await cache.take([short]);
@@ -93,7 +93,7 @@ test('nor in the part of a millisecond that the store does not count', async () 
   expect((await cache.take([short])).admitted).toBe(true);
 });
 
-describe('the store is asked again', () => {
+describe('the store is called again', () => {
   test('for the same key under another limit', async () => {
     const { cache } = setUp();
     await deny(cache);
@@ -101,21 +101,21 @@ describe('the store is asked again', () => {
     expect((await cache.take([raised])).admitted).toBe(true);
   });
 
-  test('under a limit that was loaded anew, even where it says the same', async () => {
+  test('under a reloaded limit, even if it is unchanged', async () => {
     const { cache, asked } = setUp();
     await deny(cache);
     await cache.take([{ ...LIMIT_1, quota: { ...LIMIT_1.quota } }]);
     expect(asked()).toBe(3);
   });
 
-  test('for a request of another cost', async () => {
+  test('for a request with another cost', async () => {
     const { cache } = setUp();
     const limit = { limit: 3, windowMs: W };
     await deny(cache, [descriptorOf('a', { ...limit, cost: 2 })]);
     expect((await cache.take([descriptorOf('a', limit)])).admitted).toBe(true);
   });
 
-  test('when the denied limit is only one of those that a request meets', async () => {
+  test('if the denied limit is only one of several limits of a request', async () => {
     const { cache, asked } = setUp();
     await deny(cache);
     const other = descriptorOf('b', { limit: 9, windowMs: W });
@@ -132,7 +132,7 @@ describe('the store is asked again', () => {
     expect((await cache.take([LIMIT_1])).admitted).toBe(true);
   });
 
-  test('after a reset that came while the denial was on its way', async () => {
+  test('after a reset that came during the call', async () => {
     const { cache, memory, whileAsking } = setUp();
     await cache.take([LIMIT_1]);
     whileAsking(() => {
@@ -143,7 +143,7 @@ describe('the store is asked again', () => {
     expect((await cache.take([LIMIT_1])).admitted).toBe(true);
   });
 
-  test('half a second after its clock was put forward, or its counts were lost', async () => {
+  test('half a second after its clock was set forward or its counters were lost', async () => {
     const { cache, clock, memory } = setUp();
     await deny(cache);
     clock.storeMs += W;
@@ -155,7 +155,7 @@ describe('the store is asked again', () => {
     expect((await cache.take([LIMIT_1])).admitted).toBe(true);
   });
 
-  test('while resets cannot be heard', async () => {
+  test('while resets cannot be received', async () => {
     const { cache, asked } = setUp();
     await deny(cache);
     cache.disable();
@@ -166,7 +166,7 @@ describe('the store is asked again', () => {
     expect(asked()).toBe(13);
   });
 
-  test('every time where rejections count', async () => {
+  test('every time with count_rejected', async () => {
     const { cache, asked } = setUp();
     const strict = descriptorOf('a', { limit: 1, windowMs: W, countRejected: true });
     for (let i = 0; i < 10; i++) await cache.take([strict]);
@@ -174,7 +174,7 @@ describe('the store is asked again', () => {
   });
 });
 
-test('a denial is remembered from when the store was asked, and counts down from when it answered', async () => {
+test('a denial is valid from the call on, and counts down from the answer on', async () => {
   const { cache, clock, whileAsking } = setUp();
   const short = descriptorOf('a', { limit: 1, windowMs: 300 });
   await cache.take([short]);
@@ -191,7 +191,7 @@ test('a denial is remembered from when the store was asked, and counts down from
   expect((await cache.take([short])).admitted).toBe(true);
 });
 
-describe('a remembered wait is the one that was true at most half a second before', () => {
+describe('a cached wait was true at most half a second ago', () => {
   const own = descriptorOf('own', { limit: 2, windowMs: 1_000 });
   const shared = descriptorOf('shared', { limit: 10, windowMs: 30_000 });
   const longestWaitMs = async (cache: DenialCache) => {
@@ -199,7 +199,7 @@ describe('a remembered wait is the one that was true at most half a second befor
     return Math.max(...states.map((state) => state?.retryAfterMs ?? 0));
   };
 
-  test('when others use up a limit that is shared', async () => {
+  test('if other clients use up a shared limit', async () => {
     const { cache, memory, pass } = setUp();
     for (let i = 0; i < 2; i++) await cache.take([own, shared]);
     expect(await longestWaitMs(cache)).toBe(1_000);
@@ -210,7 +210,7 @@ describe('a remembered wait is the one that was true at most half a second befor
     expect(await longestWaitMs(cache)).toBe(29_500);
   });
 
-  test('when the clock of the store is set back: who waits a window waits half a second more', async () => {
+  test('if the clock of the store is set back: a client waits half a second longer', async () => {
     const { cache, clock, pass } = setUp();
     await deny(cache);
     clock.storeMs -= 90_000;
@@ -220,7 +220,7 @@ describe('a remembered wait is the one that was true at most half a second befor
   });
 });
 
-test('a flood of resets costs nothing, and holds no more than before', async () => {
+test('a flood of resets costs nothing and needs no memory', async () => {
   const { cache, asked } = setUp();
   await deny(cache);
   for (let i = 0; i < 1_000_000; i++) cache.forget();
@@ -231,7 +231,7 @@ test('a flood of resets costs nothing, and holds no more than before', async () 
   expect(asked() - before).toBe(1);
 });
 
-test('it holds no more than it may', async () => {
+test('holds at most the maximum number of entries', async () => {
   const { cache, asked } = setUp({ maxEntries: 10 });
   const limits = Array.from({ length: 100 }, (_, i) =>
     descriptorOf(`client ${i}`, { limit: 1, windowMs: W }),
@@ -242,7 +242,7 @@ test('it holds no more than it may', async () => {
   expect(asked() - before).toBeGreaterThanOrEqual(90);
 });
 
-test('what the store cannot do is not hidden', async () => {
+test('errors of the store are passed on', async () => {
   const store: QuotaStore = {
     take: () => Promise.reject(new Error('away')),
     reset: () => Promise.reject(new Error('away')),

@@ -12,7 +12,7 @@ const shares = (limit: number, cost: number, key: string, count: number) =>
   );
 
 describe('the shares of all gateways', () => {
-  test('are the limit together, in whole requests', () => {
+  test('add up to the limit, in whole requests', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 1, max: 10_000 }),
@@ -28,19 +28,19 @@ describe('the shares of all gateways', () => {
       ),
     );
   });
-  test('are not the same for every key, so that no gateway refuses everybody', () => {
+  test('depend on the key, so that no gateway denies every client', () => {
     const first = new Set(
       Array.from({ length: 50 }, (_, i) => shares(1, 1, `key ${i}`, 4).indexOf(1)),
     );
     expect(first).toEqual(new Set([0, 1, 2, 3]));
   });
-  test('of a token bucket fill up again', () => {
+  test('of a token bucket refill', () => {
     const bucket = quotaOf({ algorithm: 'token-bucket', limit: 2, burst: 10, windowMs: 60_000 });
     expect(shareOf(bucket, 1, 'a', { count: 4, rank: 0 })).toMatchObject({ limit: 1 });
   });
 });
 
-describe('taking over', () => {
+describe('the local limiter', () => {
   const quota = quotaOf({ limit: 8, windowMs: 60_000 });
   const place = { count: 4, rank: 0 };
   const admitted = (local: LocalShare, times: number) =>
@@ -50,15 +50,15 @@ describe('taking over', () => {
   const createLocal = () =>
     new LocalShare(new MemoryStore({ now: () => NOON_MS, maxKeys: 1_000 }), () => place);
 
-  test('admits the share of one gateway', () => {
+  test('admits the share of this gateway', () => {
     expect(admitted(createLocal(), 5)).toBe(2);
   });
-  test('knows what the store admitted before', () => {
+  test('includes requests that the store admitted before', () => {
     const local = createLocal();
     local.record([descriptorOf('a', quota)]);
     expect(admitted(local, 5)).toBe(1);
   });
-  test('denies where more was admitted than the share', () => {
+  test('denies if more than the share was already admitted', () => {
     const local = createLocal();
     for (let i = 0; i < 8; i++) local.record([descriptorOf('a', quota)]);
     expect(admitted(local, 5)).toBe(0);

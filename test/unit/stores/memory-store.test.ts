@@ -8,7 +8,7 @@ import { openMemoryStore } from '../../support/stores.ts';
 describe('the memory store', () => {
   describeQuotaStore(() => openMemoryStore());
 
-  test('it holds no more keys than it may, and forgets those that are over first', async () => {
+  test('holds at most maxKeys keys, and evicts expired ones first', async () => {
     const { store, clock } = openMemoryStore();
     const take = (key: string) => store.take([descriptorOf(key, { limit: 1, windowMs: 60_000 })]);
     for (let i = 0; i < 1_000; i++) {
@@ -24,7 +24,7 @@ describe('the memory store', () => {
     expect((await take('regular')).admitted).toBe(true);
   });
 
-  test('who keeps asking is not the one to make room, however many others come by', async () => {
+  test('keys that are in use are not evicted, however many new ones come', async () => {
     const { store } = openMemoryStore();
     const take = (key: string) => store.take([descriptorOf(key, { limit: 1, windowMs: 60_000 })]);
     for (let i = 0; i < 10; i++) await take(`regular ${i}`);
@@ -36,7 +36,7 @@ describe('the memory store', () => {
     expect(store.size).toBe(100);
   });
 
-  test('what is forgotten takes no memory', async () => {
+  test('evicted keys need no memory', async () => {
     setFlagsFromString('--expose-gc');
     const collectGarbage: () => void = runInNewContext('gc');
     const { store, clock } = openMemoryStore({ maxKeys: 1_000_000 });
@@ -57,7 +57,7 @@ describe('the memory store', () => {
     expect(usedBytes() - before).toBeLessThan(5_000_000);
   });
 
-  test('a request is not forgotten half-way through it', async () => {
+  test('no key of a request is evicted for another key of it', async () => {
     const { store } = openMemoryStore();
     const many = Array.from({ length: 150 }, (_, i) =>
       descriptorOf(`limit ${i}`, { limit: 1, windowMs: 60_000 }),

@@ -22,14 +22,14 @@ function setUp() {
   return { overload, counts, turns };
 }
 
-test('a process that is late time after time does not ask the store', () => {
+test('an overloaded event loop closes the gate', () => {
   const { overload, counts, turns } = setUp();
   turns(3, 51);
   expect(overload.obstacle()?.reason).toBe('overloaded');
   expect(counts.shed).toBe(1);
 });
 
-test('and asks again as soon as it is in time', () => {
+test('the gate opens as soon as a timer is in time', () => {
   const { overload, counts, turns } = setUp();
   turns(10, 200);
   turns(1, 0);
@@ -40,7 +40,7 @@ test('and asks again as soon as it is in time', () => {
 test.each([
   ['one long pause', [1, 900]],
   ['always a little late', [1_000, 49]],
-] as const)('%s is no overload', (_, [times, lateMs]) => {
+] as const)('%s is not an overload', (_, [times, lateMs]) => {
   const { overload, turns } = setUp();
   turns(times, lateMs);
   expect(overload.obstacle()).toBeUndefined();

@@ -28,14 +28,14 @@ test.each([
   expect(storeErrorFrom(replyError(message)).reason).toBe(reason);
 });
 
-test('what is no reply of a server is a fault of the connection', () => {
+test('errors that are no replies are connection errors', () => {
   expect(storeErrorFrom(new Error('Connection is closed.')).reason).toBe('connection');
   expect(storeErrorFrom('odd').reason).toBe('connection');
   const refused = Object.assign(new Error('connect'), { code: 'ECONNREFUSED' });
   expect(storeErrorFrom(refused).reason).toBe('refused');
 });
 
-test('a store error stays what it is', () => {
+test('a StoreError is passed on unchanged', () => {
   const error = new StoreError('timeout', 'late');
   expect(storeErrorFrom(error)).toBe(error);
 });

@@ -21,7 +21,7 @@ function setUp(assumed: number) {
   return { replicas, others, beatFor };
 }
 
-test('others count as soon as they are heard of, and until it is certain that they are gone', async () => {
+test('other gateways count from their first heartbeat until they have certainly stopped', async () => {
   const { replicas, others, beatFor } = setUp(1);
   for (const name of ['a', 'b', 'c']) others.add(name);
   await beatFor(1);
@@ -32,7 +32,7 @@ test('others count as soon as they are heard of, and until it is certain that th
   expect(replicas.place.count).toBe(3);
 });
 
-test('a Redis that was away has not heard of all: nobody takes a larger share for that', async () => {
+test('after Redis was down, missing heartbeats do not enlarge a share', async () => {
   const { replicas, others, beatFor } = setUp(1);
   for (const name of ['a', 'b', 'c']) others.add(name);
   await beatFor(3);
@@ -45,7 +45,7 @@ test('a Redis that was away has not heard of all: nobody takes a larger share fo
   expect(replicas.place.count).toBe(2);
 });
 
-test('as many as are assumed count until Redis has been asked for long enough', async () => {
+test('the configured number of gateways applies until heartbeats have settled', async () => {
   const { replicas, others, beatFor } = setUp(4);
   expect(replicas.place.count).toBe(4);
   others.add('a');

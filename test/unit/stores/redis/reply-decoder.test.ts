@@ -81,7 +81,7 @@ const push = fc
   .map((items) => `>${items.length}\r\n${items.join('')}`);
 const replies = fc.array(fc.oneof(nested, push), { minLength: 1, maxLength: 6 });
 
-test('makes of replies what the decoder of ioredis makes of them, however they are cut up', async () => {
+test('decodes replies as ioredis does, in chunks of any size', async () => {
   await fc.assert(
     fc.property(replies, fc.array(fc.nat(), { maxLength: 12 }), (sent, cuts) => {
       const bytes = Buffer.from(sent.join(''), 'latin1');
@@ -156,7 +156,7 @@ test.each(['+', '-', ':', ',', '(', '$', '*', '>', '_', '#', 'x'])(
   },
 );
 
-test('takes as much as the bounds say, one reply after the other', () => {
+test('accepts replies up to the bounds, one after another', () => {
   const reply = `*${MAX_ELEMENTS}\r\n${':1\r\n'.repeat(MAX_ELEMENTS)}`;
   const string = sized('$', 'x'.repeat(MAX_REPLY_BYTES - 16));
   expect(decodeText(`${reply}${string}${reply}${string}`).map(([kind]) => kind)).toEqual(
@@ -181,7 +181,7 @@ test.each([
   expect(() => decode(bytes)).toThrow('Redis sent');
 });
 
-test('hears nothing more from a connection after an error', () => {
+test('ignores a connection after an error', () => {
   const { heard, listener } = listening();
   const decoder = new ReplyDecoder(listener);
   expect(() => decoder.write(Buffer.from(':1\r\nx\r\n:2\r\n'))).toThrow('not RESP');
@@ -189,7 +189,7 @@ test('hears nothing more from a connection after an error', () => {
   expect(heard).toEqual([['reply', 1]]);
 });
 
-test('a claim takes no memory', () => {
+test('an announced length reserves no memory', () => {
   const before = process.memoryUsage();
   const decoders = Array.from({ length: 100 }, () => {
     const decoder = new ReplyDecoder(listening().listener);

@@ -8,7 +8,7 @@ const QUOTA = quotaOf({ limit: 5, windowMs: 1_000 });
 const descriptor = (key: string, cost = 1) => ({ key, quota: QUOTA, cost });
 
 describe('arguments', () => {
-  test('name what requests are counted by once, and each key by two bytes', () => {
+  test('send each quota once, and two bytes per key', () => {
     const call = new TakeArguments();
     call.add([descriptor('a'), descriptor('b', 2)]);
     call.add([descriptor('c')]);
@@ -30,7 +30,7 @@ describe('arguments', () => {
     const isLast = Array.from({ length: 2_048 }, (_, i) => (bytes[2 * i + 1] ?? 0) >= 96);
     expect(isLast.indexOf(true)).toBe(2_047);
   });
-  test('share a row only where quota and cost are the same', () => {
+  test('share a row only if quota and cost are the same', () => {
     const call = new TakeArguments();
     const other = { ...QUOTA };
     call.add([
@@ -45,7 +45,7 @@ describe('arguments', () => {
   test('have another number for every call', () => {
     expect(new TakeArguments().number).not.toBe(new TakeArguments().number);
   });
-  test('tell two thousand quotas apart, and say so when there are more', () => {
+  test('distinguish 2048 quotas, and refuse more', () => {
     const call = new TakeArguments();
     const many = Array.from({ length: 2_048 }, (_, i) => descriptor('a', i + 1));
     call.add(many);
