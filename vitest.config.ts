@@ -9,6 +9,9 @@ const IN_VIRTUAL_TIME = [
   'test/scenarios/*/judge.test.ts',
 ];
 
+/** Scenarios that count and compare, but measure no latency: other files may run beside them. */
+const WITHOUT_LATENCIES = ['test/scenarios/{exactness,reloads,rolling,soak}/*.test.ts'];
+
 /** Node starts a third sooner if it has compiled the same source before. */
 const NODE_COMPILE_CACHE = fileURLToPath(new URL('node_modules/.cache/headgate', import.meta.url));
 
@@ -51,7 +54,8 @@ export default defineConfig({
       {
         test: {
           name: 'system',
-          include: ['test/{contract,integration,e2e}/**/*.test.ts'],
+          include: ['test/{contract,integration,e2e}/**/*.test.ts', ...WITHOUT_LATENCIES],
+          exclude: IN_VIRTUAL_TIME,
           ...REAL_PROGRAMS,
           maxWorkers: 2,
           sequence: { groupOrder: 1 },
@@ -61,7 +65,7 @@ export default defineConfig({
         test: {
           name: 'scenarios',
           include: ['test/scenarios/**/*.test.ts'],
-          exclude: IN_VIRTUAL_TIME,
+          exclude: [...IN_VIRTUAL_TIME, ...WITHOUT_LATENCIES],
           ...REAL_PROGRAMS,
           // One file at a time: a second one would disturb what is measured.
           maxWorkers: 1,

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, inject, test } from 'vitest';
 import { eventually } from '../support/eventually.ts';
-import { type Gateway, startGateway } from '../support/gateway.ts';
+import { type GatewayProcess, startGatewayProcess } from '../support/gateway.ts';
 import { call } from '../support/http.ts';
 import { startNginx } from '../support/proxies.ts';
 import { redisIsHere, startRedis } from '../support/redis.ts';
@@ -39,9 +39,9 @@ beforeEach(async () => {
 });
 afterEach(() => stack.disposeAsync());
 
-async function start(header: string, env: NodeJS.ProcessEnv = {}): Promise<Gateway> {
+async function start(header: string, env: NodeJS.ProcessEnv = {}): Promise<GatewayProcess> {
   writeFileSync(policies, policiesWith(header));
-  return stack.use(await startGateway({ HEADGATE_POLICIES: policies, ...env }));
+  return stack.use(await startGatewayProcess({ HEADGATE_POLICIES: policies, ...env }));
 }
 
 /** Requests of five customers in turn. */
@@ -59,20 +59,20 @@ async function visits(
   }
 }
 /** On a busy machine NGINX gives some requests up: these pass unasked, and are not counted. */
-async function visitsUntil(told: RegExp, gateway: Gateway, visit: () => Promise<void>) {
+async function visitsUntil(told: RegExp, gateway: GatewayProcess, visit: () => Promise<void>) {
   await eventually(visit, () => told.test(gateway.output()), 50_000);
 }
 
 const byToken = (customer: string) => ({ authorization: `Bearer ${customer}-token` });
 const byKey = (customer: string) => ({ 'x-api-key': `${customer}-key` });
 
-const readiness = async ({ opsUrl }: Gateway) => {
+const readiness = async ({ opsUrl }: GatewayProcess) => {
   const { status, body } = await call(opsUrl, '/readyz');
   return { code: status, ...JSON.parse(body) };
 };
-const gauge = async ({ opsUrl }: Gateway) =>
+const gauge = async ({ opsUrl }: GatewayProcess) =>
   (await call(opsUrl, '/metrics')).body.match(/^headgate_header_unseen\{.*$/gm) ?? [];
-const stats = ({ opsUrl }: Gateway) =>
+const stats = ({ opsUrl }: GatewayProcess) =>
   execFileSync(process.execPath, [MAIN, 'stats', '--gateway', opsUrl], { encoding: 'utf8' });
 
 test.skipIf(inject('programs').nginx === undefined)(

@@ -1,12 +1,11 @@
 /** `headgate check`: its outputs for people, programs and GitHub Actions, and its exit codes. */
-import { spawnSync } from 'node:child_process';
 import { hash } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, test } from 'vitest';
-import { MAIN, NODE } from '../support/tested-command.ts';
+import { type Circumstances, runCommand } from '../support/command.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'headgate-check-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -17,14 +16,8 @@ function file(name: string, text: string): string {
 }
 
 /** Runs it in the folder of the files. */
-function check(args: readonly string[], { input = '', env = {} } = {}) {
-  const { status, stdout, stderr } = spawnSync(NODE, [MAIN, 'check', ...args], {
-    cwd: folder,
-    input,
-    env: { ...process.env, ...env },
-    encoding: 'utf8',
-  });
-  return { code: status, stdout, stderr };
+function check(args: readonly string[], circumstances: Circumstances = {}) {
+  return runCommand(['check', ...args], { cwd: folder, ...circumstances });
 }
 
 const IDENTITY = 'identity: { sources: [api_key, ip] }';
@@ -37,13 +30,13 @@ const bucket = file(
 );
 
 describe('text output', () => {
-  test('says that a valid file is fine', () => {
+  test('says that a valid file is fine', async () => {
     const stdout = 'good.yaml: fine, the default alone\n';
-    expect(check([good])).toEqual({ code: 0, stdout, stderr: '' });
+    expect(await check([good])).toEqual({ code: 0, stdout, stderr: '' });
   });
 
-  test('shows each mistake with its line', () => {
-    expect(check([bad])).toEqual({
+  test('shows each mistake with its line', async () => {
+    expect(await check([bad])).toEqual({
       code: 3,
       stdout: [
         'bad.yaml:2:21: error invalid-value: default.limits[0]: "5/5m" is not a rate, write "5/5min"',
@@ -58,39 +51,39 @@ describe('text output', () => {
     });
   });
 
-  test('exits with 0 if there are only warnings, and with 3 if --strict is set', () => {
+  test('exits with 0 if there are only warnings, and with 3 if --strict is set', async () => {
     const stdout = [
       'odd.yaml:3:29: warning limit-never-binds: default.limits[1]: never denies a request that 5/5min admits, remove it',
       '    default: { limits: [5/5min, 5/1min] }',
       '                                ^',
       'odd.yaml: fine, the default alone\n',
     ].join('\n');
-    expect(check([odd])).toEqual({ code: 0, stdout, stderr: '' });
+    expect(await check([odd])).toEqual({ code: 0, stdout, stderr: '' });
     const stderr = 'headgate: --strict: 1 warning treated as errors\n';
-    expect(check(['--strict', odd])).toEqual({ code: 3, stdout, stderr });
+    expect(await check(['--strict', odd])).toEqual({ code: 3, stdout, stderr });
   });
 
-  test('--strict does not treat notes as errors', () => {
-    const { code, stdout } = check(['--strict', bucket]);
+  test('--strict does not treat notes as errors', async () => {
+    const { code, stdout } = await check(['--strict', bucket]);
     expect(code).toBe(0);
     expect(stdout).toMatch(
       /^bucket\.yaml:3:21: info bucket-bursts: .*\n {4}.*\n +\^\nbucket\.yaml: fine, the default alone\n$/,
     );
   });
 
-  test('reports all files if one of them is invalid', () => {
+  test('reports all files if one of them is invalid', async () => {
     for (const files of [
       [good, bad],
       [bad, good],
     ]) {
-      const { code, stdout } = check(files);
+      const { code, stdout } = await check(files);
       expect(code).toBe(3);
       expect(stdout).toContain('good.yaml: fine, the default alone\n');
       expect(stdout).toContain('bad.yaml: invalid, 2 errors\n');
     }
   });
 
-  test('reports all warnings at once', () => {
+  test('reports all warnings at once', async () => {
     const path = file(
       'likely.yaml',
       `version: 1
@@ -106,7 +99,7 @@ policies:
 `,
     );
     const ranges = file('old.yaml', 'checked: 2023-09-28\nranges: [173.245.48.0/20]\n');
-    const { code, stdout } = check([path], { env: { HEADGATE_CLOUDFLARE_RANGES: ranges } });
+    const { code, stdout } = await check([path], { env: { HEADGATE_CLOUDFLARE_RANGES: ranges } });
     expect(code).toBe(0);
     const begun = stdout
       .split('\n')
@@ -124,22 +117,22 @@ policies:
     ]);
   });
 
-  test('escapes control characters', () => {
+  test('escapes control characters', async () => {
     const path = file('hidden.yaml', 'version: 1\ndefault: { limits: ["5/\u202e\u009b5min"] }\n');
-    expect(check([path]).stdout).toContain('"5/\\u{202e}\\u{9b}5min" is not a rate');
+    expect((await check([path])).stdout).toContain('"5/\\u{202e}\\u{9b}5min" is not a rate');
   });
 });
 
 describe('reports a file that cannot be used:', () => {
-  test('a file that does not exist', () => {
-    const { code, stdout } = check(['nowhere.yaml', good]);
+  test('a file that does not exist', async () => {
+    const { code, stdout } = await check(['nowhere.yaml', good]);
     expect(code).toBe(3);
     expect(stdout).toContain('nowhere.yaml:1:1: error unreadable-file: does not exist\n');
     expect(stdout).toContain('good.yaml: fine');
   });
 
-  test('a directory', () => {
-    expect(check(['.'])).toMatchObject({
+  test('a directory', async () => {
+    expect(await check(['.'])).toMatchObject({
       code: 3,
       stdout: expect.stringContaining(
         'error unreadable-file: cannot be read: it is a directory, name a file in it',
@@ -147,14 +140,14 @@ describe('reports a file that cannot be used:', () => {
     });
   });
 
-  test('a key file with mistakes, at their places in the key file', () => {
+  test('a key file with mistakes, at their places in the key file', async () => {
     const sha256 = hash('sha256', 'k', 'hex');
     file('doubled.yaml', `- { id: a, sha256: ${sha256} }\n- { id: b, sha256: ${sha256} }\n`);
     const path = file(
       'with-doubled.yaml',
       'version: 1\nidentity: { api_key: { keys: doubled.yaml } }\ndefault: { limits: [1/1h] }\n',
     );
-    expect(check([path])).toMatchObject({
+    expect(await check([path])).toMatchObject({
       code: 3,
       stdout: expect.stringContaining(
         'doubled.yaml:2:20: error key-twice: [1].sha256: is listed twice, keep one of the entries\n',
@@ -162,9 +155,9 @@ describe('reports a file that cannot be used:', () => {
     });
   });
 
-  test('a list of Cloudflare networks that is invalid', () => {
+  test('a list of Cloudflare networks that is invalid', async () => {
     const env = { HEADGATE_CLOUDFLARE_RANGES: file('no-list.yaml', 'ranges: all\n') };
-    const { code, stdout } = check([good], { env });
+    const { code, stdout } = await check([good], { env });
     expect(code).toBe(3);
     expect(stdout).toMatch(
       /^no-list\.yaml:1:1: error invalid-cloudflare-list: must have "checked"/,
@@ -172,22 +165,22 @@ describe('reports a file that cannot be used:', () => {
   });
 });
 
-test('- reads standard input, and finds the files that it names in the working directory', () => {
+test('- reads standard input, and finds the files that it names in the working directory', async () => {
   file('keys.yaml', '[]\n');
   const input = 'version: 1\nidentity: { sources: [api_key, ip], api_key: { keys: keys.yaml } }\n';
-  expect(check(['-'], { input: `${input}default: { limits: [5/5min] }\n` })).toMatchObject({
+  expect(await check(['-'], { input: `${input}default: { limits: [5/5min] }\n` })).toMatchObject({
     code: 0,
     stdout: '-: fine, the default alone\n',
   });
-  expect(check(['-'], { input })).toMatchObject({
+  expect(await check(['-'], { input })).toMatchObject({
     code: 3,
     stdout: expect.stringContaining('-:1:1: error missing-key: default: is missing'),
   });
 });
 
 describe('JSON output', () => {
-  test('is one document, with nothing else on standard output', () => {
-    const { code, stdout, stderr } = check(['-o', 'json', good, bad, odd, bucket]);
+  test('is one document, with nothing else on standard output', async () => {
+    const { code, stdout, stderr } = await check(['-o', 'json', good, bad, odd, bucket]);
     expect({ code, stderr }).toEqual({ code: 3, stderr: '' });
     const { files, ...counts } = JSON.parse(stdout);
     expect(counts).toEqual({ errors: 2, warnings: 1 });
@@ -213,15 +206,15 @@ describe('JSON output', () => {
     });
   });
 
-  test('escapes control characters of file names', () => {
+  test('escapes control characters of file names', async () => {
     const name = 'a\u202eb\u009b\u{e0041}\n.yaml';
-    const { stdout } = check(['--output', 'json', name]);
+    const { stdout } = await check(['--output', 'json', name]);
     expect(stdout).not.toMatch(/[^\P{C}\n]/u);
     expect(JSON.parse(stdout).files[0]).toMatchObject({ file: name, valid: false });
   });
 
-  test('is a document for a valid file too', () => {
-    expect(JSON.parse(check(['-o', 'json', good]).stdout)).toMatchObject({
+  test('is a document for a valid file too', async () => {
+    expect(JSON.parse((await check(['-o', 'json', good])).stdout)).toMatchObject({
       errors: 0,
       warnings: 0,
     });
@@ -229,8 +222,8 @@ describe('JSON output', () => {
 });
 
 describe('GitHub output', () => {
-  test('is one command for each finding, and nothing for a valid file', () => {
-    expect(check(['-o', 'github', good, bad, odd, bucket])).toEqual({
+  test('is one command for each finding, and nothing for a valid file', async () => {
+    expect(await check(['-o', 'github', good, bad, odd, bucket])).toEqual({
       code: 3,
       stdout: [
         '::error file=bad.yaml,line=2,col=21,title=invalid-value::default.limits[0]: "5/5m" is not a rate, write "5/5min"',
@@ -242,10 +235,10 @@ describe('GitHub output', () => {
     });
   });
 
-  test('escapes file names and messages, so that they cannot add commands', () => {
+  test('escapes file names and messages, so that they cannot add commands', async () => {
     const text = 'version: 1\ndefault: { limits: ["5%0A/\\r\\n::error::m"] }\n';
     const name = file('a,b:c%\n::error::d.yaml', text);
-    const { stdout } = check(['-o', 'github', name]);
+    const { stdout } = await check(['-o', 'github', name]);
     expect(stdout).toBe(
       '::error file=a%2Cb%3Ac%25%0A%3A%3Aerror%3A%3Ad.yaml,line=2,col=21,title=invalid-value::' +
         'default.limits[0]: "5%250A/\\u{d}\\u{a}::error::m" is not a rate, write requests/window with the unit s, min, h or d, as in "5/5min"\n',
@@ -255,71 +248,69 @@ describe('GitHub output', () => {
 
 test.each([[['-o', 'xml', good]], [['-o', 'json', '--redis', good]], [['--polices', good]]])(
   '%j is a usage error: exit code 2, and nothing on standard output',
-  (args) => {
-    const { code, stdout, stderr } = check(args);
+  async (args) => {
+    const { code, stdout, stderr } = await check(args);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toMatch(/^error: /);
   },
 );
 
-test('an invalid setting is reported on standard error, with nothing on standard output', () => {
-  const { code, stdout, stderr } = check(['-o', 'json', good], { env: { HEADGATE_PORT: 'http' } });
+test('an invalid setting is reported on standard error, with nothing on standard output', async () => {
+  const { code, stdout, stderr } = await check(['-o', 'json', good], {
+    env: { HEADGATE_PORT: 'http' },
+  });
   expect({ code, stdout }).toEqual({ code: 3, stdout: '' });
   expect(stderr).toContain('HEADGATE_PORT: must be a port');
 });
 
-test('a list of Cloudflare networks that was checked recently is fine', () => {
+test('a list of Cloudflare networks that was checked recently is fine', async () => {
   const checked = new Date().toISOString().slice(0, 10);
   const ranges = file('ranges.yaml', `checked: ${checked}\nranges: [173.245.48.0/20]\n`);
   const shipped = fileURLToPath(new URL('../../config/policies.yaml', import.meta.url));
-  const { stdout } = check([shipped], { env: { HEADGATE_CLOUDFLARE_RANGES: ranges } });
+  const { stdout } = await check([shipped], { env: { HEADGATE_CLOUDFLARE_RANGES: ranges } });
   expect(stdout).toBe(`${shipped}: fine, 5 policies and the default\n`);
 });
 
-test('without a file, it checks the file that serve reads', () => {
-  expect(check([], { env: { HEADGATE_POLICIES: good } })).toMatchObject({
+test('without a file, it checks the file that serve reads', async () => {
+  expect(await check([], { env: { HEADGATE_POLICIES: good } })).toMatchObject({
     code: 0,
     stdout: 'good.yaml: fine, the default alone\n',
   });
-  expect(check([], { env: { HEADGATE_POLICIES: undefined } }).stdout).toContain(
+  expect((await check([], { env: { HEADGATE_POLICIES: undefined } })).stdout).toContain(
     'config/policies.yaml: fine, 5 policies and the default\n',
   );
 });
 
-test('--strict accepts the shipped file even if its list of networks is old, and files without Cloudflare', () => {
+test('--strict accepts the shipped file even if its list of networks is old, and files without Cloudflare', async () => {
   const shipped = fileURLToPath(new URL('../../config/policies.yaml', import.meta.url));
-  expect(check(['--strict', shipped, good])).toMatchObject({ code: 0, stderr: '' });
+  expect(await check(['--strict', shipped, good])).toMatchObject({ code: 0, stderr: '' });
   const sources = 'identity: { sources: [cf_connecting_ip, ip] }';
   const cloudflare = file('cf.yaml', `version: 1\n${sources}\ndefault: { limits: [5/5min] }\n`);
   const ranges = file('own.yaml', 'checked: 2023-09-28\nranges: [173.245.48.0/20]\n');
   const env = { HEADGATE_CLOUDFLARE_RANGES: ranges };
-  expect(check(['--strict', cloudflare], { env }).code).toBe(3);
-  expect(check(['--strict', good], { env }).code).toBe(0);
+  expect((await check(['--strict', cloudflare], { env })).code).toBe(3);
+  expect((await check(['--strict', good], { env })).code).toBe(0);
 });
 
-test('shows the line of a finding unless the line may hold a secret', () => {
+test('shows the line of a finding unless the line may hold a secret', async () => {
   const long = `${'x'.repeat(500)}: 1`;
   const path = file('shown.yaml', `version: 1\ndefault:\n  limits: [1/1h]\n policies: []\n`);
-  expect(check([path]).stdout).toContain('\n     policies: []\n    ^\n');
+  expect((await check([path])).stdout).toContain('\n     policies: []\n    ^\n');
   const wide = file('wide.yaml', `version: 1\ndefault: { limits: [1/1h] }\n${long}\n`);
   expect(
-    Math.max(
-      ...check([wide])
-        .stdout.split('\n')
-        .map(({ length }) => length),
-    ),
+    Math.max(...(await check([wide])).stdout.split('\n').map(({ length }) => length)),
   ).toBeLessThan(300);
   const key = 'identity: { api_key: { keys: [{ id: a, sha256: my-secret-key }] } }';
   const secret = file('secret.yaml', `version: 1\n${key}\ndefault: { limits: [1/1h] }\n`);
-  expect(check([secret]).stdout).not.toContain('my-secret-key');
+  expect((await check([secret])).stdout).not.toContain('my-secret-key');
   file('odd-keys.yaml', '- { id: a, sha256: my-secret-key\n');
   const named = 'identity: { api_key: { keys: odd-keys.yaml } }';
   const elsewhere = file('elsewhere.yaml', `version: 1\n${named}\ndefault: { limits: [1/1h] }\n`);
-  expect(check([elsewhere]).stdout).not.toContain('my-secret-key');
+  expect((await check([elsewhere])).stdout).not.toContain('my-secret-key');
 });
 
-test('--rules prints the rules', () => {
-  const { code, stdout } = check(['--rules']);
+test('--rules prints the rules', async () => {
+  const { code, stdout } = await check(['--rules']);
   expect(code).toBe(0);
   expect(stdout).toContain('| `limit-never-binds` |');
 });

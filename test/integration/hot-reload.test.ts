@@ -27,7 +27,10 @@ const policies = (limit: number, identity = '{}') =>
 
 let clients = 0;
 /** The limit of a new client. */
-async function limitOf(gateway: GatewayProcess, headers: Record<string, string> = {}): Promise<number> {
+async function limitOf(
+  gateway: GatewayProcess,
+  headers: Record<string, string> = {},
+): Promise<number> {
   const client = { 'x-headgate-client-ip': `198.51.${clients >> 8}.${clients++ & 255}` };
   const answer = await call(gateway.url, '/envoy/a', { headers: { ...client, ...headers } });
   return Number(answer.headers['x-ratelimit-limit']);

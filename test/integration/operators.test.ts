@@ -1,9 +1,7 @@
 /** What operators type, what is printed, and with which exit code. */
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { GatewayProcess } from '../support/gateway.ts';
+import { type Circumstances, runCommand } from '../support/command.ts';
+import { type GatewayProcess, PATIENT } from '../support/gateway.ts';
 import {
   KEYS,
   newAddress,
@@ -15,12 +13,7 @@ import {
 } from '../support/operations.ts';
 import { freePort } from '../support/ports.ts';
 import { redisIsHere, startRedis, type TestRedis } from '../support/redis.ts';
-import { MAIN, NODE } from '../support/tested-command.ts';
 
-/** Commands start sooner when what Node made of their source is at hand. */
-const NODE_COMPILE_CACHE = fileURLToPath(
-  new URL('../../node_modules/.cache/headgate', import.meta.url),
-);
 const TOKEN = 'the-token-of-all-operators';
 const BECAUSE = ['--reason', 'a test'] as const;
 
@@ -45,34 +38,14 @@ interface Typed {
   readonly complained: string;
 }
 
-interface Circumstances {
-  readonly env?: NodeJS.ProcessEnv;
-  readonly input?: string;
-}
-
 async function headgate(
   args: readonly string[],
-  { env, input = '' }: Circumstances = {},
+  circumstances: Circumstances = {},
 ): Promise<Typed> {
   const { port } = new URL(gateway.opsUrl);
-  const inherited = Object.entries(process.env).filter(
-    ([name]) => !/^(HEADGATE_|REDIS_URL$)/.test(name),
-  );
-  const child = spawn(NODE, [MAIN, ...args], {
-    env: { ...Object.fromEntries(inherited), NODE_COMPILE_CACHE, HEADGATE_OPS_PORT: port, ...env },
-  });
-  const typed = { said: '', complained: '' };
-  child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    typed.said += text;
-  });
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    typed.complained += text;
-  });
-  // Most commands do not read it, and may have ended.
-  child.stdin.on('error', () => {});
-  child.stdin.end(input);
-  const [code] = await once(child, 'close');
-  return { code: code as number | null, ...typed };
+  const env = { HEADGATE_OPS_PORT: port, ...circumstances.env };
+  const { code, stdout, stderr } = await runCommand(args, { ...circumstances, env });
+  return { code, said: stdout, complained: stderr };
 }
 
 /** Fails with what was complained about. */
@@ -142,8 +115,13 @@ test('- is the client of standard input, which is in no history and in no list o
   expect(said).toMatch(/^k\.[\w-]{22}: blocked/);
   expect(await visit(gateway, '/a', { address: newAddress(), key })).toMatchObject({ status: 403 });
   const lifted = await done(['clients', 'unblock', '-'], { input: `key:${key}` });
+<<<<<<< HEAD
   expect(lifted).toMatch(/^k\.[\w-]{22}: override removed/);
   expect(await headgate(['clients', 'reset', '-'])).toMatchObject({ code: 2 });
+=======
+  expect(lifted).toMatch(/^k\.[\w-]{22}: the override is lifted/);
+  expect(await headgate(['clients', 'reset', '-'], { input: '' })).toMatchObject({ code: 2 });
+>>>>>>> 32da956 (test: commands in this process, one package installation)
 });
 
 test('clients top, explain ID and clients reset', async () => {
@@ -315,7 +293,9 @@ describe.skipIf(!redisIsHere)('explain --live', () => {
   let counting: GatewayProcess;
   beforeAll(async () => {
     redis = started.use(await startRedis());
-    counting = started.use(await startOperated(policies, { HEADGATE_REDIS_URL: redis.url }));
+    counting = started.use(
+      await startOperated(policies, { ...PATIENT, HEADGATE_REDIS_URL: redis.url }),
+    );
   });
   const live = (address: string) => [
     ...['explain', '--live', '--policies', policies, '--url', '/api/search', '--client', address],

@@ -1,10 +1,13 @@
-/** The package that npm makes of the repository, installed somewhere else: what it holds, and that it works there. */
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
-import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+/** The package that npm makes of the repository, installed elsewhere: what it holds, and that every supported Node runs it. */
+import { spawnSync } from 'node:child_process';
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { call, statuses } from '../support/http.ts';
 import { type InstalledPackage, installPackage, run, userEnvironment } from '../support/package.ts';
 import { startProcess } from '../support/process.ts';
+import { NODE_VERSIONS } from '../support/provision.ts';
+import { exchange, statusOf } from '../support/raw-http.ts';
 
 const NEEDED = [
   'CHANGELOG.md',
@@ -24,6 +27,14 @@ const NEEDED = [
 const OF_THE_REPOSITORY = /^(bench\/|CONTRIBUTING\.md)/;
 const LARGE_FILE_BYTES = 100_000;
 const LARGE_PACKAGE_BYTES = 3_000_000;
+
+const REPOSITORY_FILES = ['bin', 'config', 'lua', 'package.json', 'proto', 'src'];
+const { 'node-oldest': oldest, 'node-newest': newest, 'node-too-old': tooOld } = inject('programs');
+const SUPPORTED: readonly [string, string | undefined][] = [
+  [NODE_VERSIONS['node-oldest'], oldest],
+  [process.versions.node, process.execPath],
+  [NODE_VERSIONS['node-newest'], newest],
+];
 
 const env = userEnvironment();
 let installed: InstalledPackage;
@@ -82,4 +93,175 @@ test('npx finds it, and it finds no mistake in its policy file', async () => {
   const file = 'node_modules/headgate/config/policies.yaml';
   const output = await run(installed.folder, 'npx', '--no', 'headgate', 'check', file);
   expect(output).toContain(`${file}: fine, `);
+});
+
+function headgate(node: string, args: readonly string[]) {
+  const { status, stdout, stderr } = spawnSync(node, args, {
+    cwd: installed.folder,
+    env: userEnvironment(node),
+    encoding: 'utf8',
+  });
+  return { code: status, stdout, stderr };
+}
+
+/** How each proxy asks about a login of one client, and the status that makes it deny. */
+const LOGINS: readonly [string, string, (client: string) => string, number][] = [
+  ['Envoy', 'POST /envoy/api/auth/login', (client) => `X-Headgate-Client-IP: ${client}`, 429],
+  [
+    'NGINX',
+    'GET /nginx',
+    (client) =>
+      `X-Original-Method: POST\r\nX-Original-URI: /api/auth/login\r\nX-Real-IP: ${client}`,
+    429,
+  ],
+  [
+    'Caddy',
+    'GET /caddy',
+    (client) =>
+      `X-Forwarded-Method: POST\r\nX-Forwarded-URI: /api/auth/login\r\nX-Headgate-Peer-IP: ${client}`,
+    429,
+  ],
+  [
+    'HAProxy',
+    'GET /haproxy',
+    (client) =>
+      `X-Original-Method: POST\r\nX-Original-URI: /api/auth/login\r\nX-Headgate-Peer-IP: ${client}`,
+    429,
+  ],
+  [
+    'Traefik',
+    'GET /traefik',
+    (client) =>
+      `X-Forwarded-Method: POST\r\nX-Forwarded-URI: /api/auth/login\r\nX-Forwarded-Host: a\r\nX-Forwarded-For: ${client}`,
+    429,
+  ],
+  [
+    'ingress-nginx',
+    'GET /ingress-nginx',
+    (client) =>
+      `X-Original-Method: POST\r\nX-Original-URL: http://a/api/auth/login\r\nX-Real-IP: ${client}`,
+    403,
+  ],
+];
+
+describe.each(SUPPORTED)('on Node %s', (_version, node) => {
+  const bin = () => join(installed.root, 'bin', 'headgate.cjs');
+
+  test.skipIf(node === undefined)('it prints its help and checks a policy file', () => {
+    const help = headgate(node ?? '', [bin(), '--help']);
+    expect(help).toMatchObject({ code: 0, stdout: expect.stringContaining('Usage: headgate') });
+    const file = join(installed.root, 'config', 'policies.yaml');
+    const check = headgate(node ?? '', [bin(), 'check', file]);
+    expect(check).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('policies.yaml: fine, '),
+    });
+  });
+
+  test.skipIf(node === undefined)(
+    'it denies the sixth login through every proxy, reads 240 headers more, and refuses 2,500',
+    async () => {
+      const settings = {
+        HEADGATE_PORT: '0',
+        HEADGATE_OPS_PORT: '0',
+        HEADGATE_GRPC_PORT: '0',
+        HEADGATE_DRAIN_MS: '0',
+      };
+      await using gateway = startProcess(node ?? '', [bin(), 'serve'], {
+        env: { ...userEnvironment(node), ...settings },
+        cwd: installed.folder,
+      });
+      const [, url = ''] = await gateway.printed(/proxies at (http:\S+)[\s\S]*curl .*\n/);
+      const padding = (count: number) => 'A: 1\r\n'.repeat(count);
+      for (const [i, [proxy, line, headersOf, denied]] of LOGINS.entries()) {
+        const login = async (client: string, more = 240) => {
+          const headers = `Host: a\r\nConnection: close\r\n${padding(more)}${headersOf(client)}`;
+          return statusOf(await exchange(url, `${line} HTTP/1.1\r\n${headers}\r\n\r\n`, 5_000));
+        };
+        const codes: unknown[] = [];
+        for (let n = 0; n < 6; n++) codes.push(await login(`203.0.113.${i}`));
+        expect(codes, proxy).toEqual([200, 200, 200, 200, 200, denied]);
+        expect(await login(`198.51.100.${i}`), `${proxy}, another client`).toBe(200);
+        // Nothing is dropped, or what a proxy adds last would be missing.
+        for (const more of [255, 300, 999, 1_001, 2_500])
+          expect(await login('192.0.2.1', more), `${proxy}, ${more} more headers`).toBe(431);
+      }
+      expect(await gateway.stop()).toBe(0);
+    },
+  );
+});
+
+describe('a Node that is too old', () => {
+  test.skipIf(tooOld === undefined)('is told so by the package, with what to do', () => {
+    for (const args of [[], ['--help'], ['check', 'policies.yaml']]) {
+      const { code, stdout, stderr } = headgate(tooOld ?? '', [installed.bin, ...args]);
+      expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+      expect(stderr.split('\n')).toEqual([
+        `headgate needs Node 22.12 or newer, but not 23. This is Node ${NODE_VERSIONS['node-too-old']}, ${tooOld}.`,
+        'Install Node 24 from https://nodejs.org and run the same command again.',
+        'Or let npm fetch a Node for headgate, as in: npx -p node@24 headgate --help',
+        '',
+      ]);
+    }
+  });
+
+  test.skipIf(tooOld === undefined)(
+    'is told so by "npm start" where "npm ci" brought no Node',
+    () => {
+      const checkout = copyRepository('without-node');
+      const { status, stderr } = spawnSync('npm', ['start', '--silent'], {
+        cwd: checkout,
+        env: userEnvironment(tooOld),
+        encoding: 'utf8',
+      });
+      expect(status).toBe(1);
+      expect(stderr).toContain(
+        `headgate needs Node 24 or newer to run from its sources in ${checkout}. This is Node ${NODE_VERSIONS['node-too-old']}, ${tooOld}.`,
+      );
+      expect(stderr).toContain('Run "npm ci" there, without --omit=dev and --ignore-scripts');
+    },
+  );
+
+  test('the repository asks for "npm ci" where nothing was installed', () => {
+    const checkout = copyRepository('without-dependencies');
+    const { code, stderr } = headgate(process.execPath, [join(checkout, 'bin', 'headgate.cjs')]);
+    expect(code).toBe(1);
+    expect(stderr).toContain("headgate: Cannot find package '");
+    expect(stderr).toContain(`Run "npm ci" in ${checkout} first.`);
+    expect(stderr).not.toContain('at ');
+  });
+});
+
+/** As it is after a clone: nothing is installed. */
+function copyRepository(name: string): string {
+  const checkout = join(dirname(installed.folder), name);
+  mkdirSync(checkout);
+  for (const file of REPOSITORY_FILES)
+    cpSync(join(installed.copy, file), join(checkout, file), { recursive: true });
+  return checkout;
+}
+
+describe('the package says which Node it needs', () => {
+  const pretending = (version: string) => [
+    '--import',
+    `data:text/javascript,Object.defineProperty(process.versions, 'node', { value: '${version}' })`,
+  ];
+  const run = (version: string) =>
+    headgate(process.execPath, [...pretending(version), installed.bin, '--version']);
+
+  test('in "engines"', () => {
+    const { engines } = JSON.parse(readFileSync(join(installed.root, 'package.json'), 'utf8'));
+    expect(engines).toEqual({ node: '^22.12.0 || >=24.0.0' });
+  });
+  test.each(['12.0.0', '18.20.8', '20.20.2', '22.11.0', '23.11.1'])('by refusing %s', (version) => {
+    const { code, stderr } = run(version);
+    expect(code).toBe(1);
+    expect(stderr).toContain(
+      `headgate needs Node 22.12 or newer, but not 23. This is Node ${version}`,
+    );
+  });
+  test.each(['22.12.0', '22.23.3', '24.0.0', '24.18.0', '25.9.0', '26.0.0', '27.0.0-nightly1'])(
+    'by running on %s',
+    (version) => expect(run(version).code).toBe(0),
+  );
 });

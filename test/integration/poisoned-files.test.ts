@@ -10,8 +10,8 @@ import { type LogEvent, strayLines } from '../scenarios/hostile/run.ts';
 import { type GatewayProcess, startGatewayProcess } from '../support/gateway.ts';
 import { call } from '../support/http.ts';
 
-/** Each file is loaded several times, since a refused file must leave nothing behind. */
-const TIMES = 3;
+/** Each file is loaded twice, since a refused file must leave nothing behind. */
+const TIMES = 2;
 /** A reload takes longer only if its time grows faster than the file. Leaves room for a busy machine. */
 const MAX_RELOAD_MS = 10_000;
 

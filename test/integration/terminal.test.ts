@@ -2,23 +2,17 @@
  * What others wrote must not reach a terminal as it is: it would move the cursor, rewrite lines that were printed before
  * or turn the direction of writing. Every command is run against a server that answers nothing but such text.
  */
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import type { Command } from 'commander';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createProgram, everyCommand } from '../../src/cli/program.ts';
 import { createTelemetry } from '../../src/telemetry/telemetry.ts';
-
-const NODE_COMPILE_CACHE = fileURLToPath(
-  new URL('../../node_modules/.cache/headgate', import.meta.url),
-);
-const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+import { runCommand } from '../support/command.ts';
 
 /** Clears the screen, in 7 and in 8 bits; breaks lines in five ways; turns writing; hides; rings; sets the title. */
 const HOSTILE =
@@ -148,22 +142,8 @@ interface Typed {
 }
 
 async function headgate(args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Typed> {
-  const inherited = Object.entries(process.env).filter(
-    ([name]) => !/^(HEADGATE_|REDIS_URL$)/.test(name),
-  );
-  const child = spawn(process.execPath, [MAIN, ...args], {
-    env: { ...Object.fromEntries(inherited), NODE_COMPILE_CACHE, ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  const typed = { said: '', complained: '' };
-  child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    typed.said += text;
-  });
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    typed.complained += text;
-  });
-  const [code] = await once(child, 'close');
-  return { code: code as number | null, ...typed };
+  const { code, stdout, stderr } = await runCommand(args, { env });
+  return { code, said: stdout, complained: stderr };
 }
 
 const answering = (answers: ReturnType<typeof answersWith>) => {
@@ -171,13 +151,8 @@ const answering = (answers: ReturnType<typeof answersWith>) => {
 };
 const ask = ([command, , args]: (typeof ASKING)[number], output: readonly string[] = []) =>
   headgate([...command.split(' '), ...args, ...output, '--gateway', url]);
-/** A few at a time: each is a process. */
-async function each<T, R>(inputs: readonly T[], run: (input: T) => Promise<R>): Promise<R[]> {
-  const results: R[] = [];
-  for (let i = 0; i < inputs.length; i += 3) {
-    results.push(...(await Promise.all(inputs.slice(i, i + 3).map(run))));
-  }
-  return results;
+function each<T, R>(inputs: readonly T[], run: (input: T) => Promise<R>): Promise<R[]> {
+  return Promise.all(inputs.map(run));
 }
 const lines = (text: string) => text.split('\n').length;
 
