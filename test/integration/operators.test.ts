@@ -115,13 +115,8 @@ test('- is the client of standard input, which is in no history and in no list o
   expect(said).toMatch(/^k\.[\w-]{22}: blocked/);
   expect(await visit(gateway, '/a', { address: newAddress(), key })).toMatchObject({ status: 403 });
   const lifted = await done(['clients', 'unblock', '-'], { input: `key:${key}` });
-<<<<<<< HEAD
   expect(lifted).toMatch(/^k\.[\w-]{22}: override removed/);
-  expect(await headgate(['clients', 'reset', '-'])).toMatchObject({ code: 2 });
-=======
-  expect(lifted).toMatch(/^k\.[\w-]{22}: the override is lifted/);
   expect(await headgate(['clients', 'reset', '-'], { input: '' })).toMatchObject({ code: 2 });
->>>>>>> 32da956 (test: commands in this process, one package installation)
 });
 
 test('clients top, explain ID and clients reset', async () => {
