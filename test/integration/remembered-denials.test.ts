@@ -178,24 +178,27 @@ testWithRedis('without the denial cache, every request reaches Redis', async () 
   expect((await scriptCalls(redis)) - before).toBe(50);
 });
 
-testWithRedis('a gateway without the right to the reset channel works, and caches no denials', async () => {
-  await using redis = await startRedis();
-  await addShippedAccount(redis);
-  await using policies = await policyFile(oneLimit('2/1h'));
-  await using gateway = await start({
-    HEADGATE_REDIS_URL: byShippedAccount(redis.url),
-    HEADGATE_POLICIES: policies.path,
-  });
-  const admin = connectTo(redis);
-  // Redis closes the connection of whoever may not listen any more, and refuses the next one.
-  await admin.call('ACL', 'SETUSER', 'headgate', 'resetchannels');
-  admin.disconnect();
-  await gateway.printed(/others_unheard/);
-  expect(await statuses(4, () => ask(gateway))).toEqual([200, 200, 429, 429]);
-  const before = await scriptCalls(redis);
-  await statuses(10, () => ask(gateway));
-  expect((await scriptCalls(redis)) - before).toBe(10);
-});
+testWithRedis(
+  'a gateway without the right to the reset channel works, and caches no denials',
+  async () => {
+    await using redis = await startRedis();
+    await addShippedAccount(redis);
+    await using policies = await policyFile(oneLimit('2/1h'));
+    await using gateway = await start({
+      HEADGATE_REDIS_URL: byShippedAccount(redis.url),
+      HEADGATE_POLICIES: policies.path,
+    });
+    const admin = connectTo(redis);
+    // Redis closes the connection of whoever may not listen any more, and refuses the next one.
+    await admin.call('ACL', 'SETUSER', 'headgate', 'resetchannels');
+    admin.disconnect();
+    await gateway.printed(/others_unheard/);
+    expect(await statuses(4, () => ask(gateway))).toEqual([200, 200, 429, 429]);
+    const before = await scriptCalls(redis);
+    await statuses(10, () => ask(gateway));
+    expect((await scriptCalls(redis)) - before).toBe(10);
+  },
+);
 
 testWithRedis(
   'with the right to the reset channel alone, denials are cached and overrides apply',

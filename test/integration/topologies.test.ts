@@ -51,15 +51,18 @@ testWithOwnRedis('a gateway counts on the master that sentinels report', async (
   expect(isMeasured(await measured(gateway))).toBe(true);
 });
 
-testWithOwnRedis('TLS certificates are checked against the authorities that Node trusts', async () => {
-  await using redis = await startTlsRedis();
-  const env = { ...PATIENT, HEADGATE_REDIS_URL: redis.url };
-  await using trusting = await startGatewayProcess({ ...env, NODE_EXTRA_CA_CERTS: redis.caFile });
-  await using other = await startGatewayProcess({ ...env, NODE_EXTRA_CA_CERTS: redis.caFile });
-  await expectOneLimit(trusting, other);
-  await using mistrusting = await startGatewayProcess(env);
-  expect(isMeasured(await measured(mistrusting))).toBe(false);
-});
+testWithOwnRedis(
+  'TLS certificates are checked against the authorities that Node trusts',
+  async () => {
+    await using redis = await startTlsRedis();
+    const env = { ...PATIENT, HEADGATE_REDIS_URL: redis.url };
+    await using trusting = await startGatewayProcess({ ...env, NODE_EXTRA_CA_CERTS: redis.caFile });
+    await using other = await startGatewayProcess({ ...env, NODE_EXTRA_CA_CERTS: redis.caFile });
+    await expectOneLimit(trusting, other);
+    await using mistrusting = await startGatewayProcess(env);
+    expect(isMeasured(await measured(mistrusting))).toBe(false);
+  },
+);
 
 testWithOwnRedis('a server starts with the shipped ACL file', async () => {
   const port = await freePort();
