@@ -20,7 +20,7 @@ const COLUMNS = [
   "application's own",
   '20 MB upload',
   'gateway gone',
-  'connections for 20 questions',
+  'connections for 20 checks',
 ] as const;
 
 const DOCUMENT = new URL(`../../docs/${FILE}`, import.meta.url);

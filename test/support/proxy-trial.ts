@@ -13,7 +13,7 @@ export interface TrialResult {
   readonly "application's own": string;
   readonly '20 MB upload': string;
   readonly 'gateway gone': string;
-  readonly 'connections for 20 questions': string;
+  readonly 'connections for 20 checks': string;
 }
 
 const LOGIN = '/api/auth/login';
@@ -60,7 +60,7 @@ export async function tryProxy(
     "application's own": fateOfOwn(allowed),
     '20 MB upload': upload.status === 200 && hasArrived ? 'yes' : `no, ${upload.status}`,
     'gateway gone': upstream.seen.length > reached ? 'passes' : `refused, ${unasked.status}`,
-    'connections for 20 questions': connections,
+    'connections for 20 checks': connections,
   };
 }
 
