@@ -277,6 +277,24 @@ export function describeQuotaStore(open: () => StoreUnderTest): void {
         expect((await take(request)).admitted).toBe(true);
       });
 
+      test('with count_rejected, retries lengthen no wait beyond what an empty quota needs', async () => {
+        const { take, stateOf } = setUpAlgorithm();
+        const request = quota(5, { countRejected: true });
+        for (let i = 0; i < 50; i++) await take(request);
+        const { retryAfterMs = 0 } = (await stateOf(request)) ?? {};
+        expect(retryAfterMs).toBeGreaterThan(0);
+        expect(retryAfterMs).toBeLessThanOrEqual(
+          algorithm === 'sliding-window-counter' ? 2 * W : W,
+        );
+      });
+
+      test('with count_rejected, a lowered limit keeps the counts', async () => {
+        const { take, stateOf } = setUpAlgorithm();
+        for (let i = 0; i < 5; i++) await take(quota(5));
+        expect((await take(quota(3, { countRejected: true }))).admitted).toBe(false);
+        expect(await stateOf(quota(5))).toMatchObject({ remaining: 0 });
+      });
+
       test('a request that another limit denies counts only with count_rejected', async () => {
         const { store, key } = open();
         const full = descriptorOf(key('full'), { limit: 1, windowMs: W, algorithm });

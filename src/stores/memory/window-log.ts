@@ -107,7 +107,6 @@ export class WindowLog implements Meter {
 
   /** The clock was set back: all units in the future become one request of now. */
   #collapse(nowMs: number): void {
-    this.#forget(this.#firstAfter(this.#newestMs - this.#windowMs));
     const ahead = this.#firstAfter(nowMs);
     const units = this.#unitsFrom(ahead);
     this.#length = ahead;

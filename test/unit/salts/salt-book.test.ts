@@ -95,6 +95,21 @@ describe('a salt book', () => {
     expect(book.at(NOON_MS + DAY_MS).previous).toBeUndefined();
   });
 
+  test('keeps the salt of the day before after a refresh', async () => {
+    const book = new SaltBook(DAY_MS);
+    const yesterday = exported(book.at(NOON_MS).current);
+    await book.refresh(NOON_MS + DAY_MS);
+    expect(exported(book.at(NOON_MS + DAY_MS).previous)).toBe(yesterday);
+  });
+
+  test('makes up no salt for a day that has passed', async () => {
+    const vault = new Vault();
+    const book = new SaltBook(DAY_MS, vault);
+    await book.refresh(NOON_MS);
+    expect(book.at(NOON_MS).previous).toBeUndefined();
+    expect(vault.salts.size).toBe(2);
+  });
+
   test('works without a vault', async () => {
     const book = new SaltBook(DAY_MS);
     await book.refresh(NOON_MS);

@@ -14,6 +14,11 @@ describe('salts that are derived from a secret', () => {
     expect(exported(one.at(NOON_MS, true).daily)).toEqual(exported(two.at(NOON_MS, true).daily));
     expect(exported(one.at(NOON_MS, true).long)).toEqual(exported(two.at(NOON_MS, true).long));
   });
+  test('differ between periods of different length that begin at the same moment', () => {
+    const { daily, long } = new DerivedSalts(SECRET).at(0, true);
+    expect(daily.startMs).toBe(long?.startMs);
+    expect(exported(daily)[0]).not.toBe(exported(long)[0]);
+  });
   test('differ from day to day, from period to period, and by the secret', () => {
     const salts = new DerivedSalts(SECRET);
     const today = salts.at(NOON_MS, true);

@@ -108,6 +108,15 @@ describe('the store is called again', () => {
     expect(asked()).toBe(3);
   });
 
+  test('for a request with another cost under the very same quota', async () => {
+    const { cache, memory, asked } = setUp();
+    const three = descriptorOf('a', { limit: 3, windowMs: W });
+    await memory.take([{ ...three, cost: 2 }]);
+    expect((await cache.take([{ ...three, cost: 2 }])).admitted).toBe(false);
+    expect((await cache.take([three])).admitted).toBe(true);
+    expect(asked()).toBe(2);
+  });
+
   test('for a request with another cost', async () => {
     const { cache } = setUp();
     const limit = { limit: 3, windowMs: W };

@@ -37,6 +37,8 @@ describe('the shares of all gateways', () => {
   test('of a token bucket refill', () => {
     const bucket = quotaOf({ algorithm: 'token-bucket', limit: 2, burst: 10, windowMs: 60_000 });
     expect(shareOf(bucket, 1, 'a', { count: 4, rank: 0 })).toMatchObject({ limit: 1 });
+    const bursts = [0, 1, 2, 3].map((rank) => shareOf(bucket, 1, 'a', { count: 4, rank }).burst);
+    expect(bursts.sort()).toEqual([2, 2, 3, 3]);
   });
 });
 

@@ -57,6 +57,17 @@ describe('the memory store', () => {
     expect(usedBytes() - before).toBeLessThan(5_000_000);
   });
 
+  test('a denied request stores nothing, unless rejected requests count', async () => {
+    const { store } = openMemoryStore();
+    const limit = (key: string, countRejected = false) =>
+      descriptorOf(key, { limit: 1, windowMs: 60_000, countRejected });
+    await store.take([limit('full')]);
+    expect((await store.take([limit('full'), limit('new')])).admitted).toBe(false);
+    expect(store.size).toBe(1);
+    await store.take([limit('full'), limit('counted', true)]);
+    expect(store.size).toBe(2);
+  });
+
   test('no key of a request is evicted for another key of it', async () => {
     const { store } = openMemoryStore();
     const many = Array.from({ length: 150 }, (_, i) =>
