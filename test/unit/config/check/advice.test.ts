@@ -228,3 +228,17 @@ test('an unknown plan of a key file is reported where the file is named', () => 
     },
   ]);
 });
+
+test('an exempt IPv4 address covers its NAT64 address', () => {
+  const lists = 'exempt: [192.0.2.9], block: ["64:ff9b::c000:209"]';
+  expect(rulesIn(`${DEFAULT}, ${lists}`)).toEqual(['exempt-shadows-block']);
+});
+
+test('a laxer policy for the path info of a script is reported, and one as strict is not', () => {
+  const php = (rate: string) =>
+    rulesIn(
+      `${DEFAULT}, policies: [{ name: a, match: { path: /login.php }, limits: [5/1h] }, { name: b, match: { path: "/login.php/*" }, limits: [${rate}] }]`,
+    ).filter((rule) => rule === 'path-info');
+  expect(php('9/1h')).toEqual(['path-info']);
+  expect(php('5/1h')).toEqual([]);
+});
