@@ -89,12 +89,12 @@ Keep a client out.
 headgate clients list block --reason <text> <client> [hours]
 \`\`\`
 
-| argument | is | default |
+| argument | meaning | default |
 | --- | --- | --- |
 | \`client\` | whom | **required** |
 | \`hours\` | how long | \`1\` |
 
-| option | is | default |
+| option | meaning | default |
 | --- | --- | --- |
 | \`--reason <text>\` | why, for a \\<human> | **required** |
 `);

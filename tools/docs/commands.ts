@@ -6,23 +6,24 @@ import { code, fenced, prose, table } from './markdown.ts';
 
 const HEAD = `# Commands
 
-What \`headgate\` can be told on the command line. In the repository it is \`npm start --\`, as in \`npm start -- check config/policies.yaml\`; in the image, \`node dist/main.js\`.
-\`headgate --help\`, and \`--help\` after any command, say the same in short. Without a command, headgate serves.
+In the repository, write \`npm start --\` for \`headgate\`, as in \`npm start -- check config/policies.yaml\`; in the image, write \`node dist/main.js\`.
+\`--help\` after a command prints its options. Without a command, headgate runs \`serve\`.
 
-Settings that every command has come from the environment, see [configuration](configuration.md). An option comes before the setting that it names.
+All commands read their settings from the environment, see [configuration](configuration.md). An option takes precedence over the setting that its description names.
 `;
 
-/** What a command alone does not tell of itself. */
+/** Notes that the help text of a command does not have. */
 const NOTES: Readonly<Record<string, string>> = {
   'headgate serve':
     '[Signals](../README.md#signals) stop it, reload its files and replace its workers.\n',
-  'headgate demo': 'Counts in memory, whatever the environment says.\n',
+  'headgate demo': 'Counts in memory and ignores the settings of the environment.\n',
   'headgate check':
-    '[What it finds](check.md), rule by rule. Without files, it checks the one that `serve` reads; with `--redis` and no files, Redis only.\n',
-  'headgate explain': `Nothing is counted. By a policy file alone, no gateway and no Redis is asked; an answer is what it would be if nothing had been counted before.
+    '[check.md](check.md) lists the rules. Without files, it checks the policy file that `serve` reads; with `--redis` and no files, it checks only Redis.\n',
+  'headgate explain': `Nothing is counted. Without \`--live\` and \`--gateway\`, it needs only the policy file and shows the answer to a first request.
 
 ${fenced('sh', "headgate explain --method POST --url '/api//auth/LOGIN' -H 'cf-connecting-ip: 203.0.113.9' --peer 173.245.48.5")}`,
-  'headgate schema': 'It is [`config/policies.schema.json`](../config/policies.schema.json).\n',
+  'headgate schema':
+    'The repository has it as [`config/policies.schema.json`](../config/policies.schema.json).\n',
 };
 
 export function commandReference(program: Command = createProgram()): string {
@@ -30,13 +31,13 @@ export function commandReference(program: Command = createProgram()): string {
   return [
     HEAD,
     table(
-      ['command', 'does'],
+      ['command', 'purpose'],
       commands.filter(isRun).map((command) => [linkTo(command), prose(command.description())]),
     ),
     ...commands.map(sectionOf),
     '## Exit codes\n',
     table(
-      ['code', 'means'],
+      ['code', 'meaning'],
       Object.entries(EXIT_CODES).map(([number, meaning]) => [code(number), meaning]),
     ),
   ].join('\n');
@@ -74,7 +75,7 @@ function sectionOf(command: Command): string {
       ? []
       : [
           table(
-            ['argument', 'is', 'default'],
+            ['argument', 'meaning', 'default'],
             given.map((argument) => [
               code(help.argumentTerm(argument)),
               withChoices(argument),
@@ -86,7 +87,7 @@ function sectionOf(command: Command): string {
       ? []
       : [
           table(
-            ['option', 'is', 'default'],
+            ['option', 'meaning', 'default'],
             options.map((option) => [
               code(option.flags),
               withChoices(option),
