@@ -88,6 +88,10 @@ describe('what pages say of npm', () => {
     .filter((entry) => entry.isDirectory())
     .map((entry) => entry.name);
 
+  test('package.json has at most twelve scripts', () => {
+    expect(Object.keys(scripts).length).toBeLessThanOrEqual(12);
+  });
+
   test('every script that a page names exists', () => {
     const named = pages.flatMap((page) => read(page).match(/npm run ([\w:-]+)/g) ?? []);
     expect(named.length).toBeGreaterThan(10);

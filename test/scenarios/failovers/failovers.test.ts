@@ -1,15 +1,6 @@
 /** Redis changes hands under load, and no request fails: the short form of the proof. */
-import { once } from 'node:events';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { parseRedisUrl } from '../../../src/config/settings/redis-url.ts';
-import { createRedisClient } from '../../../src/stores/redis/client.ts';
-import { waitUntil } from '../../support/eventually.ts';
-import { bulk, startFakeRedis } from '../../support/fake-redis.ts';
-import { startGatewayProcess } from '../../support/gateway.ts';
-import { call } from '../../support/http.ts';
-import { freePort } from '../../support/ports.ts';
-import { ownRedisIsHere, startRedis, testWithOwnRedis } from '../../support/redis.ts';
+import { ownRedisIsHere } from '../../support/redis.ts';
 import { figuresOf, whatIsWrong } from './judge.ts';
 import {
   type FailoverRun,
@@ -42,59 +33,3 @@ function expectWell(run: FailoverRun) {
   expect(whatIsWrong(figures, SLACK_MS), JSON.stringify(figures)).toEqual([]);
   return figures;
 }
-
-testWithOwnRedis(
-  'a failover that is told of while the master is asked for ends no client',
-  async () => {
-    await using sentinel = await startFakeRedis();
-    let master = await startRedis();
-    let delayMs = 0;
-    let asked = 0;
-    sentinel.misbehave(({ name, words, socket }) => {
-      if (name !== 'sentinel') return false;
-      const isMaster = words[1]?.toLowerCase() === 'get-master-addr-by-name';
-      if (isMaster) asked++;
-      const answer = isMaster ? `*2\r\n${bulk('127.0.0.1')}${bulk(String(master.port))}` : '*0\r\n';
-      setTimeout(() => socket.writable && socket.write(answer), delayMs);
-      return true;
-    });
-    const client = createRedisClient({
-      target: parseRedisUrl(`${sentinel.url.replace('redis:', 'redis+sentinel:')}/mymaster`),
-      deadlineMs: 50,
-      onError: () => {},
-    });
-    await once(client, 'ready');
-    // Its detector of failovers subscribes after that.
-    await sleep(100);
-    delayMs = 200;
-    const before = asked;
-    await master.stop('SIGKILL');
-    await waitUntil('the master is asked for', async () => asked > before);
-    await sleep(50);
-    sentinel.say(`>3\r\n${bulk('message')}${bulk('+switch-master')}${bulk('mymaster')}`);
-    master = await startRedis(master.port);
-    await waitUntil('the client is back', async () => client.status === 'ready');
-    client.disconnect();
-    await master.stop();
-  },
-);
-
-testWithOwnRedis('a sentinel that is away is no matter while another one answers', async () => {
-  await using master = await startRedis();
-  await using sentinel = await startFakeRedis();
-  sentinel.misbehave(({ name, words, socket }) => {
-    if (name !== 'sentinel') return false;
-    const isMaster = words[1]?.toLowerCase() === 'get-master-addr-by-name';
-    socket.write(isMaster ? `*2\r\n${bulk('127.0.0.1')}${bulk(String(master.port))}` : '*0\r\n');
-    return true;
-  });
-  const places = `${new URL(sentinel.url).host},127.0.0.1:${await freePort()}`;
-  await using gateway = await startGatewayProcess({
-    HEADGATE_REDIS_URL: `redis+sentinel://${places}/mymaster`,
-  });
-  // Long enough for several tries to reach it.
-  await sleep(1_500);
-  const { headers } = await call(gateway.url, '/envoy/a');
-  expect(headers['x-ratelimit-remaining']).toBe('999');
-  expect(gateway.output().split('\n').slice(4).join('')).toBe('');
-});
