@@ -86,7 +86,7 @@ test.skipIf(inject('programs').nginx === undefined)(
     await visitsUntil(/"event":"header_unseen"/, gateway, () => visits(shipped.url, 100, byToken));
 
     expect(gateway.output()).toContain(
-      '"dialect":"nginx","header":"authorization","requests":1000,"msg":"none of 1000 requests through nginx had authorization: if clients send it, the proxy does not pass it on, and their limits are shared; run headgate proxy-config nginx --policies FILE, or pass the header on',
+      '"dialect":"nginx","header":"authorization","requests":1000,"msg":"none of 1000 requests through nginx had authorization: if clients send it, the proxy does not pass it on, and they share limits; pass the header on, as the configuration from headgate proxy-config nginx --policies FILE does; if no client sends it, remove it from the policy file"',
     );
     expect(await gauge(gateway)).toEqual([
       'headgate_header_unseen{dialect="nginx",header="authorization"} 1',

@@ -40,7 +40,8 @@ const env = userEnvironment();
 let installed: InstalledPackage;
 beforeAll(async () => {
   installed = await installPackage();
-});
+  // It is built and installed, which takes a minute on a busy machine.
+}, 300_000);
 afterAll(() => installed?.remove());
 
 test('it holds what a gateway needs, nothing for its authors, and nothing large', () => {

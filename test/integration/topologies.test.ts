@@ -1,6 +1,7 @@
 /** Gateways on every kind of Redis: a cluster, a master that sentinels know, TLS, an account with few rights. */
 import { fileURLToPath } from 'node:url';
 import { expect } from 'vitest';
+import { eventually } from '../support/eventually.ts';
 import { type Gateway, PATIENT, startGateway, startGatewayProcess } from '../support/gateway.ts';
 import { call, statuses } from '../support/http.ts';
 import { freePort } from '../support/ports.ts';
@@ -29,6 +30,7 @@ const isMeasured = ({ headers }: Awaited<ReturnType<typeof login>>) =>
 
 /** Five of eight, through two gateways in turn, for several clients. */
 async function expectOneLimit(one: Gateway, two: Gateway): Promise<void> {
+  for (const gateway of [one, two]) await eventually(() => measured(gateway), isMeasured, 30_000);
   for (let client = 1; client <= 10; client++) {
     const codes = await statuses(8, (i) => login(i % 2 ? one : two, `203.0.113.${client}`));
     expect(codes).toEqual([200, 200, 200, 200, 200, 429, 429, 429]);
