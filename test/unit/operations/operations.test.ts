@@ -2,6 +2,7 @@
 import { hash } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { StoreError, type StoreErrorReason } from '../../../src/core/store.ts';
+import { answerQuery } from '../../../src/operations/denials.ts';
 import { OPERATIONS, type OperationName } from '../../../src/operations/operation-table.ts';
 import { MAX_OVERRIDES } from '../../../src/stores/override-store.ts';
 import { type OperatedOptions, operatedGateway } from '../../support/operated-gateway.ts';
@@ -20,7 +21,8 @@ policies:
   - { name: login, match: { path: /login }, limits: [2/5min] }
   - { name: search, match: { path: /search }, limits: [3/1h], on_store_failure: deny }
   - { name: trial, mode: shadow, match: { path: /trial }, limits: [1/1h] }
-  - { name: office, match: { path: /office }, limits: [{ rate: 1/1h, per: ip }] }`);
+  - { name: office, match: { path: /office }, limits: [{ rate: 1/1h, per: ip }] }
+  - { name: stock, match: { path: /stock }, limits: [{ rate: 2/1h, per: global }] }`);
 
 const CLIENT = '203.0.113.9';
 const LOGIN = { target: '/login', peer: CLIENT } as const;
@@ -140,6 +142,26 @@ describe('reset', () => {
   const remaining = async ({ visit }: Operated, target: string) =>
     (await visit({ ...LOGIN, target })).binding?.state.remaining;
 
+  test('of a decision keeps the counters that all clients share', async () => {
+    const gateway = setUp();
+    const { id } = await denied(gateway, { ...LOGIN, target: '/stock' });
+    await gateway.operate('reset', { client: id });
+    expect(await gateway.visit({ ...LOGIN, target: '/stock' })).toMatchObject({
+      reason: 'over_limit',
+    });
+  });
+
+  test('of a decision also empties the counter that all invented keys of the address share', async () => {
+    const gateway = setUp();
+    const withKey = (i: number) => ({ ...LOGIN, headers: { 'x-api-key': `invented-${i}` } });
+    let denial: { readonly id: string } | undefined;
+    for (let i = 0; denial === undefined; i++) {
+      ({ denial } = await gateway.visit(withKey(i)));
+    }
+    await gateway.operate('reset', { client: denial.id });
+    expect(await gateway.visit(withKey(1_000))).toMatchObject({ reason: 'within_limits' });
+  });
+
   test('empties the counters of every policy, or of one', async () => {
     const gateway = setUp();
     for (const target of ['/login', '/search']) await gateway.visit({ ...LOGIN, target });
@@ -151,7 +173,7 @@ describe('reset', () => {
     expect(await remaining(gateway, '/search')).toBe(1);
     expect(await gateway.operate('reset', { client: CLIENT })).toEqual({
       client,
-      policies: ['login', 'search', 'trial', 'office', 'default'],
+      policies: ['login', 'search', 'trial', 'office', 'stock', 'default'],
     });
     expect(await remaining(gateway, '/search')).toBe(2);
     expect(gateway.audit).toMatchObject([
@@ -193,6 +215,7 @@ describe('policies', () => {
       ['search', 'enforce', 'enforce'],
       ['trial', 'shadow', 'shadow'],
       ['office', 'enforce', 'enforce'],
+      ['stock', 'enforce', 'enforce'],
       ['default', 'enforce', 'enforce'],
     ]);
     expect(policies[1]).toMatchObject({
@@ -293,6 +316,15 @@ describe('denied clients', () => {
         until: '2026-11-21T12:05:00.000Z',
       },
     ]);
+  });
+
+  test('are at most a hundred in one reply', async () => {
+    const gateway = setUp();
+    for (let i = 1; i <= 101; i++) {
+      await denied(gateway, { ...LOGIN, peer: `198.51.100.${i}` });
+    }
+    const query = { about: 'top', most: 1_000, withinMs: 60_000, shadow: false };
+    expect(await answerQuery(gateway.gateway, query)).toHaveLength(100);
   });
 
   test('of shadow policies are listed apart', async () => {
