@@ -1,14 +1,8 @@
 /** Files that are replaced under load, every other time by one with a mistake: the short form of the proof. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { redisIsHere, startRedis, type TestRedis } from '../../support/redis.ts';
-import {
-  type Decided,
-  judgeReloads,
-  type Kind,
-  type ReloadRecord,
-  type ReloadRun,
-  runReloads,
-} from './run.ts';
+import { judgeReloads } from './judge.ts';
+import { type Decided, type Kind, type ReloadRecord, type ReloadRun, runReloads } from './run.ts';
 
 const RELOADS = 20;
 

@@ -1,6 +1,7 @@
 /** The judge of the soak notices leaks in a recorded run, and passes the record as it is. */
 import { expect, test } from 'vitest';
-import { judgeGrowth, type Sample, type SoakBars, slopeOf, withLeak } from './run.ts';
+import { judgeGrowth, type SoakBars, slopeOf, withLeak } from './judge.ts';
+import type { Sample } from './run.ts';
 
 const BARS: SoakBars = { mostMiBPerHour: 1_000, mostRedisGrowth: 0.25 };
 

@@ -9,14 +9,12 @@ import {
   longBars,
   longSoak,
   MIB,
-  runSoak,
-  type Sample,
   type Slope,
   type SoakBars,
-  type SoakRun,
   slopesOf,
   withLeak,
-} from './run.ts';
+} from './judge.ts';
+import { runSoak, type Sample, type SoakRun } from './run.ts';
 
 const ROWS = 12;
 /** A leak of the gateway per client that the judge must notice. */

@@ -1,7 +1,8 @@
 /** Under a minute of clients that come and go, while everything that could grow is watched: the short form. */
 import { expect } from 'vitest';
 import { startRedis, testWithRedis } from '../../support/redis.ts';
-import { judgeSoak, runSoak, SHORT_BARS, SHORT_SOAK, slopesOf } from './run.ts';
+import { judgeSoak, SHORT_BARS, SHORT_SOAK, slopesOf } from './judge.ts';
+import { runSoak } from './run.ts';
 
 testWithRedis(
   'a gateway holds no more after clients than before',
