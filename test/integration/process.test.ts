@@ -46,7 +46,7 @@ test('says what it serves, where it counts, and what to try', async () => {
   await using gateway = await startGatewayProcess();
   expect(gateway.output()).toMatch(/proxies at http:\/\/127\.0\.0\.1:\d+ and operators at/);
   expect(gateway.output()).toContain('(login, register, upload, search, chat, default)');
-  expect(gateway.output()).toContain('memory: counts of this process only');
+  expect(gateway.output()).toContain('memory: counters of this process only');
   expect(gateway.output()).toContain(
     `curl -i -X POST ${gateway.url}/envoy/api/auth/login -H 'x-api-key: alice'`,
   );
@@ -214,7 +214,7 @@ describe('a unix socket', () => {
     expect(await ask('203.0.113.9')).toBe(200);
     const second = start();
     expect(await second.exited()).toBe(1);
-    expect(second.output()).toContain(`${path} is taken, choose another with HEADGATE_LISTEN`);
+    expect(second.output()).toContain(`${path} is taken, choose another path with HEADGATE_LISTEN`);
     expect(await ask('203.0.113.9')).toBe(200);
   });
 });
