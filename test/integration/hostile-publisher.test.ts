@@ -72,7 +72,7 @@ interface Overrides {
   readonly overrides: readonly { readonly client?: string; readonly reason: string }[];
 }
 
-/** By what the overrideStore tells next, everything before it has been read. */
+/** When the next override arrives, all earlier ones have been read. */
 async function boardIsRead(): Promise<void> {
   const client = `203.0.113.${++clients}`;
   const blocked = { client, for: '1h', reason: 'a mark' };
@@ -168,7 +168,7 @@ describe.skipIf(!redisIsHere)('whoever else may speak in Redis', () => {
     client.disconnect();
   });
 
-  test('a flood of notices: the overrideStore is read ten times a second', async () => {
+  test('a flood of notices: the override store is read ten times a second', async () => {
     const client = await publisher();
     const [before, startMs] = [await calls('eval'), performance.now()];
     for (let i = 0; i < 100; i++) {

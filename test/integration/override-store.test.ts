@@ -1,4 +1,4 @@
-/** The overrideStore on a real Redis, read by gateways whose clocks differ. */
+/** The override store on a real Redis, read by gateways whose clocks differ. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
   MAX_OVERRIDES,
