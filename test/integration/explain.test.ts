@@ -42,7 +42,7 @@ test('says the same to programs', async () => {
 test.each([
   [[], 2, 'give a --url or the id of a decision'],
   [['--url', '/', '-H', 'x-api-key'], 2, 'a name, a colon and a value'],
-  [['--url', '/', '-o', 'xml'], 2, 'It is text or json.'],
+  [['--url', '/', '-o', 'xml'], 2, 'It must be text or json.'],
   [['--url', '/', '--policies', '/nowhere.yaml'], 3, '/nowhere.yaml'],
   [['--url', '/', '--proxy', 'squid'], 2, 'Allowed names are envoy'],
   [
