@@ -57,7 +57,8 @@ export default defineConfig({
           include: ['test/{contract,integration,e2e}/**/*.test.ts', ...WITHOUT_LATENCIES],
           exclude: IN_VIRTUAL_TIME,
           ...REAL_PROGRAMS,
-          maxWorkers: 2,
+          // More than two cores need: these files wait a third of the time.
+          maxWorkers: 3,
           sequence: { groupOrder: 1 },
         },
       },
