@@ -37,12 +37,15 @@ export async function audited<T>({ audit }: Gateway, change: Change, make: () =>
   }
 }
 
+interface OverrideChange extends Pick<Change, 'action' | 'subject' | 'change'> {
+  readonly followUp?: () => Promise<void>;
+}
+
 /** Stores an override, then makes what follows from it, as one change. Rejects as `audited` does. */
 export async function putInForce(
   gateway: Gateway,
   override: Override,
-  change: Pick<Change, 'action' | 'subject' | 'change'>,
-  followUp?: () => Promise<void>,
+  { followUp, ...change }: OverrideChange,
 ): Promise<OverrideReport> {
   const report = overrideReport(override);
   const { until, reason, by } = report;

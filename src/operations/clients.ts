@@ -68,15 +68,16 @@ async function setAccess(
   const name = overrideName(terms.untilMs);
   const override: Override = { about: 'client', ...name, access, ...terms };
   const action = access === 'blocked' ? 'block' : 'exempt';
-  const change = { action, subject: name.client, change: access };
-  return putInForce(gateway, override, change, async () => {
-    // A client has one override, whichever of its names the operator used.
+  // A client has one override, whichever of its names the operator used.
+  const followUp = async () => {
     for (const other of own) {
       if (other !== name.client && accessOverride(gateway, other)) {
         await gateway.overrides.remove(clientSubject(other));
       }
     }
-  });
+  };
+  const change = { action, subject: name.client, change: access, followUp };
+  return putInForce(gateway, override, change);
 }
 
 async function removeAccess(gateway: Gateway, access: Access, { client, by = 'unknown' }: Lift) {

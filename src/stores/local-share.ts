@@ -44,14 +44,14 @@ export class LocalShare implements LocalLimiter {
 }
 
 function shared({ key, quota, cost }: Descriptor, place: Place): Descriptor {
-  return { key, quota: shareOf(quota, cost, key, place), cost };
+  return { key, quota: shareOf({ key, quota, cost }, place), cost };
 }
 
 /**
  * The share of one gateway. The shares of all gateways add up to the quota, in whole requests. Which gateways get the
  * requests that remain after the division depends on the key.
  */
-export function shareOf(quota: Quota, cost: number, key: string, { count, rank }: Place): Quota {
+export function shareOf({ key, quota, cost }: Descriptor, { count, rank }: Place): Quota {
   const turn = (rank + fnv1a32(key)) % count;
   const part = (units: number) => {
     const requests = Math.floor(units / cost);

@@ -23,7 +23,11 @@ export function answer(
   }
   if (decision.denial !== undefined) headers.push('X-RateLimit-Decision-Id', decision.denial.id);
   headers.push('Content-Type', contentType(style));
-  return { status, headers, body: denialBody(decision, style, status, retryAfter) };
+  return {
+    status,
+    headers,
+    body: denialBody(decision, style, { status, retryAfterSeconds: retryAfter }),
+  };
 }
 
 /** Renders for a proxy that passes this answer on unchanged. */

@@ -14,8 +14,7 @@ export function contentType(style: AnswerStyle): string {
 export function denialBody(
   decision: Decision,
   style: AnswerStyle,
-  status: number,
-  retryAfterSeconds: number,
+  { status, retryAfterSeconds }: { status: number; retryAfterSeconds: number },
 ): string {
   const refusal = REFUSALS[decision.reason];
   const message = refusal?.message ?? tryAgain(decision, retryAfterSeconds);

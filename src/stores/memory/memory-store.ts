@@ -56,10 +56,11 @@ export class MemoryStore implements QuotaStore, QuotaReader {
 
   peek(descriptors: readonly Descriptor[]): PeekResult {
     const nowMs = this.#now();
-    const states = descriptors.map(({ key, quota, cost }) => {
+    const states = descriptors.map((descriptor) => {
+      const { key, quota, cost } = descriptor;
       const meter = this.#meters.get(key) ?? NEW_METER[quota.algorithm](quota);
-      meter.fits(quota, cost, nowMs);
-      return meter.settle({ ...quota, countRejected: false }, cost, nowMs, false);
+      meter.fits(descriptor, nowMs);
+      return meter.settle({ quota: { ...quota, countRejected: false }, cost }, nowMs, false);
     });
     return { states, nowMs };
   }
@@ -73,22 +74,22 @@ export class MemoryStore implements QuotaStore, QuotaReader {
     let admitted = true;
     const meters: Meter[] = [];
     const unknown: boolean[] = [];
-    for (const { key, quota, cost } of descriptors) {
-      const known = this.#meters.get(key);
-      const meter = known ?? NEW_METER[quota.algorithm](quota);
+    for (const descriptor of descriptors) {
+      const known = this.#meters.get(descriptor.key);
+      const meter = known ?? NEW_METER[descriptor.quota.algorithm](descriptor.quota);
       meters.push(meter);
       unknown.push(known === undefined);
       // Called in any case, because it also brings the meter to this moment.
-      if (!meter.fits(quota, cost, nowMs) && !isAdmitted) admitted = false;
+      if (!meter.fits(descriptor, nowMs) && !isAdmitted) admitted = false;
     }
     const states: QuotaState[] = [];
     let newKeys = 0;
-    for (const [i, { key, quota, cost }] of descriptors.entries()) {
+    for (const [i, descriptor] of descriptors.entries()) {
       const meter = meters[i] as Meter;
-      states.push(meter.settle(quota, cost, nowMs, admitted));
+      states.push(meter.settle(descriptor, nowMs, admitted));
       // A denied request stores nothing, unless rejected requests count.
-      if (unknown[i] === true && (admitted || quota.countRejected)) {
-        this.#meters.add(key, meter);
+      if (unknown[i] === true && (admitted || descriptor.quota.countRejected)) {
+        this.#meters.add(descriptor.key, meter);
         newKeys++;
       }
     }

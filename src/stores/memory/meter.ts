@@ -1,5 +1,8 @@
 /** The count of one key, for one algorithm. It is the model for the Lua file of the same algorithm. */
-import type { Quota, QuotaState } from '../../core/store.ts';
+import type { Descriptor, QuotaState } from '../../core/store.ts';
+
+/** A request as one meter sees it. */
+export type MeteredRequest = Pick<Descriptor, 'quota' | 'cost'>;
 
 export interface Meter {
   /** From then on the meter equals a new one, milliseconds since the epoch. */
@@ -8,10 +11,10 @@ export interface Meter {
    * Whether a request fits. Called first in a take; brings the meter to this moment. If the clock was set back, units in
    * the future count as of now. So no unit is forgotten, and no client waits for it longer than one window.
    */
-  fits(quota: Quota, cost: number, nowMs: number): boolean;
+  fits(request: MeteredRequest, nowMs: number): boolean;
   /**
    * Called after `fits`, for the same moment. Records the request if it was admitted or rejected requests count, and
    * returns the state of the quota after that. Rejected requests fill a quota up but never make it grow without end.
    */
-  settle(quota: Quota, cost: number, nowMs: number, admitted: boolean): QuotaState;
+  settle(request: MeteredRequest, nowMs: number, admitted: boolean): QuotaState;
 }

@@ -3,7 +3,7 @@
  * repays `limit` of it. These are whole numbers below 2^53, so nothing is rounded.
  */
 import type { Quota, QuotaState } from '../../core/store.ts';
-import type { Meter } from './meter.ts';
+import type { Meter, MeteredRequest } from './meter.ts';
 
 export class TokenBucket implements Meter {
   #atMs = 0;
@@ -14,13 +14,13 @@ export class TokenBucket implements Meter {
     return this.#overAtMs;
   }
 
-  fits(quota: Quota, cost: number, nowMs: number): boolean {
+  fits({ quota, cost }: MeteredRequest, nowMs: number): boolean {
     // If the clock was set back, the debt is kept, as of now.
     this.#atMs = Math.min(this.#atMs, nowMs);
     return this.#debtAt(quota, nowMs) + cost * quota.windowMs <= quota.burst * quota.windowMs;
   }
 
-  settle(quota: Quota, cost: number, nowMs: number, admitted: boolean): QuotaState {
+  settle({ quota, cost }: MeteredRequest, nowMs: number, admitted: boolean): QuotaState {
     const { limit, windowMs, burst } = quota;
     let debt = this.#debtAt(quota, nowMs);
     if (admitted || quota.countRejected) {

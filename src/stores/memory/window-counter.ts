@@ -3,7 +3,7 @@
  * of it that lies within the last `windowMs`. Windows are aligned to the epoch. Sums stay below 2^53, so they are exact.
  */
 import type { Quota, QuotaState } from '../../core/store.ts';
-import type { Meter } from './meter.ts';
+import type { Meter, MeteredRequest } from './meter.ts';
 
 export class WindowCounter implements Meter {
   readonly #windowMs: number;
@@ -20,13 +20,13 @@ export class WindowCounter implements Meter {
     return (this.#window + 2) * this.#windowMs;
   }
 
-  fits(quota: Quota, cost: number, nowMs: number): boolean {
+  fits({ quota, cost }: MeteredRequest, nowMs: number): boolean {
     // If the clock was set back, the units of the later window count in this one.
     this.#window = Math.min(this.#window, this.#windowOf(nowMs));
     return this.#waitMs(quota, cost, nowMs) === 0;
   }
 
-  settle(quota: Quota, cost: number, nowMs: number, admitted: boolean): QuotaState {
+  settle({ quota, cost }: MeteredRequest, nowMs: number, admitted: boolean): QuotaState {
     const { limit } = quota;
     const windowMs = this.#windowMs;
     if (admitted || quota.countRejected) {

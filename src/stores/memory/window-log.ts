@@ -2,8 +2,8 @@
  * Exact sliding window: the times of the admitted requests in a ring buffer, oldest first. A request counts while it is
  * younger than the window.
  */
-import type { Quota, QuotaState } from '../../core/store.ts';
-import type { Meter } from './meter.ts';
+import type { QuotaState } from '../../core/store.ts';
+import type { Meter, MeteredRequest } from './meter.ts';
 
 const FIRST_CAPACITY = 4;
 
@@ -27,13 +27,13 @@ export class WindowLog implements Meter {
     return this.#newestMs + this.#windowMs;
   }
 
-  fits({ limit }: Quota, cost: number, nowMs: number): boolean {
+  fits({ quota: { limit }, cost }: MeteredRequest, nowMs: number): boolean {
     if (this.#newestMs > nowMs) this.#collapse(nowMs);
     this.#first = this.#firstAfter(nowMs - this.#windowMs);
     return this.#unitsFrom(this.#first) + cost <= limit;
   }
 
-  settle(quota: Quota, cost: number, nowMs: number, admitted: boolean): QuotaState {
+  settle({ quota, cost }: MeteredRequest, nowMs: number, admitted: boolean): QuotaState {
     const { limit } = quota;
     let live = this.#unitsFrom(this.#first);
     if (admitted || quota.countRejected) {

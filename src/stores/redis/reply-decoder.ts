@@ -38,10 +38,14 @@ interface OpenList {
   missing: number;
 }
 
-/** A string of which a part has arrived. `bytes` has room for the line end after it. */
-interface OpenBlob {
+interface BlobStart {
   readonly type: string;
+  /** Bytes. */
   readonly length: number;
+}
+
+/** A string of which a part has arrived. `bytes` has room for the line end after it. */
+interface OpenBlob extends BlobStart {
   bytes: Buffer;
   filled: number;
 }
@@ -110,20 +114,19 @@ export class ReplyDecoder {
       case '~':
       case '>':
       case '%':
-        this.#openList(type, chunk, at, end);
+        this.#openList(type, parseLength(chunk, at + 1, end));
         return next;
       case '$':
       case '=':
       case '!':
-        return this.#openBlob(type, chunk, at, end);
+        return this.#openBlob({ type, length: parseLength(chunk, at + 1, end) }, chunk, next);
       default:
         this.#add(parseSimple(type, chunk.subarray(at + 1, end)));
         return next;
     }
   }
 
-  #openList(type: string, chunk: Buffer, at: number, end: number): void {
-    const claimed = parseLength(chunk, at + 1, end);
+  #openList(type: string, claimed: number): void {
     const length = type === '%' ? 2 * claimed : claimed;
     if (type === '>') {
       if (this.#lists.length > 0) throw unreadable('a push inside of a reply');
@@ -139,9 +142,7 @@ export class ReplyDecoder {
     this.#lists.push({ items: [], missing: length });
   }
 
-  #openBlob(type: string, chunk: Buffer, at: number, end: number): number {
-    const length = parseLength(chunk, at + 1, end);
-    const start = end + 2;
+  #openBlob({ type, length }: BlobStart, chunk: Buffer, start: number): number {
     if (length === -1) {
       this.#add(null);
       return start;

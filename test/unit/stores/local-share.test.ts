@@ -8,7 +8,8 @@ import { NOON_MS } from '../../support/requests.ts';
 const shares = (limit: number, cost: number, key: string, count: number) =>
   Array.from(
     { length: count },
-    (_, rank) => shareOf(quotaOf({ limit, windowMs: 60_000 }), cost, key, { count, rank }).limit,
+    (_, rank) =>
+      shareOf({ quota: quotaOf({ limit, windowMs: 60_000 }), cost, key }, { count, rank }).limit,
   );
 
 describe('the shares of all gateways', () => {
@@ -36,8 +37,12 @@ describe('the shares of all gateways', () => {
   });
   test('of a token bucket refill', () => {
     const bucket = quotaOf({ algorithm: 'token-bucket', limit: 2, burst: 10, windowMs: 60_000 });
-    expect(shareOf(bucket, 1, 'a', { count: 4, rank: 0 })).toMatchObject({ limit: 1 });
-    const bursts = [0, 1, 2, 3].map((rank) => shareOf(bucket, 1, 'a', { count: 4, rank }).burst);
+    expect(shareOf({ quota: bucket, cost: 1, key: 'a' }, { count: 4, rank: 0 })).toMatchObject({
+      limit: 1,
+    });
+    const bursts = [0, 1, 2, 3].map(
+      (rank) => shareOf({ quota: bucket, cost: 1, key: 'a' }, { count: 4, rank }).burst,
+    );
     expect(bursts.sort()).toEqual([2, 2, 3, 3]);
   });
 });
