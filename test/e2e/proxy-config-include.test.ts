@@ -7,7 +7,7 @@ import { describe, expect, inject, test } from 'vitest';
 import { startGateway } from '../support/gateway.ts';
 import { call, statuses } from '../support/http.ts';
 import { freePort } from '../support/ports.ts';
-import { type RunningProxy, runProxy } from '../support/proxies.ts';
+import { envoyArguments, type RunningProxy, runProxy } from '../support/proxies.ts';
 import { proxyConfigOf } from '../support/proxy-config.ts';
 import { startUpstream } from '../support/upstream.ts';
 
@@ -110,16 +110,7 @@ ${indented(part('http_filters'), 18)}
 ${indented(part('clusters'), 4)}
 `,
   );
-  const args = [
-    '-c',
-    file,
-    '--concurrency',
-    '1',
-    '--use-dynamic-base-id',
-    '--log-level',
-    'warning',
-  ];
-  return runProxy('envoy', args, ports.site, folder);
+  return runProxy('envoy', envoyArguments(file), ports.site, folder);
 };
 
 const startCaddyWith = (program: 'caddy' | 'caddy-newest') => async (ports: Ports) => {

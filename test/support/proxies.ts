@@ -94,16 +94,12 @@ async function runEnvoy(
       ...behind.changes,
     },
   });
-  const args = [
-    '-c',
-    file,
-    '--concurrency',
-    '1',
-    '--use-dynamic-base-id',
-    '--log-level',
-    'warning',
-  ];
-  return runProxy(program, args, port, folder);
+  return runProxy(program, envoyArguments(file), port, folder);
+}
+
+/** One thread, and a shared-memory segment that no other Envoy uses. */
+export function envoyArguments(file: string): string[] {
+  return ['-c', file, '--concurrency', '1', '--use-dynamic-base-id', '--log-level', 'warning'];
 }
 
 type Caddy = 'caddy' | 'caddy-newest';

@@ -7,7 +7,7 @@ export const WORKER_LINES = {
     message: 'a worker ended unexpectedly: a new one replaces it',
     fields: {
       worker:
-        'workers are numbered as they start, from 1, replacements included: not the `worker` of its own lines',
+        'the number of the worker: workers are numbered from 1 as they start, replacements too; lines that a worker writes itself have another number in `worker`',
       how: 'the signal that ended it, or its exit code',
     },
     runbook: 'HeadgateWorkerLost',
