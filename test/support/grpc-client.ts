@@ -1,6 +1,5 @@
 /**
- * Asks over gRPC as Envoy does, with Envoy's own message definitions: what headgate has of them is a part that was
- * written down again.
+ * Sends checks over gRPC as Envoy does, with the message definitions of Envoy; those of headgate are an excerpt.
  */
 import { fileURLToPath } from 'node:url';
 import {
@@ -67,7 +66,7 @@ export interface Health {
   readonly status: string;
 }
 
-/** On a connection of its own. */
+/** Opens a new connection. */
 export function connectGrpc(port: number): GrpcClient {
   const client = new Client(`127.0.0.1:${port}`, credentials.createInsecure(), {
     'grpc.use_local_subchannel_pool': 1,
@@ -118,11 +117,11 @@ function unary<Message>(
   });
 }
 
-export interface Asked {
+export interface HttpAttributes {
   readonly method?: string;
   readonly path?: string;
   readonly host?: string;
-  /** Who connected to Envoy. */
+  /** The address that connected to Envoy. */
   readonly peer?: string;
   readonly headers?: Readonly<Record<string, string>>;
   /** In place of the headers, with encode_raw_headers. */
@@ -130,10 +129,15 @@ export interface Asked {
   readonly contextExtensions?: Readonly<Record<string, string>>;
 }
 
-/** What Envoy sends of a request, most of which headgate skips. */
-export function envoyCheckRequest(asked: Asked = {}): object {
-  const { method = 'GET', path = '/', host = 'api.example.com', peer = '198.51.100.1' } = asked;
-  const { headers = {}, rawHeaders, contextExtensions = {} } = asked;
+/** A check as Envoy sends it. headgate skips most of the fields. */
+export function envoyCheckRequest(attributes: HttpAttributes = {}): object {
+  const {
+    method = 'GET',
+    path = '/',
+    host = 'api.example.com',
+    peer = '198.51.100.1',
+  } = attributes;
+  const { headers = {}, rawHeaders, contextExtensions = {} } = attributes;
   const header_map = rawHeaders && {
     headers: rawHeaders.map(([key, raw_value]) => ({ key, raw_value })),
   };
@@ -166,12 +170,12 @@ function peerAt(address: string, port_value: number): object {
 }
 
 /** The headers of an answer by their names in lower case; each must be there once. */
-export function headersTold({
+export function responseHeadersOf({
   ok_response,
   denied_response,
 }: EnvoyCheckResponse): Record<string, string> {
-  const told = ok_response?.response_headers_to_add ?? denied_response?.headers ?? [];
-  const names = told.map(({ header }) => header.key.toLowerCase());
-  if (new Set(names).size !== names.length) throw new Error(`a header is told twice: ${names}`);
-  return Object.fromEntries(told.map(({ header }, i) => [names[i], header.value]));
+  const found = ok_response?.response_headers_to_add ?? denied_response?.headers ?? [];
+  const names = found.map(({ header }) => header.key.toLowerCase());
+  if (new Set(names).size !== names.length) throw new Error(`a header appears twice: ${names}`);
+  return Object.fromEntries(found.map(({ header }, i) => [names[i], header.value]));
 }

@@ -13,13 +13,13 @@ import {
   envoyGrpc,
 } from '../../../src/dialects/envoy-grpc.ts';
 import {
-  type Asked,
   ENVOY_PROTOS,
   envoyCheckRequest,
-  headersTold,
+  type HttpAttributes,
   messageOf,
   OUR_PROTOS,
   type Protos,
+  responseHeadersOf,
 } from '../../support/grpc-client.ts';
 import { loginPolicy } from '../../support/policies.ts';
 import { NOON_MS } from '../../support/requests.ts';
@@ -41,7 +41,8 @@ function sent(answer: EnvoyCheckResponse): EnvoyCheckResponse {
   return messageOf(ENVOY_PROTOS, RESPONSE).deserialize(bytes) as EnvoyCheckResponse;
 }
 
-const parse = (asked: Asked) => envoyGrpc.parse(received(envoyCheckRequest(asked)), '127.0.0.1');
+const parse = (attributes: HttpAttributes) =>
+  envoyGrpc.parse(received(envoyCheckRequest(attributes)), '127.0.0.1');
 
 describe('the definitions', () => {
   test.each([REQUEST, RESPONSE])('have the field numbers and wire types of Envoy: %s', (name) => {
@@ -62,7 +63,7 @@ describe('the definitions', () => {
     );
   });
 
-  test('have the name of the service and its method', () => {
+  test('name the service and its method as Envoy does', () => {
     for (const protos of [OUR_PROTOS, ENVOY_PROTOS]) {
       expect(protos[`${PACKAGE}.Authorization`]).toMatchObject({
         Check: { path: `/${PACKAGE}.Authorization/Check`, requestStream: false },
@@ -70,7 +71,7 @@ describe('the definitions', () => {
     }
   });
 
-  test('read what is asked for, of a message with every field there is', () => {
+  test('a message with every field is read as the fields that headgate uses', () => {
     const every = everyFieldOf(typesOf(ENVOY_PROTOS), REQUEST);
     expect(every).toHaveProperty('attributes.tls_session.sni');
     expect(received(every)).toEqual({
@@ -95,11 +96,11 @@ describe('the definitions', () => {
   });
 });
 
-describe('a question', () => {
-  test('says everything in its fields', () => {
+describe('a check', () => {
+  test('is read from the fields of the message', () => {
     const headers = { 'x-api-key': 'alice', 'x-forwarded-for': '203.0.113.9, 10.0.0.1' };
-    const asked = { method: 'POST', path: '/login?next=/', peer: '10.0.0.1', headers };
-    expect(parse(asked)).toEqual({
+    const attributes = { method: 'POST', path: '/login?next=/', peer: '10.0.0.1', headers };
+    expect(parse(attributes)).toEqual({
       method: 'POST',
       target: '/login?next=/',
       host: 'api.example.com',
@@ -117,7 +118,7 @@ describe('a question', () => {
       missing: [],
     });
   });
-  test('does not read what Envoy sends in HTTP mode, nor pseudo-headers', () => {
+  test('is not read from headers of the HTTP mode, nor from pseudo-headers', () => {
     const headers = {
       'x-headgate-client-ip': '6.6.6.6',
       'x-headgate-peer-ip': '6.6.6.6',
@@ -137,12 +138,12 @@ describe('a question', () => {
       policy: undefined,
     });
   });
-  test('keeps the comma that tells of two headers of one name', () => {
+  test('keeps the comma between two headers of the same name', () => {
     expect(parse({ headers: { 'x-api-key': 'a,b' } }).headers['x-api-key']).toBe('a,b');
     const rawHeaders = ['a', 'b'].map((value) => ['x-api-key', Buffer.from(value)] as const);
     expect(parse({ rawHeaders }).headers['x-api-key']).toBe('a,b');
   });
-  test('has a character for each byte of a header, in whichever map it comes', () => {
+  test('has one character for each byte of a header, in both maps', () => {
     const bytes = Buffer.from('clé', 'utf8');
     const latin1 = bytes.toString('latin1');
     expect(parse({ headers: { 'x-api-key': 'clé' } }).headers['x-api-key']).toBe(latin1);
@@ -153,7 +154,7 @@ describe('a question', () => {
       '\xff\xfe\x80',
     );
   });
-  test('can name its headers like what objects inherit', () => {
+  test('can have headers named like inherited properties', () => {
     const names = ['__proto__', 'constructor', 'toString', 'hasOwnProperty'];
     for (const map of ['headers', 'rawHeaders'] as const) {
       const values = names.map((name) => [name, Buffer.from('a value')] as const);
@@ -165,18 +166,18 @@ describe('a question', () => {
       expect(Object.getPrototypeOf({})).toBe(Object.prototype);
     }
   });
-  test('is not answered by what objects inherit', () => {
+  test('has no request id from an inherited property', () => {
     const headers = { 'x-request-id': 'one' };
     for (const name of ['constructor', '__proto__', 'toString']) {
       const contextExtensions = { request_id: name };
       expect(parse({ headers, contextExtensions }).requestId).toBeUndefined();
     }
   });
-  test('without a path, as of CONNECT, asks for the root', () => {
+  test('without a path, as of CONNECT, is about the root', () => {
     expect(parse({ method: 'CONNECT', path: '' }).target).toBe('/');
     expect(parse({ method: 'OPTIONS', path: '*' }).target).toBe('*');
   });
-  test('of which nothing is known is about no HTTP request', () => {
+  test('without a method is not about an HTTP request', () => {
     const nothing: EnvoyCheckRequest[] = [
       {},
       { attributes: {} },
@@ -184,9 +185,9 @@ describe('a question', () => {
       { attributes: { request: { http: {} } } },
       { attributes: { request: { http: { path: '/a', method: '' } } } },
     ];
-    for (const question of nothing) {
-      expect(envoyGrpc.isAboutHttp(question)).toBe(false);
-      expect(envoyGrpc.parse(question, '127.0.0.1')).toMatchObject({ method: '', host: '' });
+    for (const request of nothing) {
+      expect(envoyGrpc.isAboutHttp(request)).toBe(false);
+      expect(envoyGrpc.parse(request, '127.0.0.1')).toMatchObject({ method: '', host: '' });
     }
     expect(envoyGrpc.isAboutHttp({ attributes: { request: { http: { method: 'GET' } } } })).toBe(
       true,
@@ -240,11 +241,11 @@ describe('an answer', () => {
   });
   const render = (it: Decision, style = STYLE) => sent(envoyGrpc.render(it, style));
 
-  test('that allows overwrites what the application says of limits, and nothing else', () => {
+  test('that allows overwrites the rate limit headers of the application, and no other', () => {
     const allowed = render(decision('allow'));
     expect(allowed.status.code).toBe(0);
     expect(allowed.denied_response).toBeUndefined();
-    expect(headersTold(allowed)).toEqual({
+    expect(responseHeadersOf(allowed)).toEqual({
       'x-ratelimit-limit': '5',
       'x-ratelimit-remaining': '4',
       'x-ratelimit-reset': String(NOON_MS / 1000 + 300),
@@ -254,12 +255,12 @@ describe('an answer', () => {
     const actions = allowed.ok_response?.response_headers_to_add.map((it) => it.append_action);
     expect(new Set(actions)).toEqual(new Set([2]));
   });
-  test('that denies holds the status, headers without a way to append them, and the body', () => {
+  test('that denies has the status, headers without an append action, and the body', () => {
     const denied = render(decision('deny'));
     expect(denied.status.code).toBe(8);
     expect(denied.ok_response).toBeUndefined();
     expect(denied.denied_response?.status.code).toBe(429);
-    expect(headersTold(denied)).toMatchObject({
+    expect(responseHeadersOf(denied)).toMatchObject({
       'cache-control': 'no-store',
       'content-type': 'application/json',
       'retry-after': '112',
@@ -276,11 +277,11 @@ describe('an answer', () => {
   });
   test('can hold problem details', () => {
     const denied = render(decision('deny'), { ...STYLE, body: 'problem+json' });
-    expect(headersTold(denied)['content-type']).toBe('application/problem+json');
+    expect(responseHeadersOf(denied)['content-type']).toBe('application/problem+json');
     expect(JSON.parse(denied.denied_response?.body ?? '')).toMatchObject({ status: 429 });
   });
   test.each([
-    ['the blocked', BLOCKED, 403, 'blocked'],
+    ['a blocked client', BLOCKED, 403, 'blocked'],
     ['a malformed path', MALFORMED_PATH, 400, 'malformed_path'],
   ] as const)('refuses %s', (_, refused, status, error) => {
     const { denied_response, ok_response, status: rpc } = render(refused);
@@ -288,32 +289,35 @@ describe('an answer', () => {
     expect(denied_response?.status.code).toBe(status);
     expect(JSON.parse(denied_response?.body ?? '').error).toBe(error);
   });
-  test('says nothing to the exempt', () => {
+  test('to an exempt client has no headers', () => {
     const allowed = render(EXEMPT);
     expect(allowed.status.code).toBe(0);
-    expect(headersTold(allowed)).toEqual({});
+    expect(responseHeadersOf(allowed)).toEqual({});
   });
-  test('tells when nobody counted: open allows, closed is a 429', () => {
+  test('has the mode if nothing was counted: open allows, closed is a 429', () => {
     const open = render(unmeasured('open', policy));
     expect(open.status.code).toBe(0);
-    expect(headersTold(open)).toEqual({ 'x-ratelimit-mode': 'open' });
+    expect(responseHeadersOf(open)).toEqual({ 'x-ratelimit-mode': 'open' });
     const closed = render(unmeasured('closed', policy));
     expect(closed.status.code).toBe(8);
     expect(closed.denied_response?.status.code).toBe(429);
-    expect(headersTold(closed)).toMatchObject({ 'x-ratelimit-mode': 'closed', 'retry-after': '1' });
+    expect(responseHeadersOf(closed)).toMatchObject({
+      'x-ratelimit-mode': 'closed',
+      'retry-after': '1',
+    });
   });
-  test('tells when only this process counted', () => {
+  test('has the mode local if only this process counted', () => {
     const allowed = render(decision('allow', 'local'));
-    expect(headersTold(allowed)).toMatchObject({
+    expect(responseHeadersOf(allowed)).toMatchObject({
       'x-ratelimit-mode': 'local',
       'x-ratelimit-remaining': '4',
     });
   });
-  test('to who does not send the secret is a denial', () => {
+  test('to a caller without the secret is a denial', () => {
     const { status, ok_response, denied_response } = sent(envoyGrpc.unauthorized);
     expect({ code: status.code, ok_response }).toEqual({ code: 7, ok_response: undefined });
     expect(denied_response?.status.code).toBe(403);
-    expect(headersTold(sent(envoyGrpc.unauthorized))).toEqual({
+    expect(responseHeadersOf(sent(envoyGrpc.unauthorized))).toEqual({
       'content-type': 'application/json',
     });
     expect(JSON.parse(denied_response?.body ?? '').error).toBe('forbidden');
