@@ -42,7 +42,7 @@ describe.each([
   });
 });
 
-test('every setting is a row of its own', () => {
+test('every setting has one row', () => {
   const page = read(pageFile('configuration'));
   for (const { name, meaning } of Object.values(SETTINGS)) {
     const rows = page.split('\n').filter((line) => line.startsWith(`| \`${name}\``));

@@ -114,7 +114,7 @@ test('a repeated check gets the same denial, and is neither counted nor logged a
   expect(denials.enforced.clients.top(1, 1_000)).toMatchObject([{ count: 1 }]);
 });
 
-test('what is wrong with a proxy is reported', async () => {
+test('faults in the set-up of a proxy are reported', async () => {
   const { events, metrics, visit } = setUp();
   await visit({ proxy: '198.51.100.7' });
   await visit({ policy: 'lgin' });

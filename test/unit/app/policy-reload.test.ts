@@ -43,17 +43,14 @@ test('a file that is the same is not reported', async () => {
 test.each([
   [new ConfigError(['a mistake', 'another one']), ['a mistake', 'another one']],
   [new Error('a bug'), ['cannot be read: Error: a bug']],
-])(
-  'a file that cannot be used is refused, and what is in force stays: %s',
-  async (error, mistakes) => {
-    const { lines, metrics, reloadNow } = setUp(async () => {
-      throw error;
-    });
-    await reloadNow();
-    expect(lines()).toMatchObject([{ event: 'policies_refused', mistakes }]);
-    expect(await metrics('config_info')).toEqual([]);
-  },
-);
+])('an unusable file is refused, and the policies in force stay: %s', async (error, mistakes) => {
+  const { lines, metrics, reloadNow } = setUp(async () => {
+    throw error;
+  });
+  await reloadNow();
+  expect(lines()).toMatchObject([{ event: 'policies_refused', mistakes }]);
+  expect(await metrics('config_info')).toEqual([]);
+});
 
 test('a reload that is demanded while one runs reads the files again', async () => {
   let reads = 0;

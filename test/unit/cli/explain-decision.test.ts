@@ -16,7 +16,7 @@ const DENIAL: DenialDetails = {
   },
 };
 
-test('a denial is told with its client, its limit, its time and the quota now', () => {
+test('a denial is shown with its client, its limit, its time and the current quota', () => {
   expect(denialText(DENIAL)).toEqual([
     'decision  abc-1',
     'client    i.a, identified by ip',
@@ -27,27 +27,27 @@ test('a denial is told with its client, its limit, its time and the quota now', 
   ]);
 });
 
-test('several denials have a beginning, and an id of the last one', () => {
+test('several denials are shown with the time of the first and the id of the last', () => {
   const denial = { ...DENIAL, denials: 4, decision_id: 'abc-4', last: '2026-11-22T01:00:00.000Z' };
   expect(denialText(denial)).toContain(
     'denied    4 times since 2026-11-22 00:57:57 UTC, last at 2026-11-22 01:00:00 UTC as abc-4; blocked until 2026-11-22 01:02:57 UTC',
   );
 });
 
-test('a client that sent an unlisted key is told with it, and with the partition that was counted', () => {
+test('a client with an unlisted key is shown with that key and the partition that was counted', () => {
   expect(denialText({ ...DENIAL, came_as: 'k.b', counted: 'i.c' })[1]).toBe(
     'client    i.a, identified by ip, last sent the key k.b, counted as i.c',
   );
 });
 
-test('a policy or a limit that has changed is told as it is now', () => {
+test('a policy or a limit that has changed is shown as it is now', () => {
   const now = { allows: '9 requests per hour', remaining: 3, retry_after_ms: 0, reset_after_ms: 0 };
   expect(denialText({ ...DENIAL, policy_mode: 'shadow', now })).toContain(
     'now       policy mode: shadow; limit: 9 requests per hour; remaining: 3',
   );
 });
 
-test('a block is told with its override, or with what else may have blocked the client', () => {
+test('a block is shown with its override, or with other possible causes', () => {
   const { limit: _, allows: _a, until: _u, now: _n, ...blocked } = DENIAL;
   const terms = { since: '2026-11-22T00:00:00.000Z', until: '2026-11-22T02:00:00.000Z', by: 'ada' };
   const override: OverrideReport = {

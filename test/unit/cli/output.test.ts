@@ -23,6 +23,6 @@ test('what somebody wrote moves no cursor, begins no line and turns no writing',
   ).toEqual(['wide    b', '\\u{1b}  b']);
 });
 
-test('moments are told to the second', () => {
+test('times are shown to the second', () => {
   expect(shortTime('2026-11-22T00:53:32.723Z')).toBe('2026-11-22 00:53:32');
 });

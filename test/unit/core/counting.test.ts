@@ -195,7 +195,7 @@ describe('events', () => {
   });
 });
 
-describe('the id of a denial knows whether the client may be invented', () => {
+describe('a denial says whether its client may be invented', () => {
   test.each([
     ['i.', {}],
     ['k. made up', { headers: { 'x-api-key': 'invented' } }],
@@ -204,7 +204,7 @@ describe('the id of a denial knows whether the client may be invented', () => {
     expect(denial?.id).toBe(id);
     expect(denial?.isMadeUp).toBe(id.endsWith('made up'));
   });
-  test('a user who also sends an invented key is not invented', async () => {
+  test('a user with an invented key is counted as the user', async () => {
     const users = FILE.replace('exempt:', 'identity: { sources: [user, api_key, ip] }\nexempt:');
     const headers = { 'x-user': 'ann', 'x-api-key': 'invented' };
     const { denial } = await setUp(users, 'deny').send({ headers });

@@ -120,14 +120,14 @@ describe('a policy', () => {
   const twice = (send: ReturnType<typeof setUp>['send'], target: string) =>
     [send({ target }), send({ target })].map(({ verdict }) => verdict);
 
-  test('that an override sets to shadow denies nobody and reports what it would have denied', async () => {
+  test('that an override sets to shadow denies no request and reports what it would have denied', async () => {
     const { send, wouldDeny } = inModes(['login', 'shadow']);
     expect(twice(send, '/login')).toEqual(['allow', 'allow']);
     await new Promise((resolve) => setImmediate(resolve));
     expect(wouldDeny).toMatchObject([{ policy: 'login', denial: { id: 'shadow' } }]);
   });
 
-  test('that an override turns off denies nobody', () => {
+  test('that an override turns off denies no request', () => {
     const { send } = inModes(['login', 'off']);
     expect(twice(send, '/login')).toEqual(['allow', 'allow']);
   });

@@ -37,7 +37,7 @@ policies:
   - { name: login, mode: ${mode}, match: { path: /login }, limits: [2/1h] }
   - { name: all, always: true, limits: [{ rate: 5/1h, per: global }] }`;
 
-test('a policy in shadow mode denies nobody and reports what it would have denied', async () => {
+test('a policy in shadow mode denies no request and reports what it would have denied', async () => {
   const { send, wouldDeny } = setUp(LOGIN('shadow'));
   const verdicts = [];
   for (let i = 0; i < 4; i++) verdicts.push((await send('/login')).verdict);
@@ -62,7 +62,7 @@ test('enforced policies decide, and policies in shadow mode take nothing from th
   expect(wouldDeny).toHaveLength(3);
 });
 
-test('a policy that is off counts nothing and denies nobody, and no other policy replaces it', async () => {
+test('a policy that is off counts nothing and denies no request, and no other policy replaces it', async () => {
   const { send, wouldDeny } = setUp(`
 version: 1
 default: { limits: [1/1h] }
@@ -85,7 +85,7 @@ test('a request without a path gets the strictest policy that is enforced', asyn
   expect(await sendOff('/', ['x-original-uri'])).toMatchObject({ reason: 'within_limits' });
 });
 
-test('a store failure in shadow mode denies nobody', async () => {
+test('a store failure in shadow mode denies no request', async () => {
   const broken: QuotaStore = {
     take: () => Promise.reject(new StoreError('timeout', 'too late')),
     reset: async () => {},

@@ -233,7 +233,7 @@ describe('policies', () => {
 });
 
 describe('limits', () => {
-  test('what is counted, and what remains', async () => {
+  test('counted limits, and what remains of them', async () => {
     const of = await traced({ target: '/x' });
     expect(of('limit')).toMatchObject([
       {

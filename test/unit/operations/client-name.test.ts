@@ -14,13 +14,13 @@ identity:
 default: { limits: [10/1h] }`);
 
 const named = (text: string) => clientNamed(text, SET.naming, SALTS);
-const asked = (parts: Parameters<typeof checkRequest>[0]) =>
+const clientOf = (parts: Parameters<typeof checkRequest>[0]) =>
   SET.identify(checkRequest(parts), AT_NOON);
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
-describe('who is named is who asks', () => {
+describe('a name leads to the partition that requests are counted in', () => {
   test.each([
     ['id:acme', { headers: { 'x-api-key': 'listed' } }],
     ['key:listed', { headers: { 'x-api-key': 'listed' } }],
@@ -32,14 +32,14 @@ describe('who is named is who asks', () => {
     ['2001:DB8::1', { client: '2001:db8::2' }],
     ['2001:db8::/64', { client: '2001:db8::2' }],
   ])('%s', (text, parts) => {
-    const { partition } = asked(parts);
+    const { partition } = clientOf(parts);
     expect(named(text).own).toContain(partition);
     expect(named(text).overrideName(NOON_MS + HOUR_MS).client).toBe(partition);
     expect(named(partition).own).toEqual([partition]);
   });
 
-  test('a wider network that is counted has an override of its own', () => {
-    const [wider] = asked({ client: '2001:db8::1' }).address.wider;
+  test('a wider network that is counted has its own override', () => {
+    const [wider] = clientOf({ client: '2001:db8::1' }).address.wider;
     expect(named('2001:db8::/48').overrideName(NOON_MS + HOUR_MS).client).toBe(
       wider?.daily.current,
     );
@@ -50,7 +50,7 @@ describe('who is named is who asks', () => {
 
 describe('an override of an address', () => {
   test('goes by the name of the day while that means something', () => {
-    const { daily, long } = asked({ client: '203.0.113.9' }).address;
+    const { daily, long } = clientOf({ client: '203.0.113.9' }).address;
     const nameFor = (ms: number) => named('203.0.113.9').overrideName(NOON_MS + ms);
     expect(nameFor(36 * HOUR_MS)).toEqual({ client: daily.current, isLong: false });
     expect(nameFor(36 * HOUR_MS + 1)).toEqual({ client: long?.current, isLong: true });
@@ -58,7 +58,7 @@ describe('an override of an address', () => {
   });
 
   test('that is known by that name alone can hold no longer', () => {
-    const { partition } = asked({ client: '203.0.113.9' });
+    const { partition } = clientOf({ client: '203.0.113.9' });
     // It may be that of yesterday.
     expect(named(partition).overrideName(NOON_MS + 12 * HOUR_MS).client).toBe(partition);
     expect(() => named(partition).overrideName(NOON_MS + DAY_MS)).toThrow(/name the address/);
@@ -85,7 +85,7 @@ test.each([
   expect(() => named(text)).toThrow(why);
 });
 
-test('of the addresses of trusted proxies, loopback may be a client of its own', () => {
+test('of the addresses of trusted proxies, only loopback can be a client', () => {
   const { naming } = policySetFrom(`
 version: 1
 identity: { sources: [ip], trusted_proxies: [loopback, 10.0.0.0/8] }
@@ -110,22 +110,22 @@ default: { limits: [10/1h] }`);
 });
 
 test('the name that answers and the audit log use is the one of today', () => {
-  const { daily } = asked({ client: '2001:db8::1' }).address;
+  const { daily } = clientOf({ client: '2001:db8::1' }).address;
   expect(named('2001:db8::1').subject).toBe(daily.current);
   expect(named('user:bob').subject).toMatch(/^u\./);
   expect(named(daily.current).subject).toBe(daily.current);
 });
 
-test('what is refused is not repeated: it may be a key', () => {
+test('a refusal does not repeat the name, which may be a key', () => {
   expect(() => named('s3cr3t-key-of-somebody')).toThrow(expect.not.stringContaining('s3cr3t'));
 });
 
-test.each(['g', `h.${'a'.repeat(22)}`])('%s is counted, and is nobody to block', (partition) => {
+test.each(['g', `h.${'a'.repeat(22)}`])('%s is counted, but cannot be blocked', (partition) => {
   expect(named(partition).partitions).toEqual([partition]);
   expect(() => named(partition).overrideName(NOON_MS + 1)).toThrow(/cannot be blocked/);
 });
 
-test('the id of a decision is told from all of these', () => {
+test('the id of a decision is not taken for a client', () => {
   expect(decisionIdIn('0f6e2d9c41ab-3')).toBe('0f6e2d9c41ab-3');
   for (const text of ['0f6e2d9c41ab', '203.0.113.9', 'key:0f6e2d9c41ab-3', '0f6e2d9c41ab-']) {
     expect(decisionIdIn(text)).toBeUndefined();

@@ -102,7 +102,7 @@ test('an override that ends within two seconds is not stored again', async () =>
   expect([...book.current.access.keys()]).toEqual(['i.later']);
 });
 
-test('reading what is in force already is no change', async () => {
+test('reading the overrides in force again is no change', async () => {
   const { book, changes } = setUp();
   await book.write(block('i.a', 60_000));
   for (let i = 0; i < 3; i++) await book.refresh();
@@ -213,7 +213,7 @@ test('what an override store has lost is on it again, and what was taken down is
   expect([...other.book.current.access.keys()]).toEqual(['i.a']);
 });
 
-test('what is on the override store and no override is left', async () => {
+test('entries of the override store that are not overrides are left alone', async () => {
   const { overrideStore, book } = setUp();
   const untilMs = NOON_MS + 1_000;
   for (const text of ['', 'junk', '{}', 'null', '{"about":"client","client":7}']) {

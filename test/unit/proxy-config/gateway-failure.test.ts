@@ -127,7 +127,7 @@ describe('against the matcher of the gateway', () => {
     ),
   );
 
-  test('what a policy with deny decides is refused; of what is clear, nothing else is', () => {
+  test('requests of a policy with deny are refused; of the clear cases no other request is', () => {
     fc.assert(
       fc.property(fc.array(entry, { maxLength: 5, minLength: 1 }), (entries) => {
         const yaml = fileOf(entries.map(written).join());

@@ -126,7 +126,7 @@ describe('regions', () => {
     );
   });
 
-  test('that nobody writes, that are missing or that have no end are faults', () => {
+  test('that are unknown, missing or not closed are faults', () => {
     expect(() => fillRegions(text, {})).toThrow('nothing writes the region "one"');
     const both = { one: () => [], two: () => [] };
     expect(() => fillRegions(text, both)).toThrow('there is no region "two"');

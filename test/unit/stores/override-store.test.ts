@@ -37,7 +37,7 @@ describe('the override store of a process', () => {
     expect(await store.remove('b')).toBe(false);
   });
 
-  test('restores what is lost, and neither what was removed nor what is newer', async () => {
+  test('restores lost overrides, but none that was removed or replaced by a newer one', async () => {
     await store.put(override('removed'));
     await store.remove('removed');
     await store.put(override('newer', 'new'));

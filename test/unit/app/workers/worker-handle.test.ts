@@ -117,7 +117,7 @@ test('a worker that stops in time is not killed', async () => {
   expect(worker.signals).toEqual([]);
 });
 
-test('a report is asked for once at a time', async () => {
+test('one report is requested at a time', async () => {
   const { worker, handle } = await setUpReady();
   const reports = [handle.report(), handle.report()];
   expect(worker.sent).toEqual([{ type: 'report' }]);
@@ -139,7 +139,7 @@ test('a worker without a report is not waited for longer than a second', async (
   expect(handle.lastReport).toBeUndefined();
 });
 
-test('a worker that is not ready or has ended is not asked for a report', async () => {
+test('a worker that is not ready or has ended gets no request for a report', async () => {
   const { worker, handle } = setUp();
   await handle.report();
   worker.says({ type: 'ready', store: 'counts' });

@@ -118,7 +118,7 @@ test('without a time, the files are loaded as they are', async () => {
 });
 
 describe('a file with mistakes', () => {
-  test('keeps what is in force, and is not read again before it changes', async () => {
+  test('keeps the policies in force, and is not read again before it changes', async () => {
     const source = open(fileOf('a'));
     const { digest } = source;
     replace(`${fileOf('a', 'b')}- nonsense\n`);
@@ -130,7 +130,7 @@ describe('a file with mistakes', () => {
     expect(source.pending()).toBeDefined();
     expect(await source.reload(50)).toEqual({ removed: [] });
   });
-  test('that is removed keeps what is in force', async () => {
+  test('that is removed keeps the policies in force', async () => {
     const source = open(fileOf('a'));
     rmSync(policies);
     await expect(source.reload()).rejects.toThrow('does not exist');

@@ -91,7 +91,7 @@ test('says so when there are too many', async () => {
   ).rejects.toThrow(OverrideStoreFull);
 });
 
-test('restores what is lost, and keeps what is stored', async () => {
+test('restores lost overrides, and keeps stored ones', async () => {
   const { store, sent } = setUp(() => 1);
   await store.restoreLost([
     { about: 'a', untilMs: NOON_MS + 70, text: 'x' },

@@ -190,7 +190,7 @@ describe('the script', () => {
 describe('a reply', () => {
   test.each<[what: string, reply: Reply]>([
     ['to another call', (command) => [0, ...admitting(command, NOON_MS).slice(1)]],
-    ['with more numbers than were asked for', (command) => [...admitting(command, NOON_MS), 1, 1]],
+    ['with too many numbers', (command) => [...admitting(command, NOON_MS), 1, 1]],
     ['with fewer numbers', (command) => admitting(command, NOON_MS).slice(0, -1)],
     ['that is no list', () => 'OK'],
   ])('%s fails the whole batch and ends the connection', async (_, reply) => {
