@@ -1,14 +1,16 @@
-/** The process as its operator meets it: start, refusal, exit codes, signals. */
+/** What operators see when they start headgate: its output, its exit codes, and who can reach its ports. */
+import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, describe, expect, test } from 'vitest';
-import { startGatewayProcess } from '../support/gateway.ts';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { runCommand } from '../support/command.ts';
+import { type GatewayProcess, startGateway, startGatewayProcess } from '../support/gateway.ts';
 import { call, statuses } from '../support/http.ts';
 import { freePort } from '../support/ports.ts';
 import { startProcess } from '../support/process.ts';
 import { MAIN, NODE } from '../support/tested-command.ts';
+import { statusOverSocket } from '../support/unix-socket.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'headgate-process-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -19,145 +21,165 @@ function file(name: string, text: string): string {
   return path;
 }
 
-/** The status of an answer over a unix socket. */
-function callSocket(
-  socketPath: string,
-  path: string,
-  method: string,
-  headers: Record<string, string>,
-): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const sent = request({ socketPath, path, method, headers }, (response) => {
-      response.resume().on('end', () => resolve(response.statusCode ?? 0));
-    });
-    sent.on('error', reject).end();
-  });
-}
-
-async function headgate(args: readonly string[], env: NodeJS.ProcessEnv = {}) {
-  const child = startProcess(NODE, [MAIN, ...args], {
-    env: { ...process.env, ...env },
-  });
+/** Starts the program, which must end by itself. */
+async function runProgram(args: readonly string[], env: NodeJS.ProcessEnv = {}) {
+  const child = startProcess(NODE, [MAIN, ...args], { env: { ...process.env, ...env } });
   const code = await child.exited();
   return { code, output: child.output() };
 }
 
-test('says what it serves, where it counts, and what to try', async () => {
-  await using gateway = await startGatewayProcess();
-  expect(gateway.output()).toMatch(/proxies at http:\/\/127\.0\.0\.1:\d+ and operators at/);
-  expect(gateway.output()).toContain('(login, register, upload, search, chat, default)');
-  expect(gateway.output()).toContain('memory: counters of this process only');
-  expect(gateway.output()).toContain(
-    `curl -i -X POST ${gateway.url}/envoy/api/auth/login -H 'x-api-key: alice'`,
-  );
-  const codes = await statuses(6, () =>
-    call(gateway.url, '/envoy/api/auth/login', {
-      method: 'POST',
-      headers: { 'x-api-key': 'alice' },
-    }),
-  );
-  expect(codes).toEqual([200, 200, 200, 200, 200, 429]);
-});
+describe('a running gateway', () => {
+  let gateway: GatewayProcess;
+  beforeAll(async () => {
+    gateway = await startGatewayProcess();
+  });
+  afterAll(() => gateway?.stop());
 
-describe('a mistaken policy file', () => {
-  const path = file('bad.yaml', 'version: 1\ndefault: { limits: [5/5m] }\npolices: []\n');
-
-  test('stops serve before anything listens, with every mistake and exit code 3', async () => {
-    const { code, output } = await headgate(['serve', '--policies', path]);
-    expect(code).toBe(3);
-    expect(output).toContain(
-      `${path}:2:21: default.limits[0]: "5/5m" is not a rate, write "5/5min"`,
+  test('prints its addresses, its policies, its store, and a request to try', async () => {
+    expect(gateway.output()).toMatch(/proxies at http:\/\/127\.0\.0\.1:\d+ and operators at/);
+    expect(gateway.output()).toContain('(login, register, upload, search, chat, default)');
+    expect(gateway.output()).toContain('memory: counters of this process only');
+    expect(gateway.output()).toContain(
+      `curl -i -X POST ${gateway.url}/envoy/api/auth/login -H 'x-api-key: alice'`,
     );
-    expect(output).toContain(`${path}:3:1: polices: is not a known key, did you mean "policies"?`);
-    expect(output).toContain('2 mistakes, nothing was started');
-    expect(output).not.toContain('answers proxies');
-  });
-});
-
-test('a policy file that is not there is named, with exit code 3', async () => {
-  const { code, output } = await headgate([], { HEADGATE_POLICIES: '/nowhere.yaml' });
-  expect({ code, output }).toMatchObject({
-    code: 3,
-    output: expect.stringContaining(
-      '/nowhere.yaml: does not exist; HEADGATE_POLICIES names the policy file',
-    ),
-  });
-});
-
-test('an unreadable setting is named, with exit code 3', async () => {
-  const { code, output } = await headgate([], { HEADGATE_PORT: 'http' });
-  expect({ code, output }).toMatchObject({
-    code: 3,
-    output: expect.stringContaining('HEADGATE_PORT: must be a port'),
-  });
-});
-
-describe('an operators port that other machines can reach', () => {
-  const open = { HEADGATE_OPS_HOST: '0.0.0.0' };
-
-  test.each([['serve'], ['healthcheck']])('is refused without a token, by %s', async (command) => {
-    const { code, output } = await headgate([command], open);
-    expect(code).toBe(3);
-    expect(output).toContain('HEADGATE_OPS_HOST: other machines can reach "0.0.0.0"');
-    expect(output).toContain('1 mistake, nothing was started');
-    expect(output).not.toContain('answers proxies');
+    const codes = await statuses(6, () =>
+      call(gateway.url, '/envoy/api/auth/login', {
+        method: 'POST',
+        headers: { 'x-api-key': 'alice' },
+      }),
+    );
+    expect(codes).toEqual([200, 200, 200, 200, 200, 429]);
   });
 
-  test('is opened with one, which is not repeated, and not asked for by probes', async () => {
-    const token = 'the-token-of-operators';
-    await using gateway = await startGatewayProcess({ ...open, HEADGATE_ADMIN_TOKEN: token });
+  test('makes the health check succeed', async () => {
     const { port } = new URL(gateway.opsUrl);
-    for (const path of ['/livez', '/readyz', '/metrics'])
-      expect((await call(`http://127.0.0.1:${port}`, path)).status).toBe(200);
-    expect(gateway.output()).not.toContain(token);
+    const healthcheck = await runCommand(['healthcheck'], { env: { HEADGATE_OPS_PORT: port } });
+    expect(healthcheck.code).toBe(0);
   });
+
+  test('keeps its port: a second one exits with 1', async () => {
+    const { code, output } = await runProgram([], {
+      HEADGATE_PORT: String(gateway.port),
+      HEADGATE_OPS_PORT: '0',
+      HEADGATE_GRPC_PORT: 'off',
+    });
+    expect(code).toBe(1);
+    expect(output).toContain(`port ${gateway.port} is taken`);
+  });
+});
+
+test('the health check fails without a gateway', async () => {
+  const env = { HEADGATE_OPS_PORT: String(await freePort()) };
+  expect((await runCommand(['healthcheck'], { env })).code).toBe(1);
+});
+
+test('a policy file with mistakes stops the start with exit code 3 and a list of them', async () => {
+  const path = file('bad.yaml', 'version: 1\ndefault: { limits: [5/5m] }\npolices: []\n');
+  const { code, output } = await runProgram(['serve', '--policies', path]);
+  expect(code).toBe(3);
+  expect(output).toContain(`${path}:2:21: default.limits[0]: "5/5m" is not a rate, write "5/5min"`);
+  expect(output).toContain(`${path}:3:1: polices: is not a known key, did you mean "policies"?`);
+  expect(output).toContain('2 mistakes, nothing was started');
+  expect(output).not.toContain('answers proxies');
+});
+
+describe('exit code 3 and the name of the setting follow', () => {
+  test.each([
+    [
+      'a policy file that does not exist',
+      { HEADGATE_POLICIES: '/nowhere.yaml' },
+      '/nowhere.yaml: does not exist; HEADGATE_POLICIES names the policy file',
+    ],
+    ['an invalid setting', { HEADGATE_PORT: 'http' }, 'HEADGATE_PORT: must be a port'],
+    [
+      'several workers that count in memory',
+      { HEADGATE_WORKERS: '4' },
+      'HEADGATE_WORKERS: several workers need HEADGATE_REDIS_URL',
+    ],
+  ])('%s', async (_mistake, env, message) => {
+    const { code, stderr } = await runCommand([], { env });
+    expect({ code, stderr }).toEqual({ code: 3, stderr: expect.stringContaining(message) });
+  });
+
+  test.each([['serve'], ['healthcheck']])(
+    'an ops port that other machines can reach without a token (%s)',
+    async (command) => {
+      const env = { HEADGATE_OPS_HOST: '0.0.0.0' };
+      const { code, stdout, stderr } = await runCommand([command], { env });
+      expect({ code, stdout }).toEqual({ code: 3, stdout: '' });
+      expect(stderr).toContain('HEADGATE_OPS_HOST: other machines can reach "0.0.0.0"');
+      expect(stderr).toContain('1 mistake, nothing was started');
+    },
+  );
+});
+
+test('with a token, other machines can reach the ops port, and probes need no token', async () => {
+  const token = 'the-token-of-operators';
+  await using gateway = await startGateway({
+    HEADGATE_OPS_HOST: '0.0.0.0',
+    HEADGATE_ADMIN_TOKEN: token,
+  });
+  for (const path of ['/livez', '/readyz', '/metrics'])
+    expect((await call(gateway.opsUrl, path)).status).toBe(200);
+  expect(gateway.output()).not.toContain(token);
 });
 
 test.each([[['serv']], [['serve', '--polices', 'x']], [['check', '--polices', 'x']]])(
-  '%j is a usage error: exit code 2',
+  '%j is a usage error with exit code 2',
   async (args) => {
-    expect((await headgate(args)).code).toBe(2);
+    expect((await runCommand(args)).code).toBe(2);
   },
 );
 
-test('key new prints a key once, with the entry by which it is known', async () => {
-  const { output } = await headgate(['key', 'new', '--id', 'acme: one', '--plan', 'pro']);
-  const key = /^ {2}(hg_[\w-]{43})$/m.exec(output)?.[1] ?? '';
-  const entry = output.split('\n').find((line) => line.startsWith('  - '));
-  const keys = file('keys.yaml', `${entry}\n`);
+test('an unknown command is named', async () => {
+  expect((await runCommand(['serv'])).stderr).toContain('unknown command "serv"');
+});
+
+test('the version and the help are printed with exit code 0', async () => {
+  const version = { code: 0, output: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) };
+  expect(await runProgram(['--version'])).toEqual(version);
+  expect(await runCommand(['--help'])).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/serve[\s\S]*check[\s\S]*healthcheck[\s\S]*schema/),
+  });
+});
+
+test('key new prints a key once, and its entry for the policy file', async () => {
+  const { stdout } = await runCommand(['key', 'new', '--id', 'acme: one', '--plan', 'pro']);
+  const key = /^ {2}(hg_[\w-]{43})$/m.exec(stdout)?.[1] ?? '';
+  const entry = stdout.split('\n').find((line) => line.startsWith('  - '));
+  file('keys.yaml', `${entry}\n`);
   const policies = file(
     'keyed.yaml',
     `version: 1\nidentity: { api_key: { header: Authorization, keys: keys.yaml } }\ndefault: { limits: [1/1h], plans: { pro: [3/1h] } }\n`,
   );
-  expect(keys).toContain('keys.yaml');
-  await using gateway = await startGatewayProcess({ HEADGATE_POLICIES: policies });
-  const ask = (i: number) =>
+  await using gateway = await startGateway({ HEADGATE_POLICIES: policies });
+  const codes = await statuses(4, (i) =>
     call(gateway.url, '/envoy/a', {
       headers: { Authorization: `Bearer ${key}`, 'x-headgate-client-ip': `203.0.113.${i}` },
-    });
-  expect(await statuses(4, ask)).toEqual([200, 200, 200, 429]);
+    }),
+  );
+  expect(codes).toEqual([200, 200, 200, 429]);
 });
 
-describe('whoever can reach the check port', () => {
-  test('is warned of when that is anybody', async () => {
-    await using gateway = await startGatewayProcess({ HEADGATE_HOST: '0.0.0.0' });
-    await gateway.printed(/"event":"check_port_open"/);
-  });
+describe('the check port', () => {
   test.each([
-    { HEADGATE_HOST: '127.0.0.1' },
-    { HEADGATE_HOST: '0.0.0.0', HEADGATE_PROXY_SECRET: 'sixteen-characters' },
-  ])('is not with %j', async (env) => {
-    await using gateway = await startGatewayProcess(env);
-    expect(gateway.output()).not.toContain('check_port_open');
+    [1, { HEADGATE_HOST: '0.0.0.0' }],
+    [0, { HEADGATE_HOST: '127.0.0.1' }],
+    [0, { HEADGATE_HOST: '0.0.0.0', HEADGATE_PROXY_SECRET: 'sixteen-characters' }],
+  ])('causes %i warnings with %j', async (warnings, env) => {
+    await using gateway = await startGateway(env);
+    expect(gateway.output().match(/"event":"check_port_open"/g) ?? []).toHaveLength(warnings);
   });
-  test('needs the secret where there is one, or the next one', async () => {
-    await using gateway = await startGatewayProcess({
+
+  test('accepts the old and the new secret, and refuses callers without one of them', async () => {
+    await using gateway = await startGateway({
       HEADGATE_PROXY_SECRET: 'the-old-secret-of-proxies,the-new-secret-of-proxies',
     });
-    const ask = (headers: Record<string, string | string[]>) =>
+    const check = (headers: Record<string, string | string[]>) =>
       call(gateway.url, '/envoy/a', { headers });
     for (const secret of ['the-old-secret-of-proxies', 'the-new-secret-of-proxies']) {
-      expect((await ask({ 'x-headgate-secret': secret })).status).toBe(200);
+      expect((await check({ 'x-headgate-secret': secret })).status).toBe(200);
     }
     for (const secret of [
       'the-old-secret-of-proxieS',
@@ -165,13 +187,13 @@ describe('whoever can reach the check port', () => {
       '',
       'the-old-secret-of-proxies,',
     ]) {
-      const refused = await ask({ 'x-headgate-secret': secret });
+      const refused = await check({ 'x-headgate-secret': secret });
       expect(refused.status).toBe(403);
       expect(JSON.parse(refused.body).error).toBe('forbidden');
     }
-    expect((await ask({})).status).toBe(403);
+    expect((await check({})).status).toBe(403);
     const doubled = { 'x-headgate-secret': ['the-old-secret-of-proxies', 'x'] };
-    expect((await ask(doubled)).status).toBe(403);
+    expect((await check(doubled)).status).toBe(403);
     const { body } = await call(gateway.opsUrl, '/metrics');
     expect(body).toContain('headgate_strangers_refused_total 6');
     expect(gateway.output()).toContain('"event":"stranger_refused"');
@@ -180,78 +202,38 @@ describe('whoever can reach the check port', () => {
 
 describe('a unix socket', () => {
   const path = join(folder, 'check.sock');
-  const start = () =>
-    startProcess(NODE, [MAIN, 'serve'], {
-      env: {
-        ...process.env,
-        HEADGATE_LISTEN: `unix:${path}`,
-        HEADGATE_OPS_PORT: '0',
-        HEADGATE_GRPC_PORT: 'off',
-      },
+  const env = { HEADGATE_LISTEN: `unix:${path}` };
+  const login = (client: string) =>
+    statusOverSocket(path, '/envoy/api/auth/login', {
+      method: 'POST',
+      headers: { 'x-headgate-client-ip': client },
     });
-  const ask = (client: string) =>
-    callSocket(path, '/envoy/api/auth/login', 'POST', { 'x-headgate-client-ip': client });
 
-  test('is where a proxy beside the gateway may ask, and is believed', async () => {
-    await using gateway = start();
-    await gateway.printed(/proxies at unix:.*\n[\s\S]*curl .*\n/);
+  test('is open to its owner and group, whose client addresses are believed', async () => {
+    await using gateway = await startGateway(env);
     expect(gateway.output()).toContain(
       `curl -i -X POST --unix-socket ${path} http://localhost/envoy/api/auth/login`,
     );
     expect(statSync(path).mode & 0o777).toBe(0o660);
     const codes: number[] = [];
-    for (let i = 0; i < 6; i++) codes.push(await ask('203.0.113.9'));
+    for (let i = 0; i < 6; i++) codes.push(await login('203.0.113.9'));
     expect(codes).toEqual([200, 200, 200, 200, 200, 429]);
-    expect(await ask('203.0.113.10')).toBe(200);
+    expect(await login('203.0.113.10')).toBe(200);
   });
-  test('that a gateway left behind is taken over, and one in use is not', async () => {
-    await using killed = start();
-    await killed.printed(/unix:/);
-    await killed.stop('SIGKILL');
+
+  test('that a killed gateway left is replaced, and one in use is not', async () => {
+    const listenAndDie = `require('node:net').createServer().listen(${JSON.stringify(path)}, () => process.kill(process.pid, 'SIGKILL'))`;
+    expect(spawnSync(process.execPath, ['-e', listenAndDie]).signal).toBe('SIGKILL');
     expect(statSync(path).isSocket()).toBe(true);
-    await using gateway = start();
-    await gateway.printed(/unix:/);
-    expect(await ask('203.0.113.9')).toBe(200);
-    const second = start();
-    expect(await second.exited()).toBe(1);
-    expect(second.output()).toContain(`${path} is taken, choose another path with HEADGATE_LISTEN`);
-    expect(await ask('203.0.113.9')).toBe(200);
+    await using _gateway = await startGateway(env);
+    expect(await login('203.0.113.9')).toBe(200);
+    const second = await runProgram([], {
+      ...env,
+      HEADGATE_OPS_PORT: '0',
+      HEADGATE_GRPC_PORT: 'off',
+    });
+    expect(second.code).toBe(1);
+    expect(second.output).toContain(`${path} is taken, choose another path with HEADGATE_LISTEN`);
+    expect(await login('203.0.113.9')).toBe(200);
   });
-});
-
-test('an unknown command is named', async () => {
-  expect((await headgate(['serv'])).output).toContain('unknown command "serv"');
-});
-
-test('tells its version and its commands, with exit code 0', async () => {
-  const { code, output } = await headgate(['--version']);
-  expect({ code, output }).toEqual({ code: 0, output: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) });
-  expect((await headgate(['--help'])).output).toMatch(
-    /serve[\s\S]*check[\s\S]*healthcheck[\s\S]*schema/,
-  );
-});
-
-test('a taken port is named, with exit code 1', async () => {
-  await using gateway = await startGatewayProcess();
-  const { code, output } = await headgate([], {
-    HEADGATE_PORT: String(gateway.port),
-    HEADGATE_OPS_PORT: '0',
-    HEADGATE_GRPC_PORT: 'off',
-  });
-  expect(code).toBe(1);
-  expect(output).toContain(`port ${gateway.port} is taken`);
-});
-
-test('healthcheck asks the gateway of this machine', async () => {
-  await using gateway = await startGatewayProcess();
-  const opsPort = new URL(gateway.opsUrl).port;
-  expect((await headgate(['healthcheck'], { HEADGATE_OPS_PORT: opsPort })).code).toBe(0);
-  const unused = String(await freePort());
-  expect((await headgate(['healthcheck'], { HEADGATE_OPS_PORT: unused })).code).toBe(1);
-});
-
-test.each(['SIGTERM', 'SIGINT'] as const)('%s stops it, with exit code 0', async (signal) => {
-  const gateway = await startGatewayProcess();
-  await call(gateway.url, '/envoy/');
-  expect(await gateway.stop(signal)).toBe(0);
 });
