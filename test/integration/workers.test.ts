@@ -1,56 +1,111 @@
-/** Several worker processes as one gateway. */
-
+/** A gateway with several worker processes. Most tests use the same gateway, one after the other. */
+import { once } from 'node:events';
 import { copyFileSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
 import { Agent } from 'node:http';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, expect, test } from 'vitest';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { headerOf, type Outcome, startLoad } from '../../tools/load/open-loop.ts';
 import { eventually } from '../support/eventually.ts';
-import { type GatewayProcess, startGatewayProcess } from '../support/gateway.ts';
+import { type GatewayProcess, PATIENT, startGatewayProcess } from '../support/gateway.ts';
 import { call, statuses } from '../support/http.ts';
-import { startProcess } from '../support/process.ts';
-import { startRedis, type TestRedis, testWithRedis } from '../support/redis.ts';
+import { fatesOf, openConnections } from '../support/new-connections.ts';
+import { type RunningProcess, startProcess } from '../support/process.ts';
+import { redisIsHere, startRedis, type TestRedis } from '../support/redis.ts';
 import { MAIN, NODE } from '../support/tested-command.ts';
+import { statusOverSocket } from '../support/unix-socket.ts';
+import { workersOf } from '../support/workers.ts';
 
-const WORKERS = 3;
+const WORKERS = 2;
+/** Each step, on a busy machine. */
+const WITHIN_MS = 60_000;
+/** Long enough to see that the gateway drains. */
+const DRAIN_MS = 1_500;
+
+const started = new AsyncDisposableStack();
 const folder = mkdtempSync(join(tmpdir(), 'headgate-workers-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+const policyFile = join(folder, 'policies.yaml');
+const policies = (limit: string) => `version: 1
+default: { limits: [${limit}] }
+policies: [{ name: login, match: { path: /login }, limits: [5/1h] }]
+`;
 
-const start = (redis: TestRedis, env: NodeJS.ProcessEnv = {}) =>
-  startGatewayProcess({ HEADGATE_REDIS_URL: redis.url, HEADGATE_WORKERS: String(WORKERS), ...env });
+let redis: TestRedis;
+let gateway: GatewayProcess;
 
-/** Each on a connection of its own, so that all workers have a turn. */
-const oneByOne = new Agent();
-const login = (gateway: GatewayProcess, key: string) =>
-  call(gateway.url, '/envoy/api/auth/login', {
-    method: 'POST',
-    headers: { 'x-api-key': key, 'x-headgate-client-ip': `198.51.100.${key.length}` },
-    agent: oneByOne,
+const settings = () => ({
+  ...PATIENT,
+  HEADGATE_REDIS_URL: redis.url,
+  HEADGATE_WORKERS: String(WORKERS),
+});
+const withoutGrpc = (): NodeJS.ProcessEnv => ({
+  ...process.env,
+  ...settings(),
+  HEADGATE_OPS_PORT: '0',
+  HEADGATE_GRPC_PORT: 'off',
+  HEADGATE_DRAIN_MS: '0',
+});
+
+/** Opens a connection for each request, so that every worker gets some. */
+const newConnections = new Agent();
+const check = (path: string, client: string) =>
+  call(gateway.url, `/envoy${path}`, {
+    headers: { 'x-headgate-client-ip': client },
+    agent: newConnections,
   });
+const readiness = () => call(gateway.opsUrl, '/readyz');
 
-async function workersOf(gateway: GatewayProcess): Promise<number[]> {
-  const path = `/proc/${gateway.pid}/task/${gateway.pid}/children`;
-  const text = (await readFile(path, 'utf8')).trim();
-  return text === '' ? [] : text.split(' ').map(Number);
-}
-
-async function metric(gateway: GatewayProcess, name: string): Promise<number> {
+async function metric(name: string): Promise<number> {
   const { body } = await call(gateway.opsUrl, '/metrics');
   const line = body.split('\n').find((each) => each.startsWith(`${name} `));
   return Number(line?.slice(name.length));
 }
 
-/** Requests that never stop while something happens, and what became of them. */
-async function during(gateway: GatewayProcess, happens: () => Promise<void>): Promise<Outcome[]> {
+/** On a busy machine, a worker may report too late for one call of /metrics. */
+async function expectMetric(name: string, value: number): Promise<void> {
+  await eventually(
+    () => metric(name),
+    (found) => found === value,
+    WITHIN_MS,
+    `${name} ${value}`,
+  );
+}
+
+/** Denials tell the workers apart: a decision id begins with the id of its process. */
+async function allWorkersAnswer(): Promise<void> {
+  const processes = new Set<string>();
+  await eventually(
+    async () => {
+      const { headers } = await check('/login', '192.0.2.1');
+      return processes.add(String(headers['x-ratelimit-decision-id']).split('-')[0] ?? '').size;
+    },
+    (count) => count === WORKERS,
+    WITHIN_MS,
+    'an answer of each worker',
+  );
+}
+
+async function expectEvents(event: string, times: number): Promise<void> {
+  await eventually(
+    async () => gateway.output().match(new RegExp(`"event":"${event}"`, 'g'))?.length ?? 0,
+    (found) => found >= times,
+    WITHIN_MS,
+    `${event} ${times} times`,
+  );
+}
+
+/** Sends requests on three connections while `act` runs, and resolves to all outcomes. */
+async function loadDuring(act: () => Promise<void>): Promise<Outcome[]> {
   const outcomes: Outcome[] = [];
-  // Each on one connection, which is in use all the time: one that stays idle to the end may be closed as it is used.
   const loads = Array.from({ length: 3 }, (_, load) =>
     startLoad({
       url: gateway.url,
-      perSecond: 100,
+      perSecond: 50,
+      // Each connection is always in use, because an idle one may be closed while a request is on its way.
       maxConnections: 1,
+      patienceMs: WITHIN_MS,
       request: (i) => ({
         path: '/envoy/a',
         headers: { 'x-headgate-client-ip': `10.${load}.${i & 255}.1` },
@@ -58,7 +113,7 @@ async function during(gateway: GatewayProcess, happens: () => Promise<void>): Pr
       onOutcome: (outcome) => outcomes.push(outcome),
     }),
   );
-  await happens();
+  await act();
   await Promise.all(loads.map((load) => load.stop()));
   return outcomes;
 }
@@ -66,189 +121,164 @@ async function during(gateway: GatewayProcess, happens: () => Promise<void>): Pr
 const failed = (outcomes: readonly Outcome[]) =>
   outcomes.filter(({ status }) => status !== 200).map(({ status, error }) => error ?? status);
 
-testWithRedis('all workers together hold one limit, and count as one', async () => {
-  await using redis = await startRedis();
-  await using gateway = await start(redis);
-  for (const key of ['a', 'bc', 'def']) {
-    expect(await statuses(8, () => login(gateway, key))).toEqual([
-      ...Array(5).fill(200),
-      ...Array(3).fill(429),
-    ]);
-  }
-  expect(await metric(gateway, 'headgate_decisions_total{policy="login",verdict="allow"}')).toBe(
-    15,
-  );
-  expect(await metric(gateway, 'headgate_decision_duration_seconds_count')).toBe(24);
-  expect(await call(gateway.opsUrl, '/readyz')).toMatchObject({
-    status: 200,
-    body: '{"status":"ok"}',
-  });
+beforeAll(async () => {
+  started.defer(() => rmSync(folder, { recursive: true }));
+  if (redisIsHere) redis = started.use(await startRedis());
 });
+afterAll(() => started.disposeAsync());
 
-testWithRedis('SIGUSR2 replaces every worker, and no request fails', async () => {
-  await using redis = await startRedis();
-  await using gateway = await start(redis, { HEADGATE_DRAIN_MS: '300' });
-  const before = await workersOf(gateway);
-  const outcomes = await during(gateway, async () => {
+describe.skipIf(!redisIsHere)('a gateway with two workers', () => {
+  beforeAll(async () => {
+    writeFileSync(policyFile, policies('1000/1h'));
+    const env = { HEADGATE_POLICIES: policyFile, HEADGATE_DRAIN_MS: String(DRAIN_MS) };
+    gateway = started.use(await startGatewayProcess({ ...settings(), ...env }));
+  });
+
+  test('has one limit and one set of metrics', async () => {
+    for (const client of ['192.0.2.1', '192.0.2.2', '192.0.2.3']) {
+      expect(await statuses(8, () => check('/login', client))).toEqual([
+        ...Array(5).fill(200),
+        ...Array(3).fill(429),
+      ]);
+    }
+    await expectMetric('headgate_decisions_total{policy="login",verdict="allow"}', 15);
+    await expectMetric('headgate_decision_duration_seconds_count', 24);
+    expect(await readiness()).toMatchObject({ status: 200, body: '{"status":"ok"}' });
+  });
+
+  test('keeps its workers if the policy file has a mistake', async () => {
+    const before = await workersOf(gateway);
+    writeFileSync(policyFile, policies('1000/1hour'));
+    await expectEvents('policies_refused', WORKERS);
+    await expectMetric('headgate_policy_reloads_total{result="error"}', WORKERS);
+    await expectMetric('headgate_config_last_reload_successful', 0);
     gateway.signal('SIGUSR2');
-    await gateway.printed(/"event":"workers_replaced","workers":3/);
+    await gateway.printed(/"event":"workers_kept"/);
+    expect(await workersOf(gateway)).toEqual(before);
+    writeFileSync(policyFile, policies('2000/1h'));
+    gateway.signal('SIGHUP');
+    await expectEvents('policies_loaded', WORKERS);
+    await expectMetric('headgate_config_last_reload_successful', 1);
+    const answers = await Promise.all(Array.from({ length: 6 }, () => check('/a', '192.0.2.4')));
+    const limits = answers.map(({ headers }) => headers['x-ratelimit-limit']);
+    expect(limits).toEqual(Array(6).fill('2000'));
   });
-  const after = await workersOf(gateway);
-  expect(after).toHaveLength(WORKERS);
-  expect(after.filter((pid) => before.includes(pid))).toEqual([]);
-  expect(outcomes.length).toBeGreaterThan(100);
-  expect(failed(outcomes)).toEqual([]);
-  expect(outcomes.filter((each) => headerOf(each, 'x-ratelimit-mode') !== undefined)).toEqual([]);
-  // What the old ones counted is not forgotten.
-  expect(await metric(gateway, 'headgate_decision_duration_seconds_count')).toBe(outcomes.length);
-});
 
-testWithRedis('a worker that is killed is replaced, and counted as lost', async () => {
-  await using redis = await startRedis();
-  await using gateway = await start(redis);
-  const [victim = 0] = await workersOf(gateway);
-  process.kill(victim, 'SIGKILL');
-  await gateway.printed(/"event":"worker_lost","worker":\d+,"how":"SIGKILL"/);
-  await eventually(
-    () => workersOf(gateway),
-    (pids) => pids.length === WORKERS,
-  );
-  expect(await metric(gateway, 'headgate_workers_lost_total')).toBe(1);
-  expect((await login(gateway, 'a')).status).toBe(200);
-});
-
-testWithRedis('while no worker answers it is not ready, and a probe has not to wait', async () => {
-  await using redis = await startRedis();
-  const path = join(folder, 'good-at-first.yaml');
-  writeFileSync(path, 'version: 1\ndefault: { limits: [7/1h] }\n');
-  await using gateway = await start(redis, { HEADGATE_POLICIES: path });
-  writeFileSync(path, 'version: 1\ndefault: { limits: [7/1hour] }\n');
-  const pids = await workersOf(gateway);
-  const [frozen = 0, ...others] = pids;
-  process.kill(frozen, 'SIGSTOP');
-  const ask = () => call(gateway.opsUrl, '/readyz');
-  const startedMs = performance.now();
-  const codes = await Promise.all([ask(), ask(), ask()]);
-  expect(codes.map(({ status }) => status)).toEqual([200, 200, 200]);
-  expect(performance.now() - startedMs).toBeLessThan(800);
-  for (const pid of [...others, frozen]) process.kill(pid, 'SIGKILL');
-  await eventually(ask, ({ status }) => status === 503);
-  // None of the new ones starts, until the file is mended.
-  writeFileSync(path, 'version: 1\ndefault: { limits: [7/1h] }\n');
-  await eventually(ask, ({ status }) => status === 200, 15_000);
-});
-
-testWithRedis('a worker that cannot be made leaves the others', async () => {
-  await using redis = await startRedis();
-  const node = join(folder, 'node');
-  copyFileSync(NODE, node);
-  const env = {
-    ...process.env,
-    HEADGATE_REDIS_URL: redis.url,
-    HEADGATE_WORKERS: '2',
-    HEADGATE_PORT: '0',
-    HEADGATE_OPS_PORT: '0',
-    HEADGATE_GRPC_PORT: 'off',
-    HEADGATE_DRAIN_MS: '0',
-  };
-  await using gateway = startProcess(node, [MAIN], { env });
-  const [, url = ''] = await gateway.printed(/proxies at (http:\S+) and operators[\s\S]*curl .*\n/);
-  renameSync(node, join(folder, 'upgraded'));
-  gateway.signal('SIGUSR2');
-  await gateway.printed(/"event":"workers_kept".*ENOENT/);
-  expect((await call(url, '/envoy/a')).status).toBe(200);
-});
-
-testWithRedis('a file with mistakes keeps the workers that run', async () => {
-  await using redis = await startRedis();
-  const path = join(folder, 'policies.yaml');
-  writeFileSync(path, 'version: 1\ndefault: { limits: [7/1h] }\n');
-  await using gateway = await start(redis, { HEADGATE_POLICIES: path });
-  const before = await workersOf(gateway);
-  writeFileSync(path, 'version: 1\ndefault: { limits: [7/1hour] }\n');
-  // In every worker.
-  await eventually(
-    async () => gateway.output().match(/"worker":\d+,"event":"policies_refused"/g)?.length,
-    (times) => times === WORKERS,
-  );
-  expect(await metric(gateway, 'headgate_policy_reloads_total{result="error"}')).toBe(WORKERS);
-  expect(await metric(gateway, 'headgate_config_last_reload_successful')).toBe(0);
-  gateway.signal('SIGUSR2');
-  await gateway.printed(/"event":"workers_kept"/);
-  expect(await workersOf(gateway)).toEqual(before);
-  writeFileSync(path, 'version: 1\ndefault: { limits: [8/1h] }\n');
-  gateway.signal('SIGHUP');
-  await eventually(
-    async () => gateway.output().match(/"event":"policies_loaded"/g)?.length,
-    (times) => times !== undefined && times >= WORKERS,
-  );
-  expect(await metric(gateway, 'headgate_config_last_reload_successful')).toBe(1);
-  const answers = await Promise.all(
-    Array.from({ length: 6 }, () => call(gateway.url, '/envoy/a', { agent: oneByOne })),
-  );
-  expect(answers.map(({ headers }) => headers['x-ratelimit-limit'])).toEqual(Array(6).fill('8'));
-});
-
-testWithRedis('SIGTERM drains all of them; nobody is left behind', async () => {
-  await using redis = await startRedis();
-  const gateway = await start(redis, { HEADGATE_DRAIN_MS: '800' });
-  const pids = await workersOf(gateway);
-  const outcomes = await during(gateway, async () => {
-    gateway.signal('SIGTERM');
+  test('answers the connections of a worker that is killed, and replaces it', async () => {
+    const [frozen = 0] = await workersOf(gateway);
+    process.kill(frozen, 'SIGSTOP');
+    const connections = openConnections(gateway.port, 20);
+    let ended = 0;
+    for (const { fate } of connections) void fate.then(() => ended++);
+    // The frozen worker has the other one.
     await eventually(
-      () => call(gateway.opsUrl, '/readyz'),
-      ({ status }) => status === 503,
+      async () => ended,
+      (count) => count === 19,
+      WITHIN_MS,
     );
+    process.kill(frozen, 'SIGKILL');
+    expect(await fatesOf(connections)).toEqual({ answered: 20 });
+    await gateway.printed(/"event":"worker_lost","worker":\d+,"how":"SIGKILL"/);
+    await allWorkersAnswer();
+    expect(await workersOf(gateway)).not.toContain(frozen);
+    await expectMetric('headgate_workers_lost_total', 1);
   });
-  expect(failed(outcomes)).toEqual([]);
-  expect(await gateway.exited()).toBe(0);
-  for (const pid of pids) expect(() => process.kill(pid, 0)).toThrow('ESRCH');
+
+  test('answers readiness probes while a worker is frozen, and is not ready without workers', async () => {
+    const [frozen = 0, ...others] = await workersOf(gateway);
+    process.kill(frozen, 'SIGSTOP');
+    let hasMetrics = false;
+    // This waits a second for the report of the frozen worker.
+    const metrics = call(gateway.opsUrl, '/metrics').then(() => {
+      hasMetrics = true;
+    });
+    expect(await statuses(3, readiness)).toEqual([200, 200, 200]);
+    expect(hasMetrics).toBe(false);
+    await metrics;
+    // No new worker starts while the file has a mistake.
+    writeFileSync(policyFile, policies('2000/1hour'));
+    for (const pid of [...others, frozen]) process.kill(pid, 'SIGKILL');
+    await eventually(readiness, ({ status }) => status === 503, WITHIN_MS);
+    writeFileSync(policyFile, policies('2000/1h'));
+    await eventually(readiness, ({ status }) => status === 200, WITHIN_MS);
+    await allWorkersAnswer();
+  });
+
+  test('replaces every worker on SIGUSR2 without failing a request', async () => {
+    const countBefore = await metric('headgate_decision_duration_seconds_count');
+    const before = await workersOf(gateway);
+    let answered = 0;
+    const outcomes = await loadDuring(async () => {
+      gateway.signal('SIGUSR2');
+      let isReplaced = false;
+      void gateway.printed(/"event":"workers_replaced","workers":2/).then(() => {
+        isReplaced = true;
+      });
+      while (!isReplaced) {
+        expect(await fatesOf(openConnections(gateway.port, 4))).toEqual({ answered: 4 });
+        answered += 4;
+        // The new workers need the processor, too.
+        await sleep(20);
+      }
+    });
+    const after = await workersOf(gateway);
+    expect(after).toHaveLength(WORKERS);
+    expect(after.filter((pid) => before.includes(pid))).toEqual([]);
+    expect(outcomes.length).toBeGreaterThan(100);
+    expect(failed(outcomes)).toEqual([]);
+    expect(outcomes.filter((each) => headerOf(each, 'x-ratelimit-mode') !== undefined)).toEqual([]);
+    // The metrics include what the old workers counted.
+    const count = countBefore + outcomes.length + answered;
+    await expectMetric('headgate_decision_duration_seconds_count', count);
+  });
+
+  test('drains on SIGTERM, and ends with all of its workers', async () => {
+    const pids = await workersOf(gateway);
+    const outcomes = await loadDuring(async () => {
+      gateway.signal('SIGTERM');
+      await gateway.printed(/"event":"stopping","signal":"SIGTERM"/);
+      expect((await readiness()).status).toBe(503);
+    });
+    expect(failed(outcomes)).toEqual([]);
+    expect(await gateway.exited()).toBe(0);
+    for (const pid of pids) expect(() => process.kill(pid, 0)).toThrow('ESRCH');
+  });
 });
 
-testWithRedis('a taken port is named once, with exit code 1', async () => {
-  await using redis = await startRedis();
-  await using gateway = await startGatewayProcess();
-  const env = {
-    ...process.env,
-    HEADGATE_REDIS_URL: redis.url,
-    HEADGATE_WORKERS: '2',
-    HEADGATE_PORT: String(gateway.port),
-    HEADGATE_OPS_PORT: '0',
-    HEADGATE_GRPC_PORT: 'off',
-  };
-  const second = startProcess(NODE, [MAIN], { env });
-  expect(await second.exited()).toBe(1);
-  expect(second.output().match(/port \d+ is taken/g)).toEqual([`port ${gateway.port} is taken`]);
-});
-
-testWithRedis('workers share a unix socket', async () => {
-  await using redis = await startRedis();
+describe.skipIf(!redisIsHere)('a gateway with two workers on a unix socket', () => {
   const socket = join(folder, 'check.sock');
-  const env = {
-    ...process.env,
-    HEADGATE_REDIS_URL: redis.url,
-    HEADGATE_WORKERS: '2',
-    HEADGATE_LISTEN: `unix:${socket}`,
-    HEADGATE_OPS_PORT: '0',
-    HEADGATE_GRPC_PORT: 'off',
-    HEADGATE_DRAIN_MS: '0',
-  };
-  await using gateway = startProcess(NODE, [MAIN], { env });
-  await gateway.printed(/proxies at unix:.*\n[\s\S]*curl .*\n/);
-  const curl = ['-s', '-o', '/dev/null', '-w', '%{http_code}', '--unix-socket', socket];
-  for (let i = 0; i < 4; i++) {
-    const asked = startProcess('curl', [...curl, 'http://localhost/envoy/a']);
-    await asked.exited();
-    expect(asked.output()).toBe('200');
-  }
-  await gateway.stop();
+  const node = join(folder, 'node');
+  let running: RunningProcess;
+  beforeAll(async () => {
+    copyFileSync(NODE, node);
+    const env = { ...withoutGrpc(), HEADGATE_LISTEN: `unix:${socket}` };
+    running = started.use(startProcess(node, [MAIN], { env }));
+    await running.printed(/proxies at unix:.*\n[\s\S]*curl .*\n/);
+  });
+
+  const check = () =>
+    statusOverSocket(socket, '/envoy/a', { headers: { 'x-headgate-client-ip': '192.0.2.9' } });
+
+  test('answers on the socket', async () => {
+    for (let i = 0; i < 4; i++) expect(await check()).toBe(200);
+  });
+
+  test('keeps its workers if no new worker can be started', async () => {
+    renameSync(node, join(folder, 'upgraded'));
+    running.signal('SIGUSR2');
+    await running.printed(/"event":"workers_kept".*ENOENT/);
+    expect(await check()).toBe(200);
+    expect(await running.stop()).toBe(0);
+  });
 });
 
-test('in memory each would count by itself, so that is refused, with exit code 3', async () => {
-  const { REDIS_URL, ...rest } = process.env;
+test.skipIf(!redisIsHere)('prints once that the port is taken, and exits with 1', async () => {
+  await using server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
   const refused = startProcess(NODE, [MAIN], {
-    env: { ...rest, HEADGATE_WORKERS: '4' },
+    env: { ...withoutGrpc(), HEADGATE_PORT: String(port) },
   });
-  expect(await refused.exited()).toBe(3);
-  expect(refused.output()).toContain('HEADGATE_WORKERS: several workers need HEADGATE_REDIS_URL');
+  expect(await refused.exited()).toBe(1);
+  expect(refused.output().match(/port \d+ is taken/g)).toEqual([`port ${port} is taken`]);
 });

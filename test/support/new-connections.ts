@@ -1,4 +1,4 @@
-/** Requests each on a connection of its own, and what became of every connection. */
+/** One request on each new connection, and how every connection ended. */
 import { connect } from 'node:net';
 
 export type Fate = 'answered' | 'refused' | 'cut off';
@@ -24,7 +24,7 @@ function openConnection(port: number): NewConnection {
   socket.on('data', (text: string) => {
     answer += text;
   });
-  // `close` follows, and tells the fate.
+  // Node emits `close` after it.
   socket.on('error', () => {});
   const fate = new Promise<Fate>((resolve) => {
     socket.on('close', () => {
