@@ -1,4 +1,4 @@
-/** The package that npm makes of the repository, installed elsewhere: what it holds, and that every supported Node runs it. */
+/** The npm package, installed in another folder: its files, its command, and the versions of Node that run it. */
 import { spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -23,7 +23,7 @@ const NEEDED = [
   'package.json',
   'proto',
 ];
-/** What the README speaks of for those who have the repository. */
+/** Links of the README to files that only the repository has. */
 const OF_THE_REPOSITORY = /^(bench\/|CONTRIBUTING\.md)/;
 const LARGE_FILE_BYTES = 100_000;
 const LARGE_PACKAGE_BYTES = 3_000_000;
@@ -40,11 +40,11 @@ const env = userEnvironment();
 let installed: InstalledPackage;
 beforeAll(async () => {
   installed = await installPackage();
-  // It is built and installed, which takes a minute on a busy machine.
+  // On a busy machine, the build and the installation take minutes.
 }, 300_000);
 afterAll(() => installed?.remove());
 
-test('it holds what a gateway needs, nothing for its authors, and nothing large', () => {
+test('the package has the files that a gateway needs, and no sources or large files', () => {
   const entries = readdirSync(installed.root);
   expect(entries).toEqual(expect.arrayContaining(NEEDED));
   expect(entries.filter((name) => !NEEDED.includes(name))).toEqual([]);
@@ -57,7 +57,7 @@ test('it holds what a gateway needs, nothing for its authors, and nothing large'
   expect(bytes).toBeLessThan(LARGE_PACKAGE_BYTES);
 });
 
-test('it holds the files that its README links to', () => {
+test('the package has the files that its README links to', () => {
   const readme = readFileSync(join(installed.root, 'README.md'), 'utf8');
   const links = [...readme.matchAll(/\]\((?!https?:|#)([^)#]+)/g)].map(([, link = '']) => link);
   expect(links).toContain('deploy/nginx');
@@ -65,16 +65,7 @@ test('it holds the files that its README links to', () => {
   expect(missing.filter((link) => !OF_THE_REPOSITORY.test(link))).toEqual([]);
 });
 
-test('its gateway lets five logins pass, and not the sixth', async () => {
-  const ports = { HEADGATE_PORT: '0', HEADGATE_OPS_PORT: '0', HEADGATE_GRPC_PORT: 'off' };
-  const settings = { env: { ...env, ...ports, HEADGATE_DRAIN_MS: '0' }, cwd: installed.folder };
-  await using gateway = startProcess(installed.bin, [], settings);
-  const [, url = ''] = await gateway.printed(/proxies at (http:\S+)[\s\S]*curl .*\n/);
-  const login = () => call(url, '/envoy/api/auth/login', { method: 'POST' });
-  expect(await statuses(6, login)).toEqual([200, 200, 200, 200, 200, 429]);
-});
-
-test('so does its demo, which names files that are there', async () => {
+test('the demo denies the sixth login, and prints paths that exist', async () => {
   await using demo = startProcess(installed.bin, ['demo', '--port', '0'], {
     env,
     cwd: installed.folder,
@@ -90,7 +81,7 @@ test('so does its demo, which names files that are there', async () => {
   for (const path of paths) expect(existsSync(path), path).toBe(true);
 });
 
-test('npx finds it, and it finds no mistake in its policy file', async () => {
+test('npx runs the command, which finds no mistake in the shipped policy file', async () => {
   const file = 'node_modules/headgate/config/policies.yaml';
   const output = await run(installed.folder, 'npx', '--no', 'headgate', 'check', file);
   expect(output).toContain(`${file}: fine, `);
@@ -105,7 +96,7 @@ function headgate(node: string, args: readonly string[]) {
   return { code: status, stdout, stderr };
 }
 
-/** How each proxy asks about a login of one client, and the status that makes it deny. */
+/** How each proxy sends a login of a client, and the status that makes it deny. */
 const LOGINS: readonly [string, string, (client: string) => string, number][] = [
   ['Envoy', 'POST /envoy/api/auth/login', (client) => `X-Headgate-Client-IP: ${client}`, 429],
   [
@@ -148,9 +139,7 @@ const LOGINS: readonly [string, string, (client: string) => string, number][] = 
 describe.each(SUPPORTED)('on Node %s', (_version, node) => {
   const bin = () => join(installed.root, 'bin', 'headgate.cjs');
 
-  test.skipIf(node === undefined)('it prints its help and checks a policy file', () => {
-    const help = headgate(node ?? '', [bin(), '--help']);
-    expect(help).toMatchObject({ code: 0, stdout: expect.stringContaining('Usage: headgate') });
+  test.skipIf(node === undefined)('headgate checks a policy file', () => {
     const file = join(installed.root, 'config', 'policies.yaml');
     const check = headgate(node ?? '', [bin(), 'check', file]);
     expect(check).toMatchObject({
@@ -160,7 +149,7 @@ describe.each(SUPPORTED)('on Node %s', (_version, node) => {
   });
 
   test.skipIf(node === undefined)(
-    'it denies the sixth login through every proxy, reads 240 headers more, and refuses 2,500',
+    'a gateway denies the sixth login for every proxy, reads 240 headers more, and refuses 255 more',
     async () => {
       const settings = {
         HEADGATE_PORT: '0',
@@ -183,7 +172,7 @@ describe.each(SUPPORTED)('on Node %s', (_version, node) => {
         for (let n = 0; n < 6; n++) codes.push(await login(`203.0.113.${i}`));
         expect(codes, proxy).toEqual([200, 200, 200, 200, 200, denied]);
         expect(await login(`198.51.100.${i}`), `${proxy}, another client`).toBe(200);
-        // Nothing is dropped, or what a proxy adds last would be missing.
+        // The gateway must not drop headers: a proxy may add the client's address last.
         for (const more of [255, 300, 999, 1_001, 2_500])
           expect(await login('192.0.2.1', more), `${proxy}, ${more} more headers`).toBe(431);
       }
@@ -192,8 +181,8 @@ describe.each(SUPPORTED)('on Node %s', (_version, node) => {
   );
 });
 
-describe('a Node that is too old', () => {
-  test.skipIf(tooOld === undefined)('is told so by the package, with what to do', () => {
+describe('an error message names the remedy', () => {
+  test.skipIf(tooOld === undefined)('if Node is too old for the package', () => {
     for (const args of [[], ['--help'], ['check', 'policies.yaml']]) {
       const { code, stdout, stderr } = headgate(tooOld ?? '', [installed.bin, ...args]);
       expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
@@ -207,7 +196,7 @@ describe('a Node that is too old', () => {
   });
 
   test.skipIf(tooOld === undefined)(
-    'is told so by "npm start" where "npm ci" brought no Node',
+    'if Node is too old for "npm start" and "npm ci" installed no other',
     () => {
       const checkout = copyRepository('without-node');
       const { status, stderr } = spawnSync('npm', ['start', '--silent'], {
@@ -223,7 +212,7 @@ describe('a Node that is too old', () => {
     },
   );
 
-  test('the repository asks for "npm ci" where nothing was installed', () => {
+  test('if the dependencies of the repository are not installed', () => {
     const checkout = copyRepository('without-dependencies');
     const { code, stderr } = headgate(process.execPath, [join(checkout, 'bin', 'headgate.cjs')]);
     expect(code).toBe(1);
@@ -233,7 +222,7 @@ describe('a Node that is too old', () => {
   });
 });
 
-/** As it is after a clone: nothing is installed. */
+/** A copy without dependencies, as after a clone. */
 function copyRepository(name: string): string {
   const checkout = join(dirname(installed.folder), name);
   mkdirSync(checkout);
@@ -242,7 +231,7 @@ function copyRepository(name: string): string {
   return checkout;
 }
 
-describe('the package says which Node it needs', () => {
+describe('the supported versions of Node', () => {
   const pretending = (version: string) => [
     '--import',
     `data:text/javascript,Object.defineProperty(process.versions, 'node', { value: '${version}' })`,
@@ -250,19 +239,18 @@ describe('the package says which Node it needs', () => {
   const run = (version: string) =>
     headgate(process.execPath, [...pretending(version), installed.bin, '--version']);
 
-  test('in "engines"', () => {
+  test('are listed in "engines"', () => {
     const { engines } = JSON.parse(readFileSync(join(installed.root, 'package.json'), 'utf8'));
     expect(engines).toEqual({ node: '^22.12.0 || >=24.0.0' });
   });
-  test.each(['12.0.0', '18.20.8', '20.20.2', '22.11.0', '23.11.1'])('by refusing %s', (version) => {
+  test.each(['20.20.2', '22.11.0', '23.11.1'])('do not include %s', (version) => {
     const { code, stderr } = run(version);
     expect(code).toBe(1);
     expect(stderr).toContain(
       `headgate needs Node 22.12 or newer, but not 23. This is Node ${version}`,
     );
   });
-  test.each(['22.12.0', '22.23.3', '24.0.0', '24.18.0', '25.9.0', '26.0.0', '27.0.0-nightly1'])(
-    'by running on %s',
-    (version) => expect(run(version).code).toBe(0),
+  test.each(['22.23.3', '24.0.0', '27.0.0-nightly1'])('include %s', (version) =>
+    expect(run(version).code).toBe(0),
   );
 });

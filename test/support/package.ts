@@ -1,13 +1,15 @@
-/** The package that npm makes of the repository, installed in a folder of its own as its users install it. */
+/** Builds the package of the repository and installs it in a folder, as users install it. */
 import { execFile } from 'node:child_process';
 import {
   cpSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
+  readFileSync,
   realpathSync,
   rmSync,
   symlinkSync,
+  writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
@@ -18,13 +20,13 @@ const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url));
 const NOT_COPIED = ['node_modules', '.git', 'dist'];
 
 export interface InstalledPackage {
-  /** A copy of the repository, where the package was built. */
+  /** A copy of the repository, in which the package was built. */
   readonly copy: string;
-  /** The folder that it is installed in, as the only dependency. */
+  /** The folder in which the package is installed, as the only dependency. */
   readonly folder: string;
   /** The package itself. */
   readonly root: string;
-  /** The command that npm made of it. */
+  /** The command that npm installed. */
   readonly bin: string;
   remove(): void;
 }
@@ -33,17 +35,18 @@ export async function installPackage(): Promise<InstalledPackage> {
   const scratch = realpathSync(mkdtempSync(join(tmpdir(), 'headgate-package-')));
   const copy = join(scratch, 'repository');
   const folder = join(scratch, 'elsewhere');
-  // In the repository itself a build would disturb whoever runs what was built there.
+  // A build in the repository would replace files that somebody may be running.
   mkdirSync(copy);
   for (const name of readdirSync(REPOSITORY)) {
     if (NOT_COPIED.includes(name)) continue;
     cpSync(join(REPOSITORY, name), join(copy, name), { recursive: true });
   }
   symlinkSync(join(REPOSITORY, 'node_modules'), join(copy, 'node_modules'));
+  skipTypeCheck(join(copy, 'tsconfig.build.json'));
   await run(copy, 'npm', 'pack', '--pack-destination', scratch);
   const tarball = readdirSync(scratch).find((name) => name.endsWith('.tgz')) ?? '';
   mkdirSync(folder);
-  // Many may not run the scripts of packages: it must do without.
+  // The package must work without install scripts, because many users may not run them.
   const quietly = ['--prefer-offline', '--no-audit', '--no-fund', '--ignore-scripts'];
   await run(folder, 'npm', 'install', '--prefix', folder, ...quietly, join(scratch, tarball));
   return {
@@ -55,7 +58,14 @@ export async function installPackage(): Promise<InstalledPackage> {
   };
 }
 
-/** Of a user who has this Node first on the PATH, and no settings of headgate. */
+/** `npm run check` checks the types. Without it, the build emits the same files in a third of the time. */
+function skipTypeCheck(file: string): void {
+  const config = JSON.parse(readFileSync(file, 'utf8'));
+  config.compilerOptions.noCheck = true;
+  writeFileSync(file, JSON.stringify(config));
+}
+
+/** The environment of a user who has this Node first on the PATH, and no settings of headgate. */
 export function userEnvironment(node = process.execPath): NodeJS.ProcessEnv {
   const inherited = Object.entries(process.env).filter(
     ([name]) => !/^(HEADGATE_|REDIS_URL$)/.test(name),
@@ -66,7 +76,7 @@ export function userEnvironment(node = process.execPath): NodeJS.ProcessEnv {
   };
 }
 
-/** What a command prints. Rejects when it fails. */
+/** Resolves to the standard output of a command. Rejects if the command fails. */
 export async function run(cwd: string, command: string, ...args: string[]): Promise<string> {
   const env = userEnvironment();
   return (await promisify(execFile)(command, args, { cwd, env })).stdout;
