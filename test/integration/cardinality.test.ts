@@ -1,4 +1,4 @@
-/** How many series a gateway has for Prometheus is bounded by the policy file, whatever clients and proxies send. */
+/** The policy file bounds the number of Prometheus series, whatever clients and proxies send. */
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -26,7 +26,7 @@ const ADDRESS_HEADERS = [
   'forwarded',
 ];
 
-/** Of each label, all values that this policy file allows. */
+/** All values that each label may have with this policy file. */
 const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   policy: ['login', 'shade', 'default', 'none'],
   verdict: 'allow deny local error_allow error_deny exempt blocked shadow_deny'.split(' '),
@@ -42,9 +42,8 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   ],
   mode: ['local', 'open', 'closed'],
 };
-/** One value each, which no client has a part in. */
+/** Labels whose values do not depend on requests. */
 const OF_THE_PROCESS = ['version', 'node', 'sha', 'sha256', 'le'];
-const REQUESTS = 1_500;
 const AT_ONCE = 30;
 
 const started = new AsyncDisposableStack();
@@ -62,7 +61,7 @@ beforeAll(async () => {
 });
 afterAll(() => started.disposeAsync());
 
-/** New words each time, some of which look like what metrics are made of. */
+/** Each call returns new words. Some look like parts of metrics. */
 const word = () => randomBytes(1 + Math.floor(Math.random() * 20)).toString('hex');
 const oneOf = <T>(...values: readonly T[]): T =>
   values[Math.floor(Math.random() * values.length)] as T;
@@ -123,19 +122,19 @@ async function overGrpc(): Promise<void> {
   );
 }
 
-async function ofOperators(): Promise<void> {
+async function toOpsServer(): Promise<void> {
   await call(gateway.opsUrl, oneOf(`/${word()}`, '/metrics/', `/v1/policies/${word()}/mode`), {
     method: oneOf('GET', 'DELETE', 'POST'),
     headers: { host: word() },
   });
 }
 
-async function volley(): Promise<void> {
-  for (let i = 0; i < REQUESTS; i += AT_ONCE) {
-    const asked = Array.from({ length: AT_ONCE }, (_, j) =>
-      j % 5 === 0 ? overGrpc() : j === 1 ? ofOperators() : overHttp(),
+async function sendHostileRequests(count: number): Promise<void> {
+  for (let i = 0; i < count; i += AT_ONCE) {
+    const sent = Array.from({ length: AT_ONCE }, (_, j) =>
+      j % 5 === 0 ? overGrpc() : j === 1 ? toOpsServer() : overHttp(),
     );
-    await Promise.all(asked);
+    await Promise.all(sent);
   }
 }
 
@@ -148,8 +147,8 @@ async function seriesOfHeadgate(): Promise<string[]> {
     .sort();
 }
 
-test('thousands of hostile requests make no series that the policy file does not', async () => {
-  await volley();
+test('hostile requests add no series to those of the policy file', async () => {
+  await sendHostileRequests(1_500);
   const first = await seriesOfHeadgate();
   for (const series of first) {
     const [, labels = ''] = /^[a-z_]+(?:\{(.*)\})?$/.exec(series) ?? expect.fail(series);
@@ -160,9 +159,9 @@ test('thousands of hostile requests make no series that the policy file does not
         expect(ALLOWED[name], `${name} in ${series}`).toContain(value);
     }
   }
-  // Something of everything was counted, or this would show nothing.
+  // The requests have reached every metric.
   const text = first.join('\n');
-  // Envoy sends what it must in the request line.
+  // A check from Envoy cannot lack a header: its request line has everything.
   for (const { name: dialect } of HTTP_DIALECTS) {
     if (dialect === 'envoy') continue;
     expect(text).toContain(`headgate_misconfigured_requests_total{dialect="${dialect}"}`);
@@ -180,8 +179,8 @@ test('thousands of hostile requests make no series that the policy file does not
   const unknown = (await call(gateway.opsUrl, '/metrics')).body;
   expect(unknown).toMatch(/^headgate_unknown_policy_total [1-9]\d\d/m);
 
-  // Other bytes, the same series: all that the file allows are there, but for some that are rare.
-  await volley();
+  // New values add no series, except a few combinations that are rare.
+  await sendHostileRequests(500);
   const second = await seriesOfHeadgate();
   const combinations = new Set([...first, ...second]).size;
   expect(second.length).toBe(combinations);

@@ -1,12 +1,14 @@
-/** Streams over gRPC that are reset as soon as they are opened (CVE-2023-44487). */
+/** gRPC streams that the client resets as soon as it has opened them (CVE-2023-44487). */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { expect, test } from 'vitest';
+import { test } from 'vitest';
 import { startGateway } from '../support/gateway.ts';
 import { connectRawHttp2 } from '../support/http2-frames.ts';
 
 const CHECK = '/envoy.service.auth.v3.Authorization/Check';
 
-test('closes a connection that resets more streams than it may have open, and no other', async () => {
+test.concurrent('closes a connection that resets more streams than it may open, and no other', async ({
+  expect,
+}) => {
   await using gateway = await startGateway({ HEADGATE_GRPC_PORT: '0' });
   using other = await connectRawHttp2(gateway.grpcPort, CHECK);
   using flooder = await connectRawHttp2(gateway.grpcPort, CHECK);
@@ -17,7 +19,9 @@ test('closes a connection that resets more streams than it may have open, and no
   expect(await other.answersPing()).toBe(true);
 });
 
-test('keeps the connection of an Envoy whose clients abort hundreds of requests a second', async () => {
+test.concurrent('keeps the connection of an Envoy whose clients abort hundreds of requests a second', async ({
+  expect,
+}) => {
   await using gateway = await startGateway({ HEADGATE_GRPC_PORT: '0' });
   using envoy = await connectRawHttp2(gateway.grpcPort, CHECK);
   for (let second = 0; second < 4; second++) {

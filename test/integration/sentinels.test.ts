@@ -1,4 +1,4 @@
-/** Redis behind sentinels that are away, or that announce a failover at a bad moment. */
+/** Redis with sentinels that are down, or that announce a failover at a bad moment. */
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
@@ -12,16 +12,16 @@ import { freePort } from '../support/ports.ts';
 import { startRedis, testWithOwnRedis } from '../support/redis.ts';
 
 testWithOwnRedis(
-  'a failover that is told of while the master is asked for ends no client',
+  'a client survives a failover that is announced while it looks up the master',
   async () => {
     await using sentinel = await startFakeRedis();
     let master = await startRedis();
     let delayMs = 0;
-    let asked = 0;
+    let lookups = 0;
     sentinel.misbehave(({ name, words, socket }) => {
       if (name !== 'sentinel') return false;
       const isMaster = words[1]?.toLowerCase() === 'get-master-addr-by-name';
-      if (isMaster) asked++;
+      if (isMaster) lookups++;
       const answer = isMaster ? `*2\r\n${bulk('127.0.0.1')}${bulk(String(master.port))}` : '*0\r\n';
       setTimeout(() => socket.writable && socket.write(answer), delayMs);
       return true;
@@ -32,12 +32,12 @@ testWithOwnRedis(
       onError: () => {},
     });
     await once(client, 'ready');
-    // Its detector of failovers subscribes after that.
+    // After that, ioredis subscribes to failovers.
     await sleep(100);
     delayMs = 200;
-    const before = asked;
+    const before = lookups;
     await master.stop('SIGKILL');
-    await waitUntil('the master is asked for', async () => asked > before);
+    await waitUntil('the client looks up the master', async () => lookups > before);
     await sleep(50);
     sentinel.say(`>3\r\n${bulk('message')}${bulk('+switch-master')}${bulk('mymaster')}`);
     master = await startRedis(master.port);
@@ -47,7 +47,7 @@ testWithOwnRedis(
   },
 );
 
-testWithOwnRedis('a sentinel that is away is no matter while another one answers', async () => {
+testWithOwnRedis('a gateway counts while one of its sentinels is down', async () => {
   await using master = await startRedis();
   await using sentinel = await startFakeRedis();
   sentinel.misbehave(({ name, words, socket }) => {
@@ -61,7 +61,7 @@ testWithOwnRedis('a sentinel that is away is no matter while another one answers
     ...PATIENT,
     HEADGATE_REDIS_URL: `redis+sentinel://${places}/mymaster`,
   });
-  // Long enough for several tries to reach it.
+  // Long enough for several attempts to connect to it.
   await sleep(1_500);
   const { headers } = await call(gateway.url, '/envoy/a');
   expect(headers['x-ratelimit-remaining']).toBe('999');
