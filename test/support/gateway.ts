@@ -6,7 +6,7 @@
 import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { createGateway } from '../../src/app/gateway.ts';
-import { reportPolicies } from '../../src/app/policy-reload.ts';
+import { reloadOnChange, reportPolicies } from '../../src/app/policy-reload.ts';
 import { banner } from '../../src/cli/support/banner.ts';
 import { openPolicySource } from '../../src/config/policy-file/policy-source.ts';
 import { readEnvironment } from '../../src/config/settings/environment.ts';
@@ -49,8 +49,16 @@ const PRINTED_WITHIN_MS = 20_000;
 /** For tests in which Redis is well: a busy machine then delays its answers, and they are waited for. */
 export const PATIENT = { HEADGATE_STORE_TIMEOUT_MS: '10000' } as const;
 
-/** In this process: it does not read its files again, and hears no signals. With workers it is the program. */
-export async function startGateway(env: NodeJS.ProcessEnv = {}): Promise<Gateway> {
+export interface GatewayOptions {
+  /** Reloads the policies when their files change, as the program does. The files are watched until this process ends. */
+  readonly reloads?: boolean;
+}
+
+/** In this process, without signals. With workers it is the program. */
+export async function startGateway(
+  env: NodeJS.ProcessEnv = {},
+  { reloads = false }: GatewayOptions = {},
+): Promise<Gateway> {
   if (process.env.TEST_MAIN !== undefined) return startGatewayProcess(env);
   const environment = readEnvironment({ ...PORTS, ...env });
   if (environment.workers > 1) return startGatewayProcess(env);
@@ -65,6 +73,7 @@ export async function startGateway(env: NodeJS.ProcessEnv = {}): Promise<Gateway
   const telemetry = createTelemetry({ level, version: VERSION, now: Date.now, destination });
   reportPolicies(policies, telemetry.policyFile);
   const gateway = createGateway({ environment, policies, telemetry, now: Date.now });
+  if (reloads) reloadOnChange(policies, telemetry.policyFile);
   const listening = await gateway.listen();
   text += `${banner(environment, policies, listening).join('\n')}\n`;
   const portOf = (address: AddressInfo | string | undefined) =>
