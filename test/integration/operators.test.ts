@@ -1,7 +1,7 @@
-/** What operators type, what is printed, and with which exit code. */
+/** The commands for operators: what they print, and their exit codes. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Circumstances, runCommand } from '../support/command.ts';
-import { type GatewayProcess, PATIENT } from '../support/gateway.ts';
+import { type Gateway, PATIENT } from '../support/gateway.ts';
 import {
   KEYS,
   newAddress,
@@ -19,8 +19,8 @@ const BECAUSE = ['--reason', 'a test'] as const;
 
 const started = new AsyncDisposableStack();
 let policies: string;
-let gateway: GatewayProcess;
-let guarded: GatewayProcess;
+let gateway: Gateway;
+let guarded: Gateway;
 
 beforeAll(async () => {
   policies = policyFile(started);
@@ -28,7 +28,7 @@ beforeAll(async () => {
     [{}, { HEADGATE_ADMIN_TOKEN: TOKEN }].map(async (env) =>
       started.use(await startOperated(policies, env)),
     ),
-  )) as [GatewayProcess, GatewayProcess];
+  )) as [Gateway, Gateway];
 });
 afterAll(() => started.disposeAsync());
 
@@ -48,7 +48,7 @@ async function headgate(
   return { code, said: stdout, complained: stderr };
 }
 
-/** Fails with what was complained about. */
+/** Runs a command that must succeed, and returns its output. */
 async function done(args: readonly string[], circumstances?: Circumstances): Promise<string> {
   const { code, said, complained } = await headgate(args, circumstances);
   expect({ code, complained }).toEqual({ code: 0, complained: '' });
@@ -93,7 +93,7 @@ test('clients block and unblock', async () => {
   });
 });
 
-test('clients exempt and unexempt, and who does it if nobody says so', async () => {
+test('clients exempt and unexempt, also without --by', async () => {
   const address = newAddress();
   const said = await done(['clients', 'exempt', 'id:acme', '--for', '1h', ...BECAUSE]);
   expect(said).toMatch(/^c\.[\w-]{22}: exempt until .* UTC, "a test"\n$/);
@@ -108,7 +108,7 @@ test('clients exempt and unexempt, and who does it if nobody says so', async () 
   expect(await done(['overrides'])).toBe('no override is in force\n');
 });
 
-test('- is the client of standard input, which is in no history and in no list of processes', async () => {
+test('- reads the client from standard input, so that it is in no shell history and no process list', async () => {
   const key = 'a-key-that-leaked';
   const typed = ['clients', 'block', '-', '--for', '5min', ...BECAUSE];
   const said = await done(typed, { input: `  key:${key} \nmore\n` });
@@ -212,7 +212,7 @@ test('stats', async () => {
   });
 });
 
-test('a reason that would steer the terminal of who lists it is refused', async () => {
+test('a reason with control characters is refused, because terminals would obey them', async () => {
   for (const [name, value] of [
     ['reason', 'x\u001b]0;owned\u0007'],
     ['reason', 'two\nlines'],
@@ -238,7 +238,7 @@ describe('explain --gateway', () => {
     address,
   ];
 
-  test('goes by the policies, the counts and the overrides of a running gateway, and counts nothing', async () => {
+  test('uses the policies, counters and overrides of a running gateway, and counts nothing', async () => {
     const address = newAddress();
     await visit(gateway, 'POST /pin', { address });
     for (let i = 0; i < 2; i++) {
@@ -264,7 +264,7 @@ describe('explain --gateway', () => {
     expect(said).toMatch(/^answer +403, .*\n +sent to ingress-nginx$/m);
   });
 
-  test('sends headers as they were typed', async () => {
+  test('sends the headers of the command line', async () => {
     const typed = ['-H', `X-Api-Key: ${KEYS.acme}`, '-H', 'a: b: c', '-o', 'json'];
     const said = await done([...pin(newAddress()), ...typed, '--gateway', gateway.opsUrl]);
     expect(JSON.parse(said).steps).toContainEqual({
@@ -285,7 +285,7 @@ describe('explain --gateway', () => {
 
 describe.skipIf(!redisIsHere)('explain --live', () => {
   let redis: TestRedis;
-  let counting: GatewayProcess;
+  let counting: Gateway;
   beforeAll(async () => {
     redis = started.use(await startRedis());
     counting = started.use(
@@ -296,7 +296,7 @@ describe.skipIf(!redisIsHere)('explain --live', () => {
     ...['explain', '--live', '--policies', policies, '--url', '/api/search', '--client', address],
   ];
 
-  test('goes by the counts and the overrides in Redis, and counts nothing', async () => {
+  test('uses the counters and overrides in Redis, and counts nothing', async () => {
     const address = newAddress();
     const search = () => visit(counting, '/api/search', { address });
     const env = { HEADGATE_REDIS_URL: redis.url };
@@ -311,7 +311,7 @@ describe.skipIf(!redisIsHere)('explain --live', () => {
     expect(await done(live(address), { env })).toMatch(/^answer +403, by the current counters$/m);
   });
 
-  test('tells that Redis is away, or is not named', async () => {
+  test('reports that Redis is down, or that no Redis is configured', async () => {
     const env = { HEADGATE_REDIS_URL: `redis://127.0.0.1:${await freePort()}` };
     expect(await headgate(live(newAddress()), { env })).toMatchObject({
       ...{ code: 1, said: '' },
@@ -334,7 +334,7 @@ const COMMANDS: readonly (readonly string[])[] = [
   ['explain', '0123456789ab-1'],
 ];
 
-test('where no gateway answers, one line says so: exit code 1', async () => {
+test('one line says that no gateway answers: exit code 1', async () => {
   const url = `http://127.0.0.1:${await freePort()}`;
   const typed = await Promise.all(COMMANDS.map((args) => headgate([...args, '--gateway', url])));
   const complained = `headgate: no gateway answers at ${url}: start it, or name another with --gateway\n`;
@@ -342,7 +342,7 @@ test('where no gateway answers, one line says so: exit code 1', async () => {
 });
 
 describe('the token', () => {
-  test('comes from the environment, and a wrong one is told without being repeated', async () => {
+  test('comes from the environment, and the message about a wrong one does not repeat it', async () => {
     const typed = ['overrides', '--gateway', guarded.opsUrl];
     expect(await done(typed, { env: { HEADGATE_ADMIN_TOKEN: TOKEN } })).toBe(
       'no override is in force\n',
@@ -356,7 +356,7 @@ describe('the token', () => {
     }
   });
 
-  test('that is none is a mistake of the settings: exit code 3', async () => {
+  test('is refused if it is too short: exit code 3', async () => {
     const env = { HEADGATE_ADMIN_TOKEN: 'short' };
     const { code, said, complained } = await headgate(['overrides'], { env });
     expect({ code, said }).toEqual({ code: 3, said: '' });
@@ -365,7 +365,7 @@ describe('the token', () => {
   });
 });
 
-test('a port that is not that of operators is told to be one', async () => {
+test('a --gateway that names the check port fails with one line', async () => {
   const { code, complained } = await headgate(['overrides', '--gateway', gateway.url]);
   expect({ code: code !== 0, complained }).toEqual({
     code: true,

@@ -4,8 +4,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { LOG_LEVELS } from '../../src/config/settings/settings.ts';
 import { OPS_ROUTES, type OpsRoute } from '../../src/server/ops-routes.ts';
 import { strayLines } from '../scenarios/hostile/run.ts';
+import { runCommand } from '../support/command.ts';
 import { eventually } from '../support/eventually.ts';
-import { type GatewayProcess, startGatewayProcess } from '../support/gateway.ts';
+import type { Gateway } from '../support/gateway.ts';
 import { call, type HttpAnswer } from '../support/http.ts';
 import {
   KEYS,
@@ -20,10 +21,8 @@ import {
   TERMS,
   visit,
 } from '../support/operations.ts';
-import { startProcess } from '../support/process.ts';
 import { exchange, statusOf } from '../support/raw-http.ts';
 import { Sentinels } from '../support/sentinels.ts';
-import { MAIN, NODE } from '../support/tested-command.ts';
 
 const TOKEN = 'the-token-of-all-operators+1==';
 const WRONG = 'a-token-that-somebody-guessed';
@@ -33,9 +32,9 @@ const SHOWN = { authorization: `Bearer ${TOKEN}` };
 const started = new AsyncDisposableStack();
 let policies: string;
 /** Without a token. */
-let open: GatewayProcess;
-let guarded: GatewayProcess;
-let silent: GatewayProcess;
+let open: Gateway;
+let guarded: Gateway;
+let silent: Gateway;
 
 beforeAll(async () => {
   policies = policyFile(started);
@@ -45,7 +44,7 @@ beforeAll(async () => {
       { HEADGATE_ADMIN_TOKEN: TOKEN, HEADGATE_LOG_LEVEL: 'trace' },
       { HEADGATE_LOG_LEVEL: 'silent' },
     ].map(async (env) => started.use(await startOperated(policies, env))),
-  )) as [GatewayProcess, GatewayProcess, GatewayProcess];
+  )) as [Gateway, Gateway, Gateway];
 });
 afterAll(() => started.disposeAsync());
 
@@ -73,7 +72,7 @@ function pathOf({ url }: OpsRoute): string {
   return url.replace(':policy', 'search').replace(':id', '0123456789ab-1');
 }
 
-function send(gateway: GatewayProcess, route: OpsRoute, body: unknown, headers = {}) {
+function send(gateway: Gateway, route: OpsRoute, body: unknown, headers = {}) {
   return call(gateway.opsUrl, pathOf(route), {
     method: route.method,
     headers: { ...headers, ...(body !== undefined && { 'content-type': 'application/json' }) },
@@ -169,10 +168,11 @@ describe('the token', () => {
   test.each(['0.0.0.0', '::', '203.0.113.9', 'gateway.example'])(
     'must be there when others can reach %s: exit code 3',
     async (HEADGATE_OPS_HOST) => {
-      const env = { ...process.env, HEADGATE_OPS_HOST, HEADGATE_OPS_PORT: '0', HEADGATE_PORT: '0' };
-      const refusal = startProcess(NODE, [MAIN], { env });
-      expect(await refusal.exited()).toBe(3);
-      expect(refusal.output()).toMatch(/HEADGATE_OPS_HOST: .*set HEADGATE_ADMIN_TOKEN/);
+      const env = { HEADGATE_OPS_HOST, HEADGATE_OPS_PORT: '0', HEADGATE_PORT: '0' };
+      expect(await runCommand([], { env })).toMatchObject({
+        code: 3,
+        stderr: expect.stringMatching(/HEADGATE_OPS_HOST: .*set HEADGATE_ADMIN_TOKEN/),
+      });
     },
   );
 });
@@ -802,7 +802,7 @@ describe('the audit log', () => {
   test.each(['info', 'error', 'silent'])(
     'goes on while an override has the level %s',
     async (level) => {
-      await using gateway = await startGatewayProcess({ HEADGATE_POLICIES: policies });
+      await using gateway = await startOperated(policies);
       const address = newAddress();
       await operate(gateway, 'PUT /v1/log', { ...TERMS, level });
       await override(gateway, 'block', address);

@@ -1,13 +1,13 @@
-/** Gateways that operators steer, the policies that they have, and clients that ask them. */
+/** Gateways with the ops API, their policies, and requests of clients and operators to them. */
 import { hash } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { Agent } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type GatewayProcess, startGatewayProcess } from './gateway.ts';
+import { type Gateway, type GatewayProcess, startGateway, startGatewayProcess } from './gateway.ts';
 import { call, type HttpAnswer } from './http.ts';
 
-/** Listed, by their ids. */
+/** API keys in the policy file, by their ids. */
 export const KEYS = { acme: 'key-of-acme-1', globex: 'key-of-globex-1' } as const;
 export const EXEMPT_ADDRESS = '198.51.100.200';
 export const LOCAL_LIMIT = 6;
@@ -44,16 +44,19 @@ export function policyFile(lab: AsyncDisposableStack): string {
   return path;
 }
 
-/** Its deadline leaves room for a machine that is busy with other tests. */
-export function startOperated(
+/** A busy machine delays the answers of Redis. */
+const STORE_TIMEOUT = { HEADGATE_STORE_TIMEOUT_MS: '2000' };
+
+export function startOperated(policies: string, env: NodeJS.ProcessEnv = {}): Promise<Gateway> {
+  return startGateway({ HEADGATE_POLICIES: policies, ...STORE_TIMEOUT, ...env });
+}
+
+/** As a process, which can be frozen and may have workers. */
+export function startOperatedProcess(
   policies: string,
   env: NodeJS.ProcessEnv = {},
 ): Promise<GatewayProcess> {
-  return startGatewayProcess({
-    HEADGATE_POLICIES: policies,
-    HEADGATE_STORE_TIMEOUT_MS: '250',
-    ...env,
-  });
+  return startGatewayProcess({ HEADGATE_POLICIES: policies, ...STORE_TIMEOUT, ...env });
 }
 
 export interface Visitor {
@@ -62,15 +65,11 @@ export interface Visitor {
   readonly user?: string;
 }
 
-/** Each on a connection of its own, so that all workers have a turn. */
+/** A new connection for each request, so that every worker gets some. */
 const oneByOne = new Agent();
 
-/** A request as a proxy asks about it: `POST /pin`, `/api/search`. */
-export function visit(
-  gateway: GatewayProcess,
-  what: string,
-  visitor: Visitor = {},
-): Promise<HttpAnswer> {
+/** Checks a request as a proxy does. `what` is like `POST /pin` or `/api/search`. */
+export function visit(gateway: Gateway, what: string, visitor: Visitor = {}): Promise<HttpAnswer> {
   const [target = '/', method = 'GET'] = what.split(' ').reverse();
   return call(gateway.url, `/envoy${target}`, {
     method,
@@ -85,13 +84,13 @@ export function visit(
 
 let addresses = 0;
 
-/** That nobody else has in this file of tests. */
+/** An address that no other test of the file has. */
 export function newAddress(): string {
   addresses++;
   return `203.0.${112 + (addresses >> 8)}.${addresses & 255}`;
 }
 
-export interface Told<T> {
+export interface OpsAnswer<T> {
   readonly status: number;
   readonly answer: T;
   readonly text: string;
@@ -99,11 +98,11 @@ export interface Told<T> {
 
 /** A call of the ops API: `POST /v1/clients/block`. */
 export async function operate<T = Record<string, unknown>>(
-  gateway: GatewayProcess,
+  gateway: Gateway,
   what: string,
   body?: object,
   headers: Record<string, string> = {},
-): Promise<Told<T>> {
+): Promise<OpsAnswer<T>> {
   const [method, path = '/'] = what.split(' ');
   const { status, body: text } = await call(gateway.opsUrl, path, {
     ...(method !== undefined && { method }),
@@ -113,11 +112,11 @@ export async function operate<T = Record<string, unknown>>(
   return { status, answer: text.startsWith('{') ? JSON.parse(text) : {}, text };
 }
 
-/** What most overrides say of themselves. */
+/** The terms of most overrides. */
 export const TERMS = { for: '10min', reason: 'a test', by: 'test' } as const;
 
 export function override<T = Record<string, unknown>>(
-  gateway: GatewayProcess,
+  gateway: Gateway,
   verb: string,
   client: string,
   terms: object = {},
@@ -125,17 +124,17 @@ export function override<T = Record<string, unknown>>(
   return operate<T>(gateway, `POST /v1/clients/${verb}`, { client, ...TERMS, ...terms });
 }
 
-export function lift(gateway: GatewayProcess, verb: string, client: string) {
+export function lift(gateway: Gateway, verb: string, client: string) {
   return operate(gateway, `POST /v1/clients/${verb}`, { client, by: 'test' });
 }
 
-export function reset(gateway: GatewayProcess, client: string, policy?: string) {
+export function reset(gateway: Gateway, client: string, policy?: string) {
   return operate(gateway, 'POST /v1/clients/reset', {
     client,
     ...(policy !== undefined && { policy }),
   });
 }
 
-export function setMode(gateway: GatewayProcess, policy: string, mode: string, terms: object = {}) {
+export function setMode(gateway: Gateway, policy: string, mode: string, terms: object = {}) {
   return operate(gateway, `PUT /v1/policies/${policy}/mode`, { mode, ...TERMS, ...terms });
 }
