@@ -13,7 +13,7 @@ import {
   startMachine,
 } from '../support/compose.ts';
 import { call, statuses } from '../support/http.ts';
-import { asksOf, DASHBOARD_FOLDER, DASHBOARDS } from '../support/observability-dashboards.ts';
+import { DASHBOARD_FOLDER, DASHBOARDS, queriesOf } from '../support/observability-dashboards.ts';
 import { RULES, RULES_FILE } from '../support/observability-rules.ts';
 import { checkPrometheusFile, startPrometheus } from '../support/prometheus.ts';
 import { redisIsHere, startRedis } from '../support/redis.ts';
@@ -154,7 +154,7 @@ describe.skipIf(!redisIsHere || programs.nginx === undefined)('two machines', ()
       const numbers = DASHBOARDS.flatMap(({ panels }) =>
         panels.filter(({ type }) => type === 'stat'),
       );
-      const asks = numbers.flatMap(asksOf);
+      const asks = numbers.flatMap(queriesOf);
       expect(asks.length).toBeGreaterThanOrEqual(DASHBOARDS.length);
       const withoutData = async () => {
         await Promise.all([login(first, 'bob'), login(second, 'bob')]);

@@ -1,12 +1,19 @@
-/** `headgate explain`, as operators type it. */
+/** `headgate explain`: its output and exit codes. */
 import { expect, test } from 'vitest';
+import { runCommand } from '../support/command.ts';
 import { startProcess } from '../support/process.ts';
 import { MAIN, NODE } from '../support/tested-command.ts';
 
 async function explain(...args: string[]) {
-  const run = startProcess(NODE, [MAIN, 'explain', ...args]);
-  return { code: await run.exited(), output: run.output() };
+  const { code, stdout, stderr } = await runCommand(['explain', ...args]);
+  return { code, output: stdout + stderr };
 }
+
+test('the program explains a request', async () => {
+  const program = startProcess(NODE, [MAIN, 'explain', '--url', '/']);
+  expect(await program.exited()).toBe(0);
+  expect(program.output()).toMatch(/^answer {4}200, if nothing was counted before$/m);
+});
 
 test('explains a request of a client behind Cloudflare, step by step', async () => {
   const { code, output } = await explain(
@@ -29,7 +36,7 @@ test('explains a request of a client behind Cloudflare, step by step', async () 
   }
 });
 
-test('says the same to programs', async () => {
+test('prints the same as JSON', async () => {
   const { output } = await explain('--url', '/api/search', '-o', 'json');
   const { steps, answer } = JSON.parse(output);
   expect(steps).toContainEqual({
@@ -50,24 +57,27 @@ test.each([
     2,
     '--proxy-address gives',
   ],
-])('%j: exit code %i', async (args, exitCode, said) => {
+])('%j is refused: exit code %i', async (args, exitCode, said) => {
   const { code, output } = await explain(...args);
   expect({ code, output }).toEqual({ code: exitCode, output: expect.stringContaining(said) });
 });
 
-test('--proxy shows the answer of another proxy', async () => {
+test('shows the answer of the proxy that --proxy names', async () => {
   const { output } = await explain('--url', '/a%00', '--proxy', 'ingress-nginx');
   expect(output).toMatch(/^answer {4}403, if nothing was counted before$/m);
   expect(output).toMatch(/^ {10}sent to ingress-nginx$/m);
   expect(output).toMatch(/^ {10}X-RateLimit-Status: 403$/m);
 });
 
-test.each(['--proxy', '--proxy-address'])('%s gives the address of the proxy', async (flag) => {
-  const { output } = await explain('--url', '/', flag, '198.51.100.1');
-  expect(output).toMatch(/^proxy {5}198\.51\.100\.1 is not in identity\.trusted_proxies/m);
-});
+test.each(['--proxy', '--proxy-address'])(
+  'takes the address of the proxy from %s',
+  async (flag) => {
+    const { output } = await explain('--url', '/', flag, '198.51.100.1');
+    expect(output).toMatch(/^proxy {5}198\.51\.100\.1 is not in identity\.trusted_proxies/m);
+  },
+);
 
-test('the body of a denial is one line, without an escape for its end', async () => {
+test('the body of a denial is one line, without an escaped line end', async () => {
   const { code, output } = await explain('--url', '/a%00');
   expect(code).toBe(0);
   expect(output).toContain('"error":"malformed_path"');

@@ -1,4 +1,4 @@
-/** The dashboards of deploy/grafana, as Grafana would ask Prometheus. */
+/** The dashboards of deploy/grafana, and the queries that Grafana sends for them. */
 import { readdirSync, readFileSync } from 'node:fs';
 
 export const DASHBOARD_FOLDER = new URL('../../deploy/grafana/', import.meta.url);
@@ -34,8 +34,8 @@ export const DASHBOARDS: readonly Dashboard[] = readdirSync(DASHBOARD_FOLDER)
     ...JSON.parse(readFileSync(new URL(file, DASHBOARD_FOLDER), 'utf8')),
   }));
 
-/** What a panel asks about everything there is. */
-export function asksOf({ targets }: Panel): string[] {
+/** The queries of a panel about all gateways. */
+export function queriesOf({ targets }: Panel): string[] {
   return targets.map(({ expr }) =>
     expr
       .replaceAll('$__rate_interval', '10s')

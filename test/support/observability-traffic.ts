@@ -1,11 +1,11 @@
-/** A gateway, and requests that make it count everything that a client or a proxy can make it count. */
+/** A gateway, and requests that change every metric that clients and proxies can change. */
 import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { Agent } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { waitUntil } from './eventually.ts';
-import { type GatewayProcess, startGatewayProcess } from './gateway.ts';
+import { type Gateway, startGateway } from './gateway.ts';
 import { call } from './http.ts';
 import type { TestRedis } from './redis.ts';
 
@@ -27,12 +27,12 @@ policies:
 const CLIENT = '198.51.100.7';
 
 export interface Measured extends AsyncDisposable {
-  readonly gateway: GatewayProcess;
-  /** One request of each kind, answered. */
+  readonly gateway: Gateway;
+  /** Sends one request of each kind. */
   traffic(): Promise<void>;
-  /** A change of the policy file that it takes up, and one that it refuses. */
+  /** Changes the policy file twice: the gateway loads the first version and refuses the second. */
   changeFiles(): Promise<void>;
-  /** Redis says nothing until the gateway has given it up. */
+  /** Freezes Redis until the gateway has given it up. */
   silence(redis: TestRedis): Promise<void>;
 }
 
@@ -43,13 +43,16 @@ export async function startMeasured(redis: TestRedis): Promise<Measured> {
   const file = join(folder, 'policies.yaml');
   writeFileSync(file, POLICIES);
   const gateway = unlessItStarts.use(
-    await startGatewayProcess({
-      HEADGATE_POLICIES: file,
-      HEADGATE_REDIS_URL: redis.url,
-      HEADGATE_PROXY_SECRET: SECRET,
-    }),
+    await startGateway(
+      {
+        HEADGATE_POLICIES: file,
+        HEADGATE_REDIS_URL: redis.url,
+        HEADGATE_PROXY_SECRET: SECRET,
+      },
+      { reloads: true },
+    ),
   );
-  // Of this machine, and not the address that is trusted.
+  // The policy file does not trust this address.
   const elsewhere = new Agent({ localAddress: '127.0.0.2' });
   unlessItStarts.defer(() => elsewhere.destroy());
 
@@ -64,12 +67,12 @@ export async function startMeasured(redis: TestRedis): Promise<Measured> {
     const nginx = { 'x-original-method': 'GET', 'x-original-uri': '/pay', 'x-real-ip': CLIENT };
     const id = { 'x-headgate-request-id': randomUUID() };
     await Promise.all([
-      // Over its limit soon, and then denied from memory.
+      // Soon exceeds its limit, and is then denied from memory.
       ask('/envoy/login'),
-      ask('/envoy/pay', { 'x-api-key': 'nobody listed it' }),
+      ask('/envoy/pay', { 'x-api-key': 'an unlisted key' }),
       ask('/envoy/chat'),
       ask('/envoy/next'),
-      ask('/envoy/nobody/names/it'),
+      ask('/envoy/in/no/policy'),
       ask('/envoy/pay', { 'x-headgate-client-ip': '192.0.2.1' }),
       ask('/envoy/pay', { 'x-headgate-client-ip': '203.0.113.1' }),
       ask('/envoy/pay', { 'x-headgate-peer-ip': CLIENT, 'cf-connecting-ip': '192.0.2.1' }),
@@ -84,7 +87,7 @@ export async function startMeasured(redis: TestRedis): Promise<Measured> {
     gateway,
     traffic,
     async changeFiles() {
-      writeFileSync(file, `${POLICIES}# taken up\n`);
+      writeFileSync(file, `${POLICIES}# changed\n`);
       await gateway.printed(/"policies_loaded"/);
       writeFileSync(file, 'version: 1');
       await gateway.printed(/"policies_refused"/);
@@ -99,7 +102,7 @@ export async function startMeasured(redis: TestRedis): Promise<Measured> {
       } finally {
         server.signal('SIGCONT');
       }
-      await waitUntil('the store is asked again', async () => {
+      await waitUntil('the store is used again', async () => {
         await traffic();
         return reading(/^headgate_degraded 0/m);
       });
