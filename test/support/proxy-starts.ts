@@ -42,3 +42,9 @@ const WITH_OWN_SUITE = ['traefik', 'ingress-nginx'];
 
 /** Proxies whose clients get the status, headers and body of every answer. */
 export const COMPLETE_PROXIES = PROXY_STARTS.filter(({ name }) => !WITH_OWN_SUITE.includes(name));
+
+export function proxyStart(name: string): ProxyStart {
+  const found = PROXY_STARTS.find((each) => each.name === name);
+  if (found === undefined) throw new Error(`the tests start no proxy called ${name}`);
+  return found;
+}
