@@ -1,8 +1,9 @@
-/** A policy for a host holds for every way to write that host that an application behind the proxy could take for it. */
+/** A policy for a host applies to every spelling of that host that an application behind the proxy could accept. */
 import { describe, expect, inject, test } from 'vitest';
 import { startProxiedApplication } from '../support/proxied-application.ts';
 import { PROXY_ROWS } from '../support/proxy-rows.ts';
-import { exchange } from '../support/raw-http.ts';
+import { isHere } from '../support/proxy-starts.ts';
+import { answerTo } from '../support/raw-http.ts';
 
 const programs = inject('programs');
 const POLICIES = `
@@ -20,23 +21,27 @@ const HOSTS = `
   .trim()
   .split(/\s+/);
 
-describe.each(PROXY_ROWS)('$proxy, $program', ({ program, start }) => {
-  const isHere = program === undefined || programs[program] !== undefined;
-  test.skipIf(!isHere)('lets no spelling of a host past its policy', async () => {
-    await using proxied = await startProxiedApplication(POLICIES, start);
-    const ask = (lines: string, target = '/') => {
+/** The Host lines of a request, and its target. */
+const REQUESTS: readonly (readonly [hosts: readonly string[], target: string])[] = [
+  ...HOSTS.map((host) => [[host], '/'] as const),
+  [['b', 'admin.example.com'], '/'],
+  [['admin.example.com', 'b'], '/'],
+  [['b'], 'http://admin.example.com/'],
+  [['b'], 'http://admin.example.com:1:2/'],
+];
+
+describe.concurrent.each(PROXY_ROWS)('$proxy $program', (row) => {
+  test.skipIf(!isHere(row, programs))('lets no spelling of a host past its policy', async () => {
+    await using proxied = await startProxiedApplication(POLICIES, row.start);
+    const send = (hosts: readonly string[], target = '/') => {
+      const lines = hosts.map((host) => `Host: ${host}\r\n`).join('');
       const head = `GET ${target} HTTP/1.1\r\n${lines}Connection: close\r\n\r\n`;
-      return exchange(proxied.url, Buffer.from(head, 'latin1'), 1_000);
+      return answerTo(proxied.url, Buffer.from(head, 'latin1'));
     };
-    await ask('Host: admin.example.com\r\n');
+    await send(['admin.example.com']);
     expect(proxied.seen).toHaveLength(1);
 
-    for (const host of HOSTS) await ask(`Host: ${host}\r\n`);
-    await ask('Host: b\r\nHost: admin.example.com\r\n');
-    await ask('Host: admin.example.com\r\nHost: b\r\n');
-    await ask('Host: b\r\n', 'http://admin.example.com/');
-    await ask('Host: b\r\n', 'http://admin.example.com:1:2/');
-
+    for (const [hosts, target] of REQUESTS) await send(hosts, target);
     const reached = proxied.seen.slice(1).map(({ headers }) => headers.host ?? '');
     expect(reached.filter((host) => /admin.*example/i.test(host))).toEqual([]);
   });
