@@ -1,6 +1,6 @@
 /**
- * What of a client's headers reaches an application: no name that the application takes for another one, and nothing
- * that moves the host or the path away from what headgate checked.
+ * Which headers of a client reach an application: no name that the application could take for another one, and nothing
+ * that changes the host or the path that headgate checked.
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -12,13 +12,14 @@ import { HOST_AND_PATH_HEADERS } from '../support/host-and-path-headers.ts';
 import { freePort } from '../support/ports.ts';
 import type { RunningProxy } from '../support/proxies.ts';
 import { PROXY_ROWS, type ProxyRow } from '../support/proxy-rows.ts';
+import { isHere } from '../support/proxy-starts.ts';
 import {
   type PythonApplication,
   type PythonServer,
   type ServedRequest,
   startPythonApplication,
 } from '../support/python-applications.ts';
-import { exchange, statusOf } from '../support/raw-http.ts';
+import { answerTo, statusOf } from '../support/raw-http.ts';
 import { realTraefik } from '../support/traefik.ts';
 
 /** Every character that RFC 9110 allows in a name, besides letters, digits and the hyphen. */
@@ -30,7 +31,7 @@ const ODD_NAMES = [
   ...['CF_Connecting_IP', 'X_Real_IP', 'X_Forwarded_For', 'Content_Length', 'Transfer_Encoding'],
 ];
 
-/** Each header once, and once more in other letters. */
+/** Each header twice: as it is usually written, and in lower case. */
 const SPOOFS = HOST_AND_PATH_HEADERS.map((name) => [
   `${name}: evil.example`,
   `${name.toLowerCase()}: /evil`,
@@ -42,48 +43,75 @@ const rows: ProxyRow[] = PROXY_ROWS.filter(({ proxy }) => proxy !== 'NGINX behin
 if (traefik !== undefined) {
   rows.push({ proxy: 'Traefik itself', program: undefined, tested: 'its files', start: traefik });
 }
-const isHere = ({ program }: ProxyRow) => program === undefined || programs[program] !== undefined;
 
-const folder = mkdtempSync(join(tmpdir(), 'headgate-client-headers-'));
-const policies = join(folder, 'policies.yaml');
-writeFileSync(policies, '{ version: 1, default: { limits: [100000/1h] } }');
-afterAll(() => rmSync(folder, { recursive: true }));
+/** In front of each application. */
+type Proxies = Readonly<Record<PythonServer, RunningProxy>>;
 
+const SERVERS: readonly PythonServer[] = ['hypercorn', 'gunicorn', 'wsgiref'];
+const stack = new AsyncDisposableStack();
+const applications = {} as Record<PythonServer, PythonApplication>;
+const proxiesOf = new Map<ProxyRow, Proxies>();
+let ports: { readonly headgate: number; readonly grpc: number };
 let gateway: Gateway;
-let applications: Readonly<Record<PythonServer, PythonApplication>>;
 
 beforeAll(async () => {
-  const [started, hypercorn, gunicorn, wsgiref] = await Promise.all([
-    startGateway({ HEADGATE_POLICIES: policies, HEADGATE_GRPC_PORT: '0' }),
-    startPythonApplication('hypercorn'),
-    startPythonApplication('gunicorn'),
-    startPythonApplication('wsgiref'),
-  ]);
-  gateway = started;
-  applications = { hypercorn, gunicorn, wsgiref };
+  const folder = mkdtempSync(join(tmpdir(), 'headgate-client-headers-'));
+  stack.defer(() => rmSync(folder, { recursive: true }));
+  const policies = join(folder, 'policies.yaml');
+  writeFileSync(policies, '{ version: 1, default: { limits: [100000/1h] } }');
+  ports = { headgate: await freePort(), grpc: await freePort() };
+  gateway = stack.use(
+    await startGateway({
+      HEADGATE_POLICIES: policies,
+      HEADGATE_PORT: String(ports.headgate),
+      HEADGATE_GRPC_PORT: String(ports.grpc),
+    }),
+  );
+  for (const server of SERVERS) {
+    applications[server] = stack.use(await startPythonApplication(server));
+  }
+  for (const row of rows.filter((each) => isHere(each, programs))) await startProxies(row);
 });
-afterAll(async () => {
-  for (const application of Object.values(applications)) await application[Symbol.asyncDispose]();
-  await gateway[Symbol.asyncDispose]();
-});
+afterAll(() => stack.disposeAsync());
 
-/** A GET with these lines, on a connection of its own. */
-function get({ url }: Pick<RunningProxy, 'url'>, path: string, lines: readonly string[]) {
-  const head = [`GET ${path} HTTP/1.1`, 'Host: shop.example', ...lines, 'Connection: close'];
-  return exchange(url, `${head.join('\r\n')}\r\n\r\n`, 2_000);
+async function startProxies(row: ProxyRow): Promise<void> {
+  const [hypercorn, gunicorn, wsgiref] = await Promise.all(
+    SERVERS.map(async (server) =>
+      stack.use(await row.start({ application: applications[server].port, ...ports })),
+    ),
+  );
+  if (hypercorn && gunicorn && wsgiref) proxiesOf.set(row, { hypercorn, gunicorn, wsgiref });
 }
 
-/** Sends each list of lines on a connection of its own, all at once, and resolves to what each made the application serve. */
+function testProxies(title: string, check: (proxies: Proxies, row: ProxyRow) => Promise<void>) {
+  for (const row of rows) {
+    const name = [row.proxy, row.program].filter((part) => part !== undefined).join(', ');
+    test.skipIf(!isHere(row, programs))(`${name}: ${title}`, { concurrent: true }, async () => {
+      const proxies = proxiesOf.get(row);
+      if (proxies === undefined) throw new Error(`${name} has not started`);
+      await check(proxies, row);
+    });
+  }
+}
+
+/** A GET with these lines, on a new connection. */
+function get({ url }: Pick<RunningProxy, 'url'>, path: string, lines: readonly string[]) {
+  const head = [`GET ${path} HTTP/1.1`, 'Host: shop.example', ...lines, 'Connection: close'];
+  return answerTo(url, `${head.join('\r\n')}\r\n\r\n`);
+}
+
+let requestsSent = 0;
+
+/** Sends each list of lines in a request, all at once. Resolves to the requests that the application served for each. */
 async function servedFor(
   application: PythonApplication,
   proxy: Pick<RunningProxy, 'url'>,
   requests: readonly (readonly string[])[],
-  path = '/x/login',
 ): Promise<ServedRequest[][]> {
-  const before = application.served().length;
-  await Promise.all(requests.map((lines, i) => get(proxy, `${path}/${i}`, lines)));
-  const served = application.served().slice(before);
-  return requests.map((_, i) => served.filter((request) => request.path.endsWith(`/${i}`)));
+  const ids = requests.map(() => requestsSent++);
+  await Promise.all(requests.map((lines, i) => get(proxy, `/x/login/${ids[i]}`, lines)));
+  const served = application.served();
+  return ids.map((id) => served.filter(({ path }) => path.endsWith(`/${id}`)));
 }
 
 const hasPlainNames = ({ headers }: ServedRequest) =>
@@ -92,96 +120,87 @@ const valuesOf = ({ headers }: ServedRequest) => headers.map(([, value]) => valu
 const keysOf = ({ headers }: ServedRequest) =>
   headers.filter(([name]) => name === 'HTTP_X_API_KEY').map(([, value]) => value);
 
-test('the applications are of the kind that is in danger', async () => {
+test('the applications believe such headers if they get them', async () => {
   const { gunicorn, wsgiref } = applications;
   const url = (port: number) => ({ url: `http://127.0.0.1:${port}` });
-  const moved = await servedFor(gunicorn, url(gunicorn.port), [['SCRIPT_NAME: /x']]);
-  expect(moved).toMatchObject([[{ path: '/login/0' }]]);
+  const [moved] = await servedFor(gunicorn, url(gunicorn.port), [['SCRIPT_NAME: /x']]);
+  expect(moved).toMatchObject([{ path: expect.stringMatching(/^\/login\/\d+$/) }]);
   const [keyed] = await servedFor(wsgiref, url(wsgiref.port), [['X_Api_Key: key']]);
   expect(keyed?.map(keysOf)).toEqual([['key']]);
 });
 
-describe.each(rows)('$proxy $program', (row) => {
-  const here = test.skipIf(!isHere(row));
-  const start = (server: PythonServer) => {
-    const { port: headgate, grpcPort: grpc } = gateway;
-    return row.start({ application: applications[server].port, headgate, grpc });
-  };
-  const startWithoutGateway = async () => {
-    const nobody = await freePort();
-    const { port } = applications.hypercorn;
-    return row.start({ application: port, headgate: nobody, grpc: nobody });
-  };
-
-  here.each([
-    ['', start],
-    [' while the gateway is gone', startWithoutGateway],
-  ])('passes only names of letters, digits and hyphens%s', async (_, starting) => {
-    await using proxy = await starting('hypercorn');
-    const requests = ODD_NAMES.map((name) => [`${name}: of-the-client`, 'X-Plain: plain']);
-    const served = await servedFor(applications.hypercorn, proxy, requests);
-    ODD_NAMES.forEach((name, i) => {
-      const own = served[i] ?? [];
-      expect(own.length, name).toBeLessThanOrEqual(1);
-      expect(own.every(hasPlainNames), name).toBe(true);
-      expect(own.flatMap(valuesOf), name).not.toContain('of-the-client');
-      if (own.length === 1) expect(own.flatMap(valuesOf), name).toContain('plain');
-    });
+async function expectPlainNames({ hypercorn: proxy }: Proxies): Promise<void> {
+  const requests = ODD_NAMES.map((name) => [`${name}: of-the-client`, 'X-Plain: plain']);
+  const served = await servedFor(applications.hypercorn, proxy, requests);
+  ODD_NAMES.forEach((name, i) => {
+    const own = served[i] ?? [];
+    expect(own.length, name).toBeLessThanOrEqual(1);
+    expect(own.every(hasPlainNames), name).toBe(true);
+    expect(own.flatMap(valuesOf), name).not.toContain('of-the-client');
+    if (own.length === 1) expect(own.flatMap(valuesOf), name).toContain('plain');
   });
+}
 
-  here('goes on without such a name, or refuses the request', async () => {
-    await using proxy = await start('hypercorn');
+async function expectNoSpoofs({ hypercorn: proxy }: Proxies): Promise<void> {
+  const requests = [...SPOOFS.flat().map((line) => [line]), ...SPOOFS, SPOOFS.flat()];
+  const served = await servedFor(applications.hypercorn, proxy, requests);
+  requests.forEach((lines, i) => {
+    expect(served[i], lines.join()).toHaveLength(1);
+    const headers = served[i]?.[0]?.headers ?? [];
+    expect(headers.filter(([, value]) => value.includes('evil'))).toEqual([]);
+    expect(headers).toContainEqual(['host', 'shop.example']);
+    const hosts = headers.filter(([name]) => name === 'x-forwarded-host');
+    for (const [, host] of hosts) expect(host).toBe('shop.example');
+  });
+}
+
+const PLAIN_NAMES = 'passes only header names of letters, digits and hyphens';
+const NO_SPOOFS = 'passes only the host, port and path of the request';
+
+describe('while the gateway answers', () => {
+  testProxies(PLAIN_NAMES, expectPlainNames);
+  testProxies(NO_SPOOFS, expectNoSpoofs);
+
+  testProxies('drops a header with another name, or refuses the request', async (proxies, row) => {
     const answers = await Promise.all(
-      ['X.Api.Key', 'X_Api_Key'].map((name) => get(proxy, '/', [`${name}: a`])),
+      ['X.Api.Key', 'X_Api_Key'].map((name) => get(proxies.hypercorn, '/', [`${name}: a`])),
     );
     const withUnderscores = row.proxy.startsWith('Envoy') ? 400 : 200;
     expect(answers.map(statusOf)).toEqual([200, withUnderscores]);
   });
 
-  here('lets no client move the path of gunicorn', async () => {
-    await using proxy = await start('gunicorn');
+  testProxies('lets no client change the path that gunicorn serves', async ({ gunicorn }) => {
     const names = ['SCRIPT_NAME', 'script_name', 'PATH_INFO', 'Script-Name'];
     const requests = names.map((name) => [`${name}: /x`]);
-    const served = (await servedFor(applications.gunicorn, proxy, requests)).flat();
+    const served = (await servedFor(applications.gunicorn, gunicorn, requests)).flat();
     expect(served.length).toBeGreaterThan(0);
-    for (const { path } of served) expect(path).toMatch(/^\/x\/login\/\d$/);
+    for (const { path } of served) expect(path).toMatch(/^\/x\/login\/\d+$/);
   });
 
-  here('shows a CGI-style application the key that headgate sees, and no other', async () => {
-    await using proxy = await start('wsgiref');
-    const requests = ['X_Api_Key', 'X-Api_Key', 'X_Api-Key', 'x_api_key'].flatMap((name) => [
-      [`${name}: other`],
-      ['X-Api-Key: seen', `${name}: other`],
-      [`${name}: other`, 'X-Api-Key: seen'],
-    ]);
-    const served = await servedFor(applications.wsgiref, proxy, [['X-Api-Key: seen'], ...requests]);
-    expect(served[0]?.map(keysOf)).toEqual([['seen']]);
-    requests.forEach((lines, i) => {
-      const seen = lines.includes('X-Api-Key: seen') ? ['seen'] : [];
-      for (const request of served[i + 1] ?? [])
-        expect(keysOf(request), lines.join()).toEqual(seen);
-    });
-  });
-
-  here.each([
-    ['', start],
-    [' while the gateway is gone', startWithoutGateway],
-  ])(
-    "passes no client's host, port or path besides those of the request%s",
-    async (_, starting) => {
-      await using proxy = await starting('hypercorn');
-      const requests = [...SPOOFS.flat().map((line) => [line]), ...SPOOFS, SPOOFS.flat()];
-      const served = await servedFor(applications.hypercorn, proxy, requests);
+  testProxies(
+    'passes one API key to a CGI-style application: the one that headgate reads',
+    async ({ wsgiref }) => {
+      const requests = ['X_Api_Key', 'X-Api_Key', 'X_Api-Key', 'x_api_key'].flatMap((name) => [
+        [`${name}: other`],
+        ['X-Api-Key: seen', `${name}: other`],
+        [`${name}: other`, 'X-Api-Key: seen'],
+      ]);
+      const all = [['X-Api-Key: seen'], ...requests];
+      const [plain, ...others] = await servedFor(applications.wsgiref, wsgiref, all);
+      expect(plain?.map(keysOf)).toEqual([['seen']]);
       requests.forEach((lines, i) => {
-        expect(served[i], lines.join()).toHaveLength(1);
-        const headers = served[i]?.[0]?.headers ?? [];
-        expect(headers.filter(([, value]) => value.includes('evil'))).toEqual([]);
-        expect(headers).toContainEqual(['host', 'shop.example']);
-        const hosts = headers.filter(([name]) => name === 'x-forwarded-host');
-        for (const [, host] of hosts) expect(host).toBe('shop.example');
+        const seen = lines.includes('X-Api-Key: seen') ? ['seen'] : [];
+        for (const request of others[i] ?? []) expect(keysOf(request), lines.join()).toEqual(seen);
       });
     },
   );
+});
+
+describe('while the gateway is down', () => {
+  beforeAll(async () => void (await gateway.stop()));
+
+  testProxies(PLAIN_NAMES, expectPlainNames);
+  testProxies(NO_SPOOFS, expectNoSpoofs);
 });
 
 const FILES = [
