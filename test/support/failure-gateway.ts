@@ -1,84 +1,62 @@
-/** A port where a gateway is, is not, hangs, is killed, or has a fault. */
+/** A port where a gateway is down, hangs, is killed, or has a fault. */
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import { createServer as createHttp2Server, type Http2Server } from 'node:http2';
 import type { Socket } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { POLICIES } from './failure-policies.ts';
-import { startFakeRedis } from './fake-redis.ts';
+import { fileURLToPath } from 'node:url';
+import type { GatewayPorts } from './failure-policies.ts';
 import { type GatewayProcess, startGatewayProcess } from './gateway.ts';
-import { freePort } from './ports.ts';
+import { startProcess } from './process.ts';
 
 export interface GatewayLab extends AsyncDisposable {
-  readonly port: number;
-  readonly grpcPort: number;
-  /** Before every request; nothing happens when it is so already. */
-  readonly arm: Readonly<Record<string, () => Promise<void>>>;
-  /** A gateway that is well, whatever was there before. */
-  revive(): Promise<void>;
+  /** Each makes the gateway fail so, before or during the next `requests` requests. */
+  readonly failures: Readonly<Record<string, (requests: number) => Promise<void>>>;
 }
 
-/** Longer than any proxy waits: a gateway that is to be killed is still deciding. */
-const STORE_TIMEOUT_MS = 5_000;
+const DYING = fileURLToPath(new URL('./dying-gateway.ts', import.meta.url));
 
-export async function startGatewayLab(): Promise<GatewayLab> {
-  const folder = mkdtempSync(join(tmpdir(), 'headgate-failures-'));
-  const policyFile = join(folder, 'policies.yaml');
-  writeFileSync(policyFile, POLICIES);
-  const redis = await startFakeRedis();
-  const [port, grpcPort] = [await freePort(), await freePort()];
-  let gateway: GatewayProcess | undefined;
-  let standIns: AsyncDisposableStack | undefined;
+export async function startGatewayLab({ port, grpcPort }: GatewayPorts): Promise<GatewayLab> {
+  let here = new AsyncDisposableStack();
 
-  async function end() {
-    await gateway?.stop('SIGKILL');
-    await standIns?.disposeAsync();
-    gateway = undefined;
-    standIns = undefined;
+  async function end(): Promise<void> {
+    await here.disposeAsync();
+    here = new AsyncDisposableStack();
   }
 
-  async function revive() {
+  async function start(): Promise<GatewayProcess> {
     await end();
-    redis.misbehave(undefined);
-    gateway = await startGatewayProcess({
+    const gateway = await startGatewayProcess({
       HEADGATE_PORT: String(port),
       HEADGATE_GRPC_PORT: String(grpcPort),
-      HEADGATE_POLICIES: policyFile,
-      HEADGATE_REDIS_URL: redis.url,
-      HEADGATE_STORE_TIMEOUT_MS: String(STORE_TIMEOUT_MS),
     });
+    // A gateway that hangs does not hear SIGTERM.
+    here.defer(async () => void (await gateway.stop('SIGKILL')));
+    return gateway;
   }
 
   return {
-    port,
-    grpcPort,
-    revive,
-    arm: {
-      'is down': async () => void (await gateway?.stop()),
-      async 'is killed while it decides'() {
-        await revive();
-        redis.misbehave(({ name }) => {
-          if (name !== 'take') return false;
-          gateway?.signal('SIGKILL');
-          return true;
-        });
+    failures: {
+      async 'is down'() {
+        const gateway = await start();
+        await gateway.stop();
       },
-      hangs: async () => gateway?.signal('SIGSTOP'),
-      async 'answers 500 because of a fault'() {
-        if (standIns !== undefined) return;
+      async 'is killed while it decides'(requests) {
         await end();
-        standIns = new AsyncDisposableStack();
-        standIns.use(await faulty(createServer(), port));
-        standIns.use(await faulty(createHttp2Server(), grpcPort));
+        const args = [DYING, port, grpcPort, requests].map(String);
+        const dying = here.use(startProcess(process.execPath, args));
+        await dying.printed(/listening/);
+      },
+      async hangs() {
+        const gateway = await start();
+        gateway.signal('SIGSTOP');
+      },
+      async 'answers 500 because of a fault'() {
+        await end();
+        here.use(await faulty(createServer(), port));
+        here.use(await faulty(createHttp2Server(), grpcPort));
       },
     },
-    async [Symbol.asyncDispose]() {
-      await end();
-      await redis[Symbol.asyncDispose]();
-      rmSync(folder, { recursive: true });
-    },
+    [Symbol.asyncDispose]: end,
   };
 }
 

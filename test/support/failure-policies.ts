@@ -1,6 +1,12 @@
-/** One policy for each way to go on without Redis, and clients who are each known by a key of their own. */
+/** One policy for each `on_store_failure`, and clients that have a listed key each. */
 import { hash } from 'node:crypto';
 import { LIMIT, WINDOW_SECONDS } from './failure-user.ts';
+
+/** Where the proxies of the tests expect the gateway. */
+export interface GatewayPorts {
+  readonly port: number;
+  readonly grpcPort: number;
+}
 
 const CLIENTS = 1_000;
 
@@ -23,7 +29,7 @@ policies: [${policies}]
 
 let taken = 0;
 
-/** The key of a client who has not asked yet. */
+/** The key of a client that has sent no request yet. */
 export function newClient(): string {
   if (taken === CLIENTS) throw new Error('more clients than keys');
   return `client-${taken++}`;

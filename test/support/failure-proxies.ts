@@ -1,23 +1,12 @@
-/** The proxies of deploy/ as they are shipped, and with the change that refuses requests while the gateway is gone. */
+/** The proxies of deploy/ as they are shipped, and with the change that refuses requests while the gateway is down. */
 import { readFileSync } from 'node:fs';
-import { startHaproxy } from './haproxy.ts';
-import {
-  type Behind,
-  type RunningProxy,
-  startCaddy,
-  startEnvoy,
-  startEnvoyGrpc,
-  startNginx,
-} from './proxies.ts';
-import { startTraefikOrReplay } from './traefik.ts';
+import type { Behind, RunningProxy } from './proxies.ts';
+import { type ProxyStart, proxyStart } from './proxy-starts.ts';
 
 export type Choice = 'as shipped' | 'refuses';
 
-interface FailureProxy {
-  /** Undefined for what is always here: Traefik, or else a replay of it. */
-  readonly program: 'nginx' | 'envoy' | 'caddy' | 'haproxy' | undefined;
-  readonly start: (behind: Behind) => Promise<RunningProxy>;
-  /** What is changed in the file to refuse, and into what. */
+interface FailureProxy extends ProxyStart {
+  /** Texts of its file, and what replaces them to refuse requests. */
   readonly toRefuse: Readonly<Record<string, string>>;
   /** How long it waits for a gateway that hangs, as its file says. */
   readonly timeoutMs: number;
@@ -33,11 +22,11 @@ const ENVOY_GRPC_FILE = shipped('envoy/envoy-grpc.yaml');
 const HAPROXY_FILE = shipped('haproxy/haproxy.cfg');
 const CADDY_FILE = shipped('caddy/Caddyfile');
 const TRAEFIK_FILE = shipped('traefik/dynamic.yaml');
+const APISIX_FILE = shipped('apisix/apisix.yaml');
 
 export const PROXIES: Readonly<Record<string, FailureProxy>> = {
   NGINX: {
-    program: 'nginx',
-    start: startNginx,
+    ...proxyStart('nginx'),
     toRefuse: {
       'error_page 500 502 503 504 =204 @headgate_unavailable;': '',
       'add_header X-RateLimit-Bypass    $headgate_bypass always;': '',
@@ -45,26 +34,22 @@ export const PROXIES: Readonly<Record<string, FailureProxy>> = {
     timeoutMs: Number(found(NGINX_FILE, /proxy_read_timeout (\d+)ms;/)),
   },
   Envoy: {
-    program: 'envoy',
-    start: startEnvoy,
+    ...proxyStart('envoy'),
     toRefuse: { 'failure_mode_allow: true': 'failure_mode_allow: false' },
     timeoutMs: 1_000 * Number(found(ENVOY_FILE, /cluster: headgate, timeout: ([\d.]+)s /)),
   },
   'Envoy over gRPC': {
-    program: 'envoy',
-    start: startEnvoyGrpc,
+    ...proxyStart('envoy-grpc'),
     toRefuse: { 'failure_mode_allow: true': 'failure_mode_allow: false' },
     timeoutMs: 1_000 * Number(found(ENVOY_GRPC_FILE, /timeout: ([\d.]+)s\n/)),
   },
   HAProxy: {
-    program: 'haproxy',
-    start: startHaproxy,
+    ...proxyStart('haproxy'),
     toRefuse: { 'set-var(txn.headgate_bypass) str(gateway-unavailable)': 'deny deny_status 503' },
     timeoutMs: Number(found(HAPROXY_FILE, /timeout server (\d+)ms\n/)),
   },
   Caddy: {
-    program: 'caddy',
-    start: startCaddy,
+    ...proxyStart('caddy'),
     toRefuse: {
       [found(CADDY_FILE, /(\thandle_errors {\n[\s\S]*?\n\t}\n)/)]: '',
       [found(CADDY_FILE, /(\t@failed status 5xx\n[\s\S]*?\n\t\t}\n)/)]: '',
@@ -72,11 +57,15 @@ export const PROXIES: Readonly<Record<string, FailureProxy>> = {
     timeoutMs: Number(found(CADDY_FILE, /response_header_timeout (\d+)ms\n/)),
   },
   Traefik: {
-    program: undefined,
-    start: startTraefikOrReplay,
+    ...proxyStart('traefik'),
     toRefuse: { 'service: headgate-or-open': 'service: headgate' },
     timeoutMs: Number(found(TRAEFIK_FILE, /responseHeaderTimeout: (\d+)ms\n/)),
     hidesAllowed: true,
+  },
+  APISIX: {
+    ...proxyStart('apisix'),
+    toRefuse: { 'allow_degradation: true': 'allow_degradation: false' },
+    timeoutMs: Number(found(APISIX_FILE, /timeout: (\d+)\n/)),
   },
 };
 
@@ -86,10 +75,14 @@ function found(text: string, pattern: RegExp): string {
   return part;
 }
 
-export function startFailureProxy(name: string, choice: Choice, behind: Behind) {
+export function startFailureProxy(
+  name: string,
+  choice: Choice,
+  behind: Behind,
+): Promise<RunningProxy> {
   const { start, toRefuse } = proxyOf(name);
   if (choice === 'as shipped') return start(behind);
-  // The address of the application is another one by the time that this is replaced.
+  // The address of the application is replaced before these texts are.
   const changes = Object.entries(toRefuse).map(([text, changed]) => [
     text.replaceAll('127.0.0.1:3000', `127.0.0.1:${behind.application}`),
     changed,

@@ -1,11 +1,11 @@
-/** A gateway that counts in a real Redis, and everything that may happen to the two while proxies are answered. */
+/** A gateway that counts in a real Redis, and all failures of the two while the gateway still answers. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { eventually } from './eventually.ts';
-import { newClient, POLICIES } from './failure-policies.ts';
+import { type GatewayPorts, newClient, POLICIES } from './failure-policies.ts';
 import { LIMIT } from './failure-user.ts';
-import { type GatewayProcess, startGatewayProcess } from './gateway.ts';
+import { type GatewayProcess, PATIENT, startGatewayProcess } from './gateway.ts';
 import { call } from './http.ts';
 import { connectTo, startRedis, type TestRedis } from './redis.ts';
 
@@ -15,34 +15,41 @@ export interface Happening {
 }
 
 export interface RedisLab extends AsyncDisposable {
-  readonly gatewayPort: number;
-  readonly grpcPort: number;
   readonly happenings: Readonly<Record<string, Happening>>;
-  /** A client who has taken so many units of the policy `local`. */
+  /** A client that has used so many units of the policy `local`. */
   clientAfter(units: number): Promise<string>;
   take(client: string): Promise<unknown>;
+  /** How many requests the gateway has decided without Redis because the machine is busy. */
+  shed(): Promise<number>;
+  /** Starts both again, the gateway with its default timeout for Redis. Before that, no answer of Redis is late. */
+  useDefaultTimeout(): Promise<void>;
 }
 
 /** Longer than all requests of a test. */
 const DRAIN_MS = 20_000;
-/** How many answers in a row come too late before Redis is asked no more, as the document says. */
+/** The gateway gives Redis up after so many late answers in a row, as the document says. */
 const LATE_IN_A_ROW = 5;
+const WITHIN_MS = 20_000;
 
-export async function startRedisLab(): Promise<RedisLab> {
+export async function startRedisLab({ port, grpcPort }: GatewayPorts): Promise<RedisLab> {
   await using unlessItStarts = new AsyncDisposableStack();
   const folder = mkdtempSync(join(tmpdir(), 'headgate-failures-'));
   unlessItStarts.defer(() => rmSync(folder, { recursive: true }));
   const policyFile = join(folder, 'policies.yaml');
   writeFileSync(policyFile, POLICIES);
   let redis = await startRedis();
-  // One that is frozen would not hear a gentler signal.
+  // A frozen Redis does not hear SIGTERM.
   unlessItStarts.defer(async () => void (await redis.stop('SIGKILL')));
-  const gateway = await startGatewayProcess({
-    HEADGATE_POLICIES: policyFile,
-    HEADGATE_REDIS_URL: redis.url,
-    HEADGATE_DRAIN_MS: String(DRAIN_MS),
-    HEADGATE_GRPC_PORT: '0',
-  });
+  const startGateway = (env: NodeJS.ProcessEnv) =>
+    startGatewayProcess({
+      HEADGATE_PORT: String(port),
+      HEADGATE_GRPC_PORT: String(grpcPort),
+      HEADGATE_POLICIES: policyFile,
+      HEADGATE_REDIS_URL: redis.url,
+      HEADGATE_DRAIN_MS: String(DRAIN_MS),
+      ...env,
+    });
+  let gateway = await startGateway(PATIENT);
   unlessItStarts.defer(async () => void (await gateway.stop('SIGKILL')));
   const wellAgain = () => untilCounted(gateway);
 
@@ -108,15 +115,17 @@ export async function startRedisLab(): Promise<RedisLab> {
 
   const started = unlessItStarts.move();
   return {
-    gatewayPort: gateway.port,
-    grpcPort: gateway.grpcPort,
     happenings,
-    async clientAfter(units) {
-      const client = newClient();
-      for (let i = 0; i < units; i++) await ask(gateway, '/local', client);
-      return client;
+    clientAfter: (units) => clientAfter(gateway, units),
+    async useDefaultTimeout() {
+      await gateway.stop('SIGKILL');
+      // The first Redis still counts the first gateway, and halves the local shares.
+      await redis.stop();
+      redis = await startRedis();
+      gateway = await startGateway({});
     },
     take: (client) => ask(gateway, '/local', client),
+    shed: () => shedBy(gateway),
     [Symbol.asyncDispose]: () => started.disposeAsync(),
   };
 }
@@ -125,10 +134,34 @@ function ask({ url }: GatewayProcess, path: string, client: string) {
   return call(url, `/envoy${path}`, { headers: { 'X-Api-Key': client } });
 }
 
+/** On a busy machine Redis may be late, and a request is not counted there. */
+async function clientAfter(gateway: GatewayProcess, units: number): Promise<string> {
+  const { client } = await eventually(
+    async () => {
+      const client = newClient();
+      let counted = 0;
+      for (let i = 0; i < units; i++) {
+        const { headers } = await ask(gateway, '/local', client);
+        if (headers['x-ratelimit-mode'] === undefined) counted++;
+      }
+      return { client, counted };
+    },
+    ({ counted }) => counted === units,
+    WITHIN_MS,
+  );
+  return client;
+}
+
+async function shedBy({ opsUrl }: GatewayProcess): Promise<number> {
+  const { body } = await call(opsUrl, '/metrics');
+  return Number(/^headgate_requests_shed_total(?:\{.*\})? (\d+)$/m.exec(body)?.[1]);
+}
+
 async function untilCounted(gateway: GatewayProcess) {
   await eventually(
     () => ask(gateway, '/allow', newClient()),
     ({ headers }) => headers['x-ratelimit-mode'] === undefined,
+    WITHIN_MS,
   );
 }
 
@@ -136,6 +169,7 @@ async function untilStatus({ opsUrl }: GatewayProcess, status: string) {
   await eventually(
     () => call(opsUrl, '/readyz'),
     ({ body }) => JSON.parse(body).status === status,
+    WITHIN_MS,
   );
 }
 
