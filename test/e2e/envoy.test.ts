@@ -1,4 +1,4 @@
-/** What is particular to Envoy, with the files that we ship for it: the newest and the oldest, in either mode. */
+/** What only Envoy does, with the files of deploy/envoy: the newest version and the oldest, over HTTP and gRPC. */
 import { hash } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -9,13 +9,13 @@ import { join } from 'node:path';
 import { Server, ServerCredentials, type sendUnaryData, status } from '@grpc/grpc-js';
 import type { ServiceDefinition } from '@grpc/proto-loader';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { type GatewayProcess, startGatewayProcess } from '../support/gateway.ts';
+import { type CountingRelay, startCountingRelay } from '../support/counting-relay.ts';
+import { type Gateway, startGateway } from '../support/gateway.ts';
 import { ENVOY_PROTOS } from '../support/grpc-client.ts';
 import { call, type HttpCall, statuses } from '../support/http.ts';
 import { freePort } from '../support/ports.ts';
 import { type RunningProxy, startEnvoy, startEnvoyGrpc } from '../support/proxies.ts';
-import { exchange } from '../support/raw-http.ts';
-import { residentBytes } from '../support/resident-memory.ts';
+import { answerTo } from '../support/raw-http.ts';
 import { startUpstream, type Upstream } from '../support/upstream.ts';
 
 const LOGIN = '/api/auth/login';
@@ -23,7 +23,7 @@ const MEGABYTE = 1024 * 1024;
 const FIVE = [200, 200, 200, 200, 200];
 const programs = inject('programs');
 
-/** What a file has behind number signs, from this line on, without them. */
+/** The commented-out lines of a file, from this line on, and what they are without `#`. */
 function uncommented(file: string, line: string): Record<string, string> {
   const text = readFileSync(new URL(`../../deploy/envoy/${file}`, import.meta.url), 'utf8');
   const block: string[] = [];
@@ -45,7 +45,7 @@ const REDIRECTS = `- match: { path: /redirects }
 
 let clients = 0;
 
-/** A client that nobody has counted yet: another address of this machine. */
+/** A client without any counted request: another address of this machine. */
 function newClient() {
   const agent = new Agent({ localAddress: `127.0.1.${++clients}` });
   return (url: string, path: string, options: HttpCall = {}) =>
@@ -59,8 +59,8 @@ const login =
   () =>
     client(proxy.url, LOGIN, { method: 'POST', ...options });
 
-/** Names and values of all headers about limits, as they arrived. */
-function limitsTold(rawHeaders: readonly string[]): string[] {
+/** Names and values of all headers about limits, sorted. */
+function limitHeaders(rawHeaders: readonly string[]): string[] {
   return rawHeaders
     .flatMap((name, i) =>
       i % 2 === 0 && /ratelimit/i.test(name) ? [`${name.toLowerCase()}: ${rawHeaders[i + 1]}`] : [],
@@ -68,15 +68,14 @@ function limitsTold(rawHeaders: readonly string[]): string[] {
     .sort();
 }
 
-async function metric(gateway: GatewayProcess, name: string): Promise<number> {
+async function metric(gateway: Gateway, name: string): Promise<number> {
   const { body } = await call(gateway.opsUrl, '/metrics');
   const line = body.split('\n').find((each) => each.startsWith(`${name} `));
   return Number(line?.slice(name.length) ?? 0);
 }
 
-const asked = (gateway: GatewayProcess) =>
-  metric(gateway, 'headgate_decision_duration_seconds_count');
-const askedAgain = (gateway: GatewayProcess) => metric(gateway, 'headgate_repeated_checks_total');
+const checks = (gateway: Gateway) => metric(gateway, 'headgate_decision_duration_seconds_count');
+const repeatedChecks = (gateway: Gateway) => metric(gateway, 'headgate_repeated_checks_total');
 
 const MODES = [
   { mode: 'gRPC', file: 'envoy-grpc.yaml', start: startEnvoyGrpc, program: 'envoy' },
@@ -87,30 +86,33 @@ const MODES = [
 describe.each(MODES)('$program in $mode mode', ({ mode, file, start, program }) => {
   const testWith = test.skipIf(!(program in programs));
   const stack = new AsyncDisposableStack();
-  let gateway: GatewayProcess;
+  let gateway: Gateway;
+  /** Between the proxy and the gateway. */
+  let relay: CountingRelay;
   let upstream: Upstream;
   let proxy: RunningProxy;
 
   beforeAll(async () => {
     if (!(program in programs)) return;
-    gateway = stack.use(await startGatewayProcess({ HEADGATE_GRPC_PORT: '0' }));
+    gateway = stack.use(await startGateway({ HEADGATE_GRPC_PORT: '0' }));
     upstream = stack.use(await startUpstream());
-    const { port: headgate, grpcPort: grpc } = gateway;
+    relay = stack.use(await startCountingRelay(mode === 'gRPC' ? gateway.grpcPort : gateway.port));
+    const { port } = relay;
     const changes = {
       ...uncommented(file, '#- match: { path: /healthz }'),
       ...(mode === 'gRPC' && uncommented(file, '#- match: { path: /session }')),
     };
     proxy = stack.use(
-      await start({ application: upstream.port, headgate, grpc, changes }, program),
+      await start({ application: upstream.port, headgate: port, grpc: port, changes }, program),
     );
   });
   afterAll(() => stack.disposeAsync());
 
   testWith(
-    'five are allowed, with our headers alone, and the sixth is told everything',
+    'allows five logins with the headers of headgate, and denies the sixth with all headers',
     async () => {
       const once = login(proxy, newClient());
-      expect(limitsTold((await once()).rawHeaders)).toEqual([
+      expect(limitHeaders((await once()).rawHeaders)).toEqual([
         'ratelimit-policy: "login";q=5;w=300, "login:ip:5min";q=50;w=300',
         'ratelimit: "login";r=4;t=300',
         'x-ratelimit-limit: 5',
@@ -134,17 +136,17 @@ describe.each(MODES)('$program in $mode mode', ({ mode, file, start, program }) 
     },
   );
 
-  testWith('an exempt route is not asked about', async () => {
-    const before = await asked(gateway);
+  testWith('does not check an exempt route', async () => {
+    const before = await checks(gateway);
     const { status, headers } = await newClient()(proxy.url, '/healthz');
-    // The application's own numbers are left out all the same.
+    // The application's own headers are removed all the same.
     expect({ status, limit: headers['x-ratelimit-limit'] }).toEqual({ status: 200 });
-    expect(await asked(gateway)).toBe(before);
+    expect(await checks(gateway)).toBe(before);
   });
 
-  // Over HTTP a route has no word in it.
+  // Over HTTP a route cannot name its policy.
   if (mode === 'gRPC') {
-    testWith('a route can be held to a policy by its name', async () => {
+    testWith('applies the policy that a route names', async () => {
       const client = newClient();
       const codes = await statuses(6, () => client(proxy.url, '/session'));
       expect(codes).toEqual([...FIVE, 429]);
@@ -154,40 +156,42 @@ describe.each(MODES)('$program in $mode mode', ({ mode, file, start, program }) 
 
   testWith.each([
     ['another address', newClient],
-    // Envoy takes private addresses and this one for internal by default.
+    // By default, private addresses and this one are internal for Envoy.
     ['127.0.0.1', () => call],
-  ])('a client at %s cannot choose the request id', async (_, clientOf) => {
-    const before = await askedAgain(gateway);
+  ])('lets no client at %s choose the request id', async (_, clientOf) => {
+    const before = await repeatedChecks(gateway);
     const headers = { 'X-Request-ID': 'one', 'X-Headgate-Request-ID': 'one' };
     expect(await statuses(6, login(proxy, clientOf(), { headers }))).toEqual([...FIVE, 429]);
-    expect(await askedAgain(gateway)).toBe(before);
+    expect(await repeatedChecks(gateway)).toBe(before);
     expect(upstream.seen.at(-1)?.headers['x-request-id']).not.toBe('one');
   });
 
-  testWith('twenty megabytes pass or are denied, and never come to the gateway', async () => {
+  testWith('passes twenty megabytes or denies them, and sends none to the gateway', async () => {
     const body = Buffer.alloc(20 * MEGABYTE);
     const client = newClient();
     const upload = login(proxy, client, { body });
-    const before = residentBytes(gateway.pid);
-    expect(await statuses(5, upload)).toEqual(FIVE);
+    const before = relay.bytes;
+    expect((await upload()).status).toBe(200);
     expect(upstream.seen.at(-1)?.bytes).toBe(body.length);
+    expect(await statuses(4, login(proxy, client))).toEqual([200, 200, 200, 200]);
     const seen = upstream.seen.length;
     expect((await upload()).status).toBe(429);
     expect(upstream.seen).toHaveLength(seen);
-    expect(residentBytes(gateway.pid) - before).toBeLessThan(20 * MEGABYTE);
+    expect(relay.bytes).toBeGreaterThan(before);
+    expect(relay.bytes - before).toBeLessThan(MEGABYTE);
   });
 
-  testWith('CONNECT, and a request about the whole server, harm nobody', async () => {
+  testWith('answers CONNECT and OPTIONS * with 2xx or 4xx, and goes on', async () => {
     for (const line of ['CONNECT a.example:443', 'OPTIONS *', 'OPTIONS http://a.example']) {
       const request = `${line} HTTP/1.1\r\nHost: a.example\r\nConnection: close\r\n\r\n`;
-      expect(await exchange(proxy.url, request, 200)).toMatch(/^HTTP\/1\.1 [24]\d\d /);
+      expect(await answerTo(proxy.url, request)).toMatch(/^HTTP\/1\.1 [24]\d\d /);
     }
     expect((await login(proxy, newClient())()).status).toBe(200);
     expect(gateway.output()).not.toContain('check_failed');
   });
 
-  // The last one: after it there is no gateway.
-  testWith('with the gateway gone requests pass, and are marked', async () => {
+  // The last test, because it stops the gateway.
+  testWith('passes and marks requests while the gateway is down', async () => {
     await gateway.stop();
     const upload = () => call(proxy.url, '/api/upload', { method: 'POST' });
     expect(await statuses(7, upload)).toEqual([...FIVE, 200, 200]);
@@ -196,15 +200,15 @@ describe.each(MODES)('$program in $mode mode', ({ mode, file, start, program }) 
 });
 
 describe.skipIf(!('envoy' in programs)).each(MODES.filter(({ program }) => program === 'envoy'))(
-  'in $mode mode an application',
+  'Envoy in $mode mode, in front of an application',
   ({ start }) => {
     const stack = new AsyncDisposableStack();
-    let gateway: GatewayProcess;
+    let gateway: Gateway;
     let proxy: RunningProxy;
     let requests = 0;
 
     beforeAll(async () => {
-      gateway = stack.use(await startGatewayProcess({ HEADGATE_GRPC_PORT: '0' }));
+      gateway = stack.use(await startGateway({ HEADGATE_GRPC_PORT: '0' }));
       const application = createServer((request, response) => {
         requests++;
         const isFirst = request.url === '/redirects';
@@ -231,9 +235,9 @@ describe.skipIf(!('envoy' in programs)).each(MODES.filter(({ program }) => progr
     });
     afterAll(() => stack.disposeAsync());
 
-    test('that redirects within Envoy is counted once', async () => {
+    test('that redirects within Envoy, counts a request once', async () => {
       const client = newClient();
-      const before = { requests, again: await askedAgain(gateway) };
+      const before = { requests, again: await repeatedChecks(gateway) };
       const remaining: unknown[] = [];
       for (let i = 0; i < 3; i++) {
         const { status, headers } = await client(proxy.url, '/redirects');
@@ -245,10 +249,10 @@ describe.skipIf(!('envoy' in programs)).each(MODES.filter(({ program }) => progr
         [200, '997'],
       ]);
       expect(requests - before.requests).toBe(6);
-      expect((await askedAgain(gateway)) - before.again).toBe(3);
+      expect((await repeatedChecks(gateway)) - before.again).toBe(3);
     });
 
-    test('of WebSockets is asked about as by a GET, and denied as such', async () => {
+    test('that serves WebSockets, counts and denies a handshake as a GET', async () => {
       const upgrade = async (path: string) => {
         const socket = connect({
           port: Number(new URL(proxy.url).port),
@@ -278,7 +282,7 @@ describe.skipIf(!('envoy' in programs))('Envoy in gRPC mode', () => {
   const digest = (key: string) => hash('sha256', Buffer.from(key, 'latin1'), 'hex');
   const listed = keys.map((key, i) => `{ id: odd-${i}, sha256: ${digest(key)} }`);
   const stack = new AsyncDisposableStack();
-  let gateway: GatewayProcess;
+  let gateway: Gateway;
   let upstream: Upstream;
   const behind = (changes: Readonly<Record<string, string>>) => ({
     application: upstream.port,
@@ -293,7 +297,7 @@ describe.skipIf(!('envoy' in programs))('Envoy in gRPC mode', () => {
       `{ version: 1, identity: { sources: [api_key, ip], api_key: { keys: [${listed}] } }, default: { limits: [2/1h] } }`,
     );
     const env = { HEADGATE_GRPC_PORT: '0', HEADGATE_POLICIES: policies };
-    gateway = stack.use(await startGatewayProcess(env));
+    gateway = stack.use(await startGateway(env));
     upstream = stack.use(await startUpstream());
   });
   afterAll(async () => {
@@ -302,7 +306,7 @@ describe.skipIf(!('envoy' in programs))('Envoy in gRPC mode', () => {
   });
 
   test.each(['envoy', 'envoy-oldest'] as const)(
-    "%s replaces the application's numbers, also where the file does not remove them",
+    "%s replaces the application's headers even if the file does not remove them",
     async (program) => {
       if (!(program in programs)) return;
       const removed = ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset'];
@@ -310,7 +314,7 @@ describe.skipIf(!('envoy' in programs))('Envoy in gRPC mode', () => {
       const changes = Object.fromEntries(names.map((name) => [name, '- x-other\n']));
       await using proxy = await startEnvoyGrpc(behind(changes), program);
       const { rawHeaders } = await newClient()(proxy.url, '/a');
-      expect(limitsTold(rawHeaders)).toEqual([
+      expect(limitHeaders(rawHeaders)).toEqual([
         'ratelimit-policy: "default";q=2;w=3600',
         'ratelimit: "default";r=1;t=3600',
         'x-ratelimit-limit: 2',
@@ -320,18 +324,18 @@ describe.skipIf(!('envoy' in programs))('Envoy in gRPC mode', () => {
     },
   );
 
-  test('lets none of their numbers through when nobody counted', async () => {
+  test("passes none of the application's headers if nothing was counted", async () => {
     const redis = `redis://127.0.0.1:${await freePort()}`;
-    await using alone = await startGatewayProcess({
+    await using alone = await startGateway({
       HEADGATE_GRPC_PORT: '0',
       HEADGATE_REDIS_URL: redis,
     });
     await using proxy = await startEnvoyGrpc({ ...behind({}), grpc: alone.grpcPort });
     const { status, rawHeaders } = await newClient()(proxy.url, '/api/search');
-    expect([status, limitsTold(rawHeaders)]).toEqual([200, ['x-ratelimit-mode: open']]);
+    expect([status, limitHeaders(rawHeaders)]).toEqual([200, ['x-ratelimit-mode: open']]);
   });
 
-  test('passes header bytes that are no text, with encode_raw_headers', async () => {
+  test('passes header bytes that are not UTF-8, with encode_raw_headers', async () => {
     const version = 'transport_api_version: V3\n';
     const raw = `${version}                      encode_raw_headers: true\n`;
     await using proxy = await startEnvoyGrpc(behind({ [version]: raw }));
@@ -344,7 +348,7 @@ describe.skipIf(!('envoy' in programs))('Envoy in gRPC mode', () => {
     expect((await client(proxy.url, '/a', { headers: both })).status).toBe(400);
   });
 
-  describe('takes no error for an allow', () => {
+  describe('follows its file if the check fails', () => {
     let code = status.INTERNAL;
     let closed: RunningProxy;
     let open: RunningProxy;
@@ -375,7 +379,7 @@ describe.skipIf(!('envoy' in programs))('Envoy in gRPC mode', () => {
       status.UNIMPLEMENTED,
       status.UNAVAILABLE,
       status.PERMISSION_DENIED,
-    ])('but for what the file says: gRPC status %i', async (each) => {
+    ])('with gRPC status %i', async (each) => {
       code = each;
       const seen = upstream.seen.length;
       expect((await call(closed.url, '/a')).status).toBe(503);
