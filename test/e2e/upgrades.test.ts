@@ -1,6 +1,6 @@
 /**
  * No client can change the protocol so that its next requests are not checked. The application accepts h2c and
- * WebSocket; behind every proxy only WebSocket reaches it.
+ * WebSocket. Behind every proxy, only WebSocket reaches it.
  */
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -15,6 +15,7 @@ import { http2Requests } from '../support/http2-tunnel.ts';
 import { freePort } from '../support/ports.ts';
 import type { RunningProxy } from '../support/proxies.ts';
 import { PROXY_ROWS, type ProxyRow } from '../support/proxy-rows.ts';
+import { isHere } from '../support/proxy-starts.ts';
 import {
   type PythonApplication,
   type ServedRequest,
@@ -68,7 +69,7 @@ const ATTEMPTS: Readonly<Record<string, readonly string[]>> = {
   'under another name': ['Up_grade: h2c', 'X-Upgrade: h2c', TOKENS, SETTINGS],
 };
 
-/** What a request to upgrade to h2c gets where it does not go on as a plain one. */
+/** The status of a request to upgrade to h2c, for proxies that do not pass it on as a plain request. */
 const REFUSALS: Readonly<Record<string, number>> = { 'ingress-nginx': 400, Traefik: 400 };
 
 const programs = inject('programs');
@@ -79,30 +80,48 @@ const rows: ProxyRow[] = [
     ? []
     : [{ proxy: 'Traefik', program: undefined, tested: 'its files', start: traefik }]),
 ];
-const isHere = ({ program }: ProxyRow) => program === undefined || programs[program] !== undefined;
 
-const folder = mkdtempSync(join(tmpdir(), 'headgate-upgrades-'));
-const policies = join(folder, 'policies.yaml');
-writeFileSync(
-  policies,
-  `
+const POLICIES = `
 version: 1
 default: { limits: [100000/1h] }
-policies: [{ name: tunnel, match: { path: /tunnel }, limits: [1/1h] }]`,
-);
-afterAll(() => rmSync(folder, { recursive: true }));
+policies: [{ name: tunnel, match: { path: /tunnel }, limits: [1/1h] }]`;
 
+const stack = new AsyncDisposableStack();
+const proxies = new Map<ProxyRow, RunningProxy>();
 let gateway: Gateway;
 let application: PythonApplication;
 
 beforeAll(async () => {
-  gateway = await startGateway({ HEADGATE_POLICIES: policies, HEADGATE_GRPC_PORT: '0' });
-  application = await startPythonApplication('hypercorn');
+  const folder = mkdtempSync(join(tmpdir(), 'headgate-upgrades-'));
+  stack.defer(() => rmSync(folder, { recursive: true }));
+  const policies = join(folder, 'policies.yaml');
+  writeFileSync(policies, POLICIES);
+  const [headgate, grpc] = [await freePort(), await freePort()];
+  gateway = stack.use(
+    await startGateway({
+      HEADGATE_POLICIES: policies,
+      HEADGATE_PORT: String(headgate),
+      HEADGATE_GRPC_PORT: String(grpc),
+    }),
+  );
+  application = stack.use(await startPythonApplication('hypercorn'));
+  for (const row of rows.filter((each) => isHere(each, programs))) {
+    const proxy = await row.start({ application: application.port, headgate, grpc });
+    proxies.set(row, stack.use(proxy));
+  }
 });
-afterAll(async () => {
-  await application[Symbol.asyncDispose]();
-  await gateway[Symbol.asyncDispose]();
-});
+afterAll(() => stack.disposeAsync());
+
+function testProxies(title: string, check: (proxy: RunningProxy, row: ProxyRow) => Promise<void>) {
+  for (const row of rows) {
+    const name = [row.proxy, row.program].filter((part) => part !== undefined).join(', ');
+    test.skipIf(!isHere(row, programs))(`${name}: ${title}`, { concurrent: true }, async () => {
+      const proxy = proxies.get(row);
+      if (proxy === undefined) throw new Error(`${name} has not started`);
+      await check(proxy, row);
+    });
+  }
+}
 
 /** Makes the attempt, then sends three requests over HTTP/2 on that connection. Resolves to the first status. */
 async function tunnel({ url }: RunningProxy, path: string, lines: readonly string[]) {
@@ -111,7 +130,7 @@ async function tunnel({ url }: RunningProxy, path: string, lines: readonly strin
   await once(socket, 'connect');
   let answer = '';
   socket.setEncoding('latin1').on('data', (chunk: string) => {
-    // What is to go through the tunnel is only sent once it might be open.
+    // The tunnel might be open now.
     if (answer === '') socket.write(http2Requests('/tunnel', [3, 5, 7]));
     answer += chunk;
   });
@@ -123,19 +142,22 @@ async function tunnel({ url }: RunningProxy, path: string, lines: readonly strin
   return Number(/^HTTP\/1\.\d (\d{3})/.exec(answer)?.[1] ?? 0);
 }
 
-/** Every attempt on a connection of its own, and what became of it where that is no plain request. */
+let attemptsMade = 0;
+
+/** Makes every attempt on a new connection. Resolves to those that became more than one plain request. */
 async function tryAll(proxy: RunningProxy) {
-  const attempts = Object.entries(ATTEMPTS);
-  const before = application.served().length;
-  const answers = await Promise.all(
-    attempts.map(([, lines], i) => tunnel(proxy, `/attempts/${i} HTTP/1.1`, lines)),
+  const outcomes = await Promise.all(
+    Object.entries(ATTEMPTS).map(async ([name, lines]) => {
+      const path = `/attempts/${attemptsMade++}`;
+      return { name, path, answer: await tunnel(proxy, `${path} HTTP/1.1`, lines) };
+    }),
   );
-  const served = application.served().slice(before);
-  return attempts.flatMap(([name], i) => {
-    const own = served.filter(({ path }) => path === `/attempts/${i}`);
+  const served = application.served();
+  return outcomes.flatMap(({ name, path, answer }) => {
+    const own = served.filter((request) => request.path === path);
     const isHarmless = own.length <= 1 && own.every(isOneRequest);
-    const isSwitched = answers[i] === 101 && own[0]?.method !== 'WEBSOCKET';
-    return isHarmless && !isSwitched ? [] : [{ name, answer: answers[i], own }];
+    const isSwitched = answer === 101 && own[0]?.method !== 'WEBSOCKET';
+    return isHarmless && !isSwitched ? [] : [{ name, answer, own }];
   });
 }
 
@@ -146,9 +168,7 @@ function isOneRequest({ version, headers }: ServedRequest): boolean {
   return version !== '2' && upgrades.length <= 1 && isWebSocket;
 }
 
-const tunnelled = () => application.served().filter(({ path }) => path === '/tunnel').length;
-
-/** Also where there is no Traefik to run. */
+/** The program may not be here. */
 test("Traefik's files overwrite every Upgrade", () => {
   const shipped = (name: string) =>
     readFileSync(new URL(`../../deploy/traefik/${name}`, import.meta.url), 'utf8');
@@ -161,40 +181,25 @@ test("Traefik's files overwrite every Upgrade", () => {
   }
 });
 
-describe.each(rows)('$proxy $program', (row) => {
-  const here = test.skipIf(!isHere(row));
-  const start = () => {
-    const { port: headgate, grpcPort: grpc } = gateway;
-    return row.start({ application: application.port, headgate, grpc });
-  };
+describe('while the gateway answers', () => {
+  beforeAll(async () => {
+    const { url } = [...proxies.values()][0] ?? {};
+    if (url !== undefined) await call(url, '/tunnel');
+  });
 
-  here('opens no tunnel, however the client asks for it', async () => {
-    await using proxy = await start();
-    await call(proxy.url, '/tunnel');
+  testProxies('opens no tunnel', async (proxy, row) => {
+    // All proxies have the same client, which has used up the limit of /tunnel.
     expect((await call(proxy.url, '/tunnel')).status).toBe(429);
-    const before = tunnelled();
     expect(await tryAll(proxy)).toEqual([]);
     const h2c = ['Upgrade: h2c', TOKENS, SETTINGS];
     expect(await tunnel(proxy, '/plain HTTP/1.1', h2c)).toBe(REFUSALS[row.proxy] ?? 200);
     await tunnel(proxy, '/old HTTP/1.0', h2c);
     await exchange(proxy.url, http2Requests('/tunnel', [1, 3, 5]), 1_000);
-    expect(tunnelled()).toBe(before);
-    expect(application.served().map(({ version }) => version)).not.toContain('2');
   });
 
-  here('opens none while the gateway is gone', async () => {
-    const nobody = await freePort();
-    const { port } = application;
-    await using proxy = await row.start({ application: port, headgate: nobody, grpc: nobody });
-    const before = tunnelled();
-    expect(await tryAll(proxy)).toEqual([]);
-    expect(tunnelled()).toBe(before);
-  });
-
-  here('passes a WebSocket, which is one request', async () => {
-    await using proxy = await start();
-    const before = application.served().length;
-    const socket = new WebSocket(`${proxy.url.replace('http:', 'ws:')}/socket`);
+  testProxies('passes a WebSocket, which is one request', async (proxy) => {
+    const path = `/socket/${attemptsMade++}`;
+    const socket = new WebSocket(proxy.url.replace('http:', 'ws:') + path);
     // It closes where it is refused.
     const [opened] = await Promise.race([once(socket, 'open'), once(socket, 'close')]);
     expect(opened).toMatchObject({ type: 'open' });
@@ -203,7 +208,23 @@ describe.each(rows)('$proxy $program', (row) => {
     const [{ data }] = (await echoed) as [MessageEvent];
     expect(data).toBe('hello');
     socket.close();
-    const served = application.served().slice(before);
-    expect(served).toMatchObject([{ method: 'WEBSOCKET', path: '/socket' }]);
+    const served = application.served().filter((request) => request.path === path);
+    expect(served).toMatchObject([{ method: 'WEBSOCKET' }]);
   });
+});
+
+describe('while the gateway is down', () => {
+  beforeAll(async () => void (await gateway.stop()));
+
+  testProxies('opens no tunnel', async (proxy) => {
+    expect(await tryAll(proxy)).toEqual([]);
+  });
+});
+
+test('the application has served nothing from a tunnel', () => {
+  // The first request used up the limit.
+  const here = proxies.size > 0 ? 1 : 0;
+  const served = application.served();
+  expect(served.filter(({ path }) => path === '/tunnel')).toHaveLength(here);
+  expect(served.map(({ version }) => version)).not.toContain('2');
 });
