@@ -1,4 +1,4 @@
-/** What a client sees through Traefik: the real program where there is one, and everywhere the replay of its contract. */
+/** What clients see behind a replay of Traefik, and behind the real program if it is installed. */
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -10,13 +10,13 @@ import { expectDeniedLogin } from '../support/denied-login.ts';
 import { type Gateway, startGateway, startGatewayProcess } from '../support/gateway.ts';
 import { call, statuses } from '../support/http.ts';
 import type { RunningProxy } from '../support/proxies.ts';
-import { exchange, statusOf } from '../support/raw-http.ts';
+import { answerTo, statusOf } from '../support/raw-http.ts';
 import { realTraefik } from '../support/traefik.ts';
 import { replayTraefik } from '../support/traefik-replay.ts';
 import { startUpstream, type Upstream } from '../support/upstream.ts';
 
 const LOGIN = '/api/auth/login';
-/** Of no policy that refuses requests while the gateway is gone. */
+/** No policy refuses its requests while the gateway is down. */
 const UPLOAD = '/api/upload';
 const FIVE = [200, 200, 200, 200, 200];
 const DEPLOY = new URL('../../deploy/traefik/', import.meta.url);
@@ -61,14 +61,14 @@ describe.each(TRAEFIKS)('$name', ({ start }) => {
   const login = (headers: Record<string, string> = {}, path = LOGIN) =>
     call(proxy.url, path, { method: 'POST', headers });
 
-  test('tells a client that is denied everything', async () => {
+  test('denies the sixth login with all headers', async () => {
     await setUp();
     expect(await statuses(5, () => login())).toEqual(FIVE);
     expectDeniedLogin(await login());
     expect(upstream.seen).toHaveLength(5);
   });
 
-  test('gives a client that is allowed no numbers, not even those of the application', async () => {
+  test('shows no rate-limit headers on an allowed request, neither of headgate nor of the application', async () => {
     await setUp();
     const answer = await login();
     expect(answer).toMatchObject({ status: 200, body: 'the application' });
@@ -78,7 +78,7 @@ describe.each(TRAEFIKS)('$name', ({ start }) => {
     expect(forbidden).toMatchObject({ status: 403, body: 'the application' });
   });
 
-  test('passes a body on as it was sent, and asks without it', async () => {
+  test('passes a request body unchanged, and sends none to headgate', async () => {
     await setUp();
     const body = Buffer.alloc(20_000_000, 'headgate ');
     const upload = () => call(proxy.url, '/api/upload', { method: 'POST', body });
@@ -95,7 +95,7 @@ describe.each(TRAEFIKS)('$name', ({ start }) => {
     expect(upstream.seen).toHaveLength(10);
   });
 
-  test('is the only one that speaks for Traefik', async () => {
+  test('ignores what a client sends in the headers of Traefik', async () => {
     await setUp();
     const forged = (i: number) =>
       login({
@@ -121,19 +121,19 @@ describe.each(TRAEFIKS)('$name', ({ start }) => {
     expect(upstream.seen[0]?.headers).toMatchObject({ 'x-forwarded-for': '127.0.0.1' });
   });
 
-  test('leaves out nothing that a client wants left out', async () => {
+  test('sends its headers to headgate even if the client names them in Connection', async () => {
     await setUp({ secret: 'a-secret-of-this-test' });
     const names = [
       ...['X-Forwarded-For', 'X-Forwarded-Uri', 'X-Forwarded-Method', 'X-Forwarded-Host'],
       ...['X_Forwarded_Uri', 'X-Real-IP', 'X-Headgate-Secret', 'Upgrade'],
     ];
-    // A hop drops what the field names (RFC 9110, section 7.6.1): CVE-2024-45410.
+    // A proxy drops the headers that Connection names (RFC 9110, section 7.6.1): CVE-2024-45410.
     const without = (i: number) =>
       login({ Connection: [...names, 'close'].slice(i).join(', '), Upgrade: 'a-protocol' });
     expect(await statuses(8, without)).toEqual([...FIVE, 429, 429, 429]);
   });
 
-  test('shows headgate the secret, and nobody else', async () => {
+  test('sends the secret to headgate, and not to the application', async () => {
     await setUp({ secret: 'a-secret-of-this-test' });
     const forged = { 'X-Headgate-Secret': 'another-secret-of-a-client' };
     expect(await statuses(6, () => login(forged))).toEqual([...FIVE, 429]);
@@ -142,7 +142,7 @@ describe.each(TRAEFIKS)('$name', ({ start }) => {
       expect(headers).not.toHaveProperty('x-headgate-secret');
   });
 
-  test('takes odd spellings of login for the one login, and its query for nothing', async () => {
+  test('counts all spellings of login together, and ignores the query', async () => {
     await setUp();
     expect(await statuses(5, () => login())).toEqual(FIVE);
     const spellings = [
@@ -157,36 +157,36 @@ describe.each(TRAEFIKS)('$name', ({ start }) => {
     expect(codes).toEqual(spellings.map(() => 429));
   });
 
-  test('sells no fresh budget for an invented API key', async () => {
+  test('gives invented API keys no new limit', async () => {
     await setUp();
     const codes = await statuses(30, (i) => login({ 'X-Api-Key': `invented-${i}` }));
     expect(codes.filter((code) => code === 200)).toHaveLength(10);
   });
 
-  test('counts a client of HTTP/1.0 without a host like any other', async () => {
+  test('counts a request of HTTP/1.0 without a host', async () => {
     await setUp();
     const request = `POST ${LOGIN} HTTP/1.0\r\nContent-Length: 0\r\n\r\n`;
     const codes: (number | undefined)[] = [];
     for (let i = 0; i < 6; i++) {
-      // Go answers in the version that it was asked in.
-      const answer = await exchange(proxy.url, request);
+      // Go answers in the version of the request.
+      const answer = await answerTo(proxy.url, request);
       codes.push(statusOf(answer.replace('HTTP/1.0', 'HTTP/1.1')));
     }
     expect(codes).toEqual([...FIVE, 429]);
   });
 
-  test('asks about a request that wants a WebSocket', async () => {
+  test('checks a request for a WebSocket', async () => {
     await setUp();
     const request = `POST ${LOGIN} HTTP/1.1\r\nHost: a.example\r\nConnection: Upgrade, X-Forwarded-Uri\r\nUpgrade: websocket\r\nContent-Length: 0\r\n\r\n`;
     expect(await statuses(5, () => login())).toEqual(FIVE);
-    expect(statusOf(await exchange(proxy.url, request))).toBe(429);
+    expect(statusOf(await answerTo(proxy.url, request))).toBe(429);
   });
 
-  test('lets nothing pass that is too large to be asked about', async () => {
+  test('passes no request that is too large to be checked', async () => {
     await using application = await startStandIn();
     await setUp({ application: application.port });
     await statuses(5, () => login());
-    // As Traefik writes it, every quotation mark is three times as long.
+    // Traefik sends three characters for every quotation mark.
     const paths = [100, 15_000, 19_900, 25_000, 70_000].map((n) => `${LOGIN};${'"'.repeat(n)}`);
     const keys = [30_000, 70_000].map((n) => ({ 'X-Api-Key': 'k'.repeat(n) }));
     const large = [
@@ -195,13 +195,13 @@ describe.each(TRAEFIKS)('$name', ({ start }) => {
     ];
     for (const { path, headers } of large) {
       const options = { method: 'POST', headers, agent: new Agent() };
-      // Whoever refuses it need not have read it to the end.
+      // The connection may break, because Traefik refuses the request before it has read all of it.
       await call(proxy.url, path, options).catch(() => undefined);
     }
-    expect(application.asked).toEqual(Array(5).fill(`POST ${LOGIN}`));
+    expect(application.checks).toEqual(Array(5).fill(`POST ${LOGIN}`));
   });
 
-  test('lets requests pass with the gateway gone, and tells the application', async () => {
+  test('passes requests while the gateway is down, and marks them for the application', async () => {
     await setUp();
     await gateway.stop();
     const forged = { 'X-RateLimit-Bypass': 'of a client', 'X-RateLimit-Mode': 'of a client' };
@@ -212,22 +212,9 @@ describe.each(TRAEFIKS)('$name', ({ start }) => {
     expect(upstream.seen[0]?.headers).not.toHaveProperty('x-ratelimit-mode');
   });
 
-  test('lets requests pass with the gateway frozen, within the time-out of the file', async () => {
-    await using freezing = await startGatewayProcess();
-    await setUp({ headgate: freezing.port, hasShippedTimeouts: true });
-    await login();
-    freezing.signal('SIGSTOP');
-    const answer = await login({}, UPLOAD);
-    freezing.signal('SIGCONT');
-    expect(answer.status).toBe(200);
-    expect(upstream.seen.at(-1)?.headers).toMatchObject({
-      'x-ratelimit-bypass': 'gateway-unavailable',
-    });
-  });
-
-  test('refuses logins, however spelled, with the gateway frozen or gone', async () => {
-    await using freezing = await startGatewayProcess();
-    await setUp({ headgate: freezing.port, hasShippedTimeouts: true });
+  test('refuses all spellings of login, and nothing else, while the gateway hangs or is down', async () => {
+    await using hanging = await startGatewayProcess();
+    await setUp({ headgate: hanging.port, hasShippedTimeouts: true });
     const spellings = [
       ...[
         LOGIN,
@@ -240,21 +227,27 @@ describe.each(TRAEFIKS)('$name', ({ start }) => {
       ...['/api/auth/%256cogin', '/api/auth%2Flogin', '/api/auth/login;x=1', '/api/auth/login%20'],
     ];
     const codes = () => Promise.all(spellings.map(async (path) => (await login({}, path)).status));
-    freezing.signal('SIGSTOP');
-    const frozen = await codes();
-    freezing.signal('SIGCONT');
-    expect(new Set(frozen)).toEqual(new Set([504]));
-    await freezing.stop();
-    expect(new Set(await codes())).toEqual(new Set([502]));
+    hanging.signal('SIGSTOP');
+    const refused = await codes();
     expect(upstream.seen).toEqual([]);
+    const passed = await login({}, UPLOAD);
+    hanging.signal('SIGCONT');
+    expect(new Set(refused)).toEqual(new Set([504]));
+    expect(passed.status).toBe(200);
+    expect(upstream.seen).toMatchObject([
+      { url: UPLOAD, headers: { 'x-ratelimit-bypass': 'gateway-unavailable' } },
+    ]);
+    await hanging.stop();
+    expect(new Set(await codes())).toEqual(new Set([502]));
+    expect(upstream.seen).toHaveLength(1);
     expect((await login({}, '/api/auth/logins')).status).toBe(200);
     expect((await call(proxy.url, LOGIN)).status).toBe(200);
   });
 
-  test('refuses a request whose denial breaks off', async () => {
+  test('refuses a request if the denial of headgate breaks off', async () => {
     let isWell = true;
     await using broken = createServer((_request, response) => {
-      // Traefik is known to have started once it is answered.
+      // The test waits for this answer when it starts Traefik.
       if (isWell) return void response.end();
       response.writeHead(429, { 'Content-Length': '100' }).write('{');
       setImmediate(() => response.destroy());
@@ -269,11 +262,11 @@ describe.each(TRAEFIKS)('$name', ({ start }) => {
   test('passes no "OPTIONS *" to the application', async () => {
     await setUp();
     const request = 'OPTIONS * HTTP/1.1\r\nHost: a.example\r\nConnection: close\r\n\r\n';
-    expect(statusOf(await exchange(proxy.url, request))).toEqual(expect.any(Number));
+    expect(statusOf(await answerTo(proxy.url, request))).toEqual(expect.any(Number));
     expect(upstream.seen).toEqual([]);
   });
 
-  test('refuses requests with the gateway gone if told to', async () => {
+  test('refuses requests while the gateway is down if its file says so', async () => {
     await setUp({ changes: { 'service: headgate-or-open': 'service: headgate' } });
     expect((await login()).status).toBe(200);
     await gateway.stop();
@@ -288,17 +281,17 @@ test.each(TRAEFIKS)('$name keeps its connections to the gateway', async ({ start
   await using proxy = await start({ application: upstream.port, headgate: gateway.port });
   const search = (i: number) => call(proxy.url, `/api/search?q=${i}`);
   expect(await statuses(20, search)).toEqual(Array(20).fill(200));
-  // Nothing of the client's path or query.
-  expect(new Set(gateway.asked)).toEqual(new Set(['GET /traefik']));
+  // Checks contain no path or query of the client.
+  expect(new Set(gateway.checks)).toEqual(new Set(['GET /traefik']));
   expect(gateway.connections).toBeLessThanOrEqual(2);
 });
 
 /** Answers 200 to everything, however large. */
 async function startStandIn() {
-  const asked: string[] = [];
+  const checks: string[] = [];
   let connections = 0;
   const server = createServer({ maxHeaderSize: 1_000_000 }, ({ method, url }, response) => {
-    asked.push(`${method} ${url}`);
+    checks.push(`${method} ${url}`);
     response.writeHead(200, { 'Content-Length': '0' }).end();
   });
   server.on('connection', () => {
@@ -308,7 +301,7 @@ async function startStandIn() {
   await once(server, 'listening');
   return {
     port: (server.address() as AddressInfo).port,
-    asked,
+    checks,
     get connections() {
       return connections;
     },
@@ -324,7 +317,7 @@ interface Kinds {
   [kind: string]: Record<string, unknown>;
 }
 
-test('the resources for Kubernetes are the middlewares of the file', () => {
+test('the Kubernetes resources have the middlewares of the file', () => {
   const read = (name: string) => readFileSync(new URL(name, DEPLOY), 'utf8');
   const { http } = parse(read('dynamic.yaml')) as { http: { middlewares: Record<string, Kinds> } };
   const { 'headgate-is-gone': _, ...shared } = http.middlewares;
@@ -339,7 +332,7 @@ test('the resources for Kubernetes are the middlewares of the file', () => {
   );
 });
 
-/** Where headgate is, and how the members of a chain are written, differ. */
+/** The address of headgate and the notation of chains differ. */
 function withoutPlace({ chain, forwardAuth, ...rest }: Kinds): object {
   const members = chain?.middlewares as (string | { name: string })[] | undefined;
   const { address: _, ...settings } = forwardAuth ?? {};
