@@ -1,11 +1,11 @@
-/** The judge of the soak notices leaks in a recorded run, and passes the record as it is. */
+/** The judge of the soak notices leaks in a recorded run, and accepts the record as it is. */
 import { expect, test } from 'vitest';
 import { judgeGrowth, type SoakBars, slopeOf, withLeak } from './judge.ts';
-import type { Sample } from './run.ts';
+import type { Sample } from './watch.ts';
 
 const BARS: SoakBars = { mostMiBPerHour: 1_000, mostRedisGrowth: 0.25 };
 
-test('a slope, and how sure it is', () => {
+test('fits a line, with its confidence interval', () => {
   const hourMs = 3_600_000;
   const exact = slopeOf([0, 1, 2, 3, 4].map((i) => [i * hourMs, 7 + 3 * i]));
   expect(exact.perHour).toBeCloseTo(3);
@@ -68,7 +68,7 @@ const SAMPLES = RECORDED.map(
   }),
 );
 
-test('a record without a leak is let pass', () => {
+test('accepts a record without a leak', () => {
   expect(judgeGrowth(SAMPLES, BARS)).toEqual([]);
 });
 
@@ -76,7 +76,7 @@ test.each([
   ['1 KB of memory', { memoryBytes: 1_000 }, [/^the RSS grows/, /^the heap grows/]],
   ['a tenth of a key', { redisKeys: 0.1 }, [/^the keys of Redis grow/]],
   ['100 bytes of Redis', { redisBytes: 100 }, [/^the memory of Redis grow/]],
-])('a client that leaves %s behind is seen', (_, leak, rules) => {
+])('notices a leak of %s per client', (_, leak, rules) => {
   const wrong = judgeGrowth(withLeak(SAMPLES, leak), BARS);
   expect(wrong).toEqual(rules.map((rule) => expect.stringMatching(rule)));
 });

@@ -14,7 +14,8 @@ import {
   slopesOf,
   withLeak,
 } from './judge.ts';
-import { runSoak, type Sample, type SoakRun } from './run.ts';
+import { runSoak, type SoakRun } from './run.ts';
+import type { Sample } from './watch.ts';
 
 const ROWS = 12;
 /** A leak of the gateway per client that the judge must notice. */

@@ -1,11 +1,11 @@
-/** Under a minute of clients that come and go, while everything that could grow is watched: the short form. */
+/** The short form of the soak: thousands of clients, while everything that could grow is measured. */
 import { expect } from 'vitest';
 import { startRedis, testWithRedis } from '../../support/redis.ts';
 import { judgeSoak, SHORT_BARS, SHORT_SOAK, slopesOf } from './judge.ts';
 import { runSoak } from './run.ts';
 
 testWithRedis(
-  'a gateway holds no more after clients than before',
+  'memory, open files and keys do not grow while clients come and go',
   async () => {
     await using redis = await startRedis();
     const run = await runSoak({ ...SHORT_SOAK, redisUrl: redis.url });
