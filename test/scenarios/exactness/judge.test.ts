@@ -18,18 +18,18 @@ describe('the judge finds denials that had room', () => {
     expect(wrongDenials([denied(1_600, 1_700)], stamps, 2, 1_000)).toBe(1);
   });
 
-  test('to the millisecond', () => {
+  test('with stamps of the same millisecond', () => {
     const stamps = [0, 500];
     expect(wrongDenials([denied(499, 500), denied(999, 999)], stamps, 2, 1_000)).toBe(0);
     expect(wrongDenials([denied(499, 499), denied(1_000, 1_000)], stamps, 2, 1_000)).toBe(2);
   });
 
-  test('where windows are never full', () => {
+  test('if no window is ever full', () => {
     expect(wrongDenials([denied(0, 9_000)], [0, 1_000, 2_000], 2, 1_000)).toBe(1);
   });
 });
 
-describe('the judge adds up what clients saw and what was counted', () => {
+describe('the judge compares admissions that clients saw with those that Redis counted', () => {
   const admitted = { admitted: true, sentMs: 0, answeredMs: 5 };
   const judged = (stampsMs: readonly number[], unmeasured = 0) =>
     judge([{ requests: [admitted, admitted], unmeasured, stampsMs }], 2, 1_000);
@@ -54,7 +54,7 @@ describe('the judge adds up what clients saw and what was counted', () => {
   });
 });
 
-test('entries of logs are read as the moments that they stand for', () => {
+test('reads the time from a log entry', () => {
   const period = 2 ** 32;
   for (const stampMs of [1_795_263_752_053, 418 * period - 1, 418 * period, 418.5 * period]) {
     const entry = (stampMs % period) - 2 ** 31;

@@ -1,18 +1,18 @@
-/** Judges recorded traffic against an exact sliding window, without any code of the gateway. */
+/** Judges recorded traffic against an exact sliding window. It shares no code with the gateway. */
 
 export interface Recorded {
   readonly admitted: boolean;
-  /** When the request was sent and answered, milliseconds since the epoch: it was decided somewhere in between. */
+  /** Milliseconds since the epoch. The gateway decided between the two. */
   readonly sentMs: number;
   readonly answeredMs: number;
 }
 
-/** One client's traffic: what it was answered, and when it was counted. */
+/** One client's traffic: the answers, and when Redis counted. */
 export interface ClientRecord {
   readonly requests: readonly Recorded[];
-  /** Requests besides these for which the store gave no answer. Each may have been counted all the same. */
+  /** Other requests, which Redis did not decide in time. Each may have been counted. */
   readonly unmeasured: number;
-  /** Every admission as Redis was told of it, in that order. */
+  /** When each admission was counted, in the order of Redis. */
   readonly stampsMs: readonly number[];
 }
 
@@ -21,16 +21,16 @@ export interface Verdict {
   readonly admissions: number;
   readonly denials: number;
   readonly unmeasured: number;
-  /** The most that any window holds, of any client. */
+  /** The most admissions in any window of any client. */
   readonly fullestWindow: number;
   /** Admissions that ended a window with more than the limit in it. */
   readonly windowsOver: number;
   readonly wrongDenials: number;
-  /** Admissions that clients saw and that were not counted. */
+  /** Admissions that clients saw and Redis did not count. */
   readonly uncounted: number;
-  /** Admissions that were counted and that no request accounts for. */
+  /** Admissions that Redis counted without a request. */
   readonly overcounted: number;
-  /** Admissions that were counted before the one before them. */
+  /** Admissions whose stamp is before the stamp of the one before. */
   readonly disordered: number;
 }
 
@@ -69,7 +69,7 @@ export function fullestWindow(stampsMs: readonly number[], windowMs: number): nu
   return unitsOfWindows(stampsMs, windowMs).reduce((most, units) => Math.max(most, units), 0);
 }
 
-/** For every stamp, what the window that ends with it holds. It excludes the moment one window ago. */
+/** For every stamp, the admissions in the window that ends with it. It excludes the moment one window ago. */
 function unitsOfWindows(stampsMs: readonly number[], windowMs: number): number[] {
   let start = 0;
   return stampsMs.map((stampMs, end) => {
@@ -79,8 +79,8 @@ function unitsOfWindows(stampsMs: readonly number[], windowMs: number): number[]
 }
 
 /**
- * Denials for which there was room at every moment between question and answer. The gateway may have decided at any
- * of these moments, so a denial is wrong only if none of them had a full window.
+ * Denials of requests that the limit allowed at every moment between request and answer. The gateway may have decided at
+ * any of these moments, so a denial is wrong only if the window was full at none of them.
  */
 export function wrongDenials(
   requests: readonly Recorded[],
@@ -98,7 +98,7 @@ export function wrongDenials(
 
 type Interval = readonly [fromMs: number, toMs: number];
 
-/** A window is full from the stamp that fills it until the oldest of its units is over. Ascending. */
+/** A window is full from the stamp that fills it until its oldest unit expires. In ascending order. */
 function intervalsWithoutRoom(
   stampsMs: readonly number[],
   limit: number,
