@@ -10,7 +10,7 @@ const IN_VIRTUAL_TIME = [
 ];
 
 /** Scenarios that count and compare, but measure no latency: other files may run beside them. */
-const WITHOUT_LATENCIES = ['test/scenarios/{exactness,reloads,rolling,soak}/*.test.ts'];
+const WITHOUT_LATENCIES = ['test/scenarios/{exactness,reloads,rolling,soak,wire-faults}/*.test.ts'];
 
 /** Node starts a third sooner if it has compiled the same source before. */
 const NODE_COMPILE_CACHE = fileURLToPath(new URL('node_modules/.cache/headgate', import.meta.url));

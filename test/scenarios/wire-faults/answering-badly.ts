@@ -1,87 +1,65 @@
-/** Gateways on a server that answers badly in one way after the other, and well again after each. */
+/** Lets a server give gateways wrong answers, one kind after another, with right answers in between. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type FakeRedis, startFakeRedis } from '../../support/fake-redis.ts';
 import type { BadAnswer } from './bad-answers.ts';
 import {
   type Answered,
-  DEADLINE_MS,
+  type FaultResult,
   type Lab,
-  type Mode,
+  longestWaitMs,
   measuresOf,
   modesOf,
   openLab,
   record,
-  SLACK_MS,
-  type Waits,
+  type Tolerance,
+  tryFault,
   waitsOf,
   waitUntilBack,
   wrongsOf,
 } from './lab.ts';
 
-export interface BadAnswersOptions {
+export interface BadAnswersOptions extends Tolerance {
   readonly cases: readonly BadAnswer[];
-  /** Gateways that share the cases, each with a server of its own. */
+  /** Gateways that share the cases, each with its own server. */
   readonly lanes: number;
   readonly perSecond: number;
-  readonly recoverWithinMs: number;
-  /** On top of deadline, slack and noise, for a machine that is busy with other things. */
-  readonly graceMs: number;
 }
 
-export interface BadAnswerResult {
-  readonly name: string;
-  readonly requests: number;
-  readonly waits: Waits;
-  readonly noise: Waits;
-  readonly modes: ReadonlyMap<Mode, number>;
+export interface BadAnswerResult extends FaultResult {
+  /** Failed round trips by reason. */
   readonly reasons: ReadonlyMap<string, number>;
   readonly grownBytes: number;
-  readonly recoveryMs: number | undefined;
-  /** Some answer was wrong, not just late. */
-  readonly hasWrongAnswers: boolean;
-  readonly wrong: readonly string[];
 }
 
 const HOLD_MS = 120;
-/** Fewer would say little; on a busy machine they take their time. */
+/** A case goes on until so many requests were answered. */
 const LEAST_ANSWERS = 16;
 const SAY_EVERY_MS = 10;
-/** Until connections are made anew. */
+/** Until connections are open again. */
 const SETTLE_MS = 300;
 const PATIENCE_MS = 12_000;
-/** The largest reply that is read, twice, and what a process takes anyhow. */
+/** Twice the largest reply that is read, and the usual growth of a process. */
 const MOST_GROWTH_BYTES = 64 * 1_024 * 1_024;
 
-/** In the order in which they were done. */
+/** Resolves to the results in the order in which the cases ended. */
 export async function runBadAnswers(options: BadAnswersOptions): Promise<BadAnswerResult[]> {
   const waiting = [...options.cases];
   const results: BadAnswerResult[] = [];
   const work = async () => {
     while (waiting.length > 0) {
       await using fake = await startFakeRedis();
-      // One that crashed is replaced.
-      await using lab = await openLab(fake.url);
+      // A gateway that crashed is replaced.
+      await using lab = await openLab(fake.url, options.deadlineMs);
       while (lab.crash === undefined) {
         const next = waiting.shift();
         if (next === undefined) return;
-        results.push(await tryTwice(next, lab, fake, options));
+        const attempt = () => tryOut(next, lab, fake, options);
+        results.push(await tryFault(lab, options.attempts, attempt));
       }
     }
   };
   await Promise.all(Array.from({ length: options.lanes }, work));
   return results;
-}
-
-/** What is late on a busy machine is not late again; what is wrong is wrong at once. */
-async function tryTwice(
-  bad: BadAnswer,
-  lab: Lab,
-  fake: FakeRedis,
-  options: BadAnswersOptions,
-): Promise<BadAnswerResult> {
-  const result = await tryOut(bad, lab, fake, options);
-  const isFinal = result.wrong.length === 0 || result.hasWrongAnswers || lab.crash !== undefined;
-  return isFinal ? result : tryOut(bad, lab, fake, options);
 }
 
 async function tryOut(
@@ -103,7 +81,9 @@ async function tryOut(
   await sleep(feltMs - startMs + (bad.holdMs ?? HOLD_MS));
   const soFar = () => answers.filter(({ dueMs }) => dueMs >= feltMs).length;
   for (const giveUpMs = startMs + PATIENCE_MS; performance.now() < giveUpMs; await sleep(25)) {
-    if (soFar() >= LEAST_ANSWERS || lab.crash !== undefined) break;
+    if (lab.crash !== undefined) break;
+    if (soFar() >= LEAST_ANSWERS && (await hasFailedAsExpected(bad, lab, before.storeErrors)))
+      break;
   }
   const endMs = performance.now();
   clearInterval(sayer);
@@ -126,51 +106,62 @@ async function tryOut(
     grownBytes: residentBytes - before.residentBytes,
     recoveryMs,
   };
-  const wrong = lab.crash === undefined ? [] : [`the gateway ended: ${lab.crash}`];
+  const wrong = lab.crash === undefined ? [] : [`the gateway crashed: ${lab.crash}`];
   if (calm === undefined) wrong.push('Redis did not count before');
   const wrongAnswers = wrongsOf(answers);
   wrong.push(...wrongAnswers, ...whatIsWrong(bad, seen, during, options));
   return { ...seen, hasWrongAnswers: wrongAnswers.length > 0, wrong };
 }
 
+async function hasFailedAsExpected(
+  { reasons }: BadAnswer,
+  lab: Lab,
+  before: ReadonlyMap<string, number>,
+): Promise<boolean> {
+  if (reasons.length === 0) return true;
+  const more = increase(before, (await measuresOf(lab)).storeErrors);
+  return reasons.some((reason) => more.has(reason));
+}
+
 function whatIsWrong(
   bad: BadAnswer,
   seen: Omit<BadAnswerResult, 'wrong' | 'hasWrongAnswers'>,
   during: readonly Answered[],
-  { graceMs, recoverWithinMs }: BadAnswersOptions,
+  options: BadAnswersOptions,
 ): string[] {
   const wrong: string[] = [];
   const { waits, noise, modes, reasons, recoveryMs, grownBytes } = seen;
   const enforced = modes.get('enforced') ?? 0;
   const all = Array.from(modes.values()).reduce((sum, count) => sum + count, 0);
-  if (all === 0) wrong.push('nothing was asked meanwhile');
-  if (bad.during === undefined && enforced > 0) wrong.push(`${enforced} believed`);
+  if (all === 0) wrong.push('no request was answered meanwhile');
+  if (bad.during === undefined && enforced > 0)
+    wrong.push(`the gateway believed ${enforced} wrong answers`);
   if (bad.during === 'measured' && enforced < all / 2)
     wrong.push(`only ${enforced} of ${all} counted`);
   if (bad.reasons.length > 0 && !bad.reasons.some((reason) => reasons.has(reason))) {
-    wrong.push(`no reason is ${bad.reasons.join(' or ')}`);
+    wrong.push(`no failure has the reason ${bad.reasons.join(' or ')}`);
   }
   for (const reason of reasons.keys()) {
-    if (!isExpected(bad, reason)) wrong.push(`a reason is ${reason}`);
+    if (!isExpected(bad, reason)) wrong.push(`a failure has the reason ${reason}`);
   }
   wrong.push(...whatIsNotCountedLocally(during));
-  const barMs = DEADLINE_MS + SLACK_MS + graceMs + noise.maxMs;
-  if (waits.maxMs > barMs) wrong.push(`one waited ${waits.maxMs.toFixed(0)} ms`);
-  if (recoveryMs === undefined) wrong.push('Redis was not back');
-  else if (recoveryMs > recoverWithinMs + noise.maxMs)
-    wrong.push(`back after ${recoveryMs.toFixed(0)} ms only`);
+  if (waits.maxMs > longestWaitMs(options, noise.maxMs))
+    wrong.push(`one request waited ${waits.maxMs.toFixed(0)} ms`);
+  if (recoveryMs === undefined) wrong.push('Redis did not count again');
+  else if (recoveryMs > options.recoverWithinMs + noise.maxMs)
+    wrong.push(`Redis counted again only after ${recoveryMs.toFixed(0)} ms`);
   if (grownBytes > MOST_GROWTH_BYTES) wrong.push(`${mebibytes(grownBytes)} MiB more`);
   return wrong;
 }
 
-/** On a busy machine, or between two connections, nobody is to blame. */
+/** Timeouts and missing connections may happen in every case. */
 function isExpected({ reasons, during }: BadAnswer, reason: string): boolean {
   if (reason === 'timeout' || reason === 'connection') return true;
   if (during === 'either') return reason === 'malformed' || reason === 'other';
   return reasons.some((expected) => expected === reason);
 }
 
-/** Each local count is one less than another. */
+/** Every request takes one unit of the local limit, so no two see the same remainder. */
 function whatIsNotCountedLocally(during: readonly Answered[]): string[] {
   const left = during.filter(({ mode }) => mode === 'local').map(({ remaining }) => remaining);
   return new Set(left).size === left.length ? [] : ['not every local request was counted'];

@@ -1,8 +1,8 @@
 /**
- * What faults on the wire are shown with: a gateway process whose policies differ in what they do without a store,
- * load for all of them at once, and a record that says how each request was answered, and whether that was right.
+ * A gateway process with one policy for each value of on_store_failure, load for all of them at once, and a record of how
+ * each request was answered, and whether that was right.
  *
- * One request in four is exempt: the gateway answers it without its store, so what it waits is the noise of the machine.
+ * One request in four is exempt. The gateway answers it without Redis, so its wait is the noise of the machine.
  */
 import { hash } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
@@ -20,9 +20,10 @@ import {
 import { type GatewayProcess, startGatewayProcess } from '../../support/gateway.ts';
 import { call } from '../../support/http.ts';
 
-/** How long a request waits for Redis at most, by default, and what it may take besides. */
-export const DEADLINE_MS = 50;
-export const SLACK_MS = 10;
+/** The shipped default of the maximum time that a request waits for Redis. */
+export const DEFAULT_DEADLINE_MS = 50;
+/** What a request may take in addition. */
+const SLACK_MS = 10;
 
 export const POLICIES = ['allow', 'deny', 'local'] as const;
 export type PolicyName = (typeof POLICIES)[number];
@@ -30,31 +31,47 @@ type Asked = PolicyName | 'exempt';
 const ASKED: readonly Asked[] = [...POLICIES, 'exempt'];
 
 export type Mode = 'enforced' | 'local' | 'open' | 'closed';
-/** How a request that Redis did not count is answered. */
+/** The mode of a request that Redis did not count. */
 const MODE_WITHOUT_STORE = { allow: 'open', deny: 'closed', local: 'local' } as const;
 
-/** Of the limits; not the same for any two policies, so that the answer to one request is not that to another. */
+/** Each policy has another limit, so that a response of another request is noticed. */
 export const LIMITS = { allow: 999_999, deny: 888_888, local: 777_777 } as const;
 export const WINDOW_MS = 3_600_000;
 const RIGHT_CLOCK_MS = 60_000;
-/** What is late is told by its wait; unanswered is what a machine that stands still does not explain. */
+/** A late answer is judged by its wait. After this time a request counts as unanswered. */
 const PATIENCE_MS = 20_000;
 
 const KEYS = { client: 'the key of the client', exempt: 'the key that nothing is counted for' };
 
 export interface Lab extends AsyncDisposable {
   readonly gateway: GatewayProcess;
-  /** Undefined while it runs. */
+  readonly deadlineMs: number;
+  /** Undefined while the gateway runs. */
   readonly crash: string | undefined;
 }
 
-export async function openLab(redisUrl: string): Promise<Lab> {
+export interface Tolerance {
+  /** The maximum time that a request waits for Redis. On a busy machine a longer one than the default. */
+  readonly deadlineMs: number;
+  /** Maximum time until Redis counts again. */
+  readonly recoverWithinMs: number;
+  /** Added to deadline, slack and noise, for a machine that is busy with other things. */
+  readonly graceMs: number;
+  /** How often a fault is tried if answers come late. Wrong answers are never tried again. */
+  readonly attempts: number;
+}
+
+export async function openLab(redisUrl: string, deadlineMs: number): Promise<Lab> {
   await using unlessItStarts = new AsyncDisposableStack();
   const folder = await mkdtemp(join(tmpdir(), 'headgate-wire-faults-'));
   unlessItStarts.defer(() => rm(folder, { recursive: true }));
   const policies = join(folder, 'policies.yaml');
   writeFileSync(policies, policyFile());
-  const env = { HEADGATE_REDIS_URL: redisUrl, HEADGATE_POLICIES: policies };
+  const env = {
+    HEADGATE_REDIS_URL: redisUrl,
+    HEADGATE_POLICIES: policies,
+    HEADGATE_STORE_TIMEOUT_MS: String(deadlineMs),
+  };
   const gateway = unlessItStarts.use(await startGatewayProcess(env));
   let isStopping = false;
   let crash: string | undefined;
@@ -67,6 +84,7 @@ export async function openLab(redisUrl: string): Promise<Lab> {
   const started = unlessItStarts.move();
   return {
     gateway,
+    deadlineMs,
     get crash() {
       return crash ?? crashIn(gateway.output());
     },
@@ -74,7 +92,7 @@ export async function openLab(redisUrl: string): Promise<Lab> {
   };
 }
 
-/** Before it ends, it takes its leave. */
+/** A gateway that crashes logs this before it exits. */
 function crashIn(output: string): string | undefined {
   return output.split('\n').find((line) => line.includes('"event":"crashed"'));
 }
@@ -96,7 +114,7 @@ function policyFile(): string {
   });
 }
 
-/** A request and what became of it. */
+/** A request and its answer. */
 export interface Answered {
   readonly asked: Asked;
   readonly dueMs: number;
@@ -104,7 +122,7 @@ export interface Answered {
   readonly status: number;
   readonly mode: Mode;
   readonly remaining: number | undefined;
-  /** What is not as it should be with it, whatever the store did. */
+  /** Why this answer is wrong, whatever Redis did. */
   readonly wrong: string | undefined;
 }
 
@@ -115,11 +133,11 @@ export interface Record {
 
 export interface RecordOptions {
   readonly perSecond: number;
-  /** What the store says remains of each limit, if it always says the same. */
+  /** What remains of each limit, if Redis always replies the same. */
   readonly remaining?: (limit: number) => number;
 }
 
-/** The four kinds of requests in turn, until the load is stopped. */
+/** Sends the four kinds of requests in turn, until the load is stopped. */
 export function record({ gateway }: Lab, { perSecond, remaining }: RecordOptions): Record {
   const answers: Answered[] = [];
   const load = startLoad({
@@ -196,16 +214,51 @@ function whatWasNotSaid(
   return remaining === expected(LIMITS[asked]) ? undefined : MIXED;
 }
 
-/** What `wrongsOf` tells of those that were given the numbers of others. */
+/** The gateway gave a request the reply of another one. */
 const MIXED = 'told numbers that are not its own';
 
-/** Waits of the requests that the store is asked about, and of those that it is not. */
 export interface Waits {
   readonly p50Ms: number;
   readonly p99Ms: number;
   readonly maxMs: number;
 }
 
+/** What one fault did to requests. */
+export interface FaultResult {
+  readonly name: string;
+  readonly requests: number;
+  /** Of requests that need Redis. */
+  readonly waits: Waits;
+  /** Of exempt requests, at the same time. */
+  readonly noise: Waits;
+  readonly modes: ReadonlyMap<Mode, number>;
+  /** From the end of the fault until Redis counts again. Undefined if it never did. */
+  readonly recoveryMs: number | undefined;
+  /** Some answer was wrong, not only late. */
+  readonly hasWrongAnswers: boolean;
+  readonly wrong: readonly string[];
+}
+
+/** Tries a fault again if answers were only late: a busy machine is not late every time. */
+export async function tryFault<Result extends FaultResult>(
+  lab: Lab,
+  attempts: number,
+  attempt: () => Promise<Result>,
+): Promise<Result> {
+  let result = await attempt();
+  for (let tried = 1; tried < attempts; tried++) {
+    if (result.wrong.length === 0 || result.hasWrongAnswers || lab.crash !== undefined) break;
+    result = await attempt();
+  }
+  return result;
+}
+
+/** The maximum wait of a request that needs Redis, if an exempt one waited so long. */
+export function longestWaitMs({ deadlineMs, graceMs }: Tolerance, noiseMs: number): number {
+  return deadlineMs + SLACK_MS + graceMs + noiseMs;
+}
+
+/** Of requests that need Redis, or of exempt ones. */
 export function waitsOf(answers: readonly Answered[], isExempt: boolean): Waits {
   const waitsMs = answers
     .filter(({ asked }) => (asked === 'exempt') === isExempt)
@@ -217,7 +270,7 @@ export function waitsOf(answers: readonly Answered[], isExempt: boolean): Waits 
   };
 }
 
-/** How many of the requests that the store is asked about were answered in which mode. */
+/** How many requests that need Redis were answered in each mode. */
 export function modesOf(answers: readonly Answered[]): ReadonlyMap<Mode, number> {
   const modes = new Map<Mode, number>();
   for (const { asked, status, mode } of answers) {
@@ -227,21 +280,21 @@ export function modesOf(answers: readonly Answered[]): ReadonlyMap<Mode, number>
   return modes;
 }
 
-/** Each thing that is wrong once, with how often it is. */
+/** Each kind of wrong answer, with its number. */
 export function wrongsOf(answers: readonly Answered[]): string[] {
   const counts = new Map<string, number>();
   for (const { wrong } of answers) {
-    // Numbers make every wrong one of a kind.
+    // With their numbers, no two would be of one kind.
     const kind = wrong?.replace(/\d{4,}/g, 'so many');
     if (kind !== undefined) counts.set(kind, (counts.get(kind) ?? 0) + 1);
   }
   return [...counts].map(([kind, count]) => `${count} x ${kind}`);
 }
 
-/** So many in a row that Redis counted are no chance. */
+/** Redis is back when it has counted so many requests in a row. */
 const BACK_AFTER = 12;
 
-/** When Redis counts again, by performance.now(): at the first answer of many in a row. */
+/** The first answer of many in a row that Redis counted, by performance.now(). */
 function backAtMs(answers: readonly Answered[], sinceMs: number): number | undefined {
   let row = 0;
   let firstMs = 0;
@@ -254,7 +307,7 @@ function backAtMs(answers: readonly Answered[], sinceMs: number): number | undef
   return undefined;
 }
 
-/** Resolves once Redis counts again, or to undefined when it did not within the time. */
+/** Resolves to the time until Redis counted again, or to undefined if it did not within the limit. */
 export async function waitUntilBack(
   { answers }: Record,
   sinceMs: number,
@@ -268,11 +321,10 @@ export async function waitUntilBack(
   return undefined;
 }
 
-/** From /metrics; none of one that has crashed. */
+/** From /metrics; empty if the gateway has crashed. */
 export interface Measures {
-  /** Why round trips to the store failed, and how often. */
+  /** Round trips to Redis that failed, by reason. */
   readonly storeErrors: ReadonlyMap<string, number>;
-  /** What the process takes of the memory of the machine. */
   readonly residentBytes: number;
 }
 

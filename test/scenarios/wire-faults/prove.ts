@@ -3,17 +3,22 @@ import { printTable } from '../../../tools/table.ts';
 import { defineScenario } from '../scenario.ts';
 import { type BadAnswerResult, mebibytes, runBadAnswers } from './answering-badly.ts';
 import { BAD_ANSWERS } from './bad-answers.ts';
-import type { Mode } from './lab.ts';
+import { DEFAULT_DEADLINE_MS, type FaultResult, type Mode } from './lab.ts';
 import {
   type LossRun,
   runGatewaysThatLoseReplies,
   runLostReplies,
   runLostRepliesThatAreSentAgain,
 } from './lost-replies.ts';
-import { runToxics, TOXICS, type ToxicName, type ToxicResult } from './toxics.ts';
+import { runToxics, TOXICS, type ToxicName } from './toxics.ts';
 
 /** Half a second without an answer, the longest wait before a new attempt, a handshake. */
 const RECOVER_WITHIN_MS = 500 + 500 + 50;
+const TOLERANCE = {
+  deadlineMs: DEFAULT_DEADLINE_MS,
+  recoverWithinMs: RECOVER_WITHIN_MS,
+  attempts: 2,
+} as const;
 const RESENDERS = 100;
 const LANES = 3;
 const BAD_ANSWERS_PER_SECOND = 300;
@@ -42,7 +47,7 @@ async function proveToxics(perSecond: number, toxicMs: number): Promise<readonly
     names: Object.keys(TOXICS) as ToxicName[],
     perSecond,
     toxicMs,
-    recoverWithinMs: RECOVER_WITHIN_MS,
+    ...TOLERANCE,
     graceMs: 0,
   });
   printTable(toxics.results.map(toxicRow));
@@ -67,7 +72,7 @@ async function proveBadAnswers(): Promise<string[]> {
     cases: BAD_ANSWERS,
     lanes: LANES,
     perSecond: BAD_ANSWERS_PER_SECOND,
-    recoverWithinMs: RECOVER_WITHIN_MS,
+    ...TOLERANCE,
     // Each case has only a hundred requests that need no Redis, too few to meet every busy moment of the machine.
     graceMs: 100,
   });
@@ -75,7 +80,7 @@ async function proveBadAnswers(): Promise<string[]> {
   return results.flatMap(({ name, wrong }) => wrong.map((each) => `${name}: ${each}`));
 }
 
-function toxicRow({ name, requests, waits, noise, modes, recoveryMs }: ToxicResult) {
+function toxicRow({ name, requests, waits, noise, modes, recoveryMs }: FaultResult) {
   return {
     toxic: name,
     requests: String(requests),

@@ -1,17 +1,17 @@
-/** A gateway whose connection to a real Redis goes bad in one way after the other, under load, and comes back each time. */
+/** Disturbs the connection of a gateway to a real Redis in one way after another, under load. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startRedisServer } from '../../support/redis-server.ts';
 import { startTcpProxy, type TcpProxy, type Toxic } from '../../support/tcp-proxy.ts';
 import {
   type Answered,
-  DEADLINE_MS,
+  type FaultResult,
   type Lab,
-  type Mode,
+  longestWaitMs,
   modesOf,
   openLab,
   record,
-  SLACK_MS,
-  type Waits,
+  type Tolerance,
+  tryFault,
   waitsOf,
   waitUntilBack,
   wrongsOf,
@@ -19,9 +19,9 @@ import {
 
 interface NamedToxic {
   readonly toxic: Toxic;
-  /** Without it, what is open already would not meet it. */
+  /** For toxics that only affect new connections. */
   readonly resetsConnections?: boolean;
-  /** Whether Redis is as good as gone meanwhile, none of it, or some of the time. */
+  /** Whether Redis counts requests meanwhile: most of them, not all, or none. */
   readonly expects: 'enforced' | 'mixed' | 'unmeasured';
 }
 
@@ -72,45 +72,27 @@ export const TOXICS = {
 
 export type ToxicName = keyof typeof TOXICS;
 
-export interface ToxicsOptions {
+export interface ToxicsOptions extends Tolerance {
   readonly names: readonly ToxicName[];
   readonly perSecond: number;
-  /** How long each is at work. */
+  /** How long each toxic lasts. At least twice the deadline. */
   readonly toxicMs: number;
-  /** How long Redis may take to be back. */
-  readonly recoverWithinMs: number;
-  /** On top of deadline, slack and noise, for a machine that is busy with other things. */
-  readonly graceMs: number;
-}
-
-export interface ToxicResult {
-  readonly name: ToxicName | 'none';
-  readonly requests: number;
-  readonly waits: Waits;
-  /** Of requests that need no store, at the same time. */
-  readonly noise: Waits;
-  readonly modes: ReadonlyMap<Mode, number>;
-  /** Undefined: Redis was not back. */
-  readonly recoveryMs: number | undefined;
-  /** Some answer was wrong, not just late. */
-  readonly hasWrongAnswers: boolean;
-  readonly wrong: readonly string[];
 }
 
 export interface ToxicsRun {
-  /** The first is without any toxic: its noise is that of the machine. */
-  readonly results: readonly ToxicResult[];
+  /** The first one has no toxic: its noise is the noise of the machine. */
+  readonly results: readonly FaultResult[];
   readonly wrong: readonly string[];
 }
 
-/** Cold gateways are slow. */
+/** A gateway is slow until its code is compiled. */
 const WARM_UP_MS = 1_500;
 const MOST_RECOVERY_MS = 5_000;
 
 export async function runToxics(options: ToxicsOptions): Promise<ToxicsRun> {
   await using redis = await startRedisServer();
   await using proxy = await startTcpProxy(redis.port);
-  await using lab = await openLab(`redis://127.0.0.1:${proxy.port}`);
+  await using lab = await openLab(`redis://127.0.0.1:${proxy.port}`, options.deadlineMs);
   const warmUp = record(lab, options);
   await sleep(WARM_UP_MS);
   await warmUp.load.stop();
@@ -119,10 +101,7 @@ export async function runToxics(options: ToxicsOptions): Promise<ToxicsRun> {
   for (const name of options.names) {
     const attempt = async () =>
       withVerdict(await measure(lab, proxy, options, name, TOXICS[name]), calm, options);
-    let result = await attempt();
-    // What is late on a busy machine is not late again; what is answered wrongly is wrong at once.
-    if (result.wrong.length > 0 && !result.hasWrongAnswers) result = await attempt();
-    results.push(result);
+    results.push(await tryFault(lab, options.attempts, attempt));
     if (lab.crash !== undefined) break;
   }
   const wrong = results.flatMap((result) => result.wrong.map((each) => `${result.name}: ${each}`));
@@ -134,9 +113,9 @@ async function measure(
   lab: Lab,
   proxy: TcpProxy,
   { perSecond, toxicMs, recoverWithinMs }: ToxicsOptions,
-  name: ToxicResult['name'],
+  name: ToxicName | 'none',
   { toxic, resetsConnections = false, expects }: NamedToxic,
-): Promise<ToxicResult> {
+): Promise<FaultResult> {
   const recorded = record(lab, { perSecond });
   proxy.apply(toxic);
   if (resetsConnections) proxy.resetConnections();
@@ -149,7 +128,7 @@ async function measure(
   await recorded.load.stop();
   const { answers } = recorded;
   const during = answers.filter(({ dueMs }) => dueMs < healedMs);
-  // What was asked before the toxic was felt was answered by Redis.
+  // The first requests may still be answered by Redis.
   const felt = during.filter(({ dueMs }) => dueMs >= startMs + toxicMs / 4);
   const wrongAnswers = wrongsOf(answers);
   return {
@@ -160,37 +139,37 @@ async function measure(
     modes: modesOf(during),
     recoveryMs,
     hasWrongAnswers: wrongAnswers.length > 0,
-    wrong: [...wrongAnswers, ...whatWasNotFelt(felt, expects)],
+    wrong: [...wrongAnswers, ...judgeEffect(felt, expects)],
   };
 }
 
-/** A toxic that does nothing would prove nothing. */
-function whatWasNotFelt(felt: readonly Answered[], expects: NamedToxic['expects']): string[] {
+/** Checks that the toxic had an effect. */
+function judgeEffect(felt: readonly Answered[], expects: NamedToxic['expects']): string[] {
   const modes = modesOf(felt);
   const enforced = modes.get('enforced') ?? 0;
   let all = 0;
   for (const count of modes.values()) all += count;
   if (expects === 'enforced') {
-    // A busy machine is late with some; one that felt a worse toxic would be with all.
+    // On a busy machine some requests miss the deadline.
     return enforced > 0.2 * all ? [] : [`Redis counted only ${enforced} of ${all}`];
   }
   if (expects === 'unmeasured') {
     return enforced < 0.1 * all ? [] : [`Redis counted ${enforced} of ${all} all the same`];
   }
-  return enforced < all ? [] : ['Redis counted all of them: the toxic was not felt'];
+  return enforced < all ? [] : ['Redis counted all of them: the toxic had no effect'];
 }
 
-function withVerdict(result: ToxicResult, calm: ToxicResult, options: ToxicsOptions): ToxicResult {
+function withVerdict(result: FaultResult, calm: FaultResult, options: ToxicsOptions): FaultResult {
   const { waits, noise, recoveryMs } = result;
-  const { graceMs, recoverWithinMs } = options;
-  const inTimeMs = DEADLINE_MS + SLACK_MS + graceMs;
-  const p99BarMs = inTimeMs + Math.max(calm.noise.p99Ms, noise.p99Ms);
-  const maxBarMs = inTimeMs + Math.max(calm.noise.maxMs, noise.maxMs);
+  const { recoverWithinMs } = options;
+  const p99BarMs = longestWaitMs(options, Math.max(calm.noise.p99Ms, noise.p99Ms));
+  const maxBarMs = longestWaitMs(options, Math.max(calm.noise.maxMs, noise.maxMs));
   const wrong = [...result.wrong];
   if (waits.p99Ms > p99BarMs) wrong.push(`p99 ${ms(waits.p99Ms)} is over ${ms(p99BarMs)}`);
   if (waits.maxMs > maxBarMs) wrong.push(`max ${ms(waits.maxMs)} is over ${ms(maxBarMs)}`);
-  if (recoveryMs === undefined) wrong.push('Redis was not back');
-  else if (recoveryMs > recoverWithinMs) wrong.push(`Redis was back after ${ms(recoveryMs)} only`);
+  if (recoveryMs === undefined) wrong.push('Redis did not count again');
+  else if (recoveryMs > recoverWithinMs)
+    wrong.push(`Redis counted again only after ${ms(recoveryMs)}`);
   return { ...result, wrong };
 }
 
