@@ -1,7 +1,8 @@
 /** The long form: every kind of failover several times, slots that move, and a node that hangs. */
 import { printTable } from '../../../tools/table.ts';
 import { defineScenario } from '../scenario.ts';
-import { type Figures, figuresOf, type Share, whatIsWrong } from './judge.ts';
+import { type Figures, figuresOf, type Share } from './figures.ts';
+import { whatIsWrong } from './judge.ts';
 import { LIMITED_LIMIT, LIMITED_WINDOW_MS } from './load.ts';
 import {
   type FailoverRun,
@@ -12,6 +13,8 @@ import {
 } from './run.ts';
 
 const HUNG_MS = 4_000;
+/** The shipped default. */
+const DEFAULT_DEADLINE_MS = 50;
 
 export const scenario = defineScenario({
   proves: 'while Redis fails over, no request fails, none waits, and few counts are lost',
@@ -27,7 +30,14 @@ export const scenario = defineScenario({
     },
   },
   async prove({ failovers, rate, 'quiet-seconds': quietSeconds }) {
-    const options = { perSecond: rate, quietMs: quietSeconds * 1_000 };
+    const options = {
+      perSecond: rate,
+      deadlineMs: DEFAULT_DEADLINE_MS,
+      quietMs: quietSeconds * 1_000,
+      lastQuietMs: 2_500,
+      counted: 150,
+      limited: 60,
+    };
     const killed = Array.from({ length: failovers }, () => 'killed' as const);
     console.log(
       `2 gateways, ${rate} requests per second, limits of ${LIMITED_LIMIT} per ${LIMITED_WINDOW_MS} ms\n`,

@@ -1,6 +1,6 @@
 /**
- * The experiments behind what is said of a Redis that changes hands: under load a master is lost, replaced on purpose,
- * frozen or cut off, slots move from node to node, a node hangs; and what clients saw of it.
+ * Fails Redis over under load, and records what clients see: a master is killed, replaced on purpose, frozen or cut off,
+ * slots move from node to node, or a node hangs.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
@@ -22,60 +22,67 @@ export type ClusterFault = 'killed' | 'planned';
 
 export interface RunOptions {
   readonly perSecond: number;
-  /** Before every fault: what answers take then is the noise of this machine. */
+  /** The maximum time that a request waits for Redis. */
+  readonly deadlineMs: number;
+  /** Before every fault. Waits in this time are the noise of the machine. */
   readonly quietMs: number;
+  /** After the last fault, so that every client sends more requests: they show which counts were forgotten. */
+  readonly lastQuietMs: number;
+  /** Clients that are never denied, and clients that often are. */
+  readonly counted: number;
+  readonly limited: number;
 }
 
-/** One fault, and all until everything was as before. */
+/** One fault, until everything is as before. */
 export interface Turn {
   readonly fault: string;
   readonly startMs: number;
-  /** What follows is counted from the fault on. */
+  /** This and the next three are from the fault on. */
   readonly promotedMs: number;
-  /** Until no gateway was a client of the former master any more. */
+  /** Until no gateway had a connection to the former master. */
   readonly leftMs: number;
-  /** Until the slower gateway had a client admitted by the new master. */
+  /** Until the new master had admitted a client for both gateways. */
   readonly recoveredMs: number;
-  /** Until both gateways had told the new master that they are there, and heard resets again. */
+  /** Until both gateways had a heartbeat on the new master, and listened for resets there. */
   readonly sharedMs: number;
   readonly endMs: number;
-  /** Whose counts the master had. */
+  /** Whether the master had the counts of this client. */
   readonly isAffected: (client: Client) => boolean;
-  /** Script calls that the former master took after it had been replaced; undefined when it could take none. */
+  /** Script calls of the former master after it was replaced. Undefined if it could not take any. */
   readonly strayCalls: number | undefined;
 }
 
 export interface FailoverRun {
   readonly answers: readonly Answer[];
   readonly turns: readonly Turn[];
-  /** How many entries the logs of a client have in the end. */
+  readonly deadlineMs: number;
+  /** The number of entries in each log of a client, after the run. */
   readonly logs: ReadonlyMap<Client, readonly number[]>;
-  /** Of both gateways, what a failure was called and how often. */
+  /** Failures of both gateways, by reason. */
   readonly failures: Readonly<Record<string, number>>;
   /** How often a gateway gave Redis up as too slow. */
   readonly givenUp: number;
 }
 
-const COUNTED_CLIENTS = 150;
-const LIMITED_CLIENTS = 60;
 const NODE_TIMEOUT_MS = 1_000;
-const LAST_QUIET_MS = 2_500;
-/** Of what a frozen server still has in its sockets. */
+/** Until a server that was frozen has read its sockets. */
 const DRAIN_MS = 200;
 
 export async function runSentinelFailovers(
   faults: readonly SentinelFault[],
-  { perSecond, quietMs }: RunOptions,
+  options: RunOptions,
 ): Promise<FailoverRun> {
   await using sentinel = await startRedisSentinel();
-  const clients = manyClients(COUNTED_CLIENTS, LIMITED_CLIENTS);
-  await using load = await startFailoverLoad(sentinel.url, clients, perSecond);
+  const clients = manyClients(options.counted, options.limited);
+  await using load = await startFailoverLoad(sentinel.url, clients, options);
   const turns: Turn[] = [];
   for (const fault of faults) {
-    await sleep(quietMs);
+    await sleep(options.quietMs);
     turns.push(await sentinelTurn(fault, sentinel, load));
   }
-  return await finish(load, turns, clients, async () => [(await sentinel.roles()).master]);
+  return await finish({ load, turns, clients, options }, async () => [
+    (await sentinel.roles()).master,
+  ]);
 }
 
 async function sentinelTurn(
@@ -114,25 +121,25 @@ async function sentinelTurn(
 
 export async function runClusterFailovers(
   faults: readonly ClusterFault[],
-  { perSecond, quietMs }: RunOptions,
+  options: RunOptions,
 ): Promise<FailoverRun> {
   await using cluster = await startRedisCluster({
     hasReplicas: true,
     nodeTimeoutMs: NODE_TIMEOUT_MS,
   });
-  const clients = manyClients(COUNTED_CLIENTS, LIMITED_CLIENTS);
-  await using load = await startFailoverLoad(cluster.url, clients, perSecond);
+  const clients = manyClients(options.counted, options.limited);
+  await using load = await startFailoverLoad(cluster.url, clients, options);
   const turns: Turn[] = [];
   for (const [i, fault] of faults.entries()) {
-    await sleep(quietMs);
+    await sleep(options.quietMs);
     turns.push(await clusterTurn(fault, i, cluster, load));
   }
-  return await finish(load, turns, clients, async () =>
+  return await finish({ load, turns, clients, options }, async () =>
     (await cluster.shards()).map(({ master }) => master),
   );
 }
 
-/** Another master each time. */
+/** Each turn takes another master. */
 async function clusterTurn(
   fault: ClusterFault,
   i: number,
@@ -174,17 +181,17 @@ export interface Resharding {
   readonly crowd: number;
 }
 
-/** Slots that hold counts go to one of the masters from the others, one by one. */
+/** Moves the slots that hold counts from the other masters to one, one by one. */
 export async function runResharding(
   { slots, crowd }: Resharding,
-  { perSecond, quietMs }: RunOptions,
+  options: RunOptions,
 ): Promise<FailoverRun> {
   await using cluster = await startRedisCluster({ nodeTimeoutMs: NODE_TIMEOUT_MS });
   const clients = crowdedClients(slots, crowd);
-  await using load = await startFailoverLoad(cluster.url, clients, perSecond);
-  await sleep(quietMs);
+  await using load = await startFailoverLoad(cluster.url, clients, options);
+  await sleep(options.quietMs);
   const startMs = performance.now();
-  // All to one: masters that take slots from each other this fast may disagree on whose they are.
+  // All move to one: masters that take slots from each other this fast may disagree about the owner.
   const [target, ...others] = await cluster.shards();
   if (target === undefined) throw new Error('the cluster has no nodes');
   for (const slot of new Set(clients.map((client) => client.slot))) {
@@ -192,7 +199,7 @@ export async function runResharding(
     if (source !== undefined) await cluster.moveSlot(slot, source.master, target.master);
   }
   const movedMs = performance.now() - startMs;
-  await sleep(quietMs);
+  await sleep(options.quietMs);
   const turn = {
     fault: 'slots move',
     startMs,
@@ -204,20 +211,17 @@ export async function runResharding(
     isAffected: () => true,
     strayCalls: undefined,
   };
-  return await finish(load, [turn], clients, async () =>
+  return await finish({ load, turns: [turn], clients, options }, async () =>
     (await cluster.shards()).map(({ master }) => master),
   );
 }
 
-/** One of three masters hangs, and nobody takes its place. */
-export async function runHungNode(
-  hungMs: number,
-  { perSecond, quietMs }: RunOptions,
-): Promise<FailoverRun> {
+/** One of three masters hangs, and has no replica. */
+export async function runHungNode(hungMs: number, options: RunOptions): Promise<FailoverRun> {
   await using cluster = await startRedisCluster({ nodeTimeoutMs: NODE_TIMEOUT_MS });
-  const clients = manyClients(COUNTED_CLIENTS, LIMITED_CLIENTS);
-  await using load = await startFailoverLoad(cluster.url, clients, perSecond);
-  await sleep(quietMs);
+  const clients = manyClients(options.counted, options.limited);
+  await using load = await startFailoverLoad(cluster.url, clients, options);
+  await sleep(options.quietMs);
   const [hung] = await cluster.shards();
   if (hung === undefined) throw new Error('the cluster has no nodes');
   const isAffected = ({ slot }: Client) => hung.holds(slot);
@@ -239,15 +243,15 @@ export async function runHungNode(
     isAffected,
     strayCalls: undefined,
   };
-  return await finish(load, [turn], clients, async () =>
+  return await finish({ load, turns: [turn], clients, options }, async () =>
     (await cluster.shards()).map(({ master }) => master),
   );
 }
 
 interface Surroundings {
-  /** Where gateways may be heard of and listen. */
+  /** Nodes that may have the heartbeats and the listeners of gateways. */
   readonly nodes: readonly RedisNode[];
-  /** One that goes on as master beside the new one, for as long as gateways ask it. */
+  /** A former master that still believes it is master. */
   readonly staleMaster?: RedisNode | undefined;
 }
 
@@ -273,7 +277,7 @@ async function watchFailover(
 async function untilLeft(server: RedisNode): Promise<number> {
   using look = looking([server]);
   const [client] = look.clients as [Redis];
-  return await until('no gateway is a client of it', async () => {
+  return await until('no gateway has a connection to it', async () => {
     return !/ name=headgate/.test(String(await client.client('LIST')));
   });
 }
@@ -281,19 +285,19 @@ async function untilLeft(server: RedisNode): Promise<number> {
 async function untilRole(server: RedisNode, role: 'master' | 'slave'): Promise<number> {
   using look = looking([server]);
   const [client] = look.clients as [Redis];
-  return await until(`${role} is what it is`, async () => {
+  return await until(`its role is ${role}`, async () => {
     return ((await client.role()) as [string])[0] === role;
   });
 }
 
-/** Both gateways were heard of, and both listen, wherever in a cluster that is. */
+/** Waits until both gateways have a heartbeat and a listener, on any node. */
 async function untilShared(nodes: readonly RedisNode[]): Promise<number> {
   using look = looking(nodes);
-  return await until('both gateways are known and hear', async () => {
+  return await until('both gateways have a heartbeat and listen', async () => {
     let heard = 0;
     let listening = 0;
     for (const client of look.clients) {
-      // Neither do the others of a cluster know, nor does one that is away.
+      // The other nodes of a cluster refuse, and a node that is down does not answer.
       heard += await client.hlen('hg:v1:replicas').catch(() => 0);
       const reply = await client.pubsub('NUMSUB', 'hg:v1:reset').catch(() => []);
       listening += Number(reply[1] ?? 0);
@@ -309,7 +313,7 @@ async function scriptCalls(server: RedisNode): Promise<number> {
   return [...calls].reduce((sum, [, count]) => sum + Number(count), 0);
 }
 
-/** Of a cluster's other nodes, none. */
+/** The other nodes of a cluster count 0. */
 function countHere(count: Promise<number>): Promise<number> {
   return count.catch((error: Error) => {
     if (error.message.startsWith('MOVED')) return 0;
@@ -327,14 +331,18 @@ function looking(nodes: readonly RedisNode[]) {
   };
 }
 
-/** Once every client was asked about a few times more: what was forgotten shows when it is counted anew. */
+interface Experiment {
+  readonly load: FailoverLoad;
+  readonly turns: readonly Turn[];
+  readonly clients: readonly Client[];
+  readonly options: RunOptions;
+}
+
 async function finish(
-  load: FailoverLoad,
-  turns: readonly Turn[],
-  clients: readonly Client[],
+  { load, turns, clients, options: { lastQuietMs, deadlineMs } }: Experiment,
   mastersNow: () => Promise<readonly RedisNode[]>,
 ): Promise<FailoverRun> {
-  await sleep(LAST_QUIET_MS);
+  await sleep(lastQuietMs);
   await load.stop();
   using look = looking(await mastersNow());
   const logs = new Map<Client, readonly number[]>();
@@ -356,5 +364,5 @@ async function finish(
       failures[reason] = (failures[reason] ?? 0) + Number(count);
     }
   }
-  return { answers: load.answers, turns, logs, failures, givenUp };
+  return { answers: load.answers, turns, deadlineMs, logs, failures, givenUp };
 }
