@@ -1,9 +1,9 @@
-/** Redis is frozen under load, for a moment or for long, and goes on: what clients see, what it costs, what it counts. */
+/** Freezes Redis under load, and lets it continue. */
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { GatewayProcess } from '../../support/gateway.ts';
 import { call } from '../../support/http.ts';
-import { type RedisServer, startRedisServer } from '../../support/redis-server.ts';
+import type { RedisServer } from '../../support/redis-server.ts';
 import { residentBytes } from '../../support/resident-memory.ts';
 import {
   type Ask,
@@ -17,21 +17,18 @@ import {
   isWithin,
   latestOf,
   measuredAgainMs,
+  type OutageOptions,
   PLENTIFUL,
   PLENTY,
-  policyFile,
   requestOf,
   type Sample,
-  startTwins,
+  startOutage,
   type Twins,
 } from './lab.ts';
 
-export interface FreezesOptions {
+export interface FreezesOptions extends OutageOptions {
   readonly freezesMs: readonly number[];
-  /** Before each freeze. */
-  readonly normalMs: number;
-  readonly perSecond: number;
-  /** How much later than the deadline and the noise the latest decision may come. */
+  /** How much later than deadline and noise the latest decision may come. */
   readonly lateMs: number;
   /** How much the gateway's resident memory may grow during a freeze. */
   readonly mostGrowthMib: number;
@@ -39,11 +36,10 @@ export interface FreezesOptions {
 
 export interface Freeze {
   readonly durationMs: number;
-  /** Redis stands still from here... */
+  /** Between these two Redis is frozen. */
   readonly frozenMs: number;
-  /** ...to here. */
   readonly thawedMs: number;
-  /** When Redis had measured a decision of every policy again. */
+  /** When Redis had decided a request of every policy again. */
   readonly backMs: number;
   /** Resident memory of the gateway, MiB. */
   readonly rssBefore: number;
@@ -51,50 +47,46 @@ export interface Freeze {
   readonly rssAfter: number;
 }
 
-/** What Redis counted, in units: all clients and policies together. */
+/** What Redis counted, in units of all clients and policies. */
 export interface Counted {
   readonly sent: number;
   readonly admitted: number;
   readonly counted: number;
-  /** Counts of one client and policy that are more than what it sent, or less than what Redis admitted. */
+  /** Counts that are higher than the requests sent, or lower than those that Redis admitted. */
   readonly wrong: number;
 }
 
 export interface FreezesRun {
   readonly freezes: readonly Freeze[];
-  /** Of each freeze, from its beginning to being back. */
+  /** Of each freeze, from its start until Redis decides again. */
   readonly during: readonly (readonly Sample[])[];
-  /** The others. */
+  /** At other times. */
   readonly normal: readonly Sample[];
-  /** The slowest answer of this machine that has nothing to do with a Redis that stands still. */
+  /** The slowest answer that has nothing to do with the freezes. */
   readonly noiseMs: number;
   readonly counts: Counted;
   readonly wrong: readonly string[];
 }
 
-/** As long as a request waits for Redis by default. */
-export const DEADLINE_MS = 50;
 const CLIENTS = 100;
-/** Of each freeze. They ask when it begins and never again, so that a request that is counted twice shows. */
+/** Clients that send one request at the start of a freeze and no other, so that a double count shows. */
 const LATE_CLIENTS = 30;
 const LATE_POLICY: FailureMode = 'local';
-const WARM_UP_MS = 2_000;
 const RSS_EVERY_MS = 100;
 export async function runFreezes(options: FreezesOptions): Promise<FreezesRun> {
   await using cleanUp = new AsyncDisposableStack();
-  const redis = await startRedisServer();
-  // One that stands still hears no gentler signal.
-  cleanUp.defer(async () => void (await redis.stop('SIGKILL')));
   const clients = clientNames(CLIENTS);
   const late = options.freezesMs.map((_, i) => clientNames(LATE_CLIENTS, `late-${i}`));
-  const policies = await policyFile(cleanUp, PLENTIFUL, [...clients, ...late.flat()]);
-  const twins = await startTwins(cleanUp, policies, redis.url);
+  const { redis, twins } = await startOutage(cleanUp, options, {
+    policies: PLENTIFUL,
+    clients: [...clients, ...late.flat()],
+  });
   const asks = clients.flatMap((client) => FAILURE_MODES.map((policy) => ({ policy, client })));
   const lateAsks = late.map((names) => names.map((client) => ({ policy: LATE_POLICY, client })));
 
   const { freezesMs, normalMs } = options;
   const load = twins.startAsking(options.perSecond, asks);
-  await sleep(WARM_UP_MS);
+  await sleep(options.warmUpMs);
   const warmMs = performance.now();
   const freezes: Freeze[] = [];
   for (const [i, durationMs] of freezesMs.entries()) {
@@ -136,12 +128,12 @@ function rssMiB(pid: number): number {
   return residentBytes(pid) / 1024 / 1024;
 }
 
-/** One letter: T has been stopped. */
+/** The letter of the process state: T is stopped. */
 function stateOf(pid: number): string | undefined {
   return /^State:\s+(\w)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
 }
 
-/** Asks Redis about every client and policy, and holds that against what they sent. */
+/** Compares what Redis counted for every client and policy with what they sent. */
 async function countedFor(asks: readonly Ask[], { gateway, samples }: Twins): Promise<Counted> {
   const samplesOf = Map.groupBy(samples, ({ ask }) => ask);
   const sums = { sent: 0, admitted: 0, counted: 0, wrong: 0 };
@@ -159,7 +151,7 @@ async function countedFor(asks: readonly Ask[], { gateway, samples }: Twins): Pr
   return sums;
 }
 
-/** How often the gateway stopped to ask Redis since it was too slow. */
+/** How often the gateway gave up Redis because it was too slow. */
 async function givenUp({ opsUrl }: GatewayProcess): Promise<number> {
   const { body } = await call(opsUrl, '/metrics');
   return Number(/^headgate_store_given_up_total (\d+)/m.exec(body)?.[1]);
@@ -186,7 +178,7 @@ function judged(
   timesGivenUp: number,
   warmMs: number,
   counts: Counted,
-  { lateMs, mostGrowthMib }: FreezesOptions,
+  { lateMs, mostGrowthMib, deadlineMs }: FreezesOptions,
 ): FreezesRun {
   const during = freezes.map(({ frozenMs, backMs }) =>
     samples.filter(({ dueMs }) => dueMs >= frozenMs && dueMs <= backMs),
@@ -196,7 +188,7 @@ function judged(
   const still = freezes.map(({ frozenMs, thawedMs }) =>
     samples.filter((sample) => isWithin(sample, frozenMs, thawedMs)),
   );
-  // An answer that was given at the deadline says nothing of the machine.
+  // Answers at the deadline are no noise.
   const undisturbed = [
     ...normal.filter(isMeasured),
     ...ofTwin.filter(({ dueMs }) => dueMs > warmMs),
@@ -206,14 +198,12 @@ function judged(
   const growth = Math.max(...freezes.map(({ rssBefore, rssMost }) => rssMost - rssBefore));
   const wrong = brokenRules({
     ...faultRules([...samples, ...ofTwin]),
-    'every answer is that of its policy': samples.every(isRight),
-    'while Redis stands still no answer passes for measured': still
-      .flat()
-      .every(({ mode }) => mode),
-    'while Redis stands still there is load': still.flat().length > 0,
-    'a Redis that stands still is given up': timesGivenUp > 0,
-    [`the latest decision comes ${lateMs} ms after the deadline at most, and the noise`]:
-      latestMs <= DEADLINE_MS + lateMs + noiseMs,
+    'every answer fits its policy': samples.every(isRight),
+    'while Redis is frozen every answer says its mode': still.flat().every(({ mode }) => mode),
+    'while Redis is frozen there is load': still.flat().length > 0,
+    'the gateway gives up a frozen Redis': timesGivenUp > 0,
+    [`no decision comes later than ${lateMs} ms after deadline and noise`]:
+      latestMs <= deadlineMs + lateMs + noiseMs,
     [`the memory grows by ${mostGrowthMib} MiB at most`]: growth <= mostGrowthMib,
     'nothing is counted twice, and nothing lost': counts.wrong === 0,
   });

@@ -1,4 +1,4 @@
-/** Redis is killed again and again under load, and started anew on its port: what clients see of it. */
+/** Kills Redis several times under load and starts it again on its port. */
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -14,22 +14,21 @@ import {
   isRight,
   isWithin,
   measuredAgainMs,
+  type OutageOptions,
   PLENTIFUL,
   p99Of,
-  policyFile,
   type Sample,
-  startTwins,
+  startOutage,
   type Twins,
 } from './lab.ts';
 
-export interface KillsOptions {
+export interface KillsOptions extends OutageOptions {
   readonly kills: number;
+  /** Clients within their limits. Each should send several requests to each policy during an outage. */
+  readonly clients: number;
   /** From the end of one Redis to the start of the next, at least. */
   readonly outageMs: number;
-  /** Before each kill. */
-  readonly normalMs: number;
-  readonly perSecond: number;
-  /** How much longer the answers of an outage may take than the others, at the 99th percentile. */
+  /** How much longer answers may take during an outage than otherwise, at the 99th percentile. */
   readonly p99MoreMs: number;
   /** From the moment that Redis accepts connections. */
   readonly backWithinMs: number;
@@ -37,53 +36,52 @@ export interface KillsOptions {
 
 export interface Outage {
   readonly killedMs: number;
-  /** Redis is gone from here... */
+  /** Between these two there is no Redis. */
   readonly goneMs: number;
-  /** ...to here. */
   readonly startedMs: number;
   readonly acceptedMs: number;
-  /** When Redis had measured a decision of every policy again. */
+  /** When Redis had decided a request of every policy again. */
   readonly backMs: number;
 }
 
 export interface KillsRun {
   readonly outages: readonly Outage[];
-  /** Of clients that stay within their limits, from killing to being back. */
+  /** Of clients within their limits, during outages. */
   readonly during: readonly Sample[];
-  /** The others of them. */
+  /** Of the same clients at other times. */
   readonly normal: readonly Sample[];
-  /** Of a gateway without Redis, at the same time as those of the outages. */
+  /** Of the gateway without Redis, during outages. */
   readonly twinDuring: readonly Sample[];
-  /** Of the client that does not. */
+  /** Of the client that exceeds its limit. */
   readonly greedy: readonly Sample[];
   readonly backAfterMs: readonly number[];
   readonly wrong: readonly string[];
 }
 
-const CLIENTS = 50;
-/** Asks for much more than it may have, and for the more the more often it is denied. */
+/** Sends far more than its limit. */
 const GREEDY = { policy: 'scarce', client: 'greedy' } as const;
 const GREEDY_LIMIT = 20;
 const CLIENTS_PER_GREEDY_ASK = 5;
-/** Until programs are compiled, connections made and the greedy client denied. */
-const WARM_UP_MS = 2_000;
-/** One unit; requests that are due outside of the outage may yet come between two that are in it. */
+/** Each request takes one unit. A few requests at the edges of an outage are not among the samples. */
 const MOST_SPAN = 1.25;
-/** A gateway tries to connect about so often: returns come at any point between two tries. */
+/** The time between two attempts to connect. Outages end at different points of it. */
 const TRY_EVERY_MS = 450;
 
 export async function runKills(options: KillsOptions): Promise<KillsRun> {
   await using cleanUp = new AsyncDisposableStack();
-  let redis = await startRedisServer();
-  cleanUp.defer(async () => void (await redis.stop('SIGKILL')));
-  const clients = clientNames(CLIENTS);
+  const clients = clientNames(options.clients);
   const scarce = { name: GREEDY.policy, limit: GREEDY_LIMIT, onStoreFailure: 'local' } as const;
   const everyone = [...clients, GREEDY.client];
-  const policies = await policyFile(cleanUp, [...PLENTIFUL, scarce], everyone);
-  const twins = await startTwins(cleanUp, policies, redis.url);
+  const policies = [...PLENTIFUL, scarce];
+  const { redis: first, twins } = await startOutage(cleanUp, options, {
+    policies,
+    clients: everyone,
+  });
+  let redis = first;
+  cleanUp.defer(async () => void (await redis.stop('SIGKILL')));
 
   const load = twins.startAsking(options.perSecond, asksOf(clients));
-  await sleep(WARM_UP_MS);
+  await sleep(options.warmUpMs);
   const warmMs = performance.now();
   const outages: Outage[] = [];
   for (let kill = 0; kill < options.kills; kill++) {
@@ -122,7 +120,7 @@ async function killAndStart(
   return [{ killedMs, goneMs, startedMs, acceptedMs: await accepted, backMs }, next];
 }
 
-/** When the first connection to a port that nobody listens on yet is accepted. */
+/** Resolves to the time of the first connection that the port accepts. */
 async function acceptedMs(port: number): Promise<number> {
   while (true) {
     const socket = connect(port, '127.0.0.1');
@@ -155,17 +153,17 @@ function judged(
   const backAfterMs = outages.map(({ acceptedMs, backMs }) => Math.max(0, backMs - acceptedMs));
   const wrong = brokenRules({
     ...faultRules([...samples, ...ofTwin]),
-    'every answer is that of its policy': modest.every(isRight),
-    'without Redis no answer passes for measured': without.flat().every(({ mode }) => mode),
-    'without Redis every policy is asked': hasEveryPolicy(without.flat()),
+    'every answer fits its policy': modest.every(isRight),
+    'without Redis every answer says its mode': without.flat().every(({ mode }) => mode),
+    'without Redis every policy gets requests': hasEveryPolicy(without.flat()),
     'without Redis every request takes from its local limit': without.every(isEachCounted),
     'without Redis no request takes twice from it': spanOfCounts(without) <= MOST_SPAN,
-    'who was denied by Redis is denied without it': isDeniedOn(greedy),
+    'a client that Redis denied is denied without Redis': isDeniedOn(greedy),
     'no Redis admits more than the limit': admitted(greedy) <= (kills + 1) * GREEDY_LIMIT,
     'the greedy client uses up its limit': admitted(greedy) >= GREEDY_LIMIT,
-    [`p99 is at most ${p99MoreMs} ms more than else, or than without Redis at the same time`]:
+    [`p99 is at most ${p99MoreMs} ms more than at other times, or than that of the gateway without Redis`]:
       p99Of(during) <= Math.max(p99Of(normal), p99Of(twinDuring)) + p99MoreMs,
-    [`Redis measures again within ${backWithinMs} ms`]: Math.max(...backAfterMs) <= backWithinMs,
+    [`Redis decides again within ${backWithinMs} ms`]: Math.max(...backAfterMs) <= backWithinMs,
   });
   return { outages, during, normal, twinDuring, greedy, backAfterMs, wrong };
 }
@@ -178,7 +176,7 @@ export function ofPolicy(samples: readonly Sample[], policy: FailureMode): Sampl
   return samples.filter(({ ask }) => ask.policy === policy);
 }
 
-/** What remains, request by request. */
+/** What remains after each request. */
 function localCounts(samples: readonly Sample[]): number[][] {
   const ofClients = Map.groupBy(ofPolicy(samples, 'local'), ({ ask }) => ask.client);
   return [...ofClients.values()].map((own) => own.map(({ remaining }) => remaining ?? Number.NaN));
@@ -188,14 +186,14 @@ function isEachCounted(samples: readonly Sample[]): boolean {
   return localCounts(samples).every((counts) => new Set(counts).size === counts.length);
 }
 
-/** Units taken by each request, as far as clients can tell. */
+/** The average number of units that a request takes. */
 function spanOfCounts(outages: readonly (readonly Sample[])[]): number {
   const counts = outages.flatMap(localCounts);
   const taken = counts.reduce((sum, own) => sum + Math.max(...own) - Math.min(...own) + 1, 0);
   return taken / counts.flat().length;
 }
 
-/** From the first denial by Redis on: no count that a gateway has seen is lost with Redis. */
+/** Gateways still know the counts that they have seen, so the client is denied from the first denial by Redis on. */
 function isDeniedOn(greedy: readonly Sample[]): boolean {
   const inOrder = greedy.toSorted((a, b) => a.answeredMs - b.answeredMs);
   const denial = inOrder.find((sample) => isMeasured(sample) && sample.status === 429);

@@ -1,7 +1,4 @@
-/**
- * What the experiments with a Redis that goes away have in common: gateways with policies and clients of the
- * experiment's own, load on them, and what each answer says.
- */
+/** Gateways with their policies and clients, load on them, and a record of every answer, for outages of Redis. */
 import { hash } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -16,24 +13,25 @@ import {
   startLoad,
 } from '../../../tools/load/open-loop.ts';
 import { type GatewayProcess, startGatewayProcess } from '../../support/gateway.ts';
+import { type RedisServer, startRedisServer } from '../../support/redis-server.ts';
 
-/** By what they are called in `X-RateLimit-Mode`. */
+/** The value of `X-RateLimit-Mode` for each value of on_store_failure. */
 export const MODE_OF = { allow: 'open', deny: 'closed', local: 'local' } as const;
 export type FailureMode = keyof typeof MODE_OF;
 export const FAILURE_MODES = Object.keys(MODE_OF) as FailureMode[];
 
-/** So much that no client of an experiment uses it up. */
+/** A limit that no client reaches. */
 export const PLENTY = 1_000_000;
 
-/** Of the policy file. No window ends during an experiment. */
+/** No window ends during a run. */
 export interface OutagePolicy {
-  /** Its path, too. */
+  /** Also its path. */
   readonly name: string;
   readonly limit: number;
   readonly onStoreFailure: FailureMode;
 }
 
-/** What is asked: a client's question about a policy. */
+/** A request of a client to the path of a policy. */
 export interface Ask {
   readonly policy: string;
   readonly client: string;
@@ -59,6 +57,9 @@ export const PLENTIFUL: readonly OutagePolicy[] = FAILURE_MODES.map((name) => ({
   onStoreFailure: name,
 }));
 
+/** On a busy machine answers are slow. */
+const PATIENCE_MS = 20_000;
+
 export function clientNames(count: number, prefix = 'client'): string[] {
   return Array.from({ length: count }, (_, i) => `${prefix}-${i}`);
 }
@@ -72,7 +73,7 @@ export async function policyFile(
   const folder = await mkdtemp(join(tmpdir(), 'headgate-outage-'));
   cleanUp.defer(() => rm(folder, { recursive: true }));
   const file = join(folder, 'policies.yaml');
-  // Listed keys, so that nothing but the client is counted.
+  // The keys are listed, so that requests count for the key alone.
   const keys = clients.map((id) => ({ id, sha256: hash('sha256', apiKeyOf(id)) }));
   const policy = ({ name, limit, onStoreFailure }: OutagePolicy) => ({
     name,
@@ -100,21 +101,43 @@ export async function startOutageGateway(
   return cleanUp.use(await startGatewayProcess({ HEADGATE_POLICIES: policies, ...env }));
 }
 
-/** The part of the load that a gateway without Redis has. */
+/** Options of every outage. */
+export interface OutageOptions {
+  /** The maximum time that a request waits for Redis. */
+  readonly deadlineMs: number;
+  readonly perSecond: number;
+  /** Until code is compiled, connections are open, and the greedy client is denied. */
+  readonly warmUpMs: number;
+  /** Time without a fault before each fault. */
+  readonly normalMs: number;
+}
+
+/** The share of the load that the gateway without Redis gets. */
 const TWIN_SHARE = 1 / 5;
 const AT_ONCE_PER_SECOND = 2_000;
 
-/**
- * The same load on two gateways, of which one has no Redis: how late its answers come says what this machine does to
- * all answers at the same time.
- */
-export async function startTwins(
+/** Redis, a gateway that uses it, and a twin that does not: the waits of the twin are the noise of the machine. */
+export async function startOutage(
   cleanUp: AsyncDisposableStack,
-  policies: string,
-  redisUrl: string,
-): Promise<Twins> {
-  const gateway = await startOutageGateway(cleanUp, policies, { HEADGATE_REDIS_URL: redisUrl });
-  const twin = await startOutageGateway(cleanUp, policies, {});
+  { deadlineMs }: OutageOptions,
+  { policies, clients }: { policies: readonly OutagePolicy[]; clients: readonly string[] },
+): Promise<{ readonly redis: RedisServer; readonly twins: Twins }> {
+  const redis = await startRedisServer();
+  // A frozen server only reacts to SIGKILL.
+  cleanUp.defer(async () => void (await redis.stop('SIGKILL')));
+  const file = await policyFile(cleanUp, policies, clients);
+  const env = {
+    HEADGATE_REDIS_URL: redis.url,
+    HEADGATE_STORE_TIMEOUT_MS: String(deadlineMs),
+  };
+  const [gateway, twin] = await Promise.all([
+    startOutageGateway(cleanUp, file, env),
+    startOutageGateway(cleanUp, file, {}),
+  ]);
+  return { redis, twins: twinsOf(gateway, twin) };
+}
+
+function twinsOf(gateway: GatewayProcess, twin: GatewayProcess): Twins {
   const samples: Sample[] = [];
   const ofTwin: Sample[] = [];
   return {
@@ -138,15 +161,15 @@ export async function startTwins(
 
 export interface Twins {
   readonly gateway: GatewayProcess;
-  /** Both grow while there is load. */
+  /** Answers so far. */
   readonly samples: readonly Sample[];
   readonly ofTwin: readonly Sample[];
   startAsking(perSecond: number, asks: readonly Ask[]): { stop(): Promise<void> };
-  /** All of them, nearly at once, of the gateway that has Redis. Resolves when they are answered. */
+  /** Sends all of them almost at once to the gateway with Redis. Resolves when they are answered. */
   askOnce(asks: readonly Ask[]): Promise<void>;
 }
 
-/** Asks all of them in turn, again and again, until it is stopped. */
+/** Sends these requests in turn, again and again, until it is stopped. */
 export function startAsking(
   { url }: Pick<GatewayProcess, 'url'>,
   perSecond: number,
@@ -157,6 +180,7 @@ export function startAsking(
   return startLoad({
     url,
     perSecond,
+    patienceMs: PATIENCE_MS,
     request: (i) => requestOf(askOf(i)),
     onOutcome: (outcome) => onSample(sampleOf(askOf(outcome.i), outcome)),
   });
@@ -189,10 +213,10 @@ function numberIn(outcome: Outcome, header: string): number | undefined {
   return text === undefined ? undefined : Number(text);
 }
 
-/** A limiter that cannot measure may be back at any moment. */
+/** Redis may be back at any moment, so clients may retry soon. */
 const MOST_RETRY_AFTER_SECONDS = 5;
 
-/** Whether it may be answered so to a client that has not used up its limit, whether or not Redis is there. */
+/** Whether the answer fits its policy, for a client within its limit, with or without Redis. */
 export function isRight({ ask, status, mode, remaining, retryAfterSeconds = 0 }: Sample): boolean {
   if (mode !== undefined && mode !== MODE_OF[ask.policy as FailureMode]) return false;
   if (mode === 'open') return status === 200 && remaining === undefined;
@@ -205,7 +229,7 @@ export function isMeasured({ status, mode }: Sample): boolean {
   return status !== 0 && mode === undefined;
 }
 
-/** Due in it and, where it has an end, answered in it. */
+/** Sent and answered in this time. */
 export function isWithin({ dueMs, answeredMs }: Sample, fromMs: number, toMs: number): boolean {
   return dueMs >= fromMs && answeredMs <= toMs;
 }
@@ -222,7 +246,7 @@ function tookMsOf(samples: readonly Sample[]): number[] {
   return samples.map(({ tookMs }) => tookMs);
 }
 
-/** What no client may see, whatever became of Redis. */
+/** What no client may see, with or without Redis. */
 export function faultRules(samples: readonly Sample[]): Readonly<Record<string, boolean>> {
   return {
     'no answer is a 5xx': samples.every(({ status }) => status < 500),
@@ -234,12 +258,9 @@ export function brokenRules(must: Readonly<Record<string, boolean>>): string[] {
   return Object.keys(must).filter((rule) => !must[rule]);
 }
 
-const LONGEST_RETURN_MS = 10_000;
+const LONGEST_RETURN_MS = 30_000;
 
-/**
- * When Redis had measured a decision of every one of these policies, of those that were answered from `from` on in the
- * list of samples, to which more are added meanwhile.
- */
+/** Waits until Redis has decided a request of every policy, from sample `from` on. Resolves to the time. */
 export async function measuredAgainMs(
   samples: readonly Sample[],
   from: number,
@@ -253,5 +274,7 @@ export async function measuredAgainMs(
     if (lastMs < Number.POSITIVE_INFINITY) return lastMs;
     await sleep(5);
   }
-  throw new Error(`Redis measured nothing for ${LONGEST_RETURN_MS} ms after it was back`);
+  throw new Error(
+    `no requests were counted in Redis for ${LONGEST_RETURN_MS} ms after it was back`,
+  );
 }

@@ -3,7 +3,7 @@
 import { percentile } from '../../../tools/load/open-loop.ts';
 import { median, printTable, type Row, spread } from '../../../tools/table.ts';
 import { defineScenario } from '../scenario.ts';
-import { DEADLINE_MS, type FreezesRun, runFreezes } from './freezes.ts';
+import { type FreezesRun, runFreezes } from './freezes.ts';
 import { type KillsRun, ofPolicy, runKills } from './kills.ts';
 import { FAILURE_MODES, latestOf, MODE_OF, p99Of, type Sample } from './lab.ts';
 import {
@@ -19,7 +19,11 @@ import {
   untilMended,
 } from './partition.ts';
 
+/** The shipped default. */
+const DEADLINE_MS = 50;
 const PER_SECOND = 1_500;
+const WARM_UP_MS = 2_000;
+const CLIENTS = 50;
 const OUTAGE_MS = 1_000;
 const NORMAL_MS = 1_000;
 const NORMAL_BETWEEN_FREEZES_MS = 5_000;
@@ -52,7 +56,10 @@ export const scenario = defineScenario({
 
 async function proveKills(kills: number): Promise<string[]> {
   const run = await runKills({
+    deadlineMs: DEADLINE_MS,
+    warmUpMs: WARM_UP_MS,
     kills,
+    clients: CLIENTS,
     outageMs: OUTAGE_MS,
     normalMs: NORMAL_MS,
     perSecond: PER_SECOND,
@@ -96,6 +103,8 @@ function returnOf({ outages, backAfterMs, normal, twinDuring, greedy }: KillsRun
 
 async function proveFreezes(freezesMs: readonly number[]): Promise<string[]> {
   const run = await runFreezes({
+    deadlineMs: DEADLINE_MS,
+    warmUpMs: WARM_UP_MS,
     freezesMs,
     normalMs: NORMAL_BETWEEN_FREEZES_MS,
     perSecond: PER_SECOND,
@@ -150,7 +159,11 @@ function freezeRows({ freezes, during }: FreezesRun): Row[] {
 }
 
 async function provePartition(clientsPerGroup: number): Promise<string[]> {
-  const run = await runPartition({ clientsPerGroup, perSecond: PARTITION_PER_SECOND });
+  const run = await runPartition({
+    clientsPerGroup,
+    perSecond: PARTITION_PER_SECOND,
+    hasEvenLoad: true,
+  });
   console.log(
     `Four gateways, ${clientsPerGroup} clients of each kind: admitted of one client, least to most, of ${run.requests} requests.\n`,
   );
