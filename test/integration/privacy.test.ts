@@ -1,15 +1,22 @@
-/** A thousand planted keys, tokens, addresses and names, and a search for them in everything that leaves a gateway. */
+/** Plants over a thousand keys, tokens, addresses and names, and searches for them in everything that leaves a gateway. */
 import { hash } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { HTTP_FIXTURES } from '../fixtures/proxies/index.ts';
 import { logEvents, strayLines } from '../scenarios/hostile/run.ts';
 import { waitUntil } from '../support/eventually.ts';
-import { type GatewayProcess, startGatewayProcess } from '../support/gateway.ts';
+import {
+  type Gateway,
+  type GatewayProcess,
+  startGateway,
+  startGatewayProcess,
+} from '../support/gateway.ts';
 import { call, type HttpAnswer } from '../support/http.ts';
 import { freePort } from '../support/ports.ts';
+import { lineOf, type ProxyFixture } from '../support/proxy-fixture.ts';
 import { exchange } from '../support/raw-http.ts';
 import { ownRedisIsHere, startRedisInFolder, temporaryFolder } from '../support/redis.ts';
 import { IN_MEMORY } from '../support/redis-server.ts';
@@ -17,14 +24,14 @@ import { Sentinels, spellings } from '../support/sentinels.ts';
 
 const sentinels = new Sentinels();
 const PROXY_SECRET = sentinels.text('proxy secret');
-const ADMIN_TOKEN = sentinels.text('token of operators');
-const SALT_SECRET = sentinels.text('secret of the salts of addresses');
+const ADMIN_TOKEN = sentinels.text('admin token');
+const SALT_SECRET = sentinels.text('secret for the salts of addresses');
 const REDIS_PASSWORD = sentinels.text('password of Redis');
 const WRONG_PASSWORD = sentinels.text('wrong password of Redis');
 
 type Headers = Record<string, string>;
 
-/** Everything that can name a client, in every header that a dialect or the policy file knows. */
+/** A new value for everything that can name a client, in every header that a dialect or the policy file reads. */
 function everyName(): Headers {
   return {
     'x-api-key': sentinels.text('API key'),
@@ -55,7 +62,7 @@ function from(address: string, headers: Headers): Headers {
   return { ...headers, ...Object.fromEntries(REPORTED.map((name) => [name, address])) };
 }
 
-/** By which of their names they are known: the first that the sources find, so those before it are left out. */
+/** How a client is identified: by the first source that finds it. The headers of earlier sources are left out. */
 const KNOWN_BY: Readonly<Record<string, (names: Headers) => Headers>> = {
   key: (names) => names,
   user: (names) => without(names, 'x-api-key'),
@@ -107,7 +114,7 @@ const guests: readonly Visitor[] = [
   withAddress(BLOCKED_ADDRESS),
 ];
 
-/** Every algorithm, every share, every period of salts, and every way to go on without Redis. */
+/** Uses every algorithm, every kind of partition, both periods of salts, and every on_store_failure. */
 function policyFile(keyHeader: string): string {
   const key = (id: string, text: string) => `{ id: ${id}, sha256: ${hash('sha256', text)} }`;
   return `
@@ -132,7 +139,7 @@ policies:
 `;
 }
 
-/** Keys where somebody in a hurry may put them. */
+/** API keys in wrong places of policy files. */
 function brokenPolicyFiles(): string[] {
   const key = () => sentinels.text('API key in a broken policy file');
   const start = 'version: 1\ndefault: { limits: [5/1h] }\n';
@@ -149,28 +156,37 @@ function brokenPolicyFiles(): string[] {
   ];
 }
 
-type Ask = (
-  gateway: GatewayProcess,
+type Send = (
+  gateway: Gateway,
   target: string,
   headers: Headers,
   body: string,
 ) => Promise<HttpAnswer>;
 
-/** How each proxy says it. */
-const DIALECTS: Readonly<Record<string, Ask>> = {
-  envoy: (gateway, target, headers, body) =>
-    call(gateway.url, `/envoy${target}`, { method: 'POST', headers, body }),
-  nginx: (gateway, target, headers) =>
-    call(gateway.url, '/nginx', {
-      headers: { ...headers, 'x-original-method': 'POST', 'x-original-uri': target },
-    }),
-  caddy: (gateway, target, headers) =>
-    call(gateway.url, '/caddy', {
-      headers: { ...headers, 'x-forwarded-method': 'POST', 'x-forwarded-uri': target },
-    }),
-  'no dialect': (gateway, target, headers, body) =>
+/** Sends a check as a proxy does. Envoy also passes on the body. */
+function throughProxy(fixture: ProxyFixture): Send {
+  return (gateway, target, headers, body) => {
+    const line = lineOf(fixture, 'POST', target);
+    const sent = { method: line.method, headers: { ...headers, ...line.headers } };
+    return call(gateway.url, line.path, { ...sent, ...(line.method === 'POST' && { body }) });
+  };
+}
+
+/** All proxies, and a path of none. */
+const SENDERS: readonly Send[] = [
+  ...Object.values(HTTP_FIXTURES).map(throughProxy),
+  (gateway, target, headers, body) =>
     call(gateway.url, `/nowhere${target}`, { method: 'POST', headers, body }),
-};
+];
+/** Each client uses some proxies. The clients of each kind together use all of them. */
+const SENDERS_EACH = 3;
+
+function sendersOf(client: number): Send[] {
+  return Array.from(
+    { length: SENDERS_EACH },
+    (_, i) => SENDERS[(client + i * 2) % SENDERS.length] as Send,
+  );
+}
 
 interface Answers {
   /** Each once. */
@@ -179,32 +195,30 @@ interface Answers {
 }
 
 async function queryAll(
-  gateway: GatewayProcess,
+  gateway: Gateway,
   paths: readonly string[],
   { texts, kinds }: Answers,
 ): Promise<void> {
   const secret = { 'x-headgate-secret': PROXY_SECRET };
-  const questions = [...visitors, ...guests].flatMap(({ headers, query, body }) =>
+  const sent = [...visitors, ...guests].flatMap(({ headers, query, body }, client) =>
     paths.flatMap((path) =>
-      Object.values(DIALECTS).map(
-        (ask) => () => ask(gateway, path + query, { ...headers, ...secret }, body),
-      ),
+      sendersOf(client).map((send) => send(gateway, path + query, { ...headers, ...secret }, body)),
     ),
   );
-  for (const answer of await Promise.all(questions.map((ask) => ask()))) {
+  for (const answer of await Promise.all(sent)) {
     texts.add(JSON.stringify(answer));
     kinds.add(`${answer.status} ${answer.headers['x-ratelimit-mode'] ?? ''}`.trim());
   }
 }
 
-/** Bytes that end lines, move cursors or are no text, one character a byte. */
+/** Bytes that end lines, move cursors or are not text. One character stands for one byte. */
 const ODD_BYTES = [
   ...['\x1b[31m', '\x07', '\0', '\x9b2J', '\x7f'],
   ...['\xff\xfe', '\xc0\xaf', '\xe2\x80\xa8', '\xef\xbb\xbf'],
   ...['\r\n{"level":30}\r\n', '\n{}\n', '\r', '\r\n\t'],
 ];
 
-/** Wherever a request has room for them. */
+/** Requests with odd bytes in every part. */
 function oddRequests(): Buffer[] {
   const key = () => sentinels.text('API key among odd bytes');
   const end = `X-Headgate-Secret: ${PROXY_SECRET}\r\nConnection: close\r\n\r\n`;
@@ -225,35 +239,33 @@ const READERS: Readonly<Record<string, readonly [command: string, ...args: strin
   zset: ['ZRANGE', '0', '-1', 'WITHSCORES'],
 };
 
-/** All keys and all values, of whatever type. */
+/** All keys and all values, of every type. */
 async function contentsOf(client: Redis): Promise<string> {
-  const texts: string[] = [];
-  for (const key of await client.keys('*')) {
-    const type = await client.type(key);
-    // Its window was over meanwhile.
-    if (type === 'none') continue;
-    const [command, ...args] = READERS[type] ?? [];
-    if (command === undefined) throw new Error(`nobody reads a ${type}`);
-    const value: unknown = await client.callBuffer(command, key, ...args);
-    texts.push(
-      key,
-      ...[value].flat(2).map((part) => (part as Buffer | null)?.toString('latin1') ?? ''),
-    );
-  }
-  return texts.join('\n');
+  const texts = await Promise.all((await client.keys('*')).map((key) => contentOf(client, key)));
+  return texts.flat().join('\n');
 }
 
-const OPERATORS_PATHS = ['/livez', '/readyz', '/metrics'];
+async function contentOf(client: Redis, key: string): Promise<string[]> {
+  const type = await client.type(key);
+  // The key has expired meanwhile.
+  if (type === 'none') return [];
+  const [command, ...args] = READERS[type] ?? [];
+  if (command === undefined) throw new Error(`no command reads a ${type}`);
+  const value: unknown = await client.callBuffer(command, key, ...args);
+  return [key, ...[value].flat(2).map((part) => (part as Buffer | null)?.toString('latin1') ?? '')];
+}
 
-/** What operators see, and whoever else finds their port. */
-async function askOperators({ opsUrl }: GatewayProcess, paths = OPERATORS_PATHS): Promise<string> {
-  const query = `?token=${sentinels.text('query of operators')}`;
+const OPS_PATHS = ['/livez', '/readyz', '/metrics'];
+
+/** The answers of the ops server to a call without the token. */
+async function callOps({ opsUrl }: Gateway, paths = OPS_PATHS): Promise<string> {
+  const query = `?token=${sentinels.text('query of an operator')}`;
   const { headers } = visitors[0] as Visitor;
   const answers = await Promise.all(paths.map((path) => call(opsUrl, path + query, { headers })));
   return answers.map((answer) => JSON.stringify(answer)).join('\n');
 }
 
-/** A Redis with a password, and gateways with random salts, with derived ones, and with another password. */
+/** Starts Redis with a password, and gateways with random salts, with derived salts, and with a wrong password. */
 async function startAll(lab: AsyncDisposableStack) {
   const folder = mkdtempSync(join(tmpdir(), 'headgate-privacy-'));
   lab.defer(() => rmSync(folder, { recursive: true }));
@@ -262,34 +274,31 @@ async function startAll(lab: AsyncDisposableStack) {
   const port = await freePort();
   const args = ['--port', String(port), ...IN_MEMORY, '--requirepass', REDIS_PASSWORD];
   const redis = lab.use(await startRedisInFolder(temporaryFolder(), port, args));
-  const start = async (password: string, env: NodeJS.ProcessEnv = {}) =>
-    lab.use(
-      await startGatewayProcess({
-        HEADGATE_POLICIES: file,
-        HEADGATE_REDIS_URL: `redis://default:${encodeURIComponent(password)}@127.0.0.1:${port}`,
-        // Every answer before the end is to be measured, also on a busy machine.
-        HEADGATE_STORE_TIMEOUT_MS: '1000',
-        HEADGATE_PROXY_SECRET: PROXY_SECRET,
-        HEADGATE_ADMIN_TOKEN: ADMIN_TOKEN,
-        HEADGATE_LOG_LEVEL: 'trace',
-        ...env,
-      }),
-    );
-  const gateways = [
-    await start(REDIS_PASSWORD),
-    await start(REDIS_PASSWORD, { HEADGATE_IP_SALT_SECRET: SALT_SECRET }),
-    await start(WRONG_PASSWORD),
-  ] as const;
-  return { redis, gateways, file };
+  const settings = (password: string) => ({
+    HEADGATE_POLICIES: file,
+    HEADGATE_REDIS_URL: `redis://default:${encodeURIComponent(password)}@127.0.0.1:${port}`,
+    // Redis must be in time while it runs, also on a busy machine.
+    HEADGATE_STORE_TIMEOUT_MS: '1000',
+    HEADGATE_PROXY_SECRET: PROXY_SECRET,
+    HEADGATE_ADMIN_TOKEN: ADMIN_TOKEN,
+    HEADGATE_LOG_LEVEL: 'trace',
+  });
+  const derived = { ...settings(REDIS_PASSWORD), HEADGATE_IP_SALT_SECRET: SALT_SECRET };
+  // All that a process prints is searched, also what is not from the log.
+  const [first, withDerivedSalts, withWrongPassword] = await Promise.all([
+    startGatewayProcess(settings(REDIS_PASSWORD)).then((gateway) => lab.use(gateway)),
+    startGateway(derived).then((gateway) => lab.use(gateway)),
+    startGatewayProcess(settings(WRONG_PASSWORD)).then((gateway) => lab.use(gateway)),
+  ]);
+  return { redis, first, gateways: [first, withDerivedSalts, withWrongPassword], file };
 }
 
-async function askWithWrongSecret({ url }: GatewayProcess, { texts }: Answers): Promise<void> {
-  for (const { headers, query } of visitors) {
+async function sendWrongSecrets({ url }: Gateway, { texts }: Answers): Promise<void> {
+  const sent = visitors.map(({ headers, query }) => {
     const secret = { 'x-headgate-secret': sentinels.text('wrong proxy secret') };
-    texts.add(
-      JSON.stringify(await call(url, `/envoy/${query}`, { headers: { ...headers, ...secret } })),
-    );
-  }
+    return call(url, `/envoy/${query}`, { headers: { ...headers, ...secret } });
+  });
+  for (const answer of await Promise.all(sent)) texts.add(JSON.stringify(answer));
 }
 
 async function reload(gateway: GatewayProcess, file: string, text: string): Promise<void> {
@@ -298,10 +307,10 @@ async function reload(gateway: GatewayProcess, file: string, text: string): Prom
   const before = reloads().length;
   writeFileSync(file, text);
   gateway.signal('SIGHUP');
-  await waitUntil('the policy file was read again', async () => reloads().length > before);
+  await waitUntil('the policy file is reloaded', async () => reloads().length > before);
 }
 
-describe.skipIf(!ownRedisIsHere)('of all that names a client or is a secret', () => {
+describe.skipIf(!ownRedisIsHere)('no secret and nothing that names a client', () => {
   const places: Record<string, string> = {};
   const outputs: string[] = [];
   const answers: Answers = { texts: new Set(), kinds: new Set() };
@@ -309,19 +318,19 @@ describe.skipIf(!ownRedisIsHere)('of all that names a client or is a secret', ()
 
   beforeAll(async () => {
     await using lab = new AsyncDisposableStack();
-    const { redis, gateways, file } = await startAll(lab);
-    const [first] = gateways;
-    const forOperators: string[] = [];
+    const { redis, first, gateways, file } = await startAll(lab);
+    const opsAnswers: string[] = [];
     for (const gateway of gateways) {
       await queryAll(gateway, ['/', '/closed', '/%00'], answers);
-      forOperators.push(await askOperators(gateway));
+      opsAnswers.push(await callOps(gateway));
     }
-    for (const bytes of oddRequests()) answers.texts.add(await exchange(first.url, bytes));
-    await askWithWrongSecret(first, answers);
+    const odd = await Promise.all(oddRequests().map((bytes) => exchange(first.url, bytes)));
+    for (const answer of odd) answers.texts.add(answer);
+    await sendWrongSecrets(first, answers);
     for (const text of brokenPolicyFiles()) await reload(first, file, text);
     await reload(first, file, policyFile('authorization'));
     await queryAll(first, ['/'], answers);
-    places['answers about what operators have not'] = await askOperators(first, ['/nowhere']);
+    places['answers to unknown paths of the ops server'] = await callOps(first, ['/nowhere']);
 
     const client = new Redis({ port: redis.port, password: REDIS_PASSWORD });
     lab.defer(() => client.disconnect());
@@ -331,29 +340,29 @@ describe.skipIf(!ownRedisIsHere)('of all that names a client or is a secret', ()
     await redis.stop('SIGKILL');
     for (const gateway of gateways) {
       await queryAll(gateway, ['/', '/closed', '/local'], answers);
-      forOperators.push(await askOperators(gateway));
+      opsAnswers.push(await callOps(gateway));
       await gateway.stop();
       outputs.push(gateway.output());
     }
     const lines = outputs.join('\n').split('\n');
     const isRefusal = (line: string) => line.includes('"event":"policies_refused"');
     places.answers = [...answers.texts].join('\n');
-    places['answers for operators'] = forOperators.join('\n');
+    places['answers of the ops server'] = opsAnswers.join('\n');
     places.logs = lines.filter((line) => !isRefusal(line)).join('\n');
     places['log lines about broken policy files'] = lines.filter(isRefusal).join('\n');
   });
 
-  test('a thousand and more are planted', () => {
+  test('is missing from the search: over a thousand values are planted', () => {
     expect(sentinels.count).toBeGreaterThan(1_000);
   });
   test.each([
-    ...['answers', 'answers for operators', 'answers about what operators have not'],
+    ...['answers', 'answers of the ops server', 'answers to unknown paths of the ops server'],
     ...['logs', 'log lines about broken policy files', 'keys and values of Redis'],
-  ])('nothing is found in the %s', (place) => {
+  ])('is found in the %s', (place) => {
     expect(places[place]?.length).toBeGreaterThan(100);
     expect(sentinels.findIn(places[place] ?? '')).toEqual([]);
   });
-  test('and salts are in Redis alone', () => {
+  test('is readable with the salts, which are only in Redis', () => {
     expect(salts.length).toBeGreaterThan(2);
     const elsewhere = Object.entries(places).filter(([place]) => !place.includes('Redis'));
     for (const [place, text] of elsewhere) {
@@ -363,15 +372,15 @@ describe.skipIf(!ownRedisIsHere)('of all that names a client or is a secret', ()
       ).toBe(false);
     }
   });
-  test('although requests ended in every way', () => {
+  test('is in any kind of answer: all kinds were seen', () => {
     expect([...answers.kinds].sort()).toEqual([
-      ...['200', '200 local', '200 open', '400', '403', '404'],
+      ...['200', '200 local', '200 open', '400', '403', '403 local', '404'],
       ...['429', '429 closed', '429 local'],
     ]);
     for (const verdict of ['allow', 'deny', 'exempt', 'blocked', 'error_allow', 'error_deny'])
-      expect(places['answers for operators']).toContain(`verdict=\\"${verdict}\\"`);
+      expect(places['answers of the ops server']).toContain(`verdict=\\"${verdict}\\"`);
   });
-  test('although the logs tell of failures', () => {
+  test('is in log lines about failures: all kinds were seen', () => {
     const events = new Set(outputs.flatMap(logEvents).map(({ event }) => event));
     expect([...events]).toEqual(
       expect.arrayContaining([
@@ -380,12 +389,12 @@ describe.skipIf(!ownRedisIsHere)('of all that names a client or is a secret', ()
       ]),
     );
   });
-  test('every line of the logs is an event, whatever bytes came', () => {
+  test('breaks a log line: each line is an event, whatever bytes were sent', () => {
     expect(outputs.flatMap(strayLines)).toEqual([]);
   });
 });
 
-test('the search sees a planted value in any spelling, amid anything, and even a part of it', () => {
+test('the search finds planted values in any encoding, within other text, and in part', () => {
   const planted = new Sentinels();
   const values = [planted.text('key'), planted.ipv4(), planted.ipv6()];
   for (const value of values) {

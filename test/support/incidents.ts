@@ -1,22 +1,22 @@
-/** Questions to a gateway as each proxy would put them, and what can be seen of who was counted by which policy. */
+/** Checks as proxies send them, and what the answers show: the policies that counted the request, and the client. */
 import { hash } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type GatewayProcess, startGatewayProcess } from './gateway.ts';
+import { type Gateway, startGateway } from './gateway.ts';
 import { call, type HttpAnswer } from './http.ts';
 import { exchange } from './raw-http.ts';
 
-/** So high that nobody is denied: what matters is whose count goes down. */
+/** So high that no request is denied. The tests look at whose remaining number decreases. */
 export const PLENTY = 1_000_000;
 export const EXEMPT = '203.0.113.50';
 export const BLOCKED = '203.0.113.66';
 export const CLOUDFLARE = '173.245.48.5';
 export const INNER_PROXY = '10.0.0.7';
 export const LISTED_KEY = 'the-key-of-alice';
-export const LOGIN: Question = { method: 'POST', target: '/api/auth/login' };
+export const LOGIN: Check = { method: 'POST', target: '/api/auth/login' };
 
-/** Everything is counted apart: what a policy of its own is charged for shows what a request was taken for. */
+/** Each kind of request has its own policy, so the policy that counted a request shows how it was understood. */
 export const policies = (identity: string) => `
 version: 1
 identity:
@@ -34,7 +34,7 @@ policies:
   - { name: partner, always: true, match: { host: partner.example }, limits: [${PLENTY}/1h] }
   - { name: tenant, match: { path: /tenant }, limits: [{ rate: ${PLENTY}/1h, per: "header:x-tenant" }] }
 `;
-/** Believes callers on loopback, and knows one key. */
+/** Trusts callers on loopback, and lists one key. */
 export const withKeyIn = (header: string) =>
   policies(`trusted_proxies: [loopback, 10.0.0.0/8]
   api_key: { header: ${header}, keys: [{ id: alice, sha256: ${hash('sha256', LISTED_KEY, 'hex')} }] }`);
@@ -44,24 +44,24 @@ export type DialectName = (typeof DIALECTS)[number];
 
 export type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
-export interface Question {
+export interface Check {
   readonly through?: DialectName;
   readonly method?: string;
   readonly target?: string;
   readonly host?: string;
   /** The address that connected to the proxy. */
   readonly client?: string;
-  /** What stands behind the gateway's own path, where a proxy asks at a fixed one. */
+  /** The query of the check itself, for proxies that send it to a fixed path. */
   readonly query?: string;
-  /** Besides, or in place of, what the proxy says by itself. In lower case; undefined takes one away. */
+  /** Added to the headers of the proxy, or replacing them. In lower case; undefined removes a header. */
   readonly headers?: Headers;
 }
 
 export interface Judgement {
   readonly status: number;
-  /** The names of the limits that were asked. */
+  /** The names of the limits that counted the request. */
   readonly charged: readonly string[];
-  /** What remains of the strictest of them: two questions are of one client if it goes down from one to the other. */
+  /** The remaining number of the strictest limit. It decreases from one check to the next of the same client. */
   readonly left: number;
 }
 
@@ -71,9 +71,9 @@ interface Call {
   readonly headers: Record<string, string>;
 }
 
-type Line = Required<Pick<Question, 'method' | 'target' | 'client' | 'query'>>;
+type Line = Required<Pick<Check, 'method' | 'target' | 'client' | 'query'>>;
 
-/** What a proxy sends by itself. */
+/** The check that each proxy sends. */
 const OWN: Record<DialectName, (line: Line) => Call> = {
   envoy: ({ method, target, client }) => ({
     method,
@@ -102,43 +102,43 @@ const OWN: Record<DialectName, (line: Line) => Call> = {
   }),
 };
 
-/** Whether a proxy overwrites this one, whatever its client sent. */
+/** Whether a proxy overwrites this header of its clients. */
 export function setsItself(dialect: DialectName, name: string): boolean {
   const nothing = { method: '', target: '', client: '', query: '' };
   return name in OWN[dialect](nothing).headers;
 }
 
-/** Whether it is one that tells the request line: whoever asks must send it, and has the say in it. */
+/** Whether the header carries the method or target: every caller of the gateway must send it. */
 export function tellsLine(dialect: DialectName, name: string): boolean {
   return setsItself(dialect, name) && /-(uri|method)$/.test(name);
 }
 
-function callOf(question: Question): Call {
-  const { through = 'envoy', method = 'GET', target = '/', host = 'a.example' } = question;
-  const { client = '198.51.100.1', query = '' } = question;
+function callOf(check: Check): Call {
+  const { through = 'envoy', method = 'GET', target = '/', host = 'a.example' } = check;
+  const { client = '198.51.100.1', query = '' } = check;
   const own = OWN[through]({ method, target, client, query });
-  const headers = { ...own.headers, host, ...question.headers };
+  const headers = { ...own.headers, host, ...check.headers };
   const sent = Object.entries(headers).filter(([, value]) => value !== undefined);
   return { ...own, headers: Object.fromEntries(sent) as Record<string, string> };
 }
 
-export async function answerTo(gateway: GatewayProcess, question: Question): Promise<HttpAnswer> {
-  const { path, ...rest } = callOf(question);
+export async function answerTo(gateway: Gateway, check: Check): Promise<HttpAnswer> {
+  const { path, ...rest } = callOf(check);
   return call(gateway.url, path, rest);
 }
 
-export async function ask(gateway: GatewayProcess, question: Question = {}): Promise<Judgement> {
-  const { status, headers } = await answerTo(gateway, question);
+export async function ask(gateway: Gateway, check: Check = {}): Promise<Judgement> {
+  const { status, headers } = await answerTo(gateway, check);
   return judgement(status, headers['ratelimit-policy']?.toString(), headers.ratelimit?.toString());
 }
 
-/** With lines before all others: doubled, or too many, or such as no library would send. */
+/** Sends `lines` before all other header lines: doubled, or too many, or lines that no library sends. */
 export async function askAfter(
   lines: string,
-  gateway: GatewayProcess,
-  question: Question = {},
+  gateway: Gateway,
+  check: Check = {},
 ): Promise<Judgement> {
-  const { method, path, headers } = callOf(question);
+  const { method, path, headers } = callOf(check);
   const fields = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   const text = `${method} ${path} HTTP/1.1\r\n${lines}${fields.join('')}Connection: close\r\n\r\n`;
   const answer = await exchange(gateway.url, Buffer.from(text, 'latin1'), 1_000);
@@ -152,9 +152,9 @@ function judgement(status: number, policies = '', rate = ''): Judgement {
   return { status, charged, left: Number(/;r=(\d+)/.exec(rate)?.[1] ?? Number.NaN) };
 }
 
-export interface PoliciedGateway extends GatewayProcess {
-  /** Replaces the text of the policy file. It is read again on SIGHUP. */
-  write(policies: string): void;
+export interface PoliciedGateway extends Gateway {
+  /** Replaces the policy file. The gateway reloads it. */
+  replacePolicies(text: string): void;
 }
 
 export async function startWith(
@@ -165,19 +165,25 @@ export async function startWith(
   const folder = mkdtempSync(join(tmpdir(), 'headgate-incidents-'));
   unlessItStarts.defer(() => rmSync(folder, { recursive: true }));
   const file = join(folder, 'policies.yaml');
-  const write = (text: string) => writeFileSync(file, text);
-  write(policies);
-  const gateway = await startGatewayProcess({ HEADGATE_POLICIES: file, ...env });
+  writeFileSync(file, policies);
+  const gateway = await startGateway({ HEADGATE_POLICIES: file, ...env }, { reloads: true });
   unlessItStarts.defer(() => gateway[Symbol.asyncDispose]());
   const started = unlessItStarts.move();
-  return { ...gateway, write, [Symbol.asyncDispose]: () => started.disposeAsync() };
+  return {
+    ...gateway,
+    replacePolicies(text) {
+      writeFileSync(`${file}.next`, text);
+      renameSync(`${file}.next`, file);
+    },
+    [Symbol.asyncDispose]: () => started.disposeAsync(),
+  };
 }
 
-/** One row a line: an id, and what belongs to it. */
+/** Splits lines into words. The first word is an id. */
 export const rows = (text: string) => text.trim().split('\n').map(words);
 export const words = (text: string) => text.trim().split(/\s+/);
 
-/** Headers in which some proxy says something, and a client would like to. */
+/** Headers that some proxy sets, and that clients may try to forge. */
 export const SPOOFED = rows(`
   CVE-2026-40575 x-forwarded-uri
   CVE-2026-35051 x-forwarded-prefix
@@ -202,7 +208,7 @@ export const SPOOFED = rows(`
 /** Their names alone. */
 export const SPOOFED_NAMES = SPOOFED.map(([, name]) => name);
 
-/** Names that some servers take for those of a proxy. */
+/** Names that some servers confuse with those of a proxy. */
 export const ALIASES = words(`
   X-Forwarded-For X-Forwarded-Uri X-Forwarded-Method X-Real-IP X-Original-URI X-Original-Method X-Api-Key
   X-Headgate-Client-IP X-Headgate-Peer-IP CF-Connecting-IP X-User X-Tenant`).flatMap((name) =>
@@ -211,10 +217,10 @@ export const ALIASES = words(`
     name.replace(hyphens, '.'),
   ]),
 );
-/** Called like properties that every object has. */
+/** Names of properties that every object has. */
 export const FUNNY_NAMES = words('__proto__ constructor prototype toString hasOwnProperty valueOf');
 
-/** None of them is one address. */
+/** Texts that are not one address. */
 export const JUNK = words(`
   a - _ * unknown null undefined NaN localhost __proto__ {} [] %00 \xff\xfe \x80 $(x) 127.1 0x7f.0.0.1 0177.0.0.1
   2130706433 1.2.3 1.2.3.4.5 256.1.1.1 01.2.3.4 1.2.3.4:x 1.2.3.4:123456 [1.2.3.4]x 1.2.3.4/32 1.2.3.4; "1.2.3.4
@@ -223,7 +229,7 @@ export const JUNK = words(`
   '1.2.3.4 5.6.7.8',
 );
 
-/** What calls itself a health check, and where it looks. */
+/** User agents and paths of health checks. */
 export const HEALTH_AGENTS = words(`
   GoogleHC/1.0 kube-probe/1.34 ELB-HealthChecker/2.0 Amazon-Route53-Health-Check-Service Envoy/HC HAProxy
   Consul-Health-Check Prometheus/3.5 UptimeRobot/2.0 Pingdom.com_bot AlwaysOn Cloudflare-Traffic-Manager/1.0
@@ -232,7 +238,7 @@ export const HEALTH_PATHS = words(`
   /health /healthz /health/live /-/healthy /ping /livez /readyz /ready /alive /status /metrics /server-status
   /nginx_status /oauth2/ping /oauth2/auth /robots.txt /favicon.ico /.well-known/health`);
 
-/** What is left of attempts to find out what a parser does. */
+/** Parts of targets that parsers read in different ways. */
 export const SCRAPS = words(`
   / // . .. ; # ? : * @ & = \\ [ ] { } | ^ \` " < > % %2 %zz %% %2f %5c %2e %25 %252e %00 %0d%0a %7f %ff
   %c0%ae %e0%80%af %u002f %ed%a0%80 http:// https://a.example:x file: public strict \xe9 \xff \x80`).concat(

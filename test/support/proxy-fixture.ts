@@ -69,6 +69,20 @@ function lines(sends: string): string[] {
   return sends.trim().split('\n');
 }
 
+/** How a proxy sends the check of another request: only what carries its method and target. */
+export function lineOf(fixture: ProxyFixture, method: string, target: string) {
+  const { means } = fixture;
+  const changed = (text: string) =>
+    text === means.method ? method : text.replace(means.target, target);
+  const [ownMethod = '', path = ''] = lines(fixture.sends)[0]?.split(' ') ?? [];
+  const headers = headerLines(fixture).filter(([, value]) => changed(value) !== value);
+  return {
+    method: path.includes(means.target) ? method : ownMethod,
+    path: changed(path),
+    headers: Object.fromEntries(headers.map(([name, value]) => [name, changed(value)])),
+  };
+}
+
 function changedLines(
   before: readonly HeaderLine[],
   { remove, repeat, empty, add = [] }: HeaderChange,

@@ -1,9 +1,9 @@
-/** Values that are planted where secrets and clients are named, and a search for them in whatever leaves a process. */
+/** Values to plant in place of secrets and client names, and a search for them in the output of a process. */
 import { hash } from 'node:crypto';
 
-/** What every text that is planted begins with, so that a part of one is found as well. */
+/** Every planted text begins with this, so that a part of one is found as well. */
 const MARK = 'sentinel-';
-/** Each spelling is longer, so that one look at every place of a text is enough. */
+/** Every spelling is at least this long, so that one look at every place of a text is enough. */
 const PROBE_LENGTH = 8;
 
 interface Needle {
@@ -23,14 +23,14 @@ export class Sentinels {
     return this.#count;
   }
 
-  /** Fits into any header, a cookie, a query, a password and a token. */
+  /** A text that fits into any header, cookie, query, password or token. */
   text(kind: string): string {
     const text = `${MARK}${kind.replaceAll(' ', '-')}-${this.#count++}+`;
     this.#add(kind, { ...spellings(text), 'SHA-256': hash('sha256', text) });
     return text;
   }
 
-  /** Of the networks for benchmarks (RFC 2544), which no program names by itself. */
+  /** An address of the networks for benchmarks (RFC 2544), which no program prints by itself. */
   ipv4(kind = 'IPv4 address'): string {
     const number = this.#count++;
     const address = `198.${18 + ((number >> 16) & 1)}.${(number >> 8) & 255}.${number & 255}`;
@@ -38,7 +38,7 @@ export class Sentinels {
     return address;
   }
 
-  /** Of the network for documentation (RFC 3849), with its /64 a secret as well. */
+  /** An address of the network for documentation (RFC 3849). Its /64 is a planted value too. */
   ipv6(kind = 'IPv6 address'): string {
     const number = (this.#count++).toString(16);
     const network = `2001:db8:${number}:77`;
@@ -74,7 +74,7 @@ export class Sentinels {
   }
 }
 
-/** A hash without a key is no disguise for an address: there are few enough to try them all. */
+/** With hashes, because an unkeyed hash of an address can be reversed by trying all addresses. */
 function addressSpellings(address: string): Record<string, string> {
   return {
     ...spellings(address),
@@ -83,7 +83,7 @@ function addressSpellings(address: string): Record<string, string> {
   };
 }
 
-/** As it may stand in a text, perhaps in the midst of something that was encoded with it. */
+/** How a text may appear in another text, also as a part of something encoded. */
 export function spellings(text: string): Record<string, string> {
   const escaped = [...Buffer.from(text)].map((byte) => `%${byte.toString(16).padStart(2, '0')}`);
   return {
@@ -100,7 +100,7 @@ export function spellings(text: string): Record<string, string> {
   };
 }
 
-/** The characters of an encoded text that depend on this part of it alone, when so many bytes (of three) precede it. */
+/** The base64 characters that depend on `text` alone if `before` bytes (of three) precede it. */
 function withinBase64(text: string, before: number, encoding: 'base64' | 'base64url'): string {
   const bytes = Buffer.concat([Buffer.alloc(before), Buffer.from(text)]);
   const wholeCharacters = Math.floor((bytes.length * 8) / 6);
