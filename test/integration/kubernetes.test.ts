@@ -1,4 +1,4 @@
-/** What deploy/kubernetes comes to: objects that fit each other, the cluster's rules for pods, and the gateway. */
+/** The objects of deploy/kubernetes fit each other, the cluster's rules for pods, and the gateway. */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -8,7 +8,8 @@ import { parse } from 'yaml';
 import { ConfigError } from '../../src/config/config-error.ts';
 import { validatePolicyFile } from '../../src/config/policy-file/validate.ts';
 import { readEnvironment } from '../../src/config/settings/environment.ts';
-import { startGatewayProcess } from '../support/gateway.ts';
+import { runCommand } from '../support/command.ts';
+import { startGateway } from '../support/gateway.ts';
 import { call, statuses } from '../support/http.ts';
 import { ingressAnnotations } from '../support/ingress-nginx.ts';
 import {
@@ -34,10 +35,8 @@ import {
 } from '../support/kubernetes.ts';
 import { policyFileContext } from '../support/policies.ts';
 import { freePort } from '../support/ports.ts';
-import { startProcess } from '../support/process.ts';
 import { findProgram } from '../support/provision.ts';
 import { runProxy } from '../support/proxies.ts';
-import { MAIN, NODE } from '../support/tested-command.ts';
 import { startUpstream } from '../support/upstream.ts';
 
 const SECRET_FILE = 'kubernetes/base/secret.example.yaml';
@@ -47,14 +46,14 @@ const SECRETS = {
   'admin-token': 'a'.repeat(16),
   'proxy-secret': 'p'.repeat(16),
 };
-/** What a folder takes for granted, as its kustomization says. */
+/** Services that a folder needs from the cluster, as its kustomization says. */
 const FOLDERS: Readonly<Record<string, readonly string[]>> = {
   base: [],
   'overlays/envoy-gateway': ['application/application:80'],
   'overlays/istio': ['application/application:80'],
   'overlays/sidecar': [],
 };
-/** Once headgate has said what is under way must end, it is given this long. */
+/** After draining, headgate ends within this time. */
 const END_WITHIN_SECONDS = 6;
 
 const folder = mkdtempSync(join(tmpdir(), 'headgate-k8s-'));
@@ -91,7 +90,7 @@ describe.skipIf(!hasKubectl).each(Object.keys(FOLDERS))('%s', (name) => {
     }
   });
 
-  test('every port that is named is there', () => {
+  test('every named port exists', () => {
     const portsOf = (pods: readonly Deployment[]) =>
       pods.flatMap(containersOf).flatMap(({ ports = [] }) => ports.map((port) => port.name));
     for (const service of ofKind<Service>(objects, 'Service')) {
@@ -119,7 +118,7 @@ describe.skipIf(!hasKubectl).each(Object.keys(FOLDERS))('%s', (name) => {
       expect(port.containerPort).toBe(expected[port.name as keyof typeof expected]);
   });
 
-  test('every Service that is named is there, or taken for granted', () => {
+  test('every named Service exists, or is a documented requirement', () => {
     const services = ofKind<Service>(objects, 'Service').flatMap(({ metadata, spec }) =>
       spec.ports.map(({ port }) => `${metadata.namespace}/${metadata.name}:${port}`),
     );
@@ -127,7 +126,7 @@ describe.skipIf(!hasKubectl).each(Object.keys(FOLDERS))('%s', (name) => {
       expect([...services, ...(FOLDERS[name] ?? [])]).toContain(place);
   });
 
-  test('every account, ConfigMap, Secret and volume that is named is there', () => {
+  test('every named account, ConfigMap, Secret and volume exists', () => {
     const [example] = objectsOf(SECRET_FILE) as Secret[];
     for (const deployment of deployments(objects)) {
       const { serviceAccountName, volumes = [] } = deployment.spec.template.spec;
@@ -151,7 +150,7 @@ describe.skipIf(!hasKubectl).each(Object.keys(FOLDERS))('%s', (name) => {
     }
   });
 
-  test('no secret is part of it', () => {
+  test('contains no Secret', () => {
     expect(ofKind(objects, 'Secret')).toEqual([]);
   });
 
@@ -167,13 +166,13 @@ describe.skipIf(!hasKubectl).each(Object.keys(FOLDERS))('%s', (name) => {
       for (const { resources, securityContext } of containersOf(deployment)) {
         expect(securityContext?.readOnlyRootFilesystem).toBe(true);
         expect(Object.keys(resources?.requests ?? {}).sort()).toEqual(['cpu', 'memory']);
-        // Over a quota of CPU it would stand still for longer than proxies wait.
+        // A gateway that is throttled by a CPU limit answers later than proxies wait.
         expect(Object.keys(resources?.limits ?? {})).toEqual(['memory']);
       }
     }
   });
 
-  test('the gateway takes its environment, and every setting is one', () => {
+  test('the gateway accepts its environment, and every variable is a setting', () => {
     const settings = namesOfSettings();
     for (const container of headgatesOf(objects)) {
       for (const variable of container.env ?? []) expect(settings).toContain(variable.name);
@@ -183,7 +182,7 @@ describe.skipIf(!hasKubectl).each(Object.keys(FOLDERS))('%s', (name) => {
     }
   });
 
-  test('a gateway that other pods can reach starts with a token alone, and no pod without it', () => {
+  test('a gateway whose ops port other pods can reach starts only with an admin token', () => {
     const { 'admin-token': token, ...others } = SECRETS;
     for (const container of headgatesOf(objects)) {
       const read = () => readEnvironment(environmentOf(container, others));
@@ -191,7 +190,7 @@ describe.skipIf(!hasKubectl).each(Object.keys(FOLDERS))('%s', (name) => {
         expect(readEnvironment(environmentOf(container, SECRETS)).adminToken).toBe(token);
         expect(mistakesOf(read)).toEqual([expect.stringMatching(/^HEADGATE_OPS_HOST: /)]);
         const variable = container.env?.find(({ name }) => name === 'HEADGATE_ADMIN_TOKEN');
-        // An optional one that is missing would be noticed later, and by its log alone.
+        // If it were optional, a missing one would show only in the log of the gateway.
         expect(variable?.valueFrom?.secretKeyRef).toEqual({ name: 'headgate', key: 'admin-token' });
       } else {
         expect(mistakesOf(read)).toEqual([]);
@@ -199,7 +198,7 @@ describe.skipIf(!hasKubectl).each(Object.keys(FOLDERS))('%s', (name) => {
     }
   });
 
-  test('a limit is shared among as many pods as there are at least', () => {
+  test('local shares are for the smallest number of pods', () => {
     const [autoscaler] = ofKind<Autoscaler>(objects, 'HorizontalPodAutoscaler');
     const [deployment] = deployments(objects);
     const pods = autoscaler?.spec.minReplicas ?? deployment?.spec.replicas;
@@ -208,7 +207,7 @@ describe.skipIf(!hasKubectl).each(Object.keys(FOLDERS))('%s', (name) => {
     if (autoscaler !== undefined) expect(deployment?.spec.replicas).toBeUndefined();
   });
 
-  test('a pod has the time to drain, and goes when another has come', () => {
+  test('a pod has time to drain, and ends when its replacement is ready', () => {
     for (const deployment of deployments(objects)) {
       const { terminationGracePeriodSeconds } = deployment.spec.template.spec;
       for (const container of headgatesOf([deployment])) {
@@ -219,7 +218,7 @@ describe.skipIf(!hasKubectl).each(Object.keys(FOLDERS))('%s', (name) => {
     }
   });
 
-  test('the policy file is valid, and mounted so that it is read again in place', () => {
+  test('the policy file is valid, and mounted so that changes reach it', () => {
     const { data } = named<ConfigMap>(objects, 'ConfigMap', 'headgate-policies');
     const valid = validatePolicyFile(
       data['policies.yaml'] ?? '',
@@ -243,13 +242,10 @@ describe.skipIf(!hasKubectl).each(Object.keys(FOLDERS))('%s', (name) => {
     }
   });
 
-  test('probes find a gateway well whose Redis is not there', async () => {
-    const opsPort = await freePort();
-    const env = {
-      HEADGATE_OPS_PORT: String(opsPort),
-      HEADGATE_REDIS_URL: `redis://127.0.0.1:${await freePort()}`,
-    };
-    await using gateway = await startGatewayProcess(env);
+  test('probes succeed while Redis is down', async () => {
+    const HEADGATE_REDIS_URL = `redis://127.0.0.1:${await freePort()}`;
+    await using gateway = await startGateway({ HEADGATE_REDIS_URL });
+    const env = { HEADGATE_REDIS_URL, HEADGATE_OPS_PORT: new URL(gateway.opsUrl).port };
     for (const container of headgatesOf(objects)) {
       expect(probesOf(container).length).toBeGreaterThanOrEqual(2);
       for (const { httpGet, exec } of probesOf(container)) {
@@ -259,17 +255,17 @@ describe.skipIf(!hasKubectl).each(Object.keys(FOLDERS))('%s', (name) => {
         } else {
           const [program, main, ...args] = exec?.command ?? [];
           expect([program, main]).toEqual(['node', 'dist/main.js']);
-          execFileSync(NODE, [MAIN, ...args], { env: { ...process.env, ...env } });
+          expect(await runCommand(args, { env })).toMatchObject({ code: 0 });
         }
       }
     }
   });
 });
 
-describe('the Secret that is an example', () => {
+describe('the example Secret', () => {
   const [example] = objectsOf(SECRET_FILE) as Secret[];
 
-  test('is refused value by value: nobody runs with what everybody can read', () => {
+  test('has values that headgate refuses, because they are public', () => {
     const [container] = hasKubectl ? headgatesOf(rendered('base')) : [];
     const env = container?.env ?? [
       { name: 'HEADGATE_REDIS_URL', value: example?.stringData['redis-url'] },
@@ -291,9 +287,9 @@ describe('the Secret that is an example', () => {
   });
 });
 
-describe.skipIf(!hasKubectl)('who may reach the gateway', () => {
+describe.skipIf(!hasKubectl)('the network policy', () => {
   test.each(['base', 'overlays/envoy-gateway', 'overlays/istio'])(
-    '%s: proxies where they ask, operators where they look, Redis and names',
+    'of %s allows checks, the ops port, Redis and DNS',
     (name) => {
       const { spec } = named<NetworkPolicy>(rendered(name), 'NetworkPolicy', 'headgate');
       expect(spec.policyTypes).toEqual(['Ingress', 'Egress']);
@@ -311,7 +307,7 @@ describe.skipIf(!hasKubectl)('who may reach the gateway', () => {
     },
   );
 
-  test('gRPC is said to be HTTP/2 without TLS, and operators have a Service of their own', () => {
+  test('fits the Services: gRPC is HTTP/2 without TLS, and the ops port has its own Service', () => {
     const services = ofKind<Service>(rendered('base'), 'Service');
     expect(
       services.map(({ spec }) => spec.ports.map((port) => [port.name, port.appProtocol])),
@@ -330,7 +326,7 @@ describe('files to paste', () => {
   const headgate = () => named<Service>(base, 'Service', 'headgate');
 
   test.skipIf(!hasKubectl).each(['contour/headgate.yaml', 'gateway-api/headgate.yaml'])(
-    '%s names the Service that the base has',
+    '%s names the Service of the base',
     (file) => {
       const objects = objectsOf(file);
       const ports = headgate().spec.ports.map(({ port }) => `headgate/headgate:${port}`);
@@ -340,7 +336,7 @@ describe('files to paste', () => {
     },
   );
 
-  test.skipIf(!hasKubectl)('Istio and ingress-nginx ask where the base listens', () => {
+  test.skipIf(!hasKubectl)('Istio and ingress-nginx send checks to the Service of the base', () => {
     const host = 'headgate.headgate.svc.cluster.local';
     const port = (name: string) =>
       headgate().spec.ports.find((each) => each.name === name)?.port ?? 0;
@@ -355,7 +351,7 @@ describe('files to paste', () => {
     expect(grpc).toMatchObject({ service: host, port: port('grpc') });
   });
 
-  test('every proxy is told how long to wait', () => {
+  test('every proxy has a timeout of 200 ms', () => {
     const { http, grpc } = istioProviders();
     expect([http?.timeout, grpc?.timeout]).toEqual(['0.2s', '0.2s']);
     const [service, proxy] = objectsOf('contour/headgate.yaml');
@@ -365,7 +361,7 @@ describe('files to paste', () => {
     expect(policy).toHaveProperty('spec.extAuth.timeout', '200ms');
   });
 
-  test("Istio's provider is one that its policy names, and says who the client is", () => {
+  test("Istio's policy names its provider, which sends the addresses of the peer and the client", () => {
     const [policy] = objectsOf('kubernetes/overlays/istio/authorization-policy.yaml');
     expect(policy).toHaveProperty('spec.provider.name', 'headgate-http');
     expect(istioProviders().http?.includeAdditionalHeadersInCheck).toEqual({
@@ -382,7 +378,7 @@ describe.skipIf(!hasKubectl)('the sidecar', () => {
       'envoy.yaml'
     ] ?? '';
 
-  test('headgate is there before Envoy, and Envoy before the application', () => {
+  test('starts headgate, then Envoy, then the application', () => {
     const { initContainers = [], containers } = named<Deployment>(
       objects,
       'Deployment',
@@ -396,7 +392,7 @@ describe.skipIf(!hasKubectl)('the sidecar', () => {
     expect(containers.map(({ name }) => name)).toEqual(['application']);
   });
 
-  test('nothing of headgate listens outside of the pod', () => {
+  test('is reachable only inside the pod', () => {
     const [container] = headgatesOf(objects);
     const { HEADGATE_HOST: _ofTheImage, ...env } = environmentOf(container as Container, SECRETS);
     const { socket, grpcPort, opsHost } = readEnvironment(env);
@@ -408,7 +404,7 @@ describe.skipIf(!hasKubectl)('the sidecar', () => {
     expect(envoyFile()).toContain(`pipe: { path: ${socket} }`);
   });
 
-  test('a change of its file replaces pods of Envoy, a change of policies does not', () => {
+  test('has pods that are replaced if the Envoy file changes, but not if the policies change', () => {
     const names = ofKind<ConfigMap>(objects, 'ConfigMap').map(({ metadata }) => metadata.name);
     expect(names).toEqual([
       expect.stringMatching(/^application-envoy-[a-z0-9]{10}$/),
@@ -416,14 +412,14 @@ describe.skipIf(!hasKubectl)('the sidecar', () => {
     ]);
   });
 
-  test('Envoy asks as it does on one machine', () => {
+  test('has the listener of deploy/envoy/envoy.yaml', () => {
     const shipped = readFileSync(new URL('../../deploy/envoy/envoy.yaml', import.meta.url), 'utf8');
     const ingress = (text: string) =>
       (parse(text) as { static_resources: { listeners: unknown[] } }).static_resources.listeners[0];
     expect(ingress(envoyFile())).toEqual(ingress(shipped));
   });
 
-  test.skipIf(!hasEnvoy)('Envoy finds its file valid', () => {
+  test.skipIf(!hasEnvoy)('has a valid Envoy file', () => {
     const file = join(folder, 'envoy.yaml');
     writeFileSync(file, envoyFile());
     execFileSync(findProgram('envoy') ?? 'envoy', ['--mode', 'validate', '-c', file], {
@@ -431,58 +427,57 @@ describe.skipIf(!hasKubectl)('the sidecar', () => {
     });
   });
 
-  test.skipIf(!hasEnvoy)('five logins in five minutes, asked over the socket', async () => {
-    const [container] = headgatesOf(objects);
-    const policyFile = join(folder, 'policies.yaml');
-    const socket = join(folder, 'headgate.sock');
-    const { data } = named<ConfigMap>(objects, 'ConfigMap', 'headgate-policies');
-    writeFileSync(policyFile, data['policies.yaml'] ?? '');
-    await using upstream = await startUpstream();
-    await using gateway = startProcess(NODE, [MAIN, 'serve'], {
-      env: {
-        ...process.env,
+  test.skipIf(!hasEnvoy)(
+    'allows five logins in five minutes, checked over the socket',
+    async () => {
+      const [container] = headgatesOf(objects);
+      const policyFile = join(folder, 'policies.yaml');
+      const socket = join(folder, 'headgate.sock');
+      const { data } = named<ConfigMap>(objects, 'ConfigMap', 'headgate-policies');
+      writeFileSync(policyFile, data['policies.yaml'] ?? '');
+      await using upstream = await startUpstream();
+      await using _gateway = await startGateway({
         ...environmentOf(container as Container, { ...SECRETS, 'redis-url': '' }),
         HEADGATE_LISTEN: `unix:${socket}`,
         HEADGATE_POLICIES: policyFile,
         HEADGATE_OPS_PORT: '0',
         HEADGATE_GRPC_PORT: 'off',
-      },
-    });
-    await gateway.printed(/answers proxies at unix:/);
-    const [port, healthPort] = [await freePort(), await freePort()];
-    await using envoy = await startSidecarEnvoy(port, {
-      'address: 0.0.0.0, port_value: 8000': `address: 127.0.0.1, port_value: ${port}`,
-      'address: 0.0.0.0, port_value: 8001': `address: 127.0.0.1, port_value: ${healthPort}`,
-      'port_value: 3000': `port_value: ${upstream.port}`,
-      '/run/headgate/headgate.sock': socket,
-    });
+      });
+      const [port, healthPort] = [await freePort(), await freePort()];
+      await using envoy = await startSidecarEnvoy(port, {
+        'address: 0.0.0.0, port_value: 8000': `address: 127.0.0.1, port_value: ${port}`,
+        'address: 0.0.0.0, port_value: 8001': `address: 127.0.0.1, port_value: ${healthPort}`,
+        'port_value: 3000': `port_value: ${upstream.port}`,
+        '/run/headgate/headgate.sock': socket,
+      });
 
-    const { readinessProbe } =
-      named<Deployment>(objects, 'Deployment', 'application').spec.template.spec
-        .initContainers?.[1] ?? {};
-    const ready = readinessProbe?.httpGet?.path ?? '';
-    expect((await call(`http://127.0.0.1:${healthPort}`, ready)).status).toBe(200);
+      const { readinessProbe } =
+        named<Deployment>(objects, 'Deployment', 'application').spec.template.spec
+          .initContainers?.[1] ?? {};
+      const ready = readinessProbe?.httpGet?.path ?? '';
+      expect((await call(`http://127.0.0.1:${healthPort}`, ready)).status).toBe(200);
 
-    const login = () => call(envoy.url, '/api/auth/login', { method: 'POST' });
-    const allowed = await login();
-    expect(allowed).toMatchObject({ status: 200, body: 'the application' });
-    expect(allowed.headers).toMatchObject({
-      'x-ratelimit-limit': '5',
-      'x-ratelimit-remaining': '4',
-    });
-    expect(await statuses(4, login)).toEqual([200, 200, 200, 200]);
-    const denied = await login();
-    expect(denied.status).toBe(429);
-    expect(denied.headers).toMatchObject({
-      'x-ratelimit-remaining': '0',
-      'x-ratelimit-policy': 'login',
-      'retry-after': expect.stringMatching(/^\d+$/),
-    });
-    expect(JSON.parse(denied.body)).toMatchObject({ error: 'rate_limit_exceeded' });
-    // Envoy said who the client is: two on one address have one limit, and another policy has another.
-    expect((await call(envoy.url, '/ready')).headers['x-ratelimit-limit']).toBe('1000');
-    expect(upstream.seen).toHaveLength(6);
-  });
+      const login = () => call(envoy.url, '/api/auth/login', { method: 'POST' });
+      const allowed = await login();
+      expect(allowed).toMatchObject({ status: 200, body: 'the application' });
+      expect(allowed.headers).toMatchObject({
+        'x-ratelimit-limit': '5',
+        'x-ratelimit-remaining': '4',
+      });
+      expect(await statuses(4, login)).toEqual([200, 200, 200, 200]);
+      const denied = await login();
+      expect(denied.status).toBe(429);
+      expect(denied.headers).toMatchObject({
+        'x-ratelimit-remaining': '0',
+        'x-ratelimit-policy': 'login',
+        'retry-after': expect.stringMatching(/^\d+$/),
+      });
+      expect(JSON.parse(denied.body)).toMatchObject({ error: 'rate_limit_exceeded' });
+      // Envoy sends the client's address. Another policy has another limit.
+      expect((await call(envoy.url, '/ready')).headers['x-ratelimit-limit']).toBe('1000');
+      expect(upstream.seen).toHaveLength(6);
+    },
+  );
 
   function startSidecarEnvoy(port: number, changes: Readonly<Record<string, string>>) {
     let text = envoyFile();
@@ -498,7 +493,7 @@ describe.skipIf(!hasKubectl)('the sidecar', () => {
   }
 });
 
-/** `namespace/name:port` of all that objects of whatever kind name as a Service. */
+/** `namespace/name:port` of every Service that the objects refer to. */
 function servicesNamedIn(objects: readonly KubernetesObject[]): string[] {
   const found: string[] = [];
   const visit = (value: unknown, namespace: string) => {
@@ -556,7 +551,7 @@ function istioProviders() {
   };
 }
 
-/** Every name that the gateway looks for in its environment. */
+/** Every name that the gateway reads from its environment. */
 function namesOfSettings(): Set<string> {
   const names = new Set<string>();
   readEnvironment(
