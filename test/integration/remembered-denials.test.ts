@@ -1,13 +1,13 @@
 /** The denial cache with a real Redis: the calls that it saves, and that resets and reloads clear it. */
-import { writeFileSync } from 'node:fs';
+import { renameSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect } from 'vitest';
+import { expect, vi } from 'vitest';
 import { InFlight } from '../../src/stores/redis/in-flight.ts';
 import { RedisStore } from '../../src/stores/redis/redis-store.ts';
 import { eventually } from '../support/eventually.ts';
-import { type Gateway, startGateway, startGatewayProcess } from '../support/gateway.ts';
+import { type Gateway, PATIENT, startGateway } from '../support/gateway.ts';
 import { call, statuses } from '../support/http.ts';
 import { connectTo, startRedis, type TestRedis, testWithRedis } from '../support/redis.ts';
 import { addShippedAccount, byShippedAccount } from '../support/shipped-account.ts';
@@ -27,12 +27,8 @@ async function remembered(gateway: Gateway): Promise<number> {
   return Number(/^headgate_remembered_denials_total (\d+)$/m.exec(body)?.[1] ?? 0);
 }
 
-/**
- * With a long timeout, so that a gateway on a busy machine waits for Redis. Otherwise requests would pass uncounted, which
- * these tests are not about.
- */
 function start(env: NodeJS.ProcessEnv): Promise<Gateway> {
-  return startGateway({ ...env, HEADGATE_STORE_TIMEOUT_MS: '10000' });
+  return startGateway({ ...env, ...PATIENT });
 }
 
 /** Like `start`, but waits until denials are cached: the gateway subscribes to resets on a second connection. */
@@ -53,9 +49,12 @@ async function startRemembering(env: NodeJS.ProcessEnv): Promise<Gateway> {
 async function policyFile(policies: string) {
   const folder = await mkdtemp(join(tmpdir(), 'headgate-denials-'));
   const path = join(folder, 'policies.yaml');
-  const write = (text: string) => writeFileSync(path, text);
-  write(policies);
-  return { path, write, [Symbol.asyncDispose]: () => rm(folder, { recursive: true }) };
+  const replace = (text: string) => {
+    writeFileSync(`${path}.next`, text);
+    renameSync(`${path}.next`, path);
+  };
+  replace(policies);
+  return { path, replace, [Symbol.asyncDispose]: () => rm(folder, { recursive: true }) };
 }
 
 const oneLimit = (rate: string) => `{ version: 1, default: { limits: [${rate}] } }`;
@@ -70,11 +69,11 @@ testWithRedis('a client that keeps retrying costs Redis a few calls per second',
   await statuses(4, () => ask(gateway));
   const [callsBefore, rememberedBefore] = [await scriptCalls(redis), await remembered(gateway)];
   const startMs = performance.now();
-  expect(new Set(await statuses(2_000, () => ask(gateway)))).toEqual(new Set([429]));
+  expect(new Set(await statuses(1_000, () => ask(gateway)))).toEqual(new Set([429]));
   const seconds = (performance.now() - startMs) / 1_000;
   const calls = (await scriptCalls(redis)) - callsBefore;
   expect(calls).toBeLessThanOrEqual(2 * seconds + 2);
-  expect((await remembered(gateway)) - rememberedBefore).toBe(2_000 - calls);
+  expect((await remembered(gateway)) - rememberedBefore).toBe(1_000 - calls);
 });
 
 testWithRedis('Retry-After of a cached denial counts down', async () => {
@@ -103,7 +102,7 @@ testWithRedis('Retry-After of a cached denial counts down', async () => {
   );
   expect(admitted.answeredMs - first.askedMs).toBeGreaterThanOrEqual(2_999);
   expect(answers.length).toBeGreaterThan(0);
-  // The first was admitted while it was asked. What is remembered is older by an answer's way to the gateway.
+  // Redis counted the first request between its start and its answer. A cached denial is older by one round trip.
   const longestMs = Math.max(...answers.map((each) => each.answeredMs - each.askedMs));
   for (const { retryAfter, askedMs, answeredMs } of answers) {
     const leastMs = Math.max(1, 3_000 - (answeredMs - first.askedMs));
@@ -113,19 +112,20 @@ testWithRedis('Retry-After of a cached denial counts down', async () => {
   }
 });
 
-testWithRedis('a reset clears the cached denials of every gateway at once', async () => {
+testWithRedis('a reset clears the cached denials of every gateway', async () => {
   await using redis = await startRedis();
   await using policies = await policyFile(oneLimit('2/1h'));
   const env = { HEADGATE_REDIS_URL: redis.url, HEADGATE_POLICIES: policies.path };
   await using one = await startRemembering(env);
   await using two = await startRemembering(env);
-  const admin = connectTo(redis);
-  const client = await connectClient(redis.url);
-  const store = new RedisStore({ client, inFlight: new InFlight(10), deadlineMs: 1_000 });
-  let proved = 0;
-  for (let round = 0; proved < 20; round++) {
-    expect(round, 'rounds on a machine that is too busy').toBeLessThan(200);
-    const deniedMs = performance.now();
+  await using lab = new AsyncDisposableStack();
+  const admin = lab.adopt(connectTo(redis), (client) => client.disconnect());
+  const client = lab.adopt(await connectClient(redis.url), (open) => open.disconnect());
+  const store = new RedisStore({ client, inFlight: new InFlight(10), deadlineMs: 10_000 });
+  // The clock of the caches stands still, so no cached denial expires.
+  const clock = vi.spyOn(performance, 'now').mockReturnValue(performance.now());
+  lab.defer(() => clock.mockRestore());
+  for (let round = 0; round < 5; round++) {
     expect(await statuses(6, (i) => ask(i % 2 ? one : two))).toEqual([
       200, 200, 429, 429, 429, 429,
     ]);
@@ -136,31 +136,23 @@ testWithRedis('a reset clears the cached denials of every gateway at once', asyn
       await eventually(
         () => ask(gateway),
         ({ status }) => status === 200,
+        30_000,
       );
     }
-    // Half a second after a denial nothing is remembered anyhow, so a round that took longer shows nothing.
-    if (performance.now() - deniedMs < 500) proved++;
     await store.reset(keys);
   }
-  client.disconnect();
-  admin.disconnect();
 });
 
 testWithRedis('a raised limit applies as soon as the file is reloaded', async () => {
   await using redis = await startRedis();
   await using policies = await policyFile(oneLimit('2/1h'));
-  await using gateway = await startGatewayProcess({
-    HEADGATE_REDIS_URL: redis.url,
-    HEADGATE_POLICIES: policies.path,
-    HEADGATE_STORE_TIMEOUT_MS: '10000',
-  });
+  const env = { ...PATIENT, HEADGATE_REDIS_URL: redis.url, HEADGATE_POLICIES: policies.path };
+  await using gateway = await startGateway(env, { reloads: true });
   expect(await statuses(4, () => ask(gateway))).toEqual([200, 200, 429, 429]);
-  policies.write(oneLimit('3/1h'));
-  gateway.signal('SIGHUP');
+  policies.replace(oneLimit('3/1h'));
   await gateway.printed(/policies_loaded/);
   expect(await statuses(2, () => ask(gateway))).toEqual([200, 429]);
-  policies.write('{ version: 1 }');
-  gateway.signal('SIGHUP');
+  policies.replace(`{ version: 1 } # ${'longer than before '.repeat(5)}`);
   await gateway.printed(/policies_refused.*default: is missing/);
   expect((await ask(gateway)).headers['x-ratelimit-limit']).toBe('3');
 });
@@ -189,7 +181,7 @@ testWithRedis(
       HEADGATE_POLICIES: policies.path,
     });
     const admin = connectTo(redis);
-    // Redis closes the connection of whoever may not listen any more, and refuses the next one.
+    // Redis closes subscriptions that the account may no longer have, and refuses new ones.
     await admin.call('ACL', 'SETUSER', 'headgate', 'resetchannels');
     admin.disconnect();
     await gateway.printed(/others_unheard/);
