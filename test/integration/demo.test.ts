@@ -1,10 +1,11 @@
-/** The demo does what it says: what it prints is typed, and what it promises is seen. */
+/** `headgate demo`: the command that it prints shows the limit that it describes. */
 import { execFile, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
+import { runCommand } from '../support/command.ts';
 import { call } from '../support/http.ts';
 import { type RunningProcess, startProcess } from '../support/process.ts';
 import { MAIN, NODE } from '../support/tested-command.ts';
@@ -18,13 +19,13 @@ const demo = (port: number, env: NodeJS.ProcessEnv = {}) =>
 const curlLine = async (running: RunningProcess) =>
   (await running.printed(/^ {2}(curl .*)\n[\s\S]*Ctrl\+C/m))[1] ?? '';
 
-/** What a shell prints, with no proxy of this machine in between. */
+/** The output of a command line in a shell. */
 async function typed(line: string): Promise<string> {
   const env = { ...process.env, no_proxy: '127.0.0.1' };
   return (await promisify(execFile)('sh', ['-c', line], { env })).stdout;
 }
 
-test.skipIf(!curlIsHere && !process.env.CI)('the sixth time is a 429', async () => {
+test.skipIf(!curlIsHere && !process.env.CI)('the sixth curl gets a 429', async () => {
   await using running = demo(0);
   const line = await curlLine(running);
   for (let remaining = 4; remaining >= 0; remaining--) {
@@ -42,29 +43,33 @@ test.skipIf(!curlIsHere && !process.env.CI)('the sixth time is a 429', async () 
   expect(await typed(`${line} -H 'x-api-key: alice'`)).toContain('X-RateLimit-Remaining: 4\r\n');
 });
 
-test('settings of the shell do not matter', async () => {
-  await using running = demo(0, { HEADGATE_REDIS_URL: 'redis://127.0.0.1:1', HEADGATE_PORT: 'no' });
-  const { origin } = new URL(/http:\S+/.exec(await curlLine(running))?.[0] ?? '');
+const application = async (running: RunningProcess) =>
+  new URL(/http:\S+/.exec(await curlLine(running))?.[0] ?? '').origin;
+
+test('the demo ignores the settings of the shell, and ends on SIGINT despite connections', async () => {
+  const running = demo(0, { HEADGATE_REDIS_URL: 'redis://127.0.0.1:1', HEADGATE_PORT: 'no' });
+  const origin = await application(running);
   const { status, headers } = await call(origin, '/api/auth/login', { method: 'POST' });
   expect({ status, mode: headers['x-ratelimit-mode'] }).toEqual({ status: 200, mode: undefined });
+  expect(await running.stop('SIGINT')).toBe(0);
 });
 
-test.each(['SIGINT', 'SIGTERM'] as const)('%s ends it, whoever is connected', async (signal) => {
+test('the demo ends on SIGTERM despite connections', async () => {
   const running = demo(0);
-  const { origin } = new URL(/http:\S+/.exec(await curlLine(running))?.[0] ?? '');
-  await call(origin, '/');
-  expect(await running.stop(signal)).toBe(0);
+  await call(await application(running), '/');
+  expect(await running.stop('SIGTERM')).toBe(0);
 });
 
 test('a taken port is named with what to do, and the exit code is 1', async () => {
   await using other = createServer().listen(0, '127.0.0.1');
   await once(other, 'listening');
   const { port } = other.address() as AddressInfo;
-  const running = demo(port);
-  expect(await running.exited()).toBe(1);
-  expect(running.output()).toBe(`headgate: port ${port} is taken, choose another with --port\n`);
+  expect(await runCommand(['demo', '--port', String(port)])).toMatchObject({
+    code: 1,
+    stderr: `headgate: port ${port} is taken, choose another with --port\n`,
+  });
 });
 
-test('what is no port is a usage error', async () => {
-  expect(await demo(65_536).exited()).toBe(2);
+test('a number that is not a port is a usage error', async () => {
+  expect(await runCommand(['demo', '--port', '65536'])).toMatchObject({ code: 2 });
 });
