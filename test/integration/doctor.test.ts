@@ -1,11 +1,11 @@
-/** `headgate check --redis`, against servers in every state that it tells apart. */
+/** `headgate check --redis` with servers in every state that it distinguishes. */
 import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
 import { parseRedisUrl } from '../../src/config/settings/redis-url.ts';
 import { examineRedis } from '../../src/doctor/examine.ts';
+import { runCommand } from '../support/command.ts';
 import { freePort } from '../support/ports.ts';
-import { startProcess } from '../support/process.ts';
 import {
   connectTo,
   startRedis,
@@ -20,9 +20,8 @@ import { startRedisSentinel } from '../support/redis-sentinel.ts';
 import { IN_MEMORY } from '../support/redis-server.ts';
 import { startTlsRedis } from '../support/redis-tls.ts';
 import { addShippedAccount, byShippedAccount } from '../support/shipped-account.ts';
-import { MAIN, NODE } from '../support/tested-command.ts';
 
-/** Tests share the machine; one of them is about the round trip. */
+/** A busy machine delays round trips. */
 const PATIENCE_MS = 5_000;
 
 interface Report {
@@ -30,21 +29,15 @@ interface Report {
   readonly lines: readonly string[];
 }
 
-/** As operators run it. */
+/** Runs the command. */
 async function check(url: string, ...files: string[]): Promise<Report> {
-  const child = startProcess(NODE, [MAIN, 'check', '--redis', ...files], {
-    env: {
-      ...process.env,
-      HEADGATE_REDIS_URL: url,
-      REDIS_URL: '',
-      HEADGATE_STORE_TIMEOUT_MS: String(PATIENCE_MS),
-    },
+  const { code, stdout, stderr } = await runCommand(['check', '--redis', ...files], {
+    env: { HEADGATE_REDIS_URL: url, HEADGATE_STORE_TIMEOUT_MS: String(PATIENCE_MS) },
   });
-  const code = await child.exited();
-  return { code, lines: child.output().trim().split('\n') };
+  return { code, lines: (stdout + stderr).trim().split('\n') };
 }
 
-/** Without a process of its own: `127.0.0.1:6379: fault: refuses connections ...`. */
+/** The findings without the command, such as `127.0.0.1:6379: fault: refuses connections ...`. */
 async function examine(url: string): Promise<string[]> {
   const options = { target: parseRedisUrl(url), storeTimeoutMs: PATIENCE_MS, now: Date.now };
   const lines: string[] = [];
@@ -54,7 +47,7 @@ async function examine(url: string): Promise<string[]> {
   return lines;
 }
 
-/** What is wrong, but for what this version of Redis lacks. */
+/** Warnings and faults, except those about the version of Redis. */
 async function complaintsAbout(url: string): Promise<string[]> {
   const lines = await examine(url);
   return lines
@@ -62,7 +55,7 @@ async function complaintsAbout(url: string): Promise<string[]> {
     .map((line) => line.replace(/^.*?: (?=warning|fault)/, ''));
 }
 
-/** A server with arguments of its own. */
+/** Starts a server with these arguments. */
 function startServer(...args: string[]): Promise<TestRedis> {
   return startServerIn(temporaryFolder(), ...args);
 }
@@ -102,7 +95,7 @@ testWithRedis(
     const { code, lines } = await check(url, 'config/policies.yaml');
     expect(code).toBe(0);
     expect(lines).toContain('config/policies.yaml: fine, 5 policies and the default');
-    // Without the policy file, and the lines of it below a finding.
+    // Without the findings about the policy file, and their source lines.
     const own = lines.filter((line) => !line.startsWith('config/') && !line.startsWith('    '));
     const place = `redis ${new URL(redis.url).host}: `;
     expect(own.filter((line) => !line.startsWith(place))).toEqual([]);
@@ -202,14 +195,14 @@ testWithOwnRedis(
     const without = (right: string) =>
       `does not give the account the right ${right}: add it, as in deploy/redis/users.acl`;
     expect(await lacking('-evalsha')).toEqual([`fault: ${without('+evalsha')}`]);
-    // Which one it is, newer servers say.
+    // Only newer servers name the command.
     expect(await lacking('-lset')).toEqual([
       expect.stringMatching(
         /^fault: does not give the account the right (\+lset|to a command that)/,
       ),
     ]);
     expect(await lacking('resetkeys')).toEqual([`fault: ${without('~hg:v1:*')}`]);
-    // ioredis says so as well.
+    // ioredis prints a warning, too.
     const said = vi.spyOn(console, 'warn').mockImplementation(() => {});
     expect(await lacking('-info')).toEqual([
       `warning: ${without('+info')}; without it, its version, memory and role are not examined`,
@@ -243,7 +236,7 @@ testWithOwnRedis('reports a server that is loading its data', async () => {
   await using full = await startServerIn(saved);
   await asAdmin(full, FILL, ['SAVE']);
   copyFileSync(join(saved, 'dump.rdb'), join(loaded, 'dump.rdb'));
-  // Microseconds for each key, and a look at clients every few of them.
+  // Microseconds per key, and bytes between two looks at the clients.
   const slowly = ['--key-load-delay', '1000', '--loading-process-events-interval-bytes', '10000'];
   await using loading = await startServerIn(loaded, ...slowly);
   expect(await complaintsAbout(loading.url)).toEqual([
@@ -272,7 +265,7 @@ testWithOwnRedis('examines every master of a cluster', async () => {
     expect(lines).toContain(`${place}: note: has no replica: if it fails, its counters are lost`);
   }
   const [first, second] = cluster.nodes;
-  // A node by itself is no server of the other kind.
+  // A URL without +cluster does not fit a node of a cluster.
   expect(await complaintsAbout(first?.url ?? '')).toEqual([
     'fault: is a cluster node: write redis+cluster:// in the URL',
   ]);

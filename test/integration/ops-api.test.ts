@@ -1,4 +1,4 @@
-/** The ops API: who may call it, what it takes and answers, and that nothing that is sent breaks it or is repeated. */
+/** The ops API: access, inputs and answers. Hostile input neither breaks it nor appears in answers or logs. */
 import { Ajv } from 'ajv';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { LOG_LEVELS } from '../../src/config/settings/settings.ts';
@@ -25,7 +25,7 @@ import { exchange, statusOf } from '../support/raw-http.ts';
 import { Sentinels } from '../support/sentinels.ts';
 
 const TOKEN = 'the-token-of-all-operators+1==';
-const WRONG = 'a-token-that-somebody-guessed';
+const WRONG = 'a-token-that-was-guessed';
 const OPEN_PATHS = ['/livez', '/readyz', '/metrics', '/openapi.json'];
 const SHOWN = { authorization: `Bearer ${TOKEN}` };
 
@@ -54,7 +54,7 @@ interface Schema {
   readonly required?: readonly string[];
 }
 
-/** What each route takes at least. */
+/** The smallest valid body of a route. */
 function bodyOf({ operation, body }: OpsRoute): Record<string, unknown> | undefined {
   if (body === undefined) return undefined;
   const values: Record<string, unknown> = {
@@ -80,7 +80,7 @@ function send(gateway: Gateway, route: OpsRoute, body: unknown, headers = {}) {
   });
 }
 
-/** What is told of a mistake, and nothing of a fault. */
+/** The message of a refusal, which has no other fields than error and message. */
 function messageOf({ body }: HttpAnswer): string {
   const { error, message } = JSON.parse(body);
   expect({ error, message }).toEqual({ error: expect.any(String), message: expect.any(String) });
@@ -89,7 +89,7 @@ function messageOf({ body }: HttpAnswer): string {
 
 describe('the token', () => {
   test.each(OPS_ROUTES.map((route) => [`${route.method} ${route.url}`, route] as const))(
-    'is needed for %s, and asked for before anything else',
+    'is required for %s, and is checked before the body',
     async (_name, route) => {
       for (const body of [bodyOf(route), bodyOf(route) && { nonsense: 1 }]) {
         expect(await send(guarded, route, body)).toMatchObject({ status: 401 });
@@ -105,7 +105,7 @@ describe('the token', () => {
     ...[`Bearer "${TOKEN}"`, `Bearer:${TOKEN}`, `Bearer ${'x'.repeat(4_000)}`],
   ];
 
-  test('is refused in one way, whatever is wrong with it', async () => {
+  test('gets the same refusal for every mistake', async () => {
     const answers = new Set<string>();
     for (const authorization of refused) {
       const headers = authorization === undefined ? {} : { authorization };
@@ -125,7 +125,7 @@ describe('the token', () => {
   });
 
   test.each([`Bearer ${TOKEN}`, `bearer ${TOKEN}`, `BEARER   ${TOKEN}`, `bEaReR ${TOKEN} `])(
-    'is taken as %j',
+    'is accepted as %j',
     async (authorization) => {
       const headers = { authorization };
       expect(await call(guarded.opsUrl, '/v1/overrides', { headers })).toMatchObject({
@@ -134,12 +134,12 @@ describe('the token', () => {
     },
   );
 
-  test('lets other names of the machine in', async () => {
+  test('allows any Host header', async () => {
     const headers = { ...SHOWN, host: 'gateway.example' };
     expect(await call(guarded.opsUrl, '/v1/overrides', { headers })).toMatchObject({ status: 200 });
   });
 
-  test('is in no answer and no line of the log, be it right or wrong; refusals are counted', async () => {
+  test('is in no answer and no log line, whether right or wrong; refusals are counted', async () => {
     const texts: string[] = [];
     for (const path of [...OPEN_PATHS, '/v1/overrides', '/v1/nowhere', `/v1/${TOKEN}`, '/stats']) {
       for (const authorization of [SHOWN.authorization, `Bearer ${WRONG}`]) {
@@ -158,7 +158,7 @@ describe('the token', () => {
     expect(guarded.output().match(/"event":"operator_refused"/g)).toHaveLength(1);
   });
 
-  test.each(OPEN_PATHS)('is not needed for %s, by whatever name', async (path) => {
+  test.each(OPEN_PATHS)('is not required for %s, with any Host header', async (path) => {
     for (const gateway of [open, guarded]) {
       const headers = { host: 'gateway.example' };
       expect(await call(gateway.opsUrl, path, { headers })).toMatchObject({ status: 200 });
@@ -166,7 +166,7 @@ describe('the token', () => {
   });
 
   test.each(['0.0.0.0', '::', '203.0.113.9', 'gateway.example'])(
-    'must be there when others can reach %s: exit code 3',
+    'is required to listen on %s: exit code 3',
     async (HEADGATE_OPS_HOST) => {
       const env = { HEADGATE_OPS_HOST, HEADGATE_OPS_PORT: '0', HEADGATE_PORT: '0' };
       expect(await runCommand([], { env })).toMatchObject({
@@ -178,14 +178,14 @@ describe('the token', () => {
 });
 
 describe('without a token', () => {
-  const asked = (host: string) => call(open.opsUrl, '/v1/overrides', { headers: { host } });
+  const callAs = (host: string) => call(open.opsUrl, '/v1/overrides', { headers: { host } });
 
   test.each([
     { origin: 'http://evil.example' },
     { origin: 'null' },
     { 'sec-fetch-site': 'cross-site' },
     { 'sec-fetch-site': 'same-site' },
-  ])('a page of a browser is refused, whatever it calls the port by: %j', async (headers) => {
+  ])('requests of other web pages are refused: %j', async (headers) => {
     for (const path of ['/stats', '/v1/overrides', '/v1/clients/top']) {
       expect(await call(open.opsUrl, path, { headers })).toMatchObject({ status: 403 });
     }
@@ -195,13 +195,13 @@ describe('without a token', () => {
     ...['evil.example', 'evil.example:9464', 'localhost.evil.example', 'evil.example/localhost'],
     ...['127.0.0.1.evil.example', '203.0.113.9', '0.0.0.0', '[::2]:80', '127.1', 'localhost:x'],
     ...['localhost@evil.example', 'xn--localhost', 'localhost.', '2130706433', '[::ffff:1.2.3.4]'],
-  ])('somebody who calls it %j is refused', async (host) => {
-    const { status, body } = await asked(host);
+  ])('the Host header %j is refused', async (host) => {
+    const { status, body } = await callAs(host);
     expect({ status, error: JSON.parse(body).error }).toEqual({ status: 403, error: 'forbidden' });
     expect(body).not.toContain('evil');
   });
 
-  test('somebody who does not call it by any name is refused', async () => {
+  test('a request without a Host header is refused', async () => {
     const answer = await exchange(open.opsUrl, 'GET /v1/overrides HTTP/1.0\r\n\r\n');
     expect(statusOf(answer)).toBe(403);
   });
@@ -216,8 +216,8 @@ describe('without a token', () => {
       '[::1]',
       '[::1]:9464',
     ],
-  ])('who calls it %j is served', async (host) => {
-    expect(await asked(host)).toMatchObject({ status: 200 });
+  ])('the Host header %j is accepted', async (host) => {
+    expect(await callAs(host)).toMatchObject({ status: 200 });
   });
 });
 
@@ -225,8 +225,8 @@ describe('a call', () => {
   const ajv = new Ajv({ strict: true, allowUnionTypes: true });
   ajv.addFormat('date-time', (text) => new Date(text).toISOString() === text);
 
-  /** One that is done, for each operation. */
-  async function done(): Promise<Partial<Record<OpsRoute['operation'], HttpAnswer>>> {
+  /** The answer to a successful call of each operation. */
+  async function callAll(): Promise<Partial<Record<OpsRoute['operation'], HttpAnswer>>> {
     const address = newAddress();
     const denials: HttpAnswer[] = [];
     for (let i = 0; i < 3; i++) denials.push(await visit(open, 'POST /pin', { address }));
@@ -257,8 +257,8 @@ describe('a call', () => {
     return answers;
   }
 
-  test('of every route is answered as its schema says', async () => {
-    const answers = await done();
+  test('of every route gets an answer that fits its schema', async () => {
+    const answers = await callAll();
     for (const { operation, answer } of OPS_ROUTES) {
       const { status, headers, body } = answers[operation] ?? {};
       expect({ operation, status, body }).toEqual({ operation, status: 200, body });
@@ -289,22 +289,25 @@ describe('a call', () => {
     (route) => [`${route.method} ${route.url}`, route] as const,
   );
 
-  test.each(withBody)('of %s names what is unknown or missing', async (_name, route) => {
-    const least = bodyOf(route) ?? {};
-    const unknown = await send(open, route, { ...least, nonsense: 1, __proto: 2 });
-    expect(unknown.status).toBe(400);
-    expect(messageOf(unknown)).toBe('nonsense: is not known; __proto: is not known');
-    for (const name of (route.body as Schema).required ?? []) {
-      const { [name]: _, ...others } = least;
-      const answer = await send(open, route, others);
-      expect({ status: answer.status, message: messageOf(answer) }).toEqual({
-        status: 400,
-        message: `${name}: is missing`,
-      });
-    }
-  });
+  test.each(withBody)(
+    'of %s is refused with the names of unknown and missing keys',
+    async (_name, route) => {
+      const least = bodyOf(route) ?? {};
+      const unknown = await send(open, route, { ...least, nonsense: 1, __proto: 2 });
+      expect(unknown.status).toBe(400);
+      expect(messageOf(unknown)).toBe('nonsense: is not known; __proto: is not known');
+      for (const name of (route.body as Schema).required ?? []) {
+        const { [name]: _, ...others } = least;
+        const answer = await send(open, route, others);
+        expect({ status: answer.status, message: messageOf(answer) }).toEqual({
+          status: 400,
+          message: `${name}: is missing`,
+        });
+      }
+    },
+  );
 
-  /** Of each type, values of all others. */
+  /** For each type, values of other types. */
   const OTHERS: Readonly<
     Record<string, { readonly alike: unknown[]; readonly unlike: unknown[] }>
   > = {
@@ -318,7 +321,7 @@ describe('a call', () => {
     for (const [name, { type = '' }] of Object.entries((route.body as Schema).properties ?? {})) {
       for (const value of OTHERS[type]?.[kind] ?? []) {
         const { status, body } = await send(open, route, { ...bodyOf(route), [name]: value });
-        // A text of the wrong type may also be refused for what it says.
+        // A value that is converted to text may be refused for its content.
         const isTold = kind === 'alike' || body.includes(`${name}: must `);
         if (status !== 400 || !isTold)
           offences.push(`${name}: ${JSON.stringify(value)}: ${status}`);
@@ -327,11 +330,14 @@ describe('a call', () => {
     return offences;
   }
 
-  test.each(withBody)('of %s names what is of a wrong type', async (_name, route) => {
-    expect(await taken(route, 'unlike')).toEqual([]);
-  });
+  test.each(withBody)(
+    'of %s is refused with the name of a key whose type is wrong',
+    async (_name, route) => {
+      expect(await taken(route, 'unlike')).toEqual([]);
+    },
+  );
 
-  test.each(withBody)('of %s does not make texts of numbers, or of lists', async (_name, route) => {
+  test.each(withBody)('of %s does not convert numbers or lists to text', async (_name, route) => {
     expect(await taken(route, 'alike')).toEqual([]);
   });
 
@@ -363,7 +369,7 @@ describe('a call', () => {
     ['PUT /v1/log', { level: 'verbose' }, LOG_LEVELS.join(', ')],
     ['PUT /v1/log', {}, 'level, allows_one_in or both'],
     ['PUT /v1/log', { level: 'info', for: 'x' }, 'for: '],
-  ])('%s with %j says what would be right', async (what, body, said) => {
+  ])('%s with %j is refused with the expected values', async (what, body, said) => {
     const isOfClient = what.includes('clients');
     const least = { ...TERMS, ...(isOfClient && { client: '203.0.113.9' }) };
     const { status, text } = await operate(open, what, { ...least, ...body });
@@ -382,7 +388,7 @@ describe('a call', () => {
     ['DELETE /v1/log?nonsense=1', 'nonsense: is not known'],
     [`DELETE /v1/log?by=${'x'.repeat(65)}`, 'by: must have at most 64 characters'],
     [`GET /v1/decisions/${'x'.repeat(65)}`, 'id: must have at most 64 characters'],
-  ])('%s is refused, with the name of the key', async (what, said) => {
+  ])('%s is refused with the name of the key', async (what, said) => {
     const { status, text } = await operate(open, what);
     expect({ status, text }).toEqual({ status: 400, text: expect.stringContaining(said) });
   });
@@ -394,8 +400,8 @@ describe('a call', () => {
     ['GET /v1', 404],
     ['GET /v1/clients/block', 404],
     ['POST /stats', 404],
-  ])('%s is told to lead nowhere: %i', async (what, expected) => {
-    // What was decided before is lifted first.
+  ])('%s is not found: %i', async (what, expected) => {
+    // The first call removes overrides of earlier tests.
     await operate(open, what);
     expect(await operate(open, what)).toMatchObject({
       status: expected,
@@ -421,7 +427,7 @@ describe('a call', () => {
     ['XML', '415', 'application/xml', '<client/>'],
     ['a media type that is none', '415', 'junk', '{}'],
     ['no media type', '4(00|15)', undefined, '{"client":"203.0.113.9"}'],
-  ])('whose body is %s is refused: %s', async (_what, expected, type, body) => {
+  ])('with %s as its body is refused: %s', async (_what, expected, type, body) => {
     for (const path of ['/v1/clients/block', '/v1/clients/reset', '/v1/explain']) {
       const answer = await call(open.opsUrl, path, {
         method: 'POST',
@@ -486,7 +492,7 @@ describe('a client', () => {
     ],
     ...['0123456789ab-0', '0123456789ab--1', `0123456789ab-${'9'.repeat(400)}`, '0123456789ab-1x'],
     'x'.repeat(8_192),
-  ])('called %j is nobody: 4xx for all that is asked', async (client) => {
+  ])('with the invalid or unknown name %j: 4xx for every operation', async (client) => {
     for (const verb of VERBS) {
       const { status, text } = await ask(verb, client);
       expect({ verb, status, text }).toEqual({
@@ -507,14 +513,14 @@ describe('a client', () => {
       'user: ',
     ],
     ...['user:\ud800', `user:${'u'.repeat(8_000)}`, 'key:id:acme', 'c.AAAAAAAAAAAAAAAAAAAAAA'],
-  ])('called %j is somebody, whatever that is', async (client) => {
+  ])('with the odd name %j is valid', async (client) => {
     for (const verb of ['block', 'unblock', 'exempt', 'unexempt', 'reset'] as const) {
       expect(await ask(verb, client)).toMatchObject({ status: 200 });
     }
   });
 
   test.each(['g', 'h.AAAAAAAAAAAAAAAAAAAAAA'])(
-    'that is many, %s, is reset and no more',
+    'that stands for many clients, %s, can only be reset',
     async (client) => {
       for (const verb of ['block', 'exempt'] as const) {
         expect(await ask(verb, client)).toMatchObject({
@@ -533,7 +539,7 @@ describe('a client', () => {
     ['203.0.113.204', '64:ff9b::203.0.113.204'],
     ['203.0.113.205', ' 203.0.113.205:8080 '],
     ['2001:db8:9::1', '2001:0DB8:9:0::ffff'],
-  ])('%s is the one that is spelled %s', async (address, spelled) => {
+  ])('%s can be written as %s', async (address, spelled) => {
     const one = await override(open, 'block', spelled);
     expect(one).toMatchObject({ status: 200 });
     expect(await visit(open, '/a', { address })).toMatchObject({ status: 403 });
@@ -544,14 +550,14 @@ describe('a client', () => {
     expect(await visit(open, '/a', { address })).toMatchObject({ status: 200 });
   });
 
-  test('whose range is asked for is told of the policy file', async () => {
+  test('cannot be a range: the message names the policy file', async () => {
     const { text } = await override(open, 'block', '203.0.113.0/24');
     expect(text).toContain('in the policy file');
   });
 
   test.each([
     ...['..', '..%2f..', '%00', '__proto__', 'constructor', '%zz', '%ff', 'a%2fb', '%F0%9F%98%80'],
-  ])('nor does %j in a path break anything', async (part) => {
+  ])('in a path as %j gets 400 or 404', async (part) => {
     for (const [method, path, body] of [
       ['GET', `/v1/decisions/${part}`, undefined],
       ['DELETE', `/v1/policies/${part}/mode`, undefined],
@@ -580,12 +586,12 @@ describe('a client', () => {
     { url: '/a', headers: { constructor: 'x', toString: ['y'], '': '', 'x-forwarded-for': ',,,' } },
     { url: '/a', headers: { 'x-api-key': ['a', 'b'], host: ['a', 'b'], forwarded: 'for="[' } },
     { url: '/a', headers: { 'x-api-key': 'k'.repeat(60_000) } },
-  ])('nor does an odd request to explain, %#', async (body) => {
+  ])('in an odd request to explain is no fault, %#', async (body) => {
     const { status } = await operate(open, 'POST /v1/explain', body);
     expect(status).toBe(body.url === '' ? 400 : 200);
   });
 
-  test('and none of it was a fault', () => {
+  test('has caused no fault in the tests above', () => {
     for (const gateway of [open, guarded, silent]) {
       expect(gateway.output()).not.toMatch(/"event":"(operation_failed|crashed|check_failed)"/);
       expect(strayLines(gateway.output())).toEqual([]);
@@ -612,7 +618,7 @@ describe('/openapi.json', () => {
   }
   const document = async () => (await operate<Document>(open, 'GET /openapi.json')).answer;
 
-  test('has every route, with its parameters, its errors and the token', async () => {
+  test('has every route with its parameters, errors and token', async () => {
     const { openapi, info, paths, components } = await document();
     expect(openapi).toMatch(/^3\.1\./);
     expect(info).toEqual({ title: expect.any(String), version: expect.any(String) });
@@ -634,7 +640,7 @@ describe('/openapi.json', () => {
     }
   });
 
-  test('is whole: ids are unique, references lead somewhere, answers are described', async () => {
+  test('is complete: ids are unique, references exist, answers are described', async () => {
     const whole = await document();
     const operations = Object.entries(whole.paths).flatMap(([path, methods]) => {
       expect(path).toMatch(/^\/[\w{}./-]*$/);
@@ -666,7 +672,7 @@ describe('/openapi.json', () => {
   });
 });
 
-test('no address, key or user that was sent is in an answer or a line of the log', async () => {
+test('no address, key or user of a request is in an answer or a log line', async () => {
   const sentinels = new Sentinels();
   const answers: string[] = [];
   const explanations: string[] = [];
@@ -683,7 +689,7 @@ test('no address, key or user that was sent is in an answer or a line of the log
         `::ffff:${sentinels.ipv4()}`,
       ],
       ...[`key:${sentinels.text('key')}`, `user:${sentinels.text('user')}`],
-      // What somebody may type or paste who is mistaken.
+      // Mistakes in typing or pasting.
       ...[
         sentinels.text('key'),
         `${sentinels.ipv4()}/24`,
@@ -710,7 +716,7 @@ test('no address, key or user that was sent is in an answer or a line of the log
     for (let i = 0; i < 3; i++) await visit(guarded, 'POST /pin', { address, user });
     const headers = { 'x-api-key': key, 'x-user': user, authorization: sentinels.text('token') };
     await post('/v1/explain', { url: '/pin', method: 'POST', headers }, answers);
-    // Of a request that is explained, the address is told to whoever sent it.
+    // An explanation contains the address of the explained request.
     await post(
       '/v1/explain',
       { url: '/pin', client: address, peer: address, headers },
@@ -747,7 +753,7 @@ describe('the audit log', () => {
       .filter((line) => line.includes('"event":"operator_action"'))
       .map((line) => JSON.parse(line));
 
-  test('has a line for each change: who, what, until when and why, also where nothing else is logged', async () => {
+  test('has a line for each change: by whom, what, until when and why, also with the log level silent', async () => {
     const address = newAddress();
     await visit(silent, 'POST /pin', { address });
     const terms = { for: '5min', reason: 'a "reason"', by: 'alice' };
@@ -800,7 +806,7 @@ describe('the audit log', () => {
   });
 
   test.each(['info', 'error', 'silent'])(
-    'goes on while an override has the level %s',
+    'continues while an override sets the level %s',
     async (level) => {
       await using gateway = await startOperated(policies);
       const address = newAddress();
@@ -810,7 +816,7 @@ describe('the audit log', () => {
     },
   );
 
-  test('has none for what was refused or only asked', async () => {
+  test('has no line for refused and for reading calls', async () => {
     const before = actions().length;
     await override(silent, 'block', 'nobody');
     await override(silent, 'block', newAddress(), { for: 'ever' });
@@ -821,7 +827,7 @@ describe('the audit log', () => {
       await operate(silent, `GET ${path}`);
     }
     await operate(silent, 'POST /v1/explain', { url: '/a' });
-    // Lines are written in order.
+    // Log lines are in order, so the line of this reset comes after any other.
     await reset(silent, newAddress());
     await eventually(
       async () => actions().length,

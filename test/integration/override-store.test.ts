@@ -25,11 +25,11 @@ describe.skipIf(!redisIsHere)('the override store in Redis', () => {
     await redis?.[Symbol.asyncDispose]();
   });
 
-  /** Of a gateway whose clock is ahead so much. */
-  function boardOf(aheadMs = 0) {
+  /** The store of a gateway whose clock is ahead. */
+  function storeOf(aheadMs = 0) {
     const now = () => Date.now() + aheadMs;
     const overrideStore = new RedisOverrideStore({ client, deadlineMs: 1_000, now });
-    const notice = (about: string, forMs: number): StoredOverride => ({
+    const override = (about: string, forMs: number): StoredOverride => ({
       about,
       untilMs: now() + forMs,
       text: `text of ${about}`,
@@ -40,16 +40,16 @@ describe.skipIf(!redisIsHere)('the override store in Redis', () => {
       );
       return found && Math.round((found.untilMs - now()) / MINUTE_MS);
     };
-    return { overrideStore, notice, leftOf };
+    return { overrideStore, override, leftOf };
   }
 
   test.each([15, -15])(
-    'ends for all at once, though a clock is %i minutes off',
+    'ends an override for all gateways at the same time if a clock is %i minutes off',
     async (minutes) => {
       await client.flushall();
-      const [own, off] = [boardOf(), boardOf(minutes * MINUTE_MS)];
-      await own.overrideStore.put(own.notice('a', 10 * MINUTE_MS));
-      await off.overrideStore.put(off.notice('b', 10 * MINUTE_MS));
+      const [own, off] = [storeOf(), storeOf(minutes * MINUTE_MS)];
+      await own.overrideStore.put(own.override('a', 10 * MINUTE_MS));
+      await off.overrideStore.put(off.override('b', 10 * MINUTE_MS));
       for (const { leftOf } of [own, off]) {
         expect([await leftOf('a'), await leftOf('b')]).toEqual([10, 10]);
       }
@@ -59,16 +59,16 @@ describe.skipIf(!redisIsHere)('the override store in Redis', () => {
 
   test('returns the same overrides until one changes', async () => {
     await client.flushall();
-    const { overrideStore, notice } = boardOf(90_000);
-    await overrideStore.put(notice('a', MINUTE_MS));
+    const { overrideStore, override } = storeOf(90_000);
+    await overrideStore.put(override('a', MINUTE_MS));
     const first = await overrideStore.read();
     for (let i = 0; i < 20; i++) expect(await overrideStore.read()).toEqual(first);
   });
 
   test('restores lost overrides, but neither removed nor replaced ones', async () => {
     await client.flushall();
-    const { overrideStore, notice } = boardOf();
-    const [a, b, c] = ['a', 'b', 'c'].map((about) => notice(about, MINUTE_MS)) as [
+    const { overrideStore, override } = storeOf();
+    const [a, b, c] = ['a', 'b', 'c'].map((about) => override(about, MINUTE_MS)) as [
       StoredOverride,
       StoredOverride,
       StoredOverride,
@@ -90,14 +90,14 @@ describe.skipIf(!redisIsHere)('the override store in Redis', () => {
 
   test('rejects further overrides when it is full', async () => {
     await client.flushall();
-    const { overrideStore, notice } = boardOf();
-    const many = Array.from({ length: MAX_OVERRIDES }, (_, i) => notice(`n${i}`, MINUTE_MS));
+    const { overrideStore, override } = storeOf();
+    const many = Array.from({ length: MAX_OVERRIDES }, (_, i) => override(`n${i}`, MINUTE_MS));
     await overrideStore.restoreLost(many);
-    await expect(overrideStore.put(notice('one more', MINUTE_MS))).rejects.toThrow(
+    await expect(overrideStore.put(override('one more', MINUTE_MS))).rejects.toThrow(
       OverrideStoreFull,
     );
-    await overrideStore.put(notice('n7', 2 * MINUTE_MS));
+    await overrideStore.put(override('n7', 2 * MINUTE_MS));
     expect(await overrideStore.remove('n8')).toBe(true);
-    await overrideStore.put(notice('one more', MINUTE_MS));
+    await overrideStore.put(override('one more', MINUTE_MS));
   });
 });

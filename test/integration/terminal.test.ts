@@ -1,6 +1,6 @@
 /**
- * What others wrote must not reach a terminal as it is: it would move the cursor, rewrite lines that were printed before
- * or turn the direction of writing. Every command is run against a server that answers nothing but such text.
+ * No command prints control characters of others, because they would move the cursor, change earlier lines or reverse the
+ * direction of text. Every command runs against a server whose answers consist of such characters.
  */
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -14,17 +14,17 @@ import { createProgram, everyCommand } from '../../src/cli/program.ts';
 import { createTelemetry } from '../../src/telemetry/telemetry.ts';
 import { runCommand } from '../support/command.ts';
 
-/** Clears the screen, in 7 and in 8 bits; breaks lines in five ways; turns writing; hides; rings; sets the title. */
+/** Clears the screen, ends lines in five ways, reverses text, hides, rings the bell, and sets the title. */
 const HOSTILE =
   'a\u001b[2J\u009b2Jb\r\nc\u0085d\u2028e\u2029f\u202eg\u2066h\u200bi\u0007\u007f\u001b]0;t\u0007\u{e0041}\ufeffz';
-const OBEYED = /[^\P{Cc}\n]|[\p{Cf}\u2028\u2029]/u;
+const CONTROLS = /[^\P{Cc}\n]|[\p{Cf}\u2028\u2029]/u;
 const TERMS = ['--for', '1h', '--reason', 'a test', '--by', 'me'];
 
 const TIME = '2026-11-22T00:53:32.723Z';
 
-/** Every answer, with this text wherever a gateway may send any text. */
+/** The answers to all calls, with this text in every field that may hold any text. */
 const answersWith = (text: unknown, number: unknown = 1) => {
-  // Gateways let no control character into a denial, whoever sent it.
+  // Gateways remove control characters from denials.
   const printable = text === HOSTILE ? text.replaceAll(/\p{Cc}/gu, '') : text;
   const denial = {
     ...Object.fromEntries(
@@ -91,8 +91,8 @@ const answersWith = (text: unknown, number: unknown = 1) => {
 };
 type Call = keyof ReturnType<typeof answersWith>;
 
-/** Every command that asks a gateway, and what it asks. */
-const ASKING: readonly (readonly [string, Call, readonly string[]])[] = [
+/** Every command that calls a gateway, with its call and arguments. */
+const CALLING: readonly (readonly [string, Call, readonly string[]])[] = [
   ['clients top', 'GET /v1/clients/top', []],
   ['clients block', 'POST /v1/clients/block', ['k.a', ...TERMS]],
   ['clients exempt', 'POST /v1/clients/exempt', ['k.a', ...TERMS]],
@@ -115,7 +115,7 @@ const started = new AsyncDisposableStack();
 const folder = mkdtempSync(join(tmpdir(), 'headgate-terminal-'));
 started.defer(() => rmSync(folder, { recursive: true }));
 let url: string;
-/** What the server answers, whatever it is asked. */
+/** The answer of the server to each call. */
 let reply: (call: Call) => { status: number; body: string };
 
 beforeAll(async () => {
@@ -149,7 +149,7 @@ async function headgate(args: readonly string[], env: NodeJS.ProcessEnv = {}): P
 const answering = (answers: ReturnType<typeof answersWith>) => {
   reply = (call) => ({ status: 200, body: JSON.stringify(answers[call]) });
 };
-const ask = ([command, , args]: (typeof ASKING)[number], output: readonly string[] = []) =>
+const ask = ([command, , args]: (typeof CALLING)[number], output: readonly string[] = []) =>
   headgate([...command.split(' '), ...args, ...output, '--gateway', url]);
 function each<T, R>(inputs: readonly T[], run: (input: T) => Promise<R>): Promise<R[]> {
   return Promise.all(inputs.map(run));
@@ -157,43 +157,43 @@ function each<T, R>(inputs: readonly T[], run: (input: T) => Promise<R>): Promis
 const lines = (text: string) => text.split('\n').length;
 
 function expectHarmless({ said, complained }: Typed, what: string): void {
-  expect(said, what).not.toMatch(OBEYED);
-  expect(complained, what).not.toMatch(OBEYED);
+  expect(said, what).not.toMatch(CONTROLS);
+  expect(complained, what).not.toMatch(CONTROLS);
 }
 
-test('every command that asks a gateway is tried here', () => {
+test('the list of commands that call a gateway is complete', () => {
   const nameOf = (command: Command): string =>
     command.parent?.parent ? `${nameOf(command.parent)} ${command.name()}` : command.name();
-  const asking = everyCommand(createProgram())
+  const calling = everyCommand(createProgram())
     .filter(({ options }) => options.some(({ long }) => long === '--gateway'))
     .map(nameOf)
-    // It writes the address into a file, and asks nobody.
+    // It writes the address into a file and sends nothing.
     .filter((name) => name !== 'proxy-config');
-  expect([...new Set(ASKING.map(([name]) => name))].sort()).toEqual(asking.sort());
+  expect([...new Set(CALLING.map(([name]) => name))].sort()).toEqual(calling.sort());
 });
 
-describe('a server that answers what terminals obey', () => {
-  test('is shown with escapes, on as many lines as a friendly one', {
+describe('an answer with control characters', () => {
+  test('is printed with escapes, on as many lines as a harmless answer', {
     timeout: 180_000,
   }, async () => {
     answering(answersWith('friendly'));
-    const friendly = await each(ASKING, (asked) => ask(asked));
+    const friendly = await each(CALLING, (asked) => ask(asked));
     answering(answersWith(HOSTILE));
-    const hostile = await each(ASKING, (asked) => ask(asked));
+    const hostile = await each(CALLING, (asked) => ask(asked));
     for (const [i, typed] of hostile.entries()) {
-      const what = ASKING[i]?.slice(0, 2).join(', ') ?? '';
+      const what = CALLING[i]?.slice(0, 2).join(', ') ?? '';
       expect(typed, what).toMatchObject({ code: 0, complained: '' });
       expectHarmless(typed, what);
       expect(lines(typed.said), what).toBe(lines(friendly[i]?.said ?? ''));
     }
-    const blocked = hostile[ASKING.findIndex(([name]) => name === 'clients block')];
+    const blocked = hostile[CALLING.findIndex(([name]) => name === 'clients block')];
     expect(blocked?.said).toContain('a\\u{1b}[2J\\u{9b}2Jb\\u{d}\\u{a}c');
   });
 
-  test('is the same document for programs', { timeout: 180_000 }, async () => {
+  test('is the same JSON document with -o json', { timeout: 180_000 }, async () => {
     const answers = answersWith(HOSTILE);
     answering(answers);
-    const withJson = ASKING.filter(([name]) => WITH_JSON.includes(name));
+    const withJson = CALLING.filter(([name]) => WITH_JSON.includes(name));
     const told = await each(withJson, (asked) => ask(asked, ['-o', 'json']));
     for (const [i, typed] of told.entries()) {
       const [name = '', call = 'GET /stats'] = withJson[i] ?? [];
@@ -204,18 +204,22 @@ describe('a server that answers what terminals obey', () => {
 
   test.each([
     ['a refusal', 400, JSON.stringify({ error: HOSTILE, message: HOSTILE })],
-    ['a refusal that is no text', 500, JSON.stringify({ error: [HOSTILE], message: { HOSTILE } })],
-    ['no JSON', 200, HOSTILE],
-    ['no JSON, as a failure', 502, HOSTILE],
-    ['nothing', 200, ''],
+    [
+      'a refusal whose fields are not text',
+      500,
+      JSON.stringify({ error: [HOSTILE], message: { HOSTILE } }),
+    ],
+    ['text that is not JSON', 200, HOSTILE],
+    ['an error that is not JSON', 502, HOSTILE],
+    ['an empty body', 200, ''],
     ['null', 200, 'null'],
-    ['a text', 200, JSON.stringify(HOSTILE)],
+    ['a JSON string', 200, JSON.stringify(HOSTILE)],
     ['an empty object', 200, '{}'],
     ['other shapes', 200, JSON.stringify({ clients: HOSTILE, gateways: null, servers: [HOSTILE] })],
   ])('%s: is refused in one line', { timeout: 180_000 }, async (_what, status, body) => {
     reply = () => ({ status, body });
-    // One that prints a list, and one that prints a sentence.
-    const asked = ASKING.filter(([name]) => ['stats', 'clients block'].includes(name));
+    // The first prints a list, the second a sentence.
+    const asked = CALLING.filter(([name]) => ['stats', 'clients block'].includes(name));
     for (const typed of await each(asked, (one) => ask(one))) {
       expectHarmless(typed, body);
       expect(typed.said).toBe('');
@@ -226,8 +230,8 @@ describe('a server that answers what terminals obey', () => {
 
   test('fields of other types are refused in one line', { timeout: 180_000 }, async () => {
     answering(answersWith({ toString: HOSTILE, length: HOSTILE }, HOSTILE));
-    // Of the answer to this one, the command needs nothing.
-    const reading = ASKING.filter(([name]) => !name.endsWith(' restore'));
+    // These commands do not read the answer.
+    const reading = CALLING.filter(([name]) => !name.endsWith(' restore'));
     for (const typed of await each(reading, (asked) => ask(asked))) {
       expectHarmless(typed, typed.complained);
       expect(typed).toMatchObject({ code: 1, said: '' });
@@ -238,8 +242,8 @@ describe('a server that answers what terminals obey', () => {
   });
 });
 
-describe('files and words of others', () => {
-  test('a policy file with such a name and such values', { timeout: 180_000 }, async () => {
+describe('control characters are escaped in', () => {
+  test('the name and the values of a policy file', { timeout: 180_000 }, async () => {
     const path = join(folder, `${HOSTILE}.yaml`);
     writeFileSync(
       path,
@@ -263,7 +267,7 @@ describe('files and words of others', () => {
     const { files, errors } = JSON.parse(json.said);
     expect(errors).toBeGreaterThan(3);
     expect(files[0].file).toBe(path);
-    // Below a finding stand its line of the file and a caret.
+    // Below a finding are its line of the file and a caret.
     const findings = text.said.split('\n').filter((line) => !line.startsWith('    '));
     expect(findings).toHaveLength(files[0].findings.length + 2);
     expect(
@@ -271,7 +275,7 @@ describe('files and words of others', () => {
     ).toEqual(['']);
   });
 
-  test('a request to be explained', { timeout: 180_000 }, async () => {
+  test('an explained request', { timeout: 180_000 }, async () => {
     const asked = ['explain', '--url', `/${HOSTILE}`, '--method', HOSTILE, '--peer', HOSTILE];
     const headers = ['-H', `x-api-key: ${HOSTILE}`, '-H', `cf-connecting-ip: ${HOSTILE}`];
     const [text, json] = (await each(
@@ -286,7 +290,9 @@ describe('files and words of others', () => {
     expect(JSON.parse(json.said).steps.length).toBeGreaterThan(3);
   });
 
-  test('words that are no command, option, setting or address', { timeout: 180_000 }, async () => {
+  test('unknown commands, options and settings, and invalid addresses', {
+    timeout: 180_000,
+  }, async () => {
     const refused = await each(
       [
         [HOSTILE],
@@ -308,7 +314,7 @@ describe('files and words of others', () => {
   });
 });
 
-test('the log is JSON without what terminals obey', () => {
+test('log lines are JSON without control characters', () => {
   const written: string[] = [];
   const telemetry = createTelemetry({
     level: 'trace',

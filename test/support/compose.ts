@@ -1,4 +1,4 @@
-/** What deploy/compose says, and its machines without containers: the same files and settings, on free ports. */
+/** The files of deploy/compose, and its machines without containers: with the same files and settings, on free ports. */
 import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
 import { startGatewayProcess } from './gateway.ts';
@@ -20,7 +20,7 @@ export interface Service {
 
 const FOLDER = new URL('../../deploy/compose/', import.meta.url);
 
-/** What a path in compose.yaml means. */
+/** The file of a path in compose.yaml. */
 export const fileOfCompose = (path: string) => new URL(path, FOLDER);
 
 export const readYaml = (path: string) =>
@@ -28,7 +28,7 @@ export const readYaml = (path: string) =>
 
 export const SERVICES: Readonly<Record<string, Service>> = readYaml('compose.yaml').services;
 
-/** Where the file of a service is, by where that mounts it. */
+/** The mounted files of a service, by their paths in its container. */
 export function mounts(service: string): ReadonlyMap<string, URL> {
   const volumes = SERVICES[service]?.volumes ?? [];
   return new Map(
@@ -40,7 +40,7 @@ export function mounts(service: string): ReadonlyMap<string, URL> {
 }
 
 export interface Machine extends AsyncDisposable {
-  /** Of its NGINX, and of its gateway for operators. */
+  /** URL of its NGINX. */
   readonly url: string;
   readonly opsUrl: string;
 }

@@ -1,4 +1,4 @@
-/** The objects that `kubectl kustomize` makes of deploy/kubernetes, as far as the tests look into them. */
+/** The objects that `kubectl kustomize` makes from deploy/kubernetes, with the fields that the tests use. */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -151,7 +151,7 @@ export interface Probe {
   readonly exec?: { readonly command: readonly string[] };
 }
 
-/** What a folder of deploy/kubernetes comes to. */
+/** The objects of a folder of deploy/kubernetes. */
 export function rendered(folder: string): KubernetesObject[] {
   const path = fileURLToPath(new URL(`kubernetes/${folder}`, DEPLOY));
   const kubectl = findProgram('kubectl') ?? 'kubectl';
@@ -207,7 +207,7 @@ export function containersOf({ spec }: Deployment): Container[] {
   return [...initContainers, ...containers];
 }
 
-/** Of headgate; its containers have its name. */
+/** The containers named headgate. */
 export function headgatesOf(objects: readonly KubernetesObject[]): Container[] {
   return ofKind<Deployment>(objects, 'Deployment')
     .flatMap(containersOf)
@@ -218,7 +218,7 @@ export function probesOf({ startupProbe, readinessProbe, livenessProbe }: Contai
   return [startupProbe, readinessProbe, livenessProbe].filter((probe) => probe !== undefined);
 }
 
-/** The environment that the image and the manifest give it, with these in place of Secrets. */
+/** The environment of a container, from the image, the manifest and these secrets. */
 export function environmentOf(
   { env = [] }: Container,
   secrets: Readonly<Record<string, string>>,
@@ -233,7 +233,7 @@ export function environmentOf(
 const VOLUMES = new Set(['name', 'configMap', 'secret', 'emptyDir', 'projected', 'downwardAPI']);
 const ADDABLE = ['NET_BIND_SERVICE'];
 
-/** What the Pod Security Standard "restricted" forbids of a Linux pod, baseline included. */
+/** What the Pod Security Standard "restricted", which includes "baseline", forbids in this Linux pod. */
 export function restrictedViolations(pod: PodSpec): string[] {
   const { hostNetwork, hostPID, hostIPC, securityContext: whole = {}, volumes = [] } = pod;
   const violations: string[] = [];

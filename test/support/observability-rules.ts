@@ -1,4 +1,4 @@
-/** deploy/prometheus and docs/runbooks, as text and as Prometheus reads them. */
+/** Reads deploy/prometheus and docs/runbooks. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { parse } from 'yaml';
 
@@ -25,7 +25,7 @@ export const RULE_TESTS = readdirSync(RULES_FOLDER)
   .filter((name) => name.endsWith('.test.yaml'))
   .map((name) => new URL(name, RULES_FOLDER));
 
-/** Their text by the name of their file. */
+/** The text of each runbook, by the name of its file. */
 export const RUNBOOKS: ReadonlyMap<string, string> = new Map(
   readdirSync(RUNBOOK_FOLDER).map((name) => [name, read(new URL(name, RUNBOOK_FOLDER))]),
 );
@@ -38,7 +38,7 @@ export function blocksOf(language: string): string[] {
   );
 }
 
-/** The metrics that a text names. */
+/** The names of metrics in a text. */
 export function metricsNamedIn(text: string): string[] {
   return [...new Set(text.match(/\b(headgate|nodejs|process)_[a-z0-9_]+/g) ?? [])];
 }

@@ -1,4 +1,4 @@
-/** A real Prometheus of this machine, with a folder that goes with it. */
+/** Starts Prometheus in a temporary folder, and runs promtool. */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -11,13 +11,13 @@ import { findProgram } from './provision.ts';
 import { changed } from './proxies.ts';
 
 export interface Prometheus extends AsyncDisposable {
-  /** Values of a PromQL expression as it is now, one for each series. */
+  /** The current values of a PromQL expression, one for each series. */
   query(expression: string): Promise<readonly number[]>;
-  /** Names of the alerts whose rules it has loaded. */
+  /** The names of the alerts in its rules. */
   alerts(): Promise<readonly string[]>;
 }
 
-/** With a file of deploy/, but for what a run changes. */
+/** Uses a file of deploy/ with these changes. */
 export async function startPrometheus(
   file: string,
   changes: Readonly<Record<string, string>>,
@@ -57,17 +57,17 @@ export async function startPrometheus(
   };
 }
 
-/** Throws what its own checker says against a file, and against the rules that it names. */
+/** Throws the complaints of promtool about a file and the rules that it names. */
 export function checkPrometheusFile(path: string): void {
   promtool('check', 'config', path);
 }
 
-/** Throws what its own checker says against rules. */
+/** Throws the complaints of promtool about rules. */
 export function checkRules(path: string): void {
   promtool('check', 'rules', path);
 }
 
-/** Throws which tests of rules fail. */
+/** Throws if tests of rules fail. */
 export function testRules(paths: readonly string[]): void {
   promtool('test', 'rules', ...paths);
 }
@@ -77,7 +77,7 @@ function promtool(...args: string[]): void {
   try {
     execFileSync(program, args, { stdio: 'pipe' });
   } catch (error) {
-    // It says why on its standard output.
+    // promtool prints the reasons on standard output.
     throw new Error(`promtool ${args.join(' ')}:\n${(error as { stdout?: unknown }).stdout}`);
   }
 }
