@@ -1,35 +1,29 @@
-/** What a client can send to keep its proxy from asking: none of it passes, with the files that we ship. */
+/** Requests that could keep a proxy with its file of deploy/ from checking them: none of them passes. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from 'vitest';
 import { type Gateway, startGateway } from '../support/gateway.ts';
-import { startHaproxy } from '../support/haproxy.ts';
 import { call } from '../support/http.ts';
-import {
-  type Behind,
-  type RunningProxy,
-  startCaddy,
-  startEnvoyGrpc,
-  startNginx,
-} from '../support/proxies.ts';
-import { exchange, statusOf } from '../support/raw-http.ts';
+import { type RunningProxy, startCaddy } from '../support/proxies.ts';
+import { isHere, type ProxyStart, proxyStart } from '../support/proxy-starts.ts';
+import { answerTo, exchange, statusOf } from '../support/raw-http.ts';
 import { startUpstream, type Upstream } from '../support/upstream.ts';
 
 const programs = inject('programs');
-const folder = mkdtempSync(join(tmpdir(), 'headgate-unasked-'));
+const folder = mkdtempSync(join(tmpdir(), 'headgate-unchecked-'));
 const policies = join(folder, 'policies.yaml');
 let gateway: Gateway;
 let upstream: Upstream;
 let proxy: RunningProxy;
 
 beforeAll(async () => {
-  // Whoever has asked once is denied: all that passes from then on was not asked about.
+  // The limit allows one request: every later one that passes was not checked.
   writeFileSync(policies, '{ version: 1, default: { limits: [1/1h] } }');
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-async function setUp(start: (behind: Behind) => Promise<RunningProxy>) {
+async function setUp({ start }: Pick<ProxyStart, 'start'>) {
   gateway = await startGateway({ HEADGATE_POLICIES: policies, HEADGATE_GRPC_PORT: '0' });
   upstream = await startUpstream();
   const { port: headgate, grpcPort: grpc } = gateway;
@@ -44,48 +38,50 @@ afterEach(async () => {
   await gateway[Symbol.asyncDispose]();
 });
 
-const CADDIES = ['caddy', 'caddy-newest'] as const;
+const CADDIES: readonly ProxyStart[] = (['caddy', 'caddy-newest'] as const).map((program) => ({
+  name: program,
+  program,
+  start: (behind) => startCaddy(behind, program),
+}));
 
-describe.each(CADDIES)('%s', (program) => {
-  test.skipIf(programs[program] === undefined)(
-    'refuses what it cannot ask about: no host, or no method that it knows',
+describe.each(CADDIES)('$name', (row) => {
+  test.skipIf(!isHere(row, programs))(
+    'refuses a request without a host, or with a method that it does not know',
     async () => {
-      await setUp((behind) => startCaddy(behind, program));
+      await setUp(row);
       const rest = 'Content-Length: 0\r\nConnection: close\r\n\r\n';
       for (const request of [
         `POST / HTTP/1.1\r\nHost: \r\n${rest}`,
         `${'A'.repeat(69)} / HTTP/1.1\r\nHost: a\r\n${rest}`,
         `${'A'.repeat(300)} / HTTP/1.1\r\nHost: a\r\n${rest}`,
       ]) {
-        expect(statusOf(await exchange(proxy.url, request, 1_000))).toBeGreaterThanOrEqual(400);
+        expect(statusOf(await answerTo(proxy.url, request))).toBeGreaterThanOrEqual(400);
       }
       expect(upstream.seen).toHaveLength(1);
     },
   );
-});
 
-describe.each(CADDIES)('%s', (program) => {
-  test.skipIf(programs[program] === undefined)(
+  test.skipIf(!isHere(row, programs))(
     'waits for the refusal of a request with thousands of header lines',
     async () => {
-      await setUp((behind) => startCaddy(behind, program));
+      await setUp(row);
       const requests = [300, 3_000, 7_000].flatMap((lines) => Array(30).fill(lines));
-      const ask = async () => {
+      const send = async () => {
         for (let lines = requests.pop(); lines !== undefined; lines = requests.pop()) {
           const head = `GET / HTTP/1.1\r\nHost: a\r\n${'a:\r\n'.repeat(lines)}Connection: close\r\n\r\n`;
           await exchange(proxy.url, head, 2_000);
         }
       };
-      await Promise.all(Array.from({ length: 8 }, ask));
-      // Some may pass on a busy machine. With a refusal that breaks off what Caddy still sends, up to half of them did.
+      await Promise.all(Array.from({ length: 8 }, send));
+      // Some may pass on a busy machine. If headgate broke off what Caddy still sends, up to half of them would.
       expect(upstream.seen.length).toBeLessThan(10);
     },
   );
 });
 
 describe.skipIf(programs.haproxy === undefined)('HAProxy', () => {
-  test('opens no tunnel, and lets nobody change the protocol', async () => {
-    await setUp(startHaproxy);
+  test('opens no tunnel, and lets no client change the protocol', async () => {
+    await setUp(proxyStart('haproxy'));
     const connect = 'CONNECT a:80 HTTP/1.1\r\nHost: a:80\r\n\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n';
     expect(statusOf(await exchange(proxy.url, connect))).toBe(405);
     const preface = await exchange(proxy.url, 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
@@ -93,14 +89,14 @@ describe.skipIf(programs.haproxy === undefined)('HAProxy', () => {
     expect(upstream.seen).toHaveLength(1);
   });
 
-  test('tells the application of no other upgrade than that to a WebSocket', async () => {
-    await setUp(startHaproxy);
+  test('passes no other Upgrade to the application than that to a WebSocket', async () => {
+    await setUp(proxyStart('haproxy'));
     await gateway.stop();
     for (const protocol of ['h2c', 'websocket']) {
       const headers = {
         Upgrade: protocol,
         Connection: 'Upgrade',
-        // HAProxy wants to see this of a WebSocket.
+        // HAProxy requires it for a WebSocket.
         'Sec-WebSocket-Key': 'dGhlIHNhbXBsZSBub25jZQ==',
       };
       await call(proxy.url, '/', { headers });
@@ -111,23 +107,23 @@ describe.skipIf(programs.haproxy === undefined)('HAProxy', () => {
 });
 
 test.skipIf(programs.envoy === undefined)(
-  'Envoy asks over gRPC about a path that it writes three times as long',
+  'Envoy checks a path over gRPC that becomes three times as long',
   async () => {
-    await setUp(startEnvoyGrpc);
+    await setUp(proxyStart('envoy-grpc'));
     for (const characters of [30_000, 50_000, 58_000]) {
       const request = `GET /${'"'.repeat(characters)} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`;
-      expect(statusOf(await exchange(proxy.url, request, 1_000))).toBeGreaterThanOrEqual(400);
+      expect(statusOf(await answerTo(proxy.url, request))).toBeGreaterThanOrEqual(400);
     }
     expect(upstream.seen).toHaveLength(1);
   },
 );
 
 test.skipIf(programs.nginx === undefined)(
-  'NGINX lets through nothing that headgate cannot read',
+  'NGINX refuses a request that headgate cannot read',
   async () => {
-    await setUp(startNginx);
+    await setUp(proxyStart('nginx'));
     const request = 'GET / HTTP/1.1\r\nHost: a\r\nX-Api-Key: a\x01b\r\nConnection: close\r\n\r\n';
-    expect(statusOf(await exchange(proxy.url, request))).toBe(403);
+    expect(statusOf(await answerTo(proxy.url, request))).toBe(403);
     expect(upstream.seen).toHaveLength(1);
   },
 );
