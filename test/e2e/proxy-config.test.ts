@@ -1,4 +1,4 @@
-/** Real proxies with what `headgate proxy-config` makes of a policy file other than the shipped one. */
+/** Real proxies with the files that `headgate proxy-config` prints for a policy file other than the shipped one. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,7 +13,7 @@ import { startUpstream } from '../support/upstream.ts';
 
 const SECRET = 'a-secret-of-this-test';
 const TOKENS = ['one', 'two', 'three', 'four', 'five'];
-/** Of every token: the limit of unlisted ones is that of their address. */
+/** Every token has its own counter: the factor makes the limit of their address large enough. */
 const POLICIES = `
 version: 1
 identity: { sources: [api_key, user, ip], api_key: { header: authorization, unverified_factor: 100 } }
@@ -33,8 +33,7 @@ const written = COMPLETE_PROXIES.filter(({ name }) => PROXIES.includes(name));
 
 describe.each(written)('$name', ({ name, program, start }) => {
   test.skipIf(!isHere({ program }, inject('programs')))(
-    'asks with every header that the policy file reads, and refuses what it says',
-    { retry: 1 },
+    'sends every header that the policy file reads, and refuses requests while the gateway is down',
     async () => {
       await using gateway = await startGateway({
         HEADGATE_POLICIES: policyFile,
@@ -59,7 +58,7 @@ describe.each(written)('$name', ({ name, program, start }) => {
           200, 200, 429,
         ]);
       }
-      // A user that a client claims to be is nobody: the address counts, which the tokens have used up.
+      // A client cannot name its user, so its address counts. The tokens have used up the limit of the address.
       const claims = (i: number) => call(proxy.url, '/b', { headers: { 'X-User': `u${i}` } });
       expect(await statuses(3, claims)).toEqual([429, 429, 429]);
       const tenant = (id: string) => () =>
@@ -83,13 +82,13 @@ describe.each(written)('$name', ({ name, program, start }) => {
 });
 
 test.skipIf(inject('programs').nginx === undefined)(
-  'with the shipped file of NGINX instead, five tokens share one counter',
+  'five tokens share one counter behind the shipped file of NGINX',
   async () => {
     await using gateway = await startGateway({ HEADGATE_POLICIES: policyFile });
     await using upstream = await startUpstream();
     await using proxy = await startNginx({ application: upstream.port, headgate: gateway.port });
-    const ask = (i: number) =>
+    const send = (i: number) =>
       call(proxy.url, '/a', { headers: { Authorization: `Bearer ${TOKENS[i]}` } });
-    expect(await statuses(5, ask)).toEqual([200, 200, 429, 429, 429]);
+    expect(await statuses(5, send)).toEqual([200, 200, 429, 429, 429]);
   },
 );
