@@ -1,4 +1,4 @@
-/** What is particular to HAProxy and its Lua action; what all proxies have in common is in proxies.test.ts. */
+/** What only HAProxy and its Lua action do. proxies.test.ts has what all proxies do. */
 
 import { hash } from 'node:crypto';
 import { once } from 'node:events';
@@ -12,7 +12,7 @@ import { startHaproxy } from '../support/haproxy.ts';
 import { call, statuses } from '../support/http.ts';
 import { freePort } from '../support/ports.ts';
 import type { RunningProxy } from '../support/proxies.ts';
-import { exchange, statusOf } from '../support/raw-http.ts';
+import { answerTo, statusOf } from '../support/raw-http.ts';
 import { startUpstream, type Upstream } from '../support/upstream.ts';
 
 const describeWith = describe.skipIf(inject('programs').haproxy === undefined);
@@ -24,17 +24,17 @@ const TO_REFUSE = {
 /** `timeout server` of the file. */
 const TIMEOUT_MS = 150;
 const EARLY_MS = 5;
-/** Less than the ten seconds after which a patient HAProxy gives a connection up. */
+/** Half of what a patient HAProxy waits for a connection. */
 const AT_ONCE_MS = 5_000;
 
 interface Listener extends AsyncDisposable {
   readonly port: number;
-  /** Heads of requests, in their order. */
+  /** Of the checks, in order. */
   readonly heads: string[];
   readonly connections: number;
 }
 
-/** Hears every request of HAProxy, and leaves what becomes of it to another. */
+/** Receives the checks of HAProxy, and calls `onRequest` for each. */
 async function listen(onRequest: (socket: Socket, head: string) => void): Promise<Listener> {
   const heads: string[] = [];
   const open = new Set<Socket>();
@@ -70,7 +70,7 @@ async function listen(onRequest: (socket: Socket, head: string) => void): Promis
   };
 }
 
-/** In front of a real gateway, with a connection to it for each of HAProxy's. */
+/** In front of a real gateway: for each connection of HAProxy it opens one to the gateway. */
 function listenBefore(gatewayPort: number): Promise<Listener> {
   const behind = new WeakMap<Socket, Socket>();
   return listen((socket, head) => {
@@ -85,7 +85,7 @@ function listenBefore(gatewayPort: number): Promise<Listener> {
   });
 }
 
-/** The values of a header, as HAProxy sent them. */
+/** The values of a header of a check. */
 function valuesOf(head: string | undefined, name: string): string[] {
   return (head ?? '').split('\r\n').flatMap((line) => {
     const [found = '', value] = line.split(/: ?(.*)/s);
@@ -123,7 +123,7 @@ policies:
   });
   afterAll(() => stack.disposeAsync());
 
-  test("a denial has headgate's body and headers, and none of their connection", async () => {
+  test('a denial has the body and headers of headgate, and no headers of its connection', async () => {
     const { status, headers, body } = await call(proxy.url, '/spent');
     expect(status).toBe(429);
     expect(JSON.parse(body)).toMatchObject({ error: 'rate_limit_exceeded', policy: 'spent' });
@@ -142,26 +142,26 @@ policies:
     ]);
   });
 
-  test('a denial of HEAD has the headers alone', async () => {
+  test('a denial of HEAD has headers and no body', async () => {
     const { status, headers, body } = await call(proxy.url, '/spent', { method: 'HEAD' });
     expect({ status, body }).toEqual({ status: 429, body: '' });
     expect(headers['x-ratelimit-limit']).toBe('1');
   });
 
-  test("headgate's headers stand in place of the application's, once", async () => {
+  test("headgate's headers replace those of the application", async () => {
     const { headersDistinct } = await distinct(proxy.url, '/a');
     expect(headersDistinct['x-ratelimit-limit']).toEqual(['1000000']);
     expect(headersDistinct['ratelimit-policy']).toEqual(['"default";q=1000000;w=3600']);
     expect(headersDistinct[MARK]).toBeUndefined();
   });
 
-  test("where headgate has no numbers, the application's do not stand in for them", async () => {
+  test("removes the application's headers if headgate sends none", async () => {
     const { status, headers } = await call(proxy.url, '/a', { headers: { 'X-Api-Key': KEY } });
     expect(status).toBe(200);
     expect(Object.keys(headers).filter((name) => name.includes('ratelimit'))).toEqual([]);
   });
 
-  test('a header that was sent twice arrives as two values', async () => {
+  test('sends both values of a header that the client sent twice', async () => {
     const headers = { 'X-Api-Key': [KEY, 'another'] };
     const answer = await call(proxy.url, '/a', { headers });
     expect(valuesOf(lastCall(), 'x-api-key')).toEqual([`${KEY}, another`]);
@@ -175,18 +175,18 @@ policies:
     '//other.example/a?x=1',
     '/a,b,%20c?d=e,f',
     'http://a//b/../c?d',
-  ])('%s reaches headgate and the application as it was sent', async (target) => {
+  ])('passes %s unchanged to headgate and the application', async (target) => {
     const bytes = `GET ${target} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`;
-    await exchange(proxy.url, Buffer.from(bytes, 'latin1'));
+    await answerTo(proxy.url, Buffer.from(bytes, 'latin1'));
     expect(valuesOf(lastCall(), 'x-original-uri')).toEqual([target]);
-    // Some of these headgate refuses.
+    // headgate refuses this one.
     if (upstream.seen.at(-1)?.url !== target) expect(target).toContain('%zz');
   });
 
-  test('where a target has no host, headgate reads what the application reads', async () => {
+  test('sends a target without a host unchanged to headgate and the application, or refuses it', async () => {
     const target = 'http:///a/b';
     const bytes = `GET ${target} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`;
-    const status = statusOf(await exchange(proxy.url, bytes));
+    const status = statusOf(await answerTo(proxy.url, bytes));
     const reached = upstream.seen.some(({ url }) => url === target);
     // Newer versions refuse it.
     expect({ status, reached }).toEqual(
@@ -196,18 +196,18 @@ policies:
   });
 
   test.for(['OPTIONS *', 'PROPFIND /a', 'BREW /a'])(
-    '%s is asked about by its own method and target',
+    'checks %s with its method and target',
     async (line) => {
       const [method, target] = line.split(' ');
       const bytes = `${line} HTTP/1.1\r\nHost: a.example\r\nConnection: close\r\n\r\n`;
-      await exchange(proxy.url, bytes);
+      await answerTo(proxy.url, bytes);
       expect(lastCall()).toMatch(/^GET \/haproxy HTTP\/1\.1\r\n/);
       expect(valuesOf(lastCall(), 'x-original-method')).toEqual([method]);
       expect(valuesOf(lastCall(), 'x-original-uri')).toEqual([target]);
     },
   );
 
-  test('nothing of what a client says in the name of HAProxy reaches headgate', async () => {
+  test('sends headgate none of the headers that a client sends in its name', async () => {
     const headers = {
       'X-Original-URI': '/free',
       'X-Original-Method': 'TRACE',
@@ -235,25 +235,25 @@ policies:
     expect(valuesOf(lastCall(), 'x-headgate-peer-ip')).toEqual(['127.0.0.1']);
   });
 
-  test('an upload of 20 MB passes as it was sent', async () => {
+  test('passes an upload of 20 MB unchanged', async () => {
     const body = Buffer.alloc(20_000_000, 'headgate ');
     expect((await call(proxy.url, '/a', { method: 'POST', body })).status).toBe(200);
     const sha256 = hash('sha256', body, 'hex');
     expect(upstream.seen.at(-1)).toMatchObject({ bytes: body.length, sha256 });
   });
 
-  test('an upload of 20 MB is denied before any of it has arrived', async () => {
+  test('denies an upload of 20 MB before it has arrived', async () => {
     const reached = upstream.seen.length;
     const head = 'POST /spent HTTP/1.1\r\nHost: a\r\nContent-Length: 20000000\r\n\r\n';
-    expect(statusOf(await exchange(proxy.url, head))).toBe(429);
+    expect(statusOf(await answerTo(proxy.url, head))).toBe(429);
     expect(upstream.seen).toHaveLength(reached);
   });
 
-  test('headers that fill what HAProxy reads are asked about or refused, never passed', async () => {
+  test('checks or refuses requests whose headers fill its buffer', async () => {
     const seen = new Set<string>();
     for (let length = 15_700; length < 16_500; length += 40) {
       const bytes = `GET /${'x'.repeat(length)} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`;
-      const answer = await exchange(proxy.url, bytes, 1_000);
+      const answer = await answerTo(proxy.url, bytes);
       seen.add(`${statusOf(answer)} ${/^x-ratelimit-limit/im.test(answer)}`);
     }
     expect(seen).toContain('200 true');
@@ -261,18 +261,18 @@ policies:
     for (const outcome of seen) expect(outcome).toMatch(/^200 true|4(00|31) false$/);
   });
 
-  test('twenty requests take no more than a connection of each thread to the gateway', async () => {
+  test('opens at most one connection per thread to the gateway for twenty requests', async () => {
     const before = { connections: relay.connections, calls: relay.heads.length };
     await call(proxy.url, '/a');
     const connected = relay.connections;
     expect(connected).toBeLessThanOrEqual(before.connections + 1);
     expect(new Set(await statuses(20, () => call(proxy.url, '/a')))).toEqual(new Set([200]));
-    // Which thread takes a request is the kernel's choice.
+    // The kernel chooses the thread for a request.
     expect(relay.connections).toBeLessThan(connected + availableParallelism());
     expect(relay.heads).toHaveLength(before.calls + 21);
   });
 
-  test('behind a load balancer, who connected is still told', async () => {
+  test('sends the address of a load balancer in front of it as the peer', async () => {
     await using behindAnother = await startHaproxy({
       application: upstream.port,
       headgate: relay.port,
@@ -288,11 +288,11 @@ policies:
     };
     const forwarded = { 'X-Forwarded-For': '192.0.2.1, 203.0.113.7' };
     expect(await addresses(forwarded)).toEqual(['203.0.113.7', '127.0.0.1']);
-    // On the same connection.
+    // The same connection has another client now.
     expect(await addresses({})).toEqual(['127.0.0.1', '127.0.0.1']);
   });
 
-  test('where one of several gateways is gone, the next one is asked', async () => {
+  test('sends the check to the next gateway if one is down', async () => {
     await using proxyOfTwo = await startHaproxy({
       application: upstream.port,
       headgate: gateway.port,
@@ -310,35 +310,35 @@ policies:
     }
   });
 
-  test('clients that take all connections leave some to ask over', async () => {
+  test('keeps connections for checks when clients take all others', async () => {
     await using crowded = await startHaproxy({
       application: upstream.port,
       headgate: relay.port,
       changes: { 'maxconn 6000': 'maxconn 60', 'maxconn 2000': 'maxconn 20' },
     });
-    const asking = Array.from({ length: 40 }, () =>
+    const answers = Array.from({ length: 40 }, () =>
       call(crowded.url, '/a', { headers: { Connection: 'close' } }),
     );
-    const limits = (await Promise.all(asking)).map(({ headers }) => headers['x-ratelimit-limit']);
+    const limits = (await Promise.all(answers)).map(({ headers }) => headers['x-ratelimit-limit']);
     expect(new Set(limits)).toEqual(new Set(['1000000']));
   });
 });
 
 const ALLOWED = 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n';
-const SILENCE = 'says nothing';
-/** What it does once it has read a call. */
+const SILENCE = 'does not answer';
+/** What the gateway does when it has read a check. */
 const FAULTS: Readonly<Record<string, (socket: Socket) => void>> = {
   'resets the connection': (socket) => socket.resetAndDestroy(),
   'closes the connection': (socket) => socket.end(),
-  'breaks off in the middle': (socket) => socket.end('HTTP/1.1 200 OK\r\nX-RateLimit-Lim'),
+  'breaks off its answer': (socket) => socket.end('HTTP/1.1 200 OK\r\nX-RateLimit-Lim'),
   'answers with garbage': (socket) => socket.end('\0\x01\x02 of no protocol\r\n\r\n'),
-  'has a fault of its own': (socket) => socket.write(ALLOWED.replace('200 OK', '500 Fault')),
-  'sends elsewhere': (socket) => socket.write(ALLOWED.replace('200 OK', '302 Found')),
-  'has nothing to say': (socket) => socket.write('HTTP/1.1 204 No Content\r\n\r\n'),
+  'answers 500': (socket) => socket.write(ALLOWED.replace('200 OK', '500 Fault')),
+  'answers with a redirect': (socket) => socket.write(ALLOWED.replace('200 OK', '302 Found')),
+  'answers 204': (socket) => socket.write('HTTP/1.1 204 No Content\r\n\r\n'),
   [SILENCE]: () => {},
 };
 
-describeWith('a gateway fails', () => {
+describeWith('a gateway', () => {
   const stack = new AsyncDisposableStack();
   let fault: ((socket: Socket) => void) | undefined;
   let upstream: Upstream;
@@ -360,7 +360,7 @@ describeWith('a gateway fails', () => {
   });
   afterAll(() => stack.disposeAsync());
 
-  async function ask(proxy: RunningProxy | undefined) {
+  async function send(proxy: RunningProxy | undefined) {
     const before = { calls: gateway.heads.length, reached: upstream.seen.length };
     const startedMs = performance.now();
     const { status, headers } = await call(proxy?.url ?? '', '/a', { method: 'POST', body: 'a' });
@@ -383,44 +383,44 @@ describeWith('a gateway fails', () => {
     test.for([
       ['open', OPEN],
       ['closed', CLOSED],
-    ] as const)('is called once, and fails %s in time', async ([choice, expected]) => {
-      // The first call finds a connection that was used before, the second a new one.
+    ] as const)('is called once, and HAProxy fails %s', async ([choice, expected]) => {
+      // The first check uses an open connection, the second a new one.
       fault = undefined;
-      await ask(proxies[choice]);
+      await send(proxies[choice]);
       fault = FAULTS[name];
       for (let i = 0; i < 2; i++) {
-        const { seen, tookMs } = await ask(proxies[choice]);
+        const { seen, tookMs } = await send(proxies[choice]);
         expect(seen).toEqual({ ...expected, calls: 1 });
         if (name === SILENCE) expect(tookMs).toBeGreaterThan(TIMEOUT_MS - EARLY_MS);
       }
     });
   });
 
-  test('that drips its answer is not waited for', async () => {
+  test('that sends its answer byte by byte delays no request', async () => {
     const bytes = [...ALLOWED];
     fault = (socket) => {
       const drip = setInterval(() => socket.write(bytes.shift() ?? ''), TIMEOUT_MS / 3);
       socket.on('close', () => clearInterval(drip));
     };
-    const { seen } = await ask(proxies.open);
+    const { seen } = await send(proxies.open);
     expect(seen).toEqual({ ...OPEN, calls: 1 });
     expect(bytes).not.toEqual([]);
   });
 
-  test('that is back is asked again at once', async () => {
+  test('that has recovered gets the next check', async () => {
     fault = FAULTS['resets the connection'];
-    await ask(proxies.open);
+    await send(proxies.open);
     fault = undefined;
-    const { seen } = await ask(proxies.open);
+    const { seen } = await send(proxies.open);
     expect(seen).toEqual({ ...OPEN, mark: undefined, calls: 1 });
   });
 });
 
-describeWith('no gateway is there', () => {
+describeWith('while no gateway runs', () => {
   test.for([
-    ['pass, marked', {}, 200, 'gateway-unavailable'],
+    ['pass and are marked', {}, 200, 'gateway-unavailable'],
     ['are refused with the change of one line', TO_REFUSE, 503, undefined],
-  ] as const)('requests %s, at once', async ([, changes, status, mark]) => {
+  ] as const)('requests %s without waiting', async ([, changes, status, mark]) => {
     await using upstream = await startUpstream();
     const behind = { application: upstream.port, headgate: await freePort(), changes };
     await using proxy = await startHaproxy(behind);
@@ -432,13 +432,13 @@ describeWith('no gateway is there', () => {
       expect(answer.status).toBe(status);
       expect(answer.headers[MARK]).toBe(mark);
     }
-    // A busy machine is late with some.
+    // A busy machine delays some.
     expect(Math.min(...tookMs)).toBeLessThan(AT_ONCE_MS);
     expect(upstream.seen).toHaveLength(status === 200 ? 5 : 0);
   });
 });
 
-/** Every value of a header on its own. */
+/** All values of each header, in a list. */
 async function distinct(url: string, path: string) {
   const { rawHeaders } = await call(url, path);
   const headersDistinct: Record<string, string[]> = {};

@@ -1,4 +1,4 @@
-/** What a client sees through ingress-nginx, run as NGINX with what its controller makes of the Ingress that we ship. */
+/** What clients see behind ingress-nginx: NGINX with the configuration that the controller makes of deploy/ingress-nginx. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,7 +8,7 @@ import { type Gateway, startGateway, startGatewayProcess } from '../support/gate
 import { call, statuses } from '../support/http.ts';
 import { type IngressBehind, startIngressNginx } from '../support/ingress-nginx.ts';
 import type { RunningProxy } from '../support/proxies.ts';
-import { exchange, statusOf } from '../support/raw-http.ts';
+import { answerTo, statusOf } from '../support/raw-http.ts';
 import { startUpstream, type Upstream } from '../support/upstream.ts';
 
 const LOGIN = '/api/auth/login';
@@ -55,12 +55,12 @@ const limitHeaders = (rawHeaders: readonly string[]) =>
     .sort();
 
 describe.skipIf(inject('programs').nginx === undefined)('ingress-nginx', () => {
-  test('login: five in five minutes, and the sixth is told everything', async () => {
+  test('allows five logins in five minutes, and denies the sixth with all headers', async () => {
     await setUp();
     expect(await statuses(5, () => login())).toEqual([200, 200, 200, 200, 200]);
     const denied = await login();
     expectDeniedLogin(denied);
-    // Each once.
+    // Each header arrives once.
     expect(limitHeaders(denied.rawHeaders)).toEqual([
       ['ratelimit', expect.stringMatching(/^"login";r=0;t=\d+$/)],
       ['ratelimit-policy', '"login";q=5;w=300, "login:ip:5min";q=50;w=300'],
@@ -74,7 +74,7 @@ describe.skipIf(inject('programs').nginx === undefined)('ingress-nginx', () => {
     expect(upstream.seen[0]).toMatchObject({ method: 'POST', url: LOGIN, bytes: 16 });
   });
 
-  test("an allowed request carries headgate's headers, and none of the application's", async () => {
+  test("replaces the application's headers with those of headgate on an allowed request", async () => {
     await setUp();
     const { status, rawHeaders, body } = await login();
     expect({ status, body }).toEqual({ status: 200, body: 'the application' });
@@ -87,14 +87,14 @@ describe.skipIf(inject('programs').nginx === undefined)('ingress-nginx', () => {
     ]);
   });
 
-  test('without the snippets a denial is a plain 403, and no fault', async () => {
+  test('denies with a plain 403 without the snippets', async () => {
     await setUp(undefined, { snippets: false });
     expect(await statuses(7, () => login())).toEqual([200, 200, 200, 200, 200, 403, 403]);
     expect(upstream.seen).toHaveLength(5);
     expect((await call(proxy.url, '/a%0d%0aX:y')).status).toBe(403);
   });
 
-  test('nothing that a client sends speaks for the controller', async () => {
+  test('ignores what a client sends in the headers of the controller', async () => {
     await setUp();
     const codes = await statuses(7, (i) =>
       login({
@@ -116,24 +116,24 @@ describe.skipIf(inject('programs').nginx === undefined)('ingress-nginx', () => {
     expect(codes).toEqual([200, 200, 200, 200, 200, 429, 429]);
   });
 
-  test('a client cannot make the controller leave out what it says', async () => {
+  test('sends its headers to headgate even if the client names them in Connection', async () => {
     await setUp();
     const names = ['X-Original-URL', 'X-Original-Method', 'X-Real-IP', 'X-Forwarded-For', 'close'];
     const codes = await statuses(7, () => login({ Connection: names.join(', ') }));
     expect(codes).toEqual([200, 200, 200, 200, 200, 429, 429]);
   });
 
-  test('an odd host does not get around the policy of login', async () => {
+  test('refuses logins with an odd host', async () => {
     await setUp();
     const request = (host: string) =>
       `POST ${LOGIN} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`;
     for (const host of ['a?b', 'a?b=http:', 'a#b', 'a:80?', 'a%2fb', 'a?', '?']) {
-      expect([400, 403]).toContain(statusOf(await exchange(proxy.url, request(host), 500)));
+      expect([400, 403]).toContain(statusOf(await answerTo(proxy.url, request(host))));
     }
     expect(upstream.seen).toEqual([]);
   });
 
-  test('odd spellings of login are one login', async () => {
+  test('counts all spellings of login together', async () => {
     await setUp();
     const spellings = [
       '//api/auth/login',
@@ -150,7 +150,7 @@ describe.skipIf(inject('programs').nginx === undefined)('ingress-nginx', () => {
     expect(codes).toEqual([200, 200, 200, 200, 200, 429, 429]);
   });
 
-  test('shows the secret that the gateway wants to see', async () => {
+  test('sends the proxy secret of the gateway', async () => {
     const secret = 'a-secret-of-this-test';
     const shipped = '#proxy_set_header X-Headgate-Secret "the secret";';
     await setUp(
@@ -162,7 +162,7 @@ describe.skipIf(inject('programs').nginx === undefined)('ingress-nginx', () => {
     expect(codes).toEqual([200, 200, 200, 200, 200, 429]);
   });
 
-  test('a blocked client is told so, and problem details arrive as such', async () => {
+  test('passes the problem details of a refusal to a blocked client', async () => {
     await setUp(`
 version: 1
 answers: { body: problem+json }
@@ -174,7 +174,7 @@ default: { limits: [1/1h] }`);
     expect(JSON.parse(blocked.body)).toMatchObject({ status: 403 });
   });
 
-  test('a denial by very many limits is still a denial', async () => {
+  test('denies a request even if very many limits deny it', async () => {
     const limits = Array.from({ length: 16 }, (_, i) => `${i + 1}/${i + 1}h`).join(', ');
     const name = 'n'.repeat(64);
     await setUp(
@@ -183,14 +183,14 @@ default: { limits: [1/1h] }`);
     expect(await statuses(3, () => call(proxy.url, '/a'))).toEqual([200, 429, 429]);
   });
 
-  test("the application's own refusal is not touched", async () => {
+  test('passes a 403 of the application unchanged', async () => {
     await setUp();
     const answer = await call(proxy.url, '/forbidden');
     expect(answer).toMatchObject({ status: 403, body: 'the application' });
     expect(answer.headers['x-ratelimit-limit']).toBe('1000');
   });
 
-  test('with the gateway stopped, requests pass and are marked', async () => {
+  test('passes and marks requests while the gateway is down', async () => {
     await setUp();
     await gateway.stop();
     const answer = await login();
@@ -199,12 +199,12 @@ default: { limits: [1/1h] }`);
     expect(answer.headers['x-ratelimit-limit']).toBeUndefined();
   });
 
-  test('with the gateway frozen, requests pass within the time-out of the snippet', async () => {
-    await using freezing = await startGatewayProcess();
-    await setUp(undefined, { headgate: freezing.port, hasShippedTimeouts: true });
-    freezing.signal('SIGSTOP');
+  test('passes and marks requests while the gateway hangs', async () => {
+    await using hanging = await startGatewayProcess();
+    await setUp(undefined, { headgate: hanging.port, hasShippedTimeouts: true });
+    hanging.signal('SIGSTOP');
     const answer = await login();
-    freezing.signal('SIGCONT');
+    hanging.signal('SIGCONT');
     expect(answer.status).toBe(200);
     expect(answer.headers['x-ratelimit-bypass']).toBe('gateway-unavailable');
   });
@@ -212,7 +212,7 @@ default: { limits: [1/1h] }`);
   test.each([
     ['the line that lets requests pass', { 'error_page 502 504 =204 @headgate_unavailable;': '' }],
     ['any snippet', undefined],
-  ])('with the gateway stopped and without %s, requests get a 500', async (_, changes) => {
+  ])('answers 500 without %s while the gateway is down', async (_, changes) => {
     await setUp(undefined, changes === undefined ? { snippets: false } : { changes });
     await gateway.stop();
     expect((await login()).status).toBe(500);

@@ -1,4 +1,4 @@
-/** What is particular to NGINX, with the file that we ship for it. */
+/** What only NGINX does, with its files of deploy/. */
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, inject, test } from 'vitest';
@@ -13,7 +13,7 @@ const RANGES = new URL('../../config/cloudflare-ranges.yaml', import.meta.url);
 const LOGIN = '/api/auth/login';
 const TWENTY_MEGABYTES = 20 * 1024 * 1024;
 
-test('the networks of Cloudflare are those that headgate has', () => {
+test('cloudflare.conf has the networks of Cloudflare that headgate has', () => {
   const { ranges } = parse(readFileSync(RANGES, 'utf8')) as { ranges: string[] };
   const believed = readFileSync(CLOUDFLARE, 'utf8').matchAll(/^set_real_ip_from (\S+);$/gm);
   expect([...believed].map(([, range]) => range)).toEqual(ranges);
@@ -40,8 +40,8 @@ describe.skipIf(inject('programs').nginx === undefined)('NGINX', () => {
   describe('behind Cloudflare', () => {
     const included = `include ${fileURLToPath(CLOUDFLARE)};`;
 
-    test('counts the clients that it passes on, each by itself', async () => {
-      // This test connects in place of Cloudflare.
+    test('counts the clients of Cloudflare separately', async () => {
+      // The test connects in place of Cloudflare.
       await setUp({ '#include cloudflare.conf;': `${included} set_real_ip_from 127.0.0.1;` });
       const from = (address: string) => () => login({ 'CF-Connecting-IP': address });
       expect(await statuses(6, from('203.0.113.9'))).toEqual([200, 200, 200, 200, 200, 429]);
@@ -49,14 +49,14 @@ describe.skipIf(inject('programs').nginx === undefined)('NGINX', () => {
       expect(upstream.seen.at(-1)?.headers['x-real-ip']).toBe('203.0.113.10');
     });
 
-    test('believes nobody else', async () => {
+    test('ignores CF-Connecting-IP of other peers', async () => {
       await setUp({ '#include cloudflare.conf;': included });
       const codes = await statuses(6, (i) => login({ 'CF-Connecting-IP': `203.0.113.${i}` }));
       expect(codes).toEqual([200, 200, 200, 200, 200, 429]);
     });
   });
 
-  test('a redirect within NGINX is counted once', async () => {
+  test('counts a request once that is redirected within NGINX', async () => {
     await setUp({
       'location / {': `location = /start {
         auth_request /_headgate;
@@ -75,13 +75,13 @@ describe.skipIf(inject('programs').nginx === undefined)('NGINX', () => {
     expect(body).toMatch(/^headgate_decisions_total{policy="default",verdict="allow"} 3$/m);
   });
 
-  test('an id of the client is not an id of NGINX', async () => {
+  test('ignores a request id of the client', async () => {
     await setUp();
     const ids = { 'X-Request-ID': 'one-and-the-same', 'X-Headgate-Request-ID': 'one-and-the-same' };
     expect(await statuses(6, () => login(ids))).toEqual([200, 200, 200, 200, 200, 429]);
   });
 
-  test('twenty megabytes pass, or are denied', async () => {
+  test('passes an upload of twenty megabytes, or denies it', async () => {
     await setUp();
     const body = Buffer.alloc(TWENTY_MEGABYTES);
     const upload = () => call(proxy.url, LOGIN, { method: 'POST', body });

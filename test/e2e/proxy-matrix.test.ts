@@ -1,11 +1,9 @@
-/**
- * The table of docs/proxies.md is what clients see through the proxies, cell by cell. To write it anew from what they
- * see now: npm run docs -- proxies
- */
+/** The table of docs/proxies.md says what clients see behind the proxies. `npm run docs -- proxies` writes it again. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { afterAll, describe, expect, inject, test } from 'vitest';
 import { type Row, tableOf } from '../support/document-tables.ts';
 import { PROXY_ROWS, versionOf } from '../support/proxy-rows.ts';
+import { isHere } from '../support/proxy-starts.ts';
 import { tryProxy } from '../support/proxy-trial.ts';
 
 const FILE = 'proxies.md';
@@ -31,13 +29,12 @@ const seen: Row<typeof COLUMNS>[] = [];
 
 describe.each(PROXY_ROWS)('$proxy', (row) => {
   const { proxy, program, tested, start, isGrpc = false } = row;
-  const isHere = program === undefined || programs[program] !== undefined;
   const said = documented[PROXY_ROWS.indexOf(row)];
 
-  test.skipIf(!isHere)(`${program ?? 'replayed'}: ${tested}`, async () => {
+  test.skipIf(!isHere(row, programs))(`${program ?? 'replayed'}: ${tested}`, async () => {
     const version = row.version ?? (program === undefined ? '–' : versionOf(program));
     seen.push({ proxy, version, tested, ...(await tryProxy(start, isGrpc)) });
-    // The program of this machine may be another version, which is to do the same.
+    // Another version of the program must do the same.
     if (!isWriting) expect({ ...seen.at(-1), version: '' }).toEqual({ ...said, version: '' });
   });
 });

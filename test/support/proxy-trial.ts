@@ -1,4 +1,4 @@
-/** What a client sees through a proxy, in the words of docs/proxies.md. */
+/** What clients see behind a proxy, in the words of docs/proxies.md. */
 import { startCountingRelay } from './counting-relay.ts';
 import { startGateway } from './gateway.ts';
 import { call, type HttpAnswer } from './http.ts';
@@ -18,7 +18,7 @@ export interface TrialResult {
 
 const LOGIN = '/api/auth/login';
 const LOGIN_LIMIT = 5;
-const QUESTIONS = 20;
+const CHECKS = 20;
 const UPLOAD_BYTES = 20 * 1024 * 1024;
 const ON_ALLOW = [
   'x-ratelimit-limit',
@@ -39,7 +39,7 @@ export async function tryProxy(
   const { port } = relay;
   await using proxy = await start({ application: upstream.port, headgate: port, grpc: port });
 
-  for (let i = 0; i < QUESTIONS; i++) await call(proxy.url, '/api/search');
+  for (let i = 0; i < CHECKS; i++) await call(proxy.url, '/api/search');
   const connections = String(relay.connections);
   const body = Buffer.alloc(UPLOAD_BYTES);
   const upload = await call(proxy.url, '/api/upload', { method: 'POST', body });
@@ -50,8 +50,8 @@ export async function tryProxy(
   const denied = await login();
   await gateway.stop();
   const reached = upstream.seen.length;
-  // Logins would be refused: their policy has on_gateway_failure: deny.
-  const unasked = await call(proxy.url, '/api/search');
+  // Not a login: its policy has on_gateway_failure: deny.
+  const unchecked = await call(proxy.url, '/api/search');
   return {
     '429': denied.status === 429 ? 'yes' : `no, ${denied.status}`,
     'headers on deny': shareOf(ON_DENY, denied),
@@ -59,12 +59,12 @@ export async function tryProxy(
     'headers on allow': shareOf(ON_ALLOW, allowed, String(LOGIN_LIMIT)),
     "application's own": fateOfOwn(allowed),
     '20 MB upload': upload.status === 200 && hasArrived ? 'yes' : `no, ${upload.status}`,
-    'gateway gone': upstream.seen.length > reached ? 'passes' : `refused, ${unasked.status}`,
+    'gateway gone': upstream.seen.length > reached ? 'passes' : `refused, ${unchecked.status}`,
     'connections for 20 checks': connections,
   };
 }
 
-/** Headers that carry what headgate said; the application's say 999. */
+/** Which headers have the values of headgate. Those of the application are 999. */
 function shareOf(names: readonly string[], { headers }: HttpAnswer, limit?: string): string {
   const isTrue = limit === undefined || headers['x-ratelimit-limit'] === limit;
   const missing = names.filter((name) => headers[name] === undefined);
