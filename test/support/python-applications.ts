@@ -28,8 +28,11 @@ export interface PythonApplication extends AsyncDisposable {
 const APPLICATIONS = fileURLToPath(new URL('../fixtures/applications/', import.meta.url));
 
 const ARGUMENTS: Readonly<Record<PythonServer, (port: number) => string[]>> = {
-  // Without workers of its own, so that it ends when it is told to.
-  hypercorn: (port) => ['asgi:app', '--bind', `127.0.0.1:${port}`, '--workers', '0'],
+  // Without worker processes, which would survive SIGKILL. It closes no idle connection that a proxy may just use again.
+  hypercorn: (port) => [
+    ...['asgi:app', '--bind', `127.0.0.1:${port}`],
+    ...['--workers', '0', '--keep-alive', '3600'],
+  ],
   gunicorn: (port) => ['wsgi:app', '--bind', `127.0.0.1:${port}`, '--no-control-socket'],
   wsgiref: (port) => ['wsgi.py', String(port)],
 };

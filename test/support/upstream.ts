@@ -1,4 +1,4 @@
-/** An application behind a proxy: says what it received, and claims rate-limit headers of its own. */
+/** An application behind a proxy. It records its requests, and sends rate-limit headers as well. */
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders } from 'node:http';
@@ -30,7 +30,6 @@ export async function startUpstream(): Promise<Upstream> {
     request.on('end', () => {
       const { method = '', url = '', headers } = request;
       seen.push({ method, url, headers, bytes, sha256: digest.digest('hex') });
-      // Its own refusals are nobody else's.
       response.writeHead(url === '/forbidden' ? 403 : 200, {
         'Content-Type': 'text/plain',
         'X-RateLimit-Limit': '999',
@@ -43,6 +42,8 @@ export async function startUpstream(): Promise<Upstream> {
     });
   });
   server.maxHeadersCount = 0;
+  // A proxy may use an idle connection again at any time.
+  server.keepAliveTimeout = 3_600_000;
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   return {
