@@ -341,8 +341,8 @@ describe.skipIf(!('envoy' in programs))('Envoy in gRPC mode', () => {
     await using proxy = await startEnvoyGrpc(behind({ [version]: raw }));
     const client = newClient();
     for (const key of keys) {
-      const ask = () => client(proxy.url, '/a', { headers: { 'X-Api-Key': key } });
-      expect(await statuses(3, ask)).toEqual([200, 200, 429]);
+      const send = () => client(proxy.url, '/a', { headers: { 'X-Api-Key': key } });
+      expect(await statuses(3, send)).toEqual([200, 200, 429]);
     }
     const both = { 'X-Api-Key': ['made-up', keys[0] ?? ''] };
     expect((await client(proxy.url, '/a', { headers: both })).status).toBe(400);

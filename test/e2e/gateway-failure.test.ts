@@ -73,7 +73,7 @@ const ODD_HOSTS = ['x /clear?', 'x ?', 'POST x /clear', '', '/clear?', 'x:/clear
 
 const AT_ONCE = 8;
 
-/** A proxy with an application behind it. All proxies ask the same gateway. */
+/** A proxy with an application behind it. All proxies use the same gateway. */
 interface Proxied {
   readonly url: string;
   readonly seen: Upstream['seen'];

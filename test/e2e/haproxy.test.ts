@@ -301,7 +301,7 @@ policies:
         '#option redispatch 1': 'option redispatch 1',
         '#option httpchk GET /readyz': 'option httpchk GET /readyz',
         '#default-server check port 9464': `default-server check port ${new URL(gateway.opsUrl).port}`,
-        '  server headgate ': `  server gone 127.0.0.1:${await freePort()}\n  server headgate `,
+        '  server headgate ': `  server down 127.0.0.1:${await freePort()}\n  server headgate `,
       },
     });
     for (let i = 0; i < 6; i++) {

@@ -267,7 +267,7 @@ default: { limits: [1/1h] }`);
   testWith('counts a request of HTTP/1.0 without a host', async () => {
     await setUp();
     const answer = await answerTo(proxy.url, 'GET /a HTTP/1.0\r\n\r\n');
-    // Envoy does not speak HTTP/1.0 unless told to.
+    // Envoy speaks no HTTP/1.0 by default.
     if (isEnvoy) expect(answer).toContain('426 Upgrade Required');
     else expect(answer).toMatch(/ 200 OK[\s\S]*X-RateLimit-Limit: 1000\r\n/i);
   });

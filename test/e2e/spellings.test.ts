@@ -20,7 +20,7 @@ import { startUpstream } from '../support/upstream.ts';
 const LOGIN = '/api/auth/login';
 const SPELLINGS = spellingsOf(LOGIN);
 
-/** The limits deny nobody: the test reads which of them counted a request. */
+/** The limits are too large to deny a request: the test reads which of them counted it. */
 const POLICIES = `
 version: 1
 default: { limits: [1000000/1h] }

@@ -1,4 +1,4 @@
-/** What a client is told whose sixth login in five minutes is denied: the same through every proxy. */
+/** The answer to the sixth login in five minutes, which is the same behind every proxy. */
 import { expect } from 'vitest';
 import type { HttpAnswer } from './http.ts';
 

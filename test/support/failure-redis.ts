@@ -81,7 +81,7 @@ export async function startRedisLab({ port, grpcPort }: GatewayPorts): Promise<R
     'Redis hangs, from then on': {
       async begin() {
         redis.signal('SIGSTOP');
-        for (let i = 0; i < LATE_IN_A_ROW; i++) await ask(gateway, '/allow', newClient());
+        for (let i = 0; i < LATE_IN_A_ROW; i++) await check(gateway, '/allow', newClient());
       },
       end: thaw,
     },
@@ -124,13 +124,13 @@ export async function startRedisLab({ port, grpcPort }: GatewayPorts): Promise<R
       redis = await startRedis();
       gateway = await startGateway({});
     },
-    take: (client) => ask(gateway, '/local', client),
+    take: (client) => check(gateway, '/local', client),
     shed: () => shedBy(gateway),
     [Symbol.asyncDispose]: () => started.disposeAsync(),
   };
 }
 
-function ask({ url }: GatewayProcess, path: string, client: string) {
+function check({ url }: GatewayProcess, path: string, client: string) {
   return call(url, `/envoy${path}`, { headers: { 'X-Api-Key': client } });
 }
 
@@ -141,7 +141,7 @@ async function clientAfter(gateway: GatewayProcess, units: number): Promise<stri
       const client = newClient();
       let counted = 0;
       for (let i = 0; i < units; i++) {
-        const { headers } = await ask(gateway, '/local', client);
+        const { headers } = await check(gateway, '/local', client);
         if (headers['x-ratelimit-mode'] === undefined) counted++;
       }
       return { client, counted };
@@ -159,7 +159,7 @@ async function shedBy({ opsUrl }: GatewayProcess): Promise<number> {
 
 async function untilCounted(gateway: GatewayProcess) {
   await eventually(
-    () => ask(gateway, '/allow', newClient()),
+    () => check(gateway, '/allow', newClient()),
     ({ headers }) => headers['x-ratelimit-mode'] === undefined,
     WITHIN_MS,
   );

@@ -1,4 +1,4 @@
-/** HAProxy, run with the files of deploy/ as they are but for the ports and what a run says it changes. */
+/** HAProxy with its files of deploy/. A run changes the ports, and what it names. */
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,6 +1,6 @@
 /**
- * Headers by which applications and frameworks believe that another host, port or path was asked for than the one in
- * the request. Every file of deploy/ sets or removes them, or says why it cannot.
+ * Headers from which applications and frameworks take another host, port or path than that of the request. Every file
+ * of deploy/ sets or removes them, or says why it cannot.
  */
 export const HOST_AND_PATH_HEADERS = [
   'Forwarded',

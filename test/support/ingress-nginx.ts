@@ -1,6 +1,6 @@
 /**
- * The NGINX configuration that the controller of ingress-nginx (1.15.1, by its default ConfigMap) makes of our Ingress,
- * as far as a request, the question about it and the answer go: no Lua, no TLS, one server that is every host's.
+ * The NGINX configuration that the controller of ingress-nginx (1.15.1, with its default ConfigMap) makes of our
+ * Ingress. It has what requests and checks meet: no Lua, no TLS, and one server for all hosts.
  */
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -19,7 +19,7 @@ export interface IngressBehind {
   readonly headgate: number;
   /** Without them, as where the controller does not allow them. */
   readonly snippets?: boolean;
-  /** What else is other than in the file that we ship: text of its snippets, and what stands there instead. */
+  /** Other changes to the file: texts of its snippets, and what replaces them. */
   readonly changes?: Readonly<Record<string, string>>;
   /** Keeps the short timeouts of the snippets; otherwise NGINX waits ten seconds for headgate. */
   readonly hasShippedTimeouts?: boolean;
@@ -69,7 +69,7 @@ function annotationsFor({
 function configuration(annotations: Map<string, string>, application: number, port: number) {
   const value = (name: string) => annotations.get(name) ?? '';
   const { host } = new URL(value('auth-url'));
-  const question = `/_external-auth-${Buffer.from('/').toString('base64url')}-Prefix`;
+  const check = `/_external-auth-${Buffer.from('/').toString('base64url')}-Prefix`;
   const buffers = `
       proxy_buffering off;
       proxy_buffer_size ${annotations.get('proxy-buffer-size') ?? '4k'};
@@ -100,7 +100,7 @@ http {
     set $proxy_upstream_name "-";
     ${value('server-snippet')}
 
-    location = ${question} {
+    location = ${check} {
       internal;
       access_log off;
       set $proxy_upstream_name "application-application-80";
@@ -129,7 +129,7 @@ http {
       set $proxy_upstream_name "application-application-80";
       set $pass_access_scheme $scheme;
       set $best_http_host $http_host;
-      auth_request ${question};
+      auth_request ${check};
       auth_request_set $auth_cookie $upstream_http_set_cookie;
       add_header Set-Cookie $auth_cookie;
       proxy_set_header Host $best_http_host;

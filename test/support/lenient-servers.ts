@@ -1,13 +1,13 @@
 /**
- * What real servers take a request target for, one small function per family. Together they are the judge of whether
- * a request was one for a path: if any family would serve it as that, somebody's application does.
+ * How families of real servers read a request target, in one small function each. A request belongs to a path if any
+ * family would serve it as that path.
  *
- * Targets come as Node has them in `request.url`: one character a byte.
+ * Targets have one character for each byte, as `request.url` of Node.
  */
 
 interface Family {
   readonly name: string;
-  /** The paths under which it would serve the target. */
+  /** The paths that it may read in the target. */
   readonly readings: (target: string) => readonly string[];
   readonly ignoresCase?: boolean;
 }
@@ -35,7 +35,7 @@ export function servesPath(target: string, path: string): string[] {
   }).map(({ name }) => name);
 }
 
-/** Compares what it was sent, as small servers do. */
+/** Compares the path without decoding it, as small servers do. */
 function exact(target: string): string[] {
   return [upTo(target, '?')];
 }
@@ -52,7 +52,7 @@ function decodeOnce(target: string): string[] {
   return withAndWithoutDots(text(percentDecoded(pathOf(target))));
 }
 
-/** A hop that forwards what it decoded, and a server behind it that cuts and decodes once more. */
+/** A proxy that forwards the decoded path, and a server behind it that decodes it again. */
 function decodeTwice(target: string): string[] {
   const forwarded = percentDecoded(pathOf(target));
   return [forwarded, pathOf(forwarded), upTo(pathOf(forwarded), '#')].flatMap((path) =>
@@ -83,7 +83,7 @@ function tomcat(target: string): string[] {
   ].map((each) => withoutTrailingSlash(resolved(slashed(text(each)))));
 }
 
-/** Decodes once, merges slashes, resolves dot segments; what follows a `#` is none of its business. */
+/** Decodes once, merges slashes, resolves dot segments; ignores what follows a `#`. */
 function nginx(target: string): string[] {
   return [resolved(text(percentDecoded(upTo(pathOf(target), '#'))))];
 }
@@ -111,7 +111,7 @@ function nfkc(target: string): string[] {
   return [path, resolved(slashed(path))].map(withoutTrailingSlash);
 }
 
-/** Whatever hands the decoded path to C. */
+/** A server that passes the decoded path to C, where it ends at a NUL. */
 function cString(target: string): string[] {
   return [
     percentDecoded(pathOf(target)),
@@ -131,7 +131,7 @@ function upTo(text: string, mark: string): string {
   return end === -1 ? text : text.slice(0, end);
 }
 
-/** One round; what is no escape stays as it is. Still one character a byte. */
+/** Decodes once. Invalid escapes stay. The result has one character for each byte. */
 function percentDecoded(path: string): string {
   return path.replace(/%([0-9a-f]{2})/gi, (_, digits) => byte(digits));
 }
@@ -179,7 +179,7 @@ function windowsDecoded(path: string): string {
   );
 }
 
-/** UTF-8 read by arithmetic alone: nobody checks that no byte is too many. */
+/** UTF-8, read without a check for overlong sequences. */
 function lenientText(bytes: string): string {
   return bytes.replace(
     /[\xc0-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf7][\x80-\xbf]{3}/g,
@@ -192,7 +192,7 @@ function lenientText(bytes: string): string {
   );
 }
 
-/** How a code page writes what it does not have: a wide letter as the narrow one, a division slash as a slash. */
+/** A code page replaces characters that it lacks: a wide letter by the narrow one, a division slash by a slash. */
 function bestFit(path: string): string {
   return path.normalize('NFKC').replaceAll('\u2215', '/').replaceAll('\u2216', '\\');
 }

@@ -1,4 +1,4 @@
-/** An application behind a real proxy that asks a real gateway: all three, started and ended together. */
+/** An application behind a real proxy with a real gateway. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-/** Real proxies, run with the files of deploy/ as they are but for the ports and what a run says it changes. */
+/** Real proxies with the files of deploy/. A run changes the ports, and what it names. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -14,13 +14,13 @@ export interface Behind {
   readonly headgate: number;
   /** Where headgate answers over gRPC. */
   readonly grpc?: number;
-  /** Where headgate listens instead: NGINX only. */
+  /** The unix socket on which headgate listens instead: NGINX only. */
   readonly socket?: string;
-  /** What headgate wants to see of its proxies. */
+  /** The proxy secret. */
   readonly secret?: string | undefined;
   /** The configuration, in place of the file that we ship. */
   readonly text?: string | undefined;
-  /** What else is other than in the file that we ship: text of it, and what stands there instead. */
+  /** Other changes to the file: texts of it, and what replaces them. */
   readonly changes?: Readonly<Record<string, string>>;
   /**
    * Keeps the timeouts of the file, after which requests pass or are refused without an answer of headgate. Otherwise
@@ -31,7 +31,7 @@ export interface Behind {
 
 export interface RunningProxy extends AsyncDisposable {
   readonly url: string;
-  /** Stands for all that the proxy wrote, its error log among it. */
+  /** All that the proxy wrote, with its error log. */
   output(): string;
 }
 
@@ -117,7 +117,7 @@ export async function startCaddy(behind: Behind, program: Caddy = 'caddy'): Prom
       ...behind.changes,
     },
   });
-  // It keeps what it keeps below its home.
+  // Caddy writes its data below its home.
   const home = { HOME: folder, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder };
   const env = { ...process.env, ...home, HEADGATE_PROXY_SECRET: behind.secret };
   return runProxy(program, ['run', '--config', file, '--adapter', 'caddyfile'], port, folder, env);
@@ -145,7 +145,7 @@ export async function runProxy(
 interface Changed {
   readonly folder: string;
   readonly changes: Readonly<Record<string, string>>;
-  /** What stands in place of the file, and whether it keeps its timeouts. */
+  /** What replaces the file, and whether it keeps its timeouts. */
   readonly behind?: Pick<Behind, 'text' | 'hasShippedTimeouts'>;
 }
 

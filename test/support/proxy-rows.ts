@@ -1,9 +1,6 @@
 /** The rows of the table in docs/proxies.md: each proxy, and how the tests run it. */
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { startApisix } from './apisix.ts';
-import { startHaproxy } from './haproxy.ts';
-import { startIngressNginx } from './ingress-nginx.ts';
 import { findProgram, type ProgramName } from './provision.ts';
 import {
   type Behind,
@@ -13,7 +10,7 @@ import {
   startEnvoyGrpc,
   startNginx,
 } from './proxies.ts';
-import { startTraefikOrReplay } from './traefik.ts';
+import { proxyStart } from './proxy-starts.ts';
 
 export interface ProxyRow {
   readonly proxy: string;
@@ -33,7 +30,7 @@ const BEHIND_CLOUDFLARE = {
 };
 
 export const PROXY_ROWS: readonly ProxyRow[] = [
-  { proxy: 'NGINX', program: 'nginx', tested: 'its file', start: startNginx },
+  { ...proxyStart('nginx'), proxy: 'NGINX', tested: 'its file' },
   {
     proxy: 'NGINX behind Cloudflare',
     program: 'nginx',
@@ -59,26 +56,23 @@ export const PROXY_ROWS: readonly ProxyRow[] = [
     const start = (behind: Behind) => startCaddy(behind, program);
     return { proxy: 'Caddy', program, tested: 'its file', start };
   }),
-  { proxy: 'HAProxy', program: 'haproxy', tested: 'its file', start: startHaproxy },
+  { ...proxyStart('haproxy'), proxy: 'HAProxy', tested: 'its file' },
   {
+    ...proxyStart('traefik'),
     proxy: 'Traefik',
-    program: undefined,
     version: '3.7.13',
     tested: 'its files, by Traefik where it is installed, else by a replay of it',
-    start: startTraefikOrReplay,
   },
   {
+    ...proxyStart('ingress-nginx'),
     proxy: 'ingress-nginx',
-    program: 'nginx',
     tested: 'its snippets, in NGINX as the controller 1.15.1 configures it',
-    start: startIngressNginx,
   },
   {
+    ...proxyStart('apisix'),
     proxy: 'APISIX',
-    program: 'nginx-lua',
     version: '3.18.0',
     tested: 'its files, in NGINX with Lua and a replay of its plugins',
-    start: startApisix,
   },
 ];
 

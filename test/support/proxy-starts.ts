@@ -37,11 +37,11 @@ export const PROXY_STARTS: readonly ProxyStart[] = [
   { name: 'apisix', program: 'nginx-lua', start: startApisix },
 ];
 
-/** These have suites of their own, because their clients get less: no headers of an allow, or no 429 without snippets. */
-const WITH_OWN_SUITE = ['traefik', 'ingress-nginx'];
+/** Other files test these, because their clients get less: no headers of an allow, or no 429 without snippets. */
+const TESTED_ELSEWHERE = ['traefik', 'ingress-nginx'];
 
 /** Proxies whose clients get the status, headers and body of every answer. */
-export const COMPLETE_PROXIES = PROXY_STARTS.filter(({ name }) => !WITH_OWN_SUITE.includes(name));
+export const COMPLETE_PROXIES = PROXY_STARTS.filter(({ name }) => !TESTED_ELSEWHERE.includes(name));
 
 export function proxyStart(name: string): ProxyStart {
   const found = PROXY_STARTS.find((each) => each.name === name);

@@ -11,7 +11,7 @@ export interface Files {
   readonly startUp: string;
   readonly dynamic: string;
   readonly port: number;
-  /** Where Traefik asks itself. */
+  /** Where Traefik sends its own requests. */
   readonly hopPort: number;
   remove(): void;
 }
