@@ -1,10 +1,10 @@
-/** Sends hostile requests to a server and judges every answer, its log, and how it treats those who never ask. */
+/** Sends hostile requests to a server, and judges every answer, its log, and how it treats connections without requests. */
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { HostileRequest } from './requests.ts';
 
-/** What must never be. */
+/** What must never happen. */
 export const FAULTS = [
   'hang',
   'allowed although unparsable',
@@ -22,7 +22,7 @@ export interface Offence {
 
 export interface VolleyResult {
   readonly requests: number;
-  /** How often each status came first, or nothing did. */
+  /** How often each status was the first answer on a connection, or there was no answer. */
   readonly firstAnswers: ReadonlyMap<string, number>;
   readonly faults: Readonly<Record<Fault, number>>;
   /** The first of each family and fault. */
@@ -35,10 +35,10 @@ export interface VolleyOptions {
   readonly patienceMs?: number;
 }
 
-/** A server that is gone is not worth the rest. */
+/** After so many refused connections there is no server. */
 const MOST_NOT_ACCEPTED = 100;
 
-/** Sends every request on a connection of its own, and judges what comes back. */
+/** Sends every request on a new connection, and judges the answer. */
 export async function volley(
   url: string,
   requests: Iterable<HostileRequest>,
@@ -59,7 +59,7 @@ export async function volley(
       firstAnswers.set(first, (firstAnswers.get(first) ?? 0) + 1);
       for (const fault of faultsOf(request, delivery)) {
         faults[fault]++;
-        // With nobody there, one family is as good as another.
+        // Without a server, all families fail alike.
         const kind = fault === 'not accepted' ? fault : `${fault}: ${request.name}`;
         if (!offences.has(kind)) offences.set(kind, { fault, request, answer: delivery.text });
       }
@@ -69,7 +69,7 @@ export async function volley(
   return { requests: count, firstAnswers, faults, offences: [...offences.values()] };
 }
 
-/** One line, with which the same bytes can be sent again. */
+/** One line from which the same bytes can be sent again. */
 export function offenceLine({ fault, request, answer }: Offence): string {
   const { name, number, bytes } = request;
   const quoted = (text: string) => JSON.stringify(text.slice(0, 400));
@@ -77,13 +77,13 @@ export function offenceLine({ fault, request, answer }: Offence): string {
 }
 
 /**
- * Most connections are half-closed right after the request. On some the client waits for an answer first, so that
- * only the server can end what it does not answer, and some are torn down at once.
+ * Most connections are half-closed right after the request. On some the client waits for an answer first, so only the
+ * server can close a connection that it does not answer. Some are reset at once.
  */
 type Manner = 'half-close' | 'wait' | 'tear down';
 
 function mannerOf(number: number): Manner {
-  // Neither divides the number of families, so each of them is sent in every manner.
+  // Neither number divides the number of families, so each family is sent in every manner.
   if (number % 11 === 0) return 'wait';
   return number % 23 === 0 ? 'tear down' : 'half-close';
 }
@@ -140,7 +140,7 @@ function firstAnswer({ manner, text }: Delivery): string {
   return manner === 'tear down' ? 'torn down by us' : 'closed without answer';
 }
 
-/** Of all final answers on a connection. */
+/** The statuses of all final answers on a connection. */
 function statusesOf(text: string): number[] {
   return [...text.matchAll(/^HTTP\/1\.1 ([2-9]\d\d) /gm)].map(([, status]) => Number(status));
 }
@@ -161,7 +161,7 @@ function faultsOf(request: HostileRequest, delivery: Delivery): Fault[] {
 
 const HEAD_OF_ANSWER = /^HTTP\/1\.1 ([1-5]\d\d) [A-Za-z -]+\r\n((?:[A-Za-z-]+: [ -~]*\r\n)*)\r\n/;
 
-/** Complete answers one after the other and nothing else, each body as long as announced, and JSON. */
+/** Complete answers and nothing else. Each body is JSON and has the announced length. */
 function areWellFormed(text: string, mayAskForHead: boolean): boolean {
   let rest = text;
   while (rest !== '') {
@@ -180,7 +180,7 @@ function areWellFormed(text: string, mayAskForHead: boolean): boolean {
   return true;
 }
 
-/** Node ends what it answers by itself with a chunk of nothing. */
+/** Node ends the answers that it sends by itself with an empty chunk. */
 const NO_CHUNKS = '0\r\n\r\n';
 
 function bodyLength(fields: string, rest: string): number | undefined {
@@ -204,13 +204,13 @@ function isJson(text: string): boolean {
   }
 }
 
-/** What is wrong with the output of a gateway: what is no log, and events that are faults. */
+/** What is wrong with the output of a gateway: lines that are no events, and events that are errors. */
 export function logFaults(output: string): string[] {
   const faults = logLines(output).filter((line) => !isHarmless(eventOf(line)));
   return hasControls(output) ? [...faults, RAW_CONTROLS] : faults;
 }
 
-/** What is no log: lines after the banner that are not one event each, and characters that a terminal would obey. */
+/** Lines after the banner that are not one event each, and control characters. */
 export function strayLines(output: string): string[] {
   const stray = logLines(output).filter((line) => eventOf(line) === undefined);
   return hasControls(output) ? [...stray, RAW_CONTROLS] : stray;
@@ -256,7 +256,7 @@ function isControl(character: string): boolean {
   return (code < 0x20 && character !== '\n') || (code >= 0x7f && code < 0xa0);
 }
 
-/** What can be said on a connection that takes up room and never asks. */
+/** What a client may send on a connection that occupies the server without a request. */
 export const LINGERERS = {
   silent: '',
   'half a header': 'GET /livez HTTP/1.1\r\nHost: ha',
@@ -267,12 +267,12 @@ export type LingererName = keyof typeof LINGERERS;
 
 const DRIP_MS = 500;
 
-/** How long a server leaves a connection open on which nothing comes, or at most `limitMs`. */
+/** How long a server keeps a connection that sends nothing; at most `limitMs`. */
 export function silentLifeMs(url: string, limitMs: number): Promise<number> {
   return lifeMs(url, limitMs, () => {});
 }
 
-/** The same for a request whose header comes one byte every half second. */
+/** The same for a request whose header comes at one byte every half second. */
 export function slowLifeMs(url: string, limitMs: number): Promise<number> {
   return lifeMs(url, limitMs, (socket) => {
     let dripped = 0;
@@ -291,9 +291,9 @@ function lifeMs(url: string, limitMs: number, use: (socket: Socket) => void): Pr
       limit = setTimeout(() => socket.destroy(), limitMs);
       use(socket);
     });
-    // Its last words are read, or its end would not be seen.
+    // Without reading, the end of the connection would not be noticed.
     socket.resume().on('error', (error) => {
-      // What is written to a connection that was just closed fails, and that is all.
+      // A write to a connection that was just closed fails.
       if (limit === undefined) reject(error);
     });
     socket.on('close', () => {
@@ -303,12 +303,14 @@ function lifeMs(url: string, limitMs: number, use: (socket: Socket) => void): Pr
   });
 }
 
-/** How long a reset takes on the same machine, with room to spare. */
+/** More than a reset takes on the same machine. */
 const RESET_MS = 150;
+/** A gateway that has answered and closed its side lets the client read for half a second. This is for a busy machine. */
+const READS_FOR_MS = 2_000;
 
 /**
- * Whether a server is rid of such a connection in time, although the client never closes its own side. One that only
- * closed its side as well keeps the socket, for as long as the client likes.
+ * Whether a server closes both sides of such a connection in time, although the client never closes its own. A server that
+ * closes only its side keeps the socket for as long as the client likes.
  */
 export async function isLetGoOf(
   url: string,
@@ -323,9 +325,11 @@ export async function isLetGoOf(
     wasReset = true;
   });
   if (LINGERERS[name] !== '') socket.write(Buffer.from(LINGERERS[name], 'latin1'));
-  await sleep(withinMs);
-  // A socket that is gone answers a byte with a reset, which the next one meets. A server that still has it may let go
-  // at the first byte; the second then leaves before its reset arrives.
+  const ended = new Promise((resolve) => socket.on('end', resolve).on('close', resolve));
+  const closed = ended.then(() => sleep(READS_FOR_MS));
+  await Promise.race([closed, sleep(withinMs, undefined, { ref: false })]);
+  // A closed socket answers the first byte with a reset, which the second byte meets. A server that still has the socket
+  // may close it at the first byte. The second is then sent before the reset arrives.
   for (let bytes = 0; bytes < 2 && !wasReset; bytes++) {
     socket.write('x');
     await sleep(RESET_MS);
