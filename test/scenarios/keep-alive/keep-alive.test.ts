@@ -1,4 +1,4 @@
-/** No proxy ever uses a connection that the gateway is closing: the short form of the proof. */
+/** No proxy sends a request on a connection that the gateway is closing: the short form of the scenario. */
 import { describe, inject, test } from 'vitest';
 import {
   LONGEST_IDLE_MS,
@@ -9,14 +9,14 @@ import {
   startUnlimitedGateway,
 } from './run.ts';
 
-const VOLLEYS = 7;
-/** Longer than a caller may take for its first request. */
+const VOLLEYS = 5;
+/** Longer than a connection may take to send its first request. */
 const IDLE_MS = 6_500;
 
 describe.concurrent('a connection', () => {
   for (const name of Object.keys(PROXIES) as ProxyName[]) {
     test.skipIf(inject('programs')[name] === undefined)(
-      `of ${name} breaks for no request at the end of its idle time`,
+      `of ${name} is not broken if requests come at the end of its idle time`,
       async ({ expect }) => {
         const run = await runEdge(name, VOLLEYS);
         expect(run.wrong, JSON.stringify(run)).toEqual([]);
@@ -24,7 +24,7 @@ describe.concurrent('a connection', () => {
     );
   }
 
-  test('that was idle is used again, and kept longer than any proxy keeps it', async ({
+  test('can be used again after an idle time, and is kept longer than any proxy keeps it', async ({
     expect,
   }) => {
     await using gateway = await startUnlimitedGateway();

@@ -1,8 +1,8 @@
 /**
- * The experiment behind the promise that no proxy ever uses a connection that the gateway is closing: requests at the
- * very moment when a proxy's idle time ends, and connections that are used again after longer than any of them waits.
+ * Sends requests at the moment when a proxy's idle time ends, and on connections that were idle for longer than any proxy
+ * keeps them. It shows that no proxy sends a request on a connection that the gateway is closing.
  *
- * A relay between proxy and gateway keeps the record of who closed which connection, the same for every proxy.
+ * A relay between proxy and gateway records which side closed each connection.
  */
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -16,13 +16,13 @@ import { call } from '../../support/http.ts';
 import { freePort } from '../../support/ports.ts';
 import { type RunningProxy, startCaddy, startEnvoy, startNginx } from '../../support/proxies.ts';
 
-/** Set in the copy of the file that we ship: as short as a run should be. */
+/** The idle time in the copy of the shipped file. */
 export const IDLE_MS = 1_000;
-/** How far from it requests are sent, before and after. */
+/** Requests are sent up to this much before and after the idle time. */
 export const EDGE_MS = 50;
 
 const HOUR_MS = 3_600_000;
-/** How long proxies keep an idle connection if nobody tells them otherwise. */
+/** How long proxies keep an idle connection by default. */
 export const DEFAULT_IDLE_MS: Readonly<Record<string, number>> = {
   'NGINX, keepalive_timeout': 60_000,
   'AWS ALB': 60_000,
@@ -31,14 +31,14 @@ export const DEFAULT_IDLE_MS: Readonly<Record<string, number>> = {
   'Envoy, idle_timeout': HOUR_MS,
 };
 export const LONGEST_IDLE_MS = Math.max(...Object.values(DEFAULT_IDLE_MS));
-/** Less than the idle connections that the files let proxies keep. */
+/** Fewer than the idle connections that the shipped files allow. */
 const AT_ONCE = 16;
-/** On a busy machine a slow answer is not what this is about. */
+/** On a busy machine answers are slow. This is not about latency. */
 const PATIENCE = '5s';
 
 interface ProxyUnderTest {
   readonly start: (ports: Ports, idleMs: number) => Promise<RunningProxy>;
-  /** What it says when a connection to the gateway breaks. */
+  /** A line of its output after a connection to the gateway has broken. */
   readonly reset: RegExp;
 }
 
@@ -73,7 +73,7 @@ export const PROXIES = {
           static_resources: `admin: { address: { socket_address: { address: 127.0.0.1, port_value: ${admin} } } }\nstatic_resources`,
         },
       }),
-    // Its log does not tell; its statistics do.
+    // Not in its log, but in its statistics.
     reset:
       /^cluster\.headgate\.(upstream_cx_destroy_remote_with_active_rq|upstream_rq_rx_reset): [^0]/,
   },
@@ -105,13 +105,13 @@ export interface RelaySums {
 export interface EdgeRun extends RelaySums {
   readonly requests: number;
   readonly failed: number;
-  /** What the proxy says about broken connections. */
+  /** Lines of the proxy about broken connections. */
   readonly resets: readonly string[];
-  /** What is not as it should be; empty when all is well. */
+  /** Expectations that were not met. */
   readonly wrong: readonly string[];
 }
 
-/** So many volleys, each as much later or earlier than the idle time as its turn says. */
+/** Sends volleys, each a little later after the one before: from just before to just after the idle time. */
 export async function runEdge(name: ProxyName, volleys: number): Promise<EdgeRun> {
   await using lab = await startLab(name, IDLE_MS);
   let failed = 0;
@@ -129,7 +129,7 @@ const SHORT_IDLE_MS = 50;
 const BURST_MS = 6;
 const MOST_IN_BURST = 60;
 
-/** Connections that a proxy opens for one request, and no longer needs when they are there. */
+/** Counts connections that a proxy opens for a request, and no longer needs once they are open. */
 export async function runBursts(name: ProxyName, bursts: number): Promise<RelaySums> {
   await using lab = await startLab(name, SHORT_IDLE_MS);
   for (let burst = 0; burst < bursts; burst++) {
@@ -144,9 +144,9 @@ export async function runBursts(name: ProxyName, bursts: number): Promise<RelayS
 
 interface Lab extends AsyncDisposable {
   readonly relay: Relay;
-  /** Whether both the application and the gateway had their say. */
+  /** Whether both the application and the gateway answered. */
   ask(): Promise<boolean>;
-  /** What the proxy says about connections to the gateway. */
+  /** The output or the statistics of the proxy. */
   told(): Promise<string>;
 }
 
@@ -158,7 +158,7 @@ async function startLab(name: ProxyName, idleMs: number): Promise<Lab> {
   const admin = await freePort();
   const ports = { application: application.port, headgate: relay.port, admin };
   const proxy = unlessItStarts.use(await PROXIES[name].start(ports, idleMs));
-  // The connections of clients are not what this is about.
+  // This is not about the connections of clients.
   const agent = new Agent({ keepAlive: false });
   const started = unlessItStarts.move();
   return {
@@ -187,7 +187,7 @@ async function statistics(admin: number): Promise<string> {
   return (await call(`http://127.0.0.1:${admin}`, '/stats?filter=cluster.headgate')).body;
 }
 
-/** Whether some requests came in time and some too late; on a busy machine all may be late. */
+/** Whether some requests came before the idle time and some after it. On a busy machine all may be late. */
 export function meetsBothSides({ connections, reused }: EdgeRun): boolean {
   return reused > 0 && connections > AT_ONCE;
 }
@@ -242,7 +242,7 @@ export interface Relay extends Server {
   sums(): RelaySums;
 }
 
-/** Passes bytes on in both directions, and ends on one side what was ended on the other. */
+/** Forwards bytes in both directions, and closes one side after the other. */
 async function startRelay(gatewayPort: number): Promise<Relay> {
   const all: Relayed[] = [];
   const open = new Set<Socket>();
@@ -262,7 +262,7 @@ async function startRelay(gatewayPort: number): Promise<Relay> {
     for (const [socket, other, name] of sides) {
       open.add(socket);
       socket.on('data', (bytes) => {
-        // Each of them is a head without a body, and small enough to come in one piece.
+        // Each request has no body, and is small enough to come in one piece.
         if (name === 'proxy') relayed.requests++;
         other.write(bytes);
       });
@@ -298,7 +298,7 @@ async function startRelay(gatewayPort: number): Promise<Relay> {
 export interface IdleRun {
   readonly idleMs: number;
   readonly connections: number;
-  /** Those that were answered again after that. */
+  /** Connections that were answered again after the idle time. */
   readonly answered: number;
   /** How long the gateway says that it keeps them. */
   readonly keptMs: number;
@@ -323,10 +323,10 @@ export async function runIdle(
   };
 }
 
-/** The first and the last answer; one that did not come is empty. */
+/** The first and the last answer. A missing answer is empty. */
 async function usedAgain(port: number, idleMs: number): Promise<[string, string]> {
   const socket = connect({ port, host: '127.0.0.1', noDelay: true }).setEncoding('latin1');
-  // What was reset is not answered, and that is seen.
+  // After a reset the answer is missing.
   socket.on('error', () => {});
   await once(socket, 'connect');
   const first = await exchange(socket);
