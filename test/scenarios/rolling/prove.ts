@@ -8,7 +8,12 @@ export const scenario = defineScenario({
   takes: '1 min',
   options: { seconds: { default: 60, least: 10, help: 'how long the load runs' } },
   async prove({ seconds }) {
-    const run = await runRolling({ durationMs: seconds * 1_000, everyMs: 5_000, perSecond: 200 });
+    const run = await runRolling({
+      durationMs: seconds * 1_000,
+      everyMs: 5_000,
+      perSecond: 200,
+      isPatient: false,
+    });
     console.log(`three gateways; ${run.restarts} times one was stopped by SIGTERM and restarted\n`);
     printTable(
       [...run.clients].map(([proxy, view]) => ({

@@ -1,6 +1,6 @@
 /**
- * The experiment behind rolling deployments: three gateways behind a proxy, one of which is stopped by SIGTERM and
- * started anew, in turn, while clients never stop asking.
+ * A rolling deployment: three gateways behind each proxy, one of which at a time is stopped by SIGTERM and started again,
+ * under steady load.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { headerOf, type Outcome, percentile, startLoad } from '../../../tools/load/open-loop.ts';
 import { eventually } from '../../support/eventually.ts';
-import { type GatewayProcess, startGatewayProcess } from '../../support/gateway.ts';
+import { type GatewayProcess, PATIENT, startGatewayProcess } from '../../support/gateway.ts';
 import { call } from '../../support/http.ts';
 import { freePort } from '../../support/ports.ts';
 import { type Behind, type RunningProxy, startEnvoy, startNginx } from '../../support/proxies.ts';
@@ -20,6 +20,8 @@ export interface RollingOptions {
   /** From one SIGTERM to the next. */
   readonly everyMs: number;
   readonly perSecond: number;
+  /** Lets the proxies wait seconds for a gateway, for a busy machine. */
+  readonly isPatient: boolean;
 }
 
 export interface RollingRun {
@@ -31,9 +33,9 @@ export interface RollingRun {
 /** What the clients of one proxy saw. */
 export interface ClientsView {
   readonly requests: number;
-  /** Anything but the application's answer. */
+  /** Every answer other than the application's. */
   readonly failed: readonly string[];
-  /** Let through since no gateway was asked. */
+  /** Requests that the proxy let through unchecked. */
   readonly bypassed: number;
   /** Decided without Redis. */
   readonly unmeasured: number;
@@ -42,22 +44,27 @@ export interface ClientsView {
 }
 
 const GATEWAYS = 3;
-/** Never reached. */
+/** No client reaches it. */
 const LIMIT = 1_000_000;
 const DRAIN_MS = 2_000;
+
+const PATIENCE = '5s';
+
+type Changes = (places: readonly Place[]) => Record<string, string>;
 
 interface Place {
   readonly port: number;
   readonly opsPort: number;
 }
 
-/** Empty when all is well. */
+/** Returns the expectations that were not met. */
 export function whatIsWrong({ restarts, clients }: RollingRun): string[] {
   const wrong = restarts === 0 ? ['no gateway was restarted'] : [];
   for (const [proxy, { requests, failed, bypassed }] of clients) {
     if (requests === 0) wrong.push(`${proxy} had no clients`);
     if (failed.length > 0) wrong.push(`${proxy}: ${failed.length} failed, ${[...new Set(failed)]}`);
-    if (bypassed > 0) wrong.push(`${proxy}: ${bypassed} passed although gateways were there`);
+    if (bypassed > 0)
+      wrong.push(`${proxy}: ${bypassed} passed unchecked, although gateways were running`);
   }
   return wrong;
 }
@@ -82,6 +89,7 @@ export async function runRolling(options: RollingOptions): Promise<RollingRun> {
       HEADGATE_PORT: String(port),
       HEADGATE_OPS_PORT: String(opsPort),
       HEADGATE_DRAIN_MS: String(DRAIN_MS),
+      ...(options.isPatient && PATIENT),
     });
   const gateways = await Promise.all(places.map(start));
   cleanUp.defer(async () => {
@@ -89,8 +97,8 @@ export async function runRolling(options: RollingOptions): Promise<RollingRun> {
   });
   const application = cleanUp.use(await startUpstream());
   const proxies = new Map<string, RunningProxy>([
-    ['NGINX', cleanUp.use(await startNginx(behind(application, places, nginxChanges)))],
-    ['Envoy', cleanUp.use(await startEnvoy(behind(application, places, envoyChanges)))],
+    ['NGINX', cleanUp.use(await startNginx(behind(application, places, nginxChanges(options))))],
+    ['Envoy', cleanUp.use(await startEnvoy(behind(application, places, envoyChanges(options))))],
   ]);
   for (const proxy of proxies.values()) await knowsEveryGateway(proxy);
 
@@ -115,25 +123,36 @@ export async function runRolling(options: RollingOptions): Promise<RollingRun> {
   };
 }
 
-function behind(
-  application: Upstream,
-  places: readonly Place[],
-  changes: (places: readonly Place[]) => Record<string, string>,
-): Behind {
+function behind(application: Upstream, places: readonly Place[], changes: Changes): Behind {
   const [first] = places as [Place];
   return { application: application.port, headgate: first.port, changes: changes(places) };
 }
 
-/** As the files say in their comments. */
-function nginxChanges(places: readonly Place[]): Record<string, string> {
+/** The changes that the comments of the file describe. */
+function nginxChanges({ isPatient }: RollingOptions): Changes {
   const server = ({ port }: Place) => `server 127.0.0.1:${port} max_fails=1 fail_timeout=1s;`;
-  const [first] = places as [Place];
-  return {
-    [`server 127.0.0.1:${first.port} max_fails=0;`]: places.map(server).join('\n'),
+  return (places) => {
+    const [first] = places as [Place];
+    return {
+      [`server 127.0.0.1:${first.port} max_fails=0;`]: places.map(server).join('\n'),
+      ...(isPatient && {
+        'proxy_connect_timeout 50ms': `proxy_connect_timeout ${PATIENCE}`,
+        'proxy_send_timeout 100ms': `proxy_send_timeout ${PATIENCE}`,
+        'proxy_read_timeout 150ms': `proxy_read_timeout ${PATIENCE}`,
+      }),
+    };
   };
 }
 
-function envoyChanges(places: readonly Place[]): Record<string, string> {
+function envoyChanges({ isPatient }: RollingOptions): Changes {
+  const patience = {
+    'connect_timeout: 0.1s': `connect_timeout: ${PATIENCE}`,
+    'timeout: 0.2s': `timeout: ${PATIENCE}`,
+  };
+  return (places) => ({ ...healthCheckedEndpoints(places), ...(isPatient && patience) });
+}
+
+function healthCheckedEndpoints(places: readonly Place[]): Record<string, string> {
   const [first] = places as [Place];
   const address = (port: number) =>
     `address: { socket_address: { address: 127.0.0.1, port_value: ${port} } }`;
@@ -151,7 +170,7 @@ function envoyChanges(places: readonly Place[]): Record<string, string> {
   };
 }
 
-/** Before it does, what it lets through says nothing about stopping one. */
+/** Waits until the proxy has found every gateway. Until then it may let requests through. */
 async function knowsEveryGateway(proxy: RunningProxy): Promise<void> {
   for (let i = 0; i < 3 * GATEWAYS; i++) {
     await eventually(
@@ -182,7 +201,7 @@ async function restartInTurn(
   return restarts;
 }
 
-/** How Envoy tells the application that it could not ask. */
+/** Whether Envoy told the application that it could not check the request. */
 function isMarked({ headers }: Upstream['seen'][number]): boolean {
   return headers['x-envoy-auth-failure-mode-allowed'] !== undefined;
 }
