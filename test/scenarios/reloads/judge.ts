@@ -1,25 +1,21 @@
 /** Judges a record of decisions around reloads: every answer was decided by a file that was in force. */
-import {
-  type Decided,
-  isCdnKnown,
-  KEPT_LIMIT,
-  type Kind,
-  PLANS,
-  type ReloadRecord,
-  type State,
-  type Step,
-} from './run.ts';
+import { isCdnKnown, KEPT_LIMIT, PLANS, type State } from './files.ts';
+import type { Decided, Kind } from './requests.ts';
+import type { ReloadRecord, Step } from './run.ts';
 
-/** What is not as it should be; empty when all is well. */
+/** Returns the expectations that were not met. */
 export function judgeReloads({ steps, decided }: ReloadRecord): string[] {
   const answered = decided.filter(isAnswered);
   const rules: readonly [string, number][] = [
     ['every request is answered', decided.length - answered.length],
     ['one version of the policy file decides', answered.filter(isMixed).length],
-    ['what decides was in force', answered.filter((each) => !isInForce(each, steps)).length],
-    ['counts of a limit that stays go on', brokenCounts(answered).length],
+    [
+      'the version that decides was in force',
+      answered.filter((each) => !isInForce(each, steps)).length,
+    ],
+    ['a limit that stays keeps its counts', brokenCounts(answered).length],
     ['a limit that is raised admits at once', lateAdmissions(answered).length],
-    ['a policy of another name counts anew', brokenNames(answered).length],
+    ['a policy with a new name counts from zero', brokenNames(answered).length],
     ['every version decides', steps.length - versionsSeen(answered, steps)],
   ];
   return rules.filter(([, offences]) => offences !== 0).map(([rule, n]) => `${rule}: ${n} not`);
@@ -29,7 +25,7 @@ function isAnswered({ kind, status }: Decided): boolean {
   return status === 200 || status === 429 || (kind === 'cdn' && status === 403);
 }
 
-/** What nobody counted shows no number: a blocked client, or one that Redis was not asked about in time. */
+/** Answers to blocked clients, and answers without Redis, show no number. */
 function isMixed({ policies, status, isEnforced }: Decided): boolean {
   return policies.length !== (status === 403 || !isEnforced ? 0 : 1);
 }
@@ -58,13 +54,13 @@ function versionsSeen(decided: readonly Decided[], steps: readonly Step[]): numb
   }).length;
 }
 
-/** Clients whose admissions are not the first of their limit, each unit of it once. */
+/** Clients that got a unit of their limit twice, or fewer units than the limit. */
 function brokenCounts(decided: readonly Decided[]): string[] {
   return broken(byClient(decided, 'kept'), (asked) => {
     const left = asked
       .filter(({ status, isEnforced }) => isEnforced && status === 200)
       .map(({ remaining }) => KEPT_LIMIT - remaining);
-    // Redis may have counted what it was given up on.
+    // Redis may have counted requests that were answered without it.
     const unsure = asked.filter(({ isEnforced }) => !isEnforced).length;
     const used = new Set(left);
     const most = Math.min(asked.length, KEPT_LIMIT);
@@ -74,7 +70,7 @@ function brokenCounts(decided: readonly Decided[]): string[] {
   });
 }
 
-/** Clients that a version denied before it admitted what it has more than the last one that was asked. */
+/** Clients that a version denied before it admitted what its limit has more than the version before. */
 function lateAdmissions(decided: readonly Decided[]): string[] {
   return broken(byClient(decided, 'raised'), (asked) => {
     let raisedBefore = -1;
@@ -92,7 +88,7 @@ function lateAdmissions(decided: readonly Decided[]): string[] {
   });
 }
 
-/** A limit of one, whose policy has another name in every version: each of them admits one. */
+/** The policy has a limit of one and a new name in every version, so each version admits one request. */
 function brokenNames(decided: readonly Decided[]): string[] {
   return broken(byClient(decided, 'refused'), (asked) =>
     byVersion(asked).every(
@@ -101,7 +97,7 @@ function brokenNames(decided: readonly Decided[]): string[] {
   );
 }
 
-/** Oldest first; nothing where Redis was given up on, since nobody knows what it counted. */
+/** Oldest first. Empty if some answers were without Redis, because it is not known what it counted. */
 function byVersion(asked: readonly Decided[]): Decided[][] {
   if (!asked.every(({ isEnforced }) => isEnforced)) return [];
   const versions = Map.groupBy(asked, ({ policies }) => policies[0] ?? 0);
