@@ -1,4 +1,4 @@
-/** Three kinds of tests: `unit` starts nothing, `system` starts real programs, `scenarios` measures real time. */
+/** Three kinds of tests: `unit` starts nothing, `system` starts real programs, `scenarios` needs Redis to answer within a deadline. */
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 import { ClosingLineReporter } from './test/support/closing-line-reporter.ts';
@@ -9,8 +9,10 @@ const IN_VIRTUAL_TIME = [
   'test/scenarios/*/judge.test.ts',
 ];
 
-/** Scenarios that count and compare, but measure no latency: other files may run beside them. */
-const WITHOUT_LATENCIES = ['test/scenarios/{exactness,reloads,rolling,soak,wire-faults}/*.test.ts'];
+/** Scenarios that no deadline of a gateway takes part in: other files may run beside them. */
+const WITHOUT_DEADLINES = [
+  'test/scenarios/{exactness,hostile,keep-alive,reloads,rolling,soak}/*.test.ts',
+];
 
 /** Node starts a third sooner if it has compiled the same source before. */
 const NODE_COMPILE_CACHE = fileURLToPath(new URL('node_modules/.cache/headgate', import.meta.url));
@@ -56,7 +58,7 @@ export default defineConfig({
       {
         test: {
           name: 'system',
-          include: ['test/{contract,integration,e2e}/**/*.test.ts', ...WITHOUT_LATENCIES],
+          include: ['test/{contract,integration,e2e}/**/*.test.ts', ...WITHOUT_DEADLINES],
           exclude: IN_VIRTUAL_TIME,
           ...REAL_PROGRAMS,
           maxWorkers: 2,
@@ -67,9 +69,9 @@ export default defineConfig({
         test: {
           name: 'scenarios',
           include: ['test/scenarios/**/*.test.ts'],
-          exclude: [...IN_VIRTUAL_TIME, ...WITHOUT_LATENCIES],
+          exclude: [...IN_VIRTUAL_TIME, ...WITHOUT_DEADLINES],
           ...REAL_PROGRAMS,
-          // One file at a time: a second one would disturb what is measured.
+          // One file at a time: a second one would make Redis answer late.
           maxWorkers: 1,
           sequence: { groupOrder: 2 },
         },

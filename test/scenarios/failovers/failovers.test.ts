@@ -13,14 +13,14 @@ import {
 const OPTIONS = {
   perSecond: 200,
   // A busy machine answers most requests within this deadline.
-  deadlineMs: 250,
+  deadlineMs: 400,
   quietMs: 300,
   lastQuietMs: 1_500,
   counted: 30,
   limited: 12,
 };
 /** Shows that no request hangs. The long form holds gateways to their deadline. */
-const SLACK_MS = 5_000;
+const SLACK_MS = 10_000;
 
 describe.skipIf(!ownRedisIsHere).concurrent('no request fails, and few counts are lost', () => {
   test('if sentinels replace a master that is killed', async ({ expect }) => {

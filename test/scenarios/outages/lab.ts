@@ -58,7 +58,7 @@ export const PLENTIFUL: readonly OutagePolicy[] = FAILURE_MODES.map((name) => ({
 }));
 
 /** On a busy machine answers are slow. */
-const PATIENCE_MS = 20_000;
+const PATIENCE_MS = 40_000;
 
 export function clientNames(count: number, prefix = 'client'): string[] {
   return Array.from({ length: count }, (_, i) => `${prefix}-${i}`);

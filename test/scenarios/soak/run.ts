@@ -65,7 +65,7 @@ const RELOADS = 'headgate_policy_reloads_total{result="ok"}';
 /** The gateway waits up to five seconds for a file that is written in place. */
 const RELOADED_WITHIN_MS = 20_000;
 /** On a busy machine answers are slow. This is about memory, so they are waited for. */
-const PATIENCE_MS = 20_000;
+const PATIENCE_MS = 60_000;
 
 export async function runSoak(options: SoakOptions): Promise<SoakRun> {
   await using cleanUp = new AsyncDisposableStack();

@@ -37,7 +37,7 @@ const LEAST_ANSWERS = 16;
 const SAY_EVERY_MS = 10;
 /** Until connections are open again. */
 const SETTLE_MS = 300;
-const PATIENCE_MS = 12_000;
+const PATIENCE_MS = 30_000;
 /** Twice the largest reply that is read, and the usual growth of a process. */
 const MOST_GROWTH_BYTES = 64 * 1_024 * 1_024;
 
