@@ -18,7 +18,12 @@ import { addShippedAccount, byShippedAccount } from '../support/shipped-account.
 
 const MIB = 1_048_576;
 const MOST_GROWTH_BYTES = 96 * MIB;
-const CHANNELS = ['hg:v1:reset', 'hg:v1:notices', 'hg:v1:questions'];
+const RESETS = 'hg:v1:reset';
+/** Key and channel. */
+const OVERRIDES = 'hg:v1:notices';
+const LOOKUPS = 'hg:v1:questions';
+const HEARTBEATS = 'hg:v1:replicas';
+const CHANNELS = [RESETS, OVERRIDES, LOOKUPS];
 const HOUR_MS = 3_600_000;
 /** Each step, on a busy machine. */
 const WITHIN_MS = 60_000;
@@ -120,15 +125,15 @@ function oddMessages(): (string | Buffer)[] {
     JSON.stringify(Array.from({ length: 100_000 }, (_, i) => `hg:v1:{i.${i}}:x`)),
     'x'.repeat(MIB),
     Buffer.alloc(MIB, 0xff),
-    lookup({ replyTo: 'hg:v1:questions', question: top }),
-    lookup({ replyTo: `hg:v1:questions:${'x'.repeat(100_000)}`, question: top }),
-    lookup({ id: 'x'.repeat(100_000), replyTo: 'hg:v1:questions:x', question: top }),
+    lookup({ replyTo: LOOKUPS, question: top }),
+    lookup({ replyTo: `${LOOKUPS}:${'x'.repeat(100_000)}`, question: top }),
+    lookup({ id: 'x'.repeat(100_000), replyTo: `${LOOKUPS}:x`, question: top }),
     ...[
       { about: 'top', most: -5 },
       { about: 'decision', id: {} },
       { about: '__proto__' },
       null,
-    ].map((question) => lookup({ replyTo: 'hg:v1:questions:x', question })),
+    ].map((question) => lookup({ replyTo: `${LOOKUPS}:x`, question })),
   ];
 }
 
@@ -200,7 +205,7 @@ describe.skipIf(!redisIsHere)('an account that may publish', () => {
     const client = await publisher();
     const [before, startMs] = [await calls('eval'), performance.now()];
     for (let i = 0; i < 100; i++) {
-      await Promise.all(Array.from({ length: 200 }, () => client.publish('hg:v1:notices', 'x')));
+      await Promise.all(Array.from({ length: 200 }, () => client.publish(OVERRIDES, 'x')));
     }
     await countsExactly();
     const seconds = (performance.now() - startMs) / 1_000;
@@ -213,12 +218,10 @@ describe.skipIf(!redisIsHere)('an account that may publish', () => {
   test('makes the gateway answer at most fifty lookups a second', async () => {
     const client = await publisher();
     const question = { about: 'top', most: 100, withinMs: 60_000, shadow: false };
-    const message = JSON.stringify({ id: 'a', replyTo: 'hg:v1:questions:x', question });
+    const message = JSON.stringify({ id: 'a', replyTo: `${LOOKUPS}:x`, question });
     const [before, startMs] = [await calls('publish'), performance.now()];
     for (let i = 0; i < 50; i++) {
-      await Promise.all(
-        Array.from({ length: 200 }, () => client.publish('hg:v1:questions', message)),
-      );
+      await Promise.all(Array.from({ length: 200 }, () => client.publish(LOOKUPS, message)));
     }
     await countsExactly();
     const seconds = (performance.now() - startMs) / 1_000;
@@ -232,7 +235,7 @@ describe.skipIf(!redisIsHere)('an account that may publish', () => {
     const keys = JSON.stringify(Array.from({ length: 500 }, (_, i) => `hg:v1:{i.${i}}:default:1h`));
     const flood = (async () => {
       for (let sent = 0; isFlooding && sent < 100_000; sent += 100) {
-        await Promise.all(Array.from({ length: 100 }, () => client.publish('hg:v1:reset', keys)));
+        await Promise.all(Array.from({ length: 100 }, () => client.publish(RESETS, keys)));
       }
     })();
     for (let i = 0; i < 5; i++) await countsExactly();
@@ -241,7 +244,7 @@ describe.skipIf(!redisIsHere)('an account that may publish', () => {
     client.disconnect();
   });
 
-  test('can only add well-formed entries to the lists of denied clients', async () => {
+  test('cannot put malformed entries into the lists of denied clients', async () => {
     const [listener, forger] = [await publisher(), await publisher()];
     const good = {
       ...{
@@ -260,7 +263,7 @@ describe.skipIf(!redisIsHere)('an account that may publish', () => {
       { ...good, names: [{ toString: 'x' }] },
       { __proto__: good, names: null },
     ];
-    await listener.subscribe('hg:v1:questions');
+    await listener.subscribe(LOOKUPS);
     listener.on('message', (_channel, message: string) => {
       const { id, replyTo } = JSON.parse(message);
       for (const answer of [null, 'x', bad, { report: bad[8] }, { report: null }, [bad]]) {
@@ -285,22 +288,22 @@ describe.skipIf(!redisIsHere)('an account that may publish', () => {
 
   describe('and may write the overrides', () => {
     test('cannot add an override that no gateway writes', async () => {
-      const client = await writer('hg:v1:notices');
+      const client = await writer(OVERRIDES);
       const junk = oddOverrides();
-      for (const [i, value] of junk.entries()) await client.hset('hg:v1:notices', `${i}`, value);
-      await client.hset('hg:v1:notices', 'x'.repeat(MIB), overrideEntry());
-      await client.publish('hg:v1:notices', '');
+      for (const [i, value] of junk.entries()) await client.hset(OVERRIDES, `${i}`, value);
+      await client.hset(OVERRIDES, 'x'.repeat(MIB), overrideEntry());
+      await client.publish(OVERRIDES, '');
       await overridesAreRead();
       await countsExactly();
       const { answer } = await operate<Overrides>('/v1/overrides');
       expect(answer.overrides.filter(({ reason }) => reason !== 'marker')).toEqual([]);
       expect(await metric('headgate_store_errors_total{reason="malformed"}')).toBe(0);
       client.disconnect();
-      await admin.hdel('hg:v1:notices', ...Object.keys(junk), 'x'.repeat(MIB));
+      await admin.hdel(OVERRIDES, ...Object.keys(junk), 'x'.repeat(MIB));
     });
 
     test('cannot fill a gateway: if there are too many overrides, the previous ones stay in force', async () => {
-      const client = await writer('hg:v1:notices');
+      const client = await writer(OVERRIDES);
       await overridesAreRead();
       const { answer: before } = await operate<Overrides>('/v1/overrides');
       const many = Array.from({ length: 5_000 }, (_, i) => [
@@ -308,26 +311,26 @@ describe.skipIf(!redisIsHere)('an account that may publish', () => {
         overrideEntry({ client: `u.${i}`, more: 'x'.repeat(3_500) }),
       ]);
       // In one command, because overrides that a gateway reads in between would be in force.
-      await client.hset('hg:v1:notices', Object.fromEntries(many));
-      await client.publish('hg:v1:notices', '');
+      await client.hset(OVERRIDES, Object.fromEntries(many));
+      await client.publish(OVERRIDES, '');
       await gateway.printed(/"event":"overrides_unread"/);
       await countsExactly();
       const { answer: after } = await operate<Overrides>('/v1/overrides');
       expect(after).toEqual(before);
       expect(await metric('headgate_store_errors_total{reason="malformed"}')).toBe(0);
       client.disconnect();
-      await admin.del('hg:v1:notices');
+      await admin.del(OVERRIDES);
       await overridesAreRead();
     });
 
     test('causes one log line a minute if it deletes the overrides again and again', async () => {
-      const client = await writer('hg:v1:notices');
+      const client = await writer(OVERRIDES);
       await overridesAreRead();
       for (let i = 0; i < 20; i++) {
-        await client.del('hg:v1:notices');
-        await client.publish('hg:v1:notices', '');
+        await client.del(OVERRIDES);
+        await client.publish(OVERRIDES, '');
         await eventually(
-          () => admin.exists('hg:v1:notices'),
+          () => admin.exists(OVERRIDES),
           (count) => count === 1,
           WITHIN_MS,
         );
@@ -339,11 +342,10 @@ describe.skipIf(!redisIsHere)('an account that may publish', () => {
   });
 
   test('and may write the heartbeats can shrink the limits of `on_store_failure: local`, and nothing else', async () => {
-    const client = await writer('hg:v1:replicas');
-    const key = 'hg:v1:replicas';
+    const client = await writer(HEARTBEATS);
     const forge = (prefix: string, count: number) => {
       const names = Array.from({ length: count }, (_, n) => [`${prefix}-${n}`, Date.now()]);
-      return client.hset(key, Object.fromEntries(names));
+      return client.hset(HEARTBEATS, Object.fromEntries(names));
     };
     const gateways = async () => (await operate<{ gateways: number }>('/stats')).answer.gateways;
     for (let i = 0; i < 10; i++) await forge(`${i}`, 5_000);
@@ -359,10 +361,10 @@ describe.skipIf(!redisIsHere)('an account that may publish', () => {
       '0x7fffffff',
       'x'.repeat(MIB),
     ];
-    await client.hset(key, Object.fromEntries(odd.map((value, i) => [`odd ${i}`, value])));
-    await client.hset(key, 'x'.repeat(20 * MIB), Date.now());
+    await client.hset(HEARTBEATS, Object.fromEntries(odd.map((value, i) => [`odd ${i}`, value])));
+    await client.hset(HEARTBEATS, 'x'.repeat(20 * MIB), Date.now());
     await eventually(
-      () => admin.hlen(key),
+      () => admin.hlen(HEARTBEATS),
       (count) => count <= 1_000,
       WITHIN_MS,
     );
