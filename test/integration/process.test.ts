@@ -57,7 +57,7 @@ describe('a running gateway', () => {
     expect(healthcheck.code).toBe(0);
   });
 
-  test('keeps its port: a second one exits with 1', async () => {
+  test('keeps its port, so a second gateway exits with 1', async () => {
     const { code, output } = await runProgram([], {
       HEADGATE_PORT: String(gateway.port),
       HEADGATE_OPS_PORT: '0',
@@ -83,7 +83,7 @@ test('a policy file with mistakes stops the start with exit code 3 and a list of
   expect(output).not.toContain('answers proxies');
 });
 
-describe('exit code 3 and the name of the setting follow', () => {
+describe('headgate exits with 3, and names the setting, for', () => {
   test.each([
     [
       'a policy file that does not exist',
