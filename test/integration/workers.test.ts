@@ -11,7 +11,7 @@ import { headerOf, type Outcome, startLoad } from '../../tools/load/open-loop.ts
 import { eventually } from '../support/eventually.ts';
 import { type GatewayProcess, PATIENT, startGatewayProcess } from '../support/gateway.ts';
 import { call, statuses } from '../support/http.ts';
-import { fatesOf, openConnections } from '../support/new-connections.ts';
+import { connectBeforeSignal, fatesOf, openConnections } from '../support/new-connections.ts';
 import { type RunningProcess, startProcess } from '../support/process.ts';
 import { redisIsHere, startRedis, type TestRedis } from '../support/redis.ts';
 import { MAIN, NODE } from '../support/tested-command.ts';
@@ -102,7 +102,7 @@ async function loadDuring(act: () => Promise<void>): Promise<Outcome[]> {
   const loads = Array.from({ length: 3 }, (_, load) =>
     startLoad({
       url: gateway.url,
-      perSecond: 50,
+      perSecond: 30,
       // Each connection is always in use, because an idle one may be closed while a request is on its way.
       maxConnections: 1,
       patienceMs: WITHIN_MS,
@@ -218,7 +218,7 @@ describe.skipIf(!redisIsHere)('a gateway with two workers', () => {
         expect(await fatesOf(openConnections(gateway.port, 4))).toEqual({ answered: 4 });
         answered += 4;
         // The new workers need the processor, too.
-        await sleep(20);
+        await sleep(50);
       }
     });
     const after = await workersOf(gateway);
@@ -268,7 +268,13 @@ describe.skipIf(!redisIsHere)('a gateway with two workers on a unix socket', () 
     running.signal('SIGUSR2');
     await running.printed(/"event":"workers_kept".*ENOENT/);
     expect(await check()).toBe(200);
-    expect(await running.stop()).toBe(0);
+  });
+
+  test('answers connections that it has not accepted before SIGTERM', async () => {
+    const waiting = await connectBeforeSignal(socket, running, 'SIGTERM');
+    expect(await fatesOf(waiting)).toEqual({ answered: waiting.length });
+    expect(await running.exited()).toBe(0);
+    expect(await fatesOf(openConnections(socket, 5))).toEqual({ refused: 5 });
   });
 });
 

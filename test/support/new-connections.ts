@@ -1,5 +1,6 @@
 /** One request on each new connection, and how every connection ended. */
 import { connect } from 'node:net';
+import type { RunningProcess } from './process.ts';
 
 export type Fate = 'answered' | 'refused' | 'cut off';
 
@@ -10,8 +11,10 @@ export interface NewConnection {
 }
 
 /** Sends one request as soon as it is connected. */
-function openConnection(port: number): NewConnection {
-  const socket = connect(port, '127.0.0.1').setEncoding('latin1');
+function openConnection(place: number | string): NewConnection {
+  const socket = (
+    typeof place === 'number' ? connect(place, '127.0.0.1') : connect(place)
+  ).setEncoding('latin1');
   let isConnected = false;
   let answer = '';
   const opened = new Promise<void>((resolve) => {
@@ -35,8 +38,23 @@ function openConnection(port: number): NewConnection {
   return { opened, fate };
 }
 
-export function openConnections(port: number, count: number): NewConnection[] {
-  return Array.from({ length: count }, () => openConnection(port));
+/** Connects to a port of this machine or to a unix socket. */
+export function openConnections(place: number | string, count: number): NewConnection[] {
+  return Array.from({ length: count }, () => openConnection(place));
+}
+
+/** Connections that the kernel has accepted for a frozen process, which gets the signal before it reads them. */
+export async function connectBeforeSignal(
+  place: number | string,
+  process: Pick<RunningProcess, 'signal'>,
+  signal: NodeJS.Signals,
+): Promise<readonly NewConnection[]> {
+  process.signal('SIGSTOP');
+  const waiting = openConnections(place, 50);
+  await Promise.all(waiting.map(({ opened }) => opened));
+  process.signal(signal);
+  process.signal('SIGCONT');
+  return waiting;
 }
 
 /** How many connections had each fate. */
