@@ -1,34 +1,33 @@
 /**
- * A server that speaks enough of RESP2 and RESP3 for a gateway to count in it, until it is told to answer something else.
- * Its own answers are always the same for a limit: one request less than it allows. Whoever is told another number was
- * told the answer to another question, or one that nobody gave.
+ * A server that speaks enough of RESP2 and RESP3 for a gateway to count in it. Tests can replace its answers. Its correct
+ * answer to a take is always the limit less one, so any other number belongs to another request or was made up.
  */
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { TAKE_SCRIPT, TAKE_SCRIPT_SHA } from '../../src/stores/redis/take-script.ts';
 
-/** A command, and what is known of the connection that it came by. */
+/** A command and its connection. */
 export interface Question {
   /** In lower case; `take` for the script that counts, however it is called. */
   readonly name: string;
   readonly words: readonly string[];
   readonly socket: Socket;
-  /** What a server in good health would say. */
+  /** The answer of a healthy server. */
   readonly answer: string;
-  /** From now on nothing is answered on this connection, whatever else is well again. */
+  /** From now on, nothing is answered on this connection, even without a fault. */
   fallSilent(): void;
 }
 
-/** True when it saw to the question; otherwise the true answer is given. */
+/** Returns true if it has handled the command. Otherwise the server sends the correct answer. */
 export type Fault = (question: Question) => boolean;
 
 export interface FakeRedis extends AsyncDisposable {
   readonly url: string;
-  /** Takes the place of the one before. */
+  /** Replaces the previous fault. */
   misbehave(fault: Fault | undefined): void;
-  /** To all that are connected, asked or not. */
+  /** Sends these bytes on all connections, also without a command. */
   say(bytes: string | Buffer): void;
-  /** So that everyone has to shake hands again. */
+  /** Clients must then connect and say hello again. */
   dropConnections(): void;
 }
 
@@ -57,7 +56,7 @@ export async function startFakeRedis(): Promise<FakeRedis> {
       }
     });
     socket.on('error', () => {}).on('close', () => sockets.delete(socket));
-    // Redis closes as soon as its client does; a fault may have a mind of its own.
+    // Redis closes when its client does. A fault may keep the connection open.
     socket.on('end', () => {
       if (fault === undefined || !stays.has(fault)) socket.destroy();
     });
@@ -85,7 +84,7 @@ export async function startFakeRedis(): Promise<FakeRedis> {
 
 const stays = new WeakSet<Fault>();
 
-/** One whose connections stay open when the client says goodbye. */
+/** A fault whose connections stay open when the client closes its side. */
 export function staying(fault: Fault): Fault {
   stays.add(fault);
   return fault;
@@ -98,7 +97,7 @@ function nameOf([command = '', script = '']: readonly string[]): string {
   return name;
 }
 
-/** `*2\r\n$3\r\nGET\r\n$1\r\nk\r\n`, once all of it is there. */
+/** Reads a command such as `*2\r\n$3\r\nGET\r\n$1\r\nk\r\n`. Returns undefined while a part is missing. */
 function parseCommand(bytes: Buffer): { words: string[]; length: number } | undefined {
   const lineEnd = bytes.indexOf('\r\n');
   if (lineEnd === -1) return undefined;
@@ -147,7 +146,7 @@ function trueAnswer(
     case 'take':
       return numbers(takeReply(words));
     case 'eval':
-      // The gateways that are there: the one that asks.
+      // The list of gateways: only the caller.
       return `*1\r\n${bulk(words[4] ?? '')}`;
     case 'auth':
     case 'select':
@@ -166,7 +165,7 @@ export function numbers(values: readonly number[]): string {
   return `*${values.length}\r\n${values.map((value) => `:${value}\r\n`).join('')}`;
 }
 
-/** One quota of a take: its key's row of arguments, see lua/take.lua. */
+/** A quota of a take: the row of arguments for its key, see lua/take.lua. */
 export interface AskedQuota {
   readonly limit: number;
   readonly windowMs: number;
@@ -183,7 +182,7 @@ export function quotasOf(words: readonly string[]): AskedQuota[] {
   });
 }
 
-/** What the script returns to this call: every request is admitted, with one less than its limit. */
+/** The reply of the script to this call: it admits the request, and the limit less one remains. */
 export function takeReply(words: readonly string[]): number[] {
   const call = Number(words[3 + Number(words[2]) + 1]);
   const reply = [call, Date.now()];

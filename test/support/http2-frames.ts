@@ -1,4 +1,4 @@
-/** HTTP/2 connections written frame by frame (RFC 9113), for what no client library would send. */
+/** HTTP/2 connections, written frame by frame (RFC 9113), for frames that no client library sends. */
 import { once } from 'node:events';
 import { connect } from 'node:net';
 
@@ -15,16 +15,16 @@ export const Type = {
 } as const;
 
 export interface RawHttp2 extends Disposable {
-  /** Opens so many streams, and resets each at once. */
+  /** Opens this many streams, and resets each of them at once. */
   openAndReset(count: number): void;
   /** Resolves to false if the connection is closed instead of answering. */
   answersPing(): Promise<boolean>;
 }
 
-/** Streams are for this path, as gRPC. */
+/** All streams are gRPC requests with this path. */
 export async function connectRawHttp2(port: number, path: string): Promise<RawHttp2> {
   const socket = connect(port, '127.0.0.1');
-  // `close` follows.
+  // Node emits `close` after it.
   socket.on('error', () => {});
   await once(socket, 'connect');
   const closed = new Promise<false>((resolve) => socket.once('close', () => resolve(false)));
@@ -81,7 +81,7 @@ export function frame(
   return Buffer.concat([head, payload]);
 }
 
-/** A header that the receiver is not to remember; both parts shorter than 127 bytes. */
+/** A header without indexing. Name and value must be shorter than 127 bytes. */
 export function literal(name: string, value: string): Buffer {
   const parts = [name, value].map((text) =>
     Buffer.from(`${String.fromCharCode(text.length)}${text}`),

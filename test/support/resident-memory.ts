@@ -1,4 +1,4 @@
-/** How much memory a process has, by the kernel's account (proc(5), VmRSS). */
+/** The resident memory of a process, from proc(5), VmRSS. */
 import { readFileSync } from 'node:fs';
 
 export function residentBytes(pid: number): number {

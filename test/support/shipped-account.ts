@@ -1,4 +1,4 @@
-/** The account of deploy/redis/users.acl, on a server that tests start. */
+/** The account of deploy/redis/users.acl, for servers that tests start. */
 import { readFileSync } from 'node:fs';
 import { connectTo, type TestRedis } from './redis.ts';
 
@@ -12,7 +12,7 @@ export async function addShippedAccount(server: TestRedis): Promise<void> {
   admin.disconnect();
 }
 
-/** The same place, by that account. */
+/** The same URL, with that account. */
 export function byShippedAccount(url: string): string {
   return url.replace('://', '://headgate:change-me@');
 }
