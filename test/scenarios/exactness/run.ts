@@ -53,7 +53,7 @@ const TURN_MS = 2 * WINDOW_MS;
 const WARM_UP_MS = 1_000;
 const RELOADED_WITHIN_MS = 30_000;
 /** A stalled Redis may delay MONITOR. A wrong stamp would be off by any amount. */
-const MOST_OFF_MS = 10_000;
+const MOST_OFF_MS = 1_000;
 
 interface Client {
   readonly id: string;
