@@ -61,7 +61,9 @@ export default defineConfig({
           include: ['test/{contract,integration,e2e}/**/*.test.ts', ...WITHOUT_DEADLINES],
           exclude: IN_VIRTUAL_TIME,
           ...REAL_PROGRAMS,
-          maxWorkers: 2,
+          // They wait as much as they work.
+          maxWorkers: 3,
+          maxConcurrency: 10,
           sequence: { groupOrder: 1 },
         },
       },

@@ -98,8 +98,10 @@ async function ask(socket: Socket, client: number): Promise<void> {
   if (!text.startsWith('HTTP/1.1 200 ')) throw new Error(`an ordinary request got ${text}`);
 }
 
-async function closed(socket: Socket): Promise<void> {
-  const close = once(socket, 'close');
-  socket.resume().end();
-  await close;
+/** The server may reset a connection that it is closing at the same moment. */
+function closed(socket: Socket): Promise<void> {
+  return new Promise((resolve) => {
+    socket.on('error', () => {}).once('close', () => resolve());
+    socket.resume().end();
+  });
 }
