@@ -84,6 +84,7 @@ function fateOfOwn({ rawHeaders }: HttpAnswer): string {
       ? [rawHeaders[i + 1] ?? '']
       : [],
   );
-  if (limits.some((value) => value.includes('999'))) return 'kept';
+  // A reset is a longer number, which may contain these digits.
+  if (limits.some((value) => /\b999\b/.test(value))) return 'kept';
   return limits.length === 0 ? 'removed' : 'replaced';
 }
