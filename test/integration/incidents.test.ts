@@ -4,6 +4,7 @@
  */
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { PATIENT } from '../support/gateway.ts';
 import { call, statuses } from '../support/http.ts';
 import {
   ALIASES,
@@ -515,7 +516,10 @@ describe('the denial cache', () => {
   testWithRedis('GHSA-4mq7-pvjg-xp2r: holds a denial for one client, policy and cost', async () => {
     await using redis = await startRedis();
     const costly = withKeyIn('x-api-key').replace('cost: 1', 'cost: 3');
-    await using gateway = await startWith(costly, { HEADGATE_REDIS_URL: redis.url });
+    await using gateway = await startWith(costly, {
+      ...PATIENT,
+      HEADGATE_REDIS_URL: redis.url,
+    });
     const strict = { client: newClient(), target: '/strict' };
     const status = async (check: Check) => (await ask(gateway, check)).status;
     expect(await statuses(4, () => answerTo(gateway, strict))).toEqual([200, 429, 429, 429]);

@@ -4,6 +4,7 @@
  */
 
 import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { createGateway } from '../../src/app/gateway.ts';
 import { reloadOnChange, reportPolicies } from '../../src/app/policy-reload.ts';
@@ -13,6 +14,7 @@ import { readEnvironment } from '../../src/config/settings/environment.ts';
 import { VERSION } from '../../src/config/version.ts';
 import { createTelemetry } from '../../src/telemetry/telemetry.ts';
 import { eventually } from './eventually.ts';
+import { call } from './http.ts';
 import { type RunningProcess, startProcess } from './process.ts';
 import { MAIN, NODE } from './tested-command.ts';
 
@@ -46,7 +48,10 @@ const PORTS = {
 };
 const PRINTED_WITHIN_MS = 20_000;
 
-/** For tests in which Redis is well: a busy machine then delays its answers, and they are waited for. */
+/**
+ * For tests in which Redis is well. A busy machine delays its answers, so they are waited for, and the gateway is handed
+ * over when Redis counts: a start itself waits half a second for it.
+ */
 export const PATIENT = { HEADGATE_STORE_TIMEOUT_MS: '10000' } as const;
 
 export interface GatewayOptions {
@@ -80,6 +85,7 @@ export async function startGateway(
     typeof address === 'object' ? address.port : 0;
   const urlOf = (address: AddressInfo | string | undefined) =>
     `http://127.0.0.1:${portOf(address)}`;
+  await redisCounts(env, urlOf(listening.ops));
   let closed: Promise<void> | undefined;
   const stop = () => {
     closed ??= gateway.close();
@@ -103,6 +109,16 @@ export async function startGateway(
   };
 }
 
+const REDIS_COUNTS_WITHIN_MS = 5_000;
+
+/** Goes on after some time, for tests in which Redis is reachable but does not count. */
+async function redisCounts(env: NodeJS.ProcessEnv, opsUrl: string): Promise<void> {
+  if (env.HEADGATE_STORE_TIMEOUT_MS !== PATIENT.HEADGATE_STORE_TIMEOUT_MS) return;
+  const untilMs = performance.now() + REDIS_COUNTS_WITHIN_MS;
+  const isDegraded = async () => (await call(opsUrl, '/readyz')).body.includes('"degraded"');
+  while ((await isDegraded()) && performance.now() < untilMs) await sleep(20);
+}
+
 /** As users start it. */
 export async function startGatewayProcess(env: NodeJS.ProcessEnv = {}): Promise<GatewayProcess> {
   const inherited = Object.fromEntries(
@@ -114,6 +130,7 @@ export async function startGatewayProcess(env: NodeJS.ProcessEnv = {}): Promise<
   const [, url = '', opsUrl = ''] = await started.printed(
     /proxies at (http:\S+) and operators at (http:\S+)[\s\S]*curl .*\n/,
   );
+  await redisCounts(env, opsUrl);
   const grpcUrl = /grpc +(http:\S+)/.exec(started.output())?.[1] ?? 'http://127.0.0.1:0';
   return {
     ...started,
