@@ -314,7 +314,11 @@ policies:
     await using crowded = await startHaproxy({
       application: upstream.port,
       headgate: relay.port,
-      changes: { 'maxconn 6000': 'maxconn 60', 'maxconn 2000': 'maxconn 20' },
+      changes: {
+        'maxconn 6000': 'maxconn 60',
+        'maxconn 2000': 'maxconn 20',
+        'timeout queue 500ms': 'timeout queue 10s',
+      },
     });
     const answers = Array.from({ length: 40 }, () =>
       call(crowded.url, '/a', { headers: { Connection: 'close' } }),
