@@ -14,7 +14,6 @@ COPY --from=build /app/package.json ./
 COPY --from=build /app/node_modules ./node_modules
 COPY --from=build /app/dist ./dist
 COPY lua ./lua
-COPY proto ./proto
 COPY config ./config
 # What `headgate proxy-config` prints is made of these.
 COPY deploy ./deploy

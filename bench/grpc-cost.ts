@@ -10,7 +10,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { Client, credentials } from '@grpc/grpc-js';
-import { loadSync, type MessageTypeDefinition } from '@grpc/proto-loader';
+import { checkRequestBytes, readCheckResponse } from '../test/support/grpc-client.ts';
 import { printTable } from '../tools/table.ts';
 import { createLab } from './support/lab.ts';
 import type { Applied } from './support/load.ts';
@@ -39,8 +39,7 @@ const QUESTION = {
 await using lab = createLab();
 const folder = mkdtempSync(join(tmpdir(), 'headgate-bench-'));
 const questionFile = join(folder, 'question');
-const { CheckRequest, CheckResponse } = messages();
-const question = CheckRequest.serialize(QUESTION);
+const question = checkRequestBytes(QUESTION);
 writeFileSync(questionFile, framed(question));
 
 const overHttp = await lab.gateway(ROOMY);
@@ -80,14 +79,6 @@ printTable(
   })),
 );
 
-function messages() {
-  const file = new URL('../proto/authorization.proto', import.meta.url).pathname;
-  const definition = loadSync(file, { keepCase: true });
-  const type = (name: string) =>
-    definition[`envoy.service.auth.v3.${name}`] as MessageTypeDefinition<object, object>;
-  return { CheckRequest: type('CheckRequest'), CheckResponse: type('CheckResponse') };
-}
-
 /** h2load takes errors of gRPC for success: they are a trailer of a 200. */
 async function expectAllow(): Promise<void> {
   const client = new Client(grpcAddress, credentials.createInsecure());
@@ -99,7 +90,7 @@ async function expectAllow(): Promise<void> {
     });
   });
   client.close();
-  if (!('ok_response' in CheckResponse.deserialize(answer))) throw new Error('it was denied');
+  if (readCheckResponse(answer).ok_response === undefined) throw new Error('it was denied');
 }
 
 /** Not compressed, and so long (gRPC over HTTP/2, Length-Prefixed-Message). */

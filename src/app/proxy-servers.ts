@@ -4,7 +4,7 @@ import type { Environment } from '../config/settings/environment.ts';
 import { envoyGrpc, HTTP_DIALECTS } from '../dialects/index.ts';
 import type { HandleCheck } from '../server/check-handler.ts';
 import { createCheckServer } from '../server/check-server.ts';
-import { createGrpcServer } from '../server/grpc-server.ts';
+import { createGrpcServer } from '../server/grpc/grpc-server.ts';
 import type { PortName } from '../server/proxy-ports.ts';
 import type { ProxyEvents } from '../telemetry/events/proxy-events.ts';
 

@@ -1,7 +1,7 @@
 /** Renders the answer of an explained request as one dialect would send it to its proxy. */
 import type { Decision } from '../core/decision.ts';
 import type { AnswerStyle } from '../core/policy-set.ts';
-import { DIALECT_NAMES, envoyGrpc, HTTP_DIALECTS } from '../dialects/index.ts';
+import { DIALECT_NAMES, DIALECTS } from '../dialects/index.ts';
 import { OperationError } from './operation-error.ts';
 
 export { DIALECT_NAMES };
@@ -21,17 +21,16 @@ export interface ExplainedAnswer {
 /** Throws an OperationError that lists the names if there is no such dialect. */
 export function answerBy(dialect: string) {
   const render = rendererOf(dialect);
-  return (decision: Decision, style: AnswerStyle): ExplainedAnswer => ({
-    dialect,
-    ...render(decision, style),
-  });
+  return (decision: Decision, style: AnswerStyle): ExplainedAnswer => {
+    const { status, headers, body } = render(decision, style);
+    return { dialect, status, headers, body };
+  };
 }
 
 type RenderAnswer = (decision: Decision, style: AnswerStyle) => Omit<ExplainedAnswer, 'dialect'>;
 
 function rendererOf(name: string): RenderAnswer {
-  if (name === envoyGrpc.name) return renderGrpc;
-  const dialect = HTTP_DIALECTS.find((each) => each.name === name);
+  const dialect = DIALECTS.find((each) => each.name === name);
   if (dialect === undefined) {
     throw new OperationError(
       'invalid',
@@ -39,15 +38,4 @@ function rendererOf(name: string): RenderAnswer {
     );
   }
   return dialect.render;
-}
-
-/** The HTTP response that Envoy makes of the message. */
-function renderGrpc(decision: Decision, style: AnswerStyle): Omit<ExplainedAnswer, 'dialect'> {
-  const { ok_response, denied_response } = envoyGrpc.render(decision, style);
-  const options = denied_response?.headers ?? ok_response?.response_headers_to_add ?? [];
-  return {
-    status: denied_response?.status.code ?? 200,
-    headers: options.flatMap(({ header }) => [header.key, header.value]),
-    body: denied_response?.body ?? '',
-  };
 }

@@ -124,7 +124,7 @@ describe('over HTTP', () => {
 
   test('HEADGATE_GRPC_PORT=off opens no gRPC port', () => {
     expect(gateway.output()).toContain('proxies at http://');
-    expect(gateway.output()).not.toContain('grpc');
+    expect(gateway.output()).not.toMatch(/^ +grpc /m);
   });
 
   const IDS = { 'x-headgate-request-id': 'one', 'x-request-id': 'one' };

@@ -107,7 +107,8 @@ describe('a gateway still answers, and logs nothing that a caller sent, after', 
       field(1, field(1, field(1, field(1, field(2, NOT_UTF8)))), field(4, field(2, METHOD))),
     ],
   ])('a %s that is not UTF-8', async (name, message) => {
-    expect(outcome(await client.send(message))).toBe(name === 'host' ? 400 : 200);
+    // No server should see such a target.
+    expect(outcome(await client.send(message))).toBe(/path|host/.test(name) ? 400 : 200);
   });
 
   test.each(['/a\r\nX: y', '/a%00'])('a malformed path: %j', async (path) => {

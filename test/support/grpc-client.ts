@@ -12,7 +12,6 @@ import {
 } from '@grpc/grpc-js';
 import { loadSync, type MessageTypeDefinition, type ServiceDefinition } from '@grpc/proto-loader';
 import { service as healthService } from 'grpc-health-check';
-import type { EnvoyCheckResponse } from '../../src/dialects/envoy-grpc.ts';
 
 const DEPENDENCIES = fileURLToPath(
   new URL('../../node_modules/@grpc/grpc-js-xds/deps/', import.meta.url),
@@ -23,10 +22,6 @@ export const ENVOY_PROTOS = loadSync('envoy/service/auth/v3/external_auth.proto'
   keepCase: true,
   includeDirs: FOLDERS.map((folder) => DEPENDENCIES + folder),
 });
-export const OUR_PROTOS = loadSync(
-  fileURLToPath(new URL('../../proto/authorization.proto', import.meta.url)),
-  { keepCase: true },
-);
 
 export type Protos = typeof ENVOY_PROTOS;
 
@@ -40,8 +35,30 @@ function isMessage(found: Protos[string]): found is MessageTypeDefinition<object
   return found.format === 'Protocol Buffer 3 DescriptorProto';
 }
 
+/** Envoy's `CheckResponse`, as far as headgate fills it. */
+export interface EnvoyCheckResponse {
+  readonly status: { readonly code: number };
+  readonly ok_response?: { readonly response_headers_to_add: readonly HeaderValueOption[] };
+  readonly denied_response?: {
+    readonly status: { readonly code: number };
+    readonly headers: readonly HeaderValueOption[];
+    readonly body: string;
+  };
+}
+
+interface HeaderValueOption {
+  readonly header: { readonly key: string; readonly value: string };
+  readonly append_action?: number;
+}
+
 const CHECK_REQUEST = messageOf(ENVOY_PROTOS, 'envoy.service.auth.v3.CheckRequest');
 const CHECK_RESPONSE = messageOf(ENVOY_PROTOS, 'envoy.service.auth.v3.CheckResponse');
+
+/** The message as Envoy writes it. */
+export const checkRequestBytes = (request: object): Buffer => CHECK_REQUEST.serialize(request);
+/** The message as Envoy reads it. */
+export const readCheckResponse = (bytes: Buffer): EnvoyCheckResponse =>
+  CHECK_RESPONSE.deserialize(bytes) as EnvoyCheckResponse;
 const CHECK = '/envoy.service.auth.v3.Authorization/Check';
 
 /** Either a message or, with a code other than OK, what went wrong. */
@@ -72,13 +89,12 @@ export function connectGrpc(port: number): GrpcClient {
     'grpc.use_local_subchannel_pool': 1,
     'grpc.enable_retries': 0,
   });
-  const decode = (bytes: Buffer) => CHECK_RESPONSE.deserialize(bytes) as EnvoyCheckResponse;
   const { Check, Watch } = healthService as HealthService;
   return {
     check: (request, metadata) => {
-      return unary(client, CHECK, CHECK_REQUEST.serialize(request), decode, metadata);
+      return unary(client, CHECK, checkRequestBytes(request), readCheckResponse, metadata);
     },
-    send: (bytes, path = CHECK) => unary(client, path, bytes, decode),
+    send: (bytes, path = CHECK) => unary(client, path, bytes, readCheckResponse),
     health: (service = '') => {
       const bytes = Check.requestSerialize({ service });
       return unary(client, Check.path, bytes, (it) => Check.responseDeserialize(it) as Health);

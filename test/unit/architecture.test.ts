@@ -21,16 +21,17 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'telemetry',
   ],
   'proxy-config': ['config', 'core'],
-  server: ['config', 'core', 'operations'],
+  server: ['config', 'core', 'operations', 'protobuf'],
   operations: ['config', 'core', 'denials', 'dialects', 'salts', 'stores', 'telemetry'],
   doctor: ['config', 'core', 'stores'],
   salts: ['core', 'stores'],
   denials: ['core'],
-  dialects: ['core'],
+  dialects: ['core', 'protobuf'],
   stores: ['config', 'core'],
   telemetry: ['core'],
   config: ['core', 'dialects'],
   core: [],
+  protobuf: [],
 };
 
 const files = readdirSync(SRC, { recursive: true, encoding: 'utf8' }).filter((name) =>

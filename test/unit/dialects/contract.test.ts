@@ -4,6 +4,7 @@ import { envoyGrpc, HTTP_DIALECTS } from '../../../src/dialects/index.ts';
 import { type DialectUnderTest, describeDialect } from '../../contract/dialect.contract.ts';
 import { envoyGrpc as grpcFixture } from '../../fixtures/proxies/envoy-grpc.ts';
 import { HTTP_FIXTURES } from '../../fixtures/proxies/index.ts';
+import { checkRequestBytes, readCheckResponse } from '../../support/grpc-client.ts';
 import {
   type HeaderChange,
   headerLines,
@@ -54,7 +55,7 @@ function once(pairs: readonly (readonly [string, string])[]): Record<string, str
 
 /** Envoy joins repeated headers with a comma. */
 function grpcHeaders({ remove, repeat, empty, add = [] }: HeaderChange): Record<string, string> {
-  const headers = { ...grpcFixture.sends.attributes?.request?.http?.headers };
+  const headers: Record<string, string> = { ...grpcFixture.sends.attributes.request.http.headers };
   if (remove !== undefined) delete headers[remove];
   if (repeat !== undefined) headers[repeat] = `${headers[repeat]},${headers[repeat]}`;
   if (empty !== undefined) headers[empty] = '';
@@ -67,12 +68,15 @@ const overGrpc: DialectUnderTest = {
   foreignHeaders: foreignTo(Object.keys(grpcHeaders({}))),
   parse(change = {}) {
     const { attributes } = grpcFixture.sends;
-    const http = { ...attributes?.request?.http, headers: grpcHeaders(change) };
-    const changed = { attributes: { ...attributes, request: { http } } };
-    return envoyGrpc.parse(changed, PROXY_ADDRESS);
+    const http = { ...attributes.request.http, headers: grpcHeaders(change) };
+    const message = checkRequestBytes({ attributes: { ...attributes, request: { http } } });
+    const request = envoyGrpc.parse(message, PROXY_ADDRESS);
+    if (request === undefined) throw new Error('the check is not about an HTTP request');
+    return request;
   },
   render(decision, style) {
-    const { ok_response, denied_response } = envoyGrpc.render(decision, style);
+    const message = envoyGrpc.write(envoyGrpc.render(decision, style));
+    const { ok_response, denied_response } = readCheckResponse(message);
     const options = ok_response?.response_headers_to_add ?? denied_response?.headers ?? [];
     return {
       status: denied_response?.status.code ?? 200,

@@ -7,94 +7,24 @@ import {
   unmeasured,
 } from '../../../src/core/decision.ts';
 import type { AnswerStyle } from '../../../src/core/policy-set.ts';
+import { envoyGrpc } from '../../../src/dialects/envoy-grpc.ts';
 import {
-  type EnvoyCheckRequest,
-  type EnvoyCheckResponse,
-  envoyGrpc,
-} from '../../../src/dialects/envoy-grpc.ts';
-import {
-  ENVOY_PROTOS,
+  checkRequestBytes,
   envoyCheckRequest,
   type HttpAttributes,
-  messageOf,
-  OUR_PROTOS,
-  type Protos,
+  readCheckResponse,
   responseHeadersOf,
 } from '../../support/grpc-client.ts';
 import { loginPolicy } from '../../support/policies.ts';
 import { NOON_MS } from '../../support/requests.ts';
 
-const PACKAGE = 'envoy.service.auth.v3';
-const REQUEST = `${PACKAGE}.CheckRequest`;
-const RESPONSE = `${PACKAGE}.CheckResponse`;
 const STYLE: AnswerStyle = { reset: 'epoch', retryAfterJitterSeconds: 0, body: 'json' };
 
-/** As it arrives: written by Envoy's definitions, read by ours. */
-function received(request: object): EnvoyCheckRequest {
-  const bytes = messageOf(ENVOY_PROTOS, REQUEST).serialize(request);
-  return messageOf(OUR_PROTOS, REQUEST).deserialize(bytes);
+function parse(attributes: HttpAttributes) {
+  const request = envoyGrpc.parse(checkRequestBytes(envoyCheckRequest(attributes)), '127.0.0.1');
+  if (request === undefined) throw new Error('the check is not about an HTTP request');
+  return request;
 }
-
-/** As Envoy reads it. */
-function sent(answer: EnvoyCheckResponse): EnvoyCheckResponse {
-  const bytes = messageOf(OUR_PROTOS, RESPONSE).serialize(answer);
-  return messageOf(ENVOY_PROTOS, RESPONSE).deserialize(bytes) as EnvoyCheckResponse;
-}
-
-const parse = (attributes: HttpAttributes) =>
-  envoyGrpc.parse(received(envoyCheckRequest(attributes)), '127.0.0.1');
-
-describe('the definitions', () => {
-  test.each([REQUEST, RESPONSE])('have the field numbers and wire types of Envoy: %s', (name) => {
-    const ours = fieldsBelow(typesOf(OUR_PROTOS), name);
-    const envoys = fieldsBelow(typesOf(ENVOY_PROTOS), name);
-    expect(ours.size).toBeGreaterThan(10);
-    for (const [path, field] of ours) expect([path, envoys.get(path)]).toEqual([path, field]);
-  });
-
-  test('have the values of append_action that Envoy has', () => {
-    const valuesIn = (protos: Protos, name: string) => {
-      const { enumType } = messageOf(protos, name).type as Descriptor;
-      return enumType.flatMap(({ value }) => value.map((each) => [each.name, each.number]));
-    };
-    const envoys = valuesIn(ENVOY_PROTOS, 'envoy.config.core.v3.HeaderValueOption');
-    expect(envoys).toEqual(
-      expect.arrayContaining(valuesIn(OUR_PROTOS, `${PACKAGE}.HeaderValueOption`)),
-    );
-  });
-
-  test('name the service and its method as Envoy does', () => {
-    for (const protos of [OUR_PROTOS, ENVOY_PROTOS]) {
-      expect(protos[`${PACKAGE}.Authorization`]).toMatchObject({
-        Check: { path: `/${PACKAGE}.Authorization/Check`, requestStream: false },
-      });
-    }
-  });
-
-  test('a message with every field is read as the fields that headgate uses', () => {
-    const every = everyFieldOf(typesOf(ENVOY_PROTOS), REQUEST);
-    expect(every).toHaveProperty('attributes.tls_session.sni');
-    expect(received(every)).toEqual({
-      attributes: {
-        source: { address: { socket_address: { address: 'the address' } } },
-        request: {
-          http: {
-            method: 'the method',
-            path: 'the path',
-            host: 'the host',
-            headers: { 'the key': 'the value' },
-            header_map: {
-              headers: [
-                { key: 'the key', value: 'the value', raw_value: Buffer.from('the raw_value') },
-              ],
-            },
-          },
-        },
-        context_extensions: { 'the key': 'the value' },
-      },
-    });
-  });
-});
 
 describe('a check', () => {
   test('is read from the fields of the message', () => {
@@ -178,20 +108,17 @@ describe('a check', () => {
     expect(parse({ method: 'OPTIONS', path: '*' }).target).toBe('*');
   });
   test('without a method is not about an HTTP request', () => {
-    const nothing: EnvoyCheckRequest[] = [
+    for (const message of [
       {},
       { attributes: {} },
       { attributes: { request: {} } },
       { attributes: { request: { http: {} } } },
       { attributes: { request: { http: { path: '/a', method: '' } } } },
-    ];
-    for (const request of nothing) {
-      expect(envoyGrpc.isAboutHttp(request)).toBe(false);
-      expect(envoyGrpc.parse(request, '127.0.0.1')).toMatchObject({ method: '', host: '' });
+    ]) {
+      expect(envoyGrpc.parse(checkRequestBytes(message), '127.0.0.1')).toBeUndefined();
     }
-    expect(envoyGrpc.isAboutHttp({ attributes: { request: { http: { method: 'GET' } } } })).toBe(
-      true,
-    );
+    const message = { attributes: { request: { http: { method: 'GET' } } } };
+    expect(envoyGrpc.parse(checkRequestBytes(message), '127.0.0.1')).toMatchObject({ host: '' });
   });
 });
 
@@ -239,7 +166,8 @@ describe('an answer', () => {
     },
     limits: [limit],
   });
-  const render = (it: Decision, style = STYLE) => sent(envoyGrpc.render(it, style));
+  const render = (it: Decision, style = STYLE) =>
+    readCheckResponse(envoyGrpc.write(envoyGrpc.render(it, style)));
 
   test('that allows overwrites the rate limit headers of the application, and no other', () => {
     const allowed = render(decision('allow'));
@@ -314,96 +242,13 @@ describe('an answer', () => {
     });
   });
   test('to a caller without the secret is a denial', () => {
-    const { status, ok_response, denied_response } = sent(envoyGrpc.unauthorized);
+    const answer = readCheckResponse(envoyGrpc.write(envoyGrpc.unauthorized));
+    const { status, ok_response, denied_response } = answer;
     expect({ code: status.code, ok_response }).toEqual({ code: 7, ok_response: undefined });
     expect(denied_response?.status.code).toBe(403);
-    expect(responseHeadersOf(sent(envoyGrpc.unauthorized))).toEqual({
+    expect(responseHeadersOf(answer)).toEqual({
       'content-type': 'application/json',
     });
     expect(JSON.parse(denied_response?.body ?? '').error).toBe('forbidden');
   });
 });
-
-interface Field {
-  readonly name: string;
-  readonly number: number;
-  readonly label: string;
-  readonly type: string;
-  readonly typeName: string;
-}
-
-interface Descriptor {
-  readonly name: string;
-  readonly field: readonly Field[];
-  readonly nestedType: readonly Descriptor[];
-  readonly enumType: readonly { value: readonly { name: string; number: number }[] }[];
-  readonly options: { readonly mapEntry: boolean } | null;
-}
-
-type Types = ReadonlyMap<string, Descriptor>;
-
-/** By full name, with those that are defined within others. */
-function typesOf(protos: Protos): Types {
-  const found = new Map<string, Descriptor>();
-  const add = (name: string, descriptor: Descriptor) => {
-    found.set(name, descriptor);
-    for (const nested of descriptor.nestedType) add(`${name}.${nested.name}`, nested);
-  };
-  for (const [name, { format, type }] of Object.entries(protos)) {
-    if (format === 'Protocol Buffer 3 DescriptorProto') add(name, type as Descriptor);
-  }
-  return found;
-}
-
-/** A name is looked for where it is used, then in what is around that. */
-function fullName(types: Types, usedIn: string, name: string): string {
-  for (let scope = usedIn; ; scope = scope.slice(0, Math.max(0, scope.lastIndexOf('.')))) {
-    const full = scope === '' ? name : `${scope}.${name}`;
-    if (types.has(full)) return full;
-    if (scope === '') throw new Error(`no type is called ${name} in ${usedIn}`);
-  }
-}
-
-function isMessage({ type }: Field): boolean {
-  return type === 'TYPE_MESSAGE';
-}
-
-/** Every field that can be reached, once for each type that it is in: some types hold themselves. */
-function fieldsBelow(types: Types, name: string, path = '', within: readonly string[] = []) {
-  const found = new Map<string, string>();
-  for (const field of types.get(name)?.field ?? []) {
-    const place = path === '' ? field.name : `${path}.${field.name}`;
-    // The two look the same on the wire.
-    const type = field.type === 'TYPE_ENUM' ? 'TYPE_INT32' : field.type;
-    found.set(place, `${field.label} ${type} ${field.number}`);
-    if (!isMessage(field)) continue;
-    const below = fullName(types, name, field.typeName);
-    if (within.includes(below)) continue;
-    for (const entry of fieldsBelow(types, below, place, [...within, below])) found.set(...entry);
-  }
-  return found;
-}
-
-/** With every member of a choice as well. */
-function everyFieldOf(types: Types, name: string, within: readonly string[] = []): object {
-  const filled = (types.get(name)?.field ?? []).flatMap((field) => {
-    if (!isMessage(field)) return [[field.name, repeatedAs(field, scalarFor(field))]];
-    const below = fullName(types, name, field.typeName);
-    if (within.includes(below)) return [];
-    const value = everyFieldOf(types, below, [...within, below]);
-    if (!types.get(below)?.options?.mapEntry) return [[field.name, repeatedAs(field, value)]];
-    const entry = value as { key: string; value?: unknown };
-    return [[field.name, { [entry.key]: entry.value ?? {} }]];
-  });
-  return Object.fromEntries(filled);
-}
-
-function repeatedAs<Value>({ label }: Field, value: Value): Value | Value[] {
-  return label === 'LABEL_REPEATED' ? [value] : value;
-}
-
-function scalarFor({ name, type, number }: Field): string | Buffer | number | boolean {
-  if (type === 'TYPE_STRING') return `the ${name}`;
-  if (type === 'TYPE_BYTES') return Buffer.from(`the ${name}`);
-  return type === 'TYPE_BOOL' ? true : number;
-}

@@ -1,0 +1,101 @@
+/**
+ * Reads protobuf messages (protobuf.dev/programming-guides/encoding): fields that the caller knows are read, all others
+ * are skipped. Everything here throws MalformedMessage for bytes that are no message.
+ */
+
+export class MalformedMessage extends Error {
+  override readonly name = 'MalformedMessage';
+}
+
+/** Reads the value of one field, and sets what it means in the target. */
+export type ReadField<Target> = (reader: ProtobufReader, target: Target) => void;
+/** By field number. Values must be text, bytes or messages. */
+export type Fields<Target> = Readonly<Record<number, ReadField<Target>>>;
+
+/** Reads a field that holds a message with these fields. */
+export function message<Target>(fields: Fields<Target>): ReadField<Target> {
+  return (reader, target) => reader.fieldsUntil(reader.endOfValue(), fields, target);
+}
+
+const VARINT = 0;
+const FIXED_64 = 1;
+const LENGTH_DELIMITED = 2;
+const FIXED_32 = 5;
+/** In bytes; it holds 64 bits. */
+const LONGEST_VARINT = 10;
+
+export class ProtobufReader {
+  readonly #bytes: Buffer;
+  #position = 0;
+
+  constructor(bytes: Buffer) {
+    this.#bytes = bytes;
+  }
+
+  /** Reads the fields up to a position. */
+  fieldsUntil<Target>(end: number, fields: Fields<Target>, target: Target): void {
+    while (this.#position < end) {
+      const tag = this.#varint();
+      const type = tag % 8;
+      const field = (tag - type) / 8;
+      if (field === 0) throw new MalformedMessage('a field has the number 0');
+      const read = type === LENGTH_DELIMITED ? fields[field] : undefined;
+      if (read === undefined) this.#skip(type);
+      else read(this, target);
+    }
+    if (this.#position > end) throw new MalformedMessage('a field ends after its message');
+  }
+
+  /** The value of the current field, with one character for each byte. */
+  latin1(): string {
+    const end = this.endOfValue();
+    const text = this.#bytes.toString('latin1', this.#position, end);
+    this.#position = end;
+    return text;
+  }
+
+  utf8(): string {
+    const end = this.endOfValue();
+    const text = this.#bytes.toString('utf8', this.#position, end);
+    this.#position = end;
+    return text;
+  }
+
+  /** Where the value of the current field ends. It begins at the position. */
+  endOfValue(): number {
+    const length = this.#varint();
+    const end = this.#position + length;
+    if (end > this.#bytes.length) throw new MalformedMessage('a field is longer than the message');
+    return end;
+  }
+
+  #skip(type: number): void {
+    if (type === VARINT) this.#varint();
+    else if (type === LENGTH_DELIMITED) this.#position = this.endOfValue();
+    else if (type === FIXED_64) this.#position += 8;
+    else if (type === FIXED_32) this.#position += 4;
+    // Groups, which version 3 does not have, and types that do not exist.
+    else throw new MalformedMessage(`a field has the unknown type ${type}`);
+  }
+
+  /** Exact up to 2^53, which is more than any length. */
+  #varint(): number {
+    let byte = this.#byte();
+    if (byte < 128) return byte;
+    let value = byte - 128;
+    let factor = 128;
+    for (let i = 1; i < LONGEST_VARINT; i++) {
+      byte = this.#byte();
+      if (byte < 128) return value + byte * factor;
+      value += (byte - 128) * factor;
+      factor *= 128;
+    }
+    throw new MalformedMessage('a number does not end');
+  }
+
+  #byte(): number {
+    const byte = this.#bytes[this.#position++];
+    if (byte === undefined) throw new MalformedMessage('the message ends within a field');
+    return byte;
+  }
+}

@@ -1,0 +1,96 @@
+/** One call on a stream of HTTP/2: it reads one message, and answers with messages and a status. */
+import type { IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2';
+import { framed, MessageFrame } from './message-frame.ts';
+import type { GrpcStatus } from './status.ts';
+
+/**
+ * In bytes. If a check is refused, a proxy that fails open lets the request through. So this is above what a client can
+ * make Envoy send: 60 KiB of headers, with a path that Envoy sends twice and three times as long (`"` as %22).
+ */
+const MAX_MESSAGE_BYTES = 512 * 1024;
+
+const HEADERS = { ':status': 200, 'content-type': 'application/grpc' };
+const WITH_TRAILERS = { waitForTrailers: true };
+const WITHOUT_BODY = { endStream: true };
+const OK = { 'grpc-status': '0' };
+
+export class GrpcCall {
+  readonly #stream: ServerHttp2Stream;
+
+  constructor(stream: ServerHttp2Stream) {
+    this.#stream = stream;
+  }
+
+  /** Whether the caller has disconnected or given up. */
+  get isGone(): boolean {
+    return this.#stream.destroyed || this.#stream.aborted;
+  }
+
+  /** Hands over the message when it is complete. Any other request is answered with an error. */
+  read(headers: IncomingHttpHeaders, onMessage: (message: Buffer) => void): void {
+    const stream = this.#stream;
+    const frame = new MessageFrame(MAX_MESSAGE_BYTES);
+    const take = (result: Buffer | GrpcStatus) => {
+      if (Buffer.isBuffer(result)) onMessage(result);
+      else this.fail(result);
+    };
+    stream.on('data', (chunk: Buffer) => {
+      const mistake = frame.add(chunk);
+      if (mistake === undefined) return;
+      stream.removeAllListeners('data').removeAllListeners('end');
+      this.fail(mistake);
+    });
+    stream.on('end', () => {
+      if (stream.aborted) return;
+      const result = frame.message(headers['grpc-encoding']?.toString());
+      if (result instanceof Promise) void result.then(take);
+      else take(result);
+    });
+  }
+
+  /** Sends the only message of the answer. */
+  answer(message: Buffer): void {
+    this.#respond();
+    this.#stream.end(framed(message));
+  }
+
+  /** Sends one of several messages. */
+  write(message: Buffer): void {
+    if (this.isGone) return;
+    if (!this.#stream.headersSent) this.#respond();
+    this.#stream.write(framed(message));
+  }
+
+  /** Ends an answer of several messages. */
+  end({ code, message }: GrpcStatus): void {
+    if (this.isGone) return;
+    const stream = this.#stream;
+    stream.removeAllListeners('wantTrailers');
+    stream.once('wantTrailers', () => {
+      stream.sendTrailers({ 'grpc-status': String(code), 'grpc-message': message });
+    });
+    stream.end();
+  }
+
+  onClosed(listener: () => void): void {
+    this.#stream.once('close', listener);
+  }
+
+  fail({ code, message }: GrpcStatus): void {
+    const stream = this.#stream;
+    if (this.isGone || stream.headersSent) return;
+    const status = { 'grpc-status': String(code), 'grpc-message': message };
+    stream.respond({ ...HEADERS, ...status }, WITHOUT_BODY);
+    // The rest of the request is not read.
+    stream.close();
+  }
+
+  #respond(): void {
+    this.#stream.respond(HEADERS, WITH_TRAILERS);
+    this.#stream.once('wantTrailers', sendOk);
+  }
+}
+
+function sendOk(this: ServerHttp2Stream): void {
+  this.sendTrailers(OK);
+}

@@ -1,0 +1,116 @@
+/** Answers Envoy's checks over gRPC (`envoy.service.auth.v3.Authorization/Check`), and health checks. */
+import type { IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2';
+import type { Socket } from 'node:net';
+import { MalformedMessage } from '../../protobuf/reader.ts';
+import type { HandleCheck } from '../check-handler.ts';
+import { Connections } from '../connections.ts';
+import { compileSecretCheck } from '../proxy-secret.ts';
+import { GrpcCall } from './grpc-call.ts';
+import { GrpcCheck, type GrpcDialect } from './grpc-check.ts';
+import { Health } from './health.ts';
+import { Sessions } from './sessions.ts';
+import { FAULT, MALFORMED, NOT_ABOUT_HTTP, UNKNOWN_METHOD } from './status.ts';
+
+export interface GrpcServerOptions<Answer> {
+  readonly dialect: GrpcDialect<Answer>;
+  readonly handleCheck: HandleCheck;
+  /** A caller must send one of these as metadata. Empty: every caller is answered. */
+  readonly proxySecrets: readonly string[];
+  readonly onUnauthorized: () => void;
+}
+
+export interface GrpcServer {
+  /** Answers the requests of this connection. */
+  take(connection: Socket): void;
+  /** Reports that it is not healthy, so that callers go elsewhere. Requests are still answered. */
+  drain(): void;
+  /** Waits at most so many milliseconds for requests that have begun, and closes every connection. */
+  close(withinMs: number): Promise<void>;
+}
+
+/** Answers one call. Throws MalformedMessage. */
+type Method = (call: GrpcCall, message: Buffer, caller: Caller) => void;
+
+interface Caller {
+  readonly headers: IncomingHttpHeaders;
+  readonly address: string;
+}
+
+const AUTHORIZATION = 'envoy.service.auth.v3.Authorization';
+const HEALTH = '/grpc.health.v1.Health';
+const CONTENT_TYPE = /^application\/grpc(?:$|[+;])/;
+const UNSUPPORTED_MEDIA_TYPE = { ':status': 415 };
+
+export function createGrpcServer<Answer>(options: GrpcServerOptions<Answer>): GrpcServer {
+  const health = new Health(['', AUTHORIZATION]);
+  const methods = new Map<string, Method>([
+    [`/${AUTHORIZATION}/Check`, checkMethod(options)],
+    [`${HEALTH}/Check`, (call, message) => health.check(call, message)],
+    [`${HEALTH}/List`, (call) => health.list(call)],
+    [`${HEALTH}/Watch`, (call, message) => health.watch(call, message)],
+  ]);
+  const connections = new Connections();
+  const sessions = new Sessions();
+
+  return {
+    take(connection) {
+      if (!connections.add(connection)) return;
+      const address = connection.remoteAddress ?? '';
+      sessions.open(connection).on('stream', (stream, headers) => {
+        answerStream(stream, { headers, address }, methods);
+      });
+    },
+    drain() {
+      // GOAWAY is not sent before the end, because Node does not answer requests that arrive at the same time.
+      health.stopServing();
+    },
+    async close(withinMs) {
+      health.close();
+      sessions.close();
+      await connections.ended(withinMs);
+    },
+  };
+}
+
+function answerStream(
+  stream: ServerHttp2Stream,
+  caller: Caller,
+  methods: ReadonlyMap<string, Method>,
+): void {
+  // `close` follows.
+  stream.on('error', () => {});
+  const { headers } = caller;
+  if (!CONTENT_TYPE.test(headers['content-type'] ?? '')) {
+    stream.respond(UNSUPPORTED_MEDIA_TYPE, { endStream: true });
+    stream.close();
+    return;
+  }
+  const call = new GrpcCall(stream);
+  const method = methods.get(headers[':path'] ?? '');
+  if (method === undefined) {
+    call.fail(UNKNOWN_METHOD);
+    return;
+  }
+  call.read(headers, (message) => {
+    try {
+      method(call, message, caller);
+    } catch (error) {
+      call.fail(error instanceof MalformedMessage ? MALFORMED : FAULT);
+    }
+  });
+}
+
+function checkMethod<Answer>(options: GrpcServerOptions<Answer>): Method {
+  const { dialect, handleCheck, onUnauthorized } = options;
+  const knowsSecret = compileSecretCheck(options.proxySecrets);
+  return (call, message, { headers, address }) => {
+    if (!knowsSecret(headers)) {
+      onUnauthorized();
+      call.answer(dialect.write(dialect.unauthorized));
+      return;
+    }
+    const request = dialect.parse(message, address);
+    if (request === undefined) call.fail(NOT_ABOUT_HTTP);
+    else handleCheck(new GrpcCheck(dialect, call, request));
+  };
+}
