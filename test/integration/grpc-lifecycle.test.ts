@@ -42,6 +42,8 @@ describe.concurrent('stopping', () => {
       expect((await client.health(service)).message).toEqual({ status: 'SERVING' });
     }
     expect((await client.health('unknown')).code).toBe(status.NOT_FOUND);
+    const serving = { status: 'SERVING' };
+    expect((await client.listHealth()).message).toEqual({ '': serving, [AUTHORIZATION]: serving });
     const session = await openSession(gateway.grpcPort);
     const watch = client.watchHealth(AUTHORIZATION).on('error', () => {});
     expect(await once(watch, 'data')).toEqual([{ status: 'SERVING' }]);

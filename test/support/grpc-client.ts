@@ -76,11 +76,17 @@ export interface GrpcClient extends Disposable {
   /** Any bytes in place of a CheckRequest, to any method. */
   send(bytes: Uint8Array, path?: string): Promise<CheckReply>;
   health(service?: string): Promise<Reply<Health>>;
+  /** The health of each service. */
+  listHealth(): Promise<Reply<Readonly<Record<string, Health>>>>;
   watchHealth(service?: string): ClientReadableStream<Health>;
 }
 
 export interface Health {
   readonly status: string;
+}
+
+interface HealthList {
+  readonly statuses: Readonly<Record<string, Health>>;
 }
 
 /** Opens a new connection. */
@@ -89,7 +95,7 @@ export function connectGrpc(port: number): GrpcClient {
     'grpc.use_local_subchannel_pool': 1,
     'grpc.enable_retries': 0,
   });
-  const { Check, Watch } = healthService as HealthService;
+  const { Check, List, Watch } = healthService as HealthService;
   return {
     check: (request, metadata) => {
       return unary(client, CHECK, checkRequestBytes(request), readCheckResponse, metadata);
@@ -98,6 +104,12 @@ export function connectGrpc(port: number): GrpcClient {
     health: (service = '') => {
       const bytes = Check.requestSerialize({ service });
       return unary(client, Check.path, bytes, (it) => Check.responseDeserialize(it) as Health);
+    },
+    listHealth: async () => {
+      const bytes = List.requestSerialize({});
+      const decode = (it: Buffer) => List.responseDeserialize(it) as HealthList;
+      const { message, ...reply } = await unary(client, List.path, bytes, decode);
+      return { ...reply, message: message?.statuses };
     },
     watchHealth: (service = '') => {
       const { path, requestSerialize, responseDeserialize } = Watch;
@@ -108,7 +120,8 @@ export function connectGrpc(port: number): GrpcClient {
   };
 }
 
-type HealthService = ServiceDefinition & Record<'Check' | 'Watch', ServiceDefinition[string]>;
+type HealthService = ServiceDefinition &
+  Record<'Check' | 'List' | 'Watch', ServiceDefinition[string]>;
 
 const PATIENCE_MS = 5_000;
 

@@ -34,14 +34,16 @@ export class GrpcCall {
       if (Buffer.isBuffer(result)) onMessage(result);
       else this.fail(result);
     };
+    let isRefused = false;
     stream.on('data', (chunk: Buffer) => {
+      if (isRefused) return;
       const mistake = frame.add(chunk);
       if (mistake === undefined) return;
-      stream.removeAllListeners('data').removeAllListeners('end');
+      isRefused = true;
       this.fail(mistake);
     });
     stream.on('end', () => {
-      if (stream.aborted) return;
+      if (isRefused || this.isGone) return;
       const result = frame.message(headers['grpc-encoding']?.toString());
       if (result instanceof Promise) void result.then(take);
       else take(result);
