@@ -21,14 +21,13 @@ const NEEDED = [
   'docs',
   'lua',
   'package.json',
-  'proto',
 ];
 /** Links of the README to files that only the repository has. */
 const OF_THE_REPOSITORY = /^(bench\/|CONTRIBUTING\.md)/;
 const LARGE_FILE_BYTES = 100_000;
 const LARGE_PACKAGE_BYTES = 3_000_000;
 
-const REPOSITORY_FILES = ['bin', 'config', 'lua', 'package.json', 'proto', 'src'];
+const REPOSITORY_FILES = ['bin', 'config', 'lua', 'package.json', 'src'];
 const { 'node-oldest': oldest, 'node-newest': newest, 'node-too-old': tooOld } = inject('programs');
 const SUPPORTED: readonly [string, string | undefined][] = [
   [NODE_VERSIONS['node-oldest'], oldest],
