@@ -126,8 +126,6 @@ export interface EnvoyAnswer {
 
 /** OVERWRITE_IF_EXISTS_OR_ADD. By default Envoy adds a second value to the application's. */
 const OVERWRITE = 2;
-const HEADERS_OF_ALLOW = 6;
-const HEADERS_OF_DENIAL = 2;
 /** At least as many bytes as tags and lengths take. */
 const BYTES_PER_TEXT = 16;
 const BYTES_AROUND = 64;
@@ -138,21 +136,12 @@ export function writeCheckResponse(answer: EnvoyAnswer): Buffer {
   const writer = new ProtobufWriter(capacityFor(answer));
   const end = writer.position;
   if (code === 0) {
-    for (let i = headers.length - 2; i >= 0; i -= 2) {
-      const optionEnd = writer.position;
-      writer.number(3, OVERWRITE);
-      writeHeader(writer, headers[i], headers[i + 1]);
-      writer.message(HEADERS_OF_ALLOW, optionEnd);
-    }
+    writeHeaders(writer, headers, { field: 6, action: OVERWRITE });
     writer.message(3, end);
   } else {
     writer.text(3, body);
-    for (let i = headers.length - 2; i >= 0; i -= 2) {
-      const optionEnd = writer.position;
-      // Up to 1.36 Envoy drops headers with an append action from a denial.
-      writeHeader(writer, headers[i], headers[i + 1]);
-      writer.message(HEADERS_OF_DENIAL, optionEnd);
-    }
+    // Up to 1.36 Envoy drops headers with an append action from a denial.
+    writeHeaders(writer, headers, { field: 2, action: undefined });
     const statusEnd = writer.position;
     writer.number(1, status);
     writer.message(1, statusEnd);
@@ -164,11 +153,21 @@ export function writeCheckResponse(answer: EnvoyAnswer): Buffer {
   return writer.written();
 }
 
-function writeHeader(writer: ProtobufWriter, name = '', value = ''): void {
-  const end = writer.position;
-  writer.text(2, value);
-  writer.text(1, name);
-  writer.message(1, end);
+/** `HeaderValueOption` for each header, in the given field. */
+function writeHeaders(
+  writer: ProtobufWriter,
+  headers: readonly string[],
+  { field, action }: { readonly field: number; readonly action: number | undefined },
+): void {
+  for (let i = headers.length - 2; i >= 0; i -= 2) {
+    const optionEnd = writer.position;
+    if (action !== undefined) writer.number(3, action);
+    const headerEnd = writer.position;
+    writer.text(2, headers[i + 1] ?? '');
+    writer.text(1, headers[i] ?? '');
+    writer.message(1, headerEnd);
+    writer.message(field, optionEnd);
+  }
 }
 
 function capacityFor({ headers, body }: EnvoyAnswer): number {

@@ -1,5 +1,5 @@
 /** One call on a stream of HTTP/2: it reads one message, and answers with messages and a status. */
-import type { IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2';
+import type { IncomingHttpHeaders, OutgoingHttpHeaders, ServerHttp2Stream } from 'node:http2';
 import { framed, MessageFrame } from './message-frame.ts';
 import type { GrpcStatus } from './status.ts';
 
@@ -12,10 +12,11 @@ const MAX_MESSAGE_BYTES = 512 * 1024;
 const HEADERS = { ':status': 200, 'content-type': 'application/grpc' };
 const WITH_TRAILERS = { waitForTrailers: true };
 const WITHOUT_BODY = { endStream: true };
-const OK = { 'grpc-status': '0' };
+const OK: OutgoingHttpHeaders = { 'grpc-status': '0' };
 
 export class GrpcCall {
   readonly #stream: ServerHttp2Stream;
+  #trailers = OK;
 
   constructor(stream: ServerHttp2Stream) {
     this.#stream = stream;
@@ -23,7 +24,7 @@ export class GrpcCall {
 
   /** Whether the caller has disconnected or given up. */
   get isGone(): boolean {
-    return this.#stream.destroyed || this.#stream.aborted;
+    return this.#stream.destroyed || this.#stream.closed;
   }
 
   /** Hands over the message when it is complete. Any other request is answered with an error. */
@@ -64,35 +65,30 @@ export class GrpcCall {
   }
 
   /** Ends an answer of several messages. */
-  end({ code, message }: GrpcStatus): void {
+  end(status: GrpcStatus): void {
     if (this.isGone) return;
-    const stream = this.#stream;
-    stream.removeAllListeners('wantTrailers');
-    stream.once('wantTrailers', () => {
-      stream.sendTrailers({ 'grpc-status': String(code), 'grpc-message': message });
-    });
-    stream.end();
+    this.#trailers = trailersOf(status);
+    this.#stream.end();
   }
 
   onClosed(listener: () => void): void {
     this.#stream.once('close', listener);
   }
 
-  fail({ code, message }: GrpcStatus): void {
+  fail(status: GrpcStatus): void {
     const stream = this.#stream;
     if (this.isGone || stream.headersSent) return;
-    const status = { 'grpc-status': String(code), 'grpc-message': message };
-    stream.respond({ ...HEADERS, ...status }, WITHOUT_BODY);
+    stream.respond({ ...HEADERS, ...trailersOf(status) }, WITHOUT_BODY);
     // The rest of the request is not read.
     stream.close();
   }
 
   #respond(): void {
     this.#stream.respond(HEADERS, WITH_TRAILERS);
-    this.#stream.once('wantTrailers', sendOk);
+    this.#stream.once('wantTrailers', () => this.#stream.sendTrailers(this.#trailers));
   }
 }
 
-function sendOk(this: ServerHttp2Stream): void {
-  this.sendTrailers(OK);
+function trailersOf({ code, message }: GrpcStatus): OutgoingHttpHeaders {
+  return { 'grpc-status': String(code), 'grpc-message': message };
 }
