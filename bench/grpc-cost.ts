@@ -10,14 +10,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { Client, credentials } from '@grpc/grpc-js';
+import { framed } from '../src/server/grpc/message-frame.ts';
 import { checkRequestBytes, readCheckResponse } from '../test/support/grpc-client.ts';
+import { CHECK } from '../test/support/grpc-frames.ts';
 import { printTable } from '../tools/table.ts';
 import { createLab } from './support/lab.ts';
 import type { Applied } from './support/load.ts';
 import { figuresOf, interleave, timesThat } from './support/rounds.ts';
 
 const ROOMY = '{ version: 1, default: { limits: [1000000/1h] } }';
-const CHECK = '/envoy.service.auth.v3.Authorization/Check';
 const PATH = '/api/search?q=shoes';
 const QUESTION = {
   attributes: {
@@ -91,13 +92,6 @@ async function expectAllow(): Promise<void> {
   });
   client.close();
   if (readCheckResponse(answer).ok_response === undefined) throw new Error('it was denied');
-}
-
-/** Not compressed, and so long (gRPC over HTTP/2, Length-Prefixed-Message). */
-function framed(message: Buffer): Buffer {
-  const head = Buffer.alloc(5);
-  head.writeUInt32BE(message.length, 1);
-  return Buffer.concat([head, message]);
 }
 
 function h2load(...options: string[]): (seconds: number) => Promise<Applied> {
