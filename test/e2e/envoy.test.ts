@@ -13,6 +13,7 @@ import { type CountingRelay, startCountingRelay } from '../support/counting-rela
 import { type Gateway, startGateway } from '../support/gateway.ts';
 import { ENVOY_PROTOS } from '../support/grpc-client.ts';
 import { call, type HttpCall, statuses } from '../support/http.ts';
+import { metric } from '../support/metrics.ts';
 import { freePort } from '../support/ports.ts';
 import { type RunningProxy, startEnvoy, startEnvoyGrpc } from '../support/proxies.ts';
 import { answerTo } from '../support/raw-http.ts';
@@ -66,12 +67,6 @@ function limitHeaders(rawHeaders: readonly string[]): string[] {
       i % 2 === 0 && /ratelimit/i.test(name) ? [`${name.toLowerCase()}: ${rawHeaders[i + 1]}`] : [],
     )
     .sort();
-}
-
-async function metric(gateway: Gateway, name: string): Promise<number> {
-  const { body } = await call(gateway.opsUrl, '/metrics');
-  const line = body.split('\n').find((each) => each.startsWith(`${name} `));
-  return Number(line?.slice(name.length) ?? 0);
 }
 
 const checks = (gateway: Gateway) => metric(gateway, 'headgate_decision_duration_seconds_count');

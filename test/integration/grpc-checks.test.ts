@@ -8,8 +8,9 @@ import {
   type GrpcClient,
   type HttpAttributes,
 } from '../support/grpc-client.ts';
-import { headersOf, metric, outcome, outcomes } from '../support/grpc-outcomes.ts';
+import { headersOf, outcome, outcomes } from '../support/grpc-outcomes.ts';
 import { call } from '../support/http.ts';
+import { metric } from '../support/metrics.ts';
 
 const LOGIN: HttpAttributes = { method: 'POST', path: '/api/auth/login' };
 

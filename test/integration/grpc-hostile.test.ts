@@ -18,8 +18,9 @@ import {
   openStream,
   statusOf,
 } from '../support/grpc-frames.ts';
-import { headersOf, metric, outcome } from '../support/grpc-outcomes.ts';
+import { headersOf, outcome } from '../support/grpc-outcomes.ts';
 import { call } from '../support/http.ts';
+import { metric } from '../support/metrics.ts';
 import { exchange } from '../support/raw-http.ts';
 import { residentBytes } from '../support/resident-memory.ts';
 

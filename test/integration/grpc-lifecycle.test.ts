@@ -13,7 +13,8 @@ import {
   openStream,
   statusOf,
 } from '../support/grpc-frames.ts';
-import { headersOf, metric, outcome, outcomes } from '../support/grpc-outcomes.ts';
+import { headersOf, outcome, outcomes } from '../support/grpc-outcomes.ts';
+import { metric } from '../support/metrics.ts';
 import { startProcess } from '../support/process.ts';
 import { startRedis, testWithOwnRedis, testWithRedis } from '../support/redis.ts';
 import { MAIN, NODE } from '../support/tested-command.ts';

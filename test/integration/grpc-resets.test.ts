@@ -2,9 +2,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { test } from 'vitest';
 import { startGateway } from '../support/gateway.ts';
+import { CHECK } from '../support/grpc-frames.ts';
 import { connectRawHttp2 } from '../support/http2-frames.ts';
-
-const CHECK = '/envoy.service.auth.v3.Authorization/Check';
 
 test.concurrent('closes a connection that resets more streams than it may open, and no other', async ({
   expect,

@@ -12,6 +12,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { eventually } from '../support/eventually.ts';
 import { type GatewayProcess, PATIENT, startGatewayProcess } from '../support/gateway.ts';
 import { call, statuses } from '../support/http.ts';
+import { metric } from '../support/metrics.ts';
 import { connectTo, redisIsHere, startRedis, type TestRedis } from '../support/redis.ts';
 import { residentBytes } from '../support/resident-memory.ts';
 import { addShippedAccount, byShippedAccount } from '../support/shipped-account.ts';
@@ -62,12 +63,6 @@ async function operate<T>(path: string, body?: object): Promise<{ status: number
     ...(body !== undefined && { body: JSON.stringify(body) }),
   });
   return { status, answer: JSON.parse(text) as T };
-}
-
-async function metric(name: string): Promise<number> {
-  const { body } = await call(gateway.opsUrl, '/metrics');
-  const found = body.split('\n').find((line) => line.startsWith(`${name} `));
-  return Number(found?.split(' ').at(-1) ?? 0);
 }
 
 async function calls(command: string): Promise<number> {
@@ -196,7 +191,7 @@ describe.skipIf(!redisIsHere)('an account that may publish', () => {
     for (const channel of CHANNELS) await client.publish(channel, Buffer.alloc(20 * MIB, 'x'));
     await countsExactly();
     await overridesAreRead();
-    expect(await metric('headgate_store_errors_total{reason="malformed"}')).toBe(0);
+    expect(await metric(gateway, 'headgate_store_errors_total{reason="malformed"}')).toBe(0);
     expect(residentBytes(gateway.pid) - beforeBytes).toBeLessThan(MOST_GROWTH_BYTES);
     client.disconnect();
   });
@@ -297,7 +292,7 @@ describe.skipIf(!redisIsHere)('an account that may publish', () => {
       await countsExactly();
       const { answer } = await operate<Overrides>('/v1/overrides');
       expect(answer.overrides.filter(({ reason }) => reason !== 'marker')).toEqual([]);
-      expect(await metric('headgate_store_errors_total{reason="malformed"}')).toBe(0);
+      expect(await metric(gateway, 'headgate_store_errors_total{reason="malformed"}')).toBe(0);
       client.disconnect();
       await admin.hdel(OVERRIDES, ...Object.keys(junk), 'x'.repeat(MIB));
     });
@@ -317,7 +312,7 @@ describe.skipIf(!redisIsHere)('an account that may publish', () => {
       await countsExactly();
       const { answer: after } = await operate<Overrides>('/v1/overrides');
       expect(after).toEqual(before);
-      expect(await metric('headgate_store_errors_total{reason="malformed"}')).toBe(0);
+      expect(await metric(gateway, 'headgate_store_errors_total{reason="malformed"}')).toBe(0);
       client.disconnect();
       await admin.del(OVERRIDES);
       await overridesAreRead();
@@ -379,7 +374,7 @@ describe.skipIf(!redisIsHere)('an account that may publish', () => {
     );
     await countsExactly();
     expect(gateway.output()).not.toContain('heartbeat_lost');
-    expect(await metric('headgate_store_errors_total{reason="malformed"}')).toBe(0);
+    expect(await metric(gateway, 'headgate_store_errors_total{reason="malformed"}')).toBe(0);
     await eventually(gateways, (count) => count === 1, WITHIN_MS);
     client.disconnect();
   });

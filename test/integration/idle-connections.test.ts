@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, expect, test } from 'vitest';
 import { startGatewayProcess } from '../support/gateway.ts';
 import { connectGrpc, envoyCheckRequest } from '../support/grpc-client.ts';
+import { CHECK } from '../support/grpc-frames.ts';
 import { call } from '../support/http.ts';
 import { connectRawHttp2 } from '../support/http2-frames.ts';
 import { startProcess } from '../support/process.ts';
@@ -12,7 +13,6 @@ import { exchange, statusOf } from '../support/raw-http.ts';
 import { residentBytes } from '../support/resident-memory.ts';
 
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
-const CHECK = '/envoy.service.auth.v3.Authorization/Check';
 const OPEN_FILES = 400;
 const CONNECTIONS = 500;
 

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { eventually } from '../support/eventually.ts';
 import { type Gateway, type GatewayProcess, PATIENT } from '../support/gateway.ts';
 import { call, type HttpAnswer, statuses } from '../support/http.ts';
+import { metric } from '../support/metrics.ts';
 import {
   EXEMPT_ADDRESS,
   KEYS,
@@ -175,12 +176,6 @@ function logged(gateway: Gateway, event: string): Record<string, unknown>[] {
   return lines
     .filter((line) => line.includes(`"event":"${event}"`))
     .map((line) => JSON.parse(line));
-}
-
-async function metric(gateway: Gateway, name: string): Promise<number> {
-  const { body } = await call(gateway.opsUrl, '/metrics');
-  const line = body.split('\n').find((each) => each.startsWith(`${name} `));
-  return Number(line?.slice(name.length) ?? 0);
 }
 
 describe.skipIf(!ownRedisIsHere)('gateways on one Redis, by the shipped account', () => {

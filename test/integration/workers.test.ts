@@ -11,6 +11,7 @@ import { headerOf, type Outcome, startLoad } from '../../tools/load/open-loop.ts
 import { eventually } from '../support/eventually.ts';
 import { type GatewayProcess, PATIENT, startGatewayProcess } from '../support/gateway.ts';
 import { call, statuses } from '../support/http.ts';
+import { seriesIn } from '../support/metrics.ts';
 import { connectBeforeSignal, fatesOf, openConnections } from '../support/new-connections.ts';
 import { type RunningProcess, startProcess } from '../support/process.ts';
 import { redisIsHere, startRedis, type TestRedis } from '../support/redis.ts';
@@ -59,8 +60,7 @@ const readiness = () => call(gateway.opsUrl, '/readyz');
 
 async function metric(name: string): Promise<number> {
   const { body } = await call(gateway.opsUrl, '/metrics');
-  const line = body.split('\n').find((each) => each.startsWith(`${name} `));
-  return Number(line?.slice(name.length));
+  return seriesIn(body, name) ?? Number.NaN;
 }
 
 /** On a busy machine, a worker may report too late for one call of /metrics. */

@@ -12,6 +12,7 @@ import {
 } from '@grpc/grpc-js';
 import { loadSync, type MessageTypeDefinition, type ServiceDefinition } from '@grpc/proto-loader';
 import { service as healthService } from 'grpc-health-check';
+import { CHECK } from './grpc-frames.ts';
 
 const DEPENDENCIES = fileURLToPath(
   new URL('../../node_modules/@grpc/grpc-js-xds/deps/', import.meta.url),
@@ -59,7 +60,6 @@ export const checkRequestBytes = (request: object): Buffer => CHECK_REQUEST.seri
 /** The message as Envoy reads it. */
 export const readCheckResponse = (bytes: Buffer): EnvoyCheckResponse =>
   CHECK_RESPONSE.deserialize(bytes) as EnvoyCheckResponse;
-const CHECK = '/envoy.service.auth.v3.Authorization/Check';
 
 /** Either a message or, with a code other than OK, what went wrong. */
 export interface Reply<Message> {

@@ -1,8 +1,6 @@
-/** What replies to gRPC checks say, and what a gateway has counted. */
+/** What replies to gRPC checks say. */
 import { status } from '@grpc/grpc-js';
-import type { Gateway } from './gateway.ts';
 import { type CheckReply, responseHeadersOf } from './grpc-client.ts';
-import { call } from './http.ts';
 
 /** The status that the client gets, or the status of gRPC if there was no decision. */
 export function outcome({ code, message }: CheckReply): number | string {
@@ -19,11 +17,4 @@ export async function outcomes(times: number, check: (i: number) => Promise<Chec
   const found: (number | string)[] = [];
   for (let i = 0; i < times; i++) found.push(outcome(await check(i)));
   return found;
-}
-
-/** The value of a metric with its labels; 0 if the gateway does not report it. */
-export async function metric({ opsUrl }: Gateway, name: string): Promise<number> {
-  const { body } = await call(opsUrl, '/metrics');
-  const line = body.split('\n').find((each) => each.startsWith(`${name} `));
-  return Number(line?.slice(name.length) ?? 0);
 }

@@ -12,8 +12,9 @@ import { Redis } from 'ioredis';
 import { headerOf, type Outcome, startLoad } from '../../../tools/load/open-loop.ts';
 import { type GatewayProcess, startGatewayProcess } from '../../support/gateway.ts';
 import { call } from '../../support/http.ts';
+import { seriesIn } from '../../support/metrics.ts';
 import { clientsAmong, keyFile, policyFile, requestOf } from './clients.ts';
-import { keysAfterExpiry, measure, openFiles, type Sample, valueOfSeries } from './watch.ts';
+import { keysAfterExpiry, measure, openFiles, type Sample } from './watch.ts';
 
 export interface SoakOptions {
   /** A Redis that nothing else uses. */
@@ -107,9 +108,9 @@ export async function runSoak(options: SoakOptions): Promise<SoakRun> {
     requests,
     clients: clientsAmong(requests),
     ...tally.sums(),
-    rememberedDenials: valueOfSeries(metrics, 'headgate_remembered_denials_total'),
+    rememberedDenials: seriesIn(metrics, 'headgate_remembered_denials_total') ?? 0,
     reloads,
-    reloadsCounted: valueOfSeries(metrics, RELOADS),
+    reloadsCounted: seriesIn(metrics, RELOADS) ?? 0,
     filesAtRest,
     keysBefore,
     keysAfter,
@@ -166,7 +167,7 @@ function scraperOf(gateway: GatewayProcess, cleanUp: AsyncDisposableStack): () =
 async function scrapedOnceReloaded(scrape: () => Promise<string>, reloads: number) {
   const endMs = performance.now() + RELOADED_WITHIN_MS;
   let metrics = await scrape();
-  while (valueOfSeries(metrics, RELOADS) < reloads && performance.now() < endMs) {
+  while ((seriesIn(metrics, RELOADS) ?? 0) < reloads && performance.now() < endMs) {
     await sleep(100);
     metrics = await scrape();
   }

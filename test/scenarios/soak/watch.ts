@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
 import type { GatewayProcess } from '../../support/gateway.ts';
+import { seriesIn } from '../../support/metrics.ts';
 import { residentBytes } from '../../support/resident-memory.ts';
 
 /** Everything that could grow, at one moment. */
@@ -35,7 +36,7 @@ export async function measure(
   const open = openFiles(gateway.pid);
   return {
     rssBytes: residentBytes(gateway.pid),
-    heapBytes: valueOfSeries(metrics, 'nodejs_heap_size_used_bytes'),
+    heapBytes: seriesIn(metrics, 'nodejs_heap_size_used_bytes') ?? 0,
     files: open.length,
     sockets: open.filter((target) => target.startsWith('socket:')).length,
     redisKeys: Number(keys),
@@ -43,11 +44,6 @@ export async function measure(
     redisBytes: Number(/^used_memory:(\d+)/m.exec(info)?.[1]),
     series: metrics.match(/^headgate_\w+/gm)?.length ?? 0,
   };
-}
-
-export function valueOfSeries(metrics: string, series: string): number {
-  const line = metrics.split('\n').find((each) => each.startsWith(`${series} `));
-  return Number(line?.slice(series.length + 1) ?? 0);
 }
 
 /** The target of each open file descriptor. */
