@@ -4,7 +4,7 @@
 --          since the epoch
 -- ARGV[1]  the name of this gateway
 -- ARGV[2]  how long a gateway counts as alive after a report, milliseconds
--- RETURNS  the names of the gateways that are alive, in no order: 1000 at most
+-- RETURNS  the names of the gateways that are alive: this one, then the others in no order; 1000 at most
 --
 -- Other programs may write to the hash too, and must not keep gateways from counting: what no gateway can have written is
 -- deleted.

@@ -1,5 +1,6 @@
 /** Counts the gateways on this Redis. Each gateway sends a heartbeat. */
 import { randomUUID } from 'node:crypto';
+import { StoreError } from '../../core/store.ts';
 import type { Place } from '../local-share.ts';
 import type { RedisClient } from './client.ts';
 import { readLuaScript } from './lua-script.ts';
@@ -47,11 +48,15 @@ export class Replicas {
     this.#inTouchSinceMs = this.#options.now();
   }
 
-  /** Sends a heartbeat. Rejects if Redis does not answer. */
+  /** Sends a heartbeat. Rejects if Redis does not answer, or with anything but a list that begins with this gateway. */
   async beat(): Promise<void> {
     const { client, now } = this.#options;
     const reply = await client.eval(REPLICAS_SCRIPT, 1, KEY, this.#name, LIFETIME_MS);
-    const alive = (Array.isArray(reply) ? reply : []).map(String);
+    // A reply to another command must not change the shares of the limits.
+    if (!Array.isArray(reply) || reply[0] !== this.#name) {
+      throw new StoreError('malformed', 'Redis did not reply with the list of gateways');
+    }
+    const alive = reply.map(String);
     const isSettled = now() - this.#inTouchSinceMs >= SETTLED_AFTER_MS;
     if (isSettled) this.#least = 1;
     // New gateways count at once; missing ones are dropped only after Redis has been up for a while. A share that is too

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { StoreError } from '../../../../src/core/store.ts';
 import type { RedisClient } from '../../../../src/stores/redis/client.ts';
 import { HEARTBEAT_MS, Replicas } from '../../../../src/stores/redis/replicas.ts';
 
@@ -53,4 +54,20 @@ test('the configured number of gateways applies until heartbeats have settled', 
   expect(replicas.place.count).toBe(4);
   await beatFor(1);
   expect(replicas.place.count).toBe(2);
+});
+
+test.each([
+  ['nulls', [null, null]],
+  ['numbers', [1, 2, 3]],
+  ['other gateways', ['a', 'b']],
+  ['an empty list', []],
+  ['an integer', 1],
+])('a reply that is not the list of gateways changes no share: %s', async (_, reply) => {
+  const replicas = new Replicas({
+    client: { eval: async () => reply } as unknown as RedisClient,
+    assumed: { count: 1, rank: 0 },
+    now: () => 0,
+  });
+  await expect(replicas.beat()).rejects.toThrow(StoreError);
+  expect(replicas.place).toEqual({ count: 1, rank: 0 });
 });
