@@ -5,6 +5,7 @@
 -- ARGV[4]  the first of the rows, each of six arguments: algorithm (log, counter, bucket), limit in units, window in
 --          milliseconds, burst in units, cost in units, whether rejected requests count (1 or 0)
 --
+--- @include "now"
 --- @include "sliding-window-log"
 --- @include "sliding-window-counter"
 --- @include "token-bucket"
@@ -29,8 +30,8 @@ for i = 4, #ARGV, 6 do
     settle = algorithm.settle,
     limit = tonumber(ARGV[i + 1]),
     window_ms = window_ms,
-    -- The time to live of a log is set at most once in this time.
-    slack_ms = slack_ms,
+    -- Since the current sixteenth of the window began. The time to live of a log is set at most once in each.
+    since_sixteenth_ms = now_ms % slack_ms,
     lifetime_text = string.format('%.0f', window_ms + slack_ms),
     burst = tonumber(ARGV[i + 3]),
     cost = tonumber(ARGV[i + 4]),

@@ -37,8 +37,25 @@ local OLDEST_MS = 2851200000
 
 local log = {}
 
+-- Redis formats numbers slowly, so commands name an index as text, and each text is made once.
+local index_texts = {}
+
+local function text_of(index)
+  local text = index_texts[index]
+  if not text then
+    text = string.format('%.0f', index)
+    index_texts[index] = text
+  end
+  return text
+end
+
 local function entry_at(key, index)
-  return tonumber(call('LINDEX', key, index))
+  return tonumber(call('LINDEX', key, text_of(index)))
+end
+
+-- Drops the entries before `index`.
+local function trim_to(key, index)
+  call('LTRIM', key, text_of(index), '-1')
 end
 
 -- The time of a plain or totalled entry.
@@ -112,9 +129,9 @@ local function drop_before(descriptor, first)
   if before and before < -HALF then return end
   local total = before and total_of(before)
   if not total then
-    call('LTRIM', key, first, -1)
+    trim_to(key, first)
   else
-    call('LTRIM', key, first - 1, -1)
+    trim_to(key, first - 1)
     call('LSET', key, 0, base_of(total))
   end
 end
@@ -146,7 +163,6 @@ end
 
 function log.read(descriptor)
   local key, row = descriptor.key, descriptor.row
-  -- Redis formats numbers slowly, so the common commands name their index as text.
   local newest = tonumber(call('LINDEX', key, '-1'))
   if not newest then
     descriptor.units, descriptor.length, descriptor.first, descriptor.newest = 0, 0, 0, nil
@@ -166,7 +182,10 @@ function log.read(descriptor)
     -- The common case: every request cost 1.
     if reach_ms > 0 then
       first = 0
-      if (newest - tonumber(call('LINDEX', key, '0'))) % TIMES >= reach_ms then first = first_younger(descriptor, 1, reach_ms) end
+      -- The subtraction converts the text, faster than `tonumber`.
+      if length > 1 and (newest - call('LINDEX', key, '0')) % TIMES >= reach_ms then
+        first = first_younger(descriptor, 1, reach_ms)
+      end
     end
     units = length - first
   else
@@ -188,9 +207,7 @@ local function append(descriptor)
   end
   if total or row.cost > 1 then total = (total or 0) + row.cost end
   push(key, total)
-  if is_empty or (now_ms - descriptor.age_ms) / row.slack_ms < math.floor(now_ms / row.slack_ms) then
-    call('PEXPIRE', key, row.lifetime_text)
-  end
+  if is_empty or descriptor.age_ms > row.since_sixteenth_ms then call('PEXPIRE', key, row.lifetime_text) end
 end
 
 -- Rejected requests must not make a log grow without end. The units beyond the limit, or beyond what the log already
@@ -202,14 +219,14 @@ local function make_room(descriptor)
   local excess = units_between(descriptor, start, length) - math.max(descriptor.row.limit, descriptor.units)
   if excess <= 0 then return end
   if not total_of(descriptor.newest) then
-    call('LTRIM', key, excess, -1)
+    trim_to(key, excess)
     return
   end
   local first = first_index(start, length, function(index)
     return units_between(descriptor, start, index + 1) > excess
   end)
   if not total_of(entry_at(key, first)) then
-    call('LTRIM', key, first, -1)
+    trim_to(key, first)
     return
   end
   -- Part of the units of this entry may have to go, so the base includes them.
@@ -217,7 +234,7 @@ local function make_room(descriptor)
   if first == 0 then
     call('LPUSH', key, base)
   else
-    call('LTRIM', key, first - 1, -1)
+    trim_to(key, first - 1)
     call('LSET', key, 0, base)
   end
 end
