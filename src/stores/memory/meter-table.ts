@@ -8,74 +8,67 @@
  */
 import type { Meter } from './meter.ts';
 
-interface Entry {
-  readonly meter: Meter;
-  /** Used since it was added, or since the hand last passed. */
-  used: boolean;
-}
-
 /** Keys that the hand passes for every new key, so that expired keys leave faster than new ones come. */
 const STEPS_PER_KEY = 2;
 /** Keys that the hand passes, if there are too many, before it evicts one that is in use. */
 const MAX_STEPS = 64;
 
 export class MeterTable {
-  readonly #entries = new Map<string, Entry>();
+  readonly #meters = new Map<string, Meter>();
   readonly #maxKeys: number;
   /** Moves with every new key: in V8, an iterator that does not move keeps all keys deleted before it in memory. */
-  #hand = this.#entries.entries();
+  #hand = this.#meters.entries();
 
   constructor(maxKeys: number) {
     this.#maxKeys = maxKeys;
   }
 
   get size(): number {
-    return this.#entries.size;
+    return this.#meters.size;
   }
 
   get(key: string): Meter | undefined {
-    const entry = this.#entries.get(key);
-    if (entry === undefined) return undefined;
-    entry.used = true;
-    return entry.meter;
+    const meter = this.#meters.get(key);
+    if (meter !== undefined) meter.used = true;
+    return meter;
   }
 
   /** Evicts nothing: no key of a request may be evicted for another key of the same request. */
   add(key: string, meter: Meter): void {
-    this.#entries.set(key, { meter, used: false });
+    this.#meters.set(key, meter);
   }
 
   delete(key: string): void {
-    this.#entries.delete(key);
+    this.#meters.delete(key);
   }
 
   /** Evicts expired keys, and as many others as there are too many. Call after adding `newKeys` keys. */
   makeRoom(newKeys: number, nowMs: number): void {
     for (let steps = 0; steps < STEPS_PER_KEY * newKeys; steps++) this.#step(nowMs);
-    while (this.#entries.size > this.#maxKeys) this.#evict(nowMs);
+    while (this.#meters.size > this.#maxKeys) this.#evict(nowMs);
   }
 
   #evict(nowMs: number): void {
-    const before = this.#entries.size;
+    const before = this.#meters.size;
     let key: string | undefined;
-    for (let steps = 0; steps < MAX_STEPS && this.#entries.size === before; steps++) {
+    for (let steps = 0; steps < MAX_STEPS && this.#meters.size === before; steps++) {
       key = this.#step(nowMs);
     }
-    if (this.#entries.size === before && key !== undefined) this.#entries.delete(key);
+    if (this.#meters.size === before && key !== undefined) this.#meters.delete(key);
   }
 
   /** Moves the hand to the next key. Evicts it if it has expired or, if there are too many keys, is not in use. */
   #step(nowMs: number): string | undefined {
     let next = this.#hand.next();
     if (next.done) {
-      this.#hand = this.#entries.entries();
+      this.#hand = this.#meters.entries();
       next = this.#hand.next();
     }
     if (next.done) return undefined;
-    const [key, entry] = next.value;
-    const isFull = this.#entries.size > this.#maxKeys;
-    if (entry.meter.overAtMs <= nowMs || (isFull && !entry.used)) this.#entries.delete(key);
-    else if (isFull) entry.used = false;
+    const [key, meter] = next.value;
+    const isFull = this.#meters.size > this.#maxKeys;
+    if (meter.overAtMs <= nowMs || (isFull && !meter.used)) this.#meters.delete(key);
+    else if (isFull) meter.used = false;
     return key;
   }
 }

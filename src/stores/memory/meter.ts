@@ -5,6 +5,8 @@ import type { Descriptor, QuotaState } from '../../core/store.ts';
 export type MeteredRequest = Pick<Descriptor, 'quota' | 'cost'>;
 
 export interface Meter {
+  /** Used since it was added to the table, or since the hand of the table last passed. */
+  used: boolean;
   /** From then on the meter equals a new one, milliseconds since the epoch. */
   readonly overAtMs: number;
   /**

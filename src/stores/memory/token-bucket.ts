@@ -6,6 +6,7 @@ import type { Quota, QuotaState } from '../../core/store.ts';
 import type { Meter, MeteredRequest } from './meter.ts';
 
 export class TokenBucket implements Meter {
+  used = false;
   #atMs = 0;
   #debt = 0;
   #overAtMs = Number.NEGATIVE_INFINITY;

@@ -6,6 +6,7 @@ import type { Quota, QuotaState } from '../../core/store.ts';
 import type { Meter, MeteredRequest } from './meter.ts';
 
 export class WindowCounter implements Meter {
+  used = false;
   readonly #windowMs: number;
   /** Number of the current window since the epoch. */
   #window = 0;

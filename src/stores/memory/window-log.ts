@@ -6,11 +6,24 @@ import type { QuotaState } from '../../core/store.ts';
 import type { Meter, MeteredRequest } from './meter.ts';
 
 const FIRST_CAPACITY = 4;
+/** Rings up to this size are plain arrays. */
+const SMALL = 64;
+
+type Ring = number[] | Float64Array;
+
+/**
+ * For a few numbers, a typed array takes 200 bytes more than a plain one, and one more access to memory. Both count if
+ * there are a million logs. V8 keeps plain arrays of fractions as 64-bit numbers, too.
+ */
+function newRing(capacity: number): Ring {
+  return capacity > SMALL ? new Float64Array(capacity) : new Array<number>(capacity).fill(0.5);
+}
 
 export class WindowLog implements Meter {
-  #stampsMs = new Float64Array(FIRST_CAPACITY);
+  used = false;
+  #stampsMs = newRing(FIRST_CAPACITY);
   /** Units up to and including each request. Undefined while every request cost one unit: then places count units. */
-  #totals: Float64Array | undefined;
+  #totals: Ring | undefined;
   /** Units before the oldest request. */
   #forgotten = 0;
   #head = 0;
@@ -130,8 +143,8 @@ export class WindowLog implements Meter {
 
   #grow(): void {
     const capacity = 2 * this.#stampsMs.length;
-    const stampsMs = new Float64Array(capacity);
-    const totals = this.#totals && new Float64Array(capacity);
+    const stampsMs = newRing(capacity);
+    const totals = this.#totals && newRing(capacity);
     for (let place = 0; place < this.#length; place++) {
       stampsMs[place] = this.#stampAt(place);
       if (totals !== undefined) totals[place] = this.#totalAt(place);
@@ -142,8 +155,8 @@ export class WindowLog implements Meter {
   }
 
   /** An array as long as the ring, with a value at the index of each place. */
-  #copied(valueAt: (place: number) => number): Float64Array {
-    const copy = new Float64Array(this.#stampsMs.length);
+  #copied(valueAt: (place: number) => number): Ring {
+    const copy = newRing(this.#stampsMs.length);
     for (let place = 0; place < this.#length; place++) {
       copy[(this.#head + place) % copy.length] = valueAt(place);
     }
