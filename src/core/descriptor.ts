@@ -103,7 +103,8 @@ function shareOf({ per }: Limit, client: ClientIdentity): Share {
 
 function descriptor(source: Limit, partition: string): LimitDescriptor {
   return {
-    key: KEY_PREFIX + partition + source.keySuffix,
+    // Stores look the key up. V8 has to copy a string made with `+` before it can compare it.
+    key: [KEY_PREFIX, partition, source.keySuffix].join(''),
     quota: source.quota,
     cost: source.cost,
     source,
