@@ -1,9 +1,21 @@
 /** Counts decisions by limiting policy and verdict. */
 import type { Decision } from '../core/decision.ts';
-import { Tally } from './tally.ts';
+
+const VERDICTS = [
+  'allow',
+  'deny',
+  'shadow_deny',
+  'exempt',
+  'blocked',
+  'error_allow',
+  'error_deny',
+  'local',
+] as const;
+type VerdictLabel = (typeof VERDICTS)[number];
 
 export class DecisionTally {
-  readonly #byPolicy = new Map<string, Tally>();
+  /** Few objects for each policy: with thousands of policies, each of them is a cache miss. */
+  readonly #byPolicy = new Map<string, Record<VerdictLabel, number>>();
 
   add(decision: Decision): void {
     this.#add(decision.policy, verdictLabel(decision));
@@ -14,24 +26,40 @@ export class DecisionTally {
     this.#add(policy, 'shadow_deny');
   }
 
-  #add(policy: string, verdict: string): void {
-    let tally = this.#byPolicy.get(policy);
-    if (tally === undefined) {
-      tally = new Tally();
-      this.#byPolicy.set(policy, tally);
+  #add(policy: string, verdict: VerdictLabel): void {
+    let counts = this.#byPolicy.get(policy);
+    if (counts === undefined) {
+      counts = newCounts();
+      this.#byPolicy.set(policy, counts);
     }
-    tally.add(verdict);
+    counts[verdict]++;
   }
 
+  /** Only verdicts that a policy has given. */
   *counts(): Generator<[{ policy: string; verdict: string }, number]> {
-    for (const [policy, tally] of this.#byPolicy) {
-      for (const [verdict, count] of tally.counts()) yield [{ policy, verdict }, count];
+    for (const [policy, counts] of this.#byPolicy) {
+      for (const verdict of VERDICTS) {
+        if (counts[verdict] > 0) yield [{ policy, verdict }, counts[verdict]];
+      }
     }
   }
 }
 
+function newCounts(): Record<VerdictLabel, number> {
+  return {
+    allow: 0,
+    deny: 0,
+    shadow_deny: 0,
+    exempt: 0,
+    blocked: 0,
+    error_allow: 0,
+    error_deny: 0,
+    local: 0,
+  };
+}
+
 /** Decisions that the store did not count have verdicts apart from `allow` and `deny`. */
-function verdictLabel({ verdict, mode, reason }: Decision): string {
+function verdictLabel({ verdict, mode, reason }: Decision): VerdictLabel {
   if (reason === 'exempt' || reason === 'blocked') return reason;
   if (mode === 'open') return 'error_allow';
   if (mode === 'closed') return 'error_deny';
