@@ -32,7 +32,7 @@ for i = 4, #ARGV, 6 do
     window_ms = window_ms,
     -- Since the current sixteenth of the window began. The time to live of a log is set at most once in each.
     since_sixteenth_ms = now_ms % slack_ms,
-    lifetime_text = string.format('%.0f', window_ms + slack_ms),
+    lifetime_ms = window_ms + slack_ms,
     burst = tonumber(ARGV[i + 3]),
     cost = tonumber(ARGV[i + 4]),
     count_rejected = ARGV[i + 5] == '1',

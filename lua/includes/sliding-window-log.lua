@@ -37,14 +37,14 @@ local OLDEST_MS = 2851200000
 
 local log = {}
 
--- Redis formats numbers slowly, so commands name an index as text, and each text is made once.
-local index_texts = {}
+-- Redis formats the numbers in a command slowly, so commands get text, and each text is made once.
+local texts = {}
 
-local function text_of(index)
-  local text = index_texts[index]
+local function text_of(number)
+  local text = texts[number]
   if not text then
-    text = string.format('%.0f', index)
-    index_texts[index] = text
+    text = string.format('%.0f', number)
+    texts[number] = text
   end
   return text
 end
@@ -158,7 +158,7 @@ local function repair(descriptor, ahead_ms)
   end
   if total or units > 1 then total = (total or 0) + units end
   push(key, total)
-  call('PEXPIRE', key, descriptor.row.lifetime_text)
+  call('PEXPIRE', key, text_of(descriptor.row.lifetime_ms))
 end
 
 function log.read(descriptor)
@@ -207,7 +207,7 @@ local function append(descriptor)
   end
   if total or row.cost > 1 then total = (total or 0) + row.cost end
   push(key, total)
-  if is_empty or descriptor.age_ms > row.since_sixteenth_ms then call('PEXPIRE', key, row.lifetime_text) end
+  if is_empty or descriptor.age_ms > row.since_sixteenth_ms then call('PEXPIRE', key, text_of(row.lifetime_ms)) end
 end
 
 -- Rejected requests must not make a log grow without end. The units beyond the limit, or beyond what the log already
