@@ -12,7 +12,6 @@ import { asJson } from './support/diagnostics-json.ts';
 import { asText } from './support/diagnostics-text.ts';
 import { EXIT_FAULT, EXIT_INVALID_CONFIG } from './support/exit-codes.ts';
 import { complain, linesIn, say } from './support/output.ts';
-import { reportOnRedis } from './support/print-examination.ts';
 
 const STANDARD_INPUT = '-';
 const NO_REDIS =
@@ -96,6 +95,8 @@ async function checkFiles(
 /** Keeps the exit code of an invalid file. */
 async function checkRedis({ redis: target, storeTimeoutMs }: Environment): Promise<void> {
   if (target === undefined) throw new ConfigError([NO_REDIS]);
+  // Loaded only now, because the client of Redis takes as long to load as most checks take.
+  const { reportOnRedis } = await import('./support/print-examination.ts');
   const canCount = await reportOnRedis({ target, storeTimeoutMs });
   if (!canCount) process.exitCode ??= EXIT_FAULT;
 }

@@ -1,19 +1,6 @@
 /** The command line: all commands, and how they print and end. */
 import { Command } from 'commander';
 import { VERSION } from '../config/version.ts';
-import { checkCommand } from './check.ts';
-import { clientsCommand } from './clients.ts';
-import { demoCommand } from './demo.ts';
-import { explainCommand } from './explain.ts';
-import { healthcheckCommand } from './healthcheck.ts';
-import { keyCommand } from './key.ts';
-import { logCommand } from './log.ts';
-import { overridesCommand } from './overrides.ts';
-import { policiesCommand } from './policies.ts';
-import { proxyConfigCommand } from './proxy-config.ts';
-import { schemaCommand } from './schema.ts';
-import { serveCommand } from './serve.ts';
-import { statsCommand } from './stats.ts';
 import { addHelp } from './support/help.ts';
 import { complain, linesIn, say } from './support/output.ts';
 import { reportFailure } from './support/report-failure.ts';
@@ -24,32 +11,51 @@ const OUTPUT = {
   writeErr: (text: string) => complain(linesIn(text)),
 };
 
+const VERSION_FLAGS = ['-V', '--version'];
+/** The default command. */
+const SERVE = 'serve';
+
+/** In the order of `--help`. A command is loaded only if it runs, because some take longer to load than others to run. */
+const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
+  serve: async () => (await import('./serve.ts')).serveCommand(),
+  demo: async () => (await import('./demo.ts')).demoCommand(),
+  check: async () => (await import('./check.ts')).checkCommand(),
+  explain: async () => (await import('./explain.ts')).explainCommand(),
+  clients: async () => (await import('./clients.ts')).clientsCommand(),
+  policies: async () => (await import('./policies.ts')).policiesCommand(),
+  overrides: async () => (await import('./overrides.ts')).overridesCommand(),
+  log: async () => (await import('./log.ts')).logCommand(),
+  stats: async () => (await import('./stats.ts')).statsCommand(),
+  'proxy-config': async () => (await import('./proxy-config.ts')).proxyConfigCommand(),
+  key: async () => (await import('./key.ts')).keyCommand(),
+  healthcheck: async () => (await import('./healthcheck.ts')).healthcheckCommand(),
+  schema: async () => (await import('./schema.ts')).schemaCommand(),
+};
+
 export async function run(argv: readonly string[]): Promise<void> {
   try {
-    await createProgram().parseAsync(argv);
+    const program = await createProgram(commandsFor(argv[2]));
+    await program.parseAsync(argv);
   } catch (error) {
     process.exitCode = reportFailure(error);
   }
 }
 
+/** The commands that a command line needs, by its first word: one, none, or all if they may be listed. */
+function commandsFor(word = SERVE): string[] {
+  if (Object.hasOwn(COMMANDS, word)) return [word];
+  return VERSION_FLAGS.includes(word) ? [] : Object.keys(COMMANDS);
+}
+
 /** Its commands throw a CommanderError where commander would end the process. */
-export function createProgram(): Command {
+export async function createProgram(names = Object.keys(COMMANDS)): Promise<Command> {
   const program = new Command('headgate')
     .description('External-authorization rate-limit gateway')
-    .version(VERSION)
-    .addCommand(serveCommand(), { isDefault: true })
-    .addCommand(demoCommand())
-    .addCommand(checkCommand())
-    .addCommand(explainCommand())
-    .addCommand(clientsCommand())
-    .addCommand(policiesCommand())
-    .addCommand(overridesCommand())
-    .addCommand(logCommand())
-    .addCommand(statsCommand())
-    .addCommand(proxyConfigCommand())
-    .addCommand(keyCommand())
-    .addCommand(healthcheckCommand())
-    .addCommand(schemaCommand());
+    .version(VERSION, VERSION_FLAGS.join(', '));
+  for (const name of names) {
+    const command = await COMMANDS[name]?.();
+    if (command !== undefined) program.addCommand(command, { isDefault: name === SERVE });
+  }
   for (const command of everyCommand(program)) {
     command.exitOverride().configureOutput(OUTPUT);
     addHelp(command);

@@ -161,10 +161,10 @@ function expectHarmless({ said, complained }: Typed, what: string): void {
   expect(complained, what).not.toMatch(CONTROLS);
 }
 
-test('the list of commands that call a gateway is complete', () => {
+test('the list of commands that call a gateway is complete', async () => {
   const nameOf = (command: Command): string =>
     command.parent?.parent ? `${nameOf(command.parent)} ${command.name()}` : command.name();
-  const calling = everyCommand(createProgram())
+  const calling = everyCommand(await createProgram())
     .filter(({ options }) => options.some(({ long }) => long === '--gateway'))
     .map(nameOf)
     // It writes the address into a file and sends nothing.

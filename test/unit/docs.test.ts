@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
 import { describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
+import { createProgram } from '../../src/cli/program.ts';
 import { validatePolicyFile } from '../../src/config/policy-file/validate.ts';
 import { SETTINGS } from '../../src/config/settings/settings.ts';
 import { readYaml } from '../../src/config/yaml-text.ts';
@@ -23,7 +24,7 @@ describe('docs/', () => {
 
 describe.each([
   ['configuration.md', configurationReference()],
-  ['commands.md', commandReference()],
+  ['commands.md', commandReference(await createProgram())],
 ])('the links of docs/%s', (_name, text) => {
   test('within the page lead to a heading of their own', () => {
     const headings = [...text.matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) => slug(heading));

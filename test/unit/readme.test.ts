@@ -62,10 +62,10 @@ test('every setting that it names is one, and docs/configuration.md has them all
   expect(README).toContain('](docs/configuration.md)');
 });
 
-test('every command that it names is one', () => {
+test('every command that it names is one', async () => {
   const [, list = ''] = /^Commands: ([^;]*);/m.exec(README) ?? [];
   const named = [...list.matchAll(/`([a-z-]+)[^`]*`/g)].map(([, name = '']) => name);
-  expect(named).toEqual(createProgram().commands.map((command) => command.name()));
+  expect(named).toEqual((await createProgram()).commands.map((command) => command.name()));
   expect(README).toContain('](docs/commands.md)');
 });
 

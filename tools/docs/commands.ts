@@ -1,6 +1,6 @@
 /** docs/commands.md, made from the commands of the program. */
 import type { Argument, Command, Option } from 'commander';
-import { createProgram, everyCommand } from '../../src/cli/program.ts';
+import { everyCommand } from '../../src/cli/program.ts';
 import { EXIT_CODES } from '../../src/cli/support/exit-codes.ts';
 import { code, fenced, prose, table } from './markdown.ts';
 
@@ -26,7 +26,7 @@ ${fenced('sh', "headgate explain --method POST --url '/api//auth/LOGIN' -H 'cf-c
     'The repository has it as [`config/policies.schema.json`](../config/policies.schema.json).\n',
 };
 
-export function commandReference(program: Command = createProgram()): string {
+export function commandReference(program: Command): string {
   const commands = everyCommand(program).filter((command) => command.parent !== null);
   return [
     HEAD,

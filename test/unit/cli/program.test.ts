@@ -5,9 +5,9 @@ import { createProgram, everyCommand } from '../../../src/cli/program.ts';
 const nameOf = (command: Command): string =>
   command.parent === null ? command.name() : `${nameOf(command.parent)} ${command.name()}`;
 
-describe.each(everyCommand(createProgram()).map(nameOf))('%s', (name) => {
-  test('is described, and so is all that it takes', () => {
-    const command = everyCommand(createProgram()).find((each) => nameOf(each) === name);
+describe.each(everyCommand(await createProgram()).map(nameOf))('%s', (name) => {
+  test('is described, and so is all that it takes', async () => {
+    const command = everyCommand(await createProgram()).find((each) => nameOf(each) === name);
     expect(command?.description()).not.toBe('');
     for (const { description } of [
       ...(command?.options ?? []),
@@ -17,7 +17,7 @@ describe.each(everyCommand(createProgram()).map(nameOf))('%s', (name) => {
   });
 
   test('throws where commander would end the process', async () => {
-    const program = createProgram();
+    const program = await createProgram();
     for (const each of everyCommand(program)) each.configureOutput({ writeErr: () => {} });
     const run = program.parseAsync(['node', ...name.split(' '), '--no-such-option']);
     await expect(run).rejects.toThrow(CommanderError);
