@@ -1,7 +1,7 @@
 /** Sample requests for a policy. If it matches none of them, it never matches. */
-import { METHODS } from 'node:http';
 import { literalPath, targetOf } from '../policy-file/path-template.ts';
 import type { PolicyEntry } from '../policy-file/policy-schema.ts';
+import { METHODS } from './http-methods.ts';
 
 export interface Sample {
   readonly method: string;

@@ -1,5 +1,4 @@
 /** Advice on policies that match fewer requests than their author probably thinks. */
-import { METHODS } from 'node:http';
 import type { Policy } from '../../core/policy.ts';
 import type { PolicySet } from '../../core/policy-set.ts';
 import { strictestOf } from '../../core/strictest-policy.ts';
@@ -7,6 +6,7 @@ import { hint } from '../closest-word.ts';
 import type { DiagnosticDraft } from '../diagnostic.ts';
 import type { PolicyEntry } from '../policy-file/policy-schema.ts';
 import type { Path } from '../yaml-path.ts';
+import { METHODS } from './http-methods.ts';
 import { type Sample, samplesOf } from './route-samples.ts';
 import { simpleSpellingsOf } from './spellings.ts';
 
