@@ -22,7 +22,7 @@ const environment = readEnvironment({
 const { logLevel: level } = environment;
 const shipped = createTelemetry({ level, version: VERSION, now: Date.now });
 
-const gateway = createGateway({
+const gateway = await createGateway({
   environment,
   policies: policiesOf(policies),
   telemetry: kind === 'none' ? withoutRequests(shipped) : shipped,

@@ -1,11 +1,9 @@
 /** A gateway in one process: its ports, and the ops server. */
 import type { AddressInfo } from 'node:net';
-import type { Environment } from '../config/settings/environment.ts';
-import { canonicalAddress, isLoopback } from '../core/address.ts';
 import { createOpsServer } from '../server/ops-server.ts';
 import { openProxyPorts, type ProxyPorts } from '../server/proxy-ports.ts';
-import type { ProxyEvents } from '../telemetry/events/proxy-events.ts';
 import type { StoreAtStart } from './backend.ts';
+import { warnIfOpen } from './open-ports.ts';
 import {
   createPortlessGateway,
   type GatewayOptions,
@@ -22,10 +20,10 @@ export interface Gateway extends RunningGateway {
   listen(): Promise<Listening>;
 }
 
-export function createGateway(options: GatewayOptions): Gateway {
+export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   const { environment, telemetry } = options;
   const { registry, operators, proxies } = telemetry;
-  const gateway = createPortlessGateway(options);
+  const gateway = await createPortlessGateway(options);
   const { operate, unseenHeaders, take, isDegraded } = gateway;
   let ready = false;
   let ports: ProxyPorts | undefined;
@@ -61,18 +59,4 @@ export function createGateway(options: GatewayOptions): Gateway {
       await opsServer.close();
     },
   };
-}
-
-/** Logs a warning if other machines can reach the ports, and no secret is set. */
-export function warnIfOpen(
-  { check, grpc }: Pick<ProxyPorts, 'check' | 'grpc'>,
-  { proxySecrets }: Pick<Environment, 'proxySecrets'>,
-  events: Pick<ProxyEvents, 'checkPortOpen'>,
-): void {
-  const isOpen = [check, grpc].some((place) => typeof place === 'object' && !isPrivate(place));
-  if (isOpen && proxySecrets.length === 0) events.checkPortOpen();
-}
-
-function isPrivate({ address }: AddressInfo): boolean {
-  return isLoopback(canonicalAddress(address) ?? '');
 }

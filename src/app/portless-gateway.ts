@@ -53,13 +53,13 @@ export interface PortlessGateway extends RunningGateway {
   isDegraded(): boolean;
 }
 
-export function createPortlessGateway(options: GatewayOptions): PortlessGateway {
+export async function createPortlessGateway(options: GatewayOptions): Promise<PortlessGateway> {
   const { environment, policies, telemetry, now } = options;
   const monitor = monitorStore(telemetry, now);
   const denials = loggedDenials(options);
   const headerWatch = new HeaderWatch(headerReports(telemetry.proxies));
   const unseenHeaders = () => headerWatch.unseen(policies.current);
-  const shared = createSharedState({
+  const shared = await createSharedState({
     ...options,
     monitor,
     answerQuery: (query) => answerQuery(operated, query),
@@ -81,7 +81,11 @@ export function createPortlessGateway(options: GatewayOptions): PortlessGateway 
     audit: telemetry.operators.acted,
   };
   const handleCheck = createCheckPipeline({ ...options, shared, denials, headerWatch });
-  const servers = createProxyServers({ environment, handleCheck, telemetry: telemetry.proxies });
+  const servers = createProxyServers({
+    environment,
+    handleCheck,
+    telemetry: telemetry.proxies,
+  });
   let isClosing = false;
 
   return {

@@ -9,7 +9,6 @@ import { MemoryStore } from '../stores/memory/memory-store.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import type { Backend, BackendEvents, StoreAtStart } from './backend.ts';
 import { inMemory } from './memory-backend.ts';
-import { inRedis } from './redis/redis-backend.ts';
 import { Refresher } from './refresher.ts';
 import type { StoreMonitor } from './store-monitor.ts';
 
@@ -41,7 +40,7 @@ export interface SharedState {
   close(): Promise<void>;
 }
 
-export function createSharedState(options: SharedStateOptions): SharedState {
+export async function createSharedState(options: SharedStateOptions): Promise<SharedState> {
   const { environment, telemetry, monitor, answerQuery, now } = options;
   const memory = new MemoryStore({ now, maxKeys: environment.memoryMaxKeys });
   const events: BackendEvents = {
@@ -50,7 +49,7 @@ export function createSharedState(options: SharedStateOptions): SharedState {
     onOverridesChanged: () => void overrides.refresh().catch(() => overrideRefresher.refresh()),
     answerQuery,
   };
-  const backend = createBackend(memory, events, options);
+  const backend = await createBackend(memory, events, options);
   const overrides = createOverrides(backend, telemetry, now);
   const { ipSaltSecret } = environment;
   const salts = ipSaltSecret === undefined ? backend.salts : new DerivedSalts(ipSaltSecret);
@@ -87,13 +86,15 @@ export function createSharedState(options: SharedStateOptions): SharedState {
   };
 }
 
-function createBackend(
+async function createBackend(
   memory: MemoryStore,
   events: BackendEvents,
   { environment, telemetry, monitor, now }: SharedStateOptions,
-): Backend {
+): Promise<Backend> {
   const { redis: target } = environment;
   if (target === undefined) return inMemory({ memory, events, telemetry: telemetry.store, now });
+  // Loaded only if needed: the client of Redis takes 20 MiB.
+  const { inRedis } = await import('./redis/redis-backend.ts');
   return inRedis({ target, environment, events, monitor, telemetry, now });
 }
 

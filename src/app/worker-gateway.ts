@@ -9,7 +9,8 @@ import { createOpsServer, type Health } from '../server/ops-server.ts';
 import { openProxyPorts, type ProxyPorts } from '../server/proxy-ports.ts';
 import type { WorkerEvents } from '../telemetry/events/process-events.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
-import { type Gateway, warnIfOpen } from './gateway.ts';
+import type { Gateway } from './gateway.ts';
+import { warnIfOpen } from './open-ports.ts';
 import { Supervisor } from './workers/supervisor.ts';
 import { WorkerMetrics } from './workers/worker-metrics.ts';
 

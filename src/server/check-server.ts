@@ -14,6 +14,7 @@ import { HTTP_LIMITS } from './http-limits.ts';
 import { MAX_HEADERS, protocolMistake } from './protocol-mistakes.ts';
 import { compileSecretCheck } from './proxy-secret.ts';
 import { KEEP_ALIVE_MS, refuseConnection, refuseUnparsable } from './refused-connection.ts';
+import { WITHOUT_SCHEMAS } from './without-schemas.ts';
 
 export interface CheckServerOptions {
   readonly dialects: readonly Dialect[];
@@ -71,6 +72,7 @@ export function createCheckServer(options: CheckServerOptions): CheckServer {
 function createHttpServer(): FastifyInstance {
   const server = fastify({
     ...HTTP_LIMITS,
+    ...WITHOUT_SCHEMAS,
     logger: false,
     // Requests that arrive while the gateway stops are answered.
     return503OnClosing: false,

@@ -3,16 +3,19 @@ import { z } from 'zod';
 import { type Operation, pathFields, placeOfFields } from '../operations/operation.ts';
 import { OPERATIONS, type OperationName } from '../operations/operation-table.ts';
 
-export interface OpsRoute {
+export interface OpsRoute extends Readonly<Schemas> {
   readonly method: Operation['method'];
   readonly url: string;
   readonly operation: OperationName;
   readonly summary: string;
-  /** JSON Schemas; absent if the operation has no field there. */
-  readonly params?: JsonSchema;
-  readonly query?: JsonSchema;
-  readonly body?: JsonSchema;
-  readonly answer: JsonSchema;
+}
+
+/** JSON Schemas; undefined if the operation has no field there. */
+interface Schemas {
+  params: JsonSchema | undefined;
+  query: JsonSchema | undefined;
+  body: JsonSchema | undefined;
+  answer: JsonSchema;
 }
 
 export interface JsonSchema extends z.core.JSONSchema.BaseSchema {}
@@ -22,18 +25,42 @@ export const OPS_ROUTES: readonly OpsRoute[] = Object.entries(OPERATIONS).map(([
 );
 
 function routeOf(name: OperationName, operation: Operation): OpsRoute {
-  const { method, path, summary, input, output } = operation;
-  const inPath = pathFields(operation);
-  const place = placeOfFields(operation);
-  const params = partOf(input, (field) => inPath.includes(field));
-  const others = partOf(input, (field) => !inPath.includes(field));
+  const { method, path, summary } = operation;
+  let made: Schemas | undefined;
+  // Made when one is first read. Most gateways need none, and all of them take 15 ms.
+  const schemas = () => {
+    made ??= schemasOf(operation);
+    return made;
+  };
   return {
     method,
     url: path,
     operation: name,
     summary,
-    ...(params && { params }),
-    ...(others && { [place]: others }),
+    get params() {
+      return schemas().params;
+    },
+    get query() {
+      return schemas().query;
+    },
+    get body() {
+      return schemas().body;
+    },
+    get answer() {
+      return schemas().answer;
+    },
+  };
+}
+
+function schemasOf(operation: Operation): Schemas {
+  const { input, output } = operation;
+  const inPath = pathFields(operation);
+  const place = placeOfFields(operation);
+  const others = partOf(input, (field) => !inPath.includes(field));
+  return {
+    params: partOf(input, (field) => inPath.includes(field)),
+    query: place === 'query' ? others : undefined,
+    body: place === 'body' ? others : undefined,
     answer: jsonSchemaOf(output, 'output'),
   };
 }

@@ -1,7 +1,5 @@
 /** The server for operators and their tools: health, metrics and the ops API. It never shares a port with proxies. */
-import swagger from '@fastify/swagger';
 import fastify, { type FastifyError, type FastifyInstance } from 'fastify';
-import { VERSION } from '../config/version.ts';
 import { OperationError } from '../operations/operation-error.ts';
 import type { Operate } from '../operations/operations.ts';
 import { compileAdminAccess } from './admin-access.ts';
@@ -10,6 +8,7 @@ import { HTTP_LIMITS } from './http-limits.ts';
 import { oncePerTurn } from './once-per-turn.ts';
 import { addOpsApi, STATUS_OF } from './ops-api.ts';
 import { addHealthRoutes, type HealthOptions } from './ops-health.ts';
+import { WITHOUT_SCHEMAS } from './without-schemas.ts';
 
 export type { Health } from './ops-health.ts';
 
@@ -35,15 +34,10 @@ const BODY_LIMIT = 64 * 1024;
 /** Enough for probes, Prometheus and a few operators. */
 const MAX_CONNECTIONS = 64;
 
-const OPENAPI = {
-  openapi: '3.1.0',
-  info: { title: 'headgate operations', version: VERSION },
-  components: { securitySchemes: { token: { type: 'http', scheme: 'bearer' } } },
-} as const;
-
 export function createOpsServer(options: OpsServerOptions): FastifyInstance {
   const server = fastify({
     ...HTTP_LIMITS,
+    ...WITHOUT_SCHEMAS,
     logger: false,
     forceCloseConnections: true,
     bodyLimit: BODY_LIMIT,
@@ -67,7 +61,6 @@ export function createOpsServer(options: OpsServerOptions): FastifyInstance {
     options.onFault(error);
     return reply.code(500).send(INTERNAL_ERROR);
   });
-  server.register(swagger, { openapi: OPENAPI });
   // A hundred scrapes at once are rendered once.
   const metrics = oncePerTurn(options.metrics);
   server.register(async (scope) => addHealthRoutes(scope, { ...options, metrics }));

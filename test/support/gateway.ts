@@ -77,7 +77,7 @@ export async function startGateway(
   const { logLevel: level } = environment;
   const telemetry = createTelemetry({ level, version: VERSION, now: Date.now, destination });
   reportPolicies(policies, telemetry.policyFile);
-  const gateway = createGateway({ environment, policies, telemetry, now: Date.now });
+  const gateway = await createGateway({ environment, policies, telemetry, now: Date.now });
   if (reloads) reloadOnChange(policies, telemetry.policyFile);
   const listening = await gateway.listen();
   text += `${banner(environment, policies, listening).join('\n')}\n`;

@@ -33,7 +33,7 @@ export async function demo({ port }: { port: number }): Promise<void> {
     now: Date.now,
   });
   const policies = openPolicySource(environment);
-  const gateway = createGateway({ environment, policies, telemetry, now: Date.now });
+  const gateway = await createGateway({ environment, policies, telemetry, now: Date.now });
   const proxy = createServer();
   const close = async () => {
     proxy.close();

@@ -1,9 +1,9 @@
-/** Runs a gateway, in this process alone or in several workers. */
+/**
+ * Runs a gateway, in this process alone or in several workers. Each of these roles loads only what it needs, for less
+ * memory.
+ */
 import cluster from 'node:cluster';
-import { createGateway } from '../../app/gateway.ts';
 import { reloadOnChange, reportNotes, reportPolicies } from '../../app/policy-reload.ts';
-import { createPortlessGateway } from '../../app/portless-gateway.ts';
-import { createWorkerGateway } from '../../app/worker-gateway.ts';
 import {
   followSupervisor,
   ignoreSignals,
@@ -55,7 +55,8 @@ async function serveInRole(flags: ServeFlags): Promise<void> {
 
 async function serveAlone({ environment, policies, telemetry }: Configured): Promise<void> {
   reportPolicies(policies, telemetry.policyFile);
-  const gateway = createGateway({ environment, policies, telemetry, now: Date.now });
+  const { createGateway } = await import('../../app/gateway.ts');
+  const gateway = await createGateway({ environment, policies, telemetry, now: Date.now });
   // Signals are handled before it listens. Otherwise some would end the process at once, and the first process of a
   // container would ignore them.
   const ending = endWithGrace(gateway, environment, telemetry);
@@ -69,6 +70,7 @@ async function serveAlone({ environment, policies, telemetry }: Configured): Pro
 
 async function serveByWorkers({ environment, policies, telemetry }: Configured): Promise<void> {
   reportNotes(policies, telemetry.policyFile);
+  const { createWorkerGateway } = await import('../../app/worker-gateway.ts');
   const gateway = createWorkerGateway(environment, telemetry);
   const ending = endWithGrace(gateway, environment, telemetry);
   process.on('SIGHUP', () => gateway.reload());
@@ -80,7 +82,8 @@ async function serveByWorkers({ environment, policies, telemetry }: Configured):
 async function serveAsWorker({ environment, policies, telemetry }: Configured): Promise<void> {
   ignoreSignals();
   telemetry.policyFile.inForce(policies.digest);
-  const gateway = createPortlessGateway({ environment, policies, telemetry, now: Date.now });
+  const { createPortlessGateway } = await import('../../app/portless-gateway.ts');
+  const gateway = await createPortlessGateway({ environment, policies, telemetry, now: Date.now });
   const ending = endOnFault(gateway, environment, telemetry);
   const duties = workerDuties({
     gateway,

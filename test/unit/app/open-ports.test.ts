@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { warnIfOpen } from '../../../src/app/gateway.ts';
+import { warnIfOpen } from '../../../src/app/open-ports.ts';
 
 const at = (address: string) => ({ address, family: 'IPv4', port: 8080 });
 

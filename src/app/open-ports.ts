@@ -1,0 +1,20 @@
+/** Whether other machines can reach the ports of proxies. */
+import type { AddressInfo } from 'node:net';
+import type { Environment } from '../config/settings/environment.ts';
+import { canonicalAddress, isLoopback } from '../core/address.ts';
+import type { ProxyPorts } from '../server/proxy-ports.ts';
+import type { ProxyEvents } from '../telemetry/events/proxy-events.ts';
+
+/** Logs a warning if other machines can reach the ports, and no secret is set. */
+export function warnIfOpen(
+  { check, grpc }: Pick<ProxyPorts, 'check' | 'grpc'>,
+  { proxySecrets }: Pick<Environment, 'proxySecrets'>,
+  events: Pick<ProxyEvents, 'checkPortOpen'>,
+): void {
+  const isOpen = [check, grpc].some((place) => typeof place === 'object' && !isPrivate(place));
+  if (isOpen && proxySecrets.length === 0) events.checkPortOpen();
+}
+
+function isPrivate({ address }: AddressInfo): boolean {
+  return isLoopback(canonicalAddress(address) ?? '');
+}

@@ -1,0 +1,12 @@
+/** No route of our servers has a schema: the operations check their input themselves. */
+
+/** Options of Fastify. Without them it loads ajv, which takes longer and more memory than the rest of Fastify. */
+export const WITHOUT_SCHEMAS = {
+  schemaController: {
+    compilersFactory: { buildValidator: refuseSchema, buildSerializer: refuseSchema },
+  },
+} as const;
+
+function refuseSchema(): never {
+  throw new Error('a route has a schema');
+}
