@@ -95,7 +95,7 @@ async function checkFiles(
 /** Keeps the exit code of an invalid file. */
 async function checkRedis({ redis: target, storeTimeoutMs }: Environment): Promise<void> {
   if (target === undefined) throw new ConfigError([NO_REDIS]);
-  // Loaded only now, because the client of Redis takes as long to load as most checks take.
+  // Loaded only now, because most checks need no client of Redis.
   const { reportOnRedis } = await import('./support/print-examination.ts');
   const canCount = await reportOnRedis({ target, storeTimeoutMs });
   if (!canCount) process.exitCode ??= EXIT_FAULT;
