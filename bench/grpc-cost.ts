@@ -10,7 +10,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { Client, credentials } from '@grpc/grpc-js';
-import { framed } from '../src/server/grpc/message-frame.ts';
+import { frame } from '../test/support/grpc-frames.ts';
 import { checkRequestBytes, readCheckResponse } from '../test/support/grpc-client.ts';
 import { CHECK } from '../test/support/grpc-frames.ts';
 import { printTable } from '../tools/table.ts';
@@ -41,7 +41,7 @@ await using lab = createLab();
 const folder = mkdtempSync(join(tmpdir(), 'headgate-bench-'));
 const questionFile = join(folder, 'question');
 const question = checkRequestBytes(QUESTION);
-writeFileSync(questionFile, framed(question));
+writeFileSync(questionFile, frame(question));
 
 const overHttp = await lab.gateway(ROOMY);
 const overGrpc = await lab.gateway(ROOMY);

@@ -3,6 +3,8 @@
  * are skipped. Everything here throws MalformedMessage for bytes that are no message.
  */
 
+import type { RepeatedTexts } from './repeated-texts.ts';
+
 export class MalformedMessage extends Error {
   override readonly name = 'MalformedMessage';
 }
@@ -54,11 +56,23 @@ export class ProtobufReader {
     return text;
   }
 
+  /** The same as `latin1`, for a text that most messages have. */
+  repeated(texts: RepeatedTexts): string {
+    const end = this.endOfValue();
+    const text = texts.latin1(this.#bytes, this.#position, end);
+    this.#position = end;
+    return text;
+  }
+
   utf8(): string {
     const end = this.endOfValue();
     const text = this.#bytes.toString('utf8', this.#position, end);
     this.#position = end;
     return text;
+  }
+
+  skipValue(): void {
+    this.#position = this.endOfValue();
   }
 
   /** Where the value of the current field ends. It begins at the position. */
@@ -71,7 +85,7 @@ export class ProtobufReader {
 
   #skip(type: number): void {
     if (type === VARINT) this.#varint();
-    else if (type === LENGTH_DELIMITED) this.#position = this.endOfValue();
+    else if (type === LENGTH_DELIMITED) this.skipValue();
     else if (type === FIXED_64) this.#position += 8;
     else if (type === FIXED_32) this.#position += 4;
     // Groups, which version 3 does not have, and types that do not exist.

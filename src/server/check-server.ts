@@ -84,6 +84,8 @@ function createHttpServer(): FastifyInstance {
       joinDuplicateHeaders: true,
       // A client of HTTP/1.0 sends no host, and its proxy may pass on none.
       requireHostHeader: false,
+      // Requests without a body get no stream events.
+      optimizeEmptyRequests: true,
     },
     clientErrorHandler: refuseUnparsable,
     // Fastify's router would decode the target, and refuse some.

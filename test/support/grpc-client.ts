@@ -61,6 +61,10 @@ export const checkRequestBytes = (request: object): Buffer => CHECK_REQUEST.seri
 export const readCheckResponse = (bytes: Buffer): EnvoyCheckResponse =>
   CHECK_RESPONSE.deserialize(bytes) as EnvoyCheckResponse;
 
+/** The same for a message that headgate wrote: a string with one character for each byte. */
+export const readWrittenResponse = (message: string): EnvoyCheckResponse =>
+  readCheckResponse(Buffer.from(message, 'latin1'));
+
 /** Either a message or, with a code other than OK, what went wrong. */
 export interface Reply<Message> {
   readonly code: status;

@@ -4,7 +4,8 @@
  * google/rpc/status.proto. Other fields are skipped, so every Envoy of API v3 is understood.
  */
 import { type Fields, message, ProtobufReader } from '../../protobuf/reader.ts';
-import { ProtobufWriter } from '../../protobuf/writer.ts';
+import { RepeatedTexts } from '../../protobuf/repeated-texts.ts';
+import { messageField, numberField, textField } from '../../protobuf/writer.ts';
 
 /** What headgate reads of a `CheckRequest`. Texts have one character for each byte, as Node reads HTTP headers. */
 export interface EnvoyCheck {
@@ -12,7 +13,7 @@ export interface EnvoyCheck {
   method: string;
   path: string;
   host: string;
-  /** Repeated headers are joined with a comma. */
+  /** Without pseudo headers. Repeated headers are joined with a comma. */
   readonly headers: Record<string, string>;
   /** The address that connected to Envoy. */
   peer: string | undefined;
@@ -26,17 +27,26 @@ interface Entry {
   rawValue: string | undefined;
 }
 
+const headerNames = new RepeatedTexts();
+const methods = new RepeatedTexts();
+
 const HEADER: Fields<Entry> = {
   1: (reader, entry) => {
-    entry.key = reader.latin1();
+    entry.key = reader.repeated(headerNames);
   },
   2: (reader, entry) => {
-    entry.value = reader.latin1();
+    if (isPseudoHeader(entry.key)) reader.skipValue();
+    else entry.value = reader.latin1();
   },
   3: (reader, entry) => {
     entry.rawValue = reader.latin1();
   },
 };
+
+/** `:method`, `:path` and so on. They are fields of their own, too. */
+function isPseudoHeader(name: string): boolean {
+  return name.startsWith(':');
+}
 
 const EXTENSION: Fields<Entry> = {
   1: (reader, entry) => {
@@ -57,6 +67,7 @@ function entry(reader: ProtobufReader, fields: Fields<Entry>): Entry {
 const HEADER_MAP: Fields<EnvoyCheck> = {
   1: (reader, { headers }) => {
     const { key, value, rawValue } = entry(reader, HEADER);
+    if (isPseudoHeader(key)) return;
     const text = rawValue ?? value;
     headers[key] = headers[key] === undefined ? text : `${headers[key]},${text}`;
   },
@@ -64,11 +75,11 @@ const HEADER_MAP: Fields<EnvoyCheck> = {
 
 const HTTP_REQUEST: Fields<EnvoyCheck> = {
   2: (reader, check) => {
-    check.method = reader.latin1();
+    check.method = reader.repeated(methods);
   },
   3: (reader, { headers }) => {
     const { key, value } = entry(reader, HEADER);
-    headers[key] = value;
+    if (!isPseudoHeader(key)) headers[key] = value;
   },
   4: (reader, check) => {
     check.path = reader.latin1();
@@ -125,53 +136,27 @@ export interface EnvoyAnswer {
 }
 
 /** OVERWRITE_IF_EXISTS_OR_ADD. By default Envoy adds a second value to the application's. */
-const OVERWRITE = 2;
-/** At least as many bytes as tags and lengths take. */
-const BYTES_PER_TEXT = 16;
-const BYTES_AROUND = 64;
-const MAX_BYTES_PER_CHARACTER = 3;
+const OVERWRITE = numberField(3, 2);
+/** Up to 1.36, Envoy drops headers with an append action from a denial. */
+const WITHOUT_ACTION = '';
 
-export function writeCheckResponse(answer: EnvoyAnswer): Buffer {
-  const { code, status, headers, body } = answer;
-  const writer = new ProtobufWriter(capacityFor(answer));
-  const end = writer.position;
-  if (code === 0) {
-    writeHeaders(writer, headers, { field: 6, action: OVERWRITE });
-    writer.message(3, end);
-  } else {
-    writer.text(3, body);
-    // Up to 1.36 Envoy drops headers with an append action from a denial.
-    writeHeaders(writer, headers, { field: 2, action: undefined });
-    const statusEnd = writer.position;
-    writer.number(1, status);
-    writer.message(1, statusEnd);
-    writer.message(2, end);
-  }
-  const codeEnd = writer.position;
-  writer.number(1, code);
-  writer.message(1, codeEnd);
-  return writer.written();
+/** The bytes of the message, one per character. */
+export function writeCheckResponse({ code, status, headers, body }: EnvoyAnswer): string {
+  const codeField = messageField(1, numberField(1, code));
+  if (code === 0) return codeField + messageField(3, headerOptions(6, headers, OVERWRITE));
+  const denied =
+    messageField(1, numberField(1, status)) +
+    headerOptions(2, headers, WITHOUT_ACTION) +
+    textField(3, body);
+  return codeField + messageField(2, denied);
 }
 
-/** `HeaderValueOption` for each header, in the given field. */
-function writeHeaders(
-  writer: ProtobufWriter,
-  headers: readonly string[],
-  { field, action }: { readonly field: number; readonly action: number | undefined },
-): void {
-  for (let i = headers.length - 2; i >= 0; i -= 2) {
-    const optionEnd = writer.position;
-    if (action !== undefined) writer.number(3, action);
-    const headerEnd = writer.position;
-    writer.text(2, headers[i + 1] ?? '');
-    writer.text(1, headers[i] ?? '');
-    writer.message(1, headerEnd);
-    writer.message(field, optionEnd);
+/** A `HeaderValueOption` for each header. */
+function headerOptions(field: number, headers: readonly string[], action: string): string {
+  let options = '';
+  for (let i = 0; i < headers.length; i += 2) {
+    const header = textField(1, headers[i] ?? '') + textField(2, headers[i + 1] ?? '');
+    options += messageField(field, messageField(1, header) + action);
   }
-}
-
-function capacityFor({ headers, body }: EnvoyAnswer): number {
-  let characters = body.length;
-  for (const text of headers) characters += text.length;
-  return characters * MAX_BYTES_PER_CHARACTER + headers.length * BYTES_PER_TEXT + BYTES_AROUND;
+  return options;
 }

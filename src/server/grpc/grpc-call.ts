@@ -14,8 +14,21 @@ const WITH_TRAILERS = { waitForTrailers: true };
 const WITHOUT_BODY = { endStream: true };
 const OK: OutgoingHttpHeaders = { 'grpc-status': '0' };
 
+/** A request whose message is not complete. */
+interface IncomingRequest {
+  readonly frame: MessageFrame;
+  readonly encoding: string | undefined;
+  readonly onMessage: (message: Buffer) => void;
+}
+
+/** A message that is sent is a string with one character for each byte. */
 export class GrpcCall {
   readonly #stream: ServerHttp2Stream;
+  /**
+   * Undefined as soon as it is read: Node's table of streams keeps closed streams in memory until the next major garbage
+   * collection, with all that they refer to.
+   */
+  #request: IncomingRequest | undefined;
   #trailers = OK;
 
   constructor(stream: ServerHttp2Stream) {
@@ -29,39 +42,46 @@ export class GrpcCall {
 
   /** Hands over the message when it is complete. Any other request is answered with an error. */
   read(headers: IncomingHttpHeaders, onMessage: (message: Buffer) => void): void {
-    const stream = this.#stream;
-    const frame = new MessageFrame(MAX_MESSAGE_BYTES);
-    const take = (result: Buffer | GrpcStatus) => {
-      if (Buffer.isBuffer(result)) onMessage(result);
+    this.#request = {
+      frame: new MessageFrame(MAX_MESSAGE_BYTES),
+      encoding: headers['grpc-encoding']?.toString(),
+      onMessage,
+    };
+    this.#stream.on('data', (chunk: Buffer) => this.#add(chunk));
+    this.#stream.on('end', () => this.#end());
+  }
+
+  #add(chunk: Buffer): void {
+    const mistake = this.#request?.frame.add(chunk);
+    if (mistake === undefined) return;
+    this.#request = undefined;
+    this.fail(mistake);
+  }
+
+  #end(): void {
+    const request = this.#request;
+    this.#request = undefined;
+    if (request === undefined || this.isGone) return;
+    const hand = (result: Buffer | GrpcStatus) => {
+      if (Buffer.isBuffer(result)) request.onMessage(result);
       else this.fail(result);
     };
-    let isRefused = false;
-    stream.on('data', (chunk: Buffer) => {
-      if (isRefused) return;
-      const mistake = frame.add(chunk);
-      if (mistake === undefined) return;
-      isRefused = true;
-      this.fail(mistake);
-    });
-    stream.on('end', () => {
-      if (isRefused || this.isGone) return;
-      const result = frame.message(headers['grpc-encoding']?.toString());
-      if (result instanceof Promise) void result.then(take);
-      else take(result);
-    });
+    const result = request.frame.message(request.encoding);
+    if (result instanceof Promise) void result.then(hand);
+    else hand(result);
   }
 
   /** Sends the only message of the answer. */
-  answer(message: Buffer): void {
+  answer(message: string): void {
     this.#respond();
-    this.#stream.end(framed(message));
+    this.#stream.end(framed(message), 'latin1');
   }
 
   /** Sends one of several messages. */
-  write(message: Buffer): void {
+  write(message: string): void {
     if (this.isGone) return;
     if (!this.#stream.headersSent) this.#respond();
-    this.#stream.write(framed(message));
+    this.#stream.write(framed(message), 'latin1');
   }
 
   /** Ends an answer of several messages. */
@@ -85,7 +105,7 @@ export class GrpcCall {
 
   #respond(): void {
     this.#stream.respond(HEADERS, WITH_TRAILERS);
-    this.#stream.once('wantTrailers', () => this.#stream.sendTrailers(this.#trailers));
+    this.#stream.on('wantTrailers', () => this.#stream.sendTrailers(this.#trailers));
   }
 }
 

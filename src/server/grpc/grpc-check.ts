@@ -12,8 +12,8 @@ export interface GrpcDialect<Answer> {
   /** Returns undefined for a check that is not about an HTTP request. Throws for bytes that are no message. */
   parse(message: Buffer, remoteAddress: string): CheckRequest | undefined;
   render(decision: Decision, style: AnswerStyle): Answer;
-  /** The message for an answer. */
-  write(answer: Answer): Buffer;
+  /** The message for an answer: a string with one character for each byte. */
+  write(answer: Answer): string;
   /** The answer for a caller without the proxy secret. */
   readonly unauthorized: Answer;
 }

@@ -1,6 +1,6 @@
 /** The health service of gRPC: Check, List and Watch (github.com/grpc/grpc/blob/master/doc/health-checking.md). */
 import { type Fields, ProtobufReader } from '../../protobuf/reader.ts';
-import { ProtobufWriter } from '../../protobuf/writer.ts';
+import { messageField, numberField, textField } from '../../protobuf/writer.ts';
 import type { GrpcCall } from './grpc-call.ts';
 import { STOPPING, UNKNOWN_SERVICE } from './status.ts';
 
@@ -17,8 +17,6 @@ const REQUEST: Fields<HealthCheckRequest> = {
     request.service = reader.utf8();
   },
 };
-const MAX_RESPONSE_BYTES = 16;
-const BYTES_PER_ENTRY = 32;
 
 export class Health {
   readonly #services: readonly string[];
@@ -70,22 +68,12 @@ export class Health {
 }
 
 /** `HealthCheckResponse`. */
-function statusMessage(status: number): Buffer {
-  const writer = new ProtobufWriter(MAX_RESPONSE_BYTES);
-  writer.number(1, status);
-  return writer.written();
+function statusMessage(status: number): string {
+  return numberField(1, status);
 }
 
 /** `HealthListResponse`: a map from services to responses. */
-function listMessage(services: readonly string[], status: number): Buffer {
-  const bytes = services.reduce((sum, service) => sum + Buffer.byteLength(service), 0);
-  const writer = new ProtobufWriter(bytes + services.length * BYTES_PER_ENTRY);
-  for (const service of services.toReversed()) {
-    const entryEnd = writer.position;
-    writer.number(1, status);
-    writer.message(2, entryEnd);
-    writer.text(1, service);
-    writer.message(1, entryEnd);
-  }
-  return writer.written();
+function listMessage(services: readonly string[], status: number): string {
+  const response = messageField(2, statusMessage(status));
+  return services.map((service) => messageField(1, textField(1, service) + response)).join('');
 }

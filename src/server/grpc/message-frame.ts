@@ -13,6 +13,7 @@ import {
 } from './status.ts';
 
 const HEAD_BYTES = 5;
+const UNCOMPRESSED = 0;
 const COMPRESSED = 1;
 const NO_BYTES = Buffer.alloc(0);
 const unpackers = new Map([
@@ -48,7 +49,7 @@ export class MessageFrame {
     if (bytes.length < HEAD_BYTES) return NOT_ONE_MESSAGE;
     if (bytes.length !== HEAD_BYTES + bytes.readUInt32BE(1)) return NOT_ONE_MESSAGE;
     const message = bytes.subarray(HEAD_BYTES);
-    if (bytes[0] === 0) return message;
+    if (bytes[0] === UNCOMPRESSED) return message;
     return bytes[0] === COMPRESSED ? this.#unpack(message, encoding) : MALFORMED;
   }
 
@@ -76,10 +77,9 @@ export class MessageFrame {
   }
 }
 
-export function framed(message: Buffer): Buffer {
-  const frame = Buffer.allocUnsafe(HEAD_BYTES + message.length);
-  frame[0] = 0;
-  frame.writeUInt32BE(message.length, 1);
-  message.copy(frame, HEAD_BYTES);
-  return frame;
+/** Puts a message into a frame. Both are strings with one character for each byte. */
+export function framed(message: string): string {
+  const { length } = message;
+  const lengthBytes = [length >>> 24, (length >>> 16) & 255, (length >>> 8) & 255, length & 255];
+  return String.fromCharCode(UNCOMPRESSED, ...lengthBytes) + message;
 }

@@ -4,7 +4,7 @@ import { envoyGrpc, HTTP_DIALECTS } from '../../../src/dialects/index.ts';
 import { type DialectUnderTest, describeDialect } from '../../contract/dialect.contract.ts';
 import { envoyGrpc as grpcFixture } from '../../fixtures/proxies/envoy-grpc.ts';
 import { HTTP_FIXTURES } from '../../fixtures/proxies/index.ts';
-import { checkRequestBytes, readCheckResponse } from '../../support/grpc-client.ts';
+import { checkRequestBytes, readWrittenResponse } from '../../support/grpc-client.ts';
 import {
   type HeaderChange,
   headerLines,
@@ -76,7 +76,7 @@ const overGrpc: DialectUnderTest = {
   },
   render(decision, style) {
     const message = envoyGrpc.write(envoyGrpc.render(decision, style));
-    const { ok_response, denied_response } = readCheckResponse(message);
+    const { ok_response, denied_response } = readWrittenResponse(message);
     const options = ok_response?.response_headers_to_add ?? denied_response?.headers ?? [];
     return {
       status: denied_response?.status.code ?? 200,

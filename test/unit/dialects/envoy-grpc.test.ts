@@ -12,7 +12,7 @@ import {
   checkRequestBytes,
   envoyCheckRequest,
   type HttpAttributes,
-  readCheckResponse,
+  readWrittenResponse,
   responseHeadersOf,
 } from '../../support/grpc-client.ts';
 import { loginPolicy } from '../../support/policies.ts';
@@ -167,7 +167,7 @@ describe('an answer', () => {
     limits: [limit],
   });
   const render = (it: Decision, style = STYLE) =>
-    readCheckResponse(envoyGrpc.write(envoyGrpc.render(it, style)));
+    readWrittenResponse(envoyGrpc.write(envoyGrpc.render(it, style)));
 
   test('that allows overwrites the rate limit headers of the application, and no other', () => {
     const allowed = render(decision('allow'));
@@ -242,7 +242,7 @@ describe('an answer', () => {
     });
   });
   test('to a caller without the secret is a denial', () => {
-    const answer = readCheckResponse(envoyGrpc.write(envoyGrpc.unauthorized));
+    const answer = readWrittenResponse(envoyGrpc.write(envoyGrpc.unauthorized));
     const { status, ok_response, denied_response } = answer;
     expect({ code: status.code, ok_response }).toEqual({ code: 7, ok_response: undefined });
     expect(denied_response?.status.code).toBe(403);

@@ -9,6 +9,7 @@ import {
   TOO_LONG,
   UNKNOWN_ENCODING,
 } from '../../../../src/server/grpc/status.ts';
+import { frame } from '../../../support/grpc-frames.ts';
 
 const MAX_BYTES = 100;
 
@@ -22,19 +23,23 @@ async function readFrom(chunks: readonly Uint8Array[], encoding?: string) {
   return frame.message(encoding);
 }
 
-const compressed = (message: Buffer) => {
-  const frame = framed(message);
-  frame[0] = 1;
-  return frame;
-};
+const compressed = (message: Buffer) => frame(message, { compressed: 1 });
+
+test('a message that is sent has the frame that a message must have', () => {
+  for (const length of [0, 1, 255, 256, 65_536]) {
+    const message = Buffer.alloc(length, 0xe9);
+    const sent = Buffer.from(framed(message.toString('latin1')), 'latin1');
+    expect(sent.equals(frame(message))).toBe(true);
+  }
+});
 
 test('a message is complete whatever chunks it arrives in', async () => {
   const cuts = fc.array(fc.nat(MAX_BYTES + 5), { maxLength: 10 });
   await fc.assert(
     fc.asyncProperty(fc.uint8Array({ maxLength: MAX_BYTES }), cuts, async (message, at) => {
-      const frame = framed(Buffer.from(message));
-      const ends = [...new Set(at), frame.length].sort((a, b) => a - b);
-      const chunks = ends.map((end, i) => frame.subarray(ends[i - 1] ?? 0, end));
+      const bytes = frame(message);
+      const ends = [...new Set(at), bytes.length].sort((a, b) => a - b);
+      const chunks = ends.map((end, i) => bytes.subarray(ends[i - 1] ?? 0, end));
       expect(await readFrom(chunks)).toEqual(Buffer.from(message));
     }),
   );
@@ -42,22 +47,22 @@ test('a message is complete whatever chunks it arrives in', async () => {
 
 test('single bytes make a message', async () => {
   const message = Buffer.alloc(MAX_BYTES, 'x');
-  const bytes = Array.from(framed(message), (byte) => Buffer.from([byte]));
+  const bytes = Array.from(frame(message), (byte) => Buffer.from([byte]));
   expect(await readFrom(bytes)).toEqual(message);
 });
 
 describe('is refused', () => {
   test('without bytes, without a whole head, or without the whole message', async () => {
-    const frame = framed(Buffer.from('abc'));
-    for (let length = 0; length < frame.length; length++) {
-      expect(await readFrom([frame.subarray(0, length)])).toBe(NOT_ONE_MESSAGE);
+    const bytes = frame(Buffer.from('abc'));
+    for (let length = 0; length < bytes.length; length++) {
+      expect(await readFrom([bytes.subarray(0, length)])).toBe(NOT_ONE_MESSAGE);
     }
   });
 
   test('as soon as more follows than the message', async () => {
-    const frame = new MessageFrame(MAX_BYTES);
-    expect(frame.add(framed(Buffer.from('abc')))).toBeUndefined();
-    expect(frame.add(Buffer.from([0]))).toBe(NOT_ONE_MESSAGE);
+    const incoming = new MessageFrame(MAX_BYTES);
+    expect(incoming.add(frame(Buffer.from('abc')))).toBeUndefined();
+    expect(incoming.add(Buffer.from([0]))).toBe(NOT_ONE_MESSAGE);
   });
 
   test('as soon as it announces too many bytes', () => {
@@ -67,9 +72,8 @@ describe('is refused', () => {
   });
 
   test('with an unknown flag', async () => {
-    const frame = framed(Buffer.from('abc'));
-    frame[0] = 2;
-    expect(await readFrom([frame])).toBe(MALFORMED);
+    const bytes = frame(Buffer.from('abc'), { compressed: 2 });
+    expect(await readFrom([bytes])).toBe(MALFORMED);
   });
 });
 
