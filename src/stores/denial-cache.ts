@@ -93,13 +93,16 @@ export class DenialCache implements QuotaStore {
     );
   }
 
-  async #call(descriptors: readonly Descriptor[], calledMs: number): Promise<TakeResult> {
+  #call(descriptors: readonly Descriptor[], calledMs: number): TakeResult | Promise<TakeResult> {
     const generation = this.#generation;
-    const result = await this.#store.take(descriptors);
-    if (!result.admitted && this.#enabled && generation === this.#generation) {
-      this.#remember(descriptors, result, calledMs);
-    }
-    return result;
+    const remember = (result: TakeResult) => {
+      if (!result.admitted && this.#enabled && generation === this.#generation) {
+        this.#remember(descriptors, result, calledMs);
+      }
+      return result;
+    };
+    const taken = this.#store.take(descriptors);
+    return taken instanceof Promise ? taken.then(remember) : remember(taken);
   }
 
   async reset(keys: readonly string[]): Promise<void> {

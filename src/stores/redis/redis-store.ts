@@ -11,6 +11,7 @@ import type {
   StoreErrorReason,
   TakeResult,
 } from '../../core/store.ts';
+import { CallDeadlines } from './call-deadlines.ts';
 import type { RedisClient } from './client.ts';
 import { withDeadline } from './deadline.ts';
 import { isNoScript, storeErrorFrom } from './errors.ts';
@@ -49,10 +50,12 @@ const MAX_BATCH = 128;
 
 export class RedisStore implements QuotaStore, QuotaReader {
   readonly #options: RedisStoreOptions;
+  readonly #deadlines: CallDeadlines;
   #pending: PendingTake[] = [];
 
   constructor(options: RedisStoreOptions) {
     this.#options = options;
+    this.#deadlines = new CallDeadlines(options.deadlineMs);
   }
 
   take(descriptors: readonly Descriptor[]): Promise<TakeResult> {
@@ -100,49 +103,75 @@ export class RedisStore implements QuotaStore, QuotaReader {
     let size = 0;
     for (const take of pending) {
       if (size > 0 && size + take.descriptors.length > MAX_BATCH) {
-        void this.#send(batch);
+        this.#send(batch);
         batch = [];
         size = 0;
       }
       batch.push(take);
       size += take.descriptors.length;
     }
-    void this.#send(batch);
+    this.#send(batch);
   }
 
-  async #send(batch: readonly PendingTake[]): Promise<void> {
-    const { deadlineMs, onBatch, onError, inFlight } = this.#options;
+  #send(batch: readonly PendingTake[]): void {
     const startedMs = performance.now();
+    const ends = this.#deadlines.begin((error) => this.#fail(batch, error));
+    const fail = (cause: unknown) => {
+      if (ends()) this.#fail(batch, cause);
+    };
     try {
       const call = new TakeArguments();
       for (const { descriptors } of batch) call.add(descriptors);
-      const numbers = await withDeadline(this.#call(call), deadlineMs);
-      const reply = new TakeReply(numbers, call.number);
-      const results = batch.map(({ descriptors }) => reply.read(descriptors));
-      reply.end();
-      for (const [i, { resolve }] of batch.entries()) resolve(results[i] as TakeResult);
-      onBatch?.(performance.now() - startedMs, batch.length);
+      const answer = (reply: unknown) => {
+        const results = resultsOf(batch, new TakeReply(reply, call.number));
+        if (ends()) this.#answer(batch, results, startedMs);
+      };
+      this.#call(call, answer, fail);
     } catch (cause) {
-      const error = storeErrorFrom(cause);
-      for (const { reject } of batch) reject(error);
-      onError?.(error.reason, cause);
-      // Later replies on this connection may belong to other calls.
-      if (error.reason === 'malformed') this.#options.client.disconnect(true);
-    } finally {
-      inFlight.leave(batch.length);
+      fail(cause);
     }
   }
 
-  async #call(call: TakeArguments): Promise<unknown> {
+  #call(
+    call: TakeArguments,
+    onReply: (reply: unknown) => void,
+    onError: (error: unknown) => void,
+  ): void {
     const { client, now } = this.#options;
     const { keys } = call;
     const values = call.values(now?.());
-    try {
-      return await client.evalsha(TAKE_SCRIPT_SHA, keys.length, ...keys, ...values);
-    } catch (error) {
+    const sendWhole = (error: unknown) => {
       // A server that does not know the script has not run it, so sending it again does not count twice.
       if (!isNoScript(error)) throw error;
-      return await client.eval(TAKE_SCRIPT, keys.length, ...keys, ...values);
-    }
+      return client.eval(TAKE_SCRIPT, keys.length, ...keys, ...values).then(onReply);
+    };
+    client
+      .evalsha(TAKE_SCRIPT_SHA, keys.length, ...keys, ...values)
+      .then(onReply, sendWhole)
+      .catch(onError);
   }
+
+  #answer(batch: readonly PendingTake[], results: readonly TakeResult[], startedMs: number): void {
+    const { onBatch, inFlight } = this.#options;
+    for (const [i, { resolve }] of batch.entries()) resolve(results[i] as TakeResult);
+    inFlight.leave(batch.length);
+    onBatch?.(performance.now() - startedMs, batch.length);
+  }
+
+  #fail(batch: readonly PendingTake[], cause: unknown): void {
+    const { client, onError, inFlight } = this.#options;
+    const error = storeErrorFrom(cause);
+    for (const { reject } of batch) reject(error);
+    inFlight.leave(batch.length);
+    onError?.(error.reason, cause);
+    // Later replies on this connection may belong to other calls.
+    if (error.reason === 'malformed') client.disconnect(true);
+  }
+}
+
+/** Throws a StoreError if the reply cannot be the reply to this batch. */
+function resultsOf(batch: readonly PendingTake[], reply: TakeReply): TakeResult[] {
+  const results = batch.map(({ descriptors }) => reply.read(descriptors));
+  reply.end();
+  return results;
 }

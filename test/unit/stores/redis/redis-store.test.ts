@@ -24,7 +24,7 @@ const one = (key = 'a') => [descriptorOf(key, QUOTA)];
 const forever = new Promise<never>(() => {});
 const admit: Reply = (command) => admitting(command, NOON_MS);
 
-beforeEach(() => vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setImmediate'] }));
+beforeEach(() => vi.useFakeTimers({ toFake: ['setTimeout', 'setImmediate', 'performance'] }));
 afterEach(() => vi.useRealTimers());
 
 function setUp(reply: Reply, maxInFlight = 100) {
@@ -146,12 +146,47 @@ describe('the deadline', () => {
     expect(await end).toMatchObject([{ status: 'rejected', reason: { reason: 'timeout' } }]);
   });
 
-  test('leaves no timer behind after an answer', async () => {
+  test('of all calls takes one timer, and none if no call waits', async () => {
     const { store } = setUp(admit);
-    const taken = store.take(one());
-    await vi.advanceTimersByTimeAsync(0);
-    await taken;
+    for (let call = 0; call < 3; call++) {
+      const taken = store.take(one());
+      await vi.advanceTimersByTimeAsync(DEADLINE_MS / 5);
+      await taken;
+      expect(vi.getTimerCount()).toBe(1);
+    }
+    await vi.advanceTimersByTimeAsync(DEADLINE_MS);
     expect(vi.getTimerCount()).toBe(0);
+  });
+
+  test('of each call is its own, whichever calls were answered', async () => {
+    const isAnswered = [true, false, true, false];
+    let calls = 0;
+    const { store, errors } = setUp((command) => (isAnswered[calls++] ? admit(command) : forever));
+    const ends = [];
+    for (let call = 0; call < isAnswered.length; call++) {
+      ends.push(endOf(store.take(one())));
+      await vi.advanceTimersByTimeAsync(10);
+    }
+    await vi.advanceTimersByTimeAsync(DEADLINE_MS - 32);
+    expect(errors).toEqual([]);
+    await vi.advanceTimersByTimeAsync(4);
+    expect(errors).toEqual(['timeout']);
+    await vi.advanceTimersByTimeAsync(20);
+    expect(await Promise.all(ends)).toEqual([1, 'timeout', 1, 'timeout']);
+  });
+
+  test('counts a late answer as late', async () => {
+    const answers: (() => void)[] = [];
+    const { store, errors, batches } = setUp(
+      (command) => new Promise((resolve) => answers.push(() => resolve(admit(command)))),
+    );
+    const end = endOf(store.take(one()));
+    await vi.advanceTimersByTimeAsync(DEADLINE_MS + 1);
+    for (const answer of answers) answer();
+    await vi.advanceTimersByTimeAsync(1);
+    expect(await end).toBe('timeout');
+    expect(errors).toEqual(['timeout']);
+    expect(batches).toEqual([]);
   });
 });
 
