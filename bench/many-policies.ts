@@ -7,6 +7,7 @@
 
 import { printTable } from '../tools/table.ts';
 import { createLab } from './support/lab.ts';
+import { closedLoop } from './support/load.ts';
 import { figuresOf, interleave, timesThat } from './support/rounds.ts';
 
 const FEW = 10;
@@ -26,12 +27,12 @@ const outcomes = await interleave([
   {
     name: `${FEW} policies`,
     server: await lab.gateway(policyFile(FEW)),
-    load: { clients: MANY, paths: FEW },
+    load: closedLoop({ clients: MANY, paths: FEW }),
   },
   {
     name: `${MANY} policies`,
     server: await lab.gateway(policyFile(MANY)),
-    load: { clients: MANY, paths: MANY },
+    load: closedLoop({ clients: MANY, paths: MANY }),
   },
 ]);
 const [few] = outcomes;

@@ -6,10 +6,10 @@
  * default, and 4,096 are four of them. In time is within 200 ms, when Envoy gives up by default.
  */
 import { execFile } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { printTable, spread } from '../tools/table.ts';
 import { createLab } from './support/lab.ts';
+import { CLIENTS_SCRIPT } from './support/load.ts';
 import { machineLine } from './support/machine.ts';
 
 const POLICIES = '{ version: 1, default: { limits: [1000000/1h] } }';
@@ -17,7 +17,6 @@ const CONNECTIONS = [64, 192, 1_024, 4_096];
 const ROUNDS = 5;
 const SECONDS = 3;
 const CLIENTS = 10_000;
-const SCRIPT = fileURLToPath(new URL('support/clients.lua', import.meta.url));
 
 await using lab = createLab();
 const redis = await lab.redis();
@@ -32,7 +31,15 @@ interface Round {
 }
 
 async function ask(connections: number): Promise<Round> {
-  const args = ['-t1', `-c${connections}`, `-d${SECONDS}s`, '-s', SCRIPT, gateway.url, '--'];
+  const args = [
+    '-t1',
+    `-c${connections}`,
+    `-d${SECONDS}s`,
+    '-s',
+    CLIENTS_SCRIPT,
+    gateway.url,
+    '--',
+  ];
   const { stdout } = await promisify(execFile)('wrk', [...args, String(CLIENTS)]);
   const figure = (pattern: RegExp) => Number(pattern.exec(stdout)?.[1] ?? 0);
   const answeredPerSecond = figure(/Requests\/sec:\s+([\d.]+)/);

@@ -8,10 +8,11 @@
 
 import { printTable, spread } from '../tools/table.ts';
 import { createLab } from './support/lab.ts';
+import { closedLoop } from './support/load.ts';
 import { all, figuresOf, interleave, timesThat } from './support/rounds.ts';
 
 const POLICIES = '{ version: 1, default: { limits: [1000000/1h] } }';
-const load = { clients: 10_000 };
+const load = closedLoop({ clients: 10_000 });
 
 await using lab = createLab();
 const redis = await lab.redis();

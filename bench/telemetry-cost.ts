@@ -9,6 +9,7 @@
 import { printTable, type Row } from '../tools/table.ts';
 import { fill } from './support/fill.ts';
 import { createLab } from './support/lab.ts';
+import { closedLoop } from './support/load.ts';
 import { decisionSeries, type Operated, startOperated } from './support/operated.ts';
 import { figuresOf, type Outcome, timesThat } from './support/rounds.ts';
 import { scrapes } from './support/scrapes.ts';
@@ -19,9 +20,9 @@ const ROOMY = '{ version: 1, default: { limits: [1000000/1h] } }';
 const TIGHT = '{ version: 1, default: { limits: [1/1h] } }';
 const CLIENTS = 10_000;
 const OVERRIDES = 1_000;
-const everyone = { clients: CLIENTS };
-const oneDenied = { clients: 1, expects: 'deny' } as const;
-const allDenied = { clients: CLIENTS, expects: 'deny' } as const;
+const everyone = closedLoop({ clients: CLIENTS });
+const oneDenied = closedLoop({ clients: 1, expects: 'deny' });
+const allDenied = closedLoop({ clients: CLIENTS, expects: 'deny' });
 
 await using lab = createLab();
 const started: { gateway: Operated; telemetry: 'shipped' | 'none' }[] = [];

@@ -2,11 +2,12 @@
 
 import { printTable } from '../tools/table.ts';
 import { createLab } from './support/lab.ts';
+import { closedLoop } from './support/load.ts';
 import { figuresOf, interleave, timesThat } from './support/rounds.ts';
 
 const ONE = '{ version: 1, default: { limits: [1000000/1h] } }';
 const THREE = '{ version: 1, default: { limits: [1000000/1h, 900000/30min, 800000/10min] } }';
-const load = { clients: 10_000 };
+const load = closedLoop({ clients: 10_000 });
 
 await using lab = createLab();
 const redis = await lab.redis();

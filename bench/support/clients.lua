@@ -1,28 +1,34 @@
--- Clients as a proxy reports them, one after the other, over all of them before the first comes again:
--- wrk -s clients.lua URL -- CLIENTS [PATHS]. With PATHS, /p/0 to /p/PATHS-1 are asked below the URL's path in turn.
+-- Checks as a proxy sends them: wrk -s clients.lua URL -- CLIENTS [PATHS]. Every client has its turn before the first
+-- comes again. With PATHS, /p/00000 and so on are requested below the URL's path in turn. Every request has an id of its
+-- own, as the files of deploy/ make proxies send it.
 
--- Neighbours in time are no neighbours in memory. A prime, so that no count of clients leaves any out.
+-- Neighbours in time are no neighbours in memory. It is a prime, so that every count of clients is covered.
 local STEP = 7919
-local REQUEST = "GET %s HTTP/1.1\r\nHost: %s\r\nx-headgate-client-ip: %s\r\nx-headgate-peer-ip: %s\r\n\r\n"
+local REQUEST = "GET %s HTTP/1.1\r\nHost: %s\r\nx-headgate-client-ip: %s\r\nx-headgate-peer-ip: %s\r\n"
+  .. "x-headgate-request-id: %s-%012d\r\n\r\n"
 
-local clients, paths, client, host
+local clients, paths, client, host, run
+local sent = 0
 
 init = function(args)
   clients, paths = tonumber(args[1]), tonumber(args[2])
   host = wrk.headers["Host"]
-  -- Rounds are too short for a million clients; each begins somewhere else.
-  math.randomseed(os.time())
+  -- Rounds are too short for a million clients, so each begins with another one.
+  local seconds, micros = os.time(), os.clock() * 1000000
+  math.randomseed(seconds)
   client = math.random(clients) - 1
+  run = string.format("%08x-%04x-4000-8000", seconds % 4294967296, micros % 65536)
 end
 
 request = function()
   client = (client + STEP) % clients
+  sent = sent + 1
   local address = string.format("10.%d.%d.%d", math.floor(client / 65536), math.floor(client / 256) % 256, client % 256)
   local path = paths and string.format("%sp/%05d", wrk.path, client % paths) or wrk.path
-  return string.format(REQUEST, path, host, address, address)
+  return string.format(REQUEST, path, host, address, address, run, sent)
 end
 
--- For who wants to know how many were answered in time: "in time: 99.5" is percent within 200 ms.
+-- "in time: 99.5" is the percentage of answers within 200 ms.
 done = function(_, latency)
   local share = 100
   while share > 0 and latency:percentile(share) > 200000 do share = share - 0.5 end

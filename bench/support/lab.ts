@@ -1,20 +1,22 @@
-/** Everything that a benchmark starts: on free ports, for itself alone, and ended whatever happens. */
+/** Starts the programs of a benchmark on free ports, and ends them, also if it fails. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Redis } from 'ioredis';
 import { startGatewayProcess } from '../../test/support/gateway.ts';
-import { startProcess } from '../../test/support/process.ts';
+import { accepting, startProcess } from '../../test/support/process.ts';
+import type { RunningProgram } from '../../test/support/proxies.ts';
 import { startRedisServer } from '../../test/support/redis-server.ts';
 
-/** Something that answers whether a request may pass. */
+/** Answers whether a request may pass; or a proxy that answers requests. */
 export interface Server {
   readonly pid: number;
-  /** Where a proxy would ask, with a slash at its end. */
+  /** Where a proxy sends its checks, with a slash at its end. */
   readonly url: string;
-  /** Of a gateway: where it answers over gRPC. */
-  readonly grpcPort?: number;
+  readonly port: number;
+  /** Where it answers over gRPC, if it does. */
+  readonly grpcPort: number;
   /** Of a gateway: requests to Redis that failed, whose answers cost less than they should. */
   readonly failures?: () => Promise<number>;
   stop(): Promise<unknown>;
@@ -31,13 +33,18 @@ export interface RedisServer {
 export interface Lab extends AsyncDisposable {
   redis(): Promise<RedisServer>;
   /** `policies` is the text of a policy file; without a URL of Redis it counts in memory. */
-  gateway(policies: string, redisUrl?: string, storeTimeoutMs?: number): Promise<Server>;
-  /** A program below bench/ that prints its URL, or whatever matches, once it listens. */
+  gateway(policies: string, redisUrl?: string, settings?: NodeJS.ProcessEnv): Promise<Server>;
+  /** A program below bench/ that prints its URL once it listens. */
   server(script: string, ...args: string[]): Promise<Server>;
+  /** Any program that listens on the port, over gRPC. */
+  program(command: string, env: NodeJS.ProcessEnv, grpcPort: number): Promise<Server>;
+  proxy(start: Promise<RunningProgram>): Promise<Server>;
+  /** A new folder with these files, by their names. */
+  folder(files: Readonly<Record<string, string>>): string;
 }
 
-/** Every answer must be measured, also when this machine does something else for a while. */
-const PATIENT_MS = 1_000;
+/** Every request must be counted, also when this machine does something else for a while. */
+const PATIENT: NodeJS.ProcessEnv = { HEADGATE_STORE_TIMEOUT_MS: '1000' };
 
 export function createLab(): Lab {
   const started = new AsyncDisposableStack();
@@ -46,9 +53,14 @@ export function createLab(): Lab {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.once(signal, () => void started.disposeAsync().finally(() => process.exit(1)));
   }
-  let files = 0;
+  const newFolder: Lab['folder'] = (files) => {
+    const path = mkdtempSync(join(folder, 'files-'));
+    for (const [name, text] of Object.entries(files)) writeFileSync(join(path, name), text);
+    return path;
+  };
 
   return {
+    folder: newFolder,
     async redis() {
       const server = started.use(await startRedisServer());
       const { pid, port } = server;
@@ -61,22 +73,25 @@ export function createLab(): Lab {
         client,
       };
     },
-    async gateway(policies, redisUrl, storeTimeoutMs = PATIENT_MS) {
-      const file = join(folder, `policies-${files++}.yaml`);
-      writeFileSync(file, policies);
+    async gateway(policies, redisUrl, settings = {}) {
+      const env = { ...PATIENT, ...settings };
       const gateway = started.use(
         await startGatewayProcess({
-          HEADGATE_POLICIES: file,
+          HEADGATE_POLICIES: join(newFolder({ 'policies.yaml': policies }), 'policies.yaml'),
           HEADGATE_REDIS_URL: redisUrl,
-          HEADGATE_STORE_TIMEOUT_MS: String(storeTimeoutMs),
           HEADGATE_GRPC_PORT: '0',
+          ...env,
         }),
       );
       return {
         pid: gateway.pid,
         url: `${gateway.url}/envoy/`,
+        port: gateway.port,
         grpcPort: gateway.grpcPort,
-        failures: () => storeFailures(gateway.opsUrl),
+        // Without patience, late answers are part of what is measured.
+        ...(env.HEADGATE_STORE_TIMEOUT_MS === PATIENT.HEADGATE_STORE_TIMEOUT_MS && {
+          failures: () => storeFailures(gateway.opsUrl),
+        }),
         stop: gateway.stop,
       };
     },
@@ -84,10 +99,24 @@ export function createLab(): Lab {
       const path = fileURLToPath(new URL(`../${script}`, import.meta.url));
       const server = started.use(startProcess(process.execPath, [path, ...args]));
       const [url] = await server.printed(/http:\S+(?=\n)/);
-      return { pid: server.pid, url: `${url}/envoy/`, stop: server.stop };
+      return serverAt(url, server);
+    },
+    async program(command, env, grpcPort) {
+      const program = started.use(startProcess(command, [], { env: { ...process.env, ...env } }));
+      await accepting(grpcPort, program);
+      return serverAt(`http://127.0.0.1:${grpcPort}`, program);
+    },
+    async proxy(start) {
+      const proxy = started.use(await start);
+      return serverAt(proxy.url, { pid: proxy.pid, stop: async () => {} });
     },
     [Symbol.asyncDispose]: () => started.disposeAsync(),
   };
+}
+
+function serverAt(url: string, { pid, stop }: Pick<Server, 'pid' | 'stop'>): Server {
+  const port = Number(new URL(url).port);
+  return { pid, url: `${url}/envoy/`, port, grpcPort: port, stop };
 }
 
 async function storeFailures(opsUrl: string): Promise<number> {

@@ -1,24 +1,31 @@
 /** Contestants take short turns, so that a noisy machine is noisy for all of them. */
 
 import { type Row, spread } from '../../tools/table.ts';
-import { cpuMicrosOf } from './cpu.ts';
+import { cpuMicrosOf, systemMicrosOf } from './cpu.ts';
 import type { RedisServer, Server } from './lab.ts';
-import { type Applied, applyLoad, CONNECTIONS, type Load } from './load.ts';
+import { type Applied, CONNECTIONS, type Latency, type Load } from './load.ts';
 import { machineLine } from './machine.ts';
 
 export interface Contestant {
   readonly name: string;
-  readonly server: Server;
-  /** Whose CPU time and script calls are its own while it has its turn. */
-  readonly redis?: RedisServer;
-  /** By wrk, or by whatever else applies it for so many seconds. */
-  readonly load: Omit<Load, 'url'> | ((seconds: number) => Promise<Applied>);
+  /** Missing: a proxy that sends no checks. */
+  readonly server?: Server | undefined;
+  /** Its CPU time and script calls are those of the contestant while it has its turn. */
+  readonly redis?: RedisServer | undefined;
+  /** The load goes to this proxy, which sends checks to the server. */
+  readonly proxy?: Server;
+  readonly load: Load;
 }
 
 /** One turn. */
-export interface Measured {
+export interface Measured extends Partial<Latency> {
   readonly serverMicrosPerRequest: number;
+  /** The part of it that the kernel needs. */
+  readonly systemMicrosPerRequest: number;
   readonly redisMicrosPerRequest: number;
+  /** Server and Redis. */
+  readonly totalMicrosPerRequest: number;
+  readonly proxyMicrosPerRequest: number;
   readonly scriptCallsPerRequest: number;
   readonly scriptCallsPerSecond: number;
   readonly requestsPerSecond: number;
@@ -34,18 +41,20 @@ export interface Outcome {
 export interface RoundOptions {
   readonly rounds?: number;
   readonly seconds?: number;
+  /** For the line about the machine. */
+  readonly loadIs?: string;
 }
 
-/** A gateway that Redis fails answers faster than one that counts. */
+/** If Redis fails, a gateway answers faster than by counting. */
 const MOST_FAILURES = 0.001;
 
 /** Prints the machine and resolves to the outcomes, in the order of the contestants. The first round warms up. */
 export async function interleave<const T extends readonly Contestant[]>(
   contestants: T,
-  { rounds = 15, seconds = 1 }: RoundOptions = {},
+  { rounds = 15, seconds = 1, loadIs = `${CONNECTIONS} connections` }: RoundOptions = {},
 ): Promise<{ [K in keyof T]: Outcome }> {
   console.log(
-    `${machineLine()}; ${rounds} rounds of ${seconds} s, ${CONNECTIONS} connections. Median (least to most).\n`,
+    `${machineLine()}; ${rounds} rounds of ${seconds} s, ${loadIs}. Median (least to most).\n`,
   );
   const outcomes = contestants.map(({ name, redis }) => ({
     name,
@@ -61,35 +70,56 @@ export async function interleave<const T extends readonly Contestant[]>(
   return outcomes as { [K in keyof T]: Outcome };
 }
 
-async function takeTurn(
-  { name, server, redis, load }: Contestant,
-  seconds: number,
-): Promise<Measured> {
-  const read = async () => ({
-    serverMicros: cpuMicrosOf(server.pid),
-    redisMicros: redis === undefined ? 0 : cpuMicrosOf(redis.pid),
-    scriptCalls: redis === undefined ? 0 : await scriptCalls(redis),
-    failures: (await server.failures?.()) ?? 0,
+async function takeTurn(contestant: Contestant, seconds: number): Promise<Measured> {
+  const { name, server, proxy, load } = contestant;
+  const target = proxy ?? server;
+  if (target === undefined) throw new Error(`${name} has nothing that answers`);
+  const before = await readCounters(contestant);
+  const applied = await load(target, seconds).catch((error: unknown) => {
+    throw new Error(`${name}: ${error instanceof Error ? error.message : error}`);
   });
-  const before = await read();
-  const { requests, requestsPerSecond } =
-    typeof load === 'function'
-      ? await load(seconds)
-      : await applyLoad({ ...load, url: server.url }, seconds);
-  const after = await read();
+  const after = await readCounters(contestant);
   const failures = after.failures - before.failures;
-  if (failures > requests * MOST_FAILURES)
+  if (failures > applied.requests * MOST_FAILURES)
     throw new Error(`${name}: Redis failed ${failures} times`);
-  const serverMicros = after.serverMicros - before.serverMicros;
-  const redisMicros = after.redisMicros - before.redisMicros;
-  const calls = after.scriptCalls - before.scriptCalls;
+  return measured(before, after, applied, seconds);
+}
+
+interface Counters {
+  readonly serverMicros: number;
+  readonly systemMicros: number;
+  readonly redisMicros: number;
+  readonly proxyMicros: number;
+  readonly scriptCalls: number;
+  readonly failures: number;
+}
+
+async function readCounters({ server, redis, proxy }: Contestant): Promise<Counters> {
   return {
-    serverMicrosPerRequest: serverMicros / requests,
-    redisMicrosPerRequest: redisMicros / requests,
-    scriptCallsPerRequest: calls / requests,
-    scriptCallsPerSecond: calls / seconds,
+    serverMicros: server === undefined ? 0 : cpuMicrosOf(server.pid),
+    systemMicros: server === undefined ? 0 : systemMicrosOf(server.pid),
+    redisMicros: redis === undefined ? 0 : cpuMicrosOf(redis.pid),
+    proxyMicros: proxy === undefined ? 0 : cpuMicrosOf(proxy.pid),
+    scriptCalls: redis === undefined ? 0 : await scriptCalls(redis),
+    failures: (await server?.failures?.()) ?? 0,
+  };
+}
+
+function measured(before: Counters, after: Counters, applied: Applied, seconds: number): Measured {
+  const { requests, requestsPerSecond, latency } = applied;
+  const grownBy = (counter: keyof Counters) => after[counter] - before[counter];
+  const totalMicros = grownBy('serverMicros') + grownBy('redisMicros');
+  return {
+    serverMicrosPerRequest: grownBy('serverMicros') / requests,
+    systemMicrosPerRequest: grownBy('systemMicros') / requests,
+    redisMicrosPerRequest: grownBy('redisMicros') / requests,
+    totalMicrosPerRequest: totalMicros / requests,
+    proxyMicrosPerRequest: grownBy('proxyMicros') / requests,
+    scriptCallsPerRequest: grownBy('scriptCalls') / requests,
+    scriptCallsPerSecond: grownBy('scriptCalls') / seconds,
     requestsPerSecond,
-    requestsPerCpuSecond: (requests * 1_000_000) / (serverMicros + redisMicros),
+    requestsPerCpuSecond: (requests * 1_000_000) / totalMicros,
+    ...latency,
   };
 }
 
@@ -99,11 +129,12 @@ async function scriptCalls({ client }: RedisServer): Promise<number> {
   return [...counts].reduce((sum, [, count]) => sum + Number(count), 0);
 }
 
+/** NaN for what was not measured. */
 export function all(outcome: Outcome, figure: keyof Measured): number[] {
-  return outcome.rounds.map((round) => round[figure]);
+  return outcome.rounds.map((round) => round[figure] ?? Number.NaN);
 }
 
-/** How many times the other's figure, round by round: both met the same noise. */
+/** The ratio to the other's figure, round by round: both met the same noise. */
 export function timesThat(of: Outcome, other: Outcome, figure: keyof Measured): string {
   const theirs = all(other, figure);
   return spread(

@@ -2,7 +2,7 @@
 
 import { type Row, spread } from '../../tools/table.ts';
 import type { Lab } from './lab.ts';
-import { applyLoad } from './load.ts';
+import { closedLoop } from './load.ts';
 import { decisionSeries, startOperated } from './operated.ts';
 
 const CLIENTS = 10_000;
@@ -11,7 +11,7 @@ const SCRAPES = 40;
 
 export async function scrapes(lab: Lab, policies: number): Promise<Row> {
   const { server, scrape } = await startOperated(lab, 'shipped', policyFile(policies));
-  await applyLoad({ url: server.url, clients: CLIENTS, paths: policies }, 1);
+  await closedLoop({ clients: CLIENTS, paths: policies })(server, 1);
   let metrics = '';
   const millis: number[] = [];
   for (let i = 0; i < WARM_UPS + SCRAPES; i++) {

@@ -11,7 +11,7 @@ import { all, interleave, type Outcome, type RoundOptions } from './rounds.ts';
 export interface Team {
   readonly name: string;
   readonly start: () => Promise<Server>;
-  readonly load: Omit<Load, 'url'>;
+  readonly load: Load;
 }
 
 export interface TeamOutcome extends Outcome {

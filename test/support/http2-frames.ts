@@ -71,7 +71,7 @@ export function frame(
   type: number,
   flags: number,
   stream: number,
-  payload = Buffer.alloc(0),
+  payload: Uint8Array = Buffer.alloc(0),
 ): Buffer {
   const head = Buffer.alloc(9);
   head.writeUIntBE(payload.length, 0, 3);

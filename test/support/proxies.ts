@@ -35,7 +35,12 @@ export interface RunningProxy extends AsyncDisposable {
   output(): string;
 }
 
-export async function startNginx(behind: Behind): Promise<RunningProxy> {
+/** A proxy that is one program of this machine. */
+export interface RunningProgram extends RunningProxy {
+  readonly pid: number;
+}
+
+export async function startNginx(behind: Behind): Promise<RunningProgram> {
   const folder = mkdtempSync(join(tmpdir(), 'headgate-nginx-'));
   const port = await freePort();
   const file = changed('nginx/nginx.conf', {
@@ -58,7 +63,7 @@ export async function startNginx(behind: Behind): Promise<RunningProxy> {
 
 type Envoy = 'envoy' | 'envoy-oldest';
 
-export function startEnvoy(behind: Behind, program: Envoy = 'envoy'): Promise<RunningProxy> {
+export function startEnvoy(behind: Behind, program: Envoy = 'envoy'): Promise<RunningProgram> {
   return runEnvoy(program, 'envoy/envoy.yaml', behind, {
     'port_value: 8080': `port_value: ${behind.headgate}`,
     ...(behind.secret && {
@@ -67,7 +72,7 @@ export function startEnvoy(behind: Behind, program: Envoy = 'envoy'): Promise<Ru
   });
 }
 
-export function startEnvoyGrpc(behind: Behind, program: Envoy = 'envoy'): Promise<RunningProxy> {
+export function startEnvoyGrpc(behind: Behind, program: Envoy = 'envoy'): Promise<RunningProgram> {
   return runEnvoy(program, 'envoy/envoy-grpc.yaml', behind, {
     'port_value: 8081': `port_value: ${behind.grpc}`,
     ...(behind.secret && {
@@ -81,7 +86,7 @@ async function runEnvoy(
   shipped: string,
   behind: Behind,
   changes: Readonly<Record<string, string>>,
-): Promise<RunningProxy> {
+): Promise<RunningProgram> {
   const folder = mkdtempSync(join(tmpdir(), 'headgate-envoy-'));
   const port = await freePort();
   const file = changed(shipped, {
@@ -129,10 +134,11 @@ export async function runProxy(
   port: number,
   folder: string,
   env = process.env,
-): Promise<RunningProxy> {
+): Promise<RunningProgram> {
   const program = startProcess(findProgram(name) ?? name, args, { env });
   await accepting(port, program);
   return {
+    pid: program.pid,
     url: `http://127.0.0.1:${port}`,
     output: program.output,
     [Symbol.asyncDispose]: async () => {

@@ -1,0 +1,58 @@
+/** Closed-loop load over gRPC: on each connection as many calls at a time as a thread of a busy Envoy would have. */
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { checkRequestBytes } from '../../test/support/grpc-client.ts';
+import { CHECK } from '../../test/support/grpc-frames.ts';
+import { CHECK_REQUEST, rateLimitRequestBytes, SHOULD_RATE_LIMIT } from './grpc-messages.ts';
+import type { Applied, Load } from './load.ts';
+
+export interface GrpcDriverOptions {
+  readonly port: number;
+  readonly seconds: number;
+  readonly clients: number;
+  readonly connections: number;
+  /** Calls at a time on each connection. */
+  readonly streams: number;
+  readonly service: 'check' | 'rateLimit';
+  readonly path: string;
+  /** In base64. */
+  readonly message: string;
+  /** What every answer must be. */
+  readonly expects: 'allow' | 'deny';
+}
+
+export type GrpcLoad = Pick<GrpcDriverOptions, 'clients'> &
+  Partial<Pick<GrpcDriverOptions, 'service' | 'expects'>>;
+
+export const GRPC_CONNECTIONS = 2;
+export const GRPC_STREAMS = 32;
+
+const DRIVER = fileURLToPath(new URL('grpc-driver.ts', import.meta.url));
+const SERVICES = {
+  check: { path: CHECK, message: checkRequestBytes(CHECK_REQUEST) },
+  rateLimit: { path: SHOULD_RATE_LIMIT, message: rateLimitRequestBytes() },
+};
+
+export function grpcClosedLoop(load: GrpcLoad): Load {
+  const { clients, service = 'check', expects = 'allow' } = load;
+  const { path, message } = SERVICES[service];
+  return async ({ grpcPort }, seconds): Promise<Applied> => {
+    const options: GrpcDriverOptions = {
+      port: grpcPort,
+      seconds,
+      clients,
+      connections: GRPC_CONNECTIONS,
+      streams: GRPC_STREAMS,
+      service,
+      path,
+      message: message.toString('base64'),
+      expects,
+    };
+    const { stdout } = await promisify(execFile)(process.execPath, [
+      DRIVER,
+      JSON.stringify(options),
+    ]);
+    return JSON.parse(stdout);
+  };
+}

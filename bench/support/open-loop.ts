@@ -1,0 +1,32 @@
+/** Open-loop load: requests come at a fixed rate, and their latency counts from the moment when they were due. */
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import type { Applied, Load } from './load.ts';
+
+export interface OpenLoop {
+  readonly requestsPerSecond: number;
+  readonly clients: number;
+  /** `gateway`: requests are checks. `proxy`: they are what a load balancer sends to a proxy. */
+  readonly sentTo: 'gateway' | 'proxy';
+  /** Whether each answer must say what is left of a limit. */
+  readonly mustCount?: boolean;
+}
+
+export interface OpenLoopDriverOptions extends OpenLoop {
+  readonly url: string;
+  readonly seconds: number;
+}
+
+const DRIVER = fileURLToPath(new URL('open-loop-driver.ts', import.meta.url));
+
+export function openLoop(options: OpenLoop): Load {
+  return async ({ url }, seconds): Promise<Applied> => {
+    const driverOptions: OpenLoopDriverOptions = { ...options, url, seconds };
+    const { stdout } = await promisify(execFile)(process.execPath, [
+      DRIVER,
+      JSON.stringify(driverOptions),
+    ]);
+    return JSON.parse(stdout);
+  };
+}
