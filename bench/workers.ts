@@ -1,13 +1,8 @@
-/**
- * What does a second worker bring on this machine, and what would eight bring on a larger one?
- *
- * The second part is a model, not a measurement. A worker needs as much CPU per decision as the only worker did with as
- * many connections, on a core of its own. Redis works on one core, so its CPU per decision bounds all workers together.
- */
+/** What does a second worker bring on this machine, and what would eight bring on a larger one, by a model? */
 import { median, printTable } from '../tools/table.ts';
 import { createLab } from './support/lab.ts';
 import { closedLoop } from './support/load.ts';
-import { all, figuresOf, interleave, type Outcome, timesThat } from './support/rounds.ts';
+import { figuresOf, interleave, type Outcome, timesThat } from './support/rounds.ts';
 
 const POLICIES = '{ version: 1, default: { limits: [1000000/1h] } }';
 const CLIENTS = 10_000;
@@ -29,7 +24,7 @@ const outcomes = await interleave(
     { name: '1 worker, 64 connections', server: one, redis, load: loadOf(MANY) },
     { name: '2 workers, 64 connections each', server: two, redis, load: loadOf(2 * MANY) },
   ],
-  { rounds: 12, loadIs: 'closed loop' },
+  { rounds: 12, warmUpSeconds: 5, loadIs: 'closed loop' },
 );
 const [few, fewTwice, many, manyTwice] = outcomes;
 const row = (outcome: Outcome, single: Outcome) => ({
@@ -41,23 +36,25 @@ const row = (outcome: Outcome, single: Outcome) => ({
 printTable([row(few, few), row(fewTwice, few), row(many, many), row(manyTwice, many)]);
 
 console.log(`
-A model, not a measurement: decisions/s if each worker, Redis and the load had a core of its own. It holds as long as
-the workers' CPU per decision does not depend on how many they are; the last columns above say how far that is so for two.
+A model, not a measurement: decisions/s if each worker, Redis and the load had a core of its own. The workers do as many
+as their CPU per decision allows, and Redis, which works on one core, bounds all of them together. The CPU per decision is
+what was measured above with one worker or with two; it assumes that more workers do not change it.
 `);
 printTable(
   MODELLED_WORKERS.map((workers) => ({
     workers: String(workers),
-    '8 connections each': modelled(workers, few),
-    '64 connections each': modelled(workers, many),
+    '8 connections each, as 1 worker': modelled(workers, few),
+    'as 2 workers': modelled(workers, fewTwice),
+    '64 connections each, as 1 worker': modelled(workers, many),
+    'as 2 workers ': modelled(workers, manyTwice),
   })),
 );
 
-/** The least of what the workers can do and what Redis can do. */
-function modelled(workers: number, single: Outcome): string {
-  const perSecond = (figure: 'serverMicrosPerRequest' | 'redisMicrosPerRequest') =>
-    1_000_000 / median(all(single, figure));
-  const ofWorkers = workers * perSecond('serverMicrosPerRequest');
-  const ofRedis = perSecond('redisMicrosPerRequest');
+/** The least of what the workers can do and what Redis can do, with the costs of this outcome. */
+function modelled(workers: number, { rounds }: Outcome): string {
+  const ofWorkers =
+    (workers * 1_000_000) / median(rounds.map((round) => round.serverMicrosPerRequest));
+  const ofRedis = 1_000_000 / median(rounds.map((round) => round.redisMicrosPerRequest));
   const bound = ofRedis < ofWorkers ? 'Redis' : 'the workers';
-  return `${Math.round(Math.min(ofRedis, ofWorkers))}, bound by ${bound}`;
+  return `${Math.round(Math.min(ofRedis, ofWorkers))} (${bound})`;
 }

@@ -41,6 +41,8 @@ export interface Outcome {
 export interface RoundOptions {
   readonly rounds?: number;
   readonly seconds?: number;
+  /** Of each contestant, before the first round. */
+  readonly warmUpSeconds?: number;
   /** For the line about the machine. */
   readonly loadIs?: string;
 }
@@ -48,11 +50,13 @@ export interface RoundOptions {
 /** If Redis fails, a gateway answers faster than by counting. */
 const MOST_FAILURES = 0.001;
 
-/** Prints the machine and resolves to the outcomes, in the order of the contestants. The first round warms up. */
+/** Prints the machine and resolves to the outcomes, in the order of the contestants. */
 export async function interleave<const T extends readonly Contestant[]>(
   contestants: T,
-  { rounds = 15, seconds = 1, loadIs = `${CONNECTIONS} connections` }: RoundOptions = {},
+  options: RoundOptions = {},
 ): Promise<{ [K in keyof T]: Outcome }> {
+  const { rounds = 15, seconds = 1, warmUpSeconds = 1 } = options;
+  const { loadIs = `${CONNECTIONS} connections` } = options;
   console.log(
     `${machineLine()}; ${rounds} rounds of ${seconds} s, ${loadIs}. Median (least to most).\n`,
   );
@@ -61,7 +65,7 @@ export async function interleave<const T extends readonly Contestant[]>(
     usesRedis: redis !== undefined,
     rounds: [] as Measured[],
   }));
-  for (const contestant of contestants) await takeTurn(contestant, 1);
+  for (const contestant of contestants) await takeTurn(contestant, warmUpSeconds);
   for (let round = 0; round < rounds; round++) {
     for (const [i, contestant] of contestants.entries()) {
       outcomes[i]?.rounds.push(await takeTurn(contestant, seconds));
