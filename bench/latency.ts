@@ -52,7 +52,7 @@ async function measure(
   servers: readonly Pick<Contestant, 'name' | 'server'>[],
   requestsPerSecond: number,
 ): Promise<void> {
-  const load = openLoop({ requestsPerSecond, clients: CLIENTS, sentTo: 'gateway' });
+  const load = openLoop({ requestsPerSecond, clients: CLIENTS });
   const contestants = servers.map((each) => ({ ...each, load }));
   const loadIs = `${requestsPerSecond} requests/s`;
   const outcomes = await interleave(contestants, { rounds: 6, loadIs });

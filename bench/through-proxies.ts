@@ -4,9 +4,9 @@
  * Envoy and NGINX with the files of deploy/, at one fixed rate for each proxy: without checks, with checks by an empty
  * server, and with headgate, in memory and on Redis. 10,000 clients behind a load balancer, which is the driver.
  *
- * The files differ from the shipped ones only in this: ports and time-outs (ten seconds, so that no check is given up),
- * the load balancer's address is trusted, a check that fails refuses its request, NGINX writes no access log, and the
- * proxy itself answers in place of an application.
+ * The files differ from the shipped ones only in this: ports, time-outs (ten seconds, so that no check is given up), the
+ * load balancer is trusted, a failed check refuses its request, NGINX writes no access log, and the proxy itself answers
+ * in place of an application.
  */
 import { networkInterfaces } from 'node:os';
 import {
@@ -22,13 +22,13 @@ import { openLoop } from './support/open-loop.ts';
 import { all, type Contestant, interleave, type Outcome, timesThat } from './support/rounds.ts';
 
 const CLIENTS = 10_000;
-const ENVOY_PER_SECOND = 2_500;
-const NGINX_PER_SECOND = 8_000;
-/** Envoy adds an address of this machine to those of the load balancer. */
-const ADDRESSES = Object.values(networkInterfaces()).flatMap((each = []) =>
-  each.filter(({ family }) => family === 'IPv4').map(({ address }) => address),
-);
-const ROOMY = `{ version: 1, identity: { trusted_proxies: [loopback, ${ADDRESSES.join(', ')}] }, default: { limits: [1000000/1h] } }`;
+/** Requests a second. A slower machine gets others: `node bench/through-proxies.ts 1000 3000`. */
+const [ENVOY_PER_SECOND = 2_500, NGINX_PER_SECOND = 8_000] = process.argv.slice(2).map(Number);
+const BALANCER = addressOfThisMachine();
+const ROOMY = `version: 1
+identity: { trusted_proxies: [loopback, ${BALANCER}] }
+default: { limits: [1000000/1h] }
+`;
 
 interface Proxy {
   readonly name: string;
@@ -64,9 +64,9 @@ const PROXIES: readonly Proxy[] = [
     start: startNginx,
     requestsPerSecond: NGINX_PER_SECOND,
     changes: {
-      // It is checked as requests to an application are; `return` would be executed before the check.
+      // `return` would answer before the check.
       'proxy_pass http://application;': 'empty_gif; access_log off;',
-      '#set_real_ip_from 10.0.0.0/8; ': 'set_real_ip_from 127.0.0.1; ',
+      '#set_real_ip_from 10.0.0.0/8; ': `set_real_ip_from ${BALANCER}; `,
       'error_page 500 502 503 504 =204 @headgate_unavailable;': '',
     },
     withoutChecks: {
@@ -109,8 +109,16 @@ async function contestant(
     name: `${proxy.name}: ${name}`,
     ...checks,
     proxy: running,
-    load: openLoop({ requestsPerSecond, clients: CLIENTS, sentTo: 'proxy', mustCount }),
+    load: openLoop({ requestsPerSecond, clients: CLIENTS, balancer: BALANCER, mustCount }),
   };
+}
+
+/** Of a network: clients with a loopback address may not say that they are a load balancer. */
+function addressOfThisMachine(): string {
+  const all = Object.values(networkInterfaces()).flatMap((each = []) => each);
+  const found = all.find(({ family, internal }) => family === 'IPv4' && !internal);
+  if (found === undefined) throw new Error('this machine has only loopback addresses');
+  return found.address;
 }
 
 /** If a proxy reported the same address for all clients, their one log would be measured. */

@@ -13,11 +13,11 @@ const WARM_UP_SECONDS = 0.5;
 /** Neighbours in time are no neighbours in memory. A prime, as in clients.lua. */
 const STEP = 7_919;
 
-const { url, requestsPerSecond, seconds, clients, sentTo, mustCount } = JSON.parse(
+const { url, requestsPerSecond, seconds, clients, balancer, mustCount } = JSON.parse(
   process.argv[2] ?? '',
 ) as OpenLoopDriverOptions;
 const { origin, pathname } = new URL(url);
-const path = sentTo === 'gateway' ? pathname : '/api/items?id=1';
+const path = balancer === undefined ? pathname : '/api/items?id=1';
 const first = Math.floor(Math.random() * clients);
 const run = `${Date.now().toString(16).slice(-8)}-0000-4000-8000`;
 const outcomes: Outcome[] = [];
@@ -25,7 +25,7 @@ const outcomes: Outcome[] = [];
 function headersOf(i: number): Record<string, string> {
   const client = (first + i * STEP) % clients;
   const address = `10.${client >> 16}.${(client >> 8) & 255}.${client & 255}`;
-  if (sentTo === 'proxy') return { 'x-forwarded-for': address };
+  if (balancer !== undefined) return { 'x-forwarded-for': address };
   return {
     'x-headgate-client-ip': address,
     'x-headgate-peer-ip': address,
@@ -35,6 +35,7 @@ function headersOf(i: number): Record<string, string> {
 
 const load = startLoad({
   url: origin,
+  localAddress: balancer,
   perSecond: requestsPerSecond,
   request: (i) => ({ path, headers: headersOf(i) }),
   onOutcome: (outcome) => outcomes.push(outcome),

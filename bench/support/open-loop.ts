@@ -7,8 +7,8 @@ import type { Applied, Load } from './load.ts';
 export interface OpenLoop {
   readonly requestsPerSecond: number;
   readonly clients: number;
-  /** `gateway`: requests are checks. `proxy`: they are what a load balancer sends to a proxy. */
-  readonly sentTo: 'gateway' | 'proxy';
+  /** Requests are what a load balancer with this address sends to a proxy. Without it they are checks. */
+  readonly balancer?: string;
   /** Whether each answer must say what is left of a limit. */
   readonly mustCount?: boolean;
 }

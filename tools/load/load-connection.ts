@@ -28,6 +28,7 @@ export interface ConnectionEvents {
 
 interface Target {
   readonly url: string;
+  readonly localAddress?: string | undefined;
   readonly request: (i: number) => LoadRequest;
 }
 
@@ -41,12 +42,17 @@ export class LoadConnection {
   #pending: Pending | undefined;
   #received = '';
 
-  constructor({ url, request }: Target, events: ConnectionEvents) {
+  constructor({ url, localAddress, request }: Target, events: ConnectionEvents) {
     const { hostname, port, host } = new URL(url);
     this.#host = host;
     this.#request = request;
     this.#events = events;
-    this.#socket = connect({ host: hostname, port: Number(port), noDelay: true });
+    this.#socket = connect({
+      host: hostname,
+      port: Number(port),
+      noDelay: true,
+      ...(localAddress !== undefined && { localAddress }),
+    });
     this.#socket.setEncoding('latin1').on('data', (text: string) => this.#read(text));
     let fault = 'closed by the server';
     this.#socket.on('error', (error: NodeJS.ErrnoException) => {

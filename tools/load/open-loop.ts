@@ -11,6 +11,8 @@ export type { LoadRequest } from './load-connection.ts';
 
 export interface LoadOptions {
   readonly url: string;
+  /** The address of this machine from which connections are opened. Default: the kernel's choice. */
+  readonly localAddress?: string | undefined;
   readonly perSecond: number;
   /** The i-th request. */
   readonly request: (i: number) => LoadRequest;
