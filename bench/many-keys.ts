@@ -1,8 +1,8 @@
 /**
  * What does a decision cost with 1,000,000 active keys, against 1,000?
  *
- * Every client was counted once before the rounds begin, so that all keys are there; the load then asks for clients
- * from all over them.
+ * Every client is counted once before the rounds begin, so that all keys exist. The load then sends requests of clients
+ * from the whole range.
  */
 
 import { printTable } from '../tools/table.ts';

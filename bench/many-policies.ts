@@ -1,8 +1,8 @@
 /**
  * What does a decision cost with 10,000 policies, against 10?
  *
- * Every policy has a path of its own, and the load asks for all of them in turn. Clients and keys are as many on both
- * sides. Counted in memory, where the matcher's share of a decision is largest.
+ * Every policy has its own path, and the load requests them in turn. Both gateways have the same number of clients and
+ * keys. They count in memory, where the matcher's share of a decision is largest.
  */
 
 import { printTable } from '../tools/table.ts';

@@ -1,9 +1,9 @@
 /**
- * How much is answered in time when more ask than can be answered?
+ * How many requests are answered in time under overload?
  *
- * Every connection of wrk asks again as soon as it was answered, so more connections are more work that waits: 64 are
- * enough for the most that the gateway can answer, 192 are three times as many, 1,024 are what an Envoy opens at most by
- * default, and 4,096 are four of them. In time is within 200 ms, when Envoy gives up by default.
+ * Every connection of wrk sends its next request as soon as it has an answer, so more connections mean more requests that
+ * wait. 64 connections reach the highest throughput, 192 are three times as many, 1,024 are the most that an Envoy opens
+ * by default, and 4,096 are those of four Envoys. In time means within 200 ms, when Envoy gives up by default.
  */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
@@ -26,11 +26,11 @@ interface Round {
   readonly inTimePerSecond: number;
   readonly answeredPerSecond: number;
   readonly slowestMs: number;
-  /** Never taken, or never answered. */
+  /** Connections that were refused, and requests without an answer. */
   readonly failed: number;
 }
 
-async function ask(connections: number): Promise<Round> {
+async function applyOverload(connections: number): Promise<Round> {
   const args = [
     '-t1',
     `-c${connections}`,
@@ -56,10 +56,10 @@ async function ask(connections: number): Promise<Round> {
   };
 }
 
-await ask(64);
+await applyOverload(64);
 const rounds = new Map<number, Round[]>(CONNECTIONS.map((count) => [count, []]));
 for (let round = 0; round < ROUNDS; round++) {
-  for (const count of CONNECTIONS) rounds.get(count)?.push(await ask(count));
+  for (const count of CONNECTIONS) rounds.get(count)?.push(await applyOverload(count));
 }
 const peaks = rounds.get(64) ?? [];
 

@@ -1,9 +1,9 @@
 /**
  * What do metrics, the denial log, and operators' overrides cost per request?
  *
- * The same composition of the gateway throughout, in memory, 10,000 clients: with telemetry as shipped, and with one
- * that does nothing for each request, which is the least that it could cost. Then clients that are denied all the time:
- * one, of whom the log has a line a second, and 10,000, each of whom has one.
+ * All gateways are composed in the same way and count in memory, for 10,000 clients: with telemetry as shipped, and with
+ * one that does nothing for each request. Then all requests are denied: those of one client, with one log line a second,
+ * and those of 10,000 clients, with one log line a second for each.
  */
 
 import { printTable, type Row } from '../tools/table.ts';

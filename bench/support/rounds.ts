@@ -47,7 +47,7 @@ export interface RoundOptions {
   readonly loadIs?: string;
 }
 
-/** If Redis fails, a gateway answers faster than by counting. */
+/** Requests of a gateway to Redis that may fail, as a share. A gateway without Redis answers faster than by counting. */
 const MOST_FAILURES = 0.001;
 
 /** Prints the machine and resolves to the outcomes, in the order of the contestants. */

@@ -1,4 +1,4 @@
-/** What one scrape of the metrics takes, with policies that have all counted. */
+/** How long one scrape of the metrics takes, with policies that have all counted requests. */
 
 import { type Row, spread } from '../../tools/table.ts';
 import type { Lab } from './lab.ts';

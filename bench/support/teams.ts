@@ -1,6 +1,6 @@
 /**
- * Contestants that are several processes each: two processes of the very same program differ by a few percent for as
- * long as they live, and what is compared here differs by less.
+ * Contestants of several processes each. Two processes of the same program differ by a few percent as long as they run,
+ * which is more than what is compared here.
  */
 
 import { spread } from '../../tools/table.ts';
@@ -21,7 +21,7 @@ export interface TeamOutcome extends Outcome {
 
 const PROCESSES = 2;
 
-/** Like interleave. The first processes of all take their turns, then the second, in reverse order. */
+/** Like interleave. In each round the first processes of all teams take their turns, then the second ones in reverse order. */
 export async function interleaveTeams<const T extends readonly Team[]>(
   teams: T,
   options: RoundOptions,
