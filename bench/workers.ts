@@ -43,10 +43,10 @@ what was measured above with one worker or with two; it assumes that more worker
 printTable(
   MODELLED_WORKERS.map((workers) => ({
     workers: String(workers),
-    '8 connections each, as 1 worker': modelled(workers, few),
-    'as 2 workers': modelled(workers, fewTwice),
-    '64 connections each, as 1 worker': modelled(workers, many),
-    'as 2 workers ': modelled(workers, manyTwice),
+    '8 connections each, cost of 1': modelled(workers, few),
+    '8 connections each, cost of 2': modelled(workers, fewTwice),
+    '64 connections each, cost of 1': modelled(workers, many),
+    '64 connections each, cost of 2': modelled(workers, manyTwice),
   })),
 );
 
