@@ -27,9 +27,10 @@ export function addHealthRoutes(
   server.get('/readyz', (_request, reply) => {
     const { ready, degraded, unseenHeaders } = health();
     if (!ready) return reply.code(503).send({ status: 'not_ready' });
+    const unseen = unseenHeaders.map(({ dialect, header }) => ({ dialect, header }));
     return reply.send({
       status: degraded ? 'degraded' : 'ok',
-      ...(unseenHeaders.length > 0 && { unseen_headers: unseenHeaders }),
+      ...(unseen.length > 0 && { unseen_headers: unseen }),
     });
   });
   server.get('/metrics', async (_request, reply) => reply.type(contentType).send(await metrics()));
