@@ -2,7 +2,8 @@
  * Ends calls that Redis has not answered in time. All calls of a store have the same deadline, so the oldest ends first,
  * and one timer is enough for all of them.
  */
-import { StoreError } from '../../core/store.ts';
+import type { StoreError } from '../../core/store.ts';
+import { tooLate } from './deadline.ts';
 
 interface Call {
   readonly dueMs: number;
@@ -59,7 +60,7 @@ export class CallDeadlines {
   #end(call: Call): void {
     if (call.isOver) return;
     call.isOver = true;
-    call.onLate(new StoreError('timeout', `Redis did not answer within ${this.#deadlineMs} ms`));
+    call.onLate(tooLate(this.#deadlineMs));
   }
 
   #forgetAnswered(): void {

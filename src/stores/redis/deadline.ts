@@ -8,8 +8,7 @@ import { StoreError } from '../../core/store.ts';
 export async function withDeadline<T>(answer: Promise<T>, deadlineMs: number): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const deadline = new Promise<never>((_, reject) => {
-    const give = () =>
-      reject(new StoreError('timeout', `Redis did not answer within ${deadlineMs} ms`));
+    const give = () => reject(tooLate(deadlineMs));
     // If this process itself was late, the reply may have arrived but is read only after the timers.
     timer = setTimeout(() => setImmediate(give), deadlineMs);
   });
@@ -18,4 +17,8 @@ export async function withDeadline<T>(answer: Promise<T>, deadlineMs: number): P
   } finally {
     clearTimeout(timer);
   }
+}
+
+export function tooLate(deadlineMs: number): StoreError {
+  return new StoreError('timeout', `Redis did not answer within ${deadlineMs} ms`);
 }
