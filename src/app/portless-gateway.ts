@@ -81,11 +81,7 @@ export async function createPortlessGateway(options: GatewayOptions): Promise<Po
     audit: telemetry.operators.acted,
   };
   const handleCheck = createCheckPipeline({ ...options, shared, denials, headerWatch });
-  const servers = createProxyServers({
-    environment,
-    handleCheck,
-    telemetry: telemetry.proxies,
-  });
+  const servers = createProxyServers({ environment, handleCheck, telemetry: telemetry.proxies });
   let isClosing = false;
 
   return {

@@ -25,8 +25,8 @@ interface IncomingRequest {
 export class GrpcCall {
   readonly #stream: ServerHttp2Stream;
   /**
-   * Undefined as soon as it is read: Node's table of streams keeps closed streams in memory until the next major garbage
-   * collection, with all that they refer to.
+   * Undefined as soon as it is read: closed streams of Node stay in memory until the next major garbage collection, with
+   * all that they refer to.
    */
   #request: IncomingRequest | undefined;
   #trailers = OK;
