@@ -18,7 +18,7 @@ const COLUMNS = [
   "application's own",
   '20 MB upload',
   'gateway gone',
-  'connections for 20 checks',
+  'keeps its connections',
 ] as const;
 
 const DOCUMENT = new URL(`../../docs/${FILE}`, import.meta.url);

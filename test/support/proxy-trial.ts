@@ -13,7 +13,7 @@ export interface TrialResult {
   readonly "application's own": string;
   readonly '20 MB upload': string;
   readonly 'gateway gone': string;
-  readonly 'connections for 20 checks': string;
+  readonly 'keeps its connections': string;
 }
 
 const LOGIN = '/api/auth/login';
@@ -40,7 +40,7 @@ export async function tryProxy(
   await using proxy = await start({ application: upstream.port, headgate: port, grpc: port });
 
   for (let i = 0; i < CHECKS; i++) await call(proxy.url, '/api/search');
-  const connections = String(relay.connections);
+  const { connections } = relay;
   const body = Buffer.alloc(UPLOAD_BYTES);
   const upload = await call(proxy.url, '/api/upload', { method: 'POST', body });
   const hasArrived = upstream.seen.some(({ bytes }) => bytes === UPLOAD_BYTES);
@@ -60,7 +60,9 @@ export async function tryProxy(
     "application's own": fateOfOwn(allowed),
     '20 MB upload': upload.status === 200 && hasArrived ? 'yes' : `no, ${upload.status}`,
     'gateway gone': upstream.seen.length > reached ? 'passes' : `refused, ${unchecked.status}`,
-    'connections for 20 checks': connections,
+    // A proxy with threads may open one for each of them.
+    'keeps its connections':
+      connections <= CHECKS / 4 ? 'yes' : `no, ${connections} for ${CHECKS} checks`,
   };
 }
 
