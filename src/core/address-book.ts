@@ -15,12 +15,21 @@ export type AddressBook = (address: string, salts: Salts) => KnownAddress;
 
 const REMEMBERED_ADDRESSES = 10_000;
 
+export interface AddressBookOptions {
+  /** The prefix lengths in bits by which IPv6 addresses are counted, longest first. */
+  readonly ipv6Prefixes: readonly number[];
+  readonly accessLists: AccessLists;
+  /** How many addresses are remembered. */
+  readonly rememberedAddresses?: number | undefined;
+}
+
 /** When the salts change, every remembered partition is dropped. */
-export function createAddressBook(
-  ipv6Prefixes: readonly number[],
-  accessLists: AccessLists,
-): AddressBook {
-  const known = new LRUCache<string, KnownAddress>({ max: REMEMBERED_ADDRESSES });
+export function createAddressBook({
+  ipv6Prefixes,
+  accessLists,
+  rememberedAddresses = REMEMBERED_ADDRESSES,
+}: AddressBookOptions): AddressBook {
+  const known = new LRUCache<string, KnownAddress>({ max: rememberedAddresses });
   // A weak reference, so that expired salts are freed even if no request follows.
   let knownUnder: WeakRef<Salts> | undefined;
   return (address, salts) => {

@@ -2,9 +2,9 @@
  * Identifies the client of a request: decides which of its claims are accepted, and replaces them by opaque partitions.
  * Code that runs after this sees no address and no API key.
  */
-import type { Access, AccessLists } from './access-lists.ts';
+import type { Access } from './access-lists.ts';
 import { type AddressSet, canonicalAddress } from './address.ts';
-import { createAddressBook, rememberMembers } from './address-book.ts';
+import { type AddressBookOptions, createAddressBook, rememberMembers } from './address-book.ts';
 import { compileApiKeys, type ListedKey } from './api-key.ts';
 import type { CheckContext } from './check-context.ts';
 import { type CheckRequest, singleValue } from './check-request.ts';
@@ -47,7 +47,7 @@ export interface ClientIdentity {
   readonly ignoredHeaders: readonly string[];
 }
 
-export interface IdentityConfig extends HeaderConfig {
+export interface IdentityConfig extends HeaderConfig, AddressBookOptions {
   /** In order of precedence; the address is always the last resort. */
   readonly sources: readonly IdentitySource[];
   readonly apiKeyHeader: string;
@@ -55,9 +55,6 @@ export interface IdentityConfig extends HeaderConfig {
   readonly userHeader: string;
   readonly trustedProxies: AddressSet;
   readonly forwardedHeader: ForwardedHeader;
-  /** The prefix lengths in bits by which IPv6 addresses are counted, longest first. */
-  readonly ipv6Prefixes: readonly number[];
-  readonly accessLists: AccessLists;
 }
 
 export type IdentityResolver = (request: CheckRequest, context: CheckContext) => ClientIdentity;
@@ -69,7 +66,7 @@ export function compileIdentity(config: IdentityConfig): IdentityResolver {
   const { sources, userHeader, trustedProxies } = config;
   const trusts = rememberMembers(trustedProxies);
   const forwarding = { header: config.forwardedHeader, trusts };
-  const addressBook = createAddressBook(config.ipv6Prefixes, config.accessLists);
+  const addressBook = createAddressBook(config);
   const claimedAddress = compileAddressHeaders(addressHeadersOf(sources));
   const apiKeyOf = sources.includes('api_key') ? compileApiKeys(config) : undefined;
   const readsUser = sources.includes('user');

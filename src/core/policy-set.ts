@@ -2,6 +2,7 @@
 import type { AddressSet } from './address.ts';
 import type { ListedKey } from './api-key.ts';
 import type { CheckRequest } from './check-request.ts';
+import type { ForwardedHeader } from './forwarded-list.ts';
 import type { NeededHeader } from './header-watch.ts';
 import type { IdentityResolver } from './identity.ts';
 import type { IdentitySource } from './identity-source.ts';
@@ -38,6 +39,7 @@ export interface Naming {
   readonly apiKeys: readonly ListedKey[];
   readonly sources: readonly IdentitySource[];
   readonly trustedProxies: AddressSet;
+  readonly forwardedHeader: ForwardedHeader;
 }
 
 /** The parts of a request that policies match. */

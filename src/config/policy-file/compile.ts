@@ -35,7 +35,12 @@ export interface ValidFile {
   readonly entries: readonly PolicyEntry[];
 }
 
-export function compilePolicies(file: ValidFile, ranges: KnownRanges): PolicySet {
+/** `rememberedAddresses`: see the address book of the core. */
+export function compilePolicies(
+  file: ValidFile,
+  ranges: KnownRanges,
+  rememberedAddresses?: number,
+): PolicySet {
   const { identity, answers, caseSensitive, failureMode, fallback, entries } = file;
   const factors: Factors = {
     unverified: identity.api_key.unverified_factor,
@@ -53,7 +58,7 @@ export function compilePolicies(file: ValidFile, ranges: KnownRanges): PolicySet
     routes: routesOf(false),
     always: routesOf(true),
     fallback: policyOf({ ...fallback, name: 'default' }),
-    identify: compileIdentity(identityConfig),
+    identify: compileIdentity({ ...identityConfig, rememberedAddresses }),
     naming: identityConfig,
     neededHeaders: neededHeaders(identityConfig),
     answers: {
