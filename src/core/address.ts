@@ -13,6 +13,8 @@ export interface AddressSet {
   (address: string): boolean;
   /** The range that contains the address, as text for people. Slow. */
   rangeOf(address: string): string | undefined;
+  /** One address of the set; undefined if the set is empty. */
+  readonly example: string | undefined;
 }
 
 /**
@@ -88,7 +90,9 @@ export function compileAddressSet(
   });
   const has = membership(all.map(({ cidr }) => cidr));
   const rangeOf = (address: string) => all.find(({ cidr }) => membership([cidr])(address))?.words;
-  return Object.assign(has, { rangeOf });
+  const [first] = all;
+  const example = first && canonicalAddress(first.cidr.replace(/\/.*/, ''));
+  return Object.assign(has, { rangeOf, example });
 }
 
 function membership(cidrs: readonly string[]): (address: string) => boolean {

@@ -37,6 +37,8 @@ export interface Naming {
   /** The prefix lengths in bits by which IPv6 addresses are counted, longest first. */
   readonly ipv6Prefixes: readonly number[];
   readonly apiKeys: readonly ListedKey[];
+  readonly apiKeyHeader: string;
+  readonly userHeader: string;
   readonly sources: readonly IdentitySource[];
   readonly trustedProxies: AddressSet;
   readonly forwardedHeader: ForwardedHeader;

@@ -8,7 +8,17 @@ const SRC = fileURLToPath(new URL('../../src', import.meta.url));
 /** The rooms that each room may import. Each may import itself. */
 const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   main: ['cli'],
-  cli: ['app', 'config', 'core', 'denials', 'doctor', 'operations', 'proxy-config', 'telemetry'],
+  cli: [
+    'app',
+    'config',
+    'core',
+    'denials',
+    'doctor',
+    'insight',
+    'operations',
+    'proxy-config',
+    'telemetry',
+  ],
   app: [
     'config',
     'core',
@@ -21,6 +31,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'telemetry',
   ],
   'proxy-config': ['config', 'core'],
+  insight: ['config', 'core', 'stores'],
   server: ['config', 'core', 'operations', 'protobuf'],
   operations: ['config', 'core', 'denials', 'dialects', 'salts', 'stores', 'telemetry'],
   doctor: ['config', 'core', 'stores'],
