@@ -14,6 +14,7 @@ import type { PolicySet } from '../../core/policy-set.ts';
 import { SALT_BYTES, type Salts } from '../../core/salts.ts';
 import type { Descriptor, TakeResult } from '../../core/store.ts';
 import { MemoryStore } from '../../stores/memory/memory-store.ts';
+import type { Decided } from './tally.ts';
 
 /** Salts change so that nobody can be tracked. Here a client needs one name for the whole log, and no name leaves. */
 const SALTS: Salts = {
@@ -28,17 +29,20 @@ const SALTS: Salts = {
 /** Half of what a Map can hold. Expired keys leave, so only clients of the last window count. */
 const MAX_KEYS = 8_000_000;
 
-export interface DeciderOptions {
+export interface DeciderOptions extends DeciderEvents {
   readonly policies: PolicySet;
   /** Policies that the log cannot evaluate are off. */
   readonly modes: PolicyModes;
   /** Limits that the log cannot evaluate are not counted. */
   readonly isEvaluated: (limit: Limit) => boolean;
-  /** A request was counted against these limits. One limit may occur several times, next to each other. */
-  readonly onCounted: (descriptors: readonly LimitDescriptor[]) => void;
+}
+
+export interface DeciderEvents {
   /** A policy in shadow mode would have denied. Called before the next turn of the event loop. */
   readonly onWouldDeny: (decision: Decision) => void;
 }
+
+export const NO_DECIDER_EVENTS: DeciderEvents = { onWouldDeny: () => {} };
 
 export class Decider {
   readonly #check: Check;
@@ -46,11 +50,15 @@ export class Decider {
   #nowMs = 0;
   #client: ClientIdentity | undefined;
   #applied: readonly Policy[] = [];
+  readonly #counted: LimitDescriptor[] = [];
 
   constructor(options: DeciderOptions) {
     const { policies, modes } = options;
     const store = new MemoryStore({ now: () => this.#nowMs, maxKeys: MAX_KEYS });
-    const take = countingOnly(options, (descriptors) => store.take(descriptors));
+    const take = takingOnly(options, (descriptors) => {
+      this.#counted.push(...descriptors);
+      return store.take(descriptors);
+    });
     this.#policies = {
       ...policies,
       identify: (request, context) => {
@@ -72,22 +80,19 @@ export class Decider {
     });
   }
 
-  /** Milliseconds since the epoch; they must not go back. */
-  decide(request: CheckRequest, nowMs: number): Decision {
+  /** Milliseconds since the epoch; they must not go back. The answer is valid until the next request. */
+  decide(request: CheckRequest, nowMs: number): Decided {
     this.#nowMs = nowMs;
     this.#applied = NONE;
+    this.#counted.length = 0;
     // A store in this process answers without a promise.
-    return this.#check(request, this.#policies, nowMs) as Decision;
+    const decision = this.#check(request, this.#policies, nowMs) as Decision;
+    return { decision, applied: this.#applied, counted: this.#counted };
   }
 
   /** The partition of the client of the last request. */
   get client(): string {
     return this.#client?.partition ?? '';
-  }
-
-  /** The policies that apply to the last request; none if it was decided before policies were looked at. */
-  get applied(): readonly Policy[] {
-    return this.#applied;
   }
 }
 
@@ -96,17 +101,15 @@ const NONE: readonly Policy[] = [];
 type Take<D> = (descriptors: readonly D[]) => TakeResult;
 
 /** Takes from the limits that the log can evaluate. There is at least one, because policies without one are off. */
-function countingOnly(
-  { policies, isEvaluated, onCounted }: DeciderOptions,
+function takingOnly(
+  { policies, isEvaluated }: DeciderOptions,
   take: Take<LimitDescriptor>,
 ): Take<Descriptor> {
   const isAll = policies.policies
     .flatMap(({ limits, plans }) => [limits, ...plans.values()].flat())
     .every(isEvaluated);
   const takeSome: Take<LimitDescriptor> = (descriptors) => {
-    const counted = descriptors.filter(({ source }) => isEvaluated(source));
-    onCounted(counted);
-    const { states, ...result } = take(counted);
+    const { states, ...result } = take(descriptors.filter(({ source }) => isEvaluated(source)));
     const found = states.values();
     return {
       ...result,
@@ -115,10 +118,6 @@ function countingOnly(
       ),
     };
   };
-  const takeAll: Take<LimitDescriptor> = (descriptors) => {
-    onCounted(descriptors);
-    return take(descriptors);
-  };
   // The core describes limits, so every descriptor has its limit.
-  return (isAll ? takeAll : takeSome) as Take<Descriptor>;
+  return (isAll ? take : takeSome) as Take<Descriptor>;
 }

@@ -1,6 +1,7 @@
 /** Finds what a log cannot tell. A limit that needs it is not evaluated, which is not the same as "0 denied". */
 import type { PolicyModes } from '../../core/overrides.ts';
 import type { Limit, Partition, Policy } from '../../core/policy.ts';
+import type { MappedField } from '../log-request.ts';
 
 /** Which identities of clients the log has, besides addresses: those that `--map` names. */
 export interface KnownIdentities {
@@ -8,6 +9,15 @@ export interface KnownIdentities {
   readonly user: boolean;
   /** In lower case. */
   readonly headers: ReadonlySet<string>;
+}
+
+export function knownIdentities(mapping: readonly MappedField[]): KnownIdentities {
+  const targets = mapping.map(({ target }) => target);
+  return {
+    apiKey: targets.includes('api_key'),
+    user: targets.includes('user'),
+    headers: new Set(targets.map((target) => target.replace(/^header:/, ''))),
+  };
 }
 
 export interface Evaluability {
@@ -27,7 +37,8 @@ export function evaluabilityOf(policies: readonly Policy[], known: KnownIdentiti
     // A client's plan replaces the limits, so there are several lists, and none may be empty.
     for (const list of [policy.limits, ...policy.plans.values()]) {
       const missing = list.map((limit) => [limit, missingFor(limit.per, known)] as const);
-      for (const [{ label }, reason] of missing) if (reason !== undefined) limits.set(label, reason);
+      for (const [{ label }, reason] of missing)
+        if (reason !== undefined) limits.set(label, reason);
       const [first] = missing;
       if (first?.[1] !== undefined && missing.every(([, reason]) => reason !== undefined)) {
         notEvaluated.set(policy.name, first[1]);

@@ -1,0 +1,165 @@
+/**
+ * Replays the entries of a log: decides each request by the new policy file and, for comparison, by the old one. With
+ * several threads, each has a replay of its own, which sees all entries and decides those of its clients.
+ */
+import type { Decision } from '../../core/decision.ts';
+import { isAddress, listedKeyPartition } from '../../core/partition.ts';
+import type { PolicySet } from '../../core/policy-set.ts';
+import type { LogEntry } from '../log-entry.ts';
+import { createLogRequests, type MappedField } from '../log-request.ts';
+import { clientNetwork, compileClientAddress, compileThreadOf } from './client-address.ts';
+import { ClientBook } from './client-book.ts';
+import { Decider, type DeciderEvents, NO_DECIDER_EVENTS } from './decider.ts';
+import { Difference } from './difference.ts';
+import { evaluabilityOf, knownIdentities } from './evaluable.ts';
+import {
+  byDenied,
+  byNewlyAllowed,
+  byNewlyDenied,
+  type LogFacts,
+  type ReplayResult,
+} from './result.ts';
+import { SameSecond } from './same-second.ts';
+import { Tally } from './tally.ts';
+
+export interface ReplayOptions {
+  readonly policies: PolicySet;
+  /** The policies to compare with. */
+  readonly against: PolicySet | undefined;
+  readonly mapping: readonly MappedField[];
+  /** The precision of the log's stamps, in milliseconds. */
+  readonly precisionMs: number;
+  /** This thread, from 0, and their number. */
+  readonly thread: number;
+  readonly threads: number;
+}
+
+/** In shorter windows it matters when in a second the requests of that second came. */
+const SHORT_WINDOW_MS = 10_000;
+
+export class Replay {
+  readonly #options: ReplayOptions;
+  readonly #requestOf: ReturnType<typeof createLogRequests>;
+  readonly #addressOf: ReturnType<typeof compileClientAddress>;
+  readonly #threadOf: ReturnType<typeof compileThreadOf>;
+  readonly #keyNames: ReadonlyMap<string, string>;
+  readonly #now: Decider;
+  readonly #before: Decider | undefined;
+  /** Decides as if all requests of one second came at once. */
+  readonly #atOnce: Decider | undefined;
+  readonly #sameSecond: SameSecond | undefined;
+  readonly #tally = new Tally();
+  readonly #difference = new Difference();
+  readonly #deniedAtOnce = new Map<string, number>();
+  readonly #clients = new ClientBook();
+  readonly #facts: LogFacts = {
+    withoutAddress: 0,
+    withHost: 0,
+    answered429: 0,
+    fromMs: Number.POSITIVE_INFINITY,
+    toMs: Number.NEGATIVE_INFINITY,
+  };
+
+  constructor(options: ReplayOptions) {
+    const { policies, against, mapping, precisionMs, threads } = options;
+    const { naming } = policies;
+    this.#options = options;
+    this.#requestOf = createLogRequests(policies, mapping);
+    this.#addressOf = compileClientAddress(naming);
+    this.#threadOf = compileThreadOf(naming, threads);
+    this.#keyNames = new Map(naming.apiKeys.map(({ id }) => [listedKeyPartition(id), `key ${id}`]));
+    const decider = (set: PolicySet, events: DeciderEvents) =>
+      new Decider({
+        ...events,
+        ...evaluabilityOf(set.policies, knownIdentities(mapping)),
+        policies: set,
+      });
+    this.#now = decider(policies, { onWouldDeny: (decision) => this.#wouldDeny(decision) });
+    this.#before = against && decider(against, NO_DECIDER_EVENTS);
+    if (precisionMs <= 1 || !hasShortWindow(policies)) return;
+    const addAtOnce = (decision: Decision) => this.#addAtOnce(decision);
+    this.#atOnce = decider(policies, { onWouldDeny: addAtOnce });
+    this.#sameSecond = new SameSecond(precisionMs, (entry, atMs) => this.#decide(entry, atMs));
+  }
+
+  /** Entries come in the order of their starts. */
+  add(entry: LogEntry): void {
+    const facts = this.#facts;
+    facts.fromMs = Math.min(facts.fromMs, entry.startMs);
+    facts.toMs = Math.max(facts.toMs, entry.startMs);
+    if (entry.status === 429) facts.answered429++;
+    if (entry.host !== undefined) facts.withHost++;
+    if (this.#sameSecond === undefined) this.#decide(entry, entry.startMs);
+    else this.#sameSecond.add(entry);
+  }
+
+  /** Resolves when nothing is left to be counted. Await it now and then: policies in shadow mode report a little later. */
+  async settle(): Promise<void> {
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+
+  async finish(): Promise<ReplayResult> {
+    this.#sameSecond?.flush();
+    await this.settle();
+    const { policies, limits, reasons } = this.#tally;
+    const { newlyDenied, newlyAllowed } = this.#difference;
+    const clients = this.#clients;
+    return {
+      ...{ policies, limits, reasons, newlyDenied, newlyAllowed },
+      deniedAtOnce: this.#deniedAtOnce,
+      facts: this.#facts,
+      clients: {
+        all: clients.size,
+        denied: clients.count(({ denied }) => denied > 0),
+        newlyDenied: clients.count((each) => each.newlyDenied > 0),
+        newlyAllowed: clients.count((each) => each.newlyAllowed > 0),
+        mostDenied: clients.top(byDenied),
+        mostNewlyDenied: clients.top(byNewlyDenied),
+        mostNewlyAllowed: clients.top(byNewlyAllowed),
+      },
+    };
+  }
+
+  #decide(entry: LogEntry, atMs: number): void {
+    const request = this.#requestOf(entry);
+    if (request === undefined) {
+      this.#facts.withoutAddress++;
+      return;
+    }
+    const address = this.#addressOf(request);
+    if (this.#threadOf(address) !== this.#options.thread) return;
+    const decided = this.#now.decide(request, atMs);
+    const client = this.#clients.entry(this.#now.client, () => this.#nameOf(address));
+    this.#tally.add(decided, client, atMs);
+    if (this.#before !== undefined) {
+      const before = this.#before.decide(request, atMs).decision;
+      this.#difference.add(decided.decision, before, client);
+    }
+    if (this.#atOnce === undefined) return;
+    const { decision } = this.#atOnce.decide(request, entry.startMs);
+    if (decision.verdict === 'deny') this.#addAtOnce(decision);
+  }
+
+  #wouldDeny(decision: Decision): void {
+    const { binding, denial } = decision;
+    const client = this.#clients.get(denial?.client ?? '');
+    if (client !== undefined) this.#tally.addDenial(decision, client, binding?.nowMs ?? 0);
+  }
+
+  #addAtOnce({ policy }: Decision): void {
+    this.#deniedAtOnce.set(policy, (this.#deniedAtOnce.get(policy) ?? 0) + 1);
+  }
+
+  /** Of the client of the last request. */
+  #nameOf(address: string): string {
+    const { client } = this.#now;
+    if (isAddress(client)) return clientNetwork(address, this.#options.policies.naming);
+    return this.#keyNames.get(client) ?? client;
+  }
+}
+
+function hasShortWindow({ policies }: PolicySet): boolean {
+  return policies
+    .flatMap(({ limits, plans }) => [limits, ...plans.values()].flat())
+    .some(({ quota }) => quota.windowMs < SHORT_WINDOW_MS);
+}

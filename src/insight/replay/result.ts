@@ -1,0 +1,87 @@
+/** The result of a replay. The results of several threads are added up: each has clients of its own. */
+import { type ClientRow, topRows } from './client-book.ts';
+import { addByName, type Counts } from './counts.ts';
+
+export interface ReplayResult {
+  readonly policies: Map<string, Counts>;
+  readonly limits: Map<string, Counts>;
+  /** Requests by `Decision.reason`. */
+  readonly reasons: Map<string, number>;
+  /** Denied requests by policy, if all requests of one second came at once. Empty if the stamps leave no doubt. */
+  readonly deniedAtOnce: Map<string, number>;
+  /** Requests by the policy that denies them now and did not before, and the other way round. */
+  readonly newlyDenied: Map<string, Change>;
+  readonly newlyAllowed: Map<string, Change>;
+  readonly clients: ClientTotals;
+  readonly facts: LogFacts;
+}
+
+export interface Change {
+  requests: number;
+  clients: number;
+}
+
+export interface ClientTotals {
+  readonly all: number;
+  readonly denied: number;
+  readonly newlyDenied: number;
+  readonly newlyAllowed: number;
+  readonly mostDenied: readonly ClientRow[];
+  readonly mostNewlyDenied: readonly ClientRow[];
+  readonly mostNewlyAllowed: readonly ClientRow[];
+}
+
+/** What the log says, whatever the policies are. Every thread sees all of it. */
+export interface LogFacts {
+  /** Understood lines without the address of a client, which are not decided. */
+  withoutAddress: number;
+  withHost: number;
+  /** Requests that were answered 429 when they were logged. */
+  answered429: number;
+  /** The first and the last start, in milliseconds since the epoch; infinite without entries. */
+  fromMs: number;
+  toMs: number;
+}
+
+/** There is at least one. */
+export function addResults([first, ...others]: readonly ReplayResult[]): ReplayResult {
+  if (first === undefined) throw new RangeError('a replay has at least one result');
+  return others.reduce(addResult, first);
+}
+
+function addResult(to: ReplayResult, from: ReplayResult): ReplayResult {
+  addByName(to.policies, from.policies);
+  addByName(to.limits, from.limits);
+  addNumbers(to.reasons, from.reasons);
+  addNumbers(to.deniedAtOnce, from.deniedAtOnce);
+  addChanges(to.newlyDenied, from.newlyDenied);
+  addChanges(to.newlyAllowed, from.newlyAllowed);
+  return { ...to, clients: addClients(to.clients, from.clients) };
+}
+
+function addNumbers(to: Map<string, number>, from: ReadonlyMap<string, number>): void {
+  for (const [name, count] of from) to.set(name, (to.get(name) ?? 0) + count);
+}
+
+function addChanges(to: Map<string, Change>, from: ReadonlyMap<string, Change>): void {
+  for (const [name, { requests, clients }] of from) {
+    const before = to.get(name) ?? { requests: 0, clients: 0 };
+    to.set(name, { requests: before.requests + requests, clients: before.clients + clients });
+  }
+}
+
+function addClients(a: ClientTotals, b: ClientTotals): ClientTotals {
+  return {
+    all: a.all + b.all,
+    denied: a.denied + b.denied,
+    newlyDenied: a.newlyDenied + b.newlyDenied,
+    newlyAllowed: a.newlyAllowed + b.newlyAllowed,
+    mostDenied: topRows([...a.mostDenied, ...b.mostDenied], byDenied),
+    mostNewlyDenied: topRows([...a.mostNewlyDenied, ...b.mostNewlyDenied], byNewlyDenied),
+    mostNewlyAllowed: topRows([...a.mostNewlyAllowed, ...b.mostNewlyAllowed], byNewlyAllowed),
+  };
+}
+
+export const byDenied = ({ denied }: ClientRow) => denied;
+export const byNewlyDenied = ({ newlyDenied }: ClientRow) => newlyDenied;
+export const byNewlyAllowed = ({ newlyAllowed }: ClientRow) => newlyAllowed;
