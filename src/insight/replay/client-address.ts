@@ -16,6 +16,9 @@ export function compileClientAddress({ trustedProxies, forwardedHeader }: Naming
   };
 }
 
+/** Comes before the id of a listed key, as a name of a client. */
+export const KEY_NAME = 'key ';
+
 /** The network that counts as one client: `203.0.113.9`, `2001:db8::/64`. */
 export function clientNetwork(address: string, { ipv6Prefixes }: Naming): string {
   return addressNetwork(countedAddress(address), ipv6Prefixes[0] ?? WHOLE_ADDRESS);

@@ -7,7 +7,12 @@ import { isAddress, listedKeyPartition } from '../../core/partition.ts';
 import type { PolicySet } from '../../core/policy-set.ts';
 import type { LogEntry } from '../log-entry.ts';
 import { createLogRequests, type MappedField } from '../log-request.ts';
-import { clientNetwork, compileClientAddress, compileThreadOf } from './client-address.ts';
+import {
+  clientNetwork,
+  compileClientAddress,
+  compileThreadOf,
+  KEY_NAME,
+} from './client-address.ts';
 import { ClientBook } from './client-book.ts';
 import { Decider, type DeciderEvents, NO_DECIDER_EVENTS } from './decider.ts';
 import { Difference } from './difference.ts';
@@ -67,7 +72,9 @@ export class Replay {
     this.#requestOf = createLogRequests(policies, mapping);
     this.#addressOf = compileClientAddress(naming);
     this.#threadOf = compileThreadOf(naming, threads);
-    this.#keyNames = new Map(naming.apiKeys.map(({ id }) => [listedKeyPartition(id), `key ${id}`]));
+    this.#keyNames = new Map(
+      naming.apiKeys.map(({ id }) => [listedKeyPartition(id), KEY_NAME + id]),
+    );
     const decider = (set: PolicySet, events: DeciderEvents) =>
       new Decider({
         ...events,
@@ -106,10 +113,12 @@ export class Replay {
     const clients = this.#clients;
     return {
       ...{ policies, limits, reasons, newlyDenied, newlyAllowed },
+      isUncertain: this.#atOnce !== undefined,
       deniedAtOnce: this.#deniedAtOnce,
       facts: this.#facts,
       clients: {
         all: clients.size,
+        deniedRequests: this.#tally.denied,
         denied: clients.count(({ denied }) => denied > 0),
         newlyDenied: clients.count((each) => each.newlyDenied > 0),
         newlyAllowed: clients.count((each) => each.newlyAllowed > 0),

@@ -7,7 +7,9 @@ export interface ReplayResult {
   readonly limits: Map<string, Counts>;
   /** Requests by `Decision.reason`. */
   readonly reasons: Map<string, number>;
-  /** Denied requests by policy, if all requests of one second came at once. Empty if the stamps leave no doubt. */
+  /** Whether the stamps leave open when in a second a request came, and a window is so short that it matters. */
+  readonly isUncertain: boolean;
+  /** Denied requests by policy, if all requests of one second came at once. Only if that is uncertain. */
   readonly deniedAtOnce: Map<string, number>;
   /** Requests by the policy that denies them now and did not before, and the other way round. */
   readonly newlyDenied: Map<string, Change>;
@@ -23,6 +25,7 @@ export interface Change {
 
 export interface ClientTotals {
   readonly all: number;
+  readonly deniedRequests: number;
   readonly denied: number;
   readonly newlyDenied: number;
   readonly newlyAllowed: number;
@@ -73,6 +76,7 @@ function addChanges(to: Map<string, Change>, from: ReadonlyMap<string, Change>):
 function addClients(a: ClientTotals, b: ClientTotals): ClientTotals {
   return {
     all: a.all + b.all,
+    deniedRequests: a.deniedRequests + b.deniedRequests,
     denied: a.denied + b.denied,
     newlyDenied: a.newlyDenied + b.newlyDenied,
     newlyAllowed: a.newlyAllowed + b.newlyAllowed,

@@ -9,6 +9,8 @@ export class Tally {
   readonly limits = new Map<string, Counts>();
   /** Decisions by `Decision.reason`. */
   readonly reasons = new Map<string, number>();
+  /** Denied requests. */
+  denied = 0;
 
   /** `applied`: the policies that apply to the request; `counted`: what it was counted against. */
   add({ decision, applied, counted }: Decided, client: ClientEntry, atMs: number): void {
@@ -23,6 +25,7 @@ export class Tally {
     }
     if (decision.verdict === 'allow') return;
     client.denied++;
+    this.denied++;
     this.addDenial(decision, client, atMs);
   }
 

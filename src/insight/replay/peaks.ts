@@ -1,0 +1,58 @@
+/** The most units that each client asked for within one window of a limit, whether they were admitted or not. */
+import type { LimitDescriptor } from '../../core/descriptor.ts';
+
+interface Recent {
+  /** When units were asked for, oldest first; from `from` on they count. */
+  readonly timesMs: number[];
+  from: number;
+  peak: number;
+}
+
+/** Times that are dropped at once, so that dropping costs little. */
+const DROPPED_AT_ONCE = 1_024;
+
+export class Peaks {
+  readonly #byLimit = new Map<string, Map<string, Recent>>();
+
+  /** One limit may occur several times, next to each other: then the first is the client's own. */
+  add(descriptors: readonly LimitDescriptor[], nowMs: number): void {
+    for (const [i, { source, key }] of descriptors.entries()) {
+      if (source.label === descriptors[i - 1]?.source.label) continue;
+      const recent = this.#recentOf(source.label, key);
+      const { timesMs } = recent;
+      for (let unit = 0; unit < source.cost; unit++) timesMs.push(nowMs);
+      const startMs = nowMs - source.quota.windowMs;
+      while ((timesMs[recent.from] ?? nowMs) <= startMs) recent.from++;
+      recent.peak = Math.max(recent.peak, timesMs.length - recent.from);
+      if (recent.from >= DROPPED_AT_ONCE) {
+        timesMs.splice(0, recent.from);
+        recent.from = 0;
+      }
+    }
+  }
+
+  /** By label: the number of clients with each peak. */
+  histograms(): Map<string, Map<number, number>> {
+    const all = new Map<string, Map<number, number>>();
+    for (const [label, clients] of this.#byLimit) {
+      const counts = new Map<number, number>();
+      for (const { peak } of clients.values()) counts.set(peak, (counts.get(peak) ?? 0) + 1);
+      all.set(label, counts);
+    }
+    return all;
+  }
+
+  #recentOf(label: string, key: string): Recent {
+    let clients = this.#byLimit.get(label);
+    if (clients === undefined) {
+      clients = new Map();
+      this.#byLimit.set(label, clients);
+    }
+    let recent = clients.get(key);
+    if (recent === undefined) {
+      recent = { timesMs: [], from: 0, peak: 0 };
+      clients.set(key, recent);
+    }
+    return recent;
+  }
+}

@@ -1,0 +1,93 @@
+/** One thread of a replay: parses all chunks of the log, and decides the requests of its clients. */
+import { parentPort, workerData } from 'node:worker_threads';
+import { formatNamed } from '../formats/index.ts';
+import type { ParseOptions } from '../formats/log-format.ts';
+import type { MappedField } from '../log-request.ts';
+import { policySetOf, type ReadPolicies } from '../policies.ts';
+import { EntryStream, type LineCounts, type MisreadLine } from '../reading/entry-stream.ts';
+import type { LogChunk } from '../reading/log-chunk.ts';
+import { Replay } from './replay.ts';
+import type { ReplayResult } from './result.ts';
+
+export const THREAD_FILE = new URL(import.meta.url);
+
+/** Plain data, so that threads can share it. */
+export interface ThreadOptions {
+  /** The name of a format, or an NGINX log_format string. */
+  readonly format: string;
+  readonly parsing: ParseOptions;
+  readonly sources: number;
+  /** How much earlier than a line before it an entry may start. */
+  readonly horizonMs: number;
+  readonly policies: ReadPolicies;
+  readonly against: ReadPolicies | undefined;
+  readonly mapping: readonly MappedField[];
+  /** Whether lines that are not understood are handed on. */
+  readonly keepsMisread: boolean;
+  /** This thread, from 0, and their number. */
+  readonly thread: number;
+  readonly threads: number;
+}
+
+/** After a chunk. */
+export interface ChunkDone {
+  /** Lines read so far. */
+  readonly lines: number;
+  /** Lines of this chunk that were not understood; only if they are kept. */
+  readonly misread: readonly MisreadLine[];
+}
+
+export interface ThreadResult {
+  readonly result: ReplayResult;
+  readonly lines: LineCounts;
+}
+
+export class ReplayThread {
+  readonly #stream: EntryStream;
+  readonly #replay: Replay;
+  #misread: MisreadLine[] = [];
+
+  constructor(options: ThreadOptions) {
+    const { sources, horizonMs, policies, against, mapping, thread, threads } = options;
+    const format = formatNamed(options.format);
+    this.#stream = new EntryStream(format.compile(options.parsing), {
+      sources,
+      horizonMs,
+      ...(options.keepsMisread && { onMisread: (line) => this.#misread.push(line) }),
+    });
+    this.#replay = new Replay({
+      policies: policySetOf(policies, threads),
+      against: against && policySetOf(against, threads),
+      precisionMs: format.precisionMs,
+      ...{ mapping, thread, threads },
+    });
+  }
+
+  async add(chunk: LogChunk): Promise<ChunkDone> {
+    this.#stream.add(chunk, (entry) => this.#replay.add(entry));
+    await this.#replay.settle();
+    const misread = this.#misread;
+    this.#misread = [];
+    return { lines: this.#stream.counts.read, misread };
+  }
+
+  async finish(): Promise<ThreadResult> {
+    this.#stream.finish((entry) => this.#replay.add(entry));
+    return { result: await this.#replay.finish(), lines: this.#stream.counts };
+  }
+}
+
+/** A message without a chunk ends the thread. */
+export type ThreadMessage = { readonly chunk: LogChunk | undefined };
+
+if (workerData?.replay !== undefined && parentPort !== null) {
+  const port = parentPort;
+  const thread = new ReplayThread(workerData.replay);
+  let working: Promise<unknown> = Promise.resolve();
+  port.on('message', ({ chunk }: ThreadMessage) => {
+    working = working.then(async () => {
+      port.postMessage(chunk === undefined ? await thread.finish() : await thread.add(chunk));
+      if (chunk === undefined) port.close();
+    });
+  });
+}
