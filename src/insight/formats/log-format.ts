@@ -2,7 +2,7 @@
 import type { LogEntry } from '../log-entry.ts';
 
 export interface LogFormat {
-  /** As `--format` takes it: `nginx-combined`. */
+  /** As `--format` takes it: `nginx-combined`. For an NGINX log_format string, the string itself. */
   readonly name: string;
   /** For people: `NGINX, combined`. */
   readonly title: string;
@@ -12,10 +12,17 @@ export interface LogFormat {
   readonly precisionMs: number;
   /** Whether stamps have no time zone, so that `--tz` says it. */
   readonly lacksZone: boolean;
+  /** Which address a line has, in words: `the address that connected to NGINX`. */
+  readonly address: string;
   /** Lines that match this format and no other. */
   readonly samples: readonly string[];
-  /** What a reader of the log must know: which address it has, what it leaves out. */
+  /** What else a reader of the log must know: what it leaves out, and what to set. */
   readonly notes: readonly string[];
+  /** Whether only this program writes such a line, where another format has the same text. */
+  isProof?(line: string): boolean;
+  /** This format with the time and the precision of these lines, where they differ from log to log. */
+  adaptedTo?(lines: readonly string[]): LogFormat;
+  /** Throws a ConfigError if the format cannot have one of the fields. */
   compile(options: ParseOptions): ParseLine;
 }
 
@@ -24,19 +31,25 @@ export interface ParseOptions {
   readonly zone: string;
   /** Overrides what the format says. */
   readonly timeIs: 'start' | 'end' | undefined;
-  /** Names of fields whose values the entries shall have. Throws a ConfigError if the format cannot have one. */
+  /** Names of fields whose values the entries shall have, as the log has them: `request.headers.X-Api-Key`. */
   readonly fields: readonly string[];
 }
 
-/** Takes a line without its line break. Never throws. */
-export type ParseLine = (line: string) => LogEntry | Misread;
+/**
+ * Takes a line without its line break. Never throws. Undefined if the line is understood, but holds no HTTP request: a
+ * TLS handshake on a plain port, a connection that closed before its request, another message of the same program.
+ */
+export type ParseLine = (line: string) => LogEntry | Misread | undefined;
 
 /** A line that is not understood. */
 export class Misread {
   /** The first field that is not as the format has it. */
   readonly field: string;
+  /** How far the line was understood: characters of a text, keys of JSON. */
+  readonly reach: number;
 
-  constructor(field: string) {
+  constructor(field: string, reach = 0) {
     this.field = field;
+    this.reach = reach;
   }
 }

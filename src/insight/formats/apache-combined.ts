@@ -1,0 +1,32 @@
+/** Apache httpd: `combined`, `vhost_combined` and `common`. */
+import type { LogFormat } from './log-format.ts';
+import { textFormat } from './parts/text-format.ts';
+
+const COMMON = '$remote_addr $ident $remote_user [$time_local] "$request" $status $body_bytes_sent';
+const COMBINED = `${COMMON} "$http_referer" "$http_user_agent"`;
+
+/** No request with 408, `-` for no bytes, no referer and agent at all, a host before the address, its spelling of escapes. */
+const PROOF =
+  /\] "-" (?:408|400) |" \d{3} - "|" \d{3} (?:\d+|-)$|^\S+:\d+ \S+ \S+ \S+ \[|\\["\\ntbrfv]|\\x(?:[0-9a-f][a-f]|[a-f][0-9a-f])|^\S+ [^ -]|^[a-z][\w-]*\.[\w.-]*[a-z] - |\(internal dummy connection\)/;
+
+export const apacheCombined: LogFormat = textFormat({
+  name: 'apache-combined',
+  title: 'Apache httpd, combined',
+  layouts: [COMBINED, `$host_port ${COMBINED}`, COMMON],
+  escapes: 'backslash',
+  stampIs: 'start',
+  precisionMs: 1000,
+  address: '`%h`: the peer, or what mod_remoteip found; a name if HostnameLookups is on',
+  samples: [
+    '203.0.113.9 - - [05/Jan/2026:10:20:30 +0000] "-" 408 - "-" "-"',
+    '203.0.113.9 - alice [05/Jan/2026:10:20:30 +0100] "GET /search?q=1 HTTP/1.1" 304 - "https://shop.example/" "curl/8.5.0"',
+    '203.0.113.9 - - [05/Jan/2026:10:20:30 +0000] "GET / HTTP/1.1" 200 615 "-" "Mozilla/5.0 \\"quoted\\""',
+    'shop.example:443 203.0.113.9 - - [05/Jan/2026:10:20:30 +0000] "GET / HTTP/1.1" 200 615 "-" "curl/8.5.0"',
+    '203.0.113.9 - - [05/Jan/2026:10:20:30 +0000] "GET / HTTP/1.0" 200 615',
+  ],
+  notes: [
+    'Apache writes a line when the request ends, with the time of its start. Lines are therefore out of order.',
+    '`vhost_combined` and `common` are also read. Only `vhost_combined` has the host.',
+  ],
+  isProof: (line) => PROOF.test(line),
+});

@@ -1,0 +1,195 @@
+/**
+ * Makes entries of the variables that a format has. Every format names its fields by these words: the variables of
+ * NGINX, and a few more for what NGINX does not log.
+ */
+import type { LogEntry } from '../../log-entry.ts';
+import { Misread, type ParseOptions } from '../log-format.ts';
+import { addressBeforePort, addressOf, lastOf } from './address.ts';
+import { type Cell, textOf } from './cell.ts';
+import { durationMs } from './duration.ts';
+import { unescaped } from './escapes.ts';
+import type { Escape } from './layout.ts';
+import { requestOf, targetOf } from './request.ts';
+import { stampReaders } from './stamps.ts';
+
+/** The first that a line has tells the time. `time_any` is any of the others. */
+export const STAMPS = ['msec', 'time_iso8601', 'time_local', 'time_any'] as const;
+
+/** What is read, beside stamps. */
+const PARTS = [
+  /** Seconds, or a text such as `1.5ms`. */
+  'request_time',
+  'request',
+  'request_method',
+  'request_uri',
+  'uri',
+  'args',
+  'host',
+  'http_host',
+  'remote_addr',
+  /** With a port after its last colon. */
+  'remote_addr_port',
+  'realip_remote_addr',
+  'http_x_forwarded_for',
+  /** X-Forwarded-For, and after it the address that connected to the proxy. */
+  'proxy_add_x_forwarded_for',
+  'status',
+  'http_user_agent',
+] as const;
+
+type Known = (typeof STAMPS)[number] | (typeof PARTS)[number];
+
+export interface MakerOptions extends ParseOptions {
+  readonly timeIs: 'start' | 'end';
+  readonly escapes: Escape;
+}
+
+/** Makes an entry of cells. Their places are those of `variables`; the fields that the caller asked for come after them. */
+export interface EntryMaker {
+  readonly variables: readonly Known[];
+  make(cells: readonly Cell[]): LogEntry | Misread | undefined;
+  /** The stamp of a line in milliseconds, or NaN. */
+  stampOf(cells: readonly Cell[]): number;
+}
+
+export function createEntryMaker(
+  available: ReadonlySet<string>,
+  { zone, timeIs, fields, escapes }: MakerOptions,
+): EntryMaker {
+  const variables = [...STAMPS, ...PARTS].filter((name) => available.has(name));
+  const at = (name: Known) => variables.indexOf(name);
+  const stamps = stampsOf(variables, zone);
+  const stampOf = stampReader(stamps);
+  const durationAt = timeIs === 'end' ? at('request_time') : -1;
+  const statusAt = at('status');
+  const agentAt = at('http_user_agent');
+  const requestOfCells = requestReader(at, escapes);
+  const addressesOf = addressReader(at);
+  const hostOf = firstOf([at('host'), at('http_host')]);
+  const firstField = variables.length;
+  const plainText = (cells: readonly Cell[], place: number) => {
+    const text = textOf(cells[place]);
+    return text === undefined ? undefined : unescaped(text, escapes);
+  };
+
+  const make = (cells: readonly Cell[]): LogEntry | Misread | undefined => {
+    const stampMs = stampOf(cells);
+    if (Number.isNaN(stampMs)) return new Misread(stamps[0]?.name ?? 'time');
+    const status = statusOf(cells[statusAt]);
+    if (Number.isNaN(status)) return new Misread('status');
+    const request = requestOfCells(cells);
+    if (request === undefined || request instanceof Misread) return request;
+    const took = durationAt < 0 ? 0 : durationMs(cells[durationAt]);
+    const { address, forwardedFor } = addressesOf(cells);
+    return {
+      startMs: stampMs - (took > 0 ? took : 0),
+      method: request.method,
+      target: request.target,
+      host: textOf(hostOf(cells)) ?? request.host,
+      address,
+      forwardedFor,
+      status,
+      userAgent: plainText(cells, agentAt),
+      fields: fields.length === 0 ? NONE : fields.map((_, i) => plainText(cells, firstField + i)),
+    };
+  };
+  return { variables, make, stampOf };
+}
+
+const NONE: readonly undefined[] = [];
+
+type Place = (name: Known) => number;
+type Cells = readonly Cell[];
+
+function stampsOf(variables: readonly string[], zone: string) {
+  const readers = stampReaders(zone);
+  return variables.flatMap((name, place) => {
+    const read = readers[name];
+    return read === undefined ? [] : [{ name, place, read }];
+  });
+}
+
+function stampReader(stamps: ReturnType<typeof stampsOf>): (cells: Cells) => number {
+  const [only] = stamps;
+  if (only !== undefined && stamps.length === 1) return (cells) => only.read(cells[only.place]);
+  return (cells) => {
+    for (const { place, read } of stamps) {
+      if (cells[place] !== undefined) return read(cells[place]);
+    }
+    return Number.NaN;
+  };
+}
+
+function firstOf(places: readonly number[]): (cells: Cells) => Cell {
+  const [one = -1, ...more] = places.filter((place) => place >= 0);
+  if (more.length === 0) return (cells) => cells[one];
+  return (cells) =>
+    cells[[one, ...more].find((place) => textOf(cells[place]) !== undefined) ?? one];
+}
+
+/** `-1` and `0` stand for a connection that ended without an answer. NaN if the cell is no status. */
+function statusOf(cell: Cell): number | undefined {
+  if (cell === undefined || cell === '-' || cell === '') return undefined;
+  const status = Number(cell);
+  if (status >= 100 && status <= 999 && Number.isInteger(status)) return status;
+  return status === 0 || status === -1 ? undefined : Number.NaN;
+}
+
+/** Reads the request: of one line, or of a method and a target. */
+function requestReader(at: Place, escapes: Escape) {
+  const [line, method, target, path, query] = [
+    at('request'),
+    at('request_method'),
+    at('request_uri'),
+    at('uri'),
+    at('args'),
+  ];
+  return (cells: Cells) => {
+    const methodCell = cells[method];
+    const targetCell = cells[target] ?? withQuery(cells[path], cells[query]);
+    if (typeof methodCell === 'string' && typeof targetCell === 'string') {
+      return targetOf(unescaped(methodCell, escapes), unescaped(targetCell, escapes));
+    }
+    const lineCell = cells[line];
+    if (typeof lineCell === 'string') return requestOf(unescaped(lineCell, escapes));
+    if (line >= 0 && method < 0) return new Misread('request');
+    return new Misread(methodCell === undefined ? 'request_method' : 'request_uri');
+  };
+}
+
+function withQuery(path: Cell, query: Cell): Cell {
+  const text = textOf(query);
+  return typeof path !== 'string' || text === undefined
+    ? path
+    : `${path}?${text.replace(/^\?/, '')}`;
+}
+
+interface Addresses {
+  readonly address: string | undefined;
+  readonly forwardedFor: string | undefined;
+}
+
+/** The address that connected to the proxy, and X-Forwarded-For as the proxy received it. */
+function addressReader(at: Place): (cells: Cells) => Addresses {
+  const [peer, withPort, real] = [
+    at('remote_addr'),
+    at('remote_addr_port'),
+    at('realip_remote_addr'),
+  ];
+  const [received, extended] = [at('http_x_forwarded_for'), at('proxy_add_x_forwarded_for')];
+  return (cells) => {
+    const address =
+      addressOf(textOf(cells[peer])) ??
+      addressBeforePort(textOf(cells[withPort])) ??
+      addressOf(textOf(cells[real]));
+    const list = textOf(cells[extended]) ?? textOf(cells[received]);
+    if (list === undefined) return { address, forwardedFor: undefined };
+    const isReceived = textOf(cells[extended]) === undefined;
+    if (address !== undefined && isReceived) return { address, forwardedFor: list };
+    const { last, before } = lastOf(list);
+    // The proxy may have found the client further left, and logged that.
+    if (address !== undefined && addressOf(last) !== address)
+      return { address, forwardedFor: list };
+    return { address: addressOf(last), forwardedFor: before };
+  };
+}

@@ -1,0 +1,79 @@
+/** Chooses the format of the logs that are read together, and says in words how. */
+import { FORMATS, formatNamed } from '../formats/index.ts';
+import type { LogFormat } from '../formats/log-format.ts';
+import { bestOf, nearest, TRIED_LINES, type Trial, tried } from './detect.ts';
+import { LogError } from './log-error.ts';
+
+/** The first lines of one log. */
+export interface Beginning {
+  readonly name: string;
+  readonly lines: readonly string[];
+}
+
+export interface Choice {
+  readonly format: LogFormat;
+  /** What was chosen, why, and what else it may be. */
+  readonly detected: string;
+}
+
+const AUTO = 'auto';
+
+/** Throws a LogError for logs without a line of the format, or a ConfigError if there is no such format. */
+export function chooseFormat(wanted: string, beginnings: readonly Beginning[]): Choice {
+  const logs = beginnings.filter(({ lines }) => lines.length > 0);
+  const [first] = logs;
+  if (first === undefined) {
+    const names = beginnings.map(({ name }) => name);
+    throw new LogError(names.map((name) => `${name}: is empty; there is nothing to read`));
+  }
+  const trial = wanted === AUTO ? detect(first) : tried(formatNamed(wanted), first.lines);
+  const problems = logs.flatMap((log) => problemOf(log, trial.format, wanted) ?? []);
+  if (problems.length > 0) throw new LogError(problems);
+  const format = trial.format.adaptedTo?.(first.lines) ?? trial.format;
+  return {
+    format,
+    detected: wanted === AUTO ? wordsOf(trial, first) : `${format.title}, as told by --format`,
+  };
+}
+
+function detect({ name, lines }: Beginning): Trial {
+  const trials = FORMATS.map((format) => tried(format, lines));
+  const best = bestOf(trials);
+  if (best !== undefined) return best;
+  throw new LogError([
+    `${name}: is of no format that headgate knows; of ${linesOf(lines.length)}, none was understood: ${nearest(trials).join(', ')}; name the format with --format, or give the log_format string of NGINX there`,
+  ]);
+}
+
+/** Why a log is not of this format, or undefined. */
+function problemOf(
+  { name, lines }: Beginning,
+  format: LogFormat,
+  wanted: string,
+): string | undefined {
+  const { understood, misread } = tried(format, lines);
+  if (understood > 0) return undefined;
+  const other = bestOf(FORMATS.map((each) => tried(each, lines)));
+  const title = wanted.includes('$') ? 'the given log_format' : format.name;
+  const meant =
+    other === undefined
+      ? ''
+      : `; it looks like ${other.format.name}${wanted === AUTO ? ', and logs that are read together must have one format' : `: --format ${other.format.name}`}`;
+  return `${name}: is not of the format ${title}; of ${linesOf(lines.length)}, none was understood: line ${misread?.line} fails at ${misread?.field}${meant}`;
+}
+
+function linesOf(count: number): string {
+  if (count === 1) return 'its only line';
+  return count === TRIED_LINES ? `its first ${count} lines` : `its ${count} lines`;
+}
+
+function wordsOf({ format, lines, understood, proofs }: Trial, { name }: Beginning): string {
+  const share = understood === lines ? 'all' : `${understood}`;
+  const basis = `${format.title} (${format.name}): understands ${share} of the first ${lines} lines of ${name}`;
+  const twin = FORMATS.find((each) => each !== format && each.isProof !== undefined);
+  if (format.isProof === undefined || twin === undefined) return basis;
+  if (proofs > 0) {
+    return `${basis}; ${twin.title} has the same lines, but ${proofs === 1 ? 'one of these is' : `${proofs} of these are`} as only ${format.title} writes them`;
+  }
+  return `${basis}; ${twin.title} has the same lines, and none tells which it is. The time of a line is taken for the ${format.timeIs} of its request; if that is wrong, add --format ${twin.name} or --time-is ${twin.timeIs}`;
+}

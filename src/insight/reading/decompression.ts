@@ -1,0 +1,88 @@
+/** Decompresses logs. What a log is compressed with is told by its first bytes, whatever its name is. */
+import type { Transform } from 'node:stream';
+import * as zlib from 'node:zlib';
+
+export type Compression = 'none' | 'gzip' | 'zstd';
+
+const MAGIC: readonly (readonly [string, Compression])[] = [
+  ['1f8b', 'gzip'],
+  ['28b52ffd', 'zstd'],
+];
+/** Archives and compressions that are not read, and a command that unpacks each to standard output. */
+const OTHERS: readonly (readonly [string, string, string])[] = [
+  ['425a68', 'bzip2', 'bzcat'],
+  ['fd377a585a00', 'xz', 'xzcat'],
+  ['504b0304', 'zip', 'unzip -p'],
+  ['04224d18', 'lz4', 'lz4cat'],
+];
+const CHUNK_BYTES = 262_144;
+
+export function compressionOf(head: Buffer): Compression {
+  const found = MAGIC.find(([magic]) => startsWith(head, magic));
+  return found?.[1] ?? 'none';
+}
+
+/** Why these first bytes are not those of a log, or undefined. */
+export function whyUnreadable(head: Buffer, name: string): string | undefined {
+  const other = OTHERS.find(([magic]) => startsWith(head, magic));
+  if (other !== undefined) {
+    const [, kind, command] = other;
+    return `is compressed with ${kind}; decompress it first: ${command} ${name} | headgate ... -`;
+  }
+  if (startsWith(head, 'fffe') || startsWith(head, 'feff')) {
+    return 'is UTF-16; convert it to UTF-8 first: iconv -f UTF-16 -t UTF-8';
+  }
+  return undefined;
+}
+
+function startsWith(head: Buffer, magic: string): boolean {
+  return head.subarray(0, magic.length / 2).toString('hex') === magic;
+}
+
+/**
+ * The decompressed bytes. If the input is cut short or damaged, it gives everything before that, and then throws: a
+ * stream that is piped would lose what nobody has read yet.
+ */
+export async function* decompressed(
+  pieces: AsyncIterable<Buffer>,
+  compression: Compression,
+): AsyncGenerator<Buffer> {
+  if (compression === 'none') {
+    yield* pieces;
+    return;
+  }
+  const stream = decompressor(compression);
+  const output: Buffer[] = [];
+  let failure: Error | undefined;
+  stream.on('data', (bytes: Buffer) => output.push(bytes));
+  stream.on('error', (error) => {
+    failure = error;
+  });
+  const closed = new Promise<void>((resolve) => stream.once('close', () => resolve()));
+  try {
+    for await (const piece of pieces) {
+      // The callback comes when all output of the piece is there, but not after an error.
+      await Promise.race([
+        closed,
+        new Promise<void>((resolve) => stream.write(piece, () => resolve())),
+      ]);
+      yield* output.splice(0);
+      if (failure !== undefined) throw failure;
+    }
+    stream.end();
+    await closed;
+    yield* output.splice(0);
+    if (failure !== undefined) throw failure;
+  } finally {
+    stream.destroy();
+  }
+}
+
+function decompressor(compression: 'gzip' | 'zstd'): Transform {
+  if (compression === 'gzip') return zlib.createGunzip({ chunkSize: CHUNK_BYTES });
+  // Node 22.12 to 22.14 lack it.
+  if (zlib.createZstdDecompress === undefined) {
+    throw new Error('this Node cannot decompress zstd: update it to 22.15 or 24');
+  }
+  return zlib.createZstdDecompress({ chunkSize: CHUNK_BYTES });
+}

@@ -1,0 +1,179 @@
+/** The entries of a log, in the order of their start. */
+import { Misread, type ParseLine } from '../formats/log-format.ts';
+import type { LogEntry } from '../log-entry.ts';
+import { type LogChunk, MAX_LINE_BYTES } from './log-chunk.ts';
+import { ReorderQueue } from './reorder-queue.ts';
+import { SourceOrder } from './source-order.ts';
+import { Unwrapper } from './unwrapper.ts';
+
+export interface MisreadLine {
+  /** The index of the source. */
+  readonly source: number;
+  /** From 1. */
+  readonly line: number;
+  /** One character per byte; the beginning of a long line. */
+  readonly text: string;
+  /** The first field that is not as the format has it. */
+  readonly field: string;
+}
+
+export interface LineCounts {
+  /** All lines that are not blank: the sum of the next three. */
+  readonly read: number;
+  /** Lines that are entries. */
+  readonly understood: number;
+  /** Lines without an HTTP request, as far as the format knows them. */
+  readonly withoutRequest: number;
+  readonly misread: number;
+  /** At most ten. */
+  readonly firstMisread: readonly MisreadLine[];
+  /** Entries that start before an earlier line of their source. */
+  readonly outOfOrder: number;
+  /** Entries that came after the horizon: they start before one that was visited already, and were skipped. */
+  readonly late: number;
+}
+
+export interface EntryStreamOptions {
+  /** How many there are. */
+  readonly sources: number;
+  /** How much earlier than a line before it an entry may start. */
+  readonly horizonMs: number;
+  /** Is called for every misread line. */
+  readonly onMisread?: (line: MisreadLine) => void;
+}
+
+export type Visit = (entry: LogEntry) => void;
+
+const FIRST_MISREAD = 10;
+const MAX_SHOWN = 1_000;
+const LINE_FEED = 10;
+const CARRIAGE_RETURN = 13;
+
+interface Source {
+  readonly unwrapper: Unwrapper;
+  readonly queue: ReorderQueue;
+  line: number;
+  /** The latest start so far. */
+  latestMs: number;
+  isDone: boolean;
+}
+
+/** Its result depends on the chunks and their order alone. */
+export class EntryStream {
+  readonly #parse: ParseLine;
+  readonly #options: EntryStreamOptions;
+  readonly #sources: readonly Source[];
+  readonly #order: SourceOrder;
+  #visitedMs = Number.NEGATIVE_INFINITY;
+  readonly #counts = {
+    read: 0,
+    understood: 0,
+    withoutRequest: 0,
+    misread: 0,
+    firstMisread: [] as MisreadLine[],
+    outOfOrder: 0,
+    late: 0,
+  };
+
+  constructor(parse: ParseLine, options: EntryStreamOptions) {
+    this.#parse = parse;
+    this.#options = options;
+    this.#sources = Array.from({ length: options.sources }, () => ({
+      unwrapper: new Unwrapper(),
+      queue: new ReorderQueue(),
+      line: 0,
+      latestMs: Number.NEGATIVE_INFINITY,
+      isDone: false,
+    }));
+    this.#order = new SourceOrder(this.#sources.map(({ queue }) => queue));
+  }
+
+  get counts(): LineCounts {
+    return this.#counts;
+  }
+
+  /**
+   * Visits the entries that are ready: those that start a horizon or more before the latest start of every source that
+   * has more.
+   */
+  add({ source: index, bytes, isLast }: LogChunk, visit: Visit): void {
+    const source = this.#sources[index] as Source;
+    const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    let from = 0;
+    while (from < buffer.length) {
+      const feed = buffer.indexOf(LINE_FEED, from);
+      const end = feed < 0 ? buffer.length : feed;
+      const last = end > from && buffer[end - 1] === CARRIAGE_RETURN ? end - 1 : end;
+      source.line++;
+      if (last > from) this.#read(buffer.toString('latin1', from, last), index, source);
+      from = end + 1;
+    }
+    source.isDone = isLast;
+    this.#order.changed(index);
+    this.#visitUntil(this.#readyMs(), visit);
+  }
+
+  /** Visits what is left. */
+  finish(visit: Visit): void {
+    this.#visitUntil(Number.POSITIVE_INFINITY, visit);
+  }
+
+  #read(text: string, index: number, source: Source): void {
+    const counts = this.#counts;
+    if (text.length > MAX_LINE_BYTES) {
+      counts.read++;
+      this.#misread({ source: index, line: source.line, text, field: 'line (longer than 64 KB)' });
+      return;
+    }
+    const line = source.unwrapper.unwrap(text);
+    if (line === undefined || line.trim() === '') return;
+    counts.read++;
+    const made = this.#parse(line);
+    if (made === undefined) counts.withoutRequest++;
+    else if (made instanceof Misread) {
+      this.#misread({ source: index, line: source.line, text: line, field: made.field });
+    } else {
+      counts.understood++;
+      this.#take(made, source);
+    }
+  }
+
+  #take(entry: LogEntry, source: Source): void {
+    if (entry.startMs >= source.latestMs) source.latestMs = entry.startMs;
+    else this.#counts.outOfOrder++;
+    if (entry.startMs < this.#visitedMs) this.#counts.late++;
+    else source.queue.add({ entry, line: source.line });
+  }
+
+  #misread(line: MisreadLine): void {
+    const { firstMisread } = this.#counts;
+    this.#counts.misread++;
+    if (firstMisread.length < FIRST_MISREAD || this.#options.onMisread !== undefined) {
+      const shown = { ...line, text: line.text.slice(0, MAX_SHOWN) };
+      if (firstMisread.length < FIRST_MISREAD) firstMisread.push(shown);
+      this.#options.onMisread?.(shown);
+    }
+  }
+
+  #readyMs(): number {
+    let earliestMs = Number.POSITIVE_INFINITY;
+    for (const { isDone, latestMs } of this.#sources) {
+      if (!isDone && latestMs < earliestMs) earliestMs = latestMs;
+    }
+    return earliestMs - this.#options.horizonMs;
+  }
+
+  #visitUntil(readyMs: number, visit: Visit): void {
+    for (;;) {
+      const index = this.#order.first();
+      if (index === undefined) return;
+      const { queue } = this.#sources[index] as Source;
+      const entry = queue.first()?.entry;
+      if (entry === undefined || entry.startMs > readyMs) return;
+      queue.shift();
+      this.#order.changed(index);
+      this.#visitedMs = entry.startMs;
+      visit(entry);
+    }
+  }
+}

@@ -1,0 +1,163 @@
+/** Opens logs: finds their format, and gives their bytes so that they advance together in time. */
+import { formatNamed } from '../formats/index.ts';
+import { type LogFormat, Misread, type ParseLine } from '../formats/log-format.ts';
+import { chooseFormat } from './choose-format.ts';
+import { firstLines } from './detect.ts';
+import type { LogChunk } from './log-chunk.ts';
+import { LogError } from './log-error.ts';
+import { LogSource, type SourceChunk } from './log-source.ts';
+import { Unwrapper } from './unwrapper.ts';
+
+export interface LogOptions {
+  /** `-` is standard input. */
+  readonly paths: readonly string[];
+  /** `auto`, the name of a format, or an NGINX log_format string. */
+  readonly format: string;
+  /** An IANA time zone for stamps without one. */
+  readonly zone: string;
+  readonly timeIs: 'start' | 'end' | undefined;
+  /** Names of fields whose values the entries shall have. */
+  readonly fields: readonly string[];
+  /** What `-` reads, if not standard input. */
+  readonly input?: AsyncIterable<Uint8Array>;
+}
+
+export interface LogProgress {
+  /** Of the files as they are, compressed or not. */
+  readonly bytesRead: number;
+  /** Undefined with standard input. */
+  readonly bytesTotal: number | undefined;
+}
+
+export interface OpenLog {
+  /** In a thread, `formatNamed(format.name)` gives it again. */
+  readonly format: LogFormat;
+  /** How the format was found, in words. */
+  readonly detected: string;
+  /** Names for people; a source is an index here. */
+  readonly sources: readonly string[];
+  /** To be read once. The next chunk is that of the source whose last entry is the earliest. */
+  chunks(): AsyncGenerator<LogChunk>;
+  readonly progress: LogProgress;
+  /** One text for each log that ended before its time, as far as it was read. */
+  readonly truncated: readonly string[];
+}
+
+/** Small, as there may be hundreds of files; large enough for detection. */
+const FIRST_BYTES = 65_536;
+const CHUNK_BYTES = 262_144;
+const BINARY_BYTES = 1_024;
+const LINE_FEED = 10;
+
+/** Throws a LogError with all problems of the files, or a ConfigError. */
+export async function openLog(options: LogOptions): Promise<OpenLog> {
+  const { paths, format: wanted, zone, timeIs, fields } = options;
+  if (wanted !== 'auto') formatNamed(wanted).compile({ zone, timeIs, fields });
+  const sources = paths.map((path) => new LogSource(path, options.input ?? process.stdin));
+  await throwProblems(sources, (source) => source.problem());
+  const firsts: SourceChunk[] = [];
+  for (const source of sources) firsts.push(await source.first(FIRST_BYTES));
+  await throwProblems(sources, async (source, i) => problemOf(source, firsts[i] as SourceChunk));
+  const beginnings = sources.map(({ name }, i) => ({
+    name,
+    lines: firstLines((firsts[i] as SourceChunk).bytes),
+  }));
+  const choice = chooseFormat(wanted, beginnings);
+  const parse = choice.format.compile({ zone, timeIs, fields });
+  return {
+    ...choice,
+    sources: sources.map(({ name }) => name),
+    chunks: () => inTime(sources, firsts, parse),
+    get progress() {
+      return progressOf(sources);
+    },
+    get truncated() {
+      return sources.flatMap(({ name, cut }) =>
+        cut === undefined ? [] : [`${name}: is cut short or damaged: ${cut}`],
+      );
+    },
+  };
+}
+
+async function throwProblems(
+  sources: readonly LogSource[],
+  problem: (source: LogSource, index: number) => Promise<string | undefined>,
+): Promise<void> {
+  const problems: string[] = [];
+  for (const [i, source] of sources.entries()) {
+    const found = await problem(source, i);
+    if (found !== undefined) problems.push(`${source.name}: ${found}`);
+  }
+  if (problems.length === 0) return;
+  await Promise.all(sources.map((source) => source.close()));
+  throw new LogError(problems);
+}
+
+function problemOf({ cut }: LogSource, { bytes }: SourceChunk): string | undefined {
+  if (cut !== undefined && bytes.length === 0) return `cannot be read: ${cut}`;
+  const head = bytes.subarray(0, BINARY_BYTES);
+  return head.includes(0) ? 'is binary, not a log' : undefined;
+}
+
+function progressOf(sources: readonly LogSource[]): LogProgress {
+  const sizes = sources.flatMap(({ size }) => size ?? []);
+  return {
+    bytesRead: sources.reduce((sum, { bytesRead }) => sum + bytesRead, 0),
+    bytesTotal:
+      sizes.length < sources.length ? undefined : sizes.reduce((sum, size) => sum + size, 0),
+  };
+}
+
+async function* inTime(
+  sources: readonly LogSource[],
+  firsts: readonly SourceChunk[],
+  parse: ParseLine,
+): AsyncGenerator<LogChunk> {
+  /** The start of the last entry of each source that has more. */
+  const lastMs = new Map<number, number>();
+  try {
+    for (const [source, chunk] of firsts.entries()) {
+      if (!chunk.isLast)
+        lastMs.set(source, lastStart(chunk.bytes, parse) ?? Number.NEGATIVE_INFINITY);
+      yield { source, ...chunk };
+    }
+    let next = earliest(lastMs);
+    let chunk = next === undefined ? undefined : sources[next]?.next(CHUNK_BYTES);
+    while (next !== undefined && chunk !== undefined) {
+      const source: number = next;
+      const current: SourceChunk = await chunk;
+      if (current.isLast) lastMs.delete(source);
+      else lastMs.set(source, lastStart(current.bytes, parse) ?? lastMs.get(source) ?? 0);
+      // Reads ahead while this chunk is parsed.
+      next = earliest(lastMs);
+      chunk = next === undefined ? undefined : sources[next]?.next(CHUNK_BYTES);
+      yield { source, ...current };
+    }
+  } finally {
+    await Promise.all(sources.map((source) => source.close()));
+  }
+}
+
+function earliest(lastMs: ReadonlyMap<number, number>): number | undefined {
+  let found: number | undefined;
+  let foundMs = Number.POSITIVE_INFINITY;
+  for (const [source, ms] of lastMs) {
+    if (ms >= foundMs) continue;
+    found = source;
+    foundMs = ms;
+  }
+  return found;
+}
+
+/** The start of the last entry of a chunk. */
+function lastStart(bytes: Buffer, parse: ParseLine): number | undefined {
+  let end = bytes.length;
+  while (end > 0) {
+    const from = end < 2 ? 0 : bytes.lastIndexOf(LINE_FEED, end - 2) + 1;
+    const line = new Unwrapper().unwrap(bytes.toString('latin1', from, end).trimEnd());
+    const made = line === undefined ? undefined : parse(line);
+    if (made !== undefined && !(made instanceof Misread)) return made.startMs;
+    end = from;
+  }
+  return undefined;
+}
