@@ -21,6 +21,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   demo: async () => (await import('./demo.ts')).demoCommand(),
   check: async () => (await import('./check.ts')).checkCommand(),
   explain: async () => (await import('./explain.ts')).explainCommand(),
+  replay: async () => (await import('./replay.ts')).replayCommand(),
   clients: async () => (await import('./clients.ts')).clientsCommand(),
   policies: async () => (await import('./policies.ts')).policiesCommand(),
   overrides: async () => (await import('./overrides.ts')).overridesCommand(),

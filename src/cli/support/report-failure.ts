@@ -3,6 +3,8 @@ import { inspect } from 'node:util';
 import { CommanderError } from 'commander';
 import { WorkerFailed } from '../../app/workers/worker-failed.ts';
 import { ConfigError } from '../../config/config-error.ts';
+import { LogError } from '../../insight/reading/log-error.ts';
+import { CommandFailed } from './command-failed.ts';
 import { EXIT_FAULT, EXIT_INVALID_CONFIG, EXIT_USAGE } from './exit-codes.ts';
 import { GatewayRefused } from './gateway-refused.ts';
 import { complain, linesIn } from './output.ts';
@@ -23,7 +25,11 @@ export function reportFailure(error: unknown): number {
     return EXIT_INVALID_CONFIG;
   }
   if (error instanceof WorkerFailed) return error.exitCode;
-  if (error instanceof GatewayRefused) {
+  if (error instanceof LogError) {
+    complain(error.problems.map((problem) => `headgate: ${problem}`));
+    return EXIT_FAULT;
+  }
+  if (error instanceof GatewayRefused || error instanceof CommandFailed) {
     complain(`headgate: ${error.message}`);
     return error.exitCode;
   }

@@ -148,11 +148,10 @@ export class EntryStream {
   #misread(line: MisreadLine): void {
     const { firstMisread } = this.#counts;
     this.#counts.misread++;
-    if (firstMisread.length < FIRST_MISREAD || this.#options.onMisread !== undefined) {
-      const shown = { ...line, text: line.text.slice(0, MAX_SHOWN) };
-      if (firstMisread.length < FIRST_MISREAD) firstMisread.push(shown);
-      this.#options.onMisread?.(shown);
+    if (firstMisread.length < FIRST_MISREAD) {
+      firstMisread.push({ ...line, text: line.text.slice(0, MAX_SHOWN) });
     }
+    this.#options.onMisread?.(line);
   }
 
   #readyMs(): number {

@@ -1,4 +1,8 @@
 /** What the page of a replay draws, besides the report. Plain data. */
+import type { PolicySet } from '../../core/policy-set.ts';
+import { MINUTE_MS } from './counts.ts';
+import type { ReplayResult } from './result.ts';
+
 export interface ReplayCharts {
   readonly policies: readonly PolicyChart[];
   readonly limits: readonly LimitChart[];
@@ -22,4 +26,24 @@ export interface LimitChart {
   readonly limit: number;
   /** Lowest peak first. */
   readonly peaks: readonly (readonly [peak: number, clients: number])[];
+}
+
+export function chartsOf({ policies, peaks }: ReplayResult, set: PolicySet): ReplayCharts {
+  const limits = set.policies.flatMap((each) => [each.limits, ...each.plans.values()].flat());
+  return {
+    policies: set.policies.flatMap(({ name }) => {
+      const counts = policies.get(name);
+      if (counts === undefined) return [];
+      const minutes = [...counts.minutes]
+        .map(([minute, [requests, denied]]) => [minute * MINUTE_MS, requests, denied] as const)
+        .sort(([a], [b]) => a - b);
+      return [{ name, minutes }];
+    }),
+    limits: limits.flatMap(({ label, description, quota }) => {
+      const found = peaks.get(label);
+      if (found === undefined) return [];
+      const sorted = [...found].sort(([a], [b]) => a - b);
+      return [{ label, allows: description, limit: quota.burst, peaks: sorted }];
+    }),
+  };
 }

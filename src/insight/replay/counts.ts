@@ -28,7 +28,7 @@ export function newCounts(): Counts {
   };
 }
 
-const MINUTE_MS = 60_000;
+export const MINUTE_MS = 60_000;
 
 export function minuteOf(counts: Counts, atMs: number): MinuteCounts {
   const minute = Math.floor(atMs / MINUTE_MS);

@@ -17,6 +17,7 @@ import { ClientBook } from './client-book.ts';
 import { Decider, type DeciderEvents, NO_DECIDER_EVENTS } from './decider.ts';
 import { Difference } from './difference.ts';
 import { evaluabilityOf, knownIdentities } from './evaluable.ts';
+import { Peaks } from './peaks.ts';
 import {
   byDenied,
   byNewlyAllowed,
@@ -34,6 +35,8 @@ export interface ReplayOptions {
   readonly mapping: readonly MappedField[];
   /** The precision of the log's stamps, in milliseconds. */
   readonly precisionMs: number;
+  /** Whether the peaks of clients are wanted. */
+  readonly measuresPeaks: boolean;
   /** This thread, from 0, and their number. */
   readonly thread: number;
   readonly threads: number;
@@ -57,6 +60,7 @@ export class Replay {
   readonly #difference = new Difference();
   readonly #deniedAtOnce = new Map<string, number>();
   readonly #clients = new ClientBook();
+  readonly #peaks: Peaks | undefined;
   readonly #facts: LogFacts = {
     withoutAddress: 0,
     withHost: 0,
@@ -69,6 +73,7 @@ export class Replay {
     const { policies, against, mapping, precisionMs, threads } = options;
     const { naming } = policies;
     this.#options = options;
+    if (options.measuresPeaks) this.#peaks = new Peaks();
     this.#requestOf = createLogRequests(policies, mapping);
     this.#addressOf = compileClientAddress(naming);
     this.#threadOf = compileThreadOf(naming, threads);
@@ -116,6 +121,7 @@ export class Replay {
       isUncertain: this.#atOnce !== undefined,
       deniedAtOnce: this.#deniedAtOnce,
       facts: this.#facts,
+      peaks: this.#peaks?.histograms() ?? new Map(),
       clients: {
         all: clients.size,
         deniedRequests: this.#tally.denied,
@@ -140,6 +146,7 @@ export class Replay {
     const decided = this.#now.decide(request, atMs);
     const client = this.#clients.entry(this.#now.client, () => this.#nameOf(address));
     this.#tally.add(decided, client, atMs);
+    this.#peaks?.add(decided.counted, atMs);
     if (this.#before !== undefined) {
       const before = this.#before.decide(request, atMs).decision;
       this.#difference.add(decided.decision, before, client);

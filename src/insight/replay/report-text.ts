@@ -28,12 +28,12 @@ export function textOf(report: ReplayReport): TextPart[] {
 }
 
 function headOf({ log, lines, requests }: ReplayReport): string[] {
-  const { read, understood, not_understood: misread, late } = lines;
+  const { read, understood, not_understood: misread, without_request: other, late } = lines;
   const { decided, denied, clients, denied_clients: deniedClients } = requests;
   return [
     `log: ${log.sources.join(', ')}; ${log.format}`,
     ...(log.from === null ? [] : [`time: ${timeText(log.from)} to ${timeText(log.to)} UTC`]),
-    `lines: ${count(read)} read, ${count(understood)} understood, ${count(misread)} not understood${late === 0 ? '' : `, ${count(late)} too late to be put in order`}`,
+    `lines: ${count(read)} read, ${count(understood)} understood, ${count(misread)} not understood${ifAny(other, 'without a request')}${ifAny(late, 'too late to be put in order')}`,
     `requests: ${count(decided)} of ${count(clients)} clients; ${count(denied)} denied (${percent(denied, decided)}), of ${count(deniedClients)} clients`,
     ...(requests.without_address === 0
       ? []
@@ -152,6 +152,10 @@ function misreadParts({ lines: { first_not_understood: first } }: ReplayReport):
       ],
     },
   ];
+}
+
+function ifAny(number: number, what: string): string {
+  return number === 0 ? '' : `, ${count(number)} ${what}`;
 }
 
 /** `1,234,567` */

@@ -23,6 +23,17 @@ export interface ReplayReport {
   readonly notes: readonly string[];
 }
 
+export interface MisreadReport {
+  /** The name of the log. */
+  readonly source: string;
+  /** From 1. */
+  readonly line: number;
+  /** The first field that is not as the format has it. */
+  readonly field: string;
+  /** The beginning of the line. */
+  readonly text: string;
+}
+
 /** Times are ISO 8601 in UTC; null without requests. */
 export interface LogReport {
   readonly sources: readonly string[];
@@ -35,7 +46,9 @@ export interface LinesReport {
   readonly read: number;
   readonly understood: number;
   readonly not_understood: number;
-  readonly first_not_understood: LineCounts['firstMisread'];
+  readonly first_not_understood: readonly MisreadReport[];
+  /** Lines without an HTTP request: a handshake that failed, a connection that closed. */
+  readonly without_request: number;
   /** Understood lines that came too late to be put in order. They are not decided. */
   readonly late: number;
   readonly out_of_order: number;
@@ -139,7 +152,11 @@ export function reportOn(result: ReplayResult, options: ReportOptions): ReplayRe
       read: lines.read,
       understood: lines.understood,
       not_understood: lines.misread,
-      first_not_understood: lines.firstMisread,
+      first_not_understood: lines.firstMisread.map((each) => ({
+        ...each,
+        source: log.sources[each.source] ?? '',
+      })),
+      without_request: lines.withoutRequest,
       late: lines.late,
       out_of_order: lines.outOfOrder,
     },

@@ -16,6 +16,8 @@ export interface ReplayResult {
   readonly newlyAllowed: Map<string, Change>;
   readonly clients: ClientTotals;
   readonly facts: LogFacts;
+  /** By limit: the number of clients with each peak. Empty if peaks are not wanted. */
+  readonly peaks: Map<string, Map<number, number>>;
 }
 
 export interface Change {
@@ -59,10 +61,15 @@ function addResult(to: ReplayResult, from: ReplayResult): ReplayResult {
   addNumbers(to.deniedAtOnce, from.deniedAtOnce);
   addChanges(to.newlyDenied, from.newlyDenied);
   addChanges(to.newlyAllowed, from.newlyAllowed);
+  for (const [label, counts] of from.peaks) {
+    const sum = to.peaks.get(label);
+    if (sum === undefined) to.peaks.set(label, counts);
+    else addNumbers(sum, counts);
+  }
   return { ...to, clients: addClients(to.clients, from.clients) };
 }
 
-function addNumbers(to: Map<string, number>, from: ReadonlyMap<string, number>): void {
+function addNumbers<K>(to: Map<K, number>, from: ReadonlyMap<K, number>): void {
   for (const [name, count] of from) to.set(name, (to.get(name) ?? 0) + count);
 }
 

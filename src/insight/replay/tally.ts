@@ -1,6 +1,7 @@
 /** Counts what the new policy file decided: by policy, by limit and by client. */
 import type { Decision } from '../../core/decision.ts';
-import type { Limit, Policy } from '../../core/policy.ts';
+import type { LimitDescriptor } from '../../core/descriptor.ts';
+import type { Policy } from '../../core/policy.ts';
 import { type ClientEntry, isFirst } from './client-book.ts';
 import { type Counts, countsOf, minuteOf } from './counts.ts';
 
@@ -41,7 +42,7 @@ export class Tally {
 export interface Decided {
   readonly decision: Decision;
   readonly applied: readonly Policy[];
-  readonly counted: readonly { readonly source: Limit }[];
+  readonly counted: readonly LimitDescriptor[];
 }
 
 function addRequest(counts: Counts, client: ClientEntry, atMs: number): void {

@@ -16,12 +16,16 @@ export interface ThreadOptions {
   /** The name of a format, or an NGINX log_format string. */
   readonly format: string;
   readonly parsing: ParseOptions;
+  /** The precision of the log's stamps, in milliseconds. */
+  readonly precisionMs: number;
   readonly sources: number;
   /** How much earlier than a line before it an entry may start. */
   readonly horizonMs: number;
   readonly policies: ReadPolicies;
   readonly against: ReadPolicies | undefined;
   readonly mapping: readonly MappedField[];
+  /** Whether the peaks of clients are wanted, for the page. */
+  readonly measuresPeaks: boolean;
   /** Whether lines that are not understood are handed on. */
   readonly keepsMisread: boolean;
   /** This thread, from 0, and their number. */
@@ -48,9 +52,9 @@ export class ReplayThread {
   #misread: MisreadLine[] = [];
 
   constructor(options: ThreadOptions) {
-    const { sources, horizonMs, policies, against, mapping, thread, threads } = options;
-    const format = formatNamed(options.format);
-    this.#stream = new EntryStream(format.compile(options.parsing), {
+    const { sources, horizonMs, policies, against, thread, threads } = options;
+    const { mapping, precisionMs, measuresPeaks } = options;
+    this.#stream = new EntryStream(formatNamed(options.format).compile(options.parsing), {
       sources,
       horizonMs,
       ...(options.keepsMisread && { onMisread: (line) => this.#misread.push(line) }),
@@ -58,8 +62,7 @@ export class ReplayThread {
     this.#replay = new Replay({
       policies: policySetOf(policies, threads),
       against: against && policySetOf(against, threads),
-      precisionMs: format.precisionMs,
-      ...{ mapping, thread, threads },
+      ...{ mapping, precisionMs, measuresPeaks, thread, threads },
     });
   }
 

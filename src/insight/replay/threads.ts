@@ -23,7 +23,7 @@ export interface ReplayThreads {
 export interface ChunkEvents {
   /** Lines read so far. */
   readonly onLines: (lines: number) => void;
-  readonly onMisread: (lines: readonly MisreadLine[]) => void;
+  readonly onMisread: (lines: readonly MisreadLine[]) => Promise<void>;
 }
 
 type SharedOptions = Omit<ThreadOptions, 'thread' | 'threads'>;
@@ -49,9 +49,9 @@ function inThisThread(thread: ReplayThread, events: ChunkEvents): ReplayThreads 
   };
 }
 
-function report({ lines, misread }: ChunkDone, { onLines, onMisread }: ChunkEvents): void {
+async function report({ lines, misread }: ChunkDone, { onLines, onMisread }: ChunkEvents) {
   onLines(lines);
-  if (misread.length > 0) onMisread(misread);
+  if (misread.length > 0) await onMisread(misread);
 }
 
 /** Chunks that wait in front of each thread, so that it never idles, and memory stays bounded. */
@@ -96,7 +96,7 @@ class Remote {
     if (this.#failure !== undefined) asked.reject(this.#failure);
     this.#asked.push(asked);
     // A chunk is a part of a larger buffer, which would be copied as a whole.
-    const bytes = chunk?.bytes.slice();
+    const bytes = chunk && new Uint8Array(chunk.bytes);
     const message: ThreadMessage = { chunk: chunk && bytes && { ...chunk, bytes } };
     this.#worker.postMessage(message, bytes === undefined ? [] : [bytes.buffer]);
     return asked.promise as Promise<T>;

@@ -1,0 +1,57 @@
+/** Files that a command writes. They are opened before the work begins, so that a wrong path costs no hours. */
+import { type FileHandle, open, rm } from 'node:fs/promises';
+import { CommandFailed } from './command-failed.ts';
+import { EXIT_FAULT } from './exit-codes.ts';
+
+const REASONS: Readonly<Record<string, string>> = {
+  ENOENT: 'its folder does not exist',
+  EISDIR: 'it is a folder',
+  EACCES: 'permission denied',
+  EROFS: 'the file system is read-only',
+  ENOSPC: 'the disk is full',
+  EDQUOT: 'the disk quota is used up',
+};
+
+export class OutputFile {
+  readonly #path: string;
+  readonly #option: string;
+  readonly #file: FileHandle;
+
+  private constructor(path: string, option: string, file: FileHandle) {
+    this.#path = path;
+    this.#option = option;
+    this.#file = file;
+  }
+
+  /** `option` names the file on the command line. Throws a CommandFailed. */
+  static async open(path: string, option: string): Promise<OutputFile> {
+    try {
+      return new OutputFile(path, option, await open(path, 'w'));
+    } catch (error) {
+      throw notWritten(path, option, error);
+    }
+  }
+
+  /** Appends. Throws a CommandFailed, and leaves no half of a file behind. */
+  async write(text: string, encoding: BufferEncoding = 'utf8'): Promise<void> {
+    try {
+      await this.#file.appendFile(text, encoding);
+    } catch (error) {
+      await this.#file.close();
+      await rm(this.#path, { force: true });
+      throw notWritten(this.#path, this.#option, error);
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#file.close();
+  }
+}
+
+function notWritten(path: string, option: string, error: unknown): CommandFailed {
+  const { code = '', message } = error as NodeJS.ErrnoException;
+  return new CommandFailed(
+    EXIT_FAULT,
+    `${option} ${path}: cannot be written: ${REASONS[code] ?? message}`,
+  );
+}

@@ -1,0 +1,57 @@
+/** Replays logs, with progress on a terminal, and prints the report. Ctrl+C reports what is known so far. */
+import { readEnvironment } from '../../config/settings/environment.ts';
+import { readPolicyFile } from '../../insight/policies.ts';
+import type { MisreadLine } from '../../insight/reading/entry-stream.ts';
+import { textOf } from '../../insight/replay/report-text.ts';
+import { runReplay } from '../../insight/replay/run.ts';
+import type { ReplayFlags } from '../replay.ts';
+import { EXIT_FAULT } from './exit-codes.ts';
+import { failuresOf } from './fail-on.ts';
+import { interruptible } from './interrupt.ts';
+import { openLogs, parsingOf } from './log-options.ts';
+import { columns, complain, print } from './output.ts';
+import { OutputFile } from './output-file.ts';
+import { startProgress } from './progress.ts';
+
+export async function replayLogs(paths: readonly string[], flags: ReplayFlags): Promise<void> {
+  const { cloudflareRanges, ...environment } = readEnvironment(process.env);
+  const policies = readPolicyFile(flags.policies ?? environment.policies, cloudflareRanges);
+  const against =
+    flags.against === undefined ? undefined : readPolicyFile(flags.against, cloudflareRanges);
+  const log = await openLogs(paths, flags);
+  const invalid = await openFile(flags.invalid, '--invalid');
+  const page = await openFile(flags.html, '--html');
+  using interrupt = interruptible();
+  using progress = startProgress(log);
+  const { report } = await runReplay({
+    ...{ log, policies, against, mapping: flags.map, horizonMs: flags.horizon },
+    parsing: parsingOf(flags),
+    threads: flags.threads,
+    showsAddresses: flags.addresses ?? false,
+    keepsMisread: invalid !== undefined,
+    measuresPeaks: page !== undefined,
+    onLines: progress.lines,
+    onMisread: async (lines) => invalid?.write(textOfLines(lines), 'latin1'),
+    signal: interrupt.signal,
+  });
+  progress[Symbol.dispose]();
+  print(flags.output, report, () =>
+    textOf(report).flatMap((part) =>
+      ['table' in part ? columns(part.table) : part.lines, ''].flat(),
+    ),
+  );
+  await invalid?.close();
+  const failures = failuresOf(report, flags.failOn);
+  if (failures.length === 0) return;
+  complain(failures.map((failure) => `headgate: ${failure}`));
+  process.exitCode = EXIT_FAULT;
+}
+
+function openFile(path: string | undefined, option: string): Promise<OutputFile> | undefined {
+  return path === undefined ? undefined : OutputFile.open(path, option);
+}
+
+/** As the log has them: one character per byte. */
+function textOfLines(lines: readonly MisreadLine[]): string {
+  return lines.map(({ text }) => `${text}\n`).join('');
+}
