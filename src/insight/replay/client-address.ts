@@ -1,5 +1,11 @@
 /** The address of a logged client, as identity finds it: for names in reports, and to divide clients among threads. */
-import { addressNetwork, canonicalAddress, countedAddress } from '../../core/address.ts';
+import { LRUCache } from 'lru-cache';
+import {
+  addressNetwork,
+  canonicalAddress,
+  countedAddress,
+  isIPv6Text,
+} from '../../core/address.ts';
 import { rememberMembers } from '../../core/address-book.ts';
 import type { CheckRequest } from '../../core/check-request.ts';
 import { forwardedAddress } from '../../core/client-address.ts';
@@ -19,16 +25,34 @@ export function compileClientAddress({ trustedProxies, forwardedHeader }: Naming
 /** Comes before the id of a listed key, as a name of a client. */
 export const KEY_NAME = 'key ';
 
-/** The network that counts as one client: `203.0.113.9`, `2001:db8::/64`. */
-export function clientNetwork(address: string, { ipv6Prefixes }: Naming): string {
-  return addressNetwork(countedAddress(address), ipv6Prefixes[0] ?? WHOLE_ADDRESS);
+export interface ClientNetwork {
+  /** What counts as one client: `203.0.113.9`, `2001:db8::/64`. */
+  readonly name: string;
+  /** The thread that decides its requests. Addresses that share a counter have the same one. */
+  readonly thread: number;
 }
 
 const WHOLE_ADDRESS = 128;
+const REMEMBERED = 100_000;
 
-/** The thread that decides a client's requests. Addresses that share a counter have the same thread. */
-export function compileThreadOf({ ipv6Prefixes }: Naming, threads: number) {
+/** Takes an address in its canonical spelling. */
+export function compileClientNetwork({ ipv6Prefixes }: Naming, threads: number) {
+  const narrowest = ipv6Prefixes[0] ?? WHOLE_ADDRESS;
   const widest = ipv6Prefixes.at(-1) ?? WHOLE_ADDRESS;
-  return (address: string): number =>
-    threads === 1 ? 0 : fnv1a32(addressNetwork(countedAddress(address), widest)) % threads;
+  /** Parsing an IPv6 address costs as much as a decision. */
+  const known = new LRUCache<string, ClientNetwork>({ max: REMEMBERED });
+  const networkOf = (address: string): ClientNetwork => {
+    const counted = countedAddress(address);
+    const thread = threads === 1 ? 0 : fnv1a32(addressNetwork(counted, widest)) % threads;
+    return { name: addressNetwork(counted, narrowest), thread };
+  };
+  return (address: string): ClientNetwork => {
+    if (!isIPv6Text(address)) return networkOf(address);
+    let found = known.get(address);
+    if (found === undefined) {
+      found = networkOf(address);
+      known.set(address, found);
+    }
+    return found;
+  };
 }

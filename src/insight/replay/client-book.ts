@@ -20,18 +20,13 @@ const MOST = 50;
 export class ClientBook {
   readonly #entries = new Map<string, ClientEntry>();
 
-  /** `name` is called for a client that is not known yet. */
-  entry(partition: string, name: () => string): ClientEntry {
-    let found = this.#entries.get(partition);
+  entry(name: string): ClientEntry {
+    let found = this.#entries.get(name);
     if (found === undefined) {
-      found = { name: name(), requests: 0, denied: 0, newlyDenied: 0, newlyAllowed: 0, seen: [] };
-      this.#entries.set(partition, found);
+      found = { name, requests: 0, denied: 0, newlyDenied: 0, newlyAllowed: 0, seen: [] };
+      this.#entries.set(name, found);
     }
     return found;
-  }
-
-  get(partition: string): ClientEntry | undefined {
-    return this.#entries.get(partition);
   }
 
   get size(): number {

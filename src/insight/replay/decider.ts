@@ -2,7 +2,6 @@
  * Decides the requests of a log as a gateway with one policy file would: the production check, on a memory store, at the
  * time of the request.
  */
-import { createSecretKey } from 'node:crypto';
 import { type Check, createCheck, NO_EVENTS } from '../../core/check.ts';
 import type { CheckRequest } from '../../core/check-request.ts';
 import type { Decision } from '../../core/decision.ts';
@@ -11,20 +10,10 @@ import type { ClientIdentity } from '../../core/identity.ts';
 import { NO_OVERRIDES, type PolicyModes } from '../../core/overrides.ts';
 import type { Limit, Policy } from '../../core/policy.ts';
 import type { PolicySet } from '../../core/policy-set.ts';
-import { SALT_BYTES, type Salts } from '../../core/salts.ts';
 import type { Descriptor, TakeResult } from '../../core/store.ts';
+import { SaltBooks } from '../../salts/salt-books.ts';
 import { MemoryStore } from '../../stores/memory/memory-store.ts';
 import type { Decided } from './tally.ts';
-
-/** Salts change so that nobody can be tracked. Here a client needs one name for the whole log, and no name leaves. */
-const SALTS: Salts = {
-  daily: {
-    startMs: 0,
-    current: createSecretKey(Buffer.alloc(SALT_BYTES)),
-    previous: undefined,
-  },
-  long: undefined,
-};
 
 /** Half of what a Map can hold. Expired keys leave, so only clients of the last window count. */
 const MAX_KEYS = 8_000_000;
@@ -73,7 +62,7 @@ export class Decider {
     this.#check = createCheck({
       store: { take },
       local: store,
-      salts: { at: () => SALTS },
+      salts: new SaltBooks(),
       overrides: { current: { ...NO_OVERRIDES, modes } },
       newId: () => '',
       events: { ...NO_EVENTS, wouldDeny: options.onWouldDeny },
@@ -87,12 +76,8 @@ export class Decider {
     this.#counted.length = 0;
     // A store in this process answers without a promise.
     const decision = this.#check(request, this.#policies, nowMs) as Decision;
-    return { decision, applied: this.#applied, counted: this.#counted };
-  }
-
-  /** The partition of the client of the last request. */
-  get client(): string {
-    return this.#client?.partition ?? '';
+    const partition = this.#client?.partition ?? '';
+    return { decision, partition, applied: this.#applied, counted: this.#counted };
   }
 }
 

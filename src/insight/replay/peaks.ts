@@ -1,5 +1,6 @@
 /** The most units that each client asked for within one window of a limit, whether they were admitted or not. */
-import type { LimitDescriptor } from '../../core/descriptor.ts';
+import { type LimitDescriptor, partitionOf } from '../../core/descriptor.ts';
+import { isOfMany } from '../../core/partition.ts';
 
 interface Recent {
   /** When units were asked for, oldest first; from `from` on they count. */
@@ -12,13 +13,14 @@ interface Recent {
 const DROPPED_AT_ONCE = 1_024;
 
 export class Peaks {
-  readonly #byLimit = new Map<string, Map<string, Recent>>();
+  readonly #byLimit = new Map<string, Map<string | object, Recent>>();
 
   /** One limit may occur several times, next to each other: then the first is the client's own. */
-  add(descriptors: readonly LimitDescriptor[], nowMs: number): void {
+  add(descriptors: readonly LimitDescriptor[], client: object, nowMs: number): void {
     for (const [i, { source, key }] of descriptors.entries()) {
       if (source.label === descriptors[i - 1]?.source.label) continue;
-      const recent = this.#recentOf(source.label, key);
+      // The key of an address changes with the salts.
+      const recent = this.#recentOf(source.label, isOfMany(partitionOf(key)) ? key : client);
       const { timesMs } = recent;
       for (let unit = 0; unit < source.cost; unit++) timesMs.push(nowMs);
       const startMs = nowMs - source.quota.windowMs;
@@ -42,16 +44,16 @@ export class Peaks {
     return all;
   }
 
-  #recentOf(label: string, key: string): Recent {
+  #recentOf(label: string, counted: string | object): Recent {
     let clients = this.#byLimit.get(label);
     if (clients === undefined) {
       clients = new Map();
       this.#byLimit.set(label, clients);
     }
-    let recent = clients.get(key);
+    let recent = clients.get(counted);
     if (recent === undefined) {
       recent = { timesMs: [], from: 0, peak: 0 };
-      clients.set(key, recent);
+      clients.set(counted, recent);
     }
     return recent;
   }

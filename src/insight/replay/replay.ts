@@ -7,13 +7,8 @@ import { isAddress, listedKeyPartition } from '../../core/partition.ts';
 import type { PolicySet } from '../../core/policy-set.ts';
 import type { LogEntry } from '../log-entry.ts';
 import { createLogRequests, type MappedField } from '../log-request.ts';
-import {
-  clientNetwork,
-  compileClientAddress,
-  compileThreadOf,
-  KEY_NAME,
-} from './client-address.ts';
-import { ClientBook } from './client-book.ts';
+import { compileClientAddress, compileClientNetwork, KEY_NAME } from './client-address.ts';
+import { ClientBook, type ClientEntry } from './client-book.ts';
 import { Decider, type DeciderEvents, NO_DECIDER_EVENTS } from './decider.ts';
 import { Difference } from './difference.ts';
 import { evaluabilityOf, knownIdentities } from './evaluable.ts';
@@ -49,7 +44,7 @@ export class Replay {
   readonly #options: ReplayOptions;
   readonly #requestOf: ReturnType<typeof createLogRequests>;
   readonly #addressOf: ReturnType<typeof compileClientAddress>;
-  readonly #threadOf: ReturnType<typeof compileThreadOf>;
+  readonly #networkOf: ReturnType<typeof compileClientNetwork>;
   readonly #keyNames: ReadonlyMap<string, string>;
   readonly #now: Decider;
   readonly #before: Decider | undefined;
@@ -60,6 +55,9 @@ export class Replay {
   readonly #difference = new Difference();
   readonly #deniedAtOnce = new Map<string, number>();
   readonly #clients = new ClientBook();
+  readonly #hasShadow: boolean;
+  /** Clients by their partitions, until policies in shadow mode have reported. */
+  readonly #recent = new Map<string, ClientEntry>();
   readonly #peaks: Peaks | undefined;
   readonly #facts: LogFacts = {
     withoutAddress: 0,
@@ -73,10 +71,11 @@ export class Replay {
     const { policies, against, mapping, precisionMs, threads } = options;
     const { naming } = policies;
     this.#options = options;
+    this.#hasShadow = policies.policies.some(({ mode }) => mode === 'shadow');
     if (options.measuresPeaks) this.#peaks = new Peaks();
     this.#requestOf = createLogRequests(policies, mapping);
     this.#addressOf = compileClientAddress(naming);
-    this.#threadOf = compileThreadOf(naming, threads);
+    this.#networkOf = compileClientNetwork(naming, threads);
     this.#keyNames = new Map(
       naming.apiKeys.map(({ id }) => [listedKeyPartition(id), KEY_NAME + id]),
     );
@@ -108,6 +107,7 @@ export class Replay {
   /** Resolves when nothing is left to be counted. Await it now and then: policies in shadow mode report a little later. */
   async settle(): Promise<void> {
     await new Promise((resolve) => setImmediate(resolve));
+    this.#recent.clear();
   }
 
   async finish(): Promise<ReplayResult> {
@@ -142,11 +142,14 @@ export class Replay {
       return;
     }
     const address = this.#addressOf(request);
-    if (this.#threadOf(address) !== this.#options.thread) return;
+    const { name, thread } = this.#networkOf(address);
+    if (thread !== this.#options.thread) return;
     const decided = this.#now.decide(request, atMs);
-    const client = this.#clients.entry(this.#now.client, () => this.#nameOf(address));
+    const { partition } = decided;
+    const client = this.#clients.entry(isAddress(partition) ? name : this.#keyName(partition));
+    if (this.#hasShadow) this.#recent.set(partition, client);
     this.#tally.add(decided, client, atMs);
-    this.#peaks?.add(decided.counted, atMs);
+    this.#peaks?.add(decided.counted, client, atMs);
     if (this.#before !== undefined) {
       const before = this.#before.decide(request, atMs).decision;
       this.#difference.add(decided.decision, before, client);
@@ -158,7 +161,7 @@ export class Replay {
 
   #wouldDeny(decision: Decision): void {
     const { binding, denial } = decision;
-    const client = this.#clients.get(denial?.client ?? '');
+    const client = this.#recent.get(denial?.client ?? '');
     if (client !== undefined) this.#tally.addDenial(decision, client, binding?.nowMs ?? 0);
   }
 
@@ -166,11 +169,9 @@ export class Replay {
     this.#deniedAtOnce.set(policy, (this.#deniedAtOnce.get(policy) ?? 0) + 1);
   }
 
-  /** Of the client of the last request. */
-  #nameOf(address: string): string {
-    const { client } = this.#now;
-    if (isAddress(client)) return clientNetwork(address, this.#options.policies.naming);
-    return this.#keyNames.get(client) ?? client;
+  /** Keys that the file lists have an id; others, and users, have their partition. */
+  #keyName(partition: string): string {
+    return this.#keyNames.get(partition) ?? partition;
   }
 }
 

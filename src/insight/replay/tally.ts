@@ -41,6 +41,8 @@ export class Tally {
 
 export interface Decided {
   readonly decision: Decision;
+  /** Of the client. It changes with the salts. */
+  readonly partition: string;
   readonly applied: readonly Policy[];
   readonly counted: readonly LimitDescriptor[];
 }
