@@ -30,6 +30,8 @@ export interface ReplayRun extends ChunkEvents {
 
 /** More threads gain little, because each of them parses all lines. */
 const MAX_THREADS = 8;
+/** A thread takes as long to start as such logs take to decide. */
+const SMALL_BYTES = 16 * 1024 * 1024;
 
 export async function runReplay(run: ReplayRun): Promise<Replayed> {
   const { log, policies, against, mapping } = run;
@@ -38,8 +40,7 @@ export async function runReplay(run: ReplayRun): Promise<Replayed> {
   );
   const [policySet] = sets as [PolicySet];
   const whole = indivisible(sets, mapping);
-  const threads =
-    whole === undefined ? (run.threads ?? Math.min(MAX_THREADS, availableParallelism())) : 1;
+  const threads = whole === undefined ? (run.threads ?? threadsFor(log)) : 1;
   await using replay = startThreads(sharedOptions(run), threads, run);
   for await (const chunk of log.chunks()) {
     if (run.signal.aborted) break;
@@ -61,6 +62,10 @@ export async function runReplay(run: ReplayRun): Promise<Replayed> {
 export interface Replayed {
   readonly report: ReplayReport;
   readonly charts: ReplayCharts;
+}
+
+function threadsFor({ progress: { bytesTotal = Number.POSITIVE_INFINITY } }: OpenLog): number {
+  return bytesTotal < SMALL_BYTES ? 1 : Math.min(MAX_THREADS, availableParallelism());
 }
 
 /** Only what can be sent to threads. */

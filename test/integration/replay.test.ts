@@ -1,0 +1,236 @@
+/** `headgate replay`: what it answers about a log, in every form of the log, and how it ends. */
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gzipSync, zstdCompressSync } from 'node:zlib';
+import { afterAll, describe, expect, test } from 'vitest';
+import type { ReplayReport } from '../../src/insight/replay/report.ts';
+import { type Circumstances, runCommand } from '../support/command.ts';
+import { combinedLine, LOG_START_MS, logEntry, randomEntries } from '../support/log-entries.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'headgate-replay-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+function file(name: string, content: string | Buffer): string {
+  writeFileSync(join(folder, name), content);
+  return name;
+}
+
+function replay(args: readonly string[], circumstances: Circumstances = {}) {
+  return runCommand(['replay', ...args], { cwd: folder, ...circumstances });
+}
+
+async function report(args: readonly string[], circumstances?: Circumstances) {
+  const { code, stdout, stderr } = await replay([...args, '-o', 'json'], circumstances);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  return JSON.parse(stdout) as ReplayReport;
+}
+
+const five = file(
+  'five.yaml',
+  'version: 1\ndefault: { limits: [1000/1h] }\npolicies: [{ name: login, match: { path: /login }, limits: [5/5min] }]\n',
+);
+const three = file(
+  'three.yaml',
+  readFileSync(join(folder, five), 'utf8').replace('5/5min', '3/5min'),
+);
+
+/** Three clients log in 2, 4 and 7 times, a second apart; one of them also searches. */
+const entries = [
+  ...[2, 4, 7].flatMap((times, client) =>
+    Array.from({ length: times }, (_, i) =>
+      logEntry({
+        address: `203.0.113.${client}`,
+        target: '/login',
+        method: 'POST',
+        startMs: LOG_START_MS + i * 1_000,
+        status: i < 5 ? 200 : 429,
+      }),
+    ),
+  ),
+  logEntry({ address: '203.0.113.0', target: '/search?q=1', startMs: LOG_START_MS + 5_000 }),
+].sort((a, b) => a.startMs - b.startMs);
+const text = entries.map(combinedLine).join('');
+const log = file('access.log', text);
+
+describe('the answer', () => {
+  test('says who would be denied, by policy and limit', async () => {
+    const { lines, requests, policies, clients } = await report([log, '--policies', five]);
+    expect(lines).toMatchObject({ read: 14, understood: 14, not_understood: 0, late: 0 });
+    expect(requests).toMatchObject({
+      ...{ decided: 14, denied: 2, clients: 3, denied_clients: 1, logged_429: 2 },
+      reasons: { over_limit: 2, within_limits: 12 },
+    });
+    expect(policies[0]).toMatchObject({
+      ...{ name: 'login', mode: 'enforce', requests: 13, clients: 3 },
+      ...{ denied_requests: 2, denied_clients: 1 },
+      first_denial: new Date(LOG_START_MS + 5_000).toISOString(),
+      last_denial: new Date(LOG_START_MS + 6_000).toISOString(),
+      busiest_minute: {
+        at: new Date(LOG_START_MS).toISOString(),
+        requests: 13,
+        denied_requests: 2,
+      },
+      limits: [{ allows: '5 requests per 5 minutes', requests: 13, denied_requests: 2 }],
+    });
+    expect(clients).toEqual([{ client: 'client 1', requests: 7, denied_requests: 2 }]);
+  });
+
+  test('shows addresses only if asked to', async () => {
+    const { stdout } = await replay([log, '--policies', three, '--against', five]);
+    expect(stdout).toContain('client 1');
+    expect(stdout).not.toContain('203.0.113');
+    const { clients } = await report([log, '--policies', five, '--addresses']);
+    expect(clients[0]?.client).toBe('203.0.113.2');
+  });
+
+  test('compares two files', async () => {
+    const { difference } = await report([log, '--policies', three, '--against', five]);
+    expect(difference).toMatchObject({
+      ...{ newly_denied_requests: 3, newly_denied_clients: 2 },
+      ...{ newly_allowed_requests: 0, newly_allowed_clients: 0 },
+      newly_denied: [{ policy: 'login', requests: 3, clients: 2 }],
+      clients_newly_denied: [
+        { client: 'client 1', requests: 7, changed_requests: 2 },
+        { client: 'client 2', requests: 4, changed_requests: 1 },
+      ],
+    });
+    const same = await report([log, '--policies', five, '--against', five]);
+    expect(same.difference).toMatchObject({ newly_denied: [], newly_allowed: [] });
+  });
+
+  test('says what cannot be known, in place of zero', async () => {
+    const policies = file(
+      'unknown.yaml',
+      `version: 1
+default: { limits: [1000/1h] }
+policies:
+  - { name: host, match: { host: api.example.com }, limits: [1/1h] }
+  - { name: tenant, match: { path: /login }, limits: [{ rate: 1/1h, per: "header:x-tenant" }] }
+`,
+    );
+    const { policies: reports } = await report([log, '--policies', policies]);
+    expect(reports.map(({ name, denied_requests }) => [name, denied_requests])).toEqual([
+      ['host', null],
+      ['tenant', null],
+      ['default', 0],
+    ]);
+    const { stdout } = await replay([log, '--policies', policies]);
+    expect(stdout).toMatch(/tenant .* not evaluated: the log does not say the header x-tenant/);
+  });
+});
+
+test('plain, gz, zst and standard input give the same answer, in any number of threads', async () => {
+  const long = randomEntries(5_000, 300).map(combinedLine).join('');
+  const plain = file('long.log', long);
+  const options = ['--policies', three, '--against', five];
+  const { log: _log, notes: _notes, ...answer } = await report([plain, ...options]);
+  expect(answer.requests.denied).toBeGreaterThan(100);
+  const others = await Promise.all([
+    report([file('long.log.gz', gzipSync(long)), ...options]),
+    report([file('long.log.zst', zstdCompressSync(long)), ...options]),
+    report(['-', ...options], { input: long }),
+    report([plain, ...options, '--threads', '1']),
+    report([plain, ...options, '--threads', '3']),
+  ]);
+  for (const { log: _each, notes: _said, ...other } of others) expect(other).toEqual(answer);
+});
+
+test('a log shuffled within the horizon gives the answer of a sorted one', async () => {
+  const sorted = randomEntries(2_000, 2_000);
+  // No two share a second, so that sorting restores the order exactly.
+  const distinct = sorted.filter(
+    ({ startMs }, i) =>
+      Math.floor(startMs / 1_000) !== Math.floor((sorted[i - 1]?.startMs ?? 0) / 1_000),
+  );
+  const shuffled = distinct.map((entry, i) => ({ entry, key: i + 1.5 * ((i * 3) % 10) }));
+  shuffled.sort((a, b) => a.key - b.key);
+  const [a, b] = [distinct, shuffled.map(({ entry }) => entry)].map((each, i) =>
+    file(`order${i}.log`, each.map(combinedLine).join('')),
+  ) as [string, string];
+  const answers = await Promise.all(
+    [a, b].map((each) => report([each, '--policies', three, '--horizon', '2min'])),
+  );
+  expect(answers[1]?.lines.out_of_order).toBeGreaterThan(100);
+  expect(answers[1]?.lines.late).toBe(0);
+  expect(answers[1]?.policies).toEqual(answers[0]?.policies);
+});
+
+describe('it ends', () => {
+  test.each([
+    [
+      [
+        log,
+        '--policies',
+        'three.yaml',
+        '--against',
+        'five.yaml',
+        '--fail-on',
+        'newly-denied-clients=1',
+      ],
+      1,
+      '--fail-on newly-denied-clients=1: it is 2',
+    ],
+    [
+      [
+        log,
+        '--policies',
+        'three.yaml',
+        '--against',
+        'five.yaml',
+        '--fail-on',
+        'newly-denied-clients=2',
+      ],
+      0,
+      '',
+    ],
+    [[log, '--policies', 'five.yaml', '--fail-on', 'newly-denied-clients=0'], 2, 'add --against'],
+    [[log, '--policies', 'five.yaml', '--fail-on', 'sorrow=0'], 2, 'names are denied-requests'],
+    [[log, '--policies', 'absent.yaml'], 3, 'absent.yaml'],
+    [['absent.log', '--policies', 'five.yaml'], 1, 'absent.log: does not exist'],
+    [['.', '--policies', 'five.yaml'], 1, 'is a directory'],
+    [
+      [log, '--policies', 'five.yaml', '--format', 'sausage'],
+      3,
+      '--format: "sausage" is no format',
+    ],
+    [[log, '--policies', 'five.yaml', '--tz', 'Mars/Base'], 2, 'It must be a time zone'],
+    [[log, '--policies', 'five.yaml', '--map', 'x=y'], 2, 'api_key=FIELD'],
+    [[log, '--policies', 'five.yaml', '--horizon', 'soon'], 2, 'is not a duration'],
+    [
+      [log, '--policies', 'five.yaml', '--invalid', 'absent/x'],
+      1,
+      '--invalid absent/x: cannot be written: its folder does not exist',
+    ],
+    [
+      [log, '--policies', 'five.yaml', '--html', 'absent/x'],
+      1,
+      '--html absent/x: cannot be written',
+    ],
+    [[], 2, "missing required argument 'logs'"],
+  ])('%j with %i', async (args, code, message) => {
+    const { code: found, stderr } = await replay(args);
+    expect(stderr).toContain(message);
+    expect(found).toBe(code);
+  });
+
+  test('with lines that are not understood told, kept and counted', async () => {
+    const broken = file('broken.log', `${text}half a li\n\xff\xfe garbage\n`);
+    const { lines } = await report([broken, '--policies', five, '--invalid', 'invalid.log']);
+    expect(lines).toMatchObject({ read: 16, understood: 14, not_understood: 2 });
+    expect(lines.first_not_understood[0]).toMatchObject({
+      ...{ source: 'broken.log', line: 15, text: 'half a li' },
+    });
+    expect(readFileSync(join(folder, 'invalid.log'), 'utf8')).toBe('half a li\n\xff\xfe garbage\n');
+    const { code } = await replay([broken, '--policies', five, '--fail-on', 'not-understood=1']);
+    expect(code).toBe(1);
+  });
+
+  test('with a gz that is cut short replayed as far as it goes, and told', async () => {
+    const whole = gzipSync(randomEntries(5_000, 300).map(combinedLine).join(''));
+    const cut = file('cut.log.gz', whole.subarray(0, whole.length / 2));
+    const { lines, notes } = await report([cut, '--policies', five]);
+    expect(lines.understood).toBeGreaterThan(1_000);
+    expect(notes[0]).toContain('cut.log.gz: is cut short or damaged');
+  });
+});
