@@ -21,8 +21,13 @@ export function readPolicyFile(path: string, cloudflareRanges: string): ReadPoli
 /** In all threads. A gateway remembers 10,000; a log has more, and they come again. */
 const REMEMBERED_ADDRESSES = 1_000_000;
 
-/** `threads`: among which the clients are divided. */
-export function policySetOf({ file, ranges }: ReadPolicies, threads: number): PolicySet {
+/** To look at, not to decide with. */
+export function policySetOf({ file, ranges }: ReadPolicies): PolicySet {
+  return compilePolicies(file, ranges);
+}
+
+/** To decide many requests with. `threads`: among which the clients are divided. */
+export function largePolicySetOf({ file, ranges }: ReadPolicies, threads: number): PolicySet {
   return compilePolicies(file, ranges, Math.ceil(REMEMBERED_ADDRESSES / threads));
 }
 

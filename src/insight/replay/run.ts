@@ -35,9 +35,7 @@ const SMALL_BYTES = 16 * 1024 * 1024;
 
 export async function runReplay(run: ReplayRun): Promise<Replayed> {
   const { log, policies, against, mapping } = run;
-  const sets = [policies, ...(against === undefined ? [] : [against])].map((each) =>
-    policySetOf(each, 1),
-  );
+  const sets = [policies, ...(against === undefined ? [] : [against])].map(policySetOf);
   const [policySet] = sets as [PolicySet];
   const whole = indivisible(sets, mapping);
   const threads = whole === undefined ? (run.threads ?? threadsFor(log)) : 1;

@@ -3,7 +3,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { formatNamed } from '../formats/index.ts';
 import type { ParseOptions } from '../formats/log-format.ts';
 import type { MappedField } from '../log-request.ts';
-import { policySetOf, type ReadPolicies } from '../policies.ts';
+import { largePolicySetOf, type ReadPolicies } from '../policies.ts';
 import { EntryStream, type LineCounts, type MisreadLine } from '../reading/entry-stream.ts';
 import type { LogChunk } from '../reading/log-chunk.ts';
 import { Replay } from './replay.ts';
@@ -60,8 +60,8 @@ export class ReplayThread {
       ...(options.keepsMisread && { onMisread: (line) => this.#misread.push(line) }),
     });
     this.#replay = new Replay({
-      policies: policySetOf(policies, threads),
-      against: against && policySetOf(against, threads),
+      policies: largePolicySetOf(policies, threads),
+      against: against && largePolicySetOf(against, threads),
       ...{ mapping, precisionMs, measuresPeaks, thread, threads },
     });
   }
