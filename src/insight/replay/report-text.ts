@@ -1,4 +1,5 @@
 /** The answer of `headgate replay` for people. */
+import { count, percent, timeText } from '../figures.ts';
 import type {
   ChangedClientReport,
   ChangeReport,
@@ -156,18 +157,4 @@ function misreadParts({ lines: { first_not_understood: first } }: ReplayReport):
 
 function ifAny(number: number, what: string): string {
   return number === 0 ? '' : `, ${count(number)} ${what}`;
-}
-
-/** `1,234,567` */
-function count(number: number): string {
-  return String(number).replace(/\B(?=(\d{3})+$)/g, ',');
-}
-
-function percent(part: number, whole: number): string {
-  return whole === 0 ? '0 %' : `${((100 * part) / whole).toPrecision(2)} %`;
-}
-
-/** `2026-11-22 00:53:32` */
-function timeText(iso: string | null): string {
-  return iso === null ? '' : iso.slice(0, 19).replace('T', ' ');
 }
