@@ -1,0 +1,111 @@
+/** The sections about clients: those denied most, and those that another policy file treats otherwise. */
+import { count, percent } from '../figures.ts';
+import type {
+  ChangedClientReport,
+  ChangeReport,
+  ClientReport,
+  DifferenceReport,
+} from '../replay/report.ts';
+import { type Content, type Html, html, NOTHING } from './html.ts';
+import { type Column, foldedTable, numbers, tableOf } from './table.ts';
+
+/** Shown before the reader unfolds the others. */
+const SHOWN_CLIENTS = 10;
+
+export function clientSection(clients: readonly ClientReport[], denied: number): Html {
+  if (clients.length === 0) return NOTHING;
+  const listed = clients.length < denied ? `The first ${count(clients.length)} of` : 'All';
+  return html`<section aria-labelledby="clients-title">
+<h2 id="clients-title">Clients denied most</h2>
+<p>${denied === 1 ? 'One client was denied.' : `${listed} ${count(denied)} clients that were denied.`}</p>
+${clientTables({
+  caption: 'Clients with the most denied requests',
+  last: 'Denied',
+  rows: clients.map((each) => ({ ...each, part: each.denied_requests })),
+})}
+</section>`;
+}
+
+export function differenceSection(difference: DifferenceReport | undefined): Html {
+  if (difference === undefined) return NOTHING;
+  return html`<section aria-labelledby="difference-title">
+<h2 id="difference-title">What the new policy file changes</h2>
+<div class="columns">
+${changes({
+  title: 'Newly denied',
+  by: 'By the policy of the new file that denies them',
+  requests: difference.newly_denied_requests,
+  clients: difference.newly_denied_clients,
+  policies: difference.newly_denied,
+  rows: difference.clients_newly_denied,
+})}
+${changes({
+  title: 'Newly allowed',
+  by: 'By the policy of the old file that denied them',
+  requests: difference.newly_allowed_requests,
+  clients: difference.newly_allowed_clients,
+  policies: difference.newly_allowed,
+  rows: difference.clients_newly_allowed,
+})}
+</div>
+</section>`;
+}
+
+interface Changes {
+  readonly title: string;
+  readonly by: string;
+  readonly requests: number;
+  readonly clients: number;
+  readonly policies: readonly ChangeReport[];
+  readonly rows: readonly ChangedClientReport[];
+}
+
+function changes({ title, by, requests, clients, policies, rows }: Changes): Html {
+  if (requests === 0) return html`<article><h3>${title}</h3><p>No requests.</p></article>`;
+  return html`<article>
+<h3>${title} <small>${count(requests)} requests of ${count(clients)} clients</small></h3>
+${tableOf({
+  caption: by,
+  columns: [{ title: 'Policy' }, ...numbers('Requests', 'Clients')],
+  rows: policies.map((each) => [bdi(each.policy), count(each.requests), count(each.clients)]),
+})}
+${clientTables({
+  caption: `Clients with the most ${title.toLowerCase()} requests`,
+  last: title,
+  rows: rows.map((each) => ({ ...each, part: each.changed_requests })),
+})}
+</article>`;
+}
+
+interface ClientTables {
+  readonly caption: string;
+  /** The column of `part`. */
+  readonly last: string;
+  readonly rows: readonly {
+    readonly client: string;
+    readonly requests: number;
+    readonly part: number;
+  }[];
+}
+
+function clientTables({ caption, last, rows }: ClientTables): Html {
+  const columns: Column[] = [{ title: 'Client' }, ...numbers('Requests', last, 'Share')];
+  const cells = rows.map(({ client, requests, part }) => [
+    bdi(client),
+    count(requests),
+    count(part),
+    html`${percent(part, requests)} ${shareBar(part, requests)}`,
+  ]);
+  const [shown, folded] = [cells.slice(0, SHOWN_CLIENTS), cells.slice(SHOWN_CLIENTS)];
+  return html`${tableOf({ caption, columns, rows: shown })}
+${folded.length === 0 ? NOTHING : foldedTable(`${folded.length} more`, { caption: `${caption}, continued`, columns, rows: folded })}`;
+}
+
+function shareBar(part: number, whole: number): Html {
+  const width = whole === 0 ? 0 : Math.round((100 * part) / whole);
+  return html`<svg class="share" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true"><rect class="whole" width="100" height="10"></rect><rect class="over" width="${width}" height="10"></rect></svg>`;
+}
+
+function bdi(name: Content): Html {
+  return html`<bdi>${name}</bdi>`;
+}

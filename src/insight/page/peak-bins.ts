@@ -1,0 +1,79 @@
+/** The clients of a limit by their peaks, in bins of whole numbers. No bin has peaks on both sides of the limit. */
+import type { LimitChart } from '../replay/charts.ts';
+
+/** `least` and `most` belong to the bin. */
+export interface PeakBin {
+  readonly least: number;
+  readonly most: number;
+  readonly clients: number;
+  readonly isOver: boolean;
+}
+
+export interface PeakSummary {
+  readonly bins: readonly PeakBin[];
+  readonly clients: number;
+  readonly over: number;
+  readonly median: number;
+  /** At least 99 of 100 clients have this peak or a lower one. */
+  readonly p99: number;
+  readonly highest: number;
+  /** Whether bins grow with the peaks. */
+  readonly isLogarithmic: boolean;
+}
+
+/** Up to this peak, each has a bin of its own. */
+const MOST_SINGLE = 40;
+const STEPS = [1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8];
+
+export function summaryOf({ limit, peaks }: LimitChart): PeakSummary {
+  const highest = peaks.at(-1)?.[0] ?? 0;
+  const top = Math.max(highest, limit) + 1;
+  const isLogarithmic = top > MOST_SINGLE;
+  const starts = isLogarithmic ? growingStarts(top, limit) : upTo(top);
+  const counts = new Array<number>(starts.length).fill(0);
+  let clients = 0;
+  let over = 0;
+  let bin = 0;
+  for (const [peak, ofPeak] of peaks) {
+    while ((starts[bin + 1] ?? Number.POSITIVE_INFINITY) <= peak) bin++;
+    counts[bin] = (counts[bin] ?? 0) + ofPeak;
+    clients += ofPeak;
+    if (peak > limit) over += ofPeak;
+  }
+  const bins = starts.map((least, i) => ({
+    least,
+    most: (starts[i + 1] ?? top + 1) - 1,
+    clients: counts[i] ?? 0,
+    isOver: least > limit,
+  }));
+  const quantile = (share: number) => quantileOf(peaks, share * clients);
+  return {
+    ...{ bins, clients, over, highest, isLogarithmic },
+    ...{ median: quantile(0.5), p99: quantile(0.99) },
+  };
+}
+
+function upTo(top: number): number[] {
+  return Array.from({ length: top }, (_, i) => i + 1);
+}
+
+function growingStarts(top: number, limit: number): number[] {
+  const starts = new Set<number>([1, limit + 1]);
+  for (let power = 1; power <= top; power *= 10) {
+    for (const step of STEPS) {
+      const start = step * power;
+      if (Number.isInteger(start) && start <= top) starts.add(start);
+    }
+  }
+  return [...starts].sort((a, b) => a - b);
+}
+
+/** The lowest peak that `wanted` clients do not exceed. */
+function quantileOf(peaks: LimitChart['peaks'], wanted: number): number {
+  let seen = 0;
+  for (const [peak, clients] of peaks) {
+    seen += clients;
+    if (seen >= wanted) return peak;
+  }
+  return 0;
+}
