@@ -31,6 +31,7 @@ export type ProgramName =
   | 'kubectl'
   | 'hypercorn'
   | 'gunicorn'
+  | 'chromium'
   | NodeName;
 type NodeName = 'node-oldest' | 'node-newest' | 'node-too-old';
 /** Paths of the programs that are here; Redis may also be a container. */
@@ -90,6 +91,7 @@ const INSTALL: Readonly<Record<ProgramName, () => string | undefined>> = {
   kubectl: installKubectl,
   hypercorn: () => installPythonServer('hypercorn'),
   gunicorn: () => installPythonServer('gunicorn'),
+  chromium: () => installDebianPackage('chromium'),
   'node-oldest': () => installNode('node-oldest'),
   'node-newest': () => installNode('node-newest'),
   'node-too-old': () => installNode('node-too-old'),
