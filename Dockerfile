@@ -14,6 +14,7 @@ COPY --from=build /app/package.json ./
 COPY --from=build /app/node_modules ./node_modules
 COPY --from=build /app/dist ./dist
 COPY lua ./lua
+COPY web ./web
 COPY config ./config
 # What `headgate proxy-config` prints is made of these.
 COPY deploy ./deploy

@@ -5,6 +5,11 @@ export function count(number: number): string {
   return String(number).replace(/\B(?=(\d{3})+$)/g, ',');
 }
 
+/** `1 request`, `1,234 requests` */
+export function counted(number: number, noun: string): string {
+  return `${count(number)} ${noun}${number === 1 ? '' : 's'}`;
+}
+
 /** A share with two digits, as in `0.12 %`. Only all is 100 %, and only nothing is 0 %. */
 export function percent(part: number, whole: number): string {
   if (part === 0 || whole === 0) return '0 %';

@@ -21,6 +21,7 @@ const NEEDED = [
   'docs',
   'lua',
   'package.json',
+  'web',
 ];
 /** Links of the README to files that only the repository has. */
 const OF_THE_REPOSITORY = /^(bench\/|CONTRIBUTING\.md)/;

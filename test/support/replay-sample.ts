@@ -103,7 +103,7 @@ function limitChart(policy: string, limit: number, random: Random) {
     peaks.set(peak, (peaks.get(peak) ?? 0) + 1);
   }
   return {
-    label: `${policy}/1`,
+    label: policy,
     allows: `${limit.toLocaleString('en-US')} requests per minute`,
     limit,
     peaks: [...peaks].sort(([a], [b]) => a - b),
@@ -134,13 +134,13 @@ function policyReport(
   };
   const unknown = {
     ...counts,
-    label: `${name}/2`,
+    label: `${name}:ip:1d`,
     allows: '1,000 requests per day',
     denied_requests: null,
     denied_clients: null,
     not_evaluated: 'the log does not say which user sent a request',
   };
-  const limits = [{ ...counts, label: `${name}/1`, allows }, unknown];
+  const limits = [{ ...counts, label: name, allows }, unknown];
   return { name, mode: 'enforce', ...counts, limits };
 }
 

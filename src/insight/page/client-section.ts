@@ -1,5 +1,5 @@
 /** The sections about clients: those denied most, and those that another policy file treats otherwise. */
-import { count, percent } from '../figures.ts';
+import { count, counted, percent } from '../figures.ts';
 import type {
   ChangedClientReport,
   ChangeReport,
@@ -63,7 +63,7 @@ interface Changes {
 function changes({ title, by, requests, clients, policies, rows }: Changes): Html {
   if (requests === 0) return html`<article><h3>${title}</h3><p>No requests.</p></article>`;
   return html`<article>
-<h3>${title} <small>${count(requests)} requests of ${count(clients)} clients</small></h3>
+<h3>${title} <small>${counted(requests, 'request')} of ${counted(clients, 'client')}</small></h3>
 ${tableOf({
   caption: by,
   columns: [{ title: 'Policy' }, ...numbers('Requests', 'Clients')],

@@ -1,5 +1,5 @@
 /** The plot of a limit's peaks, as SVG: a bar for each bin, and a line at the limit. */
-import { count } from '../figures.ts';
+import { count, counted } from '../figures.ts';
 import { type Html, html, NOTHING } from './html.ts';
 import type { PeakBin, PeakSummary } from './peak-bins.ts';
 
@@ -62,7 +62,7 @@ function bar({ least, most, clients, isOver }: PeakBin, x: Scale, y: Scale): Htm
   const [left, right, top] = [x(least - 0.5), x(most + 0.5), y(clients)];
   // A pixel between bars that are wide enough for it.
   const width = Math.max(1, right - left - (right - left > 4 ? 1 : 0));
-  const title = `peak ${binText({ least, most })}: ${count(clients)} ${clients === 1 ? 'client' : 'clients'}`;
+  const title = `peak ${binText({ least, most })}: ${counted(clients, 'client')}`;
   return html`<rect class="${isOver ? 'over' : 'within'}" x="${left}" y="${top}" width="${width.toFixed(1)}" height="${(BOTTOM - top).toFixed(1)}"><title>${title}</title></rect>`;
 }
 

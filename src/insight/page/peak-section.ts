@@ -1,5 +1,5 @@
 /** The section about how high the clients of each limit got. */
-import { count, percent } from '../figures.ts';
+import { count, counted, percent } from '../figures.ts';
 import type { LimitChart } from '../replay/charts.ts';
 import { type Html, html, NOTHING } from './html.ts';
 import { type PeakSummary, summaryOf } from './peak-bins.ts';
@@ -41,8 +41,8 @@ ${foldedTable(html`Table: peaks of <bdi>${label}</bdi>`, {
 
 function overText({ over, clients }: PeakSummary, limit: number): string {
   return over === 0
-    ? `None of ${count(clients)} clients asked for more than ${count(limit)}.`
-    : `${count(over)} of ${count(clients)} clients (${percent(over, clients)}) asked for more than ${count(limit)}.`;
+    ? `None of ${counted(clients, 'client')} asked for more than ${count(limit)}.`
+    : `${count(over)} of ${counted(clients, 'client')} (${percent(over, clients)}) asked for more than ${count(limit)}.`;
 }
 
 function spreadText({ clients, median, p99, highest }: PeakSummary): string {

@@ -1,5 +1,5 @@
 /** The page of a replay: the answer first, then where and when, who, and what the log cannot tell. */
-import { count, percent, timeText } from '../figures.ts';
+import { count, counted, percent, timeText } from '../figures.ts';
 import type { ReplayCharts } from '../replay/charts.ts';
 import type { ReplayReport } from '../replay/report.ts';
 import { clientSection, differenceSection } from './client-section.ts';
@@ -53,5 +53,5 @@ function heading({ log, lines, requests, difference }: ReplayReport): Html {
 function changeText(requests: number, clients: number): string {
   return requests === 0
     ? 'no requests'
-    : `${count(requests)} requests of ${count(clients)} clients`;
+    : `${counted(requests, 'request')} of ${counted(clients, 'client')}`;
 }

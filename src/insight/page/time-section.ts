@@ -1,5 +1,5 @@
 /** The section with the plots over time. The script fills the plots from the series; each has its table. */
-import { count, timeText } from '../figures.ts';
+import { count, counted, timeText } from '../figures.ts';
 import type { PolicyChart } from '../replay/charts.ts';
 import { type Html, html, NOTHING } from './html.ts';
 import { foldedTable, numbers } from './table.ts';
@@ -36,7 +36,7 @@ function policyPlots({ name, minutes }: PolicyChart, index: number): Html {
   const { minutesPerRow, rows } = timeTableOf(minutes);
   const requests = sum(rows, 'requests');
   const denied = sum(rows, 'denied');
-  const heading = html`<h3><bdi>${name}</bdi> <small>${count(requests)} requests, ${denied === 0 ? 'none' : count(denied)} denied</small></h3>`;
+  const heading = html`<h3><bdi>${name}</bdi> <small>${counted(requests, 'request')}, ${denied === 0 ? 'none' : count(denied)} denied</small></h3>`;
   if (requests === 0) return html`<article>${heading}</article>`;
   const most = numbers('Most requests in a minute', 'Most denied in a minute');
   return html`<article>

@@ -1,8 +1,16 @@
 import { expect, test } from 'vitest';
-import { count, percent, timeText } from '../../../src/insight/figures.ts';
+import { count, counted, percent, timeText } from '../../../src/insight/figures.ts';
 
 test('counts have commas', () => {
   expect([0, 999, 1_000, 1_234_567].map(count)).toEqual(['0', '999', '1,000', '1,234,567']);
+});
+
+test('a count of one has a singular', () => {
+  expect([0, 1, 2_000].map((number) => counted(number, 'client'))).toEqual([
+    '0 clients',
+    '1 client',
+    '2,000 clients',
+  ]);
 });
 
 test.each([
