@@ -33,7 +33,7 @@ describe.skipIf(program === undefined)('the page of a replay', () => {
 
   beforeAll(async () => {
     writeFileSync(join(folder, 'replay.html'), replayPage(sample.report, sample.charts));
-    const args = ['--no-sandbox', '--disable-dev-shm-usage'];
+    const args = ['--disable-dev-shm-usage', '--disable-gpu'];
     browser = await chromium.launch({ executablePath: program ?? '', args });
   });
   afterAll(async () => {

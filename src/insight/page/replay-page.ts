@@ -14,15 +14,16 @@ import { timeSeriesOf } from './time-series.ts';
 /** One HTML file that needs no network. The same report gives the same bytes. */
 export function replayPage(report: ReplayReport, charts: ReplayCharts): string {
   const series = timeSeriesOf(charts.policies);
-  const { requests } = report;
+  const { requests, policies } = report;
+  const shadow = new Set(policies.filter(({ mode }) => mode === 'shadow').map(({ name }) => name));
   return documentOf({
     title: `Replay: ${count(requests.denied)} of ${count(requests.decided)} requests denied`,
     data: series ?? null,
     body: html`${heading(report)}
 <main>
 ${differenceSection(report.difference)}
-${policySection(report.policies)}
-${timeSection(charts.policies, series)}
+${policySection(policies)}
+${timeSection({ charts: charts.policies, series, shadow })}
 ${peakSection(charts.limits)}
 ${clientSection(report.clients, requests.denied_clients)}
 ${logSection(report)}

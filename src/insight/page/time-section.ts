@@ -5,7 +5,15 @@ import { type Html, html, NOTHING } from './html.ts';
 import { foldedTable, numbers } from './table.ts';
 import { type TimeRow, type TimeSeries, timeTableOf } from './time-series.ts';
 
-export function timeSection(charts: readonly PolicyChart[], series: TimeSeries | undefined): Html {
+export interface TimeSection {
+  readonly charts: readonly PolicyChart[];
+  /** Undefined without requests. */
+  readonly series: TimeSeries | undefined;
+  /** The names of policies in shadow mode. */
+  readonly shadow: ReadonlySet<string>;
+}
+
+export function timeSection({ charts, series, shadow }: TimeSection): Html {
   if (series === undefined) return NOTHING;
   const { minutesPerPoint } = series;
   return html`<section id="time" aria-labelledby="time-title">
@@ -17,7 +25,7 @@ export function timeSection(charts: readonly PolicyChart[], series: TimeSeries |
   }</p>
 <noscript><p>The plots need JavaScript. The tables do not.</p></noscript>
 ${TOOLBAR}
-${charts.map((chart, index) => policyPlots(chart, index))}
+${charts.map((chart, index) => policyPlots(chart, index, shadow.has(chart.name)))}
 </section>`;
 }
 
@@ -32,11 +40,11 @@ const TOOLBAR = html`<div class="toolbar" role="group" aria-label="Time shown in
 <output id="shown"></output>
 </div>`;
 
-function policyPlots({ name, minutes }: PolicyChart, index: number): Html {
+function policyPlots({ name, minutes }: PolicyChart, index: number, isShadow: boolean): Html {
   const { minutesPerRow, rows } = timeTableOf(minutes);
   const requests = sum(rows, 'requests');
   const denied = sum(rows, 'denied');
-  const heading = html`<h3><bdi>${name}</bdi> <small>${counted(requests, 'request')}, ${denied === 0 ? 'none' : count(denied)} denied</small></h3>`;
+  const heading = html`<h3><bdi>${name}</bdi> <small>${counted(requests, 'request')}, ${denied === 0 ? 'none' : count(denied)} ${isShadow ? 'would be denied (shadow mode)' : 'denied'}</small></h3>`;
   if (requests === 0) return html`<article>${heading}</article>`;
   const most = numbers('Most requests in a minute', 'Most denied in a minute');
   return html`<article>

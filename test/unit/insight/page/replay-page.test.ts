@@ -51,6 +51,14 @@ test('the license of uPlot is in the page', () => {
   expect(page).toContain('THE SOFTWARE IS PROVIDED &quot;AS IS&quot;');
 });
 
+test('a policy in shadow mode would deny', () => {
+  const { report, charts } = sampleReplay({ policies: ['login', 'search'], minutes: 600 });
+  const policies = report.policies.map((policy) => ({ ...policy, mode: 'shadow' as const }));
+  const page = replayPage({ ...report, policies }, charts);
+  expect(page).toMatch(/login<\/bdi> <small>[\d,]+ requests, [\d,]+ would be denied/);
+  expect(page).toMatch(/search<\/bdi> <small>[\d,]+ requests, none would be denied/);
+});
+
 test('a replay without requests has a page', () => {
   const { report } = sampleReplay({ policies: [], minutes: 0 });
   const log = { ...report.log, from: null, to: null };
