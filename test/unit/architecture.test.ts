@@ -31,7 +31,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'telemetry',
   ],
   'proxy-config': ['config', 'core'],
-  insight: ['config', 'core', 'stores'],
+  insight: ['config', 'core', 'operations', 'salts', 'stores'],
   server: ['config', 'core', 'operations', 'protobuf'],
   operations: ['config', 'core', 'denials', 'dialects', 'salts', 'stores', 'telemetry'],
   doctor: ['config', 'core', 'stores'],

@@ -12,7 +12,7 @@ const PROOF =
 export const apacheCombined: LogFormat = textFormat({
   name: 'apache-combined',
   title: 'Apache httpd, combined',
-  layouts: [COMBINED, `$host_port ${COMBINED}`, COMMON],
+  layouts: [`$host_port ${COMBINED}`, COMBINED, COMMON],
   escapes: 'backslash',
   stampIs: 'start',
   precisionMs: 1000,

@@ -2,15 +2,44 @@
 import { hint } from '../../config/closest-word.ts';
 import { ConfigError } from '../../config/config-error.ts';
 import { apacheCombined } from './apache-combined.ts';
+import { awsAlb } from './aws-alb.ts';
+import { caddyJson } from './caddy-json.ts';
+import { cloudflareLogpush } from './cloudflare-logpush.ts';
+import { envoyGatewayJson } from './envoy-gateway-json.ts';
+import { envoyJson } from './envoy-json.ts';
+import { envoyText } from './envoy-text.ts';
+import { gcpLoadBalancer } from './gcp-load-balancer.ts';
+import { haproxyHttplog } from './haproxy-httplog.ts';
+import { ingressNginx } from './ingress-nginx.ts';
 import type { LogFormat } from './log-format.ts';
 import { nginxCombined } from './nginx-combined.ts';
+import { nginxJson } from './nginx-json.ts';
+import { nginxLogFormat } from './nginx-log-format.ts';
+import { traefikClf } from './traefik-clf.ts';
+import { traefikJson } from './traefik-json.ts';
 
-export const FORMATS: readonly LogFormat[] = [nginxCombined, apacheCombined];
+export const FORMATS: readonly LogFormat[] = [
+  nginxCombined,
+  apacheCombined,
+  nginxJson,
+  ingressNginx,
+  envoyText,
+  envoyJson,
+  envoyGatewayJson,
+  caddyJson,
+  haproxyHttplog,
+  traefikJson,
+  traefikClf,
+  awsAlb,
+  cloudflareLogpush,
+  gcpLoadBalancer,
+];
 
 /** By its name, or of an NGINX log_format string. Throws a ConfigError. */
 export function formatNamed(name: string): LogFormat {
   const found = FORMATS.find((format) => format.name === name);
   if (found !== undefined) return found;
+  if (name.includes('$')) return nginxLogFormat(name);
   const names = FORMATS.map((format) => format.name);
   throw new ConfigError([
     `--format: "${name}" is no format${hint(name, names)}; it is auto, an NGINX log_format string, or one of ${names.join(', ')}`,

@@ -55,7 +55,7 @@ export function tried(format: LogFormat, lines: readonly string[]): Trial {
 /** The format that fits most lines, or undefined if none fits any. Of equal ones, the one with more proofs, then the first. */
 export function bestOf(trials: readonly Trial[]): Trial | undefined {
   const [best] = trials
-    .filter(({ understood }) => understood > 0)
+    .filter(({ entries, proofs }) => entries + proofs > 0)
     .toSorted(
       (a, b) => b.understood - a.understood || b.entries - a.entries || b.proofs - a.proofs,
     );

@@ -37,7 +37,7 @@ const PARTS = [
   'http_user_agent',
 ] as const;
 
-type Known = (typeof STAMPS)[number] | (typeof PARTS)[number];
+export type Variable = (typeof STAMPS)[number] | (typeof PARTS)[number];
 
 export interface MakerOptions extends ParseOptions {
   readonly timeIs: 'start' | 'end';
@@ -46,7 +46,7 @@ export interface MakerOptions extends ParseOptions {
 
 /** Makes an entry of cells. Their places are those of `variables`; the fields that the caller asked for come after them. */
 export interface EntryMaker {
-  readonly variables: readonly Known[];
+  readonly variables: readonly Variable[];
   make(cells: readonly Cell[]): LogEntry | Misread | undefined;
   /** The stamp of a line in milliseconds, or NaN. */
   stampOf(cells: readonly Cell[]): number;
@@ -57,9 +57,10 @@ export function createEntryMaker(
   { zone, timeIs, fields, escapes }: MakerOptions,
 ): EntryMaker {
   const variables = [...STAMPS, ...PARTS].filter((name) => available.has(name));
-  const at = (name: Known) => variables.indexOf(name);
+  const at = (name: Variable) => variables.indexOf(name);
   const stamps = stampsOf(variables, zone);
   const stampOf = stampReader(stamps);
+  const timeField = stamps.length === 1 ? (stamps[0]?.name ?? '') : 'time';
   const durationAt = timeIs === 'end' ? at('request_time') : -1;
   const statusAt = at('status');
   const agentAt = at('http_user_agent');
@@ -74,7 +75,7 @@ export function createEntryMaker(
 
   const make = (cells: readonly Cell[]): LogEntry | Misread | undefined => {
     const stampMs = stampOf(cells);
-    if (Number.isNaN(stampMs)) return new Misread(stamps[0]?.name ?? 'time');
+    if (Number.isNaN(stampMs)) return new Misread(timeField);
     const status = statusOf(cells[statusAt]);
     if (Number.isNaN(status)) return new Misread('status');
     const request = requestOfCells(cells);
@@ -98,7 +99,7 @@ export function createEntryMaker(
 
 const NONE: readonly undefined[] = [];
 
-type Place = (name: Known) => number;
+type Place = (name: Variable) => number;
 type Cells = readonly Cell[];
 
 function stampsOf(variables: readonly string[], zone: string) {

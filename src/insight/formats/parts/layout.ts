@@ -15,8 +15,12 @@ type End =
   | 'space'
   /** Before the next occurrence of the text after it. */
   | 'text'
-  /** With the line. */
-  | 'line';
+  /** Before the next slash: a path follows without anything between. */
+  | 'path'
+  /** With the line, in which there is no quote any more. */
+  | 'line'
+  /** With the line, whatever is in it. */
+  | 'rest';
 
 interface Step {
   readonly name: string;
@@ -47,9 +51,9 @@ export class Layout {
     const ends = found.map((match) => match.index + match[0].length);
     this.#head = source.slice(0, found[0]?.index);
     this.#steps = found.map((match, i) => {
-      const name = match[1] ?? match[2] ?? '';
+      const name = nameOf(match) ?? '';
       const text = source.slice(ends[i], found[i + 1]?.index);
-      return stepOf({ name, text, isLast: i === found.length - 1 }, escapes);
+      return stepOf({ name, text, next: nameOf(found[i + 1]) }, escapes);
     });
     this.names = this.#steps.map(({ name }) => name);
     this.#spans = new Int32Array(2 * this.#steps.length);
@@ -85,17 +89,23 @@ export class Layout {
 interface Variable {
   readonly name: string;
   readonly text: string;
-  readonly isLast: boolean;
+  /** The variable after it. */
+  readonly next: string | undefined;
 }
 
-function stepOf({ name, text, isLast }: Variable, escapes: Escape): Step {
+function nameOf(match: RegExpExecArray | undefined): string | undefined {
+  return match?.[1] ?? match?.[2];
+}
+
+function stepOf({ name, text, next }: Variable, escapes: Escape): Step {
   const step = {
     name,
     text,
     atLeast: name === 'time_local' && text.startsWith(' ') ? TIME_LOCAL : 0,
   };
   if (text === '') {
-    if (isLast) return { ...step, end: 'line' };
+    if (next === undefined) return { ...step, end: name === 'rest' ? 'rest' : 'line' };
+    if (next === 'request_uri' || next === 'uri') return { ...step, end: 'path' };
     throw new ConfigError([
       `--format: nothing stands between $${name} and the next variable, so its end cannot be found`,
     ]);
@@ -114,7 +124,11 @@ function endOf(line: string, from: number, step: Step): number {
       return spaceAfter(line, from, step.atLeast);
     case 'text':
       return line.indexOf(step.text, from + step.atLeast);
+    case 'path':
+      return line.indexOf('/', from);
     case 'line':
+      return line.includes('"', from) ? -1 : line.length;
+    case 'rest':
       return line.length;
   }
 }

@@ -13,20 +13,27 @@ export interface TextFormat
   readonly escapes: Escape;
   readonly stampIs: 'start' | 'end';
   readonly lacksZone?: boolean;
+  /** Variables that hold several values with `|` between them, and how users name the values: `capture.request.N`. */
+  readonly lists?: Readonly<Record<string, string>>;
 }
 
-export function textFormat({ layouts, escapes, stampIs, ...about }: TextFormat): LogFormat {
+export function textFormat(format: TextFormat): LogFormat {
+  const { layouts, escapes, stampIs, lists = {}, ...about } = format;
   return {
     ...about,
     lacksZone: about.lacksZone ?? false,
     timeIs: layouts.every((layout) => /\$\{?request_time\b/.test(layout)) ? 'start' : stampIs,
     compile: (options) => {
-      const known = new Set(layouts.flatMap((source) => new Layout(source, escapes).names));
-      const missing = options.fields.filter((field) => !known.has(fieldName(field)));
-      if (missing.length > 0)
-        throw new ConfigError(missing.map((name) => missingField(name, about.name, [...known])));
+      const read = layouts.map((source) => new Layout(source, escapes));
+      const known = new Set(read.flatMap(({ names }) => names));
+      const fields = options.fields.map((name) => wantedField(name, lists));
+      const missing = options.fields.filter((_, i) => !known.has(fields[i]?.variable ?? ''));
+      if (missing.length > 0) {
+        const names = [...known].map((name) => lists[name] ?? name);
+        throw new ConfigError(missing.map((name) => missingField(name, about.name, names)));
+      }
       const meaning = { ...options, timeIs: options.timeIs ?? stampIs, escapes };
-      return firstOf(layouts.map((source) => reader(new Layout(source, escapes), meaning)));
+      return firstOf(read.map((layout) => reader(layout, meaning, fields)));
     },
   };
 }
@@ -36,28 +43,41 @@ interface Meaning extends ParseOptions {
   readonly escapes: Escape;
 }
 
+interface WantedField {
+  readonly variable: string;
+  /** The place in a list. */
+  readonly item: number | undefined;
+}
+
+/** `capture.request.1` is the second item of the variable whose name for users is `capture.request.N`. */
+function wantedField(name: string, lists: Readonly<Record<string, string>>): WantedField {
+  const [, list, item] = /^(.*\.)(\d+)$/.exec(name) ?? [];
+  const found = Object.entries(lists).find(([, shown]) => shown === `${list}N`);
+  if (found === undefined) return { variable: fieldName(name), item: undefined };
+  return { variable: found[0], item: Number(item) };
+}
+
 /** A parser of one layout. */
-function reader(layout: Layout, options: Meaning): ParseLine {
+function reader(layout: Layout, options: Meaning, fields: readonly WantedField[]): ParseLine {
   const { names } = layout;
   const maker = createEntryMaker(new Set(names), options);
-  const places = [...maker.variables, ...options.fields.map(fieldName)].map((name) =>
-    names.indexOf(name),
-  );
+  const wanted = [...maker.variables.map((variable) => ({ variable, item: undefined })), ...fields];
+  const places = wanted.map(({ variable }) => names.indexOf(variable));
+  const items = wanted.map(({ item }) => item);
   const cells = new Array<Cell>(places.length).fill(undefined);
   return (line) => {
     const count = layout.read(line);
     if (count < names.length) return new Misread(names[count] ?? 'line', layout.reach(count));
     for (let i = 0; i < places.length; i++) {
       const place = places[i] as number;
-      cells[i] = place < 0 ? undefined : layout.cell(line, place);
+      const cell = place < 0 ? undefined : layout.cell(line, place);
+      const item = items[i];
+      cells[i] = item === undefined ? cell : cell?.split('|')[item];
     }
     const made = maker.make(cells);
-    return made instanceof Misread ? new Misread(made.field, reachOf(layout, made)) : made;
+    // The layout fits, so this field alone is wrong.
+    return made instanceof Misread ? new Misread(made.field, line.length) : made;
   };
-}
-
-function reachOf(layout: Layout, { field }: Misread): number {
-  return layout.reach(layout.names.indexOf(field));
 }
 
 /** Tries the parsers one after the other. If none fits, the one that came furthest says why. */

@@ -137,7 +137,7 @@ describe('openLog refuses', () => {
     [
       'another format',
       [file('other', `${CADDY}words\n`)],
-      'of its 2 lines, none was understood: nginx-combined fails at',
+      'of its 2 lines, none was understood: nginx-json fails at time, envoy-json fails at start_time',
     ],
     [
       'logs of two formats',

@@ -1,0 +1,78 @@
+/** NGINX: a `log_format` with `escape=json`, and other JSON with such names. */
+import type { LogFormat } from './log-format.ts';
+import { jsonFormat } from './parts/json-format.ts';
+
+export const nginxJson: LogFormat = jsonFormat({
+  name: 'nginx-json',
+  title: 'NGINX, JSON',
+  keys: {
+    msec: ['msec'],
+    time_iso8601: ['time_iso8601', 'timestamp_iso8601', 'iso8601'],
+    time_local: ['time_local', 'local_time'],
+    time_any: ['time', 'timestamp', '@timestamp', 'ts', 'date', 'datetime'],
+    request_time: ['request_time', 'requestTime', 'reqtime'],
+    request_method: ['request_method', 'requestMethod', 'method', 'verb', 'http_method'],
+    request_uri: [
+      'request_uri',
+      'requestUri',
+      'request_url',
+      'url',
+      'http_url',
+      'request_path',
+      'path',
+    ],
+    uri: ['uri', 'document_uri'],
+    args: ['args', 'query_string', 'request_query', 'query'],
+    request: ['request', 'request_line'],
+    host: ['host', 'http_host', 'httpHost', 'vhost', 'domain', 'hostname'],
+    remote_addr: [
+      'remote_addr',
+      'remoteAddr',
+      'remote_ip',
+      'client_ip',
+      'clientip',
+      'clientIp',
+      'client',
+      'ip',
+    ],
+    realip_remote_addr: ['realip_remote_addr'],
+    http_x_forwarded_for: [
+      'http_x_forwarded_for',
+      'x_forwarded_for',
+      'xff',
+      'x-forwarded-for',
+      'forwarded_for',
+    ],
+    proxy_add_x_forwarded_for: ['proxy_add_x_forwarded_for'],
+    status: [
+      'status',
+      'status_code',
+      'response_status',
+      'response_code',
+      'response',
+      'http_status',
+    ],
+    http_user_agent: [
+      'http_user_agent',
+      'user_agent',
+      'userAgent',
+      'user-agent',
+      'useragent',
+      'agent',
+      'ua',
+    ],
+  },
+  marks: [],
+  stampIs: 'end',
+  precisionMs: 1000,
+  address: '`remote_addr`, `client_ip` or the like',
+  samples: [
+    '{"time_iso8601":"2026-01-05T10:20:30+00:00","remote_addr":"203.0.113.9","request":"GET /search?q=1 HTTP/1.1","status":"200","http_user_agent":"curl/8.5.0"}',
+    '{"msec":"1767608430.123","request_time":"0.045","remote_addr":"203.0.113.9","request_method":"GET","request_uri":"/search?q=1","host":"shop.example","status":429}',
+    '{"@timestamp":"2026-01-05T10:20:30+00:00","client_ip":"203.0.113.9","method":"GET","path":"/search","status":200}',
+  ],
+  notes: [
+    'Keys are read by their names: those of the variables, and obvious ones such as `client_ip`, `method` and `url`. For other keys give the whole `log_format` string to `--format`.',
+    'The start is known to the millisecond if the lines have `msec` and `request_time`; with `time_iso8601` or `time_local` stamps have whole seconds, and without `request_time` they mean the end.',
+  ],
+});
