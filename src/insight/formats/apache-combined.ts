@@ -1,5 +1,6 @@
 /** Apache httpd: `combined`, `vhost_combined` and `common`. */
 import type { LogFormat } from './log-format.ts';
+import { combinedScanner } from './parts/combined-scanner.ts';
 import { textFormat } from './parts/text-format.ts';
 
 const COMMON = '$remote_addr $ident $remote_user [$time_local] "$request" $status $body_bytes_sent';
@@ -14,6 +15,7 @@ export const apacheCombined: LogFormat = textFormat({
   title: 'Apache httpd, combined',
   layouts: [`$host_port ${COMBINED}`, COMBINED, COMMON],
   escapes: 'backslash',
+  fast: combinedScanner,
   stampIs: 'start',
   precisionMs: 1000,
   address: '`%h`: the peer, or what mod_remoteip found; a name if HostnameLookups is on',

@@ -1,7 +1,7 @@
 /** The request line, and targets of the absolute form. */
 
 const METHOD = /^[A-Za-z][A-Za-z-]{0,31}$/;
-const COMMON_METHODS: ReadonlySet<string> = new Set([
+export const COMMON_METHODS: ReadonlySet<string> = new Set([
   'GET',
   'POST',
   'HEAD',

@@ -1,5 +1,6 @@
 /** A format of text lines, from its layouts. */
 import { ConfigError } from '../../../config/config-error.ts';
+import type { LogEntry } from '../../log-entry.ts';
 import { type LogFormat, Misread, type ParseLine, type ParseOptions } from '../log-format.ts';
 import type { Cell } from './cell.ts';
 import { createEntryMaker } from './entry-maker.ts';
@@ -15,10 +16,12 @@ export interface TextFormat
   readonly lacksZone?: boolean;
   /** Variables that hold several values with `|` between them, and how users name the values: `capture.request.N`. */
   readonly lists?: Readonly<Record<string, string>>;
+  /** Makes a parser that is tried before the layouts, where no field is asked for. */
+  readonly fast?: (zone: string) => FastParse;
 }
 
 export function textFormat(format: TextFormat): LogFormat {
-  const { layouts, escapes, stampIs, lists = {}, ...about } = format;
+  const { layouts, escapes, stampIs, lists = {}, fast, ...about } = format;
   return {
     ...about,
     lacksZone: about.lacksZone ?? false,
@@ -33,10 +36,15 @@ export function textFormat(format: TextFormat): LogFormat {
         throw new ConfigError(missing.map((name) => missingField(name, about.name, names)));
       }
       const meaning = { ...options, timeIs: options.timeIs ?? stampIs, escapes };
-      return firstOf(read.map((layout) => reader(layout, meaning, fields)));
+      const parse = firstOf(read.map((layout) => reader(layout, meaning, fields)));
+      const parseFast = fields.length === 0 ? fast?.(options.zone) : undefined;
+      return parseFast === undefined ? parse : (line) => parseFast(line) ?? parse(line);
     },
   };
 }
+
+/** Gives the same entry as the layouts, or undefined if they shall read the line. */
+export type FastParse = (line: string) => LogEntry | undefined;
 
 interface Meaning extends ParseOptions {
   readonly timeIs: 'start' | 'end';

@@ -129,6 +129,53 @@ describe('combined', () => {
   ])('%s is misread', (text, field) => {
     expect(entryOf('nginx-combined', text)).toMatchObject({ field });
   });
+  test('is read alike with and without fields that are asked for, by two parsers', () => {
+    const fast = formatNamed('nginx-combined').compile(OPTIONS);
+    const slow = formatNamed('nginx-combined').compile({ ...OPTIONS, fields: ['http_referer'] });
+    const withoutFields = (made: ReturnType<typeof slow>) =>
+      made === undefined || made instanceof Misread ? made : { ...made, fields: [] };
+    const piece = fc.oneof(
+      fc.constantFrom(
+        '203.0.113.9',
+        '2001:db8::1',
+        'unix:',
+        '-',
+        ' - ',
+        ' ',
+        '"',
+        '\\',
+        '[',
+        '] "',
+        ' HTTP/1.1',
+      ),
+      fc.constantFrom(
+        '05/Jan/2026:10:20:30 +0000',
+        'GET',
+        'POST /a',
+        '/b c',
+        '" 200 ',
+        '" 20 ',
+        '5 "',
+        '" "',
+      ),
+      fc.string({ maxLength: 3 }),
+    );
+    const whole = line('"GET /a?b=c HTTP/1.1"', '200 512 "-" "curl"');
+    fc.assert(
+      fc.property(
+        fc.array(fc.tuple(fc.nat(whole.length), fc.nat(8), piece), { maxLength: 3 }),
+        (cuts) => {
+          const text = cuts.reduce(
+            (before, [place, length, put]) =>
+              before.slice(0, place) + put + before.slice(place + length),
+            whole,
+          );
+          expect(withoutFields(fast(text))).toEqual(withoutFields(slow(text)));
+        },
+      ),
+      { numRuns: 5_000 },
+    );
+  });
   test('says which program it is taken for, and what to do if that is wrong', () => {
     const { format, detected: words } = detected(line('"GET / HTTP/1.1"'));
     expect(format.name).toBe('nginx-combined');
