@@ -4,6 +4,7 @@ import { createProgram } from '../../src/cli/program.ts';
 import { checkDocument } from '../../src/config/check/rules-document.ts';
 import { commandReference } from './commands.ts';
 import { configurationReference } from './configuration.ts';
+import { logFormatReference } from './log-formats.ts';
 import { logReference } from './logs.ts';
 import { metricReference } from './metrics.ts';
 import { opsApiReference } from './ops-api.ts';
@@ -15,6 +16,7 @@ export const PAGES: Readonly<Record<string, () => string>> = {
   check: checkDocument,
   commands: () => commandReference(program),
   configuration: configurationReference,
+  'log-formats': logFormatReference,
   logs: logReference,
   metrics: metricReference,
   'ops-api': opsApiReference,

@@ -20,9 +20,9 @@ export const apacheCombined: LogFormat = textFormat({
   precisionMs: 1000,
   address: '`%h`: the peer, or what mod_remoteip found; a name if HostnameLookups is on',
   samples: [
-    '203.0.113.9 - - [05/Jan/2026:10:20:30 +0000] "-" 408 - "-" "-"',
     '203.0.113.9 - alice [05/Jan/2026:10:20:30 +0100] "GET /search?q=1 HTTP/1.1" 304 - "https://shop.example/" "curl/8.5.0"',
     '203.0.113.9 - - [05/Jan/2026:10:20:30 +0000] "GET / HTTP/1.1" 200 615 "-" "Mozilla/5.0 \\"quoted\\""',
+    '203.0.113.9 - - [05/Jan/2026:10:20:30 +0000] "-" 408 - "-" "-"',
     'shop.example:443 203.0.113.9 - - [05/Jan/2026:10:20:30 +0000] "GET / HTTP/1.1" 200 615 "-" "curl/8.5.0"',
     '203.0.113.9 - - [05/Jan/2026:10:20:30 +0000] "GET / HTTP/1.0" 200 615',
   ],

@@ -19,10 +19,10 @@ export const nginxCombined: LogFormat = textFormat({
   precisionMs: 1000,
   address: '`$remote_addr`: the peer, or what the realip module found',
   samples: [
+    '203.0.113.9 - alice [05/Jan/2026:10:20:30 +0100] "GET /search?q=1 HTTP/1.1" 499 0 "https://shop.example/" "curl/8.5.0"',
+    '203.0.113.9 - - [05/Jan/2026:10:20:30 +0000] "GET / HTTP/2.0" 200 615 "-" "Mozilla/5.0 \\x22quoted\\x22" "198.51.100.7"',
     '203.0.113.9 - - [05/Jan/2026:10:20:30 +0000] "\\x16\\x03\\x01\\x02\\x00\\x01\\x00\\x01\\xFC" 400 157 "-" "-"',
     '203.0.113.9 - - [05/Jan/2026:10:20:30 +0000] "" 400 0 "-" "-"',
-    '203.0.113.9 - alice [05/Jan/2026:10:20:30 +0100] "GET /search?q=%22a%22 HTTP/1.1" 499 0 "https://shop.example/" "curl/8.5.0"',
-    '203.0.113.9 - - [05/Jan/2026:10:20:30 +0000] "GET / HTTP/2.0" 200 615 "-" "Mozilla/5.0 \\x22quoted\\x22" "198.51.100.7"',
   ],
   notes: [
     'Requests are counted at their end, because the lines have no duration. A `log_format` with `$msec` and `$request_time` gives the start to the millisecond.',

@@ -41,8 +41,10 @@ export function combinedScanner(zone: string): FastParse {
     const methodEnd = line.indexOf(' ', requestAt);
     const requestEnd = line.indexOf('"', requestAt);
     const targetEnd = requestEnd - PROTOCOL_LENGTH;
-    if (methodEnd < 0 || methodEnd >= targetEnd || !line.startsWith(' HTTP/', targetEnd))
+    if (methodEnd < 0 || methodEnd >= targetEnd || !line.startsWith(' HTTP/', targetEnd)) {
       return undefined;
+    }
+    if (line.lastIndexOf(' ', requestEnd) !== targetEnd) return undefined;
     const method = line.slice(requestAt, methodEnd);
     const status = statusAt(line, requestEnd + 1);
     const agentAt = agentStart(line, requestEnd + 6);

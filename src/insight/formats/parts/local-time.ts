@@ -5,14 +5,15 @@ const QUARTER_MS = 15 * 60_000;
 const DAY_MS = 24 * 60 * 60_000;
 
 export class LocalTime {
-  readonly #format: Intl.DateTimeFormat;
-  readonly #isUtc: boolean;
+  /** Undefined for UTC, which needs none. */
+  readonly #format: Intl.DateTimeFormat | undefined;
   /** The moment minus its clock, by the quarter of an hour on the clock: two where the clock is set back. */
   readonly #differences = new Map<number, readonly number[]>();
   #lastMs = Number.NaN;
 
   /** Takes an IANA name. Throws a ConfigError if it is unknown. */
   constructor(zone: string) {
+    if (zone === 'UTC') return;
     try {
       this.#format = new Intl.DateTimeFormat('en-US', { ...PARTS, timeZone: zone });
     } catch {
@@ -20,7 +21,6 @@ export class LocalTime {
         `--tz: "${zone}" is not a time zone; name one as in Europe/Berlin, or UTC`,
       ]);
     }
-    this.#isUtc = this.#format.resolvedOptions().timeZone === 'UTC';
   }
 
   /**
@@ -28,7 +28,7 @@ export class LocalTime {
    * showed the same time twice: then it is the moment nearer to the last one.
    */
   at(clockMs: number): number {
-    if (this.#isUtc || Number.isNaN(clockMs)) return clockMs;
+    if (this.#format === undefined || Number.isNaN(clockMs)) return clockMs;
     const [first = 0, second] = this.#differencesAt(clockMs);
     const earlier = clockMs + first;
     const later = clockMs + (second ?? first);
@@ -55,7 +55,9 @@ export class LocalTime {
   /** A moment minus the clock at that moment. */
   #differenceAt(momentMs: number): number {
     const parts: Record<string, number> = {};
-    for (const { type, value } of this.#format.formatToParts(momentMs)) parts[type] = Number(value);
+    for (const { type, value } of this.#format?.formatToParts(momentMs) ?? []) {
+      parts[type] = Number(value);
+    }
     const { year = 0, month = 1, day, hour, minute, second } = parts;
     return momentMs - Date.UTC(year, month - 1, day, hour, minute, second);
   }
