@@ -17,6 +17,7 @@ const QUOTE = 34;
 const SLASH = 47;
 const SPACE = 32;
 const MINUS = 45;
+const COMMA = 44;
 
 export function combinedScanner(zone: string): FastParse {
   const readStamp = stampReaders(zone).time_local;
@@ -34,6 +35,8 @@ export function combinedScanner(zone: string): FastParse {
     const addressEnd = line.indexOf(' ');
     if (addressEnd <= 0 || !line.startsWith(' - ', addressEnd) || line.includes('\\'))
       return undefined;
+    // A comma joins a list of addresses.
+    if (line.charCodeAt(addressEnd - 1) === COMMA) return undefined;
     const stampAt = line.indexOf(' [', addressEnd + 3) + 2;
     const requestAt = stampAt + STAMP_LENGTH + 3;
     if (stampAt < 2 || !line.startsWith('] "', requestAt - 3)) return undefined;
