@@ -8,7 +8,7 @@ const COMBINED = `${COMMON} "$http_referer" "$http_user_agent"`;
 
 /** No request with 408, `-` for no bytes, no referer and agent at all, a host before the address, its spelling of escapes. */
 const PROOF =
-  /\] "-" (?:408|400) |" \d{3} - "|" \d{3} (?:\d+|-)$|^\S+:\d+ \S+ \S+ \S+ \[|\\["\\ntbrfv]|\\x(?:[0-9a-f][a-f]|[a-f][0-9a-f])|^\S+ [^ -]|^[a-z][\w-]*\.[\w.-]*[a-z] - |\(internal dummy connection\)/;
+  /\] "-" (?:408|400) |" \d{3} - "|" \d{3} (?:\d+|-)$|^\S+:\d+ \S+ \S+ \S+ \[|\\["\\ntbrfv]|\\x(?:[0-9a-f][a-f]|[a-f][0-9a-f])|^\S+ (?!- )\S+ \S+ \[|^[a-z][\w-]*\.[\w.-]*[a-z] - |\(internal dummy connection\)/;
 
 export const apacheCombined: LogFormat = textFormat({
   name: 'apache-combined',
@@ -28,7 +28,7 @@ export const apacheCombined: LogFormat = textFormat({
   ],
   notes: [
     'Apache writes a line when the request ends, with the time of its start. Lines are therefore out of order.',
-    '`vhost_combined` and `common` are also read. Only `vhost_combined` has the host.',
+    '`vhost_combined` and `common` are also read. Only `vhost_combined` has a host: the name of the virtual host.',
   ],
   isProof: (line) => PROOF.test(line),
 });

@@ -45,7 +45,7 @@ export type ParseLine = (line: string) => LogEntry | Misread | undefined;
 export class Misread {
   /** The first field that is not as the format has it. */
   readonly field: string;
-  /** How far the line was understood: characters of a text, keys of JSON. */
+  /** How well the line fits: fixed characters of a text, or keys of JSON, that were found. */
   readonly reach: number;
 
   constructor(field: string, reach = 0) {

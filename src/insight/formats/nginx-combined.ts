@@ -12,7 +12,7 @@ const PROOF = /\] "" \d{3} |" (?:444|49[4-9]|000) \d+ "|\\x(?:22|5C|[0-9A-F][A-F
 export const nginxCombined: LogFormat = textFormat({
   name: 'nginx-combined',
   title: 'NGINX, combined',
-  layouts: [COMBINED, `${COMBINED} "$http_x_forwarded_for"`],
+  layouts: [COMBINED, `${COMBINED} "$http_x_forwarded_for"`, `$host_port ${COMBINED}`],
   escapes: 'backslash',
   fast: combinedScanner,
   stampIs: 'end',
@@ -26,7 +26,7 @@ export const nginxCombined: LogFormat = textFormat({
   ],
   notes: [
     'Requests are counted at their end, because the lines have no duration. A `log_format` with `$msec` and `$request_time` gives the start to the millisecond.',
-    'The lines have no host. The format `main` of the NGINX packages, with X-Forwarded-For at the end, is also read.',
+    'The lines have no host. Lines with the host before the address, and the format `main` of the NGINX packages with X-Forwarded-For at the end, are also read.',
   ],
   isProof: (line) => PROOF.test(line),
 });

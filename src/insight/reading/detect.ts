@@ -52,12 +52,12 @@ export function tried(format: LogFormat, lines: readonly string[]): Trial {
   return { format, lines: lines.length, entries, understood, proofs, misread };
 }
 
-/** The format that fits most lines, or undefined if none fits any. Of equal ones, the one with more proofs, then the first. */
+/** The format that reads most requests, then most lines; or undefined if none reads any. Of equal ones, the one with more proofs, then the first. */
 export function bestOf(trials: readonly Trial[]): Trial | undefined {
   const [best] = trials
-    .filter(({ entries, proofs }) => entries + proofs > 0)
+    .filter(({ understood }) => understood > 0)
     .toSorted(
-      (a, b) => b.understood - a.understood || b.entries - a.entries || b.proofs - a.proofs,
+      (a, b) => b.entries - a.entries || b.understood - a.understood || b.proofs - a.proofs,
     );
   return best;
 }

@@ -9,7 +9,7 @@ import { type Cell, textOf } from './cell.ts';
 import { durationMs } from './duration.ts';
 import { unescaped } from './escapes.ts';
 import type { Escape } from './layout.ts';
-import { requestOf, targetOf } from './request.ts';
+import { requestOf, targetOf, withoutDefaultPort } from './request.ts';
 import { stampReaders } from './stamps.ts';
 
 /** The first that a line has tells the time. `time_any` is any of the others. */
@@ -26,6 +26,8 @@ const PARTS = [
   'args',
   'host',
   'http_host',
+  /** With a port, which is logged even if the client did not send it. */
+  'host_port',
   'remote_addr',
   /** With a port after its last colon. */
   'remote_addr_port',
@@ -67,6 +69,7 @@ export function createEntryMaker(
   const requestOfCells = requestReader(at, escapes);
   const addressesOf = addressReader(at);
   const hostOf = firstOf([at('host'), at('http_host')]);
+  const hostPortAt = at('host_port');
   const firstField = variables.length;
   const plainText = (cells: readonly Cell[], place: number) => {
     const text = textOf(cells[place]);
@@ -86,7 +89,7 @@ export function createEntryMaker(
       startMs: stampMs - (took > 0 ? took : 0),
       method: request.method,
       target: request.target,
-      host: textOf(hostOf(cells)) ?? request.host,
+      host: textOf(hostOf(cells)) ?? withoutDefaultPort(textOf(cells[hostPortAt])) ?? request.host,
       address,
       forwardedFor,
       status,

@@ -80,9 +80,11 @@ export class Layout {
     return line.slice(this.#spans[2 * place], this.#spans[2 * place + 1]);
   }
 
-  /** Characters up to the end of a variable of the last line. */
-  reach(count: number): number {
-    return count === 0 ? 0 : (this.#spans[2 * count - 1] ?? 0);
+  /** How much of the fixed text stands before a variable: a line of another format has spaces there, but no more. */
+  reach(place: number): number {
+    if (place === 0) return 0;
+    const before = [this.#head, ...this.#steps.slice(0, place).map(({ text }) => text)];
+    return before.join('').replaceAll(' ', '').length;
   }
 }
 

@@ -41,7 +41,11 @@ export function targetOf(method: string, target: string): RequestTarget | undefi
   return {
     method,
     target: written.startsWith('?') ? `/${written}` : written,
-    // A log writes the port even where the client did not.
-    host: DEFAULT_PORT.exec(host)?.[1] ?? host,
+    host: withoutDefaultPort(host),
   };
+}
+
+/** Logs write the port even where the client did not. */
+export function withoutDefaultPort<Host extends string | undefined>(host: Host): Host | string {
+  return host === undefined ? host : (DEFAULT_PORT.exec(host)?.[1] ?? host);
 }

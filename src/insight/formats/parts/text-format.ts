@@ -84,7 +84,7 @@ function reader(layout: Layout, options: Meaning, fields: readonly WantedField[]
     }
     const made = maker.make(cells);
     // The layout fits, so this field alone is wrong.
-    return made instanceof Misread ? new Misread(made.field, line.length) : made;
+    return made instanceof Misread ? new Misread(made.field, layout.reach(names.length) + 1) : made;
   };
 }
 

@@ -183,6 +183,20 @@ describe('combined', () => {
       'NGINX, combined (nginx-combined): understands all of the first 1 lines of log; Apache httpd, combined has the same lines, and none tells which it is. The time of a line is taken for the end of its request; if that is wrong, add --format apache-combined or --time-is start',
     );
   });
+  test('may have the host before the address', () => {
+    for (const name of ['nginx-combined', 'apache-combined']) {
+      const vhost = (host: string) => entryOf(name, `${host} ${line('"GET / HTTP/1.1"')}`);
+      expect(vhost('shop.example:443')).toMatchObject({
+        host: 'shop.example',
+        address: '203.0.113.9',
+      });
+      expect(vhost('shop.example')).toMatchObject({ host: 'shop.example', address: '203.0.113.9' });
+    }
+  });
+  test('without a request in any line is recognised, too', () => {
+    const lines = [line('"\\x16\\x03\\x01"', '400 226 "-" "-"')];
+    expect(chooseFormat('auto', [{ name: 'log', lines }]).format.name).toBe('nginx-combined');
+  });
   test('of Apache is found by one line that only Apache writes', () => {
     const lines = [line('"GET / HTTP/1.1"'), line('"GET / HTTP/1.1"', '304 - "-" "a"')];
     const { format, detected: words } = chooseFormat('auto', [{ name: 'log', lines }]);
@@ -284,7 +298,7 @@ describe('an NGINX log_format', () => {
 describe('--map', () => {
   test('of a text without that field lists those that it has', () => {
     expect(() => entryOf('nginx-combined', '', { fields: ['http_user_agnt'] })).toThrow(
-      '--map: lines of nginx-combined have no field "http_user_agnt", did you mean "http_user_agent"?; they have: remote_addr, remote_user, time_local, request, status, body_bytes_sent, http_referer, http_user_agent, http_x_forwarded_for',
+      '--map: lines of nginx-combined have no field "http_user_agnt", did you mean "http_user_agent"?; they have: remote_addr, remote_user, time_local, request, status, body_bytes_sent, http_referer, http_user_agent, http_x_forwarded_for, host_port',
     );
     expect(() => entryOf('haproxy-httplog', '', { fields: ['capture.x.0'] })).toThrow(
       'capture.request.N',
