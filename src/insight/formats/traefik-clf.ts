@@ -2,11 +2,18 @@
 import type { LogFormat } from './log-format.ts';
 import { textFormat } from './parts/text-format.ts';
 
+const HEAD =
+  '$proxy_add_x_forwarded_for - $remote_user [$time_local] "$request" $status $body_bytes_sent';
+const TAIL = '$request_count "$router" "$server_url" $duration';
+
 export const traefikClf: LogFormat = textFormat({
   name: 'traefik-clf',
   title: 'Traefik, CLF',
   layouts: [
-    '$proxy_add_x_forwarded_for - $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_referer" "$http_user_agent" $request_count "$router" "$server_url" $duration',
+    `${HEAD} "$http_referer" "$http_user_agent" ${TAIL}`,
+    // Traefik 1 writes no quotes where there is nothing.
+    `${HEAD} - "$http_user_agent" ${TAIL}`,
+    `${HEAD} - - ${TAIL}`,
   ],
   escapes: 'none',
   stampIs: 'start',

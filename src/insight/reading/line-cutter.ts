@@ -9,6 +9,8 @@ export class LineCutter {
   #hasLineBreak = false;
   /** In a line that is too long: the rest of it is dropped. */
   #isSkipping = false;
+  /** Whether bytes were dropped. */
+  hasDropped = false;
 
   add(piece: Buffer): void {
     const kept = this.#isSkipping ? this.#afterSkipped(piece) : piece;
@@ -16,8 +18,7 @@ export class LineCutter {
     this.#parts.push(kept);
     this.#length += kept.length;
     this.#hasLineBreak ||= kept.includes(LINE_FEED);
-    if (!this.#hasLineBreak && this.#length > MAX_LINE_BYTES)
-      this.#keep(Buffer.concat(this.#parts));
+    if (!this.#hasLineBreak && this.#length > MAX_LINE_BYTES) this.#keep(this.#joined());
   }
 
   /** Whether a chunk of this length could be taken. */
@@ -25,29 +26,34 @@ export class LineCutter {
     return this.#hasLineBreak && this.#length >= bytes;
   }
 
-  /** Up to the last line break. What follows it is kept for the next chunk. */
-  take(): Buffer {
-    const all = Buffer.concat(this.#parts);
-    const end = all.lastIndexOf(LINE_FEED) + 1;
+  /** Up to the first line break after so many bytes, if there is one, else up to the last. */
+  take(bytes: number): Buffer {
+    const all = this.#joined();
+    const end = all.indexOf(LINE_FEED, bytes - 1) + 1 || all.lastIndexOf(LINE_FEED) + 1;
     this.#keep(all.subarray(end));
-    return all.subarray(0, end);
+    return copyOf(all.subarray(0, end));
   }
 
   /** All that is left; the last line may have no line break. */
   takeRest(): Buffer {
-    const rest = Buffer.concat(this.#parts);
-    this.#keep(Buffer.alloc(0));
-    return rest;
+    const rest = this.#joined();
+    this.#keep(rest.subarray(0, 0));
+    return copyOf(rest);
   }
 
-  /** Keeps the beginning of a line, and no more of it than shows that it is too long. */
-  #keep(line: Buffer): void {
-    this.#isSkipping = line.length > MAX_LINE_BYTES;
-    // A copy, so that the chunk that it comes from can be freed or sent to a thread.
-    const kept = Buffer.from(line.subarray(0, MAX_LINE_BYTES + 1));
+  #joined(): Buffer {
+    const [only] = this.#parts;
+    return only !== undefined && this.#parts.length === 1 ? only : Buffer.concat(this.#parts);
+  }
+
+  /** Of a line that is too long, keeps no more than shows that. */
+  #keep(rest: Buffer): void {
+    this.#hasLineBreak = rest.includes(LINE_FEED);
+    this.#isSkipping = !this.#hasLineBreak && rest.length > MAX_LINE_BYTES;
+    this.hasDropped ||= this.#isSkipping;
+    const kept = this.#isSkipping ? copyOf(rest.subarray(0, MAX_LINE_BYTES + 1)) : rest;
     this.#parts = kept.length === 0 ? [] : [kept];
     this.#length = kept.length;
-    this.#hasLineBreak = false;
   }
 
   #afterSkipped(piece: Buffer): Buffer {
@@ -56,4 +62,11 @@ export class LineCutter {
     this.#isSkipping = false;
     return piece.subarray(end);
   }
+}
+
+/** In memory of its own, so that it can be sent to a thread. */
+function copyOf(bytes: Buffer): Buffer {
+  const copy = Buffer.allocUnsafeSlow(bytes.length);
+  bytes.copy(copy);
+  return copy;
 }

@@ -2,6 +2,7 @@
 export interface LogChunk {
   /** The index of the source. */
   readonly source: number;
+  /** In memory of its own: its buffer may be transferred to a thread. */
   readonly bytes: Uint8Array;
   /** Whether this source has no more. */
   readonly isLast: boolean;

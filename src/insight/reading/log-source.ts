@@ -24,7 +24,7 @@ export class LogSource {
   readonly name: string;
   readonly #path: string;
   readonly #input: AsyncIterable<Uint8Array>;
-  readonly #cutter = new LineCutter();
+  #cutter = new LineCutter();
   /** What reads the file at present; undefined before the first chunk, and between the first and the second one. */
   #pieces: AsyncGenerator<Buffer> | undefined;
   /** Decompressed bytes so far. */
@@ -62,10 +62,16 @@ export class LogSource {
     }
   }
 
-  /** The first chunk. Then the file is closed until the next one is wanted, as there may be hundreds of files. */
+  /** The first chunk. Nothing else is kept until the next one is wanted, as there may be hundreds of files. */
   async first(bytes: number): Promise<SourceChunk> {
     const chunk = await this.next(bytes);
-    if (!chunk.isLast && this.#path !== STANDARD_INPUT) await this.close();
+    if (chunk.isLast || this.#path === STANDARD_INPUT) return chunk;
+    await this.close();
+    // What was dropped could not be found again.
+    if (!this.#cutter.hasDropped) {
+      this.#cutter = new LineCutter();
+      this.#decompressed = chunk.bytes.length;
+    }
     return chunk;
   }
 
@@ -79,7 +85,7 @@ export class LogSource {
         this.#decompressed += value.length;
         this.#cutter.add(value);
       }
-      return { bytes: this.#cutter.take(), isLast: false };
+      return { bytes: this.#cutter.take(bytes), isLast: false };
     } catch (error) {
       this.cut = reasonOf(error);
       return { bytes: this.#cutter.takeRest(), isLast: true };

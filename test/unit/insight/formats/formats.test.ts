@@ -376,6 +376,16 @@ describe('traps:', () => {
       forwardedFor: '198.51.100.7',
     });
   });
+  test('Traefik 1 writes no quotes where there is nothing', () => {
+    const line = sampleOf('traefik-clf').replace('"-"', '-');
+    expect(entryOf('traefik-clf', line)).toMatchObject({
+      target: '/search?q=1',
+      userAgent: 'curl/8.5.0',
+    });
+    expect(entryOf('traefik-clf', line.replace('"curl/8.5.0"', '-'))).toMatchObject({
+      userAgent: undefined,
+    });
+  });
   test('an ALB logs whole URLs, and addresses with ports', () => {
     const line = sampleOf('aws-alb');
     expect(entryOf('aws-alb', line)).toMatchObject({
