@@ -21,15 +21,23 @@ const MAX_ALIASES = 100;
 /** More would take long to place, and nobody corrects more at a time. */
 const MAX_MISTAKES = 100;
 
+/** What messages say about a kind of file. */
+export interface YamlFileKind {
+  /** `a policy file` */
+  readonly name: string;
+  /** What the shortest file has. */
+  readonly needed: string;
+}
+
 /** `text` is the text of the document. */
-export function mistakesOf(document: Document, text: string): YamlMistake[] {
+export function mistakesOf(document: Document, text: string, kind: YamlFileKind): YamlMistake[] {
   const mistakes = [
-    ...mistakesOfParser(document),
+    ...mistakesOfParser(document, kind),
     ...versionMistakes(text),
     ...mistakesOfNodes(document),
   ];
   if (mistakes.length === 0 && document.contents === null) {
-    const message = 'the file is empty, it needs at least "version" and "default"';
+    const message = `the file is empty, it needs at least ${kind.needed}`;
     return [{ offset: 0, message }];
   }
   return mistakes;
@@ -37,15 +45,18 @@ export function mistakesOf(document: Document, text: string): YamlMistake[] {
 
 /** Replacements for messages that only programmers understand. */
 const PLAINER: Readonly<Record<string, string>> = {
-  MULTIPLE_DOCS: 'a second document begins here, a policy file has only one',
   TAG_RESOLVE_FAILED: 'a tag is not known here, remove it',
 };
 
 /** Includes warnings: an unknown tag or directive changes what the author thinks the file says. */
-function mistakesOfParser({ errors, warnings }: Document): YamlMistake[] {
+function mistakesOfParser({ errors, warnings }: Document, kind: YamlFileKind): YamlMistake[] {
+  const plainer: typeof PLAINER = {
+    ...PLAINER,
+    MULTIPLE_DOCS: `a second document begins here, ${kind.name} has only one`,
+  };
   return [...errors, ...warnings].slice(0, MAX_MISTAKES).map(({ code, pos, message }) => ({
     offset: pos[0],
-    message: PLAINER[code] ?? plain(message),
+    message: plainer[code] ?? plain(message),
   }));
 }
 

@@ -11,7 +11,7 @@ import {
 } from 'yaml';
 import type { Excerpt, Place } from './diagnostic.ts';
 import { boundsMistake, type YamlBounds } from './yaml-bounds.ts';
-import { mistakesOf, type YamlMistake } from './yaml-mistakes.ts';
+import { mistakesOf, type YamlFileKind, type YamlMistake } from './yaml-mistakes.ts';
 import type { Path } from './yaml-path.ts';
 
 export interface YamlText {
@@ -28,13 +28,21 @@ export interface YamlText {
   excerpt(offset: number): Excerpt | undefined;
 }
 
-const POLICY_FILE: YamlBounds = { maxBytes: 1024 * 1024, maxParts: 300_000 };
+/** A kind of file, for the messages about it, and how large it may be. */
+export type YamlKind = YamlFileKind & YamlBounds;
 
-export function readYaml(written: string, bounds = POLICY_FILE): YamlText {
+export const POLICY_FILE: YamlKind = {
+  name: 'a policy file',
+  needed: '"version" and "default"',
+  maxBytes: 1024 * 1024,
+  maxParts: 300_000,
+};
+
+export function readYaml(written: string, kind = POLICY_FILE): YamlText {
   // A byte order mark would count as a column, and so as indentation.
   const text = written.startsWith('\ufeff') ? written.slice(1) : written;
   const lines = new LineCounter();
-  const tooLarge = boundsMistake(text, bounds);
+  const tooLarge = boundsMistake(text, kind);
   const document: Document = parseDocument(tooLarge === undefined ? text : '', {
     version: '1.2',
     strict: true,
@@ -45,7 +53,7 @@ export function readYaml(written: string, bounds = POLICY_FILE): YamlText {
     lineCounter: lines,
   });
   const mistakes =
-    tooLarge === undefined ? mistakesOf(document, text) : [{ offset: 0, message: tooLarge }];
+    tooLarge === undefined ? mistakesOf(document, text, kind) : [{ offset: 0, message: tooLarge }];
   const value = mistakes.length === 0 ? toValue(document, mistakes) : undefined;
   return {
     value,

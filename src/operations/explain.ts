@@ -72,7 +72,8 @@ export async function explain(
   return { steps, answer: renderAnswer(decision, policies.answers) };
 }
 
-function toCheckRequest(request: ExplainedRequest): CheckRequest {
+/** The request as a dialect would parse it from what the proxy sends. */
+export function toCheckRequest(request: Omit<ExplainedRequest, 'dialect'>): CheckRequest {
   const { method, url, headers, proxy, peer, client } = request;
   const fields = joined(headers);
   const { host, target } = split(url);

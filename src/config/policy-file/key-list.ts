@@ -3,9 +3,8 @@ import { z } from 'zod';
 import type { DiagnosticDraft } from '../diagnostic.ts';
 import { FileError } from '../file-error.ts';
 import { placeDiagnostics, refuseUnreadable } from '../place-diagnostics.ts';
-import type { YamlBounds } from '../yaml-bounds.ts';
 import type { Path } from '../yaml-path.ts';
-import { readYaml } from '../yaml-text.ts';
+import { POLICY_FILE, readYaml, type YamlKind } from '../yaml-text.ts';
 import { mistakesFrom } from './schema-mistakes.ts';
 
 /** The name of a policy or plan. It is used in metric labels and headers. */
@@ -35,12 +34,12 @@ export const keyListSchema = z.array(key);
 export type KeyEntry = z.output<typeof key>;
 
 /** Room for 70,000 keys. */
-const BOUNDS: YamlBounds = { maxBytes: 8 * 1024 * 1024, maxParts: 1_000_000 };
+const KEY_FILE: YamlKind = { ...POLICY_FILE, maxBytes: 8 * 1024 * 1024, maxParts: 1_000_000 };
 const MAX_MISTAKES = 100;
 
 /** Throws a FileError that names every mistake. */
 export function readKeyFile(text: string, fileName: string): readonly KeyEntry[] {
-  const yaml = readYaml(text, BOUNDS);
+  const yaml = readYaml(text, KEY_FILE);
   // No excerpts: the file may hold plain keys by mistake.
   refuseUnreadable({ ...yaml, excerpt: () => undefined }, fileName);
   const refuse = (mistakes: readonly DiagnosticDraft[]) =>

@@ -74,7 +74,7 @@ function sentence(issue: z.core.$ZodIssue): string {
   switch (issue.code) {
     case 'invalid_type': {
       const wanted = aTypeName(issue.expected);
-      if (issue.message.startsWith('is missing')) return issue.message;
+      if (/^(is missing|must be)/.test(issue.message)) return issue.message;
       if (issue.input === undefined) return `is missing, it must be ${wanted}`;
       const remedy =
         issue.expected === 'array' && typeof issue.input !== 'object'

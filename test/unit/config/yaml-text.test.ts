@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { readYaml } from '../../../src/config/yaml-text.ts';
+import { POLICY_FILE, readYaml } from '../../../src/config/yaml-text.ts';
 
 const mistakesOf = (text: string) => readYaml(text).mistakes.map(({ message }) => message);
 const placeOf = (text: string, path: readonly (string | number)[]) => {
@@ -112,7 +112,7 @@ test('reports at most 100 mistakes of a kind', () => {
 });
 
 describe('bounds', () => {
-  const bounds = { maxBytes: 20, maxParts: 6 };
+  const bounds = { ...POLICY_FILE, maxBytes: 20, maxParts: 6 };
   test.each([
     ['a: "123456789012345"', []],
     ['a: "1234567890123456"', ['the file has 21 bytes, the maximum is 20']],
@@ -132,4 +132,13 @@ describe('bounds', () => {
     const text = `a: ']]]]]'\nb: ${'['.repeat(64)}`;
     expect(mistakesOf(text)).toEqual(['the file is nested deeper than 64 levels']);
   });
+});
+
+test('messages name the kind of the file', () => {
+  const kind = { ...POLICY_FILE, name: 'a menu', needed: '"soup"' };
+  const messagesOf = (text: string) => readYaml(text, kind).mistakes.map(({ message }) => message);
+  expect(messagesOf('')).toEqual(['the file is empty, it needs at least "soup"']);
+  expect(messagesOf('a: 1\n---\nb: 2')).toContain(
+    'a second document begins here, a menu has only one',
+  );
 });
