@@ -19,7 +19,7 @@ export function asJson(files: readonly ExaminedFile[]): string {
 }
 
 /** Programs depend on these names. */
-function fieldsOf(diagnostic: Diagnostic) {
+export function fieldsOf(diagnostic: Diagnostic) {
   const { rule, severity, file, path, message } = diagnostic;
   const { line, column } = placeOf(diagnostic);
   return { rule, severity, file, line, column, path, message };

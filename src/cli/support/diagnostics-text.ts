@@ -11,7 +11,8 @@ export function asText(files: readonly ExaminedFile[]): string {
     .join('');
 }
 
-function linesOf(diagnostic: Diagnostic): string[] {
+/** The place and the message, then the line with a mark below it. */
+export function linesOf(diagnostic: Diagnostic): string[] {
   const { file, severity, rule, excerpt } = diagnostic;
   const { line, column } = placeOf(diagnostic);
   const first = `${file}:${line}:${column}: ${severity} ${rule}: ${sentenceOf(diagnostic)}`;

@@ -14,6 +14,7 @@ import { DEFAULT_DIALECT } from '../../operations/explain-answer.ts';
 import { OPERATIONS } from '../../operations/operation-table.ts';
 import type { ExplainAnswer } from '../../operations/schemas/explain.ts';
 import { EXIT_FAULT } from './exit-codes.ts';
+import { answerLines, bySubject } from './explanation-lines.ts';
 import { callGateway, type GatewayFlags } from './gateway-client.ts';
 import { GatewayRefused } from './gateway-refused.ts';
 import { type OutputFlags, print } from './output.ts';
@@ -94,20 +95,14 @@ function valuesByName(headers: ExplainFlags['header']): Record<string, string[]>
 
 function textOf({ steps, answer }: ShownExplanation, flags: ExplainFlags): string[] {
   const isLive = flags.live === true || flags.gateway !== undefined;
-  const lines: (readonly [about: string, what: string])[] = [
-    ...steps.map(({ about, what }) => [about, what] as const),
-    [
-      'answer',
+  const lines = [
+    ...steps,
+    ...answerLines(answer, [
       `${answer.status}, ${isLive ? 'by the current counters' : 'if nothing was counted before'}`,
-    ],
-    ['answer', recipientOf(answer, flags)],
-    ...pairs(answer.headers).map(([name, value]) => ['answer', `${name}: ${value}`] as const),
+      recipientOf(answer, flags),
+    ]),
   ];
-  if (answer.body !== '') lines.push(['answer', answer.body.trimEnd()]);
-  // Only the first of several lines names its subject.
-  return lines.map(
-    ([about, what], i) => `${(about === lines[i - 1]?.[0] ? '' : about).padEnd(10)}${what}`,
-  );
+  return bySubject(lines);
 }
 
 /** A gateway of an older version does not say which proxy its answer is for: it is Envoy. */
@@ -118,8 +113,4 @@ function recipientOf(
   return flags.proxy?.dialect === undefined
     ? `sent to ${dialect} (the default; choose another with --proxy NAME)`
     : `sent to ${dialect}`;
-}
-
-function pairs(headers: readonly string[]): [string, string][] {
-  return headers.flatMap((name, i) => (i % 2 === 0 ? [[name, headers[i + 1] ?? '']] : []));
 }

@@ -3,7 +3,12 @@ import { z } from 'zod';
 import { policyFileSchema } from './policy-file-schema.ts';
 
 export function policyFileJsonSchema(): string {
-  const schema = z.toJSONSchema(policyFileSchema, {
+  return jsonSchemaOf(policyFileSchema);
+}
+
+/** The schema of what an author writes, as the text of a file. */
+export function jsonSchemaOf(written: z.ZodType): string {
+  const schema = z.toJSONSchema(written, {
     target: 'draft-7',
     io: 'input',
     override({ zodSchema, jsonSchema }) {

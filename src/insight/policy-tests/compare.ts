@@ -1,0 +1,125 @@
+/** Compares what a step expects with what came. */
+import { isDeepStrictEqual } from 'node:util';
+import { durationText } from './duration.ts';
+import type { Expectation, Facts } from './expectation-schema.ts';
+import type { Outcome } from './virtual-gateway.ts';
+
+/** One expectation that was not met, in words. */
+export interface Mismatch {
+  /** What was compared: `verdict`, `headers.retry-after`. */
+  readonly what: string;
+  readonly expected: string;
+  readonly actual: string;
+}
+
+interface Comparison extends Mismatch {
+  readonly isMet: boolean;
+}
+
+export function mismatchesOf({ not, ...facts }: Expectation, outcome: Outcome): Mismatch[] {
+  const mustNot = not === undefined ? [] : compare(not, outcome);
+  return [
+    ...compare(facts, outcome).filter(({ isMet }) => !isMet),
+    ...mustNot
+      .filter(({ isMet }) => isMet)
+      .map((each) => ({ ...each, expected: `not ${each.expected}` })),
+  ].map(({ what, expected, actual }) => ({ what, expected, actual }));
+}
+
+function compare(facts: Facts, { decision, answer, wouldDeny }: Outcome): Comparison[] {
+  const { verdict, reason, policy, binding } = decision;
+  const headers = headersOf(answer.headers);
+  const wait = headers.get('retry-after')?.[0];
+  return [
+    ...same('verdict', facts.verdict, verdict),
+    ...same('policy', facts.policy, policy),
+    ...same('reason', facts.reason, reason),
+    ...among('would_deny', facts.would_deny === NONE ? null : facts.would_deny, wouldDeny),
+    ...same('remaining', facts.remaining, binding?.state.remaining),
+    ...same(
+      'retry_after',
+      facts.retry_after === undefined ? undefined : durationText(facts.retry_after),
+      wait === undefined ? undefined : durationText(Number(wait) * 1_000),
+    ),
+    ...same('status', facts.status, answer.status),
+    ...Object.entries(facts.headers ?? {}).flatMap(([name, value]) =>
+      among(`headers.${name}`, value, headers.get(name) ?? []),
+    ),
+    ...compareBody(facts.body, answer.body),
+  ];
+}
+
+/** What is shown where nothing came. No policy has this name. */
+const NONE = 'none';
+
+function same(
+  what: string,
+  expected: string | number | undefined,
+  actual: string | number | undefined,
+): Comparison[] {
+  if (expected === undefined) return [];
+  return [
+    {
+      what,
+      expected: String(expected),
+      actual: String(actual ?? NONE),
+      isMet: expected === actual,
+    },
+  ];
+}
+
+/** Met if one of the values is the expected one; for null, if there is no value. */
+function among(
+  what: string,
+  expected: string | number | null | undefined,
+  actual: readonly string[],
+): Comparison[] {
+  if (expected === undefined) return [];
+  const isMet = expected === null ? actual.length === 0 : actual.includes(String(expected));
+  return [{ what, expected: String(expected ?? NONE), actual: actual.join(', ') || NONE, isMet }];
+}
+
+/** Values by name in lower case. */
+function headersOf(pairs: readonly string[]): Map<string, string[]> {
+  const headers = new Map<string, string[]>();
+  for (let i = 0; i < pairs.length; i += 2) {
+    const name = pairs[i]?.toLowerCase() ?? '';
+    headers.set(name, [...(headers.get(name) ?? []), pairs[i + 1] ?? '']);
+  }
+  return headers;
+}
+
+function compareBody(expected: Facts['body'], body: string): Comparison[] {
+  const { contains, json } = expected ?? {};
+  const found: Comparison[] = [];
+  if (contains !== undefined) {
+    const isMet = body.includes(contains);
+    const text = `contains ${JSON.stringify(contains)}`;
+    found.push({ what: 'body', expected: text, actual: body.trimEnd() || NONE, isMet });
+  }
+  return json === undefined ? found : [...found, ...compareJson('body', json, parsed(body))];
+}
+
+/** Undefined for a body that is not JSON. */
+function parsed(body: string): unknown {
+  try {
+    return JSON.parse(body);
+  } catch {
+    return undefined;
+  }
+}
+
+/** A map may have more fields than expected; lists and other values must be equal. */
+function compareJson(what: string, expected: unknown, actual: unknown): Comparison[] {
+  if (!isMap(expected) || !isMap(actual)) {
+    const texts = { expected: JSON.stringify(expected), actual: JSON.stringify(actual) ?? NONE };
+    return [{ what, ...texts, isMet: isDeepStrictEqual(expected, actual) }];
+  }
+  return Object.entries(expected).flatMap(([key, value]) =>
+    compareJson(`${what}.${key}`, value, Object.hasOwn(actual, key) ? actual[key] : undefined),
+  );
+}
+
+function isMap(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

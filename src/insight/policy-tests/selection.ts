@@ -1,0 +1,16 @@
+/** Chooses tests by their names. */
+
+/** Whether a test is run. `title`: the file and the name of the test. */
+export type Selects = (title: string) => boolean;
+
+/** How a test is called where its file must be named too. */
+export function titleOf(file: string, test: string): string {
+  return `${file} › ${test}`;
+}
+
+/** Throws a SyntaxError if the pattern is not a regular expression. */
+export function selectionBy(pattern: string): Selects {
+  // Whoever writes the pattern runs the command, so it can harm nobody else.
+  const expression = new RegExp(pattern, 'u');
+  return (title) => expression.test(title);
+}

@@ -1,0 +1,39 @@
+/** The request of a client, with the headers that its client and its step give it. */
+import type { ExplainedRequest } from '../../operations/explain.ts';
+import type { Client, Headers } from './policy-test.ts';
+import type { RequestLine } from './step-schema.ts';
+import { keyOfClient, type TestedPolicies } from './tested-policies.ts';
+
+export interface Sent {
+  readonly line: RequestLine;
+  readonly client: Client;
+  /** Replace those of the client. Without values: the header is left out. */
+  readonly headers: Headers;
+}
+
+export function sentRequest(
+  { line, client, headers }: Sent,
+  { apiKeyHeader }: TestedPolicies,
+  proxy: string,
+): ExplainedRequest {
+  const { address, peer, apiKey } = client;
+  const values = new Map([
+    ...(apiKey === undefined ? [] : [keyHeader(apiKeyHeader, apiKey)]),
+    ...client.headers,
+    ...headers,
+  ]);
+  const all = [...values].flatMap(([name, each]) =>
+    each.map((value) => [name, asReceived(value)] as const),
+  );
+  return { ...line, headers: all, proxy, peer, client: address };
+}
+
+function keyHeader(header: string, id: string): [string, readonly string[]] {
+  const key = keyOfClient(id);
+  return [header, [header === 'authorization' ? `Bearer ${key}` : key]];
+}
+
+/** Servers read header values as one character per byte. */
+function asReceived(value: string): string {
+  return Buffer.from(value).toString('latin1');
+}
