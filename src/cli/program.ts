@@ -20,6 +20,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   serve: async () => (await import('./serve.ts')).serveCommand(),
   demo: async () => (await import('./demo.ts')).demoCommand(),
   check: async () => (await import('./check.ts')).checkCommand(),
+  test: async () => (await import('./test.ts')).testCommand(),
   explain: async () => (await import('./explain.ts')).explainCommand(),
   replay: async () => (await import('./replay.ts')).replayCommand(),
   clients: async () => (await import('./clients.ts')).clientsCommand(),

@@ -6,6 +6,7 @@ const EXAMPLES: Readonly<Record<string, string>> = {
   'headgate serve': 'headgate serve --policies policies.yaml',
   'headgate demo': 'headgate demo --port 8000',
   'headgate check': 'headgate check --strict policies.yaml',
+  'headgate test': 'headgate test --coverage config',
   'headgate explain': "headgate explain --method POST --url '/api/auth/login' --peer 203.0.113.9",
   'headgate clients top': 'headgate clients top --limit 10',
   'headgate clients reset': 'headgate clients reset 5e0024918cef-1',

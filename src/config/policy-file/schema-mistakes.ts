@@ -16,6 +16,8 @@ interface Part {
   readonly schema: z.ZodType;
   readonly at: Path;
   readonly yaml: YamlText;
+  /** Where in the schema the issues are, if they are those of an alternative. */
+  readonly inside?: readonly PropertyKey[];
 }
 
 export function mistakesFrom(issues: readonly z.core.$ZodIssue[], part: Part): DiagnosticDraft[] {
@@ -24,7 +26,11 @@ export function mistakesFrom(issues: readonly z.core.$ZodIssue[], part: Part): D
     const path = [...part.at, ...keys];
     switch (issue.code) {
       case 'invalid_union':
-        return mistakesFrom(likeliestBranch(issue), { ...part, at: path });
+        return mistakesFrom(likeliestBranch(issue), {
+          ...part,
+          at: path,
+          inside: [...(part.inside ?? []), ...issue.path],
+        });
       case 'unrecognized_keys':
         return unknownKeys(issue, path, part);
       case 'invalid_key': {
@@ -41,9 +47,9 @@ export function mistakesFrom(issues: readonly z.core.$ZodIssue[], part: Part): D
 function unknownKeys(
   issue: z.core.$ZodIssueUnrecognizedKeys,
   path: Path,
-  { schema, yaml }: Part,
+  { schema, yaml, inside = [] }: Part,
 ): DiagnosticDraft[] {
-  const known = knownKeys(schema, issue.path);
+  const known = knownKeys(schema, [...inside, ...issue.path]);
   const rule = 'unknown-key';
   const named = issue.keys.slice(0, MAX_UNKNOWN_KEYS).map(
     (key) =>

@@ -65,7 +65,7 @@ const isNotEmpty = (value: object) => Object.keys(value).length > 0;
 export const expectSchema = z
   .union(
     [
-      verdict.transform((only) => ({ verdict: only })),
+      // The map is first, so that mistakes in a map are about its keys.
       facts
         .extend({
           not: facts
@@ -74,6 +74,7 @@ export const expectSchema = z
             .describe('What must not be so, in the same form. Each entry counts by itself.'),
         })
         .refine(isNotEmpty, NOTHING_EXPECTED),
+      verdict.transform((only) => ({ verdict: only })),
     ],
     'must be allow, deny, or a map such as { verdict: deny, policy: login }',
   )

@@ -1,7 +1,6 @@
 /** Finds the name by which an operator would block or exempt a client of a test file. */
 import { NO_OVERRIDES } from '../../core/overrides.ts';
 import { clientNamed } from '../../operations/client-name.ts';
-import { toCheckRequest } from '../../operations/explain.ts';
 import type { Setting } from './policy-test.ts';
 import { sentRequest } from './sent-request.ts';
 import type { TestedPolicies } from './tested-policies.ts';
@@ -22,7 +21,7 @@ export function operatorName(text: string, setting: Setting, policies: TestedPol
   }
   const request = sentRequest({ ...ANY_REQUEST, client }, policies, setting.proxyAddress);
   let address = setting.proxyAddress;
-  const { kind, partition } = policies.set.identify(toCheckRequest(request), {
+  const { kind, partition } = policies.set.identify(request, {
     nowMs: setting.startMs,
     salts,
     overrides: NO_OVERRIDES,

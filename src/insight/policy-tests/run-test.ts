@@ -20,33 +20,63 @@ import { type Outcome, VirtualGateway, type VirtualGatewayOptions } from './virt
 
 /** All steps are run, also after one that failed. */
 export async function runTest(
-  { name, place, skip, steps }: PolicyTest,
+  test: PolicyTest,
   options: VirtualGatewayOptions,
 ): Promise<TestResult> {
+  const { name, place, skip, steps } = test;
   const about = { name, place, skip };
   if (skip !== undefined) return { ...about, result: 'skipped', requests: 0, failures: [] };
+  const failed = await runSteps(test, options, NOTHING_TRACED);
+  const sent = steps.map((step) => (step.kind === 'send' ? step.times : 0));
+  const requests = sent.reduce((sum, times) => sum + times, 0);
+  if (failed.length === 0) return { ...about, result: 'passed', requests, failures: [] };
+  // In virtual time the same happens again, so the requests that failed can be traced now.
+  const traced = new Map(failed.map(({ step, index }) => [step, index]));
+  const again = await runSteps(test, { ...options, onTake: () => {} }, traced);
+  const failures = again.map(({ failure }) => failure);
+  return { ...about, result: 'failed', requests, failures };
+}
+
+/** The index of the request of a step that is traced. */
+type Traced = ReadonlyMap<Step, number>;
+
+const NOTHING_TRACED: Traced = new Map();
+
+interface FailedStep {
+  readonly step: Step;
+  /** Of its first request that failed. */
+  readonly index: number;
+  readonly failure: Failure;
+}
+
+async function runSteps(
+  { steps }: PolicyTest,
+  options: VirtualGatewayOptions,
+  traced: Traced,
+): Promise<FailedStep[]> {
   const gateway = new VirtualGateway(options);
+  const failed: FailedStep[] = [];
   try {
-    const failures: Failure[] = [];
     for (const step of steps) {
-      const failure = await runStep(step, gateway, options.setting);
-      if (failure !== undefined) failures.push(failure);
+      const found = await (step.kind === 'send'
+        ? send(step, { gateway, setting: options.setting, traced: traced.get(step) })
+        : happen(step, gateway, options.setting));
+      if (found !== undefined) failed.push({ step, ...found });
     }
-    const sent = steps.map((step) => (step.kind === 'send' ? step.times : 0));
-    const requests = sent.reduce((sum, times) => sum + times, 0);
-    const result = failures.length > 0 ? 'failed' : 'passed';
-    return { ...about, result, requests, failures };
+    return failed;
   } finally {
     gateway.close();
   }
 }
 
-async function runStep(
-  step: Step,
+type Found = Omit<FailedStep, 'step'> | undefined;
+
+/** Something other than a request. */
+async function happen(
+  step: Exclude<Step, SendStep>,
   gateway: VirtualGateway,
   setting: Setting,
-): Promise<Failure | undefined> {
-  if (step.kind === 'send') return send(step, gateway, setting);
+): Promise<Found> {
   await gateway.advanceTo(setting.startMs + step.atMs);
   switch (step.kind) {
     case 'store':
@@ -64,27 +94,35 @@ async function runStep(
         if (!(error instanceof OperationError)) throw error;
         const words = `override at ${durationText(step.atMs)}`;
         const nothing = { mismatches: [], trace: [], answer: undefined };
-        return { place: step.place, step: words, refusal: error.message, ...nothing };
+        const refusal = error.message;
+        return { index: 0, failure: { place: step.place, step: words, refusal, ...nothing } };
       }
   }
+}
+
+interface Sending {
+  readonly gateway: VirtualGateway;
+  readonly setting: Setting;
+  /** The index of the request that is traced. */
+  readonly traced: number | undefined;
 }
 
 /** Sends all requests of the step; the first one that fails is reported. */
 async function send(
   step: SendStep,
-  gateway: VirtualGateway,
-  { startMs, proxyAddress }: Setting,
-): Promise<Failure | undefined> {
+  { gateway, setting: { startMs, proxyAddress }, traced }: Sending,
+): Promise<Found> {
   const request = sentRequest(step, gateway.policies, proxyAddress);
-  let failure: Failure | undefined;
-  for (let i = 0; i < step.times; i++) {
-    const atMs = step.atMs + i * step.everyMs;
+  let found: Found;
+  for (let index = 0; index < step.times; index++) {
+    const atMs = step.atMs + index * step.everyMs;
     await gateway.advanceTo(startMs + atMs);
-    const outcome = await gateway.decide(request);
+    const outcome = await gateway.decide(request, index === traced);
     const mismatches = mismatchesOf(step.expect, outcome);
-    if (mismatches.length > 0) failure ??= failureOf(step, i, { atMs, outcome, mismatches });
+    if (mismatches.length === 0) continue;
+    found ??= { index, failure: failureOf(step, index, { atMs, outcome, mismatches }) };
   }
-  return failure;
+  return found;
 }
 
 interface Failed {

@@ -1,5 +1,6 @@
 /** The request of a client, with the headers that its client and its step give it. */
-import type { ExplainedRequest } from '../../operations/explain.ts';
+import type { CheckRequest } from '../../core/check-request.ts';
+import { toCheckRequest } from '../../operations/explain.ts';
 import type { Client, Headers } from './policy-test.ts';
 import type { RequestLine } from './step-schema.ts';
 import { keyOfClient, type TestedPolicies } from './tested-policies.ts';
@@ -15,7 +16,7 @@ export function sentRequest(
   { line, client, headers }: Sent,
   { apiKeyHeader }: TestedPolicies,
   proxy: string,
-): ExplainedRequest {
+): CheckRequest {
   const { address, peer, apiKey } = client;
   const values = new Map([
     ...(apiKey === undefined ? [] : [keyHeader(apiKeyHeader, apiKey)]),
@@ -25,7 +26,7 @@ export function sentRequest(
   const all = [...values].flatMap(([name, each]) =>
     each.map((value) => [name, asReceived(value)] as const),
   );
-  return { ...line, headers: all, proxy, peer, client: address };
+  return toCheckRequest({ ...line, headers: all, proxy, peer, client: address });
 }
 
 function keyHeader(header: string, id: string): [string, readonly string[]] {

@@ -2,13 +2,14 @@
  * A gateway in virtual time: the production check with its policies, salts, counts and overrides, on a clock that a test
  * moves. It never reads the clock of the machine.
  */
-import { type Check, createCheck, NO_EVENTS } from '../../core/check.ts';
+
+import { type Check, type CheckOptions, createCheck, NO_EVENTS } from '../../core/check.ts';
+import type { CheckRequest } from '../../core/check-request.ts';
 import type { Decision } from '../../core/decision.ts';
 import type { LimitDescriptor } from '../../core/descriptor.ts';
 import type { PolicyModes } from '../../core/overrides.ts';
 import type { TakeResult } from '../../core/store.ts';
 import type { TraceEvent } from '../../core/trace.ts';
-import { type ExplainedRequest, toCheckRequest } from '../../operations/explain.ts';
 import { answerBy, type ExplainedAnswer } from '../../operations/explain-answer.ts';
 import { OverrideBook } from '../../operations/override-book.ts';
 import type { Gateway } from '../../operations/running-gateway.ts';
@@ -37,6 +38,7 @@ export class VirtualGateway {
   policies: TestedPolicies;
   readonly store: VirtualStore;
   readonly #check: Check;
+  readonly #tracedCheck: Check;
   readonly #render: ReturnType<typeof answerBy>;
   readonly #overrides: OverrideBook;
   readonly #salts = virtualSalts();
@@ -60,15 +62,16 @@ export class VirtualGateway {
       gateways: setting.gateways,
       onTake: (descriptors, result) => onTake(descriptors, result, this.#overrides.current.modes),
     });
-    this.#check = createCheck({
+    const checkOptions: CheckOptions = {
       store: this.store,
       local: this.store.local,
       salts: this.#salts,
       overrides: this.#overrides,
       newId: () => 'none',
       events: { ...NO_EVENTS, wouldDeny: ({ policy }) => this.#wouldDeny.push(policy) },
-      trace: (event) => this.#trace.push(event),
-    });
+    };
+    this.#check = createCheck(checkOptions);
+    this.#tracedCheck = createCheck({ ...checkOptions, trace: (event) => this.#trace.push(event) });
   }
 
   /** `nowMs`: milliseconds since the epoch; it must not go back. */
@@ -78,11 +81,13 @@ export class VirtualGateway {
     if (this.#overrides.list().length > 0) await this.#overrides.refresh();
   }
 
-  async decide(request: ExplainedRequest): Promise<Outcome> {
+  /** A trace costs more than the decision. */
+  async decide(request: CheckRequest, isTraced: boolean): Promise<Outcome> {
+    const check = isTraced ? this.#tracedCheck : this.#check;
     const { set } = this.policies;
     this.#wouldDeny = [];
     this.#trace = [];
-    const decision = await this.#check(toCheckRequest(request), set, this.#nowMs);
+    const decision = await check(request, set, this.#nowMs);
     // Policies in shadow mode count the request after it is decided.
     await new Promise((resolve) => setImmediate(resolve));
     const answer = this.#render(decision, set.answers);

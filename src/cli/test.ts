@@ -1,0 +1,135 @@
+/** `headgate test`: runs the tests of policy files in virtual time. */
+import { Command, InvalidArgumentError, Option } from 'commander';
+import { FileError } from '../config/file-error.ts';
+import { readEnvironment } from '../config/settings/environment.ts';
+import { coveredPercent } from '../insight/policy-tests/coverage.ts';
+import { findTestFiles, TEST_FILE_NAMES } from '../insight/policy-tests/find-test-files.ts';
+import type { TestFile } from '../insight/policy-tests/policy-test.ts';
+import { readTestFiles, runTests, selectTests } from '../insight/policy-tests/policy-tests.ts';
+import type { TestRun } from '../insight/policy-tests/result.ts';
+import { type Selects, selectionBy } from '../insight/policy-tests/selection.ts';
+import { linesOf } from './support/diagnostics-text.ts';
+import { EXIT_FAULT, EXIT_INVALID_CONFIG } from './support/exit-codes.ts';
+import { complain, linesIn, say } from './support/output.ts';
+import { asJson, mistakesAsJson } from './support/tests-json.ts';
+import { asJunit } from './support/tests-junit.ts';
+import { asTap } from './support/tests-tap.ts';
+import { asText, coverageLines } from './support/tests-text.ts';
+
+type Format = 'text' | 'json' | 'junit' | 'tap';
+
+interface TestFlags {
+  readonly output: Format;
+  readonly run?: Selection;
+  readonly coverage?: boolean;
+  readonly minCoverage?: number;
+}
+
+interface Selection {
+  readonly pattern: string;
+  readonly selects: Selects;
+}
+
+export function testCommand(): Command {
+  return new Command('test')
+    .description('run the tests of policy files, in virtual time')
+    .argument('[paths...]', `test files, and folders that have files called ${TEST_FILE_NAMES}`, [
+      '.',
+    ])
+    .addOption(
+      new Option('-o, --output <format>', 'output format')
+        .choices(['text', 'json', 'junit', 'tap'])
+        .default('text'),
+    )
+    .option(
+      '--run <regex>',
+      "run only the tests whose 'file › name' matches this regular expression",
+      readSelection,
+    )
+    .option('--coverage', 'also print what the tests did to each limit')
+    .option(
+      '--min-coverage <percent>',
+      'fail if fewer of the limits admitted a request and denied one; prints the coverage too',
+      readPercent,
+    )
+    .action(test);
+}
+
+async function test(paths: readonly string[], flags: TestFlags, command: Command): Promise<void> {
+  const { cloudflareRanges } = readEnvironment(process.env);
+  const found = findFiles(paths, command);
+  if (found.length === 0) {
+    command.error(`error: no test file in ${paths.join(', ')}: none is called ${TEST_FILE_NAMES}`);
+  }
+  let files: readonly TestFile[];
+  try {
+    files = readTestFiles(found, cloudflareRanges);
+  } catch (error) {
+    if (!(error instanceof FileError)) throw error;
+    return refuse(error, flags);
+  }
+  const { run: selection } = flags;
+  const selected = selection === undefined ? files : selectTests(files, selection.selects);
+  if (selected.length === 0) {
+    command.error(`error: no test matches --run ${selection?.pattern}`);
+  }
+  report(await runTests(selected), flags);
+}
+
+function findFiles(paths: readonly string[], command: Command): string[] {
+  try {
+    return findTestFiles(paths);
+  } catch (error) {
+    const { code, path } = error as NodeJS.ErrnoException;
+    if (path === undefined) throw error;
+    const why = code === 'ENOENT' ? 'does not exist' : `cannot be read (${code})`;
+    return command.error(`error: ${path} ${why}`);
+  }
+}
+
+function refuse({ diagnostics }: FileError, { output }: TestFlags): void {
+  const count = diagnostics.length;
+  if (output === 'json') say(linesIn(mistakesAsJson(diagnostics)));
+  else complain(diagnostics.flatMap(linesOf));
+  complain(`headgate: ${count} mistake${count === 1 ? '' : 's'}, no test was run`);
+  process.exitCode = EXIT_INVALID_CONFIG;
+}
+
+function report(run: TestRun, { output, coverage = false, minCoverage }: TestFlags): void {
+  const showsCoverage = coverage || minCoverage !== undefined;
+  const table = showsCoverage ? coverageLines(run.coverage) : [];
+  if (output === 'text') say([...asText(run), ...table]);
+  if (output === 'json') say(linesIn(asJson(run, showsCoverage)));
+  if (output === 'junit') say(asJunit(run));
+  if (output === 'tap') say(asTap(run));
+  // These formats have no place for it.
+  if ((output === 'junit' || output === 'tap') && table.length > 0) complain(table);
+  const percent = coveredPercent(run.coverage);
+  const isTooLow = minCoverage !== undefined && percent < minCoverage;
+  if (isTooLow) {
+    complain(
+      `headgate: ${shown(percent)} % of the limits are covered, fewer than ${minCoverage} %`,
+    );
+  }
+  const hasFailed = run.files.some(({ tests }) => tests.some(({ result }) => result === 'failed'));
+  if (isTooLow || hasFailed) process.exitCode = EXIT_FAULT;
+}
+
+/** Rounded down, so that 99.99 is not shown as 100. */
+function shown(percent: number): number {
+  return Math.floor(percent * 10) / 10;
+}
+
+function readSelection(pattern: string): Selection {
+  try {
+    return { pattern, selects: selectionBy(pattern) };
+  } catch (error) {
+    throw new InvalidArgumentError((error as Error).message);
+  }
+}
+
+function readPercent(text: string): number {
+  const percent = Number(text);
+  if (/^\d+(\.\d+)?$/.test(text) && percent <= 100) return percent;
+  throw new InvalidArgumentError('It must be a number from 0 to 100.');
+}
