@@ -150,9 +150,12 @@ test('only cli/support/output.ts prints, so that all output is escaped for termi
   expect(printers).toEqual(['cli/support/output.ts']);
 });
 
-test('no regular expression is built at run time, so that no user input becomes a pattern', () => {
+/** `headgate test --run`: the user of the command writes the pattern. */
+const PATTERN_OF_THE_COMMAND_LINE = 'insight/policy-tests/selection.ts';
+
+test('no other regular expression is built at run time, so that no foreign input becomes a pattern', () => {
   const makers = files.filter((file) =>
     /\bRegExp\(|\.(match|matchAll|search)\((?![/A-Z])/.test(readFileSync(join(SRC, file), 'utf8')),
   );
-  expect(makers).toEqual([]);
+  expect(makers).toEqual([PATTERN_OF_THE_COMMAND_LINE]);
 });

@@ -22,8 +22,11 @@ const NOTES: Readonly<Record<string, string>> = {
   'headgate explain': `Nothing is counted. Without \`--live\` and \`--gateway\`, it needs only the policy file and shows the answer to a first request.
 
 ${fenced('sh', "headgate explain --method POST --url '/api//auth/LOGIN' -H 'cf-connecting-ip: 203.0.113.9' --peer 173.245.48.5")}`,
+  'headgate test': `[Testing policies](testing-policies.md) explains the files. A failed test is shown with what was expected, what came, and how the request was decided.
+
+${fenced('sh', 'headgate test --coverage --min-coverage 100 config')}`,
   'headgate schema':
-    'The repository has it as [`config/policies.schema.json`](../config/policies.schema.json).\n',
+    'The repository has them as [`config/policies.schema.json`](../config/policies.schema.json) and [`config/policy-tests.schema.json`](../config/policy-tests.schema.json).\n',
 };
 
 export function commandReference(program: Command): string {

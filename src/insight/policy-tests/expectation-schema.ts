@@ -18,6 +18,17 @@ const REASONS: Readonly<Record<Decision['reason'], true>> = {
 
 const verdict = z.enum(['allow', 'deny']);
 
+function isNotEmpty(value: object): boolean {
+  return Object.keys(value).length > 0;
+}
+
+/** Without its unknown keys, a map may seem empty. */
+function ifKeysAreKnown(message: string) {
+  return { message, when: ({ issues }: z.core.ParsePayload) => issues.length === 0 };
+}
+
+const NOTHING_EXPECTED = ifKeysAreKnown('must say what is expected, such as "verdict: deny"');
+
 const body = z
   .strictObject({
     contains: z.string().min(1).optional().describe('A part of the body.'),
@@ -26,7 +37,7 @@ const body = z
       .optional()
       .describe('Fields of the JSON body. It may have others.'),
   })
-  .refine((value) => Object.keys(value).length > 0, 'must have contains or json');
+  .refine(isNotEmpty, ifKeysAreKnown('must have contains or json'));
 
 const facts = z.strictObject({
   verdict: verdict.optional().describe('allow or deny.'),
@@ -58,9 +69,6 @@ const facts = z.strictObject({
     .describe('Headers of the answer to the proxy, by name. null: the header is absent.'),
   body: body.optional().describe('The body of the answer to the proxy.'),
 });
-
-const NOTHING_EXPECTED = 'must say what is expected, such as "verdict: deny"';
-const isNotEmpty = (value: object) => Object.keys(value).length > 0;
 
 export const expectSchema = z
   .union(
