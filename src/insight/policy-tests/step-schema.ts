@@ -57,7 +57,11 @@ export const stepSchema = z.strictObject({
     .describe('When, from the start of the test. Default: when the step before it ends.'),
   send: z
     .string()
-    .meta({ title: 'request', examples: ['POST /api/auth/login'] })
+    .meta({
+      title: 'request',
+      pattern: REQUEST_PATTERN.source,
+      examples: ['POST /api/auth/login'],
+    })
     .transform(holds(parseRequest))
     .optional()
     .describe('A request: its method, and its path or URL exactly as the client writes it.'),

@@ -11,7 +11,7 @@ function parseStart(text: string): number {
   const isTime = z.iso.datetime({ offset: true }).safeParse(text).success;
   const ms = isTime ? Date.parse(text) : Number.NaN;
   if (ms >= Date.UTC(2000) && ms < Date.UTC(2100)) return ms;
-  throw new RangeError('must be a time from 2000 to 2099, such as 2026-01-05T00:00:00Z');
+  throw new RangeError('must be a time from 2000 to 2099, such as 2026-01-05T12:00:00Z');
 }
 
 const clientSchema = z.strictObject({
@@ -51,9 +51,10 @@ export const testFileSchema = z
       .describe('The policy file that is tested, relative to the folder of this file.'),
     start: z
       .string()
-      .meta({ title: 'time', examples: ['2026-01-05T00:00:00Z'] })
+      .meta({ title: 'time', examples: ['2026-01-05T12:00:00Z'] })
       .transform(holds(parseStart))
-      .prefault('2026-01-05T00:00:00Z')
+      // At noon, so that most windows do not reach back over midnight, where addresses count under two pseudonyms.
+      .prefault('2026-01-05T12:00:00Z')
       .describe('When each test starts.'),
     proxy: z
       .enum(DIALECT_NAMES)

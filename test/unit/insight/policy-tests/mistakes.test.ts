@@ -180,7 +180,7 @@ test.each([
   ],
   [
     `${HEAD}${TESTS}start: 2026-01-05`,
-    ['4:8: invalid-value: start: must be a time from 2000 to 2099, such as 2026-01-05T00:00:00Z'],
+    ['4:8: invalid-value: start: must be a time from 2000 to 2099, such as 2026-01-05T12:00:00Z'],
   ],
   [
     `${HEAD}${TESTS}proxy: ngnix`,
