@@ -8,6 +8,7 @@ import { MAIN, NODE } from '../support/tested-command.ts';
 
 const PRINT_PACKAGES = fileURLToPath(new URL('../support/print-packages.ts', import.meta.url));
 const POLICIES = fileURLToPath(new URL('../../config/policies.yaml', import.meta.url));
+const CONFIG = fileURLToPath(new URL('../../config', import.meta.url));
 /** Half of what a gateway loads. */
 const OF_GATEWAYS = ['fastify', 'ioredis', 'pino', 'prom-client'];
 /** What Fastify loads to compile schemas. */
@@ -52,7 +53,9 @@ test('headgate --version loads the command line alone', async () => {
 describe.each([
   ['--help'],
   ['check', POLICIES],
+  ['test', CONFIG],
   ['schema'],
+  ['schema', 'tests'],
   ['key', 'new', '--id', 'acme'],
   ['proxy-config', 'nginx'],
 ])('headgate %s', (...args) => {

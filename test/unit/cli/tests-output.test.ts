@@ -123,7 +123,6 @@ describe('for people', () => {
 
   test('a failure shows place, step, both sides, and the trace', async () => {
     const lines = asText(await run()).map((line) => line.replace(/\S*a_test\.yaml/, 'a_test.yaml'));
-    const key = lines.find((line) => line.includes('counted as'))?.split('counted as ')[1];
     expect(lines).toEqual([
       'a_test.yaml',
       '  FAIL  a test',
@@ -142,12 +141,10 @@ describe('for people', () => {
       '                    admin does not match: it requires path /admin and host a.example.com',
       '                    trial does not match: it requires path /trial',
       '                    default does not apply: another policy matches',
-      expect.stringContaining(
-        '          limit     login: 2 requests per minute, per client; counted as ',
+      expect.stringMatching(
+        /^ {10}limit {5}login: 2 requests per minute, per client; counted as hg:v1:\{i\.[\w-]{22}\}:login:client\.60000$/,
       ),
-      expect.stringContaining('login: 2 requests per minute, per client; counted as '),
       '                    login: 0 of 2 remain after this request',
-      expect.stringContaining('login: '),
       '          answer    200, sent to envoy',
       '                    Cache-Control: no-store',
       '                    X-RateLimit-Limit: 2',
@@ -159,7 +156,6 @@ describe('for people', () => {
       '          refused: no override says that this client is blocked',
       '1 test: 0 passed, 1 failed, 0 skipped; 3 requests',
     ]);
-    expect(key).toMatch(/^hg:v1:\{i\.[\w-]{22}\}:login:client\.60000$/);
   });
 
   test('coverage has a row for each limit', async () => {
@@ -168,7 +164,7 @@ describe('for people', () => {
     expect(lines).toEqual([
       '',
       'policies.yaml: 1 of 6 limits covered, 16 %',
-      '                 limit                                               matched  admitted  denied  in shadow',
+      '                 limit                                                   matched  admitted  denied  in shadow',
       '  ok             login               2 requests per minute, per client   3        2         1       0',
       '  NEVER MATCHED  pay                 4 requests per 31 days, per client  0        0         0       0',
       '  NEVER MATCHED  admin               1 request per hour, per client      0        0         0       0',

@@ -60,3 +60,9 @@ test.each([
 ])('%s', (sections, expected) => {
   expect(messagesIn(sections)).toEqual([expected]);
 });
+
+test('suggests a key of the map that has the unknown one, also where a text may be', () => {
+  expect(messagesIn('default: { limits: [{ rate: 1/1s, brust: 2 }] }')).toEqual([
+    'default.limits[0].brust: is not a known key, did you mean "burst"?',
+  ]);
+});
