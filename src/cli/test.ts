@@ -33,9 +33,10 @@ interface Selection {
 export function testCommand(): Command {
   return new Command('test')
     .description('run the tests of policy files, in virtual time')
-    .argument('[paths...]', `test files, and folders that have files called ${TEST_FILE_NAMES}`, [
-      '.',
-    ])
+    .argument(
+      '[paths...]',
+      `test files, and folders that have files called ${TEST_FILE_NAMES} (default: the current folder)`,
+    )
     .addOption(
       new Option('-o, --output <format>', 'output format')
         .choices(['text', 'json', 'junit', 'tap'])
@@ -55,7 +56,8 @@ export function testCommand(): Command {
     .action(test);
 }
 
-async function test(paths: readonly string[], flags: TestFlags, command: Command): Promise<void> {
+async function test(given: readonly string[], flags: TestFlags, command: Command): Promise<void> {
+  const paths = given.length === 0 ? ['.'] : given;
   const { cloudflareRanges } = readEnvironment(process.env);
   const found = findFiles(paths, command);
   if (found.length === 0) {

@@ -3,7 +3,7 @@ import { hint } from '../../config/closest-word.ts';
 import type { DiagnosticDraft, Place } from '../../config/diagnostic.ts';
 import type { Rule } from '../../config/rules.ts';
 import type { Path } from '../../config/yaml-path.ts';
-import { durationText } from './duration.ts';
+import { durationText, MAX_DURATION_MS } from './duration.ts';
 import type { Expectation, Facts } from './expectation-schema.ts';
 import { overrideMistakes } from './override-mistakes.ts';
 import type { Setting, Step } from './policy-test.ts';
@@ -82,7 +82,11 @@ class StepReader {
       const end = durationText(this.#endMs);
       this.#report([...path, 'at'], `is before ${end}, when the step before it ends`);
     }
-    this.#endMs = Math.max(this.#endMs, startMs + (times - 1) * every);
+    const endMs = startMs + (times - 1) * every;
+    if (endMs > MAX_DURATION_MS) {
+      this.#report(path, `must end at most ${durationText(MAX_DURATION_MS)} after the start`);
+    }
+    this.#endMs = Math.max(this.#endMs, endMs);
     return startMs;
   }
 

@@ -13,7 +13,7 @@ const UNITS = [
   ['ms', 1],
 ] as const;
 
-const MAX_DAYS = 3_650;
+export const MAX_DURATION_MS = 3_650 * DAY_MS;
 
 /** Returns milliseconds. Throws a RangeError whose message gives the right form. */
 export function parseDuration(text: string): number {
@@ -24,7 +24,9 @@ export function parseDuration(text: string): number {
     );
   }
   const ms = UNITS.reduce((sum, [, unitMs], i) => sum + Number(counts[i] ?? 0) * unitMs, 0);
-  if (ms > MAX_DAYS * DAY_MS) throw new RangeError(`must be at most ${MAX_DAYS}d`);
+  if (ms > MAX_DURATION_MS) {
+    throw new RangeError(`must be at most ${durationText(MAX_DURATION_MS)}`);
+  }
   return ms;
 }
 

@@ -29,11 +29,11 @@ export interface Client {
   readonly peer: string;
   /** The id of a listed API key. */
   readonly apiKey: string | undefined;
-  readonly headers: Headers;
+  readonly headers: HeaderValues;
 }
 
 /** The values of headers by their name in lower case. */
-export type Headers = ReadonlyMap<string, readonly string[]>;
+export type HeaderValues = ReadonlyMap<string, readonly string[]>;
 
 export interface PolicyTest {
   readonly name: string;
@@ -58,7 +58,7 @@ export interface SendStep extends Moment {
   readonly sender: string;
   readonly client: Client;
   /** Without values: the step leaves out a header of the client. */
-  readonly headers: Headers;
+  readonly headers: HeaderValues;
   readonly times: number;
   readonly everyMs: number;
   readonly expect: Expectation;

@@ -102,7 +102,7 @@ class TestFileReader {
       if (id === undefined || ids.includes(id)) continue;
       const path = ['clients', name, 'api_key'];
       const message = `is not the id of a key in ${file}, nor one under api_keys`;
-      this.#report({ rule: 'key-unknown', path, message });
+      this.#report({ rule: 'invalid-value', path, message });
     }
   }
 

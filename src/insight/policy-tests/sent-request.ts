@@ -1,7 +1,7 @@
 /** The request of a client, with the headers that its client and its step give it. */
 import type { CheckRequest } from '../../core/check-request.ts';
 import { toCheckRequest } from '../../operations/explain.ts';
-import type { Client, Headers } from './policy-test.ts';
+import type { Client, HeaderValues } from './policy-test.ts';
 import type { RequestLine } from './step-schema.ts';
 import { keyOfClient, type TestedPolicies } from './tested-policies.ts';
 
@@ -9,7 +9,7 @@ export interface Sent {
   readonly line: RequestLine;
   readonly client: Client;
   /** Replace those of the client. Without values: the header is left out. */
-  readonly headers: Headers;
+  readonly headers: HeaderValues;
 }
 
 export function sentRequest(

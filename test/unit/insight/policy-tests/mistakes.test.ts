@@ -123,6 +123,13 @@ test('steps do not go back in time', async () => {
   ]);
 });
 
+test('a step does not go on for ever', async () => {
+  expect(await inSteps(`{ ${LOGIN}, times: 3651, every: 1d, expect: allow }`)).toEqual([]);
+  expect(await inSteps(`{ ${LOGIN}, times: 3652, every: 1d, expect: allow }`)).toEqual([
+    '8:9: invalid-value: tests[0].steps[0]: must end at most 3650d after the start',
+  ]);
+});
+
 test('nobody changes a gateway while its store is down', async () => {
   const override = '{ override: { block: alice, for: 1h } }';
   expect(await inSteps('{ store: down }', override, '{ store: up }', override)).toEqual([
@@ -207,7 +214,7 @@ test.each([
   [
     `policies: policies.yaml\nclients: { a: { address: 203.0.113.9, api_key: acme } }\n${TESTS}`,
     [
-      '2:48: key-unknown: clients.a.api_key: is not the id of a key in policies.yaml, nor one under api_keys',
+      '2:48: invalid-value: clients.a.api_key: is not the id of a key in policies.yaml, nor one under api_keys',
     ],
   ],
   [
