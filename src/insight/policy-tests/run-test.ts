@@ -60,7 +60,7 @@ async function runSteps(
     for (const step of steps) {
       const found = await (step.kind === 'send'
         ? send(step, { gateway, setting: options.setting, traced: traced.get(step) })
-        : happen(step, gateway, options.setting));
+        : applyChange(step, gateway, options.setting));
       if (found !== undefined) failed.push({ step, ...found });
     }
     return failed;
@@ -72,7 +72,7 @@ async function runSteps(
 type Found = Omit<FailedStep, 'step'> | undefined;
 
 /** Something other than a request. */
-async function happen(
+async function applyChange(
   step: Exclude<Step, SendStep>,
   gateway: VirtualGateway,
   setting: Setting,

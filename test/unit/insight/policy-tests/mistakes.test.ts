@@ -1,4 +1,6 @@
 /** Mistakes in test files: each is reported with its place, and all of them at once. */
+import { readFileSync } from 'node:fs';
+import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { mistakesIn, POLICIES, testFile } from '../../../support/policy-tests.ts';
 
@@ -252,3 +254,38 @@ test('a file with thousands of mistakes is refused soon', async () => {
   expect(found.length).toBeGreaterThanOrEqual(1_000);
   expect(found.length).toBeLessThan(1_010);
 });
+
+test('whatever stands in a test file, its mistakes are reported', async () => {
+  const shipped = readFileSync(
+    new URL('../../../../config/policies_test.yaml', import.meta.url),
+    'utf8',
+  );
+  const text = shipped.slice(0, 3_000);
+  const junk = ['', '{', ']', ': ', '- ', '"', '&a ', '*a', 'null', '[[]]', '\u0000', '1e999', '~'];
+  const place = fc.nat(text.length);
+  await fc.assert(
+    fc.asyncProperty(place, fc.nat(9), fc.constantFrom(...junk), async (at, removed, added) => {
+      const damaged = text.slice(0, at) + added + text.slice(at + removed);
+      expect(Array.isArray(await mistakesIn({ 'a_test.yaml': damaged }))).toBe(true);
+    }),
+    { numRuns: 150 },
+  );
+  const odd = fc.anything({ maxDepth: 4, key: fc.constantFrom(...KEYS), withNullPrototype: false });
+  await fc.assert(
+    fc.asyncProperty(odd, odd, odd, async (step, client, test) => {
+      const file = {
+        policies: 'policies.yaml',
+        clients: { a: client },
+        tests: [{ steps: [step] }, test],
+      };
+      expect((await mistakesIn({ 'a_test.yaml': JSON.stringify(file) })).length).toBeGreaterThan(0);
+    }),
+    { numRuns: 150 },
+  );
+});
+
+const KEYS = [
+  ...['at', 'send', 'client', 'host', 'headers', 'times', 'every', 'expect', 'store', 'reload'],
+  ...['override', 'block', 'mode', 'policy', 'for', 'not', 'body', 'json', 'address', 'api_key'],
+  ...['name', 'skip', 'steps', 'verdict', 'remaining', 'toString', 'constructor'],
+];
