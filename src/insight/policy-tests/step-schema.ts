@@ -65,7 +65,7 @@ export const stepSchema = z.strictObject({
     .transform(holds(parseRequest))
     .optional()
     .describe('A request: its method, and its path or URL exactly as the client writes it.'),
-  client: name.optional().describe('Who sends it: a name under clients.'),
+  client: name.optional().describe('The client that sends it: a name under clients.'),
   host: z.string().optional().describe("The host. Default: the client's."),
   headers: headerChanges.optional(),
   times: z

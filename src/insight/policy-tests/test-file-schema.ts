@@ -71,7 +71,7 @@ export const testFileSchema = z
       .array(apiKeySchema)
       .default([])
       .describe('API keys that count as listed, in addition to those of the policy file.'),
-    clients: z.record(name, clientSchema).describe('Who sends requests, by name.'),
+    clients: z.record(name, clientSchema).describe('The clients that send requests, by name.'),
     tests: z.array(testSchema).min(1),
   })
   .describe('headgate policy tests');
