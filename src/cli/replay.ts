@@ -1,18 +1,9 @@
 /** `headgate replay`: decides the requests of access logs by a policy file. */
 import { Command, InvalidArgumentError } from 'commander';
-import { addFailOn, FAIL_ON_NAMES, type FailOn, needsDifference } from './support/fail-on.ts';
-import { type LogFlags, withLog } from './support/log-options.ts';
-import { type OutputFlags, withOutput } from './support/output.ts';
-
-export interface ReplayFlags extends LogFlags, OutputFlags {
-  readonly policies?: string;
-  readonly against?: string;
-  readonly failOn: readonly FailOn[];
-  readonly addresses?: true;
-  readonly invalid?: string;
-  readonly html?: string;
-  readonly threads?: number;
-}
+import { addFailOn, FAIL_ON_NAMES, needsDifference } from './support/fail-on.ts';
+import { withLog } from './support/log-options.ts';
+import { withOutput } from './support/output.ts';
+import type { ReplayFlags } from './support/replay-logs.ts';
 
 export function replayCommand(): Command {
   return withOutput(

@@ -1,6 +1,10 @@
 /** A made-up result of a replay, of any size: the same one every time. */
 import type { MinutePoint, ReplayCharts } from '../../src/insight/replay/charts.ts';
-import type { LimitReport, PolicyReport, ReplayReport } from '../../src/insight/replay/report.ts';
+import type {
+  LimitReport,
+  PolicyReport,
+  ReplayReport,
+} from '../../src/insight/replay/replay-report.ts';
 
 export interface ReplaySample {
   readonly report: ReplayReport;
@@ -54,6 +58,7 @@ export function sampleReplay(options: SampleOptions): ReplaySample {
         },
       ],
       late: 5,
+      without_request: 0,
       out_of_order: 1_204,
     },
     requests: {

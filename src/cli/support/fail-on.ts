@@ -1,6 +1,6 @@
 /** `--fail-on NAME=MOST`: conditions under which a replay ends with an exit code for CI. */
 import { InvalidArgumentError } from 'commander';
-import type { ReplayReport } from '../../insight/replay/report.ts';
+import type { ReplayReport } from '../../insight/replay/replay-report.ts';
 
 export interface FailOn {
   readonly name: string;

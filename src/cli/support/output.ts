@@ -29,6 +29,15 @@ export function complain(lines: string | readonly string[]): void {
   console.error([lines].flat().map(printable).join('\n'));
 }
 
+/** Moves to the start of the line and clears it. */
+const CLEAR = '\r\x1b[K';
+
+/** Draws over the last line of standard error. Undefined if that is no terminal. */
+export function terminalLine(): ((text: string) => void) | undefined {
+  if (!process.stderr.isTTY) return undefined;
+  return (text) => process.stderr.write(CLEAR + printable(text));
+}
+
 /** The lines of a text that headgate wrote. */
 export function linesIn(text: string): string[] {
   return text.replace(/\n$/, '').split('\n');

@@ -8,34 +8,26 @@ export interface Progress extends Disposable {
 
 const EVERY_MS = 200;
 const BAR_WIDTH = 24;
-/** Moves to the start of the line and clears it. */
-const CLEAR = '\r\x1b[K';
 
-interface Terminal {
-  readonly isTTY?: boolean;
-  write(text: string): unknown;
-}
-
-/** `log.progress` is read again for each line. */
+/** `log.progress` is read again for each line. `draw`: see `terminalLine`. */
 export function startProgress(
   log: { readonly progress: LogProgress },
-  terminal: Terminal = process.stderr,
+  draw: ((text: string) => void) | undefined,
 ): Progress {
-  if (terminal.isTTY !== true) return { lines: () => {}, [Symbol.dispose]: () => {} };
+  if (draw === undefined) return { lines: () => {}, [Symbol.dispose]: () => {} };
   const startedMs = performance.now();
   let lines = 0;
-  const show = () => {
-    const text = progressText({ ...log.progress, lines, elapsedMs: performance.now() - startedMs });
-    terminal.write(CLEAR + text);
-  };
-  const timer = setInterval(show, EVERY_MS).unref();
+  const timer = setInterval(
+    () => draw(progressText({ ...log.progress, lines, elapsedMs: performance.now() - startedMs })),
+    EVERY_MS,
+  ).unref();
   return {
     lines(count) {
       lines = count;
     },
     [Symbol.dispose]() {
       clearInterval(timer);
-      terminal.write(CLEAR);
+      draw('');
     },
   };
 }

@@ -1,17 +1,27 @@
 /** Replays logs, with progress on a terminal, and prints the report. Ctrl+C reports what is known so far. */
 import { readEnvironment } from '../../config/settings/environment.ts';
+import { replayPage } from '../../insight/page/replay-page.ts';
 import { readPolicyFile } from '../../insight/policies.ts';
 import type { MisreadLine } from '../../insight/reading/entry-stream.ts';
 import { textOf } from '../../insight/replay/report-text.ts';
 import { runReplay } from '../../insight/replay/run.ts';
-import type { ReplayFlags } from '../replay.ts';
 import { EXIT_FAULT } from './exit-codes.ts';
-import { failuresOf } from './fail-on.ts';
+import { type FailOn, failuresOf } from './fail-on.ts';
 import { interruptible } from './interrupt.ts';
-import { openLogs, parsingOf } from './log-options.ts';
-import { columns, complain, print } from './output.ts';
+import { type LogFlags, openLogs, parsingOf } from './log-options.ts';
+import { columns, complain, type OutputFlags, print, terminalLine } from './output.ts';
 import { OutputFile } from './output-file.ts';
 import { startProgress } from './progress.ts';
+
+export interface ReplayFlags extends LogFlags, OutputFlags {
+  readonly policies?: string;
+  readonly against?: string;
+  readonly failOn: readonly FailOn[];
+  readonly addresses?: true;
+  readonly invalid?: string;
+  readonly html?: string;
+  readonly threads?: number;
+}
 
 export async function replayLogs(paths: readonly string[], flags: ReplayFlags): Promise<void> {
   const { cloudflareRanges, ...environment } = readEnvironment(process.env);
@@ -22,8 +32,8 @@ export async function replayLogs(paths: readonly string[], flags: ReplayFlags): 
   const invalid = await openFile(flags.invalid, '--invalid');
   const page = await openFile(flags.html, '--html');
   using interrupt = interruptible();
-  using progress = startProgress(log);
-  const { report } = await runReplay({
+  using progress = startProgress(log, terminalLine());
+  const { report, charts } = await runReplay({
     ...{ log, policies, against, mapping: flags.map, horizonMs: flags.horizon },
     parsing: parsingOf(flags),
     threads: flags.threads,
@@ -41,6 +51,8 @@ export async function replayLogs(paths: readonly string[], flags: ReplayFlags): 
     ),
   );
   await invalid?.close();
+  await page?.write(replayPage(report, charts));
+  await page?.close();
   const failures = failuresOf(report, flags.failOn);
   if (failures.length === 0) return;
   complain(failures.map((failure) => `headgate: ${failure}`));

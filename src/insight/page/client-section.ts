@@ -5,7 +5,7 @@ import type {
   ChangeReport,
   ClientReport,
   DifferenceReport,
-} from '../replay/report.ts';
+} from '../replay/replay-report.ts';
 import { type Content, type Html, html, NOTHING } from './html.ts';
 import { type Column, foldedTable, numbers, tableOf } from './table.ts';
 

@@ -7,7 +7,8 @@ import { hostPoliciesOf, policySetOf, type ReadPolicies } from '../policies.ts';
 import type { OpenLog } from '../reading/open-log.ts';
 import { chartsOf, type ReplayCharts } from './charts.ts';
 import { indivisible } from './division.ts';
-import { type ReplayReport, reportOn } from './report.ts';
+import type { ReplayReport } from './replay-report.ts';
+import { reportOn } from './report.ts';
 import { type ChunkEvents, startThreads } from './threads.ts';
 
 export interface ReplayRun extends ChunkEvents {
