@@ -68,8 +68,8 @@ function linesOf(count: number): string {
 }
 
 function wordsOf({ format, lines, understood, proofs }: Trial, { name }: Beginning): string {
-  const share = understood === lines ? 'all' : `${understood}`;
-  const basis = `${format.title} (${format.name}): understands ${share} of the first ${lines} lines of ${name}`;
+  const share = lines === 1 ? 'the only line' : `${understood} of the first ${lines} lines`;
+  const basis = `${format.title} (${format.name}): understands ${share} of ${name}`;
   const twin = FORMATS.find((each) => each !== format && each.isProof !== undefined);
   if (format.isProof === undefined || twin === undefined) return basis;
   if (proofs > 0) {

@@ -1,4 +1,5 @@
 /** One log: a file, or standard input. */
+import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { displayName } from '../../config/text-file.ts';
 import { type Compression, compressionOf, decompressed, whyUnreadable } from './decompression.ts';
@@ -47,7 +48,8 @@ export class LogSource {
     if (this.#path === STANDARD_INPUT) return undefined;
     let file: FileHandle | undefined;
     try {
-      file = await open(this.#path);
+      // Without O_NONBLOCK, opening a named pipe waits for a writer.
+      file = await open(this.#path, constants.O_RDONLY | constants.O_NONBLOCK);
       const stat = await file.stat();
       if (stat.isDirectory()) return REASONS.EISDIR;
       this.size = stat.isFile() ? stat.size : undefined;

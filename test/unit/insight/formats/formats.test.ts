@@ -180,7 +180,7 @@ describe('combined', () => {
     const { format, detected: words } = detected(line('"GET / HTTP/1.1"'));
     expect(format.name).toBe('nginx-combined');
     expect(words).toBe(
-      'NGINX, combined (nginx-combined): understands all of the first 1 lines of log; Apache httpd, combined has the same lines, and none tells which it is. The time of a line is taken for the end of its request; if that is wrong, add --format apache-combined or --time-is start',
+      'NGINX, combined (nginx-combined): understands the only line of log; Apache httpd, combined has the same lines, and none tells which it is. The time of a line is taken for the end of its request; if that is wrong, add --format apache-combined or --time-is start',
     );
   });
   test('may have the host before the address', () => {

@@ -126,6 +126,31 @@ describe('several logs', () => {
   });
 });
 
+test('a log that is not read to its end is closed', async () => {
+  const log = await open([PLAIN, file('second', lines(0, 9_000))]);
+  for await (const chunk of log.chunks()) {
+    expect(chunk.source).toBe(0);
+    break;
+  }
+  expect(log.progress.bytesRead).toBeGreaterThan(0);
+});
+
+test('every log is cut into chunks of whole lines, each in memory of its own', async () => {
+  const log = await open([file('c.gz', gzipSync(lines(0, 30_000)))]);
+  const buffers = new Set<unknown>();
+  const texts: string[] = [];
+  for await (const { bytes } of log.chunks()) {
+    buffers.add(bytes.buffer);
+    expect(bytes.buffer.byteLength).toBe(bytes.byteLength);
+    expect(bytes.byteLength).toBeLessThan(300_000);
+    const text = Buffer.from(bytes).toString();
+    expect(text).toMatch(/\n$/);
+    texts.push(text);
+  }
+  expect(buffers.size).toBe(texts.length);
+  expect(texts.join('')).toBe(lines(0, 30_000));
+});
+
 describe('openLog refuses', () => {
   const CADDY = '{"level":"info"}\n';
   test.each<[string, string[], string]>([
