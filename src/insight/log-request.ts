@@ -1,6 +1,6 @@
 /** Turns entries of an access log into the requests that a gateway would have checked. */
 import { canonicalAddress } from '../core/address.ts';
-import type { CheckRequest, HeaderFields } from '../core/check-request.ts';
+import type { CheckRequest, HeaderFields, ReportedAddresses } from '../core/check-request.ts';
 import type { PolicySet } from '../core/policy-set.ts';
 import type { LogEntry } from './log-entry.ts';
 
@@ -15,7 +15,11 @@ export interface MappedField {
  * The request of an entry, or undefined if the entry does not say which client sent it. Every call returns the same
  * object with other values, so that a long log needs no memory for it.
  */
-export type LogRequests = (entry: LogEntry) => CheckRequest | undefined;
+export type LogRequests = (entry: LogEntry) => LogRequest | undefined;
+
+export interface LogRequest extends CheckRequest {
+  readonly addresses: Omit<ReportedAddresses, 'client'> & { client: string | undefined };
+}
 
 /** Reads `api_key=FIELD`, `user=FIELD` or `header:NAME=FIELD`. Throws a RangeError whose message gives the right form. */
 export function readMapping(text: string): MappedField {

@@ -25,6 +25,9 @@ ${fenced('sh', "headgate explain --method POST --url '/api//auth/LOGIN' -H 'cf-c
   'headgate test': `[Testing policies](testing-policies.md) explains the files. A failed test is shown with what was expected, what came, and how the request was decided.
 
 ${fenced('sh', 'headgate test --coverage --min-coverage 100 config')}`,
+  'headgate replay': `[Choosing limits](choosing-limits.md) shows how to use it, and [log formats](log-formats.md) what it reads. Ctrl+C ends the reading and prints what is known so far. What a log cannot tell is "not evaluated", never "0 denied".
+
+${fenced('sh', 'headgate replay access.log.1.gz access.log --policies new.yaml --against policies.yaml --html replay.html')}`,
   'headgate schema':
     'The repository has them as [`config/policies.schema.json`](../config/policies.schema.json) and [`config/policy-tests.schema.json`](../config/policy-tests.schema.json).\n',
 };

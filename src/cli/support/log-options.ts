@@ -34,11 +34,13 @@ export function withLog(command: Command): Command {
       addMapping,
       [],
     )
-    .option(
-      '--horizon <duration>',
-      'how much earlier than a line before it a request may start',
-      duration,
-      60_000,
+    .addOption(
+      new Option(
+        '--horizon <duration>',
+        'how much earlier than a line before it a request may start',
+      )
+        .argParser(duration)
+        .default(60_000, '1min'),
     );
 }
 

@@ -23,8 +23,15 @@ export class ClientBook {
   entry(name: string): ClientEntry {
     let found = this.#entries.get(name);
     if (found === undefined) {
-      found = { name, requests: 0, denied: 0, newlyDenied: 0, newlyAllowed: 0, seen: [] };
-      this.#entries.set(name, found);
+      found = {
+        name: copyOf(name),
+        requests: 0,
+        denied: 0,
+        newlyDenied: 0,
+        newlyAllowed: 0,
+        seen: [],
+      };
+      this.#entries.set(found.name, found);
     }
     return found;
   }
@@ -45,6 +52,11 @@ export class ClientBook {
     for (const { seen: _seen, ...row } of this.#entries.values()) if (of(row) > 0) found.push(row);
     return topRows(found, of);
   }
+}
+
+/** V8 keeps a part of a text as a reference to the whole text, here a line of the log. */
+function copyOf(text: string): string {
+  return Buffer.from(text).toString();
 }
 
 /** Rows of equal counts are in the order of their names, so the list does not depend on how the work was divided. */

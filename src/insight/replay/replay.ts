@@ -144,9 +144,13 @@ export class Replay {
     const address = this.#addressOf(request);
     const { name, thread } = this.#networkOf(address);
     if (thread !== this.#options.thread) return;
+    const known = this.#options.mapping.length === 0 ? this.#clients.entry(name) : undefined;
+    // The address of the entry is a part of its line, which must not stay in memory as long as the address.
+    if (known?.name === address) request.addresses.client = known.name;
     const decided = this.#now.decide(request, atMs);
     const { partition } = decided;
-    const client = this.#clients.entry(isAddress(partition) ? name : this.#keyName(partition));
+    const client =
+      known ?? this.#clients.entry(isAddress(partition) ? name : this.#keyName(partition));
     if (this.#hasShadow) this.#recent.set(partition, client);
     this.#tally.add(decided, client, atMs);
     this.#peaks?.add(decided.counted, client, atMs);
