@@ -1,0 +1,159 @@
+/** Chooses limits for a route from the peaks of its clients. */
+import { bestFloor, type Floor, floorOf, QUANTILES } from './floor.ts';
+import { type Gap, widestGap } from './gap.ts';
+import { roundDown, roundUp } from './round-number.ts';
+import type { RoutePeaks, WindowPeaks } from './route-peaks.ts';
+import {
+  BURST_WINDOWS,
+  SUSTAINED_WINDOWS,
+  USUAL_BURST,
+  USUAL_SUSTAINED,
+  type WindowLimit,
+} from './windows.ts';
+
+/** What one window says about ordinary clients and the others. */
+export interface WindowEvidence {
+  readonly windowMs: number;
+  readonly floor: Floor;
+  readonly gap: Gap | undefined;
+}
+
+export interface Choice {
+  /** For people: why these limits. */
+  readonly reason: string;
+  /** The burst limit, then the sustained one, without one that never binds. */
+  readonly limits: readonly WindowLimit[];
+  readonly isRecommended: boolean;
+}
+
+export interface Choices {
+  readonly burst: WindowEvidence;
+  readonly sustained: WindowEvidence;
+  readonly choices: readonly Choice[];
+}
+
+export interface ChoiceOptions {
+  /** What the service can take in all. */
+  readonly capacity: WindowLimit | undefined;
+  /** Of the log's stamps. */
+  readonly precisionMs: number;
+}
+
+/** Without a gap, the limit is this many times the floor. */
+const MARGIN = 1.5;
+const LEAST_CHOICES = 3;
+const MAX_CHOICES = 5;
+
+/** Undefined if there is not enough evidence. */
+export function choose(peaks: RoutePeaks, options: ChoiceOptions): Choices | undefined {
+  const evidence = peaks.windows.map(evidenceOf).filter((each) => each !== undefined);
+  // Stamps that are no finer than a window do not show its peaks.
+  const seen = evidence.filter(({ windowMs }) => windowMs > options.precisionMs);
+  const burst = pick(seen, BURST_WINDOWS, USUAL_BURST);
+  const sustained = pick(seen, SUSTAINED_WINDOWS, USUAL_SUSTAINED);
+  if (burst === undefined || sustained === undefined) return undefined;
+  const planned = plan(peaks, burst, sustained).map(({ counts, ...rest }) => ({
+    ...rest,
+    limits: binding(counts.map((each) => rounded(each, options.capacity))),
+  }));
+  return { burst, sustained, choices: different(planned) };
+}
+
+function evidenceOf({ windowMs, ordinary, all }: WindowPeaks): WindowEvidence | undefined {
+  const floor = bestFloor(ordinary);
+  return floor && { windowMs, floor, gap: widestGap(all.values(), floor.bound) };
+}
+
+/** The window with the widest gap; without gaps, the usual one. */
+function pick(
+  evidence: readonly WindowEvidence[],
+  windows: readonly number[],
+  usual: number,
+): WindowEvidence | undefined {
+  const candidates = evidence.filter(({ windowMs }) => windows.includes(windowMs));
+  let best = candidates.find(({ windowMs }) => windowMs === usual) ?? candidates[0];
+  for (const each of candidates) {
+    if ((each.gap?.ratio ?? 0) > (best?.gap?.ratio ?? 0)) best = each;
+  }
+  return best;
+}
+
+interface Planned {
+  readonly reason: string;
+  /** Not rounded: for the burst window, then for the sustained one. */
+  readonly counts: readonly WindowLimit[];
+  readonly isRecommended: boolean;
+}
+
+/** Limits from strict to generous. */
+function plan(peaks: RoutePeaks, burst: WindowEvidence, sustained: WindowEvidence): Planned[] {
+  const both = [burst, sustained];
+  const countsBy = (countOf: (evidence: WindowEvidence) => number) =>
+    both.map((each) => ({ limit: countOf(each), windowMs: each.windowMs }));
+  const lower = QUANTILES.filter((each) => each < burst.floor.quantile).reverse();
+  const floors = [...lower.slice(-2), burst.floor.quantile].map((quantile) => ({
+    reason: `${percentile(quantile)} of ordinary clients`,
+    counts: countsBy(({ windowMs }) => boundOf(peaks, windowMs, quantile)),
+    isRecommended: false,
+  }));
+  const recommended = {
+    reason: both.some(({ gap }) => gap !== undefined)
+      ? 'in the gap between ordinary clients and the others'
+      : `${MARGIN} times ${percentile(burst.floor.quantile)}`,
+    counts: countsBy(recommendedCount),
+    isRecommended: true,
+  };
+  const multiples = [2, 5, 10].map((factor) => ({
+    reason: `${factor} times the recommended limits`,
+    counts: countsBy((each) => factor * roundUp(recommendedCount(each))),
+    isRecommended: false,
+  }));
+  return [...floors, recommended, ...multiples];
+}
+
+function recommendedCount({ floor, gap }: WindowEvidence): number {
+  return gap?.middle ?? MARGIN * floor.bound;
+}
+
+function boundOf(peaks: RoutePeaks, windowMs: number, quantile: number): number {
+  const window = peaks.windows.find((each) => each.windowMs === windowMs);
+  return (window && floorOf(window.ordinary, quantile)?.bound) ?? 1;
+}
+
+/** `p99.9` */
+export function percentile(quantile: number): string {
+  return `p${Number((100 * quantile).toFixed(1))}`;
+}
+
+/** Round, and within the capacity. */
+function rounded({ limit, windowMs }: WindowLimit, capacity: WindowLimit | undefined): WindowLimit {
+  const round = roundUp(limit);
+  if (capacity === undefined) return { limit: round, windowMs };
+  const possible = capacity.limit * Math.max(1, windowMs / capacity.windowMs);
+  return { limit: Math.min(round, roundDown(possible)), windowMs };
+}
+
+/** Leaves out a limit that another one always reaches first. */
+function binding(limits: readonly WindowLimit[]): WindowLimit[] {
+  const [burst, sustained] = limits;
+  if (burst === undefined || sustained === undefined) return [...limits];
+  if (burst.limit >= sustained.limit) return [sustained];
+  const most = burst.limit * Math.ceil(sustained.windowMs / burst.windowMs);
+  return most <= sustained.limit ? [burst] : [burst, sustained];
+}
+
+/** The recommended choice stays; of others with the same limits, the first one. */
+function different(planned: readonly Choice[]): Choice[] {
+  const keyOf = ({ limits }: Choice) =>
+    limits.map(({ limit, windowMs }) => `${limit}/${windowMs}`).join(' ');
+  const recommended = planned.find(({ isRecommended }) => isRecommended);
+  const byKey = new Map<string, Choice>();
+  for (const each of planned) {
+    const key = keyOf(each);
+    const isTaken = byKey.has(key) || (recommended !== undefined && key === keyOf(recommended));
+    if (each.isRecommended || !isTaken) byKey.set(key, each);
+  }
+  const found = [...byKey.values()];
+  const after = found.findIndex(({ isRecommended }) => isRecommended) + 2;
+  return found.slice(0, Math.min(MAX_CHOICES, Math.max(LEAST_CHOICES, after)));
+}

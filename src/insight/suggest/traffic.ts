@@ -1,0 +1,141 @@
+/** The traffic of some days: the strata of its clients, and each client's requests to a route. */
+import { BehaviourSums } from './behaviour.ts';
+import { numbers, sortedByKey } from './columns.ts';
+import { ASSET } from './request-signs.ts';
+import { STRATA, type Stratum, stratumOf } from './strata.ts';
+import type { Recorded } from './traffic-log.ts';
+
+export interface Traffic {
+  readonly requests: number;
+  readonly clients: number;
+  readonly fromMs: number;
+  readonly toMs: number;
+  /** By route, in the order of the recorded routes. */
+  readonly routes: readonly RouteTraffic[];
+}
+
+/** Visits each client with its requests to the route, in order of time. */
+export type VisitClient = (stratum: Stratum, timesMs: Float64Array, place: number) => void;
+
+export interface RouteTraffic {
+  readonly requests: number;
+  readonly clients: number;
+  /** `place` counts the clients from 0. */
+  eachClient(visit: VisitClient): void;
+}
+
+/** A period of time; the end is not part of it. */
+export interface Period {
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
+export function trafficIn(recorded: Recorded, period: Period): Traffic {
+  const { timesMs } = recorded;
+  const from = firstAtOrAfter(timesMs, period.fromMs);
+  const to = firstAtOrAfter(timesMs, period.toMs);
+  const clientOf = recorded.clientOf.subarray(from, to);
+  const order = sortedByKey(clientOf, recorded.isAddress.length);
+  for (let i = 0; i < order.length; i++) order[i] = (order[i] as number) + from;
+  const strata = strataOf(recorded, order);
+  return {
+    requests: to - from,
+    clients: strata.clients,
+    fromMs: timesMs[from] ?? 0,
+    toMs: timesMs[to - 1] ?? 0,
+    routes: splitByRoute(recorded, order, strata.byClient),
+  };
+}
+
+function firstAtOrAfter(timesMs: Float64Array, momentMs: number): number {
+  let low = 0;
+  let high = timesMs.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((timesMs[middle] as number) >= momentMs) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}
+
+/** `order`: indexes of requests, client after client. */
+function strataOf(recorded: Recorded, order: Uint32Array) {
+  const { clientOf, timesMs, agents, signs, isAddress } = recorded;
+  const byClient = new Uint8Array(isAddress.length);
+  const assetShare = shareOfAssets(signs, order);
+  const sums = new BehaviourSums();
+  let clients = 0;
+  for (let i = 0; i < order.length; i++) {
+    const index = order[i] as number;
+    const client = clientOf[index] as number;
+    sums.add(timesMs[index] as number, signs[index] as number, agents[index] as number);
+    if (i + 1 < order.length && clientOf[order[i + 1] as number] === client) continue;
+    const stratum = stratumOf(sums.behaviour(isAddress[client] === 1), assetShare);
+    byClient[client] = STRATA.indexOf(stratum);
+    sums.reset();
+    clients++;
+  }
+  return { byClient, clients };
+}
+
+function shareOfAssets(signs: Uint8Array, order: Uint32Array): number {
+  let assets = 0;
+  for (const index of order) if (((signs[index] as number) & ASSET) !== 0) assets++;
+  return order.length === 0 ? 0 : assets / order.length;
+}
+
+function splitByRoute(recorded: Recorded, order: Uint32Array, strata: Uint8Array): RouteTraffic[] {
+  const { clientOf, groupOf, timesMs, routes } = recorded;
+  const requests = routes.routes.map(() => 0);
+  const routesOf = (index: number) => routes.ofGroup[groupOf[index] as number] as readonly number[];
+  for (const index of order) {
+    for (const route of routesOf(index)) requests[route] = (requests[route] ?? 0) + 1;
+  }
+  const parts = requests.map((count) => new RoutePart(count, strata));
+  for (const index of order) {
+    const client = clientOf[index] as number;
+    for (const route of routesOf(index)) parts[route]?.add(client, timesMs[index] as number);
+  }
+  return parts;
+}
+
+class RoutePart implements RouteTraffic {
+  readonly #timesMs: Float64Array;
+  readonly #strata: Uint8Array;
+  readonly #clients = numbers();
+  /** Where the requests of each client begin. */
+  readonly #starts = numbers();
+  #length = 0;
+  #lastClient = -1;
+
+  constructor(requests: number, strata: Uint8Array) {
+    this.#timesMs = new Float64Array(requests);
+    this.#strata = strata;
+  }
+
+  get requests(): number {
+    return this.#length;
+  }
+
+  get clients(): number {
+    return this.#clients.length;
+  }
+
+  add(client: number, timeMs: number): void {
+    if (client !== this.#lastClient) {
+      this.#clients.push(client);
+      this.#starts.push(this.#length);
+      this.#lastClient = client;
+    }
+    this.#timesMs[this.#length++] = timeMs;
+  }
+
+  eachClient(visit: VisitClient): void {
+    const { values: clients } = this.#clients;
+    const { values: starts } = this.#starts;
+    for (let i = 0; i < clients.length; i++) {
+      const stratum = STRATA[this.#strata[clients[i] as number] as number] as Stratum;
+      visit(stratum, this.#timesMs.subarray(starts[i], starts[i + 1] ?? this.#length), i);
+    }
+  }
+}
