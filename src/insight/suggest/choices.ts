@@ -11,7 +11,7 @@ import {
   type WindowLimit,
 } from './windows.ts';
 
-/** What one window says about ordinary clients and the others. */
+/** What one window says about bots and other clients. */
 export interface WindowEvidence {
   readonly windowMs: number;
   readonly floor: Floor;
@@ -59,8 +59,8 @@ export function choose(peaks: RoutePeaks, options: ChoiceOptions): Choices | und
   return { burst, sustained, choices: different(planned) };
 }
 
-function evidenceOf({ windowMs, ordinary, all }: WindowPeaks): WindowEvidence | undefined {
-  const floor = bestFloor(ordinary);
+function evidenceOf({ windowMs, nonBots, all }: WindowPeaks): WindowEvidence | undefined {
+  const floor = bestFloor(nonBots);
   return floor && { windowMs, floor, gap: widestGap(all.values(), floor.bound) };
 }
 
@@ -92,19 +92,19 @@ function plan(peaks: RoutePeaks, burst: WindowEvidence, sustained: WindowEvidenc
     both.map((each) => ({ limit: countOf(each), windowMs: each.windowMs }));
   const lower = QUANTILES.filter((each) => each < burst.floor.quantile).reverse();
   const floors = [...lower.slice(-2), burst.floor.quantile].map((quantile) => ({
-    reason: `${percentile(quantile)} of ordinary clients`,
+    reason: `${percentile(quantile)} of clients that are no bots`,
     counts: countsBy(({ windowMs }) => boundOf(peaks, windowMs, quantile)),
     isRecommended: false,
   }));
   const recommended = {
     reason: both.some(({ gap }) => gap !== undefined)
-      ? 'in the gap between ordinary clients and the others'
+      ? 'in the gap above these clients'
       : `${MARGIN} times ${percentile(burst.floor.quantile)}`,
     counts: countsBy(recommendedCount),
     isRecommended: true,
   };
   const multiples = [2, 5, 10].map((factor) => ({
-    reason: `${factor} times the recommended limits`,
+    reason: `at least ${factor} times the recommended limits`,
     counts: countsBy((each) => factor * roundUp(recommendedCount(each))),
     isRecommended: false,
   }));
@@ -117,7 +117,7 @@ function recommendedCount({ floor, gap }: WindowEvidence): number {
 
 function boundOf(peaks: RoutePeaks, windowMs: number, quantile: number): number {
   const window = peaks.windows.find((each) => each.windowMs === windowMs);
-  return (window && floorOf(window.ordinary, quantile)?.bound) ?? 1;
+  return (window && floorOf(window.nonBots, quantile)?.bound) ?? 1;
 }
 
 /** `p99.9` */

@@ -1,11 +1,11 @@
 /** Sorts clients into strata by how they behave. No client is left out: a limit touches bots and people alike. */
 
-export const STRATA = ['other', 'shared_address', 'declared_bot', 'probable_bot'] as const;
+export const STRATA = ['ordinary', 'shared_address', 'declared_bot', 'probable_bot'] as const;
 export type Stratum = (typeof STRATA)[number];
 
-/** The strata whose clients a limit should leave alone: what the floor is computed from. */
-export function isOrdinary(stratum: Stratum): boolean {
-  return stratum === 'other' || stratum === 'shared_address';
+/** The floor is computed from the other strata: a limit should leave their clients alone. */
+export function isBot(stratum: Stratum): boolean {
+  return stratum === 'declared_bot' || stratum === 'probable_bot';
 }
 
 /** What the requests of one client have in common. */
@@ -42,7 +42,7 @@ export function stratumOf(behaviour: Behaviour, assetShare: number): Stratum {
   if (2 * botAgents > requests) return 'declared_bot';
   const isShared = isAddress && agents >= MANY_AGENTS;
   if (isProbableBot(behaviour, isShared, assetShare)) return 'probable_bot';
-  return isShared ? 'shared_address' : 'other';
+  return isShared ? 'shared_address' : 'ordinary';
 }
 
 function isProbableBot(

@@ -25,10 +25,10 @@ export interface RouteEvidence {
   readonly requests: number;
   readonly clients: ByStratum<number>;
   readonly clientDays: ByStratum<number>;
-  /** Of ordinary clients: what the floor rests on. */
-  readonly ordinaryClients: number;
-  readonly ordinaryDays: number;
-  /** Of ordinary clients, in requests. */
+  /** Of clients that are no bots: what the floor rests on. */
+  readonly nonBotClients: number;
+  readonly nonBotDays: number;
+  /** Of clients that are no bots, in requests. */
   readonly peaks: readonly PeakQuantiles[];
   /** Quantiles that more client-days would allow. */
   readonly notEnoughFor: readonly { readonly quantile: number; readonly daysNeeded: number }[];
@@ -135,26 +135,26 @@ function suggestRoute(
 }
 
 function evidenceOf(peaks: RoutePeaks): RouteEvidence {
-  const { traffic, clients, clientDays, ordinaryClients, ordinaryDays } = peaks;
-  const missing = QUANTILES.filter((quantile) => ordinaryDays < daysNeeded(quantile));
+  const { traffic, clients, clientDays, nonBotClients, nonBotDays } = peaks;
+  const missing = QUANTILES.filter((quantile) => nonBotDays < daysNeeded(quantile));
   return {
     requests: traffic.requests,
     clients,
     clientDays,
-    ordinaryClients,
-    ordinaryDays,
-    peaks: peaks.windows.map(({ windowMs, ordinary }) => ({
+    nonBotClients,
+    nonBotDays,
+    peaks: peaks.windows.map(({ windowMs, nonBots }) => ({
       windowMs,
-      p50: ordinary.quantile(0.5),
-      p90: ordinary.quantile(0.9),
-      p99: ordinary.quantile(0.99),
-      max: ordinary.max,
+      p50: nonBots.quantile(0.5),
+      p90: nonBots.quantile(0.9),
+      p99: nonBots.quantile(0.99),
+      max: nonBots.max,
     })),
     notEnoughFor: missing.map((quantile) => ({ quantile, daysNeeded: daysNeeded(quantile) })),
   };
 }
 
-function certaintyOf({ ordinaryDays, ordinaryClients }: RouteEvidence): Certainty {
-  if (ordinaryDays >= daysNeeded(0.999) && ordinaryClients >= MANY_CLIENTS) return 'high';
-  return ordinaryDays >= daysNeeded(0.99) && ordinaryClients >= FEW_CLIENTS ? 'fair' : 'low';
+function certaintyOf({ nonBotDays, nonBotClients }: RouteEvidence): Certainty {
+  if (nonBotDays >= daysNeeded(0.999) && nonBotClients >= MANY_CLIENTS) return 'high';
+  return nonBotDays >= daysNeeded(0.99) && nonBotClients >= FEW_CLIENTS ? 'fair' : 'low';
 }

@@ -1,0 +1,78 @@
+/** Words and figures for people, in text and YAML alike. */
+
+import { percentile } from './choices.ts';
+import type { Share } from './intervals.ts';
+import type { Touched } from './measure.ts';
+import type { Stratum } from './strata.ts';
+import type { Extent, RouteEvidence } from './suggest.ts';
+
+export const STRATUM_WORDS: Readonly<Record<Stratum, string>> = {
+  ordinary: 'clients',
+  shared_address: 'shared addresses',
+  declared_bot: 'declared bots',
+  probable_bot: 'probable bots',
+};
+
+/** `1,234,567` */
+export function grouped(count: number): string {
+  return String(count).replace(/\B(?=(?:\d{3})+$)/g, ',');
+}
+
+/** `1 client`, `2,000 clients` */
+export function plural(count: number, word: string): string {
+  return `${grouped(count)} ${word}${count === 1 ? '' : 's'}`;
+}
+
+/** In percent, with two digits that count: `0.24`, `12`. */
+function percent(share: number): string {
+  const value = 100 * share;
+  if (value === 0 || value === 100) return String(value);
+  return value >= 10 ? value.toFixed(0) : String(Number(value.toPrecision(2)));
+}
+
+/** `0 to 0.14 %` */
+export function intervalText({ low, high }: Share): string {
+  return `${percent(low)} to ${percent(high)} %`;
+}
+
+/** `3 of 2,660 (0.04 to 0.3 %)`; `none` if there are no such clients. */
+export function deniedClientsText({ deniedClients, clients, clientShare }: Touched): string {
+  if (clients === 0) return 'none';
+  return `${grouped(deniedClients)} of ${grouped(clients)} (${intervalText(clientShare)})`;
+}
+
+/** `41 of 120,000 (0.01 to 0.05 %)` */
+export function deniedRequestsText({ deniedRequests, requests, requestShare }: Touched): string {
+  if (requests === 0) return 'none';
+  return `${grouped(deniedRequests)} of ${grouped(requests)} (${intervalText(requestShare)})`;
+}
+
+/** `2026-01-05 to 2026-01-08, 439,864 requests, 2,678 clients` */
+export function extentText({ fromMs, toMs, requests, clients }: Extent): string {
+  const days = [...new Set([fromMs, toMs].map(dateText))].join(' to ');
+  return `${days}, ${plural(requests, 'request')}, ${plural(clients, 'client')}`;
+}
+
+/** In UTC. */
+function dateText(timeMs: number): string {
+  return new Date(timeMs).toISOString().slice(0, 10);
+}
+
+/** `12 client-days of 9 clients that are no bots; at least 29 client-days are needed` */
+export function lackText({ nonBotDays, nonBotClients, notEnoughFor }: RouteEvidence): string {
+  const needed = Math.min(...notEnoughFor.map(({ daysNeeded }) => daysNeeded));
+  return `${daysText(nonBotDays, nonBotClients)}; at least ${needed} client-days are needed`;
+}
+
+function daysText(days: number, clients: number): string {
+  return `${plural(days, 'client-day')} of ${plural(clients, 'client')} that are no bots`;
+}
+
+/** `4,113 client-days of 2,672 clients that are no bots`, and what it is not enough for. */
+export function evidenceText({ nonBotDays, nonBotClients, notEnoughFor }: RouteEvidence): string {
+  const [missing] = notEnoughFor.toReversed();
+  const days = daysText(nonBotDays, nonBotClients);
+  return missing === undefined
+    ? days
+    : `${days}; not enough evidence for ${percentile(missing.quantile)}, which needs ${grouped(missing.daysNeeded)}`;
+}
