@@ -114,7 +114,10 @@ function fitted(recorded: Recorded): ReadonlyMap<string, string> {
     ...{ holdoutMs: (DAYS - FITTED_DAYS) * DAY_MS, capacity: undefined, precisionMs: 1 },
   };
   const suggestions = suggest(recorded, options);
-  const draft = draftPolicyFile(suggestions, undefined).replaceAll('mode: shadow', 'mode: enforce');
+  const draft = draftPolicyFile(suggestions.routes, undefined).replaceAll(
+    'mode: shadow',
+    'mode: enforce',
+  );
   const toMs = START_MS + FITTED_DAYS * DAY_MS;
   const peaks = peaksByRoute(recorded, trafficIn(recorded, { fromMs: START_MS, toMs }));
   return new Map([

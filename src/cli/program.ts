@@ -23,6 +23,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   test: async () => (await import('./test.ts')).testCommand(),
   explain: async () => (await import('./explain.ts')).explainCommand(),
   replay: async () => (await import('./replay.ts')).replayCommand(),
+  suggest: async () => (await import('./suggest.ts')).suggestCommand(),
   clients: async () => (await import('./clients.ts')).clientsCommand(),
   policies: async () => (await import('./policies.ts')).policiesCommand(),
   overrides: async () => (await import('./overrides.ts')).overridesCommand(),

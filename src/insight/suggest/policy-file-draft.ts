@@ -1,12 +1,12 @@
 /** A policy file for routes that were found in a log. Its limits are to be replaced. */
-import type { Suggestions } from './suggest.ts';
+import type { RouteSuggestion } from './suggest.ts';
 
 /** headgate's own default, for requests without evidence. */
 const DEFAULT_LIMITS = '[1000/1h]';
 
 /** `sources`: of the client's identity; undefined for headgate's default. */
 export function draftPolicyFile(
-  { routes }: Suggestions,
+  routes: readonly RouteSuggestion[],
   sources: readonly string[] | undefined,
 ): string {
   const policies = routes.flatMap(({ route: { name, match }, proposal }) => {

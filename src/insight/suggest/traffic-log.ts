@@ -70,6 +70,10 @@ export class TrafficLog {
     this.#options = options;
   }
 
+  get requests(): number {
+    return this.#timesMs.length;
+  }
+
   /** Entries must come in order of time. */
   add(entry: LogEntry): void {
     const { policies, requestOf, routes } = this.#options;

@@ -1,0 +1,51 @@
+/** Reads access logs, and says what a reader of figures from them must know. */
+import type { LogEntry } from '../../insight/log-entry.ts';
+import { EntryStream, type LineCounts } from '../../insight/reading/entry-stream.ts';
+import { LogError } from '../../insight/reading/log-error.ts';
+import type { OpenLog } from '../../insight/reading/open-log.ts';
+import { grouped, plural } from '../../insight/suggest/words.ts';
+import { type LogFlags, openLogs, parsingOf } from './log-options.ts';
+
+export interface ReadLog {
+  readonly log: OpenLog;
+  readonly counts: LineCounts;
+}
+
+/** Visits the entries in the order of their start. Throws a LogError or a ConfigError. */
+export async function readLog(
+  paths: readonly string[],
+  flags: LogFlags,
+  visit: (entry: LogEntry) => void,
+): Promise<ReadLog> {
+  const log = await openLogs(paths, flags);
+  const parse = log.format.compile(parsingOf(flags));
+  const stream = new EntryStream(parse, { sources: log.sources.length, horizonMs: flags.horizon });
+  for await (const chunk of log.chunks()) stream.add(chunk, visit);
+  stream.finish(visit);
+  if (stream.counts.understood === 0) {
+    throw new LogError(log.sources.map((name) => `${name}: has no request that is understood`));
+  }
+  return { log, counts: stream.counts };
+}
+
+export function readingNotes({ log, counts }: ReadLog, { timeIs }: LogFlags): string[] {
+  const { read, misread, late, firstMisread } = counts;
+  const notes = [`${log.detected}.`, ...log.truncated.map((text) => `${text}.`)];
+  if ((timeIs ?? log.format.timeIs) === 'end') {
+    notes.push('Requests are counted at their end, because the log does not have their start.');
+  }
+  if (misread > 0) {
+    const [first] = firstMisread;
+    const example =
+      first === undefined
+        ? ''
+        : `: the first is line ${first.line} of ${log.sources[first.source]}, which fails at ${first.field}`;
+    notes.push(`${grouped(misread)} of ${plural(read, 'line')} are not understood${example}.`);
+  }
+  if (late > 0) {
+    notes.push(
+      `${plural(late, 'request')} came too late in the log to be put in order (--horizon), and are left out.`,
+    );
+  }
+  return notes;
+}
