@@ -4,7 +4,7 @@ import type { UserAgent } from './request-signs.ts';
 
 /** Words in the user agents of crawlers, monitors and HTTP libraries. */
 const PROGRAM =
-  /bot\b|bot[/;_-]|crawl|spider|slurp|scrap|fetch|monitor|uptime|pingdom|statuscake|healthcheck|health-check|kube-probe|curl\/|wget|httpie|python|aiohttp|httpx|go-http-client|java\/|okhttp|apache-httpclient|libwww|perl|ruby|guzzle|php\/|node-fetch|axios|undici|headless|phantomjs|selenium|facebookexternalhit|preview|feed|rss|gptbot|claudebot|ahrefs|semrush|zgrab|masscan|nmap|nikto|sqlmap|wpscan|postman|insomnia|k6\/|jmeter|prometheus/i;
+  /(?<!cu)bot(?![a-z])|crawl|spider|slurp|scrap|fetch|monitor|uptime|pingdom|statuscake|healthcheck|health-check|kube-probe|curl\/|wget|httpie|python|aiohttp|httpx|go-http-client|java\/|okhttp|apache-httpclient|libwww|perl|ruby|guzzle|php\/|node-fetch|axios|undici|headless|phantomjs|selenium|facebookexternalhit|preview|feed|rss|gptbot|claudebot|ahrefs|semrush|zgrab|masscan|nmap|nikto|sqlmap|wpscan|postman|insomnia|k6\/|jmeter|prometheus/i;
 const REMEMBERED = 10_000;
 const NONE: UserAgent = { hash: 0, isBot: false };
 
