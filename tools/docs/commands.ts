@@ -28,6 +28,16 @@ ${fenced('sh', 'headgate test --coverage --min-coverage 100 config')}`,
   'headgate replay': `[Choosing limits](choosing-limits.md) shows how to use it, and [log formats](log-formats.md) what it reads. Ctrl+C ends the reading and prints what is known so far. What a log cannot tell is "not evaluated", never "0 denied".
 
 ${fenced('sh', 'headgate replay access.log.1.gz access.log --policies new.yaml --against policies.yaml --html replay.html')}`,
+  'headgate suggest': `Clients are told apart by \`identity\`, as a gateway does. Limits rest on the peaks of clients that are no bots: for each client and day, the most requests in any window of 1 s, 10 s, 1 min, 5 min and 1 h. Bots are recognized by their user agent or, less surely, by mostly 4xx answers, regular requests, or more than 18 active hours in a day. An address with five user agents or more counts as shared by several people.
+
+| step | how |
+| --- | --- |
+| floor | an upper bound, with 95 % confidence, on the p99.9 of these peaks; it takes 2,995 client-days. With 299 client-days p99, with 59 p95, with 29 p90; with fewer, there is not enough evidence. |
+| limit | the geometric middle of the widest gap above the floor, if peaks on its sides differ at least twofold; otherwise 1.5 times the floor; rounded up to 1, 1.5, 2, 3 or 5 times a power of ten |
+| windows | one of at most a minute and one longer, those with the widest gaps; a limit that another one always reaches first is left out |
+| choices | three to five, each counted on the log by the code that counts in a gateway |
+
+Limits per client do not stop an attack from many addresses that are slow each: [bench/suggest.ts](../bench/README.md#do-suggested-limits-stop-attacks-and-leave-people-alone-suggestts) shows what they stop. Attacks within the log may raise the limits, so look at the gap.\n`,
   'headgate schema':
     'The repository has them as [`config/policies.schema.json`](../config/policies.schema.json) and [`config/policy-tests.schema.json`](../config/policy-tests.schema.json).\n',
 };

@@ -8,7 +8,7 @@ const EXAMPLES: Readonly<Record<string, string>> = {
   'headgate check': 'headgate check --strict policies.yaml',
   'headgate test': 'headgate test --coverage config',
   'headgate explain': "headgate explain --method POST --url '/api/auth/login' --peer 203.0.113.9",
-  'headgate suggest': 'headgate suggest --holdout 1d -o yaml access.log > policies.yaml',
+  'headgate suggest': 'headgate suggest --holdout 1d -o yaml access.log > proposed.yaml',
   'headgate clients top': 'headgate clients top --limit 10',
   'headgate clients reset': 'headgate clients reset 5e0024918cef-1',
   'headgate clients block': `headgate clients block 203.0.113.9 --for 1h ${REASON}`,

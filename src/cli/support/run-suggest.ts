@@ -8,6 +8,7 @@ import type { PolicySet } from '../../core/policy-set.ts';
 import { printableJson } from '../../core/printable.ts';
 import { createLogRequests, type MappedField } from '../../insight/log-request.ts';
 import { LogError } from '../../insight/reading/log-error.ts';
+import { adviceOn } from '../../insight/suggest/advice.ts';
 import { suggestionsJson } from '../../insight/suggest/json.ts';
 import { findPathRoutes } from '../../insight/suggest/path-routes.ts';
 import { writePolicyFile } from '../../insight/suggest/policy-file.ts';
@@ -48,7 +49,12 @@ export async function runSuggest(
   const { precisionMs } = read.log.format;
   const suggestions = suggest(traffic.recorded(), { holdoutMs: holdout, capacity, precisionMs });
   if (suggestions.fitted.requests === 0) return '--holdout leaves no day to fit limits to';
-  const notes = [...readingNotes(read, flags), ...notesOn(traffic), ...stampNotes(precisionMs)];
+  const notes = [
+    ...readingNotes(read, flags),
+    ...notesOn(traffic),
+    ...stampNotes(precisionMs),
+    ...adviceOn(suggestions),
+  ];
   print(suggestions, notes, flags);
   return undefined;
 }
