@@ -19,10 +19,14 @@ export function draftPolicyFile(
       `    limits: ${DEFAULT_LIMITS}`,
     ];
   });
+  const hasEvidence = routes.some(
+    ({ route, proposal }) => route.name === 'default' && proposal !== undefined,
+  );
   return [
     'version: 1',
     ...(sources === undefined ? [] : [`identity: { sources: [${sources.join(', ')}] }`]),
     'default:',
+    ...(hasEvidence ? [] : ["  # Not from the log: it is headgate's own default."]),
     '  mode: shadow',
     `  limits: ${DEFAULT_LIMITS}`,
     ...(policies.length === 0 ? ['policies: []'] : ['policies:', ...policies]),

@@ -17,7 +17,7 @@ import {
 const CAPACITY_POLICY = 'capacity';
 
 /**
- * `text` is a valid policy file; all that is not about the limits of clients stays as it is. `capacity` becomes a limit
+ * `text` is a valid policy file. All that is not about limits per client stays as it is. `capacity` becomes a limit
  * for all clients together.
  */
 export function writePolicyFile(
@@ -37,6 +37,7 @@ export function writePolicyFile(
         : entries.find((item) => item.get('name') === each.route.name);
     if (isMap(entry)) rewrite(document, entry, each);
   }
+  for (const entry of entries.slice(1)) entry.spaceBefore = true;
   if (capacity !== undefined && !entries.some((item) => item.get('name') === CAPACITY_POLICY)) {
     document.addIn(['policies'], capacityEntry(document, capacity));
   }
@@ -64,7 +65,11 @@ function rewrite(
   entry: YAMLMap,
   { route, evidence, proposal }: RouteSuggestion,
 ): void {
-  entry.spaceBefore = true;
+  const limits = entry.get('limits');
+  const written = isSeq(limits) ? limits.items : [];
+  const kept = written.filter(isForOthers);
+  // A policy without a limit per client, such as one for all clients together, needs none.
+  if (kept.length === written.length) return;
   const recommended = proposal?.choices.find(({ isRecommended }) => isRecommended);
   if (proposal === undefined || recommended === undefined) {
     comment(entry, [`Not enough evidence for limits: ${lackText(evidence)}.`]);
@@ -79,10 +84,8 @@ function rewrite(
       : measuredLines('On the days held out', recommended.heldOut)),
     ...otherChoices(proposal, route.cost),
   ]);
-  const limits = entry.get('limits');
-  const kept = isSeq(limits) ? limits.items.filter(isForOthers) : [];
-  const written = recommended.limits.map((each) => rateText(withCost(each, route.cost)));
-  entry.set('limits', document.createNode([...written, ...kept], { flow: kept.length === 0 }));
+  const rates = recommended.limits.map((each) => rateText(withCost(each, route.cost)));
+  entry.set('limits', document.createNode([...rates, ...kept], { flow: kept.length === 0 }));
   if (entry.get('mode') !== 'off') entry.set('mode', 'shadow');
 }
 
@@ -124,6 +127,7 @@ function capacityEntry(document: Document, capacity: WindowLimit) {
   const entry = document.createNode({
     ...{ name: CAPACITY_POLICY, always: true, limits: [limit], mode: 'shadow' },
   }) as YAMLMap;
+  entry.spaceBefore = true;
   comment(entry, ['What the service can take in all (--capacity).']);
   return entry;
 }

@@ -186,15 +186,19 @@ policies:
   - name: never
     match: { path: /never }
     limits: [7/1h]
+  - name: all
+    always: true
+    limits: [{ rate: 500/1s, per: global }]
 `;
     const suggestions = suggestionsFor(entries, {}, file);
     const text = writePolicyFile(file, suggestions, { capacity: undefined, notes: [] });
-    const [login, never] = policySetFrom(text).policies;
+    const [login, never, all] = policySetFrom(text).policies;
     const [limit = ''] = recommended(routeNamed(suggestions, 'login'));
     expect(login?.mode).toBe('shadow');
     expect(login?.limits.map(({ per }) => per)).toEqual(['client', 'ip']);
     expect(login?.limits[0]?.quota.limit).toBe(2 * Number.parseInt(limit, 10));
     expect(never).toMatchObject({ mode: 'enforce' });
+    expect(all).toMatchObject({ mode: 'enforce', limits: [{ per: 'global' }] });
     expect(text).toContain('# keep me');
   });
 
