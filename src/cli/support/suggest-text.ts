@@ -35,7 +35,7 @@ function routeText({ route, evidence, proposal }: RouteSuggestion): string[] {
   if (proposal === undefined) {
     return [title, `${INDENT}not enough evidence: ${lackText(evidence)}`];
   }
-  const { burst, sustained, certainty, choices } = proposal;
+  const { windows, certainty, choices } = proposal;
   const present = STRATA.filter((stratum) => evidence.clientDays[stratum] > 0);
   const rows = choices.map((choice) => [
     choice.isRecommended ? '*' : '',
@@ -56,7 +56,7 @@ function routeText({ route, evidence, proposal }: RouteSuggestion): string[] {
     'reason',
   ];
   const peaks = evidence.peaks.filter(({ windowMs }) =>
-    [burst.windowMs, sustained.windowMs].includes(windowMs),
+    windows.some((each) => each.windowMs === windowMs),
   );
   return [
     title,
@@ -65,7 +65,7 @@ function routeText({ route, evidence, proposal }: RouteSuggestion): string[] {
       ({ windowMs, p50, p99, max }) =>
         `${INDENT}peaks     in ${windowText(windowMs)}: p50 ${grouped(p50)}, p99 ${grouped(p99)}, maximum ${grouped(max)}`,
     ),
-    ...[burst, sustained].flatMap(({ windowMs, gap }) =>
+    ...windows.flatMap(({ windowMs, gap }) =>
       gap === undefined
         ? []
         : [

@@ -27,8 +27,8 @@ export interface Choice {
 }
 
 export interface Choices {
-  readonly burst: WindowEvidence;
-  readonly sustained: WindowEvidence;
+  /** The burst window, then the sustained one; or one of them, if the log is too short for the other. */
+  readonly windows: readonly WindowEvidence[];
   readonly choices: readonly Choice[];
 }
 
@@ -41,22 +41,33 @@ export interface ChoiceOptions {
 
 /** Without a gap, the limit is this many times the floor. */
 const MARGIN = 1.5;
+/** A shorter log does not show the peaks of a window. */
+const LEAST_WINDOWS_IN_LOG = 2;
 const LEAST_CHOICES = 3;
 const MAX_CHOICES = 5;
 
-/** Undefined if there is not enough evidence. */
-export function choose(peaks: RoutePeaks, options: ChoiceOptions): Choices | undefined {
+/** Undefined if there is not enough evidence. `spanMs`: from the first request of the log to the last. */
+export function choose(
+  peaks: RoutePeaks,
+  options: ChoiceOptions & { readonly spanMs: number },
+): Choices | undefined {
   const evidence = peaks.windows.map(evidenceOf).filter((each) => each !== undefined);
   // Stamps that are no finer than a window do not show its peaks.
-  const seen = evidence.filter(({ windowMs }) => windowMs > options.precisionMs);
-  const burst = pick(seen, BURST_WINDOWS, USUAL_BURST);
-  const sustained = pick(seen, SUSTAINED_WINDOWS, USUAL_SUSTAINED);
-  if (burst === undefined || sustained === undefined) return undefined;
-  const planned = plan(peaks, burst, sustained).map(({ counts, ...rest }) => ({
+  const seen = evidence.filter(
+    ({ windowMs }) =>
+      windowMs > options.precisionMs && LEAST_WINDOWS_IN_LOG * windowMs <= options.spanMs,
+  );
+  const windows = [
+    pick(seen, BURST_WINDOWS, USUAL_BURST),
+    pick(seen, SUSTAINED_WINDOWS, USUAL_SUSTAINED),
+  ].filter((each) => each !== undefined);
+  const [first] = windows;
+  if (first === undefined) return undefined;
+  const planned = plan(peaks, windows, first.floor.quantile).map(({ counts, ...rest }) => ({
     ...rest,
     limits: binding(counts.map((each) => rounded(each, options.capacity))),
   }));
-  return { burst, sustained, choices: different(planned) };
+  return { windows, choices: different(planned) };
 }
 
 function evidenceOf({ windowMs, nonBots, all }: WindowPeaks): WindowEvidence | undefined {
@@ -64,14 +75,14 @@ function evidenceOf({ windowMs, nonBots, all }: WindowPeaks): WindowEvidence | u
   return floor && { windowMs, floor, gap: widestGap(all.values(), floor.bound) };
 }
 
-/** The window with the widest gap; without gaps, the usual one. */
+/** The window with the widest gap; without gaps, the usual one or the longest. */
 function pick(
   evidence: readonly WindowEvidence[],
   windows: readonly number[],
   usual: number,
 ): WindowEvidence | undefined {
   const candidates = evidence.filter(({ windowMs }) => windows.includes(windowMs));
-  let best = candidates.find(({ windowMs }) => windowMs === usual) ?? candidates[0];
+  let best = candidates.find(({ windowMs }) => windowMs === usual) ?? candidates.at(-1);
   for (const each of candidates) {
     if ((each.gap?.ratio ?? 0) > (best?.gap?.ratio ?? 0)) best = each;
   }
@@ -80,26 +91,25 @@ function pick(
 
 interface Planned {
   readonly reason: string;
-  /** Not rounded: for the burst window, then for the sustained one. */
+  /** Not rounded; one for each window. */
   readonly counts: readonly WindowLimit[];
   readonly isRecommended: boolean;
 }
 
-/** Limits from strict to generous. */
-function plan(peaks: RoutePeaks, burst: WindowEvidence, sustained: WindowEvidence): Planned[] {
-  const both = [burst, sustained];
+/** Limits from strict to generous. `highest`: the highest quantile that there is evidence for. */
+function plan(peaks: RoutePeaks, windows: readonly WindowEvidence[], highest: number): Planned[] {
   const countsBy = (countOf: (evidence: WindowEvidence) => number) =>
-    both.map((each) => ({ limit: countOf(each), windowMs: each.windowMs }));
-  const lower = QUANTILES.filter((each) => each < burst.floor.quantile).reverse();
-  const floors = [...lower.slice(-2), burst.floor.quantile].map((quantile) => ({
+    windows.map((each) => ({ limit: countOf(each), windowMs: each.windowMs }));
+  const lower = QUANTILES.filter((each) => each < highest).reverse();
+  const floors = [...lower.slice(-2), highest].map((quantile) => ({
     reason: `${percentile(quantile)} of clients that are no bots`,
     counts: countsBy(({ windowMs }) => boundOf(peaks, windowMs, quantile)),
     isRecommended: false,
   }));
   const recommended = {
-    reason: both.some(({ gap }) => gap !== undefined)
+    reason: windows.some(({ gap }) => gap !== undefined)
       ? 'in the gap above these clients'
-      : `${MARGIN} times ${percentile(burst.floor.quantile)}`,
+      : `${MARGIN} times ${percentile(highest)}`,
     counts: countsBy(recommendedCount),
     isRecommended: true,
   };

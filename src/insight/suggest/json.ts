@@ -53,10 +53,10 @@ function evidenceJson(evidence: RouteEvidence) {
   };
 }
 
-function proposalJson({ certainty, burst, sustained, choices }: Proposal) {
+function proposalJson({ certainty, windows, choices }: Proposal) {
   return {
     certainty,
-    windows: [burst, sustained].map(({ windowMs, floor, gap }) => ({
+    windows: windows.map(({ windowMs, floor, gap }) => ({
       window: windowText(windowMs),
       floor: { quantile: percentile(floor.quantile), requests: floor.bound },
       gap: gap && { from: gap.from, to: gap.to, ratio: rounded(gap.ratio) },

@@ -51,8 +51,7 @@ export interface RouteSuggestion {
 
 export interface Proposal {
   readonly certainty: Certainty;
-  readonly burst: WindowEvidence;
-  readonly sustained: WindowEvidence;
+  readonly windows: readonly WindowEvidence[];
   /** From strict to generous. */
   readonly choices: readonly MeasuredChoice[];
 }
@@ -84,7 +83,8 @@ export function suggest(recorded: Recorded, options: SuggestOptions): Suggestion
   const routes = recorded.routes.routes.flatMap((route, i) => {
     const [own, later] = [fitted.routes[i], heldOut?.routes[i]];
     if (own === undefined || own.requests === 0) return [];
-    return suggestRoute(route, { fitted: peaksOf(own), heldOut: later && peaksOf(later) }, options);
+    const peaks = { fitted: peaksOf(own), heldOut: later && peaksOf(later) };
+    return suggestRoute(route, peaks, { ...options, spanMs: fitted.toMs - fitted.fromMs });
   });
   routes.sort(byImportance);
   return { fitted: extentOf(fitted), heldOut: heldOut && extentOf(heldOut), routes };
@@ -116,7 +116,7 @@ interface MeasuredPeaks {
 function suggestRoute(
   route: Route,
   { fitted, heldOut }: MeasuredPeaks,
-  options: SuggestOptions,
+  options: Parameters<typeof choose>[1],
 ): RouteSuggestion {
   const evidence = evidenceOf(fitted);
   const found = choose(fitted, options);
@@ -126,11 +126,10 @@ function suggestRoute(
     measured: measure(fitted, choice.limits),
     heldOut: heldOut && measure(heldOut, choice.limits),
   }));
-  const { burst, sustained } = found;
   return {
     route,
     evidence,
-    proposal: { burst, sustained, choices, certainty: certaintyOf(evidence) },
+    proposal: { windows: found.windows, choices, certainty: certaintyOf(evidence) },
   };
 }
 

@@ -1,6 +1,7 @@
 /** Words and figures for people, in text and YAML alike. */
 
 import { percentile } from './choices.ts';
+import { QUANTILES } from './floor.ts';
 import type { Share } from './intervals.ts';
 import type { Touched } from './measure.ts';
 import type { Stratum } from './strata.ts';
@@ -60,8 +61,10 @@ function dateText(timeMs: number): string {
 
 /** `12 client-days of 9 clients that are no bots; at least 29 client-days are needed` */
 export function lackText({ nonBotDays, nonBotClients, notEnoughFor }: RouteEvidence): string {
+  const days = daysText(nonBotDays, nonBotClients);
+  if (notEnoughFor.length < QUANTILES.length) return `${days}, but the log is too short`;
   const needed = Math.min(...notEnoughFor.map(({ daysNeeded }) => daysNeeded));
-  return `${daysText(nonBotDays, nonBotClients)}; at least ${needed} client-days are needed`;
+  return `${days}; at least ${needed} client-days are needed`;
 }
 
 function daysText(days: number, clients: number): string {

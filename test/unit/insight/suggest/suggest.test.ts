@@ -79,7 +79,7 @@ describe('evidence', () => {
     const found = routeNamed(suggestionsFor(people(200, 20)), 'get-search');
     expect(found.evidence.nonBotDays).toBe(200);
     expect(found.evidence.notEnoughFor).toContainEqual({ quantile: 0.99, daysNeeded: 299 });
-    expect(found.proposal?.burst.floor.quantile).toBe(0.95);
+    expect(found.proposal?.windows[0]?.floor.quantile).toBe(0.95);
     expect(found.proposal?.certainty).toBe('low');
     const file = fileOf(suggestionsFor(people(200, 20)));
     expect(file).toContain('not enough evidence for p99, which needs 299');
@@ -89,6 +89,18 @@ describe('evidence', () => {
     const suggestions = suggestionsFor(people(28, 100));
     expect(routeNamed(suggestions, 'get-search').proposal).toBeUndefined();
     expect(fileOf(suggestions)).not.toContain('get-search');
+  });
+
+  test('of a short log is not enough for long windows', () => {
+    const hour = people(3_000, 55).map((entry) => ({
+      ...entry,
+      startMs: LOG_START_MS + (entry.startMs % HOUR_MS),
+    }));
+    const { proposal } = routeNamed(suggestionsFor(hour), 'get-search');
+    expect(proposal?.windows.map(({ windowMs }) => windowMs)).toEqual([60_000, 300_000]);
+    const minute = hour.map((entry) => ({ ...entry, startMs: entry.startMs % 60_000 }));
+    const short = routeNamed(suggestionsFor(minute), 'get-search').proposal;
+    expect(short?.windows.map(({ windowMs }) => windowMs)).toEqual([10_000]);
   });
 
   test('of bots counts for no limit', () => {
@@ -139,8 +151,8 @@ test('no limit per second is proposed from stamps in whole seconds', () => {
   const entries = [...people(5_000, 40), ...floods];
   const fine = routeNamed(suggestionsFor(entries), 'get-search').proposal;
   const coarse = suggestionsFor(entries, { precisionMs: 1_000 });
-  expect(fine?.burst.windowMs).toBe(1_000);
-  expect(routeNamed(coarse, 'get-search').proposal?.burst.windowMs).not.toBe(1_000);
+  expect(fine?.windows[0]?.windowMs).toBe(1_000);
+  expect(routeNamed(coarse, 'get-search').proposal?.windows[0]?.windowMs).not.toBe(1_000);
 });
 
 test('days that are held out change no limit, and are measured', () => {
