@@ -52,6 +52,8 @@ export async function runSuggest(
   const notes = [
     ...readingNotes(read, flags),
     ...notesOn(traffic),
+    ...(traffic.hasKeys ? [] : [NO_KEYS]),
+    ...unmatchedNotes(suggestions, traffic),
     ...stampNotes(precisionMs),
     ...adviceOn(suggestions),
   ];
@@ -105,6 +107,15 @@ function notesOn({ leftOut, deniedBefore }: TrafficLog): string[] {
   return notes
     .filter(([count]) => count > 0)
     .map(([count, text]) => `${plural(count, 'request')} ${text}.`);
+}
+
+const NO_KEYS =
+  'Clients are told apart by their addresses. If the log has API keys or users, name their fields: --map api_key=FIELD, --map user=FIELD.';
+
+function unmatchedNotes({ unmatched }: Suggestions, { hasHosts }: TrafficLog): string[] {
+  if (unmatched.length === 0) return [];
+  const hosts = hasHosts ? '' : '; the log has no hosts, so no policy with a host matches';
+  return [`No request matches these policies: ${unmatched.join(', ')}${hosts}.`];
 }
 
 function stampNotes(precisionMs: number): string[] {

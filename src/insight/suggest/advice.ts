@@ -1,6 +1,10 @@
 /** What a reader of suggestions should do or know, by what they would deny. */
-import type { Proposal, Suggestions } from './suggest.ts';
+import type { Proposal, RouteSuggestion, Suggestions } from './suggest.ts';
+import { windowText } from './windows.ts';
+import { grouped } from './words.ts';
 
+/** Of p99. */
+const FAR_ABOVE = 10;
 /** A day whose nights have few requests. */
 const SHORT_MS = 20 * 3_600_000;
 
@@ -20,7 +24,20 @@ export function adviceOn({ routes, fitted }: Suggestions): string[] {
       'Where the certainty is low, keep the policy in shadow mode until a longer log agrees.',
     );
   }
-  return advice;
+  return [...advice, ...routes.flatMap(outliersIn)];
+}
+
+/** The route and the peaks of the first window in which a few clients are far above all others. */
+function outliersIn({ route, evidence, proposal }: RouteSuggestion): string[] {
+  const chosen = proposal?.windows.map(({ windowMs }) => windowMs) ?? [];
+  const found = evidence.peaks.find(
+    ({ windowMs, p99, max }) => chosen.includes(windowMs) && max >= FAR_ABOVE * p99,
+  );
+  if (found === undefined) return [];
+  const { windowMs, p99, max } = found;
+  return [
+    `${route.title}: a few clients send up to ${grouped(max)} requests in ${windowText(windowMs)}, far above p99 (${grouped(p99)}), and raise the limits. If they are not welcome, take a stricter choice.`,
+  ];
 }
 
 function deniesDeclaredBots({ choices }: Proposal): boolean {

@@ -13,10 +13,11 @@ import type {
 } from './suggest.ts';
 import { rateText, windowText } from './windows.ts';
 
-export function suggestionsJson({ fitted, heldOut, routes }: Suggestions) {
+export function suggestionsJson({ fitted, heldOut, unmatched, routes }: Suggestions) {
   return {
     fitted: extentJson(fitted),
     held_out: heldOut && extentJson(heldOut),
+    unmatched_policies: unmatched,
     routes: routes.map(routeJson),
   };
 }

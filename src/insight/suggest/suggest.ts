@@ -59,6 +59,8 @@ export interface Proposal {
 export interface Suggestions {
   readonly fitted: Extent;
   readonly heldOut: Extent | undefined;
+  /** The names of policies without a request. */
+  readonly unmatched: readonly string[];
   /** By requests, most first; the default comes last. */
   readonly routes: readonly RouteSuggestion[];
 }
@@ -87,7 +89,15 @@ export function suggest(recorded: Recorded, options: SuggestOptions): Suggestion
     return suggestRoute(route, peaks, { ...options, spanMs: fitted.toMs - fitted.fromMs });
   });
   routes.sort(byImportance);
-  return { fitted: extentOf(fitted), heldOut: heldOut && extentOf(heldOut), routes };
+  const unmatched = recorded.routes.routes
+    .filter(({ match, name }, i) => isOfFile(match, name) && fitted.routes[i]?.requests === 0)
+    .map(({ name }) => name);
+  return { fitted: extentOf(fitted), heldOut: heldOut && extentOf(heldOut), unmatched, routes };
+}
+
+/** Routes that were found in the log have a match. */
+function isOfFile(match: Route['match'], name: string): boolean {
+  return match === undefined && name !== 'default';
 }
 
 function periods({ timesMs }: Recorded, holdoutMs: number) {

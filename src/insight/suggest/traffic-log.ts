@@ -56,6 +56,10 @@ export class TrafficLog {
   readonly leftOut: LeftOut = { unknownClient: 0, exempt: 0, malformed: 0 };
   /** Requests that a rate limit denied already. They are offered load, so they are counted. */
   deniedBefore = 0;
+  /** Whether an entry has a host. Without hosts, no policy with a host matches. */
+  hasHosts = false;
+  /** Whether a key or user identifies a client. */
+  hasKeys = false;
   readonly #options: TrafficLogOptions;
   readonly #userAgents = new UserAgents();
   readonly #clients = new Map<string, number>();
@@ -97,6 +101,7 @@ export class TrafficLog {
       return;
     }
     if (entry.status === 429) this.deniedBefore++;
+    if (entry.host !== undefined) this.hasHosts = true;
     const agent = this.#userAgents.read(entry.userAgent);
     this.#timesMs.push(entry.startMs);
     this.#clientOf.push(this.#clientNamed(partition, kind));
@@ -122,7 +127,9 @@ export class TrafficLog {
     if (known !== undefined) return known;
     const client = this.#clients.size;
     this.#clients.set(partition, client);
-    this.#isAddress.push(kind === 'api_key' || kind === 'user' ? 0 : 1);
+    const isKey = kind === 'api_key' || kind === 'user';
+    if (isKey) this.hasKeys = true;
+    this.#isAddress.push(isKey ? 0 : 1);
     return client;
   }
 }
