@@ -102,10 +102,11 @@ function merge(from: Node, into: Node): void {
 }
 
 function pathsBelow(node: Node, segments: readonly string[]): FoundPath[] {
-  const found: FoundPath[] = [];
-  if (node.groups.length > 0) found.push({ path: pathOf(segments), groups: node.groups });
-  for (const [name, child] of node.children) found.push(...pathsBelow(child, [...segments, name]));
-  return found;
+  const own = node.groups.length === 0 ? [] : [{ path: pathOf(segments), groups: node.groups }];
+  const below = [...node.children].flatMap(([name, child]) =>
+    pathsBelow(child, [...segments, name]),
+  );
+  return [...own, ...below];
 }
 
 /** Parameters of one path need different names: `/users/:id/files/:id2`. */
