@@ -2,7 +2,8 @@
  * Do suggested limits stop attacks and leave people alone, compared with 100/1min, p99, and mean + 3 sigma?
  *
  * Limits are fitted to the first days of a synthetic log, which contain attacks as real logs do, and judged on the days
- * after them, request by request, by the code that decides in a gateway. All limits have the same routes.
+ * after them, request by request, by the code that decides in a gateway. Two more columns have limits from the same log
+ * without attacks, and with attacks whose requests are as irregular as those of people.
  */
 import { createSecretKey } from 'node:crypto';
 import { createCheck, NO_EVENTS } from '../src/core/check.ts';
@@ -68,6 +69,10 @@ function judgedAttacks(humanP99: number): Attack[] {
     {
       ...{ name: 'scraper at the p99 of people', day: 4, atMs: HOUR_MS, forMs: 12 * HOUR_MS },
       ...{ requestsPerSecond: humanP99 / 60, addresses: 1, network: 90, ...scrape },
+    },
+    {
+      ...{ name: 'scraper, 1/s, 1 address', day: 5, atMs: 5 * HOUR_MS, forMs: HOUR_MS },
+      ...{ requestsPerSecond: 1, addresses: 1, network: 92, isIrregular: true, ...scrape },
     },
     {
       ...{ name: 'bursts at boundaries of minutes', day: 5, atMs: HOUR_MS, forMs: HOUR_MS },
@@ -216,7 +221,16 @@ function note(verdicts: Verdicts, entry: SyntheticRequest['entry'], isDenied: bo
 
 /** For each seed, the verdicts by method and actor. */
 function runSeed(seed: number): ReadonlyMap<string, Map<string, Verdicts>> {
-  const attacks = [...KNOWN_ATTACKS, ...judgedAttacks(p99OfPeople(seed))];
+  const later = judgedAttacks(p99OfPeople(seed));
+  const { files, judged } = fittedLog(seed, [...KNOWN_ATTACKS, ...later]);
+  const irregular = KNOWN_ATTACKS.map((attack) => ({ ...attack, isIrregular: true }));
+  const disguised = fittedLog(seed, [...irregular, ...later]).files.get('suggested') ?? '';
+  const clean = fittedLog(seed, later).files.get('suggested') ?? '';
+  const all = [...files, ['from a clean log', clean], ['from disguised bots', disguised]] as const;
+  return new Map(all.map(([method, file]) => [method, judge(file, judged)]));
+}
+
+function fittedLog(seed: number, attacks: readonly Attack[]) {
   const none = policySetFrom(NO_POLICIES);
   const requestOf = createLogRequests(none, []);
   const log = new TrafficLog({ policies: none, requestOf, routes: findPathRoutes() });
@@ -225,8 +239,7 @@ function runSeed(seed: number): ReadonlyMap<string, Map<string, Verdicts>> {
     log.add(request.entry);
     if (dayOf(request.entry.startMs) >= FIRST_JUDGED_DAY) judged.push(request);
   }
-  const files = fitted(log.recorded());
-  return new Map([...files].map(([method, file]) => [method, judge(file, judged)]));
+  return { files: fitted(log.recorded()), judged };
 }
 
 const runs = SEEDS.map(runSeed);

@@ -41,6 +41,8 @@ export interface Attack {
   readonly status: number;
   /** Requests that are sent at one moment, `requestsPerSecond` on average. */
   readonly burst?: number;
+  /** The gaps between requests vary, as those of people do. */
+  readonly isIrregular?: boolean;
 }
 
 export const DAY_MS = 86_400_000;
@@ -107,7 +109,7 @@ function requestsOfDay(day: number, options: SyntheticLogOptions, random: Random
   for (let i = 0; i < options.offices; i++) office(sink, i, random);
   for (let i = 0; i < options.crawlers; i++) crawler(sink, i, random);
   for (let i = 0; i < options.monitors; i++) monitor(sink, i);
-  for (const attack of options.attacks) if (attack.day === day) launch(sink, attack, random);
+  for (const attack of options.attacks) if (attack.day === day) launch(sink, attack, options.seed);
   return sink.requests;
 }
 
@@ -207,11 +209,14 @@ function monitor(day: Day, number: number): void {
   }
 }
 
-function launch(day: Day, attack: Attack, random: Random): void {
+/** Has its own random numbers, so that the other requests of a log do not depend on its attacks. */
+function launch(day: Day, attack: Attack, seed: number): void {
   const { name, forMs, requestsPerSecond, addresses, network, method, status } = attack;
-  const { burst = 1 } = attack;
+  const { burst = 1, isIrregular = false } = attack;
+  const random = new Random(seed * 1_009 + network);
+  const gapMs = (1_000 * burst) / requestsPerSecond;
   let sent = 0;
-  for (let atMs = 0; atMs < forMs; atMs += (1_000 * burst) / requestsPerSecond) {
+  for (let atMs = 0; atMs < forMs; atMs += isIrregular ? random.exponential(gapMs) : gapMs) {
     for (let i = 0; i < burst; i++) {
       const address = addressIn(network, sent++ % addresses);
       const sender = {
