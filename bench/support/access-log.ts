@@ -27,7 +27,7 @@ export async function writeAccessLog(path: string, { lines, clients, meanGapMs }
     const client = Math.floor(random() * clients);
     const address = `10.${client >> 16}.${(client >> 8) & 255}.${client & 255}`;
     const target = i % 10 === 0 ? '/api/auth/login' : `/products/${i % 5_000}?page=${i % 50}`;
-    text += combinedLine(logEntry({ startMs, address, target })).replace('curl/8.5.0', USER_AGENT);
+    text += combinedLine(logEntry({ startMs, address, target, userAgent: USER_AGENT }));
     if (text.length < PIECE && i < lines - 1) continue;
     if (!file.write(text, 'latin1')) await once(file, 'drain');
     text = '';

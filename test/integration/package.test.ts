@@ -26,7 +26,7 @@ const NEEDED = [
 /** Links of the README to files that only the repository has. */
 const OF_THE_REPOSITORY = /^(bench\/|CONTRIBUTING\.md)/;
 const LARGE_FILE_BYTES = 100_000;
-const LARGE_PACKAGE_BYTES = 3_000_000;
+const LARGE_PACKAGE_BYTES = 5_000_000;
 
 const REPOSITORY_FILES = ['bin', 'config', 'lua', 'package.json', 'src'];
 const { 'node-oldest': oldest, 'node-newest': newest, 'node-too-old': tooOld } = inject('programs');

@@ -1,12 +1,19 @@
 /** `headgate replay`: what it answers about a log, in every form of the log, and how it ends. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { afterAll, describe, expect, test } from 'vitest';
 import type { ReplayReport } from '../../src/insight/replay/replay-report.ts';
 import { type Circumstances, runCommand } from '../support/command.ts';
 import { combinedLine, LOG_START_MS, logEntry, randomEntries } from '../support/log-entries.ts';
+import { MAIN, NODE } from '../support/tested-command.ts';
+
+/** Far more than a busy machine needs to start the command and to read a megabyte. */
+const READ_WITHIN_MS = 4_000;
 
 const folder = mkdtempSync(join(tmpdir(), 'headgate-replay-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -233,4 +240,27 @@ describe('it ends', () => {
     expect(lines.understood).toBeGreaterThan(1_000);
     expect(notes[0]).toContain('cut.log.gz: is cut short or damaged');
   });
+});
+
+test('a full disk costs the page, and not the answer', async () => {
+  const { code, stdout, stderr } = await replay([log, '--policies', five, '--html', '/dev/full']);
+  expect(stdout).toContain('requests: 14 of 3 clients');
+  expect(stderr).toContain('--html /dev/full: cannot be written: the disk is full');
+  expect(code).toBe(1);
+});
+
+test('Ctrl+C prints what is known so far', async () => {
+  const child = spawn(NODE, [MAIN, 'replay', '-', '--policies', five], { cwd: folder });
+  let printed = '';
+  child.stdout.on('data', (bytes) => {
+    printed += bytes;
+  });
+  const exited = once(child, 'exit');
+  // More than headgate reads at first to find the format; then the log goes on, as with `tail -f`.
+  child.stdin.write(text.repeat(2_000));
+  await sleep(READ_WITHIN_MS);
+  child.kill('SIGINT');
+  expect(await exited).toEqual([130, null]);
+  expect(printed).toMatch(/requests: [\d,]+ of 3 clients/);
+  expect(printed).toContain('note: The reading was interrupted');
 });

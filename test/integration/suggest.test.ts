@@ -4,8 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { type Circumstances, runCommand } from '../support/command.ts';
+import { combinedLine } from '../support/log-entries.ts';
 import { policySetFrom } from '../support/policies.ts';
-import { combinedLine, syntheticLog } from '../support/synthetic-log.ts';
+import { syntheticLog } from '../support/synthetic-log.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'headgate-suggest-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -23,7 +24,7 @@ const requests = syntheticLog({
   ...{ seed: 1, startMs: Date.UTC(2026, 0, 5), days: 3, people: 250, offices: 3, crawlers: 2 },
   ...{ monitors: 1, attacks: [] },
 });
-const text = [...requests].map(({ entry }) => `${combinedLine(entry)}\n`).join('');
+const text = [...requests].map(({ entry }) => combinedLine(entry)).join('');
 const log = file('access.log', text);
 const policies = file(
   'policies.yaml',

@@ -45,12 +45,11 @@ export function randomEntries(count: number, meanGapMs: number, seed = 1): LogEn
   });
 }
 
-const MONTHS = 'Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec'.split(' ');
-
-/** The entry in the combined format of NGINX, with a line break. */
-export function combinedLine({ startMs, address, method, target, status }: LogEntry): string {
-  const [year, month, day] = new Date(startMs).toISOString().slice(0, 10).split('-');
-  const time = new Date(startMs).toISOString().slice(11, 19);
-  const stamp = `${day}/${MONTHS[Number(month) - 1]}/${year}:${time} +0000`;
-  return `${address} - - [${stamp}] "${method} ${target} HTTP/1.1" ${status} 612 "-" "curl/8.5.0"\n`;
+/** As NGINX writes it in its format `combined`, with a line break. */
+export function combinedLine(entry: LogEntry): string {
+  const { startMs, address, method, target, status, userAgent = 'curl/8.5.0' } = entry;
+  const [, day, month, year, time] =
+    /^\w+, (\d+) (\w+) (\d+) ([\d:]+)/.exec(new Date(startMs).toUTCString()) ?? [];
+  const stamp = `${day}/${month}/${year}:${time} +0000`;
+  return `${address} - - [${stamp}] "${method} ${target} HTTP/1.1" ${status} 612 "-" "${userAgent}"\n`;
 }

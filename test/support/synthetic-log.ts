@@ -63,13 +63,6 @@ export function* syntheticLog(options: SyntheticLogOptions): Generator<Synthetic
   }
 }
 
-/** As NGINX writes it in its format `combined`. */
-export function combinedLine({ startMs, method, target, address, status, userAgent }: LogEntry) {
-  const [, day, month, year, time] =
-    /^\w+, (\d+) (\w+) (\d+) ([\d:]+)/.exec(new Date(startMs).toUTCString()) ?? [];
-  return `${address} - - [${day}/${month}/${year}:${time} +0000] "${method} ${target} HTTP/1.1" ${status} 512 "-" "${userAgent}"`;
-}
-
 interface Sender {
   readonly actor: string;
   readonly address: string;

@@ -2,6 +2,8 @@
 export const EXIT_FAULT = 1;
 export const EXIT_USAGE = 2;
 export const EXIT_INVALID_CONFIG = 3;
+/** As shells have it: 128 and the number of SIGINT. */
+export const EXIT_INTERRUPTED = 130;
 
 export const EXIT_CODES: Readonly<Record<number, string>> = {
   0: 'Success; also after SIGTERM, once the requests in flight are answered.',
@@ -11,4 +13,6 @@ export const EXIT_CODES: Readonly<Record<number, string>> = {
     'Usage: a command, argument or option is unknown, missing or malformed, or names a client, policy or decision that does not exist; or `test` found no test to run.',
   [EXIT_INVALID_CONFIG]:
     'Invalid configuration: a setting, a policy file or a test file has mistakes. Nothing was started, and every mistake is listed. `check --strict` also exits with this code for warnings.',
+  [EXIT_INTERRUPTED]:
+    'Interrupted: Ctrl+C ended the reading of a log (`replay`, `suggest`). What was known is printed.',
 };

@@ -1,5 +1,5 @@
 /** Files that a command writes. They are opened before the work begins, so that a wrong path costs no hours. */
-import { type FileHandle, open, rm } from 'node:fs/promises';
+import { type FileHandle, open } from 'node:fs/promises';
 import { CommandFailed } from './command-failed.ts';
 import { EXIT_FAULT } from './exit-codes.ts';
 
@@ -16,6 +16,7 @@ export class OutputFile {
   readonly #path: string;
   readonly #option: string;
   readonly #file: FileHandle;
+  #failure: CommandFailed | undefined;
 
   private constructor(path: string, option: string, file: FileHandle) {
     this.#path = path;
@@ -32,19 +33,20 @@ export class OutputFile {
     }
   }
 
-  /** Appends. Throws a CommandFailed, and leaves no half of a file behind. */
+  /** Appends. A failure is told when the file is closed, so that it does not end the work. */
   async write(text: string, encoding: BufferEncoding = 'utf8'): Promise<void> {
+    if (this.#failure !== undefined) return;
     try {
       await this.#file.appendFile(text, encoding);
     } catch (error) {
-      await this.#file.close();
-      await rm(this.#path, { force: true });
-      throw notWritten(this.#path, this.#option, error);
+      this.#failure = notWritten(this.#path, this.#option, error);
     }
   }
 
+  /** Throws a CommandFailed if the file could not be written. */
   async close(): Promise<void> {
     await this.#file.close();
+    if (this.#failure !== undefined) throw this.#failure;
   }
 }
 

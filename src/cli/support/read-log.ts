@@ -3,13 +3,21 @@ import type { LogEntry } from '../../insight/log-entry.ts';
 import { EntryStream, type LineCounts } from '../../insight/reading/entry-stream.ts';
 import { LogError } from '../../insight/reading/log-error.ts';
 import type { OpenLog } from '../../insight/reading/open-log.ts';
+import { untilAborted } from '../../insight/reading/until-aborted.ts';
 import { grouped, plural } from '../../insight/suggest/words.ts';
+import { interruptible } from './interrupt.ts';
 import { type LogFlags, openLogs, parsingOf } from './log-options.ts';
+import { terminalLine } from './output.ts';
+import { startProgress } from './progress.ts';
 
 export interface ReadLog {
   readonly log: OpenLog;
   readonly counts: LineCounts;
+  /** Ctrl+C ended the reading early. */
+  readonly isInterrupted: boolean;
 }
+
+const INTERRUPTED = 'The reading was interrupted: the figures are of the lines read so far.';
 
 /** Visits the entries in the order of their start. Throws a LogError or a ConfigError. */
 export async function readLog(
@@ -20,17 +28,29 @@ export async function readLog(
   const log = await openLogs(paths, flags);
   const parse = log.format.compile(parsingOf(flags));
   const stream = new EntryStream(parse, { sources: log.sources.length, horizonMs: flags.horizon });
-  for await (const chunk of log.chunks()) stream.add(chunk, visit);
+  using interrupt = interruptible();
+  using progress = startProgress(log, terminalLine());
+  for await (const chunk of untilAborted(log.chunks(), interrupt.signal)) {
+    stream.add(chunk, visit);
+    progress.lines(stream.counts.read);
+    // Lets Ctrl+C and the progress come through.
+    await new Promise((resolve) => setImmediate(resolve));
+  }
   stream.finish(visit);
   if (stream.counts.understood === 0) {
     throw new LogError(log.sources.map((name) => `${name}: has no request that is understood`));
   }
-  return { log, counts: stream.counts };
+  interrupt.end();
+  return { log, counts: stream.counts, isInterrupted: interrupt.signal.aborted };
 }
 
-export function readingNotes({ log, counts }: ReadLog, { timeIs }: LogFlags): string[] {
+export function readingNotes(
+  { log, counts, isInterrupted }: ReadLog,
+  { timeIs }: LogFlags,
+): string[] {
   const { read, misread, late, firstMisread } = counts;
   const notes = [`${log.detected}.`, ...log.truncated.map((text) => `${text}.`)];
+  if (isInterrupted) notes.push(INTERRUPTED);
   if ((timeIs ?? log.format.timeIs) === 'end') {
     notes.push('Requests are counted at their end, because the log does not have their start.');
   }

@@ -50,13 +50,14 @@ export async function replayLogs(paths: readonly string[], flags: ReplayFlags): 
       ['table' in part ? columns(part.table) : part.lines, ''].flat(),
     ),
   );
-  await invalid?.close();
   await page?.write(replayPage(report, charts));
-  await page?.close();
   const failures = failuresOf(report, flags.failOn);
-  if (failures.length === 0) return;
-  complain(failures.map((failure) => `headgate: ${failure}`));
-  process.exitCode = EXIT_FAULT;
+  if (failures.length > 0) {
+    complain(failures.map((failure) => `headgate: ${failure}`));
+    process.exitCode = EXIT_FAULT;
+  }
+  interrupt.end();
+  await Promise.all([invalid?.close(), page?.close()]);
 }
 
 function openFile(path: string | undefined, option: string): Promise<OutputFile> | undefined {

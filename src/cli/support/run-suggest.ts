@@ -1,12 +1,11 @@
 /** Runs `headgate suggest`: reads the logs, computes suggestions, prints them. */
-import { compilePolicies } from '../../config/policy-file/compile.ts';
-import { openPolicySource } from '../../config/policy-file/policy-source.ts';
 import { validateFiles } from '../../config/policy-file/read.ts';
 import { readEnvironment } from '../../config/settings/environment.ts';
 import { readText } from '../../config/text-file.ts';
 import type { PolicySet } from '../../core/policy-set.ts';
 import { printableJson } from '../../core/printable.ts';
 import { createLogRequests, type MappedField } from '../../insight/log-request.ts';
+import { largePolicySetOf, readPolicyFile } from '../../insight/policies.ts';
 import { LogError } from '../../insight/reading/log-error.ts';
 import { adviceOn } from '../../insight/suggest/advice.ts';
 import { suggestionsJson } from '../../insight/suggest/json.ts';
@@ -64,13 +63,16 @@ export async function runSuggest(
 /** Throws a ConfigError if the file cannot be read or has mistakes. */
 function policySetOf(file: string | undefined, map: readonly MappedField[]): PolicySet {
   const environment = readEnvironment(process.env);
-  if (file !== undefined) return openPolicySource({ ...environment, policies: file }).current;
+  if (file !== undefined) {
+    return largePolicySetOf(readPolicyFile(file, environment.cloudflareRanges), ONE_THREAD);
+  }
   const draft = draftPolicyFile([], sourcesFor(map));
   const read = (path: string) => (path === DRAFT ? draft : readText(path));
   const valid = validateFiles({ ...environment, policies: DRAFT }, read);
-  return compilePolicies(valid.file, valid.ranges);
+  return largePolicySetOf(valid, ONE_THREAD);
 }
 
+const ONE_THREAD = 1;
 /** Stands for the path of a file that is not on disk. */
 const DRAFT = 'draft';
 

@@ -29,6 +29,11 @@ export function notesOn(
       `${facts.answered429} requests were answered 429 when they were logged. They were replayed like all others, as clients sent them.`,
     );
   }
+  if (policies.some(({ mode }) => mode === 'shadow')) {
+    notes.push(
+      'Policies in shadow mode deny nobody: their denied requests are those that they would deny.',
+    );
+  }
   if (isUncertain) {
     notes.push(
       'The log has whole seconds, and a limit has a window under 10 seconds: requests of one second were spread over it. The number "at once" is what they would give if they came together; the truth is between the two.',

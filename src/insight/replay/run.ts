@@ -5,6 +5,7 @@ import type { ParseOptions } from '../formats/log-format.ts';
 import type { MappedField } from '../log-request.ts';
 import { hostPoliciesOf, policySetOf, type ReadPolicies } from '../policies.ts';
 import type { OpenLog } from '../reading/open-log.ts';
+import { untilAborted } from '../reading/until-aborted.ts';
 import { chartsOf, type ReplayCharts } from './charts.ts';
 import { indivisible } from './division.ts';
 import type { ReplayReport } from './replay-report.ts';
@@ -41,10 +42,7 @@ export async function runReplay(run: ReplayRun): Promise<Replayed> {
   const whole = indivisible(sets, mapping);
   const threads = whole === undefined ? (run.threads ?? threadsFor(log)) : 1;
   await using replay = startThreads(sharedOptions(run), threads, run);
-  for await (const chunk of log.chunks()) {
-    if (run.signal.aborted) break;
-    await replay.add(chunk);
-  }
+  for await (const chunk of untilAborted(log.chunks(), run.signal)) await replay.add(chunk);
   const { result, lines } = await replay.finish();
   const report = reportOn(result, {
     policies: policySet,
@@ -81,7 +79,7 @@ function readingNotes({ log, signal, parsing, threads }: ReplayRun, whole: strin
   const { timeIs, lacksZone } = log.format;
   return [
     ...(signal.aborted
-      ? ['The replay was interrupted: the numbers are of the lines read so far.']
+      ? ['The reading was interrupted: the figures are of the lines read so far.']
       : []),
     ...log.truncated,
     ...((parsing.timeIs ?? timeIs) === 'end'
