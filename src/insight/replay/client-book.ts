@@ -7,8 +7,8 @@ export interface ClientEntry {
   denied: number;
   newlyDenied: number;
   newlyAllowed: number;
-  /** What the client was counted for already: policies and limits, as requests and as denials. Few at a time. */
-  readonly seen: object[];
+  /** What the client was counted for already: a bit for each, see `Sightings`. */
+  readonly seen: number[];
 }
 
 /** A client as reports have it. */
@@ -29,7 +29,7 @@ export class ClientBook {
         denied: 0,
         newlyDenied: 0,
         newlyAllowed: 0,
-        seen: [],
+        seen: [0],
       };
       this.#entries.set(found.name, found);
     }
@@ -64,9 +64,31 @@ export function topRows(rows: readonly ClientRow[], of: (row: ClientRow) => numb
   return rows.toSorted((a, b) => of(b) - of(a) || (a.name < b.name ? -1 : 1)).slice(0, MOST);
 }
 
-/** Whether this is the first time that the client is seen at something. */
-export function isFirst({ seen }: ClientEntry, what: object): boolean {
-  if (seen.includes(what)) return false;
-  seen.push(what);
-  return true;
+/** V8 keeps numbers of so many bits without an object of their own. */
+const BITS = 30;
+
+/** Tells which clients were seen at what. Everything that they can be seen at has a bit in their entries. */
+export class Sightings {
+  readonly #bits = new Map<object, number>();
+
+  /** Whether this is the first time that the client is seen at something. */
+  isFirst({ seen }: ClientEntry, what: object): boolean {
+    const number = this.#bitOf(what);
+    const place = Math.floor(number / BITS);
+    const bit = 1 << (number % BITS);
+    while (seen.length <= place) seen.push(0);
+    const bits = seen[place] ?? 0;
+    if ((bits & bit) !== 0) return false;
+    seen[place] = bits | bit;
+    return true;
+  }
+
+  #bitOf(what: object): number {
+    let bit = this.#bits.get(what);
+    if (bit === undefined) {
+      bit = this.#bits.size;
+      this.#bits.set(what, bit);
+    }
+    return bit;
+  }
 }

@@ -8,7 +8,7 @@ import type { PolicySet } from '../../core/policy-set.ts';
 import type { LogEntry } from '../log-entry.ts';
 import { createLogRequests, type MappedField } from '../log-request.ts';
 import { compileClientAddress, compileClientNetwork, KEY_NAME } from './client-address.ts';
-import { ClientBook, type ClientEntry } from './client-book.ts';
+import { ClientBook, type ClientEntry, Sightings } from './client-book.ts';
 import { Decider, type DeciderEvents, NO_DECIDER_EVENTS } from './decider.ts';
 import { Difference } from './difference.ts';
 import { evaluabilityOf, knownIdentities } from './evaluable.ts';
@@ -51,8 +51,9 @@ export class Replay {
   /** Decides as if all requests of one second came at once. */
   readonly #atOnce: Decider | undefined;
   readonly #sameSecond: SameSecond | undefined;
-  readonly #tally = new Tally();
-  readonly #difference = new Difference();
+  readonly #sightings = new Sightings();
+  readonly #tally = new Tally(this.#sightings);
+  readonly #difference = new Difference(this.#sightings);
   readonly #deniedAtOnce = new Map<string, number>();
   readonly #clients = new ClientBook();
   readonly #hasShadow: boolean;

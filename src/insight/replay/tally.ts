@@ -2,7 +2,7 @@
 import type { Decision } from '../../core/decision.ts';
 import type { LimitDescriptor } from '../../core/descriptor.ts';
 import type { Policy } from '../../core/policy.ts';
-import { type ClientEntry, isFirst } from './client-book.ts';
+import type { ClientEntry, Sightings } from './client-book.ts';
 import { type Counts, countsOf, minuteOf } from './counts.ts';
 
 export class Tally {
@@ -12,17 +12,22 @@ export class Tally {
   readonly reasons = new Map<string, number>();
   /** Denied requests. */
   denied = 0;
+  readonly #sightings: Sightings;
+
+  constructor(sightings: Sightings) {
+    this.#sightings = sightings;
+  }
 
   /** `applied`: the policies that apply to the request; `counted`: what it was counted against. */
   add({ decision, applied, counted }: Decided, client: ClientEntry, atMs: number): void {
     const { reason } = decision;
     this.reasons.set(reason, (this.reasons.get(reason) ?? 0) + 1);
     client.requests++;
-    for (const { name } of applied) addRequest(countsOf(this.policies, name), client, atMs);
+    for (const { name } of applied) this.#addRequest(countsOf(this.policies, name), client, atMs);
     for (const [i, { source }] of counted.entries()) {
       // A client that is counted under several partitions of one limit is one client.
       if (source.label === counted[i - 1]?.source.label) continue;
-      addRequest(countsOf(this.limits, source.label), client, atMs);
+      this.#addRequest(countsOf(this.limits, source.label), client, atMs);
     }
     if (decision.verdict === 'allow') return;
     client.denied++;
@@ -34,8 +39,24 @@ export class Tally {
   addDenial({ policy, binding }: Decision, client: ClientEntry, atMs: number): void {
     // A denial that no policy gave, for a malformed path or a blocked client, has its reason only.
     const counts = this.policies.get(policy);
-    if (counts !== undefined) addDenied(counts, client, atMs);
-    if (binding !== undefined) addDenied(countsOf(this.limits, binding.limit.label), client, atMs);
+    if (counts !== undefined) this.#addDenied(counts, client, atMs);
+    if (binding !== undefined)
+      this.#addDenied(countsOf(this.limits, binding.limit.label), client, atMs);
+  }
+
+  #addRequest(counts: Counts, client: ClientEntry, atMs: number): void {
+    counts.requests++;
+    minuteOf(counts, atMs)[0]++;
+    if (this.#sightings.isFirst(client, counts)) counts.clients++;
+  }
+
+  #addDenied(counts: Counts, client: ClientEntry, atMs: number): void {
+    counts.denied++;
+    minuteOf(counts, atMs)[1]++;
+    counts.firstDenialMs = Math.min(counts.firstDenialMs, atMs);
+    counts.lastDenialMs = Math.max(counts.lastDenialMs, atMs);
+    // The minutes stand for the denials, as the counts do for the requests.
+    if (this.#sightings.isFirst(client, counts.minutes)) counts.deniedClients++;
   }
 }
 
@@ -45,19 +66,4 @@ export interface Decided {
   readonly partition: string;
   readonly applied: readonly Policy[];
   readonly counted: readonly LimitDescriptor[];
-}
-
-function addRequest(counts: Counts, client: ClientEntry, atMs: number): void {
-  counts.requests++;
-  minuteOf(counts, atMs)[0]++;
-  if (isFirst(client, counts)) counts.clients++;
-}
-
-function addDenied(counts: Counts, client: ClientEntry, atMs: number): void {
-  counts.denied++;
-  minuteOf(counts, atMs)[1]++;
-  counts.firstDenialMs = Math.min(counts.firstDenialMs, atMs);
-  counts.lastDenialMs = Math.max(counts.lastDenialMs, atMs);
-  // The minutes stand for the denials, as the counts do for the requests.
-  if (isFirst(client, counts.minutes)) counts.deniedClients++;
 }
