@@ -29,7 +29,7 @@ export interface LineCounts {
   readonly firstMisread: readonly MisreadLine[];
   /** Entries that start before an earlier line of their source. */
   readonly outOfOrder: number;
-  /** Entries that came after the horizon: they start before one that was visited already, and were skipped. */
+  /** Entries that came after the horizon, when later ones may have been visited already. They are skipped. */
   readonly late: number;
 }
 
@@ -38,6 +38,8 @@ export interface EntryStreamOptions {
   readonly sources: number;
   /** How much earlier than a line before it an entry may start. */
   readonly horizonMs: number;
+  /** Whether an entry is visited at all. Called for every entry that is not late, before they are in order. */
+  readonly isWanted?: (entry: LogEntry) => boolean;
   /** Is called for every misread line. */
   readonly onMisread?: (line: MisreadLine) => void;
 }
@@ -64,7 +66,8 @@ export class EntryStream {
   readonly #options: EntryStreamOptions;
   readonly #sources: readonly Source[];
   readonly #order: SourceOrder;
-  #visitedMs = Number.NEGATIVE_INFINITY;
+  /** Entries that start before were visited. It depends on the chunks alone, also if only some entries are wanted. */
+  #visitedUntilMs = Number.NEGATIVE_INFINITY;
   readonly #counts = {
     read: 0,
     understood: 0,
@@ -141,8 +144,10 @@ export class EntryStream {
   #take(entry: LogEntry, source: Source): void {
     if (entry.startMs >= source.latestMs) source.latestMs = entry.startMs;
     else this.#counts.outOfOrder++;
-    if (entry.startMs < this.#visitedMs) this.#counts.late++;
-    else source.queue.add({ entry, line: source.line });
+    if (entry.startMs < this.#visitedUntilMs) this.#counts.late++;
+    else if (this.#options.isWanted?.(entry) ?? true) {
+      source.queue.add({ entry, line: source.line });
+    }
   }
 
   #misread(line: MisreadLine): void {
@@ -163,6 +168,7 @@ export class EntryStream {
   }
 
   #visitUntil(readyMs: number, visit: Visit): void {
+    if (readyMs > this.#visitedUntilMs) this.#visitedUntilMs = readyMs;
     for (;;) {
       const index = this.#order.first();
       if (index === undefined) return;
@@ -171,7 +177,6 @@ export class EntryStream {
       if (entry === undefined || entry.startMs > readyMs) return;
       queue.shift();
       this.#order.changed(index);
-      this.#visitedMs = entry.startMs;
       visit(entry);
     }
   }

@@ -6,7 +6,7 @@ import type { Decision } from '../../core/decision.ts';
 import { isAddress, listedKeyPartition } from '../../core/partition.ts';
 import type { PolicySet } from '../../core/policy-set.ts';
 import type { LogEntry } from '../log-entry.ts';
-import { createLogRequests, type MappedField } from '../log-request.ts';
+import { createLogRequests, type LogRequest, type MappedField } from '../log-request.ts';
 import { compileClientAddress, compileClientNetwork, KEY_NAME } from './client-address.ts';
 import { ClientBook, type ClientEntry, Sightings } from './client-book.ts';
 import { Decider, type DeciderEvents, NO_DECIDER_EVENTS } from './decider.ts';
@@ -94,13 +94,21 @@ export class Replay {
     this.#sameSecond = new SameSecond(precisionMs, (entry, atMs) => this.#decide(entry, atMs));
   }
 
-  /** Entries come in the order of their starts. */
-  add(entry: LogEntry): void {
+  /** Whether the entry is to be added. Call it for every entry, in any order: it counts what the log says. */
+  wants(entry: LogEntry): boolean {
     const facts = this.#facts;
     facts.fromMs = Math.min(facts.fromMs, entry.startMs);
     facts.toMs = Math.max(facts.toMs, entry.startMs);
     if (entry.status === 429) facts.answered429++;
     if (entry.host !== undefined) facts.withHost++;
+    const request = this.#requestOf(entry);
+    if (request === undefined) facts.withoutAddress++;
+    // How many requests a second has depends on all clients.
+    return this.#sameSecond !== undefined || (request !== undefined && this.#isMine(request));
+  }
+
+  /** Entries come in the order of their starts. */
+  add(entry: LogEntry): void {
     if (this.#sameSecond === undefined) this.#decide(entry, entry.startMs);
     else this.#sameSecond.add(entry);
   }
@@ -138,13 +146,9 @@ export class Replay {
 
   #decide(entry: LogEntry, atMs: number): void {
     const request = this.#requestOf(entry);
-    if (request === undefined) {
-      this.#facts.withoutAddress++;
-      return;
-    }
+    if (request === undefined || !this.#isMine(request)) return;
     const address = this.#addressOf(request);
-    const { name, thread } = this.#networkOf(address);
-    if (thread !== this.#options.thread) return;
+    const { name } = this.#networkOf(address);
     const known = this.#options.mapping.length === 0 ? this.#clients.entry(name) : undefined;
     // The address of the entry is a part of its line, which must not stay in memory as long as the address.
     if (known?.name === address) request.addresses.client = known.name;
@@ -162,6 +166,11 @@ export class Replay {
     if (this.#atOnce === undefined) return;
     const { decision } = this.#atOnce.decide(request, entry.startMs);
     if (decision.verdict === 'deny') this.#addAtOnce(decision);
+  }
+
+  #isMine(request: LogRequest): boolean {
+    const { thread, threads } = this.#options;
+    return threads === 1 || this.#networkOf(this.#addressOf(request)).thread === thread;
   }
 
   #wouldDeny(decision: Decision): void {

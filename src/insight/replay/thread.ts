@@ -57,6 +57,7 @@ export class ReplayThread {
     this.#stream = new EntryStream(formatNamed(options.format).compile(options.parsing), {
       sources,
       horizonMs,
+      isWanted: (entry) => this.#replay.wants(entry),
       ...(options.keepsMisread && { onMisread: (line) => this.#misread.push(line) }),
     });
     this.#replay = new Replay({

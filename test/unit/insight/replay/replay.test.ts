@@ -37,7 +37,7 @@ const OPTIONS: ReplayOptions = {
 
 async function replayed(entries: readonly LogEntry[], options: Partial<ReplayOptions> = {}) {
   const replay = new Replay({ ...OPTIONS, ...options });
-  for (const entry of entries) replay.add(entry);
+  for (const entry of entries) if (replay.wants(entry)) replay.add(entry);
   return replay.finish();
 }
 
