@@ -8,17 +8,20 @@ import {
 } from '../../core/address.ts';
 import { rememberMembers } from '../../core/address-book.ts';
 import type { CheckRequest } from '../../core/check-request.ts';
-import { forwardedAddress } from '../../core/client-address.ts';
+import { compileAddressHeaders, forwardedAddress } from '../../core/client-address.ts';
 import { fnv1a32 } from '../../core/fnv1a.ts';
 import type { Naming } from '../../core/policy-set.ts';
 
-/** Finds the client's address in its canonical spelling; the proxy's if the file trusts no proxy. */
-export function compileClientAddress({ trustedProxies, forwardedHeader }: Naming) {
+/** Finds the address in its canonical spelling; the proxy's if the file trusts no proxy. */
+export function compileClientAddress({ sources, trustedProxies, forwardedHeader }: Naming) {
   const forwarding = { header: forwardedHeader, trusts: rememberMembers(trustedProxies) };
-  return ({ addresses }: CheckRequest): string => {
-    const { proxy } = addresses;
-    const found = forwarding.trusts(proxy) ? forwardedAddress(addresses, forwarding) : undefined;
-    return found ?? canonicalAddress(proxy) ?? proxy;
+  const claimed = compileAddressHeaders(sources.filter((source) => typeof source === 'object'));
+  return (request: CheckRequest): string => {
+    const { addresses } = request;
+    const proxy = canonicalAddress(addresses.proxy) ?? addresses.proxy;
+    if (!forwarding.trusts(proxy)) return proxy;
+    const forwarded = forwardedAddress(addresses, forwarding);
+    return claimed(request, forwarded).address ?? forwarded ?? proxy;
   };
 }
 

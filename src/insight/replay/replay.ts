@@ -6,7 +6,12 @@ import type { Decision } from '../../core/decision.ts';
 import { isAddress, listedKeyPartition } from '../../core/partition.ts';
 import type { PolicySet } from '../../core/policy-set.ts';
 import type { LogEntry } from '../log-entry.ts';
-import { createLogRequests, type LogRequest, type MappedField } from '../log-request.ts';
+import {
+  createLogRequests,
+  type LogRequest,
+  type LogRequests,
+  type MappedField,
+} from '../log-request.ts';
 import { compileClientAddress, compileClientNetwork, KEY_NAME } from './client-address.ts';
 import { ClientBook, type ClientEntry, Sightings } from './client-book.ts';
 import { Decider, type DeciderEvents, NO_DECIDER_EVENTS } from './decider.ts';
@@ -42,12 +47,12 @@ const SHORT_WINDOW_MS = 10_000;
 
 export class Replay {
   readonly #options: ReplayOptions;
-  readonly #requestOf: ReturnType<typeof createLogRequests>;
+  readonly #requestOf: LogRequests;
   readonly #addressOf: ReturnType<typeof compileClientAddress>;
   readonly #networkOf: ReturnType<typeof compileClientNetwork>;
   readonly #keyNames: ReadonlyMap<string, string>;
   readonly #now: Decider;
-  readonly #before: Decider | undefined;
+  readonly #before: { decider: Decider; requestOf: LogRequests } | undefined;
   /** Decides as if all requests of one second came at once. */
   readonly #atOnce: Decider | undefined;
   readonly #sameSecond: SameSecond | undefined;
@@ -87,7 +92,10 @@ export class Replay {
         policies: set,
       });
     this.#now = decider(policies, { onWouldDeny: (decision) => this.#wouldDeny(decision) });
-    this.#before = against && decider(against, NO_DECIDER_EVENTS);
+    this.#before = against && {
+      decider: decider(against, NO_DECIDER_EVENTS),
+      requestOf: createLogRequests(against, mapping),
+    };
     if (precisionMs <= 1 || !hasShortWindow(policies)) return;
     const addAtOnce = (decision: Decision) => this.#addAtOnce(decision);
     this.#atOnce = decider(policies, { onWouldDeny: addAtOnce });
@@ -146,9 +154,10 @@ export class Replay {
 
   #decide(entry: LogEntry, atMs: number): void {
     const request = this.#requestOf(entry);
-    if (request === undefined || !this.#isMine(request)) return;
+    if (request === undefined) return;
     const address = this.#addressOf(request);
-    const { name } = this.#networkOf(address);
+    const { name, thread } = this.#networkOf(address);
+    if (thread !== this.#options.thread) return;
     const known = this.#options.mapping.length === 0 ? this.#clients.entry(name) : undefined;
     // The address of the entry is a part of its line, which must not stay in memory as long as the address.
     if (known?.name === address) request.addresses.client = known.name;
@@ -159,13 +168,15 @@ export class Replay {
     if (this.#hasShadow) this.#recent.set(partition, client);
     this.#tally.add(decided, client, atMs);
     this.#peaks?.add(decided.counted, client, atMs);
-    if (this.#before !== undefined) {
-      const before = this.#before.decide(request, atMs).decision;
-      this.#difference.add(decided.decision, before, client);
+    if (this.#atOnce !== undefined) {
+      const { decision } = this.#atOnce.decide(request, entry.startMs);
+      if (decision.verdict === 'deny') this.#addAtOnce(decision);
     }
-    if (this.#atOnce === undefined) return;
-    const { decision } = this.#atOnce.decide(request, entry.startMs);
-    if (decision.verdict === 'deny') this.#addAtOnce(decision);
+    if (this.#before === undefined) return;
+    // The old file may trust other proxies and read other headers.
+    const old = this.#before.requestOf(entry);
+    const before = old && this.#before.decider.decide(old, atMs).decision;
+    if (before !== undefined) this.#difference.add(decided.decision, before, client);
   }
 
   #isMine(request: LogRequest): boolean {

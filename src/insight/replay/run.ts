@@ -1,6 +1,5 @@
 /** A replay from the opened log to its report. */
 import { availableParallelism } from 'node:os';
-import type { PolicySet } from '../../core/policy-set.ts';
 import type { ParseOptions } from '../formats/log-format.ts';
 import type { MappedField } from '../log-request.ts';
 import { hostPoliciesOf, policySetOf, type ReadPolicies } from '../policies.ts';
@@ -37,9 +36,8 @@ const SMALL_BYTES = 16 * 1024 * 1024;
 
 export async function runReplay(run: ReplayRun): Promise<Replayed> {
   const { log, policies, against, mapping } = run;
-  const sets = [policies, ...(against === undefined ? [] : [against])].map(policySetOf);
-  const [policySet] = sets as [PolicySet];
-  const whole = indivisible(sets, mapping);
+  const policySet = policySetOf(policies);
+  const whole = indivisible([policies, ...(against === undefined ? [] : [against])], mapping);
   const threads = whole === undefined ? (run.threads ?? threadsFor(log)) : 1;
   await using replay = startThreads(sharedOptions(run), threads, run);
   for await (const chunk of untilAborted(log.chunks(), run.signal)) await replay.add(chunk);

@@ -196,3 +196,34 @@ policies:
   );
   expect(mapped.policies.get('tenant')).toMatchObject({ requests: 5, denied: 4 });
 });
+
+test('reads each file by its own identity', async () => {
+  const trusting = (range: string) =>
+    policySetFrom(`
+version: 1
+identity: { sources: [ip], trusted_proxies: [${range}] }
+default: { limits: [3/1min] }`);
+  const entries = ['192.0.2.1', '192.0.2.2'].flatMap((address) =>
+    [0, 1, 2].map((ms) => logEntry({ address, startMs: LOG_START_MS + ms })),
+  );
+  entries.sort((a, b) => a.startMs - b.startMs);
+  const options = { policies: trusting('10.0.0.0/8'), against: trusting('loopback') };
+  const { clients, newlyDenied, newlyAllowed } = await replayed(entries, options);
+  expect([clients.all, newlyDenied.size, newlyAllowed.size]).toEqual([2, 0, 0]);
+});
+
+test('tells clients apart by an address header that is mapped', async () => {
+  const policies = policySetFrom(`
+version: 1
+identity: { sources: [cf_connecting_ip, ip] }
+default: { limits: [1/1min] }`);
+  const entries = ['198.51.100.1', '198.51.100.2', '198.51.100.2'].map((client, i) =>
+    logEntry({ address: '173.245.48.5', fields: [client], startMs: LOG_START_MS + i }),
+  );
+  const mapping = [{ target: 'header:cf-connecting-ip', field: 'cf' }];
+  const { clients } = await replayed(entries, { policies, mapping });
+  expect(clients.mostDenied.map(({ name, requests }) => [name, requests])).toEqual([
+    ['198.51.100.2', 2],
+  ]);
+  expect(clients.all).toBe(2);
+});
