@@ -12,27 +12,30 @@ const VERDICTS = [
   'local',
 ] as const;
 type VerdictLabel = (typeof VERDICTS)[number];
+/** `denied`: how many of all requests were denied, whichever their verdict; `local` does not tell. */
+type Counts = Record<VerdictLabel | 'denied', number>;
+
+/** What a policy decided since the start. */
+export interface PolicyTotals {
+  readonly requests: number;
+  readonly denials: number;
+  /** Requests that it would have denied, in shadow mode. */
+  readonly wouldDeny: number;
+}
 
 export class DecisionTally {
   /** Few objects for each policy: with thousands of policies, each of them is a cache miss. */
-  readonly #byPolicy = new Map<string, Record<VerdictLabel, number>>();
+  readonly #byPolicy = new Map<string, Counts>();
 
   add(decision: Decision): void {
-    this.#add(decision.policy, verdictLabel(decision));
+    const counts = this.#countsOf(decision.policy);
+    counts[verdictLabel(decision)]++;
+    if (decision.verdict === 'deny') counts.denied++;
   }
 
   /** A shadow policy would have denied. */
   addShadow({ policy }: Decision): void {
-    this.#add(policy, 'shadow_deny');
-  }
-
-  #add(policy: string, verdict: VerdictLabel): void {
-    let counts = this.#byPolicy.get(policy);
-    if (counts === undefined) {
-      counts = newCounts();
-      this.#byPolicy.set(policy, counts);
-    }
-    counts[verdict]++;
+    this.#countsOf(policy).shadow_deny++;
   }
 
   /** Only verdicts that a policy has given. */
@@ -43,10 +46,30 @@ export class DecisionTally {
       }
     }
   }
+
+  *totals(): Generator<[policy: string, PolicyTotals]> {
+    for (const [policy, counts] of this.#byPolicy) yield [policy, totalsOf(counts)];
+  }
+
+  #countsOf(policy: string): Counts {
+    let counts = this.#byPolicy.get(policy);
+    if (counts === undefined) {
+      counts = newCounts();
+      this.#byPolicy.set(policy, counts);
+    }
+    return counts;
+  }
 }
 
-function newCounts(): Record<VerdictLabel, number> {
+function totalsOf(counts: Counts): PolicyTotals {
+  let requests = 0;
+  for (const verdict of VERDICTS) if (verdict !== 'shadow_deny') requests += counts[verdict];
+  return { requests, denials: counts.denied, wouldDeny: counts.shadow_deny };
+}
+
+function newCounts(): Counts {
   return {
+    denied: 0,
     allow: 0,
     deny: 0,
     shadow_deny: 0,

@@ -16,6 +16,7 @@ import { createStoreEvents, type StoreEvents } from './events/store-events.ts';
 import { createLog, type LogOptions } from './log.ts';
 import { createMetrics } from './metrics.ts';
 import { createRepeatFilter } from './repeat-filter.ts';
+import { TrafficHistory } from './traffic-history.ts';
 
 export interface Telemetry {
   readonly registry: Registry;
@@ -27,6 +28,8 @@ export interface Telemetry {
   readonly policyFile: PolicyFileEvents;
   readonly workers: WorkerEvents;
   readonly lifecycle: LifecycleEvents;
+  /** Must be sampled once a step. */
+  readonly traffic: TrafficHistory;
   /** What `logging` leaves out is as it was at the start. */
   setLogging(logging: Logging): void;
   /** Waits until the log is written. */
@@ -62,6 +65,7 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
     policyFile: createPolicyFileEvents(context),
     workers: createWorkerEvents(context),
     lifecycle: createLifecycleEvents(context),
+    traffic: new TrafficHistory(() => metrics.decisions.tally.totals(), now()),
     setLogging(logging) {
       setLevel(logging.level ?? level);
       sampleAllows(logging.allowsOneIn ?? 0);
