@@ -18,11 +18,18 @@ export interface StoreHealthOptions {
 export class StoreHealth {
   readonly #options: StoreHealthOptions;
   #isDegraded = false;
+  #sinceMs: number;
   #lastFailureMs = Number.NEGATIVE_INFINITY;
   #lastConnectionMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: StoreHealthOptions) {
     this.#options = options;
+    this.#sinceMs = options.now();
+  }
+
+  /** When the state last changed, milliseconds since the epoch. */
+  get sinceMs(): number {
+    return this.#sinceMs;
   }
 
   get isDegraded(): boolean {
@@ -34,7 +41,10 @@ export class StoreHealth {
     const wasHealthy = !this.#isDegraded;
     this.#isDegraded = true;
     this.#lastFailureMs = this.#options.now();
-    if (wasHealthy) this.#options.onDegraded();
+    if (wasHealthy) {
+      this.#sinceMs = this.#lastFailureMs;
+      this.#options.onDegraded();
+    }
     return wasHealthy;
   }
 
@@ -60,6 +70,7 @@ export class StoreHealth {
 
   #recover(): void {
     this.#isDegraded = false;
+    this.#sinceMs = this.#options.now();
     this.#options.onRecovered();
   }
 }

@@ -1,12 +1,23 @@
 /** Follows what happens to the store: updates its health, and reports to telemetry. */
 import type { PoliciesByFailureMode } from '../core/failure-modes.ts';
 import type { StoreErrorReason } from '../core/store.ts';
+import { causeText } from '../telemetry/cause-text.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import { StoreHealth } from './store-health.ts';
+
+export interface StoreCondition {
+  /** The store failed lately. */
+  readonly isDegraded: boolean;
+  /** When that last changed, milliseconds since the epoch. */
+  readonly sinceMs: number;
+  /** The last failure, in a few words; undefined for a store that is well. */
+  readonly reason: string | undefined;
+}
 
 export interface StoreMonitor {
   /** The store failed lately. */
   isDegraded(): boolean;
+  condition(): StoreCondition;
   /** A round trip succeeded, for so many requests. Milliseconds. */
   answered(durationMs: number, requests: number): void;
   failed(reason: StoreErrorReason, cause: unknown): void;
@@ -33,27 +44,38 @@ export function monitorStore(
     onDegraded: store.degraded,
     onRecovered: store.recovered,
   });
+  // Put into words only for an operator: while the store fails, there may be thousands a second.
+  let lastFailure: { readonly reason: string; readonly cause?: unknown } | undefined;
   return {
     isDegraded: () => health.isDegraded,
+    condition: () => ({
+      isDegraded: health.isDegraded,
+      sinceMs: health.sinceMs,
+      reason: health.isDegraded && lastFailure ? failureText(lastFailure) : undefined,
+    }),
     answered(durationMs, requests) {
       store.answered(durationMs, requests);
       health.answered();
     },
     failed(reason, cause) {
+      lastFailure = { reason, cause };
       const isNew = health.failed();
       store.failed({ reason, cause, isNew });
     },
     givenUp() {
+      lastFailure = { reason: 'given_up' };
       store.givenUp();
       health.failed();
     },
     probed: () => health.answered(),
     connected: () => health.connected(),
     connectionFailed(error) {
+      lastFailure = { reason: 'connection', cause: error };
       health.failed();
       store.connectionFailed(error);
     },
     startedUncounted(policies) {
+      lastFailure ??= { reason: 'connection' };
       health.failed();
       store.startedUncounted(policies);
     },
@@ -66,4 +88,9 @@ export function monitorStore(
       if (!health.isDegraded) operators.overridesUnread(error);
     },
   };
+}
+
+/** `timeout`, or `connection: ECONNREFUSED` */
+function failureText({ reason, cause }: { readonly reason: string; readonly cause?: unknown }) {
+  return cause === undefined ? reason : `${reason}: ${causeText(cause)}`;
 }

@@ -16,6 +16,7 @@ import {
 } from './file-version.ts';
 import { type PolicyFiles, type Reading, readPolicies, readUpTo } from './read.ts';
 import { readPoliciesElsewhere } from './read-in-thread.ts';
+import { ReloadHistory } from './reload-history.ts';
 
 /** Files of this size are parsed in about 20 ms. Starting a thread takes 250 ms of another core. */
 const SMALL_BYTES = 8 * 1024;
@@ -38,6 +39,7 @@ export interface PolicySource {
   readonly notes: readonly string[];
   /** Hexadecimal. Gateways with the same files have the same digest. */
   readonly digest: string;
+  readonly history: Pick<ReloadHistory, 'sinceMs' | 'refused'>;
   /** The policy file, and the files that it refers to. */
   readonly files: readonly string[];
   /** Undefined while the files are the same as when they were last read. */
@@ -59,6 +61,7 @@ export interface Reloaded {
 export function openPolicySource(paths: PolicyFiles): PolicySource {
   const opened = readPolicies(paths);
   let loaded = compiled(opened);
+  const history = new ReloadHistory(Date.now);
   let inForce = opened.versions;
   /** The files when they were last read, valid or not. */
   let read = opened.versions;
@@ -81,6 +84,24 @@ export function openPolicySource(paths: PolicyFiles): PolicySource {
       throw error;
     }
   };
+  const load = async (settledMs = Number.POSITIVE_INFINITY) => {
+    const reading = await readAnywhere();
+    const removed = removedBy(reading);
+    if (settledMs !== Number.POSITIVE_INFINITY) {
+      const files = [...reading.versions.keys()];
+      if (!areSame(reading.versions, versionsOf(files))) return undefined;
+      const isLess = removed.length > 0 || becameShorter(inForce, reading.versions);
+      if (isLess && settledMs < waitsFor(read, reading.versions).removing) {
+        held = { files, state: lookAt(new Set([...read.keys(), ...files])).state };
+        return undefined;
+      }
+    }
+    held = undefined;
+    read = reading.versions;
+    loaded = compiled(reading);
+    inForce = read;
+    return { removed };
+  };
   return {
     get current() {
       return loaded.policySet;
@@ -91,6 +112,7 @@ export function openPolicySource(paths: PolicyFiles): PolicySource {
     get digest() {
       return loaded.digest;
     },
+    history,
     get files() {
       return [...read.keys()];
     },
@@ -100,24 +122,11 @@ export function openPolicySource(paths: PolicyFiles): PolicySource {
       const waits = waitsFor(read, versions);
       return { state, settledAfterMs: state === held?.state ? waits.removing : waits.any };
     },
-    async reload(settledMs = Number.POSITIVE_INFINITY) {
-      const reading = await readAnywhere();
-      const removed = removedBy(reading);
-      if (settledMs !== Number.POSITIVE_INFINITY) {
-        const files = [...reading.versions.keys()];
-        if (!areSame(reading.versions, versionsOf(files))) return undefined;
-        const isLess = removed.length > 0 || becameShorter(inForce, reading.versions);
-        if (isLess && settledMs < waitsFor(read, reading.versions).removing) {
-          held = { files, state: lookAt(new Set([...read.keys(), ...files])).state };
-          return undefined;
-        }
-      }
-      held = undefined;
-      read = reading.versions;
-      loaded = compiled(reading);
-      inForce = read;
-      return { removed };
-    },
+    reload: (settledMs) =>
+      history.record(
+        () => load(settledMs),
+        () => loaded.digest,
+      ),
   };
 }
 

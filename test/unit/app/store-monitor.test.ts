@@ -159,3 +159,22 @@ test('round trips, failures and give-ups are counted', async () => {
   ]);
   expect(await metrics('store_given_up')).toEqual(['headgate_store_given_up_total 1']);
 });
+
+test('its condition has since when, and the last failure in a few words', () => {
+  const { clock, fail, monitor } = setUp();
+  const startMs = clock.nowMs;
+  expect(monitor.condition()).toEqual({ isDegraded: false, sinceMs: startMs, reason: undefined });
+  clock.nowMs += 1_000;
+  fail();
+  clock.nowMs += 1_000;
+  monitor.connectionFailed(Object.assign(new Error('connect'), { code: 'ECONNREFUSED' }));
+  const failing = { isDegraded: true, sinceMs: startMs + 1_000 };
+  expect(monitor.condition()).toEqual({ ...failing, reason: 'connection: ECONNREFUSED' });
+  monitor.givenUp();
+  expect(monitor.condition()).toEqual({ ...failing, reason: 'given_up' });
+  clock.nowMs += 5_000;
+  monitor.answered(1, 1);
+  expect(monitor.condition()).toEqual({
+    ...{ isDegraded: false, sinceMs: startMs + 7_000, reason: undefined },
+  });
+});

@@ -163,3 +163,21 @@ test('the digest depends on the text of each file, and on where one ends', () =>
   writeFileSync(keys, '[]\n');
   expect(open(`${text}\n`).digest).not.toBe(moved);
 });
+
+test('what was refused is remembered until a reload succeeds, and since when the files apply', async () => {
+  const source = open(fileOf('a'));
+  const { sinceMs } = source.history;
+  expect(Math.abs(Date.now() - sinceMs)).toBeLessThan(60_000);
+  expect(source.history.refused).toBeUndefined();
+  replace('version: 2\n');
+  await expect(source.reload()).rejects.toThrow();
+  expect(source.history.refused?.mistakes.join()).toContain('version');
+  expect(source.history.sinceMs).toBe(sinceMs);
+  replace(fileOf('a'));
+  await source.reload();
+  expect(source.history).toMatchObject({ refused: undefined, sinceMs });
+  await new Promise((resolve) => setTimeout(resolve, 2));
+  replace(fileOf('a', 'b'));
+  await source.reload();
+  expect(source.history.sinceMs).toBeGreaterThan(sinceMs);
+});
