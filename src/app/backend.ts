@@ -33,5 +33,7 @@ export interface Backend {
   queryAll(query: unknown): Promise<QueryReplies>;
   /** How much the store holds. Rejects with a StoreError. */
   stats(): Promise<StoreStats>;
+  /** The version of Redis; undefined if it does not answer. Never rejects. */
+  version(): Promise<string | undefined>;
   close(): Promise<void>;
 }

@@ -29,6 +29,7 @@ export function inMemory({ memory, events, telemetry, now }: MemoryBackendOption
       keyspace: { activeWindows: memory.size, sampledKeys: memory.size, isExact: true },
       servers: [],
     }),
+    version: async () => undefined,
     salts: new SaltBooks(),
     place: () => ({ count: 1, rank: 0 }),
     async connect(onContact) {

@@ -6,13 +6,15 @@ import type { Environment } from '../config/settings/environment.ts';
 import { byFailureMode } from '../core/failure-modes.ts';
 import { HeaderWatch, type UnseenHeader } from '../core/header-watch.ts';
 import { Denials } from '../denials/denials.ts';
-import { answerQuery } from '../operations/denials.ts';
 import { createOperate, type Operate } from '../operations/operations.ts';
+import { answerQuery } from '../operations/queries.ts';
+import { RecentActions } from '../operations/recent-actions.ts';
 import type { Gateway as OperatedGateway } from '../operations/running-gateway.ts';
 import type { PortName } from '../server/proxy-ports.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import type { StoreAtStart } from './backend.ts';
 import { createCheckPipeline } from './check-pipeline.ts';
+import { gatewayStatus, sampleTraffic } from './gateway-status.ts';
 import { headerReports } from './header-reports.ts';
 import { createProxyServers } from './proxy-servers.ts';
 import { createSharedState } from './shared-state.ts';
@@ -65,6 +67,7 @@ export async function createPortlessGateway(options: GatewayOptions): Promise<Po
     answerQuery: (query) => answerQuery(operated, query),
   });
   const { backend, local, salts, overrides } = shared;
+  const actions = new RecentActions(now);
   const operated: OperatedGateway = {
     policies,
     salts,
@@ -78,10 +81,15 @@ export async function createPortlessGateway(options: GatewayOptions): Promise<Po
     wouldBeDenied: denials.shadow.clients,
     queryAll: backend.queryAll,
     stats: backend.stats,
-    audit: telemetry.operators.acted,
+    audit(action, isConfirmed) {
+      actions.add(action, isConfirmed);
+      telemetry.operators.acted(action);
+    },
+    status: gatewayStatus({ ...options, monitor, backend, actions }),
   };
   const handleCheck = createCheckPipeline({ ...options, shared, denials, headerWatch });
   const servers = createProxyServers({ environment, handleCheck, telemetry: telemetry.proxies });
+  const stopSampling = sampleTraffic(telemetry.traffic, now);
   let isClosing = false;
 
   return {
@@ -104,6 +112,7 @@ export async function createPortlessGateway(options: GatewayOptions): Promise<Po
     },
     async close() {
       isClosing = true;
+      stopSampling();
       shared.stopRefreshing();
       await servers.close(environment.storeTimeoutMs + CUT_OFF_MS);
       await shared.close();

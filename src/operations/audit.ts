@@ -21,13 +21,13 @@ export async function audited<T>({ audit }: Gateway, change: Change, make: () =>
   };
   try {
     const made = await make();
-    audit(line);
+    audit(line, true);
     return made;
   } catch (error) {
     if (!(error instanceof StoreError)) throw error;
     const refused = isRefusal(error);
     const outcome = refused ? 'refused' : 'not confirmed';
-    audit({ ...line, change: `${line.change} (${outcome} by Redis: ${error.reason})` });
+    audit({ ...line, change: `${line.change} (${outcome} by Redis: ${error.reason})` }, false);
     const consequence = refused
       ? 'nothing was changed'
       : 'the change may or may not have been made; it is safe to try again';

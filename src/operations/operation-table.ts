@@ -5,10 +5,12 @@ import { DECISION, TOP } from './schemas/denials.ts';
 import { EXPLAIN } from './schemas/explain.ts';
 import { RESTORE_LOG, SET_LOG } from './schemas/log.ts';
 import { LIST_OVERRIDES } from './schemas/overrides.ts';
+import { OVERVIEW } from './schemas/overview.ts';
 import { LIST_POLICIES, RESTORE_MODE, SET_MODE } from './schemas/policies.ts';
 import { STATS } from './schemas/stats.ts';
 
 export const OPERATIONS = {
+  overview: OVERVIEW,
   stats: STATS,
   explain: EXPLAIN,
   decision: DECISION,

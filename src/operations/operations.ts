@@ -17,10 +17,12 @@ import type { InputOf, Operation } from './operation.ts';
 import { OperationError } from './operation-error.ts';
 import { OPERATIONS, type OperationName } from './operation-table.ts';
 import { overrideReport } from './override-report.ts';
+import { gatherOverview } from './overview.ts';
 import { listPolicies, restoreMode, setMode } from './policies.ts';
 import { readInput } from './read-input.ts';
 import type { Gateway } from './running-gateway.ts';
 import type { EXPLAIN, ExplainAnswer } from './schemas/explain.ts';
+import { sharedAnswer } from './shared-answer.ts';
 import { readStats } from './stats.ts';
 import { storeErrorText } from './store-error-text.ts';
 
@@ -33,6 +35,7 @@ type Run = (input: unknown) => Promise<unknown>;
 
 export function createOperate(gateway: Gateway): Operate {
   const run: Readonly<Record<OperationName, Run>> = {
+    overview: overviewOf(gateway),
     stats: runOf(OPERATIONS.stats, () => readStats(gateway)),
     explain: runOf(OPERATIONS.explain, (request) => explainNow(gateway, request)),
     decision: runOf(OPERATIONS.decision, (input) => describeDecision(gateway, input)),
@@ -66,6 +69,21 @@ function runOf<Input extends z.ZodObject, Output extends z.ZodType>(
   act: (input: z.output<Input>) => Promise<z.input<Output>>,
 ): Run {
   return async (input) => output.parse(await act(readInput(inputSchema, input)));
+}
+
+/** Pages poll it. What is older than a second is gathered again. */
+const OVERVIEW_FOR_MS = 1_000;
+
+/** The output is not parsed: its thousands of numbers were checked when the gateways answered. */
+function overviewOf(gateway: Gateway): Run {
+  const gather = sharedAnswer(() => gatherOverview(gateway), {
+    forMs: OVERVIEW_FOR_MS,
+    now: gateway.now,
+  });
+  return async (input) => {
+    readInput(OPERATIONS.overview.input, input);
+    return gather();
+  };
 }
 
 async function explainNow(

@@ -1,4 +1,5 @@
 /** The parts of a running gateway that operations need. */
+import type { PolicySource } from '../config/policy-file/policy-source.ts';
 import type { UnseenHeader } from '../core/header-watch.ts';
 import type { PolicySet } from '../core/policy-set.ts';
 import type { SaltSource } from '../core/salts.ts';
@@ -6,7 +7,9 @@ import type { Descriptor, PeekResult, QuotaReader, QuotaStore } from '../core/st
 import type { DeniedClients } from '../denials/denied-clients.ts';
 import type { QueryReplies } from '../stores/redis/peer-gateways.ts';
 import type { OperatorAction } from '../telemetry/events/operator-events.ts';
+import type { TrafficHistory } from '../telemetry/traffic-history.ts';
 import type { OverrideBook } from './override-book.ts';
+import type { RecentActions } from './recent-actions.ts';
 import type { StoreStats } from './stats.ts';
 
 export interface Gateway {
@@ -25,8 +28,26 @@ export interface Gateway {
   stats(): Promise<StoreStats>;
   /** Headers that the policy file needs and that no request through a proxy had. */
   unseenHeaders(): readonly UnseenHeader[];
-  /** Writes a line of the audit log. */
-  audit(action: OperatorAction): void;
+  /** Writes a line of the audit log. `isConfirmed`: whether the store confirmed the change. */
+  audit(action: OperatorAction, isConfirmed: boolean): void;
+  readonly status: GatewayStatus;
   /** Milliseconds since the epoch. */
   now(): number;
+}
+
+/** What this process did in the last minutes, and how it is. */
+export interface GatewayStatus {
+  readonly isWorker: boolean;
+  readonly traffic: Pick<TrafficHistory, 'series'>;
+  readonly actions: Pick<RecentActions, 'list'>;
+  readonly storeKind: 'memory' | 'redis';
+  /** `sinceMs`: when `isDegraded` last changed, milliseconds since the epoch. */
+  store(): {
+    readonly isDegraded: boolean;
+    readonly sinceMs: number;
+    readonly reason: string | undefined;
+  };
+  /** The version of Redis, if it answers. Never rejects. */
+  storeVersion(): Promise<string | undefined>;
+  readonly policyFile: Pick<PolicySource, 'digest' | 'history'>;
 }

@@ -2,16 +2,19 @@
 import { createCheck, NO_EVENTS } from '../../src/core/check.ts';
 import type { PolicySet } from '../../src/core/policy-set.ts';
 import { Denials } from '../../src/denials/denials.ts';
-import { answerQuery } from '../../src/operations/denials.ts';
 import type { OutputOf } from '../../src/operations/operation.ts';
 import type { OPERATIONS, OperationName } from '../../src/operations/operation-table.ts';
 import { createOperate } from '../../src/operations/operations.ts';
 import { OverrideBook } from '../../src/operations/override-book.ts';
-import type { Gateway } from '../../src/operations/running-gateway.ts';
+import { answerQuery } from '../../src/operations/queries.ts';
+import { RecentActions } from '../../src/operations/recent-actions.ts';
+import type { Gateway, GatewayStatus } from '../../src/operations/running-gateway.ts';
 import { LocalShare } from '../../src/stores/local-share.ts';
 import { MemoryStore } from '../../src/stores/memory/memory-store.ts';
 import { MemoryOverrideStore } from '../../src/stores/override-store.ts';
+import { DecisionTally } from '../../src/telemetry/decision-tally.ts';
 import type { OperatorAction } from '../../src/telemetry/events/operator-events.ts';
+import { TrafficHistory } from '../../src/telemetry/traffic-history.ts';
 import { checkRequest, SALTS } from './requests.ts';
 
 export interface OperatedOptions {
@@ -22,10 +25,16 @@ export interface OperatedOptions {
   readonly peerAnswers?: readonly unknown[];
   /** Gateways that do not answer. */
   readonly silentGateways?: number;
+  readonly store?: ReturnType<GatewayStatus['store']>;
+  readonly policyFile?: GatewayStatus['policyFile'];
 }
 
 export function operatedGateway(options: OperatedOptions) {
   const { policies, now, peerAnswers = [], silentGateways = 0 } = options;
+  const { store = { isDegraded: false, sinceMs: now(), reason: undefined } } = options;
+  const {
+    policyFile = { digest: 'a'.repeat(64), history: { sinceMs: now(), refused: undefined } },
+  } = options;
   const audit: OperatorAction[] = [];
   const memory = new MemoryStore({ now, maxKeys: 10_000 });
   const local = new LocalShare(memory, () => ({ count: 1, rank: 0 }));
@@ -37,6 +46,9 @@ export function operatedGateway(options: OperatedOptions) {
   });
   const denials = new Denials({ now, writeDenied: () => {}, writeWouldBeDenied: () => {} });
   const salts = { at: () => SALTS };
+  const actions = new RecentActions(now);
+  const tally = new DecisionTally();
+  const history = new TrafficHistory(() => tally.totals(), now());
   const gateway: Gateway = {
     ...{ policies: { current: policies }, salts, overrides, now },
     store: memory,
@@ -55,19 +67,38 @@ export function operatedGateway(options: OperatedOptions) {
       servers: [],
     }),
     unseenHeaders: () => [],
-    audit: (action) => void audit.push(action),
+    audit(action, isConfirmed) {
+      audit.push(action);
+      actions.add(action, isConfirmed);
+    },
+    status: {
+      isWorker: false,
+      traffic: history,
+      actions,
+      storeKind: 'memory',
+      store: () => store,
+      storeVersion: async () => undefined,
+      policyFile,
+    },
   };
   const check = createCheck({
     ...{ store: memory, local, salts, overrides },
     newId: (decision, denied, isShadow) => denials.name(decision, denied, isShadow),
-    events: { ...NO_EVENTS, wouldDeny: (decision) => denials.wouldDeny(decision) },
+    events: {
+      ...NO_EVENTS,
+      wouldDeny(decision) {
+        tally.addShadow(decision);
+        denials.wouldDeny(decision);
+      },
+    },
   });
   const operate = createOperate(gateway);
   return {
-    ...{ audit, gateway, overrides, overrideStore },
+    ...{ audit, gateway, overrides, overrideStore, history },
     /** Checks a request as the server does. */
     async visit(parts: Parameters<typeof checkRequest>[0]) {
       const decision = await check(checkRequest(parts), policies, now());
+      tally.add(decision);
       denials.decided(decision, 'envoy', 1);
       return decision;
     },

@@ -15,7 +15,7 @@ import { firstContact } from './first-contact.ts';
 import { createGuardedCounting } from './guarded-counting.ts';
 import { Heartbeat } from './heartbeat.ts';
 import { listenToPeers } from './peer-listener.ts';
-import { redisStats, WindowSampling } from './usage.ts';
+import { redisStats, redisVersion, WindowSampling } from './usage.ts';
 
 export interface RedisBackendOptions {
   readonly target: RedisTarget;
@@ -66,6 +66,7 @@ export function inRedis(options: RedisBackendOptions): Backend {
     salts: new SaltBooks((periodMs) => new RedisSaltVault(client, periodMs)),
     place: () => heartbeat.place,
     queryAll: (query) => gateways.ask(query),
+    version: redisVersion(client, () => performance.now()),
     stats: () => redisStats(client, heartbeat.place.count),
     connect: (onContact) =>
       firstContact({

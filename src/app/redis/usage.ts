@@ -45,3 +45,23 @@ export async function redisStats(client: RedisClient, gateways: number): Promise
     throw storeErrorFrom(cause);
   }
 }
+
+/** A server is replaced rarely, and every open page asks. */
+const VERSION_FOR_MS = 60_000;
+const VERSION_WITHIN_MS = 500;
+
+/** Reads the versions of the servers at most once a minute. Undefined while they do not answer. */
+export function redisVersion(client: RedisClient, now: () => number) {
+  let known: { readonly text: string; readonly readMs: number } | undefined;
+  return async (): Promise<string | undefined> => {
+    if (known !== undefined && now() - known.readMs < VERSION_FOR_MS) return known.text;
+    try {
+      const servers = await withDeadline(describeServers(client), VERSION_WITHIN_MS);
+      const text = [...new Set(servers.map(({ version }) => version))].join(', ');
+      known = { text, readMs: now() };
+      return text;
+    } catch {
+      return undefined;
+    }
+  };
+}

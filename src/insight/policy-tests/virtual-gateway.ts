@@ -110,6 +110,9 @@ export class VirtualGateway {
       stats: () => Promise.reject(new Error('no operation of a test reads these')),
       unseenHeaders: () => [],
       audit: () => {},
+      get status(): never {
+        throw new Error('no operation of a test reads this');
+      },
       now: () => this.#nowMs,
     };
   }

@@ -5,15 +5,37 @@ import { count, policyMode, time } from './fields.ts';
 
 const perStep = z.array(count);
 
+const series = {
+  requests: perStep.describe('Requests in each step, oldest first.'),
+  denials: perStep,
+  would_deny: perStep.describe('Requests that would have been denied, in shadow mode.'),
+};
+
+export const STORE_STATES = ['enforced', 'local', 'open', 'closed'] as const;
+export type StoreState = (typeof STORE_STATES)[number];
+
 const storeState = z
-  .enum(['enforced', 'local', 'open', 'closed'])
+  .enum(STORE_STATES)
   .describe(
     'How requests are decided: enforced by the store or, while it fails, by `on_store_failure`: local, open (allow) or closed (deny).',
   );
 
+export const actionSchema = z.object({
+  at: time,
+  action: z.string(),
+  subject: z.string().describe('Absent if it concerns the whole gateway.').optional(),
+  change: z.string(),
+  by: z.string(),
+  reason: z.string().optional(),
+  is_confirmed: z.boolean().describe('false: the store did not confirm the change.'),
+});
+export type ActionReport = z.output<typeof actionSchema>;
+
 export const overviewSchema = z.object({
   time: time.describe('When this was gathered.'),
-  gateways: z.object({ asked: count, answered: count, workers: count }),
+  gateways: z
+    .object({ asked: count, answered: count, workers: count })
+    .describe('Each worker counts as a gateway; `workers` of those that answered are workers.'),
   step_ms: count.describe('Length of a step of the series below.'),
   until: time.describe('End of the last step.'),
   policies: z.array(
@@ -23,18 +45,24 @@ export const overviewSchema = z.object({
       mode_of_file: policyMode,
       limits: z.array(z.string()).describe('In words.'),
       on_store_failure: z.string(),
-      requests: perStep.describe('Requests in each step, oldest first.'),
-      denials: perStep,
-      would_deny: perStep.describe('Requests that it would have denied, in shadow mode.'),
+      ...series,
     }),
   ),
+  policies_left_out: count
+    .describe('With more than 200 policies: how many with fewer requests are left out.')
+    .optional(),
+  without_policy: z
+    .object(series)
+    .describe(
+      'Decided before any policy was looked at: blocked and exempt clients, malformed requests.',
+    ),
   store: z.object({
     kind: z.enum(['memory', 'redis']),
     states: z.array(
       z.object({
         state: storeState,
         gateways: count,
-        since: time.optional(),
+        since: time.describe('Of the first of these gateways.').optional(),
         reason: z.string().optional(),
       }),
     ),
@@ -48,17 +76,7 @@ export const overviewSchema = z.object({
       .optional(),
   }),
   actions: z
-    .array(
-      z.object({
-        at: time,
-        action: z.string(),
-        subject: z.string(),
-        change: z.string(),
-        by: z.string(),
-        reason: z.string().optional(),
-        is_confirmed: z.boolean().describe('false: the store did not confirm it in time.'),
-      }),
-    )
+    .array(actionSchema)
     .describe('The last operator actions of all gateways, newest first.'),
 });
 

@@ -507,6 +507,7 @@ describe('stats', () => {
 
 describe('an input', () => {
   const INPUTS: Readonly<Record<OperationName, Readonly<Record<string, unknown>>>> = {
+    overview: {},
     stats: {},
     explain: { url: '/login' },
     decision: { id: '0123456789ab-1' },
