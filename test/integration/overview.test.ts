@@ -1,0 +1,190 @@
+/** The overview at one gateway shows what all gateways on one Redis did, and how they are. */
+import { writeFileSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Overview } from '../../src/operations/schemas/overview.ts';
+import { eventually } from '../support/eventually.ts';
+import { type Gateway, startGateway } from '../support/gateway.ts';
+import {
+  operate,
+  policyFile,
+  setMode,
+  startOperatedProcess,
+  visit,
+} from '../support/operations.ts';
+import { ownRedisIsHere } from '../support/redis.ts';
+import { lookAt, type RedisNode, startRedisNode } from '../support/redis-node.ts';
+
+const QUESTIONS = 'hg:v1:questions';
+const WITHIN_MS = 30_000;
+const STORE_TIMEOUT = { HEADGATE_STORE_TIMEOUT_MS: '2000' };
+
+const started = new AsyncDisposableStack();
+let redis: RedisNode;
+let policies: string;
+let one: Gateway;
+let two: Gateway;
+/** Has two workers. */
+let many: Gateway;
+
+const overviewAt = async (gateway: Gateway) => {
+  const { status, answer } = await operate<Overview>(gateway, 'GET /v1/overview');
+  expect(status).toBe(200);
+  return answer;
+};
+
+const sum = (counts: readonly number[] = []) => counts.reduce((a, b) => a + b, 0);
+
+function countsIn({ policies: listed }: Overview, name: string) {
+  const found = listed.find((policy) => policy.name === name);
+  return [sum(found?.requests), sum(found?.denials), sum(found?.would_deny)];
+}
+
+const until = (gateway: Gateway, isSo: (overview: Overview) => boolean, what: string) =>
+  eventually(() => overviewAt(gateway), isSo, WITHIN_MS, what);
+
+beforeAll(async () => {
+  if (!ownRedisIsHere) return;
+  redis = started.use(
+    await startRedisNode({
+      args: (port) => ['--port', `${port}`, '--bind', '127.0.0.1', '--save', ''],
+    }),
+  );
+  policies = policyFile(started);
+  const env = { HEADGATE_REDIS_URL: redis.url, HEADGATE_POLICIES: policies, ...STORE_TIMEOUT };
+  one = started.use(await startGateway(env, { reloads: true }));
+  two = started.use(await startGateway(env));
+  many = started.use(await startOperatedProcess(policies, { ...env, HEADGATE_WORKERS: '2' }));
+}, 60_000);
+afterAll(() => started.disposeAsync());
+
+describe.skipIf(!ownRedisIsHere)('the overview', () => {
+  test('adds up the traffic of all gateways and workers, and each shows the same', async () => {
+    await setMode(one, 'search', 'shadow');
+    const gateways = [one, two, many];
+    await until(many, ({ policies: [, , , , search] }) => search?.mode === 'shadow', 'the mode');
+    for (const [i, gateway] of gateways.entries()) {
+      const visitor = { address: `198.51.100.${10 + i}` };
+      // The limit is 2 a day.
+      for (let n = 0; n < 4; n++) await visit(gateway, 'POST /pin', visitor);
+      for (let n = 0; n < 5; n++) await visit(gateway, '/api/search', visitor);
+    }
+    for (const gateway of gateways) {
+      const overview = await until(
+        gateway,
+        (each) => countsIn(each, 'pin')[0] === 12 && countsIn(each, 'search')[0] === 15,
+        `all requests at ${gateway.opsUrl}`,
+      );
+      expect(overview.gateways).toEqual({ asked: 4, answered: 4, workers: 2 });
+      expect(countsIn(overview, 'pin')).toEqual([12, 6, 0]);
+      expect(countsIn(overview, 'search')).toEqual([15, 0, 0]);
+      expect(overview.store).toMatchObject({
+        kind: 'redis',
+        states: [{ state: 'enforced', gateways: 4 }],
+        version: expect.stringMatching(/^\d+\.\d+/),
+      });
+      expect(overview.policy_file.digests).toMatchObject([{ gateways: 4 }]);
+      expect(Date.parse(overview.until) % overview.step_ms).toBe(0);
+    }
+  });
+
+  test('has the actions of other gateways, newest first', async () => {
+    await setMode(one, 'tokens', 'off', { reason: 'first' });
+    await operate(many, 'DELETE /v1/policies/tokens/mode?by=bob');
+    const { actions } = await until(
+      two,
+      (overview) => overview.actions[0]?.by === 'bob',
+      'the last action',
+    );
+    expect(actions).toMatchObject([
+      { action: 'mode', subject: 'tokens', change: 'as the policy file says', is_confirmed: true },
+      { action: 'mode', subject: 'tokens', change: 'off', by: 'test', reason: 'first' },
+      { action: 'mode', subject: 'search', change: 'shadow' },
+    ]);
+  });
+
+  test('refuses the answers of an account that poses as a gateway', async () => {
+    const [listener, forger] = [lookAt(redis), lookAt(redis)];
+    const good = {
+      ...{ is_worker: false, traffic: [], actions: [] },
+      store: { states: ['closed'], sinceMs: 0, reason: 'forged' },
+      policy_file: { digest: 'f'.repeat(64), sinceMs: 0 },
+    };
+    const series = (first: unknown) => [first, ...new Array<number>(179).fill(0)];
+    const counted = (first: unknown) => [
+      { policy: 'pin', requests: series(first), denials: [], wouldDeny: [] },
+    ];
+    const bad = [
+      ...[null, 7, 'x', [], {}, [good], { ...good, policy_file: null }],
+      { ...good, store: { ...good.store, reason: '\u001b[2J' } },
+      { ...good, store: { ...good.store, sinceMs: 1e300 } },
+      { ...good, policy_file: { digest: '<img src=x>', sinceMs: 0 } },
+      ...[-1, 0.5, '9', null, 1e15].map((first) => ({ ...good, traffic: counted(first) })),
+      { ...good, actions: [{ at: 'never' }] },
+    ];
+    const asked = new Set<string>();
+    await listener.subscribe(QUESTIONS);
+    listener.on('message', (_channel, message: string) => {
+      const { id, replyTo } = JSON.parse(message);
+      asked.add(id);
+      for (const answer of bad) void forger.publish(replyTo, JSON.stringify({ id, answer }));
+      void forger.publish(replyTo, '['.repeat(100_000));
+    });
+    for (let i = 0; i < 3; i++) {
+      await new Promise((resolve) => setTimeout(resolve, 1_001));
+      const overview = await overviewAt(one);
+      expect(overview.store.states.map(({ state }) => state)).toEqual(['enforced']);
+      expect(overview.policy_file.digests).toHaveLength(1);
+      expect(overview.gateways.answered).toBeLessThanOrEqual(4);
+      expect(countsIn(overview, 'pin')[0]).toBeLessThanOrEqual(12);
+      expect(JSON.stringify(overview)).not.toContain('forged');
+    }
+    expect(asked.size).toBeGreaterThanOrEqual(3);
+    listener.disconnect();
+    forger.disconnect();
+  });
+
+  test('has a refused policy file with its mistakes, and each file in force', async () => {
+    const { policy_file: before } = await overviewAt(two);
+    const [{ digest } = { digest: '' }] = before.digests;
+    writeFileSync(policies, 'version: 1\ndefault: { limits: [lots] }\n');
+    const { policy_file: file } = await until(
+      two,
+      (overview) => overview.policy_file.refused !== undefined,
+      'the refused file',
+    );
+    expect(file.refused?.mistakes.join()).toMatch(/policies\.yaml:2:.*default/);
+    expect(file.digests).toEqual(before.digests);
+    writeFileSync(policies, 'version: 1\ndefault: { limits: [9/1h] }\n');
+    const { policy_file: after } = await until(
+      one,
+      (overview) =>
+        overview.policy_file.refused === undefined && overview.policy_file.digests.length > 1,
+      'the new file',
+    );
+    expect(after.digests).toHaveLength(2);
+    expect(after.digests).toContainEqual(expect.objectContaining({ digest }));
+  });
+
+  test('says how requests are decided while Redis is away, and when it is back', async () => {
+    await redis.stop();
+    const away = await until(
+      one,
+      ({ store }) => store.states.every(({ state }) => state !== 'enforced'),
+      'the state without Redis',
+    );
+    expect(away.store.version).toBeUndefined();
+    expect(away.gateways).toMatchObject({ asked: 4, answered: 1 });
+    const [state] = away.store.states;
+    expect(state).toMatchObject({ state: 'open', gateways: 1, reason: expect.any(String) });
+    expect(Date.now() - Date.parse(state?.since ?? '')).toBeLessThan(WITHIN_MS);
+    await redis.startAgain();
+    const back = await until(
+      one,
+      ({ store, gateways }) =>
+        gateways.answered === 4 && store.states.every((each) => each.state === 'enforced'),
+      'enforced again',
+    );
+    expect(back.store.states.reduce((count, { gateways }) => count + gateways, 0)).toBe(4);
+    expect(back.store.version).toBeDefined();
+  });
+});
