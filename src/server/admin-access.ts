@@ -1,7 +1,8 @@
 /**
  * Decides who may use the ops API: callers with the admin token or, if none is set, callers on this machine. In that case
  * the port is on a loopback address, and web pages are kept out: by the Host header, because an attacker can point a DNS
- * name at this machine, and by the headers that browsers add (Origin, Sec-Fetch-Site).
+ * name at this machine, and by the headers that browsers add (Origin, Sec-Fetch-Site). The page of the ops server itself is
+ * let in: browsers send its own origin with every change that it makes.
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import { canonicalAddress, isLoopback } from '../core/address.ts';
@@ -24,9 +25,19 @@ export function compileAdminAccess(token: string | undefined): AdminAccess {
   };
 }
 
+/** Who may load the page of the ops server, which holds no data: everyone if there is a token, else this machine. */
+export function compilePageAccess(
+  token: string | undefined,
+): (headers: IncomingHttpHeaders) => boolean {
+  return ({ host }) => token !== undefined || namesThisMachine(host);
+}
+
 /** Whether a page from another origin makes the call. Callers that are not browsers send neither header. */
-function isFromWebPage({ origin, 'sec-fetch-site': site = 'none' }: IncomingHttpHeaders): boolean {
-  return origin !== undefined || !['none', 'same-origin'].includes(site);
+function isFromWebPage(headers: IncomingHttpHeaders): boolean {
+  const { host = '', origin, 'sec-fetch-site': site = 'none' } = headers;
+  // The ops server speaks plain HTTP. Browsers write an origin in lower case (RFC 6454, section 6).
+  const isForeign = origin !== undefined && origin !== `http://${host.toLowerCase()}`;
+  return isForeign || !['none', 'same-origin'].includes(site);
 }
 
 function namesThisMachine(host = ''): boolean {

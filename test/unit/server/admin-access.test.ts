@@ -1,7 +1,7 @@
 /** Who may use the ops API. */
 import type { IncomingHttpHeaders } from 'node:http';
 import { describe, expect, test } from 'vitest';
-import { compileAdminAccess } from '../../../src/server/admin-access.ts';
+import { compileAdminAccess, compilePageAccess } from '../../../src/server/admin-access.ts';
 
 describe('with a token', () => {
   const access = compileAdminAccess('a-token+of/operators==');
@@ -46,6 +46,9 @@ describe('without a token', () => {
     { host: '[::1]:9464' },
     { host: 'localhost', 'sec-fetch-site': 'none' },
     { host: 'localhost', 'sec-fetch-site': 'same-origin' },
+    { host: 'localhost:9464', origin: 'http://localhost:9464' },
+    { host: 'LocalHost:9464', origin: 'http://localhost:9464' },
+    { host: '[::1]:9464', origin: 'http://[::1]:9464', 'sec-fetch-site': 'same-origin' },
   ])('%j is granted', (headers) => expect(access(headers)).toBe('granted'));
 
   test.each<IncomingHttpHeaders>([
@@ -59,8 +62,33 @@ describe('without a token', () => {
     { host: '0.0.0.0' },
     { host: 'localhost', origin: 'http://evil.example' },
     { host: 'localhost', origin: 'null' },
+    { host: 'localhost', origin: '' },
+    { host: '', origin: 'http://' },
+    { host: 'localhost:9464', origin: 'http://localhost:3000' },
+    { host: 'localhost:9464', origin: 'http://localhost' },
+    { host: 'localhost:9464', origin: 'https://localhost:9464' },
+    { host: 'localhost:9464', origin: 'http://127.0.0.1:9464' },
+    { host: 'localhost:9464', origin: 'http://localhost:9464, http://evil.example' },
+    { host: 'localhost:9464', origin: 'http://localhost:9464', 'sec-fetch-site': 'same-site' },
+    // A name of an attacker that leads to this machine.
+    { host: 'evil.example:9464', origin: 'http://evil.example:9464' },
+    { host: 'evil.example', origin: 'http://evil.example', 'sec-fetch-site': 'same-origin' },
     { host: 'localhost', 'sec-fetch-site': 'same-site' },
     { host: 'localhost', 'sec-fetch-site': 'cross-site' },
     { host: 'gateway.example', authorization: 'Bearer anything' },
   ])('%j is forbidden', (headers) => expect(access(headers)).toBe('forbidden'));
+});
+
+test('the page is for everyone if there is a token, else for this machine', () => {
+  for (const host of ['gateway.example', '203.0.113.9:9464', 'localhost', undefined]) {
+    expect(compilePageAccess('a-token')({ host })).toBe(true);
+  }
+  const access = compilePageAccess(undefined);
+  for (const host of ['localhost:9464', '127.0.0.1', '[::1]:9464']) {
+    // A link on another page leads here; what is refused is reading and changing.
+    expect(access({ host, 'sec-fetch-site': 'cross-site' })).toBe(true);
+  }
+  for (const host of ['evil.example', 'localhost.evil.example', '', undefined]) {
+    expect(access({ host })).toBe(false);
+  }
 });
