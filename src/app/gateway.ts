@@ -1,5 +1,6 @@
 /** A gateway in one process: its ports, and the ops server. */
 import type { AddressInfo } from 'node:net';
+import { SHIPPED_PAGE } from '../config/shipped-files.ts';
 import { createOpsServer } from '../server/ops-server.ts';
 import { openProxyPorts, type ProxyPorts } from '../server/proxy-ports.ts';
 import type { StoreAtStart } from './backend.ts';
@@ -33,6 +34,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     health: () => ({ ready, degraded: isDegraded(), unseenHeaders: unseenHeaders() }),
     operate,
     adminToken: environment.adminToken,
+    pageFolder: environment.ui ? SHIPPED_PAGE : undefined,
     onRefused: operators.refused,
     onFault: operators.operationFailed,
   });

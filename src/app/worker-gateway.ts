@@ -2,6 +2,7 @@
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Environment } from '../config/settings/environment.ts';
+import { SHIPPED_PAGE } from '../config/shipped-files.ts';
 import type { UnseenHeader } from '../core/header-watch.ts';
 import { OperationError, type OperationErrorCode } from '../operations/operation-error.ts';
 import type { Operate } from '../operations/operations.ts';
@@ -39,6 +40,7 @@ export function createWorkerGateway(environment: Environment, telemetry: Telemet
   const opsServer = createOpsServer({
     operate,
     adminToken: environment.adminToken,
+    pageFolder: environment.ui ? SHIPPED_PAGE : undefined,
     onRefused: telemetry.operators.refused,
     onFault: telemetry.operators.operationFailed,
     contentType: telemetry.registry.contentType,

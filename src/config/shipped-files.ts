@@ -4,6 +4,9 @@ import { fileURLToPath } from 'node:url';
 export const SHIPPED_POLICIES = shipped('policies.yaml');
 export const SHIPPED_RANGES = shipped('cloudflare-ranges.yaml');
 
+/** The folder of the page of the ops server. */
+export const SHIPPED_PAGE = fileURLToPath(new URL('../../web/ui/', import.meta.url));
+
 function shipped(name: string): string {
   return fileURLToPath(new URL(`../../config/${name}`, import.meta.url));
 }

@@ -24,7 +24,7 @@ const UNAUTHORIZED = {
   message:
     'The admin token is missing or wrong. Send the value of HEADGATE_ADMIN_TOKEN: Authorization: Bearer TOKEN',
 };
-const FORBIDDEN = {
+export const FORBIDDEN = {
   error: 'forbidden',
   message:
     'HEADGATE_ADMIN_TOKEN is not set, so only calls from this machine to localhost or a loopback address are allowed. Set it to allow others.',

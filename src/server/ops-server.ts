@@ -1,13 +1,14 @@
-/** The server for operators and their tools: health, metrics and the ops API. It never shares a port with proxies. */
+/** The server for operators and their tools: health, metrics, the ops API and its page. It never shares a port with proxies. */
 import fastify, { type FastifyError, type FastifyInstance } from 'fastify';
 import { OperationError } from '../operations/operation-error.ts';
 import type { Operate } from '../operations/operations.ts';
-import { compileAdminAccess } from './admin-access.ts';
+import { compileAdminAccess, compilePageAccess } from './admin-access.ts';
 import { Connections } from './connections.ts';
 import { HTTP_LIMITS } from './http-limits.ts';
 import { oncePerTurn } from './once-per-turn.ts';
 import { addOpsApi, STATUS_OF } from './ops-api.ts';
 import { addHealthRoutes, type HealthOptions } from './ops-health.ts';
+import { addOpsPage } from './ops-page.ts';
 import { WITHOUT_SCHEMAS } from './without-schemas.ts';
 
 export type { Health } from './ops-health.ts';
@@ -16,6 +17,8 @@ export interface OpsServerOptions extends HealthOptions {
   readonly operate: Operate;
   /** If undefined, only callers on this machine may use the ops API. */
   readonly adminToken: string | undefined;
+  /** The folder of the page `/ui`; undefined: there is none. */
+  readonly pageFolder: string | undefined;
   /** Called for each call of the ops API that is not allowed. */
   readonly onRefused: () => void;
   readonly onFault: (error: unknown) => void;
@@ -68,5 +71,11 @@ export function createOpsServer(options: OpsServerOptions): FastifyInstance {
     const { operate, adminToken, onRefused } = options;
     addOpsApi(scope, { operate, access: compileAdminAccess(adminToken), onRefused });
   });
+  const { pageFolder: folder, adminToken } = options;
+  if (folder !== undefined) {
+    server.register(async (scope) =>
+      addOpsPage(scope, { folder, mayLoad: compilePageAccess(adminToken) }),
+    );
+  }
   return server;
 }

@@ -191,6 +191,34 @@ describe('without a token', () => {
     }
   });
 
+  test('a page of the ops server itself may read and write, by each name of this machine', async () => {
+    const { port } = new URL(open.opsUrl);
+    for (const host of [`localhost:${port}`, `127.0.0.1:${port}`, `[::1]:${port}`]) {
+      const headers = { host, origin: `http://${host}`, 'sec-fetch-site': 'same-origin' };
+      expect(await operate(open, 'GET /v1/overrides', undefined, headers)).toMatchObject({
+        status: 200,
+      });
+      const body = { client: newAddress(), by: 'test' };
+      expect(await operate(open, 'POST /v1/clients/reset', body, headers)).toMatchObject({
+        status: 200,
+      });
+      for (const origin of [`https://${host}`, `http://${host}0`, 'http://localhost:1', 'null']) {
+        const foreign = { ...headers, origin };
+        expect(await operate(open, 'POST /v1/clients/reset', body, foreign)).toMatchObject({
+          status: 403,
+        });
+      }
+    }
+  });
+
+  test('a page of a name that was pointed at this machine is refused', async () => {
+    const headers = { host: 'evil.example', origin: 'http://evil.example' };
+    const body = { client: newAddress() };
+    expect(await operate(open, 'POST /v1/clients/reset', body, headers)).toMatchObject({
+      status: 403,
+    });
+  });
+
   test.each([
     ...['evil.example', 'evil.example:9464', 'localhost.evil.example', 'evil.example/localhost'],
     ...['127.0.0.1.evil.example', '203.0.113.9', '0.0.0.0', '[::2]:80', '127.1', 'localhost:x'],
@@ -250,6 +278,7 @@ describe('a call', () => {
     await ask('listPolicies');
     await ask('explain');
     await ask('stats');
+    await ask('overview');
     await ask('reset', client);
     await ask('unexempt', client);
     await ask('restoreMode');

@@ -16,6 +16,8 @@ export interface Environment {
   readonly grpcPort: number | undefined;
   readonly opsHost: string;
   readonly opsPort: number;
+  /** Whether the ops server has a page. */
+  readonly ui: boolean;
   /** Path of the policy file. */
   readonly policies: string;
   /** Path of the list of Cloudflare networks. */
@@ -60,6 +62,7 @@ export function readEnvironment(variables: NodeJS.ProcessEnv): Environment {
     ),
     opsHost: read(SETTINGS.opsHost),
     opsPort: read(SETTINGS.opsPort),
+    ui: read(SETTINGS.ui),
     policies: read(SETTINGS.policies),
     cloudflareRanges: read(SETTINGS.cloudflareRanges),
     redis: read(SETTINGS.redis),

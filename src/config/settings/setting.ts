@@ -40,6 +40,8 @@ export const port = wholeNumber(0, 65_535);
 
 export const portOrOff = z.union([z.literal('off').transform(() => undefined), port]);
 
+export const onOrOff = z.enum(['on', 'off']).transform((text) => text === 'on');
+
 export const unixSocket = z
   .string()
   .regex(/^unix:./)

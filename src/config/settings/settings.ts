@@ -6,6 +6,7 @@ import { SHIPPED_POLICIES, SHIPPED_RANGES } from '../shipped-files.ts';
 import { parseRedisUrl, REDIS_URL_FORM } from './redis-url.ts';
 import {
   bearerToken,
+  onOrOff,
   port,
   portOrOff,
   secretList,
@@ -69,6 +70,15 @@ export const SETTINGS = {
     expected: 'a port from 0 to 65535',
     schema: port,
     fallback: 9464,
+  }),
+  ui: setting({
+    name: 'HEADGATE_UI',
+    topic: 'places',
+    meaning: 'Whether the ops server has `/ui`, a page for operators.',
+    expected: 'on or off',
+    schema: onOrOff,
+    fallback: true,
+    fallbackWords: '`on`',
   }),
   proxySecrets: setting({
     name: 'HEADGATE_PROXY_SECRET',

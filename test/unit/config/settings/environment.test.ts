@@ -14,6 +14,7 @@ test('without variables, each setting has its documented default', () => {
     socket: undefined,
     opsHost: '127.0.0.1',
     opsPort: 9464,
+    ui: true,
     redis: undefined,
     storeTimeoutMs: 50,
     memoryMaxKeys: 1_000_000,
@@ -184,6 +185,13 @@ test('a unix socket disables the gRPC port unless the port is set', () => {
   expect(() => readEnvironment({ HEADGATE_LISTEN: '127.0.0.1:80' })).toThrow(
     'HEADGATE_LISTEN: must be unix: and a path; for an address, set HEADGATE_HOST and HEADGATE_PORT',
   );
+});
+
+test('the page of the ops server can be turned off', () => {
+  expect(readEnvironment({ HEADGATE_UI: 'off' }).ui).toBe(false);
+  expect(readEnvironment({ HEADGATE_UI: 'on' }).ui).toBe(true);
+  const read = () => readEnvironment({ HEADGATE_UI: 'false' });
+  expect(read).toThrow('HEADGATE_UI: must be on or off, not "false"');
 });
 
 test('HEADGATE_REDIS_URL wins over REDIS_URL', () => {
