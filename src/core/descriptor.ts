@@ -25,12 +25,18 @@ export function partitionOf(key: string): string {
   return key.slice(KEY_PREFIX.length, key.indexOf('}'));
 }
 
+/** What a client is counted by. */
+export type CountedClient = Pick<
+  ClientIdentity,
+  'kind' | 'address' | 'apiKey' | 'user' | 'plan' | 'headers'
+>;
+
 /** When a request is counted, and under which pseudonyms. */
 type CountingContext = Pick<CheckContext, 'salts' | 'nowMs'>;
 
 export function describe(
   policies: readonly Policy[],
-  client: ClientIdentity,
+  client: CountedClient,
   context: CountingContext,
 ): LimitDescriptor[] {
   const descriptors: LimitDescriptor[] = [];
@@ -48,7 +54,7 @@ export function describe(
 }
 
 /** The limits of the client's plan, if the policy has any for it; otherwise the policy's own. */
-function limitsFor(policy: Policy, { plan }: ClientIdentity): readonly Limit[] {
+function limitsFor(policy: Policy, { plan }: CountedClient): readonly Limit[] {
   return plan === undefined ? policy.limits : (policy.plans.get(plan) ?? policy.limits);
 }
 
@@ -83,7 +89,7 @@ const GLOBAL: Share = { partition: GLOBAL_PARTITION, countsAddress: false };
 const ADDRESS: Share = { partition: undefined, countsAddress: true };
 
 /** A request without the key, user or header counts by its address, so leaving the header out evades no limit. */
-function shareOf({ per }: Limit, client: ClientIdentity): Share {
+function shareOf({ per }: Limit, client: CountedClient): Share {
   const source = per === 'client' ? client.kind : per;
   if (source === 'global') return GLOBAL;
   if (source === 'api_key' && client.apiKey !== undefined) {
@@ -101,7 +107,7 @@ function shareOf({ per }: Limit, client: ClientIdentity): Share {
   return ADDRESS;
 }
 
-function descriptor(source: Limit, partition: string): LimitDescriptor {
+export function descriptor(source: Limit, partition: string): LimitDescriptor {
   return {
     // Stores look the key up. V8 has to copy a string made with `+` before it can compare it.
     key: [KEY_PREFIX, partition, source.keySuffix].join(''),

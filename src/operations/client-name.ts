@@ -3,6 +3,7 @@ import { hash } from 'node:crypto';
 import { hint } from '../config/closest-word.ts';
 import { canonicalAddress, countedAddress, isIPv6Text, isLoopback } from '../core/address.ts';
 import {
+  type AddressPartition,
   addressPartition,
   GLOBAL_PARTITION,
   isAddress,
@@ -24,6 +25,8 @@ export interface KnownClient {
   readonly partitions: readonly string[];
   /** The partitions that stand for this client alone. */
   readonly own: readonly string[];
+  /** With its wider networks; undefined for a client that was not named by an address. */
+  readonly address?: AddressPartition;
   /** Whether this is the address of a trusted proxy, which many clients share. */
   readonly isProxy: boolean;
   /** The name of an override that lasts until then. Throws an OperationError if there is none. */
@@ -39,7 +42,7 @@ export interface OverrideName {
 const FORMS =
   'write an address (203.0.113.9), an IPv6 network that the policy file counts (2001:db8::/64), a client of the log (k.Yx3...), id:ID of a listed key, key:KEY, user:USER, or a decision id';
 
-const PARTITION = /^(?:[chiku]\.[\w-]{22}|g)$/;
+export const PARTITION = /^(?:[chiku]\.[\w-]{22}|g)$/;
 const DECISION_ID = /^[0-9a-f]{12}-\d+$/;
 
 /** Undefined if the text is not a decision id. */
@@ -156,6 +159,7 @@ function byAddress(
     subject: daily.current,
     partitions,
     own: pseudonymsOf({ ...known, wider: [] }),
+    address: addressPartition(address, ipv6Prefixes, salts),
     isProxy: trustedProxies(address) && !isLoopback(address),
     overrideName(untilMs) {
       if (long === undefined || untilMs <= salts.daily.startMs + 2 * DAY_MS) {

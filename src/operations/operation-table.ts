@@ -3,6 +3,7 @@ import type { Operation } from './operation.ts';
 import { BLOCK, EXEMPT, RESET, UNBLOCK, UNEXEMPT } from './schemas/clients.ts';
 import { DECISION, TOP } from './schemas/denials.ts';
 import { EXPLAIN } from './schemas/explain.ts';
+import { INSPECT } from './schemas/inspect.ts';
 import { RESTORE_LOG, SET_LOG } from './schemas/log.ts';
 import { LIST_OVERRIDES } from './schemas/overrides.ts';
 import { OVERVIEW } from './schemas/overview.ts';
@@ -15,6 +16,7 @@ export const OPERATIONS = {
   explain: EXPLAIN,
   decision: DECISION,
   top: TOP,
+  inspect: INSPECT,
   reset: RESET,
   block: BLOCK,
   unblock: UNBLOCK,

@@ -12,6 +12,7 @@ import {
 } from './clients.ts';
 import { describeDecision, topDenied } from './denials.ts';
 import { type ExplainedRequest, explain } from './explain.ts';
+import { inspectClient } from './inspect.ts';
 import { restoreLog, setLog } from './log-settings.ts';
 import type { InputOf, Operation } from './operation.ts';
 import { OperationError } from './operation-error.ts';
@@ -40,6 +41,7 @@ export function createOperate(gateway: Gateway): Operate {
     explain: runOf(OPERATIONS.explain, (request) => explainNow(gateway, request)),
     decision: runOf(OPERATIONS.decision, (input) => describeDecision(gateway, input)),
     top: runOf(OPERATIONS.top, (input) => topDenied(gateway, input)),
+    inspect: runOf(OPERATIONS.inspect, (input) => inspectClient(gateway, input)),
     reset: runOf(OPERATIONS.reset, (input) => resetClient(gateway, input)),
     block: runOf(OPERATIONS.block, (input) => blockClient(gateway, input)),
     unblock: runOf(OPERATIONS.unblock, (input) => unblockClient(gateway, input)),

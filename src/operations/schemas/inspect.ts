@@ -14,16 +14,18 @@ export const INSPECT = {
     client: z.string().describe('Its name in the log and in lists.'),
     client_id: z.string().describe('The id of a listed key.').optional(),
     plan: z.string().describe('The plan of a listed key.').optional(),
-    limits: z.array(
-      z.object({
-        policy: z.string(),
-        limit: z.string().describe('Its label.'),
-        allows: z.string().describe('The limit in words.'),
-        remaining: count,
-        retry_after_ms: count.describe('0: there is room now.'),
-        reset_after_ms: count,
-      }),
-    ),
+    limits: z
+      .array(
+        z.object({
+          policy: z.string(),
+          limit: z.string().describe('Its label.'),
+          allows: z.string().describe('The limit in words.'),
+          remaining: count,
+          retry_after_ms: count.describe('0: there is room now.'),
+          reset_after_ms: count,
+        }),
+      )
+      .describe('At most 200, those that are in use first. Policies that are off have none.'),
     overrides: z.array(overrideReportSchema),
   }),
 } satisfies Operation;

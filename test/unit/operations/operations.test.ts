@@ -512,6 +512,7 @@ describe('an input', () => {
     explain: { url: '/login' },
     decision: { id: '0123456789ab-1' },
     top: {},
+    inspect: { client: CLIENT },
     reset: { client: CLIENT },
     block: { client: CLIENT, ...TERMS },
     unblock: { client: CLIENT },

@@ -1,0 +1,98 @@
+/** Shows one client: the limits that count it, what is left of them, and the overrides that apply. */
+import { type LimitDescriptor, partitionOf } from '../core/descriptor.ts';
+import { listedKeyPartition } from '../core/partition.ts';
+import type { Limit } from '../core/policy.ts';
+import type { QuotaReader, QuotaState } from '../core/store.ts';
+import { clientNamed, decisionIdIn } from './client-name.ts';
+import { countedBy, type InspectedClient } from './counted-by.ts';
+import { deniedBy } from './denials.ts';
+import type { InputOf } from './operation.ts';
+import { overrideReport } from './override-report.ts';
+import type { Gateway } from './running-gateway.ts';
+import type { INSPECT, Inspection } from './schemas/inspect.ts';
+
+const MOST_LIMITS = 200;
+/** A policy file can have thousands of limits. */
+const MOST_READ = 2_000;
+/** Redis does nothing else while a script runs. */
+const READ_AT_ONCE = 128;
+
+/** Rejects with an OperationError if the client is unknown, and with a StoreError if the store is unavailable. */
+export async function inspectClient(
+  gateway: Gateway,
+  { client: text }: InputOf<typeof INSPECT>,
+): Promise<Inspection> {
+  const client = await find(gateway, text);
+  const descriptors = countedBy(client, gateway).slice(0, MOST_READ);
+  const limits = await readLimits(descriptors, gateway.reader);
+  const { partition, partitions } = client;
+  return {
+    client: partition,
+    ...listedKey(gateway, partition),
+    limits: limits.slice(0, MOST_LIMITS).map(({ limit, state }) => ({
+      policy: limit.policy.name,
+      limit: limit.label,
+      allows: limit.description,
+      remaining: state.remaining,
+      retry_after_ms: state.retryAfterMs,
+      reset_after_ms: state.resetAfterMs,
+    })),
+    overrides: gateway.overrides
+      .list()
+      .filter((each) => each.about === 'client' && partitions.includes(each.client))
+      .map(overrideReport),
+  };
+}
+
+async function find(gateway: Gateway, text: string): Promise<InspectedClient> {
+  const id = decisionIdIn(text);
+  if (id === undefined) {
+    const salts = gateway.salts.at(gateway.now(), true);
+    const named = clientNamed(text, gateway.policies.current.naming, salts);
+    return { ...named, partition: named.subject };
+  }
+  const { client, counted = client, names, networks, limit } = await deniedBy(gateway, id);
+  return {
+    partition: client,
+    partitions: [...new Set([client, ...names, counted, ...networks])],
+    denied: limit === undefined ? undefined : { label: limit, counted },
+  };
+}
+
+function listedKey({ policies }: Gateway, partition: string) {
+  const { apiKeys } = policies.current.naming;
+  const key = apiKeys.find(({ id }) => listedKeyPartition(id) === partition);
+  return key && { client_id: key.id, ...(key.plan !== undefined && { plan: key.plan }) };
+}
+
+interface ReadLimit {
+  readonly limit: Limit;
+  readonly state: QuotaState;
+}
+
+/** Those in use first, and of them the ones with the least left. */
+async function readLimits(
+  descriptors: readonly LimitDescriptor[],
+  reader: QuotaReader,
+): Promise<ReadLimit[]> {
+  const found = new Map<string, ReadLimit>();
+  for (let i = 0; i < descriptors.length; i += READ_AT_ONCE) {
+    const batch = descriptors.slice(i, i + READ_AT_ONCE);
+    const { states } = await reader.peek(batch);
+    for (const [j, { source: limit, key }] of batch.entries()) {
+      const state = states[j];
+      if (state === undefined) continue;
+      // For a while after midnight an address is counted under two pseudonyms.
+      const name = `${limit.label} ${partitionOf(key).slice(0, 1)}`;
+      const other = found.get(name);
+      if (other === undefined || shareLeft(state) < shareLeft(other.state)) {
+        found.set(name, { limit, state });
+      }
+    }
+  }
+  return [...found.values()].sort((a, b) => shareLeft(a.state) - shareLeft(b.state));
+}
+
+function shareLeft({ remaining, limit }: QuotaState): number {
+  return remaining / limit;
+}
