@@ -211,6 +211,18 @@ describe('without a token', () => {
     }
   });
 
+  test('the page of the ops server can be turned off, and is otherwise only for hosts of this machine', async () => {
+    await using off = await startOperated(policies, { HEADGATE_UI: 'off' });
+    expect(await call(off.opsUrl, '/ui')).toMatchObject({ status: 404 });
+    expect(await call(open.opsUrl, '/ui')).toMatchObject({
+      status: 308,
+      headers: { location: 'ui/', 'content-security-policy': expect.any(String) },
+    });
+    const foreign = { host: 'evil.example' };
+    expect(await call(open.opsUrl, '/ui/', { headers: foreign })).toMatchObject({ status: 403 });
+    expect(await call(guarded.opsUrl, '/ui', { headers: foreign })).toMatchObject({ status: 308 });
+  });
+
   test('a page of a name that was pointed at this machine is refused', async () => {
     const headers = { host: 'evil.example', origin: 'http://evil.example' };
     const body = { client: newAddress() };

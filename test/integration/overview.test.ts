@@ -1,11 +1,13 @@
 /** The overview at one gateway shows what all gateways on one Redis did, and how they are. */
 import { writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Inspection } from '../../src/operations/schemas/inspect.ts';
 import type { Overview } from '../../src/operations/schemas/overview.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Gateway, startGateway } from '../support/gateway.ts';
 import {
   operate,
+  override,
   policyFile,
   setMode,
   startOperatedProcess,
@@ -100,6 +102,25 @@ describe.skipIf(!ownRedisIsHere)('the overview', () => {
       { action: 'mode', subject: 'tokens', change: 'off', by: 'test', reason: 'first' },
       { action: 'mode', subject: 'search', change: 'shadow' },
     ]);
+  });
+
+  test('is not all: what is left for a client is the same at each gateway', async () => {
+    await visit(one, '/api/search', { address: '192.0.2.77' });
+    await visit(one, 'POST /tokens', { address: '192.0.2.77' });
+    await visit(two, 'POST /tokens', { address: '192.0.2.77' });
+    await override(two, 'block', '192.0.2.77');
+    for (const gateway of [one, two, many]) {
+      const found = await eventually(
+        () => operate<Inspection>(gateway, 'POST /v1/clients/inspect', { client: '192.0.2.77' }),
+        ({ answer }) => answer.overrides.length > 0,
+        WITHIN_MS,
+      );
+      expect(found.answer.limits.slice(0, 2)).toMatchObject([
+        { policy: 'tokens', allows: '4 requests per day', remaining: 2, retry_after_ms: 0 },
+        { policy: 'search', remaining: 99 },
+      ]);
+      expect(found.answer.overrides).toMatchObject([{ access: 'blocked', by: 'test' }]);
+    }
   });
 
   test('refuses the answers of an account that poses as a gateway', async () => {

@@ -38,9 +38,9 @@ const ACCESS = `## Access
 If \`HEADGATE_ADMIN_TOKEN\` is set, every call must send the token:
 
 ${fenced('sh', `curl -H "Authorization: Bearer $HEADGATE_ADMIN_TOKEN" http://127.0.0.1:9464/v1/overrides`)}
-If it is not set, the ops port must listen on a loopback address, and calls must use \`localhost\` or a loopback address as the host. This keeps out web pages that reach the port through another DNS name.
+If it is not set, the ops port must listen on a loopback address, and calls must use \`localhost\` or a loopback address as the host. This keeps out web pages that reach the port through another DNS name. Calls of other web pages are refused by their \`Origin\`.
 
-\`/livez\`, \`/readyz\`, \`/metrics\` and \`/openapi.json\` need no token.
+\`/livez\`, \`/readyz\`, \`/metrics\`, \`/openapi.json\` and the files of the page \`/ui\` need no token.
 
 The examples are for a gateway without a token. If yours has one, add the header.
 `;
