@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { modeOf } from '../core/overrides.ts';
 import { printable } from '../core/printable.ts';
-import { type PolicySeries, STEP_MS, STEPS } from '../telemetry/traffic-history.ts';
+import { STEP_MS, STEPS } from '../telemetry/traffic-history.ts';
 import { MOST_ACTIONS } from './recent-actions.ts';
 import type { Gateway } from './running-gateway.ts';
 import { actionSchema, STORE_STATES, type StoreState } from './schemas/overview.ts';
@@ -59,7 +59,7 @@ export const gatewayReportSchema = z.object({
       actionSchema.extend({
         action: text(32),
         subject: text(256).optional(),
-        change: text(256),
+        change: text(512),
         by: text(64),
         reason: text(200).optional(),
       }),
@@ -73,7 +73,7 @@ export function reportOfGateway(gateway: Gateway, { untilMs }: ReportQuery): Gat
   const { sinceMs, reason, isDegraded } = store();
   return {
     is_worker: isWorker,
-    traffic: busiest(traffic.series(untilMs)),
+    traffic: traffic.series(untilMs, MOST_POLICIES),
     store: {
       states: isDegraded ? statesWithoutStore(gateway) : ['enforced'],
       sinceMs,
@@ -87,14 +87,6 @@ export function reportOfGateway(gateway: Gateway, { untilMs }: ReportQuery): Gat
 /** The end of the last step that has ended at every gateway, if their clocks differ by less than a second. */
 export function lastStepEnd(nowMs: number): number {
   return Math.floor((nowMs - 1_000) / STEP_MS) * STEP_MS;
-}
-
-function busiest(all: readonly PolicySeries[]): PolicySeries[] {
-  if (all.length <= MOST_POLICIES) return [...all];
-  const totals = new Map(all.map((each) => [each, sumOf(each.requests)]));
-  return [...all]
-    .sort((a, b) => (totals.get(b) ?? 0) - (totals.get(a) ?? 0))
-    .slice(0, MOST_POLICIES);
 }
 
 /** A gateway whose policies differ in `on_store_failure` is in several states. */
@@ -128,12 +120,6 @@ function fileReport({ digest, history }: Gateway['status']['policyFile']) {
 function shortened(text: string, longest: number): string {
   const shown = printable(text);
   return shown.length <= longest ? shown : `${shown.slice(0, longest - 1)}…`;
-}
-
-export function sumOf(counts: readonly number[]): number {
-  let sum = 0;
-  for (const count of counts) sum += count;
-  return sum;
 }
 
 function isSeries(value: unknown): boolean {

@@ -81,6 +81,8 @@ function overviewOf(gateway: Gateway): Run {
   const gather = sharedAnswer(() => gatherOverview(gateway), {
     forMs: OVERVIEW_FOR_MS,
     now: gateway.now,
+    // An operator sees his own action at once.
+    basis: () => gateway.status.actions.list,
   });
   return async (input) => {
     readInput(OPERATIONS.overview.input, input);

@@ -7,7 +7,6 @@ import {
   lastStepEnd,
   MOST_POLICIES,
   type ReportQuery,
-  sumOf,
 } from './gateway-report.ts';
 import { listPolicies } from './policies.ts';
 import { MOST_ACTIONS } from './recent-actions.ts';
@@ -155,4 +154,8 @@ function compare(a: string, b: string): number {
 
 function earlier(a: string, b: string): string {
   return compare(a, b) <= 0 ? a : b;
+}
+
+function sumOf(counts: readonly number[]): number {
+  return counts.reduce((sum, count) => sum + count, 0);
 }

@@ -5,18 +5,25 @@ export interface SharingOptions {
   readonly forMs: number;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
+  /** While this is the same object, an answer may be shared. */
+  readonly basis: () => unknown;
 }
 
 export function sharedAnswer<T>(
   make: () => Promise<T>,
-  { forMs, now }: SharingOptions,
+  { forMs, now, basis }: SharingOptions,
 ): () => Promise<T> {
-  let last: { readonly answer: Promise<T>; readonly madeMs: number } | undefined;
+  let last:
+    | { readonly answer: Promise<T>; readonly madeMs: number; readonly basis: unknown }
+    | undefined;
   return () => {
     const nowMs = now();
-    // The clock may have been set back.
-    if (last !== undefined && Math.abs(nowMs - last.madeMs) < forMs) return last.answer;
-    const made = { answer: make(), madeMs: nowMs };
+    const from = basis();
+    if (last !== undefined && last.basis === from) {
+      // The clock may have been set back.
+      if (Math.abs(nowMs - last.madeMs) < forMs) return last.answer;
+    }
+    const made = { answer: make(), madeMs: nowMs, basis: from };
     last = made;
     made.answer.catch(() => {
       if (last === made) last = undefined;

@@ -54,20 +54,31 @@ export class TrafficHistory {
     this.#step = step;
   }
 
-  /** The steps up to `untilMs`, which is the end of a step. Policies without traffic in them are left out. */
-  series(untilMs: number): PolicySeries[] {
+  /**
+   * The steps up to `untilMs`, which is the end of a step, for at most so many policies: those with the most requests.
+   * Policies without traffic in these steps are left out.
+   */
+  series(untilMs: number, most: number): PolicySeries[] {
     const end = stepAt(untilMs);
-    const found: PolicySeries[] = [];
-    for (const [policy, { rings, lastBusy }] of this.#rows) {
-      if (lastBusy < end - STEPS) continue;
-      const requests = this.#unrolled(rings.requests, end);
-      const denials = this.#unrolled(rings.denials, end);
-      const wouldDeny = this.#unrolled(rings.wouldDeny, end);
-      if (requests.length + wouldDeny.length > 0) {
-        found.push({ policy, requests, denials, wouldDeny });
-      }
-    }
-    return found;
+    return this.#busiest(end, most)
+      .map(({ policy, row: { rings } }) => ({
+        policy,
+        requests: this.#unrolled(rings.requests, end),
+        denials: this.#unrolled(rings.denials, end),
+        wouldDeny: this.#unrolled(rings.wouldDeny, end),
+      }))
+      .filter(({ requests, wouldDeny }) => requests.length + wouldDeny.length > 0);
+  }
+
+  #busiest(end: number, most: number) {
+    const busy = [...this.#rows]
+      .filter(([, { lastBusy }]) => lastBusy >= end - STEPS)
+      .map(([policy, row]) => ({ policy, row }));
+    if (busy.length <= most) return busy;
+    return busy
+      .map((each) => ({ ...each, requests: sumOf(each.row.rings.requests) }))
+      .sort((a, b) => b.requests - a.requests)
+      .slice(0, most);
   }
 
   #add(policy: string, totals: PolicyTotals): void {
@@ -123,6 +134,12 @@ export class TrafficHistory {
 
 function forget({ rings }: Row): void {
   for (const count of COUNTS) rings[count] = undefined;
+}
+
+function sumOf(ring: Uint32Array | undefined): number {
+  let sum = 0;
+  for (const count of ring ?? []) sum += count;
+  return sum;
 }
 
 function stepAt(ms: number): number {

@@ -192,6 +192,16 @@ describe('actions', () => {
     expect(found[1]?.at).toBe(iso(NOON_MS + 500));
   });
 
+  test('are there at once at the gateway that was called', async () => {
+    const { operate } = setUp();
+    expect((await operate('overview')).actions).toEqual([]);
+    await operate('setMode', { policy: 'login', mode: 'off', ...TERMS });
+    expect(await operate('overview')).toMatchObject({
+      actions: [{ change: 'off' }],
+      policies: [{ name: 'login', mode: 'off' }, {}, {}, {}],
+    });
+  });
+
   test('that the store did not confirm are told apart', async () => {
     const { operate, gateway } = setUp();
     const away = () => Promise.reject(new StoreError('timeout', 'Redis did not answer in time'));

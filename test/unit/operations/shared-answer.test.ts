@@ -3,9 +3,11 @@ import { expect, test, vi } from 'vitest';
 import { sharedAnswer } from '../../../src/operations/shared-answer.ts';
 
 function setUp() {
-  const clock = { nowMs: 1_000_000 };
+  const clock = { nowMs: 1_000_000, basis: {} };
   const make = vi.fn(async () => clock.nowMs);
-  return { clock, make, ask: sharedAnswer(make, { forMs: 1_000, now: () => clock.nowMs }) };
+  const now = () => clock.nowMs;
+  const basis = () => clock.basis;
+  return { clock, make, ask: sharedAnswer(make, { forMs: 1_000, now, basis }) };
 }
 
 test('is made again when it is too old, or the clock was set back', async () => {
@@ -25,4 +27,12 @@ test('is made again after a failure', async () => {
   make.mockRejectedValueOnce(new Error('no'));
   await expect(ask()).rejects.toThrow('no');
   expect(await ask()).toBe(1_000_000);
+});
+
+test('is made again when its basis has changed', async () => {
+  const { clock, make, ask } = setUp();
+  await ask();
+  clock.basis = {};
+  await Promise.all([ask(), ask()]);
+  expect(make).toHaveBeenCalledTimes(2);
 });

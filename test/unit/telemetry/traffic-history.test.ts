@@ -42,7 +42,7 @@ test('has what each step counted, and leaves out what was always 0', () => {
   count('trial', 3, 0, 1);
   pass();
   pass();
-  expect(history.series(clock.nowMs)).toEqual([
+  expect(history.series(clock.nowMs, 100)).toEqual([
     { policy: 'login', requests: ending(5, 1, 0), denials: ending(2, 0, 0), wouldDeny: [] },
     { policy: 'trial', requests: ending(3, 0), denials: [], wouldDeny: ending(1, 0) },
   ]);
@@ -52,9 +52,9 @@ test('does not show a step before it has ended', () => {
   const { history, clock, count } = setUp();
   count('login', 5);
   history.sample(clock.nowMs + STEP_MS - 1);
-  expect(history.series(clock.nowMs)).toEqual([]);
+  expect(history.series(clock.nowMs, 100)).toEqual([]);
   history.sample(clock.nowMs + STEP_MS);
-  expect(history.series(clock.nowMs + STEP_MS)[0]?.requests).toEqual(ending(5));
+  expect(history.series(clock.nowMs + STEP_MS, 100)[0]?.requests).toEqual(ending(5));
 });
 
 test('answers a gateway whose clock is a step behind or ahead', () => {
@@ -63,8 +63,8 @@ test('answers a gateway whose clock is a step behind or ahead', () => {
   pass();
   count('login', 6);
   pass();
-  expect(history.series(clock.nowMs - STEP_MS)[0]?.requests).toEqual(ending(5));
-  expect(history.series(clock.nowMs + STEP_MS)[0]?.requests).toEqual(ending(5, 6, 0));
+  expect(history.series(clock.nowMs - STEP_MS, 100)[0]?.requests).toEqual(ending(5));
+  expect(history.series(clock.nowMs + STEP_MS, 100)[0]?.requests).toEqual(ending(5, 6, 0));
 });
 
 test('answers a time that no gateway has with nothing', () => {
@@ -72,7 +72,7 @@ test('answers a time that no gateway has with nothing', () => {
   count('login', 5);
   pass();
   for (const untilMs of [0, NOON_MS - 3_600_000, NOON_MS + 3_600_000, Number.MAX_SAFE_INTEGER]) {
-    expect(history.series(untilMs)).toEqual([]);
+    expect(history.series(untilMs, 100)).toEqual([]);
   }
 });
 
@@ -82,7 +82,7 @@ test('a late sample counts for the step that it was taken for, and the steps bet
   pass();
   count('login', 7);
   pass(3);
-  expect(history.series(clock.nowMs)[0]?.requests).toEqual(ending(5, 7, 0, 0));
+  expect(history.series(clock.nowMs, 100)[0]?.requests).toEqual(ending(5, 7, 0, 0));
 });
 
 test('goes round without a trace of older steps', () => {
@@ -92,7 +92,7 @@ test('goes round without a trace of older steps', () => {
     pass();
   }
   const expected = ZEROS.map((_, i) => 2 * STEPS + i + 1);
-  expect(history.series(clock.nowMs)[0]?.requests).toEqual(expected);
+  expect(history.series(clock.nowMs, 100)[0]?.requests).toEqual(expected);
 });
 
 test('a policy without traffic for 15 minutes is left out, also after a long sleep', () => {
@@ -100,12 +100,12 @@ test('a policy without traffic for 15 minutes is left out, also after a long sle
   count('login', 5);
   pass();
   for (let i = 0; i < STEPS; i++) pass();
-  expect(history.series(clock.nowMs)).toEqual([]);
+  expect(history.series(clock.nowMs, 100)).toEqual([]);
   count('login', 3);
   pass();
-  expect(history.series(clock.nowMs)[0]?.requests).toEqual(ending(3));
+  expect(history.series(clock.nowMs, 100)[0]?.requests).toEqual(ending(3));
   pass(100_000);
-  expect(history.series(clock.nowMs)).toEqual([]);
+  expect(history.series(clock.nowMs, 100)).toEqual([]);
 });
 
 test('a clock that is set back loses nothing, and by hours begins again', () => {
@@ -116,11 +116,18 @@ test('a clock that is set back loses nothing, and by hours begins again', () => 
   count('login', 1);
   history.sample(endMs - 2 * STEP_MS);
   history.sample(endMs + STEP_MS);
-  expect(history.series(endMs + STEP_MS)[0]?.requests).toEqual(ending(5, 1));
+  expect(history.series(endMs + STEP_MS, 100)[0]?.requests).toEqual(ending(5, 1));
   clock.nowMs = endMs - 3_600_000;
   history.sample(clock.nowMs);
-  expect(history.series(clock.nowMs)).toEqual([]);
+  expect(history.series(clock.nowMs, 100)).toEqual([]);
   count('login', 9);
   pass();
-  expect(history.series(clock.nowMs)[0]?.requests).toEqual(ending(9));
+  expect(history.series(clock.nowMs, 100)[0]?.requests).toEqual(ending(9));
+});
+
+test('of many policies, those with the most requests are shown', () => {
+  const { history, clock, count, pass } = setUp();
+  for (let i = 1; i <= 50; i++) count(`p${i}`, i);
+  pass();
+  expect(history.series(clock.nowMs, 2).map(({ policy }) => policy)).toEqual(['p50', 'p49']);
 });
