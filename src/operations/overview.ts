@@ -73,6 +73,10 @@ class SummedTraffic {
   of(policy: string): Series {
     return this.#byPolicy.get(policy) ?? nothing();
   }
+
+  requestsOf(policy: string): number {
+    return sumOf(this.#byPolicy.get(policy)?.requests ?? []);
+  }
 }
 
 function nothing(): Series {
@@ -88,8 +92,7 @@ function addTo(sums: number[], counts: readonly number[]): void {
 function policiesIn(gateway: Gateway, traffic: SummedTraffic) {
   const { policies } = listPolicies(gateway);
   const left = policies.length - MOST_POLICIES;
-  const shown =
-    left <= 0 ? policies : busiestOf(policies, (name) => sumOf(traffic.of(name).requests));
+  const shown = left <= 0 ? policies : busiestOf(policies, (name) => traffic.requestsOf(name));
   return {
     policies: shown.map((policy) => ({ ...policy, ...traffic.of(policy.name) })),
     ...(left > 0 && { policies_left_out: left }),
