@@ -28,7 +28,10 @@ export async function gatherOverview(gateway: Gateway): Promise<Overview> {
     status.store().isDegraded ? undefined : status.storeVersion(),
   ]);
   const reports = answers.flatMap((each) => gatewayReportSchema.safeParse(each).data ?? []);
-  const traffic = new SummedTraffic(reports);
+  const traffic = new SummedTraffic(
+    reports,
+    (policy) => policy === NO_POLICY || gateway.policies.current.has(policy),
+  );
   return {
     time: isoTime(nowMs),
     gateways: {
@@ -58,10 +61,11 @@ type Series = Overview['without_policy'];
 class SummedTraffic {
   readonly #byPolicy = new Map<string, Series>();
 
-  constructor(reports: readonly GatewayReport[]) {
-    for (const { policy, requests, denials, wouldDeny } of reports.flatMap(
-      (each) => each.traffic,
-    )) {
+  /** Other policies are left out: another gateway may still have them, or anyone may have made them up. */
+  constructor(reports: readonly GatewayReport[], isKnown: (policy: string) => boolean) {
+    const all = reports.flatMap(({ traffic }) => traffic);
+    for (const { policy, requests, denials, wouldDeny } of all) {
+      if (!isKnown(policy)) continue;
       const sum = this.#byPolicy.get(policy) ?? nothing();
       this.#byPolicy.set(policy, sum);
       addTo(sum.requests, requests);
