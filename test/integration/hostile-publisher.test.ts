@@ -127,6 +127,9 @@ function oddMessages(): (string | Buffer)[] {
       { about: 'top', most: -5 },
       { about: 'decision', id: {} },
       { about: '__proto__' },
+      ...[undefined, -1, 0, 0.5, '7', 1e300, Number.MAX_SAFE_INTEGER].map((untilMs) => ({
+        ...{ about: 'overview', untilMs },
+      })),
       null,
     ].map((question) => lookup({ replyTo: `${LOOKUPS}:x`, question })),
   ];
