@@ -43,6 +43,7 @@ function reporters(): Reporters {
   const { decisions } = telemetry;
   const denials = new Denials({
     now: Date.now,
+    idOf: () => undefined,
     writeDenied: decisions.denied,
     writeWouldBeDenied: decisions.wouldBeDenied,
   });

@@ -121,7 +121,8 @@ export async function createPortlessGateway(options: GatewayOptions): Promise<Po
   };
 }
 
-function loggedDenials({ telemetry, now }: GatewayOptions): Denials {
+function loggedDenials({ policies, telemetry, now }: GatewayOptions): Denials {
   const { denied, wouldBeDenied } = telemetry.decisions;
-  return new Denials({ now, writeDenied: denied, writeWouldBeDenied: wouldBeDenied });
+  const idOf = (client: string) => policies.current.listedClients.get(client)?.id;
+  return new Denials({ now, idOf, writeDenied: denied, writeWouldBeDenied: wouldBeDenied });
 }

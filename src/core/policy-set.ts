@@ -6,6 +6,7 @@ import type { ForwardedHeader } from './forwarded-list.ts';
 import type { NeededHeader } from './header-watch.ts';
 import type { IdentityResolver } from './identity.ts';
 import type { IdentitySource } from './identity-source.ts';
+import { compileListedClients, type ListedClients } from './listed-clients.ts';
 import { compileMatcher, type Matcher, type Route } from './matcher.ts';
 import { modeOf, NO_OVERRIDES, type PolicyModes } from './overrides.ts';
 import { canonicalPath } from './path.ts';
@@ -19,6 +20,8 @@ export interface PolicySet {
   readonly policies: readonly Policy[];
   readonly identify: IdentityResolver;
   readonly naming: Naming;
+  /** By partition. */
+  readonly listedClients: ListedClients;
   readonly answers: AnswerStyle;
   /** The headers that a proxy must pass on so that headgate can tell clients apart. */
   readonly neededHeaders: readonly NeededHeader[];
@@ -77,6 +80,7 @@ export function compilePolicySet(definition: PolicySetDefinition): PolicySet {
     policies,
     identify: definition.identify,
     naming: definition.naming,
+    listedClients: compileListedClients(definition.naming.apiKeys),
     answers: definition.answers,
     neededHeaders: definition.neededHeaders,
     hasLongWindows: policies.some(hasLongWindow),

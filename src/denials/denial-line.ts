@@ -10,6 +10,8 @@ export interface DenialLine {
   readonly mode: string;
   readonly identity: string;
   readonly client: string;
+  /** The id of a listed key. */
+  readonly client_id: string | undefined;
   /** The unlisted key of the request, if the denied client is the address behind it. */
   readonly came_as: string | undefined;
   /** The partition whose counter was full, if it is not the client. */
@@ -22,10 +24,12 @@ export interface DenialLine {
   readonly suppressed: number;
 }
 
+/** What a line says beside the denial itself. */
+export type DeniedName = Pick<DenialLine, 'client' | 'client_id' | 'suppressed'>;
+
 export function denialLine(
-  client: string,
   { decision, denial, answered }: RecordedDenial,
-  suppressed: number,
+  { client, client_id, suppressed }: DeniedName,
 ): DenialLine {
   const { policy, reason, mode, binding } = decision;
   const counted = binding && partitionOf(binding.key);
@@ -37,6 +41,7 @@ export function denialLine(
     mode,
     identity: denial.identity,
     client,
+    client_id,
     came_as: denial.client === client ? undefined : denial.client,
     counted: counted === client ? undefined : counted,
     retry_after_ms: binding?.state.retryAfterMs,

@@ -8,6 +8,8 @@ import type { DeniedClient } from './denied-clients.ts';
 export interface DenialLogOptions {
   /** Milliseconds since the epoch. */
   readonly now: () => number;
+  /** The id of a listed key, by its partition; undefined for every other partition. */
+  readonly idOf: (client: string) => string | undefined;
   readonly write: (line: DenialLine) => void;
 }
 
@@ -56,6 +58,8 @@ export class DenialLog {
     client.loggedMs = this.#options.now();
     client.unlogged = 0;
     if (client.last === undefined) return;
-    this.#options.write(denialLine(client.client, client.last, suppressed));
+    const { idOf, write } = this.#options;
+    const client_id = idOf(client.client);
+    write(denialLine(client.last, { client: client.client, client_id, suppressed }));
   }
 }

@@ -2,10 +2,9 @@
 import type { Decision, Denied } from '../core/decision.ts';
 import { DenialBook } from './denial-book.ts';
 import type { DenialLine } from './denial-line.ts';
+import type { DenialLogOptions } from './denial-log.ts';
 
-export interface DenialsOptions {
-  /** Milliseconds since the epoch. */
-  readonly now: () => number;
+export interface DenialsOptions extends Pick<DenialLogOptions, 'now' | 'idOf'> {
   readonly writeDenied: (line: DenialLine) => void;
   readonly writeWouldBeDenied: (line: ShadowDenialLine) => void;
 }
@@ -20,10 +19,11 @@ export class Denials {
   readonly shadow: DenialBook;
   readonly #flushing: NodeJS.Timeout;
 
-  constructor({ now, writeDenied, writeWouldBeDenied }: DenialsOptions) {
-    this.enforced = new DenialBook({ now, write: writeDenied });
+  constructor({ now, idOf, writeDenied, writeWouldBeDenied }: DenialsOptions) {
+    this.enforced = new DenialBook({ now, idOf, write: writeDenied });
     this.shadow = new DenialBook({
       now,
+      idOf,
       write: ({ mode: _mode, ...line }) => writeWouldBeDenied({ ...line, counted_in: 'store' }),
     });
     this.#flushing = setInterval(() => {

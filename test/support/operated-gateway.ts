@@ -44,7 +44,12 @@ export function operatedGateway(options: OperatedOptions) {
     onChange: () => {},
     onRestored: () => {},
   });
-  const denials = new Denials({ now, writeDenied: () => {}, writeWouldBeDenied: () => {} });
+  const denials = new Denials({
+    now,
+    idOf: () => undefined,
+    writeDenied: () => {},
+    writeWouldBeDenied: () => {},
+  });
   const salts = { at: () => SALTS };
   const actions = new RecentActions(now);
   const tally = new DecisionTally();

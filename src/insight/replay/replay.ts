@@ -3,7 +3,7 @@
  * several threads, each has a replay of its own, which sees all entries and decides those of its clients.
  */
 import type { Decision } from '../../core/decision.ts';
-import { isAddress, listedKeyPartition } from '../../core/partition.ts';
+import { isAddress } from '../../core/partition.ts';
 import type { PolicySet } from '../../core/policy-set.ts';
 import type { LogEntry } from '../log-entry.ts';
 import {
@@ -50,7 +50,6 @@ export class Replay {
   readonly #requestOf: LogRequests;
   readonly #addressOf: ReturnType<typeof compileClientAddress>;
   readonly #networkOf: ReturnType<typeof compileClientNetwork>;
-  readonly #keyNames: ReadonlyMap<string, string>;
   readonly #now: Decider;
   readonly #before: { decider: Decider; requestOf: LogRequests } | undefined;
   /** Decides as if all requests of one second came at once. */
@@ -82,9 +81,6 @@ export class Replay {
     this.#requestOf = createLogRequests(policies, mapping);
     this.#addressOf = compileClientAddress(naming);
     this.#networkOf = compileClientNetwork(naming, threads);
-    this.#keyNames = new Map(
-      naming.apiKeys.map(({ id }) => [listedKeyPartition(id), KEY_NAME + id]),
-    );
     const decider = (set: PolicySet, events: DeciderEvents) =>
       new Decider({
         ...events,
@@ -196,7 +192,8 @@ export class Replay {
 
   /** Keys that the file lists have an id; others, and users, have their partition. */
   #keyName(partition: string): string {
-    return this.#keyNames.get(partition) ?? partition;
+    const listed = this.#options.policies.listedClients.get(partition);
+    return listed === undefined ? partition : KEY_NAME + listed.id;
   }
 }
 

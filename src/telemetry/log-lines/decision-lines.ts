@@ -21,6 +21,7 @@ const DENIAL = {
     'how the client was identified: `api_key`, `user`, `ip`, or a header of `identity.sources` with `_` in place of `-`',
   client:
     'a pseudonym of the client: of an address (`i.`, a new one every day), a listed key (`c.`), another key (`k.`) or a user (`u.`)',
+  client_id: 'the id of a listed key, as in the policy file; absent for every other client',
   came_as:
     'the unlisted key of the request, if `client` is the address behind it: so it is unless the key itself reached its limit',
   counted:

@@ -27,6 +27,7 @@ function setUp() {
   const memory = new MemoryStore({ now, maxKeys: 100 });
   const denials = new Denials({
     now,
+    idOf: () => undefined,
     writeDenied: telemetry.decisions.denied,
     writeWouldBeDenied: telemetry.decisions.wouldBeDenied,
   });

@@ -8,7 +8,11 @@ import { NOON_MS } from '../../support/requests.ts';
 function setUp() {
   const clock = { nowMs: NOON_MS };
   const lines: DenialLine[] = [];
-  const log = new DenialBook({ now: () => clock.nowMs, write: (line) => lines.push(line) });
+  const log = new DenialBook({
+    now: () => clock.nowMs,
+    idOf: () => undefined,
+    write: (line) => lines.push(line),
+  });
   let ids = 0;
   const deny = (client: string) => {
     const denial: Denial = { id: String(ids++), ...deniedClient(client) };

@@ -17,6 +17,7 @@ function setUp() {
   const shadowLines: ShadowDenialLine[] = [];
   const denials = new Denials({
     now: Date.now,
+    idOf: (client) => ({ 'c.acme': 'acme' })[client],
     writeDenied: (line) => lines.push(line),
     writeWouldBeDenied: (line) => shadowLines.push(line),
   });
@@ -48,6 +49,7 @@ test('a denial has a line with its client, its limit, and how it was answered', 
       mode: 'enforced',
       identity: 'api_key',
       client: 'i.bot',
+      client_id: undefined,
       came_as: 'k.made-up',
       counted: undefined,
       retry_after_ms: 200,
@@ -84,6 +86,14 @@ test('a line names whose counter was full, if that is not the counter of the cli
     1,
   );
   expect(lines[0]).toMatchObject({ client: 'i.bot', came_as: 'k.made-up', counted: 'g' });
+});
+
+test('a line has the id of a listed key', () => {
+  const { decide, denials, lines } = setUp();
+  const { denial, ...decision } = decide();
+  const listed = { id: 'x-1', ...deniedClient('c.acme', 'i.acme') };
+  denials.decided({ ...decision, denial: { ...listed, isMadeUp: false } }, 'caddy', 1);
+  expect(lines[0]).toMatchObject({ client: 'c.acme', client_id: 'acme' });
 });
 
 test('decisions that allow, and repeated ones, are no denials', () => {
