@@ -5,7 +5,10 @@ export interface StoredOverride {
   readonly about: string;
   /** When the override ends, milliseconds since the epoch by the clock of this process. */
   readonly untilMs: number;
-  /** Empty for a removed override. It stays until it would have ended, so that it is not taken for lost. */
+  /**
+   * Of a removed override: a note that begins with `-`, or nothing. It stays until the override would have ended, so that
+   * the override is not taken for lost.
+   */
   readonly text: string;
 }
 
@@ -16,12 +19,17 @@ export interface OverrideStore {
   put(override: StoredOverride): Promise<void>;
   /** Stores the overrides that the store has lost. Stored and removed overrides about the same stay as they are. */
   restoreLost(overrides: readonly StoredOverride[]): Promise<void>;
-  /** Resolves to false if there was no such override. */
-  remove(about: string): Promise<boolean>;
+  /** Leaves a note that begins with `-`. Resolves to false if there was no such override. */
+  remove(about: string, note?: string): Promise<boolean>;
 }
 
 /** Every gateway reads all of them again whenever one changes: a few hundred kilobytes at most. */
 export const MAX_OVERRIDES = 1_000;
+
+/** As in lua/includes/override-bounds.lua. */
+export function isRemoved({ text }: Pick<StoredOverride, 'text'>): boolean {
+  return text === '' || text.startsWith('-');
+}
 
 export class OverrideStoreFull extends Error {
   override readonly name = 'OverrideStoreFull';
@@ -47,7 +55,7 @@ export class MemoryOverrideStore implements OverrideStore {
 
   async put(override: StoredOverride): Promise<void> {
     const others = this.#inForce().filter(
-      ({ about, text }) => about !== override.about && text !== '',
+      (each) => each.about !== override.about && !isRemoved(each),
     );
     if (others.length >= MAX_OVERRIDES) throw new OverrideStoreFull();
     this.#overrides.set(override.about, override);
@@ -59,9 +67,9 @@ export class MemoryOverrideStore implements OverrideStore {
     }
   }
 
-  async remove(about: string): Promise<boolean> {
-    const known = this.#inForce().find((each) => each.about === about && each.text !== '');
-    if (known !== undefined) this.#overrides.set(about, { ...known, text: '' });
+  async remove(about: string, note = ''): Promise<boolean> {
+    const known = this.#inForce().find((each) => each.about === about && !isRemoved(each));
+    if (known !== undefined) this.#overrides.set(about, { ...known, text: note });
     return known !== undefined;
   }
 

@@ -75,13 +75,13 @@ describe.skipIf(!redisIsHere)('the override store in Redis', () => {
     ];
     await overrideStore.put(a);
     await overrideStore.put({ ...b, text: 'newer' });
-    expect(await overrideStore.remove('a')).toBe(true);
-    expect(await overrideStore.remove('a')).toBe(false);
+    expect(await overrideStore.remove('a', '-a note')).toBe(true);
+    expect(await overrideStore.remove('a', '-another')).toBe(false);
     await overrideStore.restoreLost([a, b, c]);
     const texts = new Map((await overrideStore.read()).map(({ about, text }) => [about, text]));
     expect(texts).toEqual(
       new Map([
-        ['a', ''],
+        ['a', '-a note'],
         ['b', 'newer'],
         ['c', 'text of c'],
       ]),
@@ -97,7 +97,7 @@ describe.skipIf(!redisIsHere)('the override store in Redis', () => {
       OverrideStoreFull,
     );
     await overrideStore.put(override('n7', 2 * MINUTE_MS));
-    expect(await overrideStore.remove('n8')).toBe(true);
+    expect(await overrideStore.remove('n8', '-a note')).toBe(true);
     await overrideStore.put(override('one more', MINUTE_MS));
   });
 });

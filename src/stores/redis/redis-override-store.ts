@@ -1,6 +1,7 @@
 /** The override store that all gateways on one Redis share. It survives restarts, and announces changes. */
 import { StoreError } from '../../core/store.ts';
 import {
+  isRemoved,
   MAX_OVERRIDES,
   type OverrideStore,
   OverrideStoreFull,
@@ -61,7 +62,7 @@ export class RedisOverrideStore implements OverrideStore {
       if (!(endMs <= Number(redisNowMs) + LONGEST_MS)) continue;
       overrides.push({ about, untilMs: endMs + this.#aheadMs, text: value.slice(space + 1) });
     }
-    if (overrides.filter(({ text }) => text !== '').length > MAX_OVERRIDES) {
+    if (overrides.filter((each) => !isRemoved(each)).length > MAX_OVERRIDES) {
       throw new StoreError('malformed', `${KEY} holds more overrides than gateways write`);
     }
     return overrides;
@@ -76,8 +77,8 @@ export class RedisOverrideStore implements OverrideStore {
     await this.#run(KEEP, ...overrides.map((override) => this.#rowOf(override)));
   }
 
-  async remove(about: string): Promise<boolean> {
-    return (await this.#run(REPLACE, [about, 0, ''])) === 1;
+  async remove(about: string, note = ''): Promise<boolean> {
+    return (await this.#run(REPLACE, [about, 0, note])) === 1;
   }
 
   /** An override that has ended is stored for a millisecond. */

@@ -37,6 +37,15 @@ describe('the override store of a process', () => {
     expect(await store.remove('b')).toBe(false);
   });
 
+  test('keeps the note of a removal in place of the text', async () => {
+    await store.put(override('a'));
+    expect(await store.remove('a', '-a note')).toBe(true);
+    expect(await store.read()).toEqual([override('a', '-a note')]);
+    expect(await store.remove('a', '-another')).toBe(false);
+    await store.restoreLost([override('a')]);
+    expect(await store.read()).toEqual([override('a', '-a note')]);
+  });
+
   test('restores lost overrides, but none that was removed or replaced by a newer one', async () => {
     await store.put(override('removed'));
     await store.remove('removed');
@@ -55,7 +64,7 @@ describe('the override store of a process', () => {
     for (let i = 0; i < MAX_OVERRIDES; i++) await store.put(override(`${i}`));
     await expect(store.put(override('more'))).rejects.toThrow(OverrideStoreFull);
     await store.put(override('0', 'replaced'));
-    await store.remove('1');
+    await store.remove('1', '-a note');
     await store.put(override('more'));
   });
 });

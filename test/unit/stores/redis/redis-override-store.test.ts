@@ -56,8 +56,8 @@ test.each([
 test('refuses more overrides than gateways write; removed ones do not count', async () => {
   const rows = (count: number, text: string) =>
     Array.from({ length: count }, (_, i) => [`${text}${i}`, `${NOON_MS + 500} ${text}`]).flat();
-  const enough = [NOON_MS, ...rows(MAX_OVERRIDES, 'x'), ...rows(50, '')];
-  expect(await setUp(() => enough).store.read()).toHaveLength(MAX_OVERRIDES + 50);
+  const enough = [NOON_MS, ...rows(MAX_OVERRIDES, 'x'), ...rows(50, ''), ...rows(50, '-')];
+  expect(await setUp(() => enough).store.read()).toHaveLength(MAX_OVERRIDES + 100);
   const tooMany = [...enough, ...rows(1, 'y')];
   await expect(setUp(() => tooMany).store.read()).rejects.toMatchObject({ reason: 'malformed' });
 });
@@ -107,5 +107,9 @@ test.each([
 ])('removes an override: %i means %s', async (reply, isRemoved) => {
   const { store, sent } = setUp(() => reply);
   expect(await store.remove('a')).toBe(isRemoved);
-  expect(sent[0]?.args.slice(5)).toEqual([0, 'a', 0, '']);
+  expect(await store.remove('a', '-a note')).toBe(isRemoved);
+  expect(sent.map(({ args }) => args.slice(5))).toEqual([
+    [0, 'a', 0, ''],
+    [0, 'a', 0, '-a note'],
+  ]);
 });
