@@ -65,6 +65,7 @@ export async function createPortlessGateway(options: GatewayOptions): Promise<Po
     ...options,
     monitor,
     answerQuery: (query) => answerQuery(operated, query),
+    onReset: (keys) => denials.reset(keys),
   });
   const { backend, local, salts, overrides } = shared;
   const actions = new RecentActions(now);
@@ -79,6 +80,7 @@ export async function createPortlessGateway(options: GatewayOptions): Promise<Po
     peekLocally: (descriptors) => local.peek(descriptors),
     denied: denials.enforced.clients,
     wouldBeDenied: denials.shadow.clients,
+    forgetDenied: (keys) => denials.reset(keys),
     queryAll: backend.queryAll,
     stats: backend.stats,
     audit(action, isConfirmed) {

@@ -22,6 +22,7 @@ export interface SharedStateOptions {
   readonly telemetry: Telemetry;
   readonly monitor: StoreMonitor;
   readonly answerQuery: BackendEvents['answerQuery'];
+  readonly onReset: BackendEvents['onReset'];
   /** Milliseconds since the epoch. */
   readonly now: () => number;
 }
@@ -41,10 +42,13 @@ export interface SharedState {
 }
 
 export async function createSharedState(options: SharedStateOptions): Promise<SharedState> {
-  const { environment, telemetry, monitor, answerQuery, now } = options;
+  const { environment, telemetry, monitor, answerQuery, onReset, now } = options;
   const memory = new MemoryStore({ now, maxKeys: environment.memoryMaxKeys });
   const events: BackendEvents = {
-    onReset: (keys) => void memory.reset(keys),
+    onReset(keys) {
+      void memory.reset(keys);
+      onReset(keys);
+    },
     // A refresh that is under way may have read too early, so this does not wait for the refresher.
     onOverridesChanged: () => void overrides.refresh().catch(() => overrideRefresher.refresh()),
     answerQuery,

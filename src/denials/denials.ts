@@ -50,6 +50,12 @@ export class Denials {
     if (denial !== undefined) this.shadow.add({ decision, denial, answered: undefined });
   }
 
+  /** Call this after these store keys were deleted, by any gateway. */
+  reset(keys: readonly string[]): void {
+    this.enforced.clients.reset(keys);
+    this.shadow.clients.reset(keys);
+  }
+
   /** Writes the lines that are left. */
   close(): void {
     clearInterval(this.#flushing);

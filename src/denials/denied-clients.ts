@@ -28,6 +28,8 @@ export interface DeniedClient {
   /** Of the last denial, milliseconds since the epoch. */
   lastMs: number;
   last: RecordedDenial | undefined;
+  /** An operator reset the quota that denied it, and it was not denied since. */
+  isReset: boolean;
   /** When the last line about it was logged, milliseconds since the epoch. */
   loggedMs: number;
   /** Denials since then. */
@@ -78,9 +80,10 @@ export class DeniedClients {
     const { decision, denial } = recorded;
     const entry = this.#entryOf(decision, denial);
     const nowMs = this.#now();
-    if (nowMs - entry.lastMs > QUIET_MS) {
+    if (entry.isReset || nowMs - entry.lastMs > QUIET_MS) {
       entry.count = 0;
       entry.sinceMs = nowMs;
+      entry.isReset = false;
     }
     entry.count++;
     entry.lastMs = nowMs;
@@ -95,11 +98,20 @@ export class DeniedClients {
     return entry !== undefined && Number(number) <= entry.named ? entry : undefined;
   }
 
-  /** Clients that were denied within the last `withinMs`, at most so many. The most often denied come first. */
+  /** Call this after these store keys were deleted. */
+  reset(keys: readonly string[]): void {
+    const deleted = new Set(keys);
+    for (const entry of this.#entries.values()) {
+      const key = entry.last?.decision.binding?.key;
+      if (key !== undefined && deleted.has(key)) entry.isReset = true;
+    }
+  }
+
+  /** Clients that were denied within the last `withinMs`, at most so many, without those that were reset. The most often denied come first. */
   top(most: number, withinMs: number): DeniedClient[] {
     const sinceMs = this.#now() - withinMs;
     return [...this.#entries.values()]
-      .filter(({ count, lastMs }) => count > 0 && lastMs >= sinceMs)
+      .filter(({ count, lastMs, isReset }) => count > 0 && lastMs >= sinceMs && !isReset)
       .sort((a, b) => b.count - a.count)
       .slice(0, most);
   }
@@ -117,6 +129,7 @@ export class DeniedClients {
       sinceMs: 0,
       lastMs: Number.NEGATIVE_INFINITY,
       last: undefined,
+      isReset: false,
       loggedMs: Number.NEGATIVE_INFINITY,
       unlogged: 0,
     };

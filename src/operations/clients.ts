@@ -30,9 +30,11 @@ export async function resetClient(
   const { subject, partitions } = await findClient(gateway, client);
   const keys = partitions.flatMap((partition) => keysOf(partition, affected));
   const change = `reset ${policy ?? 'all policies'}`;
-  await audited(gateway, { action: 'reset', subject, change, reason, by }, () =>
-    gateway.store.reset(keys),
-  );
+  await audited(gateway, { action: 'reset', subject, change, reason, by }, async () => {
+    await gateway.store.reset(keys);
+    // Other gateways receive the reset from the store.
+    gateway.forgetDenied(keys);
+  });
   return { client: subject, policies: [...new Set(affected.map(({ name }) => name))] };
 }
 

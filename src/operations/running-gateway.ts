@@ -22,6 +22,8 @@ export interface Gateway {
   peekLocally(descriptors: readonly Descriptor[]): PeekResult;
   readonly denied: Pick<DeniedClients, 'top' | 'find'>;
   readonly wouldBeDenied: Pick<DeniedClients, 'top' | 'find'>;
+  /** Lists the clients no longer whose quotas these store keys count, until they are denied again. */
+  forgetDenied(keys: readonly string[]): void;
   /** Collects the replies of all gateways, this one included. Never rejects. */
   queryAll(query: unknown): Promise<QueryReplies>;
   /** Rejects with the error of the store. */

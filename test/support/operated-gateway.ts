@@ -61,6 +61,7 @@ export function operatedGateway(options: OperatedOptions) {
     peekLocally: (descriptors) => local.peek(descriptors),
     denied: denials.enforced.clients,
     wouldBeDenied: denials.shadow.clients,
+    forgetDenied: (keys) => denials.reset(keys),
     async queryAll(query) {
       const answers = [await answerQuery(gateway, query), ...peerAnswers];
       return { answers, asked: answers.length + silentGateways };

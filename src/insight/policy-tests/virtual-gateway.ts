@@ -106,6 +106,7 @@ export class VirtualGateway {
       peekLocally: (descriptors) => this.store.memory.peek(descriptors),
       denied: none,
       wouldBeDenied: none,
+      forgetDenied: () => {},
       queryAll: async () => ({ answers: [], asked: 0 }),
       stats: () => Promise.reject(new Error('no operation of a test reads these')),
       unseenHeaders: () => [],

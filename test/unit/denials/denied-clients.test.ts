@@ -107,3 +107,22 @@ test('a client whose first denial is still being answered is not listed', () => 
   clients.name(BLOCKED, deniedClient('i.a'));
   expect(clients.top(10, Number.POSITIVE_INFINITY)).toEqual([]);
 });
+
+test('a client that was reset is not listed until it is denied again, and its decision is still found', () => {
+  const { clients, deny, top } = setUp();
+  const full = (client: string) =>
+    ({ ...BLOCKED, reason: 'over_limit', binding: { key: `hg:v1:{${client}}:login` } }) as Decision;
+  const id = deny('i.a', full('i.a'));
+  deny('i.a', full('i.a'));
+  deny('i.b', full('g'));
+  clients.reset(['hg:v1:{i.a}:search', 'hg:v1:{i.c}:login']);
+  expect(top()).toEqual([
+    ['i.a', 2],
+    ['i.b', 1],
+  ]);
+  clients.reset(['hg:v1:{i.a}:login']);
+  expect(top()).toEqual([['i.b', 1]]);
+  expect(clients.find(id)).toMatchObject({ count: 2 });
+  deny('i.a', full('i.a'));
+  expect(top()).toContainEqual(['i.a', 1]);
+});
