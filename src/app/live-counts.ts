@@ -56,7 +56,7 @@ export async function withLiveCounts<T>(
     return await use({
       policies,
       salts,
-      overrides: overrides.current,
+      overrides,
       store: dryRun(reader),
       // Only a gateway itself knows what it counts by itself.
       local: new MemoryStore({ now, maxKeys: 1_000 }),

@@ -26,9 +26,7 @@ export function compileAccess(trusts: (address: string) => boolean): FindAccess 
     reported !== undefined && (isLoopback(reported) || !trusts(reported));
 
   function overriddenAccess(client: ListableClient, { access }: Overrides): Access | undefined {
-    const ofClaims = [client.apiKey?.partition, client.user].map(
-      (partition) => partition && access.get(partition),
-    );
+    const ofClaims = claimsOf(client).map((each) => access.get(each));
     const ofAddress = pseudonymsOf(client.address.partition).map((each) => access.get(each));
     if (ofClaims.includes('exempt')) return 'exempt';
     if (ofAddress.includes('exempt') && isOfOneClient(client) && isExemptAsCounted(client)) {
@@ -55,8 +53,17 @@ export function compileAccess(trusts: (address: string) => boolean): FindAccess 
     if (access !== undefined) {
       trace?.({ type: 'access', access, isOverride: overridden !== undefined });
     }
+    trace?.({
+      type: 'client-names',
+      names: [...claimsOf(client), ...pseudonymsOf(client.address.partition)],
+    });
     return access;
   };
+}
+
+/** The partitions of the key and of the user. */
+function claimsOf({ apiKey, user }: ListableClient): string[] {
+  return [apiKey?.partition, user].filter((each) => each !== undefined);
 }
 
 /** An override names the counted address. A tunnel counts as its IPv4 address and is not exempt with it. */

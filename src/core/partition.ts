@@ -50,6 +50,11 @@ export function isOfMany(partition: string): boolean {
   return partition === GLOBAL_PARTITION || partition.startsWith('h.');
 }
 
+/** Whether a partition stands for a key or a user, as requests name them. */
+export function isKeyOrUser(partition: string): boolean {
+  return /^[cku]\./.test(partition);
+}
+
 export function userPartition(user: string): string {
   return `u.${digest(user)}`;
 }

@@ -16,6 +16,7 @@ export type TraceEvent =
   | ClientAddressEvent
   | IdentitySourceEvent
   | AccessEvent
+  | ClientNamesEvent
   | AmbiguousHeaderEvent
   | PathEvent
   | PathUnknownEvent
@@ -91,6 +92,12 @@ export interface AccessEvent {
   readonly access: Access;
   /** An override says so; otherwise the policy file does. */
   readonly isOverride: boolean;
+}
+
+/** Every partition by which a list or an override can name the client. */
+export interface ClientNamesEvent {
+  readonly type: 'client-names';
+  readonly names: readonly string[];
 }
 
 /** A header that identifies the client can be read in several ways. */

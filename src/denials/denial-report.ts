@@ -35,7 +35,7 @@ export const denialReportSchema = z.object({
   until: z.iso
     .datetime()
     .describe(
-      'When the next request is allowed, as computed at the last denial; absent for a denial that is not about a quota.',
+      'When the next request is allowed, as computed at the last denial. Of a client that an operator blocked: when the block ends. Absent for every other denial.',
     )
     .optional(),
   /** Every partition that stands for the client of the last request alone. */

@@ -47,7 +47,7 @@ export async function putInForce(
   override: Override,
   { followUp, ...change }: OverrideChange,
 ): Promise<OverrideReport> {
-  const report = overrideReport(override);
+  const report = overrideReport(override, gateway.policies.current.listedClients);
   const { until, reason, by } = report;
   await audited(gateway, { ...change, until, reason, by }, async () => {
     await gateway.overrides.write(override);

@@ -2,10 +2,11 @@
 
 import type { Access } from '../core/access-lists.ts';
 import { keysOf } from '../core/descriptor.ts';
-import { isOfMany } from '../core/partition.ts';
+import { isKeyOrUser, isOfMany } from '../core/partition.ts';
 import { audited, putInForce } from './audit.ts';
 import { clientNamed, decisionIdIn, type KnownClient, ofDay } from './client-name.ts';
 import { deniedBy } from './denials.ts';
+import { listedFields } from './listed-fields.ts';
 import type { InputOf, OutputOf } from './operation.ts';
 import { OperationError } from './operation-error.ts';
 import { clientSubject, type Override } from './override.ts';
@@ -35,7 +36,10 @@ export async function resetClient(
     // Other gateways receive the reset from the store.
     gateway.forgetDenied(keys);
   });
-  return { client: subject, policies: [...new Set(affected.map(({ name }) => name))] };
+  return {
+    ...namedClient(gateway, subject),
+    policies: [...new Set(affected.map(({ name }) => name))],
+  };
 }
 
 export function blockClient(gateway: Gateway, change: AccessChange): Promise<OverrideReport> {
@@ -46,11 +50,11 @@ export function exemptClient(gateway: Gateway, change: AccessChange): Promise<Ov
   return setAccess(gateway, 'exempt', change);
 }
 
-export function unblockClient(gateway: Gateway, lift: Lift): Promise<{ client: string }> {
+export function unblockClient(gateway: Gateway, lift: Lift): Promise<OutputOf<typeof UNBLOCK>> {
   return removeAccess(gateway, 'blocked', lift);
 }
 
-export function unexemptClient(gateway: Gateway, lift: Lift): Promise<{ client: string }> {
+export function unexemptClient(gateway: Gateway, lift: Lift): Promise<OutputOf<typeof UNBLOCK>> {
   return removeAccess(gateway, 'exempt', lift);
 }
 
@@ -60,7 +64,7 @@ async function setAccess(
   { client, ...written }: AccessChange,
 ): Promise<OverrideReport> {
   const terms = termsOf(written, gateway.now());
-  const { own, overrideName, isProxy } = await findClient(gateway, client);
+  const { own, overrideName, isProxy } = await findClient(gateway, client, access);
   if (access === 'exempt' && isProxy) {
     throw new OperationError(
       'invalid',
@@ -74,7 +78,7 @@ async function setAccess(
   const followUp = async () => {
     for (const other of own) {
       if (other !== name.client && accessOverride(gateway, other)) {
-        await gateway.overrides.remove(clientSubject(other));
+        await gateway.overrides.remove(clientSubject(other), terms.by);
       }
     }
   };
@@ -83,7 +87,7 @@ async function setAccess(
 }
 
 async function removeAccess(gateway: Gateway, access: Access, { client, by = 'unknown' }: Lift) {
-  const { own } = await findClient(gateway, client);
+  const { own } = await findClient(gateway, client, access);
   // Another gateway may have made the override a moment ago.
   await gateway.overrides.refresh();
   const lifted = own.filter((name) => accessOverride(gateway, name)?.access === access);
@@ -93,9 +97,9 @@ async function removeAccess(gateway: Gateway, access: Access, { client, by = 'un
   }
   const action = access === 'blocked' ? 'unblock' : 'unexempt';
   await audited(gateway, { action, subject, change: `no longer ${access}`, by }, async () => {
-    for (const name of lifted) await gateway.overrides.remove(clientSubject(name));
+    for (const name of lifted) await gateway.overrides.remove(clientSubject(name), by);
   });
-  return { client: subject };
+  return namedClient(gateway, subject);
 }
 
 function accessOverride({ overrides }: Gateway, client: string) {
@@ -105,18 +109,27 @@ function accessOverride({ overrides }: Gateway, client: string) {
     .find((each) => each.client === client);
 }
 
-async function findClient(gateway: Gateway, text: string): Promise<KnownClient> {
+function namedClient({ policies }: Gateway, client: string): OutputOf<typeof UNBLOCK> {
+  return { client, ...listedFields(client, policies.current.listedClients) };
+}
+
+/** `access`: what is changed of it; a reset changes none. */
+async function findClient(gateway: Gateway, text: string, access?: Access): Promise<KnownClient> {
   const id = decisionIdIn(text);
   if (id === undefined) {
     const salts = gateway.salts.at(gateway.now(), true);
     return clientNamed(text, gateway.policies.current.naming, salts);
   }
   const { client, counted = client, names, networks, last } = await deniedBy(gateway, id);
+  const own = [client, ...names];
+  // An exemption is for the key or the user whose quota is used up. The client may be someone else who sent that key.
+  const exempt = isKeyOrUser(counted) ? counted : client;
+  const subject = access === 'exempt' ? exempt : client;
   // Counters that other clients share stay.
   const shares = [client, ...names, counted, ...networks].filter((name) => !isOfMany(name));
   return {
-    ...ofDay(client, Date.parse(last)),
-    own: [...new Set([client, ...names])],
+    ...ofDay(subject, Date.parse(last)),
+    own: [...new Set([subject, ...own])],
     partitions: [...new Set(shares)],
   };
 }

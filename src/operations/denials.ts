@@ -1,6 +1,7 @@
 /** Finds denied clients and single denials. Every gateway knows its own, so all gateways are queried. */
 import { z } from 'zod';
 import { modeOf } from '../core/overrides.ts';
+import { isOfMany } from '../core/partition.ts';
 import { currentQuota } from '../denials/current-quota.ts';
 import {
   type CurrentQuota,
@@ -11,9 +12,11 @@ import {
   sumReports,
 } from '../denials/denial-report.ts';
 import type { DeniedClient } from '../denials/denied-clients.ts';
+import { isoTime } from '../denials/iso-time.ts';
+import { listedFields } from './listed-fields.ts';
 import type { InputOf } from './operation.ts';
 import { OperationError } from './operation-error.ts';
-import { overrideReport } from './override-report.ts';
+import { endedOverrideOf, overrideReport, overridesOf } from './override-report.ts';
 import type { Gateway } from './running-gateway.ts';
 import type { DECISION, DenialDetails, DenialList, TOP } from './schemas/denials.ts';
 
@@ -47,7 +50,8 @@ export async function topDenied(
   const query: Query = { about: 'top', most: limit, withinMs: RECENT_MS, shadow };
   const { answers, asked } = await gateway.queryAll(query);
   const reports = answers.flatMap(reportsIn);
-  return { clients: sumReports(reports, limit), gateways: { asked, answered: answers.length } };
+  const clients = sumReports(reports, limit).map((report) => shownReport(gateway, report));
+  return { clients, gateways: { asked, answered: answers.length } };
 }
 
 export async function describeDecision(
@@ -56,18 +60,40 @@ export async function describeDecision(
 ): Promise<DenialDetails> {
   const { report, now } = await findDenial(gateway, id);
   const { overrides, policies } = gateway;
-  const names = [...report.names, ...report.networks];
-  const override = overrides
-    .list()
-    .find((each) => each.about === 'client' && names.includes(each.client));
+  const { listedClients } = policies.current;
+  const names = namesOf(report);
+  const inForce = overridesOf(names, overrides);
+  // An exemption wins over a block.
+  const override = inForce.find(({ access }) => access === 'exempt') ?? inForce[0];
+  const ended = override === undefined && endedOverrideOf(names, overrides, listedClients);
   const policy = policies.current.policies.find(({ name }) => name === report.policy);
   return {
-    ...report,
+    ...shownReport(gateway, report),
     asked_for: id,
     ...(now && { now }),
     ...(policy && { policy_mode: modeOf(policy, overrides.current.modes) }),
-    ...(override && { override: overrideReport(override) }),
+    ...(override && { override: overrideReport(override, listedClients) }),
+    ...(ended && { ended_override: ended }),
   };
+}
+
+/** Adds what the gateways that report denials do not know alike: ids of the policy file, and overrides. */
+function shownReport({ overrides, policies }: Gateway, report: DenialReport) {
+  const { client, reason } = report;
+  const block =
+    reason === 'blocked' &&
+    overridesOf(namesOf(report), overrides).find(({ access }) => access === 'blocked');
+  return {
+    ...report,
+    ...listedFields(client, policies.current.listedClients),
+    ...(block && { until: isoTime(block.untilMs) }),
+  };
+}
+
+/** Every partition by which an override can name the client of the last request, or the key that was charged. */
+function namesOf({ client, counted = client, names, networks }: DenialReport): string[] {
+  const all = [client, counted, ...names, ...networks];
+  return all.filter((name) => !isOfMany(name));
 }
 
 /** Rejects with an OperationError if no gateway remembers the decision. */

@@ -29,6 +29,7 @@ const SUBJECTS: Readonly<Record<TraceEvent['type'], Subject>> = {
   'client-address': 'address',
   'identity-source': 'identity',
   access: 'identity',
+  'client-names': 'identity',
   'ambiguous-header': 'identity',
   path: 'path',
   'path-unknown': 'policy',
@@ -37,7 +38,7 @@ const SUBJECTS: Readonly<Record<TraceEvent['type'], Subject>> = {
   quota: 'limit',
 };
 
-/** One step for each sentence; most events have one. */
+/** One step for each sentence; most events have one. `explain-client.ts` words the names of the client. */
 export function stepsOf(event: TraceEvent): Step[] {
   const about = SUBJECTS[event.type];
   return sentencesOf(event).map((what) => ({ about, what }));
@@ -65,6 +66,8 @@ function sentencesOf(event: TraceEvent): string[] {
       return [sourceText(event)];
     case 'access':
       return [accessText(event)];
+    case 'client-names':
+      return [];
     case 'ambiguous-header':
       return [`${event.header} can be read in several ways: the request is denied`];
     case 'path':

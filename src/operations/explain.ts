@@ -9,7 +9,9 @@ import type { QuotaStore } from '../core/store.ts';
 import { SaltBooks } from '../salts/salt-books.ts';
 import { MemoryStore } from '../stores/memory/memory-store.ts';
 import { answerBy, DEFAULT_DIALECT, type ExplainedAnswer } from './explain-answer.ts';
+import { clientSteps } from './explain-client.ts';
 import { type Step, stepsOf } from './explain-text.ts';
+import type { OverrideLists } from './override-report.ts';
 
 /** A request as the client sends it, and the addresses around the proxy. */
 export interface ExplainedRequest {
@@ -32,7 +34,7 @@ export interface ExplainedRequest {
 export interface ExplainContext {
   readonly policies: PolicySet;
   readonly salts: SaltSource;
-  readonly overrides: Overrides;
+  readonly overrides: OverrideLists & { readonly current: Overrides };
   /** Must not count the request: see core/dry-run.ts. */
   readonly store: Pick<QuotaStore, 'take'>;
   /** Must not count the request either. */
@@ -49,7 +51,8 @@ export interface Explanation {
 /** A context without counts and overrides. */
 export function freshContext(policies: PolicySet, nowMs: number): ExplainContext {
   const store = new MemoryStore({ now: () => nowMs, maxKeys: 1_000 });
-  return { policies, salts: new SaltBooks(), overrides: NO_OVERRIDES, store, local: store, nowMs };
+  const overrides = { current: NO_OVERRIDES, list: () => [], ended: () => [] };
+  return { policies, salts: new SaltBooks(), overrides, store, local: store, nowMs };
 }
 
 /** Rejects with an OperationError if the dialect does not exist. */
@@ -59,14 +62,15 @@ export async function explain(
 ): Promise<Explanation> {
   const renderAnswer = answerBy(request.dialect ?? DEFAULT_DIALECT);
   const steps: Step[] = [];
+  const client = { listed: policies.listedClients, overrides, nowMs };
   const check = createCheck({
     store,
     local,
     salts,
-    overrides: { current: overrides },
+    overrides,
     newId: () => 'none',
     events: NO_EVENTS,
-    trace: (event) => steps.push(...stepsOf(event)),
+    trace: (event) => steps.push(...stepsOf(event), ...clientSteps(event, client)),
   });
   const decision = await check(toCheckRequest(request), policies, nowMs);
   return { steps, answer: renderAnswer(decision, policies.answers) };

@@ -33,7 +33,7 @@ export async function restoreLog(
 ): Promise<Record<string, never>> {
   await audited(gateway, { action: 'log', change: 'as at the start', by }, async () => {
     const removed: boolean[] = [];
-    for (const subject of LOG_SUBJECTS) removed.push(await gateway.overrides.remove(subject));
+    for (const subject of LOG_SUBJECTS) removed.push(await gateway.overrides.remove(subject, by));
     if (removed.includes(true)) return;
     throw new OperationError('not_found', 'there is no override for the log');
   });

@@ -48,7 +48,9 @@ export function createOperate(gateway: Gateway): Operate {
     exempt: runOf(OPERATIONS.exempt, (input) => exemptClient(gateway, input)),
     unexempt: runOf(OPERATIONS.unexempt, (input) => unexemptClient(gateway, input)),
     listOverrides: runOf(OPERATIONS.listOverrides, async () => ({
-      overrides: gateway.overrides.list().map(overrideReport),
+      overrides: gateway.overrides
+        .list()
+        .map((each) => overrideReport(each, gateway.policies.current.listedClients)),
     })),
     listPolicies: runOf(OPERATIONS.listPolicies, async () => listPolicies(gateway)),
     setMode: runOf(OPERATIONS.setMode, (input) => setMode(gateway, input)),
@@ -99,7 +101,7 @@ async function explainNow(
     {
       policies: gateway.policies.current,
       salts: gateway.salts,
-      overrides: gateway.overrides.current,
+      overrides: gateway.overrides,
       store: dryRun(gateway.reader),
       local: localDryRun(gateway.peekLocally),
       nowMs: gateway.now(),

@@ -6,7 +6,15 @@ import type { Access } from '../core/access-lists.ts';
 import type { Overrides } from '../core/overrides.ts';
 import type { PolicyMode } from '../core/policy.ts';
 import type { OverrideStore, StoredOverride } from '../stores/override-store.ts';
-import { fromStored, type Override, subjectOf, toStored } from './override.ts';
+import { type EndedOverride, EndedOverrides } from './ended-overrides.ts';
+import {
+  fromStored,
+  type Override,
+  removalIn,
+  removalNote,
+  subjectOf,
+  toStored,
+} from './override.ts';
 
 export interface OverrideBookOptions {
   readonly overrideStore: OverrideStore;
@@ -26,6 +34,7 @@ export class OverrideBook {
   readonly #options: OverrideBookOptions;
   #inForce: readonly Override[] = [];
   #current: Overrides = snapshotOf([]);
+  readonly #ended = new EndedOverrides();
   #timer: NodeJS.Timeout | undefined;
   #reading: Promise<void> | undefined;
   #isStale = false;
@@ -43,15 +52,24 @@ export class OverrideBook {
     return this.#inForce;
   }
 
+  /** Those that ended within a day, as far as this gateway knows. The one that ended last comes first. */
+  ended(): readonly EndedOverride[] {
+    return this.#ended.list(this.#options.now());
+  }
+
   /** Rejects if the override store cannot be reached or is full. */
   async write(override: Override): Promise<void> {
     await this.#options.overrideStore.put(toStored(override));
     await this.refresh();
   }
 
-  /** Resolves to false if there was no override with this subject. Rejects if the override store cannot be reached. */
-  async remove(subject: string): Promise<boolean> {
-    const wasThere = await this.#options.overrideStore.remove(subject);
+  /**
+   * `by`: the operator who removes it. Resolves to false if there was no override with this subject. Rejects if the
+   * override store cannot be reached.
+   */
+  async remove(subject: string, by: string): Promise<boolean> {
+    const { overrideStore, now } = this.#options;
+    const wasThere = await overrideStore.remove(subject, removalNote({ atMs: now(), by }));
     await this.refresh();
     return wasThere;
   }
@@ -83,7 +101,7 @@ export class OverrideBook {
       }
       const found = stored.map(fromStored).filter((each) => each !== undefined);
       // If the store lost them again meanwhile, they stay in force.
-      this.#take([...found, ...this.#lostFrom(stored)]);
+      this.#take([...found, ...this.#lostFrom(stored)], stored);
     } while (this.#isStale);
   }
 
@@ -96,13 +114,15 @@ export class OverrideBook {
     );
   }
 
-  #take(found: readonly Override[]): void {
+  /** `stored`: the entries of the store, which has notes of removed overrides. */
+  #take(found: readonly Override[], stored: readonly StoredOverride[]): void {
     const { now, onChange } = this.#options;
     const nowMs = now();
     const inForce = found
       .filter(({ untilMs }) => untilMs > nowMs)
       .sort((a, b) => a.untilMs - b.untilMs);
     if (JSON.stringify(inForce) !== JSON.stringify(this.#inForce)) {
+      this.#rememberEnded(inForce, stored);
       this.#inForce = inForce;
       this.#current = snapshotOf(inForce);
       onChange(inForce);
@@ -110,13 +130,36 @@ export class OverrideBook {
     this.#waitForNextEnd(nowMs);
   }
 
+  /** An override that another one replaces has not ended. */
+  #rememberEnded(inForce: readonly Override[], stored: readonly StoredOverride[]): void {
+    const nowMs = this.#options.now();
+    const there = new Set(inForce.map(subjectOf));
+    for (const override of this.#inForce) {
+      const subject = subjectOf(override);
+      if (there.has(subject)) continue;
+      const entry = stored.find(({ about }) => about === subject);
+      this.#ended.add({ override, ...endOf(override, entry, nowMs) });
+    }
+  }
+
   #waitForNextEnd(nowMs: number): void {
     clearTimeout(this.#timer);
     const [first] = this.#inForce;
     if (first === undefined) return;
     const waitMs = Math.min(first.untilMs - nowMs, LONGEST_TIMER_MS);
-    this.#timer = setTimeout(() => this.#take(this.#inForce), waitMs).unref();
+    this.#timer = setTimeout(() => this.#take(this.#inForce, []), waitMs).unref();
   }
+}
+
+/** `entry`: what the store has in place of the override; nothing after it expired. */
+function endOf({ untilMs }: Override, entry: StoredOverride | undefined, nowMs: number) {
+  const removal = entry && removalIn(entry);
+  if (removal !== undefined) return { endedMs: removal.atMs, endedBy: removal.by };
+  if (entry === undefined || untilMs <= nowMs) {
+    return { endedMs: Math.min(untilMs, nowMs), endedBy: undefined };
+  }
+  // A gateway of an older version removed it and left no note.
+  return { endedMs: nowMs, endedBy: 'unknown' };
 }
 
 function snapshotOf(overrides: readonly Override[]): Overrides {

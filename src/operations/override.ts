@@ -70,9 +70,32 @@ export function toStored(override: Override): StoredOverride {
 
 /** Undefined for an override that was removed, and for one that this version cannot read. */
 export function fromStored({ text, untilMs }: StoredOverride): Override | undefined {
-  if (text === '') return undefined;
   try {
     return overrideSchema.safeParse({ ...JSON.parse(text), untilMs }).data;
+  } catch {
+    return undefined;
+  }
+}
+
+const removalSchema = z.object({
+  /** Milliseconds since the epoch. */
+  atMs: moment,
+  by: terms.by,
+});
+
+/** Who removed an override, and when. */
+export type Removal = z.output<typeof removalSchema>;
+
+/** The note that the override store keeps in place of a removed override. */
+export function removalNote(removal: Removal): string {
+  return `-${JSON.stringify(removal)}`;
+}
+
+/** Undefined for an override in force, and for a removed one without a note that this version can read. */
+export function removalIn({ text }: Pick<StoredOverride, 'text'>): Removal | undefined {
+  if (!text.startsWith('-')) return undefined;
+  try {
+    return removalSchema.safeParse(JSON.parse(text.slice(1))).data;
   } catch {
     return undefined;
   }

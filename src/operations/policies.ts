@@ -42,7 +42,7 @@ export async function restoreMode(
 ): Promise<{ policy: string }> {
   const change = { action: 'mode', subject: policy, change: 'as the policy file says', by };
   await audited(gateway, change, async () => {
-    if (await gateway.overrides.remove(policySubject(policy))) return;
+    if (await gateway.overrides.remove(policySubject(policy), by)) return;
     throw new OperationError('not_found', `there is no override for the policy "${policy}"`);
   });
   return { policy };

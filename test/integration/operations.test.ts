@@ -400,7 +400,50 @@ describe.skipIf(!ownRedisIsHere)('gateways on one Redis, by the shipped account'
     expect((await overridesOf(one)).map((each) => each.until)).not.toContain(until);
   });
 
+  test('every gateway knows who unblocked a client, and why it was blocked', async () => {
+    const address = newAddress();
+    await done(override(one, 'block', address, { reason: 'it hammers' }));
+    const id = idOf(
+      await eventually(
+        () => visit(two, '/a', { address }),
+        ({ status }) => status === 403,
+        WITHIN_MS,
+      ),
+    );
+    await everywhere(isBlocked({ address }));
+    await done(lift(two, 'unblock', address));
+    await everywhere(isAdmitted({ address }));
+    for (const gateway of all) {
+      const { answer } = await operate(gateway, `GET /v1/decisions/${id}`);
+      expect(answer).toMatchObject({
+        reason: 'blocked',
+        ended_override: {
+          override: { access: 'blocked', reason: 'it hammers', by: 'test' },
+          ended_by: 'test',
+        },
+      });
+      expect(answer).not.toHaveProperty('override');
+    }
+  });
+
   describe('a reset', () => {
+    test('removes the client from the list of every gateway until it is denied again', async () => {
+      const visitor = { address: newAddress() };
+      for (const gateway of all) await useUp(gateway, 'POST /pin', visitor);
+      const id = idOf(await visit(one, 'POST /pin', visitor));
+      const { answer: decision } = await operate(one, `GET /v1/decisions/${id}`);
+      const listedBy = async (gateway: Gateway) => {
+        const { answer } = await operate<Top>(gateway, 'GET /v1/clients/top?limit=100');
+        return answer.clients.some(({ client }) => client === decision.client);
+      };
+      for (const gateway of all) expect(await listedBy(gateway)).toBe(true);
+      await done(reset(two, visitor.address));
+      await everywhere(async (gateway) => !(await listedBy(gateway)));
+      expect(await operate(many, `GET /v1/decisions/${id}`)).toMatchObject({ status: 200 });
+      await useUp(one, 'POST /pin', visitor);
+      expect(await listedBy(many)).toBe(true);
+    });
+
     test('makes every gateway forget a denial', async () => {
       const visitor = { address: newAddress() };
       const search = (gateway: Gateway) => visit(gateway, '/api/search', visitor);

@@ -1,12 +1,12 @@
 /** Clients: reset their counters, block or exempt them temporarily. */
 import { z } from 'zod';
 import type { Operation } from '../operation.ts';
-import { by, client, policyName, reason, terms } from './fields.ts';
+import { by, client, listedClient, policyName, reason, terms } from './fields.ts';
 import { overrideReportSchema } from './overrides.ts';
 
 const overrideInput = z.strictObject({ client, ...terms });
 const liftInput = z.strictObject({ client, by: by.optional() });
-const namedClient = z.object({ client: z.string() });
+const namedClient = z.object({ client: z.string(), ...listedClient });
 
 export const RESET = {
   method: 'POST',
@@ -18,7 +18,7 @@ export const RESET = {
     reason: reason.optional(),
     by: by.optional(),
   }),
-  output: z.object({ client: z.string(), policies: z.array(z.string()) }),
+  output: namedClient.extend({ policies: z.array(z.string()) }),
 } satisfies Operation;
 
 export const BLOCK = {

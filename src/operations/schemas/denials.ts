@@ -2,11 +2,11 @@
 import { z } from 'zod';
 import { currentQuotaSchema, denialReportSchema } from '../../denials/denial-report.ts';
 import type { Operation, OutputOf } from '../operation.ts';
-import { count, policyMode } from './fields.ts';
-import { overrideReportSchema } from './overrides.ts';
+import { count, listedClient, policyMode } from './fields.ts';
+import { endedReportSchema, overrideReportSchema } from './overrides.ts';
 
 /** Gateways tell each other more about a denial than they tell operators. */
-const denial = denialReportSchema.omit({ names: true, networks: true });
+const denial = denialReportSchema.omit({ names: true, networks: true }).extend(listedClient);
 
 export const TOP = {
   method: 'GET',
@@ -50,6 +50,9 @@ export const DECISION = {
       .describe('The current mode of the policy; absent if the policy no longer exists.')
       .optional(),
     override: overrideReportSchema.describe('The override of this client, if any.').optional(),
+    ended_override: endedReportSchema
+      .describe('If there is none: the last one, if it ended within a day.')
+      .optional(),
   }),
 } satisfies Operation;
 

@@ -21,6 +21,12 @@ export const client = z
     examples: ['203.0.113.9', 'id:acme', '0f6e2d9c41ab-3'],
   });
 
+/** What operators see of a listed key besides its partition. */
+export const listedClient = {
+  client_id: z.string().describe('The id of a listed key, as in the policy file.').optional(),
+  plan: z.string().describe('The plan of a listed key.').optional(),
+};
+
 export const by = z
   .string()
   .min(1)

@@ -1,22 +1,33 @@
 /** Overrides: the temporary changes that operators made. */
 import { z } from 'zod';
 import type { Operation, OutputOf } from '../operation.ts';
-import { count, policyMode, time } from './fields.ts';
+import { count, listedClient, policyMode, time } from './fields.ts';
 
 const terms = { since: time, until: time, reason: z.string(), by: z.string() };
 
+const clientOverrideSchema = z.object({
+  about: z.literal('client'),
+  client: z.string(),
+  ...listedClient,
+  access: z.enum(['exempt', 'blocked']),
+  ...terms,
+});
+export type ClientOverride = z.output<typeof clientOverrideSchema>;
+
 export const overrideReportSchema = z.discriminatedUnion('about', [
-  z.object({
-    about: z.literal('client'),
-    client: z.string(),
-    access: z.enum(['exempt', 'blocked']),
-    ...terms,
-  }),
+  clientOverrideSchema,
   z.object({ about: z.literal('policy'), policy: z.string(), mode: policyMode, ...terms }),
   z.object({ about: z.literal('log_level'), level: z.string(), ...terms }),
   z.object({ about: z.literal('log_allows'), allows_one_in: count, ...terms }),
 ]);
 export type OverrideReport = z.output<typeof overrideReportSchema>;
+
+export const endedReportSchema = z.object({
+  override: clientOverrideSchema,
+  ended_at: time,
+  ended_by: z.string().describe('The operator who ended it; absent if it expired.').optional(),
+});
+export type EndedReport = z.output<typeof endedReportSchema>;
 
 export const LIST_OVERRIDES = {
   method: 'GET',

@@ -149,6 +149,16 @@ describe('identity', () => {
     expect(ofList('access')).toEqual([{ type: 'access', access: 'exempt', isOverride: false }]);
     expect((await traced({}))('access')).toEqual([]);
   });
+  test('the names by which an override can name the client', async () => {
+    const of = await traced({
+      client: '2001:db8::1',
+      headers: { 'x-user': 'ann', 'x-api-key': 'k' },
+    });
+    const [event] = of('client-names');
+    const names = event !== undefined && 'names' in event ? event.names : [];
+    expect(names[1]).toBe(userPartition('ann'));
+    expect(names.map(([kind]) => kind).join('')).toMatch(/^kui+$/);
+  });
 });
 
 describe('policies', () => {

@@ -14,15 +14,16 @@ version: 1
 identity:
   sources: [api_key, user, ip]
   trusted_proxies: [loopback, 10.0.0.1]
-  api_key: { keys: [{ id: acme, sha256: ${hash('sha256', 'key-of-acme', 'hex')} }] }
+  api_key: { keys: [{ id: acme, sha256: ${hash('sha256', 'key-of-acme', 'hex')}, plan: pro }] }
   ip: { ipv6_prefixes: { 64: 1x, 48: 9x } }
 default: { limits: [1000/1h] }
 policies:
-  - { name: login, match: { path: /login }, limits: [2/5min] }
+  - { name: login, match: { path: /login }, limits: [2/5min], plans: { pro: [2/5min] } }
   - { name: search, match: { path: /search }, limits: [3/1h], on_store_failure: deny }
   - { name: trial, mode: shadow, match: { path: /trial }, limits: [1/1h] }
   - { name: office, match: { path: /office }, limits: [{ rate: 1/1h, per: ip }] }
-  - { name: stock, match: { path: /stock }, limits: [{ rate: 2/1h, per: global }] }`);
+  - { name: stock, match: { path: /stock }, limits: [{ rate: 2/1h, per: global }] }
+  - { name: upload, match: { path: /upload }, limits: [{ rate: 2/1h, per: api_key }] }`);
 
 const CLIENT = '203.0.113.9';
 const LOGIN = { target: '/login', peer: CLIENT } as const;
@@ -124,6 +125,54 @@ describe('block and exempt', () => {
     }
   });
 
+  test.each([
+    ['key-of-acme', /^c\./],
+    ['key-of-nobody', /^k\./],
+  ])(
+    'an exemption by a decision that the key %s was charged for is for this key',
+    async (key, name) => {
+      const gateway = setUp();
+      const upload = {
+        target: '/upload',
+        peer: CLIENT,
+        headers: { 'x-user': 'bob', 'x-api-key': key },
+      };
+      const { id, client } = await denied(gateway, upload);
+      const byBob = { ...upload, headers: { 'x-user': 'bob' } };
+      const made = await gateway.operate('exempt', { client: id, ...TERMS });
+      expect(made).toMatchObject({ client: expect.stringMatching(name) });
+      const byAnn = {
+        ...upload,
+        peer: '203.0.113.10',
+        headers: { 'x-user': 'ann', 'x-api-key': key },
+      };
+      for (const parts of [upload, byAnn]) {
+        expect(await gateway.visit(parts)).toMatchObject({ reason: 'exempt' });
+      }
+      expect(await gateway.visit(byBob)).not.toMatchObject({ reason: 'exempt' });
+      expect(await gateway.operate('decision', { id })).toMatchObject({
+        client,
+        override: { access: 'exempt', client: (made as { client: string }).client },
+      });
+      expect(await gateway.operate('unexempt', { client: id })).toMatchObject({
+        client: expect.stringMatching(name),
+      });
+      expect(await gateway.operate('block', { client: id, ...TERMS })).toMatchObject({ client });
+    },
+  );
+
+  test('of a listed key are shown with its id and plan', async () => {
+    const { operate } = setUp();
+    const listed = { client_id: 'acme', plan: 'pro' };
+    expect(await operate('block', { client: 'id:acme', ...TERMS })).toMatchObject(listed);
+    expect(await operate('listOverrides')).toMatchObject({ overrides: [listed] });
+    expect(await operate('unblock', { client: 'id:acme' })).toMatchObject(listed);
+    expect(await operate('reset', { client: 'id:acme' })).toMatchObject(listed);
+    expect(await operate('block', { client: 'user:acme', ...TERMS })).not.toHaveProperty(
+      'client_id',
+    );
+  });
+
   test('the client of a decision is blocked by every name of its last request', async () => {
     const gateway = setUp();
     const { id } = await denied(gateway, { ...LOGIN, headers: { 'x-user': 'bob' } });
@@ -173,7 +222,7 @@ describe('reset', () => {
     expect(await remaining(gateway, '/search')).toBe(1);
     expect(await gateway.operate('reset', { client: CLIENT })).toEqual({
       client,
-      policies: ['login', 'search', 'trial', 'office', 'stock', 'default'],
+      policies: ['login', 'search', 'trial', 'office', 'stock', 'upload', 'default'],
     });
     expect(await remaining(gateway, '/search')).toBe(2);
     expect(gateway.audit).toMatchObject([
@@ -216,6 +265,7 @@ describe('policies', () => {
       ['trial', 'shadow', 'shadow'],
       ['office', 'enforce', 'enforce'],
       ['stock', 'enforce', 'enforce'],
+      ['upload', 'enforce', 'enforce'],
       ['default', 'enforce', 'enforce'],
     ]);
     expect(policies[1]).toMatchObject({
@@ -318,6 +368,45 @@ describe('denied clients', () => {
     ]);
   });
 
+  test('of a listed key have its id and plan, which no other gateway can invent', async () => {
+    const forged = { ...report('i.a', 1, LATER), client_id: 'acme', plan: 'pro' };
+    const gateway = setUp({ peerAnswers: [[forged]] });
+    const { id } = await denied(gateway, { ...LOGIN, headers: { 'x-api-key': 'key-of-acme' } });
+    const listed = { client_id: 'acme', plan: 'pro' };
+    const { clients } = await gateway.operate('top');
+    expect(clients).toMatchObject([{ decision_id: id, ...listed }, { client: 'i.a' }]);
+    expect(clients[1]).not.toHaveProperty('client_id');
+    expect(await gateway.operate('decision', { id })).toMatchObject(listed);
+  });
+
+  test('that an operator blocked are listed with the end of the block', async () => {
+    const gateway = setUp();
+    await gateway.operate('block', { client: CLIENT, ...TERMS });
+    const { id } = await denied(gateway);
+    expect((await gateway.operate('top')).clients).toMatchObject([
+      { reason: 'blocked', until: IN_TEN_MINUTES },
+    ]);
+    expect(await gateway.operate('decision', { id })).toMatchObject({ until: IN_TEN_MINUTES });
+    await gateway.operate('unblock', { client: CLIENT });
+    expect((await gateway.operate('top')).clients[0]).not.toHaveProperty('until');
+  });
+
+  test('are not listed after a reset, until they are denied again', async () => {
+    const gateway = setUp();
+    await denied(gateway);
+    await denied(gateway, { target: '/stock', peer: '203.0.113.7' });
+    for (let i = 0; i < 2; i++) await gateway.visit({ ...LOGIN, target: '/trial' });
+    await gateway.operate('reset', { client: CLIENT, policy: 'search' });
+    expect((await gateway.operate('top')).clients).toHaveLength(2);
+    await gateway.operate('reset', { client: CLIENT });
+    await gateway.operate('reset', { client: '203.0.113.7' });
+    // A counter of all clients still denies this one.
+    expect((await gateway.operate('top')).clients).toMatchObject([{ policy: 'stock' }]);
+    expect((await gateway.operate('top', { shadow: true })).clients).toEqual([]);
+    await denied(gateway);
+    expect((await gateway.operate('top')).clients).toMatchObject([{}, { denials: 1 }]);
+  });
+
   test('are at most a hundred in one reply', async () => {
     const gateway = setUp();
     for (let i = 1; i <= 101; i++) {
@@ -402,6 +491,24 @@ describe('a decision', () => {
     expect(decision).not.toHaveProperty('networks');
   });
 
+  test('is shown with the override that applied, if it has ended', async () => {
+    const gateway = setUp();
+    await gateway.operate('block', { client: CLIENT, ...TERMS });
+    const { id } = await denied(gateway);
+    vi.advanceTimersByTime(60_000);
+    await gateway.operate('unblock', { client: CLIENT, by: 'bob' });
+    const decision = await gateway.operate('decision', { id });
+    expect(decision).not.toHaveProperty('override');
+    expect(decision).toMatchObject({
+      ended_override: {
+        override: { access: 'blocked', reason: 'a test', by: 'ada', until: IN_TEN_MINUTES },
+        ...{ ended_at: '2026-11-21T12:01:00.000Z', ended_by: 'bob' },
+      },
+    });
+    await gateway.operate('exempt', { client: CLIENT, ...TERMS });
+    expect(await gateway.operate('decision', { id })).not.toHaveProperty('ended_override');
+  });
+
   test('by a shadow policy is shown, too', async () => {
     const gateway = setUp();
     for (let i = 0; i < 2; i++) await gateway.visit({ ...LOGIN, target: '/trial' });
@@ -459,6 +566,33 @@ test('explain shows the decision of now, and counts nothing', async () => {
   await operate('block', { client: CLIENT, ...TERMS });
   const { answer } = await operate('explain', { url: '/login', peer: CLIENT });
   expect(answer.status).toBe(403);
+});
+
+test('explain says which override applies or did, and the id and plan of a listed key', async () => {
+  const { operate } = setUp();
+  const request = { url: '/login', client: CLIENT, headers: { 'x-api-key': 'key-of-acme' } };
+  const identity = async () =>
+    (await operate('explain', request)).steps
+      .filter(({ about }) => about === 'identity')
+      .map(({ what }) => what);
+  expect(await identity()).toContain('the key is listed: id:acme (plan pro)');
+  await operate('block', { client: 'id:acme', ...TERMS });
+  await operate('exempt', { client: CLIENT, ...TERMS, for: '2h' });
+  vi.advanceTimersByTime(60_000);
+  const blocked = 'id:acme (plan pro): blocked until 2026-11-21 12:10:00 UTC, in 9 min, by ada';
+  expect((await identity()).slice(-4)).toEqual([
+    'an override applies: the client is exempt',
+    'the key is listed: id:acme (plan pro)',
+    `override: ${blocked}, "a test"`,
+    expect.stringMatching(
+      /^override: i\.[\w-]{22}: exempt until 2026-11-21 14:00:00 UTC, in 119 min/,
+    ),
+  ]);
+  await operate('unexempt', { client: CLIENT, by: 'bob' });
+  vi.advanceTimersByTime(540_000);
+  expect((await identity()).at(-1)).toBe(
+    'ended override: id:acme (plan pro): blocked by ada, "a test"; expired at 2026-11-21 12:10:00 UTC, now',
+  );
 });
 
 describe('stats', () => {

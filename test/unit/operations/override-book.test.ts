@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { Override } from '../../../src/operations/override.ts';
 import { OverrideBook } from '../../../src/operations/override-book.ts';
 import {
@@ -150,8 +150,8 @@ test('what another gateway overrides holds once the override store is read', asy
   expect(book.current.access.size).toBe(0);
   await book.refresh();
   expect(book.current.access.get('i.a')).toBe('blocked');
-  expect(await other.remove('client:i.a')).toBe(true);
-  expect(await other.remove('client:i.a')).toBe(false);
+  expect(await other.remove('client:i.a', 'bob')).toBe(true);
+  expect(await other.remove('client:i.a', 'bob')).toBe(false);
   await book.refresh();
   expect(book.current.access.size).toBe(0);
 });
@@ -234,4 +234,76 @@ test('an override store takes so many overrides, and another only in place of on
   );
   vi.setSystemTime(untilMs);
   await overrideStore.put({ about: 'one more', untilMs: untilMs + 1, text: 'x' });
+});
+
+describe('ended overrides', () => {
+  const endsOf = (book: OverrideBook) =>
+    book
+      .ended()
+      .map(({ override, endedMs, endedBy }) => [
+        override.about === 'client' ? override.client : override.about,
+        endedMs - NOON_MS,
+        endedBy,
+      ]);
+
+  test('every gateway that knew an override knows who removed it, and when', async () => {
+    const { overrideStore, book: other } = setUp();
+    const { book } = setUp(overrideStore);
+    await other.write(block('i.a', 60_000));
+    await book.refresh();
+    vi.setSystemTime(NOON_MS + 5_000);
+    await other.remove('client:i.a', 'bob');
+    vi.setSystemTime(NOON_MS + 6_000);
+    await book.refresh();
+    expect(endsOf(other)).toEqual([['i.a', 5_000, 'bob']]);
+    expect(endsOf(book)).toEqual([['i.a', 5_000, 'bob']]);
+  });
+
+  test('an override that expires was ended by nobody', async () => {
+    const { book } = setUp();
+    await book.write(block('i.a', 60_000));
+    vi.advanceTimersByTime(60_000);
+    expect(endsOf(book)).toEqual([['i.a', 60_000, undefined]]);
+  });
+
+  test('an override expired if the store, by its own clock, has dropped it a moment before', async () => {
+    const { book, overrideStore } = setUp();
+    await book.write(block('i.a', 2_000));
+    overrideStore.read = async () => [];
+    await book.refresh();
+    expect(endsOf(book)).toEqual([['i.a', 0, undefined]]);
+  });
+
+  test('an override that another one replaces has not ended', async () => {
+    const { book } = setUp();
+    await book.write(block('i.a', 60_000));
+    await book.write({ ...block('i.a', 30_000), access: 'exempt' } as Override);
+    expect(endsOf(book)).toEqual([]);
+  });
+
+  test.each(['', '-', '-{}', '-{"by":"a\\u001b[2J","atMs":1}', '-null'])(
+    'nobody is named by the note %j',
+    async (note) => {
+      const { overrideStore, book } = setUp();
+      await book.write(block('i.a', 60_000));
+      await overrideStore.remove('client:i.a', note);
+      vi.setSystemTime(NOON_MS + 7_000);
+      await book.refresh();
+      expect(endsOf(book)).toEqual([['i.a', 7_000, 'unknown']]);
+    },
+  );
+
+  test('the last hundred are known for a day', async () => {
+    const { book } = setUp();
+    for (let i = 0; i < 101; i++) {
+      await book.write(block(`i.${i}`, 60_000));
+      await book.remove(`client:i.${i}`, 'bob');
+    }
+    const clients = endsOf(book).map(([client]) => client);
+    expect([clients.length, clients[0], clients.at(-1)]).toEqual([100, 'i.100', 'i.1']);
+    vi.setSystemTime(NOON_MS + 86_399_999);
+    expect(book.ended()).toHaveLength(100);
+    vi.setSystemTime(NOON_MS + 86_400_000);
+    expect(book.ended()).toEqual([]);
+  });
 });

@@ -54,9 +54,18 @@ describe.each(OVERRIDES)('%j', (override, subject, report) => {
   });
 
   test('is reported as the ops API describes it', () => {
-    expect(overrideReport(override)).toEqual(report);
+    expect(overrideReport(override, new Map())).toEqual(report);
     expect(overrideReportSchema.parse(report)).toEqual(report);
   });
+});
+
+test('an override of a listed key is reported with the id and the plan', () => {
+  const [[override]] = OVERRIDES as [(typeof OVERRIDES)[number]];
+  const client = { ...override, client: 'c.acme' } as Override;
+  const report = (plan: string | undefined) =>
+    overrideReport(client, new Map([['c.acme', { id: 'acme', plan }]]));
+  expect(report('pro')).toMatchObject({ client: 'c.acme', client_id: 'acme', plan: 'pro' });
+  expect(Object.keys(report(undefined))).not.toContain('plan');
 });
 
 test.each([
