@@ -1,5 +1,6 @@
 /** `headgate clients`: list denied clients; reset, block and exempt clients. */
 import { Command } from 'commander';
+import { clientText } from '../operations/listed-fields.ts';
 import { OPERATIONS } from '../operations/operation-table.ts';
 import type { DenialList } from '../operations/schemas/denials.ts';
 import { callGateway, type GatewayFlags } from './support/gateway-client.ts';
@@ -15,8 +16,16 @@ import {
   readClient,
 } from './support/gateway-options.ts';
 import { countUpTo } from './support/numbers.ts';
-import { columns, type OutputFlags, print, say, shortTime, withOutput } from './support/output.ts';
-import { overrideText } from './support/override-text.ts';
+import {
+  type Line,
+  type OutputFlags,
+  print,
+  say,
+  shortTime,
+  withOutput,
+} from './support/output.ts';
+import { exemptedText, overrideText, toned } from './support/override-text.ts';
+import { table, untilCell } from './support/table.ts';
 
 interface TopFlags extends GatewayFlags, OutputFlags {
   readonly limit: number;
@@ -78,33 +87,33 @@ export function clientsCommand(): Command {
 
 async function top({ limit, shadow = false, output, ...flags }: TopFlags): Promise<void> {
   const answer = await callGateway(flags, OPERATIONS.top, { limit, shadow });
-  print(output, answer.json, () => topText(answer.read()));
+  print(output, answer.json, () => topText(answer.read(), Date.now()));
 }
 
-function topText({ clients, gateways }: DenialList): string[] {
+function topText({ clients, gateways }: DenialList, nowMs: number): Line[] {
   const { asked, answered } = gateways;
-  const silent =
-    answered < asked ? [`${asked - answered} of ${asked} gateways did not answer`] : [];
+  const warning = `${asked - answered} of ${asked} gateways did not answer`;
+  const silent: Line[] = answered < asked ? [{ spans: [{ text: warning, tone: 'warning' }] }] : [];
   if (clients.length === 0) return ['no client was denied in the last five minutes', ...silent];
   const rows = clients.map((each) => [
-    each.client,
+    clientText(each),
     String(each.denials),
     each.limit ?? each.policy,
-    each.reason,
+    toned(each.reason),
     shortTime(each.since),
     shortTime(each.last),
-    each.until === undefined ? '' : shortTime(each.until),
+    each.until === undefined ? '' : untilCell(each.until, nowMs),
     each.decision_id,
   ]);
   const head = ['CLIENT', 'DENIALS', 'LIMIT', 'REASON', 'SINCE (UTC)', 'LAST', 'UNTIL', 'DECISION'];
-  return [...columns([head, ...rows]), ...silent];
+  return [...table(head, rows), ...silent];
 }
 
 async function reset(client: string, { policy, reason, ...flags }: ResetFlags): Promise<void> {
   const by = operatorName(flags);
   const input = { client: readClient(client), policy, reason, by };
   const done = (await callGateway(flags, OPERATIONS.reset, input)).read();
-  say(`${done.client}: counters reset: ${done.policies.join(', ')}`);
+  say(`${clientText(done)}: counters reset: ${done.policies.join(', ')}`);
 }
 
 async function override(
@@ -114,7 +123,8 @@ async function override(
 ): Promise<void> {
   const input = { client: readClient(client), ...overrideTerms(flags) };
   const made = (await callGateway(flags, operation, input)).read();
-  say(overrideText(made));
+  const isExempt = made.about === 'client' && made.access === 'exempt';
+  say([overrideText(made, Date.now()), ...(isExempt ? [exemptedText(made.client)] : [])]);
 }
 
 async function lift(
@@ -124,5 +134,5 @@ async function lift(
 ): Promise<void> {
   const input = { client: readClient(client), by: operatorName(flags) };
   const lifted = (await callGateway(flags, operation, input)).read();
-  say(`${lifted.client}: override removed`);
+  say(`${clientText(lifted)}: override removed`);
 }

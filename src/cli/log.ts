@@ -44,7 +44,7 @@ export function logCommand(): Command {
 async function set({ level, allowsOneIn, ...flags }: LogFlags): Promise<void> {
   const input = { level, allows_one_in: allowsOneIn, ...overrideTerms(flags) };
   const { overrides } = (await callGateway(flags, OPERATIONS.setLog, input)).read();
-  say(overrides.map(overrideText));
+  say(overrides.map((each) => overrideText(each, Date.now())));
 }
 
 async function restore(flags: ChangeFlags): Promise<void> {

@@ -4,8 +4,9 @@ import { OPERATIONS } from '../operations/operation-table.ts';
 import type { OverrideReport } from '../operations/schemas/overrides.ts';
 import { callGateway, type GatewayFlags } from './support/gateway-client.ts';
 import { gatewayCommand } from './support/gateway-options.ts';
-import { columns, type OutputFlags, print, shortTime, withOutput } from './support/output.ts';
-import { effectText, subjectText } from './support/override-text.ts';
+import { type Line, type OutputFlags, print, withOutput } from './support/output.ts';
+import { effectText, subjectText, toned } from './support/override-text.ts';
+import { table, untilCell } from './support/table.ts';
 
 export function overridesCommand(): Command {
   return withOutput(gatewayCommand('overrides'))
@@ -17,17 +18,17 @@ export function overridesCommand(): Command {
 
 async function list({ output, ...flags }: GatewayFlags & OutputFlags): Promise<void> {
   const answer = await callGateway(flags, OPERATIONS.listOverrides, {});
-  print(output, answer.json, () => listText(answer.read().overrides));
+  print(output, answer.json, () => listText(answer.read().overrides, Date.now()));
 }
 
-function listText(overrides: readonly OverrideReport[]): string[] {
+function listText(overrides: readonly OverrideReport[], nowMs: number): Line[] {
   if (overrides.length === 0) return ['no override is in force'];
   const rows = overrides.map((override) => [
     subjectText(override),
-    effectText(override),
-    shortTime(override.until),
+    toned(effectText(override)),
+    untilCell(override.until, nowMs),
     override.by,
     override.reason,
   ]);
-  return columns([['SUBJECT', 'OVERRIDE', 'UNTIL (UTC)', 'BY', 'REASON'], ...rows]);
+  return table(['SUBJECT', 'OVERRIDE', 'UNTIL (UTC)', 'BY', 'REASON'], rows);
 }

@@ -13,8 +13,9 @@ import {
   overrideCommand,
   overrideTerms,
 } from './support/gateway-options.ts';
-import { columns, type OutputFlags, print, say, withOutput } from './support/output.ts';
-import { overrideText } from './support/override-text.ts';
+import { type Line, type OutputFlags, print, say, withOutput } from './support/output.ts';
+import { overrideText, toned } from './support/override-text.ts';
+import { type Cell, table } from './support/table.ts';
 
 export function policiesCommand(): Command {
   return new Command('policies')
@@ -44,19 +45,24 @@ async function list({ output, ...flags }: GatewayFlags & OutputFlags): Promise<v
   print(output, answer.json, () => listText(answer.read()));
 }
 
-function listText({ policies }: PolicyList): string[] {
+function listText({ policies }: PolicyList): Line[] {
   const rows = policies.map(({ name, mode, mode_of_file: ofFile, limits }) => [
     name,
-    mode === ofFile ? mode : `${mode} (${ofFile} in the file)`,
+    modeCell(mode, ofFile),
     limits.join('; '),
   ]);
-  return columns([['POLICY', 'MODE', 'LIMITS'], ...rows]);
+  return table(['POLICY', 'MODE', 'LIMITS'], rows);
+}
+
+function modeCell(mode: PolicyMode, ofFile: PolicyMode): Cell {
+  if (mode === ofFile) return mode === 'enforce' ? mode : toned(mode);
+  return [toned(mode), { text: ` (${ofFile} in the file)`, tone: 'aside' }];
 }
 
 async function setMode(policy: string, mode: PolicyMode, flags: OverrideFlags): Promise<void> {
   const input = { policy, mode, ...overrideTerms(flags) };
   const made = (await callGateway(flags, OPERATIONS.setMode, input)).read();
-  say(overrideText(made));
+  say(overrideText(made, Date.now()));
 }
 
 async function restore(policy: string, flags: ChangeFlags): Promise<void> {

@@ -5,7 +5,8 @@ import type { StatsReport } from '../operations/schemas/stats.ts';
 import { unseenText } from '../telemetry/unseen-header.ts';
 import { callGateway, type GatewayFlags } from './support/gateway-client.ts';
 import { gatewayCommand } from './support/gateway-options.ts';
-import { columns, type OutputFlags, print, withOutput } from './support/output.ts';
+import { type Line, type OutputFlags, print, withOutput } from './support/output.ts';
+import { alignedRows, type Cell } from './support/table.ts';
 
 export function statsCommand(): Command {
   return withOutput(gatewayCommand('stats'))
@@ -18,9 +19,9 @@ async function stats({ output, ...flags }: GatewayFlags & OutputFlags): Promise<
   print(output, answer.json, () => statsText(answer.read()));
 }
 
-function statsText(stats: StatsReport): string[] {
+function statsText(stats: StatsReport): Line[] {
   const about = stats.is_exact ? '' : 'about ';
-  return columns([
+  return alignedRows([
     ['store', stats.store],
     ['gateways', String(stats.gateways)],
     ['active windows', `${about}${stats.active_windows}`],
@@ -28,22 +29,27 @@ function statsText(stats: StatsReport): string[] {
       ? []
       : [['their memory', `about ${mebibytes(stats.memory_bytes)}`]]),
     ...stats.servers.flatMap(serverRows),
-    ...stats.unseen_headers.map((unseen) => [
-      'doubt',
+    ...stats.unseen_headers.map((unseen): Cell[] => [
+      { text: 'doubt', tone: 'warning' },
       `${unseenText(unseen)}: if clients send it, the proxy does not pass it on`,
     ]),
   ]);
 }
 
-function serverRows(server: StatsReport['servers'][number]): string[][] {
+function serverRows(server: StatsReport['servers'][number]): Cell[][] {
   const { used_memory_bytes: used, max_memory_bytes: max } = server;
   const limit = max === 0 ? 'no limit' : `limit ${mebibytes(max)}`;
   return [
     ['redis', server.version],
     ['  memory', `${mebibytes(used)}, ${limit}, ${server.max_memory_policy}`],
-    ['  evicted keys', String(server.evicted_keys)],
+    ['  evicted keys', evictedCell(server.evicted_keys)],
     ['  clients', String(server.connected_clients)],
   ];
+}
+
+/** Counters that Redis evicted are lost. */
+function evictedCell(count: number): Cell {
+  return count === 0 ? '0' : { text: String(count), tone: 'bad' };
 }
 
 function mebibytes(bytes: number): string {

@@ -1,4 +1,5 @@
 /** The commands for operators: what they print, and their exit codes. */
+import { stripVTControlCharacters } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Circumstances, runCommand } from '../support/command.ts';
 import { type Gateway, PATIENT } from '../support/gateway.ts';
@@ -56,6 +57,8 @@ async function done(args: readonly string[], circumstances?: Circumstances): Pro
 }
 
 const TIME = String.raw`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d`;
+const SOON = String.raw`in \d+ (?:s|min|h)`;
+const AGO = String.raw`(?:\d+ s ago|now)`;
 
 async function denied(address: string): Promise<string> {
   for (;;) {
@@ -78,13 +81,15 @@ test('clients block and unblock', async () => {
     'alice',
   ]);
   expect(said).toMatch(
-    new RegExp(String.raw`^i\.[\w-]{22}: blocked until ${TIME} UTC, "a test"\n$`),
+    new RegExp(String.raw`^i\.[\w-]{22}: blocked until ${TIME} UTC, ${SOON}, "a test"\n$`),
   );
   expect(await visit(gateway, '/a', { address })).toMatchObject({ status: 403 });
   const [client = ''] = said.split(':');
   const overrides = await done(['overrides']);
   expect(overrides).toMatch(/^SUBJECT {2,}OVERRIDE {2,}UNTIL \(UTC\) {2,}BY {2,}REASON\n/);
-  expect(overrides).toMatch(new RegExp(`^${client} +blocked +${TIME} +alice +a test$`, 'm'));
+  expect(overrides).toMatch(
+    new RegExp(`^${client} +blocked +${TIME}, ${SOON} +alice +a test$`, 'm'),
+  );
   expect(await done(['clients', 'unblock', address])).toBe(`${client}: override removed\n`);
   expect(await visit(gateway, '/a', { address })).toMatchObject({ status: 200 });
   expect(await headgate(['clients', 'unblock', address])).toMatchObject({
@@ -96,13 +101,16 @@ test('clients block and unblock', async () => {
 test('clients exempt and unexempt, also without --by', async () => {
   const address = newAddress();
   const said = await done(['clients', 'exempt', 'id:acme', '--for', '1h', ...BECAUSE]);
-  expect(said).toMatch(/^c\.[\w-]{22}: exempt until .* UTC, "a test"\n$/);
+  expect(said).toMatch(
+    new RegExp(`^id:acme: exempt until .* UTC, ${SOON}, "a test"\n.* with this key is exempt\n$`),
+  );
   const { headers } = await visit(gateway, 'POST /pin', { address, key: KEYS.acme });
   expect(headers['x-ratelimit-limit']).toBeUndefined();
   const { overrides } = JSON.parse(await done(['overrides', '-o', 'json']));
   expect(overrides).toEqual([
-    expect.objectContaining({ about: 'client', access: 'exempt', reason: 'a test' }),
+    expect.objectContaining({ about: 'client', access: 'exempt', client_id: 'acme' }),
   ]);
+  expect(await done(['overrides'])).toMatch(/^id:acme +exempt +/m);
   expect(overrides[0].by).toMatch(/\w/);
   expect(await done(['clients', 'unexempt', 'id:acme'])).toMatch(/: override removed\n$/);
   expect(await done(['overrides'])).toBe('no override is in force\n');
@@ -128,7 +136,10 @@ test('clients top, explain ID and clients reset', async () => {
   const top = await done(['clients', 'top', '--limit', '100']);
   expect(top).toMatch(/^CLIENT +DENIALS +LIMIT +REASON +SINCE \(UTC\) +LAST +UNTIL +DECISION\n/);
   expect(top).toMatch(
-    new RegExp(String.raw`^i\.[\w-]{22} +1 +pin +over_limit +(${TIME} +){3}${id}$`, 'm'),
+    new RegExp(
+      String.raw`^i\.[\w-]{22} +1 +pin +over_limit +(${TIME} +){2}${TIME}, ${SOON} +${id}$`,
+      'm',
+    ),
   );
   const { clients, gateways } = JSON.parse(await done(['clients', 'top', '-o', 'json']));
   expect(gateways).toEqual({ asked: 1, answered: 1 });
@@ -143,9 +154,12 @@ test('clients top, explain ID and clients reset', async () => {
     /^client +i\.[\w-]{22}, identified by ip$/m,
     /^policy +pin: over_limit, enforced$/m,
     /^limit +pin: 2 requests per day; counted as hg:v1:\{i\./m,
-    new RegExp(`^denied +1 time, at ${TIME} UTC; blocked until ${TIME} UTC$`, 'm'),
+    new RegExp(`^denied +1 time, at ${TIME} UTC; blocked until ${TIME} UTC, ${SOON}$`, 'm'),
     /^now +remaining: 0; next request allowed in \d+ s$/m,
-    /^override +i\.[\w-]{22}: exempt until .* UTC, "a test"$/m,
+    new RegExp(
+      String.raw`^override +i\.[\w-]{22}: exempt until .*, ${SOON}, by test, "a test"$`,
+      'm',
+    ),
   ]) {
     expect(explained).toMatch(line);
   }
@@ -153,6 +167,8 @@ test('clients top, explain ID and clients reset', async () => {
 
   const reset = await done(['clients', 'reset', id, '--policy', 'pin', '--reason', 'sorry']);
   expect(reset).toMatch(/^i\.[\w-]{22}: counters reset: pin\n$/);
+  expect(await done(['clients', 'top', '--limit', '100'])).not.toContain(id);
+  expect(await done(['explain', id])).toMatch(/^denied +1 time, at /m);
   const all = await done(['clients', 'reset', address]);
   expect(all).toMatch(/: counters reset: pin, tokens, login, local, search, default\n$/);
   expect(await operate(gateway, `POST /v1/clients/unexempt`, { client: address })).toMatchObject({
@@ -167,9 +183,75 @@ test('clients top, explain ID and clients reset', async () => {
   });
 });
 
+test('explain says who blocked a client, until when and why, and who unblocked it', async () => {
+  const address = newAddress();
+  const request = ['explain', '--url', '/a', '--client', address, '--gateway', gateway.opsUrl];
+  await done(['clients', 'block', address, '--for', '1h', ...BECAUSE, '--by', 'alice']);
+  const { headers } = await visit(gateway, '/a', { address });
+  const id = String(headers['x-ratelimit-decision-id']);
+  const until = String.raw`i\.[\w-]{22}: blocked until ${TIME} UTC, ${SOON}, by alice, "a test"`;
+  expect(await done(request)).toMatch(
+    new RegExp(`^ +an override applies: the client is blocked\n +override: ${until}$`, 'm'),
+  );
+  const explained = await done(['explain', id]);
+  expect(explained).toMatch(new RegExp(`^override +${until}$`, 'm'));
+  expect(explained).toMatch(new RegExp(`^denied .*; blocked until ${TIME} UTC, ${SOON}$`, 'm'));
+  const listed = await done(['clients', 'top', '--limit', '100']);
+  expect(listed).toMatch(new RegExp(`blocked +(${TIME} +){2}${TIME}, ${SOON} +${id}$`, 'm'));
+
+  await done(['clients', 'unblock', address, '--by', 'bob']);
+  const ended = String.raw`i\.[\w-]{22}: blocked by alice, "a test"; unblocked at ${TIME} UTC, ${AGO}, by bob`;
+  expect(await done(request)).toMatch(new RegExp(`^ +ended override: ${ended}$`, 'm'));
+  expect(await done(['explain', id])).toMatch(new RegExp(`^override +${ended}$`, 'm'));
+});
+
+test('a listed key is shown by its id, and a denial that it was charged for exempts the key', async () => {
+  const address = newAddress();
+  const spent = async () => {
+    for (;;) {
+      const { headers } = await visit(gateway, 'POST /pin', { address, key: KEYS.globex });
+      const id = headers['x-ratelimit-decision-id'];
+      if (id !== undefined) return String(id);
+    }
+  };
+  const id = await spent();
+  expect(await done(['clients', 'top', '--limit', '100'])).toMatch(/^id:globex +1 +pin /m);
+  expect(await done(['explain', id])).toMatch(
+    /^client +id:globex, c\.[\w-]{22}, identified by api_key$/m,
+  );
+  await gateway.printed(/"event":"denied".*"client_id":"globex"/);
+  const key = ['-H', `x-api-key: ${KEYS.globex}`, '--gateway', gateway.opsUrl];
+  expect(await done(['explain', '--url', '/a', ...key])).toMatch(/ the key is listed: id:globex$/m);
+  expect(await done(['clients', 'exempt', id, '--for', '1h', ...BECAUSE])).toMatch(
+    /^id:globex: exempt until .*\nevery request with this key is exempt\n$/,
+  );
+  expect(
+    await visit(gateway, 'POST /pin', { address: newAddress(), key: KEYS.globex }),
+  ).toMatchObject({ status: 200 });
+  expect(await done(['clients', 'unexempt', id])).toBe('id:globex: override removed\n');
+  expect(await done(['clients', 'reset', 'id:globex'])).toMatch(/^id:globex: counters reset: /);
+});
+
+test('tables have colors where a terminal has them, and never obey what others wrote', async () => {
+  const address = newAddress();
+  await override(gateway, 'block', address, { reason: 'a \u202etest' });
+  const env = { FORCE_COLOR: '1' };
+  const colored = await done(['overrides'], { env });
+  expect(colored).toContain('\x1b[1mSUBJECT\x1b[22m');
+  expect(colored).toContain('\x1b[31mblocked\x1b[39m');
+  expect(colored).toContain('a \\u{202e}test');
+  for (const command of [['policies', 'list'], ['stats'], ['overrides'], ['clients', 'top']]) {
+    const plain = await done(command);
+    const shown = await done(command, { env });
+    expect(stripVTControlCharacters(shown)).toBe(plain);
+    expect(await done(command, { env: { NO_COLOR: '1' } })).toBe(plain);
+  }
+  await operate(gateway, 'POST /v1/clients/unblock', { client: address });
+});
+
 test('policies list, mode and restore', async () => {
   const said = await done(['policies', 'mode', 'search', 'shadow', '--for', '2h', ...BECAUSE]);
-  expect(said).toMatch(new RegExp(`^search: shadow until ${TIME} UTC, "a test"\n$`));
+  expect(said).toMatch(new RegExp(`^search: shadow until ${TIME} UTC, ${SOON}, "a test"\n$`));
   const listed = await done(['policies', 'list']);
   expect(listed).toMatch(/^POLICY +MODE +LIMITS\n/);
   expect(listed).toMatch(
@@ -190,7 +272,7 @@ test('log set and restore', async () => {
   const lines = ['--level', 'debug', '--allows-one-in', '1'];
   const said = await done(['log', 'set', ...lines, '--for', '10min', ...BECAUSE]);
   expect(said).toMatch(
-    /^log: level debug until .* UTC, "a test"\nlog: 1 in 1 allowed requests until .* UTC, "a test"\n$/,
+    /^log: level debug until .* UTC, in .*, "a test"\nlog: 1 in 1 allowed requests until .* UTC, in .*, "a test"\n$/,
   );
   await visit(gateway, '/a', { address: newAddress() });
   await gateway.printed(/"event":"allowed"/);

@@ -84,8 +84,8 @@ async function runProgram(
   return { code: code as number | null, ...written };
 }
 
+/** Without what would give the output colors. */
 function inheritedEnvironment(): NodeJS.ProcessEnv {
-  return Object.fromEntries(
-    Object.entries(process.env).filter(([name]) => !/^(HEADGATE_|REDIS_URL$)/.test(name)),
-  );
+  const own = /^(HEADGATE_|(REDIS_URL|FORCE_COLOR|NO_COLOR)$)/;
+  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !own.test(name)));
 }

@@ -1,49 +1,57 @@
 /** Explains a recent denial, which a running gateway remembers. */
 import type { CurrentQuota } from '../../denials/denial-report.ts';
+import { clientText } from '../../operations/listed-fields.ts';
 import { OPERATIONS } from '../../operations/operation-table.ts';
+import { endedText, inForceText } from '../../operations/override-text.ts';
 import type { DenialDetails } from '../../operations/schemas/denials.ts';
+import { momentText } from '../../operations/time-text.ts';
 import { callGateway, type GatewayFlags } from './gateway-client.ts';
 import { columns, type OutputFlags, print, shortTime } from './output.ts';
-import { overrideText } from './override-text.ts';
 
 export async function explainDecision(
   id: string,
   { output, ...flags }: GatewayFlags & OutputFlags,
 ): Promise<void> {
   const answer = await callGateway(flags, OPERATIONS.decision, { id });
-  print(output, answer.json, () => denialText(answer.read()));
+  print(output, answer.json, () => denialText(answer.read(), Date.now()));
 }
 
-export function denialText(denial: DenialDetails): string[] {
-  const { policy, reason, mode, limit, allows, key, now, override } = denial;
+export function denialText(denial: DenialDetails, nowMs: number): string[] {
+  const { policy, reason, mode, limit, allows, key, now, override, ended_override: ended } = denial;
   return columns([
     ['decision', denial.asked_for],
-    ['client', clientText(denial)],
+    ['client', identityText(denial)],
     ['policy', `${policy}: ${reason}, ${mode}`],
     ...(limit === undefined ? [] : [['limit', `${limit}: ${allows}; counted as ${key}`]]),
-    ['denied', deniedText(denial)],
+    ['denied', deniedText(denial, nowMs)],
     ...(now === undefined ? [] : [['now', quotaText(now, denial)]]),
-    ...(override === undefined ? [] : [['override', overrideText(override)]]),
-    ...(reason === 'blocked' && override === undefined
+    ...(override?.about === 'client' ? [['override', inForceText(override, nowMs)]] : []),
+    ...(ended === undefined ? [] : [['override', endedText(ended, nowMs)]]),
+    ...(reason === 'blocked' && override === undefined && ended === undefined
       ? [['cause', 'the policy file blocks the client, or an override that has ended did']]
       : []),
   ]);
 }
 
-function clientText({ client, identity, came_as: key, counted }: DenialDetails): string {
+function identityText(denial: DenialDetails): string {
+  const { client, client_id: id, identity, came_as: key, counted } = denial;
   return [
+    ...(id === undefined ? [] : [clientText(denial)]),
     `${client}, identified by ${identity}`,
     ...(key === undefined ? [] : [`last sent the key ${key}`]),
     ...(counted === undefined || counted === client ? [] : [`counted as ${counted}`]),
   ].join(', ');
 }
 
-function deniedText({ denials, since, last, decision_id: lastId, until }: DenialDetails): string {
+function deniedText(
+  { denials, since, last, decision_id: lastId, until }: DenialDetails,
+  nowMs: number,
+): string {
   const times =
     denials === 1
       ? `1 time, at ${shortTime(last)} UTC`
       : `${denials} times since ${shortTime(since)} UTC, last at ${shortTime(last)} UTC as ${lastId}`;
-  return until === undefined ? times : `${times}; blocked until ${shortTime(until)} UTC`;
+  return until === undefined ? times : `${times}; blocked until ${momentText(until, nowMs)}`;
 }
 
 function quotaText(now: CurrentQuota, { allows, policy_mode: mode }: DenialDetails): string {

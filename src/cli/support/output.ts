@@ -2,8 +2,32 @@
  * Prints for people (text, columns) and for programs (JSON). Every command prints through this file, because much of the
  * text comes from others: clients, operators, or a server that poses as a gateway.
  */
+import { styleText } from 'node:util';
 import { type Command, InvalidArgumentError } from 'commander';
 import { printable, printableJson } from '../../core/printable.ts';
+
+export { shortTime } from '../../operations/time-text.ts';
+
+/** What a text means. A terminal that has colors shows it. */
+export type Tone = 'head' | 'good' | 'warning' | 'bad' | 'aside';
+
+export interface Toned {
+  readonly text: string;
+  readonly tone: Tone;
+}
+
+export type Span = string | Toned;
+
+/** A text without colors, or the spans of a line. */
+export type Line = string | { readonly spans: readonly Span[] };
+
+const STYLES = {
+  head: 'bold',
+  good: 'green',
+  warning: 'yellow',
+  bad: 'red',
+  aside: 'dim',
+} as const;
 
 export interface OutputFlags {
   readonly output: 'text' | 'json';
@@ -14,14 +38,25 @@ export function withOutput(command: Command): Command {
 }
 
 /** Prints lines to standard output, with escapes for line breaks and for every character that a terminal would obey. */
-export function say(lines: string | readonly string[]): void {
-  console.log([lines].flat().map(printable).join('\n'));
+export function say(lines: Line | readonly Line[]): void {
+  console.log([lines].flat().map(shown).join('\n'));
 }
 
 /** Prints a file that headgate wrote, with its line breaks and tabs. */
 export function sayFile(text: string): void {
   const withTabs = (line: string) => line.split('\t').map(printable).join('\t');
   console.log(linesIn(text).map(withTabs).join('\n'));
+}
+
+/** Colors are added after the escapes: only if standard output is a terminal, or as NO_COLOR and FORCE_COLOR say. */
+function shown(line: Line): string {
+  if (typeof line === 'string') return printable(line);
+  return line.spans.map(shownSpan).join('');
+}
+
+function shownSpan(span: Span): string {
+  if (typeof span === 'string') return printable(span);
+  return styleText(STYLES[span.tone], printable(span.text), { stream: process.stdout });
 }
 
 /** Prints lines to standard error, with the same escapes. */
@@ -47,7 +82,7 @@ export function linesIn(text: string): string[] {
 export function print(
   output: OutputFlags['output'],
   json: unknown,
-  linesOf: () => readonly string[],
+  linesOf: () => readonly Line[],
 ): void {
   if (output === 'json') say(linesIn(printableJson(JSON.stringify(json, null, 2))));
   else say(linesOf());
@@ -63,11 +98,6 @@ export function columns(written: readonly (readonly string[])[]): string[] {
       .join('  ')
       .trimEnd(),
   );
-}
-
-/** `2026-11-22 00:53:32`, in UTC. */
-export function shortTime(iso: string): string {
-  return iso.slice(0, 19).replace('T', ' ');
 }
 
 function readOutput(text: string): 'text' | 'json' {

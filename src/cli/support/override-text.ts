@@ -1,16 +1,18 @@
 /** Words for an override. */
+import { clientText } from '../../operations/listed-fields.ts';
 import type { OverrideReport } from '../../operations/schemas/overrides.ts';
-import { shortTime } from './output.ts';
+import { momentText } from '../../operations/time-text.ts';
+import type { Toned } from './output.ts';
 
-/** `login: shadow until 2026-11-22 01:00:00 UTC, "a bad release"` */
-export function overrideText(override: OverrideReport): string {
+/** `login: shadow until 2026-11-22 01:00:00 UTC, in 42 min, "a bad release"` */
+export function overrideText(override: OverrideReport, nowMs: number): string {
   const { until, reason } = override;
-  return `${subjectText(override)}: ${effectText(override)} until ${shortTime(until)} UTC, ${JSON.stringify(reason)}`;
+  return `${subjectText(override)}: ${effectText(override)} until ${momentText(until, nowMs)}, ${JSON.stringify(reason)}`;
 }
 
 /** What the override changes: a client, a policy or the log. */
 export function subjectText(override: OverrideReport): string {
-  if (override.about === 'client') return override.client;
+  if (override.about === 'client') return clientText(override);
   return override.about === 'policy' ? override.policy : 'log';
 }
 
@@ -20,4 +22,31 @@ export function effectText(override: OverrideReport): string {
   if (override.about === 'policy') return override.mode;
   if (override.about === 'log_level') return `level ${override.level}`;
   return `1 in ${override.allows_one_in} allowed requests`;
+}
+
+const TONES: ReadonlyMap<string, Toned['tone']> = new Map([
+  ['blocked', 'bad'],
+  ['exempt', 'good'],
+  ['enforce', 'good'],
+  ['shadow', 'warning'],
+  ['off', 'bad'],
+]);
+
+/** The access of a client or the mode of a policy, in its color. */
+export function toned(text: string): Toned | string {
+  const tone = TONES.get(text);
+  return tone === undefined ? text : { text, tone };
+}
+
+/** Which requests an exemption is for: the first letter of a partition says what it stands for. */
+export function exemptedText(client: string): string {
+  switch (client[0]) {
+    case 'c':
+    case 'k':
+      return 'every request with this key is exempt';
+    case 'u':
+      return 'every request of this user is exempt';
+    default:
+      return 'every request from this address is exempt, with any key';
+  }
 }

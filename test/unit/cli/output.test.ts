@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { columns, shortTime } from '../../../src/cli/support/output.ts';
+import { columns } from '../../../src/cli/support/output.ts';
 
 test('columns are as wide as their widest cell, and the last one ends where its text does', () => {
   expect(
@@ -21,8 +21,4 @@ test('what somebody wrote moves no cursor, begins no line and turns no writing',
       ['\u001b', 'b'],
     ]),
   ).toEqual(['wide    b', '\\u{1b}  b']);
-});
-
-test('times are shown to the second', () => {
-  expect(shortTime('2026-11-22T00:53:32.723Z')).toBe('2026-11-22 00:53:32');
 });
