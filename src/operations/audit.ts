@@ -11,9 +11,14 @@ import { isRefusal, storeErrorText } from './store-error-text.ts';
 export type Change = Pick<OperatorAction, 'action' | 'change'> & Partial<OperatorAction>;
 
 /** Makes a change and logs it. Rejects with an OperationError if the store did not confirm the change. */
-export async function audited<T>({ audit }: Gateway, change: Change, make: () => Promise<T>) {
+export async function audited<T>(
+  { audit, policies }: Gateway,
+  change: Change,
+  make: () => Promise<T>,
+) {
   const line = {
     subject: undefined,
+    client_id: policies.current.listedClients.get(String(change.subject))?.id,
     until: undefined,
     reason: undefined,
     by: 'unknown',

@@ -323,7 +323,7 @@ test('log lines are JSON without control characters', () => {
     destination: { write: (line) => void written.push(line) },
   });
   const change = { action: HOSTILE, subject: HOSTILE, change: HOSTILE, until: HOSTILE };
-  telemetry.operators.acted({ ...change, reason: HOSTILE, by: HOSTILE });
+  telemetry.operators.acted({ ...change, client_id: HOSTILE, reason: HOSTILE, by: HOSTILE });
   telemetry.proxies.policyUnknown(HOSTILE);
   telemetry.store.connectionFailed(new Error(HOSTILE));
   telemetry.policyFile.note(HOSTILE);

@@ -16,6 +16,7 @@ export const OPERATOR_LINES = {
       action: 'the action, as in [the ops API](operating.md)',
       subject:
         'the pseudonym of the client, or the policy; absent if the change concerns the whole gateway',
+      client_id: 'the id of a listed key, if the subject is one',
       change: 'the new state',
       until: 'when the change ends; absent if it does not end',
       reason: 'why, in the words of the operator',

@@ -161,13 +161,14 @@ describe('block and exempt', () => {
     },
   );
 
-  test('of a listed key are shown with its id and plan', async () => {
-    const { operate } = setUp();
+  test('of a listed key are shown with its id and plan, also in the audit log', async () => {
+    const { operate, audit } = setUp();
     const listed = { client_id: 'acme', plan: 'pro' };
     expect(await operate('block', { client: 'id:acme', ...TERMS })).toMatchObject(listed);
     expect(await operate('listOverrides')).toMatchObject({ overrides: [listed] });
     expect(await operate('unblock', { client: 'id:acme' })).toMatchObject(listed);
     expect(await operate('reset', { client: 'id:acme' })).toMatchObject(listed);
+    expect(audit.map(({ client_id }) => client_id)).toEqual(['acme', 'acme', 'acme']);
     expect(await operate('block', { client: 'user:acme', ...TERMS })).not.toHaveProperty(
       'client_id',
     );

@@ -10,7 +10,8 @@ const REFUSED = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNR
 const ERR = { type: 'Error', message: 'connect ECONNREFUSED', code: 'ECONNREFUSED' };
 const ACTION = {
   action: 'block',
-  subject: 'i.a',
+  subject: 'c.a',
+  client_id: 'acme',
   change: 'blocked',
   until: '2026-01-01T00:00:00.000Z',
   reason: 'hammers',

@@ -39,7 +39,8 @@ const UNSEEN = { dialect: 'nginx', header: 'x-api-key', requests: 1_000 };
 const ERROR = new Error('no');
 const ACTION = {
   action: 'block',
-  subject: 'i.a',
+  subject: 'c.a',
+  client_id: 'acme',
   change: 'blocked',
   until: '2026-01-01T00:00:00.000Z',
   reason: 'hammers',
