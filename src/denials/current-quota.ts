@@ -12,9 +12,11 @@ export async function currentQuota(
 ): Promise<CurrentQuota | undefined> {
   const limits = policies.flatMap((policy) => [policy.limits, ...policy.plans.values()].flat());
   const counted = limits.flatMap((limit) => [limit, limit.unverified ?? limit]);
-  const limit = counted
+  const same = counted
     .flatMap((each) => [each, ...each.wider])
-    .find(({ label, keySuffix }) => label === denied.label && keySuffix === denied.keySuffix);
+    .filter(({ label, keySuffix }) => label === denied.label && keySuffix === denied.keySuffix);
+  // The limits of plans may share a key.
+  const limit = same.find(({ description }) => description === denied.description) ?? same[0];
   if (limit === undefined) return undefined;
   const { states } = await reader.peek([{ key, quota: limit.quota, cost: limit.cost }]);
   const [state] = states;

@@ -18,7 +18,7 @@ identity:
   ip: { ipv6_prefixes: { 64: 1x, 48: 9x } }
 default: { limits: [1000/1h] }
 policies:
-  - { name: login, match: { path: /login }, limits: [2/5min], plans: { pro: [2/5min] } }
+  - { name: login, match: { path: /login }, limits: [2/5min], plans: { pro: [3/5min] } }
   - { name: search, match: { path: /search }, limits: [3/1h], on_store_failure: deny }
   - { name: trial, mode: shadow, match: { path: /trial }, limits: [1/1h] }
   - { name: office, match: { path: /office }, limits: [{ rate: 1/1h, per: ip }] }
@@ -377,7 +377,10 @@ describe('denied clients', () => {
     const { clients } = await gateway.operate('top');
     expect(clients).toMatchObject([{ decision_id: id, ...listed }, { client: 'i.a' }]);
     expect(clients[1]).not.toHaveProperty('client_id');
-    expect(await gateway.operate('decision', { id })).toMatchObject(listed);
+    expect(await gateway.operate('decision', { id })).toMatchObject({
+      ...listed,
+      now: { allows: '3 requests per 5 minutes', remaining: 0 },
+    });
   });
 
   test('that an operator blocked are listed with the end of the block', async () => {
