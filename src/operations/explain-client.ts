@@ -1,5 +1,8 @@
 /** What `explain` says of the client beyond the trace: the id of its key, and the overrides that name it. */
-import type { ListedClients } from '../core/listed-clients.ts';
+import { countedAddress } from '../core/address.ts';
+import { addressPartition, pseudonymsOf } from '../core/partition.ts';
+import type { PolicySet } from '../core/policy-set.ts';
+import type { SaltSource } from '../core/salts.ts';
 import type { TraceEvent } from '../core/trace.ts';
 import type { Step } from './explain-text.ts';
 import { clientText, listedFields } from './listed-fields.ts';
@@ -12,21 +15,36 @@ import {
 import { endedText, inForceText } from './override-text.ts';
 
 export interface ClientContext {
-  readonly listed: ListedClients;
+  readonly policies: Pick<PolicySet, 'listedClients' | 'naming'>;
   readonly overrides: OverrideLists;
+  readonly salts: SaltSource;
   /** Milliseconds since the epoch. */
   readonly nowMs: number;
 }
 
-/** None for every event but the one that has the names of the client. */
-export function clientSteps(event: TraceEvent, context: ClientContext): Step[] {
-  if (event.type !== 'client-names') return [];
-  const { names } = event;
-  const sentences = [...listedTexts(names, context), ...overrideTexts(names, context)];
-  return sentences.map((what) => ({ about: 'identity', what }));
+/** Call the result with every event of a check. */
+export function createClientSteps(context: ClientContext): (event: TraceEvent) => Step[] {
+  let ofAddress: readonly string[] = [];
+  return (event) => {
+    if (event.type === 'client-address') {
+      ofAddress = namesOfAddress(event.address ?? event.proxy, context);
+    }
+    if (event.type !== 'client-names') return [];
+    const names = [...new Set([...event.names, ...ofAddress])];
+    const sentences = [...listedTexts(names, context), ...overrideTexts(names, context)];
+    return sentences.map((what) => ({ about: 'identity', what }));
+  };
 }
 
-function listedTexts(names: readonly string[], { listed }: ClientContext): string[] {
+/** Also those under the 31-day salts. A check computes them only while an override or a limit needs them. */
+function namesOfAddress(address: string, { policies, salts, nowMs }: ClientContext): string[] {
+  const { ipv6Prefixes } = policies.naming;
+  const counted = countedAddress(address);
+  return pseudonymsOf(addressPartition(counted, ipv6Prefixes, salts.at(nowMs, true)));
+}
+
+function listedTexts(names: readonly string[], { policies }: ClientContext): string[] {
+  const listed = policies.listedClients;
   return names
     .filter((name) => listed.has(name))
     .map(
@@ -37,8 +55,9 @@ function listedTexts(names: readonly string[], { listed }: ClientContext): strin
 /** The overrides in force or, if there is none, the one that ended last. */
 function overrideTexts(
   names: readonly string[],
-  { listed, overrides, nowMs }: ClientContext,
+  { policies, overrides, nowMs }: ClientContext,
 ): string[] {
+  const listed = policies.listedClients;
   const inForce = overridesOf(names, overrides);
   if (inForce.length > 0) {
     return inForce.map((each) => `override: ${inForceText(clientOverride(each, listed), nowMs)}`);

@@ -9,7 +9,7 @@ import type { QuotaStore } from '../core/store.ts';
 import { SaltBooks } from '../salts/salt-books.ts';
 import { MemoryStore } from '../stores/memory/memory-store.ts';
 import { answerBy, DEFAULT_DIALECT, type ExplainedAnswer } from './explain-answer.ts';
-import { clientSteps } from './explain-client.ts';
+import { createClientSteps } from './explain-client.ts';
 import { type Step, stepsOf } from './explain-text.ts';
 import type { OverrideLists } from './override-report.ts';
 
@@ -62,7 +62,7 @@ export async function explain(
 ): Promise<Explanation> {
   const renderAnswer = answerBy(request.dialect ?? DEFAULT_DIALECT);
   const steps: Step[] = [];
-  const client = { listed: policies.listedClients, overrides, nowMs };
+  const clientSteps = createClientSteps({ policies, overrides, salts, nowMs });
   const check = createCheck({
     store,
     local,
@@ -70,7 +70,7 @@ export async function explain(
     overrides,
     newId: () => 'none',
     events: NO_EVENTS,
-    trace: (event) => steps.push(...stepsOf(event), ...clientSteps(event, client)),
+    trace: (event) => steps.push(...stepsOf(event), ...clientSteps(event)),
   });
   const decision = await check(toCheckRequest(request), policies, nowMs);
   return { steps, answer: renderAnswer(decision, policies.answers) };

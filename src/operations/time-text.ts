@@ -1,9 +1,5 @@
 /** Words for a moment, as operators read them in answers and tables. */
 
-const MINUTE_S = 60;
-const HOUR_S = 3_600;
-const DAY_S = 86_400;
-
 /** `2026-11-22 00:53:32`, in UTC. */
 export function shortTime(iso: string): string {
   return iso.slice(0, 19).replace('T', ' ');
@@ -24,9 +20,9 @@ export function relativeTime(iso: string, nowMs: number): string {
 
 /** In the largest unit of which there are at least two. */
 function durationText(seconds: number): string {
-  if (seconds < 2 * MINUTE_S) return `${seconds} s`;
-  if (seconds < 2 * HOUR_S) return `${Math.round(seconds / MINUTE_S)} min`;
-  return seconds < 2 * DAY_S
-    ? `${Math.round(seconds / HOUR_S)} h`
-    : `${Math.round(seconds / DAY_S)} d`;
+  if (seconds < 120) return `${seconds} s`;
+  const minutes = Math.round(seconds / 60);
+  if (minutes < 120) return `${minutes} min`;
+  const hours = Math.round(seconds / 3_600);
+  return hours < 48 ? `${hours} h` : `${Math.round(seconds / 86_400)} d`;
 }

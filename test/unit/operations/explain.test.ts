@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest';
+import { addressPartition } from '../../../src/core/partition.ts';
 import { type ExplainedRequest, explain, freshContext } from '../../../src/operations/explain.ts';
 import { DIALECT_NAMES } from '../../../src/operations/explain-answer.ts';
+import type { Override } from '../../../src/operations/override.ts';
 import { policySetFrom } from '../../support/policies.ts';
 import { NOON_MS } from '../../support/requests.ts';
 
@@ -165,5 +167,24 @@ describe('the answer is the one that the chosen proxy gets', () => {
     await expect(explained({ dialect: 'squid' })).rejects.toThrow(
       `"squid" is not a proxy that headgate knows; use one of ${DIALECT_NAMES.join(', ')}`,
     );
+  });
+});
+
+test('says that a block for weeks has ended, although no check needs the 31-day salts any more', async () => {
+  const context = freshContext(policySetFrom(POLICIES), NOON_MS);
+  const { long } = addressPartition('203.0.113.9', [64], context.salts.at(NOON_MS, true));
+  const override: Override = {
+    ...{ about: 'client', client: long?.current ?? '', isLong: true, access: 'blocked' },
+    ...{ sinceMs: NOON_MS - 9, untilMs: NOON_MS + 9, reason: 'a test', by: 'ada' },
+  };
+  const ended = () => [{ override, endedMs: NOON_MS, endedBy: 'bob' }];
+  const request = { method: 'GET', url: '/', headers: [], proxy: '127.0.0.1' };
+  const { steps } = await explain(
+    { ...request, client: '203.0.113.9' },
+    { ...context, overrides: { ...context.overrides, ended } },
+  );
+  expect(steps).toContainEqual({
+    about: 'identity',
+    what: expect.stringMatching(/^ended override: .*; unblocked at .* UTC, now, by bob$/),
   });
 });
