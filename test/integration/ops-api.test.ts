@@ -819,17 +819,17 @@ describe('the audit log', () => {
       (found) => found.length >= 11,
     );
     const { client, until } = blocked.answer;
-    const acme = expect.stringMatching(/^c\.[\w-]{22}$/);
+    const acme = { subject: expect.stringMatching(/^c\.[\w-]{22}$/), client_id: 'acme' };
     const soon = expect.stringMatching(/^\d{4}-.*Z$/);
     const { reason } = terms;
     expect(lines).toEqual(
       [
         { action: 'block', subject: client, change: 'blocked', until, reason, by: 'alice' },
         { action: 'unblock', subject: client, change: 'no longer blocked', by: 'test' },
-        { action: 'exempt', subject: acme, change: 'exempt', until: soon, reason, by: 'unknown' },
-        { action: 'unexempt', subject: acme, change: 'no longer exempt', by: 'test' },
+        { action: 'exempt', ...acme, change: 'exempt', until: soon, reason, by: 'unknown' },
+        { action: 'unexempt', ...acme, change: 'no longer exempt', by: 'test' },
         { action: 'reset', subject: client, change: 'reset pin', reason: 'sorry', by: 'bob' },
-        { action: 'reset', subject: acme, change: 'reset all policies', by: 'unknown' },
+        { action: 'reset', ...acme, change: 'reset all policies', by: 'unknown' },
         { action: 'mode', subject: 'pin', change: 'shadow', until: soon, reason, by: 'alice' },
         { action: 'mode', subject: 'pin', change: 'as the policy file says', by: 'carol' },
         { action: 'log', change: 'level error', until: soon, reason, by: 'alice' },
