@@ -40,7 +40,7 @@ export async function inspectClient(
     overrides: gateway.overrides
       .list()
       .filter((each) => each.about === 'client' && partitions.includes(each.client))
-      .map(overrideReport),
+      .map((each) => overrideReport(each, gateway.policies.current.listedClients)),
   };
 }
 
