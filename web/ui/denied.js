@@ -1,0 +1,169 @@
+// @ts-check
+/** The clients that were denied in the last five minutes. */
+import { call } from './api.js';
+import { block, reset } from './changes.js';
+import { field } from './dialog.js';
+import { h } from './dom.js';
+import { table } from './table.js';
+import { clientOf, countText, nameOf, timeOf } from './text.js';
+
+/** @import { Page, View } from './page.js' */
+/** @import { Column, Sorting } from './table.js' */
+/** @import { DenialList } from '../../src/operations/schemas/denials.ts' */
+/** @typedef {DenialList['clients'][number] & { client_id?: string, plan?: string }} Denied */
+
+const MOST = 100;
+
+/** @type {DenialList | undefined} */
+let list;
+let isShadow = false;
+let filter = '';
+/** @type {Sorting} */
+let sorting = { by: 'Denials', isDown: true };
+
+/** @type {View} */
+export const deniedView = {
+  title: 'Denied now',
+  async load() {
+    const asked = isShadow;
+    const answer = await call('GET', `clients/top?limit=${MOST}&shadow=${asked}`);
+    if (asked === isShadow) list = answer;
+  },
+  show: (page) => [
+    tools(page),
+    list === undefined ? h('p', {}, 'Asking the gateway.') : found(page, list),
+  ],
+};
+
+/** @param {Page} page */
+function tools({ redraw, refresh }) {
+  return h(
+    'form',
+    { class: 'tools', onsubmit: (/** @type {Event} */ event) => event.preventDefault() },
+    field(
+      'Filter',
+      h('input', {
+        type: 'search',
+        value: filter,
+        placeholder: 'client, policy, reason or decision id',
+        oninput(/** @type {InputEvent} */ event) {
+          filter = /** @type {HTMLInputElement} */ (event.target).value.trim().toLowerCase();
+          redraw();
+        },
+      }),
+    ),
+    h(
+      'label',
+      { class: 'check' },
+      h('input', {
+        type: 'checkbox',
+        checked: isShadow,
+        onchange(/** @type {Event} */ event) {
+          isShadow = /** @type {HTMLInputElement} */ (event.target).checked;
+          list = undefined;
+          redraw();
+          refresh();
+        },
+      }),
+      h('span', {}, 'Would be denied (policies in shadow mode)'),
+    ),
+  );
+}
+
+/** @param {Page} page @param {DenialList} list */
+function found(page, { clients, gateways: { asked, answered } }) {
+  const rows = clients.filter(matches);
+  const hidden = clients.length - rows.length;
+  return [
+    answered < asked &&
+      h('p', { class: 'quiet' }, `${asked - answered} of ${asked} gateways did not answer.`),
+    table({
+      caption: 'Denied clients',
+      empty:
+        hidden > 0
+          ? 'No denied client matches the filter.'
+          : `No client ${isShadow ? 'would have been' : 'was'} denied in the last five minutes.`,
+      rows,
+      keyOf: ({ client, policy, reason }) => `${client} ${policy} ${reason}`,
+      columns: columns(page),
+      sorting,
+      onSort(wanted) {
+        sorting = wanted;
+        page.redraw();
+      },
+    }),
+    (clients.length === MOST || hidden > 0) &&
+      h(
+        'p',
+        { class: 'quiet' },
+        clients.length === MOST && `The ${MOST} clients with the most denials. `,
+        hidden > 0 && `The filter hides ${countText(hidden)}.`,
+      ),
+  ];
+}
+
+/** @param {Denied} denied */
+function matches({ client, client_id: id, plan, policy, reason, decision_id: decision }) {
+  return [client, id, plan, policy, reason, decision].some((text) =>
+    text?.toLowerCase().includes(filter),
+  );
+}
+
+/** @param {Page} page @returns {Column<Denied>[]} */
+function columns({ ask, overview }) {
+  const policies = overview.policies.map(({ name }) => name);
+  return [
+    { name: 'Client', cell: clientOf, order: ({ client, client_id: id = client }) => id },
+    {
+      name: 'Policy',
+      cell: ({ policy, reason }) => [
+        nameOf(policy),
+        reason !== 'over_limit' && [' ', h('span', { class: 'tag' }, reason)],
+      ],
+      order: ({ policy, reason }) => `${policy} ${reason}`,
+    },
+    {
+      name: 'Denials',
+      isNumber: true,
+      cell: ({ denials }) => countText(denials),
+      order: ({ denials }) => denials,
+    },
+    { name: 'Since (UTC)', cell: ({ since }) => timeOf(since), order: ({ since }) => since },
+    { name: 'Last', cell: ({ last }) => timeOf(last), order: ({ last }) => last },
+    {
+      name: 'Until',
+      cell: ({ until }) => until !== undefined && timeOf(until),
+      order: ({ until = '' }) => until,
+    },
+    {
+      name: 'Last decision',
+      cell: ({ decision_id: id }) => h('a', { href: `#/client/${id}` }, h('code', {}, id)),
+    },
+    {
+      name: 'Actions',
+      isAction: true,
+      cell: (denied) => {
+        const { decision_id: client, client: name, client_id: shown = name } = denied;
+        const about = { client, shown };
+        return [
+          h(
+            'button',
+            {
+              type: 'button',
+              key: 'reset',
+              class: 'small',
+              onclick: () => ask(reset(about, policies)),
+            },
+            'Reset…',
+          ),
+          ' ',
+          h(
+            'button',
+            { type: 'button', key: 'block', class: 'small', onclick: () => ask(block(about)) },
+            'Block…',
+          ),
+        ];
+      },
+    },
+  ];
+}
