@@ -236,7 +236,7 @@ function decisionFacts({
       now !== undefined &&
         fact(
           'Now',
-          `${countText(now.remaining)} left; next request allowed ${nextText(now.retry_after_ms)}`,
+          `${countText(now.remaining)} remaining; next request allowed ${nextText(now.retry_after_ms)}`,
         ),
     ),
   );
@@ -260,14 +260,14 @@ function limits({ limits: rows }) {
           cell: ({ limit, policy, allows }) => [limit !== policy && [nameOf(limit), ': '], allows],
         },
         {
-          name: 'Left',
+          name: 'Remaining',
           isNumber: true,
           cell: ({ remaining }) =>
             h('span', { class: remaining === 0 && 'denied' }, countText(remaining)),
         },
         { name: 'Next request', cell: ({ retry_after_ms: ms }) => nextText(ms) },
         {
-          name: 'All of it',
+          name: 'Full again',
           cell: ({ reset_after_ms: ms }) => (ms === 0 ? 'now' : `in ${durationText(ms)}`),
         },
       ],

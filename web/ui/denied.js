@@ -5,7 +5,7 @@ import { block, reset } from './changes.js';
 import { field } from './dialog.js';
 import { h } from './dom.js';
 import { table } from './table.js';
-import { clientOf, countText, nameOf, timeOf } from './text.js';
+import { clientOf, clockOf, countText, nameOf, relativeOf, timeOf } from './text.js';
 
 /** @import { Page, View } from './page.js' */
 /** @import { Column, Sorting } from './table.js' */
@@ -128,8 +128,8 @@ function columns({ ask, overview }) {
       cell: ({ denials }) => countText(denials),
       order: ({ denials }) => denials,
     },
-    { name: 'Since (UTC)', cell: ({ since }) => timeOf(since), order: ({ since }) => since },
-    { name: 'Last', cell: ({ last }) => timeOf(last), order: ({ last }) => last },
+    { name: 'Since (UTC)', cell: ({ since }) => clockOf(since), order: ({ since }) => since },
+    { name: 'Last', cell: ({ last }) => relativeOf(last), order: ({ last }) => last },
     {
       name: 'Until',
       cell: ({ until }) => until !== undefined && timeOf(until),

@@ -26,8 +26,9 @@ export function headline(overview) {
     ...policyFileLines(overview),
   ];
   const traffic = trafficText(overview);
-  if (first === undefined) return [{ level: 'well', text: `All is well: ${traffic}` }];
-  return [first, ...rest, { level: 'well', text: sentence(traffic) }];
+  const modes = modeLines(overview);
+  if (first === undefined) return [{ level: 'well', text: `All is well: ${traffic}` }, ...modes];
+  return [first, ...rest, ...modes, { level: 'well', text: sentence(traffic) }];
 }
 
 /** Requests and denials per second in the last minute. @param {Overview} overview */
@@ -110,6 +111,16 @@ function policyFileLines({ policy_file: { digests, refused } }) {
     });
   }
   return lines;
+}
+
+/** Overrides that are easily forgotten. @param {Overview} overview @returns {Line[]} */
+function modeLines({ policies }) {
+  return policies
+    .filter(({ mode, mode_of_file: ofFile }) => mode !== ofFile)
+    .map(({ name, mode, mode_of_file: ofFile }) => ({
+      level: 'warning',
+      text: `${name}: ${mode} by an operator, ${ofFile} in the policy file`,
+    }));
 }
 
 /** `02:14 UTC`; the day too if it is not today. @param {string} time */

@@ -19,7 +19,7 @@ export const overviewView = {
       { class: 'policies', 'aria-label': 'Policies' },
       ...overview.policies.map((policy) => policyCard(policy, overview)),
     ),
-    h('section', { class: 'facts' }, h('h3', {}, 'Gateways'), facts(overview)),
+    h('section', {}, h('h3', {}, 'Gateways'), facts(overview)),
     overview.policy_file.refused !== undefined && refusedFile(overview.policy_file.refused),
     h(
       'section',
@@ -46,17 +46,22 @@ function policyCard(policy, overview) {
       'p',
       { class: 'rates' },
       h('span', {}, h('b', {}, rateText(requests)), ' requests/s'),
-      h(
-        'span',
-        { class: denials > 0 && 'denied' },
-        h('b', {}, rateText(denials)),
-        ` denied/s (${shareText(denials, requests)})`,
-      ),
-      wouldDeny > 0 &&
-        h('span', { class: 'shadow' }, h('b', {}, rateText(wouldDeny)), ' would be denied/s'),
+      policy.mode === 'shadow'
+        ? share({ class: 'shadow', of: wouldDeny, requests, text: 'would be denied/s' })
+        : share({ class: 'denied', of: denials, requests, text: 'denied/s' }),
     ),
     chart(policy, overview),
     minuteTable(policy, overview),
+  );
+}
+
+/** @param {{ class: string, of: number, requests: number, text: string }} rate per second */
+function share({ class: name, of, requests, text }) {
+  return h(
+    'span',
+    { class: of > 0 && name },
+    h('b', {}, rateText(of)),
+    ` ${text} (${shareText(of, requests)})`,
   );
 }
 
@@ -65,8 +70,8 @@ function facts({ gateways, store, policy_file: { digests } }) {
   const { asked, answered, workers } = gateways;
   return h(
     'dl',
-    {},
-    fact('Gateways', [
+    { class: 'lines' },
+    fact('They are', [
       answered === asked
         ? countOf(asked, 'gateway')
         : `${countText(answered)} of ${countOf(asked, 'gateway')} answered`,

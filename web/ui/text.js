@@ -91,7 +91,17 @@ export function timeText(time) {
 
 /** @param {string} time @returns {Child} */
 export function timeOf(time) {
-  return h('time', { datetime: time }, timeText(time), ' ', h('small', {}, relativeText(time)));
+  return [clockOf(time), ' ', h('small', {}, relativeText(time))];
+}
+
+/** @param {string} time @returns {Child} */
+export function clockOf(time) {
+  return h('time', { datetime: time }, timeText(time));
+}
+
+/** @param {string} time @returns {Child} */
+export function relativeOf(time) {
+  return h('time', { datetime: time, title: time }, relativeText(time));
 }
 
 /** A name from a request or a file, which may read from right to left. @param {string} name @returns {Child} */
