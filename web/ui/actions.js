@@ -16,7 +16,7 @@ export function actionTable(actions) {
     columns: [
       { name: 'At (UTC)', cell: ({ at }) => timeOf(at) },
       { name: 'Action', cell: ({ action }) => action },
-      { name: 'Subject', cell: ({ subject }) => nameOf(subject) },
+      { name: 'Subject', cell: ({ subject }) => subject !== undefined && nameOf(subject) },
       {
         name: 'Change',
         cell: ({ change, is_confirmed: isConfirmed }) => [

@@ -4,6 +4,7 @@ import { h } from './dom.js';
 import { countText, rateText } from './text.js';
 
 /** @import { Child } from './dom.js' */
+/** @import { Series } from './headline.js' */
 /** @import { Overview } from '../../src/operations/schemas/overview.ts' */
 
 const WIDTH = 360;
@@ -11,11 +12,12 @@ const HEIGHT = 48;
 const MINUTE = 60_000;
 
 /**
- * @param {Overview['policies'][number]} policy
+ * @param {string} name
+ * @param {Series} series
  * @param {Overview} overview
  * @returns {Child}
  */
-export function chart({ name, requests, denials, would_deny: wouldDeny }, { step_ms: stepMs }) {
+export function chart(name, { requests, denials, would_deny: wouldDeny }, { step_ms: stepMs }) {
   const most = Math.max(1, ...requests);
   const perSecond = (most / stepMs) * 1_000;
   const minutes = Math.round((requests.length * stepMs) / MINUTE);
@@ -57,11 +59,12 @@ function area(counts, most) {
 }
 
 /**
- * @param {Overview['policies'][number]} policy
+ * @param {string} name
+ * @param {Series} series
  * @param {Overview} overview
  * @returns {Child}
  */
-export function minuteTable({ name, requests, denials, would_deny: wouldDeny }, overview) {
+export function minuteTable(name, { requests, denials, would_deny: wouldDeny }, overview) {
   const { step_ms: stepMs, until } = overview;
   const endMs = Date.parse(until);
   const perRow = Math.max(1, Math.round(MINUTE / stepMs));

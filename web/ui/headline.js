@@ -3,6 +3,7 @@
 import { countOf, rateText, shareText, timeText } from './text.js';
 
 /** @import { Overview } from '../../src/operations/schemas/overview.ts' */
+/** @typedef {Overview['without_policy']} Series */
 /** @typedef {{ level: 'well' | 'warning' | 'wrong', text: string }} Line */
 
 const LAST_MS = 60_000;
@@ -15,7 +16,7 @@ const MEANS = {
   closed: 'requests are denied',
 };
 
-/** Reasons that leave open whether Redis is there at all. */
+/** Reasons that leave open whether Redis is there at all. A colon and details may follow. */
 const SILENT = [undefined, 'timeout', 'refused', 'connection', 'given_up'];
 
 /** @param {Overview} overview @returns {[Line, ...Line[]]} */
@@ -32,8 +33,8 @@ export function headline(overview) {
 }
 
 /** Requests and denials per second in the last minute. @param {Overview} overview */
-export function trafficText({ policies, step_ms: stepMs }) {
-  const sums = policies.map((policy) => lastMinute(policy, stepMs));
+export function trafficText({ policies, without_policy: others, step_ms: stepMs }) {
+  const sums = [...policies, others].map((series) => lastMinute(series, stepMs));
   const requests = sums.reduce((sum, each) => sum + each.requests, 0);
   const denials = sums.reduce((sum, each) => sum + each.denials, 0);
   if (requests === 0) return 'no requests in the last minute';
@@ -42,7 +43,7 @@ export function trafficText({ policies, step_ms: stepMs }) {
 
 /**
  * Per second.
- * @param {Pick<Overview['policies'][number], 'requests' | 'denials' | 'would_deny'>} policy
+ * @param {Series} series
  * @param {number} stepMs
  */
 export function lastMinute({ requests, denials, would_deny: wouldDeny }, stepMs) {
@@ -79,7 +80,7 @@ function storeLines({ store, gateways }) {
 function failureText(kind, reason) {
   if (kind === 'memory')
     return `Requests are not counted${reason === undefined ? '' : ` (${reason})`}`;
-  if (SILENT.includes(reason)) return 'Redis does not answer';
+  if (SILENT.includes(reason?.split(':')[0])) return 'Redis does not answer';
   return `Redis does not count (${reason})`;
 }
 

@@ -7,8 +7,11 @@ import { lastMinute } from './headline.js';
 import { countOf, countText, nameOf, rateText, shareText, timeOf } from './text.js';
 
 /** @import { Child } from './dom.js' */
+/** @import { Series } from './headline.js' */
 /** @import { View } from './page.js' */
 /** @import { Overview } from '../../src/operations/schemas/overview.ts' */
+
+const MOST_ACTIONS = 5;
 
 /** @type {View} */
 export const overviewView = {
@@ -17,42 +20,65 @@ export const overviewView = {
     h(
       'section',
       { class: 'policies', 'aria-label': 'Policies' },
-      ...overview.policies.map((policy) => policyCard(policy, overview)),
+      overview.policies.map((policy) => policyCard(policy, overview)),
+      withoutPolicyCard(overview),
     ),
+    overview.policies_left_out !== undefined &&
+      h(
+        'p',
+        { class: 'quiet' },
+        `Policies with fewer requests are left out: ${countText(overview.policies_left_out)}.`,
+      ),
     h('section', {}, h('h3', {}, 'Gateways'), facts(overview)),
     overview.policy_file.refused !== undefined && refusedFile(overview.policy_file.refused),
     h(
       'section',
       {},
       h('h3', {}, 'Last operator actions'),
-      actionTable(overview.actions.slice(0, 5)),
+      actionTable(overview.actions.slice(0, MOST_ACTIONS)),
     ),
   ],
 };
 
 /** @param {Overview['policies'][number]} policy @param {Overview} overview */
 function policyCard(policy, overview) {
-  const { requests, denials, wouldDeny } = lastMinute(policy, overview.step_ms);
+  const { name, mode } = policy;
   return h(
     'article',
-    { key: policy.name },
-    h(
-      'h3',
-      {},
-      nameOf(policy.name),
-      policy.mode !== 'enforce' && [' ', h('span', { class: 'tag' }, policy.mode)],
-    ),
+    { key: name },
+    h('h3', {}, nameOf(name), mode !== 'enforce' && [' ', h('span', { class: 'tag' }, mode)]),
+    traffic(name, policy, { overview, isShadow: mode === 'shadow' }),
+  );
+}
+
+/** Blocked and exempt clients, malformed requests. @param {Overview} overview */
+function withoutPolicyCard(overview) {
+  const series = overview.without_policy;
+  if (series.requests.every((count) => count === 0)) return undefined;
+  const name = 'Blocked, exempt or malformed';
+  return h(
+    'article',
+    { key: 'no policy' },
+    h('h3', {}, name),
+    traffic(name, series, { overview, isShadow: false }),
+  );
+}
+
+/** @param {string} name @param {Series} series @param {{ overview: Overview, isShadow: boolean }} options */
+function traffic(name, series, { overview, isShadow }) {
+  const { requests, denials, wouldDeny } = lastMinute(series, overview.step_ms);
+  return [
     h(
       'p',
       { class: 'rates' },
       h('span', {}, h('b', {}, rateText(requests)), ' requests/s'),
-      policy.mode === 'shadow'
+      isShadow
         ? share({ class: 'shadow', of: wouldDeny, requests, text: 'would be denied/s' })
         : share({ class: 'denied', of: denials, requests, text: 'denied/s' }),
     ),
-    chart(policy, overview),
-    minuteTable(policy, overview),
-  );
+    chart(name, series, overview),
+    minuteTable(name, series, overview),
+  ];
 }
 
 /** @param {{ class: string, of: number, requests: number, text: string }} rate per second */
@@ -75,7 +101,7 @@ function facts({ gateways, store, policy_file: { digests } }) {
       answered === asked
         ? countOf(asked, 'gateway')
         : `${countText(answered)} of ${countOf(asked, 'gateway')} answered`,
-      `, ${countOf(workers, 'worker')}`,
+      workers > 0 && `, ${countText(workers)} of them workers`,
     ]),
     fact(
       'Limits are counted in',
