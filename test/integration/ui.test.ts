@@ -1,0 +1,337 @@
+/** The page of the ops server in a browser: two gateways, a real Redis, and an operator who looks and acts. */
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { type Browser, type BrowserContextOptions, chromium } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import type { Overview } from '../../src/operations/schemas/overview.ts';
+import { eventually } from '../support/eventually.ts';
+import type { Gateway } from '../support/gateway.ts';
+import {
+  KEYS,
+  newAddress,
+  operate,
+  override,
+  policyFile,
+  startOperated,
+  type Visitor,
+  visit,
+} from '../support/operations.ts';
+import { openOpsPage } from '../support/ops-page.ts';
+import { freePort } from '../support/ports.ts';
+import { ownRedisIsHere, startRedis, type TestRedis } from '../support/redis.ts';
+
+const { chromium: program } = inject('programs');
+const TOKEN = 'the-token-of-all-operators';
+const HOSTILE = `"><img src=x onerror="document.title='run'"><script>document.title='run'</script>\u202e`;
+const SHOWN = HOSTILE.replace('\u202e', '\\u{202e}');
+const VIEWS = ['', 'denied', 'client', 'explain', 'policies', 'overrides'];
+
+describe.skipIf(program === undefined || !ownRedisIsHere)('the page of the ops server', () => {
+  const started = new AsyncDisposableStack();
+  let redis: TestRedis;
+  let policies: string;
+  let one: Gateway;
+  let two: Gateway;
+  let browser: Browser;
+
+  beforeAll(async () => {
+    policies = policyFile(started);
+    redis = started.use(await startRedis());
+    const env = { HEADGATE_REDIS_URL: redis.url };
+    one = started.use(await startOperated(policies, env));
+    two = started.use(await startOperated(policies, env));
+    const args = ['--disable-dev-shm-usage', '--disable-gpu'];
+    browser = await chromium.launch({ executablePath: program ?? '', args });
+    started.defer(() => browser.close());
+  });
+  afterAll(() => started.disposeAsync());
+
+  const open = (hash = '', options: BrowserContextOptions = {}, gateway: Gateway = one) =>
+    openOpsPage(browser, gateway, { ...options, hash: `#/${hash}` });
+
+  const status = async (gateway: Gateway, visitor: Visitor) =>
+    (await visit(gateway, 'POST /pin', visitor)).status;
+
+  /** Sends requests until one is denied. Resolves to its decision id. */
+  async function denied(visitor: Visitor, gateway = one): Promise<string> {
+    const answer = await eventually(
+      () => visit(gateway, 'POST /pin', visitor),
+      (each) => each.status === 429,
+    );
+    return String(answer.headers['x-ratelimit-decision-id']);
+  }
+
+  test('shows how all gateways are, and the traffic of each policy', async () => {
+    await denied({ address: newAddress() }, two);
+    await eventually(
+      () => operate<Overview>(one, 'GET /v1/overview'),
+      ({ answer }) => answer.policies.some((policy) => policy.denials.some((count) => count > 0)),
+      10_000,
+    );
+    await using opened = await open();
+    const { page, headline, main, complaints } = opened;
+    await headline
+      .filter({ hasText: /^All is well: [\d.]+ requests\/s, [\d.]+ % denied$/ })
+      .waitFor();
+    const card = main.getByRole('article').filter({ hasText: 'pin' });
+    expect(await card.getByRole('img').getAttribute('aria-label')).toMatch(
+      /^Requests and denials to pin in 15 minutes, at most [\d.]+ requests\/s$/,
+    );
+    await card.getByText('By minute').click();
+    const rows = await card.locator('tbody tr').allTextContents();
+    expect(rows).toHaveLength(15);
+    expect(await main.textContent()).toMatch(/2 gateways.*Redis \d.*enforced on 2 gateways/);
+    expect(await page.title()).toBe('headgate: Overview');
+    expect(complaints).toEqual([]);
+  });
+
+  test('lets a denied client in, by its decision id', async () => {
+    const visitor = { address: newAddress() };
+    const id = await denied(visitor);
+    await using opened = await open('client');
+    const { page, main, notices, complaints, urls } = opened;
+    await opened.look(id);
+    await main.getByText(`Decision ${id}`).waitFor();
+    expect(page.url()).toMatch(new RegExp(`#/client/${id}$`));
+    const row = main.getByRole('row').filter({ hasText: '2 requests per day' });
+    expect(await row.getByRole('cell').nth(2).textContent()).toBe('0');
+    await opened.button('Reset…').click();
+    await opened.confirm('Reset counters', { 'Reason (may be empty)': 'ticket 4711' });
+    await notices.getByText('counters reset: ').waitFor();
+    expect(await status(two, visitor)).toBe(200);
+    // What the page shows keeps up.
+    await row.getByText('now').first().waitFor();
+    expect(urls.join()).not.toContain(visitor.address);
+    expect(complaints).toEqual([]);
+  });
+
+  test('lists who is denied, in place: the filter, the sorting and the focus stay', async () => {
+    const visitor = { key: KEYS.globex, address: newAddress() };
+    const [id] = (await denied(visitor)).split('-');
+    await using opened = await open('denied');
+    const { page, main } = opened;
+    const row = main.getByRole('row').filter({ hasText: `${id}` });
+    await row.waitFor();
+    expect(await main.textContent()).not.toContain(visitor.address);
+    await main.getByLabel('Filter').fill(`${id}`);
+    await main.getByLabel('Filter').press('Tab');
+    const denials = async () => Number(await row.getByRole('cell').nth(2).textContent());
+    const before = await denials();
+    await row.getByRole('link').focus();
+    await denied(visitor);
+    await eventually(denials, (now) => now > before);
+    const focused = page.locator(':focus');
+    expect(await focused.textContent()).toMatch(`${id}-`);
+    expect(await main.getByRole('row').count()).toBe(2);
+    await opened.button('Client').press('Enter');
+    expect(await main.locator('[aria-sort=ascending]').textContent()).toBe('Client ↑');
+    expect(await focused.textContent()).toBe('Client ↑');
+  });
+
+  test('an override holds on another gateway, and is lifted there', async () => {
+    const address = newAddress();
+    await using here = await open('client');
+    await here.look(address);
+    await here.button('Block…').click();
+    await here.confirm('Block', { For: '30min', Reason: 'a flood', 'Your name': 'alice' });
+    await here.notices.getByText('blocked until').waitFor();
+    await here.main.getByText('blocked by alice').waitFor();
+    await eventually(
+      () => status(two, { address }),
+      (code) => code === 403,
+    );
+
+    await using there = await open('overrides', {}, two);
+    const row = there.main.getByRole('row').filter({ hasText: 'a flood' });
+    await row.getByRole('button', { name: 'Lift…' }).first().click();
+    await there.confirm('Lift');
+    await there.notices.getByText('no longer blocked').waitFor();
+    await eventually(
+      () => status(one, { address }),
+      (code) => code === 200,
+    );
+    await here.main.getByText('No override applies').waitFor();
+    expect([...here.complaints, ...there.complaints]).toEqual([]);
+  });
+
+  test('changes the mode of a policy for a time, and restores it', async () => {
+    await using opened = await open('policies');
+    const { main, headline, page } = opened;
+    const row = main.getByRole('row').filter({ hasText: '4 requests per day' });
+    await row.getByRole('button', { name: 'Mode…' }).click();
+    await opened.confirm('Change mode', { Mode: 'off', For: '1h', Reason: 'a bad release' });
+    await row.getByText('off').first().waitFor();
+    await row.getByText('a bad release').waitFor();
+    await page.getByText('tokens: off by an operator, enforce in the policy file').waitFor();
+    expect(await headline.textContent()).toMatch(/^All is well/);
+    await row.getByRole('button', { name: 'Restore…' }).click();
+    await opened.confirm('Lift');
+    await row.getByRole('button', { name: 'Restore…' }).waitFor({ state: 'detached' });
+  });
+
+  test('explains a request, which is not counted', async () => {
+    await using opened = await open('explain');
+    const { main, page } = opened;
+    await main.getByLabel('Method').selectOption('POST');
+    await main.getByLabel('Path or URL').fill(`/pin?${HOSTILE}`);
+    await main.getByLabel('Headers').fill(`x-api-key: ${KEYS.acme}\naccept: */*`);
+    await main.getByLabel('Client address').fill(newAddress());
+    for (let i = 0; i < 3; i++) await opened.button('Explain').click();
+    await main.getByText('pin: it is the most specific match').waitFor();
+    expect(await main.textContent()).toMatch(/answer200 to envoy/);
+    expect(await page.locator('img').count()).toBe(0);
+    expect(await page.title()).toBe('headgate: Explain');
+    await main.getByLabel('Headers').fill('nonsense');
+    await opened.button('Explain').click();
+    await main.getByText('write a name, a colon and a value').waitFor();
+    expect(opened.complaints).toEqual([]);
+  });
+
+  test('hides a key while it is typed, and shows and sends it nowhere else', async () => {
+    await using opened = await open('client');
+    const { page, main, urls } = opened;
+    const box = main.getByLabel('Decision id, address');
+    await box.pressSequentially(`key:${KEYS.acme}`);
+    expect(await box.getAttribute('type')).toBe('password');
+    await page.keyboard.press('Enter');
+    await opened.button('Exempt…').waitFor();
+    expect(await box.inputValue()).toBe('');
+    expect(await page.content()).not.toContain(KEYS.acme);
+    expect([page.url(), ...urls].join()).not.toContain(KEYS.acme);
+    await opened.look('nobody');
+    await main.getByText('unknown client').waitFor();
+  });
+
+  test('hostile text is text', async () => {
+    const address = newAddress();
+    await override(one, 'block', address, { reason: HOSTILE, by: HOSTILE.slice(0, 64) });
+    await using opened = await open('overrides');
+    const { page, main, complaints } = opened;
+    await main.getByText(SHOWN).first().waitFor();
+    expect(await page.locator('img').count()).toBe(0);
+    expect(await page.title()).toBe('headgate: Overrides');
+    expect(complaints).toEqual([]);
+    await operate(one, 'POST /v1/clients/unblock', { client: address });
+  });
+
+  test('asks for the token, refuses a wrong one, and keeps it only where it should', async () => {
+    await using guarded = await startOperated(policies, { HEADGATE_ADMIN_TOKEN: TOKEN });
+    await using opened = await open('', {}, guarded);
+    const { page, headline, urls, complaints } = opened;
+    const signIn = async (token: string) => {
+      await page.getByLabel('Admin token').fill(token);
+      await page.keyboard.press('Enter');
+    };
+    await headline.getByText('Sign in').waitFor();
+    expect(await opened.violations()).toEqual([]);
+    await signIn('a-token-that-was-guessed');
+    await page.getByText('The gateway refused this token').waitFor();
+    await signIn(TOKEN);
+    await headline.getByText('All is well').waitFor();
+    await page.reload();
+    await headline.getByText('Sign in').waitFor();
+    await page.getByLabel('Keep for this tab').check();
+    await signIn(TOKEN);
+    await headline.getByText('All is well').waitFor();
+    await page.reload();
+    await headline.getByText('All is well').waitFor();
+    expect(await page.evaluate('document.cookie + JSON.stringify(localStorage)')).toBe('{}');
+    await opened.button('Sign out').click();
+    await headline.getByText('Sign in').waitFor();
+    expect(await page.evaluate('sessionStorage.getItem("headgate-token")')).toBe(null);
+    expect(urls.join()).not.toContain(TOKEN);
+    expect(complaints).toEqual([]);
+  });
+
+  test('a page from elsewhere can do nothing', async () => {
+    const visitor = { address: newAddress() };
+    const client = await denied(visitor);
+    const elsewhere = createServer((_, response) => response.end('a foreign page'));
+    await new Promise<void>((resolve) => elsewhere.listen(0, '127.0.0.1', resolve));
+    await using _closed = { [Symbol.asyncDispose]: async () => void elsewhere.close() };
+    const page = await browser.newPage();
+    await page.goto(`http://127.0.0.1:${(elsewhere.address() as AddressInfo).port}/`);
+    const body = JSON.stringify({ client, by: 'a foreign page' });
+    for (const type of ['text/plain', 'application/json']) {
+      const outcome = await page.evaluate(
+        `fetch('${one.opsUrl}/v1/clients/reset', {
+          method: 'POST', mode: 'no-cors', headers: { 'content-type': '${type}' },
+          body: ${JSON.stringify(body)},
+        }).then((answer) => answer.type + ' ' + answer.status, () => 'refused')`,
+      );
+      expect(outcome).toMatch(/^(opaque 0|refused)$/);
+    }
+    await page.setContent(`<iframe src="${one.opsUrl}/ui/"></iframe>`);
+    await page.close();
+    expect(await status(one, visitor)).toBe(429);
+    expect(one.output()).not.toContain('a foreign page');
+  });
+
+  test('is accessible in light and dark, fits on a telephone, and asks nobody else', async () => {
+    await denied({ address: newAddress() });
+    await using opened = await open('', { viewport: { width: 360, height: 740 } });
+    const { page, headline, urls, complaints } = opened;
+    await headline.getByText('All is well').waitFor();
+    for (const view of VIEWS) {
+      await page.evaluate(`location.hash = '#/${view}'`);
+      await page.waitForTimeout(150);
+      expect(await page.evaluate('document.documentElement.scrollWidth'), view).toBe(360);
+      for (const colorScheme of ['light', 'dark'] as const) {
+        await page.emulateMedia({ colorScheme });
+        expect(await opened.violations(), `${view} ${colorScheme}`).toEqual([]);
+      }
+    }
+    await page.evaluate(`location.hash = '#/denied'`);
+    await opened.button('Block…').first().click();
+    expect(await opened.violations()).toEqual([]);
+    await page.keyboard.press('Escape');
+    expect(await page.locator(':focus').textContent()).toBe('Block…');
+    expect(urls.filter((url) => !url.startsWith(`${one.opsUrl}/`))).toEqual([]);
+    expect(complaints).toEqual([]);
+  });
+
+  test('says that the gateway is gone, keeps what was known, and goes on when it is back', async () => {
+    const HEADGATE_OPS_PORT = String(await freePort());
+    const start = () => startOperated(policies, { HEADGATE_OPS_PORT });
+    const first = await start();
+    await using opened = await open('', {}, first);
+    const { page, headline, main, complaints } = opened;
+    await headline.getByText('All is well').waitFor();
+    await first.stop();
+    await headline.getByText(/^This gateway does not answer since [\d:]{8} UTC$/).waitFor();
+    await page.getByText(/^What you see is \d+ s old$/).waitFor();
+    expect(await main.getAttribute('class')).toBe('stale');
+    expect(await main.getByRole('article').count()).toBeGreaterThan(1);
+    await using _second = await start();
+    await headline.getByText('All is well').waitFor();
+    expect(await main.getAttribute('class')).toBe('');
+    expect(opened.mostPolls()).toBe(1);
+    expect(complaints).toEqual([]);
+  });
+
+  // The last one, because it stops Redis.
+  test('says that Redis is gone, and that a change was not made', async () => {
+    await using opened = await open('client');
+    const { headline, page } = opened;
+    await opened.look('id:acme');
+    await opened.button('Block…').waitFor();
+    await redis.stop();
+    await eventually(
+      () => visit(one, 'POST /local', { address: newAddress() }).then(() => headline.textContent()),
+      (text) =>
+        /^Redis does not answer since \d\d:\d\d UTC.*limits are counted locally/.test(text ?? ''),
+      10_000,
+    );
+    await opened.button('Block…').click();
+    await opened.confirm('Block', { Reason: 'a flood' });
+    await page
+      .getByRole('alert')
+      .filter({ hasText: /^Not confirmed by Redis: / })
+      .waitFor();
+    await opened.button('Cancel').click();
+    expect(await opened.violations()).toEqual([]);
+    started.use(await startRedis(redis.port));
+    await headline.getByText('All is well').waitFor();
+    expect(opened.complaints).toEqual([]);
+  });
+});
