@@ -177,7 +177,7 @@ describe.skipIf(program === undefined || !ownRedisIsHere)('the page of the ops s
     await main.getByLabel('Headers').fill(`x-api-key: ${KEYS.acme}\naccept: */*`);
     await main.getByLabel('Client address').fill(newAddress());
     for (let i = 0; i < 3; i++) await opened.button('Explain').click();
-    await main.getByText('pin: it is the most specific match').waitFor();
+    await main.getByText('pin applies: it is the most specific match').waitFor();
     expect(await main.textContent()).toMatch(/answer200 to envoy/);
     expect(await page.locator('img').count()).toBe(0);
     expect(await page.title()).toBe('headgate: Explain');

@@ -66,10 +66,9 @@ export async function openOpsPage(
     button: (name) => page.getByRole('button', { name }),
     async confirm(verb, fields = {}) {
       for (const [label, text] of Object.entries(fields)) {
-        const control = dialog.getByLabel(label);
-        if (await control.evaluate('(element) => element.localName === "select"'))
-          await control.selectOption(text);
-        else await control.fill(text);
+        const choices = dialog.getByRole('combobox', { name: label });
+        if ((await choices.count()) > 0) await choices.selectOption(text);
+        else await dialog.getByRole('textbox', { name: label }).fill(text);
       }
       await dialog.getByRole('button', { name: verb }).click();
     },

@@ -53,9 +53,19 @@ async function load({ parameter }) {
   );
   const passing = errors.find((error) => !(error instanceof CallError) || !isAboutClient(error));
   if (passing !== undefined) throw passing;
-  inspection = inspected.status === 'fulfilled' ? inspected.value : undefined;
-  decision = decided.status === 'fulfilled' ? decided.value : undefined;
+  // What was known of the client stays while the store is away.
+  inspection = inspected.status === 'fulfilled' ? inspected.value : keptFrom(inspection, errors);
+  decision = decided.status === 'fulfilled' ? decided.value : keptFrom(decision, errors);
   failures = [...new Set(errors.map(({ message }) => message))];
+}
+
+/**
+ * @template T
+ * @param {T | undefined} known
+ * @param {CallError[]} errors
+ */
+function keptFrom(known, errors) {
+  return errors.some(({ code }) => code === 'store_unavailable') ? known : undefined;
 }
 
 /** @param {CallError} error */
