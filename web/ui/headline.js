@@ -7,6 +7,9 @@ import { countOf, rateText, shareText, timeText } from './text.js';
 /** @typedef {{ level: 'well' | 'warning' | 'wrong', text: string }} Line */
 
 const LAST_MS = 60_000;
+/** Per second. */
+const MANY_DENIALS = 1;
+const MANY_OF_ALL = 0.1;
 
 /** @type {Record<Overview['store']['states'][number]['state'], string>} */
 const MEANS = {
@@ -21,24 +24,51 @@ const SILENT = [undefined, 'timeout', 'refused', 'connection', 'given_up'];
 
 /** @param {Overview} overview @returns {[Line, ...Line[]]} */
 export function headline(overview) {
+  const denials = denialLines(overview);
   const [first, ...rest] = [
     ...storeLines(overview),
     ...gatewayLines(overview),
     ...policyFileLines(overview),
+    ...denials,
   ];
-  const traffic = trafficText(overview);
   const modes = modeLines(overview);
+  const traffic = trafficText(overview);
   if (first === undefined) return [{ level: 'well', text: `All is well: ${traffic}` }, ...modes];
+  if (denials.length > 0) return [first, ...rest, ...modes];
   return [first, ...rest, ...modes, { level: 'well', text: sentence(traffic) }];
 }
 
 /** Requests and denials per second in the last minute. @param {Overview} overview */
-export function trafficText({ policies, without_policy: others, step_ms: stepMs }) {
-  const sums = [...policies, others].map((series) => lastMinute(series, stepMs));
-  const requests = sums.reduce((sum, each) => sum + each.requests, 0);
-  const denials = sums.reduce((sum, each) => sum + each.denials, 0);
+function trafficText(overview) {
+  const { requests, denials } = totalOf(overview);
   if (requests === 0) return 'no requests in the last minute';
   return `${rateText(requests)} requests/s, ${shareText(denials, requests)} denied`;
+}
+
+/** @param {Overview} overview */
+function totalOf({ policies, without_policy: others, step_ms: stepMs }) {
+  const rates = [...policies, others].map((series) => lastMinute(series, stepMs));
+  return {
+    requests: rates.reduce((sum, each) => sum + each.requests, 0),
+    denials: rates.reduce((sum, each) => sum + each.denials, 0),
+  };
+}
+
+/** Denials that somebody will soon ask about. @param {Overview} overview @returns {Line[]} */
+function denialLines(overview) {
+  const { requests, denials } = totalOf(overview);
+  if (denials < MANY_DENIALS || denials < requests * MANY_OF_ALL) return [];
+  const { step_ms: stepMs, policies } = overview;
+  const [most] = policies
+    .map(({ name, ...series }) => ({ name, ...lastMinute(series, stepMs) }))
+    .sort((a, b) => b.denials - a.denials);
+  const by = most === undefined || most.denials === 0 ? '' : `, most by ${most.name}`;
+  return [
+    {
+      level: 'warning',
+      text: `${shareText(denials, requests)} of ${rateText(requests)} requests/s are denied${by}`,
+    },
+  ];
 }
 
 /**

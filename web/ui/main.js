@@ -249,6 +249,7 @@ function footer() {
 
 /** Tells screen readers when something changes that matters, not every rate. @param {Line} line */
 function announceStatus({ level, text }) {
+  if (overview === undefined && problem === undefined) return;
   const status = level === 'well' ? 'All is well' : text;
   if (announced !== undefined && announced !== status) announce(status);
   announced = status;
