@@ -61,7 +61,7 @@ describe.skipIf(program === undefined || !ownRedisIsHere)('the page of the ops s
     return String(answer.headers['x-ratelimit-decision-id']);
   }
 
-  test('shows how all gateways are, and the traffic of each policy', async () => {
+  test.concurrent('shows how all gateways are, and the traffic of each policy', async () => {
     await denied({ address: newAddress() }, two);
     await eventually(
       () => operate<Overview>(one, 'GET /v1/overview'),
@@ -85,7 +85,7 @@ describe.skipIf(program === undefined || !ownRedisIsHere)('the page of the ops s
     expect(complaints).toEqual([]);
   });
 
-  test('lets a denied client in, by its decision id', async () => {
+  test.concurrent('lets a denied client in, by its decision id', async () => {
     const visitor = { address: newAddress() };
     const id = await denied(visitor);
     await using opened = await open('client');
@@ -105,7 +105,7 @@ describe.skipIf(program === undefined || !ownRedisIsHere)('the page of the ops s
     expect(complaints).toEqual([]);
   });
 
-  test('lists who is denied, in place: the filter, the sorting and the focus stay', async () => {
+  test.concurrent('lists who is denied, in place: the filter, the sorting and the focus stay', async () => {
     const visitor = { key: KEYS.globex, address: newAddress() };
     const [id] = (await denied(visitor)).split('-');
     await using opened = await open('denied');
@@ -128,7 +128,7 @@ describe.skipIf(program === undefined || !ownRedisIsHere)('the page of the ops s
     expect(await focused.textContent()).toBe('Client ↑');
   });
 
-  test('an override holds on another gateway, and is lifted there', async () => {
+  test.concurrent('an override holds on another gateway, and is lifted there', async () => {
     const address = newAddress();
     await using here = await open('client');
     await here.look(address);
@@ -154,7 +154,7 @@ describe.skipIf(program === undefined || !ownRedisIsHere)('the page of the ops s
     expect([...here.complaints, ...there.complaints]).toEqual([]);
   });
 
-  test('changes the mode of a policy for a time, and restores it', async () => {
+  test.concurrent('changes the mode of a policy for a time, and restores it', async () => {
     await using opened = await open('policies');
     const { main, headline, page } = opened;
     const row = main.getByRole('row').filter({ hasText: '4 requests per day' });
@@ -169,7 +169,7 @@ describe.skipIf(program === undefined || !ownRedisIsHere)('the page of the ops s
     await row.getByRole('button', { name: 'Restore…' }).waitFor({ state: 'detached' });
   });
 
-  test('explains a request, which is not counted', async () => {
+  test.concurrent('explains a request, which is not counted', async () => {
     await using opened = await open('explain');
     const { main, page } = opened;
     await main.getByLabel('Method').selectOption('POST');
@@ -187,7 +187,7 @@ describe.skipIf(program === undefined || !ownRedisIsHere)('the page of the ops s
     expect(opened.complaints).toEqual([]);
   });
 
-  test('hides a key while it is typed, and shows and sends it nowhere else', async () => {
+  test.concurrent('hides a key while it is typed, and shows and sends it nowhere else', async () => {
     await using opened = await open('client');
     const { page, main, urls } = opened;
     const box = main.getByLabel('Decision id, address');
@@ -202,7 +202,7 @@ describe.skipIf(program === undefined || !ownRedisIsHere)('the page of the ops s
     await main.getByText('unknown client').waitFor();
   });
 
-  test('hostile text is text', async () => {
+  test.concurrent('hostile text is text', async () => {
     const address = newAddress();
     await override(one, 'block', address, { reason: HOSTILE, by: HOSTILE.slice(0, 64) });
     await using opened = await open('overrides');
@@ -214,7 +214,7 @@ describe.skipIf(program === undefined || !ownRedisIsHere)('the page of the ops s
     await operate(one, 'POST /v1/clients/unblock', { client: address });
   });
 
-  test('asks for the token, refuses a wrong one, and keeps it only where it should', async () => {
+  test.concurrent('asks for the token, refuses a wrong one, and keeps it only where it should', async () => {
     await using guarded = await startOperated(policies, { HEADGATE_ADMIN_TOKEN: TOKEN });
     await using opened = await open('', {}, guarded);
     const { page, headline, urls, complaints } = opened;
@@ -243,7 +243,7 @@ describe.skipIf(program === undefined || !ownRedisIsHere)('the page of the ops s
     expect(complaints).toEqual([]);
   });
 
-  test('a page from elsewhere can do nothing', async () => {
+  test.concurrent('a page from elsewhere can do nothing', async () => {
     const visitor = { address: newAddress() };
     const client = await denied(visitor);
     const elsewhere = createServer((_, response) => response.end('a foreign page'));
@@ -262,12 +262,13 @@ describe.skipIf(program === undefined || !ownRedisIsHere)('the page of the ops s
       expect(outcome).toMatch(/^(opaque 0|refused)$/);
     }
     await page.setContent(`<iframe src="${one.opsUrl}/ui/"></iframe>`);
+    expect(page.frames()[1]?.url()).toBe('chrome-error://chromewebdata/');
     await page.close();
     expect(await status(one, visitor)).toBe(429);
     expect(one.output()).not.toContain('a foreign page');
   });
 
-  test('is accessible in light and dark, fits on a telephone, and asks nobody else', async () => {
+  test.concurrent('is accessible in light and dark, fits on a telephone, and asks nobody else', async () => {
     await denied({ address: newAddress() });
     await using opened = await open('', { viewport: { width: 360, height: 740 } });
     const { page, headline, urls, complaints } = opened;
@@ -290,7 +291,7 @@ describe.skipIf(program === undefined || !ownRedisIsHere)('the page of the ops s
     expect(complaints).toEqual([]);
   });
 
-  test('says that the gateway is gone, keeps what was known, and goes on when it is back', async () => {
+  test.concurrent('says that the gateway is gone, keeps what was known, and goes on when it is back', async () => {
     const HEADGATE_OPS_PORT = String(await freePort());
     const start = () => startOperated(policies, { HEADGATE_OPS_PORT });
     const first = await start();
