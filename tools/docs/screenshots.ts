@@ -77,7 +77,7 @@ for (let step = 0; step < STEPS; step++) {
     requestsOf(step).map(({ target, ...request }) => call(urlOf(check), target, request)),
   );
   if (step === STEPS - 40) {
-    await change('block', { client: '203.0.113.77', for: '2h', reason: 'credential stuffing' });
+    await change('block', { client: '203.0.113.76', for: '2h', reason: 'credential stuffing' });
     await change('reset', { client: 'id:initech', reason: 'ticket 4711' });
   }
   nowMs += STEP_MS;
@@ -99,10 +99,13 @@ await save(page, 'overview');
 await page.getByRole('link', { name: 'Denied now' }).click();
 await page.getByRole('link', { name: /-\d+$/ }).first().waitFor();
 await save(page, 'denied');
-await page.getByRole('link', { name: /-\d+$/ }).first().click();
-await page.getByRole('button', { name: 'Exempt…' }).waitFor();
-await page.getByRole('button', { name: 'Reset…' }).click();
-await page.getByLabel('Reason').fill('ticket 4712');
+await page
+  .getByRole('row')
+  .filter({ hasText: /^i.*login/ })
+  .getByRole('link')
+  .first()
+  .click();
+await page.getByRole('heading', { name: 'Limits' }).waitFor();
 await save(page, 'client');
 
 /** People who search, upload and sign in, and from some time on a few addresses that guess passwords. */

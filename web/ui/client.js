@@ -15,6 +15,10 @@ import { clientOf, countText, durationText, effectText, nameOf, timeOf } from '.
 /** @import { DenialDetails } from '../../src/operations/schemas/denials.ts' */
 /** @import { Inspection } from '../../src/operations/schemas/inspect.ts' */
 /** @import { OverrideReport } from '../../src/operations/schemas/overrides.ts' */
+/**
+ * @typedef {{ override: OverrideReport, ended_at: string, ended_by?: string }} EndedOverride
+ * @typedef {DenialDetails & { ended_override?: EndedOverride }} Decision
+ */
 
 const DECISION_ID = /^[0-9a-f]{12}-\d+$/;
 
@@ -22,7 +26,7 @@ const DECISION_ID = /^[0-9a-f]{12}-\d+$/;
 let text = '';
 /** @type {Inspection | undefined} */
 let inspection;
-/** @type {DenialDetails | undefined} */
+/** @type {Decision | undefined} */
 let decision;
 /** @type {string[]} */
 let failures = [];
@@ -154,6 +158,7 @@ function found(page) {
     overrides.length === 0
       ? h('p', { key: 'none', class: 'quiet' }, 'No override applies to this client.')
       : h('ul', { class: 'plain' }, ...overrides.map((report) => overrideLine(page, report))),
+    decision?.ended_override && endedLine(decision.ended_override),
     decision && decisionFacts(decision),
     inspection && limits(inspection),
   ];
@@ -200,6 +205,23 @@ function overrideLine({ ask }, report) {
     h('q', {}, h('bdi', {}, report.reason)),
     ' ',
     h('button', { type: 'button', class: 'small', onclick: () => ask(lift(report)) }, 'Lift…'),
+  );
+}
+
+/** @param {EndedOverride} ended */
+function endedLine({ override, ended_at: at, ended_by: by }) {
+  return h(
+    'p',
+    { key: 'ended', class: 'quiet' },
+    `Was ${effectText(override)} by `,
+    h('bdi', {}, override.by),
+    ' since ',
+    timeOf(override.since),
+    ', until ',
+    timeOf(at),
+    by === undefined ? ', when it expired' : [', when ', h('bdi', {}, by), ' ended it'],
+    ': ',
+    h('q', {}, h('bdi', {}, override.reason)),
   );
 }
 
