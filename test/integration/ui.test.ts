@@ -117,10 +117,13 @@ describe.skipIf(program === undefined || !ownRedisIsHere)('the page of the ops s
     await main.getByLabel('Filter').press('Tab');
     const denials = async () => Number(await row.getByRole('cell').nth(2).textContent());
     const before = await denials();
+    const client = await row.getByRole('cell').first().textContent();
+    await row.getByRole('cell').first().selectText();
     await row.getByRole('link').focus();
     await denied(visitor);
     await eventually(denials, (now) => now > before);
     const focused = page.locator(':focus');
+    expect(await page.evaluate('String(getSelection())')).toBe(client);
     expect(await focused.textContent()).toMatch(`${id}-`);
     expect(await main.getByRole('row').count()).toBe(2);
     await opened.button('Client').press('Enter');
@@ -308,6 +311,26 @@ describe.skipIf(program === undefined || !ownRedisIsHere)('the page of the ops s
     expect(await main.getAttribute('class')).toBe('');
     expect(opened.mostPolls()).toBe(1);
     expect(complaints).toEqual([]);
+  });
+
+  test.concurrent('asks rarely while nobody looks', async () => {
+    await using opened = await open();
+    const { page, headline, urls } = opened;
+    await headline.getByText('All is well').waitFor();
+    const look = (hidden: boolean) =>
+      page.evaluate(`{
+        Object.defineProperty(document, 'hidden', { value: ${hidden}, configurable: true });
+        document.dispatchEvent(new Event('visibilitychange'));
+      }`);
+    await look(true);
+    const before = urls.length;
+    await page.waitForTimeout(4_500);
+    expect(urls.length - before).toBeLessThanOrEqual(1);
+    await look(false);
+    await eventually(
+      async () => urls.length,
+      (now) => now > before + 1,
+    );
   });
 
   // The last one, because it stops Redis.

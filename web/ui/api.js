@@ -42,7 +42,7 @@ export function isSignedIn() {
  */
 export async function call(method, path, body) {
   const { status, json } = await send(method, path, body);
-  if (status === 200) return json;
+  if (status === 200 && json !== undefined) return json;
   throw new CallError(
     json?.error ?? 'unknown',
     json?.message ?? `The gateway answered with status ${status}.`,

@@ -11,8 +11,6 @@ import { effectText, subjectText, timeText } from './text.js';
  * @typedef {{ client: string, shown: string }} NamedClient
  */
 
-const EVERYWHERE = 'It holds on all gateways within a second.';
-
 /** @param {NamedClient} client @param {string[]} policies their names @returns {Change} */
 export function reset({ client, shown }, policies) {
   return {
@@ -90,7 +88,7 @@ export function lift(report) {
     verb: 'Lift',
     async make({ by }) {
       await removeOverride(report, by);
-      return `${subject}: no longer ${effectText(report)}. ${EVERYWHERE}`;
+      return `${subject}: no longer ${effectText(report)}.`;
     },
   };
 }
@@ -123,7 +121,7 @@ function written(fields) {
 
 /** @param {OverrideReport} report */
 function inForce(report) {
-  return `${subjectText(report)}: ${effectText(report)} until ${timeText(report.until)} UTC. ${EVERYWHERE}`;
+  return `${subjectText(report)}: ${effectText(report)} until ${timeText(report.until)} UTC.`;
 }
 
 /** @param {string} text @returns {[string, string]} */

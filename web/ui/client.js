@@ -8,7 +8,15 @@ import { block, exempt, lift, reset } from './changes.js';
 import { field } from './dialog.js';
 import { h } from './dom.js';
 import { table } from './table.js';
-import { clientOf, countText, durationText, effectText, nameOf, timeOf } from './text.js';
+import {
+  clientOf,
+  clientText,
+  countText,
+  durationText,
+  effectText,
+  nameOf,
+  timeOf,
+} from './text.js';
 
 /** @import { Child } from './dom.js' */
 /** @import { Page, View } from './page.js' */
@@ -164,9 +172,9 @@ function found(page) {
   ];
 }
 
-/** @param {Page} page @param {{ client: string, client_id?: string | undefined }} found @returns {Child} */
-function actions({ ask, overview }, { client: name, client_id: shown = name }) {
-  const about = { client: text, shown };
+/** @param {Page} page @param {Inspection | Decision} found @returns {Child} */
+function actions({ ask, overview }, found) {
+  const about = { client: text, shown: clientText(found) };
   const policies = overview.policies.map((policy) => policy.name);
   return [
     h(

@@ -5,7 +5,7 @@ import { block, reset } from './changes.js';
 import { field } from './dialog.js';
 import { h } from './dom.js';
 import { table } from './table.js';
-import { clientOf, clockOf, countText, nameOf, relativeOf, timeOf } from './text.js';
+import { clientOf, clientText, clockOf, countText, nameOf, relativeOf, timeOf } from './text.js';
 
 /** @import { Page, View } from './page.js' */
 /** @import { Column, Sorting } from './table.js' */
@@ -113,7 +113,7 @@ function matches({ client, client_id: id, plan, policy, reason, decision_id: dec
 function columns({ ask, overview }) {
   const policies = overview.policies.map(({ name }) => name);
   return [
-    { name: 'Client', cell: clientOf, order: ({ client, client_id: id = client }) => id },
+    { name: 'Client', cell: clientOf, order: clientText },
     {
       name: 'Policy',
       cell: ({ policy, reason }) => [
@@ -143,8 +143,7 @@ function columns({ ask, overview }) {
       name: 'Actions',
       isAction: true,
       cell: (denied) => {
-        const { decision_id: client, client: name, client_id: shown = name } = denied;
-        const about = { client, shown };
+        const about = { client: denied.decision_id, shown: clientText(denied) };
         return [
           h(
             'button',

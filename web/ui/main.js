@@ -198,7 +198,8 @@ function statusLines() {
             text: `What you see is ${durationText(Math.max(0, now() - answeredMs))} old`,
           },
         ];
-  return [{ level: 'wrong', text: problemText(problem) }, ...age];
+  const level = problem.code === 'unauthorized' ? 'warning' : 'wrong';
+  return [{ level, text: problemText(problem) }, ...age];
 }
 
 /** @param {Problem} problem */

@@ -97,7 +97,7 @@ function facts({ gateways, store, policy_file: { digests } }) {
   return h(
     'dl',
     { class: 'lines' },
-    fact('They are', [
+    fact('Running', [
       answered === asked
         ? countOf(asked, 'gateway')
         : `${countText(answered)} of ${countOf(asked, 'gateway')} answered`,

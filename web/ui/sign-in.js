@@ -28,7 +28,13 @@ export function signInForm({ wasTokenRefused, onSignedIn }) {
       h('p', { role: 'alert', class: 'failure' }, 'The gateway refused this token.'),
     field(
       'Admin token (HEADGATE_ADMIN_TOKEN)',
-      h('input', { name: 'token', type: 'password', required: true, autocomplete: 'off' }),
+      h('input', {
+        name: 'token',
+        type: 'password',
+        required: true,
+        autofocus: true,
+        autocomplete: 'off',
+      }),
     ),
     h(
       'label',
@@ -42,7 +48,9 @@ export function signInForm({ wasTokenRefused, onSignedIn }) {
 
 /** @param {string} message the gateway's */
 export function forbidden(message) {
-  return [
+  return h(
+    'div',
+    { class: 'help' },
     h('p', {}, message),
     h(
       'p',
@@ -53,5 +61,5 @@ export function forbidden(message) {
       h('code', {}, 'ssh -L 9464:127.0.0.1:9464 MACHINE'),
       '; or set HEADGATE_ADMIN_TOKEN on the gateway and sign in here.',
     ),
-  ];
+  );
 }

@@ -119,9 +119,14 @@ export function clientOf({ client, client_id: id, plan }) {
   return [nameOf(id), plan !== undefined && [' ', h('small', {}, h('bdi', {}, plan))]];
 }
 
+/** @param {{ client: string, client_id?: string | undefined }} client */
+export function clientText({ client, client_id: id = client }) {
+  return id;
+}
+
 /** What an override changes. @param {OverrideReport} override */
 export function subjectText(override) {
-  if (override.about === 'client') return override.client;
+  if (override.about === 'client') return clientText(override);
   return override.about === 'policy' ? override.policy : 'log';
 }
 
