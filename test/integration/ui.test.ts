@@ -18,7 +18,7 @@ import {
 } from '../support/operations.ts';
 import { openOpsPage } from '../support/ops-page.ts';
 import { freePort } from '../support/ports.ts';
-import { ownRedisIsHere, startRedis, type TestRedis } from '../support/redis.ts';
+import { ownRedisIsHere, startRedis } from '../support/redis.ts';
 
 const { chromium: program } = inject('programs');
 const TOKEN = 'the-token-of-all-operators';
@@ -28,7 +28,6 @@ const VIEWS = ['', 'denied', 'client', 'explain', 'policies', 'overrides'];
 
 describe.skipIf(program === undefined || !ownRedisIsHere)('the page of the ops server', () => {
   const started = new AsyncDisposableStack();
-  let redis: TestRedis;
   let policies: string;
   let one: Gateway;
   let two: Gateway;
@@ -36,7 +35,7 @@ describe.skipIf(program === undefined || !ownRedisIsHere)('the page of the ops s
 
   beforeAll(async () => {
     policies = policyFile(started);
-    redis = started.use(await startRedis());
+    const redis = started.use(await startRedis());
     const env = { HEADGATE_REDIS_URL: redis.url };
     one = started.use(await startOperated(policies, env));
     two = started.use(await startOperated(policies, env));
@@ -333,15 +332,18 @@ describe.skipIf(program === undefined || !ownRedisIsHere)('the page of the ops s
     );
   });
 
-  // The last one, because it stops Redis.
-  test('says that Redis is gone, and that a change was not made', async () => {
-    await using opened = await open('client');
+  test.concurrent('says that Redis is gone, and that a change was not made', async () => {
+    await using own = new AsyncDisposableStack();
+    const redis = own.use(await startRedis());
+    const gateway = own.use(await startOperated(policies, { HEADGATE_REDIS_URL: redis.url }));
+    await using opened = await open('client', {}, gateway);
     const { headline, page } = opened;
     await opened.look('id:acme');
     await opened.button('Block…').waitFor();
     await redis.stop();
     await eventually(
-      () => visit(one, 'POST /local', { address: newAddress() }).then(() => headline.textContent()),
+      () =>
+        visit(gateway, 'POST /local', { address: newAddress() }).then(() => headline.textContent()),
       (text) =>
         /^Redis does not answer since \d\d:\d\d UTC.*limits are counted locally/.test(text ?? ''),
       10_000,
@@ -354,7 +356,7 @@ describe.skipIf(program === undefined || !ownRedisIsHere)('the page of the ops s
       .waitFor();
     await opened.button('Cancel').click();
     expect(await opened.violations()).toEqual([]);
-    started.use(await startRedis(redis.port));
+    own.use(await startRedis(redis.port));
     await headline.getByText('All is well').waitFor();
     expect(opened.complaints).toEqual([]);
   });
