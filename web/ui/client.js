@@ -43,16 +43,20 @@ let failures = [];
 export const clientView = {
   title: 'Client',
   load,
-  show: (page) => [
-    lookup(page),
-    failures.map((failure) => h('p', { role: 'alert', class: 'failure' }, failure)),
-    found(page),
-  ],
+  show(page) {
+    // Never what was found of another client.
+    follow(page.parameter);
+    return [
+      lookup(page),
+      failures.map((failure) => h('p', { role: 'alert', class: 'failure' }, failure)),
+      found(page),
+    ];
+  },
 };
 
 /** @param {Page} page */
 async function load({ parameter }) {
-  if (DECISION_ID.test(parameter) && parameter !== text) lookUp(parameter);
+  follow(parameter);
   const asked = text;
   if (asked === '') return;
   const [inspected, decided] = await Promise.allSettled([
@@ -83,6 +87,11 @@ function keptFrom(known, errors) {
 /** @param {CallError} error */
 function isAboutClient({ code }) {
   return ['invalid', 'not_found', 'store_unavailable'].includes(code);
+}
+
+/** Looks up the decision in the address of the page. @param {string} parameter */
+function follow(parameter) {
+  if (DECISION_ID.test(parameter) && parameter !== text) lookUp(parameter);
 }
 
 /** @param {string} wanted */

@@ -45,14 +45,18 @@ const FAILURES = {
 /**
  * Opens the dialog. Only one can be open.
  * @param {Change} change
- * @param {(done: string) => void} onDone
+ * @param {(outcome: string) => void} onDone is told what was done, and of a failure that the dialog cannot show any more
  */
 export function askChange(change, onDone) {
   const dialog = /** @type {HTMLDialogElement} */ (document.querySelector('#dialog'));
   /** @type {string | undefined} */
   let failure;
   let isBusy = false;
+  let isOpen = true;
   const close = () => dialog.close();
+  dialog.onclose = () => {
+    isOpen = false;
+  };
   // What people wrote last time is gone.
   render(dialog);
   draw();
@@ -71,14 +75,15 @@ export function askChange(change, onDone) {
     draw();
     try {
       const done = await change.make(terms);
-      dialog.close();
+      if (isOpen) close();
       onDone(done);
     } catch (error) {
       if (!(error instanceof CallError)) throw error;
       failure = `${FAILURES[error.code] ?? 'Not done'}: ${error.message}`;
+      if (!isOpen) onDone(`${change.title}: ${failure}`);
     } finally {
       isBusy = false;
-      if (dialog.open) draw();
+      if (isOpen) draw();
     }
   }
 }

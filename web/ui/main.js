@@ -268,9 +268,12 @@ function elementOf(selector) {
   throw new Error(`the page has no ${selector}`);
 }
 
+let shownView = route().view;
 addEventListener('hashchange', () => {
+  const { view } = route();
   draw();
-  elementOf('#main').focus();
+  if (view !== shownView) elementOf('#main').focus();
+  shownView = view;
   refresh();
 });
 document.addEventListener('visibilitychange', () => (document.hidden ? wait() : refresh()));
