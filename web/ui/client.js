@@ -24,8 +24,8 @@ import {
 /** @import { Inspection } from '../../src/operations/schemas/inspect.ts' */
 /** @import { OverrideReport } from '../../src/operations/schemas/overrides.ts' */
 /**
- * @typedef {{ override: OverrideReport, ended_at: string, ended_by?: string }} EndedOverride
- * @typedef {DenialDetails & { ended_override?: EndedOverride }} Decision
+ * @typedef {{ override: OverrideReport, ended_at: string, ended_by?: string | undefined }} EndedOverride
+ * @typedef {DenialDetails & { ended_override?: EndedOverride | undefined }} Decision
  */
 
 const DECISION_ID = /^[0-9a-f]{12}-\d+$/;
