@@ -29,6 +29,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   overrides: async () => (await import('./overrides.ts')).overridesCommand(),
   log: async () => (await import('./log.ts')).logCommand(),
   stats: async () => (await import('./stats.ts')).statsCommand(),
+  top: async () => (await import('./top.ts')).topCommand(),
   'proxy-config': async () => (await import('./proxy-config.ts')).proxyConfigCommand(),
   key: async () => (await import('./key.ts')).keyCommand(),
   healthcheck: async () => (await import('./healthcheck.ts')).healthcheckCommand(),

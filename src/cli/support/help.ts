@@ -22,6 +22,7 @@ const EXAMPLES: Readonly<Record<string, string>> = {
   'headgate log set': "headgate log set --level debug --for 10min --reason 'a slow store'",
   'headgate log restore': 'headgate log restore',
   'headgate stats': 'headgate stats --gateway http://127.0.0.1:9464',
+  'headgate top': 'headgate top --gateway http://127.0.0.1:9464',
   'headgate key new': 'headgate key new --id acme --plan pro',
   'headgate healthcheck': 'headgate healthcheck',
   'headgate schema': 'headgate schema > policies.schema.json',

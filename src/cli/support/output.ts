@@ -73,6 +73,77 @@ export function terminalLine(): ((text: string) => void) | undefined {
   return (text) => process.stderr.write(CLEAR + printable(text));
 }
 
+export type Style = 'bold' | 'dim' | 'inverse' | 'red' | 'yellow' | 'green' | 'cyan';
+
+/** A part of a line on the screen. */
+export interface Part {
+  readonly text: string;
+  readonly styles?: readonly Style[] | undefined;
+}
+export type Line = readonly Part[];
+
+export interface Size {
+  readonly columns: number;
+  readonly rows: number;
+}
+
+/** The whole terminal, which a command draws on. */
+export interface Screen {
+  size(): Size;
+  /** Calls back after the size has changed. */
+  onResize(listener: () => void): void;
+  /** Keeps what is there, to show it again after `close`. */
+  open(): void;
+  /** Draws the lines that changed. A line must fit in the width. */
+  draw(lines: readonly Line[]): void;
+  close(): void;
+}
+
+/** The alternate screen without the cursor; long lines are cut. */
+const OPEN = '\x1b[?1049h\x1b[?25l\x1b[?7l';
+const CLOSE = '\x1b[?7h\x1b[?25h\x1b[?1049l';
+const CLEAR_ALL = '\x1b[2J';
+
+/** Undefined if standard output is no terminal. */
+export function screen(): Screen | undefined {
+  const { stdout } = process;
+  if (!stdout.isTTY) return undefined;
+  let drawn: string[] | undefined;
+  return {
+    // A terminal that does not know its size says 0.
+    size: () => ({ columns: stdout.columns || 80, rows: stdout.rows || 24 }),
+    onResize(listener) {
+      stdout.on('resize', () => {
+        drawn = undefined;
+        listener();
+      });
+    },
+    open() {
+      stdout.write(OPEN);
+      drawn = undefined;
+    },
+    draw(lines) {
+      const before = drawn ?? [];
+      const after = lines.map(styledText);
+      const changes = after.map((text, i) =>
+        text === before[i] ? '' : `\x1b[${i + 1};1H\x1b[K${text}`,
+      );
+      stdout.write((drawn === undefined ? CLEAR_ALL : '') + changes.join(''));
+      drawn = after;
+    },
+    close: () => void stdout.write(CLOSE),
+  };
+}
+
+/** Without colors if the terminal has none, or NO_COLOR is set. */
+function styledText(line: Line): string {
+  return line
+    .map(({ text, styles = [] }) =>
+      styles.length === 0 ? printable(text) : styleText([...styles], printable(text)),
+    )
+    .join('');
+}
+
 /** The lines of a text that headgate wrote. */
 export function linesIn(text: string): string[] {
   return text.replace(/\n$/, '').split('\n');

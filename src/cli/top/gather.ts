@@ -1,0 +1,32 @@
+/** Asks a gateway for all that is shown at once. */
+import { OPERATIONS } from '../../operations/operation-table.ts';
+import type { DenialList } from '../../operations/schemas/denials.ts';
+import { OVERVIEW, type Overview } from '../../operations/schemas/overview.ts';
+import { callGateway, type GatewayFlags } from '../support/gateway-client.ts';
+
+export interface Snapshot {
+  readonly overview: Overview;
+  readonly denied: DenialList;
+}
+
+export type Policy = Overview['policies'][number];
+/** A listed key has an id, and may have a plan. */
+export type DeniedClient = DenialList['clients'][number] & {
+  readonly client_id?: string | undefined;
+  readonly plan?: string | undefined;
+};
+
+/** As many as a gateway tells. */
+const MOST_CLIENTS = 100;
+
+/** Both answers; rejects with GatewayRefused. */
+export async function gather(flags: GatewayFlags) {
+  const [overview, denied] = await Promise.all([
+    callGateway(flags, OVERVIEW, {}),
+    callGateway(flags, OPERATIONS.top, { limit: MOST_CLIENTS }),
+  ]);
+  return {
+    json: { overview: overview.json, top: denied.json },
+    read: (): Snapshot => ({ overview: overview.read(), denied: denied.read() }),
+  };
+}

@@ -1,0 +1,33 @@
+/** The keys and what the tables mean. */
+import { columns } from '../support/output.ts';
+
+export const HELP: readonly string[] = columns([
+  ['up down j k', 'choose a row (also page up and down, home, end)'],
+  ['Tab', 'go to the other table'],
+  ['Enter', 'why: the denial and the limits of a client, or the limits of a policy'],
+  ['s', 'sort in another way'],
+  ['/', 'filter the table; Esc shows all rows again'],
+  ['r', 'reset the counters of the client'],
+  ['b, e', 'block the client, or exempt it from all limits, for a time'],
+  ['l', 'lift the block or exemption of the client, or the mode of the policy'],
+  ['m', 'change the mode of the policy for a time'],
+  ['Space', 'update now'],
+  ['q', 'quit'],
+  ['', ''],
+  ['REQ/S', 'mean of the last 5 seconds; 15 MIN draws the time before'],
+  ['DENIED/S', 'in parentheses: a shadow policy would have denied them'],
+  ['MODE *', 'changed by an operator for a time'],
+  ['CLIENT', 'those that were denied in the last five minutes'],
+]);
+
+const HINTS = [
+  'Tab table  Enter why  r reset  b block  e exempt  l lift  m mode  s sort  / filter  ? help  q quit',
+  'Tab table  Enter why  r reset  b block  e exempt  l lift  m mode  ? help  q quit',
+  'Enter why  r reset  b block  ? help  q quit',
+];
+const SHORTEST_HINT = '? help  q quit';
+
+/** The longest that fits. */
+export function hints(width: number): string {
+  return HINTS.find((each) => each.length <= width) ?? SHORTEST_HINT;
+}

@@ -1,0 +1,144 @@
+/** Keeps the screen up to date until the operator quits: asks the gateway again and again, and does what keys want. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { GatewayFlags } from '../support/gateway-client.ts';
+import { GatewayRefused } from '../support/gateway-refused.ts';
+import type { Screen } from '../support/output.ts';
+import { makeChange } from './changes.ts';
+import type { Form } from './form.ts';
+import { type DeniedClient, gather } from './gather.ts';
+import type { Key } from './key.ts';
+import { type Effect, press } from './press.ts';
+import { screenLines } from './screen.ts';
+import { failed, initialState, received, type TopState } from './state.ts';
+import { takeTerminal } from './terminal.ts';
+import { explainClient, liftForm } from './why.ts';
+
+export interface LiveOptions {
+  readonly flags: GatewayFlags;
+  readonly intervalMs: number;
+  /** Name of the operator. */
+  readonly by: string;
+}
+
+/** Ages of data grow on the screen so often. */
+const TICK_MS = 1_000;
+
+/** Resolves when the operator quits; the terminal is as before then. */
+export async function runLive(screen: Screen, options: LiveOptions): Promise<void> {
+  const live = new Live(screen, options);
+  const quit = Promise.withResolvers<void>();
+  const terminal = takeTerminal(screen, {
+    onContinued: () => live.change({}),
+    onKey(key) {
+      const effect = live.press(key);
+      if (effect?.kind === 'quit') quit.resolve();
+      else if (effect?.kind === 'suspend') terminal.suspend();
+      else if (effect !== undefined) live.run(effect).catch(quit.reject);
+    },
+  });
+  screen.onResize(() => live.change({}));
+  const tick = setInterval(() => live.change({ nowMs: Date.now() }), TICK_MS);
+  live.poll(options.intervalMs).catch(quit.reject);
+  try {
+    await quit.promise;
+  } finally {
+    clearInterval(tick);
+    terminal.close();
+  }
+}
+
+class Live {
+  readonly #screen: Screen;
+  readonly #flags: GatewayFlags;
+  readonly #by: string;
+  #state: TopState;
+  /** Numbers of the last question that was sent, and of the last one whose answer is shown. */
+  #asked = 0;
+  #answered = 0;
+
+  constructor(screen: Screen, { flags, by }: LiveOptions) {
+    this.#screen = screen;
+    this.#flags = flags;
+    this.#by = by;
+    this.#state = initialState(flags.gateway, Date.now());
+  }
+
+  change(change: Partial<TopState>): void {
+    this.#show({ ...this.#state, ...change });
+  }
+
+  press(key: Key): Effect | undefined {
+    const { state, effect } = press(this.#state, key);
+    this.#show(state);
+    return effect;
+  }
+
+  async poll(intervalMs: number): Promise<never> {
+    for (;;) {
+      await this.#ask();
+      await sleep(intervalMs);
+    }
+  }
+
+  async run(effect: Effect): Promise<void> {
+    switch (effect.kind) {
+      case 'redraw':
+        this.#screen.open();
+        return this.change({});
+      case 'refresh':
+        return this.#ask();
+      case 'explain':
+        return this.#explain(effect.client);
+      case 'find override':
+        return this.#findOverride(effect.client);
+      case 'change':
+        return this.#makeChange(effect.form);
+    }
+  }
+
+  #show(state: TopState): void {
+    this.#state = state;
+    this.#screen.draw(screenLines(state, this.#screen.size()));
+  }
+
+  async #ask(): Promise<void> {
+    const number = ++this.#asked;
+    const answer = await this.#answer();
+    // A later question may have been answered sooner, such as the one after a change.
+    if (number < this.#answered) return;
+    this.#answered = number;
+    this.#show(answer(this.#state));
+  }
+
+  /** Returns what the answer makes of the state. */
+  async #answer(): Promise<(state: TopState) => TopState> {
+    try {
+      const snapshot = (await gather(this.#flags)).read();
+      return (state) => received(state, snapshot, Date.now());
+    } catch (error) {
+      if (!(error instanceof GatewayRefused)) throw error;
+      return (state) => failed(state, error.message, Date.now());
+    }
+  }
+
+  async #explain(client: DeniedClient): Promise<void> {
+    const lines = await explainClient(client, this.#flags);
+    const { why } = this.#state;
+    if (why?.about === 'client' && why.client === client) this.change({ why: { ...why, lines } });
+  }
+
+  async #findOverride(client: DeniedClient): Promise<void> {
+    const found = await liftForm(client, this.#flags);
+    if (typeof found === 'string') {
+      this.change({ underWay: undefined, notice: { level: 'plain', text: found } });
+    } else {
+      this.change({ underWay: undefined, form: found, isFiltering: false, isHelpShown: false });
+    }
+  }
+
+  async #makeChange(form: Form): Promise<void> {
+    const notice = await makeChange(form, { flags: this.#flags, by: this.#by });
+    this.change({ underWay: undefined, notice });
+    await this.#ask();
+  }
+}

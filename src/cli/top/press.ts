@@ -1,0 +1,179 @@
+/** What a key does: the next state, and what has to be asked or done outside. */
+import { type ActionName, edited, type Form, pressInForm, startForm } from './form.ts';
+import type { DeniedClient } from './gather.ts';
+import type { Key } from './key.ts';
+import { chosenClient, chosenPolicy, clientName, moved, withNextOrder } from './rows.ts';
+import { type TopState, withPane } from './state.ts';
+
+export type Effect =
+  | { readonly kind: 'quit' | 'suspend' | 'redraw' | 'refresh' }
+  /** Finds out why a client is denied. */
+  | { readonly kind: 'explain'; readonly client: DeniedClient }
+  /** Finds out which override of a client could be lifted. */
+  | { readonly kind: 'find override'; readonly client: DeniedClient }
+  | { readonly kind: 'change'; readonly form: Form };
+
+export interface Pressed {
+  readonly state: TopState;
+  readonly effect?: Effect;
+}
+
+/** Rows that a page key moves by. */
+const PAGE = 10;
+const MOVES: Readonly<Record<string, number>> = {
+  ...{ up: -1, k: -1, down: 1, j: 1 },
+  ...{ pageup: -PAGE, pagedown: PAGE, home: -1e6, end: 1e6 },
+};
+const ACTIONS_ON_CLIENTS: Readonly<Record<string, ActionName>> = {
+  ...{ r: 'reset', b: 'block', e: 'exempt' },
+};
+
+export function press(state: TopState, key: Key): Pressed {
+  if (key.name === 'ctrl-c') return { state, effect: { kind: 'quit' } };
+  if (key.name === 'ctrl-z') return { state, effect: { kind: 'suspend' } };
+  if (key.name === 'ctrl-l') return { state, effect: { kind: 'redraw' } };
+  if (state.form !== undefined) return pressForm(state, state.form, key);
+  if (state.isFiltering) return { state: pressFilter(state, key) };
+  if (state.isHelpShown) return { state: { ...state, isHelpShown: false } };
+  return pressCommand({ ...state, notice: undefined }, key);
+}
+
+function pressForm(state: TopState, form: Form, key: Key): Pressed {
+  const step = pressInForm(form, key);
+  if (step === 'given up') {
+    const notice = {
+      level: 'plain',
+      text: `${form.action}: given up, nothing was changed`,
+    } as const;
+    return { state: { ...state, form: undefined, notice } };
+  }
+  if (step !== 'done') return { state: { ...state, form: step } };
+  const underWay = `${form.action} ${form.subject.name}`;
+  return {
+    state: { ...state, form: undefined, underWay },
+    effect: { kind: 'change', form },
+  };
+}
+
+function pressFilter(state: TopState, key: Key): TopState {
+  const { filter } = state.panes[state.pane];
+  if (key.name === 'return') return { ...state, isFiltering: false };
+  if (key.name === 'escape') return { ...withPane(state, { filter: '' }), isFiltering: false };
+  return withPane(state, { filter: edited(filter, key) });
+}
+
+function pressCommand(state: TopState, { name }: Key): Pressed {
+  const move = MOVES[name];
+  if (move !== undefined) return { state: movedBy(state, move) };
+  switch (name) {
+    case 'q':
+      return quit(state);
+    case 'escape':
+      return { state: left(state) };
+    case 'tab':
+    case 'left':
+    case 'right':
+      return { state: switched(state) };
+    case 's':
+      return { state: withNextOrder(state) };
+    case '/':
+      return { state: { ...state, isFiltering: true, why: undefined } };
+    case '?':
+      return { state: { ...state, isHelpShown: true } };
+    case ' ':
+      return { state, effect: { kind: 'refresh' } };
+    case 'return':
+      return state.why === undefined ? why(state) : { state: { ...state, why: undefined } };
+    default:
+      return pressAction(state, name);
+  }
+}
+
+/** Back to the tables, and there to all rows. */
+function left(state: TopState): TopState {
+  if (state.why !== undefined) return { ...state, why: undefined };
+  return withPane(state, { filter: '' });
+}
+
+/** The answer to an action must be seen. */
+function quit(state: TopState): Pressed {
+  if (state.why !== undefined) return { state: left(state) };
+  if (state.underWay === undefined) return { state, effect: { kind: 'quit' } };
+  const text = `${state.underWay}: not confirmed yet; Ctrl+C leaves all the same`;
+  return { state: { ...state, notice: { level: 'bad', text } } };
+}
+
+/** The row that is chosen then stays chosen, wherever the next update puts it. */
+function switched(state: TopState): TopState {
+  if (state.why !== undefined) return state;
+  return moved({ ...state, pane: state.pane === 'policies' ? 'clients' : 'policies' }, 0);
+}
+
+function movedBy(state: TopState, by: number): TopState {
+  const { why } = state;
+  if (why === undefined) return moved(state, by);
+  return { ...state, why: { ...why, scroll: Math.max(0, why.scroll + by) } };
+}
+
+function why(state: TopState): Pressed {
+  if (state.pane === 'policies') {
+    const policy = chosenPolicy(state);
+    if (policy === undefined) return { state };
+    return { state: { ...state, why: { about: 'policy', policy, scroll: 0 } } };
+  }
+  const client = chosenClient(state);
+  if (client === undefined) return { state };
+  const lines = ['asking the gateways ...'];
+  return {
+    state: { ...state, why: { about: 'client', client, lines, scroll: 0 } },
+    effect: { kind: 'explain', client },
+  };
+}
+
+function pressAction(state: TopState, name: string): Pressed {
+  const onClient = ACTIONS_ON_CLIENTS[name];
+  if (onClient === undefined && name !== 'm' && name !== 'l') return { state };
+  if (state.underWay !== undefined) {
+    const text = `${state.underWay}: wait until it is confirmed`;
+    return { state: { ...state, notice: { level: 'bad', text } } };
+  }
+  if (name === 'm') return changeMode(state);
+  if (name === 'l') return lift(state);
+  const client = subjectClient(state);
+  if (client === undefined || onClient === undefined) return chooseFirst(state, 'client');
+  const subject = { id: client.decision_id, name: clientName(client) };
+  return { state: { ...state, form: startForm(onClient, subject) } };
+}
+
+function changeMode(state: TopState): Pressed {
+  const name = subjectPolicy(state);
+  if (name === undefined) return chooseFirst(state, 'policy');
+  return { state: { ...state, form: startForm('mode', { id: name, name }) } };
+}
+
+function lift(state: TopState): Pressed {
+  const client = subjectClient(state);
+  if (client !== undefined) {
+    const underWay = `overrides of ${clientName(client)}`;
+    return { state: { ...state, underWay }, effect: { kind: 'find override', client } };
+  }
+  const name = subjectPolicy(state);
+  if (name === undefined) return chooseFirst(state, 'policy');
+  return { state: { ...state, form: startForm('restore', { id: name, name }) } };
+}
+
+/** What an action is about: what is explained, otherwise the chosen row of the table that has the keys. */
+function subjectClient(state: TopState): DeniedClient | undefined {
+  if (state.why !== undefined) return state.why.about === 'client' ? state.why.client : undefined;
+  return state.pane === 'clients' ? chosenClient(state) : undefined;
+}
+
+function subjectPolicy(state: TopState): string | undefined {
+  if (state.why?.about === 'policy') return state.why.policy.name;
+  return subjectClient(state)?.policy ?? chosenPolicy(state)?.name;
+}
+
+function chooseFirst(state: TopState, what: string): Pressed {
+  const text = `choose a ${what} first; Tab goes to the other table`;
+  return { state: { ...state, notice: { level: 'plain', text } } };
+}

@@ -1,0 +1,25 @@
+/** Runs `headgate top`: live on a terminal, otherwise once. */
+import { type ChangeFlags, operatorName } from '../support/gateway-options.ts';
+import { type OutputFlags, print, screen } from '../support/output.ts';
+import { gather } from './gather.ts';
+import { runLive } from './live.ts';
+import { plainText } from './plain.ts';
+
+export interface TopFlags extends ChangeFlags, OutputFlags {
+  /** Milliseconds. */
+  readonly interval: number;
+  readonly once?: boolean;
+}
+
+/** Rejects with GatewayRefused if it prints once and no gateway answers. */
+export async function runTop({ output, interval, once, ...flags }: TopFlags): Promise<void> {
+  const terminal =
+    once === true || output === 'json' || !process.stdin.isTTY ? undefined : screen();
+  if (terminal === undefined) {
+    const { json, read } = await gather(flags);
+    return print(output, json, () => plainText(read()));
+  }
+  await runLive(terminal, { flags, intervalMs: interval, by: operatorName(flags) });
+  // A question to a gateway that is not answered would delay the end.
+  process.exit();
+}

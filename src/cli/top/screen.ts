@@ -1,0 +1,149 @@
+/** Draws the state in a size: exactly as many lines as the terminal has rows, none longer than its width. */
+import type { Line, Size } from '../support/output.ts';
+import { formLines, typedLine } from './form-lines.ts';
+import type { DeniedClient } from './gather.ts';
+import { HELP, hints } from './help-lines.ts';
+import { type List, listLines } from './list.ts';
+import {
+  chosenIndex,
+  clientKeys,
+  clientName,
+  clientRows,
+  orderName,
+  type PolicyRow,
+  policyNames,
+  policyRows,
+} from './rows.ts';
+import { gatewayTime, type TopState } from './state.ts';
+import { factsText, statements } from './status.ts';
+import { clientColumns, policyColumns } from './tables.ts';
+import { clockText, cut, padded, widthOf, wrapped } from './text.ts';
+import { policyText } from './why.ts';
+
+/** Rows of the terminal from which there is room for both tables, and for what is good to know. */
+const ROWS_FOR_BOTH = 16;
+const MOST_STATEMENT_LINES = 4;
+const LEVELS = { good: ['green'], bad: ['bold', 'red'], plain: [] } as const;
+
+export function screenLines(state: TopState, size: Size): Line[] {
+  const { columns, rows } = size;
+  const top = header(state, size);
+  const bottom = footer(state, size);
+  const room = Math.max(0, rows - top.length - bottom.length);
+  const middle = body(state, { columns, rows: room }).slice(0, room);
+  const filler = Array.from({ length: room - middle.length }, (): Line => []);
+  return [...top, ...middle, ...filler, ...bottom]
+    .slice(0, rows)
+    .map((line) => cutLine(line, columns));
+}
+
+function header(state: TopState, { columns, rows }: Size): Line[] {
+  const clock = `${clockText(gatewayTime(state))} UTC`;
+  const title = cut(`headgate top ${state.url ?? ''}`.trim(), columns);
+  const room = columns - widthOf(title) - 1;
+  const time = clock.length <= room ? padded(clock, room + 1, 'right') : '';
+  const said = statements(state).flatMap(({ text, styles }) =>
+    wrapped(text, columns).map((each): Line => [{ text: each, styles }]),
+  );
+  const facts = state.snapshot === undefined ? '' : factsText(state.snapshot.overview);
+  return [
+    [{ text: title, styles: ['bold'] }, { text: time }],
+    ...said.slice(0, rows < ROWS_FOR_BOTH ? 1 : MOST_STATEMENT_LINES),
+    ...(rows < ROWS_FOR_BOTH ? [] : [[{ text: facts, styles: ['dim'] as const }], []]),
+  ];
+}
+
+function body(state: TopState, size: Size): Line[] {
+  if (state.isHelpShown) return plainLines(HELP, size);
+  const { why, snapshot } = state;
+  if (why?.about === 'client') {
+    return plainLines([`${clientName(why.client)}`, '', ...why.lines], size, why.scroll);
+  }
+  if (why?.about === 'policy') {
+    const lines = policyText(why.policy, snapshot?.overview.step_ms ?? 0);
+    return plainLines(lines, size, why.scroll);
+  }
+  return snapshot === undefined ? [] : tables(state, size);
+}
+
+function plainLines(texts: readonly string[], { columns, rows }: Size, scroll = 0): Line[] {
+  const lines = texts.flatMap((text) => wrapped(text, columns, '          '));
+  const from = Math.min(scroll, Math.max(0, lines.length - rows));
+  return lines.slice(from).map((text) => [{ text }]);
+}
+
+function tables(state: TopState, size: Size): Line[] {
+  const { rows } = size;
+  const policies = policyTable(state, size);
+  const clients = clientTable(state, size);
+  if (rows < ROWS_FOR_BOTH / 2) {
+    return (state.pane === 'policies' ? policies : clients)(rows);
+  }
+  const wantedForPolicies = policyRows(state).length + 1;
+  const wantedForClients = Math.max(1, clientRows(state).length) + 1;
+  const forPolicies = Math.min(
+    wantedForPolicies,
+    Math.max(Math.floor(rows / 2), rows - 1 - wantedForClients),
+  );
+  return [...policies(forPolicies), [], ...clients(rows - 1 - forPolicies)];
+}
+
+/** Draws a table with its head in so many rows. */
+type Draw = (rows: number) => Line[];
+
+function policyTable(state: TopState, size: Size): Draw {
+  const rows = policyRows(state);
+  const list: List<PolicyRow> = {
+    rows,
+    columns: policyColumns(size),
+    chosen: chosenIndex(policyNames(rows), state.panes.policies),
+    hasKeys: state.pane === 'policies',
+    empty: 'no policy has this name',
+  };
+  return (height) => listLines(list, size.columns, height);
+}
+
+function clientTable(state: TopState, size: Size): Draw {
+  const rows = clientRows(state);
+  const isFiltered = state.panes.clients.filter !== '';
+  const list: List<DeniedClient> = {
+    rows,
+    columns: clientColumns(size, gatewayTime(state)),
+    chosen: chosenIndex(clientKeys(rows), state.panes.clients),
+    hasKeys: state.pane === 'clients',
+    empty: isFiltered
+      ? 'no denied client has this in its row'
+      : 'no client was denied in the last five minutes',
+  };
+  return (height) => listLines(list, size.columns, height);
+}
+
+function footer(state: TopState, { columns, rows }: Size): Line[] {
+  const { form, notice, underWay, isFiltering, panes, pane } = state;
+  if (form !== undefined) return [[], ...formLines(form, columns)];
+  if (isFiltering) return [[], typedLine(`Only ${pane} with: `, panes[pane].filter, columns)];
+  const keys: Line = [{ text: cut(hints(columns), columns), styles: ['dim'] }];
+  const said =
+    underWay === undefined ? notice : ({ text: `${underWay} ...`, level: 'plain' } as const);
+  if (said === undefined) return rows < ROWS_FOR_BOTH ? [keys] : [viewLine(state), keys];
+  const styles = LEVELS[said.level];
+  return [...wrapped(said.text, columns).map((text): Line => [{ text, styles }]), keys];
+}
+
+/** How the table that has the keys is sorted and filtered. */
+function viewLine(state: TopState): Line {
+  const { pane, panes } = state;
+  const { filter } = panes[pane];
+  const only = filter === '' ? '' : `, only with ${JSON.stringify(filter)}`;
+  return [{ text: `${pane}: ${orderName(state)}${only}`, styles: ['dim'] }];
+}
+
+/** Leaves no part that would stand outside. */
+function cutLine(line: Line, width: number): Line {
+  let left = width;
+  return line.flatMap(({ text, styles }) => {
+    const shown = left > 0 ? cut(text, left) : '';
+    left -= widthOf(shown);
+    return shown === '' ? [] : [{ text: shown, styles }];
+  });
+}

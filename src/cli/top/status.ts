@@ -1,0 +1,110 @@
+/** How things are, in words: what is wrong, the worst first, or that all is well. */
+import type { Overview } from '../../operations/schemas/overview.ts';
+import type { Style } from '../support/output.ts';
+import { rateOf, sum } from './rates.ts';
+import { ageOf, type TopState } from './state.ts';
+import { clockText, plural, rateText, spanText } from './text.ts';
+
+export interface Statement {
+  readonly text: string;
+  readonly styles: readonly Style[];
+}
+
+type StoreState = Overview['store']['states'][number];
+
+const GOOD: readonly Style[] = ['green'];
+const DOUBTFUL: readonly Style[] = ['yellow'];
+const BAD: readonly Style[] = ['bold', 'red'];
+
+const WITHOUT_STORE: Readonly<Record<StoreState['state'], string>> = {
+  closed: 'deny every request that they cannot count',
+  open: 'allow every request that they cannot count',
+  local: 'count for themselves',
+  enforced: 'count in the store',
+};
+const DIGEST_LENGTH = 12;
+
+/** At least one. */
+export function statements(state: TopState): Statement[] {
+  const { snapshot, failure } = state;
+  if (snapshot === undefined) return [firstAnswer(failure)];
+  const wrong = [
+    ...(failure === undefined ? [] : [staleData(state, failure)]),
+    ...storeFailures(snapshot.overview),
+    ...silentGateways(snapshot.overview),
+    ...policyFileFaults(snapshot.overview),
+  ];
+  return wrong.length > 0 ? wrong : [allIsWell(snapshot.overview)];
+}
+
+/** `12 requests/s, 0.4 denied/s`, over all policies. */
+export function ratesText({ policies, step_ms: stepMs }: Overview): string {
+  const rate = (of: (policy: Overview['policies'][number]) => readonly number[]) =>
+    rateText(sum(policies.map((policy) => rateOf(of(policy), stepMs))));
+  return `${rate(({ requests }) => requests)} requests/s, ${rate(({ denials }) => denials)} denied/s`;
+}
+
+/** Store, gateways and policy file. */
+export function factsText({ store, gateways, policy_file: file }: Overview): string {
+  const states = store.states.map(({ state, gateways: count }) => `${count} ${state}`);
+  const [first, ...others] = file.digests;
+  const digest = first === undefined ? 'unknown' : first.digest.slice(0, DIGEST_LENGTH);
+  const since = first === undefined ? '' : ` since ${clockText(Date.parse(first.since))}`;
+  return [
+    `store: ${[store.kind, store.version].filter(Boolean).join(' ')}, ${states.join(', ')}`,
+    `${gateways.answered}/${plural(gateways.asked, 'gateway')}, ${plural(gateways.workers, 'worker')}`,
+    `policy file ${digest}${others.length > 0 ? ` and ${others.length} more` : since}`,
+  ].join('; ');
+}
+
+function firstAnswer(failure: string | undefined): Statement {
+  if (failure === undefined) return { text: 'Asking the gateway ...', styles: [] };
+  return { text: `No data yet: ${failure}. Trying again.`, styles: BAD };
+}
+
+function staleData(state: TopState, failure: string): Statement {
+  const age = spanText(ageOf(state));
+  return { text: `Data of ${age} ago: ${failure}. Trying again.`, styles: BAD };
+}
+
+function allIsWell(overview: Overview): Statement {
+  const { store, gateways } = overview;
+  const where = store.kind === 'redis' ? 'Redis' : 'memory';
+  const who = plural(gateways.answered, 'gateway');
+  const verb = gateways.answered === 1 ? 'counts' : 'count';
+  return { text: `All is well: ${who} ${verb} in ${where}. ${ratesText(overview)}.`, styles: GOOD };
+}
+
+function storeFailures({ store, gateways }: Overview): Statement[] {
+  const order = Object.keys(WITHOUT_STORE);
+  return store.states
+    .filter(({ state }) => state !== 'enforced')
+    .sort((a, b) => order.indexOf(a.state) - order.indexOf(b.state))
+    .map(({ state, gateways: count, since, reason }) => ({
+      text: `The store fails${since === undefined ? '' : ` since ${clockText(Date.parse(since))}`}${reason === undefined ? '' : ` (${reason})`}: ${count} of ${plural(gateways.answered, 'gateway')} ${WITHOUT_STORE[state]}.`,
+      styles: state === 'local' ? DOUBTFUL : BAD,
+    }));
+}
+
+function silentGateways({ gateways: { asked, answered } }: Overview): Statement[] {
+  if (answered >= asked) return [];
+  const text = `${asked - answered} of ${plural(asked, 'gateway')} did not answer: numbers are too low.`;
+  return [{ text, styles: BAD }];
+}
+
+function policyFileFaults({ policy_file: { digests, refused } }: Overview): Statement[] {
+  const [mistake = ''] = refused?.mistakes ?? [];
+  return [
+    ...(refused === undefined
+      ? []
+      : [
+          {
+            text: `A policy file was refused at ${clockText(Date.parse(refused.at))}, the one before stays: ${mistake}`,
+            styles: BAD,
+          },
+        ]),
+    ...(digests.length > 1
+      ? [{ text: `The gateways use ${digests.length} different policy files.`, styles: DOUBTFUL }]
+      : []),
+  ];
+}

@@ -1,0 +1,95 @@
+/** The columns of both tables. */
+import type { Size } from '../support/output.ts';
+import type { DeniedClient } from './gather.ts';
+import { sparkline } from './rates.ts';
+import { clientName, denialsOf, type PolicyRow } from './rows.ts';
+import type { Column } from './table.ts';
+import { clockText, rateText, spanText } from './text.ts';
+
+/** Columns of the terminal from which there is room for more. */
+const WIDE = 110;
+const VERY_WIDE = 170;
+const DAY_MS = 86_400_000;
+
+export function policyColumns({ columns }: Size): Column<PolicyRow>[] {
+  const minutes = sparklineWidth(columns);
+  return [
+    { head: 'POLICY', cell: ({ policy }) => policy.name, least: 8, rank: 9 },
+    {
+      head: 'MODE',
+      cell: ({ policy }) => (isOverridden(policy) ? `${policy.mode}*` : policy.mode),
+      rank: 6,
+      styles: ({ policy }) => (isOverridden(policy) ? ['yellow'] : []),
+    },
+    {
+      head: 'REQ/S',
+      cell: ({ requestRate }) => rateText(requestRate),
+      ...{ align: 'right', rank: 5 },
+    },
+    { head: '15 MIN', cell: ({ policy }) => sparkline(policy.requests, minutes), rank: 1 },
+    {
+      head: 'DENIED/S',
+      cell: deniedRateText,
+      ...{ align: 'right', rank: 8 },
+      styles: ({ policy, denialRate }) =>
+        denialRate === 0 || policy.mode === 'shadow' ? [] : ['yellow'],
+    },
+    { head: '15 MIN', cell: ({ policy }) => sparkline(denialsOf(policy), minutes), rank: 2 },
+  ];
+}
+
+/** `nowMs` is the time of the gateway. */
+export function clientColumns({ columns }: Size, nowMs: number): Column<DeniedClient>[] {
+  const time = (iso: string | undefined) => (iso === undefined ? '' : timeText(iso, nowMs));
+  const withSpan = (iso: string) =>
+    columns < WIDE ? time(iso) : `${time(iso)} (${relativeText(Date.parse(iso) - nowMs)})`;
+  const reason: Column<DeniedClient> = { head: 'REASON', cell: (row) => row.reason, rank: 1 };
+  return [
+    { head: 'CLIENT', cell: clientName, least: 12, rank: 9 },
+    { head: 'POLICY', cell: ({ policy }) => policy, least: 8, rank: 7 },
+    ...(columns < WIDE ? [] : [reason]),
+    {
+      head: 'DENIALS',
+      cell: ({ denials }) => denials.toLocaleString('en'),
+      ...{ align: 'right', rank: 8 },
+    },
+    { head: 'SINCE', cell: ({ since }) => withSpan(since), rank: 2 },
+    {
+      head: 'UNTIL',
+      cell: ({ until, reason }) => (until === undefined ? wordFor(reason) : withSpan(until)),
+      rank: 4,
+    },
+    { head: 'DECISION', cell: ({ decision_id: id }) => id, rank: 3 },
+  ];
+}
+
+function sparklineWidth(columns: number): number {
+  if (columns < WIDE) return 15;
+  return columns < VERY_WIDE ? 30 : 60;
+}
+
+function isOverridden({ mode, mode_of_file: ofFile }: PolicyRow['policy']): boolean {
+  return mode !== ofFile;
+}
+
+/** In parentheses if nobody was denied, because the policy is in shadow mode. */
+function deniedRateText({ policy, denialRate }: PolicyRow): string {
+  const text = rateText(denialRate);
+  return policy.mode === 'shadow' ? `(${text})` : text;
+}
+
+/** A denial that is about no quota has no end of its own. */
+function wordFor(reason: string): string {
+  return reason === 'blocked' ? 'blocked' : '';
+}
+
+/** `11:29:09`; of another day, `11-23 11:29`. */
+function timeText(iso: string, nowMs: number): string {
+  const ms = Date.parse(iso);
+  const isToday = Math.floor(ms / DAY_MS) === Math.floor(nowMs / DAY_MS);
+  return isToday ? clockText(ms) : iso.slice(5, 16).replace('T', ' ');
+}
+
+function relativeText(ms: number): string {
+  return ms > 0 ? `in ${spanText(ms)}` : `${spanText(-ms)} ago`;
+}

@@ -1,0 +1,75 @@
+/**
+ * The terminal while `headgate top` runs: keys come one by one, and the screen is its own. Whatever ends the process, the
+ * terminal is left as it was; only SIGKILL leaves no time for it.
+ */
+import { emitKeypressEvents } from 'node:readline';
+import type { Screen } from '../support/output.ts';
+import { reportFailure } from '../support/report-failure.ts';
+import { type Key, type Keypress, keyOf } from './key.ts';
+
+const ENDING = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT'] as const;
+
+export interface Terminal {
+  /** Gives the terminal back until the process is continued. */
+  suspend(): void;
+  close(): void;
+}
+
+export interface TerminalEvents {
+  readonly onKey: (key: Key) => void;
+  /** The terminal is ours again, and empty. */
+  readonly onContinued: () => void;
+}
+
+export function takeTerminal(screen: Screen, { onKey, onContinued }: TerminalEvents): Terminal {
+  const { stdin } = process;
+  let isTaken = false;
+  const take = () => {
+    if (isTaken) return;
+    isTaken = true;
+    stdin.setRawMode(true);
+    screen.open();
+  };
+  const giveBack = () => {
+    if (!isTaken) return;
+    isTaken = false;
+    screen.close();
+    stdin.setRawMode(false);
+  };
+
+  const fail = (error: unknown) => {
+    giveBack();
+    process.exit(reportFailure(error));
+  };
+  // The signal itself ends the process, so that others see what ended it.
+  const end = (signal: NodeJS.Signals) => {
+    giveBack();
+    process.removeAllListeners(signal);
+    process.kill(process.pid, signal);
+  };
+  const goOn = () => {
+    take();
+    onContinued();
+  };
+
+  process.on('uncaughtException', fail);
+  process.on('exit', giveBack);
+  for (const signal of ENDING) process.on(signal, end);
+  process.on('SIGCONT', goOn);
+  emitKeypressEvents(stdin);
+  stdin.on('keypress', (char: string | undefined, pressed: Keypress) =>
+    onKey(keyOf(char, pressed)),
+  );
+  // The terminal is gone.
+  stdin.on('end', () => process.exit());
+  take();
+  stdin.resume();
+
+  return {
+    suspend() {
+      giveBack();
+      process.kill(process.pid, 'SIGTSTP');
+    },
+    close: giveBack,
+  };
+}

@@ -1,0 +1,78 @@
+/** Text that must fit in a number of columns of the terminal, and words for times and rates. */
+import { printable } from '../../core/printable.ts';
+
+const MARK = /\p{M}/u;
+/** Blocks whose characters take two columns. */
+const WIDE =
+  /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}]/u;
+
+/** The columns that a text takes. */
+export function widthOf(text: string): number {
+  return [...text].reduce((sum, char) => sum + columnsOf(char), 0);
+}
+
+/** The text with escapes, cut to a width; a cut is shown. */
+export function cut(written: string, width: number): string {
+  const text = printable(written);
+  if (widthOf(text) <= width) return text;
+  let kept = '';
+  let left = width - 1;
+  for (const char of text) {
+    left -= columnsOf(char);
+    if (left < 0) break;
+    kept += char;
+  }
+  return width < 1 ? '' : `${kept}…`;
+}
+
+/** The text with spaces to the width. */
+export function padded(text: string, width: number, align: 'left' | 'right' = 'left'): string {
+  const spaces = ' '.repeat(Math.max(0, width - widthOf(text)));
+  return align === 'left' ? text + spaces : spaces + text;
+}
+
+/** Breaks a text between words. Longer words are cut. */
+export function wrapped(text: string, width: number, indent = ''): string[] {
+  const lines: string[] = [];
+  let line = '';
+  for (const word of printable(text).split(' ')) {
+    const longer = line === '' ? word : `${line} ${word}`;
+    if (line === '' || widthOf(longer) <= width) {
+      line = longer;
+    } else {
+      lines.push(line);
+      line = indent + word;
+    }
+  }
+  return [...lines, line].map((each) => cut(each, width));
+}
+
+/** `45 s`, `12 min`, `3 h`, `5 d`; never negative. */
+export function spanText(ms: number): string {
+  const seconds = Math.max(0, Math.round(ms / 1_000));
+  if (seconds < 120) return `${seconds} s`;
+  if (seconds < 7_200) return `${Math.floor(seconds / 60)} min`;
+  if (seconds < 172_800) return `${Math.floor(seconds / 3_600)} h`;
+  return `${Math.floor(seconds / 86_400)} d`;
+}
+
+/** `0`, `0.4`, `12`, `3,400` */
+export function rateText(perSecond: number): string {
+  if (perSecond === 0) return '0';
+  if (perSecond >= 9.95) return Math.round(perSecond).toLocaleString('en');
+  return perSecond < 0.05 ? '<0.1' : perSecond.toFixed(1);
+}
+
+/** `11:29:09`, in UTC. */
+export function clockText(ms: number): string {
+  return new Date(ms).toISOString().slice(11, 19);
+}
+
+export function plural(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
+}
+
+function columnsOf(char: string): number {
+  if (MARK.test(char)) return 0;
+  return WIDE.test(char) ? 2 : 1;
+}

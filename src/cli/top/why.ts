@@ -1,0 +1,92 @@
+/** Why a client is denied and what is left of its limits, or what a policy is. */
+import { OPERATIONS } from '../../operations/operation-table.ts';
+import type { DenialDetails } from '../../operations/schemas/denials.ts';
+import { INSPECT, type Inspection } from '../../operations/schemas/inspect.ts';
+import { denialText } from '../support/explain-decision.ts';
+import { callGateway, type GatewayFlags } from '../support/gateway-client.ts';
+import { GatewayRefused } from '../support/gateway-refused.ts';
+import { columns } from '../support/output.ts';
+import { overrideText } from '../support/override-text.ts';
+import { type Form, startForm } from './form.ts';
+import type { DeniedClient, Policy } from './gather.ts';
+import { sum } from './rates.ts';
+import { clientName, denialsOf } from './rows.ts';
+import { spanText } from './text.ts';
+
+/** Asks for both; what cannot be had is said in its place. */
+export async function explainClient(
+  { decision_id: id }: DeniedClient,
+  flags: GatewayFlags,
+): Promise<string[]> {
+  const [denial, limits] = await Promise.all([
+    orRefusal(async () =>
+      denialText((await callGateway(flags, OPERATIONS.decision, { id })).read()),
+    ),
+    orRefusal(async () =>
+      inspectionText((await callGateway(flags, INSPECT, { client: id })).read()),
+    ),
+  ]);
+  return [...denial, '', ...limits];
+}
+
+/** A form that lifts the override of a client, or why there is none. */
+export async function liftForm(client: DeniedClient, flags: GatewayFlags): Promise<Form | string> {
+  const name = clientName(client);
+  try {
+    const { override } = await detailsOf(client, flags);
+    if (override?.about !== 'client') return `no override is in force for ${name}`;
+    const action = override.access === 'blocked' ? 'unblock' : 'unexempt';
+    const note = `${overrideText(override)}, by ${override.by}`;
+    return startForm(action, { id: client.decision_id, name }, note);
+  } catch (error) {
+    return refusalIn(error);
+  }
+}
+
+export function policyText(policy: Policy, stepMs: number): string[] {
+  const { name, mode, mode_of_file: ofFile, limits, on_store_failure: onFailure } = policy;
+  const last = spanText(policy.requests.length * stepMs);
+  return columns([
+    ['policy', name],
+    ['mode', mode === ofFile ? mode : `${mode}, by an operator; ${ofFile} in the file`],
+    ...limits.map((limit, i) => [i === 0 ? 'limits' : '', limit]),
+    ['if the store fails', onFailure],
+    [`last ${last}`, `${sum(policy.requests).toLocaleString('en')} requests`],
+    ['', `${sum(denialsOf(policy)).toLocaleString('en')} ${deniedWords(policy)}`],
+  ]);
+}
+
+function deniedWords({ mode }: Policy): string {
+  return mode === 'shadow' ? 'that it would have denied' : 'denied';
+}
+
+export function inspectionText({ limits, overrides }: Inspection): string[] {
+  const rows = limits.map(({ limit, allows, remaining, retry_after_ms: waitMs }) => [
+    limit,
+    allows,
+    String(remaining),
+    waitMs === 0 ? 'now' : `in ${spanText(waitMs)}`,
+  ]);
+  return [
+    ...columns([['LIMIT', 'ALLOWS', 'LEFT', 'NEXT REQUEST'], ...rows]),
+    ...(overrides.length === 0 ? [] : ['']),
+    ...overrides.map((override) => `${overrideText(override)}, by ${override.by}`),
+  ];
+}
+
+async function detailsOf(client: DeniedClient, flags: GatewayFlags): Promise<DenialDetails> {
+  return (await callGateway(flags, OPERATIONS.decision, { id: client.decision_id })).read();
+}
+
+async function orRefusal(ask: () => Promise<string[]>): Promise<string[]> {
+  try {
+    return await ask();
+  } catch (error) {
+    return [refusalIn(error)];
+  }
+}
+
+function refusalIn(error: unknown): string {
+  if (error instanceof GatewayRefused) return error.message;
+  throw error;
+}
