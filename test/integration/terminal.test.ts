@@ -45,7 +45,32 @@ const answersWith = (text: unknown, number: unknown = 1) => {
   const server = { version: text, max_memory_policy: text, used_memory_bytes: number };
   const quota = { remaining: number, retry_after_ms: number, reset_after_ms: number };
   const now = { allows: printable, ...quota };
+  const series = { requests: [number], denials: [number], would_deny: [number] };
   return {
+    'GET /v1/overview': {
+      ...{ time: TIME, step_ms: 5_000, until: TIME, without_policy: series, policies_left_out: 1 },
+      gateways: { asked: 3, answered: 1, workers: 0 },
+      policies: [
+        {
+          ...{ name: text, mode: 'shadow', mode_of_file: 'off', limits: [text] },
+          ...{ on_store_failure: text, ...series },
+        },
+      ],
+      store: {
+        ...{ kind: 'redis', version: text },
+        states: [{ state: 'closed', gateways: number, since: TIME, reason: text }],
+      },
+      policy_file: {
+        digests: [{ digest: text, gateways: number, since: TIME }],
+        refused: { at: TIME, mistakes: [text] },
+      },
+      actions: [
+        {
+          ...{ at: TIME, action: text, subject: text, change: text, by: text, reason: text },
+          is_confirmed: false,
+        },
+      ],
+    },
     'GET /v1/clients/top': {
       clients: [{ ...denial, denials: number }],
       gateways: { asked: 3, answered: 1 },
@@ -106,6 +131,8 @@ const CALLING: readonly (readonly [string, Call, readonly string[]])[] = [
   ['log set', 'PUT /v1/log', ['--level', 'warn', ...TERMS]],
   ['log restore', 'DELETE /v1/log', []],
   ['stats', 'GET /stats', []],
+  // It also calls GET /v1/clients/top.
+  ['top', 'GET /v1/overview', []],
   ['explain', 'POST /v1/explain', ['--url', '/a']],
   ['explain', 'GET /v1/decisions', ['0-1']],
 ];

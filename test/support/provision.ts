@@ -32,6 +32,7 @@ export type ProgramName =
   | 'hypercorn'
   | 'gunicorn'
   | 'chromium'
+  | 'tmux'
   | NodeName;
 type NodeName = 'node-oldest' | 'node-newest' | 'node-too-old';
 /** Paths of the programs that are here; Redis may also be a container. */
@@ -92,6 +93,7 @@ const INSTALL: Readonly<Record<ProgramName, () => string | undefined>> = {
   hypercorn: () => installPythonServer('hypercorn'),
   gunicorn: () => installPythonServer('gunicorn'),
   chromium: () => installDebianPackage('chromium'),
+  tmux: () => installDebianPackage('tmux'),
   'node-oldest': () => installNode('node-oldest'),
   'node-newest': () => installNode('node-newest'),
   'node-too-old': () => installNode('node-too-old'),

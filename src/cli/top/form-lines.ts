@@ -26,7 +26,7 @@ export function formLines(form: Form, width: number): Line[] {
   const note = form.note === undefined ? [] : lines(form.note);
   const question = questionOf(form);
   if (question === undefined) {
-    return [...note, ...bold(`${sentence(form)}?`), ...lines('y: do it   n: give up')];
+    return [...note, ...bold(`${sentence(form)}?`), ...lines('y: do it   any other key: give up')];
   }
   const optional =
     form.action === 'reset' && question === 'reason' ? 'Reason, if any: ' : undefined;

@@ -60,7 +60,8 @@ export function questionOf({ action, answers }: Form): Question | undefined {
 export function pressInForm(form: Form, key: Key): FormStep {
   if (key.name === 'escape') return 'given up';
   const question = questionOf(form);
-  if (question === undefined) return confirmed(form, key);
+  // Neither a second Enter nor pasted text does what was not read.
+  if (question === undefined) return key.text === 'y' ? 'done' : 'given up';
   if (question === 'mode') {
     const mode = MODES[key.text];
     return mode === undefined ? form : answered(form, { mode });
@@ -74,12 +75,6 @@ export function edited(text: string, { name, text: char }: Key): string {
   if (name === 'backspace') return [...text].slice(0, -1).join('');
   if (name === 'ctrl-u') return '';
   return [...text].length < LONGEST_REASON ? text + char : text;
-}
-
-/** Only `y`, so that no second Enter does what was not read. */
-function confirmed(form: Form, { name, text }: Key): FormStep {
-  if (text === 'y') return 'done';
-  return text === 'n' || name === 'return' ? 'given up' : form;
 }
 
 function withTyped(form: Form, question: 'reason' | 'for'): Form {

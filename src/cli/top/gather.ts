@@ -1,7 +1,7 @@
 /** Asks a gateway for all that is shown at once. */
 import { OPERATIONS } from '../../operations/operation-table.ts';
 import type { DenialList } from '../../operations/schemas/denials.ts';
-import { OVERVIEW, type Overview } from '../../operations/schemas/overview.ts';
+import type { Overview } from '../../operations/schemas/overview.ts';
 import { callGateway, type GatewayFlags } from '../support/gateway-client.ts';
 
 export interface Snapshot {
@@ -22,7 +22,7 @@ const MOST_CLIENTS = 100;
 /** Both answers; rejects with GatewayRefused. */
 export async function gather(flags: GatewayFlags) {
   const [overview, denied] = await Promise.all([
-    callGateway(flags, OVERVIEW, {}),
+    callGateway(flags, OPERATIONS.overview, {}),
     callGateway(flags, OPERATIONS.top, { limit: MOST_CLIENTS }),
   ]);
   return {

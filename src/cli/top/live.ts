@@ -139,6 +139,10 @@ class Live {
   async #makeChange(form: Form): Promise<void> {
     const notice = await makeChange(form, { flags: this.#flags, by: this.#by });
     this.change({ underWay: undefined, notice });
-    await this.#ask();
+    const { why } = this.#state;
+    await Promise.all([
+      this.#ask(),
+      ...(why?.about === 'client' ? [this.#explain(why.client)] : []),
+    ]);
   }
 }

@@ -60,8 +60,9 @@ function body(state: TopState, size: Size): Line[] {
     return plainLines([`${clientName(why.client)}`, '', ...why.lines], size, why.scroll);
   }
   if (why?.about === 'policy') {
-    const lines = policyText(why.policy, snapshot?.overview.step_ms ?? 0);
-    return plainLines(lines, size, why.scroll);
+    const { policies = [], step_ms: stepMs = 0 } = snapshot?.overview ?? {};
+    const now = policies.find(({ name }) => name === why.policy.name) ?? why.policy;
+    return plainLines(policyText(now, stepMs), size, why.scroll);
   }
   return snapshot === undefined ? [] : tables(state, size);
 }
@@ -79,7 +80,7 @@ function tables(state: TopState, size: Size): Line[] {
   if (rows < ROWS_FOR_BOTH / 2) {
     return (state.pane === 'policies' ? policies : clients)(rows);
   }
-  const wantedForPolicies = policyRows(state).length + 1;
+  const wantedForPolicies = Math.max(1, policyRows(state).length) + 1;
   const wantedForClients = Math.max(1, clientRows(state).length) + 1;
   const forPolicies = Math.min(
     wantedForPolicies,

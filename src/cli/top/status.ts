@@ -1,5 +1,5 @@
 /** How things are, in words: what is wrong, the worst first, or that all is well. */
-import type { Overview } from '../../operations/schemas/overview.ts';
+import type { Overview, StoreState } from '../../operations/schemas/overview.ts';
 import type { Style } from '../support/output.ts';
 import { rateOf, sum } from './rates.ts';
 import { ageOf, type TopState } from './state.ts';
@@ -10,13 +10,11 @@ export interface Statement {
   readonly styles: readonly Style[];
 }
 
-type StoreState = Overview['store']['states'][number];
-
 const GOOD: readonly Style[] = ['green'];
 const DOUBTFUL: readonly Style[] = ['yellow'];
 const BAD: readonly Style[] = ['bold', 'red'];
 
-const WITHOUT_STORE: Readonly<Record<StoreState['state'], string>> = {
+const WITHOUT_STORE: Readonly<Record<StoreState, string>> = {
   closed: 'deny every request that they cannot count',
   open: 'allow every request that they cannot count',
   local: 'count for themselves',
@@ -37,23 +35,25 @@ export function statements(state: TopState): Statement[] {
   return wrong.length > 0 ? wrong : [allIsWell(snapshot.overview)];
 }
 
-/** `12 requests/s, 0.4 denied/s`, over all policies. */
-export function ratesText({ policies, step_ms: stepMs }: Overview): string {
-  const rate = (of: (policy: Overview['policies'][number]) => readonly number[]) =>
-    rateText(sum(policies.map((policy) => rateOf(of(policy), stepMs))));
+/** `12 requests/s, 0.4 denied/s`, with those that no policy decided. */
+export function ratesText({ policies, without_policy: others, step_ms: stepMs }: Overview): string {
+  const rate = (of: (series: Overview['without_policy']) => readonly number[]) =>
+    rateText(sum([...policies, others].map((series) => rateOf(of(series), stepMs))));
   return `${rate(({ requests }) => requests)} requests/s, ${rate(({ denials }) => denials)} denied/s`;
 }
 
 /** Store, gateways and policy file. */
-export function factsText({ store, gateways, policy_file: file }: Overview): string {
+export function factsText(overview: Overview): string {
+  const { store, gateways, policy_file: file, policies_left_out: leftOut = 0 } = overview;
   const states = store.states.map(({ state, gateways: count }) => `${count} ${state}`);
   const [first, ...others] = file.digests;
   const digest = first === undefined ? 'unknown' : first.digest.slice(0, DIGEST_LENGTH);
   const since = first === undefined ? '' : ` since ${clockText(Date.parse(first.since))}`;
   return [
-    `store: ${[store.kind, store.version].filter(Boolean).join(' ')}, ${states.join(', ')}`,
-    `${gateways.answered}/${plural(gateways.asked, 'gateway')}, ${plural(gateways.workers, 'worker')}`,
+    `${[store.kind, store.version].filter(Boolean).join(' ')}: ${states.join(', ')}`,
+    `${gateways.answered}/${plural(gateways.asked, 'gateway')}`,
     `policy file ${digest}${others.length > 0 ? ` and ${others.length} more` : since}`,
+    ...(leftOut > 0 ? [`${leftOut} more policies with fewer requests`] : []),
   ].join('; ');
 }
 

@@ -1,0 +1,82 @@
+/** What `headgate top` knows and shows, for the tests of its parts. */
+import type { DeniedClient, Policy, Snapshot } from '../../src/cli/top/gather.ts';
+import { keyOf } from '../../src/cli/top/key.ts';
+import { type Effect, press } from '../../src/cli/top/press.ts';
+import { screenLines } from '../../src/cli/top/screen.ts';
+import { initialState, received, type TopState } from '../../src/cli/top/state.ts';
+
+export const NOW = '2026-11-22T11:30:00.000Z';
+export const NOW_MS = Date.parse(NOW);
+export const STEP_MS = 5_000;
+const STEPS = 180;
+
+/** A series that ends in these counts. */
+export function seriesEnding(...last: number[]): number[] {
+  return [...new Array<number>(STEPS - last.length).fill(0), ...last];
+}
+
+export function policy(name: string, parts: Partial<Policy> = {}): Policy {
+  return {
+    ...{ name, mode: 'enforce', mode_of_file: 'enforce', on_store_failure: 'allow' },
+    limits: ['5 requests per 5 minutes, per client'],
+    requests: seriesEnding(),
+    denials: seriesEnding(),
+    would_deny: seriesEnding(),
+    ...parts,
+  };
+}
+
+export function client(name: string, parts: Partial<DeniedClient> = {}): DeniedClient {
+  return {
+    ...{ client: name, decision_id: `id-of-${name}`, policy: 'login', reason: 'over_limit' },
+    ...{ mode: 'enforced', identity: 'ip', denials: 1, since: NOW, last: NOW },
+    ...parts,
+  };
+}
+
+export interface Known {
+  readonly policies?: readonly Policy[];
+  readonly clients?: readonly DeniedClient[];
+  readonly overview?: Partial<Snapshot['overview']>;
+}
+
+export function snapshot({ policies = [], clients = [], overview = {} }: Known): Snapshot {
+  return {
+    overview: {
+      ...{ time: NOW, step_ms: STEP_MS, until: NOW, policies: [...policies], actions: [] },
+      gateways: { asked: 1, answered: 1, workers: 0 },
+      without_policy: { requests: [], denials: [], would_deny: [] },
+      store: { kind: 'redis', version: '7.0.15', states: [{ state: 'enforced', gateways: 1 }] },
+      policy_file: { digests: [{ digest: 'fe00ff077433', gateways: 1, since: NOW }] },
+      ...overview,
+    },
+    denied: { clients: [...clients], gateways: { asked: 1, answered: 1 } },
+  };
+}
+
+export function stateOf(known: Known): TopState {
+  return received(initialState(undefined, NOW_MS), snapshot(known), NOW_MS);
+}
+
+/** Presses keys one after the other: names of keys, or texts to type in quotes. */
+export function pressed(
+  start: TopState,
+  ...keys: string[]
+): { state: TopState; effect: Effect | undefined } {
+  let state = start;
+  let effect: Effect | undefined;
+  for (const name of keys.flatMap(keyNames)) {
+    const key = [...name].length === 1 ? keyOf(name, {}) : keyOf(undefined, { name });
+    ({ state, effect } = { effect: undefined, ...press(state, key) });
+  }
+  return { state, effect };
+}
+
+function keyNames(text: string): string[] {
+  return text.startsWith('"') ? [...text.slice(1, -1)] : [text];
+}
+
+/** The lines without their styles. */
+export function shown(state: TopState, columns = 80, rows = 24): string[] {
+  return screenLines(state, { columns, rows }).map((line) => line.map(({ text }) => text).join(''));
+}

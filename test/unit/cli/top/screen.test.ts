@@ -1,0 +1,173 @@
+/** What `headgate top` draws. */
+import { expect, test } from 'vitest';
+import { failed, initialState, received } from '../../../../src/cli/top/state.ts';
+import { widthOf } from '../../../../src/cli/top/text.ts';
+import {
+  client,
+  NOW_MS,
+  policy,
+  pressed,
+  seriesEnding,
+  shown,
+  snapshot,
+  stateOf,
+} from '../../../support/top.ts';
+
+const POLICIES = [
+  policy('login', { requests: seriesEnding(40, 60), denials: seriesEnding(0, 15) }),
+  policy('search', { mode: 'shadow', requests: seriesEnding(5), would_deny: seriesEnding(2) }),
+];
+const CLIENTS = [
+  client('k.K9gGyX8OAK8aH8Myj6djqS', {
+    ...{ denials: 1_204, decision_id: 'c8f14a5df3e1-1204' },
+    ...{ since: '2026-11-22T11:26:00.000Z', until: '2026-11-22T11:34:09.000Z' },
+  }),
+  client('c.BNa-5EoLeGxNUMMQlirBnz', { client_id: 'acme', plan: 'pro', reason: 'blocked' }),
+];
+
+test('80 columns and 24 rows show both tables, how things are, and the keys', () => {
+  expect(
+    shown(stateOf({ policies: POLICIES, clients: CLIENTS })).map((line) => line.trimEnd()),
+  ).toMatchInlineSnapshot(`
+    [
+      "headgate top                                                        11:30:00 UTC",
+      "All is well: 1 gateway counts in Redis. 13 requests/s, 3.0 denied/s.",
+      "redis 7.0.15: 1 enforced; 1/1 gateway; policy file fe00ff077433 since 11:30:00",
+      "",
+      "  POLICY  MODE     REQ/S  15 MIN           DENIED/S  15 MIN",
+      "> login   enforce     12                █       3.0                █",
+      "  search  shadow*    1.0                █     (0.4)                █",
+      "",
+      "  CLIENT               POLICY  DENIALS  UNTIL     DECISION",
+      "  k.K9gGyX8OAK8aH8My…  login     1,204  11:34:09  c8f14a5df3e1-1204",
+      "  acme (pro)           login         1  blocked   id-of-c.BNa-5EoLeGxNUMMQlirBnz",
+      "",
+      "",
+      "",
+      "",
+      "",
+      "",
+      "",
+      "",
+      "",
+      "",
+      "",
+      "policies: as in the file",
+      "Tab table  Enter why  r reset  b block  e exempt  l lift  m mode  ? help  q quit",
+    ]
+  `);
+});
+
+test('policies: the mean of the last 5 seconds; in parentheses what a shadow policy would deny', () => {
+  const lines = shown(stateOf({ policies: POLICIES }));
+  expect(lines).toContainEqual(expect.stringMatching(/^> login +enforce +12 .* 3\.0 /));
+  expect(lines).toContainEqual(expect.stringMatching(/^ {2}search +shadow\* +1\.0 .* \(0\.4\) /));
+});
+
+test.each([
+  [200, 60],
+  [80, 24],
+  [60, 20],
+  [40, 12],
+  [20, 6],
+  [5, 3],
+  [1, 1],
+])('%i columns and %i rows: the lines fill the rows and stay in the width', (columns, rows) => {
+  const wide = policy('\u65e5\u672c'.repeat(30), { limits: ['x'.repeat(300)] });
+  const start = stateOf({ policies: [...POLICIES, wide], clients: CLIENTS });
+  const states = [
+    start,
+    pressed(start, '?').state,
+    pressed(start, 'end', 'return').state,
+    pressed(start, 'tab', 'b', '"because"').state,
+    pressed(start, '/', '"abc"').state,
+    failed(start, 'x '.repeat(200), NOW_MS),
+    initialState('http://127.0.0.1:9464', NOW_MS),
+  ];
+  for (const state of states) {
+    const lines = shown(state, columns, rows);
+    expect(lines).toHaveLength(rows);
+    for (const line of lines) expect(widthOf(line)).toBeLessThanOrEqual(columns);
+  }
+});
+
+test('a narrow terminal keeps names and denials, a wide one has more', () => {
+  const state = stateOf({ policies: POLICIES, clients: CLIENTS });
+  const narrow = shown(state, 34, 24).join('\n');
+  expect(narrow).toMatch(/^ {2}POLICY +MODE +REQ\/S +DENIED\/S$/m);
+  expect(narrow).toMatch(/^ {2}CLIENT +POLICY +DENIALS$/m);
+  const wide = shown(state, 140, 24).join('\n');
+  expect(wide).toContain('11:26:00 (4 min ago)');
+  expect(wide).toContain('11:34:09 (in 4 min)');
+});
+
+test('a terminal with few rows shows the table that has the keys', () => {
+  const state = stateOf({ policies: POLICIES, clients: CLIENTS });
+  expect(shown(state, 80, 8).join('\n')).not.toContain('CLIENT');
+  expect(shown(pressed(state, 'tab').state, 80, 8).join('\n')).toContain('acme (pro)');
+});
+
+test('the chosen row is in sight, and the head says what part that is', () => {
+  const many = Array.from({ length: 50 }, (_, i) => client(`k.${i}`, { denials: 50 - i }));
+  const { state } = pressed(stateOf({ clients: many }), 'tab', 'end');
+  const lines = shown(state);
+  expect(lines).toContainEqual(expect.stringMatching(/^> k\.49 /));
+  expect(lines).toContainEqual(expect.stringMatching(/CLIENT.* to 50 of 50$/));
+});
+
+test('without data it says what it waits for', () => {
+  const waiting = initialState('http://127.0.0.1:9464', NOW_MS);
+  expect(shown(waiting)[1]).toBe('Asking the gateway ...');
+  expect(shown(failed(waiting, 'no gateway answers', NOW_MS))[1]).toBe(
+    'No data yet: no gateway answers. Trying again.',
+  );
+});
+
+test('if the gateway is gone, the last data stay and have an age', () => {
+  const state = failed(stateOf({ policies: POLICIES }), 'no gateway answers', NOW_MS + 12_000);
+  const lines = shown(state);
+  expect(lines[1]).toBe('Data of 12 s ago: no gateway answers. Trying again.');
+  expect(lines.join('\n')).toContain('login');
+  const back = received(state, snapshot({ policies: POLICIES }), NOW_MS + 14_000);
+  expect(shown(back)[1]).toMatch(/^All is well/);
+});
+
+test.each([
+  [
+    {
+      store: {
+        kind: 'redis',
+        states: [
+          { state: 'closed', gateways: 2, since: '2026-11-22T11:00:00.000Z', reason: 'timeout' },
+        ],
+      },
+    },
+    'The store fails since 11:00:00 (timeout): 2 of 3 gateways deny every request that they cannot count.',
+  ],
+  [
+    { store: { kind: 'redis', states: [{ state: 'local', gateways: 1 }] } },
+    'The store fails: 1 of 3 gateways count for themselves.',
+  ],
+  [
+    { gateways: { asked: 4, answered: 3, workers: 0 } },
+    '1 of 4 gateways did not answer: numbers are too low.',
+  ],
+  [
+    {
+      policy_file: {
+        digests: [],
+        refused: { at: '2026-11-22T11:00:00.000Z', mistakes: ['line 3: a mistake'] },
+      },
+    },
+    'A policy file was refused at 11:00:00, the one before stays: line 3: a mistake',
+  ],
+] as const)('%j is told in words', (overview, text) => {
+  const gateways = { asked: 3, answered: 3, workers: 0 };
+  const state = stateOf({ overview: structuredClone({ gateways, ...overview }) as never });
+  expect(shown(state, 120)[1]).toBe(text);
+});
+
+test('foreign text is escaped before it is measured', () => {
+  const state = stateOf({ clients: [client('\u001b[2J\u202e', { policy: '\u009b2J' })] });
+  expect(shown(state).join('\n')).toMatch(/\\u\{1b\}\[2J\\u\{202e\} +\\u\{9b\}2J/);
+});

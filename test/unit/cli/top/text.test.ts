@@ -1,0 +1,37 @@
+import { expect, test } from 'vitest';
+import { rateOf, sparkline } from '../../../../src/cli/top/rates.ts';
+import { cut, rateText, spanText, widthOf, wrapped } from '../../../../src/cli/top/text.ts';
+
+test('a rate is the mean of the last five seconds', () => {
+  expect(rateOf([100, 0, 10], 5_000)).toBe(2);
+  expect(rateOf([100, 1, 1, 1, 1, 1], 1_000)).toBe(1);
+  expect(rateOf([], 5_000)).toBe(0);
+});
+
+test('a sparkline is as high as its highest part, and shows nothing where nothing was', () => {
+  expect(sparkline([0, 0, 1, 1, 4, 4, 8, 8], 4)).toBe(' ▁▄█');
+  expect(sparkline([1, 1_000], 2)).toBe('▁█');
+  expect(sparkline([0, 0], 2)).toBe('  ');
+  expect(sparkline([], 3)).toBe('   ');
+});
+
+test('texts are measured in columns, and cut visibly', () => {
+  expect(widthOf('a\u0301b')).toBe(2);
+  expect(widthOf('\u65e5\u672c')).toBe(4);
+  expect(cut('abcdef', 4)).toBe('abc…');
+  expect(cut('\u65e5\u672c\u8a9e', 4)).toBe('\u65e5…');
+  expect(cut('abc', 3)).toBe('abc');
+  expect(cut('abc', 0)).toBe('');
+});
+
+test('texts are wrapped between words', () => {
+  expect(wrapped('one two three', 8)).toEqual(['one two', 'three']);
+  expect(wrapped('incomprehensible', 8)).toEqual(['incompr…']);
+});
+
+test('rates and spans are short', () => {
+  expect([0, 0.01, 0.44, 9.96, 1_234].map(rateText)).toEqual(['0', '<0.1', '0.4', '10', '1,234']);
+  expect([-1, 45_000, 300_000, 86_400_000, 864_000_000].map(spanText)).toEqual([
+    ...['0 s', '45 s', '5 min', '24 h', '10 d'],
+  ]);
+});
