@@ -158,7 +158,7 @@ function lift(state: TopState): Pressed {
     return { state: { ...state, underWay }, effect: { kind: 'find override', client } };
   }
   const name = subjectPolicy(state);
-  if (name === undefined) return chooseFirst(state, 'policy');
+  if (name === undefined) return chooseFirst(state, 'row');
   return { state: { ...state, form: startForm('restore', { id: name, name }) } };
 }
 
@@ -170,7 +170,7 @@ function subjectClient(state: TopState): DeniedClient | undefined {
 
 function subjectPolicy(state: TopState): string | undefined {
   if (state.why?.about === 'policy') return state.why.policy.name;
-  return subjectClient(state)?.policy ?? chosenPolicy(state)?.name;
+  return state.pane === 'clients' ? subjectClient(state)?.policy : chosenPolicy(state)?.name;
 }
 
 function chooseFirst(state: TopState, what: string): Pressed {

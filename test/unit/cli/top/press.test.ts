@@ -132,6 +132,12 @@ describe('an action', () => {
     expect(shown(state)).toContainEqual(expect.stringMatching(/^choose a client first/));
   });
 
+  test.each(['l', 'm'])('%s in an empty table is not about a row of the other', (key) => {
+    const { state } = pressed(stateOf({ policies: POLICIES }), 'tab', key);
+    expect(state.form).toBeUndefined();
+    expect(shown(state)).toContainEqual(expect.stringMatching(/^choose a (row|policy) first/));
+  });
+
   test('that is not confirmed yet holds back others, and q', () => {
     const { state } = pressed(START, 'tab', 'r', 'return', 'y');
     expect(pressed(state, 'b').state.form).toBeUndefined();
