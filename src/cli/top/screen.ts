@@ -134,9 +134,10 @@ function footer(state: TopState, { columns, rows }: Size): Line[] {
 /** How the table that has the keys is sorted and filtered. */
 function viewLine(state: TopState): Line {
   const { pane, panes } = state;
+  const { length } = pane === 'policies' ? policyRows(state) : clientRows(state);
   const { filter } = panes[pane];
   const only = filter === '' ? '' : `, only with ${JSON.stringify(filter)}`;
-  return [{ text: `${pane}: ${orderName(state)}${only}`, styles: ['dim'] }];
+  return [{ text: `${length} ${pane}: ${orderName(state)}${only}`, styles: ['dim'] }];
 }
 
 /** Leaves no part that would stand outside. */

@@ -52,7 +52,7 @@ test('80 columns and 24 rows show both tables, how things are, and the keys', ()
       "",
       "",
       "",
-      "policies: as in the file",
+      "2 policies: as in the file",
       "Tab table  Enter why  r reset  b block  e exempt  l lift  m mode  ? help  q quit",
     ]
   `);
