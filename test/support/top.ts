@@ -1,6 +1,6 @@
 /** What `headgate top` knows and shows, for the tests of its parts. */
 import type { DeniedClient, Policy, Snapshot } from '../../src/cli/top/gather.ts';
-import { keyOf } from '../../src/cli/top/key.ts';
+import { type Key, keysOf } from '../../src/cli/top/key.ts';
 import { type Effect, press } from '../../src/cli/top/press.ts';
 import { screenLines } from '../../src/cli/top/screen.ts';
 import { initialState, received, type TopState } from '../../src/cli/top/state.ts';
@@ -65,11 +65,14 @@ export function pressed(
 ): { state: TopState; effect: Effect | undefined } {
   let state = start;
   let effect: Effect | undefined;
-  for (const name of keys.flatMap(keyNames)) {
-    const key = [...name].length === 1 ? keyOf(name, {}) : keyOf(undefined, { name });
+  for (const key of keys.flatMap(keyNames).flatMap(keysNamed)) {
     ({ state, effect } = { effect: undefined, ...press(state, key) });
   }
   return { state, effect };
+}
+
+function keysNamed(name: string): Key[] {
+  return [...name].length === 1 ? keysOf(name, {}) : keysOf(undefined, { name });
 }
 
 function keyNames(text: string): string[] {

@@ -14,11 +14,17 @@ export interface Keypress {
 }
 
 const CONTROL = /^\p{Cc}/u;
+const ESCAPE: Key = { name: 'escape', text: '' };
+/** Besides characters, the keys that readline takes for one with Esc if they follow it at once. */
+const AFTER_ESCAPE: readonly string[] = ['return', 'enter', 'tab', 'backspace', 'space'];
 
 /** `char` is undefined for a key that writes nothing. */
-export function keyOf(char: string | undefined, { name = '', ctrl, meta }: Keypress): Key {
-  if (ctrl === true) return { name: `ctrl-${name}`, text: '' };
-  const isText = char !== undefined && char !== '' && meta !== true && !CONTROL.test(char);
-  if (name === 'enter') return { name: 'return', text: '' };
-  return isText ? { name: char, text: char } : { name, text: '' };
+export function keysOf(char: string | undefined, { name = '', ctrl, meta }: Keypress): Key[] {
+  if (ctrl === true) return [{ name: `ctrl-${name}`, text: '' }];
+  if (meta === true && (name.length === 1 || AFTER_ESCAPE.includes(name))) {
+    return [ESCAPE, ...keysOf(name.length === 1 ? name : char, { name })];
+  }
+  if (name === 'enter') return [{ name: 'return', text: '' }];
+  const isText = char !== undefined && char !== '' && !CONTROL.test(char);
+  return [isText ? { name: char, text: char } : { name, text: '' }];
 }

@@ -5,7 +5,7 @@
 import { emitKeypressEvents } from 'node:readline';
 import type { Screen } from '../support/output.ts';
 import { reportFailure } from '../support/report-failure.ts';
-import { type Key, type Keypress, keyOf } from './key.ts';
+import { type Key, type Keypress, keysOf } from './key.ts';
 
 const ENDING = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT'] as const;
 
@@ -57,9 +57,9 @@ export function takeTerminal(screen: Screen, { onKey, onContinued }: TerminalEve
   for (const signal of ENDING) process.on(signal, end);
   process.on('SIGCONT', goOn);
   emitKeypressEvents(stdin);
-  stdin.on('keypress', (char: string | undefined, pressed: Keypress) =>
-    onKey(keyOf(char, pressed)),
-  );
+  stdin.on('keypress', (char: string | undefined, pressed: Keypress) => {
+    for (const key of keysOf(char, pressed)) onKey(key);
+  });
   // The terminal is gone.
   stdin.on('end', () => process.exit());
   take();
