@@ -96,6 +96,8 @@ test('why: the denial, also if the rest cannot be had', async () => {
   const lines = await explainClient(row, { gateway: gateway.opsUrl });
   expect(lines).toContainEqual(`decision  ${row.decision_id}`);
   expect(lines).toContainEqual(expect.stringMatching(/^now +remaining: 0/));
+  expect(lines).toContainEqual(expect.stringMatching(/^LIMIT +ALLOWS +LEFT +NEXT REQUEST$/));
+  expect(lines).toContainEqual(expect.stringMatching(/^pin +2 requests per day +0 +in 2[34] h$/));
   const gone = { ...row, decision_id: '000000000000-1' };
   expect((await explainClient(gone, { gateway: gateway.opsUrl }))[0]).toMatch(
     /^no gateway knows the decision 000000000000-1/,

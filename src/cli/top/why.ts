@@ -1,7 +1,7 @@
 /** Why a client is denied and what is left of its limits, or what a policy is. */
 import { OPERATIONS } from '../../operations/operation-table.ts';
 import type { DenialDetails } from '../../operations/schemas/denials.ts';
-import { INSPECT, type Inspection } from '../../operations/schemas/inspect.ts';
+import type { Inspection } from '../../operations/schemas/inspect.ts';
 import { denialText } from '../support/explain-decision.ts';
 import { callGateway, type GatewayFlags } from '../support/gateway-client.ts';
 import { GatewayRefused } from '../support/gateway-refused.ts';
@@ -23,7 +23,7 @@ export async function explainClient(
       denialText((await callGateway(flags, OPERATIONS.decision, { id })).read()),
     ),
     orRefusal(async () =>
-      inspectionText((await callGateway(flags, INSPECT, { client: id })).read()),
+      inspectionText((await callGateway(flags, OPERATIONS.inspect, { client: id })).read()),
     ),
   ]);
   return [...denial, '', ...limits];
@@ -69,8 +69,10 @@ export function inspectionText({ limits, overrides }: Inspection): string[] {
   ]);
   return [
     ...columns([['LIMIT', 'ALLOWS', 'LEFT', 'NEXT REQUEST'], ...rows]),
-    ...(overrides.length === 0 ? [] : ['']),
-    ...overrides.map((override) => `${overrideText(override)}, by ${override.by}`),
+    // A single one is told with the denial.
+    ...(overrides.length < 2
+      ? []
+      : ['', ...overrides.map((override) => `${overrideText(override)}, by ${override.by}`)]),
   ];
 }
 
