@@ -69,7 +69,7 @@ export function inspectionText({ limits, overrides }: Inspection): string[] {
   ]);
   return [
     ...columns([['LIMIT', 'ALLOWS', 'LEFT', 'NEXT REQUEST'], ...rows]),
-    // A single one is told with the denial.
+    // A single one is shown with the denial.
     ...(overrides.length < 2
       ? []
       : ['', ...overrides.map((override) => `${overrideText(override)}, by ${override.by}`)]),
