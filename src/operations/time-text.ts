@@ -18,8 +18,8 @@ export function relativeTime(iso: string, nowMs: number): string {
   return seconds > 0 ? `in ${length}` : `${length} ago`;
 }
 
-/** In the largest unit of which there are at least two. */
-function durationText(seconds: number): string {
+/** `42 min`: in the largest unit of which there are at least two. */
+export function durationText(seconds: number): string {
   if (seconds < 120) return `${seconds} s`;
   const minutes = Math.round(seconds / 60);
   if (minutes < 120) return `${minutes} min`;

@@ -63,12 +63,14 @@ test('block, exempt and what lifts them', async () => {
     ['exempt', 'exempt', 'unexempt', 200],
   ] as const) {
     const notice = await change(formFor(action, row.decision_id));
-    expect(notice.text).toMatch(new RegExp(`^i\\.\\S+: ${access} until .* UTC, "a test"$`));
+    expect(notice.text).toMatch(
+      new RegExp(`^i\\.\\S+: ${access} until .* UTC, in 10 min, "a test"`),
+    );
     expect(await visit(gateway, 'POST /pin', { address })).toMatchObject({ status });
     const lift = await liftForm(row, flags);
     expect(lift).toMatchObject({
       action: lifts,
-      note: expect.stringMatching(/"a test", by ada$/),
+      note: expect.stringMatching(/by ada, "a test"$/),
     });
     expect((await change(lift as Form)).text).toMatch(/: override removed$/);
   }
@@ -77,7 +79,7 @@ test('block, exempt and what lifts them', async () => {
 
 test('the mode of a policy, and the return to the mode of the file', async () => {
   const set = await change(formFor('mode', 'search', { ...TERMS, mode: 'off' }));
-  expect(set.text).toMatch(/^search: off until .* UTC, "a test"$/);
+  expect(set.text).toMatch(/^search: off until .* UTC, in 10 min, "a test"$/);
   const { answer } = await operate<{ policies: { name: string; mode: string }[] }>(
     gateway,
     'GET /v1/policies',

@@ -117,7 +117,9 @@ describe.skipIf(tmux === undefined)('in a terminal of 80 columns and 24 rows', (
     await terminal.shows(/^i\.\S+: counters reset: pin, /);
     expect(await visit(gateway, 'POST /pin', { address })).toMatchObject({ status: 200 });
 
-    await terminal.press('q', 'q');
+    await terminal.press('q');
+    await terminal.shows(/^ {2}no denied client has this in its row$/);
+    await terminal.press('q');
     await expectAsBefore(0);
   });
 

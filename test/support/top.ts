@@ -3,6 +3,7 @@ import type { DeniedClient, Policy, Snapshot } from '../../src/cli/top/gather.ts
 import { type Key, keysOf } from '../../src/cli/top/key.ts';
 import { type Effect, press } from '../../src/cli/top/press.ts';
 import { screenLines } from '../../src/cli/top/screen.ts';
+import { textOf } from '../../src/cli/top/spans.ts';
 import { initialState, received, type TopState } from '../../src/cli/top/state.ts';
 
 export const NOW = '2026-11-22T11:30:00.000Z';
@@ -81,5 +82,5 @@ function keyNames(text: string): string[] {
 
 /** The lines without their styles. */
 export function shown(state: TopState, columns = 80, rows = 24): string[] {
-  return screenLines(state, { columns, rows }).map((line) => line.map(({ text }) => text).join(''));
+  return screenLines(state, { columns, rows }).map(textOf);
 }

@@ -9,7 +9,7 @@ import { printable, printableJson } from '../../core/printable.ts';
 export { shortTime } from '../../operations/time-text.ts';
 
 /** What a text means. A terminal that has colors shows it. */
-export type Tone = 'head' | 'good' | 'warning' | 'bad' | 'aside';
+export type Tone = 'head' | 'good' | 'warning' | 'bad' | 'aside' | 'chosen';
 
 export interface Toned {
   readonly text: string;
@@ -27,6 +27,7 @@ const STYLES = {
   warning: 'yellow',
   bad: 'red',
   aside: 'dim',
+  chosen: 'inverse',
 } as const;
 
 export interface OutputFlags {
@@ -73,15 +74,6 @@ export function terminalLine(): ((text: string) => void) | undefined {
   return (text) => process.stderr.write(CLEAR + printable(text));
 }
 
-export type Style = 'bold' | 'dim' | 'inverse' | 'red' | 'yellow' | 'green' | 'cyan';
-
-/** A part of a line on the screen. */
-export interface Part {
-  readonly text: string;
-  readonly styles?: readonly Style[] | undefined;
-}
-export type Line = readonly Part[];
-
 export interface Size {
   readonly columns: number;
   readonly rows: number;
@@ -94,7 +86,7 @@ export interface Screen {
   onResize(listener: () => void): void;
   /** Keeps what is there, to show it again after `close`. */
   open(): void;
-  /** Draws the lines that changed. A line must fit in the width. */
+  /** Draws the lines that changed, while it is open. A line must fit in the width. */
   draw(lines: readonly Line[]): void;
   close(): void;
 }
@@ -108,6 +100,7 @@ const CLEAR_ALL = '\x1b[2J';
 export function screen(): Screen | undefined {
   const { stdout } = process;
   if (!stdout.isTTY) return undefined;
+  let isOpen = false;
   let drawn: string[] | undefined;
   return {
     // A terminal that does not know its size says 0.
@@ -120,28 +113,24 @@ export function screen(): Screen | undefined {
     },
     open() {
       stdout.write(OPEN);
+      isOpen = true;
       drawn = undefined;
     },
     draw(lines) {
+      if (!isOpen) return;
       const before = drawn ?? [];
-      const after = lines.map(styledText);
+      const after = lines.map(shown);
       const changes = after.map((text, i) =>
         text === before[i] ? '' : `\x1b[${i + 1};1H\x1b[K${text}`,
       );
       stdout.write((drawn === undefined ? CLEAR_ALL : '') + changes.join(''));
       drawn = after;
     },
-    close: () => void stdout.write(CLOSE),
+    close() {
+      isOpen = false;
+      stdout.write(CLOSE);
+    },
   };
-}
-
-/** Without colors if the terminal has none, or NO_COLOR is set. */
-function styledText(line: Line): string {
-  return line
-    .map(({ text, styles = [] }) =>
-      styles.length === 0 ? printable(text) : styleText([...styles], printable(text)),
-    )
-    .join('');
 }
 
 /** The lines of a text that headgate wrote. */

@@ -3,7 +3,7 @@
 import { OPERATIONS } from '../../operations/operation-table.ts';
 import { callGateway, type GatewayFlags } from '../support/gateway-client.ts';
 import { GatewayRefused } from '../support/gateway-refused.ts';
-import { overrideText } from '../support/override-text.ts';
+import { exemptedText, overrideText } from '../support/override-text.ts';
 import type { ActionName, Form } from './form.ts';
 import type { Notice } from './state.ts';
 
@@ -24,7 +24,8 @@ const CHANGES: Readonly<Record<ActionName, Change>> = {
   async mode(form, flags, by) {
     const { mode = 'enforce' } = form.answers;
     const input = { policy: form.subject.id, mode, ...termsOf(form), by };
-    return overrideText((await callGateway(flags, OPERATIONS.setMode, input)).read());
+    const made = (await callGateway(flags, OPERATIONS.setMode, input)).read();
+    return overrideText(made, Date.now());
   },
   async restore({ subject }, flags, by) {
     await callGateway(flags, OPERATIONS.restoreMode, { policy: subject.id, by });
@@ -75,7 +76,10 @@ async function override(
   { flags, by }: Caller,
 ): Promise<string> {
   const input = { client: form.subject.id, ...termsOf(form), by };
-  return overrideText((await callGateway(flags, operation, input)).read());
+  const made = (await callGateway(flags, operation, input)).read();
+  const isExempt = made.about === 'client' && made.access === 'exempt';
+  const scope = isExempt ? `; ${exemptedText(made.client)}` : '';
+  return overrideText(made, Date.now()) + scope;
 }
 
 async function lift(

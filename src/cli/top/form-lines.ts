@@ -1,6 +1,7 @@
 /** What is asked before an action, in words. */
 import type { Line } from '../support/output.ts';
-import { type ActionName, type Form, questionOf } from './form.ts';
+import { type ActionName, type Form, isOptional, questionOf } from './form.ts';
+import { lineOf } from './spans.ts';
 import { wrapped } from './text.ts';
 
 const WHAT: Readonly<Record<ActionName, (name: string) => string>> = {
@@ -12,41 +13,34 @@ const WHAT: Readonly<Record<ActionName, (name: string) => string>> = {
   mode: (name) => `Change the mode of the policy ${name}`,
   restore: (name) => `Return the policy ${name} to the mode in the policy file`,
 };
-const QUESTION = {
+const QUESTIONS = {
   mode: 'New mode: e enforce, s shadow, o off',
   reason: 'Reason: ',
   for: 'For how long (a number and s, min, h or d): ',
 } as const;
+const INDENT = '  ';
 
 export function formLines(form: Form, width: number): Line[] {
-  const lines = (text: string): Line[] =>
-    wrapped(text, width, '  ').map((each) => [{ text: each }]);
-  const bold = (text: string): Line[] =>
-    wrapped(text, width, '  ').map((each) => [{ text: each, styles: ['bold'] }]);
-  const note = form.note === undefined ? [] : lines(form.note);
+  const plain = (text: string) => wrapped(text, width, INDENT);
+  const bold = (text: string) => plain(text).map((line) => lineOf(line, 'head'));
+  const note = form.note === undefined ? [] : plain(form.note);
   const question = questionOf(form);
   if (question === undefined) {
-    return [...note, ...bold(`${sentence(form)}?`), ...lines('y: do it   any other key: give up')];
+    return [...note, ...bold(`${sentence(form)}?`), 'y: do it   any other key: give up'];
   }
-  const optional =
-    form.action === 'reset' && question === 'reason' ? 'Reason, if any: ' : undefined;
-  const prompt = optional ?? QUESTION[question];
+  const prompt = isOptional(form, question) ? 'Reason, if any: ' : QUESTIONS[question];
   return [
     ...bold(sentence(form)),
     ...note,
-    question === 'mode' ? [{ text: prompt }] : typedLine(prompt, form.typed, width),
-    ...(form.problem === undefined ? lines('Enter: go on   Esc: give up') : lines(form.problem)),
+    question === 'mode' ? prompt : typedLine(prompt, form.typed, width),
+    ...plain(form.problem ?? 'Enter: go on   Esc: give up'),
   ];
 }
 
 /** The end of what is typed stays in sight. */
 export function typedLine(prompt: string, typed: string, width: number): Line {
   const room = Math.max(1, width - prompt.length - 1);
-  return [
-    { text: prompt },
-    { text: [...typed].slice(-room).join('') },
-    { text: ' ', styles: ['inverse'] },
-  ];
+  return { spans: [prompt, [...typed].slice(-room).join(''), { text: ' ', tone: 'chosen' }] };
 }
 
 function sentence({ action, subject, answers }: Form): string {

@@ -57,6 +57,11 @@ export function questionOf({ action, answers }: Form): Question | undefined {
   return QUESTIONS[action].find((question) => answers[question] === undefined);
 }
 
+/** A reset lasts no time, so no list shows its reason. */
+export function isOptional({ action }: Form, question: Question): boolean {
+  return action === 'reset' && question === 'reason';
+}
+
 export function pressInForm(form: Form, key: Key): FormStep {
   if (key.name === 'escape') return 'given up';
   const question = questionOf(form);
@@ -80,7 +85,7 @@ export function edited(text: string, { name, text: char }: Key): string {
 function withTyped(form: Form, question: 'reason' | 'for'): Form {
   const typed = form.typed.trim();
   if (question === 'reason') {
-    if (typed !== '' || form.action === 'reset') return answered(form, { reason: typed });
+    if (typed !== '' || isOptional(form, question)) return answered(form, { reason: typed });
     return { ...form, problem: 'A reason is needed: others see it in the list of overrides.' };
   }
   try {

@@ -10,11 +10,7 @@ export interface Snapshot {
 }
 
 export type Policy = Overview['policies'][number];
-/** A listed key has an id, and may have a plan. */
-export type DeniedClient = DenialList['clients'][number] & {
-  readonly client_id?: string | undefined;
-  readonly plan?: string | undefined;
-};
+export type DeniedClient = DenialList['clients'][number];
 
 /** As many as a gateway tells. */
 const MOST_CLIENTS = 100;

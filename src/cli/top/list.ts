@@ -1,5 +1,6 @@
 /** A table with its head, of which the part around the chosen row is shown. */
 import type { Line } from '../support/output.ts';
+import { lineOf, textOf } from './spans.ts';
 import { type Column, fitTable } from './table.ts';
 import { padded, widthOf } from './text.ts';
 
@@ -25,23 +26,18 @@ export function listLines<Row>(list: List<Row>, width: number, height: number): 
   const first = Math.max(0, Math.min(chosen - Math.floor(room / 2), rows.length - room));
   const shown = rows.slice(first, first + room).map((row, i): Line => {
     const isChosen = hasKeys && first + i === chosen;
-    const line: Line = [{ text: isChosen ? MARKER : NO_MARKER }, ...table.line(row)];
-    return isChosen ? inverse(line) : line;
+    const line = { spans: [isChosen ? MARKER : NO_MARKER, ...table.line(row)] };
+    return isChosen ? lineOf(textOf(line), 'chosen') : line;
   });
   const count =
     rows.length > room ? `${first + 1} to ${first + shown.length} of ${rows.length}` : '';
   const head = withRight(NO_MARKER + table.head, count, width);
-  const empty: Line[] =
-    rows.length === 0 ? [[{ text: NO_MARKER + list.empty, styles: ['dim'] }]] : [];
-  return [[{ text: head, styles: hasKeys ? ['bold'] : ['dim'] }], ...shown, ...empty];
+  const empty = rows.length === 0 ? [lineOf(NO_MARKER + list.empty, 'aside')] : [];
+  return [lineOf(head, hasKeys ? 'head' : 'aside'), ...shown, ...empty];
 }
 
 /** Without the text at the right, if there is no room for it. */
 function withRight(left: string, right: string, width: number): string {
   const space = width - widthOf(left.trimEnd());
   return right.length + 1 < space ? left.trimEnd() + padded(right, space, 'right') : left;
-}
-
-function inverse(line: Line): Line {
-  return line.map(({ text, styles = [] }) => ({ text, styles: [...styles, 'inverse'] }));
 }

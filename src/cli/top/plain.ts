@@ -1,41 +1,44 @@
 /** The same as text that is printed once. */
-
-import { columns, shortTime } from '../support/output.ts';
+import { clientText } from '../../operations/listed-fields.ts';
+import { type Line, shortTime } from '../support/output.ts';
+import { toned } from '../support/override-text.ts';
+import { table, untilCell } from '../support/table.ts';
 import type { Snapshot } from './gather.ts';
 import { rateOf } from './rates.ts';
-import { clientName, denialsOf } from './rows.ts';
+import { denialsOf } from './rows.ts';
+import { lineOf } from './spans.ts';
 import { initialState, received } from './state.ts';
 import { factsText, statements } from './status.ts';
 import { rateText } from './text.ts';
 
-export function plainText(snapshot: Snapshot): string[] {
+export function plainText(snapshot: Snapshot): Line[] {
   const { overview, denied } = snapshot;
   const nowMs = Date.parse(overview.time);
   const state = received(initialState(undefined, nowMs), snapshot, nowMs);
   const policies = overview.policies.map((policy) => [
     policy.name,
-    policy.mode,
+    policy.mode === 'enforce' ? policy.mode : toned(policy.mode),
     rateText(rateOf(policy.requests, overview.step_ms)),
     rateText(rateOf(denialsOf(policy), overview.step_ms)),
   ]);
   const clients = denied.clients.map((each) => [
-    clientName(each),
+    clientText(each),
     each.policy,
-    each.reason,
+    toned(each.reason),
     String(each.denials),
     shortTime(each.since),
-    each.until === undefined ? '' : shortTime(each.until),
+    each.until === undefined ? '' : untilCell(each.until, nowMs),
     each.decision_id,
   ]);
   const clientHead = ['CLIENT', 'POLICY', 'REASON', 'DENIALS', 'SINCE (UTC)', 'UNTIL', 'DECISION'];
   return [
-    ...statements(state).map(({ text }) => text),
+    ...statements(state).map(({ text, tone }) => lineOf(text, tone)),
     factsText(overview),
     '',
-    ...columns([['POLICY', 'MODE', 'REQ/S', 'DENIED/S'], ...policies]),
+    ...table(['POLICY', 'MODE', 'REQ/S', 'DENIED/S'], policies),
     '',
     ...(clients.length === 0
       ? ['no client was denied in the last five minutes']
-      : columns([clientHead, ...clients])),
+      : table(clientHead, clients)),
   ];
 }

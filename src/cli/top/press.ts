@@ -1,8 +1,9 @@
 /** What a key does: the next state, and what has to be asked or done outside. */
+import { clientText } from '../../operations/listed-fields.ts';
 import { type ActionName, edited, type Form, pressInForm, startForm } from './form.ts';
 import type { DeniedClient } from './gather.ts';
 import type { Key } from './key.ts';
-import { chosenClient, chosenPolicy, clientName, moved, withNextOrder } from './rows.ts';
+import { chosenClient, chosenPolicy, moved, withNextOrder } from './rows.ts';
 import { type TopState, withPane } from './state.ts';
 
 export type Effect =
@@ -50,7 +51,7 @@ function pressForm(state: TopState, form: Form, key: Key): Pressed {
   if (step !== 'done') return { state: { ...state, form: step } };
   const underWay = `${form.action} ${form.subject.name}`;
   return {
-    state: { ...state, form: undefined, underWay },
+    state: { ...state, form: undefined, underWay, notice: undefined },
     effect: { kind: 'change', form },
   };
 }
@@ -99,7 +100,7 @@ function left(state: TopState): TopState {
 function quit(state: TopState): Pressed {
   if (state.why !== undefined) return { state: left(state) };
   if (state.underWay === undefined) return { state, effect: { kind: 'quit' } };
-  const text = `${state.underWay}: not confirmed yet; Ctrl+C leaves all the same`;
+  const text = `${state.underWay}: no answer yet; Ctrl+C leaves all the same`;
   return { state: { ...state, notice: { level: 'bad', text } } };
 }
 
@@ -112,7 +113,8 @@ function switched(state: TopState): TopState {
 function movedBy(state: TopState, by: number): TopState {
   const { why } = state;
   if (why === undefined) return moved(state, by);
-  return { ...state, why: { ...why, scroll: Math.max(0, why.scroll + by) } };
+  const last = why.about === 'client' ? why.lines.length : why.policy.limits.length;
+  return { ...state, why: { ...why, scroll: Math.max(0, Math.min(why.scroll + by, last)) } };
 }
 
 function why(state: TopState): Pressed {
@@ -134,14 +136,14 @@ function pressAction(state: TopState, name: string): Pressed {
   const onClient = ACTIONS_ON_CLIENTS[name];
   if (onClient === undefined && name !== 'm' && name !== 'l') return { state };
   if (state.underWay !== undefined) {
-    const text = `${state.underWay}: wait until it is confirmed`;
+    const text = `${state.underWay}: no answer yet; wait for it`;
     return { state: { ...state, notice: { level: 'bad', text } } };
   }
   if (name === 'm') return changeMode(state);
   if (name === 'l') return lift(state);
   const client = subjectClient(state);
   if (client === undefined || onClient === undefined) return chooseFirst(state, 'client');
-  const subject = { id: client.decision_id, name: clientName(client) };
+  const subject = { id: client.decision_id, name: clientText(client) };
   return { state: { ...state, form: startForm(onClient, subject) } };
 }
 
@@ -154,7 +156,7 @@ function changeMode(state: TopState): Pressed {
 function lift(state: TopState): Pressed {
   const client = subjectClient(state);
   if (client !== undefined) {
-    const underWay = `overrides of ${clientName(client)}`;
+    const underWay = `overrides of ${clientText(client)}`;
     return { state: { ...state, underWay }, effect: { kind: 'find override', client } };
   }
   const name = subjectPolicy(state);

@@ -1,4 +1,5 @@
 /** The rows of both tables: which pass the filter, in which order, and which one is chosen. */
+import { clientText } from '../../operations/listed-fields.ts';
 import type { DeniedClient, Policy } from './gather.ts';
 import { rateOf } from './rates.ts';
 import { type PaneState, type TopState, withPane } from './state.ts';
@@ -31,14 +32,8 @@ const CLIENT_ORDERS: readonly Order<DeniedClient>[] = [
   { name: 'last denied first', compare: (a, b) => Date.parse(b.last) - Date.parse(a.last) },
   { name: 'longest denied first', compare: (a, b) => Date.parse(a.since) - Date.parse(b.since) },
   { name: 'by policy', compare: byText(({ policy }) => policy) },
-  { name: 'by client', compare: byText(clientName) },
+  { name: 'by client', compare: byText(clientText) },
 ];
-
-/** `acme (pro)` for a listed key, otherwise the pseudonym. */
-export function clientName({ client, client_id: id, plan }: DeniedClient): string {
-  if (id === undefined) return client;
-  return plan === undefined ? id : `${id} (${plan})`;
-}
 
 /** The series of what a policy denies or, in shadow mode, would deny. */
 export function denialsOf({ mode, denials, would_deny: wouldDeny }: Policy): readonly number[] {
@@ -62,7 +57,7 @@ export function clientRows({ snapshot, panes }: TopState): DeniedClient[] {
   const { order, filter } = panes.clients;
   return (snapshot?.denied.clients ?? [])
     .filter((each) =>
-      [clientName(each), each.client, each.policy, each.reason, each.decision_id].some((text) =>
+      [clientText(each), each.client, each.policy, each.reason, each.decision_id].some((text) =>
         includes(text, filter),
       ),
     )

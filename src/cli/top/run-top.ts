@@ -1,6 +1,7 @@
 /** Runs `headgate top`: live on a terminal, otherwise once. */
 import { type ChangeFlags, operatorName } from '../support/gateway-options.ts';
 import { type OutputFlags, print, screen } from '../support/output.ts';
+import { reportFailure } from '../support/report-failure.ts';
 import { gather } from './gather.ts';
 import { runLive } from './live.ts';
 import { plainText } from './plain.ts';
@@ -19,7 +20,8 @@ export async function runTop({ output, interval, once, ...flags }: TopFlags): Pr
     const { json, read } = await gather(flags);
     return print(output, json, () => plainText(read()));
   }
-  await runLive(terminal, { flags, intervalMs: interval, by: operatorName(flags) });
-  // A question to a gateway that is not answered would delay the end.
-  process.exit();
+  const live = runLive(terminal, { flags, intervalMs: interval, by: operatorName(flags) });
+  const code = await live.then(() => 0, reportFailure);
+  // Questions that the gateway has not answered would delay the end.
+  process.exit(code);
 }

@@ -1,4 +1,5 @@
 /** Draws the state in a size: exactly as many lines as the terminal has rows, none longer than its width. */
+import { clientText } from '../../operations/listed-fields.ts';
 import type { Line, Size } from '../support/output.ts';
 import { formLines, typedLine } from './form-lines.ts';
 import type { DeniedClient } from './gather.ts';
@@ -7,13 +8,13 @@ import { type List, listLines } from './list.ts';
 import {
   chosenIndex,
   clientKeys,
-  clientName,
   clientRows,
   orderName,
   type PolicyRow,
   policyNames,
   policyRows,
 } from './rows.ts';
+import { cutLine, lineOf } from './spans.ts';
 import { gatewayTime, type TopState } from './state.ts';
 import { factsText, statements } from './status.ts';
 import { clientColumns, policyColumns } from './tables.ts';
@@ -23,7 +24,6 @@ import { policyText } from './why.ts';
 /** Rows of the terminal from which there is room for both tables, and for what is good to know. */
 const ROWS_FOR_BOTH = 16;
 const MOST_STATEMENT_LINES = 4;
-const LEVELS = { good: ['green'], bad: ['bold', 'red'], plain: [] } as const;
 
 export function screenLines(state: TopState, size: Size): Line[] {
   const { columns, rows } = size;
@@ -31,7 +31,7 @@ export function screenLines(state: TopState, size: Size): Line[] {
   const bottom = footer(state, size);
   const room = Math.max(0, rows - top.length - bottom.length);
   const middle = body(state, { columns, rows: room }).slice(0, room);
-  const filler = Array.from({ length: room - middle.length }, (): Line => []);
+  const filler = new Array<Line>(room - middle.length).fill('');
   return [...top, ...middle, ...filler, ...bottom]
     .slice(0, rows)
     .map((line) => cutLine(line, columns));
@@ -42,14 +42,14 @@ function header(state: TopState, { columns, rows }: Size): Line[] {
   const title = cut(`headgate top ${state.url ?? ''}`.trim(), columns);
   const room = columns - widthOf(title) - 1;
   const time = clock.length <= room ? padded(clock, room + 1, 'right') : '';
-  const said = statements(state).flatMap(({ text, styles }) =>
-    wrapped(text, columns).map((each): Line => [{ text: each, styles }]),
+  const said = statements(state).flatMap(({ text, tone }) =>
+    wrapped(text, columns).map((each) => lineOf(each, tone)),
   );
   const facts = state.snapshot === undefined ? '' : factsText(state.snapshot.overview);
   return [
-    [{ text: title, styles: ['bold'] }, { text: time }],
+    { spans: [{ text: title, tone: 'head' }, time] },
     ...said.slice(0, rows < ROWS_FOR_BOTH ? 1 : MOST_STATEMENT_LINES),
-    ...(rows < ROWS_FOR_BOTH ? [] : [[{ text: facts, styles: ['dim'] as const }], []]),
+    ...(rows < ROWS_FOR_BOTH ? [] : [lineOf(facts, 'aside'), '']),
   ];
 }
 
@@ -57,7 +57,7 @@ function body(state: TopState, size: Size): Line[] {
   if (state.isHelpShown) return plainLines(HELP, size);
   const { why, snapshot } = state;
   if (why?.about === 'client') {
-    return plainLines([`${clientName(why.client)}`, '', ...why.lines], size, why.scroll);
+    return plainLines([`${clientText(why.client)}`, '', ...why.lines], size, why.scroll);
   }
   if (why?.about === 'policy') {
     const { policies = [], step_ms: stepMs = 0 } = snapshot?.overview ?? {};
@@ -70,7 +70,7 @@ function body(state: TopState, size: Size): Line[] {
 function plainLines(texts: readonly string[], { columns, rows }: Size, scroll = 0): Line[] {
   const lines = texts.flatMap((text) => wrapped(text, columns, '          '));
   const from = Math.min(scroll, Math.max(0, lines.length - rows));
-  return lines.slice(from).map((text) => [{ text }]);
+  return lines.slice(from);
 }
 
 function tables(state: TopState, size: Size): Line[] {
@@ -86,7 +86,7 @@ function tables(state: TopState, size: Size): Line[] {
     wantedForPolicies,
     Math.max(Math.floor(rows / 2), rows - 1 - wantedForClients),
   );
-  return [...policies(forPolicies), [], ...clients(rows - 1 - forPolicies)];
+  return [...policies(forPolicies), '', ...clients(rows - 1 - forPolicies)];
 }
 
 /** Draws a table with its head in so many rows. */
@@ -121,14 +121,15 @@ function clientTable(state: TopState, size: Size): Draw {
 
 function footer(state: TopState, { columns, rows }: Size): Line[] {
   const { form, notice, underWay, isFiltering, panes, pane } = state;
-  if (form !== undefined) return [[], ...formLines(form, columns)];
-  if (isFiltering) return [[], typedLine(`Only ${pane} with: `, panes[pane].filter, columns)];
-  const keys: Line = [{ text: cut(hints(columns), columns), styles: ['dim'] }];
-  const said =
-    underWay === undefined ? notice : ({ text: `${underWay} ...`, level: 'plain' } as const);
+  if (form !== undefined) return ['', ...formLines(form, columns)];
+  if (isFiltering) return ['', typedLine(`Only ${pane} with: `, panes[pane].filter, columns)];
+  const keys = lineOf(hints(columns), 'aside');
+  const waiting = { text: `${underWay} ...`, level: 'plain' } as const;
+  const said = notice ?? (underWay === undefined ? undefined : waiting);
   if (said === undefined) return rows < ROWS_FOR_BOTH ? [keys] : [viewLine(state), keys];
-  const styles = LEVELS[said.level];
-  return [...wrapped(said.text, columns).map((text): Line => [{ text, styles }]), keys];
+  const lines = wrapped(said.text, columns);
+  const { level } = said;
+  return [...(level === 'plain' ? lines : lines.map((line) => lineOf(line, level))), keys];
 }
 
 /** How the table that has the keys is sorted and filtered. */
@@ -137,15 +138,5 @@ function viewLine(state: TopState): Line {
   const { length } = pane === 'policies' ? policyRows(state) : clientRows(state);
   const { filter } = panes[pane];
   const only = filter === '' ? '' : `, only with ${JSON.stringify(filter)}`;
-  return [{ text: `${length} ${pane}: ${orderName(state)}${only}`, styles: ['dim'] }];
-}
-
-/** Leaves no part that would stand outside. */
-function cutLine(line: Line, width: number): Line {
-  let left = width;
-  return line.flatMap(({ text, styles }) => {
-    const shown = left > 0 ? cut(text, left) : '';
-    left -= widthOf(shown);
-    return shown === '' ? [] : [{ text: shown, styles }];
-  });
+  return lineOf(`${pane} (${length}): ${orderName(state)}${only}`, 'aside');
 }

@@ -1,18 +1,15 @@
 /** How things are, in words: what is wrong, the worst first, or that all is well. */
 import type { Overview, StoreState } from '../../operations/schemas/overview.ts';
-import type { Style } from '../support/output.ts';
+import { durationText } from '../../operations/time-text.ts';
+import type { Tone } from '../support/output.ts';
 import { rateOf, sum } from './rates.ts';
 import { ageOf, type TopState } from './state.ts';
-import { clockText, plural, rateText, spanText } from './text.ts';
+import { clockText, plural, rateText } from './text.ts';
 
 export interface Statement {
   readonly text: string;
-  readonly styles: readonly Style[];
+  readonly tone: Tone;
 }
-
-const GOOD: readonly Style[] = ['green'];
-const DOUBTFUL: readonly Style[] = ['yellow'];
-const BAD: readonly Style[] = ['bold', 'red'];
 
 const WITHOUT_STORE: Readonly<Record<StoreState, string>> = {
   closed: 'deny every request that they cannot count',
@@ -58,13 +55,13 @@ export function factsText(overview: Overview): string {
 }
 
 function firstAnswer(failure: string | undefined): Statement {
-  if (failure === undefined) return { text: 'Asking the gateway ...', styles: [] };
-  return { text: `No data yet: ${failure}. Trying again.`, styles: BAD };
+  if (failure === undefined) return { text: 'Asking the gateway ...', tone: 'aside' };
+  return { text: `No data yet: ${failure}. Trying again.`, tone: 'bad' };
 }
 
 function staleData(state: TopState, failure: string): Statement {
-  const age = spanText(ageOf(state));
-  return { text: `Data of ${age} ago: ${failure}. Trying again.`, styles: BAD };
+  const age = durationText(Math.round(ageOf(state) / 1_000));
+  return { text: `Data of ${age} ago: ${failure}. Trying again.`, tone: 'bad' };
 }
 
 function allIsWell(overview: Overview): Statement {
@@ -72,7 +69,7 @@ function allIsWell(overview: Overview): Statement {
   const where = store.kind === 'redis' ? 'Redis' : 'memory';
   const who = plural(gateways.answered, 'gateway');
   const verb = gateways.answered === 1 ? 'counts' : 'count';
-  return { text: `All is well: ${who} ${verb} in ${where}. ${ratesText(overview)}.`, styles: GOOD };
+  return { text: `All is well: ${who} ${verb} in ${where}. ${ratesText(overview)}.`, tone: 'good' };
 }
 
 function storeFailures({ store, gateways }: Overview): Statement[] {
@@ -80,31 +77,34 @@ function storeFailures({ store, gateways }: Overview): Statement[] {
   return store.states
     .filter(({ state }) => state !== 'enforced')
     .sort((a, b) => order.indexOf(a.state) - order.indexOf(b.state))
-    .map(({ state, gateways: count, since, reason }) => ({
-      text: `The store fails${since === undefined ? '' : ` since ${clockText(Date.parse(since))}`}${reason === undefined ? '' : ` (${reason})`}: ${count} of ${plural(gateways.answered, 'gateway')} ${WITHOUT_STORE[state]}.`,
-      styles: state === 'local' ? DOUBTFUL : BAD,
-    }));
+    .map(({ state, gateways: count, since, reason }) => {
+      const when = since === undefined ? '' : ` since ${clockText(Date.parse(since))}`;
+      const why = reason === undefined ? '' : ` (${reason})`;
+      const who = `${count} of ${plural(gateways.answered, 'gateway')}`;
+      return {
+        text: `The store fails${when}${why}: ${who} ${WITHOUT_STORE[state]}.`,
+        tone: state === 'local' ? 'warning' : 'bad',
+      };
+    });
 }
 
 function silentGateways({ gateways: { asked, answered } }: Overview): Statement[] {
   if (answered >= asked) return [];
   const text = `${asked - answered} of ${plural(asked, 'gateway')} did not answer: numbers are too low.`;
-  return [{ text, styles: BAD }];
+  return [{ text, tone: 'bad' }];
 }
 
 function policyFileFaults({ policy_file: { digests, refused } }: Overview): Statement[] {
-  const [mistake = ''] = refused?.mistakes ?? [];
-  return [
-    ...(refused === undefined
-      ? []
-      : [
-          {
-            text: `A policy file was refused at ${clockText(Date.parse(refused.at))}, the one before stays: ${mistake}`,
-            styles: BAD,
-          },
-        ]),
-    ...(digests.length > 1
-      ? [{ text: `The gateways use ${digests.length} different policy files.`, styles: DOUBTFUL }]
-      : []),
-  ];
+  const faults: Statement[] = [];
+  if (refused !== undefined) {
+    const at = clockText(Date.parse(refused.at));
+    const [mistake = ''] = refused.mistakes;
+    const text = `A policy file was refused at ${at}, the one before stays: ${mistake}`;
+    faults.push({ text, tone: 'bad' });
+  }
+  if (digests.length > 1) {
+    const text = `The gateways use ${digests.length} different policy files.`;
+    faults.push({ text, tone: 'warning' });
+  }
+  return faults;
 }

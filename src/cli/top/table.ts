@@ -1,6 +1,7 @@
 /** Tables that fit in a width: columns shrink first, then those that matter least are left out. */
 import { printable } from '../../core/printable.ts';
-import type { Line, Style } from '../support/output.ts';
+import type { Span, Tone } from '../support/output.ts';
+import { spanOf } from './spans.ts';
 import { cut, padded, widthOf } from './text.ts';
 
 export interface Column<Row> {
@@ -11,12 +12,13 @@ export interface Column<Row> {
   readonly least?: number;
   /** Columns with a lower rank are left out first. The highest always stays. */
   readonly rank: number;
-  readonly styles?: (row: Row) => readonly Style[];
+  /** Undefined for plain text. */
+  readonly tone?: (row: Row) => Tone | undefined;
 }
 
 export interface FittedTable<Row> {
   readonly head: string;
-  readonly line: (row: Row) => Line;
+  readonly line: (row: Row) => Span[];
 }
 
 const GAP = '  ';
@@ -39,8 +41,8 @@ export function fitTable<Row>(
     head: shown.map((each) => aligned(each.column.head, each)).join(GAP),
     line: (row) =>
       shown.flatMap((each, i) => [
-        ...(i === 0 ? [] : [{ text: GAP }]),
-        { text: aligned(each.column.cell(row), each), styles: each.column.styles?.(row) },
+        ...(i === 0 ? [] : [GAP]),
+        spanOf(aligned(each.column.cell(row), each), each.column.tone?.(row)),
       ]),
   };
 }

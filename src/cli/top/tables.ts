@@ -1,10 +1,12 @@
 /** The columns of both tables. */
+import { clientText } from '../../operations/listed-fields.ts';
+import { relativeTime } from '../../operations/time-text.ts';
 import type { Size } from '../support/output.ts';
 import type { DeniedClient } from './gather.ts';
 import { sparkline } from './rates.ts';
-import { clientName, denialsOf, type PolicyRow } from './rows.ts';
+import { denialsOf, type PolicyRow } from './rows.ts';
 import type { Column } from './table.ts';
-import { clockText, rateText, spanText } from './text.ts';
+import { clockText, rateText } from './text.ts';
 
 /** Columns of the terminal from which there is room for more. */
 const WIDE = 110;
@@ -19,7 +21,7 @@ export function policyColumns({ columns }: Size): Column<PolicyRow>[] {
       head: 'MODE',
       cell: ({ policy }) => (isOverridden(policy) ? `${policy.mode}*` : policy.mode),
       rank: 6,
-      styles: ({ policy }) => (isOverridden(policy) ? ['yellow'] : []),
+      tone: ({ policy }) => (isOverridden(policy) ? 'warning' : undefined),
     },
     {
       head: 'REQ/S',
@@ -31,8 +33,8 @@ export function policyColumns({ columns }: Size): Column<PolicyRow>[] {
       head: 'DENIED/S',
       cell: deniedRateText,
       ...{ align: 'right', rank: 8 },
-      styles: ({ policy, denialRate }) =>
-        denialRate === 0 || policy.mode === 'shadow' ? [] : ['yellow'],
+      tone: ({ policy, denialRate }) =>
+        denialRate === 0 || policy.mode === 'shadow' ? undefined : 'warning',
     },
     { head: '15 MIN', cell: ({ policy }) => sparkline(denialsOf(policy), minutes), rank: 2 },
   ];
@@ -42,10 +44,10 @@ export function policyColumns({ columns }: Size): Column<PolicyRow>[] {
 export function clientColumns({ columns }: Size, nowMs: number): Column<DeniedClient>[] {
   const time = (iso: string | undefined) => (iso === undefined ? '' : timeText(iso, nowMs));
   const withSpan = (iso: string) =>
-    columns < WIDE ? time(iso) : `${time(iso)} (${relativeText(Date.parse(iso) - nowMs)})`;
+    columns < WIDE ? time(iso) : `${time(iso)} (${relativeTime(iso, nowMs)})`;
   const reason: Column<DeniedClient> = { head: 'REASON', cell: (row) => row.reason, rank: 1 };
   return [
-    { head: 'CLIENT', cell: clientName, least: 12, rank: 9 },
+    { head: 'CLIENT', cell: clientText, least: 12, rank: 9 },
     { head: 'POLICY', cell: ({ policy }) => policy, least: 8, rank: 7 },
     ...(columns < WIDE ? [] : [reason]),
     {
@@ -88,8 +90,4 @@ function timeText(iso: string, nowMs: number): string {
   const ms = Date.parse(iso);
   const isToday = Math.floor(ms / DAY_MS) === Math.floor(nowMs / DAY_MS);
   return isToday ? clockText(ms) : iso.slice(5, 16).replace('T', ' ');
-}
-
-function relativeText(ms: number): string {
-  return ms > 0 ? `in ${spanText(ms)}` : `${spanText(-ms)} ago`;
 }

@@ -47,15 +47,6 @@ export function wrapped(text: string, width: number, indent = ''): string[] {
   return [...lines, line].map((each) => cut(each, width));
 }
 
-/** `45 s`, `12 min`, `3 h`, `5 d`; never negative. */
-export function spanText(ms: number): string {
-  const seconds = Math.max(0, Math.round(ms / 1_000));
-  if (seconds < 120) return `${seconds} s`;
-  if (seconds < 7_200) return `${Math.floor(seconds / 60)} min`;
-  if (seconds < 172_800) return `${Math.floor(seconds / 3_600)} h`;
-  return `${Math.floor(seconds / 86_400)} d`;
-}
-
 /** `0`, `0.4`, `12`, `3,400` */
 export function rateText(perSecond: number): string {
   if (perSecond === 0) return '0';

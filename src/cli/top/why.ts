@@ -1,17 +1,18 @@
 /** Why a client is denied and what is left of its limits, or what a policy is. */
+import { clientText } from '../../operations/listed-fields.ts';
 import { OPERATIONS } from '../../operations/operation-table.ts';
+import { inForceText } from '../../operations/override-text.ts';
 import type { DenialDetails } from '../../operations/schemas/denials.ts';
 import type { Inspection } from '../../operations/schemas/inspect.ts';
+import { durationText } from '../../operations/time-text.ts';
 import { denialText } from '../support/explain-decision.ts';
 import { callGateway, type GatewayFlags } from '../support/gateway-client.ts';
 import { GatewayRefused } from '../support/gateway-refused.ts';
 import { columns } from '../support/output.ts';
-import { overrideText } from '../support/override-text.ts';
 import { type Form, startForm } from './form.ts';
 import type { DeniedClient, Policy } from './gather.ts';
 import { sum } from './rates.ts';
-import { clientName, denialsOf } from './rows.ts';
-import { spanText } from './text.ts';
+import { denialsOf } from './rows.ts';
 
 /** Asks for both; what cannot be had is said in its place. */
 export async function explainClient(
@@ -20,7 +21,7 @@ export async function explainClient(
 ): Promise<string[]> {
   const [denial, limits] = await Promise.all([
     orRefusal(async () =>
-      denialText((await callGateway(flags, OPERATIONS.decision, { id })).read()),
+      denialText((await callGateway(flags, OPERATIONS.decision, { id })).read(), Date.now()),
     ),
     orRefusal(async () =>
       inspectionText((await callGateway(flags, OPERATIONS.inspect, { client: id })).read()),
@@ -31,12 +32,12 @@ export async function explainClient(
 
 /** A form that lifts the override of a client, or why there is none. */
 export async function liftForm(client: DeniedClient, flags: GatewayFlags): Promise<Form | string> {
-  const name = clientName(client);
+  const name = clientText(client);
   try {
     const { override } = await detailsOf(client, flags);
     if (override?.about !== 'client') return `no override is in force for ${name}`;
     const action = override.access === 'blocked' ? 'unblock' : 'unexempt';
-    const note = `${overrideText(override)}, by ${override.by}`;
+    const note = inForceText(override, Date.now());
     return startForm(action, { id: client.decision_id, name }, note);
   } catch (error) {
     return refusalIn(error);
@@ -45,7 +46,7 @@ export async function liftForm(client: DeniedClient, flags: GatewayFlags): Promi
 
 export function policyText(policy: Policy, stepMs: number): string[] {
   const { name, mode, mode_of_file: ofFile, limits, on_store_failure: onFailure } = policy;
-  const last = spanText(policy.requests.length * stepMs);
+  const last = durationText((policy.requests.length * stepMs) / 1_000);
   return columns([
     ['policy', name],
     ['mode', mode === ofFile ? mode : `${mode}, by an operator; ${ofFile} in the file`],
@@ -65,14 +66,15 @@ export function inspectionText({ limits, overrides }: Inspection): string[] {
     limit,
     allows,
     String(remaining),
-    waitMs === 0 ? 'now' : `in ${spanText(waitMs)}`,
+    waitMs === 0 ? 'now' : `in ${durationText(Math.ceil(waitMs / 1_000))}`,
   ]);
+  const ofClient = overrides.filter((override) => override.about === 'client');
   return [
     ...columns([['LIMIT', 'ALLOWS', 'LEFT', 'NEXT REQUEST'], ...rows]),
     // A single one is shown with the denial.
-    ...(overrides.length < 2
+    ...(ofClient.length < 2
       ? []
-      : ['', ...overrides.map((override) => `${overrideText(override)}, by ${override.by}`)]),
+      : ['', ...ofClient.map((override) => inForceText(override, Date.now()))]),
   ];
 }
 

@@ -16,7 +16,7 @@ test('arrows, j and k choose; Tab goes to the other table', () => {
   expect(chosenLine(START)).toMatch(/^> login/);
   expect(chosenLine(pressed(START, 'down').state)).toMatch(/^> search/);
   expect(chosenLine(pressed(START, 'j', 'j', 'j', 'k').state)).toMatch(/^> login/);
-  expect(chosenLine(pressed(START, 'tab', 'j').state)).toMatch(/^> acme/);
+  expect(chosenLine(pressed(START, 'tab', 'j').state)).toMatch(/^> id:acme/);
   expect(chosenLine(pressed(START, 'tab', 'tab').state)).toMatch(/^> login/);
 });
 
@@ -26,17 +26,17 @@ test('the chosen client stays chosen while others overtake it; if it is gone, th
   const after = received(state, snapshot({ clients: overtaken }), NOW_MS);
   expect(chosenLine(after)).toMatch(/^> i\.first/);
   const gone = received(state, snapshot({ clients: CLIENTS.slice(1) }), NOW_MS);
-  expect(chosenLine(gone)).toMatch(/^> acme/);
+  expect(chosenLine(gone)).toMatch(/^> id:acme/);
 });
 
 test('s sorts, / filters, Esc shows all rows again', () => {
   const { state: sorted } = pressed(START, 'tab', 's', 's', 's', 's');
-  expect(shown(sorted)).toContainEqual(expect.stringMatching(/^3 clients: by client/));
+  expect(shown(sorted)).toContainEqual(expect.stringMatching(/^clients \(3\): by client/));
   const { state: filtering } = pressed(START, 'tab', '/', '"ACM"');
   expect(shown(filtering).join('\n')).not.toContain('i.first');
   expect(shown(filtering)).toContainEqual('Only clients with: ACM ');
   const { state: filtered } = pressed(filtering, 'return');
-  expect(chosenLine(filtered)).toMatch(/^> acme/);
+  expect(chosenLine(filtered)).toMatch(/^> id:acme/);
   expect(shown(pressed(filtered, 'escape').state).join('\n')).toContain('i.first');
   expect(shown(pressed(filtering, 'backspace', 'backspace', 'x').state).join('\n')).toContain(
     'no denied client has this in its row',
@@ -54,7 +54,7 @@ test('Enter asks why a client is denied; what is asked meanwhile is about that c
   const { state, effect } = pressed(START, 'tab', 'j', 'return');
   expect(effect).toEqual({ kind: 'explain', client: CLIENTS[1] });
   const { state: asked } = pressed(state, 'b');
-  expect(asked.form?.subject).toEqual({ id: 'bbb-5', name: 'acme' });
+  expect(asked.form?.subject).toEqual({ id: 'bbb-5', name: 'id:acme' });
   expect(pressed(state, 'escape').state.why).toBeUndefined();
 });
 
@@ -141,6 +141,9 @@ describe('an action', () => {
   test('that is not confirmed yet holds back others, and q', () => {
     const { state } = pressed(START, 'tab', 'r', 'return', 'y');
     expect(pressed(state, 'b').state.form).toBeUndefined();
-    expect(pressed(state, 'q').effect).toBeUndefined();
+    const { state: held, effect } = pressed(state, 'q');
+    expect(effect).toBeUndefined();
+    expect(shown(held)).toContainEqual('reset i.first: no answer yet; Ctrl+C leaves all the same');
+    expect(pressed(held, 'ctrl-c').effect).toEqual({ kind: 'quit' });
   });
 });

@@ -40,7 +40,7 @@ test('80 columns and 24 rows show both tables, how things are, and the keys', ()
       "",
       "  CLIENT               POLICY  DENIALS  UNTIL     DECISION",
       "  k.K9gGyX8OAK8aH8My…  login     1,204  11:34:09  c8f14a5df3e1-1204",
-      "  acme (pro)           login         1  blocked   id-of-c.BNa-5EoLeGxNUMMQlirBnz",
+      "  id:acme (plan pro)   login         1  blocked   id-of-c.BNa-5EoLeGxNUMMQlirBnz",
       "",
       "",
       "",
@@ -52,7 +52,7 @@ test('80 columns and 24 rows show both tables, how things are, and the keys', ()
       "",
       "",
       "",
-      "2 policies: as in the file",
+      "policies (2): as in the file",
       "Tab table  Enter why  r reset  b block  e exempt  l lift  m mode  ? help  q quit",
     ]
   `);
@@ -104,7 +104,7 @@ test('a narrow terminal keeps names and denials, a wide one has more', () => {
 test('a terminal with few rows shows the table that has the keys', () => {
   const state = stateOf({ policies: POLICIES, clients: CLIENTS });
   expect(shown(state, 80, 8).join('\n')).not.toContain('CLIENT');
-  expect(shown(pressed(state, 'tab').state, 80, 8).join('\n')).toContain('acme (pro)');
+  expect(shown(pressed(state, 'tab').state, 80, 8).join('\n')).toContain('id:acme (plan pro)');
 });
 
 test('the chosen row is in sight, and the head says what part that is', () => {
