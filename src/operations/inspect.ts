@@ -1,11 +1,11 @@
 /** Shows one client: the limits that count it, what is left of them, and the overrides that apply. */
 import { type LimitDescriptor, partitionOf } from '../core/descriptor.ts';
-import { listedKeyPartition } from '../core/partition.ts';
 import type { Limit } from '../core/policy.ts';
 import type { QuotaReader, QuotaState } from '../core/store.ts';
 import { clientNamed, decisionIdIn } from './client-name.ts';
 import { countedBy, type InspectedClient } from './counted-by.ts';
 import { deniedBy } from './denials.ts';
+import { listedFields } from './listed-fields.ts';
 import type { InputOf } from './operation.ts';
 import { overrideReport } from './override-report.ts';
 import type { Gateway } from './running-gateway.ts';
@@ -28,7 +28,7 @@ export async function inspectClient(
   const { partition, partitions } = client;
   return {
     client: partition,
-    ...listedKey(gateway, partition),
+    ...listedFields(partition, gateway.policies.current.listedClients),
     limits: limits.slice(0, MOST_LIMITS).map(({ limit, state }) => ({
       policy: limit.policy.name,
       limit: limit.label,
@@ -57,12 +57,6 @@ async function find(gateway: Gateway, text: string): Promise<InspectedClient> {
     partitions: [...new Set([client, ...names, counted, ...networks])],
     denied: limit === undefined ? undefined : { label: limit, counted },
   };
-}
-
-function listedKey({ policies }: Gateway, partition: string) {
-  const { apiKeys } = policies.current.naming;
-  const key = apiKeys.find(({ id }) => listedKeyPartition(id) === partition);
-  return key && { client_id: key.id, ...(key.plan !== undefined && { plan: key.plan }) };
 }
 
 interface ReadLimit {

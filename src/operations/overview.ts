@@ -8,6 +8,7 @@ import {
   MOST_POLICIES,
   type ReportQuery,
 } from './gateway-report.ts';
+import { listedFields } from './listed-fields.ts';
 import { listPolicies } from './policies.ts';
 import { MOST_ACTIONS } from './recent-actions.ts';
 import type { Gateway } from './running-gateway.ts';
@@ -52,7 +53,11 @@ export async function gatherOverview(gateway: Gateway): Promise<Overview> {
     actions: reports
       .flatMap(({ actions }) => actions)
       .sort((a, b) => compare(b.at, a.at))
-      .slice(0, MOST_ACTIONS),
+      .slice(0, MOST_ACTIONS)
+      .map((each) => ({
+        ...each,
+        ...listedFields(each.subject ?? '', gateway.policies.current.listedClients),
+      })),
   };
 }
 

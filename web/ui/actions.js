@@ -2,7 +2,7 @@
 /** The last actions of operators. */
 import { h } from './dom.js';
 import { table } from './table.js';
-import { nameOf, timeOf } from './text.js';
+import { clientOf, timeOf } from './text.js';
 
 /** @import { Overview } from '../../src/operations/schemas/overview.ts' */
 
@@ -16,7 +16,11 @@ export function actionTable(actions) {
     columns: [
       { name: 'At (UTC)', cell: ({ at }) => timeOf(at) },
       { name: 'Action', cell: ({ action }) => action },
-      { name: 'Subject', cell: ({ subject }) => subject !== undefined && nameOf(subject) },
+      {
+        name: 'Subject',
+        cell: ({ subject: client, client_id, plan }) =>
+          client !== undefined && clientOf({ client, client_id, plan }),
+      },
       {
         name: 'Change',
         cell: ({ change, is_confirmed: isConfirmed }) => [

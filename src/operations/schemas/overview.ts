@@ -1,7 +1,7 @@
 /** What all gateways did in the last 15 minutes, and how they are: for the page of the ops server and `headgate top`. */
 import { z } from 'zod';
 import type { Operation, OutputOf } from '../operation.ts';
-import { count, policyMode, time } from './fields.ts';
+import { count, listedClient, policyMode, time } from './fields.ts';
 
 const perStep = z.array(count);
 
@@ -76,7 +76,7 @@ export const overviewSchema = z.object({
       .optional(),
   }),
   actions: z
-    .array(actionSchema)
+    .array(actionSchema.extend(listedClient))
     .describe('The last operator actions of all gateways, newest first.'),
 });
 

@@ -48,6 +48,8 @@ test.each([
   [false, COLORED, true],
 ])('whether output is colored, if terminal: %s, with %j: %s', (isTTY, env, isColored) => {
   vi.stubEnv('TERM', 'xterm-256color');
+  // In CI, Node takes a terminal for one without colors.
+  vi.stubEnv('CI', undefined);
   const { getColorDepth } = WriteStream.prototype;
   const stream = Object.assign(new Writable(), { isTTY, getColorDepth });
   vi.spyOn(process, 'stdout', 'get').mockReturnValue(stream as unknown as typeof process.stdout);
