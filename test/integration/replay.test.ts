@@ -197,6 +197,11 @@ describe('it ends', () => {
     [['absent.log', '--policies', 'five.yaml'], 1, 'absent.log: does not exist'],
     [['.', '--policies', 'five.yaml'], 1, 'is a directory'],
     [
+      [log, '--policies', 'five.yaml', '--format', 'nginx'],
+      3,
+      'did you mean "nginx-combined" or "nginx-json"?',
+    ],
+    [
       [log, '--policies', 'five.yaml', '--format', 'sausage'],
       3,
       '--format: "sausage" is no format',

@@ -42,6 +42,13 @@ export function formatNamed(name: string): LogFormat {
   if (name.includes('$')) return nginxLogFormat(name);
   const names = FORMATS.map((format) => format.name);
   throw new ConfigError([
-    `--format: "${name}" is no format${hint(name, names)}; it is auto, an NGINX log_format string, or one of ${names.join(', ')}`,
+    `--format: "${name}" is no format${hintFor(name, names)}; it is auto, an NGINX log_format string, or one of ${names.join(', ')}`,
   ]);
+}
+
+/** `nginx` is the beginning of several names. */
+function hintFor(name: string, names: readonly string[]): string {
+  const begun = names.filter((each) => each.startsWith(`${name}-`));
+  if (begun.length === 0) return hint(name, names);
+  return `, did you mean ${begun.map((each) => `"${each}"`).join(' or ')}?`;
 }
