@@ -1,5 +1,7 @@
 /** Lists what a request is counted against: one descriptor for each limit and partition. */
+
 import type { CheckContext } from './check-context.ts';
+import { everyLimit } from './every-limit.ts';
 import type { ClientIdentity } from './identity.ts';
 import { type AddressPartition, GLOBAL_PARTITION } from './partition.ts';
 import type { HeaderPartition, Limit, Policy } from './policy.ts';
@@ -16,7 +18,7 @@ const KEY_PREFIX = 'hg:v1:{';
 
 /** Every key under which these policies may count a partition. */
 export function keysOf(partition: string, policies: readonly Policy[]): string[] {
-  const limits = policies.flatMap(({ limits: own, plans }) => [own, ...plans.values()].flat());
+  const limits = policies.flatMap(everyLimit);
   return [...new Set(limits.map(({ keySuffix }) => KEY_PREFIX + partition + keySuffix))];
 }
 

@@ -1,7 +1,9 @@
 /** The compiled policy file. A reload replaces it as a whole. */
+
 import type { AddressSet } from './address.ts';
 import type { ListedKey } from './api-key.ts';
 import type { CheckRequest } from './check-request.ts';
+import { everyLimit } from './every-limit.ts';
 import type { ForwardedHeader } from './forwarded-list.ts';
 import type { NeededHeader } from './header-watch.ts';
 import type { IdentityResolver } from './identity.ts';
@@ -90,8 +92,8 @@ export function compilePolicySet(definition: PolicySetDefinition): PolicySet {
   };
 }
 
-function hasLongWindow({ limits, plans }: Policy): boolean {
-  return [limits, ...plans.values()].flat().some(({ quota }) => quota.windowMs > DAY_MS);
+function hasLongWindow(policy: Policy): boolean {
+  return everyLimit(policy).some(({ quota }) => quota.windowMs > DAY_MS);
 }
 
 function compileMatching(

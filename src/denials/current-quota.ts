@@ -1,5 +1,7 @@
 /** Looks up the limit that denied a client as it is now: the policy file may have changed, and the window has moved on. */
+
 import type { BindingQuota } from '../core/decision.ts';
+import { everyLimit } from '../core/every-limit.ts';
 import type { Policy } from '../core/policy.ts';
 import type { QuotaReader } from '../core/store.ts';
 import type { CurrentQuota } from './denial-report.ts';
@@ -10,7 +12,7 @@ export async function currentQuota(
   policies: readonly Policy[],
   reader: QuotaReader,
 ): Promise<CurrentQuota | undefined> {
-  const limits = policies.flatMap((policy) => [policy.limits, ...policy.plans.values()].flat());
+  const limits = policies.flatMap(everyLimit);
   const counted = limits.flatMap((limit) => [limit, limit.unverified ?? limit]);
   const same = counted
     .flatMap((each) => [each, ...each.wider])

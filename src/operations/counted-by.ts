@@ -1,4 +1,5 @@
 /** Finds the limits that count a client, from its name alone: as for a request of this client, as far as its name tells. */
+
 import {
   type CountedClient,
   describe,
@@ -6,6 +7,7 @@ import {
   type LimitDescriptor,
   partitionOf,
 } from '../core/descriptor.ts';
+import { everyLimit } from '../core/every-limit.ts';
 import { modeOf } from '../core/overrides.ts';
 import {
   type AddressPartition,
@@ -60,7 +62,7 @@ function deniedLimit(
     return [];
   }
   const limit = policies
-    .flatMap(({ limits, plans }) => [limits, ...plans.values()].flat())
+    .flatMap(everyLimit)
     .flatMap((each) => [each, ...(each.unverified ? [each.unverified] : [])])
     .flatMap((each) => [each, ...each.wider])
     .find(({ label }) => label === denied.label);
@@ -103,7 +105,7 @@ function asCounted(
 
 /** The partition of a header's value does not tell the header, so it is looked for under each. */
 function headersOf(policies: readonly Policy[], claim: ClaimedIdentity) {
-  const limits = policies.flatMap(({ limits: own, plans }) => [own, ...plans.values()].flat());
+  const limits = policies.flatMap(everyLimit);
   const headers = limits.map(({ per }) => per).filter((per) => per.startsWith('header:'));
   return new Map(headers.map((header) => [header as HeaderPartition, claim]));
 }

@@ -1,4 +1,5 @@
 /** What the page of a replay draws, besides the report. Plain data. */
+import { everyLimit } from '../../core/every-limit.ts';
 import type { PolicySet } from '../../core/policy-set.ts';
 import { MINUTE_MS } from './counts.ts';
 import type { ReplayResult } from './result.ts';
@@ -29,7 +30,7 @@ export interface LimitChart {
 }
 
 export function chartsOf({ policies, peaks }: ReplayResult, set: PolicySet): ReplayCharts {
-  const limits = set.policies.flatMap((each) => [each.limits, ...each.plans.values()].flat());
+  const limits = set.policies.flatMap(everyLimit);
   return {
     policies: set.policies.flatMap(({ name }) => {
       const counts = policies.get(name);

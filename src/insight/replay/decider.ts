@@ -2,10 +2,12 @@
  * Decides the requests of a log as a gateway with one policy file would: the production check, on a memory store, at the
  * time of the request.
  */
+
 import { type Check, createCheck, NO_EVENTS } from '../../core/check.ts';
 import type { CheckRequest } from '../../core/check-request.ts';
 import type { Decision } from '../../core/decision.ts';
 import type { LimitDescriptor } from '../../core/descriptor.ts';
+import { everyLimit } from '../../core/every-limit.ts';
 import type { ClientIdentity } from '../../core/identity.ts';
 import { NO_OVERRIDES, type PolicyModes } from '../../core/overrides.ts';
 import type { Limit, Policy } from '../../core/policy.ts';
@@ -90,9 +92,7 @@ function takingOnly(
   { policies, isEvaluated }: DeciderOptions,
   take: Take<LimitDescriptor>,
 ): Take<Descriptor> {
-  const isAll = policies.policies
-    .flatMap(({ limits, plans }) => [limits, ...plans.values()].flat())
-    .every(isEvaluated);
+  const isAll = policies.policies.flatMap(everyLimit).every(isEvaluated);
   const takeSome: Take<LimitDescriptor> = (descriptors) => {
     const { states, ...result } = take(descriptors.filter(({ source }) => isEvaluated(source)));
     const found = states.values();

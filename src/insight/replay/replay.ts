@@ -2,7 +2,9 @@
  * Replays the entries of a log: decides each request by the new policy file and, for comparison, by the old one. With
  * several threads, each has a replay of its own, which sees all entries and decides those of its clients.
  */
+
 import type { Decision } from '../../core/decision.ts';
+import { everyLimit } from '../../core/every-limit.ts';
 import { isAddress } from '../../core/partition.ts';
 import type { PolicySet } from '../../core/policy-set.ts';
 import type { LogEntry } from '../log-entry.ts';
@@ -198,7 +200,5 @@ export class Replay {
 }
 
 function hasShortWindow({ policies }: PolicySet): boolean {
-  return policies
-    .flatMap(({ limits, plans }) => [limits, ...plans.values()].flat())
-    .some(({ quota }) => quota.windowMs < SHORT_WINDOW_MS);
+  return policies.flatMap(everyLimit).some(({ quota }) => quota.windowMs < SHORT_WINDOW_MS);
 }

@@ -1,4 +1,5 @@
 /** Turns the result of a replay into its report, with what the log cannot tell. */
+import { everyLimit } from '../../core/every-limit.ts';
 import type { PolicySet } from '../../core/policy-set.ts';
 import type { MappedField } from '../log-request.ts';
 import type { LineCounts } from '../reading/entry-stream.ts';
@@ -72,16 +73,15 @@ function policyReports(result: ReplayResult, options: ReportOptions): PolicyRepo
   const missingHost = (name: string) =>
     result.facts.withHost === 0 && hostPolicies.has(name) ? NO_HOST : undefined;
   return policies.policies.map((policy) => {
-    const { name, mode, limits, plans } = policy;
+    const { name, mode } = policy;
     const atOnce = result.deniedAtOnce.get(name);
-    const all = [limits, ...plans.values()].flat();
     const reason = missing.policies.get(name) ?? missingHost(name);
     return {
       name,
       mode,
       ...countsReport(result.policies.get(name), reason),
       ...(result.isUncertain && { denied_requests_at_once: atOnce ?? 0 }),
-      limits: all.map(({ label, description }) => ({
+      limits: everyLimit(policy).map(({ label, description }) => ({
         label,
         allows: description,
         ...countsReport(result.limits.get(label), reason ?? missing.limits.get(label)),
