@@ -1,5 +1,5 @@
 // @ts-check
-/** The policies: what they limit, what they did in the last 15 minutes, and their modes, which can be changed for a time. */
+/** The policies: what they limit, what they did in the last 15 minutes, and their modes, which can be changed temporarily. */
 import { call } from './api.js';
 import { changeMode, lift } from './changes.js';
 import { h } from './dom.js';

@@ -8,15 +8,15 @@ export const HELP: readonly string[] = columns([
   ['s', 'sort in another way'],
   ['/', 'filter the table; Esc shows all rows again'],
   ['r', 'reset the counters of the client'],
-  ['b, e', 'block the client, or exempt it from all limits, for a time'],
+  ['b, e', 'block the client, or exempt it from all limits, temporarily'],
   ['l', 'lift the block or exemption of the client, or the mode of a policy'],
-  ['m', 'change the mode of the policy for a time'],
+  ['m', 'change the mode of the policy temporarily'],
   ['Space', 'update now'],
   ['q', 'quit'],
   ['', ''],
   ['REQ/S', 'mean of the last 5 seconds; 15 MIN draws the time before'],
   ['DENIED/S', 'in parentheses: a shadow policy would have denied them'],
-  ['MODE *', 'changed by an operator for a time'],
+  ['MODE *', 'changed temporarily by an operator'],
   ['CLIENT', 'those that were denied in the last five minutes'],
 ]);
 

@@ -1,4 +1,5 @@
 /** The columns of both tables. */
+import { DAY_MS } from '../../core/salts.ts';
 import { clientText } from '../../operations/listed-fields.ts';
 import { relativeTime } from '../../operations/time-text.ts';
 import type { Size } from '../support/output.ts';
@@ -11,7 +12,6 @@ import { clockText, rateText } from './text.ts';
 /** Columns of the terminal from which there is room for more. */
 const WIDE = 110;
 const VERY_WIDE = 170;
-const DAY_MS = 86_400_000;
 
 export function policyColumns({ columns }: Size): Column<PolicyRow>[] {
   const minutes = sparklineWidth(columns);
@@ -80,7 +80,7 @@ function deniedRateText({ policy, denialRate }: PolicyRow): string {
   return policy.mode === 'shadow' ? `(${text})` : text;
 }
 
-/** A denial that is about no quota has no end of its own. */
+/** Only a denial by a quota says when it ends. */
 function wordFor(reason: string): string {
   return reason === 'blocked' ? 'blocked' : '';
 }

@@ -21,7 +21,7 @@ export interface PeakSummary {
   readonly isLogarithmic: boolean;
 }
 
-/** Up to this peak, each has a bin of its own. */
+/** Each peak up to this one has its own bin. */
 const MOST_SINGLE = 40;
 const STEPS = [1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8];
 

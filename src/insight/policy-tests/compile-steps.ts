@@ -10,7 +10,7 @@ import type { Setting, Step } from './policy-test.ts';
 import type { WrittenStep } from './step-schema.ts';
 import type { TestedPolicies } from './tested-policies.ts';
 
-/** A step without mistakes of its own. */
+/** A step that has no mistake itself. */
 export interface ReadStep {
   readonly written: WrittenStep;
   /** Its keys; `written` has defaults too. */

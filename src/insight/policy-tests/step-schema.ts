@@ -82,7 +82,7 @@ export const stepSchema = z.strictObject({
     .min(1)
     .optional()
     .describe('A policy file that replaces the one in force, relative to the test file.'),
-  override: overrideSchema.optional().describe('What an operator changes for a time.'),
+  override: overrideSchema.optional().describe('What an operator changes temporarily.'),
 });
 
 export type WrittenStep = z.output<typeof stepSchema>;
