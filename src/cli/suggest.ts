@@ -1,11 +1,11 @@
 /** `headgate suggest`: proposes limits from access logs. */
+
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { parseDuration } from '../config/duration.ts';
 import { parseRate } from '../config/policy-file/rate.ts';
+import { DAY_MS } from '../core/salts.ts';
 import { withLog } from './support/log-options.ts';
 import type { SuggestFlags } from './support/run-suggest.ts';
-
-const DAY_MS = 86_400_000;
 
 export function suggestCommand(): Command {
   return withLog(

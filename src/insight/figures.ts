@@ -1,4 +1,5 @@
 /** Numbers and times as people read them. */
+import { shortTime } from '../operations/time-text.ts';
 
 /** `1,234,567` */
 export function count(number: number): string {
@@ -20,5 +21,5 @@ export function percent(part: number, whole: number): string {
 
 /** `2026-11-22 00:53:32`, in UTC as the ISO time that is given. */
 export function timeText(iso: string | null): string {
-  return iso === null ? '' : iso.slice(0, 19).replace('T', ' ');
+  return iso === null ? '' : shortTime(iso);
 }

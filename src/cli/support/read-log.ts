@@ -1,10 +1,11 @@
 /** Reads access logs, and says what a reader of figures from them must know. */
+
+import { count, counted } from '../../insight/figures.ts';
 import type { LogEntry } from '../../insight/log-entry.ts';
 import { EntryStream, type LineCounts } from '../../insight/reading/entry-stream.ts';
 import { LogError } from '../../insight/reading/log-error.ts';
 import type { OpenLog } from '../../insight/reading/open-log.ts';
-import { untilAborted } from '../../insight/reading/until-aborted.ts';
-import { grouped, plural } from '../../insight/suggest/words.ts';
+import { INTERRUPTED, untilAborted } from '../../insight/reading/until-aborted.ts';
 import { interruptible } from './interrupt.ts';
 import { type LogFlags, openLogs, parsingOf } from './log-options.ts';
 import { terminalLine } from './output.ts';
@@ -16,8 +17,6 @@ export interface ReadLog {
   /** Ctrl+C ended the reading early. */
   readonly isInterrupted: boolean;
 }
-
-const INTERRUPTED = 'The reading was interrupted: the figures are of the lines read so far.';
 
 /** Visits the entries in the order of their start. Throws a LogError or a ConfigError. */
 export async function readLog(
@@ -60,11 +59,11 @@ export function readingNotes(
       first === undefined
         ? ''
         : `: the first is line ${first.line} of ${log.sources[first.source]}, which fails at ${first.field}`;
-    notes.push(`${grouped(misread)} of ${plural(read, 'line')} are not understood${example}.`);
+    notes.push(`${count(misread)} of ${counted(read, 'line')} are not understood${example}.`);
   }
   if (late > 0) {
     notes.push(
-      `${plural(late, 'request')} came too late in the log to be put in order (--horizon), and are left out.`,
+      `${counted(late, 'request')} came too late in the log to be put in order (--horizon), and are left out.`,
     );
   }
   return notes;

@@ -4,6 +4,7 @@ import { readEnvironment } from '../../config/settings/environment.ts';
 import { readText } from '../../config/text-file.ts';
 import type { PolicySet } from '../../core/policy-set.ts';
 import { printableJson } from '../../core/printable.ts';
+import { counted } from '../../insight/figures.ts';
 import { createLogRequests, type MappedField } from '../../insight/log-request.ts';
 import { largePolicySetOf, readPolicyFile } from '../../insight/policies.ts';
 import { LogError } from '../../insight/reading/log-error.ts';
@@ -16,7 +17,6 @@ import { findPolicyRoutes } from '../../insight/suggest/policy-routes.ts';
 import { type Suggestions, suggest } from '../../insight/suggest/suggest.ts';
 import { TrafficLog } from '../../insight/suggest/traffic-log.ts';
 import type { WindowLimit } from '../../insight/suggest/windows.ts';
-import { plural } from '../../insight/suggest/words.ts';
 import type { LogFlags } from './log-options.ts';
 import { linesIn, say, sayFile } from './output.ts';
 import { readingNotes, readLog } from './read-log.ts';
@@ -108,7 +108,7 @@ function notesOn({ leftOut, deniedBefore }: TrafficLog): string[] {
   ];
   return notes
     .filter(([count]) => count > 0)
-    .map(([count, text]) => `${plural(count, 'request')} ${text}.`);
+    .map(([count, text]) => `${counted(count, 'request')} ${text}.`);
 }
 
 const NO_KEYS =

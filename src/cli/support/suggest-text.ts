@@ -1,4 +1,5 @@
 /** Prints suggestions for people: for each route the evidence, and a table of choices. */
+import { count, counted } from '../../insight/figures.ts';
 import type { Measured } from '../../insight/suggest/measure.ts';
 import { STRATA, type Stratum } from '../../insight/suggest/strata.ts';
 import type { RouteSuggestion, Suggestions } from '../../insight/suggest/suggest.ts';
@@ -7,10 +8,8 @@ import {
   deniedClientsText,
   evidenceText,
   extentText,
-  grouped,
   intervalText,
   lackText,
-  plural,
   STRATUM_WORDS,
 } from '../../insight/suggest/words.ts';
 import { columns } from './output.ts';
@@ -31,7 +30,7 @@ export function suggestText(suggestions: Suggestions, notes: readonly string[]):
 }
 
 function routeText({ route, evidence, proposal }: RouteSuggestion): string[] {
-  const title = `${route.title}: ${plural(evidence.requests, 'request')}`;
+  const title = `${route.title}: ${counted(evidence.requests, 'request')}`;
   if (proposal === undefined) {
     return [title, `${INDENT}not enough evidence: ${lackText(evidence)}`];
   }
@@ -63,13 +62,13 @@ function routeText({ route, evidence, proposal }: RouteSuggestion): string[] {
     `${INDENT}evidence  ${evidenceText(evidence)}; certainty: ${certainty}`,
     ...peaks.map(
       ({ windowMs, p50, p99, max }) =>
-        `${INDENT}peaks     in ${windowText(windowMs)}: p50 ${grouped(p50)}, p99 ${grouped(p99)}, maximum ${grouped(max)}`,
+        `${INDENT}peaks     in ${windowText(windowMs)}: p50 ${count(p50)}, p99 ${count(p99)}, maximum ${count(max)}`,
     ),
     ...windows.flatMap(({ windowMs, gap }) =>
       gap === undefined
         ? []
         : [
-            `${INDENT}gap       in ${windowText(windowMs)}: no client between ${grouped(gap.from)} and ${grouped(gap.to)}`,
+            `${INDENT}gap       in ${windowText(windowMs)}: no client between ${count(gap.from)} and ${count(gap.to)}`,
           ],
     ),
     ...columns([header, ...rows]).map((line) => INDENT + line),
@@ -80,7 +79,7 @@ function routeText({ route, evidence, proposal }: RouteSuggestion): string[] {
 function cellOf(measured: Measured, stratum: Stratum): string {
   const touched = measured[stratum];
   if (stratum === 'ordinary') return deniedClientsText(touched);
-  return `${grouped(touched.deniedClients)} of ${grouped(touched.clients)}`;
+  return `${count(touched.deniedClients)} of ${count(touched.clients)}`;
 }
 
 function requestsCell({ ordinary }: Measured): string {

@@ -4,7 +4,7 @@ import type { ParseOptions } from '../formats/log-format.ts';
 import type { MappedField } from '../log-request.ts';
 import { hostPoliciesOf, policySetOf, type ReadPolicies } from '../policies.ts';
 import type { OpenLog } from '../reading/open-log.ts';
-import { untilAborted } from '../reading/until-aborted.ts';
+import { INTERRUPTED, untilAborted } from '../reading/until-aborted.ts';
 import { chartsOf, type ReplayCharts } from './charts.ts';
 import { indivisible } from './division.ts';
 import type { ReplayReport } from './replay-report.ts';
@@ -76,9 +76,7 @@ function sharedOptions(run: ReplayRun) {
 function readingNotes({ log, signal, parsing, threads }: ReplayRun, whole: string | undefined) {
   const { timeIs, lacksZone } = log.format;
   return [
-    ...(signal.aborted
-      ? ['The reading was interrupted: the figures are of the lines read so far.']
-      : []),
+    ...(signal.aborted ? [INTERRUPTED] : []),
     ...log.truncated,
     ...((parsing.timeIs ?? timeIs) === 'end'
       ? [

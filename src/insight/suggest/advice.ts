@@ -1,7 +1,8 @@
 /** What a reader of suggestions should do or know, by what they would deny. */
+
+import { count } from '../figures.ts';
 import type { Proposal, RouteSuggestion, Suggestions } from './suggest.ts';
 import { windowText } from './windows.ts';
-import { grouped } from './words.ts';
 
 /** Of p99. */
 const FAR_ABOVE = 10;
@@ -36,7 +37,7 @@ function outliersIn({ route, evidence, proposal }: RouteSuggestion): string[] {
   if (found === undefined) return [];
   const { windowMs, p99, max } = found;
   return [
-    `${route.title}: a few clients send up to ${grouped(max)} requests in ${windowText(windowMs)}, far above p99 (${grouped(p99)}), and raise the limits. If they are not welcome, take a stricter choice.`,
+    `${route.title}: a few clients send up to ${count(max)} requests in ${windowText(windowMs)}, far above p99 (${count(p99)}), and raise the limits. If they are not welcome, take a stricter choice.`,
   ];
 }
 

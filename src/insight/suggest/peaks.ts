@@ -1,9 +1,8 @@
 /** Peaks: the greatest number of requests of a client in any sliding window, for each day. */
+import { DAY_MS } from '../../core/salts.ts';
 
 /** Each day in which the client sent a request, and its peak. The window may begin on the day before. */
 export type VisitPeak = (day: number, peak: number) => void;
-
-const DAY_MS = 86_400_000;
 
 /** The day of a moment, as a number since the epoch, in UTC. */
 export function dayOf(timeMs: number): number {

@@ -1,4 +1,5 @@
 /** Proposes limits for each route of a log, and measures each proposal on the log. */
+import { DAY_MS } from '../../core/salts.ts';
 import { type Choice, type ChoiceOptions, choose, type WindowEvidence } from './choices.ts';
 import { daysNeeded, QUANTILES } from './floor.ts';
 import { type Measured, measure } from './measure.ts';
@@ -73,7 +74,6 @@ export interface Extent {
   readonly clients: number;
 }
 
-const DAY_MS = 86_400_000;
 /** Client-days of few clients resemble each other. */
 const FEW_CLIENTS = 30;
 const MANY_CLIENTS = 300;

@@ -1,5 +1,6 @@
 /** Words and figures for people, in text and YAML alike. */
 
+import { count, counted } from '../figures.ts';
 import { percentile } from './choices.ts';
 import { QUANTILES } from './floor.ts';
 import type { Share } from './intervals.ts';
@@ -13,16 +14,6 @@ export const STRATUM_WORDS: Readonly<Record<Stratum, string>> = {
   declared_bot: 'declared bots',
   probable_bot: 'probable bots',
 };
-
-/** `1,234,567` */
-export function grouped(count: number): string {
-  return String(count).replace(/\B(?=(?:\d{3})+$)/g, ',');
-}
-
-/** `1 client`, `2,000 clients` */
-export function plural(count: number, word: string): string {
-  return `${grouped(count)} ${word}${count === 1 ? '' : 's'}`;
-}
 
 /** In percent, with two digits that count: `0.24`, `12`. */
 function percent(share: number): string {
@@ -39,19 +30,19 @@ export function intervalText({ low, high }: Share): string {
 /** `3 of 2,660 (0.04 to 0.3 %)`; `none` if there are no such clients. */
 export function deniedClientsText({ deniedClients, clients, clientShare }: Touched): string {
   if (clients === 0) return 'none';
-  return `${grouped(deniedClients)} of ${grouped(clients)} (${intervalText(clientShare)})`;
+  return `${count(deniedClients)} of ${count(clients)} (${intervalText(clientShare)})`;
 }
 
 /** `41 of 120,000 (0.01 to 0.05 %)` */
 export function deniedRequestsText({ deniedRequests, requests, requestShare }: Touched): string {
   if (requests === 0) return 'none';
-  return `${grouped(deniedRequests)} of ${grouped(requests)} (${intervalText(requestShare)})`;
+  return `${count(deniedRequests)} of ${count(requests)} (${intervalText(requestShare)})`;
 }
 
 /** `2026-01-05 to 2026-01-08, 439,864 requests, 2,678 clients` */
 export function extentText({ fromMs, toMs, requests, clients }: Extent): string {
   const days = [...new Set([fromMs, toMs].map(dateText))].join(' to ');
-  return `${days}, ${plural(requests, 'request')}, ${plural(clients, 'client')}`;
+  return `${days}, ${counted(requests, 'request')}, ${counted(clients, 'client')}`;
 }
 
 /** In UTC. */
@@ -68,7 +59,7 @@ export function lackText({ nonBotDays, nonBotClients, notEnoughFor }: RouteEvide
 }
 
 function daysText(days: number, clients: number): string {
-  return `${plural(days, 'client-day')} of ${plural(clients, 'client')} that are no bots`;
+  return `${counted(days, 'client-day')} of ${counted(clients, 'client')} that are no bots`;
 }
 
 /** `4,113 client-days of 2,672 clients that are no bots`, and what it is not enough for. */
@@ -77,5 +68,5 @@ export function evidenceText({ nonBotDays, nonBotClients, notEnoughFor }: RouteE
   const days = daysText(nonBotDays, nonBotClients);
   return missing === undefined
     ? days
-    : `${days}; not enough evidence for ${percentile(missing.quantile)}, which needs ${grouped(missing.daysNeeded)}`;
+    : `${days}; not enough evidence for ${percentile(missing.quantile)}, which needs ${count(missing.daysNeeded)}`;
 }

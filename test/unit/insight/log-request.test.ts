@@ -3,19 +3,9 @@ import { describe, expect, test } from 'vitest';
 import { NO_OVERRIDES } from '../../../src/core/overrides.ts';
 import type { LogEntry } from '../../../src/insight/log-entry.ts';
 import { createLogRequests, readMapping } from '../../../src/insight/log-request.ts';
+import { logEntry } from '../../support/log-entries.ts';
 import { policySetFrom } from '../../support/policies.ts';
 
-const ENTRY: LogEntry = {
-  startMs: 0,
-  method: 'GET',
-  target: '/',
-  host: undefined,
-  address: '203.0.113.9',
-  forwardedFor: undefined,
-  status: 200,
-  userAgent: undefined,
-  fields: [],
-};
 const period = { startMs: 0, current: createSecretKey(Buffer.alloc(32)), previous: undefined };
 const CONTEXT = {
   nowMs: 0,
@@ -31,9 +21,9 @@ identity: ${identity}
 default: { limits: [1000/1h] }`);
   const requestOf = createLogRequests(policies, mapping.map(readMapping));
   return {
-    requestOf: (entry: Partial<LogEntry>) => requestOf({ ...ENTRY, ...entry }),
+    requestOf: (entry: Partial<LogEntry>) => requestOf(logEntry(entry)),
     identify: (entry: Partial<LogEntry>) => {
-      const request = requestOf({ ...ENTRY, ...entry });
+      const request = requestOf(logEntry(entry));
       return request && policies.identify(request, CONTEXT);
     },
   };

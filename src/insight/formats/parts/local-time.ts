@@ -1,8 +1,9 @@
 /** Turns the clock of a time zone into moments. */
+
 import { ConfigError } from '../../../config/config-error.ts';
+import { DAY_MS } from '../../../core/salts.ts';
 
 const QUARTER_MS = 15 * 60_000;
-const DAY_MS = 24 * 60 * 60_000;
 
 export class LocalTime {
   /** Undefined for UTC, which needs none. */
