@@ -12,7 +12,8 @@
 --          for each descriptor:
 --            the units remaining, or -1 minus that number if the request was denied
 --            milliseconds until the quota is full again
---            only if fewer units remain than the request costs: milliseconds until a request of this cost fits
+--            only if fewer units remain than the request costs, and at least one: milliseconds until a request of this
+--            cost fits
 --
 --- @include "rows"
 --- @include "reply"

@@ -13,7 +13,7 @@ local function answer(descriptor, admitted)
   reply[length + 1] = admitted and remaining or -1 - remaining
   reply[length + 2] = reset_ms
   length = length + 2
-  if remaining < row.cost then
+  if remaining < math.max(row.cost, 1) then
     length = length + 1
     reply[length] = wait_ms
   end

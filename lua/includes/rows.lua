@@ -2,13 +2,17 @@
 --
 -- ARGV[3]  two bytes per key that name its row: 32 + row % 64, then 32 + row / 64, rows counted from 0. The second byte
 --          is 64 higher for the last descriptor of a request.
--- ARGV[4]  the first of the rows, each of six arguments: algorithm (log, counter, bucket), limit in units, window in
---          milliseconds, burst in units, cost in units, whether rejected requests count (1 or 0)
+-- ARGV[4]  the first of the rows, each of six arguments: algorithm (log, counter, bucket, fixed), limit in units, window
+--          (see includes/window.lua; only fixed windows have a calendar), burst in units, cost in units, whether rejected
+--          requests count (1 or 0). A cost of 0 is a check: it takes nothing. A cost below 0 is a refund: it always fits,
+--          and no count goes below 0.
 --
 --- @include "now"
+--- @include "window"
 --- @include "sliding-window-log"
 --- @include "sliding-window-counter"
 --- @include "token-bucket"
+--- @include "fixed-window"
 
 -- Each algorithm has two functions:
 --
@@ -18,23 +22,27 @@
 --                                 the milliseconds until a request of this cost fits.
 --
 -- A descriptor is a table with `key`, `row`, and the fields of its algorithm.
-local ALGORITHMS = { log = log, counter = counter, bucket = bucket }
+local ALGORITHMS = { log = log, counter = counter, bucket = bucket, fixed = fixed }
 
 local rows = {}
 for i = 4, #ARGV, 6 do
   local algorithm = ALGORITHMS[ARGV[i]]
-  local window_ms = tonumber(ARGV[i + 2])
+  local start_ms, window_ms = window_at(ARGV[i + 2])
   local slack_ms = math.ceil(window_ms / 16)
+  local cost = tonumber(ARGV[i + 4])
   rows[#rows + 1] = {
     read = algorithm.read,
     settle = algorithm.settle,
     limit = tonumber(ARGV[i + 1]),
     window_ms = window_ms,
+    start_ms = start_ms,
     -- Since the current sixteenth of the window began. The time to live of a log is set at most once in each.
     since_sixteenth_ms = now_ms % slack_ms,
     lifetime_ms = window_ms + slack_ms,
     burst = tonumber(ARGV[i + 3]),
-    cost = tonumber(ARGV[i + 4]),
+    cost = cost,
+    -- Units that must be left, except in a fixed window.
+    need = cost < 0 and -math.huge or math.max(cost, 1),
     count_rejected = ARGV[i + 5] == '1',
   }
 end

@@ -41,7 +41,7 @@ function counter.read(descriptor)
     end
   end
   descriptor.current, descriptor.previous, descriptor.elapsed_ms = current, previous, elapsed_ms
-  return previous * (window_ms - elapsed_ms) <= (row.limit - current - row.cost) * window_ms
+  return previous * (window_ms - elapsed_ms) <= (row.limit - current - row.need) * window_ms
 end
 
 -- Milliseconds until a request of this cost fits, either in this window or in the next one.
@@ -49,24 +49,33 @@ local function counter_wait(descriptor)
   local row, current, previous = descriptor.row, descriptor.current, descriptor.previous
   local window_ms = row.window_ms
   local left_ms = window_ms - descriptor.elapsed_ms
-  local room = row.limit - current - row.cost
-  if previous * left_ms <= room * window_ms then return 0 end
+  local room = row.limit - current - row.need
+  if row.cost < 0 or previous * left_ms <= room * window_ms then return 0 end
   local late_enough_ms = room > 0 and math.floor(room * window_ms / previous) or 0
   if late_enough_ms > 0 then return left_ms - late_enough_ms end
   if current == 0 then return left_ms end
-  return left_ms + math.max(0, window_ms - math.floor((row.limit - row.cost) * window_ms / current))
+  return left_ms + math.max(0, window_ms - math.floor(math.max(0, row.limit - row.need) * window_ms / current))
 end
 
 function counter.settle(descriptor, admitted)
   local row, current, previous = descriptor.row, descriptor.current, descriptor.previous
-  if admitted then
+  if row.cost < 0 and admitted then
+    -- From the current window, then from the previous one.
+    local rest = current + row.cost
+    current, previous = math.max(0, rest), math.max(0, previous + math.min(0, rest))
+    if current + previous > 0 then
+      counter_write(descriptor, current, previous)
+    else
+      call('DEL', descriptor.key)
+    end
+  elseif row.cost > 0 and admitted then
     current = current + row.cost
     counter_write(descriptor, current, previous)
-  elseif row.count_rejected then
+  elseif row.cost > 0 and row.count_rejected then
     current = math.max(current, math.min(current + row.cost, row.limit))
     counter_write(descriptor, current, previous)
   end
-  descriptor.current = current
+  descriptor.current, descriptor.previous = current, previous
   local window_ms = row.window_ms
   local left_ms = window_ms - descriptor.elapsed_ms
   local remaining = math.floor(((row.limit - current) * window_ms - previous * left_ms) / window_ms)

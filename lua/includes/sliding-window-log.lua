@@ -11,7 +11,8 @@
 -- `total` is the number of units up to and including the request, so the units of any part of the list are one
 -- subtraction. It starts at zero after the last plain entry and is kept modulo TOTALS. When costs begin to vary, all
 -- further entries are totalled until the log is empty: a list is plain entries, then totalled ones. When totalled
--- entries are trimmed from its head, a base takes their place.
+-- entries are trimmed from its head, a base takes their place. A refund drops the newest entries; of a totalled entry it
+-- may take a part, so the total of that entry becomes smaller.
 --
 -- Times are compared as ages relative to the newest entry. Only the newest entry is compared with the clock.
 --
@@ -75,8 +76,12 @@ local now_time = now_ms % TIMES
 -- Numbers are written with %.0f, because Lua's own conversion keeps only 14 digits.
 local NOW_PLAIN = string.format('%.0f', now_time - HALF)
 
+local function totalled(total, time)
+  return string.format('%.0f', (total % TOTALS + 1) * TIMES + time)
+end
+
 local function push(key, total)
-  call('RPUSH', key, total and string.format('%.0f', (total % TOTALS + 1) * TIMES + now_time) or NOW_PLAIN)
+  call('RPUSH', key, total and totalled(total, now_time) or NOW_PLAIN)
 end
 
 -- The smallest index in low..high for which `is_enough` is true; `high` if there is none.
@@ -166,7 +171,7 @@ function log.read(descriptor)
   local newest = tonumber(call('LINDEX', key, '-1'))
   if not newest then
     descriptor.units, descriptor.length, descriptor.first, descriptor.newest = 0, 0, 0, nil
-    return row.cost <= row.limit
+    return row.need <= row.limit
   end
   local length = call('LLEN', key)
   local is_plain = newest < HALF
@@ -193,10 +198,10 @@ function log.read(descriptor)
     units = units_between(descriptor, first, length)
   end
   descriptor.first, descriptor.units = first, units
-  return units + row.cost <= row.limit
+  return units + row.need <= row.limit
 end
 
-local function append(descriptor)
+local function append(descriptor, units)
   local key, row, first, length = descriptor.key, descriptor.row, descriptor.first, descriptor.length
   local is_empty = first == length
   local total = not is_empty and descriptor.newest >= HALF and total_of(descriptor.newest)
@@ -205,18 +210,22 @@ local function append(descriptor)
   elseif first > 0 then
     drop_before(descriptor, first)
   end
-  if total or row.cost > 1 then total = (total or 0) + row.cost end
+  if total or units > 1 then total = (total or 0) + units end
   push(key, total)
   if is_empty or descriptor.age_ms > row.since_sixteenth_ms then call('PEXPIRE', key, text_of(row.lifetime_ms)) end
 end
 
--- Rejected requests must not make a log grow without end. The units beyond the limit, or beyond what the log already
--- held, are dropped from its head.
+-- The most units that a log holds once it counts a rejected request: rejected requests must not make it grow without end.
+local function most_units(descriptor)
+  return math.max(descriptor.row.limit, descriptor.units)
+end
+
+-- Drops the units beyond `most_units` from the head of a log.
 local function make_room(descriptor)
   local key = descriptor.key
   descriptor.newest, descriptor.length = entry_at(key, -1), call('LLEN', key)
   local start, length = start_of(descriptor), descriptor.length
-  local excess = units_between(descriptor, start, length) - math.max(descriptor.row.limit, descriptor.units)
+  local excess = units_between(descriptor, start, length) - most_units(descriptor)
   if excess <= 0 then return end
   if not total_of(descriptor.newest) then
     trim_to(key, excess)
@@ -239,11 +248,33 @@ local function make_room(descriptor)
   end
 end
 
--- Milliseconds until a request of this cost fits.
+-- Drops the newest units that count. The time to live stays: it is long enough for every entry that is left.
+local function refund(descriptor, units)
+  local key, first, left = descriptor.key, descriptor.first, descriptor.units - units
+  if left <= 0 then
+    call('DEL', key)
+    return
+  end
+  local last = first_index(first, descriptor.length - 1, function(index)
+    return units_between(descriptor, first, index + 1) >= left
+  end)
+  local entry = entry_at(key, last)
+  -- The total up to and including this entry, of whose units a part may go.
+  local total = total_of(entry) and total_before(descriptor, first) + left
+  call('LTRIM', key, 0, text_of(last))
+  if total then
+    call('LSET', key, text_of(last), totalled(total, time_of(entry)))
+  end
+  if first > 0 then drop_before(descriptor, first) end
+end
+
+-- Milliseconds until a request of this cost fits. Of one that costs more than the limit: until nothing counts.
 local function log_wait(descriptor)
   local row, first, newest = descriptor.row, descriptor.first, descriptor.newest
-  local excess = descriptor.units + row.cost - row.limit
-  if excess <= 0 or descriptor.units == 0 then return 0 end
+  local excess = descriptor.units + row.need - row.limit
+  if excess <= 0 then return 0 end
+  if descriptor.units == 0 then return row.window_ms end
+  excess = math.min(excess, descriptor.units)
   local last = descriptor.length - 1
   local index = first + excess - 1
   if newest >= HALF then
@@ -257,13 +288,20 @@ end
 
 function log.settle(descriptor, admitted)
   local row = descriptor.row
-  if admitted or row.count_rejected then
-    append(descriptor)
-    local remaining = row.limit - descriptor.units - row.cost
-    if admitted and remaining >= row.cost then return remaining, row.window_ms, 0 end
-    if not admitted then make_room(descriptor) end
+  if row.cost < 0 and admitted then
+    refund(descriptor, -row.cost)
+    log.read(descriptor)
+  elseif row.cost > 0 and (admitted or row.count_rejected) then
+    if admitted then
+      append(descriptor, row.cost)
+      local remaining = row.limit - descriptor.units - row.cost
+      if remaining >= row.cost then return remaining, row.window_ms, 0 end
+    else
+      append(descriptor, math.min(row.cost, most_units(descriptor)))
+      make_room(descriptor)
+    end
     log.read(descriptor)
   end
-  if descriptor.units == 0 then return row.limit, 0, 0 end
+  if descriptor.units == 0 then return row.limit, 0, log_wait(descriptor) end
   return math.max(0, row.limit - descriptor.units), row.window_ms - descriptor.age_ms, log_wait(descriptor)
 end

@@ -33,20 +33,25 @@ function bucket.read(descriptor)
     end
   end
   descriptor.debt = debt
-  return debt + row.cost * row.window_ms <= row.burst * row.window_ms
+  return debt + row.need * row.window_ms <= row.burst * row.window_ms
 end
 
 function bucket.settle(descriptor, admitted)
   local row, debt = descriptor.row, descriptor.debt
   local cost, burst = row.cost * row.window_ms, row.burst * row.window_ms
-  if admitted then
+  if row.cost < 0 and admitted then
+    debt = math.max(0, debt + cost)
+    if debt > 0 then bucket_write(descriptor, debt) else call('DEL', descriptor.key) end
+  elseif row.cost > 0 and admitted then
     debt = debt + cost
     bucket_write(descriptor, debt)
-  elseif row.count_rejected then
+  elseif row.cost > 0 and row.count_rejected then
     debt = math.max(debt, math.min(debt + cost, burst))
     bucket_write(descriptor, debt)
   end
   local remaining = math.floor((burst - debt) / row.window_ms)
-  local wait_ms = math.ceil((debt + cost - burst) / row.limit)
-  return math.max(0, remaining), math.ceil(debt / row.limit), math.max(0, wait_ms)
+  -- More than the burst never fits. The wait is as for one unit more than the burst, so that it is not without end.
+  local needed = math.min(row.need, row.burst + 1) * row.window_ms
+  local wait_ms = math.max(0, math.ceil((debt + needed - burst) / row.limit))
+  return math.max(0, remaining), math.ceil(debt / row.limit), wait_ms
 end

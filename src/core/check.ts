@@ -1,5 +1,5 @@
 /** Decides a request: identifies the client, finds the policies that apply, and takes from their limits. */
-import type { CheckContext } from './check-context.ts';
+import type { RequestContext } from './check-context.ts';
 import type { CheckRequest } from './check-request.ts';
 import { createCounting } from './counting.ts';
 import {
@@ -68,20 +68,22 @@ export type Check = (
 export function createCheck(options: CheckOptions): Check {
   const { salts, overrides, events, trace } = options;
   const name = createDenialNaming(options.newId);
-  const count = createCounting({ ...options, name });
+  const nameShadow = createDenialNaming(options.newId, true);
+  const count = createCounting({ ...options, name, nameShadow });
 
   return (request, set, nowMs) => {
     const { current } = overrides;
     const saltsNow = salts.at(nowMs, set.hasLongWindows || current.hasLongAddresses);
-    const context: CheckContext = { nowMs, salts: saltsNow, overrides: current, trace };
+    const { headers } = request;
+    const context: RequestContext = { nowMs, salts: saltsNow, overrides: current, headers, trace };
     const client = set.identify(request, context);
     reportClient(client, events);
     const refusal = refusalOf(request, client);
-    if (refusal !== undefined) return name(refusal, client);
+    if (refusal !== undefined) return name(refusal, client, headers);
     const { policy } = request;
     if (policy !== undefined && !set.has(policy)) events.policyUnknown(policy);
     const applied = set.policiesFor(request, current.modes, trace);
-    if (applied.length === 0) return name(MALFORMED_PATH, client);
+    if (applied.length === 0) return name(MALFORMED_PATH, client, headers);
     if (applied[0] === set.fallback) events.unmatched();
     if (client.access === 'exempt') return EXEMPT;
     return count(client, applied, context);

@@ -1,5 +1,5 @@
 /** Takes a request from the limits of its policies, and decides by what the store answers. */
-import type { CheckContext } from './check-context.ts';
+import type { RequestContext } from './check-context.ts';
 import { type Decision, decide, notEnforced } from './decision.ts';
 import type { NameDenial } from './denial-naming.ts';
 import { describe, type LimitDescriptor } from './descriptor.ts';
@@ -16,17 +16,20 @@ export interface CountingOptions {
   readonly local: LocalLimiter;
   readonly events: { wouldDeny(decision: Decision): void };
   readonly name: NameDenial;
+  /** For denials by policies in shadow mode. */
+  readonly nameShadow: NameDenial;
 }
 
 /** `applied` are the policies that apply to the request: at least one. */
 export type Count = (
   client: ClientIdentity,
   applied: readonly Policy[],
-  context: CheckContext,
+  context: RequestContext,
 ) => Decision | Promise<Decision>;
 
-export function createCounting({ store, local, events, name }: CountingOptions): Count {
-  const takeShadow = createShadowTaking({ store, events, name });
+export function createCounting(options: CountingOptions): Count {
+  const { store, local, name } = options;
+  const takeShadow = createShadowTaking(options);
 
   return (client, applied, context) => {
     const { modes } = context.overrides;
@@ -36,10 +39,10 @@ export function createCounting({ store, local, events, name }: CountingOptions):
       if (enforced !== applied && decision.verdict === 'allow') {
         // Each policy is taken alone: a denial by one must not keep another from counting.
         for (const shadow of inMode('shadow', applied, modes)) {
-          void takeShadow(describe([shadow], client, context), client);
+          void takeShadow(describe([shadow], client, context), client, context);
         }
       }
-      return name(decision, client);
+      return name(decision, client, context.headers);
     };
     if (enforced.length === 0) return conclude(notEnforced(applied[0] as Policy));
     const descriptors = describe(enforced, client, context);
@@ -54,7 +57,7 @@ export function createCounting({ store, local, events, name }: CountingOptions):
       },
       (error: unknown) => {
         if (!(error instanceof StoreError)) throw error;
-        return name(decideWithoutStore(enforced, descriptors, local), client);
+        return name(decideWithoutStore(enforced, descriptors, local), client, context.headers);
       },
     );
   };
@@ -69,7 +72,7 @@ function inMode(mode: PolicyMode, policies: readonly Policy[], modes: PolicyMode
 function measure(
   descriptors: readonly LimitDescriptor[],
   result: TakeResult,
-  { trace }: CheckContext,
+  { trace }: RequestContext,
 ): Decision {
   if (trace) traceQuotas(descriptors, result, trace);
   return decide(descriptors, result, 'enforced');
@@ -81,11 +84,15 @@ function recordLocally(local: LocalLimiter, descriptors: readonly LimitDescripto
 }
 
 /** The request is decided already, so a store failure changes nothing. */
-function createShadowTaking({ store, events, name }: Omit<CountingOptions, 'local'>) {
-  return async (descriptors: readonly LimitDescriptor[], client: ClientIdentity) => {
+function createShadowTaking({ store, events, nameShadow }: CountingOptions) {
+  return async (
+    descriptors: readonly LimitDescriptor[],
+    client: ClientIdentity,
+    { headers }: RequestContext,
+  ) => {
     try {
       const decision = decide(descriptors, await store.take(descriptors), 'enforced');
-      if (decision.verdict === 'deny') events.wouldDeny(name(decision, client, true));
+      if (decision.verdict === 'deny') events.wouldDeny(nameShadow(decision, client, headers));
     } catch (error) {
       if (!(error instanceof StoreError)) throw error;
     }

@@ -25,6 +25,8 @@ export interface BindingQuota {
 /** A denial with the id by which the client, the log and operators know it. */
 export interface Denial extends Denied {
   readonly id: string;
+  /** Of the request, see trace-context.ts. */
+  readonly traceId?: string | undefined;
 }
 
 /** The client of a denied request. */

@@ -1,6 +1,8 @@
 /** Gives each denial the id that clients, logs and operators know it by. */
+import type { HeaderFields } from './check-request.ts';
 import type { Decision, Denied } from './decision.ts';
 import type { ClientIdentity } from './identity.ts';
+import { readTraceContext } from './trace-context.ts';
 
 /** Creates the id of a denial. With `isShadow`, no request was denied: a policy in shadow mode would have denied it. */
 export type NewDenialId = (decision: Decision, denied: Denied, isShadow: boolean) => string;
@@ -9,14 +11,16 @@ export type NewDenialId = (decision: Decision, denied: Denied, isShadow: boolean
 export type NameDenial = (
   decision: Decision,
   client: ClientIdentity,
-  isShadow?: boolean,
+  headers: HeaderFields,
 ) => Decision;
 
-export function createDenialNaming(newId: NewDenialId): NameDenial {
-  return (decision, client, isShadow = false) => {
+export function createDenialNaming(newId: NewDenialId, isShadow = false): NameDenial {
+  return (decision, client, headers) => {
     if (decision.verdict === 'allow') return decision;
     const denied = deniedClient(client);
-    return { ...decision, denial: { id: newId(decision, denied, isShadow), ...denied } };
+    const id = newId(decision, denied, isShadow);
+    const traceId = readTraceContext(headers)?.traceId;
+    return { ...decision, denial: { id, traceId, ...denied } };
   };
 }
 

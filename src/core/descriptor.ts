@@ -31,7 +31,10 @@ export function partitionOf(key: string): string {
 export type CountedClient = Pick<
   ClientIdentity,
   'kind' | 'address' | 'apiKey' | 'user' | 'plan' | 'headers'
->;
+> & {
+  /** A partition of Envoy's rate limit filter. */
+  readonly descriptor?: string;
+};
 
 /** When a request is counted, and under which pseudonyms. */
 type CountingContext = Pick<CheckContext, 'salts' | 'nowMs'>;
@@ -94,6 +97,7 @@ const ADDRESS: Share = { partition: undefined, countsAddress: true };
 function shareOf({ per }: Limit, client: CountedClient): Share {
   const source = per === 'client' ? client.kind : per;
   if (source === 'global') return GLOBAL;
+  if (source === 'descriptor') return { partition: client.descriptor, countsAddress: false };
   if (source === 'api_key' && client.apiKey !== undefined) {
     return { partition: client.apiKey.partition, countsAddress: client.apiKey.unverified };
   }

@@ -1,4 +1,5 @@
 /** Predicts the result of a take without taking, so that `explain` does not change what it explains. */
+import { fixedWindowAt } from './fixed-window.ts';
 import type { LocalLimiter } from './local-limiter.ts';
 import type {
   Descriptor,
@@ -37,6 +38,8 @@ function afterTake(
 ): QuotaState {
   if (state === undefined) throw new RangeError('a peek must answer for every descriptor');
   const { cost } = descriptor;
+  // A check takes nothing. How much a refund gives back depends on what was counted, which a peek does not tell.
+  if (cost <= 0) return { ...state, retryAfterMs: 0 };
   const remaining = state.remaining - cost;
   const resetAfterMs = fullAfterMs(descriptor, state, nowMs);
   return {
@@ -50,6 +53,7 @@ function afterTake(
 /** In milliseconds. For a token bucket it may be one millisecond too long, because of rounding. */
 function fullAfterMs({ quota, cost }: Descriptor, { resetAfterMs }: QuotaState, nowMs: number) {
   const { algorithm, limit, windowMs } = quota;
+  if (algorithm === 'fixed-window') return fixedWindowAt(quota, nowMs).endMs - nowMs;
   if (algorithm === 'sliding-window-log') return windowMs;
   if (algorithm === 'sliding-window-counter') return 2 * windowMs - (nowMs % windowMs);
   return resetAfterMs + Math.ceil((cost * windowMs) / limit);

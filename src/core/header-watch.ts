@@ -29,6 +29,8 @@ export interface UnseenHeader {
 export interface HeaderWatchEvents {
   /** Called once for each dialect and header, until another policy file is loaded. */
   headerUnseen(unseen: UnseenHeader): void;
+  /** Called for the first request of a dialect that has a header, until another policy file is loaded. */
+  headerArrived(dialect: string, header: string): void;
   /** Called when a request has a header that was reported as unseen. */
   headerSeen(dialect: string, header: string): void;
 }
@@ -92,6 +94,7 @@ class WatchedProxy {
 
   #seen(header: NeededHeader): void {
     this.#awaited = this.#awaited.filter((each) => each !== header);
+    this.#events.headerArrived(this.#dialect, header.name);
     if (this.#reported.delete(header)) this.#events.headerSeen(this.#dialect, header.name);
   }
 

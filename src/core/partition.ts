@@ -30,6 +30,9 @@ export const GLOBAL_PARTITION = 'g';
 /** 22 base64url characters carry 132 bits, so two clients never share a digest. */
 const DIGEST_LENGTH = 22;
 
+const ADDRESS = 'i.';
+const DESCRIPTOR = 'r.';
+
 /** The partition of a listed key, by its id in the policy file. */
 export function listedKeyPartition(id: string): string {
   return `c.${digest(id)}`;
@@ -42,7 +45,17 @@ export function unlistedKeyPartition(sha256: string): string {
 
 /** Whether a partition stands for an address or a network. */
 export function isAddress(partition: string): boolean {
-  return partition.startsWith('i.');
+  return partition.startsWith(ADDRESS);
+}
+
+/** Whether a partition stands for a descriptor of Envoy's rate limit filter. */
+function isDescriptor(partition: string): boolean {
+  return partition.startsWith(DESCRIPTOR);
+}
+
+/** Whether a partition is a pseudonym, which is another one after some time. */
+export function isPseudonym(partition: string): boolean {
+  return isAddress(partition) || isDescriptor(partition);
 }
 
 /** Whether a partition may stand for many clients: the global one, or one of a header value. */
@@ -83,6 +96,19 @@ export function addressPartition(
   return partitionOf(narrowest, wider);
 }
 
+/** The pseudonyms of a descriptor of Envoy's rate limit filter: its values may be addresses. */
+export function descriptorPseudonyms(text: string, { current, previous }: PeriodSalts): Pseudonyms {
+  return {
+    current: keyed(DESCRIPTOR, text, current),
+    previous: previous && keyed(DESCRIPTOR, text, previous),
+  };
+}
+
+/** The same for a window that is longer than salts last: a plain digest, which never changes. */
+export function descriptorPartition(text: string): string {
+  return DESCRIPTOR + digest(text);
+}
+
 /** All current and previous pseudonyms of an address and of its wider networks. */
 export function pseudonymsOf({ daily, long, wider }: AddressPartition): string[] {
   const own = [daily.current, daily.previous, long?.current, long?.previous];
@@ -95,13 +121,13 @@ function digest(text: string): string {
 
 function pseudonyms(network: string, { current, previous }: PeriodSalts): Pseudonyms {
   return {
-    current: pseudonym(network, current),
-    previous: previous && pseudonym(network, previous),
+    current: keyed(ADDRESS, network, current),
+    previous: previous && keyed(ADDRESS, network, previous),
   };
 }
 
 /** A plain hash could be reversed by trying all addresses. A KeyObject is seven times as fast as a plain key. */
-function pseudonym(network: string, salt: KeyObject): string {
-  const mac = createHmac('sha256', salt).update(network).digest('base64url');
-  return `i.${mac.slice(0, DIGEST_LENGTH)}`;
+function keyed(prefix: string, text: string, salt: KeyObject): string {
+  const mac = createHmac('sha256', salt).update(text).digest('base64url');
+  return prefix + mac.slice(0, DIGEST_LENGTH);
 }

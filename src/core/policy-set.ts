@@ -27,7 +27,7 @@ export interface PolicySet {
   readonly answers: AnswerStyle;
   /** The headers that a proxy must pass on so that headgate can tell clients apart. */
   readonly neededHeaders: readonly NeededHeader[];
-  /** Whether a limit has a window longer than a day. */
+  /** Whether a limit that may count addresses has a window longer than a day. */
   readonly hasLongWindows: boolean;
   /** Applies to requests that match no other policy. */
   readonly fallback: Policy;
@@ -93,7 +93,7 @@ export function compilePolicySet(definition: PolicySetDefinition): PolicySet {
 }
 
 function hasLongWindow(policy: Policy): boolean {
-  return everyLimit(policy).some(({ quota }) => quota.windowMs > DAY_MS);
+  return everyLimit(policy).some(({ per, quota }) => per !== 'global' && quota.windowMs > DAY_MS);
 }
 
 function compileMatching(

@@ -1,10 +1,13 @@
 /** Compiles policies when the file is loaded, so that nothing is computed per request that could be computed once. */
-import { MAX_LIMIT, type Quota, SHORT_NAMES } from './store.ts';
+import { describeQuota, keyWindow, kindOf, policyItem, windowLabel } from './limit-text.ts';
+import { MAX_FIXED_LIMIT, MAX_LIMIT, type Quota } from './store.ts';
 
 export type NamedPartition = 'client' | 'ip' | 'api_key' | 'user' | 'global';
+/** What Envoy's rate limit filter sends in place of a client. Policy files cannot name it. */
+export type DescriptorPartition = 'descriptor';
 /** `header:x-tenant`: one share for each value of that request header. */
 export type HeaderPartition = `header:${string}`;
-export type Partition = NamedPartition | HeaderPartition;
+export type Partition = NamedPartition | HeaderPartition | DescriptorPartition;
 
 /** What happens to a request if the store fails. */
 export type StoreFailureMode = 'allow' | 'deny' | 'local';
@@ -47,7 +50,7 @@ export interface Policy {
 
 export interface LimitDefinition extends Quota {
   readonly per: Partition;
-  /** The window as written in the policy file: `5min`. */
+  /** The window as written in the policy file: `5min`, or `month`. */
   readonly window: string;
 }
 
@@ -141,18 +144,16 @@ function multipliedLimit(
   { policy, cost, label }: LimitOwner,
   { factor, suffix, among }: Scale,
 ): Omit<Limit, 'unverified' | 'wider'> {
-  const { per, window, windowMs } = written;
+  const { per, window } = written;
   const quota = multiplied(written, factor);
-  const kind = kindOf(written);
   return {
     policy,
     cost,
     per,
     quota,
-    // The algorithm is part of the key, because no algorithm can read the counters of another.
-    keySuffix: joined('}:', policy.name, ':', per, '.', windowMs, kind && `.${kind}`),
+    keySuffix: joined('}:', policy.name, ':', per, '.', keyWindow(written)),
     label: joined(label, suffix),
-    policyItem: joined('"', label, suffix, '";q=', quota.burst, ';w=', secondsToRefill(quota)),
+    policyItem: joined(policyItem(label + suffix, quota)),
     description: describeQuota(quota, window) + among,
   };
 }
@@ -165,11 +166,8 @@ function joined(...parts: readonly (string | number)[]): string {
 /** The first limit of a policy has the name of the policy. */
 function labelOf(name: string, limit: LimitDefinition, index: number): string {
   if (index === 0) return name;
-  return [name, limit.per, limit.window, kindOf(limit)].filter((part) => part !== '').join(':');
-}
-
-function kindOf({ algorithm }: Quota): string {
-  return algorithm === 'sliding-window-log' ? '' : SHORT_NAMES[algorithm];
+  const parts = [name, limit.per, windowLabel(limit), kindOf(limit)];
+  return parts.filter((part) => part !== '').join(':');
 }
 
 /** Whether clients can invent the value that the limit is per. */
@@ -178,41 +176,16 @@ function isClaimed(per: Partition): boolean {
 }
 
 function multiplied(
-  { algorithm, limit, windowMs, burst, countRejected }: Quota,
+  { algorithm, limit, windowMs, calendar, burst, countRejected }: Quota,
   factor: number,
 ): Quota {
+  const most = algorithm === 'fixed-window' ? MAX_FIXED_LIMIT : MAX_LIMIT;
   return {
     algorithm,
-    limit: Math.min(limit * factor, MAX_LIMIT),
+    limit: Math.min(limit * factor, most),
     windowMs,
-    burst: Math.min(burst * factor, MAX_LIMIT),
+    ...(calendar && { calendar }),
+    burst: Math.min(burst * factor, most),
     countRejected,
   };
-}
-
-/** In seconds: the length of the window or, for a token bucket, the time until it is full. */
-function secondsToRefill({ burst, limit, windowMs }: Quota): number {
-  return Math.ceil((burst * windowMs) / limit / 1000);
-}
-
-function describeQuota({ algorithm, limit, burst }: Quota, window: string): string {
-  const rate = `${plural(limit, 'request')} per ${windowWords(window)}`;
-  return algorithm === 'token-bucket' ? `${rate}, at most ${burst} at once` : rate;
-}
-
-const UNIT_WORDS: Readonly<Record<string, string>> = {
-  s: 'second',
-  min: 'minute',
-  h: 'hour',
-  d: 'day',
-};
-
-function windowWords(window: string): string {
-  const count = Number.parseInt(window, 10);
-  const unit = UNIT_WORDS[window.slice(String(count).length)] ?? 'window';
-  return count === 1 ? unit : `${count} ${unit}s`;
-}
-
-function plural(count: number, word: string): string {
-  return `${count} ${word}${count === 1 ? '' : 's'}`;
 }

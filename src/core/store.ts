@@ -1,6 +1,12 @@
 /** The port to stores: quotas, descriptors, the results of a take, and errors. */
+import type { Calendar } from './calendar.ts';
 
-export const ALGORITHMS = ['sliding-window-log', 'sliding-window-counter', 'token-bucket'] as const;
+export const ALGORITHMS = [
+  'sliding-window-log',
+  'sliding-window-counter',
+  'token-bucket',
+  'fixed-window',
+] as const;
 export type Algorithm = (typeof ALGORITHMS)[number];
 
 /** The names of algorithms in store keys, labels and scripts. */
@@ -8,10 +14,15 @@ export const SHORT_NAMES: Readonly<Record<Algorithm, string>> = {
   'sliding-window-log': 'log',
   'sliding-window-counter': 'counter',
   'token-bucket': 'bucket',
+  'fixed-window': 'fixed',
 };
 
 /** The largest limit that the scripts count exactly, see lua/includes/sliding-window-log.lua. */
 export const MAX_LIMIT = 1_000_000;
+/** The largest limit of a fixed window. */
+export const MAX_FIXED_LIMIT = 2 ** 32 - 1;
+/** Units that a fixed window counts at most. */
+export const MAX_FIXED_UNITS = 2 ** 52;
 export const MAX_WINDOW_MS = 31 * 86_400_000;
 
 /** A rate and the algorithm that counts it. */
@@ -19,10 +30,16 @@ export interface Quota {
   readonly algorithm: Algorithm;
   /** Units per window; for a token bucket, the units that it regains per window. */
   readonly limit: number;
+  /** Of windows by the calendar, the longest. */
   readonly windowMs: number;
+  /** For fixed windows. Without it, they start at multiples of `windowMs` since the epoch. */
+  readonly calendar?: Calendar | undefined;
   /** Units that can be taken at once: the limit, or the size of a token bucket. */
   readonly burst: number;
-  /** Whether denied requests consume units too, even if another limit denied them. */
+  /**
+   * Whether denied requests consume units too, even if another limit denied them. A fixed window counts them in full, up to
+   * MAX_FIXED_UNITS; others until nothing is left. Refunds of denied requests give nothing back.
+   */
   readonly countRejected: boolean;
 }
 
@@ -30,7 +47,14 @@ export interface Quota {
 export interface Descriptor {
   readonly key: string;
   readonly quota: Quota;
-  /** Units that this request consumes. */
+  /**
+   * Units that this request consumes. More than the burst never fit.
+   *
+   * 0 is a check. It consumes nothing, and fits if a unit is left; in a fixed window, if no more than the limit was counted.
+   *
+   * Less than 0 is a refund. It always fits, and if the request is admitted, gives units back: of a log the newest, of a
+   * counter first those of the current window. No count goes below 0.
+   */
   readonly cost: number;
 }
 
@@ -41,8 +65,25 @@ export interface QuotaState {
   readonly remaining: number;
   /** Milliseconds until the quota is full again, if nothing more is taken. */
   readonly resetAfterMs: number;
-  /** Milliseconds until a request of the same cost would be admitted; 0 if it would be admitted now. */
+  /**
+   * Milliseconds until a request of the same cost would be admitted; 0 if it would be admitted now. For a cost above the
+   * burst: until as much is left as there will be, or somewhat longer.
+   */
   readonly retryAfterMs: number;
+}
+
+/** Units that must be left for a request of this cost, except in a fixed window. */
+export function unitsNeeded(cost: number): number {
+  if (cost > 0) return cost;
+  return cost === 0 ? 1 : Number.NEGATIVE_INFINITY;
+}
+
+/** Whether a take changes what is counted. */
+export function changesCount(
+  { quota: { countRejected }, cost }: Pick<Descriptor, 'quota' | 'cost'>,
+  admitted: boolean,
+): boolean {
+  return admitted ? cost !== 0 : countRejected && cost > 0;
 }
 
 export interface TakeResult {

@@ -160,6 +160,54 @@ describe('no window holds more than its limit while salts change', () => {
   }
 });
 
+describe('a fixed window of an address admits exactly its limit, while salts change', () => {
+  const HOUR_MS = 3_600_000;
+  const fromMs = Date.UTC(2026, 8, 1);
+  const toMs = Date.UTC(2027, 10, 1);
+  /** The name of the window that contains a moment, by Intl and not by our calendar. */
+  const localDate = (zone: string) => {
+    const clock = new Intl.DateTimeFormat('en-CA', { timeZone: zone, dateStyle: 'short' });
+    return (ms: number) => clock.format(ms);
+  };
+  const zurich = localDate('Europe/Zurich');
+  const newYork = localDate('America/New_York');
+  test.each<[string, number, (ms: number) => string | number]>([
+    ['{ rate: 9/day, zone: Europe/Zurich }', 9, zurich],
+    ['{ rate: 9/day, zone: America/New_York }', 9, newYork],
+    ['9/day', 9, localDate('UTC')],
+    ['{ rate: 50/month, zone: Europe/Zurich }', 50, (ms) => zurich(ms).slice(0, 7)],
+    ['{ rate: 50/month, zone: America/New_York }', 50, (ms) => newYork(ms).slice(0, 7)],
+    // Its first day is a Thursday, as that of the epoch was.
+    ['{ rate: 40/7d, algorithm: fixed-window }', 40, (ms) => Math.floor(ms / (7 * 24 * HOUR_MS))],
+    ['{ rate: 4/7h, algorithm: fixed-window }', 4, (ms) => Math.floor(ms / (7 * HOUR_MS))],
+  ])('%s', async (limit, most, windowOf) => {
+    const clock = { nowMs: fromMs };
+    const store = new MemoryStore({ now: () => clock.nowMs, maxKeys: 1_000 });
+    const salts = new SaltBooks();
+    const check = createCheck({
+      store,
+      local: aloneWith(store),
+      salts,
+      overrides: { current: NO_OVERRIDES },
+      newId: () => 'an-id',
+      events: NO_EVENTS,
+    });
+    const policies = policySetFrom(`{ version: 1, default: { limits: [${limit}] } }`);
+    const admitted = new Map<string | number, number>();
+    for (; clock.nowMs < toMs; clock.nowMs += HOUR_MS) {
+      await salts.refresh(clock.nowMs);
+      const { verdict } = await check(checkRequest(), policies, clock.nowMs);
+      const window = windowOf(clock.nowMs);
+      const count = admitted.get(window) ?? 0;
+      admitted.set(window, count + (verdict === 'allow' ? 1 : 0));
+    }
+    const counts = [...admitted.values()];
+    // The first and the last window may have been cut.
+    expect(new Set(counts.slice(1, -1))).toEqual(new Set([most]));
+    expect(Math.max(...counts)).toBe(most);
+  });
+});
+
 describe('lists of clients', () => {
   const sha256 = '2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae'; // foo
   const yaml = `

@@ -218,10 +218,33 @@ group('a window longer than a day', () => {
     ];
     expect(counted('ip', daily, NOON_MS, '5/7d')).toEqual(keys);
   });
+  test('by the calendar has them too, and both for as long as a month may reach back', () => {
+    expect(counted('ip', BY_ADDRESS, start + 30 * DAY_MS, '5/month')).toEqual([
+      'hg:v1:{i.now}:login:ip.month.UTC 5',
+      'hg:v1:{i.before}:login:ip.month.UTC 5',
+    ]);
+    const policy = loginPolicy('[{ rate: 5/month, per: ip, zone: Europe/Zurich }]');
+    const context = { salts: SALTS, nowMs: start + 30 * DAY_MS };
+    expect(describe([policy], BY_ADDRESS, context).map(({ key }) => key)).toEqual([
+      'hg:v1:{i.now}:login:ip.month.Europe/Zurich',
+      'hg:v1:{i.before}:login:ip.month.Europe/Zurich',
+    ]);
+  });
+  test('of a day in a zone other than UTC has them too', () => {
+    const policy = loginPolicy('[{ rate: 5/day, per: ip, zone: Asia/Tokyo }]');
+    const context = { salts: SALTS, nowMs: start + 20 * DAY_MS };
+    expect(describe([policy], BY_ADDRESS, context).map(({ key }) => key)).toEqual([
+      'hg:v1:{i.now}:login:ip.day.Asia/Tokyo',
+    ]);
+  });
   test('of one day has daily pseudonyms', () => {
     expect(counted('ip', BY_ADDRESS, NOON_MS, '5/1d')).toEqual([
       'hg:v1:{i.today}:login:ip.86400000 5',
       'hg:v1:{i.yesterday}:login:ip.86400000 5',
+    ]);
+    expect(counted('ip', BY_ADDRESS, NOON_MS, '5/day')).toEqual([
+      'hg:v1:{i.today}:login:ip.day.UTC 5',
+      'hg:v1:{i.yesterday}:login:ip.day.UTC 5',
     ]);
   });
   test('is counted under the previous pseudonym too while the window reaches back to it', () => {

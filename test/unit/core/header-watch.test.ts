@@ -12,14 +12,17 @@ const KEYS = '{ sources: [api_key, ip] }';
 
 function setUp(first: PolicySet) {
   const reported: string[] = [];
+  const arrived: string[] = [];
   const watch = new HeaderWatch({
     headerUnseen: ({ dialect, header, requests }) =>
       reported.push(`${dialect} lacks ${header} after ${requests}`),
+    headerArrived: (dialect, header) => arrived.push(`${dialect} ${header}`),
     headerSeen: (dialect, header) => reported.push(`${dialect} has ${header}`),
   });
   let set = first;
   return {
     reported,
+    arrived,
     take(next: PolicySet) {
       set = next;
     },
@@ -30,6 +33,18 @@ function setUp(first: PolicySet) {
     },
   };
 }
+
+test('the first request of a dialect with a header is an event, for each policy file', () => {
+  const { arrived, send, take } = setUp(fileWith(KEYS));
+  send(2, { 'x-api-key': '' });
+  expect(arrived).toEqual([]);
+  send(3, { 'x-api-key': 'alice' });
+  send(1, { 'x-api-key': 'alice' }, {}, 'envoy');
+  expect(arrived).toEqual(['nginx x-api-key', 'envoy x-api-key']);
+  take(fileWith(KEYS));
+  send(2, { 'x-api-key': 'alice' });
+  expect(arrived).toHaveLength(3);
+});
 
 describe('a header that no request through a proxy has', () => {
   test('is reported once, after a thousand requests', () => {

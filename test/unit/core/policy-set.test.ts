@@ -102,6 +102,11 @@ describe('long windows', () => {
   test.each([
     ['[9/1d]', false],
     ['[9/25h]', true],
+    ['[9/day]', false],
+    // Days of other zones overlap three days of UTC, where clocks change.
+    ['[{ rate: 9/day, zone: Europe/Zurich }]', true],
+    ['[9/month]', true],
+    ['[{ rate: 9/year, per: global }]', false],
     ['[9/1h, 9/2d]', true],
     ['[9/1h], plans: { pro: [9/1d] }', false],
     ['[9/1h], plans: { free: [9/1h], pro: [9/7d] }', true],

@@ -5,7 +5,7 @@ import {
   type Limit,
   type LimitDefinition,
 } from '../../../src/core/policy.ts';
-import { MAX_LIMIT } from '../../../src/core/store.ts';
+import { MAX_FIXED_LIMIT, MAX_LIMIT } from '../../../src/core/store.ts';
 import { strictestOf } from '../../../src/core/strictest-policy.ts';
 import { loginPolicy, policySetFrom } from '../../support/policies.ts';
 
@@ -17,6 +17,9 @@ describe('a limit in words', () => {
     ['5/5min', '5 requests per 5 minutes'],
     ['2/1h', '2 requests per hour'],
     ['1/2d', '1 request per 2 days'],
+    ['10000/month', '10000 requests per month'],
+    ['{ rate: 1/day, zone: Europe/Zurich }', '1 request per day'],
+    ['{ rate: 90/1h, algorithm: fixed-window }', '90 requests per hour'],
     [
       '{ rate: 10/1min, algorithm: token-bucket, burst: 20 }',
       '10 requests per minute, at most 20 at once',
@@ -31,6 +34,11 @@ describe('the RateLimit-Policy item of a limit', () => {
     ['5/5min', '"login";q=5;w=300'],
     ['{ rate: 10/1min, algorithm: token-bucket, burst: 20 }', '"login";q=20;w=120'],
     ['{ rate: 7/1min, algorithm: token-bucket, burst: 1 }', '"login";q=1;w=9'],
+    ['{ rate: 90/1h, algorithm: fixed-window }', '"login";q=90;w=3600'],
+    ['{ rate: 100/day, zone: Europe/Zurich }', '"login";q=100;w=86400'],
+    ['5000/week', '"login";q=5000;w=604800'],
+    ['{ rate: 10000/month, zone: Europe/Zurich }', '"login";q=10000;w=2678400'],
+    ['{ rate: 4294967295/year, per: global }', '"login";q=4294967295;w=31622400'],
   ])('%s: %s', (text, item) => {
     expect(limitOf(text).policyItem).toBe(item);
   });
@@ -38,12 +46,16 @@ describe('the RateLimit-Policy item of a limit', () => {
 
 test('only the first limit has the name of its policy alone', () => {
   const { limits } = loginPolicy(
-    '[5/5min, { rate: 50/5min, per: ip }, { rate: 9/1h, algorithm: token-bucket }]',
+    `[5/5min, { rate: 50/5min, per: ip }, { rate: 9/1h, algorithm: token-bucket },
+      { rate: 9/1d, algorithm: fixed-window }, 9/day, { rate: 9/day, zone: Europe/Zurich }]`,
   );
   expect(limits.map(({ label }) => label)).toEqual([
     'login',
     'login:ip:5min',
     'login:client:1h:bucket',
+    'login:client:1d:fixed',
+    'login:client:day',
+    'login:client:day@Europe/Zurich',
   ]);
 });
 
@@ -51,6 +63,13 @@ test('the store key names the share, the window and the algorithm, but not the l
   expect(limitOf('5/5min').keySuffix).toBe('}:login:client.300000');
   expect(limitOf('{ rate: 9/5min, algorithm: sliding-window-counter }').keySuffix).toBe(
     '}:login:client.300000.counter',
+  );
+  expect(limitOf('{ rate: 9/5min, algorithm: fixed-window }').keySuffix).toBe(
+    '}:login:client.300000.fixed',
+  );
+  expect(limitOf('10000/month').keySuffix).toBe('}:login:client.month.UTC');
+  expect(limitOf('{ rate: 9/month, zone: Europe/Zurich }').keySuffix).toBe(
+    '}:login:client.month.Europe/Zurich',
   );
 });
 
@@ -98,6 +117,15 @@ describe('factors', () => {
   test('never lift a limit beyond what stores count exactly', () => {
     const { limits } = compiled(MAX_LIMIT, { unverified: 2, widerNetworks: [] });
     expect(limits[0]?.unverified?.quota).toMatchObject({ limit: MAX_LIMIT, burst: MAX_LIMIT });
+  });
+  test('lift fixed windows up to the largest number that they count', () => {
+    const { limits } = loginPolicy('[3000000000/month, 3/1h]');
+    expect(limits[0]?.unverified?.quota).toMatchObject({
+      limit: MAX_FIXED_LIMIT,
+      burst: MAX_FIXED_LIMIT,
+      calendar: limits[0]?.quota.calendar,
+    });
+    expect(limits[1]?.unverified?.quota).not.toHaveProperty('calendar');
   });
   test('every limit knows its policy and its cost, those of plans too', () => {
     const policy = compiled(10, { unverified: 2, widerNetworks: [] });

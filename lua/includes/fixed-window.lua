@@ -1,0 +1,57 @@
+-- Fixed windows, one after the other: multiples of a length since the epoch, or days, weeks, months and years of a calendar.
+-- A count begins at zero with each window. Memory per key is constant. In the worst case, two bursts around the end of a
+-- window, twice the limit is admitted within a moment.
+--
+-- Rejected requests count in full, also beyond the limit: the window ends in any case, so they lengthen no wait.
+--
+-- A key is a STRING: the start of the window in milliseconds since the epoch, and the units in it. It expires a sixteenth of
+-- a window after its window has ended, so that a clock that is set back by little does not find it gone.
+--
+-- Fields of a descriptor:
+--   count  units in this window
+--
+--- @include "now"
+--- @include "server"
+
+-- Units that a window counts at most. Lua holds such numbers exactly.
+local MOST_UNITS = 4503599627370496
+
+local fixed = {}
+
+local function fixed_write(descriptor, count)
+  local row = descriptor.row
+  local value = string.format('%.0f %.0f', row.start_ms, count)
+  call('SET', descriptor.key, value, 'PX', row.start_ms + row.lifetime_ms - now_ms)
+end
+
+local function fixed_fits(row, count)
+  return row.cost < 0 or count + row.cost <= row.limit
+end
+
+function fixed.read(descriptor)
+  local row = descriptor.row
+  local value = call('GET', descriptor.key)
+  local count = 0
+  if value then
+    local start_ms, units = string.match(value, '^(%d+) (%d+)$')
+    -- Gateways with other versions of the time zone rules may differ in the start of a window, by less than half of it.
+    if tonumber(start_ms) > row.start_ms - row.window_ms / 2 then count = tonumber(units) end
+    -- Also if the clock was set back: the units of the later window count in this one.
+    if tonumber(start_ms) > row.start_ms then fixed_write(descriptor, count) end
+  end
+  descriptor.count = count
+  return fixed_fits(row, count)
+end
+
+function fixed.settle(descriptor, admitted)
+  local row, count = descriptor.row, descriptor.count
+  if row.cost < 0 and admitted then
+    count = math.max(0, count + row.cost)
+    if count > 0 then fixed_write(descriptor, count) else call('DEL', descriptor.key) end
+  elseif row.cost > 0 and (admitted or row.count_rejected) then
+    count = math.min(count + row.cost, MOST_UNITS)
+    fixed_write(descriptor, count)
+  end
+  local left_ms = row.start_ms + row.window_ms - now_ms
+  return math.max(0, row.limit - count), count > 0 and left_ms or 0, fixed_fits(row, count) and 0 or left_ms
+end

@@ -1,0 +1,105 @@
+/** Windows of the calendar in a time zone: days, weeks, months, years. Weeks begin on Monday. */
+import { DAY_MS, type PlainDate, TimeZone } from './time-zone.ts';
+
+export const CALENDAR_UNITS = ['day', 'week', 'month', 'year'] as const;
+export type CalendarUnit = (typeof CALENDAR_UNITS)[number];
+
+/** In milliseconds since the epoch. */
+export interface Window {
+  readonly startMs: number;
+  /** The first moment after the window. */
+  readonly endMs: number;
+}
+
+/** A window and its neighbours. */
+export interface CalendarWindow extends Window {
+  /** Ascending: the start of the previous window, the start and the end of this one, the end of the next. */
+  readonly bounds: readonly [number, number, number, number];
+}
+
+const MOST_DAYS: Readonly<Record<CalendarUnit, number>> = { day: 1, week: 7, month: 31, year: 366 };
+
+/** By how much clocks were set back at most since 2000: in Antarctica/Casey, in 2010. Mostly it is an hour. */
+const CLOCK_CHANGE_MS = 3 * 3_600_000;
+
+export class Calendar {
+  readonly unit: CalendarUnit;
+  /** The name of a time zone, as in `Europe/Zurich`. */
+  readonly zone: string;
+  readonly #zone: TimeZone;
+  #latest: CalendarWindow | undefined;
+
+  /** Throws a RangeError if there is no such zone. */
+  constructor(unit: CalendarUnit, zone: string) {
+    this.unit = unit;
+    this.zone = zone;
+    this.#zone = new TimeZone(zone);
+  }
+
+  /** The longest window in which clocks do not change. */
+  get nominalMs(): number {
+    return nominalMsOf(this.unit);
+  }
+
+  /** The longest window. The clocks of UTC never change. */
+  get longestMs(): number {
+    return this.zone === 'UTC' ? this.nominalMs : this.nominalMs + CLOCK_CHANGE_MS;
+  }
+
+  /** The window that contains a moment. The latest one is remembered, because Intl is slow. */
+  windowAt(ms: number): CalendarWindow {
+    const latest = this.#latest;
+    if (latest !== undefined && latest.startMs <= ms && ms < latest.endMs) return latest;
+    const { startMs, endMs } = this.#find(ms);
+    const previous = this.#find(startMs - 1);
+    const next = this.#find(endMs);
+    const bounds = [previous.startMs, startMs, endMs, next.endMs] as const;
+    this.#latest = { startMs, endMs, bounds };
+    return this.#latest;
+  }
+
+  #find(ms: number): Window {
+    let first = firstDateOf(this.unit, this.#zone.dateAt(ms));
+    let startMs = this.#zone.startOf(first);
+    for (;;) {
+      first = firstDateAfter(this.unit, first);
+      const endMs = this.#zone.startOf(first);
+      // After midnight, clocks may go back to the day before. The window of that day has ended all the same.
+      if (ms < endMs) return { startMs, endMs };
+      startMs = endMs;
+    }
+  }
+}
+
+export function nominalMsOf(unit: CalendarUnit): number {
+  return MOST_DAYS[unit] * DAY_MS;
+}
+
+function firstDateOf(unit: CalendarUnit, { year, month, day }: PlainDate): PlainDate {
+  switch (unit) {
+    case 'day':
+      return { year, month, day };
+    case 'week': {
+      // The first of January 1970 was a Thursday.
+      const daysSinceMonday = (Date.UTC(year, month - 1, day) / DAY_MS + 3) % 7;
+      return { year, month, day: day - daysSinceMonday };
+    }
+    case 'month':
+      return { year, month, day: 1 };
+    case 'year':
+      return { year, month: 1, day: 1 };
+  }
+}
+
+function firstDateAfter(unit: CalendarUnit, { year, month, day }: PlainDate): PlainDate {
+  switch (unit) {
+    case 'day':
+      return { year, month, day: day + 1 };
+    case 'week':
+      return { year, month, day: day + 7 };
+    case 'month':
+      return { year, month: month + 1, day };
+    case 'year':
+      return { year: year + 1, month, day };
+  }
+}

@@ -1,0 +1,55 @@
+/** How a limit is named: in store keys, in headers, and in words. */
+import { type Quota, SHORT_NAMES } from './store.ts';
+
+/** Empty for a log. A calendar needs no algorithm, because only fixed windows have one. */
+export function kindOf({ algorithm, calendar }: Quota): string {
+  return algorithm === 'sliding-window-log' || calendar ? '' : SHORT_NAMES[algorithm];
+}
+
+/** The window in a store key. It has the algorithm, because no algorithm can read the counters of another. */
+export function keyWindow(quota: Quota): string {
+  const { calendar, windowMs } = quota;
+  if (calendar !== undefined) return `${calendar.unit}.${calendar.zone}`;
+  return [windowMs, kindOf(quota)].filter((part) => part !== '').join('.');
+}
+
+/** `5min`, `month`, `month@Europe/Zurich`. */
+export function windowLabel({ window, calendar }: Quota & { readonly window: string }): string {
+  return calendar === undefined || calendar.zone === 'UTC' ? window : `${window}@${calendar.zone}`;
+}
+
+/** Of the RateLimit-Policy header: `"login";q=5;w=300`. */
+export function policyItem(label: string, quota: Quota): string {
+  return `"${label}";q=${quota.burst};w=${secondsToRefill(quota)}`;
+}
+
+/** The length of the window or, for a token bucket, the time until it is full. Of a calendar, the longest window. */
+function secondsToRefill({ burst, limit, windowMs, calendar }: Quota): number {
+  if (calendar !== undefined) return calendar.nominalMs / 1_000;
+  return Math.ceil((burst * windowMs) / limit / 1_000);
+}
+
+/** `5 requests per 5 minutes`, `10000 requests per month`. */
+export function describeQuota({ algorithm, limit, burst }: Quota, window: string): string {
+  const rate = `${plural(limit, 'request')} per ${windowWords(window)}`;
+  return algorithm === 'token-bucket' ? `${rate}, at most ${burst} at once` : rate;
+}
+
+const UNIT_WORDS: Readonly<Record<string, string>> = {
+  s: 'second',
+  min: 'minute',
+  h: 'hour',
+  d: 'day',
+};
+
+/** Windows of a calendar are words already. */
+function windowWords(window: string): string {
+  const count = Number.parseInt(window, 10);
+  if (Number.isNaN(count)) return window;
+  const unit = UNIT_WORDS[window.slice(String(count).length)] ?? 'window';
+  return count === 1 ? unit : `${count} ${unit}s`;
+}
+
+function plural(count: number, word: string): string {
+  return `${count} ${word}${count === 1 ? '' : 's'}`;
+}
