@@ -1,10 +1,11 @@
 /**
  * Caches denials. A denied client stays denied until the oldest counted unit leaves the window, whatever other clients do
- * in the meantime. So the store is not called again, and a client that keeps retrying costs it nothing.
+ * in the meantime, unless a refund gives units back. So the store is not called again, and a client that keeps retrying
+ * costs it nothing.
  *
  * A cached denial answers only a request with the same keys, quotas and costs. It is valid from the moment when the store
  * was called, for half a second at most. Changes are therefore seen at once (a new policy file has new quotas; a reset is
- * announced) or within half a second (the store lost its counts, or its clock was set).
+ * announced) or within half a second (a refund, the store lost its counts, or its clock was set).
  *
  * A cached wait is what the store said at most half a second ago, minus the time since then. It is never shorter than
  * the true wait at that moment, but it does not include what other clients of a shared limit have used since.

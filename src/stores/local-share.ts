@@ -48,15 +48,16 @@ function shared({ key, quota, cost }: Descriptor, place: Place): Descriptor {
 }
 
 /**
- * The share of one gateway. The shares of all gateways add up to the quota, in whole requests. Which gateways get the
- * requests that remain after the division depends on the key.
+ * The share of one gateway. The shares of all gateways add up to the quota, in whole requests; for checks and refunds, in
+ * units. Which gateways get the requests that remain after the division depends on the key.
  */
 export function shareOf({ key, quota, cost }: Descriptor, { count, rank }: Place): Quota {
   const turn = (rank + fnv1a32(key)) % count;
+  const unitsEach = Math.max(1, cost);
   const part = (units: number) => {
-    const requests = Math.floor(units / cost);
+    const requests = Math.floor(units / unitsEach);
     const extra = turn < requests % count ? 1 : 0;
-    return (Math.floor(requests / count) + extra) * cost;
+    return (Math.floor(requests / count) + extra) * unitsEach;
   };
   // A bucket with a limit of 0 would never be full again, so it could not say when.
   const isBucket = quota.algorithm === 'token-bucket';

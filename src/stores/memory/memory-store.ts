@@ -2,16 +2,18 @@
  * Counts in this process, for a single gateway without Redis and as the local limiter while Redis is down. It is also the
  * model for the Redis script: tests compare every answer of the two.
  */
-import type {
-  Algorithm,
-  Descriptor,
-  PeekResult,
-  Quota,
-  QuotaReader,
-  QuotaState,
-  QuotaStore,
-  TakeResult,
+import {
+  type Algorithm,
+  changesCount,
+  type Descriptor,
+  type PeekResult,
+  type Quota,
+  type QuotaReader,
+  type QuotaState,
+  type QuotaStore,
+  type TakeResult,
 } from '../../core/store.ts';
+import { FixedWindow } from './fixed-window.ts';
 import type { Meter } from './meter.ts';
 import { MeterTable } from './meter-table.ts';
 import { TokenBucket } from './token-bucket.ts';
@@ -29,6 +31,7 @@ const NEW_METER: Readonly<Record<Algorithm, (quota: Quota) => Meter>> = {
   'sliding-window-log': ({ windowMs }) => new WindowLog(windowMs),
   'sliding-window-counter': ({ windowMs }) => new WindowCounter(windowMs),
   'token-bucket': () => new TokenBucket(),
+  'fixed-window': () => new FixedWindow(),
 };
 
 export class MemoryStore implements QuotaStore, QuotaReader {
@@ -87,8 +90,8 @@ export class MemoryStore implements QuotaStore, QuotaReader {
     for (const [i, descriptor] of descriptors.entries()) {
       const meter = meters[i] as Meter;
       states.push(meter.settle(descriptor, nowMs, admitted));
-      // A denied request stores nothing, unless rejected requests count.
-      if (unknown[i] === true && (admitted || descriptor.quota.countRejected)) {
+      // What is not known yet has nothing that a refund could give back.
+      if (unknown[i] === true && descriptor.cost > 0 && changesCount(descriptor, admitted)) {
         this.#meters.add(descriptor.key, meter);
         newKeys++;
       }

@@ -16,7 +16,8 @@ export interface Meter {
   fits(request: MeteredRequest, nowMs: number): boolean;
   /**
    * Called after `fits`, for the same moment. Records the request if it was admitted or rejected requests count, and
-   * returns the state of the quota after that. Rejected requests fill a quota up but never make it grow without end.
+   * returns the state of the quota after that. A refund counts only if it was admitted. Rejected requests fill a quota up
+   * but never make it grow without end, nor lengthen a wait beyond what a full quota needs.
    */
   settle(request: MeteredRequest, nowMs: number, admitted: boolean): QuotaState;
 }

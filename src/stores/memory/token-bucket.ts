@@ -2,7 +2,7 @@
  * Token bucket, kept as a debt (GCRA, ITU-T I.371, annex A). Debt is counted in units x windowMs, and every millisecond
  * repays `limit` of it. These are whole numbers below 2^53, so nothing is rounded.
  */
-import type { Quota, QuotaState } from '../../core/store.ts';
+import { changesCount, type Quota, type QuotaState, unitsNeeded } from '../../core/store.ts';
 import type { Meter, MeteredRequest } from './meter.ts';
 
 export class TokenBucket implements Meter {
@@ -18,20 +18,24 @@ export class TokenBucket implements Meter {
   fits({ quota, cost }: MeteredRequest, nowMs: number): boolean {
     // If the clock was set back, the debt is kept, as of now.
     this.#atMs = Math.min(this.#atMs, nowMs);
-    return this.#debtAt(quota, nowMs) + cost * quota.windowMs <= quota.burst * quota.windowMs;
+    const { windowMs, burst } = quota;
+    return this.#debtAt(quota, nowMs) + unitsNeeded(cost) * windowMs <= burst * windowMs;
   }
 
-  settle({ quota, cost }: MeteredRequest, nowMs: number, admitted: boolean): QuotaState {
+  settle(request: MeteredRequest, nowMs: number, admitted: boolean): QuotaState {
+    const { quota, cost } = request;
     const { limit, windowMs, burst } = quota;
     let debt = this.#debtAt(quota, nowMs);
-    if (admitted || quota.countRejected) {
-      const more = debt + cost * windowMs;
+    if (changesCount(request, admitted)) {
+      const more = Math.max(0, debt + cost * windowMs);
       debt = admitted ? more : Math.max(debt, Math.min(more, burst * windowMs));
       this.#atMs = nowMs;
       this.#debt = debt;
       this.#overAtMs = nowMs + Math.ceil(debt / limit);
     }
-    const excess = debt + (cost - burst) * windowMs;
+    // More than the burst never fits. The wait is as for one unit more than the burst, so that it is not without end.
+    const needed = Math.min(unitsNeeded(cost), burst + 1);
+    const excess = debt + (needed - burst) * windowMs;
     return {
       limit: burst,
       remaining: Math.max(0, Math.floor((burst * windowMs - debt) / windowMs)),

@@ -2,7 +2,7 @@
  * Approximate sliding window. It adds the units of the current window to those of the previous one, weighted by the part
  * of it that lies within the last `windowMs`. Windows are aligned to the epoch. Sums stay below 2^53, so they are exact.
  */
-import type { Quota, QuotaState } from '../../core/store.ts';
+import { changesCount, type Quota, type QuotaState, unitsNeeded } from '../../core/store.ts';
 import type { Meter, MeteredRequest } from './meter.ts';
 
 export class WindowCounter implements Meter {
@@ -27,14 +27,16 @@ export class WindowCounter implements Meter {
     return this.#waitMs(quota, cost, nowMs) === 0;
   }
 
-  settle({ quota, cost }: MeteredRequest, nowMs: number, admitted: boolean): QuotaState {
+  settle(request: MeteredRequest, nowMs: number, admitted: boolean): QuotaState {
+    const { quota, cost } = request;
     const { limit } = quota;
     const windowMs = this.#windowMs;
-    if (admitted || quota.countRejected) {
+    if (changesCount(request, admitted)) {
       [this.#current, this.#previous] = this.#countsAt(nowMs);
       this.#window = this.#windowOf(nowMs);
       const more = this.#current + cost;
-      this.#current = admitted ? more : Math.max(this.#current, Math.min(more, limit));
+      if (cost < 0) this.#refund(-cost);
+      else this.#current = admitted ? more : Math.max(this.#current, Math.min(more, limit));
     }
     const [current, previous] = this.#countsAt(nowMs);
     const leftMs = this.#leftMs(nowMs);
@@ -49,15 +51,25 @@ export class WindowCounter implements Meter {
 
   /** Milliseconds until a request of this cost fits, either in this window or in the next one. */
   #waitMs({ limit }: Quota, cost: number, nowMs: number): number {
+    if (cost < 0) return 0;
     const windowMs = this.#windowMs;
     const [current, previous] = this.#countsAt(nowMs);
     const leftMs = this.#leftMs(nowMs);
-    const room = limit - current - cost;
+    const needed = unitsNeeded(cost);
+    const room = limit - current - needed;
     if (previous * leftMs <= room * windowMs) return 0;
     const lateEnoughMs = room > 0 ? Math.floor((room * windowMs) / previous) : 0;
     if (lateEnoughMs > 0) return leftMs - lateEnoughMs;
     if (current === 0) return leftMs;
-    return leftMs + Math.max(0, windowMs - Math.floor(((limit - cost) * windowMs) / current));
+    const most = Math.max(0, limit - needed);
+    return leftMs + Math.max(0, windowMs - Math.floor((most * windowMs) / current));
+  }
+
+  /** From the current window, then from the previous one. */
+  #refund(units: number): void {
+    const ofPrevious = Math.max(0, units - this.#current);
+    this.#current = Math.max(0, this.#current - units);
+    this.#previous = Math.max(0, this.#previous - ofPrevious);
   }
 
   /** Units in the current window and in the previous one. */

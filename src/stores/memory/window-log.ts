@@ -2,7 +2,7 @@
  * Exact sliding window: the times of the admitted requests in a ring buffer, oldest first. A request counts while it is
  * younger than the window.
  */
-import type { QuotaState } from '../../core/store.ts';
+import { changesCount, type QuotaState, unitsNeeded } from '../../core/store.ts';
 import type { Meter, MeteredRequest } from './meter.ts';
 
 const FIRST_CAPACITY = 4;
@@ -43,31 +43,49 @@ export class WindowLog implements Meter {
   fits({ quota: { limit }, cost }: MeteredRequest, nowMs: number): boolean {
     if (this.#newestMs > nowMs) this.#collapse(nowMs);
     this.#first = this.#firstAfter(nowMs - this.#windowMs);
-    return this.#unitsFrom(this.#first) + cost <= limit;
+    return this.#unitsFrom(this.#first) + unitsNeeded(cost) <= limit;
   }
 
-  settle({ quota, cost }: MeteredRequest, nowMs: number, admitted: boolean): QuotaState {
+  settle(request: MeteredRequest, nowMs: number, admitted: boolean): QuotaState {
+    const { quota, cost } = request;
     const { limit } = quota;
     let live = this.#unitsFrom(this.#first);
-    if (admitted || quota.countRejected) {
+    if (changesCount(request, admitted)) {
       this.#forget(this.#first);
-      this.#append(cost, nowMs);
-      if (!admitted) this.#makeRoom(Math.max(limit, live));
       this.#first = 0;
+      if (cost < 0) this.#refund(-cost);
+      else if (admitted) this.#append(cost, nowMs);
+      else this.#fill({ units: cost, most: Math.max(limit, live) }, nowMs);
       live = this.#unitsFrom(0);
     }
-    const excess = live + cost - limit;
+    const needed = unitsNeeded(cost);
+    const excess = live + needed - limit;
     return {
       limit,
       remaining: Math.max(0, limit - live),
       resetAfterMs: live === 0 ? 0 : this.#newestMs + this.#windowMs - nowMs,
-      retryAfterMs:
-        excess <= 0 || live === 0 ? 0 : this.#stampOfUnit(excess) + this.#windowMs - nowMs,
+      retryAfterMs: excess <= 0 ? 0 : this.#waitMs(needed > limit ? live : excess, nowMs),
     };
   }
 
-  /** Drops the oldest units until `most` are left. May drop a part of a request's units. */
-  #makeRoom(most: number): void {
+  /** Until so many of the units that count have left the window. */
+  #waitMs(units: number, nowMs: number): number {
+    return units === 0 ? this.#windowMs : this.#stampOfUnit(units) + this.#windowMs - nowMs;
+  }
+
+  /** Drops the newest units. May drop a part of a request's units. */
+  #refund(units: number): void {
+    const wanted = Math.max(this.#forgotten, this.#totalAt(this.#length - 1) - units);
+    this.#length = this.#firstPlace(0, (place) => this.#totalAt(place) >= wanted);
+    if (wanted === this.#forgotten) return;
+    const last = (this.#head + this.#length) % this.#stampsMs.length;
+    if (this.#totals !== undefined) this.#totals[last] = wanted;
+    this.#length++;
+  }
+
+  /** Adds units, then drops the oldest until `most` are left. May drop a part of a request's units. */
+  #fill({ units, most }: { units: number; most: number }, nowMs: number): void {
+    this.#append(Math.min(units, Math.max(1, most)), nowMs);
     const forgotten = this.#totalAt(this.#length - 1) - most;
     if (forgotten <= this.#forgotten) return;
     this.#forget(this.#firstPlace(0, (place) => this.#totalAt(place) > forgotten));

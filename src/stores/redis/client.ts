@@ -3,6 +3,7 @@ import { Cluster, type ClusterOptions, Redis, type RedisOptions } from 'ioredis'
 import type { RedisTarget } from '../../config/settings/redis-target.ts';
 import { storeErrorFrom } from './errors.ts';
 import { reconnectAfterEnd, repairIoredis } from './ioredis-repairs.ts';
+import { tlsOptions } from './tls-options.ts';
 
 export type RedisClient = Redis | Cluster;
 
@@ -61,14 +62,15 @@ export function createRedisClient({
  * request would be counted twice. The options that prevent this belong together: without `maxRetriesPerRequest: 0`, the
  * promise of a command that was in flight never settles (https://github.com/redis/ioredis/issues/2193).
  */
-function nodeOptions({ tls, username, password }: RedisTarget, deadlineMs: number) {
+function nodeOptions(target: RedisTarget, deadlineMs: number) {
+  const { tls, username, password } = target;
   return {
     connectionName: 'headgate',
     // CLIENT SETINFO needs a newer server than the oldest supported one, and a right of its own.
     disableClientInfo: true,
     ...(username !== undefined && { username }),
     ...(password !== undefined && { password }),
-    ...(tls && { tls: {} }),
+    ...(tls && { tls: tlsOptions(target) }),
     enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: 0,
@@ -100,7 +102,7 @@ function serverOptions(target: RedisTarget) {
     sentinelReconnectStrategy: retryAfter,
     ...(sentinelUsername !== undefined && { sentinelUsername }),
     ...(sentinelPassword !== undefined && { sentinelPassword }),
-    ...(tls && { enableTLSForSentinelMode: true, sentinelTLS: {} }),
+    ...(tls && { enableTLSForSentinelMode: true, sentinelTLS: tlsOptions(target) }),
   } satisfies RedisOptions;
 }
 

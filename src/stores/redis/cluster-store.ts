@@ -2,7 +2,8 @@
  * Counts in a Redis Cluster. A script call may use the keys of one slot only, so every slot has its own store and batches.
  *
  * A request with keys in several slots takes from one slot after the other, narrowest limit first. No limit is ever
- * exceeded. If a later slot denies the request, the units taken from earlier slots stay taken.
+ * exceeded. If a later slot denies the request, the units taken from earlier slots stay taken. Slots with refunds come last,
+ * so that no request gets units back and is denied by a slot without refunds.
  */
 import calculateSlot from 'cluster-key-slot';
 import {
@@ -108,9 +109,15 @@ function bySlot(descriptors: readonly Descriptor[]): SlotGroup[] {
 
 /** Orders groups by the lowest rate among their limits. The lowest rate is the most likely to deny. */
 function narrowestFirst(a: SlotGroup, b: SlotGroup): number {
-  return lowestRate(a) - lowestRate(b);
+  return Number(hasRefund(a)) - Number(hasRefund(b)) || lowestRate(a) - lowestRate(b);
+}
+
+function hasRefund({ descriptors }: SlotGroup): boolean {
+  return descriptors.some(({ cost }) => cost < 0);
 }
 
 function lowestRate({ descriptors }: SlotGroup): number {
-  return Math.min(...descriptors.map(({ quota, cost }) => quota.limit / cost / quota.windowMs));
+  return Math.min(
+    ...descriptors.map(({ quota, cost }) => quota.limit / Math.max(1, cost) / quota.windowMs),
+  );
 }

@@ -18,6 +18,7 @@ import { isNoScript, storeErrorFrom } from './errors.ts';
 import type { InFlight } from './in-flight.ts';
 import { resetKeys } from './resets.ts';
 import {
+  type Clocks,
   PEEK_SCRIPT,
   TAKE_SCRIPT,
   TAKE_SCRIPT_SHA,
@@ -33,6 +34,8 @@ export interface RedisStoreOptions {
   readonly deadlineMs: number;
   /** Replaces the server's clock in tests, milliseconds since the epoch. */
   readonly now?: () => number;
+  /** Replaces the clock of this gateway in tests, milliseconds since the epoch. */
+  readonly ownNow?: () => number;
   /** Called after every script call that was answered. */
   readonly onBatch?: (durationMs: number, requests: number) => void;
   /** Called once for every script call that failed, and for every request that was not sent. */
@@ -74,12 +77,13 @@ export class RedisStore implements QuotaStore, QuotaReader {
   }
 
   async peek(descriptors: readonly Descriptor[]): Promise<PeekResult> {
-    const { client, deadlineMs, now } = this.#options;
+    const { client, deadlineMs } = this.#options;
     try {
       const call = new TakeArguments();
       call.add(descriptors);
       const { keys } = call;
-      const reply = client.eval(PEEK_SCRIPT, keys.length, ...keys, ...call.values(now?.()));
+      const values = call.values(this.#clocks());
+      const reply = client.eval(PEEK_SCRIPT, keys.length, ...keys, ...values);
       const numbers = await withDeadline(reply, deadlineMs);
       return new TakeReply(numbers, call.number).peeked(descriptors);
     } catch (cause) {
@@ -137,9 +141,9 @@ export class RedisStore implements QuotaStore, QuotaReader {
     onReply: (reply: unknown) => void,
     onError: (error: unknown) => void,
   ): void {
-    const { client, now } = this.#options;
+    const { client } = this.#options;
     const { keys } = call;
-    const values = call.values(now?.());
+    const values = call.values(this.#clocks());
     const sendWhole = (error: unknown) => {
       // A server that does not know the script has not run it, so sending it again does not count twice.
       if (!isNoScript(error)) throw error;
@@ -149,6 +153,11 @@ export class RedisStore implements QuotaStore, QuotaReader {
       .evalsha(TAKE_SCRIPT_SHA, keys.length, ...keys, ...values)
       .then(onReply, sendWhole)
       .catch(onError);
+  }
+
+  #clocks(): Clocks {
+    const { now, ownNow = Date.now } = this.#options;
+    return { ownMs: ownNow(), serverMs: now?.() };
   }
 
   #answer(batch: readonly PendingTake[], results: readonly TakeResult[], startedMs: number): void {

@@ -22,6 +22,14 @@ const READ_SERVER_CLOCK = -1;
 /** Two bytes name a row: 64 x 32 rows, and one bit marks the last descriptor of a request. */
 const MAX_ROWS = 2_048;
 
+/** In milliseconds since the epoch. */
+export interface Clocks {
+  /** The clock of this gateway. It tells which windows of a calendar the script may need. */
+  readonly ownMs: number;
+  /** Replaces the server's clock. */
+  readonly serverMs?: number | undefined;
+}
+
 /**
  * The arguments of one script call. Quotas and costs repeat from request to request, so each pair is sent once, as a row.
  * A descriptor is its key and two bytes that name its row.
@@ -44,12 +52,12 @@ export class TakeArguments {
     }
   }
 
-  /** `nowMs` replaces the server's clock. */
-  values(nowMs = READ_SERVER_CLOCK): (string | number)[] {
-    const values: (string | number)[] = [nowMs, this.number, this.#plan];
+  values({ ownMs, serverMs = READ_SERVER_CLOCK }: Clocks): (string | number)[] {
+    const values: (string | number)[] = [serverMs, this.number, this.#plan];
     for (const { quota, cost } of this.#rows) {
-      const { algorithm, limit, windowMs, burst, countRejected } = quota;
-      values.push(SHORT_NAMES[algorithm], limit, windowMs, burst, cost, countRejected ? 1 : 0);
+      const { algorithm, limit, windowMs, calendar, burst, countRejected } = quota;
+      const window = calendar === undefined ? windowMs : calendar.windowAt(ownMs).bounds.join(' ');
+      values.push(SHORT_NAMES[algorithm], limit, window, burst, cost, countRejected ? 1 : 0);
     }
     return values;
   }
@@ -111,9 +119,10 @@ export class TakeReply {
     const first = this.#number();
     const remaining = admitted ? first : -1 - first;
     const resetAfterMs = this.#number();
-    const retryAfterMs = remaining < cost ? this.#number() : 0;
-    const longestMs = longestResetMs(quota);
-    if (!isWithin(remaining, admitted ? quota.burst - cost : quota.burst)) throw unreadable();
+    const retryAfterMs = remaining < Math.max(cost, 1) ? this.#number() : 0;
+    const longestMs = longestMsOf(quota);
+    const mostLeft = admitted ? quota.burst - Math.max(cost, 0) : quota.burst;
+    if (!isWithin(remaining, mostLeft)) throw unreadable();
     if (!isWithin(resetAfterMs, longestMs)) throw unreadable();
     if (!isWithin(retryAfterMs, longestMs)) throw unreadable();
     return { limit: quota.burst, remaining, resetAfterMs, retryAfterMs };
@@ -133,10 +142,17 @@ function isWithin(value: number, most: number): boolean {
   return value >= 0 && value <= most;
 }
 
-/** The debt of a bucket may come from a burst that was larger before the policy changed. */
-function longestResetMs({ algorithm, windowMs, limit }: Quota): number {
-  if (algorithm === 'token-bucket') return Math.ceil((MAX_LIMIT * windowMs) / limit);
-  return algorithm === 'sliding-window-log' ? windowMs : 2 * windowMs;
+/** Clocks may change by more than they ever did. */
+const LONGER_BY_MS = 86_400_000;
+
+/**
+ * The debt of a bucket may come from a burst that was larger before the policy changed. If a request costs more than the
+ * burst, its wait is that for one unit more.
+ */
+function longestMsOf({ algorithm, windowMs, calendar, limit }: Quota): number {
+  if (calendar !== undefined) return windowMs + LONGER_BY_MS;
+  if (algorithm === 'token-bucket') return Math.ceil(((MAX_LIMIT + 1) * windowMs) / limit);
+  return algorithm === 'sliding-window-counter' ? 2 * windowMs : windowMs;
 }
 
 function unreadable(): StoreError {
