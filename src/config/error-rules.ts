@@ -12,7 +12,8 @@ export const ERROR_RULES = {
   },
   'invalid-value': {
     meaning: 'A value has the wrong type, form or size.',
-    remedy: 'The message says what the value must be.',
+    remedy:
+      'Write a value of the form that the message names. `docs/policy-file.md` has an example of each key.',
   },
   'missing-key': {
     meaning: 'A required key is missing.',
@@ -55,6 +56,20 @@ export const ERROR_RULES = {
     meaning: 'A token bucket takes longer than 31 days to fill.',
     remedy: 'Lower the `burst`, or raise the rate.',
   },
+  'zone-without-calendar': {
+    meaning: 'A limit has a `zone`, and its window is not a day, week, month or year.',
+    remedy: 'Name the window, as in `10000/month`, or remove the `zone`.',
+  },
+  'calendar-not-fixed': {
+    meaning:
+      'A limit has a window by the calendar and another algorithm than `fixed-window`, the only one that can count it.',
+    remedy: 'Remove the `algorithm`, or write a window that slides, such as `31d`.',
+  },
+  'year-of-addresses': {
+    meaning:
+      'A limit per year is not `per: global`. All other limits may count addresses, whose pseudonyms change every 31 days.',
+    remedy: 'Write a window of a month at most, or `per: global`.',
+  },
   'per-without-source': {
     meaning: 'A limit is per `user` or `api_key`, and `identity.sources` does not list it.',
     remedy: 'Add it to `identity.sources`.',
@@ -83,5 +98,32 @@ export const ERROR_RULES = {
   'verified-header-unused': {
     meaning: 'No limit is per this verified header. Often one of the two names is misspelled.',
     remedy: 'Correct the name, or remove it.',
+  },
+  'ratelimit-domain-twice': {
+    meaning: 'Two rate limit files have the same domain.',
+    remedy:
+      'Put its descriptors into one file, or merge the files of a domain: `--merge-domains`, or `MERGE_DOMAIN_CONFIG` of the service.',
+  },
+  'ratelimit-descriptor-twice': {
+    meaning:
+      'Two descriptors of one list have the same key and value, joined by an underscore. `key: a_b` and `key: a, value: b` are the same.',
+    remedy: 'Keep one of them, or put the descriptors of both into one.',
+  },
+  'ratelimit-unlimited-with-unit': {
+    meaning: 'A limit is `unlimited` and has a unit.',
+    remedy: 'Remove one of the two.',
+  },
+  'ratelimit-replaces-itself': {
+    meaning: 'A limit replaces its own name.',
+    remedy: 'Correct the name in `replaces`, or remove it.',
+  },
+  'ratelimit-share-without-wildcard': {
+    meaning: 'A descriptor has `share_threshold`, and neither its key nor its value has a `*`.',
+    remedy: 'Write a value with a `*`, or remove `share_threshold`.',
+  },
+  'ratelimit-too-large': {
+    meaning:
+      'The rate limit files have more than 1,000,000 descriptors, are nested deeper than 32 levels, or the names of their limits take too much memory.',
+    remedy: 'Use wildcards or descriptors without a value, or shorter keys.',
   },
 } as const;

@@ -1,7 +1,8 @@
 /** Rules for facts that the author of a policy file should know. */
 export const NOTE_RULES = {
   'approximate-limit': {
-    meaning: 'How many requests pass a `sliding-window-counter` at a window boundary.',
+    meaning:
+      'How many requests pass a `sliding-window-counter` or a `fixed-window` at a window boundary.',
     remedy: 'Use `sliding-window-log` if that is too many.',
   },
   'bucket-bursts': {
@@ -31,5 +32,10 @@ export const NOTE_RULES = {
     meaning:
       'The file has more than 500 policies. Only the first 500 are tested for matches and spellings, which takes about a second.',
     remedy: 'None is needed.',
+  },
+  'ratelimit-folder-not-entered': {
+    meaning:
+      'A directory of rate limit files has a symbolic link to a directory, or more than 16 directories in each other. headgate reads no file there.',
+    remedy: 'Put the files into the directory itself.',
   },
 } as const;

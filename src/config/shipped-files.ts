@@ -2,6 +2,8 @@
 import { fileURLToPath } from 'node:url';
 
 export const SHIPPED_POLICIES = shipped('policies.yaml');
+/** The policies of `headgate ratelimit`. */
+export const DROP_IN_POLICIES = shipped('ratelimit-only.yaml');
 export const SHIPPED_RANGES = shipped('cloudflare-ranges.yaml');
 
 /** The folder of the page of the ops server. */

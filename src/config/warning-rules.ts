@@ -25,7 +25,7 @@ export const WARNING_RULES = {
   },
   'approximate-small-limit': {
     meaning:
-      'A `sliding-window-counter` has a limit below 50. At a window boundary about twice as many requests pass.',
+      'A `sliding-window-counter`, or a `fixed-window` that is not one by the calendar, has a limit below 50. At a window boundary about twice as many requests pass.',
     remedy: 'Use `sliding-window-log`, which is exact.',
   },
   'unsafe-trust': {
@@ -84,5 +84,40 @@ export const WARNING_RULES = {
       'No proxy is trusted to report client addresses, so all clients of a proxy share one counter.',
     remedy:
       'Name the proxies in `identity.trusted_proxies`, or leave the key out. Its default is `[loopback]`.',
+  },
+  'ratelimit-without-effect': {
+    meaning:
+      'A key of a rate limit file is known, and has no effect at this place. envoyproxy/ratelimit silently ignores it.',
+    remedy: 'Move it to the place that the message names, or remove it.',
+  },
+  'ratelimit-repeated-key': {
+    meaning: 'A key of a rate limit file is repeated in one map. The last one counts.',
+    remedy: 'Keep one of them.',
+  },
+  'ratelimit-second-document': {
+    meaning: 'A rate limit file has more than one YAML document. Only the first one is read.',
+    remedy: 'Write a file for each document.',
+  },
+  'ratelimit-always-denied': {
+    meaning: 'A limit has no `requests_per_unit`. It is 0 then, so every request is denied.',
+    remedy: 'Add `requests_per_unit`. Write 0 if you mean it.',
+  },
+  'ratelimit-never-matches': {
+    meaning: 'A wildcard that comes first matches everything that this descriptor matches.',
+    remedy: 'Move the narrower wildcard up, or remove the descriptor.',
+  },
+  'ratelimit-replaces-unknown': {
+    meaning: 'A limit replaces a name that no limit of the domain has.',
+    remedy: 'Correct the name, or add a `name` to the limit that you mean.',
+  },
+  'ratelimit-no-limit': {
+    meaning:
+      'A descriptor has neither `rate_limit` nor `descriptors`. Requests that match it are not limited.',
+    remedy: 'Add a `rate_limit`. If you mean no limit, write `unlimited: true`.',
+  },
+  'ratelimit-fixed-window': {
+    meaning:
+      'A limit is above 1,000,000, or has a unit longer than 31 days. headgate counts it in fixed windows, so up to twice as much can pass around the end of a window.',
+    remedy: 'None is needed. `headgate: { algorithm: fixed-window }` says that you know.',
   },
 } as const;

@@ -44,13 +44,12 @@ function exceedsDepth(text: string): boolean {
   let brackets = 0;
   const columns: number[] = [];
   for (const line of text.split(/\r\n|[\r\n]/)) {
-    const lead = /^(?:[ \t]|[-?:](?=[ \t]|$))*/.exec(line)?.[0] ?? '';
-    const starts = [...lead.matchAll(/[-?:]/g)].map((indicator) => indicator.index);
-    if (lead.length < line.length) starts.push(lead.length);
+    const starts = startsIn(line);
     if (starts.length > 0) {
       while (columns.length > 0 && (columns.at(-1) ?? 0) >= (starts[0] ?? 0)) columns.pop();
       columns.push(...starts);
     }
+    if (columns.length > MAX_DEPTH) return true;
     for (const char of line) {
       if (char === '[' || char === '{') brackets++;
       else if (char === ']' || char === '}') brackets = Math.max(0, brackets - 1);
@@ -58,4 +57,22 @@ function exceedsDepth(text: string): boolean {
     }
   }
   return false;
+}
+
+/** The columns of the indicators that a line begins with, and of what follows them. No more than would be too deep. */
+function startsIn(line: string): number[] {
+  const starts: number[] = [];
+  for (let i = 0; i < line.length && starts.length <= MAX_DEPTH; i++) {
+    const char = line.charAt(i);
+    if (isBlank(char)) continue;
+    starts.push(i);
+    const isIndicator = char === '-' || char === '?' || char === ':';
+    if (!isIndicator || !isBlank(line.charAt(i + 1))) break;
+  }
+  return starts;
+}
+
+/** A space, a tab, or the end of the line. */
+function isBlank(char: string): boolean {
+  return char === ' ' || char === '\t' || char === '';
 }

@@ -10,6 +10,15 @@ import {
   type YAMLMap,
 } from 'yaml';
 
+/** How texts are parsed for `mistakesOf`. The parser would compare each key with all others; `mistakesOf` needs one pass. */
+export const PARSE_OPTIONS = {
+  version: '1.2',
+  strict: true,
+  uniqueKeys: false,
+  logLevel: 'error',
+  prettyErrors: false,
+} as const;
+
 export interface YamlMistake {
   /** Characters before its place. */
   readonly offset: number;
@@ -18,6 +27,7 @@ export interface YamlMistake {
 
 /** The parser looks up each alias from the start of the file. */
 const MAX_ALIASES = 100;
+const SECOND_DOCUMENT = 'MULTIPLE_DOCS';
 /** More would take long to place, and nobody corrects more at a time. */
 const MAX_MISTAKES = 100;
 
@@ -27,6 +37,8 @@ export interface YamlFileKind {
   readonly name: string;
   /** What the shortest file has. */
   readonly needed: string;
+  /** Whether repeated keys, further documents and many aliases are no mistakes. */
+  readonly isLenient?: boolean;
 }
 
 /** `text` is the text of the document. */
@@ -34,7 +46,7 @@ export function mistakesOf(document: Document, text: string, kind: YamlFileKind)
   const mistakes = [
     ...mistakesOfParser(document, kind),
     ...versionMistakes(text),
-    ...mistakesOfNodes(document),
+    ...mistakesOfNodes(document, kind),
   ];
   if (mistakes.length === 0 && document.contents === null) {
     const message = `the file is empty, it needs at least ${kind.needed}`;
@@ -46,27 +58,48 @@ export function mistakesOf(document: Document, text: string, kind: YamlFileKind)
 /** Replacements for messages that only programmers understand. */
 const PLAINER: Readonly<Record<string, string>> = {
   TAG_RESOLVE_FAILED: 'a tag is not known here, remove it',
+  BLOCK_AS_IMPLICIT_KEY:
+    'this value and the next line do not fit: indent the next line less, or quote a value that contains a colon',
 };
+
+/** Follows from another mistake at the same place. */
+const CONSEQUENCE = 'MULTILINE_IMPLICIT_KEY';
 
 /** Includes warnings: an unknown tag or directive changes what the author thinks the file says. */
 function mistakesOfParser({ errors, warnings }: Document, kind: YamlFileKind): YamlMistake[] {
   const plainer: typeof PLAINER = {
     ...PLAINER,
-    MULTIPLE_DOCS: `a second document begins here, ${kind.name} has only one`,
+    [SECOND_DOCUMENT]: `a second document begins here, ${kind.name} has only one`,
   };
-  return [...errors, ...warnings].slice(0, MAX_MISTAKES).map(({ code, pos, message }) => ({
-    offset: pos[0],
-    message: plainer[code] ?? plain(message),
-  }));
+  const all = [...errors, ...warnings].slice(0, MAX_MISTAKES);
+  return (
+    all
+      .filter(({ code, pos }) => {
+        if (code === SECOND_DOCUMENT && kind.isLenient === true) return false;
+        const isAlone = all.filter((other) => other.pos[0] === pos[0]).length === 1;
+        return code !== CONSEQUENCE || isAlone;
+      })
+      // After one such line, the parser takes the right ones for wrong.
+      .filter((each, i, kept) => !isIndented(each) || kept.findIndex(isIndented) === i)
+      .map(({ code, pos, message }) => ({
+        offset: pos[0],
+        message: plainer[code] ?? plain(message),
+      }))
+  );
 }
 
 const INDENTED =
   'this line is indented differently: keys of one map, and entries of one list, begin in the same column';
 
+function isIndented({ message }: { readonly message: string }): boolean {
+  return plain(message) === INDENTED;
+}
+
 /** Leaves out what the message quotes from the file: it may be a secret in the wrong place. */
 function plain(message: string): string {
   const text = message.replace(/: ".*"$/s, '');
-  if (/^All (mapping|collection|sequence) items must start/.test(text)) return INDENTED;
+  if (/^(All (mapping|collection|sequence) items must start|Sequence item without -)/.test(text))
+    return INDENTED;
   return `${text.charAt(0).toLowerCase()}${text.slice(1)}`;
 }
 
@@ -77,8 +110,13 @@ function versionMistakes(text: string): YamlMistake[] {
   return [{ offset: directive.index, message }];
 }
 
+/** Where a second document begins, if there is one. */
+export function secondDocument({ errors }: Document): number | undefined {
+  return errors.find(({ code }) => code === SECOND_DOCUMENT)?.pos[0];
+}
+
 /** Reports aliases without an anchor, and keys of maps that cannot be used. */
-function mistakesOfNodes(document: Document): YamlMistake[] {
+function mistakesOfNodes(document: Document, { isLenient = false }: YamlFileKind): YamlMistake[] {
   const mistakes: YamlMistake[] = [];
   const anchors = new Set<string>();
   let aliases = 0;
@@ -86,7 +124,7 @@ function mistakesOfNodes(document: Document): YamlMistake[] {
     if (mistakes.length >= MAX_MISTAKES) return visit.BREAK;
     if (isAlias(node)) {
       const offset = node.range?.[0] ?? 0;
-      if (++aliases > MAX_ALIASES) {
+      if (++aliases > MAX_ALIASES && !isLenient) {
         const message = `the file has more than ${MAX_ALIASES} aliases, write their values out`;
         mistakes.push({ offset, message });
         return visit.BREAK;
@@ -99,14 +137,14 @@ function mistakesOfNodes(document: Document): YamlMistake[] {
     if ((isScalar(node) || isCollection(node)) && node.anchor !== undefined) {
       anchors.add(node.anchor);
     }
-    if (isMap(node)) mistakes.push(...mistakesOfKeys(node).slice(0, MAX_MISTAKES));
+    if (isMap(node)) mistakes.push(...mistakesOfKeys(node, isLenient).slice(0, MAX_MISTAKES));
     return undefined;
   });
   return mistakes.slice(0, MAX_MISTAKES);
 }
 
 /** Reports repeated keys, and `__proto__`, which every object has. */
-function mistakesOfKeys({ items }: YAMLMap): YamlMistake[] {
+function mistakesOfKeys({ items }: YAMLMap, mayRepeat: boolean): YamlMistake[] {
   const known = new Set<string>();
   return items.flatMap(({ key }) => {
     const name = String(key);
@@ -114,7 +152,8 @@ function mistakesOfKeys({ items }: YAMLMap): YamlMistake[] {
     if (name === '__proto__') {
       return [{ offset, message: '"__proto__" is not a valid key, remove it' }];
     }
-    if (known.has(name)) return [{ offset, message: 'this key is repeated, keep one of them' }];
+    if (known.has(name) && !mayRepeat)
+      return [{ offset, message: 'this key is repeated, keep one of them' }];
     known.add(name);
     return [];
   });

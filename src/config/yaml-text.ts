@@ -7,11 +7,13 @@ import {
   isSeq,
   LineCounter,
   type Node,
+  type ParseOptions,
   parseDocument,
+  type SchemaOptions,
 } from 'yaml';
 import type { Excerpt, Place } from './diagnostic.ts';
 import { boundsMistake, type YamlBounds } from './yaml-bounds.ts';
-import { mistakesOf, type YamlFileKind, type YamlMistake } from './yaml-mistakes.ts';
+import { mistakesOf, PARSE_OPTIONS, type YamlFileKind, type YamlMistake } from './yaml-mistakes.ts';
 import type { Path } from './yaml-path.ts';
 
 export interface YamlText {
@@ -28,8 +30,13 @@ export interface YamlText {
   excerpt(offset: number): Excerpt | undefined;
 }
 
-/** A kind of file, for the messages about it, and how large it may be. */
-export type YamlKind = YamlFileKind & YamlBounds;
+/** A kind of file, for the messages about it, how large it may be, and how its values are read. */
+export interface YamlKind extends YamlFileKind, YamlBounds {
+  /** Options of the parser that differ from those of other files. */
+  readonly options?: ParseOptions & SchemaOptions;
+  /** Makes the value in place of the parser. Adds what makes the file unusable to `mistakes`. */
+  readonly toValue?: (document: Document, mistakes: YamlMistake[]) => unknown;
+}
 
 export const POLICY_FILE: YamlKind = {
   name: 'a policy file',
@@ -44,19 +51,15 @@ export function readYaml(written: string, kind = POLICY_FILE): YamlText {
   const lines = new LineCounter();
   const tooLarge = boundsMistake(text, kind);
   const document: Document = parseDocument(tooLarge === undefined ? text : '', {
-    version: '1.2',
-    strict: true,
-    // The parser compares each key with all others. yaml-mistakes.ts finds repeated keys in one pass.
-    uniqueKeys: false,
-    logLevel: 'error',
-    prettyErrors: false,
+    ...PARSE_OPTIONS,
+    ...kind.options,
     lineCounter: lines,
   });
   const mistakes =
     tooLarge === undefined ? mistakesOf(document, text, kind) : [{ offset: 0, message: tooLarge }];
-  const value = mistakes.length === 0 ? toValue(document, mistakes) : undefined;
+  const value = mistakes.length === 0 ? (kind.toValue ?? toValue)(document, mistakes) : undefined;
   return {
-    value,
+    value: mistakes.length === 0 ? value : undefined,
     mistakes,
     has: (path) => document.hasIn(path),
     offsetOf: (path) => offsetOf(nodeAt(document, path)),

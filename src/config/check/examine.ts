@@ -11,6 +11,8 @@ export interface ExaminedFile {
   readonly file: string;
   /** Number of policies, with the default; undefined if the file is invalid. */
   readonly policies: number | undefined;
+  /** Number of limits in place of policies, if it is a rate limit file. Undefined if it is invalid. */
+  readonly limits?: number | undefined;
   readonly diagnostics: readonly Diagnostic[];
 }
 

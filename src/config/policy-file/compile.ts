@@ -1,8 +1,10 @@
 /** Compiles a valid policy file to the policy set that decides requests. */
+import { Calendar } from '../../core/calendar.ts';
 import { compileIdentity } from '../../core/identity.ts';
 import {
   compilePolicy,
   type Factors,
+  type LimitDefinition,
   type Policy,
   type StoreFailureMode,
 } from '../../core/policy.ts';
@@ -92,6 +94,16 @@ function toPolicy(entry: NamedEntry, factors: Factors): Policy {
   );
 }
 
-function toLimitDefinition({ rate, per, algorithm, burst, count_rejected }: LimitEntry) {
-  return { ...rate, per, algorithm, burst: burst ?? rate.limit, countRejected: count_rejected };
+function toLimitDefinition({
+  rate: { limit, window, windowMs, calendar: unit },
+  zone = 'UTC',
+  per,
+  algorithm,
+  burst = limit,
+  count_rejected: countRejected,
+}: LimitEntry): LimitDefinition {
+  const written = { per, algorithm, limit, window, burst, countRejected };
+  if (unit === undefined) return { ...written, windowMs };
+  const calendar = new Calendar(unit, zone);
+  return { ...written, windowMs: calendar.longestMs, calendar };
 }

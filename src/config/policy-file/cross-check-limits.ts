@@ -2,6 +2,7 @@
 import { MAX_WINDOW_MS } from '../../core/store.ts';
 import type { DiagnosticDraft } from '../diagnostic.ts';
 import type { Path } from '../yaml-path.ts';
+import { windowMistakes } from './cross-check-windows.ts';
 import type { IdentitySection } from './identity-schema.ts';
 import { allLimits, type LimitEntry, limitLists } from './limit-schema.ts';
 import type { DefaultEntry, PolicyEntry } from './policy-schema.ts';
@@ -32,18 +33,26 @@ function* mistakesOfEntry(
     const known = new Set<string>();
     for (const [index, limit] of limits.entries()) {
       const path = [...listPath, index];
-      const counter = `${limit.per} ${limit.rate.windowMs} ${limit.algorithm}`;
+      const counter = counterOf(limit);
       if (known.has(counter)) yield repeatedLimit(limit, path);
       known.add(counter);
       yield* costMistakes(limit, entry.cost, path);
+      yield* windowMistakes(limit, path);
       yield* burstMistakes(limit, [...path, 'burst']);
       yield* perMistakes(limit, path, identity);
     }
   }
 }
 
+/** Limits of a policy with the same text would use the same counters. */
+function counterOf({ per, rate, algorithm, zone = 'UTC' }: LimitEntry): string {
+  const window = rate.calendar === undefined ? rate.windowMs : `${rate.calendar} ${zone}`;
+  return `${per} ${window} ${algorithm}`;
+}
+
 function repeatedLimit({ per, rate }: LimitEntry, path: Path): DiagnosticDraft {
-  const message = `repeats a limit per ${per} with a window of ${rate.window}, keep the lower one`;
+  const window = rate.calendar === undefined ? rate.window : `a ${rate.window}`;
+  const message = `repeats a limit per ${per} with a window of ${window}, keep the lower one`;
   return { rule: 'limit-twice', path, message };
 }
 
@@ -69,10 +78,12 @@ function* burstMistakes(
 ): Generator<DiagnosticDraft> {
   if (burst === undefined) return;
   if (algorithm !== 'token-bucket') {
-    const message = `has no effect with ${algorithm}, add "algorithm: token-bucket" or remove it`;
+    const remedy =
+      rate.calendar === undefined ? 'add "algorithm: token-bucket" or remove it' : 'remove it';
+    const message = `has no effect with ${algorithm}, ${remedy}`;
     yield { rule: 'burst-without-bucket', path, message };
   }
-  if ((burst * rate.windowMs) / rate.limit > MAX_WINDOW_MS) {
+  if (algorithm === 'token-bucket' && (burst * rate.windowMs) / rate.limit > MAX_WINDOW_MS) {
     const message = `a bucket of ${burst} takes longer than 31d to fill at this rate, make it smaller`;
     yield { rule: 'bucket-too-slow', path, message };
   }

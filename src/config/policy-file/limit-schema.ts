@@ -1,22 +1,24 @@
 /** Schema of limits and plans. */
 import { z } from 'zod';
-import { ALGORITHMS, MAX_LIMIT } from '../../core/store.ts';
+import { ALGORITHMS, type Algorithm, MAX_LIMIT } from '../../core/store.ts';
 import { holds } from '../refinement.ts';
 import type { Path } from '../yaml-path.ts';
 import { shortName } from './key-list.ts';
 import { PARTITION_PATTERN, parsePartition } from './partition-name.ts';
-import { parseRate, RATE_PATTERN } from './rate.ts';
+import { parseRate, RATE_PATTERN, type Rate } from './rate.ts';
+import { checkZone, ZONE_PATTERN } from './zone.ts';
 
 const rateText = z
   .string()
   .meta({
     title: 'rate',
     pattern: RATE_PATTERN.source,
-    examples: ['5/5min', '100/1min', '1000/1h'],
+    examples: ['5/5min', '100/1min', '1000/1h', '10000/month'],
   })
   .transform(holds(parseRate))
   .describe(
-    'Requests per window, in any window of this length. Units: s, min, h, d. At most 1000000 in at most 31d.',
+    'Requests per window, in any window of this length. Units: s, min, h, d. At most 1000000 in at most 31d. ' +
+      'Or requests per day, week, month or year of the calendar, at most 4294967295.',
   );
 
 const per = z
@@ -34,14 +36,28 @@ const per = z
 
 export const units = z.int().min(1).max(MAX_LIMIT);
 
-const limitMap = z.strictObject({
+const zone = z
+  .string()
+  .meta({
+    title: 'time zone',
+    pattern: ZONE_PATTERN.source,
+    examples: ['Europe/Zurich', 'America/New_York'],
+  })
+  .transform(holds(checkZone))
+  .optional()
+  .describe('For a day, week, month or year: the time zone of its calendar. Default: UTC.');
+
+const limitKeys = z.strictObject({
   rate: rateText,
   per: per.default('client'),
+  zone,
   algorithm: z
     .enum(ALGORITHMS)
-    .default('sliding-window-log')
+    .optional()
     .describe(
-      'The log is exact. The counter is approximate and takes constant memory. The bucket admits bursts.',
+      'The log is exact. The counter is approximate and takes constant memory. The bucket admits bursts. ' +
+        'The fixed window starts at set times and takes constant memory. ' +
+        'Default: sliding-window-log; for a day, week, month or year fixed-window.',
     ),
   burst: units
     .optional()
@@ -51,16 +67,31 @@ const limitMap = z.strictObject({
   count_rejected: z.boolean().default(false).describe('Whether denied requests count too.'),
 });
 
+type LimitKeys = z.output<typeof limitKeys>;
+
+function completed(limit: LimitKeys) {
+  return { ...limit, algorithm: limit.algorithm ?? usualAlgorithm(limit.rate) };
+}
+
+/** Only fixed windows can be those of a calendar. */
+function usualAlgorithm({ calendar }: Rate): Algorithm {
+  return calendar === undefined ? 'sliding-window-log' : 'fixed-window';
+}
+
 const PLAIN_LIMIT = {
   per: 'client',
-  algorithm: 'sliding-window-log',
+  zone: undefined,
+  algorithm: undefined,
   burst: undefined,
   count_rejected: false,
 } as const;
 
 const limit = z
   .union(
-    [rateText.transform((rate) => ({ ...PLAIN_LIMIT, rate })), limitMap],
+    [
+      rateText.transform((rate) => completed({ ...PLAIN_LIMIT, rate })),
+      limitKeys.transform(completed),
+    ],
     'must be a rate such as 5/5min, or a map such as { rate: 50/5min, per: ip }',
   )
   .describe('A rate per client, or a map with a rate and how it is counted.');

@@ -3,17 +3,24 @@ import type { z } from 'zod';
 import { canonicalAddress, isLoopback } from '../../core/address.ts';
 import { hint } from '../closest-word.ts';
 import { ConfigError } from '../config-error.ts';
+import { type GrpcTls, grpcTlsMistakes, readGrpcTls } from './grpc-tls-settings.ts';
+import type { RateLimitSettings } from './rate-limit-settings.ts';
+import { rateLimitMistakes, readRateLimit } from './read-rate-limit.ts';
 import type { RedisTarget } from './redis-target.ts';
-import type { Setting } from './setting.ts';
+import { redisTlsMistakes, withTlsFiles } from './redis-tls-settings.ts';
+import { isServiceLink, type ReadSetting, type Setting } from './setting.ts';
 import { type LogLevel, SETTINGS } from './settings.ts';
 
 export interface Environment {
   readonly host: string;
-  readonly port: number;
+  /** Undefined: no check server. */
+  readonly port: number | undefined;
   /** Path of a unix socket for proxies, in place of host and port. */
   readonly socket: string | undefined;
   /** Undefined: no gRPC server. */
   readonly grpcPort: number | undefined;
+  /** Undefined: the gRPC port has no TLS. */
+  readonly grpcTls: GrpcTls | undefined;
   readonly opsHost: string;
   readonly opsPort: number;
   /** Whether the ops server has a page. */
@@ -45,13 +52,31 @@ export interface Environment {
   /** Address salts are derived from it. Undefined: they are random and shared through Redis. */
   readonly ipSaltSecret: string | undefined;
   readonly logLevel: LogLevel;
+  /** Undefined: no spans are recorded. */
+  readonly tracing: TracingSettings | undefined;
+  /** Undefined: calls of Envoy's rate limit filter are not answered. */
+  readonly rateLimit: RateLimitSettings | undefined;
+}
+
+/** Checked when spans are recorded, see tracing-settings.ts. */
+export interface TracingSettings {
+  readonly protocol: string;
+  readonly sampler: string;
+  readonly samplerArgument: string;
 }
 
 /** Throws a ConfigError with every mistake. Values of secrets are not quoted. */
 export function readEnvironment(variables: NodeJS.ProcessEnv): Environment {
   const mistakes: string[] = [];
-  const read = <T, F>(setting: Setting<T, F>) => readSetting(setting, variables, mistakes);
+  const read: ReadSetting = (setting) => readSetting(setting, variables, mistakes);
 
+  const hasCollector = read(SETTINGS.otlpEndpoint) !== undefined;
+  const isTraced = !read(SETTINGS.tracingDisabled) && hasCollector;
+  const tracing: TracingSettings = {
+    protocol: read(SETTINGS.otlpProtocol),
+    sampler: read(SETTINGS.tracesSampler),
+    samplerArgument: read(SETTINGS.tracesSamplerArgument),
+  };
   const environment: Environment = {
     host: read(SETTINGS.host),
     port: read(SETTINGS.port),
@@ -60,12 +85,13 @@ export function readEnvironment(variables: NodeJS.ProcessEnv): Environment {
       // With a unix socket, an open TCP port that every local user can reach would be a surprise.
       variables.HEADGATE_LISTEN ? { ...SETTINGS.grpcPort, fallback: undefined } : SETTINGS.grpcPort,
     ),
+    grpcTls: readGrpcTls(read),
     opsHost: read(SETTINGS.opsHost),
     opsPort: read(SETTINGS.opsPort),
     ui: read(SETTINGS.ui),
     policies: read(SETTINGS.policies),
     cloudflareRanges: read(SETTINGS.cloudflareRanges),
-    redis: read(SETTINGS.redis),
+    redis: withTlsFiles(read(SETTINGS.redis), read),
     storeTimeoutMs: read(SETTINGS.storeTimeoutMs),
     memoryMaxKeys: read(SETTINGS.memoryMaxKeys),
     replicas: read(SETTINGS.replicas),
@@ -77,6 +103,8 @@ export function readEnvironment(variables: NodeJS.ProcessEnv): Environment {
     adminToken: read(SETTINGS.adminToken),
     ipSaltSecret: read(SETTINGS.ipSaltSecret),
     logLevel: read(SETTINGS.logLevel),
+    tracing: isTraced ? tracing : undefined,
+    rateLimit: readRateLimit(read),
   };
   mistakes.push(...combinedMistakes(environment, variables), ...misspelled(variables));
   if (mistakes.length > 0) throw new ConfigError(mistakes);
@@ -108,16 +136,22 @@ function messageOf({ expected }: Setting, { issues: [issue] }: z.ZodError): stri
 const WORKERS_WITHOUT_REDIS =
   'HEADGATE_WORKERS: several workers need HEADGATE_REDIS_URL, because without Redis each worker counts by itself and admits the whole limit';
 
+const NO_PORTS =
+  'HEADGATE_PORT: no proxy can ask a gateway that has neither HEADGATE_PORT, HEADGATE_LISTEN nor HEADGATE_GRPC_PORT';
+
 /** Mistakes that only several settings together show. */
-function combinedMistakes(
-  { workers, redis, opsHost }: Environment,
-  variables: NodeJS.ProcessEnv,
-): string[] {
+function combinedMistakes(environment: Environment, variables: NodeJS.ProcessEnv): string[] {
+  const { workers, redis, opsHost, port, socket, grpcPort } = environment;
+  const isDeaf = port === undefined && socket === undefined && grpcPort === undefined;
   // An invalid token is reported already.
   const isOpen = !variables.HEADGATE_ADMIN_TOKEN && !isLocalHost(opsHost);
   return [
     ...(workers > 1 && redis === undefined ? [WORKERS_WITHOUT_REDIS] : []),
     ...(isOpen ? [openToOthers(opsHost)] : []),
+    ...(isDeaf ? [NO_PORTS] : []),
+    ...rateLimitMistakes(environment, variables),
+    ...grpcTlsMistakes(variables),
+    ...redisTlsMistakes(environment, variables),
   ];
 }
 
@@ -139,9 +173,4 @@ function misspelled(variables: NodeJS.ProcessEnv): string[] {
     const meant = hint(name, known);
     return meant === '' ? [] : [`${name}: is not a setting${meant}`];
   });
-}
-
-/** Kubernetes sets HEADGATE_PORT=tcp://10.0.0.1:8080 in every pod if there is a Service called headgate. */
-function isServiceLink(text: string): boolean {
-  return /^(tcp|udp|sctp):\/\//.test(text);
 }

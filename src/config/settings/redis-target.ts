@@ -9,6 +9,8 @@ export interface RedisTarget {
   /** The server, the sentinels, or some nodes of the cluster. */
   readonly addresses: readonly [RedisAddress, ...RedisAddress[]];
   readonly tls: boolean;
+  /** Undefined: the authorities that Node trusts, and no certificate. */
+  readonly tlsFiles?: RedisTlsFiles;
   readonly username: string | undefined;
   readonly password: string | undefined;
   readonly database: number;
@@ -16,4 +18,12 @@ export interface RedisTarget {
   readonly masterName: string;
   readonly sentinelUsername: string | undefined;
   readonly sentinelPassword: string | undefined;
+}
+
+/** Paths of files in PEM. */
+export interface RedisTlsFiles {
+  readonly ca: string | undefined;
+  /** The one that headgate shows, with its key. */
+  readonly certificate: string | undefined;
+  readonly key: string | undefined;
 }

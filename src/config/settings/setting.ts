@@ -8,6 +8,8 @@ export const TOPICS = {
   policies: 'Files',
   counts: 'Counting',
   process: 'The process',
+  rateLimit: "Envoy's rate limit service",
+  tracing: 'Traces',
 } as const;
 
 /** A value is a T if the variable is set, else an F. */
@@ -27,9 +29,25 @@ export interface Setting<T = unknown, F = unknown> {
   readonly isSecret?: boolean;
 }
 
+export type ReadSetting = <T, F>(setting: Setting<T, F>) => T | F;
+
 /** Infers the types of a setting. */
 export function setting<T, const F>(described: Setting<T, F>): Setting<T, F> {
   return described;
+}
+
+/** The path of a file or folder. */
+export function pathSetting(
+  described: Pick<Setting, 'name' | 'topic' | 'meaning' | 'fallbackWords'>,
+) {
+  const schema = z.string();
+  return setting({
+    fallbackWords: 'none',
+    ...described,
+    expected: 'a path',
+    schema,
+    fallback: undefined,
+  });
 }
 
 export function wholeNumber(min: number, max: number) {
@@ -59,3 +77,8 @@ export const bearerToken = z
   .min(16)
   .max(256)
   .regex(/^[A-Za-z0-9._~+/-]+=*$/);
+
+/** Kubernetes sets HEADGATE_PORT=tcp://10.0.0.1:8080 in every pod if there is a Service called headgate. */
+export function isServiceLink(text: string): boolean {
+  return /^(tcp|udp|sctp):\/\//.test(text);
+}

@@ -1,85 +1,19 @@
 /** Every setting of the process: its environment variable, meaning, form and default. */
 import { z } from 'zod';
-import { HTTP_DIALECTS } from '../../dialects/index.ts';
 import { holds } from '../refinement.ts';
 import { SHIPPED_POLICIES, SHIPPED_RANGES } from '../shipped-files.ts';
+import { PLACE_SETTINGS } from './place-settings.ts';
+import { RATE_LIMIT_SETTINGS } from './rate-limit-settings.ts';
+import { REDIS_TLS_SETTINGS } from './redis-tls-settings.ts';
 import { parseRedisUrl, REDIS_URL_FORM } from './redis-url.ts';
-import {
-  bearerToken,
-  onOrOff,
-  port,
-  portOrOff,
-  secretList,
-  setting,
-  unixSocket,
-  wholeNumber,
-} from './setting.ts';
+import { bearerToken, secretList, setting, wholeNumber } from './setting.ts';
+import { TRACING_SETTINGS } from './tracing-settings.ts';
 
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
 export const SETTINGS = {
-  host: setting({
-    name: 'HEADGATE_HOST',
-    topic: 'places',
-    meaning: `Address of the check server. Proxies call it at ${HTTP_DIALECTS.map(({ mount }) => `\`${mount}\``).join(', ')}; Envoy appends the client's path. The image sets \`0.0.0.0\`.`,
-    expected: 'a host',
-    schema: z.string(),
-    fallback: '127.0.0.1',
-  }),
-  port: setting({
-    name: 'HEADGATE_PORT',
-    topic: 'places',
-    meaning: 'Check server port; 0 picks a free one.',
-    expected: 'a port from 0 to 65535',
-    schema: port,
-    fallback: 8080,
-  }),
-  socket: setting({
-    name: 'HEADGATE_LISTEN',
-    topic: 'places',
-    meaning:
-      'Unix socket of the check server, in place of host and port. Its owner and its group may connect.',
-    expected: 'unix: and a path; for an address, set HEADGATE_HOST and HEADGATE_PORT',
-    schema: unixSocket,
-    fallback: undefined,
-    fallbackWords: 'none',
-  }),
-  grpcPort: setting({
-    name: 'HEADGATE_GRPC_PORT',
-    topic: 'places',
-    meaning: 'Port on `HEADGATE_HOST` for Envoy over gRPC; 0 picks a free one, `off` disables it.',
-    expected: 'a port from 0 to 65535, or off',
-    schema: portOrOff,
-    fallback: 8081,
-    fallbackWords: '`8081`; with `HEADGATE_LISTEN` `off`',
-  }),
-  opsHost: setting({
-    name: 'HEADGATE_OPS_HOST',
-    topic: 'places',
-    meaning:
-      'Address of the ops server: `/livez`, `/readyz`, `/metrics` (Prometheus) and the ops API. Any address other than loopback requires `HEADGATE_ADMIN_TOKEN`.',
-    expected: 'a host',
-    schema: z.string(),
-    fallback: '127.0.0.1',
-  }),
-  opsPort: setting({
-    name: 'HEADGATE_OPS_PORT',
-    topic: 'places',
-    meaning: 'Ops server port; 0 picks a free one.',
-    expected: 'a port from 0 to 65535',
-    schema: port,
-    fallback: 9464,
-  }),
-  ui: setting({
-    name: 'HEADGATE_UI',
-    topic: 'places',
-    meaning: 'Whether the ops server has `/ui`, a page for operators.',
-    expected: 'on or off',
-    schema: onOrOff,
-    fallback: true,
-    fallbackWords: '`on`',
-  }),
+  ...PLACE_SETTINGS,
   proxySecrets: setting({
     name: 'HEADGATE_PROXY_SECRET',
     topic: 'trust',
@@ -139,7 +73,7 @@ export const SETTINGS = {
     otherName: 'REDIS_URL',
     topic: 'counts',
     meaning:
-      'The Redis in which gateways count together. `rediss` in place of `redis` uses TLS. See [Redis](../README.md#redis).',
+      'The Redis in which gateways count together. `rediss` in place of `redis` uses TLS. See [Redis](redis.md).',
     expected: REDIS_URL_FORM,
     schema: z.string().transform(holds(parseRedisUrl)),
     fallback: undefined,
@@ -147,11 +81,11 @@ export const SETTINGS = {
     // It may contain a password.
     isSecret: true,
   }),
+  ...REDIS_TLS_SETTINGS,
   storeTimeoutMs: setting({
     name: 'HEADGATE_STORE_TIMEOUT_MS',
     topic: 'counts',
-    meaning:
-      'Maximum time that a request waits for Redis, in milliseconds. After it, `on_store_failure` decides.',
+    meaning: 'Maximum wait for Redis, in milliseconds. After it, `on_store_failure` decides.',
     expected: 'milliseconds from 1 to 10000',
     schema: wholeNumber(1, 10_000),
     fallback: 50,
@@ -177,7 +111,7 @@ export const SETTINGS = {
   memoryMaxKeys: setting({
     name: 'HEADGATE_MEMORY_MAX_KEYS',
     topic: 'counts',
-    meaning: 'Maximum number of keys in the memory store. A key takes about 650 bytes.',
+    meaning: 'Maximum number of keys in the memory store. Plan 300 to 650 bytes for each.',
     expected: 'a number from 1000 to 10000000',
     schema: wholeNumber(1_000, 10_000_000),
     fallback: 1_000_000,
@@ -185,8 +119,7 @@ export const SETTINGS = {
   workers: setting({
     name: 'HEADGATE_WORKERS',
     topic: 'process',
-    meaning:
-      'Number of worker processes that share the check server port. More than 1 requires Redis.',
+    meaning: 'Worker processes that share the check server port. More than 1 requires Redis.',
     expected: 'a number from 1 to 256',
     schema: wholeNumber(1, 256),
     fallback: 1,
@@ -217,4 +150,6 @@ export const SETTINGS = {
     schema: z.enum(LOG_LEVELS),
     fallback: 'info',
   }),
+  ...RATE_LIMIT_SETTINGS,
+  ...TRACING_SETTINGS,
 };

@@ -1,0 +1,71 @@
+/** Settings of the ports and sockets. */
+import { z } from 'zod';
+import { HTTP_DIALECTS } from '../../dialects/index.ts';
+import { GRPC_TLS_SETTINGS } from './grpc-tls-settings.ts';
+import { onOrOff, port, portOrOff, setting, unixSocket } from './setting.ts';
+
+export const PLACE_SETTINGS = {
+  host: setting({
+    name: 'HEADGATE_HOST',
+    topic: 'places',
+    meaning: `Address of the check server. Proxies call it at ${HTTP_DIALECTS.map(({ mount }) => `\`${mount}\``).join(', ')}; Envoy appends the client's path. The image sets \`0.0.0.0\`.`,
+    expected: 'a host',
+    schema: z.string(),
+    fallback: '127.0.0.1',
+  }),
+  port: setting({
+    name: 'HEADGATE_PORT',
+    topic: 'places',
+    meaning:
+      'Check server port; 0 picks a free one. `off` disables it, for a gateway that only Envoy asks over gRPC.',
+    expected: 'a port from 0 to 65535, or off',
+    schema: portOrOff,
+    fallback: 8080,
+  }),
+  socket: setting({
+    name: 'HEADGATE_LISTEN',
+    topic: 'places',
+    meaning:
+      'Unix socket of the check server, in place of host and port. Its owner and its group may connect.',
+    expected: 'unix: and a path; for an address, set HEADGATE_HOST and HEADGATE_PORT',
+    schema: unixSocket,
+    fallback: undefined,
+    fallbackWords: 'none',
+  }),
+  grpcPort: setting({
+    name: 'HEADGATE_GRPC_PORT',
+    topic: 'places',
+    meaning: 'Port on `HEADGATE_HOST` for Envoy over gRPC; 0 picks a free one, `off` disables it.',
+    expected: 'a port from 0 to 65535, or off',
+    schema: portOrOff,
+    fallback: 8081,
+    fallbackWords: '`8081`; with `HEADGATE_LISTEN` `off`',
+  }),
+  ...GRPC_TLS_SETTINGS,
+  opsHost: setting({
+    name: 'HEADGATE_OPS_HOST',
+    topic: 'places',
+    meaning:
+      'Address of the ops server: `/livez`, `/readyz`, `/metrics` (Prometheus) and the ops API. Any address other than loopback requires `HEADGATE_ADMIN_TOKEN`.',
+    expected: 'a host',
+    schema: z.string(),
+    fallback: '127.0.0.1',
+  }),
+  opsPort: setting({
+    name: 'HEADGATE_OPS_PORT',
+    topic: 'places',
+    meaning: 'Ops server port; 0 picks a free one.',
+    expected: 'a port from 0 to 65535',
+    schema: port,
+    fallback: 9464,
+  }),
+  ui: setting({
+    name: 'HEADGATE_UI',
+    topic: 'places',
+    meaning: 'Whether the ops server has `/ui`, a page for operators.',
+    expected: 'on or off',
+    schema: onOrOff,
+    fallback: true,
+    fallbackWords: '`on`',
+  }),
+};

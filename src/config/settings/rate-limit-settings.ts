@@ -1,0 +1,192 @@
+/** Settings of Envoy's rate limit service. */
+import { z } from 'zod';
+import { onOrOff, pathSetting, portOrOff, setting } from './setting.ts';
+import { parseTarget, type Target } from './target.ts';
+
+/** What headgate needs to answer Envoy's rate limit filter. */
+export interface RateLimitSettings {
+  /** A file, or a folder with files; undefined: there is a control plane. */
+  readonly config: string | undefined;
+  readonly controlPlane: ControlPlaneSettings | undefined;
+  /** For `/json` and `/healthcheck`; undefined: none. */
+  readonly httpPort: number | undefined;
+  readonly windows: 'sliding' | 'aligned';
+  /** Whether files may have the same domain, and are then one. */
+  readonly mergesDomains: boolean;
+  /** Undefined: Envoy's own headers only. */
+  readonly headers: HeaderNames | undefined;
+  readonly hasBody: boolean;
+  readonly hasMetadata: boolean;
+  readonly isShadow: boolean;
+  readonly isQuota: boolean;
+}
+
+export interface HeaderNames {
+  readonly limit: string;
+  readonly remaining: string;
+  readonly reset: string;
+}
+
+export interface ControlPlaneSettings extends Target {
+  /** The id by which the control plane knows the gateway. */
+  readonly node: string;
+  /** Where the last good configuration is kept; undefined: nowhere. */
+  readonly lastGood: string | undefined;
+  readonly tls: ControlPlaneTls | undefined;
+}
+
+/** Paths of files. */
+export interface ControlPlaneTls {
+  readonly ca: string | undefined;
+  readonly certificate: string | undefined;
+  readonly key: string | undefined;
+  /** The name in the certificate of the control plane; undefined: its host. */
+  readonly serverName: string | undefined;
+}
+
+const target = z.string().transform((text, context): Target => {
+  try {
+    // Only the variable of envoyproxy/ratelimit may begin like this.
+    if (!text.startsWith('dns:')) return parseTarget(text);
+  } catch {
+    // The setting says what it must be.
+  }
+  context.addIssue({ code: 'invalid_format', format: 'target', input: text });
+  return z.NEVER;
+});
+
+/** Three tokens of HTTP (RFC 9110, section 5.6.2). */
+const THREE_NAMES = /^[!#$%&'*+.^_`|~\dA-Za-z-]+(?:,[!#$%&'*+.^_`|~\dA-Za-z-]+){2}$/;
+
+const headerNames = z.union([
+  z.literal('off').transform(() => undefined),
+  z
+    .literal('on')
+    .transform(() => ['RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset'])
+    .or(
+      z
+        .string()
+        .regex(THREE_NAMES)
+        .transform((text) => text.split(',')),
+    )
+    .transform(([limit = '', remaining = '', reset = '']) => ({ limit, remaining, reset })),
+]);
+
+function path(name: string, meaning: string) {
+  return pathSetting({ name, meaning, topic: 'rateLimit' });
+}
+
+function switchOf(name: string, meaning: string, fallback: boolean) {
+  const fallbackWords = fallback ? '`on`' : '`off`';
+  const described = { name, meaning, topic: 'rateLimit', expected: 'on or off' } as const;
+  return setting({ ...described, schema: onOrOff, fallback, fallbackWords });
+}
+
+export const RATE_LIMIT_SETTINGS = {
+  rateLimitConfig: path(
+    'HEADGATE_RATELIMIT_CONFIG',
+    "The limits for Envoy's rate limit filter: a file in the form of envoyproxy/ratelimit, or a folder with such files. headgate then answers the filter at `HEADGATE_GRPC_PORT`. It reads the files again when they change.",
+  ),
+  rateLimitMergesDomains: switchOf(
+    'HEADGATE_RATELIMIT_MERGE_DOMAINS',
+    'Whether several files may have limits for the same domain.',
+    false,
+  ),
+  rateLimitWindows: setting({
+    name: 'HEADGATE_RATELIMIT_WINDOWS',
+    topic: 'rateLimit',
+    meaning:
+      '`sliding`: exact windows for units up to a day. `aligned`: the windows of envoyproxy/ratelimit, which let up to twice the limit through around the end of a window.',
+    expected: 'sliding or aligned',
+    schema: z.enum(['sliding', 'aligned']),
+    fallback: 'sliding',
+  }),
+  rateLimitHttpPort: setting({
+    name: 'HEADGATE_RATELIMIT_HTTP_PORT',
+    topic: 'rateLimit',
+    meaning:
+      'Port on `HEADGATE_HOST` for calls as JSON (`POST /json`) and for `/healthcheck`; 0 picks a free one, `off` disables it.',
+    expected: 'a port from 0 to 65535, or off',
+    schema: portOrOff,
+    fallback: undefined,
+    fallbackWords: '`off`',
+  }),
+  rateLimitHeaders: setting({
+    name: 'HEADGATE_RATELIMIT_HEADERS',
+    topic: 'rateLimit',
+    meaning:
+      'Whether clients get `RateLimit-Limit`, `RateLimit-Remaining` and `RateLimit-Reset`, or the names of three such headers, separated by commas. Envoy can add its own in place of these (`enable_x_ratelimit_headers`).',
+    expected: 'on, off, or three names of headers separated by commas',
+    schema: headerNames,
+    fallback: undefined,
+    fallbackWords: '`off`',
+  }),
+  rateLimitBody: switchOf(
+    'HEADGATE_RATELIMIT_BODY',
+    'Whether denied clients get a JSON body with the reason, `Retry-After` and a decision id. Without it, the body is what Envoy is configured to send.',
+    true,
+  ),
+  rateLimitMetadata: switchOf(
+    'HEADGATE_RATELIMIT_METADATA',
+    'Whether answers describe the call in their dynamic metadata, for filters and access logs of Envoy.',
+    false,
+  ),
+  rateLimitShadow: switchOf(
+    'HEADGATE_RATELIMIT_SHADOW',
+    'Whether no call is denied: limits count and report only.',
+    false,
+  ),
+  rateLimitQuota: switchOf(
+    'HEADGATE_RATELIMIT_QUOTA',
+    'Whether every limit is in `quota_mode`: a call is denied only if all of its limits are used up.',
+    false,
+  ),
+  controlPlane: setting({
+    name: 'HEADGATE_RATELIMIT_CONTROL_PLANE',
+    topic: 'rateLimit',
+    meaning:
+      'Address of a control plane, such as Envoy Gateway, that sends the limits over xDS. It replaces `HEADGATE_RATELIMIT_CONFIG`.',
+    expected: 'host:port',
+    schema: target,
+    fallback: undefined,
+    fallbackWords: 'none',
+  }),
+  controlPlaneNode: setting({
+    name: 'HEADGATE_RATELIMIT_NODE',
+    topic: 'rateLimit',
+    meaning: 'The node id by which the control plane knows the gateway.',
+    expected: 'a text',
+    schema: z.string(),
+    fallback: 'default',
+  }),
+  controlPlaneLastGood: path(
+    'HEADGATE_RATELIMIT_LAST_GOOD',
+    'File in which the last limits of the control plane are kept, so that a gateway can start without it.',
+  ),
+  controlPlaneTls: switchOf(
+    'HEADGATE_RATELIMIT_CONTROL_PLANE_TLS',
+    'Whether the connection to the control plane uses TLS.',
+    false,
+  ),
+  controlPlaneCa: path(
+    'HEADGATE_RATELIMIT_CONTROL_PLANE_CA',
+    'File with the certificates of the authorities that the control plane must have its certificate from.',
+  ),
+  controlPlaneCertificate: path(
+    'HEADGATE_RATELIMIT_CONTROL_PLANE_CERT',
+    'File with the certificate that the gateway shows to the control plane.',
+  ),
+  controlPlaneKey: path(
+    'HEADGATE_RATELIMIT_CONTROL_PLANE_KEY',
+    'File with the key of that certificate.',
+  ),
+  controlPlaneServerName: setting({
+    name: 'HEADGATE_RATELIMIT_CONTROL_PLANE_NAME',
+    topic: 'rateLimit',
+    meaning: 'The name that the certificate of the control plane must have.',
+    expected: 'a name',
+    schema: z.string(),
+    fallback: undefined,
+    fallbackWords: 'its host',
+  }),
+};

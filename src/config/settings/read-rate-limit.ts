@@ -1,0 +1,54 @@
+/** Reads the settings of Envoy's rate limit service. */
+import { RATE_LIMIT_SETTINGS, type RateLimitSettings } from './rate-limit-settings.ts';
+import type { ReadSetting } from './setting.ts';
+
+/** Undefined without files and without a control plane. */
+export function readRateLimit(read: ReadSetting): RateLimitSettings | undefined {
+  const config = read(RATE_LIMIT_SETTINGS.rateLimitConfig);
+  const target = read(RATE_LIMIT_SETTINGS.controlPlane);
+  const settings = {
+    httpPort: read(RATE_LIMIT_SETTINGS.rateLimitHttpPort),
+    windows: read(RATE_LIMIT_SETTINGS.rateLimitWindows),
+    mergesDomains: read(RATE_LIMIT_SETTINGS.rateLimitMergesDomains),
+    headers: read(RATE_LIMIT_SETTINGS.rateLimitHeaders),
+    hasBody: read(RATE_LIMIT_SETTINGS.rateLimitBody),
+    hasMetadata: read(RATE_LIMIT_SETTINGS.rateLimitMetadata),
+    isShadow: read(RATE_LIMIT_SETTINGS.rateLimitShadow),
+    isQuota: read(RATE_LIMIT_SETTINGS.rateLimitQuota),
+  };
+  const node = read(RATE_LIMIT_SETTINGS.controlPlaneNode);
+  const lastGood = read(RATE_LIMIT_SETTINGS.controlPlaneLastGood);
+  const tls = {
+    ca: read(RATE_LIMIT_SETTINGS.controlPlaneCa),
+    certificate: read(RATE_LIMIT_SETTINGS.controlPlaneCertificate),
+    key: read(RATE_LIMIT_SETTINGS.controlPlaneKey),
+    serverName: read(RATE_LIMIT_SETTINGS.controlPlaneServerName),
+  };
+  const isSecured = read(RATE_LIMIT_SETTINGS.controlPlaneTls);
+  if (target !== undefined) {
+    const controlPlane = { ...target, node, lastGood, tls: isSecured ? tls : undefined };
+    return { ...settings, config: undefined, controlPlane };
+  }
+  return config === undefined ? undefined : { ...settings, config, controlPlane: undefined };
+}
+
+const WITHOUT_GRPC =
+  "HEADGATE_GRPC_PORT: Envoy's rate limit filter asks over gRPC, so set a port, or unset HEADGATE_RATELIMIT_CONFIG and HEADGATE_RATELIMIT_CONTROL_PLANE";
+const TWO_CONFIGURATIONS =
+  'HEADGATE_RATELIMIT_CONFIG: is not used with HEADGATE_RATELIMIT_CONTROL_PLANE, unset one of them';
+
+interface GrpcUse {
+  readonly rateLimit: RateLimitSettings | undefined;
+  readonly grpcPort: number | undefined;
+}
+
+export function rateLimitMistakes(
+  { rateLimit, grpcPort }: GrpcUse,
+  variables: NodeJS.ProcessEnv,
+): string[] {
+  const { HEADGATE_RATELIMIT_CONFIG: config, HEADGATE_RATELIMIT_CONTROL_PLANE: plane } = variables;
+  return [
+    ...(rateLimit !== undefined && grpcPort === undefined ? [WITHOUT_GRPC] : []),
+    ...(config && plane ? [TWO_CONFIGURATIONS] : []),
+  ];
+}
