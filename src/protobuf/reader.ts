@@ -9,14 +9,34 @@ export class MalformedMessage extends Error {
   override readonly name = 'MalformedMessage';
 }
 
-/** Reads the value of one field, and sets what it means in the target. */
+/** Reads the value of one field that holds a text, bytes or a message, and sets what it means in the target. */
 export type ReadField<Target> = (reader: ProtobufReader, target: Target) => void;
-/** By field number. Values must be text, bytes or messages. */
-export type Fields<Target> = Readonly<Record<number, ReadField<Target>>>;
+export type SetNumber<Target> = (target: Target, value: number) => void;
+/** A field that holds a number; made by `number` or `double`. */
+export interface NumberField<Target> {
+  readonly set: SetNumber<Target>;
+  /** On the wire. */
+  readonly type: number;
+}
+/** By field number. A field whose value has another type on the wire is skipped. */
+export type Fields<Target> = Readonly<Record<number, ReadField<Target> | NumberField<Target>>>;
 
 /** Reads a field that holds a message with these fields. */
 export function message<Target>(fields: Fields<Target>): ReadField<Target> {
   return (reader, target) => reader.fieldsUntil(reader.endOfValue(), fields, target);
+}
+
+/**
+ * Reads a field of the type uint32, uint64, bool or enum. The number is a natural one, at most 2^53 - 1: larger numbers
+ * and negative ones, which the wire shows as very large, become that. A bool is true if it is not 0.
+ */
+export function number<Target>(set: SetNumber<Target>): NumberField<Target> {
+  return { set, type: VARINT };
+}
+
+/** Reads a field of the type double. */
+export function double<Target>(set: SetNumber<Target>): NumberField<Target> {
+  return { set, type: FIXED_64 };
 }
 
 const VARINT = 0;
@@ -39,11 +59,13 @@ export class ProtobufReader {
     while (this.#position < end) {
       const tag = this.#varint();
       const type = tag % 8;
-      const field = (tag - type) / 8;
-      if (field === 0) throw new MalformedMessage('a field has the number 0');
-      const read = type === LENGTH_DELIMITED ? fields[field] : undefined;
-      if (read === undefined) this.#skip(type);
-      else read(this, target);
+      const id = (tag - type) / 8;
+      if (id === 0) throw new MalformedMessage('a field has the number 0');
+      const field = fields[id];
+      if (typeof field === 'function' && type === LENGTH_DELIMITED) field(this, target);
+      else if (typeof field === 'object' && type === field.type) {
+        field.set(target, type === VARINT ? this.#number() : this.#double());
+      } else this.#skip(type);
     }
     if (this.#position > end) throw new MalformedMessage('a field ends after its message');
   }
@@ -71,6 +93,14 @@ export class ProtobufReader {
     return text;
   }
 
+  /** A view of the message, not a copy. */
+  bytes(): Buffer {
+    const end = this.endOfValue();
+    const bytes = this.#bytes.subarray(this.#position, end);
+    this.#position = end;
+    return bytes;
+  }
+
   skipValue(): void {
     this.#position = this.endOfValue();
   }
@@ -90,6 +120,19 @@ export class ProtobufReader {
     else if (type === FIXED_32) this.#position += 4;
     // Groups, which version 3 does not have, and types that do not exist.
     else throw new MalformedMessage(`a field has the unknown type ${type}`);
+  }
+
+  #number(): number {
+    return Math.min(this.#varint(), Number.MAX_SAFE_INTEGER);
+  }
+
+  #double(): number {
+    if (this.#position + 8 > this.#bytes.length) {
+      throw new MalformedMessage('the message ends within a field');
+    }
+    const value = this.#bytes.readDoubleLE(this.#position);
+    this.#position += 8;
+    return value;
   }
 
   /** Exact up to 2^53, which is more than any length. */
