@@ -1,0 +1,68 @@
+/**
+ * A call of Envoy's rate limit filter, and its answer. The names are those of
+ * envoy/service/ratelimit/v3/rls.proto and envoy/extensions/common/ratelimit/v3/ratelimit.proto.
+ */
+import type { Entry, Rate } from './rules/rule.ts';
+
+export interface RateLimitCall {
+  domain: string;
+  readonly descriptors: CallDescriptor[];
+  /** Hits of each descriptor that has none of its own; 0 means 1. */
+  hitsAddend: number;
+}
+
+export interface CallDescriptor {
+  readonly entries: Entry[];
+  /** A limit that the caller sets, in place of one of the configuration. */
+  limit: LimitOverride | undefined;
+  /** Undefined: those of the call. 0: a check that counts nothing. */
+  hitsAddend: number | undefined;
+  /** The hits are given back. */
+  isNegativeHits: boolean;
+}
+
+export interface LimitOverride {
+  requestsPerUnit: number;
+  /** The number of the unit, see `OVERRIDE_UNITS`. */
+  unit: number;
+}
+
+export interface RateLimitAnswer {
+  readonly isOver: boolean;
+  /** One for each descriptor of the call. */
+  readonly statuses: readonly DescriptorStatus[];
+  /** For the client: name, value, name, value. */
+  readonly headers: readonly string[];
+  /** For a client that is denied; empty: the body is Envoy's. */
+  readonly body: string;
+  /** Undefined: none. */
+  readonly metadata: Readonly<Record<string, unknown>> | undefined;
+}
+
+export interface DescriptorStatus {
+  readonly isOver: boolean;
+  /** Undefined if no limit applies, or an unlimited one. */
+  readonly limit: StatusLimit | undefined;
+  readonly remaining: number;
+  /** Seconds. */
+  readonly resetAfter: number;
+}
+
+export interface StatusLimit extends Rate {
+  readonly name: string | undefined;
+}
+
+/** `limit_remaining` of an unlimited descriptor. */
+export const UNLIMITED = 4_294_967_295;
+
+/** A call that has no answer. It becomes a status of gRPC, and Envoy then does what its `failure_mode_deny` says. */
+export class RefusedCall extends Error {
+  override readonly name = 'RefusedCall';
+  readonly code: 'invalid_argument' | 'unavailable';
+
+  /** The message is ASCII without "%". */
+  constructor(code: RefusedCall['code'], message: string) {
+    super(message);
+    this.code = code;
+  }
+}

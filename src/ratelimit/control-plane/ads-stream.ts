@@ -1,0 +1,199 @@
+/**
+ * One stream of Envoy's aggregated discovery service (envoy/service/discovery/v3/ads.proto), state of the world, over a
+ * connection of its own. It carries messages and does not read them.
+ */
+import {
+  type ClientHttp2Session,
+  type ClientHttp2Stream,
+  connect,
+  type IncomingHttpHeaders,
+} from 'node:http2';
+import type { Socket } from 'node:net';
+import { type Target, targetText } from '../../config/settings/target.ts';
+import { printable } from '../../core/printable.ts';
+import { FrameReader, framed } from '../../protobuf/frames.ts';
+import { openConnection, type TlsFiles } from './connection.ts';
+
+export interface AdsServer {
+  readonly target: Target;
+  /** Undefined: without TLS. */
+  readonly tls?: TlsFiles | undefined;
+  /** Sent with the request, for example a token. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  readonly bounds: StreamBounds;
+}
+
+export interface StreamBounds {
+  readonly maxMessageBytes: number;
+  readonly connectWithinMs: number;
+  readonly pingEveryMs: number;
+  readonly pongWithinMs: number;
+}
+
+export const STREAM_BOUNDS: StreamBounds = {
+  /** The default of gRPC for Go, which envoyproxy/ratelimit uses. */
+  maxMessageBytes: 4 * 1024 * 1024,
+  connectWithinMs: 10_000,
+  /** A gRPC server for Go disconnects clients that send more than one in 5 minutes (its `keepalive.EnforcementPolicy`). */
+  pingEveryMs: 6 * 60_000,
+  pongWithinMs: 20_000,
+};
+
+export interface AdsEvents {
+  /** The control plane speaks HTTP/2. Messages may be sent from now on. */
+  opened(): void;
+  /** The bytes are valid until it returns. */
+  message(bytes: Buffer): void;
+  /** Once, unless the stream was closed from here. */
+  ended(reason: string): void;
+}
+
+const PATH = '/envoy.service.discovery.v3.AggregatedDiscoveryService/StreamAggregatedResources';
+const HEADERS = {
+  ':method': 'POST',
+  ':path': PATH,
+  'content-type': 'application/grpc',
+  te: 'trailers',
+};
+/** A control plane that sends responses and does not read the replies must not fill the memory. */
+const MAX_UNSENT_BYTES = 256 * 1024;
+const LONGEST_REASON = 300;
+
+export class AdsStream {
+  readonly #server: AdsServer;
+  readonly #events: AdsEvents;
+  readonly #frames: FrameReader;
+  #socket: Socket | undefined;
+  #session: ClientHttp2Session | undefined;
+  #stream: ClientHttp2Stream | undefined;
+  #isOver = false;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(server: AdsServer, events: AdsEvents) {
+    this.#server = server;
+    this.#events = events;
+    this.#frames = new FrameReader(server.bounds.maxMessageBytes);
+    // So that no event comes before the constructor has returned.
+    process.nextTick(() => this.#attempt(() => this.#connect()));
+  }
+
+  /** The message is a string with one character for each byte. */
+  send(message: string): void {
+    if (this.#isOver || this.#stream === undefined) return;
+    this.#stream.write(framed(message), 'latin1');
+    if (this.#stream.writableLength > MAX_UNSENT_BYTES) this.end('it does not read what is sent');
+  }
+
+  close(): void {
+    this.#isOver = true;
+    clearTimeout(this.#timer);
+    this.#session?.destroy();
+    this.#socket?.destroy();
+  }
+
+  /** Closes the stream because of what the control plane did. */
+  end(reason: string): void {
+    if (this.#isOver) return;
+    this.close();
+    const line = printable(reason);
+    this.#events.ended(line.length > LONGEST_REASON ? `${line.slice(0, LONGEST_REASON)}…` : line);
+  }
+
+  /** The stream ends if this throws. */
+  #attempt(run: () => void): void {
+    try {
+      run();
+    } catch (error) {
+      this.end(messageOf(error));
+    }
+  }
+
+  #connect(): void {
+    if (this.#isOver) return;
+    const { target, tls, bounds } = this.#server;
+    const socket = openConnection(target, tls);
+    const session = connect(`${tls === undefined ? 'http' : 'https'}://${targetText(target)}`, {
+      createConnection: () => socket,
+      settings: { enablePush: false },
+    });
+    this.#session = session;
+    this.#socket = socket;
+    this.#timer = setTimeout(() => {
+      this.end(`no connection within ${bounds.connectWithinMs} ms`);
+    }, bounds.connectWithinMs);
+    // After an alert of TLS, the session of Node emits neither.
+    socket.on('error', (error) => this.end(messageOf(error)));
+    socket.on('close', () => this.end('the connection was closed'));
+    session.on('error', (error) => this.end(messageOf(error)));
+    session.on('goaway', (code) => this.end(`it closes the connection (GOAWAY, code ${code})`));
+    session.on('close', () => this.end('the connection was closed'));
+    session.once('remoteSettings', () => this.#attempt(() => this.#open(session)));
+  }
+
+  #open(session: ClientHttp2Session): void {
+    if (this.#isOver) return;
+    clearTimeout(this.#timer);
+    const stream = session.request({ ...this.#server.headers, ...HEADERS });
+    this.#stream = stream;
+    stream.on('error', (error) => this.end(messageOf(error)));
+    stream.on('response', (headers) => this.#checkHeaders(headers));
+    stream.on('trailers', (headers) => this.end(statusText(headers)));
+    stream.on('data', (chunk: Buffer) => this.#attempt(() => this.#read(chunk)));
+    stream.on('close', () => this.end('it ended the stream without a status'));
+    this.#pingLater(session);
+    this.#events.opened();
+  }
+
+  #read(chunk: Buffer): void {
+    if (this.#isOver) return;
+    for (const message of this.#frames.add(chunk)) {
+      this.#events.message(message);
+      if (this.#isOver) return;
+    }
+  }
+
+  #checkHeaders(headers: IncomingHttpHeaders): void {
+    const type = headers['content-type'] ?? '';
+    if (headers[':status'] !== undefined && String(headers[':status']) !== '200') {
+      this.end(`it answers with the HTTP status ${headers[':status']}`);
+    } else if (!type.startsWith('application/grpc')) {
+      this.end(`it does not speak gRPC: it answers with the content type "${type}"`);
+    } else if (headers['grpc-status'] !== undefined) this.end(statusText(headers));
+  }
+
+  #pingLater(session: ClientHttp2Session): void {
+    const { pingEveryMs, pongWithinMs } = this.#server.bounds;
+    this.#timer = setTimeout(() => {
+      this.#timer = setTimeout(() => this.end('it does not answer a ping'), pongWithinMs);
+      session.ping((error) => {
+        if (this.#isOver) return;
+        clearTimeout(this.#timer);
+        if (error === null) this.#pingLater(session);
+        else this.end(messageOf(error));
+      });
+    }, pingEveryMs);
+  }
+}
+
+function statusText(headers: IncomingHttpHeaders): string {
+  const { 'grpc-status': code, 'grpc-message': message = '' } = headers;
+  if (code === undefined) return 'it ended the stream without a status';
+  const text = message === '' ? '' : `: ${decoded(String(message))}`;
+  return `it ended the stream with the gRPC status ${code}${text}`;
+}
+
+/** gRPC encodes characters beyond ASCII as in a URL. */
+function decoded(message: string): string {
+  try {
+    return decodeURIComponent(message);
+  } catch {
+    return message;
+  }
+}
+
+/** The texts of OpenSSL hide the reason between names of C files. Errors of several addresses have no text. */
+function messageOf(error: unknown): string {
+  const { reason, message, code = '' } = error as NodeJS.ErrnoException & { reason?: string };
+  if (code.startsWith('ERR_SSL_') && reason) return reason;
+  return message || code || 'the connection failed';
+}

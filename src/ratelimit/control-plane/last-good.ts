@@ -1,0 +1,91 @@
+/** The file that keeps the last good configuration, so that a gateway has limits when it starts without control plane. */
+import { randomUUID } from 'node:crypto';
+import { open, rename, rm } from 'node:fs/promises';
+import { readText } from '../../config/text-file.ts';
+import type { RuleFile } from '../rules/rule.ts';
+import type { Configuration } from './discovery.ts';
+
+/** Goes up when the document changes so that older gateways must not read it. */
+const FORMAT = 1;
+/** The operator alone: values of descriptors may be addresses or names of customers. */
+const MODE = 0o600;
+
+/** Throws an Error, whose message says why there is no configuration in the file. */
+export function readLastGood(path: string): Configuration {
+  const found: unknown = parsed(readText(path));
+  if (!isObject(found)) throw new Error(`${path} is no document of headgate`);
+  if (found.format !== FORMAT) throw new Error(`${path} has another format than ${FORMAT}`);
+  const { version, files } = found;
+  if (typeof version !== 'string' || !Array.isArray(files) || !files.every(isRuleFile)) {
+    throw new Error(`${path} is incomplete`);
+  }
+  return { version, files };
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null;
+}
+
+function isRuleFile(value: unknown): value is RuleFile {
+  return isObject(value) && typeof value.name === 'string' && isObject(value.value);
+}
+
+/** Writes the newest configuration, one write at a time. */
+export class LastGoodWriter {
+  readonly #path: string;
+  readonly #onFailure: (error: Error) => void;
+  #written = '';
+  #wanted = '';
+  #writing: Promise<void> | undefined;
+
+  constructor(path: string, onFailure: (error: Error) => void) {
+    this.#path = path;
+    this.#onFailure = onFailure;
+  }
+
+  write({ version, files }: Configuration): void {
+    this.#wanted = JSON.stringify({ format: FORMAT, version, files });
+    this.#writing ??= this.#writeAll().finally(() => {
+      this.#writing = undefined;
+    });
+  }
+
+  async #writeAll(): Promise<void> {
+    while (this.#written !== this.#wanted) {
+      const text = this.#wanted;
+      try {
+        await replace(this.#path, text);
+      } catch (error) {
+        this.#onFailure(error as Error);
+      }
+      // A failed one is not tried again: the next configuration will be.
+      this.#written = text;
+    }
+  }
+}
+
+/** A crash leaves the old file or the new one. The name cannot be foreseen, so nobody can place a link there. */
+async function replace(path: string, text: string): Promise<void> {
+  const scratch = `${path}.${randomUUID()}.new`;
+  try {
+    const file = await open(scratch, 'wx', MODE);
+    try {
+      await file.writeFile(text);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    await rename(scratch, path);
+  } catch (error) {
+    await rm(scratch, { force: true });
+    throw error;
+  }
+}

@@ -1,0 +1,175 @@
+/**
+ * Gets the rate limit configuration from a control plane, as envoyproxy/ratelimit does with CONFIG_TYPE=GRPC_XDS_SOTW, for
+ * as long as the gateway runs. While the control plane is away, the last good configuration stays in force.
+ */
+import { existsSync } from 'node:fs';
+import type { Target } from '../../config/settings/target.ts';
+import type { RuleFile } from '../rules/rule.ts';
+import { type AdsServer, STREAM_BOUNDS, type StreamBounds } from './ads-stream.ts';
+import { type Backoff, RECONNECTION, REPETITION, waitAfter } from './backoff.ts';
+import type { TlsFiles } from './connection.ts';
+import { type Configuration, Discovery } from './discovery.ts';
+import { LastGoodWriter, readLastGood } from './last-good.ts';
+import type { Node } from './messages.ts';
+
+export interface SubscriptionOptions {
+  /** See `parseTarget`. */
+  readonly target: Target;
+  readonly node: Node;
+  /** Undefined: without TLS. The files are read for each connection. */
+  readonly tls?: TlsFiles | undefined;
+  /** Sent with each connection's request. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  /**
+   * Puts a configuration into force, in place of the one before, and returns no mistakes. Or leaves the one before in
+   * force, and returns what is wrong with this one. No files: a valid configuration without limits.
+   */
+  apply(files: readonly RuleFile[]): readonly string[];
+  readonly events: SubscriptionEvents;
+  /** The path of a file that keeps the last good configuration over restarts. */
+  readonly lastGood?: string | undefined;
+  readonly timing?: Partial<Timing> | undefined;
+}
+
+export interface SubscriptionEvents {
+  connected(): void;
+  disconnected(reason: string, retryInMs: number): void;
+  /** A configuration of the control plane is in force. */
+  applied(version: string): void;
+  /** The one before stays in force. Comes once while the control plane repeats the same. */
+  refused(version: string, mistakes: readonly string[]): void;
+  /** The configuration of the file `lastGood` is in force. */
+  restored(version: string): void;
+  /** The file could not be used. A file that does not exist is no event. */
+  notRestored(mistakes: readonly string[]): void;
+  /** The file could not be written. */
+  notKept(reason: string): void;
+}
+
+export interface Timing extends StreamBounds {
+  /** How long to wait before the next attempt to connect. */
+  readonly reconnection: Backoff;
+  /** How long to wait with the reply to a response that brings nothing new. */
+  readonly repetition: Backoff;
+  /** How long a start waits for the control plane before it reads the file `lastGood`. */
+  readonly restoreAfterMs: number;
+}
+
+export const TIMING: Timing = {
+  ...STREAM_BOUNDS,
+  reconnection: RECONNECTION,
+  repetition: REPETITION,
+  restoreAfterMs: 2_000,
+};
+
+/** The first wait of a gateway that has no configuration yet, neither from the control plane nor from the file. */
+const INITIAL_WITHOUT_LIMITS_MS = 500;
+
+export interface Subscription {
+  close(): void;
+}
+
+export function subscribe(options: SubscriptionOptions): Subscription {
+  return new Subscriber(options);
+}
+
+class Subscriber implements Subscription {
+  readonly #options: SubscriptionOptions;
+  readonly #timing: Timing;
+  readonly #server: AdsServer;
+  readonly #writer: LastGoodWriter | undefined;
+  readonly #restoreTimer: NodeJS.Timeout;
+  #retryTimer: NodeJS.Timeout | undefined;
+  #discovery: Discovery;
+  /** Since a configuration was applied. */
+  #failed = 0;
+  #hasLimits = false;
+  #isRestored = false;
+
+  constructor(options: SubscriptionOptions) {
+    const { target, tls, headers, lastGood, timing, events } = options;
+    this.#options = options;
+    this.#timing = { ...TIMING, ...timing };
+    this.#server = { target, tls, headers, bounds: this.#timing };
+    this.#writer =
+      lastGood === undefined
+        ? undefined
+        : new LastGoodWriter(lastGood, ({ message }) => events.notKept(message));
+    this.#restoreTimer = setTimeout(() => this.#restore(), this.#timing.restoreAfterMs);
+    this.#discovery = this.#discover();
+  }
+
+  close(): void {
+    clearTimeout(this.#restoreTimer);
+    clearTimeout(this.#retryTimer);
+    this.#discovery.close();
+  }
+
+  #discover(): Discovery {
+    const { node, events } = this.#options;
+    return new Discovery({
+      server: this.#server,
+      node,
+      repetition: this.#timing.repetition,
+      apply: (configuration) => this.#take(configuration),
+      connected: () => events.connected(),
+      refused: (version, mistakes) => {
+        events.refused(version, mistakes);
+        this.#restore();
+      },
+      ended: (reason) => this.#retry(reason),
+    });
+  }
+
+  #take(configuration: Configuration): readonly string[] {
+    const mistakes = this.#apply(configuration.files);
+    if (mistakes.length > 0) return mistakes;
+    this.#failed = 0;
+    this.#options.events.applied(configuration.version);
+    this.#writer?.write(configuration);
+    return mistakes;
+  }
+
+  #apply(files: readonly RuleFile[]): readonly string[] {
+    try {
+      const mistakes = this.#options.apply(files);
+      if (mistakes.length === 0) this.#hasLimits = true;
+      return mistakes;
+    } catch (error) {
+      // A configuration that breaks the compiler must not end the gateway.
+      return [`the configuration cannot be used: ${(error as Error).message}`];
+    }
+  }
+
+  #retry(reason: string): void {
+    this.#restore();
+    const waitMs = waitAfter(this.#reconnection, this.#failed++, Math.random());
+    this.#retryTimer = setTimeout(() => {
+      this.#discovery = this.#discover();
+    }, waitMs);
+    this.#options.events.disconnected(reason, waitMs);
+  }
+
+  get #reconnection(): Backoff {
+    const { reconnection } = this.#timing;
+    if (this.#hasLimits) return reconnection;
+    const initialMs = Math.min(reconnection.initialMs, INITIAL_WITHOUT_LIMITS_MS);
+    return { ...reconnection, initialMs };
+  }
+
+  /** Once, and only if the control plane was not faster. */
+  #restore(): void {
+    const { lastGood, events } = this.#options;
+    if (lastGood === undefined || this.#hasLimits || this.#isRestored) return;
+    this.#isRestored = true;
+    if (!existsSync(lastGood)) return;
+    try {
+      const { version, files } = readLastGood(lastGood);
+      const mistakes = this.#apply(files);
+      if (mistakes.length === 0) events.restored(version);
+      else events.notRestored(mistakes);
+    } catch (error) {
+      events.notRestored([(error as Error).message]);
+    }
+  }
+}

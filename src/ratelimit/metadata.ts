@@ -1,0 +1,44 @@
+/** The dynamic metadata of an answer: the call, and what the rules that admitted it say. As in envoyproxy/ratelimit. */
+import type { CallDescriptor, RateLimitCall } from './call.ts';
+import type { CountedShare } from './counting/count.ts';
+import { OVERRIDE_UNITS } from './messages/units.ts';
+
+type Struct = Readonly<Record<string, unknown>>;
+
+export function metadataOf(call: RateLimitCall, counted: readonly CountedShare[]): Struct {
+  const passed = counted
+    .filter(({ share, isOver }) => !isOver || share.isShadow)
+    .map(({ share }) => share.counted.rule.metadata ?? {});
+  const merged = passed.reduce<Struct>(mergedStruct, {});
+  return {
+    domain: call.domain,
+    descriptors: call.descriptors.map(described),
+    ...(call.hitsAddend > 0 && { hitsAddend: call.hitsAddend }),
+    ...(Object.keys(merged).length > 0 && { metadata: merged }),
+  };
+}
+
+function described({ entries, limit, hitsAddend }: CallDescriptor): Struct {
+  const unit = limit && OVERRIDE_UNITS.get(limit.unit)?.toUpperCase();
+  return {
+    entries: entries.map(({ key, value }) => `${key}=${value}`),
+    ...(limit && { limit: `requests_per_unit:${limit.requestsPerUnit} unit:${unit}` }),
+    ...(hitsAddend !== undefined && { hitsAddend }),
+  };
+}
+
+/** The first value of a name stays, except that structs are merged. */
+function mergedStruct(into: Struct, more: Struct): Struct {
+  const merged: Record<string, unknown> = { ...into };
+  for (const [name, value] of Object.entries(more)) {
+    if (!Object.hasOwn(merged, name)) merged[name] = value;
+    else if (isStruct(merged[name]) && isStruct(value)) {
+      merged[name] = mergedStruct(merged[name], value);
+    }
+  }
+  return merged;
+}
+
+function isStruct(value: unknown): value is Struct {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,73 @@
+/** Reads the text of a rate limit file. What the file means is checked later, with that of other files (compile.ts). */
+import { type DiagnosticDraft, diagnostic } from '../../config/diagnostic.ts';
+import { FileError } from '../../config/file-error.ts';
+import { placeDiagnostics, refuseUnreadable } from '../../config/place-diagnostics.ts';
+import type { Rule as DiagnosticRule } from '../../config/rules.ts';
+import { pathText } from '../../config/yaml-path.ts';
+import { readYaml, type YamlKind, type YamlText } from '../../config/yaml-text.ts';
+import type { RuleFile } from './rule.ts';
+import { withScalars } from './yaml-scalars.ts';
+import { valueFrom } from './yaml-value.ts';
+
+/** A file of 1,000,000 parts has about 100,000 limits. The parser takes some 5 seconds and 1 GB for them. */
+const RULE_FILE: YamlKind = {
+  name: 'a rate limit file',
+  needed: '"domain"',
+  maxBytes: 16 * 1024 * 1024,
+  maxParts: 1_000_000,
+  isLenient: true,
+  options: { customTags: withScalars },
+};
+
+/** Rules about a key, not about its value. */
+const ABOUT_KEYS: ReadonlySet<DiagnosticRule> = new Set([
+  'unknown-key',
+  'ratelimit-without-effect',
+]);
+
+/** Never throws: a text that cannot be used has `mistakes`. */
+export function readRuleFile(name: string, text: string): RuleFile {
+  const remarks: DiagnosticDraft[] = [];
+  const yaml = readYaml(text, {
+    ...RULE_FILE,
+    toValue: (document, mistakes) => valueFrom(document, remarks, mistakes),
+  });
+  const { value } = yaml;
+  if (yaml.mistakes.length > 0) return { name, value, mistakes: mistakesIn(yaml, name) };
+  return { name, value, remarks, place: (drafts) => place(drafts, name, text) };
+}
+
+/** Parses the text again: a parsed text takes much memory, and mostly there is nothing to place. */
+function place(drafts: readonly DiagnosticDraft[], name: string, text: string) {
+  if (drafts.length === 0) return [];
+  const yaml = readYaml(text, { ...RULE_FILE, toValue: () => undefined });
+  const placed = drafts.map((draft) =>
+    ABOUT_KEYS.has(draft.rule)
+      ? { ...draft, offset: yaml.offsetOfKey(draft.path.slice(0, -1), String(draft.path.at(-1))) }
+      : draft,
+  );
+  return placeDiagnostics(placed, name, yaml);
+}
+
+function mistakesIn(yaml: YamlText, name: string) {
+  try {
+    refuseUnreadable(yaml, name);
+    return [];
+  } catch (error) {
+    if (error instanceof FileError) return error.diagnostics;
+    throw error;
+  }
+}
+
+/** For values that have no text: those of a control plane. */
+export function withoutPlaces(drafts: readonly DiagnosticDraft[], name: string) {
+  return drafts.map(({ rule, path, message }) =>
+    diagnostic({
+      rule,
+      file: name,
+      place: undefined,
+      path: pathText(path),
+      message: path.length === 0 ? `the file ${message}` : message,
+    }),
+  );
+}

@@ -1,0 +1,169 @@
+/**
+ * Finds and reads rate limit files, as envoyproxy/ratelimit does: a directory stands for all files in it and in the
+ * directories below it, whatever their names end in. Names that begin with a dot are skipped. Symbolic links to files are followed, those to directories are not entered: Kubernetes mounts a
+ * ConfigMap with both, and each file is read once.
+ */
+import { type Dirent, readdirSync, realpathSync, statSync } from 'node:fs';
+import { dirname, join, relative, resolve, sep } from 'node:path';
+import { diagnostic } from '../../config/diagnostic.ts';
+import { FileError } from '../../config/file-error.ts';
+import { displayName, readText } from '../../config/text-file.ts';
+import type { RuleFile } from './rule.ts';
+import { readRuleFile } from './rule-file.ts';
+
+/** Paths. */
+export interface RuleFileList {
+  /** In the order of the paths given; those of a directory by name. */
+  readonly files: readonly string[];
+  /** Directories that were not entered. */
+  readonly leftOut: readonly string[];
+  /** The directories that were listed, and those of files that were named. A change there may add files. */
+  readonly folders: readonly string[];
+}
+
+export interface ReadRuleFiles extends RuleFileList {
+  /** For `compileRules`, which reports those that cannot be read. */
+  readonly read: readonly RuleFile[];
+}
+
+/** More files in one directory are a mistake, such as the root of the machine. */
+const MAX_FILES = 10_000;
+const MAX_DEPTH = 16;
+
+/** Throws a FileError if a path does not exist, or a directory cannot be listed. */
+export function listRuleFiles(paths: readonly string[]): RuleFileList {
+  const lists = paths.map((path) => listOf(resolve(path)));
+  const of = (part: keyof RuleFileList) => [...new Set(lists.flatMap((list) => list[part]))];
+  return { files: of('files'), leftOut: of('leftOut'), folders: of('folders') };
+}
+
+/** Never throws: a path that cannot be read becomes a file with mistakes. */
+export function readRuleFiles(paths: readonly string[]): ReadRuleFiles {
+  const list = { files: [] as string[], leftOut: [] as string[], folders: [] as string[] };
+  const read: RuleFile[] = [];
+  for (const path of paths) {
+    try {
+      const found = listRuleFiles([path]);
+      list.leftOut.push(...found.leftOut);
+      list.folders.push(...found.folders);
+      for (const file of found.files) {
+        if (list.files.includes(file)) continue;
+        list.files.push(file);
+        read.push(readFile(file));
+      }
+    } catch (error) {
+      list.files.push(resolve(path));
+      list.folders.push(dirname(resolve(path)));
+      read.push(refused(path, error));
+    }
+  }
+  return { ...list, read };
+}
+
+function readFile(path: string): RuleFile {
+  try {
+    return readRuleFile(displayName(path), readText(path));
+  } catch (error) {
+    return refused(path, error);
+  }
+}
+
+function refused(path: string, error: unknown): RuleFile {
+  if (!(error instanceof FileError)) throw error;
+  return { name: displayName(resolve(path)), value: undefined, mistakes: error.diagnostics };
+}
+
+function listOf(path: string): RuleFileList {
+  if (!isDirectory(path)) return { files: [path], leftOut: [], folders: [dirname(path)] };
+  const lister = new Lister(path);
+  lister.list(path, 0);
+  return { files: lister.files(), leftOut: lister.leftOut.sort(), folders: lister.folders };
+}
+
+/** Throws a FileError if there is nothing. */
+function isDirectory(path: string): boolean {
+  try {
+    return statSync(path).isDirectory();
+  } catch {
+    // Says why it cannot be read.
+    readText(path);
+    return false;
+  }
+}
+
+class Lister {
+  readonly folders: string[] = [];
+  readonly leftOut: string[] = [];
+  readonly #root: string;
+  readonly #found: string[] = [];
+
+  constructor(root: string) {
+    this.#root = root;
+  }
+
+  list(folder: string, depth: number): void {
+    this.folders.push(folder);
+    for (const entry of entriesOf(folder)) {
+      const path = join(folder, entry.name);
+      if (entry.name.startsWith('.')) continue;
+      if (entry.isDirectory() && depth < MAX_DEPTH) this.list(path, depth + 1);
+      else if (isLinkedDirectory(entry, path) || entry.isDirectory()) this.leftOut.push(path);
+      else this.#found.push(path);
+      if (this.#found.length > MAX_FILES) {
+        throw unreadable(
+          this.#root,
+          `has more than ${MAX_FILES} files, name a directory of rate limit files`,
+        );
+      }
+    }
+  }
+
+  /** Of several paths to one file, the shortest: that of the mount, not of the version that is mounted. */
+  files(): string[] {
+    const byTarget = new Map<string, string>();
+    for (const path of this.#found) {
+      const target = targetOf(path);
+      const known = byTarget.get(target);
+      if (known === undefined || path.split(sep).length < known.split(sep).length) {
+        byTarget.set(target, path);
+      }
+    }
+    return [...byTarget.values()].sort((a, b) => (this.#keyOf(a) < this.#keyOf(b) ? -1 : 1));
+  }
+
+  /** Their name of a file: the path with dots. */
+  #keyOf(path: string): string {
+    return relative(this.#root, path).replaceAll(sep, '.');
+  }
+}
+
+function entriesOf(folder: string): Dirent[] {
+  try {
+    return readdirSync(folder, { withFileTypes: true });
+  } catch {
+    throw unreadable(folder, 'cannot be listed, correct its permissions');
+  }
+}
+
+function isLinkedDirectory(entry: Dirent, path: string): boolean {
+  if (!entry.isSymbolicLink()) return false;
+  try {
+    return statSync(path).isDirectory();
+  } catch {
+    return false;
+  }
+}
+
+function targetOf(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return path;
+  }
+}
+
+function unreadable(path: string, message: string): FileError {
+  const file = displayName(path);
+  const place = undefined;
+  return new FileError([diagnostic({ rule: 'unreadable-file', file, place, path: '', message })]);
+}
