@@ -11,7 +11,7 @@ import {
   type RunningGateway,
 } from './portless-gateway.ts';
 
-export interface Listening extends Pick<ProxyPorts, 'check' | 'grpc'> {
+export interface Listening extends Pick<ProxyPorts, 'check' | 'grpc' | 'json'> {
   readonly store: StoreAtStart;
   readonly ops: AddressInfo | undefined;
 }
@@ -21,7 +21,13 @@ export interface Gateway extends RunningGateway {
   listen(): Promise<Listening>;
 }
 
-export async function createGateway(options: GatewayOptions): Promise<Gateway> {
+/** A gateway in this process. */
+export interface SingleGateway extends Gateway {
+  /** Reads the files of the rate limit service again, if it has any. */
+  reloadRateLimits(): Promise<void>;
+}
+
+export async function createGateway(options: GatewayOptions): Promise<SingleGateway> {
   const { environment, telemetry } = options;
   const { registry, operators, proxies } = telemetry;
   const gateway = await createPortlessGateway(options);
@@ -41,6 +47,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   return {
     operate,
     unseenHeaders,
+    reloadRateLimits: gateway.reloadRateLimits,
     async listen() {
       const store = await gateway.start();
       await opsServer.listen({ host: environment.opsHost, port: environment.opsPort });

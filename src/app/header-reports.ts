@@ -4,13 +4,14 @@ import { DIALECTS } from '../dialects/index.ts';
 import type { ProxyEvents } from '../telemetry/events/proxy-events.ts';
 
 export function headerReports(
-  events: Pick<ProxyEvents, 'headerUnseen' | 'headerSeen'>,
+  events: Pick<ProxyEvents, 'headerUnseen' | 'headerArrived' | 'headerSeen'>,
 ): HeaderWatchEvents {
   return {
     headerUnseen(unseen) {
       const dialect = DIALECTS.find(({ name }) => name === unseen.dialect);
       events.headerUnseen(unseen, { hasProxyConfig: dialect?.hasProxyConfig ?? false });
     },
+    headerArrived: events.headerArrived,
     headerSeen: events.headerSeen,
   };
 }

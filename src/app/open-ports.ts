@@ -7,11 +7,13 @@ import type { ProxyEvents } from '../telemetry/events/proxy-events.ts';
 
 /** Logs a warning if other machines can reach the ports, and no secret is set. */
 export function warnIfOpen(
-  { check, grpc }: Pick<ProxyPorts, 'check' | 'grpc'>,
+  { check, grpc, json }: Pick<ProxyPorts, 'check' | 'grpc' | 'json'>,
   { proxySecrets }: Pick<Environment, 'proxySecrets'>,
   events: Pick<ProxyEvents, 'checkPortOpen'>,
 ): void {
-  const isOpen = [check, grpc].some((place) => typeof place === 'object' && !isPrivate(place));
+  const isOpen = [check, grpc, json].some(
+    (place) => typeof place === 'object' && !isPrivate(place),
+  );
   if (isOpen && proxySecrets.length === 0) events.checkPortOpen();
 }
 

@@ -8,15 +8,17 @@ import { HeaderWatch, type UnseenHeader } from '../core/header-watch.ts';
 import { Denials } from '../denials/denials.ts';
 import { createOperate, type Operate } from '../operations/operations.ts';
 import { answerQuery } from '../operations/queries.ts';
-import { RecentActions } from '../operations/recent-actions.ts';
-import type { Gateway as OperatedGateway } from '../operations/running-gateway.ts';
+import { Arrivals } from '../server/arrivals.ts';
 import type { PortName } from '../server/proxy-ports.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
+import { openTracing } from '../tracing/tracing.ts';
 import type { StoreAtStart } from './backend.ts';
 import { createCheckPipeline } from './check-pipeline.ts';
-import { gatewayStatus, sampleTraffic } from './gateway-status.ts';
+import { sampleTraffic } from './gateway-status.ts';
 import { headerReports } from './header-reports.ts';
+import { operatedGateway } from './operated-gateway.ts';
 import { createProxyServers } from './proxy-servers.ts';
+import type { RateLimits, RateLimitsOptions } from './ratelimit/rate-limits.ts';
 import { createSharedState } from './shared-state.ts';
 import { monitorStore } from './store-monitor.ts';
 
@@ -53,6 +55,8 @@ export interface PortlessGateway extends RunningGateway {
   take(port: PortName, connection: Socket): boolean;
   /** The store failed lately. */
   isDegraded(): boolean;
+  /** Reads the files of the rate limit service again, if it has any. */
+  reloadRateLimits(): Promise<void>;
 }
 
 export async function createPortlessGateway(options: GatewayOptions): Promise<PortlessGateway> {
@@ -67,30 +71,16 @@ export async function createPortlessGateway(options: GatewayOptions): Promise<Po
     answerQuery: (query) => answerQuery(operated, query),
     onReset: (keys) => denials.reset(keys),
   });
-  const { backend, local, salts, overrides } = shared;
-  const actions = new RecentActions(now);
-  const operated: OperatedGateway = {
-    policies,
-    salts,
-    overrides,
-    unseenHeaders,
-    now,
-    store: backend.store,
-    reader: backend.reader,
-    peekLocally: (descriptors) => local.peek(descriptors),
-    denied: denials.enforced.clients,
-    wouldBeDenied: denials.shadow.clients,
-    forgetDenied: (keys) => denials.reset(keys),
-    queryAll: backend.queryAll,
-    stats: backend.stats,
-    audit(action, isConfirmed) {
-      actions.add(action, isConfirmed);
-      telemetry.operators.acted(action);
-    },
-    status: gatewayStatus({ ...options, monitor, backend, actions }),
-  };
-  const handleCheck = createCheckPipeline({ ...options, shared, denials, headerWatch });
-  const servers = createProxyServers({ environment, handleCheck, telemetry: telemetry.proxies });
+  const arrivals = new Arrivals(telemetry.decisions.requestAbandoned);
+  const answering = { ...options, shared, denials, arrivals };
+  const rateLimits = await openRateLimitsIn(environment, answering);
+  const operated = operatedGateway({ ...answering, monitor, rateLimits, unseenHeaders });
+  const tracing = await openTracing(environment.tracing, telemetry.tracing);
+  const handleCheck = createCheckPipeline({ ...answering, headerWatch, tracing });
+  const servers = createProxyServers({
+    ...{ environment, handleCheck, rateLimits },
+    telemetry: telemetry.proxies,
+  });
   const stopSampling = sampleTraffic(telemetry.traffic, now);
   let isClosing = false;
 
@@ -98,6 +88,7 @@ export async function createPortlessGateway(options: GatewayOptions): Promise<Po
     operate: createOperate(operated),
     unseenHeaders,
     isDegraded: monitor.isDegraded,
+    reloadRateLimits: async () => rateLimits?.reload(),
     async start() {
       const found = await shared.connect();
       if (found !== 'counts') monitor.startedUncounted(byFailureMode(policies.current.policies));
@@ -116,11 +107,23 @@ export async function createPortlessGateway(options: GatewayOptions): Promise<Po
       isClosing = true;
       stopSampling();
       shared.stopRefreshing();
+      rateLimits?.close();
       await servers.close(environment.storeTimeoutMs + CUT_OFF_MS);
       await shared.close();
+      await tracing.close();
       denials.close();
     },
   };
+}
+
+/** Loaded only if it is set up. */
+async function openRateLimitsIn(
+  { rateLimit: settings }: Environment,
+  options: Omit<RateLimitsOptions, 'settings'>,
+): Promise<RateLimits | undefined> {
+  if (settings === undefined) return undefined;
+  const { openRateLimits } = await import('./ratelimit/rate-limits.ts');
+  return openRateLimits({ ...options, settings });
 }
 
 function loggedDenials({ policies, telemetry, now }: GatewayOptions): Denials {

@@ -5,13 +5,17 @@ import { envoyGrpc, HTTP_DIALECTS } from '../dialects/index.ts';
 import type { HandleCheck } from '../server/check-handler.ts';
 import { createCheckServer } from '../server/check-server.ts';
 import { createGrpcServer } from '../server/grpc/grpc-server.ts';
+import { createJsonServer } from '../server/json-server.ts';
 import type { PortName } from '../server/proxy-ports.ts';
 import type { ProxyEvents } from '../telemetry/events/proxy-events.ts';
+import type { RateLimits } from './ratelimit/rate-limits.ts';
 
 export interface ProxyServersOptions {
   readonly environment: Environment;
   readonly handleCheck: HandleCheck;
   readonly telemetry: Pick<ProxyEvents, 'unauthorizedRefused'>;
+  /** Undefined: calls of Envoy's rate limit filter are not answered. */
+  readonly rateLimits: RateLimits | undefined;
 }
 
 export interface ProxyServers {
@@ -25,8 +29,8 @@ export interface ProxyServers {
 }
 
 export function createProxyServers(options: ProxyServersOptions): ProxyServers {
-  const { environment, handleCheck, telemetry } = options;
-  const { proxySecrets, grpcPort, socket } = environment;
+  const { environment, handleCheck, telemetry, rateLimits } = options;
+  const { proxySecrets, grpcPort, grpcTls: tls, socket } = environment;
   const onUnauthorized = telemetry.unauthorizedRefused;
   let isLeaving = false;
   const checkServer = createCheckServer({
@@ -40,14 +44,31 @@ export function createProxyServers(options: ProxyServersOptions): ProxyServers {
   const grpcServer =
     grpcPort === undefined
       ? undefined
-      : createGrpcServer({ dialect: envoyGrpc, handleCheck, proxySecrets, onUnauthorized });
+      : createGrpcServer({
+          dialect: envoyGrpc,
+          handleCheck,
+          proxySecrets,
+          onUnauthorized,
+          tls,
+          services: rateLimits === undefined ? [] : [rateLimits.service],
+        });
+  const jsonServer =
+    rateLimits === undefined || environment.rateLimit?.httpPort === undefined
+      ? undefined
+      : createJsonServer({
+          answer: rateLimits.answerJson,
+          proxySecrets,
+          onUnauthorized,
+          isHealthy: () => !isLeaving && rateLimits.isHealthy(),
+        });
   return {
     async ready() {
-      await checkServer.ready();
+      await Promise.all([checkServer.ready(), jsonServer?.ready()]);
     },
     take(port, connection) {
       if (port === 'check') checkServer.take(connection);
-      else grpcServer?.take(connection);
+      else if (port === 'grpc') grpcServer?.take(connection);
+      else jsonServer?.take(connection);
     },
     drain() {
       isLeaving = true;
@@ -55,7 +76,8 @@ export function createProxyServers(options: ProxyServersOptions): ProxyServers {
     },
     async close(withinMs) {
       isLeaving = true;
-      await Promise.all([checkServer.close(withinMs), grpcServer?.close(withinMs)]);
+      const servers = [checkServer, grpcServer, jsonServer];
+      await Promise.all(servers.map((server) => server?.close(withinMs)));
     },
   };
 }

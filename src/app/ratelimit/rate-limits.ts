@@ -1,0 +1,105 @@
+/** The rate limit service of a gateway: its rules, how calls are counted, and what operators see of them. */
+import type { RateLimitSettings } from '../../config/settings/rate-limit-settings.ts';
+import type { Decision } from '../../core/decision.ts';
+import { partitionOf } from '../../core/descriptor.ts';
+import type { Policy } from '../../core/policy.ts';
+import type { AnswerStyle } from '../../core/policy-set.ts';
+import type { Denials } from '../../denials/denials.ts';
+import type { Decided } from '../../ratelimit/decision-of.ts';
+import type { HitOutcome } from '../../ratelimit/events.ts';
+import { createRateLimiting, type RateLimiting } from '../../ratelimit/rate-limiting.ts';
+import type { Arrivals } from '../../server/arrivals.ts';
+import type { UnaryService } from '../../server/grpc/unary-service.ts';
+import type { JsonAnswer } from '../../server/json-server.ts';
+import type { Telemetry } from '../../telemetry/telemetry.ts';
+import type { SharedState } from '../shared-state.ts';
+import {
+  answerJson,
+  type RateLimitServiceOptions,
+  rateLimitService,
+} from './rate-limit-service.ts';
+import { openRules } from './rule-loading.ts';
+
+export interface RateLimitsOptions {
+  readonly settings: RateLimitSettings;
+  readonly shared: Pick<SharedState, 'backend' | 'local' | 'salts' | 'overrides'>;
+  readonly denials: Denials;
+  readonly telemetry: Pick<Telemetry, 'decisions' | 'rateLimits'>;
+  readonly arrivals: Arrivals;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+}
+
+export interface RateLimits {
+  readonly service: UnaryService;
+  answerJson(written: string): Promise<JsonAnswer>;
+  /** One for each rule in force. */
+  policies(): readonly Policy[];
+  /** Whether rules are loaded. */
+  isHealthy(): boolean;
+  /** Reads the files again. */
+  reload(): Promise<void>;
+  close(): void;
+}
+
+const STYLE: AnswerStyle = { reset: 'delta', retryAfterJitterSeconds: 0, body: 'json' };
+
+/** Throws a ConfigError if the rules are in files with mistakes. */
+export async function openRateLimits(options: RateLimitsOptions): Promise<RateLimits> {
+  const { settings, denials, telemetry, arrivals } = options;
+  const limiting = limitingFor(options);
+  const loading = openRules(settings, limiting, telemetry.rateLimits);
+  const served: RateLimitServiceOptions = {
+    limiting,
+    arrivals,
+    events: telemetry.decisions,
+    onDecided({ decision }, dialect, durationMs) {
+      telemetry.decisions.decided(decision, dialect, durationMs);
+      if (decision.denial !== undefined) denials.decided(decision, dialect, durationMs);
+    },
+  };
+  return {
+    service: rateLimitService(served),
+    answerJson: (written) => answerJson(written, served),
+    policies: () => limiting.current?.policies ?? [],
+    isHealthy: () => limiting.current !== undefined,
+    reload: loading.reload,
+    close: loading.close,
+  };
+}
+
+function limitingFor(options: RateLimitsOptions): RateLimiting {
+  const { settings, shared, denials, telemetry, now } = options;
+  const { windows, isQuota, headers, hasBody, hasMetadata, isShadow } = settings;
+  return createRateLimiting({
+    store: shared.backend.store,
+    local: shared.local,
+    salts: shared.salts,
+    overrides: shared.overrides,
+    counting: { windows, isQuota },
+    terms: { headers, hasBody, hasMetadata, isShadow, style: STYLE },
+    events: {
+      name: (decided, isShadowed) => named(decided, denials, isShadowed),
+      counted: (limit: string, outcome: HitOutcome, hits: number) =>
+        telemetry.rateLimits.counted(limit, outcome, hits),
+      wouldDeny(decision) {
+        telemetry.decisions.wouldDeny(decision);
+        denials.wouldDeny(decision);
+      },
+    },
+    now,
+  });
+}
+
+/** The client of a denied call is the descriptor that was counted. */
+function named({ decision, key }: Decided, denials: Denials, isShadow: boolean): Decision {
+  if (key === undefined) return decision;
+  const client = partitionOf(key);
+  const address = {
+    daily: { current: client, previous: undefined },
+    long: undefined,
+    wider: [],
+  };
+  const denied = { client, isMadeUp: false, address, identity: 'descriptor' };
+  return { ...decision, denial: { id: denials.name(decision, denied, isShadow), ...denied } };
+}

@@ -1,0 +1,100 @@
+/** Loads the rules of the rate limit service: from files, or from a control plane. */
+import { ConfigError } from '../../config/config-error.ts';
+import { watchFiles } from '../../config/policy-file/file-watch.ts';
+import type {
+  ControlPlaneSettings,
+  RateLimitSettings,
+} from '../../config/settings/rate-limit-settings.ts';
+import { subscribe } from '../../ratelimit/control-plane/subscription.ts';
+import type { RateLimiting } from '../../ratelimit/rate-limiting.ts';
+import { compileRules } from '../../ratelimit/rules/compile.ts';
+import { ruleSource } from '../../ratelimit/rules/rule-source.ts';
+import type { RateLimitEvents } from '../../telemetry/events/rate-limit-events.ts';
+
+export interface RuleLoading {
+  /** Reads the files again. A control plane sends changes itself. */
+  reload(): Promise<void>;
+  close(): void;
+}
+
+type Limiting = Pick<RateLimiting, 'load'>;
+
+/** Throws a ConfigError if files have mistakes. */
+export function openRules(
+  settings: RateLimitSettings,
+  limiting: Limiting,
+  events: RateLimitEvents,
+): RuleLoading {
+  const { config, controlPlane, mergesDomains } = settings;
+  if (controlPlane !== undefined) {
+    return fromControlPlane({ ...controlPlane, mergesDomains }, limiting, events);
+  }
+  return fromFiles({ path: config ?? '', mergesDomains }, limiting, events);
+}
+
+function fromFiles(
+  { path, mergesDomains }: { readonly path: string; readonly mergesDomains: boolean },
+  limiting: Limiting,
+  events: RateLimitEvents,
+): RuleLoading {
+  const source = ruleSource(path, mergesDomains);
+  const load = () => {
+    const rules = source.read();
+    limiting.load(rules);
+    events.loaded(rules.all.length);
+  };
+  const reload = async () => {
+    try {
+      load();
+    } catch (error) {
+      // A fault in headgate while it reads a file must not end a gateway that works.
+      events.refused(error instanceof ConfigError ? error.mistakes : [`cannot be read: ${error}`]);
+    }
+  };
+  load();
+  watchFiles(source, reload);
+  return { reload, close: () => {} };
+}
+
+function fromControlPlane(
+  {
+    host,
+    port,
+    node,
+    lastGood,
+    tls,
+    mergesDomains,
+  }: ControlPlaneSettings & {
+    readonly mergesDomains: boolean;
+  },
+  limiting: Limiting,
+  events: RateLimitEvents,
+): RuleLoading {
+  const subscription = subscribe({
+    target: { host, port },
+    node: { id: node },
+    tls,
+    lastGood,
+    apply(files) {
+      try {
+        const rules = compileRules(files, { mergeDomains: mergesDomains });
+        limiting.load(rules);
+        events.loaded(rules.all.length);
+        return [];
+      } catch (error) {
+        if (error instanceof ConfigError) return error.mistakes;
+        throw error;
+      }
+    },
+    events: {
+      connected: events.controlPlaneConnected,
+      disconnected: events.controlPlaneLost,
+      applied: () => {},
+      refused: (_version, mistakes) => events.refused(mistakes),
+      restored: events.lastGoodUsed,
+      notRestored: events.refused,
+      notKept: (reason) => events.refused([`the last limits are not kept: ${reason}`]),
+    },
+  });
+  return { reload: async () => {}, close: () => subscription.close() };
+}
