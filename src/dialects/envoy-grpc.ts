@@ -2,7 +2,7 @@
  * Envoy, `ext_authz` in gRPC mode, and what is built on it (Envoy Gateway, Contour, Istio). In this mode the gateway can
  * have Envoy overwrite headers of the application's response, which HTTP mode cannot.
  */
-import { type CheckRequest, singleValue } from '../core/check-request.ts';
+import { type CheckRequest, type HeaderFields, singleValue } from '../core/check-request.ts';
 import type { Decision } from '../core/decision.ts';
 import type { AnswerStyle } from '../core/policy-set.ts';
 import { type EnvoyAnswer, readCheckRequest, writeCheckResponse } from './messages/ext-authz.ts';
@@ -29,8 +29,15 @@ const POLICY = 'policy';
 const REQUEST_ID = 'request_id';
 
 /** Returns undefined for a check that is not about an HTTP request. Throws MalformedMessage. */
-function parse(message: Buffer, remoteAddress: string): CheckRequest | undefined {
+function parse(
+  message: Buffer,
+  remoteAddress: string,
+  metadata: HeaderFields,
+): CheckRequest | undefined {
   const { method, host, path, headers, peer, contextExtensions } = readCheckRequest(message);
+  // A trace that Envoy began itself is in the metadata only.
+  const { traceparent } = metadata;
+  if (typeof traceparent === 'string') headers.traceparent = traceparent;
   if (method === '') return undefined;
   const requestIdHeader = contextExtensions[REQUEST_ID]?.toLowerCase();
   return {

@@ -3,8 +3,7 @@ import type { Check } from '../core/check.ts';
 import type { CheckRequest } from '../core/check-request.ts';
 import type { Decision } from '../core/decision.ts';
 import type { AnswerStyle, PolicySet } from '../core/policy-set.ts';
-import { Backlog } from './backlog.ts';
-import { Turn } from './turn.ts';
+import type { Arrivals } from './arrivals.ts';
 
 export interface CheckHandlerOptions {
   readonly check: Check;
@@ -16,8 +15,7 @@ export interface CheckHandlerOptions {
   /** Called if the proxy sent all that its dialect requires. What the policy file reads may still be missing. */
   readonly onParsed: (dialect: string, request: CheckRequest, set: PolicySet) => void;
   readonly onFault: (dialect: string, error: unknown) => void;
-  /** A proxy disconnected before its check was read: nothing was decided or counted. */
-  readonly onAbandoned: () => void;
+  readonly arrivals: Arrivals;
 }
 
 /** A check that waits for its answer. */
@@ -35,17 +33,11 @@ export interface PendingCheck {
 export type HandleCheck = (pending: PendingCheck) => void;
 
 export function createCheckHandler(options: CheckHandlerOptions): HandleCheck {
-  const { check, policies, now, onDecided, onMisconfigured, onParsed, onFault } = options;
-  const turn = new Turn();
-  const backlog = new Backlog(options.onAbandoned);
+  const { check, policies, now, onDecided, onMisconfigured, onParsed, onFault, arrivals } = options;
 
   return (pending) => {
     const startedMs = performance.now();
-    if (!turn.isLate(startedMs)) decide(pending, startedMs);
-    else {
-      const isGone = () => pending.isGone();
-      backlog.add({ isGone, work: () => decide(pending, startedMs) });
-    }
+    arrivals.add(startedMs, pending, () => decide(pending, startedMs));
   };
 
   function decide(pending: PendingCheck, startedMs: number): void {
@@ -55,7 +47,7 @@ export function createCheckHandler(options: CheckHandlerOptions): HandleCheck {
       pending.fail();
     };
     const answer = (decision: Decision) =>
-      turn.atEnd(() => {
+      arrivals.atEndOfTurn(() => {
         try {
           pending.answer(decision, set.answers);
           onDecided(decision, pending.dialect, performance.now() - startedMs);

@@ -9,14 +9,14 @@ const SHARE_OF_OPEN_FILES = 1 / 4;
 
 export class Connections {
   readonly #max: number;
-  /** Oldest first. */
+  /** The one whose last request is oldest comes first. */
   readonly #open = new Set<Socket>();
   /** Connections that had sent nothing when last checked. */
   readonly #silent = new Set<Socket>();
   #onNone: () => void = () => {};
 
-  constructor(max = Math.min(MAX_CONNECTIONS, Math.floor(openFilesLimit() * SHARE_OF_OPEN_FILES))) {
-    this.#max = max;
+  constructor(max = MAX_CONNECTIONS) {
+    this.#max = Math.min(max, Math.floor(openFilesLimit() * SHARE_OF_OPEN_FILES));
   }
 
   /** If there are too many, closes the oldest that never sent anything, else this one. Returns whether this one is open. */
@@ -27,11 +27,16 @@ export class Connections {
     return true;
   }
 
-  /** If there are too many, closes the oldest. */
-  addInPlaceOfOldest(connection: Socket): void {
-    const [oldest] = this.#open;
-    if (this.#open.size >= this.#max) oldest?.destroy();
+  /** If there are too many, closes the one that was used least recently. */
+  addInPlaceOfLeastRecent(connection: Socket): void {
+    const [leastRecent] = this.#open;
+    if (this.#open.size >= this.#max) leastRecent?.destroy();
     this.#watch(connection);
+  }
+
+  /** Call it for each request, if connections are added in place of the least recent one. */
+  use(connection: Socket): void {
+    if (this.#open.delete(connection)) this.#open.add(connection);
   }
 
   /** Resolves once all are closed. After so many milliseconds the rest is cut off. */

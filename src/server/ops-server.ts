@@ -27,15 +27,15 @@ export interface OpsServerOptions extends HealthOptions {
 const NOT_FOUND = {
   error: 'not_found',
   message:
-    'Nothing is here. Operators use /livez, /readyz, /metrics, /stats and /v1; /openapi.json describes them.',
+    'Nothing is here. Operators use /ui/, /livez, /readyz, /metrics, /stats and /v1; /openapi.json describes them.',
 };
 const INTERNAL_ERROR = { error: 'internal_error', message: 'A fault of headgate: see its log.' };
 
 /** Bytes. A request to explain may be as long as the longest request that headgate accepts. */
 const BODY_LIMIT = 64 * 1024;
 
-/** Enough for probes, Prometheus and a few operators. */
-const MAX_CONNECTIONS = 64;
+/** Enough for probes, Prometheus and the browsers of forty operators. A browser opens up to six. */
+const MAX_CONNECTIONS = 256;
 
 export function createOpsServer(options: OpsServerOptions): FastifyInstance {
   const server = fastify({
@@ -51,7 +51,8 @@ export function createOpsServer(options: OpsServerOptions): FastifyInstance {
   });
   // Probes get through however many connections are silent or read slowly.
   const connections = new Connections(MAX_CONNECTIONS);
-  server.server.on('connection', (connection) => connections.addInPlaceOfOldest(connection));
+  server.server.on('connection', (connection) => connections.addInPlaceOfLeastRecent(connection));
+  server.server.on('request', ({ socket }) => connections.use(socket));
   // Fastify's own answer would repeat the URL.
   server.setNotFoundHandler((_request, reply) => reply.code(404).send(NOT_FOUND));
   server.setErrorHandler((error: FastifyError | OperationError, _request, reply) => {

@@ -2,16 +2,18 @@
 import type { AddressInfo, Socket } from 'node:net';
 import type { Environment } from '../config/settings/environment.ts';
 import type { Listener } from './listener.ts';
-import { listenOnPort, MANY_SOCKETS } from './tcp-port.ts';
+import { type ListenOptions, listenOnPort, MANY_SOCKETS } from './tcp-port.ts';
 import { listenOnSocket } from './unix-socket.ts';
 
-export type PortName = 'check' | 'grpc';
+/** `json`: calls of Envoy's rate limit service as JSON. */
+export type PortName = 'check' | 'grpc' | 'json';
 export type TakeAt = (port: PortName, connection: Socket) => void;
 
 export interface ProxyPorts {
-  /** A string is the path of a unix socket. */
-  readonly check: AddressInfo | string;
+  /** A string is the path of a unix socket. Undefined: proxies ask over gRPC only. */
+  readonly check: AddressInfo | string | undefined;
   readonly grpc: AddressInfo | undefined;
+  readonly json: AddressInfo | undefined;
   /** Stops listening. No connection that a proxy opened before is lost. */
   close(): Promise<void>;
 }
@@ -23,7 +25,7 @@ export interface OpeningOptions {
 
 /** Rejects if one port cannot be opened. No port is open then. */
 export async function openProxyPorts(
-  { host, port, socket, grpcPort }: Environment,
+  { host, port, socket, grpcPort, rateLimit }: Environment,
   { pauseOnConnect }: OpeningOptions,
   take: TakeAt,
 ): Promise<ProxyPorts> {
@@ -34,30 +36,42 @@ export async function openProxyPorts(
     if (held === undefined) take(name, connection);
     else held.push(() => take(name, connection));
   };
-  const check =
-    socket === undefined
-      ? await listenOnPort({ host, port }, { ...options, sockets: MANY_SOCKETS }, toPort('check'))
-      : await listenOnSocket(socket, options, toPort('check'));
-  let grpc: Listener | undefined;
+  const opened: Listener[] = [];
+  const onPort = async (name: PortName, at: number | undefined, own: Partial<ListenOptions>) => {
+    if (at === undefined) return undefined;
+    const listener = await listenOnPort(
+      { host, port: at },
+      { sockets: 1, ...options, ...own },
+      toPort(name),
+    );
+    opened.push(listener);
+    return listener.address as AddressInfo;
+  };
+  const onSocket = async (path: string) => {
+    const listener = await listenOnSocket(path, options, toPort('check'));
+    opened.push(listener);
+    return listener.address;
+  };
   try {
-    if (grpcPort !== undefined) {
-      // Envoy opens few connections and keeps them.
-      const unlikeHttp = { ...options, allowHalfOpen: false, sockets: 1 };
-      grpc = await listenOnPort({ host, port: grpcPort }, unlikeHttp, toPort('grpc'));
-    }
+    const check =
+      socket === undefined
+        ? await onPort('check', port, { sockets: MANY_SOCKETS })
+        : await onSocket(socket);
+    // Envoy opens few connections and keeps them.
+    const grpc = await onPort('grpc', grpcPort, { allowHalfOpen: false });
+    const json = await onPort('json', rateLimit?.httpPort, {});
+    return {
+      ...{ check, grpc, json },
+      async close() {
+        // Holding connections back empties the kernel's queue sooner.
+        held = [];
+        await Promise.all(opened.map((listener) => listener.close()));
+        for (const takeHeld of held) takeHeld();
+        held = undefined;
+      },
+    };
   } catch (error) {
-    await check.close();
+    await Promise.all(opened.map((listener) => listener.close()));
     throw error;
   }
-  return {
-    check: check.address,
-    grpc: grpc?.address as AddressInfo | undefined,
-    async close() {
-      // Holding connections back empties the kernel's queue sooner.
-      held = [];
-      await Promise.all([check.close(), grpc?.close()]);
-      for (const takeHeld of held) takeHeld();
-      held = undefined;
-    },
-  };
 }

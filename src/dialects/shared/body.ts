@@ -19,11 +19,11 @@ export function denialBody(
   const refusal = REFUSALS[decision.reason];
   const message = refusal?.message ?? tryAgain(decision, retryAfterSeconds);
   const retry = refusal === undefined ? { retry_after: retryAfterSeconds } : {};
-  const id = decision.denial === undefined ? {} : { decision_id: decision.denial.id };
+  const ids = idsOf(decision);
   if (style.body === 'json') {
     const policy = refusal === undefined ? { policy: decision.policy } : {};
     const error = refusal?.error ?? errorCode(decision);
-    return line({ error, message, ...policy, ...retry, ...id });
+    return line({ error, message, ...policy, ...retry, ...ids });
   }
   const policies = refusal === undefined ? { 'violated-policies': [decision.policy] } : {};
   return line({
@@ -33,8 +33,14 @@ export function denialBody(
     detail: message,
     ...policies,
     ...retry,
-    ...id,
+    ...ids,
   });
+}
+
+function idsOf({ denial }: Decision) {
+  if (denial === undefined) return {};
+  const { id, traceId } = denial;
+  return traceId === undefined ? { decision_id: id } : { decision_id: id, trace_id: traceId };
 }
 
 /** Ends with a line break, so that a terminal's prompt starts on a new line. */

@@ -1,6 +1,7 @@
 /** One call on a stream of HTTP/2: it reads one message, and answers with messages and a status. */
 import type { IncomingHttpHeaders, OutgoingHttpHeaders, ServerHttp2Stream } from 'node:http2';
-import { framed, MessageFrame } from './message-frame.ts';
+import { framed } from '../../protobuf/frames.ts';
+import { MessageFrame } from './message-frame.ts';
 import type { GrpcStatus } from './status.ts';
 
 /**

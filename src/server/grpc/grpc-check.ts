@@ -1,5 +1,5 @@
 /** One check that Envoy sent over gRPC. */
-import type { CheckRequest } from '../../core/check-request.ts';
+import type { CheckRequest, HeaderFields } from '../../core/check-request.ts';
 import type { Decision } from '../../core/decision.ts';
 import type { AnswerStyle } from '../../core/policy-set.ts';
 import type { PendingCheck } from '../check-handler.ts';
@@ -10,7 +10,7 @@ import { FAULT } from './status.ts';
 export interface GrpcDialect<Answer> {
   readonly name: string;
   /** Returns undefined for a check that is not about an HTTP request. Throws for bytes that are no message. */
-  parse(message: Buffer, remoteAddress: string): CheckRequest | undefined;
+  parse(message: Buffer, remoteAddress: string, metadata: HeaderFields): CheckRequest | undefined;
   render(decision: Decision, style: AnswerStyle): Answer;
   /** The message for an answer: a string with one character for each byte. */
   write(answer: Answer): string;

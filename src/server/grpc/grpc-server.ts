@@ -1,6 +1,7 @@
-/** Answers Envoy's checks over gRPC (`envoy.service.auth.v3.Authorization/Check`), and health checks. */
+/** Answers Envoy's checks over gRPC (`envoy.service.auth.v3.Authorization/Check`), calls of other services, and health checks. */
 import type { IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2';
 import type { Socket } from 'node:net';
+import type { GrpcTls } from '../../config/settings/grpc-tls-settings.ts';
 import { MalformedMessage } from '../../protobuf/reader.ts';
 import type { HandleCheck } from '../check-handler.ts';
 import { Connections } from '../connections.ts';
@@ -8,8 +9,10 @@ import { compileSecretCheck } from '../proxy-secret.ts';
 import { GrpcCall } from './grpc-call.ts';
 import { GrpcCheck, type GrpcDialect } from './grpc-check.ts';
 import { Health } from './health.ts';
+import { secureConnections } from './secure-connections.ts';
 import { Sessions } from './sessions.ts';
-import { FAULT, MALFORMED, NOT_ABOUT_HTTP, UNKNOWN_METHOD } from './status.ts';
+import { FAULT, MALFORMED, NOT_ABOUT_HTTP, UNAUTHORIZED, UNKNOWN_METHOD } from './status.ts';
+import type { UnaryService } from './unary-service.ts';
 
 export interface GrpcServerOptions<Answer> {
   readonly dialect: GrpcDialect<Answer>;
@@ -17,6 +20,10 @@ export interface GrpcServerOptions<Answer> {
   /** A caller must send one of these as metadata. Empty: every caller is answered. */
   readonly proxySecrets: readonly string[];
   readonly onUnauthorized: () => void;
+  /** Undefined: connections have no TLS. */
+  readonly tls: GrpcTls | undefined;
+  /** Beside the one of checks. */
+  readonly services: readonly UnaryService[];
 }
 
 export interface GrpcServer {
@@ -42,9 +49,13 @@ const CONTENT_TYPE = /^application\/grpc(?:$|[+;])/;
 const UNSUPPORTED_MEDIA_TYPE = { ':status': 415 };
 
 export function createGrpcServer<Answer>(options: GrpcServerOptions<Answer>): GrpcServer {
-  const health = new Health(['', AUTHORIZATION]);
+  const { services } = options;
+  const served = services.flatMap(({ name, healthNames }) => [name, ...healthNames]);
+  const health = new Health(['', AUTHORIZATION, ...served]);
+  const knowsSecret = compileSecretCheck(options.proxySecrets);
   const methods = new Map<string, Method>([
-    [`/${AUTHORIZATION}/Check`, checkMethod(options)],
+    [`/${AUTHORIZATION}/Check`, checkMethod(options, knowsSecret)],
+    ...services.map((each) => serviceMethod(each, options, knowsSecret)),
     [`${HEALTH}/Check`, (call, message) => health.check(call, message)],
     [`${HEALTH}/List`, (call) => health.list(call)],
     [`${HEALTH}/Watch`, (call, message) => health.watch(call, message)],
@@ -52,13 +63,19 @@ export function createGrpcServer<Answer>(options: GrpcServerOptions<Answer>): Gr
   const connections = new Connections();
   const sessions = new Sessions();
 
+  const answerOn = (connection: Socket) => {
+    const address = connection.remoteAddress ?? '';
+    sessions.open(connection).on('stream', (stream, headers) => {
+      answerStream(stream, { headers, address }, methods);
+    });
+  };
+  const secure = options.tls && secureConnections(options.tls, answerOn);
+
   return {
     take(connection) {
       if (!connections.add(connection)) return;
-      const address = connection.remoteAddress ?? '';
-      sessions.open(connection).on('stream', (stream, headers) => {
-        answerStream(stream, { headers, address }, methods);
-      });
+      if (secure === undefined) answerOn(connection);
+      else secure.take(connection);
     },
     drain() {
       // GOAWAY is not sent before the end, because Node does not answer requests that arrive at the same time.
@@ -67,6 +84,7 @@ export function createGrpcServer<Answer>(options: GrpcServerOptions<Answer>): Gr
     async close(withinMs) {
       health.close();
       sessions.close();
+      secure?.close();
       await connections.ended(withinMs);
     },
   };
@@ -100,16 +118,34 @@ function answerStream(
   });
 }
 
-function checkMethod<Answer>(options: GrpcServerOptions<Answer>): Method {
+type KnowsSecret = ReturnType<typeof compileSecretCheck>;
+
+function serviceMethod(
+  service: UnaryService,
+  { onUnauthorized }: Pick<GrpcServerOptions<unknown>, 'onUnauthorized'>,
+  knowsSecret: KnowsSecret,
+): [path: string, method: Method] {
+  return [
+    `/${service.name}/${service.method}`,
+    (call, message, { headers }) => {
+      if (knowsSecret(headers)) service.handle(call, message);
+      else {
+        onUnauthorized();
+        call.fail(UNAUTHORIZED);
+      }
+    },
+  ];
+}
+
+function checkMethod<Answer>(options: GrpcServerOptions<Answer>, knowsSecret: KnowsSecret): Method {
   const { dialect, handleCheck, onUnauthorized } = options;
-  const knowsSecret = compileSecretCheck(options.proxySecrets);
   return (call, message, { headers, address }) => {
     if (!knowsSecret(headers)) {
       onUnauthorized();
       call.answer(dialect.write(dialect.unauthorized));
       return;
     }
-    const request = dialect.parse(message, address);
+    const request = dialect.parse(message, address, headers);
     if (request === undefined) call.fail(NOT_ABOUT_HTTP);
     else handleCheck(new GrpcCheck(dialect, call, request));
   };

@@ -1,9 +1,7 @@
-/**
- * The frame around each message on a stream of gRPC: a flag for compression, four bytes of length, the message
- * (github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md, "Length-Prefixed-Message").
- */
+/** The one message of a request, in its frame. */
 import { promisify } from 'node:util';
 import { gunzip, inflate } from 'node:zlib';
+import { HEAD_BYTES, UNCOMPRESSED } from '../../protobuf/frames.ts';
 import {
   type GrpcStatus,
   MALFORMED,
@@ -12,8 +10,6 @@ import {
   UNKNOWN_ENCODING,
 } from './status.ts';
 
-const HEAD_BYTES = 5;
-const UNCOMPRESSED = 0;
 const COMPRESSED = 1;
 const NO_BYTES = Buffer.alloc(0);
 const unpackers = new Map([
@@ -75,11 +71,4 @@ export class MessageFrame {
         : MALFORMED;
     }
   }
-}
-
-/** Puts a message into a frame. Both are strings with one character for each byte. */
-export function framed(message: string): string {
-  const { length } = message;
-  const lengthBytes = [length >>> 24, (length >>> 16) & 255, (length >>> 8) & 255, length & 255];
-  return String.fromCharCode(UNCOMPRESSED, ...lengthBytes) + message;
 }

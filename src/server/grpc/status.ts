@@ -10,6 +10,10 @@ export const NOT_ABOUT_HTTP: GrpcStatus = {
   message: 'The check is not about an HTTP request.',
 };
 export const UNKNOWN_SERVICE: GrpcStatus = { code: 5, message: 'The service is unknown.' };
+export const UNAUTHORIZED: GrpcStatus = {
+  code: 7,
+  message: 'The proxy secret is missing or wrong.',
+};
 export const TOO_LONG: GrpcStatus = { code: 8, message: 'The message is too long.' };
 export const UNKNOWN_METHOD: GrpcStatus = { code: 12, message: 'The method is unknown.' };
 export const NOT_ONE_MESSAGE: GrpcStatus = { code: 12, message: 'Send one complete message.' };
