@@ -4,6 +4,8 @@ import type { RecordedDenial } from './denied-clients.ts';
 
 export interface DenialLine {
   readonly decision_id: string;
+  /** Of the request, if it has a valid `traceparent`. */
+  readonly trace_id: string | undefined;
   readonly policy: string;
   readonly limit: string | undefined;
   readonly reason: string;
@@ -35,6 +37,7 @@ export function denialLine(
   const counted = binding && partitionOf(binding.key);
   return {
     decision_id: denial.id,
+    trace_id: denial.traceId,
     policy,
     limit: binding?.limit.label,
     reason,

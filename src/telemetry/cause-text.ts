@@ -5,6 +5,8 @@ import { StoreError } from '../core/store.ts';
 export function causeText(cause: unknown): string {
   if (cause instanceof StoreError) return cause.message;
   if (!(cause instanceof Error)) return 'unknown';
+  // What ioredis says of a command without a connection.
+  if (/^Stream isn't writeable/.test(cause.message)) return 'not connected';
   const code = (cause as NodeJS.ErrnoException).code;
   return code ?? cause.message.slice(0, 80);
 }

@@ -6,7 +6,9 @@ import { PEER_LINES } from './log-lines/peer-lines.ts';
 import { POLICY_FILE_LINES } from './log-lines/policy-file-lines.ts';
 import { LIFECYCLE_LINES, WORKER_LINES } from './log-lines/process-lines.ts';
 import { PROXY_LINES } from './log-lines/proxy-lines.ts';
+import { RATE_LIMIT_LINES } from './log-lines/rate-limit-lines.ts';
 import { STORE_LINES } from './log-lines/store-lines.ts';
+import { TRACING_LINES } from './log-lines/tracing-lines.ts';
 
 export type { LogLine } from './log-lines/log-line.ts';
 
@@ -17,8 +19,10 @@ export const LOG_LINES = {
   ...PEER_LINES,
   ...OPERATOR_LINES,
   ...POLICY_FILE_LINES,
+  ...RATE_LIMIT_LINES,
   ...WORKER_LINES,
   ...LIFECYCLE_LINES,
+  ...TRACING_LINES,
 } as const satisfies LogLines;
 
 export type LogEvent = keyof typeof LOG_LINES;

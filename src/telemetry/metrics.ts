@@ -8,6 +8,7 @@ import { createOperatorMetrics } from './metrics/operator-metrics.ts';
 import { createPolicyFileMetrics } from './metrics/policy-file-metrics.ts';
 import { collectNodeMetrics, createProcessMetrics } from './metrics/process-metrics.ts';
 import { createProxyMetrics } from './metrics/proxy-metrics.ts';
+import { createRateLimitMetrics } from './metrics/rate-limit-metrics.ts';
 import { createStoreMetrics } from './metrics/store-metrics.ts';
 
 export type Metrics = ReturnType<typeof createMetrics>;
@@ -23,6 +24,7 @@ export function createMetrics() {
     store: createStoreMetrics(registers),
     operators: createOperatorMetrics(registers),
     policyFile: createPolicyFileMetrics(registers),
+    rateLimits: createRateLimitMetrics(registers),
     process: createProcessMetrics(registers),
   };
 }

@@ -2,13 +2,22 @@
 
 const REPEAT_AFTER_MS = 60_000;
 
-/** True for the first event of each kind within a minute. */
-export function createRepeatFilter(now: () => number): (kind: string) => boolean {
+export interface RepeatFilter {
+  /** True for the first event of this kind within a minute. */
+  readonly isFirst: (kind: string) => boolean;
+  /** The next event of this kind is a first one. */
+  readonly forget: (kind: string) => void;
+}
+
+export function createRepeatFilter(now: () => number): RepeatFilter {
   const lastMs = new Map<string, number>();
-  return (kind) => {
-    const nowMs = now();
-    if (nowMs - (lastMs.get(kind) ?? Number.NEGATIVE_INFINITY) < REPEAT_AFTER_MS) return false;
-    lastMs.set(kind, nowMs);
-    return true;
+  return {
+    isFirst(kind) {
+      const nowMs = now();
+      if (nowMs - (lastMs.get(kind) ?? Number.NEGATIVE_INFINITY) < REPEAT_AFTER_MS) return false;
+      lastMs.set(kind, nowMs);
+      return true;
+    },
+    forget: (kind) => void lastMs.delete(kind),
   };
 }

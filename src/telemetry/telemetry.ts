@@ -12,7 +12,9 @@ import {
   type WorkerEvents,
 } from './events/process-events.ts';
 import { createProxyEvents, type ProxyEvents } from './events/proxy-events.ts';
+import { createRateLimitEvents, type RateLimitEvents } from './events/rate-limit-events.ts';
 import { createStoreEvents, type StoreEvents } from './events/store-events.ts';
+import { createTracingEvents, type TracingEvents } from './events/tracing-events.ts';
 import { createLog, type LogOptions } from './log.ts';
 import { createMetrics } from './metrics.ts';
 import { createRepeatFilter } from './repeat-filter.ts';
@@ -26,8 +28,10 @@ export interface Telemetry {
   readonly peers: PeerEvents;
   readonly operators: OperatorEvents;
   readonly policyFile: PolicyFileEvents;
+  readonly rateLimits: RateLimitEvents;
   readonly workers: WorkerEvents;
   readonly lifecycle: LifecycleEvents;
+  readonly tracing: TracingEvents;
   /** Must be sampled once a step. */
   readonly traffic: TrafficHistory;
   /** What `logging` leaves out is as it was at the start. */
@@ -52,7 +56,7 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
   const { now, level, version } = options;
   const { write, setLevel, flush } = createLog(options);
   const metrics = createMetrics();
-  const context: TelemetryContext = { write, metrics, now, isFirst: createRepeatFilter(now) };
+  const context: TelemetryContext = { write, metrics, now, ...createRepeatFilter(now) };
   metrics.process.build.set({ version, node: process.version }, 1);
   const { decisions, sampleAllows } = createDecisionEvents(context);
   return {
@@ -63,8 +67,10 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
     peers: createPeerEvents(context),
     operators: createOperatorEvents(context),
     policyFile: createPolicyFileEvents(context),
+    rateLimits: createRateLimitEvents(context),
     workers: createWorkerEvents(context),
     lifecycle: createLifecycleEvents(context),
+    tracing: createTracingEvents(context),
     traffic: new TrafficHistory(() => metrics.decisions.tally.totals(), now()),
     setLogging(logging) {
       setLevel(logging.level ?? level);

@@ -1,6 +1,8 @@
 /** The most units that each client asked for within one window of a limit, whether they were admitted or not. */
 import { type LimitDescriptor, partitionOf } from '../../core/descriptor.ts';
+import { fixedWindowAt } from '../../core/fixed-window.ts';
 import { isOfMany } from '../../core/partition.ts';
+import type { Limit } from '../../core/policy.ts';
 
 interface Recent {
   /** When units were asked for, oldest first; from `from` on they count. */
@@ -23,8 +25,7 @@ export class Peaks {
       const recent = this.#recentOf(source.label, isOfMany(partitionOf(key)) ? key : client);
       const { timesMs } = recent;
       for (let unit = 0; unit < source.cost; unit++) timesMs.push(nowMs);
-      const startMs = nowMs - source.quota.windowMs;
-      while ((timesMs[recent.from] ?? nowMs) <= startMs) recent.from++;
+      while (!counts(source, timesMs[recent.from] ?? nowMs, nowMs)) recent.from++;
       recent.peak = Math.max(recent.peak, timesMs.length - recent.from);
       if (recent.from >= DROPPED_AT_ONCE) {
         timesMs.splice(0, recent.from);
@@ -57,4 +58,10 @@ export class Peaks {
     }
     return recent;
   }
+}
+
+/** Whether what was asked for at a moment still counts. Windows slide, or are fixed. */
+function counts({ quota }: Limit, atMs: number, nowMs: number): boolean {
+  if (quota.algorithm !== 'fixed-window') return atMs > nowMs - quota.windowMs;
+  return atMs >= fixedWindowAt(quota, nowMs).startMs;
 }

@@ -1,6 +1,7 @@
 /** Reports on the policy file: which one is in force, and what reloading it brought. */
 import { MOST_LISTED } from '../log-lines/log-line.ts';
 import type { TelemetryContext } from './context.ts';
+import { UNTRUSTED } from './proxy-events.ts';
 
 export interface PolicyFileEvents {
   /** The policies with this digest of their files apply from now on. */
@@ -15,7 +16,7 @@ export interface PolicyFileEvents {
 }
 
 export function createPolicyFileEvents(context: TelemetryContext): PolicyFileEvents {
-  const { write, now } = context;
+  const { write, now, forget } = context;
   const { policyFile: metrics, proxies } = context.metrics;
   // A supervisor reads the file once, and reloads nothing.
   metrics.lastReload.set(1);
@@ -25,8 +26,10 @@ export function createPolicyFileEvents(context: TelemetryContext): PolicyFileEve
       metrics.inForce.reset();
       metrics.inForce.set({ sha256 }, 1);
       metrics.loadedAt.set(Math.floor(now() / 1000));
-      // Another file needs other headers.
+      // Another file needs other headers, and may trust other proxies.
       proxies.unseenHeaders.reset();
+      proxies.seenHeaders.reset();
+      forget(UNTRUSTED);
     },
     loaded(count) {
       metrics.reloads.inc({ result: 'ok' });

@@ -4,9 +4,14 @@ import { LONGEST_NAME } from '../log-lines/log-line.ts';
 import { type Remedy, unseenAdvice } from '../unseen-header.ts';
 import type { TelemetryContext } from './context.ts';
 
+/** The kind of the events of proxies that are not trusted. */
+export const UNTRUSTED = 'untrusted';
+
 export interface ProxyEvents {
   /** No request through a proxy had this header. */
   headerUnseen(unseen: UnseenHeader, remedy: Remedy): void;
+  /** A request is the first through a proxy that has this header, which the policy file needs. */
+  headerArrived(dialect: string, header: string): void;
   /** A request has a header that was reported as unseen. */
   headerSeen(dialect: string, header: string): void;
   /** A check lacks these headers, which the proxy must send. */
@@ -36,6 +41,9 @@ export function createProxyEvents(context: TelemetryContext): ProxyEvents {
       metrics.unseenHeaders.set({ dialect, header }, 1);
       write('header_unseen', { dialect, header, requests }, unseenAdvice(unseen, remedy));
     },
+    headerArrived(dialect, header) {
+      metrics.seenHeaders.set({ dialect, header }, 1);
+    },
     headerSeen(dialect, header) {
       metrics.unseenHeaders.set({ dialect, header }, 0);
       write('header_seen', { dialect, header });
@@ -47,7 +55,7 @@ export function createProxyEvents(context: TelemetryContext): ProxyEvents {
     },
     untrustedProxy() {
       metrics.untrusted.inc();
-      if (isFirst('untrusted')) write('untrusted_proxy', {});
+      if (isFirst(UNTRUSTED)) write('untrusted_proxy', {});
     },
     headersIgnored(names) {
       for (const header of names) metrics.ignoredHeaders.inc({ header });

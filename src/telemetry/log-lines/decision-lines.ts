@@ -12,6 +12,8 @@ import {
 /** The fields of a denial, whether its policy is enforced or in shadow. */
 const DENIAL = {
   decision_id: 'the id of the decision, also in the headers and the body of the response',
+  trace_id:
+    'the trace id in the `traceparent` of the request, also in the body of the response. A client can invent it. Absent without a valid `traceparent`',
   policy: 'the limiting policy; `none` for blocked clients and malformed paths',
   limit:
     'the limit that was reached, named as in `RateLimit-Policy`; absent if nothing was counted',

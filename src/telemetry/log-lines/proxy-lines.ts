@@ -42,9 +42,10 @@ export const PROXY_LINES = {
   untrusted_proxy: {
     level: 'warn',
     message:
-      'a proxy outside identity.trusted_proxies sends checks: all its requests count for its own address',
+      'a proxy outside identity.trusted_proxies sends checks, so all its clients share the limits of its address: add the network that it connects from, which is loopback for a proxy on this machine',
     fields: {},
-    meaning: 'Add the network that the proxy connects from.',
+    meaning:
+      'Add the network that the proxy connects from to `identity.trusted_proxies`: `loopback` if it runs on the machine of the gateway or asks over a unix socket. Logged again after another policy file was loaded, if that does not trust it either.',
     runbook,
     atMost: ONE_A_MINUTE,
   },

@@ -15,6 +15,13 @@ export function createProxyMetrics(registers: Registry[]) {
       labelNames: ['dialect', 'header'],
       registers,
     }),
+    seenHeaders: new Gauge({
+      name: 'headgate_header_seen',
+      help: '1 once a request through a proxy had a header that the policy file needs, until another policy file is loaded.',
+      labelNames: ['dialect', 'header'],
+      aggregator: 'max',
+      registers,
+    }),
     unknownPolicies: new Counter({
       name: 'headgate_unknown_policy_total',
       help: 'Checks that name a policy which does not exist.',

@@ -1,13 +1,13 @@
 /** Turns the clock of a time zone into moments. */
 
 import { ConfigError } from '../../../config/config-error.ts';
-import { DAY_MS } from '../../../core/salts.ts';
+import { DAY_MS, TimeZone } from '../../../core/time-zone.ts';
 
 const QUARTER_MS = 15 * 60_000;
 
 export class LocalTime {
   /** Undefined for UTC, which needs none. */
-  readonly #format: Intl.DateTimeFormat | undefined;
+  readonly #zone: TimeZone | undefined;
   /** The moment minus its clock, by the quarter of an hour on the clock: two where the clock is set back. */
   readonly #differences = new Map<number, readonly number[]>();
   #lastMs = Number.NaN;
@@ -16,7 +16,7 @@ export class LocalTime {
   constructor(zone: string) {
     if (zone === 'UTC') return;
     try {
-      this.#format = new Intl.DateTimeFormat('en-US', { ...PARTS, timeZone: zone });
+      this.#zone = new TimeZone(zone);
     } catch {
       throw new ConfigError([
         `--tz: "${zone}" is not a time zone; name one as in Europe/Berlin, or UTC`,
@@ -29,7 +29,7 @@ export class LocalTime {
    * showed the same time twice: then it is the moment nearer to the last one.
    */
   at(clockMs: number): number {
-    if (this.#format === undefined || Number.isNaN(clockMs)) return clockMs;
+    if (this.#zone === undefined || Number.isNaN(clockMs)) return clockMs;
     const [first = 0, second] = this.#differencesAt(clockMs);
     const earlier = clockMs + first;
     const later = clockMs + (second ?? first);
@@ -55,21 +55,6 @@ export class LocalTime {
 
   /** A moment minus the clock at that moment. */
   #differenceAt(momentMs: number): number {
-    const parts: Record<string, number> = {};
-    for (const { type, value } of this.#format?.formatToParts(momentMs) ?? []) {
-      parts[type] = Number(value);
-    }
-    const { year = 0, month = 1, day, hour, minute, second } = parts;
-    return momentMs - Date.UTC(year, month - 1, day, hour, minute, second);
+    return momentMs - (this.#zone?.clockAt(momentMs) ?? momentMs);
   }
 }
-
-const PARTS = {
-  hourCycle: 'h23',
-  year: 'numeric',
-  month: 'numeric',
-  day: 'numeric',
-  hour: 'numeric',
-  minute: 'numeric',
-  second: 'numeric',
-} as const;
