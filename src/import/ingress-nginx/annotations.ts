@@ -1,0 +1,96 @@
+/** The annotations of an Ingress that are about limits. */
+import type { Finding } from '../shared/finding.ts';
+import type { RateAmount } from '../shared/rates.ts';
+import type { SourcePlace } from '../shared/source.ts';
+import type { YamlNode } from '../shared/yaml-node.ts';
+
+export interface AnnotatedLimit {
+  readonly annotation: 'limit-rps' | 'limit-rpm';
+  readonly rate: RateAmount;
+  /** Requests that pass at one moment. */
+  readonly burst: number;
+  readonly place: SourcePlace;
+}
+
+export interface Annotated {
+  readonly limits: readonly AnnotatedLimit[];
+  readonly exempt: readonly string[];
+  readonly findings: readonly Finding[];
+}
+
+/** The prefix can be changed in the controller, so any domain is taken. */
+const NAME =
+  /^(?:[a-z0-9.-]+\/)(limit-[a-z-]+|global-rate-limit[a-z-]*|configuration-snippet|server-snippet)$/;
+const WINDOWS_MS = { 'limit-rps': 1_000, 'limit-rpm': 60_000 } as const;
+/** Of ingress-nginx, if there is no annotation limit-burst-multiplier. */
+const BURST_MULTIPLIER = 5;
+
+const LEFT_OUT: Readonly<Record<string, string>> = {
+  'limit-connections': 'headgate counts requests, and not open connections. Keep this annotation.',
+  'limit-rate': 'headgate does not limit bandwidth. Keep this annotation.',
+  'limit-rate-after': 'headgate does not limit bandwidth. Keep this annotation.',
+  'global-rate-limit':
+    'current versions of ingress-nginx ignore this annotation. For a limit over all replicas, write one in the policy file: gateways share their counters in Redis.',
+};
+
+export function annotatedLimits(annotations: readonly [string, YamlNode][]): Annotated {
+  const known = annotations.flatMap(([name, node]): [string, YamlNode][] => {
+    const short = NAME.exec(name)?.[1];
+    return short === undefined ? [] : [[short, node]];
+  });
+  const byName = new Map(known);
+  const multiplier = wholeNumber(byName.get('limit-burst-multiplier')) ?? BURST_MULTIPLIER;
+  const findings: Finding[] = [];
+  const limits = (['limit-rps', 'limit-rpm'] as const).flatMap((annotation): AnnotatedLimit[] => {
+    const node = byName.get(annotation);
+    if (node === undefined) return [];
+    const limit = wholeNumber(node);
+    if (limit === undefined) {
+      const why =
+        'it is not a whole number, so ingress-nginx ignores it or refuses the Ingress. Correct it.';
+      findings.push({
+        place: node.place,
+        kind: 'left-out',
+        what: `${annotation}: ${node.text ?? ''}`,
+        why,
+      });
+    }
+    // NGINX lets burst + 1 requests pass at once.
+    const burst = (limit ?? 0) * multiplier + 1;
+    if (limit === undefined || limit === 0) return [];
+    return [
+      { annotation, rate: { limit, windowMs: WINDOWS_MS[annotation] }, burst, place: node.place },
+    ];
+  });
+  const allowed = byName.get('limit-allowlist') ?? byName.get('limit-whitelist');
+  const exempt = (allowed?.text ?? '')
+    .split(',')
+    .map((each) => each.trim())
+    .filter((each) => each !== '');
+  findings.push(...known.flatMap(([name, node]) => leftOut(name, node)));
+  return { limits, exempt, findings };
+}
+
+function leftOut(name: string, node: YamlNode): Finding[] {
+  const key = name.startsWith('global-rate-limit') ? 'global-rate-limit' : name;
+  const written = node.text ?? '';
+  if (/-snippet$/.test(name)) {
+    if (!/limit_(req|conn|rate)/.test(written)) return [];
+    const why =
+      'limits in snippets are lines of NGINX. Save the snippet as a file, and import it with headgate import nginx.';
+    return [{ place: node.place, kind: 'left-out', what: name, why }];
+  }
+  const why = Object.hasOwn(LEFT_OUT, key) ? LEFT_OUT[key] : undefined;
+  if (why === undefined || written === '0') return [];
+  return [{ place: node.place, kind: 'left-out', what: `${name}: ${written}`, why }];
+}
+
+/** Undefined for other texts. */
+function wholeNumber(node: YamlNode | undefined): number | undefined {
+  const text = node?.text?.trim() ?? '';
+  return /^\d{1,9}$/.test(text) ? Number(text) : undefined;
+}
+
+export function limitText({ annotation, rate }: AnnotatedLimit): string {
+  return `${annotation}: ${rate.limit}`;
+}

@@ -1,0 +1,165 @@
+/** Kong's declarative configuration, as decK and DB-less Kong have it. */
+import { refuseTooMany } from '../shared/routes.ts';
+import type { YamlNode } from '../shared/yaml-node.ts';
+import {
+  type Entities,
+  NOTHING,
+  type Plugin,
+  type Route,
+  type RoutePath,
+  type Service,
+} from './entities.ts';
+
+const LISTS = ['services', 'routes', 'plugins', 'consumers', 'consumer_groups'];
+
+export function declarativeEntities(document: YamlNode): Entities {
+  if (!LISTS.some((list) => document.get(list)?.isList)) return NOTHING;
+  const topLevel = (document.get('plugins')?.items() ?? []).filter(isEnabled);
+  for (const list of LISTS.slice(0, 3)) {
+    refuseTooMany(document.get(list)?.items().length ?? 0, document.place.file);
+  }
+  const reader = new Reader(topLevel, isOldFormat(document));
+  const serviceNodes = document.get('services')?.items() ?? [];
+  const services = serviceNodes.map((node) => ({
+    node,
+    ids: idsOf(node),
+    service: reader.serviceOf(node),
+  }));
+  const nested = services.flatMap(({ node, service }) =>
+    (node.get('routes')?.items() ?? []).map((route) => reader.routeOf(route, service)),
+  );
+  const apart = (document.get('routes')?.items() ?? []).map((route) => {
+    const wanted = nameIn(route.get('service'));
+    const of = services.find(({ ids }) => wanted !== undefined && ids.includes(wanted));
+    return reader.routeOf(route, of?.service);
+  });
+  const consumers = ['consumers', 'consumer_groups'].flatMap((list) =>
+    (document.get(list)?.items() ?? []).flatMap((node) => reader.pluginsOfConsumer(node)),
+  );
+  const routes = [...nested, ...apart];
+  return {
+    routes,
+    global: reader.globalPlugins(),
+    loose: [...consumers, ...reader.loosePlugins()],
+  };
+}
+
+/** Before version 3, a path with signs of an expression was one. */
+function isOldFormat(document: YamlNode): boolean {
+  return Number.parseInt(document.get('_format_version')?.text ?? '3', 10) < 3;
+}
+
+function isEnabled(plugin: YamlNode): boolean {
+  return plugin.get('enabled')?.text !== 'false';
+}
+
+/** By which others refer to it. */
+function idsOf(entity: YamlNode): string[] {
+  return ['name', 'id'].flatMap((key) => entity.get(key)?.text ?? []);
+}
+
+/** A reference is a name or an id, or a map with one of them. */
+function nameIn(reference: YamlNode | undefined): string | undefined {
+  return (
+    reference?.text ??
+    reference?.get('name')?.text ??
+    reference?.get('id')?.text ??
+    reference?.get('username')?.text
+  );
+}
+
+/** A plugin of the top level, with what it is attached to. */
+interface Attached {
+  readonly plugin: Plugin;
+  readonly service: string | undefined;
+  readonly route: string | undefined;
+}
+
+class Reader {
+  readonly #topLevel: readonly Attached[];
+  readonly #isOld: boolean;
+  readonly #attachedPlugins = new Set<Plugin>();
+
+  constructor(topLevel: readonly YamlNode[], isOld: boolean) {
+    this.#topLevel = topLevel.map((node) => ({
+      plugin: pluginOf(node),
+      service: nameIn(node.get('service')),
+      route: nameIn(node.get('route')),
+    }));
+    this.#isOld = isOld;
+  }
+
+  serviceOf(node: YamlNode): Service {
+    const plugins = [...this.#nested(node), ...this.#attached('service', node)];
+    return { name: node.get('name')?.text ?? 'service', plugins };
+  }
+
+  routeOf(node: YamlNode, service: Service | undefined): Route {
+    const list = (key: string) => node.get(key)?.texts() ?? [];
+    const others = ['headers', 'snis', 'sources', 'destinations', 'expression'].filter(
+      (key) =>
+        node.get(key) !== undefined &&
+        (node.get(key)?.entries().length !== 0 || list(key).length > 0),
+    );
+    return {
+      ...{ name: node.get('name')?.text ?? service?.name ?? 'route', service, others },
+      hosts: list('hosts'),
+      methods: list('methods'),
+      paths: (node.get('paths')?.items() ?? []).map((path) => this.#pathOf(path)),
+      plugins: [...this.#nested(node), ...this.#attached('route', node)],
+      place: node.place,
+    };
+  }
+
+  #pathOf(node: YamlNode): RoutePath {
+    const written = node.text ?? '';
+    const isRegex = written.startsWith('~') || (this.#isOld && /[^\w\-./~%]/.test(written));
+    const text = written.replace(/^~/, '');
+    return { text, kind: isRegex ? 'regex' : 'prefix', place: node.place };
+  }
+
+  globalPlugins(): Plugin[] {
+    return this.#topLevel
+      .filter(({ service, route }) => service === undefined && route === undefined)
+      .map(({ plugin }) => plugin);
+  }
+
+  /** Those of services and routes that are not in the file. */
+  loosePlugins(): Plugin[] {
+    const global = this.globalPlugins();
+    return this.#topLevel
+      .map(({ plugin }) => plugin)
+      .filter((plugin) => !this.#attachedPlugins.has(plugin) && !global.includes(plugin));
+  }
+
+  pluginsOfConsumer(node: YamlNode): Plugin[] {
+    const name =
+      node.get('username')?.text ?? node.get('name')?.text ?? node.get('custom_id')?.text;
+    return this.#nested(node).map((plugin) => ({ ...plugin, consumer: name ?? 'consumer' }));
+  }
+
+  #nested(node: YamlNode): Plugin[] {
+    return (node.get('plugins')?.items() ?? []).filter(isEnabled).map(pluginOf);
+  }
+
+  /** A plugin that names both a service and a route is attached to the route. */
+  #attached(kind: 'service' | 'route', entity: YamlNode): Plugin[] {
+    const ids = idsOf(entity);
+    const attached = this.#topLevel
+      .filter((each) => kind === 'route' || each.route === undefined)
+      .filter((each) => ids.includes(each[kind] ?? '\0'))
+      .map(({ plugin }) => plugin);
+    for (const plugin of attached) this.#attachedPlugins.add(plugin);
+    return attached;
+  }
+}
+
+function pluginOf(node: YamlNode): Plugin {
+  const consumer = nameIn(node.get('consumer')) ?? nameIn(node.get('consumer_group'));
+  return {
+    name: node.get('name')?.text ?? '',
+    config: node.get('config'),
+    place: node.place,
+    consumer,
+  };
+}

@@ -1,0 +1,45 @@
+/** Services, routes and plugins of Kong, wherever they are configured. */
+import type { SourcePlace } from '../shared/source.ts';
+import type { YamlNode } from '../shared/yaml-node.ts';
+
+export interface Plugin {
+  /** `rate-limiting` */
+  readonly name: string;
+  readonly config: YamlNode | undefined;
+  readonly place: SourcePlace;
+  /** `consumer ann`, if it holds for one consumer or a group alone. */
+  readonly consumer?: string | undefined;
+}
+
+export interface Route {
+  readonly name: string;
+  readonly hosts: readonly string[];
+  readonly paths: readonly RoutePath[];
+  readonly methods: readonly string[];
+  /** Conditions that a policy file cannot have: `headers`. */
+  readonly others: readonly string[];
+  readonly plugins: readonly Plugin[];
+  readonly service: Service | undefined;
+  readonly place: SourcePlace;
+}
+
+export interface RoutePath {
+  readonly text: string;
+  readonly kind: 'prefix' | 'exact' | 'regex';
+  readonly place: SourcePlace;
+}
+
+export interface Service {
+  readonly name: string;
+  readonly plugins: readonly Plugin[];
+}
+
+export interface Entities {
+  readonly routes: readonly Route[];
+  /** For all requests. */
+  readonly global: readonly Plugin[];
+  /** Those that are attached to nothing that can be read. */
+  readonly loose: readonly Plugin[];
+}
+
+export const NOTHING: Entities = { routes: [], global: [], loose: [] };

@@ -1,0 +1,165 @@
+/** Carries over the plugins rate-limiting and rate-limiting-advanced of Kong. */
+import { type Finding, ImportError } from '../shared/finding.ts';
+import type { ImportedFile, ImportedLimit, ImportedRules } from '../shared/imported-limit.ts';
+import { suggestedLimit } from '../shared/limit-text.ts';
+import { rateText, windowProblem } from '../shared/rates.ts';
+import {
+  type LimitedRoute,
+  orderFindings,
+  policiesOfRoutes,
+  refuseTooMany,
+} from '../shared/routes.ts';
+import { lineText, placeText, type Source } from '../shared/source.ts';
+import { readDocuments } from '../shared/yaml-node.ts';
+import { kubernetesEntities } from './custom-resources.ts';
+import { declarativeEntities } from './declarative.ts';
+import type { Entities, Plugin, Route } from './entities.ts';
+import { keyHeaderOf } from './key-auth.ts';
+import { matchesOf } from './matches.ts';
+import { consumerPlugin, otherPlugin, PluginReader, RATE_LIMITING } from './plugins.ts';
+
+export function importKong(source: Source): ImportedFile {
+  const documents = readDocuments(source);
+  const entities = joined([...documents.map(declarativeEntities), kubernetesEntities(documents)]);
+  const all = everyPlugin(entities);
+  const limiting = all.filter(isLimiting);
+  if (limiting.length === 0) {
+    const message =
+      'has no plugin rate-limiting or rate-limiting-advanced. Name a declarative configuration of Kong, or Kubernetes objects with its plugins.';
+    throw new ImportError({ file: source.name, line: 1, column: 1 }, message);
+  }
+  const keys = keyHeaderOf(all);
+  const reader = new PluginReader(keys.header !== undefined);
+  const shared = effective(entities.global, [], []);
+  const fallback = ownerOf(shared);
+  const findings: Finding[] = [];
+  const routes = entities.routes.flatMap((route) => {
+    const made = routesOf(route, { reader, global: entities.global, findings });
+    refuseTooMany(made.length, source.name);
+    return made;
+  });
+  const { policies, counts } = policiesOfRoutes(routes, fallback);
+  return {
+    sources: keys.header === undefined ? [] : ['api_key'],
+    apiKeyHeader: keys.header,
+    trustedProxies: [],
+    exempt: [],
+    default: shared.length === 0 ? undefined : rulesOf(shared, { reader, title: 'all requests' }),
+    policies,
+    findings: [
+      ...limiting
+        .filter(({ consumer }) => consumer !== undefined)
+        .map((plugin) => consumerPlugin(plugin, ratesOf(plugin))),
+      ...findings,
+      ...reader.findings,
+      ...keys.findings,
+      ...orderFindings(routes, 'Kong'),
+      ...all.flatMap(otherPlugin),
+      ...limiting.flatMap((plugin) => sharedPlugin(plugin, counts)),
+      ...entities.loose
+        .filter((each) => isLimiting(each) && each.consumer === undefined)
+        .map(loosePlugin),
+    ],
+    limitsFound: limiting.length,
+  };
+}
+
+function joined(all: readonly Entities[]): Entities {
+  return {
+    routes: all.flatMap(({ routes }) => routes),
+    global: all.flatMap(({ global }) => global),
+    loose: all.flatMap(({ loose }) => loose),
+  };
+}
+
+function everyPlugin({ routes, global, loose }: Entities): Plugin[] {
+  const ofRoutes = routes.flatMap(({ plugins, service }) => [
+    ...plugins,
+    ...(service?.plugins ?? []),
+  ]);
+  return [...new Set([...global, ...ofRoutes, ...loose])];
+}
+
+function isLimiting({ name }: Plugin): boolean {
+  return RATE_LIMITING.includes(name);
+}
+
+/** Of each kind of plugin Kong runs one: that of the route, else that of the service, else the one for all requests. */
+function effective(...levels: readonly (readonly Plugin[])[]): Plugin[] {
+  return RATE_LIMITING.flatMap((name) => {
+    const found = levels.flatMap((plugins) =>
+      plugins.filter((each) => each.name === name && each.consumer === undefined).slice(0, 1),
+    );
+    return found.slice(0, 1);
+  });
+}
+
+function ownerOf(plugins: readonly Plugin[]): string {
+  return plugins.map(({ place }) => placeText(place)).join('\n');
+}
+
+interface RouteContext {
+  readonly reader: PluginReader;
+  readonly global: readonly Plugin[];
+  readonly findings: Finding[];
+}
+
+function routesOf(route: Route, { reader, global, findings }: RouteContext): LimitedRoute[] {
+  const { name, plugins, service, place } = route;
+  const found = effective(plugins, service?.plugins ?? [], global);
+  const match = matchesOf(route);
+  if (found.length > 0) findings.push(...match.findings);
+  const rules = rulesOf(found, { reader, title: `route ${name}, ${lineText(place)}` });
+  const { methods, templates } = match;
+  const owner = ownerOf(found);
+  // The route with the most conditions wins, and with as many, the one with a host.
+  const { hosts, paths, others } = route;
+  const weight = [hosts, paths, route.methods, others].filter((list) => list.length > 0).length;
+  return match.hosts.flatMap((host) =>
+    templates.map((template) => ({ owner, name, host, template, methods, weight, rules, place })),
+  );
+}
+
+interface RulesContext {
+  readonly reader: PluginReader;
+  readonly title: string;
+}
+
+function rulesOf(plugins: readonly Plugin[], { reader, title }: RulesContext): ImportedRules {
+  if (plugins.length === 0) return { limits: [], mode: 'off', comments: [`${title}: not limited`] };
+  const read = plugins.map((plugin) => ({ plugin, made: reader.limitsOf(plugin) }));
+  const isStrict = read.some(({ made }) => made.onStoreFailure === 'deny');
+  return {
+    limits: read.flatMap(({ made }) => made.limits),
+    comments: read.map(
+      ({ plugin, made }) => `from ${plugin.name} ${made.text}, ${lineText(plugin.place)}: ${title}`,
+    ),
+    ...(isStrict ? { onStoreFailure: 'deny' as const } : {}),
+  };
+}
+
+/** What is said about the limits themselves does not matter, since they are not carried over. */
+function limitsAlone(plugin: Plugin): ImportedLimit[] {
+  const { limits } = new PluginReader(true).limitsOf(plugin);
+  return limits.filter(({ rate }) => windowProblem(rate) === undefined);
+}
+
+function ratesOf(plugin: Plugin): string[] {
+  return limitsAlone(plugin).map(({ rate }) => rateText(rate));
+}
+
+function sharedPlugin(plugin: Plugin, counts: ReadonlyMap<string, number>): Finding[] {
+  const place = ownerOf([plugin]);
+  const ofPlugin = [...counts].filter(([owner]) => owner.split('\n').includes(place));
+  const own = ofPlugin.reduce((sum, [, count]) => sum + count, 0);
+  if (own < 2) return [];
+  const why = `Kong counts all requests of this plugin together, and headgate counts each of its ${own} policies by itself. A client gets the limit in each of them.`;
+  return [{ place: plugin.place, kind: 'approximate', what: plugin.name, why }];
+}
+
+function loosePlugin(plugin: Plugin): Finding {
+  const { name, place } = plugin;
+  const suggested = limitsAlone(plugin).map(suggestedLimit).join(' and ');
+  const why = `it belongs to something that is not in this file, or that headgate does not read. Write a policy for its requests${suggested === '' ? '' : `, with ${suggested}`}.`;
+  return { place, kind: 'left-out', what: name, why };
+}

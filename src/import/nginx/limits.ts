@@ -1,0 +1,78 @@
+/** The `limit_req_zone` and `limit_req` lines of an NGINX configuration. */
+import type { RateAmount } from '../shared/rates.ts';
+import { keyMeaning } from './key.ts';
+import type { KeyMeaning } from './key-parts.ts';
+import { type Directive, named } from './tree.ts';
+import type { Variables } from './variables.ts';
+
+export interface Zone {
+  readonly name: string;
+  readonly key: string;
+  readonly meaning: KeyMeaning;
+  /** Undefined if it cannot be read. */
+  readonly rate: RateAmount | undefined;
+  readonly directive: Directive;
+}
+
+/** A `limit_req` line. */
+export interface LimitReq {
+  readonly zone: string;
+  readonly burst: number;
+  /** Whether NGINX delays requests above the rate. */
+  readonly delays: boolean;
+  readonly directive: Directive;
+}
+
+/** What holds at a level of the configuration: its own lines, or those that it inherits. */
+export interface Level {
+  readonly limits: readonly LimitReq[];
+  readonly dryRun: boolean;
+}
+
+export const NO_LIMITS: Level = { limits: [], dryRun: false };
+
+export function zonesOf(
+  directives: readonly Directive[],
+  variables: Variables,
+): ReadonlyMap<string, Zone> {
+  const zones = named(directives, 'limit_req_zone').map((directive): [string, Zone] => {
+    const [key = ''] = directive.args;
+    const name = parameter(directive, 'zone')?.split(':')[0] ?? '';
+    const meaning = keyMeaning(key, variables);
+    return [name, { name, key, meaning, rate: rateOf(parameter(directive, 'rate')), directive }];
+  });
+  return new Map(zones);
+}
+
+/** Undefined if the line is not one that NGINX accepts. */
+function rateOf(text = '1r/s'): RateAmount | undefined {
+  const [, count, unit] = /^(\d{1,9})r\/([sm])$/.exec(text) ?? [];
+  const limit = Number(count);
+  if (!(limit > 0)) return undefined;
+  return { limit, windowMs: unit === 's' ? 1_000 : 60_000 };
+}
+
+/** A level without `limit_req` lines inherits those of the level around it. `limit_req_dry_run` is inherited in the same way. */
+export function levelOf(block: readonly Directive[], outer: Level): Level {
+  const own = named(block, 'limit_req').map(limitReqOf);
+  const dryRun = named(block, 'limit_req_dry_run').at(-1)?.args[0];
+  return {
+    limits: own.length > 0 ? own : outer.limits,
+    dryRun: dryRun === undefined ? outer.dryRun : dryRun === 'on',
+  };
+}
+
+function limitReqOf(directive: Directive): LimitReq {
+  const burst = Number(/^\d{1,9}$/.exec(parameter(directive, 'burst') ?? '0')?.[0] ?? 0);
+  const isImmediate = directive.args.includes('nodelay');
+  return {
+    zone: parameter(directive, 'zone') ?? '',
+    burst,
+    delays: burst > 0 && !isImmediate,
+    directive,
+  };
+}
+
+function parameter({ args }: Directive, name: string): string | undefined {
+  return args.find((arg) => arg.startsWith(`${name}=`))?.slice(name.length + 1);
+}

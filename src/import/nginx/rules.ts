@@ -1,0 +1,104 @@
+/** Turns what holds at a level into limits of policies, and says what differs. */
+import type { Finding } from '../shared/finding.ts';
+import type { ImportedLimit } from '../shared/imported-limit.ts';
+import { lineText } from '../shared/source.ts';
+import type { CountedKey } from './key-parts.ts';
+import type { Level, LimitReq, Zone } from './limits.ts';
+import { directiveText } from './tree.ts';
+
+/** A limit of NGINX that a policy file can have. */
+interface CarriedLimit {
+  readonly limit: ImportedLimit;
+  readonly comment: string;
+  readonly zone: string;
+  readonly methods: CountedKey['methods'];
+}
+
+/** Limits for some methods, or for all others. */
+export interface MethodRules {
+  readonly methods: readonly string[] | undefined;
+  readonly limits: readonly ImportedLimit[];
+  readonly comments: readonly string[];
+  readonly zones: readonly string[];
+}
+
+export class Rules {
+  readonly findings: Finding[] = [];
+  readonly #zones: ReadonlyMap<string, Zone>;
+  readonly #carried = new Map<LimitReq, CarriedLimit | undefined>();
+
+  constructor(zones: ReadonlyMap<string, Zone>) {
+    this.#zones = zones;
+  }
+
+  /** Those for the other methods come last. */
+  of(level: Level): MethodRules[] {
+    const carried = level.limits
+      .map((each) => this.#carry(each))
+      .filter((each) => each !== undefined);
+    const methods = [...new Set(carried.flatMap((each) => each.methods?.names ?? []))];
+    const groups = new Map<string, string[]>();
+    for (const method of methods) {
+      const key = carried.map((each) => holdsFor(each, method)).join();
+      groups.set(key, [...(groups.get(key) ?? []), method]);
+    }
+    const rulesFor = (names: readonly string[] | undefined): MethodRules => {
+      const those = carried.filter((each) => holdsFor(each, names?.[0]));
+      return {
+        methods: names,
+        limits: those.map(({ limit }) => limit),
+        comments: those.map(({ comment }) => comment),
+        zones: those.map(({ zone }) => zone),
+      };
+    };
+    return [...[...groups.values()].map(rulesFor), rulesFor(undefined)];
+  }
+
+  #carry(limitReq: LimitReq): CarriedLimit | undefined {
+    if (!this.#carried.has(limitReq)) this.#carried.set(limitReq, this.#read(limitReq));
+    return this.#carried.get(limitReq);
+  }
+
+  #read({ zone: name, burst, delays, directive }: LimitReq): CarriedLimit | undefined {
+    const what = directiveText(directive);
+    const at = { place: directive.place, what };
+    const zone = this.#zones.get(name);
+    if (zone === undefined) {
+      const why = `there is no limit_req_zone with the name "${name}". Import the file that has it.`;
+      this.findings.push({ ...at, kind: 'left-out', why });
+      return undefined;
+    }
+    const { meaning, rate } = zone;
+    const zoneAt = { place: zone.directive.place, what: directiveText(zone.directive) };
+    if (rate === undefined) {
+      this.findings.push({
+        ...zoneAt,
+        kind: 'left-out',
+        why: 'its rate is not one that NGINX accepts, such as 10r/s or 30r/m.',
+      });
+      return undefined;
+    }
+    if (typeof meaning === 'string') {
+      this.findings.push({ ...zoneAt, kind: 'left-out', why: `${meaning}.` });
+      return undefined;
+    }
+    this.findings.push(...meaning.remarks.map((remark) => ({ ...zoneAt, ...remark })));
+    if (delays) {
+      const why = `NGINX delays requests above the rate, and headgate does not: it lets the same number pass, at once. To spread them, keep limit_req in NGINX as well.`;
+      this.findings.push({ ...at, kind: 'approximate', why });
+    }
+    return {
+      limit: { rate, per: meaning.per, burst: burst + 1 },
+      comment: `from ${what}, ${lineText(directive.place)}`,
+      zone: name,
+      methods: meaning.methods,
+    };
+  }
+}
+
+/** `method` undefined: those that no map names. */
+function holdsFor({ methods }: CarriedLimit, method: string | undefined): boolean {
+  if (methods === undefined) return true;
+  const isNamed = method !== undefined && methods.names.includes(method);
+  return methods.are === 'only' ? isNamed : !isNamed;
+}

@@ -1,0 +1,58 @@
+/** The variables that `map` and `geo` make. */
+import { type Directive, named } from './tree.ts';
+
+export interface MapVariable {
+  readonly kind: 'map';
+  /** `$limit` */
+  readonly source: string;
+  /** In the order of the file, without the default. */
+  readonly values: readonly { readonly pattern: string; readonly result: string }[];
+  readonly fallback: string;
+}
+
+export interface GeoVariable {
+  readonly kind: 'geo';
+  readonly networks: readonly { readonly network: string; readonly result: string }[];
+  readonly fallback: string;
+}
+
+export type MadeVariable = MapVariable | GeoVariable;
+
+/** By name, without the dollar. */
+export type Variables = ReadonlyMap<string, MadeVariable>;
+
+const OF_MAP: readonly string[] = ['hostnames', 'volatile', 'default', 'include'];
+const OF_GEO: readonly string[] = [
+  'ranges',
+  'delete',
+  'proxy',
+  'proxy_recursive',
+  'default',
+  'include',
+];
+
+export function variablesOf(directives: readonly Directive[]): Variables {
+  const made = named(directives, 'map', 'geo').map((each) => {
+    const name = (each.args.at(-1) ?? '').replace(/^\$/, '');
+    return [name, each.name === 'map' ? mapOf(each) : geoOf(each)] as const;
+  });
+  return new Map(made);
+}
+
+function mapOf({ args: [source = ''], block }: Directive): MapVariable {
+  const values = block
+    .filter(({ name }) => !OF_MAP.includes(name))
+    .map(({ name, args: [result = ''] }) => ({ pattern: name.replace(/^\\/, ''), result }));
+  return { kind: 'map', source, values, fallback: defaultOf(block) };
+}
+
+function geoOf({ block }: Directive): GeoVariable {
+  const networks = block
+    .filter(({ name }) => !OF_GEO.includes(name))
+    .map(({ name, args: [result = ''] }) => ({ network: name, result }));
+  return { kind: 'geo', networks, fallback: defaultOf(block) };
+}
+
+function defaultOf(block: readonly Directive[]): string {
+  return named(block, 'default')[0]?.args[0] ?? '';
+}

@@ -1,0 +1,78 @@
+/** Labels of Docker containers, as in a compose file. */
+import type { SourcePlace } from '../shared/source.ts';
+import type { YamlNode } from '../shared/yaml-node.ts';
+import { type Middleware, type Option, type Parts, type Router, withoutProvider } from './parts.ts';
+
+interface Label extends Option {
+  /** Without `traefik.http.`, in parts. */
+  readonly path: readonly string[];
+}
+
+export function labelParts(document: YamlNode): Parts {
+  const services = document.get('services')?.entries() ?? [];
+  const labels = services.flatMap(([, service]) => [
+    ...labelsOf(service.get('labels')),
+    ...labelsOf(service.get('deploy', 'labels')),
+  ]);
+  return {
+    middlewares: middlewaresOf(labels.filter(({ path: [kind] }) => kind === 'middlewares')),
+    routers: routersOf(labels.filter(({ path: [kind] }) => kind === 'routers')),
+    findings: [],
+  };
+}
+
+/** A map, or a list of `name=value`. In compose files, `$$` is a dollar. */
+function labelsOf(node: YamlNode | undefined): Label[] {
+  if (node === undefined) return [];
+  const written: [string, string, SourcePlace][] = node.isMap
+    ? node.entries().map(([name, value]) => [name, value.text ?? '', value.place])
+    : node.items().map((item) => {
+        const text = item.text ?? '';
+        const at = text.indexOf('=');
+        return at === -1
+          ? [text, '', item.place]
+          : [text.slice(0, at), text.slice(at + 1), item.place];
+      });
+  return written.flatMap(([name, text, place]): Label[] => {
+    const [, rest] = /^traefik\.http\.(.*)$/i.exec(name.trim()) ?? [];
+    if (rest === undefined) return [];
+    return [{ path: rest.split('.'), text: text.trim().replaceAll('$$', '$'), place }];
+  });
+}
+
+function middlewaresOf(labels: readonly Label[]): Middleware[] {
+  const byKind = new Map<string, Label[]>();
+  for (const label of labels) {
+    const key = JSON.stringify([label.path[1] ?? '', label.path[2]?.toLowerCase() ?? '']);
+    const known = byKind.get(key);
+    if (known === undefined) byKind.set(key, [label]);
+    else known.push(label);
+  }
+  return [...byKind].map(([key, group]) => {
+    const [name = '', kind = ''] = JSON.parse(key) as string[];
+    const options = new Map<string, Option>();
+    for (const { path, text, place } of group)
+      options.set(path.slice(3).join('.').toLowerCase(), { text, place });
+    const chain = options.get('middlewares')?.text.split(',').map(withoutProvider) ?? [];
+    return { name, kind, options, chain, place: group[0]?.place as SourcePlace };
+  });
+}
+
+function routersOf(labels: readonly Label[]): Router[] {
+  const byName = new Map<string, Map<string, Label>>();
+  for (const label of labels) {
+    const [, name = '', option = ''] = label.path;
+    const known = byName.get(name) ?? new Map<string, Label>();
+    byName.set(name, known.set(option.toLowerCase(), label));
+  }
+  return [...byName].map(([name, options]) => ({
+    name,
+    rule: options.get('rule')?.text ?? '',
+    middlewares: (options.get('middlewares')?.text ?? '')
+      .split(',')
+      .filter((each) => each.trim() !== '')
+      .map(withoutProvider),
+    hasPriority: options.has('priority'),
+    place: (options.get('rule') ?? [...options.values()][0])?.place as SourcePlace,
+  }));
+}

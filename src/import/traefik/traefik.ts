@@ -1,0 +1,190 @@
+/** Carries over Traefik's RateLimit middleware from its dynamic configuration, Kubernetes objects or Docker labels. */
+import { type Finding, ImportError } from '../shared/finding.ts';
+import type { ImportedFile, ImportedLimit } from '../shared/imported-limit.ts';
+import { suggestedLimit } from '../shared/limit-text.ts';
+import { type LimitedRoute, orderFindings, policiesOfRoutes } from '../shared/routes.ts';
+import { lineText, placeText, type Source } from '../shared/source.ts';
+import { readDocuments } from '../shared/yaml-node.ts';
+import { kubernetesParts } from './custom-resources.ts';
+import { dynamicParts } from './dynamic.ts';
+import { labelParts } from './labels.ts';
+import { matchesOf } from './matches.ts';
+import type { Middleware, Parts, Router } from './parts.ts';
+import { type RateLimit, rateLimitOf } from './rate-limit.ts';
+
+export function importTraefik(source: Source): ImportedFile {
+  refuseToml(source);
+  const documents = readDocuments(source);
+  const parts = joined([
+    ...documents.map(dynamicParts),
+    ...documents.map(labelParts),
+    kubernetesParts(documents),
+  ]);
+  const limiters = new Map<Middleware, RateLimit>();
+  for (const each of parts.middlewares)
+    if (each.kind === 'ratelimit') limiters.set(each, rateLimitOf(each));
+  if (limiters.size === 0) {
+    const message =
+      'has no rateLimit middleware. Name the dynamic configuration, the Kubernetes objects, or the compose file that has it.';
+    throw new ImportError({ file: source.name, line: 1, column: 1 }, message);
+  }
+  const reader = new RouterReader(parts.middlewares, limiters);
+  const routes = parts.routers.flatMap((router) => reader.routesOf(router));
+  const { policies, counts } = policiesOfRoutes(routes);
+  const values = [...limiters.values()];
+  const prefixes = values.flatMap(({ ipv6Prefix }) => ipv6Prefix ?? []);
+  return {
+    sources: [],
+    trustedProxies: values.flatMap(({ trustedProxies }) => trustedProxies),
+    ipv6Prefix: prefixes.length === 0 ? undefined : Math.min(...prefixes),
+    exempt: [],
+    default: undefined,
+    policies,
+    findings: [
+      ...values.flatMap(({ findings }) => findings),
+      ...reader.findings,
+      ...orderFindings(routes, 'Traefik'),
+      ...parts.routers.flatMap((router) => sharedRouter(router, counts)),
+      ...parts.middlewares.flatMap((each) =>
+        notCarried(each, { used: reader.used, limit: limiters.get(each)?.limit }),
+      ),
+    ],
+    limitsFound: limiters.size,
+  };
+}
+
+function joined(all: readonly Parts[]): Parts {
+  return {
+    middlewares: all.flatMap(({ middlewares }) => middlewares),
+    routers: all.flatMap(({ routers }) => routers),
+    findings: all.flatMap(({ findings }) => findings),
+  };
+}
+
+/** headgate has no reader of TOML. */
+function refuseToml({ name, text }: Source): void {
+  const head =
+    /^[ \t]*\[{1,2}[ \t]*(?:http|tcp|entryPoints|providers)\b[\w." \t-]*\]{1,2}[ \t\r]*$/m.exec(
+      text,
+    );
+  if (head === null && !name.endsWith('.toml')) return;
+  const message =
+    'is TOML, which headgate does not read. Write it as YAML: both have the same keys, and Traefik reads either.';
+  throw new ImportError({ file: name, line: 1, column: 1 }, message);
+}
+
+class RouterReader {
+  readonly findings: Finding[] = [];
+  readonly used = new Set<Middleware>();
+  readonly #byName = new Map<string, Middleware[]>();
+  readonly #limiters: ReadonlyMap<Middleware, RateLimit>;
+
+  constructor(middlewares: readonly Middleware[], limiters: ReadonlyMap<Middleware, RateLimit>) {
+    this.#limiters = limiters;
+    for (const each of middlewares) {
+      const known = this.#byName.get(each.name);
+      if (known === undefined) this.#byName.set(each.name, [each]);
+      else known.push(each);
+    }
+  }
+
+  /** A route for each way in which the rule of the router matches. Each router has its own buckets. */
+  routesOf(router: Router): LimitedRoute[] {
+    const { name, place, rule } = router;
+    const used = this.#limitersOf(router.middlewares);
+    const limits = used.flatMap((each): ImportedLimit[] => {
+      this.used.add(each);
+      const limit = this.#limiters.get(each)?.limit;
+      return limit === undefined ? [] : [limit];
+    });
+    const matches = matchesOf(rule);
+    if (typeof matches === 'string') {
+      if (limits.length > 0)
+        this.findings.push({
+          place,
+          kind: 'left-out',
+          what: `router ${name}`,
+          why: `${matches}. Write a policy for the requests that you mean.`,
+        });
+      return [];
+    }
+    if (limits.length > 0)
+      this.#noteRule(
+        router,
+        matches.flatMap(({ ignored }) => ignored),
+      );
+    // Without a priority, the longest rule wins.
+    const weight = rule.length;
+    const where = `router ${name}, ${lineText(place)}`;
+    const comment = `from rateLimit ${used.map((each) => each.name).join(', ')} of ${where}`;
+    const rules =
+      limits.length === 0
+        ? { limits, mode: 'off' as const, comments: [`${where}: not limited`] }
+        : { limits, comments: [comment] };
+    const owner = limits.length === 0 ? '' : ownerOf(router);
+    return matches.map(({ host, template, methods }) => ({
+      owner,
+      name,
+      host,
+      template,
+      methods,
+      weight,
+      rules,
+      place,
+    }));
+  }
+
+  #noteRule({ name, place, hasPriority }: Router, ignored: readonly string[]): void {
+    const at = { place, what: `router ${name}`, kind: 'approximate' as const };
+    if (ignored.length > 0) {
+      const why = `a policy file cannot have ${[...new Set(ignored)].join(', ')}. The policy applies to requests whether this holds or not.`;
+      this.findings.push({ ...at, why });
+    }
+    if (hasPriority) {
+      const why =
+        'Traefik chooses routers by priority, and headgate chooses the policy with the most specific path, then host, then method. Check requests that several routers match.';
+      this.findings.push({ ...at, why });
+    }
+  }
+
+  /** Each middleware once, also where chains name each other. */
+  #limitersOf(names: readonly string[], seen = new Set<string>()): Middleware[] {
+    return names.flatMap((name) => {
+      if (seen.has(name)) return [];
+      seen.add(name);
+      return (this.#byName.get(name) ?? []).flatMap((each) => {
+        if (each.kind === 'chain') return this.#limitersOf(each.chain, seen);
+        return this.#limiters.has(each) ? [each] : [];
+      });
+    });
+  }
+}
+
+function ownerOf({ name, place }: Router): string {
+  return `${name} ${placeText(place)}`;
+}
+
+function sharedRouter(router: Router, counts: ReadonlyMap<string, number>): Finding[] {
+  const own = counts.get(ownerOf(router)) ?? 0;
+  if (own < 2) return [];
+  const why = `Traefik counts all requests of a router together, and headgate counts each of its ${own} policies by itself. A client gets the limit in each of them.`;
+  return [{ place: router.place, kind: 'approximate', what: `router ${router.name}`, why }];
+}
+
+interface Carried {
+  readonly used: ReadonlySet<Middleware>;
+  readonly limit: ImportedLimit | undefined;
+}
+
+function notCarried(middleware: Middleware, { used, limit }: Carried): Finding[] {
+  const { kind, name, place } = middleware;
+  if (kind === 'inflightreq') {
+    const why =
+      'headgate counts requests, and not requests at the same time. Keep this middleware.';
+    return [{ place, kind: 'left-out', what: `inFlightReq ${name}`, why }];
+  }
+  if (kind !== 'ratelimit' || used.has(middleware)) return [];
+  const suggested = limit === undefined ? '' : `, with ${suggestedLimit(limit)}`;
+  const why = `no router of this file uses it. If an entry point or a router elsewhere does, write a policy for it${suggested}.`;
+  return [{ place, kind: 'left-out', what: `rateLimit ${name}`, why }];
+}
