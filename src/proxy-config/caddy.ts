@@ -7,8 +7,37 @@ import { type Address, hostAndPort, type Writer } from './writer.ts';
 export const caddy: Writer = {
   file: 'caddy/Caddyfile',
   besides: [],
+  includes: [
+    {
+      place: 'global',
+      file: 'headgate-global.caddy',
+      line: 'import headgate-global.caddy',
+      goes: 'in the global options',
+    },
+    {
+      place: 'file',
+      file: 'headgate.caddy',
+      line: 'import headgate.caddy',
+      goes: 'above your sites',
+    },
+    {
+      place: 'site',
+      file: 'headgate-site.caddy',
+      line: 'import headgate-site.caddy',
+      goes: 'in the site, in place of its reverse_proxy',
+    },
+  ],
   gateway: { shipped: '127.0.0.1:8080', write: upstreamAt },
   application: { shipped: '127.0.0.1:3000', write: upstreamAt },
+  listener: { file: 'caddy/Caddyfile', edits: (port) => ({ ':8000 {': `:${port} {` }) },
+  front: (front) =>
+    front.kind === 'cloudflare'
+      ? {}
+      : {
+          'caddy/Caddyfile': {
+            'max_header_size 32KB': `max_header_size 32KB\n\t\ttrusted_proxies static ${front.networks.join(' ')}`,
+          },
+        },
   regions: ({ headers: { owned }, failure }) => ({
     // Caddy sends all headers of the client, and reads the secret from its environment.
     'client headers': () =>

@@ -1,4 +1,4 @@
-/** The headers that a proxy must send so that the gateway can tell clients apart. */
+/** The client's headers that a proxy must send: those that tell clients apart, and the trace of the request. */
 import type { ValidFile } from '../config/policy-file/compile.ts';
 import { allLimits } from '../config/policy-file/limit-schema.ts';
 
@@ -31,8 +31,19 @@ export function clientHeadersOf({ identity, fallback, entries }: Readings): Clie
     ...perHeader,
     // Every proxy reports X-Forwarded-For, or the address from it, without being told to.
     ...(forwarded_header === 'forwarded' ? ['forwarded'] : []),
+    'traceparent',
   ]);
   return { owned: [...owned], passed: [...passed].filter((name) => !owned.has(name)) };
+}
+
+/** Those of the passed headers that a limit or the identity depends on, and that proxies leave as they are. */
+export function sentByClients(file: Readings): string[] {
+  return clientHeadersOf(file).passed.filter(isSentByClients);
+}
+
+/** The files remove Forwarded from requests to the application, and no limit depends on Traceparent. */
+export function isSentByClients(passed: string): boolean {
+  return passed !== 'forwarded' && passed !== 'traceparent';
 }
 
 const ABBREVIATIONS: ReadonlyMap<string, string> = new Map([

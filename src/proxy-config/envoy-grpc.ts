@@ -1,4 +1,4 @@
-import { envoyRegions, socketAddress } from './envoy-regions.ts';
+import { envoyRegions, listenerEdits, socketAddress } from './envoy-regions.ts';
 import type { Writer } from './writer.ts';
 
 /** Listed in the shipped file, outside of its regions. */
@@ -16,5 +16,6 @@ export const envoyGrpc: Writer = {
     shipped: 'socket_address: { address: 127.0.0.1, port_value: 3000 }',
     write: socketAddress,
   },
+  listener: { file: 'envoy/envoy-grpc.yaml', edits: listenerEdits },
   regions: (input) => envoyRegions(input, ALWAYS_SENT),
 };

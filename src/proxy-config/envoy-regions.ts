@@ -4,13 +4,18 @@ import { type Conditions, passesExpression } from './failure-expression.ts';
 import { targetPattern } from './failure-keys.ts';
 import type { FailureRules } from './gateway-failure.ts';
 import type { WriteRegion } from './regions.ts';
-import { type Address, uncommentedWith, type WriterInput } from './writer.ts';
+import { type Address, type Edits, uncommentedWith, type WriterInput } from './writer.ts';
 
 /** Undefined for a unix socket: clusters of the type STRICT_DNS cannot use one. */
 export function socketAddress(address: Address): string | undefined {
   if ('socket' in address) return undefined;
   const { host } = address;
   return `socket_address: { address: ${host.includes(':') ? `"${host}"` : host}, port_value: ${address.port} }`;
+}
+
+export function listenerEdits(port: number): Edits {
+  const at = (number: number) => `{ address: 0.0.0.0, port_value: ${number} }`;
+  return { [at(8000)]: at(port) };
 }
 
 /** `alwaysSent`: names of headers that need no line in a region. */

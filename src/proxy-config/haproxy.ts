@@ -18,6 +18,15 @@ export const haproxy: Writer = {
     shipped: 'server application 127.0.0.1:3000',
     write: (to) => `server application ${at(to)}`,
   },
+  listener: { file: 'haproxy/haproxy.cfg', edits: (port) => ({ 'bind :8000': `bind :${port}` }) },
+  front: (front) =>
+    front.kind === 'cloudflare'
+      ? {}
+      : {
+          'haproxy/haproxy.cfg': {
+            '#http-request set-src req.hdr_ip(X-Forwarded-For,-1) if { src 10.0.0.0/8 }': `http-request set-src req.hdr_ip(X-Forwarded-For,-1) if { src ${front.networks.join(' ')} }`,
+          },
+        },
   regions: ({ headers: { passed, owned }, failure, sendsSecret }) => ({
     'client headers': () => [
       ...owned.flatMap((name) => [

@@ -1,16 +1,55 @@
-import { headerTitle } from './client-headers.ts';
+import { headerTitle, isSentByClients } from './client-headers.ts';
 import { keyPattern } from './failure-keys.ts';
 import { type Address, hostAndPort, uncommentedWith, type Writer } from './writer.ts';
 
 export const nginx: Writer = {
   file: 'nginx/nginx.conf',
   besides: [],
+  includes: [
+    {
+      place: 'http',
+      file: 'headgate-http.conf',
+      line: 'include headgate-http.conf;',
+      goes: 'in the block http',
+    },
+    {
+      place: 'server',
+      file: 'headgate-server.conf',
+      line: 'include headgate-server.conf;',
+      goes: 'in each block server that it protects',
+    },
+    {
+      place: 'location',
+      file: 'headgate-location.conf',
+      line: 'include headgate-location.conf;',
+      goes: 'in each location that it protects',
+    },
+  ],
   gateway: { shipped: 'server 127.0.0.1:8080', write: serverAt },
   application: { shipped: 'server 127.0.0.1:3000', write: serverAt },
+  listener: {
+    file: 'nginx/nginx.conf',
+    edits: (port) => ({ 'listen 8000;': `listen ${port};` }),
+  },
+  front: (front) =>
+    front.kind === 'cloudflare'
+      ? {
+          'nginx/nginx.conf': { '#include cloudflare.conf;': 'include cloudflare.conf;' },
+          'nginx/cloudflare.conf': {},
+        }
+      : {
+          'nginx/nginx.conf': {
+            '#set_real_ip_from 10.0.0.0/8;  real_ip_header X-Forwarded-For;  real_ip_recursive on;':
+              [
+                ...front.networks.map((network) => `set_real_ip_from ${network};`),
+                'real_ip_header X-Forwarded-For;',
+                'real_ip_recursive on;',
+              ].join('\n    '),
+          },
+        },
   regions: ({ headers: { passed, owned }, failure, sendsSecret }) => ({
-    // The file removes Forwarded from requests to the application.
-    'client headers for the application': () =>
-      passed.filter((name) => name !== 'forwarded').map(passOn),
+    // The fewer, the better: without a proxy_set_header, the location inherits those of the site.
+    'client headers for the application': () => passed.filter(isSentByClients).map(passOn),
     'client headers': () => [
       ...passed.map(passOn),
       ...owned.flatMap((name) => [

@@ -35,6 +35,15 @@ export function fillRegions(text: string, regions: Readonly<Record<string, Write
   return lines.join('\n');
 }
 
+/** The lines of a region without their indentation; undefined if the text does not have it. */
+export function regionLines(text: string, name: string): string[] | undefined {
+  const lines = text.split('\n').map((line) => line.trim());
+  const start = lines.indexOf(`# headgate: ${name}`);
+  if (start === -1) return undefined;
+  const end = lines.findIndex((line, i) => i > start && END.test(line));
+  return lines.slice(start + 1, end === -1 ? undefined : end);
+}
+
 /** Replaces the shipped address, except in comments. Throws an Error if the text does not have it. */
 export function replaceAddress(text: string, shipped: string, wanted: string): string {
   if (!text.includes(shipped)) throw new Error(`the file must have "${shipped}"`);

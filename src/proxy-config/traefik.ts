@@ -12,6 +12,21 @@ export const traefik: Writer = {
   besides: ['traefik/traefik.yaml'],
   gateway: { shipped: 'http://127.0.0.1:8080', write: urlOf },
   application: { shipped: 'http://127.0.0.1:3000', write: urlOf },
+  listener: {
+    file: 'traefik/traefik.yaml',
+    edits: (port) => ({ 'address: ":8000"': `address: ":${port}"` }),
+  },
+  front: (front) =>
+    front.kind === 'cloudflare'
+      ? {}
+      : {
+          'traefik/traefik.yaml': {
+            '#forwardedHeaders: { trustedIPs: [10.0.0.0/8] }': `forwardedHeaders: { trustedIPs: ${JSON.stringify(front.networks)} }`,
+          },
+          'traefik/dynamic.yaml': {
+            'trustForwardHeader: false': 'trustForwardHeader: true',
+          },
+        },
   regions: ({ headers: { passed, owned }, failure, sendsSecret }) => ({
     'client headers': () => [
       ...passed.filter((name) => name !== ALWAYS_SENT).map((name) => `- ${headerTitle(name)}`),

@@ -23,6 +23,24 @@ export interface ShippedAddress {
   readonly write: (address: Address) => string | undefined;
 }
 
+/** What stands between the clients and the proxy. */
+export type Front =
+  | { readonly kind: 'cloudflare' }
+  /** CIDR ranges, at least one. */
+  | { readonly kind: 'load-balancer'; readonly networks: readonly string[] };
+
+/** Texts of a file and what replaces them. */
+export type Edits = Readonly<Record<string, string>>;
+
+export interface Include {
+  /** Names the part, as in `--include PLACE`. */
+  readonly place: string;
+  readonly file: string;
+  /** The line that includes it, and where it goes, in words. */
+  readonly line: string;
+  readonly goes: string;
+}
+
 export interface Writer {
   /** Path below deploy/. */
   readonly file: string;
@@ -30,8 +48,14 @@ export interface Writer {
   readonly besides: readonly string[];
   readonly gateway: ShippedAddress;
   readonly application: ShippedAddress;
+  /** Where clients connect, in the file of that path below deploy/. */
+  readonly listener: { readonly file: string; edits(port: number): Edits };
+  /** How the proxy learns the client's address, by path below deploy/. Files that the writer does not name are added. */
+  front?(front: Front): Readonly<Record<string, Edits>>;
   /** Whether the proxy sends checks over gRPC. */
   readonly grpc?: boolean;
+  /** Files that an existing configuration includes, each with a part. Without them, parts are put in by hand. */
+  readonly includes?: readonly Include[];
   /** By name. */
   regions(input: WriterInput): Readonly<Record<string, WriteRegion>>;
 }

@@ -1,0 +1,90 @@
+/** One file of a proxy, whole or the parts of it that an existing configuration needs. */
+import { readFileSync } from 'node:fs';
+import { posix } from 'node:path';
+import type { ValidFile } from '../config/policy-file/compile.ts';
+import { clientHeadersOf } from './client-headers.ts';
+import { failureRulesOf } from './gateway-failure.ts';
+import { partsFor, partsOf } from './parts.ts';
+import { fillRegions, regionLines, replaceAddress } from './regions.ts';
+import type { Address, ShippedAddress, Writer } from './writer.ts';
+import { templatePath, writerOf } from './writers.ts';
+
+export interface ProxyConfigInput {
+  /** One of PROXIES. */
+  readonly proxy: string;
+  readonly policies: ValidFile;
+  /** Undefined: the address of the shipped file. */
+  readonly gateway: Address | undefined;
+  readonly application: Address | undefined;
+  readonly sendsSecret: boolean;
+  /** Only the parts that an existing configuration needs; a text: those for this place, or the file of this name. */
+  readonly include: boolean | string;
+}
+
+export interface ProxyConfig {
+  readonly text: string;
+  /** Names of other files that must be in the same folder. */
+  readonly besides: readonly string[];
+}
+
+/** Throws a RangeError if the proxy cannot use an address, or has no part for the place. */
+export function proxyConfig(input: ProxyConfigInput): ProxyConfig {
+  const { proxy, policies, sendsSecret } = input;
+  const writer = writerOf(proxy);
+  const besides = writer.besides.map((path) => ({ name: posix.basename(path), path }));
+  const other = besides.find(({ name }) => name === input.include);
+  if (other !== undefined)
+    return { text: readFileSync(templatePath(other.path), 'utf8'), besides: [] };
+  const headers = clientHeadersOf(policies);
+  const regions = writer.regions({ headers, failure: failureRulesOf(policies), sendsSecret });
+  let text = fillRegions(readFileSync(templatePath(writer.file), 'utf8'), regions);
+  text = withAddress(text, writer.gateway, input.gateway);
+  text = withAddress(text, writer.application, input.application);
+  return {
+    text: partsWanted(text, input.include, writer),
+    besides: typeof input.include === 'string' ? [] : besides.map(({ name }) => name),
+  };
+}
+
+function partsWanted(text: string, include: boolean | string, { includes }: Writer): string {
+  if (include === false) return text;
+  if (include === true) return partsOf(text);
+  return partsFor(
+    include,
+    text,
+    includes?.map(({ place }) => place),
+  );
+}
+
+const FAILURE_REGION = 'refused without the gateway';
+
+/** Whether a policy has `on_gateway_failure: deny`. */
+export function hasFailureRoutes(policies: ValidFile): boolean {
+  return failureRulesOf(policies) !== undefined;
+}
+
+/** Whether the proxy refuses the routes of this policy file without a gateway. Undefined: the text does not have the region. */
+export function isSameFailureRegion(
+  proxy: string,
+  text: string,
+  policies: ValidFile,
+): boolean | undefined {
+  const lines = regionLines(text, FAILURE_REGION);
+  if (lines === undefined) return undefined;
+  const headers = clientHeadersOf(policies);
+  const failure = failureRulesOf(policies);
+  const regions = writerOf(proxy).regions({ headers, failure, sendsSecret: false });
+  const wanted = regions[FAILURE_REGION]?.([]) ?? [];
+  return lines.join('\n') === wanted.map((line) => line.trim()).join('\n');
+}
+
+function withAddress(
+  text: string,
+  { shipped, write }: ShippedAddress,
+  wanted: Address | undefined,
+): string {
+  if (wanted === undefined) return text;
+  const written = write(wanted);
+  if (written === undefined) throw new RangeError('this proxy needs a host and a port');
+  return replaceAddress(text, shipped, written);
+}

@@ -1,0 +1,101 @@
+/** Every file of a proxy: whole files for a new set-up, or the parts that an existing configuration needs. */
+import { readFileSync } from 'node:fs';
+import { posix } from 'node:path';
+import { type ProxyConfigInput, proxyConfig } from './printed-config.ts';
+import { type Address, type Edits, type Front, hostAndPort, type Include } from './writer.ts';
+import { templatePath, writerOf } from './writers.ts';
+
+export interface ProxyFilesInput extends Omit<ProxyConfigInput, 'include'> {
+  /** Where clients connect. */
+  readonly port: number;
+  /** Undefined: clients connect to the proxy. */
+  readonly front: Front | undefined;
+}
+
+export interface ProxyFile {
+  readonly name: string;
+  readonly text: string;
+}
+
+/** The names of the files that every set-up of the proxy has. */
+export function proxyFileNames(proxy: string): string[] {
+  const { file, besides } = writerOf(proxy);
+  return [file, ...besides].map((path) => posix.basename(path));
+}
+
+/** Every file that the proxy needs, the main one first. They belong in one folder. Throws like `proxyConfig`. */
+export function proxyFiles(input: ProxyFilesInput): ProxyFile[] {
+  const { file, besides, listener, front } = writerOf(input.proxy);
+  const edits = (input.front && front?.(input.front)) ?? {};
+  const paths = new Set([file, ...besides, ...Object.keys(edits)]);
+  return [...paths].map((path) => {
+    const text =
+      path === file
+        ? proxyConfig({ ...input, include: false }).text
+        : readFileSync(templatePath(path), 'utf8');
+    const changes = {
+      ...(path === listener.file && input.port !== SHIPPED_PORT && listener.edits(input.port)),
+      ...edits[path],
+    };
+    const named = withAddressesInHead(edited(text, changes), input);
+    return { name: posix.basename(path), text: named };
+  });
+}
+
+/** The comment at the start of a shipped file shows its addresses, and says to change them. */
+function withAddressesInHead(
+  text: string,
+  { port, application, gateway }: ProxyFilesInput,
+): string {
+  const end = /^(?!#)/m.exec(text)?.index ?? 0;
+  const shown = (address: Address | undefined, shipped: string) =>
+    (address && hostAndPort(address)) ?? shipped;
+  const head = text
+    .slice(0, end)
+    .replace('# Change three addresses:', '# The three addresses:')
+    .replace(`:${SHIPPED_PORT} ->`, `:${port} ->`)
+    .replace('application :3000', `application ${shown(application, ':3000')}`)
+    .replace(/headgate (:808[01])/, (_, shipped) => `headgate ${shown(gateway, shipped)}`);
+  return head + text.slice(end);
+}
+
+/** A file with parts for a configuration that exists, and what to do with it. */
+export interface PartFile extends ProxyFile {
+  /** The line that includes it and where that goes; undefined if its parts are put in by hand. */
+  readonly include: Include | undefined;
+}
+
+/** Throws like `proxyConfig`. */
+export function partFiles(input: Omit<ProxyConfigInput, 'include'>): PartFile[] {
+  const { file, includes, besides } = writerOf(input.proxy);
+  const textOf = (include: true | string) => proxyConfig({ ...input, include }).text;
+  const others = besides.map((path) => posix.basename(path));
+  const parts =
+    includes === undefined
+      ? [{ name: `headgate-parts${posix.extname(file)}`, text: textOf(true), include: undefined }]
+      : includes.map((each) => ({ name: each.file, text: textOf(each.place), include: each }));
+  return [
+    ...parts,
+    ...others.map((name) => ({ name: ownName(name), text: textOf(name), include: undefined })),
+  ];
+}
+
+/** The lines that an existing configuration includes the parts with. Empty if they are put in by hand. */
+export function includesOf(proxy: string): readonly Include[] {
+  return writerOf(proxy).includes ?? [];
+}
+
+/** A name that no file of the user has. */
+function ownName(name: string): string {
+  return name.startsWith('headgate') ? name : `headgate-${name}`;
+}
+
+/** Where clients connect in the shipped files. */
+export const SHIPPED_PORT = 8000;
+
+function edited(text: string, edits: Edits): string {
+  return Object.entries(edits).reduce((current, [shipped, written]) => {
+    if (!current.includes(shipped)) throw new Error(`the file must have "${shipped}"`);
+    return current.replaceAll(shipped, () => written);
+  }, text);
+}

@@ -1,0 +1,47 @@
+/** What `headgate init` needs to know. */
+import type { Front } from '../proxy-config/proxy-config.ts';
+
+export interface Answers {
+  /** A name of PROXIES. */
+  readonly proxy: string;
+  /** Whether the proxy has a configuration already. Then only the parts to add are written. */
+  readonly existing: boolean;
+  /** Where the application listens, as the proxy reaches it. */
+  readonly application: Endpoint;
+  /** Where clients log in: a path of letters, digits and `-._~/`. */
+  readonly login: string;
+  /** What stands between the clients and the proxy. Undefined: nothing. */
+  readonly front: Front | undefined;
+  /** Whether clients send API keys. */
+  readonly keys: boolean;
+  /** The URL of a Redis in which several gateways count. Undefined: one gateway counts in memory. */
+  readonly redis: string | undefined;
+  readonly with: readonly Extra[];
+}
+
+export interface Endpoint {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** Ways to run the gateway. Each adds a file. */
+export const EXTRAS = ['compose', 'systemd'] as const;
+export type Extra = (typeof EXTRAS)[number];
+
+export const DEFAULT_ANSWERS: Answers = {
+  proxy: 'nginx',
+  existing: false,
+  application: { host: '127.0.0.1', port: 3000 },
+  login: '/api/auth/login',
+  front: undefined,
+  keys: false,
+  redis: undefined,
+  with: [],
+};
+
+/** The names of files, which the files mention. */
+export const POLICY_FILE = 'policies.yaml';
+export const TEST_FILE = 'policies_test.yaml';
+
+/** Requests that a client may send there in five minutes. */
+export const LOGINS = 5;

@@ -1,0 +1,61 @@
+/** The policy file: a limit for everything, a stricter one for logins, and comments that say how to go on. */
+import { type Answers, LOGINS, POLICY_FILE, TEST_FILE } from './answers.ts';
+
+/** Keys of one address that may log in as often as they like, each within its own limit. */
+export const KEYS_PER_ADDRESS = 4;
+
+export function policyFile(answers: Pick<Answers, 'front' | 'keys' | 'login'>): string {
+  const sources = [
+    ...(answers.keys ? ['api_key'] : []),
+    ...(answers.front?.kind === 'cloudflare' ? ['cf_connecting_ip'] : []),
+    'ip',
+  ];
+  return `# Who may send how many requests. After a change, check and test it:
+#   headgate check --strict ${POLICY_FILE}
+#   headgate test --coverage ${TEST_FILE}
+# A running gateway notices changes of this file by itself.
+version: 1
+
+identity:
+  # The first of these that a request has identifies its client.
+  sources: [${sources.join(', ')}]
+${answers.keys ? KEYS : ''}  # The proxies that may say where a request comes from.
+  trusted_proxies: [${trustedProxies(answers).join(', ')}]
+
+# Applies to requests that match no policy below.
+default:
+  limits: [300/1min]
+  # To count without denying anybody, which headgate top then shows:
+  #mode: shadow
+
+policies:
+  - name: login
+    match: { method: POST, path: ${answers.login} }
+    limits:
+      - ${LOGINS}/5min # per client${answers.keys ? PER_ADDRESS : ''}
+    # If Redis is down, each gateway counts by itself.
+    on_store_failure: local
+    # If no gateway answers, the proxy refuses logins and lets other requests pass. The proxy's file has this path, too.
+    # If you change the path, also change it in the tests, and print the proxy's file again: headgate proxy-config.
+    on_gateway_failure: deny
+    #mode: shadow
+`;
+}
+
+const KEYS = `  api_key:
+    header: x-api-key
+    # Keys that you gave out. headgate key new --id acme makes a key and its entry. A key that is not listed also counts
+    # for its address: all such keys of one address together get twice the limit of the address.
+    #keys:
+    #  - { id: acme, sha256: 2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae }
+`;
+
+const PER_ADDRESS = `
+      - { rate: ${LOGINS * KEYS_PER_ADDRESS}/5min, per: ip } # all keys of one address together`;
+
+function trustedProxies({ front }: Pick<Answers, 'front'>): readonly string[] {
+  // Without quotes, YAML would read the colons of an IPv6 network as a map.
+  const quoted = (network: string) => (network.includes(':') ? JSON.stringify(network) : network);
+  if (front?.kind !== 'load-balancer') return ['loopback'];
+  return ['loopback', ...front.networks.map(quoted)];
+}

@@ -1,0 +1,61 @@
+/** Tests of the policy file, which cover each of its limits. */
+import { type Answers, LOGINS, POLICY_FILE, TEST_FILE } from './answers.ts';
+import { KEYS_PER_ADDRESS } from './policy-file.ts';
+
+/** A network of Cloudflare, from config/cloudflare-ranges.yaml. */
+const CLOUDFLARE = '173.245.48.5';
+const KEYS = ['one', 'two', 'three', 'four', 'five'].slice(0, KEYS_PER_ADDRESS + 1);
+
+export function policyTests(answers: Pick<Answers, 'front' | 'keys' | 'login'>): string {
+  const { front, keys } = answers;
+  const login = `POST ${answers.login}`;
+  return `# Tests of ${POLICY_FILE}, in virtual time: headgate test --coverage ${TEST_FILE}
+policies: ${POLICY_FILE}
+${keys ? `\n# These count as listed keys.\napi_keys: [${KEYS.join(', ')}]\n` : ''}
+clients:
+  alice: { address: 203.0.113.9 }
+  bob: { address: 198.51.100.7 }
+${keys ? KEYS.map((id) => `  ${id}: { address: 192.0.2.1, api_key: ${id} }\n`).join('') : ''}${
+  front?.kind === 'cloudflare' ? CLOUDFLARE_CLIENTS : ''
+}
+tests:
+  - name: the sixth login in five minutes waits
+    steps:
+      - { at: 0s, client: alice, send: ${login}, times: ${LOGINS}, every: 1s, expect: { verdict: allow, policy: login } }
+      - { at: 10s, client: alice, send: ${login}, expect: { verdict: deny, status: 429, retry_after: 290s } }
+      - { client: bob, send: ${login}, expect: allow }
+      - { at: 300s, client: alice, send: ${login}, expect: allow }
+
+  - name: everything else has 300 requests a minute
+    steps:
+      - { client: alice, send: GET /, times: 300, expect: { verdict: allow, policy: default } }
+      - { client: alice, send: GET /about, expect: { verdict: deny, policy: default } }
+${keys ? keyTests(login) : ''}${front?.kind === 'cloudflare' ? cloudflareTests(login) : ''}`;
+}
+
+const keyTests = (login: string) => `
+  - name: all keys of one address together log in ${LOGINS * KEYS_PER_ADDRESS} times in five minutes
+    steps:
+${KEYS.slice(0, KEYS_PER_ADDRESS)
+  .map((id) => `      - { client: ${id}, send: ${login}, times: ${LOGINS}, expect: allow }\n`)
+  .join(
+    '',
+  )}      - { client: ${KEYS.at(-1)}, send: ${login}, expect: { verdict: deny, policy: login } }
+`;
+
+const CLOUDFLARE_CLIENTS = `  # Cloudflare connects, and says who the client is.
+  carol: { address: ${CLOUDFLARE}, headers: { cf-connecting-ip: 203.0.113.20 } }
+  dave: { address: ${CLOUDFLARE}, headers: { cf-connecting-ip: 203.0.113.21 } }
+  # Connects directly, and claims to be carol.
+  mallory: { address: 198.51.100.66, headers: { cf-connecting-ip: 203.0.113.20 } }
+`;
+
+const cloudflareTests = (login: string) => `
+  - name: clients behind Cloudflare have a limit each, and nobody else can use it up
+    steps:
+      - { client: mallory, send: ${login}, times: ${LOGINS}, expect: allow }
+      - { client: mallory, send: ${login}, expect: deny }
+      - { client: carol, send: ${login}, times: ${LOGINS}, expect: allow }
+      - { client: carol, send: ${login}, expect: deny }
+      - { client: dave, send: ${login}, expect: allow }
+`;
