@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import calculateSlot from 'cluster-key-slot';
 import type { RedisTarget } from '../config/settings/redis-target.ts';
-import type { Descriptor, Quota, QuotaStore } from '../core/store.ts';
+import { ALGORITHMS, type Descriptor, type Quota, type QuotaStore } from '../core/store.ts';
 import {
   listenTo,
   OVERRIDES_CHANNEL,
@@ -117,7 +117,7 @@ export class Trial {
   /** Takes with every algorithm. */
   async #take(tag: string): Promise<void> {
     const log: Descriptor = { key: keyOf(tag, 'log'), quota: LOG, cost: LOG_COST };
-    const others = (['sliding-window-counter', 'token-bucket'] as const).map((algorithm) => ({
+    const others = ALGORITHMS.filter((each) => each !== LOG.algorithm).map((algorithm) => ({
       key: keyOf(tag, algorithm),
       quota: { ...LOG, algorithm },
       cost: 1,

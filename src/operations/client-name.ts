@@ -8,6 +8,7 @@ import {
   GLOBAL_PARTITION,
   isAddress,
   isOfMany,
+  isPseudonym,
   listedKeyPartition,
   pseudonymsOf,
   unlistedKeyPartition,
@@ -42,7 +43,7 @@ export interface OverrideName {
 const FORMS =
   'write an address (203.0.113.9), an IPv6 network that the policy file counts (2001:db8::/64), a client of the log (k.Yx3...), id:ID of a listed key, key:KEY, user:USER, or a decision id';
 
-export const PARTITION = /^(?:[chiku]\.[\w-]{22}|g)$/;
+export const PARTITION = /^(?:[chikru]\.[\w-]{22}|g)$/;
 const DECISION_ID = /^[0-9a-f]{12}-\d+$/;
 
 /** Undefined if the text is not a decision id. */
@@ -98,8 +99,8 @@ function withOneName(partition: string): KnownClient {
 }
 
 function byPartition(partition: string, { daily }: Salts): KnownClient {
-  // The pseudonym of an address may be yesterday's, which is of no use after midnight.
-  if (isAddress(partition)) return namedUntil(partition, daily.startMs + DAY_MS);
+  // A pseudonym may be yesterday's, which is of no use after midnight.
+  if (isPseudonym(partition)) return namedUntil(partition, daily.startMs + DAY_MS);
   if (!isOfMany(partition)) return withOneName(partition);
   return {
     ...withOneName(partition),
@@ -113,9 +114,9 @@ function byPartition(partition: string, { daily }: Salts): KnownClient {
   };
 }
 
-/** The client of a denial. The pseudonym of an address is used until the end of the day after the denial. */
+/** The client of a denial. A pseudonym is used until the end of the day after the denial. */
 export function ofDay(partition: string, deniedMs: number): KnownClient {
-  if (!isAddress(partition)) return withOneName(partition);
+  if (!isPseudonym(partition)) return withOneName(partition);
   return namedUntil(partition, periodStart(deniedMs, DAY_MS) + 2 * DAY_MS);
 }
 
@@ -126,7 +127,9 @@ function namedUntil(partition: string, endMs: number): KnownClient {
       if (untilMs <= endMs) return { client: partition, isLong: false };
       throw new OperationError(
         'invalid',
-        `${partition} is the pseudonym of an address and expires at ${isoTime(endMs)}: for a longer override, name the address itself`,
+        isAddress(partition)
+          ? `${partition} is the pseudonym of an address and expires at ${isoTime(endMs)}: for a longer override, name the address itself`
+          : `${partition} is the pseudonym of a descriptor and expires at ${isoTime(endMs)}: choose an earlier end`,
       );
     },
   };

@@ -86,19 +86,33 @@ async function setAccess(
   return putInForce(gateway, override, change);
 }
 
-async function removeAccess(gateway: Gateway, access: Access, { client, by = 'unknown' }: Lift) {
+const NOT_IN_FORCE = {
+  blocked:
+    'no operator blocked this client; if it is over a limit, reset its counters (headgate clients reset)',
+  exempt: 'no operator exempted this client',
+} as const;
+
+async function removeAccess(
+  gateway: Gateway,
+  access: Access,
+  { client, reason, by = 'unknown' }: Lift,
+) {
   const { own } = await findClient(gateway, client, access);
   // Another gateway may have made the override a moment ago.
   await gateway.overrides.refresh();
   const lifted = own.filter((name) => accessOverride(gateway, name)?.access === access);
   const [subject] = lifted;
   if (subject === undefined) {
-    throw new OperationError('not_found', `no override says that this client is ${access}`);
+    throw new OperationError('not_found', NOT_IN_FORCE[access]);
   }
   const action = access === 'blocked' ? 'unblock' : 'unexempt';
-  await audited(gateway, { action, subject, change: `no longer ${access}`, by }, async () => {
-    for (const name of lifted) await gateway.overrides.remove(clientSubject(name), by);
-  });
+  await audited(
+    gateway,
+    { action, subject, change: `no longer ${access}`, reason, by },
+    async () => {
+      for (const name of lifted) await gateway.overrides.remove(clientSubject(name), by);
+    },
+  );
   return namedClient(gateway, subject);
 }
 

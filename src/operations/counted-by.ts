@@ -47,8 +47,10 @@ export function countedBy(client: InspectedClient, gateway: Counting): LimitDesc
   return [...deniedLimit(client, policies), ...counted];
 }
 
-/** The pseudonym of an address does not tell the one for windows longer than a day. */
-function isKnownBy({ partition, address }: InspectedClient, { quota }: Limit): boolean {
+/** Whether the client's name tells that the limit counts it. The pseudonym of an address does not tell that of longer windows. */
+function isKnownBy({ partition, address, denied }: InspectedClient, { quota, per, label }: Limit) {
+  // The partition does not tell its rule, but the denial does.
+  if (per === 'descriptor') return label === denied?.label;
   return address !== undefined || !isAddress(partition) || quota.windowMs <= DAY_MS;
 }
 
@@ -96,6 +98,8 @@ function asCounted(
       return { ...unknown, kind: 'api_key', apiKey: { partition, unverified: true } };
     case 'u.':
       return { ...unknown, kind: 'user', user: partition };
+    case 'r.':
+      return { ...unknown, descriptor: partition };
     case 'h.':
       return { ...unknown, headers: headersOf(policies, { partition, unverified: false }) };
     default:

@@ -5,7 +5,7 @@ import { by, client, listedClient, policyName, reason, terms } from './fields.ts
 import { overrideReportSchema } from './overrides.ts';
 
 const overrideInput = z.strictObject({ client, ...terms });
-const liftInput = z.strictObject({ client, by: by.optional() });
+const liftInput = z.strictObject({ client, reason: reason.optional(), by: by.optional() });
 const namedClient = z.object({ client: z.string(), ...listedClient });
 
 export const RESET = {

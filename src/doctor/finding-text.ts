@@ -1,0 +1,23 @@
+/** What the catalog says of each finding. */
+
+/** An error breaks the limits or the site; `fine` says what was examined. */
+export type Severity = 'error' | 'warning' | 'info' | 'fine';
+
+/** What a finding is about. Errors of the configuration have another exit code than those of running programs. */
+export type Part = 'configuration' | 'running';
+
+export interface FindingText {
+  readonly severity: Severity;
+  readonly part: Part;
+  readonly meaning: string;
+  /** What to do. Empty if nothing is to do. */
+  readonly remedy: string;
+}
+
+export const of =
+  (severity: Severity, part: Part) =>
+  (meaning: string, remedy: string): FindingText => ({ severity, part, meaning, remedy });
+export const configError = of('error', 'configuration');
+export const configWarning = of('warning', 'configuration');
+export const runError = of('error', 'running');
+export const runWarning = of('warning', 'running');

@@ -1,0 +1,63 @@
+/** What a running gateway says of its policy file and of its proxies, by its metrics. They need no token. */
+
+const TIMEOUT_MS = 5_000;
+
+export interface GatewayState {
+  /** Of the policy files in force. Several while workers reload. */
+  readonly digests: readonly string[];
+  /** Checks so far. */
+  readonly checks: number;
+  /** Checks so far from proxies outside `identity.trusted_proxies`. */
+  readonly untrusted: number;
+  /** Names of the headers that the policy file needs and some request had since it was loaded. */
+  readonly seenHeaders: ReadonlySet<string>;
+}
+
+/** `opsUrl` is without a path. Resolves to undefined if no gateway answers there. */
+export async function gatewayState(opsUrl: string): Promise<GatewayState | undefined> {
+  const samples = samplesIn(await textOf(`${opsUrl}/metrics`));
+  const named = (name: string) => samples.filter((sample) => sample.name === `headgate_${name}`);
+  const sum = (name: string) => named(name).reduce((total, { value }) => total + value, 0);
+  const labels = (name: string, label: string) =>
+    named(name).flatMap((sample) => sample.labels.get(label) ?? []);
+  if (named('config_info').length === 0) return undefined;
+  return {
+    digests: labels('config_info', 'sha256'),
+    checks: sum('decisions_total'),
+    untrusted: sum('untrusted_proxy_requests_total'),
+    seenHeaders: new Set(labels('header_seen', 'header')),
+  };
+}
+
+interface Sample {
+  readonly name: string;
+  readonly labels: ReadonlyMap<string, string>;
+  readonly value: number;
+}
+
+/** `headgate_header_seen{dialect="nginx",header="x-api-key"} 1` */
+function samplesIn(text: string): Sample[] {
+  return text.split('\n').flatMap((line) => {
+    const [, name, labels = '', value] = /^(headgate_\w+)(?:\{(.*)\})? (\S+)$/.exec(line) ?? [];
+    if (name === undefined) return [];
+    const pairs = [...labels.matchAll(/(\w+)="([^"]*)"/g)];
+    return [
+      {
+        name,
+        labels: new Map(pairs.map(([, label = '', is = '']) => [label, is])),
+        value: Number(value),
+      },
+    ];
+  });
+}
+
+/** Empty if there is no answer. */
+async function textOf(url: string): Promise<string> {
+  try {
+    const signal = AbortSignal.timeout(TIMEOUT_MS);
+    const response = await fetch(url, { signal, redirect: 'manual' });
+    return await response.text();
+  } catch {
+    return '';
+  }
+}

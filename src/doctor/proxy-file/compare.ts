@@ -1,0 +1,120 @@
+/** Compares what the file of a proxy says with the policy file and the settings. */
+import type { ValidFile } from '../../config/policy-file/compile.ts';
+import type { Environment } from '../../config/settings/environment.ts';
+import {
+  asksOverGrpc,
+  clientHeadersOf,
+  hasFailureRoutes,
+  isSameFailureRegion,
+} from '../../proxy-config/proxy-config.ts';
+import { type DoctorFinding, found } from '../catalog.ts';
+import { FROM_ENVIRONMENT, type ProxyFacts } from './facts.ts';
+
+type Settings = Pick<Environment, 'host' | 'port' | 'socket' | 'grpcPort' | 'proxySecrets'>;
+
+export interface Comparison {
+  /** The name that is shown. */
+  readonly file: string;
+  /** Of all files that belong to it. */
+  readonly text: string;
+  /** Undefined if the policy file has mistakes: then only the settings are compared. */
+  readonly policies: ValidFile | undefined;
+  readonly settings: Settings;
+}
+
+/** Empty if everything fits. */
+export function misfits(facts: ProxyFacts, input: Comparison): DoctorFinding[] {
+  const { policies, settings } = input;
+  const file = facts.place ?? input.file;
+  return [
+    ...(facts.losesDenials
+      ? [found('denial-becomes-500', file, 'clients get a 500 in place of each 429')]
+      : []),
+    ...(policies === undefined ? [] : headerFindings(file, facts, policies)),
+    ...secretFindings(file, facts, settings.proxySecrets),
+    ...addressFindings(file, facts, settings),
+    ...(policies === undefined ? [] : failureFindings(input, facts, policies)),
+    ...(facts.refusesAll
+      ? [found('refuses-without-gateway', file, 'every request is refused without a gateway')]
+      : []),
+  ];
+}
+
+function headerFindings(
+  file: string,
+  { passed, owned }: ProxyFacts,
+  policies: ValidFile,
+): DoctorFinding[] {
+  const needed = clientHeadersOf(policies);
+  const isPassed = (name: string) => passed === 'all' || passed.has(name);
+  return [
+    ...needed.passed
+      .filter((name) => !isPassed(name) && !owned.has(name))
+      .map((name) => found('header-not-passed', file, `${name} does not reach headgate`)),
+    ...needed.owned
+      .filter((name) => isPassed(name) && !owned.has(name))
+      .map((name) => found('header-from-client', file, `${name} is what the client sends`)),
+    ...needed.owned
+      .filter((name) => !isPassed(name) && !owned.has(name))
+      .map((name) => found('header-not-passed', file, `${name} does not reach headgate`)),
+  ];
+}
+
+function secretFindings(
+  file: string,
+  { secret }: ProxyFacts,
+  secrets: readonly string[],
+): DoctorFinding[] {
+  if (secrets.length === 0 || secret === FROM_ENVIRONMENT) return [];
+  if (secret === undefined) return [found('secret-not-sent', file, 'no secret is sent')];
+  if (secrets.includes(secret)) return [];
+  return [found('secret-not-sent', file, 'the secret is not that of HEADGATE_PROXY_SECRET')];
+}
+
+const LOCAL = /^(127\.\d+\.\d+\.\d+|localhost|\[::1\]|0\.0\.0\.0|\[::\])$/i;
+
+function addressFindings(
+  file: string,
+  { proxy, gateways }: ProxyFacts,
+  { host, port, socket, grpcPort }: Settings,
+): DoctorFinding[] {
+  const isGrpc = asksOverGrpc(proxy);
+  if (isGrpc && grpcPort === undefined)
+    return [found('grpc-off', file, 'asks over gRPC, and no gateway listens for it')];
+  const written = host.includes(':') ? `[${host}]` : host;
+  const listens =
+    !isGrpc && socket !== undefined ? `unix:${socket}` : `${written}:${isGrpc ? grpcPort : port}`;
+  if (gateways.length === 0 || gateways.some((gateway) => isSamePlace(gateway, listens))) return [];
+  const asks = gateways.slice(0, 3).join(', ');
+  return [found('other-gateway-address', file, `asks ${asks}; headgate listens on ${listens}`)];
+}
+
+/** Names of this machine are the same place, and so is every address if headgate listens on all of them. */
+function isSamePlace(asked: string, listens: string): boolean {
+  if (asked.startsWith('unix:') || listens.startsWith('unix:')) return asked === listens;
+  const [askedHost, askedPort] = split(asked);
+  const [host, port] = split(listens);
+  if (askedPort !== port) return false;
+  const isEverywhere = host === '0.0.0.0' || host === '[::]';
+  return askedHost === host || isEverywhere || (LOCAL.test(askedHost) && LOCAL.test(host));
+}
+
+function split(address: string): [host: string, port: string] {
+  const colon = address.lastIndexOf(':');
+  return [address.slice(0, colon), address.slice(colon + 1)];
+}
+
+function failureFindings(
+  { file, text }: Comparison,
+  { proxy, refusesAll }: ProxyFacts,
+  policies: ValidFile,
+): DoctorFinding[] {
+  if (refusesAll) return [];
+  const isSame = isSameFailureRegion(proxy, text, policies);
+  if (isSame === true || (isSame === undefined && !hasFailureRoutes(policies))) return [];
+  const problem =
+    isSame === undefined
+      ? 'has no part that refuses routes while no gateway answers'
+      : 'refuses other routes than the policy file says while no gateway answers';
+  return [found('other-failure-routes', file, problem)];
+}

@@ -1,0 +1,91 @@
+/** Examines the file of a proxy, with the files that it includes. */
+import { sentByClients } from '../../proxy-config/proxy-config.ts';
+import { type DoctorFinding, found } from '../catalog.ts';
+import { caddyFacts } from './caddy.ts';
+import { readCaddyfile } from './caddy-imports.ts';
+import { type Comparison, misfits } from './compare.ts';
+import { envoyFacts } from './envoy.ts';
+import type { ProxyFacts, ReadFacts } from './facts.ts';
+import { haproxyFacts } from './haproxy.ts';
+import { asksHeadgate, nginxFacts } from './nginx.ts';
+import { readNginxConfig } from './nginx-config.ts';
+import { nginxLosses } from './nginx-losses.ts';
+import { type Directive, everyDirective } from './nginx-tree.ts';
+import { filesOfDump, filesOnDisk, type ProxyFiles } from './proxy-files.ts';
+import { traefikFacts } from './traefik.ts';
+
+const READERS: readonly ReadFacts[] = [envoyFacts, traefikFacts, haproxyFacts];
+
+export interface ProxyFileInput extends Comparison {
+  /** Where relative includes begin: the path of the file, even if its text came from elsewhere. */
+  readonly path: string;
+}
+
+export function examineProxyFile(input: ProxyFileInput): DoctorFinding[] {
+  const { file, text } = input;
+  let facts: ProxyFacts | undefined;
+  try {
+    for (const read of READERS) facts ??= read(text);
+  } catch (error) {
+    if (!(error instanceof Error)) throw error;
+    if (PRINTED_PART.test(text)) return [partOf(file, text)];
+    return [found('unreadable-proxy-file', file, error.message)];
+  }
+  if (facts !== undefined) return verdict(facts, misfits(facts, input), input);
+  const files = filesOfDump(text) ?? filesOnDisk(input.path, text);
+  return caddyFindings(input, files) ?? nginxFindings(input, files);
+}
+
+/** Undefined if it is not a Caddyfile that asks headgate. */
+function caddyFindings(input: ProxyFileInput, files: ProxyFiles): DoctorFinding[] | undefined {
+  const { text, findings: unread } = readCaddyfile(files);
+  const facts = caddyFacts(text);
+  if (facts === undefined) return undefined;
+  return verdict(facts, [...unread, ...misfits(facts, { ...input, text })], input);
+}
+
+function nginxFindings(input: ProxyFileInput, files: ProxyFiles): DoctorFinding[] {
+  const { tree, text, findings: unread } = readNginxConfig(files);
+  const { file } = input;
+  // The includes of a part are relative to a file that is not known.
+  if (isPart(input.text, tree)) return [partOf(file, input.text)];
+  const facts = nginxFacts(tree);
+  const losses = nginxLosses(tree, input.policies ? sentByClients(input.policies) : []);
+  if (facts !== undefined)
+    return verdict(facts, [...unread, ...misfits(facts, { ...input, text }), ...losses], input);
+  if (losses.length > 0) return [...unread, ...losses];
+  const problem = everyDirective(tree).some(asksHeadgate)
+    ? 'no location has auth_request /_headgate, so nothing is limited'
+    : 'does not ask headgate';
+  return [...unread, found('unknown-proxy-file', file, problem)];
+}
+
+/** Adds that the file fits if it does. */
+function verdict(
+  { proxy }: ProxyFacts,
+  findings: readonly DoctorFinding[],
+  { file, policies }: ProxyFileInput,
+): DoctorFinding[] {
+  if (findings.some(({ severity }) => severity !== 'info')) return [...findings];
+  const what = `${proxy}, fits the settings${policies === undefined ? '' : ' and the policy file'}`;
+  return [...findings, found('proxy-file', file, what)];
+}
+
+/** The first line of what `headgate proxy-config --include` prints. */
+const PRINTED_PART = /^\s*# headgate: part for /;
+/** Names that begin a part of an NGINX configuration. */
+const NGINX_PARTS: ReadonlySet<string> = new Set([
+  ...['server', 'location', 'upstream', 'map', 'auth_request'],
+]);
+
+function isPart(text: string, tree: readonly Directive[]): boolean {
+  if (tree.some(({ name }) => name === 'http')) return false;
+  return PRINTED_PART.test(text) || tree.some(({ name }) => NGINX_PARTS.has(name));
+}
+
+function partOf(file: string, text: string): DoctorFinding {
+  const what = PRINTED_PART.test(text)
+    ? 'is a part that headgate proxy-config has printed, and not a whole file'
+    : 'is a part of an NGINX configuration: it has no block http';
+  return found('part-of-proxy-file', file, what);
+}

@@ -1,0 +1,157 @@
+/** Finds what the part of headgate takes away from a location of NGINX, what takes it away, and what it lacks there. */
+import { type DoctorFinding, found } from '../catalog.ts';
+import { asksHeadgate } from './nginx.ts';
+import type { Directive } from './nginx-tree.ts';
+
+/** NGINX inherits all lines of such a directive, or none if the block has one itself. */
+const ALL_OR_NONE = ['proxy_set_header', 'add_header', 'error_page', 'proxy_hide_header'];
+const LEVELS: ReadonlySet<string> = new Set(['http', 'server', 'location']);
+const OTHER_PASSES = /^(fastcgi|uwsgi|scgi|grpc|memcached)_pass$/;
+/** What a location can ask besides `auth_request`. */
+const OTHER_CHECKS = ['allow', 'deny', 'auth_basic', 'auth_jwt'];
+const MOST_NAMED = 5;
+
+/** A block and the blocks around it, the nearest first. */
+interface Level {
+  readonly at: Directive;
+  readonly around: readonly Directive[];
+}
+
+/** `forwarded`: names of headers that the part passes on to the application. */
+export function nginxLosses(
+  tree: readonly Directive[],
+  forwarded: readonly string[],
+): DoctorFinding[] {
+  const levels = tree
+    .filter(({ name }) => name === 'http')
+    .flatMap((http) => levelsIn(http, []))
+    .filter(({ at }) => !isForHeadgate(at));
+  return [
+    ...levels
+      .filter(hasPart)
+      .flatMap((level) => [
+        ...ALL_OR_NONE.flatMap((name) => lostLines(name, level)),
+        ...missingPart(level),
+        ...replacedCheck(level),
+        ...satisfied(level),
+        ...oldPart(level, forwarded),
+      ]),
+    ...levels.filter((level) => !hasPart(level)).flatMap(hiddenPart),
+  ];
+}
+
+function levelsIn(at: Directive, around: readonly Directive[]): Level[] {
+  const inner = at.block.filter(({ name }) => LEVELS.has(name));
+  return [{ at, around }, ...inner.flatMap((each) => levelsIn(each, [at, ...around]))];
+}
+
+/** Whether headgate itself needs the location. */
+function isForHeadgate({ block, args }: Directive): boolean {
+  return block.some(asksHeadgate) || args.some((each) => /^@headgate_|^\/_headgate$/.test(each));
+}
+
+/** Whether the block includes headgate's part. */
+function hasPart({ at }: Level): boolean {
+  return at.block.some((each) => asks(each) || (each.isPart && each.block.length === 0));
+}
+
+function asks({ name, args: [uri = ''], isPart }: Directive): boolean {
+  return name === 'auth_request' && (isPart || uri === '/_headgate');
+}
+
+function lostLines(name: string, { at, around }: Level): DoctorFinding[] {
+  const own = at.block.filter((each) => each.name === name);
+  if (own.length === 0 || !own.every(isOfHeadgate)) return [];
+  if (name.startsWith('proxy_') && at.block.some((each) => OTHER_PASSES.test(each.name))) return [];
+  if (name === 'add_header' && inherited('add_header_inherit', [at, ...around]) === 'merge')
+    return [];
+  const lost = nearest(name, around).filter((each) => !isOfHeadgate(each));
+  if (lost.length === 0) return [];
+  const named = lost.slice(0, MOST_NAMED).map(({ args, place }) => `${args[0]} (${place})`);
+  const more = lost.length > MOST_NAMED ? [`and ${lost.length - MOST_NAMED} more`] : [];
+  const verb = lost.length === 1 ? 'does' : 'do';
+  return [
+    found(
+      'lines-not-inherited',
+      at.place,
+      `${name} ${[...named, ...more].join(', ')} ${verb} not apply in this ${at.name}`,
+    ),
+  ];
+}
+
+/** Lines of the part, also without the comments around it. */
+function isOfHeadgate({ name, args, isPart }: Directive): boolean {
+  const [first = '', second = ''] = args;
+  if (isPart || args.some((each) => /[$@]headgate_/.test(each))) return true;
+  if (name === 'proxy_hide_header') return /^(x-)?ratelimit(-|$)/i.test(first);
+  return (
+    name === 'proxy_set_header' && second === `$http_${first.toLowerCase().replaceAll('-', '_')}`
+  );
+}
+
+/** The part is in a block around this location, and the location has own lines in place of those of the part. */
+function hiddenPart({ at, around }: Level): DoctorFinding[] {
+  const [check] = nearest('auth_request', [at, ...around]);
+  if (at.name !== 'location' || check === undefined || !asks(check)) return [];
+  const hidden = ['error_page', 'add_header'].filter(
+    (name) =>
+      at.block.some((each) => each.name === name) && nearest(name, around).some(isOfHeadgate),
+  );
+  if (hidden.length === 0) return [];
+  const problem = `has own lines ${hidden.join(' and ')}, so those of headgate do not apply here`;
+  return [found('part-not-inherited', at.place, problem)];
+}
+
+/** The part was printed for another policy file. */
+function oldPart({ at, around }: Level, forwarded: readonly string[]): DoctorFinding[] {
+  if (!at.block.some(asks) || !at.block.some(({ name }) => name === 'proxy_pass')) return [];
+  const set = nearest('proxy_set_header', [at, ...around]).map(({ args }) =>
+    args[0]?.toLowerCase(),
+  );
+  const lacking = forwarded.filter((name) => !set.includes(name));
+  if (lacking.length === 0) return [];
+  return [found('old-part', at.place, `has no proxy_set_header for ${lacking.join(', ')}`)];
+}
+
+function missingPart({ at, around }: Level): DoctorFinding[] {
+  const uri = at.block.find(asks)?.args[0];
+  const server = [at, ...around].find(({ name }) => name === 'server');
+  if (uri === undefined || server === undefined) return [];
+  const hasCheck = server.block.some(
+    ({ name, args }) => name === 'location' && args.at(-1) === uri,
+  );
+  if (hasCheck) return [];
+  const problem = `asks ${uri}, and the server (${server.place}) has no such location`;
+  return [found('server-part-missing', at.place, problem)];
+}
+
+function replacedCheck({ at, around }: Level): DoctorFinding[] {
+  if (!at.block.some(asks)) return [];
+  const [other] = nearest('auth_request', around);
+  if (other === undefined || other.args[0] === 'off' || asks(other)) return [];
+  const { args, place } = other;
+  const problem = `auth_request ${args[0]} (${place}) is not asked in this ${at.name}`;
+  return [found('other-check-replaced', at.place, problem)];
+}
+
+function satisfied({ at, around }: Level): DoctorFinding[] {
+  const levels = [at, ...around];
+  if (!at.block.some(asks) || inherited('satisfy', levels) !== 'any') return [];
+  if (!OTHER_CHECKS.some((name) => (inherited(name, levels) ?? 'off') !== 'off')) return [];
+  return [
+    found('satisfied-by-headgate', at.place, 'has satisfy any, and an allow of headgate is enough'),
+  ];
+}
+
+/** The lines that the nearest block has. */
+function nearest(name: string, blocks: readonly Directive[]): readonly Directive[] {
+  for (const { block } of blocks) {
+    const lines = block.filter((each) => each.name === name);
+    if (lines.length > 0) return lines;
+  }
+  return [];
+}
+
+function inherited(name: string, blocks: readonly Directive[]): string | undefined {
+  return nearest(name, blocks)[0]?.args[0];
+}

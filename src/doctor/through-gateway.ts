@@ -1,0 +1,106 @@
+/** Asks a proxy as a client would, and then the gateway what of that has reached it. */
+import type { Environment } from '../config/settings/environment.ts';
+import { canonicalAddress, isLoopback } from '../core/address.ts';
+import { type DoctorFinding, type FindingId, found } from './catalog.ts';
+import { type GatewayState, gatewayState } from './gateway-state.ts';
+import { opsUrlOf } from './ports.ts';
+import { CLAIMS, type ThroughOptions, throughFindings } from './through.ts';
+import { ask } from './through-answer.ts';
+
+/** Those of a client without a claim and with claims, and one with the headers that the policy file reads. */
+export const MAX_REQUESTS = 5 + 2 * CLAIMS.length;
+const MADE_UP = 'headgate-doctor';
+/** With these findings, the gateway has decided the requests. */
+const DECIDED: ReadonlySet<string> = new Set<FindingId>([
+  ...(['through', 'spoofed-address', 'not-counted', 'denied-now', 'store-down'] as const),
+]);
+
+export interface ThroughGatewayOptions extends ThroughOptions {
+  readonly settings: Pick<Environment, 'host' | 'socket' | 'opsHost' | 'opsPort'>;
+  /** Undefined if the policy file has mistakes. */
+  readonly policies: ExaminedPolicies | undefined;
+}
+
+export interface ExaminedPolicies {
+  readonly digest: string;
+  /** Names of the headers that clients send and the proxy must pass on. */
+  readonly headers: readonly string[];
+}
+
+export async function* throughGateway(
+  options: ThroughGatewayOptions,
+): AsyncGenerator<DoctorFinding> {
+  const opsUrl = opsUrlOf(options.settings);
+  const before = await gatewayState(opsUrl);
+  let isDecided = false;
+  for await (const finding of throughFindings(options)) {
+    isDecided ||= DECIDED.has(finding.id);
+    yield finding;
+  }
+  if (!isDecided) return;
+  const after = before && (await gatewayState(opsUrl));
+  if (before === undefined || after === undefined) {
+    yield unexamined(options.url, `no gateway answers at ${opsUrl}`, BOTH);
+  } else if (after.checks <= before.checks) {
+    yield unexamined(options.url, `the gateway at ${opsUrl} got none of these requests`, BOTH);
+  } else if (after.untrusted > before.untrusted) {
+    yield untrusted(options, after.untrusted - before.untrusted);
+  } else {
+    yield* headerFindings(options, after);
+  }
+}
+
+const HEADERS = 'whether headers of clients reach it';
+const BOTH = `whether it trusts the proxy, and ${HEADERS}`;
+
+function unexamined(url: URL, why: string, what: string): DoctorFinding {
+  return found('not-examined', url.href, `${why}, so this was not examined: ${what}`);
+}
+
+function untrusted({ url, settings }: ThroughGatewayOptions, checks: number): DoctorFinding {
+  const { host, socket } = settings;
+  const isLocal =
+    socket !== undefined || host === 'localhost' || isLoopback(canonicalAddress(host) ?? '');
+  const remedy = isLocal
+    ? 'the proxy connects from this machine, so identity.trusted_proxies must have loopback'
+    : 'identity.trusted_proxies must have the address from which the proxy connects';
+  const counted = `${checks} ${checks === 1 ? 'check' : 'checks'}`;
+  return found(
+    'proxy-not-trusted',
+    url.href,
+    `the gateway does not trust the proxy that sent ${counted}: ${remedy}`,
+  );
+}
+
+/** The gateway has decided the requests, and trusts the proxy. */
+async function* headerFindings(
+  { url, settings, policies }: ThroughGatewayOptions,
+  state: GatewayState,
+): AsyncGenerator<DoctorFinding> {
+  if (policies === undefined) return;
+  const opsUrl = opsUrlOf(settings);
+  if (!state.digests.includes(policies.digest)) {
+    yield unexamined(url, `the gateway at ${opsUrl} serves another policy file`, HEADERS);
+    return;
+  }
+  const awaited = policies.headers.filter((name) => !state.seenHeaders.has(name));
+  let seen = state.seenHeaders;
+  if (awaited.length > 0) {
+    const answer = await ask(
+      url,
+      awaited.map((name) => [name, MADE_UP]),
+    );
+    if (answer instanceof Error || answer.bypass !== undefined) {
+      yield unexamined(url, 'the gateway did not get the request with headers', HEADERS);
+      return;
+    }
+    seen = (await gatewayState(opsUrl))?.seenHeaders ?? seen;
+  }
+  const lost = awaited.filter((name) => !seen.has(name));
+  yield* lost.map((name) =>
+    found('header-lost', url.href, `${name} was sent, and did not reach the gateway`),
+  );
+  if (lost.length > 0) return;
+  const reach = policies.headers.length === 0 ? '' : `; ${policies.headers.join(', ')} reached it`;
+  yield found('through', url.href, `the gateway at ${opsUrl} trusts the proxy${reach}`);
+}
