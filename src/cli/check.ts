@@ -1,11 +1,10 @@
-/** `headgate check`: reports mistakes in policy files, or problems of a Redis, without starting a gateway. */
+/** `headgate check`: reports mistakes in policy files and rate limit files, or problems of a Redis, without starting a gateway. */
 import { text } from 'node:stream/consumers';
 import { Command, Option } from 'commander';
-import { examinePolicies } from '../config/check/examine.ts';
 import { checkDocument } from '../config/check/rules-document.ts';
 import { ConfigError } from '../config/config-error.ts';
 import { type Environment, readEnvironment } from '../config/settings/environment.ts';
-import { readText } from '../config/text-file.ts';
+import { checkFiles as examineFiles, STANDARD_INPUT } from './support/check-files.ts';
 import { countOf, type Output } from './support/diagnostics.ts';
 import { asGithubCommands } from './support/diagnostics-github.ts';
 import { asJson } from './support/diagnostics-json.ts';
@@ -13,7 +12,6 @@ import { asText } from './support/diagnostics-text.ts';
 import { EXIT_FAULT, EXIT_INVALID_CONFIG } from './support/exit-codes.ts';
 import { complain, linesIn, say } from './support/output.ts';
 
-const STANDARD_INPUT = '-';
 const NO_REDIS =
   'HEADGATE_REDIS_URL: is not set, and REDIS_URL is not set either; --redis examines the Redis that they name';
 
@@ -28,16 +26,17 @@ type OutputName = 'text' | 'json' | 'github';
 interface CheckFlags {
   readonly output: OutputName;
   readonly strict?: boolean;
+  readonly mergeDomains?: boolean;
   readonly redis?: boolean;
   readonly rules?: boolean;
 }
 
 export function checkCommand(): Command {
   return new Command('check')
-    .description('check policy files')
+    .description('check policy files, and rate limit files of envoyproxy/ratelimit')
     .argument(
       '[files...]',
-      'policy files; - is standard input (default: the file that serve reads, HEADGATE_POLICIES)',
+      'policy files, rate limit files, or directories of these; - is standard input (default: those that serve reads, HEADGATE_POLICIES and HEADGATE_RATELIMIT_CONFIG)',
     )
     .addOption(
       new Option('-o, --output <format>', 'output format')
@@ -45,6 +44,10 @@ export function checkCommand(): Command {
         .default('text'),
     )
     .option('--strict', 'treat warnings as errors')
+    .option(
+      '--merge-domains',
+      'rate limit files may share a domain, as with MERGE_DOMAIN_CONFIG of envoyproxy/ratelimit',
+    )
     .option('--redis', 'also check that gateways can count in Redis (HEADGATE_REDIS_URL)')
     .option('--rules', 'print the list of rules, in Markdown')
     .action(check);
@@ -52,7 +55,7 @@ export function checkCommand(): Command {
 
 async function check(
   files: readonly string[],
-  { output, strict = false, redis = false, rules = false }: CheckFlags,
+  { output, strict = false, mergeDomains = false, redis = false, rules = false }: CheckFlags,
   command: Command,
 ): Promise<void> {
   if (rules) {
@@ -62,27 +65,33 @@ async function check(
   if (redis && output !== 'text')
     command.error(`error: --redis has only text output, not ${output}`);
   const environment = readEnvironment(process.env);
-  const named = files.length > 0 || redis ? files : [environment.policies];
-  if (named.length > 0) await checkFiles(named, { output: OUTPUTS[output], strict, environment });
+  const { policies, rateLimit } = environment;
+  const served = [policies, ...(rateLimit?.config === undefined ? [] : [rateLimit.config])];
+  const named = files.length > 0 || redis ? files : served;
+  if (named.length > 0) {
+    const merges = mergeDomains || rateLimit?.mergesDomains === true;
+    await checkFiles(named, {
+      ...{ output: OUTPUTS[output], strict, environment },
+      mergeDomains: merges,
+    });
+  }
   if (redis) await checkRedis(environment);
 }
 
 interface FileCheck {
   readonly output: Output;
   readonly strict: boolean;
+  readonly mergeDomains: boolean;
   readonly environment: Environment;
 }
 
 async function checkFiles(
   files: readonly string[],
-  { output, strict, environment: { cloudflareRanges } }: FileCheck,
+  { output, strict, mergeDomains, environment: { cloudflareRanges } }: FileCheck,
 ): Promise<void> {
   const input = files.includes(STANDARD_INPUT) ? await text(process.stdin) : '';
-  const read = (path: string) => (path === STANDARD_INPUT ? input : readText(path));
   const nowMs = Date.now();
-  const examined = files.map((policies) =>
-    examinePolicies({ policies, cloudflareRanges }, nowMs, read),
-  );
+  const examined = examineFiles(files, { cloudflareRanges, mergeDomains, nowMs, input });
   say(linesIn(output(examined)));
   const warnings = strict ? countOf('warning', examined) : 0;
   if (warnings > 0)

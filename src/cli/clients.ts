@@ -32,9 +32,12 @@ interface TopFlags extends GatewayFlags, OutputFlags {
   readonly shadow?: boolean;
 }
 
-interface ResetFlags extends ChangeFlags {
-  readonly policy?: string;
+interface LiftFlags extends ChangeFlags {
   readonly reason?: string;
+}
+
+interface ResetFlags extends LiftFlags {
+  readonly policy?: string;
 }
 
 export function clientsCommand(): Command {
@@ -67,7 +70,8 @@ export function clientsCommand(): Command {
       changeCommand('unblock')
         .description('unblock a client that an operator blocked')
         .addArgument(clientArgument())
-        .action((client: string, flags: ChangeFlags) => lift(OPERATIONS.unblock, client, flags)),
+        .option('--reason <text>', 'reason, for the audit log')
+        .action((client: string, flags: LiftFlags) => lift(OPERATIONS.unblock, client, flags)),
     )
     .addCommand(
       overrideCommand('exempt')
@@ -81,7 +85,8 @@ export function clientsCommand(): Command {
       changeCommand('unexempt')
         .description('end the exemption of a client')
         .addArgument(clientArgument())
-        .action((client: string, flags: ChangeFlags) => lift(OPERATIONS.unexempt, client, flags)),
+        .option('--reason <text>', 'reason, for the audit log')
+        .action((client: string, flags: LiftFlags) => lift(OPERATIONS.unexempt, client, flags)),
     );
 }
 
@@ -130,9 +135,9 @@ async function override(
 async function lift(
   operation: typeof OPERATIONS.unblock,
   client: string,
-  flags: ChangeFlags,
+  { reason, ...flags }: LiftFlags,
 ): Promise<void> {
-  const input = { client: readClient(client), by: operatorName(flags) };
+  const input = { client: readClient(client), reason, by: operatorName(flags) };
   const lifted = (await callGateway(flags, operation, input)).read();
   say(`${clientText(lifted)}: override removed`);
 }

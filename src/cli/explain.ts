@@ -2,6 +2,7 @@
 import { Command, InvalidArgumentError } from 'commander';
 import { canonicalAddress } from '../core/address.ts';
 import { DEFAULT_DIALECT, DIALECT_NAMES } from '../operations/explain-answer.ts';
+import type { MatchFlags } from './support/explain-match.ts';
 import type { ExplainFlags, ProxyChoice } from './support/explain-request.ts';
 import { readUrl } from './support/gateway-options.ts';
 import { withOutput } from './support/output.ts';
@@ -10,9 +11,12 @@ export function explainCommand(): Command {
   return withOutput(
     new Command('explain')
       .description(
-        'show how a request would be decided and why: client, policies, limits and answer; or show a recent denial',
+        'show how a request would be decided and why: client, policies, limits and answer; or show a recent denial; or which limit of rate limit files applies',
       )
-      .argument('[decision]', 'id of a recent denial; a running gateway looks it up')
+      .argument(
+        '[decision...]',
+        'id of a recent denial; a running gateway looks it up. With --domain: the entries of a descriptor, as key=value',
+      )
       .option('--url <url>', "path or URL, as the client sends it: '/api//auth/LOGIN'")
       .option('--policies <file>', 'policy file (HEADGATE_POLICIES)')
       .option('--method <method>', 'method of the request', 'GET')
@@ -30,15 +34,31 @@ export function explainCommand(): Command {
         `proxy whose answer is shown: ${DIALECT_NAMES.join(', ')} (default: ${DEFAULT_DIALECT}); an address is the older form of --proxy-address`,
         readProxy,
       )
+      .option('--domain <domain>', 'domain of a rate limit request; name its entries as key=value')
+      .option(
+        '--ratelimit-config <path>',
+        'with --domain: rate limit file, or directory of such files; repeat for more',
+        (path: string, before: readonly string[]) => [...before, path],
+        [],
+      )
+      .option('--merge-domains', 'with --domain: files may share a domain')
       .option('--live', 'use the current counters in Redis (HEADGATE_REDIS_URL)')
       .option('--gateway <url>', 'use the policies and counters of this running gateway', readUrl),
   ).action(run);
 }
 
-async function run(decision: string | undefined, flags: ExplainFlags, command: Command) {
-  const mistake = mistakeIn(decision, flags, command);
+type Flags = ExplainFlags & MatchFlags;
+
+async function run(words: readonly string[], flags: Flags, command: Command) {
+  const mistake =
+    flags.domain === undefined ? mistakeIn(words, flags, command) : matchMistake(words, flags);
   if (mistake !== undefined) command.error(`error: ${mistake}`);
   // Loaded only now, because a command line with mistakes should fail fast.
+  if (flags.domain !== undefined) {
+    const { explainDescriptor, readEntry } = await import('./support/explain-match.ts');
+    return explainDescriptor(words.map(readEntry), flags);
+  }
+  const [decision] = words;
   if (decision !== undefined) {
     const { explainDecision } = await import('./support/explain-decision.ts');
     return explainDecision(decision, flags);
@@ -47,12 +67,28 @@ async function run(decision: string | undefined, flags: ExplainFlags, command: C
   return explainRequest({ ...flags, url: flags.url ?? '' });
 }
 
+function matchMistake(words: readonly string[], flags: Flags): string | undefined {
+  const { url, policies, live, gateway, ratelimitConfig } = flags;
+  if (words.length === 0) return 'give the entries of the descriptor, as key=value';
+  const word = words.find((each) => each.indexOf('=') < 1);
+  if (word !== undefined) return `"${word}" is no entry of a descriptor, write key=value`;
+  if (ratelimitConfig.length === 0) return 'give the rate limit files with --ratelimit-config';
+  if (live === true || [url, policies, gateway].some((each) => each !== undefined)) {
+    return '--domain explains by rate limit files alone: leave out --url, --policies, --live and --gateway';
+  }
+  return undefined;
+}
+
 function mistakeIn(
-  decision: string | undefined,
-  { url, policies, live, gateway, proxy }: ExplainFlags,
+  [decision, ...more]: readonly string[],
+  { url, policies, live, gateway, proxy, ratelimitConfig, mergeDomains }: Flags,
   command: Command,
 ): string | undefined {
   const isLocal = live === true || policies !== undefined;
+  if (ratelimitConfig.length > 0 || mergeDomains === true) {
+    return 'rate limit files need the --domain of the request';
+  }
+  if (more.length > 0) return 'give one id of a decision';
   if (decision === undefined && url === undefined) return 'give a --url or the id of a decision';
   if (decision !== undefined && url !== undefined) {
     return 'give either a --url or the id of a decision';

@@ -1,4 +1,4 @@
-/** `headgate healthcheck`: a liveness probe for container images without a shell. */
+/** `headgate healthcheck`: a probe for container images without a shell, and for services that wait for a start. */
 import { Command } from 'commander';
 import { readEnvironment } from '../config/settings/environment.ts';
 import { EXIT_FAULT } from './support/exit-codes.ts';
@@ -7,17 +7,22 @@ import { complain } from './support/output.ts';
 
 const TIMEOUT_MS = 2_000;
 
+interface Flags {
+  readonly ready?: true;
+}
+
 export function healthcheckCommand(): Command {
   return new Command('healthcheck')
     .description(
       'check whether the gateway on this machine is alive: exit code 0 if it is, 1 if not',
     )
+    .option('--ready', 'check whether it answers proxies: 1 also while it starts or drains')
     .action(healthcheck);
 }
 
-async function healthcheck(): Promise<void> {
+async function healthcheck({ ready }: Flags): Promise<void> {
   const { opsHost, opsPort } = readEnvironment(process.env);
-  const url = `${urlOf(opsHost, opsPort)}/livez`;
+  const url = `${urlOf(opsHost, opsPort)}/${ready ? 'readyz' : 'livez'}`;
   try {
     const response = await fetch(url, { signal: AbortSignal.timeout(TIMEOUT_MS) });
     if (response.ok) return;

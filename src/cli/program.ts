@@ -1,7 +1,7 @@
 /** The command line: all commands, and how they print and end. */
 import { Command } from 'commander';
 import { VERSION } from '../config/version.ts';
-import { addHelp } from './support/help.ts';
+import { addHelp, nameOf } from './support/help.ts';
 import { complain, linesIn, say } from './support/output.ts';
 import { reportFailure } from './support/report-failure.ts';
 
@@ -19,11 +19,14 @@ const SERVE = 'serve';
 const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   serve: async () => (await import('./serve.ts')).serveCommand(),
   demo: async () => (await import('./demo.ts')).demoCommand(),
+  init: async () => (await import('./init.ts')).initCommand(),
+  doctor: async () => (await import('./doctor.ts')).doctorCommand(),
   check: async () => (await import('./check.ts')).checkCommand(),
   test: async () => (await import('./test.ts')).testCommand(),
   explain: async () => (await import('./explain.ts')).explainCommand(),
   replay: async () => (await import('./replay.ts')).replayCommand(),
   suggest: async () => (await import('./suggest.ts')).suggestCommand(),
+  import: async () => (await import('./import.ts')).importCommand(),
   clients: async () => (await import('./clients.ts')).clientsCommand(),
   policies: async () => (await import('./policies.ts')).policiesCommand(),
   overrides: async () => (await import('./overrides.ts')).overridesCommand(),
@@ -32,6 +35,8 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   top: async () => (await import('./top.ts')).topCommand(),
   'proxy-config': async () => (await import('./proxy-config.ts')).proxyConfigCommand(),
   key: async () => (await import('./key.ts')).keyCommand(),
+  completion: async () => (await import('./completion.ts')).completionCommand(createProgram),
+  ratelimit: async () => (await import('./ratelimit.ts')).ratelimitCommand(),
   healthcheck: async () => (await import('./healthcheck.ts')).healthcheckCommand(),
   schema: async () => (await import('./schema.ts')).schemaCommand(),
 };
@@ -41,7 +46,7 @@ export async function run(argv: readonly string[]): Promise<void> {
     const program = await createProgram(commandsFor(argv[2]));
     await program.parseAsync(argv);
   } catch (error) {
-    process.exitCode = reportFailure(error);
+    process.exitCode = await reportFailure(error);
   }
 }
 
@@ -63,6 +68,7 @@ export async function createProgram(names = Object.keys(COMMANDS)): Promise<Comm
   for (const command of everyCommand(program)) {
     command.exitOverride().configureOutput(OUTPUT);
     addHelp(command);
+    if (command.commands.length > 0) command.showHelpAfterError(`See ${nameOf(command)} --help`);
   }
   return program;
 }

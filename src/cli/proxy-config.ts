@@ -6,13 +6,14 @@ import { type Environment, readEnvironment } from '../config/settings/environmen
 import { type Address, asksOverGrpc, PROXIES, proxyConfig } from '../proxy-config/proxy-config.ts';
 import { EXIT_USAGE } from './support/exit-codes.ts';
 import { complain, sayFile } from './support/output.ts';
+import { readAddress } from './support/proxy-address.ts';
 
 interface ProxyConfigFlags {
   readonly policies?: string;
   readonly gateway?: Address;
   readonly upstream?: Address;
   readonly secret?: true;
-  readonly include?: true;
+  readonly include?: true | string;
 }
 
 export function proxyConfigCommand(): Command {
@@ -23,7 +24,7 @@ export function proxyConfigCommand(): Command {
     .option(
       '--gateway <address>',
       'address of the gateway, as the proxy reaches it: host:port or unix:/path (HEADGATE_HOST with HEADGATE_PORT or HEADGATE_GRPC_PORT; HEADGATE_LISTEN)',
-      readAddress,
+      readOneGateway,
     )
     .option(
       '--upstream <address>',
@@ -34,8 +35,18 @@ export function proxyConfigCommand(): Command {
       '--secret',
       'make the proxy send a secret; the default if HEADGATE_PROXY_SECRET is set; the secret itself is never printed',
     )
-    .option('--include', 'print only the parts that an existing configuration needs')
+    .option(
+      '--include [place]',
+      'print only the parts that an existing configuration needs, or those for one place (such as http, server or location in NGINX), or another file that the proxy needs',
+    )
     .action(print);
+}
+
+function readOneGateway(text: string, before: Address | undefined): Address {
+  if (before === undefined) return readAddress(text);
+  throw new InvalidArgumentError(
+    'Name one gateway. For several, write a line for each where the printed file names it.',
+  );
 }
 
 function print(proxy: string, flags: ProxyConfigFlags, command: Command): void {
@@ -53,16 +64,20 @@ function print(proxy: string, flags: ProxyConfigFlags, command: Command): void {
       gateway: flags.gateway ?? gatewayOf(environment, proxy),
       application: flags.upstream,
       sendsSecret,
-      include: flags.include === true,
+      include: flags.include ?? false,
     });
     sayFile(text);
-    for (const path of besides) complain(`headgate: the proxy also needs ${path}`);
+    for (const name of besides) complain(alsoNeeded(proxy, name));
     if (sendsSecret && text.includes(PLACEHOLDER))
       complain(`headgate: replace ${PLACEHOLDER} with the value of HEADGATE_PROXY_SECRET`);
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
     command.error(`error: ${error.message}`, { exitCode: EXIT_USAGE });
   }
+}
+
+function alsoNeeded(proxy: string, name: string): string {
+  return `headgate: the proxy also needs ${name} in the same folder: headgate proxy-config ${proxy} --include ${name} > ${name}`;
 }
 
 const PLACEHOLDER = '"the secret"';
@@ -72,22 +87,13 @@ const ALL_INTERFACES = ['0.0.0.0', '::'];
 /** Where the gateway listens, by its settings. */
 function gatewayOf({ socket, host, port, grpcPort }: Environment, proxy: string): Address {
   const listened = ALL_INTERFACES.includes(host) ? SHIPPED_HOST : host;
-  if (!asksOverGrpc(proxy)) return socket === undefined ? { host: listened, port } : { socket };
+  if (!asksOverGrpc(proxy)) {
+    if (socket !== undefined) return { socket };
+    if (port !== undefined) return { host: listened, port };
+    throw new RangeError('HEADGATE_PORT is off, so this proxy cannot reach the gateway over HTTP');
+  }
   if (grpcPort !== undefined) return { host: listened, port: grpcPort };
   throw new RangeError(
     'HEADGATE_GRPC_PORT is off, so this proxy cannot reach the gateway over gRPC',
   );
-}
-
-const ADDRESS =
-  'It must be a host and a port, such as 10.0.0.2:8080 or [::1]:8080, or unix: and a path.';
-
-function readAddress(text: string): Address {
-  const socket = /^unix:(\/[\w./-]+)$/.exec(text)?.[1];
-  if (socket !== undefined) return { socket };
-  const [, ipv6, name, digits] = /^(?:\[([0-9a-f:.]+)\]|([\w.-]+)):(\d{1,5})$/i.exec(text) ?? [];
-  const host = ipv6 ?? name;
-  const port = Number(digits);
-  if (host === undefined || port < 1 || port > 65_535) throw new InvalidArgumentError(ADDRESS);
-  return { host, port };
 }

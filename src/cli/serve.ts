@@ -11,11 +11,18 @@ export function serveCommand(): Command {
       .allowExcessArguments()
       .action(async (flags: ServeFlags, command: Command) => {
         const [word] = command.args;
-        if (word !== undefined)
-          command.error(`error: unknown command "${word}", see headgate --help`);
+        if (word !== undefined) command.error(await unknownWord(word, command));
         // Loaded only now, because a gateway takes longer to load than the other commands take to run.
         const { serve } = await import('./support/run-gateway.ts');
         return serve(flags);
       })
   );
+}
+
+/** A mistyped command, or a policy file without its option. */
+async function unknownWord(word: string, command: Command): Promise<string> {
+  if (/\.ya?ml$/.test(word)) return `error: to serve a policy file: --policies ${word}`;
+  const { hint } = await import('../config/closest-word.ts');
+  const names = command.parent?.commands.map((each) => each.name()) ?? [];
+  return `error: unknown command "${word}"${hint(word, names) || ', see headgate --help'}`;
 }

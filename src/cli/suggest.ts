@@ -2,7 +2,7 @@
 
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { parseDuration } from '../config/duration.ts';
-import { parseRate } from '../config/policy-file/rate.ts';
+import { parseSlidingRate } from '../config/policy-file/rate.ts';
 import { DAY_MS } from '../core/salts.ts';
 import { withLog } from './support/log-options.ts';
 import type { SuggestFlags } from './support/run-suggest.ts';
@@ -49,7 +49,7 @@ function readDays(text: string): number {
 }
 
 function readCapacity(text: string) {
-  const { limit, windowMs } = orInvalid(parseRate)(text);
+  const { limit, windowMs } = orInvalid(parseSlidingRate)(text);
   return { limit, windowMs };
 }
 

@@ -3,26 +3,49 @@ import type { AddressInfo } from 'node:net';
 import type { Listening } from '../../app/gateway.ts';
 import type { PolicySource } from '../../config/policy-file/policy-source.ts';
 import type { Environment } from '../../config/settings/environment.ts';
+import type { RateLimitSettings } from '../../config/settings/rate-limit-settings.ts';
+import { targetText } from '../../config/settings/target.ts';
+import { SHIPPED_POLICIES } from '../../config/shipped-files.ts';
 import { byFailureMode } from '../../core/failure-modes.ts';
 import type { Policy } from '../../core/policy.ts';
 
 export function banner(
   environment: Environment,
   policies: PolicySource,
-  { store, check, grpc, ops }: Listening,
+  { store, check, grpc, json, ops }: Listening,
 ): string[] {
+  const { rateLimit } = environment;
   const names = policies.current.policies.map(({ name }) => name).join(', ');
-  const where = typeof check === 'string' ? `unix:${check}` : urlOf(check);
-  const target = typeof check === 'string' ? `--unix-socket ${check} http://localhost` : where;
-  // The secret itself is never printed.
-  const secret = environment.proxySecrets.length > 0 ? " -H 'x-headgate-secret: ...'" : '';
+  const proxies = placeOf(check) ?? placeOf(grpc);
   return [
-    `headgate answers proxies at ${where}${ops === undefined ? '' : ` and operators at ${urlOf(ops)}`}`,
+    `headgate answers proxies at ${proxies}${ops === undefined ? '' : ` and operators at ${urlOf(ops)}`}`,
     ...(grpc === undefined ? [] : [`  grpc      ${urlOf(grpc)} (Envoy)`]),
-    `  policies  ${environment.policies} (${names})`,
+    ...(json === undefined ? [] : [`  json      ${urlOf(json)}/json`]),
+    ...(ops === undefined || !environment.ui ? [] : [`  page      ${urlOf(ops)}/ui/`]),
+    ...(rateLimit === undefined ? [] : [`  limits    ${limitsFrom(rateLimit)}`]),
+    ...(check === undefined ? [] : [`  policies  ${environment.policies} (${names})`]),
     ...storeLines(environment.redis, store, policies.current.policies),
-    `  try       curl -i -X POST ${target}/envoy/api/auth/login -H 'x-api-key: alice'${secret}`,
+    ...(check === undefined ? [] : [tryLine(environment, check)]),
   ];
+}
+
+function placeOf(place: AddressInfo | string | undefined): string | undefined {
+  return typeof place === 'string' ? `unix:${place}` : place && urlOf(place);
+}
+
+function limitsFrom({ config, controlPlane }: RateLimitSettings): string {
+  if (controlPlane === undefined) return `${config} (for Envoy's rate limit filter)`;
+  return `of the control plane at ${targetText(controlPlane)}`;
+}
+
+function tryLine({ policies, proxySecrets }: Environment, check: AddressInfo | string): string {
+  const target =
+    typeof check === 'string' ? `--unix-socket ${check} http://localhost` : urlOf(check);
+  // The secret itself is never printed.
+  const secret = proxySecrets.length > 0 ? " -H 'x-headgate-secret: ...'" : '';
+  return policies === SHIPPED_POLICIES
+    ? `  try       curl -i -X POST ${target}/envoy/api/auth/login -H 'x-api-key: alice'${secret}`
+    : `  try       curl -i ${target}/envoy/${secret} (a check, as Envoy sends it)`;
 }
 
 function storeName(redis: Environment['redis']): string {

@@ -6,10 +6,11 @@ import { countOf, placeOf } from './diagnostics.ts';
 
 export function asJson(files: readonly ExaminedFile[]): string {
   const document = {
-    files: files.map(({ file, policies, diagnostics }) => ({
+    files: files.map(({ file, policies, limits, diagnostics }) => ({
       file,
-      valid: policies !== undefined,
+      valid: policies !== undefined || limits !== undefined,
       policies: policies ?? null,
+      ...(limits === undefined ? {} : { limits }),
       findings: diagnostics.map(fieldsOf),
     })),
     errors: countOf('error', files),

@@ -22,12 +22,18 @@ export function linesOf(diagnostic: Diagnostic): string[] {
 }
 
 function verdictOn(examined: ExaminedFile): string {
-  const { file, policies } = examined;
+  const { file, policies, limits } = examined;
+  if (limits !== undefined) return `${file}: fine, ${counted(limits, 'limit', 'limits')}`;
   if (policies === undefined) {
     return `${file}: invalid, ${counted(countOf('error', [examined]), 'error', 'errors')}`;
   }
-  if (policies === 1) return `${file}: fine, the default alone`;
-  return `${file}: fine, ${counted(policies - 1, 'policy', 'policies')} and the default`;
+  return `${file}: fine, ${policiesInWords(policies)}`;
+}
+
+/** What a valid file has: `2 policies and the default`. The default is one of them. */
+export function policiesInWords(withDefault: number): string {
+  if (withDefault === 1) return 'the default alone';
+  return `${counted(withDefault - 1, 'policy', 'policies')} and the default`;
 }
 
 function counted(count: number, one: string, many: string): string {

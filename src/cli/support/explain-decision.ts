@@ -44,14 +44,18 @@ function identityText(denial: DenialDetails): string {
 }
 
 function deniedText(
-  { denials, since, last, decision_id: lastId, until }: DenialDetails,
+  { denials, since, last, decision_id: lastId, until, now }: DenialDetails,
   nowMs: number,
 ): string {
   const times =
     denials === 1
       ? `1 time, at ${shortTime(last)} UTC`
       : `${denials} times since ${shortTime(since)} UTC, last at ${shortTime(last)} UTC as ${lastId}`;
-  return until === undefined ? times : `${times}; blocked until ${momentText(until, nowMs)}`;
+  // Since then, an operator may have reset the counters, or the limit may have been raised.
+  const isAllowed = now?.retry_after_ms === 0;
+  return until === undefined || isAllowed
+    ? times
+    : `${times}; blocked until ${momentText(until, nowMs)}`;
 }
 
 function quotaText(now: CurrentQuota, { allows, policy_mode: mode }: DenialDetails): string {

@@ -2,7 +2,8 @@
 import { withLiveCounts } from '../../app/live-counts.ts';
 import { ConfigError } from '../../config/config-error.ts';
 import { openPolicySource } from '../../config/policy-file/policy-source.ts';
-import { readEnvironment } from '../../config/settings/environment.ts';
+import { type Environment, readEnvironment } from '../../config/settings/environment.ts';
+import { SHIPPED_POLICIES } from '../../config/shipped-files.ts';
 import { refusalText } from '../../doctor/refusals.ts';
 import {
   type ExplainedRequest,
@@ -45,8 +46,12 @@ type RequestFlags = ExplainFlags & { readonly url: string };
 export async function explainRequest(flags: RequestFlags): Promise<void> {
   const request = requestOf(flags);
   if (flags.gateway === undefined) {
-    const explanation = await explainHere(request, flags);
-    print(flags.output, explanation, () => textOf(explanation, flags));
+    const settings = readEnvironment(process.env);
+    const policies = flags.policies ?? settings.policies;
+    const explanation = await explainHere(request, { ...settings, policies }, flags.live === true);
+    const isShipped = policies === SHIPPED_POLICIES;
+    const file = `${policies}${isShipped ? ' (comes with headgate; name yours with --policies)' : ''}`;
+    print(flags.output, explanation, () => [`policies  ${file}`, ...textOf(explanation, flags)]);
     return;
   }
   const input = { ...request, headers: valuesByName(flags.header) };
@@ -55,14 +60,14 @@ export async function explainRequest(flags: RequestFlags): Promise<void> {
 }
 
 /** Explains without a gateway: by the counters in Redis, or as if nothing was counted. */
-async function explainHere(request: ExplainedRequest, flags: RequestFlags): Promise<Explanation> {
-  const environment = readEnvironment(process.env);
+async function explainHere(
+  request: ExplainedRequest,
+  environment: Environment,
+  isLive: boolean,
+): Promise<Explanation> {
   const { redis } = environment;
-  const { current } = openPolicySource({
-    ...environment,
-    policies: flags.policies ?? environment.policies,
-  });
-  if (flags.live !== true) return explain(request, freshContext(current, Date.now()));
+  const { current } = openPolicySource(environment);
+  if (!isLive) return explain(request, freshContext(current, Date.now()));
   if (redis === undefined) {
     throw new ConfigError([
       'HEADGATE_REDIS_URL: --live needs it to read the counters; for a gateway that counts in memory, use --gateway URL',

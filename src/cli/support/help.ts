@@ -5,6 +5,9 @@ const REASON = "--reason 'credential stuffing'";
 const EXAMPLES: Readonly<Record<string, string>> = {
   'headgate serve': 'headgate serve --policies policies.yaml',
   'headgate demo': 'headgate demo --port 8000',
+  'headgate init': 'headgate init --proxy nginx --application 127.0.0.1:3000 --yes',
+  'headgate doctor':
+    'headgate doctor --policies policies.yaml --proxy-file nginx.conf --through http://127.0.0.1:8000/',
   'headgate check': 'headgate check --strict policies.yaml',
   'headgate test': 'headgate test --coverage config',
   'headgate explain': "headgate explain --method POST --url '/api/auth/login' --peer 203.0.113.9",
@@ -24,6 +27,7 @@ const EXAMPLES: Readonly<Record<string, string>> = {
   'headgate stats': 'headgate stats --gateway http://127.0.0.1:9464',
   'headgate top': 'headgate top --gateway http://127.0.0.1:9464',
   'headgate key new': 'headgate key new --id acme --plan pro',
+  'headgate completion': 'source <(headgate completion bash)',
   'headgate healthcheck': 'headgate healthcheck',
   'headgate schema': 'headgate schema > policies.schema.json',
 };
@@ -43,6 +47,7 @@ export function addHelp(command: Command): void {
   if (example !== undefined) command.addHelpText('after', `\nExample:\n  ${example}`);
 }
 
-function nameOf(command: Command): string {
+/** With the names of its parents: `headgate clients top`. */
+export function nameOf(command: Command): string {
   return command.parent === null ? command.name() : `${nameOf(command.parent)} ${command.name()}`;
 }

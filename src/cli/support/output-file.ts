@@ -5,6 +5,8 @@ import { EXIT_FAULT } from './exit-codes.ts';
 
 const REASONS: Readonly<Record<string, string>> = {
   ENOENT: 'its folder does not exist',
+  ENOTDIR: 'its folder is a file',
+  EEXIST: 'something else is there',
   EISDIR: 'it is a folder',
   EACCES: 'permission denied',
   EROFS: 'the file system is read-only',
@@ -51,9 +53,11 @@ export class OutputFile {
 }
 
 function notWritten(path: string, option: string, error: unknown): CommandFailed {
-  const { code = '', message } = error as NodeJS.ErrnoException;
-  return new CommandFailed(
-    EXIT_FAULT,
-    `${option} ${path}: cannot be written: ${REASONS[code] ?? message}`,
-  );
+  const reason = reasonOf(error as NodeJS.ErrnoException);
+  return new CommandFailed(EXIT_FAULT, `${option} ${path}: cannot be written: ${reason}`);
+}
+
+/** In words, if it is known. */
+export function reasonOf({ code = '', message }: NodeJS.ErrnoException): string {
+  return REASONS[code] ?? message;
 }

@@ -2,11 +2,19 @@
  * Prints for people (text, columns) and for programs (JSON). Every command prints through this file, because much of the
  * text comes from others: clients, operators, or a server that poses as a gateway.
  */
+import { createInterface } from 'node:readline/promises';
 import { styleText } from 'node:util';
-import { type Command, InvalidArgumentError } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import { printable, printableJson } from '../../core/printable.ts';
 
 export { shortTime } from '../../operations/time-text.ts';
+
+/** Whoever read the output, such as `head -1`, has enough. The command still ends with its own exit code. */
+for (const stream of [process.stdout, process.stderr]) {
+  stream.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error;
+  });
+}
 
 /** What a text means. A terminal that has colors shows it. */
 export type Tone = 'head' | 'good' | 'warning' | 'bad' | 'aside' | 'chosen';
@@ -35,7 +43,12 @@ export interface OutputFlags {
 }
 
 export function withOutput(command: Command): Command {
-  return command.option('-o, --output <format>', 'output format: text or json', readOutput, 'text');
+  return command.addOption(
+    new Option('-o, --output <format>', 'output format')
+      .choices(['text', 'json'])
+      .argParser(readOutput)
+      .default('text'),
+  );
 }
 
 /** Prints lines to standard output, with escapes for line breaks and for every character that a terminal would obey. */
@@ -72,6 +85,28 @@ const CLEAR = '\r\x1b[K';
 export function terminalLine(): ((text: string) => void) | undefined {
   if (!process.stderr.isTTY) return undefined;
   return (text) => process.stderr.write(CLEAR + printable(text));
+}
+
+/** Asks questions on the terminal. */
+export interface Prompt {
+  /** Resolves to the line that was typed. Rejects if Ctrl+C or the end of the input comes instead. */
+  ask(question: string): Promise<string>;
+  close(): void;
+}
+
+/** Undefined if there is no terminal to ask on. */
+export function openPrompt(): Prompt | undefined {
+  const { stdin, stdout } = process;
+  if (!stdin.isTTY || !stdout.isTTY) return undefined;
+  const lines = createInterface({ input: stdin, output: stdout });
+  const ended = new AbortController();
+  lines.on('SIGINT', () => ended.abort());
+  // Ctrl+D.
+  lines.on('close', () => ended.abort());
+  return {
+    ask: (question) => lines.question(printable(question), { signal: ended.signal }),
+    close: () => lines.close(),
+  };
 }
 
 export interface Size {

@@ -15,7 +15,7 @@ interface ListenError extends NodeJS.ErrnoException {
 }
 
 /** Returns the exit code. */
-export function reportFailure(error: unknown): number {
+export async function reportFailure(error: unknown): Promise<number> {
   // Commander has printed its own message already.
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT_USAGE;
   if (error instanceof ConfigError) {
@@ -33,19 +33,29 @@ export function reportFailure(error: unknown): number {
     complain(`headgate: ${error.message}`);
     return error.exitCode;
   }
-  complain(listenFailure(error as ListenError) ?? linesIn(inspect(error)));
+  complain((await listenFailure(error as ListenError)) ?? linesIn(inspect(error)));
   return EXIT_FAULT;
 }
 
 /** Undefined for every other error. */
-function listenFailure({ code, syscall, port, address }: ListenError): string | undefined {
+async function listenFailure(error: ListenError): Promise<string | undefined> {
+  const { code, syscall, port, address } = error;
   const isSocket = port === -1 || port === undefined;
   if (code === 'EADDRINUSE') {
     return isSocket
       ? `headgate: ${address} is taken, choose another path with HEADGATE_LISTEN`
-      : `headgate: port ${port} is taken, choose others with HEADGATE_PORT, HEADGATE_GRPC_PORT and HEADGATE_OPS_PORT`;
+      : `headgate: port ${port} is taken, perhaps by another headgate; stop that, or choose another port with ${await settingOf(port)}`;
   }
   if (syscall !== 'listen' && syscall !== 'bind') return undefined;
   const place = isSocket ? address : `${address}:${port}`;
   return `headgate: cannot listen on ${place} (${code}), see HEADGATE_HOST and HEADGATE_LISTEN`;
+}
+
+/** The setting that named the port. */
+async function settingOf(port: number): Promise<string> {
+  // Loaded only now, because most commands need no settings.
+  const { readEnvironment } = await import('../../config/settings/environment.ts');
+  const environment = readEnvironment(process.env);
+  if (port === environment.opsPort) return 'HEADGATE_OPS_PORT';
+  return port === environment.grpcPort ? 'HEADGATE_GRPC_PORT' : 'HEADGATE_PORT';
 }

@@ -42,10 +42,11 @@ export async function demo({ port }: { port: number }): Promise<void> {
   };
   const ending = endWithGrace({ drain: gateway.drain, close }, environment, telemetry);
   try {
-    const { check } = await gateway.listen();
+    const { check, ops } = await gateway.listen();
     proxy.on('request', demoProxy((check as AddressInfo).port, application));
     await once(proxy.listen(port, HOST), 'listening');
-    say(linesIn(instructions(`http://${HOST}:${(proxy.address() as AddressInfo).port}`)));
+    const urlOf = ({ port }: AddressInfo) => `http://${HOST}:${port}`;
+    say(linesIn(instructions(urlOf(proxy.address() as AddressInfo), urlOf(ops as AddressInfo))));
   } catch (error) {
     ending.uninstall();
     await close();
@@ -62,16 +63,19 @@ const application: RequestListener = (_request, response) => {
   response.end('hello from the application\n');
 };
 
-function instructions(url: string): string {
+function instructions(url: string, opsUrl: string): string {
   return `An application at ${url}, behind a proxy that checks each request with headgate. Type six times:
 
   curl -i -X POST ${url}/api/auth/login
 
 Five times the application answers, and X-RateLimit-Remaining counts down. The sixth time headgate answers 429.
-With -H 'x-api-key: alice' you are another client, with five requests of its own. Other paths have other limits.
+With -H 'x-api-key: alice' you are another client. That key is not listed in the policy file, so it counts for itself
+and for your address: after ten logins, the address gets a 429 whatever key it invents. Other paths have other limits.
 
+  page      ${opsUrl}/ui/ shows who is denied, and why
+  why       headgate explain ID --gateway ${opsUrl}, with the decision_id of a 429
   limits    ${environment.policies}
   proxies   ${PROXY_FILES} has the configuration of NGINX, Envoy and other proxies
-  next      headgate serve runs the gateway alone; with HEADGATE_REDIS_URL several gateways share their counters
+  next      headgate init writes the files for your proxy; headgate serve runs the gateway alone
   stop      Ctrl+C`;
 }

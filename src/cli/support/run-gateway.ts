@@ -29,9 +29,13 @@ interface Configured {
   readonly telemetry: Telemetry;
 }
 
-export async function serve(flags: ServeFlags): Promise<void> {
+/** `read` throws a ConfigError if settings have mistakes. */
+export async function serve(
+  flags: ServeFlags,
+  read = () => readEnvironment(process.env),
+): Promise<void> {
   try {
-    await serveInRole(flags);
+    await serveInRole({ ...read(), ...flags });
   } catch (error) {
     // The channel to the supervisor would keep this process alive.
     cluster.worker?.disconnect();
@@ -39,8 +43,7 @@ export async function serve(flags: ServeFlags): Promise<void> {
   }
 }
 
-async function serveInRole(flags: ServeFlags): Promise<void> {
-  const environment = { ...readEnvironment(process.env), ...flags };
+async function serveInRole(environment: Environment): Promise<void> {
   const { logLevel: level, worker } = environment;
   if (worker !== undefined && !process.connected) {
     throw new ConfigError(['HEADGATE_WORKER: is set by supervisors for their workers, unset it']);
@@ -61,7 +64,10 @@ async function serveAlone({ environment, policies, telemetry }: Configured): Pro
   // container would ignore them.
   const ending = endWithGrace(gateway, environment, telemetry);
   const reload = reloadOnChange(policies, telemetry.policyFile);
-  process.on('SIGHUP', () => void reload());
+  process.on('SIGHUP', () => {
+    void reload();
+    void gateway.reloadRateLimits();
+  });
   // There are no workers to replace. Without a handler, the signal would end the process.
   process.on('SIGUSR2', () => {});
   const listening = await unlessItFails(gateway.listen(), gateway, ending);
@@ -85,10 +91,13 @@ async function serveAsWorker({ environment, policies, telemetry }: Configured): 
   const { createPortlessGateway } = await import('../../app/portless-gateway.ts');
   const gateway = await createPortlessGateway({ environment, policies, telemetry, now: Date.now });
   const ending = endOnFault(gateway, environment, telemetry);
+  const reloadPolicies = reloadOnChange(policies, telemetry.policyFile);
   const duties = workerDuties({
     gateway,
     telemetry,
-    reload: reloadOnChange(policies, telemetry.policyFile),
+    async reload() {
+      await Promise.all([reloadPolicies(), gateway.reloadRateLimits()]);
+    },
     send: sendToSupervisor,
     end: () => ending.close(),
   });

@@ -12,10 +12,10 @@ export interface Statement {
 }
 
 const WITHOUT_STORE: Readonly<Record<StoreState, string>> = {
-  closed: 'deny every request that they cannot count',
-  open: 'allow every request that they cannot count',
-  local: 'count for themselves',
-  enforced: 'count in the store',
+  closed: 'requests that cannot be counted are denied',
+  open: 'requests that cannot be counted are allowed',
+  local: 'each gateway counts its share',
+  enforced: 'requests are counted in the store',
 };
 const DIGEST_LENGTH = 12;
 
@@ -80,9 +80,9 @@ function storeFailures({ store, gateways }: Overview): Statement[] {
     .map(({ state, gateways: count, since, reason }) => {
       const when = since === undefined ? '' : ` since ${clockText(Date.parse(since))}`;
       const why = reason === undefined ? '' : ` (${reason})`;
-      const who = `${count} of ${plural(gateways.answered, 'gateway')}`;
+      const where = `on ${count} of ${plural(gateways.answered, 'gateway')}`;
       return {
-        text: `The store fails${when}${why}: ${who} ${WITHOUT_STORE[state]}.`,
+        text: `The store fails${when}${why}: ${WITHOUT_STORE[state]}, ${where}.`,
         tone: state === 'local' ? 'warning' : 'bad',
       };
     });

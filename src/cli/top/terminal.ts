@@ -39,7 +39,7 @@ export function takeTerminal(screen: Screen, { onKey, onContinued }: TerminalEve
 
   const fail = (error: unknown) => {
     giveBack();
-    process.exit(reportFailure(error));
+    void reportFailure(error).then((code) => process.exit(code));
   };
   // The signal itself ends the process, so that others see what ended it.
   const end = (signal: NodeJS.Signals) => {

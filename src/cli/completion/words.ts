@@ -1,0 +1,65 @@
+/** The words of the command line, as completion scripts need them. */
+import type { Argument, Command, Option } from 'commander';
+
+/** What a value may be. Text has no suggestions. */
+export type Value =
+  | { readonly kind: 'choices'; readonly choices: readonly string[] }
+  | { readonly kind: 'file' | 'folder' | 'text' };
+
+export interface OptionWords {
+  /** `-o` and `--output`. */
+  readonly flags: readonly string[];
+  readonly meaning: string;
+  /** Undefined for an option without a value. */
+  readonly value: Value | undefined;
+  readonly isRepeatable: boolean;
+}
+
+export interface CommandWords {
+  /** Without `headgate`; empty for the program itself. */
+  readonly path: readonly string[];
+  readonly meaning: string;
+  readonly subcommands: readonly CommandWords[];
+  readonly options: readonly OptionWords[];
+  /** In their order. */
+  readonly args: readonly { readonly value: Value; readonly isVariadic: boolean }[];
+}
+
+/** The program and all of its commands, at any depth, parents first. */
+export function wordsOf(program: Command): CommandWords[] {
+  return everyCommand(commandWords(program, []));
+}
+
+function everyCommand(command: CommandWords): CommandWords[] {
+  return [command, ...command.subcommands.flatMap(everyCommand)];
+}
+
+function commandWords(command: Command, path: readonly string[]): CommandWords {
+  const help = command.createHelp();
+  return {
+    path,
+    meaning: command.description(),
+    subcommands: command.commands.map((each) => commandWords(each, [...path, each.name()])),
+    options: help.visibleOptions(command).map(optionWords),
+    args: command.registeredArguments.map((each) => ({
+      value: valueKind(each, each.name()),
+      isVariadic: each.variadic,
+    })),
+  };
+}
+
+function optionWords(option: Option): OptionWords {
+  const [, placeholder] = /[<[]([\w=-]+)/.exec(option.flags) ?? [];
+  return {
+    flags: [option.short, option.long].filter((flag) => flag !== undefined && flag !== null),
+    meaning: option.description,
+    value: placeholder === undefined ? undefined : valueKind(option, placeholder),
+    isRepeatable: option.variadic || option.parseArg !== undefined,
+  };
+}
+
+function valueKind({ argChoices }: Option | Argument, placeholder: string): Value {
+  if (argChoices !== undefined) return { kind: 'choices', choices: argChoices };
+  if (/^(files?|logs?|paths?)$/.test(placeholder)) return { kind: 'file' };
+  return { kind: placeholder === 'folder' ? 'folder' : 'text' };
+}

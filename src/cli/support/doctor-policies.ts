@@ -1,0 +1,67 @@
+/** What `headgate doctor` finds about the policy file, also compared with that of a running gateway. */
+import { existsSync } from 'node:fs';
+import { examinePolicies } from '../../config/check/examine.ts';
+import { type Found, type PolicyFiles, readPolicies } from '../../config/policy-file/read.ts';
+import { RULES } from '../../config/rules.ts';
+import { displayName, readText } from '../../config/text-file.ts';
+import { type DoctorFinding, found } from '../../doctor/catalog.ts';
+import type { GatewayState } from '../../doctor/gateway-state.ts';
+import { placeOf, sentenceOf } from './diagnostics.ts';
+import { policiesInWords } from './diagnostics-text.ts';
+
+/** What `headgate check` finds. */
+export function policyFindings(files: PolicyFiles): DoctorFinding[] {
+  const { file, policies, diagnostics } = examinePolicies(files, Date.now(), (path) =>
+    readText(path),
+  );
+  const findings = diagnostics.map((diagnostic) => {
+    const { line, column } = placeOf(diagnostic);
+    return {
+      id: diagnostic.rule,
+      severity: diagnostic.severity,
+      part: 'configuration' as const,
+      subject: `${diagnostic.file}:${line}:${column}`,
+      problem: sentenceOf(diagnostic),
+      remedy: diagnostic.severity === 'info' ? '' : RULES[diagnostic.rule].remedy,
+    };
+  });
+  if (policies === undefined) return findings;
+  return [...findings, found('policy-file', file, `valid: ${policiesInWords(policies)}`)];
+}
+
+/** Undefined if the file has mistakes, which are reported already. */
+export function validPolicies(files: PolicyFiles): Found | undefined {
+  const { found: read } = readPolicies(files);
+  return 'mistakes' in read ? undefined : read;
+}
+
+/** The name that headgate init and the documentation use. */
+const USUAL_NAME = 'policies.yaml';
+
+export interface ExaminedFile {
+  readonly path: string;
+  /** Undefined if the file has mistakes. */
+  readonly digest: string | undefined;
+  /** By an option or a setting. */
+  readonly isNamed: boolean;
+}
+
+/** Whether this is the file that matters. `gateway`: the running one, if there is one. */
+export function choiceFindings(
+  { path, digest, isNamed }: ExaminedFile,
+  gateway: GatewayState | undefined,
+): DoctorFinding[] {
+  const isServed = digest !== undefined && gateway?.digests.includes(digest) === true;
+  if (isServed) return [];
+  const file = displayName(path);
+  if (!isNamed) {
+    const served = gateway === undefined ? '' : '; the running gateway serves another one';
+    const near = existsSync(USUAL_NAME) ? `; ${USUAL_NAME} in this folder was not examined` : '';
+    const problem = `this file comes with headgate, and was examined because none was named${served}${near}`;
+    return [found('policy-file-not-named', file, problem)];
+  }
+  if (gateway === undefined || digest === undefined) return [];
+  const served = gateway.digests.join(' and ');
+  const problem = `the running gateway serves ${served} (headgate_config_info), and this file is ${digest}`;
+  return [found('other-policy-file', file, problem)];
+}

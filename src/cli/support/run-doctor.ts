@@ -1,0 +1,147 @@
+/** Runs every examination of `headgate doctor`, and prints what it finds. */
+import { ConfigError } from '../../config/config-error.ts';
+import type { ValidFile } from '../../config/policy-file/compile.ts';
+import { type Environment, readEnvironment } from '../../config/settings/environment.ts';
+import { type DoctorFinding, type FindingId, found, type Severity } from '../../doctor/catalog.ts';
+import type { FindingLevel } from '../../doctor/finding.ts';
+import { gatewayState } from '../../doctor/gateway-state.ts';
+import { machineFindings } from '../../doctor/machine.ts';
+import { opsUrlOf, portFindings } from '../../doctor/ports.ts';
+import { examineProxyFile } from '../../doctor/proxy-file/examine.ts';
+import { settingsFindings } from '../../doctor/settings.ts';
+import { MAX_REQUESTS, throughGateway } from '../../doctor/through-gateway.ts';
+import { sentByClients } from '../../proxy-config/proxy-config.ts';
+import { choiceFindings, policyFindings, validPolicies } from './doctor-policies.ts';
+import { EXIT_FAULT, EXIT_INVALID_CONFIG } from './exit-codes.ts';
+import { complain, type Line, type OutputFlags, print, say, type Tone } from './output.ts';
+import { fileOrPipe, STANDARD_INPUT } from './piped-text.ts';
+
+export interface DoctorFlags extends OutputFlags {
+  readonly policies?: string;
+  readonly proxyFile: readonly string[];
+  readonly through?: URL;
+  readonly redis?: true;
+}
+
+export async function doctor(flags: DoctorFlags): Promise<void> {
+  const { output } = flags;
+  const findings: DoctorFinding[] = [];
+  for await (const finding of everyFinding(flags)) {
+    findings.push(finding);
+    // One after the other, because some take seconds.
+    if (output === 'text') say(linesOf(finding));
+  }
+  const count = (severity: Severity) =>
+    findings.filter((each) => each.severity === severity).length;
+  const [errors, warnings] = [count('error'), count('warning')];
+  if (output === 'json')
+    print(output, { findings: findings.map(jsonOf), errors, warnings }, () => []);
+  else say(`${counted(errors, 'error')}, ${counted(warnings, 'warning')}`);
+  const wrong = findings.filter(({ severity }) => severity === 'error');
+  if (wrong.some(({ part }) => part === 'configuration')) process.exitCode = EXIT_INVALID_CONFIG;
+  else if (wrong.length > 0) process.exitCode = EXIT_FAULT;
+}
+
+async function* everyFinding(flags: DoctorFlags): AsyncGenerator<DoctorFinding> {
+  yield* machineFindings();
+  const settings = readSettings();
+  if ('mistakes' in settings) {
+    yield* settings.mistakes.map(settingMistake);
+  } else {
+    const isSet = (name: string) => Boolean(process.env[name]);
+    yield* settingsFindings(settings, isSet);
+  }
+  // With mistakes in the environment, the rest is examined with the default settings.
+  const environment = 'mistakes' in settings ? readEnvironment({}) : settings;
+  const path = flags.policies ?? environment.policies;
+  const files = { ...environment, policies: path };
+  yield* policyFindings(files);
+  const valid = validPolicies(files);
+  const isNamed = flags.policies !== undefined || Boolean(process.env.HEADGATE_POLICIES);
+  const gateway = await gatewayState(opsUrlOf(environment));
+  yield* choiceFindings({ path, digest: valid?.digest, isNamed }, gateway);
+  for (const file of flags.proxyFile) yield* proxyFindings(file, valid?.file, environment);
+  yield* portFindings(environment);
+  yield* redisFindings(environment, flags.redis === true);
+  if (flags.through === undefined) return;
+  complain(`headgate: sends at most ${MAX_REQUESTS} GET requests to ${flags.through.href}`);
+  const policies = valid && { digest: valid.digest, headers: sentByClients(valid.file) };
+  const { through: url } = flags;
+  yield* throughGateway({ url, now: Date.now, settings: environment, policies });
+}
+
+function readSettings(): Environment | { readonly mistakes: readonly string[] } {
+  try {
+    return readEnvironment(process.env);
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    return { mistakes: error.mistakes };
+  }
+}
+
+/** `HEADGATE_PORT: must be ...` */
+function settingMistake(mistake: string): DoctorFinding {
+  const [name = ''] = mistake.split(':', 1);
+  return found('invalid-setting', name, mistake.slice(name.length + 2));
+}
+
+async function* proxyFindings(
+  path: string,
+  policies: ValidFile | undefined,
+  settings: Environment,
+): AsyncGenerator<DoctorFinding> {
+  const file = path === STANDARD_INPUT ? 'standard input' : path;
+  try {
+    yield* examineProxyFile({ file, path, text: await fileOrPipe(path), policies, settings });
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    yield* error.mistakes.map((mistake) => found('unreadable-proxy-file', file, mistake));
+  }
+}
+
+const REDIS_IDS: Readonly<Record<FindingLevel, FindingId>> = {
+  fault: 'redis-fault',
+  warning: 'redis-warning',
+  note: 'redis-note',
+  fine: 'redis',
+};
+
+async function* redisFindings(
+  { redis: target, storeTimeoutMs }: Environment,
+  isNeeded: boolean,
+): AsyncGenerator<DoctorFinding> {
+  if (target === undefined) {
+    if (isNeeded) yield found('no-redis', 'HEADGATE_REDIS_URL', 'is not set');
+    return;
+  }
+  // Loaded only now, because without Redis no client of it is needed.
+  const { examineRedis } = await import('../../doctor/examine.ts');
+  for await (const { level, place, text } of examineRedis({
+    target,
+    storeTimeoutMs,
+    now: Date.now,
+  }))
+    yield found(REDIS_IDS[level], `redis ${place}`, text);
+}
+
+const TONES: Readonly<Record<Severity, Tone>> = {
+  error: 'bad',
+  warning: 'warning',
+  info: 'aside',
+  fine: 'good',
+};
+
+function linesOf({ id, severity, subject, problem, remedy }: DoctorFinding): Line[] {
+  const first = {
+    spans: [`${subject}: `, { text: severity, tone: TONES[severity] }, ` ${id}: ${problem}`],
+  };
+  return remedy === '' ? [first] : [first, `    ${remedy}`];
+}
+
+function jsonOf({ id, severity, subject, problem, remedy }: DoctorFinding) {
+  return { id, severity, subject, problem, remedy };
+}
+
+function counted(count: number, what: string): string {
+  return `${count} ${count === 1 ? what : `${what.replace(/y$/, 'ie')}s`}`;
+}

@@ -1,0 +1,176 @@
+/** Asks, writes the files of `headgate init`, and says how to try them. */
+import { existsSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import type { Command } from 'commander';
+import { VERSION } from '../../config/version.ts';
+import { proxyFileNames } from '../../proxy-config/proxy-config.ts';
+import type { Answers, Extra } from '../../setup/answers.ts';
+import { REDIS_SETTING } from '../../setup/gateway-settings.ts';
+import { type NextSteps, nextSteps, shellQuoted } from '../../setup/next-steps.ts';
+import { applicationProblem } from '../../setup/ports.ts';
+import { type SetupFile, setupFiles } from '../../setup/setup.ts';
+import { CommandFailed } from './command-failed.ts';
+import { EXIT_FAULT, EXIT_INTERRUPTED } from './exit-codes.ts';
+import { columns, openPrompt, type Prompt, say } from './output.ts';
+import {
+  askAnswers,
+  askToOverwrite,
+  type FRONTS,
+  type Given,
+  withDefaults,
+} from './setup-questions.ts';
+import { differingFiles, writeFiles } from './write-files.ts';
+
+export interface InitFlags {
+  readonly proxy?: string;
+  readonly existing?: boolean;
+  readonly login?: string;
+  readonly application?: Answers['application'];
+  readonly behind?: (typeof FRONTS)[number];
+  readonly loadBalancer?: readonly string[];
+  readonly keys?: boolean;
+  /** False: --no-redis. */
+  readonly redis?: string | false;
+  readonly with?: readonly Extra[];
+  readonly yes?: true;
+  readonly force?: true;
+}
+
+const NO_TERMINAL =
+  'error: there is no terminal to ask on: say --yes for the defaults, and name what differs, as in headgate init --proxy nginx --application 127.0.0.1:3000 --yes';
+
+export async function init(folder: string, flags: InitFlags, command: Command): Promise<void> {
+  const given = givenBy(flags, command);
+  const prompt = flags.yes ? undefined : openPrompt();
+  if (prompt === undefined && !flags.yes) command.error(NO_TERMINAL);
+  try {
+    const answers =
+      prompt === undefined
+        ? withDefaults(given)
+        : await askAnswers(prompt, given, (proxy) => hasConfiguration(folder, proxy));
+    const problem = applicationProblem(answers.proxy, answers.application);
+    if (problem !== undefined) command.error(`error: --application: ${problem}`);
+    const files = setupFiles(answers);
+    if (!flags.force) await protectFiles(folder, files, prompt);
+    await writeFiles(folder, files);
+    say(report(folder, files, answers));
+  } catch (error) {
+    if ((error as Error).name !== 'AbortError') throw error;
+    say('');
+    throw new CommandFailed(EXIT_INTERRUPTED, 'nothing was written');
+  } finally {
+    prompt?.close();
+  }
+}
+
+/** Contradictions end the command. */
+function givenBy(flags: InitFlags, command: Command): Given {
+  const { proxy, existing, application, login, behind, loadBalancer, keys, redis } = flags;
+  const isBalanced = behind === 'load-balancer' || (behind === undefined && loadBalancer);
+  if (behind !== undefined && behind !== 'load-balancer' && loadBalancer !== undefined)
+    command.error(`error: --load-balancer does not fit --behind ${behind}`);
+  if (behind === 'load-balancer' && loadBalancer === undefined)
+    command.error(
+      'error: --behind load-balancer needs its addresses, as in --load-balancer 10.1.0.0/16',
+    );
+  return {
+    ...{ proxy, existing, application, login, keys, with: flags.with },
+    front: isBalanced
+      ? { kind: 'load-balancer', networks: loadBalancer ?? [] }
+      : behind === 'cloudflare'
+        ? { kind: behind }
+        : undefined,
+    frontIsGiven: behind !== undefined || loadBalancer !== undefined,
+    redis: redis === false ? undefined : redis,
+    redisIsGiven: redis !== undefined,
+  };
+}
+
+/** Throws a CommandFailed if a file is there that must not be overwritten. */
+async function protectFiles(
+  folder: string,
+  files: readonly SetupFile[],
+  prompt: Prompt | undefined,
+): Promise<void> {
+  const names = await differingFiles(folder, files);
+  if (names.length === 0) return;
+  if (prompt === undefined) {
+    throw new CommandFailed(
+      EXIT_FAULT,
+      `${names.join(', ')} in ${resolve(folder)}: ${names.length === 1 ? 'exists' : 'exist'} already; nothing was written. Name another folder, add --existing to write only what your proxy's file needs, or add --force to overwrite.`,
+    );
+  }
+  if (!(await askToOverwrite(prompt, names)))
+    throw new CommandFailed(EXIT_FAULT, 'nothing was written');
+}
+
+function report(folder: string, files: readonly SetupFile[], answers: Answers): string[] {
+  const steps = nextSteps(answers);
+  const isHere = resolve(folder) === process.cwd();
+  const there = isHere ? [] : [`  cd ${shellQuoted(resolve(folder))}`];
+  const needsRedis = answers.redis !== undefined && !steps.serve.includes(REDIS_SETTING);
+  return [
+    '',
+    `Written to ${resolve(folder)}:`,
+    ...columns(files.map(({ name, purpose }) => [`  ${name}`, purpose])),
+    '',
+    `Start the gateway${needsRedis ? `, with ${REDIS_SETTING} set to the URL of your Redis` : ''}:`,
+    ...there,
+    `  ${steps.serve}`,
+    ...(answers.existing ? additions(answers, steps) : startOfProxy(answers, steps, there)),
+    '',
+    ...NOTES[
+      answers.proxy === 'envoy' && answers.front?.kind === 'load-balancer' ? 'hops' : 'none'
+    ],
+    'Then choose your limits in policies.yaml, and correct its tests: headgate test policies_test.yaml',
+  ];
+}
+
+function startOfProxy(
+  { proxy }: Answers,
+  steps: NextSteps,
+  there: readonly string[],
+): readonly string[] {
+  return [
+    `Start ${proxy === 'nginx' ? 'NGINX, as root' : 'the proxy'}, in a second terminal:`,
+    ...there,
+    `  ${steps.proxy}`,
+    'Send six logins, in a third one. The sixth is answered with 429:',
+    `  ${steps.curl}`,
+  ];
+}
+
+const PAGES = `https://github.com/headgate/headgate/blob/v${VERSION}/docs/quickstart`;
+
+/** What to do with an existing configuration. */
+function additions({ proxy, front }: Answers, { includes, ...steps }: NextSteps): string[] {
+  const page = `${PAGES}/${proxy.replace('-grpc', '')}.md`;
+  return [
+    ...(includes.length === 0
+      ? ['Put the parts into your configuration. Each says where it goes, as shown in', `  ${page}`]
+      : [
+          'Add to your configuration, with the files beside it, as shown in',
+          `  ${page}`,
+          ...columns(includes.map(([line, goes]) => [`  ${line}`, goes])),
+        ]),
+    ...(front === undefined
+      ? []
+      : ['Your proxy must know the address of the client: see docs/recipes, behind-*.md.']),
+    ...(steps.examine === '' ? [] : ['Examine it before you reload it:', `  ${steps.examine}`]),
+    ...(steps.proxy === '' ? ['Reload the proxy.'] : ['Reload it:', `  ${steps.proxy}`]),
+    'See what a client sees, with the address of your site:',
+    `  ${steps.doctor}`,
+  ];
+}
+
+/** Whether the folder has the file that `init` would write for this proxy. */
+function hasConfiguration(folder: string, proxy: string): boolean {
+  return proxyFileNames(proxy).some((name) => existsSync(join(folder, name)));
+}
+
+const NOTES = {
+  none: [],
+  hops: [
+    'Let only the load balancer connect to Envoy: Envoy believes the X-Forwarded-For of everyone who connects.',
+  ],
+} as const;
