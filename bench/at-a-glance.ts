@@ -1,6 +1,10 @@
 /** What does a decision cost, against an empty answer and against other limiters? */
 import { printTable, spread } from '../tools/table.ts';
-import { HOW_TO_INSTALL, startEnvoyRatelimit } from './support/envoy-ratelimit.ts';
+import {
+  HOW_TO_INSTALL,
+  installedEnvoyRatelimit,
+  startEnvoyRatelimit,
+} from './support/envoy-ratelimit.ts';
 import { grpcClosedLoop } from './support/grpc-load.ts';
 import { createLab } from './support/lab.ts';
 import { closedLoop } from './support/load.ts';
@@ -24,7 +28,9 @@ const redis = await lab.redis();
 const otherRedis = await lab.redis();
 const rival = (file: string, database: number) => lab.server(`rivals/${file}`, redis.url(database));
 const onRedis = await lab.gateway(ROOMY, redis.url(0));
-const ratelimit = await startEnvoyRatelimit(lab, otherRedis);
+const program = installedEnvoyRatelimit();
+const ratelimit =
+  program === undefined ? undefined : await startEnvoyRatelimit(lab, otherRedis, { program });
 
 const http = { over: 'HTTP', load: closedLoop({ clients: CLIENTS }) } as const;
 const grpc = { over: 'gRPC', load: grpcClosedLoop({ clients: CLIENTS }) } as const;

@@ -41,7 +41,12 @@ async function take(size: number): Promise<void> {
     const key = `hg:v1:{i.${String(next).padStart(22, '0')}}:default:client.${WINDOW_MS}`;
     call.add([{ key, quota: QUOTA, cost: 1 }]);
   }
-  await client.evalsha(TAKE_SCRIPT_SHA, size, ...call.keys, ...call.values(nowMs));
+  await client.evalsha(
+    TAKE_SCRIPT_SHA,
+    size,
+    ...call.keys,
+    ...call.values({ ownMs: nowMs, serverMs: nowMs }),
+  );
 }
 
 async function scriptMicros({ client: observer }: RedisServer): Promise<number> {

@@ -1,17 +1,19 @@
--- Checks as a proxy sends them: wrk -s clients.lua URL -- CLIENTS [PATHS]. Every client has its turn before the first
--- comes again. With PATHS, /p/00000 and so on are requested below the URL's path in turn. Every request has an id of its
+-- Checks as a proxy sends them: wrk -s clients.lua URL -- CLIENTS [PATHS [TRACEPARENT]]. Every client has its turn
+-- before the first comes again. With PATHS above 0, /p/00000 and so on are requested below the URL's path in turn. Every request has an id of its
 -- own, as the files of deploy/ make proxies send it.
 
 -- Neighbours in time are no neighbours in memory. It is a prime, so that every count of clients is covered.
 local STEP = 7919
 local REQUEST = "GET %s HTTP/1.1\r\nHost: %s\r\nx-headgate-client-ip: %s\r\nx-headgate-peer-ip: %s\r\n"
-  .. "x-headgate-request-id: %s-%012d\r\n\r\n"
+  .. "x-headgate-request-id: %s-%012d\r\n%s\r\n"
 
 local clients, paths, client, host, run
+local more = ""
 local sent = 0
 
 init = function(args)
   clients, paths = tonumber(args[1]), tonumber(args[2])
+  if args[3] then more = "traceparent: " .. args[3] .. "\r\n" end
   host = wrk.headers["Host"]
   -- Rounds are too short for a million clients, so each begins with another one.
   local seconds, micros = os.time(), os.clock() * 1000000
@@ -24,8 +26,8 @@ request = function()
   client = (client + STEP) % clients
   sent = sent + 1
   local address = string.format("10.%d.%d.%d", math.floor(client / 65536), math.floor(client / 256) % 256, client % 256)
-  local path = paths and string.format("%sp/%05d", wrk.path, client % paths) or wrk.path
-  return string.format(REQUEST, path, host, address, address, run, sent)
+  local path = paths and paths > 0 and string.format("%sp/%05d", wrk.path, client % paths) or wrk.path
+  return string.format(REQUEST, path, host, address, address, run, sent, more)
 end
 
 -- "in time: 99.5" is the percentage of answers within 200 ms.

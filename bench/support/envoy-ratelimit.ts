@@ -14,14 +14,21 @@ const CONFIG = `domain: ${RATE_LIMIT_DOMAIN}
 descriptors: [{ key: ${RATE_LIMIT_KEY}, rate_limit: { unit: hour, requests_per_unit: 1000000 } }]
 `;
 
-/** Undefined if it is not installed. Counts in the given Redis, with the settings that it has by default. */
+/** Undefined if it is not installed. */
+export function installedEnvoyRatelimit(): string | undefined {
+  const folders = (process.env.PATH ?? '').split(delimiter);
+  return folders.map((folder) => join(folder, PROGRAM)).find(isExecutable);
+}
+
+/** Counts in the given Redis, with the settings that it has by default. `files`: by their names. */
 export async function startEnvoyRatelimit(
   lab: Lab,
   redis: RedisServer,
-): Promise<Server | undefined> {
-  const folders = (process.env.PATH ?? '').split(delimiter);
-  const program = folders.map((folder) => join(folder, PROGRAM)).find(isExecutable);
-  if (program === undefined) return undefined;
+  {
+    program,
+    files = { 'bench.yaml': CONFIG },
+  }: { readonly program: string; readonly files?: Readonly<Record<string, string>> },
+): Promise<Server> {
   const [http, grpc, debug] = [await freePort(), await freePort(), await freePort()];
   const env = {
     USE_STATSD: 'false',
@@ -29,7 +36,7 @@ export async function startEnvoyRatelimit(
     REDIS_SOCKET_TYPE: 'tcp',
     REDIS_URL: `127.0.0.1:${redis.port}`,
     // It reads the files of ROOT/SUBDIRECTORY/APPDIRECTORY, and an empty subdirectory is none.
-    RUNTIME_ROOT: lab.folder({ 'bench.yaml': CONFIG }),
+    RUNTIME_ROOT: lab.folder(files),
     RUNTIME_APPDIRECTORY: '.',
     RUNTIME_WATCH_ROOT: 'false',
     ...{ HOST: '127.0.0.1', PORT: String(http) },

@@ -4,7 +4,13 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { checkRequestBytes } from '../../test/support/grpc-client.ts';
 import { CHECK } from '../../test/support/grpc-frames.ts';
-import { CHECK_REQUEST, rateLimitRequestBytes, SHOULD_RATE_LIMIT } from './grpc-messages.ts';
+import {
+  CHECK_REQUEST,
+  ONE_DESCRIPTOR,
+  RATE_LIMIT_DOMAIN,
+  rateLimitRequestBytes,
+  SHOULD_RATE_LIMIT,
+} from './grpc-messages.ts';
 import type { Applied, Load } from './load.ts';
 
 export interface GrpcDriverOptions {
@@ -23,7 +29,10 @@ export interface GrpcDriverOptions {
 }
 
 export type GrpcLoad = Pick<GrpcDriverOptions, 'clients'> &
-  Partial<Pick<GrpcDriverOptions, 'service' | 'expects'>>;
+  Partial<Pick<GrpcDriverOptions, 'service' | 'expects'>> & {
+    /** Without it, the service has a default one. */
+    readonly message?: Buffer;
+  };
 
 export const GRPC_CONNECTIONS = 2;
 export const GRPC_STREAMS = 32;
@@ -31,12 +40,16 @@ export const GRPC_STREAMS = 32;
 const DRIVER = fileURLToPath(new URL('grpc-driver.ts', import.meta.url));
 const SERVICES = {
   check: { path: CHECK, message: checkRequestBytes(CHECK_REQUEST) },
-  rateLimit: { path: SHOULD_RATE_LIMIT, message: rateLimitRequestBytes() },
+  rateLimit: {
+    path: SHOULD_RATE_LIMIT,
+    message: rateLimitRequestBytes(RATE_LIMIT_DOMAIN, ONE_DESCRIPTOR),
+  },
 };
 
 export function grpcClosedLoop(load: GrpcLoad): Load {
   const { clients, service = 'check', expects = 'allow' } = load;
-  const { path, message } = SERVICES[service];
+  const { path, message: usual } = SERVICES[service];
+  const { message = usual } = load;
   return async ({ grpcPort }, seconds): Promise<Applied> => {
     const options: GrpcDriverOptions = {
       port: grpcPort,

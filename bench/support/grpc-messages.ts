@@ -39,8 +39,20 @@ export const SHOULD_RATE_LIMIT = '/envoy.service.ratelimit.v3.RateLimitService/S
 
 const text = (number: number, value: string) => field(number, Buffer.from(value));
 
-/** A RateLimitRequest with one descriptor, the client's address. */
-export function rateLimitRequestBytes(): Buffer {
-  const entry = field(1, text(1, RATE_LIMIT_KEY), text(2, CLIENT_PLACE));
-  return Buffer.concat([text(1, RATE_LIMIT_DOMAIN), field(2, entry)]);
+/** A descriptor of a RateLimitRequest: its keys and values. */
+export type DescriptorEntries = Readonly<Record<string, string>>;
+
+export const ONE_DESCRIPTOR: readonly DescriptorEntries[] = [{ [RATE_LIMIT_KEY]: CLIENT_PLACE }];
+
+export function rateLimitRequestBytes(
+  domain: string,
+  descriptors: readonly DescriptorEntries[],
+): Buffer {
+  const written = descriptors.map((entries) =>
+    field(
+      2,
+      ...Object.entries(entries).map(([key, value]) => field(1, text(1, key), text(2, value))),
+    ),
+  );
+  return Buffer.concat([text(1, domain), ...written]);
 }

@@ -32,17 +32,19 @@ export interface ClosedLoop {
   /** What every answer must be. */
   readonly expects?: 'allow' | 'deny';
   readonly connections?: number;
+  /** The header of this name, with each request. */
+  readonly traceparent?: string | undefined;
 }
 
 export const CONNECTIONS = 64;
 export const CLIENTS_SCRIPT = fileURLToPath(new URL('clients.lua', import.meta.url));
 
 export function closedLoop(options: ClosedLoop): Load {
-  const { clients, paths, expects = 'allow', connections = CONNECTIONS } = options;
+  const { clients, paths = 0, expects = 'allow', connections = CONNECTIONS, traceparent } = options;
   return async ({ url }, seconds) => {
     const wrkArguments = ['-t1', `-c${connections}`, `-d${seconds}s`, '-s', CLIENTS_SCRIPT, url];
-    wrkArguments.push('--', String(clients));
-    if (paths !== undefined) wrkArguments.push(String(paths));
+    wrkArguments.push('--', String(clients), String(paths));
+    if (traceparent !== undefined) wrkArguments.push(traceparent);
     const { stdout } = await promisify(execFile)('wrk', wrkArguments);
     const figure = (pattern: RegExp) => Number(pattern.exec(stdout)?.[1] ?? 0);
     const requests = figure(/(\d+) requests in/);
