@@ -1,16 +1,24 @@
-/** Before a release: what grows old by itself, and no test may fail by. Exits with 1 and says what to do. */
+/**
+ * Before a release: what must agree, and what grows old by itself, which no test may fail by. Prints each problem with
+ * its remedy, and exits with 1 if there is one. `node tools/release-check.ts [TAG]`
+ */
 import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { ageOf, parseCloudflareRanges } from '../src/config/policy-file/cloudflare-ranges.ts';
 import { SHIPPED_RANGES } from '../src/config/shipped-files.ts';
+import { packageVersion, readReleaseFiles } from './release/release-files.ts';
+import { releaseProblems } from './release/release-problems.ts';
 
+const files = readReleaseFiles(fileURLToPath(new URL('..', import.meta.url)));
 const list = parseCloudflareRanges(readFileSync(SHIPPED_RANGES, 'utf8'), SHIPPED_RANGES);
 const age = ageOf(list, Date.now());
-if (age === undefined) {
-  console.log(`release check: the list of Cloudflare networks was checked on ${list.checked}`);
-} else {
-  console.error(
-    `release check: ${age}. Compare config/cloudflare-ranges.yaml with https://www.cloudflare.com/ips/, ` +
+const problems = releaseProblems(files, process.argv[2]);
+if (age !== undefined) {
+  problems.push(
+    `${age}. Compare config/cloudflare-ranges.yaml with https://www.cloudflare.com/ips/, ` +
       'correct its ranges, and set "checked" to today.',
   );
-  process.exitCode = 1;
 }
+for (const problem of problems) console.error(`release check: ${problem}`);
+if (problems.length > 0) process.exitCode = 1;
+else console.log(`release check: ${packageVersion(files)} can be released`);

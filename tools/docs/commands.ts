@@ -6,7 +6,7 @@ import { code, fenced, prose, table } from './markdown.ts';
 
 const HEAD = `# Commands
 
-In the repository, write \`npm start --\` for \`headgate\`, as in \`npm start -- check config/policies.yaml\`; in the image, write \`node dist/main.js\`.
+In the repository, write \`npm start --\` for \`headgate\`, as in \`npm start -- check config/policies.yaml\`.
 \`--help\` after a command prints its options. Without a command, headgate runs \`serve\`.
 
 All commands read their settings from the environment, see [configuration](configuration.md). An option takes precedence over the setting that its description names.
@@ -15,8 +15,21 @@ All commands read their settings from the environment, see [configuration](confi
 /** Notes that the help text of a command does not have. */
 const NOTES: Readonly<Record<string, string>> = {
   'headgate serve':
-    '[Signals](../README.md#signals) stop it, reload its files and replace its workers.\n',
+    '[Signals](running.md#signals) stop it, reload its files and replace its workers.\n',
   'headgate demo': 'Counts in memory and ignores the settings of the environment.\n',
+  'headgate init': `On a terminal, it asks for what the options do not say. Every question has a default; only the addresses of a load balancer have none. Existing files are overwritten only after a yes, or with \`--force\`. Ctrl+C writes nothing.
+
+| file | what it is |
+| --- | --- |
+| \`policies.yaml\` | limits of 300 requests a minute, and of 5 logins in 5 minutes; passes \`headgate check --strict\` |
+| \`policies_test.yaml\` | tests that cover every limit |
+| \`nginx.conf\`, \`envoy.yaml\`, \`envoy-grpc.yaml\`, \`Caddyfile\`, \`haproxy.cfg\` and \`headgate.lua\`, or \`dynamic.yaml\` and \`traefik.yaml\` | the proxy on port 8000, as \`headgate proxy-config\` writes it; behind Cloudflare or a load balancer with the settings for the client's address |
+| \`compose.yaml\`, \`headgate.service\` | with \`--with compose\` or \`--with systemd\` |
+
+If the application has a port that headgate or the proxy would use, they get another one. A Redis URL with a password is written nowhere.
+
+${fenced('sh', 'headgate init --proxy caddy --application 127.0.0.1:5000 --behind cloudflare --keys --yes site')}`,
+  'headgate doctor': '[doctor.md](doctor.md) lists what it finds.\n',
   'headgate check':
     '[check.md](check.md) lists the rules. Without files, it checks the policy file that `serve` reads; with `--redis` and no files, it checks only Redis.\n',
   'headgate explain': `Nothing is counted. Without \`--live\` and \`--gateway\`, it needs only the policy file and shows the answer to a first request.
@@ -38,6 +51,14 @@ ${fenced('sh', 'headgate replay access.log.1.gz access.log --policies new.yaml -
 | choices | three to five, each counted on the log by the code that counts in a gateway |
 
 Limits per client do not stop an attack from many addresses that are slow each: [bench/suggest.ts](../bench/README.md#do-suggested-limits-stop-attacks-and-leave-people-alone-suggestts) shows what they stop. Attacks within the log may raise the limits, so look at the gap.\n`,
+  'headgate completion': `The script is complete: it starts no headgate when you press Tab. Write it again after an update.
+
+| shell | command |
+| --- | --- |
+| bash, with bash-completion | \`headgate completion bash > ~/.local/share/bash-completion/completions/headgate\` |
+| zsh, with a folder of \`$fpath\` | \`headgate completion zsh > "\${fpath[1]}/_headgate"\` |
+| fish | \`headgate completion fish > ~/.config/fish/completions/headgate.fish\` |
+| bash or zsh, for this shell only | \`source <(headgate completion bash)\` |\n`,
   'headgate schema':
     'The repository has them as [`config/policies.schema.json`](../config/policies.schema.json) and [`config/policy-tests.schema.json`](../config/policy-tests.schema.json).\n',
 };

@@ -27,7 +27,7 @@ If there is a mistake in either, headgate does not start. It lists every mistake
 
 const POLICY_FILE = `## The policy file
 
-The policy file is YAML 1.2. [The README](../README.md#the-policy-file) explains it with examples. This page lists every key, map by map. \`[]\` stands for each entry of a list.
+The policy file is YAML 1.2. [The policy file](policy-file.md) explains it with examples. This page lists every key, map by map. \`[]\` stands for each entry of a list.
 
 If a key is left out, its default applies. An unknown key is a mistake.
 \`headgate check FILE\` reports mistakes, and what you probably did not mean, by [these rules](check.md). [\`config/policies.schema.json\`](../config/policies.schema.json) gives editors the same descriptions:

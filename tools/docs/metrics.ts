@@ -29,6 +29,10 @@ const LABELS: Readonly<Record<string, string>> = {
   result: '`ok`, or `error`: refused, and the previous policies stay in force',
   version: 'the version of headgate',
   node: 'the version of Node',
+  limit:
+    'a limit of the rate limit service: the domain and the keys and values that its file gives; values that clients choose only with `value_to_metric` or `detailed_metric`, and then at most 1,000 names, the rest as `others`',
+  outcome:
+    '`within` its limit, `near` it (from 80 % on), `over` it, or `shadow_over`: over a limit in shadow mode',
   sha: 'the SHA-1 that `SCRIPT EXISTS` takes',
   sha256: 'the first 12 digits',
 };

@@ -2,6 +2,8 @@
 
 import { createProgram } from '../../src/cli/program.ts';
 import { checkDocument } from '../../src/config/check/rules-document.ts';
+import { doctorDocument } from '../../src/doctor/doctor-document.ts';
+import { chartValues } from './chart-values.ts';
 import { commandReference } from './commands.ts';
 import { configurationReference } from './configuration.ts';
 import { logFormatReference } from './log-formats.ts';
@@ -11,11 +13,13 @@ import { opsApiReference } from './ops-api.ts';
 
 const program = await createProgram();
 
-/** By the name of the page in docs/, without `.md`. */
+/** By the name of the page in docs/, without `.md`; `chart-values` is in the folder of the chart. */
 export const PAGES: Readonly<Record<string, () => string>> = {
+  'chart-values': chartValues,
   check: checkDocument,
   commands: () => commandReference(program),
   configuration: configurationReference,
+  doctor: doctorDocument,
   'log-formats': logFormatReference,
   logs: logReference,
   metrics: metricReference,
@@ -23,5 +27,6 @@ export const PAGES: Readonly<Record<string, () => string>> = {
 };
 
 export function pageFile(name: string): URL {
-  return new URL(`../../docs/${name}.md`, import.meta.url);
+  const path = name === 'chart-values' ? 'deploy/helm/headgate/VALUES.md' : `docs/${name}.md`;
+  return new URL(`../../${path}`, import.meta.url);
 }

@@ -68,7 +68,7 @@ const INTRODUCTIONS: Readonly<Record<string, Introduction>> = {
 `,
   },
   'identity.api_key': {
-    text: 'An unlisted key counts for itself and for its address, so inventing keys gains nothing.',
+    text: 'An unlisted key counts for itself and for its address. All unlisted keys of an address together get `unverified_factor` times its limit.',
     example: `identity:
   api_key:
     header: authorization
@@ -127,12 +127,13 @@ block:
     example: shipped('default'),
   },
   'default.limits[]': {
-    text: 'A rate is short for a map with this `rate`. [How a limit counts](../README.md#how-a-limit-counts) compares the algorithms.',
+    text: 'A rate is short for a map with this `rate`. [How a limit counts](policy-file.md#how-a-limit-counts) compares the algorithms.',
     example: `default:
   limits:
     - 1000/1h
     - { rate: 5000/1h, per: ip }
     - { rate: 600/1min, algorithm: token-bucket, burst: 20 }
+    - { rate: 10000/month, zone: Europe/Zurich }
 `,
   },
   'policies[]': {
