@@ -1,7 +1,7 @@
 /** The files of deploy/compose, and its machines without containers: with the same files and settings, on free ports. */
 import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
-import { startGatewayProcess } from './gateway.ts';
+import { PATIENT, startGatewayProcess } from './gateway.ts';
 import { freePort } from './ports.ts';
 import { accepting, startProcess } from './process.ts';
 import { startNginx } from './proxies.ts';
@@ -59,6 +59,7 @@ export async function startMachine(number: number, redisUrl: string): Promise<Ma
   await accepting(application, running);
   const gateway = unlessItStarts.use(
     await startGatewayProcess({
+      ...PATIENT,
       ...SERVICES[`gateway-${number}`]?.environment,
       HEADGATE_OPS_HOST: '127.0.0.1',
       HEADGATE_REDIS_URL: redisUrl,

@@ -1,5 +1,5 @@
 /** Tables of documents in docs/, whose cells are what the tests expect. */
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 
 export type Row<Columns extends readonly string[]> = Readonly<Record<Columns[number], string>>;
 
@@ -16,6 +16,23 @@ export function tableOf<const Columns extends readonly string[]>(
   // The document ends with a line feed, so every table has an end.
   const length = rows.findIndex((cells) => cells.length === 0);
   return rows.slice(0, length).map((cells) => rowOf(columns, cells));
+}
+
+/** Replaces the rows of the table that has exactly these columns. */
+export function writeTable<const Columns extends readonly string[]>(
+  document: string,
+  columns: Columns,
+  rows: readonly Row<Columns>[],
+): void {
+  const file = new URL(`../../docs/${document}`, import.meta.url);
+  const text = readFileSync(file, 'utf8');
+  const lines = rows.map(
+    (row) => `| ${columns.map((column: Columns[number]) => row[column]).join(' | ')} |`,
+  );
+  const head = `| ${columns.join(' | ')} |\n${'| --- '.repeat(columns.length)}|\n`;
+  const start = text.indexOf(head) + head.length;
+  const end = text.indexOf('\n\n', start - 1);
+  writeFileSync(file, `${text.slice(0, start)}${lines.join('\n')}${text.slice(end)}`);
 }
 
 function cellsOf(line: string): string[] {

@@ -57,12 +57,14 @@ export const PATIENT = { HEADGATE_STORE_TIMEOUT_MS: '10000' } as const;
 export interface GatewayOptions {
   /** Reloads the policies when their files change, as the program does. The files are watched until this process ends. */
   readonly reloads?: boolean;
+  /** Its clock, in milliseconds since the epoch. Redis has its own. */
+  readonly now?: () => number;
 }
 
 /** In this process, without signals. With workers it is the program. */
 export async function startGateway(
   env: NodeJS.ProcessEnv = {},
-  { reloads = false }: GatewayOptions = {},
+  { reloads = false, now = Date.now }: GatewayOptions = {},
 ): Promise<Gateway> {
   if (process.env.TEST_MAIN !== undefined) return startGatewayProcess(env);
   const environment = readEnvironment({ ...PORTS, ...env });
@@ -75,9 +77,9 @@ export async function startGateway(
     },
   };
   const { logLevel: level } = environment;
-  const telemetry = createTelemetry({ level, version: VERSION, now: Date.now, destination });
+  const telemetry = createTelemetry({ level, version: VERSION, now, destination });
   reportPolicies(policies, telemetry.policyFile);
-  const gateway = await createGateway({ environment, policies, telemetry, now: Date.now });
+  const gateway = await createGateway({ environment, policies, telemetry, now });
   if (reloads) reloadOnChange(policies, telemetry.policyFile);
   const listening = await gateway.listen();
   text += `${banner(environment, policies, listening).join('\n')}\n`;
@@ -128,7 +130,7 @@ export async function startGatewayProcess(env: NodeJS.ProcessEnv = {}): Promise<
     env: { ...inherited, NODE_COMPILE_CACHE, ...PORTS, ...env },
   });
   const [, url = '', opsUrl = ''] = await started.printed(
-    /proxies at (http:\S+) and operators at (http:\S+)[\s\S]*curl .*\n/,
+    /proxies at (http:\S+) and operators at (http:\S+)[\s\S]* {2}store .*\n/,
   );
   await redisCounts(env, opsUrl);
   const grpcUrl = /grpc +(http:\S+)/.exec(started.output())?.[1] ?? 'http://127.0.0.1:0';

@@ -163,8 +163,10 @@ export function objectsOf(file: string): KubernetesObject[] {
   return objectsIn(readFileSync(new URL(file, DEPLOY), 'utf8'));
 }
 
-function objectsIn(text: string): KubernetesObject[] {
-  return parseAllDocuments(text).map((document) => {
+/** The objects of a text with YAML documents, without empty documents. */
+export function objectsIn(text: string): KubernetesObject[] {
+  const documents = parseAllDocuments(text).filter(({ contents }) => contents !== null);
+  return documents.map((document) => {
     if (document.errors.length > 0) throw document.errors[0];
     return document.toJS({ maxAliasCount: -1 }) as KubernetesObject;
   });

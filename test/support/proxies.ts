@@ -81,6 +81,16 @@ export function startEnvoyGrpc(behind: Behind, program: Envoy = 'envoy'): Promis
   });
 }
 
+/** With its rate limit filter in place of ext_authz. */
+export function startEnvoyRateLimit(
+  behind: Behind,
+  program: Envoy = 'envoy',
+): Promise<RunningProgram> {
+  return runEnvoy(program, 'ratelimit/envoy.yaml', behind, {
+    'port_value: 8081': `port_value: ${behind.grpc}`,
+  });
+}
+
 async function runEnvoy(
   program: Envoy,
   shipped: string,

@@ -1,7 +1,6 @@
 /** The rows of the table in docs/proxies.md: each proxy, and how the tests run it. */
-import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { findProgram, type ProgramName } from './provision.ts';
+import type { ProgramName } from './provision.ts';
 import {
   type Behind,
   type RunningProxy,
@@ -75,17 +74,3 @@ export const PROXY_ROWS: readonly ProxyRow[] = [
     tested: 'its files, in NGINX with Lua and a replay of its plugins',
   },
 ];
-
-/** The flag that prints the version. Some programs print it on stderr. */
-const VERSION_FLAG: Readonly<Record<string, string>> = {
-  nginx: '-v',
-  haproxy: '-v',
-  caddy: 'version',
-};
-
-export function versionOf(program: ProgramName): string {
-  const [name = ''] = program.split('-');
-  const flag = VERSION_FLAG[name] ?? '--version';
-  const { stdout, stderr } = spawnSync(findProgram(program) ?? name, [flag], { encoding: 'utf8' });
-  return /\d+\.\d+\.\d+/.exec(`${stdout}${stderr}`)?.[0] ?? 'unknown';
-}

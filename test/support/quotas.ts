@@ -1,4 +1,5 @@
 /** Descriptors in one line. */
+import { Calendar, type CalendarUnit } from '../../src/core/calendar.ts';
 import type { Descriptor, Quota } from '../../src/core/store.ts';
 
 export interface QuotaParts extends Partial<Quota> {
@@ -13,6 +14,13 @@ export function quotaOf(parts: QuotaParts): Quota {
     countRejected: false,
     ...parts,
   };
+}
+
+/** A limit by the calendar. */
+export function calendarQuota(limit: number, unit: CalendarUnit, zone: string): Quota {
+  const calendar = new Calendar(unit, zone);
+  const windowMs = calendar.longestMs;
+  return quotaOf({ limit, windowMs, algorithm: 'fixed-window', calendar });
 }
 
 export function descriptorOf(

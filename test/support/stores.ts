@@ -32,6 +32,7 @@ export function openRedisStore(client: RedisClient): StoreUnderTest {
     inFlight: new InFlight(5_000),
     deadlineMs: 5_000,
     now: () => clock.nowMs,
+    ownNow: () => clock.nowMs,
   };
   const store = client.isCluster ? new ClusterStore(options) : new RedisStore(options);
   const partition = randomUUID();

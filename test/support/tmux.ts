@@ -12,6 +12,8 @@ export interface TestTerminal extends AsyncDisposable {
   type(text: string): Promise<void>;
   /** Types a command line, and Enter. */
   enter(command: string): Promise<void>;
+  /** The same on a cleared screen, so that nothing earlier is taken for what the command shows. */
+  enterOnClearScreen(command: string): Promise<void>;
   resize(columns: number, rows: number): Promise<void>;
   /** The lines that it shows now, without spaces at their ends. */
   lines(): Promise<string[]>;
@@ -21,17 +23,27 @@ export interface TestTerminal extends AsyncDisposable {
   state(): Promise<{ isAlternate: boolean; hasCursor: boolean }>;
 }
 
+export interface TerminalOptions {
+  readonly columns: number;
+  readonly rows: number;
+  readonly env: NodeJS.ProcessEnv;
+  readonly cwd?: string;
+}
+
 const SHOWN_WITHIN_MS = 20_000;
 let terminals = 0;
 
 export async function openTerminal(
   tmux: string,
-  { columns, rows, env }: { columns: number; rows: number; env: NodeJS.ProcessEnv },
+  { columns, rows, env, cwd }: TerminalOptions,
 ): Promise<TestTerminal> {
   terminals++;
   const socket = `headgate-${process.pid}-${terminals}`;
   const call = async (...args: string[]) => {
-    const { stdout } = await run(tmux, ['-L', socket, '-u', '-f', '/dev/null', ...args], { env });
+    const { stdout } = await run(tmux, ['-L', socket, '-u', '-f', '/dev/null', ...args], {
+      env,
+      cwd,
+    });
     return stdout;
   };
   const size = ['-x', String(columns), '-y', String(rows)];
@@ -43,12 +55,19 @@ export async function openTerminal(
       .map((line) => line.trimEnd());
   const type = (text: string) => call('send-keys', '-l', text);
   const press = (...keys: string[]) => call('send-keys', ...keys);
+  const enter = async (command: string) => {
+    await type(command);
+    await press('Enter');
+  };
+  const isClear = (shown: readonly string[]) => shown.filter((line) => line !== '').length <= 1;
   return {
     press: async (...keys) => void (await press(...keys)),
     type: async (text) => void (await type(text)),
-    async enter(command) {
-      await type(command);
-      await press('Enter');
+    enter,
+    async enterOnClearScreen(command) {
+      await enter('clear');
+      await eventually(lines, isClear, SHOWN_WITHIN_MS, 'a clear screen');
+      await enter(command);
     },
     resize: async (width, height) =>
       void (await call('resize-window', '-x', String(width), '-y', String(height))),

@@ -1,0 +1,57 @@
+/** A site of NGINX that includes the parts that headgate prints, as the quickstart says. */
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { freePort } from './ports.ts';
+import { patient, type RunningProgram, runProxy } from './proxies.ts';
+import { proxyConfigOf } from './proxy-config.ts';
+
+export interface NginxSite {
+  /** Text of the policy file. */
+  readonly policies: string;
+  /** The block `http` without its braces. PORT and APPLICATION in it are replaced. */
+  readonly http: string;
+  /** Ports. */
+  readonly headgate: number;
+  readonly application: number;
+  /** Other files of the folder, by name. */
+  readonly files?: Readonly<Record<string, string>>;
+}
+
+export interface WrittenSite {
+  readonly folder: string;
+  /** The path of the main file. */
+  readonly file: string;
+  readonly port: number;
+}
+
+/** Writes the files, which belong in one folder. */
+export async function writeNginxSite(site: NginxSite): Promise<WrittenSite> {
+  const folder = mkdtempSync(join(tmpdir(), 'headgate-site-'));
+  const port = await freePort();
+  const gateway = { host: '127.0.0.1', port: site.headgate };
+  for (const include of ['http', 'server', 'location'])
+    writeFileSync(
+      join(folder, `headgate-${include}.conf`),
+      patient(proxyConfigOf('nginx', site.policies, { include, gateway })),
+    );
+  for (const [name, text] of Object.entries(site.files ?? {}))
+    writeFileSync(join(folder, name), text);
+  const http = site.http
+    .replaceAll('PORT', `127.0.0.1:${port}`)
+    .replaceAll('APPLICATION', `http://127.0.0.1:${site.application}`);
+  const file = join(folder, 'nginx.conf');
+  writeFileSync(file, `events {}\nhttp {\n${http}\n}\n`);
+  return { folder, file, port };
+}
+
+export const nginxArguments = ({ folder, file }: WrittenSite) => [
+  ...['-p', folder, '-c', file, '-e', 'stderr'],
+  ...['-g', `daemon off; pid ${join(folder, 'pid')}; error_log stderr notice;`],
+];
+
+export async function startNginxSite(site: NginxSite): Promise<RunningProgram & WrittenSite> {
+  const written = await writeNginxSite(site);
+  const program = await runProxy('nginx', nginxArguments(written), written.port, written.folder);
+  return { ...program, ...written };
+}

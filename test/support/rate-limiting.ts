@@ -1,0 +1,86 @@
+/** The core of the rate limit service, in memory and on a clock of the test. */
+import { BLOCKED } from '../../src/core/decision.ts';
+import { NO_OVERRIDES } from '../../src/core/overrides.ts';
+import type { QuotaStore } from '../../src/core/store.ts';
+import type { AnswerTerms } from '../../src/ratelimit/answering.ts';
+import type { RateLimitAnswer, RateLimitCall } from '../../src/ratelimit/call.ts';
+import type { CountingTerms } from '../../src/ratelimit/counting/counted-rule.ts';
+import { createRateLimiting } from '../../src/ratelimit/rate-limiting.ts';
+import { compileRules } from '../../src/ratelimit/rules/compile.ts';
+import { readRuleFile } from '../../src/ratelimit/rules/rule-file.ts';
+import { SaltBooks } from '../../src/salts/salt-books.ts';
+import { MemoryStore } from '../../src/stores/memory/memory-store.ts';
+
+export interface LimitingOptions extends Partial<AnswerTerms>, Partial<CountingTerms> {
+  readonly store?: Pick<QuotaStore, 'take'>;
+}
+
+export interface Limiting {
+  readonly clock: { nowMs: number };
+  /** Hits as metrics get them: `domain.key over 3`. */
+  readonly counted: string[];
+  /** How often a limit in shadow mode, or the whole service in shadow mode, would have denied. */
+  wouldDeny(): number;
+  load(rules: string): void;
+  /** Throws or rejects with a RefusedCall. */
+  answer(call: RateLimitCall): Promise<RateLimitAnswer>;
+}
+
+const TERMS: AnswerTerms = {
+  headers: undefined,
+  hasBody: false,
+  hasMetadata: false,
+  isShadow: false,
+  style: { reset: 'delta', retryAfterJitterSeconds: 0, body: 'json' },
+};
+
+/** Without rules, none are loaded. */
+export function limitingWith(rules: string | undefined, options: LimitingOptions = {}): Limiting {
+  const { windows = 'aligned', isQuota = false } = options;
+  const clock = { nowMs: 0 };
+  const now = () => clock.nowMs;
+  const memory = new MemoryStore({ now, maxKeys: 1_000 });
+  const counted: string[] = [];
+  let denials = 0;
+  const limiting = createRateLimiting({
+    store: options.store ?? memory,
+    local: memory,
+    salts: new SaltBooks(),
+    overrides: { current: NO_OVERRIDES },
+    counting: { windows, isQuota },
+    terms: { ...TERMS, ...options },
+    events: {
+      name: () => BLOCKED,
+      counted: (limit, outcome, hits) => counted.push(`${limit} ${outcome} ${hits}`),
+      wouldDeny: () => denials++,
+    },
+    now,
+  });
+  const load = (text: string) =>
+    limiting.load(compileRules([readRuleFile('rules.yaml', text)], { mergeDomains: false }));
+  if (rules !== undefined) load(rules);
+  return {
+    clock,
+    counted,
+    load,
+    wouldDeny: () => denials,
+    answer: async (call) => (await limiting.answer(call)).answer,
+  };
+}
+
+/** A descriptor as `key=value key=value`; values have no space. */
+export function callOf(domain: string, descriptors: readonly string[], hits = 1): RateLimitCall {
+  return {
+    domain,
+    hitsAddend: hits,
+    descriptors: descriptors.map((text) => ({
+      entries: text.split(' ').map((entry) => {
+        const [key = '', value = ''] = entry.split('=');
+        return { key, value };
+      }),
+      limit: undefined,
+      hitsAddend: undefined,
+      isNegativeHits: false,
+    })),
+  };
+}
