@@ -48,8 +48,8 @@ describe.skipIf(!ownRedisIsHere)('the cluster store', () => {
     /** Each limit has its own partition, so its own slot. */
     function setUp() {
       const { store, key } = open();
-      const limit = (partition: string, most: number) =>
-        descriptorOf(key('a').replace('{', `{${partition}`), { limit: most, windowMs: W });
+      const limit = (partition: string, most: number, cost = 1) =>
+        descriptorOf(key('a').replace('{', `{${partition}`), { limit: most, windowMs: W, cost });
       return { store, limit };
     }
 
@@ -76,6 +76,19 @@ describe.skipIf(!ownRedisIsHere)('the cluster store', () => {
       for (let i = 0; i < 9; i++) await store.take([limit('wide', 9)]);
       expect((await store.take([limit('narrow', 2), limit('wide', 9)])).admitted).toBe(false);
       expect((await store.take([limit('narrow', 2)])).states[0]?.remaining).toBe(0);
+    });
+
+    test('gives units back only after all other slots have admitted it', async () => {
+      const { store, limit } = setUp();
+      await store.take([limit('refunded', 5, 3)]);
+      await store.take([limit('wide', 900, 900)]);
+      const request = [limit('refunded', 5, -2), limit('wide', 900), limit('checked', 9, 0)];
+      expect((await store.take(request)).admitted).toBe(false);
+      expect((await store.take([limit('refunded', 5, 0)])).states[0]?.remaining).toBe(2);
+      await store.take([limit('wide', 900, -1)]);
+      const { admitted, states } = await store.take(request);
+      expect(admitted).toBe(true);
+      expect(states.map((state) => state?.remaining)).toEqual([4, 0, 9]);
     });
 
     test('never exceeds a limit with concurrent requests', async () => {

@@ -1,13 +1,16 @@
 /** What every store must do. The test sets the clock, so no test waits. */
 import { describe, expect, test } from 'vitest';
+import type { CalendarUnit } from '../../src/core/calendar.ts';
 import {
   ALGORITHMS,
   type Descriptor,
+  MAX_FIXED_LIMIT,
+  MAX_FIXED_UNITS,
   type Quota,
   type QuotaReader,
   type QuotaStore,
 } from '../../src/core/store.ts';
-import { descriptorOf } from '../support/quotas.ts';
+import { calendarQuota, descriptorOf } from '../support/quotas.ts';
 
 export interface StoreUnderTest {
   readonly store: QuotaStore & QuotaReader;
@@ -262,16 +265,19 @@ export function describeQuotaStore(open: () => StoreUnderTest): void {
         expect((await take(quota(5, { cost: 5 }))).admitted).toBe(true);
       });
 
-      test('with count_rejected, a client that keeps retrying is never admitted', async () => {
+      test('with count_rejected, a client that keeps retrying is admitted only when a fixed window ends', async () => {
         const { clock, take } = setUpAlgorithm();
         const request = quota(5, { countRejected: true });
         for (let i = 0; i < 5; i++) await take(request);
-        const answers = new Set<boolean>();
-        for (let i = 0; i < 100; i++) {
+        const answers: boolean[] = [];
+        for (let i = 1; i <= 100; i++) {
           clock.nowMs += W / 20;
-          answers.add((await take(request)).admitted);
+          answers.push((await take(request)).admitted);
         }
-        expect([...answers]).toEqual([false]);
+        // A fixed window ends after every twentieth request. It admits the first five of the next window.
+        const expected = answers.map((_, i) => (i + 1) % 20 < 5 && i + 1 >= 20);
+        expect(answers).toEqual(expected.map((each) => algorithm === 'fixed-window' && each));
+        while ((await take(request)).admitted);
         const { retryAfterMs = 0 } = (await take(request)).states[0] ?? {};
         clock.nowMs += retryAfterMs;
         expect((await take(request)).admitted).toBe(true);
@@ -340,6 +346,174 @@ export function describeQuotaStore(open: () => StoreUnderTest): void {
         expect((await take(quota(4))).admitted).toBe(false);
         clock.nowMs += 1;
         expect((await take(quota(4))).admitted).toBe(true);
+      });
+
+      test('a check takes nothing', async () => {
+        const { store, key, take } = setUpAlgorithm();
+        const check = descriptorOf(
+          key(`${algorithm}:a`),
+          quota(3, { cost: 0, countRejected: true }),
+        );
+        const full = { limit: 3, remaining: 3, resetAfterMs: 0, retryAfterMs: 0 };
+        for (let i = 0; i < 9; i++) {
+          expect(await store.take([check])).toMatchObject({ admitted: true, states: [full] });
+          expect((await store.peek([check])).states).toEqual([full]);
+        }
+        const admitted = [];
+        for (let i = 0; i < 4; i++) {
+          admitted.push((await take(quota(3))).admitted);
+          await store.take([check]);
+        }
+        expect(admitted).toEqual([true, true, true, false]);
+      });
+
+      test('a check fits while a unit is left, in a fixed window also when none is', async () => {
+        const { clock, take, stateOf } = setUpAlgorithm();
+        const check = quota(2, { cost: 0 });
+        await take(quota(2));
+        expect((await take(check)).admitted).toBe(true);
+        await take(quota(2));
+        const isFixed = algorithm === 'fixed-window';
+        expect(await take(check)).toMatchObject({ admitted: isFixed, states: [{ remaining: 0 }] });
+        const { retryAfterMs = 0 } = (await stateOf(check)) ?? {};
+        expect(retryAfterMs > 0).toBe(!isFixed);
+        clock.nowMs += Math.max(0, retryAfterMs - 1);
+        expect((await take(check)).admitted).toBe(isFixed);
+        clock.nowMs += 1;
+        expect((await take(check)).admitted).toBe(true);
+      });
+
+      test('a check of a fixed window is denied only if more than the limit was counted', async () => {
+        const { clock, take } = setUpAlgorithm();
+        const check = quota(2, { cost: 0 });
+        const charge = quota(2, { cost: 3, countRejected: true });
+        expect((await take(charge)).admitted).toBe(false);
+        expect((await take(check)).admitted).toBe(false);
+        await take(quota(2, { cost: -1 }));
+        expect((await take(check)).admitted).toBe(true);
+        clock.nowMs += 2 * W;
+        expect((await take(check)).admitted).toBe(true);
+      });
+
+      test('a refund gives units back, at most those that were taken', async () => {
+        const { take, stateOf } = setUpAlgorithm();
+        const refund = (units: number) => quota(5, { cost: -units });
+        expect(await stateOf(refund(3))).toMatchObject({ remaining: 5, resetAfterMs: 0 });
+        for (let i = 0; i < 5; i++) await take(quota(5));
+        const refunded = await take(refund(2));
+        expect(refunded).toMatchObject({ admitted: true, states: [{ remaining: 2 }] });
+        expect(refunded.states[0]?.retryAfterMs).toBe(0);
+        const admitted = [];
+        for (let i = 0; i < 3; i++) admitted.push((await take(quota(5))).admitted);
+        expect(admitted).toEqual([true, true, false]);
+        expect(await stateOf(refund(9))).toEqual({
+          limit: 5,
+          remaining: 5,
+          resetAfterMs: 0,
+          retryAfterMs: 0,
+        });
+        expect((await take(quota(5, { cost: 5 }))).admitted).toBe(true);
+        expect((await take(quota(5))).admitted).toBe(false);
+      });
+
+      test('a refund may give back a part of what one request took', async () => {
+        const { take, stateOf } = setUpAlgorithm();
+        await take(quota(9, { cost: 1 }));
+        await take(quota(9, { cost: 5 }));
+        await take(quota(9, { cost: 3 }));
+        expect(await stateOf(quota(9, { cost: -4 }))).toMatchObject({ remaining: 4 });
+        expect(await stateOf(quota(9, { cost: -1 }))).toMatchObject({ remaining: 5 });
+        expect(await stateOf(quota(9, { cost: 5 }))).toMatchObject({ remaining: 0 });
+        expect(await stateOf(quota(9, { cost: -9 }))).toMatchObject({ remaining: 9 });
+      });
+
+      test('a refund gives back nothing of a window that has ended', async () => {
+        const { clock, take, stateOf } = setUpAlgorithm();
+        await take(quota(5, { cost: 5 }));
+        clock.nowMs += 2 * W;
+        expect(await stateOf(quota(5, { cost: -2 }))).toMatchObject({ remaining: 5 });
+        expect(await stateOf(quota(5, { cost: 4 }))).toMatchObject({ remaining: 1 });
+      });
+
+      test('a refund is given back after the clock was set back, too', async () => {
+        const { clock, take, stateOf } = setUpAlgorithm();
+        clock.nowMs += 10_000;
+        for (let i = 0; i < 4; i++) await take(quota(4));
+        clock.nowMs -= 86_400_000;
+        expect(await stateOf(quota(4, { cost: -1 }))).toMatchObject({ remaining: 1 });
+        expect((await take(quota(4))).admitted).toBe(true);
+        expect((await take(quota(4))).admitted).toBe(false);
+      });
+
+      test('a cost above the limit is never admitted, and takes nothing', async () => {
+        const { clock, take, stateOf } = setUpAlgorithm();
+        const tooMuch = quota(4, { cost: 5 });
+        for (let i = 0; i < 5; i++) {
+          const { admitted, states } = await take(tooMuch);
+          expect(admitted).toBe(false);
+          expect(states[0]).toMatchObject({ remaining: 4, resetAfterMs: 0 });
+          expect(states[0]?.retryAfterMs).toBeGreaterThan(0);
+          clock.nowMs += W / 2;
+        }
+        expect(await stateOf(quota(4))).toMatchObject({ remaining: 3 });
+      });
+
+      test('with count_rejected, a cost above the limit takes all, in a fixed window also more', async () => {
+        const { clock, take } = setUpAlgorithm();
+        expect(await take(quota(4, { cost: 9, countRejected: true }))).toMatchObject({
+          admitted: false,
+          states: [{ remaining: 0 }],
+        });
+        // Of the nine units, five are refunded: all others have counted four.
+        const isFixed = algorithm === 'fixed-window';
+        const { states } = await take(quota(4, { cost: -5 }));
+        expect(states[0]).toMatchObject({ remaining: isFixed ? 0 : 4 });
+        expect((await take(quota(4))).admitted).toBe(!isFixed);
+        clock.nowMs += 2 * W;
+        expect((await take(quota(4, { cost: 4 }))).admitted).toBe(true);
+      });
+
+      test('a request takes, checks and refunds all or nothing', async () => {
+        const { store, key } = setUpAlgorithm();
+        const of = (id: string, cost: number, countRejected = false) =>
+          descriptorOf(key(id), { limit: 4, windowMs: W, algorithm, cost, countRejected });
+        const left = async () => {
+          const ids = ['taken', 'refunded', 'checked'];
+          const { states } = await store.peek(ids.map((id) => of(id, 1)));
+          return states.map(({ remaining }) => remaining);
+        };
+        await store.take([of('refunded', 3), of('full', 4)]);
+        await store.take([of('checked', 1)]);
+        const both = await store.take([of('taken', 2), of('refunded', -1), of('checked', 0)]);
+        expect(both.admitted).toBe(true);
+        expect(both.states.map((state) => state?.remaining)).toEqual([2, 2, 3]);
+        const denied = await store.take([
+          of('taken', 1),
+          of('refunded', -1),
+          of('refunded', -1, true),
+          of('checked', 0),
+          of('full', 1),
+        ]);
+        expect(denied.admitted).toBe(false);
+        expect(denied.states.map((state) => state?.remaining)).toEqual([2, 2, 2, 3, 0]);
+        expect(await left()).toEqual([2, 2, 3]);
+      });
+
+      test('what a refund leaves counts as long as without it', async () => {
+        const { clock, take, stateOf } = setUpAlgorithm();
+        await take(quota(3));
+        clock.nowMs += 1_000;
+        await take(quota(3, { cost: 2 }));
+        clock.nowMs += 1_000;
+        const { resetAfterMs } = (await stateOf(quota(3, { cost: -2 }))) ?? {};
+        const longestMs = {
+          'sliding-window-log': W - 2_000,
+          'sliding-window-counter': 2 * W - 2_000,
+          // A third of a window for the unit that is left, of which two seconds have passed.
+          'token-bucket': W / 3 - 2_000,
+          'fixed-window': W - 2_000,
+        };
+        expect(resetAfterMs).toBe(longestMs[algorithm]);
       });
 
       test('counts up to a million units, and a cost of a million', async () => {
@@ -477,16 +651,153 @@ export function describeQuotaStore(open: () => StoreUnderTest): void {
       expect((await take(1)).admitted).toBe(false);
     });
 
+    describe('a fixed window', () => {
+      const LARGEST = MAX_FIXED_LIMIT;
+      function setUpWindow(parts: Partial<Quota> = {}) {
+        const { store, clock, key } = open();
+        clock.nowMs = Math.ceil(clock.nowMs / W) * W;
+        const fixed = { algorithm: 'fixed-window', limit: 5, windowMs: W, ...parts } as const;
+        const take = (cost = 1, more: Partial<Quota> = {}) =>
+          store.take([descriptorOf(key('fixed'), { ...fixed, ...more, cost })]);
+        return { clock, take };
+      }
+      test('ends at multiples of its length since the epoch, whenever it began to count', async () => {
+        const { clock, take } = setUpWindow();
+        clock.nowMs += W - 1;
+        expect(await take(5)).toMatchObject({
+          admitted: true,
+          states: [{ remaining: 0, resetAfterMs: 1, retryAfterMs: 1 }],
+        });
+        expect((await take()).admitted).toBe(false);
+        clock.nowMs += 1;
+        // Twice the limit within a millisecond: what the documentation calls the worst case.
+        expect(await take(5)).toMatchObject({
+          admitted: true,
+          states: [{ remaining: 0, resetAfterMs: W, retryAfterMs: W }],
+        });
+        expect((await take()).admitted).toBe(false);
+      });
+      test('has a limit of up to 2^32 - 1 units', async () => {
+        const { clock, take } = setUpWindow({ limit: LARGEST });
+        expect((await take(LARGEST - 1)).states[0]).toMatchObject({ limit: LARGEST, remaining: 1 });
+        expect((await take(2)).admitted).toBe(false);
+        expect((await take()).states[0]?.remaining).toBe(0);
+        expect((await take(-LARGEST)).states[0]?.remaining).toBe(LARGEST);
+        expect((await take(LARGEST + 1)).admitted).toBe(false);
+        expect((await take(LARGEST)).admitted).toBe(true);
+        clock.nowMs += W;
+        expect((await take(LARGEST)).admitted).toBe(true);
+      });
+      test('with count_rejected, counts beyond the limit, up to 2^52 units', async () => {
+        const { clock, take } = setUpWindow({ countRejected: true });
+        expect((await take(LARGEST)).admitted).toBe(false);
+        expect((await take(1 - LARGEST)).states[0]?.remaining).toBe(4);
+        for (let i = 0; i < 3; i++) expect((await take(MAX_FIXED_UNITS)).admitted).toBe(false);
+        expect((await take(5 - MAX_FIXED_UNITS)).states[0]?.remaining).toBe(0);
+        expect((await take(-1)).states[0]?.remaining).toBe(1);
+        clock.nowMs += W;
+        expect((await take()).states[0]?.remaining).toBe(4);
+      });
+      test('may last a year', async () => {
+        const windowMs = 365 * 86_400_000;
+        const { clock, take } = setUpWindow({ windowMs });
+        clock.nowMs = Math.ceil(clock.nowMs / windowMs) * windowMs;
+        expect((await take(5)).states[0]?.resetAfterMs).toBe(windowMs);
+        clock.nowMs += windowMs - 1;
+        expect((await take()).admitted).toBe(false);
+        clock.nowMs += 1;
+        expect((await take()).admitted).toBe(true);
+      });
+      test('with a limit of 0 denies all but checks and refunds', async () => {
+        const { take } = setUpWindow({ limit: 0, burst: 0 });
+        expect(await take()).toMatchObject({
+          admitted: false,
+          states: [{ limit: 0, remaining: 0, resetAfterMs: 0, retryAfterMs: W }],
+        });
+        expect([(await take(0)).admitted, (await take(-1)).admitted]).toEqual([true, true]);
+      });
+    });
+
+    describe('a window by the calendar', () => {
+      function setUpCalendar(limit: number, unit: CalendarUnit, zone: string) {
+        const { store, clock, key } = open();
+        const quota = calendarQuota(limit, unit, zone);
+        const takeAt = async (moment: string, cost = 1) => {
+          clock.nowMs = Date.parse(moment);
+          return store.take([{ key: key('calendar'), quota, cost }]);
+        };
+        const admitAt = async (moment: string, cost = 1) => (await takeAt(moment, cost)).admitted;
+        return { store, clock, key, quota, takeAt, admitAt };
+      }
+      const HOUR_MS = 3_600_000;
+
+      test('of a month ends when the month ends in its zone', async () => {
+        const { takeAt, admitAt } = setUpCalendar(10, 'month', 'Europe/Zurich');
+        expect(await takeAt('2027-01-31T22:59Z', 9)).toMatchObject({
+          admitted: true,
+          states: [{ remaining: 1, resetAfterMs: 60_000, retryAfterMs: 60_000 }],
+        });
+        expect(await admitAt('2027-01-31T22:59:59.999Z', 2)).toBe(false);
+        expect(await takeAt('2027-01-31T23:00Z', 10)).toMatchObject({
+          admitted: true,
+          states: [{ remaining: 0, resetAfterMs: 28 * 24 * HOUR_MS }],
+        });
+        expect(await admitAt('2027-02-28T22:59:59.999Z')).toBe(false);
+        expect(await admitAt('2027-02-28T23:00Z')).toBe(true);
+      });
+      test.each([
+        ['when clocks go forward', '2027-03-27T23:00Z', 23],
+        ['when clocks go back', '2027-10-30T22:00Z', 25],
+        ['otherwise', '2027-06-30T22:00Z', 24],
+      ])('of a day lasts as long as the day: %s', async (_, start, hours) => {
+        const { clock, takeAt, admitAt } = setUpCalendar(1, 'day', 'Europe/Zurich');
+        const at = (ms: number) => new Date(Date.parse(start) + ms).toISOString();
+        expect(await admitAt(at(-1))).toBe(true);
+        expect((await takeAt(at(0))).states[0]?.resetAfterMs).toBe(hours * HOUR_MS);
+        expect(await admitAt(at(hours * HOUR_MS - 1))).toBe(false);
+        expect(clock.nowMs).toBe(Date.parse(start) + hours * HOUR_MS - 1);
+        expect(await admitAt(at(hours * HOUR_MS))).toBe(true);
+      });
+      test('of a week begins on Monday, and of a year on the first of January', async () => {
+        const week = setUpCalendar(1, 'week', 'America/New_York');
+        expect(await week.admitAt('2026-12-30T12:00Z')).toBe(true);
+        expect(await week.admitAt('2027-01-04T04:59Z')).toBe(false);
+        expect(await week.admitAt('2027-01-04T05:00Z')).toBe(true);
+        const year = setUpCalendar(1, 'year', 'Asia/Kolkata');
+        expect((await year.takeAt('2027-12-31T18:30Z')).states[0]?.resetAfterMs).toBe(
+          366 * 24 * HOUR_MS,
+        );
+        expect(await year.admitAt('2028-12-31T18:29Z')).toBe(false);
+        expect(await year.admitAt('2028-12-31T18:30Z')).toBe(true);
+      });
+      test('counts on if the clock is set back into the window before', async () => {
+        const { takeAt, admitAt } = setUpCalendar(2, 'month', 'Europe/Zurich');
+        expect(await admitAt('2026-12-01T12:00Z', 2)).toBe(true);
+        expect(await takeAt('2026-11-30T22:59Z')).toMatchObject({
+          admitted: false,
+          states: [{ remaining: 0, retryAfterMs: 60_000 }],
+        });
+        expect(await admitAt('2026-11-30T23:00Z', 2)).toBe(true);
+      });
+      test('a peek tells its state', async () => {
+        const { store, key, quota, takeAt } = setUpCalendar(5, 'day', 'Asia/Kathmandu');
+        await takeAt('2026-11-23T18:14Z', 2);
+        const { states } = await store.peek([{ key: key('calendar'), quota, cost: 1 }]);
+        expect(states).toEqual([{ limit: 5, remaining: 3, resetAfterMs: 60_000, retryAfterMs: 0 }]);
+      });
+    });
+
     test('one request may be counted by every algorithm at once', async () => {
       const { store, key } = open();
       const log = descriptorOf(key('l'), { limit: 3, windowMs: W });
       const counter = descriptorOf(key('c'), { ...log.quota, algorithm: 'sliding-window-counter' });
       const bucket = descriptorOf(key('b'), { ...log.quota, algorithm: 'token-bucket', burst: 2 });
-      const take = () => store.take([log, counter, bucket]);
+      const fixed = descriptorOf(key('f'), { ...log.quota, algorithm: 'fixed-window' });
+      const take = () => store.take([log, counter, bucket, fixed]);
       expect([(await take()).admitted, (await take()).admitted]).toEqual([true, true]);
       const { admitted, states } = await take();
       expect(admitted).toBe(false);
-      expect(states.map((state) => state?.remaining)).toEqual([1, 1, 0]);
+      expect(states.map((state) => state?.remaining)).toEqual([1, 1, 0, 1]);
     });
 
     test('a key whose window has ended equals a new one', async () => {

@@ -2,12 +2,13 @@ import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { ALGORITHMS } from '../../src/core/store.ts';
+import { Calendar, type CalendarUnit } from '../../src/core/calendar.ts';
+import { ALGORITHMS, type Quota, type TakeResult } from '../../src/core/store.ts';
 import type { RedisClient } from '../../src/stores/redis/client.ts';
 import { InFlight } from '../../src/stores/redis/in-flight.ts';
 import { RedisStore } from '../../src/stores/redis/redis-store.ts';
 import { expectSameAnswers, FORWARD_MS, TRAFFICS } from '../scenarios/same-answers/run.ts';
-import { descriptorOf } from '../support/quotas.ts';
+import { calendarQuota, descriptorOf } from '../support/quotas.ts';
 import { redisIsHere, startRedis, type TestRedis } from '../support/redis.ts';
 import { addShippedAccount, byShippedAccount } from '../support/shipped-account.ts';
 import { connectClient, openMemoryStore, openRedisStore } from '../support/stores.ts';
@@ -70,13 +71,15 @@ describe.skipIf(!redisIsHere)('the Redis store', () => {
   });
 
   test.each(ALGORITHMS)('every key expires when its window has ended: %s', async (algorithm) => {
-    const { store, key } = open();
+    const { store, clock, key } = open();
     const windowMs = 60_000;
+    clock.nowMs = Math.ceil(clock.nowMs / windowMs) * windowMs;
     const longestMs = {
       'sliding-window-log': (17 / 16) * windowMs,
       // It counts in the next window, too.
       'sliding-window-counter': 2 * windowMs,
       'token-bucket': windowMs,
+      'fixed-window': (17 / 16) * windowMs,
     };
     await store.take([descriptorOf(key(), { limit: 1, windowMs, algorithm })]);
     const ttlMs = await witness.pttl(key());
@@ -107,6 +110,91 @@ describe.skipIf(!redisIsHere)('the Redis store', () => {
     clock.nowMs += 1_000;
     expect((await store.take([descriptor])).admitted).toBe(false);
     expect(await witness.dump(key())).toBe(before);
+  });
+
+  describe('a window by the calendar, if the clock of a gateway differs from that of Redis', () => {
+    /** Two gateways count on one Redis. `offMs` is how far their clocks are ahead of it. */
+    function setUp(unit: CalendarUnit, ...offMs: readonly [number, number]) {
+      const { clock, key } = open();
+      const quota = calendarQuota(3, unit, 'Europe/Zurich');
+      const stores = offMs.map(
+        (ahead) =>
+          new RedisStore({
+            client,
+            inFlight: new InFlight(10),
+            deadlineMs: 5_000,
+            now: () => clock.nowMs,
+            ownNow: () => clock.nowMs + ahead,
+          }),
+      );
+      const takeAt = async (moment: string, gateway: number, parts: Partial<Quota> = {}) => {
+        clock.nowMs = Date.parse(moment);
+        const own = { ...quota, ...parts };
+        return stores[gateway]?.take([{ key: key(), quota: own, cost: 1 }]) as Promise<TakeResult>;
+      };
+      return { key, takeAt };
+    }
+    const MINUTE_MS = 60_000;
+
+    test.each([
+      ['ahead', 5 * MINUTE_MS],
+      ['behind', -5 * MINUTE_MS],
+      ['a month ahead', 31 * 1_440 * MINUTE_MS],
+      ['a month behind', -30 * 1_440 * MINUTE_MS],
+    ])('is that of Redis: %s', async (_, offMs) => {
+      const { takeAt } = setUp('month', 0, offMs);
+      for (let i = 0; i < 3; i++) {
+        const { admitted, states } = await takeAt('2026-11-30T22:59Z', i % 2);
+        expect(admitted).toBe(true);
+        expect(states[0]?.resetAfterMs).toBe(MINUTE_MS);
+      }
+      expect((await takeAt('2026-11-30T22:59:59.999Z', 0)).admitted).toBe(false);
+      expect((await takeAt('2026-11-30T22:59:59.999Z', 1)).admitted).toBe(false);
+      for (let i = 0; i < 3; i++) {
+        const { admitted, states } = await takeAt('2026-11-30T23:00Z', i % 2);
+        expect(admitted).toBe(true);
+        expect(states[0]?.resetAfterMs).toBe(31 * 1_440 * MINUTE_MS);
+      }
+      expect((await takeAt('2026-11-30T23:00Z', 1)).admitted).toBe(false);
+    });
+
+    test.each([
+      ['ahead', 400],
+      ['behind', -400],
+    ])('ends, and admits no more than the limit, with a clock far %s', async (_, days) => {
+      const { takeAt } = setUp('day', 0, days * 1_440 * MINUTE_MS);
+      for (let i = 0; i < 3; i++) {
+        const { admitted, states } = await takeAt('2026-11-23T22:00Z', 1);
+        expect(admitted).toBe(true);
+        expect(states[0]?.resetAfterMs).toBeGreaterThan(0);
+        expect(states[0]?.resetAfterMs).toBeLessThanOrEqual(1_440 * MINUTE_MS);
+      }
+      const { admitted, states } = await takeAt('2026-11-23T22:00Z', 1);
+      expect(admitted).toBe(false);
+      const afterMs = Date.parse('2026-11-23T22:00Z') + (states[0]?.retryAfterMs ?? 0);
+      expect((await takeAt(new Date(afterMs).toISOString(), 1)).admitted).toBe(true);
+    });
+
+    test('is one window for gateways whose rules for the zone differ', async () => {
+      const { takeAt } = setUp('day', 0, 0);
+      const hourLater = new Calendar('day', 'Europe/London');
+      for (let i = 0; i < 3; i++) {
+        const parts = i % 2 === 0 ? {} : { calendar: hourLater };
+        expect((await takeAt('2026-11-23T12:00Z', 0, parts)).admitted).toBe(true);
+      }
+      expect((await takeAt('2026-11-23T12:00Z', 0)).admitted).toBe(false);
+      const later = { calendar: hourLater };
+      expect((await takeAt('2026-11-23T12:00Z', 0, later)).admitted).toBe(false);
+    });
+
+    test('expires a sixteenth of a window after it ended', async () => {
+      const { key, takeAt } = setUp('day', 0, 0);
+      await takeAt('2026-11-23T22:59Z', 0);
+      const sixteenthMs = 90 * MINUTE_MS;
+      const ttlMs = await witness.pttl(key());
+      expect(ttlMs).toBeGreaterThan(sixteenthMs);
+      expect(ttlMs).toBeLessThanOrEqual(sixteenthMs + MINUTE_MS);
+    });
   });
 
   describe('the log in Redis', () => {

@@ -72,6 +72,16 @@ describe.each(COMPLETE_PROXIES)('$name', ({ name, program, start }) => {
     },
   );
 
+  testWith('passes on the trace of a request, so that a denial names it', async () => {
+    const started = await setUp('version: 1\ndefault: { limits: [1/1h] }\n');
+    const trace = '4bf92f3577b34da6a3ce929d0e0e4736';
+    const headers = { traceparent: `00-${trace}-00f067aa0ba902b7-01` };
+    expect((await call(proxy.url, UPLOAD, { headers })).status).toBe(200);
+    const { body } = await call(proxy.url, UPLOAD, { headers });
+    expect(JSON.parse(body).trace_id).toBe(trace);
+    await started.printed(new RegExp(`"trace_id":"${trace}"`));
+  });
+
   testWith('allows a hundred searches in a minute', async () => {
     await setUp();
     const codes = await statuses(103, (i) => call(proxy.url, `/api/search?q=${i}`));

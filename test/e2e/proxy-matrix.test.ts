@@ -1,8 +1,8 @@
 /** The table of docs/proxies.md says what clients see behind the proxies. `npm run docs -- proxies` writes it again. */
-import { readFileSync, writeFileSync } from 'node:fs';
 import { afterAll, describe, expect, inject, test } from 'vitest';
-import { type Row, tableOf } from '../support/document-tables.ts';
-import { PROXY_ROWS, versionOf } from '../support/proxy-rows.ts';
+import { type Row, tableOf, writeTable } from '../support/document-tables.ts';
+import { versionOf } from '../support/program-version.ts';
+import { PROXY_ROWS } from '../support/proxy-rows.ts';
 import { isHere } from '../support/proxy-starts.ts';
 import { tryProxy } from '../support/proxy-trial.ts';
 
@@ -21,7 +21,6 @@ const COLUMNS = [
   'keeps its connections',
 ] as const;
 
-const DOCUMENT = new URL(`../../docs/${FILE}`, import.meta.url);
 const documented = tableOf(FILE, COLUMNS);
 const isWriting = process.env.WRITE_DOCS !== undefined;
 const programs = inject('programs');
@@ -40,11 +39,5 @@ describe.each(PROXY_ROWS)('$proxy', (row) => {
 });
 
 afterAll(() => {
-  if (!isWriting) return;
-  const lines = seen.map((row) => `| ${COLUMNS.map((column) => row[column]).join(' | ')} |`);
-  const text = readFileSync(DOCUMENT, 'utf8');
-  const head = `| ${COLUMNS.join(' | ')} |\n${'| --- '.repeat(COLUMNS.length)}|\n`;
-  const start = text.indexOf(head) + head.length;
-  const end = text.indexOf('\n\n', start - 1);
-  writeFileSync(DOCUMENT, `${text.slice(0, start)}${lines.join('\n')}${text.slice(end)}`);
+  if (isWriting) writeTable(FILE, COLUMNS, seen);
 });

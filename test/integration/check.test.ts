@@ -241,7 +241,7 @@ describe('GitHub output', () => {
     const { stdout } = await check(['-o', 'github', name]);
     expect(stdout).toBe(
       '::error file=a%2Cb%3Ac%25%0A%3A%3Aerror%3A%3Ad.yaml,line=2,col=21,title=invalid-value::' +
-        'default.limits[0]: "5%250A/\\u{d}\\u{a}::error::m" is not a rate, write requests/window with the unit s, min, h or d, as in "5/5min"\n',
+        'default.limits[0]: "5%250A/\\u{d}\\u{a}::error::m" is not a rate, write requests/window with the unit s, min, h or d, or with day, week, month or year, as in "5/5min" or "10000/month"\n',
     );
   });
 });

@@ -43,6 +43,28 @@ test.skipIf(!curlIsHere && !process.env.CI)('the sixth curl gets a 429', async (
   expect(await typed(`${line} -H 'x-api-key: alice'`)).toContain('X-RateLimit-Remaining: 4\r\n');
 });
 
+test('the demo shows who is denied, why, and that invented keys end', async () => {
+  await using running = demo(0);
+  const line = await curlLine(running);
+  const [, opsUrl = ''] = await running.printed(/page +(http:\S+)\/ui\/ /);
+  const origin = new URL(/http:\S+/.exec(line)?.[0] ?? '').origin;
+  const codes: number[] = [];
+  for (const key of ['alice', 'bob', 'carol']) {
+    const headers = { 'x-api-key': key };
+    for (let n = 0; n < 5; n++)
+      codes.push((await call(origin, '/api/auth/login', { method: 'POST', headers })).status);
+  }
+  expect(codes).toEqual([...Array(10).fill(200), ...Array(5).fill(429)]);
+  expect((await call(opsUrl, '/ui/')).status).toBe(200);
+  const denied = await call(origin, '/api/auth/login', {
+    method: 'POST',
+    headers: { 'x-api-key': 'dave' },
+  });
+  const id = String(denied.headers['x-ratelimit-decision-id']);
+  const { stdout } = await runCommand(['explain', id, '--gateway', opsUrl]);
+  expect(stdout).toContain('policy    login: over_limit, enforced');
+});
+
 const application = async (running: RunningProcess) =>
   new URL(/http:\S+/.exec(await curlLine(running))?.[0] ?? '').origin;
 

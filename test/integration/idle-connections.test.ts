@@ -1,5 +1,6 @@
 /** Many connections that are silent or slow, or never read. Other connections still get answers. */
 import { once } from 'node:events';
+import { Agent } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { afterEach, expect, test } from 'vitest';
@@ -15,6 +16,7 @@ import { residentBytes } from '../support/resident-memory.ts';
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 const OPEN_FILES = 400;
 const CONNECTIONS = 500;
+const MAX_OPS_CONNECTIONS = 256;
 
 const opened: Socket[] = [];
 afterEach(() => {
@@ -74,12 +76,26 @@ test('the ops port answers probes while other clients send or read slowly', asyn
   await call(gateway.opsUrl, '/metrics');
   const beforeBytes = residentBytes(gateway.pid);
   const request = 'GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n';
-  await flood(Number(port), 100, request.repeat(10));
+  await flood(Number(port), MAX_OPS_CONNECTIONS, request.repeat(10));
   // The answers are not read, because the sockets have no listener for data.
-  await flood(Number(port), 100, 'GET /livez HTTP/1.1\r\nHost');
+  await flood(Number(port), MAX_OPS_CONNECTIONS, 'GET /livez HTTP/1.1\r\nHost');
   for (const path of ['/livez', '/readyz', '/metrics']) {
     expect([path, await statusAt(gateway.opsUrl, path)]).toEqual([path, 200]);
   }
   expect(await statusAt(gateway.url, '/envoy/a')).toBe(200);
   expect(residentBytes(gateway.pid) - beforeBytes).toBeLessThan(200 * 1024 * 1024);
+});
+
+test('the ops port keeps a connection that is in use, however many others are opened', async () => {
+  await using gateway = await startGatewayProcess();
+  const port = Number(new URL(gateway.opsUrl).port);
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  const used = new Set<unknown>();
+  for (let i = 0; i < MAX_OPS_CONNECTIONS / 8; i++) {
+    expect((await call(gateway.opsUrl, '/livez', { agent })).status).toBe(200);
+    for (const connection of Object.values(agent.freeSockets).flat()) used.add(connection);
+    await flood(port, 16, 'GET /livez HTTP/1.1\r\nHost: a\r\n\r\n');
+  }
+  expect(used.size).toBe(1);
+  agent.destroy();
 });

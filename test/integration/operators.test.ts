@@ -94,7 +94,9 @@ test('clients block and unblock', async () => {
   expect(await visit(gateway, '/a', { address })).toMatchObject({ status: 200 });
   expect(await headgate(['clients', 'unblock', address])).toMatchObject({
     ...{ code: 2, said: '' },
-    complained: expect.stringMatching(/^headgate: no override says that this client is blocked\n$/),
+    complained: expect.stringMatching(
+      /^headgate: no operator blocked this client; if .*\(headgate clients reset\)\n$/,
+    ),
   });
 });
 

@@ -19,6 +19,7 @@ policies:
   - { name: users, match: { path: /users/:id }, limits: [{ rate: 9/1h, algorithm: token-bucket, burst: 4 }], cost: 2 }
   - { name: tenant, match: { path: /t/* }, limits: [{ rate: 5/1d, per: "header:x-tenant", count_rejected: true }] }
   - { name: trial, match: { path: /trial }, limits: [1/1h], mode: shadow }
+  - { name: month, match: { path: /m }, limits: [{ rate: 6/month, zone: Europe/Zurich, count_rejected: true }] }
   - { name: all, always: true, limits: [{ rate: 30/1d, algorithm: sliding-window-counter }] }
 `;
 
@@ -40,6 +41,7 @@ const REQUESTS = [
   'GET /t/../users/2;p=1',
   'GET /trial',
   'GET /',
+  'GET /m',
   'GET /a%00b',
 ];
 
@@ -64,7 +66,7 @@ test('300 requests of six clients', async () => {
     for (let i = 0; i < 300; i++) {
       // Every client sends every request, in an order that repeats late.
       const client = names[(i * 7 + Math.floor(i / 11)) % names.length] ?? '';
-      const send = REQUESTS[(i * 5 + Math.floor(i / 13)) % REQUESTS.length] ?? '';
+      const send = REQUESTS[(i * 3 + Math.floor(i / 13)) % REQUESTS.length] ?? '';
       const [method = '', target = ''] = send.split(' ');
       const { address, headers } = CLIENTS[client] ?? { address: '' };
       const answer = await call(gateway.url, `/envoy${target}`, {

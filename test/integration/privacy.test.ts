@@ -133,6 +133,7 @@ default:
     - 2/1h
     - { rate: 1000/1h, per: "header:x-tenant", algorithm: sliding-window-counter }
     - { rate: 1000/1min, per: ip, algorithm: token-bucket }
+    - { rate: 10000/month, per: ip, zone: Europe/Zurich }
 policies:
   - { name: closed, match: { path: /closed }, limits: [1000/2d], on_store_failure: deny }
   - { name: local, match: { path: /local }, limits: [2/1h], on_store_failure: local }

@@ -64,8 +64,23 @@ describe('a running gateway', () => {
       HEADGATE_GRPC_PORT: 'off',
     });
     expect(code).toBe(1);
-    expect(output).toContain(`port ${gateway.port} is taken`);
+    expect(output).toContain(
+      `port ${gateway.port} is taken, perhaps by another headgate; stop that, or choose another port with HEADGATE_PORT`,
+    );
   });
+});
+
+test('while a gateway drains, it is alive but not ready', async () => {
+  await using gateway = await startGatewayProcess({ HEADGATE_DRAIN_MS: '600000' });
+  const env = { HEADGATE_OPS_PORT: new URL(gateway.opsUrl).port };
+  const codeOf = async (...flags: string[]) =>
+    (await runCommand(['healthcheck', ...flags], { env })).code;
+  expect([await codeOf(), await codeOf('--ready')]).toEqual([0, 0]);
+  gateway.signal('SIGTERM');
+  await gateway.printed(/"stopping"/);
+  expect([await codeOf(), await codeOf('--ready')]).toEqual([0, 1]);
+  // A second signal ends it at once.
+  await gateway.stop('SIGTERM');
 });
 
 test('the health check fails without a gateway', async () => {
@@ -132,7 +147,15 @@ test.each([[['serv']], [['serve', '--polices', 'x']], [['check', '--polices', 'x
 );
 
 test('an unknown command is named', async () => {
-  expect((await runCommand(['serv'])).stderr).toContain('unknown command "serv"');
+  expect((await runCommand(['serv'])).stderr).toBe(
+    'error: unknown command "serv", did you mean "serve"?\n',
+  );
+  expect((await runCommand(['clients', 'lst'])).stderr).toBe(
+    "error: unknown command 'lst'\nSee headgate clients --help\n",
+  );
+  expect((await runCommand(['policies.yaml'])).stderr).toBe(
+    'error: to serve a policy file: --policies policies.yaml\n',
+  );
 });
 
 test('the version and the help are printed with exit code 0', async () => {

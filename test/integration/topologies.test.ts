@@ -1,6 +1,9 @@
 /** Gateways on each kind of Redis: a cluster, sentinels, TLS, an account with few rights. */
+import { copyFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'vitest';
+import { createAuthority } from '../support/certificates.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Gateway, PATIENT, startGateway, startGatewayProcess } from '../support/gateway.ts';
 import { call, statuses } from '../support/http.ts';
@@ -65,6 +68,42 @@ testWithOwnRedis(
     expect(isMeasured(await measured(mistrusting))).toBe(false);
   },
 );
+
+testWithOwnRedis('a gateway shows its certificate to a Redis that requires one', async () => {
+  await using redis = await startTlsRedis({ authClients: 'yes' });
+  const { certificate, key } = redis.issue('gateway');
+  const trusting = {
+    ...PATIENT,
+    HEADGATE_REDIS_URL: redis.url,
+    HEADGATE_REDIS_TLS_CA: redis.caFile,
+  };
+  const files = { HEADGATE_REDIS_TLS_CERT: certificate, HEADGATE_REDIS_TLS_KEY: key };
+  await using known = await startGateway({ ...trusting, ...files });
+  await expectOneLimit(known, known);
+  await using unknown = await startGateway(trusting);
+  expect(isMeasured(await measured(unknown))).toBe(false);
+});
+
+testWithOwnRedis('a certificate that is replaced applies to the next connection', async () => {
+  await using redis = await startTlsRedis({ authClients: 'yes' });
+  const folder = dirname(redis.caFile);
+  const [certificate, key] = [join(folder, 'mounted.crt'), join(folder, 'mounted.key')];
+  const stranger = createAuthority(folder, 'stranger-ca').issue('stranger');
+  copyFileSync(stranger.certificate, certificate);
+  copyFileSync(stranger.key, key);
+  await using gateway = await startGateway({
+    ...PATIENT,
+    HEADGATE_REDIS_URL: redis.url,
+    HEADGATE_REDIS_TLS_CA: redis.caFile,
+    HEADGATE_REDIS_TLS_CERT: certificate,
+    HEADGATE_REDIS_TLS_KEY: key,
+  });
+  expect(isMeasured(await measured(gateway))).toBe(false);
+  const known = redis.issue('gateway');
+  copyFileSync(known.certificate, certificate);
+  copyFileSync(known.key, key);
+  await eventually(() => measured(gateway), isMeasured, 30_000);
+});
 
 testWithOwnRedis('a server starts with the shipped ACL file', async () => {
   const port = await freePort();

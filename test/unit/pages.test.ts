@@ -5,7 +5,9 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-const PAGES = globSync(['*.md', 'docs/**/*.md', 'bench/*.md'], { cwd: ROOT }).sort();
+const PAGES = globSync(['*.md', 'docs/**/*.md', 'bench/*.md', 'deploy/**/*.md'], {
+  cwd: ROOT,
+}).sort();
 const read = (page: string) => readFileSync(join(ROOT, page), 'utf8');
 const withoutBlocks = (text: string) => text.replaceAll(/^ *```[\s\S]*?^ *```$/gm, '');
 
@@ -17,6 +19,18 @@ const anchorOf = (heading: string) =>
     .replaceAll(' ', '-');
 const anchorsOf = (page: string) =>
   [...withoutBlocks(read(page)).matchAll(/^#+ (.*)$/gm)].map(([, text = '']) => anchorOf(text));
+
+/** The pages that a page links to. */
+const linkedFrom = (page: string) =>
+  [...withoutBlocks(read(page)).matchAll(/\]\((?!https?:|#)([^)#]+\.md)(?:#[^)]*)?\)/g)].map(
+    ([, path = '']) => join(dirname(page), path),
+  );
+
+test('every page of docs/ can be reached from README.md', () => {
+  const reached = new Set(['README.md']);
+  for (const page of reached) for (const next of linkedFrom(page)) reached.add(next);
+  expect(PAGES.filter((page) => page.startsWith('docs/') && !reached.has(page))).toEqual([]);
+});
 
 test('there are pages', () => {
   expect(PAGES).toEqual(expect.arrayContaining(['README.md', 'docs/glossary.md']));
@@ -32,6 +46,15 @@ describe.each(PAGES)('%s', (page) => {
       const target = path === '' ? page : join(dirname(page), path);
       expect(existsSync(join(ROOT, target)), link).toBe(true);
       if (anchor !== undefined) expect(anchorsOf(target), link).toContain(anchor);
+    }
+  });
+
+  test('shows pictures that exist, and links to others by https', () => {
+    for (const [, path = ''] of text.matchAll(/(?:src|srcset)="([^"]+)"/g))
+      expect(existsSync(join(ROOT, dirname(page), path)), path).toBe(true);
+    for (const [, url = ''] of text.matchAll(/\]\((http[^)]*)\)/g)) {
+      expect(url).toMatch(/^https:/);
+      expect(URL.canParse(url), url).toBe(true);
     }
   });
 

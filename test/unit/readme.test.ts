@@ -8,54 +8,53 @@ const ROOT = new URL('../../', import.meta.url);
 const read = (name: string) => readFileSync(new URL(name, ROOT), 'utf8');
 const README = read('README.md');
 
+const MOST_LINES = 140;
+
 /** The fenced blocks of a language. */
-function blocks(language: string): string[] {
-  return [...README.matchAll(/```(\w+)\n([\s\S]*?)```/g)].flatMap(([, name, text = '']) =>
+function blocks(page: string, language: string): string[] {
+  return [...read(page).matchAll(/```(\w+)\n([\s\S]*?)```/g)].flatMap(([, name, text = '']) =>
     name === language ? [text] : [],
   );
 }
 
-test('the NGINX snippet is part of the file that the tests run', () => {
-  expect(blocks('nginx')).toHaveLength(1);
-  for (const snippet of blocks('nginx')) expect(read('deploy/nginx/nginx.conf')).toContain(snippet);
+test('it is short', () => {
+  expect(README.trimEnd().split('\n').length).toBeLessThanOrEqual(MOST_LINES);
 });
 
-test('the Envoy snippet is part of the file that the tests run', () => {
-  const [snippet = 'none'] = blocks('yaml').filter((text) => text.includes('headers_to_add'));
-  expect(read('deploy/envoy/envoy.yaml')).toContain(snippet);
+test('the policy file that it shows is a valid one', () => {
+  const [example = ''] = blocks('README.md', 'yaml');
+  const { policies } = policySetFrom(example);
+  expect(policies.map(({ name }) => name)).toEqual(['login', 'default']);
 });
 
-test('the policy file that it explains is a valid one', () => {
-  const [example = ''] = blocks('yaml').filter((text) => text.startsWith('version: 1'));
-  expect(policySetFrom(example).policies.map(({ name }) => name)).toEqual([
-    'login',
-    'everything',
-    'default',
+test('the policy file that docs/policy-file.md explains is a valid one', () => {
+  const examples = blocks('docs/policy-file.md', 'yaml').filter((text) =>
+    text.startsWith('limits:'),
+  );
+  const algorithms = examples.map((example) => {
+    const [policy] = policySetFrom(
+      `version: 1\ndefault:\n  ${example.replaceAll('\n', '\n  ')}`,
+    ).policies;
+    return policy?.limits.map(({ quota }) => quota.algorithm);
+  });
+  expect(algorithms).toEqual([
+    [
+      ...['sliding-window-log', 'sliding-window-counter', 'token-bucket', 'sliding-window-log'],
+      'fixed-window',
+    ],
+    ['sliding-window-log', 'fixed-window', 'fixed-window'],
   ]);
 });
 
-test('the limits that it explains are valid ones', () => {
-  const [example = ''] = blocks('yaml').filter((text) => text.startsWith('limits:'));
-  const [policy] = policySetFrom(
-    `version: 1\ndefault:\n  ${example.replaceAll('\n', '\n  ')}`,
-  ).policies;
-  expect(policy?.limits.map(({ quota }) => quota.algorithm)).toEqual([
-    'sliding-window-log',
-    'sliding-window-counter',
-    'token-bucket',
-    'sliding-window-log',
-  ]);
-});
-
-test('every runtime dependency is accounted for', () => {
+test('CONTRIBUTING.md has a reason for every runtime dependency', () => {
   const { dependencies } = JSON.parse(read('package.json'));
   for (const name of Object.keys(dependencies))
-    expect(README).toMatch(new RegExp(`^\\|(.*,)? ${name}(,.*)? \\|`, 'm'));
+    expect(read('CONTRIBUTING.md')).toMatch(new RegExp(`^\\|(.*,)? ${name}(,.*)? \\|`, 'm'));
 });
 
-test('every setting that it names is one, and docs/configuration.md has them all', () => {
+test('every setting that docs/running.md names is one, and docs/configuration.md has them all', () => {
   const settings = Object.values(SETTINGS).map(({ name }) => name);
-  const named = README.match(/HEADGATE_[A-Z_]+/g) ?? [];
+  const named = read('docs/running.md').match(/HEADGATE_[A-Z_]+/g) ?? [];
   expect(named.length).toBeGreaterThan(10);
   for (const name of named) expect(settings).toContain(name);
   for (const name of settings) expect(read('docs/configuration.md')).toContain(`| \`${name}\``);
@@ -98,13 +97,14 @@ describe('what pages say of npm', () => {
     for (const command of named) expect(Object.keys(scripts)).toContain(command.slice(8));
   });
 
-  test('every scenario that a page names exists, and README.md names them all', () => {
+  test('every scenario that a page names exists, and CONTRIBUTING.md names them all', () => {
     const named = pages.flatMap((page) =>
       [...read(page).matchAll(/npm run prove -- ([a-z-]+)/g)].map(([, name]) => name),
     );
     expect(named.length).toBeGreaterThan(5);
     for (const name of named) expect(scenarios).toContain(name);
-    const table = README.slice(README.indexOf('| `npm run prove --` |'));
+    const guide = read('CONTRIBUTING.md');
+    const table = guide.slice(guide.indexOf('| `npm run prove --` |'));
     for (const name of scenarios) expect(table).toContain(`\`${name}\``);
   });
 });

@@ -1,10 +1,17 @@
-/** Random traffic for two stores that must answer alike: every algorithm, changing limits and costs, resets. */
+/**
+ * Random traffic for two stores that must answer alike: every algorithm, changing limits and costs, checks, refunds, costs
+ * above the limit, resets.
+ */
 import { deepStrictEqual } from 'node:assert';
 import fc from 'fast-check';
+import { CALENDAR_UNITS, Calendar } from '../../../src/core/calendar.ts';
 import {
   ALGORITHMS,
   type Algorithm,
   type Descriptor,
+  MAX_FIXED_LIMIT,
+  MAX_FIXED_UNITS,
+  MAX_LIMIT,
   type PeekResult,
   type TakeResult,
 } from '../../../src/core/store.ts';
@@ -16,6 +23,8 @@ export interface Traffic {
   readonly advanceMs: fc.Arbitrary<number>;
   readonly algorithms: readonly Algorithm[];
   readonly clients: number;
+  /** Of fixed windows. Its longest window is the only one of the traffic. */
+  readonly calendar?: Calendar;
   /** Long against the test's own duration: Redis forgets keys by its own clock. */
   readonly windowsMs: readonly number[];
   readonly limits?: readonly number[];
@@ -51,7 +60,7 @@ interface Turn {
 export const LIMITS = [1, 2, 3, 5, 9];
 /** Traffic has from one to sixty turns. */
 const MEAN_TURNS = 30;
-const COSTS = [1, 1, 1, 2, 3];
+const COSTS = [1, 1, 1, 1, 2, 3, 0, -1, -2, 7];
 
 function turns(traffic: Traffic): fc.Arbitrary<Turn[]> {
   const take: fc.Arbitrary<Take> = fc.record({
@@ -80,13 +89,17 @@ function nameOf({ client, algorithm, windowMs }: Take): string {
   return `${client}:${algorithm}:${windowMs}`;
 }
 
-function descriptorFor(take: Take, key: (name: string) => string): Descriptor {
+function descriptorFor(
+  take: Take,
+  key: (name: string) => string,
+  { calendar }: Traffic,
+): Descriptor {
   const { algorithm, windowMs, countRejected } = take;
   const isBucket = algorithm === 'token-bucket';
   const limit = isBucket ? take.bucketLimit : take.limit;
   const burst = isBucket ? take.burst : limit;
-  const quota = quotaOf({ algorithm, limit, windowMs, burst, countRejected });
-  return { key: key(nameOf(take)), quota, cost: Math.min(take.cost, burst) };
+  const quota = quotaOf({ algorithm, limit, windowMs, burst, countRejected, calendar });
+  return { key: key(nameOf(take)), quota, cost: take.cost };
 }
 
 /** Every answer of a store to all turns. Turns are not waited for: what is sent first is answered first. */
@@ -100,13 +113,13 @@ async function answersOf(
     clock.nowMs += advanceMs;
     if (reset !== undefined) await store.reset(keysOf(reset, traffic).map(key));
     for (const request of requests) {
-      answers.push(store.take(request.map((take) => descriptorFor(take, key))));
+      answers.push(store.take(request.map((take) => descriptorFor(take, key, traffic))));
     }
     await new Promise((resolve) => setImmediate(resolve));
     // Who only looks must be told the same, and leave no trace in what comes after.
     const [first] = requests;
     if (first?.length === 1)
-      answers.push(store.peek(first.map((take) => descriptorFor(take, key))));
+      answers.push(store.peek(first.map((take) => descriptorFor(take, key, traffic))));
   }
   return Promise.all(answers);
 }
@@ -135,6 +148,8 @@ export async function expectSameAnswers(
     { numRuns: Math.ceil(turnsToPlay / MEAN_TURNS) },
   );
 }
+
+const HOUR_MS = 3_600_000;
 
 export const FORWARD_MS = fc.oneof(
   fc.constantFrom(0, 0, 0, 1, 60_000, 300_000),
@@ -165,14 +180,61 @@ export const TRAFFICS: readonly {
     traffic: {
       // In steps that a key outlives: it expires by the server's clock, which stands still here.
       advanceMs: fc.constantFrom(0, 1, windowMs / 20, windowMs / 20, -1, -windowMs / 40),
-      algorithms: ['sliding-window-log' as const],
+      // A bucket would pay its debts by the server's clock.
+      algorithms: ALGORITHMS.filter((algorithm) => algorithm !== 'token-bucket'),
       clients: 1,
       windowsMs: [windowMs],
-      limits: [1_000_000, 999_999, 500_000, 3],
-      costs: [1, 2, 3, 250_000, 499_999, 500_000, 1_000_000],
-      bucketLimits: [1_000_000, 3],
+      limits: [MAX_LIMIT, MAX_LIMIT - 1, MAX_LIMIT / 2, 3],
+      costs: [
+        1, 2, 3, 250_000, 499_999, 500_000, 1_000_000, 2_500_000, 0, -1, -250_001, -9_000_000,
+      ],
+      bucketLimits: [1],
     },
   })),
+  {
+    name: 'buckets of up to a million units',
+    share: 0.05,
+    traffic: {
+      advanceMs: FORWARD_MS,
+      algorithms: ['token-bucket' as const],
+      clients: 1,
+      windowsMs: [3_600_000],
+      limits: [MAX_LIMIT, MAX_LIMIT - 1, MAX_LIMIT / 2, 3],
+      costs: [1, 250_000, 499_999, 500_000, 1_000_000, 2_500_000, 0, -1, -250_001, -9_000_000],
+      bucketLimits: [5],
+    },
+  },
+  {
+    name: 'fixed windows of up to 2^32 units',
+    share: 0.05,
+    traffic: {
+      advanceMs: FORWARD_MS,
+      algorithms: ['fixed-window' as const],
+      clients: 1,
+      windowsMs: [60_000, 365 * 86_400_000],
+      limits: [MAX_FIXED_LIMIT, MAX_FIXED_LIMIT - 1, 2 ** 31, 3],
+      costs: [1, 2 ** 31, MAX_FIXED_LIMIT, MAX_FIXED_UNITS, 0, -1, -(2 ** 31), -MAX_FIXED_UNITS],
+      bucketLimits: [1],
+    },
+  },
+  ...CALENDAR_UNITS.map((unit) => {
+    const calendar = new Calendar(unit, 'Australia/Lord_Howe');
+    return {
+      name: `windows by the calendar: ${unit}`,
+      share: 0.05,
+      traffic: {
+        advanceMs: fc.constantFrom(
+          ...[0, 0, 1, HOUR_MS, 11 * HOUR_MS, 24 * HOUR_MS, 25 * HOUR_MS, 400 * HOUR_MS],
+          ...[9_000 * HOUR_MS, -1, -HOUR_MS, -30 * HOUR_MS],
+        ),
+        algorithms: ['fixed-window' as const],
+        clients: 1,
+        calendar,
+        windowsMs: [calendar.longestMs],
+        bucketLimits: [1],
+      },
+    };
+  }),
   // One key: when the clock is set back, each store decides which of several keys it has already forgotten.
   ...ALGORITHMS.map((algorithm) => ({
     name: `clocks that are set back: ${algorithm}`,

@@ -17,6 +17,7 @@ export const SEARCHED: readonly Quota[] = [5, 10, 50, 100].flatMap((limit) => {
   return [
     quotaOf({ ...quota, algorithm: 'sliding-window-log' }),
     quotaOf({ ...quota, algorithm: 'sliding-window-counter' }),
+    quotaOf({ ...quota, algorithm: 'fixed-window' }),
     ...[1, limit, 3 * limit].map((burst) =>
       quotaOf({ ...quota, algorithm: 'token-bucket', burst }),
     ),
@@ -36,7 +37,7 @@ export interface Greed {
   /** Milliseconds since the start of a window that is aligned to the epoch. */
   readonly fromMs: number;
   readonly toMs: number;
-  /** Units that a request takes. */
+  /** Units that a request takes; of a check 0, of a refund less. Checks and refunds are sent once. */
   readonly cost: number;
 }
 
@@ -91,6 +92,9 @@ async function play(quota: Quota, schedule: readonly Greed[]): Promise<WorstCase
     while (clock.nowMs <= startMs + toMs) {
       const { admitted, states } = await store.take([{ key: key(), quota, cost }]);
       if (admitted) for (let unit = 0; unit < cost; unit++) stampsMs.push(clock.nowMs);
+      // What is given back was not used: the units that were taken last.
+      if (cost < 0) stampsMs.splice(cost);
+      if (cost <= 0) break;
       clock.nowMs += states[0]?.retryAfterMs ?? 0;
     }
   }
@@ -118,7 +122,14 @@ function randomSchedule(quota: Quota, random: Random): Greed[] {
 function randomGreed({ windowMs, burst }: Quota, random: Random): Greed {
   const fromMs = random(WINDOWS * windowMs);
   const toMs = random(2) === 0 ? fromMs : fromMs + random(windowMs);
-  return { fromMs, toMs, cost: random(2) === 0 ? 1 : 1 + random(burst) };
+  return { fromMs, toMs, cost: randomCost(burst, random) };
+}
+
+/** Rarely a check, or a refund. */
+function randomCost(burst: number, random: Random): number {
+  const kind = random(8);
+  if (kind === 0) return -random(burst + 1);
+  return kind < 5 ? 1 : 1 + random(burst);
 }
 
 /** One phase more, one less, or one that is moved, by a step of any size. */

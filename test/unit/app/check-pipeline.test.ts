@@ -6,7 +6,9 @@ import type { Decision } from '../../../src/core/decision.ts';
 import { HeaderWatch } from '../../../src/core/header-watch.ts';
 import { NO_OVERRIDES } from '../../../src/core/overrides.ts';
 import { Denials } from '../../../src/denials/denials.ts';
+import { Arrivals } from '../../../src/server/arrivals.ts';
 import { MemoryStore } from '../../../src/stores/memory/memory-store.ts';
+import { NO_TRACING } from '../../../src/tracing/tracing.ts';
 import { policySetFrom } from '../../support/policies.ts';
 import { checkRequest, SALTS } from '../../support/requests.ts';
 import { observedTelemetry } from '../../support/telemetry.ts';
@@ -41,8 +43,14 @@ function setUp() {
     policies: { current: policySetFrom(POLICIES) } as CheckPipelineOptions['policies'],
     shared: shared as unknown as CheckPipelineOptions['shared'],
     denials,
-    headerWatch: new HeaderWatch({ headerUnseen: () => {}, headerSeen: () => {} }),
+    headerWatch: new HeaderWatch({
+      headerUnseen: () => {},
+      headerArrived: () => {},
+      headerSeen: () => {},
+    }),
     telemetry,
+    tracing: NO_TRACING,
+    arrivals: new Arrivals(telemetry.decisions.requestAbandoned),
     now,
   });
   /** Resolves to the decision that a proxy gets, or to undefined if the gateway failed. */

@@ -8,6 +8,7 @@ function warnings(check: string, grpc: string | undefined, proxySecrets: readonl
   const ports = {
     check: check.startsWith('/') ? check : at(check),
     grpc: grpc === undefined ? undefined : at(grpc),
+    json: undefined,
   };
   warnIfOpen(ports, { proxySecrets } as Parameters<typeof warnIfOpen>[1], { checkPortOpen });
   return checkPortOpen.mock.calls.length;

@@ -6,16 +6,17 @@ import type { OverrideReport } from '../../../src/operations/schemas/overrides.t
 
 const NOW_MS = Date.parse('2026-11-22T00:58:00.000Z');
 
+const NOW = {
+  ...{ allows: '5 requests per 5 minutes', remaining: 0 },
+  ...{ retry_after_ms: 298_001, reset_after_ms: 299_000 },
+};
 const DENIAL: DenialDetails = {
   ...{ asked_for: 'abc-1', decision_id: 'abc-1', policy: 'login', policy_mode: 'enforce' },
   ...{ reason: 'over_limit', mode: 'enforced', client: 'i.a', identity: 'ip' },
   ...{ limit: 'login', allows: '5 requests per 5 minutes', counted: 'i.a', key: 'hg:v1:{i.a}' },
   ...{ denials: 1, since: '2026-11-22T00:57:57.123Z', last: '2026-11-22T00:57:57.123Z' },
   until: '2026-11-22T01:02:57.123Z',
-  now: {
-    ...{ allows: '5 requests per 5 minutes', remaining: 0 },
-    ...{ retry_after_ms: 298_001, reset_after_ms: 299_000 },
-  },
+  now: NOW,
 };
 
 test('a denial is shown with its client, its limit, its time and the current quota', () => {
@@ -47,6 +48,14 @@ test('a policy or a limit that has changed is shown as it is now', () => {
   expect(denialText({ ...DENIAL, policy_mode: 'shadow', now }, NOW_MS)).toContain(
     'now       policy mode: shadow; limit: 9 requests per hour; remaining: 3',
   );
+});
+
+test('a client that is allowed again is not shown as blocked', () => {
+  const now = { ...NOW, remaining: 5, retry_after_ms: 0, reset_after_ms: 0 };
+  expect(denialText({ ...DENIAL, now }, NOW_MS).slice(-2)).toEqual([
+    'denied    1 time, at 2026-11-22 00:57:57 UTC',
+    'now       remaining: 5',
+  ]);
 });
 
 test('a block is shown with its override, or with other possible causes', () => {

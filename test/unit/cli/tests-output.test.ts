@@ -153,7 +153,7 @@ describe('for people', () => {
       '                    RateLimit: "login";r=0;t=60',
       '                    RateLimit-Policy: "login";q=2;w=60',
       '        a_test.yaml:9:9: override at 0s',
-      '          refused: no override says that this client is blocked',
+      '          refused: no operator blocked this client; if it is over a limit, reset its counters (headgate clients reset)',
       '1 test: 0 passed, 1 failed, 0 skipped; 3 requests',
     ]);
   });

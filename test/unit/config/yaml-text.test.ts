@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { POLICY_FILE, readYaml } from '../../../src/config/yaml-text.ts';
+import { POLICY_FILE, readYaml, type YamlKind } from '../../../src/config/yaml-text.ts';
 
 const mistakesOf = (text: string) => readYaml(text).mistakes.map(({ message }) => message);
 const placeOf = (text: string, path: readonly (string | number)[]) => {
@@ -128,6 +128,11 @@ describe('bounds', () => {
   ])('%i brackets', (depth, expected) => {
     expect(mistakesOf('['.repeat(depth) + ']'.repeat(depth))).toEqual(expected);
   });
+  test('a line of millions of list markers', () => {
+    const kind = { ...POLICY_FILE, maxBytes: 20_000_000 };
+    const { mistakes } = readYaml('- '.repeat(8_000_000), kind);
+    expect(mistakes).toMatchObject([{ message: 'the file is nested deeper than 64 levels' }]);
+  });
   test('brackets that close before they open do not raise the depth that is left', () => {
     const text = `a: ']]]]]'\nb: ${'['.repeat(64)}`;
     expect(mistakesOf(text)).toEqual(['the file is nested deeper than 64 levels']);
@@ -141,4 +146,32 @@ test('messages name the kind of the file', () => {
   expect(messagesOf('a: 1\n---\nb: 2')).toContain(
     'a second document begins here, a menu has only one',
   );
+});
+
+describe('a lenient kind of file', () => {
+  const kind = { ...POLICY_FILE, isLenient: true };
+  test.each([
+    ['a: 1\na: 2\n', { a: 2 }],
+    ['a: 1\n---\nb: 2\n', { a: 1 }],
+  ])('%j', (text, value) => {
+    expect(readYaml(text, kind)).toMatchObject({ value, mistakes: [] });
+    expect(readYaml(text).mistakes).toHaveLength(1);
+  });
+  test('still has no "__proto__"', () => {
+    expect(readYaml('__proto__: 1', kind).mistakes).toHaveLength(1);
+  });
+});
+
+test('a kind of file may read values in its own way, and refuse them', () => {
+  const kind = { ...POLICY_FILE, toValue: () => 'mine' };
+  expect(readYaml('a: 1', kind)).toMatchObject({ value: 'mine', mistakes: [] });
+  const mistake = { offset: 0, message: 'is not mine' };
+  const refusing: YamlKind = {
+    ...POLICY_FILE,
+    toValue: (_, mistakes) => {
+      mistakes.push(mistake);
+      return 'mine';
+    },
+  };
+  expect(readYaml('a: 1', refusing)).toMatchObject({ value: undefined, mistakes: [mistake] });
 });

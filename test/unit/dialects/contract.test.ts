@@ -70,7 +70,7 @@ const overGrpc: DialectUnderTest = {
     const { attributes } = grpcFixture.sends;
     const http = { ...attributes.request.http, headers: grpcHeaders(change) };
     const message = checkRequestBytes({ attributes: { ...attributes, request: { http } } });
-    const request = envoyGrpc.parse(message, PROXY_ADDRESS);
+    const request = envoyGrpc.parse(message, PROXY_ADDRESS, {});
     if (request === undefined) throw new Error('the check is not about an HTTP request');
     return request;
   },

@@ -21,7 +21,11 @@ import { NOON_MS } from '../../support/requests.ts';
 const STYLE: AnswerStyle = { reset: 'epoch', retryAfterJitterSeconds: 0, body: 'json' };
 
 function parse(attributes: HttpAttributes) {
-  const request = envoyGrpc.parse(checkRequestBytes(envoyCheckRequest(attributes)), '127.0.0.1');
+  const request = envoyGrpc.parse(
+    checkRequestBytes(envoyCheckRequest(attributes)),
+    '127.0.0.1',
+    {},
+  );
   if (request === undefined) throw new Error('the check is not about an HTTP request');
   return request;
 }
@@ -115,10 +119,12 @@ describe('a check', () => {
       { attributes: { request: { http: {} } } },
       { attributes: { request: { http: { path: '/a', method: '' } } } },
     ]) {
-      expect(envoyGrpc.parse(checkRequestBytes(message), '127.0.0.1')).toBeUndefined();
+      expect(envoyGrpc.parse(checkRequestBytes(message), '127.0.0.1', {})).toBeUndefined();
     }
     const message = { attributes: { request: { http: { method: 'GET' } } } };
-    expect(envoyGrpc.parse(checkRequestBytes(message), '127.0.0.1')).toMatchObject({ host: '' });
+    expect(envoyGrpc.parse(checkRequestBytes(message), '127.0.0.1', {})).toMatchObject({
+      host: '',
+    });
   });
 });
 

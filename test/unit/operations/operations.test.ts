@@ -90,7 +90,7 @@ describe('block and exempt', () => {
     const { operate, overrides, audit } = setUp();
     await operate('block', { client: CLIENT, ...TERMS });
     await expect(operate('unexempt', { client: CLIENT })).rejects.toMatchObject(
-      failure('not_found', /^no override says that this client is exempt$/),
+      failure('not_found', /^no operator exempted this client$/),
     );
     expect(overrides.list()).toHaveLength(1);
     expect(audit).toHaveLength(1);

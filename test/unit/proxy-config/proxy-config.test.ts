@@ -106,6 +106,58 @@ describe.each(PROXIES)('%s, to include in an existing configuration', (proxy) =>
   });
 });
 
+describe.each(['http', 'server', 'location'])('the parts of NGINX for %s', (place) => {
+  const all = proxyConfigOf('nginx', SHIPPED_POLICIES, { include: true });
+  const printed = proxyConfigOf('nginx', SHIPPED_POLICIES, { include: place });
+
+  test('are all parts for this place, and no other', () => {
+    const parts = all.split(/^(?=# headgate: part for )/m);
+    const wanted = parts.filter((part) => part.split('\n')[0]?.split(' ', 8).includes(place));
+    expect(wanted.length).toBe(place === 'location' ? 2 : 1);
+    expect(printed).toBe(wanted.join(''));
+  });
+});
+
+describe('the part of NGINX for a location', () => {
+  const partFor = (sources: string) =>
+    proxyConfigOf(
+      'nginx',
+      `version: 1\nidentity: { sources: ${sources} }\ndefault: { limits: [9/1h] }\n`,
+      { include: 'location' },
+    );
+  const linesOf = (text: string) =>
+    text.split('\n').filter((line) => /^ *proxy_set_header/.test(line));
+
+  test('has no proxy_set_header if the policy file reads no header of clients', () => {
+    expect(linesOf(partFor('[ip]'))).toEqual([]);
+    expect(linesOf(partFor('[api_key, ip]'))).toEqual([
+      'proxy_set_header X-Api-Key $http_x_api_key;',
+    ]);
+  });
+
+  test('says what to repeat', () => {
+    expect(partFor('[ip]').replaceAll('\n# ', ' ')).toContain(
+      'If your server or http block has some, repeat them in the location.',
+    );
+  });
+});
+
+test('the part of NGINX for the block http has only what the parts use', () => {
+  const all = proxyConfigOf('nginx', SHIPPED_POLICIES, { include: true });
+  const defined = all.match(/^ *map .* (\$\w+) \{$/gm)?.map((line) => line.split(' ').at(-2) ?? '');
+  expect(defined).toHaveLength(2);
+  for (const name of defined ?? []) expect(all.split(name).length).toBeGreaterThan(2);
+});
+
+test('a place without parts is refused with the places that have some', () => {
+  expect(() => proxyConfigOf('nginx', SHIPPED_POLICIES, { include: 'main' })).toThrow(
+    'there is no part for "main"; name one of http, server, location',
+  );
+  expect(() => proxyConfigOf('envoy', SHIPPED_POLICIES, { include: 'main' })).toThrow(
+    'there is no part for "main"; the parts are for: the HTTP connection manager; ',
+  );
+});
+
 test('the parts of Traefik, in their places, are its file without the application', () => {
   const printed = proxyConfigOf('traefik', SHIPPED_POLICIES, { include: true });
   const merged = printed

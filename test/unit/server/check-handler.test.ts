@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { type Decision, EXEMPT } from '../../../src/core/decision.ts';
+import { Arrivals } from '../../../src/server/arrivals.ts';
 import {
   type CheckHandlerOptions,
   createCheckHandler,
@@ -24,7 +25,7 @@ function handlerWith(check: CheckHandlerOptions['check']) {
     onMisconfigured: (dialect, missing) => events.push(`misconfigured ${dialect} ${missing}`),
     onParsed: (dialect) => events.push(`parsed ${dialect}`),
     onFault: (_, error) => events.push(`fault ${(error as Error).message}`),
-    onAbandoned: () => events.push('abandoned'),
+    arrivals: new Arrivals(() => events.push('abandoned')),
   });
 }
 

@@ -93,6 +93,40 @@ test('never denies a request that the store would admit: fractions of a millisec
   expect((await cache.take([short])).admitted).toBe(true);
 });
 
+test('a refund is seen within half a second', async () => {
+  const { cache, memory, pass } = setUp();
+  await deny(cache);
+  await memory.take([{ ...LIMIT_1, cost: -1 }]);
+  pass(499);
+  expect((await cache.take([LIMIT_1])).admitted).toBe(false);
+  pass(1);
+  expect((await cache.take([LIMIT_1])).admitted).toBe(true);
+});
+
+test('a refund reaches the store, whatever is cached for its key', async () => {
+  const { cache, memory } = setUp();
+  await deny(cache);
+  expect((await cache.take([{ ...LIMIT_1, cost: -1 }])).admitted).toBe(true);
+  expect((await memory.peek([LIMIT_1])).states[0]?.remaining).toBe(1);
+});
+
+test('a denied check is cached, and answers no request that takes units', async () => {
+  const { cache, memory, asked } = setUp();
+  const check = { ...LIMIT_1, cost: 0 };
+  await memory.take([LIMIT_1]);
+  for (let i = 0; i < 5; i++) expect((await cache.take([check])).admitted).toBe(false);
+  expect(asked()).toBe(1);
+  await memory.take([{ ...LIMIT_1, cost: -1 }]);
+  expect((await cache.take([LIMIT_1])).admitted).toBe(true);
+});
+
+test('requests of a fixed window that counts rejected ones always reach the store', async () => {
+  const { cache, asked } = setUp();
+  const fixed = { limit: 1, windowMs: W, algorithm: 'fixed-window', countRejected: true } as const;
+  for (let i = 0; i < 5; i++) await cache.take([descriptorOf('a', fixed)]);
+  expect(asked()).toBe(5);
+});
+
 describe('the store is called again', () => {
   test('for the same key under another limit', async () => {
     const { cache } = setUp();

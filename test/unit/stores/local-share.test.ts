@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import type { Descriptor } from '../../../src/core/store.ts';
 import { LocalShare, shareOf } from '../../../src/stores/local-share.ts';
 import { MemoryStore } from '../../../src/stores/memory/memory-store.ts';
 import { descriptorOf, quotaOf } from '../../support/quotas.ts';
@@ -35,6 +36,13 @@ describe('the shares of all gateways', () => {
     );
     expect(first).toEqual(new Set([0, 1, 2, 3]));
   });
+  test.each([0, -3])('of checks and refunds are those of single units: cost %i', (cost) => {
+    expect(shares(11, cost, 'a', 4)).toEqual(shares(11, 1, 'a', 4));
+  });
+  test('of a large fixed window are exact', () => {
+    const all = shares(2 ** 32 - 1, 1, 'a', 7);
+    expect(all.reduce((a, b) => a + b, 0)).toBe(2 ** 32 - 1);
+  });
   test('of a token bucket refill', () => {
     const bucket = quotaOf({ algorithm: 'token-bucket', limit: 2, burst: 10, windowMs: 60_000 });
     expect(shareOf({ quota: bucket, cost: 1, key: 'a' }, { count: 4, rank: 0 })).toMatchObject({
@@ -63,6 +71,16 @@ describe('the local limiter', () => {
   test('includes requests that the store admitted before', () => {
     const local = createLocal();
     local.record([descriptorOf('a', quota)]);
+    expect(admitted(local, 5)).toBe(1);
+  });
+  test('gives units back', () => {
+    const local = createLocal();
+    const [two, refund] = [1, -1].map((cost) => descriptorOf('a', { ...quota, cost }));
+    for (let i = 0; i < 2; i++) local.take([two as Descriptor]);
+    expect(local.take([two as Descriptor]).admitted).toBe(false);
+    local.record([refund as Descriptor]);
+    expect(admitted(local, 5)).toBe(1);
+    expect(local.take([refund as Descriptor]).admitted).toBe(true);
     expect(admitted(local, 5)).toBe(1);
   });
   test('denies if more than the share was already admitted', () => {

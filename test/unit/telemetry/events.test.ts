@@ -83,6 +83,12 @@ const ROWS: readonly Row[] = [
     ['header_unseen{dialect="nginx",header="x-api-key"} 1'],
   ],
   [
+    'a header that has arrived',
+    ({ proxies }) => proxies.headerArrived('nginx', 'x-api-key'),
+    undefined,
+    ['header_seen{dialect="nginx",header="x-api-key"} 1'],
+  ],
+  [
     'a header that was unseen',
     ({ proxies }) => proxies.headerSeen('nginx', 'x-api-key'),
     { event: 'header_seen', level: 30, dialect: 'nginx', header: 'x-api-key' },
@@ -354,10 +360,23 @@ test('another policy file ends a failed reload, and the doubts about headers', a
   telemetry.policyFile.refused(['a mistake']);
   expect(await reload()).toBe('0');
   telemetry.proxies.headerUnseen(UNSEEN, { hasProxyConfig: false });
+  telemetry.proxies.headerArrived('nginx', 'x-api-key');
   telemetry.policyFile.inForce('def');
   expect(await reload()).toBe('1');
   expect(await metrics('header_unseen')).toEqual([]);
+  expect(await metrics('header_seen')).toEqual([]);
   expect(await metrics('config_info')).toEqual(['headgate_config_info{sha256="def"} 1']);
+});
+
+test('a proxy that another policy file does not trust either is logged again', () => {
+  const { events, telemetry } = observedTelemetry();
+  const check = () => telemetry.proxies.untrustedProxy();
+  check();
+  check();
+  telemetry.policyFile.inForce('def');
+  check();
+  check();
+  expect(events()).toEqual(['untrusted_proxy', 'untrusted_proxy']);
 });
 
 test('the versions of headgate and Node are a metric', async () => {

@@ -25,7 +25,7 @@ interface Written {
 }
 
 const REFERENCE = readFileSync(new URL('../../../docs/logs.md', import.meta.url), 'utf8');
-const DENIAL: Denial = { id: '0123', ...deniedClient('k.a', 'i.b') };
+const DENIAL: Denial = { id: '0123', traceId: '4bf9', ...deniedClient('k.a', 'i.b') };
 const DENIED = denied();
 const { denial: _denial, ...ALLOWED }: Decision = { ...DENIED, verdict: 'allow' };
 const ANSWERED = { dialect: 'nginx', durationMs: 0.5 };
@@ -79,6 +79,7 @@ const CALLS: Calls = {
   proxies: {
     misconfigured: ({ proxies }) => proxies.misconfigured('nginx', ['x-original-uri']),
     headerUnseen: ({ proxies }) => proxies.headerUnseen(UNSEEN, { hasProxyConfig: true }),
+    headerArrived: ({ proxies }) => proxies.headerArrived('nginx', 'x-api-key'),
     headerSeen: ({ proxies }) => proxies.headerSeen('nginx', 'x-api-key'),
     policyUnknown: ({ proxies }) => proxies.policyUnknown('lgin'),
     untrustedProxy: ({ proxies }) => proxies.untrustedProxy(),
@@ -97,6 +98,14 @@ const CALLS: Calls = {
     recovered: ({ store }) => store.recovered(),
     scriptInUse: ({ store }) => store.scriptInUse('0123'),
     windowsCounted: ({ store }) => store.windowsCounted(7),
+  },
+  rateLimits: {
+    counted: ({ rateLimits }) => rateLimits.counted('edge.path', 'within', 1),
+    loaded: ({ rateLimits }) => rateLimits.loaded(3),
+    refused: ({ rateLimits }) => rateLimits.refused(['a mistake']),
+    controlPlaneConnected: ({ rateLimits }) => rateLimits.controlPlaneConnected(),
+    controlPlaneLost: ({ rateLimits }) => rateLimits.controlPlaneLost('ECONNREFUSED', 500),
+    lastGoodUsed: ({ rateLimits }) => rateLimits.lastGoodUsed(),
   },
   peers: {
     saltsNotShared: ({ peers }) => peers.saltsNotShared(ERROR),
@@ -127,6 +136,10 @@ const CALLS: Calls = {
     stopping: ({ lifecycle }) => lifecycle.stopping('SIGTERM'),
     crashed: ({ lifecycle }) => lifecycle.crashed(ERROR),
     stoppedByForce: ({ lifecycle }) => lifecycle.stoppedByForce('a second signal'),
+  },
+  tracing: {
+    off: ({ tracing }) => tracing.off('install it'),
+    spansLost: ({ tracing }) => tracing.spansLost('ECONNREFUSED'),
   },
 };
 
@@ -221,7 +234,7 @@ describe('the reference', () => {
   test('shows a line like those that are written', () => {
     const [line = ''] = linesOf(1);
     // As most lines, it is about the counter of its client, which is no listed key.
-    const rare = ['client_id', 'came_as', 'counted'];
+    const rare = ['trace_id', 'client_id', 'came_as', 'counted'];
     const names = Object.keys(parse(line)).filter((name) => !rare.includes(name));
     expect(Object.keys(parse(EXAMPLE))).toEqual(names);
     const { event, level, msg } = parse(EXAMPLE);

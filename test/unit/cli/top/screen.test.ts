@@ -142,11 +142,11 @@ test.each([
         ],
       },
     },
-    'The store fails since 11:00:00 (timeout): 2 of 3 gateways deny every request that they cannot count.',
+    'The store fails since 11:00:00 (timeout): requests that cannot be counted are denied, on 2 of 3 gateways.',
   ],
   [
     { store: { kind: 'redis', states: [{ state: 'local', gateways: 1 }] } },
-    'The store fails: 1 of 3 gateways count for themselves.',
+    'The store fails: each gateway counts its share, on 1 of 3 gateways.',
   ],
   [
     { gateways: { asked: 4, answered: 3, workers: 0 } },

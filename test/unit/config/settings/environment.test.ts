@@ -60,8 +60,9 @@ test('reports a misspelled setting, and ignores the variables that Kubernetes se
   expect(readEnvironment(kubernetes).port).toBe(8080);
 });
 
-test('suggests each setting for its misspelling', () => {
-  for (const { name } of Object.values(SETTINGS)) {
+test('suggests each setting of headgate for its misspelling', () => {
+  const own = Object.values(SETTINGS).filter(({ name }) => name.startsWith('HEADGATE_'));
+  for (const { name } of own) {
     expect(() => readEnvironment({ [name.replace('_', '_X')]: 'x' })).toThrow(
       `is not a setting, did you mean "${name}"?`,
     );
@@ -167,7 +168,7 @@ test('reports every invalid variable at once', () => {
   };
   expect(() => readEnvironment(variables)).toThrow(
     new ConfigError([
-      'HEADGATE_PORT: must be a port from 0 to 65535, not "abc"',
+      'HEADGATE_PORT: must be a port from 0 to 65535, or off, not "abc"',
       'HEADGATE_OPS_PORT: must be a port from 0 to 65535, not "70000"',
       'HEADGATE_LOG_LEVEL: must be one of trace, debug, info, warn, error, fatal, silent, not "loud"',
     ]),
@@ -207,4 +208,56 @@ test('an invalid Redis URL is reported with the name of its variable', () => {
 
 test('ignores the HEADGATE_PORT that Kubernetes sets for a Service called headgate', () => {
   expect(readEnvironment({ HEADGATE_PORT: 'tcp://10.0.0.1:8080' }).port).toBe(8080);
+});
+
+test('TLS on the gRPC port is set as a whole', () => {
+  const [HEADGATE_GRPC_TLS_CERT, HEADGATE_GRPC_TLS_KEY] = ['/tls.crt', '/tls.key'];
+  const mistakesOf = (given: NodeJS.ProcessEnv) => {
+    try {
+      readEnvironment(given);
+    } catch (error) {
+      return (error as ConfigError).mistakes.map((line) => line.split(':')[0]);
+    }
+    return [];
+  };
+  const pair = { HEADGATE_GRPC_TLS_CERT, HEADGATE_GRPC_TLS_KEY };
+  const [ca, name] = [
+    { HEADGATE_GRPC_TLS_CLIENT_CA: '/ca' },
+    { HEADGATE_GRPC_TLS_CLIENT_NAME: 'a' },
+  ];
+  expect(mistakesOf({ ...pair, ...ca, ...name })).toEqual([]);
+  expect(mistakesOf({ HEADGATE_GRPC_TLS_CERT })).toEqual(['HEADGATE_GRPC_TLS_KEY']);
+  expect(mistakesOf({ HEADGATE_GRPC_TLS_KEY })).toEqual(['HEADGATE_GRPC_TLS_CERT']);
+  expect(mistakesOf(ca)).toEqual(['HEADGATE_GRPC_TLS_CERT']);
+  expect(mistakesOf({ ...pair, ...name })).toEqual(['HEADGATE_GRPC_TLS_CLIENT_CA']);
+});
+
+describe('files for TLS to Redis', () => {
+  const url = { HEADGATE_REDIS_URL: 'rediss://redis' };
+  const pair = { HEADGATE_REDIS_TLS_CERT: 'a.crt', HEADGATE_REDIS_TLS_KEY: 'a.key' };
+
+  test('are a part of the target', () => {
+    expect(readEnvironment({ ...url, ...pair, HEADGATE_REDIS_TLS_CA: 'ca.crt' }).redis).toEqual({
+      ...readEnvironment(url).redis,
+      tlsFiles: { ca: 'ca.crt', certificate: 'a.crt', key: 'a.key' },
+    });
+    expect(readEnvironment(url).redis).not.toHaveProperty('tlsFiles');
+  });
+
+  test.each([
+    [
+      { ...url, HEADGATE_REDIS_TLS_CERT: 'a.crt' },
+      'HEADGATE_REDIS_TLS_KEY: is not set; a certificate for Redis needs its key',
+    ],
+    [
+      { ...url, HEADGATE_REDIS_TLS_KEY: 'a.key' },
+      'HEADGATE_REDIS_TLS_CERT: is not set; a certificate for Redis needs its key',
+    ],
+    [
+      { ...pair, HEADGATE_REDIS_URL: 'redis://redis' },
+      'HEADGATE_REDIS_TLS_CERT: the URL of Redis is without TLS, write rediss in place of redis',
+    ],
+  ])('%j is a mistake', (variables, mistake) => {
+    expect(() => readEnvironment(variables)).toThrow(new ConfigError([mistake]));
+  });
 });

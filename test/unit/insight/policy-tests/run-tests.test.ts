@@ -162,6 +162,53 @@ describe('windows', () => {
   });
 });
 
+describe('windows by the calendar', () => {
+  const within = (limit: string, start: string, steps: string[]) =>
+    failuresOf(steps, `start: ${start}\nclients: { alice: { address: 203.0.113.9 } }\n`, {
+      'policies.yaml': `version: 1\ndefault: { limits: [${limit}] }`,
+    });
+  const GET = 'client: alice, send: GET /';
+
+  test.each([
+    ['goes forward', '2026-03-28T23:00:00Z', 22],
+    ['goes back', '2026-10-24T22:00:00Z', 24],
+    ['stands still', '2026-07-01T22:00:00Z', 23],
+  ])('end with the day in their zone where the clock %s', async (_, midnight, hours) => {
+    expect(
+      await within('{ rate: 2/day, zone: Europe/Zurich }', midnight, [
+        `{ ${GET}, times: 2, every: 1h, expect: allow }`,
+        `{ at: ${hours}h59min59s, ${GET}, expect: { verdict: deny, retry_after: 1s } }`,
+        `{ at: ${hours + 1}h, ${GET}, expect: { verdict: allow, remaining: 1 } }`,
+      ]),
+    ).toEqual([]);
+  });
+
+  test('end with the month, also in a leap year and over the end of a year', async () => {
+    const steps = [
+      `{ ${GET}, times: 1000, expect: allow }`,
+      `{ at: 1h, ${GET}, expect: { verdict: deny, retry_after: 30d23h } }`,
+      // December, January, then the 29 days of February.
+      `{ at: 31d, ${GET}, times: 1000, expect: allow }`,
+      `{ at: 62d, ${GET}, times: 1000, expect: allow }`,
+      `{ at: 90d, ${GET}, expect: { verdict: deny, retry_after: 1d } }`,
+      `{ at: 91d, ${GET}, expect: allow }`,
+    ];
+    expect(await within('1000/month', '2027-12-01T00:00:00Z', steps)).toEqual([]);
+  });
+
+  test('say in the answer what they allow, and when they end', async () => {
+    const headers = '{ x-ratelimit-limit: 1, retry-after: 3600 }';
+    const policy = '\'"default";q=1;w=604800\'';
+    expect(
+      await within('{ rate: 1/week, zone: Asia/Kolkata }', '2026-11-22T17:30:00Z', [
+        `{ ${GET}, expect: { verdict: allow, headers: { ratelimit-policy: ${policy} } } }`,
+        `{ ${GET}, expect: { verdict: deny, headers: ${headers} } }`,
+        `{ at: 1h, ${GET}, expect: { verdict: allow, remaining: 0 } }`,
+      ]),
+    ).toEqual([]);
+  });
+});
+
 describe('a listed key', () => {
   const head = `api_keys: [one, { id: two, plan: pro }]
 clients:
@@ -287,7 +334,7 @@ describe('overrides', () => {
         '{ override: { restore: pay } }',
       ]),
     ).toEqual([
-      'override at 5s: no override says that this client is blocked',
+      'override at 5s: no operator blocked this client; if it is over a limit, reset its counters (headgate clients reset)',
       'override at 5s: there is no override for the policy "pay"',
     ]);
   });

@@ -1,4 +1,5 @@
 import { expect, test, vi } from 'vitest';
+import { Calendar } from '../../../../src/core/calendar.ts';
 import { createCheck, NO_EVENTS } from '../../../../src/core/check.ts';
 import type { Decision } from '../../../../src/core/decision.ts';
 import { NO_OVERRIDES } from '../../../../src/core/overrides.ts';
@@ -104,6 +105,31 @@ test('gives the same result in any number of threads', async () => {
   }
   expect(alone.clients.denied).toBeGreaterThan(50);
   expect(alone.newlyAllowed.get('default')?.requests).toBeGreaterThan(100);
+});
+
+test('measures peaks in the windows that a limit counts', async () => {
+  const HOUR_MS = 3_600_000;
+  const hourMs = Math.ceil(LOG_START_MS / HOUR_MS) * HOUR_MS;
+  const dayMs = Math.ceil(LOG_START_MS / (24 * HOUR_MS)) * 24 * HOUR_MS;
+  const policies = policySetFrom(`
+version: 1
+identity: { sources: [ip] }
+default:
+  limits:
+    - 100/1h
+    - { rate: 100/1h, algorithm: fixed-window }
+    - { rate: 100/day, zone: Europe/Zurich }`);
+  const peaks = async (...startsMs: readonly number[]) => {
+    const entries = startsMs.map((startMs) => logEntry({ startMs, target: '/' }));
+    const result = await replayed(entries, { policies, measuresPeaks: true });
+    return [...result.peaks.values()].map((counts) => Math.max(...counts.keys()));
+  };
+  // Two before a full hour, and three after it.
+  const around = [-2, -1, 0, 1, 2];
+  expect(await peaks(...around.map((each) => hourMs + each))).toEqual([5, 3, 5]);
+  // The day of Zurich ends at 22 or 23 o'clock.
+  const zurich = new Calendar('day', 'Europe/Zurich').windowAt(dayMs).endMs;
+  expect(await peaks(...around.map((each) => zurich + each))).toEqual([5, 3, 3]);
 });
 
 test('never reads the clock', async () => {

@@ -78,6 +78,19 @@ test('the rate of a limit depends on its window and on the cost of the request',
   expect(keys()[4]).toEqual(['{a}1']);
 });
 
+test('refunds come last', async () => {
+  const { store, ended, keys } = setUp((command) => admitting(command, NOON_MS));
+  await ended(store.take([{ ...NARROW, cost: -1 }, WIDE]));
+  expect(keys()).toEqual([['{a}1'], ['{b}1']]);
+});
+
+test('a check has the rate of a request that takes one unit', async () => {
+  const { store, ended, keys } = setUp((command) => admitting(command, NOON_MS));
+  await ended(store.take([{ ...WIDE, cost: 0 }, NARROW]));
+  await ended(store.take([WIDE, { ...NARROW, cost: 0 }]));
+  expect(keys()).toEqual([['{b}1'], ['{a}1'], ['{b}1'], ['{a}1']]);
+});
+
 test('a denial by one slot spares the others', async () => {
   const { store, ended, keys } = setUp(denied);
   expect(await ended(store.take([WIDE, NARROW]))).toMatchObject({

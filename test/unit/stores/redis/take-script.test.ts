@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import type { Descriptor } from '../../../../src/core/store.ts';
 import { TakeArguments, TakeReply } from '../../../../src/stores/redis/take-script.ts';
-import { descriptorOf, quotaOf } from '../../../support/quotas.ts';
+import { calendarQuota, descriptorOf, quotaOf } from '../../../support/quotas.ts';
 import { NOON_MS } from '../../../support/requests.ts';
 
+const CLOCKS = { ownMs: NOON_MS };
 const QUOTA = quotaOf({ limit: 5, windowMs: 1_000 });
 const descriptor = (key: string, cost = 1) => ({ key, quota: QUOTA, cost });
 
@@ -14,13 +15,13 @@ describe('arguments', () => {
     call.add([descriptor('c')]);
     expect(call.keys).toEqual(['a', 'b', 'c']);
     const rows = ['log', 5, 1_000, 5, 1, 0, 'log', 5, 1_000, 5, 2, 0];
-    expect(call.values()).toEqual([-1, call.number, '  !` `', ...rows]);
-    expect(call.values(99)[0]).toBe(99);
+    expect(call.values(CLOCKS)).toEqual([-1, call.number, '  !` `', ...rows]);
+    expect(call.values({ ownMs: NOON_MS, serverMs: 99 })[0]).toBe(99);
   });
   test('name rows beyond the first 64 by their second byte', () => {
     const call = new TakeArguments();
     call.add(Array.from({ length: 2_048 }, (_, i) => descriptor('a', i + 1)));
-    const bytes = Buffer.from(String(call.values()[2]), 'latin1');
+    const bytes = Buffer.from(String(call.values(CLOCKS)[2]), 'latin1');
     expect(bytes).toHaveLength(2 * 2_048);
     const rows = Array.from({ length: 2_048 }, (_, i) => {
       const [low = 0, high = 0] = bytes.subarray(2 * i, 2 * i + 2);
@@ -39,8 +40,29 @@ describe('arguments', () => {
       { key: 'c', quota: other, cost: 1 },
       descriptor('d', 2),
     ]);
-    expect(call.values()).toHaveLength(3 + 6 * 3);
-    expect(call.values()[2]).toBe('    ! "`');
+    expect(call.values(CLOCKS)).toHaveLength(3 + 6 * 3);
+    expect(call.values(CLOCKS)[2]).toBe('    ! "`');
+  });
+  test('name fixed windows, checks, refunds and large numbers as Lua reads them', () => {
+    const call = new TakeArguments();
+    const quota = quotaOf({ limit: 2 ** 32 - 1, windowMs: 1_000, algorithm: 'fixed-window' });
+    call.add([0, -(2 ** 52)].map((cost) => ({ key: 'a', quota, cost })));
+    expect(call.values(CLOCKS).slice(3).map(String)).toEqual([
+      ...['fixed', '4294967295', '1000', '4294967295', '0', '0'],
+      ...['fixed', '4294967295', '1000', '4294967295', '-4503599627370496', '0'],
+    ]);
+  });
+  test('have the windows of a calendar by the clock of the gateway', () => {
+    const call = new TakeArguments();
+    call.add([{ key: 'a', quota: calendarQuota(9, 'month', 'Europe/Zurich'), cost: 1 }]);
+    const windowAt = (moment: string) => call.values({ ownMs: Date.parse(moment), serverMs: 1 })[5];
+    const [october, november, december, january] = [
+      ...['2026-09-30T22:00Z', '2026-10-31T23:00Z', '2026-11-30T23:00Z', '2026-12-31T23:00Z'],
+    ].map((each) => Date.parse(each));
+    const text = `${october} ${november} ${december} ${january}`;
+    expect(windowAt('2026-11-01T00:00Z')).toBe(text);
+    expect(windowAt('2026-11-30T22:59Z')).toBe(text);
+    expect(windowAt('2026-11-30T23:00Z')).not.toBe(text);
   });
   test('have another number for every call', () => {
     expect(new TakeArguments().number).not.toBe(new TakeArguments().number);
@@ -49,7 +71,7 @@ describe('arguments', () => {
     const call = new TakeArguments();
     const many = Array.from({ length: 2_048 }, (_, i) => descriptor('a', i + 1));
     call.add(many);
-    expect(call.values()).toHaveLength(3 + 6 * 2_048);
+    expect(call.values(CLOCKS)).toHaveLength(3 + 6 * 2_048);
     expect(() => call.add([descriptor('a', 9_999)])).toThrow('2048 different quotas');
   });
 });
@@ -110,9 +132,50 @@ describe('a reply', () => {
   test.each([
     ['sliding-window-log', 1_000],
     ['sliding-window-counter', 2_000],
-    ['token-bucket', 200_000_000],
+    ['token-bucket', 200_000_200],
+    ['fixed-window', 1_000],
   ] as const)('of a %s may take %i ms to be full again', (algorithm, longestMs) => {
     const one = descriptorOf('a', { ...QUOTA, algorithm });
+    const reply = (resetMs: number) => [CALL, NOON_MS, 4, resetMs];
+    expect(read(reply(longestMs), [[one]])[0]?.states[0]?.resetAfterMs).toBe(longestMs);
+    expect(() => read(reply(longestMs + 1), [[one]])).toThrow('cannot have returned');
+  });
+  test.each([
+    ['a check', 0],
+    ['a refund', -2],
+  ])('to %s names a wait only if nothing is left', (_, cost) => {
+    const one = descriptorOf('a', { ...QUOTA, cost });
+    expect(read([CALL, NOON_MS, 5, 0], [[one]])[0]).toMatchObject({
+      admitted: true,
+      states: [{ remaining: 5, retryAfterMs: 0 }],
+    });
+    expect(read([CALL, NOON_MS, 0, 500, 0], [[one]])[0]).toMatchObject({
+      admitted: true,
+      states: [{ remaining: 0, retryAfterMs: 0 }],
+    });
+    expect(read([CALL, NOON_MS, -1, 500, 300], [[one]])[0]).toMatchObject({
+      admitted: false,
+      states: [{ remaining: 0, retryAfterMs: 300 }],
+    });
+    expect(() => read([CALL, NOON_MS, 0, 500], [[one]])).toThrow('cannot have returned');
+    expect(() => read([CALL, NOON_MS, 3, 500, 0], [[one]])).toThrow('cannot have returned');
+    expect(() => read([CALL, NOON_MS, 6, 500], [[one]])).toThrow('cannot have returned');
+  });
+  test('that admits a cost above the limit is refused', () => {
+    const one = descriptorOf('a', { ...QUOTA, cost: 6 });
+    expect(() => read([CALL, NOON_MS, 0, 500, 0], [[one]])).toThrow('cannot have returned');
+    expect(read([CALL, NOON_MS, -1, 500, 300], [[one]])[0]?.admitted).toBe(false);
+  });
+  test('of a fixed window may have 2^32 - 1 units left', () => {
+    const limit = 2 ** 32 - 1;
+    const one = descriptorOf('a', { limit, windowMs: 1_000, algorithm: 'fixed-window' });
+    const taken = read([CALL, NOON_MS, limit - 1, 500], [[one]]);
+    expect(taken[0]?.states[0]?.remaining).toBe(limit - 1);
+    expect(() => read([CALL, NOON_MS, limit, 500], [[one]])).toThrow('cannot have returned');
+  });
+  test('of a window by the calendar may take a day longer than any window so far', () => {
+    const one = { key: 'a', quota: calendarQuota(5, 'week', 'Europe/Zurich'), cost: 1 };
+    const longestMs = (8 * 24 + 3) * 3_600_000;
     const reply = (resetMs: number) => [CALL, NOON_MS, 4, resetMs];
     expect(read(reply(longestMs), [[one]])[0]?.states[0]?.resetAfterMs).toBe(longestMs);
     expect(() => read(reply(longestMs + 1), [[one]])).toThrow('cannot have returned');

@@ -1,0 +1,775 @@
+/** `headgate doctor` with right set-ups and wrong ones. Every finding occurs. */
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, inject, test } from 'vitest';
+import { readEnvironment } from '../../src/config/settings/environment.ts';
+import { FINDINGS } from '../../src/doctor/catalog.ts';
+import { throughFindings } from '../../src/doctor/through.ts';
+import { PROXIES } from '../../src/proxy-config/proxy-config.ts';
+import { DEFAULT_ANSWERS } from '../../src/setup/answers.ts';
+import { setupFiles } from '../../src/setup/setup.ts';
+import { runCommand } from '../support/command.ts';
+import { startGateway } from '../support/gateway.ts';
+import { call } from '../support/http.ts';
+import { writeNginxSite } from '../support/nginx-site.ts';
+import { freePort } from '../support/ports.ts';
+import { startProcess } from '../support/process.ts';
+import { type Behind, type RunningProgram, startNginx } from '../support/proxies.ts';
+import { proxyConfigOf } from '../support/proxy-config.ts';
+import { redisIsHere, startRedis } from '../support/redis.ts';
+import { MAIN, NODE } from '../support/tested-command.ts';
+import { startUpstream } from '../support/upstream.ts';
+
+const { nginx } = inject('programs');
+const folder = mkdtempSync(join(tmpdir(), 'headgate-doctor-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+let files = 0;
+
+/** Writes a file and returns its path. */
+function fileWith(text: string): string {
+  const path = join(folder, `file-${++files}`);
+  writeFileSync(path, text);
+  return path;
+}
+
+interface Finding {
+  readonly id: string;
+  readonly severity: string;
+  readonly subject: string;
+  readonly problem: string;
+  readonly remedy: string;
+}
+
+interface Diagnosis {
+  readonly code: number | null;
+  readonly findings: readonly Finding[];
+  readonly errors: number;
+  readonly stderr: string;
+}
+
+const seen = new Set<string>();
+
+async function diagnose(
+  args: readonly string[],
+  env: NodeJS.ProcessEnv = {},
+  input?: string,
+): Promise<Diagnosis> {
+  // Otherwise the shipped file, whose list of Cloudflare networks grows old.
+  const all = args.includes('--policies') ? args : ['--policies', policyFile, ...args];
+  const given = input === undefined ? { env } : { env, input };
+  const run = await runCommand(['doctor', '-o', 'json', ...all], given);
+  const { findings, errors } = JSON.parse(run.stdout);
+  for (const { id } of findings) seen.add(id);
+  return { code: run.code, findings, errors, stderr: run.stderr };
+}
+
+/** The ids of errors, warnings and notes. */
+function complaints({ findings }: Diagnosis): string[] {
+  return findings.filter(({ severity }) => severity !== 'fine').map(({ id }) => id);
+}
+
+const POLICIES = `
+version: 1
+identity: { sources: [api_key, user, ip], user: { header: x-user } }
+default: { limits: [100/1h] }
+policies:
+  - { name: tenants, match: { path: /tenants }, limits: [{ rate: 30/1h, per: "header:x-tenant" }] }
+  - { name: login, match: { path: /login }, limits: [9/1h], on_gateway_failure: deny }
+`;
+const policyFile = fileWith(POLICIES);
+
+/** Ports of 127.0.0.1 on which nothing listens. */
+async function freePorts(): Promise<NodeJS.ProcessEnv> {
+  return {
+    HEADGATE_PORT: String(await freePort()),
+    HEADGATE_GRPC_PORT: String(await freePort()),
+    HEADGATE_OPS_PORT: String(await freePort()),
+  };
+}
+
+describe('settings and the machine', () => {
+  test('a machine without a gateway is fine', async () => {
+    const diagnosis = await diagnose(['--policies', policyFile], await freePorts());
+    expect(diagnosis).toMatchObject({ code: 0, errors: 0 });
+    expect(complaints(diagnosis)).toEqual([]);
+    expect(diagnosis.findings.map(({ id }) => id)).toEqual([
+      ...['node', 'open-files', 'policy-file', 'port', 'port', 'port'],
+    ]);
+  });
+
+  test('a mistake in the environment is an error, and the rest is examined', async () => {
+    const diagnosis = await diagnose(['--policies', policyFile], { HEADGATE_PORT: 'http' });
+    expect(diagnosis.code).toBe(3);
+    expect(diagnosis.findings).toContainEqual(
+      expect.objectContaining({ id: 'invalid-setting', subject: 'HEADGATE_PORT' }),
+    );
+    expect(diagnosis.findings.map(({ id }) => id)).toContain('policy-file');
+  });
+
+  test('a check port that others can reach needs a secret', async () => {
+    const env = { ...(await freePorts()), HEADGATE_HOST: '0.0.0.0' };
+    expect(complaints(await diagnose([], env))).toEqual(['open-check-port']);
+    const secret = { HEADGATE_PROXY_SECRET: 'a-secret-of-this-test' };
+    expect(complaints(await diagnose([], { ...env, ...secret }))).toEqual([]);
+  });
+
+  test('a port beside a unix socket has no effect', async () => {
+    const env = { ...(await freePorts()), HEADGATE_LISTEN: `unix:${join(folder, 'socket')}` };
+    expect(complaints(await diagnose([], env))).toEqual(['unused-port-setting']);
+  });
+
+  test('mistakes and warnings of the policy file have the rules of headgate check', async () => {
+    const broken = fileWith('version: 1\ndefault: { limits: [0/1h] }\n');
+    const diagnosis = await diagnose(['--policies', broken], await freePorts());
+    expect(diagnosis.code).toBe(3);
+    const [mistake] = diagnosis.findings.filter(({ severity }) => severity === 'error');
+    const check = await runCommand(['check', broken]);
+    expect(check.stdout).toContain(` ${mistake?.id}: ${mistake?.problem}`);
+    expect(mistake?.subject).toMatch(/:2:\d+$/);
+    expect(mistake?.remedy).not.toBe('');
+  });
+
+  test.skipIf(process.platform !== 'linux')('few open files are a warning', async () => {
+    await using run = startProcess('sh', [
+      ...['-c', 'ulimit -n 512; exec "$0" "$@"', NODE, MAIN],
+      ...['doctor', '--policies', policyFile],
+    ]);
+    await run.exited();
+    expect(run.output()).toContain('open files: warning low-open-files: at most 512');
+    seen.add('low-open-files');
+  });
+});
+
+describe('the policy file', () => {
+  const shipped = readEnvironment({}).policies;
+
+  test('that nobody named is said to be the shipped one, unless the gateway serves it', async () => {
+    const ports = await freePorts();
+    const examine = async (env: NodeJS.ProcessEnv, cwd = folder) => {
+      const { stdout } = await runCommand(['doctor', '-o', 'json'], { env, cwd });
+      const findings: Finding[] = JSON.parse(stdout).findings;
+      for (const { id } of findings) seen.add(id);
+      return findings.find(({ id }) => id === 'policy-file-not-named');
+    };
+    expect(await examine(ports)).toMatchObject({
+      severity: 'warning',
+      problem: 'this file comes with headgate, and was examined because none was named',
+      remedy: expect.stringContaining('`--policies policies.yaml`'),
+    });
+    const place = mkdtempSync(join(folder, 'near-'));
+    writeFileSync(join(place, 'policies.yaml'), POLICIES);
+    expect((await examine(ports, place))?.problem).toMatch(
+      /; policies\.yaml in this folder was not examined$/,
+    );
+    expect(await examine({ ...ports, HEADGATE_POLICIES: policyFile })).toBeUndefined();
+    await using other = await startGateway({ ...ports, HEADGATE_POLICIES: policyFile });
+    expect((await examine(ports))?.problem).toMatch(/; the running gateway serves another one$/);
+    await other.stop();
+    await using _same = await startGateway({ ...ports, HEADGATE_POLICIES: shipped });
+    expect(await examine(ports)).toBeUndefined();
+  });
+
+  test('that the gateway does not serve is a warning', async () => {
+    const env = { ...(await freePorts()), HEADGATE_POLICIES: policyFile };
+    await using _gateway = await startGateway(env);
+    const other = fileWith(`${POLICIES}# Edited.\n`);
+    const diagnosis = await diagnose(['--policies', other], env);
+    expect(complaints(diagnosis)).toEqual(['other-policy-file']);
+    const [finding] = diagnosis.findings.filter(({ id }) => id === 'other-policy-file');
+    expect(finding?.problem).toMatch(
+      /^the running gateway serves [0-9a-f]+ \(headgate_config_info\), and this file is [0-9a-f]+$/,
+    );
+  });
+
+  test('has as many policies as headgate check says', async () => {
+    const { findings } = await diagnose([], await freePorts());
+    const { stdout } = await runCommand(['check', policyFile]);
+    const words = '2 policies and the default';
+    expect(stdout).toContain(`fine, ${words}`);
+    expect(findings).toContainEqual(
+      expect.objectContaining({ id: 'policy-file', problem: `valid: ${words}` }),
+    );
+  });
+});
+
+describe('ports', () => {
+  test('of a running gateway are fine, with and without a secret', async () => {
+    for (const secret of [undefined, 'a-secret-of-this-test']) {
+      const own = { ...(await freePorts()), HEADGATE_POLICIES: policyFile };
+      const env = { ...own, ...(secret && { HEADGATE_PROXY_SECRET: secret }) };
+      await using _gateway = await startGateway(env);
+      const diagnosis = await diagnose([], env);
+      expect(complaints(diagnosis)).toEqual([]);
+      const ports = diagnosis.findings.filter(({ id }) => id === 'port');
+      expect(ports.map(({ problem }) => problem.replace(/^\w+: /, ''))).toEqual([
+        ...['a gateway has it', 'a gateway has it', 'a gateway has it'],
+      ]);
+    }
+  });
+
+  test('of another program, and of an address that is not here, are errors', async () => {
+    await using upstream = await startUpstream();
+    const env = { ...(await freePorts()), HEADGATE_PORT: String(upstream.port) };
+    const taken = await diagnose([], env);
+    expect(taken.code).toBe(1);
+    expect(taken.findings).toContainEqual(
+      expect.objectContaining({ id: 'port-taken', subject: `127.0.0.1:${upstream.port}` }),
+    );
+    const elsewhere = { ...(await freePorts()), HEADGATE_HOST: '203.0.113.1' };
+    expect(complaints(await diagnose([], elsewhere))).toContain('port-refused');
+  });
+});
+
+const FILE_NAMES: Readonly<Record<string, string>> = {
+  nginx: 'nginx.conf',
+  envoy: 'envoy.yaml',
+  'envoy-grpc': 'envoy-grpc.yaml',
+  caddy: 'Caddyfile',
+  haproxy: 'haproxy.cfg',
+  traefik: 'dynamic.yaml',
+};
+
+/** Lets the proxy send a header that it sets itself. */
+function withUser(text: string): string {
+  return text
+    .replace('proxy_set_header X-User "";', 'proxy_set_header X-User $remote_user;')
+    .replace('#- { exact: x-user', '- { exact: x-user')
+    .replace(/^( *)#- X-User$/m, '$1- X-User')
+    .replace('X-Headgate-Secret: ""', 'X-User: someone\n          X-Headgate-Secret: ""');
+}
+
+describe.each(PROXIES)('the file of %s', (proxy) => {
+  const written = withUser(proxyConfigOf(proxy, POLICIES));
+  const isEnvoy = proxy.startsWith('envoy');
+
+  async function examine(text: string, env: NodeJS.ProcessEnv = {}): Promise<Diagnosis> {
+    const args = ['--policies', policyFile, '--proxy-file', fileWith(text)];
+    const ports = await freePorts();
+    const shipped = { HEADGATE_PORT: '8080', HEADGATE_GRPC_PORT: '8081' };
+    const diagnosis = await diagnose(args, { ...ports, ...shipped, ...env });
+    const findings = diagnosis.findings.filter(({ id }) => !id.startsWith('port'));
+    return { ...diagnosis, findings };
+  }
+
+  // An earlier filter of Envoy must set x-user, which this file cannot show.
+  const user = isEnvoy ? ['header-from-client'] : [];
+
+  test('of headgate proxy-config fits', async () => {
+    const diagnosis = await examine(written);
+    expect(complaints(diagnosis)).toEqual(user);
+    if (!isEnvoy) expect(diagnosis.findings.map(({ id }) => id)).toContain('proxy-file');
+  });
+
+  test('of headgate init fits its policy file', async () => {
+    const all = setupFiles({ ...DEFAULT_ANSWERS, proxy, keys: true });
+    const textOf = (name: string) => all.find((file) => file.name === name)?.text ?? '';
+    const file = fileWith(textOf(FILE_NAMES[proxy] ?? ''));
+    const policies = fileWith(textOf('policies.yaml'));
+    const env = { ...(await freePorts()), HEADGATE_PORT: '8080', HEADGATE_GRPC_PORT: '8081' };
+    const diagnosis = await diagnose(['--policies', policies, '--proxy-file', file], env);
+    expect(complaints(diagnosis).filter((id) => !id.startsWith('port'))).toEqual([]);
+  });
+
+  // Caddy passes on every header.
+  if (proxy !== 'caddy')
+    test('without a header of the policy file is an error', async () => {
+      const text = written
+        .replaceAll(/^.*X-Tenant \$http_x_tenant;$/gm, '')
+        .replace(/^.*exact: x-tenant.*$/m, '')
+        .replace(',x-tenant', '')
+        .replace('x-tenant,', '')
+        .replace(/^ *- X-Tenant$/m, '');
+      const diagnosis = await examine(text);
+      expect(diagnosis.code).toBe(3);
+      expect(diagnosis.findings).toContainEqual(
+        expect.objectContaining({
+          id: 'header-not-passed',
+          problem: 'x-tenant does not reach headgate',
+        }),
+      );
+    });
+
+  test('that passes on a user of the client is an error', async () => {
+    const text = written
+      .replace('X-User $remote_user', 'X-User $http_x_user')
+      .replaceAll('header_up -X-User', '')
+      .replace('http-request del-header x-user', '')
+      .replace('X-User: someone', '');
+    const diagnosis = await examine(text);
+    expect(complaints(diagnosis)).toEqual(['header-from-client']);
+    expect(diagnosis.findings[3]?.problem).toBe('x-user is what the client sends');
+  });
+
+  test('without the secret, or with another one, is an error', async () => {
+    const env = { HEADGATE_PROXY_SECRET: 'a-secret-of-this-test' };
+    const sends = (secret: string) =>
+      withUser(proxyConfigOf(proxy, POLICIES, { sendsSecret: true }))
+        .replaceAll('"the secret"', `"${secret}"`)
+        .replace('{$HEADGATE_PROXY_SECRET:none}', secret);
+    if (proxy !== 'caddy')
+      expect(complaints(await examine(written, env))).toEqual([...user, 'secret-not-sent']);
+    expect(complaints(await examine(sends('the secret'), env))).toContain('secret-not-sent');
+    const right = await examine(sends('a-secret-of-this-test'), env);
+    expect(complaints(right)).toEqual(user);
+    expect(JSON.stringify(right)).not.toContain('a-secret-of-this-test');
+  });
+
+  test('that asks another address is a warning', async () => {
+    const other = { HEADGATE_PORT: '9999', HEADGATE_GRPC_PORT: '9998' };
+    expect(complaints(await examine(written, other))).toEqual([...user, 'other-gateway-address']);
+    const everywhere = { HEADGATE_HOST: '0.0.0.0', HEADGATE_PROXY_SECRET: 'a-secret-of-this-test' };
+    expect(complaints(await examine(written, everywhere))).not.toContain('other-gateway-address');
+  });
+
+  test('with the routes of another policy file, or none, is an error', async () => {
+    const other = POLICIES.replace('/login', '/session');
+    const text = withUser(proxyConfigOf(proxy, other));
+    expect(complaints(await examine(text))).toEqual([...user, 'other-failure-routes']);
+    const without = written.replace('# headgate: refused without the gateway', '');
+    expect(complaints(await examine(without))).toEqual([...user, 'other-failure-routes']);
+  });
+});
+
+describe('files of proxies', () => {
+  const examine = (text: string, env: NodeJS.ProcessEnv = {}) =>
+    diagnose(['--proxy-file', fileWith(text)], env);
+
+  test('that do not ask headgate, or cannot be read, are errors', async () => {
+    for (const text of ['', 'events {}\nhttp { server { listen 80; } }\n', '}{;"', '\0'.repeat(9)])
+      expect(complaints(await examine(text))).toContain('unknown-proxy-file');
+    expect(complaints(await diagnose(['--proxy-file', join(folder, 'none')]))).toContain(
+      'unreadable-proxy-file',
+    );
+    const broken = proxyConfigOf('envoy', POLICIES).replace('static_resources:', '"static');
+    expect(complaints(await examine(broken))).toContain('unreadable-proxy-file');
+  });
+
+  test('braces, quotes and aliases of hostile files end the examination, not the command', async () => {
+    for (const text of ['{'.repeat(100_000), '"'.repeat(100_000), 'a {'.repeat(50_000)])
+      expect(complaints(await examine(text))).toContain('unknown-proxy-file');
+    const bomb = `forwardAuth: &a [x, x]\n${Array.from({ length: 30 }, (_, i) => `k${i}: &k${i} [${i === 0 ? '*a, *a' : `*k${i - 1}, *k${i - 1}`}]\n`).join('')}`;
+    const diagnosis = await examine(bomb);
+    expect(complaints(diagnosis)).toContainEqual(expect.stringMatching(/^un.*-proxy-file$/));
+  });
+
+  test('of NGINX that turn a 429 into a 500 are errors', async () => {
+    const text = proxyConfigOf('nginx', POLICIES);
+    for (const part of ['error_page 429 =403 @headgate_denied;', 'proxy_intercept_errors on;'])
+      expect(complaints(await examine(text.replace(part, '')))).toContain('denial-becomes-500');
+  });
+
+  test('of gRPC need its port', async () => {
+    const diagnosis = await examine(proxyConfigOf('envoy-grpc', POLICIES), {
+      HEADGATE_GRPC_PORT: 'off',
+    });
+    expect(complaints(diagnosis)).toContain('grpc-off');
+  });
+
+  test('that refuse all requests without a gateway get a note', async () => {
+    const text = proxyConfigOf('envoy', POLICIES).replace(
+      'failure_mode_allow: true',
+      'failure_mode_allow: false',
+    );
+    expect(complaints(await examine(text))).toContain('refuses-without-gateway');
+  });
+});
+
+describe('a site of NGINX that includes the parts', () => {
+  const HTTP = `include headgate-http.conf;
+include sites/*.conf;`;
+  const SITE = `server {
+  listen PORT;
+  include headgate-server.conf;
+  location / {
+    include headgate-location.conf;
+    proxy_pass http://127.0.0.1:3000;
+  }
+}`;
+
+  /** The quickstart's files, with the site in another folder. */
+  async function write(http = HTTP, site = SITE): Promise<string> {
+    const behind = { policies: POLICIES, headgate: 8080, application: 3000 };
+    const written = await writeNginxSite({ ...behind, http });
+    const server = join(written.folder, 'headgate-server.conf');
+    writeFileSync(server, withUser(readFileSync(server, 'utf8')));
+    mkdirSync(join(written.folder, 'sites'));
+    writeFileSync(join(written.folder, 'sites', 'shop.conf'), site.replace('PORT', '8000'));
+    // Only names with this ending are included.
+    writeFileSync(join(written.folder, 'sites', 'shop.conf~'), '}}}');
+    writeFileSync(join(written.folder, 'sites', '.hidden.conf'), '}}}');
+    return written.folder;
+  }
+
+  async function examine(path: string, input?: string): Promise<Diagnosis> {
+    const env = { ...(await freePorts()), HEADGATE_PORT: '8080' };
+    return diagnose(['--proxy-file', path], env, input);
+  }
+
+  const onProxy = ({ findings }: Diagnosis) =>
+    findings.filter(({ id }) => /proxy|include|header|inherited|replaced|satisfied|part/.test(id));
+
+  test('fits', async () => {
+    const diagnosis = await examine(join(await write(), 'nginx.conf'));
+    expect(onProxy(diagnosis).map(({ id }) => id)).toEqual(['proxy-file']);
+    expect(onProxy(diagnosis)[0]?.problem).toBe('nginx, fits the settings and the policy file');
+  });
+
+  test('fits as nginx -T prints it, from standard input, a pipe and a file', async () => {
+    const folder = await write();
+    const names = ['nginx.conf', 'headgate-http.conf', 'sites/shop.conf', 'headgate-server.conf'];
+    const text = (name: string) => readFileSync(join(folder, name), 'utf8');
+    const dump = [...names, 'headgate-location.conf']
+      .map((name) => `# configuration file /etc/nginx/${name}:\n${text(name)}\n`)
+      .join('');
+    const diagnoses = [await examine('-', dump), await examine(fileWith(dump))];
+    for (const each of diagnoses) expect(onProxy(each).map(({ id }) => id)).toEqual(['proxy-file']);
+    const lost = dump.replace('listen 8000;', 'add_header X-Site 1;');
+    expect(onProxy(await examine('-', lost))[0]).toMatchObject({
+      id: 'lines-not-inherited',
+      subject: '/etc/nginx/sites/shop.conf:4',
+      problem: 'add_header X-Site (/etc/nginx/sites/shop.conf:2) does not apply in this location',
+    });
+    const command = `exec "$0" "$@" --proxy-file <(cat ${fileWith(lost)})`;
+    const doctor = [NODE, MAIN, 'doctor', '--policies', policyFile];
+    await using run = startProcess('bash', ['-c', command, ...doctor]);
+    await run.exited();
+    expect(run.output()).toContain('/etc/nginx/sites/shop.conf:4: warning lines-not-inherited: ');
+  });
+
+  test.skipIf(nginx === undefined)('fits as the real nginx -T prints it', async () => {
+    const folder = await write();
+    const args = ['-T', '-p', folder, '-c', join(folder, 'nginx.conf'), '-e', 'stderr'];
+    const dump = execFileSync(nginx ?? '', [...args, '-g', `pid ${folder}/pid;`], {
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+    expect(onProxy(await examine('-', dump)).map(({ id }) => id)).toEqual(['proxy-file']);
+  });
+
+  test('names the included file and the line', async () => {
+    const folder = await write();
+    const server = join(folder, 'headgate-server.conf');
+    const text = readFileSync(server, 'utf8');
+    writeFileSync(server, text.replaceAll(/^.*X-Tenant \$http_x_tenant;$/gm, ''));
+    const diagnosis = await examine(join(folder, 'nginx.conf'));
+    expect(onProxy(diagnosis)).toMatchObject([{ id: 'header-not-passed', subject: `${server}:2` }]);
+  });
+
+  test('that does not exist is an error at its line; a pattern may match nothing', async () => {
+    const folder = await write(`${HTTP}\ninclude none/*.conf;\ninclude none.conf;`);
+    const main = join(folder, 'nginx.conf');
+    expect(onProxy(await examine(main))).toMatchObject([
+      {
+        id: 'unreadable-include',
+        subject: `${main}:6`,
+        problem: `${join(folder, 'none.conf')}: does not exist`,
+      },
+    ]);
+  });
+
+  test('files that include each other end the examination', async () => {
+    const folder = await write(`${HTTP}\ninclude sites/../nginx.conf;`);
+    const [finding] = onProxy(await examine(join(folder, 'nginx.conf')));
+    expect(finding).toMatchObject({
+      id: 'unreadable-include',
+      problem: expect.stringContaining('include each other'),
+    });
+    writeFileSync(join(folder, 'many.conf'), 'include many.conf;\n'.repeat(50));
+    writeFileSync(join(folder, 'nginx.conf'), 'http { include many.conf; }');
+    expect(complaints(await examine(join(folder, 'nginx.conf')))).toContain('unreadable-include');
+  });
+
+  test('a part alone is an error that names what to do', async () => {
+    const folder = await write();
+    for (const name of ['headgate-http.conf', 'headgate-location.conf', 'sites/shop.conf']) {
+      const [finding] = onProxy(await examine(join(folder, name)));
+      expect(finding?.id).toBe('part-of-proxy-file');
+      expect(finding?.remedy).toMatch(/^Name the file that includes it\./);
+    }
+    for (const proxy of ['envoy', 'haproxy', 'traefik']) {
+      const part = proxyConfigOf(proxy, POLICIES, { include: true }).split(
+        '# headgate: end of part',
+      );
+      expect(complaints(await examine(fileWith(part[0] ?? '')))).toContain('part-of-proxy-file');
+    }
+  });
+
+  test('that takes away what the site had gets a finding for each loss', async () => {
+    const server = (text: string) => SITE.replace('listen PORT;', text);
+    const idsOf = async (text: string) =>
+      onProxy(await examine(join(await write(HTTP, server(text)), 'nginx.conf'))).map(
+        ({ id }) => id,
+      );
+    expect(await idsOf('proxy_set_header Host $host;')).toEqual(['lines-not-inherited']);
+    expect(await idsOf('auth_request /sso;')).toEqual(['other-check-replaced']);
+    expect(await idsOf('satisfy any; deny all;')).toEqual(['satisfied-by-headgate']);
+    const inside = 'include headgate-location.conf;';
+    const around = SITE.replace(inside, 'add_header X-Own 1;').replace('listen PORT;', inside);
+    const hidden = onProxy(await examine(join(await write(HTTP, around), 'nginx.conf')));
+    expect(hidden.map(({ id }) => id)).toEqual(['part-not-inherited']);
+  });
+
+  test('without a location that asks headgate', async () => {
+    const idle = SITE.replace('    include headgate-location.conf;\n', '');
+    const [finding] = onProxy(await examine(join(await write(HTTP, idle), 'nginx.conf')));
+    expect(finding).toMatchObject({
+      id: 'unknown-proxy-file',
+      problem: 'no location has auth_request /_headgate, so nothing is limited',
+    });
+  });
+
+  test('in one server block, and not in another one that asks headgate', async () => {
+    const second = SITE.replace('  include headgate-server.conf;\n', '');
+    const folder = await write(HTTP, `${SITE}\n${second}`);
+    expect(onProxy(await examine(join(folder, 'nginx.conf')))).toMatchObject([
+      {
+        id: 'server-part-missing',
+        subject: `${join(folder, 'sites', 'shop.conf')}:11`,
+        problem: expect.stringMatching(
+          /^asks \/_headgate, and the server \(.*shop\.conf:9\) has no/,
+        ),
+      },
+    ]);
+  });
+});
+
+test('a Caddyfile that imports the parts fits', async () => {
+  const place = mkdtempSync(join(folder, 'caddy-'));
+  const part = (include: string) =>
+    withUser(proxyConfigOf('caddy', POLICIES, { include })).replaceAll('header_up -X-User', '');
+  for (const include of ['global', 'file', 'site'])
+    writeFileSync(join(place, `headgate-${include}.caddy`), part(include));
+  const site = 'http://127.0.0.1:8000 {\n\timport headgate-site.caddy\n}';
+  const main = join(place, 'Caddyfile');
+  const env = { ...(await freePorts()), HEADGATE_PORT: '8080' };
+  for (const [rest, ids] of [
+    ['', ['header-from-client']],
+    ['import other/*.caddy', ['header-from-client']],
+    ['import other.caddy', ['unreadable-include', 'header-from-client']],
+  ] as const) {
+    writeFileSync(
+      main,
+      `{\n\timport headgate-global.caddy\n}\nimport headgate-file.caddy\n${site}\n${rest}`,
+    );
+    expect(complaints(await diagnose(['--proxy-file', main], env))).toEqual(ids);
+  }
+});
+
+describe('Redis', () => {
+  test('is named as missing only with --redis', async () => {
+    const ports = await freePorts();
+    expect(complaints(await diagnose(['--redis'], ports))).toEqual(['no-redis']);
+    expect((await diagnose(['--redis'], ports)).code).toBe(3);
+  });
+
+  test('that does not answer is an error', async () => {
+    const url = `redis://127.0.0.1:${await freePort()}`;
+    const diagnosis = await diagnose([], { ...(await freePorts()), HEADGATE_REDIS_URL: url });
+    expect(diagnosis.code).toBe(1);
+    expect(complaints(diagnosis)).toContain('redis-fault');
+  });
+
+  test.skipIf(!redisIsHere)('is examined as by headgate check --redis', async () => {
+    await using redis = await startRedis();
+    const env = { ...(await freePorts()), HEADGATE_REDIS_URL: redis.url };
+    const diagnosis = await diagnose([], env);
+    expect(diagnosis.code).toBe(0);
+    const ids = diagnosis.findings.map(({ id }) => id);
+    expect(ids).toEqual(expect.arrayContaining(['redis', 'redis-note', 'redis-warning']));
+    const check = await runCommand(['check', '--redis'], { env });
+    for (const { id, problem } of diagnosis.findings)
+      if (id === 'redis-warning') expect(check.stdout).toContain(problem);
+  });
+});
+
+describe.skipIf(nginx === undefined)('--through', () => {
+  const PLAIN = 'version: 1\nidentity: { sources: [cf_connecting_ip, ip] }\n';
+
+  interface Site {
+    readonly url: string;
+    readonly policies: string;
+    readonly opsPort: string;
+  }
+
+  /** A gateway with these limits, or this policy file, behind NGINX. */
+  async function startSite(
+    limits: string,
+    change: Partial<Behind> = {},
+    settings: NodeJS.ProcessEnv = {},
+  ): Promise<Site & AsyncDisposable> {
+    await using stack = new AsyncDisposableStack();
+    const policies = fileWith(
+      limits.startsWith('[') ? `${PLAIN}default: { limits: ${limits} }\n` : limits,
+    );
+    const gateway = stack.use(await startGateway({ HEADGATE_POLICIES: policies, ...settings }));
+    const upstream = stack.use(await startUpstream());
+    const behind = { application: upstream.port, headgate: gateway.port, ...change };
+    const proxy: RunningProgram = stack.use(await startNginx(behind));
+    const moved = stack.move();
+    const opsPort = new URL(gateway.opsUrl).port;
+    const { url } = proxy;
+    return { url, policies, opsPort, [Symbol.asyncDispose]: () => moved.disposeAsync() };
+  }
+
+  async function through({
+    url,
+    policies = policyFile,
+    opsPort,
+  }: Pick<Site, 'url'> & Partial<Site>): Promise<Diagnosis & { readonly last: string[] }> {
+    const env = { ...(await freePorts()), ...(opsPort && { HEADGATE_OPS_PORT: opsPort }) };
+    const diagnosis = await diagnose(['--policies', policies, '--through', url], env);
+    expect(diagnosis.stderr).toBe(
+      `headgate: sends at most 17 GET requests to ${new URL(url).href}\n`,
+    );
+    const last = diagnosis.findings.filter(({ subject }) => subject.startsWith('http'));
+    return { ...diagnosis, last: last.map(({ id }) => id) };
+  }
+
+  test('a client of a right set-up has one limit, whatever it claims', async () => {
+    await using site = await startSite('[100/1h]');
+    const diagnosis = await through(site);
+    expect(diagnosis.code).toBe(0);
+    const problems = diagnosis.findings.slice(-2).map(({ id, problem }) => `${id}: ${problem}`);
+    expect(problems).toEqual([
+      'through: status 200; 100 requests by X-RateLimit-Limit, 99 remained, then 98; invented addresses change nothing',
+      `through: the gateway at http://127.0.0.1:${site.opsPort} trusts the proxy; cf-connecting-ip reached it`,
+    ]);
+    // Four requests, and this one.
+    expect((await call(site.url, '/')).headers['x-ratelimit-remaining']).toBe('95');
+  });
+
+  test('names each header that gives a client a fresh limit', async () => {
+    await using site = await startSite('[100/1h]', {
+      changes: {
+        '#include cloudflare.conf;': 'set_real_ip_from 127.0.0.1; real_ip_header X-Forwarded-For;',
+      },
+    });
+    const diagnosis = await through(site);
+    expect(diagnosis.code).toBe(1);
+    expect(diagnosis.last).toEqual(['spoofed-address', 'through']);
+    expect(diagnosis.findings.at(-2)?.problem).toBe(
+      'with an invented X-Forwarded-For, a client has a fresh limit',
+    );
+  });
+
+  const policiesWith = (identity: string) =>
+    `version: 1\nidentity: ${identity}\ndefault: { limits: [100/1h] }\n`;
+
+  test('tells a gateway that does not trust the proxy, whose clients share one counter', async () => {
+    const file = policiesWith('{ sources: [ip], trusted_proxies: [10.0.0.0/8] }');
+    await using site = await startSite(file);
+    const diagnosis = await through(site);
+    expect(diagnosis).toMatchObject({ code: 1, last: ['through', 'proxy-not-trusted'] });
+    expect(diagnosis.findings.at(-1)?.problem).toBe(
+      'the gateway does not trust the proxy that sent 4 checks: the proxy connects from this machine, so identity.trusted_proxies must have loopback',
+    );
+    // So do denied requests.
+    await using spent = await startSite(file.replace('100/1h', '1/1h'));
+    expect((await through(spent)).last).toEqual(['denied-now', 'proxy-not-trusted']);
+    const trusted = policiesWith('{ sources: [ip], trusted_proxies: [loopback] }');
+    await using right = await startSite(trusted);
+    expect((await through(right)).last).toEqual(['through', 'through']);
+  });
+
+  test('tells which headers of clients do not reach the gateway', async () => {
+    const keys = policiesWith('{ sources: [api_key, ip] }');
+    const lost = { 'proxy_set_header X-Api-Key $http_x_api_key;': '' };
+    await using site = await startSite(keys, { changes: lost });
+    const diagnosis = await through(site);
+    expect(diagnosis).toMatchObject({ code: 1, last: ['through', 'header-lost'] });
+    expect(diagnosis.findings.at(-1)).toMatchObject({
+      problem: 'x-api-key was sent, and did not reach the gateway',
+      remedy: expect.stringContaining('headgate proxy-config NAME --policies FILE'),
+    });
+    await using right = await startSite(keys);
+    expect((await through(right)).findings.at(-1)?.problem).toContain('; x-api-key reached it');
+  });
+
+  test('says what it could not examine', async () => {
+    await using site = await startSite('[100/1h]');
+    const { url, policies, opsPort } = site;
+    const problem = async (change: Partial<Site>) => {
+      const { last, findings } = await through({ url, policies, opsPort, ...change });
+      expect(last).toEqual(['through', 'not-examined']);
+      return findings.at(-1)?.problem;
+    };
+    expect(await problem({ opsPort: String(await freePort()) })).toMatch(/^no gateway answers at /);
+    await using other = await startGateway({ HEADGATE_POLICIES: policies });
+    expect(await problem({ opsPort: new URL(other.opsUrl).port })).toContain('got none of these');
+    expect(await problem({ policies: policyFile })).toContain('serves another policy file');
+  });
+
+  test('tells a denial from a 500', async () => {
+    await using right = await startSite('[1/1h]');
+    expect((await through(right)).last).toEqual(['denied-now', 'through']);
+    const trap = { 'error_page 429 =403 @headgate_denied;': '' };
+    await using wrong = await startSite('[1/1h]', { changes: trap });
+    const diagnosis = await through(wrong);
+    expect(diagnosis).toMatchObject({ code: 1, last: ['answered-500'] });
+  });
+
+  test('tells a proxy without a gateway, and without headgate', async () => {
+    await using site = await startSite('[9/1h]', { headgate: await freePort() });
+    expect((await through(site)).last).toEqual(['gateway-unreachable']);
+    const unchecked = { 'auth_request /_headgate;': '' };
+    await using open = await startSite('[9/1h]', { changes: unchecked });
+    expect((await through(open)).last).toEqual(['not-limited']);
+    const nothing = await through({ url: `http://127.0.0.1:${await freePort()}/` });
+    expect(nothing).toMatchObject({ code: 1, last: ['no-answer'] });
+    expect(nothing.findings.at(-1)?.problem).toBe('ECONNREFUSED');
+  });
+
+  test('tells a proxy without the secret', async () => {
+    const settings = { HEADGATE_PROXY_SECRET: 'a-secret-of-this-test' };
+    await using site = await startSite('[9/1h]', {}, settings);
+    expect((await through(site)).last).toEqual(['answered-403']);
+  });
+
+  test('tells a gateway without its Redis', async () => {
+    await using site = await startSite(
+      '[9/1h]',
+      {},
+      {
+        HEADGATE_REDIS_URL: `redis://127.0.0.1:${await freePort()}`,
+      },
+    );
+    expect((await through(site)).last).toEqual(['store-down', 'through']);
+  });
+
+  test('tells when a second request is not counted', async () => {
+    await using site = await startSite(
+      '[{ rate: 1000000/1s, algorithm: token-bucket, burst: 100 }]',
+    );
+    expect((await through(site)).last).toEqual(['not-counted', 'through']);
+  });
+
+  test('compares the clocks', async () => {
+    await using site = await startSite('[100/1h]');
+    const options = { url: new URL(site.url), now: () => Date.now() - 60_000 };
+    const ids: string[] = [];
+    for await (const { id } of throughFindings(options)) ids.push(id);
+    expect(ids).toEqual(['clock-differs', 'through']);
+    seen.add('clock-differs');
+  });
+
+  test.each(['ftp://x', 'x', 'http://user:password@127.0.0.1/'])('refuses %s', async (url) => {
+    const { code, stderr } = await runCommand(['doctor', '--through', url]);
+    expect(code).toBe(2);
+    expect(stderr).toContain('It must be a URL such as http://127.0.0.1:8000/.');
+  });
+});
+
+test.skipIf(nginx === undefined || !redisIsHere)('every finding has occurred', () => {
+  expect(Object.keys(FINDINGS).filter((id) => !seen.has(id))).toEqual([]);
+});
+
+test('text names the severity, the problem and what to do', async () => {
+  const env = { ...(await freePorts()), HEADGATE_HOST: '0.0.0.0' };
+  const { stdout } = await runCommand(['doctor', '--policies', policyFile], { env });
+  expect(stdout).toMatch(
+    /^HEADGATE_HOST: warning open-check-port: 0\.0\.0\.0 is open to others, without a secret\n {4}Set `HEADGATE_PROXY_SECRET`/m,
+  );
+  expect(stdout).toMatch(/^0 errors, 1 warning$/m);
+});

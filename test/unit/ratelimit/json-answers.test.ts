@@ -1,0 +1,103 @@
+/**
+ * Calls in JSON. The rows are the cases of the tests of envoyproxy/ratelimit (test/server/server_impl_test.go,
+ * TestJsonHandler), which answers 400 also if the service fails.
+ */
+import { expect, test } from 'vitest';
+import { answerJson } from '../../../src/app/ratelimit/rate-limit-service.ts';
+import { EXEMPT } from '../../../src/core/decision.ts';
+import {
+  type RateLimitAnswer,
+  type RateLimitCall,
+  RefusedCall,
+} from '../../../src/ratelimit/call.ts';
+import { Arrivals } from '../../../src/server/arrivals.ts';
+
+const CALL = '{"domain": "foo"}';
+const OK: RateLimitAnswer = {
+  isOver: false,
+  statuses: [{ isOver: false, limit: undefined, remaining: 0, resetAfter: 0 }],
+  headers: [],
+  body: '',
+  metadata: undefined,
+};
+const OVER: RateLimitAnswer = { ...OK, isOver: true };
+
+async function answerTo(written: string, service: () => RateLimitAnswer) {
+  const calls: RateLimitCall[] = [];
+  const faults: unknown[] = [];
+  let decided = 0;
+  const { status, body } = await answerJson(written, {
+    limiting: {
+      answer(call) {
+        calls.push(call);
+        return Promise.resolve().then(() => ({ answer: service(), decision: EXEMPT }));
+      },
+    },
+    arrivals: new Arrivals(() => {}),
+    events: { checkFailed: (_dialect, error) => faults.push(error) },
+    onDecided: () => decided++,
+  });
+  return { status, body: JSON.parse(body), calls, decided, faults: faults.length };
+}
+
+const failing = (error: Error) => () => {
+  throw error;
+};
+
+test.each([
+  { what: 'a call within its limits', service: () => OK, status: 200, code: 'OK' },
+  { what: 'a call over its limits', service: () => OVER, status: 429, code: 'OVER_LIMIT' },
+])('$what: $status', async ({ service, status, code }) => {
+  const answer = await answerTo(CALL, service);
+  expect(answer).toMatchObject({
+    status,
+    body: { overallCode: code, statuses: [{ code: 'OK' }] },
+    calls: [{ domain: 'foo', descriptors: [], hitsAddend: 0 }],
+    decided: 1,
+    faults: 0,
+  });
+});
+
+test.each(['', '}', '[]', 'null', '"foo"', '{"domain": 1}', '{"domain": "foo"} {}'])(
+  '%j is no call: 400, and the service is not asked',
+  async (written) => {
+    expect(await answerTo(written, () => OK)).toEqual({
+      status: 400,
+      body: { error: 'The body is not a RateLimitRequest in JSON.' },
+      calls: [],
+      decided: 0,
+      faults: 0,
+    });
+  },
+);
+
+test.each([
+  {
+    what: 'a call that Envoy does not send',
+    error: new RefusedCall('invalid_argument', 'No.'),
+    status: 400,
+    message: 'No.',
+    faults: 0,
+  },
+  {
+    what: 'no rules, or no store',
+    error: new RefusedCall('unavailable', 'Later.'),
+    status: 503,
+    message: 'Later.',
+    faults: 0,
+  },
+  {
+    what: 'a fault',
+    error: new TypeError('secret'),
+    status: 500,
+    message: 'The gateway failed.',
+    faults: 1,
+  },
+])('$what: $status', async ({ error, status, message, faults }) => {
+  expect(await answerTo(CALL, failing(error))).toMatchObject({
+    status,
+    body: { error: message },
+    decided: 0,
+    faults,
+  });
+});
