@@ -17,11 +17,14 @@ const WITHOUT_DEADLINES = [
 /** Node starts a third sooner if it has compiled the same source before. */
 const NODE_COMPILE_CACHE = fileURLToPath(new URL('node_modules/.cache/headgate', import.meta.url));
 
-/** What the unit tests reach, in percent. The stores' traffic with Redis is covered by the system tests. */
+/**
+ * In percent, at least two below what the unit tests reach: V8 counts a few branches differently from run to run.
+ * The stores' traffic with Redis is covered by the system tests.
+ */
 const LEAST_COVERED = {
   'src/core/**': { lines: 98, branches: 95 },
-  'src/dialects/**': { lines: 99, branches: 94 },
-  'src/stores/**': { lines: 66, branches: 68 },
+  'src/dialects/**': { lines: 98, branches: 93 },
+  'src/stores/**': { lines: 88, branches: 83 },
 };
 
 const REAL_PROGRAMS = {

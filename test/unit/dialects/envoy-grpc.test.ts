@@ -8,6 +8,7 @@ import {
 } from '../../../src/core/decision.ts';
 import type { AnswerStyle } from '../../../src/core/policy-set.ts';
 import { envoyGrpc } from '../../../src/dialects/envoy-grpc.ts';
+import { deniedClient } from '../../support/denials.ts';
 import {
   checkRequestBytes,
   envoyCheckRequest,
@@ -106,6 +107,15 @@ describe('a check', () => {
       const contextExtensions = { request_id: name };
       expect(parse({ headers, contextExtensions }).requestId).toBeUndefined();
     }
+  });
+  test('has the trace that Envoy began itself, which is in the metadata of the call', () => {
+    const message = checkRequestBytes(
+      envoyCheckRequest({ headers: { traceparent: 'of a client' } }),
+    );
+    const ofEnvoy = envoyGrpc.parse(message, '127.0.0.1', { traceparent: 'of Envoy' });
+    expect(ofEnvoy?.headers.traceparent).toBe('of Envoy');
+    const ofClient = envoyGrpc.parse(message, '127.0.0.1', {});
+    expect(ofClient?.headers.traceparent).toBe('of a client');
   });
   test('without a path, as of CONNECT, is about the root', () => {
     expect(parse({ method: 'CONNECT', path: '' }).target).toBe('/');
@@ -208,6 +218,23 @@ describe('an answer', () => {
       error: 'rate_limit_exceeded',
       retry_after: 112,
     });
+  });
+  test('that denies names the decision and the trace of the request', () => {
+    const ids = (traceId?: string) => {
+      const denial = { id: 'd1', traceId, ...deniedClient('i.x') };
+      const { denied_response } = render({ ...decision('deny'), denial });
+      return JSON.parse(denied_response?.body ?? '');
+    };
+    expect(ids()).not.toHaveProperty('trace_id');
+    expect(ids()).toMatchObject({ decision_id: 'd1' });
+    expect(ids('t1')).toMatchObject({ decision_id: 'd1', trace_id: 't1' });
+  });
+  test('leaves limits out of RateLimit-Policy where the header would grow too long', () => {
+    const limits = Array.from({ length: 200 }, () => ({ ...limit }));
+    const field = responseHeadersOf(render({ ...decision('deny'), limits }))['ratelimit-policy'];
+    expect(field).toMatch(/^("login";q=5;w=300, )+"login";q=5;w=300$/);
+    expect(field?.length).toBeGreaterThan(2_048);
+    expect(field?.length).toBeLessThan(2_100);
   });
   test('can hold problem details', () => {
     const denied = render(decision('deny'), { ...STYLE, body: 'problem+json' });
