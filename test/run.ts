@@ -20,17 +20,21 @@ else runAll();
 function runAll(): void {
   const folder = mkdtempSync(join(tmpdir(), 'headgate-tests-'));
   const countsFile = join(folder, 'counts');
-  const statuses = WHOLE_RUN.map((args) => vitest(args, countsFile).status ?? 1);
+  const runs = WHOLE_RUN.map((args) => ({ args, ...vitest(args, countsFile) }));
   const lines = readFileSync(countsFile, 'utf8').trim().split('\n');
   const counts: Counts[] = lines.map((line) => JSON.parse(line));
   rmSync(folder, { recursive: true });
   const sum = (key: keyof Counts) => counts.reduce((total, each) => total + each[key], 0);
-  const failed = sum('failed');
-  process.exitCode = Math.max(...statuses);
-  if (failed === 0 && process.exitCode !== 0) {
-    console.log('Every test passed, but coverage is too low or a run ended early: see above.');
+  for (const { args, status, signal } of runs) {
+    if (status === 0) continue;
+    process.exitCode = 1;
+    // The reason can be thousands of lines above the end.
+    const end = signal ?? `status ${status}`;
+    console.log(`vitest run ${args.join(' ')}: ended with ${end}. Look for FAIL or ERROR above.`);
   }
-  console.log(closingLine({ passed: sum('passed'), failed, skipped: sum('skipped') }));
+  console.log(
+    closingLine({ passed: sum('passed'), failed: sum('failed'), skipped: sum('skipped') }),
+  );
 }
 
 function vitest(args: readonly string[], countsFile?: string) {
