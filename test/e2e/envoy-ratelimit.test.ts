@@ -125,6 +125,26 @@ describe.skipIf(programs.envoy === undefined)("Envoy's rate limit filter", () =>
     expect(new Set(counted)).toEqual(new Set(['200,200,200,200,200,429,429,429']));
   });
 
+  test.each(['envoy', 'envoy-oldest'] as const)(
+    '%s, whose cluster has no host name, as those of Istio, is answered',
+    async (program) => {
+      const name = 'outbound|8081||ratelimit.default.svc.cluster.local';
+      const changes = {
+        'cluster_name: ratelimit }': `cluster_name: "${name}" }`,
+        'name: ratelimit\n      connect': `name: "${name}"\n      connect`,
+        'failure_mode_deny: false': 'failure_mode_deny: true',
+      };
+      await using proxy = await startEnvoyRateLimit(
+        { ...behind(gateway.grpcPort), changes },
+        program,
+      );
+      const agent = newClient();
+      expect(await statuses(6, () => call(proxy.url, LOGIN, { agent }))).toEqual([
+        200, 200, 200, 200, 200, 429,
+      ]);
+    },
+  );
+
   test.skipIf(programs['envoy-oldest'] === undefined)('works with the oldest Envoy', async () => {
     await using proxy = await startEnvoyRateLimit(behind(gateway.grpcPort), 'envoy-oldest');
     const agent = newClient();

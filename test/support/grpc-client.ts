@@ -4,6 +4,7 @@
 import { fileURLToPath } from 'node:url';
 import {
   Client,
+  type ClientOptions,
   type ClientReadableStream,
   credentials,
   Metadata,
@@ -94,10 +95,15 @@ interface HealthList {
 }
 
 /** Opens a new connection. */
-export function connectGrpc(port: number): GrpcClient {
-  const client = new Client(`127.0.0.1:${port}`, credentials.createInsecure(), {
+export function connectGrpc(
+  port: number,
+  options: ClientOptions = {},
+  ssl = credentials.createInsecure(),
+): GrpcClient {
+  const client = new Client(`127.0.0.1:${port}`, ssl, {
     'grpc.use_local_subchannel_pool': 1,
     'grpc.enable_retries': 0,
+    ...options,
   });
   const { Check, List, Watch } = healthService as HealthService;
   return {
