@@ -66,6 +66,11 @@ export const WARNING_RULES = {
     meaning: 'A policy has limits for a plan, and no listed key has this plan.',
     remedy: 'Correct the name of the plan, or remove it.',
   },
+  'plan-below-none': {
+    meaning:
+      'A limit of a plan is lower than what a client without a key gets. Clients of the plan get more if they leave out their key.',
+    remedy: 'Raise the limit of the plan, or lower that of the policy.',
+  },
   'exempt-shadows-block': {
     meaning: 'A blocked client is exempt too. Exempt wins over block.',
     remedy: 'Remove one of the entries, or make the exemption narrower.',

@@ -7,6 +7,7 @@ import type { Path } from '../yaml-path.ts';
 import { adviceOnKeys } from './keys.ts';
 import { adviceOnLimits } from './limits.ts';
 import { adviceOnLists } from './lists.ts';
+import { adviceOnPlans } from './plans.ts';
 import { adviceOnRoutes } from './routes.ts';
 import { adviceOnTrust } from './trust.ts';
 
@@ -23,6 +24,7 @@ export function adviceOn(file: ValidFile, context: AdviceContext): DiagnosticDra
     ...adviceOnRoutes(file.entries, context.policySet),
     ...adviceOnLimits(file),
     ...adviceOnKeys(file),
+    ...adviceOnPlans(file),
     ...adviceOnLists(file, context),
     ...adviceOnTrust(file, context),
   ];
