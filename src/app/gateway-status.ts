@@ -11,7 +11,7 @@ import type { StoreMonitor } from './store-monitor.ts';
 export interface StatusParts {
   readonly environment: Environment;
   readonly policies: PolicySource;
-  readonly telemetry: Pick<Telemetry, 'traffic'>;
+  readonly telemetry: Pick<Telemetry, 'traffic' | 'proxyFaults'>;
   readonly monitor: StoreMonitor;
   readonly backend: Backend;
   readonly actions: RecentActions;
@@ -27,6 +27,7 @@ export function gatewayStatus(parts: StatusParts): GatewayStatus {
     store: monitor.condition,
     storeVersion: backend.version,
     policyFile: policies,
+    proxyFaults: telemetry.proxyFaults,
   };
 }
 

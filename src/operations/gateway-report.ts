@@ -54,6 +54,8 @@ export const gatewayReportSchema = z.object({
       })
       .optional(),
   }),
+  /** Absent if no check came from such a proxy since the policy file was loaded. */
+  untrusted_proxy: z.object({ atMs: moment }).optional(),
   actions: z
     .array(
       actionSchema.extend({
@@ -80,6 +82,7 @@ export function reportOfGateway(gateway: Gateway, { untilMs }: ReportQuery): Gat
       ...(reason !== undefined && { reason: shortened(reason, LONGEST_REASON) }),
     },
     policy_file: fileReport(policyFile),
+    ...untrustedReport(gateway.status),
     actions: [...actions.list],
   };
 }
@@ -115,6 +118,11 @@ function fileReport({ digest, history }: Gateway['status']['policyFile']) {
       },
     }),
   };
+}
+
+function untrustedReport({ proxyFaults, policyFile }: Gateway['status']) {
+  const { untrustedMs: atMs } = proxyFaults;
+  return atMs !== undefined && atMs >= policyFile.history.sinceMs && { untrusted_proxy: { atMs } };
 }
 
 function shortened(text: string, longest: number): string {

@@ -50,6 +50,7 @@ export async function gatherOverview(gateway: Gateway): Promise<Overview> {
       ...(version !== undefined && { version }),
     },
     policy_file: filesIn(reports),
+    ...untrustedProxyIn(reports, query.untilMs - STEPS * STEP_MS),
     actions: reports
       .flatMap(({ actions }) => actions)
       .sort((a, b) => compare(b.at, a.at))
@@ -157,6 +158,13 @@ function filesIn(reports: readonly GatewayReport[]): Overview['policy_file'] {
     digests: [...byDigest.values()].sort((a, b) => b.gateways - a.gateways).slice(0, MOST_LISTED),
     ...(refused && { refused: { at: isoTime(refused.atMs), mistakes: refused.mistakes } }),
   };
+}
+
+function untrustedProxyIn(reports: readonly GatewayReport[], sinceMs: number) {
+  const times = reports.flatMap(({ untrusted_proxy: found }) => found?.atMs ?? []);
+  const recent = times.filter((atMs) => atMs >= sinceMs);
+  if (recent.length === 0) return {};
+  return { untrusted_proxy: { gateways: recent.length, last: isoTime(Math.max(...recent)) } };
 }
 
 /** Compares times as text, which works for ISO 8601 in UTC. */

@@ -7,6 +7,7 @@ import type { Descriptor, PeekResult, QuotaReader, QuotaStore } from '../core/st
 import type { DeniedClients } from '../denials/denied-clients.ts';
 import type { QueryReplies } from '../stores/redis/peer-gateways.ts';
 import type { OperatorAction } from '../telemetry/events/operator-events.ts';
+import type { ProxyFaults } from '../telemetry/events/proxy-events.ts';
 import type { TrafficHistory } from '../telemetry/traffic-history.ts';
 import type { OverrideBook } from './override-book.ts';
 import type { RecentActions } from './recent-actions.ts';
@@ -52,4 +53,5 @@ export interface GatewayStatus {
   /** The version of Redis, if it answers. Never rejects. */
   storeVersion(): Promise<string | undefined>;
   readonly policyFile: Pick<PolicySource, 'digest' | 'history'>;
+  readonly proxyFaults: ProxyFaults;
 }

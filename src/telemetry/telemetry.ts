@@ -11,7 +11,7 @@ import {
   type LifecycleEvents,
   type WorkerEvents,
 } from './events/process-events.ts';
-import { createProxyEvents, type ProxyEvents } from './events/proxy-events.ts';
+import { createProxyEvents, type ProxyEvents, type ProxyFaults } from './events/proxy-events.ts';
 import { createRateLimitEvents, type RateLimitEvents } from './events/rate-limit-events.ts';
 import { createStoreEvents, type StoreEvents } from './events/store-events.ts';
 import { createTracingEvents, type TracingEvents } from './events/tracing-events.ts';
@@ -24,6 +24,7 @@ export interface Telemetry {
   readonly registry: Registry;
   readonly decisions: DecisionEvents;
   readonly proxies: ProxyEvents;
+  readonly proxyFaults: ProxyFaults;
   readonly store: StoreEvents;
   readonly peers: PeerEvents;
   readonly operators: OperatorEvents;
@@ -62,7 +63,7 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
   return {
     registry: metrics.registry,
     decisions,
-    proxies: createProxyEvents(context),
+    ...createProxyEvents(context),
     store: createStoreEvents(context),
     peers: createPeerEvents(context),
     operators: createOperatorEvents(context),

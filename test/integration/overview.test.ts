@@ -1,5 +1,5 @@
 /** The overview at one gateway shows what all gateways on one Redis did, and how they are. */
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Inspection } from '../../src/operations/schemas/inspect.ts';
 import type { Overview } from '../../src/operations/schemas/overview.ts';
@@ -208,4 +208,25 @@ describe.skipIf(!ownRedisIsHere)('the overview', () => {
     expect(back.store.states.reduce((count, { gateways }) => count + gateways, 0)).toBe(4);
     expect(back.store.version).toBeDefined();
   });
+});
+
+test('has a proxy that is not trusted, until a policy file that trusts it is loaded', async () => {
+  await using lab = new AsyncDisposableStack();
+  const file = policyFile(lab);
+  const trusted = readFileSync(file, 'utf8');
+  writeFileSync(file, trusted.replace('[loopback]', '[192.0.2.1]'));
+  const gateway = lab.use(await startGateway({ HEADGATE_POLICIES: file }, { reloads: true }));
+  expect(await overviewAt(gateway)).not.toHaveProperty('untrusted_proxy');
+  const { untrusted_proxy: found } = await eventually(
+    async () => {
+      await visit(gateway, '/a');
+      return overviewAt(gateway);
+    },
+    (overview) => overview.untrusted_proxy !== undefined,
+    WITHIN_MS,
+    'the proxy',
+  );
+  expect(found).toMatchObject({ gateways: 1 });
+  writeFileSync(file, trusted);
+  await until(gateway, (overview) => overview.untrusted_proxy === undefined, 'trust');
 });

@@ -27,6 +27,7 @@ export interface OperatedOptions {
   readonly silentGateways?: number;
   readonly store?: ReturnType<GatewayStatus['store']>;
   readonly policyFile?: GatewayStatus['policyFile'];
+  readonly proxyFaults?: GatewayStatus['proxyFaults'];
 }
 
 export function operatedGateway(options: OperatedOptions) {
@@ -35,6 +36,7 @@ export function operatedGateway(options: OperatedOptions) {
   const {
     policyFile = { digest: 'a'.repeat(64), history: { sinceMs: now(), refused: undefined } },
   } = options;
+  const { proxyFaults = { untrustedMs: undefined } } = options;
   const audit: OperatorAction[] = [];
   const memory = new MemoryStore({ now, maxKeys: 10_000 });
   const local = new LocalShare(memory, () => ({ count: 1, rank: 0 }));
@@ -85,6 +87,7 @@ export function operatedGateway(options: OperatedOptions) {
       store: () => store,
       storeVersion: async () => undefined,
       policyFile,
+      proxyFaults,
     },
   };
   const check = createCheck({

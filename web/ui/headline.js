@@ -29,6 +29,7 @@ export function headline(overview) {
     ...storeLines(overview),
     ...gatewayLines(overview),
     ...policyFileLines(overview),
+    ...untrustedProxyLines(overview),
     ...denials,
   ];
   const modes = modeLines(overview);
@@ -142,6 +143,14 @@ function policyFileLines({ policy_file: { digests, refused } }) {
     });
   }
   return lines;
+}
+
+/** @param {Overview} overview @returns {Line[]} */
+function untrustedProxyLines({ untrusted_proxy: found }) {
+  if (found === undefined) return [];
+  const text =
+    'A proxy outside identity.trusted_proxies asks: all of its clients share the limits of its address. Add the network that it connects from';
+  return [{ level: 'warning', text }];
 }
 
 /** Overrides that are easily forgotten. @param {Overview} overview @returns {Line[]} */

@@ -28,6 +28,7 @@ export function statements(state: TopState): Statement[] {
     ...storeFailures(snapshot.overview),
     ...silentGateways(snapshot.overview),
     ...policyFileFaults(snapshot.overview),
+    ...untrustedProxy(snapshot.overview),
   ];
   return wrong.length > 0 ? wrong : [allIsWell(snapshot.overview)];
 }
@@ -107,4 +108,11 @@ function policyFileFaults({ policy_file: { digests, refused } }: Overview): Stat
     faults.push({ text, tone: 'warning' });
   }
   return faults;
+}
+
+function untrustedProxy({ untrusted_proxy: found, gateways }: Overview): Statement[] {
+  if (found === undefined) return [];
+  const where = `${found.gateways} of ${plural(gateways.answered, 'gateway')}`;
+  const text = `A proxy outside identity.trusted_proxies asks ${where}: all of its clients share the limits of its address. Add the network that it connects from.`;
+  return [{ text, tone: 'warning' }];
 }

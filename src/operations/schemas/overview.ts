@@ -75,6 +75,12 @@ export const overviewSchema = z.object({
       .describe('The last file that was refused, while the one before stays in force.')
       .optional(),
   }),
+  untrusted_proxy: z
+    .object({ gateways: count, last: time })
+    .describe(
+      'A proxy outside `identity.trusted_proxies` sent checks to these gateways, the last in these 15 minutes, so its clients share limits. Absent if there was none since the policy file was loaded.',
+    )
+    .optional(),
   actions: z
     .array(actionSchema.extend(listedClient))
     .describe('The last operator actions of all gateways, newest first.'),

@@ -28,10 +28,20 @@ export interface ProxyEvents {
   checkPortOpen(): void;
 }
 
-export function createProxyEvents(context: TelemetryContext): ProxyEvents {
-  const { write, isFirst } = context;
+/** What operators are told as long as it is so. */
+export interface ProxyFaults {
+  /** When a check last came from a proxy outside `identity.trusted_proxies`, milliseconds since the epoch. */
+  readonly untrustedMs: number | undefined;
+}
+
+export function createProxyEvents(context: TelemetryContext): {
+  readonly proxies: ProxyEvents;
+  readonly proxyFaults: ProxyFaults;
+} {
+  const { write, isFirst, now } = context;
   const metrics = context.metrics.proxies;
-  return {
+  const proxyFaults: { untrustedMs: number | undefined } = { untrustedMs: undefined };
+  const proxies: ProxyEvents = {
     misconfigured(dialect, missing) {
       metrics.misconfigured.inc({ dialect });
       if (isFirst(`misconfigured ${dialect}`)) write('proxy_misconfigured', { dialect, missing });
@@ -55,6 +65,7 @@ export function createProxyEvents(context: TelemetryContext): ProxyEvents {
     },
     untrustedProxy() {
       metrics.untrusted.inc();
+      proxyFaults.untrustedMs = now();
       if (isFirst(UNTRUSTED)) write('untrusted_proxy', {});
     },
     headersIgnored(names) {
@@ -66,4 +77,5 @@ export function createProxyEvents(context: TelemetryContext): ProxyEvents {
     },
     checkPortOpen: () => write('check_port_open', {}),
   };
+  return { proxies, proxyFaults };
 }

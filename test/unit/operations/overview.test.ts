@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { StoreError } from '../../../src/core/store.ts';
 import type { GatewayReport } from '../../../src/operations/gateway-report.ts';
 import { overviewSchema } from '../../../src/operations/schemas/overview.ts';
+import type { ProxyFaults } from '../../../src/telemetry/events/proxy-events.ts';
 import { STEP_MS, STEPS } from '../../../src/telemetry/traffic-history.ts';
 import { type OperatedOptions, operatedGateway } from '../../support/operated-gateway.ts';
 import { policySetFrom } from '../../support/policies.ts';
@@ -172,6 +173,35 @@ test('the policy files in force are counted, and the last refused one has its mi
   expect(file.refused?.mistakes).toHaveLength(20);
   expect(file.refused?.mistakes[0]).toBe('policies.yaml:3:5: bad');
   expect(file.refused?.mistakes[1]).toHaveLength(300);
+});
+
+describe('a proxy that is not trusted', () => {
+  const policyFile = {
+    ...{ digest: 'a'.repeat(64), history: { sinceMs: NOON_MS - 60_000, refused: undefined } },
+  };
+  const untrustedIn = async (proxyFaults: ProxyFaults, atMs?: number) => {
+    const peer = peerReport(atMs === undefined ? {} : { untrusted_proxy: { atMs } });
+    return (await setUp({ proxyFaults, policyFile, peerAnswers: [peer] }).operate('overview'))
+      .untrusted_proxy;
+  };
+
+  test('is reported with the gateways that it asked, and when it last did', async () => {
+    expect(await untrustedIn({ untrustedMs: undefined })).toBe(undefined);
+    expect(await untrustedIn({ untrustedMs: NOON_MS - 1_000 })).toEqual({
+      gateways: 1,
+      last: iso(NOON_MS - 1_000),
+    });
+    expect(await untrustedIn({ untrustedMs: NOON_MS - 1_000 }, NOON_MS - 500)).toEqual({
+      gateways: 2,
+      last: iso(NOON_MS - 500),
+    });
+  });
+
+  test('is no longer reported after 15 minutes, or once another policy file was loaded', async () => {
+    expect(await untrustedIn({ untrustedMs: undefined }, NOON_MS - 16 * 60_000)).toBe(undefined);
+    // The policy file is in force since a minute before noon.
+    expect(await untrustedIn({ untrustedMs: NOON_MS - 61_000 })).toBe(undefined);
+  });
 });
 
 describe('actions', () => {

@@ -64,6 +64,13 @@ test.each([
   expect(linesOf({ store: { kind: 'redis', states } })).toEqual([text, TRAFFIC]);
 });
 
+test('a proxy that is not trusted', () => {
+  expect(linesOf({ untrusted_proxy: { gateways: 1, last: AT } })).toEqual([
+    'A proxy outside identity.trusted_proxies asks: all of its clients share the limits of its address. Add the network that it connects from',
+    TRAFFIC,
+  ]);
+});
+
 test('the worst comes first', () => {
   const lines = linesOf({
     gateways: { asked: 3, answered: 2, workers: 0 },

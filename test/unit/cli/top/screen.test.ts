@@ -161,6 +161,10 @@ test.each([
     },
     'A policy file was refused at 11:00:00, the one before stays: line 3: a mistake',
   ],
+  [
+    { untrusted_proxy: { gateways: 2, last: '2026-11-22T11:00:00.000Z' } },
+    'A proxy outside identity.trusted_proxies asks 2 of 3 gateways: all of its clients share the limits of its address. Add',
+  ],
 ] as const)('%j is told in words', (overview, text) => {
   const gateways = { asked: 3, answered: 3, workers: 0 };
   const state = stateOf({ overview: structuredClone({ gateways, ...overview }) as never });
