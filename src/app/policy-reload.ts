@@ -1,37 +1,15 @@
 /** Reloads the policies when the policy file, or a file that it refers to, changes. */
 import { ConfigError } from '../config/config-error.ts';
-import { watchFiles } from '../config/policy-file/file-watch.ts';
 import type { PolicySource } from '../config/policy-file/policy-source.ts';
 import type { PolicyFileEvents } from '../telemetry/events/policy-file-events.ts';
+import { reloadOnChange } from './reload-on-change.ts';
 
-/**
- * Watches the files, and reloads them once a change has settled. The function that this returns reloads them at once,
- * and resolves when that is done.
- */
-export function reloadOnChange(
+/** The function that this returns reloads the files at once, and resolves when that is done. */
+export function watchPolicies(
   policies: PolicySource,
   events: PolicyFileEvents,
 ): () => Promise<void> {
-  let running: Promise<void> | undefined;
-  let isDemanded = false;
-  const run = async (settledMs: number | undefined) => {
-    await reload(policies, events, settledMs);
-    while (isDemanded) {
-      isDemanded = false;
-      await reload(policies, events, undefined);
-    }
-    running = undefined;
-  };
-  watchFiles(policies, (settledMs) => {
-    running ??= run(settledMs);
-    return running;
-  });
-  return () => {
-    // The files may have changed since the running reload read them.
-    isDemanded = running !== undefined;
-    running ??= run(undefined);
-    return running;
-  };
+  return reloadOnChange(policies, (settledMs) => reload(policies, events, settledMs));
 }
 
 /** Reports the policies that the gateway starts with. */

@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { createGateway } from '../../src/app/gateway.ts';
-import { reloadOnChange, reportPolicies } from '../../src/app/policy-reload.ts';
+import { reportPolicies, watchPolicies } from '../../src/app/policy-reload.ts';
 import { banner } from '../../src/cli/support/banner.ts';
 import { openPolicySource } from '../../src/config/policy-file/policy-source.ts';
 import { readEnvironment } from '../../src/config/settings/environment.ts';
@@ -80,7 +80,7 @@ export async function startGateway(
   const telemetry = createTelemetry({ level, version: VERSION, now, destination });
   reportPolicies(policies, telemetry.policyFile);
   const gateway = await createGateway({ environment, policies, telemetry, now });
-  if (reloads) reloadOnChange(policies, telemetry.policyFile);
+  if (reloads) watchPolicies(policies, telemetry.policyFile);
   const listening = await gateway.listen();
   text += `${banner(environment, policies, listening).join('\n')}\n`;
   const portOf = (address: AddressInfo | string | undefined) =>

@@ -1,6 +1,5 @@
 /** Loads the rules of the rate limit service: from files, or from a control plane. */
 import { ConfigError } from '../../config/config-error.ts';
-import { watchFiles } from '../../config/policy-file/file-watch.ts';
 import type {
   ControlPlaneSettings,
   RateLimitSettings,
@@ -8,8 +7,10 @@ import type {
 import { subscribe } from '../../ratelimit/control-plane/subscription.ts';
 import type { RateLimiting } from '../../ratelimit/rate-limiting.ts';
 import { compileRules } from '../../ratelimit/rules/compile.ts';
+import type { Rules } from '../../ratelimit/rules/rule.ts';
 import { ruleSource } from '../../ratelimit/rules/rule-source.ts';
 import type { RateLimitEvents } from '../../telemetry/events/rate-limit-events.ts';
+import { reloadOnChange } from '../reload-on-change.ts';
 
 export interface RuleLoading {
   /** Reads the files again. A control plane sends changes itself. */
@@ -37,23 +38,21 @@ function fromFiles(
   limiting: Limiting,
   events: RateLimitEvents,
 ): RuleLoading {
-  const source = ruleSource(path, mergesDomains);
-  const load = () => {
-    const rules = source.read();
+  const source = ruleSource({ path, mergeDomains: mergesDomains });
+  const load = (rules: Rules) => {
     limiting.load(rules);
     events.loaded(rules.all.length);
   };
-  const reload = async () => {
+  const read = async () => {
     try {
-      load();
+      load(await source.readAgain());
     } catch (error) {
       // A fault in headgate while it reads a file must not end a gateway that works.
       events.refused(error instanceof ConfigError ? error.mistakes : [`cannot be read: ${error}`]);
     }
   };
-  load();
-  watchFiles(source, reload);
-  return { reload, close: () => {} };
+  load(source.read());
+  return { reload: reloadOnChange(source, read), close: () => {} };
 }
 
 function fromControlPlane(

@@ -3,7 +3,7 @@
  * memory.
  */
 import cluster from 'node:cluster';
-import { reloadOnChange, reportNotes, reportPolicies } from '../../app/policy-reload.ts';
+import { reportNotes, reportPolicies, watchPolicies } from '../../app/policy-reload.ts';
 import {
   followSupervisor,
   ignoreSignals,
@@ -63,7 +63,7 @@ async function serveAlone({ environment, policies, telemetry }: Configured): Pro
   // Signals are handled before it listens. Otherwise some would end the process at once, and the first process of a
   // container would ignore them.
   const ending = endWithGrace(gateway, environment, telemetry);
-  const reload = reloadOnChange(policies, telemetry.policyFile);
+  const reload = watchPolicies(policies, telemetry.policyFile);
   process.on('SIGHUP', () => {
     void reload();
     void gateway.reloadRateLimits();
@@ -91,7 +91,7 @@ async function serveAsWorker({ environment, policies, telemetry }: Configured): 
   const { createPortlessGateway } = await import('../../app/portless-gateway.ts');
   const gateway = await createPortlessGateway({ environment, policies, telemetry, now: Date.now });
   const ending = endOnFault(gateway, environment, telemetry);
-  const reloadPolicies = reloadOnChange(policies, telemetry.policyFile);
+  const reloadPolicies = watchPolicies(policies, telemetry.policyFile);
   const duties = workerDuties({
     gateway,
     telemetry,

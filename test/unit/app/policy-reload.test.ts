@@ -1,6 +1,6 @@
 /** What reloading the policy file reports. */
 import { expect, test } from 'vitest';
-import { reloadOnChange, reportPolicies } from '../../../src/app/policy-reload.ts';
+import { reportPolicies, watchPolicies } from '../../../src/app/policy-reload.ts';
 import { ConfigError } from '../../../src/config/config-error.ts';
 import type { PolicySource } from '../../../src/config/policy-file/policy-source.ts';
 import { observedTelemetry } from '../../support/telemetry.ts';
@@ -18,7 +18,7 @@ function setUp(reload: Reload) {
     reload,
   } as unknown as PolicySource;
   const { policyFile } = observed.telemetry;
-  return { ...observed, policies, policyFile, reloadNow: reloadOnChange(policies, policyFile) };
+  return { ...observed, policies, policyFile, reloadNow: watchPolicies(policies, policyFile) };
 }
 
 const reloaded = (removed: readonly string[] = []) => ({ removed }) as Awaited<ReturnType<Reload>>;
