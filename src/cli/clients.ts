@@ -25,6 +25,7 @@ import {
   withOutput,
 } from './support/output.ts';
 import { exemptedText, overrideText, toned } from './support/override-text.ts';
+import { resetText } from './support/reset-text.ts';
 import { table, untilCell } from './support/table.ts';
 
 interface TopFlags extends GatewayFlags, OutputFlags {
@@ -118,7 +119,7 @@ async function reset(client: string, { policy, reason, ...flags }: ResetFlags): 
   const by = operatorName(flags);
   const input = { client: readClient(client), policy, reason, by };
   const done = (await callGateway(flags, OPERATIONS.reset, input)).read();
-  say(`${clientText(done)}: counters reset: ${done.policies.join(', ')}`);
+  say(resetText(clientText(done), done));
 }
 
 async function override(

@@ -49,6 +49,9 @@ export function explainCommand(): Command {
 
 type Flags = ExplainFlags & MatchFlags;
 
+const NO_DECISION_ID =
+  'error: there is no decision id in this: one is like 32f2453148f4-1, and a 429 has it in X-RateLimit-Decision-Id and in its body';
+
 async function run(words: readonly string[], flags: Flags, command: Command) {
   const mistake =
     flags.domain === undefined ? mistakeIn(words, flags, command) : matchMistake(words, flags);
@@ -60,8 +63,11 @@ async function run(words: readonly string[], flags: Flags, command: Command) {
   }
   const [decision] = words;
   if (decision !== undefined) {
+    const { decisionIdIn } = await import('../operations/client-name.ts');
+    const id = decisionIdIn(decision);
+    if (id === undefined) command.error(NO_DECISION_ID);
     const { explainDecision } = await import('./support/explain-decision.ts');
-    return explainDecision(decision, flags);
+    return explainDecision(id, flags);
   }
   const { explainRequest } = await import('./support/explain-request.ts');
   return explainRequest({ ...flags, url: flags.url ?? '' });

@@ -28,6 +28,8 @@ export interface KnownClient {
   readonly own: readonly string[];
   /** With its wider networks; undefined for a client that was not named by an address. */
   readonly address?: AddressPartition;
+  /** Of a key or a user that was found by a decision: the partition of the address that sent it. */
+  readonly behind?: string | undefined;
   /** Whether this is the address of a trusted proxy, which many clients share. */
   readonly isProxy: boolean;
   /** The name of an override that lasts until then. Throws an OperationError if there is none. */
@@ -44,11 +46,12 @@ const FORMS =
   'write an address (203.0.113.9), an IPv6 network that the policy file counts (2001:db8::/64), a client of the log (k.Yx3...), id:ID of a listed key, key:KEY, user:USER, or a decision id';
 
 export const PARTITION = /^(?:[chikru]\.[\w-]{22}|g)$/;
-const DECISION_ID = /^[0-9a-f]{12}-\d+$/;
+/** As customers send it: alone, or in the body or the headers of a 429. */
+const DECISION_ID = /(?:^["'\s]*|decision[_-]id["'\s:=]+)([0-9a-f]{12}-\d+)(?![\w-])/i;
 
-/** Undefined if the text is not a decision id. */
+/** Undefined if the text has no decision id. */
 export function decisionIdIn(text: string): string | undefined {
-  return DECISION_ID.test(text) ? text : undefined;
+  return DECISION_ID.exec(text)?.[1]?.toLowerCase();
 }
 
 /** Throws an OperationError for a text that names no client. Never repeats the text, which may be a key. */

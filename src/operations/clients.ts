@@ -2,7 +2,7 @@
 
 import type { Access } from '../core/access-lists.ts';
 import { keysOf } from '../core/descriptor.ts';
-import { isKeyOrUser, isOfMany } from '../core/partition.ts';
+import { isAddress, isKeyOrUser, isOfMany } from '../core/partition.ts';
 import { audited, putInForce } from './audit.ts';
 import { clientNamed, decisionIdIn, type KnownClient, ofDay } from './client-name.ts';
 import { deniedBy } from './denials.ts';
@@ -28,9 +28,10 @@ export async function resetClient(
   const affected = gateway.policies.current.policies.filter(
     ({ name }) => policy === undefined || name === policy,
   );
-  const { subject, partitions } = await findClient(gateway, client);
+  const { subject, partitions, behind } = await findClient(gateway, client);
   const keys = partitions.flatMap((partition) => keysOf(partition, affected));
-  const change = `reset ${policy ?? 'all policies'}`;
+  const also = behind === undefined ? '' : `, also of its address ${behind}`;
+  const change = `reset ${policy ?? 'all policies'}${also}`;
   await audited(gateway, { action: 'reset', subject, change, reason, by }, async () => {
     await gateway.store.reset(keys);
     // Other gateways receive the reset from the store.
@@ -39,6 +40,7 @@ export async function resetClient(
   return {
     ...namedClient(gateway, subject),
     policies: [...new Set(affected.map(({ name }) => name))],
+    ...(behind !== undefined && { address: behind }),
   };
 }
 
@@ -145,5 +147,6 @@ async function findClient(gateway: Gateway, text: string, access?: Access): Prom
     ...ofDay(subject, Date.parse(last)),
     own: [...new Set([subject, ...own])],
     partitions: [...new Set(shares)],
+    behind: isAddress(client) ? undefined : names.find(isAddress),
   };
 }

@@ -40,6 +40,7 @@ type Query = z.output<typeof querySchema>;
 const foundSchema = z.object({
   report: denialReportSchema,
   now: currentQuotaSchema.optional(),
+  isReset: z.boolean().optional(),
 });
 type Found = z.output<typeof foundSchema>;
 
@@ -58,7 +59,7 @@ export async function describeDecision(
   gateway: Gateway,
   { id }: InputOf<typeof DECISION>,
 ): Promise<DenialDetails> {
-  const { report, now } = await findDenial(gateway, id);
+  const { report, now, isReset } = await findDenial(gateway, id);
   const { overrides, policies } = gateway;
   const { listedClients } = policies.current;
   const names = namesOf(report);
@@ -71,6 +72,7 @@ export async function describeDecision(
     ...shownReport(gateway, report),
     asked_for: id,
     ...(now && { now }),
+    ...(isReset && { is_reset: true }),
     ...(policy && { policy_mode: modeOf(policy, overrides.current.modes) }),
     ...(override && { override: overrideReport(override, listedClients) }),
     ...(ended && { ended_override: ended }),
@@ -136,7 +138,7 @@ export async function answerQuery(gateway: Gateway, message: unknown): Promise<u
   const client = gateway.denied.find(query.id) ?? gateway.wouldBeDenied.find(query.id);
   const report = client && reportOf(client);
   if (report === undefined) return null;
-  return { report, now: await quotaNow(gateway, client) } satisfies Found;
+  return { report, now: await quotaNow(gateway, client), isReset: client?.isReset } satisfies Found;
 }
 
 /** Undefined also if the store is unavailable: the denial is known all the same. */

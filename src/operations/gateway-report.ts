@@ -56,6 +56,8 @@ export const gatewayReportSchema = z.object({
   }),
   /** Absent if no check came from such a proxy since the policy file was loaded. */
   untrusted_proxy: z.object({ atMs: moment }).optional(),
+  /** Absent if every caller had the secret. */
+  refused_caller: z.object({ atMs: moment }).optional(),
   actions: z
     .array(
       actionSchema.extend({
@@ -82,7 +84,7 @@ export function reportOfGateway(gateway: Gateway, { untilMs }: ReportQuery): Gat
       ...(reason !== undefined && { reason: shortened(reason, LONGEST_REASON) }),
     },
     policy_file: fileReport(policyFile),
-    ...untrustedReport(gateway.status),
+    ...proxyFaultsReport(gateway.status),
     actions: [...actions.list],
   };
 }
@@ -120,9 +122,12 @@ function fileReport({ digest, history }: Gateway['status']['policyFile']) {
   };
 }
 
-function untrustedReport({ proxyFaults, policyFile }: Gateway['status']) {
-  const { untrustedMs: atMs } = proxyFaults;
-  return atMs !== undefined && atMs >= policyFile.history.sinceMs && { untrusted_proxy: { atMs } };
+function proxyFaultsReport({ proxyFaults, policyFile }: Gateway['status']) {
+  const { untrustedMs = 0, refusedMs } = proxyFaults;
+  return {
+    ...(untrustedMs >= policyFile.history.sinceMs && { untrusted_proxy: { atMs: untrustedMs } }),
+    ...(refusedMs !== undefined && { refused_caller: { atMs: refusedMs } }),
+  };
 }
 
 function shortened(text: string, longest: number): string {

@@ -50,7 +50,7 @@ export async function gatherOverview(gateway: Gateway): Promise<Overview> {
       ...(version !== undefined && { version }),
     },
     policy_file: filesIn(reports),
-    ...untrustedProxyIn(reports, query.untilMs - STEPS * STEP_MS),
+    ...proxyFaultsIn(reports, query.untilMs - STEPS * STEP_MS),
     actions: reports
       .flatMap(({ actions }) => actions)
       .sort((a, b) => compare(b.at, a.at))
@@ -160,11 +160,15 @@ function filesIn(reports: readonly GatewayReport[]): Overview['policy_file'] {
   };
 }
 
-function untrustedProxyIn(reports: readonly GatewayReport[], sinceMs: number) {
-  const times = reports.flatMap(({ untrusted_proxy: found }) => found?.atMs ?? []);
-  const recent = times.filter((atMs) => atMs >= sinceMs);
-  if (recent.length === 0) return {};
-  return { untrusted_proxy: { gateways: recent.length, last: isoTime(Math.max(...recent)) } };
+/** Those since this time, milliseconds since the epoch. */
+function proxyFaultsIn(reports: readonly GatewayReport[], sinceMs: number) {
+  const lastOf = (fault: 'untrusted_proxy' | 'refused_caller') => {
+    const times = reports.flatMap((report) => report[fault]?.atMs ?? []);
+    const recent = times.filter((atMs) => atMs >= sinceMs);
+    if (recent.length === 0) return {};
+    return { [fault]: { gateways: recent.length, last: isoTime(Math.max(...recent)) } };
+  };
+  return { ...lastOf('untrusted_proxy'), ...lastOf('refused_caller') };
 }
 
 /** Compares times as text, which works for ISO 8601 in UTC. */

@@ -21,7 +21,10 @@ export function badRequest(status: number, message: string): Answer {
 }
 
 export function unauthorized(): Answer {
-  return failure(403, 'forbidden', 'The proxy secret is missing or wrong.');
+  const answer = failure(403, 'forbidden', 'The proxy secret is missing or wrong.');
+  // NGINX drops the body of a 403, and deploy/nginx takes it from this header.
+  answer.headers.push('X-Headgate-Body', answer.body);
+  return answer;
 }
 
 export function notFound(dialects: readonly Dialect[]): Answer {

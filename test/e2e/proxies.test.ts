@@ -152,6 +152,20 @@ describe.each(COMPLETE_PROXIES)('$name', ({ name, program, start }) => {
     expect((await call(gateway.url, '/nginx')).status).toBe(403);
   });
 
+  testWith('tells clients why they get 403, if it sends a wrong secret', async () => {
+    gateway = await startGateway({
+      ...environment(),
+      HEADGATE_PROXY_SECRET: 'a-secret-of-this-test',
+    });
+    const secret = 'another-secret-than-that';
+    await using withAnother = await start({ application: upstream.port, ...ports, secret });
+    const { status, body } = await call(withAnother.url, LOGIN, { method: 'POST' });
+    expect({ status, body: body.trim() }).toEqual({
+      status: 403,
+      body: '{"error":"forbidden","message":"The proxy secret is missing or wrong."}',
+    });
+  });
+
   testWith(
     'sends its headers to headgate even if the client names them in Connection',
     async () => {

@@ -2,6 +2,7 @@
 import { stripVTControlCharacters } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Circumstances, runCommand } from '../support/command.ts';
+import { eventually } from '../support/eventually.ts';
 import { type Gateway, PATIENT } from '../support/gateway.ts';
 import {
   KEYS,
@@ -170,7 +171,9 @@ test('clients top, explain ID and clients reset', async () => {
   const reset = await done(['clients', 'reset', id, '--policy', 'pin', '--reason', 'sorry']);
   expect(reset).toMatch(/^i\.[\w-]{22}: counters reset: pin\n$/);
   expect(await done(['clients', 'top', '--limit', '100'])).not.toContain(id);
-  expect(await done(['explain', id])).toMatch(/^denied +1 time, at /m);
+  expect(await done(['explain', id])).toMatch(
+    /^denied +1 time, at .*; an operator reset its counters since$/m,
+  );
   const all = await done(['clients', 'reset', address]);
   expect(all).toMatch(/: counters reset: pin, tokens, login, local, search, default\n$/);
   expect(await operate(gateway, `POST /v1/clients/unexempt`, { client: address })).toMatchObject({
@@ -183,6 +186,34 @@ test('clients top, explain ID and clients reset', async () => {
       /^headgate: no gateway knows the decision 0123456789ab-1: .*\n$/,
     ),
   });
+});
+
+test('what a customer sends has the decision id in it', async () => {
+  const { headers, body } = await eventually(
+    () => visit(gateway, 'POST /pin', { address: '203.0.113.77' }),
+    ({ status }) => status === 429,
+  );
+  const id = String(headers['x-ratelimit-decision-id']);
+  for (const sent of [body, `X-RateLimit-Decision-Id: ${id}`, ` ${id.toUpperCase()}\n`]) {
+    expect(await done(['explain', sent])).toContain(`decision  ${id}\n`);
+  }
+  expect(await done(['clients', 'reset', body])).toContain(': counters reset: pin, ');
+  expect(await headgate(['explain', 'my login does not work'])).toMatchObject({
+    code: 2,
+    complained: expect.stringContaining('there is no decision id in this: one is like '),
+  });
+});
+
+test('a reset by the decision of a key names the address that it covers too', async () => {
+  const visitor = { address: newAddress(), key: KEYS.acme };
+  const { headers } = await eventually(
+    () => visit(gateway, 'POST /pin', visitor),
+    ({ status }) => status === 429,
+  );
+  const id = String(headers['x-ratelimit-decision-id']);
+  const text = await done(['clients', 'reset', id, '--policy', 'pin']);
+  expect(text).toMatch(/^id:acme: counters reset: pin; also those of its address i\.[\w-]{22}\n$/);
+  await gateway.printed(/"change":"reset pin, also of its address i\./);
 });
 
 test('explain says who blocked a client, until when and why, and who unblocked it', async () => {

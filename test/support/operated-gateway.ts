@@ -36,7 +36,7 @@ export function operatedGateway(options: OperatedOptions) {
   const {
     policyFile = { digest: 'a'.repeat(64), history: { sinceMs: now(), refused: undefined } },
   } = options;
-  const { proxyFaults = { untrustedMs: undefined } } = options;
+  const { proxyFaults = { untrustedMs: undefined, refusedMs: undefined } } = options;
   const audit: OperatorAction[] = [];
   const memory = new MemoryStore({ now, maxKeys: 10_000 });
   const local = new LocalShare(memory, () => ({ count: 1, rank: 0 }));

@@ -24,11 +24,12 @@ export function reset({ client, shown }, policies) {
       options: [['', 'all policies'], ...policies.map(alike)],
     },
     async make({ policy, reason, by }) {
-      const { policies: done } = await call('POST', 'clients/reset', {
+      const { policies: done, address } = await call('POST', 'clients/reset', {
         client,
         ...written({ policy, reason, by }),
       });
-      return `${shown}: counters reset: ${done.join(', ')}.`;
+      const also = address === undefined ? '' : `; also those of its address ${address}`;
+      return `${shown}: counters reset: ${done.join(', ')}${also}.`;
     },
   };
 }

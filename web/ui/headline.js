@@ -29,6 +29,7 @@ export function headline(overview) {
     ...storeLines(overview),
     ...gatewayLines(overview),
     ...policyFileLines(overview),
+    ...refusedCallerLines(overview),
     ...untrustedProxyLines(overview),
     ...denials,
   ];
@@ -143,6 +144,13 @@ function policyFileLines({ policy_file: { digests, refused } }) {
     });
   }
   return lines;
+}
+
+/** @param {Overview} overview @returns {Line[]} */
+function refusedCallerLines({ refused_caller: found }) {
+  if (found === undefined) return [];
+  const text = `Calls without the right secret get 403, the last at ${clockText(found.last)}. If your proxy sent them, so do all of its clients: compare HEADGATE_PROXY_SECRET with its X-Headgate-Secret`;
+  return [{ level: 'wrong', text }];
 }
 
 /** @param {Overview} overview @returns {Line[]} */

@@ -44,14 +44,15 @@ function identityText(denial: DenialDetails): string {
 }
 
 function deniedText(
-  { denials, since, last, decision_id: lastId, until, now }: DenialDetails,
+  { denials, since, last, decision_id: lastId, until, now, is_reset: isReset }: DenialDetails,
   nowMs: number,
 ): string {
   const times =
     denials === 1
       ? `1 time, at ${shortTime(last)} UTC`
       : `${denials} times since ${shortTime(since)} UTC, last at ${shortTime(last)} UTC as ${lastId}`;
-  // Since then, an operator may have reset the counters, or the limit may have been raised.
+  if (isReset) return `${times}; an operator reset its counters since`;
+  // The limit may have been raised since.
   const isAllowed = now?.retry_after_ms === 0;
   return until === undefined || isAllowed
     ? times

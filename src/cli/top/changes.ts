@@ -4,6 +4,7 @@ import { OPERATIONS } from '../../operations/operation-table.ts';
 import { callGateway, type GatewayFlags } from '../support/gateway-client.ts';
 import { GatewayRefused } from '../support/gateway-refused.ts';
 import { exemptedText, overrideText } from '../support/override-text.ts';
+import { resetText } from '../support/reset-text.ts';
 import type { ActionName, Form } from './form.ts';
 import type { Notice } from './state.ts';
 
@@ -14,8 +15,8 @@ const CHANGES: Readonly<Record<ActionName, Change>> = {
   async reset({ subject, answers }, flags, by) {
     const reason = answers.reason === '' ? undefined : answers.reason;
     const input = { client: subject.id, reason, by };
-    const { policies } = (await callGateway(flags, OPERATIONS.reset, input)).read();
-    return `${subject.name}: counters reset: ${policies.join(', ')}`;
+    const done = (await callGateway(flags, OPERATIONS.reset, input)).read();
+    return resetText(subject.name, done);
   },
   block: (form, flags, by) => override(OPERATIONS.block, form, { flags, by }),
   exempt: (form, flags, by) => override(OPERATIONS.exempt, form, { flags, by }),

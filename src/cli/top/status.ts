@@ -28,6 +28,7 @@ export function statements(state: TopState): Statement[] {
     ...storeFailures(snapshot.overview),
     ...silentGateways(snapshot.overview),
     ...policyFileFaults(snapshot.overview),
+    ...refusedCaller(snapshot.overview),
     ...untrustedProxy(snapshot.overview),
   ];
   return wrong.length > 0 ? wrong : [allIsWell(snapshot.overview)];
@@ -108,6 +109,13 @@ function policyFileFaults({ policy_file: { digests, refused } }: Overview): Stat
     faults.push({ text, tone: 'warning' });
   }
   return faults;
+}
+
+function refusedCaller({ refused_caller: found }: Overview): Statement[] {
+  if (found === undefined) return [];
+  const at = clockText(Date.parse(found.last));
+  const text = `Calls without the right secret get 403, the last at ${at}. If your proxy sent them, so do all of its clients: compare HEADGATE_PROXY_SECRET with its X-Headgate-Secret.`;
+  return [{ text, tone: 'bad' }];
 }
 
 function untrustedProxy({ untrusted_proxy: found, gateways }: Overview): Statement[] {

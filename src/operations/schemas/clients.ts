@@ -18,7 +18,15 @@ export const RESET = {
     reason: reason.optional(),
     by: by.optional(),
   }),
-  output: namedClient.extend({ policies: z.array(z.string()) }),
+  output: namedClient.extend({
+    policies: z.array(z.string()),
+    address: z
+      .string()
+      .describe(
+        'For the decision of a key or a user: its address. Its counters were reset too, and those of its IPv6 networks.',
+      )
+      .optional(),
+  }),
 } satisfies Operation;
 
 export const BLOCK = {

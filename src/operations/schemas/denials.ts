@@ -46,6 +46,10 @@ export const DECISION = {
         'The limit and its quota now; absent if the limit no longer exists or the store is unavailable.',
       )
       .optional(),
+    is_reset: z
+      .literal(true)
+      .describe('An operator reset its counters since. Absent otherwise.')
+      .optional(),
     policy_mode: policyMode
       .describe('The current mode of the policy; absent if the policy no longer exists.')
       .optional(),

@@ -81,6 +81,12 @@ export const overviewSchema = z.object({
       'A proxy outside `identity.trusted_proxies` sent checks to these gateways, the last in these 15 minutes, so its clients share limits. Absent if there was none since the policy file was loaded.',
     )
     .optional(),
+  refused_caller: z
+    .object({ gateways: count, last: time })
+    .describe(
+      'These gateways answered 403 to calls without the right secret (`HEADGATE_PROXY_SECRET`), the last in these 15 minutes. If a proxy sent them, its clients got 403.',
+    )
+    .optional(),
   actions: z
     .array(actionSchema.extend(listedClient))
     .describe('The last operator actions of all gateways, newest first.'),

@@ -32,6 +32,8 @@ export interface ProxyEvents {
 export interface ProxyFaults {
   /** When a check last came from a proxy outside `identity.trusted_proxies`, milliseconds since the epoch. */
   readonly untrustedMs: number | undefined;
+  /** When a call without the secret of HEADGATE_PROXY_SECRET was last refused, milliseconds since the epoch. */
+  readonly refusedMs: number | undefined;
 }
 
 export function createProxyEvents(context: TelemetryContext): {
@@ -40,7 +42,10 @@ export function createProxyEvents(context: TelemetryContext): {
 } {
   const { write, isFirst, now } = context;
   const metrics = context.metrics.proxies;
-  const proxyFaults: { untrustedMs: number | undefined } = { untrustedMs: undefined };
+  const proxyFaults: { -readonly [F in keyof ProxyFaults]: ProxyFaults[F] } = {
+    untrustedMs: undefined,
+    refusedMs: undefined,
+  };
   const proxies: ProxyEvents = {
     misconfigured(dialect, missing) {
       metrics.misconfigured.inc({ dialect });
@@ -73,6 +78,7 @@ export function createProxyEvents(context: TelemetryContext): {
     },
     unauthorizedRefused() {
       metrics.unauthorized.inc();
+      proxyFaults.refusedMs = now();
       if (isFirst('unauthorized')) write('stranger_refused', {});
     },
     checkPortOpen: () => write('check_port_open', {}),

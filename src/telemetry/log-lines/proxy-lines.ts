@@ -51,9 +51,11 @@ export const PROXY_LINES = {
   },
   stranger_refused: {
     level: 'warn',
-    message: 'a call without the secret of HEADGATE_PROXY_SECRET was answered 403',
+    message:
+      'a call without the right secret (HEADGATE_PROXY_SECRET) was answered 403, and so was its client: if a proxy of yours sent it, correct the secret there',
     fields: {},
-    meaning: 'A proxy does not send the secret, or the caller is not a proxy.',
+    meaning:
+      'A proxy of yours sends no secret or another one in `X-Headgate-Secret`, and all of its clients get 403; or the caller is not a proxy of yours.',
     runbook,
     atMost: ONE_A_MINUTE,
   },

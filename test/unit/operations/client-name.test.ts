@@ -126,7 +126,17 @@ test.each(['g', `h.${'a'.repeat(22)}`])('%s is counted, but cannot be blocked', 
 });
 
 test('the id of a decision is not taken for a client', () => {
-  expect(decisionIdIn('0f6e2d9c41ab-3')).toBe('0f6e2d9c41ab-3');
+  const id = '0f6e2d9c41ab-3';
+  for (const text of [
+    id,
+    ` ${id}\n`,
+    `"${id}",`,
+    id.toUpperCase(),
+    `X-RateLimit-Decision-Id: ${id}`,
+    `{"error":"rate_limit_exceeded","retry_after":300,"decision_id":"${id}"}`,
+    `decision_id=${id}`,
+  ])
+    expect(decisionIdIn(text)).toBe(id);
   for (const text of ['0f6e2d9c41ab', '203.0.113.9', 'key:0f6e2d9c41ab-3', '0f6e2d9c41ab-']) {
     expect(decisionIdIn(text)).toBeUndefined();
   }

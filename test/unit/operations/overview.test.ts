@@ -3,7 +3,6 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { StoreError } from '../../../src/core/store.ts';
 import type { GatewayReport } from '../../../src/operations/gateway-report.ts';
 import { overviewSchema } from '../../../src/operations/schemas/overview.ts';
-import type { ProxyFaults } from '../../../src/telemetry/events/proxy-events.ts';
 import { STEP_MS, STEPS } from '../../../src/telemetry/traffic-history.ts';
 import { type OperatedOptions, operatedGateway } from '../../support/operated-gateway.ts';
 import { policySetFrom } from '../../support/policies.ts';
@@ -175,32 +174,35 @@ test('the policy files in force are counted, and the last refused one has its mi
   expect(file.refused?.mistakes[1]).toHaveLength(300);
 });
 
-describe('a proxy that is not trusted', () => {
-  const policyFile = {
-    ...{ digest: 'a'.repeat(64), history: { sinceMs: NOON_MS - 60_000, refused: undefined } },
-  };
-  const untrustedIn = async (proxyFaults: ProxyFaults, atMs?: number) => {
-    const peer = peerReport(atMs === undefined ? {} : { untrusted_proxy: { atMs } });
-    return (await setUp({ proxyFaults, policyFile, peerAnswers: [peer] }).operate('overview'))
-      .untrusted_proxy;
+describe.each([
+  ['a proxy that is not trusted', 'untrustedMs', 'untrusted_proxy'],
+  ['a caller without the secret', 'refusedMs', 'refused_caller'],
+] as const)('%s', (_, fact, fault) => {
+  const history = { sinceMs: NOON_MS - 60_000, refused: undefined };
+  const foundIn = async (ownMs?: number, peerMs?: number) => {
+    const proxyFaults = { untrustedMs: undefined, refusedMs: undefined, [fact]: ownMs };
+    const peer = peerReport(peerMs === undefined ? {} : { [fault]: { atMs: peerMs } });
+    const policyFile = { digest: 'a'.repeat(64), history };
+    const gateway = setUp({ proxyFaults, policyFile, peerAnswers: [peer] });
+    return (await gateway.operate('overview'))[fault];
   };
 
-  test('is reported with the gateways that it asked, and when it last did', async () => {
-    expect(await untrustedIn({ untrustedMs: undefined })).toBe(undefined);
-    expect(await untrustedIn({ untrustedMs: NOON_MS - 1_000 })).toEqual({
-      gateways: 1,
-      last: iso(NOON_MS - 1_000),
-    });
-    expect(await untrustedIn({ untrustedMs: NOON_MS - 1_000 }, NOON_MS - 500)).toEqual({
+  test('is reported with the gateways that it called, and when it last did', async () => {
+    expect(await foundIn()).toBe(undefined);
+    expect(await foundIn(NOON_MS - 1_000)).toEqual({ gateways: 1, last: iso(NOON_MS - 1_000) });
+    expect(await foundIn(NOON_MS - 1_000, NOON_MS - 500)).toEqual({
       gateways: 2,
       last: iso(NOON_MS - 500),
     });
   });
 
-  test('is no longer reported after 15 minutes, or once another policy file was loaded', async () => {
-    expect(await untrustedIn({ untrustedMs: undefined }, NOON_MS - 16 * 60_000)).toBe(undefined);
-    // The policy file is in force since a minute before noon.
-    expect(await untrustedIn({ untrustedMs: NOON_MS - 61_000 })).toBe(undefined);
+  test('is no longer reported after 15 minutes', async () => {
+    expect(await foundIn(undefined, NOON_MS - 16 * 60_000)).toBe(undefined);
+  });
+
+  test('of the time before another policy file was loaded is reported if the file is not the cause', async () => {
+    const found = await foundIn(history.sinceMs - 1);
+    expect(found !== undefined).toBe(fault === 'refused_caller');
   });
 });
 

@@ -71,6 +71,13 @@ test('a proxy that is not trusted', () => {
   ]);
 });
 
+test('a caller without the secret', () => {
+  expect(linesOf({ refused_caller: { gateways: 1, last: AT } })).toEqual([
+    'Calls without the right secret get 403, the last at 00:00 UTC. If your proxy sent them, so do all of its clients: compare HEADGATE_PROXY_SECRET with its X-Headgate-Secret',
+    TRAFFIC,
+  ]);
+});
+
 test('the worst comes first', () => {
   const lines = linesOf({
     gateways: { asked: 3, answered: 2, workers: 0 },

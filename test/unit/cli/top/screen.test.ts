@@ -162,6 +162,10 @@ test.each([
     'A policy file was refused at 11:00:00, the one before stays: line 3: a mistake',
   ],
   [
+    { refused_caller: { gateways: 2, last: '2026-11-22T11:00:00.000Z' } },
+    'Calls without the right secret get 403, the last at 11:00:00. If your proxy sent them, so do all of its clients: compare',
+  ],
+  [
     { untrusted_proxy: { gateways: 2, last: '2026-11-22T11:00:00.000Z' } },
     'A proxy outside identity.trusted_proxies asks 2 of 3 gateways: all of its clients share the limits of its address. Add',
   ],
