@@ -28,10 +28,7 @@ function urlOf(given: Given, url: string, type: string): string {
   const scheme = isTrue(given.REDIS_TLS) || url.startsWith('rediss:') ? 'rediss' : 'redis';
   const places = url.split(',').map((place) => place.replace(SCHEME, ''));
   const master = type === 'SENTINEL' ? (places.shift() ?? '') : '';
-  // A user in the URL, unless there is a variable with one.
-  const user = given.REDIS_AUTH
-    ? userOf(given.REDIS_AUTH)
-    : (/^.*@/.exec(places[0] ?? '')?.[0] ?? '');
+  const user = userOf(given.REDIS_AUTH, /^(.*)@/.exec(places[0] ?? '')?.[1]);
   const hosts = places.map((place) => place.replace(/^.*@/, '')).join(',');
   if (type === 'SINGLE') return `${scheme}://${user}${hosts}`;
   if (type === 'CLUSTER') return `${scheme}+cluster://${user}${hosts}`;
@@ -84,8 +81,21 @@ function namesOf(auth: string): readonly [user: string, password: string] {
   return colon === -1 ? ['', auth] : [auth.slice(0, colon), auth.slice(colon + 1)];
 }
 
-function userOf(auth: string): string {
-  return `${namesOf(auth).map(encodeURIComponent).join(':')}@`;
+/**
+ * `REDIS_AUTH` wins over what the URL says, the user and the password each by itself, as in radix 4.1.4 (conn.go,
+ * parseRedisURL). The URL's are encoded already.
+ */
+function userOf(auth: string | undefined, ofUrl: string | undefined): string {
+  if (!auth) return ofUrl === undefined ? '' : `${ofUrl}@`;
+  const [user, password] = namesOf(auth).map(encodeURIComponent);
+  const [urlUser, urlPassword] = namesOfUrl(ofUrl ?? '');
+  return `${user || urlUser}:${password || urlPassword}@`;
+}
+
+/** `user`, or `user:password`. */
+function namesOfUrl(text: string): readonly [user: string, password: string] {
+  const colon = text.indexOf(':');
+  return colon === -1 ? [text, ''] : [text.slice(0, colon), text.slice(colon + 1)];
 }
 
 function sentinelQuery(auth: string | undefined): string {

@@ -246,6 +246,17 @@ describe('Redis', () => {
     ],
     [{ REDIS_URL: 'redis://user:pass@redis:6379/2' }, 'redis://user:pass@redis:6379/2'],
     [{ REDIS_URL: 'redis://redis:6379', REDIS_AUTH: 'secret' }, 'redis://:secret@redis:6379'],
+    [
+      { REDIS_URL: 'redis://us%40er@redis:6379/1', REDIS_AUTH: 'a@b' },
+      'redis://us%40er:a%40b@redis:6379/1',
+    ],
+    [{ REDIS_URL: 'redis://u:p@redis:6379', REDIS_AUTH: 'secret' }, 'redis://u:secret@redis:6379'],
+    [{ REDIS_URL: 'redis://u:p@redis:6379', REDIS_AUTH: 'x:y' }, 'redis://x:y@redis:6379'],
+    [{ REDIS_URL: 'redis://u:p@redis:6379', REDIS_AUTH: 'x:' }, 'redis://x:p@redis:6379'],
+    [
+      { REDIS_TYPE: 'CLUSTER', REDIS_URL: 'redis://u@a:1,redis://u@b:2', REDIS_AUTH: 'secret' },
+      'redis+cluster://u:secret@a:1,b:2',
+    ],
     [{ REDIS_URL: 'redis://redis:6379', REDIS_TLS: 'true' }, 'rediss://redis:6379'],
     [{ REDIS_URL: 'redis+cluster://a:1,b:2' }, 'redis+cluster://a:1,b:2'],
     // Without TLS they have no effect.
