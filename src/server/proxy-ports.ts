@@ -23,6 +23,13 @@ export interface OpeningOptions {
   readonly pauseOnConnect: boolean;
 }
 
+interface Place {
+  /** Undefined: the one of the check server. */
+  readonly host?: string | undefined;
+  /** Undefined: it is not opened. */
+  readonly port: number | undefined;
+}
+
 /** Rejects if one port cannot be opened. No port is open then. */
 export async function openProxyPorts(
   { host, port, socket, grpcPort, rateLimit }: Environment,
@@ -37,10 +44,10 @@ export async function openProxyPorts(
     else held.push(() => take(name, connection));
   };
   const opened: Listener[] = [];
-  const onPort = async (name: PortName, at: number | undefined, own: Partial<ListenOptions>) => {
-    if (at === undefined) return undefined;
+  const onPort = async (name: PortName, place: Place, own: Partial<ListenOptions>) => {
+    if (place.port === undefined) return undefined;
     const listener = await listenOnPort(
-      { host, port: at },
+      { host: place.host ?? host, port: place.port },
       { sockets: 1, ...options, ...own },
       toPort(name),
     );
@@ -55,11 +62,12 @@ export async function openProxyPorts(
   try {
     const check =
       socket === undefined
-        ? await onPort('check', port, { sockets: MANY_SOCKETS })
+        ? await onPort('check', { port }, { sockets: MANY_SOCKETS })
         : await onSocket(socket);
     // Envoy opens few connections and keeps them.
-    const grpc = await onPort('grpc', grpcPort, { allowHalfOpen: false });
-    const json = await onPort('json', rateLimit?.httpPort, {});
+    const grpc = await onPort('grpc', { port: grpcPort }, { allowHalfOpen: false });
+    const { httpHost, httpPort } = rateLimit ?? {};
+    const json = await onPort('json', { host: httpHost, port: httpPort }, {});
     return {
       ...{ check, grpc, json },
       async close() {

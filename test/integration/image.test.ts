@@ -283,7 +283,8 @@ descriptors:
       LOG_LEVEL: 'debug',
       RUNTIME_ROOT: DATA,
       RUNTIME_SUBDIRECTORY: 'ratelimit',
-      GRPC_HOST: '127.0.0.2',
+      HOST: '127.0.0.2',
+      GRPC_HOST: '127.0.0.3',
       PORT: String(json),
       GRPC_PORT: String(grpc),
       DEBUG_HOST: '127.0.0.1',
@@ -313,7 +314,7 @@ descriptors:
     expect((await call(url, '/healthcheck')).status).toBe(200);
     expect(await statuses(3, () => call(url, '/json', CALL))).toEqual([200, 200, 429]);
     expect((await call(opsUrl, '/metrics')).body).toContain('headgate_');
-    // Only where GRPC_HOST says, though the image has a HEADGATE_HOST.
+    // Only where HOST says, though the image has a HEADGATE_HOST.
     await expect(call(`http://127.0.0.1:${json}`, '/healthcheck')).rejects.toThrow('ECONNREFUSED');
     terminate(running);
     expect(await running.exited()).toBe(0);

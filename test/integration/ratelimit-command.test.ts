@@ -1,5 +1,6 @@
 /** `headgate ratelimit` in the place of envoyproxy/ratelimit: a process with that program's environment. */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { credentials } from '@grpc/grpc-js';
@@ -57,6 +58,7 @@ interface DropIn extends AsyncDisposable {
 async function startDropIn(env: NodeJS.ProcessEnv): Promise<DropIn> {
   const [json, grpcPort, ops] = [await freePort(), await freePort(), await freePort()];
   const running = start({
+    HOST: '127.0.0.1',
     GRPC_HOST: '127.0.0.1',
     PORT: String(json),
     GRPC_PORT: String(grpcPort),
@@ -133,6 +135,28 @@ describe('in the place of envoyproxy/ratelimit', () => {
     // Nobody has its token.
     expect((await call(opsUrl, '/v1/overrides')).status).toBe(401);
     expect(await running.stop()).toBe(0);
+  });
+
+  test('HOST, GRPC_HOST and DEBUG_HOST are for one port each', async () => {
+    const hosts = { HOST: '127.0.0.2', GRPC_HOST: '127.0.0.3', DEBUG_HOST: '127.0.0.4' };
+    await using dropIn = await startDropIn({
+      ...rulesIn('hosts', { 'edge.yaml': RULES }),
+      ...hosts,
+    });
+    const [json, ops] = [dropIn.jsonUrl, dropIn.opsUrl].map((url) => new URL(url).port);
+    const isOpen = (host: string, port: unknown) =>
+      new Promise<boolean>((resolve) => {
+        const socket = connect({ host, port: Number(port) });
+        socket.once('connect', () => resolve(true)).once('error', () => resolve(false));
+        socket.once('connect', () => socket.destroy());
+      });
+    const openAt = async (port: unknown) => {
+      const found = await Promise.all(Object.values(hosts).map((host) => isOpen(host, port)));
+      return Object.keys(hosts).filter((_, index) => found[index]);
+    };
+    expect(await openAt(json)).toEqual(['HOST']);
+    expect(await openAt(dropIn.grpcPort)).toEqual(['GRPC_HOST']);
+    expect(await openAt(ops)).toEqual(['DEBUG_HOST']);
   });
 
   test('a port for metrics is its debug port, unless it has one for Prometheus', async () => {

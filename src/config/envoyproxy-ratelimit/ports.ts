@@ -4,11 +4,11 @@ import { type Given, isTrue, type Mapped } from './variable.ts';
 const ALL = '0.0.0.0';
 
 export function portsOf(given: Given): Mapped {
-  const { HOST: httpHost, GRPC_HOST: grpcHost } = given;
-  const host = grpcHost || httpHost || ALL;
   return {
     settings: {
-      HEADGATE_HOST: host,
+      HEADGATE_HOST: given.GRPC_HOST || ALL,
+      // headgate's own address is that of both ports.
+      ...(!given.HEADGATE_HOST && { HEADGATE_RATELIMIT_HTTP_HOST: given.HOST || ALL }),
       // No proxy sends checks.
       HEADGATE_PORT: 'off',
       HEADGATE_GRPC_PORT: given.GRPC_PORT || '8081',
@@ -16,17 +16,9 @@ export function portsOf(given: Given): Mapped {
       ...opsOf(given),
       ...tlsOf(given),
     },
-    notes: [...hostNotes(given), ...opsNotes(given)],
+    notes: opsNotes(given),
     mistakes: [...addressMistakes(given), ...tlsMistakes(given)],
   };
-}
-
-/** Both ports are on one address. */
-function hostNotes({ HOST: http, GRPC_HOST: grpc, HEADGATE_HOST: ours }: Given): string[] {
-  if (!http || ours || http === (grpc || ALL)) return [];
-  return grpc
-    ? [`HOST has no effect: both ports are on GRPC_HOST (${grpc})`]
-    : [`GRPC_HOST is not set: the gRPC port is on HOST (${http}) too`];
 }
 
 /** Where metrics are: the port of Prometheus if it is on, else the debug port. */

@@ -10,6 +10,8 @@ export interface RateLimitSettings {
   readonly controlPlane: ControlPlaneSettings | undefined;
   /** For `/json` and `/healthcheck`; undefined: none. */
   readonly httpPort: number | undefined;
+  /** The address of that port; undefined: that of the check server. */
+  readonly httpHost: string | undefined;
   readonly windows: 'sliding' | 'aligned';
   /** Whether files may have the same domain, and are then one. */
   readonly mergesDomains: boolean;
@@ -105,11 +107,20 @@ export const RATE_LIMIT_SETTINGS = {
     name: 'HEADGATE_RATELIMIT_HTTP_PORT',
     topic: 'rateLimit',
     meaning:
-      'Port on `HEADGATE_HOST` for calls as JSON (`POST /json`) and for `/healthcheck`; 0 picks a free one, `off` disables it.',
+      'Port for calls as JSON (`POST /json`) and for `/healthcheck`; 0 picks a free one, `off` disables it.',
     expected: 'a port from 0 to 65535, or off',
     schema: portOrOff,
     fallback: undefined,
     fallbackWords: '`off`',
+  }),
+  rateLimitHttpHost: setting({
+    name: 'HEADGATE_RATELIMIT_HTTP_HOST',
+    topic: 'rateLimit',
+    meaning: 'Address of that port.',
+    expected: 'a host',
+    schema: z.string(),
+    fallback: undefined,
+    fallbackWords: '`HEADGATE_HOST`',
   }),
   rateLimitHeaders: setting({
     name: 'HEADGATE_RATELIMIT_HEADERS',

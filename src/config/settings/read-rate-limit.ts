@@ -8,6 +8,7 @@ export function readRateLimit(read: ReadSetting): RateLimitSettings | undefined 
   const target = read(RATE_LIMIT_SETTINGS.controlPlane);
   const settings = {
     httpPort: read(RATE_LIMIT_SETTINGS.rateLimitHttpPort),
+    httpHost: read(RATE_LIMIT_SETTINGS.rateLimitHttpHost),
     windows: read(RATE_LIMIT_SETTINGS.rateLimitWindows),
     mergesDomains: read(RATE_LIMIT_SETTINGS.rateLimitMergesDomains),
     headers: read(RATE_LIMIT_SETTINGS.rateLimitHeaders),

@@ -103,8 +103,12 @@ describe('what is mapped', () => {
       { PORT: '18080', GRPC_PORT: '18081' },
       { grpcPort: 18081, rateLimit: { httpPort: 18080 } },
     ],
-    [{ GRPC_HOST: '10.0.0.1' }, { host: '10.0.0.1' }],
-    [{ HOST: '10.0.0.1' }, { host: '10.0.0.1' }],
+    [{ GRPC_HOST: '10.0.0.1' }, { host: '10.0.0.1', rateLimit: { httpHost: '0.0.0.0' } }],
+    [{ HOST: '127.0.0.1' }, { host: '0.0.0.0', rateLimit: { httpHost: '127.0.0.1' } }],
+    [
+      { HOST: '10.0.0.1', GRPC_HOST: '10.0.0.2' },
+      { host: '10.0.0.2', rateLimit: { httpHost: '10.0.0.1' } },
+    ],
     [
       { DEBUG_HOST: '127.0.0.1', DEBUG_PORT: '7' },
       { opsHost: '127.0.0.1', opsPort: 7 },
@@ -352,8 +356,6 @@ describe('what has no effect', () => {
       'CONFIG_GRPC_XDS_CLIENT_ADDITIONAL_HEADERS has no effect',
     ],
     [{ REDIS_PERSECOND: 'true' }, 'REDIS_PERSECOND has no effect: limits per second'],
-    [{ HOST: '10.0.0.1', GRPC_HOST: '10.0.0.2' }, 'HOST has no effect: both ports are on'],
-    [{ HOST: '127.0.0.1' }, 'GRPC_HOST is not set: the gRPC port is on HOST (127.0.0.1) too'],
     [
       { USE_PROMETHEUS: 'true', DEBUG_PORT: '6070' },
       'DEBUG_HOST and DEBUG_PORT have no effect: with USE_PROMETHEUS, all is at 0.0.0.0:9090',
@@ -367,7 +369,7 @@ describe('what has no effect', () => {
     { PROMETHEUS_PATH: '/metrics', LOG_FORMAT: 'json', NEAR_LIMIT_RATIO: '0.8' },
     { LOCAL_CACHE_SIZE_IN_BYTES: '0', REDIS_PIPELINE_WINDOW: '0s', EXTRA_TAGS: '' },
     { REDIS_POOL_ON_EMPTY_BEHAVIOR: 'WAIT', RUNTIME_IGNOREDOTFILES: 'true' },
-    { HOST: '0.0.0.0', HEADGATE_HOST: '127.0.0.1' },
+    { HOST: '127.0.0.1', GRPC_HOST: '127.0.0.2', DEBUG_HOST: '127.0.0.3' },
   ])('no note for what asks for nothing else: %j', (given) => {
     expect(notesFor(given)).toEqual([]);
   });
@@ -377,6 +379,14 @@ describe('headgate’s own settings win', () => {
   test.each<[object, object]>([
     [{ PORT: '1', HEADGATE_RATELIMIT_HTTP_PORT: '2' }, { rateLimit: { httpPort: 2 } }],
     [{ GRPC_PORT: '1', HEADGATE_GRPC_PORT: '2' }, { grpcPort: 2 }],
+    [
+      { HOST: '0.0.0.0', HEADGATE_HOST: '127.0.0.1' },
+      { host: '127.0.0.1', rateLimit: { httpHost: undefined } },
+    ],
+    [
+      { HOST: '10.0.0.1', HEADGATE_RATELIMIT_HTTP_HOST: '127.0.0.1' },
+      { host: '0.0.0.0', rateLimit: { httpHost: '127.0.0.1' } },
+    ],
     [{ HEADGATE_PORT: '3' }, { port: 3 }],
     [{ HEADGATE_POLICIES: 'ours.yaml' }, { policies: 'ours.yaml' }],
     [{ RUNTIME_ROOT: '/a', HEADGATE_RATELIMIT_CONFIG: '/b' }, { rateLimit: { config: '/b' } }],
