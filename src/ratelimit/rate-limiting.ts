@@ -10,6 +10,7 @@ import { type CountedRules, type CountingTerms, countRules } from './counting/co
 import { overrideRules } from './counting/override-rules.ts';
 import { planCall } from './counting/plan.ts';
 import type { AnsweredCall, RateLimitEvents } from './events.ts';
+import { CompiledRules } from './rules/compiled-rules.ts';
 import type { Rules } from './rules/rule.ts';
 
 export interface RateLimitingOptions {
@@ -19,6 +20,8 @@ export interface RateLimitingOptions {
   readonly salts: SaltSource;
   readonly overrides: { readonly current: Overrides };
   readonly counting: CountingTerms;
+  /** Whether calls pass until a configuration was loaded. Otherwise they fail. */
+  readonly passesBeforeLimits: boolean;
   readonly terms: AnswerTerms;
   readonly events: RateLimitEvents;
   /** Milliseconds since the epoch. */
@@ -33,8 +36,12 @@ export interface RateLimiting {
   answer(call: RateLimitCall): AnsweredCall | Promise<AnsweredCall>;
 }
 
+/** Every domain is unknown. */
+const NO_RULES = new CompiledRules([], new Map());
+
 export function createRateLimiting(options: RateLimitingOptions): RateLimiting {
   const { salts, overrides, counting, now } = options;
+  const initial = options.passesBeforeLimits ? countRules(NO_RULES, counting) : undefined;
   const overrideRule = overrideRules(counting);
   const conclude = createAnswering(options.terms, options.events);
   let current: CountedRules | undefined;
@@ -47,12 +54,13 @@ export function createRateLimiting(options: RateLimitingOptions): RateLimiting {
       current = countRules(rules, counting);
     },
     answer(call) {
-      if (current === undefined) {
+      const rules = current ?? initial;
+      if (rules === undefined) {
         throw new RefusedCall('unavailable', 'No rate limit configuration is loaded yet.');
       }
       const nowMs = now();
       const planned = planCall(call, {
-        rules: current,
+        rules,
         overrides: overrides.current,
         overrideRule,
         salts: salts.at(nowMs, true),

@@ -48,6 +48,7 @@ export function limitingWith(rules: string | undefined, options: LimitingOptions
     salts: new SaltBooks(),
     overrides: { current: NO_OVERRIDES },
     counting: { windows, isQuota },
+    passesBeforeLimits: false,
     terms: { ...TERMS, ...options },
     events: {
       name: () => BLOCKED,

@@ -35,7 +35,7 @@ export interface RateLimits {
   answerJson(written: string): Promise<JsonAnswer>;
   /** One for each rule in force. */
   policies(): readonly Policy[];
-  /** Whether rules are loaded. */
+  /** Whether rules are loaded, or a start without them is healthy. */
   isHealthy(): boolean;
   /** Reads the files again. */
   reload(): Promise<void>;
@@ -62,10 +62,14 @@ export async function openRateLimits(options: RateLimitsOptions): Promise<RateLi
     service: rateLimitService(served),
     answerJson: (written) => answerJson(written, served),
     policies: () => limiting.current?.policies ?? [],
-    isHealthy: () => limiting.current !== undefined,
+    isHealthy: () => limiting.current !== undefined || isHealthyWithout(settings),
     reload: loading.reload,
     close: loading.close,
   };
+}
+
+function isHealthyWithout({ controlPlane }: RateLimitSettings): boolean {
+  return controlPlane !== undefined && controlPlane.beforeLimits !== 'unhealthy';
 }
 
 function limitingFor(options: RateLimitsOptions): RateLimiting {
@@ -77,6 +81,7 @@ function limitingFor(options: RateLimitsOptions): RateLimiting {
     salts: shared.salts,
     overrides: shared.overrides,
     counting: { windows, isQuota },
+    passesBeforeLimits: settings.controlPlane?.beforeLimits === 'allow',
     terms: { headers, hasBody, hasMetadata, isShadow, style: STYLE },
     events: {
       name: (decided, isShadowed) => named(decided, denials, isShadowed),

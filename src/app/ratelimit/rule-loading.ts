@@ -1,9 +1,7 @@
 /** Loads the rules of the rate limit service: from files, or from a control plane. */
 import { ConfigError } from '../../config/config-error.ts';
-import type {
-  ControlPlaneSettings,
-  RateLimitSettings,
-} from '../../config/settings/rate-limit-settings.ts';
+import type { ControlPlaneSettings } from '../../config/settings/control-plane-settings.ts';
+import type { RateLimitSettings } from '../../config/settings/rate-limit-settings.ts';
 import { subscribe } from '../../ratelimit/control-plane/subscription.ts';
 import type { RateLimiting } from '../../ratelimit/rate-limiting.ts';
 import { compileRules } from '../../ratelimit/rules/compile.ts';
@@ -11,6 +9,7 @@ import type { Rules } from '../../ratelimit/rules/rule.ts';
 import { ruleSource } from '../../ratelimit/rules/rule-source.ts';
 import type { RateLimitEvents } from '../../telemetry/events/rate-limit-events.ts';
 import { reloadOnChange } from '../reload-on-change.ts';
+import { remindOfMissingLimits } from './missing-limits.ts';
 
 export interface RuleLoading {
   /** Reads the files again. A control plane sends changes itself. */
@@ -18,7 +17,7 @@ export interface RuleLoading {
   close(): void;
 }
 
-type Limiting = Pick<RateLimiting, 'load'>;
+type Limiting = Pick<RateLimiting, 'load' | 'current'>;
 
 /** Throws a ConfigError if files have mistakes. */
 export function openRules(
@@ -60,6 +59,9 @@ function fromControlPlane(
     host,
     port,
     node,
+    nodeMetadata,
+    headers,
+    beforeLimits,
     lastGood,
     tls,
     mergesDomains,
@@ -69,9 +71,14 @@ function fromControlPlane(
   limiting: Limiting,
   events: RateLimitEvents,
 ): RuleLoading {
+  const reminder = remindOfMissingLimits(
+    () => limiting.current !== undefined,
+    () => events.missing(beforeLimits === 'allow' ? 'pass' : 'fail'),
+  );
   const subscription = subscribe({
     target: { host, port },
-    node: { id: node },
+    node: { id: node, metadata: nodeMetadata },
+    headers,
     tls,
     lastGood,
     apply(files) {
@@ -95,5 +102,11 @@ function fromControlPlane(
       notKept: (reason) => events.refused([`the last limits are not kept: ${reason}`]),
     },
   });
-  return { reload: async () => {}, close: () => subscription.close() };
+  return {
+    reload: async () => {},
+    close() {
+      reminder.close();
+      subscription.close();
+    },
+  };
 }

@@ -1,16 +1,20 @@
 /** Variables of envoyproxy/ratelimit that headgate does not use, and why. */
+import { LARGEST_MESSAGE_BYTES } from '../settings/control-plane-settings.ts';
 import type { Given } from './variable.ts';
 
 interface Ignored {
   /** They have one reason. */
   readonly names: readonly string[];
   /** A value that asks for what headgate does anyway, or for nothing. */
-  readonly unless?: RegExp;
+  readonly unless?: { test(value: string): boolean };
+  /** `names` mean nothing unless this one is true. */
+  readonly onlyWith?: string;
   readonly note: string;
 }
 
 const OFF = /^(?:0|f|false)$/i;
 const ON = /^(?:1|t|true)$/i;
+const EITHER = /^(?:0|f|false|1|t|true)$/i;
 
 const IGNORED: readonly Ignored[] = [
   {
@@ -53,26 +57,8 @@ const IGNORED: readonly Ignored[] = [
   },
   {
     names: ['RUNTIME_WATCH_ROOT'],
-    unless: ON,
-    note: 'headgate watches the folder with the files',
-  },
-  {
-    names: ['FORCE_START_WITHOUT_INITIAL_CONFIG'],
-    unless: OFF,
-    note: 'with files, headgate starts only if they have no mistakes; with a control plane it starts before it has limits',
-  },
-  {
-    names: ['HEALTHY_WITH_AT_LEAST_ONE_CONFIG_LOADED'],
-    unless: ON,
-    note: '/healthcheck passes only once there are limits',
-  },
-  {
-    names: ['CONFIG_GRPC_XDS_NODE_METADATA'],
-    note: 'the control plane gets the node id only',
-  },
-  {
-    names: ['CONFIG_GRPC_XDS_CLIENT_ADDITIONAL_HEADERS'],
-    note: 'the control plane gets no headers; it can know the gateway by its certificate',
+    unless: EITHER,
+    note: 'headgate notices a change of the files, and of a link that leads to them',
   },
   {
     names: [
@@ -86,7 +72,8 @@ const IGNORED: readonly Ignored[] = [
   },
   {
     names: ['XDS_CLIENT_MAX_MSG_SIZE_IN_BYTES'],
-    note: 'the control plane may send up to 4 MiB at once',
+    unless: { test: (bytes) => Number(bytes) <= LARGEST_MESSAGE_BYTES },
+    note: 'the control plane may send up to 16 MiB at once',
   },
   { names: ['LOCAL_CACHE_SIZE_IN_BYTES'], unless: /^0$/, note: 'headgate caches denials itself' },
   {
@@ -124,6 +111,7 @@ const IGNORED: readonly Ignored[] = [
       'REDIS_PERSECOND_POOL_ON_EMPTY_BEHAVIOR',
     ],
     unless: OFF,
+    onlyWith: 'REDIS_PERSECOND',
     note: 'limits per second are counted in the same Redis as others',
   },
   {
@@ -179,6 +167,7 @@ const IGNORED: readonly Ignored[] = [
       'TRACING_SAMPLING_RATE',
     ],
     unless: OFF,
+    onlyWith: 'TRACING_ENABLED',
     note: 'spans of calls of the rate limit filter are not recorded',
   },
   {
@@ -189,7 +178,8 @@ const IGNORED: readonly Ignored[] = [
 
 /** A line for each reason, with the variables that are set. */
 export function ignored(given: Given): string[] {
-  return IGNORED.flatMap(({ names, unless, note }) => {
+  return IGNORED.flatMap(({ names, unless, onlyWith, note }) => {
+    if (onlyWith !== undefined && OFF.test(given[onlyWith] || 'false')) return [];
     const set = names.filter((name) => given[name] && unless?.test(given[name]) !== true);
     const verb = set.length === 1 ? 'has' : 'have';
     return set.length === 0 ? [] : [`${listed(set)} ${verb} no effect: ${note}`];

@@ -34,6 +34,8 @@ export function dropInFor(given: Given): DropIn {
     HEADGATE_POLICIES: DROP_IN_POLICIES,
     // Without a token of the operator's, nobody has one: the ops port shows health and metrics only.
     HEADGATE_ADMIN_TOKEN: randomBytes(24).toString('base64url'),
+    // Theirs has spans with TRACING_ENABLED only; headgate has none of calls of the rate limit filter.
+    OTEL_SDK_DISABLED: 'true',
     ...Object.assign({}, ...parts.map((part) => part.settings ?? {})),
   };
   const missing = Object.entries(settings).filter(([name]) => !isSet(given[name]));

@@ -1,7 +1,7 @@
 /** Settings of Envoy's rate limit service. */
 import { z } from 'zod';
+import type { ControlPlaneSettings } from './control-plane-settings.ts';
 import { onOrOff, pathSetting, portOrOff, setting } from './setting.ts';
-import { parseTarget, type Target } from './target.ts';
 
 /** What headgate needs to answer Envoy's rate limit filter. */
 export interface RateLimitSettings {
@@ -29,34 +29,6 @@ export interface HeaderNames {
   readonly reset: string;
 }
 
-export interface ControlPlaneSettings extends Target {
-  /** The id by which the control plane knows the gateway. */
-  readonly node: string;
-  /** Where the last good configuration is kept; undefined: nowhere. */
-  readonly lastGood: string | undefined;
-  readonly tls: ControlPlaneTls | undefined;
-}
-
-/** Paths of files. */
-export interface ControlPlaneTls {
-  readonly ca: string | undefined;
-  readonly certificate: string | undefined;
-  readonly key: string | undefined;
-  /** The name in the certificate of the control plane; undefined: its host. */
-  readonly serverName: string | undefined;
-}
-
-const target = z.string().transform((text, context): Target => {
-  try {
-    // Only the variable of envoyproxy/ratelimit may begin like this.
-    if (!text.startsWith('dns:')) return parseTarget(text);
-  } catch {
-    // The setting says what it must be.
-  }
-  context.addIssue({ code: 'invalid_format', format: 'target', input: text });
-  return z.NEVER;
-});
-
 /** Three tokens of HTTP (RFC 9110, section 5.6.2). */
 const THREE_NAMES = /^[!#$%&'*+.^_`|~\dA-Za-z-]+(?:,[!#$%&'*+.^_`|~\dA-Za-z-]+){2}$/;
 
@@ -74,10 +46,6 @@ const headerNames = z.union([
     .transform(([limit = '', remaining = '', reset = '']) => ({ limit, remaining, reset })),
 ]);
 
-function path(name: string, meaning: string) {
-  return pathSetting({ name, meaning, topic: 'rateLimit' });
-}
-
 function switchOf(name: string, meaning: string, fallback: boolean) {
   const fallbackWords = fallback ? '`on`' : '`off`';
   const described = { name, meaning, topic: 'rateLimit', expected: 'on or off' } as const;
@@ -85,10 +53,12 @@ function switchOf(name: string, meaning: string, fallback: boolean) {
 }
 
 export const RATE_LIMIT_SETTINGS = {
-  rateLimitConfig: path(
-    'HEADGATE_RATELIMIT_CONFIG',
-    "The limits for Envoy's rate limit filter: a file in the form of envoyproxy/ratelimit, or a folder with such files. headgate then answers the filter at `HEADGATE_GRPC_PORT`. It reads the files again when they change.",
-  ),
+  rateLimitConfig: pathSetting({
+    name: 'HEADGATE_RATELIMIT_CONFIG',
+    topic: 'rateLimit',
+    meaning:
+      "The limits for Envoy's rate limit filter: a file in the form of envoyproxy/ratelimit, or a folder with such files. headgate then answers the filter at `HEADGATE_GRPC_PORT`. It reads the files again when they change.",
+  }),
   rateLimitMergesDomains: switchOf(
     'HEADGATE_RATELIMIT_MERGE_DOMAINS',
     'Whether several files may have limits for the same domain.',
@@ -152,52 +122,4 @@ export const RATE_LIMIT_SETTINGS = {
     'Whether every limit is in `quota_mode`: a call is denied only if all of its limits are used up.',
     false,
   ),
-  controlPlane: setting({
-    name: 'HEADGATE_RATELIMIT_CONTROL_PLANE',
-    topic: 'rateLimit',
-    meaning:
-      'Address of a control plane, such as Envoy Gateway, that sends the limits over xDS. It replaces `HEADGATE_RATELIMIT_CONFIG`.',
-    expected: 'host:port',
-    schema: target,
-    fallback: undefined,
-    fallbackWords: 'none',
-  }),
-  controlPlaneNode: setting({
-    name: 'HEADGATE_RATELIMIT_NODE',
-    topic: 'rateLimit',
-    meaning: 'The node id by which the control plane knows the gateway.',
-    expected: 'a text',
-    schema: z.string(),
-    fallback: 'default',
-  }),
-  controlPlaneLastGood: path(
-    'HEADGATE_RATELIMIT_LAST_GOOD',
-    'File in which the last limits of the control plane are kept, so that a gateway can start without it.',
-  ),
-  controlPlaneTls: switchOf(
-    'HEADGATE_RATELIMIT_CONTROL_PLANE_TLS',
-    'Whether the connection to the control plane uses TLS.',
-    false,
-  ),
-  controlPlaneCa: path(
-    'HEADGATE_RATELIMIT_CONTROL_PLANE_CA',
-    'File with the certificates of the authorities that the control plane must have its certificate from.',
-  ),
-  controlPlaneCertificate: path(
-    'HEADGATE_RATELIMIT_CONTROL_PLANE_CERT',
-    'File with the certificate that the gateway shows to the control plane.',
-  ),
-  controlPlaneKey: path(
-    'HEADGATE_RATELIMIT_CONTROL_PLANE_KEY',
-    'File with the key of that certificate.',
-  ),
-  controlPlaneServerName: setting({
-    name: 'HEADGATE_RATELIMIT_CONTROL_PLANE_NAME',
-    topic: 'rateLimit',
-    meaning: 'The name that the certificate of the control plane must have.',
-    expected: 'a name',
-    schema: z.string(),
-    fallback: undefined,
-    fallbackWords: 'its host',
-  }),
 };

@@ -1,11 +1,11 @@
 /** Reads the settings of Envoy's rate limit service. */
+import { readControlPlane } from './control-plane-settings.ts';
 import { RATE_LIMIT_SETTINGS, type RateLimitSettings } from './rate-limit-settings.ts';
 import type { ReadSetting } from './setting.ts';
 
 /** Undefined without files and without a control plane. */
 export function readRateLimit(read: ReadSetting): RateLimitSettings | undefined {
   const config = read(RATE_LIMIT_SETTINGS.rateLimitConfig);
-  const target = read(RATE_LIMIT_SETTINGS.controlPlane);
   const settings = {
     httpPort: read(RATE_LIMIT_SETTINGS.rateLimitHttpPort),
     httpHost: read(RATE_LIMIT_SETTINGS.rateLimitHttpHost),
@@ -17,19 +17,8 @@ export function readRateLimit(read: ReadSetting): RateLimitSettings | undefined 
     isShadow: read(RATE_LIMIT_SETTINGS.rateLimitShadow),
     isQuota: read(RATE_LIMIT_SETTINGS.rateLimitQuota),
   };
-  const node = read(RATE_LIMIT_SETTINGS.controlPlaneNode);
-  const lastGood = read(RATE_LIMIT_SETTINGS.controlPlaneLastGood);
-  const tls = {
-    ca: read(RATE_LIMIT_SETTINGS.controlPlaneCa),
-    certificate: read(RATE_LIMIT_SETTINGS.controlPlaneCertificate),
-    key: read(RATE_LIMIT_SETTINGS.controlPlaneKey),
-    serverName: read(RATE_LIMIT_SETTINGS.controlPlaneServerName),
-  };
-  const isSecured = read(RATE_LIMIT_SETTINGS.controlPlaneTls);
-  if (target !== undefined) {
-    const controlPlane = { ...target, node, lastGood, tls: isSecured ? tls : undefined };
-    return { ...settings, config: undefined, controlPlane };
-  }
+  const controlPlane = readControlPlane(read);
+  if (controlPlane !== undefined) return { ...settings, config: undefined, controlPlane };
   return config === undefined ? undefined : { ...settings, config, controlPlane: undefined };
 }
 

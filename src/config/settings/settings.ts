@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { holds } from '../refinement.ts';
 import { SHIPPED_POLICIES, SHIPPED_RANGES } from '../shipped-files.ts';
+import { CONTROL_PLANE_SETTINGS } from './control-plane-settings.ts';
 import { PLACE_SETTINGS } from './place-settings.ts';
 import { RATE_LIMIT_SETTINGS } from './rate-limit-settings.ts';
 import { REDIS_TLS_SETTINGS } from './redis-tls-settings.ts';
@@ -151,5 +152,6 @@ export const SETTINGS = {
     fallback: 'info',
   }),
   ...RATE_LIMIT_SETTINGS,
+  ...CONTROL_PLANE_SETTINGS,
   ...TRACING_SETTINGS,
 };

@@ -9,6 +9,7 @@ import {
   type IncomingHttpHeaders,
 } from 'node:http2';
 import type { Socket } from 'node:net';
+import { LARGEST_MESSAGE_BYTES } from '../../config/settings/control-plane-settings.ts';
 import { type Target, targetText } from '../../config/settings/target.ts';
 import { printable } from '../../core/printable.ts';
 import { FrameReader, framed } from '../../protobuf/frames.ts';
@@ -31,8 +32,7 @@ export interface StreamBounds {
 }
 
 export const STREAM_BOUNDS: StreamBounds = {
-  /** The default of gRPC for Go, which envoyproxy/ratelimit uses. */
-  maxMessageBytes: 4 * 1024 * 1024,
+  maxMessageBytes: LARGEST_MESSAGE_BYTES,
   connectWithinMs: 10_000,
   /** A gRPC server for Go disconnects clients that send more than one in 5 minutes (its `keepalive.EnforcementPolicy`). */
   pingEveryMs: 6 * 60_000,

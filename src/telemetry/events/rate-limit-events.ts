@@ -9,6 +9,8 @@ export interface RateLimitEvents {
   loaded(limits: number): void;
   /** The limits in force stay. Each mistake as `file:line:column: path: what is wrong`. */
   refused(mistakes: readonly string[]): void;
+  /** No limits are in force, because the control plane has not sent any yet. `calls`: whether calls pass or fail. */
+  missing(calls: 'pass' | 'fail'): void;
   controlPlaneConnected(): void;
   controlPlaneLost(cause: string, retryInMs: number): void;
   /** The control plane does not answer, so the limits that it sent last apply again. */
@@ -46,6 +48,7 @@ export function createRateLimitEvents(context: TelemetryContext): RateLimitEvent
       const mistakes = all.slice(0, MOST_LISTED);
       write('rate_limits_refused', { mistakes, more: all.length - mistakes.length });
     },
+    missing: (calls) => write('rate_limits_missing', { calls }),
     controlPlaneConnected() {
       metrics.connected.set(1);
       write('control_plane_connected', {});

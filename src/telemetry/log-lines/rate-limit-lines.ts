@@ -21,6 +21,16 @@ export const RATE_LIMIT_LINES = {
       'Correct them; for files, `headgate check` lists them all. A control plane gets them as the reason why its limits were refused.',
     runbook,
   },
+  rate_limits_missing: {
+    level: 'warn',
+    message: 'no limits are in force yet: the control plane has not sent any',
+    fields: {
+      calls:
+        "what happens to calls of Envoy's rate limit filter until then: `pass` (uncounted) or `fail`",
+    },
+    meaning:
+      'Envoy Gateway sends none before there is a Gateway. `HEADGATE_RATELIMIT_BEFORE_LIMITS` chooses what happens until then. The line comes again each minute.',
+  },
   control_plane_connected: {
     level: 'info',
     message: 'the control plane answers',

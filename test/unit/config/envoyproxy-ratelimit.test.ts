@@ -200,9 +200,47 @@ describe('what is mapped', () => {
       },
     });
     expect(plane({ ...files, ...place })?.controlPlane?.tls).toBe(undefined);
+    expect(plane({})?.controlPlane).toMatchObject({ headers: {}, nodeMetadata: {} });
+    const known = {
+      CONFIG_GRPC_XDS_NODE_METADATA: 'a=b,c=d=e',
+      CONFIG_GRPC_XDS_CLIENT_ADDITIONAL_HEADERS: 'Authorization:Bearer a:b',
+    };
+    expect(plane(known)?.controlPlane).toMatchObject({
+      nodeMetadata: { a: 'b', c: 'd=e' },
+      headers: { authorization: 'Bearer a:b' },
+    });
     const named = plane({ CONFIG_GRPC_XDS_SERVER_URL: 'dns:///plane:1' });
     expect(named?.controlPlane).toMatchObject({ host: 'plane', port: 1 });
   });
+});
+
+describe('before the control plane has sent limits', () => {
+  const modeFor = (isForced: string, needsLimits: string, ours?: string) =>
+    read({
+      CONFIG_TYPE: 'GRPC_XDS_SOTW',
+      FORCE_START_WITHOUT_INITIAL_CONFIG: isForced,
+      HEALTHY_WITH_AT_LEAST_ONE_CONFIG_LOADED: needsLimits,
+      HEADGATE_RATELIMIT_BEFORE_LIMITS: ours,
+    }).rateLimit?.controlPlane?.beforeLimits;
+
+  test('only a forced start is healthy, unless health needs limits', () => {
+    expect([modeFor('', ''), modeFor('', 'true'), modeFor('true', 'true')]).toEqual([
+      'unhealthy',
+      'unhealthy',
+      'unhealthy',
+    ]);
+    expect([modeFor('true', ''), modeFor('true', 'false')]).toEqual(['fail', 'fail']);
+  });
+
+  test('headgate’s own setting wins', () => {
+    expect(modeFor('true', '', 'allow')).toBe('allow');
+  });
+});
+
+test('there are no spans, unless OTEL_SDK_DISABLED asks for them', () => {
+  const traced = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector:4318', TRACING_ENABLED: 'true' };
+  expect(read(traced).tracing).toBe(undefined);
+  expect(read({ ...traced, OTEL_SDK_DISABLED: 'false' }).tracing).toBeDefined();
 });
 
 describe('booleans, as Go reads them', () => {
@@ -298,6 +336,17 @@ describe('what is refused', () => {
       { CONFIG_TYPE: 'GRPC_XDS_SOTW', CONFIG_GRPC_XDS_SERVER_URL: 'unix:/plane.sock' },
       'CONFIG_GRPC_XDS_SERVER_URL: must be host:port, not "unix:/plane.sock"',
     ],
+    [
+      {
+        CONFIG_TYPE: 'GRPC_XDS_SOTW',
+        CONFIG_GRPC_XDS_CLIENT_ADDITIONAL_HEADERS: 'hidden',
+      },
+      'CONFIG_GRPC_XDS_CLIENT_ADDITIONAL_HEADERS: must be headers of gRPC such as',
+    ],
+    [
+      { FORCE_START_WITHOUT_INITIAL_CONFIG: 'yes' },
+      'FORCE_START_WITHOUT_INITIAL_CONFIG: must be true or false, not "yes"',
+    ],
     [{ LOG_LEVEL: 'loud' }, 'LOG_LEVEL: must be one of panic, fatal, error'],
     [{ PORT: 'http' }, 'PORT: must be a port from 0 to 65535, not "http"'],
     [{ GRPC_PORT: '65536' }, 'GRPC_PORT: must be a port from 0 to 65535, not "65536"'],
@@ -350,10 +399,21 @@ describe('what has no effect', () => {
       { STATSD_HOST: 'statsd', STATSD_PORT: '8125', USE_DOG_STATSD: 'true' },
       'USE_DOG_STATSD, STATSD_HOST and STATSD_PORT have no effect: headgate has Prometheus',
     ],
-    [{ CONFIG_GRPC_XDS_NODE_METADATA: 'a:b' }, 'CONFIG_GRPC_XDS_NODE_METADATA has no effect'],
     [
-      { CONFIG_GRPC_XDS_CLIENT_ADDITIONAL_HEADERS: 'a:b' },
-      'CONFIG_GRPC_XDS_CLIENT_ADDITIONAL_HEADERS has no effect',
+      { CONFIG_TYPE: 'GRPC_XDS_SOTW', CONFIG_GRPC_XDS_NODE_METADATA: 'a:b,c=d' },
+      'CONFIG_GRPC_XDS_NODE_METADATA: not sent, because it is no key=value: "a:b"',
+    ],
+    [
+      { FORCE_START_WITHOUT_INITIAL_CONFIG: 'true' },
+      'FORCE_START_WITHOUT_INITIAL_CONFIG has no effect: headgate starts only if the files have',
+    ],
+    [
+      { XDS_CLIENT_MAX_MSG_SIZE_IN_BYTES: '33554432' },
+      'XDS_CLIENT_MAX_MSG_SIZE_IN_BYTES has no effect: the control plane may send up to 16 MiB',
+    ],
+    [
+      { REDIS_PERSECOND: 'true', REDIS_PERSECOND_URL: 'b:1' },
+      'REDIS_PERSECOND and REDIS_PERSECOND_URL have no effect: limits per second are counted in',
     ],
     [{ REDIS_PERSECOND: 'true' }, 'REDIS_PERSECOND has no effect: limits per second'],
     [
@@ -369,6 +429,11 @@ describe('what has no effect', () => {
     { PROMETHEUS_PATH: '/metrics', LOG_FORMAT: 'json', NEAR_LIMIT_RATIO: '0.8' },
     { LOCAL_CACHE_SIZE_IN_BYTES: '0', REDIS_PIPELINE_WINDOW: '0s', EXTRA_TAGS: '' },
     { REDIS_POOL_ON_EMPTY_BEHAVIOR: 'WAIT', RUNTIME_IGNOREDOTFILES: 'true' },
+    { RUNTIME_WATCH_ROOT: 'false' },
+    { RUNTIME_WATCH_ROOT: 'true', XDS_CLIENT_MAX_MSG_SIZE_IN_BYTES: '16777216' },
+    { TRACING_SERVICE_NAME: 'limits', TRACING_ENABLED: 'false', REDIS_PERSECOND_URL: 'b:1' },
+    { HEALTHY_WITH_AT_LEAST_ONE_CONFIG_LOADED: 'true' },
+    { ...{ CONFIG_TYPE: 'GRPC_XDS_SOTW' }, FORCE_START_WITHOUT_INITIAL_CONFIG: 'true' },
     { HOST: '127.0.0.1', GRPC_HOST: '127.0.0.2', DEBUG_HOST: '127.0.0.3' },
   ])('no note for what asks for nothing else: %j', (given) => {
     expect(notesFor(given)).toEqual([]);
@@ -424,6 +489,8 @@ const NEEDS: readonly [pattern: RegExp, needs: object][] = [
   [/^REDIS_TLS_/, { REDIS_TLS: 'true' }],
   [/^REDIS_SENTINEL_AUTH/, { REDIS_TYPE: 'SENTINEL', REDIS_URL: 'mymaster,s1:26379' }],
   [/^PROMETHEUS_ADDR/, { USE_PROMETHEUS: 'true' }],
+  [/^TRACING_/, { TRACING_ENABLED: 'true' }],
+  [/^REDIS_PERSECOND_/, { REDIS_PERSECOND: 'true' }],
 ];
 const VALUES: Readonly<Record<string, string>> = {
   PROMETHEUS_ADDR: ':1234',

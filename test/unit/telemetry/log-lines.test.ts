@@ -106,6 +106,7 @@ const CALLS: Calls = {
     counted: ({ rateLimits }) => rateLimits.counted('edge.path', 'within', 1),
     loaded: ({ rateLimits }) => rateLimits.loaded(3),
     refused: ({ rateLimits }) => rateLimits.refused(['a mistake']),
+    missing: ({ rateLimits }) => rateLimits.missing('fail'),
     controlPlaneConnected: ({ rateLimits }) => rateLimits.controlPlaneConnected(),
     controlPlaneLost: ({ rateLimits }) => rateLimits.controlPlaneLost('ECONNREFUSED', 500),
     lastGoodUsed: ({ rateLimits }) => rateLimits.lastGoodUsed(),
