@@ -292,7 +292,7 @@ descriptors:
       HEADGATE_DRAIN_MS: '0',
       ...options.env,
     };
-    const mounts = { [DATA]: folder };
+    const mounts = { [DATA]: folder, ...options.mounts };
     const running = startProcess(...containerCommand(image, { ...options, env, mounts }));
     await running.printed(/ {2}store .*\n/);
     return { running, json, opsUrl: `http://127.0.0.1:${ops}` };
@@ -318,6 +318,33 @@ descriptors:
     await expect(call(`http://127.0.0.1:${json}`, '/healthcheck')).rejects.toThrow('ECONNREFUSED');
     terminate(running);
     expect(await running.exited()).toBe(0);
+  });
+
+  test('/bin/ratelimit has no policies beside the limits, unless the user mounts some', async () => {
+    const own = join(scratch, 'own');
+    mkdirSync(own);
+    writeFileSync(
+      join(own, 'policies.yaml'),
+      'version: 1\ndefault: { limits: [9/1s] }\npolicies:\n  - name: own\n    match: { path: /own }\n    limits: [1/1s]\n',
+    );
+    const token = 'a-token-of-operators';
+    const env = { HEADGATE_ADMIN_TOKEN: token };
+    const policiesWith = async (options: ContainerOptions) => {
+      const { running, opsUrl } = await startRatelimit({ program: ['/bin/ratelimit'], ...options });
+      await using _ = running;
+      const headers = { authorization: `Bearer ${token}` };
+      const { body } = await call(opsUrl, '/v1/policies', { headers });
+      const { policies }: { policies: { name: string }[] } = JSON.parse(body);
+      terminate(running);
+      await running.exited();
+      return policies.map(({ name }) => name);
+    };
+    expect(await policiesWith({ env })).toEqual(['default', 'edge.user']);
+    const mounts = { '/etc/headgate': own };
+    expect(await policiesWith({ env, mounts })).toEqual(['own', 'default', 'edge.user']);
+    // A folder without policies.
+    const without = { '/etc/headgate': join(own, '..') };
+    expect(await policiesWith({ env, mounts: without })).toEqual(['default', 'edge.user']);
   });
 
   test.skipIf(!redisIsHere)('/bin/ratelimit runs workers, and says its notes once', async () => {
