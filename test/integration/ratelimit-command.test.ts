@@ -137,6 +137,25 @@ describe('in the place of envoyproxy/ratelimit', () => {
     expect(await running.stop()).toBe(0);
   });
 
+  testWithOwnRedis('is the user of REDIS_URL with the password of REDIS_AUTH', async () => {
+    const folder = temporaryFolder();
+    const port = await freePort();
+    await using redis = await startRedisInFolder(folder, port, [...IN_MEMORY, '--port', `${port}`]);
+    const looking = connectTo(redis);
+    await looking.call('ACL', 'SETUSER', 'limits', 'on', `>${PASSWORD}`, '~*', '&*', '+@all');
+    const env = { ...rulesIn('user', { 'edge.yaml': RULES }), REDIS_AUTH: PASSWORD };
+    await using dropIn = await startDropIn({
+      ...env,
+      REDIS_URL: `redis://limits@127.0.0.1:${port}`,
+    });
+    await eventually(
+      async () => String(await looking.call('CLIENT', 'LIST')),
+      (clients) => clients.includes('user=limits'),
+    );
+    expect(dropIn.running.output()).not.toContain(PASSWORD);
+    looking.disconnect();
+  });
+
   test('HOST, GRPC_HOST and DEBUG_HOST are for one port each', async () => {
     const hosts = { HOST: '127.0.0.2', GRPC_HOST: '127.0.0.3', DEBUG_HOST: '127.0.0.4' };
     await using dropIn = await startDropIn({

@@ -62,11 +62,15 @@ test('the environment of Envoy Gateway sets the gateway up', () => {
       config: undefined,
       controlPlane: {
         ...{ host: 'envoy-gateway', port: 18001, node: 'envoy-ratelimit' },
+        beforeLimits: 'fail',
         tls: { ca: '/certs/ca.crt', certificate: '/certs/tls.crt', key: '/certs/tls.key' },
       },
     },
   });
-  expect(notes.join('\n')).toContain('PROMETHEUS_MAPPER_YAML has no effect');
+  expect(notes).toEqual([
+    expect.stringContaining('HEADGATE_ADMIN_TOKEN is not set'),
+    expect.stringContaining('PROMETHEUS_MAPPER_YAML has no effect'),
+  ]);
 });
 
 test('the Deployment for Istio mounts the folder that its environment names', () => {
