@@ -6,6 +6,8 @@
 'use strict';
 
 // biome-ignore lint/style/useNodejsImportProtocol: Node 12 does not know it.
+const { spawn } = require('child_process');
+// biome-ignore lint/style/useNodejsImportProtocol: Node 12 does not know it.
 const { existsSync } = require('fs');
 // biome-ignore lint/style/useNodejsImportProtocol: Node 12 does not know it.
 const { resolve } = require('path');
@@ -13,6 +15,8 @@ const { resolve } = require('path');
 const ROOT = resolve(__dirname, '..');
 // The package has no sources.
 const IN_REPOSITORY = existsSync(resolve(ROOT, 'src', 'main.ts'));
+/** "npm ci" installs it in the repository. */
+const OWN_NODE = resolve(ROOT, 'node_modules', 'node', 'bin', 'node');
 const [MAJOR, MINOR] = process.versions.node.split('.').map(Number);
 const THIS_NODE = `This is Node ${process.versions.node}, ${process.execPath}.`;
 
@@ -33,9 +37,25 @@ function fail(lines) {
 function failInRepository() {
   fail([
     `headgate needs Node 24 or newer to run from its sources in ${ROOT}. ${THIS_NODE}`,
-    'Run "npm ci" there, without --omit=dev and --ignore-scripts: it installs Node 24, which "npm start" then uses.',
+    'Run "npm ci" there, without --omit=dev and --ignore-scripts: it installs Node 24, which this command then uses.',
     'Or install Node 24 from https://nodejs.org and run the same command again.',
   ]);
+}
+
+/** As if this command had been started with the Node of the repository. */
+function startWithOwnNode() {
+  const child = spawn(OWN_NODE, [__filename].concat(process.argv.slice(2)), { stdio: 'inherit' });
+  // A terminal sends Ctrl+C to both.
+  process.on('SIGINT', () => {});
+  ['SIGTERM', 'SIGHUP', 'SIGUSR2'].forEach((signal) => {
+    process.on(signal, () => child.kill(signal));
+  });
+  child.on('error', (error) => fail([`headgate: ${OWN_NODE} does not start: ${error.message}`]));
+  child.on('exit', (code, signal) => {
+    if (signal === null) process.exit(code);
+    process.removeAllListeners(signal);
+    process.kill(process.pid, signal);
+  });
 }
 
 function failInPackage() {
@@ -54,8 +74,9 @@ function failToLoad(error) {
 }
 
 if (IN_REPOSITORY) {
-  if (!runsSources()) failInRepository();
-  import('../src/main.ts').catch(failToLoad);
+  if (runsSources()) import('../src/main.ts').catch(failToLoad);
+  else if (existsSync(OWN_NODE)) startWithOwnNode();
+  else failInRepository();
 } else {
   if (!runsPackage()) failInPackage();
   import('../dist/main.js').catch(failToLoad);

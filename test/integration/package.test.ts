@@ -10,6 +10,7 @@ import {
   statSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { call, statuses } from '../support/http.ts';
 import { type InstalledPackage, installPackage, run, userEnvironment } from '../support/package.ts';
@@ -246,6 +247,26 @@ test('a gateway with a collector, but without OpenTelemetry, starts and says wha
   expect(await gateway.stop()).toBe(0);
 });
 
+describe.skipIf(tooOld === undefined)("a clone with an older Node as the system's", () => {
+  const bin = fileURLToPath(new URL('../../bin/headgate.cjs', import.meta.url));
+
+  test('runs commands in any folder with the Node that npm ci installed', () => {
+    expect(headgate(tooOld ?? '', [bin, '--version'])).toMatchObject({
+      code: 0,
+      stdout: '0.2.0\n',
+    });
+    expect(headgate(tooOld ?? '', [bin, 'check', 'nowhere.yaml'])).toMatchObject({ code: 3 });
+  });
+
+  test('stops a gateway when it is told to', async () => {
+    await using gateway = startProcess(tooOld ?? '', [bin, 'serve'], {
+      env: { ...env, ...ANY_PORT, HEADGATE_DRAIN_MS: '0' },
+    });
+    await gateway.printed(/proxies at http:/);
+    expect(await gateway.stop()).toBe(0);
+  });
+});
+
 describe('an error message names the remedy', () => {
   test.skipIf(tooOld === undefined)('if Node is too old for the package', () => {
     for (const args of [[], ['--help'], ['check', 'policies.yaml']]) {
@@ -261,7 +282,7 @@ describe('an error message names the remedy', () => {
   });
 
   test.skipIf(tooOld === undefined)(
-    'if Node is too old for "npm start" and "npm ci" installed no other',
+    'if Node is too old for the sources, and "npm ci" installed no other',
     () => {
       const checkout = copyRepository('without-node');
       const { status, stderr } = spawnSync('npm', ['start', '--silent'], {

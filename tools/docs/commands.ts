@@ -6,7 +6,7 @@ import { code, fenced, prose, table } from './markdown.ts';
 
 const HEAD = `# Commands
 
-In the repository, write \`npm start --\` for \`headgate\`, as in \`npm start -- check config/policies.yaml\`.
+In a clone, after \`npm ci\`: \`alias headgate="$PWD/bin/headgate.cjs"\`. It works in every folder.
 \`--help\` after a command prints its options. Without a command, headgate runs \`serve\`.
 
 All commands read their settings from the environment, see [configuration](configuration.md). An option takes precedence over the setting that its description names.
