@@ -13,7 +13,7 @@ import {
 import type { CountedShare } from './counting/count.ts';
 import type { Planned } from './counting/plan.ts';
 import { decisionOf } from './decision-of.ts';
-import type { AnsweredCall, HitOutcome, RateLimitEvents } from './events.ts';
+import type { AnswerEvents, AnsweredCall, HitOutcome } from './events.ts';
 import { metadataOf } from './metadata.ts';
 import { isNear, statusOf } from './status.ts';
 
@@ -38,7 +38,7 @@ export type Conclude = (
 const NO_LIMIT: DescriptorStatus = { isOver: false, limit: undefined, remaining: 0, resetAfter: 0 };
 const WITHOUT_LIMIT: DescriptorStatus = { ...NO_LIMIT, remaining: UNLIMITED };
 
-export function createAnswering(terms: AnswerTerms, events: RateLimitEvents): Conclude {
+export function createAnswering(terms: AnswerTerms, events: AnswerEvents): Conclude {
   return (call, { unlimited }, counted) => {
     const statuses = call.descriptors.map((_each, index) =>
       unlimited.has(index) ? WITHOUT_LIMIT : NO_LIMIT,
@@ -80,7 +80,7 @@ function allowed(decision: Decision): Decision {
   return { ...decision, verdict: 'allow', reason: 'not_enforced' };
 }
 
-function report(counted: readonly CountedShare[], events: RateLimitEvents): void {
+function report(counted: readonly CountedShare[], events: AnswerEvents): void {
   for (const each of counted) {
     const { share, isOver } = each;
     events.counted(share.metric, outcomeOf(each), Math.max(0, share.hits));

@@ -5,7 +5,7 @@ import type { Decided } from './decision-of.ts';
 
 export type HitOutcome = 'within' | 'near' | 'over' | 'shadow_over';
 
-export interface RateLimitEvents {
+export interface AnswerEvents {
   /** Gives a denial its id. With `isShadow`, nobody was denied. */
   name(decided: Decided, isShadow: boolean): Decision;
   /** A rule counted hits. `limit` is its name in metrics. */

@@ -9,7 +9,7 @@ import { countShares } from './counting/count.ts';
 import { type CountedRules, type CountingTerms, countRules } from './counting/counted-rule.ts';
 import { overrideRules } from './counting/override-rules.ts';
 import { planCall } from './counting/plan.ts';
-import type { AnsweredCall, RateLimitEvents } from './events.ts';
+import type { AnswerEvents, AnsweredCall } from './events.ts';
 import { CompiledRules } from './rules/compiled-rules.ts';
 import type { Rules } from './rules/rule.ts';
 
@@ -23,7 +23,7 @@ export interface RateLimitingOptions {
   /** Whether calls pass until a configuration was loaded. Otherwise they fail. */
   readonly passesBeforeLimits: boolean;
   readonly terms: AnswerTerms;
-  readonly events: RateLimitEvents;
+  readonly events: AnswerEvents;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
 }

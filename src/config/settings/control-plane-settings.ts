@@ -31,13 +31,19 @@ export interface ControlPlaneSettings extends Target {
   readonly tls: ControlPlaneTls | undefined;
 }
 
-/** Paths of files. */
+/**
+ * Paths of files in PEM. Envoy Gateway 1.9.1 mounts /certs/{ca.crt,tls.crt,tls.key}
+ * (internal/infrastructure/kubernetes/ratelimit/resource.go), and wants TLS 1.3 and a certificate of the client
+ * (internal/crypto/cert_load.go).
+ */
 export interface ControlPlaneTls {
-  readonly ca: string | undefined;
-  readonly certificate: string | undefined;
-  readonly key: string | undefined;
+  /** Undefined: the authorities that Node trusts. */
+  readonly ca?: string | undefined;
+  /** Of the client, with its key. */
+  readonly certificate?: string | undefined;
+  readonly key?: string | undefined;
   /** The name in the certificate of the control plane; undefined: its host. */
-  readonly serverName: string | undefined;
+  readonly serverName?: string | undefined;
 }
 
 /** The largest message that a control plane may send. */

@@ -9,16 +9,19 @@ import {
   type IncomingHttpHeaders,
 } from 'node:http2';
 import type { Socket } from 'node:net';
-import { LARGEST_MESSAGE_BYTES } from '../../config/settings/control-plane-settings.ts';
+import {
+  type ControlPlaneTls,
+  LARGEST_MESSAGE_BYTES,
+} from '../../config/settings/control-plane-settings.ts';
 import { type Target, targetText } from '../../config/settings/target.ts';
 import { printable } from '../../core/printable.ts';
 import { FrameReader, framed } from '../../protobuf/frames.ts';
-import { openConnection, type TlsFiles } from './connection.ts';
+import { openConnection } from './connection.ts';
 
 export interface AdsServer {
   readonly target: Target;
   /** Undefined: without TLS. */
-  readonly tls?: TlsFiles | undefined;
+  readonly tls?: ControlPlaneTls | undefined;
   /** Sent with the request, for example a token. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly bounds: StreamBounds;

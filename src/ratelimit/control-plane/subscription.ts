@@ -3,11 +3,11 @@
  * as long as the gateway runs. While the control plane is away, the last good configuration stays in force.
  */
 import { existsSync } from 'node:fs';
+import type { ControlPlaneTls } from '../../config/settings/control-plane-settings.ts';
 import type { Target } from '../../config/settings/target.ts';
 import type { RuleFile } from '../rules/rule.ts';
 import { type AdsServer, STREAM_BOUNDS, type StreamBounds } from './ads-stream.ts';
 import { type Backoff, RECONNECTION, REPETITION, waitAfter } from './backoff.ts';
-import type { TlsFiles } from './connection.ts';
 import { type Configuration, Discovery } from './discovery.ts';
 import { LastGoodWriter, readLastGood } from './last-good.ts';
 import type { Node } from './messages.ts';
@@ -17,7 +17,7 @@ export interface SubscriptionOptions {
   readonly target: Target;
   readonly node: Node;
   /** Undefined: without TLS. The files are read for each connection. */
-  readonly tls?: TlsFiles | undefined;
+  readonly tls?: ControlPlaneTls | undefined;
   /** Sent with each connection's request. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /**
