@@ -134,7 +134,7 @@ const CALLING: readonly (readonly [string, Call, readonly string[]])[] = [
   // It also calls GET /v1/clients/top.
   ['top', 'GET /v1/overview', []],
   ['explain', 'POST /v1/explain', ['--url', '/a']],
-  ['explain', 'GET /v1/decisions', ['0-1']],
+  ['explain', 'GET /v1/decisions', ['0123456789ab-1']],
 ];
 const WITH_JSON = ['clients top', 'policies list', 'overrides', 'stats', 'explain'];
 

@@ -14,25 +14,30 @@ export function adviceOnPlans({ fallback, entries }: ValidFile): DiagnosticDraft
 
 function plansBelow({ limits, plans }: DefaultEntry, at: Path): DiagnosticDraft[] {
   const withoutKey = limits.filter(isOfOneClient);
-  return Object.entries(plans).flatMap(([plan, ofPlan]) => {
-    const index = ofPlan.findIndex((limit) => isOfOneClient(limit) && isBelow(limit, withoutKey));
-    const low = ofPlan[index];
-    if (low === undefined) return [];
+  if (withoutKey.length === 0) return [];
+  return Object.entries(plans).flatMap(([plan, all]) => {
+    const ofPlan = all.filter(isOfOneClient);
+    const low = ofPlan.find(({ rate }) => atLeast(withoutKey, rate.windowMs) > rate.limit);
+    const isNeverAbove = withoutKey.every(
+      ({ rate }) => atMost(ofPlan, rate.windowMs) <= rate.limit,
+    );
+    if (low === undefined || !isNeverAbove) return [];
     const { limit, window } = low.rate;
     const message = `${limit}/${window} allows less than requests without a key get, so clients of this plan gain by leaving out their key`;
-    return [{ rule: 'plan-below-none', path: [...at, 'plans', plan, index], message }];
+    return [{ rule: 'plan-below-none', path: [...at, 'plans', plan, all.indexOf(low)], message }];
   });
 }
 
-/** Whether the others together admit more in each window of this limit, also in the long run. */
-function isBelow({ rate }: LimitEntry, others: readonly LimitEntry[]): boolean {
-  const admitted = others.map((other) =>
-    // A longer window may admit more at once and less in the long run.
-    other.rate.windowMs > rate.windowMs
-      ? 0
-      : other.rate.limit * Math.floor(rate.windowMs / other.rate.windowMs),
-  );
-  return admitted.length > 0 && Math.min(...admitted) > rate.limit;
+/** What these limits together admit in every window of this length, again and again. */
+function atLeast(limits: readonly LimitEntry[], windowMs: number): number {
+  const each = limits.map(({ rate }) => rate.limit * Math.floor(windowMs / rate.windowMs));
+  return Math.min(...each);
+}
+
+/** The most that they admit in a window of this length. */
+function atMost(limits: readonly LimitEntry[], windowMs: number): number {
+  const each = limits.map(({ rate }) => rate.limit * Math.ceil(windowMs / rate.windowMs));
+  return Math.min(...each);
 }
 
 function isOfOneClient({ per }: LimitEntry): boolean {
