@@ -3,7 +3,8 @@ import { text } from 'node:stream/consumers';
 import { Command, Option } from 'commander';
 import { checkDocument } from '../config/check/rules-document.ts';
 import { ConfigError } from '../config/config-error.ts';
-import { type Environment, readEnvironment } from '../config/settings/environment.ts';
+import { commandEnvironment } from '../config/envoyproxy-ratelimit/commands.ts';
+import type { Environment } from '../config/settings/environment.ts';
 import { checkFiles as examineFiles, STANDARD_INPUT } from './support/check-files.ts';
 import { countOf, type Output } from './support/diagnostics.ts';
 import { asGithubCommands } from './support/diagnostics-github.ts';
@@ -64,7 +65,7 @@ async function check(
   }
   if (redis && output !== 'text')
     command.error(`error: --redis has only text output, not ${output}`);
-  const environment = readEnvironment(process.env);
+  const environment = commandEnvironment(process.env);
   const { policies, rateLimit } = environment;
   const served = [policies, ...(rateLimit?.config === undefined ? [] : [rateLimit.config])];
   const named = files.length > 0 || redis ? files : served;

@@ -37,7 +37,7 @@ export function explainCommand(): Command {
       .option('--domain <domain>', 'domain of a rate limit request; name its entries as key=value')
       .option(
         '--ratelimit-config <path>',
-        'with --domain: rate limit file, or directory of such files; repeat for more',
+        'with --domain: rate limit file, or directory of such files; repeat for more (HEADGATE_RATELIMIT_CONFIG)',
         (path: string, before: readonly string[]) => [...before, path],
         [],
       )
@@ -74,11 +74,10 @@ async function run(words: readonly string[], flags: Flags, command: Command) {
 }
 
 function matchMistake(words: readonly string[], flags: Flags): string | undefined {
-  const { url, policies, live, gateway, ratelimitConfig } = flags;
+  const { url, policies, live, gateway } = flags;
   if (words.length === 0) return 'give the entries of the descriptor, as key=value';
   const word = words.find((each) => each.indexOf('=') < 1);
   if (word !== undefined) return `"${word}" is no entry of a descriptor, write key=value`;
-  if (ratelimitConfig.length === 0) return 'give the rate limit files with --ratelimit-config';
   if (live === true || [url, policies, gateway].some((each) => each !== undefined)) {
     return '--domain explains by rate limit files alone: leave out --url, --policies, --live and --gateway';
   }

@@ -1,6 +1,6 @@
 /** `headgate healthcheck`: a probe for container images without a shell, and for services that wait for a start. */
 import { Command } from 'commander';
-import { readEnvironment } from '../config/settings/environment.ts';
+import { commandEnvironment } from '../config/envoyproxy-ratelimit/commands.ts';
 import { EXIT_FAULT } from './support/exit-codes.ts';
 import { urlOf } from './support/gateway-client.ts';
 import { complain } from './support/output.ts';
@@ -21,7 +21,7 @@ export function healthcheckCommand(): Command {
 }
 
 async function healthcheck({ ready }: Flags): Promise<void> {
-  const { opsHost, opsPort } = readEnvironment(process.env);
+  const { opsHost, opsPort } = commandEnvironment(process.env);
   const url = `${urlOf(opsHost, opsPort)}/${ready ? 'readyz' : 'livez'}`;
   try {
     const response = await fetch(url, { signal: AbortSignal.timeout(TIMEOUT_MS) });

@@ -1,8 +1,9 @@
 /** `headgate proxy-config`: prints the configuration of a proxy, made from the policy file and the settings. */
 import { Argument, Command, InvalidArgumentError } from 'commander';
 import { ConfigError } from '../config/config-error.ts';
+import { commandEnvironment } from '../config/envoyproxy-ratelimit/commands.ts';
 import { readPolicies } from '../config/policy-file/read.ts';
-import { type Environment, readEnvironment } from '../config/settings/environment.ts';
+import type { Environment } from '../config/settings/environment.ts';
 import { type Address, asksOverGrpc, PROXIES, proxyConfig } from '../proxy-config/proxy-config.ts';
 import { EXIT_USAGE } from './support/exit-codes.ts';
 import { complain, sayFile } from './support/output.ts';
@@ -50,7 +51,7 @@ function readOneGateway(text: string, before: Address | undefined): Address {
 }
 
 function print(proxy: string, flags: ProxyConfigFlags, command: Command): void {
-  const environment = readEnvironment(process.env);
+  const environment = commandEnvironment(process.env);
   const { found } = readPolicies({
     ...environment,
     policies: flags.policies ?? environment.policies,

@@ -1,7 +1,7 @@
 /** `headgate test`: runs the tests of policy files in virtual time. */
 import { Command, InvalidArgumentError, Option } from 'commander';
+import { commandEnvironment } from '../config/envoyproxy-ratelimit/commands.ts';
 import { FileError } from '../config/file-error.ts';
-import { readEnvironment } from '../config/settings/environment.ts';
 import { coveredPercent } from '../insight/policy-tests/coverage.ts';
 import { findTestFiles, TEST_FILE_NAMES } from '../insight/policy-tests/find-test-files.ts';
 import type { TestFile } from '../insight/policy-tests/policy-test.ts';
@@ -58,7 +58,7 @@ export function testCommand(): Command {
 
 async function test(given: readonly string[], flags: TestFlags, command: Command): Promise<void> {
   const paths = given.length === 0 ? ['.'] : given;
-  const { cloudflareRanges } = readEnvironment(process.env);
+  const { cloudflareRanges } = commandEnvironment(process.env);
   const found = findFiles(paths, command);
   if (found.length === 0) {
     command.error(`error: no test file in ${paths.join(', ')}: none is called ${TEST_FILE_NAMES}`);

@@ -295,7 +295,7 @@ descriptors:
     const mounts = { [DATA]: folder, ...options.mounts };
     const running = startProcess(...containerCommand(image, { ...options, env, mounts }));
     await running.printed(/ {2}store .*\n/);
-    return { running, json, opsUrl: `http://127.0.0.1:${ops}` };
+    return { running, json, opsUrl: `http://127.0.0.1:${ops}`, env };
   }
 
   const CALL = {
@@ -308,8 +308,9 @@ descriptors:
     ['as the argument of the image', { args: ['/bin/ratelimit'] }],
     ['as a command of headgate', { args: ['ratelimit'] }],
   ])('/bin/ratelimit takes the place of envoyproxy/ratelimit, %s', async (_, options) => {
-    const { running, json, opsUrl } = await startRatelimit(options);
+    const { running, json, opsUrl, env } = await startRatelimit(options);
     await using _running = running;
+    await healthy(env, running);
     const url = `http://127.0.0.2:${json}`;
     expect((await call(url, '/healthcheck')).status).toBe(200);
     expect(await statuses(3, () => call(url, '/json', CALL))).toEqual([200, 200, 429]);

@@ -147,7 +147,9 @@ describe('the core is pure', () => {
 
 test('only config/settings/environment.ts reads the environment', () => {
   const readers = files.filter((file) =>
-    /(?:readEnvironment|dropInFor)\(process\.env\)/.test(readFileSync(join(SRC, file), 'utf8')),
+    /(?:readEnvironment|commandEnvironment|dropInFor)\(process\.env\)/.test(
+      readFileSync(join(SRC, file), 'utf8'),
+    ),
   );
   const others = files.filter((file) => /process\.env/.test(readFileSync(join(SRC, file), 'utf8')));
   expect(others).toEqual(readers);

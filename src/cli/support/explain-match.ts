@@ -1,10 +1,16 @@
 /** Explains which limit of rate limit files applies to a descriptor of a request. */
+import { commandEnvironment } from '../../config/envoyproxy-ratelimit/commands.ts';
 import { compileRules } from '../../ratelimit/rules/compile.ts';
 import { explainMatch } from '../../ratelimit/rules/describe.ts';
 import type { Entry } from '../../ratelimit/rules/rule.ts';
 import { readRuleFiles } from '../../ratelimit/rules/rule-files.ts';
+import { CommandFailed } from './command-failed.ts';
+import { EXIT_USAGE } from './exit-codes.ts';
 import { bySubject } from './explanation-lines.ts';
 import { type OutputFlags, print } from './output.ts';
+
+const NO_FILES =
+  'give the rate limit files with --ratelimit-config, or set HEADGATE_RATELIMIT_CONFIG';
 
 export interface MatchFlags extends OutputFlags {
   readonly domain?: string;
@@ -15,10 +21,20 @@ export interface MatchFlags extends OutputFlags {
 
 /** `entries` are written as `key=value`. Throws a ConfigError if a file has mistakes. */
 export function explainDescriptor(entries: readonly Entry[], flags: MatchFlags): void {
-  const { domain = '', ratelimitConfig, mergeDomains = false } = flags;
-  const { read } = readRuleFiles(ratelimitConfig);
+  const { domain = '' } = flags;
+  const { paths, mergeDomains } = filesOf(flags);
+  const { read } = readRuleFiles(paths);
   const steps = explainMatch(compileRules(read, { mergeDomains }), domain, entries);
   print(flags.output, { steps }, () => bySubject(steps));
+}
+
+/** Those that the options name, else those of the gateway. */
+function filesOf({ ratelimitConfig, mergeDomains: merges }: MatchFlags) {
+  const mergeDomains = merges === true;
+  if (ratelimitConfig.length > 0) return { paths: ratelimitConfig, mergeDomains };
+  const { config, mergesDomains = false } = commandEnvironment(process.env).rateLimit ?? {};
+  if (config === undefined) throw new CommandFailed(EXIT_USAGE, NO_FILES);
+  return { paths: [config], mergeDomains: mergeDomains || mergesDomains };
 }
 
 /** The value may have further equals signs. */

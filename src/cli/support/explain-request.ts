@@ -1,8 +1,9 @@
 /** Explains a request by a policy file alone, by the counters in Redis, or by a running gateway. */
 import { withLiveCounts } from '../../app/live-counts.ts';
 import { ConfigError } from '../../config/config-error.ts';
+import { commandEnvironment } from '../../config/envoyproxy-ratelimit/commands.ts';
 import { openPolicySource } from '../../config/policy-file/policy-source.ts';
-import { type Environment, readEnvironment } from '../../config/settings/environment.ts';
+import type { Environment } from '../../config/settings/environment.ts';
 import { SHIPPED_POLICIES } from '../../config/shipped-files.ts';
 import { refusalText } from '../../doctor/refusals.ts';
 import {
@@ -46,7 +47,7 @@ type RequestFlags = ExplainFlags & { readonly url: string };
 export async function explainRequest(flags: RequestFlags): Promise<void> {
   const request = requestOf(flags);
   if (flags.gateway === undefined) {
-    const settings = readEnvironment(process.env);
+    const settings = commandEnvironment(process.env);
     const policies = flags.policies ?? settings.policies;
     const explanation = await explainHere(request, { ...settings, policies }, flags.live === true);
     const isShipped = policies === SHIPPED_POLICIES;

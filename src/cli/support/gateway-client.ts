@@ -1,6 +1,6 @@
 /** Calls an operation of a running gateway at its ops port. */
 import type { z } from 'zod';
-import { readEnvironment } from '../../config/settings/environment.ts';
+import { commandEnvironment, isDropIn } from '../../config/envoyproxy-ratelimit/commands.ts';
 import { type Operation, pathFields, placeOfFields } from '../../operations/operation.ts';
 import { EXIT_FAULT, EXIT_USAGE } from './exit-codes.ts';
 import { GatewayRefused } from './gateway-refused.ts';
@@ -28,6 +28,8 @@ interface HttpCall {
 const NOT_THE_OPS_API = /^Nothing is here\./;
 /** No operation takes longer. */
 const TIMEOUT_MS = 10_000;
+const NO_TOKEN =
+  'HEADGATE_ADMIN_TOKEN is not set: set it for the gateway and for this command, to at least 16 characters; without it a gateway in place of envoyproxy/ratelimit shows health and metrics only';
 const ALL_INTERFACES: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
 
 /** Rejects with GatewayRefused. */
@@ -36,9 +38,11 @@ export async function callGateway<Input extends z.ZodObject, Output extends z.Zo
   operation: Operation<Input, Output>,
   input: z.input<Input>,
 ): Promise<Answer<z.output<Output>>> {
-  const { opsHost, opsPort, adminToken } = readEnvironment(process.env);
+  const { opsHost, opsPort, adminToken } = commandEnvironment(process.env);
   const url = gateway ?? urlOf(opsHost, opsPort);
   const response = await send(url, httpCall(operation, input), adminToken);
+  if (response.status === 401 && isDropIn(process.env) && !process.env.HEADGATE_ADMIN_TOKEN)
+    throw new GatewayRefused(EXIT_FAULT, NO_TOKEN);
   const json = objectIn(await bodyOf(response, url));
   if (!response.ok || json === undefined) throw refusalOf(response.status, json, url);
   return {

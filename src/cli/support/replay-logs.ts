@@ -1,5 +1,5 @@
 /** Replays logs, with progress on a terminal, and prints the report. Ctrl+C reports what is known so far. */
-import { readEnvironment } from '../../config/settings/environment.ts';
+import { commandEnvironment } from '../../config/envoyproxy-ratelimit/commands.ts';
 import { replayPage } from '../../insight/page/replay-page.ts';
 import { readPolicyFile } from '../../insight/policies.ts';
 import type { MisreadLine } from '../../insight/reading/entry-stream.ts';
@@ -24,7 +24,7 @@ export interface ReplayFlags extends LogFlags, OutputFlags {
 }
 
 export async function replayLogs(paths: readonly string[], flags: ReplayFlags): Promise<void> {
-  const { cloudflareRanges, ...environment } = readEnvironment(process.env);
+  const { cloudflareRanges, ...environment } = commandEnvironment(process.env);
   const policies = readPolicyFile(flags.policies ?? environment.policies, cloudflareRanges);
   const against =
     flags.against === undefined ? undefined : readPolicyFile(flags.against, cloudflareRanges);

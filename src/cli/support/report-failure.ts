@@ -14,8 +14,8 @@ interface ListenError extends NodeJS.ErrnoException {
   readonly address?: string;
 }
 
-/** Returns the exit code. */
-export async function reportFailure(error: unknown): Promise<number> {
+/** Returns the exit code. `command`: the one that failed. */
+export async function reportFailure(error: unknown, command = ''): Promise<number> {
   // Commander has printed its own message already.
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT_USAGE;
   if (error instanceof ConfigError) {
@@ -33,18 +33,18 @@ export async function reportFailure(error: unknown): Promise<number> {
     complain(`headgate: ${error.message}`);
     return error.exitCode;
   }
-  complain((await listenFailure(error as ListenError)) ?? linesIn(inspect(error)));
+  complain((await listenFailure(error as ListenError, command)) ?? linesIn(inspect(error)));
   return EXIT_FAULT;
 }
 
 /** Undefined for every other error. */
-async function listenFailure(error: ListenError): Promise<string | undefined> {
+async function listenFailure(error: ListenError, command: string): Promise<string | undefined> {
   const { code, syscall, port, address } = error;
   const isSocket = port === -1 || port === undefined;
   if (code === 'EADDRINUSE') {
     return isSocket
       ? `headgate: ${address} is taken, choose another path with HEADGATE_LISTEN`
-      : `headgate: port ${port} is taken, perhaps by another headgate; stop that, or choose another port with ${await settingOf(port)}`;
+      : `headgate: port ${port} is taken, perhaps by another headgate; stop that, or choose another port with ${await settingOf(port, command)}`;
   }
   if (syscall !== 'listen' && syscall !== 'bind') return undefined;
   const place = isSocket ? address : `${address}:${port}`;
@@ -52,10 +52,13 @@ async function listenFailure(error: ListenError): Promise<string | undefined> {
 }
 
 /** The setting that named the port. */
-async function settingOf(port: number): Promise<string> {
+async function settingOf(port: number, command: string): Promise<string> {
   // Loaded only now, because most commands need no settings.
   const { readEnvironment } = await import('../../config/settings/environment.ts');
-  const environment = readEnvironment(process.env);
+  const { dropInFor } = await import('../../config/envoyproxy-ratelimit/variables.ts');
+  const isDropIn = command === 'ratelimit';
+  const environment = readEnvironment(isDropIn ? dropInFor(process.env).variables : process.env);
   if (port === environment.opsPort) return 'HEADGATE_OPS_PORT';
+  if (port === environment.rateLimit?.httpPort) return 'HEADGATE_RATELIMIT_HTTP_PORT';
   return port === environment.grpcPort ? 'HEADGATE_GRPC_PORT' : 'HEADGATE_PORT';
 }

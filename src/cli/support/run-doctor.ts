@@ -1,5 +1,6 @@
 /** Runs every examination of `headgate doctor`, and prints what it finds. */
 import { ConfigError } from '../../config/config-error.ts';
+import { commandEnvironment, isDropIn } from '../../config/envoyproxy-ratelimit/commands.ts';
 import type { ValidFile } from '../../config/policy-file/compile.ts';
 import { type Environment, readEnvironment } from '../../config/settings/environment.ts';
 import { type DoctorFinding, type FindingId, found, type Severity } from '../../doctor/catalog.ts';
@@ -57,7 +58,8 @@ async function* everyFinding(flags: DoctorFlags): AsyncGenerator<DoctorFinding> 
   const files = { ...environment, policies: path };
   yield* policyFindings(files);
   const valid = validPolicies(files);
-  const isNamed = flags.policies !== undefined || Boolean(process.env.HEADGATE_POLICIES);
+  const isNamed =
+    flags.policies !== undefined || Boolean(process.env.HEADGATE_POLICIES) || isDropIn(process.env);
   const gateway = await gatewayState(opsUrlOf(environment));
   yield* choiceFindings({ path, digest: valid?.digest, isNamed }, gateway);
   for (const file of flags.proxyFile) yield* proxyFindings(file, valid?.file, environment);
@@ -72,7 +74,7 @@ async function* everyFinding(flags: DoctorFlags): AsyncGenerator<DoctorFinding> 
 
 function readSettings(): Environment | { readonly mistakes: readonly string[] } {
   try {
-    return readEnvironment(process.env);
+    return commandEnvironment(process.env);
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     return { mistakes: error.mistakes };

@@ -1,6 +1,7 @@
 /** Runs `headgate suggest`: reads the logs, computes suggestions, prints them. */
+
+import { commandEnvironment } from '../../config/envoyproxy-ratelimit/commands.ts';
 import { validateFiles } from '../../config/policy-file/read.ts';
-import { readEnvironment } from '../../config/settings/environment.ts';
 import { readText } from '../../config/text-file.ts';
 import type { PolicySet } from '../../core/policy-set.ts';
 import { printableJson } from '../../core/printable.ts';
@@ -62,7 +63,7 @@ export async function runSuggest(
 
 /** Throws a ConfigError if the file cannot be read or has mistakes. */
 function policySetOf(file: string | undefined, map: readonly MappedField[]): PolicySet {
-  const environment = readEnvironment(process.env);
+  const environment = commandEnvironment(process.env);
   if (file !== undefined) {
     return largePolicySetOf(readPolicyFile(file, environment.cloudflareRanges), ONE_THREAD);
   }

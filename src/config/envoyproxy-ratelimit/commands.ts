@@ -1,0 +1,56 @@
+/**
+ * The environment of commands. In a container that runs headgate in the place of envoyproxy/ratelimit, a command starts
+ * with that program's variables, and must find the gateway and the limits that they describe.
+ */
+import { readFileSync } from 'node:fs';
+import { type Environment, readEnvironment } from '../settings/environment.ts';
+import { SHIPPED_POLICIES } from '../shipped-files.ts';
+import type { Given } from './variable.ts';
+import { dropInFor } from './variables.ts';
+
+/** Only envoyproxy/ratelimit has them. Its others, such as PORT and REDIS_URL, are common names. */
+const NAMES_OF_THEIRS = ['RUNTIME_ROOT', 'RUNTIME_SUBDIRECTORY', 'CONFIG_GRPC_XDS_SERVER_URL'];
+/** Who sets one of them has moved to headgate's own variables. */
+const PLACES_OF_LIMITS = ['HEADGATE_RATELIMIT_CONFIG', 'HEADGATE_RATELIMIT_CONTROL_PLANE'];
+
+const POLICIES_OF_IMAGE = '/etc/headgate/policies.yaml';
+
+/** The settings of the gateway on this machine. Throws a ConfigError with every mistake. */
+export function commandEnvironment(given: NodeJS.ProcessEnv): Environment {
+  return readEnvironment(commandVariables(given));
+}
+
+/** With headgate's names, whichever program's variables are given. */
+export function commandVariables(given: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return isDropIn(given) ? dropInFor(withoutThoseOfImage(given)).variables : given;
+}
+
+/** Whether the variables say, in the words of envoyproxy/ratelimit, where limits come from. */
+export function isDropIn(given: Given): boolean {
+  const isTheirs =
+    given.CONFIG_TYPE === 'GRPC_XDS_SOTW' || NAMES_OF_THEIRS.some((name) => given[name]);
+  return isTheirs && !PLACES_OF_LIMITS.some((name) => given[name]);
+}
+
+/** The image sets both for `headgate serve`, and its /bin/ratelimit removes them. */
+function withoutThoseOfImage({
+  HEADGATE_HOST: host,
+  HEADGATE_POLICIES: policies,
+  ...others
+}: Given) {
+  return {
+    ...others,
+    ...(host !== '0.0.0.0' && { HEADGATE_HOST: host }),
+    ...(policies !== undefined && !isOfImage(policies) && { HEADGATE_POLICIES: policies }),
+  };
+}
+
+/** Unless the user has put a file of theirs in place of that of the image. */
+function isOfImage(path: string): boolean {
+  if (path !== POLICIES_OF_IMAGE) return false;
+  try {
+    return readFileSync(path).equals(readFileSync(SHIPPED_POLICIES));
+  } catch {
+    return true;
+  }
+}
