@@ -142,7 +142,7 @@ describe.skipIf(!hasHelm || !hasKubeconform)('kubeconform', () => {
   test.each(EXAMPLES.map((text, i) => [i + 1, text]))('example %i of the README', (_i, text) => {
     const [version] = KUBERNETES_VERSIONS;
     expect(invalidObjects(manifests([], String(text)), version)).toBe('');
-    expect(EXAMPLES).toHaveLength(4);
+    expect(EXAMPLES).toHaveLength(5);
   });
 
   test('finds what is wrong, so the test above can fail', () => {

@@ -37,6 +37,7 @@ import { policyFileContext } from '../support/policies.ts';
 import { freePort } from '../support/ports.ts';
 import { findProgram } from '../support/provision.ts';
 import { runProxy } from '../support/proxies.ts';
+import { descriptor, startRateLimitGateway } from '../support/rate-limits.ts';
 import { startUpstream } from '../support/upstream.ts';
 
 const SECRET_FILE = 'kubernetes/base/secret.example.yaml';
@@ -51,8 +52,11 @@ const FOLDERS: Readonly<Record<string, readonly string[]>> = {
   base: [],
   'overlays/envoy-gateway': ['application/application:80'],
   'overlays/istio': ['application/application:80'],
+  'overlays/ratelimit': [],
   'overlays/sidecar': [],
 };
+/** Places that a test on this machine chooses itself; without Redis it counts in memory. */
+const OF_THE_POD = /^HEADGATE_(POLICIES|OPS_HOST|RATELIMIT_CONFIG|REDIS_URL|REPLICAS|DRAIN_MS)$/;
 /** After draining, headgate ends within this time. */
 const END_WITHIN_SECONDS = 6;
 
@@ -368,6 +372,58 @@ describe('files to paste', () => {
       'x-headgate-peer-ip': '%DOWNSTREAM_DIRECT_REMOTE_ADDRESS_WITHOUT_PORT%',
       'x-headgate-client-ip': '%DOWNSTREAM_REMOTE_ADDRESS_WITHOUT_PORT%',
     });
+  });
+});
+
+describe.skipIf(!hasKubectl)("the service of Envoy's rate limit filter", () => {
+  const objects = hasKubectl ? rendered('overlays/ratelimit') : [];
+  const environment = () => environmentOf(headgatesOf(objects)[0] as Container, SECRETS);
+  const limits = () =>
+    named<ConfigMap>(objects, 'ConfigMap', 'headgate-limits').data['limits.yaml'] ?? '';
+
+  test('is open to proxies on the gRPC port alone', () => {
+    const { port, socket, grpcPort } = readEnvironment(environment());
+    expect({ port, socket, grpcPort }).toEqual({
+      port: undefined,
+      socket: undefined,
+      grpcPort: 8081,
+    });
+    const services = ofKind<Service>(objects, 'Service');
+    expect(services.map(({ spec }) => spec.ports.map(({ name }) => name))).toEqual([
+      ['grpc'],
+      ['ops'],
+      ['grpc'],
+    ]);
+    const { spec } = named<NetworkPolicy>(objects, 'NetworkPolicy', 'headgate');
+    expect(spec.ingress.map(({ ports }) => ports.map(({ port }) => port))).toEqual([
+      ['grpc'],
+      ['ops'],
+    ]);
+  });
+
+  test('has the limits of deploy/ratelimit, mounted so that changes reach the gateway', () => {
+    const shipped = new URL('../../deploy/ratelimit/config/edge.yaml', import.meta.url);
+    expect(parse(limits())).toEqual(parse(readFileSync(shipped, 'utf8')));
+    const [deployment] = deployments(objects);
+    const [container] = headgatesOf(objects);
+    const folder = readEnvironment(environment()).rateLimit?.config;
+    const mount = container?.volumeMounts?.find(({ mountPath }) => mountPath === folder);
+    expect(mount?.subPath).toBeUndefined();
+    const volume = deployment?.spec.template.spec.volumes?.find(({ name }) => name === mount?.name);
+    expect(volume?.configMap?.name).toBe('headgate-limits');
+  });
+
+  test('denies the sixth login of a minute', async () => {
+    const { HEADGATE_HOST: _ofTheImage, ...env } = environment();
+    await using gateway = await startRateLimitGateway(limits(), {
+      ...Object.fromEntries(Object.entries(env).filter(([name]) => !OF_THE_POD.test(name))),
+    });
+    const login = { generic_key: 'login', remote_address: '203.0.113.9' };
+    const ask = () => gateway.client.ask({ domain: 'edge', descriptors: [descriptor(login)] });
+    const codes: (string | undefined)[] = [];
+    for (let i = 0; i < 6; i++) codes.push((await ask()).message?.overall_code);
+    expect(codes).toEqual([...Array(5).fill('OK'), 'OVER_LIMIT']);
+    expect((await call(gateway.opsUrl, '/readyz')).status).toBe(200);
   });
 });
 
