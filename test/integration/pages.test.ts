@@ -19,6 +19,11 @@ const PAGES: Readonly<Record<string, PageOptions & { readonly needs: readonly Pr
     programs: { envoy: 'envoy' },
     before: 'application &',
   },
+  'quickstart/envoy-ratelimit.md': {
+    needs: ['envoy'],
+    programs: { envoy: 'envoy' },
+    before: 'application &',
+  },
   'quickstart/caddy.md': { needs: ['caddy'], before: 'application & caddy start' },
   'importing.md': { needs: [] },
   'quickstart/kubernetes.md': { needs: [] },

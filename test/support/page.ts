@@ -4,7 +4,7 @@
  * - A block whose fence names a file, as in "```yaml policies.yaml", is that file. A "```diff FILE" is a file of the
  *   reader: it is there from the start, without the lines that begin with a plus.
  * - The commands of "```sh" run one block after the other in one shell. If one ends in `&`, the next block runs when
- *   headgate (8080) or the proxy (8000) accepts connections; after `-s reload`, when the old workers of NGINX are gone.
+ *   headgate (8080, or 8081 with HEADGATE_PORT=off) or the proxy (8000) accepts connections; after `-s reload`, when the old workers of NGINX are gone.
  * - A "```text" after commands is a part of what they print. A line `...` stands for any lines. Numbers and ids change
  *   from run to run, so words with digits, long words and the width of gaps are not compared.
  * - Every other block is not run: "```console" is for what the machine of the tests does not have.
@@ -104,12 +104,15 @@ function commandsOf({ language, file, text }: Block): string {
   return [
     'old=$(workers)',
     text,
-    ...(/ &( +#.*)?$/m.test(text)
-      ? [`accepting ${text.includes('headgate serve') ? 8080 : 8000}`]
-      : []),
+    ...(/ &( +#.*)?$/m.test(text) ? [`accepting ${startedPort(text)}`] : []),
     ...(text.includes('-s reload') ? ['reloaded "$old"'] : []),
     `echo '${END_OF_BLOCK}'`,
   ].join('\n');
+}
+
+function startedPort(commands: string): number {
+  if (!commands.includes('headgate serve')) return 8000;
+  return commands.includes('HEADGATE_PORT=off') ? 8081 : 8080;
 }
 
 function writing(file: string, text: string): string {

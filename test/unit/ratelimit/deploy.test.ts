@@ -5,6 +5,7 @@ import { parse, parseAllDocuments } from 'yaml';
 import { dropInFor } from '../../../src/config/envoyproxy-ratelimit/variables.ts';
 import { readEnvironment } from '../../../src/config/settings/environment.ts';
 import { compileRules } from '../../../src/ratelimit/rules/compile.ts';
+import { blocksOf } from '../../support/page.ts';
 
 const FOLDER = new URL('../../../deploy/ratelimit/', import.meta.url);
 const textOf = (name: string) => readFileSync(new URL(name, FOLDER), 'utf8');
@@ -96,5 +97,28 @@ describe.each(readdirSync(new URL('kubernetes/', FOLDER)))('kubernetes/%s', (nam
     for (const [, domain] of textOf(`kubernetes/${name}`).matchAll(/^ *domain: (\S+)/gm)) {
       expect(domain).toBe(EDGE.domain);
     }
+  });
+});
+
+describe('docs/quickstart/envoy-ratelimit.md', () => {
+  const PAGE = new URL('../../../docs/quickstart/envoy-ratelimit.md', import.meta.url);
+  const blocks = blocksOf(readFileSync(PAGE, 'utf8'));
+  const fileOf = (name: string) => blocks.find(({ file }) => file === name)?.text ?? '';
+  const added = parse(fileOf('envoy.yaml').replaceAll(/^./gm, ''));
+  const shipped = parse(textOf('envoy.yaml'));
+
+  test('adds the filter and the cluster of deploy/ratelimit/envoy.yaml', () => {
+    const filterIn = ({ static_resources: { listeners } }: typeof shipped) =>
+      listeners[0].filter_chains[0].filters[0].typed_config.http_filters[0];
+    const clusterIn = ({ static_resources: { clusters } }: typeof shipped) =>
+      clusters.find(({ name }: { name: string }) => name === 'ratelimit');
+    expect(filterIn(added)).toEqual(filterIn(shipped));
+    expect(clusterIn(added)).toEqual(clusterIn(shipped));
+  });
+
+  test('has limits of deploy/ratelimit', () => {
+    const { domain, descriptors } = parse(fileOf('limits/edge.yaml'));
+    expect(domain).toBe(EDGE.domain);
+    expect(EDGE.descriptors).toEqual(expect.arrayContaining(descriptors));
   });
 });
