@@ -295,7 +295,7 @@ descriptors:
     const mounts = { [DATA]: folder, ...options.mounts };
     const running = startProcess(...containerCommand(image, { ...options, env, mounts }));
     await running.printed(/ {2}store .*\n/);
-    return { running, json, opsUrl: `http://127.0.0.1:${ops}`, env };
+    return { running, json, opsUrl: `http://127.0.0.1:${ops}`, env, mounts };
   }
 
   const CALL = {
@@ -308,9 +308,21 @@ descriptors:
     ['as the argument of the image', { args: ['/bin/ratelimit'] }],
     ['as a command of headgate', { args: ['ratelimit'] }],
   ])('/bin/ratelimit takes the place of envoyproxy/ratelimit, %s', async (_, options) => {
-    const { running, json, opsUrl, env } = await startRatelimit(options);
+    const { running, json, opsUrl, env, mounts } = await startRatelimit(options);
     await using _running = running;
     await healthy(env, running);
+    const { findings } = JSON.parse(
+      (await run({ args: ['doctor', '-o', 'json'], env, mounts })).stdout,
+    );
+    const ids = findings.map(({ id }: { id: string }) => id);
+    // It finds the gateway where GRPC_HOST says, with the policies that it has.
+    expect(ids).not.toContain('other-policy-file');
+    expect(findings).toContainEqual(
+      expect.objectContaining({
+        subject: `127.0.0.3:${env.GRPC_PORT}`,
+        problem: 'HEADGATE_GRPC_PORT: a gateway has it',
+      }),
+    );
     const url = `http://127.0.0.2:${json}`;
     expect((await call(url, '/healthcheck')).status).toBe(200);
     expect(await statuses(3, () => call(url, '/json', CALL))).toEqual([200, 200, 429]);
