@@ -20,6 +20,7 @@ import {
 } from '../support/grpc-frames.ts';
 import { headersOf, outcome } from '../support/grpc-outcomes.ts';
 import { call } from '../support/http.ts';
+import { PREFACE } from '../support/http2-frames.ts';
 import { metric } from '../support/metrics.ts';
 import { exchange } from '../support/raw-http.ts';
 import { residentBytes } from '../support/resident-memory.ts';
@@ -80,6 +81,23 @@ describe('a gateway still answers, and logs nothing that a caller sent, after', 
     const { code, message: answer } = await client.send(message);
     expect(answer).toBeUndefined();
     expect(code).not.toBe(status.OK);
+  });
+
+  test.each<[string, string]>([
+    ['nothing', ''],
+    ['a part of the preface', PREFACE.slice(0, 3)],
+    ['a part of a frame', `${PREFACE}\x00\x00\x06\x04\x00`],
+    ['a frame that is too long', `${PREFACE}\xff\xff\xff\x01\x04\x00\x00\x00\x01`],
+    ['HTTP/1', 'GET / HTTP/1.1\r\nHost: a\r\n\r\n'],
+    ['a megabyte', 'x'.repeat(MEGABYTE)],
+  ])('a connection that ends, or is reset, after %s', async (_, sent) => {
+    for (const end of ['resetAndDestroy', 'end', 'destroy'] as const) {
+      const socket = connect(gateway.grpcPort, '127.0.0.1').on('error', () => {});
+      await once(socket, 'connect');
+      if (sent !== '') await new Promise<unknown>((done) => socket.write(sent, 'latin1', done));
+      socket[end]();
+      if (!socket.closed) await once(socket.resume(), 'close');
+    }
   });
 
   test('a message that is cut short at any byte', async () => {

@@ -15,6 +15,8 @@ export function whenReadable(
   connection: Socket,
   onReadable: (connection: Socket | Duplex) => void,
 ): void {
+  // A client that is gone before its first bytes: `close` follows.
+  connection.on('error', () => {});
   connection.once('data', (chunk: Buffer) => {
     connection.pause();
     const repair = new AuthorityRepair();
@@ -46,7 +48,6 @@ class RepairedConnection extends Duplex {
     });
     connection.on('end', () => this.push(null));
     connection.on('close', () => this.destroy());
-    connection.on('error', () => this.destroy());
   }
 
   override _read(): void {
