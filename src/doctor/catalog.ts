@@ -66,6 +66,10 @@ export const FINDINGS = {
     'The part for the location is of another policy file: this one reads a header that the part does not pass on. NGINX before 1.23 counts a request with two such headers by the first one, and the application gets both.',
     PRINT_AGAIN,
   ),
+  'limited-path-unchecked': configWarning(
+    'A policy limits a path, and the proxy passes requests for this path on without asking headgate. So the policy limits nothing there.',
+    'Add the check to that location, route or frontend, as `headgate proxy-config NAME --include` prints it. Nothing, if these requests shall have no limit.',
+  ),
   'other-check-replaced': configError(
     'A location has only one `auth_request`. The one of headgate takes the place of the one that the `server` or `http` block has, so nobody asks that service there.',
     'Let an outer `server` block ask headgate and pass requests on to the inner one, which asks the other service: docs/quickstart/nginx.md shows it.',

@@ -408,7 +408,9 @@ include sites/*.conf;`;
   }
 
   const onProxy = ({ findings }: Diagnosis) =>
-    findings.filter(({ id }) => /proxy|include|header|inherited|replaced|satisfied|part/.test(id));
+    findings.filter(({ id }) =>
+      /proxy|include|header|inherited|replaced|satisfied|part|unchecked/.test(id),
+    );
 
   test('fits', async () => {
     const diagnosis = await examine(join(await write(), 'nginx.conf'));
@@ -509,6 +511,60 @@ include sites/*.conf;`;
     const around = SITE.replace(inside, 'add_header X-Own 1;').replace('listen PORT;', inside);
     const hidden = onProxy(await examine(join(await write(HTTP, around), 'nginx.conf')));
     expect(hidden.map(({ id }) => id)).toEqual(['part-not-inherited']);
+  });
+
+  describe('with a location that goes round headgate', () => {
+    const withLocation = async (...locations: string[]) => {
+      const site = SITE.replace('listen PORT;', `listen PORT;\n${locations.join('\n')}`);
+      return onProxy(await examine(join(await write(HTTP, site), 'nginx.conf')));
+    };
+    const pass = '{ proxy_pass http://127.0.0.1:3000; }';
+    const include = '{ include headgate-location.conf; proxy_pass http://127.0.0.1:3000; }';
+
+    test('is a warning that names its line and the policy', async () => {
+      const [finding, ...others] = await withLocation(`location /login ${pass}`);
+      expect(others).toEqual([]);
+      expect(finding).toMatchObject({
+        id: 'limited-path-unchecked',
+        severity: 'warning',
+        subject: expect.stringMatching(/sites\/shop\.conf:3$/),
+        problem:
+          'location /login passes requests on without asking headgate, and policy login limits such requests',
+      });
+      seen.add('limited-path-unchecked');
+    });
+
+    test.each([
+      ['= /login', pass],
+      ['^~ /log', pass],
+      ['~ ^/log(in|out)$', pass],
+      ['~* /LOGIN', pass],
+      ['/Login', pass],
+      ['/log', `{ location /login ${pass} }`],
+      ['/login', '{ fastcgi_pass 127.0.0.1:9000; }'],
+      ['/login', `{ auth_request off; ${pass.slice(1)}`],
+    ])('location %s %s', async (match, block) => {
+      const findings = await withLocation(`location ${match} ${block}`);
+      expect(findings.map(({ id }) => id)).toEqual(['limited-path-unchecked']);
+    });
+
+    test.each([
+      ['asks headgate', `location /login ${include}`],
+      ['inherits the check', `location /log { location /login ${pass} ${include.slice(1)}`],
+      ['is for other paths', `location /assets/ ${pass}`],
+      ['is for a longer path', `location /login/help ${pass}`],
+      ['is no match before another one', `location ~ ^/login ${include} location ~ ^/log ${pass}`],
+      ['answers itself', 'location /login { return 301 /; }'],
+      ['serves files', 'location /login { root /var/www; }'],
+      [
+        'passes requests to a server of this NGINX',
+        'location /login { proxy_pass http://127.0.0.1:8000; }',
+      ],
+      ['may go elsewhere', `rewrite ^/login /x; location /login ${pass}`],
+      ['has an expression of another kind', `location ~ ^/(?i:login)(?<!x)(?#y) ${pass}`],
+    ])('says nothing of one that %s', async (_, locations) => {
+      expect((await withLocation(locations)).map(({ id }) => id)).toEqual(['proxy-file']);
+    });
   });
 
   test('without a location that asks headgate', async () => {

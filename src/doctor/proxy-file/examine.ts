@@ -10,9 +10,11 @@ import { haproxyFacts } from './haproxy.ts';
 import { asksHeadgate, nginxFacts } from './nginx.ts';
 import { readNginxConfig } from './nginx-config.ts';
 import { nginxLosses } from './nginx-losses.ts';
+import { nginxSites } from './nginx-sites.ts';
 import { type Directive, everyDirective } from './nginx-tree.ts';
 import { filesOfDump, filesOnDisk, type ProxyFiles } from './proxy-files.ts';
 import { traefikFacts } from './traefik.ts';
+import { uncheckedPaths } from './unchecked-paths.ts';
 
 const READERS: readonly ReadFacts[] = [envoyFacts, traefikFacts, haproxyFacts];
 
@@ -51,8 +53,11 @@ function nginxFindings(input: ProxyFileInput, files: ProxyFiles): DoctorFinding[
   if (isPart(input.text, tree)) return [partOf(file, input.text)];
   const facts = nginxFacts(tree);
   const losses = nginxLosses(tree, input.policies ? sentByClients(input.policies) : []);
-  if (facts !== undefined)
-    return verdict(facts, [...unread, ...misfits(facts, { ...input, text }), ...losses], input);
+  if (facts !== undefined) {
+    const around = input.policies ? uncheckedPaths(nginxSites(tree), input.policies) : [];
+    const misfitting = misfits(facts, { ...input, text });
+    return verdict(facts, [...unread, ...misfitting, ...losses, ...around], input);
+  }
   if (losses.length > 0) return [...unread, ...losses];
   const problem = everyDirective(tree).some(asksHeadgate)
     ? 'no location has auth_request /_headgate, so nothing is limited'

@@ -1,21 +1,15 @@
 /** Finds what the part of headgate takes away from a location of NGINX, what takes it away, and what it lacks there. */
 import { type DoctorFinding, found } from '../catalog.ts';
 import { asksHeadgate } from './nginx.ts';
+import { asks, type Level, levelsIn, nearest } from './nginx-levels.ts';
 import type { Directive } from './nginx-tree.ts';
 
 /** NGINX inherits all lines of such a directive, or none if the block has one itself. */
 const ALL_OR_NONE = ['proxy_set_header', 'add_header', 'error_page', 'proxy_hide_header'];
-const LEVELS: ReadonlySet<string> = new Set(['http', 'server', 'location']);
 const OTHER_PASSES = /^(fastcgi|uwsgi|scgi|grpc|memcached)_pass$/;
 /** What a location can ask besides `auth_request`. */
 const OTHER_CHECKS = ['allow', 'deny', 'auth_basic', 'auth_jwt'];
 const MOST_NAMED = 5;
-
-/** A block and the blocks around it, the nearest first. */
-interface Level {
-  readonly at: Directive;
-  readonly around: readonly Directive[];
-}
 
 /** `forwarded`: names of headers that the part passes on to the application. */
 export function nginxLosses(
@@ -40,11 +34,6 @@ export function nginxLosses(
   ];
 }
 
-function levelsIn(at: Directive, around: readonly Directive[]): Level[] {
-  const inner = at.block.filter(({ name }) => LEVELS.has(name));
-  return [{ at, around }, ...inner.flatMap((each) => levelsIn(each, [at, ...around]))];
-}
-
 /** Whether headgate itself needs the location. */
 function isForHeadgate({ block, args }: Directive): boolean {
   return block.some(asksHeadgate) || args.some((each) => /^@headgate_|^\/_headgate$/.test(each));
@@ -53,10 +42,6 @@ function isForHeadgate({ block, args }: Directive): boolean {
 /** Whether the block includes headgate's part. */
 function hasPart({ at }: Level): boolean {
   return at.block.some((each) => asks(each) || (each.isPart && each.block.length === 0));
-}
-
-function asks({ name, args: [uri = ''], isPart }: Directive): boolean {
-  return name === 'auth_request' && (isPart || uri === '/_headgate');
 }
 
 function lostLines(name: string, { at, around }: Level): DoctorFinding[] {
@@ -141,15 +126,6 @@ function satisfied({ at, around }: Level): DoctorFinding[] {
   return [
     found('satisfied-by-headgate', at.place, 'has satisfy any, and an allow of headgate is enough'),
   ];
-}
-
-/** The lines that the nearest block has. */
-function nearest(name: string, blocks: readonly Directive[]): readonly Directive[] {
-  for (const { block } of blocks) {
-    const lines = block.filter((each) => each.name === name);
-    if (lines.length > 0) return lines;
-  }
-  return [];
 }
 
 function inherited(name: string, blocks: readonly Directive[]): string | undefined {

@@ -1,0 +1,44 @@
+/** The blocks of an NGINX configuration, each with the blocks around it, from which it inherits. */
+import type { Directive } from './nginx-tree.ts';
+
+const LEVELS: ReadonlySet<string> = new Set(['http', 'server', 'location']);
+
+/** A block and the blocks around it, the nearest first. */
+export interface Level {
+  readonly at: Directive;
+  readonly around: readonly Directive[];
+}
+
+/** The block itself first. */
+export function levelsIn(at: Directive, around: readonly Directive[]): Level[] {
+  return [
+    { at, around },
+    ...innerLevels({ at, around }).flatMap((each) => levelsIn(each.at, each.around)),
+  ];
+}
+
+/** The blocks directly in this one. */
+export function innerLevels({ at, around }: Level): Level[] {
+  return at.block
+    .filter(({ name }) => LEVELS.has(name))
+    .map((inner) => ({ at: inner, around: [at, ...around] }));
+}
+
+/** Whether the line is the check of headgate. */
+export function asks({ name, args: [uri = ''], isPart }: Directive): boolean {
+  return name === 'auth_request' && (isPart || uri === '/_headgate');
+}
+
+/** Whether requests of this block are checked, also by a line that it inherits. */
+export function isChecked({ at, around }: Level): boolean {
+  return nearest('auth_request', [at, ...around]).some(asks);
+}
+
+/** The lines that the nearest block has. */
+export function nearest(name: string, blocks: readonly Directive[]): readonly Directive[] {
+  for (const { block } of blocks) {
+    const lines = block.filter((each) => each.name === name);
+    if (lines.length > 0) return lines;
+  }
+  return [];
+}

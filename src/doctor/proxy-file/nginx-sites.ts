@@ -1,0 +1,130 @@
+/** Which location of NGINX takes a request, and whether it asks headgate. */
+
+import { innerLevels, isChecked, type Level, levelsIn } from './nginx-levels.ts';
+import { type Directive, everyDirective } from './nginx-tree.ts';
+import type { Choice, Site } from './unchecked-paths.ts';
+
+const PASSES = /^(proxy|fastcgi|uwsgi|scgi|grpc)_pass$/;
+/** With these, another location may take the request, or none. */
+const ELSEWHERE: ReadonlySet<string> = new Set(['rewrite', 'return', 'try_files', 'internal']);
+
+/** The servers with a location that asks headgate. The others are for something else. */
+export function nginxSites(tree: readonly Directive[]): Site[] {
+  const levels = tree.filter(({ name }) => name === 'http').flatMap((http) => levelsIn(http, []));
+  const own = ownAddresses(tree);
+  return levels
+    .filter(({ at }) => at.name === 'server')
+    .filter(({ at, around }) =>
+      levelsIn(at, around).some((each) => each.at.name === 'location' && isChecked(each)),
+    )
+    .map((server) => siteOf(server, own));
+}
+
+function siteOf(server: Level, own: ReadonlySet<string>): Site {
+  const { block } = server.at;
+  const names = block.filter(({ name }) => name === 'server_name').flatMap(({ args }) => args);
+  const isKnown = names.length > 0 && names.every((name) => /^[a-z0-9*][a-z0-9.-]*$/i.test(name));
+  const moves = everyDirective(block.filter(({ name }) => name !== 'location')).some(
+    ({ name }) => name === 'rewrite',
+  );
+  const inside = levelsIn(server.at, server.around).map(({ at }) => ruleOf(at));
+  const isUnknown =
+    moves || block.some(({ name }) => name === 'return') || !inside.every(isReadable);
+  const upstreams = server.around.flatMap((http) =>
+    http.block.filter(({ name }) => name === 'upstream'),
+  );
+  return {
+    hosts: isKnown ? names.map((name) => name.toLowerCase()) : undefined,
+    paths: inside.flatMap(({ kind, text }) => (kind.startsWith('~') || text === '' ? [] : [text])),
+    choose: (path) => {
+      const level = isUnknown ? undefined : locationFor(path, innerLevels(server));
+      return level && choiceOf(level, (target) => isOwn(target, { own, upstreams }));
+    },
+  };
+}
+
+/** Undefined if another location may take the request. */
+function choiceOf(level: Level, comesBack: (target: string) => boolean): Choice | undefined {
+  const { block, args, place } = level.at;
+  const pass = block.find(({ name }) => PASSES.test(name));
+  if (block.some(({ name }) => ELSEWHERE.has(name)) || pass === undefined) return undefined;
+  const isUnchecked = !isChecked(level) && !comesBack(pass.args[0] ?? '');
+  return { what: `location ${args.join(' ')}`, place, isUnchecked };
+}
+
+interface Rule {
+  /** `=`, `^~`, `~`, `~*`, or empty for a prefix. */
+  readonly kind: string;
+  /** Empty for blocks that no request is matched with. */
+  readonly text: string;
+}
+
+function ruleOf({ name, args }: Directive): Rule {
+  const [, kind = '', text = ''] = /^(=|\^~|~\*|~)? ?(.*)$/s.exec(args.join(' ')) ?? [];
+  return name !== 'location' || text.startsWith('@') ? { kind: '', text: '' } : { kind, text };
+}
+
+/** As NGINX finds it: the longest prefix, then the first expression that matches. Undefined if there is none. */
+function locationFor(path: string, levels: readonly Level[]): Level | undefined {
+  const rules = levels.map((level) => ({ level, ...ruleOf(level.at) })).filter((each) => each.text);
+  const exact = rules.find(({ kind, text }) => kind === '=' && text === path);
+  if (exact !== undefined) return exact.level;
+  const [longest] = rules
+    .filter(({ kind, text }) => (kind === '' || kind === '^~') && path.startsWith(text))
+    .sort((a, b) => b.text.length - a.text.length);
+  const inside = longest && locationFor(path, innerLevels(longest.level));
+  if (inside !== undefined && /^[=~]/.test(ruleOf(inside.at).kind)) return inside;
+  const expression =
+    longest?.kind === '^~'
+      ? undefined
+      : rules.find(({ kind, text }) => kind.startsWith('~') && expressionOf(kind, text).test(path));
+  if (expression !== undefined)
+    return locationFor(path, innerLevels(expression.level)) ?? expression.level;
+  return inside ?? longest?.level;
+}
+
+/** NGINX has some forms that JavaScript does not have. */
+function isReadable({ kind, text }: Rule): boolean {
+  try {
+    if (kind.startsWith('~')) expressionOf(kind, text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function expressionOf(kind: string, text: string): RegExp {
+  return new RegExp(text, kind === '~*' ? 'i' : '');
+}
+
+function ownAddresses(tree: readonly Directive[]): ReadonlySet<string> {
+  return new Set(
+    everyDirective(tree)
+      .filter(({ name }) => name === 'listen')
+      .map(({ args: [address = ''] }) => portOf(address)),
+  );
+}
+
+interface Addresses {
+  readonly own: ReadonlySet<string>;
+  readonly upstreams: readonly Directive[];
+}
+
+/** Whether the request may come back to a server of this NGINX, which may ask headgate. */
+function isOwn(target: string, { own, upstreams }: Addresses): boolean {
+  if (target.includes('$')) return true;
+  const host = target.replace(/^[a-z]+:\/\//, '').replace(/^(unix:[^:]*|[^/]*).*$/, '$1');
+  const upstream = upstreams.find(({ args }) => args[0] === host);
+  const addresses = upstream?.block.flatMap(({ name, args }) =>
+    name === 'server' ? (args[0] ?? []) : [],
+  ) ?? [host];
+  return addresses.some(
+    (address) => /^(unix:|127\.|localhost|\[::1\])/.test(address) && own.has(portOf(address)),
+  );
+}
+
+/** The port, or the path of a unix socket. */
+function portOf(address: string): string {
+  if (address.startsWith('unix:')) return address;
+  return /(?:^|:)(\d+)$/.exec(address)?.[1] ?? '80';
+}

@@ -1,0 +1,115 @@
+/** Finds paths that a policy limits and the proxy passes on without a check. */
+import type { ValidFile } from '../../config/policy-file/compile.ts';
+import type { PolicyEntry } from '../../config/policy-file/policy-schema.ts';
+import { routeMatchOf } from '../../config/policy-file/route.ts';
+import { compileMatcher, type Matcher } from '../../core/matcher.ts';
+import { canonicalPath } from '../../core/path.ts';
+import { type DoctorFinding, found } from '../catalog.ts';
+
+/** What the proxy does with a request. */
+export interface Choice {
+  /** The lines that decide: `location /search`. */
+  readonly what: string;
+  /** `nginx.conf:12` */
+  readonly place: string;
+  /** It passes requests on without a check. */
+  readonly isUnchecked: boolean;
+}
+
+/** A server or virtual host that checks some requests. */
+export interface Site {
+  /** Names of hosts. Undefined: it has other names, or the file does not say. */
+  readonly hosts: readonly string[] | undefined;
+  /** Paths that its lines name. */
+  readonly paths: readonly string[];
+  /** Undefined if the file does not say. */
+  readonly choose: (path: string) => Choice | undefined;
+}
+
+/** Values for a segment that may be anything. Routes of proxies often tell numbers from words. */
+const FILLINGS = ['a-sample', '1'] as const;
+const ANY_HOST = 'a-sample.invalid';
+
+export function uncheckedPaths(sites: readonly Site[], file: ValidFile): DoctorFinding[] {
+  return sites.flatMap((site) => {
+    const limiting = file.entries.filter((entry) => namesPath(entry) && mayConcern(entry, site));
+    const named = new Map<string, { choice: Choice; policies: Set<string> }>();
+    const add = (choice: Choice, policy: string) => {
+      const known = named.get(choice.place) ?? { choice, policies: new Set() };
+      known.policies.add(policy);
+      named.set(choice.place, known);
+    };
+    for (const entry of limiting) {
+      const choices = samplesOf(routeMatchOf(entry, true).path ?? '/').map(site.choose);
+      const [first] = choices;
+      if (first !== undefined && choices.every((each) => each?.isUnchecked)) add(first, entry.name);
+    }
+    const policiesFor = compilePaths(limiting, { site, caseSensitive: file.caseSensitive });
+    for (const path of site.paths.flatMap((each) => [each, within(each)])) {
+      const choice = site.choose(path);
+      if (choice?.isUnchecked) for (const policy of policiesFor(path)) add(choice, policy);
+    }
+    return [...named.values()].map(({ choice, policies }) => findingOf(choice, [...policies]));
+  });
+}
+
+function findingOf({ what, place }: Choice, policies: readonly string[]): DoctorFinding {
+  const names = policies.join(', ');
+  const verb = policies.length === 1 ? `policy ${names} limits` : `policies ${names} limit`;
+  const problem = `${what} passes requests on without asking headgate, and ${verb} such requests`;
+  return found('limited-path-unchecked', place, problem);
+}
+
+/** Policies for everything also concern paths that are meant to stay without limits, such as those of static files. */
+function namesPath({ match, mode, limits, plans }: PolicyEntry): boolean {
+  const counts = limits.length > 0 || Object.values(plans).some((plan) => plan.length > 0);
+  return mode !== 'off' && counts && /^\/(?![:*])/.test(match?.path ?? '');
+}
+
+function mayConcern({ match }: PolicyEntry, { hosts }: Site): boolean {
+  const host = match?.host;
+  if (host === undefined) return true;
+  return hosts?.every((each) => isWithin(each, host)) ?? false;
+}
+
+/** Whether a policy for `host` is for all requests to `name`. */
+function isWithin(name: string, host: string): boolean {
+  return name === host || (host.startsWith('*.') && name.endsWith(host.slice(1)));
+}
+
+function samplesOf(path: string): string[] {
+  const filled = FILLINGS.map((each) => path.replaceAll(/\/(:[^/]*|\*$)/g, `/${each}`));
+  return [...new Set(filled)];
+}
+
+function within(path: string): string {
+  return `${path.replace(/\/$/, '')}/${FILLINGS[0]}`;
+}
+
+interface Circumstances {
+  readonly site: Site;
+  readonly caseSensitive: boolean;
+}
+
+/** The names of the policies for requests with a path, by any method. */
+function compilePaths(
+  entries: readonly PolicyEntry[],
+  { site, caseSensitive }: Circumstances,
+): (target: string) => string[] {
+  const routes = (always: boolean) =>
+    entries
+      .filter((entry) => entry.always === always)
+      .map((entry) => ({ ...routeMatchOf(entry, caseSensitive), value: entry.name }));
+  const matchers: Matcher<string>[] = [
+    compileMatcher(routes(false)),
+    ...routes(true).map((route) => compileMatcher([route])),
+  ];
+  const methods = new Set(['GET', ...entries.flatMap(({ match }) => match?.method ?? [])]);
+  const hosts = site.hosts ?? [ANY_HOST];
+  return (target) => {
+    const { path } = canonicalPath(target, caseSensitive);
+    return matchers.flatMap((matcher) =>
+      hosts.flatMap((host) => [...methods].flatMap((method) => matcher(method, host, path) ?? [])),
+    );
+  };
+}
