@@ -613,6 +613,84 @@ test('a Caddyfile that imports the parts fits', async () => {
   }
 });
 
+describe('routes of other proxies that go round headgate', () => {
+  const OFF = `typed_per_filter_config:
+                            envoy.filters.http.ext_authz:
+                              "@type": type.googleapis.com/envoy.extensions.filters.http.ext_authz.v3.ExtAuthzPerRoute
+                              disabled: true`;
+  const ROUTES = 'routes:\n';
+  const route = (match: string) => `                        - match: { ${match} }
+                          route: { cluster: application }
+                          ${OFF}
+`;
+  const ROUTER = '    application:\n';
+  const router = (name: string, rest: string) =>
+    `    ${name}:\n      entryPoints: [web]\n      service: application\n      ${rest}\n`;
+  const ASKING = router('asking', 'middlewares: [headgate]\n      rule: PathPrefix(`/`)');
+  const CHECK = 'x-tenant,traceparent,x-user';
+
+  /** The problem and line of the finding, if there is one. */
+  async function wayRound(proxy: string, [from, to]: readonly [string, string]) {
+    const text = withUser(proxyConfigOf(proxy, POLICIES));
+    expect(text).toContain(from);
+    const changed = text.replace(from, to);
+    const { findings } = await diagnose(['--proxy-file', fileWith(changed)]);
+    const finding = findings.find(({ id }) => id === 'limited-path-unchecked');
+    const line = Number(finding?.subject.split(':').at(-1));
+    return finding && `${changed.split('\n')[line - 1]?.trim()}: ${finding.problem}`;
+  }
+  const says = (what: string) =>
+    expect.stringContaining(
+      `: ${what} passes requests on without asking headgate, and policy login limits such requests`,
+    );
+
+  test.each(['envoy', 'envoy-grpc'])('%s', async (proxy) => {
+    const problem = (text: string) => wayRound(proxy, [ROUTES, ROUTES + text]);
+    expect(await problem(route('prefix: /login'))).toEqual(says('the route for /login'));
+    expect(await problem(route('prefix: /login'))).toMatch(/^- match: \{ prefix: \/login \}: /);
+    expect(await problem(route('safe_regex: { regex: "/log.*" }'))).toEqual(
+      says('the route for this expression'),
+    );
+    for (const match of ['path: /healthz', 'prefix: /login, headers: [{ name: x }]', 'path: /log'])
+      expect(await problem(route(match))).toBeUndefined();
+    const checked = route('prefix: /login').replace(OFF, '');
+    expect(await problem(checked + route('prefix: /'))).toContain('policy tenants limits');
+  });
+
+  test('traefik', async () => {
+    const problem = (...texts: string[]) => wayRound('traefik', [ROUTER, texts.join('') + ROUTER]);
+    const open = router('open', 'rule: Host(`a.example`) && PathPrefix(`/login`)');
+    expect(await problem(ASKING, open)).toEqual(says('the router open'));
+    expect(await problem(ASKING, open)).toMatch(/^open:: /);
+    // The entry point may have the middleware.
+    expect(await problem(open)).toBeUndefined();
+    for (const rule of ['PathPrefix(`/assets`)', 'Method(`PUT`) && PathPrefix(`/login`)'])
+      expect(await problem(ASKING, router('open', `rule: ${rule}`))).toBeUndefined();
+    const first = router(
+      'first',
+      'middlewares: [headgate@file]\n      rule: Path(`/login`) || Path(`/x`)',
+    );
+    expect(await problem(ASKING, first, open.replace('Host(`a.example`) && ', ''))).toBeUndefined();
+  });
+
+  test('haproxy', async () => {
+    const problem = (condition: string) => wayRound('haproxy', [CHECK, `${CHECK} ${condition}`]);
+    for (const condition of [
+      'unless { path_beg /log }',
+      'if !{ path /login }',
+      'if { path_beg /api } or { path /tenants }',
+      'if { path -m beg /tenants }',
+    ])
+      expect(await problem(condition)).toEqual(says('the condition of the check'));
+    for (const condition of ['', 'unless { path_beg /static }', 'if { src 10.0.0.0/8 }'])
+      expect(await problem(condition)).toBeUndefined();
+    const named = `${CHECK} if !open`;
+    expect(await wayRound('haproxy', [CHECK, `${named}\n  acl open path /login`])).toEqual(
+      says('the condition of the check'),
+    );
+  });
+});
+
 describe('Redis', () => {
   test('is named as missing only with --redis', async () => {
     const ports = await freePorts();

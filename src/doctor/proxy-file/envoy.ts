@@ -2,12 +2,12 @@
 import { type ProxyFacts, SECRET_HEADER } from './facts.ts';
 import { at, listAt, textAt, type YamlMap, yamlMaps } from './yaml-nodes.ts';
 
-const TYPE = 'type.googleapis.com/envoy.extensions.filters.http.ext_authz.v3.ExtAuthz';
+export const EXT_AUTHZ = 'type.googleapis.com/envoy.extensions.filters.http.ext_authz.v3.ExtAuthz';
 
 export function envoyFacts(text: string): ProxyFacts | undefined {
-  if (!text.includes(TYPE)) return undefined;
+  if (!text.includes(EXT_AUTHZ)) return undefined;
   const maps = yamlMaps(text);
-  const filter = maps.find((map) => map['@type'] === TYPE);
+  const filter = maps.find((map) => map['@type'] === EXT_AUTHZ);
   if (filter === undefined) return undefined;
   const isGrpc = at(filter, 'grpc_service') !== undefined;
   const sent = isGrpc

@@ -5,8 +5,10 @@ import { caddyFacts } from './caddy.ts';
 import { readCaddyfile } from './caddy-imports.ts';
 import { type Comparison, misfits } from './compare.ts';
 import { envoyFacts } from './envoy.ts';
+import { envoySites } from './envoy-sites.ts';
 import type { ProxyFacts, ReadFacts } from './facts.ts';
 import { haproxyFacts } from './haproxy.ts';
+import { haproxySites } from './haproxy-sites.ts';
 import { asksHeadgate, nginxFacts } from './nginx.ts';
 import { readNginxConfig } from './nginx-config.ts';
 import { nginxLosses } from './nginx-losses.ts';
@@ -14,9 +16,18 @@ import { nginxSites } from './nginx-sites.ts';
 import { type Directive, everyDirective } from './nginx-tree.ts';
 import { filesOfDump, filesOnDisk, type ProxyFiles } from './proxy-files.ts';
 import { traefikFacts } from './traefik.ts';
-import { uncheckedPaths } from './unchecked-paths.ts';
+import { traefikSites } from './traefik-sites.ts';
+import { type Site, uncheckedPaths } from './unchecked-paths.ts';
 
 const READERS: readonly ReadFacts[] = [envoyFacts, traefikFacts, haproxyFacts];
+
+/** What is known of the routes of a proxy, by the name of `headgate proxy-config`. */
+const SITES: Readonly<Record<string, (file: string, text: string) => readonly Site[]>> = {
+  envoy: envoySites,
+  'envoy-grpc': envoySites,
+  traefik: traefikSites,
+  haproxy: haproxySites,
+};
 
 export interface ProxyFileInput extends Comparison {
   /** Where relative includes begin: the path of the file, even if its text came from elsewhere. */
@@ -33,7 +44,10 @@ export function examineProxyFile(input: ProxyFileInput): DoctorFinding[] {
     if (PRINTED_PART.test(text)) return [partOf(file, text)];
     return [found('unreadable-proxy-file', file, error.message)];
   }
-  if (facts !== undefined) return verdict(facts, misfits(facts, input), input);
+  if (facts !== undefined) {
+    const sites = SITES[facts.proxy]?.(file, text) ?? [];
+    return verdict(facts, [...misfits(facts, input), ...wayRound(sites, input)], input);
+  }
   const files = filesOfDump(text) ?? filesOnDisk(input.path, text);
   return caddyFindings(input, files) ?? nginxFindings(input, files);
 }
@@ -54,7 +68,7 @@ function nginxFindings(input: ProxyFileInput, files: ProxyFiles): DoctorFinding[
   const facts = nginxFacts(tree);
   const losses = nginxLosses(tree, input.policies ? sentByClients(input.policies) : []);
   if (facts !== undefined) {
-    const around = input.policies ? uncheckedPaths(nginxSites(tree), input.policies) : [];
+    const around = wayRound(nginxSites(tree), input);
     const misfitting = misfits(facts, { ...input, text });
     return verdict(facts, [...unread, ...misfitting, ...losses, ...around], input);
   }
@@ -63,6 +77,10 @@ function nginxFindings(input: ProxyFileInput, files: ProxyFiles): DoctorFinding[
     ? 'no location has auth_request /_headgate, so nothing is limited'
     : 'does not ask headgate';
   return [...unread, found('unknown-proxy-file', file, problem)];
+}
+
+function wayRound(sites: readonly Site[], { policies }: Comparison): DoctorFinding[] {
+  return policies === undefined ? [] : uncheckedPaths(sites, policies);
 }
 
 /** Adds that the file fits if it does. */

@@ -2,7 +2,7 @@
 
 import { innerLevels, isChecked, type Level, levelsIn } from './nginx-levels.ts';
 import { type Directive, everyDirective } from './nginx-tree.ts';
-import type { Choice, Site } from './unchecked-paths.ts';
+import { type Choice, hostsOf, type Site } from './unchecked-paths.ts';
 
 const PASSES = /^(proxy|fastcgi|uwsgi|scgi|grpc)_pass$/;
 /** With these, another location may take the request, or none. */
@@ -23,7 +23,6 @@ export function nginxSites(tree: readonly Directive[]): Site[] {
 function siteOf(server: Level, own: ReadonlySet<string>): Site {
   const { block } = server.at;
   const names = block.filter(({ name }) => name === 'server_name').flatMap(({ args }) => args);
-  const isKnown = names.length > 0 && names.every((name) => /^[a-z0-9*][a-z0-9.-]*$/i.test(name));
   const moves = everyDirective(block.filter(({ name }) => name !== 'location')).some(
     ({ name }) => name === 'rewrite',
   );
@@ -34,7 +33,7 @@ function siteOf(server: Level, own: ReadonlySet<string>): Site {
     http.block.filter(({ name }) => name === 'upstream'),
   );
   return {
-    hosts: isKnown ? names.map((name) => name.toLowerCase()) : undefined,
+    hosts: hostsOf(names),
     paths: inside.flatMap(({ kind, text }) => (kind.startsWith('~') || text === '' ? [] : [text])),
     choose: (path) => {
       const level = isUnknown ? undefined : locationFor(path, innerLevels(server));

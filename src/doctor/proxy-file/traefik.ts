@@ -5,9 +5,7 @@ import { at, isMap, listAt, textAt, type YamlMap, yamlMaps } from './yaml-nodes.
 export function traefikFacts(text: string): ProxyFacts | undefined {
   if (!text.includes('forwardAuth')) return undefined;
   const maps = yamlMaps(text);
-  const check = maps
-    .map((map) => map.forwardAuth)
-    .find((each) => /\/traefik\/?$/.test(textAt(each, 'address') ?? ''));
+  const check = maps.map((map) => map.forwardAuth).find(asksHeadgate);
   if (check === undefined) return undefined;
   const listed = listAt(check, 'authRequestHeaders').map((name) => String(name).toLowerCase());
   const set = maps.flatMap((map) => entriesOf(map.customRequestHeaders));
@@ -32,6 +30,11 @@ export function traefikFacts(text: string): ProxyFacts | undefined {
     // Without the second way through Traefik, ForwardAuth refuses.
     refusesAll: !maps.some((map) => isMap(map.failover)),
   };
+}
+
+/** Whether a `forwardAuth` is the check of headgate. */
+export function asksHeadgate(forwardAuth: unknown): boolean {
+  return /\/traefik\/?$/.test(textAt(forwardAuth, 'address') ?? '');
 }
 
 function entriesOf(value: unknown): [string, unknown][] {

@@ -26,6 +26,12 @@ export interface Site {
   readonly choose: (path: string) => Choice | undefined;
 }
 
+/** Undefined unless all are names of hosts or domains. */
+export function hostsOf(names: readonly string[]): readonly string[] | undefined {
+  const isKnown = names.length > 0 && names.every((name) => /^[a-z0-9*][a-z0-9.-]*$/i.test(name));
+  return isKnown ? names.map((name) => name.toLowerCase()) : undefined;
+}
+
 /** Values for a segment that may be anything. Routes of proxies often tell numbers from words. */
 const FILLINGS = ['a-sample', '1'] as const;
 const ANY_HOST = 'a-sample.invalid';
