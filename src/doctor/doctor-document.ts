@@ -13,9 +13,9 @@ const INTRODUCTION = `# Findings of \`headgate doctor\`
 | Redis and its clock, as \`headgate check --redis\` does | \`HEADGATE_REDIS_URL\`; with \`--redis\` it is an error if no Redis is set |
 | what a client sees, and what of that reaches the gateway | \`--through\` with a URL of your proxy |
 
-Run it with the environment of the gateway. It recognizes the files of NGINX, Envoy, Caddy, HAProxy and Traefik by what is in them, and reads what \`include\` of NGINX and \`import\` of Caddy name. Name the main file of NGINX. If it is another machine's, or only root may read it: \`nginx -T | headgate doctor --proxy-file -\`.
+Run it with the environment of the gateway. It recognizes the files of NGINX, Envoy, Caddy, HAProxy and Traefik by what is in them, and reads what \`include\` of NGINX and \`import\` of Caddy name. It also warns of locations of NGINX, routes of Envoy and Traefik, and conditions of HAProxy that pass requests of a policy on without a check. Name the main file of NGINX. If it is another machine's, or only root may read it: \`nginx -T | headgate doctor --proxy-file -\`.
 
-\`--through\` sends at most 17 GET requests to that URL and nothing else. They count for the address of this machine, and one of them for a made-up value of each header that the policy file reads. Then the metrics of the gateway say whether it trusts the proxy, and which of these headers reached it. For that, the ops server must answer (\`HEADGATE_OPS_HOST\`, \`HEADGATE_OPS_PORT\`). To see what other clients see, run it on another machine, too: proxies often trust their own machine more.
+\`--through\` sends at most 17 GET requests to that URL, then one HEAD request for each other path that a policy names without a pattern, and nothing else. They count for the address of this machine, and one of them for a made-up value of each header that the policy file reads. Then the metrics of the gateway say whether it trusts the proxy, and which of these headers reached it. For that, the ops server must answer (\`HEADGATE_OPS_HOST\`, \`HEADGATE_OPS_PORT\`). To see what other clients see, run it on another machine, too: proxies often trust their own machine more.
 
 | output | form |
 | --- | --- |

@@ -16,9 +16,11 @@ const TIMEOUT_MS = 5_000;
 export async function ask(
   url: URL,
   claims: readonly (readonly [name: string, value: string])[] = [],
+  method: 'GET' | 'HEAD' = 'GET',
 ): Promise<Answer | Error> {
   try {
     const response = await fetch(url, {
+      method,
       headers: [
         ['User-Agent', 'headgate-doctor'],
         ...claims.map(([name, value]) => [name, value]),

@@ -6,6 +6,7 @@ import { type GatewayState, gatewayState } from './gateway-state.ts';
 import { opsUrlOf } from './ports.ts';
 import { CLAIMS, type ThroughOptions, throughFindings } from './through.ts';
 import { ask } from './through-answer.ts';
+import { type PolicyPaths, pathFindings } from './through-paths.ts';
 
 /** Those of a client without a claim and with claims, and one with the headers that the policy file reads. */
 export const MAX_REQUESTS = 5 + 2 * CLAIMS.length;
@@ -25,6 +26,7 @@ export interface ExaminedPolicies {
   readonly digest: string;
   /** Names of the headers that clients send and the proxy must pass on. */
   readonly headers: readonly string[];
+  readonly paths: PolicyPaths;
 }
 
 export async function* throughGateway(
@@ -39,6 +41,7 @@ export async function* throughGateway(
   }
   if (!isDecided) return;
   const after = before && (await gatewayState(opsUrl));
+  yield* ofPolicies(options, after);
   if (before === undefined || after === undefined) {
     yield unexamined(options.url, `no gateway answers at ${opsUrl}`, BOTH);
   } else if (after.checks <= before.checks) {
@@ -48,6 +51,15 @@ export async function* throughGateway(
   } else {
     yield* headerFindings(options, after);
   }
+}
+
+/** The paths of a file that the gateway does not serve say nothing. */
+async function* ofPolicies(
+  { url, policies }: ThroughGatewayOptions,
+  gateway: GatewayState | undefined,
+): AsyncGenerator<DoctorFinding> {
+  if (policies === undefined || gateway?.digests.includes(policies.digest) === false) return;
+  yield* pathFindings(policies.paths, url);
 }
 
 const HEADERS = 'whether headers of clients reach it';

@@ -754,8 +754,8 @@ describe.skipIf(nginx === undefined)('--through', () => {
   }: Pick<Site, 'url'> & Partial<Site>): Promise<Diagnosis & { readonly last: string[] }> {
     const env = { ...(await freePorts()), ...(opsPort && { HEADGATE_OPS_PORT: opsPort }) };
     const diagnosis = await diagnose(['--policies', policies, '--through', url], env);
-    expect(diagnosis.stderr).toBe(
-      `headgate: sends at most 17 GET requests to ${new URL(url).href}\n`,
+    expect(diagnosis.stderr).toContain(
+      `headgate: sends at most 17 GET requests to ${new URL(url).href}`,
     );
     const last = diagnosis.findings.filter(({ subject }) => subject.startsWith('http'));
     return { ...diagnosis, last: last.map(({ id }) => id) };
@@ -786,6 +786,32 @@ describe.skipIf(nginx === undefined)('--through', () => {
     expect(diagnosis.findings.at(-2)?.problem).toBe(
       'with an invented X-Forwarded-For, a client has a fresh limit',
     );
+  });
+
+  test('asks for each path of a policy, and says which ones go round headgate', async () => {
+    const file = `${PLAIN}default: { limits: [100/1h] }
+policies:
+  - { name: search, match: { method: GET, path: /search }, limits: [50/1h] }
+  - { name: login, match: { method: POST, path: /login }, limits: [5/1h] }
+  - { name: users, match: { path: "/users/:id" }, limits: [5/1h] }
+  - { name: other, match: { host: other.example, path: /other }, limits: [5/1h] }
+`;
+    const open = 'location /search { return 200; }\n';
+    await using site = await startSite(file, {
+      changes: { 'location / {': `${open}location / {` },
+    });
+    const { url, policies, opsPort } = site;
+    const env = { ...(await freePorts()), HEADGATE_OPS_PORT: opsPort };
+    const { stderr, findings } = await diagnose(['--policies', policies, '--through', url], env);
+    expect(stderr).toBe(
+      `headgate: sends at most 17 GET requests to ${url}/, and a HEAD request to /search, /login\n`,
+    );
+    const [plain, ...paths] = findings.filter(({ subject }) => subject.startsWith(url)).slice(0, 3);
+    expect(plain?.id).toBe('through');
+    expect(paths.map(({ id, subject, problem }) => `${subject} ${id}: ${problem}`)).toEqual([
+      `${url}/search not-limited: policy search is for this path, and HEAD got status 200 without X-RateLimit-Limit`,
+      `${url}/ through: headgate checks /login, too; not tried: /users/:id (name such a URL with --through)`,
+    ]);
   });
 
   const policiesWith = (identity: string) =>

@@ -11,6 +11,7 @@ import { opsUrlOf, portFindings } from '../../doctor/ports.ts';
 import { examineProxyFile } from '../../doctor/proxy-file/examine.ts';
 import { settingsFindings } from '../../doctor/settings.ts';
 import { MAX_REQUESTS, throughGateway } from '../../doctor/through-gateway.ts';
+import { policyPaths } from '../../doctor/through-paths.ts';
 import { sentByClients } from '../../proxy-config/proxy-config.ts';
 import { choiceFindings, policyFindings, validPolicies } from './doctor-policies.ts';
 import { EXIT_FAULT, EXIT_INVALID_CONFIG } from './exit-codes.ts';
@@ -66,9 +67,15 @@ async function* everyFinding(flags: DoctorFlags): AsyncGenerator<DoctorFinding> 
   yield* portFindings(environment);
   yield* redisFindings(environment, flags.redis === true);
   if (flags.through === undefined) return;
-  complain(`headgate: sends at most ${MAX_REQUESTS} GET requests to ${flags.through.href}`);
-  const policies = valid && { digest: valid.digest, headers: sentByClients(valid.file) };
   const { through: url } = flags;
+  const policies = valid && {
+    digest: valid.digest,
+    headers: sentByClients(valid.file),
+    paths: policyPaths(valid.file, url),
+  };
+  const heads = policies?.paths.tried.map(({ target }) => target) ?? [];
+  const more = heads.length === 0 ? '' : `, and a HEAD request to ${heads.join(', ')}`;
+  complain(`headgate: sends at most ${MAX_REQUESTS} GET requests to ${url.href}${more}`);
   yield* throughGateway({ url, now: Date.now, settings: environment, policies });
 }
 
