@@ -40,7 +40,11 @@ export const FINDINGS = {
   ),
   'unknown-proxy-file': configError(
     'The file does not ask headgate: it has no `auth_request`, `ext_authz`, check of Caddy, Lua action or `forwardAuth` with one of its paths.',
-    'Add the parts that `headgate proxy-config NAME --include` prints, or name the file that has them.',
+    'Add the parts that `headgate proxy-config NAME --include` prints, or name the file that has them. If NGINX runs with another main file: `nginx -c FILE -T | headgate doctor --proxy-file -`.',
+  ),
+  'empty-input': configError(
+    'Standard input, or the pipe that was named, is empty: the command before headgate doctor has printed nothing.',
+    'Run `nginx -t`: it says which line has a mistake, or which file it may not read. As soon as it is content, `nginx -T` prints the configuration.',
   ),
   'part-of-proxy-file': configError(
     'The file is a part of a configuration. What belongs to it is in other files, so it cannot be examined alone.',

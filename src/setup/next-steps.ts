@@ -32,7 +32,7 @@ const PROXY_COMMANDS: Readonly<Record<string, string>> = {
 };
 
 const EXAMINE_COMMANDS: Readonly<Record<string, string>> = {
-  nginx: `nginx -T 2> /dev/null | headgate doctor --policies ${POLICY_FILE} --proxy-file -`,
+  nginx: `nginx -T | headgate doctor --policies ${POLICY_FILE} --proxy-file -`,
   caddy: `headgate doctor --policies ${POLICY_FILE} --proxy-file Caddyfile`,
 };
 

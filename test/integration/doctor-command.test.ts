@@ -450,6 +450,37 @@ include sites/*.conf;`;
     expect(onProxy(await examine('-', dump)).map(({ id }) => id)).toEqual(['proxy-file']);
   });
 
+  test('that nginx -T did not print is said to be empty, and another one is named', async () => {
+    for (const input of ['', '\n']) {
+      const diagnosis = await examine('-', input);
+      expect(diagnosis.code).toBe(3);
+      expect(diagnosis.findings).toContainEqual(
+        expect.objectContaining({
+          id: 'empty-input',
+          subject: 'standard input',
+          problem: 'is empty: run nginx -t, which says why',
+        }),
+      );
+    }
+    const doctor = [NODE, MAIN, 'doctor', '--policies', policyFile];
+    await using run = startProcess('bash', [
+      ...['-c', 'exec "$0" "$@" --proxy-file <(true)', ...doctor],
+    ]);
+    await run.exited();
+    expect(run.output()).toContain(': error empty-input: is empty: ');
+    const other = (name: string, text: string) =>
+      `# configuration file /etc/nginx/${name}:\n${text}\n`;
+    const main = other('nginx.conf', 'events {}\nhttp { server { listen 80; } }');
+    const problems = async (dump: string) =>
+      onProxy(await examine('-', dump)).map(({ problem }) => problem);
+    expect(await problems(main)).toEqual([
+      'does not ask headgate; what was read is /etc/nginx/nginx.conf',
+    ]);
+    expect(await problems(main + other('a.conf', '') + other('b.conf', ''))).toEqual([
+      'does not ask headgate; what was read is /etc/nginx/nginx.conf and 2 files that it includes',
+    ]);
+  });
+
   test('names the included file and the line', async () => {
     const folder = await write();
     const server = join(folder, 'headgate-server.conf');

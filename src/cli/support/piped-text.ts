@@ -11,12 +11,13 @@ const MAX_BYTES = 16 * 1024 * 1024;
 /** Rejects with a ConfigError if it cannot be read or is too large. */
 export async function fileOrPipe(path: string): Promise<string> {
   if (path === STANDARD_INPUT) return bounded('standard input', process.stdin);
-  return isPipe(path) ? bounded(path, createReadStream(path)) : readText(path);
+  return isPiped(path) ? bounded(path, createReadStream(path)) : readText(path);
 }
 
-function isPipe(path: string): boolean {
+/** Whether another command prints the text. */
+export function isPiped(path: string): boolean {
   try {
-    return statSync(path).isFIFO();
+    return path === STANDARD_INPUT || statSync(path).isFIFO();
   } catch {
     // Reading it says why.
     return false;

@@ -16,7 +16,7 @@ import { sentByClients } from '../../proxy-config/proxy-config.ts';
 import { choiceFindings, policyFindings, validPolicies } from './doctor-policies.ts';
 import { EXIT_FAULT, EXIT_INVALID_CONFIG } from './exit-codes.ts';
 import { complain, type Line, type OutputFlags, print, say, type Tone } from './output.ts';
-import { fileOrPipe, STANDARD_INPUT } from './piped-text.ts';
+import { fileOrPipe, isPiped, STANDARD_INPUT } from './piped-text.ts';
 
 export interface DoctorFlags extends OutputFlags {
   readonly policies?: string;
@@ -94,6 +94,8 @@ function settingMistake(mistake: string): DoctorFinding {
   return found('invalid-setting', name, mistake.slice(name.length + 2));
 }
 
+const EMPTY = 'is empty: run nginx -t, which says why';
+
 async function* proxyFindings(
   path: string,
   policies: ValidFile | undefined,
@@ -101,7 +103,9 @@ async function* proxyFindings(
 ): AsyncGenerator<DoctorFinding> {
   const file = path === STANDARD_INPUT ? 'standard input' : path;
   try {
-    yield* examineProxyFile({ file, path, text: await fileOrPipe(path), policies, settings });
+    const text = await fileOrPipe(path);
+    if (text.trim() === '' && isPiped(path)) yield found('empty-input', file, EMPTY);
+    else yield* examineProxyFile({ file, path, text, policies, settings });
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     yield* error.mistakes.map((mistake) => found('unreadable-proxy-file', file, mistake));

@@ -76,7 +76,17 @@ function nginxFindings(input: ProxyFileInput, files: ProxyFiles): DoctorFinding[
   const problem = everyDirective(tree).some(asksHeadgate)
     ? 'no location has auth_request /_headgate, so nothing is limited'
     : 'does not ask headgate';
-  return [...unread, found('unknown-proxy-file', file, problem)];
+  return [...unread, found('unknown-proxy-file', file, `${problem}${readIn(files)}`)];
+}
+
+/** The files of the output of `nginx -T`: it may be another NGINX than the one that the user has changed. */
+function readIn({ main, dumped }: ProxyFiles): string {
+  if (dumped === undefined) return '';
+  const [, ...others] = dumped;
+  const [first] = others;
+  const more =
+    others.length === 1 ? ` and ${first}` : ` and ${others.length} files that it includes`;
+  return `; what was read is ${main.name}${others.length === 0 ? '' : more}`;
 }
 
 function wayRound(sites: readonly Site[], { policies }: Comparison): DoctorFinding[] {

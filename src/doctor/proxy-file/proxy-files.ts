@@ -16,6 +16,8 @@ export interface IncludedText extends ProxyText {
 
 export interface ProxyFiles {
   readonly main: ProxyText;
+  /** The paths of all files, the main one first, if `nginx -T` has printed them. */
+  readonly dumped?: readonly string[];
   /**
    * The texts of the files that an include names, sorted by path if it is a pattern. `folder` is where relative paths
    * begin; undefined: the folder of the main file. Throws a ConfigError if a file cannot be read.
@@ -52,6 +54,7 @@ export function filesOfDump(text: string): ProxyFiles | undefined {
   const [path, main] = first;
   return {
     main: { name: path, text: main },
+    dumped: [...files.keys()],
     included(named, folder = posix.dirname(path)) {
       const wanted = posix.resolve(folder, named);
       const all = isPattern(named)
