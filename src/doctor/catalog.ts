@@ -95,8 +95,8 @@ export const FINDINGS = {
     'Let the proxy set the header to a value that clients cannot choose, or remove it from the policy file.',
   ),
   'secret-not-sent': configError(
-    '`HEADGATE_PROXY_SECRET` is set, but the proxy sends no secret, or another one. headgate refuses its checks.',
-    'Write the file again with `headgate proxy-config --secret`, and put the value in place of `the secret`.',
+    'The gateway has a `HEADGATE_PROXY_SECRET`, but the proxy sends no secret, or another one. headgate refuses its checks, so the proxy answers clients with 403.',
+    'Put the value of `HEADGATE_PROXY_SECRET` into the line that names the secret, and reload the proxy. Without such a line, print the file or its part again with `headgate proxy-config --secret`.',
   ),
   'other-gateway-address': configWarning(
     'The proxy asks another address than the one on which headgate listens by these settings.',
@@ -161,7 +161,7 @@ export const FINDINGS = {
     'Start the gateway. Check the address and the secret in the file of the proxy.',
   ),
   'answered-403': runError(
-    'The answer is a 403 without `X-RateLimit-*` headers: headgate refuses the proxy because it lacks the secret, or this client is blocked.',
+    'The answer is a 403 without `X-RateLimit-*` headers: headgate refuses the proxy because its secret is missing or wrong, this client is blocked, or the application has answered. The finding says which one it is if the ops server of the gateway answers.',
     'Compare `HEADGATE_PROXY_SECRET` with the file of the proxy. If that fits, see `block` in the policy file, and `headgate overrides`.',
   ),
   'store-down': runWarning(

@@ -9,6 +9,8 @@ export interface GatewayState {
   readonly checks: number;
   /** Checks so far from proxies outside `identity.trusted_proxies`. */
   readonly untrusted: number;
+  /** Checks so far without the proxy secret. */
+  readonly refused: number;
   /** Names of the headers that the policy file needs and some request had since it was loaded. */
   readonly seenHeaders: ReadonlySet<string>;
 }
@@ -25,6 +27,7 @@ export async function gatewayState(opsUrl: string): Promise<GatewayState | undef
     digests: labels('config_info', 'sha256'),
     checks: sum('decisions_total'),
     untrusted: sum('untrusted_proxy_requests_total'),
+    refused: sum('strangers_refused_total'),
     seenHeaders: new Set(labels('header_seen', 'header')),
   };
 }

@@ -66,11 +66,29 @@ async function isGateway({ host, port }: Port): Promise<boolean> {
   return body === '{"status":"ok"}';
 }
 
-/** Asks for a path that is no check, so that nothing is counted. */
-async function answersChecks({ host, port }: Port, secret: string | undefined): Promise<boolean> {
+async function answersChecks(port: Port, secret: string | undefined): Promise<boolean> {
+  return (await answerOf(port, secret)) !== undefined;
+}
+
+/** Whether the gateway of these settings accepts a secret, or none. Undefined if no gateway answers. */
+export async function acceptsSecret(
+  { host, port, socket }: Settings,
+  secret: string | undefined,
+): Promise<boolean | undefined> {
+  if (socket !== undefined || port === undefined) return undefined;
+  const answer = await answerOf({ host, port }, secret);
+  return answer && answer === 'accepts';
+}
+
+/** Asks for a path that is no check, so that nothing is counted. Undefined if it is no gateway. */
+async function answerOf(
+  { host, port }: Pick<Port, 'host' | 'port'>,
+  secret: string | undefined,
+): Promise<'accepts' | 'refuses' | undefined> {
   const headers = secret === undefined ? {} : { 'x-headgate-secret': secret };
-  const body = await bodyOf(`${urlOf(host, port)}/doctor`, headers);
-  return body !== undefined && /Proxies send checks to |The proxy secret is /.test(body);
+  const body = (await bodyOf(`${urlOf(host, port)}/doctor`, headers)) ?? '';
+  if (body.includes('The proxy secret is ')) return 'refuses';
+  return body.includes('Proxies send checks to ') ? 'accepts' : undefined;
 }
 
 async function bodyOf(url: string, headers: Record<string, string>): Promise<string | undefined> {

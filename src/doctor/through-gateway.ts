@@ -37,7 +37,9 @@ export async function* throughGateway(
   let isDecided = false;
   for await (const finding of throughFindings(options)) {
     isDecided ||= DECIDED.has(finding.id);
-    yield finding;
+    if (finding.id === ('answered-403' satisfies FindingId))
+      yield explained(finding, before, before && (await gatewayState(opsUrl)));
+    else yield finding;
   }
   if (!isDecided) return;
   const after = before && (await gatewayState(opsUrl));
@@ -52,6 +54,35 @@ export async function* throughGateway(
     yield* headerFindings(options, after);
   }
 }
+
+/** A 403 with its reason, if the gateway's counters tell it. */
+function explained(
+  finding: DoctorFinding,
+  before: GatewayState | undefined,
+  after: GatewayState | undefined,
+): DoctorFinding {
+  if (before === undefined || after === undefined) return finding;
+  const [why, remedy] =
+    after.refused > before.refused
+      ? WRONG_SECRET
+      : after.checks > before.checks
+        ? BLOCKED
+        : NOT_CHECKED;
+  return { ...finding, problem: `${finding.problem}: ${why}`, remedy };
+}
+
+const WRONG_SECRET = [
+  'the gateway refused the check, because the secret of the proxy is missing or wrong',
+  'Put the value of `HEADGATE_PROXY_SECRET` into the file of the proxy, and reload the proxy.',
+] as const;
+const BLOCKED = [
+  'the gateway got the check and refused this client',
+  'See `block` in the policy file, and `headgate overrides`. If this client shall pass: `headgate clients unblock`.',
+] as const;
+const NOT_CHECKED = [
+  'the gateway got no check, so the proxy or the application has answered',
+  'Try a path that the application answers without a login. If every path is answered so, the proxy asks another gateway, or none.',
+] as const;
 
 /** The paths of a file that the gateway does not serve say nothing. */
 async function* ofPolicies(

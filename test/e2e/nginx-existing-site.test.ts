@@ -39,11 +39,12 @@ function site(http: string, policies = WITH_KEYS) {
 }
 
 /** What headgate doctor finds in the files of a site. */
-function findingsOn({ file }: WrittenSite, policies = WITH_KEYS): DoctorFinding[] {
+async function findingsOn({ file }: WrittenSite, policies = WITH_KEYS): Promise<DoctorFinding[]> {
   const settings = readEnvironment({ HEADGATE_PORT: String(gateway.port) });
   const text = readFileSync(file, 'utf8');
-  const input = { file, path: file, text, policies: validFile(policies), settings };
-  return examineProxyFile(input).filter(({ severity }) => severity !== 'fine');
+  const read = { file, path: file, text, policies: validFile(policies), settings };
+  const findings = await examineProxyFile({ ...read, isAccepted: async () => undefined });
+  return findings.filter(({ severity }) => severity !== 'fine');
 }
 
 /** What the application and the client see of a request, and the page for one that is not found. */
@@ -112,7 +113,7 @@ describe.skipIf(inject('programs').nginx === undefined)('an existing NGINX', () 
     expect(visited).toMatchObject({ key: 'a-key', limit: expect.stringMatching(/^\d+$/) });
     expect([visited.fromSite, visited.hsts]).toEqual([undefined, undefined]);
     expect(visited.page).not.toBe('the page of the site');
-    const findings = findingsOn(nginx);
+    const findings = await findingsOn(nginx);
     expect(findings.map(({ id }) => id)).toEqual(Array(3).fill('lines-not-inherited'));
     const lines = readFileSync(nginx.file, 'utf8').split('\n');
     const lineOf = (text: string) => lines.findIndex((line) => line.includes(text)) + 1;
@@ -133,7 +134,7 @@ describe.skipIf(inject('programs').nginx === undefined)('an existing NGINX', () 
       hsts: 'max-age=9',
       page: 'the page of the site',
     });
-    expect(findingsOn(nginx)).toEqual([]);
+    expect(await findingsOn(nginx)).toEqual([]);
   });
 
   test('keeps its proxy_set_header if the policy file reads no header', async () => {
@@ -141,7 +142,7 @@ describe.skipIf(inject('programs').nginx === undefined)('an existing NGINX', () 
       site(siteWith(SITE_LINES.proxy_set_header, ''), WITHOUT_HEADERS),
     );
     expect((await visit(nginx.url)).fromSite).toBe('127.0.0.1');
-    expect(findingsOn(nginx, WITHOUT_HEADERS)).toEqual([]);
+    expect(await findingsOn(nginx, WITHOUT_HEADERS)).toEqual([]);
   });
 
   test('loses lines of the block http in a server that includes the part for locations', async () => {
@@ -151,7 +152,7 @@ describe.skipIf(inject('programs').nginx === undefined)('an existing NGINX', () 
     );
     await using nginx = await startNginxSite(site(http));
     expect(await visit(nginx.url)).toMatchObject({ fromSite: undefined, hsts: undefined });
-    const problems = findingsOn(nginx).map(({ problem }) => problem);
+    const problems = (await findingsOn(nginx)).map(({ problem }) => problem);
     expect(problems).toHaveLength(3);
     for (const problem of problems) expect(problem).toMatch(/ does not apply in this server$/);
   });
@@ -159,7 +160,7 @@ describe.skipIf(inject('programs').nginx === undefined)('an existing NGINX', () 
   test('had lost lines before if its location has some of its own', async () => {
     const own = 'proxy_set_header X-Other 1; add_header X-Other 1; error_page 405 /not-found.html;';
     const written = await writeNginxSite(site(siteWith(all, own)));
-    expect(findingsOn(written)).toEqual([]);
+    expect(await findingsOn(written)).toEqual([]);
   });
 
   test('with a location in a location, and other ways to the application', async () => {
@@ -168,13 +169,13 @@ describe.skipIf(inject('programs').nginx === undefined)('an existing NGINX', () 
       '$1 add_header X-Outer 1; location /in/ {$2}$3',
     );
     const written = await writeNginxSite(site(nested));
-    expect(findingsOn(written).map(({ problem }) => problem.split(' (')[0])).toEqual([
+    expect((await findingsOn(written)).map(({ problem }) => problem.split(' (')[0])).toEqual([
       ...['proxy_set_header X-Site', 'add_header X-Outer', 'error_page 404'],
     ]);
     const fastcgi = siteWith(all, '').replace('proxy_pass A', 'fastcgi_pass A');
-    expect(findingsOn(await writeNginxSite(site(fastcgi)))).toHaveLength(2);
+    expect(await findingsOn(await writeNginxSite(site(fastcgi)))).toHaveLength(2);
     const merged = siteWith(`${all} add_header_inherit merge;`, '');
-    expect(findingsOn(await writeNginxSite(site(merged)))).toHaveLength(2);
+    expect(await findingsOn(await writeNginxSite(site(merged)))).toHaveLength(2);
   });
 
   describe('with another auth_request', () => {
@@ -190,8 +191,10 @@ describe.skipIf(inject('programs').nginx === undefined)('an existing NGINX', () 
     test('of the block server is not asked any more', async () => {
       await using nginx = await startNginxSite(site(siteWith(`auth_request /sso; ${SSO}`, '')));
       expect((await call(nginx.url, '/')).status).toBe(200);
-      expect(findingsOn(nginx).map(({ id }) => id)).toEqual(['other-check-replaced']);
-      expect(findingsOn(nginx)[0]?.problem).toMatch(/^auth_request \/sso \(.*nginx\.conf:9\) is/);
+      expect((await findingsOn(nginx)).map(({ id }) => id)).toEqual(['other-check-replaced']);
+      expect((await findingsOn(nginx))[0]?.problem).toMatch(
+        /^auth_request \/sso \(.*nginx\.conf:9\) is/,
+      );
     });
 
     test('in an inner server block, both are asked, as the quickstart shows', async () => {
@@ -213,7 +216,7 @@ describe.skipIf(inject('programs').nginx === undefined)('an existing NGINX', () 
       const headers = { cookie: 'in', 'x-client': '203.0.113.9' };
       expect((await call(nginx.url, '/', { headers })).status).toBe(200);
       expect(application.seen.at(-1)?.headers['x-seen']).toBe('203.0.113.9');
-      expect(findingsOn(nginx)).toEqual([]);
+      expect(await findingsOn(nginx)).toEqual([]);
     });
   });
 
@@ -225,7 +228,7 @@ describe.skipIf(inject('programs').nginx === undefined)('an existing NGINX', () 
     await using nginx = await startNginxSite(site(http));
     expect((await call(nginx.url, '/')).headers['x-ratelimit-policy']).toBeUndefined();
     expect(application.seen.map(({ url }) => url)).toContain('/_headgate');
-    expect(findingsOn(nginx).map(({ id }) => id)).toEqual(['server-part-missing']);
+    expect((await findingsOn(nginx)).map(({ id }) => id)).toEqual(['server-part-missing']);
   });
 
   test('with the part around a location that has own lines, denies without a word', async () => {
@@ -234,12 +237,12 @@ describe.skipIf(inject('programs').nginx === undefined)('an existing NGINX', () 
     await using nginx = await startNginxSite(site(http));
     const denied = await lastOfSixLogins(nginx.url);
     expect([denied.status, denied.headers['retry-after']]).toEqual([403, undefined]);
-    expect(findingsOn(nginx).map(({ id }) => id)).toEqual(['part-not-inherited']);
+    expect((await findingsOn(nginx)).map(({ id }) => id)).toEqual(['part-not-inherited']);
   });
 
   test('with a part of an older policy file lets the application see what was not counted', async () => {
     await using nginx = await startNginxSite(site(siteWith('', ''), WITHOUT_HEADERS));
-    expect(findingsOn(nginx, WITH_KEYS).map(({ id }) => id)).toEqual(
+    expect((await findingsOn(nginx, WITH_KEYS)).map(({ id }) => id)).toEqual(
       expect.arrayContaining(['header-not-passed', 'old-part']),
     );
   });
@@ -260,10 +263,10 @@ describe.skipIf(inject('programs').nginx === undefined)('an existing NGINX', () 
     const closed = 'satisfy any; deny all;';
     await using nginx = await startNginxSite(site(siteWith(closed, '')));
     expect((await call(nginx.url, '/')).status).toBe(200);
-    expect(findingsOn(nginx).map(({ id }) => id)).toEqual(['satisfied-by-headgate']);
+    expect((await findingsOn(nginx)).map(({ id }) => id)).toEqual(['satisfied-by-headgate']);
     await using all = await startNginxSite(site(siteWith('deny all;', '')));
     expect((await call(all.url, '/')).status).toBe(403);
-    expect(findingsOn(all)).toEqual([]);
+    expect(await findingsOn(all)).toEqual([]);
   });
 
   test('without the include in a location, that location stays unlimited', async () => {

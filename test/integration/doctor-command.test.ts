@@ -316,6 +316,32 @@ describe.each(PROXIES)('the file of %s', (proxy) => {
     expect(JSON.stringify(right)).not.toContain('a-secret-of-this-test');
   });
 
+  test('is compared with the secret of the running gateway, without its environment', async () => {
+    const [wrong, right] = ['another-secret-of-a-test', 'a-secret-of-this-test'];
+    const sends = (secret: string) =>
+      withUser(proxyConfigOf(proxy, POLICIES, { sendsSecret: true }))
+        .replaceAll('"the secret"', `"${secret}"`)
+        .replace('{$HEADGATE_PROXY_SECRET:none}', secret);
+    const env = { HEADGATE_PORT: String(await freePort()) };
+    const own = { ...(await freePorts()), ...env, HEADGATE_POLICIES: policyFile };
+    const onSecret = async (text: string) => {
+      const { findings } = await examine(text, env);
+      return findings.filter(
+        ({ id, problem }) => id === 'secret-not-sent' || /secret/.test(problem),
+      );
+    };
+    await using _gateway = await startGateway({ ...own, HEADGATE_PROXY_SECRET: right });
+    const [finding] = await onSecret(sends(wrong));
+    expect(finding?.problem).toBe(
+      'this is another secret, and the running gateway refuses such checks',
+    );
+    const line = Number(finding?.subject.split(':')[1]);
+    if (proxy !== 'caddy') expect(sends(wrong).split('\n')[line - 1]).toContain(wrong);
+    expect(await onSecret(sends(right))).toEqual([]);
+    if (proxy !== 'caddy')
+      expect((await onSecret(written))[0]?.problem).toMatch(/^no secret is sent, and the running/);
+  });
+
   test('that asks another address is a warning', async () => {
     const other = { HEADGATE_PORT: '9999', HEADGATE_GRPC_PORT: '9998' };
     expect(complaints(await examine(written, other))).toEqual([...user, 'other-gateway-address']);
@@ -912,10 +938,33 @@ policies:
     expect(nothing.findings.at(-1)?.problem).toBe('ECONNREFUSED');
   });
 
-  test('tells a proxy without the secret', async () => {
+  test('tells a proxy without the secret from a blocked client and from the application', async () => {
     const settings = { HEADGATE_PROXY_SECRET: 'a-secret-of-this-test' };
     await using site = await startSite('[9/1h]', {}, settings);
-    expect((await through(site)).last).toEqual(['answered-403']);
+    expect((await through({ url: site.url })).findings.at(-1)).toMatchObject({
+      id: 'answered-403',
+      problem: 'status 403 without X-RateLimit-Limit',
+    });
+    const known = await through(site);
+    expect(known.last).toEqual(['answered-403']);
+    expect(known.findings.at(-1)?.problem).toMatch(
+      /: the gateway refused the check, because the s/,
+    );
+    expect(known.findings.at(-1)?.remedy).toMatch(/^Put the value of `HEADGATE_PROXY_SECRET` into/);
+    await using blocked = await startSite(
+      'version: 1\nidentity: { trusted_proxies: [loopback] }\nblock: [127.0.0.1]\ndefault: { limits: [9/1h] }\n',
+    );
+    expect((await through(blocked)).findings.at(-1)).toMatchObject({
+      id: 'answered-403',
+      problem: expect.stringMatching(/: the gateway got the check and refused this client$/),
+      remedy: expect.stringMatching(/^See `block` in the policy file/),
+    });
+    await using own = await startSite('[9/1h]', {
+      changes: { 'auth_request /_headgate;': 'deny all;', 'error_page 403 = @headgate_reply;': '' },
+    });
+    expect((await through(own)).findings.at(-1)?.problem).toMatch(
+      /: the gateway got no check, so the proxy or the application has answered$/,
+    );
   });
 
   test('tells a gateway without its Redis', async () => {

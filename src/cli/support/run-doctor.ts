@@ -7,7 +7,7 @@ import { type DoctorFinding, type FindingId, found, type Severity } from '../../
 import type { FindingLevel } from '../../doctor/finding.ts';
 import { gatewayState } from '../../doctor/gateway-state.ts';
 import { machineFindings } from '../../doctor/machine.ts';
-import { opsUrlOf, portFindings } from '../../doctor/ports.ts';
+import { acceptsSecret, opsUrlOf, portFindings } from '../../doctor/ports.ts';
 import { examineProxyFile } from '../../doctor/proxy-file/examine.ts';
 import { settingsFindings } from '../../doctor/settings.ts';
 import { MAX_REQUESTS, throughGateway } from '../../doctor/through-gateway.ts';
@@ -102,10 +102,11 @@ async function* proxyFindings(
   settings: Environment,
 ): AsyncGenerator<DoctorFinding> {
   const file = path === STANDARD_INPUT ? 'standard input' : path;
+  const isAccepted = (secret: string | undefined) => acceptsSecret(settings, secret);
   try {
     const text = await fileOrPipe(path);
     if (text.trim() === '' && isPiped(path)) yield found('empty-input', file, EMPTY);
-    else yield* examineProxyFile({ file, path, text, policies, settings });
+    else yield* await examineProxyFile({ file, path, text, policies, settings, isAccepted });
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     yield* error.mistakes.map((mistake) => found('unreadable-proxy-file', file, mistake));

@@ -20,10 +20,12 @@ export interface Comparison {
   /** Undefined if the policy file has mistakes: then only the settings are compared. */
   readonly policies: ValidFile | undefined;
   readonly settings: Settings;
+  /** Whether the running gateway accepts a secret, or none. Resolves to undefined if no gateway answers. */
+  readonly isAccepted: (secret: string | undefined) => Promise<boolean | undefined>;
 }
 
 /** Empty if everything fits. */
-export function misfits(facts: ProxyFacts, input: Comparison): DoctorFinding[] {
+export async function misfits(facts: ProxyFacts, input: Comparison): Promise<DoctorFinding[]> {
   const { policies, settings } = input;
   const file = facts.place ?? input.file;
   return [
@@ -31,7 +33,7 @@ export function misfits(facts: ProxyFacts, input: Comparison): DoctorFinding[] {
       ? [found('denial-becomes-500', file, 'clients get a 500 in place of each 429')]
       : []),
     ...(policies === undefined ? [] : headerFindings(file, facts, policies)),
-    ...secretFindings(file, facts, settings.proxySecrets),
+    ...(await secretFindings(facts, input)),
     ...addressFindings(file, facts, settings),
     ...(policies === undefined ? [] : failureFindings(input, facts, policies)),
     ...(facts.refusesAll
@@ -60,16 +62,36 @@ function headerFindings(
   ];
 }
 
-function secretFindings(
-  file: string,
-  { secret }: ProxyFacts,
-  secrets: readonly string[],
-): DoctorFinding[] {
-  if (secrets.length === 0 || secret === FROM_ENVIRONMENT) return [];
-  if (secret === undefined) return [found('secret-not-sent', file, 'no secret is sent')];
-  if (secrets.includes(secret)) return [];
-  return [found('secret-not-sent', file, 'the secret is not that of HEADGATE_PROXY_SECRET')];
+async function secretFindings(facts: ProxyFacts, input: Comparison): Promise<DoctorFinding[]> {
+  const { secret } = facts;
+  const { proxySecrets } = input.settings;
+  if (secret === FROM_ENVIRONMENT) return [];
+  const say = (problem: string) => [found('secret-not-sent', secretPlace(facts, input), problem)];
+  if (proxySecrets.length > 0) {
+    if (secret === undefined) return say('no secret is sent');
+    const isSame = proxySecrets.includes(secret);
+    return isSame ? [] : say('the secret is not that of HEADGATE_PROXY_SECRET');
+  }
+  // This environment may not be that of the gateway.
+  if ((await input.isAccepted(secret)) !== false) return [];
+  const problem = secret === undefined ? 'no secret is sent' : 'this is another secret';
+  return say(`${problem}, and the running gateway refuses such checks`);
 }
+
+/** The line with the secret, otherwise the one with the check. */
+function secretPlace(
+  { proxy, place, secretPlace }: ProxyFacts,
+  { file, text }: Comparison,
+): string {
+  if (secretPlace !== undefined) return secretPlace;
+  // The text of a Caddyfile has others in it.
+  if (place !== undefined || proxy === 'caddy') return place ?? file;
+  const line = text.split('\n').findIndex((each) => SECRET_LINE.test(each));
+  return line === -1 ? file : `${file}:${line + 1}`;
+}
+
+/** Outside of comments. */
+const SECRET_LINE = /^(?!\s*#).*(x-headgate-secret|headgate_secret\b)/i;
 
 const LOCAL = /^(127\.\d+\.\d+\.\d+|localhost|\[::1\]|0\.0\.0\.0|\[::\])$/i;
 

@@ -6,7 +6,7 @@ import { readCaddyfile } from './caddy-imports.ts';
 import { type Comparison, misfits } from './compare.ts';
 import { envoyFacts } from './envoy.ts';
 import { envoySites } from './envoy-sites.ts';
-import type { ProxyFacts, ReadFacts } from './facts.ts';
+import { FROM_ENVIRONMENT, type ProxyFacts, type ReadFacts } from './facts.ts';
 import { haproxyFacts } from './haproxy.ts';
 import { haproxySites } from './haproxy-sites.ts';
 import { asksHeadgate, nginxFacts } from './nginx.ts';
@@ -34,7 +34,7 @@ export interface ProxyFileInput extends Comparison {
   readonly path: string;
 }
 
-export function examineProxyFile(input: ProxyFileInput): DoctorFinding[] {
+export async function examineProxyFile(input: ProxyFileInput): Promise<DoctorFinding[]> {
   const { file, text } = input;
   let facts: ProxyFacts | undefined;
   try {
@@ -46,21 +46,24 @@ export function examineProxyFile(input: ProxyFileInput): DoctorFinding[] {
   }
   if (facts !== undefined) {
     const sites = SITES[facts.proxy]?.(file, text) ?? [];
-    return verdict(facts, [...misfits(facts, input), ...wayRound(sites, input)], input);
+    return verdict(facts, [...(await misfits(facts, input)), ...wayRound(sites, input)], input);
   }
   const files = filesOfDump(text) ?? filesOnDisk(input.path, text);
-  return caddyFindings(input, files) ?? nginxFindings(input, files);
+  return (await caddyFindings(input, files)) ?? nginxFindings(input, files);
 }
 
 /** Undefined if it is not a Caddyfile that asks headgate. */
-function caddyFindings(input: ProxyFileInput, files: ProxyFiles): DoctorFinding[] | undefined {
+async function caddyFindings(
+  input: ProxyFileInput,
+  files: ProxyFiles,
+): Promise<DoctorFinding[] | undefined> {
   const { text, findings: unread } = readCaddyfile(files);
   const facts = caddyFacts(text);
   if (facts === undefined) return undefined;
-  return verdict(facts, [...unread, ...misfits(facts, { ...input, text })], input);
+  return verdict(facts, [...unread, ...(await misfits(facts, { ...input, text }))], input);
 }
 
-function nginxFindings(input: ProxyFileInput, files: ProxyFiles): DoctorFinding[] {
+async function nginxFindings(input: ProxyFileInput, files: ProxyFiles): Promise<DoctorFinding[]> {
   const { tree, text, findings: unread } = readNginxConfig(files);
   const { file } = input;
   // The includes of a part are relative to a file that is not known.
@@ -69,7 +72,7 @@ function nginxFindings(input: ProxyFileInput, files: ProxyFiles): DoctorFinding[
   const losses = nginxLosses(tree, input.policies ? sentByClients(input.policies) : []);
   if (facts !== undefined) {
     const around = wayRound(nginxSites(tree), input);
-    const misfitting = misfits(facts, { ...input, text });
+    const misfitting = await misfits(facts, { ...input, text });
     return verdict(facts, [...unread, ...misfitting, ...losses, ...around], input);
   }
   if (losses.length > 0) return [...unread, ...losses];
@@ -93,15 +96,23 @@ function wayRound(sites: readonly Site[], { policies }: Comparison): DoctorFindi
   return policies === undefined ? [] : uncheckedPaths(sites, policies);
 }
 
+const UNCOMPARED =
+  '; its secret was not compared, because HEADGATE_PROXY_SECRET is not set here and no gateway answers';
+
 /** Adds that the file fits if it does. */
-function verdict(
-  { proxy }: ProxyFacts,
+async function verdict(
+  { proxy, secret }: ProxyFacts,
   findings: readonly DoctorFinding[],
-  { file, policies }: ProxyFileInput,
-): DoctorFinding[] {
+  { file, policies, settings, isAccepted }: ProxyFileInput,
+): Promise<DoctorFinding[]> {
   if (findings.some(({ severity }) => severity !== 'info')) return [...findings];
   const what = `${proxy}, fits the settings${policies === undefined ? '' : ' and the policy file'}`;
-  return [...findings, found('proxy-file', file, what)];
+  const isUnknown =
+    secret !== undefined &&
+    secret !== FROM_ENVIRONMENT &&
+    settings.proxySecrets.length === 0 &&
+    (await isAccepted(secret)) === undefined;
+  return [...findings, found('proxy-file', file, isUnknown ? `${what}${UNCOMPARED}` : what)];
 }
 
 /** The first line of what `headgate proxy-config --include` prints. */

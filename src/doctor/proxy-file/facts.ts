@@ -16,6 +16,8 @@ export interface ProxyFacts {
   readonly refusesAll: boolean;
   /** Where the file asks headgate, as `nginx.conf:12`. Undefined: the whole file is named. */
   readonly place?: string;
+  /** Where it names the secret, if `place` is known. */
+  readonly secretPlace?: string | undefined;
 }
 
 /** Undefined if the text is not a file of this proxy that asks headgate. */

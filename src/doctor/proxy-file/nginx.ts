@@ -31,6 +31,10 @@ export function nginxFacts(tree: readonly Directive[]): ProxyFacts | undefined {
       !pages.some((args) => args.includes('429')),
     refusesAll: !pages.some((args) => args.includes('502')),
     place: check.place,
+    secretPlace: block.find(
+      ({ name, args: [header = ''] }) =>
+        name === 'proxy_set_header' && header.toLowerCase() === SECRET_HEADER,
+    )?.place,
   };
 }
 
