@@ -1,5 +1,6 @@
 /** Which route of Envoy takes a request, and whether it switches the check off. */
 import { EXT_AUTHZ } from './envoy.ts';
+import { matchesExpression } from './expression.ts';
 import { hostsOf, type Site } from './unchecked-paths.ts';
 import { at, isMap, listAt, textAt } from './yaml-nodes.ts';
 import { type PlacedMap, placedYaml } from './yaml-places.ts';
@@ -23,8 +24,9 @@ export function envoySites(file: string, text: string): Site[] {
         hosts: hostsOf(listAt(host.value, 'domains').map(String)),
         paths: routes.flatMap(({ value }) => pathOf(value.match) ?? []),
         choose(path) {
-          const route = routes.find(({ value }) => mayMatch(value.match, path));
-          if (route === undefined || !isCertain(route.value.match)) return undefined;
+          const route = routes.find(({ value }) => mayMatch(value.match, path) !== false);
+          const match = route?.value.match;
+          if (route === undefined || !isCertain(match) || !mayMatch(match, path)) return undefined;
           const isUnchecked =
             isMap(route.value.route) && (switchedOff(route) ?? switchedOff(host) ?? false);
           const what = `the route for ${pathOf(route.value.match) ?? 'this expression'}`;
@@ -55,8 +57,8 @@ function pathOf(match: unknown): string | undefined {
   return textAt(match, 'prefix') ?? textAt(match, 'path') ?? textAt(match, 'path_separated_prefix');
 }
 
-/** True also for what cannot be read. */
-function mayMatch(match: unknown, path: string): boolean {
+/** True also for other conditions. Undefined if the expression may match. */
+function mayMatch(match: unknown, path: string): boolean | undefined {
   const [prefix, exact] = [textAt(match, 'prefix'), textAt(match, 'path')];
   if (at(match, 'case_sensitive') !== undefined) return true;
   if (prefix !== undefined) return path.startsWith(prefix);
@@ -64,9 +66,6 @@ function mayMatch(match: unknown, path: string): boolean {
   const folder = textAt(match, 'path_separated_prefix');
   if (folder !== undefined) return path === folder || path.startsWith(`${folder}/`);
   const expression = textAt(match, 'safe_regex', 'regex');
-  try {
-    return expression === undefined || new RegExp(`^(?:${expression})$`).test(path);
-  } catch {
-    return true;
-  }
+  if (expression === undefined) return true;
+  return matchesExpression(`^${expression}$`, { path, ignoresCase: false });
 }

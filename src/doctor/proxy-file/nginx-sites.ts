@@ -1,5 +1,6 @@
 /** Which location of NGINX takes a request, and whether it asks headgate. */
 
+import { matchesExpression } from './expression.ts';
 import { innerLevels, isChecked, type Level, levelsIn } from './nginx-levels.ts';
 import { type Directive, everyDirective } from './nginx-tree.ts';
 import { type Choice, hostsOf, type Site } from './unchecked-paths.ts';
@@ -27,8 +28,7 @@ function siteOf(server: Level, own: ReadonlySet<string>): Site {
     ({ name }) => name === 'rewrite',
   );
   const inside = levelsIn(server.at, server.around).map(({ at }) => ruleOf(at));
-  const isUnknown =
-    moves || block.some(({ name }) => name === 'return') || !inside.every(isReadable);
+  const isUnknown = moves || block.some(({ name }) => name === 'return');
   const upstreams = server.around.flatMap((http) =>
     http.block.filter(({ name }) => name === 'upstream'),
   );
@@ -63,6 +63,12 @@ function ruleOf({ name, args }: Directive): Rule {
   return name !== 'location' || text.startsWith('@') ? { kind: '', text: '' } : { kind, text };
 }
 
+/** Stands for a location with an expression that may match. Nothing is known of its lines. */
+const UNKNOWN: Level = {
+  at: { name: 'location', args: [], block: [], place: '', isPart: false },
+  around: [],
+};
+
 /** As NGINX finds it: the longest prefix, then the first expression that matches. Undefined if there is none. */
 function locationFor(path: string, levels: readonly Level[]): Level | undefined {
   const rules = levels.map((level) => ({ level, ...ruleOf(level.at) })).filter((each) => each.text);
@@ -72,28 +78,15 @@ function locationFor(path: string, levels: readonly Level[]): Level | undefined 
     .filter(({ kind, text }) => (kind === '' || kind === '^~') && path.startsWith(text))
     .sort((a, b) => b.text.length - a.text.length);
   const inside = longest && locationFor(path, innerLevels(longest.level));
+  if (inside === UNKNOWN) return inside;
   if (inside !== undefined && /^[=~]/.test(ruleOf(inside.at).kind)) return inside;
-  const expression =
-    longest?.kind === '^~'
-      ? undefined
-      : rules.find(({ kind, text }) => kind.startsWith('~') && expressionOf(kind, text).test(path));
-  if (expression !== undefined)
-    return locationFor(path, innerLevels(expression.level)) ?? expression.level;
-  return inside ?? longest?.level;
-}
-
-/** NGINX has some forms that JavaScript does not have. */
-function isReadable({ kind, text }: Rule): boolean {
-  try {
-    if (kind.startsWith('~')) expressionOf(kind, text);
-    return true;
-  } catch {
-    return false;
+  for (const { level, kind, text } of longest?.kind === '^~' ? [] : rules) {
+    const subject = { path, ignoresCase: kind === '~*' };
+    const matches = kind.startsWith('~') ? matchesExpression(text, subject) : false;
+    if (matches === undefined) return UNKNOWN;
+    if (matches) return locationFor(path, innerLevels(level)) ?? level;
   }
-}
-
-function expressionOf(kind: string, text: string): RegExp {
-  return new RegExp(text, kind === '~*' ? 'i' : '');
+  return inside ?? longest?.level;
 }
 
 function ownAddresses(tree: readonly Directive[]): ReadonlySet<string> {
