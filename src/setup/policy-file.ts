@@ -44,8 +44,10 @@ policies:
 
 const KEYS = `  api_key:
     header: x-api-key
-    # Keys that you gave out. headgate key new --id acme makes a key and its entry. A key that is not listed also counts
-    # for its address: all such keys of one address together get twice the limit of the address.
+    # A key that is not listed below also counts for its address. With 1, all such keys of one address together get no
+    # more than a client without a key, so inventing keys gains nothing. List the keys that you gave out.
+    unverified_factor: 1
+    # headgate key new --id acme makes a key and its entry:
     #keys:
     #  - { id: acme, sha256: 2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae }
 `;

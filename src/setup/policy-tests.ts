@@ -15,9 +15,7 @@ ${keys ? `\n# These count as listed keys.\napi_keys: [${KEYS.join(', ')}]\n` : '
 clients:
   alice: { address: 203.0.113.9 }
   bob: { address: 198.51.100.7 }
-${keys ? KEYS.map((id) => `  ${id}: { address: 192.0.2.1, api_key: ${id} }\n`).join('') : ''}${
-  front?.kind === 'cloudflare' ? CLOUDFLARE_CLIENTS : ''
-}
+${keys ? keyClients() : ''}${front?.kind === 'cloudflare' ? CLOUDFLARE_CLIENTS : ''}
 tests:
   - name: the sixth login in five minutes waits
     steps:
@@ -33,6 +31,13 @@ tests:
 ${keys ? keyTests(login) : ''}${front?.kind === 'cloudflare' ? cloudflareTests(login) : ''}`;
 }
 
+const keyClients = () =>
+  `${KEYS.map((id) => `  ${id}: { address: 192.0.2.1, api_key: ${id} }\n`).join('')}  # The same address with keys that are not listed.
+  eve: { address: 192.0.2.2 }
+  eve-1: { address: 192.0.2.2, headers: { x-api-key: invented-1 } }
+  eve-2: { address: 192.0.2.2, headers: { x-api-key: invented-2 } }
+`;
+
 const keyTests = (login: string) => `
   - name: all keys of one address together log in ${LOGINS * KEYS_PER_ADDRESS} times in five minutes
     steps:
@@ -41,6 +46,13 @@ ${KEYS.slice(0, KEYS_PER_ADDRESS)
   .join(
     '',
   )}      - { client: ${KEYS.at(-1)}, send: ${login}, expect: { verdict: deny, policy: login } }
+
+  - name: invented keys get no more than no key
+    steps:
+      - { client: eve, send: GET /, times: 300, expect: allow }
+      - { client: eve, send: GET /, expect: deny }
+      - { client: eve-1, send: GET /, expect: deny }
+      - { client: eve-2, send: GET /, expect: deny }
 `;
 
 const CLOUDFLARE_CLIENTS = `  # Cloudflare connects, and says who the client is.

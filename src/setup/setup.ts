@@ -1,7 +1,7 @@
 /** The files of `headgate init`, made from the answers. Pure, except that the templates of proxies are read. */
 import { validatePolicyFile } from '../config/policy-file/validate.ts';
 import { partFiles, proxyFiles } from '../proxy-config/proxy-config.ts';
-import { type Answers, POLICY_FILE, TEST_FILE } from './answers.ts';
+import { type Answers, DEFAULT_ANSWERS, POLICY_FILE, TEST_FILE } from './answers.ts';
 import { composeFile } from './compose.ts';
 import { gatewaySettings } from './gateway-settings.ts';
 import { policyFile } from './policy-file.ts';
@@ -50,6 +50,13 @@ export function setupFiles(answers: Answers): SetupFile[] {
         ]
       : []),
   ];
+}
+
+/** Whether the files name the address of the application. */
+export function namesApplication(answers: Pick<Answers, 'proxy' | 'existing'>): boolean {
+  const application = { host: 'application.invalid', port: 3000 };
+  const files = setupFiles({ ...DEFAULT_ANSWERS, ...answers, application });
+  return files.some(({ text }) => text.includes(application.host));
 }
 
 function filesOfProxy(answers: Answers, policies: string): SetupFile[] {

@@ -175,8 +175,14 @@ describe.skipIf(tmux === undefined)('in a terminal', () => {
       await using terminal = await terminalIn(folder);
       await terminal.enter(`exec ${SEALED.join(' ')} sh`);
       await terminal.enter('ip link set lo up; application & clear; headgate init');
-      await answer(terminal, { proxy: '', ...DEFAULTS, login: '/account/login' });
+      const { application: _, ...asked } = DEFAULTS;
+      await answer(terminal, { proxy: '', ...asked, login: '/account/login' });
       const lines = await terminal.shows(/headgate doctor --policies/);
+      // No file names the application.
+      expect(lines.some((line) => QUESTIONS.application.test(line))).toBe(false);
+      expect(lines).toContain(
+        'POST /account/login gets 5 requests in 5 minutes from each client: policy login in policies.yaml.',
+      );
       expect(readFileSync(join(folder, 'nginx.conf'), 'utf8')).toBe(EXISTING_SITE);
       const included = lines.flatMap((line) => /^ {2}(include \S+;) +in /.exec(line)?.[1] ?? []);
       expect(included).toHaveLength(3);
@@ -339,15 +345,50 @@ describe('without a terminal', () => {
   test('refuses to overwrite, unless told to', async () => {
     const cwd = newFolder();
     writeFileSync(join(cwd, 'nginx.conf'), 'mine\n');
-    const refused = await runCommand(['init', ...YES], { cwd });
+    const whole = [...YES, '--no-existing'];
+    const refused = await runCommand(['init', ...whole], { cwd });
     expect(refused.code).toBe(1);
     expect(refused.stderr).toMatch(
       /^headgate: nginx\.conf in .*: exists already; nothing was written\. .* --force/,
     );
     expect(readdirSync(cwd)).toEqual(['nginx.conf']);
     expect(readFileSync(join(cwd, 'nginx.conf'), 'utf8')).toBe('mine\n');
-    expect((await runCommand(['init', ...YES, '--force'], { cwd })).code).toBe(0);
+    expect((await runCommand(['init', ...whole, '--force'], { cwd })).code).toBe(0);
     expect(readFileSync(join(cwd, 'nginx.conf'), 'utf8')).toContain('auth_request');
+  });
+
+  test('--yes adds to a configuration that exists, as the question does by default', async () => {
+    const cwd = newFolder();
+    writeFileSync(join(cwd, 'nginx.conf'), 'mine\n');
+    for (let times = 0; times < 2; times++) {
+      expect(await runCommand(['init', ...YES], { cwd })).toMatchObject({ code: 0 });
+      expect(readFileSync(join(cwd, 'nginx.conf'), 'utf8')).toBe('mine\n');
+      expect(readdirSync(cwd).sort()).toEqual([
+        ...['headgate-http.conf', 'headgate-location.conf', 'headgate-server.conf'],
+        ...['nginx.conf', 'policies.yaml', 'policies_test.yaml'],
+      ]);
+    }
+    // A file that init has written is not one to add to.
+    const own = newFolder();
+    for (let times = 0; times < 2; times++) {
+      expect(await runCommand(['init', ...YES], { cwd: own })).toMatchObject({ code: 0 });
+      expect(readdirSync(own).sort()).toEqual([
+        'nginx.conf',
+        'policies.yaml',
+        'policies_test.yaml',
+      ]);
+    }
+    const mistaken = await runCommand(['init', ...YES, '--login', '/account'], { cwd });
+    expect(mistaken.stderr).toContain('Name another folder, or add --force to overwrite.');
+  });
+
+  test('invented keys get no more than no key, and the written tests show it', async () => {
+    const cwd = newFolder();
+    expect((await runCommand(['init', ...YES, '--keys'], { cwd })).code).toBe(0);
+    expect(readFileSync(join(cwd, 'policies.yaml'), 'utf8')).toContain('unverified_factor: 1');
+    const tests = await runCommand(['test', '--coverage', '--min-coverage', '100', cwd]);
+    expect(tests).toMatchObject({ code: 0 });
+    expect(tests.stdout).toContain('invented keys get no more than no key');
   });
 
   test.each([

@@ -17,13 +17,14 @@ const NOTES: Readonly<Record<string, string>> = {
   'headgate serve':
     '[Signals](running.md#signals) stop it, reload its files and replace its workers.\n',
   'headgate demo': 'Counts in memory and ignores the settings of the environment.\n',
-  'headgate init': `On a terminal, it asks for what the options do not say. Every question has a default; only the addresses of a load balancer have none. Existing files are overwritten only after a yes, or with \`--force\`. Ctrl+C writes nothing.
+  'headgate init': `On a terminal, it asks for what the options do not say. Every question has a default; only the addresses of a load balancer have none. If the folder has a configuration of the proxy that headgate has not written, \`--existing\` is the default, also with \`--yes\`. Existing files are overwritten only after a yes, or with \`--force\`. Ctrl+C writes nothing.
 
 | file | what it is |
 | --- | --- |
 | \`policies.yaml\` | limits of 300 requests a minute, and of 5 logins in 5 minutes; passes \`headgate check --strict\` |
 | \`policies_test.yaml\` | tests that cover every limit |
 | \`nginx.conf\`, \`envoy.yaml\`, \`envoy-grpc.yaml\`, \`Caddyfile\`, \`haproxy.cfg\` and \`headgate.lua\`, or \`dynamic.yaml\` and \`traefik.yaml\` | the proxy on port 8000, as \`headgate proxy-config\` writes it; behind Cloudflare or a load balancer with the settings for the client's address |
+| \`headgate-http.conf\`, \`headgate-server.conf\` and \`headgate-location.conf\` (NGINX), \`headgate-global.caddy\`, \`headgate.caddy\` and \`headgate-site.caddy\` (Caddy), \`headgate-parts.cfg\` and \`headgate.lua\` (HAProxy), \`headgate-parts.yaml\` (Envoy), or \`headgate-parts.yaml\` and \`headgate-traefik.yaml\` (Traefik) | with \`--existing\`, in place of the line above: what to add to the configuration of the proxy |
 | \`compose.yaml\`, \`headgate.service\` | with \`--with compose\` or \`--with systemd\` |
 
 If the application has a port that headgate or the proxy would use, they get another one. A Redis URL with a password is written nowhere.

@@ -2,9 +2,11 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
+import { ConfigError } from '../../config/config-error.ts';
+import { readText } from '../../config/text-file.ts';
 import { VERSION } from '../../config/version.ts';
 import { proxyFileNames } from '../../proxy-config/proxy-config.ts';
-import type { Answers, Extra } from '../../setup/answers.ts';
+import { type Answers, type Extra, LOGINS, POLICY_FILE } from '../../setup/answers.ts';
 import { REDIS_SETTING } from '../../setup/gateway-settings.ts';
 import { type NextSteps, nextSteps, shellQuoted } from '../../setup/next-steps.ts';
 import { applicationProblem } from '../../setup/ports.ts';
@@ -43,15 +45,16 @@ export async function init(folder: string, flags: InitFlags, command: Command): 
   const given = givenBy(flags, command);
   const prompt = flags.yes ? undefined : openPrompt();
   if (prompt === undefined && !flags.yes) command.error(NO_TERMINAL);
+  const isThere = (proxy: string) => hasConfiguration(folder, proxy);
   try {
     const answers =
       prompt === undefined
-        ? withDefaults(given)
-        : await askAnswers(prompt, given, (proxy) => hasConfiguration(folder, proxy));
+        ? withDefaults(given, isThere)
+        : await askAnswers(prompt, given, isThere);
     const problem = applicationProblem(answers.proxy, answers.application);
     if (problem !== undefined) command.error(`error: --application: ${problem}`);
     const files = setupFiles(answers);
-    if (!flags.force) await protectFiles(folder, files, prompt);
+    if (!flags.force) await protectFiles(folder, files, { prompt, answers });
     await writeFiles(folder, files);
     say(report(folder, files, answers));
   } catch (error) {
@@ -90,14 +93,14 @@ function givenBy(flags: InitFlags, command: Command): Given {
 async function protectFiles(
   folder: string,
   files: readonly SetupFile[],
-  prompt: Prompt | undefined,
+  { prompt, answers }: { readonly prompt: Prompt | undefined; readonly answers: Answers },
 ): Promise<void> {
   const names = await differingFiles(folder, files);
   if (names.length === 0) return;
   if (prompt === undefined) {
     throw new CommandFailed(
       EXIT_FAULT,
-      `${names.join(', ')} in ${resolve(folder)}: ${names.length === 1 ? 'exists' : 'exist'} already; nothing was written. Name another folder, add --existing to write only what your proxy's file needs, or add --force to overwrite.`,
+      `${names.join(', ')} in ${resolve(folder)}: ${names.length === 1 ? 'exists' : 'exist'} already; nothing was written. Name another folder, ${answers.existing ? '' : "add --existing to write only what your proxy's file needs, "}or add --force to overwrite.`,
     );
   }
   if (!(await askToOverwrite(prompt, names)))
@@ -113,6 +116,9 @@ function report(folder: string, files: readonly SetupFile[], answers: Answers): 
     '',
     `Written to ${resolve(folder)}:`,
     ...columns(files.map(({ name, purpose }) => [`  ${name}`, purpose])),
+    '',
+    `POST ${answers.login} gets ${LOGINS} requests in 5 minutes from each client: policy login in ${POLICY_FILE}.`,
+    'If clients log in elsewhere, run headgate init again with --login PATH.',
     '',
     `Start the gateway${needsRedis ? `, with ${REDIS_SETTING} set to the URL of your Redis` : ''}:`,
     ...there,
@@ -163,9 +169,22 @@ function additions({ proxy, front }: Answers, { includes, ...steps }: NextSteps)
   ];
 }
 
-/** Whether the folder has the file that `init` would write for this proxy. */
+/** Whether the folder has a configuration of this proxy, which headgate has not written. */
 function hasConfiguration(folder: string, proxy: string): boolean {
-  return proxyFileNames(proxy).some((name) => existsSync(join(folder, name)));
+  return proxyFileNames(proxy)
+    .filter((name) => !name.startsWith('headgate'))
+    .map((name) => join(folder, name))
+    .some((path) => existsSync(path) && !isWritten(path));
+}
+
+/** Whether the file begins as those of `init` and `proxy-config` do. */
+function isWritten(path: string): boolean {
+  try {
+    return readText(path).startsWith('# headgate in front of an application');
+  } catch (error) {
+    if (error instanceof ConfigError) return false;
+    throw error;
+  }
 }
 
 const NOTES = {

@@ -4,6 +4,7 @@ import { PROXIES } from '../../proxy-config/proxy-config.ts';
 import { type Answers, DEFAULT_ANSWERS, EXTRAS, type Extra } from '../../setup/answers.ts';
 import { readNetworks } from '../../setup/networks.ts';
 import { applicationProblem } from '../../setup/ports.ts';
+import { namesApplication } from '../../setup/setup.ts';
 import { type Prompt, say } from './output.ts';
 import { readServer } from './proxy-address.ts';
 
@@ -14,11 +15,13 @@ export type Given = { readonly [K in keyof Answers]: Answers[K] | undefined } & 
   readonly redisIsGiven: boolean;
 };
 
-export function withDefaults(given: Given): Answers {
+/** `hasConfiguration`: whether the folder has a file of that proxy, which is the default of the question, too. */
+export function withDefaults(given: Given, hasConfiguration: (proxy: string) => boolean): Answers {
+  const existing = hasConfiguration(given.proxy ?? DEFAULT_ANSWERS.proxy);
   const said = Object.entries(given).filter(
     ([name, value]) => name in DEFAULT_ANSWERS && value !== undefined,
   );
-  return { ...DEFAULT_ANSWERS, ...Object.fromEntries(said) };
+  return { ...DEFAULT_ANSWERS, existing, ...Object.fromEntries(said) };
 }
 
 /** Asks for what the command line does not say. `hasConfiguration`: whether the folder has a file of that proxy. */
@@ -45,11 +48,13 @@ export async function askAnswers(
     }));
   const application =
     given.application ??
-    (await ask({
-      text: 'Where does your application listen?',
-      fallback: '127.0.0.1:3000',
-      read: (typed) => readApplication(proxy, typed),
-    }));
+    (namesApplication({ proxy, existing })
+      ? await ask({
+          text: 'Where does your application listen?',
+          fallback: '127.0.0.1:3000',
+          read: (typed) => readApplication(proxy, typed),
+        })
+      : DEFAULT_ANSWERS.application);
   const login =
     given.login ??
     (await ask({

@@ -6,7 +6,7 @@ import { PROXIES } from '../../../src/proxy-config/proxy-config.ts';
 import { type Answers, DEFAULT_ANSWERS } from '../../../src/setup/answers.ts';
 import { nextSteps } from '../../../src/setup/next-steps.ts';
 import { applicationProblem, portsOf } from '../../../src/setup/ports.ts';
-import { setupFiles } from '../../../src/setup/setup.ts';
+import { namesApplication, setupFiles } from '../../../src/setup/setup.ts';
 
 const FRONTS: readonly Answers['front'][] = [
   undefined,
@@ -61,6 +61,13 @@ test.each(PROXIES)(
     for (const [line] of includes) expect(names.some((name) => line.includes(name))).toBe(true);
   },
 );
+
+test('the parts for an existing configuration name the application only for Caddy', () => {
+  for (const proxy of PROXIES) {
+    expect(namesApplication({ proxy, existing: false })).toBe(true);
+    expect(namesApplication({ proxy, existing: true })).toBe(proxy === 'caddy');
+  }
+});
 
 test('the load balancer is named in the file of each proxy, if the proxy reads its header', () => {
   const front = FRONTS[2];
