@@ -5,7 +5,7 @@ import type { StatsReport } from '../operations/schemas/stats.ts';
 import { unseenText } from '../telemetry/unseen-header.ts';
 import { callGateway, type GatewayFlags } from './support/gateway-client.ts';
 import { gatewayCommand } from './support/gateway-options.ts';
-import { type Line, type OutputFlags, print, withOutput } from './support/output.ts';
+import { type Line, type OutputFlags, print, shortTime, withOutput } from './support/output.ts';
 import { alignedRows, type Cell } from './support/table.ts';
 
 export function statsCommand(): Command {
@@ -21,6 +21,7 @@ async function stats({ output, ...flags }: GatewayFlags & OutputFlags): Promise<
 
 function statsText(stats: StatsReport): Line[] {
   const about = stats.is_exact ? '' : 'about ';
+  const refused = stats.policy_file_refused;
   return alignedRows([
     ['store', stats.store],
     ['gateways', String(stats.gateways)],
@@ -29,6 +30,14 @@ function statsText(stats: StatsReport): Line[] {
       ? []
       : [['their memory', `about ${mebibytes(stats.memory_bytes)}`]]),
     ...stats.servers.flatMap(serverRows),
+    ...(refused === undefined
+      ? []
+      : [
+          [
+            { text: 'refused', tone: 'bad' },
+            `a policy file at ${shortTime(refused.at)} UTC, the one before stays: ${refused.mistakes[0] ?? ''}`,
+          ] satisfies Cell[],
+        ]),
     ...stats.unseen_headers.map((unseen): Cell[] => [
       { text: 'doubt', tone: 'warning' },
       `${unseenText(unseen)}: if clients send it, the proxy does not pass it on`,

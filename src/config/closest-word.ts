@@ -2,7 +2,7 @@
 import { distance } from 'fastest-levenshtein';
 
 /** The known word that differs from this one in at most a third of its letters. */
-function closest(word: string, known: readonly string[]): string | undefined {
+export function closest(word: string, known: readonly string[]): string | undefined {
   const likely = known
     .map((candidate) => ({ candidate, edits: distance(word, candidate) }))
     .filter(

@@ -17,7 +17,8 @@ export const ERROR_RULES = {
   },
   'missing-key': {
     meaning: 'A required key is missing.',
-    remedy: 'Add it.',
+    remedy:
+      'Add the key to the map at the place named, with a value as the message shows it. `docs/policy-file.md` has an example of each key.',
   },
   'unknown-key': {
     meaning: 'A key is not known at this place.',

@@ -36,7 +36,7 @@ export const FINDINGS = {
   ),
   'other-policy-file': configWarning(
     'The running gateway serves another policy file than the one that was examined, or another version of it.',
-    'Name the file that the gateway serves with `--policies`. If this is that file, the gateway has refused it or has not read it yet: see `policies_refused` in its log.',
+    'Name the file that the gateway serves with `--policies`. If this is that file and it was changed some seconds ago, run headgate doctor again: the gateway reads it within 5 seconds. If it has refused the file, `headgate stats` says why.',
   ),
   'unknown-proxy-file': configError(
     'The file does not ask headgate: it has no `auth_request`, `ext_authz`, check of Caddy, Lua action or `forwardAuth` with one of its paths.',

@@ -5,6 +5,10 @@ const TIMEOUT_MS = 5_000;
 export interface GatewayState {
   /** Of the policy files in force. Several while workers reload. */
   readonly digests: readonly string[];
+  /** When it has read these files, milliseconds since the epoch; the last time, if it has several. */
+  readonly loadedMs: number | undefined;
+  /** A newer version of the files has mistakes, so the gateway goes on with these. */
+  readonly hasRefused: boolean;
   /** Checks so far. */
   readonly checks: number;
   /** Checks so far from proxies outside `identity.trusted_proxies`. */
@@ -23,8 +27,11 @@ export async function gatewayState(opsUrl: string): Promise<GatewayState | undef
   const labels = (name: string, label: string) =>
     named(name).flatMap((sample) => sample.labels.get(label) ?? []);
   if (named('config_info').length === 0) return undefined;
+  const loaded = named('config_last_success_timestamp_seconds').at(-1)?.value;
   return {
     digests: labels('config_info', 'sha256'),
+    loadedMs: loaded === undefined ? undefined : loaded * 1_000,
+    hasRefused: named('config_last_reload_successful').some(({ value }) => value === 0),
     checks: sum('decisions_total'),
     untrusted: sum('untrusted_proxy_requests_total'),
     refused: sum('strangers_refused_total'),

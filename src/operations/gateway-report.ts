@@ -107,19 +107,17 @@ function statesWithoutStore({ policies, overrides }: Gateway): StoreState[] {
 const STATE_OF = { allow: 'open', local: 'local', deny: 'closed' } as const;
 
 function fileReport({ digest, history }: Gateway['status']['policyFile']) {
-  const { sinceMs, refused } = history;
-  return {
-    digest,
-    sinceMs,
-    ...(refused && {
-      refused: {
-        atMs: refused.atMs,
-        mistakes: refused.mistakes
-          .slice(0, MOST_MISTAKES)
-          .map((mistake) => shortened(mistake, LONGEST_MISTAKE)),
-      },
-    }),
-  };
+  const refused = refusedFile(history);
+  return { digest, sinceMs: history.sinceMs, ...(refused && { refused }) };
+}
+
+/** With as many and as long mistakes as a report may have. Undefined if the last reload succeeded. */
+export function refusedFile({ refused }: Gateway['status']['policyFile']['history']) {
+  if (refused === undefined) return undefined;
+  const mistakes = refused.mistakes
+    .slice(0, MOST_MISTAKES)
+    .map((mistake) => shortened(mistake, LONGEST_MISTAKE));
+  return { atMs: refused.atMs, mistakes };
 }
 
 function proxyFaultsReport({ proxyFaults, policyFile }: Gateway['status']) {

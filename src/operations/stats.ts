@@ -1,8 +1,11 @@
 /** Reports what the counters take up. */
 import type { UnseenHeader } from '../core/header-watch.ts';
 import { StoreError } from '../core/store.ts';
+import { isoTime } from '../denials/iso-time.ts';
 import type { Keyspace, ServerState } from '../stores/redis/keyspace.ts';
+import { refusedFile } from './gateway-report.ts';
 import { OperationError } from './operation-error.ts';
+import type { GatewayStatus } from './running-gateway.ts';
 import type { StatsReport } from './schemas/stats.ts';
 import { storeErrorText } from './store-error-text.ts';
 
@@ -19,12 +22,17 @@ interface StatsSource {
   /** Rejects with a StoreError. */
   stats(): Promise<StoreStats>;
   unseenHeaders(): readonly UnseenHeader[];
+  readonly status: Pick<GatewayStatus, 'policyFile'>;
 }
 
 /** Rejects with an OperationError if the store is unavailable. */
 export async function readStats(gateway: StatsSource): Promise<StatsReport> {
   try {
-    return reportOf(await gateway.stats(), gateway.unseenHeaders());
+    const report = reportOf(await gateway.stats(), gateway.unseenHeaders());
+    const refused = refusedFile(gateway.status.policyFile.history);
+    if (refused === undefined) return report;
+    const { atMs, mistakes } = refused;
+    return { ...report, policy_file_refused: { at: isoTime(atMs), mistakes } };
   } catch (error) {
     if (!(error instanceof StoreError)) throw error;
     throw new OperationError(

@@ -13,6 +13,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, test } from 'vitest';
+import { runCommand } from '../support/command.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Gateway, startGateway, startGatewayProcess } from '../support/gateway.ts';
 import { call } from '../support/http.ts';
@@ -228,8 +229,13 @@ describe.concurrent('a changed policy file', () => {
     writeFileSync(file, '{ version: 1, default: { limits: [5/5m] } }');
     await gateway.printed(/policies_refused.*policies\.yaml:1:\d+: default\.limits\[0\]/);
     expect(await limitOf(gateway)).toBe(10);
+    const stats = async () => (await runCommand(['stats', '--gateway', gateway.opsUrl])).stdout;
+    expect(await stats()).toMatch(
+      /^refused +a policy file at .* UTC, the one before stays: .*policies\.yaml:1:\d+: default\.limits\[0\]/m,
+    );
     writeFileSync(file, policies(11));
     await hasLimit(gateway, 11);
+    expect(await stats()).not.toContain('refused');
     expect(gateway.output().match(/policies_refused/g)).toHaveLength(1);
     const { body } = await call(gateway.opsUrl, '/metrics');
     expect(body).toContain('headgate_policy_reloads_total{result="error"} 1');

@@ -1,6 +1,7 @@
 /** Alerts, runbooks, dashboards and the reference of metrics fit what gateways measure. */
-import { readFileSync } from 'node:fs';
-import { basename } from 'node:path';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { LOG_LINES } from '../../src/telemetry/log-lines.ts';
@@ -16,7 +17,13 @@ import {
   RUNBOOKS,
 } from '../support/observability-rules.ts';
 import { type Measured, startMeasured } from '../support/observability-traffic.ts';
-import { checkRules, type Prometheus, startPrometheus, testRules } from '../support/prometheus.ts';
+import {
+  checkPrometheusFile,
+  checkRules,
+  type Prometheus,
+  startPrometheus,
+  testRules,
+} from '../support/prometheus.ts';
 import { ownRedisIsHere, startRedis } from '../support/redis.ts';
 
 const prometheusIsHere = inject('programs').prometheus !== undefined;
@@ -36,6 +43,20 @@ describe('every metric exists that is named in', () => {
     expect(named).not.toEqual([]);
     expect(named.filter((name) => !names.includes(name))).toEqual([]);
   });
+});
+
+test.skipIf(!prometheusIsHere)('docs/metrics.md has a valid file for Prometheus', () => {
+  const page = read(new URL('../../docs/metrics.md', import.meta.url));
+  const [, block = ''] = /```yaml prometheus\.yml\n([\s\S]*?)```/.exec(page) ?? [];
+  expect(block).toContain('127.0.0.1:9464');
+  const folder = mkdtempSync(join(tmpdir(), 'headgate-metrics-'));
+  try {
+    const file = join(folder, 'prometheus.yml');
+    writeFileSync(file, block.replaceAll(/^ {3}/gm, ''));
+    checkPrometheusFile(file);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 });
 
 describe('alerts', () => {

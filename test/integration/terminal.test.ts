@@ -95,6 +95,7 @@ const answersWith = (text: unknown, number: unknown = 1) => {
         { ...server, max_memory_bytes: number, evicted_keys: number, connected_clients: 1 },
       ],
       unseen_headers: [{ dialect: text, header: text, requests: number }],
+      policy_file_refused: { at: TIME, mistakes: [text] },
     },
     'GET /v1/decisions': {
       ...{ ...denial, denials: number, asked_for: text, policy_mode: 'shadow', now, override },

@@ -1,11 +1,12 @@
 /** What `headgate doctor` finds about the policy file, also compared with that of a running gateway. */
-import { existsSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { examinePolicies } from '../../config/check/examine.ts';
 import { type Found, type PolicyFiles, readPolicies } from '../../config/policy-file/read.ts';
 import { RULES } from '../../config/rules.ts';
 import { displayName, readText } from '../../config/text-file.ts';
 import { type DoctorFinding, found } from '../../doctor/catalog.ts';
 import type { GatewayState } from '../../doctor/gateway-state.ts';
+import { relativeTime } from '../../operations/time-text.ts';
 import { placeOf, sentenceOf } from './diagnostics.ts';
 import { policiesInWords } from './diagnostics-text.ts';
 
@@ -61,7 +62,12 @@ export function choiceFindings(
     return [found('policy-file-not-named', file, problem)];
   }
   if (gateway === undefined || digest === undefined) return [];
-  const served = gateway.digests.join(' and ');
-  const problem = `the running gateway serves ${served} (headgate_config_info), and this file is ${digest}`;
+  const ago = (ms: number) => relativeTime(new Date(ms).toISOString(), Date.now());
+  const { digests, loadedMs, hasRefused } = gateway;
+  const read = loadedMs === undefined ? '' : `, read ${ago(loadedMs)}`;
+  const changedMs = statSync(path, { throwIfNoEntry: false })?.mtimeMs;
+  const changed = changedMs === undefined ? '' : `, changed ${ago(changedMs)}`;
+  const refused = hasRefused ? '; the gateway has refused a newer version of its file' : '';
+  const problem = `the running gateway serves ${digests.join(' and ')}${read}, and this file is ${digest}${changed}${refused}`;
   return [found('other-policy-file', file, problem)];
 }

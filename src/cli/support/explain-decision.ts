@@ -54,9 +54,10 @@ function deniedText(
   if (isReset) return `${times}; an operator reset its counters since`;
   // The limit may have been raised since.
   const isAllowed = now?.retry_after_ms === 0;
-  return until === undefined || isAllowed
-    ? times
-    : `${times}; blocked until ${momentText(until, nowMs)}`;
+  if (until === undefined || isAllowed) return times;
+  // The next line says how long that is, by what is counted now.
+  const moment = now === undefined ? momentText(until, nowMs) : `${shortTime(until)} UTC`;
+  return `${times}; blocked until ${moment}`;
 }
 
 function quotaText(now: CurrentQuota, { allows, policy_mode: mode }: DenialDetails): string {

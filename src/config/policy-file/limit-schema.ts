@@ -96,8 +96,16 @@ const limit = z
   )
   .describe('A rate per client, or a map with a rate and how it is counted.');
 
+const LIMITS_MISSING = 'is missing, write how many requests are allowed, as in "limits: [5/5min]"';
+const LIMITS_EMPTY = 'must be a list, not empty, as in [5/5min]';
+
 export const limits = z
-  .array(limit)
+  .array(limit, {
+    error: ({ input }) => {
+      if (input === undefined) return LIMITS_MISSING;
+      return input === null ? LIMITS_EMPTY : undefined;
+    },
+  })
   .min(1)
   .max(16)
   .describe('A request is counted against all of these or none. A rate alone is per client.');

@@ -63,8 +63,8 @@ export const policyFileSchema = z
   })
   .describe('headgate policy file');
 
-const DEFAULT_MISSING =
-  'is missing: requests that match no policy need limits, as in "default: { limits: [1000/1h] }"';
+const DEFAULT_EXAMPLE =
+  'requests that match no policy need limits, as in "default: { limits: [1000/1h] }"';
 
 /** Validates only which sections there are. */
 export const outlineSchema = z.strictObject({
@@ -76,7 +76,10 @@ export const outlineSchema = z.strictObject({
   block: z.unknown().optional(),
   on_store_failure: z.unknown().optional(),
   default: z.record(z.string(), z.unknown(), {
-    error: ({ input }) => (input === undefined ? DEFAULT_MISSING : undefined),
+    error: ({ input }) => {
+      if (input === undefined) return `is missing: ${DEFAULT_EXAMPLE}`;
+      return input === null ? `must be a map, not empty: ${DEFAULT_EXAMPLE}` : undefined;
+    },
   }),
   policies: z.array(z.unknown()).default([]),
 });

@@ -1,6 +1,6 @@
 /** Turns the issues of a zod schema into diagnostics that say what is wrong and what would be right. */
 import type { z } from 'zod';
-import { hint } from '../closest-word.ts';
+import { closest, hint } from '../closest-word.ts';
 import type { DiagnosticDraft } from '../diagnostic.ts';
 import { ruleOfRefusal } from '../refinement.ts';
 import type { Rule } from '../rules.ts';
@@ -21,6 +21,31 @@ interface Part {
 }
 
 export function mistakesFrom(issues: readonly z.core.$ZodIssue[], part: Part): DiagnosticDraft[] {
+  const misspelled = issues.flatMap((issue) =>
+    issue.code === 'unrecognized_keys' ? meantKeys(issue, part) : [],
+  );
+  // A key that is misspelled is not missing.
+  const isMeant = (issue: z.core.$ZodIssue) =>
+    isMissing(issue) && misspelled.includes(JSON.stringify(issue.path));
+  return draftsFrom(
+    issues.filter((issue) => !isMeant(issue)),
+    part,
+  );
+}
+
+/** The paths of the known keys that unknown ones resemble, as JSON. */
+function meantKeys(
+  issue: z.core.$ZodIssueUnrecognizedKeys,
+  { schema, inside = [] }: Part,
+): string[] {
+  const known = knownKeys(schema, [...inside, ...issue.path]);
+  return issue.keys.slice(0, MAX_UNKNOWN_KEYS).flatMap((key) => {
+    const meant = closest(key, known);
+    return meant === undefined ? [] : [JSON.stringify([...issue.path, meant])];
+  });
+}
+
+function draftsFrom(issues: readonly z.core.$ZodIssue[], part: Part): DiagnosticDraft[] {
   return issues.slice(0, MAX_MISTAKES).flatMap((issue): DiagnosticDraft[] => {
     const keys = issue.path.map((key) => (typeof key === 'number' ? key : String(key)));
     const path = [...part.at, ...keys];
@@ -67,8 +92,11 @@ function unknownKeys(
 
 function ruleOf(issue: z.core.$ZodIssue): Rule {
   if (issue.code === 'custom') return ruleOfRefusal(issue);
-  const isTyped = issue.code === 'invalid_type' || issue.code === 'invalid_value';
-  return isTyped && issue.input === undefined ? 'missing-key' : 'invalid-value';
+  return isMissing(issue) ? 'missing-key' : 'invalid-value';
+}
+
+function isMissing({ code, input }: z.core.$ZodIssue): boolean {
+  return (code === 'invalid_type' || code === 'invalid_value') && input === undefined;
 }
 
 function hintAt(word: string, known: readonly string[]): string {

@@ -1,7 +1,7 @@
 /** Statistics of the store, which are too expensive to measure at every scrape. */
 import { z } from 'zod';
 import type { Operation, OutputOf } from '../operation.ts';
-import { count } from './fields.ts';
+import { count, time } from './fields.ts';
 
 export const STATS = {
   method: 'GET',
@@ -30,6 +30,10 @@ export const STATS = {
       .describe(
         'Headers that the policy file needs but that none of this many requests through the proxy had. Each process reports its own requests.',
       ),
+    policy_file_refused: z
+      .object({ at: time, mistakes: z.array(z.string()) })
+      .describe('The last file that this process refused, while the one before stays in force.')
+      .optional(),
   }),
 } satisfies Operation;
 

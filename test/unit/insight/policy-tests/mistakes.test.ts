@@ -178,7 +178,6 @@ test.each([
   [
     `${HEAD}tests: [{ nam: t, steps: {} }]`,
     [
-      '3:9: missing-key: tests[0].name: is missing, it must be text',
       '3:11: unknown-key: tests[0].nam: is not a known key, did you mean "name"?',
       '3:26: invalid-value: tests[0].steps: must be a list, not a map',
     ],
