@@ -43,6 +43,20 @@ The ops port (\`HEADGATE_OPS_PORT\`, default 9464) serves these metrics at \`/me
 [\`deploy/prometheus\`](../deploy/prometheus/alerts.yaml) has alerts, each with a [runbook](runbooks), and [\`deploy/grafana\`](../deploy/grafana) has two dashboards.
 No label contains anything that a client sent.
 
+1. Let Prometheus scrape the ops port of each gateway. Here Prometheus runs on the machine of the gateway; elsewhere, set \`HEADGATE_OPS_HOST\` to an address that it reaches, with a \`HEADGATE_ADMIN_TOKEN\`, which \`/metrics\` does not need.
+
+   \`\`\`yaml prometheus.yml
+   global: { scrape_interval: 15s }
+   scrape_configs:
+     - job_name: headgate
+       static_configs: [{ targets: ['127.0.0.1:9464'] }]
+   \`\`\`
+
+2. Reload Prometheus, and ask it: \`curl 'http://127.0.0.1:9090/api/v1/query?query=headgate_config_info'\`. The answer names the gateway as \`instance\`.
+3. In Grafana, add this Prometheus under Connections, Data sources. Then choose Dashboards, New, Import, and upload [\`traffic.json\`](../deploy/grafana/traffic.json); then the same with [\`health.json\`](../deploy/grafana/health.json). At the top of each, choose the data source under \`Prometheus\`, and the job.
+
+[\`deploy/compose\`](../deploy/compose/compose.yaml) starts all of that in containers.
+
 A counter with labels does not exist before it first counts. If a query needs 0 instead, write \`X or vector(0)\`.
 Several workers (\`HEADGATE_WORKERS\`) have one \`/metrics\`. The last column says how their values are combined.
 `;
