@@ -1,6 +1,6 @@
 /** The port to what counts requests: memory and Redis implement it, see memory-backend.ts and redis/. */
 import type { QuotaReader, QuotaStore } from '../core/store.ts';
-import type { StoreStats } from '../operations/stats.ts';
+import type { StoreStats } from '../operations/running-gateway.ts';
 import type { DerivedSalts } from '../salts/derived-salts.ts';
 import type { SaltBooks } from '../salts/salt-books.ts';
 import type { Place } from '../stores/local-share.ts';

@@ -5,13 +5,13 @@ import type { PolicySet } from '../core/policy-set.ts';
 import type { SaltSource } from '../core/salts.ts';
 import type { Descriptor, PeekResult, QuotaReader, QuotaStore } from '../core/store.ts';
 import type { DeniedClients } from '../denials/denied-clients.ts';
+import type { Keyspace, ServerState } from '../stores/redis/keyspace.ts';
 import type { QueryReplies } from '../stores/redis/peer-gateways.ts';
 import type { OperatorAction } from '../telemetry/events/operator-events.ts';
 import type { ProxyFaults } from '../telemetry/events/proxy-events.ts';
 import type { TrafficHistory } from '../telemetry/traffic-history.ts';
 import type { OverrideBook } from './override-book.ts';
 import type { RecentActions } from './recent-actions.ts';
-import type { StoreStats } from './stats.ts';
 
 export interface Gateway {
   readonly policies: { readonly current: PolicySet };
@@ -54,4 +54,13 @@ export interface GatewayStatus {
   storeVersion(): Promise<string | undefined>;
   readonly policyFile: Pick<PolicySource, 'digest' | 'history'>;
   readonly proxyFaults: ProxyFaults;
+}
+
+export interface StoreStats {
+  readonly store: 'memory' | 'redis';
+  /** Gateways that share the counters. */
+  readonly gateways: number;
+  readonly keyspace: Keyspace;
+  /** The Redis server, or the masters of a cluster. */
+  readonly servers: readonly ServerState[];
 }

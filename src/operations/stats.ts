@@ -2,31 +2,16 @@
 import type { UnseenHeader } from '../core/header-watch.ts';
 import { StoreError } from '../core/store.ts';
 import { isoTime } from '../denials/iso-time.ts';
-import type { Keyspace, ServerState } from '../stores/redis/keyspace.ts';
 import { refusedFile } from './gateway-report.ts';
 import { OperationError } from './operation-error.ts';
-import type { GatewayStatus } from './running-gateway.ts';
+import type { Gateway, StoreStats } from './running-gateway.ts';
 import type { StatsReport } from './schemas/stats.ts';
 import { storeErrorText } from './store-error-text.ts';
 
-export interface StoreStats {
-  readonly store: 'memory' | 'redis';
-  /** Gateways that share the counters. */
-  readonly gateways: number;
-  readonly keyspace: Keyspace;
-  /** The Redis server, or the masters of a cluster. */
-  readonly servers: readonly ServerState[];
-}
-
-interface StatsSource {
-  /** Rejects with a StoreError. */
-  stats(): Promise<StoreStats>;
-  unseenHeaders(): readonly UnseenHeader[];
-  readonly status: Pick<GatewayStatus, 'policyFile'>;
-}
-
 /** Rejects with an OperationError if the store is unavailable. */
-export async function readStats(gateway: StatsSource): Promise<StatsReport> {
+export async function readStats(
+  gateway: Pick<Gateway, 'stats' | 'unseenHeaders' | 'status'>,
+): Promise<StatsReport> {
   try {
     const report = reportOf(await gateway.stats(), gateway.unseenHeaders());
     const refused = refusedFile(gateway.status.policyFile.history);

@@ -1,5 +1,5 @@
 /** How much the counters take up in Redis. */
-import type { StoreStats } from '../../operations/stats.ts';
+import type { StoreStats } from '../../operations/running-gateway.ts';
 import type { RedisClient } from '../../stores/redis/client.ts';
 import { withDeadline } from '../../stores/redis/deadline.ts';
 import { storeErrorFrom } from '../../stores/redis/errors.ts';
