@@ -730,6 +730,22 @@ describe('routes of other proxies that go round headgate', () => {
     expect(await problem(ASKING, first, open.replace('Host(`a.example`) && ', ''))).toBeUndefined();
   });
 
+  test('caddy', async () => {
+    const SITE = ':8000 {\n';
+    const problem = (block: string) => wayRound('caddy', [SITE, `${SITE}${block}\n`]);
+    const pass = '{\n\treverse_proxy 127.0.0.1:3000\n}';
+    expect(await problem(`handle /login* ${pass}`)).toEqual(says('handle /login*'));
+    expect(await problem(`handle /login* ${pass}`)).toMatch(/^handle \/login\* \{: /);
+    for (const head of ['handle_path /LOGIN', 'route /log*'])
+      expect(await problem(`${head} ${pass}`)).toEqual(says(head));
+    for (const block of [
+      ...[`handle /assets/* ${pass}`, 'handle /login {\n\trespond 404\n}'],
+      ...[`handle /login {\n\timport headgate\n\treverse_proxy 127.0.0.1:3000\n}`],
+      ...[`redir /login /x\nhandle /login ${pass}`, `reverse_proxy /login 127.0.0.1:3000`],
+    ])
+      expect(await problem(block)).toBeUndefined();
+  });
+
   test('haproxy', async () => {
     const problem = (condition: string) => wayRound('haproxy', [CHECK, `${CHECK} ${condition}`]);
     for (const condition of [

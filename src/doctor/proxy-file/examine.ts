@@ -3,6 +3,7 @@ import { sentByClients } from '../../proxy-config/proxy-config.ts';
 import { type DoctorFinding, found } from '../catalog.ts';
 import { caddyFacts } from './caddy.ts';
 import { readCaddyfile } from './caddy-imports.ts';
+import { caddySites } from './caddy-sites.ts';
 import { type Comparison, misfits } from './compare.ts';
 import { envoyFacts } from './envoy.ts';
 import { envoySites } from './envoy-sites.ts';
@@ -57,10 +58,11 @@ async function caddyFindings(
   input: ProxyFileInput,
   files: ProxyFiles,
 ): Promise<DoctorFinding[] | undefined> {
-  const { text, findings: unread } = readCaddyfile(files);
+  const { text, lines, findings: unread } = readCaddyfile(files);
   const facts = caddyFacts(text);
   if (facts === undefined) return undefined;
-  return verdict(facts, [...unread, ...(await misfits(facts, { ...input, text }))], input);
+  const misfitting = await misfits(facts, { ...input, text });
+  return verdict(facts, [...unread, ...misfitting, ...wayRound(caddySites(lines), input)], input);
 }
 
 async function nginxFindings(input: ProxyFileInput, files: ProxyFiles): Promise<DoctorFinding[]> {
