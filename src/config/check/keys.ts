@@ -2,8 +2,7 @@
 import { hint } from '../closest-word.ts';
 import type { DiagnosticDraft } from '../diagnostic.ts';
 import type { ValidFile } from '../policy-file/compile.ts';
-import type { DefaultEntry } from '../policy-file/policy-schema.ts';
-import type { Path } from '../yaml-path.ts';
+import { everyEntry } from '../policy-file/policy-schema.ts';
 
 export function adviceOnKeys(file: ValidFile): DiagnosticDraft[] {
   return [...unknownPlans(file), ...unreadKeys(file), ...unheldPlans(file)];
@@ -32,20 +31,18 @@ function unreadKeys({ identity, keys }: ValidFile): DiagnosticDraft[] {
   return [{ rule: 'keys-not-read', path: ['identity', 'api_key', 'keys'], message }];
 }
 
-function unheldPlans({ identity, keys, fallback, entries }: ValidFile): DiagnosticDraft[] {
+function unheldPlans(file: ValidFile): DiagnosticDraft[] {
+  const { identity, keys } = file;
   // keys-not-read is reported already.
   if (keys.length > 0 && !identity.sources.includes('api_key')) return [];
   const held = [...new Set(keys.flatMap(({ plan }) => plan ?? []))];
-  const unheld = ({ plans }: DefaultEntry, at: Path): DiagnosticDraft[] =>
+  return everyEntry(file).flatMap(({ entry: { plans }, at }) =>
     Object.keys(plans)
       .filter((plan) => !held.includes(plan))
       .map((plan) => ({
         rule: 'plan-unheld',
         path: [...at, 'plans', plan],
         message: `no listed key has this plan${hint(plan, held)}`,
-      }));
-  return [
-    ...unheld(fallback, ['default']),
-    ...entries.flatMap((entry, i) => unheld(entry, ['policies', i])),
-  ];
+      })),
+  );
 }

@@ -5,17 +5,13 @@ import type { ValidFile } from '../policy-file/compile.ts';
 import { prefixesOf } from '../policy-file/identity-config.ts';
 import type { IdentitySection } from '../policy-file/identity-schema.ts';
 import { type LimitEntry, limitLists } from '../policy-file/limit-schema.ts';
-import type { DefaultEntry } from '../policy-file/policy-schema.ts';
-import type { Path } from '../yaml-path.ts';
+import { everyEntry, type PlacedEntry } from '../policy-file/policy-schema.ts';
 
-export function adviceOnLimits({ identity, fallback, entries }: ValidFile): DiagnosticDraft[] {
-  return [
-    ...neverBinding(fallback, ['default'], identity),
-    ...entries.flatMap((entry, i) => neverBinding(entry, ['policies', i], identity)),
-  ];
+export function adviceOnLimits(file: ValidFile): DiagnosticDraft[] {
+  return everyEntry(file).flatMap((placed) => neverBinding(placed, file.identity));
 }
 
-function neverBinding(entry: DefaultEntry, at: Path, identity: IdentitySection): DiagnosticDraft[] {
+function neverBinding({ entry, at }: PlacedEntry, identity: IdentitySection): DiagnosticDraft[] {
   const lists = limitLists(entry, at);
   const all = lists.map(({ limits }) => limits);
   return lists.flatMap(({ limits, path }) =>

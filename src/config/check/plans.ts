@@ -2,17 +2,13 @@
 import type { DiagnosticDraft } from '../diagnostic.ts';
 import type { ValidFile } from '../policy-file/compile.ts';
 import type { LimitEntry } from '../policy-file/limit-schema.ts';
-import type { DefaultEntry } from '../policy-file/policy-schema.ts';
-import type { Path } from '../yaml-path.ts';
+import { everyEntry, type PlacedEntry } from '../policy-file/policy-schema.ts';
 
-export function adviceOnPlans({ fallback, entries }: ValidFile): DiagnosticDraft[] {
-  return [
-    ...plansBelow(fallback, ['default']),
-    ...entries.flatMap((entry, i) => plansBelow(entry, ['policies', i])),
-  ];
+export function adviceOnPlans(file: ValidFile): DiagnosticDraft[] {
+  return everyEntry(file).flatMap(plansBelow);
 }
 
-function plansBelow({ limits, plans }: DefaultEntry, at: Path): DiagnosticDraft[] {
+function plansBelow({ entry: { limits, plans }, at }: PlacedEntry): DiagnosticDraft[] {
   const withoutKey = limits.filter(isOfOneClient);
   if (withoutKey.length === 0) return [];
   return Object.entries(plans).flatMap(([plan, all]) => {

@@ -1,26 +1,17 @@
 /** Notes on approximate limits of a valid policy file: how much they let pass. They are logged when the file is loaded. */
 import type { Algorithm } from '../../core/store.ts';
 import type { DiagnosticDraft } from '../diagnostic.ts';
-import type { Path } from '../yaml-path.ts';
 import { type LimitEntry, limitLists } from './limit-schema.ts';
-import type { DefaultEntry, PolicyEntry } from './policy-schema.ts';
+import { type EntrySections, everyEntry, type PlacedEntry } from './policy-schema.ts';
 
 /** Counters and fixed windows admit up to twice their limit. Below this number, that is a warning. */
 const SMALL_LIMIT = 50;
 
-interface NotedFile {
-  readonly fallback: DefaultEntry;
-  readonly entries: readonly PolicyEntry[];
+export function notesOn(file: EntrySections): DiagnosticDraft[] {
+  return everyEntry(file).flatMap(notesOnEntry);
 }
 
-export function notesOn({ fallback, entries }: NotedFile): DiagnosticDraft[] {
-  return [
-    ...notesOnPolicy(fallback, ['default']),
-    ...entries.flatMap((entry, index) => notesOnPolicy(entry, ['policies', index])),
-  ];
-}
-
-function notesOnPolicy(entry: DefaultEntry, at: Path): DiagnosticDraft[] {
+function notesOnEntry({ entry, at }: PlacedEntry): DiagnosticDraft[] {
   return limitLists(entry, at).flatMap(({ limits, path }) =>
     limits.flatMap((limit, index) => {
       const note = noteOn(limit);
