@@ -4,8 +4,10 @@
  * The beginning of a policy file is often a valid file itself. So a file that may still be written is loaded only after
  * it has not changed for a while, and after a longer time if it removes policies.
  */
+
 import type { PolicySet } from '../../core/policy-set.ts';
 import { ConfigError } from '../config-error.ts';
+import { SMALL_BYTES } from '../in-thread.ts';
 import { compilePolicies } from './compile.ts';
 import {
   areSame,
@@ -17,9 +19,6 @@ import {
 import { type PolicyFiles, type Reading, readPolicies, readUpTo } from './read.ts';
 import { readPoliciesElsewhere } from './read-in-thread.ts';
 import { ReloadHistory } from './reload-history.ts';
-
-/** Files of this size are parsed in about 20 ms. Starting a thread takes 250 ms of another core. */
-const SMALL_BYTES = 8 * 1024;
 
 /** How long files must not have changed. Editors and mounts make several changes in a row. */
 const REPLACED_MS = { any: 50, removing: 2_000 };

@@ -3,14 +3,14 @@
  * the values, which is a tenth of the work.
  */
 import { answerAs, runElsewhere } from '../../config/in-thread.ts';
-import { type ReadRules, type RulePlace, readRules } from './read-rules.ts';
+import { type ReadValues, type RulePlace, readValues } from './read-rules.ts';
 
-const NAME = 'readRules';
+const NAME = 'readRuleValues';
 const THIS_FILE = new URL(import.meta.url);
 
 /** Rejects when the files take too long or too much memory to read. */
-export function readRulesElsewhere(place: RulePlace): Promise<ReadRules> {
+export function readValuesElsewhere(place: RulePlace): Promise<ReadValues> {
   return runElsewhere(THIS_FILE, NAME, place);
 }
 
-answerAs(NAME, readRules);
+answerAs(NAME, readValues);

@@ -1,4 +1,4 @@
-/** Reads the rate limit files of a gateway, and looks for mistakes. */
+/** Reads the rate limit files of a gateway. */
 import { ConfigError } from '../../config/config-error.ts';
 import { compileRules } from './compile.ts';
 import type { RuleFile, Rules } from './rule.ts';
@@ -10,32 +10,36 @@ export interface RulePlace {
   readonly mergeDomains: boolean;
 }
 
-/** Plain data, since another thread may have read it. */
-export interface ReadRules {
-  readonly files: readonly string[];
-  readonly folders: readonly string[];
-  readonly found:
-    | { readonly mistakes: readonly string[] }
-    | { readonly values: readonly Pick<RuleFile, 'name' | 'value'>[] };
+/** Plain data: what one thread has read for another. */
+export type ReadValues =
+  | { readonly mistakes: readonly string[] }
+  | { readonly values: readonly Pick<RuleFile, 'name' | 'value'>[] };
+
+/** Throws a ConfigError with every mistake of all files. */
+export function readRules(place: RulePlace): Rules {
+  return compileRules(filesAt(place), place);
 }
 
-export function readRules({ path, mergeDomains }: RulePlace): ReadRules {
-  const { files, folders, read } = readRuleFiles([path]);
-  if (read.length === 0) {
-    const mistakes = [`${path}: the folder has no file with limits, put one there`];
-    return { files, folders, found: { mistakes } };
-  }
+/** Values without mistakes, or all mistakes with their lines. */
+export function readValues(place: RulePlace): ReadValues {
   try {
-    compileRules(read, { mergeDomains });
+    const files = filesAt(place);
+    compileRules(files, place);
+    return { values: files.map(({ name, value }) => ({ name, value })) };
   } catch (error) {
-    if (!(error instanceof ConfigError)) throw error;
-    return { files, folders, found: { mistakes: error.mistakes } };
+    if (error instanceof ConfigError) return { mistakes: error.mistakes };
+    throw error;
   }
-  return { files, folders, found: { values: read.map(({ name, value }) => ({ name, value })) } };
 }
 
-/** Throws a ConfigError if the files had mistakes. */
-export function rulesOf({ found }: ReadRules, { mergeDomains }: RulePlace): Rules {
-  if ('mistakes' in found) throw new ConfigError(found.mistakes);
-  return compileRules(found.values, { mergeDomains });
+/** Throws a ConfigError if there are mistakes. */
+export function rulesOf(read: ReadValues, place: RulePlace): Rules {
+  if ('mistakes' in read) throw new ConfigError(read.mistakes);
+  return compileRules(read.values, place);
+}
+
+function filesAt({ path }: RulePlace): readonly RuleFile[] {
+  const { read } = readRuleFiles([path]);
+  if (read.length > 0) return read;
+  throw new ConfigError([`${path}: the folder has no file with limits, put one there`]);
 }

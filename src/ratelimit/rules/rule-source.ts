@@ -1,5 +1,6 @@
 /** Holds the rules of files, and reads the files again when they change. */
-import { join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
+import { SMALL_BYTES } from '../../config/in-thread.ts';
 import {
   areSame,
   type FileVersions,
@@ -7,17 +8,14 @@ import {
   versionsOf,
 } from '../../config/policy-file/file-version.ts';
 import type { Watched } from '../../config/policy-file/file-watch.ts';
-import { readRulesElsewhere } from './read-in-thread.ts';
-import { type ReadRules, type RulePlace, readRules, rulesOf } from './read-rules.ts';
+import { readValuesElsewhere } from './read-in-thread.ts';
+import { type RulePlace, readRules, rulesOf } from './read-rules.ts';
 import type { Rules } from './rule.ts';
-import { listRuleFiles } from './rule-files.ts';
+import { listRuleFiles, type RuleFileList } from './rule-files.ts';
 
 /** How long files must not have changed. A file that is written in place may be half written. */
 const REPLACED_MS = 50;
 const WRITTEN_IN_PLACE_MS = 2_000;
-
-/** Files of this size are parsed in about 20 ms. Starting a thread takes 250 ms of another core. */
-const SMALL_BYTES = 8 * 1024;
 
 export interface RuleSource extends Watched {
   /** Throws a ConfigError with every mistake of all files. */
@@ -29,11 +27,11 @@ export interface RuleSource extends Watched {
 export function ruleSource(place: RulePlace): RuleSource {
   let known: FileVersions = new Map();
   let folders: readonly string[] = [];
-  const versions = () => versionsOf(filesIn(place.path));
-  const accept = (read: ReadRules, before: FileVersions): Rules => {
-    known = before;
-    folders = read.folders;
-    return rulesOf(read, place);
+  /** Before the files are read: one that changes meanwhile is read again, and a wrong one only once it changes. */
+  const look = () => {
+    const list = listAt(place.path);
+    known = versionsOf(list.files);
+    folders = list.folders;
   };
   return {
     get files() {
@@ -41,32 +39,30 @@ export function ruleSource(place: RulePlace): RuleSource {
       return [...known.keys(), ...folders.map((folder) => join(folder, 'any'))];
     },
     pending() {
-      const now = versions();
+      const now = versionsOf(listAt(place.path).files);
       if (now.size === known.size && areSame(known, now)) return undefined;
       const state = [...now].map(([file, { id }]) => `${file} ${id}`).join('\n');
       const isInPlace = isWrittenInPlace(known, now);
       return { state, settledAfterMs: isInPlace ? WRITTEN_IN_PLACE_MS : REPLACED_MS };
     },
     read() {
-      // Before they are read: a file that changes meanwhile is read again.
-      const before = versions();
-      return accept(readRules(place), before);
+      look();
+      return readRules(place);
     },
     async readAgain() {
-      const before = versions();
-      // Also if they cannot be used: they are not tried again before they change.
-      known = before;
-      const isSmall = sizeOf(before) <= SMALL_BYTES;
-      return accept(isSmall ? readRules(place) : await readRulesElsewhere(place), before);
+      look();
+      if (sizeOf(known) <= SMALL_BYTES) return readRules(place);
+      return rulesOf(await readValuesElsewhere(place), place);
     },
   };
 }
 
-function filesIn(path: string): readonly string[] {
+/** Where nothing can be listed, the folder of the path is watched. */
+function listAt(path: string): Pick<RuleFileList, 'files' | 'folders'> {
   try {
-    return listRuleFiles([path]).files;
+    return listRuleFiles([path]);
   } catch {
-    return [];
+    return { files: [], folders: [dirname(resolve(path))] };
   }
 }
 
