@@ -1,7 +1,7 @@
 /** Settings of the control plane that sends the limits of Envoy's rate limit service. */
 import { z } from 'zod';
 import { holds } from '../refinement.ts';
-import { onOrOff, pathSetting, type ReadSetting, setting } from './setting.ts';
+import { pathSetting, type ReadSetting, setting, switchSetting } from './setting.ts';
 import { parseTarget, type Target } from './target.ts';
 import {
   HEADERS_FORM,
@@ -117,14 +117,11 @@ export const CONTROL_PLANE_SETTINGS = {
     'HEADGATE_RATELIMIT_LAST_GOOD',
     'File in which the last limits of the control plane are kept, so that a gateway can start without it.',
   ),
-  controlPlaneTls: setting({
+  controlPlaneTls: switchSetting({
     name: 'HEADGATE_RATELIMIT_CONTROL_PLANE_TLS',
     topic: 'rateLimit',
     meaning: 'Whether the connection to the control plane uses TLS.',
-    expected: 'on or off',
-    schema: onOrOff,
     fallback: false,
-    fallbackWords: '`off`',
   }),
   controlPlaneCa: path(
     'HEADGATE_RATELIMIT_CONTROL_PLANE_CA',

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { HTTP_DIALECTS } from '../../dialects/index.ts';
 import { GRPC_TLS_SETTINGS } from './grpc-tls-settings.ts';
-import { onOrOff, port, portOrOff, setting, unixSocket } from './setting.ts';
+import { port, portOrOff, setting, switchSetting, unixSocket } from './setting.ts';
 
 export const PLACE_SETTINGS = {
   host: setting({
@@ -59,13 +59,10 @@ export const PLACE_SETTINGS = {
     schema: port,
     fallback: 9464,
   }),
-  ui: setting({
+  ui: switchSetting({
     name: 'HEADGATE_UI',
     topic: 'places',
     meaning: 'Whether the ops server has `/ui`, a page for operators.',
-    expected: 'on or off',
-    schema: onOrOff,
     fallback: true,
-    fallbackWords: '`on`',
   }),
 };

@@ -1,7 +1,7 @@
 /** Settings of Envoy's rate limit service. */
 import { z } from 'zod';
 import type { ControlPlaneSettings } from './control-plane-settings.ts';
-import { onOrOff, pathSetting, portOrOff, setting } from './setting.ts';
+import { pathSetting, portOrOff, setting, switchSetting } from './setting.ts';
 
 /** What headgate needs to answer Envoy's rate limit filter. */
 export interface RateLimitSettings {
@@ -47,9 +47,7 @@ const headerNames = z.union([
 ]);
 
 function switchOf(name: string, meaning: string, fallback: boolean) {
-  const fallbackWords = fallback ? '`on`' : '`off`';
-  const described = { name, meaning, topic: 'rateLimit', expected: 'on or off' } as const;
-  return setting({ ...described, schema: onOrOff, fallback, fallbackWords });
+  return switchSetting({ name, meaning, topic: 'rateLimit', fallback });
 }
 
 export const RATE_LIMIT_SETTINGS = {

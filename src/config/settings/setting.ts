@@ -58,7 +58,21 @@ export const port = wholeNumber(0, 65_535);
 
 export const portOrOff = z.union([z.literal('off').transform(() => undefined), port]);
 
-export const onOrOff = z.enum(['on', 'off']).transform((text) => text === 'on');
+const onOrOff = z.enum(['on', 'off']).transform((text) => text === 'on');
+
+export function switchSetting({
+  fallback,
+  ...described
+}: Pick<Setting, 'name' | 'topic' | 'meaning'> & { readonly fallback: boolean }) {
+  const fallbackWords = fallback ? '`on`' : '`off`';
+  return setting({
+    ...described,
+    expected: 'on or off',
+    schema: onOrOff,
+    fallback,
+    fallbackWords,
+  });
+}
 
 export const unixSocket = z
   .string()
