@@ -8,7 +8,7 @@ import {
   isSameFailureRegion,
 } from '../../proxy-config/proxy-config.ts';
 import { type DoctorFinding, found } from '../catalog.ts';
-import { FROM_ENVIRONMENT, type ProxyFacts } from './facts.ts';
+import type { ProxyFacts } from './facts.ts';
 
 type Settings = Pick<Environment, 'host' | 'port' | 'socket' | 'grpcPort' | 'proxySecrets'>;
 
@@ -24,8 +24,12 @@ export interface Comparison {
   readonly isAccepted: (secret: string | undefined) => Promise<boolean | undefined>;
 }
 
-/** Empty if everything fits. */
-export async function misfits(facts: ProxyFacts, input: Comparison): Promise<DoctorFinding[]> {
+/** Empty if everything fits. `ofSecret`: what is wrong with the secret. */
+export function misfits(
+  facts: ProxyFacts,
+  input: Comparison,
+  ofSecret: readonly DoctorFinding[],
+): DoctorFinding[] {
   const { policies, settings } = input;
   const file = facts.place ?? input.file;
   return [
@@ -33,7 +37,7 @@ export async function misfits(facts: ProxyFacts, input: Comparison): Promise<Doc
       ? [found('denial-becomes-500', file, 'clients get a 500 in place of each 429')]
       : []),
     ...(policies === undefined ? [] : headerFindings(file, facts, policies)),
-    ...(await secretFindings(facts, input)),
+    ...ofSecret,
     ...addressFindings(file, facts, settings),
     ...(policies === undefined ? [] : failureFindings(input, facts, policies)),
     ...(facts.refusesAll
@@ -61,37 +65,6 @@ function headerFindings(
       .map((name) => found('header-not-passed', file, `${name} does not reach headgate`)),
   ];
 }
-
-async function secretFindings(facts: ProxyFacts, input: Comparison): Promise<DoctorFinding[]> {
-  const { secret } = facts;
-  const { proxySecrets } = input.settings;
-  if (secret === FROM_ENVIRONMENT) return [];
-  const say = (problem: string) => [found('secret-not-sent', secretPlace(facts, input), problem)];
-  if (proxySecrets.length > 0) {
-    if (secret === undefined) return say('no secret is sent');
-    const isSame = proxySecrets.includes(secret);
-    return isSame ? [] : say('the secret is not that of HEADGATE_PROXY_SECRET');
-  }
-  // This environment may not be that of the gateway.
-  if ((await input.isAccepted(secret)) !== false) return [];
-  const problem = secret === undefined ? 'no secret is sent' : 'this is another secret';
-  return say(`${problem}, and the running gateway refuses such checks`);
-}
-
-/** The line with the secret, otherwise the one with the check. */
-function secretPlace(
-  { proxy, place, secretPlace }: ProxyFacts,
-  { file, text }: Comparison,
-): string {
-  if (secretPlace !== undefined) return secretPlace;
-  // The text of a Caddyfile has others in it.
-  if (place !== undefined || proxy === 'caddy') return place ?? file;
-  const line = text.split('\n').findIndex((each) => SECRET_LINE.test(each));
-  return line === -1 ? file : `${file}:${line + 1}`;
-}
-
-/** Outside of comments. */
-const SECRET_LINE = /^(?!\s*#).*(x-headgate-secret|headgate_secret\b)/i;
 
 const LOCAL = /^(127\.\d+\.\d+\.\d+|localhost|\[::1\]|0\.0\.0\.0|\[::\])$/i;
 

@@ -7,7 +7,7 @@ import { caddySites } from './caddy-sites.ts';
 import { type Comparison, misfits } from './compare.ts';
 import { envoyFacts } from './envoy.ts';
 import { envoySites } from './envoy-sites.ts';
-import { FROM_ENVIRONMENT, type ProxyFacts, type ReadFacts } from './facts.ts';
+import type { ProxyFacts, ReadFacts } from './facts.ts';
 import { haproxyFacts } from './haproxy.ts';
 import { haproxySites } from './haproxy-sites.ts';
 import { asksHeadgate, nginxFacts } from './nginx.ts';
@@ -16,6 +16,7 @@ import { nginxLosses } from './nginx-losses.ts';
 import { nginxSites } from './nginx-sites.ts';
 import { type Directive, everyDirective } from './nginx-tree.ts';
 import { filesOfDump, filesOnDisk, type ProxyFiles } from './proxy-files.ts';
+import { compareSecret } from './secret.ts';
 import { traefikFacts } from './traefik.ts';
 import { traefikSites } from './traefik-sites.ts';
 import { type Site, uncheckedPaths } from './unchecked-paths.ts';
@@ -47,7 +48,7 @@ export async function examineProxyFile(input: ProxyFileInput): Promise<DoctorFin
   }
   if (facts !== undefined) {
     const sites = SITES[facts.proxy]?.(file, text) ?? [];
-    return verdict(facts, [...(await misfits(facts, input)), ...wayRound(sites, input)], input);
+    return findingsOf({ facts, sites }, input);
   }
   const files = filesOfDump(text) ?? filesOnDisk(input.path, text);
   return (await caddyFindings(input, files)) ?? nginxFindings(input, files);
@@ -61,8 +62,7 @@ async function caddyFindings(
   const { text, lines, findings: unread } = readCaddyfile(files);
   const facts = caddyFacts(text);
   if (facts === undefined) return undefined;
-  const misfitting = await misfits(facts, { ...input, text });
-  return verdict(facts, [...unread, ...misfitting, ...wayRound(caddySites(lines), input)], input);
+  return findingsOf({ facts, unread, sites: caddySites(lines) }, { ...input, text });
 }
 
 async function nginxFindings(input: ProxyFileInput, files: ProxyFiles): Promise<DoctorFinding[]> {
@@ -73,9 +73,7 @@ async function nginxFindings(input: ProxyFileInput, files: ProxyFiles): Promise<
   const facts = nginxFacts(tree);
   const losses = nginxLosses(tree, input.policies ? sentByClients(input.policies) : []);
   if (facts !== undefined) {
-    const around = wayRound(nginxSites(tree), input);
-    const misfitting = await misfits(facts, { ...input, text });
-    return verdict(facts, [...unread, ...misfitting, ...losses, ...around], input);
+    return findingsOf({ facts, unread, losses, sites: nginxSites(tree) }, { ...input, text });
   }
   if (losses.length > 0) return [...unread, ...losses];
   const problem = everyDirective(tree).some(asksHeadgate)
@@ -94,27 +92,37 @@ function readIn({ main, dumped }: ProxyFiles): string {
   return `; what was read is ${main.name}${others.length === 0 ? '' : more}`;
 }
 
-function wayRound(sites: readonly Site[], { policies }: Comparison): DoctorFinding[] {
-  return policies === undefined ? [] : uncheckedPaths(sites, policies);
-}
-
 const UNCOMPARED =
   '; its secret was not compared, because HEADGATE_PROXY_SECRET is not set here and no gateway answers';
 
+interface ReadProxyFile {
+  readonly facts: ProxyFacts;
+  readonly sites: readonly Site[];
+  /** About files that could not be read. */
+  readonly unread?: readonly DoctorFinding[];
+  /** About lines that take effect away from others. */
+  readonly losses?: readonly DoctorFinding[];
+}
+
 /** Adds that the file fits if it does. */
-async function verdict(
-  { proxy, secret }: ProxyFacts,
-  findings: readonly DoctorFinding[],
-  { file, policies, settings, isAccepted }: ProxyFileInput,
+async function findingsOf(
+  { facts, sites, unread = [], losses = [] }: ReadProxyFile,
+  input: ProxyFileInput,
 ): Promise<DoctorFinding[]> {
-  if (findings.some(({ severity }) => severity !== 'info')) return [...findings];
-  const what = `${proxy}, fits the settings${policies === undefined ? '' : ' and the policy file'}`;
-  const isUnknown =
-    secret !== undefined &&
-    secret !== FROM_ENVIRONMENT &&
-    settings.proxySecrets.length === 0 &&
-    (await isAccepted(secret)) === undefined;
-  return [...findings, found('proxy-file', file, isUnknown ? `${what}${UNCOMPARED}` : what)];
+  const { file, policies } = input;
+  const secret = await compareSecret(facts, input);
+  const findings = [
+    ...unread,
+    ...misfits(facts, input, secret.findings),
+    ...losses,
+    ...(policies === undefined ? [] : uncheckedPaths(sites, policies)),
+  ];
+  if (findings.some(({ severity }) => severity !== 'info')) return findings;
+  const what = `${facts.proxy}, fits the settings${policies === undefined ? '' : ' and the policy file'}`;
+  return [
+    ...findings,
+    found('proxy-file', file, secret.isCompared ? what : `${what}${UNCOMPARED}`),
+  ];
 }
 
 /** The first line of what `headgate proxy-config --include` prints. */
