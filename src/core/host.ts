@@ -24,3 +24,8 @@ export function canonicalHost(host: string): string {
   const bare = port !== -1 && text.indexOf(']', port) === -1 ? text.slice(0, port) : text;
   return bare.endsWith('.') ? bare.slice(0, -1) : bare;
 }
+
+/** Whether a policy for `pattern`, a name or `*.domain`, is for this host or for all hosts of this pattern. */
+export function isHostWithin(host: string, pattern: string): boolean {
+  return host === pattern || (pattern.startsWith('*.') && host.endsWith(pattern.slice(1)));
+}

@@ -1,5 +1,4 @@
 /** Resets, blocks and exempts clients. */
-
 import type { Access } from '../core/access-lists.ts';
 import { keysOf } from '../core/descriptor.ts';
 import { isAddress, isKeyOrUser, isOfMany } from '../core/partition.ts';

@@ -8,6 +8,7 @@
 import type { ValidFile } from '../config/policy-file/compile.ts';
 import type { PolicyEntry } from '../config/policy-file/policy-schema.ts';
 import { routeMatchOf } from '../config/policy-file/route.ts';
+import { isHostWithin } from '../core/host.ts';
 import { type RouteMatch, routeOrder } from '../core/matcher.ts';
 
 /**
@@ -100,10 +101,8 @@ function overlap(a: RouteMatch, b: RouteMatch): boolean {
 }
 
 function hostsOverlap(a: string | undefined, b: string | undefined): boolean {
-  if (a === undefined || b === undefined || a === b) return true;
-  const isWithin = (one: string, domain: string) =>
-    domain.startsWith('*.') && one.endsWith(domain.slice(1));
-  return isWithin(a, b) || isWithin(b, a);
+  if (a === undefined || b === undefined) return true;
+  return isHostWithin(a, b) || isHostWithin(b, a);
 }
 
 function pathsOverlap(a = '/*', b = '/*'): boolean {

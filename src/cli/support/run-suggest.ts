@@ -1,5 +1,4 @@
 /** Runs `headgate suggest`: reads the logs, computes suggestions, prints them. */
-
 import { commandEnvironment } from '../../config/envoyproxy-ratelimit/commands.ts';
 import { validateFiles } from '../../config/policy-file/read.ts';
 import { readText } from '../../config/text-file.ts';

@@ -1,5 +1,4 @@
 /** Does what the operator confirmed, and says what came of it. */
-
 import { OPERATIONS } from '../../operations/operation-table.ts';
 import { callGateway, type GatewayFlags } from '../support/gateway-client.ts';
 import { GatewayRefused } from '../support/gateway-refused.ts';

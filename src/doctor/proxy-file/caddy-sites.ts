@@ -1,6 +1,6 @@
 /** Which block of a Caddyfile takes a request before the check of headgate. */
 import type { CaddyLine } from './caddy-imports.ts';
-import { hostsOf, type Site } from './unchecked-paths.ts';
+import { fitsRule, hostsOf, type Site } from './unchecked-paths.ts';
 
 interface Block {
   /** The first line, without its brace. */
@@ -25,7 +25,7 @@ function siteOf(site: Block): Site {
     const [, kind, path] = /^(handle|handle_path|route) (\/\S*)$/.exec(block.head) ?? [];
     return path === undefined ? [] : [{ block, kind, path }];
   });
-  // A longer path goes before a shorter one.
+  // Caddy tries the longest path first.
   routed.sort((a, b) => b.path.length - a.path.length);
   // These may take the request first, or change it.
   const isUnknown =
@@ -45,8 +45,7 @@ function siteOf(site: Block): Site {
 
 /** Caddy compares paths without regard to case. */
 function takes(matcher: string, path: string): boolean {
-  const [wanted, asked] = [matcher.toLowerCase(), path.toLowerCase()];
-  return wanted.endsWith('*') ? asked.startsWith(wanted.slice(0, -1)) : asked === wanted;
+  return fitsRule(path.toLowerCase(), matcher.toLowerCase());
 }
 
 /** False if another block or snippet decides. */

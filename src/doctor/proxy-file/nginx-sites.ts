@@ -1,5 +1,4 @@
 /** Which location of NGINX takes a request, and whether it asks headgate. */
-
 import { matchesExpression } from './expression.ts';
 import { innerLevels, isChecked, type Level, levelsIn } from './nginx-levels.ts';
 import { type Directive, everyDirective } from './nginx-tree.ts';

@@ -1,6 +1,6 @@
 /** Which router of Traefik takes a request, and whether it has the middleware of headgate. */
 import { asksHeadgate } from './traefik.ts';
-import type { Site } from './unchecked-paths.ts';
+import { fitsRule, type Site } from './unchecked-paths.ts';
 import { listAt, textAt } from './yaml-nodes.ts';
 import { type PlacedMap, placedYaml } from './yaml-places.ts';
 
@@ -57,9 +57,7 @@ function siteOf(host: string | undefined, all: readonly Router[]): Site {
 }
 
 function takes({ paths }: Rule, path: string): boolean {
-  const isFor = (each: string) =>
-    each.endsWith('*') ? path.startsWith(each.slice(0, -1)) : path === each;
-  return paths.length === 0 || paths.some(isFor);
+  return paths.length === 0 || paths.some((rule) => fitsRule(path, rule));
 }
 
 /** The names of the middlewares that ask headgate, also as parts of a chain. */

@@ -2,6 +2,7 @@
 import type { ValidFile } from '../../config/policy-file/compile.ts';
 import type { PolicyEntry } from '../../config/policy-file/policy-schema.ts';
 import { routeMatchOf } from '../../config/policy-file/route.ts';
+import { isHostWithin } from '../../core/host.ts';
 import { compileMatcher, type Matcher } from '../../core/matcher.ts';
 import { canonicalPath } from '../../core/path.ts';
 import { type DoctorFinding, found } from '../catalog.ts';
@@ -30,6 +31,11 @@ export interface Site {
 export function hostsOf(names: readonly string[]): readonly string[] | undefined {
   const isKnown = names.length > 0 && names.every((name) => /^[a-z0-9*][a-z0-9.-]*$/i.test(name));
   return isKnown ? names.map((name) => name.toLowerCase()) : undefined;
+}
+
+/** Whether a path is that of a proxy's rule, or begins with the one before its final star. */
+export function fitsRule(path: string, rule: string): boolean {
+  return rule.endsWith('*') ? path.startsWith(rule.slice(0, -1)) : path === rule;
 }
 
 /** Values for a segment that may be anything. Routes of proxies often tell numbers from words. */
@@ -75,12 +81,7 @@ function namesPath({ match, mode, limits, plans }: PolicyEntry): boolean {
 function mayConcern({ match }: PolicyEntry, { hosts }: Site): boolean {
   const host = match?.host;
   if (host === undefined) return true;
-  return hosts?.every((each) => isWithin(each, host)) ?? false;
-}
-
-/** Whether a policy for `host` is for all requests to `name`. */
-function isWithin(name: string, host: string): boolean {
-  return name === host || (host.startsWith('*.') && name.endsWith(host.slice(1)));
+  return hosts?.every((each) => isHostWithin(each, host)) ?? false;
 }
 
 function samplesOf(path: string): string[] {

@@ -1,4 +1,5 @@
 /** Makes policies out of routes: one for each route whose limits differ from those of the routes around it. */
+import { isHostWithin } from '../../core/host.ts';
 import { type Finding, ImportError } from './finding.ts';
 import type { ImportedPolicy, ImportedRules } from './imported-limit.ts';
 import { covers } from './paths.ts';
@@ -125,8 +126,7 @@ function isWider(outer: LimitedRoute, inner: LimitedRoute): boolean {
 }
 
 function hasHost(outer: string | undefined, inner: string | undefined): boolean {
-  if (outer === undefined || outer === inner) return true;
-  return outer.startsWith('*.') && inner?.endsWith(outer.slice(1)) === true;
+  return outer === undefined || (inner !== undefined && isHostWithin(inner, outer));
 }
 
 type Methods = readonly string[] | undefined;

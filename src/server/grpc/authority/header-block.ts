@@ -11,7 +11,7 @@ const AUTHORITY = 1;
 /** Longer names are left as they are. Less than 127, so that the length of a repaired one takes one byte. */
 const LONGEST = 126;
 
-/** Undefined if there is nothing to repair, or if the block cannot be read. */
+/** The block with an `:authority` that Node accepts. Undefined if Node accepts the block as it is, or it cannot be read. */
 export function repairBlock(block: Buffer): Buffer | undefined {
   const reader = new BlockReader(block);
   while (!reader.isAtEnd) {
