@@ -32,24 +32,19 @@ export function isDropIn(given: Given): boolean {
   return isTheirs && !PLACES_OF_LIMITS.some((name) => given[name]);
 }
 
-/** The image sets both for `headgate serve`, and its /bin/ratelimit removes them. */
-function withoutThoseOfImage({
-  HEADGATE_HOST: host,
-  HEADGATE_POLICIES: policies,
-  ...others
-}: Given) {
-  return {
-    ...others,
-    ...(host !== '0.0.0.0' && { HEADGATE_HOST: host }),
-    ...(policies !== undefined && !isOfImage(policies) && { HEADGATE_POLICIES: policies }),
-  };
+/** As /bin/ratelimit of the image does before it starts. */
+function withoutThoseOfImage(given: Given): Given {
+  return Object.fromEntries(
+    Object.entries(given).filter(([name, value]) => !isOfImage(name, value)),
+  );
 }
 
-/** Unless the user has put a file of theirs in place of that of the image. */
-function isOfImage(path: string): boolean {
-  if (path !== POLICIES_OF_IMAGE) return false;
+/** Whether the image sets this variable for `headgate serve`, and the user has not put a policy file of theirs in its place. */
+export function isOfImage(name: string, value: string | undefined): boolean {
+  if (name === 'HEADGATE_HOST') return value === '0.0.0.0';
+  if (name !== 'HEADGATE_POLICIES' || value !== POLICIES_OF_IMAGE) return false;
   try {
-    return readFileSync(path).equals(readFileSync(SHIPPED_POLICIES));
+    return readFileSync(value).equals(readFileSync(SHIPPED_POLICIES));
   } catch {
     return true;
   }
