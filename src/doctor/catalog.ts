@@ -44,7 +44,7 @@ export const FINDINGS = {
   ),
   'empty-input': configError(
     'Standard input, or the pipe that was named, is empty: the command before headgate doctor has printed nothing.',
-    'Run `nginx -t`: it says which line has a mistake, or which file it may not read. As soon as it is content, `nginx -T` prints the configuration.',
+    'Run `nginx -t`: it says which line has a mistake, or which file it may not read. Once it finds no mistake, `nginx -T` prints the configuration.',
   ),
   'part-of-proxy-file': configError(
     'The file is a part of a configuration. What belongs to it is in other files, so it cannot be examined alone.',
@@ -72,7 +72,7 @@ export const FINDINGS = {
   ),
   'limited-path-unchecked': configWarning(
     'A policy limits a path, and the proxy passes requests for this path on without asking headgate. So the policy limits nothing there.',
-    'Add the check to that location, route or frontend, as `headgate proxy-config NAME --include` prints it. Nothing, if these requests shall have no limit.',
+    'Add the check to that location, route or frontend, as `headgate proxy-config NAME --include` prints it. Do nothing if these requests shall have no limit.',
   ),
   'other-check-replaced': configError(
     'A location has only one `auth_request`. The one of headgate takes the place of the one that the `server` or `http` block has, so nobody asks that service there.',
