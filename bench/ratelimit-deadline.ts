@@ -10,6 +10,7 @@ import { promisify } from 'node:util';
 import { startEnvoyRateLimit } from '../test/support/proxies.ts';
 import { printTable } from '../tools/table.ts';
 import { createLab, type Server } from './support/lab.ts';
+import { machineLine } from './support/machine.ts';
 
 const SECONDS = 8;
 const CONNECTIONS = [4, 16, 64];
@@ -49,6 +50,7 @@ for (const [store, gateway] of Object.entries(gateways)) {
     }
   }
 }
+console.log(`${machineLine()}; ${SECONDS} s each.\n`);
 printTable(rows);
 
 function behind({ grpcPort: grpc }: Server, deadlineMs: number) {
