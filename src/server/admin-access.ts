@@ -6,6 +6,7 @@
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import { canonicalAddress, isLoopback } from '../core/address.ts';
+import { isFromWebPage } from './from-web-page.ts';
 import { compileSecrets } from './secrets.ts';
 
 export type AdminAccess = (
@@ -15,7 +16,9 @@ export type AdminAccess = (
 export function compileAdminAccess(token: string | undefined): AdminAccess {
   if (token === undefined) {
     return (headers) =>
-      namesThisMachine(headers.host) && !isFromWebPage(headers) ? 'granted' : 'forbidden';
+      namesThisMachine(headers.host) && !isFromWebPage(headers, ownOrigin(headers))
+        ? 'granted'
+        : 'forbidden';
   }
   const isToken = compileSecrets([token]);
   return ({ authorization = '' }) => {
@@ -32,12 +35,9 @@ export function compilePageAccess(
   return ({ host }) => token !== undefined || namesThisMachine(host);
 }
 
-/** Whether a page from another origin makes the call. Callers that are not browsers send neither header. */
-function isFromWebPage(headers: IncomingHttpHeaders): boolean {
-  const { host = '', origin, 'sec-fetch-site': site = 'none' } = headers;
-  // The ops server speaks plain HTTP. Browsers write an origin in lower case (RFC 6454, section 6).
-  const isForeign = origin !== undefined && origin !== `http://${host.toLowerCase()}`;
-  return isForeign || !['none', 'same-origin'].includes(site);
+/** The ops server speaks plain HTTP. Browsers write an origin in lower case (RFC 6454, section 6). */
+function ownOrigin({ host = '' }: IncomingHttpHeaders): string {
+  return `http://${host.toLowerCase()}`;
 }
 
 function namesThisMachine(host = ''): boolean {

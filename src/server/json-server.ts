@@ -2,6 +2,7 @@
 import type { Socket } from 'node:net';
 import fastify from 'fastify';
 import { Connections } from './connections.ts';
+import { isFromWebPage } from './from-web-page.ts';
 import { HTTP_LIMITS } from './http-limits.ts';
 import { compileSecretCheck } from './proxy-secret.ts';
 import { WITHOUT_SCHEMAS } from './without-schemas.ts';
@@ -27,10 +28,11 @@ export interface JsonServer {
   close(withinMs: number): Promise<void>;
 }
 
-/** Bytes: as much as over gRPC. */
-const BODY_LIMIT = 512 * 1024;
+/** In bytes. Every byte is read before other requests, so this bounds how long they wait. */
+const BODY_LIMIT = 64 * 1024;
 const JSON_TYPE = 'application/json';
 const FORBIDDEN = '{"error":"The proxy secret is missing or wrong."}';
+const FROM_A_WEB_PAGE = '{"error":"Web pages may not send calls."}';
 
 export function createJsonServer(options: JsonServerOptions): JsonServer {
   const { answer, isHealthy, onUnauthorized } = options;
@@ -53,6 +55,7 @@ export function createJsonServer(options: JsonServerOptions): JsonServer {
   });
   server.post('/json', async (request, reply) => {
     reply.type(JSON_TYPE);
+    if (isFromWebPage(request.headers)) return reply.code(403).send(FROM_A_WEB_PAGE);
     if (!knowsSecret(request.headers)) {
       onUnauthorized();
       return reply.code(403).send(FORBIDDEN);

@@ -253,6 +253,36 @@ describe('the rate limit service', () => {
     expect(await call(gateway.jsonUrl, '/healthcheck')).toMatchObject({ status: 200, body: 'OK' });
   });
 
+  test('web pages may not send calls as JSON, other programs may with any content type', async () => {
+    const user = newValue();
+    const body = JSON.stringify({
+      domain: 'edge',
+      descriptors: [{ entries: [{ key: 'user', value: user }] }],
+    });
+    const send = (headers: Record<string, string>) =>
+      call(gateway.jsonUrl, '/json', { method: 'POST', body, headers });
+    const pages = [
+      { origin: 'https://example.com', 'content-type': 'text/plain' },
+      { origin: 'null' },
+      { origin: gateway.jsonUrl },
+      { 'sec-fetch-site': 'cross-site' },
+      { 'sec-fetch-site': 'same-site', 'content-type': 'text/plain' },
+    ];
+    for (const headers of pages) {
+      expect([headers, (await send(headers)).status]).toEqual([headers, 403]);
+    }
+    const first = await send({ 'content-type': 'application/x-www-form-urlencoded' });
+    expect([first.status, JSON.parse(first.body).statuses[0].limitRemaining]).toEqual([200, 99]);
+    expect((await send({ 'sec-fetch-site': 'none', 'content-type': 'text/plain' })).status).toBe(
+      200,
+    );
+  });
+
+  test('a body of more than 64 KiB is no call', async () => {
+    const body = JSON.stringify({ domain: 'x'.repeat(65_536) });
+    expect((await call(gateway.jsonUrl, '/json', { method: 'POST', body })).status).toBe(413);
+  });
+
   test('operators see limits as policies, explain a denial, and change what applies', async () => {
     const tried = newValue();
     const once = [descriptor({ tried })];

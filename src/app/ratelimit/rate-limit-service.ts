@@ -89,12 +89,8 @@ export async function answerJson(
   { limiting, events, onDecided }: RateLimitServiceOptions,
 ): Promise<JsonAnswer> {
   const startedMs = performance.now();
-  const call = readJsonCall(written);
-  if (call === undefined) {
-    return refused(400, 'The body is not a RateLimitRequest in JSON.');
-  }
   try {
-    const answered = await limiting.answer(call);
+    const answered = await limiting.answer(readJsonCall(written));
     onDecided(answered, DIALECT, performance.now() - startedMs);
     return { status: answered.answer.isOver ? 429 : 200, body: writeJsonAnswer(answered.answer) };
   } catch (error) {

@@ -2,75 +2,134 @@
  * Reads `RateLimitRequest` and writes `RateLimitResponse` as JSON (protobuf.dev/programming-guides/json): names in camel
  * case or as in the .proto file, 64-bit numbers as texts, enums by name or number. Unknown fields are refused.
  */
-import { z } from 'zod';
-import type { DescriptorStatus, RateLimitAnswer, RateLimitCall } from '../call.ts';
+import type {
+  CallDescriptor,
+  DescriptorStatus,
+  LimitOverride,
+  RateLimitAnswer,
+  RateLimitCall,
+} from '../call.ts';
+import { RefusedCall } from '../call.ts';
+import { addDescriptor, addEntry, newCall } from './new-call.ts';
 import { OVERRIDE_UNITS } from './units.ts';
 
-const whole = z.union([z.number(), z.string().regex(/^\d+$/).transform(Number)]);
-const uint32 = whole.pipe(z.int().min(0).max(4_294_967_295));
-const uint64 = whole.pipe(z.number().min(0).refine(Number.isInteger));
+/** Sets what the value of one field means. Throws a RefusedCall for any other value. */
+type ReadField<Target> = (value: unknown, target: Target) => void;
+/** By both names of each field. */
+type Fields<Target> = ReadonlyMap<string, ReadField<Target>>;
 
-const UNIT_NAMES = new Map(
-  [...OVERRIDE_UNITS].map(([number, unit]) => [unit.toUpperCase(), number]),
-);
-const unit = z.union([
-  z.int(),
-  z
-    .string()
-    .refine((name) => name === 'UNKNOWN' || UNIT_NAMES.has(name))
-    .transform((name) => UNIT_NAMES.get(name) ?? 0),
+const UNIT_NUMBERS: ReadonlyMap<unknown, number> = new Map<unknown, number>([
+  ['UNKNOWN', 0],
+  ...[...OVERRIDE_UNITS].map(([unit, name]) => [name.toUpperCase(), unit] as const),
 ]);
 
-const limit = z.strictObject({
-  requestsPerUnit: uint32.nullish().transform((value) => value ?? 0),
-  unit: unit.nullish().transform((value) => value ?? 0),
+const ENTRY = fields<ReturnType<typeof addEntry>>({
+  key: (value, entry) => {
+    entry.key = textOf(value);
+  },
+  value: (value, entry) => {
+    entry.value = textOf(value);
+  },
 });
 
-const text = z
-  .string()
-  .nullish()
-  .transform((value) => value ?? '');
-
-const descriptor = z.strictObject({
-  entries: z
-    .array(z.strictObject({ key: text, value: text }))
-    .nullish()
-    .transform((value) => value ?? []),
-  limit: limit.nullish().transform((value) => value ?? undefined),
-  hitsAddend: uint64.nullish().transform((value) => value ?? undefined),
-  isNegativeHits: z
-    .boolean()
-    .nullish()
-    .transform((value) => value ?? false),
+const LIMIT = fields<LimitOverride>({
+  requests_per_unit: (value, limit) => {
+    limit.requestsPerUnit = numberOf(value, MAX_UINT32);
+  },
+  unit: (value, limit) => {
+    limit.unit = UNIT_NUMBERS.get(value) ?? numberOf(value, MAX_UINT32);
+  },
 });
 
-const call = z.strictObject({
-  domain: text,
-  descriptors: z
-    .array(descriptor)
-    .nullish()
-    .transform((value) => value ?? []),
-  hitsAddend: uint32.nullish().transform((value) => value ?? 0),
+const DESCRIPTOR = fields<CallDescriptor>({
+  entries: (value, descriptor) => {
+    for (const each of listOf(value)) read(each, ENTRY, addEntry(descriptor));
+  },
+  limit: (value, descriptor) => {
+    descriptor.limit = read(value, LIMIT, { requestsPerUnit: 0, unit: 0 });
+  },
+  hits_addend: (value, descriptor) => {
+    descriptor.hitsAddend = numberOf(value, MAX_UINT64);
+  },
+  is_negative_hits: (value, descriptor) => {
+    if (typeof value !== 'boolean') throw notACall();
+    descriptor.isNegativeHits = value;
+  },
 });
 
-/** Undefined if the text is not a request. */
-export function readJsonCall(written: string): RateLimitCall | undefined {
+const CALL = fields<RateLimitCall>({
+  domain: (value, call) => {
+    call.domain = textOf(value);
+  },
+  descriptors: (value, call) => {
+    for (const each of listOf(value)) read(each, DESCRIPTOR, addDescriptor(call));
+  },
+  hits_addend: (value, call) => {
+    call.hitsAddend = numberOf(value, MAX_UINT32);
+  },
+});
+
+const MAX_UINT32 = 2 ** 32 - 1;
+const MAX_UINT64 = 2 ** 64;
+const DIGITS = /^\d{1,20}$/;
+
+/** Throws a RefusedCall for a text that is no call, or a call with more than Envoy sends. It stops at the first mistake. */
+export function readJsonCall(written: string): RateLimitCall {
+  return read(parsed(written), CALL, newCall());
+}
+
+function parsed(written: string): unknown {
   try {
-    return call.safeParse(JSON.parse(written, camelCased)).data;
+    return JSON.parse(written);
   } catch {
-    return undefined;
+    throw notACall();
   }
 }
 
-/** `JSON.parse` calls it with each value, the innermost first. */
-function camelCased(_name: string, value: unknown): unknown {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([name, each]) => [
-      name.replace(/_([a-z])/g, (_match, letter: string) => letter.toUpperCase()),
-      each,
+function read<Target>(value: unknown, readers: Fields<Target>, target: Target): Target {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw notACall();
+  for (const name in value) {
+    const readField = readers.get(name);
+    if (readField === undefined) throw notACall();
+    const given: unknown = value[name as keyof typeof value];
+    // In JSON, null is the default of every field.
+    if (given !== null) readField(given, target);
+  }
+  return target;
+}
+
+/** The names are those of the .proto file. */
+function fields<Target>(readers: Readonly<Record<string, ReadField<Target>>>): Fields<Target> {
+  const camelCased = (name: string) =>
+    name.replace(/_([a-z])/g, (_match, letter: string) => letter.toUpperCase());
+  return new Map(
+    Object.entries(readers).flatMap(([name, reader]) => [
+      [name, reader],
+      [camelCased(name), reader],
     ]),
   );
+}
+
+function listOf(value: unknown): readonly unknown[] {
+  if (!Array.isArray(value)) throw notACall();
+  return value;
+}
+
+function textOf(value: unknown): string {
+  if (typeof value !== 'string') throw notACall();
+  return value;
+}
+
+function numberOf(value: unknown, most: number): number {
+  const number = typeof value === 'string' && DIGITS.test(value) ? Number(value) : value;
+  if (typeof number !== 'number' || !Number.isInteger(number) || number < 0 || number > most) {
+    throw notACall();
+  }
+  return number;
+}
+
+function notACall(): RefusedCall {
+  return new RefusedCall('invalid_argument', 'The body is not a RateLimitRequest in JSON.');
 }
 
 export function writeJsonAnswer(answer: RateLimitAnswer): string {

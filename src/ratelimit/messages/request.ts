@@ -3,19 +3,10 @@
  * envoy/extensions/common/ratelimit/v3/ratelimit.proto.
  */
 import { type Fields, message, number, ProtobufReader } from '../../protobuf/reader.ts';
-import {
-  type CallDescriptor,
-  type LimitOverride,
-  type RateLimitCall,
-  RefusedCall,
-} from '../call.ts';
-import type { Entry } from '../rules/rule.ts';
+import type { CallDescriptor, LimitOverride, RateLimitCall } from '../call.ts';
+import { addDescriptor, addEntry, newCall } from './new-call.ts';
 
-/** Of a call, and of a descriptor. Envoy sends one for each of its actions; each costs a keyed digest. */
-const MOST_DESCRIPTORS = 128;
-const MOST_ENTRIES = 128;
-
-const ENTRY: Fields<{ -readonly [name in keyof Entry]: Entry[name] }> = {
+const ENTRY: Fields<ReturnType<typeof addEntry>> = {
   1: (reader, entry) => {
     entry.key = reader.utf8();
   },
@@ -41,13 +32,8 @@ const HITS: Fields<CallDescriptor> = {
 };
 
 const DESCRIPTOR: Fields<CallDescriptor> = {
-  1: (reader, { entries }) => {
-    if (entries.length === MOST_ENTRIES) {
-      throw tooMany(`A descriptor has more than ${MOST_ENTRIES} entries.`);
-    }
-    const entry = { key: '', value: '' };
-    reader.fieldsUntil(reader.endOfValue(), ENTRY, entry);
-    entries.push(entry);
+  1: (reader, descriptor) => {
+    reader.fieldsUntil(reader.endOfValue(), ENTRY, addEntry(descriptor));
   },
   2: (reader, descriptor) => {
     const limit = { requestsPerUnit: 0, unit: 0 };
@@ -68,13 +54,8 @@ const CALL: Fields<RateLimitCall> = {
   1: (reader, call) => {
     call.domain = reader.utf8();
   },
-  2: (reader, { descriptors }) => {
-    if (descriptors.length === MOST_DESCRIPTORS) {
-      throw tooMany(`The call has more than ${MOST_DESCRIPTORS} descriptors.`);
-    }
-    const descriptor = newDescriptor();
-    reader.fieldsUntil(reader.endOfValue(), DESCRIPTOR, descriptor);
-    descriptors.push(descriptor);
+  2: (reader, call) => {
+    reader.fieldsUntil(reader.endOfValue(), DESCRIPTOR, addDescriptor(call));
   },
   3: number((call, value) => {
     call.hitsAddend = value;
@@ -83,15 +64,7 @@ const CALL: Fields<RateLimitCall> = {
 
 /** Throws MalformedMessage, or a RefusedCall for a call with more than Envoy sends. */
 export function readCall(bytes: Buffer): RateLimitCall {
-  const call: RateLimitCall = { domain: '', descriptors: [], hitsAddend: 0 };
+  const call = newCall();
   new ProtobufReader(bytes).fieldsUntil(bytes.length, CALL, call);
   return call;
-}
-
-function newDescriptor(): CallDescriptor {
-  return { entries: [], limit: undefined, hitsAddend: undefined, isNegativeHits: false };
-}
-
-function tooMany(text: string): RefusedCall {
-  return new RefusedCall('invalid_argument', text);
 }

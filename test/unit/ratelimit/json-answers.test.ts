@@ -101,3 +101,81 @@ test.each([
     faults,
   });
 });
+
+const textOf = (call: object) => JSON.stringify({ domain: 'foo', ...call });
+const many = <T>(count: number, each: T) => Array.from({ length: count }, () => each);
+
+test('reads both spellings of every field, numbers as texts, units by name and number, and null as absent', async () => {
+  const descriptors = [
+    {
+      entries: [{ key: 'a', value: null }],
+      limit: { requests_per_unit: '7', unit: 'HOUR' },
+      hits_addend: '0',
+      is_negative_hits: true,
+    },
+    { entries: null, limit: { requestsPerUnit: 7, unit: 3 }, hitsAddend: 2, isNegativeHits: null },
+    { limit: { unit: 'UNKNOWN' } },
+  ];
+  const { calls } = await answerTo(textOf({ descriptors, hits_addend: 4_294_967_295 }), () => OK);
+  const limit = { requestsPerUnit: 7, unit: 3 };
+  expect(calls).toEqual([
+    {
+      domain: 'foo',
+      hitsAddend: 4_294_967_295,
+      descriptors: [
+        { entries: [{ key: 'a', value: '' }], limit, hitsAddend: 0, isNegativeHits: true },
+        { entries: [], limit, hitsAddend: 2, isNegativeHits: false },
+        {
+          entries: [],
+          limit: { requestsPerUnit: 0, unit: 0 },
+          hitsAddend: undefined,
+          isNegativeHits: false,
+        },
+      ],
+    },
+  ]);
+});
+
+test.each([
+  { hits_addend: -1 },
+  { hits_addend: 1.5 },
+  { hits_addend: 4_294_967_296 },
+  { hits_addend: '1e3' },
+  { hits_addend: '9'.repeat(400) },
+  { descriptors: {} },
+  { descriptors: [null] },
+  { descriptors: [{ entries: ['a'] }] },
+  { descriptors: [{ entries: [{ key: 1 }] }] },
+  { descriptors: [{ limit: { unit: 'hour' } }] },
+  { descriptors: [{ is_negative_hits: 1 }] },
+  { descriptors: [{ key: 'a' }] },
+  { constructor: 1 },
+  { ['__proto__']: 1, hasOwnProperty: 1 },
+])('$0 is no call: 400', async (part) => {
+  const { status, calls } = await answerTo(textOf(part), () => OK);
+  expect([status, calls]).toEqual([400, []]);
+});
+
+test.each([
+  {
+    what: '128 descriptors of 128 entries',
+    call: { descriptors: many(128, { entries: many(128, {}) }) },
+    status: 200,
+    error: undefined,
+  },
+  {
+    what: '129 descriptors',
+    call: { descriptors: many(129, {}) },
+    status: 400,
+    error: 'The call has more than 128 descriptors.',
+  },
+  {
+    what: 'a descriptor of 129 entries',
+    call: { descriptors: [{ entries: many(129, {}) }] },
+    status: 400,
+    error: 'A descriptor has more than 128 entries.',
+  },
+])('$what: $status, as over gRPC', async ({ call, status, error }) => {
+  const answer = await answerTo(textOf(call), () => OK);
+  expect([answer.status, answer.body.error]).toEqual([status, error]);
+});
