@@ -41,7 +41,8 @@ function startsWith(head: Buffer, magic: string): boolean {
 
 /**
  * The decompressed bytes. If the input is cut short or damaged, it gives everything before that, and then throws: a
- * stream that is piped would lose what nobody has read yet.
+ * stream that is piped would lose what nobody has read yet. The decompressor rests until its output was taken, because a
+ * few bytes may hold a gigabyte.
  */
 export async function* decompressed(
   pieces: AsyncIterable<Buffer>,
@@ -54,25 +55,43 @@ export async function* decompressed(
   const stream = decompressor(compression);
   const output: Buffer[] = [];
   let failure: Error | undefined;
-  stream.on('data', (bytes: Buffer) => output.push(bytes));
+  let isTaken = true;
+  let wake = () => {};
+  stream.on('data', (bytes: Buffer) => {
+    output.push(bytes);
+    stream.pause();
+    wake();
+  });
   stream.on('error', (error) => {
     failure = error;
   });
-  const closed = new Promise<void>((resolve) => stream.once('close', () => resolve()));
-  try {
-    for await (const piece of pieces) {
-      // The callback comes when all output of the piece is there, but not after an error.
-      await Promise.race([
-        closed,
-        new Promise<void>((resolve) => stream.write(piece, () => resolve())),
-      ]);
-      yield* output.splice(0);
-      if (failure !== undefined) throw failure;
+  stream.on('close', () => wake());
+  const hasOutput = () => output.length > 0 || stream.readableLength > 0;
+  const isIdle = () => (isTaken || stream.closed) && !hasOutput();
+  /** The output of a piece; without a piece, of the end. */
+  async function* outputOf(piece?: Buffer): AsyncGenerator<Buffer> {
+    isTaken = false;
+    if (piece === undefined) stream.end();
+    else {
+      stream.write(piece, (error) => {
+        // After an error, `close` follows.
+        isTaken = !error;
+        wake();
+      });
     }
-    stream.end();
-    await closed;
-    yield* output.splice(0);
+    while (!isIdle()) {
+      const more = new Promise<void>((resolve) => {
+        wake = resolve;
+      });
+      stream.resume();
+      if (output.length === 0) await more;
+      yield* output.splice(0);
+    }
     if (failure !== undefined) throw failure;
+  }
+  try {
+    for await (const piece of pieces) yield* outputOf(piece);
+    yield* outputOf();
   } finally {
     stream.destroy();
   }
