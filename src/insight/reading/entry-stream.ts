@@ -1,6 +1,7 @@
 /** The entries of a log, in the order of their start. */
 import { Misread, type ParseLine } from '../formats/log-format.ts';
 import type { LogEntry } from '../log-entry.ts';
+import { DenseHorizon } from './dense-horizon.ts';
 import { type LogChunk, MAX_LINE_BYTES } from './log-chunk.ts';
 import { ReorderQueue } from './reorder-queue.ts';
 import { SourceOrder } from './source-order.ts';
@@ -68,6 +69,7 @@ export class EntryStream {
   readonly #order: SourceOrder;
   /** Entries that start before were visited. It depends on the chunks alone, also if only some entries are wanted. */
   #visitedUntilMs = Number.NEGATIVE_INFINITY;
+  readonly #horizon = new DenseHorizon();
   readonly #counts = {
     read: 0,
     understood: 0,
@@ -97,7 +99,7 @@ export class EntryStream {
 
   /**
    * Visits the entries that are ready: those that start a horizon or more before the latest start of every source that
-   * has more.
+   * has more, or earlier than that if too many are waiting.
    */
   add({ source: index, bytes, isLast }: LogChunk, visit: Visit): void {
     const source = this.#sources[index] as Source;
@@ -113,7 +115,7 @@ export class EntryStream {
     }
     source.isDone = isLast;
     this.#order.changed(index);
-    this.#visitUntil(this.#readyMs(), visit);
+    this.#visitUntil(this.#horizon.readyMs(this.#readyMs()), visit);
   }
 
   /** Visits what is left. */
@@ -137,17 +139,19 @@ export class EntryStream {
       this.#misread({ source: index, line: source.line, text: line, field: made.field });
     } else {
       counts.understood++;
-      this.#take(made, source);
+      this.#take(made, source, text.length);
     }
   }
 
-  #take(entry: LogEntry, source: Source): void {
+  #take(entry: LogEntry, source: Source, lineLength: number): void {
     if (entry.startMs >= source.latestMs) source.latestMs = entry.startMs;
     else this.#counts.outOfOrder++;
-    if (entry.startMs < this.#visitedUntilMs) this.#counts.late++;
-    else if (this.#options.isWanted?.(entry) ?? true) {
-      source.queue.add({ entry, line: source.line });
+    if (entry.startMs < this.#visitedUntilMs) {
+      this.#counts.late++;
+      return;
     }
+    this.#horizon.add(entry.startMs, lineLength);
+    if (this.#options.isWanted?.(entry) ?? true) source.queue.add({ entry, line: source.line });
   }
 
   #misread(line: MisreadLine): void {

@@ -8,17 +8,21 @@ export async function* untilAborted(
   chunks: AsyncGenerator<LogChunk>,
   signal: AbortSignal,
 ): AsyncGenerator<LogChunk> {
-  const { promise: aborted, resolve } = Promise.withResolvers<undefined>();
-  const stop = () => resolve(undefined);
-  signal.addEventListener('abort', stop, { once: true });
+  let stop = () => {};
+  const onAbort = () => stop();
+  signal.addEventListener('abort', onAbort, { once: true });
   try {
     while (!signal.aborted) {
-      const next = await Promise.race([chunks.next(), aborted]);
+      // Not Promise.race: a promise that never settles would keep every chunk in memory.
+      const next = await new Promise<IteratorResult<LogChunk> | undefined>((resolve, reject) => {
+        stop = () => resolve(undefined);
+        chunks.next().then(resolve, reject);
+      });
       if (next === undefined || next.done === true) return;
       yield next.value;
     }
   } finally {
-    signal.removeEventListener('abort', stop);
+    signal.removeEventListener('abort', onAbort);
     // Not awaited: it would wait for the chunk that may never come.
     void chunks.return(undefined);
   }
