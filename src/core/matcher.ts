@@ -20,8 +20,23 @@ export interface Route<T> extends RouteMatch {
   readonly value: T;
 }
 
+/** A request as matchers compare it; made by `matchable`. */
+export interface Matchable {
+  readonly method: string;
+  readonly host: string;
+  readonly path: string;
+}
+
+export type Matcher<T> = (request: Matchable) => T | undefined;
+
 /** `path` must be canonical (see path.ts), `host` valid (see host.ts). */
-export type Matcher<T> = (method: string, host: string, path: string) => T | undefined;
+export function matchable(method: string, host: string, path: string): Matchable {
+  return {
+    method: countedMethod(method),
+    host: canonicalHost(host),
+    path: withoutSpecials(path),
+  };
+}
 
 interface Candidate<T> {
   readonly value: T;
@@ -50,14 +65,12 @@ export function compileMatcher<T>(routes: readonly Route<T>[]): Matcher<T> {
   const anyHost = hosts.get(ANY_HOST);
   const namesHosts = hosts.size > (anyHost === undefined ? 0 : 1);
 
-  return (method, host, path) => {
-    const counted = countedMethod(method);
-    const literal = withoutSpecials(path);
-    let best = anyHost && find(anyHost, counted, literal);
+  return (request) => {
+    let best = anyHost && find(anyHost, request);
     if (namesHosts) {
-      for (const name of hostNames(canonicalHost(host))) {
+      for (const name of hostNames(request.host)) {
         const routesOfHost = hosts.get(name);
-        const found = routesOfHost && find(routesOfHost, counted, literal);
+        const found = routesOfHost && find(routesOfHost, request);
         if (found && (best === undefined || found.order < best.order)) best = found;
       }
     }
@@ -89,8 +102,7 @@ function withoutSpecials(path: string): string {
   return path.replace(/%/g, PERCENT).replace(/\?/g, QUESTION_MARK).replace(/#/g, HASH);
 }
 
-/** `path` is the result of `withoutSpecials`. */
-function find<T>(routes: HostRoutes<T>, method: string, path: string): Candidate<T> | undefined {
+function find<T>(routes: HostRoutes<T>, { method, path }: Matchable): Candidate<T> | undefined {
   const { exact, tree } = routes.byMethod.get(method) ?? routes.anyMethod;
   const named = exact.get(path);
   if (named !== undefined) return named;

@@ -32,7 +32,12 @@ export interface CanonicalPath {
 const NONE: readonly string[] = [];
 /** In characters. Honest targets with unusual characters are much shorter. */
 const MAX_ODD_LENGTH = 2_048;
-const MAX_READINGS = 24;
+const MAX_READINGS = 12;
+/**
+ * In one reading. Escaped characters, as honest clients send them, take six of the characters of a target or more. One such
+ * character may stand for 18 others.
+ */
+const MAX_BEYOND_ASCII = 384;
 /** In all readings together. Every step reads each character a fixed number of times. */
 const MAX_READING_CHARACTERS = 3_072;
 const SLASH = 0x2f;
@@ -95,6 +100,7 @@ function readOddTarget(raw: string, caseSensitive: boolean): CanonicalPath {
   };
   if (!readings.follow([originForms, splitBeforeDecoding, decoded])) return UNREADABLE;
   if (readings.texts.some(hasTooManySegments)) return UNREADABLE;
+  if (readings.texts.some(hasTooManyBeyondAscii)) return UNREADABLE;
   const malformed = readings.texts.some((text) => /[\0\r\n]/.test(text));
   if (!readings.follow(FORKS)) return UNREADABLE;
   // Checked again: slash-like characters have become slashes.
@@ -105,6 +111,12 @@ function readOddTarget(raw: string, caseSensitive: boolean): CanonicalPath {
   const spelled = caseSensitive ? raw : raw.toLowerCase();
   if (spelled !== path && !others.includes(spelled)) others.push(spelled);
   return { path, otherReadings: others, suspicious, malformed };
+}
+
+function hasTooManyBeyondAscii(text: string): boolean {
+  let count = 0;
+  for (let i = 0; i < text.length; i++) if (text.charCodeAt(i) > 127) count++;
+  return count > MAX_BEYOND_ASCII;
 }
 
 const UNREADABLE: CanonicalPath = {
@@ -129,14 +141,21 @@ class Readings {
     return steps.every((step) => this.#follow(step));
   }
 
+  /** Stops as soon as there are too many, so that no step returns many times as many. */
   #follow(step: Step): boolean {
-    const forked = this.texts.map(step);
-    // Most steps change nothing and end here.
-    if (forked.every((texts, i) => texts.length === 1 && texts[0] === this.texts[i])) return true;
-    const found = new Set(forked.flat());
-    let characters = 0;
-    for (const text of found) characters += text.length;
+    let found: Set<string> | undefined;
+    for (const [i, text] of this.texts.entries()) {
+      const readings = step(text);
+      if (found === undefined) {
+        // Most steps change nothing.
+        if (readings.length === 1 && readings[0] === text) continue;
+        found = new Set(this.texts.slice(0, i));
+      }
+      for (const reading of readings) found.add(reading);
+      if (found.size > MAX_READINGS) return false;
+    }
+    if (found === undefined) return true;
     this.texts = [...found];
-    return found.size <= MAX_READINGS && characters <= MAX_READING_CHARACTERS;
+    return this.texts.reduce((sum, { length }) => sum + length, 0) <= MAX_READING_CHARACTERS;
   }
 }

@@ -9,7 +9,7 @@ import type { NeededHeader } from './header-watch.ts';
 import type { IdentityResolver } from './identity.ts';
 import type { IdentitySource } from './identity-source.ts';
 import { compileListedClients, type ListedClients } from './listed-clients.ts';
-import { compileMatcher, type Matcher, type Route } from './matcher.ts';
+import { compileMatcher, type Matchable, type Matcher, matchable, type Route } from './matcher.ts';
 import { modeOf, NO_OVERRIDES, type PolicyModes } from './overrides.ts';
 import { canonicalPath } from './path.ts';
 import type { Policy } from './policy.ts';
@@ -116,14 +116,18 @@ function compileMatching(
     const found = canonicalPath(request.target, caseSensitive);
     trace?.({ type: 'path', target: request.target, ...found });
     if (found.malformed) return NO_POLICIES;
-    const { path, otherReadings } = found;
+    const { method, host } = request;
+    const readings = [found.path, ...found.otherReadings];
+    const [likeliest, ...others] = readings.map((path) => matchable(method, host, path)) as [
+      Matchable,
+      ...Matchable[],
+    ];
     const named = request.policy === undefined ? undefined : byName.get(request.policy);
-    const applied = [named ?? match(specific, request, path) ?? fallback];
-    const readings = otherReadings.length === 0 ? [path] : [path, ...otherReadings];
-    for (const matcher of always) addOnce(applied, matchAny(matcher, request, readings));
-    if (named === undefined) {
-      for (const reading of otherReadings) addOnce(applied, match(specific, request, reading));
+    const applied = [named ?? specific(likeliest) ?? fallback];
+    for (const matcher of always) {
+      addOnce(applied, matcher(likeliest) ?? firstMatch(matcher, others));
     }
+    if (named === undefined) for (const each of others) addOnce(applied, specific(each));
     if (found.suspicious) addOnce(applied, strictest(modes));
     if (trace) tracePolicies(definition, { request, readings, applied, modes }, trace);
     return applied;
@@ -143,18 +147,10 @@ function compileStrictest(policies: readonly Policy[], fallback: Policy) {
   };
 }
 
-function match(matcher: Matcher<Policy>, request: RequestLine, path: string): Policy | undefined {
-  return matcher(request.method, request.host, path);
-}
-
 /** For a matcher of one policy: one reading that matches is enough. */
-function matchAny(
-  matcher: Matcher<Policy>,
-  request: RequestLine,
-  readings: readonly string[],
-): Policy | undefined {
+function firstMatch(matcher: Matcher<Policy>, readings: readonly Matchable[]): Policy | undefined {
   for (const reading of readings) {
-    const policy = match(matcher, request, reading);
+    const policy = matcher(reading);
     if (policy !== undefined) return policy;
   }
   return undefined;

@@ -1,6 +1,6 @@
 /** Traces why each policy applies to a request or does not, by matching the parts of its route one by one. */
 import type { CheckRequest } from './check-request.ts';
-import { compileMatcher, type Route } from './matcher.ts';
+import { compileMatcher, matchable, type Route } from './matcher.ts';
 import { modeOf, type PolicyModes } from './overrides.ts';
 import type { Policy } from './policy.ts';
 import type { PolicyReason, PolicyResult, Requirement, Trace } from './trace.ts';
@@ -67,8 +67,9 @@ function unmetRequirements(
   path: string,
 ): Requirement[] {
   const { value } = route;
+  const line = matchable(method, host, path);
   const matches = (part: Omit<Route<Policy>, 'value'>) =>
-    compileMatcher([{ ...part, value }])(method, host, path) !== undefined;
+    compileMatcher([{ ...part, value }])(line) !== undefined;
   if (matches(route)) return [];
   const unmet: Requirement[] = [];
   if (!matches({ path: route.path })) unmet.push({ part: 'path', value: route.path ?? '' });

@@ -3,7 +3,7 @@ import type { ValidFile } from '../../config/policy-file/compile.ts';
 import type { PolicyEntry } from '../../config/policy-file/policy-schema.ts';
 import { routeMatchOf } from '../../config/policy-file/route.ts';
 import { isHostWithin } from '../../core/host.ts';
-import { compileMatcher, type Matcher } from '../../core/matcher.ts';
+import { compileMatcher, type Matcher, matchable } from '../../core/matcher.ts';
 import { canonicalPath } from '../../core/path.ts';
 import { type DoctorFinding, found } from '../catalog.ts';
 
@@ -115,8 +115,9 @@ function compilePaths(
   const hosts = site.hosts ?? [ANY_HOST];
   return (target) => {
     const { path } = canonicalPath(target, caseSensitive);
-    return matchers.flatMap((matcher) =>
-      hosts.flatMap((host) => [...methods].flatMap((method) => matcher(method, host, path) ?? [])),
+    const requests = hosts.flatMap((host) =>
+      [...methods].map((method) => matchable(method, host, path)),
     );
+    return matchers.flatMap((matcher) => requests.flatMap((request) => matcher(request) ?? []));
   };
 }

@@ -1,14 +1,15 @@
 import { describe, expect, test } from 'vitest';
-import { compileMatcher, type RouteMatch } from '../../../src/core/matcher.ts';
+import { compileMatcher, matchable, type RouteMatch } from '../../../src/core/matcher.ts';
 
 /** The value of each route is its text. */
 function matcherOf(...routes: readonly RouteMatch[]) {
-  return compileMatcher(
+  const matcher = compileMatcher(
     routes.map((route) => ({
       ...route,
       value: [route.methods?.join('|'), route.host, route.path].filter(Boolean).join(' ') || 'any',
     })),
   );
+  return (method: string, host: string, path: string) => matcher(matchable(method, host, path));
 }
 
 describe('the path decides first', () => {
