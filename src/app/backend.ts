@@ -17,8 +17,11 @@ export interface BackendEvents {
   readonly answerQuery: (query: unknown) => Promise<unknown>;
 }
 
-/** The store when the gateway started. `refuses`: Redis answers, but is full, read-only or denies this account. */
-export type StoreAtStart = 'counts' | 'refuses' | 'unreachable';
+/**
+ * The store when the gateway started. `evicts`: Redis counts, but drops counters when it is full. `refuses`: it answers, but
+ * is full, read-only or denies this account.
+ */
+export type StoreAtStart = 'counts' | 'evicts' | 'refuses' | 'unreachable';
 
 export interface Backend {
   readonly store: QuotaStore;

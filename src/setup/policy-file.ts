@@ -21,6 +21,8 @@ identity:
   sources: [${sources.join(', ')}]
 ${answers.keys ? KEYS : ''}  # The proxies that may say where a request comes from.
   trusted_proxies: [${trustedProxies(answers).join(', ')}]
+  # A network of each size gets so many times the limit, so that inventing addresses in a /48 gains little.
+  ip: { ipv6_prefixes: { 64: 1x, 56: 4x, 48: 16x } }
 
 # Applies to requests that match no policy below.
 default:

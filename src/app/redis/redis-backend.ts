@@ -14,6 +14,7 @@ import type { StoreMonitor } from '../store-monitor.ts';
 import { firstContact } from './first-contact.ts';
 import { createGuardedCounting } from './guarded-counting.ts';
 import { Heartbeat } from './heartbeat.ts';
+import { MemoryWatch } from './memory-watch.ts';
 import { listenToPeers } from './peer-listener.ts';
 import { redisStats, redisVersion, WindowSampling } from './usage.ts';
 
@@ -48,6 +49,7 @@ export function inRedis(options: RedisBackendOptions): Backend {
     monitor,
   });
   const sampling = new WindowSampling(client, telemetry.store.windowsCounted);
+  const memory = new MemoryWatch(client, telemetry.store);
 
   const gateways = new PeerGateways({
     client,
@@ -68,19 +70,22 @@ export function inRedis(options: RedisBackendOptions): Backend {
     queryAll: (query) => gateways.ask(query),
     version: redisVersion(client, () => performance.now()),
     stats: () => redisStats(client, heartbeat.place.count),
-    connect: (onContact) =>
-      firstContact({
+    async connect(onContact) {
+      const store = await firstContact({
         client,
         heartbeat,
         monitor,
         async onContact() {
           void sampling.sample();
-          await onContact();
+          await Promise.all([memory.sample(), onContact()]);
         },
-      }),
+      });
+      return store === 'counts' && memory.mayEvict ? 'evicts' : store;
+    },
     async close() {
       heartbeat.close();
       sampling.close();
+      memory.close();
       counting.close();
       client.disconnect();
       subscriber.disconnect();

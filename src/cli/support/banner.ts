@@ -59,6 +59,8 @@ function storeName(redis: Environment['redis']): string {
 
 /** Without a connection, Redis may be down, or have refused the password. */
 const WHY = '(headgate check --redis says why)';
+const EVICTS =
+  'EVICTS COUNTERS when it is full, so clients get new limits: set its maxmemory-policy to noeviction';
 const CONSEQUENCES = {
   allow: 'requests pass uncounted',
   local: 'each gateway counts its own share of the limits',
@@ -76,6 +78,7 @@ function storeLines(
 ): string[] {
   const name = `  store     ${storeName(redis)}`;
   if (store === 'counts') return [name];
+  if (store === 'evicts') return [name, `${INDENT}${EVICTS}`];
   const modes = byFailureMode(policies);
   const rows = (['allow', 'local', 'deny'] as const)
     .filter((mode) => modes[mode].length > 0)

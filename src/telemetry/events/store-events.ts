@@ -28,6 +28,11 @@ export interface StoreEvents {
   scriptInUse(sha: string): void;
   /** How many windows have a count, about. */
   windowsCounted(active: number): void;
+  /** The memory of the fullest server, as a share of what it may use. */
+  memoryUsed(share: number): void;
+  /** Servers evicted so many keys. */
+  keysEvicted(count: number): void;
+  memoryNearlyFull(share: number, mayEvict: boolean): void;
 }
 
 export function createStoreEvents(context: TelemetryContext): StoreEvents {
@@ -55,5 +60,15 @@ export function createStoreEvents(context: TelemetryContext): StoreEvents {
     },
     scriptInUse: (sha) => metrics.script.set({ sha }, 1),
     windowsCounted: (active) => metrics.activeWindows.set(active),
+    memoryUsed: (share) => metrics.memoryUsed.set(share),
+    keysEvicted(count) {
+      metrics.evicted.inc(count);
+      if (isFirst('evicted')) write('store_evicted_keys', { keys: count });
+    },
+    memoryNearlyFull(share, mayEvict) {
+      if (!isFirst('nearly full')) return;
+      const when_full = mayEvict ? 'evicts' : 'refuses';
+      write('store_nearly_full', { used_percent: Math.round(100 * share), when_full });
+    },
   };
 }

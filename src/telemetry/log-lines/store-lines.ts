@@ -36,6 +36,25 @@ export const STORE_LINES = {
       'Ends `started_uncounted`, `store_failed` and `store_connection_failed`. Logged when no round trip has failed for 5 seconds. Once a minute, a new connection that counts is enough.',
     runbook,
   },
+  store_evicted_keys: {
+    level: 'warn',
+    message:
+      'Redis evicted keys: clients whose counters were among them have new limits; give it more memory, and set maxmemory-policy noeviction',
+    fields: { keys: 'how many keys it evicted within 10 seconds, also those of other programs' },
+    runbook: 'HeadgateStoreMemory',
+    atMost: ONE_A_MINUTE,
+  },
+  store_nearly_full: {
+    level: 'warn',
+    message: 'the memory of Redis is nearly full: give it more',
+    fields: {
+      used_percent: 'how much of its `maxmemory` the fullest server uses',
+      when_full:
+        '`evicts`: it will drop counters, so clients get new limits; `refuses`: policies will follow their `on_store_failure`',
+    },
+    runbook: 'HeadgateStoreMemory',
+    atMost: ONE_A_MINUTE,
+  },
   store_connection_failed: {
     level: 'warn',
     message: 'cannot connect to Redis, trying again',

@@ -33,6 +33,17 @@ export function createStoreMetrics(registers: Registry[]) {
       aggregator: 'max',
       registers,
     }),
+    evicted: new Counter({
+      name: 'headgate_store_evicted_keys_total',
+      help: 'Keys that Redis evicted while this gateway watched, also those of other programs. Every gateway counts the same keys.',
+      registers,
+    }),
+    memoryUsed: new Gauge({
+      name: 'headgate_store_memory_used_ratio',
+      help: 'Memory that the fullest Redis uses, as a share of its maxmemory. 0 without a maxmemory, and in memory.',
+      aggregator: 'max',
+      registers,
+    }),
     script: new Gauge({
       name: 'headgate_script_info',
       help: '1, with the SHA-1 of the script that counts in Redis.',

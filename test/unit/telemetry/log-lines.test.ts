@@ -101,6 +101,9 @@ const CALLS: Calls = {
     recovered: ({ store }) => store.recovered(),
     scriptInUse: ({ store }) => store.scriptInUse('0123'),
     windowsCounted: ({ store }) => store.windowsCounted(7),
+    memoryUsed: ({ store }) => store.memoryUsed(0.95),
+    keysEvicted: ({ store }) => store.keysEvicted(3),
+    memoryNearlyFull: ({ store }) => store.memoryNearlyFull(0.95, true),
   },
   rateLimits: {
     counted: ({ rateLimits }) => rateLimits.counted('edge.path', 'within', 1),
