@@ -39,9 +39,28 @@ export function compileApiKeys({ apiKeyHeader, apiKeys, accessLists }: ApiKeyCon
   return (request: CheckRequest): ApiKey | undefined => {
     const key = read(request.headers, apiKeyHeader);
     if (key === undefined) return undefined;
-    const digest = hash('sha256', asBytes(key), 'base64url');
-    return listed.get(digest) ?? unlisted(digest);
+    const digest = digestOf(key);
+    const found = listed.get(digest);
+    if (found !== undefined) return found;
+    const inner = withoutReplaced(key);
+    return (inner === key ? undefined : listed.get(digestOf(inner))) ?? unlisted(digest);
   };
+}
+
+/** Envoy sends this character in place of a byte that is not UTF-8, and passes the byte itself to the application. */
+const REPLACED = '!';
+
+/** The key that an application may read if it trims: 85 and A0 are blanks in Latin-1. Only its holder can send it. */
+function withoutReplaced(key: string): string {
+  let start = 0;
+  let end = key.length;
+  while (start < end && key[start] === REPLACED) start++;
+  while (end > start && key[end - 1] === REPLACED) end--;
+  return key.slice(start, end);
+}
+
+function digestOf(key: string): string {
+  return hash('sha256', asBytes(key), 'base64url');
 }
 
 const BEYOND_ASCII = /[^\0-\x7f]/;
