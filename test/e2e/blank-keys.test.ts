@@ -8,6 +8,7 @@ import { BLANKS, withBlanks } from '../support/blanks.ts';
 import { type ByteApplication, startByteApplication } from '../support/byte-application.ts';
 import { type Gateway, startGateway } from '../support/gateway.ts';
 import { statusOverHttp2 } from '../support/http2-call.ts';
+import { HTTP_2 } from '../support/http2-proxies.ts';
 import { PROXY_ROWS, type ProxyRow } from '../support/proxy-rows.ts';
 import { isHere } from '../support/proxy-starts.ts';
 import { answerTo, statusOf } from '../support/raw-http.ts';
@@ -34,15 +35,6 @@ type Headers = Readonly<Record<string, string>>;
 const BLOCKED: readonly Headers[] = VALUES.map((value) =>
   value.includes(KEY) ? { 'x-api-key': value } : { 'cf-connecting-ip': value },
 );
-
-/** What each file needs to accept HTTP/2 without TLS. NGINX accepts nothing else on that port then. */
-const HTTP_2: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-  NGINX: { ';\n    client_max_body_size': ' http2;\n    client_max_body_size' },
-  'Envoy, HTTP': {},
-  'Envoy, gRPC': {},
-  Caddy: { 'max_header_size 32KB': 'max_header_size 32KB\n\t\tprotocols h1 h2c' },
-  HAProxy: { 'option disable-h2-upgrade': '# HTTP/2' },
-};
 
 let gateway: Gateway;
 const stack = new AsyncDisposableStack();
