@@ -96,7 +96,8 @@ export function hasAmbiguousKey(headers: CheckRequest['headers'], name: string):
   return hasSeveralValues(headers, name) || isLoose(headers, name) || value.includes('\t');
 }
 
-const SEEMS_BEARER = /(?:^|,)[\0-\x20\x7f-\xff]*bearer/i;
+/** After blanks, or what Envoy sends in their place. */
+const SEEMS_BEARER = /(?:^|,)[\0-!\x7f-\xff]*bearer/i;
 /** Printable ASCII without a comma. */
 const BEARER = /^bearer +([\x21-\x2b\x2d-\x7e]+) *$/i;
 

@@ -40,8 +40,8 @@ export interface AmbiguityConfig extends HeaderConfig {
 
 /**
  * Finds a header that identifies the client and can be read in several ways. The application may read another value than
- * headgate, with another quota, plan or block, so such a request is denied. Users, verified headers and addresses of a
- * proxy that is not trusted are ignored, so they are not checked.
+ * headgate, with another quota, plan or block, so such a request is denied. Users and addresses of a proxy that is not
+ * trusted are ignored, so they are not checked.
  */
 export function compileAmbiguity(config: AmbiguityConfig) {
   const { sources, apiKeyHeader, userHeader, headers: perHeader, verifiedHeaders } = config;

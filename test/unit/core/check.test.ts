@@ -285,6 +285,7 @@ default: { limits: [100/1min, { rate: 100/1min, per: "header:x-tenant" }] }`;
       'Bearer foo\xa0',
       '\xa0Bearer foo',
     ],
+    ...['!Bearer foo', 'Bearer!foo', 'Basic a, !bearer foo'],
     ...['Bearer\xa0foo', 'Bearer: foo', 'Bearer=foo', 'Bearer', 'bearer\x85foo'],
   ])('Authorization: %j', async (authorization) => {
     const decision = await checkWith(bearer, failing).send({ headers: { authorization } });
