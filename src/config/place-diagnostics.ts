@@ -2,6 +2,7 @@
 import { type Diagnostic, type DiagnosticDraft, diagnostic } from './diagnostic.ts';
 import { FileError } from './file-error.ts';
 import type { Rule } from './rules.ts';
+import { isElsewhere, NOT_SHOWN } from './text-file.ts';
 import { type Path, pathText } from './yaml-path.ts';
 import type { YamlText } from './yaml-text.ts';
 
@@ -11,6 +12,10 @@ export function placeDiagnostics(
   file: string,
   yaml: YamlText,
 ): Diagnostic[] {
+  // Without a key that every such file has, it is another kind of file.
+  if (drafts.some(({ rule, path }) => hasNoLine(rule, path)) && isElsewhere(file)) {
+    return [notShown(file)];
+  }
   return drafts
     .map((draft) => ({ ...draft, offset: draft.offset ?? yaml.offsetOf(draft.path) }))
     .sort((a, b) => a.offset - b.offset)
@@ -39,6 +44,7 @@ function mayHoldSecret(path: Path): boolean {
 /** Throws a FileError if the text is not YAML that headgate can use. */
 export function refuseUnreadable(yaml: YamlText, file: string): void {
   if (yaml.mistakes.length === 0) return;
+  if (isElsewhere(file)) throw new FileError([notShown(file)]);
   throw new FileError(
     yaml.mistakes.map(({ offset, message }) =>
       diagnostic({
@@ -51,4 +57,10 @@ export function refuseUnreadable(yaml: YamlText, file: string): void {
       }),
     ),
   );
+}
+
+/** The author of a link may not be allowed to read the file behind it. */
+function notShown(file: string): Diagnostic {
+  const place = { line: 1, column: 1 };
+  return diagnostic({ rule: 'unreadable-file', file, place, path: '', message: NOT_SHOWN });
 }

@@ -1,6 +1,14 @@
 /** Reads a file that an operator named. The file may be of any kind, and may change while it is read. */
-import { closeSync, constants, fstatSync, openSync, readSync, type Stats } from 'node:fs';
-import { relative } from 'node:path';
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  openSync,
+  readSync,
+  realpathSync,
+  type Stats,
+} from 'node:fs';
+import { basename, dirname, relative, sep } from 'node:path';
 import { diagnostic, type Place } from './diagnostic.ts';
 import { FileError } from './file-error.ts';
 
@@ -82,3 +90,23 @@ export function displayName(path: string): string {
   const fromHere = relative(process.cwd(), path);
   return fromHere.startsWith('..') ? path : fromHere;
 }
+
+/**
+ * Whether the file is not in the folder, or is a link to one with another name. Whoever wrote the link may not be allowed
+ * to read that file, so what it says must not be shown. Kubernetes links files of a ConfigMap to others with their name,
+ * below the same folder. False if there is no such file.
+ */
+export function isElsewhere(path: string, folder = dirname(path)): boolean {
+  try {
+    const real = realpathSync(path);
+    const home = realpathSync(folder);
+    const isBelow = real.startsWith(home.endsWith(sep) ? home : home + sep);
+    return !isBelow || basename(real) !== basename(path);
+  } catch {
+    return false;
+  }
+}
+
+/** Why the mistakes of such a file are not shown. */
+export const NOT_SHOWN =
+  'has mistakes that are not shown, because a link or an include leads to it: name that file itself';

@@ -1,7 +1,8 @@
 /** Reads API keys: the ones that the policy file lists by their digests, and unlisted ones, which anybody can invent. */
 import { hash } from 'node:crypto';
 import { type AccessLists, type ListedUntil, NOT_LISTED } from './access-lists.ts';
-import { type CheckRequest, hasSeveralValues, singleValue } from './check-request.ts';
+import type { CheckRequest } from './check-request.ts';
+import { hasSeveralValues, isLoose, MAX_VALUE_LENGTH, singleValue } from './header-value.ts';
 import { listedKeyPartition, unlistedKeyPartition } from './partition.ts';
 
 export interface ListedKey {
@@ -38,9 +39,28 @@ export function compileApiKeys({ apiKeyHeader, apiKeys, accessLists }: ApiKeyCon
   return (request: CheckRequest): ApiKey | undefined => {
     const key = read(request.headers, apiKeyHeader);
     if (key === undefined) return undefined;
-    const digest = hash('sha256', asBytes(key), 'base64url');
-    return listed.get(digest) ?? unlisted(digest);
+    const digest = digestOf(key);
+    const found = listed.get(digest);
+    if (found !== undefined) return found;
+    const inner = withoutReplaced(key);
+    return (inner === key ? undefined : listed.get(digestOf(inner))) ?? unlisted(digest);
   };
+}
+
+/** Envoy sends this character in place of a byte that is not UTF-8, and passes the byte itself to the application. */
+const REPLACED = '!';
+
+/** The key that an application may read if it trims: 85 and A0 are blanks in Latin-1. Only its holder can send it. */
+function withoutReplaced(key: string): string {
+  let start = 0;
+  let end = key.length;
+  while (start < end && key[start] === REPLACED) start++;
+  while (end > start && key[end - 1] === REPLACED) end--;
+  return key.slice(start, end);
+}
+
+function digestOf(key: string): string {
+  return hash('sha256', asBytes(key), 'base64url');
 }
 
 const BEYOND_ASCII = /[^\0-\x7f]/;
@@ -66,31 +86,21 @@ function bearerToken(headers: CheckRequest['headers'], name: string): string | u
 }
 
 /**
- * Whether an application could read another key from the header than headgate does. The header has several values, or
- * blanks that some languages trim, or a Bearer token with invalid syntax. Other Authorization schemes are ignored: they
- * may contain commas and blanks.
+ * Whether an application could read another key from the header than headgate does. The header has several values, a
+ * value that is too long, or blanks that some languages trim, or a Bearer token with invalid syntax. Other Authorization
+ * schemes are ignored: they may contain commas and blanks.
  */
 export function hasAmbiguousKey(headers: CheckRequest['headers'], name: string): boolean {
   const value = Object.hasOwn(headers, name) ? String(headers[name]) : '';
-  if (name === 'authorization') return SEEMS_BEARER.test(value) && !BEARER.test(value);
-  return hasSeveralValues(headers, name) || hasLooseBlank(value);
+  if (name === 'authorization') return SEEMS_BEARER.test(value) && !isBearer(value);
+  return hasSeveralValues(headers, name) || isLoose(headers, name) || value.includes('\t');
 }
 
-const SEEMS_BEARER = /(?:^|,)[\s\x80-\xff]*bearer/i;
+/** After blanks, or what Envoy sends in their place. */
+const SEEMS_BEARER = /(?:^|,)[\0-!\x7f-\xff]*bearer/i;
 /** Printable ASCII without a comma. */
 const BEARER = /^bearer +([\x21-\x2b\x2d-\x7e]+) *$/i;
-/** Blanks beyond ASCII that `trim` functions remove, as one byte and as UTF-8. */
-const LEADING_BLANK =
-  /^(?:\xc2?[\x85\xa0]|\xe1\x9a\x80|\xe2\x80[\x80-\x8b\xa8\xa9\xaf]|\xe2\x81\x9f|\xe3\x80\x80|\xef\xbb\xbf)/;
-const TRAILING_BLANK =
-  /(?:[\x85\xa0]|\xe1\x9a\x80|\xe2\x80[\x80-\x8b\xa8\xa9\xaf]|\xe2\x81\x9f|\xe3\x80\x80|\xef\xbb\xbf)$/;
 
-function hasLooseBlank(value: string): boolean {
-  if (value.includes('\t')) return true;
-  // Nearly every key ends here: it is ASCII.
-  if (value.charCodeAt(0) < 0x80 && value.charCodeAt(value.length - 1) < 0x80) return false;
-  return LEADING_BLANK.test(value) || TRAILING_BLANK.test(value.slice(-LONGEST_BLANK));
+function isBearer(value: string): boolean {
+  return value.length <= MAX_VALUE_LENGTH && BEARER.test(value);
 }
-
-/** In bytes. */
-const LONGEST_BLANK = 3;

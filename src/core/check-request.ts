@@ -32,23 +32,3 @@ export interface CheckRequest {
   /** Names of required headers that the proxy did not send: it is misconfigured. */
   readonly missing: readonly string[];
 }
-
-/** In characters; longer than any key, token or address. Hashing a longer value would cost more than the whole check. */
-const MAX_VALUE_LENGTH = 8_192;
-
-/**
- * The value of a header that may occur once, or undefined if it is absent, empty, repeated or too long. Node and Envoy
- * join repeated headers with a comma.
- */
-export function singleValue(headers: HeaderFields, name: string): string | undefined {
-  const value = Object.hasOwn(headers, name) ? headers[name] : undefined;
-  if (typeof value !== 'string' || value === '' || value.length > MAX_VALUE_LENGTH)
-    return undefined;
-  return value.includes(',') ? undefined : value;
-}
-
-/** Whether a header that may occur once was sent several times; empty values count too. */
-export function hasSeveralValues(headers: HeaderFields, name: string): boolean {
-  const value = Object.hasOwn(headers, name) ? headers[name] : undefined;
-  return value !== undefined && (typeof value !== 'string' || value.includes(','));
-}

@@ -1,7 +1,8 @@
 /** Finds the client's address in the headers and forwarded addresses of a request. */
 import { type AddressSet, canonicalAddress, isLoopback } from './address.ts';
-import { type CheckRequest, type ReportedAddresses, singleValue } from './check-request.ts';
+import type { CheckRequest, ReportedAddresses } from './check-request.ts';
 import { type ForwardedHeader, forwardedEntries } from './forwarded-list.ts';
+import { singleValue } from './header-value.ts';
 import type { AddressHeaderEvent, Trace } from './trace.ts';
 
 /** A header that holds the client's address, and who may set it. */

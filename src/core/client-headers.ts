@@ -1,6 +1,7 @@
 /** Reads the headers that tell clients apart: the ones that limits are per, and the ones with ambiguous values. */
 import { hasAmbiguousKey } from './api-key.ts';
-import { type CheckRequest, hasSeveralValues, singleValue } from './check-request.ts';
+import type { CheckRequest } from './check-request.ts';
+import { hasSeveralValues, isLoose, singleValue } from './header-value.ts';
 import type { IdentitySource } from './identity-source.ts';
 import { type ClaimedIdentity, headerPartition } from './partition.ts';
 import type { HeaderPartition } from './policy.ts';
@@ -31,7 +32,7 @@ export function compileHeaderClaims({ headers, verifiedHeaders }: HeaderConfig) 
   };
 }
 
-export interface AmbiguityConfig extends Pick<HeaderConfig, 'verifiedHeaders'> {
+export interface AmbiguityConfig extends HeaderConfig {
   readonly sources: readonly IdentitySource[];
   readonly apiKeyHeader: string;
   readonly userHeader: string;
@@ -39,16 +40,22 @@ export interface AmbiguityConfig extends Pick<HeaderConfig, 'verifiedHeaders'> {
 
 /**
  * Finds a header that identifies the client and can be read in several ways. The application may read another value than
- * headgate, with another quota, plan or block, so such a request is denied. Users and verified headers of a proxy that
- * is not trusted are ignored, so they are not checked.
+ * headgate, with another quota, plan or block, so such a request is denied. Users and addresses of a proxy that is not
+ * trusted are ignored, so they are not checked.
  */
 export function compileAmbiguity(config: AmbiguityConfig) {
-  const { sources, apiKeyHeader, userHeader, verifiedHeaders } = config;
+  const { sources, apiKeyHeader, userHeader, headers: perHeader, verifiedHeaders } = config;
   const readsKeys = sources.includes('api_key');
   const proxyHeaders = [...(sources.includes('user') ? [userHeader] : []), ...verifiedHeaders];
+  const addressHeaders = sources.flatMap((each) => (typeof each === 'object' ? [each.header] : []));
+  const trustedHeaders = [...proxyHeaders, ...addressHeaders];
   return ({ headers }: CheckRequest, isTrustedProxy: boolean): string | undefined => {
     if (readsKeys && hasAmbiguousKey(headers, apiKeyHeader)) return apiKeyHeader;
-    if (!isTrustedProxy) return undefined;
-    return proxyHeaders.find((name) => hasSeveralValues(headers, name));
+    const loose = perHeader.find((name) => isLoose(headers, name));
+    if (loose !== undefined || !isTrustedProxy) return loose;
+    return (
+      proxyHeaders.find((name) => hasSeveralValues(headers, name)) ??
+      trustedHeaders.find((name) => isLoose(headers, name))
+    );
   };
 }

@@ -7,7 +7,7 @@ import { type AddressSet, canonicalAddress } from './address.ts';
 import { type AddressBookOptions, createAddressBook, rememberMembers } from './address-book.ts';
 import { compileApiKeys, type ListedKey } from './api-key.ts';
 import type { CheckContext } from './check-context.ts';
-import { type CheckRequest, singleValue } from './check-request.ts';
+import type { CheckRequest } from './check-request.ts';
 import { compileAccess } from './client-access.ts';
 import { compileAddressHeaders, forwardedAddress, NO_CLAIM } from './client-address.ts';
 import {
@@ -17,6 +17,7 @@ import {
   type HeaderConfig,
 } from './client-headers.ts';
 import type { ForwardedHeader } from './forwarded-list.ts';
+import { singleValue } from './header-value.ts';
 import {
   chooseSource,
   claimedPartition,

@@ -1,5 +1,6 @@
 /** The trace that a request belongs to, as its `traceparent` header says: https://www.w3.org/TR/trace-context/ */
-import { type HeaderFields, singleValue } from './check-request.ts';
+import type { HeaderFields } from './check-request.ts';
+import { singleValue } from './header-value.ts';
 
 export interface TraceContext {
   /** 32 hexadecimal digits in lower case. */

@@ -2,8 +2,9 @@
  * Envoy, `ext_authz` in gRPC mode, and what is built on it (Envoy Gateway, Contour, Istio). In this mode the gateway can
  * have Envoy overwrite headers of the application's response, which HTTP mode cannot.
  */
-import { type CheckRequest, type HeaderFields, singleValue } from '../core/check-request.ts';
+import type { CheckRequest, HeaderFields } from '../core/check-request.ts';
 import type { Decision } from '../core/decision.ts';
+import { singleValue } from '../core/header-value.ts';
 import type { AnswerStyle } from '../core/policy-set.ts';
 import { type EnvoyAnswer, readCheckRequest, writeCheckResponse } from './messages/ext-authz.ts';
 import { addressHeaders, withForwardedLists } from './shared/addresses.ts';

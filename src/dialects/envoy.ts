@@ -4,8 +4,9 @@
  * Envoy sends the client's own method and, after `path_prefix`, its own target. `Host` is the client's. Exactly 200
  * allows. Every other status below 500 is a denial that the client gets unchanged. 5xx means that the gateway failed.
  */
-import { type CheckRequest, singleValue } from '../core/check-request.ts';
+import type { CheckRequest } from '../core/check-request.ts';
 import type { Dialect, ProxyCall } from '../core/dialect.ts';
+import { singleValue } from '../core/header-value.ts';
 import { addressHeaders, withForwardedLists } from './shared/addresses.ts';
 import { renderer } from './shared/answer.ts';
 import { NOTHING_MISSING } from './shared/missing.ts';

@@ -100,12 +100,13 @@ export function toCheckRequest(request: Omit<ExplainedRequest, 'dialect'>): Chec
   };
 }
 
-/** As Node reads them: names in lower case, several values of one name joined with a comma. */
+/** As Node reads them: names in lower case, one character per byte, several values of one name joined with a comma. */
 function joined(headers: ExplainedRequest['headers']): HeaderFields {
   const fields: Record<string, string> = Object.create(null);
   for (const [name, value] of headers) {
     const key = name.toLowerCase();
-    fields[key] = fields[key] === undefined ? value : `${fields[key]}, ${value}`;
+    const bytes = Buffer.from(value).toString('latin1');
+    fields[key] = fields[key] === undefined ? bytes : `${fields[key]}, ${bytes}`;
   }
   return fields;
 }

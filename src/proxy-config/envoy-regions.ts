@@ -1,5 +1,6 @@
 /** Regions that Envoy's files for HTTP and for gRPC share. */
 
+import { isSentByClients } from './client-headers.ts';
 import { type Conditions, passesExpression } from './failure-expression.ts';
 import { targetPattern } from './failure-keys.ts';
 import type { FailureRules } from './gateway-failure.ts';
@@ -31,6 +32,7 @@ export function envoyRegions(
         `#${allowed(name)}`,
       ]),
     ],
+    'identifying headers': () => refusedUnlessUtf8(passed.filter(isSentByClients)),
     'proxy secret': uncommentedWith(sendsSecret),
     'refused without the gateway': () => refusedWithout(failure),
   };
@@ -43,14 +45,31 @@ function listed(passed: readonly string[], alwaysSent: readonly string[]): reado
 }
 
 function allowed(name: string): string {
-  // Without quotes, YAML would read some names as numbers or booleans.
-  const exact = /^[a-z][a-z0-9]*-[a-z0-9-]+$/.test(name) ? name : `"${name}"`;
-  return `- { exact: ${exact}, ignore_case: true }`;
+  return `- { exact: ${yamlName(name)}, ignore_case: true }`;
 }
+
+/** Without quotes, YAML would read some names as numbers or booleans. */
+function yamlName(name: string): string {
+  return /^[a-z][a-z0-9]*-[a-z0-9-]+$/.test(name) ? name : `"${name}"`;
+}
+
+/** Regular expressions of newer Envoys match bytes, those of older ones characters. Neither matches a lone byte A0 here. */
+const UTF_8 =
+  '([^\\x80-\\xff]|[\\xc2-\\xdf][\\x80-\\xbf]|[\\xe0-\\xef][\\x80-\\xbf]{2}|[\\xf0-\\xf4][\\x80-\\xbf]{3})*';
+
+/** Permissions of the role-based access control filter. It refuses requests that match one; an absent header matches none. */
+function refusedUnlessUtf8(names: readonly string[]): string[] {
+  if (names.length === 0) return [NOTHING];
+  const matcher = `string_match: { safe_regex: { regex: '${UTF_8}' } }, invert_match: true`;
+  return names.map((name) => `- { header: { name: ${yamlName(name)}, ${matcher} } }`);
+}
+
+/** A permission that no request matches. */
+const NOTHING = '- { not_rule: { any: true } }';
 
 /** Permissions of the role-based access control filter. It refuses requests that match all of them. */
 function refusedWithout(failure: FailureRules | undefined): string[] {
-  if (failure === undefined) return ['- { not_rule: { any: true } }'];
+  if (failure === undefined) return [NOTHING];
   const { method, rules } = failure;
   return [
     ...(method === undefined ? [] : [`- { ${header(':method', method)} }`]),

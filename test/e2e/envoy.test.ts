@@ -333,7 +333,9 @@ describe.skipIf(!('envoy' in programs))('Envoy in gRPC mode', () => {
   test('passes header bytes that are not UTF-8, with encode_raw_headers', async () => {
     const version = 'transport_api_version: V3\n';
     const raw = `${version}                      encode_raw_headers: true\n`;
-    await using proxy = await startEnvoyGrpc(behind({ [version]: raw }));
+    // headgate gets the bytes of the client then, so Envoy need not refuse them.
+    const unfiltered = { 'name: x-api-key, string_match': 'name: x-unused, string_match' };
+    await using proxy = await startEnvoyGrpc(behind({ [version]: raw, ...unfiltered }));
     const client = newClient();
     for (const key of keys) {
       const send = () => client(proxy.url, '/a', { headers: { 'X-Api-Key': key } });

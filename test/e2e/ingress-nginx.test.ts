@@ -133,6 +133,19 @@ describe.skipIf(inject('programs').nginx === undefined)('ingress-nginx', () => {
     expect(upstream.seen).toEqual([]);
   });
 
+  test('refuses a target whose host chose this Ingress, with another Host', async () => {
+    await setUp();
+    const status = async (target: string, host: string) => {
+      const head = `GET ${target} HTTP/1.1\r\n${host}Connection: close\r\n\r\n`;
+      return statusOf(await answerTo(proxy.url, head));
+    };
+    expect(await status('http://api.example.com/', 'Host: b\r\n')).toBe(400);
+    expect(await status('http://api.example.com:80/', 'Host: api.example.com.b\r\n')).toBe(400);
+    expect(upstream.seen).toHaveLength(0);
+    expect(await status('http://API.example.com/', 'Host: api.EXAMPLE.com:80\r\n')).toBe(200);
+    expect(await status('http://api.example.com:80/', 'Host: api.example.com\r\n')).toBe(200);
+    expect(await status('/', 'Host: b\r\n')).toBe(200);
+  });
   test('counts all spellings of login together', async () => {
     await setUp();
     const spellings = [

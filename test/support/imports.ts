@@ -29,6 +29,7 @@ const FILES: SourceFiles = {
       return [];
     }
   },
+  isElsewhere: () => false,
   shown: (path) => relative(dirname(path).replace(/\/sites.*$/, ''), path),
 };
 

@@ -3,7 +3,7 @@ import { readdirSync } from 'node:fs';
 import { basename, dirname, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { FileError } from '../../config/file-error.ts';
-import { displayName, readText } from '../../config/text-file.ts';
+import { displayName, isElsewhere, NOT_SHOWN, readText } from '../../config/text-file.ts';
 import {
   findingLine,
   ImportError,
@@ -29,7 +29,7 @@ const STANDARD_INPUT = '-';
 export async function runImport(kind: ImportKind, file: string, flags: ImportFlags): Promise<void> {
   const isInput = file === STANDARD_INPUT;
   const input = isInput ? await text(process.stdin) : undefined;
-  const imported = orFailed(() =>
+  const imported = orFailed(file, () =>
     importPolicies(
       kind,
       {
@@ -55,13 +55,17 @@ const FILES: SourceFiles = {
       return [];
     }
   },
+  isElsewhere,
   shown: displayName,
 };
 
-function orFailed(read: () => Imported): Imported {
+function orFailed(file: string, read: () => Imported): Imported {
   try {
     return read();
   } catch (error) {
+    if (error instanceof ImportError && isElsewhere(file)) {
+      throw new CommandFailed(EXIT_FAULT, `${displayName(file)} ${NOT_SHOWN}; nothing was written`);
+    }
     if (error instanceof ImportError || error instanceof FileError) {
       throw new CommandFailed(
         EXIT_FAULT,

@@ -66,7 +66,7 @@ const REFUSALS: Partial<
     error: 'ambiguous_identity',
     title: 'Bad Request',
     message:
-      'A header that identifies the client has several values or misplaced spaces. Send one value.',
+      'A header that identifies the client has several values, blanks around its value, or more than 8,192 bytes.',
   },
   blocked: { error: 'blocked', title: 'Forbidden', message: 'This client is blocked.' },
 };

@@ -2,8 +2,9 @@
  * Proxies of the forward-auth kind: they send a check as a request to the gateway's own path, and say in headers what
  * their client requested. A dialect is one call of `forwardAuth`; what a proxy does differently overrides it.
  */
-import { type CheckRequest, type HeaderFields, singleValue } from '../../core/check-request.ts';
+import type { CheckRequest, HeaderFields } from '../../core/check-request.ts';
 import type { Dialect, ProxyCall } from '../../core/dialect.ts';
+import { singleValue } from '../../core/header-value.ts';
 import { addressHeaders, withForwardedLists } from './addresses.ts';
 import { renderer } from './answer.ts';
 import { NOTHING_MISSING, namesOfMissing } from './missing.ts';

@@ -1,6 +1,7 @@
 /** Follows the `include` lines of an NGINX configuration. */
 import { isAbsolute, join } from 'node:path';
 import { fitsName, isPattern } from '../../config/file-pattern.ts';
+import { NOT_SHOWN } from '../../config/text-file.ts';
 import { type Finding, ImportError } from '../shared/finding.ts';
 import type { Source } from '../shared/source.ts';
 import { type Directive, directiveText, readTree } from './tree.ts';
@@ -50,8 +51,18 @@ export function readConfiguration({ name, text, folder, files }: Source): Config
           include.place,
           `the files together have more than ${MAX_CHARACTERS} characters`,
         );
-      return read(content, files.shown(path), [...open, path]);
+      return orNotShown(include, path, () => read(content, files.shown(path), [...open, path]));
     });
+  };
+
+  /** An include line can name any file of the machine, which the author of the line may not be allowed to read. */
+  const orNotShown = (include: Directive, path: string, readIt: () => Directive[]): Directive[] => {
+    try {
+      return readIt();
+    } catch (error) {
+      if (!(error instanceof ImportError) || !files.isElsewhere(path, folder)) throw error;
+      throw new ImportError(include.place, `${files.shown(path)} ${NOT_SHOWN}`);
+    }
   };
 
   const readOrNote = (include: Directive, path: string): string | undefined => {

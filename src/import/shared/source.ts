@@ -15,6 +15,8 @@ export interface SourceFiles {
   read(path: string): string;
   /** Names of the entries of a folder, in alphabetical order; empty if there is no such folder. */
   list(folder: string): readonly string[];
+  /** Whether the file is not in the folder, so that its text must not be shown if it is another kind of file. */
+  isElsewhere(path: string, folder: string): boolean;
   /** The name of a file as it is shown to people. */
   shown(path: string): string;
 }

@@ -23,18 +23,11 @@ export function sentRequest(
     ...client.headers,
     ...headers,
   ]);
-  const all = [...values].flatMap(([name, each]) =>
-    each.map((value) => [name, asReceived(value)] as const),
-  );
+  const all = [...values].flatMap(([name, each]) => each.map((value) => [name, value] as const));
   return toCheckRequest({ ...line, headers: all, proxy, peer, client: address });
 }
 
 function keyHeader(header: string, id: string): [string, readonly string[]] {
   const key = keyOfClient(id);
   return [header, [header === 'authorization' ? `Bearer ${key}` : key]];
-}
-
-/** Servers read header values as one character per byte. */
-function asReceived(value: string): string {
-  return Buffer.from(value).toString('latin1');
 }

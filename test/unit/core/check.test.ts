@@ -6,6 +6,7 @@ import { DerivedSalts } from '../../../src/salts/derived-salts.ts';
 import { SaltBooks } from '../../../src/salts/salt-books.ts';
 import { LocalShare } from '../../../src/stores/local-share.ts';
 import { MemoryStore } from '../../../src/stores/memory/memory-store.ts';
+import { BLANKS, withBlanks } from '../../support/blanks.ts';
 import { policySetFrom } from '../../support/policies.ts';
 import { checkRequest, NOON_MS, SALTS } from '../../support/requests.ts';
 
@@ -284,6 +285,7 @@ default: { limits: [100/1min, { rate: 100/1min, per: "header:x-tenant" }] }`;
       'Bearer foo\xa0',
       '\xa0Bearer foo',
     ],
+    ...['!Bearer foo', 'Bearer!foo', 'Basic a, !bearer foo'],
     ...['Bearer\xa0foo', 'Bearer: foo', 'Bearer=foo', 'Bearer', 'bearer\x85foo'],
   ])('Authorization: %j', async (authorization) => {
     const decision = await checkWith(bearer, failing).send({ headers: { authorization } });
@@ -303,6 +305,58 @@ default: { limits: [100/1min, { rate: 100/1min, per: "header:x-tenant" }] }`;
       expect(decision.reason).toBe('within_limits');
     },
   );
+  describe.each([
+    ['an API key', yaml, 'x-api-key'],
+    ['a user', yaml, 'x-user'],
+    ['a verified header', yaml, 'x-tenant'],
+    ['a header that a limit is per', yaml.replace('[x-tenant]', '[]'), 'x-tenant'],
+    [
+      'an address of a CDN',
+      yaml.replace('ip]', '{ header: true-client-ip, from: [10.0.0.0/8] }, ip]'),
+      'true-client-ip',
+    ],
+    [
+      'an address that the proxy sets',
+      yaml.replace('ip]', '{ header: x-client, from: proxy }, ip]'),
+      'x-client',
+    ],
+  ])('%s', (_, policies, header) => {
+    test.each(BLANKS)('with the blank %j at an end', async (blank) => {
+      const { send } = checkWith(policies, failing);
+      for (const value of withBlanks('192.0.2.7', blank)) {
+        expect((await send({ headers: { [header]: value } })).reason).toBe('ambiguous_identity');
+      }
+    });
+    test('with more characters than headgate reads', async () => {
+      const headers = { [header]: '7'.repeat(8_193) };
+      const decision = await checkWith(policies, failing).send({ headers });
+      expect(decision.reason).toBe('ambiguous_identity');
+    });
+  });
+  test.each(BLANKS)('a Bearer token with the blank %j at an end', async (blank) => {
+    const { send } = checkWith(bearer, failing);
+    // Blanks behind the token are no part of it.
+    const around = blank === ' ' ? [' Bearer foo'] : withBlanks('Bearer foo', blank);
+    for (const authorization of [...around, `Bearer${blank.replace(' ', '')}\xa0foo`]) {
+      expect((await send({ headers: { authorization } })).reason).toBe('ambiguous_identity');
+    }
+  });
+  test('a Bearer token with more characters than headgate reads', async () => {
+    for (const authorization of [`Bearer ${'a'.repeat(8_192)}`, `Bearer foo${' '.repeat(8_300)}`]) {
+      const decision = await checkWith(bearer, failing).send({ headers: { authorization } });
+      expect(decision.reason).toBe('ambiguous_identity');
+    }
+  });
+  test('a long value of another Authorization scheme is accepted', async () => {
+    const headers = { authorization: `Negotiate ${'a'.repeat(20_000)}` };
+    expect((await checkWith(bearer).send({ headers })).reason).toBe('within_limits');
+  });
+  test('addresses from a proxy that is not trusted are ignored, also with blanks', async () => {
+    const cdn = yaml.replace('ip]', '{ header: true-client-ip, from: [10.0.0.0/8] }, ip]');
+    const headers = { 'true-client-ip': ' 192.0.2.7' };
+    const decision = await checkWith(cdn).send({ proxy: '198.51.100.1', headers });
+    expect(decision.reason).toBe('within_limits');
+  });
   test('users from a proxy that is not trusted are ignored, even several', async () => {
     const decision = await checkWith(yaml).send({
       proxy: '198.51.100.1',

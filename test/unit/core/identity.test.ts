@@ -84,6 +84,22 @@ describe('API keys', () => {
   test.each(['a,b', 'listed, listed', '', 'x'.repeat(8_193)])('"%s" is not a key', (key) => {
     expect(resolver()({ headers: { 'x-api-key': key } }).kind).toBe('ip');
   });
+  test.each(['!listed', 'listed!', '!!listed!!!'])(
+    '%s counts as the listed key, because Envoy writes ! in place of a byte that applications trim',
+    (key) => {
+      expect(resolver()({ headers: { 'x-api-key': key } }).apiKey?.unverified).toBe(false);
+    },
+  );
+  test('a listed key with an exclamation mark is another key', () => {
+    const identify = resolver({ apiKeys: [listedKey('listed', 'a'), listedKey('listed!', 'b')] });
+    const [plain, marked] = ['listed', 'listed!'].map(
+      (key) => identify({ headers: { 'x-api-key': key } }).apiKey?.partition,
+    );
+    expect(plain).not.toBe(marked);
+  });
+  test.each(['!', '!!', 'lis!ted', `${'!'.repeat(8_000)}x`])('%s is not listed', (key) => {
+    expect(resolver()({ headers: { 'x-api-key': key } }).apiKey?.unverified).toBe(true);
+  });
   test('a key may have 8,192 characters', () => {
     expect(resolver()({ headers: { 'x-api-key': 'x'.repeat(8_192) } }).kind).toBe('api_key');
   });

@@ -18,7 +18,8 @@ function imported(files: Readonly<Record<string, string>>) {
       .sort();
   const name = '/etc/nginx/nginx.conf';
   const source = { name, text: read(name), folder: '/etc/nginx' };
-  const access = { read, list, shown: (path: string) => path };
+  const isElsewhere = (path: string) => !path.startsWith('/etc/nginx/');
+  const access = { read, list, isElsewhere, shown: (path: string) => path };
   return importPolicies('nginx', { ...source, files: access }, { shadow: false });
 }
 
@@ -59,4 +60,22 @@ test('files that include others twice do not end in a flood', () => {
   for (let i = 0; i < 19; i++) files[`/etc/nginx/f${i}`] = `include f${i + 1}; include f${i + 1};`;
   files['/etc/nginx/f19'] = '';
   expect(() => imported(files)).toThrow('more than 2000 files are included');
+});
+
+test('does not show the text of a file elsewhere that is no NGINX configuration', () => {
+  const files = {
+    '/etc/nginx/nginx.conf': `http { ${ZONE}\n  include /etc/shadow; }`,
+    '/etc/shadow': 'root:secret:19000:',
+  };
+  expect(() => imported(files)).toThrow(
+    /^\/etc\/nginx\/nginx\.conf:2:3: \/etc\/shadow has mistakes/,
+  );
+});
+
+test('shows the text of a file below the folder of the first one', () => {
+  const files = {
+    '/etc/nginx/nginx.conf': `http { ${ZONE} include sites/a; }`,
+    '/etc/nginx/sites/a': 'server_name a',
+  };
+  expect(() => imported(files)).toThrow(/^\/etc\/nginx\/sites\/a:1:1: "server_name" has no end/);
 });

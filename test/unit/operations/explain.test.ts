@@ -130,6 +130,12 @@ test.each([
   },
 );
 
+test('a header with letters beyond ASCII is read as its UTF-8 bytes', async () => {
+  const { on, answer } = await explained({ headers: [['x-api-key', 'ТОР']] });
+  expect(on('identity')).toContainEqual(expect.stringMatching(/^api_key identifies the client/));
+  expect(answer.status).toBe(200);
+});
+
 test('answers as a gateway does', async () => {
   expect((await explained({ peer: '203.0.113.66' })).answer.status).toBe(403);
   expect((await explained({ url: '/a%00' })).answer.status).toBe(400);

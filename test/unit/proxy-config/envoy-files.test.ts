@@ -18,6 +18,17 @@ function objectsWith(key: string, value: unknown): Record<string, unknown>[] {
 describe.each(FILES)('deploy/%s', (file) => {
   const text = readFileSync(new URL(`../../../deploy/${file}`, import.meta.url), 'utf8');
 
+  test('refuses identifying headers that are not UTF-8, before the check', () => {
+    const filters = objectsWith('http_filters', parse(text)).flatMap(
+      ({ http_filters }) => http_filters as { name: string }[],
+    );
+    const names = filters.map(({ name }) => name);
+    const check = names.indexOf('envoy.filters.http.ext_authz');
+    expect(names[check - 1]).toBe('headgate.identifying_headers');
+    const refused = objectsWith('invert_match', filters[check - 1]).map(({ name }) => name);
+    expect(refused).toEqual(['x-api-key', 'cf-connecting-ip']);
+  });
+
   // An empty range list means the default: all private addresses.
   test('lets no client choose the request id by which headgate counts once', () => {
     const managers = objectsWith('use_remote_address', parse(text));

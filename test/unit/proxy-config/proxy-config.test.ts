@@ -30,6 +30,20 @@ policies:
   - { name: a, match: { path: /a }, limits: [5/1h], plans: { pro: [{ rate: 9/1h, per: "header:x-tenant" }] } }
 `;
 
+test.each(['envoy', 'envoy-grpc'])(
+  '%s refuses what identifies clients and is not UTF-8',
+  (proxy) => {
+    const refusedBy = (policies: string) =>
+      [...proxyConfigOf(proxy, policies).matchAll(/header: \{ name: (\S+), .*invert_match/g)].map(
+        ([, name]) => name,
+      );
+    expect(refusedBy(EVERYTHING)).toEqual(['"authorization"', 'fastly-client-ip', 'x-device']);
+    const byAddress = 'version: 1\nidentity: { sources: [ip] }\ndefault: { limits: [1/1h] }';
+    expect(refusedBy(byAddress)).toEqual([]);
+    expect(() => parse(proxyConfigOf(proxy, byAddress))).not.toThrow();
+  },
+);
+
 test('there is a file for every proxy', () => {
   expect(PROXIES).toEqual(Object.keys(FILES));
 });
