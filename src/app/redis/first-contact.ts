@@ -6,6 +6,8 @@ import type { Heartbeat } from './heartbeat.ts';
 
 /** How long the start waits. */
 const PATIENCE_MS = 500;
+/** How long the start waits once Redis counts: gateways may have to agree on salts first. */
+const AGREEMENT_MS = 2_000;
 /** The first command of a process is its slowest, so a first heartbeat may be late and is tried again. */
 const RETRY_MS = 25;
 
@@ -28,13 +30,16 @@ export function firstContact(options: FirstContactOptions): Promise<StoreAtStart
     isStarting = false;
     resolve(found);
   };
-  const patience = setTimeout(endStart, PATIENCE_MS);
+  let patience = setTimeout(endStart, PATIENCE_MS);
 
   const beatUntilItCounts = async (): Promise<void> => {
     try {
       await heartbeat.beat();
       found = 'counts';
       monitor.connected();
+      if (!isStarting) return;
+      clearTimeout(patience);
+      patience = setTimeout(endStart, AGREEMENT_MS);
     } catch (error) {
       if (!isStarting) return heartbeat.lost(error);
       await sleep(RETRY_MS);
