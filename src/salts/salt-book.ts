@@ -3,7 +3,7 @@
  * salt is created in advance, so a new period can begin while the vault is down.
  */
 import { DAY_MS, type PeriodSalts, periodStart } from '../core/salts.ts';
-import { SharedSalt, type SaltVault } from './shared-salt.ts';
+import { type SaltVault, SharedSalt } from './shared-salt.ts';
 
 export class SaltBook {
   readonly #periodMs: number;

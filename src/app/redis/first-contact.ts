@@ -16,7 +16,7 @@ export interface FirstContactOptions {
   /** The first write shows whether Redis counts: it may be full or read-only, or the account may lack permissions. */
   readonly heartbeat: Pick<Heartbeat, 'beat' | 'lost' | 'reconnected'>;
   readonly monitor: Pick<StoreMonitor, 'connected'>;
-  /** Called for each new connection, not only for the first. */
+  /** Called for each new connection, not only for the first. Resolves once this gateway has what others share. */
   readonly onContact: () => Promise<void>;
 }
 
@@ -32,25 +32,30 @@ export function firstContact(options: FirstContactOptions): Promise<StoreAtStart
   };
   let patience = setTimeout(endStart, PATIENCE_MS);
 
-  const beatUntilItCounts = async (): Promise<void> => {
+  const beatUntilItCounts = async (): Promise<boolean> => {
     try {
       await heartbeat.beat();
-      found = 'counts';
-      monitor.connected();
-      if (!isStarting) return;
+    } catch (error) {
+      if (isStarting) {
+        await sleep(RETRY_MS);
+        return beatUntilItCounts();
+      }
+      heartbeat.lost(error);
+      return false;
+    }
+    found = 'counts';
+    if (isStarting) {
       clearTimeout(patience);
       patience = setTimeout(endStart, AGREEMENT_MS);
-    } catch (error) {
-      if (!isStarting) return heartbeat.lost(error);
-      await sleep(RETRY_MS);
-      return beatUntilItCounts();
     }
+    return true;
   };
 
   client.on('ready', async () => {
     heartbeat.reconnected();
     if (found === 'unreachable') found = 'refuses';
-    await Promise.all([beatUntilItCounts(), onContact()]);
+    const [counts] = await Promise.all([beatUntilItCounts(), onContact()]);
+    if (counts) monitor.connected();
     clearTimeout(patience);
     endStart();
   });
