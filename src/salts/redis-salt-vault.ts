@@ -1,6 +1,8 @@
 /** Salts that all gateways on one Redis share. The first gateway to propose a salt decides. */
 import type { Cluster, Redis } from 'ioredis';
 import { SALT_BYTES } from '../core/salts.ts';
+import { SALTS_CHANNEL } from '../stores/redis/channels.ts';
+import { storeErrorFrom } from '../stores/redis/errors.ts';
 import type { SaltVault } from './shared-salt.ts';
 
 const KEY_PREFIX = 'hg:v1:salt:';
@@ -29,6 +31,15 @@ export class RedisSaltVault implements SaltVault {
     else await this.#client.set(key, text, 'PX', lifetimeMs, 'NX');
     return (await this.get(name)) ?? proposed;
   }
+
+  async askOthers(): Promise<void> {
+    try {
+      await this.#client.publish(SALTS_CHANNEL, '');
+    } catch (error) {
+      // Without this right, only the gateways that connect again at this moment write back in time.
+      if (storeErrorFrom(error).reason !== 'noperm') throw error;
+    }
+  }
 }
 
 /** For programs that look at counts and are no gateway: a salt of theirs must not become that of the gateways. */
@@ -36,5 +47,6 @@ export function withoutWriting(vault: SaltVault): SaltVault {
   return {
     get: (name) => vault.get(name),
     agree: async (name, proposed) => (await vault.get(name)) ?? proposed,
+    askOthers: () => vault.askOthers(),
   };
 }

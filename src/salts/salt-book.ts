@@ -49,6 +49,13 @@ export class SaltBook {
     }
   }
 
+  /** Writes back what the vault has lost, and proposes nothing new. Rejects if the vault cannot be reached. */
+  async restore(vault: SaltVault, nowMs: number): Promise<void> {
+    for (const salt of this.#byStart.values()) {
+      if (await salt.restore(vault, nowMs)) this.#current = undefined;
+    }
+  }
+
   /** A new salt for a past period would be useless: no request was counted with it. */
   async #agreeOnPrevious(startMs: number, vault: SaltVault, nowMs: number): Promise<boolean> {
     const known = this.#byStart.get(startMs);

@@ -4,21 +4,12 @@ import { DAY_MS, LONG_PERIOD_MS, type SaltSource, type Salts } from '../core/sal
 import { SaltBook } from './salt-book.ts';
 import { type SaltVault, SharedSalt } from './shared-salt.ts';
 
-/** The other gateways. Those that hold salts write them back when the vault has lost them. */
-export interface SaltHolders {
-  /** Asks holders to write back. Resolves to whether there may be any. Rejects if they cannot be reached. */
-  ask(): Promise<boolean>;
-  /** Call once this gateway holds the salts: from now on it can be asked. */
-  join(): void;
-}
-
-/** As long as holders need to connect again after Redis was restarted. */
+/** As long as gateways need to connect again after Redis was restarted. */
 const ASKED_FOR_MS = 500;
 const LOOK_EVERY_MS = 25;
 
 export class SaltBooks implements SaltSource {
   readonly #vault: SaltVault | undefined;
-  readonly #holders: SaltHolders | undefined;
   readonly #kept = new SharedSalt({ name: 'kept' });
   readonly #daily = new SaltBook(DAY_MS);
   readonly #long = new SaltBook(LONG_PERIOD_MS);
@@ -30,9 +21,8 @@ export class SaltBooks implements SaltSource {
   #isAsking = false;
 
   /** Without a vault, this process has its own salts. */
-  constructor(vault?: SaltVault, holders?: SaltHolders) {
+  constructor(vault?: SaltVault) {
     this.#vault = vault;
-    this.#holders = holders;
   }
 
   at(nowMs: number, hasLongWindows: boolean): Salts {
@@ -65,25 +55,27 @@ export class SaltBooks implements SaltSource {
     this.#forget(nowMs);
     if (this.#vault === undefined) return;
     try {
-      if (this.#mayAsk) await this.#askHolders(this.#vault, nowMs);
+      if (this.#mayAsk) await this.#askOthers(this.#vault, nowMs);
       await this.#agree(this.#vault, nowMs);
     } finally {
       this.#isAsking = false;
     }
     this.#mayAsk = true;
-    this.#holders?.join();
   }
 
-  /** Writes back what the vault has lost. Does not ask others, because one of them asks. */
+  /** For a gateway that asks: writes back what the vault has lost. Rejects if the vault cannot be reached. */
   async restore(nowMs: number): Promise<void> {
     this.#forget(nowMs);
-    if (this.#vault !== undefined) await this.#agree(this.#vault, nowMs);
+    const vault = this.#vault;
+    if (vault === undefined) return;
+    const held = [this.#kept, this.#daily, this.#long];
+    await Promise.all(held.map((each) => each.restore(vault, nowMs)));
   }
 
-  async #askHolders(vault: SaltVault, nowMs: number): Promise<void> {
-    if (this.#holders === undefined || !(await this.#isMissingAny(vault, nowMs))) return;
+  async #askOthers(vault: SaltVault, nowMs: number): Promise<void> {
+    if (!(await this.#isMissingAny(vault, nowMs))) return;
     this.#isAsking = true;
-    if (!(await this.#holders.ask())) return;
+    await vault.askOthers();
     const endMs = performance.now() + ASKED_FOR_MS;
     while (performance.now() < endMs && (await this.#isMissingAny(vault, nowMs))) {
       await sleep(LOOK_EVERY_MS);
@@ -93,21 +85,18 @@ export class SaltBooks implements SaltSource {
 
   /** Those of earlier and later periods do not matter: nothing is counted under them, or nobody made them yet. */
   async #isMissingAny(vault: SaltVault, nowMs: number): Promise<boolean> {
-    for (const salt of [
-      this.#kept,
-      this.#daily.currentSalt(nowMs),
-      this.#long.currentSalt(nowMs),
-    ]) {
-      if (await salt.isMissing(vault)) return true;
-    }
-    return false;
+    const salts = [this.#kept, this.#daily.currentSalt(nowMs), this.#long.currentSalt(nowMs)];
+    const found = await Promise.all(salts.map((salt) => salt.isMissing(vault)));
+    return found.includes(true);
   }
 
   async #agree(vault: SaltVault, nowMs: number): Promise<void> {
-    await this.#kept.agree(vault, nowMs);
-    await this.#daily.agree(vault, nowMs);
-    // Also while no policy needs long salts: when one does, all gateways must have the same ones at once.
-    await this.#long.agree(vault, nowMs);
+    await Promise.all([
+      this.#kept.agree(vault, nowMs),
+      this.#daily.agree(vault, nowMs),
+      // Also while no policy needs long salts: when one does, all gateways must have the same ones at once.
+      this.#long.agree(vault, nowMs),
+    ]);
   }
 
   #forget(nowMs: number): void {

@@ -2,12 +2,14 @@
 import { createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
 import { SALT_BYTES } from '../core/salts.ts';
 
-/** Where gateways that share counters find the same salts. Both methods reject if it cannot be reached. */
+/** Where gateways that share counters find the same salts. Every method rejects if it cannot be reached. */
 export interface SaltVault {
   /** The salt of this name, if there is one. */
   get(name: string): Promise<Buffer | undefined>;
   /** Stores the proposed salt if there is none, for so long or for ever. Returns the stored one. */
   agree(name: string, proposed: Buffer, lifetimeMs: number | undefined): Promise<Buffer>;
+  /** Asks the other gateways to write back what they hold and the vault has lost. */
+  askOthers(): Promise<void>;
 }
 
 export interface SharedSaltOptions {
@@ -49,5 +51,10 @@ export class SharedSalt {
     if (agreed.equals(known)) return false;
     this.#key = createSecretKey(agreed);
     return true;
+  }
+
+  /** The same, unless this salt is provisional. */
+  async restore(vault: SaltVault, nowMs: number): Promise<boolean> {
+    return this.#isAgreed && (await this.agree(vault, nowMs));
   }
 }

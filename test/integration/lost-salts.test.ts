@@ -208,6 +208,17 @@ testWithOwnRedis(
   },
 );
 
+testWithRedis('gateways that start at the same moment on an empty Redis share salts', async () => {
+  await using redis = await startRedis();
+  await using lab = new AsyncDisposableStack();
+  const starting = Array.from({ length: 6 }, async () => lab.use(await gatewayOn(redis.url)));
+  const gateways = await Promise.all(starting);
+  for (const visit of VISITS) {
+    const codes = await statuses(12, (i) => send(gateways[i % 6] as Gateway, visit));
+    expect(codes, visit[0]).toEqual([...Array(5).fill(200), ...Array(7).fill(429)]);
+  }
+});
+
 testWithRedis('an account that may not publish agrees on salts all the same', async () => {
   await using redis = await startRedis();
   await addShippedAccount(redis);

@@ -7,6 +7,10 @@ export class TestSaltVault implements SaltVault {
   /** By name, as they were proposed. */
   readonly lifetimes = new Map<string, number | undefined>();
   away = false;
+  /** How often a gateway asked the others. */
+  asked = 0;
+  /** What the others do then. */
+  onAsked: () => Promise<void> = async () => {};
 
   async get(name: string): Promise<Buffer | undefined> {
     if (this.away) throw new Error('away');
@@ -19,5 +23,10 @@ export class TestSaltVault implements SaltVault {
     this.salts.set(name, agreed);
     this.lifetimes.set(name, lifetimeMs);
     return agreed;
+  }
+
+  async askOthers(): Promise<void> {
+    this.asked++;
+    await this.onAsked();
   }
 }

@@ -1,7 +1,6 @@
 /** Counts in Redis, together with other gateways. */
 import type { Environment } from '../../config/settings/environment.ts';
 import type { RedisTarget } from '../../config/settings/redis-target.ts';
-import { RedisSaltHolders } from '../../salts/redis-salt-holders.ts';
 import { RedisSaltVault } from '../../salts/redis-salt-vault.ts';
 import { SaltBooks } from '../../salts/salt-books.ts';
 import { createRedisClient } from '../../stores/redis/client.ts';
@@ -36,9 +35,7 @@ export function inRedis(options: RedisBackendOptions): Backend {
   const client = createRedisClient({ target, deadlineMs, onError: monitor.connectionFailed });
   const { decisions, peers } = telemetry;
   const subscriber = createRedisClient({ target, deadlineMs, onError: peers.othersUnheard });
-  const restore = () => salts.restore(now());
-  const holders = new RedisSaltHolders({ client, subscriber, restore });
-  const salts = new SaltBooks(new RedisSaltVault(client), holders);
+  const salts = new SaltBooks(new RedisSaltVault(client));
   const counting = createGuardedCounting({
     ...{ client, target, environment, monitor, decisions, salts },
   });
@@ -62,7 +59,10 @@ export function inRedis(options: RedisBackendOptions): Backend {
     answer: events.answerQuery,
   });
   const { denialCache } = counting;
-  listenToPeers({ subscriber, gateways, denialCache, events, telemetry: peers });
+  listenToPeers({
+    ...{ subscriber, gateways, denialCache, events, telemetry: peers },
+    restoreSalts: () => salts.restore(now()),
+  });
 
   return {
     store: counting.store,

@@ -1,14 +1,16 @@
 import type { Redis } from 'ioredis';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { RedisSaltVault, withoutWriting } from '../../../src/salts/redis-salt-vault.ts';
 
 const NAME = '1d:2026-11-21';
 
-/** The two commands of Redis that a vault needs. */
+/** The commands of Redis that a vault needs. */
 function setUp(stored: Record<string, string> = {}) {
   const values = new Map(Object.entries(stored));
   const sets: unknown[][] = [];
+  const publish = vi.fn(async (_channel: string, _message: string) => 0);
   const client = {
+    publish,
     get: async (key: string) => values.get(key) ?? null,
     set: async (...args: unknown[]) => {
       sets.push(args);
@@ -16,7 +18,7 @@ function setUp(stored: Record<string, string> = {}) {
       if (!values.has(key ?? '')) values.set(key ?? '', value ?? '');
     },
   };
-  return { vault: new RedisSaltVault(client as unknown as Redis), sets, values };
+  return { vault: new RedisSaltVault(client as unknown as Redis), sets, values, publish };
 }
 
 const salt = (byte: number) => Buffer.alloc(32, byte);
@@ -64,4 +66,15 @@ test('a program that only looks at salts stores none', async () => {
   expect(await looking.agree('kept', salt(2), undefined)).toEqual(salt(2));
   expect(await looking.get('kept')).toBeUndefined();
   expect(sets).toEqual([]);
+});
+
+test('other gateways are asked on a channel, if the account may publish', async () => {
+  const { vault, publish } = setUp();
+  await vault.askOthers();
+  expect(publish.mock.calls).toEqual([['hg:v1:salts', '']]);
+  const refusal = (message: string) => Object.assign(new Error(message), { name: 'ReplyError' });
+  publish.mockRejectedValueOnce(refusal('NOPERM this user has no permissions'));
+  await vault.askOthers();
+  publish.mockRejectedValueOnce(refusal('LOADING Redis is loading'));
+  await expect(vault.askOthers()).rejects.toThrow('LOADING');
 });

@@ -1,14 +1,16 @@
 /** How gateways agree on salts and on the kept secret, and what they do when the vault has lost them. */
-import { expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { DAY_MS } from '../../../src/core/salts.ts';
-import { SaltBooks, type SaltHolders } from '../../../src/salts/salt-books.ts';
+import { SaltBooks } from '../../../src/salts/salt-books.ts';
 import { NOON_MS } from '../../support/requests.ts';
 import { TestSaltVault } from '../../support/salt-vault.ts';
 
-/** `ask`: what happens when a gateway asks; resolves to whether there may be holders. */
-function holders(ask: () => Promise<boolean> = async () => false) {
-  return { ask: vi.fn(ask), join: vi.fn() } satisfies SaltHolders;
-}
+// Time passes only while a gateway waits for others.
+vi.mock('node:timers/promises', () => ({
+  setTimeout: async (ms: number) => void vi.advanceTimersByTime(ms),
+}));
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
 
 const keptOf = (salts: SaltBooks, nowMs = NOON_MS) =>
   salts.at(nowMs, false).kept.export().toString('hex');
@@ -55,44 +57,39 @@ test('a new secret makes new salts, so that no cached name outlives it', async (
 
 test('a gateway without salts asks before it proposes, and takes what is written back', async () => {
   const vault = new TestSaltVault();
-  const old = new SaltBooks(vault, holders());
+  const old = new SaltBooks(vault);
   await old.refresh(NOON_MS);
   const before = [keptOf(old), todayOf(old)];
   vault.salts.clear();
-  const started: SaltBooks = new SaltBooks(
-    vault,
-    holders(async () => {
-      expect(started.isAsking).toBe(true);
-      expect(vault.salts.size).toBe(0);
-      await old.restore(NOON_MS);
-      return true;
-    }),
-  );
+  const started = new SaltBooks(vault);
+  vault.onAsked = async () => {
+    expect(started.isAsking).toBe(true);
+    expect(vault.salts.size).toBe(0);
+    await Promise.all([old.restore(NOON_MS), started.restore(NOON_MS)]);
+  };
   await started.refresh(NOON_MS);
   expect([keptOf(started), todayOf(started)]).toEqual(before);
   expect(started.isAsking).toBe(false);
 });
 
-test('a gateway proposes salts if no holder writes any back', async () => {
+test('a gateway proposes salts if no other writes any back', async () => {
   const vault = new TestSaltVault();
-  const silent = holders(async () => true);
-  const salts = new SaltBooks(vault, silent);
+  const salts = new SaltBooks(vault);
   const provisional = keptOf(salts);
   await salts.refresh(NOON_MS);
+  expect(vault.asked).toBe(1);
   expect(vault.salts.get('kept')?.toString('hex')).toBe(provisional);
-  expect(silent.join).toHaveBeenCalledOnce();
 });
 
-test('a gateway that holds salts asks nobody, and writes back what the vault lost', async () => {
+test('a gateway that has agreed on salts asks nobody, and writes back what the vault lost', async () => {
   const vault = new TestSaltVault();
-  const others = holders();
-  const salts = new SaltBooks(vault, others);
+  const salts = new SaltBooks(vault);
   await salts.refresh(NOON_MS);
   const before = new Map(vault.salts);
   vault.salts.clear();
   await salts.refresh(NOON_MS + 1);
   expect(vault.salts).toEqual(before);
-  expect(others.ask).toHaveBeenCalledOnce();
+  expect(vault.asked).toBe(1);
 });
 
 test('a gateway that was away while others agreed on new salts takes the new ones', async () => {
@@ -107,19 +104,15 @@ test('a gateway that was away while others agreed on new salts takes the new one
 
 test('a gateway that cannot ask tries again, and does not propose meanwhile', async () => {
   const vault = new TestSaltVault();
-  let isReachable = false;
-  const others = holders(async () => {
-    if (!isReachable) throw new Error('the connection broke');
-    return false;
-  });
-  const salts = new SaltBooks(vault, others);
+  vault.onAsked = async () => {
+    if (vault.asked === 1) throw new Error('the connection broke');
+  };
+  const salts = new SaltBooks(vault);
   await expect(salts.refresh(NOON_MS)).rejects.toThrow('broke');
   expect(salts.isAsking).toBe(false);
   expect(vault.salts.size).toBe(0);
-  expect(others.join).not.toHaveBeenCalled();
-  isReachable = true;
   await salts.refresh(NOON_MS);
-  expect(others.ask).toHaveBeenCalledTimes(2);
+  expect(vault.asked).toBe(2);
   expect(vault.salts.has('kept')).toBe(true);
 });
 
@@ -128,8 +121,7 @@ test('a vault that takes no salt is waited for once', async () => {
   vault.agree = async () => {
     throw new Error('OOM');
   };
-  const others = holders(async () => true);
-  const salts = new SaltBooks(vault, others);
+  const salts = new SaltBooks(vault);
   for (let i = 0; i < 3; i++) await expect(salts.refresh(NOON_MS)).rejects.toThrow('OOM');
-  expect(others.ask).toHaveBeenCalledOnce();
+  expect(vault.asked).toBe(1);
 });
