@@ -27,9 +27,13 @@ export class RedisSaltVault implements SaltVault {
     const stored = await this.get(name);
     if (stored !== undefined) return stored;
     const [key, text] = [KEY_PREFIX + name, proposed.toString('base64url')];
-    if (lifetimeMs === undefined) await this.#client.set(key, text, 'NX');
-    else await this.#client.set(key, text, 'PX', lifetimeMs, 'NX');
-    return (await this.get(name)) ?? proposed;
+    const [, agreed] = await Promise.all([
+      lifetimeMs === undefined
+        ? this.#client.set(key, text, 'NX')
+        : this.#client.set(key, text, 'PX', lifetimeMs, 'NX'),
+      this.get(name),
+    ]);
+    return agreed ?? proposed;
   }
 
   async askOthers(): Promise<void> {

@@ -41,19 +41,25 @@ export class SaltBook {
   /** Agrees with the vault on the salts of all three periods. Rejects if the vault cannot be reached. */
   async agree(vault: SaltVault, nowMs: number): Promise<void> {
     const current = periodStart(nowMs, this.#periodMs);
-    if (await this.#agreeOnPrevious(current - this.#periodMs, vault, nowMs)) {
-      this.#current = undefined;
-    }
-    for (const start of [current, current + this.#periodMs]) {
-      if (await this.#saltOf(start).agree(vault, nowMs)) this.#current = undefined;
-    }
+    await this.#allOf([
+      this.#agreeOnPrevious(current - this.#periodMs, vault, nowMs),
+      this.#saltOf(current).agree(vault, nowMs),
+      this.#saltOf(current + this.#periodMs).agree(vault, nowMs),
+    ]);
   }
 
   /** Writes back what the vault has lost, and proposes nothing new. Rejects if the vault cannot be reached. */
   async restore(vault: SaltVault, nowMs: number): Promise<void> {
-    for (const salt of this.#byStart.values()) {
-      if (await salt.restore(vault, nowMs)) this.#current = undefined;
-    }
+    const salts = [...this.#byStart.values()];
+    await this.#allOf(salts.map((salt) => salt.restore(vault, nowMs)));
+  }
+
+  /** Each resolves to whether a salt changed. One that changed is used even if another one is rejected. */
+  async #allOf(agreements: readonly Promise<boolean>[]): Promise<void> {
+    const noted = agreements.map(async (agreement) => {
+      if (await agreement) this.#current = undefined;
+    });
+    await Promise.all(noted);
   }
 
   /** A new salt for a past period would be useless: no request was counted with it. */

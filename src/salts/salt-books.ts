@@ -4,8 +4,8 @@ import { DAY_MS, LONG_PERIOD_MS, type SaltSource, type Salts } from '../core/sal
 import { SaltBook } from './salt-book.ts';
 import { type SaltVault, SharedSalt } from './shared-salt.ts';
 
-/** As long as gateways need to connect again after Redis was restarted. */
-const ASKED_FOR_MS = 500;
+/** Together half a second, as gateways need to connect again after Redis was restarted; longer if Redis is slow. */
+const LOOKS = 20;
 const LOOK_EVERY_MS = 25;
 
 export class SaltBooks implements SaltSource {
@@ -76,8 +76,7 @@ export class SaltBooks implements SaltSource {
     if (!(await this.#isMissingAny(vault, nowMs))) return;
     this.#isAsking = true;
     await vault.askOthers();
-    const endMs = performance.now() + ASKED_FOR_MS;
-    while (performance.now() < endMs && (await this.#isMissingAny(vault, nowMs))) {
+    for (let looks = 0; looks < LOOKS && (await this.#isMissingAny(vault, nowMs)); looks++) {
       await sleep(LOOK_EVERY_MS);
     }
     this.#mayAsk = false;

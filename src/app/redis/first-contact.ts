@@ -7,7 +7,7 @@ import type { Heartbeat } from './heartbeat.ts';
 /** How long the start waits. */
 const PATIENCE_MS = 500;
 /** How long the start waits once Redis counts: gateways may have to agree on salts first. */
-const AGREEMENT_MS = 2_000;
+const AGREEMENT_MS = 5_000;
 /** The first command of a process is its slowest, so a first heartbeat may be late and is tried again. */
 const RETRY_MS = 25;
 

@@ -107,6 +107,22 @@ describe('a salt book', () => {
     expect(vault.salts.size).toBe(2);
   });
 
+  test('uses a salt that the vault has even if the vault refuses the next one', async () => {
+    const vault = new TestSaltVault();
+    await bookOn(vault).refresh(NOON_MS);
+    vault.salts.delete('1d:2026-11-22');
+    const book = bookOn(vault);
+    book.at(NOON_MS);
+    const agree = vault.agree.bind(vault);
+    vault.agree = async (name, ...rest) => {
+      if (!vault.salts.has(name)) throw new Error('OOM');
+      return agree(name, ...rest);
+    };
+    await expect(book.refresh(NOON_MS)).rejects.toThrow('OOM');
+    const stored = vault.salts.get('1d:2026-11-21')?.toString('hex');
+    expect(exported(book.at(NOON_MS).current)).toBe(stored);
+  });
+
   test('works without a vault', async () => {
     const book = bookOn();
     await book.refresh(NOON_MS);

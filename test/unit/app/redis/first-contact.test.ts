@@ -60,10 +60,10 @@ test('a start with Redis ends once it counts, and salts and overrides are read',
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test('a start waits two seconds for salts once Redis counts, which is not reported before', async () => {
-  const { client, monitor, outcome } = setUp({ contactMs: 3_000 });
+test('a start waits five seconds for salts once Redis counts, which is not reported before', async () => {
+  const { client, monitor, outcome } = setUp({ contactMs: 6_000 });
   client.emit('ready');
-  await vi.advanceTimersByTimeAsync(1_999);
+  await vi.advanceTimersByTimeAsync(4_999);
   expect(outcome()).toBeUndefined();
   await vi.advanceTimersByTimeAsync(1);
   expect(outcome()).toBe('counts');
