@@ -1,6 +1,7 @@
 /** The salts of both periods and the kept secret, as this process holds them and shares them with other gateways. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DAY_MS, LONG_PERIOD_MS, type SaltSource, type Salts } from '../core/salts.ts';
+import { storeErrorFrom } from '../stores/redis/errors.ts';
 import { SaltBook } from './salt-book.ts';
 import { type SaltVault, SharedSalt } from './shared-salt.ts';
 
@@ -18,7 +19,8 @@ export class SaltBooks implements SaltSource {
   #withLong: Salts | undefined;
   /** False after an attempt that failed, so that a vault that accepts no salt is not waited for again and again. */
   #mayAsk = true;
-  #isAsking = false;
+  #isAgreeing = false;
+  #hasAgreed = false;
 
   /** Without a vault, this process has its own salts. */
   constructor(vault?: SaltVault) {
@@ -41,9 +43,9 @@ export class SaltBooks implements SaltSource {
     return this.#withLong;
   }
 
-  /** Whether this gateway waits for other gateways to write salts back. Its own ones are provisional so long. */
-  get isAsking(): boolean {
-    return this.#isAsking;
+  /** Whether this gateway looks for the salts of the others. Its own ones are provisional until then. */
+  get isAgreeing(): boolean {
+    return this.#isAgreeing;
   }
 
   /**
@@ -54,13 +56,18 @@ export class SaltBooks implements SaltSource {
   async refresh(nowMs: number): Promise<void> {
     this.#forget(nowMs);
     if (this.#vault === undefined) return;
+    this.#isAgreeing = this.#mayAsk && !this.#hasAgreed;
     try {
       if (this.#mayAsk) await this.#askOthers(this.#vault, nowMs);
       await this.#agree(this.#vault, nowMs);
+    } catch (error) {
+      if (storeErrorFrom(error).reason === 'noperm') this.#mayAsk = false;
+      throw error;
     } finally {
-      this.#isAsking = false;
+      this.#isAgreeing = false;
     }
     this.#mayAsk = true;
+    this.#hasAgreed = true;
   }
 
   /** For a gateway that asks: writes back what the vault has lost. Rejects if the vault cannot be reached. */
@@ -74,7 +81,7 @@ export class SaltBooks implements SaltSource {
 
   async #askOthers(vault: SaltVault, nowMs: number): Promise<void> {
     if (!(await this.#isMissingAny(vault, nowMs))) return;
-    this.#isAsking = true;
+    this.#isAgreeing = true;
     await vault.askOthers();
     for (let looks = 0; looks < LOOKS && (await this.#isMissingAny(vault, nowMs)); looks++) {
       await sleep(LOOK_EVERY_MS);

@@ -25,7 +25,7 @@ export interface GuardedCountingOptions {
   readonly target: RedisTarget;
   readonly environment: Pick<Environment, 'storeTimeoutMs' | 'rememberedDenials'>;
   readonly monitor: StoreMonitor;
-  readonly salts: Pick<SaltBooks, 'isAsking'>;
+  readonly salts: Pick<SaltBooks, 'isAgreeing'>;
   readonly decisions: Pick<DecisionEvents, 'requestShed' | 'denialRemembered'>;
 }
 
@@ -62,7 +62,7 @@ export function createGuardedCounting(options: GuardedCountingOptions): GuardedC
       monitor.failed(reason, cause);
     },
   });
-  const guarded = new GuardedStore(redis, [breaker, overload, unlessAsking(salts)]);
+  const guarded = new GuardedStore(redis, [breaker, overload, unlessAgreeing(salts)]);
   const denialCache =
     environment.rememberedDenials > 0
       ? new DenialCache({
@@ -83,11 +83,11 @@ export function createGuardedCounting(options: GuardedCountingOptions): GuardedC
   };
 }
 
-const ASKING = new StoreError('given_up', 'the gateways have not agreed on salts yet');
+const AGREEING = new StoreError('given_up', 'the gateways have not agreed on salts yet');
 
 /** Counts under provisional salts would be lost in a moment. */
-function unlessAsking(salts: GuardedCountingOptions['salts']): Gate {
-  return { obstacle: () => (salts.isAsking ? ASKING : undefined) };
+function unlessAgreeing(salts: GuardedCountingOptions['salts']): Gate {
+  return { obstacle: () => (salts.isAgreeing ? AGREEING : undefined) };
 }
 
 function createBreaker(client: RedisClient, deadlineMs: number, monitor: StoreMonitor): Breaker {

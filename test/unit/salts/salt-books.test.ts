@@ -63,13 +63,13 @@ test('a gateway without salts asks before it proposes, and takes what is written
   vault.salts.clear();
   const started = new SaltBooks(vault);
   vault.onAsked = async () => {
-    expect(started.isAsking).toBe(true);
+    expect(started.isAgreeing).toBe(true);
     expect(vault.salts.size).toBe(0);
     await Promise.all([old.restore(NOON_MS), started.restore(NOON_MS)]);
   };
   await started.refresh(NOON_MS);
   expect([keptOf(started), todayOf(started)]).toEqual(before);
-  expect(started.isAsking).toBe(false);
+  expect(started.isAgreeing).toBe(false);
 });
 
 test('a gateway proposes salts if no other writes any back', async () => {
@@ -109,11 +109,34 @@ test('a gateway that cannot ask tries again, and does not propose meanwhile', as
   };
   const salts = new SaltBooks(vault);
   await expect(salts.refresh(NOON_MS)).rejects.toThrow('broke');
-  expect(salts.isAsking).toBe(false);
+  expect(salts.isAgreeing).toBe(false);
   expect(vault.salts.size).toBe(0);
   await salts.refresh(NOON_MS);
   expect(vault.asked).toBe(2);
   expect(vault.salts.has('kept')).toBe(true);
+});
+
+test('salts are provisional from the first look until the gateway has agreed on them', async () => {
+  const vault = new TestSaltVault();
+  const salts = new SaltBooks(vault);
+  const first = salts.refresh(NOON_MS);
+  expect(salts.isAgreeing).toBe(true);
+  await first;
+  const second = salts.refresh(NOON_MS);
+  expect(salts.isAgreeing).toBe(false);
+  await second;
+});
+
+test('a gateway whose account may not read salts goes on with its own', async () => {
+  const vault = new TestSaltVault();
+  vault.get = async () => {
+    throw Object.assign(new Error('NOPERM no permissions'), { name: 'ReplyError' });
+  };
+  const salts = new SaltBooks(vault);
+  await expect(salts.refresh(NOON_MS)).rejects.toThrow('NOPERM');
+  const again = salts.refresh(NOON_MS);
+  expect(salts.isAgreeing).toBe(false);
+  await again.catch(() => {});
 });
 
 test('a vault that takes no salt is waited for once', async () => {
