@@ -34,8 +34,12 @@ export function inRedis(options: RedisBackendOptions): Backend {
   telemetry.store.scriptInUse(TAKE_SCRIPT_SHA);
 
   const client = createRedisClient({ target, deadlineMs, onError: monitor.connectionFailed });
-  const { decisions } = telemetry;
-  const counting = createGuardedCounting({ client, target, environment, monitor, decisions });
+  const { decisions, peers } = telemetry;
+  const subscriber = createRedisClient({ target, deadlineMs, onError: peers.othersUnheard });
+  const salts = new SaltBooks(new RedisSaltVault(client));
+  const counting = createGuardedCounting({
+    ...{ client, target, environment, monitor, decisions, salts },
+  });
   const heartbeat = new Heartbeat({
     replicas: new Replicas({
       client,
@@ -56,16 +60,17 @@ export function inRedis(options: RedisBackendOptions): Backend {
     count: () => heartbeat.place.count,
     answer: events.answerQuery,
   });
-  const { peers } = telemetry;
-  const subscriber = createRedisClient({ target, deadlineMs, onError: peers.othersUnheard });
   const { denialCache } = counting;
-  listenToPeers({ subscriber, gateways, denialCache, events, telemetry: peers });
+  listenToPeers({
+    ...{ subscriber, gateways, denialCache, events, telemetry: peers },
+    restoreSalts: () => salts.restore(now()),
+  });
 
   return {
     store: counting.store,
     reader: counting.reader,
     overrideStore: new RedisOverrideStore({ client, deadlineMs, now }),
-    salts: new SaltBooks((periodMs) => new RedisSaltVault(client, periodMs)),
+    salts,
     place: () => heartbeat.place,
     queryAll: (query) => gateways.ask(query),
     version: redisVersion(client, () => performance.now()),

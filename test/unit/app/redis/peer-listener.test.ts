@@ -9,6 +9,7 @@ import {
   OVERRIDES_CHANNEL,
   QUERIES_CHANNEL,
   RESET_CHANNEL,
+  SALTS_CHANNEL,
 } from '../../../../src/stores/redis/channels.ts';
 
 beforeEach(() => void vi.useFakeTimers());
@@ -25,14 +26,20 @@ function setUp({ refuses = '' } = {}) {
   const gateways = { channels: [QUERIES_CHANNEL, 'reply'], onMessage: vi.fn() };
   const events = { onReset: vi.fn(), onOverridesChanged: vi.fn() };
   const othersUnheard = vi.fn();
-  const options = { subscriber, gateways, denialCache, events, telemetry: { othersUnheard } };
+  const restoreSalts = vi.fn(async () => {
+    throw new Error('Redis failed');
+  });
+  const options = {
+    ...{ subscriber, gateways, denialCache, events, restoreSalts },
+    telemetry: { othersUnheard },
+  };
   listenToPeers(options as unknown as PeerListenerOptions);
   const connect = async () => {
     subscriber.emit('ready');
     await vi.advanceTimersByTimeAsync(0);
   };
   const hear = (channel: string, message: string) => subscriber.emit('message', channel, message);
-  return { connect, denialCache, events, gateways, hear, othersUnheard, subscriber };
+  return { connect, denialCache, events, gateways, hear, othersUnheard, restoreSalts, subscriber };
 }
 
 test('denials are cached only while resets arrive', async () => {
@@ -47,7 +54,7 @@ test('denials are cached only while resets arrive', async () => {
   expect(othersUnheard).not.toHaveBeenCalled();
 });
 
-test.each([RESET_CHANNEL, OVERRIDES_CHANNEL])(
+test.each([RESET_CHANNEL, OVERRIDES_CHANNEL, SALTS_CHANNEL])(
   'an account that may not subscribe to %s is reported',
   async (channel) => {
     const { connect, denialCache, othersUnheard } = setUp({ refuses: channel });
@@ -95,4 +102,14 @@ test('queries and their replies go to the part that answers them', () => {
     ['reply', 'a reply'],
   ]);
   expect(events.onOverridesChanged).not.toHaveBeenCalled();
+});
+
+test('salts are written back when a gateway asks, at most ten times a second', async () => {
+  const { connect, gateways, hear, restoreSalts } = setUp();
+  await connect();
+  for (let i = 0; i < 1_000; i++) hear(SALTS_CHANNEL, '');
+  expect(restoreSalts).toHaveBeenCalledOnce();
+  await vi.advanceTimersByTimeAsync(100);
+  expect(restoreSalts).toHaveBeenCalledTimes(2);
+  expect(gateways.onMessage).not.toHaveBeenCalled();
 });
