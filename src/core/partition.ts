@@ -13,7 +13,7 @@ export interface ClaimedIdentity {
 /** The pseudonyms of one network under the salts of two periods. */
 export interface Pseudonyms {
   readonly current: string;
-  readonly previous: string | undefined;
+  readonly previous?: string | undefined;
 }
 
 export interface AddressPartition {

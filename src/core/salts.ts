@@ -40,9 +40,9 @@ export interface SaltSource {
 }
 
 /**
- * Whether a window may contain requests that were counted under the previous pseudonym. If so, a request is counted under
- * both pseudonyms, because the previous log has the entries that the current one lacks.
+ * Whether units that were counted under the previous pseudonym may still matter. If so, a request is counted under both
+ * pseudonyms, because the previous one has the counts that the current one lacks.
  */
-export function reachesPrevious(salts: PeriodSalts, windowMs: number, nowMs: number): boolean {
-  return nowMs - salts.startMs < windowMs + CLOCK_SKEW_MS;
+export function reachesPrevious(salts: PeriodSalts, lookbackMs: number, nowMs: number): boolean {
+  return nowMs - salts.startMs < lookbackMs + CLOCK_SKEW_MS;
 }

@@ -1,5 +1,9 @@
 /** Under which partitions a descriptor is counted. Its values may be addresses, so they become pseudonyms. */
-import { descriptorPartition, descriptorPseudonyms } from '../../core/partition.ts';
+import {
+  descriptorPartition,
+  descriptorPseudonyms,
+  type Pseudonyms,
+} from '../../core/partition.ts';
 import type { Limit } from '../../core/policy.ts';
 import {
   DAY_MS,
@@ -23,20 +27,20 @@ export function countedText(domain: string, entries: readonly Entry[]): string {
   return text;
 }
 
-/** The current partition, and the one before where the window may contain hits that were counted under it. */
+/** The current partition, and the one before it while hits that were counted under that one may still matter. */
 export function partitionsFor(
-  { quota: { windowMs, algorithm } }: Limit,
+  { quota: { windowMs, algorithm }, lookbackMs }: Limit,
   text: string,
   { salts, nowMs }: SaltsNow,
-): readonly string[] {
+): Pseudonyms {
   const period = periodFor(windowMs, salts);
   // No salt outlasts a year. Windows of that length are for names that are no addresses.
-  if (period === undefined) return [descriptorPartition(text)];
+  if (period === undefined) return { current: descriptorPartition(text) };
   const { current, previous } = descriptorPseudonyms(text, period);
   // Salts change at midnight UTC, where these windows end.
   const endsWithSalt = algorithm === 'fixed-window' && windowMs <= DAY_MS;
-  if (previous === undefined || endsWithSalt) return [current];
-  return reachesPrevious(period, windowMs, nowMs) ? [current, previous] : [current];
+  const isOver = endsWithSalt || !reachesPrevious(period, lookbackMs, nowMs);
+  return isOver ? { current } : { current, previous };
 }
 
 function periodFor(windowMs: number, { daily, long }: Salts): PeriodSalts | undefined {

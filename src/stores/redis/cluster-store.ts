@@ -3,7 +3,8 @@
  *
  * A request with keys in several slots takes from one slot after the other, narrowest limit first. No limit is ever
  * exceeded. If a later slot denies the request, the units taken from earlier slots stay taken. Slots with refunds come last,
- * so that no request gets units back and is denied by a slot without refunds.
+ * so that no request gets units back and is denied by a slot without refunds. Slots with equal limits keep their order, so
+ * the previous name of a client comes before its current one: it has all counts and denies first.
  */
 import calculateSlot from 'cluster-key-slot';
 import {
