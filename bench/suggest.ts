@@ -181,7 +181,11 @@ function judge(policyFile: string, requests: readonly SyntheticRequest[]): Map<s
   const policies = policySetFrom(policyFile);
   const requestOf = createLogRequests(policies, []);
   const key = createSecretKey(Buffer.alloc(32));
-  const salts = { daily: { startMs: 0, current: key, previous: undefined }, long: undefined };
+  const salts = {
+    kept: key,
+    daily: { startMs: 0, current: key, previous: undefined },
+    long: undefined,
+  };
   let nowMs = 0;
   const store = new MemoryStore({ now: () => nowMs, maxKeys: 1_000_000 });
   const check = createCheck({

@@ -4,6 +4,7 @@ import { type CheckRequest, hasSeveralValues, singleValue } from './check-reques
 import type { IdentitySource } from './identity-source.ts';
 import { type ClaimedIdentity, headerPartition } from './partition.ts';
 import type { HeaderPartition } from './policy.ts';
+import type { Salts } from './salts.ts';
 
 export type HeaderClaims = ReadonlyMap<HeaderPartition, ClaimedIdentity>;
 
@@ -18,14 +19,14 @@ export interface HeaderConfig {
 
 /** Finds the partitions for limits `per: header:NAME`. A header is verified only if a trusted proxy sets it. */
 export function compileHeaderClaims({ headers, verifiedHeaders }: HeaderConfig) {
-  return (request: CheckRequest, isTrustedProxy: boolean): HeaderClaims => {
+  return (request: CheckRequest, isTrustedProxy: boolean, { kept }: Salts): HeaderClaims => {
     if (headers.length === 0) return NO_CLAIMS;
     const claims = new Map<HeaderPartition, ClaimedIdentity>();
     for (const name of headers) {
       const value = singleValue(request.headers, name);
       if (value === undefined) continue;
       const unverified = !isTrustedProxy || !verifiedHeaders.includes(name);
-      claims.set(`header:${name}`, { partition: headerPartition(value), unverified });
+      claims.set(`header:${name}`, { partition: headerPartition(value, kept), unverified });
     }
     return claims;
   };

@@ -25,6 +25,7 @@ import {
   traceSources,
 } from './identity-source.ts';
 import { type AddressPartition, type ClaimedIdentity, userPartition } from './partition.ts';
+import type { Salts } from './salts.ts';
 
 export interface ClientIdentity {
   /** The source that identifies the client: `api_key`, `user`, `ip`, or the kind of an address header. */
@@ -76,7 +77,7 @@ export function compileIdentity(config: IdentityConfig): IdentityResolver {
   const ignoredHeaders = compileIgnoredHeaders(config);
 
   return (request, context) => {
-    const { trace } = context;
+    const { trace, salts } = context;
     const proxy = canonicalAddress(request.addresses.proxy) ?? NO_ADDRESS;
     const isTrusted = trusts(proxy);
     trace?.({
@@ -90,9 +91,9 @@ export function compileIdentity(config: IdentityConfig): IdentityResolver {
     const claim = isTrusted ? claimedAddress(request, forwarded, trace) : NO_CLAIM;
     const reported = claim.address ?? forwarded;
     trace?.({ type: 'client-address', address: reported, proxy });
-    const address = addressBook(reported ?? proxy, context.salts);
+    const address = addressBook(reported ?? proxy, salts);
     const apiKey = apiKeyOf?.(request);
-    const user = readsUser && isTrusted ? userOf(request, userHeader) : undefined;
+    const user = readsUser && isTrusted ? userOf(request, userHeader, salts) : undefined;
     const claims = { apiKey, user, addressHeader: claim.header, address, reported };
     if (trace) traceSources(sources, claims, trace);
     const source = chooseSource(sources, claims);
@@ -105,7 +106,7 @@ export function compileIdentity(config: IdentityConfig): IdentityResolver {
       apiKey,
       user,
       plan: apiKey?.plan,
-      headers: headerClaims(request, isTrusted),
+      headers: headerClaims(request, isTrusted, salts),
       access: accessOf(claims, context),
       isAmbiguous: ambiguous !== undefined,
       untrustedProxy: !isTrusted,
@@ -129,7 +130,7 @@ function compileIgnoredHeaders({ sources, userHeader, verifiedHeaders }: Identit
     [...addresses.headers, ...proxyHeaders].filter((name) => Object.hasOwn(headers, name));
 }
 
-function userOf(request: CheckRequest, header: string): string | undefined {
+function userOf(request: CheckRequest, header: string, { kept }: Salts): string | undefined {
   const user = singleValue(request.headers, header);
-  return user === undefined ? undefined : userPartition(user);
+  return user === undefined ? undefined : userPartition(user, kept);
 }

@@ -33,7 +33,7 @@ const DIGEST_LENGTH = 22;
 const ADDRESS = 'i.';
 const DESCRIPTOR = 'r.';
 
-/** The partition of a listed key, by its id in the policy file. */
+/** The partition of a listed key, by its id in the policy file. The id is no secret: logs and answers have it. */
 export function listedKeyPartition(id: string): string {
   return `c.${digest(id)}`;
 }
@@ -68,13 +68,14 @@ export function isKeyOrUser(partition: string): boolean {
   return /^[cku]\./.test(partition);
 }
 
-export function userPartition(user: string): string {
-  return `u.${digest(user)}`;
+/** The partition of a user. `kept`: the secret that all gateways keep, because users could be guessed. */
+export function userPartition(user: string, kept: KeyObject): string {
+  return keyed('u.', user, kept);
 }
 
-/** The partition of a header's value. The store key names the header. */
-export function headerPartition(value: string): string {
-  return `h.${digest(value)}`;
+/** The partition of a header's value, keyed like users. The store key names the header. */
+export function headerPartition(value: string, kept: KeyObject): string {
+  return keyed('h.', value, kept);
 }
 
 /** `ipv6Prefixes`: the prefix lengths in bits by which IPv6 addresses are counted, longest first. */
@@ -126,7 +127,7 @@ function pseudonyms(network: string, { current, previous }: PeriodSalts): Pseudo
   };
 }
 
-/** A plain hash could be reversed by trying all addresses. A KeyObject is seven times as fast as a plain key. */
+/** A plain hash could be reversed by trying all addresses or user names. A KeyObject is seven times as fast as a plain key. */
 function keyed(prefix: string, text: string, salt: KeyObject): string {
   const mac = createHmac('sha256', salt).update(text).digest('base64url');
   return prefix + mac.slice(0, DIGEST_LENGTH);

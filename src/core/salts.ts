@@ -29,6 +29,8 @@ export interface PeriodSalts {
 }
 
 export interface Salts {
+  /** The secret that all gateways share and keep: it keys names that must never change. */
+  readonly kept: KeyObject;
   readonly daily: PeriodSalts;
   /** For windows longer than a day; undefined if there are none. */
   readonly long: PeriodSalts | undefined;

@@ -59,7 +59,7 @@ export function clientNamed(text: string, naming: Naming, salts: Salts): KnownCl
   if (PARTITION.test(text)) return byPartition(text, salts);
   const [, form, value] = /^(id|key|user):(.+)$/s.exec(text) ?? [];
   if (form !== undefined && value !== undefined) {
-    return withOneName(partitionOf(form, value, naming));
+    return withOneName(partitionOf({ form, value }, naming, salts));
   }
   const [, network = '', bits] = /^([^/]*)(?:\/(\d+))?$/.exec(text) ?? [];
   const address = canonicalAddress(network);
@@ -67,7 +67,16 @@ export function clientNamed(text: string, naming: Naming, salts: Salts): KnownCl
   return byAddress({ address: countedAddress(address), bits }, naming, salts);
 }
 
-function partitionOf(form: string, value: string, { apiKeys, sources }: Naming): string {
+interface NamedKeyOrUser {
+  readonly form: string;
+  readonly value: string;
+}
+
+function partitionOf(
+  { form, value }: NamedKeyOrUser,
+  { apiKeys, sources }: Naming,
+  { kept }: Salts,
+): string {
   const source = form === 'user' ? 'user' : 'api_key';
   if (!sources.includes(source)) {
     throw new OperationError(
@@ -75,7 +84,7 @@ function partitionOf(form: string, value: string, { apiKeys, sources }: Naming):
       `identity.sources in the policy file does not have ${source}, so headgate identifies no client by it`,
     );
   }
-  if (form === 'user') return userPartition(value);
+  if (form === 'user') return userPartition(value, kept);
   if (form === 'id') {
     const ids = apiKeys.map(({ id }) => id);
     if (ids.includes(value)) return listedKeyPartition(value);

@@ -15,10 +15,12 @@ import {
 
 export class DerivedSalts implements SaltSource {
   readonly #secret: KeyObject;
+  readonly #kept: KeyObject;
   #current: Salts | undefined;
 
   constructor(secret: string) {
     this.#secret = createSecretKey(secret, 'utf8');
+    this.#kept = this.#derive('headgate kept secret');
   }
 
   at(nowMs: number, hasLongWindows: boolean): Salts {
@@ -29,6 +31,7 @@ export class DerivedSalts implements SaltSource {
       known.long?.startMs === (hasLongWindows ? periodStart(nowMs, LONG_PERIOD_MS) : undefined);
     if (isCurrent) return known;
     this.#current = {
+      kept: this.#kept,
       daily: this.#of(nowMs, DAY_MS),
       long: hasLongWindows ? this.#of(nowMs, LONG_PERIOD_MS) : undefined,
     };
@@ -42,14 +45,17 @@ export class DerivedSalts implements SaltSource {
     const startMs = periodStart(nowMs, periodMs);
     return {
       startMs,
-      current: this.#derive(startMs, periodMs),
-      previous: this.#derive(startMs - periodMs, periodMs),
+      current: this.#derive(addressSalt(startMs, periodMs)),
+      previous: this.#derive(addressSalt(startMs - periodMs, periodMs)),
     };
   }
 
-  /** HKDF (RFC 5869), with the period as its info. */
-  #derive(startMs: number, periodMs: number): KeyObject {
-    const info = `headgate address salt ${periodMs} ${startMs}`;
+  /** HKDF (RFC 5869). */
+  #derive(info: string): KeyObject {
     return createSecretKey(Buffer.from(hkdfSync('sha256', this.#secret, '', info, SALT_BYTES)));
   }
+}
+
+function addressSalt(startMs: number, periodMs: number): string {
+  return `headgate address salt ${periodMs} ${startMs}`;
 }

@@ -1,8 +1,10 @@
 /** Combines the salt books of both periods. */
-import { DAY_MS, LONG_PERIOD_MS, type SaltSource, type Salts } from '../core/salts.ts';
+import { createSecretKey, randomBytes } from 'node:crypto';
+import { DAY_MS, LONG_PERIOD_MS, SALT_BYTES, type SaltSource, type Salts } from '../core/salts.ts';
 import { SaltBook, type SaltVault } from './salt-book.ts';
 
 export class SaltBooks implements SaltSource {
+  readonly #kept = createSecretKey(randomBytes(SALT_BYTES));
   readonly #daily: SaltBook;
   readonly #long: SaltBook;
   /** Cached results, one without long salts and one with them, so that callers of both kinds keep their objects. */
@@ -16,14 +18,15 @@ export class SaltBooks implements SaltSource {
   }
 
   at(nowMs: number, hasLongWindows: boolean): Salts {
+    const kept = this.#kept;
     const daily = this.#daily.at(nowMs);
     if (!hasLongWindows) {
-      if (this.#withoutLong?.daily !== daily) this.#withoutLong = { daily, long: undefined };
+      if (this.#withoutLong?.daily !== daily) this.#withoutLong = { kept, daily, long: undefined };
       return this.#withoutLong;
     }
     const long = this.#long.at(nowMs);
     if (this.#withLong?.daily !== daily || this.#withLong.long !== long) {
-      this.#withLong = { daily, long };
+      this.#withLong = { kept, daily, long };
     }
     return this.#withLong;
   }

@@ -8,6 +8,7 @@ import type { Salts } from '../../src/core/salts.ts';
 export const NOON_MS = Date.UTC(2026, 10, 21, 12);
 
 export const SALTS = {
+  kept: createSecretKey(Buffer.alloc(32, 5)),
   daily: {
     startMs: Date.UTC(2026, 10, 21),
     current: createSecretKey(Buffer.alloc(32, 1)),

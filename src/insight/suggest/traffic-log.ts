@@ -43,12 +43,10 @@ export interface Recorded {
 }
 
 /** The same salts for the whole log, so that a client has one name on all days. Nobody sees the names. */
+const FIXED_SALT = createSecretKey(Buffer.alloc(SALT_BYTES));
 const FIXED_SALTS = {
-  daily: {
-    startMs: 0,
-    current: createSecretKey(Buffer.alloc(SALT_BYTES)),
-    previous: undefined,
-  },
+  kept: FIXED_SALT,
+  daily: { startMs: 0, current: FIXED_SALT, previous: undefined },
   long: undefined,
 };
 

@@ -73,7 +73,11 @@ function ipv6(number: number): string {
 }
 
 /** On its first day a gateway knows no salts of the day before. */
-const FIRST_DAY: Salts = { daily: { ...SALTS.daily, previous: undefined }, long: undefined };
+const FIRST_DAY: Salts = {
+  ...SALTS,
+  daily: { ...SALTS.daily, previous: undefined },
+  long: undefined,
+};
 
 export interface Capacity {
   readonly maxKeys: number;

@@ -66,7 +66,7 @@ describe('a client', () => {
 
   test('is blocked by its key or user, whatever its address', () => {
     const key = who({ headers: { 'x-api-key': 'alice' } }).apiKey?.partition ?? '';
-    const { send } = overridden([key, 'blocked'], [userPartition('bob'), 'blocked']);
+    const { send } = overridden([key, 'blocked'], [userPartition('bob', SALTS.kept), 'blocked']);
     expect(send({ client, headers: { 'x-api-key': 'alice' } }).reason).toBe('blocked');
     expect(send({ client, headers: { 'x-user': 'bob' } }).reason).toBe('blocked');
     expect(send({ client, headers: { 'x-api-key': 'carol' } }).verdict).toBe('allow');

@@ -19,8 +19,8 @@ describe('the first letter of a partition tells its kind', () => {
   const PARTITIONS = {
     c: listedKeyPartition('acme'),
     k: unlistedKeyPartition('x'.repeat(43)),
-    u: userPartition('ann'),
-    h: headerPartition('acme'),
+    u: userPartition('ann', SALTS.kept),
+    h: headerPartition('acme', SALTS.kept),
     i: ofAddress('203.0.113.9').daily.current,
   };
   test.each(Object.entries(PARTITIONS))('%s: %s', (letter, partition) => {
@@ -49,7 +49,7 @@ test('an address has a pseudonym for each salt, and for each of its networks', (
 
 test('an address has no pseudonym under a salt that no gateway knows', () => {
   const daily = { ...SALTS.daily, previous: undefined };
-  const address = addressPartition('203.0.113.9', [64], { daily, long: undefined });
+  const address = addressPartition('203.0.113.9', [64], { ...SALTS, daily, long: undefined });
   expect(address.daily.previous).toBeUndefined();
   expect(address.long).toBeUndefined();
   expect(pseudonymsOf(address)).toEqual([address.daily.current]);

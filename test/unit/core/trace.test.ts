@@ -141,7 +141,7 @@ describe('identity', () => {
     expect(of('path')).toEqual([]);
   });
   test('an override of access, and a list of the policy file', async () => {
-    const access = new Map([[userPartition('ann'), 'blocked' as const]]);
+    const access = new Map([[userPartition('ann', SALTS.kept), 'blocked' as const]]);
     const ofOverride = await setUp({ access })({ headers: { 'x-user': 'ann' } });
     expect(ofOverride('access')).toEqual([{ type: 'access', access: 'blocked', isOverride: true }]);
     const listing = FILE.replace('default:', 'exempt: [203.0.113.9]\ndefault:');
@@ -156,7 +156,7 @@ describe('identity', () => {
     });
     const [event] = of('client-names');
     const names = event !== undefined && 'names' in event ? event.names : [];
-    expect(names[1]).toBe(userPartition('ann'));
+    expect(names[1]).toBe(userPartition('ann', SALTS.kept));
     expect(names.map(([kind]) => kind).join('')).toMatch(/^kui+$/);
   });
 });

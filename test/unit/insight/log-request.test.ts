@@ -9,7 +9,7 @@ import { policySetFrom } from '../../support/policies.ts';
 const period = { startMs: 0, current: createSecretKey(Buffer.alloc(32)), previous: undefined };
 const CONTEXT = {
   nowMs: 0,
-  salts: { daily: period, long: undefined },
+  salts: { kept: period.current, daily: period, long: undefined },
   overrides: NO_OVERRIDES,
   trace: undefined,
 };

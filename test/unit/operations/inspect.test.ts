@@ -1,10 +1,11 @@
 /** One client: its limits, what is left of them, and its overrides. */
 import { hash } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { headerPartition } from '../../../src/core/partition.ts';
 import { StoreError } from '../../../src/core/store.ts';
 import { type OperatedOptions, operatedGateway } from '../../support/operated-gateway.ts';
 import { policySetFrom } from '../../support/policies.ts';
-import { NOON_MS } from '../../support/requests.ts';
+import { NOON_MS, SALTS } from '../../support/requests.ts';
 
 const SET = policySetFrom(`
 version: 1
@@ -127,7 +128,7 @@ test('a user has the limits per client', async () => {
 test('a header value has the limits of its header', async () => {
   const gateway = setUp();
   await gateway.visit({ ...FROM, target: '/tenant', headers: { 'x-tenant': 'blue' } });
-  const value = `h.${hash('sha256', 'blue', 'base64url').slice(0, 22)}`;
+  const value = headerPartition('blue', SALTS.kept);
   expect((await limitsOf(gateway, value))[0]).toBe('tenant 5');
 });
 
