@@ -58,7 +58,7 @@ export interface Descriptor {
   readonly cost: number;
   /**
    * The key of the same quota under the name that its client had before the salts changed. That descriptor is in the same
-   * take, before this one. What was counted before the change is under that key only.
+   * take, before this one. What was counted before the change is under that key only; a token bucket inherits its debt.
    */
   readonly previousKey?: string | undefined;
 }

@@ -1,8 +1,11 @@
 /** The count of one key, for one algorithm. It is the model for the Lua file of the same algorithm. */
-import type { Descriptor, QuotaState } from '../../core/store.ts';
+import type { Descriptor, Quota, QuotaState } from '../../core/store.ts';
 
 /** A request as one meter sees it. */
-export type MeteredRequest = Pick<Descriptor, 'quota' | 'cost'>;
+export interface MeteredRequest extends Pick<Descriptor, 'quota' | 'cost'> {
+  /** What a token bucket owes at least, because it owes it under the previous name. In units x windowMs. */
+  readonly leastDebt?: number;
+}
 
 export interface Meter {
   /** Used since it was added to the table, or since the hand of the table last passed. */
@@ -20,4 +23,6 @@ export interface Meter {
    * but never make it grow without end, nor lengthen a wait beyond what a full quota needs.
    */
   settle(request: MeteredRequest, nowMs: number, admitted: boolean): QuotaState;
+  /** What a token bucket owes, in units x windowMs. */
+  debtAt?(quota: Quota, nowMs: number): number;
 }

@@ -15,17 +15,18 @@ export class TokenBucket implements Meter {
     return this.#overAtMs;
   }
 
-  fits({ quota, cost }: MeteredRequest, nowMs: number): boolean {
+  fits({ quota, cost, leastDebt = 0 }: MeteredRequest, nowMs: number): boolean {
     // If the clock was set back, the debt is kept, as of now.
     this.#atMs = Math.min(this.#atMs, nowMs);
     const { windowMs, burst } = quota;
-    return this.#debtAt(quota, nowMs) + unitsNeeded(cost) * windowMs <= burst * windowMs;
+    const debt = Math.max(leastDebt, this.debtAt(quota, nowMs));
+    return debt + unitsNeeded(cost) * windowMs <= burst * windowMs;
   }
 
   settle(request: MeteredRequest, nowMs: number, admitted: boolean): QuotaState {
-    const { quota, cost } = request;
+    const { quota, cost, leastDebt = 0 } = request;
     const { limit, windowMs, burst } = quota;
-    let debt = this.#debtAt(quota, nowMs);
+    let debt = Math.max(leastDebt, this.debtAt(quota, nowMs));
     if (changesCount(request, admitted)) {
       const more = Math.max(0, debt + cost * windowMs);
       debt = admitted ? more : Math.max(debt, Math.min(more, burst * windowMs));
@@ -44,7 +45,7 @@ export class TokenBucket implements Meter {
     };
   }
 
-  #debtAt({ limit }: Quota, nowMs: number): number {
+  debtAt({ limit }: Quota, nowMs: number): number {
     return Math.max(0, this.#debt - limit * (nowMs - this.#atMs));
   }
 }

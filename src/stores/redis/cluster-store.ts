@@ -18,6 +18,7 @@ import {
 } from '../../core/store.ts';
 import { withDeadline } from './deadline.ts';
 import { RedisStore, type RedisStoreOptions } from './redis-store.ts';
+import type { IndebtedDescriptor } from './take-script.ts';
 
 export class ClusterStore implements QuotaStore, QuotaReader {
   readonly #options: RedisStoreOptions;
@@ -67,13 +68,14 @@ export class ClusterStore implements QuotaStore, QuotaReader {
     endMs: number,
   ): Promise<TakeResult> {
     const states = new Map<Descriptor, QuotaState | undefined>();
+    const debts = new Debts();
     let nowMs = 0;
     let admitted = true;
     for (const { slot, descriptors: group } of groups) {
       // The request is no longer waiting, so it must not take from further slots.
       if (performance.now() >= endMs)
         throw new StoreError('timeout', 'the slots of the cluster took too long');
-      const result = await this.#storeOf(slot).take(group);
+      const result = await this.#storeOf(slot).take(group.map(debts.inherited), debts.onDebt);
       for (const [i, descriptor] of group.entries()) states.set(descriptor, result.states[i]);
       nowMs = result.nowMs;
       admitted = result.admitted;
@@ -90,6 +92,20 @@ export class ClusterStore implements QuotaStore, QuotaReader {
     }
     return store;
   }
+}
+
+/** The debts of token buckets before a take, in units x windowMs. A slot cannot read those of another. */
+class Debts {
+  readonly #byKey = new Map<string, number>();
+
+  readonly onDebt = ({ key, quota, cost }: Descriptor, debt: number): void => {
+    this.#byKey.set(key, Math.max(0, debt - cost * quota.windowMs));
+  };
+
+  readonly inherited = (descriptor: Descriptor): IndebtedDescriptor => {
+    const leastDebt = this.#byKey.get(descriptor.previousKey ?? '');
+    return leastDebt === undefined ? descriptor : { ...descriptor, leastDebt };
+  };
 }
 
 interface SlotGroup {
