@@ -1,18 +1,39 @@
-/** How long a quota remembers units. That decides under which names of an address it is counted. */
+/** How long quotas remember units. That decides under which names of an address they count. */
 import { DAY_MS } from './salts.ts';
 import type { Quota } from './store.ts';
 
-/** How long a unit can matter after it was taken, in milliseconds. */
-export function lookbackOf({ algorithm, limit, windowMs, burst }: Quota): number {
-  if (algorithm === 'token-bucket') return Math.ceil((burst * windowMs) / limit);
-  return algorithm === 'sliding-window-counter' ? 2 * windowMs : windowMs;
+export interface Memory {
+  /** How long a unit can matter after it was taken, in milliseconds. */
+  readonly lookbackMs: number;
+  /** Whether addresses are counted under names that change every 31 days, not every day. */
+  readonly isLong: boolean;
 }
 
-/**
- * Whether the names under which a quota counts addresses change every 31 days, not every day. At the second midnight after
- * it was taken, a counter forgets a unit that it still weighs. That unit is older than a day, so it is in no window.
- */
-export function needsLongName(quota: Quota): boolean {
-  const { algorithm, windowMs } = quota;
-  return (algorithm === 'sliding-window-counter' ? windowMs : lookbackOf(quota)) > DAY_MS;
+/** The longest lookback of several limits, in milliseconds; 0 if there are none. */
+export interface Lookback {
+  /** Under names that change every day. */
+  readonly dailyMs: number;
+  /** Under names that change every 31 days. */
+  readonly longMs: number;
+}
+
+export const NO_LOOKBACK: Lookback = { dailyMs: 0, longMs: 0 };
+
+export function memoryOf({ algorithm, limit, windowMs, burst }: Quota): Memory {
+  if (algorithm === 'token-bucket') {
+    const lookbackMs = Math.ceil((burst * windowMs) / limit);
+    return { lookbackMs, isLong: lookbackMs > DAY_MS };
+  }
+  // At the second midnight, a counter forgets units that it still weighs. They are older than a day, so no window has them.
+  const windows = algorithm === 'sliding-window-counter' ? 2 : 1;
+  return { lookbackMs: windows * windowMs, isLong: windowMs > DAY_MS };
+}
+
+export function lookbackOf(memories: readonly Memory[]): Lookback {
+  const longest = (isLong: boolean) =>
+    Math.max(
+      0,
+      ...memories.filter((each) => each.isLong === isLong).map((each) => each.lookbackMs),
+    );
+  return { dailyMs: longest(false), longMs: longest(true) };
 }

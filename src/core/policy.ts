@@ -1,7 +1,6 @@
 /** Compiles policies when the file is loaded, so that nothing is computed per request that could be computed once. */
-import { everyLimit } from './every-limit.ts';
 import { describeQuota, keyWindow, kindOf, policyItem, windowLabel } from './limit-text.ts';
-import { lookbackOf, needsLongName } from './lookback.ts';
+import { type Lookback, lookbackOf, type Memory, memoryOf, NO_LOOKBACK } from './lookback.ts';
 import { MAX_FIXED_LIMIT, MAX_LIMIT, type Quota } from './store.ts';
 
 export type NamedPartition = 'client' | 'ip' | 'api_key' | 'user' | 'global';
@@ -18,14 +17,10 @@ export type StoreFailureMode = 'allow' | 'deny' | 'local';
 export const POLICY_MODES = ['enforce', 'shadow', 'off'] as const;
 export type PolicyMode = (typeof POLICY_MODES)[number];
 
-export interface Limit {
+export interface Limit extends Memory {
   readonly policy: Policy;
   readonly per: Partition;
   readonly quota: Quota;
-  /** How long a unit can matter after it was taken, in milliseconds. */
-  readonly lookbackMs: number;
-  /** Whether it counts addresses under names that change every 31 days, not every day. */
-  readonly isLong: boolean;
   /** Units that one request takes from this limit. */
   readonly cost: number;
   /** The part of a store key after the partition. It names the window, not the limit, so raising a limit keeps the counts. */
@@ -52,15 +47,8 @@ export interface Policy {
   /** Limits by plan, for clients whose listed key has that plan. They replace `limits`. */
   readonly plans: ReadonlyMap<string, readonly Limit[]>;
   readonly onStoreFailure: StoreFailureMode;
+  /** Of the limits that may count addresses. */
   readonly lookback: Lookback;
-}
-
-/** The longest lookback of the limits that may count addresses, in milliseconds; 0 if there are none. */
-export interface Lookback {
-  /** Under names that change every day. */
-  readonly dailyMs: number;
-  /** Under names that change every 31 days. */
-  readonly longMs: number;
 }
 
 export interface LimitDefinition extends Quota {
@@ -90,8 +78,7 @@ export function compilePolicy(definition: PolicyDefinition, factors: Factors): P
   const { name, mode = 'enforce', onStoreFailure } = definition;
   const limits: Limit[] = [];
   const plans = new Map<string, readonly Limit[]>();
-  const lookback = { dailyMs: 0, longMs: 0 };
-  const policy: Policy = { name, mode, limits, plans, onStoreFailure, lookback };
+  const policy = { name, mode, limits, plans, onStoreFailure, lookback: NO_LOOKBACK };
   const compileAll = (written: readonly LimitDefinition[]) =>
     written.map((each, index) =>
       compileLimit(
@@ -102,18 +89,15 @@ export function compilePolicy(definition: PolicyDefinition, factors: Factors): P
     );
   limits.push(...compileAll(definition.limits));
   for (const [plan, written] of definition.plans) plans.set(plan, compileAll(written));
-  for (const limit of everyLimit(policy).flatMap(limitsOfAddresses)) {
-    const period = limit.isLong ? 'longMs' : 'dailyMs';
-    lookback[period] = Math.max(lookback[period], limit.lookbackMs);
-  }
+  policy.lookback = lookbackOf([limits, ...plans.values()].flat().flatMap(limitsOfAddresses));
   return policy;
 }
 
 /** The limits by which an address may be counted if a policy has this one. */
-function limitsOfAddresses({ per, ...limit }: Limit): Omit<Limit, 'per'>[] {
+function limitsOfAddresses(limit: Limit): Limit[] {
+  const { per, wider, unverified } = limit;
   if (per === 'global' || per === 'descriptor') return [];
-  const { unverified } = limit;
-  return [limit, ...limit.wider, ...(unverified ? [unverified, ...unverified.wider] : [])];
+  return [limit, ...wider, ...(unverified ? [unverified, ...unverified.wider] : [])];
 }
 
 type LimitOwner = Pick<Limit, 'policy' | 'cost' | 'label'>;
@@ -178,8 +162,7 @@ function multipliedLimit(
     cost,
     per,
     quota,
-    lookbackMs: lookbackOf(quota),
-    isLong: needsLongName(quota),
+    ...memoryOf(quota),
     keySuffix: joined('}:', policy.name, ':', per, '.', keyWindow(written)),
     label: joined(label, suffix),
     policyItem: joined(policyItem(label + suffix, quota)),

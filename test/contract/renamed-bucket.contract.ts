@@ -1,7 +1,7 @@
 /** A token bucket that gets a new name must answer as if it had kept its name. */
 import fc from 'fast-check';
 import { expect } from 'vitest';
-import { lookbackOf } from '../../src/core/lookback.ts';
+import { memoryOf } from '../../src/core/lookback.ts';
 import type { Descriptor, TakeResult } from '../../src/core/store.ts';
 import { quotaOf } from '../support/quotas.ts';
 import type { StoreUnderTest } from './quota-store.contract.ts';
@@ -43,7 +43,7 @@ export async function expectNoRefill(
         ...{ algorithm: 'token-bucket', limit: LIMIT, windowMs: HOUR_MS },
         ...{ burst, countRejected },
       });
-      const lookbackMs = lookbackOf(quota);
+      const { lookbackMs } = memoryOf(quota);
       const [old, one] = [key('a'), key('one')];
       let renamedMs = Number.POSITIVE_INFINITY;
       for (const [i, { advance, extraMs, cost }] of steps.entries()) {

@@ -10,7 +10,7 @@ import { OVERRIDE_UNITS } from '../messages/units.ts';
 import { withoutReplaced } from '../rules/replaces.ts';
 import type { Entry, MatchedRule, Rule } from '../rules/rule.ts';
 import type { CountedRule, CountedRules } from './counted-rule.ts';
-import { countedText, partitionsFor, type SaltsNow } from './partitions.ts';
+import { partitionsFor, type SaltsNow } from './partitions.ts';
 
 /** A descriptor of a call that is counted. */
 export interface Share {
@@ -111,7 +111,7 @@ function pushShare(
   const limit = isCharge ? counted.charge : counted.limit;
   const asked = Math.min(own ?? Math.max(1, call.hitsAddend), mostHits(limit));
   const hits = isNegativeHits ? -asked : asked;
-  const partitions = partitionsFor(limit, countedText(call.domain, entries), context);
+  const partitions = partitionsFor(limit, { domain: call.domain, entries }, context);
   const access = accessOf(partitions, context.overrides);
   if (access === 'exempt') return;
   const descriptors = named(limit, partitions).map((each) => ({ ...each, cost: hits }));
