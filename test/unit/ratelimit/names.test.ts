@@ -104,3 +104,19 @@ test('hits of an address before midnight count after it, if the limit is a token
   // The burst, then one an hour.
   expect(admitted).toHaveLength(24 + 48);
 });
+
+test('a call that is denied after midnight is named by the new day, and has the old name too', async () => {
+  const limiting = limitingWith(rules('hour'), { windows: 'sliding' });
+  const midnightMs = 20_001 * DAY_MS;
+  const call = callOf('domain', ['value=203.0.113.7'], 10);
+  limiting.clock.nowMs = midnightMs - 60_000;
+  for (let i = 0; i < 2; i++) await limiting.answer(call);
+  limiting.clock.nowMs = midnightMs + 60_000;
+  expect((await limiting.answer(call)).isOver).toBe(true);
+  limiting.clock.nowMs = midnightMs + 2 * 3_600_000;
+  for (let i = 0; i < 2; i++) await limiting.answer(call);
+  const [before, after, later] = limiting.denied;
+  expect(after?.current).not.toBe(before?.current);
+  expect(after?.previous).toBe(before?.current);
+  expect(later).toEqual({ current: after?.current, previous: undefined });
+});
