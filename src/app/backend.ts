@@ -1,7 +1,6 @@
 /** The port to what counts requests: memory and Redis implement it, see memory-backend.ts and redis/. */
 import type { QuotaReader, QuotaStore } from '../core/store.ts';
 import type { StoreStats } from '../operations/running-gateway.ts';
-import type { DerivedSalts } from '../salts/derived-salts.ts';
 import type { SaltBooks } from '../salts/salt-books.ts';
 import type { Place } from '../stores/local-share.ts';
 import type { OverrideStore } from '../stores/override-store.ts';
@@ -24,7 +23,7 @@ export interface Backend {
   readonly store: QuotaStore;
   readonly reader: QuotaReader;
   readonly overrideStore: OverrideStore;
-  readonly salts: SaltBooks | DerivedSalts;
+  readonly salts: SaltBooks;
   /** The place of this gateway among those that count together. */
   place(): Place;
   /** Resolves once the store counts, or when the start should not wait any longer. Calls `onContact` on each contact. */

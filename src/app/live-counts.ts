@@ -6,7 +6,7 @@ import type { PolicySet } from '../core/policy-set.ts';
 import type { ExplainContext } from '../operations/explain.ts';
 import { OverrideBook } from '../operations/override-book.ts';
 import { DerivedSalts } from '../salts/derived-salts.ts';
-import { RedisSaltVault } from '../salts/redis-salt-vault.ts';
+import { RedisSaltVault, withoutWriting } from '../salts/redis-salt-vault.ts';
 import { SaltBooks } from '../salts/salt-books.ts';
 import { MemoryStore } from '../stores/memory/memory-store.ts';
 import { createRedisClient, type RedisClient } from '../stores/redis/client.ts';
@@ -70,5 +70,5 @@ export async function withLiveCounts<T>(
 
 function saltsFor({ ipSaltSecret }: Pick<Environment, 'ipSaltSecret'>, client: RedisClient) {
   if (ipSaltSecret !== undefined) return new DerivedSalts(ipSaltSecret);
-  return new SaltBooks((periodMs) => new RedisSaltVault(client, periodMs));
+  return new SaltBooks(withoutWriting(new RedisSaltVault(client)));
 }

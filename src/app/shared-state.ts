@@ -12,8 +12,8 @@ import { inMemory } from './memory-backend.ts';
 import { Refresher } from './refresher.ts';
 import type { StoreMonitor } from './store-monitor.ts';
 
-/** Salts change once a day, and the next ones are made long before. */
-const SALTS_EVERY_MS = 60_000;
+/** Redis may lose salts, for example under a flood: gateways write back what they hold. */
+const SALTS_EVERY_MS = 10_000;
 /** A message announces each change of an override. This is for messages that got lost. */
 const OVERRIDES_EVERY_MS = 5_000;
 

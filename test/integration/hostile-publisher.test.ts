@@ -24,7 +24,10 @@ const RESETS = 'hg:v1:reset';
 const OVERRIDES = 'hg:v1:notices';
 const LOOKUPS = 'hg:v1:questions';
 const HEARTBEATS = 'hg:v1:replicas';
-const CHANNELS = [RESETS, OVERRIDES, LOOKUPS];
+const SALTS = 'hg:v1:salts';
+/** Those of three days and three long periods, and the one that is kept. */
+const SALTS_OF_A_GATEWAY = 7;
+const CHANNELS = [RESETS, OVERRIDES, LOOKUPS, SALTS];
 const HOUR_MS = 3_600_000;
 /** Each step, on a busy machine. */
 const WITHIN_MS = 60_000;
@@ -210,6 +213,20 @@ describe.skipIf(!redisIsHere)('an account that may publish', () => {
     // Heartbeats and regular reads are included.
     expect((await calls('eval')) - before).toBeLessThan(11 * seconds + 5);
     await overridesAreRead();
+    client.disconnect();
+  });
+
+  test('makes the gateway look for lost salts at most ten times a second', async () => {
+    const client = await publisher();
+    const [before, startMs] = [await calls('get'), performance.now()];
+    for (let i = 0; i < 50; i++) {
+      await Promise.all(Array.from({ length: 200 }, () => client.publish(SALTS, 'x')));
+    }
+    await countsExactly();
+    const seconds = (performance.now() - startMs) / 1_000;
+    const asked = (await calls('get')) - before;
+    expect(asked).toBeGreaterThan(0);
+    expect(asked).toBeLessThanOrEqual(SALTS_OF_A_GATEWAY * (11 * seconds + 5));
     client.disconnect();
   });
 

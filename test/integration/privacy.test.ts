@@ -38,8 +38,8 @@ function everyName(): Headers {
     authorization: `Bearer ${sentinels.text('bearer token')}`,
     cookie: `session=${sentinels.text('cookie')}`,
     'user-agent': `Mozilla/5.0 ${sentinels.text('user agent')}`,
-    'x-user': sentinels.text('user'),
-    'x-tenant': sentinels.text('tenant'),
+    'x-user': sentinels.name('user'),
+    'x-tenant': sentinels.name('tenant'),
     'x-real-ip': sentinels.ipv4(),
     'x-headgate-client-ip': sentinels.ipv6(),
     'x-headgate-peer-ip': sentinels.ipv4(),
@@ -363,6 +363,12 @@ describe.skipIf(!ownRedisIsHere)('no secret and nothing that names a client', ()
     expect(places[place]?.length).toBeGreaterThan(100);
     expect(sentinels.findIn(places[place] ?? '')).toEqual([]);
   });
+  test('is missing from the search for lack of counts: users and header values were counted', () => {
+    for (const kind of ['u', 'h']) {
+      expect(places['keys and values of Redis']).toMatch(new RegExp(`\\{${kind}\\.[\\w-]{22}\\}`));
+    }
+    expect(places.logs).toMatch(/"u\.[\w-]{22}"/);
+  });
   test('is readable with the salts, which are only in Redis', () => {
     expect(salts.length).toBeGreaterThan(2);
     const elsewhere = Object.entries(places).filter(([place]) => !place.includes('Redis'));
@@ -408,5 +414,10 @@ test('the search finds planted values in any encoding, within other text, and in
     }
   }
   expect(planted.findIn(String(values[0]).slice(0, -3))).not.toEqual([]);
+  const user = planted.name('user');
+  for (const encoding of ['hex', 'base64', 'base64url'] as const) {
+    const shortened = hash('sha256', user, encoding).slice(0, 22);
+    expect(planted.findIn(`u.${shortened}`), encoding).not.toEqual([]);
+  }
   expect(planted.findIn('198.51.100.7 2001:db8::1 c2VudGluZWw= key')).toEqual([]);
 });

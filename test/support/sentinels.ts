@@ -30,6 +30,18 @@ export class Sentinels {
     return text;
   }
 
+  /** A text that names a client and can be guessed, such as a user: an unkeyed hash of it must not be found either. */
+  name(kind: string): string {
+    const text = this.text(kind);
+    // The beginnings, so that shortened hashes are found as well.
+    this.#add(kind, {
+      'SHA-256 in hex, its beginning': hash('sha256', text).slice(0, 16),
+      'SHA-256 in base64, its beginning': hash('sha256', text, 'base64').slice(0, 16),
+      'SHA-256 in base64url, its beginning': hash('sha256', text, 'base64url').slice(0, 16),
+    });
+    return text;
+  }
+
   /** An address of the networks for benchmarks (RFC 2544), which no program prints by itself. */
   ipv4(kind = 'IPv4 address'): string {
     const number = this.#count++;

@@ -6,6 +6,8 @@ import type { Heartbeat } from './heartbeat.ts';
 
 /** How long the start waits. */
 const PATIENCE_MS = 500;
+/** How long the start waits once Redis counts: gateways may have to agree on salts first. */
+const AGREEMENT_MS = 2_000;
 /** The first command of a process is its slowest, so a first heartbeat may be late and is tried again. */
 const RETRY_MS = 25;
 
@@ -14,7 +16,7 @@ export interface FirstContactOptions {
   /** The first write shows whether Redis counts: it may be full or read-only, or the account may lack permissions. */
   readonly heartbeat: Pick<Heartbeat, 'beat' | 'lost' | 'reconnected'>;
   readonly monitor: Pick<StoreMonitor, 'connected'>;
-  /** Called for each new connection, not only for the first. */
+  /** Called for each new connection, not only for the first. Resolves once this gateway has what others share. */
   readonly onContact: () => Promise<void>;
 }
 
@@ -28,24 +30,32 @@ export function firstContact(options: FirstContactOptions): Promise<StoreAtStart
     isStarting = false;
     resolve(found);
   };
-  const patience = setTimeout(endStart, PATIENCE_MS);
+  let patience = setTimeout(endStart, PATIENCE_MS);
 
-  const beatUntilItCounts = async (): Promise<void> => {
+  const beatUntilItCounts = async (): Promise<boolean> => {
     try {
       await heartbeat.beat();
-      found = 'counts';
-      monitor.connected();
     } catch (error) {
-      if (!isStarting) return heartbeat.lost(error);
-      await sleep(RETRY_MS);
-      return beatUntilItCounts();
+      if (isStarting) {
+        await sleep(RETRY_MS);
+        return beatUntilItCounts();
+      }
+      heartbeat.lost(error);
+      return false;
     }
+    found = 'counts';
+    if (isStarting) {
+      clearTimeout(patience);
+      patience = setTimeout(endStart, AGREEMENT_MS);
+    }
+    return true;
   };
 
   client.on('ready', async () => {
     heartbeat.reconnected();
     if (found === 'unreachable') found = 'refuses';
-    await Promise.all([beatUntilItCounts(), onContact()]);
+    const [counts] = await Promise.all([beatUntilItCounts(), onContact()]);
+    if (counts) monitor.connected();
     clearTimeout(patience);
     endStart();
   });

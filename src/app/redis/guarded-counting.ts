@@ -1,10 +1,11 @@
 /** Counting in Redis with everything that keeps a slow or broken Redis from delaying requests. */
 import type { Environment } from '../../config/settings/environment.ts';
 import type { RedisTarget } from '../../config/settings/redis-target.ts';
-import type { QuotaReader, QuotaStore } from '../../core/store.ts';
+import { type QuotaReader, type QuotaStore, StoreError } from '../../core/store.ts';
+import type { SaltBooks } from '../../salts/salt-books.ts';
 import { Breaker } from '../../stores/breaker.ts';
 import { DenialCache } from '../../stores/denial-cache.ts';
-import { GuardedStore } from '../../stores/guarded-store.ts';
+import { type Gate, GuardedStore } from '../../stores/guarded-store.ts';
 import { Overload } from '../../stores/overload.ts';
 import type { RedisClient } from '../../stores/redis/client.ts';
 import { withDeadline } from '../../stores/redis/deadline.ts';
@@ -24,6 +25,7 @@ export interface GuardedCountingOptions {
   readonly target: RedisTarget;
   readonly environment: Pick<Environment, 'storeTimeoutMs' | 'rememberedDenials'>;
   readonly monitor: StoreMonitor;
+  readonly salts: Pick<SaltBooks, 'isAsking'>;
   readonly decisions: Pick<DecisionEvents, 'requestShed' | 'denialRemembered'>;
 }
 
@@ -38,7 +40,7 @@ export interface GuardedCounting {
 }
 
 export function createGuardedCounting(options: GuardedCountingOptions): GuardedCounting {
-  const { client, target, environment, monitor, decisions } = options;
+  const { client, target, environment, monitor, salts, decisions } = options;
   const deadlineMs = environment.storeTimeoutMs;
   const breaker = createBreaker(client, deadlineMs, monitor);
   const overload = new Overload({
@@ -60,7 +62,7 @@ export function createGuardedCounting(options: GuardedCountingOptions): GuardedC
       monitor.failed(reason, cause);
     },
   });
-  const guarded = new GuardedStore(redis, [breaker, overload]);
+  const guarded = new GuardedStore(redis, [breaker, overload, unlessAsking(salts)]);
   const denialCache =
     environment.rememberedDenials > 0
       ? new DenialCache({
@@ -79,6 +81,13 @@ export function createGuardedCounting(options: GuardedCountingOptions): GuardedC
       breaker.close();
     },
   };
+}
+
+const ASKING = new StoreError('given_up', 'the gateways have not agreed on salts yet');
+
+/** Counts under provisional salts would be lost in a moment. */
+function unlessAsking(salts: GuardedCountingOptions['salts']): Gate {
+  return { obstacle: () => (salts.isAsking ? ASKING : undefined) };
 }
 
 function createBreaker(client: RedisClient, deadlineMs: number, monitor: StoreMonitor): Breaker {

@@ -1,6 +1,7 @@
 /** Counts in Redis, together with other gateways. */
 import type { Environment } from '../../config/settings/environment.ts';
 import type { RedisTarget } from '../../config/settings/redis-target.ts';
+import { RedisSaltHolders } from '../../salts/redis-salt-holders.ts';
 import { RedisSaltVault } from '../../salts/redis-salt-vault.ts';
 import { SaltBooks } from '../../salts/salt-books.ts';
 import { createRedisClient } from '../../stores/redis/client.ts';
@@ -33,8 +34,14 @@ export function inRedis(options: RedisBackendOptions): Backend {
   telemetry.store.scriptInUse(TAKE_SCRIPT_SHA);
 
   const client = createRedisClient({ target, deadlineMs, onError: monitor.connectionFailed });
-  const { decisions } = telemetry;
-  const counting = createGuardedCounting({ client, target, environment, monitor, decisions });
+  const { decisions, peers } = telemetry;
+  const subscriber = createRedisClient({ target, deadlineMs, onError: peers.othersUnheard });
+  const restore = () => salts.restore(now());
+  const holders = new RedisSaltHolders({ client, subscriber, restore });
+  const salts = new SaltBooks(new RedisSaltVault(client), holders);
+  const counting = createGuardedCounting({
+    ...{ client, target, environment, monitor, decisions, salts },
+  });
   const heartbeat = new Heartbeat({
     replicas: new Replicas({
       client,
@@ -54,8 +61,6 @@ export function inRedis(options: RedisBackendOptions): Backend {
     count: () => heartbeat.place.count,
     answer: events.answerQuery,
   });
-  const { peers } = telemetry;
-  const subscriber = createRedisClient({ target, deadlineMs, onError: peers.othersUnheard });
   const { denialCache } = counting;
   listenToPeers({ subscriber, gateways, denialCache, events, telemetry: peers });
 
@@ -63,7 +68,7 @@ export function inRedis(options: RedisBackendOptions): Backend {
     store: counting.store,
     reader: counting.reader,
     overrideStore: new RedisOverrideStore({ client, deadlineMs, now }),
-    salts: new SaltBooks((periodMs) => new RedisSaltVault(client, periodMs)),
+    salts,
     place: () => heartbeat.place,
     queryAll: (query) => gateways.ask(query),
     version: redisVersion(client, () => performance.now()),

@@ -43,7 +43,7 @@ export const SETTINGS = {
     name: 'HEADGATE_IP_SALT_SECRET',
     topic: 'trust',
     meaning:
-      'Secret from which gateways derive the daily salts of address pseudonyms, so that they share them without Redis. Anyone who has it can compute the salts of every day.',
+      'Secret from which gateways derive the salts of address pseudonyms and the key of the hashes of users and header values, so that they share them without Redis. Anyone who has it can compute the salts of every day. A change renames all clients: counters start at zero, and overrides of users apply to nobody.',
     expected: 'at least 32 characters',
     schema: z.string().min(32),
     fallback: undefined,

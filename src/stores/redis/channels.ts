@@ -5,6 +5,8 @@ import type { RedisClient } from './client.ts';
 export const RESET_CHANNEL = 'hg:v1:reset';
 /** An override was stored or removed. The message is empty. */
 export const OVERRIDES_CHANNEL = 'hg:v1:notices';
+/** A gateway finds no salts and asks those that hold some to write them back. The message is empty. */
+export const SALTS_CHANNEL = 'hg:v1:salts';
 /** Queries to every gateway, see peer-gateways.ts. */
 export const QUERIES_CHANNEL = 'hg:v1:questions';
 

@@ -3,7 +3,7 @@ import { causeText } from '../cause-text.ts';
 import type { TelemetryContext } from './context.ts';
 
 export interface PeerEvents {
-  /** The salts of addresses cannot be read from Redis or written there. */
+  /** The salts cannot be read from Redis or written there. */
   saltsNotShared(error: Error): void;
   /** Messages from other gateways do not arrive. */
   othersUnheard(reason: unknown): void;

@@ -5,7 +5,7 @@ export const PEER_LINES = {
   salts_not_shared: {
     level: 'error',
     message:
-      'the salts of addresses are not in Redis: until they are, each gateway counts addresses by itself',
+      'the salts are not in Redis: until they are, each gateway counts addresses, users and header values by itself',
     fields: { cause: CAUSE },
     meaning: `Redis is down or full, or its account may not write: ${RUN_CHECK}.`,
     atMost: ONE_A_MINUTE,

@@ -1,38 +1,35 @@
 import { describe, expect, test } from 'vitest';
 import { DAY_MS } from '../../../src/core/salts.ts';
-import { SaltBook, type SaltVault } from '../../../src/salts/salt-book.ts';
+import { SaltBook } from '../../../src/salts/salt-book.ts';
 import { NOON_MS } from '../../support/requests.ts';
+import { TestSaltVault } from '../../support/salt-vault.ts';
 
-/** What a shared store does, in a map. */
-class Vault implements SaltVault {
-  readonly salts = new Map<number, Buffer>();
-  away = false;
-  async get(day: number) {
-    if (this.away) throw new Error('away');
-    return this.salts.get(day);
-  }
-  async agree(day: number, proposed: Buffer) {
-    if (this.away) throw new Error('away');
-    const agreed = this.salts.get(day) ?? proposed;
-    this.salts.set(day, agreed);
-    return agreed;
-  }
+/** A book and the vault that it shares. */
+function bookOn(vault?: TestSaltVault) {
+  const book = new SaltBook(DAY_MS);
+  return {
+    at: (nowMs: number) => book.at(nowMs),
+    async refresh(nowMs: number) {
+      book.forget(nowMs);
+      if (vault !== undefined) await book.agree(vault, nowMs);
+    },
+  };
 }
 
 const exported = (key: { export(): Buffer } | undefined) => key?.export().toString('hex');
 
 describe('a salt book', () => {
   test('has the same salts as other books on its vault', async () => {
-    const vault = new Vault();
-    const [one, two] = [new SaltBook(DAY_MS, vault), new SaltBook(DAY_MS, vault)];
+    const vault = new TestSaltVault();
+    const [one, two] = [bookOn(vault), bookOn(vault)];
     await one.refresh(NOON_MS);
     await two.refresh(NOON_MS);
     expect(exported(one.at(NOON_MS).current)).toBe(exported(two.at(NOON_MS).current));
   });
 
   test("has tomorrow's salt at midnight, even if the vault is down", async () => {
-    const vault = new Vault();
-    const [one, two] = [new SaltBook(DAY_MS, vault), new SaltBook(DAY_MS, vault)];
+    const vault = new TestSaltVault();
+    const [one, two] = [bookOn(vault), bookOn(vault)];
     await one.refresh(NOON_MS);
     await two.refresh(NOON_MS);
     vault.away = true;
@@ -43,7 +40,7 @@ describe('a salt book', () => {
   });
 
   test('gives the same object until something changes', async () => {
-    const book = new SaltBook(DAY_MS, new Vault());
+    const book = bookOn(new TestSaltVault());
     await book.refresh(NOON_MS);
     const first = book.at(NOON_MS);
     await book.refresh(NOON_MS + 60_000);
@@ -51,27 +48,27 @@ describe('a salt book', () => {
   });
 
   test("starts without its vault, and uses the vault's salts when it can be reached", async () => {
-    const vault = new Vault();
+    const vault = new TestSaltVault();
     vault.away = true;
-    const book = new SaltBook(DAY_MS, vault);
+    const book = bookOn(vault);
     await expect(book.refresh(NOON_MS)).rejects.toThrow('away');
     const provisional = exported(book.at(NOON_MS).current);
     vault.away = false;
-    await new SaltBook(DAY_MS, vault).refresh(NOON_MS);
+    await bookOn(vault).refresh(NOON_MS);
     await book.refresh(NOON_MS);
     expect(exported(book.at(NOON_MS).current)).not.toBe(provisional);
     expect(exported(book.at(NOON_MS).current)).toBe(
-      vault.salts.get(book.at(NOON_MS).startMs)?.toString('hex'),
+      vault.salts.get('1d:2026-11-21')?.toString('hex'),
     );
   });
 
   test('refills a vault that lost its data, so that gateways that start later agree', async () => {
-    const vault = new Vault();
-    const one = new SaltBook(DAY_MS, vault);
+    const vault = new TestSaltVault();
+    const one = bookOn(vault);
     await one.refresh(NOON_MS);
     vault.salts.clear();
     await one.refresh(NOON_MS);
-    const two = new SaltBook(DAY_MS, vault);
+    const two = bookOn(vault);
     await two.refresh(NOON_MS);
     for (const moment of [NOON_MS, NOON_MS + DAY_MS]) {
       expect(exported(two.at(moment).current)).toBe(exported(one.at(moment).current));
@@ -79,9 +76,9 @@ describe('a salt book', () => {
   });
 
   test('replaces its own salt even after the day has ended', async () => {
-    const vault = new Vault();
+    const vault = new TestSaltVault();
     const lateMs = Date.UTC(2026, 10, 21, 23, 59);
-    const [one, two] = [new SaltBook(DAY_MS, vault), new SaltBook(DAY_MS, vault)];
+    const [one, two] = [bookOn(vault), bookOn(vault)];
     await one.refresh(lateMs);
     two.at(lateMs);
     await two.refresh(lateMs + 120_000);
@@ -89,29 +86,29 @@ describe('a salt book', () => {
   });
 
   test('has no salt of the day before yesterday', async () => {
-    const book = new SaltBook(DAY_MS, new Vault());
+    const book = bookOn(new TestSaltVault());
     await book.refresh(NOON_MS);
     await book.refresh(NOON_MS + 3 * DAY_MS);
     expect(book.at(NOON_MS + DAY_MS).previous).toBeUndefined();
   });
 
   test('keeps the salt of the day before after a refresh', async () => {
-    const book = new SaltBook(DAY_MS);
+    const book = bookOn();
     const yesterday = exported(book.at(NOON_MS).current);
     await book.refresh(NOON_MS + DAY_MS);
     expect(exported(book.at(NOON_MS + DAY_MS).previous)).toBe(yesterday);
   });
 
   test('makes up no salt for a day that has passed', async () => {
-    const vault = new Vault();
-    const book = new SaltBook(DAY_MS, vault);
+    const vault = new TestSaltVault();
+    const book = bookOn(vault);
     await book.refresh(NOON_MS);
     expect(book.at(NOON_MS).previous).toBeUndefined();
     expect(vault.salts.size).toBe(2);
   });
 
   test('works without a vault', async () => {
-    const book = new SaltBook(DAY_MS);
+    const book = bookOn();
     await book.refresh(NOON_MS);
     const today = exported(book.at(NOON_MS).current);
     expect(today).toHaveLength(64);

@@ -3,6 +3,7 @@ import { DAY_MS, LONG_PERIOD_MS, type PeriodSalts } from '../../../src/core/salt
 import { DerivedSalts } from '../../../src/salts/derived-salts.ts';
 import { SaltBooks } from '../../../src/salts/salt-books.ts';
 import { NOON_MS } from '../../support/requests.ts';
+import { TestSaltVault } from '../../support/salt-vault.ts';
 
 const SECRET = 'a secret of at least 32 characters';
 const exported = (salts: PeriodSalts | undefined) =>
@@ -27,9 +28,16 @@ describe('salts that are derived from a secret', () => {
       ...exported(today.long),
       ...exported(salts.at(NOON_MS + DAY_MS, true).daily).slice(0, 1),
       ...exported(new DerivedSalts(`${SECRET}!`).at(NOON_MS, true).daily),
+      today.kept.export().toString('hex'),
+      new DerivedSalts(`${SECRET}!`).at(NOON_MS, true).kept.export().toString('hex'),
     ];
     expect(new Set(all).size).toBe(all.length);
     expect(all.every((each) => each?.length === 64)).toBe(true);
+  });
+  test('have one kept secret for all days', () => {
+    const [one, two] = [new DerivedSalts(SECRET), new DerivedSalts(SECRET)];
+    const { kept } = one.at(NOON_MS, true);
+    expect(kept.export()).toEqual(two.at(NOON_MS + 400 * DAY_MS, false).kept.export());
   });
   test("have today's salt as the previous one tomorrow, even if it was not used today", () => {
     const [today] = exported(new DerivedSalts(SECRET).at(NOON_MS, false).daily);
@@ -54,16 +62,10 @@ describe('both salt books together', () => {
     );
   });
   test('agree on salts for long windows before they are needed', async () => {
-    const asked = new Set<number>();
-    const shelf = new SaltBooks((periodMs) => ({
-      get: async () => undefined,
-      agree: async (_start, proposed) => {
-        asked.add(periodMs);
-        return proposed;
-      },
-    }));
-    await shelf.refresh(NOON_MS);
-    expect([...asked]).toEqual([DAY_MS, LONG_PERIOD_MS]);
+    const vault = new TestSaltVault();
+    await new SaltBooks(vault).refresh(NOON_MS);
+    const periods = new Set([...vault.salts.keys()].map((name) => name.split(':')[0]));
+    expect([...periods]).toEqual(['kept', '1d', '31d']);
   });
   test('return the same object after a refresh', async () => {
     const shelf = new SaltBooks();

@@ -60,6 +60,18 @@ test('a start with Redis ends once it counts, and salts and overrides are read',
   expect(vi.getTimerCount()).toBe(0);
 });
 
+test('a start waits two seconds for salts once Redis counts, which is not reported before', async () => {
+  const { client, monitor, outcome } = setUp({ contactMs: 3_000 });
+  client.emit('ready');
+  await vi.advanceTimersByTimeAsync(1_999);
+  expect(outcome()).toBeUndefined();
+  await vi.advanceTimersByTimeAsync(1);
+  expect(outcome()).toBe('counts');
+  expect(monitor.connected).not.toHaveBeenCalled();
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(monitor.connected).toHaveBeenCalledOnce();
+});
+
 test('a first heartbeat that fails is tried again after 25 milliseconds', async () => {
   const { client, beats, heartbeat, outcome } = setUp({ refusals: 2 });
   client.emit('ready');

@@ -1,0 +1,23 @@
+/** What Redis does for salts, in a map. */
+import type { SaltVault } from '../../src/salts/shared-salt.ts';
+
+export class TestSaltVault implements SaltVault {
+  /** By name. */
+  readonly salts = new Map<string, Buffer>();
+  /** By name, as they were proposed. */
+  readonly lifetimes = new Map<string, number | undefined>();
+  away = false;
+
+  async get(name: string): Promise<Buffer | undefined> {
+    if (this.away) throw new Error('away');
+    return this.salts.get(name);
+  }
+
+  async agree(name: string, proposed: Buffer, lifetimeMs: number | undefined): Promise<Buffer> {
+    if (this.away) throw new Error('away');
+    const agreed = this.salts.get(name) ?? proposed;
+    this.salts.set(name, agreed);
+    this.lifetimes.set(name, lifetimeMs);
+    return agreed;
+  }
+}
