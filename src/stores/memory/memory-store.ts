@@ -14,7 +14,7 @@ import {
   type TakeResult,
 } from '../../core/store.ts';
 import { FixedWindow } from './fixed-window.ts';
-import type { Meter, MeteredRequest } from './meter.ts';
+import type { IndebtedRequest, Meter } from './meter.ts';
 import { MeterTable } from './meter-table.ts';
 import { TokenBucket } from './token-bucket.ts';
 import { WindowCounter } from './window-counter.ts';
@@ -60,11 +60,10 @@ export class MemoryStore implements QuotaStore, QuotaReader {
   peek(descriptors: readonly Descriptor[]): PeekResult {
     const nowMs = this.#now();
     const states = descriptors.map((descriptor) => {
-      const { key, quota } = descriptor;
+      const { key, quota, cost } = descriptor;
       const meter = this.#meters.get(key) ?? NEW_METER[quota.algorithm](quota);
-      const request = this.#metered(descriptor, nowMs);
-      meter.fits(request, nowMs);
-      return meter.settle({ ...request, quota: { ...quota, countRejected: false } }, nowMs, false);
+      meter.fits(this.#metered(descriptor, nowMs), nowMs);
+      return meter.settle({ quota: { ...quota, countRejected: false }, cost }, nowMs, false);
     });
     return { states, nowMs };
   }
@@ -77,23 +76,21 @@ export class MemoryStore implements QuotaStore, QuotaReader {
     const nowMs = this.#now();
     let admitted = true;
     const meters: Meter[] = [];
-    const requests: MeteredRequest[] = [];
     const unknown: boolean[] = [];
     for (const descriptor of descriptors) {
       const known = this.#meters.get(descriptor.key);
       const meter = known ?? NEW_METER[descriptor.quota.algorithm](descriptor.quota);
-      const request = this.#metered(descriptor, nowMs);
       meters.push(meter);
-      requests.push(request);
       unknown.push(known === undefined);
       // Called in any case, because it also brings the meter to this moment.
+      const request = this.#metered(descriptor, nowMs);
       if (!meter.fits(request, nowMs) && !isAdmitted) admitted = false;
     }
     const states: QuotaState[] = [];
     let newKeys = 0;
     for (const [i, descriptor] of descriptors.entries()) {
       const meter = meters[i] as Meter;
-      states.push(meter.settle(requests[i] as MeteredRequest, nowMs, admitted));
+      states.push(meter.settle(descriptor, nowMs, admitted));
       // What is not known yet has nothing that a refund could give back.
       if (unknown[i] === true && descriptor.cost > 0 && changesCount(descriptor, admitted)) {
         this.#meters.add(descriptor.key, meter);
@@ -105,7 +102,7 @@ export class MemoryStore implements QuotaStore, QuotaReader {
   }
 
   /** Call once the meter of the previous name is at this moment. */
-  #metered(descriptor: Descriptor, nowMs: number): MeteredRequest {
+  #metered(descriptor: Descriptor, nowMs: number): IndebtedRequest {
     const { quota, cost, previousKey } = descriptor;
     if (previousKey === undefined) return descriptor;
     const leastDebt = this.#meters.get(previousKey)?.debtAt?.(quota, nowMs) ?? 0;

@@ -2,8 +2,10 @@
 import type { Descriptor, Quota, QuotaState } from '../../core/store.ts';
 
 /** A request as one meter sees it. */
-export interface MeteredRequest extends Pick<Descriptor, 'quota' | 'cost'> {
-  /** What a token bucket owes at least, because it owes it under the previous name. In units x windowMs. */
+export type MeteredRequest = Pick<Descriptor, 'quota' | 'cost'>;
+
+/** A request with what its token bucket owes at least, because it owes it under the previous name. In units x windowMs. */
+export interface IndebtedRequest extends MeteredRequest {
   readonly leastDebt?: number;
 }
 
@@ -16,7 +18,7 @@ export interface Meter {
    * Whether a request fits. Called first in a take; brings the meter to this moment. If the clock was set back, units in
    * the future count as of now. So no unit is forgotten, and no client waits for it longer than one window.
    */
-  fits(request: MeteredRequest, nowMs: number): boolean;
+  fits(request: IndebtedRequest, nowMs: number): boolean;
   /**
    * Called after `fits`, for the same moment. Records the request if it was admitted or rejected requests count, and
    * returns the state of the quota after that. A refund counts only if it was admitted. Rejected requests fill a quota up
