@@ -15,6 +15,7 @@ import { checkRequest } from '../support/requests.ts';
 import { addShippedAccount, byShippedAccount } from '../support/shipped-account.ts';
 import { connectClient, openMemoryStore, openRedisStore } from '../support/stores.ts';
 import { describeQuotaStore } from './quota-store.contract.ts';
+import { expectOneName } from './renamed-address.contract.ts';
 import { expectNoRefill } from './renamed-bucket.contract.ts';
 
 const W = 300_000;
@@ -120,6 +121,9 @@ describe.skipIf(!ownRedisIsHere)('the cluster store', () => {
 
   test('a token bucket whose names are in two slots answers as if it had kept its name', () =>
     expectNoRefill(open, (key) => key.replace('{', '{renamed'), 60));
+
+  test('limits of addresses decide as if addresses kept their names', () =>
+    expectOneName(open, () => openMemoryStore(), { runs: 40, hasSlots: true }));
 
   describe('when the names of addresses change', () => {
     /** A client that retries all the time. Returns when it was admitted, in ms from a boundary. */
