@@ -5,8 +5,10 @@ import { isIPv6 } from 'node:net';
 const LONGEST = 256;
 
 const DOTTED = /\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}/;
-/** At least two colons, and what may be around them in an IPv6 address. */
-const WITH_COLONS = /[\da-f]*:[\da-f]*:[\da-f:]*/gi;
+/** What an IPv6 address consists of. */
+const HEX_AND_COLONS = /[\da-f:]{2,}/gi;
+/** Without two colons in a row, an IPv6 address has eight groups and seven colons. */
+const SHORTEST_FULL = 15;
 
 /**
  * True for addresses and networks of both families, with brackets, a port, a zone or a prefix length, in lists, and with
@@ -17,11 +19,12 @@ export function holdsAddress(text: string): boolean {
   if (text.length > LONGEST) return true;
   if (text.includes('.') && DOTTED.test(text)) return true;
   if (!text.includes(':')) return false;
-  return text.match(WITH_COLONS)?.some(isIPv6Within) ?? false;
+  return text.match(HEX_AND_COLONS)?.some(isIPv6Within) ?? false;
 }
 
 /** What is next to an address may look like a part of it: `id:2001:db8::1`, or a port after eight groups. */
 function isIPv6Within(text: string): boolean {
+  if (text.length < SHORTEST_FULL && !text.includes('::')) return false;
   const first = text.indexOf(':');
   const last = text.lastIndexOf(':');
   return isIPv6(text) || isIPv6(text.slice(first + 1)) || isIPv6(text.slice(0, last));
