@@ -18,7 +18,7 @@ export interface Pseudonyms {
 
 export interface AddressPartition {
   readonly daily: Pseudonyms;
-  /** For windows longer than a day; undefined if no policy has one. */
+  /** For limits that remember longer than a day; undefined if no policy has one. */
   readonly long: Pseudonyms | undefined;
   /** The wider networks that are counted too, narrowest first. An IPv4 address has none. */
   readonly wider: readonly AddressPartition[];

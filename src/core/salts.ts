@@ -1,6 +1,6 @@
 /**
  * Salts: the keys that turn addresses into pseudonyms. They change, so that an address cannot be tracked for longer than
- * counting needs: every day at 00:00 UTC, and every 31 days for windows longer than a day.
+ * counting needs: every day at 00:00 UTC, and every 31 days for limits that remember longer than a day.
  */
 import type { KeyObject } from 'node:crypto';
 import { MAX_WINDOW_MS } from './store.ts';
@@ -32,7 +32,7 @@ export interface Salts {
   /** The secret that all gateways share and keep: it keys names that must never change. */
   readonly kept: KeyObject;
   readonly daily: PeriodSalts;
-  /** For windows longer than a day; undefined if there are none. */
+  /** For limits that remember longer than a day; undefined if there are none. */
   readonly long: PeriodSalts | undefined;
 }
 
