@@ -10,10 +10,13 @@
 --- @include "rows"
 --- @include "reply"
 
+local descriptors = {}
+
 for i = 1, #KEYS do
   local row = row_at(i)
   row.count_rejected = false
-  local descriptor = { key = KEYS[i], row = row }
+  local descriptor = { key = KEYS[i], row = row, previous = descriptors[i + row.inherits_from] }
+  descriptors[i] = descriptor
   row.read(descriptor)
   answer(descriptor, false)
 end

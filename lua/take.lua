@@ -11,7 +11,7 @@
 -- RETURNS  the number of the call, so that the caller recognizes its reply; now in milliseconds since the epoch; then
 --          for each descriptor:
 --            the units remaining, or -1 minus that number if the request was denied
---            milliseconds until the quota is full again
+--            milliseconds until the quota is full again; of a bucket its debt, see includes/token-bucket.lua
 --            only if fewer units remain than the request costs, and at least one: milliseconds until a request of this
 --            cost fits
 --
@@ -30,7 +30,7 @@ for i = 1, #KEYS do
     descriptor = { key = '', row = row, units = 0, length = 0, first = 0, newest = 0, age_ms = 0 }
     descriptors[count] = descriptor
   end
-  descriptor.key, descriptor.row = KEYS[i], row
+  descriptor.key, descriptor.row, descriptor.previous = KEYS[i], row, descriptors[count + row.inherits_from]
   if not row.read(descriptor) then admitted = false end
   if is_last then
     for j = 1, count do answer(descriptors[j], admitted) end

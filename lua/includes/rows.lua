@@ -2,7 +2,8 @@
 --
 -- ARGV[3]  two bytes per key that name its row: 32 + row % 64, then 32 + row / 64, rows counted from 0. The second byte
 --          is 64 higher for the last descriptor of a request.
--- ARGV[4]  the first of the rows, each of six arguments: algorithm (log, counter, bucket, fixed), limit in units, window
+-- ARGV[4]  the first of the rows, each of six arguments: algorithm (log, counter, bucket, fixed; `bucket-1` inherits the
+--          debt of the key one before its own, `bucket+500` owes at least 500 units x window_ms), limit in units, window
 --          (see includes/window.lua; only fixed windows have a calendar), burst in units, cost in units, whether rejected
 --          requests count (1 or 0). A cost of 0 is a check: it takes nothing. A cost below 0 is a refund: it always fits,
 --          and no count goes below 0.
@@ -18,15 +19,17 @@
 --
 --   read(descriptor)              Returns whether the request fits. Leaves what it read in the descriptor's fields.
 --   settle(descriptor, admitted)  Follows `read`. Records the request if it was admitted or rejected requests count.
---                                 Returns the units remaining, the milliseconds until the quota is full again, and
---                                 the milliseconds until a request of this cost fits.
+--                                 Returns the units remaining, the milliseconds until the quota is full again (of a
+--                                 bucket, the debt), and the milliseconds until a request of this cost fits.
 --
 -- A descriptor is a table with `key`, `row`, and the fields of its algorithm.
 local ALGORITHMS = { log = log, counter = counter, bucket = bucket, fixed = fixed }
 
 local rows = {}
 for i = 4, #ARGV, 6 do
-  local algorithm = ALGORITHMS[ARGV[i]]
+  local name, inherited = string.match(ARGV[i], '^(%a+)(.*)$')
+  local algorithm = ALGORITHMS[name]
+  inherited = tonumber(inherited) or 0
   local start_ms, window_ms = window_at(ARGV[i + 2])
   local slack_ms = math.ceil(window_ms / 16)
   local cost = tonumber(ARGV[i + 4])
@@ -44,6 +47,9 @@ for i = 4, #ARGV, 6 do
     -- Units that must be left, except in a fixed window.
     need = cost < 0 and -math.huge or math.max(cost, 1),
     count_rejected = ARGV[i + 5] == '1',
+    -- Of a bucket: the place of the previous name, counted from its own, and the least debt in units x window_ms.
+    inherits_from = math.min(inherited, 0),
+    least_debt = math.max(inherited, 0),
   }
 end
 

@@ -5,7 +5,8 @@
 -- window_ms, and every millisecond repays `limit` of it. These are whole numbers, so nothing is rounded.
 --
 -- Fields of a descriptor:
---   debt  at this moment
+--   debt      at this moment, at least that of the name before
+--   previous  the descriptor of the name that the client had before, if it is in this call
 --
 --- @include "now"
 --- @include "server"
@@ -32,6 +33,8 @@ function bucket.read(descriptor)
       debt = math.max(0, debt - row.limit * (now_ms - at_ms))
     end
   end
+  debt = math.max(debt, row.least_debt)
+  if row.inherits_from < 0 then debt = math.max(debt, descriptor.previous.debt) end
   descriptor.debt = debt
   return debt + row.need * row.window_ms <= row.burst * row.window_ms
 end
@@ -53,5 +56,5 @@ function bucket.settle(descriptor, admitted)
   -- More than the burst never fits. The wait is as for one unit more than the burst, so that it is not without end.
   local needed = math.min(row.need, row.burst + 1) * row.window_ms
   local wait_ms = math.max(0, math.ceil((debt + needed - burst) / row.limit))
-  return math.max(0, remaining), math.ceil(debt / row.limit), wait_ms
+  return math.max(0, remaining), debt, wait_ms
 end

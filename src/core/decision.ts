@@ -87,7 +87,7 @@ export function decide(
   result: TakeResult,
   mode: DecisionMode,
 ): Decision {
-  const index = bindingIndex(result);
+  const index = bindingIndex(descriptors, result);
   const descriptor = descriptors[index];
   const state = result.states[index];
   if (descriptor === undefined || state === undefined) {
@@ -114,17 +114,28 @@ export function unmeasured(mode: 'open' | 'closed', policy: Policy): Decision {
   };
 }
 
-/** If denied, the limit with the longest wait; if admitted, the one with the least remaining fraction. The first of equals. */
-function bindingIndex({ admitted, states }: TakeResult): number {
+/**
+ * If denied, the limit with the longest wait; if admitted, the one with the least remaining fraction. The first of equals,
+ * but of the two names of a client the current one.
+ */
+function bindingIndex(
+  descriptors: readonly LimitDescriptor[],
+  { admitted, states }: TakeResult,
+): number {
   let index = -1;
   let strictest = Number.NEGATIVE_INFINITY;
   for (const [i, state] of states.entries()) {
     if (state === undefined) continue;
     const strictness = admitted ? -state.remaining / state.limit : state.retryAfterMs;
-    if (strictness > strictest) {
+    const isEqual = strictness === strictest;
+    if (strictness > strictest || (isEqual && isRenamed(descriptors[i], descriptors[index]))) {
       strictest = strictness;
       index = i;
     }
   }
   return index;
+}
+
+function isRenamed(current?: LimitDescriptor, previous?: LimitDescriptor): boolean {
+  return current?.previousKey !== undefined && current.previousKey === previous?.key;
 }

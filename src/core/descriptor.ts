@@ -3,9 +3,9 @@
 import type { CheckContext } from './check-context.ts';
 import { everyLimit } from './every-limit.ts';
 import type { ClientIdentity } from './identity.ts';
-import { type AddressPartition, GLOBAL_PARTITION } from './partition.ts';
+import { type AddressPartition, GLOBAL_PARTITION, type Pseudonyms } from './partition.ts';
 import type { HeaderPartition, Limit, Policy } from './policy.ts';
-import { DAY_MS, reachesPrevious } from './salts.ts';
+import { reachesPrevious } from './salts.ts';
 import type { Descriptor } from './store.ts';
 
 /** A descriptor with the limit that it counts. */
@@ -45,7 +45,8 @@ export function describe(
   context: CountingContext,
 ): LimitDescriptor[] {
   const descriptors: LimitDescriptor[] = [];
-  const counting = { descriptors, salts: context.salts, nowMs: context.nowMs };
+  const { salts } = context;
+  const counting = { descriptors, salts, looksBack: looksBack(policies, context) };
   for (const policy of policies) {
     for (const limit of limitsFor(policy, client)) {
       const share = shareOf(limit, client);
@@ -63,20 +64,41 @@ function limitsFor(policy: Policy, { plan }: CountedClient): readonly Limit[] {
   return plan === undefined ? policy.limits : (policy.plans.get(plan) ?? policy.limits);
 }
 
-interface Counting extends CountingContext {
+interface Counting extends Pick<CountingContext, 'salts'> {
   readonly descriptors: LimitDescriptor[];
+  readonly looksBack: LooksBack;
 }
 
-/** Adds the descriptors of an address and of its wider networks, under the current and the previous pseudonym. */
+/** Whether a limit of the request looks back to the previous pseudonym, the daily or the long one. */
+interface LooksBack {
+  readonly daily: boolean;
+  readonly long: boolean;
+}
+
+function looksBack(policies: readonly Policy[], { salts, nowMs }: CountingContext): LooksBack {
+  let [dailyMs, longMs] = [0, 0];
+  for (const { lookback } of policies) {
+    dailyMs = Math.max(dailyMs, lookback.dailyMs);
+    longMs = Math.max(longMs, lookback.longMs);
+  }
+  return {
+    daily: reachesPrevious(salts.daily, dailyMs, nowMs),
+    long: salts.long !== undefined && reachesPrevious(salts.long, longMs, nowMs),
+  };
+}
+
+/**
+ * Adds the descriptors of an address and of its wider networks. If one limit looks back to the previous pseudonym, all
+ * count under it, so that the previous pseudonym alone decides: a Redis Cluster counts under one after the other.
+ */
 function pushAddress(counting: Counting, limit: Limit, address: AddressPartition): void {
-  const { descriptors, salts, nowMs } = counting;
-  const { windowMs } = limit.quota;
-  const isLong = windowMs > DAY_MS && address.long !== undefined && salts.long !== undefined;
+  const { descriptors, salts, looksBack } = counting;
+  const isLong = limit.isLong && address.long !== undefined && salts.long !== undefined;
   const { current, previous } = isLong ? address.long : address.daily;
-  descriptors.push(descriptor(limit, current));
-  const period = isLong ? salts.long : salts.daily;
-  if (previous !== undefined && reachesPrevious(period, windowMs, nowMs)) {
-    descriptors.push(descriptor(limit, previous));
+  if (isLong ? looksBack.long : looksBack.daily || limit.isLong) {
+    descriptors.push(...named(limit, { current, previous }));
+  } else {
+    descriptors.push(descriptor(limit, current));
   }
   for (const [i, network] of address.wider.entries()) {
     const wider = limit.wider[i];
@@ -111,6 +133,14 @@ function shareOf({ per }: Limit, client: CountedClient): Share {
     return { partition: header.partition, countsAddress: header.unverified };
   }
   return ADDRESS;
+}
+
+/** A limit under both names of a client. The previous one comes first: it has all counts, so it denies first. */
+export function named(limit: Limit, { current, previous }: Pseudonyms): LimitDescriptor[] {
+  const now = descriptor(limit, current);
+  if (previous === undefined) return [now];
+  const before = descriptor(limit, previous);
+  return [before, { ...now, previousKey: before.key }];
 }
 
 export function descriptor(source: Limit, partition: string): LimitDescriptor {

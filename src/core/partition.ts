@@ -13,12 +13,12 @@ export interface ClaimedIdentity {
 /** The pseudonyms of one network under the salts of two periods. */
 export interface Pseudonyms {
   readonly current: string;
-  readonly previous: string | undefined;
+  readonly previous?: string | undefined;
 }
 
 export interface AddressPartition {
   readonly daily: Pseudonyms;
-  /** For windows longer than a day; undefined if no policy has one. */
+  /** For limits that remember longer than a day; undefined if no policy has one. */
   readonly long: Pseudonyms | undefined;
   /** The wider networks that are counted too, narrowest first. An IPv4 address has none. */
   readonly wider: readonly AddressPartition[];
@@ -31,7 +31,8 @@ export const GLOBAL_PARTITION = 'g';
 const DIGEST_LENGTH = 22;
 
 const ADDRESS = 'i.';
-const DESCRIPTOR = 'r.';
+const DESCRIPTOR = 'd.';
+const DESCRIPTOR_OF_ADDRESS = 'r.';
 
 /** The partition of a listed key, by its id in the policy file. The id is no secret: logs and answers have it. */
 export function listedKeyPartition(id: string): string {
@@ -48,14 +49,9 @@ export function isAddress(partition: string): boolean {
   return partition.startsWith(ADDRESS);
 }
 
-/** Whether a partition stands for a descriptor of Envoy's rate limit filter. */
-function isDescriptor(partition: string): boolean {
-  return partition.startsWith(DESCRIPTOR);
-}
-
 /** Whether a partition is a pseudonym, which is another one after some time. */
 export function isPseudonym(partition: string): boolean {
-  return isAddress(partition) || isDescriptor(partition);
+  return isAddress(partition) || partition.startsWith(DESCRIPTOR_OF_ADDRESS);
 }
 
 /** Whether a partition may stand for many clients: the global one, or one of a header value. */
@@ -97,17 +93,20 @@ export function addressPartition(
   return partitionOf(narrowest, wider);
 }
 
-/** The pseudonyms of a descriptor of Envoy's rate limit filter: its values may be addresses. */
+/** The pseudonyms of a descriptor of Envoy's rate limit filter that holds an address. */
 export function descriptorPseudonyms(text: string, { current, previous }: PeriodSalts): Pseudonyms {
   return {
-    current: keyed(DESCRIPTOR, text, current),
-    previous: previous && keyed(DESCRIPTOR, text, previous),
+    current: keyed(DESCRIPTOR_OF_ADDRESS, text, current),
+    previous: previous && keyed(DESCRIPTOR_OF_ADDRESS, text, previous),
   };
 }
 
-/** The same for a window that is longer than salts last: a plain digest, which never changes. */
-export function descriptorPartition(text: string): string {
-  return DESCRIPTOR + digest(text);
+/**
+ * The lasting name of a descriptor, keyed like users. It is for descriptors without an address, and for windows that are
+ * longer than salts last.
+ */
+export function descriptorPartition(text: string, kept: KeyObject): string {
+  return keyed(DESCRIPTOR, text, kept);
 }
 
 /** All current and previous pseudonyms of an address and of its wider networks. */

@@ -3,7 +3,6 @@
 import type { AddressSet } from './address.ts';
 import type { ListedKey } from './api-key.ts';
 import type { CheckRequest } from './check-request.ts';
-import { everyLimit } from './every-limit.ts';
 import type { ForwardedHeader } from './forwarded-list.ts';
 import type { NeededHeader } from './header-watch.ts';
 import type { IdentityResolver } from './identity.ts';
@@ -14,7 +13,6 @@ import { modeOf, NO_OVERRIDES, type PolicyModes } from './overrides.ts';
 import { canonicalPath } from './path.ts';
 import type { Policy } from './policy.ts';
 import { tracePolicies } from './policy-trace.ts';
-import { DAY_MS } from './salts.ts';
 import { strictestOf } from './strictest-policy.ts';
 import type { Trace } from './trace.ts';
 
@@ -27,7 +25,7 @@ export interface PolicySet {
   readonly answers: AnswerStyle;
   /** The headers that a proxy must pass on so that headgate can tell clients apart. */
   readonly neededHeaders: readonly NeededHeader[];
-  /** Whether a limit that may count addresses has a window longer than a day. */
+  /** Whether a limit that may count addresses remembers units for longer than a day. */
   readonly hasLongWindows: boolean;
   /** Applies to requests that match no other policy. */
   readonly fallback: Policy;
@@ -85,15 +83,11 @@ export function compilePolicySet(definition: PolicySetDefinition): PolicySet {
     listedClients: compileListedClients(definition.naming.apiKeys),
     answers: definition.answers,
     neededHeaders: definition.neededHeaders,
-    hasLongWindows: policies.some(hasLongWindow),
+    hasLongWindows: policies.some(({ lookback }) => lookback.longMs > 0),
     fallback,
     has: (name) => byName.has(name),
     policiesFor: compileMatching(definition, policies, byName),
   };
-}
-
-function hasLongWindow(policy: Policy): boolean {
-  return everyLimit(policy).some(({ per, quota }) => per !== 'global' && quota.windowMs > DAY_MS);
 }
 
 function compileMatching(

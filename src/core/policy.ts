@@ -1,5 +1,6 @@
 /** Compiles policies when the file is loaded, so that nothing is computed per request that could be computed once. */
 import { describeQuota, keyWindow, kindOf, policyItem, windowLabel } from './limit-text.ts';
+import { type Lookback, lookbackOf, type Memory, memoryOf, NO_LOOKBACK } from './lookback.ts';
 import { MAX_FIXED_LIMIT, MAX_LIMIT, type Quota } from './store.ts';
 
 export type NamedPartition = 'client' | 'ip' | 'api_key' | 'user' | 'global';
@@ -16,7 +17,7 @@ export type StoreFailureMode = 'allow' | 'deny' | 'local';
 export const POLICY_MODES = ['enforce', 'shadow', 'off'] as const;
 export type PolicyMode = (typeof POLICY_MODES)[number];
 
-export interface Limit {
+export interface Limit extends Memory {
   readonly policy: Policy;
   readonly per: Partition;
   readonly quota: Quota;
@@ -46,6 +47,8 @@ export interface Policy {
   /** Limits by plan, for clients whose listed key has that plan. They replace `limits`. */
   readonly plans: ReadonlyMap<string, readonly Limit[]>;
   readonly onStoreFailure: StoreFailureMode;
+  /** Of the limits that may count addresses. */
+  readonly lookback: Lookback;
 }
 
 export interface LimitDefinition extends Quota {
@@ -75,7 +78,7 @@ export function compilePolicy(definition: PolicyDefinition, factors: Factors): P
   const { name, mode = 'enforce', onStoreFailure } = definition;
   const limits: Limit[] = [];
   const plans = new Map<string, readonly Limit[]>();
-  const policy: Policy = { name, mode, limits, plans, onStoreFailure };
+  const policy = { name, mode, limits, plans, onStoreFailure, lookback: NO_LOOKBACK };
   const compileAll = (written: readonly LimitDefinition[]) =>
     written.map((each, index) =>
       compileLimit(
@@ -86,7 +89,15 @@ export function compilePolicy(definition: PolicyDefinition, factors: Factors): P
     );
   limits.push(...compileAll(definition.limits));
   for (const [plan, written] of definition.plans) plans.set(plan, compileAll(written));
+  policy.lookback = lookbackOf([limits, ...plans.values()].flat().flatMap(limitsOfAddresses));
   return policy;
+}
+
+/** The limits by which an address may be counted if a policy has this one. */
+function limitsOfAddresses(limit: Limit): Limit[] {
+  const { per, wider, unverified } = limit;
+  if (per === 'global' || per === 'descriptor') return [];
+  return [limit, ...wider, ...(unverified ? [unverified, ...unverified.wider] : [])];
 }
 
 type LimitOwner = Pick<Limit, 'policy' | 'cost' | 'label'>;
@@ -151,6 +162,7 @@ function multipliedLimit(
     cost,
     per,
     quota,
+    ...memoryOf(quota),
     keySuffix: joined('}:', policy.name, ':', per, '.', keyWindow(written)),
     label: joined(label, suffix),
     policyItem: joined(policyItem(label + suffix, quota)),

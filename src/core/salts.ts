@@ -1,6 +1,6 @@
 /**
  * Salts: the keys that turn addresses into pseudonyms. They change, so that an address cannot be tracked for longer than
- * counting needs: every day at 00:00 UTC, and every 31 days for windows longer than a day.
+ * counting needs: every day at 00:00 UTC, and every 31 days for limits that remember longer than a day.
  */
 import type { KeyObject } from 'node:crypto';
 import { MAX_WINDOW_MS } from './store.ts';
@@ -32,7 +32,7 @@ export interface Salts {
   /** The secret that all gateways share and keep: it keys names that must never change. */
   readonly kept: KeyObject;
   readonly daily: PeriodSalts;
-  /** For windows longer than a day; undefined if there are none. */
+  /** For limits that remember longer than a day; undefined if there are none. */
   readonly long: PeriodSalts | undefined;
 }
 
@@ -42,9 +42,9 @@ export interface SaltSource {
 }
 
 /**
- * Whether a window may contain requests that were counted under the previous pseudonym. If so, a request is counted under
- * both pseudonyms, because the previous log has the entries that the current one lacks.
+ * Whether units that were counted under the previous pseudonym may still matter. If so, a request is counted under both
+ * pseudonyms, because the previous one has the counts that the current one lacks.
  */
-export function reachesPrevious(salts: PeriodSalts, windowMs: number, nowMs: number): boolean {
-  return nowMs - salts.startMs < windowMs + CLOCK_SKEW_MS;
+export function reachesPrevious(salts: PeriodSalts, lookbackMs: number, nowMs: number): boolean {
+  return nowMs - salts.startMs < lookbackMs + CLOCK_SKEW_MS;
 }

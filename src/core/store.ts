@@ -56,6 +56,11 @@ export interface Descriptor {
    * counter first those of the current window. No count goes below 0.
    */
   readonly cost: number;
+  /**
+   * The key of the same quota under the name that its client had before the salts changed. That descriptor is in the same
+   * take, before this one. What was counted before the change is under that key only; a token bucket inherits its debt.
+   */
+  readonly previousKey?: string | undefined;
 }
 
 /** The state of one quota after a take. */

@@ -45,7 +45,7 @@ export interface OverrideName {
 const FORMS =
   'write an address (203.0.113.9), an IPv6 network that the policy file counts (2001:db8::/64), a client of the log (k.Yx3...), id:ID of a listed key, key:KEY, user:USER, or a decision id';
 
-export const PARTITION = /^(?:[chikru]\.[\w-]{22}|g)$/;
+export const PARTITION = /^(?:[cdhikru]\.[\w-]{22}|g)$/;
 /** As customers send it: alone, or in the body or the headers of a 429. */
 const DECISION_ID = /(?:^["'\s]*|decision[_-]id["'\s:=]+)([0-9a-f]{12}-\d+)(?![\w-])/i;
 

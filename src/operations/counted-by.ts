@@ -17,7 +17,6 @@ import {
   listedKeyPartition,
 } from '../core/partition.ts';
 import type { HeaderPartition, Limit, Policy } from '../core/policy.ts';
-import { DAY_MS } from '../core/salts.ts';
 import { PARTITION } from './client-name.ts';
 import type { Gateway } from './running-gateway.ts';
 
@@ -47,11 +46,11 @@ export function countedBy(client: InspectedClient, gateway: Counting): LimitDesc
   return [...deniedLimit(client, policies), ...counted];
 }
 
-/** Whether the client's name tells that the limit counts it. The pseudonym of an address does not tell that of longer windows. */
-function isKnownBy({ partition, address, denied }: InspectedClient, { quota, per, label }: Limit) {
+/** Whether the client's name tells that the limit counts it. The pseudonym of an address does not tell that of long limits. */
+function isKnownBy({ partition, address, denied }: InspectedClient, { isLong, per, label }: Limit) {
   // The partition does not tell its rule, but the denial does.
   if (per === 'descriptor') return label === denied?.label;
-  return address !== undefined || !isAddress(partition) || quota.windowMs <= DAY_MS;
+  return address !== undefined || !isAddress(partition) || !isLong;
 }
 
 /** The limit that denied a request may count something else than its client, such as a network. */
@@ -98,6 +97,7 @@ function asCounted(
       return { ...unknown, kind: 'api_key', apiKey: { partition, unverified: true } };
     case 'u.':
       return { ...unknown, kind: 'user', user: partition };
+    case 'd.':
     case 'r.':
       return { ...unknown, descriptor: partition };
     case 'h.':

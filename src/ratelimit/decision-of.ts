@@ -1,11 +1,13 @@
 /** The decision about a call, as metrics, the log and operators know decisions. */
 import type { Decision } from '../core/decision.ts';
+import { partitionOf } from '../core/descriptor.ts';
+import type { Pseudonyms } from '../core/partition.ts';
 import type { CountedShare } from './counting/count.ts';
 
 export interface Decided {
   readonly decision: Decision;
-  /** The store key of the limit that decided; undefined if none applied. */
-  readonly key: string | undefined;
+  /** The names of the descriptor that decided, as partitions; undefined if no limit applied. */
+  readonly client: Pseudonyms | undefined;
 }
 
 const NOT_LIMITED: Decision = {
@@ -20,12 +22,12 @@ const NOT_LIMITED: Decision = {
 /** Decided by the limit with the longest wait or, if the call is within all limits, with the least remaining part. */
 export function decisionOf(counted: readonly CountedShare[], isOver: boolean): Decided {
   const [first, ...others] = isOver ? counted.filter((each) => each.isOver) : counted;
-  if (first === undefined) return { decision: NOT_LIMITED, key: undefined };
+  if (first === undefined) return { decision: NOT_LIMITED, client: undefined };
   const strictest = others.reduce(
     (found, each) => (strictness(each) > strictness(found) ? each : found),
     first,
   );
-  const { state, descriptor, nowMs, mode } = strictest;
+  const { share, state, descriptor, nowMs, mode } = strictest;
   const { source, key } = descriptor;
   const decision: Decision = {
     verdict: isOver ? 'deny' : 'allow',
@@ -35,7 +37,13 @@ export function decisionOf(counted: readonly CountedShare[], isOver: boolean): D
     binding: state && { limit: source, state, nowMs, key },
     limits: counted.map((each) => each.descriptor.source),
   };
-  return { decision, key };
+  return { decision, client: namesOf(share) };
+}
+
+/** The current name comes last. */
+function namesOf({ descriptors }: CountedShare['share']): Pseudonyms {
+  const [current = '', previous] = descriptors.map((each) => partitionOf(each.key)).reverse();
+  return { current, previous };
 }
 
 function reasonOf({ share, state }: CountedShare, isOver: boolean): Decision['reason'] {

@@ -43,8 +43,8 @@ export class LocalShare implements LocalLimiter {
   }
 }
 
-function shared({ key, quota, cost }: Descriptor, place: Place): Descriptor {
-  return { key, quota: shareOf({ key, quota, cost }, place), cost };
+function shared(descriptor: Descriptor, place: Place): Descriptor {
+  return { ...descriptor, quota: shareOf(descriptor, place) };
 }
 
 /**

@@ -1,15 +1,33 @@
+import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { LONG_PERIOD_MS } from '../../src/core/salts.ts';
 import { ALGORITHMS } from '../../src/core/store.ts';
+import { DerivedSalts } from '../../src/salts/derived-salts.ts';
 import type { RedisClient } from '../../src/stores/redis/client.ts';
 import { expectSameAnswers, FORWARD_MS } from '../scenarios/same-answers/run.ts';
+import { checkOn } from '../support/check-on.ts';
+import { policySetFrom } from '../support/policies.ts';
 import { descriptorOf } from '../support/quotas.ts';
+import { callOf, limitingWith } from '../support/rate-limiting.ts';
 import { ownRedisIsHere } from '../support/redis.ts';
 import { startRedisCluster, type TestRedisCluster } from '../support/redis-cluster.ts';
+import { checkRequest } from '../support/requests.ts';
 import { addShippedAccount, byShippedAccount } from '../support/shipped-account.ts';
 import { connectClient, openMemoryStore, openRedisStore } from '../support/stores.ts';
 import { describeQuotaStore } from './quota-store.contract.ts';
+import { expectOneName } from './renamed-address.contract.ts';
+import { expectNoRefill } from './renamed-bucket.contract.ts';
 
 const W = 300_000;
+const MIDNIGHT_MS = Date.UTC(2026, 10, 22);
+
+interface Retries {
+  readonly boundaryMs: number;
+  /** From the boundary. */
+  readonly fromMs: number;
+  readonly toMs: number;
+  readonly everyMs: number;
+}
 
 describe.skipIf(!ownRedisIsHere)('the cluster store', () => {
   let cluster: TestRedisCluster;
@@ -98,6 +116,74 @@ describe.skipIf(!ownRedisIsHere)('the cluster store', () => {
       );
       const admitted = (await Promise.all(requests)).filter((answer) => answer.admitted);
       expect(admitted.length).toBe(50);
+    });
+  });
+
+  test('a token bucket whose names are in two slots answers as if it had kept its name', () =>
+    expectNoRefill(open, (key) => key.replace('{', '{renamed'), 60));
+
+  test('limits of addresses decide as if addresses kept their names', () =>
+    expectOneName(open, () => openMemoryStore(), { runs: 40, hasSlots: true }));
+
+  describe('when the names of addresses change', () => {
+    /** A client that retries all the time. Returns when it was admitted, in ms from a boundary. */
+    async function admittedTo(limits: string, { boundaryMs, fromMs, toMs, everyMs }: Retries) {
+      const { store, clock } = open();
+      const check = checkOn(store, new DerivedSalts(randomUUID()));
+      const policies = policySetFrom(`{ version: 1, default: { limits: ${limits} } }`);
+      const admitted: number[] = [];
+      for (let afterMs = fromMs; afterMs <= toMs; afterMs += everyMs) {
+        clock.nowMs = boundaryMs + afterMs;
+        const { verdict } = await check(checkRequest(), policies, clock.nowMs);
+        if (verdict === 'allow') admitted.push(afterMs);
+      }
+      return admitted;
+    }
+
+    test('denied retries are not counted after midnight', async () => {
+      const retries = { boundaryMs: MIDNIGHT_MS, fromMs: -120_000, toMs: 780_000, everyMs: 10_000 };
+      const first = [-120_000, -110_000, -100_000, -90_000, -80_000];
+      const admitted = [0, 1, 2, 3].flatMap((round) => first.map((ms) => ms + round * W));
+      expect(await admittedTo('[5/5min]', retries)).toEqual(admitted.filter((ms) => ms <= 780_000));
+    });
+
+    test('denied retries are not counted at the end of 31 days', async () => {
+      const hourMs = 3_600_000;
+      const retries = {
+        boundaryMs: Math.ceil(MIDNIGHT_MS / LONG_PERIOD_MS) * LONG_PERIOD_MS,
+        fromMs: -20 * hourMs,
+        toMs: 60 * hourMs,
+        everyMs: hourMs / 2,
+      };
+      const first = [-20, -19.5, -19].map((hours) => hours * hourMs);
+      const later = first.map((ms) => ms + 48 * hourMs);
+      expect(await admittedTo('[3/2d]', retries)).toEqual([...first, ...later]);
+    });
+
+    test('requests that a short limit denies use up no longer one', async () => {
+      const retries = { boundaryMs: MIDNIGHT_MS, fromMs: 0, toMs: 3_000_000, everyMs: 10_000 };
+      const admitted = await admittedTo('[5/5min, 60/1h]', retries);
+      expect(admitted).toEqual(
+        Array.from({ length: 11 }, (_, round) => [0, 1, 2, 3, 4].map((i) => round * W + i * 10_000))
+          .flat()
+          .filter((ms) => ms <= 3_000_000),
+      );
+    });
+
+    test('denied calls of the rate limit service are not counted after midnight', async () => {
+      const { store, clock } = open();
+      const limiting = limitingWith(
+        'domain: d\ndescriptors: [{ key: ip, rate_limit: { unit: minute, requests_per_unit: 2 } }]',
+        { store, windows: 'sliding' },
+      );
+      const admitted: number[] = [];
+      for (let afterMs = -30_000; afterMs <= 60_000; afterMs += 5_000) {
+        clock.nowMs = MIDNIGHT_MS + afterMs;
+        limiting.clock.nowMs = clock.nowMs;
+        if (!(await limiting.answer(callOf('d', ['ip=203.0.113.7']))).isOver)
+          admitted.push(afterMs);
+      }
+      expect(admitted).toEqual([-30_000, -25_000, 30_000, 35_000]);
     });
   });
 

@@ -11,6 +11,7 @@ import {
   type QuotaStore,
 } from '../../src/core/store.ts';
 import { calendarQuota, descriptorOf } from '../support/quotas.ts';
+import { expectNoRefill } from './renamed-bucket.contract.ts';
 
 export interface StoreUnderTest {
   readonly store: QuotaStore & QuotaReader;
@@ -632,6 +633,26 @@ export function describeQuotaStore(open: () => StoreUnderTest): void {
       });
       clock.nowMs += 1_000;
       expect([(await take()).admitted, (await take()).admitted]).toEqual([true, false]);
+    });
+
+    test('a token bucket that gets a new name answers as if it had kept its name', () =>
+      expectNoRefill(open, (key) => `${key} renamed`, 60));
+
+    test('a peek shows the debt that a token bucket has under its previous name', async () => {
+      const { store, key } = open();
+      const bucket = {
+        algorithm: 'token-bucket',
+        limit: 1,
+        windowMs: W,
+        burst: 3,
+        cost: 2,
+      } as const;
+      const old = descriptorOf(key('old'), bucket);
+      const renamed = { ...descriptorOf(key('new'), bucket), previousKey: old.key };
+      await store.take([old]);
+      const { states } = await store.peek([old, renamed]);
+      expect(states[1]).toEqual(states[0]);
+      expect(states[1]).toMatchObject({ remaining: 1, resetAfterMs: 2 * W });
     });
 
     test('a counter weights the previous window', async () => {

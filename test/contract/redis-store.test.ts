@@ -13,6 +13,7 @@ import { redisIsHere, startRedis, type TestRedis } from '../support/redis.ts';
 import { addShippedAccount, byShippedAccount } from '../support/shipped-account.ts';
 import { connectClient, openMemoryStore, openRedisStore } from '../support/stores.ts';
 import { describeQuotaStore } from './quota-store.contract.ts';
+import { expectOneName } from './renamed-address.contract.ts';
 
 const fromRoot = (path: string) => new URL(`../../${path}`, import.meta.url);
 
@@ -40,6 +41,9 @@ describe.skipIf(!redisIsHere)('the Redis store', () => {
   const open = () => openRedisStore(client);
 
   describeQuotaStore(open);
+
+  test('limits of addresses decide as if addresses kept their names', () =>
+    expectOneName(open, () => openMemoryStore(), { runs: 40, hasSlots: false }));
 
   describe('memory and Redis give the same answers to random traffic', () => {
     test.each(TRAFFICS)('$name', ({ traffic, share }) =>

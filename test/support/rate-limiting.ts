@@ -1,6 +1,7 @@
 /** The core of the rate limit service, in memory and on a clock of the test. */
 import { BLOCKED } from '../../src/core/decision.ts';
 import { NO_OVERRIDES } from '../../src/core/overrides.ts';
+import type { Pseudonyms } from '../../src/core/partition.ts';
 import type { QuotaStore } from '../../src/core/store.ts';
 import type { AnswerTerms } from '../../src/ratelimit/answering.ts';
 import type { RateLimitAnswer, RateLimitCall } from '../../src/ratelimit/call.ts';
@@ -19,6 +20,8 @@ export interface Limiting {
   readonly clock: { nowMs: number };
   /** Hits as metrics get them: `domain.key over 3`. */
   readonly counted: string[];
+  /** The clients of denied calls. */
+  readonly denied: Pseudonyms[];
   /** How often a limit in shadow mode, or the whole service in shadow mode, would have denied. */
   wouldDeny(): number;
   load(rules: string): void;
@@ -41,6 +44,7 @@ export function limitingWith(rules: string | undefined, options: LimitingOptions
   const now = () => clock.nowMs;
   const memory = new MemoryStore({ now, maxKeys: 1_000 });
   const counted: string[] = [];
+  const denied: Pseudonyms[] = [];
   let denials = 0;
   const limiting = createRateLimiting({
     store: options.store ?? memory,
@@ -51,7 +55,10 @@ export function limitingWith(rules: string | undefined, options: LimitingOptions
     passesBeforeLimits: false,
     terms: { ...TERMS, ...options },
     events: {
-      name: () => BLOCKED,
+      name({ client }) {
+        if (client !== undefined) denied.push(client);
+        return BLOCKED;
+      },
       counted: (limit, outcome, hits) => counted.push(`${limit} ${outcome} ${hits}`),
       wouldDeny: () => denials++,
     },
@@ -63,6 +70,7 @@ export function limitingWith(rules: string | undefined, options: LimitingOptions
   return {
     clock,
     counted,
+    denied,
     load,
     wouldDeny: () => denials,
     answer: async (call) => (await limiting.answer(call)).answer,

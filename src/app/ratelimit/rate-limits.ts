@@ -1,7 +1,6 @@
 /** The rate limit service of a gateway: its rules, how calls are counted, and what operators see of them. */
 import type { RateLimitSettings } from '../../config/settings/rate-limit-settings.ts';
 import type { Decision } from '../../core/decision.ts';
-import { partitionOf } from '../../core/descriptor.ts';
 import type { Policy } from '../../core/policy.ts';
 import type { AnswerStyle } from '../../core/policy-set.ts';
 import type { Denials } from '../../denials/denials.ts';
@@ -97,14 +96,13 @@ function limitingFor(options: RateLimitsOptions): RateLimiting {
 }
 
 /** The client of a denied call is the descriptor that was counted. */
-function named({ decision, key }: Decided, denials: Denials, isShadow: boolean): Decision {
-  if (key === undefined) return decision;
-  const client = partitionOf(key);
-  const address = {
-    daily: { current: client, previous: undefined },
-    long: undefined,
-    wider: [],
+function named({ decision, client }: Decided, denials: Denials, isShadow: boolean): Decision {
+  if (client === undefined) return decision;
+  const denied = {
+    client: client.current,
+    isMadeUp: false,
+    address: { daily: client, long: undefined, wider: [] },
+    identity: 'descriptor',
   };
-  const denied = { client, isMadeUp: false, address, identity: 'descriptor' };
   return { ...decision, denial: { id: denials.name(decision, denied, isShadow), ...denied } };
 }

@@ -101,14 +101,15 @@ function statesOf(
   });
 }
 
-/** Of a descriptor's current and previous key, the one that has less left. */
+/** Of a descriptor's previous and current key, the one that has less left; of equals the current one. */
 function strictest(indexes: readonly number[], states: TakeResult['states']): number {
-  let [found = 0] = indexes;
+  let found = indexes.at(-1) ?? 0;
   for (const index of indexes) {
     const state = states[index];
     const least = states[found];
-    if (state === undefined || least === undefined) continue;
-    if (state.remaining < least.remaining) found = index;
+    if (state === undefined) continue;
+    // A cluster does not count under the current name if the previous one denies.
+    if (least === undefined || state.remaining < least.remaining) found = index;
     else if (state.remaining === least.remaining && state.retryAfterMs > least.retryAfterMs) {
       found = index;
     }
@@ -146,6 +147,6 @@ function leavesFailureToEnvoy({ counted, isShadow }: Share): boolean {
 }
 
 function uncounted(share: Share, mode: CountedShare['mode'], nowMs: number): CountedShare {
-  const [descriptor] = share.descriptors as [LimitDescriptor];
+  const descriptor = share.descriptors.at(-1) as LimitDescriptor;
   return { share, isOver: mode !== 'open', state: undefined, descriptor, nowMs, mode };
 }

@@ -1,5 +1,13 @@
-/** Under which partitions a descriptor is counted. Its values may be addresses, so they become pseudonyms. */
-import { descriptorPartition, descriptorPseudonyms } from '../../core/partition.ts';
+/**
+ * Under which partitions a descriptor is counted. If a value holds an address, they are pseudonyms that change. All others
+ * have one name, which never changes.
+ */
+import { holdsAddress } from '../../core/address-in-text.ts';
+import {
+  descriptorPartition,
+  descriptorPseudonyms,
+  type Pseudonyms,
+} from '../../core/partition.ts';
 import type { Limit } from '../../core/policy.ts';
 import {
   DAY_MS,
@@ -16,30 +24,44 @@ export interface SaltsNow {
   readonly nowMs: number;
 }
 
+/** What a call counts: the domain and the entries of one of its descriptors. */
+export interface CountedEntries {
+  readonly domain: string;
+  readonly entries: readonly Entry[];
+}
+
 /** Different domains, keys and values give different texts, because each part follows its length. */
-export function countedText(domain: string, entries: readonly Entry[]): string {
+function countedText({ domain, entries }: CountedEntries): string {
   let text = `${domain.length}:${domain}`;
   for (const { key, value } of entries) text += `${key.length}:${key}${value.length}:${value}`;
   return text;
 }
 
-/** The current partition, and the one before where the window may contain hits that were counted under it. */
+/** The current partition, and the one before it while hits that were counted under that one may still matter. */
 export function partitionsFor(
-  { quota: { windowMs, algorithm } }: Limit,
-  text: string,
+  limit: Limit,
+  counted: CountedEntries,
   { salts, nowMs }: SaltsNow,
-): readonly string[] {
-  const period = periodFor(windowMs, salts);
-  // No salt outlasts a year. Windows of that length are for names that are no addresses.
-  if (period === undefined) return [descriptorPartition(text)];
+): Pseudonyms {
+  const text = countedText(counted);
+  const isOfAddress = counted.entries.some(({ value }) => holdsAddress(value));
+  const period = isOfAddress ? periodFor(limit, salts) : undefined;
+  if (period === undefined) return { current: descriptorPartition(text, salts.kept) };
   const { current, previous } = descriptorPseudonyms(text, period);
-  // Salts change at midnight UTC, where these windows end.
-  const endsWithSalt = algorithm === 'fixed-window' && windowMs <= DAY_MS;
-  if (previous === undefined || endsWithSalt) return [current];
-  return reachesPrevious(period, windowMs, nowMs) ? [current, previous] : [current];
+  const isOver = endsAtMidnight(limit) || !reachesPrevious(period, limit.lookbackMs, nowMs);
+  return isOver ? { current } : { current, previous };
 }
 
-function periodFor(windowMs: number, { daily, long }: Salts): PeriodSalts | undefined {
-  if (windowMs <= DAY_MS) return daily;
+/** Undefined for a year, which no salt outlasts. */
+function periodFor(
+  { isLong, quota: { windowMs } }: Limit,
+  { daily, long }: Salts,
+): PeriodSalts | undefined {
+  if (!isLong) return daily;
   return windowMs <= LONG_PERIOD_MS ? long : undefined;
+}
+
+/** Whether a window ends at each midnight UTC, where salts change. */
+function endsAtMidnight({ quota: { algorithm, windowMs } }: Limit): boolean {
+  return algorithm === 'fixed-window' && DAY_MS % windowMs === 0;
 }

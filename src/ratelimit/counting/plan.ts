@@ -1,8 +1,8 @@
 /** What the descriptors of a call count: which rule, how many hits, and under which keys. */
 
-import type { Access } from '../../core/access-lists.ts';
-import { type LimitDescriptor, descriptor as storeDescriptor } from '../../core/descriptor.ts';
+import { type LimitDescriptor, named } from '../../core/descriptor.ts';
 import { modeOf, type Overrides } from '../../core/overrides.ts';
+import type { Pseudonyms } from '../../core/partition.ts';
 import type { Limit } from '../../core/policy.ts';
 import { MAX_FIXED_UNITS } from '../../core/store.ts';
 import { type CallDescriptor, type RateLimitCall, RefusedCall } from '../call.ts';
@@ -10,7 +10,7 @@ import { OVERRIDE_UNITS } from '../messages/units.ts';
 import { withoutReplaced } from '../rules/replaces.ts';
 import type { Entry, MatchedRule, Rule } from '../rules/rule.ts';
 import type { CountedRule, CountedRules } from './counted-rule.ts';
-import { countedText, partitionsFor, type SaltsNow } from './partitions.ts';
+import { partitionsFor, type SaltsNow } from './partitions.ts';
 
 /** A descriptor of a call that is counted. */
 export interface Share {
@@ -20,7 +20,7 @@ export interface Share {
   /** The name in metrics. */
   readonly metric: string;
   readonly hits: number;
-  /** Current and, where it still matters, previous pseudonym. The client is known by the first. */
+  /** Previous pseudonym, where it still matters, then the current one. The client is known by the last. */
   readonly descriptors: readonly LimitDescriptor[];
   readonly isShadow: boolean;
   /** An operator blocked this descriptor: it is denied, and nothing is counted. */
@@ -111,22 +111,19 @@ function pushShare(
   const limit = isCharge ? counted.charge : counted.limit;
   const asked = Math.min(own ?? Math.max(1, call.hitsAddend), mostHits(limit));
   const hits = isNegativeHits ? -asked : asked;
-  const partitions = partitionsFor(limit, countedText(call.domain, entries), context);
+  const partitions = partitionsFor(limit, { domain: call.domain, entries }, context);
   const access = accessOf(partitions, context.overrides);
   if (access === 'exempt') return;
-  const descriptors = partitions.map((partition) => ({
-    ...storeDescriptor(limit, partition),
-    cost: hits,
-  }));
+  const descriptors = named(limit, partitions).map((each) => ({ ...each, cost: hits }));
   const isShadow = mode === 'shadow';
   const isAlone = counted.isAligned || counted.isQuota || isShadow || isCharge || isNegativeHits;
   const isBlocked = access === 'blocked';
   shares.push({ index, counted, metric, hits, descriptors, isShadow, isBlocked, isAlone });
 }
 
-function accessOf(partitions: readonly string[], { access }: Overrides): Access | undefined {
+function accessOf({ current, previous = '' }: Pseudonyms, { access }: Overrides) {
   if (access.size === 0) return undefined;
-  const found = partitions.map((each) => access.get(each));
+  const found = [access.get(current), access.get(previous)];
   return found.includes('exempt') ? 'exempt' : found.find((each) => each !== undefined);
 }
 

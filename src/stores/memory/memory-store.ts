@@ -14,7 +14,7 @@ import {
   type TakeResult,
 } from '../../core/store.ts';
 import { FixedWindow } from './fixed-window.ts';
-import type { Meter } from './meter.ts';
+import type { IndebtedRequest, Meter } from './meter.ts';
 import { MeterTable } from './meter-table.ts';
 import { TokenBucket } from './token-bucket.ts';
 import { WindowCounter } from './window-counter.ts';
@@ -62,7 +62,7 @@ export class MemoryStore implements QuotaStore, QuotaReader {
     const states = descriptors.map((descriptor) => {
       const { key, quota, cost } = descriptor;
       const meter = this.#meters.get(key) ?? NEW_METER[quota.algorithm](quota);
-      meter.fits(descriptor, nowMs);
+      meter.fits(this.#metered(descriptor, nowMs), nowMs);
       return meter.settle({ quota: { ...quota, countRejected: false }, cost }, nowMs, false);
     });
     return { states, nowMs };
@@ -83,7 +83,8 @@ export class MemoryStore implements QuotaStore, QuotaReader {
       meters.push(meter);
       unknown.push(known === undefined);
       // Called in any case, because it also brings the meter to this moment.
-      if (!meter.fits(descriptor, nowMs) && !isAdmitted) admitted = false;
+      const request = this.#metered(descriptor, nowMs);
+      if (!meter.fits(request, nowMs) && !isAdmitted) admitted = false;
     }
     const states: QuotaState[] = [];
     let newKeys = 0;
@@ -98,5 +99,13 @@ export class MemoryStore implements QuotaStore, QuotaReader {
     }
     if (newKeys > 0) this.#meters.makeRoom(newKeys, nowMs);
     return { admitted, states, nowMs };
+  }
+
+  /** Call once the meter of the previous name is at this moment. */
+  #metered(descriptor: Descriptor, nowMs: number): IndebtedRequest {
+    const { quota, cost, previousKey } = descriptor;
+    if (previousKey === undefined) return descriptor;
+    const leastDebt = this.#meters.get(previousKey)?.debtAt?.(quota, nowMs) ?? 0;
+    return { quota, cost, leastDebt };
   }
 }

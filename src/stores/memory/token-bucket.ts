@@ -3,29 +3,32 @@
  * repays `limit` of it. These are whole numbers below 2^53, so nothing is rounded.
  */
 import { changesCount, type Quota, type QuotaState, unitsNeeded } from '../../core/store.ts';
-import type { Meter, MeteredRequest } from './meter.ts';
+import type { IndebtedRequest, Meter, MeteredRequest } from './meter.ts';
 
 export class TokenBucket implements Meter {
   used = false;
   #atMs = 0;
   #debt = 0;
+  /** At the moment of the take. Set by `fits`. */
+  #leastDebt = 0;
   #overAtMs = Number.NEGATIVE_INFINITY;
 
   get overAtMs(): number {
     return this.#overAtMs;
   }
 
-  fits({ quota, cost }: MeteredRequest, nowMs: number): boolean {
+  fits({ quota, cost, leastDebt = 0 }: IndebtedRequest, nowMs: number): boolean {
     // If the clock was set back, the debt is kept, as of now.
     this.#atMs = Math.min(this.#atMs, nowMs);
+    this.#leastDebt = leastDebt;
     const { windowMs, burst } = quota;
-    return this.#debtAt(quota, nowMs) + unitsNeeded(cost) * windowMs <= burst * windowMs;
+    return this.debtAt(quota, nowMs) + unitsNeeded(cost) * windowMs <= burst * windowMs;
   }
 
   settle(request: MeteredRequest, nowMs: number, admitted: boolean): QuotaState {
     const { quota, cost } = request;
     const { limit, windowMs, burst } = quota;
-    let debt = this.#debtAt(quota, nowMs);
+    let debt = this.debtAt(quota, nowMs);
     if (changesCount(request, admitted)) {
       const more = Math.max(0, debt + cost * windowMs);
       debt = admitted ? more : Math.max(debt, Math.min(more, burst * windowMs));
@@ -44,7 +47,7 @@ export class TokenBucket implements Meter {
     };
   }
 
-  #debtAt({ limit }: Quota, nowMs: number): number {
-    return Math.max(0, this.#debt - limit * (nowMs - this.#atMs));
+  debtAt({ limit }: Quota, nowMs: number): number {
+    return Math.max(this.#leastDebt, this.#debt - limit * (nowMs - this.#atMs));
   }
 }

@@ -3,7 +3,8 @@
  *
  * A request with keys in several slots takes from one slot after the other, narrowest limit first. No limit is ever
  * exceeded. If a later slot denies the request, the units taken from earlier slots stay taken. Slots with refunds come last,
- * so that no request gets units back and is denied by a slot without refunds.
+ * so that no request gets units back and is denied by a slot without refunds. Slots with equal limits keep their order, so
+ * the previous name of a client comes before its current one: it has all counts and denies first.
  */
 import calculateSlot from 'cluster-key-slot';
 import {
@@ -17,6 +18,7 @@ import {
 } from '../../core/store.ts';
 import { withDeadline } from './deadline.ts';
 import { RedisStore, type RedisStoreOptions } from './redis-store.ts';
+import type { IndebtedDescriptor } from './take-script.ts';
 
 export class ClusterStore implements QuotaStore, QuotaReader {
   readonly #options: RedisStoreOptions;
@@ -66,13 +68,14 @@ export class ClusterStore implements QuotaStore, QuotaReader {
     endMs: number,
   ): Promise<TakeResult> {
     const states = new Map<Descriptor, QuotaState | undefined>();
+    const debts = new Debts();
     let nowMs = 0;
     let admitted = true;
     for (const { slot, descriptors: group } of groups) {
       // The request is no longer waiting, so it must not take from further slots.
       if (performance.now() >= endMs)
         throw new StoreError('timeout', 'the slots of the cluster took too long');
-      const result = await this.#storeOf(slot).take(group);
+      const result = await this.#storeOf(slot).take(group.map(debts.inherited), debts.onDebt);
       for (const [i, descriptor] of group.entries()) states.set(descriptor, result.states[i]);
       nowMs = result.nowMs;
       admitted = result.admitted;
@@ -89,6 +92,20 @@ export class ClusterStore implements QuotaStore, QuotaReader {
     }
     return store;
   }
+}
+
+/** The debts of token buckets before a take, in units x windowMs. A slot cannot read those of another. */
+class Debts {
+  readonly #byKey = new Map<string, number>();
+
+  readonly onDebt = ({ key, quota, cost }: Descriptor, debt: number): void => {
+    this.#byKey.set(key, Math.max(0, debt - cost * quota.windowMs));
+  };
+
+  readonly inherited = (descriptor: Descriptor): IndebtedDescriptor => {
+    const leastDebt = this.#byKey.get(descriptor.previousKey ?? '');
+    return leastDebt === undefined ? descriptor : { ...descriptor, leastDebt };
+  };
 }
 
 interface SlotGroup {

@@ -19,6 +19,8 @@ import type { InFlight } from './in-flight.ts';
 import { resetKeys } from './resets.ts';
 import {
   type Clocks,
+  type IndebtedDescriptor,
+  type OnDebt,
   PEEK_SCRIPT,
   TAKE_SCRIPT,
   TAKE_SCRIPT_SHA,
@@ -43,7 +45,8 @@ export interface RedisStoreOptions {
 }
 
 interface PendingTake {
-  readonly descriptors: readonly Descriptor[];
+  readonly descriptors: readonly IndebtedDescriptor[];
+  readonly onDebt: OnDebt | undefined;
   readonly resolve: (result: TakeResult) => void;
   readonly reject: (error: StoreError) => void;
 }
@@ -61,7 +64,7 @@ export class RedisStore implements QuotaStore, QuotaReader {
     this.#deadlines = new CallDeadlines(options.deadlineMs);
   }
 
-  take(descriptors: readonly Descriptor[]): Promise<TakeResult> {
+  take(descriptors: readonly IndebtedDescriptor[], onDebt?: OnDebt): Promise<TakeResult> {
     const { inFlight, onError } = this.#options;
     try {
       inFlight.enter();
@@ -71,7 +74,7 @@ export class RedisStore implements QuotaStore, QuotaReader {
       return Promise.reject(error);
     }
     return new Promise((resolve, reject) => {
-      this.#pending.push({ descriptors, resolve, reject });
+      this.#pending.push({ descriptors, onDebt, resolve, reject });
       if (this.#pending.length === 1) setImmediate(() => this.#flush());
     });
   }
@@ -180,7 +183,7 @@ export class RedisStore implements QuotaStore, QuotaReader {
 
 /** Throws a StoreError if the reply cannot be the reply to this batch. */
 function resultsOf(batch: readonly PendingTake[], reply: TakeReply): TakeResult[] {
-  const results = batch.map(({ descriptors }) => reply.read(descriptors));
+  const results = batch.map(({ descriptors, onDebt }) => reply.read(descriptors, onDebt));
   reply.end();
   return results;
 }

@@ -22,12 +22,34 @@ const READ_SERVER_CLOCK = -1;
 /** Two bytes name a row: 64 x 32 rows, and one bit marks the last descriptor of a request. */
 const MAX_ROWS = 2_048;
 
+interface Row extends Pick<Descriptor, 'quota' | 'cost'> {
+  readonly inherited: string;
+}
+
+/** Called with what a token bucket owes after a take, in units x windowMs. */
+export type OnDebt = (descriptor: Descriptor, debt: number) => void;
+
 /** In milliseconds since the epoch. */
 export interface Clocks {
   /** The clock of this gateway. It tells which windows of a calendar the script may need. */
   readonly ownMs: number;
   /** Replaces the server's clock. */
   readonly serverMs?: number | undefined;
+}
+
+/** A descriptor with the debt that its token bucket has at least, if the previous name is in another slot. In units x windowMs. */
+export interface IndebtedDescriptor extends Descriptor {
+  readonly leastDebt?: number;
+}
+
+/** What the name of an algorithm is followed by, see lua/includes/rows.lua. */
+function inheritance(descriptors: readonly IndebtedDescriptor[], index: number): string {
+  const { quota, previousKey, leastDebt = 0 } = descriptors[index] as IndebtedDescriptor;
+  if (quota.algorithm !== 'token-bucket') return '';
+  if (leastDebt > 0) return `+${leastDebt}`;
+  const previous =
+    previousKey === undefined ? -1 : descriptors.findIndex(({ key }) => key === previousKey);
+  return previous === -1 ? '' : String(previous - index);
 }
 
 /**
@@ -39,14 +61,14 @@ export class TakeArguments {
   /** Unique among the calls of this process. */
   readonly number = ++TakeArguments.#calls;
   readonly keys: string[] = [];
-  readonly #rows: { readonly quota: Quota; readonly cost: number }[] = [];
+  readonly #rows: Row[] = [];
   #plan = '';
 
   /** Adds the descriptors of one request. Throws a StoreError if the call would have more than MAX_ROWS rows. */
-  add(descriptors: readonly Descriptor[]): void {
+  add(descriptors: readonly IndebtedDescriptor[]): void {
     const last = descriptors.length - 1;
     for (const [i, descriptor] of descriptors.entries()) {
-      const row = this.#rowOf(descriptor);
+      const row = this.#rowOf(descriptor, inheritance(descriptors, i));
       this.keys.push(descriptor.key);
       this.#plan += String.fromCharCode(32 + (row & 63), 32 + (row >> 6) + (i === last ? 64 : 0));
     }
@@ -54,23 +76,26 @@ export class TakeArguments {
 
   values({ ownMs, serverMs = READ_SERVER_CLOCK }: Clocks): (string | number)[] {
     const values: (string | number)[] = [serverMs, this.number, this.#plan];
-    for (const { quota, cost } of this.#rows) {
+    for (const { quota, cost, inherited } of this.#rows) {
       const { algorithm, limit, windowMs, calendar, burst, countRejected } = quota;
       const window = calendar === undefined ? windowMs : calendar.windowAt(ownMs).bounds.join(' ');
-      values.push(SHORT_NAMES[algorithm], limit, window, burst, cost, countRejected ? 1 : 0);
+      const name = SHORT_NAMES[algorithm] + inherited;
+      values.push(name, limit, window, burst, cost, countRejected ? 1 : 0);
     }
     return values;
   }
 
-  #rowOf({ quota, cost }: Descriptor): number {
+  #rowOf({ quota, cost }: Descriptor, inherited: string): number {
     const rows = this.#rows;
     for (let row = 0; row < rows.length; row++) {
-      if (rows[row]?.quota === quota && rows[row]?.cost === cost) return row;
+      const known = rows[row];
+      if (known?.quota === quota && known.cost === cost && known.inherited === inherited)
+        return row;
     }
     if (rows.length === MAX_ROWS) {
       throw new StoreError('other', `a script call has at most ${MAX_ROWS} different quotas`);
     }
-    return rows.push({ quota, cost }) - 1;
+    return rows.push({ quota, cost, inherited }) - 1;
   }
 }
 
@@ -92,12 +117,12 @@ export class TakeReply {
   }
 
   /** The result of the next request. Throws a StoreError if the numbers cannot belong to these descriptors. */
-  read(descriptors: readonly Descriptor[]): TakeResult {
+  read(descriptors: readonly Descriptor[], onDebt?: OnDebt): TakeResult {
     const admitted = (this.#numbers[this.#next] ?? -1) >= 0;
     let longestWaitMs = 0;
     const states: QuotaState[] = [];
     for (const descriptor of descriptors) {
-      const state = this.#state(descriptor, admitted);
+      const state = this.#state(descriptor, admitted, onDebt);
       if (state.retryAfterMs > longestWaitMs) longestWaitMs = state.retryAfterMs;
       states.push(state);
     }
@@ -115,10 +140,15 @@ export class TakeReply {
     if (this.#next !== this.#numbers.length) throw unreadable();
   }
 
-  #state({ quota, cost }: Descriptor, admitted: boolean): QuotaState {
+  #state(descriptor: Descriptor, admitted: boolean, onDebt?: OnDebt): QuotaState {
+    const { quota, cost } = descriptor;
     const first = this.#number();
     const remaining = admitted ? first : -1 - first;
-    const resetAfterMs = this.#number();
+    let resetAfterMs = this.#number();
+    if (quota.algorithm === 'token-bucket') {
+      onDebt?.(descriptor, resetAfterMs);
+      resetAfterMs = Math.ceil(resetAfterMs / quota.limit);
+    }
     const retryAfterMs = remaining < Math.max(cost, 1) ? this.#number() : 0;
     const longestMs = longestMsOf(quota);
     const mostLeft = admitted ? quota.burst - Math.max(cost, 0) : quota.burst;

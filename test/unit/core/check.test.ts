@@ -7,6 +7,7 @@ import { SaltBooks } from '../../../src/salts/salt-books.ts';
 import { LocalShare } from '../../../src/stores/local-share.ts';
 import { MemoryStore } from '../../../src/stores/memory/memory-store.ts';
 import { BLANKS, withBlanks } from '../../support/blanks.ts';
+import { checkOn } from '../../support/check-on.ts';
 import { policySetFrom } from '../../support/policies.ts';
 import { checkRequest, NOON_MS, SALTS } from '../../support/requests.ts';
 
@@ -159,6 +160,66 @@ describe('no window holds more than its limit while salts change', () => {
       expect(Math.max(...fullest)).toBe(limit);
     });
   }
+});
+
+describe('an address whose names change is limited as one that keeps its name', () => {
+  const HOUR_MS = 3_600_000;
+  const DAY_MS = 24 * HOUR_MS;
+  /** The start of a period of 31 days, and so a midnight too. */
+  const boundaryMs = Math.ceil(Date.UTC(2026, 10, 22) / (31 * DAY_MS)) * 31 * DAY_MS;
+  const bucket = (rate: string, burst: number) =>
+    `rate: ${rate}, algorithm: token-bucket, burst: ${burst}`;
+
+  /** When the requests of a client are admitted that sends one at each moment. */
+  async function admitted(limit: string, atMs: readonly number[]) {
+    const clock = { nowMs: 0 };
+    const store = new MemoryStore({ now: () => clock.nowMs, maxKeys: 1_000 });
+    const salts = new SaltBooks();
+    const check = checkOn(store, salts);
+    const policies = policySetFrom(`{ version: 1, default: { limits: [${limit}] } }`);
+    const found: number[] = [];
+    for (const nowMs of atMs) {
+      clock.nowMs = nowMs;
+      await salts.refresh(nowMs);
+      if ((await check(checkRequest(), policies, nowMs)).verdict === 'allow') found.push(nowMs);
+    }
+    return found;
+  }
+
+  test.each([
+    // What a day would give back is less than a burst, so a new name would be worth a burst.
+    [bucket('1/1h', 24), 2, 10 * 60_000],
+    [bucket('10/1min', 200), 1, 2_000],
+    [bucket('7/1h', 9), 3, 5 * 60_000],
+    // These take longer than a day to fill, so their names change every 31 days.
+    [bucket('1/1d', 20), 40, 6 * HOUR_MS],
+    [bucket('5/7d', 20), 40, 6 * HOUR_MS],
+    ['rate: 9/1h', 2, 5 * 60_000],
+    ['rate: 9/5h, algorithm: sliding-window-counter', 3, 10 * 60_000],
+    ['rate: 9/1d, algorithm: sliding-window-counter', 4, HOUR_MS],
+    ['rate: 9/7h, algorithm: fixed-window', 3, 10 * 60_000],
+  ])('{ %s } for %i days', async (limit, days, everyMs) => {
+    let nowMs = boundaryMs - Math.min(2 * DAY_MS, (days * DAY_MS) / 2);
+    const endMs = nowMs + days * DAY_MS;
+    const atMs: number[] = [];
+    // A client that sends all the time, with a pause now and then.
+    for (let i = 1; nowMs < endMs; i++) {
+      atMs.push(nowMs);
+      nowMs += (i % 50 === 0 ? 40 : 1) * everyMs + ((i * 7_919) % 1_000);
+    }
+    const found = await admitted(`{ ${limit} }`, atMs);
+    expect(found).toEqual(await admitted(`{ ${limit}, per: global }`, atMs));
+    expect(found.length).toBeLessThan(atMs.length);
+  });
+
+  test('a full bucket is worth its burst once, not once a day', async () => {
+    const everyMinute = Array.from({ length: 4 * 24 * 60 }, (_, i) => boundaryMs + i * 60_000);
+    const found = await admitted(`{ ${bucket('1/1h', 24)} }`, everyMinute);
+    const ofDay = [0, 1, 2, 3].map(
+      (day) => found.filter((ms) => Math.floor((ms - boundaryMs) / DAY_MS) === day).length,
+    );
+    expect(ofDay).toEqual([24 + 23, 24, 24, 24]);
+  });
 });
 
 describe('a fixed window of an address admits exactly its limit, while salts change', () => {

@@ -161,8 +161,8 @@ group('the partition that is counted', () => {
 group('after midnight', () => {
   const midnight = SALTS.daily.startMs;
   const both = [
-    'hg:v1:{i.today}:login:client.300000 5',
     'hg:v1:{i.yesterday}:login:client.300000 5',
+    'hg:v1:{i.today}:login:client.300000 5',
   ];
   test.each([
     ['at midnight', 0],
@@ -173,7 +173,18 @@ group('after midnight', () => {
   });
   test("yesterday's pseudonym is not counted any longer than that", () => {
     const afterMs = MINUTES_5 + CLOCK_SKEW_MS;
-    expect(counted('client', BY_ADDRESS, midnight + afterMs)).toEqual(both.slice(0, 1));
+    expect(counted('client', BY_ADDRESS, midnight + afterMs)).toEqual(both.slice(1));
+  });
+  test("all limits count under yesterday's pseudonym while one of them looks back to it", () => {
+    const policy = loginPolicy('[5/5min, 9/1h]');
+    const at = (nowMs: number) => describe([policy], BY_ADDRESS, { salts: SALTS, nowMs });
+    expect(at(midnight + 3 * MINUTES_5).map(({ key, previousKey }) => [key, previousKey])).toEqual([
+      ['hg:v1:{i.yesterday}:login:client.300000', undefined],
+      ['hg:v1:{i.today}:login:client.300000', 'hg:v1:{i.yesterday}:login:client.300000'],
+      ['hg:v1:{i.yesterday}:login:client.3600000', undefined],
+      ['hg:v1:{i.today}:login:client.3600000', 'hg:v1:{i.yesterday}:login:client.3600000'],
+    ]);
+    expect(at(midnight + 13 * MINUTES_5)).toHaveLength(2);
   });
   test('keys have no daily pseudonym', () => {
     expect(counted('client', LISTED, midnight)).toEqual(['hg:v1:{c.alice}:login:client.300000 5']);
@@ -213,21 +224,21 @@ group('a window longer than a day', () => {
   test('has daily pseudonyms if the gateway has no others', () => {
     const daily = { ...BY_ADDRESS, address: { ...BY_ADDRESS.address, long: undefined } };
     const keys = [
-      'hg:v1:{i.today}:login:ip.604800000 5',
       'hg:v1:{i.yesterday}:login:ip.604800000 5',
+      'hg:v1:{i.today}:login:ip.604800000 5',
     ];
     expect(counted('ip', daily, NOON_MS, '5/7d')).toEqual(keys);
   });
   test('by the calendar has them too, and both for as long as a month may reach back', () => {
     expect(counted('ip', BY_ADDRESS, start + 30 * DAY_MS, '5/month')).toEqual([
-      'hg:v1:{i.now}:login:ip.month.UTC 5',
       'hg:v1:{i.before}:login:ip.month.UTC 5',
+      'hg:v1:{i.now}:login:ip.month.UTC 5',
     ]);
     const policy = loginPolicy('[{ rate: 5/month, per: ip, zone: Europe/Zurich }]');
     const context = { salts: SALTS, nowMs: start + 30 * DAY_MS };
     expect(describe([policy], BY_ADDRESS, context).map(({ key }) => key)).toEqual([
-      'hg:v1:{i.now}:login:ip.month.Europe/Zurich',
       'hg:v1:{i.before}:login:ip.month.Europe/Zurich',
+      'hg:v1:{i.now}:login:ip.month.Europe/Zurich',
     ]);
   });
   test('of a day in a zone other than UTC has them too', () => {
@@ -239,18 +250,18 @@ group('a window longer than a day', () => {
   });
   test('of one day has daily pseudonyms', () => {
     expect(counted('ip', BY_ADDRESS, NOON_MS, '5/1d')).toEqual([
-      'hg:v1:{i.today}:login:ip.86400000 5',
       'hg:v1:{i.yesterday}:login:ip.86400000 5',
+      'hg:v1:{i.today}:login:ip.86400000 5',
     ]);
     expect(counted('ip', BY_ADDRESS, NOON_MS, '5/day')).toEqual([
-      'hg:v1:{i.today}:login:ip.day.UTC 5',
       'hg:v1:{i.yesterday}:login:ip.day.UTC 5',
+      'hg:v1:{i.today}:login:ip.day.UTC 5',
     ]);
   });
   test('is counted under the previous pseudonym too while the window reaches back to it', () => {
     expect(counted('ip', BY_ADDRESS, start + 3 * DAY_MS, '5/7d')).toEqual([
-      'hg:v1:{i.now}:login:ip.604800000 5',
       'hg:v1:{i.before}:login:ip.604800000 5',
+      'hg:v1:{i.now}:login:ip.604800000 5',
     ]);
   });
 });

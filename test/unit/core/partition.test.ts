@@ -1,10 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import {
   addressPartition,
+  descriptorPartition,
+  descriptorPseudonyms,
   GLOBAL_PARTITION,
   headerPartition,
   isAddress,
   isOfMany,
+  isPseudonym,
   listedKeyPartition,
   pseudonymsOf,
   unlistedKeyPartition,
@@ -22,11 +25,14 @@ describe('the first letter of a partition tells its kind', () => {
     u: userPartition('ann', SALTS.kept),
     h: headerPartition('acme', SALTS.kept),
     i: ofAddress('203.0.113.9').daily.current,
+    d: descriptorPartition('tenant', SALTS.kept),
+    r: descriptorPseudonyms('203.0.113.9', SALTS.daily).current,
   };
   test.each(Object.entries(PARTITIONS))('%s: %s', (letter, partition) => {
     expect(partition).toMatch(new RegExp(`^${letter}\\.[\\w-]{22}$`));
     expect(isAddress(partition)).toBe(letter === 'i');
     expect(isOfMany(partition)).toBe(letter === 'h');
+    expect(isPseudonym(partition)).toBe(letter === 'i' || letter === 'r');
   });
   test('the global partition is of many', () => {
     expect(isOfMany(GLOBAL_PARTITION)).toBe(true);

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
+import { descriptorPartition, descriptorPseudonyms } from '../../../src/core/partition.ts';
 import { clientNamed, decisionIdIn, ofDay } from '../../../src/operations/client-name.ts';
 import { policySetFrom } from '../../support/policies.ts';
 import { AT_NOON, checkRequest, NOON_MS, SALTS } from '../../support/requests.ts';
@@ -57,6 +58,13 @@ describe('an override of an address', () => {
     expect(nameFor(31 * DAY_MS)).toEqual({ client: long?.current, isLong: true });
   });
 
+  test('of a descriptor holds for as long as its name does', () => {
+    const untilMs = NOON_MS + 30 * DAY_MS;
+    const lasting = descriptorPartition('tenant', SALTS.kept);
+    expect(named(lasting).overrideName(untilMs)).toEqual({ client: lasting, isLong: false });
+    const ofAddress = descriptorPseudonyms('203.0.113.9', SALTS.daily).current;
+    expect(() => named(ofAddress).overrideName(untilMs)).toThrow('pseudonym of a descriptor');
+  });
   test('that is known by that name alone can hold no longer', () => {
     const { partition } = clientOf({ client: '203.0.113.9' });
     // It may be that of yesterday.

@@ -2,11 +2,15 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, test } from 'vitest';
 import { describeQuotaStore } from '../../contract/quota-store.contract.ts';
+import { expectOneName } from '../../contract/renamed-address.contract.ts';
 import { descriptorOf } from '../../support/quotas.ts';
 import { openMemoryStore } from '../../support/stores.ts';
 
 describe('the memory store', () => {
   describeQuotaStore(() => openMemoryStore());
+
+  test('limits of addresses decide as if addresses kept their names', () =>
+    expectOneName(openMemoryStore, openMemoryStore, { runs: 100, hasSlots: false }));
 
   test('holds at most maxKeys keys, and evicts expired ones first', async () => {
     const { store, clock } = openMemoryStore();

@@ -150,6 +150,28 @@ describe('windows', () => {
     ).toEqual([]);
   });
 
+  test('give a token bucket its burst once, although addresses get new pseudonyms', async () => {
+    const head = `start: 2026-03-31T23:30:00Z\nclients: { alice: { address: 203.0.113.9 } }\n`;
+    const GET = 'client: alice, send: GET /';
+    expect(
+      await failuresOf(
+        [
+          `{ ${GET}, times: 4, expect: allow }`,
+          `{ ${GET}, expect: { verdict: deny, retry_after: 1h } }`,
+          `{ at: 45min, ${GET}, expect: { verdict: deny, retry_after: 15min } }`,
+          // The old pseudonym counts no longer than its debt.
+          `{ at: 1h, ${GET}, times: 6, every: 1h, expect: allow }`,
+          `{ at: 6h1min, ${GET}, expect: { verdict: deny, retry_after: 59min } }`,
+        ],
+        head,
+        {
+          'policies.yaml':
+            'version: 1\ndefault: { limits: [{ rate: 1/1h, algorithm: token-bucket, burst: 4 }] }',
+        },
+      ),
+    ).toEqual([]);
+  });
+
   test('of 31 days count, for addresses too', async () => {
     expect(
       await failuresOf([

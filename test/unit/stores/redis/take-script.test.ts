@@ -64,6 +64,18 @@ describe('arguments', () => {
     expect(windowAt('2026-11-30T22:59Z')).toBe(text);
     expect(windowAt('2026-11-30T23:00Z')).not.toBe(text);
   });
+  test('say of a token bucket where its previous name is, or what it owes at least', () => {
+    const call = new TakeArguments();
+    const quota = quotaOf({ limit: 5, windowMs: 1_000, algorithm: 'token-bucket' });
+    call.add([
+      { key: 'old', quota, cost: 1 },
+      descriptor('b'),
+      { key: 'new', quota, cost: 1, previousKey: 'old' },
+    ]);
+    call.add([{ key: 'new', quota, cost: 1, previousKey: 'in another slot', leastDebt: 700 }]);
+    const algorithms = call.values(CLOCKS).filter((_, i) => i >= 3 && (i - 3) % 6 === 0);
+    expect(algorithms).toEqual(['bucket', 'log', 'bucket-2', 'bucket+700']);
+  });
   test('have another number for every call', () => {
     expect(new TakeArguments().number).not.toBe(new TakeArguments().number);
   });
@@ -136,7 +148,9 @@ describe('a reply', () => {
     ['fixed-window', 1_000],
   ] as const)('of a %s may take %i ms to be full again', (algorithm, longestMs) => {
     const one = descriptorOf('a', { ...QUOTA, algorithm });
-    const reply = (resetMs: number) => [CALL, NOON_MS, 4, resetMs];
+    // The script returns the debt of a bucket, of which 5 flow back in a millisecond.
+    const perMs = algorithm === 'token-bucket' ? 5 : 1;
+    const reply = (resetMs: number) => [CALL, NOON_MS, 4, resetMs * perMs];
     expect(read(reply(longestMs), [[one]])[0]?.states[0]?.resetAfterMs).toBe(longestMs);
     expect(() => read(reply(longestMs + 1), [[one]])).toThrow('cannot have returned');
   });
