@@ -3,9 +3,10 @@
 -- ARGV[3]  two bytes per key that name its row: 32 + row % 64, then 32 + row / 64, rows counted from 0. The second byte
 --          is 64 higher for the last descriptor of a request.
 -- ARGV[4]  the first of the rows, each of six arguments: algorithm (log, counter, bucket, fixed), limit in units, window
---          (see includes/window.lua; only fixed windows have a calendar), burst in units, cost in units, whether rejected
---          requests count (1 or 0). A cost of 0 is a check: it takes nothing. A cost below 0 is a refund: it always fits,
---          and no count goes below 0.
+--          (see includes/window.lua; only fixed windows have a calendar), burst in units, cost in units, and what rejected
+--          requests take: nothing (0), their cost (1), nothing from a quota that may have charges (2), or as a charge, what
+--          is left (3); see includes/admitted-calls.lua. A cost of 0 is a check: it takes nothing. A cost below 0 is a
+--          refund: it always fits, and no count goes below 0.
 --
 --- @include "now"
 --- @include "window"
@@ -44,6 +45,9 @@ for i = 4, #ARGV, 6 do
     -- Units that must be left, except in a fixed window.
     need = cost < 0 and -math.huge or math.max(cost, 1),
     count_rejected = ARGV[i + 5] == '1',
+    notes_calls = cost >= 0 and (ARGV[i + 5] == '2' or ARGV[i + 5] == '3'),
+    takes_remainder = ARGV[i + 5] == '3',
+    is_counter = algorithm == counter,
   }
 end
 

@@ -55,9 +55,9 @@ export class TakeArguments {
   values({ ownMs, serverMs = READ_SERVER_CLOCK }: Clocks): (string | number)[] {
     const values: (string | number)[] = [serverMs, this.number, this.#plan];
     for (const { quota, cost } of this.#rows) {
-      const { algorithm, limit, windowMs, calendar, burst, countRejected } = quota;
+      const { algorithm, limit, windowMs, calendar, burst } = quota;
       const window = calendar === undefined ? windowMs : calendar.windowAt(ownMs).bounds.join(' ');
-      values.push(SHORT_NAMES[algorithm], limit, window, burst, cost, countRejected ? 1 : 0);
+      values.push(SHORT_NAMES[algorithm], limit, window, burst, cost, rejectedTake(quota));
     }
     return values;
   }
@@ -72,6 +72,12 @@ export class TakeArguments {
     }
     return rows.push({ quota, cost }) - 1;
   }
+}
+
+/** What rejected requests take, as lua/includes/rows.lua numbers it. */
+function rejectedTake({ countRejected, remainder }: Quota): number {
+  if (remainder !== undefined) return remainder === 'take' ? 3 : 2;
+  return countRejected ? 1 : 0;
 }
 
 /**
