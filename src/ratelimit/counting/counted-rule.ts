@@ -34,6 +34,8 @@ export interface CountedRules {
   readonly rules: Rules;
   /** Of limits, in the order of the configuration; an unlimited rule has none. */
   readonly policies: readonly Policy[];
+  /** Whether every rule is in quota mode. */
+  readonly isQuota: boolean;
   of(rule: Rule): CountedRule;
 }
 
@@ -56,6 +58,7 @@ export function countRules(rules: Rules, terms: CountingTerms): CountedRules {
     policies: [...counted.values()].flatMap(({ rate, policy }) =>
       rate === undefined ? [] : [policy],
     ),
+    isQuota: terms.isQuota,
     // Every rule that `rules` finds is one of `all`.
     of: (rule) => counted.get(rule) ?? countRule(rule, terms),
   };
