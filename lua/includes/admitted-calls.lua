@@ -24,9 +24,11 @@ local function calls_life_ms(row)
   return math.max(3 * row.window_ms, SHORTEST_LIFE_MS)
 end
 
+-- Redis formats the numbers in a command slowly, so it gets text.
 local function write_calls(descriptor, last_ms, current, previous)
   local value = string.format('%.0f %.0f %.0f', last_ms, current, previous)
-  call('SET', calls_key(descriptor), value, 'PX', last_ms + calls_life_ms(descriptor.row) - now_ms)
+  local life_ms = string.format('%.0f', last_ms + calls_life_ms(descriptor.row) - now_ms)
+  call('SET', calls_key(descriptor), value, 'PX', life_ms)
 end
 
 -- Returns the moment of the last call, the calls of its window and of the one before, and the windows that have passed
