@@ -10,7 +10,7 @@ import {
   type RateLimitCall,
   UNLIMITED,
 } from './call.ts';
-import type { CountedShare } from './counting/count.ts';
+import type { CountedShare } from './counting/counted-share.ts';
 import type { Planned } from './counting/plan.ts';
 import { decisionOf } from './decision-of.ts';
 import type { AnswerEvents, AnsweredCall, HitOutcome } from './events.ts';

@@ -1,6 +1,6 @@
 /** The decision about a call, as metrics, the log and operators know decisions. */
 import type { Decision } from '../core/decision.ts';
-import type { CountedShare } from './counting/count.ts';
+import type { CountedShare } from './counting/counted-share.ts';
 
 export interface Decided {
   readonly decision: Decision;

@@ -1,22 +1,11 @@
 /** Takes the shares of a call from the store. */
 import type { LimitDescriptor } from '../../core/descriptor.ts';
 import type { LocalLimiter } from '../../core/local-limiter.ts';
-import { type QuotaState, type QuotaStore, StoreError, type TakeResult } from '../../core/store.ts';
+import { type QuotaStore, StoreError, type TakeResult } from '../../core/store.ts';
 import { RefusedCall } from '../call.ts';
+import type { CountedShare } from './counted-share.ts';
 import type { Share } from './plan.ts';
 import { mergedByKey, withOwnLimit } from './same-key.ts';
-
-export interface CountedShare {
-  readonly share: Share;
-  readonly isOver: boolean;
-  /** Undefined if nothing was measured, because the store failed. */
-  readonly state: QuotaState | undefined;
-  /** The descriptor with that state. */
-  readonly descriptor: LimitDescriptor;
-  /** The store's clock, milliseconds since the epoch. */
-  readonly nowMs: number;
-  readonly mode: 'enforced' | 'local' | 'open' | 'closed';
-}
 
 export interface CountOptions {
   readonly store: Pick<QuotaStore, 'take'>;

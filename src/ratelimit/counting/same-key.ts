@@ -1,7 +1,7 @@
 /** Descriptors of one call that have the same key: the same entries twice, and at most one of them with the limit of a file. */
 import type { LimitDescriptor } from '../../core/descriptor.ts';
 import { type Quota, type QuotaState, type QuotaStore, StoreError } from '../../core/store.ts';
-import type { CountedShare } from './count.ts';
+import type { CountedShare } from './counted-share.ts';
 
 /** One descriptor for each key, with the hits of all and the strictest of their limits. */
 export function mergedByKey(all: readonly LimitDescriptor[]): readonly LimitDescriptor[] {
