@@ -1,4 +1,4 @@
-/** Descriptors of one call that have the same key: the same entries twice, and at most one of them with the limit of a file. */
+/** Descriptors of one call that have the same key: the same entries twice. Calls can set limits, so these may differ. */
 import type { LimitDescriptor } from '../../core/descriptor.ts';
 import { type Quota, type QuotaState, type QuotaStore, StoreError } from '../../core/store.ts';
 import type { CountedShare } from './counted-share.ts';
