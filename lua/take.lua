@@ -1,7 +1,7 @@
 -- Counts a batch of requests: each takes units from all of its descriptors or from none.
 --
 -- Requests are decided in order; each sees what earlier ones took. A denied request writes nothing, except to quotas
--- that count rejected requests.
+-- that count rejected requests, and except for a charge that takes what is left.
 --
 -- KEYS     one key per descriptor, request after request
 -- ARGV[1]  now, milliseconds since the epoch; -1 reads the server's clock
@@ -17,6 +17,7 @@
 --
 --- @include "rows"
 --- @include "reply"
+--- @include "remainders"
 
 -- The descriptors of one request. The tables are reused by the next request.
 local descriptors, count, admitted = {}, 0, true
@@ -33,6 +34,7 @@ for i = 1, #KEYS do
   descriptor.key, descriptor.row, descriptor.previous = KEYS[i], row, descriptors[count + row.inherits_from]
   if not row.read(descriptor) then admitted = false end
   if is_last then
+    if not admitted and row.takes_remainder then take_remainder(descriptors, count) end
     for j = 1, count do answer(descriptors[j], admitted) end
     count, admitted = 0, true
   end

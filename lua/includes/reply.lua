@@ -3,6 +3,7 @@
 -- ARGV[2]  the number of this call
 --
 --- @include "now"
+--- @include "admitted-calls"
 
 local reply, length = { tonumber(ARGV[2]), now_ms }, 2
 
@@ -10,6 +11,7 @@ local reply, length = { tonumber(ARGV[2]), now_ms }, 2
 local function answer(descriptor, admitted)
   local row = descriptor.row
   local remaining, reset_ms, wait_ms = row.settle(descriptor, admitted)
+  if admitted and row.notes_calls then note_call(descriptor) end
   reply[length + 1] = admitted and remaining or -1 - remaining
   reply[length + 2] = reset_ms
   length = length + 2

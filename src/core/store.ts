@@ -41,6 +41,12 @@ export interface Quota {
    * MAX_FIXED_UNITS; others until nothing is left. Refunds of denied requests give nothing back.
    */
   readonly countRejected: boolean;
+  /**
+   * For limits that are charged with what a response has used, except fixed windows, which count all charges. A charge that
+   * does not fit takes what is left (`take`): nothing where nothing is left, and only as often as calls were admitted.
+   * Admitted charges and checks are noted for that; other admitted requests (`note`) only of a key that has charges.
+   */
+  readonly remainder?: 'note' | 'take';
 }
 
 /** One thing to count: policy x limit x partition. */
@@ -91,8 +97,16 @@ export function changesCount(
   return admitted ? cost !== 0 : countRejected && cost > 0;
 }
 
+/** How long a key keeps the calls that were admitted, milliseconds: long enough for most responses to end. */
+export function admittedCallsLastMs(windowMs: number): number {
+  return Math.max(3 * windowMs, 600_000);
+}
+
 export interface TakeResult {
-  /** True if every descriptor admitted the request. Otherwise only quotas with `countRejected` consumed units. */
+  /**
+   * True if every descriptor admitted the request. Otherwise only quotas with `countRejected` consumed units, and those of
+   * a charge that took what was left.
+   */
   readonly admitted: boolean;
   /** In the order of the descriptors. Undefined for one that was not checked, because another denied first. */
   readonly states: readonly (QuotaState | undefined)[];

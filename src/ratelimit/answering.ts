@@ -10,7 +10,7 @@ import {
   type RateLimitCall,
   UNLIMITED,
 } from './call.ts';
-import type { CountedShare } from './counting/count.ts';
+import type { CountedShare } from './counting/counted-share.ts';
 import type { Planned } from './counting/plan.ts';
 import { decisionOf } from './decision-of.ts';
 import type { AnswerEvents, AnsweredCall, HitOutcome } from './events.ts';
@@ -39,12 +39,12 @@ const NO_LIMIT: DescriptorStatus = { isOver: false, limit: undefined, remaining:
 const WITHOUT_LIMIT: DescriptorStatus = { ...NO_LIMIT, remaining: UNLIMITED };
 
 export function createAnswering(terms: AnswerTerms, events: AnswerEvents): Conclude {
-  return (call, { unlimited }, counted) => {
+  return (call, { unlimited, hasOpenQuota }, counted) => {
     const statuses = call.descriptors.map((_each, index) =>
       unlimited.has(index) ? WITHOUT_LIMIT : NO_LIMIT,
     );
     for (const each of counted) statuses[each.share.index] = statusOf(each);
-    const isOver = isCallOver(counted);
+    const isOver = isCallOver(counted, hasOpenQuota);
     const decided = decisionOf(
       counted.filter(({ share }) => !share.isShadow),
       isOver,
@@ -67,10 +67,11 @@ export function createAnswering(terms: AnswerTerms, events: AnswerEvents): Concl
   };
 }
 
-/** Over if one limit is; of limits in quota mode, if all of them are. */
-function isCallOver(counted: readonly CountedShare[]): boolean {
+/** Over if one limit is or an operator blocked a descriptor; of limits in quota mode, if all of them are. */
+function isCallOver(counted: readonly CountedShare[], hasOpenQuota: boolean): boolean {
   const over = counted.filter(({ share, isOver }) => isOver && !share.isShadow);
-  if (over.some(({ share }) => !share.counted.isQuota)) return true;
+  if (over.some(({ share }) => share.isBlocked || !share.counted.isQuota)) return true;
+  if (hasOpenQuota) return false;
   const quotas = counted.filter(({ share }) => share.counted.isQuota);
   return over.length > 0 && over.length === quotas.length;
 }

@@ -2,7 +2,7 @@
 import type { Decision } from '../core/decision.ts';
 import { partitionOf } from '../core/descriptor.ts';
 import type { Pseudonyms } from '../core/partition.ts';
-import type { CountedShare } from './counting/count.ts';
+import type { CountedShare } from './counting/counted-share.ts';
 
 export interface Decided {
   readonly decision: Decision;

@@ -1,6 +1,6 @@
 /** The dynamic metadata of an answer: the call, and what the rules that admitted it say. As in envoyproxy/ratelimit. */
 import type { CallDescriptor, RateLimitCall } from './call.ts';
-import type { CountedShare } from './counting/count.ts';
+import type { CountedShare } from './counting/counted-share.ts';
 import { OVERRIDE_UNITS } from './messages/units.ts';
 
 type Struct = Readonly<Record<string, unknown>>;

@@ -1,6 +1,6 @@
 /** What a descriptor's limit has left, in the terms of Envoy's rate limit filter. */
 import type { DescriptorStatus } from './call.ts';
-import type { CountedShare } from './counting/count.ts';
+import type { CountedShare } from './counting/counted-share.ts';
 
 /** Part of a limit from which on hits are near it, as in envoyproxy/ratelimit. */
 const NEAR = 0.8;

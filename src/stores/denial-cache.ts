@@ -113,7 +113,7 @@ export class DenialCache implements QuotaStore {
 
   #remember(descriptors: readonly Descriptor[], result: TakeResult, calledMs: number): void {
     // Every such request changes the counts, so the store must see it.
-    if (descriptors.some(({ quota }) => quota.countRejected)) return;
+    if (descriptors.some(changesWhenDenied)) return;
     const waitMs = Math.max(...result.states.map((state) => state?.retryAfterMs ?? 0));
     // The store counts whole milliseconds. Part of the first one had passed when it was called.
     const trustedUntilMs = calledMs + Math.min(waitMs - 1, TRUST_MS);
@@ -124,6 +124,10 @@ export class DenialCache implements QuotaStore {
     const size = ENTRY_BYTES + descriptors.length * DESCRIPTOR_BYTES + cacheKey.length;
     this.#denials.set(cacheKey, denial, { size });
   }
+}
+
+function changesWhenDenied({ quota: { countRejected, remainder } }: Descriptor): boolean {
+  return countRejected || remainder === 'take';
 }
 
 function cacheKeyOf(descriptors: readonly Descriptor[]): string {

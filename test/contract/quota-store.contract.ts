@@ -11,6 +11,7 @@ import {
   type QuotaStore,
 } from '../../src/core/store.ts';
 import { calendarQuota, descriptorOf } from '../support/quotas.ts';
+import { describeCharges } from './charges.contract.ts';
 import { expectNoRefill } from './renamed-bucket.contract.ts';
 
 export interface StoreUnderTest {
@@ -23,6 +24,8 @@ export interface StoreUnderTest {
 export function describeQuotaStore(open: () => StoreUnderTest): void {
   describe('keeps the contract of quota stores', () => {
     const W = 300_000;
+
+    describeCharges(open);
 
     function setUp() {
       const { store, clock, key } = open();

@@ -117,7 +117,7 @@ export const RATE_LIMIT_SETTINGS = {
   ),
   rateLimitQuota: switchOf(
     'HEADGATE_RATELIMIT_QUOTA',
-    'Whether every limit is in `quota_mode`: a call is denied only if all of its limits are used up.',
+    'Whether every limit is in `quota_mode`: a call is denied only if all of its descriptors have limits, and all are used up.',
     false,
   ),
 };

@@ -1,21 +1,11 @@
 /** Takes the shares of a call from the store. */
 import type { LimitDescriptor } from '../../core/descriptor.ts';
 import type { LocalLimiter } from '../../core/local-limiter.ts';
-import { type QuotaState, type QuotaStore, StoreError, type TakeResult } from '../../core/store.ts';
+import { type QuotaStore, StoreError, type TakeResult } from '../../core/store.ts';
 import { RefusedCall } from '../call.ts';
+import type { CountedShare } from './counted-share.ts';
 import type { Share } from './plan.ts';
-
-export interface CountedShare {
-  readonly share: Share;
-  readonly isOver: boolean;
-  /** Undefined if nothing was measured, because the store failed. */
-  readonly state: QuotaState | undefined;
-  /** The descriptor with that state. */
-  readonly descriptor: LimitDescriptor;
-  /** The store's clock, milliseconds since the epoch. */
-  readonly nowMs: number;
-  readonly mode: 'enforced' | 'local' | 'open' | 'closed';
-}
+import { mergedByKey, withOwnLimit } from './same-key.ts';
 
 export interface CountOptions {
   readonly store: Pick<QuotaStore, 'take'>;
@@ -55,9 +45,13 @@ function countGroup(
   group: readonly Share[],
   options: CountOptions,
 ): CountedShare[] | Promise<CountedShare[]> {
-  const descriptors = descriptorsOf(group);
+  const all = group.flatMap((share) => share.descriptors);
+  const descriptors = mergedByKey(all);
   const taken = options.store.take(descriptors);
-  const conclude = (result: TakeResult) => statesOf(group, descriptors, result);
+  const conclude = (result: TakeResult) => {
+    const counted = statesOf(group, descriptors, result);
+    return descriptors === all ? counted : withOwnLimits(counted, descriptors, options.store);
+  };
   if (!(taken instanceof Promise)) return conclude(taken);
   return taken.then(
     (result) => {
@@ -72,16 +66,16 @@ function countGroup(
   );
 }
 
-/** Descriptors of a call that have the same key are counted together. */
-function descriptorsOf(group: readonly Share[]): LimitDescriptor[] {
-  const all = group.flatMap((share) => share.descriptors);
-  if (all.length < 2) return all;
-  const byKey = new Map<string, LimitDescriptor>();
-  for (const each of all) {
-    const known = byKey.get(each.key);
-    byKey.set(each.key, known === undefined ? each : { ...each, cost: known.cost + each.cost });
-  }
-  return [...byKey.values()];
+function withOwnLimits(
+  counted: CountedShare[],
+  descriptors: readonly LimitDescriptor[],
+  store: CountOptions['store'],
+): CountedShare[] | Promise<CountedShare[]> {
+  const own = counted.map((each) => {
+    const decided = descriptors.find(({ key }) => key === each.descriptor.key);
+    return decided === undefined ? each : withOwnLimit(each, decided, store);
+  });
+  return own.some((each) => each instanceof Promise) ? Promise.all(own) : (own as CountedShare[]);
 }
 
 function statesOf(
@@ -96,7 +90,7 @@ function statesOf(
     const index = strictest(own, states);
     const state = states[index];
     const isOver = !admitted && (state?.retryAfterMs ?? 0) > 0;
-    const descriptor = descriptors[index] as LimitDescriptor;
+    const descriptor = share.descriptors[own.indexOf(index)] as LimitDescriptor;
     return { share, isOver, state, descriptor, nowMs, mode: 'enforced' };
   });
 }

@@ -1,7 +1,7 @@
 /** What a rule counts, compiled when the configuration is loaded. */
 import type { RateLimitSettings } from '../../config/settings/rate-limit-settings.ts';
 import { compilePolicy, type Limit, type LimitDefinition, type Policy } from '../../core/policy.ts';
-import { type Algorithm, MAX_LIMIT, SHORT_NAMES } from '../../core/store.ts';
+import { type Algorithm, MAX_LIMIT, type Quota, SHORT_NAMES } from '../../core/store.ts';
 import type { Rate, Rule, Rules, Unit } from '../rules/rule.ts';
 import { UNIT_MS } from '../rules/units.ts';
 
@@ -23,7 +23,7 @@ export interface CountedRule {
   readonly rate: Rate | undefined;
   /** Counts hits if all limits of a call admit them. */
   readonly limit: Limit;
-  /** The same counter, for hits that count even if they are denied. */
+  /** The same counter, for a descriptor's own hits: what a response has used, which counts even if it does not fit. */
   readonly charge: Limit;
   readonly isQuota: boolean;
   /** Whether its windows are those of envoyproxy/ratelimit: it counts all hits, also denied ones. */
@@ -34,6 +34,8 @@ export interface CountedRules {
   readonly rules: Rules;
   /** Of limits, in the order of the configuration; an unlimited rule has none. */
   readonly policies: readonly Policy[];
+  /** Whether every rule is in quota mode. */
+  readonly isQuota: boolean;
   of(rule: Rule): CountedRule;
 }
 
@@ -56,6 +58,7 @@ export function countRules(rules: Rules, terms: CountingTerms): CountedRules {
     policies: [...counted.values()].flatMap(({ rate, policy }) =>
       rate === undefined ? [] : [policy],
     ),
+    isQuota: terms.isQuota,
     // Every rule that `rules` finds is one of `all`.
     of: (rule) => counted.get(rule) ?? countRule(rule, terms),
   };
@@ -92,15 +95,23 @@ export function countRule(rule: Rule, terms: CountingTerms): CountedRule {
   );
   const limits: Limit[] = [];
   const policy: Policy = { ...compiled, limits };
+  const [first] = compiled.limits as [Limit];
   const limit: Limit = {
-    ...(compiled.limits[0] as Limit),
+    ...first,
+    quota: algorithm === 'fixed-window' ? first.quota : { ...first.quota, remainder: 'note' },
     policy,
     keySuffix: `}:rl.${definition.windowMs}.${SHORT_NAMES[algorithm]}`,
   };
   limits.push(limit);
-  const charge = { ...limit, quota: { ...limit.quota, countRejected: true } };
+  const charge = { ...limit, quota: chargeOf(limit.quota) };
   const isQuota = rule.isQuota || terms.isQuota;
   return { rule, policy, rate: rule.rate, limit, charge, isQuota, isAligned };
+}
+
+/** Fixed windows count all charges in full, as envoyproxy/ratelimit does. */
+function chargeOf(quota: Quota): Quota {
+  if (quota.algorithm === 'fixed-window') return { ...quota, countRejected: true };
+  return { ...quota, remainder: 'take' };
 }
 
 /** An unlimited rule counts nothing. */

@@ -33,6 +33,8 @@ export interface Planned {
   readonly shares: readonly Share[];
   /** Positions of descriptors that an unlimited rule matches. */
   readonly unlimited: ReadonlySet<number>;
+  /** Whether every rule is in quota mode and a descriptor has no limit: as for envoyproxy/ratelimit, a quota with some left. */
+  readonly hasOpenQuota: boolean;
 }
 
 export interface PlanContext extends SaltsNow {
@@ -51,7 +53,9 @@ export function planCall(call: RateLimitCall, context: PlanContext): Planned {
   if (descriptors.length === 0) {
     throw new RefusedCall('invalid_argument', 'The call has no descriptors.');
   }
-  if (!context.rules.rules.hasDomain(domain)) return { shares: [], unlimited: NO_UNLIMITED };
+  if (!context.rules.rules.hasDomain(domain)) {
+    return { shares: [], unlimited: NO_UNLIMITED, hasOpenQuota: false };
+  }
   const matched = withoutReplaced(
     descriptors.map(({ limit, entries }) =>
       limit === undefined ? context.rules.rules.find(domain, entries) : undefined,
@@ -65,7 +69,8 @@ export function planCall(call: RateLimitCall, context: PlanContext): Planned {
     if (found.counted.rate === undefined) unlimited.add(index);
     else pushShare(shares, { index, call, ...found }, context);
   }
-  return { shares, unlimited };
+  const hasOpenQuota = context.rules.isQuota && shares.length + unlimited.size < descriptors.length;
+  return { shares, unlimited, hasOpenQuota };
 }
 
 interface Applicable {
@@ -106,7 +111,7 @@ function pushShare(
   const mode = modeOf(counted.policy, context.overrides.modes);
   if (mode === 'off') return;
   const { hitsAddend: own, isNegativeHits } = call.descriptors[index] as CallDescriptor;
-  // Hits of its own report what was used, often after the response. They count even if they are too many.
+  // A descriptor's own hits are often already used: Envoy reports what a response has used. So they count up to what is left.
   const isCharge = own !== undefined && own > 0;
   const limit = isCharge ? counted.charge : counted.limit;
   const asked = Math.min(own ?? Math.max(1, call.hitsAddend), mostHits(limit));

@@ -16,6 +16,7 @@ import {
 import { FixedWindow } from './fixed-window.ts';
 import type { IndebtedRequest, Meter } from './meter.ts';
 import { MeterTable } from './meter-table.ts';
+import { Remainders } from './remainders.ts';
 import { TokenBucket } from './token-bucket.ts';
 import { WindowCounter } from './window-counter.ts';
 import { WindowLog } from './window-log.ts';
@@ -36,11 +37,13 @@ const NEW_METER: Readonly<Record<Algorithm, (quota: Quota) => Meter>> = {
 
 export class MemoryStore implements QuotaStore, QuotaReader {
   readonly #now: () => number;
-  readonly #meters: MeterTable;
+  readonly #meters: MeterTable<Meter>;
+  readonly #remainders: Remainders;
 
   constructor({ now, maxKeys }: MemoryStoreOptions) {
     this.#now = now;
     this.#meters = new MeterTable(maxKeys);
+    this.#remainders = new Remainders(maxKeys);
   }
 
   /** Number of keys. */
@@ -69,6 +72,7 @@ export class MemoryStore implements QuotaStore, QuotaReader {
   }
 
   async reset(keys: readonly string[]): Promise<void> {
+    // Calls that were admitted stay known: their responses have yet to end.
     for (const key of keys) this.#meters.delete(key);
   }
 
@@ -86,13 +90,16 @@ export class MemoryStore implements QuotaStore, QuotaReader {
       const request = this.#metered(descriptor, nowMs);
       if (!meter.fits(request, nowMs) && !isAdmitted) admitted = false;
     }
+    const remainder = admitted ? 0 : this.#takeRemainder(descriptors, meters, nowMs);
     const states: QuotaState[] = [];
     let newKeys = 0;
     for (const [i, descriptor] of descriptors.entries()) {
       const meter = meters[i] as Meter;
       states.push(meter.settle(descriptor, nowMs, admitted));
+      if (admitted) this.#remainders.note(descriptor, nowMs);
+      const isChanged = remainder > 0 || changesCount(descriptor, admitted);
       // What is not known yet has nothing that a refund could give back.
-      if (unknown[i] === true && descriptor.cost > 0 && changesCount(descriptor, admitted)) {
+      if (unknown[i] === true && descriptor.cost > 0 && isChanged) {
         this.#meters.add(descriptor.key, meter);
         newKeys++;
       }
@@ -107,5 +114,22 @@ export class MemoryStore implements QuotaStore, QuotaReader {
     if (previousKey === undefined) return descriptor;
     const leastDebt = this.#meters.get(previousKey)?.debtAt?.(quota, nowMs) ?? 0;
     return { quota, cost, leastDebt };
+  }
+
+  /** A charge that does not fit takes what is left. Returns the units that it took from each descriptor. */
+  #takeRemainder(
+    descriptors: readonly Descriptor[],
+    meters: readonly Meter[],
+    nowMs: number,
+  ): number {
+    if (!descriptors.every(({ quota }) => quota.remainder === 'take')) return 0;
+    const settle = (cost: number, isTaken: boolean) =>
+      descriptors.map(({ quota }, i) =>
+        (meters[i] as Meter).settle({ quota, cost }, nowMs, isTaken),
+      );
+    const left = settle(0, false).map(({ remaining }) => remaining);
+    const units = this.#remainders.unitsOf(descriptors, left, nowMs);
+    if (units > 0) settle(units, true);
+    return units;
   }
 }

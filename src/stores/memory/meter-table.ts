@@ -1,20 +1,25 @@
 /**
- * The meters of all keys, up to a maximum number.
+ * The meters of all keys, or what else is kept of them, up to a maximum number.
  *
  * Keys are evicted by the clock algorithm (F. J. Corbató, "A Paging Experiment with the Multics System", 1968): a hand
  * moves over the keys in a circle and evicts those that were not used since it last passed. An LRU list would update two
  * neighbours for every request. Deleting a key from a Map and adding it again takes V8 time in proportion to the size of
  * the Map if it is always the same key, as it is in an attack.
  */
-import type { Meter } from './meter.ts';
+export interface Kept {
+  /** Used since it was added to the table, or since the hand of the table last passed. */
+  used: boolean;
+  /** From then on it equals a new one, milliseconds since the epoch. */
+  readonly overAtMs: number;
+}
 
 /** Keys that the hand passes for every new key, so that expired keys leave faster than new ones come. */
 const STEPS_PER_KEY = 2;
 /** Keys that the hand passes, if there are too many, before it evicts one that is in use. */
 const MAX_STEPS = 64;
 
-export class MeterTable {
-  readonly #meters = new Map<string, Meter>();
+export class MeterTable<T extends Kept> {
+  readonly #meters = new Map<string, T>();
   readonly #maxKeys: number;
   /** Moves with every new key: in V8, an iterator that does not move keeps all keys deleted before it in memory. */
   #hand = this.#meters.entries();
@@ -27,14 +32,14 @@ export class MeterTable {
     return this.#meters.size;
   }
 
-  get(key: string): Meter | undefined {
+  get(key: string): T | undefined {
     const meter = this.#meters.get(key);
     if (meter !== undefined) meter.used = true;
     return meter;
   }
 
   /** Evicts nothing: no key of a request may be evicted for another key of the same request. */
-  add(key: string, meter: Meter): void {
+  add(key: string, meter: T): void {
     this.#meters.set(key, meter);
   }
 

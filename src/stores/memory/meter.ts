@@ -1,5 +1,6 @@
 /** The count of one key, for one algorithm. It is the model for the Lua file of the same algorithm. */
 import type { Descriptor, Quota, QuotaState } from '../../core/store.ts';
+import type { Kept } from './meter-table.ts';
 
 /** A request as one meter sees it. */
 export type MeteredRequest = Pick<Descriptor, 'quota' | 'cost'>;
@@ -9,11 +10,7 @@ export interface IndebtedRequest extends MeteredRequest {
   readonly leastDebt?: number;
 }
 
-export interface Meter {
-  /** Used since it was added to the table, or since the hand of the table last passed. */
-  used: boolean;
-  /** From then on the meter equals a new one, milliseconds since the epoch. */
-  readonly overAtMs: number;
+export interface Meter extends Kept {
   /**
    * Whether a request fits. Called first in a take; brings the meter to this moment. If the clock was set back, units in
    * the future count as of now. So no unit is forgotten, and no client waits for it longer than one window.

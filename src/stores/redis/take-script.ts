@@ -77,10 +77,10 @@ export class TakeArguments {
   values({ ownMs, serverMs = READ_SERVER_CLOCK }: Clocks): (string | number)[] {
     const values: (string | number)[] = [serverMs, this.number, this.#plan];
     for (const { quota, cost, inherited } of this.#rows) {
-      const { algorithm, limit, windowMs, calendar, burst, countRejected } = quota;
+      const { algorithm, limit, windowMs, calendar, burst } = quota;
       const window = calendar === undefined ? windowMs : calendar.windowAt(ownMs).bounds.join(' ');
       const name = SHORT_NAMES[algorithm] + inherited;
-      values.push(name, limit, window, burst, cost, countRejected ? 1 : 0);
+      values.push(name, limit, window, burst, cost, rejectedTake(quota));
     }
     return values;
   }
@@ -97,6 +97,12 @@ export class TakeArguments {
     }
     return rows.push({ quota, cost, inherited }) - 1;
   }
+}
+
+/** What rejected requests take, as lua/includes/rows.lua numbers it. */
+function rejectedTake({ countRejected, remainder }: Quota): number {
+  if (remainder !== undefined) return remainder === 'take' ? 3 : 2;
+  return countRejected ? 1 : 0;
 }
 
 /**

@@ -13,6 +13,7 @@ import {
   MAX_FIXED_UNITS,
   MAX_LIMIT,
   type PeekResult,
+  type Quota,
   type TakeResult,
 } from '../../../src/core/store.ts';
 import type { StoreUnderTest } from '../../contract/quota-store.contract.ts';
@@ -45,6 +46,7 @@ interface Take {
   readonly burst: number;
   readonly cost: number;
   readonly countRejected: boolean;
+  readonly remainder: Quota['remainder'];
 }
 
 /** What arrives in one turn of the event loop. */
@@ -72,6 +74,7 @@ function turns(traffic: Traffic): fc.Arbitrary<Turn[]> {
     cost: fc.constantFrom(...(traffic.costs ?? COSTS)),
     bucketLimit: fc.constantFrom(...traffic.bucketLimits),
     countRejected: fc.constantFrom(false, false, false, true),
+    remainder: fc.constantFrom(undefined, undefined, 'note', 'take', 'take'),
   });
   const request = fc.uniqueArray(take, { minLength: 1, maxLength: 4, selector: nameOf });
   const turn = fc.record({
@@ -95,10 +98,21 @@ function descriptorFor(
   { calendar }: Traffic,
 ): Descriptor {
   const { algorithm, windowMs, countRejected } = take;
+  // A limit with charges is never a fixed window, and counts no other denied requests.
+  const isCharged = !countRejected && algorithm !== 'fixed-window';
+  const remainder = isCharged && take.remainder ? { remainder: take.remainder } : {};
   const isBucket = algorithm === 'token-bucket';
   const limit = isBucket ? take.bucketLimit : take.limit;
   const burst = isBucket ? take.burst : limit;
-  const quota = quotaOf({ algorithm, limit, windowMs, burst, countRejected, calendar });
+  const quota = quotaOf({
+    algorithm,
+    limit,
+    windowMs,
+    burst,
+    countRejected,
+    calendar,
+    ...remainder,
+  });
   return { key: key(nameOf(take)), quota, cost: take.cost };
 }
 

@@ -132,6 +132,26 @@ const ROWS: readonly Row[] = [
     statuses: ['over', 'over'],
   },
   {
+    name: 'all limits are in quota mode, one is used up, and the other descriptor has none',
+    settings: QUOTAS,
+    call: { first: 'used up', hello: 'left' },
+    isOver: false,
+    statuses: ['over', 'none'],
+  },
+  {
+    name: 'all limits are in quota mode, one is used up, and the other is unlimited',
+    settings: QUOTAS,
+    call: { first: 'used up', free: 'left' },
+    isOver: true,
+    statuses: ['over', UNLIMITED],
+  },
+  {
+    name: 'a quota is used up, and the other descriptor has no limit',
+    call: { quota: 'used up', hello: 'left' },
+    isOver: true,
+    statuses: ['over', 'none'],
+  },
+  {
     name: 'one of two quotas is used up',
     call: { quota: 'used up', other_quota: 'left' },
     isOver: false,
