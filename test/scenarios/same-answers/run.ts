@@ -144,6 +144,23 @@ function keysOf(client: number, { algorithms, windowsMs }: Traffic): string[] {
   );
 }
 
+/** Of the shortest-lived key in any traffic, by the server's clock, it is a third. */
+const SHORTEST_LIFE_MS = 1_000;
+const MOST_PLAYS = 20;
+
+/**
+ * Plays again, in new stores, if the machine took so long that keys may have expired. They expire by the server's clock,
+ * which goes on while the clock of the stores stands still.
+ */
+async function withinTheLifeOfKeys<T>(play: () => Promise<T>): Promise<T> {
+  for (let plays = 0; plays < MOST_PLAYS; plays++) {
+    const startedMs = performance.now();
+    const result = await play();
+    if (performance.now() - startedMs < SHORTEST_LIFE_MS) return result;
+  }
+  throw new Error(`the machine took a second for a few turns, ${MOST_PLAYS} times`);
+}
+
 /** Plays about so many turns. Throws with the shortest traffic that the two stores answer differently. */
 export async function expectSameAnswers(
   traffic: Traffic,
@@ -153,10 +170,9 @@ export async function expectSameAnswers(
 ): Promise<void> {
   await fc.assert(
     fc.asyncProperty(turns(traffic), async (all) => {
-      const [one, other] = await Promise.all([
-        answersOf(openOne(), all, traffic),
-        answersOf(openOther(), all, traffic),
-      ]);
+      const [one, other] = await withinTheLifeOfKeys(() =>
+        Promise.all([answersOf(openOne(), all, traffic), answersOf(openOther(), all, traffic)]),
+      );
       deepStrictEqual(one, other);
     }),
     { numRuns: Math.ceil(turnsToPlay / MEAN_TURNS) },
