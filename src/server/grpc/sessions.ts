@@ -1,12 +1,14 @@
 /** The HTTP/2 sessions of the gRPC server. */
 import {
-  type Http2Session,
+  type IncomingHttpHeaders,
   performServerHandshake,
   type ServerHttp2Session,
   type ServerOptions,
 } from 'node:http2';
 import type { Socket } from 'node:net';
-import { whenReadable } from './authority/repaired-connection.ts';
+import type { ConnectionGuard } from '../connection-guard.ts';
+import { RepairedConnection } from './authority/repaired-connection.ts';
+import { PeerStream } from './peer-stream.ts';
 
 /** As many as Envoy sends on a new connection, where it does not know the limit yet. */
 const MAX_STREAMS = 1_024;
@@ -27,40 +29,39 @@ const OPTIONS: ServerOptions = {
 const PING_EVERY_MS = 60_000;
 const PING_WITHIN_MS = 10_000;
 
+export type AnswerStream = (stream: PeerStream, headers: IncomingHttpHeaders) => void;
+
 export class Sessions {
-  readonly #open = new Set<ServerHttp2Session>();
-  /** Connections that have sent nothing yet. */
-  readonly #silent = new Set<Socket>();
+  readonly #open = new Map<ServerHttp2Session, ConnectionGuard>();
   readonly #pings = setInterval(() => this.#ping(), PING_EVERY_MS).unref();
 
-  /** Starts HTTP/2 on this connection once its first bytes have arrived. */
-  open(connection: Socket, onSession: (session: ServerHttp2Session) => void): void {
-    const isNoLongerSilent = () => this.#silent.delete(connection);
-    this.#silent.add(connection);
-    connection.once('close', isNoLongerSilent);
-    whenReadable(connection, (readable) => {
-      isNoLongerSilent();
-      const session = performServerHandshake(readable, OPTIONS);
-      this.#open.add(session);
-      session.on('error', () => {});
-      session.once('close', () => this.#open.delete(session));
-      onSession(session);
+  /** Must be called in the context of the guard. */
+  open(connection: Socket, guard: ConnectionGuard, answer: AnswerStream): void {
+    const session = performServerHandshake(new RepairedConnection(connection), OPTIONS);
+    this.#open.set(session, guard);
+    // `close` follows.
+    session.on('error', () => {});
+    session.once('close', () => this.#open.delete(session));
+    session.on('stream', (stream, headers) => {
+      const peer = new PeerStream(stream, guard);
+      guard.leave(() => answer(peer, headers));
     });
   }
 
   /** Tells callers to send new requests elsewhere, and closes each session when its streams have ended. */
   close(): void {
     clearInterval(this.#pings);
-    for (const connection of this.#silent) connection.destroy();
-    for (const session of this.#open) session.close();
+    for (const [session, guard] of this.#open) guard.enter(() => session.close());
   }
 
   #ping(): void {
-    for (const session of this.#open) closeIfGone(session);
+    for (const [session, guard] of this.#open) guard.enter(() => closeIfGone(session));
   }
 }
 
-function closeIfGone(session: Http2Session): void {
+function closeIfGone(session: ServerHttp2Session): void {
+  // A session that has ended waits for its connection to close.
+  if (session.destroyed) return;
   const timeout = setTimeout(() => session.destroy(), PING_WITHIN_MS).unref();
   const isSent = session.ping((error) => {
     clearTimeout(timeout);
