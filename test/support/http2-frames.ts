@@ -3,11 +3,13 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 
 export const PREFACE = 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n';
-const DATA_OF_PING = Buffer.alloc(8, 7);
-const CANCEL = Buffer.from([0, 0, 0, 8]);
-const END_HEADERS = 4;
-const ACK = 1;
+export const DATA_OF_PING = Buffer.alloc(8, 7);
+export const CANCEL = Buffer.from([0, 0, 0, 8]);
+export const END_HEADERS = 4;
+export const ACK = 1;
+export const END_STREAM = 1;
 export const Type = {
+  data: 0,
   headers: 1,
   reset: 3,
   settings: 4,
@@ -79,6 +81,36 @@ export function frame(
   head.writeUInt8(flags, 4);
   head.writeUInt32BE(stream, 5);
   return Buffer.concat([head, payload]);
+}
+
+/** What a client sends first: the preface, and its settings. */
+export const START = Buffer.concat([Buffer.from(PREFACE), frame(Type.settings, 0, 0)]);
+
+/** The headers of a call, in one frame. `:authority` gets an index, as Envoy sends it. */
+export function callHeaders(
+  stream: number,
+  { path, authority = 'a', contentType = 'application/grpc' }: CallHeaders,
+): Buffer {
+  const block = Buffer.concat([
+    // Indexed: POST, http (RFC 7541, appendix A).
+    Buffer.from([0x83, 0x86]),
+    literal(':path', path),
+    indexedAuthority(authority),
+    literal('content-type', contentType),
+    literal('te', 'trailers'),
+  ]);
+  return frame(Type.headers, END_HEADERS, stream, block);
+}
+
+interface CallHeaders {
+  readonly path: string;
+  readonly authority?: string;
+  readonly contentType?: string;
+}
+
+/** `:authority` as a literal that enters the dynamic table. Shorter than 127 bytes. */
+export function indexedAuthority(authority: string): Buffer {
+  return Buffer.concat([Buffer.from([0x41, authority.length]), Buffer.from(authority)]);
 }
 
 /** A header without indexing. Name and value must be shorter than 127 bytes. */

@@ -101,6 +101,8 @@ function answerStream(
   stream.on('error', () => {});
   const { headers } = caller;
   if (!CONTENT_TYPE.test(headers['content-type'] ?? '')) {
+    // A client can reset a stream in the same write in which it opens it.
+    if (stream.destroyed || stream.closed) return;
     stream.respond(UNSUPPORTED_MEDIA_TYPE, { endStream: true });
     stream.close();
     return;

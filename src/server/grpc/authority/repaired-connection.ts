@@ -46,7 +46,8 @@ class RepairedConnection extends Duplex {
       const repaired = repair.feed(chunk);
       if (repaired.length > 0 && !this.push(repaired)) connection.pause();
     });
-    connection.on('end', () => this.push(null));
+    // Node's wrapper around this stream throws if it has to write after it was told of the end.
+    connection.on('end', () => this.destroy());
     connection.on('close', () => this.destroy());
   }
 
@@ -65,11 +66,12 @@ class RepairedConnection extends Duplex {
   }
 
   override _final(done: () => void): void {
-    this.#connection.end(done);
+    // It calls back with an error if the client has closed the connection.
+    this.#connection.end(() => done());
   }
 
-  override _destroy(error: Error | null, done: (error: Error | null) => void): void {
+  override _destroy(_error: Error | null, done: () => void): void {
     this.#connection.destroy();
-    done(error);
+    done();
   }
 }
