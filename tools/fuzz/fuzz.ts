@@ -48,7 +48,7 @@ async function fuzz(name: string, plan: MakePlan): Promise<boolean> {
   const culprit = await findCulprit(suspects, gateway);
   if (culprit === undefined) console.log(`None of ${suspects.length} connections does it alone.`);
   else report(name, seed, culprit);
-  console.log(`Again: npm run fuzz -- ${process.argv.slice(2).join(' ')} --seed ${seed}`);
+  console.log('To repeat it, add', `--seed ${seed}`);
   return false;
 }
 
@@ -76,6 +76,9 @@ function inHex(plan: Plan) {
 function isCount(value: number | undefined): value is number {
   return value !== undefined && Number.isInteger(value) && value >= 0;
 }
+
+// The gateway is ended with this process.
+for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1));
 
 const [name = ''] = positionals;
 const plan = TARGETS[name];

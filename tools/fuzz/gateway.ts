@@ -55,6 +55,9 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     env: environment(options, folder, redis?.url),
     stdio: ['ignore', 'pipe', 'pipe'],
   });
+  // Nothing else ends it if the fuzzer itself fails.
+  const kill = () => child.kill('SIGKILL');
+  process.once('exit', kill);
   const exited = once(child, 'close').then(([code, signal]) => `exit code ${code ?? signal}`);
   const crashes: string[] = [];
   const oddLines: string[] = [];
@@ -77,9 +80,10 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   opened.defer(async () => {
     isStopping = true;
     child.kill('SIGTERM');
-    const timer = setTimeout(() => child.kill('SIGKILL'), KILL_AFTER_MS);
+    const timer = setTimeout(kill, KILL_AFTER_MS);
     await exited;
     clearTimeout(timer);
+    process.off('exit', kill);
   });
   void exited.then((how) => {
     if (isStopping) return;

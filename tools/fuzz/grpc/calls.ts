@@ -175,6 +175,7 @@ export function callData(random: Random): { label: string; bytes: Buffer } {
     const packed = gzipSync(Buffer.alloc(2_000_000));
     return made('message that unpacks to 2 MB', frame(packed, { compressed: 1 }));
   }
-  if (shape < 0.96) return made('long message', frame(Buffer.alloc(20_000, message)));
+  if (shape < 0.96)
+    return made('long message', frame(Buffer.concat([message, Buffer.alloc(20_000)])));
   return made('no message', Buffer.alloc(0));
 }
