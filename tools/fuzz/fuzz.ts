@@ -2,18 +2,23 @@
  * Sends valid and broken requests in every order to the ports of a gateway, cuts connections at every byte, and exits with
  * 1 if the gateway crashes, hangs, counts a fault, or keeps connections or memory.
  *
- *     npm run fuzz -- grpc [--seconds 60] [--seed 1] [--workers 2] [--tls] [--redis] [--save FOLDER]
+ *     npm run fuzz -- grpc|http|ops [--seconds 60] [--seed 1] [--workers 2] [--tls] [--redis] [--save FOLDER]
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { type Culprit, findCulprit } from './culprit.ts';
 import { grpcPlan } from './grpc/target.ts';
+import { httpPlan } from './http/target.ts';
+import { ADMIN_TOKEN, opsPlan } from './ops/target.ts';
 import type { Plan } from './plan.ts';
 import { type MakePlan, memoryText, run } from './run.ts';
 
-const TARGETS: Readonly<Record<string, MakePlan>> = { grpc: grpcPlan };
-const ADMIN_TOKEN = 'fuzz-token-of-operators';
+const TARGETS: Readonly<Record<string, MakePlan>> = {
+  grpc: grpcPlan,
+  http: httpPlan,
+  ops: opsPlan,
+};
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
