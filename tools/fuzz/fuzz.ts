@@ -38,7 +38,9 @@ async function fuzz(name: string, plan: MakePlan): Promise<boolean> {
     throw new Error('--seed, --seconds and --workers take a number');
   }
   const adminToken = seed % 2 === 0 ? ADMIN_TOKEN : undefined;
-  const gateway = { workers, tls: values.tls, redis: values.redis, adminToken };
+  // Workers share their counters in Redis.
+  const redis = values.redis || workers > 1;
+  const gateway = { workers, tls: values.tls, redis, adminToken };
   console.log(`${name}: seed ${seed}, ${seconds} s, ${JSON.stringify(gateway)}`);
   const startMs = performance.now();
   const took = () => `${((performance.now() - startMs) / 1_000).toFixed(1)} s`;
