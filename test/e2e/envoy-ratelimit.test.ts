@@ -145,6 +145,38 @@ describe.skipIf(programs.envoy === undefined)("Envoy's rate limit filter", () =>
     },
   );
 
+  const FILTERS = ['the first', 'the second', 'both', 'neither'] as const;
+
+  test.each(FILTERS.flatMap((named) => [50, 200].map((length) => [named, length] as const)))(
+    'two filters share a cluster, and %s has an authority, with a cluster name of %i characters',
+    async (named, length) => {
+      const cluster = 'outbound|8081||ratelimit.default.svc.cluster.local'.padEnd(length, '.a');
+      const service = (filter: string) =>
+        named === filter || named === 'both'
+          ? `cluster_name: "${cluster}", authority: headgate }`
+          : `cluster_name: "${cluster}" }`;
+      const changes = {
+        'http_filters:': `http_filters:
+                  - name: envoy.filters.http.ext_authz
+                    typed_config:
+                      "@type": type.googleapis.com/envoy.extensions.filters.http.ext_authz.v3.ExtAuthz
+                      transport_api_version: V3
+                      failure_mode_allow: false
+                      grpc_service: { envoy_grpc: { ${service('the first')}, timeout: 5s }`,
+        'cluster_name: ratelimit }': service('the second'),
+        'name: ratelimit\n      connect': `name: "${cluster}"\n      connect`,
+        'failure_mode_deny: false': 'failure_mode_deny: true',
+      };
+      await using proxy = await startEnvoyRateLimit({ ...behind(gateway.grpcPort), changes });
+      const agent = newClient();
+      const login = () => call(proxy.url, LOGIN, { method: 'POST', agent });
+      expect(await statuses(12, login)).toEqual([
+        ...Array.from({ length: 5 }, () => 200),
+        ...Array.from({ length: 7 }, () => 429),
+      ]);
+    },
+  );
+
   test.skipIf(programs['envoy-oldest'] === undefined)('works with the oldest Envoy', async () => {
     await using proxy = await startEnvoyRateLimit(behind(gateway.grpcPort), 'envoy-oldest');
     const agent = newClient();

@@ -14,6 +14,7 @@ export const Type = {
   reset: 3,
   settings: 4,
   ping: 6,
+  continuation: 9,
 } as const;
 
 export interface RawHttp2 extends Disposable {

@@ -65,11 +65,8 @@ export function createGrpcServer<Answer>(options: GrpcServerOptions<Answer>): Gr
 
   const answerOn = (connection: Socket) => {
     const address = connection.remoteAddress ?? '';
-    sessions.open(connection, (session) => {
-      session.on('stream', (stream, headers) =>
-        answerStream(stream, { headers, address }, methods),
-      );
-    });
+    const session = sessions.open(connection);
+    session.on('stream', (stream, headers) => answerStream(stream, { headers, address }, methods));
   };
   const secure = options.tls && secureConnections(options.tls, answerOn);
 

@@ -6,7 +6,7 @@ import {
   type ServerOptions,
 } from 'node:http2';
 import type { Socket } from 'node:net';
-import { whenReadable } from './authority/repaired-connection.ts';
+import { RepairedConnection } from './authority/repaired-connection.ts';
 
 /** As many as Envoy sends on a new connection, where it does not know the limit yet. */
 const MAX_STREAMS = 1_024;
@@ -29,29 +29,20 @@ const PING_WITHIN_MS = 10_000;
 
 export class Sessions {
   readonly #open = new Set<ServerHttp2Session>();
-  /** Connections that have sent nothing yet. */
-  readonly #silent = new Set<Socket>();
   readonly #pings = setInterval(() => this.#ping(), PING_EVERY_MS).unref();
 
-  /** Starts HTTP/2 on this connection once its first bytes have arrived. */
-  open(connection: Socket, onSession: (session: ServerHttp2Session) => void): void {
-    const isNoLongerSilent = () => this.#silent.delete(connection);
-    this.#silent.add(connection);
-    connection.once('close', isNoLongerSilent);
-    whenReadable(connection, (readable) => {
-      isNoLongerSilent();
-      const session = performServerHandshake(readable, OPTIONS);
-      this.#open.add(session);
-      session.on('error', () => {});
-      session.once('close', () => this.#open.delete(session));
-      onSession(session);
-    });
+  open(connection: Socket): ServerHttp2Session {
+    const session = performServerHandshake(new RepairedConnection(connection), OPTIONS);
+    this.#open.add(session);
+    // `close` follows.
+    session.on('error', () => {});
+    session.once('close', () => this.#open.delete(session));
+    return session;
   }
 
   /** Tells callers to send new requests elsewhere, and closes each session when its streams have ended. */
   close(): void {
     clearInterval(this.#pings);
-    for (const connection of this.#silent) connection.destroy();
     for (const session of this.#open) session.close();
   }
 

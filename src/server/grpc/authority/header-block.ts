@@ -1,37 +1,42 @@
 /**
- * Replaces characters of `:authority` that Node does not accept, in the header block of a request.
+ * Replaces characters of `:authority` that Node does not accept, in the header block of a request. A block can add the
+ * field to HPACK's dynamic table, and later blocks refer to it there. So each one that is written out is repaired, and
+ * references then yield the repaired one.
+ *
  * Format of a block: https://www.rfc-editor.org/rfc/rfc7541#section-6
  */
 import { decodeHuffman } from './huffman.ts';
 
 /** nghttp2, with which Node reads HTTP/2, resets a request whose `:authority` has other characters. */
 const NOT_ACCEPTED = /[^!$%&'()*+,\-.:;=@[\]_~0-9A-Za-z]/g;
+const NAME = ':authority';
+/** The length of the name in Huffman code, in bytes. */
+const NAME_IN_HUFFMAN = 8;
 /** In HPACK's static table. */
 const AUTHORITY = 1;
-/** Longer names are left as they are. Less than 127, so that the length of a repaired one takes one byte. */
-const LONGEST = 126;
 
 /** The block with an `:authority` that Node accepts. Undefined if Node accepts the block as it is, or it cannot be read. */
 export function repairBlock(block: Buffer): Buffer | undefined {
   const reader = new BlockReader(block);
+  const done: Buffer[] = [];
+  /** Up to here, bytes are in `done`. */
+  let copied = 0;
   while (!reader.isAtEnd) {
     const first = block[reader.at] as number;
     if (first >= 0x80) reader.integer(7);
     else if (first >= 0x20 && first < 0x40) reader.integer(5);
     else {
-      const start = reader.at;
       const name = reader.integer(first >= 0x40 ? 6 : 4);
-      if (name === 0) reader.string();
-      const nameEnd = reader.at;
+      const isAuthority = name === AUTHORITY || (name === 0 && isName(reader.string()));
+      const valueAt = reader.at;
       const value = reader.string();
-      if (name !== AUTHORITY) continue;
-      const repaired = repairedValue(value);
-      if (repaired === undefined) return undefined;
-      const field = Buffer.concat([block.subarray(start, nameEnd), repaired]);
-      return Buffer.concat([block.subarray(0, start), field, block.subarray(reader.at)]);
+      const repaired = isAuthority ? repairedValue(value) : undefined;
+      if (repaired === undefined) continue;
+      done.push(block.subarray(copied, valueAt), lengthOf(repaired), repaired);
+      copied = reader.at;
     }
   }
-  return undefined;
+  return done.length === 0 ? undefined : Buffer.concat([...done, block.subarray(copied)]);
 }
 
 interface HeaderString {
@@ -39,13 +44,33 @@ interface HeaderString {
   readonly bytes: Buffer;
 }
 
+/** Libraries that do not use the static table write the name out. */
+function isName({ isHuffman, bytes }: HeaderString): boolean {
+  if (bytes.length !== (isHuffman ? NAME_IN_HUFFMAN : NAME.length)) return false;
+  return textOf({ isHuffman, bytes }) === NAME;
+}
+
 /** As long as before, so that sender and receiver drop the same entries of HPACK's dynamic table. */
-function repairedValue({ isHuffman, bytes }: HeaderString): Buffer | undefined {
-  if (bytes.length > LONGEST) return undefined;
-  const text = isHuffman ? decodeHuffman(bytes) : bytes.toString('latin1');
+function repairedValue(value: HeaderString): Buffer | undefined {
+  const text = textOf(value);
   const repaired = text?.replace(NOT_ACCEPTED, '_');
-  if (repaired === undefined || repaired === text || repaired.length > LONGEST) return undefined;
-  return Buffer.from(`${String.fromCharCode(repaired.length)}${repaired}`, 'latin1');
+  if (repaired === undefined || repaired === text) return undefined;
+  return Buffer.from(repaired, 'latin1');
+}
+
+function textOf({ isHuffman, bytes }: HeaderString): string | undefined {
+  return isHuffman ? decodeHuffman(bytes) : bytes.toString('latin1');
+}
+
+/** The length of a string without Huffman code: section 5.1. */
+function lengthOf({ length }: Buffer): Buffer {
+  const most = 0x7f;
+  if (length < most) return Buffer.from([length]);
+  const bytes = [most];
+  for (let rest = length - most; ; rest >>= 7) {
+    if (rest < 0x80) return Buffer.from([...bytes, rest]);
+    bytes.push((rest & 0x7f) | 0x80);
+  }
 }
 
 /** At the end of a block that is cut off, its numbers are 0 and its strings are short. */

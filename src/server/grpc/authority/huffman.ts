@@ -1,6 +1,9 @@
 /** Reads strings in the Huffman code of HTTP/2 headers: https://www.rfc-editor.org/rfc/rfc7541#appendix-B */
 
-/** The characters whose code has so many bits, in the order of their codes. Longer codes do not occur in host names. */
+/** Stands for the backslash, controls and bytes above 7F, which no host name has. */
+const OTHER = '\x7f';
+
+/** The characters whose code has so many bits, in the order of their codes. */
 const BY_LENGTH: Readonly<Record<number, string>> = {
   5: '012aceiost',
   6: ' %-./3456789=A_bdfghlmnpru',
@@ -12,13 +15,13 @@ const BY_LENGTH: Readonly<Record<number, string>> = {
   13: '\0$@[]~',
   14: '^}',
   15: '<`{',
+  ...others({ 19: 3, 20: 8, 21: 13, 22: 26, 23: 29, 24: 12, 25: 4, 26: 15, 27: 19, 28: 29, 30: 3 }),
 };
-const LONGEST = 15;
-
+const LONGEST = 30;
 /** The codes of each length are consecutive numbers, which begin here. Index: length in bits. */
 const FIRST_CODES = firstCodes();
 
-/** Undefined if a character has a longer code. */
+/** Characters with a code of more than 15 bits become 7F. Undefined if the bytes are no such code. */
 export function decodeHuffman(bytes: Uint8Array): string | undefined {
   let text = '';
   let code = 0;
@@ -37,6 +40,13 @@ export function decodeHuffman(bytes: Uint8Array): string | undefined {
   }
   // The rest of the last byte is filled up with ones.
   return length < 8 ? text : undefined;
+}
+
+/** How many codes of each length belong to characters that are not told apart. */
+function others(counts: Readonly<Record<number, number>>): Record<number, string> {
+  return Object.fromEntries(
+    Object.entries(counts).map(([length, count]) => [length, OTHER.repeat(count)]),
+  );
 }
 
 function firstCodes(): number[] {
