@@ -72,11 +72,14 @@ export function planOf(random: Random, port: PortName, parts: readonly Part[]): 
   };
 }
 
+/** A prime above the length of each conversation: its multiples reach all bytes, in an order that is spread. */
+const STRIDE = 7_919;
+
 /** Sends the beginning of a conversation up to a byte. Number after number, this is each byte with each ending. */
 export function planOfBeginning(port: PortName, parts: readonly Part[], number: number): Plan {
   const steps = parts.map((each): Step => ({ ...each, pause: 'none' }));
   const ending = ENDINGS[number % ENDINGS.length] as Ending;
-  const at = Math.floor(number / ENDINGS.length) % (lengthOf(steps) + 1);
+  const at = (Math.floor(number / ENDINGS.length) * STRIDE) % (lengthOf(steps) + 1);
   return { port, handshakes: true, reads: true, steps: cutAt(steps, at), ending };
 }
 

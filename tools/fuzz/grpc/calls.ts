@@ -28,7 +28,6 @@ const PATHS = [
   '/x/Y',
   '/',
   '*',
-  '',
   '/__proto__',
   `/${'p'.repeat(5_000)}`,
 ];
@@ -59,9 +58,11 @@ const AUTHORITIES = [
   '',
 ];
 
-/** One connection has one kind of authority, most of the time: callers send the same each time. */
+/** Callers mostly send the same one on all streams of a connection. */
 export function chooseAuthority(random: Random): string {
-  return random.next() < 0.5 ? ODD_AUTHORITY : random.oneOf(AUTHORITIES);
+  const kind = random.next();
+  if (kind < 0.5) return ODD_AUTHORITY;
+  return kind < 0.75 ? 'a' : random.oneOf(AUTHORITIES);
 }
 
 export interface CallHead {
@@ -70,20 +71,21 @@ export interface CallHead {
   readonly label: string;
 }
 
-export function callHead(random: Random, authority: string): CallHead {
+/** `isBroken`: whether it may be malformed. Else it is at most refused. */
+export function callHead(random: Random, authority: string, isBroken: boolean): CallHead {
   const path = random.oneOf(PATHS);
   const type = random.oneOf(CONTENT_TYPES);
-  const method = random.next() < 0.9 ? 'POST' : random.oneOf(['GET', 'CONNECT', 'OPTIONS', 'x']);
+  const method = isBroken ? random.oneOf(['GET', 'CONNECT', 'OPTIONS', 'x', 'POST']) : 'POST';
   const fields: Field[] = [
     [':method', method],
     [':scheme', random.next() < 0.9 ? 'http' : 'https'],
     [':path', path],
-    [':authority', random.next() < 0.9 ? authority : chooseAuthority(random)],
+    [':authority', random.next() < 0.9 ? authority : random.oneOf(AUTHORITIES)],
     ['content-type', type],
     ['te', 'trailers'],
   ];
   for (const each of EXTRA) if (random.next() < 0.06) fields.push(each(random));
-  if (random.next() < 0.08) spoil(random, fields);
+  if (isBroken) spoil(random, fields);
   return { path, fields, label: `${method} ${short(path)} ${type} for ${short(authority)}` };
 }
 
@@ -93,7 +95,6 @@ const EXTRA: readonly ((random: Random) => Field)[] = [
   (random) => ['grpc-encoding', random.oneOf(['gzip', 'deflate', 'identity', 'br', ''])],
   (random) => ['grpc-timeout', random.oneOf(['1n', '0m', '10S', '99999999H', '-1S', ''])],
   (random) => ['x-headgate-secret', random.oneOf(['', 'wrong', 's\xe9cret'])],
-  (random) => ['content-length', random.oneOf(['0', '5', '99', '-1', 'x'])],
   (random) => ['cookie', `a=${'b'.repeat(random.below(300))}`],
   (random) => ['expect', random.oneOf(['100-continue', 'x'])],
   (random) => ['x-trace', 't'.repeat(random.oneOf([0, 10, 1_000, 4_000, 15_000]))],
@@ -110,6 +111,7 @@ function spoil(random: Random, fields: Field[]): void {
     () => fields.splice(at, 1),
     () => fields.push(fields[at] as Field),
     () => fields.reverse(),
+    () => fields.push(['content-length', random.oneOf(['0', '5', '99', '-1', 'x'])]),
     () => fields.push(['X-Upper', 'a']),
     () => fields.push(['connection', 'close']),
     () => fields.push(['transfer-encoding', 'chunked']),
@@ -128,7 +130,7 @@ const text = (value: string) => Buffer.from(value);
 const entry = (key: string, value: string) => field(1, field(1, text(key)), field(2, text(value)));
 const limitCall = (...descriptors: Buffer[]) =>
   Buffer.concat([field(1, text('edge')), ...descriptors.map((each) => field(2, each))]);
-const MESSAGES: readonly Buffer[] = [
+const CHECKS: readonly Buffer[] = [
   CHECK_MESSAGE,
   checkWith(field(4, text('/api/auth/login')), field(5, text('api.example.com'))),
   checkWith(field(4, text('/a\r\n%00%'))),
@@ -137,14 +139,21 @@ const MESSAGES: readonly Buffer[] = [
     field(3, field(1, text('x-api-key')), field(2, text('invented'))),
   ),
   field(1, field(1, Buffer.alloc(0))),
+];
+const LIMIT_CALLS: readonly Buffer[] = [
   limitCall(),
   limitCall(entry('path', '/login')),
   limitCall(entry('path', '/login'), entry('path', '/login'), entry('user', 'a')),
   limitCall(...Array.from({ length: 40 }, (_, i) => entry('user', String(i)))),
-  field(1, text('unknown')),
+];
+const HEALTH_CALLS: readonly Buffer[] = [
+  Buffer.alloc(0),
   field(1, text('')),
+  field(1, text('unknown')),
   field(1, text(AUTHORIZATION)),
-  field(1, text('envoy.service.ratelimit.v3.RateLimitService')),
+  field(1, text('ratelimit')),
+];
+const NOISE: readonly Buffer[] = [
   Buffer.alloc(0),
   Buffer.alloc(40, 0xff),
   Buffer.alloc(5_000, 0x0b),
@@ -152,12 +161,20 @@ const MESSAGES: readonly Buffer[] = [
   Buffer.from([0x0a, 0x7f, 0x00]),
 ];
 
-/** The data of a call: mostly one message, else what is none. */
-export function callData(random: Random): { label: string; bytes: Buffer } {
-  const number = random.below(MESSAGES.length);
-  const message = MESSAGES[number] as Buffer;
+function messagesOf(path: string): readonly Buffer[] {
+  if (path === RATE_LIMIT) return LIMIT_CALLS;
+  return path.startsWith(HEALTH) ? HEALTH_CALLS : CHECKS;
+}
+
+/** The data of a call of the path: mostly one message for it, else what is none. */
+export function callData(random: Random, path: string): { label: string; bytes: Buffer } {
+  const messages =
+    random.next() < 0.7
+      ? messagesOf(path)
+      : random.oneOf([CHECKS, LIMIT_CALLS, HEALTH_CALLS, NOISE, NOISE]);
+  const message = random.oneOf(messages);
   const shape = random.next();
-  const made = (label: string, bytes: Buffer) => ({ label: `${label} ${number}`, bytes });
+  const made = (label: string, bytes: Buffer) => ({ label, bytes });
   if (shape < 0.6) return made('message', frame(message));
   if (shape < 0.65) return made('gzip message', frame(gzipSync(message), { compressed: 1 }));
   if (shape < 0.7) return made('deflate message', frame(deflateSync(message), { compressed: 1 }));

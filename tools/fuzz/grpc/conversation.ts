@@ -1,259 +1,188 @@
 /** Conversations in HTTP/2 frames, valid and broken, in any order: https://www.rfc-editor.org/rfc/rfc9113 */
+import { CHECK } from '../../../test/support/grpc-frames.ts';
 import { frame, PREFACE } from '../../../test/support/http2-frames.ts';
 import type { Random } from '../../../test/support/random.ts';
-import { type Part, part } from '../plan.ts';
+import type { Part } from '../plan.ts';
 import { callData, callHead, chooseAuthority } from './calls.ts';
+import { ACK, FrameWriter, TYPE, uint32 } from './frame-writer.ts';
 import { block, oddity } from './hpack.ts';
 
-const T = {
-  data: 0,
-  headers: 1,
-  priority: 2,
-  reset: 3,
-  settings: 4,
-  pushPromise: 5,
-  ping: 6,
-  goAway: 7,
-  windowUpdate: 8,
-  continuation: 9,
-} as const;
-const END_STREAM = 0x1;
-const ACK = 0x1;
-const END_HEADERS = 0x4;
-const PADDED = 0x8;
-const PRIORITY = 0x20;
-/** As much as a frame may hold unless the gateway allows more. */
-const LONGEST = 16_384;
 const MOST_ACTIONS = 14;
+/** How often an action is against the protocol. It mostly ends the connection, so most conversations have few. */
+const WILDNESS = [0, 0, 0.03, 0.15, 0.6];
+const CANCEL = 8;
 
 export class Conversation {
-  readonly parts: Part[] = [];
   readonly #random: Random;
+  readonly #wildness: number;
   readonly #authority: string;
+  readonly #write: FrameWriter;
   #next = 1;
   readonly #opened: number[] = [];
+  #hasAcknowledged = false;
 
   constructor(random: Random) {
     this.#random = random;
+    this.#wildness = random.oneOf(WILDNESS);
     this.#authority = chooseAuthority(random);
+    this.#write = new FrameWriter(random, () => this.#breaks());
   }
 
-  /** Most connections begin as HTTP/2 does. */
-  begin(): this {
-    const odd = this.#random.next();
-    if (odd > 0.06) {
-      this.#add('preface', PREFACE);
-      if (odd > 0.1) this.settings();
-      return this;
-    }
-    const starts = [
-      '',
-      PREFACE.slice(0, 5),
-      'PRI * HTTP/2.0\r\n\r\nXX\r\n\r\n',
-      'GET /envoy/a HTTP/1.1\r\nHost: a\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\n\r\n',
-      'PROXY TCP4 192.0.2.1 192.0.2.2 1 2\r\n',
-      '\x16\x03\x01\x00\xf8\x01\x00\x00\xf4\x03\x03',
-      PREFACE + PREFACE,
-    ];
-    this.#add('odd start', this.#random.oneOf(starts));
-    return this;
-  }
-
-  actions(): Part[] {
+  parts(): Part[] {
+    this.#begin();
     for (let left = 1 + this.#random.below(MOST_ACTIONS); left > 0; left--) this.#action();
-    return this.parts;
+    return this.#write.parts;
+  }
+
+  #begin(): void {
+    if (this.#chance(0.04)) {
+      this.#write.add('odd start', this.#random.oneOf(ODD_STARTS));
+      return;
+    }
+    this.#write.add('preface', PREFACE);
+    if (!this.#breaks()) this.#settings();
   }
 
   #action(): void {
     const kind = this.#random.next();
-    if (kind < 0.4) this.call();
-    else if (kind < 0.55) this.#reset();
-    else if (kind < 0.62) this.settings();
-    else if (kind < 0.69) this.#windowUpdate();
-    else if (kind < 0.74) this.#ping();
-    else if (kind < 0.78) this.#goAway();
-    else if (kind < 0.82) this.#priority();
-    else if (kind < 0.88) this.#data(this.#anyStream());
-    else if (kind < 0.91) this.#headers(this.#anyStream(), false);
-    else this.#oddFrame();
+    if (this.#breaks()) this.#write.noise(this.#anyStream());
+    else if (kind < 0.6 || this.#opened.length === 0) this.#call();
+    else if (kind < 0.7) this.#reset(this.#anyStream());
+    else if (kind < 0.77) this.#settings();
+    else if (kind < 0.84) this.#windowUpdate();
+    else if (kind < 0.89) this.#ping();
+    else if (kind < 0.92) this.#goAway();
+    else if (kind < 0.95) {
+      const stream = this.#anyStream();
+      this.#write.frame(
+        `priority of ${stream}`,
+        TYPE.priority,
+        stream,
+        this.#write.priority(stream),
+      );
+    } else if (kind < 0.97) {
+      this.#write.frame('frame of an unknown type', 0xaa, this.#anyStream(), Buffer.alloc(9));
+    } else this.#data(this.#anyStream(), CHECK, true);
   }
 
   /** A call, with its message and its end, or without them. */
-  call(): void {
-    const random = this.#random;
+  #call(): void {
     const stream = this.#next;
-    this.#next += random.next() < 0.97 ? 2 : random.oneOf([1, 4, 1_000]);
+    this.#next += this.#breaks() ? 1 : this.#random.oneOf([2, 2, 2, 2, 2, 4, 1_000]);
     this.#opened.push(stream);
-    const ends = random.next() < 0.1;
-    this.#headers(stream, ends);
-    if (random.next() < 0.15) this.#reset(stream);
-    if (ends && random.next() < 0.8) return;
-    if (random.next() < 0.85) this.#data(stream);
-    if (random.next() < 0.1) this.#trailers(stream);
-    if (random.next() < 0.1) this.#reset(stream);
+    const ends = this.#chance(0.06);
+    const path = this.#headers(stream, ends);
+    if (this.#chance(0.12)) {
+      this.#reset(stream);
+      return;
+    }
+    if (ends) return;
+    const hasTrailers = this.#chance(0.06);
+    if (this.#chance(0.9)) this.#data(stream, path, !hasTrailers && this.#chance(0.93));
+    if (hasTrailers) this.#trailers(stream);
+    if (this.#chance(0.1)) this.#reset(stream);
   }
 
-  settings(): void {
-    const random = this.#random;
-    const fields: number[][] = [];
-    for (let left = random.below(4); left > 0; left--) {
-      fields.push([
-        random.oneOf([1, 2, 3, 4, 4, 5, 6, 8, 9, 0, 0xff]),
-        random.oneOf([0, 0, 1, 100, 4_096, 16_384, 65_535, 2 ** 24, 2 ** 31 - 1, 2 ** 31]),
-      ]);
-    }
-    const payload = Buffer.alloc(fields.length * 6);
-    for (const [i, [id = 0, value = 0]] of fields.entries()) {
-      payload.writeUInt16BE(id, i * 6);
-      payload.writeUInt32BE(value, i * 6 + 2);
-    }
-    this.#frame(`settings ${JSON.stringify(fields)}`, T.settings, 0, 0, payload);
-    if (random.next() < 0.3) this.#frame('settings ack', T.settings, ACK, 0);
-  }
-
-  #headers(stream: number, ends: boolean): void {
-    const { label, fields } = callHead(this.#random, this.#authority);
-    const random = this.#random;
-    let bytes = block(random, fields);
-    if (random.next() < 0.06) {
-      const odd = oddity(random);
-      bytes = Buffer.concat(random.next() < 0.5 ? [odd, bytes] : [bytes, odd]);
-    }
-    this.#headerFrames(`headers on ${stream}: ${label}`, stream, ends ? END_STREAM : 0, bytes);
+  /** Returns the path of the call. */
+  #headers(stream: number, ends: boolean): string {
+    const { path, label, fields } = callHead(this.#random, this.#authority, this.#breaks());
+    const bytes = [block(this.#random, fields)];
+    if (this.#breaks()) bytes.splice(this.#random.below(2), 0, oddity(this.#random));
+    this.#write.headers(`headers on ${stream}: ${label}`, stream, Buffer.concat(bytes), ends);
+    return path;
   }
 
   #trailers(stream: number): void {
-    const bytes = block(this.#random, [['x-checksum', '1']]);
-    this.#headerFrames(`trailers on ${stream}`, stream, this.#chance(0.8) ? END_STREAM : 0, bytes);
+    const bytes = block(this.#random, [[this.#breaks() ? ':path' : 'x-checksum', '1']]);
+    this.#write.headers(`trailers on ${stream}`, stream, bytes, !this.#breaks());
   }
 
-  /** One frame, or several, with padding and priority or without. */
-  #headerFrames(label: string, stream: number, flags: number, bytes: Buffer): void {
-    const random = this.#random;
-    let payload = bytes;
-    let all = flags;
-    const rest: Buffer[] = [];
-    if (random.next() < 0.12 || bytes.length > LONGEST - 300) {
-      const at = Math.min(random.below(bytes.length + 1), LONGEST - 300);
-      payload = bytes.subarray(0, at);
-      for (let from = at; from < bytes.length || rest.length === 0; from += LONGEST) {
-        rest.push(bytes.subarray(from, from + LONGEST));
-      }
-    }
-    if (random.next() < 0.15) {
-      all |= PRIORITY;
-      const on = random.oneOf([0, 1, stream, 2 ** 31 + 1]);
-      payload = Buffer.concat([uint32(on), Buffer.from([random.below(256)]), payload]);
-    }
-    if (random.next() < 0.12) {
-      all |= PADDED;
-      payload = this.#padded(payload);
-    }
-    if (rest.length === 0) all |= END_HEADERS;
-    this.#frame(label, T.headers, all, stream, payload);
-    for (const [i, each] of rest.entries()) {
-      if (this.#chance(0.05)) this.#oddFrame();
-      const isLast = i === rest.length - 1 && this.#chance(0.9);
-      this.#frame(`${label}, continued`, T.continuation, isLast ? END_HEADERS : 0, stream, each);
-    }
+  #data(stream: number, path: string, ends: boolean): void {
+    const { label, bytes } = callData(this.#random, path);
+    this.#write.data(`data on ${stream}: ${label}`, stream, bytes, ends);
   }
 
-  #data(stream: number): void {
-    const { label, bytes } = callData(this.#random);
-    const ends = this.#chance(0.85);
-    for (let from = 0; from === 0 || from < bytes.length; from += LONGEST) {
-      const isLast = from + LONGEST >= bytes.length;
-      let payload = bytes.subarray(from, from + LONGEST);
-      let flags = isLast && ends ? END_STREAM : 0;
-      if (payload.length < LONGEST - 300 && this.#chance(0.1)) {
-        flags |= PADDED;
-        payload = this.#padded(payload);
-      }
-      this.#frame(`data on ${stream}: ${label}`, T.data, flags, stream, payload);
-    }
+  #reset(stream: number): void {
+    const code = this.#random.oneOf([0, 2, 5, 7, CANCEL, CANCEL, CANCEL, 11, 0xffff_ffff]);
+    this.#write.frame(`reset of ${stream} with ${code}`, TYPE.reset, stream, uint32(code));
   }
 
-  #reset(stream = this.#anyStream()): void {
-    const code = this.#random.oneOf([0, 2, 5, 7, 8, 8, 8, 11, 0xffff_ffff]);
-    this.#frame(`reset of ${stream} with ${code}`, T.reset, 0, stream, uint32(code));
+  #settings(): void {
+    const fields: [id: number, value: number][] = [];
+    for (let left = this.#random.below(4); left > 0; left--) {
+      const [id, values] = this.#random.oneOf(SETTINGS);
+      fields.push([id, this.#random.oneOf(this.#breaks() ? ODD_VALUES : values)]);
+    }
+    const payload = Buffer.concat(
+      fields.flatMap(([id, value]) => [uint32(id).subarray(2), uint32(value)]),
+    );
+    this.#write.frame(`settings ${JSON.stringify(fields)}`, TYPE.settings, 0, payload);
+    if (this.#hasAcknowledged && !this.#breaks()) return;
+    this.#hasAcknowledged = true;
+    this.#write.frame('settings ack', TYPE.settings, 0, undefined, ACK);
   }
 
   #windowUpdate(): void {
-    const by = this.#random.oneOf([0, 1, 100, 65_535, 2 ** 31 - 1, 2 ** 31]);
+    const by = this.#random.oneOf(this.#breaks() ? [0, 2 ** 31 - 1, 2 ** 31] : [1, 100, 65_535]);
     const stream = this.#chance(0.5) ? 0 : this.#anyStream();
-    this.#frame(`window of ${stream} by ${by}`, T.windowUpdate, 0, stream, uint32(by));
+    this.#write.frame(`window of ${stream} by ${by}`, TYPE.windowUpdate, stream, uint32(by));
   }
 
   #ping(): void {
+    if (this.#breaks()) {
+      this.#write.frame('ping ack', TYPE.ping, 0, Buffer.alloc(8, 1), ACK);
+      return;
+    }
     const count = this.#chance(0.1) ? 200 : 1;
-    const pings = Array.from({ length: count }, () => frame(T.ping, 0, 0, Buffer.alloc(8, 7)));
-    if (this.#chance(0.8)) this.#add(`${count} pings`, Buffer.concat(pings));
-    else this.#frame('ping ack', T.ping, ACK, 0, Buffer.alloc(8, 1));
+    const pings = Array.from({ length: count }, () => frame(TYPE.ping, 0, 0, Buffer.alloc(8, 7)));
+    this.#write.add(`${count} pings`, Buffer.concat(pings));
   }
 
   #goAway(): void {
-    const payload = Buffer.concat([
-      uint32(this.#random.oneOf([0, 1, 5, 2 ** 31 - 1, 2 ** 31])),
-      uint32(this.#random.oneOf([0, 1, 11])),
-      Buffer.alloc(this.#random.below(20), 'x'),
-    ]);
-    this.#frame('go away', T.goAway, 0, 0, payload);
+    const last = this.#random.oneOf(this.#breaks() ? [1, 5] : [0, 2, 2 ** 31 - 2]);
+    const code = this.#random.oneOf([0, 1, 11]);
+    const why = Buffer.alloc(this.#random.below(20), 'x');
+    const payload = Buffer.concat([uint32(last), uint32(code), why]);
+    this.#write.frame(`go away with ${code}`, TYPE.goAway, 0, payload);
   }
 
-  #priority(): void {
-    const stream = this.#anyStream();
-    const on = this.#random.oneOf([0, 1, stream, 99]);
-    this.#frame(
-      `priority of ${stream} on ${on}`,
-      T.priority,
-      0,
-      stream,
-      Buffer.concat([uint32(on), Buffer.from([this.#random.below(256)])]),
-    );
-  }
-
-  /** Any type, flags, stream and length, which may be wrong for the type; or no frame at all. */
-  #oddFrame(): void {
-    const random = this.#random;
-    const noise = Buffer.from(Array.from({ length: random.below(40) }, () => random.below(256)));
-    if (random.next() < 0.15) this.#add('noise', noise);
-    else if (random.next() < 0.1) {
-      this.#add('frame that is too long', Buffer.from([0xff, 0xff, 0xff, 1, 4, 0, 0, 0, 1]));
-    } else {
-      const type = random.oneOf([...Object.values(T), 10, 12, 16, 0xff]);
-      const flags = random.oneOf([0, 1, 4, 5, 8, 0x20, 0x2d, 0xff]);
-      this.#frame('odd frame', type, flags, this.#anyStream(), noise);
-    }
-  }
-
-  /** The amount of padding may be more than there is. */
-  #padded(payload: Buffer): Buffer {
-    const length = this.#random.below(256);
-    const stated = this.#chance(0.9) ? length : 255;
-    return Buffer.concat([Buffer.from([stated]), payload, Buffer.alloc(length)]);
-  }
-
-  /** Mostly one that was opened. */
+  /** One that was opened, if any. */
   #anyStream(): number {
-    if (this.#opened.length > 0 && this.#chance(0.8)) return this.#random.oneOf(this.#opened);
-    return this.#random.oneOf([0, 1, 2, 3, this.#next, this.#next + 2, 2 ** 31 - 1]);
+    if (this.#opened.length === 0 || this.#breaks()) {
+      return this.#random.oneOf([0, 1, 2, this.#next, 2 ** 31 - 1]);
+    }
+    return this.#random.oneOf(this.#opened);
+  }
+
+  #breaks(): boolean {
+    return this.#chance(this.#wildness);
   }
 
   #chance(chance: number): boolean {
     return this.#random.next() < chance;
   }
-
-  #frame(label: string, type: number, flags: number, stream: number, payload?: Buffer): void {
-    this.#add(`${label} (flags ${flags})`, frame(type, flags, stream, payload));
-  }
-
-  #add(label: string, bytes: Uint8Array | string): void {
-    this.parts.push(part(label, bytes));
-  }
 }
 
-function uint32(value: number): Buffer {
-  const bytes = Buffer.alloc(4);
-  bytes.writeUInt32BE(value);
-  return bytes;
-}
+const ODD_STARTS = [
+  '',
+  PREFACE.slice(0, 5),
+  'PRI * HTTP/2.0\r\n\r\nXX\r\n\r\n',
+  'GET /envoy/a HTTP/1.1\r\nHost: a\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\n\r\n',
+  'PROXY TCP4 192.0.2.1 192.0.2.2 1 2\r\n',
+  '\x16\x03\x01\x00\xf8\x01\x00\x00\xf4\x03\x03',
+  PREFACE + PREFACE,
+];
+
+/** Numbers of settings, with values that the gateway must accept. */
+const SETTINGS: readonly (readonly [id: number, values: readonly number[]])[] = [
+  [1, [0, 1, 100, 4_096, 65_536]],
+  [2, [0, 1]],
+  [3, [0, 1, 100, 2 ** 31]],
+  [4, [0, 0, 1, 100, 65_535, 2 ** 24, 2 ** 31 - 1]],
+  [5, [16_384, 2 ** 24 - 1]],
+  [6, [0, 100, 2 ** 31]],
+  [8, [0]],
+  [9, [0]],
+  [0xff, [0, 1]],
+];
+const ODD_VALUES = [0, 2, 100, 2 ** 24, 2 ** 31, 2 ** 32 - 1];

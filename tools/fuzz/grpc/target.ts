@@ -16,7 +16,7 @@ export function grpcPlan(random: Random, i: number): Plan {
     const parts = ORDINARY[number % ORDINARY.length] as readonly Part[];
     return planOfBeginning('grpc', parts, Math.floor(number / ORDINARY.length));
   }
-  return planOf(random, 'grpc', new Conversation(random).begin().actions());
+  return planOf(random, 'grpc', new Conversation(random).parts());
 }
 
 /** Conversations that proxies have, or begin to have: with a host name and without, answered and refused. */
