@@ -43,6 +43,7 @@ export async function createGateway(options: GatewayOptions): Promise<SingleGate
     pageFolder: environment.ui ? SHIPPED_PAGE : undefined,
     onRefused: operators.refused,
     onFault: operators.operationFailed,
+    onConnectionFault: (error) => proxies.connectionFailed('ops', error),
   });
   return {
     operate,

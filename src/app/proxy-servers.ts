@@ -13,7 +13,7 @@ import type { RateLimits } from './ratelimit/rate-limits.ts';
 export interface ProxyServersOptions {
   readonly environment: Environment;
   readonly handleCheck: HandleCheck;
-  readonly telemetry: Pick<ProxyEvents, 'unauthorizedRefused'>;
+  readonly telemetry: Pick<ProxyEvents, 'unauthorizedRefused' | 'connectionFailed'>;
   /** Undefined: calls of Envoy's rate limit filter are not answered. */
   readonly rateLimits: RateLimits | undefined;
 }
@@ -32,6 +32,8 @@ export function createProxyServers(options: ProxyServersOptions): ProxyServers {
   const { environment, handleCheck, telemetry, rateLimits } = options;
   const { proxySecrets, grpcPort, grpcTls: tls, socket } = environment;
   const onUnauthorized = telemetry.unauthorizedRefused;
+  const onConnectionFault = (port: PortName) => (error: unknown) =>
+    telemetry.connectionFailed(port, error);
   let isLeaving = false;
   const checkServer = createCheckServer({
     dialects: HTTP_DIALECTS,
@@ -40,6 +42,7 @@ export function createProxyServers(options: ProxyServersOptions): ProxyServers {
     proxySecrets,
     isLeaving: () => isLeaving,
     onUnauthorized,
+    onConnectionFault: onConnectionFault('check'),
   });
   const grpcServer =
     grpcPort === undefined
@@ -49,6 +52,7 @@ export function createProxyServers(options: ProxyServersOptions): ProxyServers {
           handleCheck,
           proxySecrets,
           onUnauthorized,
+          onConnectionFault: onConnectionFault('grpc'),
           tls,
           services: rateLimits === undefined ? [] : [rateLimits.service],
         });
@@ -59,6 +63,7 @@ export function createProxyServers(options: ProxyServersOptions): ProxyServers {
           answer: rateLimits.answerJson,
           proxySecrets,
           onUnauthorized,
+          onConnectionFault: onConnectionFault('json'),
           isHealthy: () => !isLeaving && rateLimits.isHealthy(),
         });
   return {

@@ -43,6 +43,7 @@ export function createWorkerGateway(environment: Environment, telemetry: Telemet
     pageFolder: environment.ui ? SHIPPED_PAGE : undefined,
     onRefused: telemetry.operators.refused,
     onFault: telemetry.operators.operationFailed,
+    onConnectionFault: (error) => telemetry.proxies.connectionFailed('ops', error),
     contentType: telemetry.registry.contentType,
     async metrics() {
       await supervisor.collectReports();

@@ -8,6 +8,7 @@ import fastify, { type FastifyInstance } from 'fastify';
 import type { Dialect } from '../core/dialect.ts';
 import type { HandleCheck } from './check-handler.ts';
 import { Connections } from './connections.ts';
+import { guardHttp } from './guarded-http.ts';
 import { badRequest, notFound, unauthorized, writeAnswer } from './http-answer.ts';
 import { HttpCheck } from './http-check.ts';
 import { HTTP_LIMITS } from './http-limits.ts';
@@ -26,6 +27,8 @@ export interface CheckServerOptions {
   /** Whether the gateway is stopping: each connection is closed with its next answer. */
   readonly isLeaving: () => boolean;
   readonly onUnauthorized: () => void;
+  /** An error in the part of one connection has closed it. */
+  readonly onConnectionFault: (error: unknown) => void;
 }
 
 export interface CheckServer {
@@ -42,12 +45,14 @@ const MAX_HEADER_BYTES = 64 * 1024;
 
 export function createCheckServer(options: CheckServerOptions): CheckServer {
   const server = createHttpServer();
+  guardHttp(server, options.onConnectionFault);
   const answer = createAnswer(options);
+  const connections = new Connections();
   server.addHook('onRequest', (request, reply) => {
     reply.hijack();
+    connections.hasRequest(request.raw.socket);
     answer(request.raw, reply.raw);
   });
-  const connections = new Connections();
   return {
     async ready() {
       await server.ready();

@@ -7,24 +7,43 @@ const MAX_CONNECTIONS = 10_000;
 /** Other ports, Redis and files need the rest. */
 const SHARE_OF_OPEN_FILES = 1 / 4;
 
+export interface ConnectionsOptions {
+  readonly max?: number;
+  /** A connection without a request is closed after so many milliseconds. Without it, it stays open. */
+  readonly firstRequestWithinMs?: number;
+}
+
 export class Connections {
   readonly #max: number;
+  readonly #firstRequestWithinMs: number | undefined;
   /** The one whose last request is oldest comes first. */
   readonly #open = new Set<Socket>();
-  /** Connections that had sent nothing when last checked. */
-  readonly #silent = new Set<Socket>();
+  /** Connections that have made no request yet, the oldest first, and what closes them if they make none in time. */
+  readonly #unused = new Map<Socket, NodeJS.Timeout | undefined>();
   #onNone: () => void = () => {};
 
-  constructor(max = MAX_CONNECTIONS) {
+  constructor({ max = MAX_CONNECTIONS, firstRequestWithinMs }: ConnectionsOptions = {}) {
     this.#max = Math.min(max, Math.floor(openFilesLimit() * SHARE_OF_OPEN_FILES));
+    this.#firstRequestWithinMs = firstRequestWithinMs;
   }
 
-  /** If there are too many, closes the oldest that never sent anything, else this one. Returns whether this one is open. */
+  /** If there are too many, closes the oldest that never made a request, else this one. Returns whether this one is open. */
   add(connection: Socket): boolean {
-    if (this.#open.size >= this.#max) (this.#oldestSilent() ?? connection).destroy();
+    if (this.#open.size >= this.#max) this.#giveWay(connection);
     if (connection.destroyed) return false;
     this.#watch(connection);
+    const withinMs = this.#firstRequestWithinMs;
+    const timeout =
+      withinMs === undefined ? undefined : setTimeout(() => connection.destroy(), withinMs).unref();
+    this.#unused.set(connection, timeout);
     return true;
+  }
+
+  /** Call it for each request, if connections are added with `add`. */
+  hasRequest(connection: Socket): void {
+    if (this.#unused.size === 0) return;
+    clearTimeout(this.#unused.get(connection));
+    this.#unused.delete(connection);
   }
 
   /** If there are too many, closes the one that was used least recently. */
@@ -54,20 +73,17 @@ export class Connections {
 
   #watch(connection: Socket): void {
     this.#open.add(connection);
-    this.#silent.add(connection);
     connection.once('close', () => {
       this.#open.delete(connection);
-      this.#silent.delete(connection);
+      this.hasRequest(connection);
       if (this.#open.size === 0) this.#onNone();
     });
   }
 
-  #oldestSilent(): Socket | undefined {
-    for (const connection of this.#silent) {
-      if (connection.bytesRead === 0 && !connection.destroyed) return connection;
-      this.#silent.delete(connection);
-    }
-    return undefined;
+  #giveWay(newest: Socket): void {
+    const [oldest = newest] = this.#unused.keys();
+    this.hasRequest(oldest);
+    oldest.destroy();
   }
 }
 

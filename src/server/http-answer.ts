@@ -1,6 +1,7 @@
 /** Writes answers to proxies over HTTP, and makes the answers that no dialect renders. */
 import type { ServerResponse } from 'node:http';
 import type { Answer, Dialect } from '../core/dialect.ts';
+import { type ConnectionGuard, guardOf } from './connection-guard.ts';
 
 /** `isLeaving`: whether the gateway is stopping, so that the proxy must open a new connection for its next request. */
 export function writeAnswer(
@@ -12,8 +13,11 @@ export function writeAnswer(
   if (isLeaving) response.shouldKeepAlive = false;
   // Node does not send the body in response to a HEAD, but its length is required.
   headers.push('Content-Length', String(Buffer.byteLength(body)));
-  response.writeHead(status, headers);
-  response.end(body);
+  const guard = guardOf(response.req.socket) as ConnectionGuard;
+  guard.enter(() => {
+    response.writeHead(status, headers);
+    response.end(body);
+  });
 }
 
 export function badRequest(status: number, message: string): Answer {

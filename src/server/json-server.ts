@@ -2,6 +2,7 @@
 import type { Socket } from 'node:net';
 import fastify from 'fastify';
 import { Connections } from './connections.ts';
+import { guardHttp } from './guarded-http.ts';
 import { HTTP_LIMITS } from './http-limits.ts';
 import { compileSecretCheck } from './proxy-secret.ts';
 import { WITHOUT_SCHEMAS } from './without-schemas.ts';
@@ -16,6 +17,8 @@ export interface JsonServerOptions {
   /** A caller must send one of these as a header. Empty: every caller is answered. */
   readonly proxySecrets: readonly string[];
   readonly onUnauthorized: () => void;
+  /** An error in the part of one connection has closed it. */
+  readonly onConnectionFault: (error: unknown) => void;
   readonly isHealthy: () => boolean;
 }
 
@@ -43,6 +46,8 @@ export function createJsonServer(options: JsonServerOptions): JsonServer {
     bodyLimit: BODY_LIMIT,
     forceCloseConnections: 'idle',
   });
+  guardHttp(server, options.onConnectionFault);
+  server.server.on('request', ({ socket }) => connections.hasRequest(socket));
   server.removeAllContentTypeParsers();
   server.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => {
     done(null, body);

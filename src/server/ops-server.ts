@@ -4,6 +4,7 @@ import { OperationError } from '../operations/operation-error.ts';
 import type { Operate } from '../operations/operations.ts';
 import { compileAdminAccess, compilePageAccess } from './admin-access.ts';
 import { Connections } from './connections.ts';
+import { guardHttp } from './guarded-http.ts';
 import { HTTP_LIMITS } from './http-limits.ts';
 import { oncePerTurn } from './once-per-turn.ts';
 import { addOpsApi, STATUS_OF } from './ops-api.ts';
@@ -22,6 +23,8 @@ export interface OpsServerOptions extends HealthOptions {
   /** Called for each call of the ops API that is not allowed. */
   readonly onRefused: () => void;
   readonly onFault: (error: unknown) => void;
+  /** An error in the part of one connection has closed it. */
+  readonly onConnectionFault: (error: unknown) => void;
 }
 
 const NOT_FOUND = {
@@ -50,7 +53,8 @@ export function createOpsServer(options: OpsServerOptions): FastifyInstance {
     },
   });
   // Probes get through however many connections are silent or read slowly.
-  const connections = new Connections(MAX_CONNECTIONS);
+  guardHttp(server, options.onConnectionFault);
+  const connections = new Connections({ max: MAX_CONNECTIONS });
   server.server.on('connection', (connection) => connections.addInPlaceOfLeastRecent(connection));
   server.server.on('request', ({ socket }) => connections.use(socket));
   // Fastify's own answer would repeat the URL.

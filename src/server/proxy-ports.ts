@@ -40,6 +40,8 @@ export async function openProxyPorts(
   const options = { pauseOnConnect, allowHalfOpen: true, noDelay: true };
   let held: (() => void)[] | undefined;
   const toPort = (name: PortName) => (connection: Socket) => {
+    // The peer may reset it before a server takes it. `close` follows.
+    connection.on('error', () => {});
     if (held === undefined) take(name, connection);
     else held.push(() => take(name, connection));
   };

@@ -1,5 +1,6 @@
 /** The settings of the gateway that the written files need, as environment variables. */
 import { parseRedisUrl } from '../config/settings/redis-url.ts';
+import { asksOverGrpc } from '../proxy-config/proxy-config.ts';
 import type { Answers } from './answers.ts';
 import { DEFAULT_PORTS, type Ports } from './ports.ts';
 
@@ -11,12 +12,17 @@ export interface Setting {
   readonly value: string | undefined;
 }
 
-export function gatewaySettings({ redis }: Pick<Answers, 'redis'>, ports: Ports): Setting[] {
+export function gatewaySettings(
+  { proxy, redis }: Pick<Answers, 'proxy' | 'redis'>,
+  ports: Ports,
+): Setting[] {
   const setting = (name: string, port: number, usual: number): Setting[] =>
     port === usual ? [] : [{ name, value: String(port) }];
   return [
     ...setting('HEADGATE_PORT', ports.check, DEFAULT_PORTS.check),
-    ...setting('HEADGATE_GRPC_PORT', ports.grpc, DEFAULT_PORTS.grpc),
+    ...(asksOverGrpc(proxy)
+      ? setting('HEADGATE_GRPC_PORT', ports.grpc, DEFAULT_PORTS.grpc)
+      : [{ name: 'HEADGATE_GRPC_PORT', value: 'off' }]),
     ...setting('HEADGATE_OPS_PORT', ports.ops, DEFAULT_PORTS.ops),
     ...(redis === undefined
       ? []

@@ -17,6 +17,8 @@ ${secrets.map(({ name }) => `#   ${UNIT_FOLDER}/environment, which only root rea
 Description=headgate, a rate-limit gateway
 Wants=network-online.target
 After=network-online.target
+# Restart without end, because requests pass unchecked while headgate is down.
+StartLimitIntervalSec=0
 
 [Service]
 ExecStart=/usr/bin/env headgate serve

@@ -18,6 +18,7 @@ const LABELS: Readonly<Record<string, string>> = {
     'a name of the policy file, `default`, or `none` if no policy applied: exempt and blocked clients, malformed paths',
   verdict:
     '`allow`, `deny`: counted in the store. `local`: allowed or denied by the count of this gateway alone. `error_allow`, `error_deny`: not counted, decided by `on_store_failure`. `exempt`, `blocked`: the client is on a list. `shadow_deny`: a shadow policy would have denied the request. This is **in addition to** the verdict that the request got',
+  port: '`check`, `grpc`, `json` (the rate limit service) or `ops`',
   kind: 'one of `identity.sources`, a header with `_` in place of `-`; `ip` if the request had none of them',
   effect:
     '`blocked`, `exempt`: clients. `shadow`, `off`, `enforce`: policies. `log_level`, `log_allows`',

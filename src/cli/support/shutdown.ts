@@ -1,6 +1,7 @@
 /** Ends the process: in order on a signal, at once on a second signal, with exit code 1 after a fault. */
 import closeWithGrace from 'close-with-grace';
 import type { Environment } from '../../config/settings/environment.ts';
+import { catchFaultsOfConnections } from '../../server/connection-guard.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
 
 export interface Closable {
@@ -15,13 +16,16 @@ const END_WITHIN_MS = 6_000;
 const WORKER_ENDS_WITHIN_MS = 3_000;
 /** Signals that do not end the process. */
 const OTHER_SIGNALS = ['SIGHUP', 'SIGUSR2'] as const;
+/** Node makes an uncaught exception of it. */
+const REJECTION = 'unhandledRejection' as const;
 
 /** SIGTERM drains first, because proxies may not know yet. Ctrl+C and a fault close at once. */
 export function endWithGrace(app: Closable, environment: Environment, telemetry: Telemetry) {
   const { drainMs, storeTimeoutMs } = environment;
+  catchFaultsOfConnections();
   const delay = drainMs + storeTimeoutMs + END_WITHIN_MS;
   return closeWithGrace(
-    { ...optionsFor(telemetry), delay, skip: [...OTHER_SIGNALS] },
+    { ...optionsFor(telemetry), delay, skip: [...OTHER_SIGNALS, REJECTION] },
     async ({ err, signal }) => {
       if (err) telemetry.lifecycle.crashed(err);
       else telemetry.lifecycle.stopping(signal);
@@ -34,7 +38,8 @@ export function endWithGrace(app: Closable, environment: Environment, telemetry:
 
 /** For a worker, which ignores signals. The `close` of the result ends the process. */
 export function endOnFault(app: Closable, { storeTimeoutMs }: Environment, telemetry: Telemetry) {
-  const skip = [...OTHER_SIGNALS, 'SIGINT' as const, 'SIGTERM' as const];
+  catchFaultsOfConnections();
+  const skip = [...OTHER_SIGNALS, REJECTION, 'SIGINT' as const, 'SIGTERM' as const];
   return closeWithGrace(
     { ...optionsFor(telemetry), delay: storeTimeoutMs + WORKER_ENDS_WITHIN_MS, skip },
     async ({ err }) => {

@@ -1,7 +1,8 @@
 /** One call on a stream of HTTP/2: it reads one message, and answers with messages and a status. */
-import type { IncomingHttpHeaders, OutgoingHttpHeaders, ServerHttp2Stream } from 'node:http2';
+import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http2';
 import { framed } from '../../protobuf/frames.ts';
 import { MessageFrame } from './message-frame.ts';
+import type { PeerStream } from './peer-stream.ts';
 import type { GrpcStatus } from './status.ts';
 
 /**
@@ -11,8 +12,6 @@ import type { GrpcStatus } from './status.ts';
 const MAX_MESSAGE_BYTES = 512 * 1024;
 
 const HEADERS = { ':status': 200, 'content-type': 'application/grpc' };
-const WITH_TRAILERS = { waitForTrailers: true };
-const WITHOUT_BODY = { endStream: true };
 const OK: OutgoingHttpHeaders = { 'grpc-status': '0' };
 
 /** A request whose message is not complete. */
@@ -24,7 +23,7 @@ interface IncomingRequest {
 
 /** A message that is sent is a string with one character for each byte. */
 export class GrpcCall {
-  readonly #stream: ServerHttp2Stream;
+  readonly #stream: PeerStream;
   /**
    * Undefined as soon as it is read: closed streams of Node stay in memory until the next major garbage collection, with
    * all that they refer to.
@@ -32,13 +31,13 @@ export class GrpcCall {
   #request: IncomingRequest | undefined;
   #trailers = OK;
 
-  constructor(stream: ServerHttp2Stream) {
+  constructor(stream: PeerStream) {
     this.#stream = stream;
   }
 
   /** Whether the caller has disconnected or given up. */
   get isGone(): boolean {
-    return this.#stream.destroyed || this.#stream.closed;
+    return this.#stream.isGone;
   }
 
   /** Hands over the message when it is complete. Any other request is answered with an error. */
@@ -48,8 +47,8 @@ export class GrpcCall {
       encoding: headers['grpc-encoding']?.toString(),
       onMessage,
     };
-    this.#stream.on('data', (chunk: Buffer) => this.#add(chunk));
-    this.#stream.on('end', () => this.#end());
+    this.#stream.onData((chunk) => this.#add(chunk));
+    this.#stream.onEnd(() => this.#end());
   }
 
   #add(chunk: Buffer): void {
@@ -75,38 +74,31 @@ export class GrpcCall {
   /** Sends the only message of the answer. */
   answer(message: string): void {
     this.#respond();
-    this.#stream.end(framed(message), 'latin1');
+    this.#stream.end(framed(message));
   }
 
   /** Sends one of several messages. */
   write(message: string): void {
-    if (this.isGone) return;
-    if (!this.#stream.headersSent) this.#respond();
-    this.#stream.write(framed(message), 'latin1');
+    if (!this.#stream.hasAnswered) this.#respond();
+    this.#stream.write(framed(message));
   }
 
   /** Ends an answer of several messages. */
   end(status: GrpcStatus): void {
-    if (this.isGone) return;
     this.#trailers = trailersOf(status);
     this.#stream.end();
   }
 
   onClosed(listener: () => void): void {
-    this.#stream.once('close', listener);
+    this.#stream.onClosed(listener);
   }
 
   fail(status: GrpcStatus): void {
-    const stream = this.#stream;
-    if (this.isGone || stream.headersSent) return;
-    stream.respond({ ...HEADERS, ...trailersOf(status) }, WITHOUT_BODY);
-    // The rest of the request is not read.
-    stream.close();
+    if (!this.#stream.hasAnswered) this.#stream.refuse({ ...HEADERS, ...trailersOf(status) });
   }
 
   #respond(): void {
-    this.#stream.respond(HEADERS, WITH_TRAILERS);
-    this.#stream.on('wantTrailers', () => this.#stream.sendTrailers(this.#trailers));
+    this.#stream.respond(HEADERS, () => this.#trailers);
   }
 }
 

@@ -1,14 +1,16 @@
 /** Answers Envoy's checks over gRPC (`envoy.service.auth.v3.Authorization/Check`), calls of other services, and health checks. */
-import type { IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2';
+import type { IncomingHttpHeaders } from 'node:http2';
 import type { Socket } from 'node:net';
 import type { GrpcTls } from '../../config/settings/grpc-tls-settings.ts';
 import { MalformedMessage } from '../../protobuf/reader.ts';
 import type { HandleCheck } from '../check-handler.ts';
+import { ConnectionGuard } from '../connection-guard.ts';
 import { Connections } from '../connections.ts';
 import { compileSecretCheck } from '../proxy-secret.ts';
 import { GrpcCall } from './grpc-call.ts';
 import { GrpcCheck, type GrpcDialect } from './grpc-check.ts';
 import { Health } from './health.ts';
+import type { PeerStream } from './peer-stream.ts';
 import { secureConnections } from './secure-connections.ts';
 import { Sessions } from './sessions.ts';
 import { FAULT, MALFORMED, NOT_ABOUT_HTTP, UNAUTHORIZED, UNKNOWN_METHOD } from './status.ts';
@@ -22,6 +24,8 @@ export interface GrpcServerOptions<Answer> {
   readonly onUnauthorized: () => void;
   /** Undefined: connections have no TLS. */
   readonly tls: GrpcTls | undefined;
+  /** An error in the part of one connection has closed it. */
+  readonly onConnectionFault: (error: unknown) => void;
   /** Beside the one of checks. */
   readonly services: readonly UnaryService[];
 }
@@ -46,10 +50,12 @@ interface Caller {
 const AUTHORIZATION = 'envoy.service.auth.v3.Authorization';
 const HEALTH = '/grpc.health.v1.Health';
 const CONTENT_TYPE = /^application\/grpc(?:$|[+;])/;
+/** From the connection to the headers of its first request, with the TLS handshake. */
+const FIRST_REQUEST_MS = 5_000;
 const UNSUPPORTED_MEDIA_TYPE = { ':status': 415 };
 
 export function createGrpcServer<Answer>(options: GrpcServerOptions<Answer>): GrpcServer {
-  const { services } = options;
+  const { services, onConnectionFault } = options;
   const served = services.flatMap(({ name, healthNames }) => [name, ...healthNames]);
   const health = new Health(['', AUTHORIZATION, ...served]);
   const knowsSecret = compileSecretCheck(options.proxySecrets);
@@ -60,21 +66,26 @@ export function createGrpcServer<Answer>(options: GrpcServerOptions<Answer>): Gr
     [`${HEALTH}/List`, (call) => health.list(call)],
     [`${HEALTH}/Watch`, (call, message) => health.watch(call, message)],
   ]);
-  const connections = new Connections();
+  const connections = new Connections({ firstRequestWithinMs: FIRST_REQUEST_MS });
   const sessions = new Sessions();
 
-  const answerOn = (connection: Socket) => {
-    const address = connection.remoteAddress ?? '';
-    const session = sessions.open(connection);
-    session.on('stream', (stream, headers) => answerStream(stream, { headers, address }, methods));
+  const answerOn = (connection: Socket, guard: ConnectionGuard) => {
+    const address = guard.connection.remoteAddress ?? '';
+    sessions.open(connection, guard, (stream, headers) => {
+      connections.hasRequest(guard.connection);
+      answerStream(stream, { headers, address }, methods);
+    });
   };
   const secure = options.tls && secureConnections(options.tls, answerOn);
 
   return {
     take(connection) {
       if (!connections.add(connection)) return;
-      if (secure === undefined) answerOn(connection);
-      else secure.take(connection);
+      const guard = new ConnectionGuard(connection, onConnectionFault);
+      guard.enter(() => {
+        if (secure === undefined) answerOn(connection, guard);
+        else secure.take(connection);
+      });
     },
     drain() {
       // GOAWAY is not sent before the end, because Node does not answer requests that arrive at the same time.
@@ -90,18 +101,13 @@ export function createGrpcServer<Answer>(options: GrpcServerOptions<Answer>): Gr
 }
 
 function answerStream(
-  stream: ServerHttp2Stream,
+  stream: PeerStream,
   caller: Caller,
   methods: ReadonlyMap<string, Method>,
 ): void {
-  // `close` follows.
-  stream.on('error', () => {});
   const { headers } = caller;
   if (!CONTENT_TYPE.test(headers['content-type'] ?? '')) {
-    // A client can reset a stream in the same write in which it opens it.
-    if (stream.destroyed || stream.closed) return;
-    stream.respond(UNSUPPORTED_MEDIA_TYPE, { endStream: true });
-    stream.close();
+    stream.refuse(UNSUPPORTED_MEDIA_TYPE);
     return;
   }
   const call = new GrpcCall(stream);

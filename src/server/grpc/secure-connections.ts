@@ -11,9 +11,11 @@ import {
 import { ConfigError } from '../../config/config-error.ts';
 import type { GrpcTls } from '../../config/settings/grpc-tls-settings.ts';
 import { readText } from '../../config/text-file.ts';
+import { type ConnectionGuard, guardOfContext } from '../connection-guard.ts';
 
 /** Calls back with the connection that speaks HTTP/2, once it is established. */
 export interface SecureConnections {
+  /** Must be called in the context of the connection's guard. */
   take(connection: Socket): void;
   close(): void;
 }
@@ -25,13 +27,14 @@ const LOOK_EVERY_MS = 30_000;
 /** Throws a ConfigError if a file cannot be read, or is no certificate or key. */
 export function secureConnections(
   tls: GrpcTls,
-  onSecure: (connection: Socket) => void,
+  onSecure: (connection: Socket, guard: ConnectionGuard) => void,
 ): SecureConnections {
   const server = createServer(
     { ...contextOf(tls), ALPNProtocols: ['h2'], handshakeTimeout: HANDSHAKE_MS },
     (connection) => {
-      connection.on('error', () => {});
-      if (isCaller(connection, tls)) onSecure(connection);
+      const guard = guardOfContext() as ConnectionGuard;
+      guard.own(connection);
+      if (isCaller(connection, tls)) onSecure(connection, guard);
       else connection.destroy();
     },
   );

@@ -1,12 +1,14 @@
 /** The HTTP/2 sessions of the gRPC server. */
 import {
-  type Http2Session,
+  type IncomingHttpHeaders,
   performServerHandshake,
   type ServerHttp2Session,
   type ServerOptions,
 } from 'node:http2';
 import type { Socket } from 'node:net';
+import type { ConnectionGuard } from '../connection-guard.ts';
 import { RepairedConnection } from './authority/repaired-connection.ts';
+import { PeerStream } from './peer-stream.ts';
 
 /** As many as Envoy sends on a new connection, where it does not know the limit yet. */
 const MAX_STREAMS = 1_024;
@@ -27,31 +29,39 @@ const OPTIONS: ServerOptions = {
 const PING_EVERY_MS = 60_000;
 const PING_WITHIN_MS = 10_000;
 
+export type AnswerStream = (stream: PeerStream, headers: IncomingHttpHeaders) => void;
+
 export class Sessions {
-  readonly #open = new Set<ServerHttp2Session>();
+  readonly #open = new Map<ServerHttp2Session, ConnectionGuard>();
   readonly #pings = setInterval(() => this.#ping(), PING_EVERY_MS).unref();
 
-  open(connection: Socket): ServerHttp2Session {
+  /** Must be called in the context of the guard. */
+  open(connection: Socket, guard: ConnectionGuard, answer: AnswerStream): void {
     const session = performServerHandshake(new RepairedConnection(connection), OPTIONS);
-    this.#open.add(session);
+    this.#open.set(session, guard);
     // `close` follows.
     session.on('error', () => {});
     session.once('close', () => this.#open.delete(session));
-    return session;
+    session.on('stream', (stream, headers) => {
+      const peer = new PeerStream(stream, guard);
+      guard.leave(() => answer(peer, headers));
+    });
   }
 
   /** Tells callers to send new requests elsewhere, and closes each session when its streams have ended. */
   close(): void {
     clearInterval(this.#pings);
-    for (const session of this.#open) session.close();
+    for (const [session, guard] of this.#open) guard.enter(() => session.close());
   }
 
   #ping(): void {
-    for (const session of this.#open) closeIfGone(session);
+    for (const [session, guard] of this.#open) guard.enter(() => closeIfGone(session));
   }
 }
 
-function closeIfGone(session: Http2Session): void {
+function closeIfGone(session: ServerHttp2Session): void {
+  // A session that has ended waits for its connection to close.
+  if (session.destroyed) return;
   const timeout = setTimeout(() => session.destroy(), PING_WITHIN_MS).unref();
   const isSent = session.ping((error) => {
     clearTimeout(timeout);

@@ -24,6 +24,8 @@ export interface ProxyEvents {
   headersIgnored(names: readonly string[]): void;
   /** A call lacks the secret that proxies share with the gateway. */
   unauthorizedRefused(): void;
+  /** An error that belongs to one connection has closed it. `port`: check, grpc, json or ops. */
+  connectionFailed(port: string, error: unknown): void;
   /** Other machines can reach the check port, and no secret is set. */
   checkPortOpen(): void;
 }
@@ -80,6 +82,10 @@ export function createProxyEvents(context: TelemetryContext): {
       metrics.unauthorized.inc();
       proxyFaults.refusedMs = now();
       if (isFirst('unauthorized')) write('stranger_refused', {});
+    },
+    connectionFailed(port, error) {
+      metrics.connectionFaults.inc({ port });
+      if (isFirst(`connection ${port}`)) write('connection_failed', { port, err: error });
     },
     checkPortOpen: () => write('check_port_open', {}),
   };

@@ -1,5 +1,5 @@
 /** Log lines about proxies: what they send, leave out, or may not send. */
-import { DIALECT, LONGEST_NAME, type LogLines, ONE_A_MINUTE } from './log-line.ts';
+import { DIALECT, ERROR, LONGEST_NAME, type LogLines, ONE_A_MINUTE } from './log-line.ts';
 
 const runbook = 'HeadgateProxyMisconfigured';
 
@@ -58,6 +58,15 @@ export const PROXY_LINES = {
       'A proxy of yours sends no secret or another one in `X-Headgate-Secret`, and all of its clients get 403; or the caller is not a proxy of yours.',
     runbook,
     atMost: ONE_A_MINUTE,
+  },
+  connection_failed: {
+    level: 'error',
+    message:
+      'a fault in the code that reads or writes a connection: the connection was closed, and every other one stays open',
+    fields: { port: 'the port of the connection: check, grpc, json or ops', err: ERROR },
+    meaning: 'Keep the line for a bug report.',
+    runbook: 'HeadgateConnectionsFailed',
+    atMost: 'one a minute for each `port`',
   },
   check_port_open: {
     level: 'warn',

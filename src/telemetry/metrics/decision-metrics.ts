@@ -83,7 +83,7 @@ function undecided(registers: Registry[]) {
     }),
     faults: new Counter({
       name: 'headgate_check_faults_total',
-      help: 'Checks answered 500 because of a fault in headgate.',
+      help: 'Checks answered 500 because of a fault in headgate. headgate_connection_faults_total counts connections that were closed without an answer.',
       labelNames: ['dialect'],
       registers,
     }),

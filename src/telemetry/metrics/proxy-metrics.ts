@@ -38,6 +38,12 @@ export function createProxyMetrics(registers: Registry[]) {
       labelNames: ['header'],
       registers,
     }),
+    connectionFaults: new Counter({
+      name: 'headgate_connection_faults_total',
+      help: 'Connections that headgate closed because of a fault in the code that reads or writes them, with all requests on them. headgate_check_faults_total counts single checks that were answered 500.',
+      labelNames: ['port'],
+      registers,
+    }),
     unauthorized: new Counter({
       name: 'headgate_strangers_refused_total',
       help: 'Calls without the secret that proxies share with the gateway.',

@@ -29,6 +29,7 @@ async function start(proxySecrets: readonly string[] = []): Promise<void> {
     callerWithoutAddress: '127.0.0.1',
     proxySecrets,
     isLeaving: () => isLeaving,
+    onConnectionFault: () => {},
     onUnauthorized: () => {
       unauthorized += 1;
     },

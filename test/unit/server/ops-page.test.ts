@@ -25,7 +25,7 @@ function serverWith(options: { adminToken?: string; pageFolder?: string | undefi
     health: () => ({ ready: true, degraded: false, unseenHeaders: [] }),
     operate: async () => ({}),
     ...{ adminToken: undefined, pageFolder: folder, ...options },
-    ...{ onRefused: () => {}, onFault: () => {} },
+    ...{ onRefused: () => {}, onFault: () => {}, onConnectionFault: () => {} },
   });
 }
 

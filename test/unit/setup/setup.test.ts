@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { examinePolicies } from '../../../src/config/check/examine.ts';
@@ -118,23 +119,50 @@ test('a Redis elsewhere is used, and not started', () => {
 });
 
 test.each([
-  { port: 8000, url: ':8100/', settings: '' },
-  { port: 8080, url: ':8000/', settings: 'HEADGATE_PORT=8180 ' },
-  { port: 8081, url: ':8000/', settings: 'HEADGATE_GRPC_PORT=8181 ' },
-  { port: 9464, url: ':8000/', settings: 'HEADGATE_OPS_PORT=9564 ' },
+  { port: 8000, url: ':8100/', settings: {} },
+  { port: 8080, url: ':8000/', settings: { HEADGATE_PORT: '8180' } },
+  { port: 8081, url: ':8000/', settings: { HEADGATE_GRPC_PORT: '8181' } },
+  { port: 9464, url: ':8000/', settings: { HEADGATE_OPS_PORT: '9564' } },
 ])('an application on port $port keeps it', ({ port, url, settings }) => {
   for (const proxy of PROXIES) {
     const answers = { ...DEFAULT_ANSWERS, proxy, application: { host: 'localhost', port } };
     const { serve, curl } = nextSteps(answers);
-    expect(serve).toBe(`${settings}headgate serve --policies policies.yaml`);
+    const overGrpc = proxy === 'envoy-grpc';
+    const set = { ...settings, ...(!overGrpc && { HEADGATE_GRPC_PORT: 'off' }) };
+    const words = Object.entries(set).map(([name, value]) => `${name}=${value}`);
+    expect(serve.split(' ').sort()).toEqual(
+      [...words, 'headgate', 'serve', '--policies', 'policies.yaml'].sort(),
+    );
     expect(curl).toContain(`http://127.0.0.1${url}`);
     const text = setupFiles(answers)
       .map((file) => file.text)
       .join('\n')
       .replaceAll(/^\s*#.*$/gm, '');
-    const asked = portsOf(answers)[proxy === 'envoy-grpc' ? 'grpc' : 'check'];
+    const asked = portsOf(answers)[overGrpc ? 'grpc' : 'check'];
     expect(text).toMatch(/8100|8000/);
     expect(text).toContain(String(asked));
+  }
+});
+
+test.each(['systemd', 'compose'] as const)(
+  'in the file for %s, only Envoy over gRPC has a gRPC port',
+  (kind) => {
+    const name = kind === 'systemd' ? 'headgate.service' : 'compose.yaml';
+    for (const proxy of PROXIES) {
+      const isOff = /HEADGATE_GRPC_PORT[=:] ?"?off/.test(textOf(name, { proxy, with: [kind] }));
+      expect([proxy, isOff]).toEqual([proxy, proxy !== 'envoy-grpc']);
+    }
+  },
+);
+
+test('systemd starts the gateway again without end, as with the shipped unit', () => {
+  const shipped = readFileSync(
+    new URL('../../../deploy/systemd/headgate.service', import.meta.url),
+    'utf8',
+  );
+  for (const unit of [textOf('headgate.service', { with: ['systemd'] }), shipped]) {
+    expect(unit).toMatch(/^Restart=always$/m);
+    expect(unit).toMatch(/^\[Unit\]$[^[]*^StartLimitIntervalSec=0$/m);
   }
 });
 
@@ -147,7 +175,7 @@ test('an application of another machine takes no port', () => {
 test('sentinels are named in the command and in the unit', () => {
   const redis = 'redis+sentinel://10.0.0.1:26379,10.0.0.2:26379/mymaster?sentinel_username=a%20b';
   expect(nextSteps({ ...DEFAULT_ANSWERS, redis }).serve).toBe(
-    `HEADGATE_REDIS_URL='${redis}' headgate serve --policies policies.yaml`,
+    `HEADGATE_GRPC_PORT=off HEADGATE_REDIS_URL='${redis}' headgate serve --policies policies.yaml`,
   );
   const unit = textOf('headgate.service', { redis, with: ['systemd'] });
   expect(unit).toContain(`Environment="HEADGATE_REDIS_URL=${redis.replace('%', '%%')}"`);

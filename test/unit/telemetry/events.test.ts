@@ -119,6 +119,12 @@ const ROWS: readonly Row[] = [
     ['strangers_refused_total 1'],
   ],
   [
+    'a fault of a connection',
+    ({ proxies }) => proxies.connectionFailed('grpc', REFUSED),
+    { event: 'connection_failed', level: 50, port: 'grpc', err: ERR },
+    ['connection_faults_total{port="grpc"} 1'],
+  ],
+  [
     'an open check port',
     ({ proxies }) => proxies.checkPortOpen(),
     { event: 'check_port_open', level: 40 },

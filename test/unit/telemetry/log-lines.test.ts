@@ -88,6 +88,7 @@ const CALLS: Calls = {
     untrustedProxy: ({ proxies }) => proxies.untrustedProxy(),
     headersIgnored: ({ proxies }) => proxies.headersIgnored(['forwarded']),
     unauthorizedRefused: ({ proxies }) => proxies.unauthorizedRefused(),
+    connectionFailed: ({ proxies }) => proxies.connectionFailed('grpc', ERROR),
     checkPortOpen: ({ proxies }) => proxies.checkPortOpen(),
   },
   store: {

@@ -21,6 +21,7 @@ const METRICS = [
   'config_info gauge max sha256',
   'config_last_reload_successful gauge min',
   'config_last_success_timestamp_seconds gauge max',
+  'connection_faults_total counter sum port',
   `decision_duration_seconds histogram sum ${FAST}`,
   'decisions_total counter sum policy verdict',
   'degraded gauge max',

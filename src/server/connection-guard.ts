@@ -1,0 +1,86 @@
+/**
+ * Knows which connection an error belongs to, so that it closes that connection and not the process.
+ *
+ * What Node does for a connection runs in the context of its guard: events of the socket, and callbacks that they schedule.
+ * The gateway's own work runs outside it, because requests of many connections share it (a call of Redis, a timer). So
+ * an uncaught error in the context of a guard comes from Node's part of that connection, and no other error does.
+ */
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type { EventEmitter } from 'node:events';
+import type { Socket } from 'node:net';
+
+type Run = (work: () => void) => void;
+
+const current = new AsyncLocalStorage<ConnectionGuard>();
+const outside: Run = AsyncLocalStorage.snapshot();
+const guards = new WeakMap<object, ConnectionGuard>();
+
+export class ConnectionGuard {
+  readonly connection: Socket;
+  readonly #onFault: (error: unknown) => void;
+  readonly #inside: Run;
+
+  constructor(connection: Socket, onFault: (error: unknown) => void) {
+    this.connection = connection;
+    this.#onFault = onFault;
+    this.#inside = current.run(this, () => AsyncLocalStorage.snapshot());
+    this.own(connection);
+  }
+
+  /** From now on, the listeners of this socket run in the context of the connection. */
+  own(socket: Socket): void {
+    guards.set(socket, this);
+    const emit = socket.emit;
+    // An error of a socket is followed by `close`.
+    socket.on('error', () => {});
+    socket.emit = (...event: unknown[]) => {
+      let hasListeners = false;
+      this.enter(() => {
+        hasListeners = Reflect.apply(emit, socket, event);
+      });
+      return hasListeners;
+    };
+  }
+
+  /** Calls into Node for this connection. An error closes the connection. */
+  enter(work: () => void): void {
+    try {
+      this.#inside(work);
+    } catch (error) {
+      this.fail(error);
+    }
+  }
+
+  /** Does the gateway's own work for a request of this connection. An error closes the connection. */
+  leave(work: () => void): void {
+    try {
+      outside(work);
+    } catch (error) {
+      this.fail(error);
+    }
+  }
+
+  fail(error: unknown): void {
+    this.connection.destroy();
+    outside(() => this.#onFault(error));
+  }
+}
+
+/** Undefined for a socket that no guard owns. */
+export function guardOf(socket: Socket): ConnectionGuard | undefined {
+  return guards.get(socket);
+}
+
+/** Undefined outside the context of a connection. */
+export function guardOfContext(): ConnectionGuard | undefined {
+  return current.getStore();
+}
+
+/** An uncaught error of a connection closes it. Any other is reported as an `uncaughtException`, as without this. */
+export function catchFaultsOfConnections(): void {
+  process.setUncaughtExceptionCaptureCallback((error) => {
+    const guard = guardOfContext();
+    if (guard !== undefined) guard.fail(error);
+    else (process as EventEmitter).emit('uncaughtException', error);
+  });
+}
