@@ -41,7 +41,9 @@ descriptors:
 `;
 const STARTED_WITHIN_MS = 60_000;
 const KILL_AFTER_MS = 15_000;
-const CRASH = /"event":"(?:crashed|worker_lost)"/;
+/** The last ones are faults that end no process, but that no request may cause. */
+const CRASH =
+  /"event":"(?:crashed|worker_lost|connection_failed|check_failed|operation_failed)"/;
 const MOST_LINES = 20;
 const LONGEST_LINE = 4_000;
 
