@@ -39,11 +39,11 @@ descriptors:
   - key: user
     rate_limit: { unit: hour, requests_per_unit: 100 }
 `;
-const STARTED_WITHIN_MS = 60_000;
+/** On a machine that is busy with other things, too. */
+const STARTED_WITHIN_MS = 180_000;
 const KILL_AFTER_MS = 15_000;
 /** The last ones are faults that end no process, but that no request may cause. */
-const CRASH =
-  /"event":"(?:crashed|worker_lost|connection_failed|check_failed|operation_failed)"/;
+const CRASH = /"event":"(?:crashed|worker_lost|connection_failed|check_failed|operation_failed)"/;
 const MOST_LINES = 20;
 const LONGEST_LINE = 4_000;
 

@@ -105,10 +105,7 @@ async function problemsAfter(
   if (gateway.crashes.length > 0) return [];
   const found: string[] = [];
   const most = before.descriptors + DESCRIPTORS_MORE;
-  const closedByMs = performance.now() + CLOSED_WITHIN_MS;
-  while (usageOf(gateway.pid).descriptors > most && performance.now() < closedByMs) {
-    await sleep(100);
-  }
+  await closed(gateway, most);
   const { descriptors, residentBytes } = usageOf(gateway.pid);
   if (descriptors > most) {
     found.push(`${descriptors} descriptors are open, and ${before.descriptors} were before`);
@@ -124,6 +121,22 @@ async function problemsAfter(
     if (count > 0) found.push(`${name} is ${count}`);
   }
   return found;
+}
+
+/** Resolves once so few descriptors are open, or their number has not become less for some time. */
+async function closed({ pid }: Gateway, most: number): Promise<void> {
+  let least = Number.POSITIVE_INFINITY;
+  let sinceMs = performance.now();
+  for (;;) {
+    const { descriptors } = usageOf(pid);
+    if (descriptors <= most) return;
+    if (descriptors < least) {
+      least = descriptors;
+      sinceMs = performance.now();
+    }
+    if (performance.now() - sinceMs > CLOSED_WITHIN_MS) return;
+    await sleep(100);
+  }
 }
 
 export function memoryText({ residentBytes, descriptors }: Usage): string {
