@@ -33,9 +33,8 @@ export interface Outcome {
 const PARALLEL = 24;
 const CHECK_EVERY_MS = 500;
 const PROGRESS_EVERY_MS = 30_000;
-/** A crash is noticed so long after the connection that caused it has ended. */
-const SUSPECTED_FOR_MS = 1_500;
-const MOST_SUSPECTS = 2_000;
+/** A crash is noticed when so many further connections may have ended. */
+const MOST_SUSPECTS = 600;
 const CLOSED_WITHIN_MS = 10_000;
 /** Files that a gateway opens while it runs. */
 const DESCRIPTORS_MORE = 8;
@@ -146,7 +145,7 @@ export function memoryText({ residentBytes, descriptors }: Usage): string {
 /** The numbers of connections that are open, or ended just now. */
 class Recent {
   readonly #open = new Set<number>();
-  #ended: { readonly i: number; readonly atMs: number }[] = [];
+  readonly #ended: number[] = [];
 
   begin(i: number): void {
     this.#open.add(i);
@@ -154,14 +153,11 @@ class Recent {
 
   end(i: number): void {
     this.#open.delete(i);
-    if (this.#ended.push({ i, atMs: performance.now() }) > 2 * MOST_SUSPECTS) {
-      this.#ended = this.#ended.slice(-MOST_SUSPECTS);
-    }
+    this.#ended.push(i);
+    if (this.#ended.length > MOST_SUSPECTS) this.#ended.shift();
   }
 
   newestFirst(): number[] {
-    const sinceMs = performance.now() - SUSPECTED_FOR_MS;
-    const ended = this.#ended.filter(({ atMs }) => atMs > sinceMs).map(({ i }) => i);
-    return [...this.#open, ...ended.reverse()];
+    return [...this.#open, ...this.#ended.toReversed()];
   }
 }
