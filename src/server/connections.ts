@@ -32,10 +32,7 @@ export class Connections {
     if (this.#open.size >= this.#max) this.#giveWay(connection);
     if (connection.destroyed) return false;
     this.#watch(connection);
-    const withinMs = this.#firstRequestWithinMs;
-    const timeout =
-      withinMs === undefined ? undefined : setTimeout(() => connection.destroy(), withinMs).unref();
-    this.#unused.set(connection, timeout);
+    this.#unused.set(connection, this.#closeIfUnused(connection));
     return true;
   }
 
@@ -78,6 +75,15 @@ export class Connections {
       this.hasRequest(connection);
       if (this.#open.size === 0) this.#onNone();
     });
+  }
+
+  #closeIfUnused(connection: Socket): NodeJS.Timeout | undefined {
+    if (this.#firstRequestWithinMs === undefined) return undefined;
+    const close = () => {
+      if (this.#unused.has(connection)) connection.destroy();
+    };
+    // If the gateway is late, the request may have arrived: the sockets are read before `setImmediate`.
+    return setTimeout(() => setImmediate(close), this.#firstRequestWithinMs).unref();
   }
 
   #giveWay(newest: Socket): void {

@@ -4,24 +4,26 @@ import type { Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { ConnectionGuard, guardOf } from './connection-guard.ts';
 
+type Listener = (...args: unknown[]) => void;
+
 export function guardHttp(server: FastifyInstance, onFault: (error: unknown) => void): void {
   const http = server.server;
-  const emit = http.emit;
-  http.emit = (...event: unknown[]) => {
-    const pass = () => Reflect.apply(emit, http, event);
-    const [name, subject] = event;
-    if (name === 'connection') new ConnectionGuard(subject as Socket, onFault).enter(pass);
-    else if (name === 'request') leave((subject as IncomingMessage).socket, pass);
-    else return pass();
-    return true;
-  };
+  // Node's own listener, and that of Fastify.
+  const [accept] = http.listeners('connection') as [Listener];
+  const [answer] = http.listeners('request') as [Listener];
+  http.off('connection', accept).off('request', answer);
+  http.on('connection', (connection: Socket) => {
+    const guard = new ConnectionGuard(connection, onFault);
+    guard.enter(() => Reflect.apply(accept, http, [connection]));
+  });
+  http.on('request', (message: IncomingMessage, response) =>
+    guardOf(message.socket)?.leave(() => Reflect.apply(answer, http, [message, response])),
+  );
   // A handler of a request with a body is called when the body has arrived.
-  server.addHook('preHandler', ({ raw }, _reply, done) => leave(raw.socket, done));
-}
-
-/** On the second address of `localhost`, Fastify listens with a server of its own, whose connections have no guard. */
-function leave(socket: Socket, work: () => void): void {
-  const guard = guardOf(socket);
-  if (guard === undefined) work();
-  else guard.leave(work);
+  server.addHook('preHandler', ({ raw }, _reply, done) => {
+    const guard = guardOf(raw.socket);
+    // On the second address of `localhost`, Fastify listens with a server of its own, whose connections have no guard.
+    if (guard === undefined) done();
+    else guard.leave(done);
+  });
 }

@@ -274,7 +274,7 @@ describe.skipIf(tmux === undefined)('in a terminal', () => {
       await terminal.enter('both');
       const lines = await terminal.shows(/^ended with 0$/);
       expect(lines).toContain(
-        '  HEADGATE_PORT=8180 HEADGATE_REDIS_URL=redis://127.0.0.1:6379 headgate serve --policies policies.yaml',
+        '  HEADGATE_PORT=8180 HEADGATE_GRPC_PORT=off HEADGATE_REDIS_URL=redis://127.0.0.1:6379 headgate serve --policies policies.yaml',
       );
       const files = readdirSync(join(folder, 'wrong')).sort();
       expect(files).toEqual(
