@@ -10,6 +10,8 @@ import type { PortName } from '../server/proxy-ports.ts';
 import type { ProxyEvents } from '../telemetry/events/proxy-events.ts';
 import type { RateLimits } from './ratelimit/rate-limits.ts';
 
+export { catchFaultsOfConnections } from '../server/connection-guard.ts';
+
 export interface ProxyServersOptions {
   readonly environment: Environment;
   readonly handleCheck: HandleCheck;
