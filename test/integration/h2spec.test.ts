@@ -45,7 +45,11 @@ describe.skipIf(program === undefined)('h2spec ends neither the process nor a wo
       HEADGATE_GRPC_TLS_KEY: key,
     });
     expect(await run(gateway, '--tls', '--insecure')).toBe(TESTS);
-    using client = connectGrpc(gateway.grpcPort, {}, credentials.createSsl(readFileSync(caFile)));
+    using client = connectGrpc(
+      gateway.grpcPort,
+      { 'grpc.ssl_target_name_override': 'localhost' },
+      credentials.createSsl(readFileSync(caFile)),
+    );
     expect(await stateOf(gateway, client)).toEqual(ALIVE);
   });
 

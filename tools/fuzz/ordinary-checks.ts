@@ -50,6 +50,7 @@ async function httpMistake(url: string): Promise<string | undefined> {
 async function grpcMistake({ port, hasTls }: Place): Promise<string | undefined> {
   const session = connect(`${hasTls ? 'https' : 'http'}://127.0.0.1:${port}`, {
     rejectUnauthorized: false,
+    servername: 'localhost',
   });
   const { promise, resolve } = Promise.withResolvers<string | undefined>();
   const fail = (why: string) => resolve(`the gRPC port did not answer an ordinary check: ${why}`);

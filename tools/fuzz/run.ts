@@ -39,7 +39,7 @@ const CLOSED_WITHIN_MS = 10_000;
 /** Files that a gateway opens while it runs. */
 const DESCRIPTORS_MORE = 8;
 /** Bytes for each process: what Node uses after a start, and before it collects garbage, is far from constant. */
-const GROWTH = 300 * 1_024 * 1_024;
+const GROWTH = 500 * 1_024 * 1_024;
 
 export function planNumber(plan: MakePlan, seed: number, i: number): Plan {
   return plan(new Random(Math.imul(seed, 0x9e37_79b1) ^ Math.imul(i, 0x85eb_ca6b)), i);
