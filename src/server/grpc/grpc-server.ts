@@ -2,7 +2,6 @@
 import type { IncomingHttpHeaders } from 'node:http2';
 import type { Socket } from 'node:net';
 import type { GrpcTls } from '../../config/settings/grpc-tls-settings.ts';
-import { MalformedMessage } from '../../protobuf/reader.ts';
 import type { HandleCheck } from '../check-handler.ts';
 import { ConnectionGuard } from '../connection-guard.ts';
 import { Connections } from '../connections.ts';
@@ -13,7 +12,7 @@ import { Health } from './health.ts';
 import type { PeerStream } from './peer-stream.ts';
 import { secureConnections } from './secure-connections.ts';
 import { Sessions } from './sessions.ts';
-import { FAULT, MALFORMED, NOT_ABOUT_HTTP, UNAUTHORIZED, UNKNOWN_METHOD } from './status.ts';
+import { NOT_ABOUT_HTTP, statusOfError, UNAUTHORIZED, UNKNOWN_METHOD } from './status.ts';
 import type { UnaryService } from './unary-service.ts';
 
 export interface GrpcServerOptions<Answer> {
@@ -120,7 +119,7 @@ function answerStream(
     try {
       method(call, message, caller);
     } catch (error) {
-      call.fail(error instanceof MalformedMessage ? MALFORMED : FAULT);
+      call.fail(statusOfError(error));
     }
   });
 }
