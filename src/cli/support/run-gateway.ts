@@ -16,7 +16,7 @@ import { type Environment, readEnvironment } from '../../config/settings/environ
 import { VERSION } from '../../config/version.ts';
 import { createTelemetry, type Telemetry } from '../../telemetry/telemetry.ts';
 import { banner } from './banner.ts';
-import { say } from './output.ts';
+import { textOf } from './output.ts';
 import { type Closable, endOnFault, endWithGrace } from './shutdown.ts';
 
 export interface ServeFlags {
@@ -71,7 +71,7 @@ async function serveAlone({ environment, policies, telemetry }: Configured): Pro
   // There are no workers to replace. Without a handler, the signal would end the process.
   process.on('SIGUSR2', () => {});
   const listening = await unlessItFails(gateway.listen(), gateway, ending);
-  say(banner(environment, policies, listening));
+  telemetry.print(`${textOf(banner(environment, policies, listening))}\n`);
 }
 
 async function serveByWorkers({ environment, policies, telemetry }: Configured): Promise<void> {
@@ -82,7 +82,7 @@ async function serveByWorkers({ environment, policies, telemetry }: Configured):
   process.on('SIGHUP', () => gateway.reload());
   process.on('SIGUSR2', () => void gateway.restart());
   const listening = await unlessItFails(gateway.listen(), gateway, ending);
-  say(banner(environment, policies, listening));
+  telemetry.print(`${textOf(banner(environment, policies, listening))}\n`);
 }
 
 async function serveAsWorker({ environment, policies, telemetry }: Configured): Promise<void> {

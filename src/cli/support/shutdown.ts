@@ -27,7 +27,7 @@ export function endWithGrace(app: Closable, environment: Environment, telemetry:
       else telemetry.lifecycle.stopping(signal);
       if (signal === 'SIGTERM') await app.drain(drainMs);
       await app.close();
-      telemetry.close();
+      await telemetry.close();
     },
   );
 }
@@ -40,7 +40,7 @@ export function endOnFault(app: Closable, { storeTimeoutMs }: Environment, telem
     async ({ err }) => {
       if (err) telemetry.lifecycle.crashed(err);
       await app.close();
-      telemetry.close();
+      await telemetry.close();
     },
   );
 }
