@@ -10,6 +10,7 @@ import { Replicas } from '../../stores/redis/replicas.ts';
 import { TAKE_SCRIPT_SHA } from '../../stores/redis/take-script.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
 import type { Backend, BackendEvents } from '../backend.ts';
+import type { OpenResources } from '../open-resources.ts';
 import type { StoreMonitor } from '../store-monitor.ts';
 import { firstContact } from './first-contact.ts';
 import { createGuardedCounting } from './guarded-counting.ts';
@@ -25,29 +26,40 @@ export interface RedisBackendOptions {
   readonly telemetry: Pick<Telemetry, 'decisions' | 'store' | 'peers'>;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
+  readonly resources: OpenResources;
 }
 
 export function inRedis(options: RedisBackendOptions): Backend {
-  const { target, environment, events, monitor, telemetry, now } = options;
+  const { target, environment, events, monitor, telemetry, now, resources } = options;
   const deadlineMs = environment.storeTimeoutMs;
   telemetry.store.scriptInUse(TAKE_SCRIPT_SHA);
 
-  const client = createRedisClient({ target, deadlineMs, onError: monitor.connectionFailed });
+  const connect = (onError: (error: Error) => void) =>
+    resources.add(createRedisClient({ target, deadlineMs, onError }), (opened) =>
+      opened.disconnect(),
+    );
+  const closing = <T extends { close(): void }>(opened: T) =>
+    resources.add(opened, () => opened.close());
+  const client = connect(monitor.connectionFailed);
   const { decisions } = telemetry;
-  const counting = createGuardedCounting({ client, target, environment, monitor, decisions });
-  const heartbeat = new Heartbeat({
-    replicas: new Replicas({
-      client,
-      assumed: {
-        count: environment.replicas * environment.workers,
-        rank: environment.worker ?? 0,
-      },
-      now: () => performance.now(),
+  const counting = closing(
+    createGuardedCounting({ client, target, environment, monitor, decisions }),
+  );
+  const heartbeat = closing(
+    new Heartbeat({
+      replicas: new Replicas({
+        client,
+        assumed: {
+          count: environment.replicas * environment.workers,
+          rank: environment.worker ?? 0,
+        },
+        now: () => performance.now(),
+      }),
+      deadlineMs,
+      monitor,
     }),
-    deadlineMs,
-    monitor,
-  });
-  const sampling = new WindowSampling(client, telemetry.store.windowsCounted);
+  );
+  const sampling = closing(new WindowSampling(client, telemetry.store.windowsCounted));
 
   const gateways = new PeerGateways({
     client,
@@ -55,7 +67,7 @@ export function inRedis(options: RedisBackendOptions): Backend {
     answer: events.answerQuery,
   });
   const { peers } = telemetry;
-  const subscriber = createRedisClient({ target, deadlineMs, onError: peers.othersUnheard });
+  const subscriber = connect(peers.othersUnheard);
   const { denialCache } = counting;
   listenToPeers({ subscriber, gateways, denialCache, events, telemetry: peers });
 
@@ -78,12 +90,5 @@ export function inRedis(options: RedisBackendOptions): Backend {
           await onContact();
         },
       }),
-    async close() {
-      heartbeat.close();
-      sampling.close();
-      counting.close();
-      client.disconnect();
-      subscriber.disconnect();
-    },
   };
 }

@@ -27,20 +27,22 @@ export function endWithGrace(app: Closable, environment: Environment, telemetry:
       else telemetry.lifecycle.stopping(signal);
       if (signal === 'SIGTERM') await app.drain(drainMs);
       await app.close();
-      await telemetry.close();
     },
   );
 }
 
 /** For a worker, which ignores signals. The `close` of the result ends the process. */
-export function endOnFault(app: Closable, { storeTimeoutMs }: Environment, telemetry: Telemetry) {
+export function endOnFault(
+  app: Pick<Closable, 'close'>,
+  { storeTimeoutMs }: Environment,
+  telemetry: Telemetry,
+) {
   const skip = [...OTHER_SIGNALS, 'SIGINT' as const, 'SIGTERM' as const];
   return closeWithGrace(
     { ...optionsFor(telemetry), delay: storeTimeoutMs + WORKER_ENDS_WITHIN_MS, skip },
     async ({ err }) => {
       if (err) telemetry.lifecycle.crashed(err);
       await app.close();
-      await telemetry.close();
     },
   );
 }
