@@ -8,6 +8,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createGateway } from '../../src/app/gateway.ts';
+import { OpenResources } from '../../src/app/open-resources.ts';
 import { openPolicySource, type PolicySource } from '../../src/config/policy-file/policy-source.ts';
 import { readEnvironment } from '../../src/config/settings/environment.ts';
 import { VERSION } from '../../src/config/version.ts';
@@ -27,6 +28,7 @@ const gateway = await createGateway({
   policies: policiesOf(policies),
   telemetry: kind === 'none' ? withoutRequests(shipped) : shipped,
   now: Date.now,
+  resources: new OpenResources(),
 });
 // A benchmark that is ended while it starts its servers may leave one behind.
 const benchmark = process.ppid;

@@ -37,5 +37,4 @@ export interface Backend {
   stats(): Promise<StoreStats>;
   /** The version of Redis; undefined if it does not answer. Never rejects. */
   version(): Promise<string | undefined>;
-  close(): Promise<void>;
 }

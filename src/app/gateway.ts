@@ -28,23 +28,28 @@ export interface SingleGateway extends Gateway {
 }
 
 export async function createGateway(options: GatewayOptions): Promise<SingleGateway> {
-  const { environment, telemetry } = options;
+  const { environment, telemetry, resources } = options;
   const { registry, operators, proxies } = telemetry;
-  const gateway = await createPortlessGateway(options);
-  const { operate, unseenHeaders, take, isDegraded } = gateway;
   let ready = false;
-  let ports: ProxyPorts | undefined;
   const opsServer = createOpsServer({
     metrics: () => registry.metrics(),
     contentType: registry.contentType,
-    health: () => ({ ready, degraded: isDegraded(), unseenHeaders: unseenHeaders() }),
-    operate,
+    health: () => ({
+      ready,
+      degraded: gateway.isDegraded(),
+      unseenHeaders: gateway.unseenHeaders(),
+    }),
+    operate: (name, input) => gateway.operate(name, input),
     adminToken: environment.adminToken,
     pageFolder: environment.ui ? SHIPPED_PAGE : undefined,
     onRefused: operators.refused,
     onFault: operators.operationFailed,
     onConnectionFault: (error) => proxies.connectionFailed('ops', error),
   });
+  // Operators see how it ends: this is closed after everything below.
+  resources.add(opsServer, (opened) => opened.close());
+  const gateway = await createPortlessGateway(options);
+  const { operate, unseenHeaders, take } = gateway;
   return {
     operate,
     unseenHeaders,
@@ -52,7 +57,14 @@ export async function createGateway(options: GatewayOptions): Promise<SingleGate
     async listen() {
       const store = await gateway.start();
       await opsServer.listen({ host: environment.opsHost, port: environment.opsPort });
-      ports = await openProxyPorts(environment, { pauseOnConnect: false }, take);
+      const ports = resources.add(
+        await openProxyPorts(environment, { pauseOnConnect: false }, take),
+        async (opened) => {
+          ready = false;
+          await gateway.drain(0);
+          await opened.close();
+        },
+      );
       ready = true;
       warnIfOpen(ports, environment, proxies);
       return { ...ports, store, ops: opsServer.server.address() as AddressInfo };
@@ -60,13 +72,6 @@ export async function createGateway(options: GatewayOptions): Promise<SingleGate
     async drain(durationMs) {
       ready = false;
       await gateway.drain(durationMs);
-    },
-    async close() {
-      ready = false;
-      await gateway.drain(0);
-      await ports?.close();
-      await gateway.close();
-      await opsServer.close();
     },
   };
 }

@@ -4,6 +4,7 @@ import type { MemoryStore } from '../stores/memory/memory-store.ts';
 import { MemoryOverrideStore } from '../stores/override-store.ts';
 import type { StoreEvents } from '../telemetry/events/store-events.ts';
 import type { Backend, BackendEvents } from './backend.ts';
+import type { OpenResources } from './open-resources.ts';
 
 /** How often the metric of active windows is updated. */
 const SAMPLE_MS = 1_000;
@@ -14,10 +15,13 @@ export interface MemoryBackendOptions {
   readonly telemetry: Pick<StoreEvents, 'windowsCounted'>;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
+  readonly resources: OpenResources;
 }
 
-export function inMemory({ memory, events, telemetry, now }: MemoryBackendOptions): Backend {
-  const sampling = setInterval(() => telemetry.windowsCounted(memory.size), SAMPLE_MS).unref();
+export function inMemory(options: MemoryBackendOptions): Backend {
+  const { memory, events, telemetry, now, resources } = options;
+  const sample = () => telemetry.windowsCounted(memory.size);
+  resources.add(setInterval(sample, SAMPLE_MS).unref(), clearInterval);
   return {
     store: memory,
     reader: memory,
@@ -36,6 +40,5 @@ export function inMemory({ memory, events, telemetry, now }: MemoryBackendOption
       await onContact();
       return 'counts';
     },
-    close: async () => clearInterval(sampling),
   };
 }

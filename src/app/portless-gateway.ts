@@ -16,6 +16,7 @@ import type { StoreAtStart } from './backend.ts';
 import { createCheckPipeline } from './check-pipeline.ts';
 import { sampleTraffic } from './gateway-status.ts';
 import { headerReports } from './header-reports.ts';
+import type { OpenResources } from './open-resources.ts';
 import { operatedGateway } from './operated-gateway.ts';
 import { createProxyServers } from './proxy-servers.ts';
 import type { RateLimits, RateLimitsOptions } from './ratelimit/rate-limits.ts';
@@ -31,6 +32,8 @@ export interface GatewayOptions {
   readonly telemetry: Telemetry;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
+  /** The gateway ends when these are closed. It answers the checks under way before. */
+  readonly resources: OpenResources;
 }
 
 /** What gateways with and without ports have in common. */
@@ -44,8 +47,6 @@ export interface RunningGateway {
    * its next response.
    */
   drain(durationMs: number): Promise<void>;
-  /** Answers the checks under way, and frees all resources. */
-  close(): Promise<void>;
 }
 
 export interface PortlessGateway extends RunningGateway {
@@ -60,9 +61,9 @@ export interface PortlessGateway extends RunningGateway {
 }
 
 export async function createPortlessGateway(options: GatewayOptions): Promise<PortlessGateway> {
-  const { environment, policies, telemetry, now } = options;
+  const { environment, policies, telemetry, now, resources } = options;
   const monitor = monitorStore(telemetry, now);
-  const denials = loggedDenials(options);
+  const denials = resources.add(loggedDenials(options), (opened) => opened.close());
   const headerWatch = new HeaderWatch(headerReports(telemetry.proxies));
   const unseenHeaders = () => headerWatch.unseen(policies.current);
   const shared = await createSharedState({
@@ -75,14 +76,21 @@ export async function createPortlessGateway(options: GatewayOptions): Promise<Po
   const answering = { ...options, shared, denials, arrivals };
   const rateLimits = await openRateLimitsIn(environment, answering);
   const operated = operatedGateway({ ...answering, monitor, rateLimits, unseenHeaders });
-  const tracing = await openTracing(environment.tracing, telemetry.tracing);
+  const tracing = resources.add(
+    await openTracing(environment.tracing, telemetry.tracing),
+    (opened) => opened.close(),
+  );
   const handleCheck = createCheckPipeline({ ...answering, headerWatch, tracing });
   const servers = createProxyServers({
     ...{ environment, handleCheck, rateLimits },
     telemetry: telemetry.proxies,
   });
-  const stopSampling = sampleTraffic(telemetry.traffic, now);
   let isClosing = false;
+  resources.add(servers, (opened) => {
+    isClosing = true;
+    return opened.close(environment.storeTimeoutMs + CUT_OFF_MS);
+  });
+  resources.add(sampleTraffic(telemetry.traffic, now), (stopSampling) => stopSampling());
 
   return {
     operate: createOperate(operated),
@@ -102,16 +110,6 @@ export async function createPortlessGateway(options: GatewayOptions): Promise<Po
     async drain(durationMs) {
       servers.drain();
       await sleep(durationMs);
-    },
-    async close() {
-      isClosing = true;
-      stopSampling();
-      shared.stopRefreshing();
-      rateLimits?.close();
-      await servers.close(environment.storeTimeoutMs + CUT_OFF_MS);
-      await shared.close();
-      await tracing.close();
-      denials.close();
     },
   };
 }

@@ -9,7 +9,8 @@ import { MemoryStore } from '../stores/memory/memory-store.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import type { Backend, BackendEvents, StoreAtStart } from './backend.ts';
 import { inMemory } from './memory-backend.ts';
-import { Refresher } from './refresher.ts';
+import type { OpenResources } from './open-resources.ts';
+import { Refresher, type RefresherOptions } from './refresher.ts';
 import type { StoreMonitor } from './store-monitor.ts';
 
 /** Redis may lose salts, for example under a flood: gateways write back what they hold. */
@@ -25,6 +26,7 @@ export interface SharedStateOptions {
   readonly onReset: BackendEvents['onReset'];
   /** Milliseconds since the epoch. */
   readonly now: () => number;
+  readonly resources: OpenResources;
 }
 
 export interface SharedState {
@@ -35,14 +37,10 @@ export interface SharedState {
   readonly overrides: OverrideBook;
   /** Resolves once the store counts, or when the start should not wait any longer. */
   connect(): Promise<StoreAtStart>;
-  /** Refreshes nothing any more. */
-  stopRefreshing(): void;
-  /** Closes the connections. */
-  close(): Promise<void>;
 }
 
 export async function createSharedState(options: SharedStateOptions): Promise<SharedState> {
-  const { environment, telemetry, monitor, answerQuery, onReset, now } = options;
+  const { environment, telemetry, monitor, answerQuery, onReset, now, resources } = options;
   const memory = new MemoryStore({ now, maxKeys: environment.memoryMaxKeys });
   const events: BackendEvents = {
     onReset(keys) {
@@ -54,15 +52,17 @@ export async function createSharedState(options: SharedStateOptions): Promise<Sh
     answerQuery,
   };
   const backend = await createBackend(memory, events, options);
-  const overrides = createOverrides(backend, telemetry, now);
+  const overrides = resources.add(createOverrides(backend, telemetry, now), (book) => book.close());
   const { ipSaltSecret } = environment;
   const salts = ipSaltSecret === undefined ? backend.salts : new DerivedSalts(ipSaltSecret);
-  const saltRefresher = new Refresher({
+  const refresher = (how: RefresherOptions) =>
+    resources.add(new Refresher(how), (opened) => opened.close());
+  const saltRefresher = refresher({
     refresh: () => salts.refresh(now()),
     everyMs: SALTS_EVERY_MS,
     onFailure: telemetry.peers.saltsNotShared,
   });
-  const overrideRefresher = new Refresher({
+  const overrideRefresher = refresher({
     refresh: () => overrides.refresh(),
     everyMs: OVERRIDES_EVERY_MS,
     onFailure: monitor.overridesUnread,
@@ -81,25 +81,20 @@ export async function createSharedState(options: SharedStateOptions): Promise<Sh
       void overrideRefresher.refresh();
       return found;
     },
-    stopRefreshing() {
-      saltRefresher.close();
-      overrideRefresher.close();
-      overrides.close();
-    },
-    close: () => backend.close(),
   };
 }
 
 async function createBackend(
   memory: MemoryStore,
   events: BackendEvents,
-  { environment, telemetry, monitor, now }: SharedStateOptions,
+  { environment, telemetry, monitor, now, resources }: SharedStateOptions,
 ): Promise<Backend> {
   const { redis: target } = environment;
-  if (target === undefined) return inMemory({ memory, events, telemetry: telemetry.store, now });
+  if (target === undefined)
+    return inMemory({ memory, events, telemetry: telemetry.store, now, resources });
   // Loaded only if needed: the client of Redis adds 4 MiB and a tenth to the time of a start.
   const { inRedis } = await import('./redis/redis-backend.ts');
-  return inRedis({ target, environment, events, monitor, telemetry, now });
+  return inRedis({ target, environment, events, monitor, telemetry, now, resources });
 }
 
 function createOverrides(

@@ -7,16 +7,24 @@ import type { UnseenHeader } from '../core/header-watch.ts';
 import { OperationError, type OperationErrorCode } from '../operations/operation-error.ts';
 import type { Operate } from '../operations/operations.ts';
 import { createOpsServer, type Health } from '../server/ops-server.ts';
-import { openProxyPorts, type ProxyPorts } from '../server/proxy-ports.ts';
+import { openProxyPorts } from '../server/proxy-ports.ts';
 import type { WorkerEvents } from '../telemetry/events/process-events.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import type { Gateway } from './gateway.ts';
 import { warnIfOpen } from './open-ports.ts';
+import type { OpenResources } from './open-resources.ts';
 import { Supervisor } from './workers/supervisor.ts';
 import { WorkerMetrics } from './workers/worker-metrics.ts';
 
 /** How long a worker may take to end, besides the drain and the store timeout. */
 const END_WITHIN_MS = 4_000;
+
+export interface WorkerGatewayOptions {
+  readonly environment: Environment;
+  readonly telemetry: Telemetry;
+  /** The gateway ends when these are closed. */
+  readonly resources: OpenResources;
+}
 
 export interface WorkerGateway extends Gateway {
   /** Makes every worker reload its files. */
@@ -25,7 +33,11 @@ export interface WorkerGateway extends Gateway {
   restart(): Promise<void>;
 }
 
-export function createWorkerGateway(environment: Environment, telemetry: Telemetry): WorkerGateway {
+export function createWorkerGateway({
+  environment,
+  telemetry,
+  resources,
+}: WorkerGatewayOptions): WorkerGateway {
   const metrics = new WorkerMetrics();
   const supervisor = new Supervisor({
     workers: environment.workers,
@@ -36,7 +48,6 @@ export function createWorkerGateway(environment: Environment, telemetry: Telemet
   });
   const operate = operateThrough(supervisor);
   let ready = false;
-  let ports: ProxyPorts | undefined;
   const opsServer = createOpsServer({
     operate,
     adminToken: environment.adminToken,
@@ -52,6 +63,11 @@ export function createWorkerGateway(environment: Environment, telemetry: Telemet
     },
     health: () => healthOf(supervisor, ready),
   });
+  // Operators see how it ends: this is closed after the workers.
+  resources.add(opsServer, (opened) => opened.close());
+  resources.add(supervisor, (opened) => opened.stop());
+  // Workers that did not stop in time must not outlive this process.
+  process.once('exit', () => supervisor.kill());
 
   return {
     operate,
@@ -59,8 +75,15 @@ export function createWorkerGateway(environment: Environment, telemetry: Telemet
     async listen() {
       await opsServer.listen({ host: environment.opsHost, port: environment.opsPort });
       const store = await supervisor.start();
-      ports = await openProxyPorts(environment, { pauseOnConnect: true }, (port, connection) =>
-        supervisor.dispatch(port, connection),
+      const ports = resources.add(
+        await openProxyPorts(environment, { pauseOnConnect: true }, (port, connection) =>
+          supervisor.dispatch(port, connection),
+        ),
+        async (opened) => {
+          ready = false;
+          supervisor.drain();
+          await opened.close();
+        },
       );
       ready = true;
       warnIfOpen(ports, environment, telemetry.proxies);
@@ -72,13 +95,6 @@ export function createWorkerGateway(environment: Environment, telemetry: Telemet
       ready = false;
       supervisor.drain();
       await sleep(durationMs);
-    },
-    async close() {
-      ready = false;
-      supervisor.drain();
-      await ports?.close();
-      await supervisor.stop();
-      await opsServer.close();
     },
   };
 }

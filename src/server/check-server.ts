@@ -4,6 +4,7 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { setImmediate as turn } from 'node:timers/promises';
 import fastify, { type FastifyInstance } from 'fastify';
 import type { Dialect } from '../core/dialect.ts';
 import type { HandleCheck } from './check-handler.ts';
@@ -67,7 +68,9 @@ export function createCheckServer(options: CheckServerOptions): CheckServer {
       server.server.emit('connection', connection);
     },
     async close(withinMs) {
-      // Closes idle connections.
+      // Requests that have arrived are read first, because the close of a connection with unread bytes is a reset.
+      await turn();
+      server.server.closeIdleConnections();
       await server.close();
       await connections.ended(withinMs);
     },

@@ -4,7 +4,7 @@ import type { LogLines } from './log-lines/log-line.ts';
 import { OPERATOR_LINES } from './log-lines/operator-lines.ts';
 import { PEER_LINES } from './log-lines/peer-lines.ts';
 import { POLICY_FILE_LINES } from './log-lines/policy-file-lines.ts';
-import { LIFECYCLE_LINES, WORKER_LINES } from './log-lines/process-lines.ts';
+import { LIFECYCLE_LINES, LOSS_LINES, WORKER_LINES } from './log-lines/process-lines.ts';
 import { PROXY_LINES } from './log-lines/proxy-lines.ts';
 import { RATE_LIMIT_LINES } from './log-lines/rate-limit-lines.ts';
 import { STORE_LINES } from './log-lines/store-lines.ts';
@@ -21,6 +21,7 @@ export const LOG_LINES = {
   ...POLICY_FILE_LINES,
   ...RATE_LIMIT_LINES,
   ...WORKER_LINES,
+  ...LOSS_LINES,
   ...LIFECYCLE_LINES,
   ...TRACING_LINES,
 } as const satisfies LogLines;

@@ -7,8 +7,10 @@ import { createPeerEvents, type PeerEvents } from './events/peer-events.ts';
 import { createPolicyFileEvents, type PolicyFileEvents } from './events/policy-file-events.ts';
 import {
   createLifecycleEvents,
+  createLogEvents,
   createWorkerEvents,
   type LifecycleEvents,
+  type LogEvents,
   type WorkerEvents,
 } from './events/process-events.ts';
 import { createProxyEvents, type ProxyEvents, type ProxyFaults } from './events/proxy-events.ts';
@@ -31,14 +33,17 @@ export interface Telemetry {
   readonly policyFile: PolicyFileEvents;
   readonly rateLimits: RateLimitEvents;
   readonly workers: WorkerEvents;
+  readonly log: LogEvents;
   readonly lifecycle: LifecycleEvents;
   readonly tracing: TracingEvents;
   /** Must be sampled once a step. */
   readonly traffic: TrafficHistory;
   /** What `logging` leaves out is as it was at the start. */
   setLogging(logging: Logging): void;
-  /** Waits until the log is written. */
-  close(): void;
+  /** Prints text for people between the log lines. */
+  print(text: string): void;
+  /** Waits until the log is written, but not for long. */
+  close(): Promise<void>;
 }
 
 export interface Logging {
@@ -55,9 +60,13 @@ export interface TelemetryOptions extends LogOptions {
 
 export function createTelemetry(options: TelemetryOptions): Telemetry {
   const { now, level, version } = options;
-  const { write, setLevel, flush } = createLog(options);
   const metrics = createMetrics();
+  const { write, print, setLevel, flush } = createLog(options, {
+    onLost: (lines) => log.lost(lines),
+    report: (lines, why) => log.restored(lines, why),
+  });
   const context: TelemetryContext = { write, metrics, now, ...createRepeatFilter(now) };
+  const log = createLogEvents(context);
   metrics.process.build.set({ version, node: process.version }, 1);
   const { decisions, sampleAllows } = createDecisionEvents(context);
   return {
@@ -70,6 +79,7 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
     policyFile: createPolicyFileEvents(context),
     rateLimits: createRateLimitEvents(context),
     workers: createWorkerEvents(context),
+    log,
     lifecycle: createLifecycleEvents(context),
     tracing: createTracingEvents(context),
     traffic: new TrafficHistory(() => metrics.decisions.tally.totals(), now()),
@@ -77,6 +87,7 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
       setLevel(logging.level ?? level);
       sampleAllows(logging.allowsOneIn ?? 0);
     },
+    print,
     close: flush,
   };
 }

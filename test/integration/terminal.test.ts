@@ -355,7 +355,6 @@ test('log lines are JSON without control characters', () => {
   telemetry.proxies.policyUnknown(HOSTILE);
   telemetry.store.connectionFailed(new Error(HOSTILE));
   telemetry.policyFile.note(HOSTILE);
-  telemetry.close();
   expect(written).toHaveLength(4);
   for (const line of written) {
     expect(line.trimEnd()).not.toMatch(/[\p{Cc}\p{Cf}\u2028\u2029]/u);

@@ -7,6 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { createGateway } from '../../src/app/gateway.ts';
+import { OpenResources } from '../../src/app/open-resources.ts';
 import { reportPolicies, watchPolicies } from '../../src/app/policy-reload.ts';
 import { banner } from '../../src/cli/support/banner.ts';
 import { openPolicySource } from '../../src/config/policy-file/policy-source.ts';
@@ -79,7 +80,8 @@ export async function startGateway(
   const { logLevel: level } = environment;
   const telemetry = createTelemetry({ level, version: VERSION, now, destination });
   reportPolicies(policies, telemetry.policyFile);
-  const gateway = await createGateway({ environment, policies, telemetry, now });
+  const resources = new OpenResources();
+  const gateway = await createGateway({ environment, policies, telemetry, now, resources });
   if (reloads) watchPolicies(policies, telemetry.policyFile);
   const listening = await gateway.listen();
   text += `${banner(environment, policies, listening).join('\n')}\n`;
@@ -88,11 +90,7 @@ export async function startGateway(
   const urlOf = (address: AddressInfo | string | undefined) =>
     `http://127.0.0.1:${portOf(address)}`;
   await redisCounts(env, urlOf(listening.ops));
-  let closed: Promise<void> | undefined;
-  const stop = () => {
-    closed ??= gateway.close();
-    return closed;
-  };
+  const stop = () => resources.close();
   return {
     url: urlOf(listening.check),
     opsUrl: urlOf(listening.ops),

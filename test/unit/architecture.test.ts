@@ -155,11 +155,11 @@ test('only config/settings/environment.ts reads the environment', () => {
   expect(others).toEqual(readers);
 });
 
-test('only cli/support/output.ts prints, so that all output is escaped for terminals', () => {
+test('only cli/support/output.ts and the log print, so that all output is escaped for terminals', () => {
   const printers = files.filter((file) =>
     /\bconsole\.|process\.std(out|err)/.test(readFileSync(join(SRC, file), 'utf8')),
   );
-  expect(printers).toEqual(['cli/support/output.ts']);
+  expect(printers.sort()).toEqual(['cli/support/output.ts', 'telemetry/standard-output.ts']);
 });
 
 /** `headgate test --run`: the user of the command writes the pattern. */

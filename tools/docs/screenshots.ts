@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { chromium, type Page } from 'playwright-core';
 import { createGateway } from '../../src/app/gateway.ts';
+import { OpenResources } from '../../src/app/open-resources.ts';
 import { openPolicySource } from '../../src/config/policy-file/policy-source.ts';
 import { readEnvironment } from '../../src/config/settings/environment.ts';
 import { VERSION } from '../../src/config/version.ts';
@@ -63,11 +64,12 @@ const environment = readEnvironment({
 });
 const destination = { write: () => {} };
 const telemetry = createTelemetry({ level: 'info', version: VERSION, now, destination });
+const resources = new OpenResources();
 const gateway = await createGateway({
-  ...{ environment, telemetry, now },
+  ...{ environment, telemetry, now, resources },
   policies: openPolicySource(environment),
 });
-cleanUp.defer(() => gateway.close());
+cleanUp.defer(() => resources.close());
 const { check, ops } = await gateway.listen();
 const urlOf = (address: typeof ops | string) =>
   `http://127.0.0.1:${typeof address === 'object' ? address.port : 0}`;

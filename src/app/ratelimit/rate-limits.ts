@@ -11,6 +11,7 @@ import type { Arrivals } from '../../server/arrivals.ts';
 import type { UnaryService } from '../../server/grpc/unary-service.ts';
 import type { JsonAnswer } from '../../server/json-server.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
+import type { OpenResources } from '../open-resources.ts';
 import type { SharedState } from '../shared-state.ts';
 import {
   answerJson,
@@ -27,6 +28,7 @@ export interface RateLimitsOptions {
   readonly arrivals: Arrivals;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
+  readonly resources: OpenResources;
 }
 
 export interface RateLimits {
@@ -38,16 +40,16 @@ export interface RateLimits {
   isHealthy(): boolean;
   /** Reads the files again. */
   reload(): Promise<void>;
-  close(): void;
 }
 
 const STYLE: AnswerStyle = { reset: 'delta', retryAfterJitterSeconds: 0, body: 'json' };
 
 /** Throws a ConfigError if the rules are in files with mistakes. */
 export async function openRateLimits(options: RateLimitsOptions): Promise<RateLimits> {
-  const { settings, denials, telemetry, arrivals } = options;
+  const { settings, denials, telemetry, arrivals, resources } = options;
   const limiting = limitingFor(options);
-  const loading = openRules(settings, limiting, telemetry.rateLimits);
+  const events = telemetry.rateLimits;
+  const loading = openRules({ settings, limiting, events, resources });
   const served: RateLimitServiceOptions = {
     limiting,
     arrivals,
@@ -63,7 +65,6 @@ export async function openRateLimits(options: RateLimitsOptions): Promise<RateLi
     policies: () => limiting.current?.policies ?? [],
     isHealthy: () => limiting.current !== undefined || isHealthyWithout(settings),
     reload: loading.reload,
-    close: loading.close,
   };
 }
 

@@ -8,34 +8,34 @@ import { compileRules } from '../../ratelimit/rules/compile.ts';
 import type { Rules } from '../../ratelimit/rules/rule.ts';
 import { ruleSource } from '../../ratelimit/rules/rule-source.ts';
 import type { RateLimitEvents } from '../../telemetry/events/rate-limit-events.ts';
+import type { OpenResources } from '../open-resources.ts';
 import { reloadOnChange } from '../reload-on-change.ts';
 import { remindOfMissingLimits } from './missing-limits.ts';
 
 export interface RuleLoading {
   /** Reads the files again. A control plane sends changes itself. */
   reload(): Promise<void>;
-  close(): void;
 }
 
-type Limiting = Pick<RateLimiting, 'load' | 'current'>;
+export interface RuleLoadingOptions {
+  readonly settings: RateLimitSettings;
+  readonly limiting: Pick<RateLimiting, 'load' | 'current'>;
+  readonly events: RateLimitEvents;
+  readonly resources: OpenResources;
+}
 
 /** Throws a ConfigError if files have mistakes. */
-export function openRules(
-  settings: RateLimitSettings,
-  limiting: Limiting,
-  events: RateLimitEvents,
-): RuleLoading {
-  const { config, controlPlane, mergesDomains } = settings;
+export function openRules(options: RuleLoadingOptions): RuleLoading {
+  const { config, controlPlane, mergesDomains } = options.settings;
   if (controlPlane !== undefined) {
-    return fromControlPlane({ ...controlPlane, mergesDomains }, limiting, events);
+    return fromControlPlane({ ...controlPlane, mergesDomains }, options);
   }
-  return fromFiles({ path: config ?? '', mergesDomains }, limiting, events);
+  return fromFiles({ path: config ?? '', mergesDomains }, options);
 }
 
 function fromFiles(
   { path, mergesDomains }: { readonly path: string; readonly mergesDomains: boolean },
-  limiting: Limiting,
-  events: RateLimitEvents,
+  { limiting, events }: RuleLoadingOptions,
 ): RuleLoading {
   const source = ruleSource({ path, mergeDomains: mergesDomains });
   const load = (rules: Rules) => {
@@ -51,7 +51,7 @@ function fromFiles(
     }
   };
   load(source.read());
-  return { reload: reloadOnChange(source, read), close: () => {} };
+  return { reload: reloadOnChange(source, read) };
 }
 
 function fromControlPlane(
@@ -68,45 +68,44 @@ function fromControlPlane(
   }: ControlPlaneSettings & {
     readonly mergesDomains: boolean;
   },
-  limiting: Limiting,
-  events: RateLimitEvents,
+  { limiting, events, resources }: RuleLoadingOptions,
 ): RuleLoading {
-  const reminder = remindOfMissingLimits(
-    () => limiting.current !== undefined,
-    () => events.missing(beforeLimits === 'allow' ? 'pass' : 'fail'),
+  const closing = <T extends { close(): void }>(opened: T) =>
+    resources.add(opened, () => opened.close());
+  closing(
+    remindOfMissingLimits(
+      () => limiting.current !== undefined,
+      () => events.missing(beforeLimits === 'allow' ? 'pass' : 'fail'),
+    ),
   );
-  const subscription = subscribe({
-    target: { host, port },
-    node: { id: node, metadata: nodeMetadata },
-    headers,
-    tls,
-    lastGood,
-    apply(files) {
-      try {
-        const rules = compileRules(files, { mergeDomains: mergesDomains });
-        limiting.load(rules);
-        events.loaded(rules.all.length);
-        return [];
-      } catch (error) {
-        if (error instanceof ConfigError) return error.mistakes;
-        throw error;
-      }
-    },
-    events: {
-      connected: events.controlPlaneConnected,
-      disconnected: events.controlPlaneLost,
-      applied: () => {},
-      refused: (_version, mistakes) => events.refused(mistakes),
-      restored: events.lastGoodUsed,
-      notRestored: events.refused,
-      notKept: (reason) => events.refused([`the last limits are not kept: ${reason}`]),
-    },
-  });
-  return {
-    reload: async () => {},
-    close() {
-      reminder.close();
-      subscription.close();
-    },
-  };
+  closing(
+    subscribe({
+      target: { host, port },
+      node: { id: node, metadata: nodeMetadata },
+      headers,
+      tls,
+      lastGood,
+      apply(files) {
+        try {
+          const rules = compileRules(files, { mergeDomains: mergesDomains });
+          limiting.load(rules);
+          events.loaded(rules.all.length);
+          return [];
+        } catch (error) {
+          if (error instanceof ConfigError) return error.mistakes;
+          throw error;
+        }
+      },
+      events: {
+        connected: events.controlPlaneConnected,
+        disconnected: events.controlPlaneLost,
+        applied: () => {},
+        refused: (_version, mistakes) => events.refused(mistakes),
+        restored: events.lastGoodUsed,
+        notRestored: events.refused,
+        notKept: (reason) => events.refused([`the last limits are not kept: ${reason}`]),
+      },
+    }),
+  );
+  return { reload: async () => {} };
 }

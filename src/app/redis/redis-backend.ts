@@ -10,6 +10,7 @@ import { Replicas } from '../../stores/redis/replicas.ts';
 import { TAKE_SCRIPT_SHA } from '../../stores/redis/take-script.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
 import type { Backend, BackendEvents } from '../backend.ts';
+import type { OpenResources } from '../open-resources.ts';
 import type { StoreMonitor } from '../store-monitor.ts';
 import { firstContact } from './first-contact.ts';
 import { createGuardedCounting } from './guarded-counting.ts';
@@ -26,34 +27,43 @@ export interface RedisBackendOptions {
   readonly telemetry: Pick<Telemetry, 'decisions' | 'store' | 'peers'>;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
+  readonly resources: OpenResources;
 }
 
 export function inRedis(options: RedisBackendOptions): Backend {
-  const { target, environment, events, monitor, telemetry, now } = options;
+  const { target, environment, events, monitor, telemetry, now, resources } = options;
   const deadlineMs = environment.storeTimeoutMs;
   telemetry.store.scriptInUse(TAKE_SCRIPT_SHA);
 
-  const client = createRedisClient({ target, deadlineMs, onError: monitor.connectionFailed });
+  const connect = (onError: (error: Error) => void) =>
+    resources.add(createRedisClient({ target, deadlineMs, onError }), (opened) =>
+      opened.disconnect(),
+    );
+  const closing = <T extends { close(): void }>(opened: T) =>
+    resources.add(opened, () => opened.close());
+  const client = connect(monitor.connectionFailed);
   const { decisions, peers } = telemetry;
-  const subscriber = createRedisClient({ target, deadlineMs, onError: peers.othersUnheard });
+  const subscriber = connect(peers.othersUnheard);
   const salts = new SaltBooks(new RedisSaltVault(client));
-  const counting = createGuardedCounting({
-    ...{ client, target, environment, monitor, decisions, salts },
-  });
-  const heartbeat = new Heartbeat({
-    replicas: new Replicas({
-      client,
-      assumed: {
-        count: environment.replicas * environment.workers,
-        rank: environment.worker ?? 0,
-      },
-      now: () => performance.now(),
+  const counting = closing(
+    createGuardedCounting({ client, target, environment, monitor, decisions, salts }),
+  );
+  const heartbeat = closing(
+    new Heartbeat({
+      replicas: new Replicas({
+        client,
+        assumed: {
+          count: environment.replicas * environment.workers,
+          rank: environment.worker ?? 0,
+        },
+        now: () => performance.now(),
+      }),
+      deadlineMs,
+      monitor,
     }),
-    deadlineMs,
-    monitor,
-  });
-  const sampling = new WindowSampling(client, telemetry.store.windowsCounted);
-  const memory = new MemoryWatch(client, telemetry.store);
+  );
+  const sampling = closing(new WindowSampling(client, telemetry.store.windowsCounted));
+  const memory = closing(new MemoryWatch(client, telemetry.store));
 
   const gateways = new PeerGateways({
     client,
@@ -86,14 +96,6 @@ export function inRedis(options: RedisBackendOptions): Backend {
         },
       });
       return store === 'counts' && memory.mayEvict ? 'evicts' : store;
-    },
-    async close() {
-      heartbeat.close();
-      sampling.close();
-      memory.close();
-      counting.close();
-      client.disconnect();
-      subscriber.disconnect();
     },
   };
 }

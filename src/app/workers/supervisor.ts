@@ -122,6 +122,11 @@ export class Supervisor {
     await Promise.all([...this.#workers].map((worker) => worker.stop(0, endWithinMs)));
   }
 
+  /** Ends all workers at once. */
+  kill(): void {
+    for (const worker of this.#workers) worker.kill();
+  }
+
   /** Resolves once the worker answers. */
   async #startWorker(slot: number): Promise<WorkerHandle> {
     if (this.#isStopping) throw new WorkerFailed(0, 'the supervisor is stopping');

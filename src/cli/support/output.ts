@@ -53,7 +53,12 @@ export function withOutput(command: Command): Command {
 
 /** Prints lines to standard output, with escapes for line breaks and for every character that a terminal would obey. */
 export function say(lines: Line | readonly Line[]): void {
-  console.log([lines].flat().map(shown).join('\n'));
+  console.log(textOf(lines));
+}
+
+/** What `say` prints. */
+export function textOf(lines: Line | readonly Line[]): string {
+  return [lines].flat().map(shown).join('\n');
 }
 
 /** Prints a file that headgate wrote, with its line breaks and tabs. */

@@ -4,6 +4,7 @@ import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { createGateway } from '../../app/gateway.ts';
+import { OpenResources } from '../../app/open-resources.ts';
 import { openPolicySource } from '../../config/policy-file/policy-source.ts';
 import { type Environment, readEnvironment } from '../../config/settings/environment.ts';
 import { VERSION } from '../../config/version.ts';
@@ -33,14 +34,16 @@ export async function demo({ port }: { port: number }): Promise<void> {
     now: Date.now,
   });
   const policies = openPolicySource(environment);
-  const gateway = await createGateway({ environment, policies, telemetry, now: Date.now });
-  const proxy = createServer();
-  const close = async () => {
-    proxy.close();
-    proxy.closeAllConnections();
-    await gateway.close();
-  };
-  const ending = endWithGrace({ drain: gateway.drain, close }, environment, telemetry);
+  const resources = new OpenResources();
+  resources.add(telemetry, (opened) => opened.close());
+  const options = { environment, policies, telemetry, resources, now: Date.now };
+  const gateway = await createGateway(options);
+  const proxy = resources.add(createServer(), (opened) => {
+    opened.close();
+    opened.closeAllConnections();
+  });
+  const app = { drain: gateway.drain, close: () => resources.close() };
+  resources.add(endWithGrace(app, environment, telemetry), (ending) => ending.uninstall());
   try {
     const { check, ops } = await gateway.listen();
     proxy.on('request', demoProxy((check as AddressInfo).port, application));
@@ -48,8 +51,7 @@ export async function demo({ port }: { port: number }): Promise<void> {
     const urlOf = ({ port }: AddressInfo) => `http://${HOST}:${port}`;
     say(linesIn(instructions(urlOf(proxy.address() as AddressInfo), urlOf(ops as AddressInfo))));
   } catch (error) {
-    ending.uninstall();
-    await close();
+    await resources.close();
     const { code, port: refused } = error as NodeJS.ErrnoException & { port?: number };
     if (refused !== port) throw error;
     const why = code === 'EADDRINUSE' ? 'is taken' : `cannot be opened (${code})`;

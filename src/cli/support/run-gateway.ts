@@ -3,6 +3,8 @@
  * memory.
  */
 import cluster from 'node:cluster';
+import type { Gateway } from '../../app/gateway.ts';
+import { OpenResources } from '../../app/open-resources.ts';
 import { reportNotes, reportPolicies, watchPolicies } from '../../app/policy-reload.ts';
 import {
   followSupervisor,
@@ -16,8 +18,8 @@ import { type Environment, readEnvironment } from '../../config/settings/environ
 import { VERSION } from '../../config/version.ts';
 import { createTelemetry, type Telemetry } from '../../telemetry/telemetry.ts';
 import { banner } from './banner.ts';
-import { say } from './output.ts';
-import { type Closable, endOnFault, endWithGrace } from './shutdown.ts';
+import { textOf } from './output.ts';
+import { endOnFault, endWithGrace } from './shutdown.ts';
 
 export interface ServeFlags {
   readonly policies?: string;
@@ -27,70 +29,106 @@ interface Configured {
   readonly environment: Environment;
   readonly policies: PolicySource;
   readonly telemetry: Telemetry;
+  readonly resources: OpenResources;
 }
+
+/** How long the process may take to end after a start that failed. */
+const END_WITHIN_MS = 800;
 
 /** `read` throws a ConfigError if settings have mistakes. */
 export async function serve(
   flags: ServeFlags,
   read = () => readEnvironment(process.env),
 ): Promise<void> {
+  const resources = new OpenResources();
   try {
-    await serveInRole({ ...read(), ...flags });
+    await serveInRole({ ...read(), ...flags }, resources);
   } catch (error) {
-    // The channel to the supervisor would keep this process alive.
-    cluster.worker?.disconnect();
+    // A signal ended the start, and decides the exit code.
+    if (resources.isClosing) return;
+    void closeAfterFailure(resources);
     throw error;
   }
 }
 
-async function serveInRole(environment: Environment): Promise<void> {
+/** The error is printed meanwhile. */
+async function closeAfterFailure(resources: OpenResources): Promise<void> {
+  // Something may hang, such as a standard error that nobody reads.
+  setTimeout(() => process.exit(), END_WITHIN_MS).unref();
+  // The error that ended the start is the one to print.
+  await resources.close().catch(() => {});
+  // The channel to the supervisor would keep this process alive.
+  cluster.worker?.disconnect();
+}
+
+async function serveInRole(environment: Environment, resources: OpenResources): Promise<void> {
   const { logLevel: level, worker } = environment;
   if (worker !== undefined && !process.connected) {
     throw new ConfigError(['HEADGATE_WORKER: is set by supervisors for their workers, unset it']);
   }
   const telemetry = createTelemetry({ level, version: VERSION, worker, now: Date.now });
+  resources.add(telemetry, (opened) => opened.close());
   // Also in a supervisor: a mistake in the file stops it before any worker starts.
-  const configured = { environment, telemetry, policies: openPolicySource(environment) };
+  const policies = openPolicySource(environment);
+  const configured = { environment, telemetry, policies, resources };
   if (environment.worker !== undefined) await serveAsWorker(configured);
   else if (environment.workers > 1) await serveByWorkers(configured);
   else await serveAlone(configured);
 }
 
-async function serveAlone({ environment, policies, telemetry }: Configured): Promise<void> {
+async function serveAlone(configured: Configured): Promise<void> {
+  const { policies, telemetry } = configured;
   reportPolicies(policies, telemetry.policyFile);
   const { createGateway } = await import('../../app/gateway.ts');
-  const gateway = await createGateway({ environment, policies, telemetry, now: Date.now });
-  // Signals are handled before it listens. Otherwise some would end the process at once, and the first process of a
-  // container would ignore them.
-  const ending = endWithGrace(gateway, environment, telemetry);
-  const reload = watchPolicies(policies, telemetry.policyFile);
-  process.on('SIGHUP', () => {
-    void reload();
-    void gateway.reloadRateLimits();
+  await listen(configured, async () => {
+    const gateway = await createGateway({ ...configured, now: Date.now });
+    const reload = watchPolicies(policies, telemetry.policyFile);
+    process.on('SIGHUP', () => {
+      void reload();
+      void gateway.reloadRateLimits();
+    });
+    return gateway;
   });
-  // There are no workers to replace. Without a handler, the signal would end the process.
-  process.on('SIGUSR2', () => {});
-  const listening = await unlessItFails(gateway.listen(), gateway, ending);
-  say(banner(environment, policies, listening));
 }
 
-async function serveByWorkers({ environment, policies, telemetry }: Configured): Promise<void> {
-  reportNotes(policies, telemetry.policyFile);
+async function serveByWorkers(configured: Configured): Promise<void> {
+  reportNotes(configured.policies, configured.telemetry.policyFile);
   const { createWorkerGateway } = await import('../../app/worker-gateway.ts');
-  const gateway = createWorkerGateway(environment, telemetry);
-  const ending = endWithGrace(gateway, environment, telemetry);
-  process.on('SIGHUP', () => gateway.reload());
-  process.on('SIGUSR2', () => void gateway.restart());
-  const listening = await unlessItFails(gateway.listen(), gateway, ending);
-  say(banner(environment, policies, listening));
+  await listen(configured, async () => {
+    const gateway = createWorkerGateway(configured);
+    process.on('SIGHUP', () => gateway.reload());
+    process.on('SIGUSR2', () => void gateway.restart());
+    return gateway;
+  });
 }
 
-async function serveAsWorker({ environment, policies, telemetry }: Configured): Promise<void> {
+/** Signals are handled before anything is opened. Otherwise some would end the process at once, and leave it open. */
+async function listen(configured: Configured, open: () => Promise<Gateway>): Promise<void> {
+  const { environment, policies, telemetry, resources } = configured;
+  let gateway: Gateway | undefined;
+  const drain = async (durationMs: number) => gateway?.drain(durationMs);
+  const app = { drain, close: () => resources.close() };
+  resources.add(endWithGrace(app, environment, telemetry), (ending) => ending.uninstall());
+  // Without a handler, they would end the process. There may be no workers to replace.
+  process.on('SIGHUP', () => {});
+  process.on('SIGUSR2', () => {});
+  const opened = await open();
+  const listening = await opened.listen();
+  if (resources.isClosing) return;
+  gateway = opened;
+  telemetry.print(`${textOf(banner(environment, policies, listening))}\n`);
+}
+
+async function serveAsWorker(configured: Configured): Promise<void> {
+  const { environment, policies, telemetry, resources } = configured;
   ignoreSignals();
   telemetry.policyFile.inForce(policies.digest);
   const { createPortlessGateway } = await import('../../app/portless-gateway.ts');
-  const gateway = await createPortlessGateway({ environment, policies, telemetry, now: Date.now });
-  const ending = endOnFault(gateway, environment, telemetry);
+  const ending = resources.add(
+    endOnFault({ close: () => resources.close() }, environment, telemetry),
+    (opened) => opened.uninstall(),
+  );
+  const gateway = await createPortlessGateway({ ...configured, now: Date.now });
   const reloadPolicies = watchPolicies(policies, telemetry.policyFile);
   const duties = workerDuties({
     gateway,
@@ -102,22 +140,6 @@ async function serveAsWorker({ environment, policies, telemetry }: Configured): 
     end: () => ending.close(),
   });
   followSupervisor(duties);
-  const store = await unlessItFails(gateway.start(), gateway, ending);
+  const store = await gateway.start();
   await sendToSupervisor({ type: 'ready', store });
-}
-
-/** Resolves as `starting` does. If that fails, closes the gateway. */
-async function unlessItFails<T>(
-  starting: Promise<T>,
-  gateway: Closable,
-  ending: { uninstall(): void },
-): Promise<T> {
-  try {
-    return await starting;
-  } catch (error) {
-    // The error ends the process, with its exit code.
-    ending.uninstall();
-    await gateway.close();
-    throw error;
-  }
 }

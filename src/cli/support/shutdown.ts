@@ -31,13 +31,16 @@ export function endWithGrace(app: Closable, environment: Environment, telemetry:
       else telemetry.lifecycle.stopping(signal);
       if (signal === 'SIGTERM') await app.drain(drainMs);
       await app.close();
-      telemetry.close();
     },
   );
 }
 
 /** For a worker, which ignores signals. The `close` of the result ends the process. */
-export function endOnFault(app: Closable, { storeTimeoutMs }: Environment, telemetry: Telemetry) {
+export function endOnFault(
+  app: Pick<Closable, 'close'>,
+  { storeTimeoutMs }: Environment,
+  telemetry: Telemetry,
+) {
   catchFaultsOfConnections();
   const skip = [...OTHER_SIGNALS, REJECTION, 'SIGINT' as const, 'SIGTERM' as const];
   return closeWithGrace(
@@ -45,7 +48,6 @@ export function endOnFault(app: Closable, { storeTimeoutMs }: Environment, telem
     async ({ err }) => {
       if (err) telemetry.lifecycle.crashed(err);
       await app.close();
-      telemetry.close();
     },
   );
 }

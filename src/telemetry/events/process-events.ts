@@ -1,4 +1,4 @@
-/** Reports on processes: workers, and how a process ends. */
+/** Reports on processes: workers, the log, and how a process ends. */
 import type { TelemetryContext } from './context.ts';
 
 export interface WorkerEvents {
@@ -18,6 +18,20 @@ export function createWorkerEvents({ write, metrics }: TelemetryContext): Worker
     },
     replaced: (workers) => write('workers_replaced', { workers }),
     kept: (why) => write('workers_kept', { why }),
+  };
+}
+
+export interface LogEvents {
+  /** So many lines could not be written. */
+  lost(lines: number): void;
+  /** Lines can be written again. `why`: the error code of the writes that failed. */
+  restored(lostLines: number, why: string): void;
+}
+
+export function createLogEvents({ write, metrics }: TelemetryContext): LogEvents {
+  return {
+    lost: (lines) => metrics.process.logLinesLost.inc(lines),
+    restored: (lines, why) => write('log_lines_lost', { lines, why }),
   };
 }
 

@@ -1,4 +1,4 @@
-/** Log lines about processes: workers, and how a process ends. */
+/** Log lines about processes: workers, the log, and how a process ends. */
 import { ERROR, type LogLines } from './log-line.ts';
 
 export const WORKER_LINES = {
@@ -23,6 +23,21 @@ export const WORKER_LINES = {
     message: 'a new worker did not start: the remaining workers are not replaced',
     fields: { why: 'how the new worker ended' },
     meaning: 'The lines before say what went wrong. Correct it, and send SIGUSR2 again.',
+  },
+} as const satisfies LogLines;
+
+export const LOSS_LINES = {
+  log_lines_lost: {
+    level: 'error',
+    message: 'log lines were lost, and can be written again',
+    fields: {
+      lines: 'how many lines this process lost',
+      why: 'the error code of the write: `ENOSPC` means a full disk, `EIO` a closed terminal, `EPIPE` a pipe whose reader has ended, `EAGAIN` a reader that was slow for too long',
+    },
+    meaning:
+      'Requests were answered and counted as always. Until lines can be written, only the metric `headgate_log_lines_lost_total` shows the loss.',
+    runbook: 'HeadgateLogLinesLost',
+    always: true,
   },
 } as const satisfies LogLines;
 

@@ -1,4 +1,4 @@
-/** Metrics of processes: versions, lost workers, and what Node reports by itself. */
+/** Metrics of processes: versions, lost workers, lost log lines, and what Node reports by itself. */
 import { Counter, collectDefaultMetrics, Gauge, type Registry } from 'prom-client';
 
 export function createProcessMetrics(registers: Registry[]) {
@@ -13,6 +13,11 @@ export function createProcessMetrics(registers: Registry[]) {
     workersLost: new Counter({
       name: 'headgate_workers_lost_total',
       help: 'Worker processes that ended unexpectedly.',
+      registers,
+    }),
+    logLinesLost: new Counter({
+      name: 'headgate_log_lines_lost_total',
+      help: 'Log lines that could not be written to standard output: a full disk, a closed terminal or pipe, or a reader that is too slow.',
       registers,
     }),
   };

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { inMemory } from '../../../src/app/memory-backend.ts';
+import { OpenResources } from '../../../src/app/open-resources.ts';
 import { MemoryStore } from '../../../src/stores/memory/memory-store.ts';
 
 beforeEach(() => void vi.useFakeTimers());
@@ -8,6 +9,7 @@ afterEach(() => void vi.useRealTimers());
 function setUp() {
   const memory = new MemoryStore({ now: Date.now, maxKeys: 10 });
   const windowsCounted = vi.fn();
+  const resources = new OpenResources();
   const backend = inMemory({
     memory,
     events: {
@@ -17,8 +19,9 @@ function setUp() {
     },
     telemetry: { windowsCounted },
     now: Date.now,
+    resources,
   });
-  return { backend, memory, windowsCounted };
+  return { backend, resources, memory, windowsCounted };
 }
 
 test('a gateway without Redis counts at once, and is the only one', async () => {
@@ -37,11 +40,11 @@ test('a gateway without Redis counts at once, and is the only one', async () => 
   });
 });
 
-test('the metric of active windows is updated every second until the backend is closed', async () => {
-  const { backend, windowsCounted } = setUp();
+test('the metric of active windows is updated every second until it is closed', async () => {
+  const { resources, windowsCounted } = setUp();
   vi.advanceTimersByTime(2_000);
   expect(windowsCounted.mock.calls).toEqual([[0], [0]]);
-  await backend.close();
+  await resources.close();
   vi.advanceTimersByTime(10_000);
   expect(windowsCounted).toHaveBeenCalledTimes(2);
 });

@@ -257,6 +257,13 @@ const ROWS: readonly Row[] = [
     { event: 'worker_lost', level: 50, worker: 3, how: 'SIGKILL' },
     ['workers_lost_total 1'],
   ],
+  ['lost log lines', ({ log }) => log.lost(3), undefined, ['log_lines_lost_total 3']],
+  [
+    'a log that can be written again',
+    ({ log }) => log.restored(3, 'ENOSPC'),
+    { event: 'log_lines_lost', level: 50, lines: 3, why: 'ENOSPC' },
+    [],
+  ],
   [
     'replaced workers',
     ({ workers }) => workers.replaced(2),

@@ -56,7 +56,7 @@ const OWN_MESSAGES: Readonly<Record<string, string>> = {
 
 type Part = Exclude<
   keyof Telemetry,
-  'registry' | 'proxyFaults' | 'traffic' | 'setLogging' | 'close'
+  'registry' | 'proxyFaults' | 'traffic' | 'setLogging' | 'print' | 'close'
 >;
 type Calls = {
   readonly [P in Part]: Readonly<Record<keyof Telemetry[P], (telemetry: Telemetry) => void>>;
@@ -140,6 +140,10 @@ const CALLS: Calls = {
     replaced: ({ workers }) => workers.replaced(2),
     kept: ({ workers }) => workers.kept('exit code 3'),
   },
+  log: {
+    lost: ({ log }) => log.lost(3),
+    restored: ({ log }) => log.restored(3, 'ENOSPC'),
+  },
   lifecycle: {
     stopping: ({ lifecycle }) => lifecycle.stopping('SIGTERM'),
     crashed: ({ lifecycle }) => lifecycle.crashed(ERROR),
@@ -191,7 +195,7 @@ const countOf = (name: string, lines: readonly Written[]) =>
 describe('the catalogue', () => {
   test('is compared with every function of telemetry', () => {
     const { telemetry } = observedTelemetry();
-    const { registry, proxyFaults, traffic, setLogging, close, ...parts } = telemetry;
+    const { registry, proxyFaults, traffic, setLogging, print, close, ...parts } = telemetry;
     for (const [part, functions] of Object.entries(parts)) {
       expect(Object.keys(CALLS[part as Part]).sort()).toEqual(Object.keys(functions).sort());
     }

@@ -29,6 +29,7 @@ const METRICS = [
   'header_seen gauge max dialect header',
   'header_unseen gauge sum dialect header',
   'identity_total counter sum kind',
+  'log_lines_lost_total counter sum',
   'misconfigured_requests_total counter sum dialect',
   'operators_refused_total counter sum',
   'overrides gauge max effect',
