@@ -1,7 +1,7 @@
 /** Three kinds of tests: `unit` starts nothing, `system` starts real programs, `scenarios` needs Redis to answer within a deadline. */
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
-import { ClosingLineReporter } from './test/support/closing-line-reporter.ts';
+import { RunReporter } from './test/support/run-report.ts';
 
 /** Scenarios and judges that start nothing. */
 const IN_VIRTUAL_TIME = [
@@ -37,7 +37,7 @@ const REAL_PROGRAMS = {
 
 export default defineConfig({
   test: {
-    reporters: ['default', new ClosingLineReporter()],
+    reporters: ['default', new RunReporter()],
     // Only with --coverage, as `npm test` runs the unit tests.
     coverage: {
       provider: 'v8',
