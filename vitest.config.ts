@@ -3,6 +3,9 @@ import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 import { RunReporter } from './test/support/run-report.ts';
 
+// Servers that give up their rights read what the tests write, as with the umask that most machines have.
+process.umask(0o022);
+
 /** Scenarios and judges that start nothing. */
 const IN_VIRTUAL_TIME = [
   'test/scenarios/{flood,worst-case}/*.test.ts',

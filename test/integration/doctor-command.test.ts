@@ -469,7 +469,7 @@ include sites/*.conf;`;
   test.skipIf(nginx === undefined)('fits as the real nginx -T prints it', async () => {
     const folder = await write();
     const args = ['-T', '-p', folder, '-c', join(folder, 'nginx.conf'), '-e', 'stderr'];
-    const dump = execFileSync(nginx ?? '', [...args, '-g', `pid ${folder}/pid;`], {
+    const dump = execFileSync(nginx ?? '', [...args, '-g', `pid "${folder}/pid";`], {
       encoding: 'utf8',
       stdio: ['ignore', 'pipe', 'ignore'],
     });

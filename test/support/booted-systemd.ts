@@ -25,12 +25,13 @@ export interface BootedSystemd extends AsyncDisposable {
   run(script: string): Promise<ScriptResult>;
 }
 
-/** Folders of this machine are mounted at the paths that they have as keys. */
-export async function bootSystemd(
-  mounts: Readonly<Record<string, string>>,
-): Promise<BootedSystemd> {
+/**
+ * `files`: folders and programs of this machine by their paths inside, which has nothing else of /tmp, /run, /dev and of
+ * other file systems than that of /.
+ */
+export async function bootSystemd(files: Readonly<Record<string, string>>): Promise<BootedSystemd> {
   const folder = mkdtempSync(join(tmpdir(), 'headgate-systemd-'));
-  const pairs = Object.entries(mounts).flatMap(([target, source]) => [source, target]);
+  const pairs = Object.entries(files).flatMap(([target, source]) => [source, target]);
   const machine = startProcess('unshare', ['--mount', 'bash', SCRIPT, folder, ...pairs]);
   const run = (script: string) => runInside(initOf(machine), script);
   const end = async () => {
