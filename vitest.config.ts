@@ -31,7 +31,8 @@ const LEAST_COVERED = {
 };
 
 const REAL_PROGRAMS = {
-  env: { NODE_COMPILE_CACHE },
+  // Some servers refuse the locale of a user that the machine does not have.
+  env: { NODE_COMPILE_CACHE, LC_ALL: 'C.UTF-8' },
   globalSetup: ['test/support/provision.ts'],
   // Long enough for a machine that is busy with something else.
   testTimeout: 120_000,
