@@ -78,9 +78,10 @@ const ACCEPTS_WITHIN_MS = 60_000;
 /** Resolves once something accepts connections there. Rejects when the process ends before. */
 export async function accepting(port: number, process: RunningProcess): Promise<void> {
   let hasEnded = false;
-  void process.exited().finally(() => {
+  const end = () => {
     hasEnded = true;
-  });
+  };
+  process.exited().then(end, end);
   for (const endMs = Date.now() + ACCEPTS_WITHIN_MS; Date.now() < endMs && !hasEnded; ) {
     const socket = connect(port, '127.0.0.1');
     const connected = await Promise.race([

