@@ -147,7 +147,9 @@ describe.skipIf(tmux === undefined)('in a terminal', () => {
 
         await terminal.enter(`${commands.serve} > serve.log 2>&1 & ${AWAIT_GATEWAY}; echo ready`);
         await terminal.shows(/^ready$/);
-        await terminal.enter(`${commands.proxy} > proxy.log 2>&1 & ${AWAIT_PROXY}; echo accepting`);
+        // In /tmp another user may have the file.
+        const start = commands.proxy.replace('/tmp/', `${folder}/`);
+        await terminal.enter(`${start} > proxy.log 2>&1 & ${AWAIT_PROXY}; echo accepting`);
         await terminal.shows(/^accepting$/).catch((error: Error) => {
           throw new Error(`${error.message}\n${readFileSync(join(folder, 'proxy.log'), 'utf8')}`);
         });
@@ -202,7 +204,9 @@ describe.skipIf(tmux === undefined)('in a terminal', () => {
       await terminal.enter(
         `nginx -c "$PWD/nginx.conf" > proxy.log 2>&1 & ${AWAIT_PROXY}; echo accepting`,
       );
-      await terminal.shows(/^accepting$/);
+      await terminal.shows(/^accepting$/).catch((error: Error) => {
+        throw new Error(`${error.message}\n${readFileSync(join(folder, 'proxy.log'), 'utf8')}`);
+      });
       await terminal.enterOnClearScreen(
         "for i in 1 2 3 4 5 6; do curl -s -o /dev/null -w '%{http_code}\\n' -X POST http://127.0.0.1:8000//account/%6cogin; done; echo done",
       );
