@@ -1,7 +1,14 @@
 /** Three kinds of tests: `unit` starts nothing, `system` starts real programs, `scenarios` needs Redis to answer within a deadline. */
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
-import { ClosingLineReporter } from './test/support/closing-line-reporter.ts';
+import { RunReporter } from './test/support/run-report.ts';
+
+// The tests set what they need. What a shell has set for a gateway is not for theirs.
+for (const name of Object.keys(process.env))
+  if (/^(HEADGATE_|REDIS_URL$)/.test(name)) delete process.env[name];
+
+// Servers that give up their rights read what the tests write, as with the umask that most machines have.
+process.umask(0o022);
 
 /** Scenarios and judges that start nothing. */
 const IN_VIRTUAL_TIME = [
@@ -28,7 +35,8 @@ const LEAST_COVERED = {
 };
 
 const REAL_PROGRAMS = {
-  env: { NODE_COMPILE_CACHE },
+  // Some servers refuse the locale of a user that the machine does not have.
+  env: { NODE_COMPILE_CACHE, LC_ALL: 'C.UTF-8' },
   globalSetup: ['test/support/provision.ts'],
   // Long enough for a machine that is busy with something else.
   testTimeout: 120_000,
@@ -37,7 +45,7 @@ const REAL_PROGRAMS = {
 
 export default defineConfig({
   test: {
-    reporters: ['default', new ClosingLineReporter()],
+    reporters: ['default', new RunReporter()],
     // Only with --coverage, as `npm test` runs the unit tests.
     coverage: {
       provider: 'v8',
@@ -64,6 +72,7 @@ export default defineConfig({
           include: ['test/{contract,integration,e2e}/**/*.test.ts', ...WITHOUT_DEADLINES],
           exclude: IN_VIRTUAL_TIME,
           ...REAL_PROGRAMS,
+          globalSetup: [...REAL_PROGRAMS.globalSetup, 'test/support/rights.ts'],
           // They wait as much as they work.
           maxWorkers: 3,
           maxConcurrency: 10,

@@ -1,43 +1,59 @@
 /**
- * `npm test`: the unit tests with their coverage, then everything else, and one closing line for both.
+ * `npm test`: the unit tests with their coverage, then everything else. A file that failed runs once more, alone;
+ * `test/support/second-try.ts` says which files. Then come a line for each flaky file and one closing line.
  * `npm test -- ARGUMENTS` is `vitest run ARGUMENTS`.
  */
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { COUNTS_FILE_VARIABLE, type Counts, closingLine } from './support/closing-line-reporter.ts';
+import { closingLine, type FileResult, REPORT_FILE_VARIABLE } from './support/run-report.ts';
+import { decide, flakyLine, passes, type Run, totalOf } from './support/second-try.ts';
 
-const WHOLE_RUN = [
-  ['--project', 'unit', '--coverage'],
-  ['--project', 'system', '--project', 'scenarios'],
-];
+const UNIT = ['--project', 'unit', '--coverage'];
+const OTHERS = ['--project', 'system', '--project', 'scenarios'];
 
 const given = process.argv.slice(2);
 if (given.length > 0) process.exitCode = vitest(given).status ?? 1;
 else runAll();
 
 function runAll(): void {
-  const folder = mkdtempSync(join(tmpdir(), 'headgate-tests-'));
-  const countsFile = join(folder, 'counts');
-  const runs = WHOLE_RUN.map((args) => ({ args, ...vitest(args, countsFile) }));
-  const lines = readFileSync(countsFile, 'utf8').trim().split('\n');
-  const counts: Counts[] = lines.map((line) => JSON.parse(line));
-  rmSync(folder, { recursive: true });
-  const sum = (key: keyof Counts) => counts.reduce((total, each) => total + each[key], 0);
-  for (const { args, status, signal } of runs) {
-    if (status === 0) continue;
-    process.exitCode = 1;
-    // The reason can be thousands of lines above the end.
-    const end = signal ?? `status ${status}`;
-    console.log(`vitest run ${args.join(' ')}: ended with ${end}. Look for FAIL or ERROR above.`);
+  const runs = [reported(UNIT), reported(OTHERS)];
+  const { files, failures: early } = decide(runs, (file) => readFileSync(file, 'utf8'));
+  const flaky = files.filter(passesAlone);
+  const failures = [
+    ...early,
+    ...files.filter((file) => !flaky.includes(file)).map(({ file }) => `${file} failed twice`),
+  ];
+  // Coverage is measured only if every test passes.
+  if (failures.length === 0 && flaky.some(({ project }) => project === 'unit')) {
+    const { status } = reported(UNIT);
+    if (status !== 0) failures.push('the unit tests failed again, or cover too little');
   }
-  console.log(
-    closingLine({ passed: sum('passed'), failed: sum('failed'), skipped: sum('skipped') }),
-  );
+  for (const file of flaky) console.log(flakyLine(file));
+  // The reason can be thousands of lines above the end.
+  for (const failure of failures) console.log(`${failure}. Look for FAIL or ERROR above.`);
+  if (failures.length > 0) process.exitCode = 1;
+  console.log(closingLine(totalOf(runs, flaky, failures)));
 }
 
-function vitest(args: readonly string[], countsFile?: string) {
-  const env = { ...process.env, ...(countsFile && { [COUNTS_FILE_VARIABLE]: countsFile }) };
-  return spawnSync('vitest', ['run', ...args], { stdio: 'inherit', env });
+function passesAlone(first: FileResult): boolean {
+  console.log(`${first.file} failed. It runs once more, alone.`);
+  return passes(first, reported(['--project', first.project, first.file]));
+}
+
+function reported(args: readonly string[]): Run {
+  const folder = mkdtempSync(join(tmpdir(), 'headgate-tests-'));
+  const file = join(folder, 'report.json');
+  const { status } = vitest(args, { [REPORT_FILE_VARIABLE]: file });
+  const report = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : undefined;
+  rmSync(folder, { recursive: true });
+  return { status, report };
+}
+
+function vitest(args: readonly string[], env: NodeJS.ProcessEnv = {}) {
+  return spawnSync('vitest', ['run', ...args], {
+    stdio: 'inherit',
+    env: { ...process.env, ...env },
+  });
 }

@@ -60,7 +60,7 @@ async function logins(
     application &
     ${serve} > serve.log 2>&1 &
     ${AWAIT_GATEWAY}
-    ${start} > proxy.log 2>&1 &
+    ${start.replace('/tmp/', `${folder}/`)} > proxy.log 2>&1 &
     ${AWAIT_PROXY}
     ${sent
       .map(

@@ -38,7 +38,7 @@ describe.skipIf(inject('programs').nginx === undefined)('NGINX', () => {
     call(proxy.url, LOGIN, { method: 'POST', headers });
 
   describe('behind Cloudflare', () => {
-    const included = `include ${fileURLToPath(CLOUDFLARE)};`;
+    const included = `include "${fileURLToPath(CLOUDFLARE)}";`;
 
     test('counts the clients of Cloudflare separately', async () => {
       // The test connects in place of Cloudflare.

@@ -60,7 +60,7 @@ http {
   }
 }`,
   );
-  const globals = `daemon off; pid ${join(folder, 'pid')}; error_log stderr notice;`;
+  const globals = `daemon off; pid "${join(folder, 'pid')}"; error_log stderr notice;`;
   return runProxy(
     'nginx',
     ['-p', folder, '-c', file, '-e', 'stderr', '-g', globals],
@@ -141,7 +141,7 @@ async function startHaproxy(ports: Ports): Promise<RunningProxy> {
   writeFileSync(
     file,
     `global
-${part('the section global').replace('per-thread headgate.lua', `per-thread ${LUA}`)}
+${part('the section global').replace('per-thread headgate.lua', `per-thread "${LUA}"`)}
 defaults
   mode http
   timeout client 10s

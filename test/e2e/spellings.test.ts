@@ -142,7 +142,7 @@ async function startNginxApplication(program: string) {
   const file = join(home, 'nginx.conf');
   writeFileSync(
     file,
-    `daemon off; pid ${join(home, 'pid')}; error_log stderr crit; events {}
+    `daemon off; pid "${join(home, 'pid')}"; error_log stderr crit; events {}
 http {
   access_log off;
   keepalive_requests 1000000;

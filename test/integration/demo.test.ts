@@ -1,16 +1,14 @@
 /** `headgate demo`: the command that it prints shows the limit that it describes. */
-import { execFile, spawnSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { promisify } from 'node:util';
-import { expect, test } from 'vitest';
+import { expect, inject, test } from 'vitest';
 import { runCommand } from '../support/command.ts';
 import { call } from '../support/http.ts';
 import { type RunningProcess, startProcess } from '../support/process.ts';
 import { MAIN, NODE } from '../support/tested-command.ts';
-
-const curlIsHere = spawnSync('curl', ['--version']).error === undefined;
 
 const demo = (port: number, env: NodeJS.ProcessEnv = {}) =>
   startProcess(NODE, [MAIN, 'demo', '--port', String(port)], {
@@ -25,7 +23,7 @@ async function typed(line: string): Promise<string> {
   return (await promisify(execFile)('sh', ['-c', line], { env })).stdout;
 }
 
-test.skipIf(!curlIsHere && !process.env.CI)('the sixth curl gets a 429', async () => {
+test.skipIf(inject('programs').curl === undefined)('the sixth curl gets a 429', async () => {
   await using running = demo(0);
   const line = await curlLine(running);
   for (let remaining = 4; remaining >= 0; remaining--) {

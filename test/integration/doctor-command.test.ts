@@ -11,7 +11,7 @@ import { PROXIES } from '../../src/proxy-config/proxy-config.ts';
 import { DEFAULT_ANSWERS } from '../../src/setup/answers.ts';
 import { setupFiles } from '../../src/setup/setup.ts';
 import { runCommand } from '../support/command.ts';
-import { startGateway } from '../support/gateway.ts';
+import { PATIENT, startGateway } from '../support/gateway.ts';
 import { call } from '../support/http.ts';
 import { writeNginxSite } from '../support/nginx-site.ts';
 import { freePort } from '../support/ports.ts';
@@ -469,7 +469,7 @@ include sites/*.conf;`;
   test.skipIf(nginx === undefined)('fits as the real nginx -T prints it', async () => {
     const folder = await write();
     const args = ['-T', '-p', folder, '-c', join(folder, 'nginx.conf'), '-e', 'stderr'];
-    const dump = execFileSync(nginx ?? '', [...args, '-g', `pid ${folder}/pid;`], {
+    const dump = execFileSync(nginx ?? '', [...args, '-g', `pid "${folder}/pid";`], {
       encoding: 'utf8',
       stdio: ['ignore', 'pipe', 'ignore'],
     });
@@ -780,7 +780,7 @@ describe('Redis', () => {
 
   test.skipIf(!redisIsHere)('is examined as by headgate check --redis', async () => {
     await using redis = await startRedis();
-    const env = { ...(await freePorts()), HEADGATE_REDIS_URL: redis.url };
+    const env = { ...(await freePorts()), ...PATIENT, HEADGATE_REDIS_URL: redis.url };
     const diagnosis = await diagnose([], env);
     expect(diagnosis.code).toBe(0);
     const ids = diagnosis.findings.map(({ id }) => id);

@@ -21,7 +21,7 @@ import { startCollector } from '../support/collector.ts';
 import { eventually } from '../support/eventually.ts';
 import { call, statuses } from '../support/http.ts';
 import { buildImage, type Image } from '../support/image/build.ts';
-import { type ContainerOptions, containerCommand } from '../support/image/container.ts';
+import { type ContainerOptions, canContain, containerCommand } from '../support/image/container.ts';
 import { writeOciLayout } from '../support/image/oci-layout.ts';
 import { freePort } from '../support/ports.ts';
 import { type RunningProcess, startProcess } from '../support/process.ts';
@@ -36,7 +36,7 @@ const BUILD_ARGS = { REVISION: '0123abc', CREATED: '2026-11-23T00:00:00Z' };
 const SHELLS = ['sh', 'bash', 'dash', 'ash', 'zsh', 'busybox', 'env'];
 const PACKAGE_MANAGERS = ['apt', 'apt-get', 'dpkg', 'npm', 'npx', 'corepack', 'yarn', 'pnpm'];
 
-describe.skipIf(inject('programs').bwrap === undefined)('the image', () => {
+describe.skipIf(!canContain)('the image', () => {
   const scratch = mkdtempSync(join(tmpdir(), 'headgate-image-'));
   const manifest = JSON.parse(readFileSync('package.json', 'utf8'));
   let image: Image;

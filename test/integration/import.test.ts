@@ -220,7 +220,7 @@ async function startLimitingNginx(configuration: string, upstream: number): Prom
   mkdirSync(join(folder, 'logs'));
   const file = join(folder, 'nginx.conf');
   const text = configuration.replaceAll('PORT', `${port}`).replaceAll('UPSTREAM', `${upstream}`);
-  writeFileSync(file, `error_log stderr crit;\npid ${join(folder, 'pid')};\n${text}`);
+  writeFileSync(file, `error_log stderr crit;\npid "${join(folder, 'pid')}";\n${text}`);
   return runProxy('nginx', ['-p', folder, '-c', file, '-e', 'stderr'], port, folder);
 }
 

@@ -79,8 +79,8 @@ async function answer(
   }
 }
 
-const EXISTING_SITE = `daemon off;
-pid /tmp/headgate-init-test.pid;
+const existingSite = (folder: string) => `daemon off;
+pid "${folder}/pid";
 events {}
 http {
   #http
@@ -147,7 +147,9 @@ describe.skipIf(tmux === undefined)('in a terminal', () => {
 
         await terminal.enter(`${commands.serve} > serve.log 2>&1 & ${AWAIT_GATEWAY}; echo ready`);
         await terminal.shows(/^ready$/);
-        await terminal.enter(`${commands.proxy} > proxy.log 2>&1 & ${AWAIT_PROXY}; echo accepting`);
+        // In /tmp another user may have the file.
+        const start = commands.proxy.replace('/tmp/', `${folder}/`);
+        await terminal.enter(`${start} > proxy.log 2>&1 & ${AWAIT_PROXY}; echo accepting`);
         await terminal.shows(/^accepting$/).catch((error: Error) => {
           throw new Error(`${error.message}\n${readFileSync(join(folder, 'proxy.log'), 'utf8')}`);
         });
@@ -171,7 +173,8 @@ describe.skipIf(tmux === undefined)('in a terminal', () => {
     'an existing NGINX is not overwritten, and the printed lines lead to a 429',
     async () => {
       const folder = newFolder();
-      writeFileSync(join(folder, 'nginx.conf'), EXISTING_SITE);
+      const site = existingSite(folder);
+      writeFileSync(join(folder, 'nginx.conf'), site);
       await using terminal = await terminalIn(folder);
       await terminal.enter(`exec ${SEALED.join(' ')} sh`);
       await terminal.enter('ip link set lo up; application & clear; headgate init');
@@ -183,16 +186,14 @@ describe.skipIf(tmux === undefined)('in a terminal', () => {
       expect(lines).toContain(
         'POST /account/login gets 5 requests in 5 minutes from each client: policy login in policies.yaml.',
       );
-      expect(readFileSync(join(folder, 'nginx.conf'), 'utf8')).toBe(EXISTING_SITE);
+      expect(readFileSync(join(folder, 'nginx.conf'), 'utf8')).toBe(site);
       const included = lines.flatMap((line) => /^ {2}(include \S+;) +in /.exec(line)?.[1] ?? []);
       expect(included).toHaveLength(3);
       const [http = '', server = '', location = ''] = included;
       writeFileSync(
         join(folder, 'nginx.conf'),
         patient(
-          EXISTING_SITE.replace('#http', http)
-            .replace('#server', server)
-            .replace('#location', location),
+          site.replace('#http', http).replace('#server', server).replace('#location', location),
         ),
       );
       await terminal.enterOnClearScreen(
@@ -202,7 +203,9 @@ describe.skipIf(tmux === undefined)('in a terminal', () => {
       await terminal.enter(
         `nginx -c "$PWD/nginx.conf" > proxy.log 2>&1 & ${AWAIT_PROXY}; echo accepting`,
       );
-      await terminal.shows(/^accepting$/);
+      await terminal.shows(/^accepting$/).catch((error: Error) => {
+        throw new Error(`${error.message}\n${readFileSync(join(folder, 'proxy.log'), 'utf8')}`);
+      });
       await terminal.enterOnClearScreen(
         "for i in 1 2 3 4 5 6; do curl -s -o /dev/null -w '%{http_code}\\n' -X POST http://127.0.0.1:8000//account/%6cogin; done; echo done",
       );

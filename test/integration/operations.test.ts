@@ -1,5 +1,4 @@
 /** Overrides and resets at one gateway apply in all gateways, expire, and survive failures of Redis. */
-import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import type { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -1077,10 +1076,8 @@ testWithOwnRedis('a frozen worker does not prevent operations', async () => {
   await using lab = new AsyncDisposableStack();
   const env = { HEADGATE_REDIS_URL: server.url, HEADGATE_WORKERS: '2' };
   await using gateway = await startOperatedProcess(policyFile(lab), env);
-  const [hung = 0] = execFileSync('pgrep', ['-P', String(gateway.pid)], { encoding: 'utf8' })
-    .trim()
-    .split('\n')
-    .map(Number);
+  const children = readFileSync(`/proc/${gateway.pid}/task/${gateway.pid}/children`, 'utf8');
+  const [hung = 0] = children.trim().split(' ').map(Number);
   process.kill(hung, 'SIGSTOP');
   try {
     expect(await override(gateway, 'block', newAddress())).toMatchObject({ status: 200 });

@@ -1,5 +1,4 @@
 /** How a gateway stops: after draining on SIGTERM, without draining on SIGINT, by force on a second signal. */
-import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { connect, type Socket } from 'node:net';
@@ -15,6 +14,7 @@ import {
 import { call } from '../support/http.ts';
 import { startProcess } from '../support/process.ts';
 import { startRedis, testWithOwnRedis } from '../support/redis.ts';
+import { canSeal, SEALED } from '../support/sealed-network.ts';
 import { MAIN, NODE } from '../support/tested-command.ts';
 
 const DRAIN_MS = 2_500;
@@ -104,26 +104,18 @@ testWithOwnRedis('a gateway that stops answers its requests even if Redis hangs'
 });
 
 /** The kernel ignores signals to the first process of a container unless the process handles them. */
-const canBeFirst = spawnSync('unshare', ['--pid', '--fork', 'true']).status === 0;
-
-test.skipIf(!canBeFirst)(
-  'the gateway stops if it is the first process of a container',
-  async () => {
-    const args = ['--pid', '--fork', '--kill-child', NODE, MAIN];
-    const env = {
-      ...process.env,
-      HEADGATE_PORT: '0',
-      HEADGATE_OPS_PORT: '0',
-      HEADGATE_GRPC_PORT: 'off',
-      HEADGATE_DRAIN_MS: '0',
-    };
-    const container = startProcess('unshare', args, { env });
-    await container.printed(/curl .*\n/);
-    const children = await readFile(
-      `/proc/${container.pid}/task/${container.pid}/children`,
-      'utf8',
-    );
-    process.kill(Number(children), 'SIGTERM');
-    expect(await container.exited()).toBe(0);
-  },
-);
+test.skipIf(!canSeal)('the gateway stops if it is the first process of a container', async () => {
+  const [command = '', ...args] = [...SEALED, NODE, MAIN];
+  const env = {
+    ...process.env,
+    HEADGATE_PORT: '0',
+    HEADGATE_OPS_PORT: '0',
+    HEADGATE_GRPC_PORT: 'off',
+    HEADGATE_DRAIN_MS: '0',
+  };
+  const container = startProcess(command, args, { env });
+  await container.printed(/curl .*\n/);
+  const children = await readFile(`/proc/${container.pid}/task/${container.pid}/children`, 'utf8');
+  process.kill(Number(children), 'SIGTERM');
+  expect(await container.exited()).toBe(0);
+});

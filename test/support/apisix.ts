@@ -51,7 +51,7 @@ export async function startApisix(behind: Behind): Promise<RunningProxy> {
   writeFileSync(plugins, `return ${luaOf(plugin_configs[0]?.plugins)}`);
   const file = join(folder, 'nginx.conf');
   writeFileSync(file, configuration({ ...nginx_config.http, plugins, port, ...behind }));
-  const globals = `daemon off; pid ${join(folder, 'pid')}; error_log stderr notice;`;
+  const globals = `daemon off; pid "${join(folder, 'pid')}"; error_log stderr notice;`;
   const args = ['-p', folder, '-c', file, '-e', 'stderr', '-g', globals];
   return runProxy('nginx', args, port, folder);
 }

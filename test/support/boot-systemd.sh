@@ -1,9 +1,9 @@
 # Boots the systemd of this machine in namespaces of its own: another process tree, network, host name and root, whose
 # files are those of this machine with every change in memory. Needs root.
 #
-#   unshare --mount bash boot-systemd.sh FOLDER [SOURCE TARGET]...     SOURCE is mounted at TARGET
+#   unshare --mount bash boot-systemd.sh FOLDER [SOURCE TARGET]...
 #
-# FOLDER is empty. If this process is killed, everything in it ends.
+# A folder SOURCE is mounted at TARGET, a program SOURCE is copied there. FOLDER is empty. If this process is killed, everything in it ends.
 set -eu
 folder=$1
 shift
@@ -45,8 +45,12 @@ done
 mkdir -p "$root/etc/systemd/system/basic.target.wants"
 ln -s /lib/systemd/system/systemd-journald.service "$root/etc/systemd/system/basic.target.wants"
 while [ $# -ge 2 ]; do
-  mkdir -p "$root$2"
-  mount --bind "$1" "$root$2"
+  if [ -d "$1" ]; then
+    mkdir -p "$root$2"
+    mount --bind "$1" "$root$2"
+  else
+    install -D --mode=755 "$1" "$root$2"
+  fi
   shift 2
 done
 ip link set lo up

@@ -1,5 +1,5 @@
 /** A booted systemd with the files of this machine, whose changes stay in memory. boot-systemd.sh says how. */
-import { execFile } from 'node:child_process';
+import { execFile, spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
@@ -12,7 +12,10 @@ const INSIDE = ['-m', '-p', '-u', '-i', '-n', '-C', '-r', '-w'];
 const HOME = { PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin', LANG: 'C' };
 
 /** Namespaces, control groups and mounts take root. */
-export const canBootSystemd = process.getuid?.() === 0 && existsSync('/lib/systemd/systemd');
+export const canBootSystemd =
+  process.getuid?.() === 0 &&
+  existsSync('/lib/systemd/systemd') &&
+  spawnSync('unshare', ['--mount', 'true']).status === 0;
 
 export interface ScriptResult {
   readonly code: number;
@@ -25,12 +28,13 @@ export interface BootedSystemd extends AsyncDisposable {
   run(script: string): Promise<ScriptResult>;
 }
 
-/** Folders of this machine are mounted at the paths that they have as keys. */
-export async function bootSystemd(
-  mounts: Readonly<Record<string, string>>,
-): Promise<BootedSystemd> {
+/**
+ * `files`: folders and programs of this machine by their paths inside, which has nothing else of /tmp, /run, /dev and of
+ * other file systems than that of /.
+ */
+export async function bootSystemd(files: Readonly<Record<string, string>>): Promise<BootedSystemd> {
   const folder = mkdtempSync(join(tmpdir(), 'headgate-systemd-'));
-  const pairs = Object.entries(mounts).flatMap(([target, source]) => [source, target]);
+  const pairs = Object.entries(files).flatMap(([target, source]) => [source, target]);
   const machine = startProcess('unshare', ['--mount', 'bash', SCRIPT, folder, ...pairs]);
   const run = (script: string) => runInside(initOf(machine), script);
   const end = async () => {

@@ -42,7 +42,7 @@ export interface Collector extends AsyncDisposable {
   got(spans: number): Promise<readonly Span[]>;
 }
 
-const EXPORTED_WITHIN_MS = 20_000;
+const EXPORTED_WITHIN_MS = 60_000;
 
 export async function startCollector(): Promise<Collector> {
   const spans: Span[] = [];

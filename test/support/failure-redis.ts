@@ -29,7 +29,7 @@ export interface RedisLab extends AsyncDisposable {
 const DRAIN_MS = 20_000;
 /** The gateway gives Redis up after so many late answers in a row, as the document says. */
 const LATE_IN_A_ROW = 5;
-const WITHIN_MS = 20_000;
+const WITHIN_MS = 60_000;
 
 export async function startRedisLab({ port, grpcPort }: GatewayPorts): Promise<RedisLab> {
   await using unlessItStarts = new AsyncDisposableStack();

@@ -133,7 +133,7 @@ export function connectGrpc(
 type HealthService = ServiceDefinition &
   Record<'Check' | 'List' | 'Watch', ServiceDefinition[string]>;
 
-const PATIENCE_MS = 5_000;
+const PATIENCE_MS = 30_000;
 
 function unary<Message>(
   client: Client,

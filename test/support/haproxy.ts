@@ -16,7 +16,7 @@ export async function startHaproxy(behind: Behind): Promise<RunningProxy> {
     folder,
     behind,
     changes: {
-      'lua-load-per-thread headgate.lua': `lua-load-per-thread ${ACTION}`,
+      'lua-load-per-thread headgate.lua': `lua-load-per-thread "${ACTION}"`,
       'bind :8000': `bind 127.0.0.1:${port}`,
       '127.0.0.1:8090': `127.0.0.1:${callsPort}`,
       '127.0.0.1:3000': `127.0.0.1:${behind.application}`,

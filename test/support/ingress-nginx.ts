@@ -45,7 +45,7 @@ export async function startIngressNginx(behind: IngressBehind): Promise<RunningP
   const file = join(folder, 'nginx.conf');
   const text = configuration(annotationsFor(behind), behind.application, port);
   writeFileSync(file, behind.hasShippedTimeouts === true ? text : patient(text));
-  const globals = `daemon off; pid ${join(folder, 'pid')}; error_log stderr notice;`;
+  const globals = `daemon off; pid "${join(folder, 'pid')}"; error_log stderr notice;`;
   return runProxy('nginx', ['-p', folder, '-c', file, '-e', 'stderr', '-g', globals], port, folder);
 }
 

@@ -47,7 +47,7 @@ export async function writeNginxSite(site: NginxSite): Promise<WrittenSite> {
 
 export const nginxArguments = ({ folder, file }: WrittenSite) => [
   ...['-p', folder, '-c', file, '-e', 'stderr'],
-  ...['-g', `daemon off; pid ${join(folder, 'pid')}; error_log stderr notice;`],
+  ...['-g', `daemon off; pid "${join(folder, 'pid')}"; error_log stderr notice;`],
 ];
 
 export async function startNginxSite(site: NginxSite): Promise<RunningProgram & WrittenSite> {

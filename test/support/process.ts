@@ -21,7 +21,7 @@ export interface StartOptions {
   readonly cwd?: string;
 }
 
-const KILL_AFTER_MS = 10_000;
+const KILL_AFTER_MS = 30_000;
 
 export function startProcess(
   command: string,
@@ -73,9 +73,16 @@ function hasExited(child: ChildProcess): boolean {
   return child.exitCode !== null || child.signalCode !== null;
 }
 
-/** Resolves once something accepts connections there. */
+const ACCEPTS_WITHIN_MS = 60_000;
+
+/** Resolves once something accepts connections there. Rejects when the process ends before. */
 export async function accepting(port: number, process: RunningProcess): Promise<void> {
-  for (let attempt = 0; attempt < 200; attempt++) {
+  let hasEnded = false;
+  const end = () => {
+    hasEnded = true;
+  };
+  process.exited().then(end, end);
+  for (const endMs = Date.now() + ACCEPTS_WITHIN_MS; Date.now() < endMs && !hasEnded; ) {
     const socket = connect(port, '127.0.0.1');
     const connected = await Promise.race([
       once(socket, 'connect').then(() => true),

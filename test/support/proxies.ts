@@ -56,7 +56,7 @@ export async function startNginx(behind: Behind): Promise<RunningProgram> {
       ...behind.changes,
     },
   });
-  const globals = `daemon off; pid ${join(folder, 'pid')}; error_log stderr notice;`;
+  const globals = `daemon off; pid "${join(folder, 'pid')}"; error_log stderr notice;`;
   const args = ['-p', folder, '-c', file, '-e', 'stderr', '-g', globals];
   return runProxy('nginx', args, port, folder);
 }

@@ -25,7 +25,7 @@ export interface ProxyRow {
 const CLOUDFLARE = fileURLToPath(new URL('../../deploy/nginx/cloudflare.conf', import.meta.url));
 /** The tests connect from loopback, in place of Cloudflare. */
 const BEHIND_CLOUDFLARE = {
-  '#include cloudflare.conf;': `include ${CLOUDFLARE}; set_real_ip_from 127.0.0.1;`,
+  '#include cloudflare.conf;': `include "${CLOUDFLARE}"; set_real_ip_from 127.0.0.1;`,
 };
 
 export const PROXY_ROWS: readonly ProxyRow[] = [

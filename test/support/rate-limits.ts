@@ -39,7 +39,7 @@ export interface RateLimitClient extends Disposable {
   send(bytes: Buffer): Promise<Reply<RateLimitResponse>>;
 }
 
-const PATIENCE_MS = 5_000;
+const PATIENCE_MS = 30_000;
 
 export function connectRateLimit(
   port: number,

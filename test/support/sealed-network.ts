@@ -36,7 +36,10 @@ export function commandsIn(
   );
   for (const [name, program] of Object.entries(programs)) {
     const path = program && findProgram(program);
-    if (path !== undefined) symlinkSync(path, join(folder, name));
+    if (path === undefined) continue;
+    // Its shared memory is that of the machine, where another Envoy may run.
+    if (name === 'envoy') script(name, `exec '${path}' "$@" --use-dynamic-base-id`);
+    else symlinkSync(path, join(folder, name));
   }
   return `${folder}${delimiter}${process.env.PATH}`;
 }

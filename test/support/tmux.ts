@@ -30,7 +30,7 @@ export interface TerminalOptions {
   readonly cwd?: string;
 }
 
-const SHOWN_WITHIN_MS = 20_000;
+const SHOWN_WITHIN_MS = 60_000;
 let terminals = 0;
 
 export async function openTerminal(

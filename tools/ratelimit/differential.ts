@@ -8,6 +8,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { stringify } from 'yaml';
 import { compileRules } from '../../src/ratelimit/rules/compile.ts';
@@ -30,7 +31,7 @@ const { values } = parseArgs({
     seed: { type: 'string', default: '1' },
   },
 });
-const MAIN = new URL('../../src/main.ts', import.meta.url).pathname;
+const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 const CALLS_EACH = 5_000;
 const DOMAINS = ['one', 'two'];
 const MOST_SHOWN = 20;

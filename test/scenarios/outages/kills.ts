@@ -2,6 +2,7 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { waitUntil } from '../../support/eventually.ts';
 import { type RedisServer, startRedisServer } from '../../support/redis-server.ts';
 import {
   type Ask,
@@ -82,6 +83,11 @@ export async function runKills(options: KillsOptions): Promise<KillsRun> {
 
   const load = twins.startAsking(options.perSecond, asksOf(clients));
   await sleep(options.warmUpMs);
+  await waitUntil('Redis denies the greedy client', async () =>
+    twins.samples.some(
+      (sample) => sample.ask === GREEDY && isMeasured(sample) && sample.status === 429,
+    ),
+  );
   const warmMs = performance.now();
   const outages: Outage[] = [];
   for (let kill = 0; kill < options.kills; kill++) {
@@ -158,7 +164,7 @@ function judged(
     'without Redis every policy gets requests': hasEveryPolicy(without.flat()),
     'without Redis every request takes from its local limit': without.every(isEachCounted),
     'without Redis no request takes twice from it': spanOfCounts(without) <= MOST_SPAN,
-    'a client that Redis denied is denied without Redis': isDeniedOn(greedy),
+    'a client that Redis denied is denied without Redis': isDeniedOn(greedy, outages),
     'no Redis admits more than the limit': admitted(greedy) <= (kills + 1) * GREEDY_LIMIT,
     'the greedy client uses up its limit': admitted(greedy) >= GREEDY_LIMIT,
     [`p99 is at most ${p99MoreMs} ms more than at other times, or than that of the gateway without Redis`]:
@@ -193,13 +199,17 @@ function spanOfCounts(outages: readonly (readonly Sample[])[]): number {
   return taken / counts.flat().length;
 }
 
-/** Gateways still know the counts that they have seen, so the client is denied from the first denial by Redis on. */
-function isDeniedOn(greedy: readonly Sample[]): boolean {
+/** Gateways still know the counts that they have seen, so a client that Redis denied last is denied while it is gone. */
+function isDeniedOn(greedy: readonly Sample[], outages: readonly Outage[]): boolean {
   const inOrder = greedy.toSorted((a, b) => a.answeredMs - b.answeredMs);
-  const denial = inOrder.find((sample) => isMeasured(sample) && sample.status === 429);
-  if (denial === undefined) return false;
-  const later = inOrder.filter(({ dueMs, mode }) => dueMs > denial.answeredMs && mode === 'local');
-  return later.length > 0 && later.every(({ status }) => status === 429);
+  const without = outages.flatMap(({ goneMs, startedMs }) => {
+    const last = inOrder.findLast((sample) => isMeasured(sample) && sample.answeredMs <= goneMs);
+    if (last?.status !== 429) return [];
+    return inOrder.filter(
+      (sample) => sample.mode === 'local' && isWithin(sample, last.answeredMs, startedMs),
+    );
+  });
+  return without.length > 0 && without.every(({ status }) => status === 429);
 }
 
 /** By Redis. */

@@ -59,6 +59,7 @@ export function fillNodeImage(root: string): void {
   copyFileSync(join(NODE_PACKAGE, 'bin/node'), join(local, 'bin/node'));
   chmodSync(join(local, 'bin/node'), 0o755);
   copyFileSync(join(NODE_PACKAGE, 'LICENSE'), join(local, 'LICENSE'));
+  chmodSync(join(local, 'LICENSE'), 0o644);
 }
 
 export function fillBaseImage(root: string): void {

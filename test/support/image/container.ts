@@ -2,6 +2,7 @@
  * Commands in the root file system of an image, as an engine runs a container that is confined: its user, no
  * capabilities, its own processes, a root that nobody can write; the network is that of this machine.
  */
+import { spawnSync } from 'node:child_process';
 import type { Image } from './build.ts';
 
 export interface ContainerOptions {
@@ -33,7 +34,16 @@ export function containerCommand(
     ]),
     ...['--', ...(program ?? config.entrypoint), ...(args ?? (program ? [] : config.cmd))],
   ];
-  if (process.getuid?.() !== 0) return ['bwrap', confined];
-  // Otherwise the user of the container would be root outside, whose files are those of the image.
-  return ['setpriv', ['--reuid', uid, '--regid', gid, '--clear-groups', 'bwrap', ...confined]];
+  return bubblewrap(uid, gid, confined);
 }
+
+/** Root gives its rights up: else the user of the container would be root outside, whose files are those of the image. */
+function bubblewrap(uid: string, gid: string, args: readonly string[]): [string, string[]] {
+  if (process.getuid?.() !== 0) return ['bwrap', [...args]];
+  return ['setpriv', ['--reuid', uid, '--regid', gid, '--clear-groups', 'bwrap', ...args]];
+}
+
+/** Bubblewrap must be here, and may use user namespaces. */
+export const canContain =
+  spawnSync(...bubblewrap('65534', '65534', ['--ro-bind', '/', '/', '--unshare-all', 'true']))
+    .status === 0;

@@ -1,5 +1,6 @@
 /** Every mistake of a rate limit file has its rule, its place and a remedy in its message. */
 import { readdirSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { RULES } from '../../../../src/config/rules.ts';
 import { examineRules } from '../../../../src/ratelimit/rules/compile.ts';
@@ -18,7 +19,7 @@ function diagnosticsIn(name: string) {
 test.each(names)('%s', async (name) => {
   const found = diagnosticsIn(name).map((each) => `${lineOf(each)}\n`);
   await expect(found.join('')).toMatchFileSnapshot(
-    new URL(name.replace('.yaml', '.txt'), FIXTURES).pathname,
+    fileURLToPath(new URL(name.replace('.yaml', '.txt'), FIXTURES)),
   );
 });
 
