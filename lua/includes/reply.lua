@@ -7,7 +7,7 @@
 
 local reply, length = { tonumber(ARGV[2]), now_ms }, 2
 
--- Settles a descriptor and appends its two or three numbers, see RETURNS in take.lua.
+-- Settles a descriptor and appends its two to four numbers, see RETURNS in take.lua.
 local function answer(descriptor, admitted)
   local row = descriptor.row
   local remaining, reset_ms, wait_ms = row.settle(descriptor, admitted)
@@ -18,5 +18,9 @@ local function answer(descriptor, admitted)
   if remaining < math.max(row.cost, 1) then
     length = length + 1
     reply[length] = wait_ms
+  end
+  if not admitted and row.takes_remainder and descriptor.taken then
+    length = length + 1
+    reply[length] = descriptor.taken
   end
 end

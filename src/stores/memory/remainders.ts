@@ -1,5 +1,5 @@
-/** Charges that do not fit, and take what is left of their quotas. */
-import type { Descriptor } from '../../core/store.ts';
+/** Charges of requests that are denied, which take what is left of their quotas. */
+import { type Descriptor, isCharge } from '../../core/store.ts';
 import { AdmittedCalls } from './admitted-calls.ts';
 import { MeterTable } from './meter-table.ts';
 
@@ -21,12 +21,25 @@ export class Remainders {
     if (known === undefined) this.#add(key, calls, nowMs);
   }
 
-  /** The units that a denied request takes from each of its descriptors. `left` are the remaining units of each. */
-  unitsOf(descriptors: readonly Descriptor[], left: readonly number[], nowMs: number): number {
-    const units = Math.min(...left, ...descriptors.map(({ cost }) => cost));
-    if (units <= 0) return 0;
-    const uses = descriptors.map((each, i) => this.#use(each, left[i] as number, nowMs));
-    return uses.includes(true) ? units : 0;
+  /**
+   * The units that a denied request takes from each of its descriptors. `left` are the remaining units of each. Both names
+   * of a client give the same.
+   */
+  unitsOf(descriptors: readonly Descriptor[], left: readonly number[], nowMs: number): number[] {
+    const units = descriptors.map(() => 0);
+    for (const [i, descriptor] of descriptors.entries()) {
+      const later = descriptors.findIndex(({ previousKey }) => previousKey === descriptor.key);
+      const isLaterOfTwo = descriptors.some(({ key }) => key === descriptor.previousKey);
+      if (!isCharge(descriptor) || isLaterOfTwo) continue;
+      const names = later === -1 ? [i] : [i, later];
+      const most = Math.min(descriptor.cost, ...names.map((name) => left[name] as number));
+      if (most <= 0) continue;
+      const uses = names.map((name) =>
+        this.#use(descriptors[name] as Descriptor, left[name] as number, nowMs),
+      );
+      if (uses.includes(true)) for (const name of names) units[name] = most;
+    }
+    return units;
   }
 
   #use({ key, quota, cost }: Descriptor, left: number, nowMs: number): boolean {
