@@ -32,9 +32,9 @@ local function take_remainders(descriptors, count)
       local left = row.settle(descriptor, false)
       local left_later = later and later.row.settle(later, false)
       local units = math.min(row.cost, left, left_later or left)
-      local is_allowed = units > 0 and use_call(descriptor, left)
-      if units > 0 and later and use_call(later, left_later) then is_allowed = true end
-      if not is_allowed then units = 0 end
+      -- The previous name knows all calls that the current one knows.
+      if units > 0 and not use_call(descriptor, left, true) then units = 0 end
+      if units > 0 and later then use_call(later, left_later, false) end
       take_units(descriptor, units)
       if later then take_units(later, units) end
     end

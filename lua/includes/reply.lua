@@ -12,6 +12,7 @@ local function answer(descriptor, admitted)
   local row = descriptor.row
   local remaining, reset_ms, wait_ms = row.settle(descriptor, admitted)
   if admitted and row.notes_calls then note_call(descriptor) end
+  if admitted and row.spends_call then use_call(descriptor, remaining, false) end
   reply[length + 1] = admitted and remaining or -1 - remaining
   reply[length + 2] = reset_ms
   length = length + 2

@@ -7,7 +7,7 @@
 --          least 500 units x window_ms), limit in units, window
 --          (see includes/window.lua; only fixed windows have a calendar), burst in units, cost in units, and what rejected
 --          requests take: nothing (0), their cost (1), nothing from a quota that may have charges (2), or as a charge, what
---          is left (3); see includes/admitted-calls.lua. A cost of 0 is a check: it takes nothing. A cost below 0 is a
+--          is left (3), or what it took under another name, in another slot (4); see includes/admitted-calls.lua. A cost of 0 is a check: it takes nothing. A cost below 0 is a
 --          refund: it always fits, and no count goes below 0.
 --
 --- @include "now"
@@ -53,6 +53,7 @@ for i = 4, #ARGV, 6 do
     inherits_from = math.min(inherited, 0),
     least_debt = math.max(inherited, 0),
     notes_calls = cost >= 0 and (ARGV[i + 5] == '2' or ARGV[i + 5] == '3'),
+    spends_call = ARGV[i + 5] == '4',
     takes_remainder = cost > 0 and ARGV[i + 5] == '3',
     is_counter = algorithm == counter,
   }

@@ -45,9 +45,10 @@ export interface Quota {
    * For limits that are charged with what a response has used, except fixed windows, which count all charges. A charge of a
    * request that is denied, by this limit or another, takes what is left of it (`take`): nothing where nothing is left, and
    * only as often as calls were admitted.
-   * Admitted charges and checks are noted for that; other admitted requests (`note`) only of a key that has charges.
+   * Admitted charges and checks are noted for that; other admitted requests (`note`) only of a key that has charges. What a
+   * charge took under another name (`taken`) is counted as it is, and uses an admitted call of this name.
    */
-  readonly remainder?: 'note' | 'take';
+  readonly remainder?: 'note' | 'take' | 'taken';
 }
 
 /** One thing to count: policy x limit x partition. */

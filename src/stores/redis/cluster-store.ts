@@ -12,7 +12,6 @@ import {
   type Descriptor,
   isCharge,
   type PeekResult,
-  type Quota,
   type QuotaReader,
   type QuotaState,
   type QuotaStore,
@@ -145,13 +144,10 @@ class EarlierSlots {
     const leastDebt = this.#debts.get(previousKey);
     const units = isDenied && isCharge(descriptor) ? this.#taken.get(previousKey) : undefined;
     if (leastDebt === undefined && units === undefined) return descriptor;
-    const charge = units === undefined ? {} : { cost: units, quota: withoutRemainder(quota) };
+    const charge =
+      units === undefined ? {} : { cost: units, quota: { ...quota, remainder: 'taken' as const } };
     return { ...descriptor, ...charge, ...(leastDebt !== undefined && { leastDebt }) };
   }
-}
-
-function withoutRemainder({ remainder: _none, ...quota }: Quota): Quota {
-  return quota;
 }
 
 /** Of an admitted request, what was taken is its cost. */

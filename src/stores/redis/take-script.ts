@@ -46,7 +46,7 @@ export interface IndebtedDescriptor extends Descriptor {
 /** What the name of an algorithm is followed by, see lua/includes/rows.lua. */
 function inheritance(descriptors: readonly IndebtedDescriptor[], index: number): string {
   const { quota, previousKey, leastDebt = 0 } = descriptors[index] as IndebtedDescriptor;
-  if (quota.algorithm !== 'token-bucket' && quota.remainder !== 'take') return '';
+  if (quota.algorithm !== 'token-bucket' && quota.remainder === undefined) return '';
   if (leastDebt > 0) return `+${leastDebt}`;
   const previous =
     previousKey === undefined ? -1 : descriptors.findIndex(({ key }) => key === previousKey);
@@ -100,9 +100,11 @@ export class TakeArguments {
   }
 }
 
+const REMAINDERS = { note: 2, take: 3, taken: 4 } as const;
+
 /** What rejected requests take, as lua/includes/rows.lua numbers it. */
 function rejectedTake({ countRejected, remainder }: Quota): number {
-  if (remainder !== undefined) return remainder === 'take' ? 3 : 2;
+  if (remainder !== undefined) return REMAINDERS[remainder];
   return countRejected ? 1 : 0;
 }
 
