@@ -119,6 +119,9 @@ test('a descriptor that had room in a denied call is within its limit', async ()
   };
   expect(await send([0, 0])).toEqual([false, [false, 5], [false, 9]]);
   expect(await send([7, 9])).toEqual([true, [true, 0], [false, 0]]);
+  // The call would have to wait for the limit that its charge has used up.
+  await send([0, 1]);
+  expect(limiting.denied[0]).toEqual(limiting.denied[1]);
 });
 
 test('equal descriptors with own hits count together', async () => {
