@@ -15,7 +15,8 @@ local descriptors = {}
 for i = 1, #KEYS do
   local row = row_at(i)
   row.count_rejected = false
-  local descriptor = { key = KEYS[i], row = row, previous = descriptors[i + row.inherits_from] }
+  local descriptor = { key = KEYS[i], row = row }
+  descriptor.named_before = row.inherits_from < 0 and descriptors[i + row.inherits_from]
   descriptors[i] = descriptor
   row.read(descriptor)
   answer(descriptor, false)

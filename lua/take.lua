@@ -14,6 +14,7 @@
 --            milliseconds until the quota is full again; of a bucket its debt, see includes/token-bucket.lua
 --            only if fewer units remain than the request costs, and at least one: milliseconds until a request of this
 --            cost fits
+--            only of a charge whose request was denied: the units that it took
 --
 --- @include "rows"
 --- @include "reply"
@@ -31,10 +32,11 @@ for i = 1, #KEYS do
     descriptor = { key = '', row = row, units = 0, length = 0, first = 0, newest = 0, age_ms = 0 }
     descriptors[count] = descriptor
   end
-  descriptor.key, descriptor.row, descriptor.previous = KEYS[i], row, descriptors[count + row.inherits_from]
+  descriptor.key, descriptor.row = KEYS[i], row
+  descriptor.named_before = row.inherits_from < 0 and descriptors[count + row.inherits_from]
   if not row.read(descriptor) then admitted = false end
   if is_last then
-    if not admitted and row.takes_remainder then take_remainder(descriptors, count) end
+    if not admitted then take_remainders(descriptors, count) end
     for j = 1, count do answer(descriptors[j], admitted) end
     count, admitted = 0, true
   end

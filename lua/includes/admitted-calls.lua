@@ -48,8 +48,10 @@ end
 local function note_call(descriptor)
   local row = descriptor.row
   local last_ms, current, previous, passed = read_calls(descriptor)
+  local before = descriptor.named_before
+  descriptor.has_calls = last_ms ~= nil or row.cost == 0 or row.takes_remainder or (before and before.has_calls)
   if not last_ms then
-    if row.cost == 0 or row.takes_remainder then write_calls(descriptor, now_ms, 1, 0) end
+    if descriptor.has_calls then write_calls(descriptor, now_ms, 1, 0) end
     return
   end
   if passed > 0 then
@@ -59,13 +61,14 @@ local function note_call(descriptor)
   write_calls(descriptor, now_ms, current + 1, previous)
 end
 
--- Whether a charge may take what is left, which uses an admitted call. `left` are the units that remain.
-local function use_call(descriptor, left)
+-- Whether a charge may take what is left, which uses an admitted call. `left` are the units that remain. `is_first` is false
+-- for the current name of a client, if the previous one decides.
+local function use_call(descriptor, left, is_first)
   local row = descriptor.row
   local last_ms, current, previous, passed = read_calls(descriptor)
   if not last_ms then
     -- Calls whose units are in use were admitted, and not noted.
-    if left == row.burst then return false end
+    if left == row.burst and is_first then return false end
     write_calls(descriptor, now_ms, 0, 0)
     return true
   end

@@ -1,4 +1,4 @@
--- Charges that do not fit take what is left of their quotas: nothing where nothing is left.
+-- Charges of requests that are denied take what is left of their quotas: nothing where nothing is left.
 --
 --- @include "admitted-calls"
 
@@ -7,28 +7,36 @@ local function row_of_remainder(row, units)
   return setmetatable({ cost = units }, { __index = row })
 end
 
--- Takes what is left for the first `count` of these descriptors, which belong to a request that was denied.
-local function take_remainder(descriptors, count)
-  local units, left = math.huge, {}
+local function take_units(descriptor, units)
+  local row = descriptor.row
+  descriptor.taken = units
+  if units == 0 then return end
+  descriptor.row = row_of_remainder(row, units)
+  row.settle(descriptor, true)
+  descriptor.row = row
+  row.read(descriptor)
+end
+
+-- Takes what is left for the first `count` of these descriptors, which belong to a request that was denied. Both names of
+-- a client give the same.
+local function take_remainders(descriptors, count)
   for i = 1, count do
     local descriptor = descriptors[i]
-    local row = descriptor.row
-    if not row.takes_remainder then return end
-    left[i] = row.settle(descriptor, false)
-    units = math.min(units, row.cost, left[i])
+    descriptor.taken, descriptor.later = nil, nil
+    if descriptor.row.takes_remainder and descriptor.named_before then descriptor.named_before.later = descriptor end
   end
-  if units <= 0 then return end
-  local is_allowed = false
-  for i = 1, count do
-    if use_call(descriptors[i], left[i]) then is_allowed = true end
-  end
-  if not is_allowed then return end
   for i = 1, count do
     local descriptor = descriptors[i]
-    local row = descriptor.row
-    descriptor.row = row_of_remainder(row, units)
-    row.settle(descriptor, true)
-    descriptor.row = row
-    row.read(descriptor)
+    local row, later = descriptor.row, descriptor.later
+    if row.takes_remainder and not descriptor.named_before then
+      local left = row.settle(descriptor, false)
+      local left_later = later and later.row.settle(later, false)
+      local units = math.min(row.cost, left, left_later or left)
+      -- The previous name knows all calls that the current one knows.
+      if units > 0 and not use_call(descriptor, left, true) then units = 0 end
+      if units > 0 and later then use_call(later, left_later, false) end
+      take_units(descriptor, units)
+      if later then take_units(later, units) end
+    end
   end
 end

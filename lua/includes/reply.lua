@@ -7,16 +7,21 @@
 
 local reply, length = { tonumber(ARGV[2]), now_ms }, 2
 
--- Settles a descriptor and appends its two or three numbers, see RETURNS in take.lua.
+-- Settles a descriptor and appends its two to four numbers, see RETURNS in take.lua.
 local function answer(descriptor, admitted)
   local row = descriptor.row
   local remaining, reset_ms, wait_ms = row.settle(descriptor, admitted)
   if admitted and row.notes_calls then note_call(descriptor) end
+  if admitted and row.spends_call then use_call(descriptor, remaining, false) end
   reply[length + 1] = admitted and remaining or -1 - remaining
   reply[length + 2] = reset_ms
   length = length + 2
   if remaining < math.max(row.cost, 1) then
     length = length + 1
     reply[length] = wait_ms
+  end
+  if not admitted and row.takes_remainder and descriptor.taken then
+    length = length + 1
+    reply[length] = descriptor.taken
   end
 end

@@ -2,11 +2,12 @@
 --
 -- ARGV[3]  two bytes per key that name its row: 32 + row % 64, then 32 + row / 64, rows counted from 0. The second byte
 --          is 64 higher for the last descriptor of a request.
--- ARGV[4]  the first of the rows, each of six arguments: algorithm (log, counter, bucket, fixed; `bucket-1` inherits the
---          debt of the key one before its own, `bucket+500` owes at least 500 units x window_ms), limit in units, window
+-- ARGV[4]  the first of the rows, each of six arguments: algorithm (log, counter, bucket, fixed; with `-1`, the key one
+--          before its own is the previous name of its client, of whose bucket it inherits the debt; `bucket+500` owes at
+--          least 500 units x window_ms), limit in units, window
 --          (see includes/window.lua; only fixed windows have a calendar), burst in units, cost in units, and what rejected
 --          requests take: nothing (0), their cost (1), nothing from a quota that may have charges (2), or as a charge, what
---          is left (3); see includes/admitted-calls.lua. A cost of 0 is a check: it takes nothing. A cost below 0 is a
+--          is left (3), or what it took under another name, in another slot (4); see includes/admitted-calls.lua. A cost of 0 is a check: it takes nothing. A cost below 0 is a
 --          refund: it always fits, and no count goes below 0.
 --
 --- @include "now"
@@ -48,11 +49,12 @@ for i = 4, #ARGV, 6 do
     -- Units that must be left, except in a fixed window.
     need = cost < 0 and -math.huge or math.max(cost, 1),
     count_rejected = ARGV[i + 5] == '1',
-    -- Of a bucket: the place of the previous name, counted from its own, and the least debt in units x window_ms.
+    -- The place of the previous name, counted from its own; of a bucket the least debt in units x window_ms.
     inherits_from = math.min(inherited, 0),
     least_debt = math.max(inherited, 0),
     notes_calls = cost >= 0 and (ARGV[i + 5] == '2' or ARGV[i + 5] == '3'),
-    takes_remainder = ARGV[i + 5] == '3',
+    spends_call = ARGV[i + 5] == '4',
+    takes_remainder = cost > 0 and ARGV[i + 5] == '3',
     is_counter = algorithm == counter,
   }
 end

@@ -5,8 +5,8 @@
 -- window_ms, and every millisecond repays `limit` of it. These are whole numbers, so nothing is rounded.
 --
 -- Fields of a descriptor:
---   debt      at this moment, at least that of the name before
---   previous  the descriptor of the name that the client had before, if it is in this call
+--   debt          at this moment, at least that of the name before
+--   named_before  the descriptor of the name that the client had before, if it is in this call
 --
 --- @include "now"
 --- @include "server"
@@ -34,7 +34,7 @@ function bucket.read(descriptor)
     end
   end
   debt = math.max(debt, row.least_debt)
-  if row.inherits_from < 0 then debt = math.max(debt, descriptor.previous.debt) end
+  if row.inherits_from < 0 then debt = math.max(debt, descriptor.named_before.debt) end
   descriptor.debt = debt
   return debt + row.need * row.window_ms <= row.burst * row.window_ms
 end

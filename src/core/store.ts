@@ -42,11 +42,13 @@ export interface Quota {
    */
   readonly countRejected: boolean;
   /**
-   * For limits that are charged with what a response has used, except fixed windows, which count all charges. A charge that
-   * does not fit takes what is left (`take`): nothing where nothing is left, and only as often as calls were admitted.
-   * Admitted charges and checks are noted for that; other admitted requests (`note`) only of a key that has charges.
+   * For limits that are charged with what a response has used, except fixed windows, which count all charges. A charge of a
+   * request that is denied, by this limit or another, takes what is left of it (`take`): nothing where nothing is left, and
+   * only as often as calls were admitted.
+   * Admitted charges and checks are noted for that; other admitted requests (`note`) only of a key that has charges. What a
+   * charge took under another name (`taken`) is counted as it is, and uses an admitted call of this name.
    */
-  readonly remainder?: 'note' | 'take';
+  readonly remainder?: 'note' | 'take' | 'taken';
 }
 
 /** One thing to count: policy x limit x partition. */
@@ -81,6 +83,8 @@ export interface QuotaState {
    * burst: until as much is left as there will be, or somewhat longer.
    */
   readonly retryAfterMs: number;
+  /** Only of a request that was denied: the units that it took here all the same, as a charge or in an earlier slot. */
+  readonly taken?: number;
 }
 
 /** Units that must be left for a request of this cost, except in a fixed window. */
@@ -95,6 +99,14 @@ export function changesCount(
   admitted: boolean,
 ): boolean {
   return admitted ? cost !== 0 : countRejected && cost > 0;
+}
+
+/** Whether a denied request may take what is left of the quota. */
+export function isCharge({
+  quota: { remainder },
+  cost,
+}: Pick<Descriptor, 'quota' | 'cost'>): boolean {
+  return remainder === 'take' && cost > 0;
 }
 
 /** How long a key keeps the calls that were admitted, milliseconds: long enough for most responses to end. */

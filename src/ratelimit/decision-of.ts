@@ -21,7 +21,7 @@ const NOT_LIMITED: Decision = {
 
 /** Decided by the limit with the longest wait or, if the call is within all limits, with the least remaining part. */
 export function decisionOf(counted: readonly CountedShare[], isOver: boolean): Decided {
-  const [first, ...others] = isOver ? counted.filter((each) => each.isOver) : counted;
+  const [first, ...others] = isOver ? counted.filter(isWaitedFor) : counted;
   if (first === undefined) return { decision: NOT_LIMITED, client: undefined };
   const strictest = others.reduce(
     (found, each) => (strictness(each) > strictness(found) ? each : found),
@@ -52,7 +52,13 @@ function reasonOf({ share, state }: CountedShare, isOver: boolean): Decision['re
   return isOver ? 'over_limit' : 'within_limits';
 }
 
-function strictness({ isOver, state }: CountedShare): number {
+/** Whether a denied call would have to wait for this limit: also if it had room, and a charge has just taken it. */
+function isWaitedFor({ isOver, state }: CountedShare): boolean {
+  return isOver || (state?.taken !== undefined && state.retryAfterMs > 0);
+}
+
+function strictness(counted: CountedShare): number {
+  const { state } = counted;
   if (state === undefined) return Number.NEGATIVE_INFINITY;
-  return isOver ? state.retryAfterMs : -state.remaining / Math.max(1, state.limit);
+  return isWaitedFor(counted) ? state.retryAfterMs : -state.remaining / Math.max(1, state.limit);
 }

@@ -27,7 +27,7 @@ export function describeCharges(open: () => StoreUnderTest): void {
       const call = (cost: number, id?: string) => take(of('note', cost, id));
       const left = async (id?: string) =>
         (await store.peek([of('note', 0, id)])).states[0]?.remaining;
-      return { store, clock, of, take, charge, call, left };
+      return { store, clock, key, of, take, charge, call, left };
     }
 
     test('one that does not fit takes what is left, once for each charge that was admitted', async () => {
@@ -129,13 +129,37 @@ export function describeCharges(open: () => StoreUnderTest): void {
       expect(await charge(12)).toEqual([false, 10]);
     });
 
-    test('takes the same from every descriptor, and nothing where one has nothing left', async () => {
-      const { take, charge, of, left } = setUp();
-      const both = (cost: number) => take(of('take', cost, 'a'), of('take', cost, 'b'));
-      await charge(3, 'b');
-      expect(await both(8)).toEqual([false, 3, 0]);
-      expect(await left('a')).toBe(3);
-      expect(await both(8)).toEqual([false, 3, 0]);
+    test('takes the same under both names of a client, and nothing where one has nothing left', async () => {
+      const { take, charge, of, key, left } = setUp();
+      const both = (cost: number) =>
+        take(of('take', cost, 'a'), { ...of('take', cost, 'b'), previousKey: key('a') });
+      await charge(3, 'a');
+      // A bucket inherits what the previous name owes.
+      const rest = algorithm === 'token-bucket' ? 0 : 3;
+      expect(await both(8)).toEqual([false, 0, rest]);
+      expect(await left('b')).toBe(rest);
+      expect(await both(8)).toEqual([false, 0, rest]);
+    });
+
+    test('of a request that another limit denies takes what is left, as often as calls were admitted', async () => {
+      const { store, take, call, of } = setUp();
+      const checks = [of('note', 0, 'a'), of('note', 0, 'b')];
+      const charges = [of('take', 4, 'a'), of('take', 12, 'b')];
+      expect(await take(...checks)).toEqual([true, 10, 10]);
+      const { states } = await store.take(charges);
+      expect(states.map((state) => state?.remaining)).toEqual([6, 0]);
+      expect(states.map((state) => state?.taken)).toEqual([4, 10]);
+      for (let i = 0; i < 3; i++) expect(await take(...charges)).toEqual([false, 6, 0]);
+      expect(await call(6, 'a')).toEqual([true, 0]);
+    });
+
+    test('of a request that a limit without charges denies takes what is left', async () => {
+      const { take, call, of } = setUp();
+      expect(await take(of('note', 0, 'a'), of('note', 9, 'b'))).toEqual([true, 10, 1]);
+      const charge = [of('take', 4, 'a'), of('note', 2, 'b')];
+      expect(await take(...charge)).toEqual([false, 6, 1]);
+      expect(await take(...charge)).toEqual([false, 6, 1]);
+      expect(await call(1, 'b')).toEqual([true, 0]);
     });
 
     test('a reset counter can be charged as before', async () => {

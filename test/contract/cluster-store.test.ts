@@ -122,6 +122,44 @@ describe.skipIf(!ownRedisIsHere)('the cluster store', () => {
   test('a token bucket whose names are in two slots answers as if it had kept its name', () =>
     expectNoRefill(open, (key) => key.replace('{', '{renamed'), 60));
 
+  test('a charge takes what is left under both names of a client, in two slots', async () => {
+    const { store, key } = open();
+    const [old, now] = [key('a'), key('a').replace('{', '{renamed')];
+    for (const algorithm of ALGORITHMS.filter((each) => each !== 'fixed-window')) {
+      const of = (name: string, cost: number, remainder: 'note' | 'take') =>
+        descriptorOf(`${name}.${algorithm}`, {
+          limit: 10,
+          windowMs: W,
+          algorithm,
+          cost,
+          remainder,
+        });
+      const both = (cost: number, remainder: 'note' | 'take') => [
+        of(old, cost, remainder),
+        { ...of(now, cost, remainder), previousKey: of(old, 0, remainder).key },
+      ];
+      await store.take([of(old, 4, 'note')]);
+      await store.take(both(0, 'note'));
+      const { admitted, states } = await store.take(both(8, 'take'));
+      expect(admitted).toBe(false);
+      expect(states.map((state) => state?.taken)).toEqual([6, 6]);
+      const { states: left } = await store.peek([of(old, 0, 'note'), of(now, 0, 'note')]);
+      // A bucket inherits what the previous name owes.
+      const rest = algorithm === 'token-bucket' ? 0 : 4;
+      expect(left.map(({ remaining }) => remaining)).toEqual([0, rest]);
+    }
+  });
+
+  test('a rejected request is counted under both names of a client, in two slots', async () => {
+    const { store, key } = open();
+    const [old, now] = [key('a'), key('a').replace('{', '{renamed')];
+    const of = (name: string) => descriptorOf(name, { limit: 2, windowMs: W, countRejected: true });
+    for (let i = 0; i < 2; i++) await store.take([of(old)]);
+    const { admitted } = await store.take([of(old), { ...of(now), previousKey: old }]);
+    expect(admitted).toBe(false);
+    expect((await store.peek([of(now)])).states[0]?.remaining).toBe(1);
+  });
+
   test('limits of addresses decide as if addresses kept their names', () =>
     expectOneName(open, () => openMemoryStore(), { runs: 40, hasSlots: true }));
 

@@ -1,7 +1,7 @@
 /** Takes the shares of a call from the store. */
 import type { LimitDescriptor } from '../../core/descriptor.ts';
 import type { LocalLimiter } from '../../core/local-limiter.ts';
-import { type QuotaStore, StoreError, type TakeResult } from '../../core/store.ts';
+import { type QuotaState, type QuotaStore, StoreError, type TakeResult } from '../../core/store.ts';
 import { RefusedCall } from '../call.ts';
 import type { CountedShare } from './counted-share.ts';
 import type { Share } from './plan.ts';
@@ -89,10 +89,15 @@ function statesOf(
     );
     const index = strictest(own, states);
     const state = states[index];
-    const isOver = !admitted && (state?.retryAfterMs ?? 0) > 0;
     const descriptor = share.descriptors[own.indexOf(index)] as LimitDescriptor;
+    const isOver = !admitted && state !== undefined && !hasFit(descriptors[index], state);
     return { share, isOver, state, descriptor, nowMs, mode: 'enforced' };
   });
+}
+
+/** Of a denied request: whether this descriptor had room for it. */
+function hasFit(descriptor: LimitDescriptor | undefined, state: QuotaState): boolean {
+  return state.retryAfterMs === 0 || state.taken === descriptor?.cost;
 }
 
 /** Of a descriptor's previous and current key, the one that has less left; of equals the current one. */

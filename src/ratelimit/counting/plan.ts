@@ -121,7 +121,8 @@ function pushShare(
   if (access === 'exempt') return;
   const descriptors = named(limit, partitions).map((each) => ({ ...each, cost: hits }));
   const isShadow = mode === 'shadow';
-  const isAlone = counted.isAligned || counted.isQuota || isShadow || isCharge || isNegativeHits;
+  const countsAlways = counted.isAligned || (isCharge && limit.quota.countRejected);
+  const isAlone = countsAlways || counted.isQuota || isShadow || isNegativeHits;
   const isBlocked = access === 'blocked';
   shares.push({ index, counted, metric, hits, descriptors, isShadow, isBlocked, isAlone });
 }

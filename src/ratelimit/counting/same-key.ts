@@ -21,8 +21,11 @@ export function mergedByKey(all: readonly LimitDescriptor[]): readonly LimitDesc
 /** Equal keys have equal algorithms and windows. */
 function stricter(one: Quota, other: Quota): Quota {
   const [limit, burst] = [Math.min(one.limit, other.limit), Math.min(one.burst, other.burst)];
-  for (const each of [one, other]) if (each.limit === limit && each.burst === burst) return each;
-  return { ...one, limit, burst };
+  const remainder = other.remainder === 'take' ? other.remainder : one.remainder;
+  for (const each of [one, other]) {
+    if (each.limit === limit && each.burst === burst && each.remainder === remainder) return each;
+  }
+  return { ...one, limit, burst, ...(remainder !== undefined && { remainder }) };
 }
 
 /** A share whose limit is not the one that decided gets the state of its own limit. */

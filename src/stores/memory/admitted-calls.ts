@@ -11,6 +11,8 @@ import { admittedCallsLastMs } from '../../core/store.ts';
 export interface Remainder {
   /** Whether nothing of the quota is in use. */
   readonly isUnused: boolean;
+  /** Whether the client has no earlier name here, which decides. */
+  readonly isFirst: boolean;
   /** Whether the charge is more than the whole quota. */
   readonly neverFits: boolean;
 }
@@ -46,12 +48,13 @@ export class AdmittedCalls {
   }
 
   /** Whether a remainder may be taken, which uses an admitted call. */
-  use({ isUnused, neverFits }: Remainder, nowMs: number): boolean {
+  use({ isUnused, isFirst, neverFits }: Remainder, nowMs: number): boolean {
     const passed = this.#windowsPassed(nowMs);
     if (this.overAtMs <= nowMs) {
       // Calls whose units are in use were admitted, and not noted.
-      if (!isUnused) [this.#lastMs, this.#current, this.#previous] = [nowMs, 0, 0];
-      return !isUnused;
+      const isUsed = !isUnused || !isFirst;
+      if (isUsed) [this.#lastMs, this.#current, this.#previous] = [nowMs, 0, 0];
+      return isUsed;
     }
     const isRecent = nowMs < this.#lastMs + this.#windowMs;
     if (isRecent && passed === 0 && this.#previous > 0) {

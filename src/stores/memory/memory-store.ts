@@ -6,6 +6,7 @@ import {
   type Algorithm,
   changesCount,
   type Descriptor,
+  isCharge,
   type PeekResult,
   type Quota,
   type QuotaReader,
@@ -90,14 +91,16 @@ export class MemoryStore implements QuotaStore, QuotaReader {
       const request = this.#metered(descriptor, nowMs);
       if (!meter.fits(request, nowMs) && !isAdmitted) admitted = false;
     }
-    const remainder = admitted ? 0 : this.#takeRemainder(descriptors, meters, nowMs);
+    const taken = admitted ? undefined : this.#takeRemainders(descriptors, meters, nowMs);
     const states: QuotaState[] = [];
     let newKeys = 0;
     for (const [i, descriptor] of descriptors.entries()) {
       const meter = meters[i] as Meter;
-      states.push(meter.settle(descriptor, nowMs, admitted));
+      const state = meter.settle(descriptor, nowMs, admitted);
+      const units = taken?.[i];
+      states.push(units === undefined ? state : { ...state, taken: units });
       if (admitted) this.#remainders.note(descriptor, nowMs);
-      const isChanged = remainder > 0 || changesCount(descriptor, admitted);
+      const isChanged = (units ?? 0) > 0 || changesCount(descriptor, admitted);
       // What is not known yet has nothing that a refund could give back.
       if (unknown[i] === true && descriptor.cost > 0 && isChanged) {
         this.#meters.add(descriptor.key, meter);
@@ -116,20 +119,20 @@ export class MemoryStore implements QuotaStore, QuotaReader {
     return { quota, cost, leastDebt };
   }
 
-  /** A charge that does not fit takes what is left. Returns the units that it took from each descriptor. */
-  #takeRemainder(
+  /** Charges of a denied request take what is left. Returns the units that each took; undefined for what is no charge. */
+  #takeRemainders(
     descriptors: readonly Descriptor[],
     meters: readonly Meter[],
     nowMs: number,
-  ): number {
-    if (!descriptors.every(({ quota }) => quota.remainder === 'take')) return 0;
-    const settle = (cost: number, isTaken: boolean) =>
-      descriptors.map(({ quota }, i) =>
-        (meters[i] as Meter).settle({ quota, cost }, nowMs, isTaken),
-      );
-    const left = settle(0, false).map(({ remaining }) => remaining);
+  ): readonly (number | undefined)[] | undefined {
+    if (!descriptors.some(isCharge)) return undefined;
+    const settle = (i: number, cost: number, isTaken: boolean) => {
+      const { quota } = descriptors[i] as Descriptor;
+      return (meters[i] as Meter).settle({ quota, cost }, nowMs, isTaken);
+    };
+    const left = descriptors.map((_each, i) => settle(i, 0, false).remaining);
     const units = this.#remainders.unitsOf(descriptors, left, nowMs);
-    if (units > 0) settle(units, true);
-    return units;
+    for (const [i, taken] of units.entries()) if (taken > 0) settle(i, taken, true);
+    return descriptors.map((each, i) => (isCharge(each) ? units[i] : undefined));
   }
 }

@@ -8,7 +8,9 @@
  */
 import calculateSlot from 'cluster-key-slot';
 import {
+  changesCount,
   type Descriptor,
+  isCharge,
   type PeekResult,
   type QuotaReader,
   type QuotaState,
@@ -36,10 +38,13 @@ export class ClusterStore implements QuotaStore, QuotaReader {
     }
     const { deadlineMs, onError } = this.#options;
     const endMs = performance.now() + deadlineMs;
-    const taken = this.#takeSlotBySlot(descriptors, groups.sort(narrowestFirst), endMs);
+    const progress: Progress = { endMs, denial: undefined };
+    const taken = this.#takeSlotBySlot(descriptors, groups.sort(narrowestFirst), progress);
     try {
       return await withDeadline(taken, deadlineMs);
     } catch (cause) {
+      // A slot that failed afterwards makes no denial an answer without the store.
+      if (progress.denial !== undefined) return progress.denial;
       // Every slot was in time but all of them together were not. The stores of the slots report their own errors.
       if (performance.now() >= endMs) onError?.('timeout', cause);
       throw cause;
@@ -65,23 +70,42 @@ export class ClusterStore implements QuotaStore, QuotaReader {
   async #takeSlotBySlot(
     descriptors: readonly Descriptor[],
     groups: readonly SlotGroup[],
-    endMs: number,
+    progress: Progress,
   ): Promise<TakeResult> {
-    const states = new Map<Descriptor, QuotaState | undefined>();
-    const debts = new Debts();
+    const states = new Map<Descriptor, QuotaState>();
+    const earlier = new EarlierSlots();
     let nowMs = 0;
     let admitted = true;
-    for (const { slot, descriptors: group } of groups) {
+    const result = (): TakeResult => ({
+      admitted,
+      states: descriptors.map((each) => stateOf(states.get(each), admitted)),
+      nowMs,
+    });
+    const take = async (slot: number, group: readonly Descriptor[]): Promise<void> => {
       // The request is no longer waiting, so it must not take from further slots.
-      if (performance.now() >= endMs)
+      if (performance.now() >= progress.endMs)
         throw new StoreError('timeout', 'the slots of the cluster took too long');
-      const result = await this.#storeOf(slot).take(group.map(debts.inherited), debts.onDebt);
-      for (const [i, descriptor] of group.entries()) states.set(descriptor, result.states[i]);
-      nowMs = result.nowMs;
-      admitted = result.admitted;
-      if (!admitted) break;
+      const asked = group.map((each) => earlier.asked(each, !admitted));
+      const answer = await this.#storeOf(slot).take(asked, earlier.onDebt);
+      for (const [i, descriptor] of group.entries()) {
+        const state = answer.states[i] as QuotaState;
+        const taken = answer.admitted ? asked[i]?.cost : state.taken;
+        states.set(descriptor, taken === undefined ? state : { ...state, taken });
+        if (taken !== undefined) earlier.took(descriptor, taken);
+      }
+      nowMs = answer.nowMs;
+      admitted &&= answer.admitted;
+    };
+    for (const { slot, descriptors: group } of groups) {
+      if (admitted) {
+        await take(slot, group);
+        if (!admitted) progress.denial = result();
+      } else {
+        // A denied request takes from later slots what it takes of itself.
+        for (const each of group) if (earlier.leaves(each)) await take(slot, [each]);
+      }
     }
-    return { admitted, states: descriptors.map((each) => states.get(each)), nowMs };
+    return result();
   }
 
   #storeOf(slot: number): RedisStore {
@@ -94,18 +118,50 @@ export class ClusterStore implements QuotaStore, QuotaReader {
   }
 }
 
-/** The debts of token buckets before a take, in units x windowMs. A slot cannot read those of another. */
-class Debts {
-  readonly #byKey = new Map<string, number>();
+/** What a request did in earlier slots, which the script in a later slot cannot read. */
+class EarlierSlots {
+  /** Of token buckets before the take, in units x windowMs. */
+  readonly #debts = new Map<string, number>();
+  /** Units that were taken. */
+  readonly #taken = new Map<string, number>();
 
-  readonly onDebt = ({ key, quota, cost }: Descriptor, debt: number): void => {
-    this.#byKey.set(key, Math.max(0, debt - cost * quota.windowMs));
+  readonly onDebt = ({ key }: Descriptor, debt: number): void => {
+    this.#debts.set(key, debt);
   };
 
-  readonly inherited = (descriptor: Descriptor): IndebtedDescriptor => {
-    const leastDebt = this.#byKey.get(descriptor.previousKey ?? '');
-    return leastDebt === undefined ? descriptor : { ...descriptor, leastDebt };
-  };
+  took({ key }: Descriptor, units: number): void {
+    this.#taken.set(key, units);
+  }
+
+  /** Whether a denied request takes something here. A charge takes as much as under the previous name. */
+  leaves(descriptor: Descriptor): boolean {
+    if (isCharge(descriptor)) return this.#taken.get(descriptor.previousKey ?? '') !== 0;
+    return changesCount(descriptor, false);
+  }
+
+  asked(descriptor: Descriptor, isDenied: boolean): IndebtedDescriptor {
+    const { previousKey = '', quota } = descriptor;
+    const leastDebt = this.#debts.get(previousKey);
+    const units = isDenied && isCharge(descriptor) ? this.#taken.get(previousKey) : undefined;
+    if (leastDebt === undefined && units === undefined) return descriptor;
+    const charge =
+      units === undefined ? {} : { cost: units, quota: { ...quota, remainder: 'taken' as const } };
+    return { ...descriptor, ...charge, ...(leastDebt !== undefined && { leastDebt }) };
+  }
+}
+
+/** Of an admitted request, what was taken is its cost. */
+function stateOf(state: QuotaState | undefined, admitted: boolean): QuotaState | undefined {
+  if (state === undefined || !admitted) return state;
+  const { taken: _none, ...rest } = state;
+  return rest;
+}
+
+interface Progress {
+  /** By `performance.now()`. */
+  readonly endMs: number;
+  /** Once a slot has denied the request. */
+  denial: TakeResult | undefined;
 }
 
 interface SlotGroup {

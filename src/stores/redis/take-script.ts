@@ -2,6 +2,7 @@
 import { hash } from 'node:crypto';
 import {
   type Descriptor,
+  isCharge,
   MAX_LIMIT,
   type PeekResult,
   type Quota,
@@ -26,7 +27,7 @@ interface Row extends Pick<Descriptor, 'quota' | 'cost'> {
   readonly inherited: string;
 }
 
-/** Called with what a token bucket owes after a take, in units x windowMs. */
+/** Called with what a token bucket owed before a take, in units x windowMs. */
 export type OnDebt = (descriptor: Descriptor, debt: number) => void;
 
 /** In milliseconds since the epoch. */
@@ -45,7 +46,7 @@ export interface IndebtedDescriptor extends Descriptor {
 /** What the name of an algorithm is followed by, see lua/includes/rows.lua. */
 function inheritance(descriptors: readonly IndebtedDescriptor[], index: number): string {
   const { quota, previousKey, leastDebt = 0 } = descriptors[index] as IndebtedDescriptor;
-  if (quota.algorithm !== 'token-bucket') return '';
+  if (quota.algorithm !== 'token-bucket' && quota.remainder === undefined) return '';
   if (leastDebt > 0) return `+${leastDebt}`;
   const previous =
     previousKey === undefined ? -1 : descriptors.findIndex(({ key }) => key === previousKey);
@@ -99,9 +100,11 @@ export class TakeArguments {
   }
 }
 
+const REMAINDERS = { note: 2, take: 3, taken: 4 } as const;
+
 /** What rejected requests take, as lua/includes/rows.lua numbers it. */
 function rejectedTake({ countRejected, remainder }: Quota): number {
-  if (remainder !== undefined) return remainder === 'take' ? 3 : 2;
+  if (remainder !== undefined) return REMAINDERS[remainder];
   return countRejected ? 1 : 0;
 }
 
@@ -128,7 +131,7 @@ export class TakeReply {
     let longestWaitMs = 0;
     const states: QuotaState[] = [];
     for (const descriptor of descriptors) {
-      const state = this.#state(descriptor, admitted, onDebt);
+      const state = this.#state(descriptor, { admitted, tellsTaken: !admitted, onDebt });
       if (state.retryAfterMs > longestWaitMs) longestWaitMs = state.retryAfterMs;
       states.push(state);
     }
@@ -138,7 +141,8 @@ export class TakeReply {
 
   /** The result of a peek. Throws a StoreError as above. */
   peeked(descriptors: readonly Descriptor[]): PeekResult {
-    return { states: descriptors.map((each) => this.#state(each, false)), nowMs: this.#nowMs };
+    const told = { admitted: false, tellsTaken: false };
+    return { states: descriptors.map((each) => this.#state(each, told)), nowMs: this.#nowMs };
   }
 
   /** Throws a StoreError if there are more numbers than descriptors need. */
@@ -146,22 +150,27 @@ export class TakeReply {
     if (this.#next !== this.#numbers.length) throw unreadable();
   }
 
-  #state(descriptor: Descriptor, admitted: boolean, onDebt?: OnDebt): QuotaState {
+  #state(descriptor: Descriptor, { admitted, tellsTaken, onDebt }: Told): QuotaState {
     const { quota, cost } = descriptor;
     const first = this.#number();
     const remaining = admitted ? first : -1 - first;
     let resetAfterMs = this.#number();
-    if (quota.algorithm === 'token-bucket') {
-      onDebt?.(descriptor, resetAfterMs);
-      resetAfterMs = Math.ceil(resetAfterMs / quota.limit);
-    }
+    const debt = resetAfterMs;
+    if (quota.algorithm === 'token-bucket') resetAfterMs = Math.ceil(debt / quota.limit);
     const retryAfterMs = remaining < Math.max(cost, 1) ? this.#number() : 0;
+    const taken = tellsTaken && isCharge(descriptor) ? this.#number() : undefined;
     const longestMs = longestMsOf(quota);
     const mostLeft = admitted ? quota.burst - Math.max(cost, 0) : quota.burst;
     if (!isWithin(remaining, mostLeft)) throw unreadable();
     if (!isWithin(resetAfterMs, longestMs)) throw unreadable();
     if (!isWithin(retryAfterMs, longestMs)) throw unreadable();
-    return { limit: quota.burst, remaining, resetAfterMs, retryAfterMs };
+    if (taken !== undefined && !isWithin(taken, cost)) throw unreadable();
+    if (quota.algorithm === 'token-bucket') {
+      const units = admitted ? cost : (taken ?? 0);
+      onDebt?.(descriptor, Math.max(0, debt - units * quota.windowMs));
+    }
+    const state = { limit: quota.burst, remaining, resetAfterMs, retryAfterMs };
+    return taken === undefined ? state : { ...state, taken };
   }
 
   #number(): number {
@@ -169,6 +178,13 @@ export class TakeReply {
     if (number === undefined) throw unreadable();
     return number;
   }
+}
+
+/** What the numbers of a descriptor tell. */
+interface Told {
+  readonly admitted: boolean;
+  readonly tellsTaken: boolean;
+  readonly onDebt?: OnDebt | undefined;
 }
 
 /** No server's clock is earlier. */
