@@ -41,10 +41,10 @@ function mayHoldSecret(path: Path): boolean {
   return path.includes('api_key') || path.includes('sha256') || typeof path[0] === 'number';
 }
 
-/** Throws a FileError if the text is not YAML that headgate can use. */
-export function refuseUnreadable(yaml: YamlText, file: string): void {
+/** Throws a FileError if the text is not YAML that headgate can use. `folder`: of the file that names this one, if any. */
+export function refuseUnreadable(yaml: YamlText, file: string, folder?: string): void {
   if (yaml.mistakes.length === 0) return;
-  if (isElsewhere(file)) throw new FileError([notShown(file)]);
+  if (isElsewhere(file, folder)) throw new FileError([notShown(file)]);
   throw new FileError(
     yaml.mistakes.map(({ offset, message }) =>
       diagnostic({

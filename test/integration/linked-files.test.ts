@@ -10,6 +10,8 @@ const PRIVATE_TEXTS: Readonly<Record<string, string>> = {
   shadow: `root:${SECRET}:19000:0:99999:7:::\ndaemon:*:19000:0:99999:7:::\n`,
   environment: `PASSWORD=${SECRET}\n`,
   key: `-----BEGIN PRIVATE KEY-----\n${SECRET}\n-----END PRIVATE KEY-----\n`,
+  word: SECRET,
+  alias: `*${SECRET}`,
   yaml: `${SECRET}: 1\npassword: "${SECRET}"\n`,
   'broken yaml': `[ ${SECRET}: {\n`,
   braces: `} ${SECRET} {`,
@@ -35,6 +37,7 @@ describe.each(Object.entries(PRIVATE_TEXTS))('a link to a file elsewhere: %s', (
   const linked = [here(`${name}.yaml`), here(`${name}_test.yaml`)];
   beforeAll(() => {
     writeFileSync(target, text);
+    writeFileSync(`${target}.yaml`, text);
     for (const link of linked) symlinkSync(target, link);
   });
 
@@ -47,6 +50,16 @@ describe.each(Object.entries(PRIVATE_TEXTS))('a link to a file elsewhere: %s', (
   });
   test('test', async () => {
     expect(await outputOf('test', here(`${name}_test.yaml`))).not.toContain(SECRET);
+  });
+  test('check, of a policy file that names it as its list of keys', async () => {
+    const file = here(`${name}-keys.yaml`);
+    for (const keys of [`../${name}.yaml`, `${name}.yaml`, `./${name}.yaml`]) {
+      writeFileSync(
+        file,
+        `version: 1\nidentity: { api_key: { keys: "${keys}" } }\ndefault: { limits: [1/1h] }\n`,
+      );
+      expect(await outputOf('check', file)).not.toContain(SECRET);
+    }
   });
   test.each(KINDS)('import %s', async (kind) => {
     expect(await outputOf('import', kind, here(`${name}.yaml`))).not.toContain(SECRET);
