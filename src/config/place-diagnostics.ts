@@ -36,6 +36,14 @@ function hasNoLine(rule: Rule, path: Path): boolean {
   return path.length === 0 || (rule === 'missing-key' && path.length === 1);
 }
 
+/** Whether a file with these mistakes is of another kind: it is no YAML, or lacks a key that every such file has. */
+export function areOfAnotherKind(mistakes: readonly Diagnostic[]): boolean {
+  return mistakes.some(
+    ({ rule, path }) =>
+      rule === 'invalid-yaml' || path === '' || (rule === 'missing-key' && /^[^.[]*$/.test(path)),
+  );
+}
+
 /** Files hold digests of API keys; an author may have written the key itself by mistake. */
 function mayHoldSecret(path: Path): boolean {
   return path.includes('api_key') || path.includes('sha256') || typeof path[0] === 'number';

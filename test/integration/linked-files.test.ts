@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { runCommand } from '../support/command.ts';
 
+const NOT_SHOWN = 'mistakes that are not shown';
 const SECRET = '$6$planted';
 const PRIVATE_TEXTS: Readonly<Record<string, string>> = {
   shadow: `root:${SECRET}:19000:0:99999:7:::\ndaemon:*:19000:0:99999:7:::\n`,
@@ -61,6 +62,18 @@ describe.each(Object.entries(PRIVATE_TEXTS))('a link to a file elsewhere: %s', (
       expect(await outputOf('check', file)).not.toContain(SECRET);
     }
   });
+  test('test, of a test file that names it as its policy file', async () => {
+    const file = here(`${name}-policies_test.yaml`);
+    for (const policies of [`../${name}.yaml`, `${target}.yaml`, `${name}.yaml`]) {
+      writeFileSync(
+        file,
+        `policies: "${policies}"\nclients: { a: { ip: 192.0.2.1 } }\ntests: [{ name: a, steps: [{ request: GET / }] }]\n`,
+      );
+      const output = await outputOf('test', file);
+      expect(output).toContain(NOT_SHOWN);
+      expect(output).not.toContain(SECRET);
+    }
+  });
   test.each(KINDS)('import %s', async (kind) => {
     expect(await outputOf('import', kind, here(`${name}.yaml`))).not.toContain(SECRET);
   });
@@ -87,6 +100,12 @@ test('shows the mistakes of a policy file, also behind a link', async () => {
   writeFileSync(join(root, 'shared.yaml'), POLICIES);
   symlinkSync('../shared.yaml', here('policies.yaml'));
   expect(await outputOf('check', here('policies.yaml'))).toContain('surprise: 1');
+});
+
+test('shows the mistakes of a policy file that a test file in another folder names', async () => {
+  writeFileSync(join(root, 'shared.yaml'), POLICIES);
+  writeFileSync(here('shared_test.yaml'), 'policies: ../shared.yaml\nclients: {}\ntests: []\n');
+  expect(await outputOf('test', here('shared_test.yaml'))).toContain('surprise: 1');
 });
 
 test('shows the lines of a file that Kubernetes mounts', async () => {
