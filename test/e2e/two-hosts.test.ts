@@ -66,6 +66,8 @@ const HTTP_2_REQUESTS: readonly Readonly<Record<string, string>>[] = [
   { host: ADMIN },
   { ':authority': '', host: ADMIN },
   { ':authority': `b@${ADMIN}` },
+  { ':authority': ` ${ADMIN}` },
+  { ':authority': `${ADMIN}\xa0` },
   { ':authority': 'b', ':path': `http://${ADMIN}/x` },
   { ':authority': '', ':path': `http://${ADMIN}/x` },
   { ':authority': 'b', ':scheme': `http://${ADMIN}/` },
@@ -92,7 +94,7 @@ function behind(application: ByteApplication, changes: Readonly<Record<string, s
 function hostsOf(head: string): string {
   const [line = '', ...headers] = head.split('\r\n');
   const ofTarget = /^\S+ (?![/*])(\S+)/.exec(line)?.[1] ?? '';
-  return [ofTarget, ...headers.filter((header) => /^host:/i.test(header))].join();
+  return [ofTarget, ...headers.filter((header) => /^(x-forwarded-)?host:/i.test(header))].join();
 }
 
 function served({ heads }: ByteApplication): string[] {
