@@ -36,15 +36,23 @@ function hasNoLine(rule: Rule, path: Path): boolean {
   return path.length === 0 || (rule === 'missing-key' && path.length === 1);
 }
 
+/** Whether a file with these mistakes is of another kind: it is no YAML, or lacks a key that every such file has. */
+export function areOfAnotherKind(mistakes: readonly Diagnostic[]): boolean {
+  return mistakes.some(
+    ({ rule, path }) =>
+      rule === 'invalid-yaml' || path === '' || (rule === 'missing-key' && /^[^.[]*$/.test(path)),
+  );
+}
+
 /** Files hold digests of API keys; an author may have written the key itself by mistake. */
 function mayHoldSecret(path: Path): boolean {
   return path.includes('api_key') || path.includes('sha256') || typeof path[0] === 'number';
 }
 
-/** Throws a FileError if the text is not YAML that headgate can use. */
-export function refuseUnreadable(yaml: YamlText, file: string): void {
+/** Throws a FileError if the text is not YAML that headgate can use. `folder`: of the file that names this one, if any. */
+export function refuseUnreadable(yaml: YamlText, file: string, folder?: string): void {
   if (yaml.mistakes.length === 0) return;
-  if (isElsewhere(file)) throw new FileError([notShown(file)]);
+  if (isElsewhere(file, folder)) throw new FileError([notShown(file)]);
   throw new FileError(
     yaml.mistakes.map(({ offset, message }) =>
       diagnostic({

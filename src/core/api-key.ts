@@ -2,7 +2,13 @@
 import { hash } from 'node:crypto';
 import { type AccessLists, type ListedUntil, NOT_LISTED } from './access-lists.ts';
 import type { CheckRequest } from './check-request.ts';
-import { hasSeveralValues, isLoose, MAX_VALUE_LENGTH, singleValue } from './header-value.ts';
+import {
+  hasOuterBlank,
+  hasSeveralValues,
+  isLoose,
+  MAX_VALUE_LENGTH,
+  singleValue,
+} from './header-value.ts';
 import { listedKeyPartition, unlistedKeyPartition } from './partition.ts';
 
 export interface ListedKey {
@@ -35,16 +41,38 @@ export function compileApiKeys({ apiKeyHeader, apiKeys, accessLists }: ApiKeyCon
     const partition = listedKeyPartition(id);
     listed.set(digest, { partition, unverified: false, plan, listedUntil: accessLists.ofKey(id) });
   }
-  const read = apiKeyHeader === 'authorization' ? bearerToken : singleValue;
-  return (request: CheckRequest): ApiKey | undefined => {
-    const key = read(request.headers, apiKeyHeader);
-    if (key === undefined) return undefined;
+  const isAuthorization = apiKeyHeader === 'authorization';
+  const read = isAuthorization ? bearerToken : singleValue;
+  return ({ headers }: CheckRequest): ApiKey | undefined => {
+    const key = read(headers, apiKeyHeader);
+    if (key === undefined) return isAuthorization ? listedWord(headers, listed) : undefined;
     const digest = digestOf(key);
     const found = listed.get(digest);
     if (found !== undefined) return found;
     const inner = withoutReplaced(key);
     return (inner === key ? undefined : listed.get(digestOf(inner))) ?? unlisted(digest);
   };
+}
+
+/** More than the parameters of any scheme whose token is a key. */
+const MAX_WORDS = 8;
+const BETWEEN_WORDS = /(?:[\0-"',;\x7f-\xa0]|\btoken=)+/i;
+
+/**
+ * A listed key behind another scheme than Bearer, or without one. Many applications do not compare the scheme, and take
+ * the second word or the whole value. Only the holder of the key can send it.
+ */
+function listedWord(
+  headers: CheckRequest['headers'],
+  listed: ReadonlyMap<string, ApiKey>,
+): ApiKey | undefined {
+  const value = Object.hasOwn(headers, 'authorization') ? String(headers.authorization) : '';
+  if (value === '' || listed.size === 0 || SEEMS_BEARER.test(value)) return undefined;
+  for (const word of value.slice(0, MAX_VALUE_LENGTH).split(BETWEEN_WORDS, MAX_WORDS)) {
+    const found = listed.get(digestOf(word));
+    if (found !== undefined) return found;
+  }
+  return undefined;
 }
 
 /** Envoy sends this character in place of a byte that is not UTF-8, and passes the byte itself to the application. */
@@ -88,18 +116,22 @@ function bearerToken(headers: CheckRequest['headers'], name: string): string | u
 /**
  * Whether an application could read another key from the header than headgate does. The header has several values, a
  * value that is too long, or blanks that some languages trim, or a Bearer token with invalid syntax. Other Authorization
- * schemes are ignored: they may contain commas and blanks.
+ * schemes may be long and contain commas and blanks.
  */
 export function hasAmbiguousKey(headers: CheckRequest['headers'], name: string): boolean {
   const value = Object.hasOwn(headers, name) ? String(headers[name]) : '';
-  if (name === 'authorization') return SEEMS_BEARER.test(value) && !isBearer(value);
+  if (name === 'authorization')
+    return !isBearer(value) && (SEEMS_BEARER.test(value) || hasOuterBlank(value));
   return hasSeveralValues(headers, name) || isLoose(headers, name) || value.includes('\t');
 }
 
-/** After blanks, or what Envoy sends in their place. */
-const SEEMS_BEARER = /(?:^|,)[\0-!\x7f-\xff]*bearer/i;
-/** Printable ASCII without a comma. */
-const BEARER = /^bearer +([\x21-\x2b\x2d-\x7e]+) *$/i;
+/**
+ * After blanks, or what Envoy sends in their place; or anywhere with a blank behind it, because many applications search
+ * for `Bearer ` in the value (Laravel).
+ */
+const SEEMS_BEARER = /(?:^|,)[\0-!\x7f-\xff]*bearer|bearer[\0-\x20\x7f-\xff]/i;
+/** Printable ASCII without what Rails removes from a token: a comma, a semicolon, quotes, `token=` before it. */
+const BEARER = /^bearer +((?!token=)[\x21\x23-\x2b\x2d-\x3a\x3c-\x7e]+) *$/i;
 
 function isBearer(value: string): boolean {
   return value.length <= MAX_VALUE_LENGTH && BEARER.test(value);

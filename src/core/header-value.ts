@@ -34,8 +34,11 @@ export function isLoose(headers: HeaderFields, name: string): boolean {
 /** Every blank that the `trim` of some language removes. */
 const OUTER_BLANK = /^[\s\x85\u180e\u200b]|[\s\x85\u180e\u200b]$/;
 
-/** Only the outermost characters matter, however many blanks there are. Values have one character per byte. */
-function hasOuterBlank(value: string): boolean {
+/**
+ * Whether some language would trim the value. Only the outermost characters matter, however many blanks there are. Values
+ * have one character per byte.
+ */
+export function hasOuterBlank(value: string): boolean {
   if (value === '') return false;
   const first = value.charCodeAt(0);
   const last = value.charCodeAt(value.length - 1);

@@ -29,6 +29,11 @@ export class SaltBook {
     return this.#saltOf(periodStart(nowMs, this.#periodMs));
   }
 
+  /** The salt of the next period. */
+  nextSalt(nowMs: number): SharedSalt {
+    return this.#saltOf(periodStart(nowMs, this.#periodMs) + this.#periodMs);
+  }
+
   /** Deletes expired salts. */
   forget(nowMs: number): void {
     const current = periodStart(nowMs, this.#periodMs);

@@ -89,9 +89,14 @@ export class SaltBooks implements SaltSource {
     this.#mayAsk = false;
   }
 
-  /** Those of earlier and later periods do not matter: nothing is counted under them, or nobody made them yet. */
+  /**
+   * Those of earlier periods do not matter: this gateway proposes none. Nor do those of the next periods once it has
+   * agreed: at that time nobody has made them yet.
+   */
   async #isMissingAny(vault: SaltVault, nowMs: number): Promise<boolean> {
-    const salts = [this.#kept, this.#daily.currentSalt(nowMs), this.#long.currentSalt(nowMs)];
+    const books = [this.#daily, this.#long];
+    const salts = [this.#kept, ...books.map((book) => book.currentSalt(nowMs))];
+    if (!this.#hasAgreed) salts.push(...books.map((book) => book.nextSalt(nowMs)));
     const found = await Promise.all(salts.map((salt) => salt.isMissing(vault)));
     return found.includes(true);
   }

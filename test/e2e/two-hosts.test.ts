@@ -25,6 +25,13 @@ const TARGETS = [
   ...[`http://${ADMIN}/x`, `HTTP://${ADMIN}/x`, `https://${ADMIN}/x`, `ftp://${ADMIN}/x`],
   ...[`http://${ADMIN}`, `http://${ADMIN}?x`, `http://${ADMIN}:80/x`, `http://${ADMIN}:8000/x`],
   ...[`http://b@${ADMIN}/x`, `http:///${ADMIN}/x`, `http:/${ADMIN}/x`, `${ADMIN}:80`, ADMIN],
+  // WHATWG URLs read a backslash as a slash.
+  ...[
+    `http://${ADMIN}\\@b/x`,
+    `http://${ADMIN}%2f@b/x`,
+    `http://${ADMIN}#@b/x`,
+    `http://${ADMIN}?@b/x`,
+  ],
 ];
 /** Each without the line break at its end. */
 const HOST_LINES = [
@@ -35,6 +42,12 @@ const HOST_LINES = [
   'Host: b\r\nHost: b',
   'X-Forwarded-Host: b',
 ];
+/** The other way round: an application may serve the Host header as well. */
+const HOST_BEHIND_TARGET = ['http://b/x', 'HTTP://b:80/x'].flatMap((target) =>
+  ['1.0', '1.1'].map(
+    (version) => `GET ${target} HTTP/${version}\r\nHost: ${ADMIN}\r\nConnection: close\r\n\r\n`,
+  ),
+);
 const REQUESTS = TARGETS.flatMap((target) =>
   HOST_LINES.flatMap((lines) =>
     ['GET', 'OPTIONS'].flatMap((method) =>
@@ -53,6 +66,8 @@ const HTTP_2_REQUESTS: readonly Readonly<Record<string, string>>[] = [
   { host: ADMIN },
   { ':authority': '', host: ADMIN },
   { ':authority': `b@${ADMIN}` },
+  { ':authority': ` ${ADMIN}` },
+  { ':authority': `${ADMIN}\xa0` },
   { ':authority': 'b', ':path': `http://${ADMIN}/x` },
   { ':authority': '', ':path': `http://${ADMIN}/x` },
   { ':authority': 'b', ':scheme': `http://${ADMIN}/` },
@@ -79,7 +94,7 @@ function behind(application: ByteApplication, changes: Readonly<Record<string, s
 function hostsOf(head: string): string {
   const [line = '', ...headers] = head.split('\r\n');
   const ofTarget = /^\S+ (?![/*])(\S+)/.exec(line)?.[1] ?? '';
-  return [ofTarget, ...headers.filter((header) => /^host:/i.test(header))].join();
+  return [ofTarget, ...headers.filter((header) => /^(x-forwarded-)?host:/i.test(header))].join();
 }
 
 function served({ heads }: ByteApplication): string[] {
@@ -101,7 +116,8 @@ describe.each(rows)('$proxy $program', (row) => {
     const plain = `GET /x HTTP/1.1\r\nHost: ${ADMIN}\r\nConnection: close\r\n\r\n`;
     await useUp(async () => statusOf(await answerTo(proxy.url, plain)));
     const before = served(application).length;
-    await Promise.all(REQUESTS.map((request) => answerTo(proxy.url, request)));
+    const requests = [...REQUESTS, ...HOST_BEHIND_TARGET];
+    await Promise.all(requests.map((request) => answerTo(proxy.url, request)));
     expect(served(application).slice(before)).toEqual([]);
   });
 

@@ -5,11 +5,14 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { runCommand } from '../support/command.ts';
 
+const NOT_SHOWN = 'mistakes that are not shown';
 const SECRET = '$6$planted';
 const PRIVATE_TEXTS: Readonly<Record<string, string>> = {
   shadow: `root:${SECRET}:19000:0:99999:7:::\ndaemon:*:19000:0:99999:7:::\n`,
   environment: `PASSWORD=${SECRET}\n`,
   key: `-----BEGIN PRIVATE KEY-----\n${SECRET}\n-----END PRIVATE KEY-----\n`,
+  word: SECRET,
+  alias: `*${SECRET}`,
   yaml: `${SECRET}: 1\npassword: "${SECRET}"\n`,
   'broken yaml': `[ ${SECRET}: {\n`,
   braces: `} ${SECRET} {`,
@@ -35,6 +38,7 @@ describe.each(Object.entries(PRIVATE_TEXTS))('a link to a file elsewhere: %s', (
   const linked = [here(`${name}.yaml`), here(`${name}_test.yaml`)];
   beforeAll(() => {
     writeFileSync(target, text);
+    writeFileSync(`${target}.yaml`, text);
     for (const link of linked) symlinkSync(target, link);
   });
 
@@ -47,6 +51,28 @@ describe.each(Object.entries(PRIVATE_TEXTS))('a link to a file elsewhere: %s', (
   });
   test('test', async () => {
     expect(await outputOf('test', here(`${name}_test.yaml`))).not.toContain(SECRET);
+  });
+  test('check, of a policy file that names it as its list of keys', async () => {
+    const file = here(`${name}-keys.yaml`);
+    for (const keys of [`../${name}.yaml`, `${name}.yaml`, `./${name}.yaml`]) {
+      writeFileSync(
+        file,
+        `version: 1\nidentity: { api_key: { keys: "${keys}" } }\ndefault: { limits: [1/1h] }\n`,
+      );
+      expect(await outputOf('check', file)).not.toContain(SECRET);
+    }
+  });
+  test('test, of a test file that names it as its policy file', async () => {
+    const file = here(`${name}-policies_test.yaml`);
+    for (const policies of [`../${name}.yaml`, `${target}.yaml`, `${name}.yaml`]) {
+      writeFileSync(
+        file,
+        `policies: "${policies}"\nclients: { a: { ip: 192.0.2.1 } }\ntests: [{ name: a, steps: [{ request: GET / }] }]\n`,
+      );
+      const output = await outputOf('test', file);
+      expect(output).toContain(NOT_SHOWN);
+      expect(output).not.toContain(SECRET);
+    }
   });
   test.each(KINDS)('import %s', async (kind) => {
     expect(await outputOf('import', kind, here(`${name}.yaml`))).not.toContain(SECRET);
@@ -74,6 +100,12 @@ test('shows the mistakes of a policy file, also behind a link', async () => {
   writeFileSync(join(root, 'shared.yaml'), POLICIES);
   symlinkSync('../shared.yaml', here('policies.yaml'));
   expect(await outputOf('check', here('policies.yaml'))).toContain('surprise: 1');
+});
+
+test('shows the mistakes of a policy file that a test file in another folder names', async () => {
+  writeFileSync(join(root, 'shared.yaml'), POLICIES);
+  writeFileSync(here('shared_test.yaml'), 'policies: ../shared.yaml\nclients: {}\ntests: []\n');
+  expect(await outputOf('test', here('shared_test.yaml'))).toContain('surprise: 1');
 });
 
 test('shows the lines of a file that Kubernetes mounts', async () => {

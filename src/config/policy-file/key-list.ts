@@ -37,11 +37,11 @@ export type KeyEntry = z.output<typeof key>;
 const KEY_FILE: YamlKind = { ...POLICY_FILE, maxBytes: 8 * 1024 * 1024, maxParts: 1_000_000 };
 const MAX_MISTAKES = 100;
 
-/** Throws a FileError that names every mistake. */
-export function readKeyFile(text: string, fileName: string): readonly KeyEntry[] {
+/** Throws a FileError that names every mistake. `folder`: that of the policy file. */
+export function readKeyFile(text: string, fileName: string, folder?: string): readonly KeyEntry[] {
   const yaml = readYaml(text, KEY_FILE);
   // No excerpts: the file may hold plain keys by mistake.
-  refuseUnreadable({ ...yaml, excerpt: () => undefined }, fileName);
+  refuseUnreadable({ ...yaml, excerpt: () => undefined }, fileName, folder);
   const refuse = (mistakes: readonly DiagnosticDraft[]) =>
     new FileError(placeDiagnostics(mistakes, fileName, yaml));
   const result = keyListSchema.safeParse(yaml.value, { reportInput: true });

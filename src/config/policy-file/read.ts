@@ -84,7 +84,8 @@ export function validateFiles(
   const valid = validatePolicyFile(read(path, NAMED_BY_SETTING), displayName(path), {
     readKeyFile(name) {
       const keyFile = resolve(dirname(path), name);
-      return readKeyFile(read(keyFile, NAMED_BY_POLICIES), displayName(keyFile));
+      const keys = read(keyFile, NAMED_BY_POLICIES);
+      return readKeyFile(keys, displayName(keyFile), dirname(path));
     },
   });
   return { ...valid, cloudflare, ranges: { cloudflare: cloudflare.ranges } };

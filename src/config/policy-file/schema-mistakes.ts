@@ -64,7 +64,7 @@ function draftsFrom(issues: readonly z.core.$ZodIssue[], part: Part): Diagnostic
         return [{ rule: 'invalid-value', offset, path, message }];
       }
       default:
-        return [{ rule: ruleOf(issue), path, message: sentence(issue) }];
+        return [{ rule: ruleOf(issue), path, message: sentence(issue, path) }];
     }
   });
 }
@@ -104,14 +104,15 @@ function hintAt(word: string, known: readonly string[]): string {
   return meant !== '' || known.length === 0 ? meant : `, known are ${list(known)}`;
 }
 
-function sentence(issue: z.core.$ZodIssue): string {
+function sentence(issue: z.core.$ZodIssue, path: Path): string {
   switch (issue.code) {
     case 'invalid_type': {
       const wanted = aTypeName(issue.expected);
       if (/^(is missing|must be)/.test(issue.message)) return issue.message;
       if (issue.input === undefined) return `is missing, it must be ${wanted}`;
+      // A file that is text as a whole is of another kind, and may be private.
       const remedy =
-        issue.expected === 'array' && typeof issue.input !== 'object'
+        issue.expected === 'array' && typeof issue.input !== 'object' && path.length > 0
           ? `, write [${issue.input}]`
           : '';
       const found =

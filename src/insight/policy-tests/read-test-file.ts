@@ -145,8 +145,8 @@ class TestFileReader {
 
   #policies(name: string, path: Path): TestedPolicies | undefined {
     try {
-      const file = resolve(dirname(this.#sources.path), name);
-      return this.#sources.policyFiles.read(file, this.#keys);
+      const folder = dirname(this.#sources.path);
+      return this.#sources.policyFiles.read(resolve(folder, name), this.#keys, folder);
     } catch (error) {
       if (!(error instanceof RangeError)) throw error;
       this.#report({ rule: 'unreadable-file', path, message: error.message });

@@ -2,9 +2,10 @@
 import { hash } from 'node:crypto';
 import type { Diagnostic } from '../../config/diagnostic.ts';
 import { FileError } from '../../config/file-error.ts';
+import { areOfAnotherKind } from '../../config/place-diagnostics.ts';
 import { compilePolicies, type ValidFile } from '../../config/policy-file/compile.ts';
 import { validateFiles } from '../../config/policy-file/read.ts';
-import { displayName, readText } from '../../config/text-file.ts';
+import { displayName, isElsewhere, NOT_SHOWN, readText } from '../../config/text-file.ts';
 import type { PolicySet } from '../../core/policy-set.ts';
 import type { WrittenApiKey } from './test-file-schema.ts';
 
@@ -40,9 +41,12 @@ export class PolicyFileReader {
     this.#cloudflareRanges = cloudflareRanges;
   }
 
-  /** Undefined if the file has mistakes. Throws a RangeError that says why it cannot be read. */
-  read(path: string, keys: TestKeys): TestedPolicies | undefined {
-    const reading = this.#readings.get(path) ?? this.#read(path);
+  /**
+   * Undefined if the file has mistakes. Throws a RangeError that says why it cannot be read. `folder`: that of the test
+   * file.
+   */
+  read(path: string, keys: TestKeys, folder: string): TestedPolicies | undefined {
+    const reading = this.#readings.get(path) ?? this.#read(path, folder);
     this.#readings.set(path, reading);
     if (reading === 'invalid') return undefined;
     if ('unreadable' in reading) throw new RangeError(reading.unreadable);
@@ -55,7 +59,7 @@ export class PolicyFileReader {
     };
   }
 
-  #read(policies: string): Reading {
+  #read(policies: string, folder: string): Reading {
     try {
       const paths = { policies, cloudflareRanges: this.#cloudflareRanges };
       return validateFiles(paths, (path, namedBy) =>
@@ -66,6 +70,11 @@ export class PolicyFileReader {
       const [first] = error.diagnostics;
       if (first?.rule === 'unreadable-file' && first.file === displayName(policies)) {
         return { unreadable: `names ${first.file}, which ${first.message}` };
+      }
+      const own = error.diagnostics.filter(({ file }) => file === displayName(policies));
+      // A test file can name any file of the machine.
+      if (isElsewhere(policies, folder) && areOfAnotherKind(own)) {
+        return { unreadable: `names ${displayName(policies)}, which ${NOT_SHOWN}` };
       }
       this.mistakes.push(...error.diagnostics);
       return 'invalid';

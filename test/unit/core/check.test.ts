@@ -347,12 +347,23 @@ default: { limits: [100/1min, { rate: 100/1min, per: "header:x-tenant" }] }`;
       '\xa0Bearer foo',
     ],
     ...['!Bearer foo', 'Bearer!foo', 'Basic a, !bearer foo'],
+    // Some applications search for the scheme, as Laravel does.
+    ...['X Bearer foo', 'XBearer foo', '"Bearer foo"', 'a;bearer foo', 'Basic Bearer\tfoo'],
+    // Rails reads `foo`.
+    ...['Bearer "foo"', 'Bearer foo;x', 'Bearer token=foo', 'bearer Token="foo"'],
     ...['Bearer\xa0foo', 'Bearer: foo', 'Bearer=foo', 'Bearer', 'bearer\x85foo'],
   ])('Authorization: %j', async (authorization) => {
     const decision = await checkWith(bearer, failing).send({ headers: { authorization } });
     expect(decision.reason).toBe('ambiguous_identity');
   });
-  test.each(['Bearer foo', 'bearer  foo '])(
+  test.each([' foo', 'Token foo ', '\xa0foo', 'foo\xc2\xa0', `foo${' '.repeat(8_300)}`])(
+    'another Authorization scheme, or none, with blanks at an end: %j',
+    async (authorization) => {
+      const decision = await checkWith(bearer, failing).send({ headers: { authorization } });
+      expect(decision.reason).toBe('ambiguous_identity');
+    },
+  );
+  test.each(['Bearer foo', 'bearer  foo ', 'Bearer 1|foo.b-a_r~+/=='])(
     'a valid Bearer token is accepted: %j',
     async (authorization) => {
       const decision = await checkWith(bearer).send({ headers: { authorization } });

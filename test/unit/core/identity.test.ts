@@ -494,7 +494,19 @@ describe('Authorization as the header of keys', () => {
   );
   test.each([
     'listed',
-    'Basic listed',
+    'Token listed',
+    'token token=listed',
+    'Token token="listed", nonce="x"',
+    'ApiKey listed;x',
+    '!listed!',
+    'JWT  listed, Basic x',
+  ])('"%s" contains the key: applications may not compare the scheme', (value) => {
+    expect(listed(value)).toBe(true);
+  });
+  test.each([
+    'other',
+    'Basic other',
+    `Basic ${'x '.repeat(8)}listed`,
     'Bearer',
     'Bearer ',
     'Bearer a b',

@@ -72,6 +72,31 @@ test('a gateway without salts asks before it proposes, and takes what is written
   expect(started.isAgreeing).toBe(false);
 });
 
+test.each(['kept', '1d:2026-11-21', '1d:2026-11-22', '31d:', '31d:last'])(
+  'a gateway that starts proposes no other salt for one that Redis lost: %s',
+  async (lost) => {
+    const vault = new TestSaltVault();
+    const old = new SaltBooks(vault);
+    await old.refresh(NOON_MS);
+    const before = new Map(vault.salts);
+    const long = [...before.keys()].filter((name) => name.startsWith('31d:'));
+    const name = lost.startsWith('31d:') ? long.at(lost === '31d:' ? 0 : -1) : lost;
+    expect(vault.salts.delete(name ?? '')).toBe(true);
+    vault.onAsked = () => old.restore(NOON_MS);
+    await new SaltBooks(vault).refresh(NOON_MS);
+    expect(vault.salts).toEqual(before);
+  },
+);
+
+test('a gateway that has agreed asks nobody when a day begins', async () => {
+  const vault = new TestSaltVault();
+  const salts = new SaltBooks(vault);
+  await salts.refresh(NOON_MS);
+  vault.asked = 0;
+  await salts.refresh(NOON_MS + DAY_MS);
+  expect(vault.asked).toBe(0);
+});
+
 test('a gateway proposes salts if no other writes any back', async () => {
   const vault = new TestSaltVault();
   const salts = new SaltBooks(vault);
