@@ -8,6 +8,8 @@ export class FakeWorker extends EventEmitter {
   readonly signals: string[] = [];
   readonly id: number;
   connected = true;
+  /** Whether it answers pings. They are not among the messages that it keeps. */
+  responds = true;
   readonly process = { pid: 1, kill: (signal: string) => this.signals.push(signal) };
 
   constructor(id = 1) {
@@ -24,7 +26,8 @@ export class FakeWorker extends EventEmitter {
   }
 
   send(message: SupervisorMessage): void {
-    this.sent.push(message);
+    if (message.type !== 'ping') this.sent.push(message);
+    else if (this.responds) queueMicrotask(() => this.says({ type: 'pong' }));
   }
 
   says(message: WorkerMessage): void {
