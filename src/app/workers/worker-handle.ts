@@ -1,8 +1,9 @@
 /** One worker process, as its supervisor sees it. */
-import cluster, { type Worker } from 'node:cluster';
+import cluster from 'node:cluster';
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { StoreAtStart } from '../backend.ts';
+import { exitOf, type ForkedWorker } from './forked-worker.ts';
 import type {
   OperationOutcome,
   SupervisorMessage,
@@ -24,9 +25,6 @@ const GIVE_UP_TAKE_MS = 3_000;
 const MOST_PINGS_MISSED = 3;
 /** A worker that does not hang begins an operation within this time. */
 const BEGIN_WITHIN_MS = 500;
-
-/** A worker of node:cluster. */
-export type ForkedWorker = Pick<Worker, 'id' | 'process' | 'isConnected' | 'send' | 'on' | 'once'>;
 
 /** The slot is one of as many numbers from 0 as there are workers. A replacement has the slot of the worker that ended. */
 export function forkWorker(slot: number): WorkerHandle {
@@ -204,20 +202,4 @@ export class WorkerHandle {
     this.send({ type: 'report' });
     await Promise.race([reported, sleep(REPORT_WITHIN_MS, undefined, { ref: false })]);
   }
-}
-
-/** Resolves once no more messages of the worker can come. */
-function exitOf(worker: ForkedWorker): Promise<{ exitCode: number; how: string }> {
-  return new Promise((resolve) => {
-    worker.once('exit', (code, signal) => {
-      const end = () => resolve({ exitCode: code ?? 1, how: signal ?? `exit code ${code}` });
-      // Its last messages may arrive after the exit.
-      if (worker.isConnected()) worker.once('disconnect', end);
-      else end();
-    });
-    worker.on('error', (error) => {
-      // It could not be started. Any other error comes from its channel, and the exit follows.
-      if (worker.process.pid === undefined) resolve({ exitCode: 1, how: error.message });
-    });
-  });
 }

@@ -3,7 +3,7 @@ import { Agent } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { PATIENT, startGatewayProcess } from '../../support/gateway.ts';
 import { call } from '../../support/http.ts';
-import { startRedis } from '../../support/redis.ts';
+import { startRedisServer } from '../../support/redis-server.ts';
 
 export interface StopsOptions {
   readonly stops: number;
@@ -26,7 +26,7 @@ export interface StopsRun {
 const LOAD_MS = 500;
 
 export async function runStops(options: StopsOptions): Promise<StopsRun> {
-  await using redis = await startRedis();
+  await using redis = await startRedisServer();
   const reset: string[] = [];
   const exitCodes: (number | null)[] = [];
   let [answered, stopsWithResets] = [0, 0];
