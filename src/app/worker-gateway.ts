@@ -44,6 +44,8 @@ export function createWorkerGateway({
     drainMs: environment.drainMs,
     endWithinMs: environment.storeTimeoutMs + END_WITHIN_MS,
     onLost: telemetry.workers.lost,
+    onUnresponsive: telemetry.workers.unresponsive,
+    onResponding: telemetry.workers.responding,
     onEnded: (lastReport) => metrics.addEnded(lastReport?.metrics ?? []),
   });
   const operate = operateThrough(supervisor);
@@ -121,6 +123,7 @@ function healthOf(supervisor: Supervisor, ready: boolean): Health {
     ready: ready && supervisor.isAnswering,
     degraded: supervisor.lastReports.some((report) => report.degraded),
     unseenHeaders: unseenByWorkers(supervisor),
+    unresponsiveWorkers: supervisor.unresponsive,
   };
 }
 

@@ -5,6 +5,10 @@ import { type JsonSchema, jsonSchemaOf, OPS_ROUTES, type OpsRoute } from './ops-
 
 const status = z.object({ status: z.string() });
 const readiness = status.extend({
+  unresponsive_workers: z
+    .array(z.number())
+    .describe('The numbers of the workers that hang, as in the log. Others get the connections.')
+    .optional(),
   unseen_headers: z
     .array(
       z.object({

@@ -9,6 +9,8 @@ export interface Health {
   readonly degraded: boolean;
   /** Headers that proxies may not pass on. They do not change readiness. */
   readonly unseenHeaders: readonly UnseenHeader[];
+  /** The numbers of the workers that hang. Others get the connections. */
+  readonly unresponsiveWorkers?: readonly number[];
 }
 
 export interface HealthOptions {
@@ -25,11 +27,15 @@ export function addHealthRoutes(
 ): void {
   server.get('/livez', () => ({ status: 'ok' }));
   server.get('/readyz', (_request, reply) => {
-    const { ready, degraded, unseenHeaders } = health();
-    if (!ready) return reply.code(503).send({ status: 'not_ready' });
+    const { ready, degraded, unseenHeaders, unresponsiveWorkers = [] } = health();
+    const unresponsive = unresponsiveWorkers.length > 0 && {
+      unresponsive_workers: unresponsiveWorkers,
+    };
+    if (!ready) return reply.code(503).send({ status: 'not_ready', ...unresponsive });
     const unseen = unseenHeaders.map(({ dialect, header }) => ({ dialect, header }));
     return reply.send({
-      status: degraded ? 'degraded' : 'ok',
+      status: degraded || unresponsive ? 'degraded' : 'ok',
+      ...unresponsive,
       ...(unseen.length > 0 && { unseen_headers: unseen }),
     });
   });

@@ -184,6 +184,32 @@ describe.skipIf(!redisIsHere)('a gateway with two workers', () => {
     await expectMetric('headgate_workers_lost_total', 1);
   });
 
+  test('names a worker that hangs, gives its connections to the other one, and replaces it', async () => {
+    const [frozen = 0] = await workersOf(gateway);
+    const lost = await metric('headgate_workers_lost_total');
+    process.kill(frozen, 'SIGSTOP');
+    const isNamed = async () => JSON.parse((await readiness()).body);
+    const health = await eventually(
+      isNamed,
+      ({ unresponsive_workers: hanging = [] }) => hanging.length === 1,
+      WITHIN_MS,
+      'the worker in /readyz',
+    );
+    expect(health).toMatchObject({ status: 'degraded' });
+    // One of them was meant for the frozen worker.
+    expect(await fatesOf(openConnections(gateway.port, 20))).toEqual({ answered: 20 });
+    await gateway.printed(/"event":"worker_unresponsive"/);
+    await expectMetric('headgate_workers_lost_total', lost + 1);
+    await eventually(
+      readiness,
+      ({ body }) => body === '{"status":"ok"}',
+      WITHIN_MS,
+      'a gateway that is ready',
+    );
+    await allWorkersAnswer();
+    expect(await workersOf(gateway)).not.toContain(frozen);
+  });
+
   test('answers readiness probes while a worker is frozen, and is not ready without workers', async () => {
     const [frozen = 0, ...others] = await workersOf(gateway);
     process.kill(frozen, 'SIGSTOP');

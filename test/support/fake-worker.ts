@@ -1,13 +1,15 @@
 /** A worker of node:cluster without a process, for unit tests of its supervisor. */
 import { EventEmitter } from 'node:events';
+import type { ForkedWorker } from '../../src/app/workers/forked-worker.ts';
 import type { SupervisorMessage, WorkerMessage } from '../../src/app/workers/messages.ts';
-import type { ForkedWorker } from '../../src/app/workers/worker-handle.ts';
 
 export class FakeWorker extends EventEmitter {
   readonly sent: SupervisorMessage[] = [];
   readonly signals: string[] = [];
   readonly id: number;
   connected = true;
+  /** Whether it answers pings. They are not among the messages that it keeps. */
+  responds = true;
   readonly process = { pid: 1, kill: (signal: string) => this.signals.push(signal) };
 
   constructor(id = 1) {
@@ -24,7 +26,8 @@ export class FakeWorker extends EventEmitter {
   }
 
   send(message: SupervisorMessage): void {
-    this.sent.push(message);
+    if (message.type !== 'ping') this.sent.push(message);
+    else if (this.responds) queueMicrotask(() => this.says({ type: 'pong' }));
   }
 
   says(message: WorkerMessage): void {

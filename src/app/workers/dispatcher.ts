@@ -16,6 +16,8 @@ interface WaitingConnection {
 const MOST_WAITING = 1_024;
 
 export class Dispatcher {
+  /** Those that are free or just get a connection. */
+  readonly #workers = new Set<ConnectionTaker>();
   /** In the order of their turns. */
   readonly #free: ConnectionTaker[] = [];
   readonly #waiting: WaitingConnection[] = [];
@@ -23,8 +25,10 @@ export class Dispatcher {
   #handovers = 0;
   #onIdle: () => void = () => {};
 
-  /** From now on, this worker gets connections. */
+  /** From now on, this worker gets connections, until it does not take one or does not answer any more. */
   add(worker: ConnectionTaker): void {
+    if (this.#workers.has(worker)) return;
+    this.#workers.add(worker);
     this.#free.push(worker);
     this.#handOutWaiting();
   }
@@ -58,6 +62,7 @@ export class Dispatcher {
       if (worker === undefined) return;
       if (worker.isAnswering)
         void this.#handOver(this.#waiting.shift() as WaitingConnection, worker);
+      else this.#workers.delete(worker);
     }
     if (this.#isIdle) this.#onIdle();
   }
@@ -70,6 +75,7 @@ export class Dispatcher {
       waiting.connection.destroy();
       this.#free.push(worker);
     } else {
+      this.#workers.delete(worker);
       this.#waiting.unshift(waiting);
     }
     this.#handOutWaiting();

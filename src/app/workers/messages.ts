@@ -5,15 +5,25 @@ import type { StoreAtStart } from '../backend.ts';
 
 export type SupervisorMessage =
   | { readonly type: 'report' }
+  /** Answer with a pong at once: a worker that does not is not responding. */
+  | { readonly type: 'ping' }
   | { readonly type: 'reload' }
   /** Run an operation of the ops API. */
   | OperateMessage
   /** A connection comes with this message, and the worker takes it or not. */
-  | { readonly type: 'connection'; readonly port: string }
+  | ConnectionMessage
   /** Close each connection with its next response. */
   | { readonly type: 'drain' }
   /** Drain for so long, then end. */
   | { readonly type: 'stop'; readonly drainMs: number };
+
+export interface ConnectionMessage {
+  readonly type: 'connection';
+  readonly id: number;
+  readonly port: string;
+  /** A worker that gets to it later must not take it: another worker has it. Milliseconds since the epoch. */
+  readonly beforeMs: number;
+}
 
 export interface OperateMessage {
   readonly type: 'operate';
@@ -27,8 +37,9 @@ export interface OperateMessage {
 export type WorkerMessage =
   /** The worker can answer, and its store is in this state. */
   | { readonly type: 'ready'; readonly store: StoreAtStart }
-  /** Whether the worker took the connection. If not, it takes no others either. */
-  | { readonly type: 'connection'; readonly isTaken: boolean }
+  /** Whether the worker took the connection. */
+  | { readonly type: 'connection'; readonly id: number; readonly isTaken: boolean }
+  | { readonly type: 'pong' }
   | { readonly type: 'operated'; readonly id: number; readonly outcome: OperationOutcome }
   | { readonly type: 'report'; readonly report: WorkerReport };
 

@@ -52,6 +52,9 @@ export function messageHandler(
       case 'report':
         await send({ type: 'report', report: await duties.report() });
         break;
+      case 'ping':
+        await send({ type: 'pong' });
+        break;
       case 'reload':
         duties.reload();
         break;
@@ -62,11 +65,13 @@ export function messageHandler(
         break;
       }
       case 'connection': {
+        const { id, port, beforeMs } = message;
+        const isInTime = Date.now() <= beforeMs;
         // The client may have closed it on the way.
-        const isTaken = connection === undefined || duties.take(message.port, connection);
-        // Frees only this process's handle: the supervisor keeps the connection.
+        const isTaken = connection === undefined || (isInTime && duties.take(port, connection));
+        // Frees only this process's handle: another one keeps the connection.
         if (!isTaken) connection.destroy();
-        await send({ type: 'connection', isTaken });
+        await send({ type: 'connection', id, isTaken });
         break;
       }
       case 'drain':

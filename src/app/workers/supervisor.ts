@@ -14,6 +14,10 @@ export interface SupervisorOptions {
   /** How long a worker may take to end after its drain, milliseconds. */
   readonly endWithinMs: number;
   readonly onLost: (worker: number, how: string) => void;
+  /** A worker has not responded for three seconds. */
+  readonly onUnresponsive: (worker: number) => void;
+  /** Such a worker responds again. */
+  readonly onResponding: (worker: number) => void;
   /** Called for each worker that has ended, with its last report. */
   readonly onEnded: (lastReport: WorkerReport | undefined) => void;
   /** Starts the worker of a slot. Default: a process of node:cluster. */
@@ -24,6 +28,9 @@ export interface SupervisorOptions {
 const FIRST_DELAY_MS = 50;
 const LONGEST_DELAY_MS = 5_000;
 const LOSS_COUNTS_FOR_MS = 60_000;
+const PING_EVERY_MS = 1_000;
+/** A worker that has not answered so many pings is replaced. */
+const PINGS_OF_LOST_WORKER = 15;
 /** How long a connection may wait for a worker when all workers stop. */
 const TAKEN_WITHIN_MS = 1_000;
 
@@ -31,6 +38,8 @@ export class Supervisor {
   readonly #options: SupervisorOptions;
   readonly #workers = new Set<WorkerHandle>();
   readonly #dispatcher = new Dispatcher();
+  readonly #unresponsive = new Set<WorkerHandle>();
+  #pings: NodeJS.Timeout | undefined;
   #isStopping = false;
   #losses = 0;
 
@@ -48,6 +57,11 @@ export class Supervisor {
     return [...this.#workers].some((worker) => worker.isAnswering);
   }
 
+  /** The numbers of the workers that should answer, and hang. */
+  get unresponsive(): number[] {
+    return [...this.#unresponsive].map(({ id }) => id);
+  }
+
   get lastReports(): WorkerReport[] {
     return [...this.#workers].flatMap(({ lastReport }) => lastReport ?? []);
   }
@@ -57,6 +71,7 @@ export class Supervisor {
    * ends before it answers.
    */
   async start(): Promise<StoreAtStart> {
+    this.#pings = setInterval(() => this.#ping(), PING_EVERY_MS).unref();
     // The first starts alone, so that a mistake in the settings is printed once.
     const first = await this.#startWorker(0);
     const others = Array.from({ length: this.size - 1 }, (_, i) => this.#startWorker(i + 1));
@@ -117,6 +132,7 @@ export class Supervisor {
   /** Lets all workers answer the checks under way, and end. Dispatch no connection after this. */
   async stop(): Promise<void> {
     this.#isStopping = true;
+    clearInterval(this.#pings);
     await this.#dispatcher.emptied(TAKEN_WITHIN_MS);
     const { endWithinMs } = this.#options;
     await Promise.all([...this.#workers].map((worker) => worker.stop(0, endWithinMs)));
@@ -136,11 +152,30 @@ export class Supervisor {
     void worker.ended.then((how) => this.#onEnd(worker, how));
     await worker.ready;
     this.#dispatcher.add(worker);
+    worker.answersPings(() => this.#onPong(worker));
     return worker;
+  }
+
+  #ping(): void {
+    for (const worker of [...this.#workers].filter(({ isServing }) => isServing)) {
+      if (!worker.isResponding && !this.#unresponsive.has(worker)) {
+        this.#unresponsive.add(worker);
+        this.#options.onUnresponsive(worker.id);
+      }
+      if (worker.pingsMissed >= PINGS_OF_LOST_WORKER) worker.kill();
+      else worker.ping();
+    }
+  }
+
+  #onPong(worker: WorkerHandle): void {
+    if (this.#unresponsive.delete(worker)) this.#options.onResponding(worker.id);
+    // It may have hung when it should have taken a connection.
+    this.#dispatcher.add(worker);
   }
 
   #onEnd(worker: WorkerHandle, how: string): void {
     this.#workers.delete(worker);
+    this.#unresponsive.delete(worker);
     this.#options.onEnded(worker.lastReport);
     if (!worker.wasReady || worker.isLeaving || this.#isStopping) return;
     this.#options.onLost(worker.id, how);

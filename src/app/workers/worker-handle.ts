@@ -1,8 +1,9 @@
 /** One worker process, as its supervisor sees it. */
-import cluster, { type Worker } from 'node:cluster';
+import cluster from 'node:cluster';
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { StoreAtStart } from '../backend.ts';
+import { exitOf, type ForkedWorker } from './forked-worker.ts';
 import type {
   OperationOutcome,
   SupervisorMessage,
@@ -16,11 +17,14 @@ const READY_WITHIN_MS = 30_000;
 const REPORT_WITHIN_MS = 1_000;
 /** The longest operation waits two seconds for Redis. */
 const OPERATE_WITHIN_MS = 3_000;
+/** A worker that does not hang takes a connection within this time. */
+const TAKE_WITHIN_MS = 2_000;
+/** After this time, the connection goes to another worker. */
+const GIVE_UP_TAKE_MS = 3_000;
+/** A worker that has not answered so many pings is not responding. */
+const MOST_PINGS_MISSED = 3;
 /** A worker that does not hang begins an operation within this time. */
 const BEGIN_WITHIN_MS = 500;
-
-/** A worker of node:cluster. */
-export type ForkedWorker = Pick<Worker, 'id' | 'process' | 'isConnected' | 'send' | 'on' | 'once'>;
 
 /** The slot is one of as many numbers from 0 as there are workers. A replacement has the slot of the worker that ended. */
 export function forkWorker(slot: number): WorkerHandle {
@@ -40,7 +44,10 @@ export class WorkerHandle {
   #lastReport: WorkerReport | undefined;
   #reporting: Promise<void> | undefined;
   #onReport = () => {};
+  #connections = 0;
   #onConnection: (isTaken: boolean) => void = () => {};
+  #pingsMissed = 0;
+  #onPong: () => void = () => {};
   #operations = 0;
   readonly #operating = new Map<number, (outcome: OperationOutcome) => void>();
 
@@ -66,7 +73,21 @@ export class WorkerHandle {
 
   /** The worker takes connections, and is not about to stop. */
   get isAnswering(): boolean {
+    return this.isServing && this.isResponding;
+  }
+
+  /** The same, whether or not it responds. */
+  get isServing(): boolean {
     return this.#isReady && !this.#isLeaving && !this.#hasEnded;
+  }
+
+  get isResponding(): boolean {
+    return this.#pingsMissed < MOST_PINGS_MISSED;
+  }
+
+  /** How many pings in a row it has not answered. */
+  get pingsMissed(): number {
+    return this.#pingsMissed;
   }
 
   get isLeaving(): boolean {
@@ -108,16 +129,33 @@ export class WorkerHandle {
     if (this.#worker.isConnected()) this.#worker.send(message);
   }
 
-  /** One connection at a time. Resolves to false if the worker ends before it has taken it, or is closing. */
-  take(port: string, connection: Socket): Promise<boolean> {
-    return new Promise((resolve) => {
-      this.#onConnection = resolve;
-      if (this.#hasEnded) resolve(false);
-      if (!this.#worker.isConnected()) return;
+  /** Calls `onPong` for each answer to a ping. */
+  answersPings(onPong: () => void): void {
+    this.#onPong = onPong;
+  }
+
+  /** Call this regularly. Pings are counted, not timed: all processes of a machine may have been frozen together. */
+  ping(): void {
+    this.#pingsMissed++;
+    this.send({ type: 'ping' });
+  }
+
+  /** One connection at a time. Resolves to false if the worker ends before it has taken it, is closing, or hangs. */
+  async take(port: string, connection: Socket): Promise<boolean> {
+    const { promise, resolve } = Promise.withResolvers<boolean>();
+    this.#onConnection = resolve;
+    const id = ++this.#connections;
+    if (this.#hasEnded) resolve(false);
+    if (this.#worker.isConnected()) {
+      const beforeMs = Date.now() + TAKE_WITHIN_MS;
       // The supervisor keeps its handle until the worker has the connection.
-      const message: SupervisorMessage = { type: 'connection', port };
+      const message: SupervisorMessage = { type: 'connection', id, port, beforeMs };
       this.#worker.send(message, connection, { keepOpen: true });
-    });
+    }
+    const timeout = setTimeout(() => resolve(false), GIVE_UP_TAKE_MS);
+    const isTaken = await promise;
+    clearTimeout(timeout);
+    return isTaken;
   }
 
   /** Lets the worker drain, and kills it if it needs longer than `withinMs` after that. Resolves when it has ended. */
@@ -140,7 +178,12 @@ export class WorkerHandle {
         onReady(message.store);
         break;
       case 'connection':
-        this.#onConnection(message.isTaken);
+        // An answer to an earlier one comes from a worker that hung.
+        if (message.id === this.#connections) this.#onConnection(message.isTaken);
+        break;
+      case 'pong':
+        this.#pingsMissed = 0;
+        this.#onPong();
         break;
       case 'operated':
         this.#operating.get(message.id)?.(message.outcome);
@@ -159,20 +202,4 @@ export class WorkerHandle {
     this.send({ type: 'report' });
     await Promise.race([reported, sleep(REPORT_WITHIN_MS, undefined, { ref: false })]);
   }
-}
-
-/** Resolves once no more messages of the worker can come. */
-function exitOf(worker: ForkedWorker): Promise<{ exitCode: number; how: string }> {
-  return new Promise((resolve) => {
-    worker.once('exit', (code, signal) => {
-      const end = () => resolve({ exitCode: code ?? 1, how: signal ?? `exit code ${code}` });
-      // Its last messages may arrive after the exit.
-      if (worker.isConnected()) worker.once('disconnect', end);
-      else end();
-    });
-    worker.on('error', (error) => {
-      // It could not be started. Any other error comes from its channel, and the exit follows.
-      if (worker.process.pid === undefined) resolve({ exitCode: 1, how: error.message });
-    });
-  });
 }

@@ -4,6 +4,10 @@ import type { TelemetryContext } from './context.ts';
 export interface WorkerEvents {
   /** A worker ended unexpectedly. `how`: a signal or an exit code. */
   lost(worker: number, how: string): void;
+  /** A worker has not responded for three seconds. */
+  unresponsive(worker: number): void;
+  /** Such a worker responds again. */
+  responding(worker: number): void;
   /** So many workers were replaced. */
   replaced(count: number): void;
   /** A new worker did not start, so the remaining ones are not replaced. */
@@ -16,6 +20,11 @@ export function createWorkerEvents({ write, metrics }: TelemetryContext): Worker
       metrics.process.workersLost.inc();
       write('worker_lost', { worker, how });
     },
+    unresponsive(worker) {
+      metrics.process.workersUnresponsive.inc();
+      write('worker_unresponsive', { worker });
+    },
+    responding: (worker) => write('worker_responding', { worker }),
     replaced: (workers) => write('workers_replaced', { workers }),
     kept: (why) => write('workers_kept', { why }),
   };

@@ -12,6 +12,20 @@ export const WORKER_LINES = {
     },
     runbook: 'HeadgateWorkerLost',
   },
+  worker_unresponsive: {
+    level: 'error',
+    message: 'a worker does not respond: the other workers get new connections',
+    fields: { worker: 'the number of the worker' },
+    meaning:
+      'It has not responded for 3 seconds. If it does not respond for 15 seconds, it is killed and replaced, as `worker_lost`.',
+    runbook: 'HeadgateWorkerLost',
+  },
+  worker_responding: {
+    level: 'info',
+    message: 'a worker responds again',
+    fields: { worker: 'the number of the worker' },
+    runbook: 'HeadgateWorkerLost',
+  },
   workers_replaced: {
     level: 'info',
     message: 'every worker was replaced',

@@ -15,6 +15,11 @@ export function createProcessMetrics(registers: Registry[]) {
       help: 'Worker processes that ended unexpectedly.',
       registers,
     }),
+    workersUnresponsive: new Counter({
+      name: 'headgate_workers_unresponsive_total',
+      help: 'How often a worker process did not respond for 3 seconds.',
+      registers,
+    }),
     logLinesLost: new Counter({
       name: 'headgate_log_lines_lost_total',
       help: 'Log lines that could not be written to standard output: a full disk, a closed terminal or pipe, or a reader that is too slow.',

@@ -265,6 +265,18 @@ const ROWS: readonly Row[] = [
     [],
   ],
   [
+    'a worker that hangs',
+    ({ workers }) => workers.unresponsive(3),
+    { event: 'worker_unresponsive', level: 50, worker: 3 },
+    ['workers_unresponsive_total 1'],
+  ],
+  [
+    'a worker that hangs no more',
+    ({ workers }) => workers.responding(3),
+    { event: 'worker_responding', level: 30, worker: 3 },
+    [],
+  ],
+  [
     'replaced workers',
     ({ workers }) => workers.replaced(2),
     { event: 'workers_replaced', level: 30, workers: 2 },

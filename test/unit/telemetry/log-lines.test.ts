@@ -137,6 +137,8 @@ const CALLS: Calls = {
   },
   workers: {
     lost: ({ workers }) => workers.lost(1, 'SIGKILL'),
+    unresponsive: ({ workers }) => workers.unresponsive(1),
+    responding: ({ workers }) => workers.responding(1),
     replaced: ({ workers }) => workers.replaced(2),
     kept: ({ workers }) => workers.kept('exit code 3'),
   },

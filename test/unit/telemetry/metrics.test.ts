@@ -55,6 +55,7 @@ const METRICS = [
   'untrusted_header_total counter sum header',
   'untrusted_proxy_requests_total counter sum',
   'workers_lost_total counter sum',
+  'workers_unresponsive_total counter sum',
 ];
 
 const registered = () =>

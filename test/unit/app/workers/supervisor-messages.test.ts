@@ -7,6 +7,7 @@ import { messageHandler } from '../../../../src/app/workers/supervisor-messages.
 beforeEach(() => void vi.useFakeTimers({ now: 1_000 }));
 afterEach(() => void vi.useRealTimers());
 
+const CONNECTION = { type: 'connection', id: 7, port: 'check', beforeMs: 1_000 } as const;
 const REPORT = { metrics: [], degraded: false, unseenHeaders: [] };
 
 function setUp({ takes = true } = {}) {
@@ -58,23 +59,38 @@ test('an operation is run and answered, unless it is too late for it', async () 
 test('a connection is taken', async () => {
   const { called, handle, sent } = setUp();
   const connection = { destroy: vi.fn() };
-  await handle({ type: 'connection', port: 'grpc' }, connection as unknown as Socket);
+  await handle({ ...CONNECTION, port: 'grpc' }, connection as unknown as Socket);
   expect(called()).toEqual([['take', 'grpc', connection]]);
   expect(connection.destroy).not.toHaveBeenCalled();
-  expect(sent).toEqual([{ type: 'connection', isTaken: true }]);
+  expect(sent).toEqual([{ type: 'connection', id: 7, isTaken: true }]);
 });
 
 test('a connection that a closing worker does not take is freed', async () => {
   const { handle, sent } = setUp({ takes: false });
   const connection = { destroy: vi.fn() };
-  await handle({ type: 'connection', port: 'check' }, connection as unknown as Socket);
+  await handle(CONNECTION, connection as unknown as Socket);
   expect(connection.destroy).toHaveBeenCalledOnce();
-  expect(sent).toEqual([{ type: 'connection', isTaken: false }]);
+  expect(sent).toEqual([{ type: 'connection', id: 7, isTaken: false }]);
+});
+
+test('a connection that comes too late is freed, because another worker has it', async () => {
+  const { called, handle, sent } = setUp();
+  const connection = { destroy: vi.fn() };
+  await handle({ ...CONNECTION, beforeMs: 999 }, connection as unknown as Socket);
+  expect(called()).toEqual([]);
+  expect(connection.destroy).toHaveBeenCalledOnce();
+  expect(sent).toEqual([{ type: 'connection', id: 7, isTaken: false }]);
+});
+
+test('a ping is answered', async () => {
+  const { called, handle, sent } = setUp();
+  await handle({ type: 'ping' });
+  expect([called(), sent]).toEqual([[], [{ type: 'pong' }]]);
 });
 
 test('a connection that was closed on the way counts as taken', async () => {
   const { called, handle, sent } = setUp({ takes: false });
-  await handle({ type: 'connection', port: 'check' });
+  await handle(CONNECTION);
   expect(called()).toEqual([]);
-  expect(sent).toEqual([{ type: 'connection', isTaken: true }]);
+  expect(sent).toEqual([{ type: 'connection', id: 7, isTaken: true }]);
 });

@@ -25,12 +25,16 @@ function setUp(workers = 2) {
   const slots: number[] = [];
   const onLost = vi.fn();
   const onEnded = vi.fn();
+  const onUnresponsive = vi.fn();
+  const onResponding = vi.fn();
   const supervisor = new Supervisor({
     workers,
     drainMs: 100,
     endWithinMs: 50,
     onLost,
     onEnded,
+    onUnresponsive,
+    onResponding,
     startWorker(slot) {
       const worker = new FakeWorker(started.push(new FakeWorker()));
       started[started.length - 1] = worker;
@@ -39,7 +43,7 @@ function setUp(workers = 2) {
     },
   });
   const nth = (index: number) => started[index] as FakeWorker;
-  return { nth, onEnded, onLost, slots, started, supervisor };
+  return { nth, onEnded, onLost, onResponding, onUnresponsive, slots, started, supervisor };
 }
 
 async function setUpRunning() {
@@ -203,6 +207,55 @@ test('an operation has no outcome if all workers hang', async () => {
   const outcome = supervisor.operate('stats', {});
   await pass(6_000);
   expect(await outcome).toBeUndefined();
+});
+
+test('a worker that hangs for 3 seconds is named, gets no connections, and gets some again when it responds', async () => {
+  const { nth, onResponding, onUnresponsive, supervisor } = await setUpRunning();
+  nth(0).responds = false;
+  await pass(4_000);
+  expect(onUnresponsive.mock.calls).toEqual([[1]]);
+  expect(supervisor.unresponsive).toEqual([1]);
+  expect(supervisor.isAnswering).toBe(true);
+  const connection = { destroy: vi.fn() } as unknown as Socket;
+  supervisor.dispatch('check', connection);
+  expect([nth(0).sent, nth(1).sent.map(({ type }) => type)]).toEqual([[], ['connection']]);
+  nth(0).responds = true;
+  await pass(1_000);
+  expect(onResponding.mock.calls).toEqual([[1]]);
+  expect(supervisor.unresponsive).toEqual([]);
+  supervisor.dispatch('check', connection);
+  expect(nth(0).sent.map(({ type }) => type)).toEqual(['connection']);
+});
+
+test('a connection that a worker does not take in time goes to another one', async () => {
+  const { nth, supervisor } = await setUpRunning();
+  const connection = { destroy: vi.fn() } as unknown as Socket;
+  supervisor.dispatch('check', connection);
+  await pass(2_999);
+  expect(nth(1).sent).toEqual([]);
+  await pass(1);
+  const [first] = nth(0).sent;
+  expect(first).toMatchObject({ id: 1, beforeMs: 2_000 });
+  expect(nth(1).sent).toMatchObject([{ type: 'connection', port: 'check' }]);
+  // The other worker has it by now.
+  nth(0).says({ type: 'connection', id: 1, isTaken: false });
+  nth(1).says({ type: 'connection', id: 1, isTaken: true });
+  await pass();
+  expect(connection.destroy).toHaveBeenCalledOnce();
+});
+
+test('a worker that hangs for 15 seconds is killed, and replaced as a lost one', async () => {
+  const { nth, onLost, slots, supervisor } = await setUpRunning();
+  nth(1).responds = false;
+  await pass(15_000);
+  expect(nth(1).signals).toEqual([]);
+  await pass(1_000);
+  expect(nth(1).signals).toEqual(['SIGKILL']);
+  nth(1).exits(null, 'SIGKILL');
+  await pass(50);
+  expect(onLost.mock.calls).toEqual([[2, 'SIGKILL']]);
+  expect(supervisor.unresponsive).toEqual([]);
+  expect(slots).toEqual([0, 1, 1]);
 });
 
 test('reports, reloads and drains go to every worker', async () => {

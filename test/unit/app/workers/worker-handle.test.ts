@@ -175,12 +175,23 @@ test('an operation has no outcome if the worker ends, or takes longer than three
 test('a connection is taken if the worker says so', async () => {
   const { worker, handle } = await setUpReady();
   const taken = handle.take('check', CONNECTION);
-  expect(worker.sent).toEqual([{ type: 'connection', port: 'check' }]);
-  worker.says({ type: 'connection', isTaken: true });
+  expect(worker.sent).toMatchObject([{ type: 'connection', id: 1, port: 'check' }]);
+  worker.says({ type: 'connection', id: 1, isTaken: true });
   expect(await taken).toBe(true);
   const left = handle.take('grpc', CONNECTION);
-  worker.says({ type: 'connection', isTaken: false });
+  worker.says({ type: 'connection', id: 2, isTaken: false });
   expect(await left).toBe(false);
+});
+
+test('a late answer about a connection is not taken for one about the next', async () => {
+  const { worker, handle } = await setUpReady();
+  const first = handle.take('check', CONNECTION);
+  await vi.advanceTimersByTimeAsync(3_000);
+  expect(await first).toBe(false);
+  const second = handle.take('check', CONNECTION);
+  worker.says({ type: 'connection', id: 1, isTaken: false });
+  worker.says({ type: 'connection', id: 2, isTaken: true });
+  expect(await second).toBe(true);
 });
 
 test('a connection is not taken by a worker that ends before it says so, or has ended', async () => {
