@@ -93,6 +93,11 @@ export async function startMeasured(redis: TestRedis): Promise<Measured> {
       await gateway.printed(/"policies_refused"/);
     },
     async silence(server) {
+      // A gateway gives up only a Redis that has counted.
+      await waitUntil('Redis counts', async () => {
+        const { headers } = await ask('/envoy/pay');
+        return headers['x-ratelimit-mode'] === undefined;
+      });
       server.signal('SIGSTOP');
       try {
         await waitUntil('the store is given up', async () => {
