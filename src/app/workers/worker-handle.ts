@@ -49,7 +49,7 @@ export class WorkerHandle {
   #pingsMissed = 0;
   #onPong: () => void = () => {};
   #operations = 0;
-  readonly #operating = new Map<number, (outcome: OperationOutcome) => void>();
+  readonly #operating = new Map<number, (outcome: OperationOutcome | undefined) => void>();
 
   constructor(slot: number, worker: ForkedWorker) {
     this.slot = slot;
@@ -61,6 +61,7 @@ export class WorkerHandle {
       this.#hasEnded = true;
       ready.reject(new WorkerFailed(exitCode, how));
       this.#onConnection(false);
+      for (const resolve of this.#operating.values()) resolve(undefined);
       return how;
     });
     const timeout = setTimeout(() => this.kill(), READY_WITHIN_MS);
@@ -113,13 +114,15 @@ export class WorkerHandle {
 
   /** Resolves to undefined if there is no outcome in time. Most likely the worker has not begun the operation. */
   async operate(name: string, input: unknown): Promise<OperationOutcome | undefined> {
+    if (this.#hasEnded) return undefined;
     const id = ++this.#operations;
-    const outcome = new Promise<OperationOutcome>((resolve) => this.#operating.set(id, resolve));
+    const outcome = new Promise<OperationOutcome | undefined>((resolve) =>
+      this.#operating.set(id, resolve),
+    );
     this.send({ type: 'operate', id, name, input, beforeMs: Date.now() + BEGIN_WITHIN_MS });
     const timeout = sleep(OPERATE_WITHIN_MS, undefined, { ref: false });
-    const ended = this.ended.then(() => undefined);
     try {
-      return await Promise.race([outcome, timeout, ended]);
+      return await Promise.race([outcome, timeout]);
     } finally {
       this.#operating.delete(id);
     }
