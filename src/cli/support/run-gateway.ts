@@ -32,9 +32,6 @@ interface Configured {
   readonly resources: OpenResources;
 }
 
-/** How long the process may take to end after a start that failed. */
-const END_WITHIN_MS = 800;
-
 /** `read` throws a ConfigError if settings have mistakes. */
 export async function serve(
   flags: ServeFlags,
@@ -51,11 +48,8 @@ export async function serve(
   }
 }
 
-/** The error is printed meanwhile. */
+/** Meanwhile the error is printed. It is the one to print, whatever cannot be closed. */
 async function closeAfterFailure(resources: OpenResources): Promise<void> {
-  // Something may hang, such as a standard error that nobody reads.
-  setTimeout(() => process.exit(), END_WITHIN_MS).unref();
-  // The error that ended the start is the one to print.
   await resources.close().catch(() => {});
   // The channel to the supervisor would keep this process alive.
   cluster.worker?.disconnect();
