@@ -83,13 +83,11 @@ describe.each(rows)('$proxy $program', (row) => {
   });
 
   const changes = HTTP_2[row.proxy];
-  test.skipIf(!isHere(row, programs) || changes === undefined)(
-    'serves no blocked client over HTTP/2',
-    async () => {
-      await using application = await startByteApplication();
-      await using proxy = await row.start(behind(application, changes));
-      const get: Get = (path, headers) => statusOverHttp2(proxy.url, path, headers);
-      await expectNothingServed(get, application);
-    },
-  );
+  if (changes === undefined) return;
+  test.skipIf(!isHere(row, programs))('serves no blocked client over HTTP/2', async () => {
+    await using application = await startByteApplication();
+    await using proxy = await row.start(behind(application, changes));
+    const get: Get = (path, headers) => statusOverHttp2(proxy.url, path, headers);
+    await expectNothingServed(get, application);
+  });
 });

@@ -122,17 +122,13 @@ describe.each(rows)('$proxy $program', (row) => {
   });
 
   const changes = HTTP_2[row.proxy];
-  test.skipIf(!isHere(row, programs) || changes === undefined)(
-    'lets no two hosts of HTTP/2 past the policy',
-    async () => {
-      await using application = await startByteApplication();
-      await using proxy = await row.start(behind(application, changes));
-      await useUp(() => statusOverHttp2(proxy.url, '/x', { ':authority': ADMIN }));
-      const before = served(application).length;
-      await Promise.all(
-        HTTP_2_REQUESTS.map((headers) => statusOverHttp2(proxy.url, '/x', headers)),
-      );
-      expect(served(application).slice(before)).toEqual([]);
-    },
-  );
+  if (changes === undefined) return;
+  test.skipIf(!isHere(row, programs))('lets no two hosts of HTTP/2 past the policy', async () => {
+    await using application = await startByteApplication();
+    await using proxy = await row.start(behind(application, changes));
+    await useUp(() => statusOverHttp2(proxy.url, '/x', { ':authority': ADMIN }));
+    const before = served(application).length;
+    await Promise.all(HTTP_2_REQUESTS.map((headers) => statusOverHttp2(proxy.url, '/x', headers)));
+    expect(served(application).slice(before)).toEqual([]);
+  });
 });

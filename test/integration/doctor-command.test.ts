@@ -278,6 +278,7 @@ describe.each(PROXIES)('the file of %s', (proxy) => {
       const text = written
         .replaceAll(/^.*X-Tenant \$http_x_tenant;$/gm, '')
         .replace(/^.*exact: x-tenant.*$/m, '')
+        .replace(/^.*name: x-tenant,.*$/m, '')
         .replace(',x-tenant', '')
         .replace('x-tenant,', '')
         .replace(/^ *- X-Tenant$/m, '');

@@ -78,6 +78,14 @@ async function expectNoEffect(check: Check, headers: Headers, gateway = trusting
   expect(await ask(gateway, disguised)).toEqual({ ...plain, left: plain.left - 1 });
 }
 
+/** A value that an application could read in another way is refused. NGINX turns that into a 403 for itself. */
+async function expectNoEffectOrRefusal(check: Check, headers: Headers) {
+  const disguised = { ...check, headers: { ...check.headers, ...headers } };
+  const { status } = await ask(trusting, disguised);
+  if (status === 200) await expectNoEffect(check, headers);
+  else expect(status).toBe(check.through === 'nginx' ? 403 : 400);
+}
+
 async function expectCharged(check: Check, ...policies: string[]) {
   const { charged } = await ask(trusting, check);
   expect(charged, JSON.stringify(check)).toEqual(expect.arrayContaining(policies));
@@ -376,15 +384,18 @@ describe('malformed input', () => {
       else expect(status).toBe(400);
     }
   });
-  everyDialect('CVE-2024-47070: in a list of addresses identifies no client', async (check) => {
-    // The address that connected to the proxy is then the last that we know.
-    const innerProxy = { ...check, client: INNER_PROXY };
-    const cloudflare = { ...check, client: CLOUDFLARE };
-    for (const junk of [...JUNK, `${EXEMPT}, a`]) {
-      await expectNoEffect(innerProxy, { 'x-forwarded-for': junk });
-      await expectNoEffect(cloudflare, { 'cf-connecting-ip': junk });
-    }
-  });
+  everyDialect(
+    'CVE-2024-47070: in a list of addresses identifies no client, or is refused',
+    async (check) => {
+      // The address that connected to the proxy is then the last that we know.
+      const innerProxy = { ...check, client: INNER_PROXY };
+      const cloudflare = { ...check, client: CLOUDFLARE };
+      for (const junk of [...JUNK, `${EXEMPT}, a`]) {
+        await expectNoEffect(innerProxy, { 'x-forwarded-for': junk });
+        await expectNoEffectOrRefusal(cloudflare, { 'cf-connecting-ip': junk });
+      }
+    },
+  );
   test('CVE-2024-47070: in place of the client leaves the peer as the client', async () => {
     for (const junk of JUNK) {
       // The strictest policy applies to NGINX without an address, and to this path anyhow.
@@ -403,9 +414,9 @@ describe('malformed input', () => {
   test('CVE-2024-47070: in place of a key, user or tenant leaves the address as the client, or is refused', async () => {
     for (const name of ['x-api-key', 'x-user', 'x-tenant']) {
       const check = { client: newClient(), target: '/tenant' };
-      for (const junk of ['', 'x'.repeat(9_000)]) await expectNoEffect(check, { [name]: junk });
-      for (const several of [',', 'a,b', 'a, a']) {
-        const refused = await ask(trusting, { ...check, headers: { [name]: several } });
+      await expectNoEffect(check, { [name]: '' });
+      for (const odd of [',', 'a,b', 'a, a', 'x'.repeat(9_000)]) {
+        const refused = await ask(trusting, { ...check, headers: { [name]: odd } });
         expect(refused.status).toBe(400);
       }
     }

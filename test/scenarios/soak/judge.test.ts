@@ -61,7 +61,7 @@ const SAMPLES = RECORDED.map(
     files: 92,
     sockets: 71,
     redisKeys,
-    redisKeysForEver: 0,
+    redisKeysForEver: 1,
     redisBytes: redisMiB * 2 ** 20,
     series: 51,
     clients: second * CLIENTS_PER_SECOND,
