@@ -33,11 +33,11 @@ const NONE: readonly string[] = [];
 /** In characters. Honest targets with unusual characters are much shorter. */
 const MAX_ODD_LENGTH = 2_048;
 const MAX_READINGS = 12;
-/**
- * In one reading. Escaped characters, as honest clients send them, take six of the characters of a target or more. One such
- * character may stand for 18 others.
- */
+/** In one reading. Escaped characters, as honest clients send them, take six of the characters of a target or more. */
 const MAX_BEYOND_ASCII = 384;
+/** It stands for 18 characters (Unicode, annex 15), more than twice as many as any other. */
+const LONGEST_LIGATURE = 0xfdfa;
+const LENGTH_OF_LONGEST_LIGATURE = 18;
 /** In all readings together. Every step reads each character a fixed number of times. */
 const MAX_READING_CHARACTERS = 3_072;
 const SLASH = 0x2f;
@@ -115,7 +115,10 @@ function readOddTarget(raw: string, caseSensitive: boolean): CanonicalPath {
 
 function hasTooManyBeyondAscii(text: string): boolean {
   let count = 0;
-  for (let i = 0; i < text.length; i++) if (text.charCodeAt(i) > 127) count++;
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i);
+    if (code > 127) count += code === LONGEST_LIGATURE ? LENGTH_OF_LONGEST_LIGATURE : 1;
+  }
   return count > MAX_BEYOND_ASCII;
 }
 

@@ -230,6 +230,7 @@ describe('the work is bounded for any target', () => {
     ['2,048 characters', `/./${'a'.repeat(2_045)}`],
     ['64 segments', '/'.repeat(64)],
     ['12 readings', '/%09%3fc/%ef%bd%8c. %2f'],
+    ['21 ligatures of 18 characters', `/${'\ufdfa'.repeat(21)}`],
     ['384 characters beyond ASCII', `/${'\u00c3\u00a9'.repeat(384)}`],
   ])('a target of %s is read', (_, target) => {
     expect(canonicalPath(target, false).malformed).toBe(false);
@@ -238,6 +239,7 @@ describe('the work is bounded for any target', () => {
     ['2,049 characters', `/./${'a'.repeat(2_046)}`],
     ['65 segments', '/'.repeat(65)],
     ['23 readings', '/http:#b%09%3fc/%ef%bd%8c/%ef%bd%8c. '],
+    ['22 ligatures of 18 characters', `/${'\ufdfa'.repeat(22)}`],
     ['385 characters beyond ASCII', `/${'\u00c3\u00a9'.repeat(385)}`],
     ['two readings of 1,600 characters', `/${'a'.repeat(1_600)}%2fb`],
   ])('a target of %s is refused', (_, target) => {
