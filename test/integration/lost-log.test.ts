@@ -1,5 +1,5 @@
 /** The log cannot be written: the gateway answers, counts the lost lines, and ends when it is told to. */
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import {
   closeSync,
   constants,
@@ -174,10 +174,12 @@ describe.each([1, 2])('a gateway with %i workers', (workers) => {
       writeFileSync(script, `trap '' HUP\n${serve}\n`);
       await terminal.enter(`sh ${script}`);
       await ready(at);
+      const pid = Number(readFileSync(pidFile, 'utf8'));
+      started.defer(() => void spawnSync('kill', ['-KILL', String(pid)]));
       await terminal[Symbol.asyncDispose]();
       await writeLines(at, 5);
       await expectLost(at, (lines) => lines >= 5);
-      process.kill(Number(readFileSync(pidFile, 'utf8')), 'SIGTERM');
+      process.kill(pid, 'SIGTERM');
       await eventually(
         async () => readFileSync(codeFile, { encoding: 'utf8', flag: 'a+' }).trim(),
         (code) => code === '0',
