@@ -19,9 +19,10 @@ export class RepairedConnection extends Duplex {
       const repaired = repair.feed(chunk);
       if (repaired.length > 0 && !this.push(repaired)) connection.pause();
     });
-    // Node's wrapper around this stream throws if it has to write after it was told of the end.
-    connection.on('end', () => this.destroy());
-    connection.on('close', () => this.destroy());
+    // Node's wrapper around this stream throws if it has to write after the end. So the end closes the stream, but only
+    // after this turn: the wrapper has to report a write that is under way, or its session stays in memory.
+    const close = () => setImmediate(() => this.destroy());
+    connection.on('end', close).on('close', close);
     // `close` follows.
     connection.on('error', () => {});
   }

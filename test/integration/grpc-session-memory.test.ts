@@ -1,0 +1,73 @@
+/** Connections that end in the middle of an error leave no HTTP/2 session in memory. */
+import { once } from 'node:events';
+import { performServerHandshake } from 'node:http2';
+import { type AddressInfo, connect, createServer } from 'node:net';
+import { PassThrough } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { queryObjects, setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { expect, test } from 'vitest';
+import { ConnectionGuard } from '../../src/server/connection-guard.ts';
+import { Sessions } from '../../src/server/grpc/sessions.ts';
+import { eventually } from '../support/eventually.ts';
+
+const CONNECTIONS = 100;
+const PREFACE = 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n';
+const SETTINGS = '\0\0\0\x04\0\0\0\0\0';
+/** A request, and a PING on its stream, which is an error of the connection. */
+const REQUEST = '\0\0\x06\x01\x05\0\0\0\x01\x83\x86\x84\x41\x01a';
+const PING_ON_A_STREAM = `\0\0\x08\x06\0\0\0\0\x01${'\0'.repeat(8)}`;
+
+function sessionsInMemory(): number {
+  const session = performServerHandshake(new PassThrough());
+  const Session = session.constructor;
+  session.destroy();
+  runInNewContext('gc')();
+  // Its type requires a constructor.
+  return Number(queryObjects(Session as typeof Object, { format: 'count' }));
+}
+
+test.each([
+  ['a request of HTTP/1', ['GET / HTTP/1.1\r\n\r\n'], 'end'],
+  [
+    'an error of the connection, then an end',
+    [PREFACE, SETTINGS, REQUEST, PING_ON_A_STREAM],
+    'end',
+  ],
+  [
+    'an error of the connection, then a reset',
+    [PREFACE, SETTINGS, REQUEST, PING_ON_A_STREAM],
+    'reset',
+  ],
+  ['half a preface, then a reset', [PREFACE.slice(0, 9)], 'reset'],
+] as const)('%s', async (_what, texts, ending) => {
+  setFlagsFromString('--expose-gc');
+  const sessions = new Sessions();
+  await using server = createServer((connection) => {
+    const guard = new ConnectionGuard(connection, () => {});
+    guard.enter(() =>
+      sessions.open(connection, guard, (stream) => stream.refuse({ ':status': 415 })),
+    );
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const { port } = server.address() as AddressInfo;
+  const before = sessionsInMemory();
+  for (let i = 0; i < CONNECTIONS; i++) {
+    const client = connect({ port, host: '127.0.0.1', noDelay: true }).on('error', () => {});
+    const closed = once(client.resume(), 'close');
+    await once(client, 'connect');
+    for (const text of texts) {
+      client.write(text, 'latin1');
+      await sleep(1);
+    }
+    if (ending === 'end') client.end();
+    else client.resetAndDestroy();
+    await closed;
+  }
+  sessions.close();
+  const left = await eventually(
+    async () => sessionsInMemory() - before,
+    (more) => more <= 0,
+  );
+  expect(left).toBeLessThanOrEqual(0);
+});
