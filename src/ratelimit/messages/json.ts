@@ -2,14 +2,14 @@
  * Reads `RateLimitRequest` and writes `RateLimitResponse` as JSON (protobuf.dev/programming-guides/json): names in camel
  * case or as in the .proto file, 64-bit numbers as texts, enums by name or number. Unknown fields are refused.
  */
-import type {
-  CallDescriptor,
-  DescriptorStatus,
-  LimitOverride,
-  RateLimitAnswer,
-  RateLimitCall,
+import {
+  type CallDescriptor,
+  type DescriptorStatus,
+  type LimitOverride,
+  type RateLimitAnswer,
+  type RateLimitCall,
+  RefusedCall,
 } from '../call.ts';
-import { RefusedCall } from '../call.ts';
 import { addDescriptor, addEntry, newCall } from './new-call.ts';
 import { OVERRIDE_UNITS } from './units.ts';
 
