@@ -74,6 +74,14 @@ export const FINDINGS = {
     'A policy limits a path, and the proxy passes requests for this path on without asking headgate. So the policy limits nothing there.',
     'Add the check to that location, route or frontend, as `headgate proxy-config NAME --include` prints it. Do nothing if these requests shall have no limit.',
   ),
+  'upstream-unchecked': configWarning(
+    'The proxy passes requests to an application in two ways. One asks headgate, the other does not, so clients that take the other have no limits.',
+    'Add the check to the way that the finding names. Do nothing if only your own programs can take it.',
+  ),
+  'path-rewritten': configWarning(
+    'headgate checks the path that the client sent, and the proxy passes another one on. A policy for the new path does not limit these requests.',
+    'Give the policy a second one for the path that clients send, or check the new path as well: the quickstart of the proxy shows how.',
+  ),
   'other-check-replaced': configError(
     'A location has only one `auth_request`. The one of headgate takes the place of the one that the `server` or `http` block has, so nobody asks that service there.',
     'Let an outer `server` block ask headgate and pass requests on to the inner one, which asks the other service: docs/quickstart/nginx.md shows it.',
