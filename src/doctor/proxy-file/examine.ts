@@ -3,7 +3,11 @@ import { sentByClients } from '../../proxy-config/proxy-config.ts';
 import { type DoctorFinding, found } from '../catalog.ts';
 import { caddyFacts } from './caddy.ts';
 import { readCaddyfile } from './caddy-imports.ts';
+import { caddyOldParts } from './caddy-old-part.ts';
+import { caddyRewrites } from './caddy-rewrites.ts';
 import { caddySites } from './caddy-sites.ts';
+import { caddyTree } from './caddy-tree.ts';
+import { caddyWays } from './caddy-ways.ts';
 import { type Comparison, misfits } from './compare.ts';
 import { envoyFacts } from './envoy.ts';
 import { envoySites } from './envoy-sites.ts';
@@ -16,6 +20,7 @@ import { nginxLosses } from './nginx-losses.ts';
 import { nginxSites } from './nginx-sites.ts';
 import { type Directive, everyDirective } from './nginx-tree.ts';
 import { filesOfDump, filesOnDisk, type ProxyFiles } from './proxy-files.ts';
+import { type Rewrite, rewriteFindings } from './rewrites.ts';
 import { compareSecret } from './secret.ts';
 import { traefikFacts } from './traefik.ts';
 import { traefikSites } from './traefik-sites.ts';
@@ -65,9 +70,17 @@ async function caddyFindings(
   files: ProxyFiles,
 ): Promise<DoctorFinding[] | undefined> {
   const { text, lines, findings: unread } = readCaddyfile(files);
-  const facts = caddyFacts(text);
-  if (facts === undefined) return undefined;
-  return findingsOf({ facts, unread, sites: caddySites(lines) }, { ...input, text });
+  const tree = caddyTree(lines);
+  const facts = caddyFacts(tree);
+  if (facts === undefined) {
+    if (!tree.snippets.has('headgate') || PRINTED_PART.test(input.text)) return undefined;
+    const problem = 'no site has import headgate, so nothing is limited';
+    return [...unread, found('unknown-proxy-file', input.file, problem)];
+  }
+  const losses = caddyOldParts(tree);
+  const rewrites = input.policies ? caddyRewrites(tree, input.policies) : [];
+  const read = { facts, unread, losses, rewrites, sites: caddySites(tree), ways: caddyWays(tree) };
+  return findingsOf(read, { ...input, text });
 }
 
 async function nginxFindings(input: ProxyFileInput, files: ProxyFiles): Promise<DoctorFinding[]> {
@@ -104,6 +117,7 @@ interface ReadProxyFile {
   readonly facts: ProxyFacts;
   readonly sites: readonly Site[];
   readonly ways?: readonly Way[];
+  readonly rewrites?: readonly Rewrite[];
   /** About files that could not be read. */
   readonly unread?: readonly DoctorFinding[];
   /** About lines that take effect away from others. */
@@ -112,17 +126,21 @@ interface ReadProxyFile {
 
 /** Adds that the file fits if it does. */
 async function findingsOf(
-  { facts, sites, ways = [], unread = [], losses = [] }: ReadProxyFile,
+  { facts, sites, ways = [], rewrites = [], unread = [], losses = [] }: ReadProxyFile,
   input: ProxyFileInput,
 ): Promise<DoctorFinding[]> {
   const { file, policies } = input;
   const secret = await compareSecret(facts, input);
+  const unchecked = policies === undefined ? [] : uncheckedPaths(sites, policies);
+  const places = new Set(unchecked.map(({ subject }) => subject));
   const findings = [
     ...unread,
     ...misfits(facts, input, secret.findings),
     ...losses,
-    ...(policies === undefined ? [] : uncheckedPaths(sites, policies)),
-    ...uncheckedWays(ways),
+    ...unchecked,
+    // One finding for a place is enough.
+    ...uncheckedWays(ways).filter(({ subject }) => !places.has(subject)),
+    ...rewriteFindings(rewrites),
   ];
   if (findings.some(({ severity }) => severity !== 'info')) return findings;
   const what = `${facts.proxy}, fits the settings${policies === undefined ? '' : ' and the policy file'}`;
