@@ -43,7 +43,7 @@ function sourcesOf(line: CaddyDirective, { args, source, matcher }: Read): Sourc
       return (path) => templates.flatMap((each) => each?.(path) ?? []);
     }
     case 'handle_path':
-      return (path) => [(matcher ?? '').replace(/\/?\*?$/, '') + path];
+      return stripped((matcher ?? '').replace(/\/?\*?$/, ''));
     case 'uri':
       return fromUri(args);
     default:
@@ -68,9 +68,14 @@ function fromTemplate(template: string, source: string): SourcesOf | undefined {
 }
 
 function fromUri([kind, from = '', to = '']: readonly string[]): SourcesOf | undefined {
-  if (kind === 'strip_prefix') return (path) => [`/${from.replace(/^\/|\/$/g, '')}${path}`];
+  if (kind === 'strip_prefix') return stripped(`/${from.replace(/^\/|\/$/g, '')}`);
   if (kind === 'strip_suffix') return (path) => [path + from];
   if (kind === 'replace' && to !== '')
     return (path) => (path.includes(to) ? [path.replace(to, from)] : []);
   return undefined;
+}
+
+/** A policy whose path begins with the prefix is for clients' paths. */
+function stripped(prefix: string): SourcesOf {
+  return (path) => (path.startsWith(prefix) ? [] : [prefix + path]);
 }

@@ -13,7 +13,11 @@ export function caddyOldParts({ sites }: CaddyTree): DoctorFinding[] {
     const errorPages = site.block.filter(({ name }) => name === 'handle_errors');
     const lost = [...site.block.filter(({ name }) => LATER.test(name)), ...errorPages.slice(1)];
     return lost.map(({ name, args, place }) =>
-      found('part-takes-requests', place, `${[name, ...args].join(' ')} has no effect in this site`),
+      found(
+        'part-takes-requests',
+        place,
+        `${[name, ...args].join(' ')} has no effect in this site`,
+      ),
     );
   });
 }

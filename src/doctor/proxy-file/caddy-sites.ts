@@ -16,7 +16,24 @@ const TAKERS = [
   /^(abort|error|respond|metrics)$/,
   /^reverse_proxy$/,
   /^php_fastcgi$/,
+  /^file_server$/,
 ];
+
+/** The lines of a block that may take requests, in the order in which Caddy tries them. */
+function takersIn({ block }: CaddyDirective): CaddyDirective[] {
+  return TAKERS.flatMap((kind) =>
+    block.filter((line) => kind.test(line.name) && !isCheck(line)).sort(byPath),
+  );
+}
+
+/** What takes a request that no named matcher fits. */
+export function takerOf(block: CaddyDirective, path: string): CaddyDirective | undefined {
+  return takersIn(block).find((line) => !isNamed(line) && takes(line, path));
+}
+
+function isNamed(line: CaddyDirective): boolean {
+  return matcherOf(line)?.startsWith('@') === true;
+}
 
 /** These change the request or take it before any of these lines. */
 const UNKNOWN = /^(redir|rewrite|uri|try_files|import|invoke)$/;
@@ -30,10 +47,7 @@ export function hostsOfSite(site: CaddyDirective): readonly string[] | undefined
 }
 
 function siteOf(site: CaddyDirective): Site {
-  const takers = TAKERS.flatMap((kind) =>
-    site.block.filter((line) => kind.test(line.name) && !isCheck(line)).sort(byPath),
-  );
-  const isNamed = (line: CaddyDirective) => matcherOf(line)?.startsWith('@') === true;
+  const takers = takersIn(site);
   const isUnknown =
     site.block.some(({ name }) => UNKNOWN.test(name)) ||
     takers.some((line) => isNamed(line) && asks(line));
@@ -43,7 +57,7 @@ function siteOf(site: CaddyDirective): Site {
     paths: takers.flatMap((line) => pathOf(line)?.replace(/\*$/, '') ?? []),
     choose(path) {
       if (isUnknown) return undefined;
-      const found = takers.find((line) => !isNamed(line) && takes(line, path));
+      const found = takerOf(site, path);
       if (found === undefined || !leadsOn(found)) return undefined;
       const what = [found.name, ...found.args].join(' ');
       return { what, place: found.place, isUnchecked: !isChecked && !asks(found) };
