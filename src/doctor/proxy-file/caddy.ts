@@ -32,7 +32,7 @@ export function caddyFacts({ sites }: CaddyTree): ProxyFacts | undefined {
 }
 
 /** The part of headgate sends checks to a site of the same Caddyfile, which passes them on. */
-function ownSiteFor(
+export function ownSiteFor(
   check: CaddyDirective,
   sites: readonly CaddyDirective[],
 ): CaddyDirective | undefined {

@@ -3,7 +3,7 @@ import { sentByClients } from '../../proxy-config/proxy-config.ts';
 import { type DoctorFinding, found } from '../catalog.ts';
 import { caddyFacts } from './caddy.ts';
 import { readCaddyfile } from './caddy-imports.ts';
-import { caddyOldParts } from './caddy-old-part.ts';
+import { caddyParts } from './caddy-parts.ts';
 import { caddyRewrites } from './caddy-rewrites.ts';
 import { caddySites } from './caddy-sites.ts';
 import { caddyTree } from './caddy-tree.ts';
@@ -77,7 +77,7 @@ async function caddyFindings(
     const problem = 'no site has import headgate, so nothing is limited';
     return [...unread, found('unknown-proxy-file', input.file, problem)];
   }
-  const losses = caddyOldParts(tree);
+  const losses = caddyParts(tree);
   const rewrites = input.policies ? caddyRewrites(tree, input.policies) : [];
   const read = { facts, unread, losses, rewrites, sites: caddySites(tree), ways: caddyWays(tree) };
   return findingsOf(read, { ...input, text });

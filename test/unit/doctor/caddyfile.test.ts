@@ -194,6 +194,14 @@ describe('parts', () => {
     ]);
   });
 
+  test('need the one for the global options', async () => {
+    const lines = /\tservers 127[^}]*\}\n/;
+    for (const options of ['', '\tservers {\n\t\tmax_header_size 1KB\n\t}\n'])
+      expect(await complaints(WHOLE.replace(lines, options))).toEqual([
+        'global-part-missing: http://:8090 {',
+      ]);
+  });
+
   test('without an import limit nothing', async () => {
     expect(
       (await findingsIn(`${PARTS}a.example {\n${APPLICATION}\n}`)).map(({ problem }) => problem),
