@@ -23,7 +23,7 @@ export const caddy: Writer = {
     {
       place: 'site',
       line: 'import headgate',
-      goes: 'in each of your sites that shall ask',
+      goes: 'in each of your sites that shall ask headgate',
     },
   ],
   gateway: { shipped: '127.0.0.1:8080', write: upstreamAt },
