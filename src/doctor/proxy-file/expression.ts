@@ -1,61 +1,51 @@
-/** Whether the simple regular expressions of routes match a path. It runs none, because they come from files. */
+/** Whether a regular expression of a proxy's file matches a path. */
 
 export interface Subject {
   readonly path: string;
   readonly ignoresCase: boolean;
 }
 
-/** What an expression begins with. */
-interface Reading {
-  readonly text: string;
-  readonly isEnded: boolean;
-}
+/** Longer paths and more repetitions could take seconds, because expressions come from files. */
+const MAX_PATH_LENGTH = 200;
+const MAX_REPETITIONS = 4;
+/** PCRE and RE2 read these in another way than JavaScript, or JavaScript does not know them. */
+const FOREIGN = /\\[AaCEGHhKLlNPpQRUuVXZz]|\[\[:|\(\?(?![:=!<])|\(\*/;
+const ESCAPE = /\\[\s\S]/g;
+const CLASS = /\[\^?\]?[^\]]*\]/g;
+const INNERMOST_GROUP = /\((?:\?(?:[:=!]|<[=!]|<\w+>))?([^()]*)\)([*+?]|\{\d)?/;
+const REPETITION = /[*+]|\{\d/g;
 
-/** A literal character, a group of literals, the rest of a path, or the end. */
-const TOKEN =
-  /\\([^a-z0-9])(?![*+?{])|\((?:\?:)?([^()[\]{}*+?\\.^]*)\)(\?)?(?![*+?{])|(\.[*+]\$?)$|(\$)$|([^\\()[\]{}*+?.|^$])(?![*+{])(\?)?/giy;
-
-/** Undefined if the expression has other forms, and may match. */
+/** Undefined if the expression is of another kind, and may match. */
 export function matchesExpression(
   expression: string,
   { path, ignoresCase }: Subject,
 ): boolean | undefined {
-  const written = ignoresCase ? expression.toLowerCase() : expression;
-  const subject = ignoresCase ? path.toLowerCase() : path;
-  const isStart = written.startsWith('^');
-  // Between alternatives, an expression has several beginnings.
-  if (written.replaceAll(/\\.|\([^()]*\)/g, '').includes('|')) return undefined;
-  const { readings, isRead } = readingsOf(isStart ? written.slice(1) : written);
-  const isBegun = readings.map(({ text, isEnded }) => {
-    if (!isEnded) return isStart ? subject.startsWith(text) : subject.includes(text);
-    return isStart ? subject === text : subject.endsWith(text);
-  });
-  if (!isBegun.includes(true)) return false;
-  return isRead ? true : undefined;
+  if (path.length > MAX_PATH_LENGTH) return undefined;
+  return compileExpression(expression, ignoresCase)?.test(path);
 }
 
-function readingsOf(expression: string): { readings: readonly Reading[]; isRead: boolean } {
-  let readings: readonly Reading[] = [{ text: '', isEnded: false }];
-  let end = 0;
-  for (const match of expression.matchAll(TOKEN)) {
-    const [token, escaped, group, groupMark, rest, last, character, mark] = match;
-    const texts = escaped === undefined ? (group?.split('|') ?? [character ?? '']) : [escaped];
-    const isOptional = groupMark !== undefined || mark !== undefined;
-    end = match.index + token.length;
-    if (rest !== undefined) break;
-    if (last !== undefined) readings = readings.map(({ text }) => ({ text, isEnded: true }));
-    else readings = readings.flatMap((each) => longer(each, isOptional ? [...texts, ''] : texts));
-    if (readings.length > MOST_READINGS) return { readings, isRead: false };
+/** Undefined if it cannot be read, or if a match could take long. */
+export function compileExpression(expression: string, ignoresCase: boolean): RegExp | undefined {
+  const ignored = expression.startsWith('(?i)');
+  const written = (ignored ? expression.slice(4) : expression).replaceAll('(?P<', '(?<');
+  if (FOREIGN.test(written) || !isQuick(written)) return undefined;
+  try {
+    return new RegExp(written, ignoresCase || ignored ? 'i' : '');
+  } catch {
+    return undefined;
   }
-  return { readings, isRead: end === expression.length };
 }
 
-const MOST_READINGS = 1_000;
-
-function longer(reading: Reading, texts: readonly string[]): Reading[] {
-  if (reading.isEnded) return [reading];
-  return texts.map((each) => ({
-    text: reading.text + each.replace(/\$$/, ''),
-    isEnded: each.endsWith('$'),
-  }));
+/** Nothing is repeated that has repetitions or alternatives in it, and few things are repeated. */
+function isQuick(expression: string): boolean {
+  let rest = expression.replaceAll(ESCAPE, 'x').replaceAll(CLASS, 'x');
+  if ((rest.match(REPETITION) ?? []).length > MAX_REPETITIONS) return false;
+  for (let group = INNERMOST_GROUP.exec(rest); group !== null; group = INNERMOST_GROUP.exec(rest)) {
+    const [whole, inside = '', repeated = ''] = group;
+    const isSimple = !/[*+?{|]/.test(inside);
+    if (!isSimple && repeated !== '' && repeated !== '?') return false;
+    const left = isSimple ? 'x' : 'x?';
+    rest = rest.slice(0, group.index) + left + rest.slice(group.index + whole.length);
+  }
+  return true;
 }
