@@ -60,11 +60,23 @@ export const FINDINGS = {
   ),
   'lines-not-inherited': configWarning(
     'NGINX inherits `proxy_set_header`, `add_header`, `error_page` and `proxy_hide_header` only into a location without such lines. The part of headgate has some, so the lines of the `server` or `http` block that the finding names do not apply in this location.',
-    'Copy these lines into the location, beside the `include` of the part.',
+    'Copy these lines into the location, below the `include` of the part. Above it, an `error_page` for 401 or 403 would take the place of the lines of headgate.',
+  ),
+  'proxy-headers-not-inherited': configError(
+    'NGINX inherits `proxy_set_header` only into a location without such lines. The part of headgate has some, so the application does not get the `Host`, the address or the protocol of the client that your `server` or `http` block sets, or websockets do not open.',
+    'Copy these lines into the location, below the `include` of the part.',
   ),
   'part-not-inherited': configError(
-    'The part of headgate is in the `server` or `http` block, and NGINX inherits `error_page` and `add_header` only into a location without such lines. In this location clients get a plain 403 in place of the 429, or no rate-limit headers.',
-    'Include the part in this location, too.',
+    'NGINX inherits `error_page` and `add_header` only into a block without such lines. The part of headgate is in a block around this one, which has own lines. Here clients get a plain 403 in place of the 429, or no rate-limit headers.',
+    'Include the part in this location, too. In an `if` block, repeat the lines of the part that have this name.',
+  ),
+  'denial-becomes-page': configError(
+    'NGINX uses the first `error_page` of a block for a status. A line of the site for 401 or 403 stands before those of headgate, so denied clients get the page of the site, without `Retry-After`.',
+    'Move this line below the `include` of the part, or remove 401 and 403 from it.',
+  ),
+  'own-refusal-replaced': configError(
+    'The part for the `server` block is of an older headgate. It takes every 401 and 403 for one of headgate, also those of `auth_basic`, `deny`, `return`, and of the application with `proxy_intercept_errors on`. So browsers do not ask for a password, and pages for 403 are empty.',
+    PRINT_AGAIN,
   ),
   'old-part': configWarning(
     'The part for the location is of another policy file: this one reads a header that the part does not pass on. NGINX before 1.23 counts a request with two such headers by the first one, and the application gets both.',

@@ -12,9 +12,12 @@ import { haproxyFacts } from './haproxy.ts';
 import { haproxySites } from './haproxy-sites.ts';
 import { asksHeadgate, nginxFacts } from './nginx.ts';
 import { readNginxConfig } from './nginx-config.ts';
+import { nginxDenials } from './nginx-denials.ts';
+import { isForHeadgate, levelsIn } from './nginx-levels.ts';
 import { nginxLosses } from './nginx-losses.ts';
 import { nginxSites } from './nginx-sites.ts';
 import { type Directive, everyDirective } from './nginx-tree.ts';
+import { nginxWays } from './nginx-ways.ts';
 import { filesOfDump, filesOnDisk, type ProxyFiles } from './proxy-files.ts';
 import { compareSecret } from './secret.ts';
 import { traefikFacts } from './traefik.ts';
@@ -76,9 +79,15 @@ async function nginxFindings(input: ProxyFileInput, files: ProxyFiles): Promise<
   // The includes of a part are relative to a file that is not known.
   if (isPart(input.text, tree)) return [partOf(file, input.text)];
   const facts = nginxFacts(tree);
-  const losses = nginxLosses(tree, input.policies ? sentByClients(input.policies) : []);
+  const levels = tree.filter(({ name }) => name === 'http').flatMap((http) => levelsIn(http, []));
+  const ofSite = levels.filter(({ at }) => !isForHeadgate(at));
+  const losses = [
+    ...nginxLosses(ofSite, input.policies ? sentByClients(input.policies) : []),
+    ...nginxDenials(ofSite),
+  ];
   if (facts !== undefined) {
-    return findingsOf({ facts, unread, losses, sites: nginxSites(tree) }, { ...input, text });
+    const read = { facts, unread, losses, sites: nginxSites(tree), ways: nginxWays(tree) };
+    return findingsOf(read, { ...input, text });
   }
   if (losses.length > 0) return [...unread, ...losses];
   const problem = everyDirective(tree).some(asksHeadgate)
@@ -117,12 +126,15 @@ async function findingsOf(
 ): Promise<DoctorFinding[]> {
   const { file, policies } = input;
   const secret = await compareSecret(facts, input);
+  const unchecked = policies === undefined ? [] : uncheckedPaths(sites, policies);
+  const places = new Set(unchecked.map(({ subject }) => subject));
   const findings = [
     ...unread,
     ...misfits(facts, input, secret.findings),
     ...losses,
-    ...(policies === undefined ? [] : uncheckedPaths(sites, policies)),
-    ...uncheckedWays(ways),
+    ...unchecked,
+    // One finding for a place is enough.
+    ...uncheckedWays(ways).filter(({ subject }) => !places.has(subject)),
   ];
   if (findings.some(({ severity }) => severity !== 'info')) return findings;
   const what = `${facts.proxy}, fits the settings${policies === undefined ? '' : ' and the policy file'}`;

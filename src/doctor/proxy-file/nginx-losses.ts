@@ -1,7 +1,7 @@
 /** Finds what the part of headgate takes away from a location of NGINX, what takes it away, and what it lacks there. */
 import { type DoctorFinding, found } from '../catalog.ts';
-import { asksHeadgate } from './nginx.ts';
-import { asks, type Level, levelsIn, nearest } from './nginx-levels.ts';
+import { statusesOf } from './nginx-denials.ts';
+import { asks, inherited, isChecked, type Level, nearest } from './nginx-levels.ts';
 import type { Directive } from './nginx-tree.ts';
 
 /** NGINX inherits all lines of such a directive, or none if the block has one itself. */
@@ -10,16 +10,14 @@ const OTHER_PASSES = /^(fastcgi|uwsgi|scgi|grpc|memcached)_pass$/;
 /** What a location can ask besides `auth_request`. */
 const OTHER_CHECKS = ['allow', 'deny', 'auth_basic', 'auth_jwt'];
 const MOST_NAMED = 5;
+/** Without these, applications take the proxy for the client, write wrong links, or get no websockets. */
+const VITAL = /^(host|forwarded|x-forwarded-[a-z]+|x-real-ip|upgrade|connection)$/i;
 
-/** `forwarded`: names of headers that the part passes on to the application. */
+/** `levels`: those of the site. `forwarded`: names of headers that the part passes on to the application. */
 export function nginxLosses(
-  tree: readonly Directive[],
+  levels: readonly Level[],
   forwarded: readonly string[],
 ): DoctorFinding[] {
-  const levels = tree
-    .filter(({ name }) => name === 'http')
-    .flatMap((http) => levelsIn(http, []))
-    .filter(({ at }) => !isForHeadgate(at));
   return [
     ...levels
       .filter(hasPart)
@@ -32,11 +30,6 @@ export function nginxLosses(
       ]),
     ...levels.filter((level) => !hasPart(level)).flatMap(hiddenPart),
   ];
-}
-
-/** Whether headgate itself needs the location. */
-function isForHeadgate({ block, args }: Directive): boolean {
-  return block.some(asksHeadgate) || args.some((each) => /^@headgate_|^\/_headgate$/.test(each));
 }
 
 /** Whether the block includes headgate's part. */
@@ -52,16 +45,22 @@ function lostLines(name: string, { at, around }: Level): DoctorFinding[] {
     return [];
   const lost = nearest(name, around).filter((each) => !isOfHeadgate(each));
   if (lost.length === 0) return [];
-  const named = lost.slice(0, MOST_NAMED).map(({ args, place }) => `${args[0]} (${place})`);
+  const named = lost.slice(0, MOST_NAMED).map((each) => `${subjectOf(each)} (${each.place})`);
   const more = lost.length > MOST_NAMED ? [`and ${lost.length - MOST_NAMED} more`] : [];
   const verb = lost.length === 1 ? 'does' : 'do';
+  const breaks = name === 'proxy_set_header' && lost.some(({ args }) => VITAL.test(args[0] ?? ''));
   return [
     found(
-      'lines-not-inherited',
+      breaks ? 'proxy-headers-not-inherited' : 'lines-not-inherited',
       at.place,
       `${name} ${[...named, ...more].join(', ')} ${verb} not apply in this ${at.name}`,
     ),
   ];
+}
+
+/** The header, or all statuses of an `error_page`. */
+function subjectOf({ name, args }: Directive): string {
+  return name === 'error_page' ? statusesOf(args).join(' ') : (args[0] ?? '');
 }
 
 /** Lines of the part, also without the comments around it. */
@@ -76,8 +75,9 @@ function isOfHeadgate({ name, args, isPart }: Directive): boolean {
 
 /** The part is in a block around this location, and the location has own lines in place of those of the part. */
 function hiddenPart({ at, around }: Level): DoctorFinding[] {
-  const [check] = nearest('auth_request', [at, ...around]);
-  if (at.name !== 'location' || check === undefined || !asks(check)) return [];
+  const isInside = at.name === 'location' || at.name === 'if';
+  if (!isInside || !isChecked({ at, around }) || at.block.some(({ name }) => name === 'return'))
+    return [];
   const hidden = ['error_page', 'add_header'].filter(
     (name) =>
       at.block.some((each) => each.name === name) && nearest(name, around).some(isOfHeadgate),
@@ -126,8 +126,4 @@ function satisfied({ at, around }: Level): DoctorFinding[] {
   return [
     found('satisfied-by-headgate', at.place, 'has satisfy any, and an allow of headgate is enough'),
   ];
-}
-
-function inherited(name: string, blocks: readonly Directive[]): string | undefined {
-  return nearest(name, blocks)[0]?.args[0];
 }

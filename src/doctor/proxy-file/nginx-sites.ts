@@ -1,6 +1,6 @@
-/** Which location of NGINX takes a request, and whether it asks headgate. */
-import { matchesExpression } from './expression.ts';
+/** The servers of NGINX that ask headgate, and what their locations do with a request. */
 import { innerLevels, isChecked, type Level, levelsIn } from './nginx-levels.ts';
+import { locationFor, ruleOf } from './nginx-locations.ts';
 import { type Directive, everyDirective } from './nginx-tree.ts';
 import { type Choice, hostsOf, type Site } from './unchecked-paths.ts';
 
@@ -48,44 +48,6 @@ function choiceOf(level: Level, comesBack: (target: string) => boolean): Choice 
   if (block.some(({ name }) => ELSEWHERE.has(name)) || pass === undefined) return undefined;
   const isUnchecked = !isChecked(level) && !comesBack(pass.args[0] ?? '');
   return { what: `location ${args.join(' ')}`, place, isUnchecked };
-}
-
-interface Rule {
-  /** `=`, `^~`, `~`, `~*`, or empty for a prefix. */
-  readonly kind: string;
-  /** Empty for blocks that no request is matched with. */
-  readonly text: string;
-}
-
-function ruleOf({ name, args }: Directive): Rule {
-  const [, kind = '', text = ''] = /^(=|\^~|~\*|~)? ?(.*)$/s.exec(args.join(' ')) ?? [];
-  return name !== 'location' || text.startsWith('@') ? { kind: '', text: '' } : { kind, text };
-}
-
-/** Stands for a location with an expression that may match. Nothing is known of its lines. */
-const UNKNOWN: Level = {
-  at: { name: 'location', args: [], block: [], place: '', isPart: false },
-  around: [],
-};
-
-/** As NGINX finds it: the longest prefix, then the first expression that matches. Undefined if there is none. */
-function locationFor(path: string, levels: readonly Level[]): Level | undefined {
-  const rules = levels.map((level) => ({ level, ...ruleOf(level.at) })).filter((each) => each.text);
-  const exact = rules.find(({ kind, text }) => kind === '=' && text === path);
-  if (exact !== undefined) return exact.level;
-  const [longest] = rules
-    .filter(({ kind, text }) => (kind === '' || kind === '^~') && path.startsWith(text))
-    .sort((a, b) => b.text.length - a.text.length);
-  const inside = longest && locationFor(path, innerLevels(longest.level));
-  if (inside === UNKNOWN) return inside;
-  if (inside !== undefined && /^[=~]/.test(ruleOf(inside.at).kind)) return inside;
-  for (const { level, kind, text } of longest?.kind === '^~' ? [] : rules) {
-    const subject = { path, ignoresCase: kind === '~*' };
-    const matches = kind.startsWith('~') ? matchesExpression(text, subject) : false;
-    if (matches === undefined) return UNKNOWN;
-    if (matches) return locationFor(path, innerLevels(level)) ?? level;
-  }
-  return inside ?? longest?.level;
 }
 
 function ownAddresses(tree: readonly Directive[]): ReadonlySet<string> {
