@@ -86,8 +86,9 @@ async function nginxFindings(input: ProxyFileInput, files: ProxyFiles): Promise<
     ...nginxDenials(ofSite),
   ];
   if (facts !== undefined) {
+    const rewrites = input.policies ? nginxRewrites(tree, input.policies) : [];
     const read = { facts, unread, losses, sites: nginxSites(tree), ways: nginxWays(tree) };
-    return findingsOf(read, { ...input, text });
+    return findingsOf({ ...read, rewrites }, { ...input, text });
   }
   if (losses.length > 0) return [...unread, ...losses];
   const problem = everyDirective(tree).some(asksHeadgate)

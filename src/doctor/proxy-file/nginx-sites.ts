@@ -10,19 +10,27 @@ const ELSEWHERE: ReadonlySet<string> = new Set(['rewrite', 'return', 'try_files'
 
 /** The servers with a location that asks headgate. The others are for something else. */
 export function nginxSites(tree: readonly Directive[]): Site[] {
-  const levels = tree.filter(({ name }) => name === 'http').flatMap((http) => levelsIn(http, []));
   const own = ownAddresses(tree);
-  return levels
+  return serversThatAsk(tree).map((server) => siteOf(server, own));
+}
+
+export function serversThatAsk(tree: readonly Directive[]): Level[] {
+  return tree
+    .filter(({ name }) => name === 'http')
+    .flatMap((http) => levelsIn(http, []))
     .filter(({ at }) => at.name === 'server')
     .filter(({ at, around }) =>
       levelsIn(at, around).some((each) => each.at.name === 'location' && isChecked(each)),
-    )
-    .map((server) => siteOf(server, own));
+    );
+}
+
+/** Undefined unless all of its names are names of hosts or domains. */
+export function hostsOfServer({ block }: Directive): readonly string[] | undefined {
+  return hostsOf(block.filter(({ name }) => name === 'server_name').flatMap(({ args }) => args));
 }
 
 function siteOf(server: Level, own: ReadonlySet<string>): Site {
   const { block } = server.at;
-  const names = block.filter(({ name }) => name === 'server_name').flatMap(({ args }) => args);
   const moves = everyDirective(block.filter(({ name }) => name !== 'location')).some(
     ({ name }) => name === 'rewrite',
   );
@@ -32,7 +40,7 @@ function siteOf(server: Level, own: ReadonlySet<string>): Site {
     http.block.filter(({ name }) => name === 'upstream'),
   );
   return {
-    hosts: hostsOf(names),
+    hosts: hostsOfServer(server.at),
     paths: inside.flatMap(({ kind, text }) => (kind.startsWith('~') || text === '' ? [] : [text])),
     choose: (path) => {
       const level = isUnknown ? undefined : locationFor(path, innerLevels(server));
