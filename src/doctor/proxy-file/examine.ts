@@ -11,14 +11,17 @@ import type { ProxyFacts, ReadFacts } from './facts.ts';
 import { haproxyFacts } from './haproxy.ts';
 import { haproxySites } from './haproxy-sites.ts';
 import { asksHeadgate, nginxFacts } from './nginx.ts';
+import { nginxChecks } from './nginx-checks.ts';
 import { readNginxConfig } from './nginx-config.ts';
 import { nginxDenials } from './nginx-denials.ts';
 import { isForHeadgate, levelsIn } from './nginx-levels.ts';
 import { nginxLosses } from './nginx-losses.ts';
+import { nginxRewrites } from './nginx-rewrites.ts';
 import { nginxSites } from './nginx-sites.ts';
 import { type Directive, everyDirective } from './nginx-tree.ts';
 import { nginxWays } from './nginx-ways.ts';
 import { filesOfDump, filesOnDisk, type ProxyFiles } from './proxy-files.ts';
+import { type Rewrite, rewriteFindings } from './rewrites.ts';
 import { compareSecret } from './secret.ts';
 import { traefikFacts } from './traefik.ts';
 import { traefikSites } from './traefik-sites.ts';
@@ -84,6 +87,7 @@ async function nginxFindings(input: ProxyFileInput, files: ProxyFiles): Promise<
   const losses = [
     ...nginxLosses(ofSite, input.policies ? sentByClients(input.policies) : []),
     ...nginxDenials(ofSite),
+    ...nginxChecks(levels),
   ];
   if (facts !== undefined) {
     const rewrites = input.policies ? nginxRewrites(tree, input.policies) : [];
@@ -114,6 +118,7 @@ interface ReadProxyFile {
   readonly facts: ProxyFacts;
   readonly sites: readonly Site[];
   readonly ways?: readonly Way[];
+  readonly rewrites?: readonly Rewrite[];
   /** About files that could not be read. */
   readonly unread?: readonly DoctorFinding[];
   /** About lines that take effect away from others. */
@@ -122,7 +127,7 @@ interface ReadProxyFile {
 
 /** Adds that the file fits if it does. */
 async function findingsOf(
-  { facts, sites, ways = [], unread = [], losses = [] }: ReadProxyFile,
+  { facts, sites, ways = [], rewrites = [], unread = [], losses = [] }: ReadProxyFile,
   input: ProxyFileInput,
 ): Promise<DoctorFinding[]> {
   const { file, policies } = input;
@@ -136,6 +141,7 @@ async function findingsOf(
     ...unchecked,
     // One finding for a place is enough.
     ...uncheckedWays(ways).filter(({ subject }) => !places.has(subject)),
+    ...rewriteFindings(rewrites),
   ];
   if (findings.some(({ severity }) => severity !== 'info')) return findings;
   const what = `${facts.proxy}, fits the settings${policies === undefined ? '' : ' and the policy file'}`;

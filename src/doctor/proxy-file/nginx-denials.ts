@@ -1,65 +1,61 @@
 /** Finds what keeps the answers of headgate, or the site's own 401 and 403, from the client. */
 import { type DoctorFinding, found } from '../catalog.ts';
-import { inherited, isChecked, type Level, nearest } from './nginx-levels.ts';
-import { type Directive, everyDirective } from './nginx-tree.ts';
+import { inherited, isChecked, type Level, nearest, PASS } from './nginx-levels.ts';
+import type { Directive } from './nginx-tree.ts';
 
-/** What clients get instead, by the status that `auth_request` knows. */
-const LOST: Readonly<Record<string, string>> = {
-  403: "headgate's answer to a denial",
-  401: 'the 503 for requests that are refused while no gateway answers',
-};
-
+/** `levels`: those of the site. */
 export function nginxDenials(levels: readonly Level[]): DoctorFinding[] {
-  return levels
-    .filter(isChecked)
-    .flatMap((level) => [...takenStatuses(level), ...replacedRefusals(level)]);
+  return levels.filter(isChecked).flatMap((level) => {
+    const taken = takenStatuses(level);
+    if (taken.length > 0) return taken;
+    return takesUnauthorized(level) ? replacedRefusals(level) : lostPages(level);
+  });
 }
 
 /** `401 403` of `error_page 401 403 =404 /page`. */
-export function statusesOf(args: readonly string[]): readonly string[] {
+export function statusesOf({ args }: Directive): readonly string[] {
   return args.slice(0, -1).filter((each) => /^\d+$/.test(each));
 }
 
 /** NGINX uses the first line for a status. */
 function takenStatuses({ at }: Level): DoctorFinding[] {
   const lines = at.block.filter(({ name }) => name === 'error_page');
-  if (!lines.some(leadsToHeadgate)) return [];
-  const taken = new Map<Directive, string[]>();
-  for (const status of Object.keys(LOST)) {
-    const [first] = lines.filter(({ args }) => statusesOf(args).includes(status));
-    if (first !== undefined && !leadsToHeadgate(first))
-      taken.set(first, [...(taken.get(first) ?? []), status]);
+  const places = new Map<string, string[]>();
+  for (const status of ['403', '401']) {
+    const [first, ...others] = lines.filter((line) => statusesOf(line).includes(status));
+    if (first === undefined || leadsToHeadgate(first) || !others.some(leadsToHeadgate)) continue;
+    places.set(first.place, [...(places.get(first.place) ?? []), status]);
   }
-  return [...taken].map(([{ args, place }, statuses]) => {
-    const lost = statuses.map((status) => LOST[status]).join(', and ');
-    const problem = `error_page ${statusesOf(args).join(' ')} stands before the lines of headgate, so clients get ${args.at(-1)} in place of ${lost}`;
-    return found('denial-becomes-page', place, problem);
+  return lines.flatMap(({ args, place }) => {
+    const statuses = places.get(place);
+    if (statuses === undefined) return [];
+    const problem = `error_page ${statuses.join(' ')} stands above that of headgate, so denied clients get ${args.at(-1)}`;
+    return [found('denial-becomes-page', place, problem)];
   });
 }
 
+/** `@headgate_reply`, or a variable that names it. */
 function leadsToHeadgate({ args }: Directive): boolean {
-  return args.at(-1)?.startsWith('@headgate_') === true;
+  return /^[@$]headgate_/.test(args.at(-1) ?? '');
 }
 
-/** Parts that were printed before headgate told the two apart. */
+/** Whether the part is of headgate 0.2, which took every 401 for its own. */
+function takesUnauthorized({ at, around }: Level): boolean {
+  return nearest('error_page', [at, ...around]).some(
+    (line) => leadsToHeadgate(line) && statusesOf(line).includes('401'),
+  );
+}
+
 function replacedRefusals(level: Level): DoctorFinding[] {
-  const { at, around } = level;
-  const levels = [at, ...around];
-  const server = levels.find(({ name }) => name === 'server');
-  if (server === undefined || !PASSING.has(at.name) || !isOldPart(server)) return [];
+  const { at } = level;
   const causes = [...ownRefusals(level), ...interceptions(level)];
-  if (causes.length === 0) return [];
-  const named = causes.map(({ name, args, place }) => `${[name, ...args].join(' ')} (${place})`);
-  const problem = `the part of an older headgate turns the site's own 401 into a 503, and empties its 403: ${named.join(', ')}`;
+  if (!INNER.has(at.name) || causes.length === 0) return [];
+  const problem = `the part turns the site's own 401 into a 503, and empties its 403: ${listOf(causes)}`;
   return [found('own-refusal-replaced', at.place, problem)];
 }
 
-const PASSING: ReadonlySet<string> = new Set(['location', 'if', 'limit_except']);
-
-function isOldPart({ block }: Directive): boolean {
-  const refused = block.find(({ args }) => args[0] === '@headgate_refused');
-  return refused !== undefined && !everyDirective(refused.block).some(({ name }) => name === 'if');
-}
+/** Blocks in which requests end. */
+const INNER: ReadonlySet<string> = new Set(['location', 'if', 'limit_except']);
 
 /** Lines by which NGINX itself answers 401 or 403. */
 function ownRefusals({ at, around }: Level): readonly Directive[] {
@@ -73,13 +69,38 @@ function ownRefusals({ at, around }: Level): readonly Directive[] {
   return [...[...asking, 'deny'].flatMap((name) => nearest(name, levels).slice(0, 1)), ...returned];
 }
 
-const PASS = /^(proxy|fastcgi|uwsgi|scgi|grpc)_pass$/;
-
 /** Lines by which the answers of the application take part in `error_page`. */
-export function interceptions({ at, around }: Level): readonly Directive[] {
+function interceptions({ at, around }: Level): readonly Directive[] {
   return at.block.flatMap(({ name }) => {
     const kind = PASS.exec(name)?.[1];
     const [line] = nearest(`${kind}_intercept_errors`, [at, ...around]);
     return kind !== undefined && line?.args[0] === 'on' ? [line] : [];
   });
+}
+
+/** The part hands a 403 of the site on to the blocks around the location, if error pages are recursive. */
+function lostPages(level: Level): DoctorFinding[] {
+  const { at, around } = level;
+  const isFor403 = (line: Directive) => !leadsToHeadgate(line) && statusesOf(line).includes('403');
+  const own = at.block.filter((each) => each.name === 'error_page');
+  if (!INNER.has(at.name) || !own.some(leadsToHeadgate)) return [];
+  const outer = nearest('error_page', around).filter(isFor403);
+  const isRecursive = inherited('recursive_error_pages', [at, ...around]) === 'on';
+  const unused = [...own.filter(isFor403), ...(isRecursive ? [] : outer)];
+  if (unused.length > 0)
+    return [
+      found(
+        'own-403-page-unused',
+        at.place,
+        `a 403 of the site has no page here: ${listOf(unused)}`,
+      ),
+    ];
+  const causes = outer.length > 0 ? [] : interceptions(level);
+  if (causes.length === 0) return [];
+  const problem = `a 403 of the application loses its body and its cookies: ${listOf(causes)}`;
+  return [found('own-403-body-lost', at.place, problem)];
+}
+
+function listOf(lines: readonly Directive[]): string {
+  return lines.map(({ name, args, place }) => `${[name, ...args].join(' ')} (${place})`).join(', ');
 }

@@ -4,6 +4,9 @@ import type { Directive } from './nginx-tree.ts';
 
 const LEVELS: ReadonlySet<string> = new Set(['http', 'server', 'location', 'if', 'limit_except']);
 
+/** Lines that pass requests on to an application. */
+export const PASS = /^(proxy|fastcgi|uwsgi|scgi|grpc)_pass$/;
+
 /** A block and the blocks around it, the nearest first. */
 export interface Level {
   readonly at: Directive;

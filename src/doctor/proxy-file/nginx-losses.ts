@@ -2,11 +2,10 @@
 import { type DoctorFinding, found } from '../catalog.ts';
 import { statusesOf } from './nginx-denials.ts';
 import { asks, inherited, isChecked, type Level, nearest } from './nginx-levels.ts';
-import type { Directive } from './nginx-tree.ts';
+import { type Directive, everyDirective } from './nginx-tree.ts';
 
 /** NGINX inherits all lines of such a directive, or none if the block has one itself. */
 const ALL_OR_NONE = ['proxy_set_header', 'add_header', 'error_page', 'proxy_hide_header'];
-const OTHER_PASSES = /^(fastcgi|uwsgi|scgi|grpc|memcached)_pass$/;
 /** What a location can ask besides `auth_request`. */
 const OTHER_CHECKS = ['allow', 'deny', 'auth_basic', 'auth_jwt'];
 const MOST_NAMED = 5;
@@ -40,10 +39,10 @@ function hasPart({ at }: Level): boolean {
 function lostLines(name: string, { at, around }: Level): DoctorFinding[] {
   const own = at.block.filter((each) => each.name === name);
   if (own.length === 0 || !own.every(isOfHeadgate)) return [];
-  if (name.startsWith('proxy_') && at.block.some((each) => OTHER_PASSES.test(each.name))) return [];
+  if (name.startsWith('proxy_') && !passesOverHttp(at)) return [];
   if (name === 'add_header' && inherited('add_header_inherit', [at, ...around]) === 'merge')
     return [];
-  const lost = nearest(name, around).filter((each) => !isOfHeadgate(each));
+  const lost = nearest(name, around).filter((each) => !isOfHeadgate(each) && !isOnlyFor403(each));
   if (lost.length === 0) return [];
   const named = lost.slice(0, MOST_NAMED).map((each) => `${subjectOf(each)} (${each.place})`);
   const more = lost.length > MOST_NAMED ? [`and ${lost.length - MOST_NAMED} more`] : [];
@@ -58,9 +57,19 @@ function lostLines(name: string, { at, around }: Level): DoctorFinding[] {
   ];
 }
 
+/** A server that has the part may have such locations. */
+function passesOverHttp({ name, block }: Directive): boolean {
+  return name !== 'location' || everyDirective(block).some((each) => each.name === 'proxy_pass');
+}
+
 /** The header, or all statuses of an `error_page`. */
-function subjectOf({ name, args }: Directive): string {
-  return name === 'error_page' ? statusesOf(args).join(' ') : (args[0] ?? '');
+function subjectOf(line: Directive): string {
+  return line.name === 'error_page' ? statusesOf(line).join(' ') : (line.args[0] ?? '');
+}
+
+/** Such a page has findings of its own. */
+function isOnlyFor403(line: Directive): boolean {
+  return line.name === 'error_page' && statusesOf(line).join() === '403';
 }
 
 /** Lines of the part, also without the comments around it. */

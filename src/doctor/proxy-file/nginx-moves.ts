@@ -1,7 +1,8 @@
 /** The lines of NGINX after which a request has another path than its client sent. */
+
 import { compileExpression } from './expression.ts';
 import { expressionSamples, type Groups } from './expression-samples.ts';
-import { type Level, levelsIn, nearest } from './nginx-levels.ts';
+import { type Level, levelsIn, nearest, PASS } from './nginx-levels.ts';
 import { ruleOf } from './nginx-locations.ts';
 import type { Directive } from './nginx-tree.ts';
 import { valuesOf } from './nginx-upstreams.ts';
@@ -22,7 +23,6 @@ export interface Move {
   readonly becomesGet: boolean;
 }
 
-const PASS = /^(proxy|fastcgi|uwsgi|scgi|grpc)_pass$/;
 const ANY_PATH = '^(?<uri>.*)$';
 /** What NGINX calls the path, as far as the query is no part of it. */
 const URI = /\$\{?(?:uri|document_uri|request_uri|fastcgi_script_name)\b\}?/g;
@@ -44,7 +44,7 @@ export function movesOf(server: Level): Move[] {
           stays: false,
           becomesGet: false,
         },
-        target: each.replaceAll(URI, '${uri}'),
+        target: each.replaceAll(URI, `$\{uri}`),
         ...other,
       }));
     const passes = at.block.some(({ name }) => PASS.test(name));

@@ -2,7 +2,7 @@
 import type { ValidFile } from '../../config/policy-file/compile.ts';
 import type { PolicyEntry } from '../../config/policy-file/policy-schema.ts';
 import { routeMatchOf } from '../../config/policy-file/route.ts';
-import { innerLevels, isChecked, type Level } from './nginx-levels.ts';
+import { innerLevels, isChecked, type Level, PASS } from './nginx-levels.ts';
 import { locationFor, UNKNOWN } from './nginx-locations.ts';
 import { type Move, movesOf, sourcesOf } from './nginx-moves.ts';
 import { hostsOfServer, serversThatAsk } from './nginx-sites.ts';
@@ -10,8 +10,6 @@ import type { Directive } from './nginx-tree.ts';
 import { type ApplicationsOf, applicationsIn } from './nginx-upstreams.ts';
 import type { Rewrite } from './rewrites.ts';
 import { compilePaths, limitingEntries, samplesOf } from './unchecked-paths.ts';
-
-const PASS = /^(proxy|fastcgi|uwsgi|scgi|grpc)_pass$/;
 
 export function nginxRewrites(tree: readonly Directive[], file: ValidFile): Rewrite[] {
   return serversThatAsk(tree).flatMap((server) => {

@@ -1,10 +1,9 @@
 /** The servers of NGINX that ask headgate, and what their locations do with a request. */
-import { innerLevels, isChecked, type Level, levelsIn } from './nginx-levels.ts';
+import { innerLevels, isChecked, type Level, levelsIn, PASS } from './nginx-levels.ts';
 import { locationFor, ruleOf } from './nginx-locations.ts';
 import { type Directive, everyDirective } from './nginx-tree.ts';
 import { type Choice, hostsOf, type Site } from './unchecked-paths.ts';
 
-const PASSES = /^(proxy|fastcgi|uwsgi|scgi|grpc)_pass$/;
 /** With these, another location may take the request, or none. */
 const ELSEWHERE: ReadonlySet<string> = new Set(['rewrite', 'return', 'try_files', 'internal']);
 
@@ -52,7 +51,7 @@ function siteOf(server: Level, own: ReadonlySet<string>): Site {
 /** Undefined if another location may take the request. */
 function choiceOf(level: Level, comesBack: (target: string) => boolean): Choice | undefined {
   const { block, args, place } = level.at;
-  const pass = block.find(({ name }) => PASSES.test(name));
+  const pass = block.find(({ name }) => PASS.test(name));
   if (block.some(({ name }) => ELSEWHERE.has(name)) || pass === undefined) return undefined;
   const isUnchecked = !isChecked(level) && !comesBack(pass.args[0] ?? '');
   return { what: `location ${args.join(' ')}`, place, isUnchecked };

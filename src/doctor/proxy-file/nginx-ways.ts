@@ -6,13 +6,13 @@ import {
   type Level,
   levelsIn,
   nearest,
+  PASS,
 } from './nginx-levels.ts';
 import { locationFor } from './nginx-locations.ts';
 import { type Directive, everyDirective } from './nginx-tree.ts';
 import { type ApplicationsOf, applicationsIn, canonicalAddress } from './nginx-upstreams.ts';
 import type { Way } from './ways.ts';
 
-const PASS = /^(proxy|fastcgi|uwsgi|scgi|grpc)_pass$/;
 /** Folders of files: no request for an interface of the application begins so. */
 const OF_FILES =
   /^\/(assets|css|dist|favicon|fonts?|images?|img|js|media|public|robots|static|\.well-known)([/.]|$)/;
