@@ -21,7 +21,7 @@ export function statusesOf({ args }: Directive): readonly string[] {
 function takenStatuses({ at }: Level): DoctorFinding[] {
   const lines = at.block.filter(({ name }) => name === 'error_page');
   const places = new Map<string, string[]>();
-  for (const status of ['403', '401']) {
+  for (const status of ['401', '403']) {
     const [first, ...others] = lines.filter((line) => statusesOf(line).includes(status));
     if (first === undefined || leadsToHeadgate(first) || !others.some(leadsToHeadgate)) continue;
     places.set(first.place, [...(places.get(first.place) ?? []), status]);
