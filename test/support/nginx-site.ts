@@ -1,5 +1,5 @@
 /** A site of NGINX that includes the parts that headgate prints, as the quickstart says. */
-import { mkdtempSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePort } from './ports.ts';
@@ -28,6 +28,8 @@ export interface WrittenSite {
 /** Writes the files, which belong in one folder. */
 export async function writeNginxSite(site: NginxSite): Promise<WrittenSite> {
   const folder = mkdtempSync(join(tmpdir(), 'headgate-site-'));
+  // Workers of an NGINX that root starts run as another user.
+  chmodSync(folder, 0o755);
   const port = await freePort();
   const gateway = { host: '127.0.0.1', port: site.headgate };
   for (const include of ['http', 'server', 'location'])

@@ -1,0 +1,233 @@
+/** A site of NGINX with the parts of headgate answers as it did without them, and its application receives the same. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, inject, test } from 'vitest';
+import { startGateway } from '../support/gateway.ts';
+import { startNginxSite } from '../support/nginx-site.ts';
+import { compareSites, visitSite } from '../support/site-comparison.ts';
+import { type SiteRequest, siteRequest, siteRequests } from '../support/site-requests.ts';
+import { startVariedApplication } from '../support/varied-application.ts';
+
+const POLICIES = `
+version: 1
+identity: { sources: [ip], trusted_proxies: [loopback] }
+default: { limits: [1000000/1h] }
+policies:
+  - { name: denied, match: { path: /denied/* }, limits: [1/1h] }
+  - { name: closed, match: { path: /closed/* }, limits: [1000000/1h], on_gateway_failure: deny }`;
+
+const folder = mkdtempSync(join(tmpdir(), 'headgate-same-site-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+const file = join(folder, 'policies.yaml');
+writeFileSync(file, POLICIES);
+
+const FILES = {
+  'sorry.html': 'the page of the site for errors\n',
+  'index.html': 'the front page\n',
+  'style.css': 'p { margin: 0 }\n',
+  'front.html': 'the front controller\n',
+  passwords: 'user:{PLAIN}pw\n',
+};
+const WITH_PASSWORD = 'Authorization: Basic dXNlcjpwdw==';
+const get = (path: string, ...headers: string[]) => siteRequest(`GET ${path}`, { headers });
+
+/** The site as it was, and with headgate. `http` is the block with the includes that the quickstart names. */
+async function startSites(http: string) {
+  await using parts = new AsyncDisposableStack();
+  const gateway = parts.use(await startGateway({ HEADGATE_POLICIES: file }));
+  const start = async (text: string) => {
+    const application = parts.use(await startVariedApplication());
+    const behind = { headgate: gateway.port, application: application.port };
+    const nginx = await startNginxSite({ policies: POLICIES, http: text, files: FILES, ...behind });
+    return { url: parts.use(nginx).url, application };
+  };
+  const plain = await start(http.replaceAll(/include headgate-\w+[.]conf;/g, ''));
+  const guarded = await start(http);
+  const started = parts.move();
+  return {
+    gateway,
+    guarded,
+    differences: (requests: readonly SiteRequest[]) => compareSites(plain, guarded, requests),
+    [Symbol.asyncDispose]: () => started.disposeAsync(),
+  };
+}
+
+type Sites = Awaited<ReturnType<typeof startSites>>;
+
+/** Each request gets a right 429, and does not reach the application. */
+async function expectDenials({ guarded }: Sites, requests: readonly SiteRequest[]): Promise<void> {
+  await visitSite(guarded, get('/denied/first'));
+  for (const request of requests) {
+    const { answer, received } = await visitSite(guarded, request);
+    const { status, headers, body } = answer;
+    expect({ request: request.name, received, status, headers }).toEqual({
+      request: request.name,
+      received: [],
+      status: expect.stringMatching(/^(100 )?429$/),
+      headers: expect.arrayContaining([expect.stringMatching(/^retry-after: \d+$/)]),
+    });
+    const types = headers.filter((header) => header.startsWith('content-type:'));
+    expect(types, request.name).toEqual(['content-type: application/json']);
+    if (!request.head.startsWith('HEAD'))
+      expect(JSON.parse(body)).toMatchObject({ error: 'rate_limit_exceeded', policy: 'denied' });
+  }
+}
+
+/** Nothing differs while the gateway is up, but for denials, nor while it is down, but for refusals. */
+async function expectSameSite(http: string, requests: readonly SiteRequest[]): Promise<void> {
+  await using sites = await startSites(http);
+  expect(await sites.differences(requests)).toEqual([]);
+  await expectDenials(sites, [get('/denied/x'), siteRequest('POST /denied/x', { body: 'a=1' })]);
+  expect(await sites.differences(requests)).toEqual([]);
+  await sites.gateway.stop();
+  expect(await sites.differences([...requests, get('/denied/x')])).toEqual([]);
+  const { answer, received } = await visitSite(sites.guarded, get('/closed/x'));
+  expect([answer.status, received]).toEqual(['503', []]);
+  expect(JSON.parse(answer.body)).toMatchObject({ error: 'gateway_unavailable' });
+}
+
+/** The site has this header everywhere, so its locations repeat it beside the part. */
+const CHECK = 'include headgate-location.conf; add_header X-Site-Path $site_path always;';
+const PASS = `${CHECK} proxy_pass APPLICATION;`;
+
+/** Lines of the block `server`, and of the block `http`. */
+function siteWith(server: string, http = ''): string {
+  return `
+${http}
+include headgate-http.conf;
+server {
+  listen PORT;
+  include headgate-server.conf;
+  root .;
+  set $site_path $uri;
+  add_header X-Site-Path $site_path always;
+  ${server}
+  location / { ${PASS} }
+  location = /sorry.html { internal; }
+  location = /front.html { ${PASS} }
+}`;
+}
+
+const VARIED = siteWith(
+  `
+  rewrite ^([^.]*/no-slash)$ $1/ permanent;
+  rewrite ^/nice/([a-z0-9-]+)$ /$1?nice=1 last;
+  location /files/ { alias ./; autoindex on; }
+  location /checked-files/ { ${CHECK} alias ./; }
+  location /members/ { auth_basic members; auth_basic_user_file passwords; ${PASS} }
+  location /private/ { deny all; ${PASS} }
+  location /read-only/ { limit_except GET { deny all; } ${PASS} }
+  location /hotlinked/ { valid_referers server_names; if ($invalid_referer) { return 403; } ${PASS} }
+  location /own-pages/ {
+    proxy_intercept_errors on;
+    error_page 404 410 /sorry.html;
+    error_page 500 502 503 504 =503 /sorry.html;
+    error_page 418 = @other;
+    ${PASS}
+  }
+  location @other { return 200 "another answer"; }
+  location /cached/ { proxy_cache site; proxy_cache_valid any 1h; ${PASS} }
+  location /moved/ { return 301 /elsewhere; }
+  location ~ ^/captured/([a-z]+)/(?<rest>.+)$ { ${CHECK} proxy_pass APPLICATION/c/$1?rest=$rest; }
+  location /prefixed/ { ${CHECK} proxy_pass APPLICATION/other/; }
+  location /nested/ { location /nested/inner/ { ${PASS} } }
+  location /tried/ { ${CHECK} try_files $uri /front.html; }
+  location /tunnel/ {
+    proxy_http_version 1.1;
+    proxy_set_header Upgrade $http_upgrade;
+    proxy_set_header Connection upgrade;
+    ${PASS}
+  }
+  location /filtered/ {
+    proxy_buffering off;
+    sub_filter served delivered;
+    gzip on;
+    gzip_types *;
+    expires 1h;
+    charset utf-8;
+    ${PASS}
+  }`,
+  'proxy_cache_path cache keys_zone=site:1m;',
+);
+
+const VARIED_REQUESTS = [
+  ...['', '/own-pages', '/cached', '/filtered', '/prefixed', '/tunnel'].flatMap(siteRequests),
+  ...['/files/', '/files/style.css', '/checked-files/style.css', '/checked-files/none'].map(get1),
+  ...['/checked-files/', '/tried/style.css', '/nice/page', '/folder/no-slash'].map(get1),
+  ...['/captured/abc/d%2Fe?x=1', '/nested/', '/nested/inner/a', '/moved/a'].map(get1),
+  ...['/members/a', '/private/a', '/read-only/a', '/hotlinked/a', '/_headgate'].map(get1),
+  ...[200, 401, 403, 404].map((status) => get(`/members/status-${status}`, WITH_PASSWORD)),
+  get('/members/a', 'Authorization: Basic dXNlcjp3cm9uZw=='),
+  get('/hotlinked/a', 'Referer: http://elsewhere.example/'),
+  get('/checked-files/style.css', 'Range: bytes=0-3'),
+  siteRequest('POST /read-only/a', { body: 'a=1' }),
+  siteRequest('POST /members/a', { body: 'a=1', headers: ['Expect: 100-continue'], waits: 'continue' }),
+  siteRequest('HEAD /private/a'),
+];
+
+function get1(path: string): SiteRequest {
+  return get(path);
+}
+
+/** What a server or http block hands down to the location of the check, or runs for it. */
+const HANDED_DOWN: readonly (readonly [string, string, http?: string])[] = [
+  ['a trailing slash', 'rewrite ^([^.]*[^/])$ $1/ permanent;'],
+  ['a front controller', 'if (!-e $request_filename) { rewrite ^ /front.html last; }'],
+  ['a single page', 'if ($uri !~ ^/(files|denied|closed)/) { rewrite ^ /front.html; }'],
+  ['names of pages', 'rewrite ^/([a-z0-9_-]+)/?$ /front.html?page=$1 last;'],
+  ['a maintenance page', 'if ($uri !~ ^/(?!_)) { return 503; }'],
+  ['lower case', 'if ($uri ~ "^(.*_.*)$") { return 302 /without-underscores; }'],
+  [
+    'a cache with its own key',
+    'proxy_cache site; proxy_cache_key $site_path; proxy_cache_valid any 1h; proxy_ignore_headers Cache-Control;',
+    'proxy_cache_path cache keys_zone=site:1m;',
+  ],
+  ['a cache', 'proxy_cache site; proxy_cache_valid any 1h;', 'proxy_cache_path cache keys_zone=site:1m;'],
+  ['a body', 'proxy_set_body "a body"; proxy_method POST;'],
+  ['no body', 'proxy_pass_request_body off; proxy_pass_request_headers off;'],
+  ['files that are stored', 'proxy_store stored$request_uri;'],
+  ['a source address', 'proxy_bind 127.0.0.2;'],
+  ['no buffers', 'proxy_buffering off; proxy_request_buffering off;'],
+  [
+    'small buffers',
+    'proxy_busy_buffers_size 8k; proxy_temp_file_write_size 8k; proxy_max_temp_file_size 16k;',
+  ],
+  ['retries', 'proxy_next_upstream error http_403 http_429 http_500 non_idempotent; proxy_next_upstream_timeout 1s;'],
+  ['other headers', 'proxy_hide_header X-RateLimit-Limit; proxy_ignore_headers X-Accel-Redirect; proxy_pass_header Server;'],
+  ['rules for cookies and redirects', 'proxy_cookie_path / /a; proxy_redirect default; proxy_force_ranges on;', ],
+  ['a password', 'auth_basic site; auth_basic_user_file passwords;'],
+  ['addresses', 'allow 127.0.0.2; deny all;'],
+  ['limits of NGINX', 'limit_req zone=few; limit_conn conns 1;', 'limit_req_zone $uri zone=few:1m rate=1r/m; limit_conn_zone $server_name zone=conns:1m;'],
+  ['recursive error pages', 'recursive_error_pages on; error_page 403 =404 /sorry.html; error_page 429 500 502 503 504 /sorry.html;'],
+  ['filters', 'sub_filter a b; gzip on; ssi on; charset utf-8; expires 1h; userid_mark off; add_before_body /sorry.html; slice 1k;'],
+  ['types', 'types { text/css css; } default_type text/plain; etag off;'],
+  ['a small body', 'client_max_body_size 10;'],
+  ['mirror', 'mirror /mirrored; location = /mirrored { internal; return 200; }'],
+  ['keep-alive off', 'keepalive_timeout 0; proxy_http_version 1.0; proxy_socket_keepalive on;'],
+];
+
+const FEW_REQUESTS = [
+  ...['/page', '/status-401', '/status-403', '/status-404', '/status-500', '/redirect'].map(get1),
+  ...['/cookies', '/cacheable', '/cacheable', '/files/style.css', '/style.css', '/a_b'].map(get1),
+  siteRequest('POST /upload', { body: 'the body of an upload' }),
+];
+
+describe.skipIf(inject('programs').nginx === undefined)('NGINX', () => {
+  test('serves a varied site as without headgate', async () => {
+    await expectSameSite(VARIED, VARIED_REQUESTS);
+  });
+
+  test('denies every kind of request of a varied site with a right 429', async () => {
+    await using sites = await startSites(VARIED);
+    const files = ['html', 'css', 'js', 'png', 'xml', 'txt', 'json'];
+    await expectDenials(sites, [
+      ...siteRequests('/denied'),
+      ...files.map((ending) => get(`/denied/a.${ending}`)),
+    ]);
+  });
+
+  test.each(HANDED_DOWN)('keeps a site whose server block has %s', async (_, server, http) => {
+    await expectSameSite(siteWith(server, http), FEW_REQUESTS);
+  });
+});
