@@ -19,7 +19,8 @@ const ATOM =
 const QUANTIFIER = /(?:([*?])|(\+)|\{(\d+)(?:,\d*)?\})[?+]?/y;
 
 export function expressionSamples(expression: string, groups: Groups): readonly string[] {
-  return new Sampler(expression.replaceAll('(?P<', '(?<'), groups).alternatives();
+  const written = expression.replace(/^\(\?i\)/, '').replaceAll('(?P<', '(?<');
+  return new Sampler(written, groups).alternatives();
 }
 
 class Sampler {

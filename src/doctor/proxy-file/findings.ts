@@ -78,7 +78,7 @@ export const PROXY_FILE_FINDINGS = {
     'Give the policy a second one for the path that clients send, or check the new path as well: the quickstart of the proxy shows how.',
   ),
   'other-check-replaced': configError(
-    'A location has only one `auth_request`. The one of headgate takes the place of the one that the `server` or `http` block has, so nobody asks that service there.',
+    'A location has only one `auth_request`: its own, otherwise the one of the block around it. So one of the two services is not asked there.',
     'Let an outer `server` block ask headgate and pass requests on to the inner one, which asks the other service: docs/quickstart/nginx.md shows it.',
   ),
   'satisfied-by-headgate': configError(

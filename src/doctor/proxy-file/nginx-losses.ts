@@ -23,10 +23,10 @@ export function nginxLosses(
       .flatMap((level) => [
         ...ALL_OR_NONE.flatMap((name) => lostLines(name, level)),
         ...missingPart(level),
-        ...replacedCheck(level),
         ...satisfied(level),
         ...oldPart(level, forwarded),
       ]),
+    ...levels.flatMap(replacedCheck),
     ...levels.filter((level) => !hasPart(level)).flatMap(hiddenPart),
   ];
 }
@@ -119,12 +119,18 @@ function missingPart({ at, around }: Level): DoctorFinding[] {
   return [found('server-part-missing', at.place, problem)];
 }
 
+/** A location asks the service of its own line, otherwise that of the nearest block with one. */
 function replacedCheck({ at, around }: Level): DoctorFinding[] {
-  if (!at.block.some(asks)) return [];
-  const [other] = nearest('auth_request', around);
-  if (other === undefined || other.args[0] === 'off' || asks(other)) return [];
-  const { args, place } = other;
-  const problem = `auth_request ${args[0]} (${place}) is not asked in this ${at.name}`;
+  const own = at.block.filter(({ name }) => name === 'auth_request');
+  const outer = nearest('auth_request', around);
+  const [other] = [...own, ...outer].filter((each) => !asks(each) && each.args[0] !== 'off');
+  if (other === undefined || own.length === 0 || ![...own, ...outer].some(asks)) return [];
+  const line = `auth_request ${other.args[0]} (${other.place})`;
+  const problem = !own.includes(other)
+    ? `${line} is not asked in this ${at.name}`
+    : own.some(asks)
+      ? `${line} stands beside that of headgate, and NGINX allows one`
+      : `${line} takes the place of that of headgate, which is not asked in this ${at.name}`;
   return [found('other-check-replaced', at.place, problem)];
 }
 

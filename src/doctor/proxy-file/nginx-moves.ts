@@ -111,6 +111,7 @@ function ofIndex(levels: readonly Directive[], move: MakeMove): Move[] {
 export function sourcesOf(move: Move, path: string): string[] {
   const groups = groupsFor(move.target, path);
   if (groups === undefined) return [];
+  if (groups.uri !== undefined) return [groups.uri];
   const compiled = compileExpression(move.expression, move.ignoresCase);
   if (compiled === undefined) return Object.keys(groups).length === 0 ? [SAMPLE] : [];
   const written = expressionSamples(move.expression, groups);

@@ -38,11 +38,17 @@ export function nginxRewrites(tree: readonly Directive[], file: ValidFile): Rewr
             ),
         );
       });
-    return movesOf(server).flatMap((move) => {
-      const policies = avoidedBy(move).map(({ name }) => name);
-      const { name, args, place } = move.line;
-      return policies.length === 0 ? [] : [{ what: [name, ...args].join(' '), place, policies }];
-    });
+    const found = new Map<Directive, Set<string>>();
+    for (const move of movesOf(server)) {
+      const policies = found.get(move.line) ?? new Set();
+      for (const { name } of avoidedBy(move)) policies.add(name);
+      found.set(move.line, policies);
+    }
+    return [...found].flatMap(([{ name, args, place }, policies]) =>
+      policies.size === 0
+        ? []
+        : [{ what: [name, ...args].join(' '), place, policies: [...policies] }],
+    );
   });
 }
 

@@ -5,7 +5,9 @@ import { type Directive, everyDirective } from './nginx-tree.ts';
 /** The names of the applications of a `proxy_pass` or another pass. Empty if the file does not say. */
 export type ApplicationsOf = (target: string, level: Level) => readonly string[];
 
-const LOCAL_HOST = /^(localhost|127\.\d+\.\d+\.\d+|\[::1?\]|0\.0\.0\.0)$/;
+/** Names of this machine, also as `listen` has them. */
+const LOCAL_HOST = /^(localhost|127\.\d+\.\d+\.\d+|\[::1?\]|0\.0\.0\.0|\*|)$/;
+const PATH = /\$\{?(request_uri|uri|document_uri|is_args|args)\b.*$/;
 const VARIABLE = /\$(?:\{(\w+)\}|(\w+))/;
 const MAX_VALUES = 50;
 const MAX_DEPTH = 4;
@@ -19,7 +21,7 @@ export function applicationsIn(context: Directive, tree: readonly Directive[]): 
   return (target, level) => {
     const found = valuesOf(target, level).flatMap((value) => {
       const [, scheme = 'http', host = ''] =
-        /^(?:([a-z]+):\/\/)?(unix:[^:]*|[^/]*)/.exec(value) ?? [];
+        /^(?:([a-z]+):\/\/)?(unix:[^:]*|[^/]*)/.exec(value.replace(PATH, '')) ?? [];
       return upstreams.get(host) ?? [canonicalAddress(host, scheme)];
     });
     return [...new Set(found.map((address) => names.get(address) ?? address))];

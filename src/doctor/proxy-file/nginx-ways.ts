@@ -38,7 +38,7 @@ function waysOfHttp(http: Directive, applicationsOf: ApplicationsOf): Way[] {
   );
   const checking = all
     .filter(({ ways }) => ways.some((way) => way.isChecked))
-    .flatMap(({ server }) => listensOf(server));
+    .flatMap(({ server }) => listensOf(server).map((each) => canonicalAddress(each)));
   return (
     all
       // Clients reach the server only by a way that is checked.
@@ -49,19 +49,19 @@ function waysOfHttp(http: Directive, applicationsOf: ApplicationsOf): Way[] {
   );
 }
 
+/** As written; a port alone has a colon before it. */
 function listensOf(server: Directive): string[] {
-  return server.block
-    .filter(({ name }) => name === 'listen')
-    .map(({ args: [address = ''] }) =>
-      canonicalAddress(/^\d+$/.test(address) ? `*:${address}` : address),
-    );
+  const written = server.block.flatMap(({ name, args }) =>
+    name === 'listen' ? (args[0] ?? []) : [],
+  );
+  return (written.length === 0 ? ['80'] : written).map((each) => each.replace(/^\d+$/, ':$&'));
 }
 
 function isInner(server: Directive, reached: ReadonlySet<string>): boolean {
   const listens = listensOf(server);
   return (
-    listens.every((each) => /^(127\.0\.0\.1:|unix:)/.test(each)) &&
-    listens.some((each) => reached.has(each))
+    listens.every((each) => /^(127\.|localhost|\[::1\]|unix:)/.test(each)) &&
+    listens.some((each) => reached.has(canonicalAddress(each)))
   );
 }
 
