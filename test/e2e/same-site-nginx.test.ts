@@ -162,7 +162,11 @@ const VARIED_REQUESTS = [
   get('/hotlinked/a', 'Referer: http://elsewhere.example/'),
   get('/checked-files/style.css', 'Range: bytes=0-3'),
   siteRequest('POST /read-only/a', { body: 'a=1' }),
-  siteRequest('POST /members/a', { body: 'a=1', headers: ['Expect: 100-continue'], waits: 'continue' }),
+  siteRequest('POST /members/a', {
+    body: 'a=1',
+    headers: ['Expect: 100-continue'],
+    waits: 'continue',
+  }),
   siteRequest('HEAD /private/a'),
 ];
 
@@ -183,7 +187,11 @@ const HANDED_DOWN: readonly (readonly [string, string, http?: string])[] = [
     'proxy_cache site; proxy_cache_key $site_path; proxy_cache_valid any 1h; proxy_ignore_headers Cache-Control;',
     'proxy_cache_path cache keys_zone=site:1m;',
   ],
-  ['a cache', 'proxy_cache site; proxy_cache_valid any 1h;', 'proxy_cache_path cache keys_zone=site:1m;'],
+  [
+    'a cache',
+    'proxy_cache site; proxy_cache_valid any 1h;',
+    'proxy_cache_path cache keys_zone=site:1m;',
+  ],
   ['a body', 'proxy_set_body "a body"; proxy_method POST;'],
   ['no body', 'proxy_pass_request_body off; proxy_pass_request_headers off;'],
   ['files that are stored', 'proxy_store stored$request_uri;'],
@@ -193,14 +201,33 @@ const HANDED_DOWN: readonly (readonly [string, string, http?: string])[] = [
     'small buffers',
     'proxy_busy_buffers_size 8k; proxy_temp_file_write_size 8k; proxy_max_temp_file_size 16k;',
   ],
-  ['retries', 'proxy_next_upstream error http_403 http_429 http_500 non_idempotent; proxy_next_upstream_timeout 1s;'],
-  ['other headers', 'proxy_hide_header X-RateLimit-Limit; proxy_ignore_headers X-Accel-Redirect; proxy_pass_header Server;'],
-  ['rules for cookies and redirects', 'proxy_cookie_path / /a; proxy_redirect default; proxy_force_ranges on;', ],
+  [
+    'retries',
+    'proxy_next_upstream error http_403 http_429 http_500 non_idempotent; proxy_next_upstream_timeout 1s;',
+  ],
+  [
+    'other headers',
+    'proxy_hide_header X-RateLimit-Limit; proxy_ignore_headers X-Accel-Redirect; proxy_pass_header Server;',
+  ],
+  [
+    'rules for cookies and redirects',
+    'proxy_cookie_path / /a; proxy_redirect default; proxy_force_ranges on;',
+  ],
   ['a password', 'auth_basic site; auth_basic_user_file passwords;'],
   ['addresses', 'allow 127.0.0.2; deny all;'],
-  ['limits of NGINX', 'limit_req zone=few; limit_conn conns 1;', 'limit_req_zone $uri zone=few:1m rate=1r/m; limit_conn_zone $server_name zone=conns:1m;'],
-  ['recursive error pages', 'recursive_error_pages on; error_page 403 =404 /sorry.html; error_page 429 500 502 503 504 /sorry.html;'],
-  ['filters', 'sub_filter a b; gzip on; ssi on; charset utf-8; expires 1h; userid_mark off; add_before_body /sorry.html; slice 1k;'],
+  [
+    'limits of NGINX',
+    'limit_req zone=few; limit_conn conns 1;',
+    'limit_req_zone $uri zone=few:1m rate=1r/m; limit_conn_zone $server_name zone=conns:1m;',
+  ],
+  [
+    'recursive error pages',
+    'recursive_error_pages on; error_page 403 =404 /sorry.html; error_page 429 500 502 503 504 /sorry.html;',
+  ],
+  [
+    'filters',
+    'sub_filter a b; gzip on; ssi on; charset utf-8; expires 1h; userid_mark off; add_before_body /sorry.html; slice 1k;',
+  ],
   ['types', 'types { text/css css; } default_type text/plain; etag off;'],
   ['a small body', 'client_max_body_size 10;'],
   ['mirror', 'mirror /mirrored; location = /mirrored { internal; return 200; }'],

@@ -1,7 +1,7 @@
 /** The lines of NGINX after which a request has another path than its client sent. */
 
-import { compileExpression } from './expression.ts';
-import { expressionSamples, type Groups } from './expression-samples.ts';
+import { type Groups, matchExpression } from './expression.ts';
+import { expressionSamples } from './expression-samples.ts';
 import { type Level, levelsIn, nearest, PASS } from './nginx-levels.ts';
 import { ruleOf } from './nginx-locations.ts';
 import type { Directive } from './nginx-tree.ts';
@@ -90,9 +90,8 @@ function ofPass(line: Directive, move: MakeMove, location: Directive): Move[] {
   if (uri === undefined || text === '') return [];
   if (kind.startsWith('~'))
     return move(line, uri, { expression: text, ignoresCase: kind === '~*', stays: true });
-  const written = text.replaceAll(/[$()*+.?[\\\]^{|}]/g, String.raw`\$&`);
   const rest = kind === '=' || url.includes('$') ? '' : '$1';
-  return move(line, `${uri}${rest}`, { expression: `^${written}(.*)`, stays: true });
+  return move(line, `${uri}${rest}`, { expression: `^${escaped(text)}(.*)`, stays: true });
 }
 
 function ofIndex(levels: readonly Directive[], move: MakeMove): Move[] {
@@ -109,48 +108,50 @@ function ofIndex(levels: readonly Directive[], move: MakeMove): Move[] {
 
 /** Paths of clients that the line may change into this one. */
 export function sourcesOf(move: Move, path: string): string[] {
-  const groups = groupsFor(move.target, path);
+  const groups = groupsFor(move, path);
   if (groups === undefined) return [];
   if (groups.uri !== undefined) return [groups.uri];
-  const compiled = compileExpression(move.expression, move.ignoresCase);
-  if (compiled === undefined) return Object.keys(groups).length === 0 ? [SAMPLE] : [];
   const written = expressionSamples(move.expression, groups);
+  // An expression that cannot be read may match.
+  if (written.length === 0) return Object.keys(groups).length === 0 ? [SAMPLE] : [];
   const inLocation = move.from === undefined ? [] : samplesIn(move.from.at);
   const samples = [...written, ...inLocation].flatMap((each) => [
     each,
     `${each}${SAMPLE.slice(1)}`,
   ]);
   return [...new Set(samples.map((each) => (each.startsWith('/') ? each : `/${each}`)))].filter(
-    (each) => isMoved(compiled.exec(each), groups),
+    (each) => isMoved(move, each, groups),
   );
 }
 
 const SAMPLE = '/a-sample';
-const MAX_PATH_LENGTH = 200;
 const MAX_VARIABLES = 3;
-const VARIABLE = /\$(?:\{(\w+)\}|(\w+))/;
+const VARIABLE = /\$(?:\{(\w+)\}|(\w+))/g;
 
 /** What the groups of the expression must be. Undefined if the target is another path. */
-function groupsFor(target: string, path: string): Groups | undefined {
-  const parts = target.split(new RegExp(VARIABLE, 'g'));
+function groupsFor({ target, expression: pattern }: Move, path: string): Groups | undefined {
+  const parts = target.split(VARIABLE);
   const names = parts.flatMap((each, i) => (i % 3 === 0 || each === undefined ? [] : [each]));
-  const isKnown = names.every((name) => /^\d$|^uri$/.test(name));
-  if (!isKnown && target.replaceAll(new RegExp(VARIABLE, 'g'), '').length < 2) return undefined;
-  if (names.length > MAX_VARIABLES || path.length > MAX_PATH_LENGTH) return undefined;
-  const literals = parts.filter((_, i) => i % 3 === 0);
-  const expression = literals
-    .map((each) => each.replaceAll(/[$()*+.?[\\\]^{|}]/g, String.raw`\$&`))
+  const isKnown = names.every((name) => /^\d$|^uri$/.test(name) || pattern.includes(`<${name}>`));
+  if (!isKnown && target.replaceAll(VARIABLE, '').length < 2) return undefined;
+  if (names.length > MAX_VARIABLES) return undefined;
+  const expression = parts
+    .filter((_, i) => i % 3 === 0)
+    .map(escaped)
     .join('(.*)');
-  const match = new RegExp(`^${expression}$`).exec(path);
-  if (match === null) return undefined;
+  const match = matchExpression(`^${expression}$`, { path, ignoresCase: false });
+  if (match === null || match === undefined) return undefined;
   return Object.fromEntries(names.map((name, i) => [name, match[i + 1] ?? '']));
 }
 
-function isMoved(match: RegExpExecArray | null, groups: Groups): boolean {
-  if (match === null) return false;
-  return Object.entries(groups).every(
-    ([name, text]) => (match.groups?.[name] ?? match[Number(name)] ?? text) === text,
-  );
+function isMoved({ expression, ignoresCase }: Move, path: string, groups: Groups): boolean {
+  const match = matchExpression(expression, { path, ignoresCase });
+  if (match === null || match === undefined) return false;
+  return Object.entries(groups).every(([name, text]) => (match[name] ?? text) === text);
+}
+
+function escaped(text: string): string {
+  return text.replaceAll(/[$()*+.?[\\\]^{|}]/g, String.raw`\$&`);
 }
 
 function samplesIn(location: Directive): readonly string[] {

@@ -40,7 +40,7 @@ describe.each([
     ['another address of the upstream', 'proxy_pass http://10.0.0.9:3000;'],
     ['a variable', 'set $other "127.0.0.1:3000"; proxy_pass http://$other$request_uri;'],
     ['a map', 'proxy_pass http://$mapped;'],
-    ['a variable of a variable', 'set $a $mapped; proxy_pass $protocol://${a}/x;'],
+    ['a variable of a variable', `set $a $mapped; proxy_pass $protocol://$\{a}/x;`],
     ['an if block', 'if ($arg_x) { proxy_pass http://app; }'],
     ['gRPC', 'grpc_pass grpc://127.0.0.1:3000;'],
   ])('%s', async (__, pass) => {
