@@ -36,11 +36,23 @@ export function matchExpression(
   }
 }
 
-/** An expression may begin with `(?i)`. */
-export function treeOf(expression: string) {
+interface Tree {
+  readonly options: Options | undefined;
+  /** The expression begins with `(?i)`. */
+  readonly ignoresAlways: boolean;
+}
+
+/** Files repeat their expressions, and each is tried for many paths. */
+const trees = new Map<string, Tree>();
+
+export function treeOf(expression: string): Tree {
+  const known = trees.get(expression);
+  if (known !== undefined) return known;
   const ignoresAlways = expression.startsWith('(?i)');
   const options = parseExpression(ignoresAlways ? expression.slice(4) : expression);
-  return { options, ignoresAlways };
+  const tree = { options, ignoresAlways };
+  trees.set(expression, tree);
+  return tree;
 }
 
 class TooManySteps extends Error {}

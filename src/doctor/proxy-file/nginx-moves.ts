@@ -126,7 +126,7 @@ export function sourcesOf(move: Move, path: string): string[] {
 
 const SAMPLE = '/a-sample';
 const MAX_VARIABLES = 3;
-const VARIABLE = /\$(?:\{(\w+)\}|(\w+))/g;
+const VARIABLE = /\$(?:\{(\w+)\}|([1-9]|[a-z_]\w*))/gi;
 
 /** What the groups of the expression must be. Undefined if the target is another path. */
 function groupsFor({ target, expression: pattern }: Move, path: string): Groups | undefined {

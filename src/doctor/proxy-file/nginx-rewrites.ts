@@ -68,6 +68,9 @@ class Places {
   readonly #locations: readonly Level[];
   readonly #applicationsOf: ApplicationsOf;
 
+  /** By path, because every line of a server asks for the same paths. */
+  readonly #known = new Map<string, Level | undefined>();
+
   constructor(server: Level, applicationsOf: ApplicationsOf) {
     this.#locations = innerLevels(server);
     this.#applicationsOf = applicationsOf;
@@ -76,13 +79,13 @@ class Places {
   /** Whether a request with this path gets to the line. */
   begins({ from }: Move, path: string): boolean {
     if (from === undefined || from.at.args[0]?.startsWith('@')) return true;
-    const location = locationFor(path, this.#locations);
+    const location = this.#locationFor(path);
     return location === UNKNOWN || location?.at === from.at;
   }
 
   /** Whether the moved request gets to an application to which the new path belongs, by a way that asks headgate. */
   ends({ from, stays }: Move, path: string): boolean {
-    const usual = locationFor(path, this.#locations);
+    const usual = this.#locationFor(path);
     if (usual === UNKNOWN) return true;
     const last = stays ? from : usual;
     if (last === undefined || !isChecked(last)) return false;
@@ -92,6 +95,11 @@ class Places {
     // Without an application of its own, the path is one that only the application knows.
     if (own.length === 0) return usual === undefined || !isChecked(usual);
     return own.some((each) => reached.includes(each));
+  }
+
+  #locationFor(path: string): Level | undefined {
+    if (!this.#known.has(path)) this.#known.set(path, locationFor(path, this.#locations));
+    return this.#known.get(path);
   }
 
   #applicationsAt(level: Level): readonly string[] {

@@ -8,7 +8,7 @@ export type ApplicationsOf = (target: string, level: Level) => readonly string[]
 /** Names of this machine, also as `listen` has them. */
 const LOCAL_HOST = /^(localhost|127\.\d+\.\d+\.\d+|\[::1?\]|0\.0\.0\.0|\*|)$/;
 const PATH = /\$\{?(request_uri|uri|document_uri|is_args|args)\b.*$/;
-const VARIABLE = /\$(?:\{(\w+)\}|(\w+))/;
+const VARIABLE = /\$(?:\{(\w+)\}|([1-9]|[a-z_]\w*))/i;
 const MAX_VALUES = 50;
 const MAX_DEPTH = 4;
 

@@ -73,8 +73,7 @@ function waysOf(level: Level, server: Level, applicationsOf: ApplicationsOf): Wa
   const leading = (target: Level): readonly string[] =>
     passesOf(target.at).flatMap((pass) => applicationsOf(pass, target));
   const isOwnChecked = isChecked(level);
-  const isNamed = location.args[0]?.startsWith('@') === true;
-  const own = isNamed || (!isOwnChecked && isHarmless(level.at)) ? [] : leading(level);
+  const own = !isOwnChecked && isHarmless(level.at) ? [] : leading(level);
   const others = nextLevels(level, server).flatMap(({ target, isBefore }) =>
     leading(target).map((upstream) => ({
       upstream,
@@ -90,8 +89,8 @@ function waysOf(level: Level, server: Level, applicationsOf: ApplicationsOf): Wa
 function isOpen(level: Level, location: Directive): boolean {
   const { at, around } = level;
   const levels = [at, ...around];
-  if (levels.some(isForHeadgate) || location.block.some(({ name }) => name === 'internal'))
-    return false;
+  const isInternal = location.block.some(({ name }) => name === 'internal');
+  if (isInternal || location.args[0]?.startsWith('@') || levels.some(isForHeadgate)) return false;
   if (levels.some(({ block }) => block.some(({ name }) => name === 'return'))) {
     // A return in the location leads nowhere but to a page for errors.
     return location.block.some(({ name }) => name === 'error_page');
