@@ -436,7 +436,7 @@ include sites/*.conf;`;
 
   const onProxy = ({ findings }: Diagnosis) =>
     findings.filter(({ id }) =>
-      /proxy|include|header|inherited|replaced|satisfied|part|unchecked|becomes|own-|check-|rewritten/.test(
+      /proxy|include|header|inherited|replaced|satisfied|part|unchecked|becomes|denial|own-|check-|rewritten/.test(
         id,
       ),
     );
@@ -593,6 +593,8 @@ include sites/*.conf;`;
     expect(await idsOf('rewrite ^/(.*) /index.php?$1 last;', inside)).toEqual(['check-rewritten']);
     const cached = 'location = /_headgate { proxy_cache pages; proxy_pass http://headgate/nginx; }';
     expect(await idsOf(cached, inside)).toContain('check-inherits');
+    const missing = 'location /x/ { root /srv; error_page 404 /y; }';
+    expect(await idsOf(missing, inside)).toEqual(['denial-on-error-page']);
     const around = 'location /x/ { proxy_pass http://127.0.0.1:3000/; }';
     expect(await idsOf(around, inside)).toEqual(['upstream-unchecked']);
     expect(
@@ -672,7 +674,7 @@ include sites/*.conf;`;
         id: 'server-part-missing',
         subject: `${join(folder, 'sites', 'shop.conf')}:11`,
         problem: expect.stringMatching(
-          /^asks \/_headgate, and the server \(.*shop\.conf:9\) has no/,
+          /^needs \/_headgate, and the server \(.*shop\.conf:9\) has no/,
         ),
       },
     ]);

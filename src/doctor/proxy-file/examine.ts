@@ -14,6 +14,7 @@ import { asksHeadgate, nginxFacts } from './nginx.ts';
 import { nginxChecks } from './nginx-checks.ts';
 import { readNginxConfig } from './nginx-config.ts';
 import { nginxDenials } from './nginx-denials.ts';
+import { nginxErrorPages } from './nginx-error-pages.ts';
 import { isForHeadgate, levelsIn } from './nginx-levels.ts';
 import { nginxLosses } from './nginx-losses.ts';
 import { nginxRewrites } from './nginx-rewrites.ts';
@@ -88,6 +89,7 @@ async function nginxFindings(input: ProxyFileInput, files: ProxyFiles): Promise<
     ...nginxLosses(ofSite, input.policies ? sentByClients(input.policies) : []),
     ...nginxDenials(ofSite),
     ...nginxChecks(levels),
+    ...nginxErrorPages(tree),
   ];
   if (facts !== undefined) {
     const rewrites = input.policies ? nginxRewrites(tree, input.policies) : [];

@@ -41,6 +41,10 @@ export const PROXY_FILE_FINDINGS = {
     'NGINX uses the first `error_page` of a block for a status, and a line of the site stands above the one of headgate. So a denied client gets the page of the site, without `Retry-After`.',
     'Remove 403 (and 401, with a part of headgate 0.2) from this line. For a page of your own: `error_page 403` in the block around this one, and `recursive_error_pages on;` beside the `include` of the part.',
   ),
+  'denial-on-error-page': configWarning(
+    'An `error_page` leads from a location that does not ask headgate into one that does. NGINX uses error pages once for a request, so a denial there is a plain 403 in place of the 429.',
+    'Write `recursive_error_pages on;` where the `error_page` stands, or `try_files $uri @name;` in place of it.',
+  ),
   'own-403-page-unused': configWarning(
     'The part of headgate has an `error_page` for 403, so a page of the site for its own 403 is not used here. Clients get the page of NGINX.',
     'Write `error_page 403` in the `server` block, and `recursive_error_pages on;` in the location.',

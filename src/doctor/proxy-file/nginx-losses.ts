@@ -111,11 +111,14 @@ function missingPart({ at, around }: Level): DoctorFinding[] {
   const uri = at.block.find(asks)?.args[0];
   const server = [at, ...around].find(({ name }) => name === 'server');
   if (uri === undefined || server === undefined) return [];
-  const hasCheck = server.block.some(
-    ({ name, args }) => name === 'location' && args.at(-1) === uri,
+  const lines = nearest('error_page', [at, ...around]);
+  const isNew = lines.some(({ args }) => args.at(-1) === '$headgate_answers_403');
+  const needed = [uri, ...(isNew ? ['@headgate_passed'] : [])];
+  const missing = needed.find(
+    (name) => !server.block.some((each) => each.name === 'location' && each.args.at(-1) === name),
   );
-  if (hasCheck) return [];
-  const problem = `asks ${uri}, and the server (${server.place}) has no such location`;
+  if (missing === undefined) return [];
+  const problem = `needs ${missing}, and the server (${server.place}) has no such location`;
   return [found('server-part-missing', at.place, problem)];
 }
 

@@ -170,3 +170,36 @@ describe('another auth_request', () => {
     expect(await ids(sso, PART)).toEqual([]);
   });
 });
+
+describe('an error page that leads into a checked location', () => {
+  const named = `location @app { ${PART} proxy_pass http://127.0.0.1:3000; }`;
+  test.each([
+    'location /files/ { error_page 404 = @app; root /srv; }',
+    'error_page 404 = @app; location /files/ { root /srv; }',
+    'location /files/ { error_page 403 404 /missing; root /srv; }',
+  ])('gives a denied client a plain 403: %s', async (lines) => {
+    const found = await findingsIn({ policies, http: site(`${named} ${lines}`, PART) });
+    const warnings = found.filter(({ id }) => id === 'denial-on-error-page');
+    expect(warnings).toMatchObject([{ severity: 'warning', subject: '3' }]);
+  });
+
+  test.each([
+    'location /files/ { recursive_error_pages on; error_page 404 = @app; root /srv; }',
+    'location /files/ { try_files $uri @app; root /srv; }',
+    'location /files/ { error_page 404 /404.html; root /srv; } location = /404.html { root /srv; }',
+    'location /files/ { error_page 502 = @app; root /srv; }',
+  ])('does not: %s', async (lines) => {
+    expect(await ids(`${named} ${lines}`, PART)).toEqual([]);
+  });
+});
+
+test('a part for the location that is newer than that of the server is an error', async () => {
+  const http = site('', PART).replace(
+    'include headgate-server.conf;',
+    'location = /_headgate { proxy_pass http://headgate/nginx; error_page 429 = @x; error_page 502 = @x; proxy_intercept_errors on; }',
+  );
+  const found = await findingsIn({ policies, http });
+  expect(found.find(({ id }) => id === 'server-part-missing')?.problem).toMatch(
+    /^needs @headgate_passed/,
+  );
+});
