@@ -22,10 +22,10 @@ export function nginxLosses(
       .filter(hasPart)
       .flatMap((level) => [
         ...ALL_OR_NONE.flatMap((name) => lostLines(name, level)),
-        ...missingPart(level),
         ...satisfied(level),
         ...oldPart(level, forwarded),
       ]),
+    ...levels.flatMap(missingPart),
     ...levels.flatMap(replacedCheck),
     ...levels.filter((level) => !hasPart(level)).flatMap(hiddenPart),
   ];
@@ -108,7 +108,9 @@ function oldPart({ at, around }: Level, forwarded: readonly string[]): DoctorFin
 }
 
 function missingPart({ at, around }: Level): DoctorFinding[] {
-  const uri = at.block.find(asks)?.args[0];
+  // A server may have the line of the block http.
+  const own = at.name === 'server' ? nearest('auth_request', [at, ...around]) : at.block;
+  const uri = own.find(asks)?.args[0];
   const server = [at, ...around].find(({ name }) => name === 'server');
   if (uri === undefined || server === undefined) return [];
   const lines = nearest('error_page', [at, ...around]);

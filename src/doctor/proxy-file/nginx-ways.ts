@@ -15,7 +15,7 @@ import type { Way } from './ways.ts';
 
 /** Folders of files: no request for an interface of the application begins so. */
 const OF_FILES =
-  /^\/(assets|css|dist|favicon|fonts?|images?|img|js|media|public|robots|static|\.well-known)([/.]|$)/;
+  /^\/(?:_\w+\/)?(assets|css|dist|favicon|fonts?|images?|img|js|media|public|robots|static|\.well-known)([/.]|$)/;
 
 export function nginxWays(tree: readonly Directive[]): Way[] {
   return tree.flatMap((block) => {

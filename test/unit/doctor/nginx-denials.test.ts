@@ -193,6 +193,12 @@ describe('an error page that leads into a checked location', () => {
   });
 });
 
+test('a server that inherits the check and has no part is an error', async () => {
+  const server = 'location / { proxy_pass http://127.0.0.1:3000; }';
+  const http = `${PART} server { include headgate-server.conf; ${server} }\nserver { ${server} }`;
+  expect(await idsIn({ policies, http })).toEqual(['2 server-part-missing']);
+});
+
 test('a part for the location that is newer than that of the server is an error', async () => {
   const http = site('', PART).replace(
     'include headgate-server.conf;',
