@@ -150,7 +150,7 @@ describe.skipIf(inject('programs').nginx === undefined)('NGINX', () => {
     ]);
   });
 
-  test.each(HANDED_DOWN)('keeps a site whose server block has %s', async (_, server, http) => {
+  test.each(HANDED_DOWN)('keeps a site whose server block has %s', async (_, server = '', http = '') => {
     await expectSameSite(siteWith(server, http), FEW_REQUESTS);
   });
 });
