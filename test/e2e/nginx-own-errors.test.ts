@@ -102,6 +102,17 @@ describe.skipIf(inject('programs').nginx === undefined)('NGINX', () => {
     await expectSameSite(http.replaceAll('/404.html', '/sorry.html'), [...REQUESTS, status(403)]);
   });
 
+  test.each([['recursive_error_pages on; error_page 404 405 = @app;'], ['try_files $uri @app;']])(
+    'denies what another location passes on with %s',
+    async (passes) => {
+      const http = siteWith('').replace(
+        `location / { ${PASS} }`,
+        `location / { ${passes} } location @app { ${PASS} }`,
+      );
+      await expectSameSite(http, [...CODES, get('/style.css')]);
+    },
+  );
+
   test('answers a request that headgate cannot read with a 403', async () => {
     await using sites = await startSites(siteWith(''));
     const { head, ...request } = get('/x');

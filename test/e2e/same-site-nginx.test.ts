@@ -48,7 +48,7 @@ const VARIED = siteWith(
     sub_filter served delivered;
     gzip on;
     gzip_types *;
-    expires 1h;
+    expires max;
     charset utf-8;
     ${PASS}
   }`,
@@ -122,11 +122,31 @@ const HANDED_DOWN: readonly (readonly [string, string, http?: string])[] = [
   ],
   [
     'filters',
-    'sub_filter a b; gzip on; ssi on; charset utf-8; expires 1h; userid_mark off; add_before_body /sorry.html; slice 1k;',
+    'sub_filter a b; gzip on; ssi on; charset utf-8; expires max; userid_mark off; add_before_body /sorry.html; slice 1k;',
   ],
   ['types', 'types { text/css css; } default_type text/plain; etag off;'],
   ['a small body', 'client_max_body_size 10;'],
   ['mirror', 'mirror /mirrored; location = /mirrored { internal; return 200; }'],
+  [
+    'files for bodies',
+    'client_body_in_file_only clean; client_body_in_single_buffer on; client_body_buffer_size 1; sendfile on;',
+  ],
+  [
+    'what is about caches, TLS and speed',
+    'proxy_no_cache 1; proxy_cache_bypass 1; proxy_cache_lock on; proxy_ssl_verify on; proxy_ssl_server_name on; proxy_limit_rate 100000; limit_rate 100000; postpone_output 0; output_buffers 1 1k;',
+  ],
+  [
+    'what is about files',
+    'dav_methods PUT DELETE; gzip_static always; gunzip on; autoindex on; index front.html; max_ranges 0; if_modified_since off; open_file_cache max=10; log_not_found off;',
+  ],
+  [
+    'what is about names and paths',
+    'merge_slashes off; underscores_in_headers on; absolute_redirect off; port_in_redirect off; server_name_in_redirect on; server_tokens off; msie_refresh on; chunked_transfer_encoding off;',
+  ],
+  [
+    'other ways to applications',
+    'fastcgi_intercept_errors on; fastcgi_hide_header X-A; uwsgi_param A b; scgi_param A b; grpc_set_header A b; memcached_buffer_size 4k;',
+  ],
   ['keep-alive off', 'keepalive_timeout 0; proxy_http_version 1.0; proxy_socket_keepalive on;'],
 ];
 
@@ -150,7 +170,10 @@ describe.skipIf(inject('programs').nginx === undefined)('NGINX', () => {
     ]);
   });
 
-  test.each(HANDED_DOWN)('keeps a site whose server block has %s', async (_, server = '', http = '') => {
-    await expectSameSite(siteWith(server, http), FEW_REQUESTS);
-  });
+  test.each(HANDED_DOWN)(
+    'keeps a site whose server block has %s',
+    async (_, server = '', http = '') => {
+      await expectSameSite(siteWith(server, http), FEW_REQUESTS);
+    },
+  );
 });
