@@ -113,7 +113,7 @@ const HANDED_DOWN: readonly (readonly [string, string, http?: string])[] = [
   ['addresses', 'allow 127.0.0.1; deny all;'],
   [
     'limits of NGINX',
-    'limit_req zone=few; limit_conn conns 1;',
+    'limit_req zone=few; limit_conn conns 100;',
     'limit_req_zone $request_method$uri zone=few:1m rate=1r/m; limit_conn_zone $server_name zone=conns:1m;',
   ],
   [
