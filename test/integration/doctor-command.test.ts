@@ -980,7 +980,10 @@ policies:
       remedy: expect.stringMatching(/^See `block` in the policy file/),
     });
     await using own = await startSite('[9/1h]', {
-      changes: { 'auth_request /_headgate;': 'deny all;', 'error_page 403 = $headgate_answers_403;': '' },
+      changes: {
+        'auth_request /_headgate;': 'deny all;',
+        'error_page 403 = $headgate_answers_403;': '',
+      },
     });
     expect((await through(own)).findings.at(-1)?.problem).toMatch(
       /: the gateway got no check, so the proxy or the application has answered$/,
