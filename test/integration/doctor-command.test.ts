@@ -516,9 +516,10 @@ include sites/*.conf;`;
     const text = readFileSync(server, 'utf8');
     writeFileSync(server, text.replaceAll(/^.*X-Tenant \$http_x_tenant;$/gm, ''));
     const diagnosis = await examine(join(folder, 'nginx.conf'));
-    const line = text.split('\n').findIndex((each) => each.startsWith('location = /_headgate')) + 1;
-    const subject = `${server}:${line}`;
-    expect(onProxy(diagnosis)).toMatchObject([{ id: 'header-not-passed', subject }]);
+    const line = text.split('\n').findIndex((each) => each.startsWith('location =')) + 1;
+    expect(onProxy(diagnosis)).toMatchObject([
+      { id: 'header-not-passed', subject: `${server}:${line}` },
+    ]);
   });
 
   test('that does not exist is an error at its line; a pattern may match nothing', async () => {
