@@ -765,17 +765,23 @@ describe('routes of other proxies that go round headgate', () => {
   });
 
   test('caddy', async () => {
-    const SITE = ':8000 {\n';
-    const problem = (block: string) => wayRound('caddy', [SITE, `${SITE}${block}\n`]);
+    const SITE = '\timport headgate\n\timport headgate_headers\n\treverse_proxy 127.0.0.1:3000\n';
     const pass = '{\n\treverse_proxy 127.0.0.1:3000\n}';
+    const checked = pass.replace('reverse', 'import headgate\n\treverse');
+    const problem = (block: string, rest = `handle ${checked}`) =>
+      wayRound('caddy', [SITE, `${block}\n${rest}\n`]);
     expect(await problem(`handle /login* ${pass}`)).toEqual(says('handle /login*'));
     expect(await problem(`handle /login* ${pass}`)).toMatch(/^handle \/login\* \{: /);
-    for (const head of ['handle_path /LOGIN', 'route /log*'])
-      expect(await problem(`${head} ${pass}`)).toEqual(says(head));
+    expect(await problem(`handle_path /LOGIN ${pass}`)).toEqual(says('handle_path /LOGIN'));
+    const api = `handle /api/* ${checked}`;
+    expect(await problem(`route /log* ${pass}`, api)).toEqual(says('route /log*'));
+    expect(await problem('reverse_proxy 127.0.0.1:3000', api)).toContain('policies tenants, login limit');
     for (const block of [
       ...[`handle /assets/* ${pass}`, 'handle /login {\n\trespond 404\n}'],
-      ...[`handle /login {\n\timport headgate\n\treverse_proxy 127.0.0.1:3000\n}`],
-      ...[`redir /login /x\nhandle /login ${pass}`, `reverse_proxy /login 127.0.0.1:3000`],
+      ...[`handle /login ${checked}`, `redir /login /x\nhandle /login ${pass}`],
+      ...[`reverse_proxy /login 127.0.0.1:3000`, `route /login ${pass}`],
+      // Caddy checks all requests of the site first.
+      `import headgate\nhandle /login ${pass}`,
     ])
       expect(await problem(block)).toBeUndefined();
   });

@@ -3,7 +3,11 @@ import { sentByClients } from '../../proxy-config/proxy-config.ts';
 import { type DoctorFinding, found } from '../catalog.ts';
 import { caddyFacts } from './caddy.ts';
 import { readCaddyfile } from './caddy-imports.ts';
+import { caddyParts } from './caddy-parts.ts';
+import { caddyRewrites } from './caddy-rewrites.ts';
 import { caddySites } from './caddy-sites.ts';
+import { caddyTree } from './caddy-tree.ts';
+import { caddyWays } from './caddy-ways.ts';
 import { type Comparison, misfits } from './compare.ts';
 import { envoyFacts } from './envoy.ts';
 import { envoySites } from './envoy-sites.ts';
@@ -72,9 +76,17 @@ async function caddyFindings(
   files: ProxyFiles,
 ): Promise<DoctorFinding[] | undefined> {
   const { text, lines, findings: unread } = readCaddyfile(files);
-  const facts = caddyFacts(text);
-  if (facts === undefined) return undefined;
-  return findingsOf({ facts, unread, sites: caddySites(lines) }, { ...input, text });
+  const tree = caddyTree(lines);
+  const facts = caddyFacts(tree);
+  if (facts === undefined) {
+    if (!tree.snippets.has('headgate') || PRINTED_PART.test(input.text)) return undefined;
+    const problem = 'no site has import headgate, so nothing is limited';
+    return [...unread, found('unknown-proxy-file', input.file, problem)];
+  }
+  const losses = caddyParts(tree);
+  const rewrites = input.policies ? caddyRewrites(tree, input.policies) : [];
+  const read = { facts, unread, losses, rewrites, sites: caddySites(tree), ways: caddyWays(tree) };
+  return findingsOf(read, { ...input, text });
 }
 
 async function nginxFindings(input: ProxyFileInput, files: ProxyFiles): Promise<DoctorFinding[]> {

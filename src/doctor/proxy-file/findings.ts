@@ -69,6 +69,14 @@ export const PROXY_FILE_FINDINGS = {
     'The part for the location is of another policy file: this one reads a header that the part does not pass on. NGINX before 1.23 counts a request with two such headers by the first one, and the application gets both.',
     PRINT_AGAIN,
   ),
+  'global-part-missing': configError(
+    'The Caddyfile lacks the part for the global options. Caddy reads larger headers than headgate, and requests with such headers pass without a check.',
+    'Print it with `headgate proxy-config caddy --include global`, and import it in the global options: docs/quickstart/caddy.md.',
+  ),
+  'part-takes-requests': configError(
+    'The part that headgate 0.2 printed for a site of Caddy passes every request of the site to one application, so other lines of the site have no effect.',
+    'Print the parts again, and write `import headgate` in the site in place of the old part, beside your own lines: docs/quickstart/caddy.md.',
+  ),
   'limited-path-unchecked': configWarning(
     'A policy limits a path, and the proxy passes requests for this path on without asking headgate. So the policy limits nothing there.',
     'Add the check to that location, route or frontend, as `headgate proxy-config NAME --include` prints it. Do nothing if these requests shall have no limit.',
