@@ -15,10 +15,16 @@ import type { ProxyFacts, ReadFacts } from './facts.ts';
 import { haproxyFacts } from './haproxy.ts';
 import { haproxySites } from './haproxy-sites.ts';
 import { asksHeadgate, nginxFacts } from './nginx.ts';
+import { nginxChecks } from './nginx-checks.ts';
 import { readNginxConfig } from './nginx-config.ts';
+import { nginxDenials } from './nginx-denials.ts';
+import { nginxErrorPages } from './nginx-error-pages.ts';
+import { isForHeadgate, levelsIn } from './nginx-levels.ts';
 import { nginxLosses } from './nginx-losses.ts';
+import { nginxRewrites } from './nginx-rewrites.ts';
 import { nginxSites } from './nginx-sites.ts';
 import { type Directive, everyDirective } from './nginx-tree.ts';
+import { nginxWays } from './nginx-ways.ts';
 import { filesOfDump, filesOnDisk, type ProxyFiles } from './proxy-files.ts';
 import { type Rewrite, rewriteFindings } from './rewrites.ts';
 import { compareSecret } from './secret.ts';
@@ -89,9 +95,18 @@ async function nginxFindings(input: ProxyFileInput, files: ProxyFiles): Promise<
   // The includes of a part are relative to a file that is not known.
   if (isPart(input.text, tree)) return [partOf(file, input.text)];
   const facts = nginxFacts(tree);
-  const losses = nginxLosses(tree, input.policies ? sentByClients(input.policies) : []);
+  const levels = tree.filter(({ name }) => name === 'http').flatMap((http) => levelsIn(http, []));
+  const ofSite = levels.filter(({ at }) => !isForHeadgate(at));
+  const losses = [
+    ...nginxLosses(ofSite, input.policies ? sentByClients(input.policies) : []),
+    ...nginxDenials(ofSite),
+    ...nginxChecks(levels),
+    ...nginxErrorPages(tree),
+  ];
   if (facts !== undefined) {
-    return findingsOf({ facts, unread, losses, sites: nginxSites(tree) }, { ...input, text });
+    const rewrites = input.policies ? nginxRewrites(tree, input.policies) : [];
+    const read = { facts, unread, losses, sites: nginxSites(tree), ways: nginxWays(tree) };
+    return findingsOf({ ...read, rewrites }, { ...input, text });
   }
   if (losses.length > 0) return [...unread, ...losses];
   const problem = everyDirective(tree).some(asksHeadgate)
