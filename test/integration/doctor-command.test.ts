@@ -673,7 +673,7 @@ test('a Caddyfile that imports the parts fits', async () => {
 
 describe('routes of other proxies that go round headgate', () => {
   const OFF = `typed_per_filter_config:
-                            envoy.filters.http.ext_authz:
+                            headgate.ext_authz:
                               "@type": type.googleapis.com/envoy.extensions.filters.http.ext_authz.v3.ExtAuthzPerRoute
                               disabled: true`;
   const ROUTES = 'routes:\n';
