@@ -41,7 +41,9 @@ function partly({ name, config, isConditional }: Filter): string | undefined {
   const share = numerator / (PARTS.get(textAt(enabled, 'denominator') ?? '') ?? 100);
   if (share >= 1) return undefined;
   const others =
-    at(config, 'deny_at_disable', 'default_value') === true ? 'are refused' : 'pass without a check';
+    at(config, 'deny_at_disable', 'default_value') === true
+      ? 'are refused'
+      : 'pass without a check';
   return `${name} checks ${share * 100} % of the requests (filter_enabled); the others ${others}`;
 }
 

@@ -45,23 +45,21 @@ function everyLevel({ hosts }: Manager): PlacedMap[] {
 }
 
 /** About a setting whose filter does not exist or exists twice, or with a service of its own. */
-function levelFindings(level: PlacedMap, { manager, check, placeOf }: Input): DoctorFinding[] {
+function levelFindings(level: PlacedMap, { manager, placeOf }: Input): DoctorFinding[] {
   const namesakes = (name: string) => manager.filters.filter((each) => each.name === name);
   const place = placeOf(level);
   return settingsOf(level).flatMap(({ filter, isExtAuthz, hasService }) => {
     const others = namesakes(filter);
     if (isExtAuthz && others.length === 0)
       return [found('setting-without-filter', place, `no filter has the name ${filter}`)];
-    if (others.length > 1 && others.some(({ name }) => isHeadgates(name, check)))
-      return [found('shared-filter-name', place, `${others.length} filters have the name ${filter}`)];
+    if (others.length > 1)
+      return [
+        found('shared-filter-name', place, `${others.length} filters have the name ${filter}`),
+      ];
     return hasService
       ? [found('service-of-route', place, `sets a service for ${filter} on its own`)]
       : [];
   });
-}
-
-function isHeadgates(name: string, check: Filter): boolean {
-  return name === check.name || name.startsWith('headgate.');
 }
 
 /** Routes without the check, or with the policy that they name, that take all paths with a beginning. */

@@ -3,7 +3,7 @@ import { matchesExpression } from './expression.ts';
 import { at, isMap, textAt } from './yaml-nodes.ts';
 
 /** Conditions of a route on the path. With others, the route may not take a request. */
-const PATH_KEYS = ['prefix', 'path', 'path_separated_prefix', 'safe_regex'];
+const PATH_KEYS = ['prefix', 'path', 'path_separated_prefix', 'safe_regex', 'case_sensitive'];
 
 export function isCertain(match: unknown): boolean {
   return isMap(match) && Object.keys(match).every((key) => PATH_KEYS.includes(key));
@@ -31,13 +31,15 @@ export function pathOf(match: unknown): string | undefined {
 
 /** True also for other conditions. Undefined if the expression may match. */
 export function mayMatch(match: unknown, path: string): boolean | undefined {
-  const [prefix, exact] = [textAt(match, 'prefix'), textAt(match, 'path')];
-  if (at(match, 'case_sensitive') !== undefined) return true;
-  if (prefix !== undefined) return path.startsWith(prefix);
-  if (exact !== undefined) return path === exact;
-  const folder = textAt(match, 'path_separated_prefix');
-  if (folder !== undefined) return path === folder || path.startsWith(`${folder}/`);
+  const ignoresCase = at(match, 'case_sensitive') === false;
+  const plain = (text: string | undefined) => (ignoresCase ? text?.toLowerCase() : text);
+  const subject = plain(path) ?? '';
+  const [prefix, exact] = [plain(textAt(match, 'prefix')), plain(textAt(match, 'path'))];
+  if (prefix !== undefined) return subject.startsWith(prefix);
+  if (exact !== undefined) return subject === exact;
+  const folder = plain(textAt(match, 'path_separated_prefix'));
+  if (folder !== undefined) return subject === folder || subject.startsWith(`${folder}/`);
   const expression = textAt(match, 'safe_regex', 'regex');
   if (expression === undefined) return true;
-  return matchesExpression(`^${expression}$`, { path, ignoresCase: false });
+  return matchesExpression(`^${expression}$`, { path, ignoresCase });
 }

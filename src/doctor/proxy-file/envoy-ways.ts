@@ -146,7 +146,7 @@ function isTunnel(type: string): boolean {
 }
 
 /** Where a route or a proxy of TCP leads, with what a weighted cluster says itself. */
-function clustersOf(
+export function clustersOf(
   action: unknown,
 ): { readonly cluster: string; readonly own?: PlacedMap['value'] }[] {
   const one = textAt(action, 'cluster');

@@ -1,5 +1,6 @@
 /** Reads a file of Envoy with the filter ext_authz, over HTTP or gRPC. */
 import { askedCluster, extAuthzFilters, headgateFilters, readEnvoyFile } from './envoy-config.ts';
+import { checksOf } from './envoy-ways.ts';
 import { type ProxyFacts, SECRET_HEADER } from './facts.ts';
 import { at, listAt, textAt, yamlMaps } from './yaml-nodes.ts';
 
@@ -7,8 +8,9 @@ export function envoyFacts(text: string): ProxyFacts | undefined {
   if (!text.includes('.ext_authz.v3.ExtAuthz')) return undefined;
   // Throws if the text is not YAML.
   yamlMaps(text);
-  const { endpoints } = readEnvoyFile('', text);
-  const [check] = headgateFilters(extAuthzFilters(text), endpoints);
+  const envoy = readEnvoyFile('', text);
+  const { endpoints } = envoy;
+  const [check] = [...checksOf(envoy), ...headgateFilters(extAuthzFilters(text), endpoints)];
   if (check === undefined) return undefined;
   const filter = check.config;
   const isGrpc = at(filter, 'grpc_service') !== undefined;
