@@ -142,9 +142,19 @@ export function filtersIn(maps: readonly PlacedMap[]): Filter[] {
   return maps.map((map): Filter => {
     const name = textAt(map.value, 'name') ?? '';
     const config = at(map.value, 'typed_config');
-    const inner = at(config, 'extension_config', 'typed_config');
+    const inner = textAt(config, '@type') === EXT_AUTHZ ? undefined : innerCheck(config);
     return { map, name, config: inner ?? config, isConditional: inner !== undefined };
   });
+}
+
+/** The ext_authz filter that a matcher or a composite filter runs. */
+function innerCheck(value: unknown): unknown {
+  const open = [value];
+  for (const each of open) {
+    if (textAt(each, '@type') === EXT_AUTHZ) return each;
+    if (typeof each === 'object' && each !== null) open.push(...Object.values(each));
+  }
+  return undefined;
 }
 
 function endpointsOf(cluster: unknown): string[] {
@@ -162,8 +172,9 @@ function endpointsOf(cluster: unknown): string[] {
 
 /** Envoy accepts the names of fields in two forms: `http_filters` and `httpFilters`. */
 function withProtoNames(text: string): string {
-  return text.replaceAll(
-    /(?<![\w.$%-])[a-z]+(?:[A-Z][a-z0-9]+)+(?=["'][ \t]*:|[ \t]*:[ \t\r\n])/g,
-    (name) => name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+  if (!/\b(?:httpFilters|typedConfig)\b/.test(text)) return text;
+  const names = /(?<![\w.$%-])[a-z]+(?:[A-Z][a-z0-9]+)+(?=["'][ \t]*:|[ \t]*:[ \t\r\n])/g;
+  return text.replaceAll(names, (name) =>
+    name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
   );
 }

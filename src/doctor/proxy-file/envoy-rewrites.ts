@@ -1,5 +1,6 @@
 /** Routes of Envoy that change the path after the check, and the policies that do not apply then. */
 import type { ValidFile } from '../../config/policy-file/compile.ts';
+import { sendsRequestId } from './envoy-check.ts';
 import type { Filter, Manager, VirtualHost } from './envoy-config.ts';
 import { isCertain, isExactPath, mayMatch, pathOf, routeName } from './envoy-match.ts';
 import { levelsOf, settingsOf } from './envoy-settings.ts';
@@ -27,22 +28,33 @@ export function envoyRewrites({ manager, check, placeOf, policies }: Input): Rew
           ({ filter, policy }) => filter === check.name && policy !== undefined,
         ),
       );
+    const everyPolicy = named.map(({ name }) => name);
     return host.routes.flatMap((route) => {
+      const name = routeName(route.value.match);
+      if (isRedirecting(route) && everyPolicy.length > 0 && sendsRequestId(manager, check)) {
+        const what = `internal_redirect_policy of ${name}`;
+        return [{ what, place: placeOf(route), policies: everyPolicy }];
+      }
       const rewriting = rewritingOf(route);
       if (rewriting === undefined || namesPolicy(route)) return [];
-      const avoided = named.filter(({ name, paths }) =>
+      const avoided = named.filter(({ name: policy, paths }) =>
         paths.some((path) => {
           if (!path.startsWith(rewriting.head) || !isServedAsItIs(path, { route, host }))
             return false;
           const sent = sentPath(path, route, rewriting);
-          return sent === undefined || (sent !== path && !appliesTo(sent, name));
+          return sent === undefined || (sent !== path && !appliesTo(sent, policy));
         }),
       );
       if (avoided.length === 0) return [];
-      const what = `${rewriting.key} of ${routeName(route.value.match)}`;
+      const what = `${rewriting.key} of ${name}`;
       return [{ what, place: placeOf(route), policies: avoided.map(({ name }) => name) }];
     });
   });
+}
+
+/** Envoy follows redirects of the application. With one request id, headgate decides once. */
+function isRedirecting({ value }: PlacedMap): boolean {
+  return at(value, 'route', 'internal_redirect_policy') !== undefined;
 }
 
 interface Rewriting {
@@ -51,22 +63,22 @@ interface Rewriting {
   readonly head: string;
 }
 
-/** The forms in which a route writes the new path, and where the variable part begins. */
-const FORMS: readonly (readonly [key: string, variable: RegExp, ...path: string[]])[] = [
-  ['regex_rewrite', /\\\d/, 'regex_rewrite', 'substitution'],
-  ['path_rewrite', /%/, 'path_rewrite'],
-  ['path_rewrite_policy', /\{/, 'path_rewrite_policy', 'typed_config', 'path_template_rewrite'],
+/** The forms in which a route writes the new path. */
+const FORMS: readonly (readonly [key: string, ...path: string[]])[] = [
+  ['regex_rewrite', 'regex_rewrite', 'substitution'],
+  ['path_rewrite', 'path_rewrite'],
+  ['path_rewrite_policy', 'path_rewrite_policy', 'typed_config', 'path_template_rewrite'],
 ];
+/** Where the variable part of a new path begins: `\1`, `%REQ(a)%` or `{name}`. */
+const VARIABLE = /[\\%{]/;
 
 function rewritingOf({ value }: PlacedMap): Rewriting | undefined {
   const action = at(value, 'route');
   const prefix = textAt(action, 'prefix_rewrite');
   if (prefix !== undefined) return { key: 'prefix_rewrite', head: prefix };
-  for (const [key, variable, ...path] of FORMS) {
+  for (const [key, ...path] of FORMS) {
     const written = textAt(action, ...path);
-    if (written === undefined) continue;
-    const start = written.search(variable);
-    return { key, head: start < 0 ? written : written.slice(0, start) };
+    if (written !== undefined) return { key, head: written.split(VARIABLE, 1)[0] ?? '' };
   }
   return undefined;
 }

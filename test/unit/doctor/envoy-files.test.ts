@@ -11,6 +11,7 @@ policies:
   - name: login
     match: { method: POST, path: /login }
     limits: [5/5min]
+    on_gateway_failure: deny
 `;
 const SETTINGS = {
   host: '127.0.0.1',
@@ -294,6 +295,7 @@ describe.each(MODES)('of %s', (mode) => {
       ['prefix: /', 'prefix_rewrite: /'],
     ] as const)
       expect(await rewrite(match, how)).toEqual(FITS);
+    expect(await rewrite('prefix: /', 'internal_redirect_policy: {}')).toEqual(avoided);
     const named = `, typed_per_filter_config: { headgate.ext_authz: { "@type": ${AUTHZ}.ExtAuthzPerRoute, check_settings: { context_extensions: { policy: login } } } }`;
     expect(await rewrite('path: /enter', 'prefix_rewrite: /login', named)).toEqual(FITS);
   });
@@ -315,24 +317,16 @@ describe('of Envoy', () => {
     expect(camel).toContain('"httpFilters":');
     for (const each of [text, json, camel, JSON.stringify(parse(text))]) {
       const ids = (await findingsIn(each)).map((finding) => finding.slice(0, finding.indexOf(':')));
-      // The marked region of routes is lost with the comments.
-      expect(ids.filter((id) => id !== 'other-failure-routes').sort()).toEqual([
-        'check-not-enforced',
-        'upstream-unchecked',
-      ]);
+      expect(ids.sort()).toEqual(['check-not-enforced', 'upstream-unchecked']);
     }
   });
 
   test('with aliases are read as what the aliases name', async () => {
-    const shared = changed('envoy', {
-      'route_config:\n': 'route_config: &routes\n',
-      '  listeners:\n': '  listeners:\n',
-    });
-    const second = `  clusters:\n`;
+    const shared = changed('envoy', { 'route_config:\n': 'route_config: &routes\n' });
     const listener = `    - name: aliased
       filter_chains: [{ filters: [{ name: hcm, typed_config: { "@type": ${HCM}, http_filters: [${ROUTER}], route_config: *routes } }] }]
 `;
-    const text = shared.replace(`\n${second}`, `${listener}\n${second}`);
+    const text = shared.replace('\n  clusters:\n', `${listener}\n  clusters:\n`);
     expect(await findingsIn(text)).toEqual([
       expect.stringContaining('the listener aliased passes requests to 127.0.0.1:3000 without'),
     ]);
@@ -344,6 +338,51 @@ describe('of Envoy', () => {
       '                rds: { route_config_name: all, config_source: { ads: {} } }\n',
     );
     expect(text).toContain('rds:');
+    expect(await findingsIn(text)).toEqual(FITS);
+  });
+
+  test('with a matcher or a composite filter around the check say so', async () => {
+    const text = changed('envoy', {});
+    const filter = text.slice(
+      text.indexOf('                  - name: headgate.ext_authz\n'),
+      text.indexOf('                  # Refuses some requests that ext_authz let through'),
+    );
+    const config = filter.slice(filter.indexOf('typed_config:\n') + 'typed_config:\n'.length);
+    const matching = (inner: string) => `                  - name: headgate.ext_authz
+                    typed_config:
+                      "@type": type.googleapis.com/envoy.extensions.common.matching.v3.ExtensionWithMatcher
+${inner}`;
+    const direct = matching(`                      extension_config:
+                        name: headgate.ext_authz
+                        typed_config:
+${config.replaceAll(/^/gm, '    ')}
+`);
+    const composite = matching(`                      extension_config:
+                        name: composite
+                        typed_config: { "@type": type.googleapis.com/envoy.extensions.filters.http.composite.v3.Composite }
+                      xds_matcher:
+                        on_no_match:
+                          action:
+                            name: check
+                            typed_config:
+                              "@type": type.googleapis.com/envoy.extensions.filters.http.composite.v3.ExecuteFilterAction
+                              typed_config:
+                                name: headgate.ext_authz
+                                typed_config:
+${config.replaceAll(/^/gm, '            ')}
+`);
+    for (const wrapped of [direct, composite])
+      expect(await findingsIn(text.replace(filter, wrapped))).toEqual([
+        expect.stringContaining('a matcher decides which requests headgate.ext_authz checks'),
+      ]);
+  });
+
+  test('with names of filters in another form are read as they are', async () => {
+    const route = `{ match: { path: /a }, route: { cluster: application }, ${OFF.replace('headgate.ext_authz', 'headgateCheck')} }`;
+    const text = changed('envoy', {
+      ...withRoute(route),
+      '- name: headgate.ext_authz': '- name: headgateCheck',
+    });
     expect(await findingsIn(text)).toEqual(FITS);
   });
 
