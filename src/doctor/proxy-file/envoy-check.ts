@@ -1,7 +1,7 @@
 /** What a listener of Envoy says about its check: whether it runs, how long it may take, and its request id. */
 import { type DoctorFinding, type FindingId, found } from '../catalog.ts';
 import type { EnvoyFile, Filter, Manager } from './envoy-config.ts';
-import { settingsOf } from './envoy-settings.ts';
+import { isSwitchedOff, levelsOf, settingsOf } from './envoy-settings.ts';
 import { at, listAt, textAt } from './yaml-nodes.ts';
 
 interface Examined {
@@ -21,7 +21,7 @@ export function checkFindings({ manager, check, placeOf }: Examined): DoctorFind
       ...['filter_enabled_metadata', 'shadow_mode']
         .filter((key) => at(check.config, key) !== undefined && at(check.config, key) !== false)
         .map((key) => `${check.name} has ${key}, so some requests pass whatever headgate answers`),
-      offByDefault(manager, check),
+      offEverywhere(manager, check),
     ]),
     ...add('check-timeout', [timeout(check)]),
     ...add('request-id-from-client', [requestId(manager, check)]),
@@ -47,11 +47,10 @@ function partly({ name, config, isConditional }: Filter): string | undefined {
   return `${name} checks ${share * 100} % of the requests (filter_enabled); the others ${others}`;
 }
 
-function offByDefault({ hosts }: Manager, { map, name }: Filter): string | undefined {
-  if (at(map.value, 'disabled') !== true) return undefined;
-  const levels = hosts.flatMap((host) => [host.owner, host.map, ...host.routes]);
-  const isOn = levels.flatMap(settingsOf).some((each) => each.filter === name && !each.isOff);
-  return isOn ? undefined : `${name} is disabled, and no route enables it`;
+function offEverywhere({ hosts }: Manager, check: Filter): string | undefined {
+  const routes = hosts.flatMap((host) => host.routes.map((route) => levelsOf(route, host)));
+  const isOff = routes.length > 0 && routes.every((levels) => isSwitchedOff(check, levels));
+  return isOff ? `${check.name} is disabled for every route of the listener` : undefined;
 }
 
 const MIN_SECONDS = 0.06;

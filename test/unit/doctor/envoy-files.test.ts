@@ -201,6 +201,14 @@ describe.each(MODES)('of %s', (mode) => {
     ).toMatch(mode === 'envoy' ? /^check-not-enforced: / : /^proxy-file: /);
   });
 
+  test('with a check that is disabled for every route', async () => {
+    const routes = '                route_config:\n';
+    const found = await say({ [routes]: `${routes}                  ${OFF}\n` });
+    // Over gRPC, the printed virtual host has its own setting.
+    if (mode === 'envoy-grpc') expect(found).toEqual(FITS);
+    else expect(found).toContainEqual(expect.stringMatching(/^check-not-enforced: .*every route/));
+  });
+
   test.each([
     ['0s', /means no timeout since Envoy 1\.38/],
     ['0.02s', /is shorter than headgate may take/],
