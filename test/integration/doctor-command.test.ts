@@ -704,9 +704,53 @@ test('a Caddyfile that imports the parts fits', async () => {
   }
 });
 
+test('a file of Envoy with a mistake of each kind', async () => {
+  const AUTHZ = 'type.googleapis.com/envoy.extensions.filters.http.ext_authz.v3.ExtAuthz';
+  const route = (match: string, action: string, setting: string) =>
+    `                        - { match: { ${match} }, route: { cluster: application${action} }, typed_per_filter_config: { ${setting} } }\n`;
+  const own = (filter: string, value: string) =>
+    `${filter}: { "@type": ${AUTHZ}PerRoute, ${value} }`;
+  const ROUTES = '                      routes:\n';
+  const changed = Object.entries({
+    [ROUTES]: [
+      ROUTES,
+      route('prefix: /files/', '', own('headgate.ext_authz', 'disabled: true')),
+      route('path: /a', ', prefix_rewrite: /login', own('sso', 'disabled: true')),
+      route('path: /b', '', own('twice', 'disabled: true')),
+      route(
+        'path: /c',
+        '',
+        own(
+          'headgate.ext_authz',
+          'check_settings: { grpc_service: { envoy_grpc: { cluster_name: x } } }',
+        ),
+      ),
+    ].join(''),
+    '                http_filters:\n': `                http_filters:\n${`                  - { name: twice, typed_config: { "@type": ${AUTHZ}, grpc_service: { envoy_grpc: { cluster_name: x } } } }\n`.repeat(2)}`,
+    'timeout: 0.2s': 'timeout: 0s',
+    'use_remote_address: true': 'use_remote_address: false',
+    'status_on_error:': 'shadow_mode: true\n                      status_on_error:',
+    '[{ upgrade_type: websocket }]': '[{ upgrade_type: CONNECT }]',
+  }).reduce(
+    (text, [from, to]) => {
+      expect(text).toContain(from);
+      return text.replace(from, to);
+    },
+    proxyConfigOf('envoy', POLICIES),
+  );
+  const diagnosis = await diagnose(['--policies', policyFile, '--proxy-file', fileWith(changed)]);
+  expect(complaints(diagnosis)).toEqual(
+    expect.arrayContaining([
+      ...['check-not-enforced', 'check-timeout', 'path-rewritten', 'request-id-from-client'],
+      ...['service-of-route', 'setting-without-filter', 'shared-filter-name'],
+      ...['spelling-skips-check', 'upstream-unchecked'],
+    ]),
+  );
+});
+
 describe('routes of other proxies that go round headgate', () => {
   const OFF = `typed_per_filter_config:
-                            envoy.filters.http.ext_authz:
+                            headgate.ext_authz:
                               "@type": type.googleapis.com/envoy.extensions.filters.http.ext_authz.v3.ExtAuthzPerRoute
                               disabled: true`;
   const ROUTES = 'routes:\n';

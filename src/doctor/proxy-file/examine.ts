@@ -1,4 +1,5 @@
 /** Examines the file of a proxy, with the files that it includes. */
+import type { ValidFile } from '../../config/policy-file/compile.ts';
 import { sentByClients } from '../../proxy-config/proxy-config.ts';
 import { type DoctorFinding, found } from '../catalog.ts';
 import { caddyFacts } from './caddy.ts';
@@ -10,7 +11,9 @@ import { caddyTree } from './caddy-tree.ts';
 import { caddyWays } from './caddy-ways.ts';
 import { type Comparison, misfits } from './compare.ts';
 import { envoyFacts } from './envoy.ts';
+import { envoyFindings } from './envoy-findings.ts';
 import { envoySites } from './envoy-sites.ts';
+import { envoyWays } from './envoy-ways.ts';
 import type { ProxyFacts, ReadFacts } from './facts.ts';
 import { haproxyFacts } from './haproxy.ts';
 import { haproxySites } from './haproxy-sites.ts';
@@ -44,7 +47,18 @@ const SITES: Readonly<Record<string, (file: string, text: string) => readonly Si
 };
 
 /** The ways to applications, by the name of `headgate proxy-config`. */
-const WAYS: Readonly<Record<string, (file: string, text: string) => readonly Way[]>> = {};
+const WAYS: Readonly<Record<string, (file: string, text: string) => readonly Way[]>> = {
+  envoy: envoyWays,
+  'envoy-grpc': envoyWays,
+};
+
+type FindOwn = (file: string, text: string, policies: ValidFile | undefined) => DoctorFinding[];
+
+/** What only the file of one proxy can have wrong. */
+const OWN: Readonly<Record<string, FindOwn>> = {
+  envoy: envoyFindings,
+  'envoy-grpc': envoyFindings,
+};
 
 export interface ProxyFileInput extends Comparison {
   /** Where relative includes begin: the path of the file, even if its text came from elsewhere. */
@@ -64,7 +78,8 @@ export async function examineProxyFile(input: ProxyFileInput): Promise<DoctorFin
   if (facts !== undefined) {
     const sites = SITES[facts.proxy]?.(file, text) ?? [];
     const ways = WAYS[facts.proxy]?.(file, text) ?? [];
-    return findingsOf({ facts, sites, ways }, input);
+    const losses = OWN[facts.proxy]?.(file, text, input.policies) ?? [];
+    return findingsOf({ facts, sites, ways, losses }, input);
   }
   const files = filesOfDump(text) ?? filesOnDisk(input.path, text);
   return (await caddyFindings(input, files)) ?? nginxFindings(input, files);

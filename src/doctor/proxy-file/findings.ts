@@ -1,5 +1,6 @@
 /** What `headgate doctor` finds in the file of a proxy. */
 import { configError, configWarning, type FindingText, of } from '../finding-text.ts';
+import { ENVOY_FINDINGS } from './envoy-finding-texts.ts';
 
 export const PRINT_AGAIN =
   "Print the proxy's file again as you made it, and reload the proxy: `headgate proxy-config NAME --policies FILE`, with `--include PLACE` for each part that your file includes.";
@@ -85,6 +86,7 @@ export const PROXY_FILE_FINDINGS = {
     'The proxy passes requests to an application in two ways. One asks headgate, the other does not, so clients that take the other have no limits.',
     'Add the check to the way that the finding names. Do nothing if only your own programs can take it.',
   ),
+  ...ENVOY_FINDINGS,
   'path-rewritten': configWarning(
     'headgate checks the path that the client sent, and the proxy passes another one on. A policy for the new path does not limit these requests.',
     'Give the policy a second one for the path that clients send, or check the new path as well: the quickstart of the proxy shows how.',
