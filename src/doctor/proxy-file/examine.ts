@@ -1,4 +1,5 @@
 /** Examines the file of a proxy, with the files that it includes. */
+import type { ValidFile } from '../../config/policy-file/compile.ts';
 import { sentByClients } from '../../proxy-config/proxy-config.ts';
 import { type DoctorFinding, found } from '../catalog.ts';
 import { caddyFacts } from './caddy.ts';
@@ -9,7 +10,9 @@ import { envoyFacts } from './envoy.ts';
 import { envoySites } from './envoy-sites.ts';
 import type { ProxyFacts, ReadFacts } from './facts.ts';
 import { haproxyFacts } from './haproxy.ts';
+import { haproxyFindings } from './haproxy-findings.ts';
 import { haproxySites } from './haproxy-sites.ts';
+import { haproxyWays } from './haproxy-ways.ts';
 import { asksHeadgate, nginxFacts } from './nginx.ts';
 import { readNginxConfig } from './nginx-config.ts';
 import { nginxLosses } from './nginx-losses.ts';
@@ -18,7 +21,9 @@ import { type Directive, everyDirective } from './nginx-tree.ts';
 import { filesOfDump, filesOnDisk, type ProxyFiles } from './proxy-files.ts';
 import { compareSecret } from './secret.ts';
 import { traefikFacts } from './traefik.ts';
+import { traefikFindings } from './traefik-findings.ts';
 import { traefikSites } from './traefik-sites.ts';
+import { traefikWays } from './traefik-ways.ts';
 import { type Site, uncheckedPaths } from './unchecked-paths.ts';
 import { uncheckedWays, type Way } from './ways.ts';
 
@@ -33,7 +38,18 @@ const SITES: Readonly<Record<string, (file: string, text: string) => readonly Si
 };
 
 /** The ways to applications, by the name of `headgate proxy-config`. */
-const WAYS: Readonly<Record<string, (file: string, text: string) => readonly Way[]>> = {};
+const WAYS: Readonly<Record<string, (file: string, text: string) => readonly Way[]>> = {
+  haproxy: haproxyWays,
+  traefik: traefikWays,
+};
+
+type FindOwn = (file: string, text: string, policies: ValidFile | undefined) => DoctorFinding[];
+
+/** What only the file of one proxy can have wrong. */
+const OWN: Readonly<Record<string, FindOwn>> = {
+  haproxy: haproxyFindings,
+  traefik: traefikFindings,
+};
 
 export interface ProxyFileInput extends Comparison {
   /** Where relative includes begin: the path of the file, even if its text came from elsewhere. */
@@ -53,7 +69,8 @@ export async function examineProxyFile(input: ProxyFileInput): Promise<DoctorFin
   if (facts !== undefined) {
     const sites = SITES[facts.proxy]?.(file, text) ?? [];
     const ways = WAYS[facts.proxy]?.(file, text) ?? [];
-    return findingsOf({ facts, sites, ways }, input);
+    const losses = OWN[facts.proxy]?.(file, text, input.policies) ?? [];
+    return findingsOf({ facts, sites, ways, losses }, input);
   }
   const files = filesOfDump(text) ?? filesOnDisk(input.path, text);
   return (await caddyFindings(input, files)) ?? nginxFindings(input, files);

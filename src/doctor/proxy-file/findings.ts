@@ -1,8 +1,7 @@
 /** What `headgate doctor` finds in the file of a proxy. */
 import { configError, configWarning, type FindingText, of } from '../finding-text.ts';
-
-export const PRINT_AGAIN =
-  "Print the proxy's file again as you made it, and reload the proxy: `headgate proxy-config NAME --policies FILE`, with `--include PLACE` for each part that your file includes.";
+import { HAPROXY_FINDINGS } from './haproxy-finding-texts.ts';
+import { PRINT_AGAIN } from './print-again.ts';
 
 export const PROXY_FILE_FINDINGS = {
   'unknown-proxy-file': configError(
@@ -93,5 +92,6 @@ export const PROXY_FILE_FINDINGS = {
     'If the gateway is down or too slow, the proxy refuses every request.',
     'To let requests pass while no gateway answers, write the file again with `headgate proxy-config`. Nothing, if this is intended.',
   ),
+  ...HAPROXY_FINDINGS,
   'proxy-file': of('fine', 'configuration')('The file was examined.', ''),
 } as const satisfies Readonly<Record<string, FindingText>>;
