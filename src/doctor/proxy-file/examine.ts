@@ -13,6 +13,7 @@ import { haproxyFacts } from './haproxy.ts';
 import { haproxyFindings } from './haproxy-findings.ts';
 import { haproxySites } from './haproxy-sites.ts';
 import { haproxyWays } from './haproxy-ways.ts';
+import { isManifest, manifestFindings } from './manifests.ts';
 import { asksHeadgate, nginxFacts } from './nginx.ts';
 import { readNginxConfig } from './nginx-config.ts';
 import { nginxLosses } from './nginx-losses.ts';
@@ -60,6 +61,7 @@ export async function examineProxyFile(input: ProxyFileInput): Promise<DoctorFin
   const { file, text } = input;
   let facts: ProxyFacts | undefined;
   try {
+    if (isManifest(text)) return manifestFindings(file, text);
     for (const read of READERS) facts ??= read(text);
   } catch (error) {
     if (!(error instanceof Error)) throw error;

@@ -1,6 +1,7 @@
 /** What `headgate doctor` finds in the file of a proxy. */
 import { configError, configWarning, type FindingText, of } from '../finding-text.ts';
 import { HAPROXY_FINDINGS } from './haproxy-finding-texts.ts';
+import { MANIFEST_FINDINGS } from './manifest-finding-texts.ts';
 import { PRINT_AGAIN } from './print-again.ts';
 
 export const PROXY_FILE_FINDINGS = {
@@ -93,5 +94,6 @@ export const PROXY_FILE_FINDINGS = {
     'To let requests pass while no gateway answers, write the file again with `headgate proxy-config`. Nothing, if this is intended.',
   ),
   ...HAPROXY_FINDINGS,
+  ...MANIFEST_FINDINGS,
   'proxy-file': of('fine', 'configuration')('The file was examined.', ''),
 } as const satisfies Readonly<Record<string, FindingText>>;
