@@ -9,7 +9,7 @@ import {
   type Section,
 } from './haproxy-sections.ts';
 import { applicationsOf, asks, type Route, routesOf } from './haproxy-ways.ts';
-import { changeBy, type PathChange, replaced } from './path-change.ts';
+import { changeTo, type PathChange, replaced } from './path-change.ts';
 import { avoidedPolicies, type Rewrite } from './rewrites.ts';
 
 export function haproxyRewrites(file: string, text: string, policies: ValidFile): Rewrite[] {
@@ -77,7 +77,9 @@ function changeOf({ words: [first, action = '', a = '', b = ''] }: Line): PathCh
   if (!/^set-(path|pathq|uri)$/.test(action)) return undefined;
   const regsub = /^%\[(?:path|pathq|url),regsub\(([^,]*),([^,)]*)[^\]]*\)\]$/.exec(a);
   if (regsub !== null) return replaced(unquoted(regsub[1]), unquoted(regsub[2]), true);
-  return changeBy(a, /%\[/, /%\[(path|pathq|url)\]$/);
+  const [, head = '', rest = ''] = /^([^%]*)(.*)$/.exec(a) ?? [];
+  if (rest === '') return changeTo(head, 'nothing');
+  return changeTo(head, /^%\[(path|pathq|url)\]$/.test(rest) ? 'the path' : 'unknown');
 }
 
 function unquoted(text = ''): string {

@@ -8,10 +8,13 @@ import { isMap as isPlainMap, listAt, textAt } from './yaml-nodes.ts';
 /** Far more than people write in one file. */
 const MAX_OBJECTS = 5_000;
 
+/** A key at the beginning of a line or of a map in braces. */
+const KEY = /(?:^|[{,])[ \t]*"?(apiVersion|kind|extensionProviders)"?[ \t]*:/gm;
+
 /** Whether the text has objects of Kubernetes, or values with the providers of Istio. */
 export function isManifest(text: string): boolean {
-  const hasKey = (name: string) => new RegExp(`(^|[{,])[ \\t]*"?${name}"?[ \\t]*:`, 'm').test(text);
-  return (hasKey('apiVersion') && hasKey('kind')) || hasKey('extensionProviders');
+  const keys = new Set([...text.matchAll(KEY)].map(([, key]) => key));
+  return (keys.has('apiVersion') && keys.has('kind')) || keys.has('extensionProviders');
 }
 
 /** Throws a RangeError with the place if the text is not YAML. */

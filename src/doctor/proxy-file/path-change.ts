@@ -12,16 +12,17 @@ export interface PathChange {
   before(path: string): string | undefined;
 }
 
-/** For a written path with a variable part: `/app%[path]`. `rest`: the variable part is the whole path. */
-export function changeBy(written: string, variable: RegExp, rest: RegExp): PathChange {
-  const start = written.search(variable);
-  const head = start === -1 ? written : written.slice(0, start);
-  const isAdded = rest.test(written) && start === written.search(rest);
+/** `head`: the beginning of each new path. `rest`: what follows it. */
+export function changeTo(head: string, rest: 'nothing' | 'the path' | 'unknown'): PathChange {
   return {
     head,
-    isWhole: start === -1,
-    changes: (path) => (start === -1 ? path !== written : !isAdded || !path.startsWith(head)),
-    before: (path) => (isAdded ? path.slice(head.length) : undefined),
+    isWhole: rest === 'nothing',
+    changes(path) {
+      if (rest === 'nothing') return path !== head;
+      // Such a line makes every path longer, so one that is long already is the application's.
+      return rest === 'unknown' || !path.startsWith(head);
+    },
+    before: (path) => (rest === 'the path' ? path.slice(head.length) : undefined),
   };
 }
 
@@ -36,8 +37,8 @@ export function replaced(pattern: string, replacement: string, isPart = false): 
     head: isAnchored ? head : '',
     isWhole: start === -1 && !isPart,
     changes(path) {
-      // Such a line makes every path longer, so one that is long already is the application's.
-      if (/^\/?$/.test(prefix ?? 'x') && head.length > 1) return !path.startsWith(head);
+      if (/^\/?$/.test(prefix ?? 'x') && head.length > 1)
+        return changeTo(head, 'the path').changes(path);
       return matchesExpression(isAnchored ? `^${pattern.replace(/^\^/, '')}` : pattern, {
         path,
         ignoresCase: false,

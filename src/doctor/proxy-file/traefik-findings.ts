@@ -1,7 +1,7 @@
 /** Middlewares of Traefik that change the path after the check, and the policies that do not apply then. */
 import type { ValidFile } from '../../config/policy-file/compile.ts';
 import type { DoctorFinding } from '../catalog.ts';
-import { changeBy, type PathChange, replaced, stripped } from './path-change.ts';
+import { changeTo, type PathChange, replaced, stripped } from './path-change.ts';
 import { avoidedPolicies, type Rewrite, rewriteFindings } from './rewrites.ts';
 import { asksHeadgate } from './traefik.ts';
 import { byPriority, plainName, type Router, routersIn, takes } from './traefik-sites.ts';
@@ -78,16 +78,11 @@ function changesBy(middleware: unknown): { kind: string; change: PathChange }[] 
   const replacement = textAt(middleware, 'replacePathRegex', 'replacement') ?? '';
   const prefixes = listAt(middleware, 'stripPrefix', 'prefixes').map(String);
   return [
-    ...(path === undefined ? [] : [{ kind: 'replacePath', change: changeBy(path, NEVER, NEVER) }]),
+    ...(path === undefined ? [] : [{ kind: 'replacePath', change: changeTo(path, 'nothing') }]),
     ...(regex === undefined
       ? []
       : [{ kind: 'replacePathRegex', change: replaced(regex, replacement, true) }]),
-    ...(added === undefined
-      ? []
-      : [{ kind: 'addPrefix', change: changeBy(`${added}%`, /%$/, /%$/) }]),
+    ...(added === undefined ? [] : [{ kind: 'addPrefix', change: changeTo(added, 'the path') }]),
     ...prefixes.map((prefix) => ({ kind: 'stripPrefix', change: stripped(prefix) })),
   ];
 }
-
-/** The new path has no variable part. */
-const NEVER = /(?!)/;
