@@ -1,4 +1,5 @@
 /** Whether the condition of a line of HAProxy holds for a path. */
+import { matchesExpression } from './expression.ts';
 import type { Line, Section } from './haproxy-sections.ts';
 
 /** Undefined if it depends on other things than the path. Without a condition it holds. */
@@ -48,14 +49,18 @@ function fitsAny(name: string, { lines }: Section, path: string): boolean | unde
 
 /** `path_beg /static /assets`, `path -i -m beg /static` */
 function fits([fetch = '', ...rest]: readonly string[], path: string): boolean | undefined {
-  let test = fetch;
+  let test = fetch.replace(/^(path|url)(,lower|,url_dec)*/, 'path');
   let ignoresCase = false;
   const values: string[] = [];
   for (let i = 0; i < rest.length; i++) {
     const word = rest[i] ?? '';
     if (word === '-i') ignoresCase = true;
-    else if (word === '-m') test = `${fetch}_${rest[++i]}`;
+    else if (word === '-m') test = `${test}_${rest[++i]}`;
     else values.push(word);
+  }
+  if (test === 'path_reg') {
+    const found = values.map((each) => matchesExpression(each, { path, ignoresCase }));
+    return found.includes(true) || (found.includes(undefined) ? undefined : false);
   }
   if (values.length === 0 || values.some((each) => !/^[/.]/.test(each))) return undefined;
   const lower = (value: string) => (ignoresCase ? value.toLowerCase() : value);

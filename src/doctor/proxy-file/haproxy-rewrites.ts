@@ -24,9 +24,13 @@ export function haproxyRewrites(file: string, text: string, policies: ValidFile)
       if (change === undefined) return [];
       const ways = checked.filter(({ from, to }) => from === section || to === section);
       const reached = new Set(ways.map(({ to }) => applicationOf(to)));
+      const getsThere = (path: string) =>
+        ways.some(
+          ({ from, to }) => from === section || backendsFor(path, from, routes).includes(to),
+        );
       const avoided = avoidedPolicies(policies, {
         change,
-        isApplied: (path) => holds(line, section, path),
+        isApplied: (path) => (getsThere(path) ? holds(line, section, path) : false),
         isServed: (path) =>
           ways.some(({ from }) =>
             backendsFor(path, from, routes).some((to) => reached.has(applicationOf(to))),
@@ -79,7 +83,9 @@ function changeOf({ words: [first, action = '', a = '', b = ''] }: Line): PathCh
   if (regsub !== null) return replaced(unquoted(regsub[1]), unquoted(regsub[2]), true);
   const [, head = '', rest = ''] = /^([^%]*)(.*)$/.exec(a) ?? [];
   if (rest === '') return changeTo(head, 'nothing');
-  return changeTo(head, /^%\[(path|pathq|url)\]$/.test(rest) ? 'the path' : 'unknown');
+  if (/^%\[(path|pathq|url)\]$/.test(rest)) return changeTo(head, 'the path');
+  // Without a known beginning, the new path may be any.
+  return head.length > 1 ? changeTo(head, 'unknown') : undefined;
 }
 
 function unquoted(text = ''): string {

@@ -27,26 +27,35 @@ export function changeTo(head: string, rest: 'nothing' | 'the path' | 'unknown')
 }
 
 /** `^/old(/.*)` and `/new\1`. `isPart`: only the part that matches is replaced. */
-export function replaced(pattern: string, replacement: string, isPart = false): PathChange {
-  const start = replacement.search(/\\\d|\$\{?\d/);
-  const head = start === -1 ? replacement : replacement.slice(0, start);
-  const literal = /^\^?((?:\\?[/.]|[\w-])*)(\/\?)?(\(.*\)|\.\*)?\$?$/.exec(pattern);
-  const prefix = literal?.[1]?.replaceAll('\\', '');
+export function replaced(written: string, replacement: string, isPart = false): PathChange {
+  const pattern = written.replaceAll('\\/', '/');
+  const [head = ''] = replacement.replaceAll('\\/', '/').split(/\\\d|\$\{?\d/, 1);
   const isAnchored = pattern.startsWith('^') || !isPart;
+  const isWhole = head === replacement && !isPart;
+  const anchored = isAnchored ? `^${pattern.replace(/^\^/, '')}` : pattern;
+  const prefix = literalPrefix(anchored);
   return {
     head: isAnchored ? head : '',
-    isWhole: start === -1 && !isPart,
+    isWhole,
     changes(path) {
       if (/^\/?$/.test(prefix ?? 'x') && head.length > 1)
         return changeTo(head, 'the path').changes(path);
-      return matchesExpression(isAnchored ? `^${pattern.replace(/^\^/, '')}` : pattern, {
-        path,
-        ignoresCase: false,
-      });
+      return matchesExpression(anchored, { path, ignoresCase: false });
     },
-    before: (path) =>
-      prefix === undefined || !isAnchored ? undefined : prefix + path.slice(head.length),
+    before(path) {
+      if (prefix === undefined || isWhole) return undefined;
+      const slash = head.endsWith('/') && !prefix.endsWith('/') ? '/' : '';
+      return prefix + slash + path.slice(head.length);
+    },
   };
+}
+
+/** `/old` of `^/old/?(.*)$`: the text before the part that is kept. Undefined if the expression has another form. */
+function literalPrefix(expression: string): string | undefined {
+  const slashes = expression.replace(/\((?:\?:)?\/\)\?/, '/?');
+  const form =
+    /^\^((?:\\\.|[\w/~-])*?)(?:\/\?)?(?:\(\/?\.[*+]\)\??|\(\|\/\.\*\)|\.\*|\(\/\|\$\))?\$?$/;
+  return form.exec(slashes)?.[1]?.replaceAll('\\', '');
 }
 
 /** `/old` is taken off the beginning. */

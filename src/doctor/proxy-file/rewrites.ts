@@ -47,8 +47,12 @@ export function avoidedPolicies(file: ValidFile, line: RewritingLine): string[] 
     if (isApplied(path) !== false && change.changes(path) !== false) return false;
     if (!isServed(path)) return false;
     const before = change.before(path);
-    const sources = before === undefined ? sent : [before];
-    return sources.length === 0 || sources.some((each) => !isLimited(each, own));
+    const sources = (before === undefined ? sent : [before]).filter(
+      (each) => isApplied(each) !== false,
+    );
+    // Without a source, no client can send such a path, or the file does not say which ones can.
+    if (sources.length === 0) return before === undefined;
+    return sources.some((each) => !isLimited(each, own));
   };
   return named
     .filter(({ name, paths }) => paths.some((path) => isAvoided(path, name)))

@@ -116,6 +116,12 @@ describe('a rewrite after the check', () => {
     ['http-request set-uri /users%[path]', 'users can be avoided'],
     ['http-request replace-uri ^/a/(.*) /login', 'login can be avoided'],
     ['http-request replace-pathq /a/(.*) /api/\\1', 'api-login can be avoided'],
+    ['http-request replace-path /git\\/?(.*) \\/\\1', 'login, api-login, users can be avoided'],
+    ['http-request replace-path ^/v1(?:/)?(.*) /\\1', 'login, api-login, users can be avoided'],
+    [
+      'http-request replace-path /v1/?(.*)$ /api/\\1 if { path -m reg ^/v1(/|$) }',
+      'api-login can be avoided',
+    ],
   ])('%s', (line, expected) => {
     expect(rewritten(`${CHECK}\n  ${line}`)).toEqual([expected]);
     expect(rewritten(`${line}\n  ${CHECK}`)).toEqual([]);
@@ -137,13 +143,20 @@ describe('a rewrite after the check', () => {
       'http-request replace-path /api(/.*) \\1 if { path_beg /api }\n  use_backend b if { path_beg /api }',
     ],
     ['no policy names the new path', 'http-request set-path /index.html if { path / }'],
+    ['the new path is longer at its end', 'http-request set-path %[path]/ if { path_end -i /x }'],
+    ['the new path may be any', 'http-request set-path %[var(txn.path)]'],
+    [
+      'the condition leads to another application',
+      'use_backend b if other\n  acl other path_reg ^/other(/|$)',
+    ],
     ['only the query changes', 'http-request set-query a=1'],
     [
       'the path that clients send has a policy',
       'http-request set-path /login if { path /api/login }',
     ],
   ])('is none that matters if %s', (_, lines) => {
-    const more = 'backend b\n  server b 127.0.0.1:3001';
+    const more =
+      'backend b\n  http-request replace-path ^/other/?(.*)$ /\\1\n  server b 127.0.0.1:3001';
     const found = rewritten(`${CHECK}\n  ${lines}`, more);
     expect(found.filter((each) => /api-login/.test(each))).toEqual([]);
     if (!lines.includes('replace-path')) expect(found).toEqual([]);
