@@ -21,7 +21,7 @@ import { nginxSites } from './nginx-sites.ts';
 import { type Directive, everyDirective } from './nginx-tree.ts';
 import { filesOfDump, filesOnDisk, type ProxyFiles } from './proxy-files.ts';
 import { compareSecret } from './secret.ts';
-import { traefikFacts } from './traefik.ts';
+import { otherTraefikFile, traefikFacts } from './traefik.ts';
 import { traefikFindings } from './traefik-findings.ts';
 import { traefikSites } from './traefik-sites.ts';
 import { traefikWays } from './traefik-ways.ts';
@@ -102,7 +102,7 @@ async function nginxFindings(input: ProxyFileInput, files: ProxyFiles): Promise<
   if (losses.length > 0) return [...unread, ...losses];
   const problem = everyDirective(tree).some(asksHeadgate)
     ? 'no location has auth_request /_headgate, so nothing is limited'
-    : 'does not ask headgate';
+    : (otherTraefikFile(input.text) ?? 'does not ask headgate');
   return [...unread, found('unknown-proxy-file', file, `${problem}${readIn(files)}`)];
 }
 

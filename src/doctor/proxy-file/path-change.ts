@@ -40,6 +40,8 @@ export function replaced(written: string, replacement: string, isPart = false): 
     changes(path) {
       if (/^\/?$/.test(prefix ?? 'x') && head.length > 1)
         return changeTo(head, 'the path').changes(path);
+      const tail = /\)((?:\\\.|[\w/-])+)\$?$/.exec(anchored)?.[1]?.replaceAll('\\', '');
+      if (tail !== undefined && !path.includes(tail)) return false;
       return matchesExpression(anchored, { path, ignoresCase: false });
     },
     before(path) {

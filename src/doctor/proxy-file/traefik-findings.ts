@@ -3,7 +3,7 @@ import type { ValidFile } from '../../config/policy-file/compile.ts';
 import type { DoctorFinding } from '../catalog.ts';
 import { changeTo, type PathChange, replaced, stripped } from './path-change.ts';
 import { avoidedPolicies, type Rewrite, rewriteFindings } from './rewrites.ts';
-import { asksHeadgate } from './traefik.ts';
+import { asksHeadgate, withoutTemplates } from './traefik.ts';
 import { byPriority, plainName, type Router, routersIn, takes } from './traefik-sites.ts';
 import { serversOf } from './traefik-ways.ts';
 import { at, listAt, textAt } from './yaml-nodes.ts';
@@ -15,7 +15,7 @@ export function traefikFindings(
   policies: ValidFile | undefined,
 ): DoctorFinding[] {
   if (policies === undefined) return [];
-  const yaml = placedYaml(text);
+  const yaml = placedYaml(withoutTemplates(text));
   const rewrites = yaml.with('routers').flatMap((map) => {
     const routers = routersIn(yaml, map, file);
     const input = { http: map.value, routers, policies };

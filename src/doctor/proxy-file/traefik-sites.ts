@@ -1,5 +1,5 @@
 /** Which router of Traefik takes a request, and whether it has the middleware of headgate. */
-import { asksHeadgate } from './traefik.ts';
+import { asksHeadgate, withoutTemplates } from './traefik.ts';
 import { fitsRule, type Site } from './unchecked-paths.ts';
 import { listAt, textAt } from './yaml-nodes.ts';
 import { type PlacedMap, type PlacedYaml, placedYaml } from './yaml-places.ts';
@@ -28,7 +28,7 @@ interface Rule {
  * does, which is in another file.
  */
 export function traefikSites(file: string, text: string): Site[] {
-  const yaml = placedYaml(text);
+  const yaml = placedYaml(withoutTemplates(text));
   return yaml.with('routers').flatMap((map) => {
     const routers = routersIn(yaml, map, file);
     const asked = new Set(routers.filter(({ asks }) => asks).map(({ entryPoints }) => entryPoints));

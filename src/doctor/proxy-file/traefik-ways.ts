@@ -1,14 +1,15 @@
 /** The ways of Traefik to applications: a router that leads to a service. */
 import { namesOfApplications } from './applications.ts';
+import { withoutTemplates } from './traefik.ts';
 import { plainName, type Router, routersIn } from './traefik-sites.ts';
 import type { Way } from './ways.ts';
 import { at, isMap, listAt, textAt } from './yaml-nodes.ts';
 import { type PlacedMap, placedYaml } from './yaml-places.ts';
 
 export function traefikWays(file: string, text: string): Way[] {
-  const yaml = placedYaml(text);
+  const yaml = placedYaml(withoutTemplates(text));
   const maps = yaml.with('routers');
-  const isHttp = (map: PlacedMap) => isMap(map.value.services) && !hasAddresses(map);
+  const isHttp = (map: PlacedMap) => !hasAddresses(map);
   const http = maps.filter(isHttp).flatMap((map) => waysIn(map, routersIn(yaml, map, file)));
   const isAsked = http.some(({ isChecked }) => isChecked);
   const tcp = maps

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
+import { otherTraefikFile, traefikFacts } from '../../../../src/doctor/proxy-file/traefik.ts';
 import { traefikFindings } from '../../../../src/doctor/proxy-file/traefik-findings.ts';
 import { traefikWays } from '../../../../src/doctor/proxy-file/traefik-ways.ts';
 import { uncheckedWays } from '../../../../src/doctor/proxy-file/ways.ts';
@@ -90,6 +91,16 @@ describe('another way to an application', () => {
     expect(unchecked(file({ tcp }).replace('middlewares: [headgate],', ''))).toEqual(expected);
   });
 
+  test('is a router to a service of another provider', () => {
+    const text = file({ routers: other('app@docker') }).replace(
+      'service: application }',
+      'service: app@docker }',
+    );
+    expect(unchecked(text)).toEqual(['the router other passes requests to app@docker']);
+    const routersOnly = text.replace(/ {2}services:.*/s, '');
+    expect(unchecked(routersOnly)).toEqual(['the router other passes requests to app@docker']);
+  });
+
   test.each<[string, Http]>([
     ['asks headgate', { routers: other('application', ', middlewares: [auth, headgate@file]') }],
     [
@@ -169,4 +180,19 @@ test.each([
 ])('reads %s', (text) => {
   expect(unchecked(text)).toEqual([]);
   expect(rewritten(text)).toEqual([]);
+});
+
+test('reads templates of Go, and names files that it does not read', () => {
+  const router = 'other: { rule: "Host(`{{ env "B" }}`)", service: application }';
+  const text = file({ routers: `${router}\n{{- range until 3 }}\n{{ end -}}` });
+  expect(traefikFacts(text)?.proxy).toBe('traefik');
+  expect(unchecked(text)).toHaveLength(1);
+  const toml =
+    '[http.middlewares.headgate.forwardAuth]\n  address = "http://127.0.0.1:8082/traefik"';
+  expect(() => traefikFacts(toml)).toThrow('is TOML');
+  expect(otherTraefikFile('labels: ["traefik.http.routers.a.middlewares=headgate@file"]')).toMatch(
+    /^has labels of Traefik/,
+  );
+  expect(otherTraefikFile('entryPoints:\n  web: {}')).toMatch(/^is the file with which/);
+  expect(otherTraefikFile('http: {}')).toBeUndefined();
 });
