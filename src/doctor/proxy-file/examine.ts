@@ -24,6 +24,7 @@ import { compareSecret } from './secret.ts';
 import { otherTraefikFile, traefikFacts } from './traefik.ts';
 import { traefikFindings } from './traefik-findings.ts';
 import { traefikSites } from './traefik-sites.ts';
+import { type TraefikStart, traefikStart } from './traefik-start.ts';
 import { traefikWays } from './traefik-ways.ts';
 import { type Site, uncheckedPaths } from './unchecked-paths.ts';
 import { uncheckedWays, type Way } from './ways.ts';
@@ -60,8 +61,10 @@ export interface ProxyFileInput extends Comparison {
 export async function examineProxyFile(input: ProxyFileInput): Promise<DoctorFinding[]> {
   const { file, text } = input;
   let facts: ProxyFacts | undefined;
+  let start: TraefikStart | undefined;
   try {
     if (isManifest(text)) return manifestFindings(file, text);
+    start = traefikStart(text);
     for (const read of READERS) facts ??= read(text);
   } catch (error) {
     if (!(error instanceof Error)) throw error;
@@ -75,7 +78,33 @@ export async function examineProxyFile(input: ProxyFileInput): Promise<DoctorFin
     return findingsOf({ facts, sites, ways, losses }, input);
   }
   const files = filesOfDump(text) ?? filesOnDisk(input.path, text);
+  if (start !== undefined) return traefikStartFindings(start, input, files);
   return (await caddyFindings(input, files)) ?? nginxFindings(input, files);
+}
+
+/** Examines the file with the routers, together with the entry points. */
+async function traefikStartFindings(
+  start: TraefikStart,
+  input: ProxyFileInput,
+  files: ProxyFiles,
+): Promise<DoctorFinding[]> {
+  try {
+    const [{ name, path, text } = { name: start.routers, path: '', text: '' }] = files.included(
+      start.routers,
+    );
+    const facts = traefikFacts(text);
+    if (facts === undefined) return [found('unknown-proxy-file', name, 'does not ask headgate')];
+    const read = {
+      facts,
+      sites: traefikSites(name, text),
+      ways: traefikWays(name, text, start),
+      losses: traefikFindings(name, text, input.policies),
+    };
+    return findingsOf(read, { ...input, file: name, path, text });
+  } catch (error) {
+    if (!(error instanceof Error)) throw error;
+    return [found('unreadable-proxy-file', input.file, error.message)];
+  }
 }
 
 /** Undefined if it is not a Caddyfile that asks headgate. */

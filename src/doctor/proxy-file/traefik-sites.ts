@@ -74,7 +74,9 @@ export function takes({ paths }: Rule, path: string): boolean {
 }
 
 /** The names of the middlewares that ask headgate, also as parts of a chain. */
-function checksIn(middlewares: readonly (readonly [string, PlacedMap])[]): ReadonlySet<string> {
+export function checksIn(
+  middlewares: readonly (readonly [string, PlacedMap])[],
+): ReadonlySet<string> {
   const checks = new Set<string>();
   // A chain may have chains, which can come later in the file.
   for (let before = -1; before < checks.size; ) {

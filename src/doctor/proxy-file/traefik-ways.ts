@@ -1,30 +1,47 @@
 /** The ways of Traefik to applications: a router that leads to a service. */
 import { namesOfApplications } from './applications.ts';
 import { withoutTemplates } from './traefik.ts';
-import { plainName, type Router, routersIn } from './traefik-sites.ts';
+import { checksIn, plainName, type Router, routersIn } from './traefik-sites.ts';
+import type { TraefikStart } from './traefik-start.ts';
 import type { Way } from './ways.ts';
 import { at, isMap, listAt, textAt } from './yaml-nodes.ts';
 import { type PlacedMap, placedYaml } from './yaml-places.ts';
 
-export function traefikWays(file: string, text: string): Way[] {
+/** `start`: the file with which Traefik starts, if it is known. */
+export function traefikWays(file: string, text: string, start?: TraefikStart): Way[] {
   const yaml = placedYaml(withoutTemplates(text));
   const maps = yaml.with('routers');
   const isHttp = (map: PlacedMap) => !hasAddresses(map);
-  const http = maps.filter(isHttp).flatMap((map) => waysIn(map, routersIn(yaml, map, file)));
-  const isAsked = http.some(({ isChecked }) => isChecked);
+  const http = maps.filter(isHttp).flatMap((map) => {
+    const routers = routersIn(yaml, map, file);
+    const isAsked = routers.some(({ asks }) => asks);
+    const checks = checksIn(yaml.entries(map, 'middlewares'));
+    // If no router asks, the entry point does, which is in another file.
+    const asksBefore = (router: Router) =>
+      start === undefined ? !isAsked : entryPointsAsk(router, start, checks);
+    const all = routers.map((each) => ({ ...each, asks: each.asks || asksBefore(each) }));
+    return waysIn(map, all);
+  });
   const tcp = maps
     .filter((map) => !isHttp(map))
-    .flatMap((map) => waysIn(map, routersIn(yaml, map, file)));
-  const ways = [
-    // If no router asks, the entry point does, which is in another file.
-    ...http.map((way) => ({ ...way, isChecked: way.isChecked || !isAsked })),
-    ...tcp.map((way) => ({ ...way, isChecked: false, what: way.what.replace('the', 'the TCP') })),
-  ];
+    .flatMap((map) => waysIn(map, routersIn(yaml, map, file)))
+    .map((way) => ({ ...way, isChecked: false, what: way.what.replace('the', 'the TCP') }));
+  const ways = [...http, ...tcp];
   const nameOf = namesOfApplications(ways.map(({ servers }) => servers));
   return ways.flatMap(({ servers, ...way }) => {
     const upstream = nameOf(servers[0]);
     return upstream === undefined ? [] : [{ ...way, upstream }];
   });
+}
+
+/** Whether each entry point of a router has a middleware that asks headgate. */
+function entryPointsAsk(
+  { entryPoints }: Router,
+  { usual, middlewaresOf }: TraefikStart,
+  checks: ReadonlySet<string>,
+): boolean {
+  const own = entryPoints === '' ? usual : entryPoints.split(',');
+  return own.every((name) => middlewaresOf(name).some((each) => checks.has(each)));
 }
 
 /** Services of TCP have `address` in place of `url`. */

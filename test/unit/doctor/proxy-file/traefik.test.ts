@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { otherTraefikFile, traefikFacts } from '../../../../src/doctor/proxy-file/traefik.ts';
 import { traefikFindings } from '../../../../src/doctor/proxy-file/traefik-findings.ts';
+import { traefikStart } from '../../../../src/doctor/proxy-file/traefik-start.ts';
 import { traefikWays } from '../../../../src/doctor/proxy-file/traefik-ways.ts';
 import { uncheckedWays } from '../../../../src/doctor/proxy-file/ways.ts';
 import { validFile } from '../../../support/proxy-config.ts';
@@ -89,6 +90,26 @@ describe('another way to an application', () => {
     const expected = ['the TCP router raw passes requests to 127.0.0.1:3000'];
     expect(unchecked(file({ tcp }))).toEqual(expected);
     expect(unchecked(file({ tcp }).replace('middlewares: [headgate],', ''))).toEqual(expected);
+  });
+
+  test('is a router of an entry point that does not ask headgate', () => {
+    const routers = `${other('application')}\nusual: { rule: "Path(\`/u\`)", service: application }`;
+    const text = file({ routers }).replace('middlewares: [headgate], ', '');
+    const ways = (entryPoints: string) => {
+      const start = `entryPoints:\n  ${entryPoints}\nproviders: { file: { filename: d.yaml } }`;
+      return uncheckedWays(traefikWays('d.yaml', text, traefikStart(start))).map(
+        ({ problem }) => problem.split(' passes')[0],
+      );
+    };
+    const asks = (name: string) => `${name}: { http: { middlewares: [headgate@file] } }`;
+    expect(ways(`${asks('web')}\n  internal: {}`)).toEqual([
+      'the router other',
+      'the router usual',
+    ]);
+    expect(ways(`${asks('web').replace('{', '{ asDefault: true,')}\n  internal: {}`)).toEqual([
+      'the router other',
+    ]);
+    expect(ways(`${asks('web')}\n  ${asks('internal')}`)).toEqual([]);
   });
 
   test('is a router to a service of another provider', () => {
