@@ -68,11 +68,12 @@ function objectsIn(file: string, text: string): KubernetesObject[] {
     const [error] = document.errors;
     if (error !== undefined) throw new RangeError(problemOf(error.message, text));
     const value: unknown = document.toJS({ maxAliasCount: 100 });
-    // The comment before a document belongs to it.
-    const start = isMap(document.contents) ? (document.contents.range?.[0] ?? 0) : 0;
-    const place = `${file}:${lineCounter.linePos(start).line}`;
-    const items = textAt(value, 'kind')?.endsWith('List') ? listAt(value, 'items') : [value];
-    for (const item of items.slice(0, MAX_OBJECTS)) {
+    const isList = textAt(value, 'kind')?.endsWith('List') === true;
+    const items = isList ? listAt(value, 'items') : [value];
+    for (const [i, item] of items.slice(0, MAX_OBJECTS).entries()) {
+      const node = isList ? document.getIn(['items', i]) : document.contents;
+      const start = isMap(node) ? (node.range?.[0] ?? 0) : 0;
+      const place = `${file}:${lineCounter.linePos(start).line}`;
       if (isPlainMap(item)) objects.push(objectOf(item, place));
     }
   }

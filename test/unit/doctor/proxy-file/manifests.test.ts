@@ -141,6 +141,15 @@ test('finds settings by which requests pass without headgate', () => {
   ]);
 });
 
+test('reads what kubectl get prints', () => {
+  const item = (text: string) => text.trim().replaceAll(/^/gm, '  ').replace('  ', '- ');
+  const items = [ingress('ours', OURS), ingress('sso', OAUTH2)].map(item).join('\n');
+  const [finding] = findings(`apiVersion: v1\nkind: List\nitems:\n${items}`);
+  expect(finding).toContain(
+    `authorizer-excluded file.yaml:12: the Ingress sso asks ${OAUTH2} for what the Ingress ours (file.yaml:4)`,
+  );
+});
+
 test('says what a file without an authorizer has', () => {
   const text = 'apiVersion: apps/v1\nkind: Deployment\n---\napiVersion: v1\nkind: Service\n';
   expect(findings(text)).toEqual([
