@@ -848,6 +848,83 @@ describe('routes of other proxies that go round headgate', () => {
   });
 });
 
+describe('a file of HAProxy', () => {
+  const written = withUser(proxyConfigOf('haproxy', POLICIES));
+  const examine = async (text: string) => {
+    const env = { ...(await freePorts()), HEADGATE_PORT: '8080' };
+    return complaints(await diagnose(['--proxy-file', fileWith(text)], env));
+  };
+
+  test('whose sections of headgate inherit health checks is an error', async () => {
+    const inheriting = written
+      .replaceAll(' from headgate', '')
+      .replace(
+        'timeout connect 5s',
+        'timeout connect 5s\n  option httpchk\n  default-server check',
+      );
+    expect(await examine(inheriting)).toEqual(['check-inherits']);
+  });
+
+  test('whose other sections lose their defaults is an error', async () => {
+    const late = written
+      .replace('defaults headgate\nglobal\n', '')
+      .replace('frontend clients', 'defaults headgate\nfrontend clients');
+    expect(await examine(late)).toEqual(['defaults-lost']);
+  });
+
+  test('that logs checks has a note', async () => {
+    expect(await examine(written.replace('local0 notice', 'local0'))).toEqual(['checks-logged']);
+  });
+
+  test('that changes the path after the check has a warning', async () => {
+    const moved = (line: string) =>
+      examine(
+        written.replace(
+          '  default_backend application',
+          `  ${line}\n  default_backend application`,
+        ),
+      );
+    expect(await moved('http-request set-path /login if { path /old }')).toEqual([
+      'path-rewritten',
+    ]);
+    expect(await moved('http-request set-path /index.html if { path / }')).toEqual([]);
+  });
+});
+
+describe('objects of Kubernetes', () => {
+  const ingress = (name: string, url: string, host = 'a.example') => `
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata: { name: ${name}, annotations: { nginx.ingress.kubernetes.io/auth-url: "${url}" } }
+spec: { rules: [{ host: ${host}, http: { paths: [{ path: / }] } }] }
+---`;
+  const OURS = ingress('ours', 'http://headgate.headgate:8080/ingress-nginx');
+
+  test.each([
+    ['alone', '', []],
+    ['beside another authorizer', ingress('sso', 'http://sso/auth', 'b'), ['other-authorizer']],
+    [
+      'with another authorizer in its place',
+      ingress('sso', 'http://sso/auth'),
+      ['authorizer-excluded'],
+    ],
+  ])('that ask headgate: %s', async (_, other, ids) => {
+    const diagnosis = await diagnose(['--proxy-file', fileWith(OURS + other)], await freePorts());
+    expect(complaints(diagnosis)).toEqual(ids);
+  });
+
+  test('that ask another authorizer are named', async () => {
+    const file = fileWith(ingress('sso', 'http://sso/auth'));
+    const { findings } = await diagnose(['--proxy-file', file], await freePorts());
+    expect(findings).toContainEqual(
+      expect.objectContaining({
+        id: 'unknown-proxy-file',
+        problem: 'does not ask headgate: the Ingress sso asks http://sso/auth',
+      }),
+    );
+  });
+});
+
 describe('Redis', () => {
   test('is named as missing only with --redis', async () => {
     const ports = await freePorts();
