@@ -1,7 +1,7 @@
 /** What one gateway tells another of its traffic and its state, for the overview. */
 import { z } from 'zod';
 import { modeOf } from '../core/overrides.ts';
-import { printable } from '../core/printable.ts';
+import { printable, WITHOUT_CONTROLS } from '../core/printable.ts';
 import { STEP_MS, STEPS } from '../telemetry/traffic-history.ts';
 import { MOST_ACTIONS } from './recent-actions.ts';
 import type { Gateway } from './running-gateway.ts';
@@ -21,11 +21,7 @@ export const reportQuerySchema = z.object({
 export type ReportQuery = z.output<typeof reportQuerySchema>;
 
 /** Anyone who can publish in Redis can pose as a gateway, and operators see this text. */
-const text = (longest: number) =>
-  z
-    .string()
-    .max(longest)
-    .regex(/^\P{Cc}*$/u);
+const text = (longest: number) => z.string().max(longest).regex(WITHOUT_CONTROLS);
 /** Milliseconds since the epoch. */
 const moment = z
   .int()
