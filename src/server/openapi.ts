@@ -88,9 +88,9 @@ function operationOf(
         ? { 401: failure('The admin token is missing or wrong') }
         : { 403: failure('The call does not come from this machine') }),
       404: failure('There is no such policy, key, override or decision'),
-      409: failure('The maximum number of overrides is reached'),
+      409: failure('This client cannot be named so, or the maximum number of overrides is reached'),
       ...(body && {
-        413: failure('The body is longer than 64 KiB'),
+        413: failure('The body is longer than 256 KiB'),
         415: failure('The body is not application/json'),
       }),
       500: failure('A fault of headgate, whose log has more'),

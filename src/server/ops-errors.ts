@@ -16,6 +16,7 @@ export interface OpsError {
 export const STATUS_OF: Readonly<Record<OperationErrorCode, number>> = {
   invalid: 400,
   not_found: 404,
+  not_possible: 409,
   conflict: 409,
   store_unavailable: 503,
   internal_error: 500,

@@ -25,8 +25,8 @@ export interface OpsServerOptions extends HealthOptions {
   readonly onConnectionFault: (error: unknown) => void;
 }
 
-/** Bytes. A request to explain may be as long as the longest request that headgate accepts. */
-const BODY_LIMIT = 64 * 1024;
+/** Bytes. A field may have as many characters as its schema says, each of them escaped. */
+const BODY_LIMIT = 256 * 1024;
 
 /** Enough for probes, Prometheus and the browsers of forty operators. A browser opens up to six. */
 const MAX_CONNECTIONS = 256;

@@ -50,6 +50,8 @@ const OPERATION_ERRORS: Readonly<Record<OperationErrorCode, string>> = {
   invalid:
     'The call is invalid, or no HTTP. `message` lists every field that is unknown, missing or wrong, and says what is allowed.',
   not_found: 'There is no such policy, key, override, decision or path.',
+  not_possible:
+    'The policy file, or the kind of client, does not allow this. `message` says why, and what is possible.',
   conflict: 'There are already 1,000 overrides.',
   store_unavailable:
     'Redis did not confirm the change, or no worker answers. `message` says whether the change may have been made.',
@@ -67,7 +69,7 @@ const ERRORS: readonly (readonly [number, string, string])[] = [
     'The path does not have this method. `Allow` lists those that it has.',
   ],
   [408, 'invalid', 'The request took longer than 5 seconds to arrive.'],
-  [413, 'invalid', 'The body is longer than 64 KiB.'],
+  [413, 'invalid', 'The body is longer than 256 KiB.'],
   [415, 'invalid', 'The `Content-Type` of the body is not `application/json`.'],
   [417, 'invalid', 'The request has an `Expect` header other than `100-continue`.'],
   [431, 'invalid', 'The request line and headers are longer than 16 KiB.'],

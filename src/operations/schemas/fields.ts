@@ -3,9 +3,14 @@ import { z } from 'zod';
 import { POLICY_MODES } from '../../core/policy.ts';
 import { WITHOUT_CONTROLS } from '../../core/printable.ts';
 
-/** Only the document has these two patterns: the operations say more precisely what is wrong. */
-const CLIENT_PATTERN =
-  '^([cdhikru]\\.[A-Za-z0-9_-]{22}|g)$|^(id|key|user):|^\\s*\\[?[0-9A-Fa-f.]*[.:][0-9A-Fa-f.:]|[0-9A-Fa-f]{12}-[0-9]';
+/** The forms of a client. Only the document has this pattern and the next: the operations say what is wrong. */
+const CLIENT_PATTERN = `^(${[
+  '[cdhikru]\\.[A-Za-z0-9_-]{22}|g',
+  '(id|key|user):[^\\u0000-\\u001f]+',
+  `(${upTo(255)}|0)(\\.(${upTo(255)}|0)){3}`,
+  `(${ipv6Forms().join('|')})(/(${upTo(128)}|0))?`,
+  '[0-9a-f]{12}-[1-9][0-9]{0,8}',
+].join('|')})$`;
 /** At most 31 days, in each unit. */
 const TERM_PATTERN = `^(${upTo(2_678_400)}s|${upTo(44_640)}min|${upTo(744)}h|${upTo(31)}d)$`;
 
@@ -68,4 +73,12 @@ function upTo(most: number): string {
     return `${digits.slice(0, i).join('')}[${least}-${Number(digit) - 1}][0-9]{${rest}}`;
   });
   return `(${[...shorter, ...asLong, most].join('|')})`;
+}
+
+function ipv6Forms(): string[] {
+  const group = '[0-9A-Fa-f]{1,4}';
+  const shortened = [1, 2, 3, 4, 5, 6].map(
+    (before) => `(${group}:){${before}}(:${group}){1,${7 - before}}`,
+  );
+  return [`(${group}:){7}${group}`, `(${group}:){1,7}:`, `:(:${group}){1,7}`, '::', ...shortened];
 }
