@@ -6,7 +6,7 @@ import { WITHOUT_CONTROLS } from '../../core/printable.ts';
 /** The forms of a client. Only the document has this pattern and the next: the operations say what is wrong. */
 const CLIENT_PATTERN = `^(${[
   '[cdhikru]\\.[A-Za-z0-9_-]{22}|g',
-  '(id|key|user):[^\\u0000-\\u001f]+',
+  '(id|key|user):[\\s\\S]+',
   `(${upTo(255)}|0)(\\.(${upTo(255)}|0)){3}`,
   `(${ipv6Forms().join('|')})(/(${upTo(128)}|0))?`,
   '[0-9a-f]{12}-[1-9][0-9]{0,8}',
