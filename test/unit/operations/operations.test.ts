@@ -110,7 +110,7 @@ describe('block and exempt', () => {
   test('a trusted proxy can be blocked, and is never exempt', async () => {
     const { operate } = setUp();
     await expect(operate('exempt', { client: '10.0.0.1', ...TERMS })).rejects.toMatchObject(
-      failure('invalid', /trusted proxy/),
+      failure('not_possible', /trusted proxy/),
     );
     expect(await operate('block', { client: '10.0.0.1', ...TERMS })).toMatchObject({
       access: 'blocked',
