@@ -1,28 +1,11 @@
 /** Follows what happens to the store: updates its health, and reports to telemetry. */
 import type { PoliciesByFailureMode } from '../core/failure-modes.ts';
 import type { StoreErrorReason } from '../core/store.ts';
+import type { StoreCondition } from '../operations/running-gateway.ts';
 import { causeText } from '../telemetry/cause-text.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
-import { RECENT_CHECKS_MS, RecentChecks } from './recent-checks.ts';
+import { StoreAnswers } from './store-answers.ts';
 import { StoreHealth } from './store-health.ts';
-
-export interface StoreCondition {
-  /** The store failed lately. */
-  readonly isDegraded: boolean;
-  /** When that last changed or, for a store that does not answer, since when; milliseconds since the epoch. */
-  readonly sinceMs: number;
-  /** The store failed some checks and counts others. Undefined if it is well, or does not answer at all. */
-  readonly lapses: StoreLapses | undefined;
-  /** The last failure, in a few words; undefined for a store that is well. */
-  readonly reason: string | undefined;
-}
-
-/** Of the checks of the last seconds. */
-export interface StoreLapses {
-  readonly failed: number;
-  readonly checks: number;
-  readonly withinMs: number;
-}
 
 export interface StoreMonitor {
   /** The store failed lately. */
@@ -57,64 +40,45 @@ export function monitorStore(
   });
   // Put into words only for an operator: while the store fails, there may be thousands a second.
   let lastFailure: { readonly reason: string; readonly cause?: unknown } | undefined;
-  const recent = new RecentChecks();
-  let hasAnsweredSince = true;
-  let isGivenUp = false;
-  let lastAnswerMs = Number.NEGATIVE_INFINITY;
-  const failedBy = (failure: NonNullable<typeof lastFailure>) => {
+  const answers = new StoreAnswers(now);
+  const failedBy = (failure: NonNullable<typeof lastFailure>, checks = 0) => {
     lastFailure = failure;
-    hasAnsweredSince = false;
+    answers.failed(failure.reason, checks);
     return health.failed();
-  };
-  const heard = () => {
-    hasAnsweredSince = true;
-    isGivenUp = false;
-    lastAnswerMs = now();
-  };
-  const lapses = (): StoreLapses | undefined => {
-    if (!health.isDegraded) return undefined;
-    const { counted, failed } = recent.sums(now());
-    // A timeout is a late answer, unless too many follow each other. After other failures an answer has to come first.
-    const isTimeout = lastFailure?.reason === 'timeout' && !isGivenUp;
-    const isLate = isTimeout && (counted > 0 || hasAnsweredSince);
-    if (!isLate && (counted === 0 || !hasAnsweredSince)) return undefined;
-    return { failed, checks: counted + failed, withinMs: RECENT_CHECKS_MS };
   };
   return {
     isDegraded: () => health.isDegraded,
     condition() {
       const { isDegraded, sinceMs } = health;
-      const found = lapses();
+      const found = isDegraded ? answers.lapses() : undefined;
       const isSilent = isDegraded && found === undefined;
       return {
         isDegraded,
-        sinceMs: isSilent ? Math.max(sinceMs, lastAnswerMs) : sinceMs,
+        sinceMs: isSilent ? Math.max(sinceMs, answers.lastAnswerMs) : sinceMs,
         lapses: found,
         reason: isDegraded && lastFailure ? failureText(lastFailure) : undefined,
       };
     },
     answered(durationMs, requests) {
       store.answered(durationMs, requests);
-      recent.add(now(), 'counted', requests);
-      heard();
+      answers.answered(requests);
       health.answered();
     },
     failed(reason, cause, checks) {
-      recent.add(now(), 'failed', checks);
-      const isNew = failedBy({ reason, cause });
+      const isNew = failedBy({ reason, cause }, checks);
       store.failed({ reason, cause, isNew });
     },
     givenUp() {
       store.givenUp();
-      isGivenUp = true;
       failedBy({ reason: 'given_up' });
+      answers.givenUp();
     },
     probed() {
-      heard();
+      answers.answered();
       health.answered();
     },
     connected() {
-      heard();
+      answers.answered();
       health.connected();
     },
     connectionFailed(error) {
@@ -126,7 +90,7 @@ export function monitorStore(
       store.startedUncounted(policies);
     },
     heartbeatAccepted() {
-      heard();
+      answers.answered();
       health.answered();
     },
     heartbeatLost(error) {

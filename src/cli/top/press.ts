@@ -35,8 +35,9 @@ export function press(state: TopState, key: Key): Pressed {
   if (key.name === 'ctrl-l') return { state, effect: { kind: 'redraw' } };
   if (state.form !== undefined) return pressForm(state, state.form, key);
   if (state.isFiltering) return { state: pressFilter(state, key) };
-  if (state.isHelpShown) return { state: { ...state, isHelpShown: false } };
-  return pressCommand({ ...state, notice: undefined }, key);
+  const plain = { ...state, notice: undefined, isHelpShown: false };
+  // Any other key only closes the help.
+  return state.isHelpShown && key.name !== 'q' ? { state: plain } : pressCommand(plain, key);
 }
 
 function pressForm(state: TopState, form: Form, key: Key): Pressed {
@@ -70,6 +71,7 @@ function pressCommand(state: TopState, { name }: Key): Pressed {
     case 'q':
       return quit(state);
     case 'escape':
+    case 'backspace':
       return { state: left(state) };
     case 'tab':
     case 'left':
@@ -98,7 +100,6 @@ function left(state: TopState): TopState {
 
 /** The answer to an action must be seen. */
 function quit(state: TopState): Pressed {
-  if (state.why !== undefined) return { state: left(state) };
   if (state.underWay === undefined) return { state, effect: { kind: 'quit' } };
   const text = `${state.underWay}: no answer yet; Ctrl+C leaves all the same`;
   return { state: { ...state, notice: { level: 'bad', text } } };

@@ -39,7 +39,9 @@ export function screenLines(state: TopState, size: Size): Line[] {
 
 function header(state: TopState, { columns, rows }: Size): Line[] {
   const clock = `${clockText(gatewayTime(state))} UTC`;
-  const title = cut(`headgate top ${state.url ?? ''}`.trim(), columns);
+  const { host } = state.snapshot?.overview.gateway ?? { host: undefined };
+  const places = [host, state.url].filter((place) => place !== undefined);
+  const title = cut(`headgate top ${places.join(', ')}`.trim(), columns);
   const room = columns - widthOf(title) - 1;
   const time = clock.length <= room ? padded(clock, room + 1, 'right') : '';
   const said = statements(state).flatMap(({ text, tone }) =>

@@ -1,13 +1,14 @@
 /** The columns of both tables. */
 import { DAY_MS } from '../../core/salts.ts';
 import { clientText } from '../../operations/listed-fields.ts';
+import { rateText } from '../../operations/rate-text.ts';
 import { relativeTime } from '../../operations/time-text.ts';
 import type { Size } from '../support/output.ts';
 import type { DeniedClient } from './gather.ts';
-import { sparkline } from './rates.ts';
 import { denialsOf, type PolicyRow } from './rows.ts';
+import { sparkline } from './sparkline.ts';
 import type { Column } from './table.ts';
-import { clockText, rateText } from './text.ts';
+import { clockText } from './text.ts';
 
 /** Columns of the terminal from which there is room for more. */
 const WIDE = 110;

@@ -48,6 +48,25 @@ test('q, Ctrl+C and ? ', () => {
   const { state: help } = pressed(START, '?');
   expect(shown(help)).toContainEqual(expect.stringMatching(/^Tab +go to the other table/));
   expect(shown(pressed(help, 'x').state)).toEqual(shown(START));
+  expect(pressed(help, 'q').effect).toEqual({ kind: 'quit' });
+  expect(shown(help).join('\n')).toMatch(
+    /^Esc +go back .*\(also Backspace\)\nq +quit, from a detail too$/m,
+  );
+});
+
+test('q quits in a detail too; Esc and Backspace go back', () => {
+  for (const keys of [
+    ['j', 'return'],
+    ['tab', 'return'],
+  ]) {
+    const { state } = pressed(START, ...keys);
+    expect(state.why).toBeDefined();
+    expect(pressed(state, 'q').effect).toEqual({ kind: 'quit' });
+    expect(pressed(state, 'escape').state.why).toBeUndefined();
+    expect(pressed(state, 'backspace').state.why).toBeUndefined();
+  }
+  const { state: typing } = pressed(START, '/', 'q');
+  expect(typing.panes.policies.filter).toBe('q');
 });
 
 test('Enter asks why a client is denied; what is asked meanwhile is about that client', () => {
