@@ -1,4 +1,5 @@
 /** Finds denied clients and single denials. Every gateway knows its own, so all gateways are queried. */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { z } from 'zod';
 import { modeOf } from '../core/overrides.ts';
 import { isOfMany } from '../core/partition.ts';
@@ -13,6 +14,7 @@ import {
 } from '../denials/denial-report.ts';
 import type { DeniedClient } from '../denials/denied-clients.ts';
 import { isoTime } from '../denials/iso-time.ts';
+import { deniedFilter, deniedFilterSchema, matchesFilter } from './denied-filter.ts';
 import { listedFields } from './listed-fields.ts';
 import type { InputOf } from './operation.ts';
 import { OperationError } from './operation-error.ts';
@@ -24,6 +26,7 @@ import type { DECISION, DenialDetails, DenialList, TOP } from './schemas/denials
 const RECENT_MS = 300_000;
 /** Most reports that one gateway sends in one reply. */
 const MOST_REPORTS = 100;
+const SEARCHED_AT_ONCE = 200;
 
 const querySchema = z.discriminatedUnion('about', [
   z.object({
@@ -31,6 +34,7 @@ const querySchema = z.discriminatedUnion('about', [
     most: z.int().positive(),
     withinMs: z.number().positive(),
     shadow: z.boolean(),
+    filter: deniedFilterSchema.optional(),
   }),
   z.object({ about: z.literal('decision'), id: z.string().max(64) }),
 ]);
@@ -46,9 +50,12 @@ type Found = z.output<typeof foundSchema>;
 
 export async function topDenied(
   gateway: Gateway,
-  { limit, shadow }: InputOf<typeof TOP>,
+  { limit, shadow, filter = '' }: InputOf<typeof TOP> & { readonly filter?: string },
 ): Promise<DenialList> {
-  const query: Query = { about: 'top', most: limit, withinMs: RECENT_MS, shadow };
+  const query: Query = {
+    ...{ about: 'top', most: limit, withinMs: RECENT_MS, shadow },
+    ...(filter !== '' && { filter: deniedFilter(filter, gateway) }),
+  };
   const { answers, asked } = await gateway.queryAll(query);
   const reports = answers.flatMap(reportsIn);
   const clients = sumReports(reports, limit).map((report) => shownReport(gateway, report));
@@ -130,15 +137,31 @@ function reportsIn(answer: unknown): DenialReport[] {
 export async function answerQuery(gateway: Gateway, message: unknown): Promise<unknown> {
   const query = querySchema.safeParse(message).data;
   if (query === undefined) return null;
-  if (query.about === 'top') {
-    const clients = query.shadow ? gateway.wouldBeDenied : gateway.denied;
-    const denied = clients.top(Math.min(query.most, MOST_REPORTS), query.withinMs);
-    return denied.map(reportOf).filter((report) => report !== undefined);
-  }
+  if (query.about === 'top') return topReports(gateway, query);
   const client = gateway.denied.find(query.id) ?? gateway.wouldBeDenied.find(query.id);
   const report = client && reportOf(client);
   if (report === undefined) return null;
   return { report, now: await quotaNow(gateway, client), isReset: client?.isReset } satisfies Found;
+}
+
+async function topReports(
+  { denied, wouldBeDenied, policies }: Gateway,
+  { most, withinMs, shadow, filter }: Query & { readonly about: 'top' },
+): Promise<DenialReport[]> {
+  const wanted = Math.min(most, MOST_REPORTS);
+  const book = shadow ? wouldBeDenied : denied;
+  const clients = book.top(filter === undefined ? wanted : Number.POSITIVE_INFINITY, withinMs);
+  const found: DenialReport[] = [];
+  for (const [i, client] of clients.entries()) {
+    // Checks of other clients must not wait until thousands are searched.
+    if (i % SEARCHED_AT_ONCE === SEARCHED_AT_ONCE - 1) await nextTurn();
+    const report = reportOf(client);
+    if (report === undefined) continue;
+    if (filter === undefined || matchesFilter(filter, report, policies.current.listedClients))
+      found.push(report);
+    if (found.length === wanted) break;
+  }
+  return found;
 }
 
 /** Undefined also if the store is unavailable: the denial is known all the same. */

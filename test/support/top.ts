@@ -67,6 +67,7 @@ export function snapshot({ policies = [], clients = [], overview = {} }: Known):
   return {
     overview: { ...known, status: statusOf(known) },
     denied: { clients: [...clients], gateways: { asked: 1, answered: 1 } },
+    filter: '',
   };
 }
 

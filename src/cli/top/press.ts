@@ -34,7 +34,7 @@ export function press(state: TopState, key: Key): Pressed {
   if (key.name === 'ctrl-z') return { state, effect: { kind: 'suspend' } };
   if (key.name === 'ctrl-l') return { state, effect: { kind: 'redraw' } };
   if (state.form !== undefined) return pressForm(state, state.form, key);
-  if (state.isFiltering) return { state: pressFilter(state, key) };
+  if (state.isFiltering) return { state: pressFilter(state, key), ...searchAfter(state, key) };
   const plain = { ...state, notice: undefined, isHelpShown: false };
   // Any other key only closes the help.
   return state.isHelpShown && key.name !== 'q' ? { state: plain } : pressCommand(plain, key);
@@ -64,6 +64,12 @@ function pressFilter(state: TopState, key: Key): TopState {
   return withPane(state, { filter: edited(filter, key) });
 }
 
+/** The gateways search for what was typed. */
+function searchAfter({ pane }: TopState, { name }: Key): Pick<Pressed, 'effect'> {
+  const isDone = name === 'return' || name === 'escape';
+  return pane === 'clients' && isDone ? { effect: { kind: 'refresh' } } : {};
+}
+
 function pressCommand(state: TopState, { name }: Key): Pressed {
   const move = MOVES[name];
   if (move !== undefined) return { state: movedBy(state, move) };
@@ -72,7 +78,7 @@ function pressCommand(state: TopState, { name }: Key): Pressed {
       return quit(state);
     case 'escape':
     case 'backspace':
-      return { state: left(state) };
+      return goBack(state);
     case 'tab':
     case 'left':
     case 'right':
@@ -93,9 +99,11 @@ function pressCommand(state: TopState, { name }: Key): Pressed {
 }
 
 /** Back to the tables, and there to all rows. */
-function left(state: TopState): TopState {
-  if (state.why !== undefined) return { ...state, why: undefined };
-  return withPane(state, { filter: '' });
+function goBack(state: TopState): Pressed {
+  if (state.why !== undefined) return { state: { ...state, why: undefined } };
+  const isSearched = state.panes[state.pane].filter !== '';
+  const shown = withPane(state, { filter: '' });
+  return isSearched ? { state: shown, effect: { kind: 'refresh' } } : { state: shown };
 }
 
 /** The answer to an action must be seen. */
@@ -145,7 +153,16 @@ function pressAction(state: TopState, name: string): Pressed {
   const client = subjectClient(state);
   if (client === undefined || onClient === undefined) return chooseFirst(state, 'client');
   const subject = { id: client.decision_id, name: clientText(client) };
+  if (name !== 'e' && isBlockedByFile(client)) {
+    const text = `the policy file blocks ${subject.name}: there is nothing to ${onClient}`;
+    return { state: { ...state, notice: { level: 'plain', text } } };
+  }
   return { state: { ...state, form: startForm(onClient, subject) } };
+}
+
+/** An operator's block has an end. */
+function isBlockedByFile({ reason, until }: DeniedClient): boolean {
+  return reason === 'blocked' && until === undefined;
 }
 
 function changeMode(state: TopState): Pressed {

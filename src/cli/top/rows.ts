@@ -58,12 +58,16 @@ export function policyRows({ snapshot, panes }: TopState): PolicyRow[] {
 }
 
 export function clientRows({ snapshot, panes }: TopState): DeniedClient[] {
-  const { order, filter } = panes.clients;
+  const { order } = panes.clients;
+  const filter = panes.clients.filter.trim();
   return (snapshot?.denied.clients ?? [])
-    .filter((each) =>
-      [clientText(each), each.client, each.policy, each.reason, each.decision_id].some((text) =>
-        includes(text, filter),
-      ),
+    .filter(
+      (each) =>
+        // The gateways have searched already, and know more than a row shows.
+        filter === snapshot?.filter ||
+        [clientText(each), each.client, each.policy, each.reason, each.decision_id].some((text) =>
+          includes(text, filter),
+        ),
     )
     .sort(CLIENT_ORDERS[order]?.compare);
 }

@@ -83,7 +83,7 @@ function deniedRateText({ policy, denialRate }: PolicyRow): string {
 
 /** Only a denial by a quota says when it ends. */
 function wordFor(reason: string): string {
-  return reason === 'blocked' ? 'blocked' : '';
+  return reason === 'blocked' ? 'by file' : '';
 }
 
 /** `11:29:09`; of another day, `11-23 11:29`. */
