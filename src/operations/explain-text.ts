@@ -1,6 +1,5 @@
 /** Words the trace of a check for people: `explain` answers these sentences in the command line and in the ops API. */
 import type {
-  AccessEvent,
   AddressHeaderEvent,
   ForwardedEntryEvent,
   ForwardedListIgnoredEvent,
@@ -38,7 +37,7 @@ const SUBJECTS: Readonly<Record<TraceEvent['type'], Subject>> = {
   quota: 'limit',
 };
 
-/** One step for each sentence; most events have one. `explain-client.ts` words the names of the client. */
+/** One step for each sentence; most events have one. `explain-client.ts` words what applies to the client. */
 export function stepsOf(event: TraceEvent): Step[] {
   const about = SUBJECTS[event.type];
   return sentencesOf(event).map((what) => ({ about, what }));
@@ -64,8 +63,8 @@ function sentencesOf(event: TraceEvent): string[] {
       return [`client address: ${event.address ?? `${event.proxy}, the proxy's own`}`];
     case 'identity-source':
       return [sourceText(event)];
+    // They need the time, and the overrides.
     case 'access':
-      return [accessText(event)];
     case 'client-names':
       return [];
     case 'ambiguous-header':
@@ -128,10 +127,6 @@ function sourceText({ source, result, isUnverified }: IdentitySourceEvent): stri
     case 'absent':
       return `${source}: none, or none that is accepted`;
   }
-}
-
-function accessText({ access, isOverride }: AccessEvent): string {
-  return isOverride ? `an override applies: the client is ${access}` : `the client is ${access}`;
 }
 
 function pathTexts({ target, path, otherReadings, suspicious, malformed }: PathEvent): string[] {
