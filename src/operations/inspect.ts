@@ -5,7 +5,7 @@ import type { Limit } from '../core/policy.ts';
 import type { QuotaReader, QuotaState } from '../core/store.ts';
 import { clientNamed, decisionIdIn } from './client-name.ts';
 import { countedBy, type InspectedClient } from './counted-by.ts';
-import { deniedBy, denialsOf } from './denials.ts';
+import { denialsOf, deniedBy } from './denials.ts';
 import { accessOf } from './inspected-access.ts';
 import { listedFields } from './listed-fields.ts';
 import type { InputOf } from './operation.ts';

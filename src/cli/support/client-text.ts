@@ -35,13 +35,16 @@ export function inspectionText(client: Inspection, nowMs: number): string[] {
     ...(denials.length === 0 ? [['denied', 'no gateway remembers a denial of this client']] : []),
     ...(silent > 0 ? [['denied', `${silent} of ${gateways.asked} gateways did not answer`]] : []),
   ]);
-  const tables = [limitLines(client), denialLines(client, nowMs)].filter(({ length }) => length > 1);
+  const tables = [limitLines(client), denialLines(client, nowMs)].filter(
+    ({ length }) => length > 1,
+  );
   return [...facts, ...tables.flatMap((lines) => ['', ...lines])];
 }
 
 /** What happens to its next request. */
 function stateText({ access, limits }: Inspection): string {
-  if (access === 'blocked') return 'blocked: every request is denied, whatever remains of its limits';
+  if (access === 'blocked')
+    return 'blocked: every request is denied, whatever remains of its limits';
   if (access === 'exempt') return 'exempt: every request passes, and none is counted';
   const full = limits.filter(({ mode, retry_after_ms: ms }) => mode === 'enforce' && ms > 0);
   if (full.length === 0) return 'within its limits';

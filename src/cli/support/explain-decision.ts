@@ -61,7 +61,11 @@ function deniedText(
   return `${times}; blocked until ${moment}`;
 }
 
-function laterText({ denials, last, decision_id: id }: NonNullable<DenialDetails['later']>): string {
+function laterText({
+  denials,
+  last,
+  decision_id: id,
+}: NonNullable<DenialDetails['later']>): string {
   const times = denials === 1 ? '1 more denial' : `${denials} more denials`;
   return `${times} of this client by this policy, the last at ${shortTime(last)} UTC as ${id}; their cause may differ`;
 }

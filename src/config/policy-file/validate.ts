@@ -119,8 +119,7 @@ function readKeys(identity: IdentitySection | undefined, context: PolicyFileCont
 
 /** Undefined if a section or the key file has mistakes. */
 function validFile(
-  sections: Omit<ParsedSections, 'exempt' | 'block'> &
-    Pick<Sections, 'keys' | 'exempt' | 'block'>,
+  sections: Omit<ParsedSections, 'exempt' | 'block'> & Pick<Sections, 'keys' | 'exempt' | 'block'>,
 ): ValidFile | undefined {
   const { identity, keys, answers, exempt, block, failureMode, fallback, caseSensitive } = sections;
   if (!identity || !keys || !answers || !exempt || !block || !failureMode || !fallback) {

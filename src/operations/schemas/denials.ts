@@ -1,6 +1,10 @@
 /** Denials: clients that are denied, and the details of one denial. */
 import { z } from 'zod';
-import { currentQuotaSchema, denialReportSchema, laterSchema } from '../../denials/denial-report.ts';
+import {
+  currentQuotaSchema,
+  denialReportSchema,
+  laterSchema,
+} from '../../denials/denial-report.ts';
 import type { Operation, OutputOf } from '../operation.ts';
 import { count, listedClient, policyMode } from './fields.ts';
 import { listedReportSchema } from './listed.ts';

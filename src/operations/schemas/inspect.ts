@@ -10,7 +10,8 @@ export const INSPECT = {
   // A key must not stand in a URL, which proxies log.
   method: 'POST',
   path: '/v1/clients/inspect',
-  summary: "Show what exempts or blocks a client, its limits, what is left of them, and its denials",
+  summary:
+    'Show what exempts or blocks a client, its limits, what is left of them, and its denials',
   input: z.strictObject({ client }),
   output: z.object({
     client: z.string().describe('Its name in the log and in lists.'),
