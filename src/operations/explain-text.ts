@@ -125,7 +125,7 @@ function sourceText({ source, result, isUnverified }: IdentitySourceEvent): stri
     case 'outranked':
       return `${source} is not used: an earlier source identifies the client`;
     case 'absent':
-      return `${source}: none, or none that is accepted`;
+      return `no ${source} was sent, or it was not accepted`;
   }
 }
 
@@ -141,7 +141,7 @@ function pathTexts({ target, path, otherReadings, suspicious, malformed }: PathE
 const REASONS: Readonly<Record<PolicyReason, string>> = {
   'most-specific': 'it is the most specific match',
   'named-by-proxy': 'the proxy names it for this route',
-  always: 'it applies to all requests that it matches',
+  always: 'it has always: true',
   'other-reading': 'it matches another reading of the path',
   strictest: 'it is the strictest policy',
   'nothing-matches': 'no other policy matches',

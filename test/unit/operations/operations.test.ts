@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { StoreError, type StoreErrorReason } from '../../../src/core/store.ts';
-import { answerQuery } from '../../../src/operations/denials.ts';
+import { answerQuery } from '../../../src/operations/denial-queries.ts';
 import { OPERATIONS, type OperationName } from '../../../src/operations/operation-table.ts';
 import { MAX_OVERRIDES } from '../../../src/stores/override-store.ts';
 import { type OperatedOptions, operatedGateway } from '../../support/operated-gateway.ts';
@@ -535,7 +535,10 @@ describe('a decision', () => {
   });
 
   test.each([
-    [0, /^no gateway knows the decision 0123456789ab-7: it was not a denial, or it is forgotten/],
+    [
+      0,
+      /^no gateway knows the decision 0123456789ab-7: it was not a denial, its client is forgotten/,
+    ],
     [1, /^no gateway that answered knows the decision 0123456789ab-7, and 1 of 2 did not answer$/],
   ])('that no gateway knows, with %i silent', async (silentGateways, message) => {
     await expect(
