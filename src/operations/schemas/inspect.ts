@@ -23,6 +23,8 @@ export const INSPECT = {
       .optional(),
     listed: z
       .array(listedReportSchema)
+      // Gateways of older versions do not say it, nor the denials.
+      .default([])
       .describe('The entries of `exempt` and `block` in the policy file that name the client.'),
     is_address_unknown: z
       .literal(true)
@@ -34,7 +36,7 @@ export const INSPECT = {
       .array(
         z.object({
           policy: z.string(),
-          mode: policyMode.describe('The current mode of the policy.'),
+          mode: policyMode.default('enforce').describe('The current mode of the policy.'),
           limit: z.string().describe('Its label.'),
           allows: z.string().describe('The limit in words.'),
           remaining: count,
@@ -46,10 +48,13 @@ export const INSPECT = {
     overrides: z.array(overrideReportSchema),
     denials: z
       .array(denial)
+      .default([])
       .describe(
         'At most 20 denials that gateways remember of this client, also by other names of it: one for each policy and reason, the last one first.',
       ),
-    gateways: gatewaysSchema.describe('Gateways that were asked for denials.'),
+    gateways: gatewaysSchema
+      .default({ asked: 0, answered: 0 })
+      .describe('Gateways that were asked for denials.'),
   }),
 } satisfies Operation;
 
