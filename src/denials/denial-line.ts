@@ -1,6 +1,6 @@
 /** The fields of the log line for a denial; docs/logs.md explains them. */
 import { partitionOf } from '../core/descriptor.ts';
-import type { RecordedDenial } from './denied-clients.ts';
+import type { RecordedDenial } from './denial-run.ts';
 
 export interface DenialLine {
   readonly decision_id: string;

@@ -26,6 +26,8 @@ export interface KnownClient {
   readonly partitions: readonly string[];
   /** The partitions that stand for this client alone. */
   readonly own: readonly string[];
+  /** The address, in its canonical spelling; undefined for a client that was not named by one address. */
+  readonly text?: string;
   /** With its wider networks; undefined for a client that was not named by an address. */
   readonly address?: AddressPartition;
   /** Of a key or a user that was found by a decision: the partition of the address that sent it. */
@@ -64,7 +66,8 @@ export function clientNamed(text: string, naming: Naming, salts: Salts): KnownCl
   const [, network = '', bits] = /^([^/]*)(?:\/(\d+))?$/.exec(text) ?? [];
   const address = canonicalAddress(network);
   if (address === undefined) throw new OperationError('invalid', `unknown client: ${FORMS}`);
-  return byAddress({ address: countedAddress(address), bits }, naming, salts);
+  const known = byAddress({ address: countedAddress(address), bits }, naming, salts);
+  return bits === undefined ? { ...known, text: address } : known;
 }
 
 interface NamedKeyOrUser {

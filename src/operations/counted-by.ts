@@ -25,6 +25,8 @@ export interface InspectedClient {
   /** Every partition that may be counted for this client. */
   readonly partitions: readonly string[];
   readonly address?: AddressPartition;
+  /** The address that the operator named, in its canonical spelling. */
+  readonly text?: string;
   /** The limit that denied it, and the partition that the limit counted. */
   readonly denied?: { readonly label: string; readonly counted: string } | undefined;
 }
@@ -114,6 +116,6 @@ function headersOf(policies: readonly Policy[], claim: ClaimedIdentity) {
   return new Map(headers.map((header) => [header as HeaderPartition, claim]));
 }
 
-function addressNamed(pseudonym: string): AddressPartition {
+export function addressNamed(pseudonym: string): AddressPartition {
   return { daily: { current: pseudonym, previous: undefined }, long: undefined, wider: [] };
 }

@@ -4,7 +4,7 @@ import type { UnseenHeader } from '../core/header-watch.ts';
 import type { PolicySet } from '../core/policy-set.ts';
 import type { SaltSource } from '../core/salts.ts';
 import type { Descriptor, PeekResult, QuotaReader, QuotaStore } from '../core/store.ts';
-import type { DeniedClients } from '../denials/denied-clients.ts';
+import type { DeniedClient, DeniedClients } from '../denials/denied-clients.ts';
 import type { Keyspace, ServerState } from '../stores/redis/keyspace.ts';
 import type { QueryReplies } from '../stores/redis/peer-gateways.ts';
 import type { OperatorAction } from '../telemetry/events/operator-events.ts';
@@ -21,7 +21,7 @@ export interface Gateway {
   readonly reader: QuotaReader;
   /** Reads this process's own share of limits, which applies while the store is unavailable. */
   peekLocally(descriptors: readonly Descriptor[]): PeekResult;
-  readonly denied: Pick<DeniedClients, 'top' | 'find'>;
+  readonly denied: Pick<DeniedClients, 'top' | 'find'> & { all(): Iterable<DeniedClient> };
   readonly wouldBeDenied: Pick<DeniedClients, 'top' | 'find'>;
   /** Lists the clients no longer whose quotas these store keys count, until they are denied again. */
   forgetDenied(keys: readonly string[]): void;

@@ -10,7 +10,7 @@ import { clientOf, clientText, clockOf, countText, nameOf, relativeOf, timeOf } 
 /** @import { Page, View } from './page.js' */
 /** @import { Column, Sorting } from './table.js' */
 /** @import { DenialList } from '../../src/operations/schemas/denials.ts' */
-/** @typedef {DenialList['clients'][number] & { client_id?: string | undefined, plan?: string | undefined, listed_at?: string | undefined }} Denied */
+/** @typedef {DenialList['clients'][number] & { client_id?: string | undefined, plan?: string | undefined }} Denied */
 
 const MOST = 100;
 
@@ -112,11 +112,6 @@ function matches({ client, client_id: id, plan, policy, reason, decision_id: dec
   );
 }
 
-/** An operator's block has an end. A client that the file blocks has no counters to reset. @param {Denied} denied */
-function isBlockedByFile({ reason, until }) {
-  return reason === 'blocked' && until === undefined;
-}
-
 /** @param {Denied} denied */
 function placeOf({ listed_at: place }) {
   return place !== undefined && [', ', h('bdi', {}, place)];
@@ -156,7 +151,8 @@ function columns({ ask, overview }) {
       name: 'Actions',
       isAction: true,
       cell: (denied) => {
-        if (isBlockedByFile(denied))
+        // It has no counters to reset.
+        if (denied.blocked_by === 'policy_file')
           return h('span', { class: 'quiet' }, 'blocked by the policy file', placeOf(denied));
         const about = { client: denied.decision_id, shown: clientText(denied) };
         return [

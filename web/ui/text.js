@@ -137,3 +137,8 @@ export function effectText(override) {
   if (override.about === 'log_level') return `level ${override.level}`;
   return `1 in ${countText(override.allows_one_in)} allowed requests`;
 }
+
+/** A short mark. @param {string} text @param {string} [kind] */
+export function tag(text, kind) {
+  return h('span', { class: kind === undefined ? 'tag' : `tag ${kind}` }, text);
+}

@@ -153,16 +153,12 @@ function pressAction(state: TopState, name: string): Pressed {
   const client = subjectClient(state);
   if (client === undefined || onClient === undefined) return chooseFirst(state, 'client');
   const subject = { id: client.decision_id, name: clientText(client) };
-  if (name !== 'e' && isBlockedByFile(client)) {
-    const text = `the policy file blocks ${subject.name}: there is nothing to ${onClient}`;
+  if (name !== 'e' && client.blocked_by === 'policy_file') {
+    const where = client.listed_at === undefined ? '' : ` (${client.listed_at})`;
+    const text = `the policy file blocks ${subject.name}${where}: there is nothing to ${onClient}`;
     return { state: { ...state, notice: { level: 'plain', text } } };
   }
   return { state: { ...state, form: startForm(onClient, subject) } };
-}
-
-/** An operator's block has an end. */
-function isBlockedByFile({ reason, until }: DeniedClient): boolean {
-  return reason === 'blocked' && until === undefined;
 }
 
 function changeMode(state: TopState): Pressed {

@@ -59,7 +59,7 @@ export function clientColumns({ columns }: Size, nowMs: number): Column<DeniedCl
     { head: 'SINCE', cell: ({ since }) => withSpan(since), rank: 2 },
     {
       head: 'UNTIL',
-      cell: ({ until, reason }) => (until === undefined ? wordFor(reason) : withSpan(until)),
+      cell: (row) => (row.until === undefined ? wordFor(row) : withSpan(row.until)),
       rank: 4,
     },
     { head: 'DECISION', cell: ({ decision_id: id }) => id, rank: 3 },
@@ -82,8 +82,9 @@ function deniedRateText({ policy, denialRate }: PolicyRow): string {
 }
 
 /** Only a denial by a quota says when it ends. */
-function wordFor(reason: string): string {
-  return reason === 'blocked' ? 'by file' : '';
+function wordFor({ reason, blocked_by: by }: DeniedClient): string {
+  if (by === 'policy_file') return 'by file';
+  return reason === 'blocked' ? 'blocked' : '';
 }
 
 /** `11:29:09`; of another day, `11-23 11:29`. */

@@ -31,6 +31,15 @@ export const client = z
     examples: ['203.0.113.9', 'id:acme', '0f6e2d9c41ab-3'],
   });
 
+/** The limits of a policy. */
+export const limitTexts = {
+  limits: z.array(z.string()).describe('In words.'),
+  plans: z
+    .array(z.object({ plan: z.string(), limits: z.array(z.string()) }))
+    .describe('The limits of clients with a plan, in place of `limits`. Absent if there are none.')
+    .optional(),
+};
+
 /** What operators see of a listed key besides its partition. */
 export const listedClient = {
   client_id: z.string().describe('The id of a listed key, as in the policy file.').optional(),

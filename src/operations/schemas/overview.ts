@@ -1,7 +1,7 @@
 /** What all gateways did in the last 15 minutes, and how they are: for the page of the ops server and `headgate top`. */
 import { z } from 'zod';
 import type { Operation, OutputOf } from '../operation.ts';
-import { count, listedClient, policyMode, time } from './fields.ts';
+import { count, limitTexts, listedClient, policyMode, time } from './fields.ts';
 
 const perStep = z.array(count);
 
@@ -60,7 +60,7 @@ export const overviewSchema = z.object({
       name: z.string(),
       mode: policyMode,
       mode_of_file: policyMode,
-      limits: z.array(z.string()).describe('In words.'),
+      ...limitTexts,
       on_store_failure: z.string(),
       rates,
       ...series,

@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { StoreError, type StoreErrorReason } from '../../../src/core/store.ts';
-import { answerQuery } from '../../../src/operations/denials.ts';
+import { answerQuery } from '../../../src/operations/denial-queries.ts';
 import { OPERATIONS, type OperationName } from '../../../src/operations/operation-table.ts';
 import { MAX_OVERRIDES } from '../../../src/stores/override-store.ts';
 import { type OperatedOptions, operatedGateway } from '../../support/operated-gateway.ts';
@@ -535,7 +535,10 @@ describe('a decision', () => {
   });
 
   test.each([
-    [0, /^no gateway knows the decision 0123456789ab-7: it was not a denial, or it is forgotten/],
+    [
+      0,
+      /^no gateway knows the decision 0123456789ab-7: it was not a denial, its client is forgotten/,
+    ],
     [1, /^no gateway that answered knows the decision 0123456789ab-7, and 1 of 2 did not answer$/],
   ])('that no gateway knows, with %i silent', async (silentGateways, message) => {
     await expect(
@@ -643,6 +646,54 @@ describe('stats', () => {
   });
 });
 
+describe('a search of denied clients', () => {
+  const search = async (gateway: Operated, filter: string) =>
+    (await gateway.operate('findDenied', { filter, limit: 100 })).clients;
+
+  test('finds one that is not among the hundred with the most denials', async () => {
+    const gateway = setUp();
+    for (let i = 0; i < 250; i++) {
+      const visitor = { ...LOGIN, peer: `198.51.100.${i}` };
+      for (let n = 0; n < 4; n++) await gateway.visit(visitor);
+    }
+    const { id } = await denied(gateway, { ...LOGIN, peer: '203.0.113.77' });
+    const { client } = await gateway.operate('decision', { id });
+    const listed = (await gateway.operate('top', { limit: 100 })).clients;
+    expect(listed.map((each) => each.client)).not.toContain(client);
+    const forms = [client, client.toUpperCase(), client.slice(3, 15), id, '203.0.113.77'];
+    for (const filter of forms) expect(await search(gateway, filter)).toMatchObject([{ client }]);
+    expect(await search(gateway, '203.0.113.78')).toEqual([]);
+    expect(await search(gateway, '')).toHaveLength(100);
+    expect(await search(gateway, 'login')).toHaveLength(100);
+  });
+
+  test('knows keys, plans, policies and reasons; any decision id of a client finds it', async () => {
+    const gateway = setUp();
+    const keyed = { ...LOGIN, headers: { 'x-api-key': 'key-of-acme' } };
+    const first = await denied(gateway, keyed);
+    await gateway.visit(keyed);
+    for (const filter of [
+      'acme',
+      'id:acme',
+      'ACM',
+      'pro',
+      'over_limit',
+      'key:key-of-acme',
+      first.id,
+    ])
+      expect(await search(gateway, filter)).toMatchObject([{ client_id: 'acme', denials: 2 }]);
+    for (const filter of ['id:nobody', 'key:other', 'user:bob', 'search', 'g'.repeat(256)])
+      expect(await search(gateway, filter)).toEqual([]);
+  });
+
+  test('sends other gateways no address and no key', async () => {
+    const gateway = setUp();
+    const asked = vi.spyOn(gateway.gateway, 'queryAll');
+    for (const filter of ['203.0.113.9', 'key:secret', 'user:bob']) await search(gateway, filter);
+    expect(JSON.stringify(asked.mock.calls)).not.toMatch(/203\.0|secret|bob/);
+  });
+});
+
 describe('an input', () => {
   const INPUTS: Readonly<Record<OperationName, Readonly<Record<string, unknown>>>> = {
     overview: {},
@@ -650,6 +701,7 @@ describe('an input', () => {
     explain: { url: '/login' },
     decision: { id: '0123456789ab-1' },
     top: {},
+    findDenied: {},
     inspect: { client: CLIENT },
     reset: { client: CLIENT },
     block: { client: CLIENT, ...TERMS },

@@ -37,7 +37,12 @@ test('s sorts, / filters, Esc shows all rows again', () => {
   expect(shown(filtering)).toContainEqual('Only clients with: ACM ');
   const { state: filtered } = pressed(filtering, 'return');
   expect(chosenLine(filtered)).toMatch(/^> id:acme/);
-  expect(shown(pressed(filtered, 'escape').state).join('\n')).toContain('i.first');
+  expect(pressed(filtering, 'return').effect).toEqual({ kind: 'refresh' });
+  for (const key of ['escape', 'backspace']) {
+    const { state: all, effect } = pressed(filtered, key);
+    expect(shown(all).join('\n')).toContain('i.first');
+    expect(effect).toEqual({ kind: 'refresh' });
+  }
   expect(shown(pressed(filtering, 'backspace', 'backspace', 'x').state).join('\n')).toContain(
     'searching ...',
   );
@@ -149,6 +154,18 @@ describe('an action', () => {
     const { state } = pressed(START, 'r');
     expect(state.form).toBeUndefined();
     expect(shown(state)).toContainEqual(expect.stringMatching(/^choose a client first/));
+  });
+
+  test.each(['r', 'b'])('%s of a client that the policy file blocks says so', (key) => {
+    const blocked = client('i.blocked', {
+      ...{ reason: 'blocked', blocked_by: 'policy_file', listed_at: 'policies.yaml:12' },
+    });
+    const { state } = pressed(stateOf({ clients: [blocked] }), 'tab', key);
+    expect(state.form).toBeUndefined();
+    expect(shown(state, 120)).toContainEqual(
+      expect.stringMatching(/^the policy file blocks i\.blocked \(policies\.yaml:12\): there is/),
+    );
+    expect(pressed(stateOf({ clients: [blocked] }), 'tab', 'e').state.form).toBeDefined();
   });
 
   test.each(['l', 'm'])('%s in an empty table is not about a row of the other', (key) => {

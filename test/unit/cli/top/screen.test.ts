@@ -136,3 +136,15 @@ test('foreign text is escaped before it is measured', () => {
   const state = stateOf({ clients: [client('\u001b[2J\u202e', { policy: '\u009b2J' })] });
   expect(shown(state).join('\n')).toMatch(/\\u\{1b\}\[2J\\u\{202e\} +\\u\{9b\}2J/);
 });
+
+test('what the gateways found is shown, and while they search, what is known', () => {
+  const { state: typed } = pressed(stateOf({ clients: CLIENTS }), 'tab', '/', '"203.0.113.9"');
+  expect(shown(typed).join('\n')).toContain('searching ...');
+  const clients = [client('i.found')];
+  const searched = { ...snapshot({ clients }), filter: '203.0.113.9' };
+  expect(shown(received(typed, searched, NOW_MS)).join('\n')).toContain('i.found');
+  const none = { ...snapshot({}), filter: '203.0.113.9' };
+  expect(shown(received(typed, none, NOW_MS)).join('\n')).toContain(
+    'no client that was denied in the last five minutes matches the filter',
+  );
+});
