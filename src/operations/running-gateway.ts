@@ -29,6 +29,8 @@ export interface Gateway {
   queryAll(query: unknown): Promise<QueryReplies>;
   /** Rejects with the error of the store. */
   stats(): Promise<StoreStats>;
+  /** The last known number of gateways that count together. */
+  knownGateways(): number;
   /** Headers that the policy file needs and that no request through a proxy had. */
   unseenHeaders(): readonly UnseenHeader[];
   /** Writes a line of the audit log. `isConfirmed`: whether the store confirmed the change. */
@@ -73,8 +75,6 @@ export interface StoreLapses {
 
 export interface StoreStats {
   readonly store: 'memory' | 'redis';
-  /** Gateways that share the counters. */
-  readonly gateways: number;
   readonly keyspace: Keyspace;
   /** The Redis server, or the masters of a cluster. */
   readonly servers: readonly ServerState[];

@@ -9,6 +9,10 @@ type State = Overview['store']['states'][number];
 /** Reasons that leave open whether Redis is there at all. A colon and details may follow. */
 const SILENT = [undefined, 'timeout', 'refused', 'connection', 'given_up'];
 
+export function isSilence(reason: string | undefined): boolean {
+  return SILENT.includes(reason?.split(':')[0]);
+}
+
 /** A line for gateways that have no store, and one for those that it fails now and then. */
 export function storeLines(overview: Known): StatusLine[] {
   const failing = overview.store.states.filter(({ state }) => state !== 'enforced');
@@ -47,7 +51,7 @@ function downText(states: readonly State[], { store, gateways, time }: Known): s
     return `Requests have not been counted${when}${why}.`;
   }
   const where = someOf(affected(states), gateways.answered);
-  if (SILENT.includes(reason?.split(':')[0])) return `Redis has not answered${where}${when}.`;
+  if (isSilence(reason)) return `Redis has not answered${where}${when}.`;
   return `Redis has refused to count${where && ` for${where}`}${when} (${reason}).`;
 }
 

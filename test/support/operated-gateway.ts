@@ -71,10 +71,10 @@ export function operatedGateway(options: OperatedOptions) {
     },
     stats: async () => ({
       store: 'memory',
-      gateways: 1,
       keyspace: { activeWindows: memory.size, sampledKeys: memory.size, isExact: true },
       servers: [],
     }),
+    knownGateways: () => 1,
     unseenHeaders: () => [],
     audit(action, isConfirmed) {
       audit.push(action);

@@ -84,7 +84,7 @@ export function inRedis(options: RedisBackendOptions): Backend {
     place: () => heartbeat.place,
     queryAll: (query) => gateways.ask(query),
     version: redisVersion(client, () => performance.now()),
-    stats: () => redisStats(client, heartbeat.place.count),
+    stats: () => redisStats(client),
     async connect(onContact) {
       const store = await firstContact({
         client,

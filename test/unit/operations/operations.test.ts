@@ -618,11 +618,12 @@ describe('stats', () => {
     const unseen = { dialect: 'nginx', header: 'x-api-key', requests: 1_000 };
     Object.assign(gateway, {
       stats: async () => ({
-        ...{ store: 'redis', gateways: 2 },
+        store: 'redis',
         keyspace: { activeWindows: 5, sampledKeys: 1_000, isExact: false, memoryBytes: 64 },
         servers: [{ ...server, maxMemoryBytes: 2, evictedKeys: 3, connectedClients: 4 }],
       }),
       unseenHeaders: () => [unseen],
+      knownGateways: () => 2,
     });
     expect(await operate('stats')).toEqual({
       ...{ store: 'redis', gateways: 2, active_windows: 5, is_exact: false },
@@ -636,12 +637,31 @@ describe('stats', () => {
     });
   });
 
-  test('say that Redis is unavailable', async () => {
+  test('say since when Redis has not answered, and what happens to requests', async () => {
+    const condition = { isDegraded: true, sinceMs: NOON_MS - 60_000, reason: 'timeout' };
+    const { operate, gateway } = setUp({ store: { ...condition, lapses: undefined } });
+    const silent = () => Promise.reject(new StoreError('timeout', 'Redis did not answer in time'));
+    Object.assign(gateway, { stats: silent, knownGateways: () => 3 });
+    expect(await operate('stats')).toEqual({
+      ...{ store: 'redis', gateways: 3, servers: [], unseen_headers: [] },
+      unavailable:
+        'Redis has not answered since 11:59 UTC. login, office, stock, upload and default pass uncounted; search is denied.',
+    });
+  });
+
+  test('say no more than that if requests may be counted all the same', async () => {
     const { operate, gateway } = setUp();
-    const away = () => Promise.reject(new StoreError('timeout', 'Redis did not answer in time'));
-    Object.assign(gateway, { stats: away });
+    const slow = () => Promise.reject(new StoreError('timeout', 'Redis did not answer in time'));
+    Object.assign(gateway, { stats: slow });
+    expect(await operate('stats')).toMatchObject({ unavailable: 'Redis did not answer in time.' });
+  });
+
+  test('say why Redis refuses', async () => {
+    const { operate, gateway } = setUp();
+    const refuses = () => Promise.reject(new StoreError('noperm', 'Redis refused'));
+    Object.assign(gateway, { stats: refuses });
     await expect(operate('stats')).rejects.toMatchObject(
-      failure('store_unavailable', /^no statistics: Redis did not answer in time \(timeout\); /),
+      failure('store_unavailable', /^no statistics: Redis refused \(noperm\); /),
     );
   });
 });
