@@ -6,6 +6,7 @@ import { type Contact, contact, REPLY_TIMEOUT_MS, serverTarget } from './contact
 import { type Finding, fault, type PlacedFinding, warning } from './finding.ts';
 import { paceFindings } from './pace-findings.ts';
 import { refusalText, rightText } from './refusals.ts';
+import { replicaFindings } from './replica-findings.ts';
 import { serverFindings, unusable } from './server-findings.ts';
 import { type CountingServer, countingServers } from './topology.ts';
 import { Trial } from './trial.ts';
@@ -14,6 +15,10 @@ export interface ExamineOptions {
   readonly target: RedisTarget;
   /** The maximum time a request waits for Redis. */
   readonly storeTimeoutMs: number;
+  /** HEADGATE_REPLICAS */
+  readonly replicas: number;
+  /** Each worker of a gateway counts as a gateway. */
+  readonly workers: number;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
 }
@@ -36,7 +41,7 @@ export async function* examineRedis(options: ExamineOptions): AsyncGenerator<Fin
 /** Stops at the first fault. */
 async function* serverExamination(
   { address }: CountingServer,
-  { target, storeTimeoutMs, now }: ExamineOptions,
+  { target, storeTimeoutMs, now, ...gateways }: ExamineOptions,
 ): AsyncGenerator<PlacedFinding> {
   const server = serverTarget(target, address);
   let reached: Contact | undefined;
@@ -57,6 +62,7 @@ async function* serverExamination(
     } else yield* serverFindings(info, target);
     yield* accessFindings(server, reached);
     yield* paceFindings({ client, storeTimeoutMs, now });
+    yield* replicaFindings(reached, gateways);
   } catch (error) {
     yield fault(refusalText(error));
   } finally {
