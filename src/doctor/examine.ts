@@ -6,19 +6,15 @@ import { type Contact, contact, REPLY_TIMEOUT_MS, serverTarget } from './contact
 import { type Finding, fault, type PlacedFinding, warning } from './finding.ts';
 import { paceFindings } from './pace-findings.ts';
 import { refusalText, rightText } from './refusals.ts';
-import { replicaFindings } from './replica-findings.ts';
+import { type GatewaySettings, replicaFindings } from './replica-findings.ts';
 import { serverFindings, unusable } from './server-findings.ts';
 import { type CountingServer, countingServers } from './topology.ts';
 import { Trial } from './trial.ts';
 
-export interface ExamineOptions {
+export interface ExamineOptions extends GatewaySettings {
   readonly target: RedisTarget;
   /** The maximum time a request waits for Redis. */
   readonly storeTimeoutMs: number;
-  /** HEADGATE_REPLICAS */
-  readonly replicas: number;
-  /** Each worker of a gateway counts as a gateway. */
-  readonly workers: number;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
 }

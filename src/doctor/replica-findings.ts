@@ -2,12 +2,18 @@
 import { withDeadline } from '../stores/redis/deadline.ts';
 import { countGateways } from '../stores/redis/replicas.ts';
 import { type Contact, REPLY_TIMEOUT_MS } from './contact.ts';
-import type { ExamineOptions } from './examine.ts';
 import { type PlacedFinding, warning } from './finding.ts';
+
+export interface GatewaySettings {
+  /** HEADGATE_REPLICAS */
+  readonly replicas: number;
+  /** Each worker of a gateway counts as a gateway. */
+  readonly workers: number;
+}
 
 export async function* replicaFindings(
   { client }: Contact,
-  { replicas, workers }: Pick<ExamineOptions, 'replicas' | 'workers'>,
+  { replicas, workers }: GatewaySettings,
 ): AsyncGenerator<PlacedFinding> {
   if (replicas > 1) return;
   let count = 0;
