@@ -35,12 +35,12 @@ policies:
   - { name: search, match: { method: GET, path: /api/search }, limits: [100/1h] }
 `;
 
-/** A file with the policies, until the stack is disposed of. */
-export function policyFile(lab: AsyncDisposableStack): string {
+/** A file with the policies and further lines, until the stack is disposed of. */
+export function policyFile(lab: AsyncDisposableStack, more = ''): string {
   const folder = mkdtempSync(join(tmpdir(), 'headgate-operations-'));
   lab.defer(() => rmSync(folder, { recursive: true, force: true }));
   const path = join(folder, 'policies.yaml');
-  writeFileSync(path, POLICIES);
+  writeFileSync(path, POLICIES + more);
   return path;
 }
 
