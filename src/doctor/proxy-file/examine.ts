@@ -11,11 +11,18 @@ import type { ProxyFacts, ReadFacts } from './facts.ts';
 import { haproxyFacts } from './haproxy.ts';
 import { haproxySites } from './haproxy-sites.ts';
 import { asksHeadgate, nginxFacts } from './nginx.ts';
+import { nginxChecks } from './nginx-checks.ts';
 import { readNginxConfig } from './nginx-config.ts';
+import { nginxDenials } from './nginx-denials.ts';
+import { nginxErrorPages } from './nginx-error-pages.ts';
+import { isForHeadgate, levelsIn } from './nginx-levels.ts';
 import { nginxLosses } from './nginx-losses.ts';
+import { nginxRewrites } from './nginx-rewrites.ts';
 import { nginxSites } from './nginx-sites.ts';
 import { type Directive, everyDirective } from './nginx-tree.ts';
+import { nginxWays } from './nginx-ways.ts';
 import { filesOfDump, filesOnDisk, type ProxyFiles } from './proxy-files.ts';
+import { type Rewrite, rewriteFindings } from './rewrites.ts';
 import { compareSecret } from './secret.ts';
 import { traefikFacts } from './traefik.ts';
 import { traefikSites } from './traefik-sites.ts';
@@ -76,9 +83,18 @@ async function nginxFindings(input: ProxyFileInput, files: ProxyFiles): Promise<
   // The includes of a part are relative to a file that is not known.
   if (isPart(input.text, tree)) return [partOf(file, input.text)];
   const facts = nginxFacts(tree);
-  const losses = nginxLosses(tree, input.policies ? sentByClients(input.policies) : []);
+  const levels = tree.filter(({ name }) => name === 'http').flatMap((http) => levelsIn(http, []));
+  const ofSite = levels.filter(({ at }) => !isForHeadgate(at));
+  const losses = [
+    ...nginxLosses(ofSite, input.policies ? sentByClients(input.policies) : []),
+    ...nginxDenials(ofSite),
+    ...nginxChecks(levels),
+    ...nginxErrorPages(tree),
+  ];
   if (facts !== undefined) {
-    return findingsOf({ facts, unread, losses, sites: nginxSites(tree) }, { ...input, text });
+    const rewrites = input.policies ? nginxRewrites(tree, input.policies) : [];
+    const read = { facts, unread, losses, sites: nginxSites(tree), ways: nginxWays(tree) };
+    return findingsOf({ ...read, rewrites }, { ...input, text });
   }
   if (losses.length > 0) return [...unread, ...losses];
   const problem = everyDirective(tree).some(asksHeadgate)
@@ -104,6 +120,7 @@ interface ReadProxyFile {
   readonly facts: ProxyFacts;
   readonly sites: readonly Site[];
   readonly ways?: readonly Way[];
+  readonly rewrites?: readonly Rewrite[];
   /** About files that could not be read. */
   readonly unread?: readonly DoctorFinding[];
   /** About lines that take effect away from others. */
@@ -112,17 +129,21 @@ interface ReadProxyFile {
 
 /** Adds that the file fits if it does. */
 async function findingsOf(
-  { facts, sites, ways = [], unread = [], losses = [] }: ReadProxyFile,
+  { facts, sites, ways = [], rewrites = [], unread = [], losses = [] }: ReadProxyFile,
   input: ProxyFileInput,
 ): Promise<DoctorFinding[]> {
   const { file, policies } = input;
   const secret = await compareSecret(facts, input);
+  const unchecked = policies === undefined ? [] : uncheckedPaths(sites, policies);
+  const places = new Set(unchecked.map(({ subject }) => subject));
   const findings = [
     ...unread,
     ...misfits(facts, input, secret.findings),
     ...losses,
-    ...(policies === undefined ? [] : uncheckedPaths(sites, policies)),
-    ...uncheckedWays(ways),
+    ...unchecked,
+    // One finding for a place is enough.
+    ...uncheckedWays(ways).filter(({ subject }) => !places.has(subject)),
+    ...rewriteFindings(rewrites),
   ];
   if (findings.some(({ severity }) => severity !== 'info')) return findings;
   const what = `${facts.proxy}, fits the settings${policies === undefined ? '' : ' and the policy file'}`;

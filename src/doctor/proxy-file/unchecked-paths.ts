@@ -44,7 +44,7 @@ const ANY_HOST = 'a-sample.invalid';
 
 export function uncheckedPaths(sites: readonly Site[], file: ValidFile): DoctorFinding[] {
   return sites.flatMap((site) => {
-    const limiting = file.entries.filter((entry) => namesPath(entry) && mayConcern(entry, site));
+    const limiting = limitingEntries(site, file);
     const named = new Map<string, { choice: Choice; policies: Set<string> }>();
     const add = (choice: Choice, policy: string) => {
       const known = named.get(choice.place) ?? { choice, policies: new Set() };
@@ -65,6 +65,11 @@ export function uncheckedPaths(sites: readonly Site[], file: ValidFile): DoctorF
   });
 }
 
+/** The policies that limit paths which they name, for hosts of the site. */
+export function limitingEntries(site: Pick<Site, 'hosts'>, file: ValidFile): PolicyEntry[] {
+  return file.entries.filter((entry) => namesPath(entry) && mayConcern(entry, site));
+}
+
 function findingOf({ what, place }: Choice, policies: readonly string[]): DoctorFinding {
   const names = policies.join(', ');
   const verb = policies.length === 1 ? `policy ${names} limits` : `policies ${names} limit`;
@@ -78,13 +83,14 @@ function namesPath({ match, mode, limits, plans }: PolicyEntry): boolean {
   return mode !== 'off' && counts && /^\/(?![:*])/.test(match?.path ?? '');
 }
 
-function mayConcern({ match }: PolicyEntry, { hosts }: Site): boolean {
+function mayConcern({ match }: PolicyEntry, { hosts }: Pick<Site, 'hosts'>): boolean {
   const host = match?.host;
   if (host === undefined) return true;
   return hosts?.every((each) => isHostWithin(each, host)) ?? false;
 }
 
-function samplesOf(path: string): string[] {
+/** Paths that fit the pattern of a policy. */
+export function samplesOf(path: string): string[] {
   const filled = FILLINGS.map((each) => path.replaceAll(/\/(:[^/]*|\*$)/g, `/${each}`));
   return [...new Set(filled)];
 }
@@ -94,12 +100,12 @@ function within(path: string): string {
 }
 
 interface Circumstances {
-  readonly site: Site;
+  readonly site: Pick<Site, 'hosts'>;
   readonly caseSensitive: boolean;
 }
 
 /** The names of the policies for requests with a path, by any method. */
-function compilePaths(
+export function compilePaths(
   entries: readonly PolicyEntry[],
   { site, caseSensitive }: Circumstances,
 ): (target: string) => string[] {
