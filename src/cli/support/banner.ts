@@ -4,6 +4,7 @@ import type { Listening } from '../../app/gateway.ts';
 import type { PolicySource } from '../../config/policy-file/policy-source.ts';
 import type { Environment } from '../../config/settings/environment.ts';
 import type { RateLimitSettings } from '../../config/settings/rate-limit-settings.ts';
+import { redisPlace } from '../../config/settings/redis-target.ts';
 import { targetText } from '../../config/settings/target.ts';
 import { SHIPPED_POLICIES } from '../../config/shipped-files.ts';
 import { byFailureMode } from '../../core/failure-modes.ts';
@@ -52,7 +53,7 @@ function storeName(redis: Environment['redis']): string {
   if (redis === undefined)
     return 'memory: counters of this process only; set HEADGATE_REDIS_URL to share them';
   const { kind, addresses, masterName } = redis;
-  const places = addresses.map(({ host, port }) => `${host}:${port}`).join(', ');
+  const places = addresses.map(redisPlace).join(', ');
   if (kind === 'sentinel') return `Redis, the master ${masterName} of the sentinels at ${places}`;
   return kind === 'cluster' ? `Redis Cluster at ${places}` : `Redis at ${places}`;
 }
@@ -61,6 +62,11 @@ function storeName(redis: Environment['redis']): string {
 const WHY = '(headgate check --redis says why)';
 const EVICTS =
   'EVICTS COUNTERS when it is full, so clients get new limits: set its maxmemory-policy to noeviction';
+const UNCOUNTED = {
+  refuses: `REFUSES TO COUNT ${WHY}`,
+  'runs-no-lua': 'RUNS NO LUA, in which headgate counts: load its module lua',
+  unreachable: `NOT CONNECTED ${WHY}`,
+} as const;
 const CONSEQUENCES = {
   allow: 'requests pass uncounted',
   local: 'each gateway counts its own share of the limits',
@@ -86,7 +92,7 @@ function storeLines(
       what: `${CONSEQUENCES[mode]} (on_store_failure: ${mode})`,
       names: someOf(modes[mode]),
     }));
-  const state = store === 'refuses' ? `REFUSES TO COUNT ${WHY}` : `NOT CONNECTED ${WHY}`;
+  const state = UNCOUNTED[store];
   const [only, ...others] = rows;
   if (only === undefined) return [`${name}: ${state}`];
   if (others.length === 0) return [`${name}: ${state}, ${only.what}`];

@@ -20,6 +20,7 @@ import { compareSecret } from './secret.ts';
 import { traefikFacts } from './traefik.ts';
 import { traefikSites } from './traefik-sites.ts';
 import { type Site, uncheckedPaths } from './unchecked-paths.ts';
+import { uncheckedWays, type Way } from './ways.ts';
 
 const READERS: readonly ReadFacts[] = [envoyFacts, traefikFacts, haproxyFacts];
 
@@ -30,6 +31,9 @@ const SITES: Readonly<Record<string, (file: string, text: string) => readonly Si
   traefik: traefikSites,
   haproxy: haproxySites,
 };
+
+/** The ways to applications, by the name of `headgate proxy-config`. */
+const WAYS: Readonly<Record<string, (file: string, text: string) => readonly Way[]>> = {};
 
 export interface ProxyFileInput extends Comparison {
   /** Where relative includes begin: the path of the file, even if its text came from elsewhere. */
@@ -48,7 +52,8 @@ export async function examineProxyFile(input: ProxyFileInput): Promise<DoctorFin
   }
   if (facts !== undefined) {
     const sites = SITES[facts.proxy]?.(file, text) ?? [];
-    return findingsOf({ facts, sites }, input);
+    const ways = WAYS[facts.proxy]?.(file, text) ?? [];
+    return findingsOf({ facts, sites, ways }, input);
   }
   const files = filesOfDump(text) ?? filesOnDisk(input.path, text);
   return (await caddyFindings(input, files)) ?? nginxFindings(input, files);
@@ -98,6 +103,7 @@ const UNCOMPARED =
 interface ReadProxyFile {
   readonly facts: ProxyFacts;
   readonly sites: readonly Site[];
+  readonly ways?: readonly Way[];
   /** About files that could not be read. */
   readonly unread?: readonly DoctorFinding[];
   /** About lines that take effect away from others. */
@@ -106,7 +112,7 @@ interface ReadProxyFile {
 
 /** Adds that the file fits if it does. */
 async function findingsOf(
-  { facts, sites, unread = [], losses = [] }: ReadProxyFile,
+  { facts, sites, ways = [], unread = [], losses = [] }: ReadProxyFile,
   input: ProxyFileInput,
 ): Promise<DoctorFinding[]> {
   const { file, policies } = input;
@@ -116,6 +122,7 @@ async function findingsOf(
     ...misfits(facts, input, secret.findings),
     ...losses,
     ...(policies === undefined ? [] : uncheckedPaths(sites, policies)),
+    ...uncheckedWays(ways),
   ];
   if (findings.some(({ severity }) => severity !== 'info')) return findings;
   const what = `${facts.proxy}, fits the settings${policies === undefined ? '' : ' and the policy file'}`;
