@@ -69,7 +69,7 @@ function readAddress(text: string): string {
 type Flags = ExplainFlags & MatchFlags;
 
 const NO_DECISION_ID =
-  'error: there is no decision id in this: one is like 32f2453148f4-1, and a 429 has it in X-RateLimit-Decision-Id and in its body; to see a client by its address, key or name: headgate clients show CLIENT';
+  'error: there is no decision id in this: one is like 32f2453148f4-1, and a 429 or 403 has it in X-RateLimit-Decision-Id and in its body; to see a client by its address, key or name: headgate clients show';
 
 /** They describe a request, which a decision id and a descriptor do not need. */
 const OF_REQUEST = ['method', 'header', 'peer', 'client', 'proxyAddress', 'proxy'];
@@ -88,7 +88,9 @@ async function run(words: readonly string[], flags: Flags, command: Command) {
   if (decision !== undefined) {
     const { decisionIdIn } = await import('../operations/client-name.ts');
     const id = decisionIdIn(decision);
-    if (id === undefined) command.error(NO_DECISION_ID);
+    // Other texts may be keys, which are not repeated.
+    const name = /^id:\S+$/.test(decision) || isAddressText(decision) ? decision : 'CLIENT';
+    if (id === undefined) command.error(`${NO_DECISION_ID} ${name}`);
     const { explainDecision } = await import('./support/explain-decision.ts');
     return explainDecision(id, flags);
   }

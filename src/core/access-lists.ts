@@ -24,10 +24,12 @@ export interface ListEntry {
   readonly comment?: string | undefined;
 }
 
-/** The entry of each list that names a client. Of several, the one that expires last. */
+/** The entries that name a client. */
 export interface Listed {
+  /** Of several in a list, the one that expires last. */
   readonly exempt: ListEntry | undefined;
   readonly block: ListEntry | undefined;
+  readonly all: readonly { readonly list: 'exempt' | 'block'; readonly entry: ListEntry }[];
 }
 
 /** Why a client is exempt or blocked. */
@@ -41,7 +43,7 @@ export interface ClientAccess {
   readonly overriddenMs?: number | undefined;
 }
 
-export const NOT_LISTED: Listed = { exempt: undefined, block: undefined };
+export const NOT_LISTED: Listed = { exempt: undefined, block: undefined, all: [] };
 
 export interface AccessLists {
   /** Takes an address in its canonical spelling. */
@@ -61,12 +63,15 @@ export function compileAccessLists(
   const exemptions = compileList(exempt, named);
   const blocks = compileList(block, named);
   return {
-    ofAddress: (address) =>
-      listed(
+    ofAddress: (address) => {
+      const counted = countedAddress(address);
+      const blocked = blocks.ofAddress(address);
+      return listed(
         exemptions.ofAddress(exemptedAddress(address)),
         // A block of an IPv4 address holds for its tunnels too, and a block of 2002::/16 holds for all of 6to4.
-        lasting(blocks.ofAddress(address), blocks.ofAddress(countedAddress(address))),
-      ),
+        counted === address ? blocked : [...new Set([...blocked, ...blocks.ofAddress(counted)])],
+      );
+    },
     ofKey: (id) => listed(exemptions.ofKey(id), blocks.ofKey(id)),
     exempt,
     block,
@@ -78,46 +83,56 @@ export function isInForce(entry: ListEntry | undefined, nowMs: number): entry is
 }
 
 /** Most clients are on no list: they share one object. */
-function listed(exempt: ListEntry | undefined, block: ListEntry | undefined): Listed {
-  return exempt === undefined && block === undefined ? NOT_LISTED : { exempt, block };
+function listed(exempt: readonly ListEntry[], block: readonly ListEntry[]): Listed {
+  if (exempt.length === 0 && block.length === 0) return NOT_LISTED;
+  return {
+    exempt: lasting(exempt),
+    block: lasting(block),
+    all: [
+      ...exempt.map((entry) => ({ list: 'exempt', entry }) as const),
+      ...block.map((entry) => ({ list: 'block', entry }) as const),
+    ],
+  };
 }
+
+const NONE: readonly ListEntry[] = [];
 
 function compileList(
   entries: readonly ListEntry[],
   named: Readonly<Record<string, readonly string[]>>,
 ) {
-  const keys = new Map<string, ListEntry>();
+  const keys = new Map<string, ListEntry[]>();
   /** By the leading bits that all addresses of a range share. */
-  const ranges = new Map<string, ListEntry>();
+  const ranges = new Map<string, ListEntry[]>();
   for (const entry of entries) {
     const { address, key } = entry;
-    if (key !== undefined) keepLasting(keys, key, entry);
+    if (key !== undefined) add(keys, key, entry);
     if (address === undefined) continue;
     // Requests look up single addresses in this spelling.
     const single = canonicalAddress(address);
     const cidrs = single === undefined ? cidrsOf(address, named) : [exemptedAddress(single)];
-    for (const cidr of cidrs) keepLasting(ranges, rangeBits(cidr), entry);
+    for (const cidr of cidrs) add(ranges, rangeBits(cidr), entry);
   }
   const lengths = [...new Set([...ranges.keys()].map((bits) => bits.length))];
   return {
-    ofAddress(address: string): ListEntry | undefined {
-      if (lengths.length === 0) return undefined;
+    ofAddress(address: string): readonly ListEntry[] {
+      if (lengths.length === 0) return NONE;
       const bits = addressBits(address);
-      let found: ListEntry | undefined;
-      for (const length of lengths) {
-        if (length <= bits.length) found = lasting(found, ranges.get(bits.slice(0, length)));
-      }
-      return found;
+      return lengths.flatMap((length) =>
+        length <= bits.length ? (ranges.get(bits.slice(0, length)) ?? NONE) : NONE,
+      );
     },
-    ofKey: (id: string) => keys.get(id),
+    ofKey: (id: string): readonly ListEntry[] => keys.get(id) ?? NONE,
   };
 }
 
-function keepLasting(map: Map<string, ListEntry>, name: string, entry: ListEntry): void {
-  map.set(name, lasting(map.get(name), entry) ?? entry);
+function add(map: Map<string, ListEntry[]>, name: string, entry: ListEntry): void {
+  const known = map.get(name);
+  if (known === undefined) map.set(name, [entry]);
+  else known.push(entry);
 }
 
-function lasting(a: ListEntry | undefined, b: ListEntry | undefined): ListEntry | undefined {
-  if (a === undefined || b === undefined) return a ?? b;
-  return b.expiresMs > a.expiresMs ? b : a;
+function lasting(entries: readonly ListEntry[]): ListEntry | undefined {
+  const [first, ...others] = entries;
+  return others.reduce((a, b) => (a && b.expiresMs <= a.expiresMs ? a : b), first);
 }

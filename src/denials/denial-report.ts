@@ -107,11 +107,14 @@ export function runReport({ client }: DeniedClient, run: DenialRun): DenialRepor
   };
 }
 
-function blockOf({ accessBy }: Denial) {
+type BlockFields = Pick<DenialReport, 'blocked_by' | 'listed_at' | 'overridden'>;
+
+/** What blocked the client; empty for a client that was denied for another reason. */
+export function blockOf({ accessBy }: Denial): Partial<BlockFields> {
   if (accessBy?.access !== 'blocked') return {};
   const { entry, isOverride, overriddenMs } = accessBy;
   return {
-    blocked_by: isOverride ? ('override' as const) : ('policy_file' as const),
+    blocked_by: isOverride ? 'override' : 'policy_file',
     ...(entry?.place !== undefined && { listed_at: entry.place }),
     ...(overriddenMs !== undefined && { overridden: isoTime(overriddenMs) }),
   };

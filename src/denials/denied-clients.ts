@@ -47,7 +47,7 @@ const MAX_CLIENTS = 10_000;
 /** Of one client, policy and reason, beside the latest: a client can change its cause with every request. */
 const MAX_EARLIER = 100;
 /** Of all clients, of about a kilobyte each. */
-const MAX_EARLIER_OF_ALL = 20_000;
+const MAX_EARLIER_OF_ALL = 10_000;
 /** Random digits of a UUID: enough to tell apart the clients of several days, and short enough to read out. */
 const TAG_LENGTH = 12;
 /** After so long without a denial, the count starts again. */
@@ -64,8 +64,9 @@ export class DeniedClients {
   readonly #now: () => number;
   readonly #entries: LRUCache<string, Entry>;
   readonly #byTag = new Map<string, Entry>();
-  /** The earlier runs of all entries with their entries, oldest first. */
-  readonly #earlier = new Map<DenialRun, Entry>();
+  /** The last earlier runs of all entries: a ring, in which the next one takes the place of the oldest. */
+  readonly #earlier: { readonly run: DenialRun; readonly entry: Entry }[] = [];
+  #kept = 0;
 
   constructor({ now, onForgotten }: DeniedClientsOptions) {
     this.#now = now;
@@ -73,7 +74,6 @@ export class DeniedClients {
       max: MAX_CLIENTS,
       dispose: (entry) => {
         this.#byTag.delete(entry.tag);
-        for (const run of entry.earlier) this.#earlier.delete(run);
         onForgotten(entry);
       },
     });
@@ -127,8 +127,10 @@ export class DeniedClients {
       const key = run.recorded.decision.binding?.key;
       if (key !== undefined && deleted.has(key)) run.isReset = true;
     };
-    for (const run of this.#earlier.keys()) mark(run);
-    for (const { latest } of this.#entries.values()) if (latest !== undefined) mark(latest);
+    for (const { earlier, latest } of this.#entries.values()) {
+      for (const run of earlier) mark(run);
+      if (latest !== undefined) mark(latest);
+    }
   }
 
   /** Every client, the one that was denied last first. */
@@ -147,13 +149,12 @@ export class DeniedClients {
 
   #keepEarlier(entry: Entry, run: DenialRun): void {
     entry.earlier.push(run);
-    this.#earlier.set(run, entry);
-    const isOneTooMany = entry.earlier.length > MAX_EARLIER;
-    const [oldest] = isOneTooMany ? entry.earlier : this.#earlier.keys();
-    if (oldest === undefined || (!isOneTooMany && this.#earlier.size <= MAX_EARLIER_OF_ALL)) return;
-    // The oldest of all is the oldest of its entry.
-    this.#earlier.get(oldest)?.earlier.shift();
-    this.#earlier.delete(oldest);
+    if (entry.earlier.length > MAX_EARLIER) entry.earlier.shift();
+    const place = this.#kept++ % MAX_EARLIER_OF_ALL;
+    const oldest = this.#earlier[place];
+    // It is the oldest of its entry, unless that has dropped it.
+    if (oldest?.entry.earlier[0] === oldest?.run) oldest?.entry.earlier.shift();
+    this.#earlier[place] = { run, entry };
   }
 
   #entryOf(decision: Decision, denied: Denied): Entry {

@@ -60,16 +60,23 @@ function deniedLimit(
   { partition, denied }: InspectedClient,
   policies: readonly Policy[],
 ): LimitDescriptor[] {
-  // Another gateway says what it counted.
-  if (denied === undefined || denied.counted === partition || !PARTITION.test(denied.counted)) {
-    return [];
-  }
+  if (denied === undefined || denied.counted === partition) return [];
+  return limitLabelled(denied.label, denied.counted, policies);
+}
+
+/** Another gateway says what it counted. None if no policy has the limit any more. */
+export function limitLabelled(
+  label: string,
+  counted: string,
+  policies: readonly Policy[],
+): LimitDescriptor[] {
+  if (!PARTITION.test(counted)) return [];
   const limit = policies
     .flatMap(everyLimit)
     .flatMap((each) => [each, ...(each.unverified ? [each.unverified] : [])])
     .flatMap((each) => [each, ...each.wider])
-    .find(({ label }) => label === denied.label);
-  return limit === undefined ? [] : [descriptor(limit, denied.counted)];
+    .find((each) => each.label === label);
+  return limit === undefined ? [] : [descriptor(limit, counted)];
 }
 
 const NOWHERE: AddressPartition = addressNamed('');

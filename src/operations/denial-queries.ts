@@ -1,6 +1,7 @@
 /** What gateways ask each other about denials, and how one answers. Every gateway knows its own. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { z } from 'zod';
+import { partitionOf } from '../core/descriptor.ts';
 import { currentQuota } from '../denials/current-quota.ts';
 import {
   type CurrentQuota,
@@ -136,11 +137,24 @@ function told(
 function reportsOfClient({ denied }: Gateway, names: ReadonlySet<string>): DeniedClient[] {
   const found: DeniedClient[] = [];
   for (const client of denied.all()) {
-    const report = reportOf(client);
-    const own = report && [report.client, report.counted ?? '', ...report.names];
-    if (own?.some((name) => names.has(name)) && found.push(client) === MOST_REPORTS) break;
+    if (isNamed(client, names) && found.push(client) === MOST_REPORTS) break;
   }
   return found;
+}
+
+/** There may be thousands of clients, so nothing is built for those that are not named. */
+function isNamed({ client, latest }: DeniedClient, names: ReadonlySet<string>): boolean {
+  if (latest === undefined) return false;
+  const { decision, denial } = latest.recorded;
+  const { daily, long } = denial.address;
+  return (
+    names.has(client) ||
+    names.has(denial.client) ||
+    names.has(daily.current) ||
+    names.has(daily.previous ?? '') ||
+    names.has(long?.current ?? '') ||
+    (decision.binding !== undefined && names.has(partitionOf(decision.binding.key)))
+  );
 }
 
 /** Undefined also if the store is unavailable: the denial is known all the same. */

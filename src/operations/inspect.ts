@@ -4,13 +4,14 @@ import { modeOf } from '../core/overrides.ts';
 import type { Limit } from '../core/policy.ts';
 import type { QuotaReader, QuotaState } from '../core/store.ts';
 import { clientNamed, decisionIdIn } from './client-name.ts';
-import { countedBy, type InspectedClient } from './counted-by.ts';
+import { countedBy, type InspectedClient, limitLabelled } from './counted-by.ts';
 import { denialsOf, deniedBy } from './denials.ts';
 import { accessOf } from './inspected-access.ts';
 import { listedFields } from './listed-fields.ts';
 import type { InputOf } from './operation.ts';
 import { overrideReport } from './override-report.ts';
 import type { Gateway } from './running-gateway.ts';
+import type { DenialList } from './schemas/denials.ts';
 import type { INSPECT, Inspection } from './schemas/inspect.ts';
 
 const MOST_LIMITS = 200;
@@ -26,21 +27,29 @@ export async function inspectClient(
   { client: text }: InputOf<typeof INSPECT>,
 ): Promise<Inspection> {
   const client = await find(gateway, text);
-  const descriptors = countedBy(client, gateway).slice(0, MOST_READ);
-  const limits = await readLimits(descriptors, gateway.reader);
   const { partition, partitions } = client;
-  const { access, listed, isAddressUnknown } = accessOf(client, gateway);
   const { clients: denials, gateways } = await denialsOf(gateway, partitions);
-  // The denials of an address tell the entry that blocks it, its pseudonym does not.
-  const told = isAddressUnknown && denials.find((each) => each.client === partition)?.listed;
-  const blocks = access === undefined && told && told.applies;
+  const descriptors = [
+    ...countedBy(client, gateway),
+    ...limitsThatDenied(denials, client, gateway),
+  ];
+  const limits = await readLimits(descriptors.slice(0, MOST_READ), gateway.reader);
+  const { access, listed, isAddressUnknown } = accessOf(client, gateway);
+  // The denials of an address tell whether the file names it, its pseudonym does not.
+  const own = isAddressUnknown ? denials.filter((each) => each.client === partition) : [];
+  const told = own.find((each) => each.listed !== undefined)?.listed;
+  const blocks = access === undefined && told?.applies === true;
+  const { sinceMs } = gateway.status.policyFile.history;
+  const isNotListed = own.some(
+    ({ reason, last }) => reason === 'over_limit' && Date.parse(last) >= sinceMs,
+  );
   return {
     client: partition,
     ...listedFields(partition, gateway.policies.current.listedClients),
     ...(blocks && { access: 'blocked' as const }),
     ...(access && { access: access.access }),
     listed: [...listed, ...(told ? [told] : [])],
-    ...(isAddressUnknown && !told && { is_address_unknown: true }),
+    ...(isAddressUnknown && !told && !isNotListed && { is_address_unknown: true as const }),
     limits: limits.slice(0, MOST_LIMITS).map(({ limit, state }) => ({
       policy: limit.policy.name,
       mode: modeOf(limit.policy, gateway.overrides.current.modes),
@@ -74,6 +83,19 @@ async function find(gateway: Gateway, text: string): Promise<InspectedClient> {
     partitions: [...new Set([client, ...names, counted, ...networks])],
     denied: limit === undefined ? undefined : { label: limit, counted },
   };
+}
+
+/** Also those that count more than the name of the client tells, such as its requests with unlisted keys. */
+function limitsThatDenied(
+  denials: DenialList['clients'],
+  { partitions }: InspectedClient,
+  { policies }: Gateway,
+): LimitDescriptor[] {
+  return denials.flatMap(({ limit, counted = '' }) =>
+    limit !== undefined && partitions.includes(counted)
+      ? limitLabelled(limit, counted, policies.current.policies)
+      : [],
+  );
 }
 
 interface ReadLimit {

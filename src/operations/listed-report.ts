@@ -10,32 +10,22 @@ type List = ListedReport['list'];
 
 /** Those of the address come first. */
 export function listedReports(event: AccessEvent, nowMs: number): ListedReport[] {
-  const reports = event.listed.flatMap(({ exempt, block }, i) => [
-    { list: 'exempt' as const, entry: exempt, isOfAddress: i === 0 },
-    { list: 'block' as const, entry: block, isOfAddress: i === 0 },
-  ]);
-  return reports.flatMap(({ list, entry, isOfAddress }) => {
-    if (entry === undefined) return [];
-    const isShared = list === 'exempt' && isOfAddress && event.isShared;
-    const why = isInForce(entry, nowMs) ? whyIdle({ list, entry, isShared }, event) : 'it expired';
-    return listedReport(list, entry, why);
-  });
+  return event.listed.flatMap(({ all }, i) =>
+    all.map(({ list, entry }) => {
+      const isShared = list === 'exempt' && i === 0 && event.isShared;
+      const why = isInForce(entry, nowMs) ? whyIdle(list, isShared, event) : 'it expired';
+      return listedReport(list, entry, why);
+    }),
+  );
 }
 
-interface Placed {
-  readonly list: List;
-  readonly entry: ListEntry;
-  /** It names the address of a trusted proxy. */
-  readonly isShared: boolean;
-}
-
-/** Why an entry has no effect; undefined for one that decides. */
-function whyIdle({ list, entry, isShared }: Placed, { access }: AccessEvent): string | undefined {
-  if (access?.entry === entry) return undefined;
+/** Why an entry has no effect; undefined for one that applies. `isShared`: it names the address of a trusted proxy. */
+function whyIdle(list: List, isShared: boolean, { access }: AccessEvent): string | undefined {
   if (isShared) return 'many clients share the address of a trusted proxy, which is never exempt';
-  if (access?.isOverride) return `an override takes precedence: ${access.access}`;
-  const isSame = access?.access === (list === 'exempt' ? 'exempt' : 'blocked');
-  return isSame ? 'another entry says the same' : 'exempt wins over block';
+  if (access?.access === (list === 'exempt' ? 'exempt' : 'blocked')) return undefined;
+  return access?.isOverride
+    ? `an override takes precedence: ${access.access}`
+    : 'exempt wins over block';
 }
 
 /** `whyIdle`: why the entry has no effect. */

@@ -10,6 +10,7 @@ import { runCommand } from '../support/command.ts';
 import { eventually } from '../support/eventually.ts';
 import type { Gateway } from '../support/gateway.ts';
 import {
+  BLOCKED_ADDRESS,
   KEYS,
   newAddress,
   operate,
@@ -170,8 +171,36 @@ describe.skipIf(program === undefined || !ownRedisIsHere)('the page of the ops s
       () => status(one, { address }),
       (code) => code === 200,
     );
-    await here.main.getByText('No override applies').waitFor();
+    await here.main.getByText('Neither blocked nor exempt, and within its limits.').waitFor();
     expect([...here.complaints, ...there.complaints]).toEqual([]);
+  });
+
+  test.concurrent('names the entry that blocks a client, and its denials', async () => {
+    const id = await eventually(
+      () => visit(two, '/api/search', { address: BLOCKED_ADDRESS }),
+      ({ status: code }) => code === 403,
+    ).then(({ headers }) => String(headers['x-ratelimit-decision-id']));
+    const entry = `blocks ${BLOCKED_ADDRESS}, "ticket 4711"`;
+    for (const client of [BLOCKED_ADDRESS, id]) {
+      await using opened = await open('client');
+      await opened.look(client);
+      const { main } = opened;
+      await main.getByText('Every request is denied, whatever remains of its limits.').waitFor();
+      expect(await main.getByRole('listitem').allTextContents()).toEqual([
+        expect.stringContaining(entry),
+      ]);
+      const table = main.getByRole('table', { name: /^Denials of this client/ });
+      expect(await table.textContent()).toContain(id.replace(/-.*/, ''));
+      expect(await opened.button('Block…').count()).toBe(0);
+      expect(await opened.button('Exempt…').count()).toBe(1);
+      expect(opened.complaints).toEqual([]);
+    }
+  });
+
+  test.concurrent('shows the limits of plans', async () => {
+    await using opened = await open('policies');
+    const row = opened.main.getByRole('row').filter({ hasText: 'search' });
+    await row.getByText('plan pro: 500 requests per hour, per client').waitFor();
   });
 
   test.concurrent('changes the mode of a policy for a time, and restores it', async () => {

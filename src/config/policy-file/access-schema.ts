@@ -47,7 +47,11 @@ const entry = z
       .optional()
       .describe('In place of an address: the id of a listed API key.'),
     expires: expires.optional(),
-    comment: z.string().max(1_000).optional().describe('A note for readers of the file.'),
+    comment: z
+      .string()
+      .max(1_000)
+      .optional()
+      .describe('A note. headgate explain shows it with the entry.'),
   })
   .refine(
     ({ address, key }) => (address === undefined) !== (key === undefined),

@@ -17,6 +17,8 @@ block:
   - key: initech # unpaid
   - 2001:db8:bad::/48
   - { address: 192.0.2.1, expires: 2026-01-01 }
+  - 198.51.100.20
+  - 198.51.100.16/28
 exempt: [203.0.113.77, 10.9.0.7, 2001:db8:bad::5] # our own monitors
 default: { limits: [2/1h] }
 `;
@@ -48,7 +50,7 @@ async function denial(gateway: Operated, client: string, key?: string) {
 }
 
 const MONITORS = '"our own monitors"';
-const EXEMPT = `policies.yaml:13 exempts 203.0.113.77, ${MONITORS}`;
+const EXEMPT = `policies.yaml:15 exempts 203.0.113.77, ${MONITORS}`;
 const NO_EFFECT = 'no effect: exempt wins over block';
 const SHARED =
   'no effect: many clients share the address of a trusted proxy, which is never exempt';
@@ -86,7 +88,17 @@ test.each<[string, string, number, (string | undefined)[]]>([
     'an exemption of a trusted proxy',
     '10.9.0.7',
     200,
-    [undefined, `policies.yaml:13 exempts 10.9.0.7, ${MONITORS}; ${SHARED}`],
+    [undefined, `policies.yaml:15 exempts 10.9.0.7, ${MONITORS}; ${SHARED}`],
+  ],
+  [
+    'two entries, which both must go',
+    '198.51.100.20',
+    403,
+    [
+      'blocked',
+      'policies.yaml:13 blocks 198.51.100.20',
+      'policies.yaml:14 blocks 198.51.100.16/28',
+    ],
   ],
   ['no list', '198.51.100.8', 200, [undefined]],
 ])('an address in %s', async (_where, address, status, expected) => {
