@@ -388,9 +388,8 @@ describe.skipIf(program === undefined || !ownRedisIsHere)('the page of the ops s
 
   test.concurrent('a client that the file blocks has no buttons: the file says so', async () => {
     await using own = new AsyncDisposableStack();
-    const blocked = policyFile(own, 'block: [203.0.113.0/24]');
-    const gateway = own.use(await startOperated(blocked));
-    expect(await visit(gateway, 'POST /pin', { address: '203.0.113.9' })).toMatchObject({
+    const gateway = own.use(await startOperated(policies));
+    expect(await visit(gateway, 'POST /pin', { address: BLOCKED_ADDRESS })).toMatchObject({
       status: 403,
     });
     await denied({ address: newAddress() }, gateway);

@@ -37,12 +37,12 @@ policies:
   - { name: search, match: { method: GET, path: /api/search }, limits: [100/1h], plans: { pro: [500/1h] } }
 `;
 
-/** A file with the policies and further lines, until the stack is disposed of. */
-export function policyFile(lab: AsyncDisposableStack, more = ''): string {
+/** A file with the policies, until the stack is disposed of. */
+export function policyFile(lab: AsyncDisposableStack): string {
   const folder = mkdtempSync(join(tmpdir(), 'headgate-operations-'));
   lab.defer(() => rmSync(folder, { recursive: true, force: true }));
   const path = join(folder, 'policies.yaml');
-  writeFileSync(path, POLICIES + more);
+  writeFileSync(path, POLICIES);
   return path;
 }
 
