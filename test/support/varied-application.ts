@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
 
 export interface Received {
   readonly method: string;
@@ -90,7 +91,10 @@ export async function startVariedApplication(): Promise<VariedApplication> {
       answer(request, response);
     });
   });
+  const tunnels = new Set<Duplex>();
   server.on('upgrade', (request, socket) => {
+    tunnels.add(socket);
+    socket.on('close', () => tunnels.delete(socket));
     received.push(receivedOf(request, 0, ''));
     socket.on('error', () => socket.destroy());
     socket.write(
@@ -112,6 +116,7 @@ export async function startVariedApplication(): Promise<VariedApplication> {
     received,
     [Symbol.asyncDispose]: async () => {
       server.closeAllConnections();
+      for (const tunnel of tunnels) tunnel.destroy();
       server.close();
       await once(server, 'close');
     },

@@ -14,7 +14,10 @@ export function caddyRewrites({ sites }: CaddyTree, file: ValidFile): Rewrite[] 
   return sites.filter(asks).flatMap((at) => {
     const site = { hosts: hostsOfSite(at) };
     const entries = limitingEntries(site, file);
-    const policiesFor = compilePaths(entries, { site, caseSensitive: file.caseSensitive });
+    const policiesFor = compilePaths(entries, {
+      hosts: site.hosts,
+      caseSensitive: file.caseSensitive,
+    });
     const isAvoided = (entry: PolicyEntry, path: string) =>
       !entries.some((each) => policiesFor(path).includes(each.name) && isAsGood(each, entry));
     return movesIn(at).flatMap(({ line, block }) => {

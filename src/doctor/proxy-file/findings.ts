@@ -1,8 +1,9 @@
 /** What `headgate doctor` finds in the file of a proxy. */
 import { configError, configWarning, type FindingText, of } from '../finding-text.ts';
-
-export const PRINT_AGAIN =
-  "Print the proxy's file again as you made it, and reload the proxy: `headgate proxy-config NAME --policies FILE`, with `--include PLACE` for each part that your file includes.";
+import { ENVOY_FINDINGS } from './envoy-finding-texts.ts';
+import { HAPROXY_FINDINGS } from './haproxy-finding-texts.ts';
+import { MANIFEST_FINDINGS } from './manifest-finding-texts.ts';
+import { PRINT_AGAIN } from './print-again.ts';
 
 export const PROXY_FILE_FINDINGS = {
   'unknown-proxy-file': configError(
@@ -62,7 +63,7 @@ export const PROXY_FILE_FINDINGS = {
     'Print the part for the server again, and include it above these lines: `headgate proxy-config nginx --policies FILE --include server`.',
   ),
   'check-inherits': configError(
-    'The location of the check inherits a line of the `server` or `http` block that changes verdicts.',
+    'The check inherits lines of the site, in NGINX from `server` or `http`, in HAProxy from `defaults`. They answer it in place of headgate, change verdicts, or take headgate for down.',
     PRINT_AGAIN,
   ),
   'old-part': configWarning(
@@ -85,6 +86,7 @@ export const PROXY_FILE_FINDINGS = {
     'The proxy passes requests to an application in two ways. One asks headgate, the other does not, so clients that take the other have no limits.',
     'Add the check to the way that the finding names. Do nothing if only your own programs can take it.',
   ),
+  ...ENVOY_FINDINGS,
   'path-rewritten': configWarning(
     'headgate checks the path that the client sent, and the proxy passes another one on. A policy for the new path does not limit these requests.',
     'Give the policy a second one for the path that clients send, or check the new path as well: the quickstart of the proxy shows how.',
@@ -133,5 +135,7 @@ export const PROXY_FILE_FINDINGS = {
     'If the gateway is down or too slow, the proxy refuses every request.',
     'To let requests pass while no gateway answers, write the file again with `headgate proxy-config`. Nothing, if this is intended.',
   ),
+  ...HAPROXY_FINDINGS,
+  ...MANIFEST_FINDINGS,
   'proxy-file': of('fine', 'configuration')('The file was examined.', ''),
 } as const satisfies Readonly<Record<string, FindingText>>;
