@@ -1,6 +1,5 @@
 /** What `headgate doctor` finds in files of HAProxy only. */
 import { configError, of } from '../finding-text.ts';
-import { PRINT_AGAIN } from './print-again.ts';
 
 export const HAPROXY_FINDINGS = {
   'defaults-lost': configError(
