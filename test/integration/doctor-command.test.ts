@@ -632,6 +632,7 @@ include sites/*.conf;`;
       ['/Login', pass],
       ['/log', `{ location /login ${pass} }`],
       ['/login', '{ fastcgi_pass 127.0.0.1:9000; }'],
+      ['/login', '{ try_files $uri =404; fastcgi_pass 127.0.0.1:9000; }'],
       ['/login', `{ auth_request off; ${pass.slice(1)}`],
     ])('location %s %s', async (match, block) => {
       const findings = await withLocation(`location ${match} ${block}`);

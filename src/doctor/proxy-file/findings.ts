@@ -75,7 +75,7 @@ export const PROXY_FILE_FINDINGS = {
   ),
   'upstream-unchecked': configWarning(
     'The proxy passes requests to an application in two ways. One asks headgate, the other does not, so clients that take the other have no limits.',
-    'Add the check to the way that the finding names. Do nothing if only your own programs can take it.',
+    'Add the check to the way that the finding names. Do nothing if only your own programs can take it, or if its requests shall have no limit.',
   ),
   'path-rewritten': configWarning(
     'headgate checks the path that the client sent, and the proxy passes another one on. A policy for the new path does not limit these requests.',
