@@ -1088,6 +1088,15 @@ policies:
       expect((await runCommand(['doctor', ...wrong])).code).toBe(2);
   });
 
+  test('tells a site that shows no headers from one without checks', async () => {
+    const changes = {
+      'location / {': 'location @site { return 200; } location / { try_files /none @site;',
+      'proxy_pass http://application;': '',
+    };
+    await using site = await startSite('[100/1h]', { changes });
+    expect(await through(site)).toMatchObject({ code: 0, last: ['headers-not-shown', 'through'] });
+  });
+
   test('tells a 503 of the part from a gateway that is down', async () => {
     const turned = {
       'location / {':
