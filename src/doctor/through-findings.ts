@@ -1,6 +1,6 @@
 /** What `headgate doctor --through` finds. */
 import { type FindingText, of, runError, runWarning } from './finding-text.ts';
-import { PRINT_AGAIN } from './proxy-file/findings.ts';
+import { PRINT_AGAIN } from './proxy-file/print-again.ts';
 
 export const THROUGH_FINDINGS = {
   'no-answer': runError(

@@ -705,9 +705,53 @@ test('a Caddyfile that imports the parts fits', async () => {
   }
 });
 
+test('a file of Envoy with a mistake of each kind', async () => {
+  const AUTHZ = 'type.googleapis.com/envoy.extensions.filters.http.ext_authz.v3.ExtAuthz';
+  const route = (match: string, action: string, setting: string) =>
+    `                        - { match: { ${match} }, route: { cluster: application${action} }, typed_per_filter_config: { ${setting} } }\n`;
+  const own = (filter: string, value: string) =>
+    `${filter}: { "@type": ${AUTHZ}PerRoute, ${value} }`;
+  const ROUTES = '                      routes:\n';
+  const changed = Object.entries({
+    [ROUTES]: [
+      ROUTES,
+      route('prefix: /files/', '', own('headgate.ext_authz', 'disabled: true')),
+      route('path: /a', ', prefix_rewrite: /login', own('sso', 'disabled: true')),
+      route('path: /b', '', own('twice', 'disabled: true')),
+      route(
+        'path: /c',
+        '',
+        own(
+          'headgate.ext_authz',
+          'check_settings: { grpc_service: { envoy_grpc: { cluster_name: x } } }',
+        ),
+      ),
+    ].join(''),
+    '                http_filters:\n': `                http_filters:\n${`                  - { name: twice, typed_config: { "@type": ${AUTHZ}, grpc_service: { envoy_grpc: { cluster_name: x } } } }\n`.repeat(2)}`,
+    'timeout: 0.2s': 'timeout: 0s',
+    'use_remote_address: true': 'use_remote_address: false',
+    'status_on_error:': 'shadow_mode: true\n                      status_on_error:',
+    '[{ upgrade_type: websocket }]': '[{ upgrade_type: CONNECT }]',
+  }).reduce(
+    (text, [from, to]) => {
+      expect(text).toContain(from);
+      return text.replace(from, to);
+    },
+    proxyConfigOf('envoy', POLICIES),
+  );
+  const diagnosis = await diagnose(['--policies', policyFile, '--proxy-file', fileWith(changed)]);
+  expect(complaints(diagnosis)).toEqual(
+    expect.arrayContaining([
+      ...['check-not-enforced', 'check-timeout', 'path-rewritten', 'request-id-from-client'],
+      ...['service-of-route', 'setting-without-filter', 'shared-filter-name'],
+      ...['spelling-skips-check', 'upstream-unchecked'],
+    ]),
+  );
+});
+
 describe('routes of other proxies that go round headgate', () => {
   const OFF = `typed_per_filter_config:
-                            envoy.filters.http.ext_authz:
+                            headgate.ext_authz:
                               "@type": type.googleapis.com/envoy.extensions.filters.http.ext_authz.v3.ExtAuthzPerRoute
                               disabled: true`;
   const ROUTES = 'routes:\n';
@@ -766,17 +810,23 @@ describe('routes of other proxies that go round headgate', () => {
   });
 
   test('caddy', async () => {
-    const SITE = ':8000 {\n';
-    const problem = (block: string) => wayRound('caddy', [SITE, `${SITE}${block}\n`]);
+    const SITE = '\timport headgate\n\timport headgate_headers\n\treverse_proxy 127.0.0.1:3000\n';
     const pass = '{\n\treverse_proxy 127.0.0.1:3000\n}';
+    const checked = pass.replace('reverse', 'import headgate\n\treverse');
+    const problem = (block: string, rest = `handle ${checked}`) =>
+      wayRound('caddy', [SITE, `${block}\n${rest}\n`]);
     expect(await problem(`handle /login* ${pass}`)).toEqual(says('handle /login*'));
     expect(await problem(`handle /login* ${pass}`)).toMatch(/^handle \/login\* \{: /);
-    for (const head of ['handle_path /LOGIN', 'route /log*'])
-      expect(await problem(`${head} ${pass}`)).toEqual(says(head));
+    expect(await problem(`handle_path /LOGIN ${pass}`)).toEqual(says('handle_path /LOGIN'));
+    const api = `handle /api/* ${checked}`;
+    expect(await problem(`route /log* ${pass}`, api)).toEqual(says('route /log*'));
+    expect(await problem('reverse_proxy 127.0.0.1:3000', api)).toContain('policies tenants, login limit');
     for (const block of [
       ...[`handle /assets/* ${pass}`, 'handle /login {\n\trespond 404\n}'],
-      ...[`handle /login {\n\timport headgate\n\treverse_proxy 127.0.0.1:3000\n}`],
-      ...[`redir /login /x\nhandle /login ${pass}`, `reverse_proxy /login 127.0.0.1:3000`],
+      ...[`handle /login ${checked}`, `redir /login /x\nhandle /login ${pass}`],
+      ...[`reverse_proxy /login 127.0.0.1:3000`, `route /login ${pass}`],
+      // Caddy checks all requests of the site first.
+      `import headgate\nhandle /login ${pass}`,
     ])
       expect(await problem(block)).toBeUndefined();
   });
@@ -795,6 +845,83 @@ describe('routes of other proxies that go round headgate', () => {
     const named = `${CHECK} if !open`;
     expect(await wayRound('haproxy', [CHECK, `${named}\n  acl open path /login`])).toEqual(
       says('the condition of the check'),
+    );
+  });
+});
+
+describe('a file of HAProxy', () => {
+  const written = withUser(proxyConfigOf('haproxy', POLICIES));
+  const examine = async (text: string) => {
+    const env = { ...(await freePorts()), HEADGATE_PORT: '8080' };
+    return complaints(await diagnose(['--proxy-file', fileWith(text)], env));
+  };
+
+  test('whose sections of headgate inherit health checks is an error', async () => {
+    const inheriting = written
+      .replaceAll(' from headgate', '')
+      .replace(
+        'timeout connect 5s',
+        'timeout connect 5s\n  option httpchk\n  default-server check',
+      );
+    expect(await examine(inheriting)).toEqual(['check-inherits']);
+  });
+
+  test('whose other sections lose their defaults is an error', async () => {
+    const late = written
+      .replace('defaults headgate\nglobal\n', '')
+      .replace('frontend clients', 'defaults headgate\nfrontend clients');
+    expect(await examine(late)).toEqual(['defaults-lost']);
+  });
+
+  test('that logs checks has a note', async () => {
+    expect(await examine(written.replace('local0 notice', 'local0'))).toEqual(['checks-logged']);
+  });
+
+  test('that changes the path after the check has a warning', async () => {
+    const moved = (line: string) =>
+      examine(
+        written.replace(
+          '  default_backend application',
+          `  ${line}\n  default_backend application`,
+        ),
+      );
+    expect(await moved('http-request set-path /login if { path /old }')).toEqual([
+      'path-rewritten',
+    ]);
+    expect(await moved('http-request set-path /index.html if { path / }')).toEqual([]);
+  });
+});
+
+describe('objects of Kubernetes', () => {
+  const ingress = (name: string, url: string, host = 'a.example') => `
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata: { name: ${name}, annotations: { nginx.ingress.kubernetes.io/auth-url: "${url}" } }
+spec: { rules: [{ host: ${host}, http: { paths: [{ path: / }] } }] }
+---`;
+  const OURS = ingress('ours', 'http://headgate.headgate:8080/ingress-nginx');
+
+  test.each([
+    ['alone', '', []],
+    ['beside another authorizer', ingress('sso', 'http://sso/auth', 'b'), ['other-authorizer']],
+    [
+      'with another authorizer in its place',
+      ingress('sso', 'http://sso/auth'),
+      ['authorizer-excluded'],
+    ],
+  ])('that ask headgate: %s', async (_, other, ids) => {
+    const diagnosis = await diagnose(['--proxy-file', fileWith(OURS + other)], await freePorts());
+    expect(complaints(diagnosis)).toEqual(ids);
+  });
+
+  test('that ask another authorizer are named', async () => {
+    const file = fileWith(ingress('sso', 'http://sso/auth'));
+    const { findings } = await diagnose(['--proxy-file', file], await freePorts());
+    expect(findings).toContainEqual(
+      expect.objectContaining({
+        id: 'unknown-proxy-file',
+        problem: 'does not ask headgate: the Ingress sso asks http://sso/auth',
+      }),
     );
   });
 });

@@ -137,7 +137,7 @@ const REDIS_IDS: Readonly<Record<FindingLevel, FindingId>> = {
 };
 
 async function* redisFindings(
-  { redis: target, storeTimeoutMs }: Environment,
+  { redis: target, storeTimeoutMs, replicas, workers }: Environment,
   isNeeded: boolean,
 ): AsyncGenerator<DoctorFinding> {
   if (target === undefined) {
@@ -147,8 +147,7 @@ async function* redisFindings(
   // Loaded only now, because without Redis no client of it is needed.
   const { examineRedis } = await import('../../doctor/examine.ts');
   for await (const { level, place, text } of examineRedis({
-    target,
-    storeTimeoutMs,
+    ...{ target, storeTimeoutMs, replicas, workers },
     now: Date.now,
   }))
     yield found(REDIS_IDS[level], `redis ${place}`, text);

@@ -1,15 +1,25 @@
 /** Examines the file of a proxy, with the files that it includes. */
+import type { ValidFile } from '../../config/policy-file/compile.ts';
 import { sentByClients } from '../../proxy-config/proxy-config.ts';
 import { type DoctorFinding, found } from '../catalog.ts';
 import { caddyFacts } from './caddy.ts';
 import { readCaddyfile } from './caddy-imports.ts';
+import { caddyParts } from './caddy-parts.ts';
+import { caddyRewrites } from './caddy-rewrites.ts';
 import { caddySites } from './caddy-sites.ts';
+import { caddyTree } from './caddy-tree.ts';
+import { caddyWays } from './caddy-ways.ts';
 import { type Comparison, misfits } from './compare.ts';
 import { envoyFacts } from './envoy.ts';
+import { envoyFindings } from './envoy-findings.ts';
 import { envoySites } from './envoy-sites.ts';
+import { envoyWays } from './envoy-ways.ts';
 import type { ProxyFacts, ReadFacts } from './facts.ts';
 import { haproxyFacts } from './haproxy.ts';
+import { haproxyFindings } from './haproxy-findings.ts';
 import { haproxySites } from './haproxy-sites.ts';
+import { haproxyWays } from './haproxy-ways.ts';
+import { isManifest, manifestFindings } from './manifests.ts';
 import { asksHeadgate, nginxFacts } from './nginx.ts';
 import { nginxChecks } from './nginx-checks.ts';
 import { readNginxConfig } from './nginx-config.ts';
@@ -24,8 +34,11 @@ import { nginxWays } from './nginx-ways.ts';
 import { filesOfDump, filesOnDisk, type ProxyFiles } from './proxy-files.ts';
 import { type Rewrite, rewriteFindings } from './rewrites.ts';
 import { compareSecret } from './secret.ts';
-import { traefikFacts } from './traefik.ts';
+import { otherTraefikFile, traefikFacts } from './traefik.ts';
+import { traefikFindings } from './traefik-findings.ts';
 import { traefikSites } from './traefik-sites.ts';
+import { type TraefikStart, traefikStart } from './traefik-start.ts';
+import { traefikWays } from './traefik-ways.ts';
 import { type Site, uncheckedPaths } from './unchecked-paths.ts';
 import { uncheckedWays, type Way } from './ways.ts';
 
@@ -40,7 +53,22 @@ const SITES: Readonly<Record<string, (file: string, text: string) => readonly Si
 };
 
 /** The ways to applications, by the name of `headgate proxy-config`. */
-const WAYS: Readonly<Record<string, (file: string, text: string) => readonly Way[]>> = {};
+const WAYS: Readonly<Record<string, (file: string, text: string) => readonly Way[]>> = {
+  envoy: envoyWays,
+  'envoy-grpc': envoyWays,
+  haproxy: haproxyWays,
+  traefik: traefikWays,
+};
+
+type FindOwn = (file: string, text: string, policies: ValidFile | undefined) => DoctorFinding[];
+
+/** What only the file of one proxy can have wrong. */
+const OWN: Readonly<Record<string, FindOwn>> = {
+  envoy: envoyFindings,
+  'envoy-grpc': envoyFindings,
+  haproxy: haproxyFindings,
+  traefik: traefikFindings,
+};
 
 export interface ProxyFileInput extends Comparison {
   /** Where relative includes begin: the path of the file, even if its text came from elsewhere. */
@@ -50,7 +78,10 @@ export interface ProxyFileInput extends Comparison {
 export async function examineProxyFile(input: ProxyFileInput): Promise<DoctorFinding[]> {
   const { file, text } = input;
   let facts: ProxyFacts | undefined;
+  let start: TraefikStart | undefined;
   try {
+    if (isManifest(text)) return manifestFindings(file, text);
+    start = traefikStart(text);
     for (const read of READERS) facts ??= read(text);
   } catch (error) {
     if (!(error instanceof Error)) throw error;
@@ -60,10 +91,37 @@ export async function examineProxyFile(input: ProxyFileInput): Promise<DoctorFin
   if (facts !== undefined) {
     const sites = SITES[facts.proxy]?.(file, text) ?? [];
     const ways = WAYS[facts.proxy]?.(file, text) ?? [];
-    return findingsOf({ facts, sites, ways }, input);
+    const losses = OWN[facts.proxy]?.(file, text, input.policies) ?? [];
+    return findingsOf({ facts, sites, ways, losses }, input);
   }
   const files = filesOfDump(text) ?? filesOnDisk(input.path, text);
+  if (start !== undefined) return traefikStartFindings(start, input, files);
   return (await caddyFindings(input, files)) ?? nginxFindings(input, files);
+}
+
+/** Examines the file with the routers, together with the entry points. */
+async function traefikStartFindings(
+  start: TraefikStart,
+  input: ProxyFileInput,
+  files: ProxyFiles,
+): Promise<DoctorFinding[]> {
+  try {
+    const [{ name, path, text } = { name: start.routers, path: '', text: '' }] = files.included(
+      start.routers,
+    );
+    const facts = traefikFacts(text);
+    if (facts === undefined) return [found('unknown-proxy-file', name, 'does not ask headgate')];
+    const read = {
+      facts,
+      sites: traefikSites(name, text),
+      ways: traefikWays(name, text, start),
+      losses: traefikFindings(name, text, input.policies),
+    };
+    return findingsOf(read, { ...input, file: name, path, text });
+  } catch (error) {
+    if (!(error instanceof Error)) throw error;
+    return [found('unreadable-proxy-file', input.file, error.message)];
+  }
 }
 
 /** Undefined if it is not a Caddyfile that asks headgate. */
@@ -72,9 +130,17 @@ async function caddyFindings(
   files: ProxyFiles,
 ): Promise<DoctorFinding[] | undefined> {
   const { text, lines, findings: unread } = readCaddyfile(files);
-  const facts = caddyFacts(text);
-  if (facts === undefined) return undefined;
-  return findingsOf({ facts, unread, sites: caddySites(lines) }, { ...input, text });
+  const tree = caddyTree(lines);
+  const facts = caddyFacts(tree);
+  if (facts === undefined) {
+    if (!tree.snippets.has('headgate') || PRINTED_PART.test(input.text)) return undefined;
+    const problem = 'no site has import headgate, so nothing is limited';
+    return [...unread, found('unknown-proxy-file', input.file, problem)];
+  }
+  const losses = caddyParts(tree);
+  const rewrites = input.policies ? caddyRewrites(tree, input.policies) : [];
+  const read = { facts, unread, losses, rewrites, sites: caddySites(tree), ways: caddyWays(tree) };
+  return findingsOf(read, { ...input, text });
 }
 
 async function nginxFindings(input: ProxyFileInput, files: ProxyFiles): Promise<DoctorFinding[]> {
@@ -99,7 +165,7 @@ async function nginxFindings(input: ProxyFileInput, files: ProxyFiles): Promise<
   if (losses.length > 0) return [...unread, ...losses];
   const problem = everyDirective(tree).some(asksHeadgate)
     ? 'no location has auth_request /_headgate, so nothing is limited'
-    : 'does not ask headgate';
+    : (otherTraefikFile(input.text) ?? 'does not ask headgate');
   return [...unread, found('unknown-proxy-file', file, `${problem}${readIn(files)}`)];
 }
 

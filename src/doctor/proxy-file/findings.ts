@@ -1,8 +1,9 @@
 /** What `headgate doctor` finds in the file of a proxy. */
 import { configError, configWarning, type FindingText, of } from '../finding-text.ts';
-
-export const PRINT_AGAIN =
-  "Print the proxy's file again as you made it, and reload the proxy: `headgate proxy-config NAME --policies FILE`, with `--include PLACE` for each part that your file includes.";
+import { ENVOY_FINDINGS } from './envoy-finding-texts.ts';
+import { HAPROXY_FINDINGS } from './haproxy-finding-texts.ts';
+import { MANIFEST_FINDINGS } from './manifest-finding-texts.ts';
+import { PRINT_AGAIN } from './print-again.ts';
 
 export const PROXY_FILE_FINDINGS = {
   'unknown-proxy-file': configError(
@@ -62,12 +63,20 @@ export const PROXY_FILE_FINDINGS = {
     'Print the part for the server again, and include it above these lines: `headgate proxy-config nginx --policies FILE --include server`.',
   ),
   'check-inherits': configError(
-    'The location of the check inherits a line of the `server` or `http` block that changes verdicts.',
+    'The check inherits lines of the site, in NGINX from `server` or `http`, in HAProxy from `defaults`. They answer it in place of headgate, change verdicts, or take headgate for down.',
     PRINT_AGAIN,
   ),
   'old-part': configWarning(
     'The part for the location is of another policy file: this one reads a header that the part does not pass on. NGINX before 1.23 counts a request with two such headers by the first one, and the application gets both.',
     PRINT_AGAIN,
+  ),
+  'global-part-missing': configError(
+    'The Caddyfile lacks the part for the global options. Caddy reads larger headers than headgate, and requests with such headers pass without a check.',
+    'Print it with `headgate proxy-config caddy --include global`, and import it in the global options: docs/quickstart/caddy.md.',
+  ),
+  'part-takes-requests': configError(
+    'The part that headgate 0.2 printed for a site of Caddy passes every request of the site to one application, so other lines of the site have no effect.',
+    'Print the parts again, and write `import headgate` in the site in place of the old part, beside your own lines: docs/quickstart/caddy.md.',
   ),
   'limited-path-unchecked': configWarning(
     'A policy limits a path, and the proxy passes requests for this path on without asking headgate. So the policy limits nothing there.',
@@ -77,6 +86,7 @@ export const PROXY_FILE_FINDINGS = {
     'The proxy passes requests to an application in two ways. One asks headgate, the other does not, so clients that take the other have no limits.',
     'Add the check to the way that the finding names. Do nothing if only your own programs can take it, or if its requests shall have no limit.',
   ),
+  ...ENVOY_FINDINGS,
   'path-rewritten': configWarning(
     'headgate checks the path that the client sent, and the proxy passes another one on. A policy for the new path does not limit these requests.',
     'Give the policy a second one for the path that clients send, or check the new path as well: the quickstart of the proxy shows how.',
@@ -125,5 +135,7 @@ export const PROXY_FILE_FINDINGS = {
     'If the gateway is down or too slow, the proxy refuses every request.',
     'To let requests pass while no gateway answers, write the file again with `headgate proxy-config`. Nothing, if this is intended.',
   ),
+  ...HAPROXY_FINDINGS,
+  ...MANIFEST_FINDINGS,
   'proxy-file': of('fine', 'configuration')('The file was examined.', ''),
 } as const satisfies Readonly<Record<string, FindingText>>;

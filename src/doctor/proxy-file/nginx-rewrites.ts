@@ -18,7 +18,10 @@ export function nginxRewrites(tree: readonly Directive[], file: ValidFile): Rewr
     if (entries.length === 0) return [];
     const http = server.around[0] ?? server.at;
     const places = new Places(server, applicationsIn(http, tree));
-    const policiesFor = compilePaths(entries, { site, caseSensitive: file.caseSensitive });
+    const policiesFor = compilePaths(entries, {
+      hosts: site.hosts,
+      caseSensitive: file.caseSensitive,
+    });
     const isAvoided = (entry: PolicyEntry, path: string) =>
       !policiesFor(path).some((name) =>
         isAsGood(

@@ -56,7 +56,10 @@ export function uncheckedPaths(sites: readonly Site[], file: ValidFile): DoctorF
       const [first] = choices;
       if (first !== undefined && choices.every((each) => each?.isUnchecked)) add(first, entry.name);
     }
-    const policiesFor = compilePaths(limiting, { site, caseSensitive: file.caseSensitive });
+    const policiesFor = compilePaths(limiting, {
+      hosts: site.hosts,
+      caseSensitive: file.caseSensitive,
+    });
     for (const path of site.paths.flatMap((each) => [each, within(each)])) {
       const choice = site.choose(path);
       if (choice?.isUnchecked) for (const policy of policiesFor(path)) add(choice, policy);
@@ -75,6 +78,25 @@ function findingOf({ what, place }: Choice, policies: readonly string[]): Doctor
   const verb = policies.length === 1 ? `policy ${names} limits` : `policies ${names} limit`;
   const problem = `${what} passes requests on without asking headgate, and ${verb} such requests`;
   return found('limited-path-unchecked', place, problem);
+}
+
+/** The policies that name paths, with samples, and whether one applies to a path. */
+export function pathPolicies(
+  { entries, caseSensitive }: ValidFile,
+  { hosts }: Pick<Site, 'hosts'>,
+): {
+  readonly named: readonly { readonly name: string; readonly paths: readonly string[] }[];
+  appliesTo(path: string, name: string): boolean;
+} {
+  const limiting = entries.filter((entry) => namesPath(entry) && mayConcern(entry, { hosts }));
+  const policiesFor = compilePaths(limiting, { hosts, caseSensitive });
+  return {
+    named: limiting.map((entry) => ({
+      name: entry.name,
+      paths: samplesOf(routeMatchOf(entry, true).path ?? '/'),
+    })),
+    appliesTo: (path, name) => policiesFor(path).includes(name),
+  };
 }
 
 /** Policies for everything also concern paths that are meant to stay without limits, such as those of static files. */
@@ -99,15 +121,14 @@ function within(path: string): string {
   return `${path.replace(/\/$/, '')}/${FILLINGS[0]}`;
 }
 
-interface Circumstances {
-  readonly site: Pick<Site, 'hosts'>;
+interface Circumstances extends Pick<Site, 'hosts'> {
   readonly caseSensitive: boolean;
 }
 
 /** The names of the policies for requests with a path, by any method. */
 export function compilePaths(
   entries: readonly PolicyEntry[],
-  { site, caseSensitive }: Circumstances,
+  { hosts = [ANY_HOST], caseSensitive }: Circumstances,
 ): (target: string) => string[] {
   const routes = (always: boolean) =>
     entries
@@ -118,7 +139,6 @@ export function compilePaths(
     ...routes(true).map((route) => compileMatcher([route])),
   ];
   const methods = new Set(['GET', ...entries.flatMap(({ match }) => match?.method ?? [])]);
-  const hosts = site.hosts ?? [ANY_HOST];
   return (target) => {
     const { path } = canonicalPath(target, caseSensitive);
     const requests = hosts.flatMap((host) =>
