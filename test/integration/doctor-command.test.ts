@@ -820,7 +820,9 @@ describe('routes of other proxies that go round headgate', () => {
     expect(await problem(`handle_path /LOGIN ${pass}`)).toEqual(says('handle_path /LOGIN'));
     const api = `handle /api/* ${checked}`;
     expect(await problem(`route /log* ${pass}`, api)).toEqual(says('route /log*'));
-    expect(await problem('reverse_proxy 127.0.0.1:3000', api)).toContain('policies tenants, login limit');
+    expect(await problem('reverse_proxy 127.0.0.1:3000', api)).toContain(
+      'policies tenants, login limit',
+    );
     for (const block of [
       ...[`handle /assets/* ${pass}`, 'handle /login {\n\trespond 404\n}'],
       ...[`handle /login ${checked}`, `redir /login /x\nhandle /login ${pass}`],
