@@ -632,6 +632,7 @@ include sites/*.conf;`;
       ['/Login', pass],
       ['/log', `{ location /login ${pass} }`],
       ['/login', '{ fastcgi_pass 127.0.0.1:9000; }'],
+      ['/login', '{ try_files $uri =404; fastcgi_pass 127.0.0.1:9000; }'],
       ['/login', `{ auth_request off; ${pass.slice(1)}`],
     ])('location %s %s', async (match, block) => {
       const findings = await withLocation(`location ${match} ${block}`);
@@ -1214,6 +1215,15 @@ policies:
       ['--through', site.url, '--host', 'a b'],
     ])
       expect((await runCommand(['doctor', ...wrong])).code).toBe(2);
+  });
+
+  test('tells a site that shows no headers from one without checks', async () => {
+    const changes = {
+      'location / {': 'location @site { return 200; } location / { try_files /none @site;',
+      'proxy_pass http://application;': '',
+    };
+    await using site = await startSite('[100/1h]', { changes });
+    expect(await through(site)).toMatchObject({ code: 0, last: ['headers-not-shown', 'through'] });
   });
 
   test('tells a 503 of the part from a gateway that is down', async () => {

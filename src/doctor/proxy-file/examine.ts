@@ -1,6 +1,5 @@
 /** Examines the file of a proxy, with the files that it includes. */
 import type { ValidFile } from '../../config/policy-file/compile.ts';
-import { sentByClients } from '../../proxy-config/proxy-config.ts';
 import { type DoctorFinding, found } from '../catalog.ts';
 import { caddyFacts } from './caddy.ts';
 import { readCaddyfile } from './caddy-imports.ts';
@@ -21,16 +20,9 @@ import { haproxySites } from './haproxy-sites.ts';
 import { haproxyWays } from './haproxy-ways.ts';
 import { isManifest, manifestFindings } from './manifests.ts';
 import { asksHeadgate, nginxFacts } from './nginx.ts';
-import { nginxChecks } from './nginx-checks.ts';
 import { readNginxConfig } from './nginx-config.ts';
-import { nginxDenials } from './nginx-denials.ts';
-import { nginxErrorPages } from './nginx-error-pages.ts';
-import { isForHeadgate, levelsIn } from './nginx-levels.ts';
-import { nginxLosses } from './nginx-losses.ts';
-import { nginxRewrites } from './nginx-rewrites.ts';
-import { nginxSites } from './nginx-sites.ts';
+import { nginxSubjects } from './nginx-findings.ts';
 import { type Directive, everyDirective } from './nginx-tree.ts';
-import { nginxWays } from './nginx-ways.ts';
 import { filesOfDump, filesOnDisk, type ProxyFiles } from './proxy-files.ts';
 import { type Rewrite, rewriteFindings } from './rewrites.ts';
 import { compareSecret } from './secret.ts';
@@ -149,20 +141,9 @@ async function nginxFindings(input: ProxyFileInput, files: ProxyFiles): Promise<
   // The includes of a part are relative to a file that is not known.
   if (isPart(input.text, tree)) return [partOf(file, input.text)];
   const facts = nginxFacts(tree);
-  const levels = tree.filter(({ name }) => name === 'http').flatMap((http) => levelsIn(http, []));
-  const ofSite = levels.filter(({ at }) => !isForHeadgate(at));
-  const losses = [
-    ...nginxLosses(ofSite, input.policies ? sentByClients(input.policies) : []),
-    ...nginxDenials(ofSite),
-    ...nginxChecks(levels),
-    ...nginxErrorPages(tree),
-  ];
-  if (facts !== undefined) {
-    const rewrites = input.policies ? nginxRewrites(tree, input.policies) : [];
-    const read = { facts, unread, losses, sites: nginxSites(tree), ways: nginxWays(tree) };
-    return findingsOf({ ...read, rewrites }, { ...input, text });
-  }
-  if (losses.length > 0) return [...unread, ...losses];
+  const subjects = nginxSubjects(tree, input.policies);
+  if (facts !== undefined) return findingsOf({ facts, unread, ...subjects }, { ...input, text });
+  if (subjects.losses.length > 0) return [...unread, ...subjects.losses];
   const problem = everyDirective(tree).some(asksHeadgate)
     ? 'no location has auth_request /_headgate, so nothing is limited'
     : (otherTraefikFile(input.text) ?? 'does not ask headgate');
@@ -200,15 +181,12 @@ async function findingsOf(
 ): Promise<DoctorFinding[]> {
   const { file, policies } = input;
   const secret = await compareSecret(facts, input);
-  const unchecked = policies === undefined ? [] : uncheckedPaths(sites, policies);
-  const places = new Set(unchecked.map(({ subject }) => subject));
   const findings = [
     ...unread,
     ...misfits(facts, input, secret.findings),
     ...losses,
-    ...unchecked,
-    // One finding for a place is enough.
-    ...uncheckedWays(ways).filter(({ subject }) => !places.has(subject)),
+    ...(policies === undefined ? [] : uncheckedPaths(sites, policies)),
+    ...uncheckedWays(ways),
     ...rewriteFindings(rewrites),
   ];
   if (findings.some(({ severity }) => severity !== 'info')) return findings;
