@@ -14,6 +14,9 @@ export interface Received {
   readonly sha256: string;
 }
 
+/** What a client sends through a tunnel, and gets back. */
+export const TUNNELLED = 'through the tunnel';
+
 export interface VariedApplication extends AsyncDisposable {
   readonly port: number;
   readonly received: Received[];
@@ -97,7 +100,12 @@ export async function startVariedApplication(): Promise<VariedApplication> {
     socket.write(
       'HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n',
     );
-    socket.on('data', (chunk: Buffer) => socket.end(chunk));
+    // A proxy may pass it on in pieces.
+    let text = '';
+    socket.on('data', (chunk: Buffer) => {
+      text += chunk;
+      if (text.length >= TUNNELLED.length) socket.end(text);
+    });
   });
   // A proxy may use an idle connection again at any time.
   server.keepAliveTimeout = 3_600_000;

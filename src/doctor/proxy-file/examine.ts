@@ -4,10 +4,16 @@ import { sentByClients } from '../../proxy-config/proxy-config.ts';
 import { type DoctorFinding, found } from '../catalog.ts';
 import { caddyFacts } from './caddy.ts';
 import { readCaddyfile } from './caddy-imports.ts';
+import { caddyParts } from './caddy-parts.ts';
+import { caddyRewrites } from './caddy-rewrites.ts';
 import { caddySites } from './caddy-sites.ts';
+import { caddyTree } from './caddy-tree.ts';
+import { caddyWays } from './caddy-ways.ts';
 import { type Comparison, misfits } from './compare.ts';
 import { envoyFacts } from './envoy.ts';
+import { envoyFindings } from './envoy-findings.ts';
 import { envoySites } from './envoy-sites.ts';
+import { envoyWays } from './envoy-ways.ts';
 import type { ProxyFacts, ReadFacts } from './facts.ts';
 import { haproxyFacts } from './haproxy.ts';
 import { haproxyFindings } from './haproxy-findings.ts';
@@ -15,11 +21,18 @@ import { haproxySites } from './haproxy-sites.ts';
 import { haproxyWays } from './haproxy-ways.ts';
 import { isManifest, manifestFindings } from './manifests.ts';
 import { asksHeadgate, nginxFacts } from './nginx.ts';
+import { nginxChecks } from './nginx-checks.ts';
 import { readNginxConfig } from './nginx-config.ts';
+import { nginxDenials } from './nginx-denials.ts';
+import { nginxErrorPages } from './nginx-error-pages.ts';
+import { isForHeadgate, levelsIn } from './nginx-levels.ts';
 import { nginxLosses } from './nginx-losses.ts';
+import { nginxRewrites } from './nginx-rewrites.ts';
 import { nginxSites } from './nginx-sites.ts';
 import { type Directive, everyDirective } from './nginx-tree.ts';
+import { nginxWays } from './nginx-ways.ts';
 import { filesOfDump, filesOnDisk, type ProxyFiles } from './proxy-files.ts';
+import { type Rewrite, rewriteFindings } from './rewrites.ts';
 import { compareSecret } from './secret.ts';
 import { otherTraefikFile, traefikFacts } from './traefik.ts';
 import { traefikFindings } from './traefik-findings.ts';
@@ -41,6 +54,8 @@ const SITES: Readonly<Record<string, (file: string, text: string) => readonly Si
 
 /** The ways to applications, by the name of `headgate proxy-config`. */
 const WAYS: Readonly<Record<string, (file: string, text: string) => readonly Way[]>> = {
+  envoy: envoyWays,
+  'envoy-grpc': envoyWays,
   haproxy: haproxyWays,
   traefik: traefikWays,
 };
@@ -49,6 +64,8 @@ type FindOwn = (file: string, text: string, policies: ValidFile | undefined) => 
 
 /** What only the file of one proxy can have wrong. */
 const OWN: Readonly<Record<string, FindOwn>> = {
+  envoy: envoyFindings,
+  'envoy-grpc': envoyFindings,
   haproxy: haproxyFindings,
   traefik: traefikFindings,
 };
@@ -113,9 +130,17 @@ async function caddyFindings(
   files: ProxyFiles,
 ): Promise<DoctorFinding[] | undefined> {
   const { text, lines, findings: unread } = readCaddyfile(files);
-  const facts = caddyFacts(text);
-  if (facts === undefined) return undefined;
-  return findingsOf({ facts, unread, sites: caddySites(lines) }, { ...input, text });
+  const tree = caddyTree(lines);
+  const facts = caddyFacts(tree);
+  if (facts === undefined) {
+    if (!tree.snippets.has('headgate') || PRINTED_PART.test(input.text)) return undefined;
+    const problem = 'no site has import headgate, so nothing is limited';
+    return [...unread, found('unknown-proxy-file', input.file, problem)];
+  }
+  const losses = caddyParts(tree);
+  const rewrites = input.policies ? caddyRewrites(tree, input.policies) : [];
+  const read = { facts, unread, losses, rewrites, sites: caddySites(tree), ways: caddyWays(tree) };
+  return findingsOf(read, { ...input, text });
 }
 
 async function nginxFindings(input: ProxyFileInput, files: ProxyFiles): Promise<DoctorFinding[]> {
@@ -124,9 +149,18 @@ async function nginxFindings(input: ProxyFileInput, files: ProxyFiles): Promise<
   // The includes of a part are relative to a file that is not known.
   if (isPart(input.text, tree)) return [partOf(file, input.text)];
   const facts = nginxFacts(tree);
-  const losses = nginxLosses(tree, input.policies ? sentByClients(input.policies) : []);
+  const levels = tree.filter(({ name }) => name === 'http').flatMap((http) => levelsIn(http, []));
+  const ofSite = levels.filter(({ at }) => !isForHeadgate(at));
+  const losses = [
+    ...nginxLosses(ofSite, input.policies ? sentByClients(input.policies) : []),
+    ...nginxDenials(ofSite),
+    ...nginxChecks(levels),
+    ...nginxErrorPages(tree),
+  ];
   if (facts !== undefined) {
-    return findingsOf({ facts, unread, losses, sites: nginxSites(tree) }, { ...input, text });
+    const rewrites = input.policies ? nginxRewrites(tree, input.policies) : [];
+    const read = { facts, unread, losses, sites: nginxSites(tree), ways: nginxWays(tree) };
+    return findingsOf({ ...read, rewrites }, { ...input, text });
   }
   if (losses.length > 0) return [...unread, ...losses];
   const problem = everyDirective(tree).some(asksHeadgate)
@@ -152,6 +186,7 @@ interface ReadProxyFile {
   readonly facts: ProxyFacts;
   readonly sites: readonly Site[];
   readonly ways?: readonly Way[];
+  readonly rewrites?: readonly Rewrite[];
   /** About files that could not be read. */
   readonly unread?: readonly DoctorFinding[];
   /** About lines that take effect away from others. */
@@ -160,17 +195,21 @@ interface ReadProxyFile {
 
 /** Adds that the file fits if it does. */
 async function findingsOf(
-  { facts, sites, ways = [], unread = [], losses = [] }: ReadProxyFile,
+  { facts, sites, ways = [], rewrites = [], unread = [], losses = [] }: ReadProxyFile,
   input: ProxyFileInput,
 ): Promise<DoctorFinding[]> {
   const { file, policies } = input;
   const secret = await compareSecret(facts, input);
+  const unchecked = policies === undefined ? [] : uncheckedPaths(sites, policies);
+  const places = new Set(unchecked.map(({ subject }) => subject));
   const findings = [
     ...unread,
     ...misfits(facts, input, secret.findings),
     ...losses,
-    ...(policies === undefined ? [] : uncheckedPaths(sites, policies)),
-    ...uncheckedWays(ways),
+    ...unchecked,
+    // One finding for a place is enough.
+    ...uncheckedWays(ways).filter(({ subject }) => !places.has(subject)),
+    ...rewriteFindings(rewrites),
   ];
   if (findings.some(({ severity }) => severity !== 'info')) return findings;
   const what = `${facts.proxy}, fits the settings${policies === undefined ? '' : ' and the policy file'}`;

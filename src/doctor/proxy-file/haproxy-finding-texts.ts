@@ -1,12 +1,7 @@
 /** What `headgate doctor` finds in files of HAProxy only. */
 import { configError, of } from '../finding-text.ts';
-import { PRINT_AGAIN } from './print-again.ts';
 
 export const HAPROXY_FINDINGS = {
-  'check-inherits': configError(
-    'The sections of headgate in the file of HAProxy inherit lines of `defaults` that answer checks in place of headgate, or take it for down. So requests pass without limits.',
-    PRINT_AGAIN,
-  ),
   'defaults-lost': configError(
     'The section `defaults headgate` stands after other `defaults` of HAProxy. Sections that follow inherit from it, and it is empty.',
     'Put the part for the section `global` at the first `global` of the file, before all `defaults`.',

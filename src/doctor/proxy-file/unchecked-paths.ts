@@ -44,7 +44,7 @@ const ANY_HOST = 'a-sample.invalid';
 
 export function uncheckedPaths(sites: readonly Site[], file: ValidFile): DoctorFinding[] {
   return sites.flatMap((site) => {
-    const limiting = file.entries.filter((entry) => namesPath(entry) && mayConcern(entry, site));
+    const limiting = limitingEntries(site, file);
     const named = new Map<string, { choice: Choice; policies: Set<string> }>();
     const add = (choice: Choice, policy: string) => {
       const known = named.get(choice.place) ?? { choice, policies: new Set() };
@@ -66,6 +66,11 @@ export function uncheckedPaths(sites: readonly Site[], file: ValidFile): DoctorF
     }
     return [...named.values()].map(({ choice, policies }) => findingOf(choice, [...policies]));
   });
+}
+
+/** The policies that limit paths which they name, for hosts of the site. */
+export function limitingEntries(site: Pick<Site, 'hosts'>, file: ValidFile): PolicyEntry[] {
+  return file.entries.filter((entry) => namesPath(entry) && mayConcern(entry, site));
 }
 
 function findingOf({ what, place }: Choice, policies: readonly string[]): DoctorFinding {
@@ -106,7 +111,8 @@ function mayConcern({ match }: PolicyEntry, { hosts }: Pick<Site, 'hosts'>): boo
   return hosts?.every((each) => isHostWithin(each, host)) ?? false;
 }
 
-function samplesOf(path: string): string[] {
+/** Paths that fit the pattern of a policy. */
+export function samplesOf(path: string): string[] {
   const filled = FILLINGS.map((each) => path.replaceAll(/\/(:[^/]*|\*$)/g, `/${each}`));
   return [...new Set(filled)];
 }
@@ -120,7 +126,7 @@ interface Circumstances extends Pick<Site, 'hosts'> {
 }
 
 /** The names of the policies for requests with a path, by any method. */
-function compilePaths(
+export function compilePaths(
   entries: readonly PolicyEntry[],
   { hosts = [ANY_HOST], caseSensitive }: Circumstances,
 ): (target: string) => string[] {

@@ -3,29 +3,50 @@ import { z } from 'zod';
 import { DIALECT_NAMES } from '../../dialects/index.ts';
 import { DEFAULT_DIALECT } from '../explain-answer.ts';
 import type { CallOf, Operation, OutputOf } from '../operation.ts';
+import {
+  ADDRESS_FORM,
+  HEADER_FORM,
+  isAddressText,
+  isHeader,
+  isMethod,
+  isTarget,
+  METHOD_FORM,
+  URL_FORM,
+} from '../request-form.ts';
 import { count } from './fields.ts';
 
 /** Node reads no request line that is longer. */
 const LONGEST_URL = 16_384;
+
+const address = z.string().refine(isAddressText, ADDRESS_FORM);
 
 export const EXPLAIN = {
   method: 'POST',
   path: '/v1/explain',
   summary: 'Explain how a request would be decided now; nothing is counted',
   input: z.strictObject({
-    method: z.string().default('GET').describe('Method of the request.'),
+    method: z
+      .string()
+      .refine(isMethod, METHOD_FORM)
+      .default('GET')
+      .describe('Method of the request.'),
     url: z
       .string()
       .min(1)
       .max(LONGEST_URL)
+      .refine(isTarget, URL_FORM)
       .describe('A path or a URL, exactly as the client sends it.'),
     headers: z
       .record(z.string(), z.union([z.string(), z.array(z.string())]))
+      .refine(
+        (headers) => Object.entries(headers).every(([name, values]) => isHeader(name, values)),
+        HEADER_FORM,
+      )
       .default({})
       .describe('Headers of the request: a value, or a list of values, for each name.'),
-    peer: z.string().describe('The address that connected to the proxy.').optional(),
-    client: z.string().describe('The client address that the proxy reports.').optional(),
-    proxy: z.string().default('127.0.0.1').describe('The address of the proxy.'),
+    peer: address.describe('The address that connected to the proxy.').optional(),
+    client: address.describe('The client address that the proxy reports.').optional(),
+    proxy: address.default('127.0.0.1').describe('The address of the proxy.'),
     dialect: z
       .enum(DIALECT_NAMES)
       .default(DEFAULT_DIALECT)
