@@ -22,7 +22,8 @@ import { isManifest, manifestFindings } from './manifests.ts';
 import { asksHeadgate, nginxFacts } from './nginx.ts';
 import { readNginxConfig } from './nginx-config.ts';
 import { nginxSubjects } from './nginx-findings.ts';
-import { type Directive, everyDirective } from './nginx-tree.ts';
+import { everyDirective } from './nginx-tree.ts';
+import { isPart, PRINTED_PART, partOf } from './part-of-file.ts';
 import { filesOfDump, filesOnDisk, type ProxyFiles } from './proxy-files.ts';
 import { type Rewrite, rewriteFindings } from './rewrites.ts';
 import { compareSecret } from './secret.ts';
@@ -70,10 +71,10 @@ export interface ProxyFileInput extends Comparison {
 export async function examineProxyFile(input: ProxyFileInput): Promise<DoctorFinding[]> {
   const { file, text } = input;
   let facts: ProxyFacts | undefined;
-  let start: TraefikStart | undefined;
   try {
     if (isManifest(text)) return manifestFindings(file, text);
-    start = traefikStart(text);
+    const start = traefikStart(text);
+    if (start !== undefined) return await traefikStartFindings(start, input);
     for (const read of READERS) facts ??= read(text);
   } catch (error) {
     if (!(error instanceof Error)) throw error;
@@ -87,33 +88,22 @@ export async function examineProxyFile(input: ProxyFileInput): Promise<DoctorFin
     return findingsOf({ facts, sites, ways, losses }, input);
   }
   const files = filesOfDump(text) ?? filesOnDisk(input.path, text);
-  if (start !== undefined) return traefikStartFindings(start, input, files);
   return (await caddyFindings(input, files)) ?? nginxFindings(input, files);
 }
 
-/** Examines the file with the routers, together with the entry points. */
+/** Examines the file with the routers, together with the entry points. Throws an Error if it cannot be read. */
 async function traefikStartFindings(
   start: TraefikStart,
   input: ProxyFileInput,
-  files: ProxyFiles,
 ): Promise<DoctorFinding[]> {
-  try {
-    const [{ name, path, text } = { name: start.routers, path: '', text: '' }] = files.included(
-      start.routers,
-    );
-    const facts = traefikFacts(text);
-    if (facts === undefined) return [found('unknown-proxy-file', name, 'does not ask headgate')];
-    const read = {
-      facts,
-      sites: traefikSites(name, text),
-      ways: traefikWays(name, text, start),
-      losses: traefikFindings(name, text, input.policies),
-    };
-    return findingsOf(read, { ...input, file: name, path, text });
-  } catch (error) {
-    if (!(error instanceof Error)) throw error;
-    return [found('unreadable-proxy-file', input.file, error.message)];
-  }
+  const [routers] = filesOnDisk(input.path, input.text).included(start.routers);
+  const { name, path, text } = routers ?? { name: start.routers, path: '', text: '' };
+  const facts = traefikFacts(text);
+  if (facts === undefined) return [found('unknown-proxy-file', name, 'does not ask headgate')];
+  const sites = traefikSites(name, text);
+  const ways = traefikWays(name, text, start);
+  const losses = traefikFindings(name, text, input.policies);
+  return findingsOf({ facts, sites, ways, losses }, { ...input, file: name, path, text });
 }
 
 /** Undefined if it is not a Caddyfile that asks headgate. */
@@ -195,23 +185,4 @@ async function findingsOf(
     ...findings,
     found('proxy-file', file, secret.isCompared ? what : `${what}${UNCOMPARED}`),
   ];
-}
-
-/** The first line of what `headgate proxy-config --include` prints. */
-const PRINTED_PART = /^\s*# headgate: part for /;
-/** Names that begin a part of an NGINX configuration. */
-const NGINX_PARTS: ReadonlySet<string> = new Set([
-  ...['server', 'location', 'upstream', 'map', 'auth_request'],
-]);
-
-function isPart(text: string, tree: readonly Directive[]): boolean {
-  if (tree.some(({ name }) => name === 'http')) return false;
-  return PRINTED_PART.test(text) || tree.some(({ name }) => NGINX_PARTS.has(name));
-}
-
-function partOf(file: string, text: string): DoctorFinding {
-  const what = PRINTED_PART.test(text)
-    ? 'is a part that headgate proxy-config has printed, and not a whole file'
-    : 'is a part of an NGINX configuration: it has no block http';
-  return found('part-of-proxy-file', file, what);
 }
