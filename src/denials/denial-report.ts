@@ -3,15 +3,13 @@ import { z } from 'zod';
 import type { Denial } from '../core/decision.ts';
 import { partitionOf } from '../core/descriptor.ts';
 import { pseudonymsOf } from '../core/partition.ts';
+import { WITHOUT_CONTROLS } from '../core/printable.ts';
 import type { DenialRun } from './denial-run.ts';
 import type { DeniedClient } from './denied-clients.ts';
 import { isoTime } from './iso-time.ts';
 
 /** Anyone who can publish in Redis can pose as a gateway, and operators see this text in a terminal. */
-const text = z
-  .string()
-  .max(1_024)
-  .regex(/^\P{Cc}*$/u);
+const text = z.string().max(1_024).regex(WITHOUT_CONTROLS);
 const count = z.int().min(0);
 const names = z.array(text).max(100);
 

@@ -6,11 +6,12 @@ import { type Contact, contact, REPLY_TIMEOUT_MS, serverTarget } from './contact
 import { type Finding, fault, type PlacedFinding, warning } from './finding.ts';
 import { paceFindings } from './pace-findings.ts';
 import { refusalText, rightText } from './refusals.ts';
+import { type GatewaySettings, replicaFindings } from './replica-findings.ts';
 import { serverFindings, unusable } from './server-findings.ts';
 import { type CountingServer, countingServers } from './topology.ts';
 import { Trial } from './trial.ts';
 
-export interface ExamineOptions {
+export interface ExamineOptions extends GatewaySettings {
   readonly target: RedisTarget;
   /** The maximum time a request waits for Redis. */
   readonly storeTimeoutMs: number;
@@ -36,7 +37,7 @@ export async function* examineRedis(options: ExamineOptions): AsyncGenerator<Fin
 /** Stops at the first fault. */
 async function* serverExamination(
   { address }: CountingServer,
-  { target, storeTimeoutMs, now }: ExamineOptions,
+  { target, storeTimeoutMs, now, ...gateways }: ExamineOptions,
 ): AsyncGenerator<PlacedFinding> {
   const server = serverTarget(target, address);
   let reached: Contact | undefined;
@@ -57,6 +58,7 @@ async function* serverExamination(
     } else yield* serverFindings(info, target);
     yield* accessFindings(server, reached);
     yield* paceFindings({ client, storeTimeoutMs, now });
+    yield* replicaFindings(reached, gateways);
   } catch (error) {
     yield fault(refusalText(error));
   } finally {

@@ -1,6 +1,6 @@
 /** What `headgate doctor --through` finds. */
 import { type FindingText, of, runError, runWarning } from './finding-text.ts';
-import { PRINT_AGAIN } from './proxy-file/findings.ts';
+import { PRINT_AGAIN } from './proxy-file/print-again.ts';
 
 export const THROUGH_FINDINGS = {
   'no-answer': runError(
@@ -16,8 +16,24 @@ export const THROUGH_FINDINGS = {
     'Start the gateway. Check the address and the secret in the file of the proxy.',
   ),
   'answered-403': runError(
-    'The answer is a 403 without `X-RateLimit-*` headers: headgate refuses the proxy because its secret is missing or wrong, this client is blocked, or the application has answered. The finding says which one it is if the ops server of the gateway answers.',
-    'Compare `HEADGATE_PROXY_SECRET` with the file of the proxy. If that fits, see `block` in the policy file, and `headgate overrides`.',
+    'The answer is a 403 without `X-RateLimit-*` headers: headgate refuses the proxy because its secret is missing or wrong, or the proxy or the application has answered. The finding says which one it is if the ops server of the gateway answers.',
+    'Compare `HEADGATE_PROXY_SECRET` with the file of the proxy. If that fits, try a path that the application answers without a login.',
+  ),
+  'client-refused': runError(
+    'headgate refuses this client with 403, for example because it is blocked.',
+    'See `block` in the policy file, and `headgate overrides`. If this client shall pass: `headgate clients unblock`.',
+  ),
+  'answered-503': runError(
+    'The answer is the 503 for requests that cannot be checked, and the gateway runs. Either the proxy asks another address, or the answer of the gateway came too late, or a part of headgate 0.2 for NGINX turns a 401 of the site, as for HTTP Basic authentication, into this 503.',
+    'Examine the file of the proxy: `headgate doctor --proxy-file FILE`.',
+  ),
+  'answered-by-site': runWarning(
+    'The site itself has answered 401 or 503, so the answer shows nothing of limits. That is no fault of headgate.',
+    'Name a URL that the site answers otherwise. For HTTP Basic authentication: `--through http://USER:PASSWORD@HOST/`.',
+  ),
+  'denial-lost': runError(
+    'headgate denied a request, and the client got another answer, without `Retry-After`. In NGINX, an `error_page` of the site for 403 takes the place of the one of headgate.',
+    'Examine the file of the proxy: `headgate doctor --proxy-file FILE` names the line.',
   ),
   'store-down': runWarning(
     'headgate cannot use Redis: it does not count, or each gateway counts by itself.',

@@ -83,7 +83,7 @@ function partitionOf(
   const source = form === 'user' ? 'user' : 'api_key';
   if (!sources.includes(source)) {
     throw new OperationError(
-      'invalid',
+      'not_possible',
       `identity.sources in the policy file does not have ${source}, so headgate identifies no client by it`,
     );
   }
@@ -122,7 +122,7 @@ function byPartition(partition: string, { daily }: Salts): KnownClient {
     overrideName() {
       const meaning = partition === GLOBAL_PARTITION ? 'all clients' : 'the value of a header';
       throw new OperationError(
-        'invalid',
+        'not_possible',
         `${partition} stands for ${meaning}: its counters can be reset, but it cannot be blocked or exempt`,
       );
     },
@@ -141,7 +141,7 @@ function namedUntil(partition: string, endMs: number): KnownClient {
     overrideName(untilMs) {
       if (untilMs <= endMs) return { client: partition, isLong: false };
       throw new OperationError(
-        'invalid',
+        'not_possible',
         isAddress(partition)
           ? `${partition} is the pseudonym of an address and expires at ${isoTime(endMs)}: for a longer override, name the address itself`
           : `${partition} is the pseudonym of a descriptor and expires at ${isoTime(endMs)}: choose an earlier end`,
@@ -165,7 +165,7 @@ function byAddress(
   if (bits !== undefined && !isCounted) {
     const counted = ipv6Prefixes.map((prefix) => `/${prefix}`).join(', ');
     throw new OperationError(
-      'invalid',
+      'not_possible',
       `a range can be blocked or exempt only in the policy file, which gateways reload when it changes; an override can name IPv6 networks of ${counted}`,
     );
   }

@@ -68,7 +68,7 @@ async function setAccess(
   const { own, overrideName, isProxy } = await findClient(gateway, client, access);
   if (access === 'exempt' && isProxy) {
     throw new OperationError(
-      'invalid',
+      'not_possible',
       'this is the address of a trusted proxy, which is never exempt because many clients share it',
     );
   }

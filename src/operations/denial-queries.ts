@@ -1,4 +1,5 @@
 /** What gateways ask each other about denials, and how one answers. Every gateway knows its own. */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { z } from 'zod';
 import { partitionOf } from '../core/descriptor.ts';
 import { currentQuota } from '../denials/current-quota.ts';
@@ -14,11 +15,14 @@ import {
 import type { DenialRun } from '../denials/denial-run.ts';
 import type { DeniedClient, FoundDenial } from '../denials/denied-clients.ts';
 import { isoTime } from '../denials/iso-time.ts';
+import { deniedFilterSchema, matchesFilter } from './denied-filter.ts';
 import { isStillListed } from './listed-report.ts';
 import type { Gateway } from './running-gateway.ts';
 
 /** Most reports that one gateway sends in one reply. */
 export const MOST_REPORTS = 100;
+/** Clients that are searched in one turn of the event loop. */
+const SEARCHED_AT_ONCE = 200;
 const partition = z.string().max(64);
 
 const querySchema = z.discriminatedUnion('about', [
@@ -27,6 +31,7 @@ const querySchema = z.discriminatedUnion('about', [
     most: z.int().positive(),
     withinMs: z.number().positive(),
     shadow: z.boolean(),
+    filter: deniedFilterSchema.optional(),
   }),
   z.object({ about: z.literal('decision'), id: z.string().max(64) }),
   /** The denials of a client, by all of its partitions. */
@@ -64,10 +69,8 @@ export async function answerQuery(gateway: Gateway, message: unknown): Promise<u
   if (query === undefined) return null;
   const report = (client: DeniedClient) => told(gateway, client.latest, reportOf(client));
   switch (query.about) {
-    case 'top': {
-      const clients = query.shadow ? gateway.wouldBeDenied : gateway.denied;
-      return clients.top(Math.min(query.most, MOST_REPORTS), query.withinMs).flatMap(report);
-    }
+    case 'top':
+      return topReports(gateway, query);
     case 'client':
       return reportsOfClient(gateway, new Set(query.names)).flatMap(report);
     case 'decision': {
@@ -75,6 +78,26 @@ export async function answerQuery(gateway: Gateway, message: unknown): Promise<u
       return found === undefined ? null : answerDecision(gateway, found);
     }
   }
+}
+
+async function topReports(
+  gateway: Gateway,
+  { most, withinMs, shadow, filter }: Query & { readonly about: 'top' },
+): Promise<DenialReport[]> {
+  const { listedClients } = gateway.policies.current;
+  const wanted = Math.min(most, MOST_REPORTS);
+  const book = shadow ? gateway.wouldBeDenied : gateway.denied;
+  const clients = book.top(filter === undefined ? wanted : Number.POSITIVE_INFINITY, withinMs);
+  const found: DenialReport[] = [];
+  for (const [i, client] of clients.entries()) {
+    // Checks of other clients must not wait until thousands are searched.
+    if (i % SEARCHED_AT_ONCE === SEARCHED_AT_ONCE - 1) await nextTurn();
+    const report = reportOf(client);
+    const isWanted = report && (!filter || matchesFilter(filter, report, listedClients));
+    if (isWanted) found.push(...told(gateway, client.latest, report));
+    if (found.length === wanted) break;
+  }
+  return found;
 }
 
 async function answerDecision(gateway: Gateway, { client, run }: FoundDenial) {

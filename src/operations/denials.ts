@@ -12,6 +12,7 @@ import {
   type Query,
   reportsIn,
 } from './denial-queries.ts';
+import { deniedFilter } from './denied-filter.ts';
 import { listedFields } from './listed-fields.ts';
 import type { InputOf } from './operation.ts';
 import { OperationError } from './operation-error.ts';
@@ -24,9 +25,13 @@ const RECENT_MS = 300_000;
 
 export async function topDenied(
   gateway: Gateway,
-  { limit, shadow }: InputOf<typeof TOP>,
+  { limit, shadow, filter = '' }: InputOf<typeof TOP> & { readonly filter?: string },
 ): Promise<DenialList> {
-  return listed(gateway, { about: 'top', most: limit, withinMs: RECENT_MS, shadow }, limit);
+  const query: Query = {
+    ...{ about: 'top', most: limit, withinMs: RECENT_MS, shadow },
+    ...(filter !== '' && { filter: deniedFilter(filter, gateway) }),
+  };
+  return listed(gateway, query, limit);
 }
 
 /** The denials that all gateways remember of the client with these partitions, the last one first. */

@@ -1,6 +1,6 @@
 /** The ops API: a route for each operation, open only to callers with admin access. */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { OperationError, type OperationErrorCode } from '../operations/operation-error.ts';
+import { OperationError } from '../operations/operation-error.ts';
 import type { Operate } from '../operations/operations.ts';
 import type { AdminAccess } from './admin-access.ts';
 import { type JsonSchema, OPS_ROUTES, type OpsRoute } from './ops-routes.ts';
@@ -10,14 +10,6 @@ export interface OpsApiOptions {
   readonly access: AdminAccess;
   readonly onRefused: () => void;
 }
-
-export const STATUS_OF: Readonly<Record<OperationErrorCode, number>> = {
-  invalid: 400,
-  not_found: 404,
-  conflict: 409,
-  store_unavailable: 503,
-  internal_error: 500,
-};
 
 const UNAUTHORIZED = {
   error: 'unauthorized',

@@ -60,7 +60,7 @@ function schemasOf(operation: Operation): Schemas {
   return {
     params: partOf(input, (field) => inPath.includes(field)),
     query: place === 'query' ? others : undefined,
-    body: place === 'body' ? others : undefined,
+    body: place === 'body' ? others && { ...others, ...alternatives(input) } : undefined,
     answer: jsonSchemaOf(output, 'output'),
   };
 }
@@ -70,6 +70,12 @@ function partOf(input: z.ZodObject, isIn: (field: string) => boolean): JsonSchem
   const fields = Object.entries(input.shape).filter(([field]) => isIn(field));
   if (fields.length === 0) return undefined;
   return jsonSchemaOf(z.strictObject(Object.fromEntries(fields)), 'input');
+}
+
+/** Which fields of an input must be there, if an input without one of several is of no use. */
+function alternatives(input: z.ZodObject) {
+  const { anyOf } = (input.meta() ?? {}) as Pick<JsonSchema, 'anyOf'>;
+  return anyOf && { anyOf };
 }
 
 /** `io`: defaults are optional in an input and always there in an output. */

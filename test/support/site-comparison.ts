@@ -77,7 +77,8 @@ function answerIn(text: string, isKept: (name: string) => boolean): SiteAnswer {
     const end = rest.indexOf('\r\n\r\n');
     const [line = '', ...headers] = rest.slice(0, end === -1 ? rest.length : end).split('\r\n');
     const status = /^HTTP\/1\.[01] (\d{3})/.exec(line)?.[1] ?? `no HTTP answer: ${line}`;
-    statuses.push(status);
+    // Both the proxy and the application may send a 100, or the proxy joins them.
+    if (status !== '100' || statuses.at(-1) !== '100') statuses.push(status);
     rest = end === -1 ? '' : rest.slice(end + 4);
     if (/^1(?!01)/.test(status) && rest !== '') continue;
     const kept = headers

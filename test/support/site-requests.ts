@@ -1,4 +1,5 @@
 /** Requests as clients of an ordinary site send them, and odd ones, for `compareSites`. */
+import { TUNNELLED } from './varied-application.ts';
 
 export interface SiteRequest {
   readonly name: string;
@@ -74,7 +75,7 @@ export function siteRequests(base = ''): SiteRequest[] {
         'Sec-WebSocket-Version: 13',
         'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==',
       ],
-      body: 'through the tunnel',
+      body: TUNNELLED,
       waits: 'upgrade',
     }),
     get('/thing?query=1&a=%2F&b=%20&empty'),

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
 
 export interface Received {
   readonly method: string;
@@ -12,6 +13,9 @@ export interface Received {
   readonly bytes: number;
   readonly sha256: string;
 }
+
+/** What a client sends through a tunnel, and gets back. */
+export const TUNNELLED = 'through the tunnel';
 
 export interface VariedApplication extends AsyncDisposable {
   readonly port: number;
@@ -87,13 +91,21 @@ export async function startVariedApplication(): Promise<VariedApplication> {
       answer(request, response);
     });
   });
+  const tunnels = new Set<Duplex>();
   server.on('upgrade', (request, socket) => {
+    tunnels.add(socket);
+    socket.on('close', () => tunnels.delete(socket));
     received.push(receivedOf(request, 0, ''));
     socket.on('error', () => socket.destroy());
     socket.write(
       'HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n',
     );
-    socket.on('data', (chunk: Buffer) => socket.end(chunk));
+    // A proxy may pass it on in pieces.
+    let text = '';
+    socket.on('data', (chunk: Buffer) => {
+      text += chunk;
+      if (text.length >= TUNNELLED.length) socket.end(text);
+    });
   });
   // A proxy may use an idle connection again at any time.
   server.keepAliveTimeout = 3_600_000;
@@ -104,6 +116,7 @@ export async function startVariedApplication(): Promise<VariedApplication> {
     received,
     [Symbol.asyncDispose]: async () => {
       server.closeAllConnections();
+      for (const tunnel of tunnels) tunnel.destroy();
       server.close();
       await once(server, 'close');
     },

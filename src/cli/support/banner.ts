@@ -13,7 +13,7 @@ import type { Policy } from '../../core/policy.ts';
 export function banner(
   environment: Environment,
   policies: PolicySource,
-  { store, check, grpc, json, ops }: Listening,
+  { store, gateways, check, grpc, json, ops }: Listening,
 ): string[] {
   const { rateLimit } = environment;
   const names = policies.current.policies.map(({ name }) => name).join(', ');
@@ -26,6 +26,7 @@ export function banner(
     ...(rateLimit === undefined ? [] : [`  limits    ${limitsFrom(rateLimit)}`]),
     ...(check === undefined ? [] : [`  policies  ${environment.policies} (${names})`]),
     ...storeLines(environment.redis, store, policies.current.policies),
+    ...replicasLines(environment, gateways),
     ...(check === undefined ? [] : [tryLine(environment, check)]),
   ];
 }
@@ -97,6 +98,13 @@ function storeLines(
   if (only === undefined) return [`${name}: ${state}`];
   if (others.length === 0) return [`${name}: ${state}, ${only.what}`];
   return [`${name}: ${state}`, ...rows.map(({ what, names }) => `${INDENT}${what}: ${names}`)];
+}
+
+/** A gateway that another one replaces runs for some seconds more, so this may be no mistake. */
+function replicasLines({ replicas }: Environment, gateways = 1): string[] {
+  if (replicas > 1 || gateways === 1) return [];
+  const what = `HEADGATE_REPLICAS is 1, but ${gateways} gateways count here: while Redis is down, one that starts`;
+  return [`${INDENT}${what} admits its full limits. Set it to their number`];
 }
 
 function someOf(names: readonly string[]): string {

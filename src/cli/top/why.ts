@@ -11,8 +11,8 @@ import { GatewayRefused } from '../support/gateway-refused.ts';
 import { columns } from '../support/output.ts';
 import { type Form, startForm } from './form.ts';
 import type { DeniedClient, Policy } from './gather.ts';
-import { sum } from './rates.ts';
 import { denialsOf } from './rows.ts';
+import { sum } from './sparkline.ts';
 
 /** Asks for both; what cannot be had is said in its place. */
 export async function explainClient(

@@ -1,24 +1,44 @@
 /** Examines the file of a proxy, with the files that it includes. */
+import type { ValidFile } from '../../config/policy-file/compile.ts';
 import { sentByClients } from '../../proxy-config/proxy-config.ts';
 import { type DoctorFinding, found } from '../catalog.ts';
 import { caddyFacts } from './caddy.ts';
 import { readCaddyfile } from './caddy-imports.ts';
+import { caddyParts } from './caddy-parts.ts';
+import { caddyRewrites } from './caddy-rewrites.ts';
 import { caddySites } from './caddy-sites.ts';
+import { caddyTree } from './caddy-tree.ts';
+import { caddyWays } from './caddy-ways.ts';
 import { type Comparison, misfits } from './compare.ts';
 import { envoyFacts } from './envoy.ts';
+import { envoyFindings } from './envoy-findings.ts';
 import { envoySites } from './envoy-sites.ts';
+import { envoyWays } from './envoy-ways.ts';
 import type { ProxyFacts, ReadFacts } from './facts.ts';
 import { haproxyFacts } from './haproxy.ts';
+import { haproxyFindings } from './haproxy-findings.ts';
 import { haproxySites } from './haproxy-sites.ts';
+import { haproxyWays } from './haproxy-ways.ts';
+import { isManifest, manifestFindings } from './manifests.ts';
 import { asksHeadgate, nginxFacts } from './nginx.ts';
+import { nginxChecks } from './nginx-checks.ts';
 import { readNginxConfig } from './nginx-config.ts';
+import { nginxDenials } from './nginx-denials.ts';
+import { nginxErrorPages } from './nginx-error-pages.ts';
+import { isForHeadgate, levelsIn } from './nginx-levels.ts';
 import { nginxLosses } from './nginx-losses.ts';
+import { nginxRewrites } from './nginx-rewrites.ts';
 import { nginxSites } from './nginx-sites.ts';
 import { type Directive, everyDirective } from './nginx-tree.ts';
+import { nginxWays } from './nginx-ways.ts';
 import { filesOfDump, filesOnDisk, type ProxyFiles } from './proxy-files.ts';
+import { type Rewrite, rewriteFindings } from './rewrites.ts';
 import { compareSecret } from './secret.ts';
-import { traefikFacts } from './traefik.ts';
+import { otherTraefikFile, traefikFacts } from './traefik.ts';
+import { traefikFindings } from './traefik-findings.ts';
 import { traefikSites } from './traefik-sites.ts';
+import { type TraefikStart, traefikStart } from './traefik-start.ts';
+import { traefikWays } from './traefik-ways.ts';
 import { type Site, uncheckedPaths } from './unchecked-paths.ts';
 import { uncheckedWays, type Way } from './ways.ts';
 
@@ -33,7 +53,22 @@ const SITES: Readonly<Record<string, (file: string, text: string) => readonly Si
 };
 
 /** The ways to applications, by the name of `headgate proxy-config`. */
-const WAYS: Readonly<Record<string, (file: string, text: string) => readonly Way[]>> = {};
+const WAYS: Readonly<Record<string, (file: string, text: string) => readonly Way[]>> = {
+  envoy: envoyWays,
+  'envoy-grpc': envoyWays,
+  haproxy: haproxyWays,
+  traefik: traefikWays,
+};
+
+type FindOwn = (file: string, text: string, policies: ValidFile | undefined) => DoctorFinding[];
+
+/** What only the file of one proxy can have wrong. */
+const OWN: Readonly<Record<string, FindOwn>> = {
+  envoy: envoyFindings,
+  'envoy-grpc': envoyFindings,
+  haproxy: haproxyFindings,
+  traefik: traefikFindings,
+};
 
 export interface ProxyFileInput extends Comparison {
   /** Where relative includes begin: the path of the file, even if its text came from elsewhere. */
@@ -43,7 +78,10 @@ export interface ProxyFileInput extends Comparison {
 export async function examineProxyFile(input: ProxyFileInput): Promise<DoctorFinding[]> {
   const { file, text } = input;
   let facts: ProxyFacts | undefined;
+  let start: TraefikStart | undefined;
   try {
+    if (isManifest(text)) return manifestFindings(file, text);
+    start = traefikStart(text);
     for (const read of READERS) facts ??= read(text);
   } catch (error) {
     if (!(error instanceof Error)) throw error;
@@ -53,10 +91,37 @@ export async function examineProxyFile(input: ProxyFileInput): Promise<DoctorFin
   if (facts !== undefined) {
     const sites = SITES[facts.proxy]?.(file, text) ?? [];
     const ways = WAYS[facts.proxy]?.(file, text) ?? [];
-    return findingsOf({ facts, sites, ways }, input);
+    const losses = OWN[facts.proxy]?.(file, text, input.policies) ?? [];
+    return findingsOf({ facts, sites, ways, losses }, input);
   }
   const files = filesOfDump(text) ?? filesOnDisk(input.path, text);
+  if (start !== undefined) return traefikStartFindings(start, input, files);
   return (await caddyFindings(input, files)) ?? nginxFindings(input, files);
+}
+
+/** Examines the file with the routers, together with the entry points. */
+async function traefikStartFindings(
+  start: TraefikStart,
+  input: ProxyFileInput,
+  files: ProxyFiles,
+): Promise<DoctorFinding[]> {
+  try {
+    const [{ name, path, text } = { name: start.routers, path: '', text: '' }] = files.included(
+      start.routers,
+    );
+    const facts = traefikFacts(text);
+    if (facts === undefined) return [found('unknown-proxy-file', name, 'does not ask headgate')];
+    const read = {
+      facts,
+      sites: traefikSites(name, text),
+      ways: traefikWays(name, text, start),
+      losses: traefikFindings(name, text, input.policies),
+    };
+    return findingsOf(read, { ...input, file: name, path, text });
+  } catch (error) {
+    if (!(error instanceof Error)) throw error;
+    return [found('unreadable-proxy-file', input.file, error.message)];
+  }
 }
 
 /** Undefined if it is not a Caddyfile that asks headgate. */
@@ -65,9 +130,17 @@ async function caddyFindings(
   files: ProxyFiles,
 ): Promise<DoctorFinding[] | undefined> {
   const { text, lines, findings: unread } = readCaddyfile(files);
-  const facts = caddyFacts(text);
-  if (facts === undefined) return undefined;
-  return findingsOf({ facts, unread, sites: caddySites(lines) }, { ...input, text });
+  const tree = caddyTree(lines);
+  const facts = caddyFacts(tree);
+  if (facts === undefined) {
+    if (!tree.snippets.has('headgate') || PRINTED_PART.test(input.text)) return undefined;
+    const problem = 'no site has import headgate, so nothing is limited';
+    return [...unread, found('unknown-proxy-file', input.file, problem)];
+  }
+  const losses = caddyParts(tree);
+  const rewrites = input.policies ? caddyRewrites(tree, input.policies) : [];
+  const read = { facts, unread, losses, rewrites, sites: caddySites(tree), ways: caddyWays(tree) };
+  return findingsOf(read, { ...input, text });
 }
 
 async function nginxFindings(input: ProxyFileInput, files: ProxyFiles): Promise<DoctorFinding[]> {
@@ -76,14 +149,23 @@ async function nginxFindings(input: ProxyFileInput, files: ProxyFiles): Promise<
   // The includes of a part are relative to a file that is not known.
   if (isPart(input.text, tree)) return [partOf(file, input.text)];
   const facts = nginxFacts(tree);
-  const losses = nginxLosses(tree, input.policies ? sentByClients(input.policies) : []);
+  const levels = tree.filter(({ name }) => name === 'http').flatMap((http) => levelsIn(http, []));
+  const ofSite = levels.filter(({ at }) => !isForHeadgate(at));
+  const losses = [
+    ...nginxLosses(ofSite, input.policies ? sentByClients(input.policies) : []),
+    ...nginxDenials(ofSite),
+    ...nginxChecks(levels),
+    ...nginxErrorPages(tree),
+  ];
   if (facts !== undefined) {
-    return findingsOf({ facts, unread, losses, sites: nginxSites(tree) }, { ...input, text });
+    const rewrites = input.policies ? nginxRewrites(tree, input.policies) : [];
+    const read = { facts, unread, losses, sites: nginxSites(tree), ways: nginxWays(tree) };
+    return findingsOf({ ...read, rewrites }, { ...input, text });
   }
   if (losses.length > 0) return [...unread, ...losses];
   const problem = everyDirective(tree).some(asksHeadgate)
     ? 'no location has auth_request /_headgate, so nothing is limited'
-    : 'does not ask headgate';
+    : (otherTraefikFile(input.text) ?? 'does not ask headgate');
   return [...unread, found('unknown-proxy-file', file, `${problem}${readIn(files)}`)];
 }
 
@@ -104,6 +186,7 @@ interface ReadProxyFile {
   readonly facts: ProxyFacts;
   readonly sites: readonly Site[];
   readonly ways?: readonly Way[];
+  readonly rewrites?: readonly Rewrite[];
   /** About files that could not be read. */
   readonly unread?: readonly DoctorFinding[];
   /** About lines that take effect away from others. */
@@ -112,17 +195,21 @@ interface ReadProxyFile {
 
 /** Adds that the file fits if it does. */
 async function findingsOf(
-  { facts, sites, ways = [], unread = [], losses = [] }: ReadProxyFile,
+  { facts, sites, ways = [], rewrites = [], unread = [], losses = [] }: ReadProxyFile,
   input: ProxyFileInput,
 ): Promise<DoctorFinding[]> {
   const { file, policies } = input;
   const secret = await compareSecret(facts, input);
+  const unchecked = policies === undefined ? [] : uncheckedPaths(sites, policies);
+  const places = new Set(unchecked.map(({ subject }) => subject));
   const findings = [
     ...unread,
     ...misfits(facts, input, secret.findings),
     ...losses,
-    ...(policies === undefined ? [] : uncheckedPaths(sites, policies)),
-    ...uncheckedWays(ways),
+    ...unchecked,
+    // One finding for a place is enough.
+    ...uncheckedWays(ways).filter(({ subject }) => !places.has(subject)),
+    ...rewriteFindings(rewrites),
   ];
   if (findings.some(({ severity }) => severity !== 'info')) return findings;
   const what = `${facts.proxy}, fits the settings${policies === undefined ? '' : ' and the policy file'}`;

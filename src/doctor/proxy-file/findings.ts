@@ -1,8 +1,9 @@
 /** What `headgate doctor` finds in the file of a proxy. */
 import { configError, configWarning, type FindingText, of } from '../finding-text.ts';
-
-export const PRINT_AGAIN =
-  "Print the proxy's file again as you made it, and reload the proxy: `headgate proxy-config NAME --policies FILE`, with `--include PLACE` for each part that your file includes.";
+import { ENVOY_FINDINGS } from './envoy-finding-texts.ts';
+import { HAPROXY_FINDINGS } from './haproxy-finding-texts.ts';
+import { MANIFEST_FINDINGS } from './manifest-finding-texts.ts';
+import { PRINT_AGAIN } from './print-again.ts';
 
 export const PROXY_FILE_FINDINGS = {
   'unknown-proxy-file': configError(
@@ -27,15 +28,55 @@ export const PROXY_FILE_FINDINGS = {
   ),
   'lines-not-inherited': configWarning(
     'NGINX inherits `proxy_set_header`, `add_header`, `error_page` and `proxy_hide_header` only into a location without such lines. The part of headgate has some, so the lines of the `server` or `http` block that the finding names do not apply in this location.',
-    'Copy these lines into the location, beside the `include` of the part.',
+    'Copy these lines into the location, below the `include` of the part, and leave 403 out of `error_page`: docs/quickstart/nginx.md says how a page for 403 works.',
+  ),
+  'proxy-headers-not-inherited': configError(
+    'NGINX inherits `proxy_set_header` only into a location without such lines. The part of headgate has some, so the application does not get the `Host`, the address or the protocol of the client that your `server` or `http` block sets, or websockets do not open.',
+    'Copy these lines into the location, below the `include` of the part.',
   ),
   'part-not-inherited': configError(
-    'The part of headgate is in the `server` or `http` block, and NGINX inherits `error_page` and `add_header` only into a location without such lines. In this location clients get a plain 403 in place of the 429, or no rate-limit headers.',
-    'Include the part in this location, too.',
+    'NGINX inherits `error_page` and `add_header` only into a block without such lines. The part of headgate is in a block around this one, which has own lines. Here clients get a plain 403 in place of the 429, or no rate-limit headers.',
+    'Include the part in this location, too. In an `if` block, repeat the lines of the part that have this name.',
+  ),
+  'denial-becomes-page': configError(
+    'NGINX uses the first `error_page` of a block for a status, and a line of the site stands above the one of headgate. So a denied client gets the page of the site, without `Retry-After`.',
+    'Remove 403 (and 401, with a part of headgate 0.2) from this line. For a page of your own: `error_page 403` in the block around this one, and `recursive_error_pages on;` beside the `include` of the part.',
+  ),
+  'denial-on-error-page': configWarning(
+    'An `error_page` leads from a location that does not ask headgate into one that does. NGINX uses error pages once for a request, so a denial there is a plain 403 in place of the 429.',
+    'Write `recursive_error_pages on;` where the `error_page` stands, or `try_files $uri @name;` in place of it.',
+  ),
+  'own-403-page-unused': configWarning(
+    'The part of headgate has an `error_page` for 403, so a page of the site for its own 403 is not used here. Clients get the page of NGINX.',
+    'Write `error_page 403` in the `server` block, and `recursive_error_pages on;` in the location.',
+  ),
+  'own-403-body-lost': configError(
+    'With intercepted errors, NGINX uses the `error_page` of headgate also for a 403 of the application. Clients get the page of NGINX in place of its answer.',
+    'Write `proxy_intercept_errors off;` in this location (or that of `fastcgi_`, `uwsgi_`, `scgi_`, `grpc_`). If your own pages are needed there: docs/quickstart/nginx.md has the way.',
+  ),
+  'own-refusal-replaced': configError(
+    'The part is of headgate 0.2. It takes every 401 and 403 for one of headgate, also those of `auth_basic`, `deny` and `return`, and of the application if errors are intercepted. So browsers do not ask for a password, and pages for 403 are empty.',
+    PRINT_AGAIN,
+  ),
+  'check-rewritten': configError(
+    'NGINX runs the `rewrite`, `if` and `return` lines of a `server` block for the check as well. This one sends it elsewhere: each request gets a 500, or is not counted.',
+    'Print the part for the server again, and include it above these lines: `headgate proxy-config nginx --policies FILE --include server`.',
+  ),
+  'check-inherits': configError(
+    'The check inherits lines of the site, in NGINX from `server` or `http`, in HAProxy from `defaults`. They answer it in place of headgate, change verdicts, or take headgate for down.',
+    PRINT_AGAIN,
   ),
   'old-part': configWarning(
     'The part for the location is of another policy file: this one reads a header that the part does not pass on. NGINX before 1.23 counts a request with two such headers by the first one, and the application gets both.',
     PRINT_AGAIN,
+  ),
+  'global-part-missing': configError(
+    'The Caddyfile lacks the part for the global options. Caddy reads larger headers than headgate, and requests with such headers pass without a check.',
+    'Print it with `headgate proxy-config caddy --include global`, and import it in the global options: docs/quickstart/caddy.md.',
+  ),
+  'part-takes-requests': configError(
+    'The part that headgate 0.2 printed for a site of Caddy passes every request of the site to one application, so other lines of the site have no effect.',
+    'Print the parts again, and write `import headgate` in the site in place of the old part, beside your own lines: docs/quickstart/caddy.md.',
   ),
   'limited-path-unchecked': configWarning(
     'A policy limits a path, and the proxy passes requests for this path on without asking headgate. So the policy limits nothing there.',
@@ -45,12 +86,13 @@ export const PROXY_FILE_FINDINGS = {
     'The proxy passes requests to an application in two ways. One asks headgate, the other does not, so clients that take the other have no limits.',
     'Add the check to the way that the finding names. Do nothing if only your own programs can take it.',
   ),
+  ...ENVOY_FINDINGS,
   'path-rewritten': configWarning(
     'headgate checks the path that the client sent, and the proxy passes another one on. A policy for the new path does not limit these requests.',
     'Give the policy a second one for the path that clients send, or check the new path as well: the quickstart of the proxy shows how.',
   ),
   'other-check-replaced': configError(
-    'A location has only one `auth_request`. The one of headgate takes the place of the one that the `server` or `http` block has, so nobody asks that service there.',
+    'A location has only one `auth_request`: its own, otherwise the one of the block around it. So one of the two services is not asked there.',
     'Let an outer `server` block ask headgate and pass requests on to the inner one, which asks the other service: docs/quickstart/nginx.md shows it.',
   ),
   'satisfied-by-headgate': configError(
@@ -93,5 +135,7 @@ export const PROXY_FILE_FINDINGS = {
     'If the gateway is down or too slow, the proxy refuses every request.',
     'To let requests pass while no gateway answers, write the file again with `headgate proxy-config`. Nothing, if this is intended.',
   ),
+  ...HAPROXY_FINDINGS,
+  ...MANIFEST_FINDINGS,
   'proxy-file': of('fine', 'configuration')('The file was examined.', ''),
 } as const satisfies Readonly<Record<string, FindingText>>;

@@ -15,9 +15,11 @@ export interface Way {
 export function uncheckedWays(ways: readonly Way[]): DoctorFinding[] {
   const checked = new Map<string, Way>();
   for (const way of ways) if (way.isChecked) checked.set(way.upstream, way);
+  const named = new Set<string>();
   return ways.flatMap(({ what, place, upstream, isChecked }) => {
     const other = checked.get(upstream);
-    if (isChecked || other === undefined) return [];
+    if (isChecked || other === undefined || named.has(place)) return [];
+    named.add(place);
     const problem = `${what} passes requests to ${upstream} without asking headgate; ${other.what} (${other.place}) asks it for the same application`;
     return [found('upstream-unchecked', place, problem)];
   });

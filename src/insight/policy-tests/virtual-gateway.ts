@@ -109,6 +109,7 @@ export class VirtualGateway {
       forgetDenied: () => {},
       queryAll: async () => ({ answers: [], asked: 0 }),
       stats: () => Promise.reject(new Error('no operation of a test reads these')),
+      knownGateways: () => 1,
       unseenHeaders: () => [],
       audit: () => {},
       get status(): never {

@@ -40,6 +40,24 @@ export const TOP = {
   }),
 } satisfies Operation;
 
+export const FIND_DENIED = {
+  // An address or a key must not stand in a URL, which proxies log.
+  method: 'POST',
+  path: '/v1/clients/denied',
+  summary: 'Search all clients that any gateway denied in the last five minutes',
+  input: z.strictObject({
+    filter: z
+      .string()
+      .max(256)
+      .default('')
+      .describe(
+        'Lists clients that have this in their name, key id, plan, policy, reason or decision id, in upper or lower case; or the client that this names, such as an address.',
+      ),
+    ...TOP.input.shape,
+  }),
+  output: TOP.output,
+} satisfies Operation;
+
 export const DECISION = {
   method: 'GET',
   path: '/v1/decisions/:id',

@@ -122,6 +122,7 @@ const CALLS: Calls = {
     saltsNotShared: ({ peers }) => peers.saltsNotShared(ERROR),
     othersUnheard: ({ peers }) => peers.othersUnheard(ERROR),
     heartbeatLost: ({ peers }) => peers.heartbeatLost(ERROR),
+    moreThanReplicas: ({ peers }) => peers.moreThanReplicas(2),
   },
   operators: {
     acted: ({ operators }) => operators.acted(ACTION),
