@@ -56,9 +56,12 @@ describe.each(MODES)('%s', (_mode, env, needsRedis) => {
 
     async function headgate(...args: string[]): Promise<string> {
       const { port } = new URL(gateway.opsUrl);
-      const ran = await runCommand(args, { env: { HEADGATE_OPS_PORT: port } });
-      expect(ran).toMatchObject({ code: 0, stderr: '' });
-      return ran.stdout;
+      // On a busy machine, a worker may answer the other too late.
+      const { stdout } = await eventually(
+        () => runCommand(args, { env: { HEADGATE_OPS_PORT: port } }),
+        (ran) => ran.code === 0 && !ran.stdout.includes('did not answer'),
+      );
+      return stdout;
     }
 
     /** Sends requests until one is denied. Resolves to the id in its body. */
@@ -120,9 +123,15 @@ describe.each(MODES)('%s', (_mode, env, needsRedis) => {
     test('who has a client that the file and an operator block learns both', async () => {
       const address = '203.0.113.77';
       await headgate('clients', 'block', address, '--for', '10min', '--reason', 'spam');
-      const id = await denied({ address });
       const cause = /^cause .* blocked the client, "spam"; .*policies.yaml:8 blocks/m;
-      expect(await headgate('explain', id)).toMatch(cause);
+      // Another worker may get the block a moment later, and deny by the file alone.
+      const { id } = await eventually(
+        async () => {
+          const found = await denied({ address });
+          return { id: found, text: await headgate('explain', found) };
+        },
+        ({ text }) => cause.test(text),
+      );
       const shown = await headgate('clients', 'show', address);
       expect(shown).toContain(RANGE);
       expect(shown).toMatch(/^override {2}i\..*: blocked until .*"spam"$/m);
