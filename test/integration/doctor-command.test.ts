@@ -705,6 +705,16 @@ test('a Caddyfile that imports the parts fits', async () => {
   }
 });
 
+test('a Caddyfile whose parts are old or incomplete has an error', async () => {
+  const env = { ...(await freePorts()), HEADGATE_PORT: '8080' };
+  const ids = async (text: string) =>
+    complaints(await diagnose(['--proxy-file', fileWith(text)], env));
+  const part = 'route {\nreverse_proxy 127.0.0.1:8080 {\nrewrite /caddy?\n}\n}';
+  expect(await ids(`a.example {\n${part}\nfile_server\n}`)).toContain('part-takes-requests');
+  const whole = withUser(proxyConfigOf('caddy', POLICIES));
+  expect(await ids(whole.replace(/\tservers 127[^}]*\}\n/, ''))).toContain('global-part-missing');
+});
+
 test('a file of Envoy with a mistake of each kind', async () => {
   const AUTHZ = 'type.googleapis.com/envoy.extensions.filters.http.ext_authz.v3.ExtAuthz';
   const route = (match: string, action: string, setting: string) =>
