@@ -13,6 +13,11 @@ const TARGET = /^(?:\/|https?:\/\/[^/?#]|\*$)/i;
 const TOKEN = /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/;
 const LINE_BREAK = /[\0\r\n]/;
 
+/** The same for programs of any language, which read no flags. */
+export const URL_PATTERN = '^(/|[Hh][Tt][Tt][Pp][Ss]?://[^/?#]|\\*$)';
+export const HEADER_NAME_PATTERN = TOKEN.source;
+export const HEADER_VALUE_PATTERN = '^[^\\u0000\\r\\n]*$';
+
 export function isAddressText(text: string): boolean {
   return canonicalAddress(text) !== undefined;
 }

@@ -79,7 +79,10 @@ function operationOf(
     ...(needsToken && { security: [{ token: [] }] }),
     ...(parameters.length > 0 && { parameters }),
     ...(body && {
-      requestBody: { required: true, content: { 'application/json': { schema: body } } },
+      requestBody: {
+        required: (body.required ?? []).length > 0,
+        content: { 'application/json': { schema: body } },
+      },
     }),
     responses: {
       200: json('Success', answer),

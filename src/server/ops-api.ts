@@ -57,8 +57,8 @@ function inputOf({ params, query, body }: OpsRoute, request: FastifyRequest): ob
 
 /** Without a body, an operation misses its required fields. */
 function objectIn(body: unknown): object {
-  if (body === undefined || body === null) return {};
-  if (typeof body === 'object' && !Array.isArray(body)) return body;
+  if (body === undefined) return {};
+  if (typeof body === 'object' && body !== null && !Array.isArray(body)) return body;
   throw new OperationError('invalid', 'the body must be a JSON object');
 }
 

@@ -86,7 +86,8 @@ export function jsonSchemaOf(schema: z.ZodType, io: 'input' | 'output'): JsonSch
       // What readers gain nothing from: the range of exact integers, the pattern of a date, that names are strings.
       if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
       if (jsonSchema.format === 'date-time') delete jsonSchema.pattern;
-      delete jsonSchema.propertyNames;
+      const { propertyNames: names } = jsonSchema;
+      if (typeof names !== 'object' || names.pattern === undefined) delete jsonSchema.propertyNames;
     },
   });
   return described;

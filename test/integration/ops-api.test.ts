@@ -282,6 +282,7 @@ describe('a call', () => {
     await ask('block', client);
     await ask('decision', {}, `/v1/decisions/${id}`);
     await ask('top');
+    await ask('findDenied', { filter: address });
     await ask('inspect', client);
     await ask('unblock', client);
     await ask('exempt', client);

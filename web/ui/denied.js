@@ -153,7 +153,7 @@ function columns({ ask, overview }) {
       cell: (denied) => {
         // It has no counters to reset.
         if (denied.blocked_by === 'policy_file')
-          return h('span', { class: 'quiet' }, 'blocked by the policy file', placeOf(denied));
+          return h('span', { class: 'quiet said' }, 'blocked by the policy file', placeOf(denied));
         const about = { client: denied.decision_id, shown: clientText(denied) };
         return [
           h(

@@ -1,24 +1,29 @@
 /** Explaining: how a gateway would decide a request now, and why. */
 import { z } from 'zod';
+import { METHOD_PATTERN } from '../../config/policy-file/method-name.ts';
 import { DIALECT_NAMES } from '../../dialects/index.ts';
 import { DEFAULT_DIALECT } from '../explain-answer.ts';
 import type { CallOf, Operation, OutputOf } from '../operation.ts';
 import {
   ADDRESS_FORM,
   HEADER_FORM,
+  HEADER_NAME_PATTERN,
+  HEADER_VALUE_PATTERN,
   isAddressText,
   isHeader,
   isMethod,
   isTarget,
   METHOD_FORM,
   URL_FORM,
+  URL_PATTERN,
 } from '../request-form.ts';
-import { count } from './fields.ts';
+import { ADDRESS_PATTERN, count } from './fields.ts';
 
 /** Node reads no request line that is longer. */
 const LONGEST_URL = 16_384;
 
-const address = z.string().refine(isAddressText, ADDRESS_FORM);
+const address = z.string().refine(isAddressText, ADDRESS_FORM).meta({ pattern: ADDRESS_PATTERN });
+const headerValue = z.string().meta({ pattern: HEADER_VALUE_PATTERN });
 
 export const EXPLAIN = {
   method: 'POST',
@@ -28,6 +33,7 @@ export const EXPLAIN = {
     method: z
       .string()
       .refine(isMethod, METHOD_FORM)
+      .meta({ pattern: METHOD_PATTERN.source })
       .default('GET')
       .describe('Method of the request.'),
     url: z
@@ -35,13 +41,15 @@ export const EXPLAIN = {
       .min(1)
       .max(LONGEST_URL)
       .refine(isTarget, URL_FORM)
+      .meta({ pattern: URL_PATTERN })
       .describe('A path or a URL, exactly as the client sends it.'),
     headers: z
-      .record(z.string(), z.union([z.string(), z.array(z.string())]))
+      .record(z.string(), z.union([headerValue, z.array(headerValue)]))
       .refine(
         (headers) => Object.entries(headers).every(([name, values]) => isHeader(name, values)),
         HEADER_FORM,
       )
+      .meta({ propertyNames: { pattern: HEADER_NAME_PATTERN } })
       .default({})
       .describe('Headers of the request: a value, or a list of values, for each name.'),
     peer: address.describe('The address that connected to the proxy.').optional(),

@@ -3,12 +3,16 @@ import { z } from 'zod';
 import { POLICY_MODES } from '../../core/policy.ts';
 import { WITHOUT_CONTROLS } from '../../core/printable.ts';
 
-/** The forms of a client. Only the document has this pattern and the next: the operations say what is wrong. */
+/** Only the document has the patterns below: the operations say more precisely what is wrong. */
+const IPV4 = `(${upTo(255)}|0)(\\.(${upTo(255)}|0)){3}`;
+const IPV6 = `(${ipv6Forms().join('|')})`;
+export const ADDRESS_PATTERN = `^(${IPV4}|${IPV6})$`;
+/** The forms of a client. */
 const CLIENT_PATTERN = `^(${[
   '[cdhikru]\\.[A-Za-z0-9_-]{22}|g',
   '(id|key|user):[\\s\\S]+',
-  `(${upTo(255)}|0)(\\.(${upTo(255)}|0)){3}`,
-  `(${ipv6Forms().join('|')})(/(${upTo(128)}|0))?`,
+  IPV4,
+  `${IPV6}(/(${upTo(128)}|0))?`,
   '[0-9a-f]{12}-[1-9][0-9]{0,8}',
 ].join('|')})$`;
 /** At most 31 days, in each unit. */
