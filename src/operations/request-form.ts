@@ -9,9 +9,9 @@ export const URL_FORM =
 export const HEADER_FORM =
   'must be the name of a header, such as x-api-key, and a value without line breaks';
 
-const TARGET = /^(?:\/|https?:\/\/[^/?#]|\*$)/i;
-const TOKEN = /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/;
-const LINE_BREAK = /[\0\r\n]/;
+export const TARGET = /^(?:\/|[hH][tT][tT][pP][sS]?:\/\/[^/?#]|\*$)/;
+export const TOKEN = /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/;
+export const HEADER_VALUE = /^[^\0\r\n]*$/;
 
 export function isAddressText(text: string): boolean {
   return canonicalAddress(text) !== undefined;
@@ -26,5 +26,5 @@ export function isTarget(text: string): boolean {
 }
 
 export function isHeader(name: string, values: string | readonly string[]): boolean {
-  return TOKEN.test(name) && [values].flat().every((value) => !LINE_BREAK.test(value));
+  return TOKEN.test(name) && [values].flat().every((value) => HEADER_VALUE.test(value));
 }

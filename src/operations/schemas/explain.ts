@@ -1,16 +1,20 @@
 /** Explaining: how a gateway would decide a request now, and why. */
 import { z } from 'zod';
+import { METHOD_PATTERN } from '../../config/policy-file/method-name.ts';
 import { DIALECT_NAMES } from '../../dialects/index.ts';
 import { DEFAULT_DIALECT } from '../explain-answer.ts';
 import type { CallOf, Operation, OutputOf } from '../operation.ts';
 import {
   ADDRESS_FORM,
   HEADER_FORM,
+  HEADER_VALUE,
   isAddressText,
   isHeader,
   isMethod,
   isTarget,
   METHOD_FORM,
+  TARGET,
+  TOKEN,
   URL_FORM,
 } from '../request-form.ts';
 import { count } from './fields.ts';
@@ -18,7 +22,11 @@ import { count } from './fields.ts';
 /** Node reads no request line that is longer. */
 const LONGEST_URL = 16_384;
 
-const address = z.string().refine(isAddressText, ADDRESS_FORM);
+const address = z
+  .string()
+  .refine(isAddressText, ADDRESS_FORM)
+  .meta({ anyOf: [{ format: 'ipv4' }, { format: 'ipv6' }] });
+const headerValue = z.string().meta({ pattern: HEADER_VALUE.source });
 
 export const EXPLAIN = {
   method: 'POST',
@@ -28,6 +36,7 @@ export const EXPLAIN = {
     method: z
       .string()
       .refine(isMethod, METHOD_FORM)
+      .meta({ pattern: METHOD_PATTERN.source })
       .default('GET')
       .describe('Method of the request.'),
     url: z
@@ -35,9 +44,13 @@ export const EXPLAIN = {
       .min(1)
       .max(LONGEST_URL)
       .refine(isTarget, URL_FORM)
+      .meta({ pattern: TARGET.source })
       .describe('A path or a URL, exactly as the client sends it.'),
     headers: z
-      .record(z.string(), z.union([z.string(), z.array(z.string())]))
+      .record(
+        z.string().meta({ pattern: TOKEN.source }),
+        z.union([headerValue, z.array(headerValue)]),
+      )
       .refine(
         (headers) => Object.entries(headers).every(([name, values]) => isHeader(name, values)),
         HEADER_FORM,
