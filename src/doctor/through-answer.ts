@@ -57,8 +57,10 @@ export async function ask(
     response.destroy();
     return answer;
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    return new Error(code ?? message);
+    const { name, code, message } = error as NodeJS.ErrnoException;
+    return new Error(
+      name === 'AbortError' ? `none within ${TIMEOUT_MS / 1_000} s` : (code ?? message),
+    );
   }
 }
 

@@ -11,6 +11,10 @@ export const THROUGH_FINDINGS = {
     'The response has no `X-RateLimit-*` header: the proxy does not ask headgate for this URL, or NGINX does not add the headers, because the location has own `add_header` lines. Traefik and APISIX show them on denials only.',
     'Check that the location or route of this URL has the check, and that the proxy has loaded the file.',
   ),
+  'headers-not-shown': of('info', 'running')(
+    'The gateway checks requests for this URL, and the answers to allowed ones have no `X-RateLimit-*` headers: Traefik and APISIX show them on denials only, and NGINX where the `add_header` lines of the part are.',
+    'Add the `add_header` lines of the part for locations where the application answers. Nothing, if clients need no such headers.',
+  ),
   'gateway-unreachable': runError(
     'The proxy could not reach headgate, so requests are not counted or are refused with 503.',
     'Start the gateway. Check the address and the secret in the file of the proxy.',

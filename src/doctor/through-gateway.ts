@@ -15,7 +15,14 @@ export const MAX_REQUESTS = 6 + 2 * CLAIMS.length;
 const MADE_UP = 'headgate-doctor';
 /** With these findings, the gateway has decided the requests. */
 const DECIDED: ReadonlySet<string> = new Set<FindingId>([
-  ...(['through', 'spoofed-address', 'not-counted', 'denied-now', 'store-down'] as const),
+  ...([
+    'through',
+    'spoofed-address',
+    'not-counted',
+    'denied-now',
+    'store-down',
+    'headers-not-shown',
+  ] as const),
 ]);
 
 export interface ThroughGatewayOptions extends ThroughOptions {
@@ -36,18 +43,18 @@ export async function* throughGateway(
 ): AsyncGenerator<DoctorFinding> {
   const opsUrl = opsUrlOf(options.settings);
   const before = await gatewayState(opsUrl);
-  let isDecided = false;
-  let isDenied = false;
+  const ids = new Set<string>();
   for await (const finding of throughFindings(options)) {
-    isDecided ||= DECIDED.has(finding.id);
-    isDenied ||= finding.id === ('denied-now' satisfies FindingId);
     const hasReason = before !== undefined && UNCLEAR.has(finding.id);
-    yield hasReason ? explained(finding, before, await gatewayState(opsUrl)) : finding;
+    const told = hasReason ? explained(finding, before, await gatewayState(opsUrl)) : finding;
+    ids.add(told.id);
+    yield told;
   }
-  if (!isDecided) return;
+  const has = (id: FindingId) => ids.has(id);
+  if (![...ids].some((id) => DECIDED.has(id))) return;
   const after = before && (await gatewayState(opsUrl));
-  yield* ofPolicies(options, after);
-  if (!isDenied) yield* denialFindings(options.target, opsUrl);
+  if (!has('headers-not-shown')) yield* ofPolicies(options, after);
+  if (!has('denied-now')) yield* denialFindings(options.target, opsUrl);
   if (before === undefined || after === undefined) {
     yield unexamined(options.target.url, `no gateway answers at ${opsUrl}`, BOTH);
   } else if (after.checks <= before.checks) {

@@ -5,7 +5,7 @@ import { DENIAL_LOST, hasDenied } from './through-denials.ts';
 
 /** Findings that may have several reasons. */
 export const UNCLEAR: ReadonlySet<string> = new Set<FindingId>([
-  ...(['answered-403', 'gateway-unreachable', 'answered-by-site'] as const),
+  ...(['answered-403', 'gateway-unreachable', 'answered-by-site', 'not-limited'] as const),
 ]);
 
 /** `before` and `after`: the state of the gateway around the request. */
@@ -22,6 +22,8 @@ export function explained(
     if (problem.includes('X-RateLimit-Bypass')) return finding;
     return found('answered-503', subject, `${problem}: ${isChecked ? CHECKED_503 : UNCHECKED_503}`);
   }
+  if (id === 'not-limited')
+    return isChecked ? found('headers-not-shown', subject, problem) : finding;
   if (hasDenied(before, after)) return found('denial-lost', subject, `${problem}: ${DENIAL_LOST}`);
   if (after.refused > before.refused)
     return { ...finding, problem: `${problem}: ${WRONG_SECRET[0]}`, remedy: WRONG_SECRET[1] };

@@ -76,6 +76,7 @@ export function isSameFailureRegion(
   const lines = regionLines(text, FAILURE_REGION);
   if (lines !== undefined) return lines.join('\n') === wanted.map((line) => line.trim()).join('\n');
   // JSON has no comments to mark the region, but it has the same expressions.
+  if (!text.trimStart().startsWith('{')) return undefined;
   const expressions = wanted.join('\n').match(/\(\?i\)[^"]+/g) ?? [];
   const isThere = expressions.length > 0 && expressions.every((each) => text.includes(each));
   return isThere || undefined;

@@ -1,6 +1,6 @@
 /** What the parts of headgate change in an NGINX that has a site already, and what headgate doctor says about it. */
 import { spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { chmodSync, existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { readEnvironment } from '../../src/config/settings/environment.ts';
@@ -278,6 +278,17 @@ describe.skipIf(inject('programs').nginx === undefined)('an existing NGINX', () 
     const log = async () => readFileSync(join(nginx.folder, 'access.log'), 'utf8');
     const text = await eventually(log, (lines) => lines.includes('/second'));
     expect(text.trim().split('\n')).toHaveLength(2);
+  });
+
+  test('stores no answer of headgate with proxy_store', async () => {
+    await using nginx = await startNginxSite(
+      site(siteWith('proxy_store $document_root$request_uri; root .;', '')),
+    );
+    chmodSync(nginx.folder, 0o777);
+    expect((await call(nginx.url, '/stored')).status).toBe(200);
+    expect((await call(nginx.url, '/forbidden')).status).toBe(403);
+    const isStored = (name: string) => existsSync(join(nginx.folder, name));
+    expect(['stored', 'forbidden'].map(isStored)).toEqual([true, false]);
   });
 
   test('without the include in a location, that location stays unlimited', async () => {

@@ -632,6 +632,7 @@ include sites/*.conf;`;
       ['/Login', pass],
       ['/log', `{ location /login ${pass} }`],
       ['/login', '{ fastcgi_pass 127.0.0.1:9000; }'],
+      ['/login', '{ try_files $uri =404; fastcgi_pass 127.0.0.1:9000; }'],
       ['/login', `{ auth_request off; ${pass.slice(1)}`],
     ])('location %s %s', async (match, block) => {
       const findings = await withLocation(`location ${match} ${block}`);
@@ -702,6 +703,16 @@ test('a Caddyfile that imports the parts fits', async () => {
     );
     expect(complaints(await diagnose(['--proxy-file', main], env))).toEqual(ids);
   }
+});
+
+test('a Caddyfile whose parts are old or incomplete has an error', async () => {
+  const env = { ...(await freePorts()), HEADGATE_PORT: '8080' };
+  const ids = async (text: string) =>
+    complaints(await diagnose(['--proxy-file', fileWith(text)], env));
+  const part = 'route {\nreverse_proxy 127.0.0.1:8080 {\nrewrite /caddy?\n}\n}';
+  expect(await ids(`a.example {\n${part}\nfile_server\n}`)).toContain('part-takes-requests');
+  const whole = withUser(proxyConfigOf('caddy', POLICIES));
+  expect(await ids(whole.replace(/\tservers 127[^}]*\}\n/, ''))).toContain('global-part-missing');
 });
 
 test('a file of Envoy with a mistake of each kind', async () => {
@@ -819,7 +830,9 @@ describe('routes of other proxies that go round headgate', () => {
     expect(await problem(`handle_path /LOGIN ${pass}`)).toEqual(says('handle_path /LOGIN'));
     const api = `handle /api/* ${checked}`;
     expect(await problem(`route /log* ${pass}`, api)).toEqual(says('route /log*'));
-    expect(await problem('reverse_proxy 127.0.0.1:3000', api)).toContain('policies tenants, login limit');
+    expect(await problem('reverse_proxy 127.0.0.1:3000', api)).toContain(
+      'policies tenants, login limit',
+    );
     for (const block of [
       ...[`handle /assets/* ${pass}`, 'handle /login {\n\trespond 404\n}'],
       ...[`handle /login ${checked}`, `redir /login /x\nhandle /login ${pass}`],
@@ -1212,6 +1225,15 @@ policies:
       ['--through', site.url, '--host', 'a b'],
     ])
       expect((await runCommand(['doctor', ...wrong])).code).toBe(2);
+  });
+
+  test('tells a site that shows no headers from one without checks', async () => {
+    const changes = {
+      'location / {': 'location @site { return 200; } location / { try_files /none @site;',
+      'proxy_pass http://application;': '',
+    };
+    await using site = await startSite('[100/1h]', { changes });
+    expect(await through(site)).toMatchObject({ code: 0, last: ['headers-not-shown', 'through'] });
   });
 
   test('tells a 503 of the part from a gateway that is down', async () => {

@@ -39,8 +39,7 @@ export function envoyRewrites({ manager, check, placeOf, policies }: Input): Rew
       if (rewriting === undefined || namesPolicy(route)) return [];
       const avoided = named.filter(({ name: policy, paths }) =>
         paths.some((path) => {
-          if (!path.startsWith(rewriting.head) || !isServedAsItIs(path, { route, host }))
-            return false;
+          if (!begins(path, rewriting.head) || !isServedAsItIs(path, { route, host })) return false;
           const sent = sentPath(path, route, rewriting);
           return sent === undefined || (sent !== path && !appliesTo(sent, policy));
         }),
@@ -50,6 +49,11 @@ export function envoyRewrites({ manager, check, placeOf, policies }: Input): Rew
       return [{ what, place: placeOf(route), policies: avoided.map(({ name }) => name) }];
     });
   });
+}
+
+/** Policies ignore case unless the file says otherwise. */
+function begins(path: string, head: string): boolean {
+  return path.toLowerCase().startsWith(head.toLowerCase());
 }
 
 /** Envoy follows redirects of the application. With one request id, headgate decides once. */

@@ -20,26 +20,23 @@ export function envoyWays(file: string, text: string): Way[] {
   const checks = checksOf(envoy);
   const isHeadgate = new Set(checks.map(({ config }) => askedCluster(config)));
   const upstreams = upstreamNames(envoy);
-  const toWays = (targets: readonly Target[]) =>
-    targets
-      .filter(({ cluster }) => !isHeadgate.has(cluster))
-      .map(
-        ({ cluster, ...way }): Way => ({
-          ...way,
-          upstream: upstreams.get(cluster) ?? `the cluster ${cluster}`,
-        }),
-      );
-  return toWays([
+  const targets = [
     ...envoy.managers.flatMap((manager) => managerTargets(manager, { envoy, checks })),
-    ...envoy.tunnels.flatMap(({ value, ...map }) =>
-      clustersOf(value).map(({ cluster }) => ({
-        what: `the TCP proxy ${textAt(value, 'stat_prefix') ?? ''}`.trim(),
-        place: envoy.placeOf({ value, ...map }),
+    ...envoy.tunnels.flatMap((tunnel) =>
+      clustersOf(tunnel.value).map(({ cluster }) => ({
+        what: `the TCP proxy ${textAt(tunnel.value, 'stat_prefix') ?? ''}`.trim(),
+        place: envoy.placeOf(tunnel),
         cluster,
         isChecked: false,
       })),
     ),
-  ]);
+  ];
+  return targets
+    .filter(({ cluster }) => !isHeadgate.has(cluster))
+    .map(({ cluster, ...way }) => ({
+      ...way,
+      upstream: upstreams.get(cluster) ?? `the cluster ${cluster}`,
+    }));
 }
 
 /** headgate's filters of all listeners. */
@@ -64,8 +61,7 @@ interface Checked {
 function managerTargets(manager: Manager, { envoy, checks }: Checked): Target[] {
   const check = checkOf(manager, checks);
   if (check === undefined && manager.isInternal) return [];
-  if (check === undefined)
-    return [...wholeTargets(manager, manager.map, { envoy, what: manager.what })];
+  if (check === undefined) return wholeTargets(manager, manager.map, { envoy, what: manager.what });
   return [
     ...manager.hosts.flatMap((host) =>
       host.routes.flatMap((route) => {

@@ -1,6 +1,5 @@
 /** Examines the file of a proxy, with the files that it includes. */
 import type { ValidFile } from '../../config/policy-file/compile.ts';
-import { sentByClients } from '../../proxy-config/proxy-config.ts';
 import { type DoctorFinding, found } from '../catalog.ts';
 import { caddyFacts } from './caddy.ts';
 import { readCaddyfile } from './caddy-imports.ts';
@@ -21,16 +20,10 @@ import { haproxySites } from './haproxy-sites.ts';
 import { haproxyWays } from './haproxy-ways.ts';
 import { isManifest, manifestFindings } from './manifests.ts';
 import { asksHeadgate, nginxFacts } from './nginx.ts';
-import { nginxChecks } from './nginx-checks.ts';
 import { readNginxConfig } from './nginx-config.ts';
-import { nginxDenials } from './nginx-denials.ts';
-import { nginxErrorPages } from './nginx-error-pages.ts';
-import { isForHeadgate, levelsIn } from './nginx-levels.ts';
-import { nginxLosses } from './nginx-losses.ts';
-import { nginxRewrites } from './nginx-rewrites.ts';
-import { nginxSites } from './nginx-sites.ts';
-import { type Directive, everyDirective } from './nginx-tree.ts';
-import { nginxWays } from './nginx-ways.ts';
+import { nginxSubjects } from './nginx-findings.ts';
+import { everyDirective } from './nginx-tree.ts';
+import { isPart, PRINTED_PART, partOf } from './part-of-file.ts';
 import { filesOfDump, filesOnDisk, type ProxyFiles } from './proxy-files.ts';
 import { type Rewrite, rewriteFindings } from './rewrites.ts';
 import { compareSecret } from './secret.ts';
@@ -78,10 +71,10 @@ export interface ProxyFileInput extends Comparison {
 export async function examineProxyFile(input: ProxyFileInput): Promise<DoctorFinding[]> {
   const { file, text } = input;
   let facts: ProxyFacts | undefined;
-  let start: TraefikStart | undefined;
   try {
     if (isManifest(text)) return manifestFindings(file, text);
-    start = traefikStart(text);
+    const start = traefikStart(text);
+    if (start !== undefined) return await traefikStartFindings(start, input);
     for (const read of READERS) facts ??= read(text);
   } catch (error) {
     if (!(error instanceof Error)) throw error;
@@ -95,33 +88,22 @@ export async function examineProxyFile(input: ProxyFileInput): Promise<DoctorFin
     return findingsOf({ facts, sites, ways, losses }, input);
   }
   const files = filesOfDump(text) ?? filesOnDisk(input.path, text);
-  if (start !== undefined) return traefikStartFindings(start, input, files);
   return (await caddyFindings(input, files)) ?? nginxFindings(input, files);
 }
 
-/** Examines the file with the routers, together with the entry points. */
+/** Examines the file with the routers, together with the entry points. Throws an Error if it cannot be read. */
 async function traefikStartFindings(
   start: TraefikStart,
   input: ProxyFileInput,
-  files: ProxyFiles,
 ): Promise<DoctorFinding[]> {
-  try {
-    const [{ name, path, text } = { name: start.routers, path: '', text: '' }] = files.included(
-      start.routers,
-    );
-    const facts = traefikFacts(text);
-    if (facts === undefined) return [found('unknown-proxy-file', name, 'does not ask headgate')];
-    const read = {
-      facts,
-      sites: traefikSites(name, text),
-      ways: traefikWays(name, text, start),
-      losses: traefikFindings(name, text, input.policies),
-    };
-    return findingsOf(read, { ...input, file: name, path, text });
-  } catch (error) {
-    if (!(error instanceof Error)) throw error;
-    return [found('unreadable-proxy-file', input.file, error.message)];
-  }
+  const [routers] = filesOnDisk(input.path, input.text).included(start.routers);
+  const { name, path, text } = routers ?? { name: start.routers, path: '', text: '' };
+  const facts = traefikFacts(text);
+  if (facts === undefined) return [found('unknown-proxy-file', name, 'does not ask headgate')];
+  const sites = traefikSites(name, text);
+  const ways = traefikWays(name, text, start);
+  const losses = traefikFindings(name, text, input.policies);
+  return findingsOf({ facts, sites, ways, losses }, { ...input, file: name, path, text });
 }
 
 /** Undefined if it is not a Caddyfile that asks headgate. */
@@ -149,20 +131,9 @@ async function nginxFindings(input: ProxyFileInput, files: ProxyFiles): Promise<
   // The includes of a part are relative to a file that is not known.
   if (isPart(input.text, tree)) return [partOf(file, input.text)];
   const facts = nginxFacts(tree);
-  const levels = tree.filter(({ name }) => name === 'http').flatMap((http) => levelsIn(http, []));
-  const ofSite = levels.filter(({ at }) => !isForHeadgate(at));
-  const losses = [
-    ...nginxLosses(ofSite, input.policies ? sentByClients(input.policies) : []),
-    ...nginxDenials(ofSite),
-    ...nginxChecks(levels),
-    ...nginxErrorPages(tree),
-  ];
-  if (facts !== undefined) {
-    const rewrites = input.policies ? nginxRewrites(tree, input.policies) : [];
-    const read = { facts, unread, losses, sites: nginxSites(tree), ways: nginxWays(tree) };
-    return findingsOf({ ...read, rewrites }, { ...input, text });
-  }
-  if (losses.length > 0) return [...unread, ...losses];
+  const subjects = nginxSubjects(tree, input.policies);
+  if (facts !== undefined) return findingsOf({ facts, unread, ...subjects }, { ...input, text });
+  if (subjects.losses.length > 0) return [...unread, ...subjects.losses];
   const problem = everyDirective(tree).some(asksHeadgate)
     ? 'no location has auth_request /_headgate, so nothing is limited'
     : (otherTraefikFile(input.text) ?? 'does not ask headgate');
@@ -200,15 +171,12 @@ async function findingsOf(
 ): Promise<DoctorFinding[]> {
   const { file, policies } = input;
   const secret = await compareSecret(facts, input);
-  const unchecked = policies === undefined ? [] : uncheckedPaths(sites, policies);
-  const places = new Set(unchecked.map(({ subject }) => subject));
   const findings = [
     ...unread,
     ...misfits(facts, input, secret.findings),
     ...losses,
-    ...unchecked,
-    // One finding for a place is enough.
-    ...uncheckedWays(ways).filter(({ subject }) => !places.has(subject)),
+    ...(policies === undefined ? [] : uncheckedPaths(sites, policies)),
+    ...uncheckedWays(ways),
     ...rewriteFindings(rewrites),
   ];
   if (findings.some(({ severity }) => severity !== 'info')) return findings;
@@ -217,23 +185,4 @@ async function findingsOf(
     ...findings,
     found('proxy-file', file, secret.isCompared ? what : `${what}${UNCOMPARED}`),
   ];
-}
-
-/** The first line of what `headgate proxy-config --include` prints. */
-const PRINTED_PART = /^\s*# headgate: part for /;
-/** Names that begin a part of an NGINX configuration. */
-const NGINX_PARTS: ReadonlySet<string> = new Set([
-  ...['server', 'location', 'upstream', 'map', 'auth_request'],
-]);
-
-function isPart(text: string, tree: readonly Directive[]): boolean {
-  if (tree.some(({ name }) => name === 'http')) return false;
-  return PRINTED_PART.test(text) || tree.some(({ name }) => NGINX_PARTS.has(name));
-}
-
-function partOf(file: string, text: string): DoctorFinding {
-  const what = PRINTED_PART.test(text)
-    ? 'is a part that headgate proxy-config has printed, and not a whole file'
-    : 'is a part of an NGINX configuration: it has no block http';
-  return found('part-of-proxy-file', file, what);
 }

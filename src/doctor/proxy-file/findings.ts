@@ -84,7 +84,7 @@ export const PROXY_FILE_FINDINGS = {
   ),
   'upstream-unchecked': configWarning(
     'The proxy passes requests to an application in two ways. One asks headgate, the other does not, so clients that take the other have no limits.',
-    'Add the check to the way that the finding names. Do nothing if only your own programs can take it.',
+    'Add the check to the way that the finding names. Do nothing if only your own programs can take it, or if its requests shall have no limit.',
   ),
   ...ENVOY_FINDINGS,
   'path-rewritten': configWarning(

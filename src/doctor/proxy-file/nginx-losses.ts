@@ -47,7 +47,7 @@ function lostLines(name: string, { at, around }: Level): DoctorFinding[] {
   const named = lost.slice(0, MOST_NAMED).map((each) => `${subjectOf(each)} (${each.place})`);
   const more = lost.length > MOST_NAMED ? [`and ${lost.length - MOST_NAMED} more`] : [];
   const verb = lost.length === 1 ? 'does' : 'do';
-  const breaks = name === 'proxy_set_header' && lost.some(({ args }) => VITAL.test(args[0] ?? ''));
+  const breaks = name === 'proxy_set_header' && lost.some(isVital);
   return [
     found(
       breaks ? 'proxy-headers-not-inherited' : 'lines-not-inherited',
@@ -60,6 +60,11 @@ function lostLines(name: string, { at, around }: Level): DoctorFinding[] {
 /** A server that has the part may have such locations. */
 function passesOverHttp({ name, block }: Directive): boolean {
   return name !== 'location' || everyDirective(block).some((each) => each.name === 'proxy_pass');
+}
+
+/** An empty header is not sent: `Connection ""` is for connections that NGINX keeps. */
+function isVital({ args: [header = '', value = ''] }: Directive): boolean {
+  return VITAL.test(header) && value !== '';
 }
 
 /** The header, or all statuses of an `error_page`. */

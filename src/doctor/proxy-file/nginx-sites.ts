@@ -5,7 +5,7 @@ import { type Directive, everyDirective } from './nginx-tree.ts';
 import { type Choice, hostsOf, type Site } from './unchecked-paths.ts';
 
 /** With these, another location may take the request, or none. */
-const ELSEWHERE: ReadonlySet<string> = new Set(['rewrite', 'return', 'try_files', 'internal']);
+const ELSEWHERE: ReadonlySet<string> = new Set(['rewrite', 'return', 'internal']);
 
 /** The servers with a location that asks headgate. The others are for something else. */
 export function nginxSites(tree: readonly Directive[]): Site[] {
@@ -52,7 +52,7 @@ function siteOf(server: Level, own: ReadonlySet<string>): Site {
 function choiceOf(level: Level, comesBack: (target: string) => boolean): Choice | undefined {
   const { block, args, place } = level.at;
   const pass = block.find(({ name }) => PASS.test(name));
-  if (block.some(({ name }) => ELSEWHERE.has(name)) || pass === undefined) return undefined;
+  if (block.some(leadsElsewhere) || pass === undefined) return undefined;
   const isUnchecked = !isChecked(level) && !comesBack(pass.args[0] ?? '');
   return { what: `location ${args.join(' ')}`, place, isUnchecked };
 }
@@ -63,6 +63,10 @@ function ownAddresses(tree: readonly Directive[]): ReadonlySet<string> {
       .filter(({ name }) => name === 'listen')
       .map(({ args: [address = ''] }) => portOf(address)),
   );
+}
+
+function leadsElsewhere({ name, args }: Directive): boolean {
+  return ELSEWHERE.has(name) || (name === 'try_files' && args.at(-1)?.startsWith('=') !== true);
 }
 
 interface Addresses {

@@ -157,7 +157,9 @@ describe.each(MODES)('of %s', (mode) => {
   });
 
   test('with a virtual host, route configuration or weighted cluster without the check', async () => {
-    const unchecked = expect.arrayContaining([expect.stringMatching(/^upstream-unchecked: /)]);
+    const unchecked = expect.arrayContaining([
+      expect.stringMatching(/^(upstream|limited-path)-unchecked: /),
+    ]);
     const host = `                    - { name: second, domains: [b.example], ${OFF}, routes: [${TO_APPLICATION}] }\n`;
     const hosts = '                  virtual_hosts:\n';
     expect(await say({ [hosts]: hosts + host })).toEqual(unchecked);

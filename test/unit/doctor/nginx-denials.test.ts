@@ -132,7 +132,8 @@ describe('headers for the application, with a part that has some', () => {
   );
 
   test('without another one is a warning, and without a pass over HTTP nothing', async () => {
-    expect(await idsWith('proxy_set_header X-Site 1;')).toEqual(['4 lines-not-inherited']);
+    for (const line of ['X-Site 1', 'Connection ""'])
+      expect(await idsWith(`proxy_set_header ${line};`)).toEqual(['4 lines-not-inherited']);
     expect(await idsWith('proxy_set_header Host 1;', 'root /srv;')).toEqual([]);
   });
 });

@@ -1,6 +1,8 @@
 /** Which ways to an application headgate doctor sees in an NGINX configuration. */
+import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { findingsIn, idsIn } from '../../support/nginx-findings.ts';
+import { blocksOf } from '../../support/page.ts';
 
 const policies = 'version: 1\nidentity: { sources: [ip] }\ndefault: { limits: [100/1h] }\n';
 const CHECKED = 'location / { include headgate-location.conf; PASS }';
@@ -153,4 +155,15 @@ test.each([
   ['endings of files', 'location ~ \\.css$ { proxy_pass http://127.0.0.1:3000; }'],
 ])('%s may be anything of the application', async (_, lines) => {
   expect(await ids(inServer(lines))).toEqual(UNCHECKED);
+});
+
+test('the ways out that the quickstart shows have no findings', async () => {
+  const page = new URL('../../../docs/quickstart/nginx.md', import.meta.url);
+  const shown = blocksOf(readFileSync(page, 'utf8')).filter(({ language }) => language === 'nginx');
+  expect(shown.length).toBeGreaterThan(2);
+  for (const { text } of shown) {
+    const isServer = text.startsWith('server');
+    const http = isServer ? text : `server { include headgate-server.conf; ${text} }`;
+    expect(await idsIn({ policies, http })).toEqual([]);
+  }
 });

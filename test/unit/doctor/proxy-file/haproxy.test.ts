@@ -2,7 +2,9 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { haproxyFacts } from '../../../../src/doctor/proxy-file/haproxy.ts';
 import { haproxyFindings } from '../../../../src/doctor/proxy-file/haproxy-findings.ts';
+import { haproxySites } from '../../../../src/doctor/proxy-file/haproxy-sites.ts';
 import { haproxyWays } from '../../../../src/doctor/proxy-file/haproxy-ways.ts';
+import { uncheckedPaths } from '../../../../src/doctor/proxy-file/unchecked-paths.ts';
 import { uncheckedWays } from '../../../../src/doctor/proxy-file/ways.ts';
 import { validFile } from '../../../support/proxy-config.ts';
 
@@ -162,6 +164,19 @@ describe('a rewrite after the check', () => {
     expect(found.filter((each) => /api-login/.test(each))).toEqual([]);
     if (!lines.includes('replace-path')) expect(found).toEqual([]);
   });
+});
+
+test('an allow above the check leaves requests out', () => {
+  const problems = (lines: string) =>
+    uncheckedPaths(haproxySites('haproxy.cfg', site(lines)), POLICIES).map(
+      ({ subject, problem }) => `${subject} ${problem}`,
+    );
+  const allow = 'http-request allow if { path_beg /log }';
+  expect(problems(`${allow}\n  ${CHECK}`)).toEqual([
+    'haproxy.cfg:4 http-request allow above the check passes requests on without asking headgate, and policy login limits such requests',
+  ]);
+  expect(problems(`${CHECK}\n  ${allow}`)).toEqual([]);
+  expect(problems(`http-request allow if { src 10.0.0.0/8 }\n  ${CHECK}`)).toEqual([]);
 });
 
 describe('the sections of headgate', () => {
