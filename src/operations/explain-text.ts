@@ -134,12 +134,12 @@ function accessText({ access, isOverride }: AccessEvent): string {
   return isOverride ? `an override applies: the client is ${access}` : `the client is ${access}`;
 }
 
-function pathTexts({ target, path, otherReadings, suspicious, malformed }: PathEvent): string[] {
+function pathTexts({ target, path, otherReadings, around, malformed }: PathEvent): string[] {
   if (malformed) return ['it has control characters or too many readings: the request is denied'];
   return [
     path === target ? `${path}, as sent` : `${target} is read as ${path}`,
     ...otherReadings.map((reading) => `some servers read it as ${reading}`),
-    ...(suspicious ? ['servers disagree about it: the strictest policy applies too'] : []),
+    ...around.map((reading) => `it cannot be decoded, and servers may read it as ${reading}`),
   ];
 }
 
@@ -148,7 +148,6 @@ const REASONS: Readonly<Record<PolicyReason, string>> = {
   'named-by-proxy': 'the proxy names it for this route',
   always: 'it applies to all requests that it matches',
   'other-reading': 'it matches another reading of the path',
-  strictest: 'it is the strictest policy',
   'nothing-matches': 'no other policy matches',
 };
 

@@ -36,8 +36,6 @@ import { lookAt, type RedisNode, startRedisNode } from '../support/redis-node.ts
 import { ACL_FILE, addShippedAccount, byShippedAccount } from '../support/shipped-account.ts';
 
 const WORKERS = 2;
-/** Servers disagree on whether this is the path of the login, so the strictest policy applies. */
-const SUSPICIOUS = 'POST /api/auth/%u006cogin';
 
 interface Override {
   readonly about: string;
@@ -516,13 +514,10 @@ describe.skipIf(!ownRedisIsHere)('gateways on one Redis, by the shipped account'
   describe('a policy in another mode', () => {
     const strictest = async (gateway: Gateway, name: string) => {
       const address = newAddress();
-      const suspicious = await visit(gateway, SUSPICIOUS, { address });
-      const unsaid = await call(gateway.url, '/nginx', {
+      const { headers } = await call(gateway.url, '/nginx', {
         headers: { 'x-original-method': 'POST', 'x-real-ip': newAddress() },
       });
-      return [suspicious, unsaid].every(({ headers }) =>
-        String(headers['ratelimit-policy']).includes(`"${name}"`),
-      );
+      return String(headers['ratelimit-policy']).includes(`"${name}"`);
     };
 
     test.each(['shadow', 'off'])('%s is no longer the strictest policy', async (mode) => {

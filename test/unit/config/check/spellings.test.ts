@@ -86,6 +86,7 @@ describe('the models of lenient servers serve what real ones serve:', () => {
     ['iis', '/api%f0%80%80%afauth./login'],
     ['nfkc', '/api/auth/%ef%bd%8cogin'],
     ['c-string', '/api/auth/login%00.html'],
+    ['undecodable', '/api/%ffauth/lo%zzgin%'],
   ])('%s serves %s', (family, target) => {
     expect(servesPath(target, LOGIN)).toContain(family);
   });
