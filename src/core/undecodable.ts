@@ -73,14 +73,14 @@ export function withShownMarks(path: string): string {
 }
 
 /**
- * Whether a path has a mark and a segment that may be `..` or end in it, because a mark may be a slash. What remains then
- * depends on what was there before, which nobody can tell.
+ * Whether a path has a mark and a segment that may be `..` or end in it, because a mark may be a slash or end the path.
+ * What remains then depends on what was there before, which nobody can tell.
  */
 export function mayGoUp(path: string): boolean {
   return MARK.test(path) && GOING_UP.test(path);
 }
 
-const GOING_UP = /(?<!\.)\.[\ud800\ud801]*\.[\ud800\ud801]*(?:\/|\ud801|$)/;
+const GOING_UP = /(?<!\.)\.[\ud800\ud801]*\.(?:[/\ud800\ud801]|$)/;
 
 /** One mark in place of several, and of the dots and blanks beside it that servers may drop at the ends of a name. */
 export function withSingleMarks(path: string): string {
