@@ -21,7 +21,7 @@ const NO_ADDRESS = 'is not an address, a CIDR range such as 10.0.0.0/8, loopback
 const NAT64_RANGE = /^64:ff9b::[^/]*\//i;
 const address = z
   .string()
-  .meta({ title: 'address range', examples: ['203.0.113.0/24', '10.9.0.7'] })
+  .meta({ title: 'address range', examples: ['203.0.113.0/24', '198.51.100.7'] })
   .transform(
     holds((text: string) => {
       if (NAT64_RANGE.test(text)) {

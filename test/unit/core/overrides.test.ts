@@ -107,8 +107,12 @@ describe('a client', () => {
   });
 
   test('is not exempt by the address of a trusted proxy, which many clients share', () => {
-    const { send } = overridden([addressOf('10.0.0.7').daily.current, 'exempt']);
+    const { send } = overridden(
+      [addressOf('10.0.0.7').daily.current, 'exempt'],
+      [addressOf('127.0.0.1').daily.current, 'exempt'],
+    );
     expect(send({ proxy: '10.0.0.7' }).reason).toBe('within_limits');
+    expect(send({ client: '127.0.0.1' }).reason).toBe('within_limits');
   });
 });
 
