@@ -35,7 +35,7 @@ export const denialReportSchema = z.object({
   until: z.iso
     .datetime()
     .describe(
-      'When the next request is allowed, as computed at the last denial. Of a client that an operator blocked: when the block ends. Absent for every other denial.',
+      'When the next request is allowed, as computed at the last denial. Of a client that an operator blocked: when the block ends. Absent for every other denial, and if the limit is lower than what the request costs: then no request is ever allowed.',
     )
     .optional(),
   /** Every partition that stands for the client of the last request alone. */
@@ -50,7 +50,8 @@ export const currentQuotaSchema = z.object({
   /** In words. */
   allows: text,
   remaining: count,
-  retry_after_ms: count,
+  /** Absent if no request is ever allowed. */
+  retry_after_ms: count.optional(),
   reset_after_ms: count,
 });
 export type CurrentQuota = Readonly<z.output<typeof currentQuotaSchema>>;
@@ -79,7 +80,7 @@ export function reportOf({
       allows: binding.limit.description,
       counted: partitionOf(binding.key),
       key: binding.key,
-      until: isoTime(binding.nowMs + binding.state.retryAfterMs),
+      ...(!binding.isNeverMet && { until: isoTime(binding.nowMs + binding.state.retryAfterMs) }),
     }),
     ...(answered && { dialect: answered.dialect }),
     denials: count,

@@ -282,6 +282,7 @@ function decisionFacts({
       fact('Since', timeOf(since)),
       fact('Last', timeOf(last)),
       until !== undefined && fact('Until', timeOf(until)),
+      until === undefined && limit !== undefined && fact('Until', 'never allowed'),
       now !== undefined &&
         fact(
           'Now',
@@ -324,7 +325,8 @@ function limits({ limits: rows }) {
   );
 }
 
-/** @param {number} ms */
+/** @param {number} [ms] absent: no request is ever allowed */
 function nextText(ms) {
+  if (ms === undefined) return 'never';
   return ms === 0 ? 'now' : `in ${durationText(ms)}`;
 }

@@ -58,7 +58,10 @@ export function clientColumns({ columns }: Size, nowMs: number): Column<DeniedCl
     { head: 'SINCE', cell: ({ since }) => withSpan(since), rank: 2 },
     {
       head: 'UNTIL',
-      cell: ({ until, reason }) => (until === undefined ? wordFor(reason) : withSpan(until)),
+      cell: ({ until, reason, limit }) => {
+        if (until !== undefined) return withSpan(until);
+        return limit === undefined ? wordFor(reason) : 'never allowed';
+      },
       rank: 4,
     },
     { head: 'DECISION', cell: ({ decision_id: id }) => id, rank: 3 },

@@ -66,7 +66,7 @@ export function inspectionText({ limits, overrides }: Inspection): string[] {
     limit,
     allows,
     String(remaining),
-    waitMs === 0 ? 'now' : `in ${durationText(Math.ceil(waitMs / 1_000))}`,
+    waitText(waitMs),
   ]);
   const ofClient = overrides.filter((override) => override.about === 'client');
   return [
@@ -76,6 +76,12 @@ export function inspectionText({ limits, overrides }: Inspection): string[] {
       ? []
       : ['', ...ofClient.map((override) => inForceText(override, Date.now()))]),
   ];
+}
+
+/** Undefined: no request is ever allowed. */
+function waitText(waitMs: number | undefined): string {
+  if (waitMs === undefined) return 'never';
+  return waitMs === 0 ? 'now' : `in ${durationText(Math.ceil(waitMs / 1_000))}`;
 }
 
 async function detailsOf(client: DeniedClient, flags: GatewayFlags): Promise<DenialDetails> {
