@@ -33,8 +33,10 @@ export interface Fit {
   readonly filled: number;
 }
 
-/** A request that needs more comparisons is refused, so that it costs no more than other requests. */
+/** A request that needs more comparisons of names is refused, so that it costs no more than other requests. */
 const MAX_COMPARISONS = 10_000;
+/** What a step to a node costs, in comparisons. */
+const STEP = 20;
 
 /** One path for each pattern that one of the paths may match; undefined if it takes too many comparisons. */
 export type PathsAround = (paths: readonly string[]) => Fit[] | undefined;
@@ -92,7 +94,8 @@ class Walk {
   #visit(node: Node, { at, before, filled }: Step): void {
     // A path has at most 2 KiB, see path.ts.
     const place = node.id * 4_096 + at;
-    if (this.#seen.has(place) || this.#comparisons++ > MAX_COMPARISONS) return;
+    if (this.#seen.has(place) || this.#comparisons > MAX_COMPARISONS) return;
+    this.#comparisons += STEP;
     this.#seen.add(place);
     const path = this.#path;
     if (node.isOpen && at < path.length) {
@@ -126,7 +129,8 @@ class Walk {
         const fit = fitOf(name);
         if (fit === 0) continue;
         const step = { at, before: `${before}/${name}`, filled: filled + name.length - mark };
-        if (fit & WHOLE) this.#visit(next, step);
+        if (fit & WHOLE && at > this.#path.length) this.#end(next, step.before, step.filled);
+        else if (fit & WHOLE) this.#visit(next, step);
         if (fit & CUT) this.#end(next, step.before, step.filled);
       }
     }

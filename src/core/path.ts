@@ -40,7 +40,7 @@ const MAX_BEYOND_ASCII = 384;
 const LONGEST_LIGATURE = 0xfdfa;
 const LENGTH_OF_LONGEST_LIGATURE = 18;
 /** For what cannot be decoded, in one reading: each can be compared in many ways. */
-const MAX_MARKS = 64;
+const MAX_MARKS = 32;
 /** In all readings together. Every step reads each character a fixed number of times. */
 const MAX_READING_CHARACTERS = 3_072;
 const SLASH = 0x2f;

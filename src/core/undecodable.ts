@@ -29,7 +29,7 @@ export function decodedWithGaps(raw: string): string[] {
   return [...new Set(texts)].flatMap(withoutStrays).map((text) => text.replace(ROWS, single));
 }
 
-const ROWS = /([\ud800\ud801]+)/g;
+const ROWS = /[\ud800\ud801]{2,}/g;
 
 /** Alone, a stray sign may leave behind it what has a meaning in a path. */
 const STRAY_BEFORE_MARK = /[%\ud801][^/]{0,12}[.;#?\s]/;
@@ -88,13 +88,16 @@ export function withSingleMarks(path: string): string {
 }
 
 function withSingleMark(segment: string): string {
-  if (!MARK.test(segment)) return segment;
-  const parts = segment.split(ROWS);
-  const kept = parts.map((part, i) => {
-    if (i === parts.length - 1) return withoutLooseEnd(part) && part;
-    return i % 2 === 1 ? part : withoutLooseEnd(part).trimStart();
-  });
-  return kept.join('').replace(ROWS, single);
+  if (segment.length < 2 || !MARK.test(segment)) return segment;
+  let kept = '';
+  let start = 0;
+  for (let i = 0; i < segment.length; i++) {
+    if (!isMark(segment.charCodeAt(i))) continue;
+    kept += withoutLooseEnd(segment.slice(start, i)) + segment[i];
+    start = i + 1;
+  }
+  const rest = segment.slice(start);
+  return (withoutLooseEnd(rest) === '' ? kept : kept + rest).replace(ROWS, single);
 }
 
 /** The mark of a row of marks. */
