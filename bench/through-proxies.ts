@@ -50,7 +50,7 @@ const ENVOY = {
   withoutChecks: {
     'direct_response: { status: 200 }': `direct_response: { status: 200 }
                           typed_per_filter_config:
-                            envoy.filters.http.ext_authz:
+                            headgate.ext_authz:
                               "@type": type.googleapis.com/envoy.extensions.filters.http.ext_authz.v3.ExtAuthzPerRoute
                               disabled: true`,
   },

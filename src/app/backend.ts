@@ -20,7 +20,7 @@ export interface BackendEvents {
  * The store when the gateway started. `evicts`: Redis counts, but drops counters when it is full. `refuses`: it answers, but
  * is full, read-only or denies this account.
  */
-export type StoreAtStart = 'counts' | 'evicts' | 'refuses' | 'unreachable';
+export type StoreAtStart = 'counts' | 'evicts' | 'refuses' | 'runs-no-lua' | 'unreachable';
 
 export interface Backend {
   readonly store: QuotaStore;

@@ -1,4 +1,5 @@
 /** Puts together what operators see of one process: its traffic, its store, its policy file, its last actions. */
+import { hostname } from 'node:os';
 import type { PolicySource } from '../config/policy-file/policy-source.ts';
 import type { Environment } from '../config/settings/environment.ts';
 import type { RecentActions } from '../operations/recent-actions.ts';
@@ -21,6 +22,7 @@ export function gatewayStatus(parts: StatusParts): GatewayStatus {
   const { environment, policies, telemetry, monitor, backend, actions } = parts;
   return {
     isWorker: environment.worker !== undefined,
+    host: hostname(),
     traffic: telemetry.traffic,
     actions,
     storeKind: environment.redis === undefined ? 'memory' : 'redis',

@@ -13,6 +13,8 @@ import {
 
 export interface Listening extends Pick<ProxyPorts, 'check' | 'grpc' | 'json'> {
   readonly store: StoreAtStart;
+  /** How many gateways count together; undefined if workers count. */
+  readonly gateways?: number;
   readonly ops: AddressInfo | undefined;
 }
 
@@ -67,7 +69,8 @@ export async function createGateway(options: GatewayOptions): Promise<SingleGate
       );
       ready = true;
       warnIfOpen(ports, environment, proxies);
-      return { ...ports, store, ops: opsServer.server.address() as AddressInfo };
+      const gateways = gateway.knownGateways();
+      return { ...ports, store, gateways, ops: opsServer.server.address() as AddressInfo };
     },
     async drain(durationMs) {
       ready = false;

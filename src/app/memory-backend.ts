@@ -29,7 +29,6 @@ export function inMemory(options: MemoryBackendOptions): Backend {
     queryAll: async (query) => ({ answers: [await events.answerQuery(query)], asked: 1 }),
     stats: async () => ({
       store: 'memory',
-      gateways: 1,
       keyspace: { activeWindows: memory.size, sampledKeys: memory.size, isExact: true },
       servers: [],
     }),

@@ -42,6 +42,7 @@ export function operatedGateway(options: OperatedOptions): Gateway {
     forgetDenied: (keys) => denials.reset(keys),
     queryAll: backend.queryAll,
     stats: backend.stats,
+    knownGateways: () => backend.place().count,
     audit(action, isConfirmed) {
       actions.add(action, isConfirmed);
       telemetry.operators.acted(action);

@@ -56,6 +56,8 @@ export interface PortlessGateway extends RunningGateway {
   take(port: PortName, connection: Socket): boolean;
   /** The store failed lately. */
   isDegraded(): boolean;
+  /** The last known number of gateways that count together. */
+  knownGateways(): number;
   /** Reads the files of the rate limit service again, if it has any. */
   reloadRateLimits(): Promise<void>;
 }
@@ -96,6 +98,7 @@ export async function createPortlessGateway(options: GatewayOptions): Promise<Po
     operate: createOperate(operated),
     unseenHeaders,
     isDegraded: monitor.isDegraded,
+    knownGateways: operated.knownGateways,
     reloadRateLimits: async () => rateLimits?.reload(),
     async start() {
       const found = await shared.connect();

@@ -1,18 +1,11 @@
 /** Follows what happens to the store: updates its health, and reports to telemetry. */
 import type { PoliciesByFailureMode } from '../core/failure-modes.ts';
 import type { StoreErrorReason } from '../core/store.ts';
+import type { StoreCondition } from '../operations/running-gateway.ts';
 import { causeText } from '../telemetry/cause-text.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
+import { StoreAnswers } from './store-answers.ts';
 import { StoreHealth } from './store-health.ts';
-
-export interface StoreCondition {
-  /** The store failed lately. */
-  readonly isDegraded: boolean;
-  /** When that last changed, milliseconds since the epoch. */
-  readonly sinceMs: number;
-  /** The last failure, in a few words; undefined for a store that is well. */
-  readonly reason: string | undefined;
-}
 
 export interface StoreMonitor {
   /** The store failed lately. */
@@ -20,7 +13,8 @@ export interface StoreMonitor {
   condition(): StoreCondition;
   /** A round trip succeeded, for so many requests. Milliseconds. */
   answered(durationMs: number, requests: number): void;
-  failed(reason: StoreErrorReason, cause: unknown): void;
+  /** `checks`: how many the store did not count for this reason. */
+  failed(reason: StoreErrorReason, cause: unknown, checks: number): void;
   /** The store was too slow, and is not used until it answers again. */
   givenUp(): void;
   /** A store that was given up answers a probe. */
@@ -46,40 +40,59 @@ export function monitorStore(
   });
   // Put into words only for an operator: while the store fails, there may be thousands a second.
   let lastFailure: { readonly reason: string; readonly cause?: unknown } | undefined;
+  const answers = new StoreAnswers(now);
+  const failedBy = (failure: NonNullable<typeof lastFailure>, checks = 0) => {
+    lastFailure = failure;
+    answers.failed(failure.reason, checks);
+    return health.failed();
+  };
   return {
     isDegraded: () => health.isDegraded,
-    condition: () => ({
-      isDegraded: health.isDegraded,
-      sinceMs: health.sinceMs,
-      reason: health.isDegraded && lastFailure ? failureText(lastFailure) : undefined,
-    }),
+    condition() {
+      const { isDegraded, sinceMs } = health;
+      const found = isDegraded ? answers.lapses() : undefined;
+      const isSilent = isDegraded && found === undefined;
+      return {
+        isDegraded,
+        sinceMs: isSilent ? Math.max(sinceMs, answers.lastAnswerMs) : sinceMs,
+        lapses: found,
+        reason: isDegraded && lastFailure ? failureText(lastFailure) : undefined,
+      };
+    },
     answered(durationMs, requests) {
       store.answered(durationMs, requests);
+      answers.answered(requests);
       health.answered();
     },
-    failed(reason, cause) {
-      lastFailure = { reason, cause };
-      const isNew = health.failed();
+    failed(reason, cause, checks) {
+      const isNew = failedBy({ reason, cause }, checks);
       store.failed({ reason, cause, isNew });
     },
     givenUp() {
-      lastFailure = { reason: 'given_up' };
       store.givenUp();
-      health.failed();
+      failedBy({ reason: 'given_up' });
+      answers.givenUp();
     },
-    probed: () => health.answered(),
-    connected: () => health.connected(),
+    probed() {
+      answers.answered();
+      health.answered();
+    },
+    connected() {
+      answers.answered();
+      health.connected();
+    },
     connectionFailed(error) {
-      lastFailure = { reason: 'connection', cause: error };
-      health.failed();
+      failedBy({ reason: 'connection', cause: error });
       store.connectionFailed(error);
     },
     startedUncounted(policies) {
-      lastFailure ??= { reason: 'connection' };
-      health.failed();
+      failedBy(lastFailure ?? { reason: 'connection' });
       store.startedUncounted(policies);
     },
-    heartbeatAccepted: () => health.answered(),
+    heartbeatAccepted() {
+      answers.answered();
+      health.answered();
+    },
     heartbeatLost(error) {
       // If the store is degraded, that is logged already.
       if (!health.isDegraded) peers.heartbeatLost(error);

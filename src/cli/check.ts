@@ -103,10 +103,10 @@ async function checkFiles(
 }
 
 /** Keeps the exit code of an invalid file. */
-async function checkRedis({ redis: target, storeTimeoutMs }: Environment): Promise<void> {
+async function checkRedis({ redis: target, ...environment }: Environment): Promise<void> {
   if (target === undefined) throw new ConfigError([NO_REDIS]);
   // Loaded only now, because most checks need no client of Redis.
   const { reportOnRedis } = await import('./support/print-examination.ts');
-  const canCount = await reportOnRedis({ target, storeTimeoutMs });
+  const canCount = await reportOnRedis({ ...environment, target });
   if (!canCount) process.exitCode ??= EXIT_FAULT;
 }

@@ -1,8 +1,9 @@
-/** `headgate clients`: list denied clients; reset, block and exempt clients. */
+/** `headgate clients`: list denied clients, show one; reset, block and exempt clients. */
 import { Command } from 'commander';
 import { clientText } from '../operations/listed-fields.ts';
 import { OPERATIONS } from '../operations/operation-table.ts';
 import type { DenialList } from '../operations/schemas/denials.ts';
+import { inspectionText } from './support/client-text.ts';
 import { callGateway, type GatewayFlags } from './support/gateway-client.ts';
 import {
   type ChangeFlags,
@@ -43,13 +44,21 @@ interface ResetFlags extends LiftFlags {
 
 export function clientsCommand(): Command {
   return new Command('clients')
-    .description('list the clients that are denied; reset, block and exempt clients')
+    .description('list the clients that are denied; show, reset, block and exempt clients')
     .addCommand(
       withOutput(gatewayCommand('top'))
         .description('list the clients denied in the last five minutes, most denials first')
         .option('--limit <count>', 'maximum number of clients, at most 100', countUpTo(100), 20)
         .option('--shadow', 'list the clients that policies in shadow mode would have denied')
         .action(top),
+    )
+    .addCommand(
+      withOutput(gatewayCommand('show'))
+        .description(
+          'show a client: what blocks or exempts it, its limits and what is left of them, its denials',
+        )
+        .addArgument(clientArgument())
+        .action(show),
     )
     .addCommand(
       changeCommand('reset')
@@ -113,6 +122,11 @@ function topText({ clients, gateways }: DenialList, nowMs: number): Line[] {
   ]);
   const head = ['CLIENT', 'DENIALS', 'LIMIT', 'REASON', 'SINCE (UTC)', 'LAST', 'UNTIL', 'DECISION'];
   return [...table(head, rows), ...silent];
+}
+
+async function show(client: string, { output, ...flags }: GatewayFlags & OutputFlags) {
+  const answer = await callGateway(flags, OPERATIONS.inspect, { client: readClient(client) });
+  print(output, answer.json, () => inspectionText(answer.read(), Date.now()));
 }
 
 async function reset(client: string, { policy, reason, ...flags }: ResetFlags): Promise<void> {

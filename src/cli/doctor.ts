@@ -1,5 +1,6 @@
 /** `headgate doctor`: looks at everything that a working limit needs, and says what to do. */
 import { Command, InvalidArgumentError } from 'commander';
+import { EXIT_USAGE } from './support/exit-codes.ts';
 import { withOutput } from './support/output.ts';
 import type { DoctorFlags } from './support/run-doctor.ts';
 
@@ -14,9 +15,16 @@ export function doctorCommand(): Command {
         (file: string, before: readonly string[]) => [...before, file],
         [] as readonly string[],
       )
-      .option('--through <url>', 'a URL of the proxy, to ask as a client would', readUrl)
+      .option(
+        '--through <url>',
+        'a URL of the proxy, to ask as a client would; http://user:password@host/ for HTTP Basic authentication',
+        readUrl,
+      )
+      .option('--host <name>', 'with --through, the name of another site of the proxy', readHost)
       .option('--redis', 'treat it as an error if no Redis is set (HEADGATE_REDIS_URL)'),
-  ).action(async (flags: DoctorFlags) => {
+  ).action(async (flags: DoctorFlags, command: Command) => {
+    if (flags.host !== undefined && flags.through === undefined)
+      command.error('error: --host needs --through', { exitCode: EXIT_USAGE });
     const { doctor } = await import('./support/run-doctor.ts');
     return doctor(flags);
   });
@@ -24,7 +32,20 @@ export function doctorCommand(): Command {
 
 function readUrl(text: string): URL {
   const url = URL.parse(text);
-  if (url !== null && /^https?:$/.test(url.protocol) && url.username + url.password === '')
-    return url;
+  if (url !== null && /^https?:$/.test(url.protocol) && isDecodable(url)) return url;
   throw new InvalidArgumentError('It must be a URL such as http://127.0.0.1:8000/.');
+}
+
+function isDecodable({ username, password }: URL): boolean {
+  try {
+    decodeURIComponent(username + password);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function readHost(text: string): string {
+  if (/^(\[[0-9a-f:.]+\]|[\w.-]+)(:\d+)?$/i.test(text)) return text;
+  throw new InvalidArgumentError('It must be the name of a host, such as shop.example.');
 }

@@ -1,7 +1,15 @@
 /** `headgate explain`: shows how a request would be decided and why, or what is known of a denial. */
 import { Command, InvalidArgumentError } from 'commander';
-import { canonicalAddress } from '../core/address.ts';
 import { DEFAULT_DIALECT, DIALECT_NAMES } from '../operations/explain-answer.ts';
+import {
+  ADDRESS_FORM,
+  isAddressText,
+  isHeader,
+  isMethod,
+  isTarget,
+  METHOD_FORM,
+  URL_FORM,
+} from '../operations/request-form.ts';
 import type { MatchFlags } from './support/explain-match.ts';
 import type { ExplainFlags, ProxyChoice } from './support/explain-request.ts';
 import { readUrl } from './support/gateway-options.ts';
@@ -17,18 +25,22 @@ export function explainCommand(): Command {
         '[decision...]',
         'id of a recent denial; a running gateway looks it up. With --domain: the entries of a descriptor, as key=value',
       )
-      .option('--url <url>', "path or URL, as the client sends it: '/api//auth/LOGIN'")
+      .option(
+        '--url <url>',
+        "path or URL, as the client sends it: '/api//auth/LOGIN'",
+        inForm(isTarget, URL_FORM),
+      )
       .option('--policies <file>', 'policy file (HEADGATE_POLICIES)')
-      .option('--method <method>', 'method of the request', 'GET')
+      .option('--method <method>', 'method of the request', inForm(isMethod, METHOD_FORM), 'GET')
       .option(
         '-H, --header <header>',
         "header of the request, as 'name: value'; repeat for more",
         addHeader,
         [],
       )
-      .option('--peer <address>', 'address that connected to the proxy')
-      .option('--client <address>', 'client address that the proxy reports')
-      .option('--proxy-address <address>', 'address of the proxy', '127.0.0.1')
+      .option('--peer <address>', 'address that connected to the proxy', readAddress)
+      .option('--client <address>', 'client address that the proxy reports', readAddress)
+      .option('--proxy-address <address>', 'address of the proxy', readAddress, '127.0.0.1')
       .option(
         '--proxy <name>',
         `proxy whose answer is shown: ${DIALECT_NAMES.join(', ')} (default: ${DEFAULT_DIALECT}); an address is the older form of --proxy-address`,
@@ -47,14 +59,25 @@ export function explainCommand(): Command {
   ).action(run);
 }
 
+function readAddress(text: string): string {
+  if (isAddressText(text)) return text;
+  throw new InvalidArgumentError(
+    `It ${ADDRESS_FORM}. To see a client by its key or name: headgate clients show id:NAME.`,
+  );
+}
+
 type Flags = ExplainFlags & MatchFlags;
 
 const NO_DECISION_ID =
-  'error: there is no decision id in this: one is like 32f2453148f4-1, and a 429 has it in X-RateLimit-Decision-Id and in its body';
+  'error: there is no decision id in this: one is like 32f2453148f4-1, and a 429 or 403 has it in X-RateLimit-Decision-Id and in its body; to see a client by its address, key or name: headgate clients show';
+
+/** They describe a request, which a decision id and a descriptor do not need. */
+const OF_REQUEST = ['method', 'header', 'peer', 'client', 'proxyAddress', 'proxy'];
 
 async function run(words: readonly string[], flags: Flags, command: Command) {
   const mistake =
     flags.domain === undefined ? mistakeIn(words, flags, command) : matchMistake(words, flags);
+  if (mistake === undefined && flags.url === undefined) refuseRequestFlags(command);
   if (mistake !== undefined) command.error(`error: ${mistake}`);
   // Loaded only now, because a command line with mistakes should fail fast.
   if (flags.domain !== undefined) {
@@ -65,12 +88,25 @@ async function run(words: readonly string[], flags: Flags, command: Command) {
   if (decision !== undefined) {
     const { decisionIdIn } = await import('../operations/client-name.ts');
     const id = decisionIdIn(decision);
-    if (id === undefined) command.error(NO_DECISION_ID);
+    // Other texts may be keys, which are not repeated.
+    const name = /^id:\S+$/.test(decision) || isAddressText(decision) ? decision : 'CLIENT';
+    if (id === undefined) command.error(`${NO_DECISION_ID} ${name}`);
     const { explainDecision } = await import('./support/explain-decision.ts');
     return explainDecision(id, flags);
   }
   const { explainRequest } = await import('./support/explain-request.ts');
   return explainRequest({ ...flags, url: flags.url ?? '' });
+}
+
+function refuseRequestFlags(command: Command): void {
+  const given = command.options.filter(
+    (option) =>
+      OF_REQUEST.includes(option.attributeName()) &&
+      command.getOptionValueSource(option.attributeName()) === 'cli',
+  );
+  if (given.length === 0) return;
+  const names = given.map(({ long }) => long).join(', ');
+  command.error(`error: ${names}: only with --url, which says that a request is described`);
 }
 
 function matchMistake(words: readonly string[], flags: Flags): string | undefined {
@@ -113,14 +149,22 @@ function mistakeIn(
 
 function readProxy(text: string): ProxyChoice {
   if (DIALECT_NAMES.includes(text)) return { dialect: text };
-  if (canonicalAddress(text) !== undefined) return { address: text };
+  if (isAddressText(text)) return { address: text };
   throw new InvalidArgumentError(`Allowed names are ${DIALECT_NAMES.join(', ')}.`);
 }
 
 function addHeader(text: string, before: ExplainFlags['header']): ExplainFlags['header'] {
   const colon = text.indexOf(':');
-  if (colon < 1) {
+  const [name, value] = [text.slice(0, colon).trim(), text.slice(colon + 1).trim()];
+  if (colon < 1 || !isHeader(name, value)) {
     throw new InvalidArgumentError("It must be a name, a colon and a value: 'x-api-key: alice'.");
   }
-  return [...before, [text.slice(0, colon).trim(), text.slice(colon + 1).trim()]];
+  return [...before, [name, value]];
+}
+
+function inForm(isRight: (text: string) => boolean, form: string): (text: string) => string {
+  return (text) => {
+    if (isRight(text)) return text;
+    throw new InvalidArgumentError(`It ${form}.`);
+  };
 }

@@ -21,6 +21,7 @@ export function initCommand(): Command {
     .option('--existing', 'write only what to add to a configuration that the proxy has')
     .option('--no-existing', 'write a whole configuration for the proxy')
     .option('--login <path>', 'path that clients log in at', (text) => valid(() => readPath(text)))
+    .option('--no-login', 'clients log in nowhere')
     .addOption(
       new Option('--behind <what>', 'what clients connect to before the proxy').choices(FRONTS),
     )

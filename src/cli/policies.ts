@@ -46,10 +46,13 @@ async function list({ output, ...flags }: GatewayFlags & OutputFlags): Promise<v
 }
 
 function listText({ policies }: PolicyList): Line[] {
-  const rows = policies.map(({ name, mode, mode_of_file: ofFile, limits }) => [
+  const rows = policies.map(({ name, mode, mode_of_file: ofFile, limits, plans = [] }) => [
     name,
     modeCell(mode, ofFile),
-    limits.join('; '),
+    [
+      ...limits,
+      ...plans.map(({ plan, limits: ofPlan }) => `plan ${plan}: ${ofPlan.join('; ')}`),
+    ].join('; '),
   ]);
   return table(['POLICY', 'MODE', 'LIMITS'], rows);
 }

@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import { OPERATIONS } from '../operations/operation-table.ts';
 import type { StatsReport } from '../operations/schemas/stats.ts';
 import { unseenText } from '../telemetry/unseen-header.ts';
+import { EXIT_FAULT } from './support/exit-codes.ts';
 import { callGateway, type GatewayFlags } from './support/gateway-client.ts';
 import { gatewayCommand } from './support/gateway-options.ts';
 import { type Line, type OutputFlags, print, shortTime, withOutput } from './support/output.ts';
@@ -16,16 +17,22 @@ export function statsCommand(): Command {
 
 async function stats({ output, ...flags }: GatewayFlags & OutputFlags): Promise<void> {
   const answer = await callGateway(flags, OPERATIONS.stats, {});
-  print(output, answer.json, () => statsText(answer.read()));
+  const stats = answer.read();
+  print(output, answer.json, () => statsText(stats));
+  if (stats.unavailable !== undefined) process.exitCode = EXIT_FAULT;
 }
 
 function statsText(stats: StatsReport): Line[] {
+  const { unavailable, active_windows: windows } = stats;
   const about = stats.is_exact ? '' : 'about ';
   const refused = stats.policy_file_refused;
   return alignedRows([
     ['store', stats.store],
-    ['gateways', String(stats.gateways)],
-    ['active windows', `${about}${stats.active_windows}`],
+    ...(unavailable === undefined
+      ? []
+      : [['', { text: unavailable, tone: 'bad' }] satisfies Cell[]]),
+    ['gateways', `${stats.gateways}${unavailable === undefined ? '' : ', as last known'}`],
+    ['active windows', windows === undefined ? 'unknown' : `${about}${windows}`],
     ...(stats.memory_bytes === undefined
       ? []
       : [['their memory', `about ${mebibytes(stats.memory_bytes)}`]]),

@@ -21,14 +21,17 @@ function notUtf8(text: string, name: string): YamlMistake | undefined {
 }
 
 /** At the start of a line, or anywhere in JSON and in a flow map. */
-const key = (name: string, isFlow: boolean) =>
-  new RegExp(`${isFlow ? '' : '^'}["']?${name}["']?[ \\t]*:[ \\t]*["']?([\\w./-]+)`, 'm');
+const VERSION = { block: /^["']?apiVersion["']?[ \t]*:/m, flow: /["']?apiVersion["']?[ \t]*:/ };
+const KIND = {
+  block: /^["']?kind["']?[ \t]*:[ \t]*["']?(\w+)/m,
+  flow: /["']?kind["']?[ \t]*:[ \t]*["']?(\w+)/,
+};
 
 /** There may be several in one text. */
 function kubernetesObject(text: string, name: string): YamlMistake | undefined {
-  const isFlow = text.trimStart().startsWith('{');
-  const version = key('apiVersion', isFlow).exec(text);
-  const kind = key('kind', isFlow).exec(text)?.[1];
+  const style = text.trimStart().startsWith('{') ? 'flow' : 'block';
+  const version = VERSION[style].exec(text);
+  const kind = KIND[style].exec(text)?.[1];
   if (version === null || kind === undefined) return undefined;
   // It may be in a list, or in a later document.
   const holder = /\bkind["']?[ \t]*:[ \t]*["']?(ConfigMap|Secret)\b/.exec(text)?.[1];

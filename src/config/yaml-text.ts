@@ -14,6 +14,7 @@ import {
 import type { Excerpt, Place } from './diagnostic.ts';
 import { otherText } from './other-text.ts';
 import { boundsMistake, type YamlBounds } from './yaml-bounds.ts';
+import { commentOf } from './yaml-comment.ts';
 import { mistakesOf, PARSE_OPTIONS, type YamlFileKind, type YamlMistake } from './yaml-mistakes.ts';
 import type { Path } from './yaml-path.ts';
 
@@ -29,6 +30,8 @@ export interface YamlText {
   offsetOfKey(path: Path, key: string): number;
   place(offset: number): Place;
   excerpt(offset: number): Excerpt | undefined;
+  /** What the author wrote at an entry of the list at this path, in one line. */
+  commentAt(path: Path, index: number): string | undefined;
 }
 
 /** A kind of file, for the messages about it, how large it may be, and how its values are read. */
@@ -75,6 +78,7 @@ export function readYaml(written: string, kind = POLICY_FILE): YamlText {
       return { line: Math.max(1, line), column: Math.max(1, col) };
     },
     excerpt: (offset) => excerptOf(text, offset),
+    commentAt: (path, index) => commentOf(nodeAt(document, path), index),
   };
 }
 

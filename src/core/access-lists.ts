@@ -1,20 +1,15 @@
 /** The `exempt` and `block` lists of the policy file: addresses and listed API keys. */
 import {
-  type AddressSet,
+  addressBits,
   canonicalAddress,
-  compileAddressSet,
+  cidrsOf,
   countedAddress,
   exemptedAddress,
+  rangeBits,
 } from './address.ts';
 
 /** An exempt client is not counted; a blocked client is denied. */
 export type Access = 'exempt' | 'blocked';
-
-/** When a client's list entries expire, in milliseconds since the epoch. 0: not listed; Infinity: no expiry. */
-export interface ListedUntil {
-  readonly exemptUntilMs: number;
-  readonly blockedUntilMs: number;
-}
 
 export interface ListEntry {
   /** A CIDR range, an address or a named range. */
@@ -23,15 +18,40 @@ export interface ListEntry {
   readonly key: string | undefined;
   /** Milliseconds since the epoch; Infinity for an entry without expiry. */
   readonly expiresMs: number;
+  /** File and line, `policies.yaml:12`. */
+  readonly place?: string | undefined;
+  /** What the author of the file wrote at the entry. */
+  readonly comment?: string | undefined;
 }
 
-export const NOT_LISTED: ListedUntil = { exemptUntilMs: 0, blockedUntilMs: 0 };
+/** The entries that name a client. */
+export interface Listed {
+  /** Of several in a list, the one that expires last. */
+  readonly exempt: ListEntry | undefined;
+  readonly block: ListEntry | undefined;
+  readonly all: readonly { readonly list: 'exempt' | 'block'; readonly entry: ListEntry }[];
+}
+
+/** Why a client is exempt or blocked. */
+export interface ClientAccess {
+  readonly access: Access;
+  /** The entry of the policy file that says so. */
+  readonly entry?: ListEntry | undefined;
+  /** An override says so, whatever the policy file says. */
+  readonly isOverride: boolean;
+  /** When the override was made, milliseconds since the epoch. */
+  readonly overriddenMs?: number | undefined;
+}
+
+export const NOT_LISTED: Listed = { exempt: undefined, block: undefined, all: [] };
 
 export interface AccessLists {
   /** Takes an address in its canonical spelling. */
-  ofAddress(address: string): ListedUntil;
+  ofAddress(address: string): Listed;
   /** Takes the identifier of a listed key. */
-  ofKey(id: string): ListedUntil;
+  ofKey(id: string): Listed;
+  readonly exempt: readonly ListEntry[];
+  readonly block: readonly ListEntry[];
 }
 
 /** `named` are named ranges, as in `compileAddressSet`. Throws a RangeError that names an invalid address. */
@@ -45,44 +65,74 @@ export function compileAccessLists(
   return {
     ofAddress: (address) => {
       const counted = countedAddress(address);
-      // A block of an IPv4 address holds for its tunnels too, and a block of 2002::/16 holds for all of 6to4.
-      const spellings = counted === address ? [address] : [address, counted];
-      return listedUntil(
+      const blocked = blocks.ofAddress(address);
+      return listed(
         exemptions.ofAddress(exemptedAddress(address)),
-        Math.max(...spellings.map(blocks.ofAddress)),
+        // A block of an IPv4 address holds for its tunnels too, and a block of 2002::/16 holds for all of 6to4.
+        counted === address ? blocked : [...new Set([...blocked, ...blocks.ofAddress(counted)])],
       );
     },
-    ofKey: (id) => listedUntil(exemptions.ofKey(id), blocks.ofKey(id)),
+    ofKey: (id) => listed(exemptions.ofKey(id), blocks.ofKey(id)),
+    exempt,
+    block,
   };
 }
 
-/** Most clients are on no list: they share one object. */
-function listedUntil(exemptUntilMs: number, blockedUntilMs: number): ListedUntil {
-  if (exemptUntilMs === 0 && blockedUntilMs === 0) return NOT_LISTED;
-  return { exemptUntilMs, blockedUntilMs };
+export function isInForce(entry: ListEntry | undefined, nowMs: number): entry is ListEntry {
+  return entry !== undefined && nowMs < entry.expiresMs;
 }
+
+/** Most clients are on no list: they share one object. */
+function listed(exempt: readonly ListEntry[], block: readonly ListEntry[]): Listed {
+  if (exempt.length === 0 && block.length === 0) return NOT_LISTED;
+  return {
+    exempt: lasting(exempt),
+    block: lasting(block),
+    all: [
+      ...exempt.map((entry) => ({ list: 'exempt', entry }) as const),
+      ...block.map((entry) => ({ list: 'block', entry }) as const),
+    ],
+  };
+}
+
+const NONE: readonly ListEntry[] = [];
 
 function compileList(
   entries: readonly ListEntry[],
   named: Readonly<Record<string, readonly string[]>>,
 ) {
-  const addresses = new Map<number, string[]>();
-  const keys = new Map<string, number>();
-  for (const { address, key, expiresMs } of entries) {
-    if (key !== undefined) keys.set(key, Math.max(expiresMs, keys.get(key) ?? 0));
+  const keys = new Map<string, ListEntry[]>();
+  /** By the leading bits that all addresses of a range share. */
+  const ranges = new Map<string, ListEntry[]>();
+  for (const entry of entries) {
+    const { address, key } = entry;
+    if (key !== undefined) add(keys, key, entry);
     if (address === undefined) continue;
-    const sameExpiry = addresses.get(expiresMs) ?? [];
     // Requests look up single addresses in this spelling.
     const single = canonicalAddress(address);
-    sameExpiry.push(single === undefined ? address : exemptedAddress(single));
-    addresses.set(expiresMs, sameExpiry);
+    const cidrs = single === undefined ? cidrsOf(address, named) : [exemptedAddress(single)];
+    for (const cidr of cidrs) add(ranges, rangeBits(cidr), entry);
   }
-  // The latest expiry comes first, so the first set that contains an address decides.
-  const sets: [number, AddressSet][] = [...addresses]
-    .sort(([a], [b]) => b - a)
-    .map(([expiresMs, ranges]) => [expiresMs, compileAddressSet(ranges, named)]);
+  const lengths = [...new Set([...ranges.keys()].map((bits) => bits.length))];
   return {
-    ofAddress: (address: string) => sets.find(([, has]) => has(address))?.[0] ?? 0,
-    ofKey: (id: string) => keys.get(id) ?? 0,
+    ofAddress(address: string): readonly ListEntry[] {
+      if (lengths.length === 0) return NONE;
+      const bits = addressBits(address);
+      return lengths.flatMap((length) =>
+        length <= bits.length ? (ranges.get(bits.slice(0, length)) ?? NONE) : NONE,
+      );
+    },
+    ofKey: (id: string): readonly ListEntry[] => keys.get(id) ?? NONE,
   };
+}
+
+function add(map: Map<string, ListEntry[]>, name: string, entry: ListEntry): void {
+  const known = map.get(name);
+  if (known === undefined) map.set(name, [entry]);
+  else known.push(entry);
+}
+
+function lasting(entries: readonly ListEntry[]): ListEntry | undefined {
+  const [first, ...others] = entries;
+  return others.reduce((a, b) => (a && b.expiresMs <= a.expiresMs ? a : b), first);
 }

@@ -1,13 +1,13 @@
 /** Remembers the partitions and list entries of recent addresses: an HMAC costs a tenth of a decision. */
 import { LRUCache } from 'lru-cache';
-import type { AccessLists, ListedUntil } from './access-lists.ts';
+import type { AccessLists, Listed } from './access-lists.ts';
 import { type AddressSet, countedAddress } from './address.ts';
 import { type AddressPartition, addressPartition } from './partition.ts';
 import type { Salts } from './salts.ts';
 
 export interface KnownAddress {
   readonly partition: AddressPartition;
-  readonly listedUntil: ListedUntil;
+  readonly listed: Listed;
 }
 
 /** Takes an address in its canonical spelling. */
@@ -42,7 +42,7 @@ export function createAddressBook({
     if (found === undefined) {
       found = {
         partition: addressPartition(countedAddress(address), ipv6Prefixes, salts),
-        listedUntil: accessLists.ofAddress(address),
+        listed: accessLists.ofAddress(address),
       };
       known.set(address, found);
     }

@@ -84,15 +84,38 @@ export function compileAddressSet(
   entries: readonly string[],
   named: Readonly<Record<string, readonly string[]>> = {},
 ): AddressSet {
-  const all = entries.flatMap((entry) => {
-    const cidrs = own(named, entry) ?? own(NAMED_RANGES, entry) ?? [entry];
-    return cidrs.map((cidr) => ({ cidr, words: cidr === entry ? cidr : `${entry}, ${cidr}` }));
-  });
+  const all = entries.flatMap((entry) =>
+    cidrsOf(entry, named).map((cidr) => ({
+      cidr,
+      words: cidr === entry ? cidr : `${entry}, ${cidr}`,
+    })),
+  );
   const has = membership(all.map(({ cidr }) => cidr));
   const rangeOf = (address: string) => all.find(({ cidr }) => membership([cidr])(address))?.words;
   const [first] = all;
   const example = first && canonicalAddress(first.cidr.replace(/\/.*/, ''));
   return Object.assign(has, { rangeOf, example });
+}
+
+/** The networks of a named range; any other entry is its own network. */
+export function cidrsOf(
+  entry: string,
+  named: Readonly<Record<string, readonly string[]>>,
+): readonly string[] {
+  return own(named, entry) ?? own(NAMED_RANGES, entry) ?? [entry];
+}
+
+/** The family and the bits of an address in its canonical spelling, as text: a network's begin those of its addresses. */
+export function addressBits(address: string): string {
+  const bytes = ipaddr.parse(address).toByteArray();
+  return bytes.reduce((bits, byte) => bits + byte.toString(2).padStart(8, '0'), `${bytes.length}.`);
+}
+
+/** The bits that all addresses of a range share. Throws a RangeError that names an invalid range. */
+export function rangeBits(cidr: string): string {
+  const { address, bits } = parseRange(cidr);
+  const all = addressBits(address);
+  return all.slice(0, all.indexOf('.') + 1 + bits);
 }
 
 function membership(cidrs: readonly string[]): (address: string) => boolean {
@@ -106,16 +129,20 @@ function own(named: Readonly<Record<string, readonly string[]>>, entry: string) 
 }
 
 function addRange(ranges: BlockList, cidr: string): void {
+  const { address, bits } = parseRange(cidr);
+  ranges.addSubnet(address, bits, isIPv4(address) ? 'ipv4' : 'ipv6');
+}
+
+function parseRange(cidr: string): { readonly address: string; readonly bits: number } {
   const slash = cidr.indexOf('/');
   const address = canonicalAddress(slash === -1 ? cidr : cidr.slice(0, slash));
   if (address === undefined) throw new RangeError(`"${cidr}" is not an IP address or CIDR range`);
-  const family = isIPv4(address) ? 'ipv4' : 'ipv6';
-  const widest = family === 'ipv4' ? 32 : 128;
+  const widest = isIPv4(address) ? 32 : 128;
   const digits = slash === -1 ? String(widest) : cidr.slice(slash + 1);
   if (!/^\d{1,3}$/.test(digits) || Number(digits) > widest) {
     throw new RangeError(`"${cidr}" has no prefix length between 0 and ${widest}`);
   }
-  ranges.addSubnet(address, Number(digits), family);
+  return { address, bits: Number(digits) };
 }
 
 /** ipaddr.js reads ::127.0.0.1 as 127.0.0.1. It is the same address as ::7f00:1, which is not loopback. */

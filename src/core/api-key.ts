@@ -1,6 +1,6 @@
 /** Reads API keys: the ones that the policy file lists by their digests, and unlisted ones, which anybody can invent. */
 import { hash } from 'node:crypto';
-import { type AccessLists, type ListedUntil, NOT_LISTED } from './access-lists.ts';
+import { type AccessLists, type Listed, NOT_LISTED } from './access-lists.ts';
 import type { CheckRequest } from './check-request.ts';
 import {
   hasOuterBlank,
@@ -24,7 +24,7 @@ export interface ApiKey {
   /** True for a key that the policy file does not list. */
   readonly unverified: boolean;
   readonly plan: string | undefined;
-  readonly listedUntil: ListedUntil;
+  readonly listed: Listed;
 }
 
 export interface ApiKeyConfig {
@@ -39,7 +39,7 @@ export function compileApiKeys({ apiKeyHeader, apiKeys, accessLists }: ApiKeyCon
   for (const { id, sha256, plan } of apiKeys) {
     const digest = Buffer.from(sha256, 'hex').toString('base64url');
     const partition = listedKeyPartition(id);
-    listed.set(digest, { partition, unverified: false, plan, listedUntil: accessLists.ofKey(id) });
+    listed.set(digest, { partition, unverified: false, plan, listed: accessLists.ofKey(id) });
   }
   const isAuthorization = apiKeyHeader === 'authorization';
   const read = isAuthorization ? bearerToken : singleValue;
@@ -103,7 +103,7 @@ function unlisted(digest: string): ApiKey {
     partition: unlistedKeyPartition(digest),
     unverified: true,
     plan: undefined,
-    listedUntil: NOT_LISTED,
+    listed: NOT_LISTED,
   };
 }
 

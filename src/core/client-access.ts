@@ -1,5 +1,5 @@
 /** Decides whether a client is exempt or blocked: overrides come first, then the lists of the policy file. */
-import type { Access, ListedUntil } from './access-lists.ts';
+import { type Access, type ClientAccess, isInForce, type ListEntry } from './access-lists.ts';
 import { countedAddress, exemptedAddress } from './address.ts';
 import type { KnownAddress } from './address-book.ts';
 import type { ApiKey } from './api-key.ts';
@@ -17,7 +17,11 @@ export interface ListableClient {
   readonly reported: string | undefined;
 }
 
-export type FindAccess = (client: ListableClient, context: CheckContext) => Access | undefined;
+/** Undefined for a client that is neither exempt nor blocked. */
+export type FindAccess = (
+  client: ListableClient,
+  context: CheckContext,
+) => ClientAccess | undefined;
 
 /** `trusts` tells trusted proxies from clients. */
 export function compileAccess(trusts: (address: string) => boolean): FindAccess {
@@ -25,40 +29,67 @@ export function compileAccess(trusts: (address: string) => boolean): FindAccess 
   const isOfOneClient = ({ reported }: ListableClient) =>
     reported !== undefined && !trusts(reported);
 
-  function overriddenAccess(client: ListableClient, { access }: Overrides): Access | undefined {
-    const ofClaims = claimsOf(client).map((each) => access.get(each));
-    const ofAddress = pseudonymsOf(client.address.partition).map((each) => access.get(each));
-    if (ofClaims.includes('exempt')) return 'exempt';
-    if (ofAddress.includes('exempt') && isOfOneClient(client) && isExemptAsCounted(client)) {
-      return 'exempt';
-    }
-    return [...ofClaims, ...ofAddress].includes('blocked') ? 'blocked' : undefined;
+  function overriddenAccess(client: ListableClient, overrides: Overrides) {
+    const ofClaims = claimsOf(client);
+    const ofAddress = pseudonymsOf(client.address.partition);
+    const exempt = overrideAmong(ofAddress, 'exempt', overrides);
+    return (
+      overrideAmong(ofClaims, 'exempt', overrides) ??
+      (exempt && isOfOneClient(client) && isExemptAsCounted(client) ? exempt : undefined) ??
+      overrideAmong([...ofClaims, ...ofAddress], 'blocked', overrides)
+    );
   }
 
   /** Exempt wins over blocked, whether the key or the address is listed. */
-  function listedAccess(client: ListableClient, nowMs: number): Access | undefined {
-    const address: ListedUntil = client.address.listedUntil;
-    const key: ListedUntil | undefined = client.apiKey?.listedUntil;
-    if (nowMs < address.exemptUntilMs && isOfOneClient(client)) return 'exempt';
-    if (key !== undefined && nowMs < key.exemptUntilMs) return 'exempt';
-    if (nowMs < address.blockedUntilMs) return 'blocked';
-    if (key !== undefined && nowMs < key.blockedUntilMs) return 'blocked';
+  function listedAccess(client: ListableClient, nowMs: number): ClientAccess | undefined {
+    const { exempt, block } = client.address.listed;
+    const key = client.apiKey?.listed;
+    if (isInForce(exempt, nowMs) && isOfOneClient(client)) return listedAs('exempt', exempt);
+    if (isInForce(key?.exempt, nowMs)) return listedAs('exempt', key.exempt);
+    if (isInForce(block, nowMs)) return listedAs('blocked', block);
+    if (isInForce(key?.block, nowMs)) return listedAs('blocked', key.block);
     return undefined;
   }
 
-  return (client, { overrides, nowMs, trace }) => {
-    const overridden =
-      overrides.access.size === 0 ? undefined : overriddenAccess(client, overrides);
-    const access = overridden ?? listedAccess(client, nowMs);
-    if (access !== undefined) {
-      trace?.({ type: 'access', access, isOverride: overridden !== undefined });
-    }
+  function accessOf(client: ListableClient, { overrides, nowMs }: CheckContext) {
+    const ofFile = listedAccess(client, nowMs);
+    if (overrides.access.size === 0) return ofFile;
+    const overridden = overriddenAccess(client, overrides);
+    if (overridden === undefined) return ofFile;
+    return ofFile?.access === overridden.access
+      ? { ...overridden, entry: ofFile.entry }
+      : overridden;
+  }
+
+  return (client, context) => {
+    const { trace } = context;
+    const access = accessOf(client, context);
+    trace?.({
+      type: 'access',
+      access,
+      listed: [client.address.listed, client.apiKey?.listed].filter((each) => each !== undefined),
+      isShared: !isOfOneClient(client),
+    });
     trace?.({
       type: 'client-names',
       names: [...claimsOf(client), ...pseudonymsOf(client.address.partition)],
     });
     return access;
   };
+}
+
+function listedAs(access: Access, entry: ListEntry): ClientAccess {
+  return { access, entry, isOverride: false };
+}
+
+function overrideAmong(
+  names: readonly string[],
+  access: Access,
+  overrides: Overrides,
+): ClientAccess | undefined {
+  const name = names.find((each) => overrides.access.get(each) === access);
+  if (name === undefined) return undefined;
+  return { access, isOverride: true, overriddenMs: overrides.sinceMs?.get(name) };
 }
 
 /** The partitions of the key and of the user. */

@@ -1,4 +1,5 @@
 /** A decision about a request. The dialect turns it into an answer for its proxy. */
+import type { ClientAccess } from './access-lists.ts';
 import type { LimitDescriptor } from './descriptor.ts';
 import type { AddressPartition } from './partition.ts';
 import type { Limit, Policy } from './policy.ts';
@@ -40,6 +41,8 @@ export interface Denied {
   readonly address: AddressPartition;
   /** The source that identifies the client: `api_key`, `user`, `ip`, or the kind of an address header. */
   readonly identity: string;
+  /** Why it is blocked. */
+  readonly accessBy?: ClientAccess | undefined;
 }
 
 export interface Decision {

@@ -24,7 +24,7 @@ export function createDenialNaming(newId: NewDenialId, isShadow = false): NameDe
   };
 }
 
-function deniedClient({ partition, kind, address, apiKey }: ClientIdentity): Denied {
+function deniedClient({ partition, kind, address, apiKey, accessBy }: ClientIdentity): Denied {
   const isMadeUp = apiKey?.partition === partition && apiKey.unverified;
-  return { client: partition, isMadeUp, address, identity: kind };
+  return { client: partition, isMadeUp, address, identity: kind, accessBy };
 }

@@ -2,7 +2,7 @@
  * Identifies the client of a request: decides which of its claims are accepted, and replaces them by opaque partitions.
  * Code that runs after this sees no address and no API key.
  */
-import type { Access } from './access-lists.ts';
+import type { Access, ClientAccess } from './access-lists.ts';
 import { type AddressSet, canonicalAddress } from './address.ts';
 import { type AddressBookOptions, createAddressBook, rememberMembers } from './address-book.ts';
 import { compileApiKeys, type ListedKey } from './api-key.ts';
@@ -42,6 +42,8 @@ export interface ClientIdentity {
   readonly headers: HeaderClaims;
   /** Undefined for a client that is neither exempt nor blocked. */
   readonly access: Access | undefined;
+  /** Why it is exempt or blocked. */
+  readonly accessBy: ClientAccess | undefined;
   /** A header that identifies the client can be read in several ways. */
   readonly isAmbiguous: boolean;
   readonly untrustedProxy: boolean;
@@ -100,6 +102,7 @@ export function compileIdentity(config: IdentityConfig): IdentityResolver {
     const source = chooseSource(sources, claims);
     const ambiguous = ambiguousHeader(request, isTrusted);
     if (ambiguous !== undefined) trace?.({ type: 'ambiguous-header', header: ambiguous });
+    const access = accessOf(claims, context);
     return {
       kind: kindOf(source),
       partition: claimedPartition(source, claims) ?? address.partition.daily.current,
@@ -108,7 +111,8 @@ export function compileIdentity(config: IdentityConfig): IdentityResolver {
       user,
       plan: apiKey?.plan,
       headers: headerClaims(request, isTrusted, salts),
-      access: accessOf(claims, context),
+      access: access?.access,
+      accessBy: access,
       isAmbiguous: ambiguous !== undefined,
       untrustedProxy: !isTrusted,
       ignoredHeaders: isTrusted ? claim.ignored : ignoredHeaders(request),

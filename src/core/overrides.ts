@@ -6,6 +6,8 @@ import type { Policy, PolicyMode } from './policy.ts';
 export interface Overrides {
   /** Access by partition: of an API key, a user, an address or a network. */
   readonly access: ReadonlyMap<string, Access>;
+  /** When each of them was made, milliseconds since the epoch. */
+  readonly sinceMs?: ReadonlyMap<string, number>;
   /** Mode by policy name. */
   readonly modes: PolicyModes;
   /** Whether an override names an address by a pseudonym under the 31-day salts. */

@@ -1,5 +1,5 @@
 /** The compiled policy file. A reload replaces it as a whole. */
-
+import type { AccessLists } from './access-lists.ts';
 import type { AddressSet } from './address.ts';
 import type { ListedKey } from './api-key.ts';
 import type { CheckRequest } from './check-request.ts';
@@ -45,6 +45,7 @@ export interface Naming {
   readonly sources: readonly IdentitySource[];
   readonly trustedProxies: AddressSet;
   readonly forwardedHeader: ForwardedHeader;
+  readonly accessLists: AccessLists;
 }
 
 /** The parts of a request that policies match. */

@@ -167,6 +167,8 @@ export type StoreErrorReason =
   | 'busy'
   | 'clusterdown'
   | 'noscript'
+  /** The server runs no scripts in Lua. */
+  | 'nolua'
   | 'noperm'
   | 'wrongpass'
   | 'wrongtype'

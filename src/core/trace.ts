@@ -1,5 +1,5 @@
 /** What a check compares and finds, step by step: facts without sentences, for `explain`. */
-import type { Access } from './access-lists.ts';
+import type { ClientAccess, Listed } from './access-lists.ts';
 import type { ForwardedHeader } from './forwarded-list.ts';
 import type { Partition, PolicyMode } from './policy.ts';
 import type { QuotaState } from './store.ts';
@@ -86,12 +86,14 @@ export interface IdentitySourceEvent {
   readonly isUnverified: boolean;
 }
 
-/** The client is exempt or blocked. */
+/** Whether the client is exempt or blocked. */
 export interface AccessEvent {
   readonly type: 'access';
-  readonly access: Access;
-  /** An override says so; otherwise the policy file does. */
-  readonly isOverride: boolean;
+  readonly access: ClientAccess | undefined;
+  /** The entries of the policy file for the address, then for the key. */
+  readonly listed: readonly Listed[];
+  /** The address is that of a trusted proxy, which is never exempt. */
+  readonly isShared: boolean;
 }
 
 /** Every partition by which a list or an override can name the client. */

@@ -1,6 +1,7 @@
 /** Denials of one kind: remembers the clients, and logs each denial. */
 import { DenialLog, type DenialLogOptions } from './denial-log.ts';
-import { DeniedClients, type RecordedDenial } from './denied-clients.ts';
+import type { RecordedDenial } from './denial-run.ts';
+import { DeniedClients } from './denied-clients.ts';
 
 export class DenialBook {
   readonly clients: DeniedClients;

@@ -1,6 +1,7 @@
 /** The fields of the log line for a denial; docs/logs.md explains them. */
 import { partitionOf } from '../core/descriptor.ts';
-import type { RecordedDenial } from './denied-clients.ts';
+import { blockOf } from './denial-report.ts';
+import type { RecordedDenial } from './denial-run.ts';
 
 export interface DenialLine {
   readonly decision_id: string;
@@ -19,6 +20,9 @@ export interface DenialLine {
   /** The partition whose counter was full, if it is not the client. */
   readonly counted: string | undefined;
   readonly retry_after_ms: number | undefined;
+  readonly blocked_by: 'policy_file' | 'override' | undefined;
+  /** File and line of the entry that blocks the client. */
+  readonly listed_at: string | undefined;
   /** Undefined for a denial by a shadow policy. */
   readonly dialect: string | undefined;
   readonly duration_ms: number | undefined;
@@ -35,6 +39,7 @@ export function denialLine(
 ): DenialLine {
   const { policy, reason, mode, binding } = decision;
   const counted = binding && partitionOf(binding.key);
+  const { blocked_by, listed_at } = blockOf(denial);
   return {
     decision_id: denial.id,
     trace_id: denial.traceId,
@@ -48,6 +53,8 @@ export function denialLine(
     came_as: denial.client === client ? undefined : denial.client,
     counted: counted === client ? undefined : counted,
     retry_after_ms: binding?.isNeverMet ? undefined : binding?.state.retryAfterMs,
+    blocked_by,
+    listed_at,
     dialect: answered?.dialect,
     duration_ms: answered?.durationMs,
     suppressed,

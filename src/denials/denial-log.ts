@@ -57,9 +57,9 @@ export class DenialLog {
     this.#pending.delete(client);
     client.loggedMs = this.#options.now();
     client.unlogged = 0;
-    if (client.last === undefined) return;
+    if (client.latest === undefined) return;
     const { idOf, write } = this.#options;
     const client_id = idOf(client.client);
-    write(denialLine(client.last, { client: client.client, client_id, suppressed }));
+    write(denialLine(client.latest.recorded, { client: client.client, client_id, suppressed }));
   }
 }

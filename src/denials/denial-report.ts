@@ -3,19 +3,18 @@ import { z } from 'zod';
 import type { Denial } from '../core/decision.ts';
 import { partitionOf } from '../core/descriptor.ts';
 import { pseudonymsOf } from '../core/partition.ts';
+import { WITHOUT_CONTROLS } from '../core/printable.ts';
+import type { DenialRun } from './denial-run.ts';
 import type { DeniedClient } from './denied-clients.ts';
 import { isoTime } from './iso-time.ts';
 
 /** Anyone who can publish in Redis can pose as a gateway, and operators see this text in a terminal. */
-const text = z
-  .string()
-  .max(1_024)
-  .regex(/^\P{Cc}*$/u);
+const text = z.string().max(1_024).regex(WITHOUT_CONTROLS);
 const count = z.int().min(0);
 const names = z.array(text).max(100);
 
 export const denialReportSchema = z.object({
-  decision_id: text.describe('Id of the last denial.'),
+  decision_id: text.describe('Id of the last of these denials.'),
   policy: text,
   reason: text,
   mode: text,
@@ -29,7 +28,7 @@ export const denialReportSchema = z.object({
   counted: text.describe('The partition whose quota is used up.').optional(),
   key: text.describe('The store key of that quota.').optional(),
   dialect: text.optional(),
-  denials: count.describe('Denials since `since`, by all gateways.'),
+  denials: count.describe('Denials since `since`: of a list, by all gateways.'),
   since: z.iso.datetime(),
   last: z.iso.datetime(),
   until: z.iso
@@ -38,12 +37,31 @@ export const denialReportSchema = z.object({
       'When the next request is allowed, as computed at the last denial. Of a client that an operator blocked: when the block ends. Absent for every other denial, and if the limit is lower than what the request costs: then no request is ever allowed.',
     )
     .optional(),
+  blocked_by: z
+    .enum(['policy_file', 'override'])
+    .describe('What blocked the client: an entry of `block`, or an operator.')
+    .optional(),
+  listed_at: text
+    .describe('File and line of the entry of `block` that names the client.')
+    .optional(),
+  is_listed: z
+    .boolean()
+    .describe('false: the file has changed since, and that entry is gone or elsewhere.')
+    .optional(),
+  overridden: z.iso.datetime().describe('When the operator blocked the client.').optional(),
   /** Every partition that stands for the client of the last request alone. */
   names,
   /** The wider IPv6 networks of that client. */
   networks: names,
 });
 export type DenialReport = Readonly<z.output<typeof denialReportSchema>>;
+
+/** Denials of a client after those of one cause. */
+export const laterSchema = z.object({
+  decision_id: text.describe('Id of the last of them.'),
+  denials: count,
+  last: z.iso.datetime(),
+});
 
 /** A limit as the policy file has it now, and its quota. */
 export const currentQuotaSchema = z.object({
@@ -56,16 +74,15 @@ export const currentQuotaSchema = z.object({
 });
 export type CurrentQuota = Readonly<z.output<typeof currentQuotaSchema>>;
 
-/** Undefined while the gateway is still answering the first denial of this client. */
-export function reportOf({
-  client,
-  count,
-  sinceMs,
-  lastMs,
-  last,
-}: DeniedClient): DenialReport | undefined {
-  if (last === undefined) return undefined;
-  const { decision, denial, answered } = last;
+/** All denials of a client, by the last of them. Undefined while the gateway is still answering the first. */
+export function reportOf(client: DeniedClient): DenialReport | undefined {
+  const { latest, count, sinceMs } = client;
+  return latest && { ...runReport(client, latest), denials: count, since: isoTime(sinceMs) };
+}
+
+/** Denials that have the same cause. */
+export function runReport({ client }: DeniedClient, run: DenialRun): DenialReport {
+  const { decision, denial, answered } = run.recorded;
   const { policy, reason, mode, binding } = decision;
   return {
     decision_id: denial.id,
@@ -83,10 +100,24 @@ export function reportOf({
       ...(!binding.isNeverMet && { until: isoTime(binding.nowMs + binding.state.retryAfterMs) }),
     }),
     ...(answered && { dialect: answered.dialect }),
-    denials: count,
-    since: isoTime(sinceMs),
-    last: isoTime(lastMs),
+    denials: run.last - run.first + 1,
+    since: isoTime(run.sinceMs),
+    last: isoTime(run.lastMs),
+    ...blockOf(denial),
     ...namesOf(denial),
+  };
+}
+
+type BlockFields = Pick<DenialReport, 'blocked_by' | 'listed_at' | 'overridden'>;
+
+/** What blocked the client; empty for a client that was denied for another reason. */
+export function blockOf({ accessBy }: Denial): Partial<BlockFields> {
+  if (accessBy?.access !== 'blocked') return {};
+  const { entry, isOverride, overriddenMs } = accessBy;
+  return {
+    blocked_by: isOverride ? 'override' : 'policy_file',
+    ...(entry?.place !== undefined && { listed_at: entry.place }),
+    ...(overriddenMs !== undefined && { overridden: isoTime(overriddenMs) }),
   };
 }
 

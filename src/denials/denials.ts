@@ -9,8 +9,10 @@ export interface DenialsOptions extends Pick<DenialLogOptions, 'now' | 'idOf'> {
   readonly writeWouldBeDenied: (line: ShadowDenialLine) => void;
 }
 
-/** A shadow policy never falls back to another way of counting, so the line has no mode. */
-export type ShadowDenialLine = Omit<DenialLine, 'mode'> & { readonly counted_in: 'store' };
+/** A shadow policy blocks nobody and never falls back to another way of counting, so the line has no mode. */
+export type ShadowDenialLine = Omit<DenialLine, 'mode' | 'blocked_by' | 'listed_at'> & {
+  readonly counted_in: 'store';
+};
 
 const FLUSH_EVERY_MS = 1_000;
 
@@ -24,7 +26,8 @@ export class Denials {
     this.shadow = new DenialBook({
       now,
       idOf,
-      write: ({ mode: _mode, ...line }) => writeWouldBeDenied({ ...line, counted_in: 'store' }),
+      write: ({ mode: _mode, blocked_by: _by, listed_at: _at, ...line }) =>
+        writeWouldBeDenied({ ...line, counted_in: 'store' }),
     });
     this.#flushing = setInterval(() => {
       this.enforced.flush();

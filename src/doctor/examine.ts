@@ -1,16 +1,17 @@
 /** Examines whether gateways can count in a Redis, and how well. */
-import type { RedisTarget } from '../config/settings/redis-target.ts';
+import { type RedisTarget, redisPlace } from '../config/settings/redis-target.ts';
 import { withDeadline } from '../stores/redis/deadline.ts';
 import { accessFindings } from './access-findings.ts';
 import { type Contact, contact, REPLY_TIMEOUT_MS, serverTarget } from './contact.ts';
 import { type Finding, fault, type PlacedFinding, warning } from './finding.ts';
 import { paceFindings } from './pace-findings.ts';
 import { refusalText, rightText } from './refusals.ts';
+import { type GatewaySettings, replicaFindings } from './replica-findings.ts';
 import { serverFindings, unusable } from './server-findings.ts';
-import { type CountingServer, countingServers, placeOf } from './topology.ts';
+import { type CountingServer, countingServers } from './topology.ts';
 import { Trial } from './trial.ts';
 
-export interface ExamineOptions {
+export interface ExamineOptions extends GatewaySettings {
   readonly target: RedisTarget;
   /** The maximum time a request waits for Redis. */
   readonly storeTimeoutMs: number;
@@ -26,7 +27,7 @@ export async function* examineRedis(options: ExamineOptions): AsyncGenerator<Fin
     let canCount = true;
     for await (const finding of serverExamination(server, options)) {
       if (finding.level === 'fault') canCount = false;
-      yield { ...finding, place: placeOf(server.address) };
+      yield { ...finding, place: redisPlace(server.address) };
     }
     if (canCount) counting.push(server);
   }
@@ -36,7 +37,7 @@ export async function* examineRedis(options: ExamineOptions): AsyncGenerator<Fin
 /** Stops at the first fault. */
 async function* serverExamination(
   { address }: CountingServer,
-  { target, storeTimeoutMs, now }: ExamineOptions,
+  { target, storeTimeoutMs, now, ...gateways }: ExamineOptions,
 ): AsyncGenerator<PlacedFinding> {
   const server = serverTarget(target, address);
   let reached: Contact | undefined;
@@ -57,6 +58,7 @@ async function* serverExamination(
     } else yield* serverFindings(info, target);
     yield* accessFindings(server, reached);
     yield* paceFindings({ client, storeTimeoutMs, now });
+    yield* replicaFindings(reached, gateways);
   } catch (error) {
     yield fault(refusalText(error));
   } finally {
@@ -81,11 +83,11 @@ async function* runTrial(
   try {
     for (const { address, holds } of servers) {
       for await (const finding of trial.counting(holds)) {
-        yield { ...finding, place: placeOf(address) };
+        yield { ...finding, place: redisPlace(address) };
       }
     }
     for await (const finding of trial.subscribing()) {
-      yield { ...finding, place: placeOf(first.address) };
+      yield { ...finding, place: redisPlace(first.address) };
     }
   } finally {
     trial.close();

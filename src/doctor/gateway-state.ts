@@ -11,6 +11,8 @@ export interface GatewayState {
   readonly hasRefused: boolean;
   /** Checks so far. */
   readonly checks: number;
+  /** Denials so far. */
+  readonly denied: number;
   /** Checks so far from proxies outside `identity.trusted_proxies`. */
   readonly untrusted: number;
   /** Checks so far without the proxy secret. */
@@ -33,6 +35,9 @@ export async function gatewayState(opsUrl: string): Promise<GatewayState | undef
     loadedMs: loaded === undefined ? undefined : loaded * 1_000,
     hasRefused: named('config_last_reload_successful').some(({ value }) => value === 0),
     checks: sum('decisions_total'),
+    denied: named('decisions_total')
+      .filter(({ labels: of }) => of.get('verdict') === 'deny')
+      .reduce((total, { value }) => total + value, 0),
     untrusted: sum('untrusted_proxy_requests_total'),
     refused: sum('strangers_refused_total'),
     seenHeaders: new Set(labels('header_seen', 'header')),

@@ -15,6 +15,8 @@ const BY_REASON: Readonly<Partial<Record<StoreErrorReason, string>>> = {
     'refuses writes because it cannot save to disk (MISCONF): free disk space, or turn snapshots off (save "")',
   busy: 'is busy with a script of another program (BUSY): end it with SCRIPT KILL',
   wrongpass: 'refuses this user and password: correct them in the URL',
+  nolua:
+    'runs no Lua, in which headgate counts: load the module lua of Valkey 9.1, or use a Redis or Valkey that has it',
 };
 
 /** By error codes of the operating system and of OpenSSL. */
@@ -23,6 +25,10 @@ const BY_CODE: Readonly<Record<string, string>> = {
   EAI_AGAIN: 'has a host name that could not be looked up: check the resolver of this machine',
   ETIMEDOUT:
     'does not accept connections: check the address, firewalls, and whether it uses TLS as the URL says',
+  ENOENT:
+    'has no socket at this path: start Redis with this unixsocket, or correct the path in the URL',
+  EACCES:
+    'does not let this user connect to its socket: set unixsocketperm 770, and add the user to the group of Redis',
   EHOSTUNREACH: 'cannot be reached from here: check the address and the network',
   ENETUNREACH: 'cannot be reached from here: check the address and the network',
   ECONNRESET: 'closes connections: if it expects TLS, write rediss:// in the URL',

@@ -1,4 +1,17 @@
 /** One request of a client, and what of the answer concerns limits. */
+import { type IncomingMessage, request as requestHttp } from 'node:http';
+import { request as requestHttps } from 'node:https';
+
+/** Whom to ask, and as whom. */
+export interface Target {
+  /** Without a user. */
+  readonly url: URL;
+  /** The Host header, if it is not that of the URL. With TLS, also the name of the server. */
+  readonly host?: string;
+  /** The Authorization header. It is never printed. */
+  readonly authorization?: string;
+}
+
 export interface Answer {
   readonly status: number;
   readonly limit: number | undefined;
@@ -6,45 +19,79 @@ export interface Answer {
   readonly bypass: string | undefined;
   readonly mode: string | undefined;
   readonly retryAfter: string | undefined;
+  /** headgate has denied the request, and its answer has reached the client. */
+  readonly isDenial: boolean;
+  /** The proxy says that it could not ask headgate. */
+  readonly isUnavailable: boolean;
   /** Milliseconds since the epoch, by the clock of the proxy. */
   readonly date: number | undefined;
 }
 
+export type Claims = readonly (readonly [name: string, value: string])[];
+
 const TIMEOUT_MS = 5_000;
 
-/** Resolves to the Error if there is no answer. The body is not read. */
+/** Resolves to the Error if there is no answer. Only the begin of a 503 is read. */
 export async function ask(
-  url: URL,
-  claims: readonly (readonly [name: string, value: string])[] = [],
+  target: Target,
+  claims: Claims = [],
   method: 'GET' | 'HEAD' = 'GET',
 ): Promise<Answer | Error> {
   try {
-    const response = await fetch(url, {
-      method,
-      headers: [
-        ['User-Agent', 'headgate-doctor'],
-        ...claims.map(([name, value]) => [name, value]),
-      ] as [string, string][],
-      redirect: 'manual',
-      signal: AbortSignal.timeout(TIMEOUT_MS),
-    });
-    // The rest of the body may be endless, or break off.
-    response.body?.cancel().catch(() => {});
-    const header = (name: string) => response.headers.get(name) ?? undefined;
+    const response = await responseTo(target, claims, method);
+    const header = (name: string) => response.headers[name]?.toString();
     const date = Date.parse(header('date') ?? '');
-    return {
-      status: response.status,
+    const status = response.statusCode ?? 0;
+    const answer = {
+      status,
       limit: numberIn(header('x-ratelimit-limit')),
       remaining: numberIn(header('x-ratelimit-remaining')),
       bypass: header('x-ratelimit-bypass'),
       mode: header('x-ratelimit-mode'),
       retryAfter: header('retry-after'),
+      isDenial: header('x-ratelimit-decision-id') !== undefined,
+      isUnavailable: status === 503 && (await beginOf(response)).includes('gateway_unavailable'),
       date: Number.isNaN(date) ? undefined : date,
     };
+    // The rest of the body may be endless, or break off.
+    response.destroy();
+    return answer;
   } catch (error) {
-    const { cause, message } = error as Error & { cause?: NodeJS.ErrnoException };
-    return new Error(cause?.code ?? cause?.message ?? message);
+    const { name, code, message } = error as NodeJS.ErrnoException;
+    return new Error(
+      name === 'AbortError' ? `none within ${TIMEOUT_MS / 1_000} s` : (code ?? message),
+    );
   }
+}
+
+function responseTo(
+  { url, host, authorization }: Target,
+  claims: Claims,
+  method: string,
+): Promise<IncomingMessage> {
+  const headers = {
+    'User-Agent': 'headgate-doctor',
+    ...(host !== undefined && { Host: host }),
+    ...Object.fromEntries(claims),
+    ...(authorization !== undefined && { Authorization: authorization }),
+  };
+  const name = host?.replace(/:\d+$/, '');
+  return new Promise((resolve, reject) => {
+    const signal = AbortSignal.timeout(TIMEOUT_MS);
+    const options = { method, headers, signal, ...(name !== undefined && { servername: name }) };
+    const send = url.protocol === 'https:' ? requestHttps : requestHttp;
+    const request = send(url, options, (response) => {
+      response.on('error', () => {});
+      resolve(response);
+    });
+    request.on('error', reject);
+    request.end();
+  });
+}
+
+async function beginOf(response: IncomingMessage): Promise<string> {
+  for await (const chunk of response) return String(chunk);
+  return '';
 }
 
 function numberIn(text: string | undefined): number | undefined {

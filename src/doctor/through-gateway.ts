@@ -6,14 +6,23 @@ import { type GatewayState, gatewayState } from './gateway-state.ts';
 import { opsUrlOf } from './ports.ts';
 import { CLAIMS, type ThroughOptions, throughFindings } from './through.ts';
 import { ask } from './through-answer.ts';
+import { denialFindings } from './through-denials.ts';
 import { type PolicyPaths, pathFindings } from './through-paths.ts';
+import { explained, UNCLEAR } from './through-reasons.ts';
 
-/** Those of a client without a claim and with claims, and one with the headers that the policy file reads. */
-export const MAX_REQUESTS = 5 + 2 * CLAIMS.length;
+/** Those of a client without a claim and with claims, one with the headers that the policy file reads, and one that headgate refuses. */
+export const MAX_REQUESTS = 6 + 2 * CLAIMS.length;
 const MADE_UP = 'headgate-doctor';
 /** With these findings, the gateway has decided the requests. */
 const DECIDED: ReadonlySet<string> = new Set<FindingId>([
-  ...(['through', 'spoofed-address', 'not-counted', 'denied-now', 'store-down'] as const),
+  ...([
+    'through',
+    'spoofed-address',
+    'not-counted',
+    'denied-now',
+    'store-down',
+    'headers-not-shown',
+  ] as const),
 ]);
 
 export interface ThroughGatewayOptions extends ThroughOptions {
@@ -34,20 +43,26 @@ export async function* throughGateway(
 ): AsyncGenerator<DoctorFinding> {
   const opsUrl = opsUrlOf(options.settings);
   const before = await gatewayState(opsUrl);
-  let isDecided = false;
+  const ids = new Set<string>();
   for await (const finding of throughFindings(options)) {
-    isDecided ||= DECIDED.has(finding.id);
-    if (finding.id === ('answered-403' satisfies FindingId))
-      yield explained(finding, before, before && (await gatewayState(opsUrl)));
-    else yield finding;
+    const hasReason = before !== undefined && UNCLEAR.has(finding.id);
+    const told = hasReason ? explained(finding, before, await gatewayState(opsUrl)) : finding;
+    ids.add(told.id);
+    yield told;
   }
-  if (!isDecided) return;
+  const has = (id: FindingId) => ids.has(id);
+  if (![...ids].some((id) => DECIDED.has(id))) return;
   const after = before && (await gatewayState(opsUrl));
-  yield* ofPolicies(options, after);
+  if (!has('headers-not-shown')) yield* ofPolicies(options, after);
+  if (!has('denied-now')) yield* denialFindings(options.target, opsUrl);
   if (before === undefined || after === undefined) {
-    yield unexamined(options.url, `no gateway answers at ${opsUrl}`, BOTH);
+    yield unexamined(options.target.url, `no gateway answers at ${opsUrl}`, BOTH);
   } else if (after.checks <= before.checks) {
-    yield unexamined(options.url, `the gateway at ${opsUrl} got none of these requests`, BOTH);
+    yield unexamined(
+      options.target.url,
+      `the gateway at ${opsUrl} got none of these requests`,
+      BOTH,
+    );
   } else if (after.untrusted > before.untrusted) {
     yield untrusted(options, after.untrusted - before.untrusted);
   } else {
@@ -55,42 +70,13 @@ export async function* throughGateway(
   }
 }
 
-/** A 403 with its reason, if the gateway's counters tell it. */
-function explained(
-  finding: DoctorFinding,
-  before: GatewayState | undefined,
-  after: GatewayState | undefined,
-): DoctorFinding {
-  if (before === undefined || after === undefined) return finding;
-  const [why, remedy] =
-    after.refused > before.refused
-      ? WRONG_SECRET
-      : after.checks > before.checks
-        ? BLOCKED
-        : NOT_CHECKED;
-  return { ...finding, problem: `${finding.problem}: ${why}`, remedy };
-}
-
-const WRONG_SECRET = [
-  'the gateway refused the check, because the secret of the proxy is missing or wrong',
-  'Put the value of `HEADGATE_PROXY_SECRET` into the file of the proxy, and reload the proxy.',
-] as const;
-const BLOCKED = [
-  'the gateway got the check and refused this client',
-  'See `block` in the policy file, and `headgate overrides`. If this client shall pass: `headgate clients unblock`.',
-] as const;
-const NOT_CHECKED = [
-  'the gateway got no check, so the proxy or the application has answered',
-  'Try a path that the application answers without a login. If every path is answered so, the proxy asks another gateway, or none.',
-] as const;
-
 /** The paths of a file that the gateway does not serve say nothing. */
 async function* ofPolicies(
-  { url, policies }: ThroughGatewayOptions,
+  { target, policies }: ThroughGatewayOptions,
   gateway: GatewayState | undefined,
 ): AsyncGenerator<DoctorFinding> {
   if (policies === undefined || gateway?.digests.includes(policies.digest) === false) return;
-  yield* pathFindings(policies.paths, url);
+  yield* pathFindings(policies.paths, target);
 }
 
 const HEADERS = 'whether headers of clients reach it';
@@ -100,7 +86,7 @@ function unexamined(url: URL, why: string, what: string): DoctorFinding {
   return found('not-examined', url.href, `${why}, so this was not examined: ${what}`);
 }
 
-function untrusted({ url, settings }: ThroughGatewayOptions, checks: number): DoctorFinding {
+function untrusted({ target, settings }: ThroughGatewayOptions, checks: number): DoctorFinding {
   const { host, socket } = settings;
   const isLocal =
     socket !== undefined || host === 'localhost' || isLoopback(canonicalAddress(host) ?? '');
@@ -110,17 +96,18 @@ function untrusted({ url, settings }: ThroughGatewayOptions, checks: number): Do
   const counted = `${checks} ${checks === 1 ? 'check' : 'checks'}`;
   return found(
     'proxy-not-trusted',
-    url.href,
+    target.url.href,
     `the gateway does not trust the proxy that sent ${counted}: ${remedy}`,
   );
 }
 
 /** The gateway has decided the requests, and trusts the proxy. */
 async function* headerFindings(
-  { url, settings, policies }: ThroughGatewayOptions,
+  { target, settings, policies }: ThroughGatewayOptions,
   state: GatewayState,
 ): AsyncGenerator<DoctorFinding> {
   if (policies === undefined) return;
+  const { url } = target;
   const opsUrl = opsUrlOf(settings);
   if (!state.digests.includes(policies.digest)) {
     yield unexamined(url, `the gateway at ${opsUrl} serves another policy file`, HEADERS);
@@ -130,7 +117,7 @@ async function* headerFindings(
   let seen = state.seenHeaders;
   if (awaited.length > 0) {
     const answer = await ask(
-      url,
+      target,
       awaited.map((name) => [name, MADE_UP]),
     );
     if (answer instanceof Error || answer.bypass !== undefined) {

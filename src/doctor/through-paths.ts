@@ -2,8 +2,9 @@
 import type { ValidFile } from '../config/policy-file/compile.ts';
 import { literalPath, targetOf } from '../config/policy-file/path-template.ts';
 import type { PolicyEntry } from '../config/policy-file/policy-schema.ts';
+import { isHostWithin } from '../core/host.ts';
 import { type DoctorFinding, found } from './catalog.ts';
-import { ask } from './through-answer.ts';
+import { ask, type Target } from './through-answer.ts';
 
 /** More paths than most files have. */
 const MOST_PATHS = 20;
@@ -22,8 +23,9 @@ export interface PolicyPaths {
 }
 
 /** Those besides the path of the URL, for its host. */
-export function policyPaths({ entries }: ValidFile, url: URL): PolicyPaths {
-  const named = entries.filter((entry) => concerns(entry, url));
+export function policyPaths({ entries }: ValidFile, { url, host }: Target): PolicyPaths {
+  const asked = (host ?? url.host).replace(/:\d+$/, '').toLowerCase();
+  const named = entries.filter((entry) => concerns(entry, asked));
   const isPattern = ({ match }: PolicyEntry) => /\/(:|\*$)/.test(match?.path ?? '');
   const plain = new Map(
     named
@@ -39,23 +41,23 @@ export function policyPaths({ entries }: ValidFile, url: URL): PolicyPaths {
   };
 }
 
-function concerns({ match, mode }: PolicyEntry, { hostname }: URL): boolean {
-  const isHere = match?.host === undefined || match.host === hostname;
+function concerns({ match, mode }: PolicyEntry, host: string): boolean {
+  const isHere = match?.host === undefined || isHostWithin(host, match.host);
   return mode !== 'off' && isHere && /^\/(?!\*$)/.test(match?.path ?? '');
 }
 
 /** With HEAD, so that applications change nothing and send no body. */
 export async function* pathFindings(
   { tried, untried }: PolicyPaths,
-  base: URL,
+  target: Target,
 ): AsyncGenerator<DoctorFinding> {
   const limited: string[] = [];
-  for (const { policy, target } of tried) {
-    const url = new URL(target, base);
-    const answer = await ask(url, [], 'HEAD');
+  for (const { policy, target: path } of tried) {
+    const url = new URL(path, target.url);
+    const answer = await ask({ ...target, url }, [], 'HEAD');
     if (answer instanceof Error) continue;
     const { status, limit, bypass } = answer;
-    if (limit !== undefined) limited.push(target);
+    if (limit !== undefined) limited.push(path);
     // The proxy answers a redirect itself. With X-RateLimit-Bypass it has sent a check.
     else if (bypass === undefined && (status < 300 || status > 399))
       yield found(
@@ -70,5 +72,5 @@ export async function* pathFindings(
       ? []
       : [`not tried: ${untried.join(', ')} (name such a URL with --through)`]),
   ];
-  if (sentences.length > 0) yield found('through', base.href, sentences.join('; '));
+  if (sentences.length > 0) yield found('through', target.url.href, sentences.join('; '));
 }

@@ -1,6 +1,6 @@
 /** Asks a proxy as a client would, and says what the client sees. */
 import { type DoctorFinding, found } from './catalog.ts';
-import { type Answer, ask } from './through-answer.ts';
+import { type Answer, ask, type Target } from './through-answer.ts';
 
 /** Headers by which clients may claim to be somebody else. Addresses of networks for documentation. */
 export const CLAIMS: readonly (readonly [name: string, value: string])[] = [
@@ -15,18 +15,19 @@ export const CLAIMS: readonly (readonly [name: string, value: string])[] = [
 const CLOCK_TOLERANCE_MS = 5_000;
 
 export interface ThroughOptions {
-  readonly url: URL;
+  readonly target: Target;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
 }
 
 /** Sends two requests without a claim, one with all claims and one after it, and two for each claim. */
 export async function* throughFindings({
-  url,
+  target,
   now,
 }: ThroughOptions): AsyncGenerator<DoctorFinding> {
+  const { url } = target;
   const say = (id: Parameters<typeof found>[0], problem: string) => found(id, url.href, problem);
-  const first = await ask(url);
+  const first = await ask(target);
   if (first instanceof Error) {
     yield say('no-answer', first.message);
     return;
@@ -37,7 +38,7 @@ export async function* throughFindings({
     yield obstacle;
     return;
   }
-  const second = await ask(url);
+  const second = await ask(target);
   const trouble = second instanceof Error ? undefined : obstacleOf(url, second);
   if (second instanceof Error || trouble !== undefined) {
     if (trouble !== undefined) yield trouble;
@@ -48,7 +49,7 @@ export async function* throughFindings({
     yield say('not-counted', `X-RateLimit-Remaining was ${before}, and ${after} afterwards`);
     return;
   }
-  const fresh = await freshClaims(url, after);
+  const fresh = await freshClaims(target, after);
   for (const name of fresh)
     yield found(
       'spoofed-address',
@@ -67,8 +68,7 @@ function obstacleOf(url: URL, answer: Answer): DoctorFinding | undefined {
   const { status, bypass, mode, limit, remaining } = answer;
   const say = (id: Parameters<typeof found>[0], problem: string) => found(id, url.href, problem);
   if (bypass !== undefined) return say('gateway-unreachable', `X-RateLimit-Bypass: ${bypass}`);
-  if (status === 503 && limit === undefined)
-    return say('gateway-unreachable', 'status 503 without X-RateLimit-Limit');
+  if (answer.isUnavailable) return say('gateway-unreachable', 'status 503 of the part of headgate');
   if (mode === 'open' || mode === 'local') return say('store-down', `X-RateLimit-Mode: ${mode}`);
   if (status === 500 && (limit === undefined || remaining === 0))
     return say(
@@ -78,7 +78,11 @@ function obstacleOf(url: URL, answer: Answer): DoctorFinding | undefined {
         : 'status 500 as soon as no request remains',
     );
   if (status === 403 && limit === undefined)
-    return say('answered-403', 'status 403 without X-RateLimit-Limit');
+    return answer.isDenial
+      ? say('client-refused', 'status 403 with X-RateLimit-Decision-Id')
+      : say('answered-403', 'status 403 without X-RateLimit-Limit');
+  if ((status === 401 || status === 503) && limit === undefined)
+    return say('answered-by-site', `status ${status} without X-RateLimit-Limit`);
   if (limit === undefined) return say('not-limited', `status ${status} without X-RateLimit-Limit`);
   if (status === 429)
     return say('denied-now', `status 429; try again in ${answer.retryAfter ?? 'some'} seconds`);
@@ -94,11 +98,11 @@ function* clockFindings(url: URL, { date }: Answer, now: () => number): Generato
 }
 
 /** The claims that give a client a limit of its own. `remaining` is what the client had left without one. */
-async function freshClaims(url: URL, remaining: number): Promise<string[]> {
+async function freshClaims(target: Target, remaining: number): Promise<string[]> {
   let left = remaining;
   const isFresh = async (claims: typeof CLAIMS): Promise<boolean> => {
-    const claimed = await ask(url, claims);
-    const plain = await ask(url);
+    const claimed = await ask(target, claims);
+    const plain = await ask(target);
     if (claimed instanceof Error || plain instanceof Error) return false;
     const usual = left;
     left = plain.remaining ?? 0;

@@ -1,5 +1,9 @@
 /** Finds the servers that count: the one in the URL, the master that sentinels report, or the masters of a cluster. */
-import type { RedisAddress, RedisTarget } from '../config/settings/redis-target.ts';
+import {
+  type RedisAddress,
+  type RedisTarget,
+  redisPlace,
+} from '../config/settings/redis-target.ts';
 import { withDeadline } from '../stores/redis/deadline.ts';
 import { contact, REPLY_TIMEOUT_MS, serverTarget } from './contact.ts';
 import type { Finding, FindingLevel } from './finding.ts';
@@ -11,10 +15,6 @@ const SLOTS = 16_384;
 export interface CountingServer {
   readonly address: RedisAddress;
   readonly holds: (slot: number) => boolean;
-}
-
-export function placeOf({ host, port }: RedisAddress): string {
-  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
 }
 
 /** Yields findings, and returns the servers. */
@@ -53,7 +53,7 @@ function* failures(queried: readonly Queried<unknown>[]): Generator<Finding> {
     ? 'warning'
     : 'fault';
   for (const { address, failure } of queried) {
-    if (failure !== undefined) yield { level, place: placeOf(address), text: failure };
+    if (failure !== undefined) yield { level, place: redisPlace(address), text: failure };
   }
 }
 
@@ -67,10 +67,10 @@ async function* masterOfSentinels(
   const [first] = answers;
   if (first === undefined) return [];
   const masters = new Map(
-    answers.flatMap(({ answer }) => (answer ? [[placeOf(answer), answer] as const] : [])),
+    answers.flatMap(({ answer }) => (answer ? [[redisPlace(answer), answer] as const] : [])),
   );
   const [master, ...others] = masters.values();
-  const place = placeOf(first.address);
+  const place = redisPlace(first.address);
   if (master === undefined) {
     const text = `no sentinel monitors a master named ${masterName}: correct the name in the URL`;
     yield { level: 'fault', place, text };
@@ -125,18 +125,18 @@ async function* mastersOfCluster(
   const known = queried.find(({ answer }) => answer !== undefined);
   if (known?.answer === undefined) return [];
   if (typeof known.answer === 'string') {
-    yield { level: 'fault', place: placeOf(known.address), text: known.answer };
+    yield { level: 'fault', place: redisPlace(known.address), text: known.answer };
     return [];
   }
   const shards = known.answer;
   const covered = shards.reduce((sum, { first, last }) => sum + last - first + 1, 0);
   if (covered < SLOTS) {
     const text = `only ${covered} of ${SLOTS} slots have a master: see CLUSTER NODES, and redis-cli --cluster fix`;
-    yield { level: 'fault', place: placeOf(known.address), text };
+    yield { level: 'fault', place: redisPlace(known.address), text };
   }
-  const masters = new Map(shards.map(({ master }) => [placeOf(master), master]));
+  const masters = new Map(shards.map(({ master }) => [redisPlace(master), master]));
   return [...masters].map(([place, address]) => {
-    const own = shards.filter(({ master }) => placeOf(master) === place);
+    const own = shards.filter(({ master }) => redisPlace(master) === place);
     return {
       address,
       holds: (slot) => own.some(({ first, last }) => first <= slot && slot <= last),

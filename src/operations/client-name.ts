@@ -26,6 +26,8 @@ export interface KnownClient {
   readonly partitions: readonly string[];
   /** The partitions that stand for this client alone. */
   readonly own: readonly string[];
+  /** The address, in its canonical spelling; undefined for a client that was not named by one address. */
+  readonly text?: string;
   /** With its wider networks; undefined for a client that was not named by an address. */
   readonly address?: AddressPartition;
   /** Of a key or a user that was found by a decision: the partition of the address that sent it. */
@@ -64,7 +66,8 @@ export function clientNamed(text: string, naming: Naming, salts: Salts): KnownCl
   const [, network = '', bits] = /^([^/]*)(?:\/(\d+))?$/.exec(text) ?? [];
   const address = canonicalAddress(network);
   if (address === undefined) throw new OperationError('invalid', `unknown client: ${FORMS}`);
-  return byAddress({ address: countedAddress(address), bits }, naming, salts);
+  const known = byAddress({ address: countedAddress(address), bits }, naming, salts);
+  return bits === undefined ? { ...known, text: address } : known;
 }
 
 interface NamedKeyOrUser {
@@ -80,7 +83,7 @@ function partitionOf(
   const source = form === 'user' ? 'user' : 'api_key';
   if (!sources.includes(source)) {
     throw new OperationError(
-      'invalid',
+      'not_possible',
       `identity.sources in the policy file does not have ${source}, so headgate identifies no client by it`,
     );
   }
@@ -119,7 +122,7 @@ function byPartition(partition: string, { daily }: Salts): KnownClient {
     overrideName() {
       const meaning = partition === GLOBAL_PARTITION ? 'all clients' : 'the value of a header';
       throw new OperationError(
-        'invalid',
+        'not_possible',
         `${partition} stands for ${meaning}: its counters can be reset, but it cannot be blocked or exempt`,
       );
     },
@@ -138,7 +141,7 @@ function namedUntil(partition: string, endMs: number): KnownClient {
     overrideName(untilMs) {
       if (untilMs <= endMs) return { client: partition, isLong: false };
       throw new OperationError(
-        'invalid',
+        'not_possible',
         isAddress(partition)
           ? `${partition} is the pseudonym of an address and expires at ${isoTime(endMs)}: for a longer override, name the address itself`
           : `${partition} is the pseudonym of a descriptor and expires at ${isoTime(endMs)}: choose an earlier end`,
@@ -162,7 +165,7 @@ function byAddress(
   if (bits !== undefined && !isCounted) {
     const counted = ipv6Prefixes.map((prefix) => `/${prefix}`).join(', ');
     throw new OperationError(
-      'invalid',
+      'not_possible',
       `a range can be blocked or exempt only in the policy file, which gateways reload when it changes; an override can name IPv6 networks of ${counted}`,
     );
   }

@@ -10,7 +10,7 @@ import {
 } from '../core/partition.ts';
 import { audited, putInForce } from './audit.ts';
 import { clientNamed, decisionIdIn, type KnownClient, ofDay } from './client-name.ts';
-import { deniedBy } from './denials.ts';
+import { deniedBy, noLongerKept } from './denials.ts';
 import { listedFields } from './listed-fields.ts';
 import type { InputOf, OutputOf } from './operation.ts';
 import { OperationError } from './operation-error.ts';
@@ -75,7 +75,7 @@ async function setAccess(
   const name = overrideName(terms.untilMs);
   if (access === 'exempt' && (isProxy || isOfLocalProxy(gateway, name.client))) {
     throw new OperationError(
-      'invalid',
+      'not_possible',
       'this is the address of a trusted proxy (identity.trusted_proxies), which is never exempt because many clients share it: exempt an API key or a user',
     );
   }
@@ -150,7 +150,13 @@ async function findClient(gateway: Gateway, text: string, access?: Access): Prom
     const salts = gateway.salts.at(gateway.now(), true);
     return clientNamed(text, gateway.policies.current.naming, salts);
   }
-  const { client, counted = client, names, networks, last } = await deniedBy(gateway, id);
+  const denial = await deniedBy(gateway, id);
+  if ('latest' in denial) {
+    // Its key or user, which an exemption is for, is no longer known.
+    if (access === 'exempt') throw noLongerKept(id, denial);
+    return ofDay(denial.client, Date.parse(denial.last));
+  }
+  const { client, counted = client, names, networks, last } = denial;
   const own = [client, ...names];
   // An exemption is for the key or the user whose quota is used up. The client may be someone else who sent that key.
   const exempt = isKeyOrUser(counted) ? counted : client;

@@ -25,6 +25,8 @@ export interface InspectedClient {
   /** Every partition that may be counted for this client. */
   readonly partitions: readonly string[];
   readonly address?: AddressPartition;
+  /** The address that the operator named, in its canonical spelling. */
+  readonly text?: string;
   /** The limit that denied it, and the partition that the limit counted. */
   readonly denied?: { readonly label: string; readonly counted: string } | undefined;
 }
@@ -58,16 +60,23 @@ function deniedLimit(
   { partition, denied }: InspectedClient,
   policies: readonly Policy[],
 ): LimitDescriptor[] {
-  // Another gateway says what it counted.
-  if (denied === undefined || denied.counted === partition || !PARTITION.test(denied.counted)) {
-    return [];
-  }
+  if (denied === undefined || denied.counted === partition) return [];
+  return limitLabelled(denied.label, denied.counted, policies);
+}
+
+/** Another gateway says what it counted. None if no policy has the limit any more. */
+export function limitLabelled(
+  label: string,
+  counted: string,
+  policies: readonly Policy[],
+): LimitDescriptor[] {
+  if (!PARTITION.test(counted)) return [];
   const limit = policies
     .flatMap(everyLimit)
     .flatMap((each) => [each, ...(each.unverified ? [each.unverified] : [])])
     .flatMap((each) => [each, ...each.wider])
-    .find(({ label }) => label === denied.label);
-  return limit === undefined ? [] : [descriptor(limit, denied.counted)];
+    .find((each) => each.label === label);
+  return limit === undefined ? [] : [descriptor(limit, counted)];
 }
 
 const NOWHERE: AddressPartition = addressNamed('');
@@ -114,6 +123,6 @@ function headersOf(policies: readonly Policy[], claim: ClaimedIdentity) {
   return new Map(headers.map((header) => [header as HeaderPartition, claim]));
 }
 
-function addressNamed(pseudonym: string): AddressPartition {
+export function addressNamed(pseudonym: string): AddressPartition {
   return { daily: { current: pseudonym, previous: undefined }, long: undefined, wider: [] };
 }

@@ -1,18 +1,18 @@
 /** Finds denied clients and single denials. Every gateway knows its own, so all gateways are queried. */
-import { z } from 'zod';
 import { modeOf } from '../core/overrides.ts';
 import { isOfMany } from '../core/partition.ts';
-import { currentQuota } from '../denials/current-quota.ts';
+import { type DenialReport, sumReports } from '../denials/denial-report.ts';
+import { blockFields } from './denial-cause.ts';
 import {
-  type CurrentQuota,
-  currentQuotaSchema,
-  type DenialReport,
-  denialReportSchema,
-  reportOf,
-  sumReports,
-} from '../denials/denial-report.ts';
-import type { DeniedClient } from '../denials/denied-clients.ts';
-import { isoTime } from '../denials/iso-time.ts';
+  type Forgotten,
+  type Found,
+  forgottenSchema,
+  foundSchema,
+  MOST_REPORTS,
+  type Query,
+  reportsIn,
+} from './denial-queries.ts';
+import { deniedFilter } from './denied-filter.ts';
 import { listedFields } from './listed-fields.ts';
 import type { InputOf } from './operation.ts';
 import { OperationError } from './operation-error.ts';
@@ -22,36 +22,32 @@ import type { DECISION, DenialDetails, DenialList, TOP } from './schemas/denials
 
 /** A client that was last denied longer ago is not listed. */
 const RECENT_MS = 300_000;
-/** Most reports that one gateway sends in one reply. */
-const MOST_REPORTS = 100;
-
-const querySchema = z.discriminatedUnion('about', [
-  z.object({
-    about: z.literal('top'),
-    most: z.int().positive(),
-    withinMs: z.number().positive(),
-    shadow: z.boolean(),
-  }),
-  z.object({ about: z.literal('decision'), id: z.string().max(64) }),
-]);
-/** What one gateway asks all others. */
-type Query = z.output<typeof querySchema>;
-
-const foundSchema = z.object({
-  report: denialReportSchema,
-  now: currentQuotaSchema.optional(),
-  isReset: z.boolean().optional(),
-});
-type Found = z.output<typeof foundSchema>;
 
 export async function topDenied(
   gateway: Gateway,
-  { limit, shadow }: InputOf<typeof TOP>,
+  { limit, shadow, filter = '' }: InputOf<typeof TOP> & { readonly filter?: string },
 ): Promise<DenialList> {
-  const query: Query = { about: 'top', most: limit, withinMs: RECENT_MS, shadow };
+  const query: Query = {
+    ...{ about: 'top', most: limit, withinMs: RECENT_MS, shadow },
+    ...(filter !== '' && { filter: deniedFilter(filter, gateway) }),
+  };
+  return listed(gateway, query, limit);
+}
+
+/** The denials that all gateways remember of the client with these partitions, the last one first. */
+export async function denialsOf(
+  gateway: Gateway,
+  partitions: readonly string[],
+): Promise<DenialList> {
+  const names = partitions.filter((name) => !isOfMany(name));
+  const list = await listed(gateway, { about: 'client', names }, MOST_REPORTS);
+  return { ...list, clients: list.clients.sort((a, b) => (a.last < b.last ? 1 : -1)) };
+}
+
+async function listed(gateway: Gateway, query: Query, most: number): Promise<DenialList> {
   const { answers, asked } = await gateway.queryAll(query);
-  const reports = answers.flatMap(reportsIn);
-  const clients = sumReports(reports, limit).map((report) => shownReport(gateway, report));
+  const reports = sumReports(answers.flatMap(reportsIn), most);
+  const clients = reports.map((report) => shownReport(gateway, report));
   return { clients, gateways: { asked, answered: answers.length } };
 }
 
@@ -59,7 +55,9 @@ export async function describeDecision(
   gateway: Gateway,
   { id }: InputOf<typeof DECISION>,
 ): Promise<DenialDetails> {
-  const { report, now, isReset } = await findDenial(gateway, id);
+  const found = await findDenial(gateway, id);
+  if (!('report' in found)) throw noLongerKept(id, found);
+  const { report, now, isReset, later } = found;
   const { overrides, policies } = gateway;
   const { listedClients } = policies.current;
   const names = namesOf(report);
@@ -73,22 +71,20 @@ export async function describeDecision(
     asked_for: id,
     ...(now && { now }),
     ...(isReset && { is_reset: true }),
+    ...(later && { later }),
     ...(policy && { policy_mode: modeOf(policy, overrides.current.modes) }),
     ...(override && { override: overrideReport(override, listedClients) }),
     ...(ended && { ended_override: ended }),
   };
 }
 
-/** Adds what the gateways that report denials do not know alike: ids of the policy file, and overrides. */
-function shownReport({ overrides, policies }: Gateway, report: DenialReport) {
+/** Adds what the gateways that report denials do not know alike: the policy file, and overrides. */
+function shownReport(gateway: Gateway, report: DenialReport) {
   const { client, reason } = report;
-  const block =
-    reason === 'blocked' &&
-    overridesOf(namesOf(report), overrides).find(({ access }) => access === 'blocked');
   return {
     ...report,
-    ...listedFields(client, policies.current.listedClients),
-    ...(block && { until: isoTime(block.untilMs) }),
+    ...listedFields(client, gateway.policies.current.listedClients),
+    ...(reason === 'blocked' && blockFields(gateway, report, namesOf(report))),
   };
 }
 
@@ -98,58 +94,33 @@ function namesOf({ client, counted = client, names, networks }: DenialReport): s
   return all.filter((name) => !isOfMany(name));
 }
 
-/** Rejects with an OperationError if no gateway remembers the decision. */
-export async function deniedBy(gateway: Gateway, id: string): Promise<DenialReport> {
-  return (await findDenial(gateway, id)).report;
+/** Rejects with an OperationError if no gateway remembers the client of the decision. */
+export async function deniedBy(gateway: Gateway, id: string): Promise<DenialReport | Forgotten> {
+  const found = await findDenial(gateway, id);
+  return 'report' in found ? found.report : found;
 }
 
-async function findDenial(gateway: Gateway, id: string): Promise<Found> {
+async function findDenial(gateway: Gateway, id: string): Promise<Found | Forgotten> {
   const { answers, asked } = await gateway.queryAll({ about: 'decision', id } satisfies Query);
   for (const answer of answers) {
     const found = foundSchema.safeParse(answer);
     if (found.success) return found.data;
+    const { data } = forgottenSchema.safeParse(answer);
+    if (data !== undefined) return data.forgotten;
   }
   const silent = asked - answers.length;
   throw new OperationError(
     'not_found',
     silent > 0
       ? `no gateway that answered knows the decision ${id}, and ${silent} of ${asked} did not answer`
-      : `no gateway knows the decision ${id}: it was not a denial, or it is forgotten; the log may have it`,
+      : `no gateway knows the decision ${id}: it was not a denial, its client is forgotten, or the gateway was restarted; the log may have it`,
   );
 }
 
-/** Leaves out what is not a report. */
-function reportsIn(answer: unknown): DenialReport[] {
-  if (!Array.isArray(answer)) return [];
-  return answer
-    .slice(0, MOST_REPORTS)
-    .flatMap((each) => denialReportSchema.safeParse(each).data ?? []);
-}
-
-/** The reply of this gateway to a query; null for a message that is no query. Never rejects. */
-export async function answerQuery(gateway: Gateway, message: unknown): Promise<unknown> {
-  const query = querySchema.safeParse(message).data;
-  if (query === undefined) return null;
-  if (query.about === 'top') {
-    const clients = query.shadow ? gateway.wouldBeDenied : gateway.denied;
-    const denied = clients.top(Math.min(query.most, MOST_REPORTS), query.withinMs);
-    return denied.map(reportOf).filter((report) => report !== undefined);
-  }
-  const client = gateway.denied.find(query.id) ?? gateway.wouldBeDenied.find(query.id);
-  const report = client && reportOf(client);
-  if (report === undefined) return null;
-  return { report, now: await quotaNow(gateway, client), isReset: client?.isReset } satisfies Found;
-}
-
-/** Undefined also if the store is unavailable: the denial is known all the same. */
-async function quotaNow(
-  { policies, reader }: Gateway,
-  client: DeniedClient | undefined,
-): Promise<CurrentQuota | undefined> {
-  const binding = client?.last?.decision.binding;
-  try {
-    return binding && (await currentQuota(binding, policies.current.policies, reader));
-  } catch {
-    return undefined;
-  }
+/** `forgotten`: the client of the decision. */
+export function noLongerKept(id: string, { client, latest }: Forgotten): OperationError {
+  return new OperationError(
+    'not_found',
+    `the decision ${id} is no longer kept, because its client ${client} was denied often since; the log may have it. The last denial of the client is ${latest}.`,
+  );
 }

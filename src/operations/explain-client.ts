@@ -1,11 +1,12 @@
-/** What `explain` says of the client beyond the trace: the id of its key, and the overrides that name it. */
+/** What `explain` says of the client: the id of its key, and the overrides and the entries of the file that name it. */
 import { countedAddress } from '../core/address.ts';
 import { addressPartition, pseudonymsOf } from '../core/partition.ts';
 import type { PolicySet } from '../core/policy-set.ts';
 import type { SaltSource } from '../core/salts.ts';
-import type { TraceEvent } from '../core/trace.ts';
+import type { AccessEvent, TraceEvent } from '../core/trace.ts';
 import type { Step } from './explain-text.ts';
 import { clientText, listedFields } from './listed-fields.ts';
+import { listedReports } from './listed-report.ts';
 import {
   clientOverride,
   endedOverrideOf,
@@ -29,11 +30,24 @@ export function createClientSteps(context: ClientContext): (event: TraceEvent) =
     if (event.type === 'client-address') {
       ofAddress = namesOfAddress(event.address ?? event.proxy, context);
     }
+    if (event.type === 'access') return stepsOf(accessTexts(event, context.nowMs));
     if (event.type !== 'client-names') return [];
     const names = [...new Set([...event.names, ...ofAddress])];
-    const sentences = [...listedTexts(names, context), ...overrideTexts(names, context)];
-    return sentences.map((what) => ({ about: 'identity', what }));
+    return stepsOf([...listedTexts(names, context), ...overrideTexts(names, context)]);
   };
+}
+
+function stepsOf(sentences: readonly string[]): Step[] {
+  return sentences.map((what) => ({ about: 'identity', what }));
+}
+
+function accessTexts(event: AccessEvent, nowMs: number): string[] {
+  const { access } = event;
+  const by = access?.isOverride ? 'an override applies: ' : '';
+  return [
+    ...(access === undefined ? [] : [`${by}the client is ${access.access}`]),
+    ...listedReports(event, nowMs).map(({ what }) => what),
+  ];
 }
 
 /** Also those under the 31-day salts. A check computes them only while an override or a limit needs them. */

@@ -1,6 +1,5 @@
 /** Words the trace of a check for people: `explain` answers these sentences in the command line and in the ops API. */
 import type {
-  AccessEvent,
   AddressHeaderEvent,
   ForwardedEntryEvent,
   ForwardedListIgnoredEvent,
@@ -38,7 +37,7 @@ const SUBJECTS: Readonly<Record<TraceEvent['type'], Subject>> = {
   quota: 'limit',
 };
 
-/** One step for each sentence; most events have one. `explain-client.ts` words the names of the client. */
+/** One step for each sentence; most events have one. `explain-client.ts` words what applies to the client. */
 export function stepsOf(event: TraceEvent): Step[] {
   const about = SUBJECTS[event.type];
   return sentencesOf(event).map((what) => ({ about, what }));
@@ -64,8 +63,8 @@ function sentencesOf(event: TraceEvent): string[] {
       return [`client address: ${event.address ?? `${event.proxy}, the proxy's own`}`];
     case 'identity-source':
       return [sourceText(event)];
+    // They need the time, and the overrides.
     case 'access':
-      return [accessText(event)];
     case 'client-names':
       return [];
     case 'ambiguous-header':
@@ -126,12 +125,8 @@ function sourceText({ source, result, isUnverified }: IdentitySourceEvent): stri
     case 'outranked':
       return `${source} is not used: an earlier source identifies the client`;
     case 'absent':
-      return `${source}: none, or none that is accepted`;
+      return `no ${source} was sent, or it was not accepted`;
   }
-}
-
-function accessText({ access, isOverride }: AccessEvent): string {
-  return isOverride ? `an override applies: the client is ${access}` : `the client is ${access}`;
 }
 
 function pathTexts({ target, path, otherReadings, around, malformed }: PathEvent): string[] {
@@ -146,7 +141,7 @@ function pathTexts({ target, path, otherReadings, around, malformed }: PathEvent
 const REASONS: Readonly<Record<PolicyReason, string>> = {
   'most-specific': 'it is the most specific match',
   'named-by-proxy': 'the proxy names it for this route',
-  always: 'it applies to all requests that it matches',
+  always: 'it has always: true',
   'other-reading': 'it matches another reading of the path',
   'nothing-matches': 'no other policy matches',
 };

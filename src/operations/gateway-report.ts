@@ -1,7 +1,7 @@
 /** What one gateway tells another of its traffic and its state, for the overview. */
 import { z } from 'zod';
 import { modeOf } from '../core/overrides.ts';
-import { printable } from '../core/printable.ts';
+import { printable, WITHOUT_CONTROLS } from '../core/printable.ts';
 import { STEP_MS, STEPS } from '../telemetry/traffic-history.ts';
 import { MOST_ACTIONS } from './recent-actions.ts';
 import type { Gateway } from './running-gateway.ts';
@@ -21,16 +21,16 @@ export const reportQuerySchema = z.object({
 export type ReportQuery = z.output<typeof reportQuerySchema>;
 
 /** Anyone who can publish in Redis can pose as a gateway, and operators see this text. */
-const text = (longest: number) =>
-  z
-    .string()
-    .max(longest)
-    .regex(/^\P{Cc}*$/u);
+const text = (longest: number) => z.string().max(longest).regex(WITHOUT_CONTROLS);
 /** Milliseconds since the epoch. */
 const moment = z
   .int()
   .min(0)
   .max(Date.UTC(9999, 11, 31));
+const amount = z
+  .int()
+  .min(0)
+  .max(2 ** 32);
 /** Checked by hand: zod takes a hundred times as long, and there are thousands of numbers. */
 const series = z.custom<readonly number[]>(isSeries);
 
@@ -43,6 +43,8 @@ export const gatewayReportSchema = z.object({
     states: z.array(z.enum(STORE_STATES)).min(1).max(STORE_STATES.length),
     sinceMs: moment,
     reason: text(LONGEST_REASON).optional(),
+    /** Some checks of the last seconds were not counted, others were. */
+    lapses: z.object({ failed: amount, checks: amount, withinMs: amount }).optional(),
   }),
   policy_file: z.object({
     digest: z.string().regex(/^[0-9a-f]{8,128}$/),
@@ -74,7 +76,7 @@ export type GatewayReport = z.output<typeof gatewayReportSchema>;
 
 export function reportOfGateway(gateway: Gateway, { untilMs }: ReportQuery): GatewayReport {
   const { traffic, store, policyFile, actions, isWorker } = gateway.status;
-  const { sinceMs, reason, isDegraded } = store();
+  const { sinceMs, reason, isDegraded, lapses } = store();
   return {
     is_worker: isWorker,
     traffic: traffic.series(untilMs, MOST_POLICIES),
@@ -82,6 +84,7 @@ export function reportOfGateway(gateway: Gateway, { untilMs }: ReportQuery): Gat
       states: isDegraded ? statesWithoutStore(gateway) : ['enforced'],
       sinceMs,
       ...(reason !== undefined && { reason: shortened(reason, LONGEST_REASON) }),
+      ...(lapses && { lapses }),
     },
     policy_file: fileReport(policyFile),
     ...proxyFaultsReport(gateway.status),
@@ -95,13 +98,21 @@ export function lastStepEnd(nowMs: number): number {
 }
 
 /** A gateway whose policies differ in `on_store_failure` is in several states. */
-function statesWithoutStore({ policies, overrides }: Gateway): StoreState[] {
-  const { modes } = overrides.current;
-  const found = new Set<StoreState>();
-  for (const policy of policies.current.policies) {
-    if (modeOf(policy, modes) === 'enforce') found.add(STATE_OF[policy.onStoreFailure]);
-  }
+function statesWithoutStore(gateway: Gateway): StoreState[] {
+  const found = policiesWithoutStore(gateway);
   return found.size === 0 ? ['open'] : STORE_STATES.filter((state) => found.has(state));
+}
+
+/** The names of the enforced policies by what happens to their requests while the store fails. */
+export function policiesWithoutStore({ policies, overrides }: Gateway): Map<StoreState, string[]> {
+  const { modes } = overrides.current;
+  const found = new Map<StoreState, string[]>();
+  for (const policy of policies.current.policies) {
+    if (modeOf(policy, modes) !== 'enforce') continue;
+    const state = STATE_OF[policy.onStoreFailure];
+    found.set(state, [...(found.get(state) ?? []), policy.name]);
+  }
+  return found;
 }
 
 const STATE_OF = { allow: 'open', local: 'local', deny: 'closed' } as const;

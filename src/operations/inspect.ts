@@ -1,17 +1,21 @@
-/** Shows one client: the limits that count it, what is left of them, and the overrides that apply. */
+/** Shows one client: what exempts or blocks it, its limits and what is left of them, and its denials. */
 import { type LimitDescriptor, partitionOf } from '../core/descriptor.ts';
+import { modeOf } from '../core/overrides.ts';
 import type { Limit } from '../core/policy.ts';
 import type { QuotaReader, QuotaState } from '../core/store.ts';
 import { clientNamed, decisionIdIn } from './client-name.ts';
-import { countedBy, type InspectedClient } from './counted-by.ts';
-import { deniedBy } from './denials.ts';
+import { countedBy, type InspectedClient, limitLabelled } from './counted-by.ts';
+import { denialsOf, deniedBy } from './denials.ts';
+import { accessOf } from './inspected-access.ts';
 import { listedFields } from './listed-fields.ts';
 import type { InputOf } from './operation.ts';
 import { overrideReport } from './override-report.ts';
 import type { Gateway } from './running-gateway.ts';
+import type { DenialList } from './schemas/denials.ts';
 import type { INSPECT, Inspection } from './schemas/inspect.ts';
 
 const MOST_LIMITS = 200;
+const MOST_DENIALS = 20;
 /** A policy file can have thousands of limits. */
 const MOST_READ = 2_000;
 /** Redis does nothing else while a script runs. */
@@ -23,14 +27,32 @@ export async function inspectClient(
   { client: text }: InputOf<typeof INSPECT>,
 ): Promise<Inspection> {
   const client = await find(gateway, text);
-  const descriptors = countedBy(client, gateway).slice(0, MOST_READ);
-  const limits = await readLimits(descriptors, gateway.reader);
   const { partition, partitions } = client;
+  const { clients: denials, gateways } = await denialsOf(gateway, partitions);
+  const descriptors = [
+    ...countedBy(client, gateway),
+    ...limitsThatDenied(denials, client, gateway),
+  ];
+  const limits = await readLimits(descriptors.slice(0, MOST_READ), gateway.reader);
+  const { access, listed, isAddressUnknown } = accessOf(client, gateway);
+  // The denials of an address tell whether the file names it, its pseudonym does not.
+  const own = isAddressUnknown ? denials.filter((each) => each.client === partition) : [];
+  const told = own.find((each) => each.listed !== undefined)?.listed;
+  const blocks = access === undefined && told?.applies === true;
+  const { sinceMs } = gateway.status.policyFile.history;
+  const isNotListed = own.some(
+    ({ reason, last }) => reason === 'over_limit' && Date.parse(last) >= sinceMs,
+  );
   return {
     client: partition,
     ...listedFields(partition, gateway.policies.current.listedClients),
+    ...(blocks && { access: 'blocked' as const }),
+    ...(access && { access: access.access }),
+    listed: [...listed, ...(told ? [told] : [])],
+    ...(isAddressUnknown && !told && !isNotListed && { is_address_unknown: true as const }),
     limits: limits.slice(0, MOST_LIMITS).map(({ limit, state }) => ({
       policy: limit.policy.name,
+      mode: modeOf(limit.policy, gateway.overrides.current.modes),
       limit: limit.label,
       allows: limit.description,
       remaining: state.remaining,
@@ -41,6 +63,8 @@ export async function inspectClient(
       .list()
       .filter((each) => each.about === 'client' && partitions.includes(each.client))
       .map((each) => overrideReport(each, gateway.policies.current.listedClients)),
+    denials: denials.slice(0, MOST_DENIALS),
+    gateways,
   };
 }
 
@@ -51,12 +75,27 @@ async function find(gateway: Gateway, text: string): Promise<InspectedClient> {
     const named = clientNamed(text, gateway.policies.current.naming, salts);
     return { ...named, partition: named.subject };
   }
-  const { client, counted = client, names, networks, limit } = await deniedBy(gateway, id);
+  const denial = await deniedBy(gateway, id);
+  if ('latest' in denial) return { partition: denial.client, partitions: [denial.client] };
+  const { client, counted = client, names, networks, limit } = denial;
   return {
     partition: client,
     partitions: [...new Set([client, ...names, counted, ...networks])],
     denied: limit === undefined ? undefined : { label: limit, counted },
   };
+}
+
+/** Also those that count more than the name of the client tells, such as its requests with unlisted keys. */
+function limitsThatDenied(
+  denials: DenialList['clients'],
+  { partitions }: InspectedClient,
+  { policies }: Gateway,
+): LimitDescriptor[] {
+  return denials.flatMap(({ limit, counted = '' }) =>
+    limit !== undefined && partitions.includes(counted)
+      ? limitLabelled(limit, counted, policies.current.policies)
+      : [],
+  );
 }
 
 interface ReadLimit {

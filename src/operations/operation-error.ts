@@ -3,6 +3,8 @@
 export type OperationErrorCode =
   | 'invalid'
   | 'not_found'
+  /** The call is right, but the policy file or the kind of client does not allow it. */
+  | 'not_possible'
   /** The maximum number of overrides is reached. */
   | 'conflict'
   | 'store_unavailable'

@@ -1,7 +1,7 @@
 /** Every operation by its name. The API routes, openapi.json, the docs and the commands follow from this table. */
 import type { Operation } from './operation.ts';
 import { BLOCK, EXEMPT, RESET, UNBLOCK, UNEXEMPT } from './schemas/clients.ts';
-import { DECISION, TOP } from './schemas/denials.ts';
+import { DECISION, FIND_DENIED, TOP } from './schemas/denials.ts';
 import { EXPLAIN } from './schemas/explain.ts';
 import { INSPECT } from './schemas/inspect.ts';
 import { RESTORE_LOG, SET_LOG } from './schemas/log.ts';
@@ -16,6 +16,7 @@ export const OPERATIONS = {
   explain: EXPLAIN,
   decision: DECISION,
   top: TOP,
+  findDenied: FIND_DENIED,
   inspect: INSPECT,
   reset: RESET,
   block: BLOCK,

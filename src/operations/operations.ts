@@ -41,6 +41,7 @@ export function createOperate(gateway: Gateway): Operate {
     explain: runOf(OPERATIONS.explain, (request) => explainNow(gateway, request)),
     decision: runOf(OPERATIONS.decision, (input) => describeDecision(gateway, input)),
     top: runOf(OPERATIONS.top, (input) => topDenied(gateway, input)),
+    findDenied: runOf(OPERATIONS.findDenied, (input) => topDenied(gateway, input)),
     inspect: runOf(OPERATIONS.inspect, (input) => inspectClient(gateway, input)),
     reset: runOf(OPERATIONS.reset, (input) => resetClient(gateway, input)),
     block: runOf(OPERATIONS.block, (input) => blockClient(gateway, input)),

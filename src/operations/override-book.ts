@@ -164,13 +164,15 @@ function endOf({ untilMs }: Override, entry: StoredOverride | undefined, nowMs: 
 
 function snapshotOf(overrides: readonly Override[]): Overrides {
   const access = new Map<string, Access>();
+  const sinceMs = new Map<string, number>();
   const modes = new Map<string, PolicyMode>();
   let hasLongAddresses = false;
   for (const override of overrides) {
     if (override.about === 'client') {
       access.set(override.client, override.access);
+      sinceMs.set(override.client, override.sinceMs);
       hasLongAddresses ||= override.isLong;
     } else if (override.about === 'policy') modes.set(override.policy, override.mode);
   }
-  return { access, modes, hasLongAddresses };
+  return { access, sinceMs, modes, hasLongAddresses };
 }

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { LOG_LEVELS } from '../config/settings/settings.ts';
 import { POLICY_MODES } from '../core/policy.ts';
+import { WITHOUT_CONTROLS } from '../core/printable.ts';
 import type { StoredOverride } from '../stores/override-store.ts';
 
 /** Milliseconds since the epoch. Reports write years with four digits. */
@@ -11,11 +12,7 @@ const moment = z
   .max(Date.UTC(9999, 11, 31));
 
 /** Without control characters, because operators see it in a terminal. */
-const printable = (longest: number) =>
-  z
-    .string()
-    .max(longest)
-    .regex(/^\P{Cc}*$/u);
+const printable = (longest: number) => z.string().max(longest).regex(WITHOUT_CONTROLS);
 const LONGEST_NAME = 256;
 
 const terms = {

@@ -1,4 +1,5 @@
 /** Gathers what all gateways did in the last 15 minutes, and how they are. */
+import { VERSION } from '../config/version.ts';
 import { isoTime } from '../denials/iso-time.ts';
 import { STEP_MS, STEPS } from '../telemetry/traffic-history.ts';
 import {
@@ -6,13 +7,16 @@ import {
   gatewayReportSchema,
   lastStepEnd,
   MOST_POLICIES,
+  policiesWithoutStore,
   type ReportQuery,
 } from './gateway-report.ts';
 import { listedFields } from './listed-fields.ts';
+import { RATE_MS, ratesOf, sumOfRates } from './overview-rates.ts';
+import { statusOf } from './overview-status.ts';
 import { listPolicies } from './policies.ts';
 import { MOST_ACTIONS } from './recent-actions.ts';
-import type { Gateway } from './running-gateway.ts';
-import { type Overview, STORE_STATES } from './schemas/overview.ts';
+import type { Gateway, StoreLapses } from './running-gateway.ts';
+import { type Overview, STORE_STATES, type StoreState } from './schemas/overview.ts';
 
 /** Digests and states that are listed; a Redis on which anyone publishes could have many. */
 const MOST_LISTED = 20;
@@ -33,8 +37,11 @@ export async function gatherOverview(gateway: Gateway): Promise<Overview> {
     reports,
     (policy) => policy === NO_POLICY || gateway.policies.current.has(policy),
   );
-  return {
+  const shown = policiesIn(gateway, traffic);
+  const withoutPolicy = traffic.of(NO_POLICY);
+  const known = {
     time: isoTime(nowMs),
+    gateway: { host: status.host, version: VERSION },
     gateways: {
       asked,
       answered: reports.length,
@@ -42,11 +49,13 @@ export async function gatherOverview(gateway: Gateway): Promise<Overview> {
     },
     step_ms: STEP_MS,
     until: isoTime(query.untilMs),
-    ...policiesIn(gateway, traffic),
-    without_policy: traffic.of(NO_POLICY),
+    rate_ms: RATE_MS,
+    rates: sumOfRates([...traffic.all()].map(({ rates }) => rates)),
+    ...shown,
+    without_policy: withoutPolicy,
     store: {
       kind: status.storeKind,
-      states: statesIn(reports),
+      states: statesIn(reports, policiesWithoutStore(gateway)),
       ...(version !== undefined && { version }),
     },
     policy_file: filesIn(reports),
@@ -60,9 +69,11 @@ export async function gatherOverview(gateway: Gateway): Promise<Overview> {
         ...listedFields(each.subject ?? '', gateway.policies.current.listedClients),
       })),
   };
+  return { ...known, status: statusOf(known) };
 }
 
 type Series = Overview['without_policy'];
+type Lapses = NonNullable<Overview['store']['states'][number]['lapses']>;
 
 class SummedTraffic {
   readonly #byPolicy = new Map<string, Series>();
@@ -78,10 +89,15 @@ class SummedTraffic {
       addTo(sum.denials, denials);
       addTo(sum.would_deny, wouldDeny);
     }
+    for (const sum of this.#byPolicy.values()) sum.rates = ratesOf(sum);
   }
 
   of(policy: string): Series {
     return this.#byPolicy.get(policy) ?? nothing();
+  }
+
+  all(): Iterable<Series> {
+    return this.#byPolicy.values();
   }
 
   requestsOf(policy: string): number {
@@ -91,7 +107,8 @@ class SummedTraffic {
 
 function nothing(): Series {
   const zeros = () => new Array<number>(STEPS).fill(0);
-  return { requests: zeros(), denials: zeros(), would_deny: zeros() };
+  const series = { requests: zeros(), denials: zeros(), would_deny: zeros() };
+  return { rates: ratesOf(series), ...series };
 }
 
 function addTo(sums: number[], counts: readonly number[]): void {
@@ -119,17 +136,22 @@ function busiestOf<P extends { readonly name: string }>(
   return policies.filter(({ name }) => names.has(name));
 }
 
-function statesIn(reports: readonly GatewayReport[]): Overview['store']['states'] {
+function statesIn(
+  reports: readonly GatewayReport[],
+  policies: ReadonlyMap<StoreState, readonly string[]>,
+): Overview['store']['states'] {
   const groups = new Map<string, Overview['store']['states'][number]>();
   for (const { store } of reports) {
     for (const state of store.states) {
-      const name = `${state} ${store.reason ?? ''}`;
-      const { gateways = 0, since = isoTime(store.sinceMs) } = groups.get(name) ?? {};
+      const name = `${state} ${store.reason ?? ''} ${store.lapses !== undefined}`;
+      const { gateways = 0, since = isoTime(store.sinceMs), lapses } = groups.get(name) ?? {};
       groups.set(name, {
         state,
         gateways: gateways + 1,
         since: earlier(since, isoTime(store.sinceMs)),
         ...(store.reason !== undefined && { reason: store.reason }),
+        policies: [...(policies.get(state) ?? [])],
+        ...(store.lapses && { lapses: addedLapses(store.lapses, lapses) }),
       });
     }
   }
@@ -138,6 +160,14 @@ function statesIn(reports: readonly GatewayReport[]): Overview['store']['states'
   return [...groups.values()]
     .sort((a, b) => order(a) - order(b) || b.gateways - a.gateways)
     .slice(0, MOST_LISTED);
+}
+
+function addedLapses({ failed, checks, withinMs }: StoreLapses, sum: Lapses | undefined): Lapses {
+  return {
+    failed: failed + (sum?.failed ?? 0),
+    checks: checks + (sum?.checks ?? 0),
+    within_ms: withinMs,
+  };
 }
 
 function filesIn(reports: readonly GatewayReport[]): Overview['policy_file'] {

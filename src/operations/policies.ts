@@ -1,5 +1,6 @@
 /** Lists policies, and changes the mode of one temporarily. */
 import { modeOf } from '../core/overrides.ts';
+import type { Limit, Policy } from '../core/policy.ts';
 import { audited, putInForce } from './audit.ts';
 import type { InputOf } from './operation.ts';
 import { OperationError } from './operation-error.ts';
@@ -16,9 +17,21 @@ export function listPolicies({ overrides, policies }: Gateway): PolicyList {
       name: policy.name,
       mode: modeOf(policy, modes),
       mode_of_file: policy.mode,
-      limits: policy.limits.map(({ description, per }) => `${description}, per ${per}`),
+      ...limitTexts(policy),
       on_store_failure: policy.onStoreFailure,
     })),
+  };
+}
+
+/** The limits of a policy in words, and those of each plan. */
+export function limitTexts({ limits, plans }: Policy) {
+  const textsOf = (some: readonly Limit[]) =>
+    some.map(({ description, per }) => `${description}, per ${per}`);
+  return {
+    limits: textsOf(limits),
+    ...(plans.size > 0 && {
+      plans: [...plans].map(([plan, some]) => ({ plan, limits: textsOf(some) })),
+    }),
   };
 }
 

@@ -1,5 +1,5 @@
 /** Answers what one gateway asks all others. */
-import { answerQuery as answerDenialQuery } from './denials.ts';
+import { answerQuery as answerDenialQuery } from './denial-queries.ts';
 import { reportOfGateway, reportQuerySchema } from './gateway-report.ts';
 import type { Gateway } from './running-gateway.ts';
 

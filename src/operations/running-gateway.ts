@@ -4,7 +4,7 @@ import type { UnseenHeader } from '../core/header-watch.ts';
 import type { PolicySet } from '../core/policy-set.ts';
 import type { SaltSource } from '../core/salts.ts';
 import type { Descriptor, PeekResult, QuotaReader, QuotaStore } from '../core/store.ts';
-import type { DeniedClients } from '../denials/denied-clients.ts';
+import type { DeniedClient, DeniedClients } from '../denials/denied-clients.ts';
 import type { Keyspace, ServerState } from '../stores/redis/keyspace.ts';
 import type { QueryReplies } from '../stores/redis/peer-gateways.ts';
 import type { OperatorAction } from '../telemetry/events/operator-events.ts';
@@ -21,7 +21,7 @@ export interface Gateway {
   readonly reader: QuotaReader;
   /** Reads this process's own share of limits, which applies while the store is unavailable. */
   peekLocally(descriptors: readonly Descriptor[]): PeekResult;
-  readonly denied: Pick<DeniedClients, 'top' | 'find'>;
+  readonly denied: Pick<DeniedClients, 'top' | 'find'> & { all(): Iterable<DeniedClient> };
   readonly wouldBeDenied: Pick<DeniedClients, 'top' | 'find'>;
   /** Lists the clients no longer whose quotas these store keys count, until they are denied again. */
   forgetDenied(keys: readonly string[]): void;
@@ -29,6 +29,8 @@ export interface Gateway {
   queryAll(query: unknown): Promise<QueryReplies>;
   /** Rejects with the error of the store. */
   stats(): Promise<StoreStats>;
+  /** The last known number of gateways that count together. */
+  knownGateways(): number;
   /** Headers that the policy file needs and that no request through a proxy had. */
   unseenHeaders(): readonly UnseenHeader[];
   /** Writes a line of the audit log. `isConfirmed`: whether the store confirmed the change. */
@@ -41,25 +43,38 @@ export interface Gateway {
 /** What this process did in the last minutes, and how it is. */
 export interface GatewayStatus {
   readonly isWorker: boolean;
+  /** Name of the machine or container. */
+  readonly host: string;
   readonly traffic: Pick<TrafficHistory, 'series'>;
   readonly actions: Pick<RecentActions, 'list'>;
   readonly storeKind: 'memory' | 'redis';
-  /** `sinceMs`: when `isDegraded` last changed, milliseconds since the epoch. */
-  store(): {
-    readonly isDegraded: boolean;
-    readonly sinceMs: number;
-    readonly reason: string | undefined;
-  };
+  store(): StoreCondition;
   /** The version of Redis, if it answers. Never rejects. */
   storeVersion(): Promise<string | undefined>;
   readonly policyFile: Pick<PolicySource, 'digest' | 'history'>;
   readonly proxyFaults: ProxyFaults;
 }
 
+export interface StoreCondition {
+  /** The store failed lately. */
+  readonly isDegraded: boolean;
+  /** When that last changed or, for a store that does not answer, since when; milliseconds since the epoch. */
+  readonly sinceMs: number;
+  /** The last failure, in a few words; undefined for a store that is well. */
+  readonly reason: string | undefined;
+  /** The store failed some checks and counts others. Undefined if it is well, or does not answer at all. */
+  readonly lapses: StoreLapses | undefined;
+}
+
+/** The checks of the last seconds. */
+export interface StoreLapses {
+  readonly failed: number;
+  readonly checks: number;
+  readonly withinMs: number;
+}
+
 export interface StoreStats {
   readonly store: 'memory' | 'redis';
-  /** Gateways that share the counters. */
-  readonly gateways: number;
   readonly keyspace: Keyspace;
   /** The Redis server, or the masters of a cluster. */
   readonly servers: readonly ServerState[];

@@ -1,25 +1,37 @@
 /** Reports what the counters take up. */
-import type { UnseenHeader } from '../core/header-watch.ts';
 import { StoreError } from '../core/store.ts';
 import { isoTime } from '../denials/iso-time.ts';
-import { refusedFile } from './gateway-report.ts';
+import { policiesWithoutStore, refusedFile } from './gateway-report.ts';
 import { OperationError } from './operation-error.ts';
 import type { Gateway, StoreStats } from './running-gateway.ts';
 import type { StatsReport } from './schemas/stats.ts';
 import { storeErrorText } from './store-error-text.ts';
+import { isSilence, storeLines } from './store-status.ts';
 
-/** Rejects with an OperationError if the store is unavailable. */
-export async function readStats(
-  gateway: Pick<Gateway, 'stats' | 'unseenHeaders' | 'status'>,
-): Promise<StatsReport> {
+/** Rejects with an OperationError if the store refuses. While it does not answer, the counts are missing. */
+export async function readStats(gateway: Gateway): Promise<StatsReport> {
+  const refused = refusedFile(gateway.status.policyFile.history);
+  const { store, ...counts } = await countsOf(gateway);
+  return {
+    store,
+    gateways: gateway.knownGateways(),
+    ...counts,
+    unseen_headers: [...gateway.unseenHeaders()],
+    ...(refused && {
+      policy_file_refused: { at: isoTime(refused.atMs), mistakes: refused.mistakes },
+    }),
+  };
+}
+
+type Counts = Omit<StatsReport, 'gateways' | 'unseen_headers' | 'policy_file_refused'>;
+
+async function countsOf(gateway: Gateway): Promise<Counts> {
   try {
-    const report = reportOf(await gateway.stats(), gateway.unseenHeaders());
-    const refused = refusedFile(gateway.status.policyFile.history);
-    if (refused === undefined) return report;
-    const { atMs, mistakes } = refused;
-    return { ...report, policy_file_refused: { at: isoTime(atMs), mistakes } };
+    return reportOf(await gateway.stats());
   } catch (error) {
     if (!(error instanceof StoreError)) throw error;
+    if (isSilence(error.reason))
+      return { store: 'redis', unavailable: silenceText(gateway), servers: [] };
     throw new OperationError(
       'store_unavailable',
       `no statistics: ${storeErrorText(error)}; headgate check --redis examines Redis`,
@@ -28,13 +40,25 @@ export async function readStats(
   }
 }
 
-function reportOf(
-  { store, gateways, keyspace, servers }: StoreStats,
-  unseenHeaders: readonly UnseenHeader[],
-): StatsReport {
+/** Since when, and how requests are decided, if any was decided meanwhile. */
+function silenceText(gateway: Gateway): string {
+  const { isDegraded, lapses, sinceMs } = gateway.status.store();
+  const now = isoTime(gateway.now());
+  if (!isDegraded || lapses !== undefined) return 'Redis did not answer in time.';
+  const states = [...policiesWithoutStore(gateway)].map(([state, policies]) => ({
+    ...{ state, policies, gateways: 1, since: isoTime(sinceMs) },
+  }));
+  const [line] = storeLines({
+    store: { kind: 'redis', states },
+    gateways: { asked: 1, answered: 1, workers: 0 },
+    time: now,
+  });
+  return line?.text ?? 'Redis does not answer.';
+}
+
+function reportOf({ store, keyspace, servers }: StoreStats): Counts {
   return {
     store,
-    gateways,
     active_windows: keyspace.activeWindows,
     is_exact: keyspace.isExact,
     sampled_keys: keyspace.sampledKeys,
@@ -47,6 +71,5 @@ function reportOf(
       evicted_keys: server.evictedKeys,
       connected_clients: server.connectedClients,
     })),
-    unseen_headers: [...unseenHeaders],
   };
 }

@@ -12,6 +12,7 @@ const REFUSALS: readonly StoreErrorReason[] = [
   'misconf',
   'busy',
   'clusterdown',
+  'nolua',
   'noperm',
   'wrongpass',
 ];

@@ -26,3 +26,9 @@ export function durationText(seconds: number): string {
   const hours = Math.round(seconds / 3_600);
   return hours < 48 ? `${hours} h` : `${Math.round(seconds / 86_400)} d`;
 }
+
+/** `02:14 UTC`; the day too if it is not that of the present moment. Both are ISO 8601 in UTC. */
+export function clockText(iso: string, nowIso: string): string {
+  const isToday = iso.slice(0, 10) === nowIso.slice(0, 10);
+  return `${isToday ? iso.slice(11, 16) : shortTime(iso).slice(0, 16)} UTC`;
+}

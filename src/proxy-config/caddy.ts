@@ -22,9 +22,8 @@ export const caddy: Writer = {
     },
     {
       place: 'site',
-      file: 'headgate-site.caddy',
-      line: 'import headgate-site.caddy',
-      goes: 'in the site, in place of its reverse_proxy',
+      line: 'import headgate',
+      goes: 'in each of your sites that shall ask headgate',
     },
   ],
   gateway: { shipped: '127.0.0.1:8080', write: upstreamAt },
@@ -35,7 +34,7 @@ export const caddy: Writer = {
       ? {}
       : {
           'caddy/Caddyfile': {
-            'max_header_size 32KB': `max_header_size 32KB\n\t\ttrusted_proxies static ${front.networks.join(' ')}`,
+            'auto_https off': `auto_https off\n\tservers {\n\t\ttrusted_proxies static ${front.networks.join(' ')}\n\t}`,
           },
         },
   regions: ({ headers: { owned }, failure }) => ({
@@ -60,13 +59,13 @@ function refusedWithout(failure: FailureRules | undefined): string {
   if (failure === undefined) return 'false';
   const { method, rules } = failure;
   const refused = CONDITIONS.not(passesExpression(rules, CONDITIONS) ?? 'false');
-  return method === undefined ? refused : `${matching('method', method)} && ${refused}`;
+  return method === undefined ? refused : `${matching('orig_method', method)} && ${refused}`;
 }
 
 const CONDITIONS: Conditions = {
   matches({ method, host, path }) {
     const conditions = [
-      ...(method === undefined ? [] : [matching('method', method)]),
+      ...(method === undefined ? [] : [matching('orig_method', method)]),
       ...(host === undefined ? [] : [matching('hostport', host)]),
       ...(path === undefined ? [] : [matching('orig_uri', targetPattern(path))]),
     ];

@@ -16,7 +16,7 @@ export const nginx: Writer = {
       place: 'server',
       file: 'headgate-server.conf',
       line: 'include headgate-server.conf;',
-      goes: 'in each block server that it protects',
+      goes: 'in each block server that it protects, above its rewrite, if, set and return lines',
     },
     {
       place: 'location',

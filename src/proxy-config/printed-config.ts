@@ -69,13 +69,17 @@ export function isSameFailureRegion(
   text: string,
   policies: ValidFile,
 ): boolean | undefined {
-  const lines = regionLines(text, FAILURE_REGION);
-  if (lines === undefined) return undefined;
   const headers = clientHeadersOf(policies);
   const failure = failureRulesOf(policies);
   const regions = writerOf(proxy).regions({ headers, failure, sendsSecret: false });
   const wanted = regions[FAILURE_REGION]?.([]) ?? [];
-  return lines.join('\n') === wanted.map((line) => line.trim()).join('\n');
+  const lines = regionLines(text, FAILURE_REGION);
+  if (lines !== undefined) return lines.join('\n') === wanted.map((line) => line.trim()).join('\n');
+  // JSON has no comments to mark the region, but it has the same expressions.
+  if (!text.trimStart().startsWith('{')) return undefined;
+  const expressions = wanted.join('\n').match(/\(\?i\)[^"]+/g) ?? [];
+  const isThere = expressions.length > 0 && expressions.every((each) => text.includes(each));
+  return isThere || undefined;
 }
 
 function withAddress(

@@ -73,7 +73,11 @@ export function partFiles(input: Omit<ProxyConfigInput, 'include'>): PartFile[] 
   const parts =
     includes === undefined
       ? [{ name: `headgate-parts${posix.extname(file)}`, text: textOf(true), include: undefined }]
-      : includes.map((each) => ({ name: each.file, text: textOf(each.place), include: each }));
+      : includes.flatMap((each) =>
+          each.file === undefined
+            ? []
+            : [{ name: each.file, text: textOf(each.place), include: each }],
+        );
   return [
     ...parts,
     ...others.map((name) => ({ name: ownName(name), text: textOf(name), include: undefined })),

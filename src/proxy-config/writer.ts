@@ -35,7 +35,8 @@ export type Edits = Readonly<Record<string, string>>;
 export interface Include {
   /** Names the part, as in `--include PLACE`. */
   readonly place: string;
-  readonly file: string;
+  /** Undefined: the line needs no file. */
+  readonly file?: string;
   /** The line that includes it, and where it goes, in words. */
   readonly line: string;
   readonly goes: string;

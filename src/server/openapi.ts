@@ -30,12 +30,15 @@ const ERROR_SCHEMA: JsonSchema = {
   additionalProperties: false,
 };
 
-export function openApiDocument(): object {
+/** `needsToken`: the ops API has an admin token. Without one, it answers only callers on this machine. */
+export function openApiDocument(needsToken: boolean): object {
   return {
     openapi: '3.1.0',
     info: { title: 'headgate operations', version: VERSION },
-    components: { securitySchemes: { token: { type: 'http', scheme: 'bearer' } }, schemas: {} },
-    paths: { ...openPaths(), ...operationPaths() },
+    ...(needsToken && {
+      components: { securitySchemes: { token: { type: 'http', scheme: 'bearer' } } },
+    }),
+    paths: { ...openPaths(), ...operationPaths(needsToken) },
   };
 }
 
@@ -55,33 +58,45 @@ function openPaths() {
   };
 }
 
-function operationPaths() {
+function operationPaths(needsToken: boolean) {
   const paths: Record<string, object> = {};
   for (const route of OPS_ROUTES) {
     const path = route.url.replaceAll(/:(\w+)/g, '{$1}');
-    paths[path] = { ...paths[path], [route.method.toLowerCase()]: operationOf(route) };
+    paths[path] = { ...paths[path], [route.method.toLowerCase()]: operationOf(route, needsToken) };
   }
   return paths;
 }
 
-function operationOf({ operation, summary, params, query, body, answer }: OpsRoute) {
+function operationOf(
+  { operation, summary, params, query, body, answer }: OpsRoute,
+  needsToken: boolean,
+) {
   const failure = (description: string) => json(description, ERROR_SCHEMA);
   const parameters = [...parametersIn('query', query), ...parametersIn('path', params)];
   return {
     operationId: operation,
     summary,
-    security: [{ token: [] }],
+    ...(needsToken && { security: [{ token: [] }] }),
     ...(parameters.length > 0 && { parameters }),
     ...(body && {
-      requestBody: { required: true, content: { 'application/json': { schema: body } } },
+      requestBody: {
+        required: (body.required ?? []).length > 0,
+        content: { 'application/json': { schema: body } },
+      },
     }),
     responses: {
       200: json('Success', answer),
       400: failure('The call is invalid'),
-      401: failure('The admin token is missing or wrong'),
-      403: failure('No admin token is set, and the call does not come from this machine'),
+      ...(needsToken
+        ? { 401: failure('The admin token is missing or wrong') }
+        : { 403: failure('The call does not come from this machine') }),
       404: failure('There is no such policy, key, override or decision'),
-      409: failure('The maximum number of overrides is reached'),
+      409: failure('This client cannot be named so, or the maximum number of overrides is reached'),
+      ...(body && {
+        413: failure('The body is longer than 256 KiB'),
+        415: failure('The body is not application/json'),
+      }),
+      500: failure('A fault of headgate, whose log has more'),
       503: failure('Redis is unavailable'),
     },
   };

@@ -1,6 +1,6 @@
 /** The ops API: a route for each operation, open only to callers with admin access. */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { OperationError, type OperationErrorCode } from '../operations/operation-error.ts';
+import { OperationError } from '../operations/operation-error.ts';
 import type { Operate } from '../operations/operations.ts';
 import type { AdminAccess } from './admin-access.ts';
 import { type JsonSchema, OPS_ROUTES, type OpsRoute } from './ops-routes.ts';
@@ -10,14 +10,6 @@ export interface OpsApiOptions {
   readonly access: AdminAccess;
   readonly onRefused: () => void;
 }
-
-export const STATUS_OF: Readonly<Record<OperationErrorCode, number>> = {
-  invalid: 400,
-  not_found: 404,
-  conflict: 409,
-  store_unavailable: 503,
-  internal_error: 500,
-};
 
 const UNAUTHORIZED = {
   error: 'unauthorized',
@@ -65,8 +57,8 @@ function inputOf({ params, query, body }: OpsRoute, request: FastifyRequest): ob
 
 /** Without a body, an operation misses its required fields. */
 function objectIn(body: unknown): object {
-  if (body === undefined || body === null) return {};
-  if (typeof body === 'object' && !Array.isArray(body)) return body;
+  if (body === undefined) return {};
+  if (typeof body === 'object' && body !== null && !Array.isArray(body)) return body;
   throw new OperationError('invalid', 'the body must be a JSON object');
 }
 

@@ -19,11 +19,13 @@ export interface HealthOptions {
   /** The media type of the metrics. */
   readonly contentType: string;
   readonly health: () => Health;
+  /** If undefined, only callers on this machine may use the ops API. */
+  readonly adminToken: string | undefined;
 }
 
 export function addHealthRoutes(
   server: FastifyInstance,
-  { metrics, contentType, health }: HealthOptions,
+  { metrics, contentType, health, adminToken }: HealthOptions,
 ): void {
   server.get('/livez', () => ({ status: 'ok' }));
   server.get('/readyz', (_request, reply) => {
@@ -43,6 +45,6 @@ export function addHealthRoutes(
   server.get('/openapi.json', async () => {
     // Loaded only now, because most gateways are never asked for it.
     const { openApiDocument } = await import('./openapi.ts');
-    return openApiDocument();
+    return openApiDocument(adminToken !== undefined);
   });
 }

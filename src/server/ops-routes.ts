@@ -60,7 +60,7 @@ function schemasOf(operation: Operation): Schemas {
   return {
     params: partOf(input, (field) => inPath.includes(field)),
     query: place === 'query' ? others : undefined,
-    body: place === 'body' ? others : undefined,
+    body: place === 'body' ? others && { ...others, ...alternatives(input) } : undefined,
     answer: jsonSchemaOf(output, 'output'),
   };
 }
@@ -72,6 +72,12 @@ function partOf(input: z.ZodObject, isIn: (field: string) => boolean): JsonSchem
   return jsonSchemaOf(z.strictObject(Object.fromEntries(fields)), 'input');
 }
 
+/** Which fields of an input must be there, if an input without one of several is of no use. */
+function alternatives(input: z.ZodObject) {
+  const { anyOf } = (input.meta() ?? {}) as Pick<JsonSchema, 'anyOf'>;
+  return anyOf && { anyOf };
+}
+
 /** `io`: defaults are optional in an input and always there in an output. */
 export function jsonSchemaOf(schema: z.ZodType, io: 'input' | 'output'): JsonSchema {
   const { $schema: _, ...described } = z.toJSONSchema(schema, {
@@ -80,7 +86,8 @@ export function jsonSchemaOf(schema: z.ZodType, io: 'input' | 'output'): JsonSch
       // What readers gain nothing from: the range of exact integers, the pattern of a date, that names are strings.
       if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
       if (jsonSchema.format === 'date-time') delete jsonSchema.pattern;
-      delete jsonSchema.propertyNames;
+      const { propertyNames: names } = jsonSchema;
+      if (typeof names !== 'object' || names.pattern === undefined) delete jsonSchema.propertyNames;
     },
   });
   return described;

@@ -1,13 +1,13 @@
 /** The server for operators and their tools: health, metrics, the ops API and its page. It never shares a port with proxies. */
-import fastify, { type FastifyError, type FastifyInstance } from 'fastify';
-import { OperationError } from '../operations/operation-error.ts';
+import fastify, { type FastifyInstance } from 'fastify';
 import type { Operate } from '../operations/operations.ts';
 import { compileAdminAccess, compilePageAccess } from './admin-access.ts';
 import { Connections } from './connections.ts';
 import { guardHttp } from './guarded-http.ts';
 import { HTTP_LIMITS } from './http-limits.ts';
 import { oncePerTurn } from './once-per-turn.ts';
-import { addOpsApi, STATUS_OF } from './ops-api.ts';
+import { addOpsApi } from './ops-api.ts';
+import { answerErrors, OPS_ERRORS } from './ops-errors.ts';
 import { addHealthRoutes, type HealthOptions } from './ops-health.ts';
 import { addOpsPage } from './ops-page.ts';
 import { WITHOUT_SCHEMAS } from './without-schemas.ts';
@@ -16,8 +16,6 @@ export type { Health } from './ops-health.ts';
 
 export interface OpsServerOptions extends HealthOptions {
   readonly operate: Operate;
-  /** If undefined, only callers on this machine may use the ops API. */
-  readonly adminToken: string | undefined;
   /** The folder of the page `/ui`; undefined: there is none. */
   readonly pageFolder: string | undefined;
   /** Called for each call of the ops API that is not allowed. */
@@ -27,15 +25,8 @@ export interface OpsServerOptions extends HealthOptions {
   readonly onConnectionFault: (error: unknown) => void;
 }
 
-const NOT_FOUND = {
-  error: 'not_found',
-  message:
-    'Nothing is here. Operators use /ui/, /livez, /readyz, /metrics, /stats and /v1; /openapi.json describes them.',
-};
-const INTERNAL_ERROR = { error: 'internal_error', message: 'A fault of headgate: see its log.' };
-
-/** Bytes. A request to explain may be as long as the longest request that headgate accepts. */
-const BODY_LIMIT = 64 * 1024;
+/** Bytes. A field may have as many characters as its schema says, each of them escaped. */
+const BODY_LIMIT = 256 * 1024;
 
 /** Enough for probes, Prometheus and the browsers of forty operators. A browser opens up to six. */
 const MAX_CONNECTIONS = 256;
@@ -43,32 +34,19 @@ const MAX_CONNECTIONS = 256;
 export function createOpsServer(options: OpsServerOptions): FastifyInstance {
   const server = fastify({
     ...HTTP_LIMITS,
+    ...OPS_ERRORS,
     ...WITHOUT_SCHEMAS,
+    http: { ...HTTP_LIMITS.http, requireHostHeader: false },
     logger: false,
     forceCloseConnections: true,
     bodyLimit: BODY_LIMIT,
-    frameworkErrors: (_error, _request, reply) => {
-      reply.hijack();
-      reply.raw.writeHead(400, { 'Content-Length': '0' }).end();
-    },
   });
   // Probes get through however many connections are silent or read slowly.
   guardHttp(server, options.onConnectionFault);
   const connections = new Connections({ max: MAX_CONNECTIONS });
   server.server.on('connection', (connection) => connections.addInPlaceOfLeastRecent(connection));
   server.server.on('request', ({ socket }) => connections.use(socket));
-  // Fastify's own answer would repeat the URL.
-  server.setNotFoundHandler((_request, reply) => reply.code(404).send(NOT_FOUND));
-  server.setErrorHandler((error: FastifyError | OperationError, _request, reply) => {
-    if (error instanceof OperationError) {
-      const { code, message } = error;
-      return reply.code(STATUS_OF[code]).send({ error: code, message });
-    }
-    const { statusCode = 500, message } = error;
-    if (statusCode < 500) return reply.code(statusCode).send({ error: 'invalid', message });
-    options.onFault(error);
-    return reply.code(500).send(INTERNAL_ERROR);
-  });
+  answerErrors(server, options.onFault);
   // A hundred scrapes at once are rendered once.
   const metrics = oncePerTurn(options.metrics);
   server.register(async (scope) => addHealthRoutes(scope, { ...options, metrics }));

@@ -33,10 +33,13 @@ export function refuseUnparsable(error: NodeJS.ErrnoException, socket: Socket): 
   refuseConnection(socket, STATUSES[code] ?? '400 Bad Request');
 }
 
-export function refuseConnection(socket: Socket, status: string): void {
+/** `body` is JSON in ASCII, or empty. */
+export function refuseConnection(socket: Socket, status: string, body = ''): void {
   refused.add(socket);
   // The caller may be gone, or may never close its side.
   socket.on('error', () => socket.destroy()).resume();
-  socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
+  const type = body === '' ? '' : 'Content-Type: application/json; charset=utf-8\r\n';
+  const head = `HTTP/1.1 ${status}\r\nConnection: close\r\n${type}Content-Length: ${body.length}`;
+  socket.end(`${head}\r\n\r\n${body}`);
   setTimeout(() => socket.destroy(), READ_ANSWER_MS).unref();
 }

@@ -8,8 +8,8 @@ export interface Answers {
   readonly existing: boolean;
   /** Where the application listens, as the proxy reaches it. */
   readonly application: Endpoint;
-  /** Where clients log in: a path of letters, digits and `-._~/`. */
-  readonly login: string;
+  /** Where clients log in: a path of letters, digits and `-._~/`. Undefined: nowhere. */
+  readonly login: string | undefined;
   /** What stands between the clients and the proxy. Undefined: nothing. */
   readonly front: Front | undefined;
   /** Whether clients send API keys. */
@@ -28,11 +28,13 @@ export interface Endpoint {
 export const EXTRAS = ['compose', 'systemd'] as const;
 export type Extra = (typeof EXTRAS)[number];
 
+export const LOGIN_PATH = '/api/auth/login';
+
 export const DEFAULT_ANSWERS: Answers = {
   proxy: 'nginx',
   existing: false,
   application: { host: '127.0.0.1', port: 3000 },
-  login: '/api/auth/login',
+  login: LOGIN_PATH,
   front: undefined,
   keys: false,
   redis: undefined,

@@ -1,5 +1,5 @@
 /** What to type after `headgate init`, to see a 429. */
-import { includesOf } from '../proxy-config/proxy-config.ts';
+import { includesOf, proxyFileNames } from '../proxy-config/proxy-config.ts';
 import { type Answers, LOGINS, POLICY_FILE } from './answers.ts';
 import { gatewaySettings } from './gateway-settings.ts';
 import { portsOf } from './ports.ts';
@@ -11,9 +11,9 @@ export interface NextSteps {
   readonly proxy: string;
   /** What to add to a configuration that exists: a line, and where it goes. Empty if parts are put in by hand. */
   readonly includes: readonly (readonly [line: string, goes: string])[];
-  /** Sends logins, one more than allowed. */
+  /** Sends logins, one more than allowed; without a login, one request. */
   readonly curl: string;
-  /** Examines a configuration that exists, before it is loaded; empty if that takes its path. */
+  /** Examines a configuration that exists, before it is loaded; otherwise empty. */
   readonly examine: string;
   /** Says what a client sees. */
   readonly doctor: string;
@@ -31,17 +31,13 @@ const PROXY_COMMANDS: Readonly<Record<string, string>> = {
   traefik: 'traefik --configFile=traefik.yaml',
 };
 
-const EXAMINE_COMMANDS: Readonly<Record<string, string>> = {
-  nginx: `nginx -T | headgate doctor --policies ${POLICY_FILE} --proxy-file -`,
-  caddy: `headgate doctor --policies ${POLICY_FILE} --proxy-file Caddyfile`,
-};
-
 const RELOAD_COMMANDS: Readonly<Record<string, string>> = {
   nginx: 'nginx -t && nginx -s reload',
   caddy: 'caddy reload',
 };
 
-export function nextSteps(answers: Answers): NextSteps {
+/** `headgate`: the command that runs headgate here. */
+export function nextSteps(answers: Answers, headgate = 'headgate'): NextSteps {
   const ports = portsOf(answers);
   // A setting that is a secret is not printed: it must be set already.
   const settings = gatewaySettings(answers, ports).flatMap(({ name, value }) =>
@@ -51,14 +47,24 @@ export function nextSteps(answers: Answers): NextSteps {
   const { proxy, existing, login } = answers;
   // Where an existing proxy listens is not known.
   const origin = existing ? 'http://127.0.0.1' : `http://127.0.0.1:${ports.proxy}`;
+  const doctor = `${headgate} doctor --policies ${POLICY_FILE}`;
   return {
-    serve: `${settings.join('')}headgate serve --policies ${POLICY_FILE}`,
+    serve: `${settings.join('')}${headgate} serve --policies ${POLICY_FILE}`,
     proxy: (existing ? RELOAD_COMMANDS : PROXY_COMMANDS)[proxy] ?? '',
     includes: existing ? includesOf(proxy).map(({ line, goes }) => [line, goes] as const) : [],
-    curl: `for i in ${times}; do curl -s -o /dev/null -w '%{http_code}\\n' -X POST ${origin}${login}; done`,
-    examine: existing ? (EXAMINE_COMMANDS[proxy] ?? '') : '',
-    doctor: `headgate doctor --policies ${POLICY_FILE} --through ${origin}/`,
+    curl:
+      login === undefined
+        ? `curl -i ${origin}/`
+        : `for i in ${times}; do curl -s -o /dev/null -w '%{http_code}\\n' -X POST ${origin}${login}; done`,
+    examine: existing ? examination(proxy, doctor) : '',
+    doctor: `${doctor} --through ${origin}/`,
   };
+}
+
+/** NGINX has many files, and prints them. */
+function examination(proxy: string, doctor: string): string {
+  if (proxy === 'nginx') return `nginx -T | ${doctor} --proxy-file -`;
+  return `${doctor} --proxy-file ${proxyFileNames(proxy)[0]}`;
 }
 
 /** For sh, with quotes only where they are needed. */

@@ -3,6 +3,8 @@ import { type Answers, LOGINS, POLICY_FILE, TEST_FILE } from './answers.ts';
 
 /** Keys of one address that may log in as often as they like, each within its own limit. */
 export const KEYS_PER_ADDRESS = 4;
+/** Per minute, that a client may send where no policy says otherwise. */
+export const REQUESTS = 300;
 
 export function policyFile(answers: Pick<Answers, 'front' | 'keys' | 'login'>): string {
   const sources = [
@@ -26,15 +28,25 @@ ${answers.keys ? KEYS : ''}  # The proxies that may say where a request comes fr
 
 # Applies to requests that match no policy below.
 default:
-  limits: [300/1min]
+  limits: [${REQUESTS}/1min]
   # To count without denying anybody, which headgate top then shows:
   #mode: shadow
 
-policies:
+${answers.login === undefined ? NO_POLICY : loginPolicy(answers.login, answers.keys)}`;
+}
+
+const NO_POLICY = `# Requests that need a limit of their own have a policy:
+#policies:
+#  - name: search
+#    match: { path: /search }
+#    limits: [30/1min]
+`;
+
+const loginPolicy = (path: string, hasKeys: boolean) => `policies:
   - name: login
-    match: { method: POST, path: ${answers.login} }
+    match: { method: POST, path: ${path} }
     limits:
-      - ${LOGINS}/5min # per client${answers.keys ? PER_ADDRESS : ''}
+      - ${LOGINS}/5min # per client${hasKeys ? PER_ADDRESS : ''}
     # If Redis is down, each gateway counts by itself.
     on_store_failure: local
     # If no gateway answers, the proxy refuses logins and lets other requests pass. The proxy's file has this path, too.
@@ -42,7 +54,6 @@ policies:
     on_gateway_failure: deny
     #mode: shadow
 `;
-}
 
 const KEYS = `  api_key:
     header: x-api-key

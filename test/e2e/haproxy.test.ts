@@ -142,6 +142,21 @@ policies:
     ]);
   });
 
+  test('limits the path as it is where the part stands', async () => {
+    const rewrite = 'http-request set-path %[path,regsub(^/old/,/)] if { path_beg /old/ }';
+    const first = '  # headgate: part for the frontend, before its default_backend';
+    const last = '  default_backend application';
+    for (const [place, status] of [
+      [first, 429],
+      [last, 200],
+    ] as const) {
+      const changes = { [place]: `  ${rewrite}\n${place}` };
+      const ports = { application: upstream.port, headgate: gateway.port };
+      await using moving = await startHaproxy({ ...ports, changes });
+      expect((await call(moving.url, '/old/spent')).status).toBe(status);
+    }
+  });
+
   test('a denial of HEAD has headers and no body', async () => {
     const { status, headers, body } = await call(proxy.url, '/spent', { method: 'HEAD' });
     expect({ status, body }).toEqual({ status: 429, body: '' });

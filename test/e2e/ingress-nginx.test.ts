@@ -203,6 +203,57 @@ default: { limits: [1/1h] }`);
     expect(answer.headers['x-ratelimit-limit']).toBe('1000');
   });
 
+  describe('with custom-http-errors', () => {
+    const own403 = 'if ($headgate_status !~ "^4") {';
+    const seen = () => upstream.seen.map(({ url, headers }) => [url, headers['x-code']]);
+
+    test.each(['ConfigMap', 'annotation'] as const)('of the %s denies with a 429', async (of) => {
+      await setUp(undefined, { customErrors: { of, codes: [401, 403, 404, 429, 503] } });
+      expect(await statuses(5, () => login())).toEqual([200, 200, 200, 200, 200]);
+      expectDeniedLogin(await login());
+      expect(upstream.seen).toHaveLength(5);
+    });
+
+    test("of the ConfigMap answers the application's 403 with the backend for errors", async () => {
+      await setUp(undefined, { customErrors: { of: 'ConfigMap', codes: [403] } });
+      expect((await call(proxy.url, '/forbidden')).body).toBe('the application');
+      await gateway.stop();
+      expect((await call(proxy.url, '/forbidden')).body).toBe('the application');
+      const both = [
+        ['/forbidden', undefined],
+        ['/', '403'],
+      ];
+      expect(seen()).toEqual([...both, ...both]);
+    });
+
+    test('of the annotation does so with the line that the snippet names', async () => {
+      await setUp(undefined, {
+        customErrors: { of: 'annotation', codes: [403] },
+        changes: {
+          [own403]: `${own403} error_page 403 = @custom_upstream-default-backend_403;`,
+        },
+      });
+      expect((await call(proxy.url, '/forbidden')).body).toBe('the application');
+      expect(seen()).toEqual([
+        ['/forbidden', undefined],
+        ['/', '403'],
+      ]);
+    });
+
+    test("for other statuses keeps the status of the application's 403", async () => {
+      await setUp(undefined, { customErrors: { of: 'annotation', codes: [404] } });
+      const answer = await call(proxy.url, '/forbidden');
+      expect(answer.status).toBe(403);
+      expect(answer.headers).toMatchObject({
+        'content-type': 'text/html',
+        'x-ratelimit-limit': '1000',
+      });
+      expect(answer.headers['cache-control']).toBeUndefined();
+      await gateway.stop();
+      expect((await call(proxy.url, '/forbidden')).status).toBe(403);
+    });
+  });
+
   test('passes and marks requests while the gateway is down', async () => {
     await setUp();
     await gateway.stop();

@@ -1,10 +1,12 @@
 /** What the parts of headgate change in an NGINX that has a site already, and what headgate doctor says about it. */
 import { spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { chmodSync, existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { readEnvironment } from '../../src/config/settings/environment.ts';
 import type { DoctorFinding } from '../../src/doctor/catalog.ts';
 import { examineProxyFile } from '../../src/doctor/proxy-file/examine.ts';
+import { eventually } from '../support/eventually.ts';
 import { type Gateway, startGateway } from '../support/gateway.ts';
 import { call } from '../support/http.ts';
 import {
@@ -267,6 +269,26 @@ describe.skipIf(inject('programs').nginx === undefined)('an existing NGINX', () 
     await using all = await startNginxSite(site(siteWith('deny all;', '')));
     expect((await call(all.url, '/')).status).toBe(403);
     expect(await findingsOn(all)).toEqual([]);
+  });
+
+  test('logs a request once, also with log_subrequest', async () => {
+    const http = siteWith('log_subrequest on; access_log access.log;', '');
+    await using nginx = await startNginxSite(site(http));
+    for (const path of ['/first', '/second']) await call(nginx.url, path);
+    const log = async () => readFileSync(join(nginx.folder, 'access.log'), 'utf8');
+    const text = await eventually(log, (lines) => lines.includes('/second'));
+    expect(text.trim().split('\n')).toHaveLength(2);
+  });
+
+  test('stores no answer of headgate with proxy_store', async () => {
+    await using nginx = await startNginxSite(
+      site(siteWith('proxy_store $document_root$request_uri; root .;', '')),
+    );
+    chmodSync(nginx.folder, 0o777);
+    expect((await call(nginx.url, '/stored')).status).toBe(200);
+    expect((await call(nginx.url, '/forbidden')).status).toBe(403);
+    const isStored = (name: string) => existsSync(join(nginx.folder, name));
+    expect(['stored', 'forbidden'].map(isStored)).toEqual([true, false]);
   });
 
   test('without the include in a location, that location stays unlimited', async () => {

@@ -127,7 +127,7 @@ const startCaddyWith = (program: 'caddy' | 'caddy-newest') => async (ports: Port
 ${part('the file, before its sites')}
 http://127.0.0.1:${ports.site} {
 	${part('the site')}
-}`,
+}`.replaceAll(':8090', `:${await freePort()}`),
   );
   const home = { HOME: folder, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder };
   const args = ['run', '--config', file, '--adapter', 'caddyfile'];

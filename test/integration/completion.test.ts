@@ -32,7 +32,7 @@ const commands = (await createProgram()).commands.map((command) => command.name(
 const SUGGESTIONS: readonly (readonly [typed: string, suggested: readonly string[]])[] = [
   ['headgate ', commands],
   ['headgate ch', ['check']],
-  ['headgate clients ', ['top', 'reset', 'block', 'unblock', 'exempt', 'unexempt']],
+  ['headgate clients ', ['top', 'show', 'reset', 'block', 'unblock', 'exempt', 'unexempt']],
   ['headgate clients un', ['unblock', 'unexempt']],
   ['headgate check -o ', ['text', 'json', 'github']],
   ['headgate stats --output j', ['json']],

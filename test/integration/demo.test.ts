@@ -59,7 +59,8 @@ test('the demo shows who is denied, why, and that invented keys end', async () =
     headers: { 'x-api-key': 'dave' },
   });
   const id = String(denied.headers['x-ratelimit-decision-id']);
-  const { stdout } = await runCommand(['explain', id, '--gateway', opsUrl]);
+  const [, explain = ''] = await running.printed(/ why +(.* explain ID --gateway http:\S+),/);
+  const stdout = await typed(explain.replace('ID', id));
   expect(stdout).toContain('policy    login: over_limit, enforced');
 });
 

@@ -436,7 +436,9 @@ include sites/*.conf;`;
 
   const onProxy = ({ findings }: Diagnosis) =>
     findings.filter(({ id }) =>
-      /proxy|include|header|inherited|replaced|satisfied|part|unchecked/.test(id),
+      /proxy|include|header|inherited|replaced|satisfied|part|unchecked|becomes|denial|own-|check-|rewritten/.test(
+        id,
+      ),
     );
 
   test('fits', async () => {
@@ -514,7 +516,10 @@ include sites/*.conf;`;
     const text = readFileSync(server, 'utf8');
     writeFileSync(server, text.replaceAll(/^.*X-Tenant \$http_x_tenant;$/gm, ''));
     const diagnosis = await examine(join(folder, 'nginx.conf'));
-    expect(onProxy(diagnosis)).toMatchObject([{ id: 'header-not-passed', subject: `${server}:2` }]);
+    const line = text.split('\n').findIndex((each) => each.startsWith('location =')) + 1;
+    expect(onProxy(diagnosis)).toMatchObject([
+      { id: 'header-not-passed', subject: `${server}:${line}` },
+    ]);
   });
 
   test('that does not exist is an error at its line; a pattern may match nothing', async () => {
@@ -562,13 +567,40 @@ include sites/*.conf;`;
       onProxy(await examine(join(await write(HTTP, server(text)), 'nginx.conf'))).map(
         ({ id }) => id,
       );
-    expect(await idsOf('proxy_set_header Host $host;')).toEqual(['lines-not-inherited']);
+    expect(await idsOf('proxy_set_header X-Site 1;')).toEqual(['lines-not-inherited']);
+    expect(await idsOf('proxy_set_header Host $host;')).toEqual(['proxy-headers-not-inherited']);
     expect(await idsOf('auth_request /sso;')).toEqual(['other-check-replaced']);
     expect(await idsOf('satisfy any; deny all;')).toEqual(['satisfied-by-headgate']);
     const inside = 'include headgate-location.conf;';
     const around = SITE.replace(inside, 'add_header X-Own 1;').replace('listen PORT;', inside);
     const hidden = onProxy(await examine(join(await write(HTTP, around), 'nginx.conf')));
     expect(hidden.map(({ id }) => id)).toEqual(['part-not-inherited']);
+  });
+
+  test('that takes denials, answers or checks away gets an error for each', async () => {
+    const inside = 'include headgate-location.conf;';
+    const idsOf = async (server: string, location: string) => {
+      const site = SITE.replace('listen PORT;', server).replace(inside, location);
+      return onProxy(await examine(join(await write(HTTP, site), 'nginx.conf'))).map(
+        ({ id }) => id,
+      );
+    };
+    const own = await idsOf('', `error_page 403 /sorry; ${inside}`);
+    expect(own).toEqual(['denial-becomes-page']);
+    expect(await idsOf('', `${inside} error_page 403 /sorry;`)).toEqual(['own-403-page-unused']);
+    expect(await idsOf('', `${inside} proxy_intercept_errors on;`)).toEqual(['own-403-body-lost']);
+    const old = `${inside} auth_basic x; error_page 401 = @headgate_refused;`;
+    expect(await idsOf('', old)).toEqual(['own-refusal-replaced']);
+    expect(await idsOf('rewrite ^/(.*) /index.php?$1 last;', inside)).toEqual(['check-rewritten']);
+    const cached = 'location = /_headgate { proxy_cache pages; proxy_pass http://headgate/nginx; }';
+    expect(await idsOf(cached, inside)).toContain('check-inherits');
+    const missing = 'location /x/ { root /srv; error_page 404 /y; }';
+    expect(await idsOf(missing, inside)).toEqual(['denial-on-error-page']);
+    const around = 'location /x/ { proxy_pass http://127.0.0.1:3000/; }';
+    expect(await idsOf(around, inside)).toEqual(['upstream-unchecked']);
+    expect(
+      await idsOf('rewrite ^/in$ /login;', `${inside} rewrite ^/sign-in$ /login break;`),
+    ).toContain('path-rewritten');
   });
 
   describe('with a location that goes round headgate', () => {
@@ -600,6 +632,7 @@ include sites/*.conf;`;
       ['/Login', pass],
       ['/log', `{ location /login ${pass} }`],
       ['/login', '{ fastcgi_pass 127.0.0.1:9000; }'],
+      ['/login', '{ try_files $uri =404; fastcgi_pass 127.0.0.1:9000; }'],
       ['/login', `{ auth_request off; ${pass.slice(1)}`],
     ])('location %s %s', async (match, block) => {
       const findings = await withLocation(`location ${match} ${block}`);
@@ -621,7 +654,8 @@ include sites/*.conf;`;
       ['may go elsewhere', `rewrite ^/login /x; location /login ${pass}`],
       ['has an expression of another kind', `location ~ ^/(?i:login)(?<!x)(?#y) ${pass}`],
     ])('says nothing of one that %s', async (_, locations) => {
-      expect((await withLocation(locations)).map(({ id }) => id)).toEqual(['proxy-file']);
+      const ids = (await withLocation(locations)).map(({ id }) => id);
+      expect(ids).not.toContain('limited-path-unchecked');
     });
   });
 
@@ -642,7 +676,7 @@ include sites/*.conf;`;
         id: 'server-part-missing',
         subject: `${join(folder, 'sites', 'shop.conf')}:11`,
         problem: expect.stringMatching(
-          /^asks \/_headgate, and the server \(.*shop\.conf:9\) has no/,
+          /^needs \/_headgate, and the server \(.*shop\.conf:9\) has no/,
         ),
       },
     ]);
@@ -671,9 +705,63 @@ test('a Caddyfile that imports the parts fits', async () => {
   }
 });
 
+test('a Caddyfile whose parts are old or incomplete has an error', async () => {
+  const env = { ...(await freePorts()), HEADGATE_PORT: '8080' };
+  const ids = async (text: string) =>
+    complaints(await diagnose(['--proxy-file', fileWith(text)], env));
+  const part = 'route {\nreverse_proxy 127.0.0.1:8080 {\nrewrite /caddy?\n}\n}';
+  expect(await ids(`a.example {\n${part}\nfile_server\n}`)).toContain('part-takes-requests');
+  const whole = withUser(proxyConfigOf('caddy', POLICIES));
+  expect(await ids(whole.replace(/\tservers 127[^}]*\}\n/, ''))).toContain('global-part-missing');
+});
+
+test('a file of Envoy with a mistake of each kind', async () => {
+  const AUTHZ = 'type.googleapis.com/envoy.extensions.filters.http.ext_authz.v3.ExtAuthz';
+  const route = (match: string, action: string, setting: string) =>
+    `                        - { match: { ${match} }, route: { cluster: application${action} }, typed_per_filter_config: { ${setting} } }\n`;
+  const own = (filter: string, value: string) =>
+    `${filter}: { "@type": ${AUTHZ}PerRoute, ${value} }`;
+  const ROUTES = '                      routes:\n';
+  const changed = Object.entries({
+    [ROUTES]: [
+      ROUTES,
+      route('prefix: /files/', '', own('headgate.ext_authz', 'disabled: true')),
+      route('path: /a', ', prefix_rewrite: /login', own('sso', 'disabled: true')),
+      route('path: /b', '', own('twice', 'disabled: true')),
+      route(
+        'path: /c',
+        '',
+        own(
+          'headgate.ext_authz',
+          'check_settings: { grpc_service: { envoy_grpc: { cluster_name: x } } }',
+        ),
+      ),
+    ].join(''),
+    '                http_filters:\n': `                http_filters:\n${`                  - { name: twice, typed_config: { "@type": ${AUTHZ}, grpc_service: { envoy_grpc: { cluster_name: x } } } }\n`.repeat(2)}`,
+    'timeout: 0.2s': 'timeout: 0s',
+    'use_remote_address: true': 'use_remote_address: false',
+    'status_on_error:': 'shadow_mode: true\n                      status_on_error:',
+    '[{ upgrade_type: websocket }]': '[{ upgrade_type: CONNECT }]',
+  }).reduce(
+    (text, [from, to]) => {
+      expect(text).toContain(from);
+      return text.replace(from, to);
+    },
+    proxyConfigOf('envoy', POLICIES),
+  );
+  const diagnosis = await diagnose(['--policies', policyFile, '--proxy-file', fileWith(changed)]);
+  expect(complaints(diagnosis)).toEqual(
+    expect.arrayContaining([
+      ...['check-not-enforced', 'check-timeout', 'path-rewritten', 'request-id-from-client'],
+      ...['service-of-route', 'setting-without-filter', 'shared-filter-name'],
+      ...['spelling-skips-check', 'upstream-unchecked'],
+    ]),
+  );
+});
+
 describe('routes of other proxies that go round headgate', () => {
   const OFF = `typed_per_filter_config:
-                            envoy.filters.http.ext_authz:
+                            headgate.ext_authz:
                               "@type": type.googleapis.com/envoy.extensions.filters.http.ext_authz.v3.ExtAuthzPerRoute
                               disabled: true`;
   const ROUTES = 'routes:\n';
@@ -732,17 +820,25 @@ describe('routes of other proxies that go round headgate', () => {
   });
 
   test('caddy', async () => {
-    const SITE = ':8000 {\n';
-    const problem = (block: string) => wayRound('caddy', [SITE, `${SITE}${block}\n`]);
+    const SITE = '\timport headgate\n\timport headgate_headers\n\treverse_proxy 127.0.0.1:3000\n';
     const pass = '{\n\treverse_proxy 127.0.0.1:3000\n}';
+    const checked = pass.replace('reverse', 'import headgate\n\treverse');
+    const problem = (block: string, rest = `handle ${checked}`) =>
+      wayRound('caddy', [SITE, `${block}\n${rest}\n`]);
     expect(await problem(`handle /login* ${pass}`)).toEqual(says('handle /login*'));
     expect(await problem(`handle /login* ${pass}`)).toMatch(/^handle \/login\* \{: /);
-    for (const head of ['handle_path /LOGIN', 'route /log*'])
-      expect(await problem(`${head} ${pass}`)).toEqual(says(head));
+    expect(await problem(`handle_path /LOGIN ${pass}`)).toEqual(says('handle_path /LOGIN'));
+    const api = `handle /api/* ${checked}`;
+    expect(await problem(`route /log* ${pass}`, api)).toEqual(says('route /log*'));
+    expect(await problem('reverse_proxy 127.0.0.1:3000', api)).toContain(
+      'policies tenants, login limit',
+    );
     for (const block of [
       ...[`handle /assets/* ${pass}`, 'handle /login {\n\trespond 404\n}'],
-      ...[`handle /login {\n\timport headgate\n\treverse_proxy 127.0.0.1:3000\n}`],
-      ...[`redir /login /x\nhandle /login ${pass}`, `reverse_proxy /login 127.0.0.1:3000`],
+      ...[`handle /login ${checked}`, `redir /login /x\nhandle /login ${pass}`],
+      ...[`reverse_proxy /login 127.0.0.1:3000`, `route /login ${pass}`],
+      // Caddy checks all requests of the site first.
+      `import headgate\nhandle /login ${pass}`,
     ])
       expect(await problem(block)).toBeUndefined();
   });
@@ -761,6 +857,83 @@ describe('routes of other proxies that go round headgate', () => {
     const named = `${CHECK} if !open`;
     expect(await wayRound('haproxy', [CHECK, `${named}\n  acl open path /login`])).toEqual(
       says('the condition of the check'),
+    );
+  });
+});
+
+describe('a file of HAProxy', () => {
+  const written = withUser(proxyConfigOf('haproxy', POLICIES));
+  const examine = async (text: string) => {
+    const env = { ...(await freePorts()), HEADGATE_PORT: '8080' };
+    return complaints(await diagnose(['--proxy-file', fileWith(text)], env));
+  };
+
+  test('whose sections of headgate inherit health checks is an error', async () => {
+    const inheriting = written
+      .replaceAll(' from headgate', '')
+      .replace(
+        'timeout connect 5s',
+        'timeout connect 5s\n  option httpchk\n  default-server check',
+      );
+    expect(await examine(inheriting)).toEqual(['check-inherits']);
+  });
+
+  test('whose other sections lose their defaults is an error', async () => {
+    const late = written
+      .replace('defaults headgate\nglobal\n', '')
+      .replace('frontend clients', 'defaults headgate\nfrontend clients');
+    expect(await examine(late)).toEqual(['defaults-lost']);
+  });
+
+  test('that logs checks has a note', async () => {
+    expect(await examine(written.replace('local0 notice', 'local0'))).toEqual(['checks-logged']);
+  });
+
+  test('that changes the path after the check has a warning', async () => {
+    const moved = (line: string) =>
+      examine(
+        written.replace(
+          '  default_backend application',
+          `  ${line}\n  default_backend application`,
+        ),
+      );
+    expect(await moved('http-request set-path /login if { path /old }')).toEqual([
+      'path-rewritten',
+    ]);
+    expect(await moved('http-request set-path /index.html if { path / }')).toEqual([]);
+  });
+});
+
+describe('objects of Kubernetes', () => {
+  const ingress = (name: string, url: string, host = 'a.example') => `
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata: { name: ${name}, annotations: { nginx.ingress.kubernetes.io/auth-url: "${url}" } }
+spec: { rules: [{ host: ${host}, http: { paths: [{ path: / }] } }] }
+---`;
+  const OURS = ingress('ours', 'http://headgate.headgate:8080/ingress-nginx');
+
+  test.each([
+    ['alone', '', []],
+    ['beside another authorizer', ingress('sso', 'http://sso/auth', 'b'), ['other-authorizer']],
+    [
+      'with another authorizer in its place',
+      ingress('sso', 'http://sso/auth'),
+      ['authorizer-excluded'],
+    ],
+  ])('that ask headgate: %s', async (_, other, ids) => {
+    const diagnosis = await diagnose(['--proxy-file', fileWith(OURS + other)], await freePorts());
+    expect(complaints(diagnosis)).toEqual(ids);
+  });
+
+  test('that ask another authorizer are named', async () => {
+    const file = fileWith(ingress('sso', 'http://sso/auth'));
+    const { findings } = await diagnose(['--proxy-file', file], await freePorts());
+    expect(findings).toContainEqual(
+      expect.objectContaining({
+        id: 'unknown-proxy-file',
+        problem: 'does not ask headgate: the Ingress sso asks http://sso/auth',
+      }),
     );
   });
 });
@@ -829,7 +1002,7 @@ describe.skipIf(nginx === undefined)('--through', () => {
     const env = { ...(await freePorts()), ...(opsPort && { HEADGATE_OPS_PORT: opsPort }) };
     const diagnosis = await diagnose(['--policies', policies, '--through', url], env);
     expect(diagnosis.stderr).toContain(
-      `headgate: sends at most 17 GET requests to ${new URL(url).href}`,
+      `headgate: sends at most 18 GET requests to ${new URL(url).href}`,
     );
     const last = diagnosis.findings.filter(({ subject }) => subject.startsWith('http'));
     return { ...diagnosis, last: last.map(({ id }) => id) };
@@ -878,7 +1051,7 @@ policies:
     const env = { ...(await freePorts()), HEADGATE_OPS_PORT: opsPort };
     const { stderr, findings } = await diagnose(['--policies', policies, '--through', url], env);
     expect(stderr).toBe(
-      `headgate: sends at most 17 GET requests to ${url}/, and a HEAD request to /search, /login\n`,
+      `headgate: sends at most 18 GET requests to ${url}/, and a HEAD request to /search, /login\n`,
     );
     const [plain, ...paths] = findings.filter(({ subject }) => subject.startsWith(url)).slice(0, 3);
     expect(plain?.id).toBe('through');
@@ -972,12 +1145,15 @@ policies:
       'version: 1\nidentity: { trusted_proxies: [loopback] }\nblock: [127.0.0.1]\ndefault: { limits: [9/1h] }\n',
     );
     expect((await through(blocked)).findings.at(-1)).toMatchObject({
-      id: 'answered-403',
-      problem: expect.stringMatching(/: the gateway got the check and refused this client$/),
+      id: 'client-refused',
+      problem: 'status 403 with X-RateLimit-Decision-Id',
       remedy: expect.stringMatching(/^See `block` in the policy file/),
     });
     await using own = await startSite('[9/1h]', {
-      changes: { 'auth_request /_headgate;': 'deny all;', 'error_page 403 = @headgate_reply;': '' },
+      changes: {
+        'auth_request /_headgate;': 'deny all;',
+        'error_page 403 = $headgate_answers_403;': '',
+      },
     });
     expect((await through(own)).findings.at(-1)?.problem).toMatch(
       /: the gateway got no check, so the proxy or the application has answered$/,
@@ -1004,14 +1180,90 @@ policies:
 
   test('compares the clocks', async () => {
     await using site = await startSite('[100/1h]');
-    const options = { url: new URL(site.url), now: () => Date.now() - 60_000 };
+    const options = { target: { url: new URL(site.url) }, now: () => Date.now() - 60_000 };
     const ids: string[] = [];
     for await (const { id } of throughFindings(options)) ids.push(id);
     expect(ids).toEqual(['clock-differs', 'through']);
     seen.add('clock-differs');
   });
 
-  test.each(['ftp://x', 'x', 'http://user:password@127.0.0.1/'])('refuses %s', async (url) => {
+  test('sends the user of the URL, and prints no password', async () => {
+    const asks = 'if ($remote_user != "a user") { return 401; }';
+    await using site = await startSite('[100/1h]', {
+      changes: { 'location / {': `location / { ${asks}` },
+    });
+    const anonymous = await through(site);
+    expect(anonymous).toMatchObject({ code: 0, last: ['answered-by-site'] });
+    expect(anonymous.findings.at(-1)?.problem).toBe(
+      'status 401 without X-RateLimit-Limit: the gateway got no check, so the proxy or the application has answered',
+    );
+    const args = [
+      '--policies',
+      site.policies,
+      '--through',
+      site.url.replace('//', '//a%20user:pass%40word@'),
+    ];
+    const env = { ...(await freePorts()), HEADGATE_OPS_PORT: site.opsPort };
+    const known = await diagnose(args, env);
+    expect(known.findings.slice(-2).map(({ id }) => id)).toEqual(['through', 'through']);
+    expect(JSON.stringify(known)).not.toContain('word');
+  });
+
+  test('asks another host of the proxy', async () => {
+    const shop = 'if ($http_host = shop.example) { return 503 shop; }';
+    await using site = await startSite('[100/1h]', {
+      changes: { 'location / {': `location / { ${shop}` },
+    });
+    expect((await through(site)).last).toEqual(['through', 'through']);
+    const args = ['--policies', site.policies, '--through', site.url, '--host', 'shop.example'];
+    const env = { ...(await freePorts()), HEADGATE_OPS_PORT: site.opsPort };
+    const diagnosis = await diagnose(args, env);
+    expect(diagnosis.stderr).toContain(`GET requests to ${site.url}/ for shop.example`);
+    expect(diagnosis.findings.at(-1)?.id).toBe('answered-by-site');
+    for (const wrong of [
+      ['--host', 'x'],
+      ['--through', site.url, '--host', 'a b'],
+    ])
+      expect((await runCommand(['doctor', ...wrong])).code).toBe(2);
+  });
+
+  test('tells a site that shows no headers from one without checks', async () => {
+    const changes = {
+      'location / {': 'location @site { return 200; } location / { try_files /none @site;',
+      'proxy_pass http://application;': '',
+    };
+    await using site = await startSite('[100/1h]', { changes });
+    expect(await through(site)).toMatchObject({ code: 0, last: ['headers-not-shown', 'through'] });
+  });
+
+  test('tells a 503 of the part from a gateway that is down', async () => {
+    const turned = {
+      'location / {':
+        'location / { error_page 401 = @headgate_refused; if ($arg_x = "") { return 401; }',
+    };
+    await using site = await startSite('[9/1h]', { changes: turned });
+    const diagnosis = await through(site);
+    expect(diagnosis.last).toEqual(['answered-503']);
+    expect(diagnosis.findings.at(-1)?.problem).toMatch(/: the gateway runs and got no check$/);
+    const { url, policies } = site;
+    expect((await through({ url, policies })).last).toEqual(['gateway-unreachable']);
+  });
+
+  test('sees that denials do not reach the client', async () => {
+    const page = 'error_page 403 /sorry; location = /sorry { internal; return 403 sorry; }';
+    const changes = { 'location / {': `${page} location / { error_page 403 /sorry;` };
+    await using site = await startSite('[100/1h]', { changes });
+    const diagnosis = await through(site);
+    expect(diagnosis).toMatchObject({ code: 1, last: ['through', 'denial-lost', 'through'] });
+    expect(diagnosis.findings.at(-2)).toMatchObject({
+      subject: `${site.url}/%0A`,
+      problem: 'status 403: headgate denied this request, and its answer did not reach the client',
+    });
+    await using spent = await startSite('[1/1h]', { changes });
+    expect((await through(spent)).last).toEqual(['denial-lost']);
+  });
+
+  test.each(['ftp://x', 'x', 'http://user:%zz@127.0.0.1/'])('refuses %s', async (url) => {
     const { code, stderr } = await runCommand(['doctor', '--through', url]);
     expect(code).toBe(2);
     expect(stderr).toContain('It must be a URL such as http://127.0.0.1:8000/.');

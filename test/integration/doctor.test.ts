@@ -5,6 +5,7 @@ import { expect, test, vi } from 'vitest';
 import { parseRedisUrl } from '../../src/config/settings/redis-url.ts';
 import { examineRedis } from '../../src/doctor/examine.ts';
 import { runCommand } from '../support/command.ts';
+import { PATIENT, startGateway } from '../support/gateway.ts';
 import { freePort } from '../support/ports.ts';
 import {
   connectTo,
@@ -39,7 +40,10 @@ async function check(url: string, ...files: string[]): Promise<Report> {
 
 /** The findings without the command, such as `127.0.0.1:6379: fault: refuses connections ...`. */
 async function examine(url: string): Promise<string[]> {
-  const options = { target: parseRedisUrl(url), storeTimeoutMs: PATIENCE_MS, now: Date.now };
+  const options = {
+    ...{ target: parseRedisUrl(url), storeTimeoutMs: PATIENCE_MS, now: Date.now },
+    ...{ replicas: 1, workers: 1 },
+  };
   const lines: string[] = [];
   for await (const { place, level, text } of examineRedis(options)) {
     lines.push(`${place}: ${level}: ${text}`);
@@ -295,12 +299,26 @@ testWithOwnRedis('counts the sentinels, and examines their master', async () => 
   ]);
 });
 
+testWithRedis('warns of several gateways while HEADGATE_REPLICAS is 1', async () => {
+  await using redis = await startRedis();
+  const env = { HEADGATE_REDIS_URL: redis.url, ...PATIENT };
+  const several = /: warning: 2 gateways count here, and HEADGATE_REPLICAS is 1: /;
+  await using _one = await startGateway(env);
+  expect((await check(redis.url)).lines.join('\n')).not.toMatch(/gateways count here/);
+  await using two = await startGateway(env);
+  expect(two.output()).toContain('HEADGATE_REPLICAS is 1, but 2 gateways count here: ');
+  expect((await check(redis.url)).lines).toContainEqual(expect.stringMatching(several));
+  await using three = await startGateway({ ...env, HEADGATE_REPLICAS: '3' });
+  expect(three.output()).not.toContain('HEADGATE_REPLICAS is 1');
+});
+
 testWithRedis('warns of a clock that differs and of slow round trips', async () => {
   await using redis = await startRedis();
   const texts: string[] = [];
   const target = parseRedisUrl(redis.url);
   const now = () => Date.now() - 5_000;
-  for await (const { level, text } of examineRedis({ target, storeTimeoutMs: 0.02, now })) {
+  const options = { target, storeTimeoutMs: 0.02, now, replicas: 1, workers: 1 };
+  for await (const { level, text } of examineRedis(options)) {
     if (level === 'warning') texts.push(text);
   }
   expect(texts).toContainEqual(

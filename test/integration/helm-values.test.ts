@@ -121,8 +121,33 @@ describe.skipIf(!hasHelm)('helm refuses', () => {
     const set = ofKind<Deployment>(objects, 'Deployment')
       .flatMap(containersOf)
       .flatMap(({ env = [] }) => env.map(({ name }) => name));
-    for (const name of [...set, SETTINGS.opsPort.name, SETTINGS.socket.name])
+    const ofTheChart = set.filter((name) => name !== SETTINGS.replicas.name);
+    for (const name of [...ofTheChart, SETTINGS.opsPort.name, SETTINGS.socket.name])
       expect(refusalOf(`extraEnv: [{ name: ${name}, value: "1" }]`)).toContain(`${name} `);
+  });
+});
+
+describe.skipIf(!hasHelm)('HEADGATE_REPLICAS', () => {
+  const REDIS = 'redis: { existingSecret: redis }';
+  const valuesOf = (values: string) =>
+    ofKind<Deployment>(renderedChart([], `${REDIS}\n${values}`), 'Deployment')
+      .flatMap(containersOf)
+      .flatMap(({ env = [] }) => env as { name: string; value?: string }[])
+      .flatMap(({ name, value }) => (name === SETTINGS.replicas.name ? [value] : []));
+  const more = 'extraEnv: [{ name: HEADGATE_REPLICAS, value: "7" }]';
+
+  test('is the number of pods, with an autoscaler the smallest, or that of extraEnv', () => {
+    expect(valuesOf('')).toEqual(['1']);
+    expect(valuesOf('replicas: 4')).toEqual(['4']);
+    expect(valuesOf('autoscaling: { enabled: true }')).toEqual(['3']);
+    expect(valuesOf(more)).toEqual(['7']);
+  });
+
+  test('is a warning of the notes while it is 1, because others may count in that Redis', () => {
+    const warning = 'WARNING: HEADGATE_REPLICAS is 1';
+    expect(notesOf([], REDIS)).toContain(warning);
+    for (const values of [`${REDIS}\nreplicas: 2`, `${REDIS}\n${more}`, ''])
+      expect(notesOf([], values)).not.toContain(warning);
   });
 });
 

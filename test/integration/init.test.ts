@@ -10,6 +10,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { runCommand } from '../support/command.ts';
 import { startGateway } from '../support/gateway.ts';
@@ -28,6 +29,9 @@ import { NODE } from '../support/tested-command.ts';
 import { openTerminal, type TestTerminal } from '../support/tmux.ts';
 import { startTraefikOrReplay } from '../support/traefik.ts';
 import { startUpstream } from '../support/upstream.ts';
+
+/** The command of this clone, as init prints it in another folder. */
+const HEADGATE = fileURLToPath(new URL('../../bin/headgate.cjs', import.meta.url));
 
 const programs = inject('programs');
 const { tmux } = programs;
@@ -180,7 +184,7 @@ describe.skipIf(tmux === undefined)('in a terminal', () => {
       await terminal.enter('ip link set lo up; application & clear; headgate init');
       const { application: _, ...asked } = DEFAULTS;
       await answer(terminal, { proxy: '', ...asked, login: '/account/login' });
-      const lines = await terminal.shows(/headgate doctor --policies/);
+      const lines = await terminal.shows(/ doctor --policies .* --through/);
       // No file names the application.
       expect(lines.some((line) => QUESTIONS.application.test(line))).toBe(false);
       expect(lines).toContain(
@@ -277,7 +281,7 @@ describe.skipIf(tmux === undefined)('in a terminal', () => {
       await terminal.enter('both');
       const lines = await terminal.shows(/^ended with 0$/);
       expect(lines).toContain(
-        '  HEADGATE_PORT=8180 HEADGATE_GRPC_PORT=off HEADGATE_REDIS_URL=redis://127.0.0.1:6379 headgate serve --policies policies.yaml',
+        `  HEADGATE_PORT=8180 HEADGATE_GRPC_PORT=off HEADGATE_REDIS_URL=redis://127.0.0.1:6379 ${HEADGATE} serve --policies policies.yaml`,
       );
       const files = readdirSync(join(folder, 'wrong')).sort();
       expect(files).toEqual(
@@ -384,6 +388,37 @@ describe('without a terminal', () => {
     const mistaken = await runCommand(['init', ...YES, '--login', '/account'], { cwd });
     expect(mistaken.stderr).toContain('Name another folder, or add --force to overwrite.');
   });
+
+  test.each([
+    { file: 'Caddyfile', proxy: 'caddy' },
+    { file: 'envoy.yaml', proxy: 'envoy' },
+    { file: 'haproxy.cfg', proxy: 'haproxy' },
+    { file: 'traefik.yml', proxy: 'traefik' },
+  ])('$file in the folder means $proxy', async ({ file, proxy }) => {
+    const cwd = newFolder();
+    writeFileSync(join(cwd, file), 'mine\n');
+    const { code, stdout } = await runCommand(['init', ...YES], { cwd });
+    expect(code).toBe(0);
+    expect(readFileSync(join(cwd, file), 'utf8')).toBe('mine\n');
+    const page = / {2}(\/.*\/quickstart\/.*\.md)$/m.exec(stdout)?.[1] ?? '';
+    expect(page).toMatch(new RegExp(`/${proxy}\\.md$`));
+    expect(existsSync(page)).toBe(true);
+    expect(stdout).toMatch(/ doctor --policies policies\.yaml --proxy-file \S+$/m);
+  });
+
+  test.each([[], ['--keys'], ['--behind', 'cloudflare']])(
+    'without logins, each client has one limit, and the written tests show it: %s',
+    async (...args) => {
+      const cwd = newFolder();
+      const { code, stdout } = await runCommand(['init', ...YES, '--no-login', ...args], { cwd });
+      expect({ code, stdout }).toEqual({ code: 0, stdout: expect.not.stringMatching(/login|Log/) });
+      expect(stdout).toContain('curl -i http://127.0.0.1:8000/\n');
+      const check = await runCommand(['check', '--strict', 'policies.yaml'], { cwd });
+      expect(check).toMatchObject({ code: 0 });
+      const tests = await runCommand(['test', '--coverage', '--min-coverage', '100', cwd]);
+      expect(tests).toMatchObject({ code: 0 });
+    },
+  );
 
   test('invented keys get no more than no key, and the written tests show it', async () => {
     const cwd = newFolder();

@@ -255,8 +255,8 @@ describe.skipIf(!ownRedisIsHere)('gateways on one Redis, by the shipped account'
         for: '7d',
       });
       expect({ status, refused }).toEqual({
-        status: 400,
-        refused: { error: 'invalid', message: expect.stringContaining('name the address') },
+        status: 409,
+        refused: { error: 'not_possible', message: expect.stringContaining('name the address') },
       });
     });
 

@@ -188,6 +188,29 @@ test('clients top, explain ID and clients reset', async () => {
   });
 });
 
+test('clients show prints the limits and the denials of a client by any of its names', async () => {
+  const visitor = { address: newAddress(), key: KEYS.globex };
+  await eventually(
+    () => visit(gateway, 'POST /pin', visitor),
+    ({ status }) => status === 429,
+  );
+  const shown = await done(['clients', 'show', 'id:globex']);
+  expect(shown).toMatch(/^client {2}id:globex, c\.[\w-]{22}, a listed API key\n/);
+  expect(shown).toMatch(/^now {5}over the limit: pin$/m);
+  expect(shown).toMatch(/^pin +2 requests per day +0 +in 24 h$/m);
+  expect(shown).toMatch(/^id:globex +pin +over_limit +\d+ /m);
+  const { client } = JSON.parse(await done(['clients', 'show', 'id:globex', '-o', 'json']));
+  for (const name of [client, `key:${KEYS.globex}`]) {
+    expect(await done(['clients', 'show', name])).toContain('over the limit: pin');
+  }
+  expect(await done(['clients', 'show', visitor.address])).toMatch(/^id:globex +pin /m);
+  expect(await headgate(['clients', 'show', 'id:initech'])).toMatchObject({
+    ...{ code: 2, said: '' },
+    complained: expect.stringContaining('no key in the policy file has this id'),
+  });
+  await done(['clients', 'reset', 'id:globex']);
+});
+
 test('what a customer sends has the decision id in it', async () => {
   const { headers, body } = await eventually(
     () => visit(gateway, 'POST /pin', { address: '203.0.113.77' }),
@@ -202,6 +225,12 @@ test('what a customer sends has the decision id in it', async () => {
     code: 2,
     complained: expect.stringContaining('there is no decision id in this: one is like '),
   });
+  expect(await headgate(['explain', 'id:acme'])).toMatchObject({
+    code: 2,
+    complained: expect.stringContaining('headgate clients show id:acme\n'),
+  });
+  // It may be a secret.
+  expect((await headgate(['explain', 'key:secret'])).complained).not.toContain('secret');
 });
 
 test('a reset by the decision of a key names the address that it covers too', async () => {
@@ -288,11 +317,14 @@ test('policies list, mode and restore', async () => {
   const listed = await done(['policies', 'list']);
   expect(listed).toMatch(/^POLICY +MODE +LIMITS\n/);
   expect(listed).toMatch(
-    /^search +shadow \(enforce in the file\) +100 requests per hour, per client$/m,
+    /^search +shadow \(enforce in the file\) +100 requests per hour, per client; plan pro: 500 requests per hour, per client$/m,
   );
   expect(listed).toMatch(/^pin +enforce +2 requests per day, per client$/m);
   expect(JSON.parse(await done(['policies', 'list', '-o', 'json'])).policies).toContainEqual(
-    expect.objectContaining({ name: 'search', mode: 'shadow', mode_of_file: 'enforce' }),
+    expect.objectContaining({
+      ...{ name: 'search', mode: 'shadow', mode_of_file: 'enforce' },
+      plans: [{ plan: 'pro', limits: ['500 requests per hour, per client'] }],
+    }),
   );
   expect(await done(['policies', 'restore', 'search'])).toBe(
     "search: override removed; the file's mode applies\n",

@@ -21,7 +21,7 @@ import {
   TERMS,
   visit,
 } from '../support/operations.ts';
-import { exchange, statusOf } from '../support/raw-http.ts';
+import { answerTo, exchange, statusOf } from '../support/raw-http.ts';
 import { Sentinels } from '../support/sentinels.ts';
 
 const TOKEN = 'the-token-of-all-operators+1==';
@@ -282,6 +282,7 @@ describe('a call', () => {
     await ask('block', client);
     await ask('decision', {}, `/v1/decisions/${id}`);
     await ask('top');
+    await ask('findDenied', { filter: address });
     await ask('inspect', client);
     await ask('unblock', client);
     await ask('exempt', client);
@@ -440,8 +441,6 @@ describe('a call', () => {
     ['DELETE /v1/policies/pin/mode', 404],
     ['GET /v1/decisions/0123456789ab-1', 404],
     ['GET /v1', 404],
-    ['GET /v1/clients/block', 404],
-    ['POST /stats', 404],
   ])('%s is not found: %i', async (what, expected) => {
     // The first call removes overrides of earlier tests.
     await operate(open, what);
@@ -539,8 +538,8 @@ describe('a client', () => {
       const { status, text } = await ask(verb, client);
       expect({ verb, status, text }).toEqual({
         verb,
-        status: text.includes('"not_found"') ? 404 : 400,
-        text: expect.stringMatching(/"error":"(invalid|not_found)"/),
+        status: text.includes('"not_found"') ? 404 : text.includes('"not_possible"') ? 409 : 400,
+        text: expect.stringMatching(/"error":"(invalid|not_found|not_possible)"/),
       });
     }
   });
@@ -566,8 +565,8 @@ describe('a client', () => {
     async (client) => {
       for (const verb of ['block', 'exempt'] as const) {
         expect(await ask(verb, client)).toMatchObject({
-          status: 400,
-          answer: { error: 'invalid' },
+          status: 409,
+          answer: { error: 'not_possible' },
         });
       }
       expect(await ask('reset', client)).toMatchObject({ status: 200 });
@@ -615,22 +614,27 @@ describe('a client', () => {
     }
   });
 
-  test.each<Record<string, unknown>>([
-    { url: '' },
-    { url: 'http://' },
-    { url: 'http://[::1' },
-    { url: '\0' },
-    { url: `/${'%'.repeat(10_000)}` },
-    { url: `/${'a/../'.repeat(3_000)}` },
-    { url: '/a', method: '' },
-    { url: '/a', method: '\r\n' },
-    { url: '/a', proxy: 'junk', peer: '\0', client: '__proto__' },
-    { url: '/a', headers: { constructor: 'x', toString: ['y'], '': '', 'x-forwarded-for': ',,,' } },
-    { url: '/a', headers: { 'x-api-key': ['a', 'b'], host: ['a', 'b'], forwarded: 'for="[' } },
-    { url: '/a', headers: { 'x-api-key': 'k'.repeat(60_000) } },
-  ])('in an odd request to explain is no fault, %#', async (body) => {
+  test.each<[number, Record<string, unknown>]>([
+    [400, { url: '' }],
+    [400, { url: 'http://' }],
+    [200, { url: 'http://[::1' }],
+    [400, { url: '\0' }],
+    [200, { url: '/\0' }],
+    [200, { url: `/${'%'.repeat(10_000)}` }],
+    [200, { url: `/${'a/../'.repeat(3_000)}` }],
+    [400, { url: '/a', method: '' }],
+    [400, { url: '/a', method: '\r\n' }],
+    [400, { url: '/a', proxy: 'junk' }],
+    [400, { url: '/a', peer: '\0' }],
+    [400, { url: '/a', client: '__proto__' }],
+    [200, { url: '/a', headers: { '': '' } }],
+    [200, { url: '/a', headers: { 'x-a': 'b\r\nc: d' } }],
+    [200, { url: '/a', headers: { constructor: 'x', toString: ['y'], 'x-forwarded-for': ',,,' } }],
+    [200, { url: '/a', headers: { 'x-api-key': ['a', 'b'], host: ['a'], forwarded: 'for="[' } }],
+    [200, { url: '/a', headers: { 'x-api-key': 'k'.repeat(60_000) } }],
+  ])('gets %i for an odd request to explain, %#', async (expected, body) => {
     const { status } = await operate(open, 'POST /v1/explain', body);
-    expect(status).toBe(body.url === '' ? 400 : 200);
+    expect(status).toBe(expected);
   });
 
   test('has caused no fault in the tests above', () => {
@@ -638,6 +642,83 @@ describe('a client', () => {
       expect(gateway.output()).not.toMatch(/"event":"(operation_failed|crashed|check_failed)"/);
       expect(strayLines(gateway.output())).toEqual([]);
     }
+  });
+});
+
+describe('every refusal is an error word and a message', () => {
+  const LONG = 'a'.repeat(20_000);
+  const HEAD = `Host: localhost\r\nAuthorization: Bearer ${TOKEN}\r\n`;
+  const JSON_TYPE = 'Content-Type: application/json\r\n';
+
+  test.each<[string, number, string]>([
+    [
+      'a path field that is too long',
+      400,
+      `GET /v1/decisions/${'a'.repeat(200)} HTTP/1.1\r\n${HEAD}`,
+    ],
+    ['a path with a wrong percent-encoding', 400, `GET /v1/decisions/%zz HTTP/1.1\r\n${HEAD}`],
+    [
+      'a body that is not JSON',
+      400,
+      `PUT /v1/log HTTP/1.1\r\n${HEAD}${JSON_TYPE}Content-Length: 1\r\n\r\n{`,
+    ],
+    ['no Host', 400, 'GET /livez HTTP/1.1\r\n'],
+    ['no HTTP', 400, 'nonsense\r\n'],
+    ['an unknown method', 400, `BREW /v1/log HTTP/1.1\r\n${HEAD}`],
+    [
+      'two lengths',
+      400,
+      `PUT /v1/log HTTP/1.1\r\n${HEAD}Content-Length: 1\r\nContent-Length: 2\r\n`,
+    ],
+    ['no token', 401, 'GET /v1/log HTTP/1.1\r\nHost: localhost\r\n'.replace('log', 'overrides')],
+    [
+      'an unknown path',
+      404,
+      `POST /v1/nothing HTTP/1.1\r\n${HEAD}Content-Type: text/plain\r\nContent-Length: 1\r\n\r\nx`,
+    ],
+    ['an unknown file of the page', 404, `GET /ui/none.js HTTP/1.1\r\n${HEAD}`],
+    ['a method that the path lacks', 405, `PATCH /v1/log HTTP/1.1\r\n${HEAD}`],
+    [
+      'a body that is too long',
+      413,
+      `PUT /v1/log HTTP/1.1\r\n${HEAD}${JSON_TYPE}Content-Length: 999999\r\n`,
+    ],
+    [
+      'a body of another kind',
+      415,
+      `PUT /v1/log HTTP/1.1\r\n${HEAD}Content-Type: text/css\r\nContent-Length: 1\r\n\r\nx`,
+    ],
+    ['an unknown expectation', 417, `GET /livez HTTP/1.1\r\n${HEAD}Expect: tea\r\n`],
+    ['headers that are too long', 431, `GET /livez HTTP/1.1\r\n${HEAD}X-Long: ${LONG}\r\n`],
+    ['a URL that is too long', 431, `GET /${LONG} HTTP/1.1\r\n${HEAD}`],
+  ])('%s: %i', async (_name, status, request) => {
+    const answer = await answerTo(guarded.opsUrl, `${request}\r\n`);
+    const [head = '', body = ''] = answer.split('\r\n\r\n');
+    expect(statusOf(answer)).toBe(status);
+    expect(head).toMatch(/^content-type: application\/json/im);
+    expect(JSON.parse(body)).toEqual({
+      error: expect.stringMatching(/^[a-z_]+$/),
+      message: expect.stringMatching(/^[^%]+$/),
+    });
+  });
+
+  test.each([
+    ['GET', '/v1/log', 'PUT, DELETE'],
+    ['POST', '/v1/policies/search/mode', 'PUT, DELETE'],
+    ['DELETE', '/livez', 'GET, HEAD'],
+    ['TRACE', '/metrics', 'GET, HEAD'],
+    ['OPTIONS', '/v1/clients/block', 'POST'],
+    ['HEAD', '/v1/explain', 'POST'],
+    ['PUT', '/ui/main.js', 'GET, HEAD'],
+    ['QUERY', '/v1/overview?x=1', 'GET, HEAD'],
+  ])('%s %s is 405, and Allow has the right methods', async (method, path, allow) => {
+    const answer = await exchange(
+      open.opsUrl,
+      `${method} ${path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`,
+    );
+    expect(statusOf(answer)).toBe(405);
+    const [, found = ''] = /^allow: (.*)$/im.exec(answer) ?? [];
+    expect(found.split(', ').sort()).toEqual(allow.split(', ').sort());
   });
 });
 
@@ -655,16 +736,17 @@ describe('/openapi.json', () => {
   interface Document {
     readonly openapi: string;
     readonly info: { readonly title: string; readonly version: string };
-    readonly components: { readonly securitySchemes: object };
+    readonly components?: { readonly securitySchemes: object };
     readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
   }
-  const document = async () => (await operate<Document>(open, 'GET /openapi.json')).answer;
+  const document = async (gateway = open) =>
+    (await operate<Document>(gateway, 'GET /openapi.json')).answer;
 
   test('has every route with its parameters, errors and token', async () => {
-    const { openapi, info, paths, components } = await document();
+    const { openapi, info, paths, components } = await document(guarded);
     expect(openapi).toMatch(/^3\.1\./);
     expect(info).toEqual({ title: expect.any(String), version: expect.any(String) });
-    expect(components.securitySchemes).toEqual({ token: { type: 'http', scheme: 'bearer' } });
+    expect(components?.securitySchemes).toEqual({ token: { type: 'http', scheme: 'bearer' } });
     for (const { method, url, operation, params, query, body } of OPS_ROUTES) {
       const path = url.replaceAll(/:(\w+)/g, '{$1}');
       const found = paths[path]?.[method.toLowerCase()];
@@ -677,9 +759,47 @@ describe('/openapi.json', () => {
       expect(named('query')).toEqual(keysIn(query));
       expect(found?.requestBody !== undefined).toBe(body !== undefined);
       expect(Object.keys(found?.responses ?? {})).toEqual(
-        expect.arrayContaining(['200', '400', '401', '403', '404', '409', '503']),
+        expect.arrayContaining(['200', '400', '401', '404', '409', '500', '503']),
       );
     }
+  });
+
+  test('asks for no token where none is set, but for a caller on this machine', async () => {
+    const { components, paths } = await document();
+    expect(components).toBeUndefined();
+    for (const { method, url } of OPS_ROUTES) {
+      const found = paths[url.replaceAll(/:(\w+)/g, '{$1}')]?.[method.toLowerCase()];
+      expect(found?.security).toBeUndefined();
+      expect(found?.responses).not.toHaveProperty('401');
+      expect(found?.responses['403']).toBeDefined();
+    }
+  });
+
+  test('has a pattern for each client and duration, which other languages read too', async () => {
+    const text = JSON.stringify(await document());
+    expect(text).not.toMatch(/\\\\p\{/i);
+    const patternOf = (name: string) => {
+      const [found] = OPS_ROUTES.filter(({ operation }) => operation === 'block');
+      const fields = found?.body?.properties as Record<string, { pattern: string }>;
+      return new RegExp(fields[name]?.pattern ?? '(?!)');
+    };
+    for (const duration of ['1s', '30min', '744h', '31d', '2678400s'])
+      expect(duration).toMatch(patternOf('for'));
+    for (const none of ['0s', '32d', '745h', '2678401s', '30 min', '1w', '30min\n'])
+      expect(none).not.toMatch(patternOf('for'));
+    const clients = [
+      '203.0.113.9',
+      '2001:db8::1',
+      '2001:db8::/64',
+      '::1',
+      'id:acme',
+      'user:ö',
+      'g',
+    ];
+    for (const client of [...clients, `k.${'a'.repeat(22)}`, '0f6e2d9c41ab-3'])
+      expect(client).toMatch(patternOf('client'));
+    for (const none of ['', 'x', '256.0.0.1', '1.2.3', ':::', 'id:', 'example.com'])
+      expect(none).not.toMatch(patternOf('client'));
   });
 
   test('is complete: ids are unique, references exist, answers are described', async () => {

@@ -1,12 +1,16 @@
 /** The page of the ops server in a browser: two gateways, a real Redis, and an operator who looks and acts. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { hostname } from 'node:os';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { VERSION } from '../../src/config/version.ts';
 import type { Overview } from '../../src/operations/schemas/overview.ts';
+import { runCommand } from '../support/command.ts';
 import { eventually } from '../support/eventually.ts';
 import type { Gateway } from '../support/gateway.ts';
 import {
+  BLOCKED_ADDRESS,
   KEYS,
   newAddress,
   operate,
@@ -29,12 +33,14 @@ const WITHIN_MS = 60_000;
 const VIEWS = ['', 'denied', 'client', 'explain', 'policies', 'overrides'];
 
 /** Asked from here: the page's Content-Security-Policy forbids the script with which Playwright would wait in the page. */
-const titled = (page: Page, title: string) =>
+const titled = (page: Page, view: string) =>
   eventually(
     () => page.title(),
-    (found) => found === title,
+    (found) => found.endsWith(`: ${view} (${hostname()})`),
     WITHIN_MS,
   );
+/** The tests deny requests, so it may also say how many. */
+const ALL_IS_WELL = /^(All is well: |[\d.]+ % of the requests were denied)/;
 
 describe.skipIf(program === undefined || !ownRedisIsHere)('the page of the ops server', () => {
   const started = new AsyncDisposableStack();
@@ -79,8 +85,11 @@ describe.skipIf(program === undefined || !ownRedisIsHere)('the page of the ops s
     );
     await using opened = await open();
     const { page, headline, main, complaints } = opened;
-    await headline
-      .filter({ hasText: /^All is well: [\d.]+ requests\/s, [\d.]+ % denied$/ })
+    await headline.filter({ hasText: ALL_IS_WELL }).waitFor();
+    await page
+      .getByText(
+        /(In the last 10 s: [\d.]+ requests\/s, [<\d.]+ % denied|No requests in the last 10 s)\.$/,
+      )
       .waitFor();
     const card = main.getByRole('article').filter({ hasText: 'pin' });
     expect(await card.getByRole('img').getAttribute('aria-label')).toMatch(
@@ -89,8 +98,8 @@ describe.skipIf(program === undefined || !ownRedisIsHere)('the page of the ops s
     await card.getByText('By minute').click();
     const rows = await card.locator('tbody tr').allTextContents();
     expect(rows).toHaveLength(15);
-    expect(await main.textContent()).toMatch(/2 gateways.*Redis \d.*enforced on 2 gateways/);
-    await titled(page, 'headgate: Overview');
+    expect(await main.textContent()).toMatch(/2 gateways.*Redis \d.*Countingnormal on 2 gateways/);
+    await titled(page, 'Overview');
     expect(complaints).toEqual([]);
   });
 
@@ -162,21 +171,44 @@ describe.skipIf(program === undefined || !ownRedisIsHere)('the page of the ops s
       () => status(one, { address }),
       (code) => code === 200,
     );
-    await here.main.getByText('No override applies').waitFor();
+    await here.main.getByText('Neither blocked nor exempt, and within its limits.').waitFor();
     expect([...here.complaints, ...there.complaints]).toEqual([]);
+  });
+
+  test.concurrent('names the entry that blocks a client, and its denials', async () => {
+    const id = await eventually(
+      () => visit(two, '/api/search', { address: BLOCKED_ADDRESS }),
+      ({ status: code }) => code === 403,
+    ).then(({ headers }) => String(headers['x-ratelimit-decision-id']));
+    const entry = `blocks ${BLOCKED_ADDRESS}, "ticket 4711"`;
+    await using opened = await open('client');
+    const { main } = opened;
+    for (const client of [BLOCKED_ADDRESS, id]) {
+      await opened.look(client);
+      await main.getByText('Every request is denied, whatever remains of its limits.').waitFor();
+      expect(await main.getByRole('listitem').allTextContents()).toEqual([
+        expect.stringContaining(entry),
+      ]);
+      const table = main.getByRole('table', { name: /^Denials of this client/ });
+      await table.getByText(id.replace(/-.*/, '')).waitFor();
+      expect(await opened.button('Block…').count()).toBe(0);
+      expect(await opened.button('Exempt…').count()).toBe(1);
+    }
+    expect(opened.complaints).toEqual([]);
   });
 
   test.concurrent('changes the mode of a policy for a time, and restores it', async () => {
     await using opened = await open('policies');
+    await opened.main.getByText('plan pro: 500 requests per hour, per client').waitFor();
     const { main, headline, page } = opened;
     const row = main.getByRole('row').filter({ hasText: '4 requests per day' });
     await row.getByRole('button', { name: 'Mode…' }).click();
     await opened.confirm('Change mode', { Mode: 'off', For: '1h', Reason: 'a bad release' });
     await row.getByText('off').first().waitFor();
     await row.getByText('a bad release').waitFor();
-    await page.getByText('tokens: off by an operator, enforce in the policy file').waitFor();
+    await page.getByText('An operator set tokens to off; the policy file says enforce.').waitFor();
     // A busy machine may let a gateway answer late for a moment.
-    await headline.filter({ hasText: /^All is well/ }).waitFor();
+    await headline.filter({ hasText: ALL_IS_WELL }).waitFor();
     await row.getByRole('button', { name: 'Restore…' }).click();
     await opened.confirm('Lift');
     await row.getByRole('button', { name: 'Restore…' }).waitFor({ state: 'detached' });
@@ -194,7 +226,7 @@ describe.skipIf(program === undefined || !ownRedisIsHere)('the page of the ops s
     expect(await main.textContent()).toMatch(/answer200 to envoy/);
     expect(await page.locator('img').count()).toBe(0);
     expect(await page.title()).not.toBe('run');
-    await titled(page, 'headgate: Explain');
+    await titled(page, 'Explain');
     await main.getByLabel('Headers').fill('nonsense');
     await opened.button('Explain').click();
     await main.getByText('write a name, a colon and a value').waitFor();
@@ -224,7 +256,7 @@ describe.skipIf(program === undefined || !ownRedisIsHere)('the page of the ops s
     await main.getByText(SHOWN).first().waitFor();
     expect(await page.locator('img').count()).toBe(0);
     expect(await page.title()).not.toBe('run');
-    await titled(page, 'headgate: Overrides');
+    await titled(page, 'Overrides');
     expect(complaints).toEqual([]);
     await operate(one, 'POST /v1/clients/unblock', { client: address });
   });
@@ -287,7 +319,7 @@ describe.skipIf(program === undefined || !ownRedisIsHere)('the page of the ops s
     await denied({ address: newAddress() });
     await using opened = await open('', { viewport: { width: 360, height: 740 } });
     const { page, headline, urls, complaints } = opened;
-    await headline.getByText('All is well').waitFor();
+    await headline.filter({ hasText: ALL_IS_WELL }).waitFor();
     // Words that are too long for a line.
     const [reason, by] = ['x'.repeat(200), 'y'.repeat(64)];
     const change = { mode: 'shadow', for: '1h', reason, by };
@@ -330,10 +362,130 @@ describe.skipIf(program === undefined || !ownRedisIsHere)('the page of the ops s
     expect(complaints).toEqual([]);
   });
 
+  test.concurrent('names the product and the machine, and explains its colours and its rates', async () => {
+    await using opened = await open();
+    const { page, main, headline } = opened;
+    await headline.filter({ hasText: ALL_IS_WELL }).waitFor();
+    expect(await page.locator('#product').textContent()).toBe(
+      `headgate on ${hostname()} ${VERSION}`,
+    );
+    const legend = main.getByRole('region', { name: 'Legend' });
+    const text = String(await legend.textContent());
+    expect(text).toMatch(/^Rates are the mean of the last 10 s, until \d\d:\d\d:\d\d\./);
+    expect(text).toContain('at least 1 denial/s that is 10 % of the requests or more');
+    const colours = await page.evaluate(
+      `[...document.querySelectorAll('.swatch')].map((each) => getComputedStyle(each).backgroundColor)`,
+    );
+    expect(colours).toHaveLength(6);
+    // Denied and wrong have one colour; a bar and the edge of a line tell them apart.
+    expect(new Set(colours as string[]).size).toBe(5);
+  });
+
+  test.concurrent('a client that the file blocks has no buttons: the file says so', async () => {
+    await using own = new AsyncDisposableStack();
+    const gateway = own.use(await startOperated(policies));
+    expect(await visit(gateway, 'POST /pin', { address: BLOCKED_ADDRESS })).toMatchObject({
+      status: 403,
+    });
+    await denied({ address: newAddress() }, gateway);
+    await using opened = await open('denied', {}, gateway);
+    const row = opened.main.getByRole('row').filter({ hasText: 'blocked by the policy file' });
+    await row.waitFor();
+    expect(await row.textContent()).toMatch(/blocked by the policy file, .*:\d+/);
+    expect(await row.getByRole('button').count()).toBe(0);
+    await opened.button('Reset…').first().waitFor();
+    expect(await opened.violations()).toEqual([]);
+  });
+
+  test.concurrent('finds a denied client among hundreds, by what a customer knows, without a mouse', async () => {
+    await using gateway = await startOperated(policies);
+    for (let i = 0; i < 130; i++) {
+      const address = `198.51.100.${i}`;
+      for (let n = 0; n < 4; n++) await visit(gateway, 'POST /pin', { address });
+    }
+    const address = '192.0.2.77';
+    const id = await denied({ address }, gateway);
+    await using opened = await open('denied', { viewport: { width: 360, height: 740 } }, gateway);
+    const { page, main, urls } = opened;
+    await main.getByText('These are the 100 with the most denials.').waitFor();
+    const rows = main.locator('tbody tr');
+    expect(await rows.filter({ hasText: id }).count()).toBe(0);
+    await page.keyboard.press('Tab');
+    const filter = main.getByLabel('Filter');
+    while ((await page.locator(':focus').getAttribute('type')) !== 'search')
+      await page.keyboard.press('Tab');
+    await page.keyboard.type(address);
+    await rows.filter({ hasText: id }).waitFor();
+    await rows.nth(1).waitFor({ state: 'detached' });
+    await filter.fill(id.toUpperCase());
+    await rows.filter({ hasText: id }).waitFor();
+    await filter.fill('203.0.113.200');
+    await main
+      .getByText('No client that was denied in the last five minutes matches the filter.')
+      .waitFor();
+    expect(urls.join()).not.toContain(address);
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(360);
+    expect(await opened.violations()).toEqual([]);
+  });
+
+  test.concurrent('tells a Redis that is late from one that does not answer', async () => {
+    await using own = new AsyncDisposableStack();
+    const redis = own.use(await startRedis());
+    // A frozen Redis hears no gentler signal.
+    own.defer(async () => void redis.signal('SIGCONT'));
+    const gateway = own.use(
+      await startOperated(policies, {
+        HEADGATE_REDIS_URL: redis.url,
+        HEADGATE_STORE_TIMEOUT_MS: '500',
+      }),
+    );
+    await using opened = await open('', {}, gateway);
+    const { headline, page, complaints } = opened;
+    const asks = () => visit(gateway, 'POST /local', { address: newAddress() });
+    const says = (pattern: RegExp, before: () => Promise<unknown>) =>
+      eventually(
+        async () => {
+          await before();
+          return String(await headline.textContent());
+        },
+        (text) => pattern.test(text),
+        WITHIN_MS,
+      );
+    const late = async () => {
+      for (let i = 0; i < 20; i++) await asks();
+      redis.signal('SIGSTOP');
+      await asks();
+      redis.signal('SIGCONT');
+    };
+    await says(
+      /^Redis was late for \d+ of \d+ checks in the last 10 s\. Each gateway counted those of local by itself; those of /,
+      late,
+    );
+    expect(await headline.getAttribute('class')).toBe('line warning');
+    redis.signal('SIGSTOP');
+    await says(
+      /^Redis has not answered since \d\d:\d\d UTC\. Each gateway counts local by itself; .* uncounted/,
+      asks,
+    );
+    expect(await headline.getAttribute('class')).toBe('line wrong');
+    expect(await page.locator('#status .wrong').count()).toBe(1);
+    const { stdout, code } = await runCommand(['stats', '--gateway', gateway.opsUrl]);
+    expect(stdout).toMatch(
+      /^ +Redis has not answered since \d\d:\d\d UTC\. Each gateway counts local/m,
+    );
+    expect(stdout).toMatch(/^active windows +unknown$/m);
+    expect(code).toBe(1);
+    const top = await runCommand(['top', '--once', '--gateway', gateway.opsUrl]);
+    expect(top.stdout.split('\n')[0]).toBe(await headline.textContent());
+    redis.signal('SIGCONT');
+    await says(/^All is well/, asks);
+    expect(complaints).toEqual([]);
+  });
+
   test.concurrent('asks rarely while nobody looks', async () => {
     await using opened = await open();
     const { page, headline, urls } = opened;
-    await headline.getByText('All is well').waitFor();
+    await headline.filter({ hasText: ALL_IS_WELL }).waitFor();
     const look = (hidden: boolean) =>
       page.evaluate(`{
         Object.defineProperty(document, 'hidden', { value: ${hidden}, configurable: true });
@@ -363,7 +515,9 @@ describe.skipIf(program === undefined || !ownRedisIsHere)('the page of the ops s
       () =>
         visit(gateway, 'POST /local', { address: newAddress() }).then(() => headline.textContent()),
       (text) =>
-        /^Redis does not answer since \d\d:\d\d UTC.*limits are counted locally/.test(text ?? ''),
+        /^Redis has not answered since \d\d:\d\d UTC\. Each gateway counts local by itself; /.test(
+          text ?? '',
+        ),
       WITHIN_MS,
     );
     await opened.button('Block…').click();

@@ -51,8 +51,7 @@ export const PROXIES: Readonly<Record<string, FailureProxy>> = {
   Caddy: {
     ...proxyStart('caddy'),
     toRefuse: {
-      [found(CADDY_FILE, /(\thandle_errors {\n[\s\S]*?\n\t}\n)/)]: '',
-      [found(CADDY_FILE, /(\t@failed status 5xx\n[\s\S]*?\n\t\t}\n)/)]: '',
+      [found(CADDY_FILE, /(\thandle_response @headgate_failed {\n[\s\S]*?\n\t}\n)/)]: '',
     },
     timeoutMs: Number(found(CADDY_FILE, /response_header_timeout (\d+)ms\n/)),
   },

@@ -5,6 +5,6 @@ export const HTTP_2: Readonly<Record<string, Readonly<Record<string, string>>>> 
   NGINX: { ';\n    client_max_body_size': ' http2;\n    client_max_body_size' },
   'Envoy, HTTP': {},
   'Envoy, gRPC': {},
-  Caddy: { 'max_header_size 32KB': 'max_header_size 32KB\n\t\tprotocols h1 h2c' },
+  Caddy: { 'auto_https off': 'auto_https off\n\tservers {\n\t\tprotocols h1 h2c\n\t}' },
   HAProxy: { 'option disable-h2-upgrade': '# HTTP/2' },
 };

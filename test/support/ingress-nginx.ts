@@ -21,8 +21,15 @@ export interface IngressBehind {
   readonly snippets?: boolean;
   /** Other changes to the file: texts of its snippets, and what replaces them. */
   readonly changes?: Readonly<Record<string, string>>;
+  /** Statuses of `custom-http-errors`, of the controller's ConfigMap or of the annotation. */
+  readonly customErrors?: CustomErrors;
   /** Keeps the short timeouts of the snippets; otherwise NGINX waits ten seconds for headgate. */
   readonly hasShippedTimeouts?: boolean;
+}
+
+interface CustomErrors {
+  readonly of: 'ConfigMap' | 'annotation';
+  readonly codes: readonly number[];
 }
 
 interface Ingress {
@@ -43,7 +50,7 @@ export async function startIngressNginx(behind: IngressBehind): Promise<RunningP
   const folder = mkdtempSync(join(tmpdir(), 'headgate-ingress-nginx-'));
   const port = await freePort();
   const file = join(folder, 'nginx.conf');
-  const text = configuration(annotationsFor(behind), behind.application, port);
+  const text = configuration(annotationsFor(behind), behind, port);
   writeFileSync(file, behind.hasShippedTimeouts === true ? text : patient(text));
   const globals = `daemon off; pid "${join(folder, 'pid')}"; error_log stderr notice;`;
   return runProxy('nginx', ['-p', folder, '-c', file, '-e', 'stderr', '-g', globals], port, folder);
@@ -66,7 +73,12 @@ function annotationsFor({
   return annotations.set('auth-url', url.href);
 }
 
-function configuration(annotations: Map<string, string>, application: number, port: number) {
+function configuration(
+  annotations: Map<string, string>,
+  { application, customErrors }: IngressBehind,
+  port: number,
+) {
+  const errors = customErrorLines(customErrors);
   const value = (name: string) => annotations.get(name) ?? '';
   const { host } = new URL(value('auth-url'));
   const check = `/_external-auth-${Buffer.from('/').toString('base64url')}-Prefix`;
@@ -92,6 +104,7 @@ http {
   log_subrequest on;
   map $http_upgrade $connection_upgrade { default upgrade; '' ''; }
   map $http_x_request_id $req_id { default $http_x_request_id; "" $request_id; }
+  ${errors.http}
   upstream upstream_balancer { server 127.0.0.1:${application}; keepalive 320; }
 
   server {
@@ -99,6 +112,7 @@ http {
     server_name "api.example.com";
     set $proxy_upstream_name "-";
     ${value('server-snippet')}
+    ${errors.server}
 
     location = ${check} {
       internal;
@@ -152,10 +166,36 @@ http {
       proxy_next_upstream error timeout;
       proxy_next_upstream_tries 3;
       ${value('configuration-snippet')}
+      ${errors.location}
       proxy_pass http://upstream_balancer;
       proxy_redirect off;
     }
   }
 }
 `;
+}
+
+/** The backend for errors gets `/`, with the status in X-Code. Here that is the application itself. */
+function customErrorLines(errors: CustomErrors | undefined) {
+  if (errors === undefined) return { http: '', server: '', location: '' };
+  const { of, codes } = errors;
+  const lines = codes.map(
+    (code) => `error_page ${code} = @custom_upstream-default-backend_${code};`,
+  );
+  const block = ['proxy_intercept_errors on;', ...lines].join('\n');
+  const server = codes.map(
+    (code) => `
+    location @custom_upstream-default-backend_${code} {
+      internal;
+      proxy_intercept_errors off;
+      proxy_set_header X-Code ${code};
+      rewrite (.*) / break;
+      proxy_pass http://upstream_balancer;
+    }`,
+  );
+  return {
+    http: of === 'ConfigMap' ? block : '',
+    server: server.join(''),
+    location: of === 'annotation' ? block : '',
+  };
 }

@@ -1,10 +1,12 @@
 /** A site of NGINX that includes the parts that headgate prints, as the quickstart says. */
-import { mkdtempSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePort } from './ports.ts';
 import { patient, type RunningProgram, runProxy } from './proxies.ts';
 import { proxyConfigOf } from './proxy-config.ts';
+
+const MODIFIED = new Date('2026-06-01T10:00:00Z');
 
 export interface NginxSite {
   /** Text of the policy file. */
@@ -28,6 +30,8 @@ export interface WrittenSite {
 /** Writes the files, which belong in one folder. */
 export async function writeNginxSite(site: NginxSite): Promise<WrittenSite> {
   const folder = mkdtempSync(join(tmpdir(), 'headgate-site-'));
+  // Workers of an NGINX that root starts run as another user.
+  chmodSync(folder, 0o755);
   const port = await freePort();
   const gateway = { host: '127.0.0.1', port: site.headgate };
   for (const include of ['http', 'server', 'location'])
@@ -35,8 +39,11 @@ export async function writeNginxSite(site: NginxSite): Promise<WrittenSite> {
       join(folder, `headgate-${include}.conf`),
       patient(proxyConfigOf('nginx', site.policies, { include, gateway })),
     );
-  for (const [name, text] of Object.entries(site.files ?? {}))
+  for (const [name, text] of Object.entries(site.files ?? {})) {
     writeFileSync(join(folder, name), text);
+    // NGINX makes ETag and Last-Modified of it.
+    utimesSync(join(folder, name), MODIFIED, MODIFIED);
+  }
   const http = site.http
     .replaceAll('PORT', `127.0.0.1:${port}`)
     .replaceAll('APPLICATION', `http://127.0.0.1:${site.application}`);

@@ -32,7 +32,8 @@ export interface OperatedOptions {
 
 export function operatedGateway(options: OperatedOptions) {
   const { policies, now, peerAnswers = [], silentGateways = 0 } = options;
-  const { store = { isDegraded: false, sinceMs: now(), reason: undefined } } = options;
+  const { store = { isDegraded: false, sinceMs: now(), reason: undefined, lapses: undefined } } =
+    options;
   const {
     policyFile = { digest: 'a'.repeat(64), history: { sinceMs: now(), refused: undefined } },
   } = options;
@@ -70,10 +71,10 @@ export function operatedGateway(options: OperatedOptions) {
     },
     stats: async () => ({
       store: 'memory',
-      gateways: 1,
       keyspace: { activeWindows: memory.size, sampledKeys: memory.size, isExact: true },
       servers: [],
     }),
+    knownGateways: () => 1,
     unseenHeaders: () => [],
     audit(action, isConfirmed) {
       audit.push(action);
@@ -81,6 +82,7 @@ export function operatedGateway(options: OperatedOptions) {
     },
     status: {
       isWorker: false,
+      host: 'gateway-1',
       traffic: history,
       actions,
       storeKind: 'memory',

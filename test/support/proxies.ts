@@ -129,6 +129,8 @@ export async function startCaddy(behind: Behind, program: Caddy = 'caddy'): Prom
       ':8000 {': `:${port} {\n\tbind 127.0.0.1`,
       '127.0.0.1:3000': `127.0.0.1:${behind.application}`,
       '127.0.0.1:8080': `127.0.0.1:${behind.headgate}`,
+      // For its checks. Several Caddys could share one port.
+      ':8090': `:${await freePort()}`,
       ...behind.changes,
     },
   });

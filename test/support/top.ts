@@ -5,6 +5,8 @@ import { type Effect, press } from '../../src/cli/top/press.ts';
 import { screenLines } from '../../src/cli/top/screen.ts';
 import { textOf } from '../../src/cli/top/spans.ts';
 import { initialState, received, type TopState } from '../../src/cli/top/state.ts';
+import { RATE_MS, ratesOf, sumOfRates } from '../../src/operations/overview-rates.ts';
+import { statusOf } from '../../src/operations/overview-status.ts';
 
 export const NOW = '2026-11-22T11:30:00.000Z';
 export const NOW_MS = Date.parse(NOW);
@@ -17,13 +19,17 @@ export function seriesEnding(...last: number[]): number[] {
 }
 
 export function policy(name: string, parts: Partial<Policy> = {}): Policy {
-  return {
-    ...{ name, mode: 'enforce', mode_of_file: 'enforce', on_store_failure: 'allow' },
-    limits: ['5 requests per 5 minutes, per client'],
+  const series = {
     requests: seriesEnding(),
     denials: seriesEnding(),
     would_deny: seriesEnding(),
     ...parts,
+  };
+  return {
+    ...{ name, mode: 'enforce', mode_of_file: 'enforce', on_store_failure: 'allow' },
+    limits: ['5 requests per 5 minutes, per client'],
+    ...series,
+    rates: ratesOf(series),
   };
 }
 
@@ -42,16 +48,26 @@ export interface Known {
 }
 
 export function snapshot({ policies = [], clients = [], overview = {} }: Known): Snapshot {
-  return {
-    overview: {
-      ...{ time: NOW, step_ms: STEP_MS, until: NOW, policies: [...policies], actions: [] },
-      gateways: { asked: 1, answered: 1, workers: 0 },
-      without_policy: { requests: [], denials: [], would_deny: [] },
-      store: { kind: 'redis', version: '7.0.15', states: [{ state: 'enforced', gateways: 1 }] },
-      policy_file: { digests: [{ digest: 'fe00ff077433', gateways: 1, since: NOW }] },
-      ...overview,
+  const none = { requests: [], denials: [], would_deny: [] };
+  const known = {
+    ...{ time: NOW, step_ms: STEP_MS, until: NOW, rate_ms: RATE_MS, actions: [] },
+    policies: [...policies],
+    rates: sumOfRates(policies.map(({ rates }) => rates)),
+    gateway: { host: 'gateway-1', version: '1.0.0' },
+    gateways: { asked: 1, answered: 1, workers: 0 },
+    without_policy: { rates: ratesOf(none), ...none },
+    store: {
+      kind: 'redis' as const,
+      version: '7.0.15',
+      states: [{ state: 'enforced' as const, gateways: 1, policies: [] }],
     },
+    policy_file: { digests: [{ digest: 'fe00ff077433', gateways: 1, since: NOW }] },
+    ...overview,
+  };
+  return {
+    overview: { ...known, status: statusOf(known) },
     denied: { clients: [...clients], gateways: { asked: 1, answered: 1 } },
+    filter: '',
   };
 }
 

@@ -24,7 +24,7 @@ const NOTES: Readonly<Record<string, string>> = {
 | \`policies.yaml\` | limits of 300 requests a minute, and of 5 logins in 5 minutes; passes \`headgate check --strict\` |
 | \`policies_test.yaml\` | tests that cover every limit |
 | \`nginx.conf\`, \`envoy.yaml\`, \`envoy-grpc.yaml\`, \`Caddyfile\`, \`haproxy.cfg\` and \`headgate.lua\`, or \`dynamic.yaml\` and \`traefik.yaml\` | the proxy on port 8000, as \`headgate proxy-config\` writes it; behind Cloudflare or a load balancer with the settings for the client's address |
-| \`headgate-http.conf\`, \`headgate-server.conf\` and \`headgate-location.conf\` (NGINX), \`headgate-global.caddy\`, \`headgate.caddy\` and \`headgate-site.caddy\` (Caddy), \`headgate-parts.cfg\` and \`headgate.lua\` (HAProxy), \`headgate-parts.yaml\` (Envoy), or \`headgate-parts.yaml\` and \`headgate-traefik.yaml\` (Traefik) | with \`--existing\`, in place of the line above: what to add to the configuration of the proxy |
+| \`headgate-http.conf\`, \`headgate-server.conf\` and \`headgate-location.conf\` (NGINX), \`headgate-global.caddy\` and \`headgate.caddy\` (Caddy), \`headgate-parts.cfg\` and \`headgate.lua\` (HAProxy), \`headgate-parts.yaml\` (Envoy), or \`headgate-parts.yaml\` and \`headgate-traefik.yaml\` (Traefik) | with \`--existing\`, in place of the line above: what to add to the configuration of the proxy |
 | \`compose.yaml\`, \`headgate.service\` | with \`--with compose\` or \`--with systemd\` |
 
 If the application has a port that headgate or the proxy would use, they get another one. A Redis URL with a password is written nowhere.

@@ -1,6 +1,6 @@
 /** docs/ops-api.md, made from the operations. */
 import type { OperationErrorCode } from '../../src/operations/operation-error.ts';
-import { STATUS_OF } from '../../src/server/ops-api.ts';
+import { STATUS_OF } from '../../src/server/ops-errors.ts';
 import { OPS_ROUTES, type OpsRoute } from '../../src/server/ops-routes.ts';
 import { code, fenced, table } from './markdown.ts';
 
@@ -48,8 +48,10 @@ The examples are for a gateway without a token. If yours has one, add the header
 /** The errors of operations. */
 const OPERATION_ERRORS: Readonly<Record<OperationErrorCode, string>> = {
   invalid:
-    'The call is invalid. `message` lists every field that is unknown, missing or wrong, and says what is allowed.',
+    'The call is invalid, or no HTTP. `message` lists every field that is unknown, missing or wrong, and says what is allowed.',
   not_found: 'There is no such policy, key, override, decision or path.',
+  not_possible:
+    'The policy file, or the kind of client, does not allow this. `message` says why, and what is possible.',
   conflict: 'There are already 1,000 overrides.',
   store_unavailable:
     'Redis did not confirm the change, or no worker answers. `message` says whether the change may have been made.',
@@ -61,8 +63,16 @@ const ERRORS: readonly (readonly [number, string, string])[] = [
   ),
   [401, 'unauthorized', 'The token is missing or wrong.'],
   [403, 'forbidden', 'No token is set, and the call does not come from this machine.'],
-  [413, 'invalid', 'The body is longer than 64 KiB.'],
+  [
+    405,
+    'method_not_allowed',
+    'The path does not have this method. `Allow` lists those that it has.',
+  ],
+  [408, 'invalid', 'The request took longer than 5 seconds to arrive.'],
+  [413, 'invalid', 'The body is longer than 256 KiB.'],
   [415, 'invalid', 'The `Content-Type` of the body is not `application/json`.'],
+  [417, 'invalid', 'The request has an `Expect` header other than `100-continue`.'],
+  [431, 'invalid', 'The request line and headers are longer than 16 KiB.'],
 ];
 
 /** Values for the fields of the examples. */

@@ -4,8 +4,8 @@ import { h } from './dom.js';
 import { countText, rateText } from './text.js';
 
 /** @import { Child } from './dom.js' */
-/** @import { Series } from './headline.js' */
 /** @import { Overview } from '../../src/operations/schemas/overview.ts' */
+/** @typedef {Overview['without_policy']} Series */
 
 const WIDTH = 360;
 const HEIGHT = 48;

@@ -5,18 +5,10 @@
  */
 import { CallError, call } from './api.js';
 import { block, exempt, lift, reset } from './changes.js';
+import { decisionFacts, denials, limits } from './client-facts.js';
 import { field } from './dialog.js';
 import { h } from './dom.js';
-import { table } from './table.js';
-import {
-  clientOf,
-  clientText,
-  countText,
-  durationText,
-  effectText,
-  nameOf,
-  timeOf,
-} from './text.js';
+import { clientOf, clientText, effectText, nameOf, tag, timeOf } from './text.js';
 
 /** @import { Child } from './dom.js' */
 /** @import { Page, View } from './page.js' */
@@ -169,35 +161,65 @@ function found(page) {
   const client = inspection ?? decision;
   if (client === undefined) return failures.length === 0 && h('p', {}, 'Asking the gateway.');
   const overrides = inspection?.overrides ?? [decision?.override ?? []].flat();
+  const listed = inspection?.listed ?? [decision?.listed ?? []].flat();
   return [
     h('h3', { class: 'who' }, clientOf(client)),
     h('p', { class: 'buttons' }, actions(page, client)),
-    overrides.length === 0
-      ? h('p', { key: 'none', class: 'quiet' }, 'No override applies to this client.')
-      : h('ul', { class: 'plain' }, ...overrides.map((report) => overrideLine(page, report))),
+    inspection && h('p', { key: 'state' }, stateOf(inspection)),
+    h(
+      'ul',
+      { class: 'plain' },
+      ...listed.map(({ what }) => h('li', { key: what }, h('bdi', {}, what))),
+      ...overrides.map((report) => overrideLine(page, report)),
+      inspection?.is_address_unknown && h('li', { key: 'unknown', class: 'quiet' }, UNKNOWN),
+    ),
     decision?.ended_override && endedLine(decision.ended_override),
     decision && decisionFacts(decision),
     inspection && limits(inspection),
+    inspection && denials(inspection),
+  ];
+}
+
+const UNKNOWN =
+  'The policy file lists addresses, and this name does not tell the address of the client: look up the address.';
+
+/** What happens to its next request. @param {Inspection} inspection @returns {Child} */
+function stateOf({ access, limits: rows }) {
+  if (access === 'blocked')
+    return [tag('blocked', 'wrong'), ' Every request is denied, whatever remains of its limits.'];
+  if (access === 'exempt') return [tag('exempt'), ' Every request passes, and none is counted.'];
+  const full = rows.filter(({ mode, retry_after_ms: ms }) => mode === 'enforce' && ms !== 0);
+  if (full.length === 0) return 'Neither blocked nor exempt, and within its limits.';
+  return [
+    tag('over the limit', 'wrong'),
+    ...full.flatMap(({ limit }, i) => [i === 0 ? ' ' : ', ', nameOf(limit)]),
   ];
 }
 
 /** @param {Page} page @param {Inspection | Decision} found @returns {Child} */
 function actions({ ask, overview }, found) {
   const about = { client: text, shown: clientText(found) };
+  // Counters and blocks change nothing for a client that is blocked.
+  const isBlocked = 'access' in found && found.access === 'blocked';
   const policies = overview.policies.map((policy) => policy.name);
   return [
-    h(
-      'button',
-      { type: 'button', key: 'reset', class: 'small', onclick: () => ask(reset(about, policies)) },
-      'Reset…',
-    ),
-    ' ',
-    h(
-      'button',
-      { type: 'button', key: 'block', class: 'small', onclick: () => ask(block(about)) },
-      'Block…',
-    ),
-    ' ',
+    !isBlocked && [
+      h(
+        'button',
+        {
+          ...{ type: 'button', key: 'reset', class: 'small' },
+          onclick: () => ask(reset(about, policies)),
+        },
+        'Reset…',
+      ),
+      ' ',
+      h(
+        'button',
+        { type: 'button', key: 'block', class: 'small', onclick: () => ask(block(about)) },
+        'Block…',
+      ),
+      ' ',
+    ],
     h(
       'button',
       { type: 'button', key: 'exempt', class: 'small', onclick: () => ask(exempt(about)) },
@@ -240,93 +262,4 @@ function endedLine({ override, ended_at: at, ended_by: by }) {
     ': ',
     h('q', {}, h('bdi', {}, override.reason)),
   );
-}
-
-/** @param {DenialDetails} decision */
-function decisionFacts({
-  asked_for: id,
-  policy,
-  reason,
-  mode,
-  allows,
-  limit,
-  identity,
-  denials,
-  since,
-  last,
-  until,
-  now,
-  policy_mode: modeNow,
-  came_as: key,
-}) {
-  /** @param {string} name @param {...Child} content */
-  const fact = (name, ...content) =>
-    h('div', { key: name }, h('dt', {}, name), h('dd', {}, ...content));
-  return h(
-    'section',
-    { key: 'decision' },
-    h('h3', {}, 'Decision ', h('code', {}, id)),
-    h(
-      'dl',
-      {},
-      fact(
-        mode === 'shadow' ? 'Would be denied by' : 'Denied by',
-        nameOf(policy),
-        `: ${reason}`,
-        modeNow !== undefined &&
-          modeNow !== 'enforce' && [' ', h('span', { class: 'tag' }, `${modeNow} now`)],
-      ),
-      allows !== undefined && fact('Limit', limit !== undefined && [nameOf(limit), ': '], allows),
-      fact('Identified by', identity, key !== undefined && [', sent the key ', nameOf(key)]),
-      fact('Denials', countText(denials)),
-      fact('Since', timeOf(since)),
-      fact('Last', timeOf(last)),
-      until !== undefined && fact('Until', timeOf(until)),
-      until === undefined && limit !== undefined && fact('Until', 'never allowed'),
-      now !== undefined &&
-        fact(
-          'Now',
-          `${countText(now.remaining)} remaining; next request allowed ${nextText(now.retry_after_ms)}`,
-        ),
-    ),
-  );
-}
-
-/** @param {Inspection} inspection */
-function limits({ limits: rows }) {
-  return h(
-    'section',
-    { key: 'limits' },
-    h('h3', {}, 'Limits'),
-    table({
-      caption: 'Limits of this client',
-      empty: 'No limit applies to this client.',
-      rows,
-      keyOf: ({ policy, limit }) => `${policy} ${limit}`,
-      columns: [
-        { name: 'Policy', cell: ({ policy }) => nameOf(policy) },
-        {
-          name: 'Limit',
-          cell: ({ limit, policy, allows }) => [limit !== policy && [nameOf(limit), ': '], allows],
-        },
-        {
-          name: 'Remaining',
-          isNumber: true,
-          cell: ({ remaining }) =>
-            h('span', { class: remaining === 0 && 'denied' }, countText(remaining)),
-        },
-        { name: 'Next request', cell: ({ retry_after_ms: ms }) => nextText(ms) },
-        {
-          name: 'Full again',
-          cell: ({ reset_after_ms: ms }) => (ms === 0 ? 'now' : `in ${durationText(ms)}`),
-        },
-      ],
-    }),
-  );
-}
-
-/** @param {number} [ms] absent: no request is ever allowed */
-function nextText(ms) {
-  if (ms === undefined) return 'never';
-  return ms === 0 ? 'now' : `in ${durationText(ms)}`;
 }

@@ -14,7 +14,7 @@ import { clientOf, clientText, clockOf, countText, nameOf, relativeOf, timeOf } 
 
 const MOST = 100;
 
-/** @type {DenialList | undefined} */
+/** `filter`: what the gateways searched for. @type {(DenialList & { filter: string }) | undefined} */
 let list;
 let isShadow = false;
 let filter = '';
@@ -25,9 +25,9 @@ let sorting = { by: 'Denials', isDown: true };
 export const deniedView = {
   title: 'Denied now',
   async load() {
-    const asked = isShadow;
-    const answer = await call('GET', `clients/top?limit=${MOST}&shadow=${asked}`);
-    if (asked === isShadow) list = answer;
+    const asked = { limit: MOST, shadow: isShadow, filter };
+    const clients = await call('POST', 'clients/denied', asked);
+    if (asked.shadow === isShadow) list = { ...clients, filter: asked.filter };
   },
   show: (page) => [
     tools(page),
@@ -45,10 +45,12 @@ function tools({ redraw, refresh }) {
       h('input', {
         type: 'search',
         value: filter,
-        placeholder: 'client, policy, reason or decision id',
+        maxlength: 256,
+        placeholder: 'address, client, policy, reason or decision id',
         oninput(/** @type {InputEvent} */ event) {
-          filter = /** @type {HTMLInputElement} */ (event.target).value.trim().toLowerCase();
+          filter = /** @type {HTMLInputElement} */ (event.target).value.trim();
           redraw();
+          refresh();
         },
       }),
     ),
@@ -70,18 +72,20 @@ function tools({ redraw, refresh }) {
   );
 }
 
-/** @param {Page} page @param {DenialList} list */
-function found(page, { clients, gateways: { asked, answered } }) {
-  const rows = clients.filter(matches);
-  const hidden = clients.length - rows.length;
+/** @param {Page} page @param {DenialList & { filter: string }} list */
+function found(page, { clients, gateways: { asked, answered }, filter: searched }) {
+  const isSearching = searched !== filter;
+  const rows = isSearching ? clients.filter(matches) : clients;
   return [
     answered < asked &&
       h('p', { class: 'quiet' }, `${asked - answered} of ${asked} gateways did not answer.`),
     table({
       caption: 'Denied clients',
       empty:
-        hidden > 0
-          ? 'No denied client matches the filter.'
+        filter !== ''
+          ? isSearching
+            ? 'Searching.'
+            : `No client that ${isShadow ? 'would have been' : 'was'} denied in the last five minutes matches the filter.`
           : `No client ${isShadow ? 'would have been' : 'was'} denied in the last five minutes.`,
       rows,
       keyOf: ({ client, policy, reason }) => `${client} ${policy} ${reason}`,
@@ -92,21 +96,25 @@ function found(page, { clients, gateways: { asked, answered } }) {
         page.redraw();
       },
     }),
-    (clients.length === MOST || hidden > 0) &&
+    clients.length === MOST &&
       h(
         'p',
         { class: 'quiet' },
-        clients.length === MOST && `The ${MOST} clients with the most denials. `,
-        hidden > 0 && `The filter hides ${countText(hidden)}.`,
+        `These are the ${MOST} with the most denials. The filter searches all that were denied in the last five minutes.`,
       ),
   ];
 }
 
-/** @param {Denied} denied */
+/** While the gateways search. @param {Denied} denied */
 function matches({ client, client_id: id, plan, policy, reason, decision_id: decision }) {
   return [client, id, plan, policy, reason, decision].some((text) =>
-    text?.toLowerCase().includes(filter),
+    text?.toLowerCase().includes(filter.toLowerCase()),
   );
+}
+
+/** @param {Denied} denied */
+function placeOf({ listed_at: place }) {
+  return place !== undefined && [', ', h('bdi', {}, place)];
 }
 
 /** @param {Page} page @returns {Column<Denied>[]} */
@@ -144,6 +152,9 @@ function columns({ ask, overview }) {
       name: 'Actions',
       isAction: true,
       cell: (denied) => {
+        // It has no counters to reset.
+        if (denied.blocked_by === 'policy_file')
+          return h('span', { class: 'quiet said' }, 'blocked by the policy file', placeOf(denied));
         const about = { client: denied.decision_id, shown: clientText(denied) };
         return [
           h(

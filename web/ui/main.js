@@ -6,15 +6,13 @@ import { deniedView } from './denied.js';
 import { askChange } from './dialog.js';
 import { h, render, visible } from './dom.js';
 import { explainView } from './explain.js';
-import { headline } from './headline.js';
 import { overridesView } from './overrides.js';
 import { overviewView } from './overview.js';
 import { policiesView } from './policies.js';
 import { forbidden, signInForm } from './sign-in.js';
 import { durationText, now, setClock, timeText } from './text.js';
 
-/** @import { Overview } from '../../src/operations/schemas/overview.ts' */
-/** @import { Line } from './headline.js' */
+/** @import { Overview, StatusLine } from '../../src/operations/schemas/overview.ts' */
 /** @import { Page, View } from './page.js' */
 /** @typedef {{ code: string, message: string, sinceMs: number }} Problem */
 
@@ -176,19 +174,20 @@ function draw() {
       ),
   );
   render(elementOf('#footer'), footer());
+  const host = hostText();
+  render(elementOf('#product'), h('b', {}, 'headgate'), ' on ', h('bdi', {}, host), versionText());
   const [first] = lines;
-  document.title = visible(`${first.level === 'well' ? 'headgate' : first.text}: ${view.title}`);
-  announceStatus(first);
+  const isWell = first === undefined || first.level === 'well';
+  document.title = visible(`${isWell ? 'headgate' : first.text}: ${view.title} (${host})`);
+  if (first !== undefined) announceStatus(first);
 }
 
-/** @returns {[Line, ...Line[]]} */
+/** At least one. @returns {StatusLine[]} */
 function statusLines() {
   if (problem === undefined) {
-    return overview === undefined
-      ? [{ level: 'warning', text: 'Asking the gateway' }]
-      : headline(overview);
+    return overview?.status ?? [{ level: 'warning', text: 'Asking the gateway' }];
   }
-  /** @type {Line[]} */
+  /** @type {StatusLine[]} */
   const age =
     overview === undefined
       ? []
@@ -248,12 +247,22 @@ function footer() {
   ];
 }
 
-/** Tells screen readers when something changes that matters, not every rate. @param {Line} line */
+/** The name of the gateway's machine; before it is known, the address of the page. */
+function hostText() {
+  return overview?.gateway.host ?? location.host;
+}
+
+function versionText() {
+  return overview !== undefined && h('small', {}, ` ${overview.gateway.version}`);
+}
+
+/** Tells screen readers when something changes that matters, not every rate. @param {StatusLine} line */
 function announceStatus({ level, text }) {
   if (overview === undefined && problem === undefined) return;
   const status = level === 'well' ? 'All is well' : text;
-  if (announced !== undefined && announced !== status) announce(status);
-  announced = status;
+  const withoutNumbers = status.replace(/[\d.,:]+/g, '');
+  if (announced !== undefined && announced !== withoutNumbers) announce(status);
+  announced = withoutNumbers;
 }
 
 /** @param {string} text */

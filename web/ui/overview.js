@@ -3,15 +3,16 @@
 import { actionTable } from './actions.js';
 import { chart, minuteTable } from './chart.js';
 import { h } from './dom.js';
-import { lastMinute } from './headline.js';
-import { countOf, countText, nameOf, rateText, shareText, timeOf } from './text.js';
+import { countOf, countText, nameOf, rateText, shareText, timeOf, timeText } from './text.js';
 
 /** @import { Child } from './dom.js' */
-/** @import { Series } from './headline.js' */
+/** @import { Series } from './chart.js' */
 /** @import { View } from './page.js' */
 /** @import { Overview } from '../../src/operations/schemas/overview.ts' */
 
 const MOST_ACTIONS = 5;
+/** The gateway decides by this. */
+const MANY_DENIALS = 'at least 1 denial/s that is 10 % of the requests or more';
 
 /** @type {View} */
 export const overviewView = {
@@ -29,6 +30,7 @@ export const overviewView = {
         { class: 'quiet' },
         `Policies with fewer requests are left out: ${countText(overview.policies_left_out)}.`,
       ),
+    legend(overview),
     h('section', {}, h('h3', {}, 'Gateways'), facts(overview)),
     overview.policy_file.refused !== undefined && refusedFile(overview.policy_file.refused),
     h(
@@ -66,7 +68,7 @@ function withoutPolicyCard(overview) {
 
 /** @param {string} name @param {Series} series @param {{ overview: Overview, isShadow: boolean }} options */
 function traffic(name, series, { overview, isShadow }) {
-  const { requests, denials, wouldDeny } = lastMinute(series, overview.step_ms);
+  const { requests, denials, would_deny: wouldDeny } = series.rates;
   return [
     h(
       'p',
@@ -79,6 +81,33 @@ function traffic(name, series, { overview, isShadow }) {
     chart(name, series, overview),
     minuteTable(name, series, overview),
   ];
+}
+
+/** What the colours mean, and of which time the rates are the mean. @param {Overview} overview */
+function legend({ rate_ms: rateMs, step_ms: stepMs, until }) {
+  /** @param {string} name @param {string} text */
+  const colour = (name, text) => h('li', { key: name }, h('i', { class: `swatch ${name}` }), text);
+  return h(
+    'section',
+    { class: 'legend', 'aria-label': 'Legend' },
+    h(
+      'p',
+      {},
+      `Rates are the mean of the last ${rateMs / 1_000} s, until `,
+      h('time', { datetime: until }, timeText(until)),
+      `. Charts have a bar for each ${stepMs / 1_000} s.`,
+    ),
+    h(
+      'ul',
+      {},
+      colour('requests', 'requests'),
+      colour('denials', 'of them denied'),
+      colour('would-deny', 'would be denied: the policy is in shadow mode'),
+      colour('well', 'all is well'),
+      colour('warning', `worth a look, such as ${MANY_DENIALS}`),
+      colour('wrong', 'limits are not counted as the policy file says, or clients get 403'),
+    ),
+  );
 }
 
 /** @param {{ class: string, of: number, requests: number, text: string }} rate per second */
@@ -112,9 +141,9 @@ function facts({ gateways, store, policy_file: { digests } }) {
           : `Redis ${store.version}`,
     ),
     fact(
-      'Requests are decided',
+      'Counting',
       ...store.states.map((state) => [
-        h('span', { class: state.state === 'enforced' ? undefined : 'tag wrong' }, state.state),
+        stateOf(state),
         ` on ${countOf(state.gateways, 'gateway')}`,
         state.reason !== undefined && ` (${state.reason})`,
         state.since !== undefined && [' since ', timeOf(state.since)],
@@ -129,6 +158,13 @@ function facts({ gateways, store, policy_file: { digests } }) {
       ]),
     ),
   );
+}
+
+/** @param {Overview['store']['states'][number]} state */
+function stateOf({ state, lapses }) {
+  if (state === 'enforced') return 'normal';
+  if (lapses !== undefined) return h('span', { class: 'tag' }, `some ${state}`);
+  return h('span', { class: 'tag wrong' }, state);
 }
 
 /** @param {string} name @param {...Child} lines */

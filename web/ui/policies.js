@@ -32,8 +32,15 @@ export const policiesView = {
         { name: 'Policy', cell: ({ name }) => nameOf(name) },
         {
           name: 'Limits',
-          cell: ({ limits }) =>
-            h('ul', { class: 'plain' }, ...limits.map((limit) => h('li', {}, limit))),
+          cell: ({ limits, plans = [] }) =>
+            h(
+              'ul',
+              { class: 'plain' },
+              ...limits.map((limit) => h('li', {}, limit)),
+              ...plans.map(({ plan, limits: ofPlan }) =>
+                h('li', {}, 'plan ', nameOf(plan), ': ', ofPlan.join('; ')),
+              ),
+            ),
         },
         { name: 'If the store fails', cell: ({ on_store_failure: mode }) => mode },
         { name: 'Mode', cell: mode },

@@ -30,8 +30,8 @@ export function countText(count) {
 
 /** @param {number} perSecond */
 export function rateText(perSecond) {
-  const digits = perSecond > 0 && perSecond < 10 ? 1 : 0;
-  if (perSecond > 0 && perSecond < 0.05) return '< 0.1';
+  const digits = perSecond > 0 && perSecond < 9.95 ? 1 : 0;
+  if (perSecond > 0 && perSecond < 0.05) return '<0.1';
   return perSecond.toLocaleString('en-US', {
     minimumFractionDigits: digits,
     maximumFractionDigits: digits,
@@ -42,7 +42,7 @@ export function rateText(perSecond) {
 export function shareText(part, whole) {
   if (part === 0 || whole === 0) return '0 %';
   const percent = (part / whole) * 100;
-  if (percent < 0.1) return '< 0.1 %';
+  if (percent < 0.1) return '<0.1 %';
   return `${percent === 100 ? 100 : Math.min(percent, 99.9).toFixed(1)} %`;
 }
 
@@ -136,4 +136,9 @@ export function effectText(override) {
   if (override.about === 'policy') return override.mode;
   if (override.about === 'log_level') return `level ${override.level}`;
   return `1 in ${countText(override.allows_one_in)} allowed requests`;
+}
+
+/** A short mark. @param {string} text @param {string} [kind] */
+export function tag(text, kind) {
+  return h('span', { class: kind === undefined ? 'tag' : `tag ${kind}` }, text);
 }

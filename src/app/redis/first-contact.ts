@@ -1,5 +1,6 @@
 /** Waits for Redis when the gateway starts, but not for long: Redis may come later. */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { storeErrorFrom } from '../../stores/redis/errors.ts';
 import type { StoreAtStart } from '../backend.ts';
 import type { StoreMonitor } from '../store-monitor.ts';
 import type { Heartbeat } from './heartbeat.ts';
@@ -36,6 +37,7 @@ export function firstContact(options: FirstContactOptions): Promise<StoreAtStart
     try {
       await heartbeat.beat();
     } catch (error) {
+      if (storeErrorFrom(error).reason === 'nolua') found = 'runs-no-lua';
       if (isStarting) {
         await sleep(RETRY_MS);
         return beatUntilItCounts();

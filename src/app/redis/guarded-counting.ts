@@ -57,9 +57,9 @@ export function createGuardedCounting(options: GuardedCountingOptions): GuardedC
       breaker.succeeded();
       monitor.answered(durationMs, requests);
     },
-    onError(reason, cause) {
+    onError(reason, cause, checks) {
       breaker.failed(reason);
-      monitor.failed(reason, cause);
+      monitor.failed(reason, cause, checks);
     },
   });
   const guarded = new GuardedStore(redis, [breaker, overload, unlessAgreeing(salts)]);
@@ -95,7 +95,7 @@ function createBreaker(client: RedisClient, deadlineMs: number, monitor: StoreMo
     probe: () => withDeadline(ping(client), deadlineMs),
     onSilence: () => client.disconnect(true),
     onOpen: monitor.givenUp,
-    onStillOpen: (error) => monitor.failed(storeErrorFrom(error).reason, error),
+    onStillOpen: (error) => monitor.failed(storeErrorFrom(error).reason, error, 0),
     onClose: monitor.probed,
   });
 }

@@ -8,6 +8,8 @@ export interface HeartbeatOptions {
   readonly replicas: Pick<Replicas, 'beat' | 'lostTouch' | 'place'>;
   readonly deadlineMs: number;
   readonly monitor: Pick<StoreMonitor, 'heartbeatAccepted' | 'heartbeatLost'>;
+  /** Called after each accepted beat, with the number of gateways that count together. */
+  readonly onCounted: (gateways: number) => void;
 }
 
 export class Heartbeat {
@@ -53,5 +55,6 @@ export class Heartbeat {
       return;
     }
     this.#options.monitor.heartbeatAccepted();
+    this.#options.onCounted(this.place.count);
   }
 }

@@ -17,6 +17,7 @@ import { createGuardedCounting } from './guarded-counting.ts';
 import { Heartbeat } from './heartbeat.ts';
 import { MemoryWatch } from './memory-watch.ts';
 import { listenToPeers } from './peer-listener.ts';
+import { watchReplicas } from './replicas-watch.ts';
 import { redisStats, redisVersion, WindowSampling } from './usage.ts';
 
 export interface RedisBackendOptions {
@@ -50,6 +51,7 @@ export function inRedis(options: RedisBackendOptions): Backend {
   );
   const heartbeat = closing(
     new Heartbeat({
+      onCounted: watchReplicas({ ...environment, onMore: peers.moreThanReplicas }),
       replicas: new Replicas({
         client,
         assumed: {
@@ -84,7 +86,7 @@ export function inRedis(options: RedisBackendOptions): Backend {
     place: () => heartbeat.place,
     queryAll: (query) => gateways.ask(query),
     version: redisVersion(client, () => performance.now()),
-    stats: () => redisStats(client, heartbeat.place.count),
+    stats: () => redisStats(client),
     async connect(onContact) {
       const store = await firstContact({
         client,

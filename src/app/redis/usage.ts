@@ -36,11 +36,11 @@ export class WindowSampling {
 }
 
 /** Rejects with a StoreError. */
-export async function redisStats(client: RedisClient, gateways: number): Promise<StoreStats> {
+export async function redisStats(client: RedisClient): Promise<StoreStats> {
   try {
     const sampled = Promise.all([sampleKeyspace(client, true), describeServers(client)]);
     const [keyspace, servers] = await withDeadline(sampled, WITHIN_MS);
-    return { store: 'redis', gateways, keyspace, servers };
+    return { store: 'redis', keyspace, servers };
   } catch (cause) {
     throw storeErrorFrom(cause);
   }

@@ -4,6 +4,7 @@ import type { Listening } from '../../app/gateway.ts';
 import type { PolicySource } from '../../config/policy-file/policy-source.ts';
 import type { Environment } from '../../config/settings/environment.ts';
 import type { RateLimitSettings } from '../../config/settings/rate-limit-settings.ts';
+import { redisPlace } from '../../config/settings/redis-target.ts';
 import { targetText } from '../../config/settings/target.ts';
 import { SHIPPED_POLICIES } from '../../config/shipped-files.ts';
 import { byFailureMode } from '../../core/failure-modes.ts';
@@ -12,7 +13,7 @@ import type { Policy } from '../../core/policy.ts';
 export function banner(
   environment: Environment,
   policies: PolicySource,
-  { store, check, grpc, json, ops }: Listening,
+  { store, gateways, check, grpc, json, ops }: Listening,
 ): string[] {
   const { rateLimit } = environment;
   const names = policies.current.policies.map(({ name }) => name).join(', ');
@@ -25,6 +26,7 @@ export function banner(
     ...(rateLimit === undefined ? [] : [`  limits    ${limitsFrom(rateLimit)}`]),
     ...(check === undefined ? [] : [`  policies  ${environment.policies} (${names})`]),
     ...storeLines(environment.redis, store, policies.current.policies),
+    ...replicasLines(environment, gateways),
     ...(check === undefined ? [] : [tryLine(environment, check)]),
   ];
 }
@@ -52,7 +54,7 @@ function storeName(redis: Environment['redis']): string {
   if (redis === undefined)
     return 'memory: counters of this process only; set HEADGATE_REDIS_URL to share them';
   const { kind, addresses, masterName } = redis;
-  const places = addresses.map(({ host, port }) => `${host}:${port}`).join(', ');
+  const places = addresses.map(redisPlace).join(', ');
   if (kind === 'sentinel') return `Redis, the master ${masterName} of the sentinels at ${places}`;
   return kind === 'cluster' ? `Redis Cluster at ${places}` : `Redis at ${places}`;
 }
@@ -61,6 +63,11 @@ function storeName(redis: Environment['redis']): string {
 const WHY = '(headgate check --redis says why)';
 const EVICTS =
   'EVICTS COUNTERS when it is full, so clients get new limits: set its maxmemory-policy to noeviction';
+const UNCOUNTED = {
+  refuses: `REFUSES TO COUNT ${WHY}`,
+  'runs-no-lua': 'RUNS NO LUA, in which headgate counts: load its module lua',
+  unreachable: `NOT CONNECTED ${WHY}`,
+} as const;
 const CONSEQUENCES = {
   allow: 'requests pass uncounted',
   local: 'each gateway counts its own share of the limits',
@@ -86,11 +93,18 @@ function storeLines(
       what: `${CONSEQUENCES[mode]} (on_store_failure: ${mode})`,
       names: someOf(modes[mode]),
     }));
-  const state = store === 'refuses' ? `REFUSES TO COUNT ${WHY}` : `NOT CONNECTED ${WHY}`;
+  const state = UNCOUNTED[store];
   const [only, ...others] = rows;
   if (only === undefined) return [`${name}: ${state}`];
   if (others.length === 0) return [`${name}: ${state}, ${only.what}`];
   return [`${name}: ${state}`, ...rows.map(({ what, names }) => `${INDENT}${what}: ${names}`)];
+}
+
+/** A gateway that another one replaces runs for some seconds more, so this may be no mistake. */
+function replicasLines({ replicas }: Environment, gateways = 1): string[] {
+  if (replicas > 1 || gateways === 1) return [];
+  const what = `HEADGATE_REPLICAS is 1, but ${gateways} gateways count here: while Redis is down, one that starts`;
+  return [`${INDENT}${what} admits its full limits. Set it to their number`];
 }
 
 function someOf(names: readonly string[]): string {

@@ -17,19 +17,19 @@ export async function explainDecision(
 }
 
 export function denialText(denial: DenialDetails, nowMs: number): string[] {
-  const { policy, reason, mode, limit, allows, key, now, override, ended_override: ended } = denial;
+  const { policy, reason, mode, limit, allows, key, cause, now, later } = denial;
+  const { override, ended_override: ended } = denial;
   return columns([
     ['decision', denial.asked_for],
     ['client', identityText(denial)],
     ['policy', `${policy}: ${reason}, ${mode}`],
     ...(limit === undefined ? [] : [['limit', `${limit}: ${allows}; counted as ${key}`]]),
+    ...(cause === undefined ? [] : [['cause', cause]]),
     ['denied', deniedText(denial, nowMs)],
     ...(now === undefined ? [] : [['now', quotaText(now, denial)]]),
     ...(override?.about === 'client' ? [['override', inForceText(override, nowMs)]] : []),
     ...(ended === undefined ? [] : [['override', endedText(ended, nowMs)]]),
-    ...(reason === 'blocked' && override === undefined && ended === undefined
-      ? [['cause', 'the policy file blocks the client, or an override that has ended did']]
-      : []),
+    ...(later === undefined ? [] : [['later', laterText(later)]]),
   ]);
 }
 
@@ -38,7 +38,8 @@ function identityText(denial: DenialDetails): string {
   return [
     ...(id === undefined ? [] : [clientText(denial)]),
     `${client}, identified by ${identity}`,
-    ...(key === undefined ? [] : [`last sent the key ${key}`]),
+    ...(key === undefined ? [] : [`sent the key ${key}, which the policy file does not list`]),
+    ...(client.startsWith('k.') ? ['an API key that the policy file does not list'] : []),
     ...(counted === undefined || counted === client ? [] : [`counted as ${counted}`]),
   ].join(', ');
 }
@@ -68,6 +69,15 @@ function deniedText(
   // The next line says how long that is, by what is counted now.
   const moment = now === undefined ? momentText(until, nowMs) : `${shortTime(until)} UTC`;
   return `${times}; blocked until ${moment}`;
+}
+
+function laterText({
+  denials,
+  last,
+  decision_id: id,
+}: NonNullable<DenialDetails['later']>): string {
+  const times = denials === 1 ? '1 more denial' : `${denials} more denials`;
+  return `${times} of this client by this policy, the last at ${shortTime(last)} UTC as ${id}; their cause may differ`;
 }
 
 function quotaText(now: CurrentQuota, { allows, policy_mode: mode }: DenialDetails): string {

@@ -113,7 +113,8 @@ function refusalOf(status: number, json: object | undefined, url: string): Gatew
   if (typeof message !== 'string' || typeof error !== 'string' || NOT_THE_OPS_API.test(message)) {
     return new GatewayRefused(EXIT_FAULT, `${url} is not the ops port of a headgate gateway`);
   }
-  return new GatewayRefused(status === 400 || status === 404 ? EXIT_USAGE : EXIT_FAULT, message);
+  const isUsage = status === 400 || status === 404 || error === 'not_possible';
+  return new GatewayRefused(isUsage ? EXIT_USAGE : EXIT_FAULT, message);
 }
 
 /** Where this machine reaches a gateway that listens there. */

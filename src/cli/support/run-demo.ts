@@ -12,6 +12,7 @@ import { createTelemetry } from '../../telemetry/telemetry.ts';
 import { demoProxy } from './demo-proxy.ts';
 import { EXIT_FAULT } from './exit-codes.ts';
 import { complain, linesIn, say } from './output.ts';
+import { ownCommand } from './own-command.ts';
 import { endWithGrace } from './shutdown.ts';
 
 const HOST = '127.0.0.1';
@@ -66,6 +67,7 @@ const application: RequestListener = (_request, response) => {
 };
 
 function instructions(url: string, opsUrl: string): string {
+  const headgate = ownCommand();
   return `An application at ${url}, behind a proxy that checks each request with headgate. Type six times:
 
   curl -i -X POST ${url}/api/auth/login
@@ -75,9 +77,9 @@ With -H 'x-api-key: alice' you are another client. That key is not listed in the
 and for your address: after ten logins, the address gets a 429 whatever key it invents. Other paths have other limits.
 
   page      ${opsUrl}/ui/ shows who is denied, and why
-  why       headgate explain ID --gateway ${opsUrl}, with the decision_id of a 429
+  why       ${headgate} explain ID --gateway ${opsUrl}, with the decision_id of a 429
   limits    ${environment.policies}
   proxies   ${PROXY_FILES} has the configuration of NGINX, Envoy and other proxies
-  next      headgate init writes the files for your proxy; headgate serve runs the gateway alone
+  next      ${headgate} init writes the files for your proxy; ${headgate} serve runs the gateway alone
   stop      Ctrl+C`;
 }

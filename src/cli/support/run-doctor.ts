@@ -10,6 +10,7 @@ import { machineFindings } from '../../doctor/machine.ts';
 import { acceptsSecret, opsUrlOf, portFindings } from '../../doctor/ports.ts';
 import { examineProxyFile } from '../../doctor/proxy-file/examine.ts';
 import { settingsFindings } from '../../doctor/settings.ts';
+import type { Target } from '../../doctor/through-answer.ts';
 import { MAX_REQUESTS, throughGateway } from '../../doctor/through-gateway.ts';
 import { policyPaths } from '../../doctor/through-paths.ts';
 import { sentByClients } from '../../proxy-config/proxy-config.ts';
@@ -22,6 +23,7 @@ export interface DoctorFlags extends OutputFlags {
   readonly policies?: string;
   readonly proxyFile: readonly string[];
   readonly through?: URL;
+  readonly host?: string;
   readonly redis?: true;
 }
 
@@ -67,16 +69,30 @@ async function* everyFinding(flags: DoctorFlags): AsyncGenerator<DoctorFinding> 
   yield* portFindings(environment);
   yield* redisFindings(environment, flags.redis === true);
   if (flags.through === undefined) return;
-  const { through: url } = flags;
+  const target = targetOf(flags.through, flags.host);
+  const { url } = target;
   const policies = valid && {
     digest: valid.digest,
     headers: sentByClients(valid.file),
-    paths: policyPaths(valid.file, url),
+    paths: policyPaths(valid.file, target),
   };
   const heads = policies?.paths.tried.map(({ target }) => target) ?? [];
   const more = heads.length === 0 ? '' : `, and a HEAD request to ${heads.join(', ')}`;
-  complain(`headgate: sends at most ${MAX_REQUESTS} GET requests to ${url.href}${more}`);
-  yield* throughGateway({ url, now: Date.now, settings: environment, policies });
+  const as = target.host === undefined ? '' : ` for ${target.host}`;
+  complain(`headgate: sends at most ${MAX_REQUESTS} GET requests to ${url.href}${as}${more}`);
+  yield* throughGateway({ target, now: Date.now, settings: environment, policies });
+}
+
+/** The user of the URL goes into a header, and is printed nowhere. */
+function targetOf(through: URL, host: string | undefined): Target {
+  const url = new URL(through);
+  const { username, password } = url;
+  url.username = '';
+  url.password = '';
+  if (username + password === '') return { url, ...(host !== undefined && { host }) };
+  const user = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
+  const authorization = `Basic ${Buffer.from(user).toString('base64')}`;
+  return { url, authorization, ...(host !== undefined && { host }) };
 }
 
 function readSettings(): Environment | { readonly mistakes: readonly string[] } {
@@ -121,7 +137,7 @@ const REDIS_IDS: Readonly<Record<FindingLevel, FindingId>> = {
 };
 
 async function* redisFindings(
-  { redis: target, storeTimeoutMs }: Environment,
+  { redis: target, storeTimeoutMs, replicas, workers }: Environment,
   isNeeded: boolean,
 ): AsyncGenerator<DoctorFinding> {
   if (target === undefined) {
@@ -131,8 +147,7 @@ async function* redisFindings(
   // Loaded only now, because without Redis no client of it is needed.
   const { examineRedis } = await import('../../doctor/examine.ts');
   for await (const { level, place, text } of examineRedis({
-    target,
-    storeTimeoutMs,
+    ...{ target, storeTimeoutMs, replicas, workers },
     now: Date.now,
   }))
     yield found(REDIS_IDS[level], `redis ${place}`, text);

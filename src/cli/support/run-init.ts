@@ -1,19 +1,21 @@
 /** Asks, writes the files of `headgate init`, and says how to try them. */
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import type { Command } from 'commander';
 import { ConfigError } from '../../config/config-error.ts';
 import { readText } from '../../config/text-file.ts';
-import { VERSION } from '../../config/version.ts';
 import { proxyFileNames } from '../../proxy-config/proxy-config.ts';
 import { type Answers, type Extra, LOGINS, POLICY_FILE } from '../../setup/answers.ts';
 import { REDIS_SETTING } from '../../setup/gateway-settings.ts';
 import { type NextSteps, nextSteps, shellQuoted } from '../../setup/next-steps.ts';
+import { REQUESTS } from '../../setup/policy-file.ts';
 import { applicationProblem } from '../../setup/ports.ts';
 import { type SetupFile, setupFiles } from '../../setup/setup.ts';
 import { CommandFailed } from './command-failed.ts';
 import { EXIT_FAULT, EXIT_INTERRUPTED } from './exit-codes.ts';
 import { columns, openPrompt, type Prompt, say } from './output.ts';
+import { ownCommand } from './own-command.ts';
 import {
   askAnswers,
   askToOverwrite,
@@ -26,7 +28,8 @@ import { differingFiles, writeFiles } from './write-files.ts';
 export interface InitFlags {
   readonly proxy?: string;
   readonly existing?: boolean;
-  readonly login?: string;
+  /** False: --no-login. */
+  readonly login?: string | false;
   readonly application?: Answers['application'];
   readonly behind?: (typeof FRONTS)[number];
   readonly loadBalancer?: readonly string[];
@@ -77,7 +80,9 @@ function givenBy(flags: InitFlags, command: Command): Given {
       'error: --behind load-balancer needs its addresses, as in --load-balancer 10.1.0.0/16',
     );
   return {
-    ...{ proxy, existing, application, login, keys, with: flags.with },
+    ...{ proxy, existing, application, keys, with: flags.with },
+    login: login === false ? undefined : login,
+    loginIsGiven: login !== undefined,
     front: isBalanced
       ? { kind: 'load-balancer', networks: loadBalancer ?? [] }
       : behind === 'cloudflare'
@@ -108,7 +113,8 @@ async function protectFiles(
 }
 
 function report(folder: string, files: readonly SetupFile[], answers: Answers): string[] {
-  const steps = nextSteps(answers);
+  const headgate = ownCommand();
+  const steps = nextSteps(answers, headgate);
   const isHere = resolve(folder) === process.cwd();
   const there = isHere ? [] : [`  cd ${shellQuoted(resolve(folder))}`];
   const needsRedis = answers.redis !== undefined && !steps.serve.includes(REDIS_SETTING);
@@ -117,8 +123,7 @@ function report(folder: string, files: readonly SetupFile[], answers: Answers): 
     `Written to ${resolve(folder)}:`,
     ...columns(files.map(({ name, purpose }) => [`  ${name}`, purpose])),
     '',
-    `POST ${answers.login} gets ${LOGINS} requests in 5 minutes from each client: policy login in ${POLICY_FILE}.`,
-    'If clients log in elsewhere, run headgate init again with --login PATH.',
+    ...limitsOf(answers),
     '',
     `Start the gateway${needsRedis ? `, with ${REDIS_SETTING} set to the URL of your Redis` : ''}:`,
     ...there,
@@ -128,12 +133,12 @@ function report(folder: string, files: readonly SetupFile[], answers: Answers): 
     ...NOTES[
       answers.proxy === 'envoy' && answers.front?.kind === 'load-balancer' ? 'hops' : 'none'
     ],
-    'Then choose your limits in policies.yaml, and correct its tests: headgate test policies_test.yaml',
+    `Then choose your limits in policies.yaml, and correct its tests: ${headgate} test policies_test.yaml`,
   ];
 }
 
 function startOfProxy(
-  { proxy }: Answers,
+  { proxy, login }: Answers,
   steps: NextSteps,
   there: readonly string[],
 ): readonly string[] {
@@ -141,12 +146,23 @@ function startOfProxy(
     `Start ${proxy === 'nginx' ? 'NGINX, as root' : 'the proxy'}, in a second terminal:`,
     ...there,
     `  ${steps.proxy}`,
-    'Send six logins, in a third one. The sixth is answered with 429:',
+    login === undefined
+      ? 'Send a request, in a third one. Each has a lower X-RateLimit-Remaining:'
+      : 'Send six logins, in a third one. The sixth is answered with 429:',
     `  ${steps.curl}`,
   ];
 }
 
-const PAGES = `https://github.com/headgate/headgate/blob/v${VERSION}/docs/quickstart`;
+const PAGES = fileURLToPath(new URL('../../../docs/quickstart', import.meta.url));
+
+function limitsOf({ login }: Answers): readonly string[] {
+  if (login === undefined)
+    return [`Each client gets ${REQUESTS} requests in a minute: default in ${POLICY_FILE}.`];
+  return [
+    `POST ${login} gets ${LOGINS} requests in 5 minutes from each client: policy login in ${POLICY_FILE}.`,
+    'If clients log in elsewhere, run init again with --login PATH, or with --no-login.',
+  ];
+}
 
 /** What to do with an existing configuration. */
 function additions({ proxy, front }: Answers, { includes, ...steps }: NextSteps): string[] {
@@ -173,6 +189,7 @@ function additions({ proxy, front }: Answers, { includes, ...steps }: NextSteps)
 function hasConfiguration(folder: string, proxy: string): boolean {
   return proxyFileNames(proxy)
     .filter((name) => !name.startsWith('headgate'))
+    .flatMap((name) => [name, name.replace(/\.yaml$/, '.yml')])
     .map((name) => join(folder, name))
     .some((path) => existsSync(path) && !isWritten(path));
 }

@@ -1,7 +1,13 @@
 /** The questions of `headgate init`. Each has a default, and an answer that does not fit is asked for again. */
 import { parseRedisUrl } from '../../config/settings/redis-url.ts';
 import { PROXIES } from '../../proxy-config/proxy-config.ts';
-import { type Answers, DEFAULT_ANSWERS, EXTRAS, type Extra } from '../../setup/answers.ts';
+import {
+  type Answers,
+  DEFAULT_ANSWERS,
+  EXTRAS,
+  type Extra,
+  LOGIN_PATH,
+} from '../../setup/answers.ts';
 import { readNetworks } from '../../setup/networks.ts';
 import { applicationProblem } from '../../setup/ports.ts';
 import { namesApplication } from '../../setup/setup.ts';
@@ -10,6 +16,8 @@ import { readServer } from './proxy-address.ts';
 
 /** What the command line says. An answer that it does not say is undefined. */
 export type Given = { readonly [K in keyof Answers]: Answers[K] | undefined } & {
+  /** True if the command line says where clients log in, or that they do not. */
+  readonly loginIsGiven: boolean;
   /** True if the command line says that nothing is in front, or what is. */
   readonly frontIsGiven: boolean;
   readonly redisIsGiven: boolean;
@@ -17,11 +25,18 @@ export type Given = { readonly [K in keyof Answers]: Answers[K] | undefined } & 
 
 /** `hasConfiguration`: whether the folder has a file of that proxy, which is the default of the question, too. */
 export function withDefaults(given: Given, hasConfiguration: (proxy: string) => boolean): Answers {
-  const existing = hasConfiguration(given.proxy ?? DEFAULT_ANSWERS.proxy);
+  const proxy = given.proxy ?? likelyProxy(hasConfiguration);
+  const existing = hasConfiguration(proxy);
   const said = Object.entries(given).filter(
     ([name, value]) => name in DEFAULT_ANSWERS && value !== undefined,
   );
-  return { ...DEFAULT_ANSWERS, existing, ...Object.fromEntries(said) };
+  const login = given.loginIsGiven ? given.login : DEFAULT_ANSWERS.login;
+  return { ...DEFAULT_ANSWERS, proxy, existing, ...Object.fromEntries(said), login };
+}
+
+/** The proxy whose file is in the folder. */
+function likelyProxy(hasConfiguration: (proxy: string) => boolean): string {
+  return PROXIES.find(hasConfiguration) ?? DEFAULT_ANSWERS.proxy;
 }
 
 /** Asks for what the command line does not say. `hasConfiguration`: whether the folder has a file of that proxy. */
@@ -36,7 +51,7 @@ export async function askAnswers(
     (await ask({
       text: 'Which proxy stands in front of your application?',
       choices: PROXIES,
-      fallback: DEFAULT_ANSWERS.proxy,
+      fallback: likelyProxy(hasConfiguration),
       read: oneOf(PROXIES),
     }));
   const existing =
@@ -55,13 +70,13 @@ export async function askAnswers(
           read: (typed) => readApplication(proxy, typed),
         })
       : DEFAULT_ANSWERS.application);
-  const login =
-    given.login ??
-    (await ask({
-      text: 'Which path do clients log in at?',
-      fallback: DEFAULT_ANSWERS.login,
-      read: readPath,
-    }));
+  const login = given.loginIsGiven
+    ? given.login
+    : await ask({
+        text: 'Which path do clients log in at? A path, or no',
+        fallback: LOGIN_PATH,
+        read: (typed) => (isNo(typed) ? undefined : readPath(typed)),
+      });
   const front = given.frontIsGiven ? given.front : await askFront(prompt);
   const keys =
     given.keys ??
@@ -154,6 +169,10 @@ function readYes(typed: string): boolean {
   throw new RangeError('Type yes or no.');
 }
 
+function isNo(typed: string): boolean {
+  return /^no?(ne)?$/i.test(typed);
+}
+
 /** Throws a RangeError or an InvalidArgumentError. */
 export function readApplication(proxy: string, typed: string): Answers['application'] {
   const application = readServer(typed);
@@ -171,13 +190,13 @@ export function readPath(typed: string): string {
 }
 
 function readRedis(typed: string): string | undefined {
-  if (/^no?(ne)?$/i.test(typed)) return undefined;
+  if (isNo(typed)) return undefined;
   parseRedisUrl(typed);
   return typed;
 }
 
 function readExtras(typed: string): readonly Extra[] {
-  if (/^no?(ne)?$/i.test(typed)) return [];
+  if (isNo(typed)) return [];
   if (/^both$/i.test(typed)) return EXTRAS;
   return [oneOf<Extra>(EXTRAS)(typed)];
 }

@@ -7,6 +7,8 @@ import { callGateway, type GatewayFlags } from '../support/gateway-client.ts';
 export interface Snapshot {
   readonly overview: Overview;
   readonly denied: DenialList;
+  /** What the denied clients were searched for; empty: they are those with the most denials. */
+  readonly filter: string;
 }
 
 export type Policy = Overview['policies'][number];
@@ -16,13 +18,13 @@ export type DeniedClient = DenialList['clients'][number];
 const MOST_CLIENTS = 100;
 
 /** Both answers; rejects with GatewayRefused. */
-export async function gather(flags: GatewayFlags) {
+export async function gather(flags: GatewayFlags, filter = '') {
   const [overview, denied] = await Promise.all([
     callGateway(flags, OPERATIONS.overview, {}),
-    callGateway(flags, OPERATIONS.top, { limit: MOST_CLIENTS }),
+    callGateway(flags, OPERATIONS.findDenied, { limit: MOST_CLIENTS, filter }),
   ]);
   return {
     json: { overview: overview.json, top: denied.json },
-    read: (): Snapshot => ({ overview: overview.read(), denied: denied.read() }),
+    read: (): Snapshot => ({ overview: overview.read(), denied: denied.read(), filter }),
   };
 }

@@ -1,4 +1,5 @@
 /** The keys and what the tables mean. */
+import { RATE_MS } from '../../operations/overview-rates.ts';
 import { columns } from '../support/output.ts';
 
 export const HELP: readonly string[] = columns([
@@ -6,15 +7,16 @@ export const HELP: readonly string[] = columns([
   ['Tab', 'go to the other table'],
   ['Enter', 'why: the denial and limits of a client, or the limits of a policy'],
   ['s', 'sort in another way'],
-  ['/', 'filter the table; Esc shows all rows again'],
+  ['/', 'filter the table; of the clients, all that were denied are searched'],
   ['r', 'reset the counters of the client'],
   ['b, e', 'block the client, or exempt it from all limits, temporarily'],
   ['l', 'lift the block or exemption of the client, or the mode of a policy'],
   ['m', 'change the mode of the policy temporarily'],
   ['Space', 'update now'],
-  ['q', 'quit'],
+  ['Esc', 'go back from a detail, or show all rows again (also Backspace)'],
+  ['q', 'quit, from a detail too'],
   ['', ''],
-  ['REQ/S', 'mean of the last 5 seconds; 15 MIN draws the time before'],
+  ['REQ/S', `mean of the last ${RATE_MS / 1_000} seconds; 15 MIN draws the time before`],
   ['DENIED/S', 'in parentheses: a shadow policy would have denied them'],
   ['MODE *', 'changed temporarily by an operator'],
   ['CLIENT', 'those that were denied in the last five minutes'],

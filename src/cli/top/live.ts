@@ -113,7 +113,7 @@ class Live {
   /** Returns what the answer makes of the state. */
   async #answer(): Promise<(state: TopState) => TopState> {
     try {
-      const snapshot = (await gather(this.#flags)).read();
+      const snapshot = (await gather(this.#flags, this.#state.panes.clients.filter.trim())).read();
       return (state) => received(state, snapshot, Date.now());
     } catch (error) {
       if (!(error instanceof GatewayRefused)) throw error;

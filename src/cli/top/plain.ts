@@ -1,15 +1,14 @@
 /** The same as text that is printed once. */
 import { clientText } from '../../operations/listed-fields.ts';
+import { rateText } from '../../operations/rate-text.ts';
 import { type Line, shortTime } from '../support/output.ts';
 import { toned } from '../support/override-text.ts';
 import { deniedUntilCell, table } from '../support/table.ts';
 import type { Snapshot } from './gather.ts';
-import { rateOf } from './rates.ts';
-import { denialsOf } from './rows.ts';
+import { denialRateOf } from './rows.ts';
 import { lineOf } from './spans.ts';
 import { initialState, received } from './state.ts';
 import { factsText, statements } from './status.ts';
-import { rateText } from './text.ts';
 
 export function plainText(snapshot: Snapshot): Line[] {
   const { overview, denied } = snapshot;
@@ -18,8 +17,8 @@ export function plainText(snapshot: Snapshot): Line[] {
   const policies = overview.policies.map((policy) => [
     policy.name,
     policy.mode === 'enforce' ? policy.mode : toned(policy.mode),
-    rateText(rateOf(policy.requests, overview.step_ms)),
-    rateText(rateOf(denialsOf(policy), overview.step_ms)),
+    rateText(policy.rates.requests),
+    rateText(denialRateOf(policy)),
   ]);
   const clients = denied.clients.map((each) => [
     clientText(each),
@@ -35,6 +34,7 @@ export function plainText(snapshot: Snapshot): Line[] {
     ...statements(state).map(({ text, tone }) => lineOf(text, tone)),
     factsText(overview),
     '',
+    `rates: mean of the last ${overview.rate_ms / 1_000} s`,
     ...table(['POLICY', 'MODE', 'REQ/S', 'DENIED/S'], policies),
     '',
     ...(clients.length === 0

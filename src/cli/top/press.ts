@@ -34,9 +34,10 @@ export function press(state: TopState, key: Key): Pressed {
   if (key.name === 'ctrl-z') return { state, effect: { kind: 'suspend' } };
   if (key.name === 'ctrl-l') return { state, effect: { kind: 'redraw' } };
   if (state.form !== undefined) return pressForm(state, state.form, key);
-  if (state.isFiltering) return { state: pressFilter(state, key) };
-  if (state.isHelpShown) return { state: { ...state, isHelpShown: false } };
-  return pressCommand({ ...state, notice: undefined }, key);
+  if (state.isFiltering) return { state: pressFilter(state, key), ...searchAfter(state, key) };
+  const plain = { ...state, notice: undefined, isHelpShown: false };
+  // Any other key only closes the help.
+  return state.isHelpShown && key.name !== 'q' ? { state: plain } : pressCommand(plain, key);
 }
 
 function pressForm(state: TopState, form: Form, key: Key): Pressed {
@@ -63,6 +64,12 @@ function pressFilter(state: TopState, key: Key): TopState {
   return withPane(state, { filter: edited(filter, key) });
 }
 
+/** The gateways search for what was typed. */
+function searchAfter({ pane }: TopState, { name }: Key): Pick<Pressed, 'effect'> {
+  const isDone = name === 'return' || name === 'escape';
+  return pane === 'clients' && isDone ? { effect: { kind: 'refresh' } } : {};
+}
+
 function pressCommand(state: TopState, { name }: Key): Pressed {
   const move = MOVES[name];
   if (move !== undefined) return { state: movedBy(state, move) };
@@ -70,7 +77,8 @@ function pressCommand(state: TopState, { name }: Key): Pressed {
     case 'q':
       return quit(state);
     case 'escape':
-      return { state: left(state) };
+    case 'backspace':
+      return goBack(state);
     case 'tab':
     case 'left':
     case 'right':
@@ -91,14 +99,15 @@ function pressCommand(state: TopState, { name }: Key): Pressed {
 }
 
 /** Back to the tables, and there to all rows. */
-function left(state: TopState): TopState {
-  if (state.why !== undefined) return { ...state, why: undefined };
-  return withPane(state, { filter: '' });
+function goBack(state: TopState): Pressed {
+  if (state.why !== undefined) return { state: { ...state, why: undefined } };
+  const isSearched = state.panes[state.pane].filter !== '';
+  const shown = withPane(state, { filter: '' });
+  return isSearched ? { state: shown, effect: { kind: 'refresh' } } : { state: shown };
 }
 
 /** The answer to an action must be seen. */
 function quit(state: TopState): Pressed {
-  if (state.why !== undefined) return { state: left(state) };
   if (state.underWay === undefined) return { state, effect: { kind: 'quit' } };
   const text = `${state.underWay}: no answer yet; Ctrl+C leaves all the same`;
   return { state: { ...state, notice: { level: 'bad', text } } };
@@ -144,6 +153,11 @@ function pressAction(state: TopState, name: string): Pressed {
   const client = subjectClient(state);
   if (client === undefined || onClient === undefined) return chooseFirst(state, 'client');
   const subject = { id: client.decision_id, name: clientText(client) };
+  if (name !== 'e' && client.blocked_by === 'policy_file') {
+    const where = client.listed_at === undefined ? '' : ` (${client.listed_at})`;
+    const text = `the policy file blocks ${subject.name}${where}: there is nothing to ${onClient}`;
+    return { state: { ...state, notice: { level: 'plain', text } } };
+  }
   return { state: { ...state, form: startForm(onClient, subject) } };
 }
 

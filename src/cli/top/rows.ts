@@ -1,7 +1,6 @@
 /** The rows of both tables: which pass the filter, in which order, and which one is chosen. */
 import { clientText } from '../../operations/listed-fields.ts';
 import type { DeniedClient, Policy } from './gather.ts';
-import { rateOf } from './rates.ts';
 import { type PaneState, type TopState, withPane } from './state.ts';
 
 interface Order<Row> {
@@ -40,26 +39,35 @@ export function denialsOf({ mode, denials, would_deny: wouldDeny }: Policy): rea
   return mode === 'shadow' ? wouldDeny : denials;
 }
 
+/** Per second. */
+export function denialRateOf({ mode, rates }: Policy): number {
+  return mode === 'shadow' ? rates.would_deny : rates.denials;
+}
+
 export function policyRows({ snapshot, panes }: TopState): PolicyRow[] {
-  const { step_ms: stepMs, policies } = snapshot?.overview ?? { step_ms: 1, policies: [] };
+  const { policies = [] } = snapshot?.overview ?? {};
   const { order, filter } = panes.policies;
   return policies
     .filter(({ name }) => includes(name, filter))
     .map((policy) => ({
       policy,
-      requestRate: rateOf(policy.requests, stepMs),
-      denialRate: rateOf(denialsOf(policy), stepMs),
+      requestRate: policy.rates.requests,
+      denialRate: denialRateOf(policy),
     }))
     .sort(POLICY_ORDERS[order]?.compare);
 }
 
 export function clientRows({ snapshot, panes }: TopState): DeniedClient[] {
-  const { order, filter } = panes.clients;
+  const { order } = panes.clients;
+  const filter = panes.clients.filter.trim();
   return (snapshot?.denied.clients ?? [])
-    .filter((each) =>
-      [clientText(each), each.client, each.policy, each.reason, each.decision_id].some((text) =>
-        includes(text, filter),
-      ),
+    .filter(
+      (each) =>
+        // The gateways have searched already, and know more than a row shows.
+        filter === snapshot?.filter ||
+        [clientText(each), each.client, each.policy, each.reason, each.decision_id].some((text) =>
+          includes(text, filter),
+        ),
     )
     .sort(CLIENT_ORDERS[order]?.compare);
 }

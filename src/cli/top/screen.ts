@@ -39,7 +39,9 @@ export function screenLines(state: TopState, size: Size): Line[] {
 
 function header(state: TopState, { columns, rows }: Size): Line[] {
   const clock = `${clockText(gatewayTime(state))} UTC`;
-  const title = cut(`headgate top ${state.url ?? ''}`.trim(), columns);
+  const { host } = state.snapshot?.overview.gateway ?? { host: undefined };
+  const places = [host, state.url].filter((place) => place !== undefined);
+  const title = cut(`headgate top ${places.join(', ')}`.trim(), columns);
   const room = columns - widthOf(title) - 1;
   const time = clock.length <= room ? padded(clock, room + 1, 'right') : '';
   const said = statements(state).flatMap(({ text, tone }) =>
@@ -106,17 +108,22 @@ function policyTable(state: TopState, size: Size): Draw {
 
 function clientTable(state: TopState, size: Size): Draw {
   const rows = clientRows(state);
-  const isFiltered = state.panes.clients.filter !== '';
+  const filter = state.panes.clients.filter.trim();
   const list: List<DeniedClient> = {
     rows,
     columns: clientColumns(size, gatewayTime(state)),
     chosen: chosenIndex(clientKeys(rows), state.panes.clients),
     hasKeys: state.pane === 'clients',
-    empty: isFiltered
-      ? 'no denied client has this in its row'
-      : 'no client was denied in the last five minutes',
+    empty: emptyText(filter, filter !== state.snapshot?.filter),
   };
   return (height) => listLines(list, size.columns, height);
+}
+
+function emptyText(filter: string, isSearching: boolean): string {
+  if (filter === '') return 'no client was denied in the last five minutes';
+  return isSearching
+    ? 'searching ...'
+    : 'no client that was denied in the last five minutes matches the filter';
 }
 
 function footer(state: TopState, { columns, rows }: Size): Line[] {

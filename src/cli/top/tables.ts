@@ -1,13 +1,14 @@
 /** The columns of both tables. */
 import { DAY_MS } from '../../core/salts.ts';
 import { clientText } from '../../operations/listed-fields.ts';
+import { rateText } from '../../operations/rate-text.ts';
 import { relativeTime } from '../../operations/time-text.ts';
 import type { Size } from '../support/output.ts';
 import type { DeniedClient } from './gather.ts';
-import { sparkline } from './rates.ts';
 import { denialsOf, type PolicyRow } from './rows.ts';
+import { sparkline } from './sparkline.ts';
 import type { Column } from './table.ts';
-import { clockText, rateText } from './text.ts';
+import { clockText } from './text.ts';
 
 /** Columns of the terminal from which there is room for more. */
 const WIDE = 110;
@@ -58,10 +59,7 @@ export function clientColumns({ columns }: Size, nowMs: number): Column<DeniedCl
     { head: 'SINCE', cell: ({ since }) => withSpan(since), rank: 2 },
     {
       head: 'UNTIL',
-      cell: ({ until, reason, limit }) => {
-        if (until !== undefined) return withSpan(until);
-        return limit === undefined ? wordFor(reason) : 'never allowed';
-      },
+      cell: (row) => (row.until === undefined ? wordFor(row) : withSpan(row.until)),
       rank: 4,
     },
     { head: 'DECISION', cell: ({ decision_id: id }) => id, rank: 3 },
@@ -84,7 +82,9 @@ function deniedRateText({ policy, denialRate }: PolicyRow): string {
 }
 
 /** Only a denial by a quota says when it ends. */
-function wordFor(reason: string): string {
+function wordFor({ reason, limit, blocked_by: by }: DeniedClient): string {
+  if (limit !== undefined) return 'never allowed';
+  if (by === 'policy_file') return 'by file';
   return reason === 'blocked' ? 'blocked' : '';
 }
 

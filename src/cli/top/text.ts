@@ -1,4 +1,4 @@
-/** Text that must fit in a number of columns of the terminal, and words for times and rates. */
+/** Text that must fit in a number of columns of the terminal, and words for times. */
 import { printable } from '../../core/printable.ts';
 
 const MARK = /\p{M}/u;
@@ -47,20 +47,9 @@ export function wrapped(text: string, width: number, indent = ''): string[] {
   return [...lines, line].map((each) => cut(each, width));
 }
 
-/** `0`, `0.4`, `12`, `3,400` */
-export function rateText(perSecond: number): string {
-  if (perSecond === 0) return '0';
-  if (perSecond >= 9.95) return Math.round(perSecond).toLocaleString('en');
-  return perSecond < 0.05 ? '<0.1' : perSecond.toFixed(1);
-}
-
 /** `11:29:09`, in UTC. */
 export function clockText(ms: number): string {
   return new Date(ms).toISOString().slice(11, 19);
-}
-
-export function plural(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }
 
 function columnsOf(char: string): number {

@@ -3,16 +3,16 @@ import { clientText } from '../../operations/listed-fields.ts';
 import { OPERATIONS } from '../../operations/operation-table.ts';
 import { inForceText } from '../../operations/override-text.ts';
 import type { DenialDetails } from '../../operations/schemas/denials.ts';
-import type { Inspection } from '../../operations/schemas/inspect.ts';
 import { durationText } from '../../operations/time-text.ts';
+import { inspectionText } from '../support/client-text.ts';
 import { denialText } from '../support/explain-decision.ts';
 import { callGateway, type GatewayFlags } from '../support/gateway-client.ts';
 import { GatewayRefused } from '../support/gateway-refused.ts';
 import { columns } from '../support/output.ts';
 import { type Form, startForm } from './form.ts';
 import type { DeniedClient, Policy } from './gather.ts';
-import { sum } from './rates.ts';
 import { denialsOf } from './rows.ts';
+import { sum } from './sparkline.ts';
 
 /** Asks for both; what cannot be had is said in its place. */
 export async function explainClient(
@@ -24,7 +24,10 @@ export async function explainClient(
       denialText((await callGateway(flags, OPERATIONS.decision, { id })).read(), Date.now()),
     ),
     orRefusal(async () =>
-      inspectionText((await callGateway(flags, OPERATIONS.inspect, { client: id })).read()),
+      inspectionText(
+        (await callGateway(flags, OPERATIONS.inspect, { client: id })).read(),
+        Date.now(),
+      ),
     ),
   ]);
   return [...denial, '', ...limits];
@@ -45,12 +48,16 @@ export async function liftForm(client: DeniedClient, flags: GatewayFlags): Promi
 }
 
 export function policyText(policy: Policy, stepMs: number): string[] {
-  const { name, mode, mode_of_file: ofFile, limits, on_store_failure: onFailure } = policy;
+  const { name, mode, mode_of_file: ofFile, limits, plans = [] } = policy;
+  const { on_store_failure: onFailure } = policy;
   const last = durationText((policy.requests.length * stepMs) / 1_000);
   return columns([
     ['policy', name],
     ['mode', mode === ofFile ? mode : `${mode}, by an operator; ${ofFile} in the file`],
     ...limits.map((limit, i) => [i === 0 ? 'limits' : '', limit]),
+    ...plans.flatMap(({ plan, limits: ofPlan }) =>
+      ofPlan.map((limit, i) => [i === 0 ? `plan ${plan}` : '', limit]),
+    ),
     ['if the store fails', onFailure],
     [`last ${last}`, `${sum(policy.requests).toLocaleString('en')} requests`],
     ['', `${sum(denialsOf(policy)).toLocaleString('en')} ${deniedWords(policy)}`],
@@ -59,29 +66,6 @@ export function policyText(policy: Policy, stepMs: number): string[] {
 
 function deniedWords({ mode }: Policy): string {
   return mode === 'shadow' ? 'that it would have denied' : 'denied';
-}
-
-export function inspectionText({ limits, overrides }: Inspection): string[] {
-  const rows = limits.map(({ limit, allows, remaining, retry_after_ms: waitMs }) => [
-    limit,
-    allows,
-    String(remaining),
-    waitText(waitMs),
-  ]);
-  const ofClient = overrides.filter((override) => override.about === 'client');
-  return [
-    ...columns([['LIMIT', 'ALLOWS', 'LEFT', 'NEXT REQUEST'], ...rows]),
-    // A single one is shown with the denial.
-    ...(ofClient.length < 2
-      ? []
-      : ['', ...ofClient.map((override) => inForceText(override, Date.now()))]),
-  ];
-}
-
-/** Undefined: no request is ever allowed. */
-function waitText(waitMs: number | undefined): string {
-  if (waitMs === undefined) return 'never';
-  return waitMs === 0 ? 'now' : `in ${durationText(Math.ceil(waitMs / 1_000))}`;
 }
 
 async function detailsOf(client: DeniedClient, flags: GatewayFlags): Promise<DenialDetails> {

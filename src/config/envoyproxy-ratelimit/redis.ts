@@ -30,21 +30,26 @@ function urlOf(given: Given, url: string, type: string): string {
   const master = type === 'SENTINEL' ? (places.shift() ?? '') : '';
   const user = userOf(given.REDIS_AUTH, /^(.*)@/.exec(places[0] ?? '')?.[1]);
   const hosts = places.map((place) => place.replace(/^.*@/, '')).join(',');
+  if (isSocket(given, url, type))
+    return `unix://${userOf(given.REDIS_AUTH, undefined)}${url.replace(/^unix:(\/\/)?/, '')}`;
   if (type === 'SINGLE') return `${scheme}://${user}${hosts}`;
   if (type === 'CLUSTER') return `${scheme}+cluster://${user}${hosts}`;
   return `${scheme}+sentinel://${user}${hosts}/${master}${sentinelQuery(given.REDIS_SENTINEL_AUTH)}`;
 }
 
+/** Their client then takes the URL as the path of a socket. */
+function isSocket(given: Given, url: string, type: string): boolean {
+  return /^(?:\/|unix:)/.test(url) || (type === 'SINGLE' && given.REDIS_SOCKET_TYPE === 'unix');
+}
+
 function placeMistakes(given: Given, url: string, type: string): string[] {
-  const isSocket =
-    /^(?:\/|unix:)/.test(url) || (type === 'SINGLE' && given.REDIS_SOCKET_TYPE === 'unix');
   return [
     ...(TYPES.includes(type)
       ? []
       : [`REDIS_TYPE: must be SINGLE, SENTINEL or CLUSTER, not ${JSON.stringify(type)}`]),
-    ...(isSocket
+    ...(isSocket(given, url, type) && type !== 'SINGLE'
       ? [
-          'REDIS_URL: headgate connects to Redis over TCP: write host:port in place of a unix socket, and set REDIS_SOCKET_TYPE to tcp',
+          `REDIS_URL: with REDIS_TYPE ${type}, write host:port in place of a unix socket, and set REDIS_SOCKET_TYPE to tcp`,
         ]
       : []),
     ...(type === 'SENTINEL' && !OUR_FORM.test(url) && !url.includes(',')

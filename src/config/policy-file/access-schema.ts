@@ -1,5 +1,6 @@
 /** Schema of the `exempt` and `block` lists. */
 import { z } from 'zod';
+import type { ListEntry } from '../../core/access-lists.ts';
 import { holds, Refusal } from '../refinement.ts';
 import { addressRange } from './address-range.ts';
 
@@ -54,7 +55,11 @@ const entry = z
       .optional()
       .describe('In place of an address: the id of a listed API key.'),
     expires: expires.optional(),
-    comment: z.string().max(1_000).optional().describe('A note for readers of the file.'),
+    comment: z
+      .string()
+      .max(1_000)
+      .optional()
+      .describe('A note. headgate explain shows it with the entry.'),
   })
   .refine(
     ({ address, key }) => (address === undefined) !== (key === undefined),
@@ -70,8 +75,12 @@ export const accessSchema = z
     ),
   )
   .transform((entries) =>
-    entries.map((each) => ({ key: undefined, address: undefined, expires: undefined, ...each })),
+    entries.map((each) => ({
+      ...{ key: undefined, address: undefined, expires: undefined, comment: undefined },
+      ...each,
+    })),
   );
 
-export type AccessList = z.output<typeof accessSchema>;
-export type AccessEntry = AccessList[number];
+/** Entries have their places once the whole file is valid. */
+export type AccessEntry = z.output<typeof accessSchema>[number] & Pick<ListEntry, 'place'>;
+export type AccessList = readonly AccessEntry[];

@@ -77,6 +77,6 @@ function toSource(
   return { header, kind: sourceName(source), setBy };
 }
 
-function toListEntry({ address, key, expires }: AccessList[number]): ListEntry {
-  return { address, key, expiresMs: expires ?? Number.POSITIVE_INFINITY };
+function toListEntry({ expires, ...entry }: AccessList[number]): ListEntry {
+  return { ...entry, expiresMs: expires ?? Number.POSITIVE_INFINITY };
 }

@@ -55,7 +55,13 @@ export function validatePolicyFile(
   const sections = { ...parsed, keys };
   const lineAt = (path: Path) => yaml.place(yaml.offsetOf(path)).line;
   mistakes.push(...crossCheck(sections, lineAt, MAX_MISTAKES - mistakes.length));
-  const file = validFile(sections);
+  const placed = (section: 'exempt' | 'block') =>
+    sections[section]?.map((entry, i) => ({
+      ...entry,
+      place: `${fileName}:${lineAt([section, i])}`,
+      comment: entry.comment ?? yaml.commentAt([section], i),
+    }));
+  const file = validFile({ ...sections, exempt: placed('exempt'), block: placed('block') });
   if (file === undefined || mistakes.length > 0) {
     throw new FileError([...place(mistakes), ...keyMistakes]);
   }
@@ -112,7 +118,9 @@ function readKeys(identity: IdentitySection | undefined, context: PolicyFileCont
 }
 
 /** Undefined if a section or the key file has mistakes. */
-function validFile(sections: ParsedSections & Pick<Sections, 'keys'>): ValidFile | undefined {
+function validFile(
+  sections: Omit<ParsedSections, 'exempt' | 'block'> & Pick<Sections, 'keys' | 'exempt' | 'block'>,
+): ValidFile | undefined {
   const { identity, keys, answers, exempt, block, failureMode, fallback, caseSensitive } = sections;
   if (!identity || !keys || !answers || !exempt || !block || !failureMode || !fallback) {
     return undefined;

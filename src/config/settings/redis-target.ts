@@ -2,6 +2,14 @@
 export interface RedisAddress {
   readonly host: string;
   readonly port: number;
+  /** A unix socket of this machine, used in place of host and port. */
+  readonly path?: string;
+}
+
+/** The form in which people read it: `127.0.0.1:6379`, `[::1]:6379` or `unix:/run/redis.sock`. */
+export function redisPlace({ host, port, path }: RedisAddress): string {
+  if (path !== undefined) return `unix:${path}`;
+  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
 }
 
 export interface RedisTarget {

@@ -4,6 +4,7 @@
  *     redis://user:password@host:6379/0
  *     redis+sentinel://user:password@host:26379,host:26379/mymaster/0?sentinel_password=secret
  *     redis+cluster://user:password@host:6379,host:6379
+ *     unix://user:password@/run/redis.sock?db=0
  *
  * `rediss` in place of `redis` uses TLS for every server. Node's URL supports only one host, so this file parses the text.
  */
@@ -11,16 +12,19 @@ import type { RedisAddress, RedisTarget } from './redis-target.ts';
 
 const URL_PARTS =
   /^(?<scheme>redis|rediss)(?:\+(?<kind>sentinel|cluster))?:\/\/(?:(?<user>[^@/?#]*)@)?(?<hosts>[^@/?#]+)(?<path>\/[^?#]*)?(?:\?(?<query>[^#]*))?$/;
+const SOCKET_PARTS =
+  /^unix:(?:\/\/(?:(?<user>[^@/?#]*)@)?)?(?<path>\/(?!\/)[^?#@]*[^/?#@])(?:\?(?<query>[^#]*))?$/;
 const HOST = /^(?:\[(?<ipv6>[0-9A-Fa-f:.]+)\]|(?<name>[A-Za-z0-9._-]+))(?::(?<port>\d{1,5}))?$/;
 export const REDIS_URL_FORM =
   'a URL such as redis://user:password@host:6379/0, rediss://host, ' +
-  'redis+sentinel://host:26379,host:26379/mymaster or redis+cluster://host:6379,host:6379';
+  'redis+sentinel://host:26379,host:26379/mymaster, redis+cluster://host:6379,host:6379 or unix:///run/redis.sock';
 const FORM = `must be ${REDIS_URL_FORM}`;
 const UNESCAPED = 'write a "/", "?", "#" or "@" of a password as %2F, %3F, %23 or %40';
 const DEFAULT_PORTS = { single: 6379, sentinel: 26379, cluster: 6379 };
 
 /** Throws a RangeError whose message gives the right form. It never quotes a part that may hold a password. */
 export function parseRedisUrl(text: string): RedisTarget {
+  if (text.startsWith('unix:')) return parseSocket(text);
   const parts = URL_PARTS.exec(text)?.groups;
   if (parts === undefined) {
     if (/^rediss?(\+\w+)?:\/\/.*@/.test(text)) throw new RangeError(`${FORM}; ${UNESCAPED}`);
@@ -46,6 +50,8 @@ export function parseRedisUrl(text: string): RedisTarget {
     );
   }
   const [username, password] = parseUser(parts.user);
+  const known = kind === 'sentinel' ? ['sentinel_username', 'sentinel_password'] : [];
+  const options = parseQuery(parts.query ?? '', known);
   return {
     kind,
     addresses: [first, ...others],
@@ -54,7 +60,30 @@ export function parseRedisUrl(text: string): RedisTarget {
     password,
     database: parseDatabase(path, kind),
     masterName,
-    ...parseQuery(parts.query ?? '', kind),
+    sentinelUsername: options.sentinel_username,
+    sentinelPassword: options.sentinel_password,
+  };
+}
+
+function parseSocket(text: string): RedisTarget {
+  const parts = SOCKET_PARTS.exec(text)?.groups;
+  if (parts === undefined) {
+    throw new RangeError(
+      `must name the socket by its whole path, as in unix:///run/redis.sock or unix://user:password@/run/redis.sock?db=0; ${UNESCAPED}`,
+    );
+  }
+  const [username, password] = parseUser(parts.user);
+  const { db = '0' } = parseQuery(parts.query ?? '', ['db']);
+  return {
+    kind: 'single',
+    addresses: [{ host: '', port: 0, path: decode(parts.path ?? '') }],
+    tls: false,
+    username,
+    password,
+    database: parseDatabase([db], 'single'),
+    masterName: '',
+    sentinelUsername: undefined,
+    sentinelPassword: undefined,
   };
 }
 
@@ -88,9 +117,9 @@ function parseDatabase(path: readonly string[], kind: RedisTarget['kind']): numb
   return Number(database);
 }
 
-function parseQuery(text: string, kind: RedisTarget['kind']) {
+/** The options, which must be `known`. */
+function parseQuery(text: string, known: readonly string[]): Partial<Record<string, string>> {
   const query = new URLSearchParams(text);
-  const known = kind === 'sentinel' ? ['sentinel_username', 'sentinel_password'] : [];
   for (const name of query.keys()) {
     if (known.includes(name)) continue;
     const remedy = known.length > 0 ? `known options are ${known.join(' and ')}` : 'remove it';
@@ -98,10 +127,7 @@ function parseQuery(text: string, kind: RedisTarget['kind']) {
     if (!/^[a-z_]{1,30}$/.test(name)) throw new RangeError(UNESCAPED);
     throw new RangeError(`has the unknown option "${name}", ${remedy}`);
   }
-  return {
-    sentinelUsername: query.get('sentinel_username') ?? undefined,
-    sentinelPassword: query.get('sentinel_password') ?? undefined,
-  };
+  return Object.fromEntries(query);
 }
 
 function decode(text: string): string {

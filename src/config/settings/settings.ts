@@ -95,7 +95,7 @@ export const SETTINGS = {
     name: 'HEADGATE_REPLICAS',
     topic: 'counts',
     meaning:
-      'Number of gateways that share a limit if Redis is down at the start. Once Redis has answered, headgate uses the number that it reported.',
+      'Number of gateways that share a limit if Redis is down when a gateway starts. Set it if there are several: with 1, each gateway that starts then admits its full limits. Once Redis has answered, headgate uses the number that it reported.',
     expected: 'a number from 1 to 1000',
     schema: wholeNumber(1, 1_000),
     fallback: 1,

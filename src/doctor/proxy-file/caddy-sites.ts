@@ -1,80 +1,90 @@
-/** Which block of a Caddyfile takes a request before the check of headgate. */
-import type { CaddyLine } from './caddy-imports.ts';
+/** Which line of a Caddyfile takes a request, and whether headgate is asked before it. */
+import { asks, isCheck, matcherOf, sitesThatAsk } from './caddy-checks.ts';
+import type { CaddyDirective, CaddyTree } from './caddy-tree.ts';
+import { passesOn } from './caddy-upstreams.ts';
 import { fitsRule, hostsOf, type Site } from './unchecked-paths.ts';
 
-interface Block {
-  /** The first line, without its brace. */
-  readonly head: string;
-  readonly place: string;
-  readonly lines: readonly string[];
-  /** Those directly in it. */
-  readonly blocks: readonly Block[];
-}
-
 /** The sites that ask headgate. */
-export function caddySites(lines: readonly CaddyLine[]): Site[] {
-  return blocksIn(lines)
-    .filter(({ head }) => head !== '' && !head.startsWith('('))
-    .filter(asks)
-    .map(siteOf);
+export function caddySites(tree: CaddyTree): Site[] {
+  return sitesThatAsk(tree).map(siteOf);
 }
 
-function siteOf(site: Block): Site {
-  const names = site.head.split(/[\s,]+/).map((name) => name.replace(/^https?:\/\/|:\d+$/g, ''));
-  const routed = site.blocks.flatMap((block) => {
-    const [, kind, path] = /^(handle|handle_path|route) (\/\S*)$/.exec(block.head) ?? [];
-    return path === undefined ? [] : [{ block, kind, path }];
-  });
-  // Caddy tries the longest path first.
-  routed.sort((a, b) => b.path.length - a.path.length);
-  // These may take the request first, or change it.
+/** In the order of Caddy, which tries the longest path of each kind first. */
+const TAKERS = [
+  /^(handle|handle_path)$/,
+  /^route$/,
+  /^(abort|error|respond|metrics)$/,
+  /^reverse_proxy$/,
+  /^php_fastcgi$/,
+  /^file_server$/,
+];
+
+/** The lines of a block that may take requests, in the order in which Caddy tries them. */
+function takersIn({ block }: CaddyDirective): CaddyDirective[] {
+  return TAKERS.flatMap((kind) =>
+    block.filter((line) => kind.test(line.name) && !isCheck(line)).sort(byPath),
+  );
+}
+
+/** What takes a request that no named matcher fits. */
+export function takerOf(block: CaddyDirective, path: string): CaddyDirective | undefined {
+  return takersIn(block).find((line) => !isNamed(line) && takes(line, path));
+}
+
+function isNamed(line: CaddyDirective): boolean {
+  return matcherOf(line)?.startsWith('@') === true;
+}
+
+/** These change the request or take it before any of these lines. */
+const UNKNOWN = /^(redir|rewrite|uri|try_files|import|invoke)$/;
+
+export function addressesOf({ name, args }: CaddyDirective): string[] {
+  return [name, ...args].flatMap((each) => each.split(',')).filter((each) => each !== '');
+}
+
+export function hostsOfSite(site: CaddyDirective): readonly string[] | undefined {
+  return hostsOf(addressesOf(site).map((name) => name.replace(/^https?:\/\/|:\d+$/g, '')));
+}
+
+function siteOf(site: CaddyDirective): Site {
+  const takers = takersIn(site);
   const isUnknown =
-    site.lines.some((line) => /^(redir|rewrite|uri|try_files|import (?!headgate))/.test(line)) ||
-    site.blocks.some((block) => /^(handle|route) @/.test(block.head) && asks(block));
+    site.block.some(({ name }) => UNKNOWN.test(name)) ||
+    takers.some((line) => isNamed(line) && asks(line));
+  const isChecked = site.block.some(isCheck);
   return {
-    hosts: hostsOf(names),
-    paths: routed.map(({ path }) => path.replace(/\*$/, '')),
+    hosts: hostsOfSite(site),
+    paths: takers.flatMap((line) => pathOf(line)?.replace(/\*$/, '') ?? []),
     choose(path) {
-      const found = isUnknown ? undefined : routed.find((each) => takes(each.path, path));
-      if (found === undefined || !passesOn(found.block)) return undefined;
-      const { head, place } = found.block;
-      return { what: head, place, isUnchecked: !asks(found.block) };
+      if (isUnknown) return undefined;
+      const found = takerOf(site, path);
+      if (found === undefined || !leadsOn(found)) return undefined;
+      const what = [found.name, ...found.args].join(' ');
+      return { what, place: found.place, isUnchecked: !isChecked && !asks(found) };
     },
   };
 }
 
+function pathOf(line: CaddyDirective): string | undefined {
+  const matcher = matcherOf(line);
+  return matcher?.startsWith('/') ? matcher : undefined;
+}
+
+function byPath(a: CaddyDirective, b: CaddyDirective): number {
+  return (pathOf(b)?.length ?? 0) - (pathOf(a)?.length ?? 0);
+}
+
 /** Caddy compares paths without regard to case. */
-function takes(matcher: string, path: string): boolean {
-  return fitsRule(path.toLowerCase(), matcher.toLowerCase());
+function takes(line: CaddyDirective, path: string): boolean {
+  const rule = pathOf(line);
+  return rule === undefined || fitsRule(path.toLowerCase(), rule.toLowerCase());
 }
 
 /** False if another block or snippet decides. */
-function passesOn({ lines, blocks }: Block): boolean {
-  if (lines.some((line) => /^(import|redir|respond|error|abort) /.test(line))) return false;
-  const passes = (line: string) => /^(reverse_proxy|php_fastcgi)( |$)/.test(line);
-  return lines.some(passes) || blocks.some(({ head }) => passes(head));
+function leadsOn(line: CaddyDirective): boolean {
+  if (passesOn(line)) return true;
+  const { block } = line;
+  return block.some(passesOn) && !block.some(({ name }) => LEAVES.test(name));
 }
 
-function asks({ lines, blocks }: Block): boolean {
-  const isCheck = (line: string) => /^import headgate$|^(rewrite|uri) \/caddy(\?|$)/.test(line);
-  return lines.some(isCheck) || blocks.some(asks);
-}
-
-function blocksIn(lines: readonly CaddyLine[]): readonly Block[] {
-  let at = 0;
-  const inside = (first: Pick<Block, 'head' | 'place'>): Block => {
-    const own: string[] = [];
-    const blocks: Block[] = [];
-    while (at < lines.length) {
-      const { text, place } = lines[at++] as CaddyLine;
-      const line = text.trim().replaceAll(/\s+/g, ' ');
-      if (line === '}') break;
-      if (line === '' || line.startsWith('#')) continue;
-      if (line === '{' || line.endsWith(' {'))
-        blocks.push(inside({ head: line.replace(/ ?\{$/, ''), place }));
-      else own.push(line);
-    }
-    return { ...first, lines: own, blocks };
-  };
-  return inside({ head: '', place: '' }).blocks;
-}
+const LEAVES = /^(import|redir|respond|error|abort)$/;

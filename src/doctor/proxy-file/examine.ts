@@ -1,25 +1,39 @@
 /** Examines the file of a proxy, with the files that it includes. */
-import { sentByClients } from '../../proxy-config/proxy-config.ts';
+import type { ValidFile } from '../../config/policy-file/compile.ts';
 import { type DoctorFinding, found } from '../catalog.ts';
 import { caddyFacts } from './caddy.ts';
 import { readCaddyfile } from './caddy-imports.ts';
+import { caddyParts } from './caddy-parts.ts';
+import { caddyRewrites } from './caddy-rewrites.ts';
 import { caddySites } from './caddy-sites.ts';
+import { caddyTree } from './caddy-tree.ts';
+import { caddyWays } from './caddy-ways.ts';
 import { type Comparison, misfits } from './compare.ts';
 import { envoyFacts } from './envoy.ts';
+import { envoyFindings } from './envoy-findings.ts';
 import { envoySites } from './envoy-sites.ts';
+import { envoyWays } from './envoy-ways.ts';
 import type { ProxyFacts, ReadFacts } from './facts.ts';
 import { haproxyFacts } from './haproxy.ts';
+import { haproxyFindings } from './haproxy-findings.ts';
 import { haproxySites } from './haproxy-sites.ts';
+import { haproxyWays } from './haproxy-ways.ts';
+import { isManifest, manifestFindings } from './manifests.ts';
 import { asksHeadgate, nginxFacts } from './nginx.ts';
 import { readNginxConfig } from './nginx-config.ts';
-import { nginxLosses } from './nginx-losses.ts';
-import { nginxSites } from './nginx-sites.ts';
-import { type Directive, everyDirective } from './nginx-tree.ts';
+import { nginxSubjects } from './nginx-findings.ts';
+import { everyDirective } from './nginx-tree.ts';
+import { isPart, PRINTED_PART, partOf } from './part-of-file.ts';
 import { filesOfDump, filesOnDisk, type ProxyFiles } from './proxy-files.ts';
+import { type Rewrite, rewriteFindings } from './rewrites.ts';
 import { compareSecret } from './secret.ts';
-import { traefikFacts } from './traefik.ts';
+import { otherTraefikFile, traefikFacts } from './traefik.ts';
+import { traefikFindings } from './traefik-findings.ts';
 import { traefikSites } from './traefik-sites.ts';
+import { type TraefikStart, traefikStart } from './traefik-start.ts';
+import { traefikWays } from './traefik-ways.ts';
 import { type Site, uncheckedPaths } from './unchecked-paths.ts';
+import { uncheckedWays, type Way } from './ways.ts';
 
 const READERS: readonly ReadFacts[] = [envoyFacts, traefikFacts, haproxyFacts];
 
@@ -31,6 +45,24 @@ const SITES: Readonly<Record<string, (file: string, text: string) => readonly Si
   haproxy: haproxySites,
 };
 
+/** The ways to applications, by the name of `headgate proxy-config`. */
+const WAYS: Readonly<Record<string, (file: string, text: string) => readonly Way[]>> = {
+  envoy: envoyWays,
+  'envoy-grpc': envoyWays,
+  haproxy: haproxyWays,
+  traefik: traefikWays,
+};
+
+type FindOwn = (file: string, text: string, policies: ValidFile | undefined) => DoctorFinding[];
+
+/** What only the file of one proxy can have wrong. */
+const OWN: Readonly<Record<string, FindOwn>> = {
+  envoy: envoyFindings,
+  'envoy-grpc': envoyFindings,
+  haproxy: haproxyFindings,
+  traefik: traefikFindings,
+};
+
 export interface ProxyFileInput extends Comparison {
   /** Where relative includes begin: the path of the file, even if its text came from elsewhere. */
   readonly path: string;
@@ -40,6 +72,9 @@ export async function examineProxyFile(input: ProxyFileInput): Promise<DoctorFin
   const { file, text } = input;
   let facts: ProxyFacts | undefined;
   try {
+    if (isManifest(text)) return manifestFindings(file, text);
+    const start = traefikStart(text);
+    if (start !== undefined) return await traefikStartFindings(start, input);
     for (const read of READERS) facts ??= read(text);
   } catch (error) {
     if (!(error instanceof Error)) throw error;
@@ -48,10 +83,27 @@ export async function examineProxyFile(input: ProxyFileInput): Promise<DoctorFin
   }
   if (facts !== undefined) {
     const sites = SITES[facts.proxy]?.(file, text) ?? [];
-    return findingsOf({ facts, sites }, input);
+    const ways = WAYS[facts.proxy]?.(file, text) ?? [];
+    const losses = OWN[facts.proxy]?.(file, text, input.policies) ?? [];
+    return findingsOf({ facts, sites, ways, losses }, input);
   }
   const files = filesOfDump(text) ?? filesOnDisk(input.path, text);
   return (await caddyFindings(input, files)) ?? nginxFindings(input, files);
+}
+
+/** Examines the file with the routers, together with the entry points. Throws an Error if it cannot be read. */
+async function traefikStartFindings(
+  start: TraefikStart,
+  input: ProxyFileInput,
+): Promise<DoctorFinding[]> {
+  const [routers] = filesOnDisk(input.path, input.text).included(start.routers);
+  const { name, path, text } = routers ?? { name: start.routers, path: '', text: '' };
+  const facts = traefikFacts(text);
+  if (facts === undefined) return [found('unknown-proxy-file', name, 'does not ask headgate')];
+  const sites = traefikSites(name, text);
+  const ways = traefikWays(name, text, start);
+  const losses = traefikFindings(name, text, input.policies);
+  return findingsOf({ facts, sites, ways, losses }, { ...input, file: name, path, text });
 }
 
 /** Undefined if it is not a Caddyfile that asks headgate. */
@@ -60,9 +112,17 @@ async function caddyFindings(
   files: ProxyFiles,
 ): Promise<DoctorFinding[] | undefined> {
   const { text, lines, findings: unread } = readCaddyfile(files);
-  const facts = caddyFacts(text);
-  if (facts === undefined) return undefined;
-  return findingsOf({ facts, unread, sites: caddySites(lines) }, { ...input, text });
+  const tree = caddyTree(lines);
+  const facts = caddyFacts(tree);
+  if (facts === undefined) {
+    if (!tree.snippets.has('headgate') || PRINTED_PART.test(input.text)) return undefined;
+    const problem = 'no site has import headgate, so nothing is limited';
+    return [...unread, found('unknown-proxy-file', input.file, problem)];
+  }
+  const losses = caddyParts(tree);
+  const rewrites = input.policies ? caddyRewrites(tree, input.policies) : [];
+  const read = { facts, unread, losses, rewrites, sites: caddySites(tree), ways: caddyWays(tree) };
+  return findingsOf(read, { ...input, text });
 }
 
 async function nginxFindings(input: ProxyFileInput, files: ProxyFiles): Promise<DoctorFinding[]> {
@@ -71,14 +131,12 @@ async function nginxFindings(input: ProxyFileInput, files: ProxyFiles): Promise<
   // The includes of a part are relative to a file that is not known.
   if (isPart(input.text, tree)) return [partOf(file, input.text)];
   const facts = nginxFacts(tree);
-  const losses = nginxLosses(tree, input.policies ? sentByClients(input.policies) : []);
-  if (facts !== undefined) {
-    return findingsOf({ facts, unread, losses, sites: nginxSites(tree) }, { ...input, text });
-  }
-  if (losses.length > 0) return [...unread, ...losses];
+  const subjects = nginxSubjects(tree, input.policies);
+  if (facts !== undefined) return findingsOf({ facts, unread, ...subjects }, { ...input, text });
+  if (subjects.losses.length > 0) return [...unread, ...subjects.losses];
   const problem = everyDirective(tree).some(asksHeadgate)
     ? 'no location has auth_request /_headgate, so nothing is limited'
-    : 'does not ask headgate';
+    : (otherTraefikFile(input.text) ?? 'does not ask headgate');
   return [...unread, found('unknown-proxy-file', file, `${problem}${readIn(files)}`)];
 }
 
@@ -98,6 +156,8 @@ const UNCOMPARED =
 interface ReadProxyFile {
   readonly facts: ProxyFacts;
   readonly sites: readonly Site[];
+  readonly ways?: readonly Way[];
+  readonly rewrites?: readonly Rewrite[];
   /** About files that could not be read. */
   readonly unread?: readonly DoctorFinding[];
   /** About lines that take effect away from others. */
@@ -106,7 +166,7 @@ interface ReadProxyFile {
 
 /** Adds that the file fits if it does. */
 async function findingsOf(
-  { facts, sites, unread = [], losses = [] }: ReadProxyFile,
+  { facts, sites, ways = [], rewrites = [], unread = [], losses = [] }: ReadProxyFile,
   input: ProxyFileInput,
 ): Promise<DoctorFinding[]> {
   const { file, policies } = input;
@@ -116,6 +176,8 @@ async function findingsOf(
     ...misfits(facts, input, secret.findings),
     ...losses,
     ...(policies === undefined ? [] : uncheckedPaths(sites, policies)),
+    ...uncheckedWays(ways),
+    ...rewriteFindings(rewrites),
   ];
   if (findings.some(({ severity }) => severity !== 'info')) return findings;
   const what = `${facts.proxy}, fits the settings${policies === undefined ? '' : ' and the policy file'}`;
@@ -123,23 +185,4 @@ async function findingsOf(
     ...findings,
     found('proxy-file', file, secret.isCompared ? what : `${what}${UNCOMPARED}`),
   ];
-}
-
-/** The first line of what `headgate proxy-config --include` prints. */
-const PRINTED_PART = /^\s*# headgate: part for /;
-/** Names that begin a part of an NGINX configuration. */
-const NGINX_PARTS: ReadonlySet<string> = new Set([
-  ...['server', 'location', 'upstream', 'map', 'auth_request'],
-]);
-
-function isPart(text: string, tree: readonly Directive[]): boolean {
-  if (tree.some(({ name }) => name === 'http')) return false;
-  return PRINTED_PART.test(text) || tree.some(({ name }) => NGINX_PARTS.has(name));
-}
-
-function partOf(file: string, text: string): DoctorFinding {
-  const what = PRINTED_PART.test(text)
-    ? 'is a part that headgate proxy-config has printed, and not a whole file'
-    : 'is a part of an NGINX configuration: it has no block http';
-  return found('part-of-proxy-file', file, what);
 }

@@ -1,40 +1,38 @@
 /** Reads a file of HAProxy. */
 import type { ProxyFacts } from './facts.ts';
-import { linesOf } from './lines.ts';
+import { haproxySections, isCheck, type Line, type Section } from './haproxy-sections.ts';
+import { serversOf } from './haproxy-ways.ts';
 
 export function haproxyFacts(text: string): ProxyFacts | undefined {
-  const lines = linesOf(text);
-  const action = lines.flatMap((line) => {
-    const call = /^http-request lua\.headgate (\S+) (\S+)/.exec(line);
-    return call === null ? [] : [call];
-  })[0];
-  if (action === undefined) return undefined;
-  const secret = lines.flatMap(
-    (line) =>
-      /^http-request set-var\(txn\.headgate_secret\) '?str\("?(.*?)"?\)'?$/.exec(line)?.[1] ?? [],
-  )[0];
-  const owned = lines.flatMap(
-    (line) => /^http-request (?:set|del)-header (\S+)/.exec(line)?.[1]?.toLowerCase() ?? [],
-  );
+  if (!text.includes('lua.headgate')) return undefined;
+  const sections = haproxySections(text);
+  const rules = sections
+    .flatMap(({ lines }) => lines)
+    .filter(({ words }) => words[0] === 'http-request');
+  const check = rules.find(isCheck);
+  if (check === undefined) return undefined;
   return {
     proxy: 'haproxy',
-    passed: new Set((action[2] ?? '').toLowerCase().split(',')),
-    owned: new Set(owned),
-    secret,
-    gateways: serversOf('headgate', lines),
+    passed: new Set((check.words[3] ?? '').toLowerCase().split(',')),
+    owned: new Set(rules.flatMap(ownedHeader)),
+    secret: rules.flatMap(secretOf)[0],
+    gateways: serversOf(gatewayOf(sections)?.lines ?? []),
     losesDenials: false,
     refusesAll: false,
   };
 }
 
-/** Addresses of the servers of a backend. */
-function serversOf(backend: string, lines: readonly string[]): string[] {
-  const start = lines.indexOf(`backend ${backend}`);
-  if (start === -1) return [];
-  const rest = lines.slice(start + 1);
-  const end = rest.findIndex((line) => /^(backend|frontend|listen|defaults|global)\b/.test(line));
-  return rest
-    .slice(0, end === -1 ? undefined : end)
-    .flatMap((line) => /^server \S+ (\S+)/.exec(line)?.[1] ?? [])
-    .map((address) => address.replace(/^unix@/, 'unix:'));
+/** The backend that leads to headgate. */
+export function gatewayOf(sections: readonly Section[]): Section | undefined {
+  return sections.find(({ kind, name }) => kind === 'backend' && name === 'headgate');
+}
+
+function ownedHeader({ words: [, action, name] }: Line): string[] {
+  return /^(set|del)-header$/.test(action ?? '') && name !== undefined ? [name.toLowerCase()] : [];
+}
+
+function secretOf({ words: [, action, value] }: Line): string[] {
+  if (action !== 'set-var(txn.headgate_secret)') return [];
+  const secret = /^str\("?(.*?)"?\)$/.exec(value ?? '')?.[1];
+  return secret === undefined ? [] : [secret];
 }

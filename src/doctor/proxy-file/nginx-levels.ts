@@ -1,7 +1,11 @@
 /** The blocks of an NGINX configuration, each with the blocks around it, from which it inherits. */
+import { asksHeadgate } from './nginx.ts';
 import type { Directive } from './nginx-tree.ts';
 
-const LEVELS: ReadonlySet<string> = new Set(['http', 'server', 'location']);
+const LEVELS: ReadonlySet<string> = new Set(['http', 'server', 'location', 'if', 'limit_except']);
+
+/** Lines that pass requests on to an application. */
+export const PASS = /^(proxy|fastcgi|uwsgi|scgi|grpc)_pass$/;
 
 /** A block and the blocks around it, the nearest first. */
 export interface Level {
@@ -34,6 +38,11 @@ export function isChecked({ at, around }: Level): boolean {
   return nearest('auth_request', [at, ...around]).some(asks);
 }
 
+/** Whether headgate itself needs the block, for its checks or its answers. */
+export function isForHeadgate({ block, args }: Directive): boolean {
+  return block.some(asksHeadgate) || args.some((each) => /^@headgate_|^\/_headgate$/.test(each));
+}
+
 /** The lines that the nearest block has. */
 export function nearest(name: string, blocks: readonly Directive[]): readonly Directive[] {
   for (const { block } of blocks) {
@@ -41,4 +50,9 @@ export function nearest(name: string, blocks: readonly Directive[]): readonly Di
     if (lines.length > 0) return lines;
   }
   return [];
+}
+
+/** The first value of the nearest line. */
+export function inherited(name: string, blocks: readonly Directive[]): string | undefined {
+  return nearest(name, blocks)[0]?.args[0];
 }

@@ -1,42 +1,34 @@
 /** Finds what the part of headgate takes away from a location of NGINX, what takes it away, and what it lacks there. */
 import { type DoctorFinding, found } from '../catalog.ts';
-import { asksHeadgate } from './nginx.ts';
-import { asks, type Level, levelsIn, nearest } from './nginx-levels.ts';
-import type { Directive } from './nginx-tree.ts';
+import { statusesOf } from './nginx-denials.ts';
+import { asks, inherited, isChecked, type Level, nearest } from './nginx-levels.ts';
+import { type Directive, everyDirective } from './nginx-tree.ts';
 
 /** NGINX inherits all lines of such a directive, or none if the block has one itself. */
 const ALL_OR_NONE = ['proxy_set_header', 'add_header', 'error_page', 'proxy_hide_header'];
-const OTHER_PASSES = /^(fastcgi|uwsgi|scgi|grpc|memcached)_pass$/;
 /** What a location can ask besides `auth_request`. */
 const OTHER_CHECKS = ['allow', 'deny', 'auth_basic', 'auth_jwt'];
 const MOST_NAMED = 5;
+/** Without these, applications take the proxy for the client, write wrong links, or get no websockets. */
+const VITAL = /^(host|forwarded|x-forwarded-[a-z]+|x-real-ip|upgrade|connection)$/i;
 
-/** `forwarded`: names of headers that the part passes on to the application. */
+/** `levels`: those of the site. `forwarded`: names of headers that the part passes on to the application. */
 export function nginxLosses(
-  tree: readonly Directive[],
+  levels: readonly Level[],
   forwarded: readonly string[],
 ): DoctorFinding[] {
-  const levels = tree
-    .filter(({ name }) => name === 'http')
-    .flatMap((http) => levelsIn(http, []))
-    .filter(({ at }) => !isForHeadgate(at));
   return [
     ...levels
       .filter(hasPart)
       .flatMap((level) => [
         ...ALL_OR_NONE.flatMap((name) => lostLines(name, level)),
-        ...missingPart(level),
-        ...replacedCheck(level),
         ...satisfied(level),
         ...oldPart(level, forwarded),
       ]),
+    ...levels.flatMap(missingPart),
+    ...levels.flatMap(replacedCheck),
     ...levels.filter((level) => !hasPart(level)).flatMap(hiddenPart),
   ];
-}
-
-/** Whether headgate itself needs the location. */
-function isForHeadgate({ block, args }: Directive): boolean {
-  return block.some(asksHeadgate) || args.some((each) => /^@headgate_|^\/_headgate$/.test(each));
 }
 
 /** Whether the block includes headgate's part. */
@@ -47,21 +39,42 @@ function hasPart({ at }: Level): boolean {
 function lostLines(name: string, { at, around }: Level): DoctorFinding[] {
   const own = at.block.filter((each) => each.name === name);
   if (own.length === 0 || !own.every(isOfHeadgate)) return [];
-  if (name.startsWith('proxy_') && at.block.some((each) => OTHER_PASSES.test(each.name))) return [];
+  if (name.startsWith('proxy_') && !passesOverHttp(at)) return [];
   if (name === 'add_header' && inherited('add_header_inherit', [at, ...around]) === 'merge')
     return [];
-  const lost = nearest(name, around).filter((each) => !isOfHeadgate(each));
+  const lost = nearest(name, around).filter((each) => !isOfHeadgate(each) && !isOnlyFor403(each));
   if (lost.length === 0) return [];
-  const named = lost.slice(0, MOST_NAMED).map(({ args, place }) => `${args[0]} (${place})`);
+  const named = lost.slice(0, MOST_NAMED).map((each) => `${subjectOf(each)} (${each.place})`);
   const more = lost.length > MOST_NAMED ? [`and ${lost.length - MOST_NAMED} more`] : [];
   const verb = lost.length === 1 ? 'does' : 'do';
+  const breaks = name === 'proxy_set_header' && lost.some(isVital);
   return [
     found(
-      'lines-not-inherited',
+      breaks ? 'proxy-headers-not-inherited' : 'lines-not-inherited',
       at.place,
       `${name} ${[...named, ...more].join(', ')} ${verb} not apply in this ${at.name}`,
     ),
   ];
+}
+
+/** A server that has the part may have such locations. */
+function passesOverHttp({ name, block }: Directive): boolean {
+  return name !== 'location' || everyDirective(block).some((each) => each.name === 'proxy_pass');
+}
+
+/** An empty header is not sent: `Connection ""` is for connections that NGINX keeps. */
+function isVital({ args: [header = '', value = ''] }: Directive): boolean {
+  return VITAL.test(header) && value !== '';
+}
+
+/** The header, or all statuses of an `error_page`. */
+function subjectOf(line: Directive): string {
+  return line.name === 'error_page' ? statusesOf(line).join(' ') : (line.args[0] ?? '');
+}
+
+/** Such a page has findings of its own. */
+function isOnlyFor403(line: Directive): boolean {
+  return line.name === 'error_page' && statusesOf(line).join() === '403';
 }
 
 /** Lines of the part, also without the comments around it. */
@@ -76,8 +89,9 @@ function isOfHeadgate({ name, args, isPart }: Directive): boolean {
 
 /** The part is in a block around this location, and the location has own lines in place of those of the part. */
 function hiddenPart({ at, around }: Level): DoctorFinding[] {
-  const [check] = nearest('auth_request', [at, ...around]);
-  if (at.name !== 'location' || check === undefined || !asks(check)) return [];
+  const isInside = at.name === 'location' || at.name === 'if';
+  if (!isInside || !isChecked({ at, around }) || at.block.some(({ name }) => name === 'return'))
+    return [];
   const hidden = ['error_page', 'add_header'].filter(
     (name) =>
       at.block.some((each) => each.name === name) && nearest(name, around).some(isOfHeadgate),
@@ -99,23 +113,34 @@ function oldPart({ at, around }: Level, forwarded: readonly string[]): DoctorFin
 }
 
 function missingPart({ at, around }: Level): DoctorFinding[] {
-  const uri = at.block.find(asks)?.args[0];
+  // A server may have the line of the block http.
+  const own = at.name === 'server' ? nearest('auth_request', [at, ...around]) : at.block;
+  const uri = own.find(asks)?.args[0];
   const server = [at, ...around].find(({ name }) => name === 'server');
   if (uri === undefined || server === undefined) return [];
-  const hasCheck = server.block.some(
-    ({ name, args }) => name === 'location' && args.at(-1) === uri,
+  const lines = nearest('error_page', [at, ...around]);
+  const isNew = lines.some(({ args }) => args.at(-1) === '$headgate_answers_403');
+  const needed = [uri, ...(isNew ? ['@headgate_passed'] : [])];
+  const missing = needed.find(
+    (name) => !server.block.some((each) => each.name === 'location' && each.args.at(-1) === name),
   );
-  if (hasCheck) return [];
-  const problem = `asks ${uri}, and the server (${server.place}) has no such location`;
+  if (missing === undefined) return [];
+  const problem = `needs ${missing}, and the server (${server.place}) has no such location`;
   return [found('server-part-missing', at.place, problem)];
 }
 
+/** A location asks the service of its own line, otherwise that of the nearest block with one. */
 function replacedCheck({ at, around }: Level): DoctorFinding[] {
-  if (!at.block.some(asks)) return [];
-  const [other] = nearest('auth_request', around);
-  if (other === undefined || other.args[0] === 'off' || asks(other)) return [];
-  const { args, place } = other;
-  const problem = `auth_request ${args[0]} (${place}) is not asked in this ${at.name}`;
+  const own = at.block.filter(({ name }) => name === 'auth_request');
+  const outer = nearest('auth_request', around);
+  const [other] = [...own, ...outer].filter((each) => !asks(each) && each.args[0] !== 'off');
+  if (other === undefined || own.length === 0 || ![...own, ...outer].some(asks)) return [];
+  const line = `auth_request ${other.args[0]} (${other.place})`;
+  const problem = !own.includes(other)
+    ? `${line} is not asked in this ${at.name}`
+    : own.some(asks)
+      ? `${line} stands beside that of headgate, and NGINX allows one`
+      : `${line} takes the place of that of headgate, which is not asked in this ${at.name}`;
   return [found('other-check-replaced', at.place, problem)];
 }
 
@@ -126,8 +151,4 @@ function satisfied({ at, around }: Level): DoctorFinding[] {
   return [
     found('satisfied-by-headgate', at.place, 'has satisfy any, and an allow of headgate is enough'),
   ];
-}
-
-function inherited(name: string, blocks: readonly Directive[]): string | undefined {
-  return nearest(name, blocks)[0]?.args[0];
 }

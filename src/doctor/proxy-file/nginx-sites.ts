@@ -1,28 +1,35 @@
-/** Which location of NGINX takes a request, and whether it asks headgate. */
-import { matchesExpression } from './expression.ts';
-import { innerLevels, isChecked, type Level, levelsIn } from './nginx-levels.ts';
+/** The servers of NGINX that ask headgate, and what their locations do with a request. */
+import { innerLevels, isChecked, type Level, levelsIn, PASS } from './nginx-levels.ts';
+import { locationFor, ruleOf } from './nginx-locations.ts';
 import { type Directive, everyDirective } from './nginx-tree.ts';
 import { type Choice, hostsOf, type Site } from './unchecked-paths.ts';
 
-const PASSES = /^(proxy|fastcgi|uwsgi|scgi|grpc)_pass$/;
 /** With these, another location may take the request, or none. */
-const ELSEWHERE: ReadonlySet<string> = new Set(['rewrite', 'return', 'try_files', 'internal']);
+const ELSEWHERE: ReadonlySet<string> = new Set(['rewrite', 'return', 'internal']);
 
 /** The servers with a location that asks headgate. The others are for something else. */
 export function nginxSites(tree: readonly Directive[]): Site[] {
-  const levels = tree.filter(({ name }) => name === 'http').flatMap((http) => levelsIn(http, []));
   const own = ownAddresses(tree);
-  return levels
+  return serversThatAsk(tree).map((server) => siteOf(server, own));
+}
+
+export function serversThatAsk(tree: readonly Directive[]): Level[] {
+  return tree
+    .filter(({ name }) => name === 'http')
+    .flatMap((http) => levelsIn(http, []))
     .filter(({ at }) => at.name === 'server')
     .filter(({ at, around }) =>
       levelsIn(at, around).some((each) => each.at.name === 'location' && isChecked(each)),
-    )
-    .map((server) => siteOf(server, own));
+    );
+}
+
+/** Undefined unless all of its names are names of hosts or domains. */
+export function hostsOfServer({ block }: Directive): readonly string[] | undefined {
+  return hostsOf(block.filter(({ name }) => name === 'server_name').flatMap(({ args }) => args));
 }
 
 function siteOf(server: Level, own: ReadonlySet<string>): Site {
   const { block } = server.at;
-  const names = block.filter(({ name }) => name === 'server_name').flatMap(({ args }) => args);
   const moves = everyDirective(block.filter(({ name }) => name !== 'location')).some(
     ({ name }) => name === 'rewrite',
   );
@@ -32,7 +39,7 @@ function siteOf(server: Level, own: ReadonlySet<string>): Site {
     http.block.filter(({ name }) => name === 'upstream'),
   );
   return {
-    hosts: hostsOf(names),
+    hosts: hostsOfServer(server.at),
     paths: inside.flatMap(({ kind, text }) => (kind.startsWith('~') || text === '' ? [] : [text])),
     choose: (path) => {
       const level = isUnknown ? undefined : locationFor(path, innerLevels(server));
@@ -44,48 +51,10 @@ function siteOf(server: Level, own: ReadonlySet<string>): Site {
 /** Undefined if another location may take the request. */
 function choiceOf(level: Level, comesBack: (target: string) => boolean): Choice | undefined {
   const { block, args, place } = level.at;
-  const pass = block.find(({ name }) => PASSES.test(name));
-  if (block.some(({ name }) => ELSEWHERE.has(name)) || pass === undefined) return undefined;
+  const pass = block.find(({ name }) => PASS.test(name));
+  if (block.some(leadsElsewhere) || pass === undefined) return undefined;
   const isUnchecked = !isChecked(level) && !comesBack(pass.args[0] ?? '');
   return { what: `location ${args.join(' ')}`, place, isUnchecked };
-}
-
-interface Rule {
-  /** `=`, `^~`, `~`, `~*`, or empty for a prefix. */
-  readonly kind: string;
-  /** Empty for blocks that no request is matched with. */
-  readonly text: string;
-}
-
-function ruleOf({ name, args }: Directive): Rule {
-  const [, kind = '', text = ''] = /^(=|\^~|~\*|~)? ?(.*)$/s.exec(args.join(' ')) ?? [];
-  return name !== 'location' || text.startsWith('@') ? { kind: '', text: '' } : { kind, text };
-}
-
-/** Stands for a location with an expression that may match. Nothing is known of its lines. */
-const UNKNOWN: Level = {
-  at: { name: 'location', args: [], block: [], place: '', isPart: false },
-  around: [],
-};
-
-/** As NGINX finds it: the longest prefix, then the first expression that matches. Undefined if there is none. */
-function locationFor(path: string, levels: readonly Level[]): Level | undefined {
-  const rules = levels.map((level) => ({ level, ...ruleOf(level.at) })).filter((each) => each.text);
-  const exact = rules.find(({ kind, text }) => kind === '=' && text === path);
-  if (exact !== undefined) return exact.level;
-  const [longest] = rules
-    .filter(({ kind, text }) => (kind === '' || kind === '^~') && path.startsWith(text))
-    .sort((a, b) => b.text.length - a.text.length);
-  const inside = longest && locationFor(path, innerLevels(longest.level));
-  if (inside === UNKNOWN) return inside;
-  if (inside !== undefined && /^[=~]/.test(ruleOf(inside.at).kind)) return inside;
-  for (const { level, kind, text } of longest?.kind === '^~' ? [] : rules) {
-    const subject = { path, ignoresCase: kind === '~*' };
-    const matches = kind.startsWith('~') ? matchesExpression(text, subject) : false;
-    if (matches === undefined) return UNKNOWN;
-    if (matches) return locationFor(path, innerLevels(level)) ?? level;
-  }
-  return inside ?? longest?.level;
 }
 
 function ownAddresses(tree: readonly Directive[]): ReadonlySet<string> {
@@ -94,6 +63,10 @@ function ownAddresses(tree: readonly Directive[]): ReadonlySet<string> {
       .filter(({ name }) => name === 'listen')
       .map(({ args: [address = ''] }) => portOf(address)),
   );
+}
+
+function leadsElsewhere({ name, args }: Directive): boolean {
+  return ELSEWHERE.has(name) || (name === 'try_files' && args.at(-1)?.startsWith('=') !== true);
 }
 
 interface Addresses {

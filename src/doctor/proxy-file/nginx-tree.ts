@@ -1,4 +1,5 @@
 /** Reads the directives of an NGINX file. It accepts more than NGINX does, because NGINX checks its file itself. */
+import { withoutLua } from './lua-blocks.ts';
 import type { ProxyText } from './proxy-files.ts';
 
 export interface Directive {
@@ -13,7 +14,8 @@ export interface Directive {
 }
 
 /** A comment, a quoted text, one of the signs that need no space around them, or a word. */
-const TOKEN = /#[^\n]*|"(?:[^"\\]|\\[\s\S])*"|'(?:[^'\\]|\\[\s\S])*'|[{};]|(?:\$\{|[^\s{};])+/g;
+const TOKEN =
+  /#[^\n]*|"(?:[^"\\]|\\[\s\S])*"|'(?:[^'\\]|\\[\s\S])*'|[{};]|(?:\$\{[^{}]*\}|[^\s{};])+/g;
 const PART = /^# headgate: (part for |end of part)/;
 const MAX_DEPTH = 50;
 
@@ -24,7 +26,7 @@ interface Token {
 }
 
 export function nginxTree({ name: file, text }: ProxyText): Directive[] {
-  const tokens = tokensOf(text);
+  const tokens = tokensOf(withoutLua(text));
   let at = 0;
   const block = (depth: number): Directive[] => {
     const directives: Directive[] = [];

@@ -1,13 +1,16 @@
 /** Which router of Traefik takes a request, and whether it has the middleware of headgate. */
-import { asksHeadgate } from './traefik.ts';
+import { asksHeadgate, withoutTemplates } from './traefik.ts';
 import { fitsRule, type Site } from './unchecked-paths.ts';
 import { listAt, textAt } from './yaml-nodes.ts';
-import { type PlacedMap, placedYaml } from './yaml-places.ts';
+import { type PlacedMap, type PlacedYaml, placedYaml } from './yaml-places.ts';
 
-interface Router {
+export interface Router {
   readonly name: string;
   readonly place: string;
   readonly entryPoints: string;
+  readonly service: string;
+  /** Their names, without that of this provider. */
+  readonly middlewares: readonly string[];
   readonly priority: number;
   readonly asks: boolean;
   /** Undefined if the rule has conditions besides a host and paths. */
@@ -25,12 +28,9 @@ interface Rule {
  * does, which is in another file.
  */
 export function traefikSites(file: string, text: string): Site[] {
-  const yaml = placedYaml(text);
+  const yaml = placedYaml(withoutTemplates(text));
   return yaml.with('routers').flatMap((map) => {
-    const checks = checksIn(yaml.entries(map, 'middlewares'));
-    const routers = yaml
-      .entries(map, 'routers')
-      .map(([name, router]) => routerOf(name, { router, checks, file }));
+    const routers = routersIn(yaml, map, file);
     const asked = new Set(routers.filter(({ asks }) => asks).map(({ entryPoints }) => entryPoints));
     return [...asked].flatMap((entryPoints) => {
       const own = routers.filter((each) => each.entryPoints === entryPoints);
@@ -40,10 +40,18 @@ export function traefikSites(file: string, text: string): Site[] {
   });
 }
 
+/** The routers of a map such as `http`. */
+export function routersIn(yaml: PlacedYaml, map: PlacedMap, file: string): Router[] {
+  const checks = checksIn(yaml.entries(map, 'middlewares'));
+  return yaml
+    .entries(map, 'routers')
+    .map(([name, router]) => routerOf(name, { router, checks, file }));
+}
+
 function siteOf(host: string | undefined, all: readonly Router[]): Site {
   const routers = all
     .filter(({ rule }) => rule === undefined || rule.host === undefined || rule.host === host)
-    .sort((a, b) => b.priority - a.priority);
+    .sort(byPriority);
   return {
     hosts: host === undefined ? undefined : [host],
     paths: routers.flatMap(({ rule }) => (rule?.paths ?? []).map((each) => each.replace('*', ''))),
@@ -56,12 +64,19 @@ function siteOf(host: string | undefined, all: readonly Router[]): Site {
   };
 }
 
-function takes({ paths }: Rule, path: string): boolean {
+/** Traefik tries the highest first. */
+export function byPriority(a: Router, b: Router): number {
+  return b.priority - a.priority;
+}
+
+export function takes({ paths }: Rule, path: string): boolean {
   return paths.length === 0 || paths.some((rule) => fitsRule(path, rule));
 }
 
 /** The names of the middlewares that ask headgate, also as parts of a chain. */
-function checksIn(middlewares: readonly (readonly [string, PlacedMap])[]): ReadonlySet<string> {
+export function checksIn(
+  middlewares: readonly (readonly [string, PlacedMap])[],
+): ReadonlySet<string> {
   const checks = new Set<string>();
   // A chain may have chains, which can come later in the file.
   for (let before = -1; before < checks.size; ) {
@@ -88,13 +103,15 @@ function routerOf(name: string, { router: { value, line }, checks, file }: Found
     place: `${file}:${line}`,
     entryPoints: listAt(value, 'entryPoints').map(String).sort().join(),
     priority: Number(value.priority) || rule.length,
+    service: plainName(value.service ?? ''),
+    middlewares: listAt(value, 'middlewares').map(plainName),
     asks: listAt(value, 'middlewares').some((each) => checks.has(plainName(each))),
     rule: ruleOf(rule),
   };
 }
 
 /** `headgate@file` */
-function plainName(name: unknown): string {
+export function plainName(name: unknown): string {
   return String(name).replace(/@file$/, '');
 }
 

@@ -4,7 +4,8 @@ import { at, isMap, listAt, textAt, type YamlMap, yamlMaps } from './yaml-nodes.
 
 export function traefikFacts(text: string): ProxyFacts | undefined {
   if (!text.includes('forwardAuth')) return undefined;
-  const maps = yamlMaps(text);
+  if (TOML_TABLE.test(text)) throw new RangeError(`is TOML; headgate doctor reads ${READ}`);
+  const maps = yamlMaps(withoutTemplates(text));
   const check = maps.map((map) => map.forwardAuth).find(asksHeadgate);
   if (check === undefined) return undefined;
   const listed = listAt(check, 'authRequestHeaders').map((name) => String(name).toLowerCase());
@@ -30,6 +31,24 @@ export function traefikFacts(text: string): ProxyFacts | undefined {
     // Without the second way through Traefik, ForwardAuth refuses.
     refusesAll: !maps.some((map) => isMap(map.failover)),
   };
+}
+
+const READ = "Traefik's routers in YAML only";
+const TOML_TABLE = /^[ \t]*\[\[?(http|tcp)\.[\w.-]+\]\]?[ \t]*$/m;
+
+/** Why a file of Traefik has nothing to examine. Undefined: it is none. */
+export function otherTraefikFile(text: string): string | undefined {
+  if (/\btraefik\.http\.\w+\./.test(text))
+    return `has labels of Traefik; headgate doctor reads ${READ}`;
+  if (!/^entryPoints:/m.test(text)) return undefined;
+  return 'is the file with which Traefik starts; name the one with its routers';
+}
+
+/** Traefik fills in templates of Go before it reads a file. Their text becomes a word, and lines of them comments. */
+export function withoutTemplates(text: string): string {
+  return text
+    .replaceAll(/^[ \t]*\{\{.*\}\}[ \t]*$/gm, '#')
+    .replaceAll(/\{\{[^{}\n]*\}\}/g, (each) => `template${each.replaceAll(/\W+/g, '-')}`);
 }
 
 /** Whether a `forwardAuth` is the check of headgate. */

@@ -44,7 +44,7 @@ const ANY_HOST = 'a-sample.invalid';
 
 export function uncheckedPaths(sites: readonly Site[], file: ValidFile): DoctorFinding[] {
   return sites.flatMap((site) => {
-    const limiting = file.entries.filter((entry) => namesPath(entry) && mayConcern(entry, site));
+    const limiting = limitingEntries(site, file);
     const named = new Map<string, { choice: Choice; policies: Set<string> }>();
     const add = (choice: Choice, policy: string) => {
       const known = named.get(choice.place) ?? { choice, policies: new Set() };
@@ -56,13 +56,21 @@ export function uncheckedPaths(sites: readonly Site[], file: ValidFile): DoctorF
       const [first] = choices;
       if (first !== undefined && choices.every((each) => each?.isUnchecked)) add(first, entry.name);
     }
-    const policiesFor = compilePaths(limiting, { site, caseSensitive: file.caseSensitive });
+    const policiesFor = compilePaths(limiting, {
+      hosts: site.hosts,
+      caseSensitive: file.caseSensitive,
+    });
     for (const path of site.paths.flatMap((each) => [each, within(each)])) {
       const choice = site.choose(path);
       if (choice?.isUnchecked) for (const policy of policiesFor(path)) add(choice, policy);
     }
     return [...named.values()].map(({ choice, policies }) => findingOf(choice, [...policies]));
   });
+}
+
+/** The policies that limit paths which they name, for hosts of the site. */
+export function limitingEntries(site: Pick<Site, 'hosts'>, file: ValidFile): PolicyEntry[] {
+  return file.entries.filter((entry) => namesPath(entry) && mayConcern(entry, site));
 }
 
 function findingOf({ what, place }: Choice, policies: readonly string[]): DoctorFinding {
@@ -72,19 +80,39 @@ function findingOf({ what, place }: Choice, policies: readonly string[]): Doctor
   return found('limited-path-unchecked', place, problem);
 }
 
+/** The policies that name paths, with samples, and whether one applies to a path. */
+export function pathPolicies(
+  { entries, caseSensitive }: ValidFile,
+  { hosts }: Pick<Site, 'hosts'>,
+): {
+  readonly named: readonly { readonly name: string; readonly paths: readonly string[] }[];
+  appliesTo(path: string, name: string): boolean;
+} {
+  const limiting = entries.filter((entry) => namesPath(entry) && mayConcern(entry, { hosts }));
+  const policiesFor = compilePaths(limiting, { hosts, caseSensitive });
+  return {
+    named: limiting.map((entry) => ({
+      name: entry.name,
+      paths: samplesOf(routeMatchOf(entry, true).path ?? '/'),
+    })),
+    appliesTo: (path, name) => policiesFor(path).includes(name),
+  };
+}
+
 /** Policies for everything also concern paths that are meant to stay without limits, such as those of static files. */
 function namesPath({ match, mode, limits, plans }: PolicyEntry): boolean {
   const counts = limits.length > 0 || Object.values(plans).some((plan) => plan.length > 0);
   return mode !== 'off' && counts && /^\/(?![:*])/.test(match?.path ?? '');
 }
 
-function mayConcern({ match }: PolicyEntry, { hosts }: Site): boolean {
+function mayConcern({ match }: PolicyEntry, { hosts }: Pick<Site, 'hosts'>): boolean {
   const host = match?.host;
   if (host === undefined) return true;
   return hosts?.every((each) => isHostWithin(each, host)) ?? false;
 }
 
-function samplesOf(path: string): string[] {
+/** Paths that fit the pattern of a policy. */
+export function samplesOf(path: string): string[] {
   const filled = FILLINGS.map((each) => path.replaceAll(/\/(:[^/]*|\*$)/g, `/${each}`));
   return [...new Set(filled)];
 }
@@ -93,15 +121,14 @@ function within(path: string): string {
   return `${path.replace(/\/$/, '')}/${FILLINGS[0]}`;
 }
 
-interface Circumstances {
-  readonly site: Site;
+interface Circumstances extends Pick<Site, 'hosts'> {
   readonly caseSensitive: boolean;
 }
 
 /** The names of the policies for requests with a path, by any method. */
-function compilePaths(
+export function compilePaths(
   entries: readonly PolicyEntry[],
-  { site, caseSensitive }: Circumstances,
+  { hosts = [ANY_HOST], caseSensitive }: Circumstances,
 ): (target: string) => string[] {
   const routes = (always: boolean) =>
     entries
@@ -112,7 +139,6 @@ function compilePaths(
     ...routes(true).map((route) => compileMatcher([route])),
   ];
   const methods = new Set(['GET', ...entries.flatMap(({ match }) => match?.method ?? [])]);
-  const hosts = site.hosts ?? [ANY_HOST];
   return (target) => {
     const { path } = canonicalPath(target, caseSensitive);
     const requests = hosts.flatMap((host) =>

@@ -1,5 +1,7 @@
-/** Finds maps of a YAML file together with their lines. */
-import { isMap, isSeq, LineCounter, parseDocument, visit, type YAMLMap } from 'yaml';
+/** Finds maps of a YAML file together with their lines. Aliases stand for what they name. */
+
+import type { Node, YAMLMap } from 'yaml';
+import { type Document, isAlias, isMap, isSeq, LineCounter, parseDocument, visit } from 'yaml';
 
 export interface PlacedMap {
   /** The node, to read parts of it with their places. */
@@ -10,8 +12,10 @@ export interface PlacedMap {
 }
 
 export interface PlacedYaml {
-  /** The maps with this key. */
-  with(key: string): PlacedMap[];
+  /** The maps with this key, in the file or below a map. */
+  with(key: string, below?: PlacedMap): PlacedMap[];
+  /** The map at the end of a path below a map. */
+  map(map: PlacedMap, ...path: readonly string[]): PlacedMap | undefined;
   /** The maps that a list below a map has. */
   list(map: PlacedMap, ...path: readonly string[]): PlacedMap[];
   /** The maps that are values of a map below a map, by their keys. */
@@ -22,31 +26,55 @@ export interface PlacedYaml {
 export function placedYaml(text: string): PlacedYaml {
   const lineCounter = new LineCounter();
   const document = parseDocument(text, { lineCounter });
-  const placed = (node: YAMLMap, at: unknown = node): PlacedMap => ({
-    node,
-    line: lineCounter.linePos((at as YAMLMap).range?.[0] ?? 0).line,
-    value: node.toJS(document, { maxAliasCount: 100 }),
-  });
+  const placed = (node: YAMLMap, at: unknown = node): PlacedMap => {
+    let value: PlacedMap['value'] | undefined;
+    return {
+      node,
+      line: lineCounter.linePos((at as YAMLMap).range?.[0] ?? 0).line,
+      get value() {
+        value ??= node.toJS(document, { maxAliasCount: 100 }) as PlacedMap['value'];
+        return value;
+      },
+    };
+  };
+  const find = ({ node }: PlacedMap, path: readonly string[]): unknown =>
+    path.reduce<unknown>(
+      (found, key) => (isMap(found) ? meant(found.get(key, true), document) : undefined),
+      node,
+    );
   return {
-    with(key) {
+    with(key, below) {
       const maps: PlacedMap[] = [];
-      visit(document, {
+      visit((below?.node ?? document) as Node, {
         Map(_, node) {
           if (node.has(key)) maps.push(placed(node));
         },
       });
       return maps;
     },
-    list({ node }, ...path) {
-      const list = node.getIn(path);
-      return isSeq(list) ? list.items.flatMap((each) => (isMap(each) ? placed(each) : [])) : [];
+    map(map, ...path) {
+      const found = find(map, path);
+      return isMap(found) ? placed(found) : undefined;
     },
-    entries({ node }, ...path) {
-      const map = node.getIn(path);
-      if (!isMap(map)) return [];
-      return map.items.flatMap(({ key, value }) =>
-        isMap(value) ? [[String(key), placed(value, key)] as const] : [],
-      );
+    list(map, ...path) {
+      const list = find(map, path);
+      if (!isSeq(list)) return [];
+      return list.items.flatMap((each) => {
+        const item = meant(each, document);
+        return isMap(item) ? placed(item) : [];
+      });
+    },
+    entries(map, ...path) {
+      const found = find(map, path);
+      if (!isMap(found)) return [];
+      return found.items.flatMap(({ key, value }) => {
+        const inner = meant(value, document);
+        return isMap(inner) ? [[String(key), placed(inner, key)] as const] : [];
+      });
     },
   };
+}
+
+function meant(node: unknown, document: Document): unknown {
+  return isAlias(node) ? node.resolve(document) : node;
 }

@@ -96,7 +96,7 @@ export class VirtualGateway {
 
   /** For what operators change. Nobody was denied before, so there is no denial to name. */
   operated(): Gateway {
-    const none = { top: () => [], find: () => undefined };
+    const none = { top: () => [], find: () => undefined, all: () => [] };
     return {
       policies: { current: this.policies.set },
       salts: this.#salts,
@@ -109,6 +109,7 @@ export class VirtualGateway {
       forgetDenied: () => {},
       queryAll: async () => ({ answers: [], asked: 0 }),
       stats: () => Promise.reject(new Error('no operation of a test reads these')),
+      knownGateways: () => 1,
       unseenHeaders: () => [],
       audit: () => {},
       get status(): never {

@@ -1,31 +1,60 @@
 /** Explaining: how a gateway would decide a request now, and why. */
 import { z } from 'zod';
+import { METHOD_PATTERN } from '../../config/policy-file/method-name.ts';
 import { DIALECT_NAMES } from '../../dialects/index.ts';
 import { DEFAULT_DIALECT } from '../explain-answer.ts';
 import type { CallOf, Operation, OutputOf } from '../operation.ts';
-import { count } from './fields.ts';
+import {
+  ADDRESS_FORM,
+  HEADER_FORM,
+  HEADER_NAME_PATTERN,
+  HEADER_VALUE_PATTERN,
+  isAddressText,
+  isHeader,
+  isMethod,
+  isTarget,
+  METHOD_FORM,
+  URL_FORM,
+  URL_PATTERN,
+} from '../request-form.ts';
+import { ADDRESS_PATTERN, count } from './fields.ts';
 
 /** Node reads no request line that is longer. */
 const LONGEST_URL = 16_384;
+
+const address = z.string().refine(isAddressText, ADDRESS_FORM).meta({ pattern: ADDRESS_PATTERN });
+const headerValue = z.string().meta({ pattern: HEADER_VALUE_PATTERN });
 
 export const EXPLAIN = {
   method: 'POST',
   path: '/v1/explain',
   summary: 'Explain how a request would be decided now; nothing is counted',
   input: z.strictObject({
-    method: z.string().default('GET').describe('Method of the request.'),
+    method: z
+      .string()
+      .refine(isMethod, METHOD_FORM)
+      .meta({ pattern: METHOD_PATTERN.source })
+      .default('GET')
+      .describe('Method of the request.'),
     url: z
       .string()
       .min(1)
       .max(LONGEST_URL)
+      .refine(isTarget, URL_FORM)
+      .meta({ pattern: URL_PATTERN })
       .describe('A path or a URL, exactly as the client sends it.'),
     headers: z
-      .record(z.string(), z.union([z.string(), z.array(z.string())]))
+      .record(z.string(), z.union([headerValue, z.array(headerValue)]))
+      .refine(
+        (headers) => Object.entries(headers).every(([name, values]) => isHeader(name, values)),
+        HEADER_FORM,
+      )
+      .meta({ propertyNames: { pattern: HEADER_NAME_PATTERN } })
       .default({})
       .describe('Headers of the request: a value, or a list of values, for each name.'),
-    peer: z.string().describe('The address that connected to the proxy.').optional(),
-    client: z.string().describe('The client address that the proxy reports.').optional(),
-    proxy: z.string().default('127.0.0.1').describe('The address of the proxy.'),
+    peer: address.describe('The address that connected to the proxy.').optional(),
+    client: address.describe('The client address that the proxy reports.').optional(),
+    proxy: address.default('127.0.0.1').describe('The address of the proxy.'),
     dialect: z
       .enum(DIALECT_NAMES)
       .default(DEFAULT_DIALECT)

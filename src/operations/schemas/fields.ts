@@ -1,9 +1,22 @@
 /** Fields that several operations share. */
 import { z } from 'zod';
 import { POLICY_MODES } from '../../core/policy.ts';
+import { WITHOUT_CONTROLS } from '../../core/printable.ts';
 
-/** Control characters would reach the terminal of an operator who lists overrides. */
-const PRINTABLE = /^\P{Cc}*$/u;
+/** Only the document has the patterns below: the operations say more precisely what is wrong. */
+const IPV4 = `(${upTo(255)}|0)(\\.(${upTo(255)}|0)){3}`;
+const IPV6 = `(${ipv6Forms().join('|')})`;
+export const ADDRESS_PATTERN = `^(${IPV4}|${IPV6})$`;
+/** The forms of a client. */
+const CLIENT_PATTERN = `^(${[
+  '[cdhikru]\\.[A-Za-z0-9_-]{22}|g',
+  '(id|key|user):[\\s\\S]+',
+  IPV4,
+  `${IPV6}(/(${upTo(128)}|0))?`,
+  '[0-9a-f]{12}-[1-9][0-9]{0,8}',
+].join('|')})$`;
+/** At most 31 days, in each unit. */
+const TERM_PATTERN = `^(${upTo(2_678_400)}s|${upTo(44_640)}min|${upTo(744)}h|${upTo(31)}d)$`;
 
 export const count = z.int().min(0);
 /** ISO 8601 in UTC. */
@@ -18,8 +31,18 @@ export const client = z
   .meta({
     description:
       'The client: an address, an IPv6 network that the policy file counts, a client as the log names it (`i.`, `k.`, `c.`, `u.`), `id:` and the id of a listed key, `key:` and a key, `user:` and a user, or a decision id.',
+    pattern: CLIENT_PATTERN,
     examples: ['203.0.113.9', 'id:acme', '0f6e2d9c41ab-3'],
   });
+
+/** The limits of a policy. */
+export const limitTexts = {
+  limits: z.array(z.string()).describe('In words.'),
+  plans: z
+    .array(z.object({ plan: z.string(), limits: z.array(z.string()) }))
+    .describe('The limits of clients with a plan, in place of `limits`. Absent if there are none.')
+    .optional(),
+};
 
 /** What operators see of a listed key besides its partition. */
 export const listedClient = {
@@ -31,22 +54,44 @@ export const by = z
   .string()
   .min(1)
   .max(64)
-  .regex(PRINTABLE)
+  .regex(WITHOUT_CONTROLS)
   .describe('Name of the operator, for the audit log.');
 
 export const reason = z
   .string()
   .min(1)
   .max(200)
-  .regex(PRINTABLE)
+  .regex(WITHOUT_CONTROLS)
   .describe('Reason, for the audit log and the list of overrides.');
 
 /** What every override says of itself. */
 export const terms = {
   for: z.string().meta({
     description: 'Duration of the override: a number and s, min, h or d; at most 31d.',
+    pattern: TERM_PATTERN,
     examples: ['30min'],
   }),
   reason,
   by: by.optional(),
 };
+
+/** A regular expression for the numbers from 1 to `most`. */
+function upTo(most: number): string {
+  const digits = [...String(most)];
+  const shorter = digits.length === 1 ? [] : [`[1-9][0-9]{0,${digits.length - 2}}`];
+  const asLong = digits.flatMap((digit, i) => {
+    const least = i === 0 ? 1 : 0;
+    const rest = digits.length - 1 - i;
+    if (Number(digit) === least) return [];
+    return `${digits.slice(0, i).join('')}[${least}-${Number(digit) - 1}][0-9]{${rest}}`;
+  });
+  return `(${[...shorter, ...asLong, most].join('|')})`;
+}
+
+function ipv6Forms(): string[] {
+  const group = '[0-9A-Fa-f]{1,4}';
+  const shortened = [1, 2, 3, 4, 5, 6].map(
+    (before) => `(${group}:){${before}}(:${group}){1,${7 - before}}`,
+  );
+  return [`(${group}:){7}${group}`, `(${group}:){1,7}:`, `:(:${group}){1,7}`, '::', ...shortened];
+}

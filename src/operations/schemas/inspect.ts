@@ -1,23 +1,42 @@
-/** One client: its limits, what is left of them, and the overrides that apply. */
+/** One client: what exempts or blocks it, its limits and what is left of them, and its denials. */
 import { z } from 'zod';
 import type { Operation, OutputOf } from '../operation.ts';
-import { client, count } from './fields.ts';
+import { denial, gatewaysSchema } from './denials.ts';
+import { client, count, policyMode } from './fields.ts';
+import { listedReportSchema } from './listed.ts';
 import { overrideReportSchema } from './overrides.ts';
 
 export const INSPECT = {
   // A key must not stand in a URL, which proxies log.
   method: 'POST',
   path: '/v1/clients/inspect',
-  summary: "Show a client's limits, what is left of them, and the overrides that apply",
+  summary:
+    'Show what exempts or blocks a client, its limits, what is left of them, and its denials',
   input: z.strictObject({ client }),
   output: z.object({
     client: z.string().describe('Its name in the log and in lists.'),
     client_id: z.string().describe('The id of a listed key.').optional(),
     plan: z.string().describe('The plan of a listed key.').optional(),
+    access: z
+      .enum(['exempt', 'blocked'])
+      .describe('What overrides and the policy file make of the client. Absent: its limits apply.')
+      .optional(),
+    listed: z
+      .array(listedReportSchema)
+      // Gateways of older versions do not say it, nor the denials.
+      .default([])
+      .describe('The entries of `exempt` and `block` in the policy file that name the client.'),
+    is_address_unknown: z
+      .literal(true)
+      .describe(
+        'The lists of the policy file have addresses, and the name of the client does not tell its address. Absent if it does.',
+      )
+      .optional(),
     limits: z
       .array(
         z.object({
           policy: z.string(),
+          mode: policyMode.default('enforce').describe('The current mode of the policy.'),
           limit: z.string().describe('Its label.'),
           allows: z.string().describe('The limit in words.'),
           remaining: count,
@@ -29,6 +48,15 @@ export const INSPECT = {
       )
       .describe('At most 200, those that are in use first. Policies that are off have none.'),
     overrides: z.array(overrideReportSchema),
+    denials: z
+      .array(denial)
+      .default([])
+      .describe(
+        'At most 20 denials that gateways remember of this client, also by other names of it: one for each policy and reason, the last one first.',
+      ),
+    gateways: gatewaysSchema
+      .default({ asked: 0, answered: 0 })
+      .describe('Gateways that were asked for denials.'),
   }),
 } satisfies Operation;
 

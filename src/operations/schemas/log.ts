@@ -9,16 +9,18 @@ export const SET_LOG = {
   method: 'PUT',
   path: '/v1/log',
   summary: 'Change the log level, or log a sample of the allowed requests, temporarily',
-  input: z.strictObject({
-    level: z.enum(LOG_LEVELS).describe('Minimum log level.').optional(),
-    allows_one_in: z
-      .int()
-      .min(1)
-      .max(1_000_000_000)
-      .describe('Log one in this many allowed requests.')
-      .optional(),
-    ...terms,
-  }),
+  input: z
+    .strictObject({
+      level: z.enum(LOG_LEVELS).describe('Minimum log level.').optional(),
+      allows_one_in: z
+        .int()
+        .min(1)
+        .max(1_000_000_000)
+        .describe('Log one in this many allowed requests.')
+        .optional(),
+      ...terms,
+    })
+    .meta({ anyOf: [{ required: ['level'] }, { required: ['allows_one_in'] }] }),
   output: z.object({ overrides: z.array(overrideReportSchema) }),
 } satisfies Operation;
 

@@ -1,7 +1,7 @@
 /** What all gateways did in the last 15 minutes, and how they are: for the page of the ops server and `headgate top`. */
 import { z } from 'zod';
 import type { Operation, OutputOf } from '../operation.ts';
-import { count, listedClient, policyMode, time } from './fields.ts';
+import { count, limitTexts, listedClient, policyMode, time } from './fields.ts';
 
 const perStep = z.array(count);
 
@@ -10,6 +10,15 @@ const series = {
   denials: perStep,
   would_deny: perStep.describe('Requests that would have been denied, in shadow mode.'),
 };
+
+const perSecond = z.number().min(0);
+const rates = z
+  .object({ requests: perSecond, denials: perSecond, would_deny: perSecond })
+  .describe('Per second: the mean of the last `rate_ms`.');
+
+export const STATUS_LEVELS = ['well', 'warning', 'wrong'] as const;
+const statusLine = z.object({ level: z.enum(STATUS_LEVELS), text: z.string() });
+export type StatusLine = z.output<typeof statusLine>;
 
 export const STORE_STATES = ['enforced', 'local', 'open', 'closed'] as const;
 export type StoreState = (typeof STORE_STATES)[number];
@@ -33,18 +42,27 @@ export type ActionReport = z.output<typeof actionSchema>;
 
 export const overviewSchema = z.object({
   time: time.describe('When this was gathered.'),
+  gateway: z
+    .object({ host: z.string(), version: z.string() })
+    .describe('The gateway that gathered this.'),
+  status: z
+    .array(statusLine)
+    .describe('How the gateways are, in words: what is wrong, worst first, or that all is well.'),
   gateways: z
     .object({ asked: count, answered: count, workers: count })
     .describe('Each worker counts as a gateway; `workers` of those that answered are workers.'),
   step_ms: count.describe('Length of a step of the series below.'),
   until: time.describe('End of the last step.'),
+  rate_ms: count.describe('Length of the time before `until` of which all rates are the mean.'),
+  rates: rates.describe('Of all requests, those without a policy too.'),
   policies: z.array(
     z.object({
       name: z.string(),
       mode: policyMode,
       mode_of_file: policyMode,
-      limits: z.array(z.string()).describe('In words.'),
+      ...limitTexts,
       on_store_failure: z.string(),
+      rates,
       ...series,
     }),
   ),
@@ -52,7 +70,7 @@ export const overviewSchema = z.object({
     .describe('With more than 200 policies: how many with fewer requests are left out.')
     .optional(),
   without_policy: z
-    .object(series)
+    .object({ rates, ...series })
     .describe(
       'Decided before any policy was looked at: blocked and exempt clients, malformed requests.',
     ),
@@ -64,6 +82,15 @@ export const overviewSchema = z.object({
         gateways: count,
         since: time.describe('Of the first of these gateways.').optional(),
         reason: z.string().optional(),
+        policies: z
+          .array(z.string())
+          .describe('The enforced policies that are decided so; of `enforced`, none is listed.'),
+        lapses: z
+          .object({ failed: count, checks: count, within_ms: count })
+          .describe(
+            'The store answers, but failed this many checks in the last time, by all of these gateways. Absent if it does not answer.',
+          )
+          .optional(),
       }),
     ),
     version: z.string().describe('Of Redis, if it answers.').optional(),

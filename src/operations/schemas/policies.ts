@@ -1,7 +1,7 @@
 /** Policies: list them, and change the mode of one temporarily. */
 import { z } from 'zod';
 import type { Operation, OutputOf } from '../operation.ts';
-import { by, policyMode, policyName, terms } from './fields.ts';
+import { by, limitTexts, policyMode, policyName, terms } from './fields.ts';
 import { overrideReportSchema } from './overrides.ts';
 
 const policy = policyName.describe('Name of the policy.');
@@ -17,7 +17,7 @@ export const LIST_POLICIES = {
         name: z.string(),
         mode: policyMode,
         mode_of_file: policyMode,
-        limits: z.array(z.string()),
+        ...limitTexts,
         on_store_failure: z.string(),
       }),
     ),

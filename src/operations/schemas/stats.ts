@@ -11,9 +11,15 @@ export const STATS = {
   output: z.object({
     store: z.enum(['memory', 'redis']),
     gateways: count.describe('Gateways that share the counters.'),
-    active_windows: count.describe('Windows that hold at least one request.'),
-    is_exact: z.boolean().describe('false: estimated from a sample of the keys.'),
-    sampled_keys: count,
+    unavailable: z
+      .string()
+      .describe(
+        'Present while Redis does not answer: since when, and how requests are decided. Then the counts are absent, and `gateways` is the last known number.',
+      )
+      .optional(),
+    active_windows: count.describe('Windows that hold at least one request.').optional(),
+    is_exact: z.boolean().describe('false: estimated from a sample of the keys.').optional(),
+    sampled_keys: count.optional(),
     memory_bytes: count.describe('Estimated Redis memory of the active windows.').optional(),
     servers: z.array(
       z.object({

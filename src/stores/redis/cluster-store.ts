@@ -46,7 +46,7 @@ export class ClusterStore implements QuotaStore, QuotaReader {
       // A slot that failed afterwards makes no denial an answer without the store.
       if (progress.denial !== undefined) return progress.denial;
       // Every slot was in time but all of them together were not. The stores of the slots report their own errors.
-      if (performance.now() >= endMs) onError?.('timeout', cause);
+      if (performance.now() >= endMs) onError?.('timeout', cause, 1);
       throw cause;
     }
   }

@@ -20,6 +20,8 @@ const REASON_BY_PREFIX: Readonly<Record<string, StoreErrorReason>> = {
 
 /** Redis 6.2 puts this before an error that occurred in a script. */
 const INSIDE_SCRIPT = /^ERR Error running script \(call to f_\w+\): (@?user_script: ?\d+: )*-?/;
+/** Valkey 9.1 without its module lua, and servers that have no scripts. */
+const WITHOUT_LUA = /Could not find scripting engine|unknown command .evalsha?\b/i;
 /** ioredis ends the errors of its decoder with this. */
 const UNDECODABLE = '. Please report this.';
 
@@ -42,7 +44,7 @@ function reasonOf(error: unknown, name: string, message: string): StoreErrorReas
       const reason = REASON_BY_PREFIX[word];
       if (reason !== undefined) return reason;
     }
-    return 'other';
+    return WITHOUT_LUA.test(message) ? 'nolua' : 'other';
   }
   if (message.endsWith(UNDECODABLE)) return 'malformed';
   return (error as NodeJS.ErrnoException).code === 'ECONNREFUSED' ? 'refused' : 'connection';

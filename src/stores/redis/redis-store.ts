@@ -41,7 +41,7 @@ export interface RedisStoreOptions {
   /** Called after every script call that was answered. */
   readonly onBatch?: (durationMs: number, requests: number) => void;
   /** Called once for every script call that failed, and for every request that was not sent. */
-  readonly onError?: (reason: StoreErrorReason, cause: unknown) => void;
+  readonly onError?: (reason: StoreErrorReason, cause: unknown, checks: number) => void;
 }
 
 interface PendingTake {
@@ -70,7 +70,7 @@ export class RedisStore implements QuotaStore, QuotaReader {
       inFlight.enter();
     } catch (cause) {
       const error = storeErrorFrom(cause);
-      onError?.(error.reason, error);
+      onError?.(error.reason, error, 1);
       return Promise.reject(error);
     }
     return new Promise((resolve, reject) => {
@@ -175,7 +175,7 @@ export class RedisStore implements QuotaStore, QuotaReader {
     const error = storeErrorFrom(cause);
     for (const { reject } of batch) reject(error);
     inFlight.leave(batch.length);
-    onError?.(error.reason, cause);
+    onError?.(error.reason, cause, batch.length);
     // Later replies on this connection may belong to other calls.
     if (error.reason === 'malformed') client.disconnect(true);
   }

@@ -14,6 +14,14 @@ const LIFETIME_MS = 3 * HEARTBEAT_MS + HEARTBEAT_MS / 2;
 /** After Redis was down: until every gateway that has reconnected has sent a heartbeat. */
 const SETTLED_AFTER_MS = HEARTBEAT_MS + 1_000;
 
+/** How many gateways have sent a heartbeat lately. Rejects with the error of Redis. */
+export async function countGateways(client: RedisClient): Promise<number> {
+  const [[seconds = 0], reports] = await Promise.all([client.time(), client.hgetall(KEY)]);
+  const nowMs = Number(seconds) * 1_000;
+  const isAlive = (ms: string) => Math.abs(nowMs - Number(ms)) <= LIFETIME_MS;
+  return Object.values(reports).filter(isAlive).length;
+}
+
 export interface ReplicasOptions {
   readonly client: RedisClient;
   /** The minimum number of gateways, and this gateway's rank, until heartbeats say otherwise. */

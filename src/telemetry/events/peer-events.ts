@@ -9,6 +9,8 @@ export interface PeerEvents {
   othersUnheard(reason: unknown): void;
   /** Redis did not accept the heartbeat of this gateway. */
   heartbeatLost(error: unknown): void;
+  /** So many gateways count together, and HEADGATE_REPLICAS says that there is one. */
+  moreThanReplicas(gateways: number): void;
 }
 
 export function createPeerEvents({ write, isFirst }: TelemetryContext): PeerEvents {
@@ -22,5 +24,6 @@ export function createPeerEvents({ write, isFirst }: TelemetryContext): PeerEven
     heartbeatLost(error) {
       if (isFirst('heartbeat')) write('heartbeat_lost', { cause: causeText(error) });
     },
+    moreThanReplicas: (gateways) => write('replicas_not_set', { gateways }),
   };
 }

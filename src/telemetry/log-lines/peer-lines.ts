@@ -26,4 +26,12 @@ export const PEER_LINES = {
     meaning: `A line now and then means that Redis answered late. If the lines go on, ${RUN_CHECK}.`,
     atMost: ONE_A_MINUTE,
   },
+  replicas_not_set: {
+    level: 'warn',
+    message:
+      'HEADGATE_REPLICAS is 1, but several gateways count together: while Redis is down, a gateway that starts admits its full limits',
+    fields: { gateways: 'how many gateways count together' },
+    meaning:
+      'For half a minute, Redis has known more than one gateway: set `HEADGATE_REPLICAS` to their number.',
+  },
 } as const satisfies LogLines;

@@ -93,7 +93,7 @@ test('a denied request is counted, logged and remembered under the id in its res
   expect(await metrics('decisions_total')).toContain(
     'headgate_decisions_total{policy="login",verdict="deny"} 1',
   );
-  expect(denials.enforced.clients.find(id)).toMatchObject({ count: 1 });
+  expect(denials.enforced.clients.find(id)).toMatchObject({ client: { count: 1 } });
   expect(denials.shadow.clients.find(id)).toBeUndefined();
 });
 
@@ -107,7 +107,7 @@ test('a denial by a shadow policy is counted, logged and remembered, and the req
     'headgate_decisions_total{policy="trial",verdict="shadow_deny"} 1',
   );
   const id = String(lines()[0]?.decision_id);
-  expect(denials.shadow.clients.find(id)).toMatchObject({ count: 1 });
+  expect(denials.shadow.clients.find(id)).toMatchObject({ client: { count: 1 } });
   expect(denials.enforced.clients.find(id)).toBeUndefined();
 });
 

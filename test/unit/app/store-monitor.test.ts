@@ -7,7 +7,7 @@ function setUp() {
   const observed = observedTelemetry();
   const { telemetry, clock, metrics } = observed;
   const monitor = monitorStore(telemetry, () => clock.nowMs);
-  const fail = () => monitor.failed('timeout', new Error('late'));
+  const fail = () => monitor.failed('timeout', new Error('late'), 1);
   const gauge = async () => Number((await metrics('degraded '))[0]?.split(' ')[1]);
   return { ...observed, monitor, fail, gauge };
 }
@@ -177,4 +177,51 @@ test('its condition has since when, and the last failure in a few words', () => 
   expect(monitor.condition()).toEqual({
     ...{ isDegraded: false, sinceMs: startMs + 7_000, reason: undefined },
   });
+});
+
+test('one late answer among many is a lapse', () => {
+  const { clock, fail, monitor } = setUp();
+  for (let i = 0; i < 50; i++) {
+    monitor.answered(1, 2);
+    clock.nowMs += 100;
+  }
+  expect(monitor.condition().lapses).toBeUndefined();
+  fail();
+  const lapses = { failed: 1, checks: 101, withinMs: 10_000 };
+  expect(monitor.condition()).toMatchObject({ isDegraded: true, lapses, sinceMs: clock.nowMs });
+  clock.nowMs += 6_000;
+  fail();
+  expect(monitor.condition().lapses).toEqual({ failed: 2, checks: 62, withinMs: 10_000 });
+});
+
+test('a store that is given up does not answer since its last answer', () => {
+  const { clock, fail, monitor } = setUp();
+  monitor.answered(1, 1);
+  const lastMs = clock.nowMs;
+  clock.nowMs += 3_000;
+  for (let i = 0; i < 5; i++) fail();
+  monitor.givenUp();
+  monitor.failed('timeout', new Error('late'), 0);
+  expect(monitor.condition()).toMatchObject({ isDegraded: true, lapses: undefined });
+  expect(monitor.condition().sinceMs).toBe(lastMs + 3_000);
+  monitor.probed();
+  monitor.answered(1, 1);
+  expect(monitor.condition().lapses).toEqual({ failed: 5, checks: 7, withinMs: 10_000 });
+});
+
+test('a store that refuses every connection or check does not answer, whatever it did before', () => {
+  const { clock, monitor } = setUp();
+  monitor.answered(1, 100);
+  monitor.failed('oom', new Error('full'), 1);
+  expect(monitor.condition()).toMatchObject({ isDegraded: true, lapses: undefined });
+  monitor.answered(1, 1);
+  expect(monitor.condition().lapses).toEqual({ failed: 1, checks: 102, withinMs: 10_000 });
+  clock.nowMs += 2_000;
+  monitor.connectionFailed(new Error('gone'));
+  expect(monitor.condition()).toMatchObject({ lapses: undefined, sinceMs: clock.nowMs - 2_000 });
+  // A heartbeat alone does not show that checks are counted.
+  clock.nowMs += 20_000;
+  monitor.heartbeatAccepted();
+  monitor.failed('noperm', new Error('no'), 1);
+  expect(monitor.condition().lapses).toBeUndefined();
 });

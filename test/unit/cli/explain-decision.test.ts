@@ -39,7 +39,7 @@ test('several denials are shown with the time of the first and the id of the las
 
 test('a client with an unlisted key is shown with that key and the partition that was counted', () => {
   expect(denialText({ ...DENIAL, came_as: 'k.b', counted: 'i.c' }, NOW_MS)[1]).toBe(
-    'client    i.a, identified by ip, last sent the key k.b, counted as i.c',
+    'client    i.a, identified by ip, sent the key k.b, which the policy file does not list, counted as i.c',
   );
 });
 
@@ -58,17 +58,18 @@ test('a client that is allowed again is not shown as blocked', () => {
   ]);
 });
 
-test('a block is shown with its override, or with other possible causes', () => {
+test('a block is shown with its cause, and with its override', () => {
   const { limit: _, allows: _a, until: _u, now: _n, ...blocked } = DENIAL;
   const terms = { since: '2026-11-22T00:00:00.000Z', until: '2026-11-22T02:00:00.000Z', by: 'ada' };
   const override: OverrideReport = {
     ...{ about: 'client', client: 'i.a', access: 'blocked', reason: 'a "test"' },
     ...terms,
   };
-  expect(denialText({ ...blocked, reason: 'blocked' }, NOW_MS).slice(2)).toEqual([
+  const cause = 'policies.yaml:12 blocks 203.0.113.0/24, "spam"';
+  expect(denialText({ ...blocked, reason: 'blocked', cause }, NOW_MS).slice(2)).toEqual([
     'policy    login: blocked, enforced',
+    'cause     policies.yaml:12 blocks 203.0.113.0/24, "spam"',
     'denied    1 time, at 2026-11-22 00:57:57 UTC',
-    'cause     the policy file blocks the client, or an override that has ended did',
   ]);
   expect(denialText({ ...blocked, reason: 'blocked', override }, NOW_MS).at(-1)).toBe(
     'override  i.a: blocked until 2026-11-22 02:00:00 UTC, in 62 min, by ada, "a \\"test\\""',
@@ -99,4 +100,17 @@ test('a listed key is shown by its id and plan', () => {
     /^client {4}id:acme \(plan pro\), c\.x, identified by api_key/,
   );
   expect(denialText(listed, NOW_MS)[1]).toMatch(/^client {4}id:acme, c\.x, identified/);
+});
+
+test('later denials of the client are shown apart', () => {
+  const later = { decision_id: 'abc-9', denials: 8, last: '2026-11-22T01:00:00.000Z' };
+  expect(denialText({ ...DENIAL, later }, NOW_MS).at(-1)).toBe(
+    'later     8 more denials of this client by this policy, the last at 2026-11-22 01:00:00 UTC as abc-9; their cause may differ',
+  );
+});
+
+test('a key that the policy file does not list is called so', () => {
+  expect(denialText({ ...DENIAL, client: 'k.b', counted: 'k.b' }, NOW_MS)[1]).toBe(
+    'client    k.b, identified by ip, an API key that the policy file does not list',
+  );
 });

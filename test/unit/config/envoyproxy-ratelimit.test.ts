@@ -260,6 +260,11 @@ describe('booleans, as Go reads them', () => {
 describe('Redis', () => {
   test.each<[object, string]>([
     [{ REDIS_URL: 'redis:6379', REDIS_SOCKET_TYPE: 'tcp' }, 'redis://redis:6379'],
+    [{ REDIS_URL: '/var/run/redis.sock' }, 'unix:///var/run/redis.sock'],
+    [
+      { REDIS_URL: '/run/redis.sock', REDIS_SOCKET_TYPE: 'unix', REDIS_AUTH: 'user:a/b' },
+      'unix://user:a%2Fb@/run/redis.sock',
+    ],
     [{ REDIS_TLS: 'true' }, 'rediss://redis:6379'],
     [{ REDIS_AUTH: 'pass/word@1' }, 'redis://:pass%2Fword%401@redis:6379'],
     [{ REDIS_AUTH: 'user:a:b' }, 'redis://user:a%3Ab@redis:6379'],
@@ -359,8 +364,11 @@ describe('what is refused', () => {
     [{ ...TLS, GRPC_SERVER_TLS_KEY: '' }, 'GRPC_SERVER_TLS_KEY: is not set'],
     [{ ...TLS, GRPC_CLIENT_TLS_SAN: 'envoy' }, 'GRPC_CLIENT_TLS_CACERT: is not set'],
     [{ REDIS_TYPE: 'RING' }, 'REDIS_TYPE: must be SINGLE, SENTINEL or CLUSTER, not "RING"'],
-    [{ REDIS_URL: '/var/run/redis.sock' }, 'REDIS_URL: headgate connects to Redis over TCP'],
-    [{ REDIS_SOCKET_TYPE: 'unix' }, 'REDIS_URL: headgate connects to Redis over TCP'],
+    [
+      { REDIS_TYPE: 'CLUSTER', REDIS_URL: '/var/run/redis.sock' },
+      'REDIS_URL: with REDIS_TYPE CLUSTER, write host:port in place of a unix socket',
+    ],
+    [{ REDIS_SOCKET_TYPE: 'unix' }, 'REDIS_URL: must name the socket by its whole path'],
     [{ REDIS_URL: 'a:1,b:2' }, 'REDIS_URL: must name one host'],
     [{ REDIS_URL: 'a:1/b:2' }, 'REDIS_URL: must end with the number of a database'],
     [

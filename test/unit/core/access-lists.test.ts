@@ -25,8 +25,14 @@ test('exemptions and blocks are kept apart', () => {
     [address('192.0.2.1', 30), key('acme', 40)],
     {},
   );
-  expect(lists.ofAddress('192.0.2.1')).toEqual({ exemptUntilMs: 10, blockedUntilMs: 30 });
-  expect(lists.ofKey('acme')).toEqual({ exemptUntilMs: 20, blockedUntilMs: 40 });
+  expect(lists.ofAddress('192.0.2.1')).toMatchObject({
+    exempt: { expiresMs: 10 },
+    block: { expiresMs: 30 },
+  });
+  expect(lists.ofKey('acme')).toMatchObject({
+    exempt: { expiresMs: 20 },
+    block: { expiresMs: 40 },
+  });
 });
 
 describe('of several entries for one client, the latest expiry counts', () => {
@@ -40,19 +46,19 @@ describe('of several entries for one client, the latest expiry counts', () => {
       expiries.map((expiresMs) => key('acme', expiresMs)),
       {},
     );
-    expect(lists.ofAddress('192.0.2.1').exemptUntilMs).toBe(9);
-    expect(lists.ofKey('acme').blockedUntilMs).toBe(9);
+    expect(lists.ofAddress('192.0.2.1').exempt?.expiresMs).toBe(9);
+    expect(lists.ofKey('acme').block?.expiresMs).toBe(9);
   });
   test('for an address and the tunnel that it comes through', () => {
     const lists = compileAccessLists([], [address('203.0.113.9', 3), address('2002::/16', 7)], {});
-    expect(lists.ofAddress('2002:cb00:7109::1').blockedUntilMs).toBe(7);
-    expect(lists.ofAddress('203.0.113.9').blockedUntilMs).toBe(3);
+    expect(lists.ofAddress('2002:cb00:7109::1').block?.expiresMs).toBe(7);
+    expect(lists.ofAddress('203.0.113.9').block?.expiresMs).toBe(3);
   });
 });
 
 test('a named range lists all of its networks', () => {
   const lists = compileAccessLists([], [address('edge')], { edge: ['198.51.100.0/24'] });
-  expect(lists.ofAddress('198.51.100.7').blockedUntilMs).toBe(FOREVER);
+  expect(lists.ofAddress('198.51.100.7').block?.expiresMs).toBe(FOREVER);
 });
 
 test('an entry that is not an address is refused by name', () => {

@@ -21,6 +21,7 @@ const BY_ADDRESS: ClientIdentity = {
   plan: undefined,
   headers: new Map(),
   access: undefined,
+  accessBy: undefined,
   isAmbiguous: false,
   untrustedProxy: false,
   ignoredHeaders: [],

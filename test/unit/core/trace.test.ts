@@ -143,11 +143,16 @@ describe('identity', () => {
   test('an override of access, and a list of the policy file', async () => {
     const access = new Map([[userPartition('ann', SALTS.kept), 'blocked' as const]]);
     const ofOverride = await setUp({ access })({ headers: { 'x-user': 'ann' } });
-    expect(ofOverride('access')).toEqual([{ type: 'access', access: 'blocked', isOverride: true }]);
+    expect(ofOverride('access')).toMatchObject([
+      { access: { access: 'blocked', isOverride: true }, listed: [{}] },
+    ]);
     const listing = FILE.replace('default:', 'exempt: [203.0.113.9]\ndefault:');
     const ofList = await setUp({ access }, listing)({ client: '203.0.113.9' });
-    expect(ofList('access')).toEqual([{ type: 'access', access: 'exempt', isOverride: false }]);
-    expect((await traced({}))('access')).toEqual([]);
+    const entry = { address: '203.0.113.9', place: 'policies.yaml:6' };
+    expect(ofList('access')).toMatchObject([
+      { access: { access: 'exempt', isOverride: false, entry }, listed: [{ exempt: entry }] },
+    ]);
+    expect((await traced({}))('access')).toMatchObject([{ access: undefined, listed: [{}] }]);
   });
   test('the names by which an override can name the client', async () => {
     const of = await traced({

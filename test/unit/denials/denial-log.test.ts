@@ -98,3 +98,22 @@ test('denials of a client that is forgotten are logged before that', () => {
   }
   expect(lines).toHaveLength(30_000);
 });
+
+test('a line says what blocked the client', () => {
+  const { log, lines } = setUp();
+  const entry = { address: '10.0.0.0/8', key: undefined, expiresMs: 1, place: 'p.yaml:3' };
+  const accesses = [
+    { access: 'blocked', isOverride: false, entry },
+    { access: 'blocked', isOverride: true },
+    { access: 'exempt', isOverride: false, entry },
+  ] as const;
+  for (const [i, accessBy] of accesses.entries()) {
+    const denial = { id: String(i), ...deniedClient(`i.${i}`), accessBy };
+    log.add({ decision: BLOCKED, denial, answered: undefined });
+  }
+  expect(lines.map((line) => [line.blocked_by, line.listed_at])).toEqual([
+    ['policy_file', 'p.yaml:3'],
+    ['override', undefined],
+    [undefined, undefined],
+  ]);
+});

@@ -80,14 +80,9 @@ describe('identity', () => {
       'api_key identifies the client; the key is not listed, so the address is charged too',
     ],
     ['outranked', false, 'api_key is not used: an earlier source identifies the client'],
-    ['absent', false, 'api_key: none, or none that is accepted'],
+    ['absent', false, 'no api_key was sent, or it was not accepted'],
   ] as const)('a source: %s, %s', (result, isUnverified, what) => {
     says({ type: 'identity-source', source: 'api_key', result, isUnverified }, 'identity', what);
-  });
-  test('access', () => {
-    const event = { type: 'access', access: 'blocked' } as const;
-    says({ ...event, isOverride: false }, 'identity', 'the client is blocked');
-    says({ ...event, isOverride: true }, 'identity', 'an override applies: the client is blocked');
   });
   test('an ambiguous header', () => {
     says(
@@ -138,7 +133,7 @@ describe('a policy', () => {
   test.each([
     ['most-specific', 'it is the most specific match'],
     ['named-by-proxy', 'the proxy names it for this route'],
-    ['always', 'it applies to all requests that it matches'],
+    ['always', 'it has always: true'],
     ['other-reading', 'it matches another reading of the path'],
     ['nothing-matches', 'no other policy matches'],
   ] as const)('%s', (status, why) => {

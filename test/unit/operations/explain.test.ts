@@ -44,7 +44,7 @@ test('says which policies apply to a request, and why the others do not', async 
     'login applies: it is the most specific match',
     'posts matches, but login takes precedence',
     'shop does not match: it requires host shop.example.com',
-    'trial applies in shadow mode: it applies to all requests that it matches',
+    'trial applies in shadow mode: it has always: true',
     'default does not apply: another policy matches',
   ]);
   expect(on('limit')).toEqual([
@@ -70,7 +70,7 @@ test('says what a policy requires that the request does not match', async () => 
     'login does not match: it requires path /login and method POST',
     'posts does not match: it requires method POST',
     'shop does not match: it requires path /login and host shop.example.com',
-    'trial applies in shadow mode: it applies to all requests that it matches',
+    'trial applies in shadow mode: it has always: true',
     'default applies: no other policy matches',
   ]);
 });
@@ -115,7 +115,7 @@ test.each([
     'identity',
     /^api_key identifies the client; the key is not listed/,
   ],
-  [{}, 'identity', /^api_key: none, or none that is accepted$/],
+  [{}, 'identity', /^no api_key was sent, or it was not accepted$/],
   [{ peer: '203.0.113.66' }, 'identity', /^the client is blocked$/],
   [
     { url: '/a%00' },

@@ -47,13 +47,16 @@ describe('an address', () => {
     await gateway.visit({ ...FROM, target: '/search' });
     await gateway.visit({ ...FROM, target: '/search' });
     await gateway.visit({ ...FROM, target: '/login' });
-    const { client, limits, overrides, ...others } = await gateway.operate('inspect', {
-      client: CLIENT,
-    });
+    const { client, limits, overrides, listed, denials, gateways, ...others } =
+      await gateway.operate('inspect', {
+        client: CLIENT,
+      });
     expect(client).toMatch(/^i\.[\w-]{22}$/);
-    expect([overrides, others]).toEqual([[], {}]);
+    expect([overrides, listed, denials, others]).toEqual([[], [], [], {}]);
+    expect(gateways).toEqual({ asked: 1, answered: 1 });
     expect(limits[0]).toEqual({
-      ...{ policy: 'search', limit: 'search', allows: '3 requests per hour', remaining: 1 },
+      ...{ policy: 'search', mode: 'enforce', limit: 'search', remaining: 1 },
+      allows: '3 requests per hour',
       ...{ retry_after_ms: 0, reset_after_ms: 3_600_000 },
     });
     expect(limits.map(({ limit, remaining }) => `${limit} ${remaining}`)).toEqual([
@@ -181,7 +184,7 @@ test('nothing is counted', async () => {
 test('unknown clients are refused without a word of their name', async () => {
   for (const client of ['nobody', 'id:nobody', '203.0.113.0/24', '0123456789ab-1']) {
     await expect(setUp().operate('inspect', { client })).rejects.toMatchObject({
-      code: expect.stringMatching(/^(invalid|not_found)$/),
+      code: expect.stringMatching(/^(invalid|not_found|not_possible)$/),
     });
   }
 });

@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { StoreError, type StoreErrorReason } from '../../../src/core/store.ts';
-import { answerQuery } from '../../../src/operations/denials.ts';
+import { answerQuery } from '../../../src/operations/denial-queries.ts';
 import { OPERATIONS, type OperationName } from '../../../src/operations/operation-table.ts';
 import { MAX_OVERRIDES } from '../../../src/stores/override-store.ts';
 import { type OperatedOptions, operatedGateway } from '../../support/operated-gateway.ts';
@@ -110,7 +110,7 @@ describe('block and exempt', () => {
   test('a trusted proxy can be blocked, and is never exempt', async () => {
     const { operate } = setUp();
     await expect(operate('exempt', { client: '10.0.0.1', ...TERMS })).rejects.toMatchObject(
-      failure('invalid', /trusted proxy/),
+      failure('not_possible', /trusted proxy/),
     );
     expect(await operate('block', { client: '10.0.0.1', ...TERMS })).toMatchObject({
       access: 'blocked',
@@ -545,7 +545,10 @@ describe('a decision', () => {
   });
 
   test.each([
-    [0, /^no gateway knows the decision 0123456789ab-7: it was not a denial, or it is forgotten/],
+    [
+      0,
+      /^no gateway knows the decision 0123456789ab-7: it was not a denial, its client is forgotten/,
+    ],
     [1, /^no gateway that answered knows the decision 0123456789ab-7, and 1 of 2 did not answer$/],
   ])('that no gateway knows, with %i silent', async (silentGateways, message) => {
     await expect(
@@ -625,11 +628,12 @@ describe('stats', () => {
     const unseen = { dialect: 'nginx', header: 'x-api-key', requests: 1_000 };
     Object.assign(gateway, {
       stats: async () => ({
-        ...{ store: 'redis', gateways: 2 },
+        store: 'redis',
         keyspace: { activeWindows: 5, sampledKeys: 1_000, isExact: false, memoryBytes: 64 },
         servers: [{ ...server, maxMemoryBytes: 2, evictedKeys: 3, connectedClients: 4 }],
       }),
       unseenHeaders: () => [unseen],
+      knownGateways: () => 2,
     });
     expect(await operate('stats')).toEqual({
       ...{ store: 'redis', gateways: 2, active_windows: 5, is_exact: false },
@@ -643,13 +647,80 @@ describe('stats', () => {
     });
   });
 
-  test('say that Redis is unavailable', async () => {
+  test('say since when Redis has not answered, and what happens to requests', async () => {
+    const condition = { isDegraded: true, sinceMs: NOON_MS - 60_000, reason: 'timeout' };
+    const { operate, gateway } = setUp({ store: { ...condition, lapses: undefined } });
+    const silent = () => Promise.reject(new StoreError('timeout', 'Redis did not answer in time'));
+    Object.assign(gateway, { stats: silent, knownGateways: () => 3 });
+    expect(await operate('stats')).toEqual({
+      ...{ store: 'redis', gateways: 3, servers: [], unseen_headers: [] },
+      unavailable:
+        'Redis has not answered since 11:59 UTC. login, office, stock, upload and default pass uncounted; search is denied.',
+    });
+  });
+
+  test('say no more than that if requests may be counted all the same', async () => {
     const { operate, gateway } = setUp();
-    const away = () => Promise.reject(new StoreError('timeout', 'Redis did not answer in time'));
-    Object.assign(gateway, { stats: away });
+    const slow = () => Promise.reject(new StoreError('timeout', 'Redis did not answer in time'));
+    Object.assign(gateway, { stats: slow });
+    expect(await operate('stats')).toMatchObject({ unavailable: 'Redis did not answer in time.' });
+  });
+
+  test('say why Redis refuses', async () => {
+    const { operate, gateway } = setUp();
+    const refuses = () => Promise.reject(new StoreError('noperm', 'Redis refused'));
+    Object.assign(gateway, { stats: refuses });
     await expect(operate('stats')).rejects.toMatchObject(
-      failure('store_unavailable', /^no statistics: Redis did not answer in time \(timeout\); /),
+      failure('store_unavailable', /^no statistics: Redis refused \(noperm\); /),
     );
+  });
+});
+
+describe('a search of denied clients', () => {
+  const search = async (gateway: Operated, filter: string) =>
+    (await gateway.operate('findDenied', { filter, limit: 100 })).clients;
+
+  test('finds one that is not among the hundred with the most denials', async () => {
+    const gateway = setUp();
+    for (let i = 0; i < 250; i++) {
+      const visitor = { ...LOGIN, peer: `198.51.100.${i}` };
+      for (let n = 0; n < 4; n++) await gateway.visit(visitor);
+    }
+    const { id } = await denied(gateway, { ...LOGIN, peer: '203.0.113.77' });
+    const { client } = await gateway.operate('decision', { id });
+    const listed = (await gateway.operate('top', { limit: 100 })).clients;
+    expect(listed.map((each) => each.client)).not.toContain(client);
+    const forms = [client, client.toUpperCase(), client.slice(3, 15), id, '203.0.113.77'];
+    for (const filter of forms) expect(await search(gateway, filter)).toMatchObject([{ client }]);
+    expect(await search(gateway, '203.0.113.78')).toEqual([]);
+    expect(await search(gateway, '')).toHaveLength(100);
+    expect(await search(gateway, 'login')).toHaveLength(100);
+  });
+
+  test('knows keys, plans, policies and reasons; any decision id of a client finds it', async () => {
+    const gateway = setUp();
+    const keyed = { ...LOGIN, headers: { 'x-api-key': 'key-of-acme' } };
+    const first = await denied(gateway, keyed);
+    await gateway.visit(keyed);
+    for (const filter of [
+      'acme',
+      'id:acme',
+      'ACM',
+      'pro',
+      'over_limit',
+      'key:key-of-acme',
+      first.id,
+    ])
+      expect(await search(gateway, filter)).toMatchObject([{ client_id: 'acme', denials: 2 }]);
+    for (const filter of ['id:nobody', 'key:other', 'user:bob', 'search', 'g'.repeat(256)])
+      expect(await search(gateway, filter)).toEqual([]);
+  });
+
+  test('sends other gateways no address and no key', async () => {
+    const gateway = setUp();
+    const asked = vi.spyOn(gateway.gateway, 'queryAll');
+    for (const filter of ['203.0.113.9', 'key:secret', 'user:bob']) await search(gateway, filter);
+    expect(JSON.stringify(asked.mock.calls)).not.toMatch(/203\.0|secret|bob/);
   });
 });
 
@@ -660,6 +731,7 @@ describe('an input', () => {
     explain: { url: '/login' },
     decision: { id: '0123456789ab-1' },
     top: {},
+    findDenied: {},
     inspect: { client: CLIENT },
     reset: { client: CLIENT },
     block: { client: CLIENT, ...TERMS },

@@ -120,17 +120,55 @@ describe('traffic', () => {
   });
 });
 
+test('rates are the mean of the last ten seconds, of all gateways', async () => {
+  const peer = peerReport({
+    traffic: [
+      traffic('login', ending(900, 10, 30), ending(900, 5, 15)),
+      traffic('none', ending(20), ending(10)),
+    ],
+  });
+  const { rate_ms, rates, policies, without_policy } = await setUp({
+    peerAnswers: [peer],
+  }).operate('overview');
+  expect(rate_ms).toBe(10_000);
+  expect(policies[0]?.rates).toEqual({ requests: 4, denials: 2, would_deny: 0 });
+  expect(without_policy.rates).toEqual({ requests: 2, denials: 1, would_deny: 0 });
+  expect(rates).toEqual({ requests: 6, denials: 3, would_deny: 0 });
+});
+
 describe('the store', () => {
+  test('that is late now and then has a state apart from one that does not answer', async () => {
+    const times = { sinceMs: NOON_MS - 9_000, reason: 'timeout' };
+    const lapses = { failed: 1, checks: 120, withinMs: 10_000 };
+    const peer = (failed: number) =>
+      peerReport({
+        store: { states: ['open'], ...times, lapses: { failed, checks: 40, withinMs: 10_000 } },
+      });
+    const down = peerReport({ store: { states: ['open'], ...times } });
+    const gateway = setUp({
+      store: { isDegraded: true, lapses, ...times },
+      peerAnswers: [peer(2), down],
+    });
+    const { states } = (await gateway.operate('overview')).store;
+    expect(states).toMatchObject([
+      { state: 'open', gateways: 2, lapses: { failed: 3, checks: 160, within_ms: 10_000 } },
+      { state: 'open', gateways: 1 },
+      { state: 'closed', gateways: 1, lapses: { failed: 1, checks: 120, within_ms: 10_000 } },
+    ]);
+    expect(states[1]).not.toHaveProperty('lapses');
+  });
+
   test('has a state for each way in which policies are decided without it', async () => {
-    const store = { isDegraded: true, sinceMs: NOON_MS - 9_000, reason: 'timeout' };
+    const times = { sinceMs: NOON_MS - 9_000, reason: 'timeout' };
+    const store = { isDegraded: true, lapses: undefined, ...times };
     const gateway = setUp({ store, peerAnswers: [peerReport()] });
     const failed = { gateways: 1, since: iso(NOON_MS - 9_000), reason: 'timeout' };
     expect((await gateway.operate('overview')).store).toEqual({
       kind: 'memory',
       states: [
-        { state: 'enforced', gateways: 1, since: iso(NOON_MS - 5_000) },
-        { state: 'open', ...failed },
-        { state: 'closed', ...failed },
+        { state: 'enforced', gateways: 1, since: iso(NOON_MS - 5_000), policies: [] },
+        { state: 'open', ...failed, policies: ['login', 'default'] },
+        { state: 'closed', ...failed, policies: ['search'] },
       ],
     });
   });
@@ -138,12 +176,14 @@ describe('the store', () => {
   test('counts gateways in the same state together, since the first of them', async () => {
     const peers = [peerReport(), peerReport({ store: { states: ['enforced'], sinceMs: 7 } })];
     const { store } = await setUp({ peerAnswers: peers }).operate('overview');
-    expect(store.states).toEqual([{ state: 'enforced', gateways: 3, since: iso(7) }]);
+    expect(store.states).toEqual([{ state: 'enforced', gateways: 3, since: iso(7), policies: [] }]);
   });
 
   test('says why in one short line', async () => {
     const reason = `other: \u001b[2J${'x'.repeat(500)}`;
-    const gateway = setUp({ store: { isDegraded: true, sinceMs: NOON_MS, reason } });
+    const gateway = setUp({
+      store: { isDegraded: true, sinceMs: NOON_MS, reason, lapses: undefined },
+    });
     const [state] = (await gateway.operate('overview')).store.states;
     expect(state?.reason).toMatch(/^other: \\u\{1b\}\[2Jx+…$/);
     expect(state?.reason).toHaveLength(100);

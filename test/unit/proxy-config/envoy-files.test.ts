@@ -23,7 +23,7 @@ describe.each(FILES)('deploy/%s', (file) => {
       ({ http_filters }) => http_filters as { name: string }[],
     );
     const names = filters.map(({ name }) => name);
-    const check = names.indexOf('envoy.filters.http.ext_authz');
+    const check = names.indexOf('headgate.ext_authz');
     expect(names[check - 1]).toBe('headgate.identifying_headers');
     const refused = objectsWith('invert_match', filters[check - 1]).map(({ name }) => name);
     expect(refused).toEqual(['x-api-key', 'cf-connecting-ip']);

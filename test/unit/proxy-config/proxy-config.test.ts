@@ -159,7 +159,7 @@ describe('the part of NGINX for a location', () => {
 test('the part of NGINX for the block http has only what the parts use', () => {
   const all = proxyConfigOf('nginx', SHIPPED_POLICIES, { include: true });
   const defined = all.match(/^ *map .* (\$\w+) \{$/gm)?.map((line) => line.split(' ').at(-2) ?? '');
-  expect(defined).toHaveLength(2);
+  expect(defined).toHaveLength(4);
   for (const name of defined ?? []) expect(all.split(name).length).toBeGreaterThan(2);
 });
 

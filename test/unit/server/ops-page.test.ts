@@ -73,14 +73,14 @@ test.each([
   ...['/ui/notes.txt', '/ui/.hidden', '/ui/nothing.js', '/ui/main.js/', '/ui//main.js'],
   ...['/ui/../secret.js', '/ui/%2e%2e/secret.js', '/ui/..%2fsecret.js', '/ui/%2e%2e%2fsecret.js'],
   ...['/ui/..%5csecret.js', '/ui/main.js%00', '/ui/__proto__', '/ui/constructor', '/UI/'],
-])('%s is not found', async (url) => {
+])('%s is not possible', async (url) => {
   const { statusCode, json } = await get(url);
   expect([statusCode, json().error]).toEqual([404, 'not_found']);
 });
 
-test.each(['POST', 'PUT', 'DELETE'] as const)('%s is not found', async (method) => {
+test.each(['POST', 'PUT', 'DELETE'] as const)('%s is not possible', async (method) => {
   const headers = { host: 'localhost' };
-  expect((await serverWith().inject({ method, url: '/ui/', headers })).statusCode).toBe(404);
+  expect((await serverWith().inject({ method, url: '/ui/', headers })).statusCode).toBe(405);
 });
 
 test('nothing is there if it is turned off', async () => {

@@ -29,11 +29,14 @@ const DENIAL: Denial = { id: '0123', traceId: '4bf9', ...deniedClient('k.a', 'i.
 const DENIED = denied();
 const { denial: _denial, ...ALLOWED }: Decision = { ...DENIED, verdict: 'allow' };
 const ANSWERED = { dialect: 'nginx', durationMs: 0.5 };
+const ENTRY = { address: '10.0.0.1', key: undefined, expiresMs: 1, place: 'policies.yaml:3' };
+const BLOCKED_BY = { access: 'blocked', isOverride: false, entry: ENTRY } as const;
 const DENIAL_LINE = denialLine(
-  { decision: DENIED, denial: DENIAL, answered: ANSWERED },
+  { decision: DENIED, denial: { ...DENIAL, accessBy: BLOCKED_BY }, answered: ANSWERED },
   { client: 'i.b', client_id: 'acme', suppressed: 0 },
 );
-const { mode: _mode, dialect: _dialect, duration_ms: _duration, ...SHADOW } = DENIAL_LINE;
+const { mode: _mode, dialect: _dialect, duration_ms: _duration, ...OTHERS } = DENIAL_LINE;
+const { blocked_by: _by, listed_at: _at, ...SHADOW } = OTHERS;
 const SHADOW_LINE = { ...SHADOW, counted_in: 'store' };
 const UNSEEN = { dialect: 'nginx', header: 'x-api-key', requests: 1_000 };
 const ERROR = new Error('no');
@@ -119,6 +122,7 @@ const CALLS: Calls = {
     saltsNotShared: ({ peers }) => peers.saltsNotShared(ERROR),
     othersUnheard: ({ peers }) => peers.othersUnheard(ERROR),
     heartbeatLost: ({ peers }) => peers.heartbeatLost(ERROR),
+    moreThanReplicas: ({ peers }) => peers.moreThanReplicas(2),
   },
   operators: {
     acted: ({ operators }) => operators.acted(ACTION),
@@ -248,7 +252,7 @@ describe('the reference', () => {
   test('shows a line like those that are written', () => {
     const [line = ''] = linesOf(1);
     // As most lines, it is about the counter of its client, which is no listed key.
-    const rare = ['trace_id', 'client_id', 'came_as', 'counted'];
+    const rare = ['trace_id', 'client_id', 'came_as', 'counted', 'blocked_by', 'listed_at'];
     const names = Object.keys(parse(line)).filter((name) => !rare.includes(name));
     expect(Object.keys(parse(EXAMPLE))).toEqual(names);
     const { event, level, msg } = parse(EXAMPLE);

@@ -85,7 +85,7 @@ values.schema.json refuses unknown keys, wrong types and wrong forms before this
 {{- $wrong = append $wrong "podAntiAffinity: affinity.podAntiAffinity is set as well. Set podAntiAffinity=off, or remove the other." -}}
 {{- end -}}
 
-{{- $values := dict "HEADGATE_HOST" "listenAddress" "HEADGATE_OPS_HOST" "adminToken and listenAddress" "HEADGATE_GRPC_PORT" "service.grpc.enabled" "HEADGATE_POLICIES" "policyFile" "HEADGATE_DRAIN_MS" "drainSeconds" "HEADGATE_LOG_LEVEL" "logLevel" "HEADGATE_REPLICAS" "replicas or autoscaling.minReplicas" "HEADGATE_REDIS_URL" "redis" "REDIS_URL" "redis" "HEADGATE_ADMIN_TOKEN" "adminToken" "HEADGATE_PROXY_SECRET" "proxySecret" "HEADGATE_IP_SALT_SECRET" "ipSaltSecret" -}}
+{{- $values := dict "HEADGATE_HOST" "listenAddress" "HEADGATE_OPS_HOST" "adminToken and listenAddress" "HEADGATE_GRPC_PORT" "service.grpc.enabled" "HEADGATE_POLICIES" "policyFile" "HEADGATE_DRAIN_MS" "drainSeconds" "HEADGATE_LOG_LEVEL" "logLevel" "HEADGATE_REDIS_URL" "redis" "REDIS_URL" "redis" "HEADGATE_ADMIN_TOKEN" "adminToken" "HEADGATE_PROXY_SECRET" "proxySecret" "HEADGATE_IP_SALT_SECRET" "ipSaltSecret" -}}
 {{- $fixed := list "HEADGATE_PORT" "HEADGATE_OPS_PORT" "HEADGATE_LISTEN" -}}
 {{- range $v.extraEnv -}}
 {{- if hasKey $values .name -}}

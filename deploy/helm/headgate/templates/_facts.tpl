@@ -22,6 +22,13 @@
 {{ .Values.autoscaling.enabled | ternary .Values.autoscaling.minReplicas .Values.replicas }}
 {{- end }}
 
+{{/* Whether extraEnv has the number of gateways: those outside of this release are unknown here. */}}
+{{- define "headgate.hasOwnReplicas" -}}
+{{- range .Values.extraEnv -}}
+{{- if eq .name "HEADGATE_REPLICAS" -}}true{{- end -}}
+{{- end -}}
+{{- end }}
+
 {{- define "headgate.policyText" -}}
 {{ default (.Files.Get "files/policies.yaml") .Values.policyFile.text }}
 {{- end }}

@@ -17,7 +17,7 @@
 {{- if not .Values.service.grpc.enabled }}
 - { name: HEADGATE_GRPC_PORT, value: "off" }
 {{- end }}
-{{- if include "headgate.hasRedis" . }}
+{{- if and (include "headgate.hasRedis" .) (not (include "headgate.hasOwnReplicas" .)) }}
 # The number of pods that share a limit while Redis is down, until headgate has learned it from Redis.
 - { name: HEADGATE_REPLICAS, value: {{ include "headgate.pods" . | quote }} }
 {{- end }}

@@ -7,17 +7,19 @@ afterEach(() => void vi.useRealTimers());
 function setUp(beat: () => Promise<void> = async () => {}) {
   const replicas = { beat: vi.fn(beat), lostTouch: vi.fn(), place: { count: 3, rank: 1 } };
   const monitor = { heartbeatAccepted: vi.fn(), heartbeatLost: vi.fn() };
-  const heartbeat = new Heartbeat({ replicas, deadlineMs: 50, monitor });
-  return { heartbeat, replicas, monitor };
+  const onCounted = vi.fn();
+  const heartbeat = new Heartbeat({ replicas, deadlineMs: 50, monitor, onCounted });
+  return { heartbeat, replicas, monitor, onCounted };
 }
 
 test('a heartbeat is sent every two seconds until it is closed', async () => {
-  const { heartbeat, replicas, monitor } = setUp();
+  const { heartbeat, replicas, monitor, onCounted } = setUp();
   await vi.advanceTimersByTimeAsync(1_999);
   expect(replicas.beat).not.toHaveBeenCalled();
   await vi.advanceTimersByTimeAsync(4_001);
   expect(replicas.beat).toHaveBeenCalledTimes(3);
   expect(monitor.heartbeatAccepted).toHaveBeenCalledTimes(3);
+  expect(onCounted.mock.calls).toEqual([[3], [3], [3]]);
   expect(monitor.heartbeatLost).not.toHaveBeenCalled();
   expect(replicas.lostTouch).not.toHaveBeenCalled();
   heartbeat.close();

@@ -37,9 +37,14 @@ test('s sorts, / filters, Esc shows all rows again', () => {
   expect(shown(filtering)).toContainEqual('Only clients with: ACM ');
   const { state: filtered } = pressed(filtering, 'return');
   expect(chosenLine(filtered)).toMatch(/^> id:acme/);
-  expect(shown(pressed(filtered, 'escape').state).join('\n')).toContain('i.first');
+  expect(pressed(filtering, 'return').effect).toEqual({ kind: 'refresh' });
+  for (const key of ['escape', 'backspace']) {
+    const { state: all, effect } = pressed(filtered, key);
+    expect(shown(all).join('\n')).toContain('i.first');
+    expect(effect).toEqual({ kind: 'refresh' });
+  }
   expect(shown(pressed(filtering, 'backspace', 'backspace', 'x').state).join('\n')).toContain(
-    'no denied client has this in its row',
+    'searching ...',
   );
 });
 
@@ -48,6 +53,25 @@ test('q, Ctrl+C and ? ', () => {
   const { state: help } = pressed(START, '?');
   expect(shown(help)).toContainEqual(expect.stringMatching(/^Tab +go to the other table/));
   expect(shown(pressed(help, 'x').state)).toEqual(shown(START));
+  expect(pressed(help, 'q').effect).toEqual({ kind: 'quit' });
+  expect(shown(help).join('\n')).toMatch(
+    /^Esc +go back .*\(also Backspace\)\nq +quit, from a detail too$/m,
+  );
+});
+
+test('q quits in a detail too; Esc and Backspace go back', () => {
+  for (const keys of [
+    ['j', 'return'],
+    ['tab', 'return'],
+  ]) {
+    const { state } = pressed(START, ...keys);
+    expect(state.why).toBeDefined();
+    expect(pressed(state, 'q').effect).toEqual({ kind: 'quit' });
+    expect(pressed(state, 'escape').state.why).toBeUndefined();
+    expect(pressed(state, 'backspace').state.why).toBeUndefined();
+  }
+  const { state: typing } = pressed(START, '/', 'q');
+  expect(typing.panes.policies.filter).toBe('q');
 });
 
 test('Enter asks why a client is denied; what is asked meanwhile is about that client', () => {
@@ -130,6 +154,18 @@ describe('an action', () => {
     const { state } = pressed(START, 'r');
     expect(state.form).toBeUndefined();
     expect(shown(state)).toContainEqual(expect.stringMatching(/^choose a client first/));
+  });
+
+  test.each(['r', 'b'])('%s of a client that the policy file blocks says so', (key) => {
+    const blocked = client('i.blocked', {
+      ...{ reason: 'blocked', blocked_by: 'policy_file', listed_at: 'policies.yaml:12' },
+    });
+    const { state } = pressed(stateOf({ clients: [blocked] }), 'tab', key);
+    expect(state.form).toBeUndefined();
+    expect(shown(state, 120)).toContainEqual(
+      expect.stringMatching(/^the policy file blocks i\.blocked \(policies\.yaml:12\): there is/),
+    );
+    expect(pressed(stateOf({ clients: [blocked] }), 'tab', 'e').state.form).toBeDefined();
   });
 
   test.each(['l', 'm'])('%s in an empty table is not about a row of the other', (key) => {

@@ -1,12 +1,6 @@
 import { expect, test } from 'vitest';
-import { rateOf, sparkline } from '../../../../src/cli/top/rates.ts';
-import { cut, rateText, widthOf, wrapped } from '../../../../src/cli/top/text.ts';
-
-test('a rate is the mean of the last five seconds', () => {
-  expect(rateOf([100, 0, 10], 5_000)).toBe(2);
-  expect(rateOf([100, 1, 1, 1, 1, 1], 1_000)).toBe(1);
-  expect(rateOf([], 5_000)).toBe(0);
-});
+import { sparkline } from '../../../../src/cli/top/sparkline.ts';
+import { cut, widthOf, wrapped } from '../../../../src/cli/top/text.ts';
 
 test('a sparkline is as high as its highest part, and shows nothing where nothing was', () => {
   expect(sparkline([0, 0, 1, 1, 4, 4, 8, 8], 4)).toBe(' ▁▄█');
@@ -27,8 +21,4 @@ test('texts are measured in columns, and cut visibly', () => {
 test('texts are wrapped between words', () => {
   expect(wrapped('one two three', 8)).toEqual(['one two', 'three']);
   expect(wrapped('incomprehensible', 8)).toEqual(['incompr…']);
-});
-
-test('rates are short', () => {
-  expect([0, 0.01, 0.44, 9.96, 1_234].map(rateText)).toEqual(['0', '<0.1', '0.4', '10', '1,234']);
 });

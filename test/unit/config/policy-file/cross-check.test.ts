@@ -177,7 +177,7 @@ test('reports at most the given number of mistakes', () => {
   const sections = {
     identity: undefined,
     keys: undefined,
-    exempt: [{ key: 'a', address: undefined, expires: undefined }],
+    exempt: [{ key: 'a', address: undefined, expires: undefined, comment: undefined }],
     block: undefined,
     fallback: undefined,
     entries: [],

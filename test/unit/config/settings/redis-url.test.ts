@@ -31,6 +31,20 @@ describe('a URL names', () => {
       database: 0,
     });
   });
+  test('a unix socket', () => {
+    expect(parseRedisUrl('unix:///run/my%20redis/redis.sock')).toMatchObject({
+      kind: 'single',
+      addresses: [{ path: '/run/my redis/redis.sock' }],
+      database: 0,
+    });
+    expect(parseRedisUrl('unix://me:p%40ss@/run/redis.sock?db=3')).toMatchObject({
+      addresses: [{ path: '/run/redis.sock' }],
+      username: 'me',
+      password: 'p@ss',
+      database: 3,
+    });
+    expect(parseRedisUrl('unix:/run/redis.sock').addresses[0].path).toBe('/run/redis.sock');
+  });
   test('sentinels and their master', () => {
     const url = 'redis+sentinel://me:secret@a:1,b/mymaster/2?sentinel_password=x%26y';
     expect(parseRedisUrl(url)).toMatchObject({
@@ -76,6 +90,12 @@ describe('an invalid URL is refused with a remedy, and its password is not quote
     [`redis+sentinel://user:12/${SECRET}@host`, 'write a "/"'],
     [`redis+sentinel://user:a#${SECRET}@host/mymaster`, 'write a "/"'],
     [`redis://host/0?${SECRET}@x`, 'write a "/"'],
+    [`unix://:${SECRET}@redis.sock`, 'by its whole path'],
+    [`unix://:a/${SECRET}@/run/redis.sock`, 'write a "/"'],
+    ['unix:redis.sock', 'by its whole path'],
+    ['unix:///run/', 'by its whole path'],
+    [`unix://:${SECRET}@/run/redis.sock?db=x`, 'the number of a database'],
+    [`unix://:${SECRET}@/run/redis.sock?database=1`, 'known options are db'],
     [`redis://:${SECRET}%@host`, '%25'],
     [`redis+sentinel://:${SECRET}@host:26379`, 'must name the master'],
     [`redis+cluster://:${SECRET}@a,b/1`, 'a cluster has only 0'],

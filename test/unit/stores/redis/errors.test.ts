@@ -21,6 +21,8 @@ test.each([
   ['ERR OOM command not allowed', 'oom'],
   ['WRONGTYPE Operation against a key holding the wrong kind of value', 'wrongtype'],
   ['WRONGPASS invalid username-password pair', 'wrongpass'],
+  ["ERR Could not find scripting engine 'lua'", 'nolua'],
+  ["ERR unknown command 'EVALSHA', with args beginning with: 'x'", 'nolua'],
   ['TRYAGAIN Multiple keys request during rehashing of slot', 'clusterdown'],
   ['NOSCRIPT No matching script.', 'noscript'],
   ['ERR something new', 'other'],

@@ -1,14 +1,6 @@
-/** What a series of counts says: the present rate, and the last 15 minutes as a sparkline. */
+/** Draws a series of counts as a sparkline. */
 
-/** A rate is the mean of so long. */
-const RATE_MS = 5_000;
 const BARS = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-
-/** Per second, over the last steps. */
-export function rateOf(counts: readonly number[], stepMs: number): number {
-  const last = counts.slice(-Math.max(1, Math.ceil(RATE_MS / stepMs)));
-  return last.length === 0 ? 0 : (sum(last) * 1_000) / (last.length * stepMs);
-}
 
 /** One character for each part of the time, oldest first. A space is a part in which nothing was counted. */
 export function sparkline(counts: readonly number[], width: number): string {

@@ -1,0 +1,98 @@
+/** Says in words how the gateways are: what is wrong, worst first, or that all is well. The page and `headgate top` show it. */
+import { RATE_MS } from './overview-rates.ts';
+import { listText, plural, rateText, shareText } from './rate-text.ts';
+import type { Overview, StatusLine } from './schemas/overview.ts';
+import { storeLines } from './store-status.ts';
+import { clockText } from './time-text.ts';
+
+type Known = Omit<Overview, 'status'>;
+
+/** Denials are worth a warning from so many per second on, if they are that share of all requests. */
+export const MANY_DENIALS = { perSecond: 1, share: 0.1 } as const;
+const LAST = `the last ${RATE_MS / 1_000} s`;
+
+export function statusOf(overview: Known): StatusLine[] {
+  const wrong = [
+    ...storeLines(overview),
+    ...refusedCaller(overview),
+    ...silentGateways(overview),
+    ...policyFileFaults(overview),
+    ...untrustedProxy(overview),
+    ...manyDenials(overview),
+  ];
+  const traffic = trafficText(overview);
+  const modes = changedModes(overview);
+  if (wrong.length === 0) return [allIsWell(overview, traffic), ...modes];
+  return [...wrong, ...modes, { level: 'well', text: traffic }];
+}
+
+function allIsWell({ store, gateways }: Known, traffic: string): StatusLine {
+  const { answered } = gateways;
+  const who = `${plural(answered, 'gateway')} ${answered === 1 ? 'counts' : 'count'}`;
+  const where = store.kind === 'redis' ? 'Redis' : 'memory';
+  return { level: 'well', text: `All is well: ${who} in ${where}. ${traffic}` };
+}
+
+function trafficText({ rates: { requests, denials } }: Known): string {
+  if (requests === 0) return `No requests in ${LAST}.`;
+  return `In ${LAST}: ${rateText(requests)} requests/s, ${shareText(denials, requests)} denied.`;
+}
+
+/** Someone will soon ask about these. */
+function manyDenials({ rates: { requests, denials }, policies }: Known): StatusLine[] {
+  if (denials < MANY_DENIALS.perSecond || denials < requests * MANY_DENIALS.share) return [];
+  const [most] = policies.toSorted((a, b) => b.rates.denials - a.rates.denials);
+  const by = most === undefined || most.rates.denials === 0 ? '' : `, most of them by ${most.name}`;
+  const share = shareText(denials, requests);
+  return [{ level: 'warning', text: `${share} of the requests were denied in ${LAST}${by}.` }];
+}
+
+function silentGateways({ gateways: { asked, answered } }: Known): StatusLine[] {
+  if (answered >= asked) return [];
+  const text = `${asked - answered} of ${plural(asked, 'gateway')} did not answer: the numbers lack theirs.`;
+  return [{ level: 'warning', text }];
+}
+
+function policyFileFaults({ policy_file: { digests, refused }, time }: Known): StatusLine[] {
+  const lines: StatusLine[] = [];
+  if (refused !== undefined) {
+    const [mistake = ''] = refused.mistakes;
+    const text = `A policy file was refused at ${clockText(refused.at, time)}, so the one before stays in force: ${mistake}`;
+    lines.push({ level: 'warning', text });
+  }
+  if (digests.length > 1) {
+    lines.push({
+      level: 'warning',
+      text: `The gateways have ${digests.length} different policy files.`,
+    });
+  }
+  return lines;
+}
+
+function refusedCaller({ refused_caller: found, time }: Known): StatusLine[] {
+  if (found === undefined) return [];
+  const text = `Calls without the right secret get 403, the last at ${clockText(found.last, time)}. If your proxy sent them, so do all of its clients: compare HEADGATE_PROXY_SECRET with its X-Headgate-Secret.`;
+  return [{ level: 'wrong', text }];
+}
+
+function untrustedProxy({ untrusted_proxy: found, gateways: { answered } }: Known): StatusLine[] {
+  if (found === undefined) return [];
+  const where = answered > 1 ? ` ${found.gateways} of ${plural(answered, 'gateway')}` : '';
+  const text = `A proxy outside identity.trusted_proxies asks${where}: all of its clients share the limits of its address. Add the network that it connects from.`;
+  return [{ level: 'warning', text }];
+}
+
+/** Overrides that are easily forgotten. */
+function changedModes({ policies }: Known): StatusLine[] {
+  const changed = policies.filter(({ mode, mode_of_file: ofFile }) => mode !== ofFile);
+  if (changed.length > MOST_MODES) {
+    const names = listText(changed.map(({ name }) => name));
+    return [{ level: 'warning', text: `An operator changed the modes of ${names}.` }];
+  }
+  return changed.map(({ name, mode, mode_of_file: ofFile }) => ({
+    level: 'warning',
+    text: `An operator set ${name} to ${mode}; the policy file says ${ofFile}.`,
+  }));
+}
+
+const MOST_MODES = 3;
