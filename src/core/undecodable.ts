@@ -31,20 +31,20 @@ export function decodedWithGaps(raw: string): string[] {
 
 const ROWS = /[\ud800\ud801]{2,}/g;
 
-/** Alone, a stray sign may leave behind it what has a meaning in a path. */
+/** A stray sign may leave behind it what has a meaning in a path. */
 const STRAY_BEFORE_MARK = /[%\ud801][^/]{0,12}[.;#?\s]/;
 const STRAY_BEFORE_SLASH = /[%\ud801][^/]{0,4}\//;
 
 function withoutStrays(text: string): string[] {
   if (!/[%\ud801]/.test(text)) return [text];
   const texts = [withTakingStrays(text, '/')];
-  if (STRAY_BEFORE_MARK.test(text)) texts.push(text.replaceAll('%', STRAY));
+  if (STRAY_BEFORE_MARK.test(text)) texts.push(withTakingStrays(text, './;#? '));
   if (STRAY_BEFORE_SLASH.test(text)) texts.push(withTakingStrays(text, ''));
   return texts;
 }
 
-/** Each sign takes up to two characters with it, or five if it is `%u`, but none from `end` on. */
-function withTakingStrays(text: string, end: string): string {
+/** Each sign takes up to two characters with it, or five if it is `%u`, but none from one of `ends` on. */
+function withTakingStrays(text: string, ends: string): string {
   let taken = '';
   let left = 0;
   for (let i = 0; i < text.length; i++) {
@@ -52,7 +52,7 @@ function withTakingStrays(text: string, end: string): string {
     if (char === '%' || char === STRAY) {
       left += /u/i.test(text[i + 1] ?? '') ? 5 : 2;
       taken += STRAY;
-    } else if (left === 0 || char === end) {
+    } else if (left === 0 || ends.includes(char)) {
       left = 0;
       taken += char;
     } else if (char !== GAP) left--;

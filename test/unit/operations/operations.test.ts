@@ -126,7 +126,7 @@ describe('block and exempt', () => {
       await operate('unblock', { client });
       for (const name of [client, pseudonym]) {
         await expect(operate('exempt', { client: name, ...TERMS })).rejects.toMatchObject(
-          failure('invalid', /trusted proxy/),
+          failure('not_possible', /trusted proxy/),
         );
       }
       expect(await visit({ target: '/login', peer: client })).toMatchObject({
