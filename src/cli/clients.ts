@@ -27,7 +27,7 @@ import {
 } from './support/output.ts';
 import { exemptedText, overrideText, toned } from './support/override-text.ts';
 import { resetText } from './support/reset-text.ts';
-import { table, untilCell } from './support/table.ts';
+import { deniedUntilCell, table } from './support/table.ts';
 
 interface TopFlags extends GatewayFlags, OutputFlags {
   readonly limit: number;
@@ -117,7 +117,7 @@ function topText({ clients, gateways }: DenialList, nowMs: number): Line[] {
     toned(each.reason),
     shortTime(each.since),
     shortTime(each.last),
-    each.until === undefined ? '' : untilCell(each.until, nowMs),
+    deniedUntilCell(each, nowMs),
     each.decision_id,
   ]);
   const head = ['CLIENT', 'DENIALS', 'LIMIT', 'REASON', 'SINCE (UTC)', 'LAST', 'UNTIL', 'DECISION'];

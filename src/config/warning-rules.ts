@@ -43,6 +43,12 @@ export const WARNING_RULES = {
       'Limits count IPv6 addresses by more than 64 bits, so each address of one customer network is another client.',
     remedy: 'Count 64 bits or fewer, or add a wider network with a higher factor.',
   },
+  'exempt-trusted-proxy': {
+    meaning:
+      'An exempt address is in `identity.trusted_proxies`. Many clients share the address of a proxy, so a trusted proxy is never exempt, and the entry does nothing for it.',
+    remedy:
+      'Name only your proxies in `identity.trusted_proxies`, not the whole network. For loopback, exempt an API key instead.',
+  },
   'loopback-exempt': {
     meaning:
       'A loopback address is exempt. If another process on the same machine connects to your proxy, such as a tunnel, all of its clients have this address and no limit applies to them.',

@@ -7,6 +7,7 @@ import {
   isNode,
   isScalar,
   visit,
+  type YAMLError,
   type YAMLMap,
 } from 'yaml';
 
@@ -44,7 +45,7 @@ export interface YamlFileKind {
 /** `text` is the text of the document. */
 export function mistakesOf(document: Document, text: string, kind: YamlFileKind): YamlMistake[] {
   const mistakes = [
-    ...mistakesOfParser(document, kind),
+    ...mistakesOfParser(document, text, kind),
     ...versionMistakes(text),
     ...mistakesOfNodes(document, kind),
   ];
@@ -57,16 +58,54 @@ export function mistakesOf(document: Document, text: string, kind: YamlFileKind)
 
 /** Replacements for messages that only programmers understand. */
 const PLAINER: Readonly<Record<string, string>> = {
+  MULTILINE_IMPLICIT_KEY:
+    'this line has no key and value with a colon and a blank between them, as in "version: 1"',
+  UNEXPECTED_TOKEN:
+    'this does not belong to the value before it: remove it, or quote the value if it contains a bracket, a brace, a comma, a colon or "#"',
+  BAD_SCALAR_START: 'a value that begins with this character must be in quotes',
+  BAD_DQ_ESCAPE:
+    'in double quotes, a backslash begins an escape: write two of them, or use single quotes',
+  BLOCK_IN_FLOW: 'a list or map in brackets cannot go on like this: close the bracket before it',
+  KEY_OVER_1024_CHARS: 'this key is too long',
   TAG_RESOLVE_FAILED: 'a tag is not known here, remove it',
   BLOCK_AS_IMPLICIT_KEY:
     'this value and the next line do not fit: indent the next line less, or quote a value that contains a colon',
 };
 
+const OUT_OF_PLACE = 'UNEXPECTED_TOKEN';
+
+function isOnLine(text: string, first: YAMLError, other: YAMLError): boolean {
+  return !text.slice(first.pos[0], other.pos[0]).includes('\n');
+}
+
 /** Follows from another mistake at the same place. */
 const CONSEQUENCE = 'MULTILINE_IMPLICIT_KEY';
 
+/** For what is opened and not closed. Its place is where it is opened; the parser finds the end of the file. */
+function unclosed({ code, pos, message }: YAMLError, document: Document): YamlMistake | undefined {
+  const isFlow = /and end with a ([\]}])/.test(message);
+  if (code !== 'MISSING_CHAR' && !isFlow) return undefined;
+  let offset = -1;
+  visit(document, (_, node) => {
+    const isOpen = isScalar(node)
+      ? /^QUOTE/.test(node.type ?? '')
+      : isCollection(node) && node.flow;
+    const start = isOpen ? (node as { range?: readonly number[] | null }).range?.[0] : undefined;
+    const isWanted = isScalar(node) ? !isFlow : isFlow;
+    if (isWanted && start !== undefined && start < pos[0]) offset = Math.max(offset, start);
+  });
+  if (offset === -1) return undefined;
+  return {
+    offset,
+    message: isFlow
+      ? 'this bracket is not closed: write the other one at the end of the list or map'
+      : 'this quote is not closed: write the same quote at the end of the value',
+  };
+}
+
 /** Includes warnings: an unknown tag or directive changes what the author thinks the file says. */
-function mistakesOfParser({ errors, warnings }: Document, kind: YamlFileKind): YamlMistake[] {
+function mistakesOfParser(document: Document, text: string, kind: YamlFileKind): YamlMistake[] {
+  const { errors, warnings } = document;
   const plainer: typeof PLAINER = {
     ...PLAINER,
     [SECOND_DOCUMENT]: `a second document begins here, ${kind.name} has only one`,
@@ -76,15 +115,24 @@ function mistakesOfParser({ errors, warnings }: Document, kind: YamlFileKind): Y
     all
       .filter(({ code, pos }) => {
         if (code === SECOND_DOCUMENT && kind.isLenient === true) return false;
+        // Reported with the nodes.
+        if (code === 'BAD_ALIAS') return false;
         const isAlone = all.filter((other) => other.pos[0] === pos[0]).length === 1;
         return code !== CONSEQUENCE || isAlone;
       })
+      // After the first one, all of the line is out of place.
+      .filter((each, _, kept) => {
+        const first = kept.find(({ code }) => code === OUT_OF_PLACE);
+        return first === undefined || each.pos[0] <= first.pos[0] || !isOnLine(text, first, each);
+      })
       // After one such line, the parser takes the right ones for wrong.
       .filter((each, i, kept) => !isIndented(each) || kept.findIndex(isIndented) === i)
-      .map(({ code, pos, message }) => ({
-        offset: pos[0],
-        message: plainer[code] ?? plain(message),
-      }))
+      .map((error) => {
+        const { code, pos, message } = error;
+        return (
+          unclosed(error, document) ?? { offset: pos[0], message: plainer[code] ?? plain(message) }
+        );
+      })
   );
 }
 
@@ -130,7 +178,9 @@ function mistakesOfNodes(document: Document, { isLenient = false }: YamlFileKind
         return visit.BREAK;
       }
       if (anchors.has(node.source)) return undefined;
-      const message = `there is no anchor "&${node.source}" before this alias`;
+      const message = /^[\w-]+$/.test(node.source)
+        ? `there is no anchor "&${node.source}" before this alias`
+        : 'a value that begins with "*" must be in quotes';
       mistakes.push({ offset, message });
       return undefined;
     }

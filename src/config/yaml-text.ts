@@ -12,6 +12,7 @@ import {
   type SchemaOptions,
 } from 'yaml';
 import type { Excerpt, Place } from './diagnostic.ts';
+import { otherText } from './other-text.ts';
 import { boundsMistake, type YamlBounds } from './yaml-bounds.ts';
 import { commentOf } from './yaml-comment.ts';
 import { mistakesOf, PARSE_OPTIONS, type YamlFileKind, type YamlMistake } from './yaml-mistakes.ts';
@@ -58,8 +59,9 @@ export function readYaml(written: string, kind = POLICY_FILE): YamlText {
     ...kind.options,
     lineCounter: lines,
   });
-  const mistakes =
-    tooLarge === undefined ? mistakesOf(document, text, kind) : [{ offset: 0, message: tooLarge }];
+  const refused =
+    tooLarge === undefined ? otherText(text, kind.name) : { offset: 0, message: tooLarge };
+  const mistakes = refused === undefined ? mistakesOf(document, text, kind) : [refused];
   const value = mistakes.length === 0 ? (kind.toValue ?? toValue)(document, mistakes) : undefined;
   return {
     value: mistakes.length === 0 ? value : undefined,

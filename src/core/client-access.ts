@@ -1,6 +1,6 @@
 /** Decides whether a client is exempt or blocked: overrides come first, then the lists of the policy file. */
 import { type Access, type ClientAccess, isInForce, type ListEntry } from './access-lists.ts';
-import { countedAddress, exemptedAddress, isLoopback } from './address.ts';
+import { countedAddress, exemptedAddress } from './address.ts';
 import type { KnownAddress } from './address-book.ts';
 import type { ApiKey } from './api-key.ts';
 import type { CheckContext } from './check-context.ts';
@@ -27,7 +27,7 @@ export type FindAccess = (
 export function compileAccess(trusts: (address: string) => boolean): FindAccess {
   /** Many clients share the address of a trusted proxy, so it never exempts them. */
   const isOfOneClient = ({ reported }: ListableClient) =>
-    reported !== undefined && (isLoopback(reported) || !trusts(reported));
+    reported !== undefined && !trusts(reported);
 
   function overriddenAccess(client: ListableClient, overrides: Overrides) {
     const ofClaims = claimsOf(client);

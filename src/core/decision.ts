@@ -21,6 +21,8 @@ export interface BindingQuota {
   readonly nowMs: number;
   /** The store key that was counted. It is opaque, and the same for all requests of one client. */
   readonly key: string;
+  /** The limit is lower than what the request costs, so no wait helps. */
+  readonly isNeverMet?: true;
 }
 
 /** A denial with the id by which the client, the log and operators know it. */

@@ -6,6 +6,7 @@
  */
 import findMyWay from 'find-my-way';
 import { canonicalHost } from './host.ts';
+import { compilePathsAround, type PathsAround } from './path-around.ts';
 
 export interface RouteMatch {
   /** Upper-case methods; undefined means any. */
@@ -27,7 +28,16 @@ export interface Matchable {
   readonly path: string;
 }
 
-export type Matcher<T> = (request: Matchable) => T | undefined;
+export interface Matcher<T> {
+  (request: Matchable): T | undefined;
+  /**
+   * The paths of routes that paths with marks (undecodable.ts) may be, the closest first. Undefined if it takes too long
+   * to tell.
+   */
+  around(line: Omit<Matchable, 'path'>, paths: readonly string[]): readonly string[] | undefined;
+}
+
+const MAX_AROUND = 64;
 
 /** `path` must be canonical (see path.ts), `host` valid (see host.ts). */
 export function matchable(method: string, host: string, path: string): Matchable {
@@ -48,6 +58,7 @@ interface PathRoutes<T> {
   /** Paths without parameters. If a request has one of them exactly, no other route is more specific. */
   readonly exact: ReadonlyMap<string, Candidate<T>>;
   readonly tree: ReturnType<typeof findMyWay>;
+  readonly around: PathsAround;
 }
 
 interface HostRoutes<T> {
@@ -65,7 +76,7 @@ export function compileMatcher<T>(routes: readonly Route<T>[]): Matcher<T> {
   const anyHost = hosts.get(ANY_HOST);
   const namesHosts = hosts.size > (anyHost === undefined ? 0 : 1);
 
-  return (request) => {
+  const match = (request: Matchable) => {
     let best = anyHost && find(anyHost, request);
     if (namesHosts) {
       for (const name of hostNames(request.host)) {
@@ -76,6 +87,16 @@ export function compileMatcher<T>(routes: readonly Route<T>[]): Matcher<T> {
     }
     return best?.value;
   };
+  const around: Matcher<T>['around'] = ({ method, host }, paths) => {
+    const fits = [ANY_HOST, ...hostNames(canonicalHost(host))].flatMap((name) => {
+      const routesOfHost = hosts.get(name);
+      return routesOfHost ? [pathsOf(routesOfHost, countedMethod(method)).around(paths)] : [];
+    });
+    if (!fits.every((each) => each !== undefined)) return undefined;
+    const closest = fits.flat().sort((a, b) => a.filled - b.filled);
+    return [...new Set(closest.map(({ path }) => path))].slice(0, MAX_AROUND);
+  };
+  return Object.assign(match, { around });
 }
 
 /** A HEAD does the work of a GET, so it counts as one. Some servers accept `post` as POST. */
@@ -103,10 +124,14 @@ function withoutSpecials(path: string): string {
 }
 
 function find<T>(routes: HostRoutes<T>, { method, path }: Matchable): Candidate<T> | undefined {
-  const { exact, tree } = routes.byMethod.get(method) ?? routes.anyMethod;
+  const { exact, tree } = pathsOf(routes, method);
   const named = exact.get(path);
   if (named !== undefined) return named;
   return (tree.find('GET', path)?.store as Candidate<T> | null | undefined) ?? undefined;
+}
+
+function pathsOf<T>(routes: HostRoutes<T>, method: string): PathRoutes<T> {
+  return routes.byMethod.get(method) ?? routes.anyMethod;
 }
 
 /** Routes for `a.b.c` may name `a.b.c`, `*.b.c` or `*.c`. */
@@ -155,7 +180,7 @@ function compilePaths<T>(routes: readonly Route<T>[], method: string | undefined
     tree.on('GET', literal, () => undefined, candidate);
     if (!HAS_WILDCARD.test(path)) exact.set(literal.replaceAll('::', ':'), candidate);
   }
-  return { exact, tree };
+  return { exact, tree, around: compilePathsAround(best.keys()) };
 }
 
 /** A parameter or a `*`, in the spelling of `pathPattern`. */

@@ -86,7 +86,7 @@ function withoutLooseEnds(segments: readonly string[]): string[] {
 }
 
 /** Without a pattern, because a pattern for the end of a text is tried at each of its characters. */
-function withoutLooseEnd(segment: string): string {
+export function withoutLooseEnd(segment: string): string {
   let text = segment.trim();
   while (text.endsWith('.')) text = text.slice(0, -1).trimEnd();
   return text;

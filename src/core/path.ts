@@ -18,13 +18,14 @@ import {
 } from './path-forks.ts';
 import { hasTooManySegments, resolutions } from './path-segments.ts';
 import { decode } from './percent-encoding.ts';
+import { decodedWithGaps, isMark, mayGoUp, withSingleMarks } from './undecodable.ts';
 
 export interface CanonicalPath {
   readonly path: string;
   /** Other paths that a server may read, including the raw spelling. None for a plain path. */
   readonly otherReadings: readonly string[];
-  /** An invalid escape, overlong UTF-8 or too many layers of escapes, which servers read differently. */
-  readonly suspicious: boolean;
+  /** With marks for what cannot be decoded (undecodable.ts). None if everything can be. */
+  readonly unclear: readonly string[];
   /** Contains NUL, CR or LF, or is too long or has too many readings. No honest client sends such a path. */
   readonly malformed: boolean;
 }
@@ -38,6 +39,8 @@ const MAX_BEYOND_ASCII = 384;
 /** It stands for 18 characters (Unicode, annex 15), more than twice as many as any other. */
 const LONGEST_LIGATURE = 0xfdfa;
 const LENGTH_OF_LONGEST_LIGATURE = 18;
+/** For what cannot be decoded, in one reading: each can be compared in many ways. */
+const MAX_MARKS = 32;
 /** In all readings together. Every step reads each character a fixed number of times. */
 const MAX_READING_CHARACTERS = 3_072;
 const SLASH = 0x2f;
@@ -58,7 +61,7 @@ export function canonicalPath(target: string, caseSensitive: boolean): Canonical
   return {
     path: caseSensitive ? path : path.toLowerCase(),
     otherReadings: NONE,
-    suspicious: false,
+    unclear: NONE,
     malformed: false,
   };
 }
@@ -91,33 +94,53 @@ function endsPlainly(last: number, length: number): boolean {
 
 function readOddTarget(raw: string, caseSensitive: boolean): CanonicalPath {
   if (raw.length > MAX_ODD_LENGTH) return UNREADABLE;
-  const readings = new Readings(withoutBlankControls(raw));
-  let suspicious = false;
-  const decoded = (text: string) => {
-    const found = decode(text);
-    suspicious ||= found.suspicious;
-    return [found.text];
-  };
-  if (!readings.follow([originForms, splitBeforeDecoding, decoded])) return UNREADABLE;
-  if (readings.texts.some(hasTooManySegments)) return UNREADABLE;
-  if (readings.texts.some(hasTooManyBeyondAscii)) return UNREADABLE;
-  const malformed = readings.texts.some((text) => /[\0\r\n]/.test(text));
-  if (!readings.follow(FORKS)) return UNREADABLE;
-  // Checked again: slash-like characters have become slashes.
-  if (readings.texts.some(hasTooManySegments)) return UNREADABLE;
-  const last = caseSensitive ? [resolutions] : [resolutions, foldedCases];
-  if (!readings.follow(last)) return UNREADABLE;
-  const [path = '/', ...others] = readings.texts;
+  const shown = withoutBlankControls(raw);
+  let unclearPlaces = 0;
+  const lenient = readingsOf(shown, caseSensitive, (text) => {
+    const decoded = decode(text);
+    unclearPlaces = Math.max(unclearPlaces, decoded.unclearPlaces);
+    if (text.includes('\ufffd')) unclearPlaces ||= 1;
+    return [decoded.text];
+  });
+  if (lenient === undefined || unclearPlaces > MAX_MARKS) return UNREADABLE;
+  const [path = '/', ...others] = lenient.paths;
+  const { malformed } = lenient;
   const spelled = caseSensitive ? raw : raw.toLowerCase();
   if (spelled !== path && !others.includes(spelled)) others.push(spelled);
-  return { path, otherReadings: others, suspicious, malformed };
+  const known = { path, otherReadings: others };
+  if (unclearPlaces === 0 || malformed) return { ...known, unclear: NONE, malformed };
+  const withMarks = readingsOf(shown, caseSensitive, decodedWithGaps);
+  if (withMarks === undefined) return UNREADABLE;
+  const unclear = [...new Set(withMarks.paths.map(withSingleMarks))];
+  return { ...known, unclear, malformed: withMarks.malformed };
+}
+
+/** Undefined if they become too many. */
+function readingsOf(
+  target: string,
+  caseSensitive: boolean,
+  decoding: Step,
+): { readonly paths: readonly string[]; readonly malformed: boolean } | undefined {
+  const readings = new Readings(target);
+  if (!readings.follow([originForms, splitBeforeDecoding, decoding])) return;
+  if (readings.texts.some(hasTooManySegments)) return;
+  if (readings.texts.some(hasTooManyBeyondAscii)) return;
+  const malformed = readings.texts.some((text) => /[\0\r\n]/.test(text));
+  if (!readings.follow(FORKS) || readings.texts.some(mayGoUp)) return;
+  // Checked again: slash-like characters have become slashes.
+  if (readings.texts.some(hasTooManySegments)) return;
+  if (!readings.follow([resolutions])) return;
+  if (!caseSensitive && !readings.follow([foldedCases])) return;
+  return { paths: readings.texts, malformed };
 }
 
 function hasTooManyBeyondAscii(text: string): boolean {
   let count = 0;
   for (let i = 0; i < text.length; i++) {
     const code = text.charCodeAt(i);
-    if (code > 127) count += code === LONGEST_LIGATURE ? LENGTH_OF_LONGEST_LIGATURE : 1;
+    if (code <= 127) continue;
+    if (isMark(code)) count += MAX_BEYOND_ASCII / MAX_MARKS;
+    else count += code === LONGEST_LIGATURE ? LENGTH_OF_LONGEST_LIGATURE : 1;
   }
   return count > MAX_BEYOND_ASCII;
 }
@@ -125,7 +148,7 @@ function hasTooManyBeyondAscii(text: string): boolean {
 const UNREADABLE: CanonicalPath = {
   path: '/',
   otherReadings: NONE,
-  suspicious: false,
+  unclear: NONE,
   malformed: true,
 };
 

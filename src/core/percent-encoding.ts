@@ -1,5 +1,5 @@
 /**
- * Decodes percent-encoding as the most lenient server does, and reports whether servers would disagree.
+ * Decodes percent-encoding as the most lenient server does, and reports what other servers cannot decode.
  *
  * It uses no patterns: a callback for each match costs five times as much, and bots send targets full of escapes to keep
  * a gateway busy.
@@ -7,54 +7,79 @@
 
 export interface Decoded {
   readonly text: string;
-  /** An invalid escape, overlong UTF-8 or too many layers of escapes, which servers read differently. */
-  readonly suspicious: boolean;
+  /** In how many places are what servers read differently: invalid escapes, bytes that are not UTF-8, many layers. */
+  readonly unclearPlaces: number;
+}
+
+/** What takes the place of bytes that cannot be decoded. Undefined: what the most lenient server reads. */
+export interface Replacements {
+  /** For bytes that are not UTF-8, and for halves of surrogate pairs. */
+  readonly bytes?: string;
+  /** For what some servers decode and others do not: overlong UTF-8, and `%u006c`. */
+  readonly odd?: string;
+  /** For a percent sign that starts no escape. */
+  readonly stray?: string;
 }
 
 const MAX_ROUNDS = 3;
 const ESCAPE = /%[0-9a-f]{2}/i;
 const RAW_BYTE = /[\x80-\xff]/;
 
+const LENIENT: Replacements = {};
+
 /** Decodes up to three layers of escapes, and reads every backslash as a slash. */
-export function decode(raw: string): Decoded {
+export function decode(raw: string, replacements = LENIENT): Decoded {
   let text = raw;
-  let suspicious = false;
+  let unclearPlaces = 0;
   for (let round = 0; round < MAX_ROUNDS; round++) {
     // Header values have one character per byte. Bytes beyond ASCII are UTF-8 that the client did not escape.
     const readsRawBytes = round === 0 && RAW_BYTE.test(text);
     if (!readsRawBytes && !text.includes('%')) break;
-    const next = percentDecode(text, readsRawBytes);
-    // Only the first round counts: `/50%25` is an honest way to write a percent sign.
-    if (round === 0) suspicious = next.invalid;
+    const next = percentDecode(text, readsRawBytes, replacements);
+    unclearPlaces = Math.max(unclearPlaces, next.unclearPlaces);
     if (next.text === text) break;
     text = next.text;
   }
-  return { text: text.replace(/\\/g, '/'), suspicious: suspicious || ESCAPE.test(text) };
+  if (ESCAPE.test(text)) unclearPlaces ||= 1;
+  return { text: text.replace(/\\/g, '/'), unclearPlaces };
 }
 
 /**
- * One round. Invalid escapes stay as they are. Overlong UTF-8 becomes the characters that it encodes, invalid UTF-8
- * becomes Latin-1, and `%u006c` is decoded as IIS does.
+ * One round. Without replacements, invalid escapes stay as they are, overlong UTF-8 becomes the characters that it
+ * encodes, invalid UTF-8 becomes Latin-1, and `%u006c` is decoded as IIS does.
  */
 function percentDecode(
   text: string,
   readsRawBytes: boolean,
-): { readonly text: string; readonly invalid: boolean } {
+  { bytes, odd, stray }: Replacements,
+): Decoded {
   let decoded = '';
   let copiedTo = 0;
-  let invalid = false;
+  let unclearPlaces = 0;
+  let unclearTo = -1;
+  // What a stray sign may take with it belongs to its place.
+  const unclear = (from: number, to: number) => {
+    if (from > unclearTo) unclearPlaces++;
+    unclearTo = to;
+  };
   for (let i = 0; i < text.length; ) {
     const lead = byteAt(text, i, readsRawBytes);
     const unicode = lead === NO_BYTE ? unicodeEscapeAt(text, i) : NO_BYTE;
     if (lead === NO_BYTE && unicode === NO_BYTE) {
-      if (text.charCodeAt(i) === PERCENT) invalid = true;
+      if (text.charCodeAt(i) === PERCENT) {
+        unclear(i, i + ESCAPE_LENGTH);
+        if (stray !== undefined) {
+          decoded += text.slice(copiedTo, i) + stray;
+          copiedTo = i + 1;
+        }
+      }
       i++;
       continue;
     }
     decoded += text.slice(copiedTo, i);
     if (unicode !== NO_BYTE) {
-      invalid = true;
-      decoded += String.fromCharCode(unicode);
+      unclear(i, i + UNICODE_ESCAPE_LENGTH);
+      decoded += (isSurrogate(unicode) ? bytes : odd) ?? String.fromCharCode(unicode);
       i += UNICODE_ESCAPE_LENGTH;
     } else {
       const length = sequenceLength(lead);
@@ -66,13 +91,16 @@ function percentDecode(
         end += widthAt(text, end);
       }
       const isCharacter = code <= 0x10ffff && (length > 1 || lead < 0x80);
-      if (!isCharacter || isOverlong(code, length) || isSurrogate(code)) invalid = true;
-      decoded += String.fromCodePoint(isCharacter ? code : lead);
+      const isOdd = isOverlong(code, length);
+      const isBroken = !isCharacter || isSurrogate(code);
+      if (isBroken || isOdd) unclear(i, isBroken ? i + widthAt(text, i) : end);
+      const replacement = isBroken ? bytes : isOdd ? odd : undefined;
+      decoded += replacement ?? String.fromCodePoint(isCharacter ? code : lead);
       i = isCharacter ? end : i + widthAt(text, i);
     }
     copiedTo = i;
   }
-  return { text: decoded + text.slice(copiedTo), invalid };
+  return { text: decoded + text.slice(copiedTo), unclearPlaces };
 }
 
 const PERCENT = 0x25;

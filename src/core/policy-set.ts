@@ -108,12 +108,15 @@ function compileMatching(
       trace?.({ type: 'path-unknown', policy: policy.name });
       return [policy];
     }
-    const found = canonicalPath(request.target, caseSensitive);
-    trace?.({ type: 'path', target: request.target, ...found });
-    if (found.malformed) return NO_POLICIES;
-    const { method, host } = request;
-    const readings = [found.path, ...found.otherReadings];
-    const [likeliest, ...others] = readings.map((path) => matchable(method, host, path)) as [
+    const { method, host, target } = request;
+    const found = canonicalPath(target, caseSensitive);
+    const { path, otherReadings, unclear } = found;
+    const around = unclear.length === 0 ? unclear : specific.around({ method, host }, unclear);
+    const malformed = found.malformed || around === undefined;
+    trace?.({ type: 'path', target, path, otherReadings, around: around ?? unclear, malformed });
+    if (malformed) return NO_POLICIES;
+    const readings = [path, ...otherReadings];
+    const [likeliest, ...others] = readings.map((each) => matchable(method, host, each)) as [
       Matchable,
       ...Matchable[],
     ];
@@ -123,13 +126,24 @@ function compileMatching(
       addOnce(applied, matcher(likeliest) ?? firstMatch(matcher, others));
     }
     if (named === undefined) for (const each of others) addOnce(applied, specific(each));
-    if (found.suspicious) addOnce(applied, strictest(modes));
+    for (const each of around) {
+      if (applied.length > MAX_APPLIED) break;
+      addOnce(applied, specific(matchable(method, host, each)));
+    }
+    if (unclear.length > 0) {
+      for (const [i, { value }] of definition.always.entries()) {
+        if (always[i]?.around({ method, host }, unclear)?.length !== 0) addOnce(applied, value);
+      }
+    }
+    readings.push(...around);
     if (trace) tracePolicies(definition, { request, readings, applied, modes }, trace);
     return applied;
   };
 }
 
 const NO_POLICIES: readonly Policy[] = [];
+/** More policies for one request would cost Redis too much. */
+const MAX_APPLIED = 16;
 
 /** The strictest enforced policy. It is computed again only when an override changes a mode. */
 function compileStrictest(policies: readonly Policy[], fallback: Policy) {

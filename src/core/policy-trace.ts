@@ -44,7 +44,7 @@ function resultOf(route: Route<Policy>, { request, readings, applied }: MatchedR
   const isMatch = unmet.some((each) => each.length === 0);
   if (applied.includes(route.value)) {
     if (route.value === first) return { status: firstReason(route.value, request) };
-    return { status: isMatch ? 'other-reading' : 'strictest' } as const;
+    return { status: 'other-reading' } as const;
   }
   if (isMatch) return { status: 'outranked', by: first?.name ?? '' } as const;
   return { status: 'no-match', requires: unmet[0] ?? [] } as const;
@@ -52,7 +52,6 @@ function resultOf(route: Route<Policy>, { request, readings, applied }: MatchedR
 
 function fallbackResult(fallback: Policy, { request, applied }: MatchedRequest): PolicyResult {
   if (!applied.includes(fallback)) return { status: 'not-needed' };
-  if (applied[0] !== fallback) return { status: 'strictest' };
   return { status: request.policy === fallback.name ? 'named-by-proxy' : 'nothing-matches' };
 }
 

@@ -113,7 +113,8 @@ export interface PathEvent {
   readonly target: string;
   readonly path: string;
   readonly otherReadings: readonly string[];
-  readonly suspicious: boolean;
+  /** What servers may make of it that cannot decode it, of what policies match. U+FFFD is in place of other text. */
+  readonly around: readonly string[];
   readonly malformed: boolean;
 }
 
@@ -147,7 +148,6 @@ export type PolicyReason =
   | 'named-by-proxy'
   | 'always'
   | 'other-reading'
-  | 'strictest'
   | 'nothing-matches';
 
 /** A part of a route that the request does not match. */

@@ -26,7 +26,7 @@ export async function currentQuota(
     state && {
       allows: limit.description,
       remaining: state.remaining,
-      retry_after_ms: state.retryAfterMs,
+      ...(state.limit >= limit.cost && { retry_after_ms: state.retryAfterMs }),
       reset_after_ms: state.resetAfterMs,
     }
   );

@@ -52,7 +52,7 @@ export function denialLine(
     client_id,
     came_as: denial.client === client ? undefined : denial.client,
     counted: counted === client ? undefined : counted,
-    retry_after_ms: binding?.state.retryAfterMs,
+    retry_after_ms: binding?.isNeverMet ? undefined : binding?.state.retryAfterMs,
     blocked_by,
     listed_at,
     dialect: answered?.dialect,

@@ -34,7 +34,7 @@ export const denialReportSchema = z.object({
   until: z.iso
     .datetime()
     .describe(
-      'When the next request is allowed, as computed at the last denial. Of a client that an operator blocked: when the block ends. Absent for every other denial.',
+      'When the next request is allowed, as computed at the last denial. Of a client that an operator blocked: when the block ends. Absent for every other denial, and if the limit is lower than what the request costs: then no request is ever allowed.',
     )
     .optional(),
   blocked_by: z
@@ -68,7 +68,8 @@ export const currentQuotaSchema = z.object({
   /** In words. */
   allows: text,
   remaining: count,
-  retry_after_ms: count,
+  /** Absent if no request is ever allowed. */
+  retry_after_ms: count.optional(),
   reset_after_ms: count,
 });
 export type CurrentQuota = Readonly<z.output<typeof currentQuotaSchema>>;
@@ -96,7 +97,7 @@ export function runReport({ client }: DeniedClient, run: DenialRun): DenialRepor
       allows: binding.limit.description,
       counted: partitionOf(binding.key),
       key: binding.key,
-      until: isoTime(binding.nowMs + binding.state.retryAfterMs),
+      ...(!binding.isNeverMet && { until: isoTime(binding.nowMs + binding.state.retryAfterMs) }),
     }),
     ...(answered && { dialect: answered.dialect }),
     denials: run.last - run.first + 1,

@@ -1,7 +1,7 @@
 /** Reads the name of a client, as operators write it, and finds the partitions that stand for that client. */
 import { hash } from 'node:crypto';
 import { hint } from '../config/closest-word.ts';
-import { canonicalAddress, countedAddress, isIPv6Text, isLoopback } from '../core/address.ts';
+import { canonicalAddress, countedAddress, isIPv6Text } from '../core/address.ts';
 import {
   type AddressPartition,
   addressPartition,
@@ -178,7 +178,7 @@ function byAddress(
     partitions,
     own: pseudonymsOf({ ...known, wider: [] }),
     address: addressPartition(address, ipv6Prefixes, salts),
-    isProxy: trustedProxies(address) && !isLoopback(address),
+    isProxy: trustedProxies(address),
     overrideName(untilMs) {
       if (long === undefined || untilMs <= salts.daily.startMs + 2 * DAY_MS) {
         return { client: daily.current, isLong: false };

@@ -1,7 +1,13 @@
 /** Resets, blocks and exempts clients. */
 import type { Access } from '../core/access-lists.ts';
 import { keysOf } from '../core/descriptor.ts';
-import { isAddress, isKeyOrUser, isOfMany } from '../core/partition.ts';
+import {
+  addressPartition,
+  isAddress,
+  isKeyOrUser,
+  isOfMany,
+  pseudonymsOf,
+} from '../core/partition.ts';
 import { audited, putInForce } from './audit.ts';
 import { clientNamed, decisionIdIn, type KnownClient, ofDay } from './client-name.ts';
 import { deniedBy, noLongerKept } from './denials.ts';
@@ -66,13 +72,13 @@ async function setAccess(
 ): Promise<OverrideReport> {
   const terms = termsOf(written, gateway.now());
   const { own, overrideName, isProxy } = await findClient(gateway, client, access);
-  if (access === 'exempt' && isProxy) {
+  const name = overrideName(terms.untilMs);
+  if (access === 'exempt' && (isProxy || isOfLocalProxy(gateway, name.client))) {
     throw new OperationError(
       'not_possible',
-      'this is the address of a trusted proxy, which is never exempt because many clients share it',
+      'this is the address of a trusted proxy (identity.trusted_proxies), which is never exempt because many clients share it: exempt an API key or a user',
     );
   }
-  const name = overrideName(terms.untilMs);
   const override: Override = { about: 'client', ...name, access, ...terms };
   const action = access === 'blocked' ? 'block' : 'exempt';
   // A client has one override, whichever of its names the operator used.
@@ -85,6 +91,15 @@ async function setAccess(
   };
   const change = { action, subject: name.client, change: access, followUp };
   return putInForce(gateway, override, change);
+}
+
+/** Of the pseudonyms of proxies, those on this machine are known without a search. */
+function isOfLocalProxy({ policies, salts, now }: Gateway, partition: string): boolean {
+  const { trustedProxies, ipv6Prefixes } = policies.current.naming;
+  return ['127.0.0.1', '::1'].filter(trustedProxies).some((address) => {
+    const known = addressPartition(address, ipv6Prefixes, salts.at(now(), true));
+    return pseudonymsOf(known).includes(partition);
+  });
 }
 
 const NOT_IN_FORCE = {

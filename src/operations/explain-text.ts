@@ -129,12 +129,12 @@ function sourceText({ source, result, isUnverified }: IdentitySourceEvent): stri
   }
 }
 
-function pathTexts({ target, path, otherReadings, suspicious, malformed }: PathEvent): string[] {
+function pathTexts({ target, path, otherReadings, around, malformed }: PathEvent): string[] {
   if (malformed) return ['it has control characters or too many readings: the request is denied'];
   return [
     path === target ? `${path}, as sent` : `${target} is read as ${path}`,
     ...otherReadings.map((reading) => `some servers read it as ${reading}`),
-    ...(suspicious ? ['servers disagree about it: the strictest policy applies too'] : []),
+    ...around.map((reading) => `it cannot be decoded, and servers may read it as ${reading}`),
   ];
 }
 
@@ -143,7 +143,6 @@ const REASONS: Readonly<Record<PolicyReason, string>> = {
   'named-by-proxy': 'the proxy names it for this route',
   always: 'it has always: true',
   'other-reading': 'it matches another reading of the path',
-  strictest: 'it is the strictest policy',
   'nothing-matches': 'no other policy matches',
 };
 

@@ -56,7 +56,7 @@ export async function inspectClient(
       limit: limit.label,
       allows: limit.description,
       remaining: state.remaining,
-      retry_after_ms: state.retryAfterMs,
+      ...(state.limit >= limit.cost && { retry_after_ms: state.retryAfterMs }),
       reset_after_ms: state.resetAfterMs,
     })),
     overrides: gateway.overrides
@@ -127,5 +127,5 @@ async function readLimits(
 }
 
 function shareLeft({ remaining, limit }: QuotaState): number {
-  return remaining / limit;
+  return remaining / Math.max(1, limit);
 }

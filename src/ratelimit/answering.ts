@@ -122,9 +122,10 @@ function quotaHeaders(
 
 function denialHeaders(decision: Decision, style: AnswerStyle): readonly string[] {
   const id = decision.denial?.id;
+  const seconds = retryAfterSeconds(decision, style);
   return [
     ...['Content-Type', contentType(style)],
-    ...['Retry-After', String(retryAfterSeconds(decision, style))],
+    ...(seconds === undefined ? [] : ['Retry-After', String(seconds)]),
     ...(id === undefined ? [] : ['X-RateLimit-Decision-Id', id]),
   ];
 }

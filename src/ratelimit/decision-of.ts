@@ -34,7 +34,10 @@ export function decisionOf(counted: readonly CountedShare[], isOver: boolean): D
     reason: reasonOf(strictest, isOver),
     mode,
     policy: source.policy.name,
-    binding: state && { limit: source, state, nowMs, key },
+    binding: state && {
+      ...{ limit: source, state, nowMs, key },
+      ...(isNeverMet(strictest) && { isNeverMet: true }),
+    },
     limits: counted.map((each) => each.descriptor.source),
   };
   return { decision, client: namesOf(share) };
@@ -57,8 +60,14 @@ function isWaitedFor({ isOver, state }: CountedShare): boolean {
   return isOver || (state?.taken !== undefined && state.retryAfterMs > 0);
 }
 
+/** A limit of 0, or a call with more hits than the limit. */
+function isNeverMet({ isOver, state, descriptor }: CountedShare): boolean {
+  return isOver && state !== undefined && state.limit < descriptor.cost;
+}
+
 function strictness(counted: CountedShare): number {
   const { state } = counted;
   if (state === undefined) return Number.NEGATIVE_INFINITY;
+  if (isNeverMet(counted)) return Number.POSITIVE_INFINITY;
   return isWaitedFor(counted) ? state.retryAfterMs : -state.remaining / Math.max(1, state.limit);
 }

@@ -1,6 +1,6 @@
 /** `headgate check`: its outputs for people, programs and GitHub Actions, and its exit codes. */
 import { hash } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -138,6 +138,22 @@ describe('reports a file that cannot be used:', () => {
         'error unreadable-file: cannot be read: it is a directory, name a file in it',
       ),
     });
+  });
+
+  test('a Kubernetes object, also in a directory with nothing else', async () => {
+    mkdirSync(join(folder, 'objects'));
+    const path = file(
+      'objects/limits.yaml',
+      'apiVersion: v1\nkind: ConfigMap\ndata:\n  limits.yaml: |\n    domain: edge\n',
+    );
+    for (const named of [path, 'objects']) {
+      expect(await check([named])).toMatchObject({
+        code: 3,
+        stdout: expect.stringMatching(
+          /^objects\/limits\.yaml:1:1: error invalid-yaml: this is a Kubernetes object \(ConfigMap\), not a (policy|rate limit) file: the limits are the text below its "data"/,
+        ),
+      });
+    }
   });
 
   test('a key file with mistakes, at their places in the key file', async () => {

@@ -36,8 +36,6 @@ import { lookAt, type RedisNode, startRedisNode } from '../support/redis-node.ts
 import { ACL_FILE, addShippedAccount, byShippedAccount } from '../support/shipped-account.ts';
 
 const WORKERS = 2;
-/** Servers disagree on whether this is the path of the login, so the strictest policy applies. */
-const SUSPICIOUS = 'POST /api/auth/%u006cogin';
 
 interface Override {
   readonly about: string;
@@ -515,14 +513,10 @@ describe.skipIf(!ownRedisIsHere)('gateways on one Redis, by the shipped account'
 
   describe('a policy in another mode', () => {
     const strictest = async (gateway: Gateway, name: string) => {
-      const address = newAddress();
-      const suspicious = await visit(gateway, SUSPICIOUS, { address });
-      const unsaid = await call(gateway.url, '/nginx', {
+      const { headers } = await call(gateway.url, '/nginx', {
         headers: { 'x-original-method': 'POST', 'x-real-ip': newAddress() },
       });
-      return [suspicious, unsaid].every(({ headers }) =>
-        String(headers['ratelimit-policy']).includes(`"${name}"`),
-      );
+      return String(headers['ratelimit-policy']).includes(`"${name}"`);
     };
 
     test.each(['shadow', 'off'])('%s is no longer the strictest policy', async (mode) => {
@@ -570,8 +564,8 @@ describe.skipIf(!ownRedisIsHere)('gateways on one Redis, by the shipped account'
     test('in shadow does not count requests that other policies deny', async () => {
       const visitor = { address: newAddress() };
       await using mode = await inMode('login', 'shadow');
-      // The policy pin applies too, and allows two.
-      const codes = await statuses(8, () => visit(one, SUSPICIOUS, visitor));
+      // Some servers read it as /pin, so that the policy pin applies too, and allows two.
+      const codes = await statuses(8, () => visit(one, 'POST /pin;/../api/auth/login', visitor));
       expect(codes).toEqual([200, 200, ...Array(6).fill(429)]);
       await mode.disposeAsync();
       expect(await statuses(2, () => visit(one, 'POST /api/auth/login', visitor))).toEqual([

@@ -103,7 +103,7 @@ describe('headgate exits with 3, and names the setting, for', () => {
     [
       'a policy file that does not exist',
       { HEADGATE_POLICIES: '/nowhere.yaml' },
-      '/nowhere.yaml: does not exist; HEADGATE_POLICIES names the policy file',
+      '/nowhere.yaml: does not exist; --policies or HEADGATE_POLICIES names the policy file',
     ],
     ['an invalid setting', { HEADGATE_PORT: 'http' }, 'HEADGATE_PORT: must be a port'],
     [

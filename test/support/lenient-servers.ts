@@ -5,6 +5,8 @@
  * Targets have one character for each byte, as `request.url` of Node.
  */
 
+import { readingsOfUndecodable } from './undecodable.ts';
+
 interface Family {
   readonly name: string;
   /** The paths that it may read in the target. */
@@ -25,6 +27,7 @@ const FAMILIES: readonly Family[] = [
   { name: 'iis', readings: iis, ignoresCase: true },
   { name: 'nfkc', readings: nfkc, ignoresCase: true },
   { name: 'c-string', readings: cString },
+  { name: 'undecodable', readings: undecodable },
 ];
 
 /** The names of the families that would serve the target as this path. */
@@ -118,6 +121,11 @@ function cString(target: string): string[] {
     percentDecoded(percentDecoded(pathOf(target))),
     windowsDecoded(pathOf(target)),
   ].map((path) => resolved(text(upTo(path, '\0'))));
+}
+
+/** Drops, replaces or cuts what it cannot decode. */
+function undecodable(target: string): string[] {
+  return readingsOfUndecodable(pathOf(target)).map(resolved).map(withoutTrailingSlash);
 }
 
 /** Without the query, and without the scheme and authority of an absolute form. */

@@ -1,5 +1,4 @@
 /** The core of the rate limit service, in memory and on a clock of the test. */
-import { BLOCKED } from '../../src/core/decision.ts';
 import { NO_OVERRIDES } from '../../src/core/overrides.ts';
 import type { Pseudonyms } from '../../src/core/partition.ts';
 import type { QuotaStore } from '../../src/core/store.ts';
@@ -55,9 +54,9 @@ export function limitingWith(rules: string | undefined, options: LimitingOptions
     passesBeforeLimits: false,
     terms: { ...TERMS, ...options },
     events: {
-      name({ client }) {
+      name({ client, decision }) {
         if (client !== undefined) denied.push(client);
-        return BLOCKED;
+        return decision;
       },
       counted: (limit, outcome, hits) => counted.push(`${limit} ${outcome} ${hits}`),
       wouldDeny: () => denials++,

@@ -117,7 +117,7 @@ default:
   'exempt[]': {
     text: 'An address range is short for a map with this `address`. Each map has either an `address` or a `key`.',
     example: `exempt:
-  - { address: 10.9.0.7, comment: the load test, expires: 2027-01-31 }
+  - { address: 198.51.100.7, comment: the load test, expires: 2027-01-31 }
 block:
   - 203.0.113.0/24
 `,

@@ -59,6 +59,7 @@ export function decisionFacts({
       fact('Since', timeOf(since)),
       fact('Last', timeOf(last)),
       until !== undefined && fact('Until', timeOf(until)),
+      until === undefined && limit !== undefined && fact('Until', 'never allowed'),
       later !== undefined &&
         fact(
           'Later',
@@ -150,7 +151,8 @@ function decisionOf(id) {
   return h('a', { href: `#/client/${id}` }, h('code', {}, id));
 }
 
-/** @param {number} ms */
+/** @param {number} [ms] absent: no request is ever allowed */
 function nextText(ms) {
+  if (ms === undefined) return 'never';
   return ms === 0 ? 'now' : `in ${durationText(ms)}`;
 }

@@ -188,7 +188,7 @@ function stateOf({ access, limits: rows }) {
   if (access === 'blocked')
     return [tag('blocked', 'wrong'), ' Every request is denied, whatever remains of its limits.'];
   if (access === 'exempt') return [tag('exempt'), ' Every request passes, and none is counted.'];
-  const full = rows.filter(({ mode, retry_after_ms: ms }) => mode === 'enforce' && ms > 0);
+  const full = rows.filter(({ mode, retry_after_ms: ms }) => mode === 'enforce' && ms !== 0);
   if (full.length === 0) return 'Neither blocked nor exempt, and within its limits.';
   return [
     tag('over the limit', 'wrong'),

@@ -140,7 +140,8 @@ function columns({ ask, overview }) {
     { name: 'Last', cell: ({ last }) => relativeOf(last), order: ({ last }) => last },
     {
       name: 'Until',
-      cell: ({ until }) => until !== undefined && timeOf(until),
+      cell: ({ until, limit }) =>
+        until === undefined ? limit !== undefined && 'never allowed' : timeOf(until),
       order: ({ until = '' }) => until,
     },
     {

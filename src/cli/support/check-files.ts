@@ -4,6 +4,7 @@ import { resolve } from 'node:path';
 import { type ExaminedFile, examinePolicies } from '../../config/check/examine.ts';
 import { type Diagnostic, diagnostic } from '../../config/diagnostic.ts';
 import { FileError } from '../../config/file-error.ts';
+import { isKubernetesObject } from '../../config/other-text.ts';
 import { displayName, readText } from '../../config/text-file.ts';
 import { type ExaminedRuleFile, examineRules } from '../../ratelimit/rules/compile.ts';
 import { isRuleFile } from '../../ratelimit/rules/is-rule-file.ts';
@@ -92,12 +93,15 @@ function filesOf(path: string, input: string): CheckedFile[] {
   return [{ path, text, isRuleFile: text !== undefined && isRuleFile(text) }];
 }
 
-/** All files of a directory are rate limit files if one of them is. Else the directory is refused like a file. */
+/**
+ * All files of a directory are rate limit files if one of them is, or is a Kubernetes object, whose mistake says so. Else
+ * the directory is refused like a file.
+ */
 function filesOfDirectory(path: string): CheckedFile[] {
   const { files, leftOut, refused } = listed(path);
   if (refused !== undefined) return [{ path, text: undefined, isRuleFile: false, refused }];
   const read = files.map((file) => ({ path: file, text: textOf(file) }));
-  if (!read.some(({ text = '' }) => isRuleFile(text))) {
+  if (!read.some(({ text = '' }) => isRuleFile(text) || isKubernetesObject(text))) {
     return [{ path, text: undefined, isRuleFile: false }];
   }
   const notes = leftOut.map((file) =>

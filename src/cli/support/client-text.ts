@@ -46,7 +46,7 @@ function stateText({ access, limits }: Inspection): string {
   if (access === 'blocked')
     return 'blocked: every request is denied, whatever remains of its limits';
   if (access === 'exempt') return 'exempt: every request passes, and none is counted';
-  const full = limits.filter(({ mode, retry_after_ms: ms }) => mode === 'enforce' && ms > 0);
+  const full = limits.filter(({ mode, retry_after_ms: ms }) => mode === 'enforce' && ms !== 0);
   if (full.length === 0) return 'within its limits';
   return `over the limit: ${full.map(({ limit }) => limit).join(', ')}`;
 }
@@ -56,9 +56,15 @@ function limitLines({ limits }: Inspection): string[] {
     limit,
     mode === 'enforce' ? allows : `${allows} (${mode})`,
     String(remaining),
-    waitMs === 0 ? 'now' : `in ${durationText(Math.ceil(waitMs / 1_000))}`,
+    waitText(waitMs),
   ]);
   return columns([['LIMIT', 'ALLOWS', 'LEFT', 'NEXT REQUEST'], ...rows]);
+}
+
+/** Undefined: the limit never allows a request. */
+function waitText(waitMs: number | undefined): string {
+  if (waitMs === undefined) return 'never';
+  return waitMs === 0 ? 'now' : `in ${durationText(Math.ceil(waitMs / 1_000))}`;
 }
 
 function denialLines({ denials }: Inspection, nowMs: number): string[] {

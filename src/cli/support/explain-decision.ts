@@ -45,7 +45,16 @@ function identityText(denial: DenialDetails): string {
 }
 
 function deniedText(
-  { denials, since, last, decision_id: lastId, until, now, is_reset: isReset }: DenialDetails,
+  {
+    denials,
+    since,
+    last,
+    decision_id: lastId,
+    until,
+    now,
+    is_reset: isReset,
+    limit,
+  }: DenialDetails,
   nowMs: number,
 ): string {
   const times =
@@ -55,7 +64,8 @@ function deniedText(
   if (isReset) return `${times}; an operator reset its counters since`;
   // The limit may have been raised since.
   const isAllowed = now?.retry_after_ms === 0;
-  if (until === undefined || isAllowed) return times;
+  if (isAllowed) return times;
+  if (until === undefined) return limit === undefined ? times : `${times}; never allowed`;
   // The next line says how long that is, by what is counted now.
   const moment = now === undefined ? momentText(until, nowMs) : `${shortTime(until)} UTC`;
   return `${times}; blocked until ${moment}`;
@@ -76,6 +86,7 @@ function quotaText(now: CurrentQuota, { allows, policy_mode: mode }: DenialDetai
     ...(mode === undefined || mode === 'enforce' ? [] : [`policy mode: ${mode}`]),
     ...(now.allows === allows ? [] : [`limit: ${now.allows}`]),
     `remaining: ${remaining}`,
-    ...(waitMs === 0 ? [] : [`next request allowed in ${Math.ceil(waitMs / 1000)} s`]),
+    ...(waitMs === undefined ? ['no request is ever allowed'] : []),
+    ...(waitMs ? [`next request allowed in ${Math.ceil(waitMs / 1000)} s`] : []),
   ].join('; ');
 }

@@ -39,6 +39,15 @@ function widthOf(cell: readonly Span[]): number {
   return cell.reduce((sum, span) => sum + (typeof span === 'string' ? span : span.text).length, 0);
 }
 
+/** Of a denied client. A denial by a limit that never allows the request has no end. */
+export function deniedUntilCell(
+  { until, limit }: { readonly until?: string | undefined; readonly limit?: string | undefined },
+  nowMs: number,
+): Cell {
+  if (until !== undefined) return untilCell(until, nowMs);
+  return limit === undefined ? '' : 'never allowed';
+}
+
 /** `2026-11-22 00:53:32, in 42 min` */
 export function untilCell(iso: string, nowMs: number): Cell {
   return [shortTime(iso), { text: `, ${relativeTime(iso, nowMs)}`, tone: 'aside' }];

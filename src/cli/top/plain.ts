@@ -3,7 +3,7 @@ import { clientText } from '../../operations/listed-fields.ts';
 import { rateText } from '../../operations/rate-text.ts';
 import { type Line, shortTime } from '../support/output.ts';
 import { toned } from '../support/override-text.ts';
-import { table, untilCell } from '../support/table.ts';
+import { deniedUntilCell, table } from '../support/table.ts';
 import type { Snapshot } from './gather.ts';
 import { denialRateOf } from './rows.ts';
 import { lineOf } from './spans.ts';
@@ -26,7 +26,7 @@ export function plainText(snapshot: Snapshot): Line[] {
     toned(each.reason),
     String(each.denials),
     shortTime(each.since),
-    each.until === undefined ? '' : untilCell(each.until, nowMs),
+    deniedUntilCell(each, nowMs),
     each.decision_id,
   ]);
   const clientHead = ['CLIENT', 'POLICY', 'REASON', 'DENIALS', 'SINCE (UTC)', 'UNTIL', 'DECISION'];

@@ -82,7 +82,8 @@ function deniedRateText({ policy, denialRate }: PolicyRow): string {
 }
 
 /** Only a denial by a quota says when it ends. */
-function wordFor({ reason, blocked_by: by }: DeniedClient): string {
+function wordFor({ reason, limit, blocked_by: by }: DeniedClient): string {
+  if (limit !== undefined) return 'never allowed';
   if (by === 'policy_file') return 'by file';
   return reason === 'blocked' ? 'blocked' : '';
 }

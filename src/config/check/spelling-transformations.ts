@@ -80,6 +80,8 @@ export const TRANSFORMATIONS: readonly Transformation[] = [
   letters('in a circle', (letter) => escaped(circled(letter))),
   letters('followed by a tab', (letter) => `${letter}\t`),
   letters('followed by NUL', (letter) => `${letter}%00`),
+  letters('followed by a byte that is not UTF-8', (letter) => `${letter}%ff`),
+  letters('followed by an escape of no byte', (letter) => `${letter}%zz`),
 
   slashes('two slashes', '//'),
   slashes('a dot segment', '/./'),
@@ -117,6 +119,9 @@ export const TRANSFORMATIONS: readonly Transformation[] = [
   slashes('a dot before a slash', './'),
   slashes('a space before a slash', '%20/'),
   slashes('NUL before a slash', '%00/'),
+  slashes('a byte that is not UTF-8 behind a slash', '/%ff'),
+  slashes('a percent sign before a slash', '%/'),
+  slashes('an escape in parts', '%2%66'),
 
   ending('a slash', '/'),
   ending('two slashes', '//'),
@@ -151,6 +156,8 @@ export const TRANSFORMATIONS: readonly Transformation[] = [
   ending('NUL in two layers', '%2500'),
   ending('a two-byte NUL', overlong('\0', 2)),
   ending('a %u NUL', percentU('\0')),
+  ending('a byte that is not UTF-8, and an extension', '%ff.html'),
+  ending('a percent sign', '%'),
 
   rewriting('one more layer of escapes', again),
   rewriting('bytes in place of escapes', asBytes),

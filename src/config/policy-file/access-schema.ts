@@ -17,12 +17,20 @@ function parseTime(text: string): number {
   throw new RangeError('must be a date such as 2026-12-31, or a time such as 2026-12-31T18:00:00Z');
 }
 
-/** Does not quote the text: it may be a key that the author wants to block. */
-const NO_ADDRESS = 'is not an address, a CIDR range such as 10.0.0.0/8, loopback or private';
+/** Quotes only what is meant as an address: other text may be a key that the author wants to block. */
+function noAddress(text: string): string {
+  const forms = 'an address, a CIDR range such as 10.0.0.0/8, loopback or private';
+  if (/^[\d.:/*-]*[.:][\da-f.:/*-]*$/i.test(text)) return `"${text}" is not ${forms}`;
+  if (/^[a-z\d-]+(\.[a-z\d-]+)+$/i.test(text)) {
+    return `"${text}" is not ${forms}: headgate looks up no names`;
+  }
+  return `is not ${forms}; for a listed key, write "{ key: ID }"`;
+}
+
 const NAT64_RANGE = /^64:ff9b::[^/]*\//i;
 const address = z
   .string()
-  .meta({ title: 'address range', examples: ['203.0.113.0/24', '10.9.0.7'] })
+  .meta({ title: 'address range', examples: ['203.0.113.0/24', '198.51.100.7'] })
   .transform(
     holds((text: string) => {
       if (NAT64_RANGE.test(text)) {
@@ -30,7 +38,7 @@ const address = z
       }
       const result = addressRange.safeParse(text);
       if (result.success) return result.data;
-      if (!/\/0+$/.test(text)) throw new RangeError(NO_ADDRESS);
+      if (!/\/0+$/.test(text)) throw new RangeError(noAddress(text));
       throw new Refusal('range-of-everyone', 'contains every address, name a narrower range');
     }),
   );

@@ -1,5 +1,6 @@
 /** Schema of the `identity` section: how clients are identified, and which proxies are trusted. */
 import { z } from 'zod';
+import { hint } from '../closest-word.ts';
 import { holds } from '../refinement.ts';
 import { addressRange } from './address-range.ts';
 import { keyListSchema } from './key-list.ts';
@@ -42,10 +43,37 @@ const addressHeader = z
   })
   .describe('A header that holds the client address, and which networks may set it.');
 
+const SOURCES = ['api_key', 'user', 'cf_connecting_ip', 'ip'] as const;
 const source = z.union(
-  [addressHeader, z.enum(['api_key', 'user', 'cf_connecting_ip', 'ip'])],
+  [
+    addressHeader,
+    z.enum(SOURCES, {
+      error: ({ input }) => (typeof input === 'string' ? noSource(input) : undefined),
+    }),
+  ],
   'must be api_key, user, cf_connecting_ip, ip, or a map with header and from',
 );
+
+/** People write names of headers here. */
+function noSource(text: string): string {
+  const problem = `must be ${SOURCES.slice(0, -1).join(', ')} or ip, not "${text}"`;
+  const meant = hint(text, SOURCES);
+  if (meant !== '') return `${problem}${meant}`;
+  const header = text.toLowerCase();
+  if (/^(x-forwarded-for|forwarded|x-real-ip|remote_addr|peer)$/.test(header)) {
+    return `${problem}: write ip, which is the address that a proxy of identity.trusted_proxies reports`;
+  }
+  if (/(^|-)(client|connecting)-ip$/.test(header)) {
+    return `${problem}: write { header: ${header}, from: [networks that set it] }`;
+  }
+  if (/key|token|bearer|jwt|authorization/.test(header)) {
+    return `${problem}: write api_key, and name the header in identity.api_key.header`;
+  }
+  if (/user|subject|account|session/.test(header)) {
+    return `${problem}: write user, and name the header in identity.user.header`;
+  }
+  return problem;
+}
 
 const prefixBits = z.int().min(32).max(128);
 

@@ -8,6 +8,7 @@ import { canonicalPath } from '../../core/path.ts';
 export function patternMistake(text: string): string | undefined {
   return (
     confusingCharacter(text) ??
+    byEnding(text) ??
     wrongStart(text) ??
     severalPaths(text) ??
     wrongEnd(text) ??
@@ -26,6 +27,7 @@ const COMPARISON = /^(?:\^~|~\*?|=|!|\^)\s*(?=[\\/^])/;
 
 /** Characters that are invisible or look like others. They come from editors, web pages and other alphabets. */
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}]/u;
+const OTHER_QUOTE = /[\u2018-\u201f\u00ab\u00bb]/;
 const OTHER_DASH = /[\p{Pd}\u2212](?<!-)/u;
 const MIXED_SCRIPTS =
   /[a-z][^/]*[\p{Script=Cyrillic}\p{Script=Greek}]|[\p{Script=Cyrillic}\p{Script=Greek}][^/]*[a-z]/iu;
@@ -36,6 +38,7 @@ function confusingCharacter(text: string): string | undefined {
     const code = (char.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0');
     return `the path has an invisible character, U+${code}: remove it`;
   }
+  if (OTHER_QUOTE.test(text)) return `${text} has typographic quotes: write "..." or none`;
   const [dash] = OTHER_DASH.exec(text) ?? [];
   if (dash !== undefined) {
     return `"${text}" has a dash other than "-": write "-"; if you mean this dash, write "${encodeURIComponent(dash)}"`;
@@ -44,6 +47,16 @@ function confusingCharacter(text: string): string | undefined {
   if (mixed === undefined) return undefined;
   const [letter = ''] = /[\p{Script=Cyrillic}\p{Script=Greek}]/u.exec(mixed) ?? [];
   return `"${text}" mixes alphabets: "${letter}" may look like another letter; if you mean this letter, write "${encodeURIComponent(letter)}"`;
+}
+
+/** `/*.php`, `*.php`, `\.php$`: everything of a kind, which is far less than everything. */
+const BY_ENDING =
+  /(?:^\/?(?:\^\/?)?\.?\*+|^|\/\.?\*+)\\?\.(?:[a-z0-9]+|[({[][a-z0-9|,]+[)}\]])\$?$/i;
+
+function byEnding(text: string): string | undefined {
+  const [ending] = BY_ENDING.exec(text.replace(/^~\*?\s*/, '')) ?? [];
+  if (ending === undefined || !/[*\\$]/.test(text)) return undefined;
+  return `"${text}" selects paths by how they end, which a policy cannot: write one policy for each path, such as "/login.php", or for the folder, such as "/files/*"`;
 }
 
 function wrongStart(text: string): string | undefined {
@@ -77,6 +90,11 @@ function severalPaths(text: string): string | undefined {
 /** A space, a query or a fragment. */
 function wrongEnd(text: string): string | undefined {
   if (/\s/.test(text)) {
+    if (/\s[}\]]+$/.test(text)) {
+      const path = text.replace(/\s+[}\]]+$/, '');
+      const meant = patternMistake(path) === undefined ? [path] : rewritten(path);
+      return `"${text}" ends with a bracket that nothing opens${writing(meant)}`;
+    }
     const trimmed = text.trim();
     const remedy = /\s/.test(trimmed) ? ': write "%20" if you mean a space' : writing([trimmed]);
     return `"${text}" has a space${remedy}`;

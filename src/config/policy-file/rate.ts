@@ -84,9 +84,26 @@ const NAMES: Readonly<Record<string, CalendarUnit>> = {
   yearly: 'year',
 };
 
+/** `10 req/s`, `10rps`, `1_000/1h`, `1e3/1h`, `1k/1h` */
+const AMOUNT = /^\s*(\d[\d_,']*(?:e\d{1,2}|k)?)\s*(?:req(?:uest)?s?|r(?=\/|ps))?(.*)$/is;
+
+function wholeNumber(amount: string): string {
+  const digits = amount.replace(/[_,']/g, '').replace(/k$/i, 'e3');
+  return digits === '' ? '' : String(Number(digits));
+}
+
 /** The rate that the author probably meant; if unknown, the right form. */
 function hintFor(text: string): string {
-  const loose = /^\s*(\d+)\s*(?:\/|per)\s*(\d*)\s*([a-z]+)\s*$/i.exec(text);
+  if (/^\s*[-+]?0+\s*(?:\/|per)/i.test(text)) {
+    return ', the smallest limit is 1: to refuse all of these requests, do so in the proxy; to set no limit, write "mode: off" in the policy';
+  }
+  if (/^\s*-/.test(text)) return ', a limit is a whole number of 1 or more';
+  if (/[$]|\{\{/.test(text)) return ', write the number itself: headgate puts in no variables';
+  const [, amount = '', rest = ''] = AMOUNT.exec(text) ?? [];
+  const whole = `${wholeNumber(amount)}${rest.replace(/^\s*ps$/i, '/s')}`;
+  const unitless = /^(\d+)\/([1-9]\d*)$/.exec(whole);
+  if (unitless !== null) return `, the window has no unit: write "${whole}s" if you mean seconds`;
+  const loose = /^(\d+)\s*(?:\/|per)\s*(\d*)\s*([a-z]+)\s*$/i.exec(whole);
   const unit = loose?.[3]?.toLowerCase() ?? '';
   const count = Number(loose?.[2] || 1);
   const known = SPELLINGS[unit] ?? (unit in UNIT_MS ? unit : undefined);

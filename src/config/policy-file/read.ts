@@ -91,7 +91,7 @@ export function validateFiles(
   return { ...valid, cloudflare, ranges: { cloudflare: cloudflare.ranges } };
 }
 
-const NAMED_BY_SETTING = 'HEADGATE_POLICIES names the policy file';
+const NAMED_BY_SETTING = '--policies or HEADGATE_POLICIES names the policy file';
 const NAMED_BY_RANGES = 'HEADGATE_CLOUDFLARE_RANGES names the list of Cloudflare networks';
 const NAMED_BY_POLICIES =
   'identity.api_key.keys names it, relative to the folder of the policy file';

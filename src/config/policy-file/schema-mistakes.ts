@@ -100,6 +100,9 @@ function isMissing({ code, input }: z.core.$ZodIssue): boolean {
 }
 
 function hintAt(word: string, known: readonly string[]): string {
+  if (word.startsWith('//')) return ': a comment begins with "#"';
+  if (/^[\da-f]*:[\da-f:]*$/i.test(word))
+    return ': an address that ends with ":" must be in quotes';
   const meant = hint(word, known);
   return meant !== '' || known.length === 0 ? meant : `, known are ${list(known)}`;
 }
@@ -111,15 +114,13 @@ function sentence(issue: z.core.$ZodIssue, path: Path): string {
       if (/^(is missing|must be)/.test(issue.message)) return issue.message;
       if (issue.input === undefined) return `is missing, it must be ${wanted}`;
       // A file that is text as a whole is of another kind, and may be private.
-      const remedy =
-        issue.expected === 'array' && typeof issue.input !== 'object' && path.length > 0
-          ? `, write [${issue.input}]`
-          : '';
+      const remedy = path.length > 0 ? remedyFor(issue) : ', as in "version: 1"';
       const found =
         typeof issue.input === 'number' ? issue.input : aTypeName(typeName(issue.input));
       return `must be ${wanted}, not ${found}${remedy}`;
     }
     case 'invalid_value': {
+      if (issue.message.startsWith('must be')) return issue.message;
       const values = issue.values.map(String);
       if (issue.input === undefined) return `is missing, it must be ${list(values, 'or')}`;
       const words = issue.values.filter((value) => typeof value === 'string');
@@ -133,6 +134,24 @@ function sentence(issue: z.core.$ZodIssue, path: Path): string {
     default:
       return issue.message;
   }
+}
+
+function remedyFor({ expected, input }: z.core.$ZodIssueInvalidType): string {
+  if (expected === 'array' && typeof input === 'string' && /^-\S/.test(input)) {
+    return `, write a blank behind each dash, as in "- ${input.slice(1).split(/\s/, 1)}"`;
+  }
+  if (expected === 'array' && typeof input !== 'object') return `, write [${input}]`;
+  if (expected === 'array' && input !== null) return ', begin each entry with "- "';
+  if (expected === 'object' && typeof input === 'string') {
+    const [, method, path] = /^(?:([A-Z]+)\s+)?(\/\S*)$/.exec(input) ?? [];
+    if (path !== undefined) {
+      return `, write { ${method === undefined ? '' : `method: ${method}, `}path: ${path} }`;
+    }
+  }
+  // `limits:[5/5min]` is text.
+  const pair = typeof input === 'string' ? /^([a-z_]+):(\S)/.exec(input) : null;
+  if (pair === null) return '';
+  return `: a key needs a blank behind its colon, write "${pair[1]}: ${pair[2]}..."`;
 }
 
 function amount(origin: string, bound: string, count: number): string {

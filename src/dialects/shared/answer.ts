@@ -19,7 +19,8 @@ export function answer(
   const status = statusOf(decision, badRequest);
   const retryAfter = retryAfterSeconds(decision, style);
   if (status === 429) {
-    headers.push('Retry-After', String(retryAfter), 'X-RateLimit-Policy', decision.policy);
+    if (retryAfter !== undefined) headers.push('Retry-After', String(retryAfter));
+    headers.push('X-RateLimit-Policy', decision.policy);
   }
   if (decision.denial !== undefined) headers.push('X-RateLimit-Decision-Id', decision.denial.id);
   headers.push('Content-Type', contentType(style));

@@ -14,10 +14,11 @@ export function contentType(style: AnswerStyle): string {
 export function denialBody(
   decision: Decision,
   style: AnswerStyle,
-  { status, retryAfterSeconds }: { status: number; retryAfterSeconds: number },
+  { status, retryAfterSeconds }: { status: number; retryAfterSeconds: number | undefined },
 ): string {
   const refusal = REFUSALS[decision.reason];
-  const message = refusal?.message ?? tryAgain(decision, retryAfterSeconds);
+  const message = refusal?.message ?? whenAllowed(decision, retryAfterSeconds);
+  // JSON leaves out what is undefined.
   const retry = refusal === undefined ? { retry_after: retryAfterSeconds } : {};
   const ids = idsOf(decision);
   if (style.body === 'json') {
@@ -75,8 +76,11 @@ function errorCode({ reason }: Decision): string {
   return reason === 'store_failure' ? 'rate_limit_unavailable' : 'rate_limit_exceeded';
 }
 
-function tryAgain({ policy, binding }: Decision, retryAfterSeconds: number): string {
-  const retry = `Try again in ${retryAfterSeconds} second${retryAfterSeconds === 1 ? '' : 's'}.`;
+function whenAllowed({ policy, binding }: Decision, retryAfterSeconds: number | undefined): string {
+  const retry =
+    retryAfterSeconds === undefined
+      ? 'It never allows this request.'
+      : `Try again in ${retryAfterSeconds} second${retryAfterSeconds === 1 ? '' : 's'}.`;
   if (binding === undefined) return `Rate limiting is temporarily unavailable. ${retry}`;
   return `Policy ${policy} allows ${binding.limit.description}. ${retry}`;
 }

@@ -27,12 +27,13 @@ export function quotaHeaders(decision: Decision, style: AnswerStyle): string[] {
 }
 
 /**
- * Seconds until a retry can succeed: rounded up, at least 1, never too early. Jitter depends only on the client and the
- * limit, so a client that retries gets the same value.
+ * Seconds until a retry can succeed: rounded up, at least 1, never too early. Undefined if none can. Jitter depends only on
+ * the client and the limit, so a client that retries gets the same value.
  */
-export function retryAfterSeconds(decision: Decision, style: AnswerStyle): number {
+export function retryAfterSeconds(decision: Decision, style: AnswerStyle): number | undefined {
   const { binding } = decision;
   if (binding === undefined) return CLOSED_RETRY_AFTER_SECONDS;
+  if (binding.isNeverMet) return undefined;
   const seconds = Math.max(1, Math.ceil(binding.state.retryAfterMs / 1000));
   const spread = style.retryAfterJitterSeconds;
   return spread === 0 ? seconds : seconds + (fnv1a32(binding.key) % (spread + 1));

@@ -40,7 +40,9 @@ export const INSPECT = {
           limit: z.string().describe('Its label.'),
           allows: z.string().describe('The limit in words.'),
           remaining: count,
-          retry_after_ms: count.describe('0: there is room now.'),
+          retry_after_ms: count
+            .describe('0: there is room now. Absent: the limit never allows a request.')
+            .optional(),
           reset_after_ms: count,
         }),
       )

@@ -16,7 +16,7 @@ const DENIAL = {
     'the trace id in the `traceparent` of the request, also in the body of the response. A client can invent it. Absent without a valid `traceparent`',
   policy: 'the limiting policy; `none` for blocked clients and malformed paths',
   limit:
-    'the limit that was reached, named as in `RateLimit-Policy`; absent if nothing was counted',
+    'the limit that was reached, named as in `RateLimit-Policy`; absent if nothing was counted, or if none ever is',
   reason:
     '`over_limit`, `blocked`, `malformed_path`, `malformed_host`, `ambiguous_identity` or `store_failure`',
   identity:
@@ -27,8 +27,9 @@ const DENIAL = {
   came_as:
     'the unlisted key of the request, if `client` is the address behind it: so it is unless the key itself reached its limit',
   counted:
-    'whose counter was full, if it is not the counter of `client`: `g` for everybody, `h.` for a header, or another key or address of the same client; absent if nothing was counted',
-  retry_after_ms: 'until the next request is allowed, milliseconds; absent if nothing was counted',
+    'whose counter was full, if it is not the counter of `client`: `g` for everybody, `h.` for a header, or another key or address of the same client; absent if nothing was counted, or if none ever is',
+  retry_after_ms:
+    'until the next request is allowed, milliseconds; absent if nothing was counted, or if none ever is',
   suppressed:
     'how many denials of this client, by this policy and for this reason, were not logged since the line before',
 } as const;
@@ -67,11 +68,12 @@ export const DECISION_LINES = {
     message: 'a request was allowed',
     fields: {
       policy: 'the limiting policy',
-      limit: 'the limit with the least left; absent if nothing was counted',
+      limit: 'the limit with the least left; absent if nothing was counted, or if none ever is',
       reason: '`within_limits`, `exempt`, `not_enforced` or `store_failure`',
       mode: '`enforced`, `local` or `open`',
-      counted: 'whose counter was charged, as `client` of `denied`; absent if nothing was counted',
-      remaining: 'units left of that limit; absent if nothing was counted',
+      counted:
+        'whose counter was charged, as `client` of `denied`; absent if nothing was counted, or if none ever is',
+      remaining: 'units left of that limit; absent if nothing was counted, or if none ever is',
       dialect: DIALECT,
       duration_ms: DURATION,
       one_in: 'how many allowed requests the line stands for',

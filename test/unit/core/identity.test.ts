@@ -455,7 +455,11 @@ describe('lists of clients', () => {
       { client: '198.51.100.9', headers: key('stolen') },
       'exempt',
     ],
-    ['an exempt address that is loopback', { client: '127.0.0.5' }, 'exempt'],
+    [
+      'an exempt address that is loopback, which is a trusted proxy',
+      { client: '127.0.0.5' },
+      undefined,
+    ],
     ['a client on no list', { client: '203.0.113.9' }, undefined],
     ['the clients of a proxy that reports no client', {}, undefined],
     ['a load balancer that reports no client', { client: '10.0.0.5', peer: '10.0.0.5' }, undefined],

@@ -75,7 +75,7 @@ test('a plain path has one reading', () => {
 
 test('a plain path ends at its query', () => {
   expect(canonicalPath('/A/b.c?x=/../y', true)).toEqual({
-    ...{ path: '/A/b.c', otherReadings: [], suspicious: false, malformed: false },
+    ...{ path: '/A/b.c', otherReadings: [], unclear: [], malformed: false },
   });
 });
 
@@ -251,33 +251,64 @@ describe('the work is bounded for any target', () => {
     expect(otherReadings).toContain(`/\u1ea1${'\u0323'.repeat(29)}`);
   });
   test('an unusual target below these bounds is read', () => {
-    const { otherReadings, suspicious } = canonicalPath(`//${'a'.repeat(1_000)}/login`, false);
+    const { otherReadings, unclear } = canonicalPath(`//${'a'.repeat(1_000)}/login`, false);
     expect(otherReadings).toContain('/login');
-    expect(suspicious).toBe(false);
+    expect(unclear).toEqual([]);
   });
   test('a plain target of any length has one reading', () => {
     const target = `/Files/${'aB/'.repeat(20_000)}x?y`;
     expect(canonicalPath(target, false)).toMatchObject({
       path: target.slice(0, -2).toLowerCase(),
       otherReadings: [],
-      suspicious: false,
+      unclear: [],
     });
   });
 });
 
-test.each(['/a%2525252561', '/a;%zz/b', '/a%zz', '/a%', '/a%c0%af', '/a%ff'])(
-  '%s is suspicious',
+/** \ud800 stands for any text within a segment, \ud801 for the same or a slash. */
+test.each([
+  ['/a%2525252561', ['/aa']],
+  ['/a;%zz/b', ['/a/b', '/a']],
+  ['/a%zz', ['/a\ud801']],
+  ['/a%', ['/a\ud801']],
+  ['/a%25zz', ['/a\ud801']],
+  ['/a%ff', ['/a\ud800', '/a']],
+  ['/a\xff', ['/a\ud800', '/a']],
+  ['/a%ed%a0%80', ['/a\ud800', '/a']],
+  ['/a%ud800', ['/a\ud800', '/a']],
+  ['/a\ufffd', ['/a\ud800']],
+  ['/a%c0%af', ['/a', '/a\ud800']],
+  ['/a%u006cb', ['/alb', '/a\ud800b', '/ab']],
+  ['/a%2%66b', ['/a/b', '/a\ud801b']],
+  ['/a%2%ff66', ['/a\ud8016', '/a&6']],
+  ['/a%/xyb', ['/a\ud801/xyb', '/a\ud801yb']],
+  ['/a.%ff', ['/a\ud800', '/a.', '/a']],
+  ['/%ff%zz%ff', ['/\ud801']],
+])('%s cannot be decoded as a whole', (target, unclear) => {
+  expect(canonicalPath(target, false).unclear).toEqual(unclear);
+});
+
+test.each(['/50%20', '/a%2520b', '/caf%C3%A9', '/a b', '/%f0%9f%98%80'])(
+  '%s can be decoded',
   (target) => {
-    expect(canonicalPath(target, false).suspicious).toBe(true);
+    expect(canonicalPath(target, false).unclear).toEqual([]);
   },
 );
 
-test.each(['/50%25', '/a%25zz', '/a%2520b', '/caf%C3%A9', '/a b'])(
-  '%s is not suspicious',
+test.each(['/a/.%ff./b', '/a/%../b', '/%ff/../a', '/a%zz../b', '/a/..%zz/b', '/a%ff/b/%2e%2e'])(
+  '%s is refused, because what `..` removes is unclear',
   (target) => {
-    expect(canonicalPath(target, false).suspicious).toBe(false);
+    expect(canonicalPath(target, false).malformed).toBe(true);
   },
 );
+
+test('at most 32 places of a path that cannot be decoded are read', () => {
+  const of = (places: number) => canonicalPath(`/${'%ff-'.repeat(places)}a`, false);
+  expect(of(32).malformed).toBe(false);
+  expect(of(33).malformed).toBe(true);
+  expect(canonicalPath(`/${'a.\ufffd'.repeat(33)}`, false).malformed).toBe(true);
+  expect(canonicalPath(`/${'%zz'.repeat(400)}`, false).unclear).toEqual(['/\ud801']);
+});
 
 test.each(['/a%00', '/a%0d', '/a%0a', '/a\r', '/a%0d%0aSet-Cookie:x', '/a%250a'])(
   '%s is malformed',

@@ -45,8 +45,11 @@ describe('no spelling of a path evades a policy', () => {
   test('a lax policy for the raw path does not replace the default for the canonical one', () => {
     expect(policies({ target: '/public/../secret' })).toEqual(['default', 'everyone', 'public']);
   });
-  test('a path that servers read differently gets the strictest policy too', () => {
-    expect(policies({ target: '/public/%zz' })).toEqual(['public', 'everyone', 'strict']);
+  test('what cannot be decoded in a path gives it no policies that it does not fit', () => {
+    expect(policies({ target: '/public/%zz' })).toEqual(['public', 'everyone']);
+    expect(policies({ method: 'POST', target: '/100%' })).toEqual([
+      ...['default', 'everyone', 'writes'],
+    ]);
   });
   test('a malformed path gets no policy, because it is refused', () => {
     expect(policies({ target: '/public/%00' })).toEqual([]);
@@ -64,8 +67,8 @@ describe('a policy that the proxy names for a route', () => {
       ...['login', 'everyone'],
     ]);
   });
-  test('does not replace the strictest policy if servers read the path differently', () => {
-    expect(policies({ target: '/public/%zz', policy: 'public' })).toEqual([
+  test('does not replace the policies that fit around what cannot be decoded', () => {
+    expect(policies({ target: '/stri%ffct', policy: 'public' })).toEqual([
       ...['public', 'everyone', 'strict'],
     ]);
   });

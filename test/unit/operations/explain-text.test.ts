@@ -96,22 +96,22 @@ describe('identity', () => {
 describe('the path', () => {
   const plain: PathEvent = {
     ...{ type: 'path', target: '/a', path: '/a', otherReadings: [] },
-    ...{ suspicious: false, malformed: false },
+    ...{ around: [], malformed: false },
   };
   test('as sent', () => says(plain, 'path', '/a, as sent'));
   test('with other readings', () => {
     says(
-      { ...plain, target: '//A', otherReadings: ['/', '//a'], suspicious: true },
+      { ...plain, target: '//A', otherReadings: ['/', '//a'], around: ['/ab'] },
       'path',
       '//A is read as /a',
       'some servers read it as /',
       'some servers read it as //a',
-      'servers disagree about it: the strictest policy applies too',
+      'it cannot be decoded, and servers may read it as /ab',
     );
   });
   test('malformed', () => {
     says(
-      { ...plain, malformed: true, suspicious: true },
+      { ...plain, malformed: true },
       'path',
       'it has control characters or too many readings: the request is denied',
     );
@@ -135,7 +135,6 @@ describe('a policy', () => {
     ['named-by-proxy', 'the proxy names it for this route'],
     ['always', 'it has always: true'],
     ['other-reading', 'it matches another reading of the path'],
-    ['strictest', 'it is the strictest policy'],
     ['nothing-matches', 'no other policy matches'],
   ] as const)('%s', (status, why) => {
     says({ ...event, result: { status } }, 'policy', `login applies: ${why}`);

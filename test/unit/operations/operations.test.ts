@@ -117,11 +117,21 @@ describe('block and exempt', () => {
     });
   });
 
-  test('a client on the machine of the gateway can be exempt, although loopback is trusted', async () => {
+  test('nor is one on the machine of the gateway, under none of its names', async () => {
     const { operate, visit } = setUp();
     for (const client of ['127.0.0.1', '::1']) {
-      await operate('exempt', { client, ...TERMS });
-      expect(await visit({ target: '/login', peer: client })).toMatchObject({ reason: 'exempt' });
+      const { client: pseudonym } = (await operate('block', { client, ...TERMS })) as {
+        client: string;
+      };
+      await operate('unblock', { client });
+      for (const name of [client, pseudonym]) {
+        await expect(operate('exempt', { client: name, ...TERMS })).rejects.toMatchObject(
+          failure('not_possible', /trusted proxy/),
+        );
+      }
+      expect(await visit({ target: '/login', peer: client })).toMatchObject({
+        reason: 'within_limits',
+      });
     }
   });
 

@@ -265,6 +265,48 @@ function leftOf({ isOver, limit, remaining }: Status) {
   return limit === undefined && remaining === 0 ? 'none' : remaining;
 }
 
+describe('what a denied client gets', () => {
+  const rules = `
+domain: rl
+descriptors:
+  - { key: closed, rate_limit: { unit: minute, requests_per_unit: 0 } }
+  - { key: first, rate_limit: { unit: minute, requests_per_unit: 2 } }`;
+  for (const windows of ['aligned', 'sliding'] as const) {
+    const told = async (descriptors: readonly string[], hits?: number) => {
+      const limiting = limitingWith(rules, { windows, hasBody: true });
+      limiting.clock.nowMs = NOW_MS;
+      await limiting.answer(callOf('rl', descriptors, 2));
+      const { isOver, headers, body } = await limiting.answer(callOf('rl', descriptors, hits));
+      expect(isOver).toBe(true);
+      const wait = headers[headers.indexOf('Retry-After') + 1];
+      return { wait: headers.includes('Retry-After') ? wait : undefined, ...JSON.parse(body) };
+    };
+    test(`by a limit that has room later (${windows})`, async () => {
+      const seconds = windows === 'aligned' ? 58 : 60;
+      expect(await told(['first=x'])).toMatchObject({
+        ...{ wait: String(seconds), retry_after: seconds },
+        message: `Policy rl.first allows 2 requests per minute. Try again in ${seconds} seconds.`,
+      });
+    });
+    test.each([
+      ['a limit of 0', ['closed=x'], 1, 'closed allows 0 requests per minute'],
+      [
+        'a limit of 0, beside one that has room later',
+        ['first=x', 'closed=x'],
+        1,
+        'closed allows 0',
+      ],
+      ['a limit below the hits of the call', ['first=x'], 3, 'first allows 2 requests per minute'],
+    ])(`by %s: that it never will (${windows})`, async (_, descriptors, hits, allows) => {
+      const answer = await told(descriptors, hits);
+      expect(answer.wait).toBeUndefined();
+      expect(answer).not.toHaveProperty('retry_after');
+      expect(answer.message).toContain(`Policy rl.${allows}`);
+      expect(answer.message).toMatch(/minute\. It never allows this request\.$/);
+    });
+  }
+});
+
 test('the limit of a status has the name of the file', async () => {
   const { statuses } = await limitingWith(RULES).answer(callOf('rl', ['first=x', 'second=x']));
   expect(statuses.map(({ limit }) => limit?.name)).toEqual(['key_name', undefined]);

@@ -106,7 +106,7 @@ test('a descriptor that had room in a denied call is within its limit', async ()
   const rules = [
     'domain: d',
     'descriptors:',
-    '- { key: a, rate_limit: { unit: second, requests_per_unit: 5 } }',
+    '- { key: a, rate_limit: { unit: second, requests_per_unit: 8 } }',
     '- { key: b, rate_limit: { unit: minute, requests_per_unit: 9 } }',
   ];
   const limiting = limitingWith(rules.join('\n'), { windows: 'sliding' });
@@ -117,7 +117,7 @@ test('a descriptor that had room in a denied call is within its limit', async ()
     const { isOver, statuses } = await limiting.answer({ ...call, descriptors: own });
     return [isOver, ...statuses.map((each) => [each.isOver, each.remaining])];
   };
-  expect(await send([0, 0])).toEqual([false, [false, 5], [false, 9]]);
+  expect(await send([3, 0])).toEqual([false, [false, 5], [false, 9]]);
   expect(await send([7, 9])).toEqual([true, [true, 0], [false, 0]]);
   // The call would have to wait for the limit that its charge has used up.
   await send([0, 1]);

@@ -12,7 +12,7 @@ test('a path has thousands of spellings, and dozens of simple ones', () => {
   expect(spellingsOf(LOGIN).length).toBeGreaterThan(2_000);
   expect(spellingsOf(LOGIN).length).toBeLessThan(6_000);
   expect(simpleSpellingsOf(LOGIN).length).toBeGreaterThan(60);
-  expect(simpleSpellingsOf(LOGIN).length).toBeLessThan(160);
+  expect(simpleSpellingsOf(LOGIN).length).toBeLessThan(180);
 });
 
 describe.each([spellingsOf, simpleSpellingsOf])('$name', (spell) => {
@@ -86,6 +86,7 @@ describe('the models of lenient servers serve what real ones serve:', () => {
     ['iis', '/api%f0%80%80%afauth./login'],
     ['nfkc', '/api/auth/%ef%bd%8cogin'],
     ['c-string', '/api/auth/login%00.html'],
+    ['undecodable', '/api/%ffauth/lo%zzgin%'],
   ])('%s serves %s', (family, target) => {
     expect(servesPath(target, LOGIN)).toContain(family);
   });

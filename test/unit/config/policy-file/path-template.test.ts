@@ -52,7 +52,6 @@ const PATTERNS: readonly [string, readonly string[]][] = [
   ['/x/(.*)', ['/x/*']],
   ['/x*', []],
   ['/x/*/y', ['/x/:name/y']],
-  ['/*.php', ['/*']],
   ['/{proxy+}', ['/*']],
   ['/x/{*rest}', ['/x/*']],
   ['/x/{rest:.*}', ['/x/*']],
@@ -111,6 +110,23 @@ describe('patterns in a path', () => {
     ['https://a.example:8443/x?y', '"host: a.example" and "path: /x"'],
   ])('%s belongs in several keys', (text, remedy) => {
     expect(mistakeIn(checkPathTemplate, text)).toContain(remedy);
+  });
+
+  test.each(['/*.php', '*.php', '/files/*.pdf', '\\.php$', '~* \\.(jpg|png)$', '/.*\\.js$'])(
+    '%s is not taken for everything',
+    (text) => {
+      const message = mistakeIn(checkPathTemplate, text);
+      expect(message).toContain('selects paths by how they end');
+      expect(message).not.toContain('"/*"');
+    },
+  );
+
+  test.each([
+    ['/users/{id} }', 'nothing opens: write "/users/:id"'],
+    ['/users }}', 'nothing opens: write "/users"'],
+    ['\u201c/login\u201d', 'has typographic quotes'],
+  ])('%s has a character too many', (text, why) => {
+    expect(mistakeIn(checkPathTemplate, text)).toContain(why);
   });
 
   const part = fc.constantFrom(

@@ -60,7 +60,12 @@ test.each([
   ['fast', 'write requests/window'],
   ['', 'write requests/window'],
   ['5/0s', 'write requests/window'],
-  ['1e3/1h', 'write requests/window'],
+  ['1e3/1h', 'write "1000/1h"'],
+  ['1_000/1h', 'write "1000/1h"'],
+  ['10 req/s', 'write "10/1s"'],
+  ['10rps', 'write "10/1s"'],
+  ['5/60', 'write "5/60s" if you mean seconds'],
+  ['0/1h', 'the smallest limit is 1'],
   ['5/1h\n', 'write'],
 ])('refuses "%s" and says what to write', (text, remedy) => {
   expect(() => parseRate(text)).toThrow(remedy);

@@ -33,7 +33,11 @@ test('records the version of every file, also if the policy file is refused', ()
   const reading = readUpTo(1_000, { ...paths, policies: missing });
   expect([...(reading?.versions.keys() ?? [])].sort()).toEqual([missing, cloudflareRanges].sort());
   expect(reading?.found).toMatchObject({
-    mistakes: [expect.stringContaining('does not exist; HEADGATE_POLICIES names the policy file')],
+    mistakes: [
+      expect.stringContaining(
+        'does not exist; --policies or HEADGATE_POLICIES names the policy file',
+      ),
+    ],
   });
 });
 
@@ -53,7 +57,7 @@ test('finds a key file relative to the folder of the policy file', () => {
   );
   expect(read).toEqual([
     'HEADGATE_CLOUDFLARE_RANGES names the list of Cloudflare networks',
-    'HEADGATE_POLICIES names the policy file',
+    '--policies or HEADGATE_POLICIES names the policy file',
     'identity.api_key.keys names it, relative to the folder of the policy file',
   ]);
 });

@@ -24,7 +24,7 @@ test('reports at most 100 mistakes of a section, and 1000 of a file', () => {
 });
 
 test.each([
-  [`${DEFAULT}, policies: {}`, 'policies: must be a list, not a map'],
+  [`${DEFAULT}, policies: {}`, 'policies: must be a list, not a map, begin each entry with "- "'],
   [`${DEFAULT}, matching: []`, 'matching: must be a map, not a list'],
   [
     `${DEFAULT}, matching: { case_sensitive: 1 }`,

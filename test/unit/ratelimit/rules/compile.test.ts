@@ -121,7 +121,7 @@ describe('mistakes', () => {
       ]),
     ).toEqual([
       '1.yaml:2:45: descriptors[0].rate_limit.unit: must be second, minute, hour, day, week, month or year',
-      '2.yaml:1:11: missing closing "quote',
+      '2.yaml:1:9: this quote is not closed: write the same quote at the end of the value',
       '3.yaml:1:1: domain: is missing, it must be the domain of the requests',
       '3.yaml:1:15: descriptors[0].key: is missing, every descriptor has a key',
     ]);
