@@ -99,7 +99,8 @@ export async function askAnswers(
       fallback: 'no',
       read: readExtras,
     }));
-  return { proxy, existing, application, login, front, keys, redis, with: extras };
+  const ports = given.ports ?? DEFAULT_ANSWERS.ports;
+  return { proxy, existing, application, login, front, keys, redis, with: extras, ports };
 }
 
 async function askFront(prompt: Prompt): Promise<Answers['front']> {

@@ -170,7 +170,7 @@ test('systemd starts the gateway again without end, as with the shipped unit', (
 
 test('an application of another machine takes no port', () => {
   const application = { host: '10.0.0.5', port: 8080 };
-  expect(portsOf({ application })).toMatchObject({ proxy: 8000, check: 8080 });
+  expect(portsOf({ ...DEFAULT_ANSWERS, application })).toMatchObject({ proxy: 8000, check: 8080 });
   expect(applicationProblem('traefik', { host: '10.0.0.5', port: 8082 })).toBeUndefined();
 });
 
