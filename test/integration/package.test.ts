@@ -265,6 +265,15 @@ describe.skipIf(tooOld === undefined)("a clone with an older Node as the system'
     await gateway.printed(/proxies at http:/);
     expect(await gateway.stop()).toBe(0);
   });
+
+  test('leaves no gateway behind if it is killed', async () => {
+    await using gateway = startProcess(tooOld ?? '', [bin, 'serve'], {
+      env: { ...env, ...ANY_PORT, HEADGATE_DRAIN_MS: '0' },
+    });
+    await gateway.printed(/proxies at http:/);
+    // The gateway has the same outputs, so they are closed only when it has ended as well.
+    expect(await gateway.stop('SIGKILL')).toBe(null);
+  });
 });
 
 describe('an error message names the remedy', () => {
