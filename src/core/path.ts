@@ -46,7 +46,8 @@ const MAX_UNCLEAR_LENGTH = 1_024;
 /** In all readings together. Every step reads each character a fixed number of times. */
 const MAX_READING_CHARACTERS = 3_072;
 /** The same for what cannot be decoded, which is read besides. */
-const MAX_UNCLEAR_CHARACTERS = 1_024;
+const MAX_UNCLEAR_CHARACTERS = 768;
+const MAX_UNCLEAR_READINGS = 8;
 const SLASH = 0x2f;
 const QUESTION_MARK = 0x3f;
 const DOT = 0x2e;
@@ -100,7 +101,7 @@ function readOddTarget(raw: string, caseSensitive: boolean): CanonicalPath {
   if (raw.length > MAX_ODD_LENGTH) return UNREADABLE;
   const shown = withoutBlankControls(raw);
   let unclearPlaces = 0;
-  const readings = new Readings(shown, MAX_READING_CHARACTERS);
+  const readings = new Readings(shown, MAX_READINGS, MAX_READING_CHARACTERS);
   const lenient = readingsOf(readings, caseSensitive, (text) => {
     const decoded = decode(text);
     unclearPlaces = Math.max(unclearPlaces, decoded.unclearPlaces);
@@ -115,7 +116,7 @@ function readOddTarget(raw: string, caseSensitive: boolean): CanonicalPath {
   const known = { path, otherReadings: others };
   if (unclearPlaces === 0 || malformed) return { ...known, unclear: NONE, malformed };
   if (raw.length > MAX_UNCLEAR_LENGTH) return UNREADABLE;
-  const marked = new Readings(shown, MAX_UNCLEAR_CHARACTERS);
+  const marked = new Readings(shown, MAX_UNCLEAR_READINGS, MAX_UNCLEAR_CHARACTERS);
   const withMarks = readingsOf(marked, caseSensitive, decodedWithGaps);
   if (withMarks === undefined) return UNREADABLE;
   const unclear = [...new Set(withMarks.paths.map(withSingleMarks))];
@@ -166,10 +167,12 @@ type Step = (text: string) => readonly string[];
 class Readings {
   texts: readonly string[];
 
+  readonly #most: number;
   readonly #maxCharacters: number;
 
-  constructor(text: string, maxCharacters: number) {
+  constructor(text: string, most: number, maxCharacters: number) {
     this.texts = [text];
+    this.#most = most;
     this.#maxCharacters = maxCharacters;
   }
 
@@ -189,7 +192,7 @@ class Readings {
         found = new Set(this.texts.slice(0, i));
       }
       for (const reading of readings) found.add(reading);
-      if (found.size > MAX_READINGS) return false;
+      if (found.size > this.#most) return false;
     }
     if (found === undefined) return true;
     this.texts = [...found];
