@@ -28,6 +28,7 @@ export const caddy: Writer = {
   ],
   gateway: { shipped: '127.0.0.1:8080', write: upstreamAt },
   application: { shipped: '127.0.0.1:3000', write: upstreamAt },
+  ownPort: 8090,
   listener: { file: 'caddy/Caddyfile', edits: (port) => ({ ':8000 {': `:${port} {` }) },
   front: (front) =>
     front.kind === 'cloudflare'

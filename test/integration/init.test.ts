@@ -257,8 +257,6 @@ describe.skipIf(tmux === undefined)('in a terminal', () => {
       await terminal.enter('haproxy');
       await answer(terminal, { existing: '', application: 'localhost' });
       await terminal.shows(/^ {2}It must be a host and a port, such as 10\.0\.0\.2:8080/);
-      await terminal.enter('localhost:8090');
-      await terminal.shows(/^ {2}the files for haproxy use port 8090 of this machine themselves/);
       await terminal.enter('localhost:8080');
       await answer(terminal, { login: 'account' });
       await terminal.shows(/^ {2}It must be a path such as \/account\/login/);

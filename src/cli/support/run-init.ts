@@ -10,7 +10,6 @@ import { type Answers, type Extra, LOGINS, POLICY_FILE } from '../../setup/answe
 import { REDIS_SETTING } from '../../setup/gateway-settings.ts';
 import { type NextSteps, nextSteps, shellQuoted } from '../../setup/next-steps.ts';
 import { REQUESTS } from '../../setup/policy-file.ts';
-import { applicationProblem } from '../../setup/ports.ts';
 import { type SetupFile, setupFiles } from '../../setup/setup.ts';
 import { CommandFailed } from './command-failed.ts';
 import { EXIT_FAULT, EXIT_INTERRUPTED } from './exit-codes.ts';
@@ -31,6 +30,7 @@ export interface InitFlags {
   /** False: --no-login. */
   readonly login?: string | false;
   readonly application?: Answers['application'];
+  readonly ownPort?: number;
   readonly behind?: (typeof FRONTS)[number];
   readonly loadBalancer?: readonly string[];
   readonly keys?: boolean;
@@ -54,13 +54,12 @@ export async function init(folder: string, flags: InitFlags, command: Command): 
       prompt === undefined
         ? withDefaults(given, isThere)
         : await askAnswers(prompt, given, isThere);
-    const problem = applicationProblem(answers.proxy, answers.application);
-    if (problem !== undefined) command.error(`error: --application: ${problem}`);
     const files = setupFiles(answers);
     if (!flags.force) await protectFiles(folder, files, { prompt, answers });
     await writeFiles(folder, files);
     say(report(folder, files, answers));
   } catch (error) {
+    if (error instanceof RangeError) command.error(`error: ${error.message}`);
     if ((error as Error).name !== 'AbortError') throw error;
     say('');
     throw new CommandFailed(EXIT_INTERRUPTED, 'nothing was written');
@@ -71,7 +70,7 @@ export async function init(folder: string, flags: InitFlags, command: Command): 
 
 /** Contradictions end the command. */
 function givenBy(flags: InitFlags, command: Command): Given {
-  const { proxy, existing, application, login, behind, loadBalancer, keys, redis } = flags;
+  const { proxy, existing, application, ownPort, login, behind, loadBalancer, keys, redis } = flags;
   const isBalanced = behind === 'load-balancer' || (behind === undefined && loadBalancer);
   if (behind !== undefined && behind !== 'load-balancer' && loadBalancer !== undefined)
     command.error(`error: --load-balancer does not fit --behind ${behind}`);
@@ -80,7 +79,7 @@ function givenBy(flags: InitFlags, command: Command): Given {
       'error: --behind load-balancer needs its addresses, as in --load-balancer 10.1.0.0/16',
     );
   return {
-    ...{ proxy, existing, application, keys, with: flags.with },
+    ...{ proxy, existing, application, ownPort, keys, with: flags.with },
     login: login === false ? undefined : login,
     loginIsGiven: login !== undefined,
     front: isBalanced
