@@ -149,6 +149,21 @@ describe.each(['caddy', 'caddy-newest'] as const)('%s', (program) => {
     expect(await statuses(4, () => visit(RIGHT))).toEqual([200, 200, 200, 429]);
   });
 
+  const GUARDED = `handle /private* {\nroute {\nimport headgate\nbasicauth {\n${USER}\n}\nreverse_proxy APPLICATION\n}\n}`;
+  test
+    .skipIf(!isHere)
+    .each([
+      `${GUARDED}\nhandle {\nimport headgate\nreverse_proxy APPLICATION\n}`,
+      `${GUARDED}\nreverse_proxy APPLICATION`,
+      `${GUARDED}\nhandle_path /other/* {\nimport headgate\nreverse_proxy APPLICATION\n}\nroute {\nimport headgate\nreverse_proxy APPLICATION\n}`,
+    ])('a route in a handle keeps the password, whatever is beside it: %#', async (lines) => {
+    await using site = await startSite(lines);
+    expect((await call(site.url, '/private')).status).toBe(401);
+    const visit = () => call(site.url, '/private', { headers: WRONG });
+    expect(await statuses(3, visit)).toEqual([401, 401, 429]);
+    expect((await call(site.url, '/other/x')).status).toBe(200);
+  });
+
   test.skipIf(!isHere)('in a route, wrong passwords are counted', async () => {
     await using site = await startSite(
       `route {\nimport headgate\nbasicauth {\n${USER}\n}\nreverse_proxy APPLICATION\n}`,
