@@ -19,6 +19,15 @@ export interface Answers {
   /** The URL of a Redis in which several gateways count. Undefined: one gateway counts in memory. */
   readonly redis: string | undefined;
   readonly with: readonly Extra[];
+  /** By the settings of this shell. The written files may need others. */
+  readonly ports: GatewayPorts;
+}
+
+/** Ports on which the gateway listens. */
+export interface GatewayPorts {
+  readonly check: number;
+  readonly grpc: number;
+  readonly ops: number;
 }
 
 export interface Endpoint {
@@ -42,6 +51,7 @@ export const DEFAULT_ANSWERS: Answers = {
   keys: false,
   redis: undefined,
   with: [],
+  ports: { check: 8080, grpc: 8081, ops: 9464 },
 };
 
 /** The names of files, which the files mention. */

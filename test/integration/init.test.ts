@@ -418,6 +418,15 @@ describe('without a terminal', () => {
     },
   );
 
+  test('the files name the ports of the settings', async () => {
+    const cwd = newFolder();
+    const env = { HEADGATE_PORT: '21080', HEADGATE_OPS_PORT: '21464' };
+    const { code, stdout } = await runCommand(['init', ...YES], { cwd, env });
+    expect(code).toBe(0);
+    expect(readFileSync(join(cwd, 'nginx.conf'), 'utf8')).toContain('server 127.0.0.1:21080 ');
+    expect(stdout).toContain('HEADGATE_PORT=21080 HEADGATE_GRPC_PORT=off HEADGATE_OPS_PORT=21464 ');
+  });
+
   test('invented keys get no more than no key, and the written tests show it', async () => {
     const cwd = newFolder();
     expect((await runCommand(['init', ...YES, '--keys'], { cwd })).code).toBe(0);

@@ -98,8 +98,9 @@ export async function askAnswers(
       fallback: 'no',
       read: readExtras,
     }));
-  const { ownPort } = given;
-  return { proxy, existing, application, ownPort, login, front, keys, redis, with: extras };
+  const { ownPort, ports = DEFAULT_ANSWERS.ports } = given;
+  const where = { proxy, existing, application, ownPort, ports };
+  return { ...where, login, front, keys, redis, with: extras };
 }
 
 async function askFront(prompt: Prompt): Promise<Answers['front']> {

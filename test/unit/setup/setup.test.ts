@@ -170,8 +170,8 @@ test('systemd starts the gateway again without end, as with the shipped unit', (
 
 test('an application of another machine takes no port', () => {
   const application = { host: '10.0.0.5', port: 8080 };
-  expect(portsOf({ application })).toMatchObject({ proxy: 8000, check: 8080 });
-  const answers = { proxy: 'traefik', ownPort: undefined };
+  expect(portsOf({ ...DEFAULT_ANSWERS, application })).toMatchObject({ proxy: 8000, check: 8080 });
+  const answers = { ...DEFAULT_ANSWERS, proxy: 'traefik' };
   expect(ownPort({ ...answers, application: { host: '10.0.0.5', port: 8082 } })).toBe(8082);
 });
 
@@ -191,6 +191,8 @@ test.each([
     expect(named).toContain('127.0.0.1:9999');
     expect(named.replaceAll(`localhost:${port}`, '')).not.toContain(`:${port}`);
   }
+  const ports = { ...DEFAULT_ANSWERS.ports, check: port + 100 };
+  expect(texts({ ports })).toContain(`127.0.0.1:${port + 200}`);
   expect(() => texts({ ownPort: port })).toThrow(`application has port ${port}`);
   expect(() => texts({ ownPort: 8080 })).toThrow(
     'headgate has port 8080: choose another --own-port',
