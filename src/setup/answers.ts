@@ -8,6 +8,8 @@ export interface Answers {
   readonly existing: boolean;
   /** Where the application listens, as the proxy reaches it. */
   readonly application: Endpoint;
+  /** The port of this machine at which the proxy sends checks to itself. Undefined: one that the other answers leave free. */
+  readonly ownPort: number | undefined;
   /** Where clients log in: a path of letters, digits and `-._~/`. Undefined: nowhere. */
   readonly login: string | undefined;
   /** What stands between the clients and the proxy. Undefined: nothing. */
@@ -43,6 +45,7 @@ export const DEFAULT_ANSWERS: Answers = {
   proxy: 'nginx',
   existing: false,
   application: { host: '127.0.0.1', port: 3000 },
+  ownPort: undefined,
   login: LOGIN_PATH,
   front: undefined,
   keys: false,

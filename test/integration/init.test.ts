@@ -257,8 +257,6 @@ describe.skipIf(tmux === undefined)('in a terminal', () => {
       await terminal.enter('haproxy');
       await answer(terminal, { existing: '', application: 'localhost' });
       await terminal.shows(/^ {2}It must be a host and a port, such as 10\.0\.0\.2:8080/);
-      await terminal.enter('localhost:8090');
-      await terminal.shows(/^ {2}the files for haproxy use port 8090 of this machine themselves/);
       await terminal.enter('localhost:8080');
       await answer(terminal, { login: 'account' });
       await terminal.shows(/^ {2}It must be a path such as \/account\/login/);
@@ -443,7 +441,9 @@ describe('without a terminal', () => {
     { args: ['--behind', 'cloudflare', '--load-balancer', '10.0.0.0/8'], says: 'does not fit' },
     { args: ['--load-balancer', 'private'], says: 'name CIDR ranges' },
     { args: ['--application', '3000'], says: 'must be a host and a port' },
-    { args: ['--proxy', 'traefik', '--application', '127.0.0.1:8082'], says: 'use port 8082' },
+    { args: ['--proxy', 'caddy', '--own-port', '8080'], says: 'choose another --own-port' },
+    { args: ['--proxy', 'nginx', '--own-port', '8091'], says: 'needs no --own-port' },
+    { args: ['--proxy', 'caddy', '--own-port', '0'], says: 'whole number from 1 to 65535' },
     { args: ['--redis', '127.0.0.1'], says: 'must be a URL such as redis://' },
     { args: ['--with', 'docker'], says: 'must be compose or systemd' },
     { args: ['--proxy', 'apache'], says: 'Allowed choices are nginx' },

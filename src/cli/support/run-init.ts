@@ -7,7 +7,6 @@ import { commandEnvironment } from '../../config/envoyproxy-ratelimit/commands.t
 import { readText } from '../../config/text-file.ts';
 import { proxyFileNames } from '../../proxy-config/proxy-config.ts';
 import { type Answers, DEFAULT_ANSWERS, type Extra } from '../../setup/answers.ts';
-import { applicationProblem } from '../../setup/ports.ts';
 import { type SetupFile, setupFiles } from '../../setup/setup.ts';
 import { CommandFailed } from './command-failed.ts';
 import { EXIT_FAULT, EXIT_INTERRUPTED } from './exit-codes.ts';
@@ -28,6 +27,7 @@ export interface InitFlags {
   /** False: --no-login. */
   readonly login?: string | false;
   readonly application?: Answers['application'];
+  readonly ownPort?: number;
   readonly behind?: (typeof FRONTS)[number];
   readonly loadBalancer?: readonly string[];
   readonly keys?: boolean;
@@ -51,13 +51,12 @@ export async function init(folder: string, flags: InitFlags, command: Command): 
       prompt === undefined
         ? withDefaults(given, isThere)
         : await askAnswers(prompt, given, isThere);
-    const problem = applicationProblem(answers.proxy, answers.application);
-    if (problem !== undefined) command.error(`error: --application: ${problem}`);
     const files = setupFiles(answers);
     if (!flags.force) await protectFiles(folder, files, { prompt, answers });
     await writeFiles(folder, files);
     say(initReport(folder, files, answers));
   } catch (error) {
+    if (error instanceof RangeError) command.error(`error: ${error.message}`);
     if ((error as Error).name !== 'AbortError') throw error;
     say('');
     throw new CommandFailed(EXIT_INTERRUPTED, 'nothing was written');
@@ -68,7 +67,7 @@ export async function init(folder: string, flags: InitFlags, command: Command): 
 
 /** Contradictions end the command. */
 function givenBy(flags: InitFlags, command: Command): Given {
-  const { proxy, existing, application, login, behind, loadBalancer, keys, redis } = flags;
+  const { proxy, existing, application, ownPort, login, behind, loadBalancer, keys, redis } = flags;
   const isBalanced = behind === 'load-balancer' || (behind === undefined && loadBalancer);
   if (behind !== undefined && behind !== 'load-balancer' && loadBalancer !== undefined)
     command.error(`error: --load-balancer does not fit --behind ${behind}`);
@@ -77,7 +76,7 @@ function givenBy(flags: InitFlags, command: Command): Given {
       'error: --behind load-balancer needs its addresses, as in --load-balancer 10.1.0.0/16',
     );
   return {
-    ...{ proxy, existing, application, keys, with: flags.with },
+    ...{ proxy, existing, application, ownPort, keys, with: flags.with },
     ports: portsOfSettings(),
     login: login === false ? undefined : login,
     loginIsGiven: login !== undefined,
