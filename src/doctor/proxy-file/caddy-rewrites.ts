@@ -1,47 +1,60 @@
-/** Finds where Caddy passes on another path than the one that headgate checks, and a policy for it does not apply. */
-import type { ValidFile } from '../../config/policy-file/compile.ts';
-import type { PolicyEntry } from '../../config/policy-file/policy-schema.ts';
-import { routeMatchOf } from '../../config/policy-file/route.ts';
-import { asks, checksRewritten, isCheck, within } from './caddy-checks.ts';
-import { moveOf } from './caddy-moves.ts';
+/** The lines of a Caddyfile that change the path of a request. */
+import { asks, checksRewritten, isCheck, matcherOf, within } from './caddy-checks.ts';
 import { hostsOfSite, takerOf } from './caddy-sites.ts';
 import type { CaddyDirective, CaddyTree } from './caddy-tree.ts';
 import { passesOn, upstreamsOf } from './caddy-upstreams.ts';
+import { changeTo, escaped, OLD_PATH, type PathChange, prefixReplaced } from './path-change.ts';
 import type { Rewrite } from './rewrites.ts';
-import { compilePaths, limitingEntries, samplesOf } from './unchecked-paths.ts';
+import { fitsRule } from './unchecked-paths.ts';
 
-export function caddyRewrites({ sites }: CaddyTree, file: ValidFile): Rewrite[] {
-  return sites.filter(asks).flatMap((at) => {
-    const site = { hosts: hostsOfSite(at) };
-    const entries = limitingEntries(site, file);
-    const policiesFor = compilePaths(entries, {
-      hosts: site.hosts,
-      caseSensitive: file.caseSensitive,
-    });
-    const isAvoided = (entry: PolicyEntry, path: string) =>
-      !entries.some((each) => policiesFor(path).includes(each.name) && isAsGood(each, entry));
-    return movesIn(at).flatMap(({ line, block }) => {
-      const sourcesOf = moveOf(line);
-      if (sourcesOf === undefined) return [];
-      const policies = entries
-        .filter((entry) =>
-          samplesOf(routeMatchOf(entry, true).path ?? '/').some(
-            (path) =>
-              isSameApplication(at, block, path) &&
-              sourcesOf(path).some((source) => isAvoided(entry, source)),
-          ),
-        )
-        .map(({ name }) => name);
-      const { name, args, place } = line;
-      return policies.length === 0 ? [] : [{ what: [name, ...args].join(' '), place, policies }];
-    });
-  });
+export function caddyRewrites({ sites }: CaddyTree): Rewrite[] {
+  return sites.filter(asks).flatMap((site) =>
+    movesIn(site).flatMap(({ line, block }) => {
+      const matcher = matcherOf(line);
+      const rule = matcher?.startsWith('/') ? matcher : '/*';
+      return changesBy(line, matcher).map((change) => ({
+        what: [line.name, ...line.args].join(' '),
+        place: line.place,
+        hosts: hostsOfSite(site),
+        change,
+        sent: [rule.replace(/\*$/, 'a-sample')],
+        isApplied: (path) => fitsRule(path.toLowerCase(), rule.toLowerCase()),
+        isServed: (path) => isSameApplication(site, block, path),
+      }));
+    }),
+  );
 }
 
-/** The same policy, or one with the same limits that somebody wrote for the other path. */
-function isAsGood(found: PolicyEntry, entry: PolicyEntry): boolean {
-  const limits = ({ limits, plans }: PolicyEntry) => JSON.stringify([limits, plans]);
-  return found === entry || limits(found) === limits(entry);
+function changesBy(line: CaddyDirective, matcher: string | undefined): PathChange[] {
+  const args = line.args.slice(matcher === undefined ? 0 : 1);
+  const [kind, from = '', to = ''] = args;
+  switch (line.name) {
+    case 'rewrite':
+      return args.slice(0, 1).flatMap(fromTemplate);
+    case 'try_files':
+      // The last one also applies if no file exists.
+      return args.flatMap(fromTemplate);
+    case 'php_fastcgi':
+      return ['{path}/index.php', '/index.php'].flatMap(fromTemplate);
+    case 'handle_path':
+      return [prefixReplaced((matcher ?? '').replace(/\/?\*?$/, ''), '')];
+    case 'uri':
+      if (kind === 'strip_prefix') return [prefixReplaced(`/${from.replace(/^\/|\/$/g, '')}`, '')];
+      if (kind === 'strip_suffix') return [{ expression: `^(.*)${escaped(from)}$`, target: '$1' }];
+      if (kind !== 'replace' || to === '') return [];
+      return [{ expression: `^(.*?)${escaped(from)}(.*)$`, target: `$1${to}$2` }];
+    default:
+      return [];
+  }
+}
+
+const PLACEHOLDER = /\{(?:http\.request\.)?(?:uri|path|uri\.path)\}/g;
+
+/** None if the new path may be any. */
+function fromTemplate(template: string): PathChange[] {
+  const target = template.replace(/\?.*$/, '').replaceAll(PLACEHOLDER, OLD_PATH);
+  if (target === '' || /(?<!\$)\{/.test(target)) return [];
+  return [changeTo(/^[/$]/.test(target) ? target : `/${target}`)];
 }
 
 const BLOCKS = /^(handle|handle_path|route|handle_errors)$/;

@@ -2,7 +2,8 @@
 import { asks, isCheck, matcherOf, sitesThatAsk } from './caddy-checks.ts';
 import type { CaddyDirective, CaddyTree } from './caddy-tree.ts';
 import { passesOn } from './caddy-upstreams.ts';
-import { fitsRule, hostsOf, type Site } from './unchecked-paths.ts';
+import { hostsOf } from './path-policies.ts';
+import { fitsRule, type Site } from './unchecked-paths.ts';
 
 /** The sites that ask headgate. */
 export function caddySites(tree: CaddyTree): Site[] {

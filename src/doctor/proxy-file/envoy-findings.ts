@@ -1,22 +1,14 @@
 /** What is wrong with the checks of a file of Envoy, and with what its routes change about them. */
-import type { ValidFile } from '../../config/policy-file/compile.ts';
 import { type DoctorFinding, found } from '../catalog.ts';
 import { checkFindings } from './envoy-check.ts';
 import { type Filter, type Manager, readEnvoyFile } from './envoy-config.ts';
 import { isExactPath, isNarrow, routeName } from './envoy-match.ts';
-import { envoyRewrites } from './envoy-rewrites.ts';
 import { type Setting, settingsOf } from './envoy-settings.ts';
 import { checkOf, checksOf } from './envoy-ways.ts';
-import { rewriteFindings } from './rewrites.ts';
 import { at, textAt } from './yaml-nodes.ts';
 import type { PlacedMap } from './yaml-places.ts';
 
-/** Rewrites are compared with the policies, if there are some. */
-export function envoyFindings(
-  file: string,
-  text: string,
-  policies: ValidFile | undefined,
-): DoctorFinding[] {
+export function envoyFindings(file: string, text: string): DoctorFinding[] {
   const envoy = readEnvoyFile(file, text);
   const { placeOf } = envoy;
   const checks = checksOf(envoy);
@@ -28,7 +20,6 @@ export function envoyFindings(
       ...checkFindings(input),
       ...everyLevel(manager).flatMap((level) => levelFindings(level, input)),
       ...oddSpellings(input),
-      ...(policies === undefined ? [] : rewriteFindings(envoyRewrites({ ...input, policies }))),
     ];
   });
 }

@@ -1,102 +1,100 @@
-/** Routes of Envoy that change the path after the check, and the policies that do not apply then. */
-import type { ValidFile } from '../../config/policy-file/compile.ts';
+/** Routes of Envoy that change the path after the check. */
 import { sendsRequestId } from './envoy-check.ts';
-import type { Filter, Manager, VirtualHost } from './envoy-config.ts';
+import { type Filter, type Manager, readEnvoyFile, type VirtualHost } from './envoy-config.ts';
 import { isCertain, isExactPath, mayMatch, pathOf, routeName } from './envoy-match.ts';
 import { levelsOf, settingsOf } from './envoy-settings.ts';
-import { clustersOf } from './envoy-ways.ts';
+import { checkOf, checksOf, clustersOf } from './envoy-ways.ts';
+import { expressionSamples } from './expression-samples.ts';
+import {
+  changeTo,
+  escaped,
+  type PathChange,
+  partReplaced,
+  prefixReplaced,
+  UNKNOWN_TEXT,
+} from './path-change.ts';
+import { hostsOf } from './path-policies.ts';
 import type { Rewrite } from './rewrites.ts';
-import { hostsOf, pathPolicies } from './unchecked-paths.ts';
 import { at, listAt, textAt } from './yaml-nodes.ts';
 import type { PlacedMap } from './yaml-places.ts';
 
-interface Input {
-  readonly manager: Manager;
-  readonly check: Filter;
-  readonly placeOf: (map: PlacedMap) => string;
-  readonly policies: ValidFile;
-}
-
-export function envoyRewrites({ manager, check, placeOf, policies }: Input): Rewrite[] {
-  return manager.hosts.flatMap((host) => {
-    const { named, appliesTo } = pathPolicies(policies, {
-      hosts: hostsOf(listAt(host.map.value, 'domains').map(String)),
-    });
-    const namesPolicy = (route: PlacedMap) =>
-      levelsOf(route, host).some((level) =>
-        settingsOf(level).some(
-          ({ filter, policy }) => filter === check.name && policy !== undefined,
-        ),
-      );
-    const everyPolicy = named.map(({ name }) => name);
-    return host.routes.flatMap((route) => {
-      const name = routeName(route.value.match);
-      if (isRedirecting(route) && everyPolicy.length > 0 && sendsRequestId(manager, check)) {
-        const what = `internal_redirect_policy of ${name}`;
-        return [{ what, place: placeOf(route), policies: everyPolicy }];
-      }
-      const rewriting = rewritingOf(route);
-      if (rewriting === undefined || namesPolicy(route)) return [];
-      const avoided = named.filter(({ name: policy, paths }) =>
-        paths.some((path) => {
-          if (!begins(path, rewriting.head) || !isServedAsItIs(path, { route, host })) return false;
-          const sent = sentPath(path, route, rewriting);
-          return sent === undefined || (sent !== path && !appliesTo(sent, policy));
-        }),
-      );
-      if (avoided.length === 0) return [];
-      const what = `${rewriting.key} of ${name}`;
-      return [{ what, place: placeOf(route), policies: avoided.map(({ name }) => name) }];
-    });
+export function envoyRewrites(file: string, text: string): Rewrite[] {
+  const envoy = readEnvoyFile(file, text);
+  const checks = checksOf(envoy);
+  return envoy.managers.flatMap((manager) => {
+    const check = checkOf(manager, checks);
+    if (check === undefined) return [];
+    return manager.hosts.flatMap((host) =>
+      host.routes.flatMap((route) => {
+        const { match } = route.value;
+        const all = [...redirects(route, { manager, check }), ...changes(route, { host, check })];
+        return all.map(({ key, change }) => ({
+          what: `${key} of ${routeName(match)}`,
+          place: envoy.placeOf(route),
+          hosts: hostsOf(listAt(host.map.value, 'domains').map(String)),
+          change,
+          sent: [
+            pathOf(match) ?? '',
+            ...expressionSamples(textAt(match, 'safe_regex', 'regex') ?? '', {}),
+          ],
+          isApplied: (path) => mayMatch(match, path),
+          isServed: (path) => isServedAsItIs(path, { route, host }),
+        }));
+      }),
+    );
   });
 }
 
-/** Policies ignore case unless the file says otherwise. */
-function begins(path: string, head: string): boolean {
-  return path.toLowerCase().startsWith(head.toLowerCase());
+interface Changing {
+  /** The field. */
+  readonly key: string;
+  readonly change: PathChange | undefined;
 }
 
 /** Envoy follows redirects of the application. With one request id, headgate decides once. */
-function isRedirecting({ value }: PlacedMap): boolean {
-  return at(value, 'route', 'internal_redirect_policy') !== undefined;
-}
-
-interface Rewriting {
-  readonly key: string;
-  /** What each new path begins with. */
-  readonly head: string;
-}
-
-/** The forms in which a route writes the new path. */
-const FORMS: readonly (readonly [key: string, ...path: string[]])[] = [
-  ['regex_rewrite', 'regex_rewrite', 'substitution'],
-  ['path_rewrite', 'path_rewrite'],
-  ['path_rewrite_policy', 'path_rewrite_policy', 'typed_config', 'path_template_rewrite'],
-];
-/** Where the variable part of a new path begins: `\1`, `%REQ(a)%` or `{name}`. */
-const VARIABLE = /[\\%{]/;
-
-function rewritingOf({ value }: PlacedMap): Rewriting | undefined {
-  const action = at(value, 'route');
-  const prefix = textAt(action, 'prefix_rewrite');
-  if (prefix !== undefined) return { key: 'prefix_rewrite', head: prefix };
-  for (const [key, ...path] of FORMS) {
-    const written = textAt(action, ...path);
-    if (written !== undefined) return { key, head: written.split(VARIABLE, 1)[0] ?? '' };
-  }
-  return undefined;
-}
-
-/** The path that a client sends to get the new one; undefined if the file does not say. */
-function sentPath(
-  path: string,
+function redirects(
   { value }: PlacedMap,
-  { key, head }: Rewriting,
-): string | undefined {
-  const own = pathOf(value.match);
-  if (own === undefined || key !== 'prefix_rewrite') return undefined;
-  if (!isExactPath(value.match)) return own + path.slice(head.length);
-  return path === head ? own : path;
+  { manager, check }: { manager: Manager; check: Filter },
+): Changing[] {
+  const key = 'internal_redirect_policy';
+  const isOn = at(value, 'route', key) !== undefined && sendsRequestId(manager, check);
+  return isOn ? [{ key, change: undefined }] : [];
+}
+
+function changes(
+  route: PlacedMap,
+  { host, check }: { host: VirtualHost; check: Filter },
+): Changing[] {
+  const namesPolicy = levelsOf(route, host).some((level) =>
+    settingsOf(level).some(({ filter, policy }) => filter === check.name && policy !== undefined),
+  );
+  return namesPolicy ? [] : changesBy(route);
+}
+
+function changesBy({ value: { route: action, match } }: PlacedMap): Changing[] {
+  const prefix = textAt(action, 'prefix_rewrite');
+  const pattern = textAt(action, 'regex_rewrite', 'pattern', 'regex');
+  const substitution = textAt(action, 'regex_rewrite', 'substitution');
+  const written = textAt(action, 'path_rewrite');
+  const policy = at(action, 'path_rewrite_policy', 'typed_config');
+  const template = textAt(policy, 'path_template_rewrite');
+  const own = pathOf(match);
+  if (prefix !== undefined) {
+    const key = 'prefix_rewrite';
+    if (own === undefined) return [{ key, change: changeTo(`${prefix}${UNKNOWN_TEXT}`) }];
+    const exact = { expression: `^${escaped(own)}$`, target: prefix };
+    return [{ key, change: isExactPath(match) ? exact : prefixReplaced(own, prefix) }];
+  }
+  if (pattern !== undefined && substitution !== undefined)
+    return [{ key: 'regex_rewrite', change: partReplaced(pattern, substitution) }];
+  if (written !== undefined) return [{ key: 'path_rewrite', change: withUnknown(written) }];
+  if (template === undefined) return [];
+  return [{ key: 'path_rewrite_policy', change: withUnknown(template) }];
+}
+
+/** `%REQ(a)%` and `{name}` may be any text. */
+function withUnknown(written: string): PathChange {
+  return changeTo(written.replaceAll(/%[^%]*%|\{[^}]*\}/g, UNKNOWN_TEXT));
 }
 
 /**
@@ -108,7 +106,7 @@ function isServedAsItIs(path: string, { route, host }: { route: PlacedMap; host:
     ({ value }) => isCertain(value.match) && mayMatch(value.match, path),
   );
   if (own === undefined) return true;
-  if (rewritingOf(own) !== undefined) return false;
+  if (changesBy(own).length > 0) return false;
   const clusters = (map: PlacedMap) =>
     clustersOf(at(map.value, 'route')).map(({ cluster }) => cluster);
   return clusters(own).some((cluster) => clusters(route).includes(cluster));

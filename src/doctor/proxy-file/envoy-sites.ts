@@ -3,7 +3,8 @@ import { readEnvoyFile } from './envoy-config.ts';
 import { isCertain, mayMatch, pathOf, routeName } from './envoy-match.ts';
 import { isSwitchedOff, levelsOf } from './envoy-settings.ts';
 import { checkOf, checksOf } from './envoy-ways.ts';
-import { hostsOf, type Site } from './unchecked-paths.ts';
+import { hostsOf } from './path-policies.ts';
+import type { Site } from './unchecked-paths.ts';
 import { isMap, listAt } from './yaml-nodes.ts';
 
 /** The virtual hosts of HTTP connection managers with the filter. */

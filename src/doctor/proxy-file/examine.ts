@@ -1,5 +1,4 @@
 /** Examines the file of a proxy, with the files that it includes. */
-import type { ValidFile } from '../../config/policy-file/compile.ts';
 import { type DoctorFinding, found } from '../catalog.ts';
 import { caddyFacts } from './caddy.ts';
 import { readCaddyfile } from './caddy-imports.ts';
@@ -11,11 +10,13 @@ import { caddyWays } from './caddy-ways.ts';
 import { type Comparison, misfits } from './compare.ts';
 import { envoyFacts } from './envoy.ts';
 import { envoyFindings } from './envoy-findings.ts';
+import { envoyRewrites } from './envoy-rewrites.ts';
 import { envoySites } from './envoy-sites.ts';
 import { envoyWays } from './envoy-ways.ts';
 import type { ProxyFacts, ReadFacts } from './facts.ts';
 import { haproxyFacts } from './haproxy.ts';
 import { haproxyFindings } from './haproxy-findings.ts';
+import { haproxyRewrites } from './haproxy-rewrites.ts';
 import { haproxySites } from './haproxy-sites.ts';
 import { haproxyWays } from './haproxy-ways.ts';
 import { isManifest, manifestFindings } from './manifests.ts';
@@ -28,7 +29,7 @@ import { filesOfDump, filesOnDisk, type ProxyFiles } from './proxy-files.ts';
 import { type Rewrite, rewriteFindings } from './rewrites.ts';
 import { compareSecret } from './secret.ts';
 import { otherTraefikFile, traefikFacts } from './traefik.ts';
-import { traefikFindings } from './traefik-findings.ts';
+import { traefikRewrites } from './traefik-rewrites.ts';
 import { traefikSites } from './traefik-sites.ts';
 import { type TraefikStart, traefikStart } from './traefik-start.ts';
 import { traefikWays } from './traefik-ways.ts';
@@ -53,14 +54,18 @@ const WAYS: Readonly<Record<string, (file: string, text: string) => readonly Way
   traefik: traefikWays,
 };
 
-type FindOwn = (file: string, text: string, policies: ValidFile | undefined) => DoctorFinding[];
+const REWRITES: Readonly<Record<string, (file: string, text: string) => readonly Rewrite[]>> = {
+  envoy: envoyRewrites,
+  'envoy-grpc': envoyRewrites,
+  haproxy: haproxyRewrites,
+  traefik: traefikRewrites,
+};
 
 /** What only the file of one proxy can have wrong. */
-const OWN: Readonly<Record<string, FindOwn>> = {
+const OWN: Readonly<Record<string, (file: string, text: string) => DoctorFinding[]>> = {
   envoy: envoyFindings,
   'envoy-grpc': envoyFindings,
   haproxy: haproxyFindings,
-  traefik: traefikFindings,
 };
 
 export interface ProxyFileInput extends Comparison {
@@ -84,8 +89,9 @@ export async function examineProxyFile(input: ProxyFileInput): Promise<DoctorFin
   if (facts !== undefined) {
     const sites = SITES[facts.proxy]?.(file, text) ?? [];
     const ways = WAYS[facts.proxy]?.(file, text) ?? [];
-    const losses = OWN[facts.proxy]?.(file, text, input.policies) ?? [];
-    return findingsOf({ facts, sites, ways, losses }, input);
+    const losses = OWN[facts.proxy]?.(file, text) ?? [];
+    const rewrites = REWRITES[facts.proxy]?.(file, text) ?? [];
+    return findingsOf({ facts, sites, ways, losses, rewrites }, input);
   }
   const files = filesOfDump(text) ?? filesOnDisk(input.path, text);
   return (await caddyFindings(input, files)) ?? nginxFindings(input, files);
@@ -102,8 +108,8 @@ async function traefikStartFindings(
   if (facts === undefined) return [found('unknown-proxy-file', name, 'does not ask headgate')];
   const sites = traefikSites(name, text);
   const ways = traefikWays(name, text, start);
-  const losses = traefikFindings(name, text, input.policies);
-  return findingsOf({ facts, sites, ways, losses }, { ...input, file: name, path, text });
+  const rewrites = traefikRewrites(name, text);
+  return findingsOf({ facts, sites, ways, rewrites }, { ...input, file: name, path, text });
 }
 
 /** Undefined if it is not a Caddyfile that asks headgate. */
@@ -120,7 +126,7 @@ async function caddyFindings(
     return [...unread, found('unknown-proxy-file', input.file, problem)];
   }
   const losses = caddyParts(tree);
-  const rewrites = input.policies ? caddyRewrites(tree, input.policies) : [];
+  const rewrites = caddyRewrites(tree);
   const read = { facts, unread, losses, rewrites, sites: caddySites(tree), ways: caddyWays(tree) };
   return findingsOf(read, { ...input, text });
 }
@@ -177,7 +183,7 @@ async function findingsOf(
     ...losses,
     ...(policies === undefined ? [] : uncheckedPaths(sites, policies)),
     ...uncheckedWays(ways),
-    ...rewriteFindings(rewrites),
+    ...(policies === undefined ? [] : rewriteFindings(rewrites, policies)),
   ];
   if (findings.some(({ severity }) => severity !== 'info')) return findings;
   const what = `${facts.proxy}, fits the settings${policies === undefined ? '' : ' and the policy file'}`;

@@ -1,10 +1,7 @@
 /** Finds what the sections of headgate in a file of HAProxy inherit, and what inherits from them. */
-import type { ValidFile } from '../../config/policy-file/compile.ts';
 import { type DoctorFinding, found } from '../catalog.ts';
 import { gatewayOf } from './haproxy.ts';
-import { haproxyRewrites } from './haproxy-rewrites.ts';
 import { haproxySections, type Line, linesWithin, type Section } from './haproxy-sections.ts';
-import { rewriteFindings } from './rewrites.ts';
 
 /** Lines of `defaults` that answer checks in place of headgate, change them, or take it for down. */
 const DISTURBING =
@@ -12,11 +9,7 @@ const DISTURBING =
 const LOGGING = /^(option (http|https|tcp)log\b|log-format\b)/;
 const HEADGATE = 'headgate';
 
-export function haproxyFindings(
-  file: string,
-  text: string,
-  policies: ValidFile | undefined,
-): DoctorFinding[] {
+export function haproxyFindings(file: string, text: string): DoctorFinding[] {
   const sections = haproxySections(text);
   const parts = partsOf(sections);
   const inherited = parts.flatMap((part) =>
@@ -26,7 +19,6 @@ export function haproxyFindings(
     ...disturbedBy(inherited, file),
     ...loggedBy(inherited, sections, file),
     ...withoutDefaults(sections, parts, file),
-    ...(policies === undefined ? [] : rewriteFindings(haproxyRewrites(file, text, policies))),
   ];
 }
 

@@ -35,7 +35,7 @@ export function nginxSubjects(
     sites,
     // One finding for a location is enough.
     ways: nginxWays(tree).filter(({ isChecked, place }) => isChecked || !places.has(place)),
-    rewrites: policies === undefined ? [] : nginxRewrites(tree, policies),
+    rewrites: nginxRewrites(tree),
     losses: [
       ...nginxLosses(ofSite, policies === undefined ? [] : sentByClients(policies)),
       ...nginxDenials(ofSite),

@@ -2,7 +2,8 @@
 import { innerLevels, isChecked, type Level, levelsIn, PASS } from './nginx-levels.ts';
 import { locationFor, ruleOf } from './nginx-locations.ts';
 import { type Directive, everyDirective } from './nginx-tree.ts';
-import { type Choice, hostsOf, type Site } from './unchecked-paths.ts';
+import { hostsOf } from './path-policies.ts';
+import type { Choice, Site } from './unchecked-paths.ts';
 
 /** With these, another location may take the request, or none. */
 const ELSEWHERE: ReadonlySet<string> = new Set(['rewrite', 'return', 'internal']);

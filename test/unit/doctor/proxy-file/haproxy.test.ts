@@ -2,8 +2,10 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { haproxyFacts } from '../../../../src/doctor/proxy-file/haproxy.ts';
 import { haproxyFindings } from '../../../../src/doctor/proxy-file/haproxy-findings.ts';
+import { haproxyRewrites } from '../../../../src/doctor/proxy-file/haproxy-rewrites.ts';
 import { haproxySites } from '../../../../src/doctor/proxy-file/haproxy-sites.ts';
 import { haproxyWays } from '../../../../src/doctor/proxy-file/haproxy-ways.ts';
+import { rewriteFindings } from '../../../../src/doctor/proxy-file/rewrites.ts';
 import { uncheckedPaths } from '../../../../src/doctor/proxy-file/unchecked-paths.ts';
 import { uncheckedWays } from '../../../../src/doctor/proxy-file/ways.ts';
 import { validFile } from '../../../support/proxy-config.ts';
@@ -36,9 +38,10 @@ const unchecked = (text: string) =>
     return `${subject} ${problem.replace(/ without asking.*/, '')}`;
   });
 const findings = (text: string) =>
-  haproxyFindings('haproxy.cfg', text, POLICIES).map(
-    ({ id, subject, problem }) => `${id} ${subject} ${problem}`,
-  );
+  [
+    ...haproxyFindings('haproxy.cfg', text),
+    ...rewriteFindings(haproxyRewrites('haproxy.cfg', text), POLICIES),
+  ].map(({ id, subject, problem }) => `${id} ${subject} ${problem}`);
 const rewritten = (lines: string, more = '') =>
   findings(site(lines, more)).map((each) => each.replace(/.*so polic(y|ies) /, ''));
 
@@ -118,7 +121,8 @@ describe('a rewrite after the check', () => {
     ['http-request set-uri /users%[path]', 'users can be avoided'],
     ['http-request replace-uri ^/a/(.*) /login', 'login can be avoided'],
     ['http-request replace-pathq /a/(.*) /api/\\1', 'api-login can be avoided'],
-    ['http-request replace-path (.*)\\.json \\1', 'login, api-login, users can be avoided'],
+    // A client's /users/1.json has the policy for /users/:id.
+    ['http-request replace-path (.*)\\.json \\1', 'login, api-login can be avoided'],
     ['http-request replace-path /git\\/?(.*) \\/\\1', 'login, api-login, users can be avoided'],
     ['http-request replace-path ^/v1(?:/)?(.*) /\\1', 'login, api-login, users can be avoided'],
     [

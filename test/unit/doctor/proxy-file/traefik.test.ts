@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
+import { rewriteFindings } from '../../../../src/doctor/proxy-file/rewrites.ts';
 import { otherTraefikFile, traefikFacts } from '../../../../src/doctor/proxy-file/traefik.ts';
-import { traefikFindings } from '../../../../src/doctor/proxy-file/traefik-findings.ts';
+import { traefikRewrites } from '../../../../src/doctor/proxy-file/traefik-rewrites.ts';
 import { traefikStart } from '../../../../src/doctor/proxy-file/traefik-start.ts';
 import { traefikWays } from '../../../../src/doctor/proxy-file/traefik-ways.ts';
 import { uncheckedWays } from '../../../../src/doctor/proxy-file/ways.ts';
@@ -45,7 +46,7 @@ const unchecked = (text: string) =>
     problem.replace(/ without asking.*/, ''),
   );
 const rewritten = (text: string) =>
-  traefikFindings('dynamic.yaml', text, POLICIES).map(({ problem }) => problem);
+  rewriteFindings(traefikRewrites('dynamic.yaml', text), POLICIES).map(({ problem }) => problem);
 
 test('finds nothing in the shipped file', () => {
   expect(unchecked(SHIPPED)).toEqual([]);
