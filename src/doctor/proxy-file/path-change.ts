@@ -79,6 +79,8 @@ export function changesItself(change: PathChange, path: string): boolean {
 function groupsFor(change: PathChange, path: string): Groups | undefined {
   const { target } = change;
   const parts = target.split(VARIABLE);
+  const [head = ''] = parts;
+  if (!isSame(path.slice(0, head.length), head)) return undefined;
   const names = parts.flatMap((each, i) => (i % 3 === 0 || each === undefined ? [] : [each]));
   const isOpen = names.some((name) => !isKnown(name, change));
   if (isOpen && target.replaceAll(VARIABLE, '').length < 2) return undefined;
