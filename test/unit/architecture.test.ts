@@ -102,6 +102,25 @@ test.each(files.filter((file) => file.startsWith('config/')))(
   },
 );
 
+/** The folders of proxies in doctor/proxy-file. */
+const PROXIES = ['caddy', 'envoy', 'haproxy', 'kubernetes', 'nginx', 'traefik'];
+const proxyOf = (file: string) => /^doctor\/proxy-file\/([^/]+)\//.exec(file)?.[1];
+
+test('readers of proxies know nothing of each other, and only examine.ts knows them', () => {
+  const inside = files.filter((file) => proxyOf(file) !== undefined);
+  expect([...new Set(inside.map(proxyOf))].sort()).toEqual(PROXIES);
+  const arrows = files.flatMap((file) =>
+    local(file).flatMap((imported) => {
+      const [from, to] = [proxyOf(file), proxyOf(imported)];
+      const isText = /finding-texts\.ts$/.test(imported);
+      return to === undefined || from === to || isText ? [] : [`${file} -> ${imported}`];
+    }),
+  );
+  const readers = arrows.filter((each) => each.startsWith('doctor/proxy-file/examine.ts -> '));
+  expect(arrows).toEqual(readers);
+  expect(readers).toHaveLength(PROXIES.length);
+});
+
 const MAX_LINES = 220;
 /** Files that are still too long. */
 const LONG_FILES: readonly string[] = [];

@@ -8,17 +8,11 @@ import {
   isSameFailureRegion,
 } from '../../proxy-config/proxy-config.ts';
 import { type DoctorFinding, found } from '../catalog.ts';
-import type { ProxyFacts } from './facts.ts';
+import type { ProxyFacts, ProxyFile } from './reader.ts';
 
 type Settings = Pick<Environment, 'host' | 'port' | 'socket' | 'grpcPort' | 'proxySecrets'>;
 
-export interface Comparison {
-  /** The name that is shown. */
-  readonly file: string;
-  /** Of all files that belong to it. */
-  readonly text: string;
-  /** Undefined if the policy file has mistakes: then only the settings are compared. */
-  readonly policies: ValidFile | undefined;
+export interface Comparison extends Omit<ProxyFile, 'path'> {
   readonly settings: Settings;
   /** Whether the running gateway accepts a secret, or none. Resolves to undefined if no gateway answers. */
   readonly isAccepted: (secret: string | undefined) => Promise<boolean | undefined>;

@@ -1,0 +1,98 @@
+/** The ways of Traefik to applications: a router that leads to a service. */
+import { namesOfApplications } from '../applications.ts';
+import type { Way } from '../ways.ts';
+import { at, isMap, listAt, textAt } from '../yaml-nodes.ts';
+import type { PlacedMap } from '../yaml-places.ts';
+import { checksIn, plainName, type Router, type Routing, routersIn } from './sites.ts';
+import type { TraefikStart } from './start.ts';
+
+/** `start`: the file with which Traefik starts, if it is known. */
+export function traefikWays(routing: Routing, start?: TraefikStart): Way[] {
+  const maps = routing.yaml.with('routers');
+  const isHttp = (map: PlacedMap) => !hasAddresses(map);
+  const http = maps.filter(isHttp).flatMap((map) => {
+    const routers = routersIn(map, routing);
+    const isAsked = routers.some(({ asks }) => asks);
+    const checks = checksIn(routing.yaml.entries(map, 'middlewares'));
+    // If no router asks, the entry point does, which is in another file.
+    const asksBefore = (router: Router) =>
+      start === undefined ? !isAsked : entryPointsAsk(router, start, checks);
+    const all = routers.map((each) => ({ ...each, asks: each.asks || asksBefore(each) }));
+    return waysIn(map, all);
+  });
+  const tcp = maps
+    .filter((map) => !isHttp(map))
+    .flatMap((map) => waysIn(map, routersIn(map, routing)))
+    .map((way) => ({ ...way, isChecked: false, what: way.what.replace('the', 'the TCP') }));
+  const ways = [...http, ...tcp];
+  const nameOf = namesOfApplications(ways.map(({ servers }) => servers));
+  return ways.flatMap(({ servers, ...way }) => {
+    const upstream = nameOf(servers[0]);
+    return upstream === undefined ? [] : [{ ...way, upstream }];
+  });
+}
+
+/** Whether each entry point of a router has a middleware that asks headgate. */
+function entryPointsAsk(
+  { entryPoints }: Router,
+  { usual, middlewaresOf }: TraefikStart,
+  checks: ReadonlySet<string>,
+): boolean {
+  const own = entryPoints === '' ? usual : entryPoints.split(',');
+  return own.every((name) => middlewaresOf(name).some((each) => checks.has(each)));
+}
+
+/** Services of TCP have `address` in place of `url`. */
+function hasAddresses({ value }: PlacedMap): boolean {
+  const services = isMap(value.services) ? Object.values(value.services) : [];
+  return services.some((each) =>
+    listAt(each, 'loadBalancer', 'servers').some((server) => textAt(server, 'address')),
+  );
+}
+
+interface WayToServers extends Omit<Way, 'upstream'> {
+  readonly servers: readonly string[];
+}
+
+function waysIn({ value }: PlacedMap, routers: readonly Router[]): WayToServers[] {
+  return routers.map(({ name, place, asks, service }) => ({
+    what: `the router ${name}`,
+    place,
+    isChecked: asks,
+    servers: serversOf(service, value),
+  }));
+}
+
+/** The servers of a service, and of those that it is made of. A service of another provider stands for itself. */
+export function serversOf(name: string, http: unknown): string[] {
+  const servers = new Set<string>();
+  const seen = new Set<string>();
+  const open = [name];
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    if (seen.has(next)) continue;
+    seen.add(next);
+    const service = at(http, 'services', next);
+    if (service === undefined && next.includes('@') && !next.endsWith('@internal'))
+      servers.add(next);
+    for (const server of listAt(service, 'loadBalancer', 'servers')) {
+      const address = textAt(server, 'url') ?? textAt(server, 'address');
+      if (address !== undefined) servers.add(addressOf(address));
+    }
+    const parts = [
+      ...listAt(service, 'weighted', 'services').map((each) => textAt(each, 'name')),
+      textAt(service, 'mirroring', 'service'),
+      textAt(service, 'failover', 'service'),
+      textAt(service, 'failover', 'fallback'),
+    ];
+    open.push(...parts.flatMap((each) => (each === undefined ? [] : plainName(each))));
+  }
+  return [...servers];
+}
+
+function addressOf(written: string): string {
+  return written
+    .toLowerCase()
+    .replace(/^[a-z0-9]+:\/\//, '')
+    .replace(/\/.*$/, '')
+    .replace(/^localhost:/, '127.0.0.1:');
+}
