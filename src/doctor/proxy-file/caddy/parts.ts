@@ -1,9 +1,11 @@
 /** Finds parts of headgate in a Caddyfile that are missing, or that take requests from other lines. */
+
 import { type DoctorFinding, found } from '../../catalog.ts';
+import { addressOf } from '../addresses.ts';
 import { isCheck, within } from './checks.ts';
 import { ownSiteFor } from './sites.ts';
 import type { CaddyDirective, CaddyTree } from './tree.ts';
-import { addressOf, upstreamsOf } from './upstreams.ts';
+import { upstreamsOf } from './upstreams.ts';
 
 /** These run after the `route` of the part, which answers every request. */
 const LATER = /^(abort|error|respond|metrics|reverse_proxy|php_fastcgi|file_server)$/;

@@ -59,9 +59,7 @@ function factsOf({ sites }: CaddyTree): ProxyFacts | undefined {
 
 function gatewaysOf(line: CaddyDirective): string[] {
   // The environment of Caddy is not known here.
-  return upstreamsOf(line)
-    .filter((address) => !address.includes('{'))
-    .map((address) => address.replace(/^unix\//, 'unix:'));
+  return upstreamsOf(line).filter((address) => !address.includes('{'));
 }
 
 /** Whether requests pass if the gateway is down. */

@@ -1,10 +1,11 @@
 /** Which line of a Caddyfile takes a request, and whether headgate is asked before it. */
 
+import { addressOf } from '../addresses.ts';
 import { hostsOf } from '../path-policies.ts';
 import { fitsRule, type Site } from '../unchecked-paths.ts';
 import { asks, isCheck, matcherOf, sitesThatAsk } from './checks.ts';
 import type { CaddyDirective, CaddyTree } from './tree.ts';
-import { addressOf, passesOn, upstreamsOf } from './upstreams.ts';
+import { passesOn, upstreamsOf } from './upstreams.ts';
 
 /** The sites that ask headgate. */
 export function caddySites(tree: CaddyTree): Site[] {

@@ -12,8 +12,7 @@ export function caddyWays(tree: CaddyTree): Way[] {
     visitLines(site, tree, (line, isChecked) => {
       if (!passesOn(line)) return;
       const what = `${[line.name, ...line.args].join(' ')} of ${name}`;
-      const { place } = line;
-      for (const upstream of upstreamsOf(line)) ways.push({ what, place, upstream, isChecked });
+      ways.push({ what, place: line.place, servers: upstreamsOf(line), isChecked });
     });
     return ways;
   });

@@ -1,5 +1,6 @@
 /** The ways of a file of Envoy to applications: routes, upgrades, and proxies of TCP. */
 
+import { addressOf } from '../addresses.ts';
 import type { Way } from '../ways.ts';
 import { at, listAt, textAt } from '../yaml-nodes.ts';
 import type { PlacedMap } from '../yaml-places.ts';
@@ -18,7 +19,6 @@ import { isSwitchedOff, levelsOf } from './settings.ts';
 export function envoyWays(envoy: EnvoyFile): Way[] {
   const { checks } = envoy;
   const isHeadgate = new Set(checks.map(({ config }) => askedCluster(config)));
-  const upstreams = upstreamNames(envoy);
   const targets = [
     ...envoy.managers.flatMap((manager) => managerTargets(manager, envoy)),
     ...envoy.tunnels.flatMap((tunnel) =>
@@ -32,13 +32,16 @@ export function envoyWays(envoy: EnvoyFile): Way[] {
   ];
   return targets
     .filter(({ cluster }) => !isHeadgate.has(cluster))
-    .map(({ cluster, ...way }) => ({
-      ...way,
-      upstream: upstreams.get(cluster) ?? `the cluster ${cluster}`,
-    }));
+    .map(({ cluster, ...way }) => {
+      const known = envoy.endpoints.get(cluster) ?? [];
+      // Names and addresses that another file has are a cluster's own.
+      const servers =
+        known.length > 0 ? known.map((each) => addressOf(each)) : [`the cluster ${cluster}`];
+      return { ...way, servers };
+    });
 }
 
-interface Target extends Omit<Way, 'upstream'> {
+interface Target extends Omit<Way, 'servers'> {
   readonly cluster: string;
 }
 
@@ -135,20 +138,4 @@ export function clustersOf(
     return cluster === undefined ? [] : [{ cluster, own: each as PlacedMap['value'] }];
   });
   return one === undefined ? weighted : [{ cluster: one }, ...weighted];
-}
-
-/** Clusters that share an endpoint lead to one application. */
-function upstreamNames({ endpoints }: EnvoyFile): ReadonlyMap<string, string> {
-  const known = new Map<string, string>();
-  return new Map(
-    [...endpoints].map(([cluster, listed]) => {
-      const addresses = listed.map((each) =>
-        each.replace(/^(localhost|\[::1\])(?=:)/, '127.0.0.1'),
-      );
-      const shared = addresses.map((each) => known.get(each)).find((each) => each !== undefined);
-      const name = shared ?? addresses[0] ?? `the cluster ${cluster}`;
-      for (const each of addresses) known.set(each, name);
-      return [cluster, name];
-    }),
-  );
 }

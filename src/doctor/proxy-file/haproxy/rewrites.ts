@@ -12,16 +12,15 @@ import {
 import type { Rewrite } from '../rewrites.ts';
 import { conditionAt, holds } from './conditions.ts';
 import { isCheck, type Line, linesWithin, type Section } from './sections.ts';
-import { applicationsOf, asks, type Route, routesOf } from './ways.ts';
+import { asks, type Route, routesOf, serversOf } from './ways.ts';
 
 export function haproxyRewrites(sections: readonly Section[]): Rewrite[] {
   const routes = routesOf(sections);
-  const applicationOf = applicationsOf(sections);
   const checked = routes.filter(({ from, to }) => asks(from) || asks(to));
   const places = new Set(checked.flatMap(({ from, to }) => [from, to]));
   return [...places].flatMap((section) => {
     const ways = checked.filter(({ from, to }) => from === section || to === section);
-    const reached = new Set(ways.map(({ to }) => applicationOf(to)));
+    const reached = new Set(ways.flatMap(({ to }) => serversOf(to.lines)));
     const getsThere = (path: string) =>
       ways.some(({ from, to }) => from === section || backendsFor(path, from, routes).includes(to));
     return linesAfterCheck(section).flatMap((line): Rewrite[] => {
@@ -37,7 +36,9 @@ export function haproxyRewrites(sections: readonly Section[]): Rewrite[] {
           isApplied: (path) => (getsThere(path) ? holds(line, section, path) : false),
           isServed: (path) =>
             ways.some(({ from }) =>
-              backendsFor(path, from, routes).some((to) => reached.has(applicationOf(to))),
+              backendsFor(path, from, routes).some((to) =>
+                serversOf(to.lines).some((each) => reached.has(each)),
+              ),
             ),
         },
       ];

@@ -1,23 +1,16 @@
 /** The ways of HAProxy to applications: a frontend that leads to a backend. */
-import { namesOfApplications } from '../applications.ts';
+import { addressOf } from '../addresses.ts';
 import type { Way } from '../ways.ts';
 import { conditionAt } from './conditions.ts';
 import { isCheck, type Line, linesWithin, type Section } from './sections.ts';
 
 export function haproxyWays(sections: readonly Section[]): Way[] {
-  const applicationOf = applicationsOf(sections);
-  return routesOf(sections).flatMap(({ from, to, line }) => {
-    const application = applicationOf(to);
-    if (application === undefined) return [];
-    return [
-      {
-        what: `the ${from.kind} ${from.name}`,
-        place: (line ?? from).place,
-        upstream: application,
-        isChecked: asks(from) || asks(to),
-      },
-    ];
-  });
+  return routesOf(sections).map(({ from, to, line }) => ({
+    what: `the ${from.kind} ${from.name}`,
+    place: (line ?? from).place,
+    servers: serversOf(to.lines),
+    isChecked: asks(from) || asks(to),
+  }));
 }
 
 export interface Route {
@@ -77,26 +70,14 @@ function isAlways(words: readonly string[], hasTls: boolean): boolean {
   return !hasTls && /^(if !\{ ssl_fc \}|unless \{ ssl_fc \})$/.test(condition);
 }
 
-/** Names the application of a backend. Backends with a common server have the same one. */
-export function applicationsOf(
-  sections: readonly Section[],
-): (backend: Section) => string | undefined {
-  const nameOf = namesOfApplications(sections.map(({ lines }) => serversOf(lines)));
-  return ({ lines }) => nameOf(serversOf(lines)[0]);
-}
-
 /** Addresses of the servers among the lines. */
 export function serversOf(lines: readonly Line[]): string[] {
   return lines.flatMap(({ words: [first, , second, third] }) => {
-    if (first === 'server' && second !== undefined) return [addressOf(second)];
-    return first === 'server-template' && third !== undefined ? [addressOf(third)] : [];
+    if (first === 'server' && second !== undefined) return [serverAt(second)];
+    return first === 'server-template' && third !== undefined ? [serverAt(third)] : [];
   });
 }
 
-function addressOf(written: string): string {
-  return written
-    .toLowerCase()
-    .replace(/^ipv[46]@/, '')
-    .replace(/^localhost:/, '127.0.0.1:')
-    .replace(/^unix@/, 'unix:');
+function serverAt(written: string): string {
+  return addressOf(written.replace(/^ipv[46]@/, ''));
 }

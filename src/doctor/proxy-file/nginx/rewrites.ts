@@ -6,12 +6,12 @@ import { innerLevels, isChecked, type Level, levelsIn, nearest, PASS } from './l
 import { locationFor, ruleOf, UNKNOWN } from './locations.ts';
 import { hostsOfServer, serversThatAsk } from './sites.ts';
 import type { Directive } from './tree.ts';
-import { type ApplicationsOf, applicationsIn, valuesOf } from './upstreams.ts';
+import { type ServersOf, serversIn, valuesOf } from './upstreams.ts';
 
 export function nginxRewrites(tree: readonly Directive[]): Rewrite[] {
   return serversThatAsk(tree).flatMap((server) => {
     const hosts = hostsOfServer(server.at);
-    const places = new Places(server, applicationsIn(server.around[0] ?? server.at, tree));
+    const places = new Places(server, serversIn(server.around[0] ?? server.at));
     return movesOf(server).map(({ line, from, change, stays = false, becomesGet = false }) => ({
       what: [line.name, ...line.args].join(' '),
       place: line.place,
@@ -121,13 +121,13 @@ function samplesIn(location: Directive): readonly string[] {
 
 class Places {
   readonly #locations: readonly Level[];
-  readonly #applicationsOf: ApplicationsOf;
+  readonly #serversOf: ServersOf;
   /** By path, because every line of a server asks for the same paths. */
   readonly #known = new Map<string, Level | undefined>();
 
-  constructor(server: Level, applicationsOf: ApplicationsOf) {
+  constructor(server: Level, serversOf: ServersOf) {
     this.#locations = innerLevels(server);
-    this.#applicationsOf = applicationsOf;
+    this.#serversOf = serversOf;
   }
 
   /** Whether a request with this path gets to the lines of a location. */
@@ -143,9 +143,9 @@ class Places {
     if (usual === UNKNOWN) return true;
     const last = stayed ?? usual;
     if (last === undefined || !isChecked(last)) return false;
-    const reached = this.#applicationsAt(last);
+    const reached = this.#serversAt(last);
     if (reached.length === 0) return false;
-    const own = usual === undefined ? [] : this.#applicationsAt(usual);
+    const own = usual === undefined ? [] : this.#serversAt(usual);
     // Without an application of its own, the path is one that only the application knows.
     if (own.length === 0) return usual === undefined || !isChecked(usual);
     return own.some((each) => reached.includes(each));
@@ -156,9 +156,9 @@ class Places {
     return this.#known.get(path);
   }
 
-  #applicationsAt(level: Level): readonly string[] {
+  #serversAt(level: Level): readonly string[] {
     return level.at.block
       .filter(({ name }) => PASS.test(name))
-      .flatMap(({ args }) => this.#applicationsOf(args[0] ?? '', level));
+      .flatMap(({ args }) => this.#serversOf(args[0] ?? '', level).flat());
   }
 }

@@ -1,17 +1,21 @@
 /** The servers of NGINX that ask headgate, and what their locations do with a request. */
 
+import { addressOf } from '../addresses.ts';
 import { hostsOf } from '../path-policies.ts';
 import type { Choice, Site } from '../unchecked-paths.ts';
 import { innerLevels, isChecked, type Level, levelsIn, PASS } from './levels.ts';
 import { locationFor, ruleOf } from './locations.ts';
 import { type Directive, everyDirective } from './tree.ts';
+import { serversIn } from './upstreams.ts';
+import { listensOf } from './ways.ts';
 
 /** With these, another location may take the request, or none. */
 const ELSEWHERE: ReadonlySet<string> = new Set(['rewrite', 'return', 'internal']);
 
 /** The servers with a location that asks headgate. The others are for something else. */
 export function nginxSites(tree: readonly Directive[]): Site[] {
-  const own = ownAddresses(tree);
+  const servers = everyDirective(tree).filter(({ name, args }) => name === 'server' && !args[0]);
+  const own = new Set(servers.flatMap(listensOf).map((each) => addressOf(each)));
   return serversThatAsk(tree).map((server) => siteOf(server, own));
 }
 
@@ -37,15 +41,17 @@ function siteOf(server: Level, own: ReadonlySet<string>): Site {
   );
   const inside = levelsIn(server.at, server.around).map(({ at }) => ruleOf(at));
   const isUnknown = moves || block.some(({ name }) => name === 'return');
-  const upstreams = server.around.flatMap((http) =>
-    http.block.filter(({ name }) => name === 'upstream'),
-  );
+  const serversOf = serversIn(server.around[0] ?? server.at);
+  // A server of this NGINX may ask headgate.
+  const comesBack = (target: string, level: Level) =>
+    target.includes('$') ||
+    serversOf(target, level).some((all) => all.some((each) => own.has(each)));
   return {
     hosts: hostsOfServer(server.at),
     paths: inside.flatMap(({ kind, text }) => (kind.startsWith('~') || text === '' ? [] : [text])),
     choose: (path) => {
       const level = isUnknown ? undefined : locationFor(path, innerLevels(server));
-      return level && choiceOf(level, (target) => isOwn(target, { own, upstreams }));
+      return level && choiceOf(level, (target) => comesBack(target, level));
     },
   };
 }
@@ -59,38 +65,6 @@ function choiceOf(level: Level, comesBack: (target: string) => boolean): Choice 
   return { what: `location ${args.join(' ')}`, place, isUnchecked };
 }
 
-function ownAddresses(tree: readonly Directive[]): ReadonlySet<string> {
-  return new Set(
-    everyDirective(tree)
-      .filter(({ name }) => name === 'listen')
-      .map(({ args: [address = ''] }) => portOf(address)),
-  );
-}
-
 function leadsElsewhere({ name, args }: Directive): boolean {
   return ELSEWHERE.has(name) || (name === 'try_files' && args.at(-1)?.startsWith('=') !== true);
-}
-
-interface Addresses {
-  readonly own: ReadonlySet<string>;
-  readonly upstreams: readonly Directive[];
-}
-
-/** Whether the request may come back to a server of this NGINX, which may ask headgate. */
-function isOwn(target: string, { own, upstreams }: Addresses): boolean {
-  if (target.includes('$')) return true;
-  const host = target.replace(/^[a-z]+:\/\//, '').replace(/^(unix:[^:]*|[^/]*).*$/, '$1');
-  const upstream = upstreams.find(({ args }) => args[0] === host);
-  const addresses = upstream?.block.flatMap(({ name, args }) =>
-    name === 'server' ? (args[0] ?? []) : [],
-  ) ?? [host];
-  return addresses.some(
-    (address) => /^(unix:|127\.|localhost|\[::1\])/.test(address) && own.has(portOf(address)),
-  );
-}
-
-/** The port, or the path of a unix socket. */
-function portOf(address: string): string {
-  if (address.startsWith('unix:')) return address;
-  return /(?:^|:)(\d+)$/.exec(address)?.[1] ?? '80';
 }

@@ -1,62 +1,37 @@
-/** The applications that NGINX passes requests to, each under one name. */
+/** The applications that NGINX passes requests to. */
+import { addressOf } from '../addresses.ts';
 import type { Level } from './levels.ts';
 import { type Directive, everyDirective } from './tree.ts';
 
-/** The names of the applications of a `proxy_pass` or another pass. Empty if the file does not say. */
-export type ApplicationsOf = (target: string, level: Level) => readonly string[];
+/** The servers that a `proxy_pass` or another pass leads to, for each value of its variables. */
+export type ServersOf = (target: string, level: Level) => readonly (readonly string[])[];
 
-/** Names of this machine, also as `listen` has them. */
-const LOCAL_HOST = /^(localhost|127\.\d+\.\d+\.\d+|\[::1?\]|0\.0\.0\.0|\*|)$/;
 const PATH = /\$\{?(request_uri|uri|document_uri|is_args|args)\b.*$/;
 const VARIABLE = /\$(?:\{(\w+)\}|([1-9]|[a-z_]\w*))/i;
 const MAX_VALUES = 50;
 const MAX_DEPTH = 4;
 
 /** `context`: the block `http` or `stream`. Each has its own names of upstreams. */
-export function applicationsIn(context: Directive, tree: readonly Directive[]): ApplicationsOf {
-  const upstreams = addressesIn(context);
-  const names = new Map<string, string>();
-  for (const each of tree)
-    for (const addresses of addressesIn(each).values()) merge(names, addresses);
-  return (target, level) => {
-    const found = valuesOf(target, level).flatMap((value) => {
-      const [, scheme = 'http', host = ''] =
-        /^(?:([a-z]+):\/\/)?(unix:[^:]*|[^/]*)/.exec(value.replace(PATH, '')) ?? [];
-      return upstreams.get(host) ?? [canonicalAddress(host, scheme)];
-    });
-    return [...new Set(found.map((address) => names.get(address) ?? address))];
-  };
-}
-
-function addressesIn({ block: blocks }: Directive): Map<string, readonly string[]> {
+export function serversIn({ block: blocks }: Directive): ServersOf {
   const upstreams = new Map<string, readonly string[]>();
   for (const { name, args, block } of blocks) {
     if (name !== 'upstream') continue;
-    const servers = block.filter((each) => each.name === 'server');
     // Lua chooses the server.
     const isDynamic = block.some((each) => each.name.startsWith('balancer_by_lua'));
-    const addresses = isDynamic ? [] : servers.map((each) => canonicalAddress(each.args[0] ?? ''));
-    upstreams.set(args[0] ?? '', addresses);
+    const servers = isDynamic ? [] : block.filter((each) => each.name === 'server');
+    upstreams.set(
+      args[0] ?? '',
+      servers.map((each) => addressOf(each.args[0] ?? '')),
+    );
   }
-  return upstreams;
-}
-
-/** Servers of one upstream run one application. */
-function merge(names: Map<string, string>, addresses: readonly string[]): void {
-  const [first] = addresses;
-  if (first === undefined) return;
-  const name = names.get(first) ?? first;
-  const others = new Set(addresses.map((each) => names.get(each) ?? each));
-  for (const [address, known] of names) if (others.has(known)) names.set(address, name);
-  for (const address of addresses) names.set(address, name);
-}
-
-/** `127.0.0.1:80` of `localhost`. */
-export function canonicalAddress(address: string, scheme = 'http'): string {
-  if (address.startsWith('unix:')) return address;
-  const [, host = '', port] = /^(.*?)(?::(\d+))?$/.exec(address.toLowerCase()) ?? [];
-  const plain = LOCAL_HOST.test(host) ? '127.0.0.1' : host.replace(/\.$/, '');
-  return `${plain}:${port ?? (/s$/.test(scheme) ? '443' : '80')}`;
+  return (target, level) =>
+    valuesOf(target, level).map((value) => {
+      const [, scheme, host = ''] =
+        /^(?:([a-z]+):\/\/)?(unix:[^:]*|[^/]*)/.exec(value.replace(PATH, '')) ?? [];
+      const address = addressOf(host, scheme);
+      const all = [...upstreams.values()].find((each) => each.includes(address));
+      return upstreams.get(host) ?? all ?? [address];
+    });
 }
 
 /** The text with each value that its variables may have, as far as `set` and `map` say. */

@@ -1,5 +1,6 @@
 /** The ways of NGINX to applications: servers, locations and `stream`. */
 
+import { addressOf } from '../addresses.ts';
 import type { Way } from '../ways.ts';
 import {
   innerLevels,
@@ -12,7 +13,7 @@ import {
 } from './levels.ts';
 import { locationFor } from './locations.ts';
 import { type Directive, everyDirective } from './tree.ts';
-import { type ApplicationsOf, applicationsIn, canonicalAddress } from './upstreams.ts';
+import { type ServersOf, serversIn } from './upstreams.ts';
 
 /** Folders of files: no request for an interface of the application begins so. */
 const OF_FILES =
@@ -20,38 +21,38 @@ const OF_FILES =
 
 export function nginxWays(tree: readonly Directive[]): Way[] {
   return tree.flatMap((block) => {
-    const applicationsOf = applicationsIn(block, tree);
-    if (block.name === 'stream') return waysOfStream(block, applicationsOf);
-    return block.name === 'http' ? waysOfHttp(block, applicationsOf) : [];
+    const serversOf = serversIn(block);
+    if (block.name === 'stream') return waysOfStream(block, serversOf);
+    return block.name === 'http' ? waysOfHttp(block, serversOf) : [];
   });
 }
 
-function waysOfHttp(http: Directive, applicationsOf: ApplicationsOf): Way[] {
+function waysOfHttp(http: Directive, serversOf: ServersOf): Way[] {
   const servers = innerLevels({ at: http, around: [] }).filter(({ at }) => at.name === 'server');
   const all = servers.map((server) => ({
     server: server.at,
-    ways: levelsIn(server.at, server.around).flatMap((level) =>
-      waysOf(level, server, applicationsOf),
-    ),
+    ways: levelsIn(server.at, server.around).flatMap((level) => waysOf(level, server, serversOf)),
   }));
   const reached = new Set(
-    all.flatMap(({ ways }) => ways.filter((way) => way.isChecked).map(({ upstream }) => upstream)),
+    all.flatMap(({ ways }) =>
+      ways.filter((way) => way.isChecked).flatMap(({ servers }) => servers),
+    ),
   );
   const checking = all
     .filter(({ ways }) => ways.some((way) => way.isChecked))
-    .flatMap(({ server }) => listensOf(server).map((each) => canonicalAddress(each)));
+    .flatMap(({ server }) => listensOf(server).map((each) => addressOf(each)));
   return (
     all
       // Clients reach the server only by a way that is checked.
       .filter(({ server }) => !isInner(server, reached))
       .flatMap(({ ways }) => ways)
       // A server of this NGINX asks headgate there.
-      .filter(({ upstream, isChecked: asks }) => asks || !checking.includes(upstream))
+      .filter((way) => way.isChecked || !way.servers.some((each) => checking.includes(each)))
   );
 }
 
 /** As written; a port alone has a colon before it. */
-function listensOf(server: Directive): string[] {
+export function listensOf(server: Directive): string[] {
   const written = server.block.flatMap(({ name, args }) =>
     name === 'listen' ? (args[0] ?? []) : [],
   );
@@ -62,26 +63,26 @@ function isInner(server: Directive, reached: ReadonlySet<string>): boolean {
   const listens = listensOf(server);
   return (
     listens.every((each) => /^(127\.|localhost|\[::1\]|unix:)/.test(each)) &&
-    listens.some((each) => reached.has(canonicalAddress(each)))
+    listens.some((each) => reached.has(addressOf(each)))
   );
 }
 
-function waysOf(level: Level, server: Level, applicationsOf: ApplicationsOf): Way[] {
+function waysOf(level: Level, server: Level, serversOf: ServersOf): Way[] {
   const location = [level.at, ...level.around].find(({ name }) => name === 'location');
   if (location === undefined || !isOpen(level, location) || isAsked(location, server.at)) return [];
   const { place } = level.at;
   const what = `location ${location.args.join(' ')}`;
-  const leading = (target: Level): readonly string[] =>
-    passesOf(target.at).flatMap((pass) => applicationsOf(pass, target));
+  const leading = (target: Level): readonly (readonly string[])[] =>
+    passesOf(target.at).flatMap((pass) => serversOf(pass, target));
   const isOwnChecked = isChecked(level);
   const own = !isOwnChecked && isHarmless(level.at) ? [] : leading(level);
   const others = nextLevels(level, server).flatMap(({ target, isBefore }) =>
-    leading(target).map((upstream) => ({
-      upstream,
+    leading(target).map((servers) => ({
+      servers,
       isChecked: (isOwnChecked && !isBefore) || isChecked(target),
     })),
   );
-  return [...own.map((upstream) => ({ upstream, isChecked: isOwnChecked })), ...others].map(
+  return [...own.map((servers) => ({ servers, isChecked: isOwnChecked })), ...others].map(
     (each) => ({ what, place, ...each }),
   );
 }
@@ -152,15 +153,15 @@ function nextLevels(level: Level, server: Level): Next[] {
   return [...tried, ...pages.filter(({ target }) => !isForHeadgate(target.at))];
 }
 
-function waysOfStream(stream: Directive, applicationsOf: ApplicationsOf): Way[] {
+function waysOfStream(stream: Directive, serversOf: ServersOf): Way[] {
   return stream.block
     .filter(({ name }) => name === 'server')
     .flatMap((at) =>
       passesOf(at).flatMap((pass) =>
-        applicationsOf(pass, { at, around: [stream] }).map((upstream) => ({
+        serversOf(pass, { at, around: [stream] }).map((servers) => ({
           what: `the stream server on ${listensOf(at).join(', ')}`,
           place: at.place,
-          upstream,
+          servers,
           isChecked: false,
         })),
       ),

@@ -1,5 +1,5 @@
 /** The ways of Traefik to applications: a router that leads to a service. */
-import { namesOfApplications } from '../applications.ts';
+import { addressOf } from '../addresses.ts';
 import type { Way } from '../ways.ts';
 import { at, isMap, listAt, textAt } from '../yaml-nodes.ts';
 import type { PlacedMap } from '../yaml-places.ts';
@@ -24,12 +24,7 @@ export function traefikWays(routing: Routing, start?: TraefikStart): Way[] {
     .filter((map) => !isHttp(map))
     .flatMap((map) => waysIn(map, routersIn(map, routing)))
     .map((way) => ({ ...way, isChecked: false, what: way.what.replace('the', 'the TCP') }));
-  const ways = [...http, ...tcp];
-  const nameOf = namesOfApplications(ways.map(({ servers }) => servers));
-  return ways.flatMap(({ servers, ...way }) => {
-    const upstream = nameOf(servers[0]);
-    return upstream === undefined ? [] : [{ ...way, upstream }];
-  });
+  return [...http, ...tcp];
 }
 
 /** Whether each entry point of a router has a middleware that asks headgate. */
@@ -50,11 +45,7 @@ function hasAddresses({ value }: PlacedMap): boolean {
   );
 }
 
-interface WayToServers extends Omit<Way, 'upstream'> {
-  readonly servers: readonly string[];
-}
-
-function waysIn({ value }: PlacedMap, routers: readonly Router[]): WayToServers[] {
+function waysIn({ value }: PlacedMap, routers: readonly Router[]): Way[] {
   return routers.map(({ name, place, asks, service }) => ({
     what: `the router ${name}`,
     place,
@@ -87,12 +78,4 @@ export function serversOf(name: string, http: unknown): string[] {
     open.push(...parts.flatMap((each) => (each === undefined ? [] : plainName(each))));
   }
   return [...servers];
-}
-
-function addressOf(written: string): string {
-  return written
-    .toLowerCase()
-    .replace(/^[a-z0-9]+:\/\//, '')
-    .replace(/\/.*$/, '')
-    .replace(/^localhost:/, '127.0.0.1:');
 }
