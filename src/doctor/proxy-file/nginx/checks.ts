@@ -1,8 +1,7 @@
 /** Finds what a `server` or `http` block does to the check itself, which NGINX treats as a request of its own. */
 import { type DoctorFinding, found } from '../../catalog.ts';
 import { matchesExpression } from '../expression.ts';
-import { asksHeadgate } from './facts.ts';
-import { type Level, nearest } from './levels.ts';
+import { asksHeadgate, type Level, nearest } from './levels.ts';
 import type { Directive } from './tree.ts';
 
 /** Values with which the line has no effect on the check. */

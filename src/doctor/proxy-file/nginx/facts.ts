@@ -1,6 +1,8 @@
 /** What an NGINX configuration says about its checks. */
 import { type ProxyFacts, SECRET_HEADER } from '../reader.ts';
+import { asksHeadgate } from './levels.ts';
 import { type Directive, everyDirective } from './tree.ts';
+import { serversIn } from './upstreams.ts';
 
 export function nginxFacts(tree: readonly Directive[]): ProxyFacts | undefined {
   const all = everyDirective(tree);
@@ -9,6 +11,7 @@ export function nginxFacts(tree: readonly Directive[]): ProxyFacts | undefined {
   );
   if (check === undefined || !all.some(({ name }) => name === 'auth_request')) return undefined;
   const { block } = check;
+  const serversOf = serversIn({ block: tree.flatMap((each) => each.block) });
   const sent = new Map(
     block
       .filter(({ name }) => name === 'proxy_set_header')
@@ -25,7 +28,9 @@ export function nginxFacts(tree: readonly Directive[]): ProxyFacts | undefined {
     passed: sendsAll ? 'all' : new Set(passed.map(([header]) => header)),
     owned: new Set(owned.map(([header]) => header)),
     secret: sent.get(SECRET_HEADER),
-    gateways: gatewaysOf(block.find(asksHeadgate)?.args[0] ?? '', all),
+    gateways: serversOf(block.find(asksHeadgate)?.args[0] ?? '', { at: check, around: [] })
+      .flat()
+      .filter((address) => !address.includes('$')),
     losesDenials:
       !block.some((each) => is(each, 'proxy_intercept_errors', 'on')) ||
       !pages.some((args) => args.includes('429')),
@@ -40,18 +45,4 @@ export function nginxFacts(tree: readonly Directive[]): ProxyFacts | undefined {
 
 function is({ name, args }: Directive, wanted: string, value: string): boolean {
   return name === wanted && args[0] === value;
-}
-
-/** `proxy_pass http://headgate/nginx` */
-export function asksHeadgate({ name, args: [url = ''] }: Directive): boolean {
-  return name === 'proxy_pass' && /^https?:\/\/.*\/nginx\/?$/.test(url);
-}
-
-function gatewaysOf(url: string, all: readonly Directive[]): string[] {
-  const server = /^https?:\/\/(unix:[^:]+|[^/]+)/.exec(url)?.[1] ?? '';
-  const upstream = all.find(({ name, args }) => name === 'upstream' && args[0] === server);
-  if (upstream === undefined) return server.includes('$') ? [] : [server];
-  return upstream.block.flatMap(({ name, args: [address] }) =>
-    name === 'server' && address !== undefined ? [address] : [],
-  );
 }

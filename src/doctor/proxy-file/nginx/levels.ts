@@ -1,5 +1,4 @@
 /** The blocks of an NGINX configuration, each with the blocks around it, from which it inherits. */
-import { asksHeadgate } from './facts.ts';
 import type { Directive } from './tree.ts';
 
 const LEVELS: ReadonlySet<string> = new Set(['http', 'server', 'location', 'if', 'limit_except']);
@@ -36,6 +35,11 @@ export function asks({ name, args: [uri = ''], isPart }: Directive): boolean {
 /** Whether requests of this block are checked, also by a line that it inherits. */
 export function isChecked({ at, around }: Level): boolean {
   return nearest('auth_request', [at, ...around]).some(asks);
+}
+
+/** `proxy_pass http://headgate/nginx` */
+export function asksHeadgate({ name, args: [url = ''] }: Directive): boolean {
+  return name === 'proxy_pass' && /^https?:\/\/.*\/nginx\/?$/.test(url);
 }
 
 /** Whether headgate itself needs the block, for its checks or its answers. */

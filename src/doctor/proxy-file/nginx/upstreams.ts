@@ -12,7 +12,7 @@ const MAX_VALUES = 50;
 const MAX_DEPTH = 4;
 
 /** `context`: the block `http` or `stream`. Each has its own names of upstreams. */
-export function serversIn({ block: blocks }: Directive): ServersOf {
+export function serversIn({ block: blocks }: Pick<Directive, 'block'>): ServersOf {
   const upstreams = new Map<string, readonly string[]>();
   for (const { name, args, block } of blocks) {
     if (name !== 'upstream') continue;
@@ -75,6 +75,6 @@ const SETTINGS: ReadonlySet<string> = new Set([
 ]);
 
 /** The lines of a block, also in its `if` blocks. */
-export function withoutLocations(block: readonly Directive[]): Directive[] {
+function withoutLocations(block: readonly Directive[]): Directive[] {
   return everyDirective(block.filter(({ name }) => name !== 'location'));
 }

@@ -8,15 +8,7 @@ import {
 } from '../path-change.ts';
 import type { Rewrite } from '../rewrites.ts';
 import { at, listAt, textAt } from '../yaml-nodes.ts';
-import {
-  asksHeadgate,
-  byPriority,
-  plainName,
-  type Router,
-  type Routing,
-  routersIn,
-  takes,
-} from './sites.ts';
+import { byPriority, isCheck, type Router, type Routing, routersIn, takes } from './sites.ts';
 import { serversOf } from './ways.ts';
 
 export function traefikRewrites(routing: Routing): Rewrite[] {
@@ -30,10 +22,8 @@ export function traefikRewrites(routing: Routing): Rewrite[] {
 }
 
 function rewritesOf(router: Router, routers: readonly Router[], http: unknown): Rewrite[] {
-  const names = router.middlewares.flatMap((name) => partsOf(name, http));
-  const after = names.slice(
-    names.findIndex((name) => asksHeadgate(at(http, 'middlewares', name, 'forwardAuth'))) + 1,
-  );
+  const { middlewares } = router;
+  const after = middlewares.slice(middlewares.findIndex((name) => isCheck(name, http)) + 1);
   const reached = serversOf(router.service, http);
   const isSame = (other: Router) =>
     serversOf(other.service, http).some((each) => reached.includes(each));
@@ -56,15 +46,6 @@ function rewritesOf(router: Router, routers: readonly Router[], http: unknown): 
     })),
   );
 }
-
-/** The middlewares of a chain in their order, also of chains within it. */
-function partsOf(name: string, http: unknown, depth = 0): string[] {
-  const parts = listAt(http, 'middlewares', name, 'chain', 'middlewares');
-  if (parts.length === 0 || depth > MOST_CHAINS) return [name];
-  return parts.flatMap((each) => partsOf(plainName(each), http, depth + 1));
-}
-
-const MOST_CHAINS = 8;
 
 function changesBy(middleware: unknown): { kind: string; change: PathChange }[] {
   const path = textAt(middleware, 'replacePath', 'path');

@@ -1,6 +1,6 @@
 /** Which router of Traefik takes a request, and whether it has the middleware of headgate. */
 import { fitsRule, type Site } from '../unchecked-paths.ts';
-import { listAt, textAt } from '../yaml-nodes.ts';
+import { at, listAt, textAt } from '../yaml-nodes.ts';
 import type { PlacedMap, PlacedYaml } from '../yaml-places.ts';
 
 /** The file with the routers. */
@@ -14,7 +14,7 @@ export interface Router {
   readonly place: string;
   readonly entryPoints: string;
   readonly service: string;
-  /** Their names, without that of this provider. */
+  /** Their names without that of this provider, with those of chains. */
   readonly middlewares: readonly string[];
   readonly priority: number;
   readonly asks: boolean;
@@ -51,10 +51,8 @@ export function asksHeadgate(forwardAuth: unknown): boolean {
 
 /** The routers of a map such as `http`. */
 export function routersIn(map: PlacedMap, { yaml, file }: Routing): Router[] {
-  const checks = checksIn(yaml.entries(map, 'middlewares'));
-  return yaml
-    .entries(map, 'routers')
-    .map(([name, router]) => routerOf(name, { router, checks, file }));
+  const context = { http: map.value, file };
+  return yaml.entries(map, 'routers').map(([name, router]) => routerOf(name, router, context));
 }
 
 function siteOf(host: string | undefined, all: readonly Router[]): Site {
@@ -82,30 +80,30 @@ export function takes({ paths }: Rule, path: string): boolean {
   return paths.length === 0 || paths.some((rule) => fitsRule(path, rule));
 }
 
-/** The names of the middlewares that ask headgate, also as parts of a chain. */
-export function checksIn(
-  middlewares: readonly (readonly [string, PlacedMap])[],
-): ReadonlySet<string> {
-  const checks = new Set<string>();
-  // A chain may have chains, which can come later in the file.
-  for (let before = -1; before < checks.size; ) {
-    before = checks.size;
-    for (const [name, { value }] of middlewares) {
-      const parts = listAt(value, 'chain', 'middlewares').map(plainName);
-      if (asksHeadgate(value.forwardAuth) || parts.some((each) => checks.has(each)))
-        checks.add(name);
-    }
-  }
-  return checks;
+/** The middlewares of these names in their order, with those of a chain in place of it. */
+export function partsOf(
+  names: readonly unknown[],
+  http: unknown,
+  seen: Set<string> = new Set(),
+): string[] {
+  return names.map(plainName).flatMap((name) => {
+    if (seen.has(name)) return [];
+    seen.add(name);
+    const parts = listAt(http, 'middlewares', name, 'chain', 'middlewares');
+    return parts.length === 0 ? [name] : partsOf(parts, http, seen);
+  });
 }
 
-interface Found {
-  readonly router: PlacedMap;
-  readonly checks: ReadonlySet<string>;
-  readonly file: string;
+export function isCheck(middleware: string, http: unknown): boolean {
+  return asksHeadgate(at(http, 'middlewares', middleware, 'forwardAuth'));
 }
 
-function routerOf(name: string, { router: { value, line }, checks, file }: Found): Router {
+function routerOf(
+  name: string,
+  { value, line }: PlacedMap,
+  { http, file }: { readonly http: unknown; readonly file: string },
+): Router {
+  const middlewares = partsOf(listAt(value, 'middlewares'), http);
   const rule = textAt(value, 'rule') ?? '';
   return {
     name,
@@ -113,8 +111,8 @@ function routerOf(name: string, { router: { value, line }, checks, file }: Found
     entryPoints: listAt(value, 'entryPoints').map(String).sort().join(),
     priority: Number(value.priority) || rule.length,
     service: plainName(value.service ?? ''),
-    middlewares: listAt(value, 'middlewares').map(plainName),
-    asks: listAt(value, 'middlewares').some((each) => checks.has(plainName(each))),
+    middlewares,
+    asks: middlewares.some((each) => isCheck(each, http)),
     rule: ruleOf(rule),
   };
 }

@@ -3,7 +3,7 @@ import { addressOf } from '../addresses.ts';
 import type { Way } from '../ways.ts';
 import { at, isMap, listAt, textAt } from '../yaml-nodes.ts';
 import type { PlacedMap } from '../yaml-places.ts';
-import { checksIn, plainName, type Router, type Routing, routersIn } from './sites.ts';
+import { isCheck, partsOf, plainName, type Router, type Routing, routersIn } from './sites.ts';
 import type { TraefikStart } from './start.ts';
 
 /** `start`: the file with which Traefik starts, if it is known. */
@@ -13,10 +13,9 @@ export function traefikWays(routing: Routing, start?: TraefikStart): Way[] {
   const http = maps.filter(isHttp).flatMap((map) => {
     const routers = routersIn(map, routing);
     const isAsked = routers.some(({ asks }) => asks);
-    const checks = checksIn(routing.yaml.entries(map, 'middlewares'));
     // If no router asks, the entry point does, which is in another file.
     const asksBefore = (router: Router) =>
-      start === undefined ? !isAsked : entryPointsAsk(router, start, checks);
+      start === undefined ? !isAsked : entryPointsAsk(router, start, map.value);
     const all = routers.map((each) => ({ ...each, asks: each.asks || asksBefore(each) }));
     return waysIn(map, all);
   });
@@ -31,10 +30,12 @@ export function traefikWays(routing: Routing, start?: TraefikStart): Way[] {
 function entryPointsAsk(
   { entryPoints }: Router,
   { usual, middlewaresOf }: TraefikStart,
-  checks: ReadonlySet<string>,
+  http: unknown,
 ): boolean {
   const own = entryPoints === '' ? usual : entryPoints.split(',');
-  return own.every((name) => middlewaresOf(name).some((each) => checks.has(each)));
+  return own.every((name) =>
+    partsOf(middlewaresOf(name), http).some((each) => isCheck(each, http)),
+  );
 }
 
 /** Services of TCP have `address` in place of `url`. */
