@@ -184,7 +184,7 @@ test('only cli/support/output.ts and the log print, so that all output is escape
 /** `headgate test --run`: the user of the command writes the pattern. */
 const PATTERN_OF_THE_COMMAND_LINE = 'insight/policy-tests/selection.ts';
 
-/** Expressions of proxies' files. They run in a context that Node stops after half a second. */
+/** Expressions of proxies' files. They end soon, or run in a context that Node stops after seconds. */
 const PATTERNS_OF_PROXIES = 'doctor/proxy-file/expression.ts';
 
 test('no other regular expression is built at run time, so that no foreign input becomes a pattern', () => {

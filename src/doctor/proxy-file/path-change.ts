@@ -55,40 +55,42 @@ const VARIABLE = /\$(?:\{(\w+)\}|(\d|[a-z_]\w*))/gi;
 
 /** Paths that become this one. `sent`: some that may, besides those that the expression shows. */
 export function sourcesOf(change: PathChange, path: string, sent: readonly string[]): string[] {
-  const groups = groupsFor(change, path);
-  if (groups === undefined) return [];
-  const samples = [...expressionSamples(change.expression, groups), ...sent, SAMPLE];
-  const candidates = [
-    ...(groups.uri === undefined ? [] : [groups.uri]),
-    ...samples.flatMap((each) => [each, `${each}${SAMPLE.slice(1)}`]),
-  ].map((each) => (each.startsWith('/') ? each : `/${each}`));
-  return [...new Set(candidates)].filter(
-    (each) => each !== path && isSame(changed(change, each, groups), path),
+  const sources = groupsFor(change, path).flatMap((groups) =>
+    [
+      ...(groups.uri === undefined ? [] : [groups.uri]),
+      ...[...expressionSamples(change.expression, groups), ...sent, SAMPLE].flatMap((each) => [
+        ...[each, `${each}${SAMPLE.slice(1)}`, `${each}${path}`],
+      ]),
+    ]
+      .map((each) => (each.startsWith('/') ? each : `/${each}`))
+      .filter((each) => each !== path && isSame(changed(change, each, groups), path)),
   );
+  return [...new Set(sources)];
 }
 
 /** Whether a client that sends this path gets another one. A line that changes every path is no sign of that. */
 export function changesItself(change: PathChange, path: string): boolean {
   if (changed(change, '/', {}) !== undefined && changed(change, SAMPLE, {}) !== undefined)
     return false;
-  const after = changed(change, path, groupsFor(change, path) ?? {});
+  const after = changed(change, path, groupsFor(change, path)[0] ?? {});
   return after !== undefined && !isSame(after, path);
 }
 
-/** What the variables of the target must be. Undefined if the line makes no such path. */
-function groupsFor(change: PathChange, path: string): Groups | undefined {
+/** What the variables of the target may be: the first ones long, or the last ones. Empty if the line makes no such path. */
+function groupsFor(change: PathChange, path: string): Groups[] {
   const { target } = change;
   const parts = target.split(VARIABLE);
   const [head = ''] = parts;
-  if (!isSame(path.slice(0, head.length), head)) return undefined;
+  if (!isSame(path.slice(0, head.length), head)) return [];
   const names = parts.flatMap((each, i) => (i % 3 === 0 || each === undefined ? [] : [each]));
   const isOpen = names.some((name) => !isKnown(name, change));
-  if (isOpen && target.replaceAll(VARIABLE, '').length < 2) return undefined;
-  if (names.length > MAX_VARIABLES) return undefined;
+  if (isOpen && target.replaceAll(VARIABLE, '').length < 2) return [];
+  if (names.length > MAX_VARIABLES) return [];
   const written = parts.filter((_, i) => i % 3 === 0).map(escaped);
-  const match = matchExpression(`^${written.join('(.*)')}$`, { path, ignoresCase: true });
-  if (!match) return undefined;
-  return Object.fromEntries(names.map((name, i) => [name, match[i + 1] ?? '']));
+  return ['(.*)', '(.*?)'].slice(0, names.length > 1 ? 2 : 1).flatMap((any) => {
+    const match = matchExpression(`^${written.join(any)}$`, { path, ignoresCase: true });
+    return match ? [Object.fromEntries(names.map((name, i) => [name, match[i + 1] ?? '']))] : [];
+  });
 }
 
 /** The new path of one that a client sends. `groups`: what the file does not say. Undefined: the line leaves it. */
@@ -109,7 +111,7 @@ function isKnown(name: string, { expression }: PathChange): boolean {
   return /^\d$|^uri$/.test(name) || expression.includes(`<${name}>`);
 }
 
-/** Policies ignore case unless the file says otherwise. */
+/** Policies ignore case unless the file says otherwise, and applications read two slashes as one. */
 function isSame(a: string | undefined, b: string): boolean {
-  return a?.toLowerCase() === b.toLowerCase();
+  return a?.toLowerCase().replaceAll(/\/\/+/g, '/') === b.toLowerCase();
 }

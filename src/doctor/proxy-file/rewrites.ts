@@ -24,25 +24,24 @@ export interface Rewrite {
   readonly becomesGet?: boolean;
 }
 
+/** Lines of one place are one finding: `try_files` may lead to several paths. */
 export function rewriteFindings(rewrites: readonly Rewrite[], file: ValidFile): DoctorFinding[] {
   const known = new Map<string, PathPolicies>();
-  const avoided = new Map<string, { rewrite: Rewrite; names: Set<string> }>();
-  for (const rewrite of rewrites) {
-    const { what, place, hosts } = rewrite;
-    const site = String(hosts);
-    const policies = known.get(site) ?? pathPolicies(file, hosts);
-    known.set(site, policies);
-    const key = `${place} ${what}`;
-    const { names } = avoided.get(key) ?? { names: new Set<string>() };
-    for (const { entry, paths } of policies.named)
-      if (paths.some((path) => isAvoided({ entry, path }, rewrite, policies)))
-        names.add(entry.name);
-    avoided.set(key, { rewrite, names });
-  }
-  return [...avoided.values()].flatMap(({ rewrite: { what, place }, names }) => {
-    if (names.size === 0) return [];
-    const noun = names.size === 1 ? 'policy' : 'policies';
-    const problem = `${what} changes the path after headgate has checked it, so ${noun} ${[...names].join(', ')} can be avoided`;
+  const lines = Map.groupBy(rewrites, ({ hosts, place, what }) => `${hosts} ${place} ${what}`);
+  return [...lines.values()].flatMap((all) => {
+    const [first] = all;
+    if (first === undefined) return [];
+    const { what, place, hosts } = first;
+    const policies = known.get(String(hosts)) ?? pathPolicies(file, hosts);
+    known.set(String(hosts), policies);
+    const names = policies.named
+      .filter(({ entry, paths }) =>
+        paths.some((path) => all.some((each) => isAvoided({ entry, path }, each, policies))),
+      )
+      .map(({ entry }) => entry.name);
+    if (names.length === 0) return [];
+    const noun = names.length === 1 ? 'policy' : 'policies';
+    const problem = `${what} changes the path after headgate has checked it, so ${noun} ${names.join(', ')} can be avoided`;
     return [found('path-rewritten', place, problem)];
   });
 }

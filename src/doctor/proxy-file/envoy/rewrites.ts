@@ -80,9 +80,13 @@ function changesBy({ value: { route: action, match } }: PlacedMap): Changing[] {
   const own = pathOf(match);
   if (prefix !== undefined) {
     const key = 'prefix_rewrite';
-    if (own === undefined) return [{ key, change: changeTo(`${prefix}${UNKNOWN_TEXT}`) }];
+    // Such a route takes whole paths.
+    if (own === undefined) return [{ key, change: changeTo(prefix) }];
     const exact = { expression: `^${escaped(own)}$`, target: prefix };
-    return [{ key, change: isExactPath(match) ? exact : prefixReplaced(own, prefix) }];
+    // What follows a folder begins with a slash.
+    const isFolder = textAt(match, 'path_separated_prefix') !== undefined;
+    const by = isFolder ? prefix.replace(/\/$/, '') : prefix;
+    return [{ key, change: isExactPath(match) ? exact : prefixReplaced(own, by) }];
   }
   if (pattern !== undefined && substitution !== undefined)
     return [{ key: 'regex_rewrite', change: partReplaced(pattern, substitution) }];
