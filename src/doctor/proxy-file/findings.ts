@@ -89,7 +89,7 @@ export const PROXY_FILE_FINDINGS = {
   ...ENVOY_FINDINGS,
   'path-rewritten': configWarning(
     'headgate checks the path that the client sent, and the proxy passes another one on. A policy for the new path does not limit these requests.',
-    'Give the policy a second one for the path that clients send, or check the new path as well: the quickstart of the proxy shows how.',
+    'Check the new path as well, so that both paths share one counter: the quickstart of the proxy shows how. A second policy for the path that clients send counts apart from the first one, so a client that uses both paths gets both limits.',
   ),
   'other-check-replaced': configError(
     'A location has only one `auth_request`: its own, otherwise the one of the block around it. So one of the two services is not asked there.',
