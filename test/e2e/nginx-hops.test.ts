@@ -22,7 +22,7 @@ import { siteRequest, siteRequests } from '../support/site-requests.ts';
 const folder = mkdtempSync(join(tmpdir(), 'headgate-nginx-hops-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-const HTTP = `include headgate-http.conf;\n${shown('map $http_upgrade')}`;
+const HTTP = `include headgate-http.conf;\n${shown('map $http_host')}`;
 const files = { 'hop.conf': shown('hop.conf') };
 
 const HEADERS = `
@@ -30,9 +30,16 @@ const HEADERS = `
   proxy_set_header X-Real-IP $remote_addr;
   proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;
   proxy_set_header X-Forwarded-Proto $scheme;`;
+const LARGE = [1, 2, 3].map((n) => `add_header X-${n} ${'v'.repeat(3_000)};`).join(' ');
+/** The server as it was has these otherwise. */
+const FROM_HTTP =
+  'proxy_intercept_errors on; gzip on; gzip_types *; error_page 500 502 /sorry.html;';
 /** Of the server as it was. */
 const SITE = `
   root .;
+  server_tokens off;
+  proxy_intercept_errors off;
+  gzip off;
   error_page 404 /sorry.html;
   add_header X-Site-Path $uri always;
   ${HEADERS}
@@ -51,6 +58,7 @@ const SITE = `
   location /small/ { client_max_body_size 10; proxy_pass APPLICATION; }
   location /large/ { client_max_body_size 4m; proxy_request_buffering off; proxy_pass APPLICATION; }
   location /files/ { alias ./; }
+  location /large-head/ { ${LARGE} return 200; }
   location /gone/ { deny all; }
   location /filtered/ { gzip on; gzip_types *; sub_filter served delivered; proxy_pass APPLICATION; }
   location /unbuffered/ { proxy_buffering off; proxy_http_version 1.1; proxy_set_header Connection ""; ${HEADERS} proxy_pass APPLICATION; }
@@ -61,15 +69,18 @@ const SITE = `
     ${HEADERS}
     proxy_pass APPLICATION;
   }`;
-const OUTER = `${HTTP}\n${shown('auth_request /sso').replace(/location \/ \{\s+auth_request \/sso;[^}]*\}/, SITE)}`;
-const BEFORE = `server { listen PORT; server_name shop.example; ${SITE} }`;
+const OUTER = `${FROM_HTTP} ${HTTP}\n${shown('auth_request /sso').replace(/location \/ \{\s+auth_request \/sso;[^}]*\}/, SITE)}`;
+const BEFORE = `${FROM_HTTP} server { listen PORT; server_name shop.example; ${SITE} }`;
 
 const UPLOAD = { body: Buffer.alloc(3_000_000, 'u') };
 const SAME = [
   ...['', '/signed-in', '/intercepted', '/tunnel', '/unbuffered', '/filtered'].flatMap(
     siteRequests,
   ),
-  ...['/either/page', '/gone/a', '/files/style.css', '/files/none'].map((path) => get(path)),
+  ...['/either/page', '/gone/a', '/large-head/a', '/files/style.css', '/files/none'].map((path) =>
+    get(path),
+  ),
+  get('/page', 'Accept-Encoding: gzip'),
   get('/either/page', WITH_PASSWORD),
   get('/either/status-403', WITH_PASSWORD),
   get('/files/style.css', 'Range: bytes=0-3'),
@@ -138,10 +149,9 @@ describe.skipIf(inject('programs').nginx === undefined)('NGINX', () => {
   });
 
   test('passes each part of a request and of its answer on at once behind an outer server', async () => {
-    // The application answers as soon as it has a part of the request.
     const application = createServer((incoming, response) => {
-      incoming.once('data', () => response.write('first'));
-      incoming.on('end', () => response.end('last'));
+      incoming.on('data', (part) => response.write(`received ${part}`));
+      incoming.on('end', () => response.end());
     }).listen(0, '127.0.0.1');
     await once(application, 'listening');
     const { port } = application.address() as AddressInfo;
@@ -153,12 +163,15 @@ describe.skipIf(inject('programs').nginx === undefined)('NGINX', () => {
       { files },
     );
     const sent = httpRequest(sites.guarded.url, { method: 'POST', agent: false });
-    sent.write('one');
-    const [answer] = (await once(sent, 'response')) as [IncomingMessage];
-    const [first] = await once(answer, 'data');
-    sent.end('two');
-    const [last] = await once(answer, 'data');
-    expect(`${first} ${last}`).toBe('first last');
+    const answered = once(sent, 'response');
+    let answer: IncomingMessage | undefined;
+    for (const part of ['one', 'two', 'three']) {
+      sent.write(part);
+      answer ??= (await answered)[0] as IncomingMessage;
+      const [received] = await once(answer, 'data');
+      expect(String(received)).toBe(`received ${part}`);
+    }
+    sent.end();
     application.close();
   });
 

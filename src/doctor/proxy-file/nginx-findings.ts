@@ -36,11 +36,28 @@ export function nginxSubjects(
     // One finding for a location is enough.
     ways: nginxWays(tree).filter(({ isChecked, place }) => isChecked || !places.has(place)),
     rewrites: policies === undefined ? [] : nginxRewrites(tree, policies),
-    losses: [
+    losses: grouped([
       ...nginxLosses(ofSite, policies === undefined ? [] : sentByClients(policies)),
       ...nginxDenials(ofSite),
       ...nginxChecks(levels),
       ...nginxErrorPages(tree),
-    ],
+    ]),
   };
+}
+
+const MOST_PLACES = 20;
+
+/** Most sites repeat the same lines in many locations. The first place stands for all of them. */
+function grouped(findings: readonly DoctorFinding[]): DoctorFinding[] {
+  const groups = new Map<string, DoctorFinding[]>();
+  for (const finding of findings) {
+    const key = `${finding.id} ${finding.problem}`;
+    groups.set(key, [...(groups.get(key) ?? []), finding]);
+  }
+  return [...groups.values()].flatMap(([first, ...others]) => {
+    if (first === undefined || others.length === 0) return first ?? [];
+    const places = others.slice(0, MOST_PLACES).map(({ subject }) => subject);
+    const more = others.length > MOST_PLACES ? [`${others.length - MOST_PLACES} more`] : [];
+    return { ...first, problem: `also at ${[...places, ...more].join(', ')}: ${first.problem}` };
+  });
 }
