@@ -1,7 +1,12 @@
 /** The ways of the quickstart that pass a request from one server of NGINX to another. */
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { createServer, request as httpRequest, type IncomingMessage } from 'node:http';
+import {
+  createServer,
+  request as httpRequest,
+  type IncomingMessage,
+  type ServerResponse,
+} from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -65,7 +70,7 @@ const SITE = `
   location /tunnel/ {
     proxy_http_version 1.1;
     proxy_set_header Upgrade $http_upgrade;
-    proxy_set_header Connection upgrade;
+    proxy_set_header Connection $http_connection;
     ${HEADERS}
     proxy_pass APPLICATION;
   }`;
@@ -148,30 +153,37 @@ describe.skipIf(inject('programs').nginx === undefined)('NGINX', () => {
     expect(received).toMatchObject({ 'x-forwarded-proto': 'https', 'x-real-ip': '127.0.0.1' });
   });
 
-  test('passes each part of a request and of its answer on at once behind an outer server', async () => {
+  test('passes each part of a request and of an answer on at once behind an outer server', async () => {
+    const parts = ['one', 'two', 'three'];
+    let download: ServerResponse | undefined;
     const application = createServer((incoming, response) => {
-      incoming.on('data', (part) => response.write(`received ${part}`));
-      incoming.on('end', () => response.end());
+      if (incoming.method === 'GET') download = response;
+      if (incoming.method === 'GET') response.write(parts[0]);
+      incoming.on('data', (part) => response.write(part));
     }).listen(0, '127.0.0.1');
     await once(application, 'listening');
     const { port } = application.address() as AddressInfo;
     const streaming =
-      'location / { proxy_http_version 1.1; proxy_buffering off; proxy_request_buffering off; proxy_pass APPLICATION; }';
-    const http = OUTER.replace('location / { proxy_pass APPLICATION; }', streaming);
+      'proxy_http_version 1.1; proxy_buffering off; proxy_request_buffering off; proxy_pass';
+    const http = OUTER.replace('location / { proxy_pass', `location / { ${streaming}`);
     await using sites = await startSites(
       http.replaceAll('APPLICATION', `http://127.0.0.1:${port}`),
       { files },
     );
-    const sent = httpRequest(sites.guarded.url, { method: 'POST', agent: false });
-    const answered = once(sent, 'response');
-    let answer: IncomingMessage | undefined;
-    for (const part of ['one', 'two', 'three']) {
-      sent.write(part);
-      answer ??= (await answered)[0] as IncomingMessage;
-      const [received] = await once(answer, 'data');
-      expect(String(received)).toBe(`received ${part}`);
+    for (const method of ['POST', 'GET']) {
+      const sent = httpRequest(sites.guarded.url, { method, agent: false });
+      const answered = once(sent, 'response');
+      if (method === 'GET') sent.end();
+      let answer: IncomingMessage | undefined;
+      for (const part of parts) {
+        if (method === 'POST') sent.write(part);
+        else if (answer !== undefined) download?.write(part);
+        answer ??= (await answered)[0] as IncomingMessage;
+        expect(String((await once(answer, 'data'))[0])).toBe(part);
+      }
+      answer?.destroy();
     }
-    sent.end();
+    application.closeAllConnections();
     application.close();
   });
 
