@@ -44,7 +44,9 @@ function failInRepository() {
 
 /** As if this command had been started with the Node of the repository. */
 function startWithOwnNode() {
-  const child = spawn(OWN_NODE, [__filename].concat(process.argv.slice(2)), { stdio: 'inherit' });
+  const child = spawn(OWN_NODE, [__filename].concat(process.argv.slice(2)), {
+    stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
+  });
   // A terminal sends Ctrl+C to both.
   process.on('SIGINT', () => {});
   ['SIGTERM', 'SIGHUP', 'SIGUSR2'].forEach((signal) => {
@@ -66,6 +68,13 @@ function failInPackage() {
   ]);
 }
 
+/** So that nothing stays behind if the process that started this one is killed. */
+function endWithParent() {
+  if (!process.channel) return;
+  process.on('disconnect', () => process.kill(process.pid, 'SIGTERM'));
+  process.channel.unref();
+}
+
 /** A missing dependency has a remedy; any other error is shown as it is. */
 function failToLoad(error) {
   if (IN_REPOSITORY && error.code === 'ERR_MODULE_NOT_FOUND' && /find package/.test(error.message))
@@ -74,6 +83,7 @@ function failToLoad(error) {
 }
 
 if (IN_REPOSITORY) {
+  endWithParent();
   if (runsSources()) import('../src/main.ts').catch(failToLoad);
   else if (existsSync(OWN_NODE)) startWithOwnNode();
   else failInRepository();

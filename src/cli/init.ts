@@ -4,7 +4,7 @@ import { parseRedisUrl } from '../config/settings/redis-url.ts';
 import { PROXIES } from '../proxy-config/proxy-config.ts';
 import { EXTRAS, type Extra } from '../setup/answers.ts';
 import { readNetworks } from '../setup/networks.ts';
-import { readServer } from './support/proxy-address.ts';
+import { OWN_PORT, readServer } from './support/proxy-address.ts';
 import type { InitFlags } from './support/run-init.ts';
 import { FRONTS, readPath } from './support/setup-questions.ts';
 
@@ -18,6 +18,7 @@ export function initCommand(): Command {
       'address of the application, as the proxy reaches it: host:port',
       (text) => readServer(text),
     )
+    .option(...OWN_PORT)
     .option('--existing', 'write only what to add to a configuration that the proxy has')
     .option('--no-existing', 'write a whole configuration for the proxy')
     .option('--login <path>', 'path that clients log in at', (text) => valid(() => readPath(text)))

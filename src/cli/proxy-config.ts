@@ -7,12 +7,13 @@ import type { Environment } from '../config/settings/environment.ts';
 import { type Address, asksOverGrpc, PROXIES, proxyConfig } from '../proxy-config/proxy-config.ts';
 import { EXIT_USAGE } from './support/exit-codes.ts';
 import { complain, sayFile } from './support/output.ts';
-import { readAddress } from './support/proxy-address.ts';
+import { OWN_PORT, readAddress } from './support/proxy-address.ts';
 
 interface ProxyConfigFlags {
   readonly policies?: string;
   readonly gateway?: Address;
   readonly upstream?: Address;
+  readonly ownPort?: number;
   readonly secret?: true;
   readonly include?: true | string;
 }
@@ -32,6 +33,7 @@ export function proxyConfigCommand(): Command {
       'address of the application, as the proxy reaches it: host:port',
       readAddress,
     )
+    .option(...OWN_PORT)
     .option(
       '--secret',
       'make the proxy send a secret; the default if HEADGATE_PROXY_SECRET is set; the secret itself is never printed',
@@ -64,11 +66,12 @@ function print(proxy: string, flags: ProxyConfigFlags, command: Command): void {
       policies: found.file,
       gateway: flags.gateway ?? gatewayOf(environment, proxy),
       application: flags.upstream,
+      ownPort: flags.ownPort,
       sendsSecret,
       include: flags.include ?? false,
     });
     sayFile(text);
-    for (const name of besides) complain(alsoNeeded(proxy, name));
+    for (const name of besides) complain(alsoNeeded(proxy, name, flags));
     if (sendsSecret && text.includes(PLACEHOLDER))
       complain(`headgate: replace ${PLACEHOLDER} with the value of HEADGATE_PROXY_SECRET`);
   } catch (error) {
@@ -77,8 +80,9 @@ function print(proxy: string, flags: ProxyConfigFlags, command: Command): void {
   }
 }
 
-function alsoNeeded(proxy: string, name: string): string {
-  return `headgate: the proxy also needs ${name} in the same folder: headgate proxy-config ${proxy} --include ${name} > ${name}`;
+function alsoNeeded(proxy: string, name: string, { ownPort }: ProxyConfigFlags): string {
+  const port = ownPort === undefined ? '' : ` --own-port ${ownPort}`;
+  return `headgate: the proxy also needs ${name} in the same folder: headgate proxy-config ${proxy}${port} --include ${name} > ${name}`;
 }
 
 const PLACEHOLDER = '"the secret"';

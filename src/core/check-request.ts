@@ -20,8 +20,10 @@ export interface ReportedAddresses {
 export interface CheckRequest {
   readonly method: string;
   readonly host: string;
-  /** The request target as the client spelled it, query included. */
+  /** The request target, query included; unless the proxy says otherwise, as the client spelled it. */
   readonly target: string;
+  /** As the client sent it, if the proxy has changed it to `target`. The policies of both apply. */
+  readonly sentTarget?: string | undefined;
   /** With lower-case names. Only identity reads them, and only the ones that the policy file names. */
   readonly headers: HeaderFields;
   readonly addresses: ReportedAddresses;

@@ -34,9 +34,9 @@ export interface Fit {
 }
 
 /** A request that needs more comparisons of names is refused, so that it costs no more than other requests. */
-const MAX_COMPARISONS = 10_000;
+const MAX_COMPARISONS = 5_000;
 /** What a step to a node costs, in comparisons. */
-const STEP = 20;
+const STEP = 50;
 
 /** One path for each pattern that one of the paths may match; undefined if it takes too many comparisons. */
 export type PathsAround = (paths: readonly string[]) => Fit[] | undefined;

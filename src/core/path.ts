@@ -40,9 +40,14 @@ const MAX_BEYOND_ASCII = 384;
 const LONGEST_LIGATURE = 0xfdfa;
 const LENGTH_OF_LONGEST_LIGATURE = 18;
 /** For what cannot be decoded, in one reading: each can be compared in many ways. */
-const MAX_MARKS = 32;
+const MAX_MARKS = 16;
+/** In characters of a target that cannot be decoded: it is read twice. */
+const MAX_UNCLEAR_LENGTH = 1_024;
 /** In all readings together. Every step reads each character a fixed number of times. */
 const MAX_READING_CHARACTERS = 3_072;
+/** The same for what cannot be decoded, which is read besides. */
+const MAX_UNCLEAR_CHARACTERS = 768;
+const MAX_UNCLEAR_READINGS = 8;
 const SLASH = 0x2f;
 const QUESTION_MARK = 0x3f;
 const DOT = 0x2e;
@@ -96,7 +101,8 @@ function readOddTarget(raw: string, caseSensitive: boolean): CanonicalPath {
   if (raw.length > MAX_ODD_LENGTH) return UNREADABLE;
   const shown = withoutBlankControls(raw);
   let unclearPlaces = 0;
-  const lenient = readingsOf(shown, caseSensitive, (text) => {
+  const readings = new Readings(shown, MAX_READINGS, MAX_READING_CHARACTERS);
+  const lenient = readingsOf(readings, caseSensitive, (text) => {
     const decoded = decode(text);
     unclearPlaces = Math.max(unclearPlaces, decoded.unclearPlaces);
     if (text.includes('\ufffd')) unclearPlaces ||= 1;
@@ -109,7 +115,9 @@ function readOddTarget(raw: string, caseSensitive: boolean): CanonicalPath {
   if (spelled !== path && !others.includes(spelled)) others.push(spelled);
   const known = { path, otherReadings: others };
   if (unclearPlaces === 0 || malformed) return { ...known, unclear: NONE, malformed };
-  const withMarks = readingsOf(shown, caseSensitive, decodedWithGaps);
+  if (raw.length > MAX_UNCLEAR_LENGTH) return UNREADABLE;
+  const marked = new Readings(shown, MAX_UNCLEAR_READINGS, MAX_UNCLEAR_CHARACTERS);
+  const withMarks = readingsOf(marked, caseSensitive, decodedWithGaps);
   if (withMarks === undefined) return UNREADABLE;
   const unclear = [...new Set(withMarks.paths.map(withSingleMarks))];
   return { ...known, unclear, malformed: withMarks.malformed };
@@ -117,14 +125,15 @@ function readOddTarget(raw: string, caseSensitive: boolean): CanonicalPath {
 
 /** Undefined if they become too many. */
 function readingsOf(
-  target: string,
+  readings: Readings,
   caseSensitive: boolean,
   decoding: Step,
 ): { readonly paths: readonly string[]; readonly malformed: boolean } | undefined {
-  const readings = new Readings(target);
   if (!readings.follow([originForms, splitBeforeDecoding, decoding])) return;
   if (readings.texts.some(hasTooManySegments)) return;
   if (readings.texts.some(hasTooManyBeyondAscii)) return;
+  // Before the forks, which are most of the work, and after them.
+  if (readings.texts.some(mayGoUp)) return;
   const malformed = readings.texts.some((text) => /[\0\r\n]/.test(text));
   if (!readings.follow(FORKS) || readings.texts.some(mayGoUp)) return;
   // Checked again: slash-like characters have become slashes.
@@ -158,8 +167,13 @@ type Step = (text: string) => readonly string[];
 class Readings {
   texts: readonly string[];
 
-  constructor(text: string) {
+  readonly #most: number;
+  readonly #maxCharacters: number;
+
+  constructor(text: string, most: number, maxCharacters: number) {
     this.texts = [text];
+    this.#most = most;
+    this.#maxCharacters = maxCharacters;
   }
 
   /** Replaces each reading by the readings that each step returns for it. False if they become too many. */
@@ -178,10 +192,10 @@ class Readings {
         found = new Set(this.texts.slice(0, i));
       }
       for (const reading of readings) found.add(reading);
-      if (found.size > MAX_READINGS) return false;
+      if (found.size > this.#most) return false;
     }
     if (found === undefined) return true;
     this.texts = [...found];
-    return this.texts.reduce((sum, { length }) => sum + length, 0) <= MAX_READING_CHARACTERS;
+    return this.texts.reduce((sum, { length }) => sum + length, 0) <= this.#maxCharacters;
   }
 }

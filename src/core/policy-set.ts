@@ -49,7 +49,10 @@ export interface Naming {
 }
 
 /** The parts of a request that policies match. */
-export type RequestLine = Pick<CheckRequest, 'method' | 'host' | 'target' | 'policy' | 'missing'>;
+export type RequestLine = Pick<
+  CheckRequest,
+  'method' | 'host' | 'target' | 'sentTarget' | 'policy' | 'missing'
+>;
 
 /** How answers are written, in every dialect. */
 export interface AnswerStyle {
@@ -101,13 +104,7 @@ function compileMatching(
   const specific = compileMatcher(definition.routes);
   const always = definition.always.map((route) => compileMatcher([route]));
 
-  return (request, modes = NO_OVERRIDES.modes, trace) => {
-    // A request without its target could be any request, so it must not be cheaper than the strictest policy.
-    if (request.missing.length > 0) {
-      const policy = strictest(modes);
-      trace?.({ type: 'path-unknown', policy: policy.name });
-      return [policy];
-    }
+  const policiesOf = (request: RequestLine, modes: PolicyModes, trace?: Trace) => {
     const { method, host, target } = request;
     const found = canonicalPath(target, caseSensitive);
     const { path, otherReadings, unclear } = found;
@@ -138,6 +135,20 @@ function compileMatching(
     readings.push(...around);
     if (trace) tracePolicies(definition, { request, readings, applied, modes }, trace);
     return applied;
+  };
+
+  return (request, modes = NO_OVERRIDES.modes, trace) => {
+    // A request without its target could be any request, so it must not be cheaper than the strictest policy.
+    if (request.missing.length > 0) {
+      const policy = strictest(modes);
+      trace?.({ type: 'path-unknown', policy: policy.name });
+      return [policy];
+    }
+    const { target, sentTarget = target } = request;
+    const applied = policiesOf(request, modes, trace);
+    if (sentTarget === target || applied.length === 0) return applied;
+    const sent = policiesOf({ ...request, target: sentTarget }, modes, trace);
+    return sent.length === 0 ? NO_POLICIES : [...new Set([...applied, ...sent])];
   };
 }
 

@@ -80,7 +80,7 @@ export function mayGoUp(path: string): boolean {
   return MARK.test(path) && GOING_UP.test(path);
 }
 
-const GOING_UP = /(?<!\.)\.[\ud800\ud801]*\.(?:[/\ud800\ud801]|$)/;
+const GOING_UP = /(?<!\.)\.[\ud800\ud801]*\.(?:[/;\ud800\ud801]|$)/;
 
 /** One mark in place of several, and of the dots and blanks beside it that servers may drop at the ends of a name. */
 export function withSingleMarks(path: string): string {

@@ -18,8 +18,12 @@ export const caddy = forwardAuth({
   badRequest: 400,
   headers: {
     method: 'x-forwarded-method',
-    /** The URI that the client sent: our Caddyfile sets it, because Caddy's own value lacks a prefix that `handle_path` removed. */
+    /**
+     * `import headgate` sets it to the URI that the client sent, because Caddy's own value lacks a prefix that
+     * `handle_path` removed. `import headgate_rewritten` leaves Caddy's value, and sends the client's beside it.
+     */
     target: 'x-forwarded-uri',
+    sentTarget: 'x-headgate-original-uri',
     peer: PEER_ADDRESS,
     requiredAddress: PEER_ADDRESS,
   },

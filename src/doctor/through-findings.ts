@@ -67,6 +67,10 @@ export const THROUGH_FINDINGS = {
     'Two requests were allowed, and the second did not lower `X-RateLimit-Remaining`.',
     'Nothing, if the limit refills within milliseconds. Otherwise check whether the proxy caches responses, and whether gateways without a common Redis share the traffic.',
   ),
+  'counted-twice': runWarning(
+    'One request lowers `X-RateLimit-Remaining` by more than the cost of a policy: the proxy checks it more than once, or two proxies in a row check it. So clients get a part of their limits only.',
+    'Leave one check on the way of a request: one `import headgate` in Caddy, one filter or middleware, in one of the proxies. Nothing, if other clients send requests from this address all the time.',
+  ),
   'clock-differs': runWarning(
     'The clock of the proxy and that of this machine differ by more than 5 seconds.',
     'Synchronize both with NTP.',

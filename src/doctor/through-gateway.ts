@@ -6,12 +6,13 @@ import { type GatewayState, gatewayState } from './gateway-state.ts';
 import { opsUrlOf } from './ports.ts';
 import { CLAIMS, type ThroughOptions, throughFindings } from './through.ts';
 import { ask } from './through-answer.ts';
+import { REPEATS } from './through-cost.ts';
 import { denialFindings } from './through-denials.ts';
 import { type PolicyPaths, pathFindings } from './through-paths.ts';
 import { explained, UNCLEAR } from './through-reasons.ts';
 
-/** Those of a client without a claim and with claims, one with the headers that the policy file reads, and one that headgate refuses. */
-export const MAX_REQUESTS = 6 + 2 * CLAIMS.length;
+/** Those of a client without a claim and with claims, those that measure the cost again, one with the headers that the policy file reads, and one that headgate refuses. */
+export const MAX_REQUESTS = 6 + REPEATS + 2 * CLAIMS.length;
 const MADE_UP = 'headgate-doctor';
 /** With these findings, the gateway has decided the requests. */
 const DECIDED: ReadonlySet<string> = new Set<FindingId>([
@@ -25,7 +26,7 @@ const DECIDED: ReadonlySet<string> = new Set<FindingId>([
   ] as const),
 ]);
 
-export interface ThroughGatewayOptions extends ThroughOptions {
+export interface ThroughGatewayOptions extends Omit<ThroughOptions, 'costs'> {
   readonly settings: Pick<Environment, 'host' | 'socket' | 'opsHost' | 'opsPort'>;
   /** Undefined if the policy file has mistakes. */
   readonly policies: ExaminedPolicies | undefined;
@@ -36,6 +37,8 @@ export interface ExaminedPolicies {
   /** Names of the headers that clients send and the proxy must pass on. */
   readonly headers: readonly string[];
   readonly paths: PolicyPaths;
+  /** Units that one request takes, of each policy. */
+  readonly costs: ReadonlySet<number>;
 }
 
 export async function* throughGateway(
@@ -43,8 +46,11 @@ export async function* throughGateway(
 ): AsyncGenerator<DoctorFinding> {
   const opsUrl = opsUrlOf(options.settings);
   const before = await gatewayState(opsUrl);
+  const { policies } = options;
+  const isServed = policies !== undefined && before?.digests.includes(policies.digest) === true;
+  const costs = isServed ? policies.costs : undefined;
   const ids = new Set<string>();
-  for await (const finding of throughFindings(options)) {
+  for await (const finding of throughFindings({ ...options, costs })) {
     const hasReason = before !== undefined && UNCLEAR.has(finding.id);
     const told = hasReason ? explained(finding, before, await gatewayState(opsUrl)) : finding;
     ids.add(told.id);

@@ -1,6 +1,7 @@
 /** Asks a proxy as a client would, and says what the client sees. */
 import { type DoctorFinding, found } from './catalog.ts';
 import { type Answer, ask, type Target } from './through-answer.ts';
+import { costFindings } from './through-cost.ts';
 
 /** Headers by which clients may claim to be somebody else. Addresses of networks for documentation. */
 export const CLAIMS: readonly (readonly [name: string, value: string])[] = [
@@ -16,13 +17,16 @@ const CLOCK_TOLERANCE_MS = 5_000;
 
 export interface ThroughOptions {
   readonly target: Target;
+  /** Those of the policies, if they are known. */
+  readonly costs?: ReadonlySet<number> | undefined;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
 }
 
-/** Sends two requests without a claim, one with all claims and one after it, and two for each claim. */
+/** Sends two requests without a claim, more if the second takes too many units, one with all claims and one after it, and two for each claim. */
 export async function* throughFindings({
   target,
+  costs,
   now,
 }: ThroughOptions): AsyncGenerator<DoctorFinding> {
   const { url } = target;
@@ -49,6 +53,7 @@ export async function* throughFindings({
     yield say('not-counted', `X-RateLimit-Remaining was ${before}, and ${after} afterwards`);
     return;
   }
+  if (costs !== undefined) yield* costFindings(target, { before, after }, costs);
   const fresh = await freshClaims(target, after);
   for (const name of fresh)
     yield found(

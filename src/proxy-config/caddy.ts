@@ -28,6 +28,7 @@ export const caddy: Writer = {
   ],
   gateway: { shipped: '127.0.0.1:8080', write: upstreamAt },
   application: { shipped: '127.0.0.1:3000', write: upstreamAt },
+  ownPort: 8090,
   listener: { file: 'caddy/Caddyfile', edits: (port) => ({ ':8000 {': `:${port} {` }) },
   front: (front) =>
     front.kind === 'cloudflare'
@@ -45,7 +46,10 @@ export const caddy: Writer = {
         `header_up -${headerTitle(name)}`,
       ]),
     'refused without the gateway': () => [
-      `@headgate_refused expression \`${refusedWithout(failure)}\``,
+      `@headgate_refused expression \`${refusedWithout(failure, 'orig_uri')}\``,
+    ],
+    'refused without the gateway, after a rewrite': () => [
+      `expression \`${refusedWithout(failure, 'uri')}\``,
     ],
   }),
 };
@@ -54,29 +58,32 @@ function upstreamAt(address: Address): string {
   return 'socket' in address ? `unix/${address.socket}` : (hostAndPort(address) ?? '');
 }
 
-/** In the Common Expression Language. */
-function refusedWithout(failure: FailureRules | undefined): string {
+/** In the Common Expression Language. `uri`: the target of the client, or the one that the site has made of it. */
+function refusedWithout(failure: FailureRules | undefined, uri: 'orig_uri' | 'uri'): string {
   if (failure === undefined) return 'false';
   const { method, rules } = failure;
-  const refused = CONDITIONS.not(passesExpression(rules, CONDITIONS) ?? 'false');
+  const conditions = conditionsOn(uri);
+  const refused = conditions.not(passesExpression(rules, conditions) ?? 'false');
   return method === undefined ? refused : `${matching('orig_method', method)} && ${refused}`;
 }
 
-const CONDITIONS: Conditions = {
-  matches({ method, host, path }) {
-    const conditions = [
-      ...(method === undefined ? [] : [matching('orig_method', method)]),
-      ...(host === undefined ? [] : [matching('hostport', host)]),
-      ...(path === undefined ? [] : [matching('orig_uri', targetPattern(path))]),
-    ];
-    return conditions.length === 0 ? 'true' : `(${conditions.join(' && ')})`;
-  },
-  not: (condition) => `!${condition}`,
-  and: (conditions) => joined(conditions, '&&'),
-  or: (conditions) => joined(conditions, '||'),
-};
+function conditionsOn(uri: string): Conditions {
+  return {
+    matches({ method, host, path }) {
+      const conditions = [
+        ...(method === undefined ? [] : [matching('orig_method', method)]),
+        ...(host === undefined ? [] : [matching('hostport', host)]),
+        ...(path === undefined ? [] : [matching(uri, targetPattern(path))]),
+      ];
+      return conditions.length === 0 ? 'true' : `(${conditions.join(' && ')})`;
+    },
+    not: (condition) => `!${condition}`,
+    and: (conditions) => joined(conditions, '&&'),
+    or: (conditions) => joined(conditions, '||'),
+  };
+}
 
-/** As the client sent it; the whole value, ignoring case. */
+/** The whole value, ignoring case. */
 function matching(what: string, pattern: string): string {
   return `{http.request.${what}}.matches("(?i)^${pattern}$")`;
 }

@@ -2,8 +2,6 @@ import { keyPattern } from './failure-keys.ts';
 import type { FailureRules } from './gateway-failure.ts';
 import { type Address, hostAndPort, uncommentedWith, type Writer } from './writer.ts';
 
-/** headgate.lua sends its calls to HAProxy itself. */
-const CALLS = '127.0.0.1:8090';
 /** The target of every HTTP/2 request begins with the origin. */
 const ORIGIN = '(https?://[a-z0-9._:-]+)?';
 
@@ -18,6 +16,7 @@ export const haproxy: Writer = {
     shipped: 'server application 127.0.0.1:3000',
     write: (to) => `server application ${at(to)}`,
   },
+  ownPort: 8090,
   listener: { file: 'haproxy/haproxy.cfg', edits: (port) => ({ 'bind :8000': `bind :${port}` }) },
   front: (front) =>
     front.kind === 'cloudflare'
@@ -28,13 +27,13 @@ export const haproxy: Writer = {
           },
         },
   regions: ({ headers: { passed, owned }, failure, sendsSecret }) => ({
-    'client headers': () => [
+    'client headers': (shipped) => [
       ...owned.flatMap((name) => [
         `# HAProxy must set ${name} itself: replace the next line by a set-header, but not of a value that clients choose.`,
         `http-request del-header ${name}`,
       ]),
       // The action needs an argument, even if there are no names.
-      `http-request lua.headgate ${CALLS} ${[...passed, ...owned].join(',') || ','}`,
+      ...shipped.map((line) => line.replace(/\S+$/, [...passed, ...owned].join(',') || ',')),
     ],
     'proxy secret': uncommentedWith(sendsSecret),
     'refused without the gateway': () => refusedWithout(failure),

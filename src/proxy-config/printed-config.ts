@@ -6,7 +6,7 @@ import { clientHeadersOf } from './client-headers.ts';
 import { failureRulesOf } from './gateway-failure.ts';
 import { partsFor, partsOf } from './parts.ts';
 import { fillRegions, regionLines, replaceAddress } from './regions.ts';
-import type { Address, ShippedAddress, Writer } from './writer.ts';
+import { type Address, isHere, type ShippedAddress, type Writer } from './writer.ts';
 import { templatePath, writerOf } from './writers.ts';
 
 export interface ProxyConfigInput {
@@ -17,6 +17,8 @@ export interface ProxyConfigInput {
   readonly gateway: Address | undefined;
   readonly application: Address | undefined;
   readonly sendsSecret: boolean;
+  /** Where the proxy sends checks to itself. Undefined: the port of the shipped file. */
+  readonly ownPort?: number | undefined;
   /** Only the parts that an existing configuration needs; a text: those for this place, or the file of this name. */
   readonly include: boolean | string;
 }
@@ -27,23 +29,40 @@ export interface ProxyConfig {
   readonly besides: readonly string[];
 }
 
-/** Throws a RangeError if the proxy cannot use an address, or has no part for the place. */
+/** Throws a RangeError if the proxy cannot use an address or a port, or has no part for the place. */
 export function proxyConfig(input: ProxyConfigInput): ProxyConfig {
   const { proxy, policies, sendsSecret } = input;
   const writer = writerOf(proxy);
   const besides = writer.besides.map((path) => ({ name: posix.basename(path), path }));
   const other = besides.find(({ name }) => name === input.include);
-  if (other !== undefined)
-    return { text: readFileSync(templatePath(other.path), 'utf8'), besides: [] };
+  if (other !== undefined) return { text: templateText(other.path, input), besides: [] };
   const headers = clientHeadersOf(policies);
   const regions = writer.regions({ headers, failure: failureRulesOf(policies), sendsSecret });
-  let text = fillRegions(readFileSync(templatePath(writer.file), 'utf8'), regions);
+  let text = fillRegions(templateText(writer.file, input), regions);
   text = withAddress(text, writer.gateway, input.gateway);
   text = withAddress(text, writer.application, input.application);
   return {
     text: partsWanted(text, input.include, writer),
     besides: typeof input.include === 'string' ? [] : besides.map(({ name }) => name),
   };
+}
+
+/** A file of deploy/ with the port at which the proxy sends checks to itself. Throws a RangeError. */
+export function templateText(
+  path: string,
+  { proxy, gateway, application, ...input }: Omit<ProxyConfigInput, 'include'>,
+): string {
+  const text = readFileSync(templatePath(path), 'utf8');
+  const shipped = writerOf(proxy).ownPort;
+  const { ownPort = shipped } = input;
+  if (ownPort === undefined) return text;
+  if (shipped === undefined)
+    throw new RangeError('this proxy sends no checks to itself, so it needs no --own-port');
+  for (const [name, address] of Object.entries({ headgate: gateway, application })) {
+    if (address !== undefined && isHere(address) && address.port === ownPort)
+      throw new RangeError(`${name} has port ${ownPort}: choose another --own-port`);
+  }
+  return text.replaceAll(`:${shipped}`, `:${ownPort}`);
 }
 
 function partsWanted(text: string, include: boolean | string, { includes }: Writer): string {

@@ -12,6 +12,7 @@ export {
 } from './printed-config.ts';
 export {
   includesOf,
+  ownPortOf,
   type PartFile,
   type ProxyFile,
   partFiles,
@@ -19,5 +20,5 @@ export {
   proxyFiles,
   SHIPPED_PORT,
 } from './proxy-files.ts';
-export type { Address, Front } from './writer.ts';
+export { type Address, type Front, isHere } from './writer.ts';
 export { asksOverGrpc, PROXIES } from './writers.ts';

@@ -1,9 +1,8 @@
 /** Every file of a proxy: whole files for a new set-up, or the parts that an existing configuration needs. */
-import { readFileSync } from 'node:fs';
 import { posix } from 'node:path';
-import { type ProxyConfigInput, proxyConfig } from './printed-config.ts';
+import { type ProxyConfigInput, proxyConfig, templateText } from './printed-config.ts';
 import { type Address, type Edits, type Front, hostAndPort, type Include } from './writer.ts';
-import { templatePath, writerOf } from './writers.ts';
+import { writerOf } from './writers.ts';
 
 export interface ProxyFilesInput extends Omit<ProxyConfigInput, 'include'> {
   /** Where clients connect. */
@@ -26,13 +25,13 @@ export function proxyFileNames(proxy: string): string[] {
 /** Every file that the proxy needs, the main one first. They belong in one folder. Throws like `proxyConfig`. */
 export function proxyFiles(input: ProxyFilesInput): ProxyFile[] {
   const { file, besides, listener, front } = writerOf(input.proxy);
+  if (input.ownPort === input.port)
+    throw new RangeError(`clients connect to port ${input.port}: choose another --own-port`);
   const edits = (input.front && front?.(input.front)) ?? {};
   const paths = new Set([file, ...besides, ...Object.keys(edits)]);
   return [...paths].map((path) => {
     const text =
-      path === file
-        ? proxyConfig({ ...input, include: false }).text
-        : readFileSync(templatePath(path), 'utf8');
+      path === file ? proxyConfig({ ...input, include: false }).text : templateText(path, input);
     const changes = {
       ...(path === listener.file && input.port !== SHIPPED_PORT && listener.edits(input.port)),
       ...edits[path],
@@ -92,6 +91,11 @@ export function includesOf(proxy: string): readonly Include[] {
 /** A name that no file of the user has. */
 function ownName(name: string): string {
   return name.startsWith('headgate') ? name : `headgate-${name}`;
+}
+
+/** The port at which the proxy sends checks to itself in the shipped files; undefined if it does not. */
+export function ownPortOf(proxy: string): number | undefined {
+  return writerOf(proxy).ownPort;
 }
 
 /** Where clients connect in the shipped files. */

@@ -12,6 +12,7 @@ export const traefik: Writer = {
   besides: ['traefik/traefik.yaml'],
   gateway: { shipped: 'http://127.0.0.1:8080', write: urlOf },
   application: { shipped: 'http://127.0.0.1:3000', write: urlOf },
+  ownPort: 8082,
   listener: {
     file: 'traefik/traefik.yaml',
     edits: (port) => ({ 'address: ":8000"': `address: ":${port}"` }),

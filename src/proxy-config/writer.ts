@@ -1,4 +1,5 @@
 /** How to write the parts of a proxy's file that depend on the policy file and the settings. */
+import { canonicalAddress, isLoopback } from '../core/address.ts';
 import type { ClientHeaders } from './client-headers.ts';
 import type { FailureRules } from './gateway-failure.ts';
 import type { WriteRegion } from './regions.ts';
@@ -49,6 +50,8 @@ export interface Writer {
   readonly besides: readonly string[];
   readonly gateway: ShippedAddress;
   readonly application: ShippedAddress;
+  /** The port of this machine at which the proxy sends checks to itself, in the shipped files. */
+  readonly ownPort?: number;
   /** Where clients connect, in the file of that path below deploy/. */
   readonly listener: { readonly file: string; edits(port: number): Edits };
   /** How the proxy learns the client's address, by path below deploy/. Files that the writer does not name are added. */
@@ -66,6 +69,15 @@ export function hostAndPort(address: Address): string | undefined {
   if ('socket' in address) return undefined;
   const { host, port } = address;
   return `${host.includes(':') ? `[${host}]` : host}:${port}`;
+}
+
+/** Whether it is on this machine, if the proxy is. */
+export function isHere(
+  address: Address,
+): address is { readonly host: string; readonly port: number } {
+  if ('socket' in address) return false;
+  const { host } = address;
+  return host.toLowerCase() === 'localhost' || isLoopback(canonicalAddress(host) ?? '');
 }
 
 /** The shipped lines are comments. With a secret they are uncommented. */

@@ -8,6 +8,8 @@ export interface Answers {
   readonly existing: boolean;
   /** Where the application listens, as the proxy reaches it. */
   readonly application: Endpoint;
+  /** The port of this machine at which the proxy sends checks to itself. Undefined: one that the other answers leave free. */
+  readonly ownPort: number | undefined;
   /** Where clients log in: a path of letters, digits and `-._~/`. Undefined: nowhere. */
   readonly login: string | undefined;
   /** What stands between the clients and the proxy. Undefined: nothing. */
@@ -17,6 +19,15 @@ export interface Answers {
   /** The URL of a Redis in which several gateways count. Undefined: one gateway counts in memory. */
   readonly redis: string | undefined;
   readonly with: readonly Extra[];
+  /** By the settings of this shell. The written files may need others. */
+  readonly ports: GatewayPorts;
+}
+
+/** Ports on which the gateway listens. */
+export interface GatewayPorts {
+  readonly check: number;
+  readonly grpc: number;
+  readonly ops: number;
 }
 
 export interface Endpoint {
@@ -34,11 +45,13 @@ export const DEFAULT_ANSWERS: Answers = {
   proxy: 'nginx',
   existing: false,
   application: { host: '127.0.0.1', port: 3000 },
+  ownPort: undefined,
   login: LOGIN_PATH,
   front: undefined,
   keys: false,
   redis: undefined,
   with: [],
+  ports: { check: 8080, grpc: 8081, ops: 9464 },
 };
 
 /** The names of files, which the files mention. */

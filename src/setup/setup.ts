@@ -6,7 +6,7 @@ import { composeFile } from './compose.ts';
 import { gatewaySettings } from './gateway-settings.ts';
 import { policyFile } from './policy-file.ts';
 import { policyTests } from './policy-tests.ts';
-import { gatewayPort, portsOf } from './ports.ts';
+import { gatewayPort, ownPort, portsOf } from './ports.ts';
 import { systemdUnit, UNIT_FILE } from './systemd.ts';
 
 export interface SetupFile {
@@ -67,6 +67,7 @@ function filesOfProxy(answers: Answers, policies: string): SetupFile[] {
     policies: validatePolicyFile(policies, POLICY_FILE, NO_KEY_FILES).file,
     gateway: { host: '127.0.0.1', port: gatewayPort(proxy, ports) },
     application,
+    ownPort: ownPort(answers),
     sendsSecret: false,
   };
   if (answers.existing)

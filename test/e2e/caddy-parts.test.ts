@@ -15,6 +15,7 @@ default: { limits: [1000/1h] }
 policies:
   - { name: login, match: { method: POST, path: /login }, limits: [3/1h] }
   - { name: private, match: { path: /private }, limits: [3/1h] }
+  - { name: strict, match: { method: POST, path: /strict }, limits: [9/1h], on_gateway_failure: deny }
   - { name: public, match: { method: POST, path: /public/login }, limits: [1/1h] }
 `;
 const USER = 'a-user $2b$04$abcdefghijklmnopqrstuuyvPXIbu7xe6/CED2DzX8z6Si09MlzlW';
@@ -40,11 +41,12 @@ describe.each(['caddy', 'caddy-newest'] as const)('%s', (program) => {
   async function startSite(lines: string) {
     const stack = new AsyncDisposableStack();
     const gateway: Gateway = stack.use(await startGateway({ HEADGATE_POLICIES: policies }));
+    const stopGateway = () => gateway[Symbol.asyncDispose]();
     const caddyfile = `{\nadmin off\nauto_https off\nimport headgate-global.caddy\n}\nimport headgate.caddy\nSITE {\n${lines}\n}`;
     const ports = { headgate: gateway.port, application: application.port };
     const site = await startCaddySite({ program, policies: POLICIES, caddyfile, ...ports });
     stack.use(site);
-    return { url: site.url, [Symbol.asyncDispose]: () => stack.disposeAsync() };
+    return { url: site.url, stopGateway, [Symbol.asyncDispose]: () => stack.disposeAsync() };
   }
 
   test.skipIf(!isHere)('headgate checks the path of the client only', async () => {
@@ -78,6 +80,66 @@ describe.each(['caddy', 'caddy-newest'] as const)('%s', (program) => {
     expect(await statuses(4, () => post('/public//login'))).toEqual(Array(4).fill(429));
   });
 
+  /** Of requests one after the other that change nothing on their way to the application, or that do. */
+  test.skipIf(!isHere).each([
+    ['which no rewrite changes', '/a', '/c?x=1', '/a%20b', '/a"b', '//a', '/%61;x', '/{x}'],
+    ['whose new path has the same policy', '/new/a', '/pages/a?b=c', '/query', '/new/%61'],
+  ])('headgate_rewritten counts a request once %s', async (_, ...paths) => {
+    await using site = await startSite(
+      `import headgate_rewritten
+       uri /new/* strip_prefix /new
+       rewrite /pages/* /index.html
+       rewrite /query /query?added
+       reverse_proxy APPLICATION`,
+    );
+    const remaining: unknown[] = [];
+    for (const path of paths) {
+      const { headers } = await call(site.url, path);
+      remaining.push(headers['x-ratelimit-remaining']);
+    }
+    expect(remaining).toEqual(paths.map((_, i) => String(999 - i)));
+  });
+
+  test.skipIf(!isHere)('no header of a client changes which paths are checked', async () => {
+    await using site = await startSite(
+      `handle /plain/* {
+         import headgate
+         reverse_proxy APPLICATION
+       }
+       handle {
+         import headgate_rewritten
+         reverse_proxy APPLICATION
+       }
+       rewrite /old/* /login`,
+    );
+    const headers = {
+      'X-Headgate-Original-Uri': '/public/login',
+      'X-Forwarded-Uri': '/harmless',
+      'X-Headgate-Request-Id': 'the same',
+    };
+    const post = (path: string) => call(site.url, path, { method: 'POST', headers });
+    expect(await statuses(2, () => post('/plain/x'))).toEqual([200, 200]);
+    expect(await statuses(4, () => post('/old/x'))).toEqual([200, 200, 200, 429]);
+    expect((await post('/public/login')).status).toBe(200);
+  });
+
+  test.skipIf(!isHere)('without the gateway, both paths decide what is refused', async () => {
+    const rewrite = 'rewrite /old/* /strict\nreverse_proxy APPLICATION';
+    await using checked = await startSite(`import headgate_rewritten\n${rewrite}`);
+    await using plain = await startSite(`import headgate\n${rewrite}`);
+    await checked.stopGateway();
+    await plain.stopGateway();
+    const answers = async (url: string) => {
+      const found: number[] = [];
+      for (const path of ['/old/x', '/strict', '/other']) {
+        found.push((await call(url, path, { method: 'POST' })).status);
+      }
+      return found;
+    };
+    expect(await answers(checked.url)).toEqual([503, 503, 200]);
+    expect(await answers(plain.url)).toEqual([200, 503, 200]);
+  });
+
   test.skipIf(!isHere)('basicauth in the site comes before the check', async () => {
     await using site = await startSite(
       `import headgate\nbasicauth {\n${USER}\n}\nreverse_proxy APPLICATION`,
@@ -85,6 +147,21 @@ describe.each(['caddy', 'caddy-newest'] as const)('%s', (program) => {
     const visit = (headers: Record<string, string>) => call(site.url, '/private', { headers });
     expect(await statuses(5, () => visit(WRONG))).toEqual(Array(5).fill(401));
     expect(await statuses(4, () => visit(RIGHT))).toEqual([200, 200, 200, 429]);
+  });
+
+  const GUARDED = `handle /private* {\nroute {\nimport headgate\nbasicauth {\n${USER}\n}\nreverse_proxy APPLICATION\n}\n}`;
+  test
+    .skipIf(!isHere)
+    .each([
+      `${GUARDED}\nhandle {\nimport headgate\nreverse_proxy APPLICATION\n}`,
+      `${GUARDED}\nreverse_proxy APPLICATION`,
+      `${GUARDED}\nhandle_path /other/* {\nimport headgate\nreverse_proxy APPLICATION\n}\nroute {\nimport headgate\nreverse_proxy APPLICATION\n}`,
+    ])('a route in a handle keeps the password, whatever is beside it: %#', async (lines) => {
+    await using site = await startSite(lines);
+    expect((await call(site.url, '/private')).status).toBe(401);
+    const visit = () => call(site.url, '/private', { headers: WRONG });
+    expect(await statuses(3, visit)).toEqual([401, 401, 429]);
+    expect((await call(site.url, '/other/x')).status).toBe(200);
   });
 
   test.skipIf(!isHere)('in a route, wrong passwords are counted', async () => {

@@ -110,6 +110,17 @@ describe.each(MODES)('%s', (_mode, env, needsRedis) => {
       expect(acme).toMatch(/default +5 requests per hour +0 /);
     });
 
+    test('who has reset the counters of a client learns that its denial has ended', async () => {
+      const address = '198.51.100.7';
+      await denied({ address });
+      const row = /^i\.\S+ +default +over_limit .*$/m;
+      expect(await headgate('clients', 'show', address)).toMatch(row);
+      await headgate('clients', 'reset', address, '--reason', 'a mistake');
+      const shown = await headgate('clients', 'show', address);
+      expect(shown).toContain('now     within its limits');
+      expect(row.exec(shown)?.[0]).toMatch(/ ended /);
+    });
+
     test('who has a client of an exempt range learns whether that has an effect', async () => {
       const office = `file    ${policies}:11 exempts 10.0.0.0/16, "the office"`;
       const exempt = await headgate('clients', 'show', '10.0.9.9');

@@ -973,6 +973,7 @@ describe.skipIf(nginx === undefined)('--through', () => {
     readonly url: string;
     readonly policies: string;
     readonly opsPort: string;
+    readonly gatewayPort: number;
   }
 
   /** A gateway with these limits, or this policy file, behind NGINX. */
@@ -992,7 +993,14 @@ describe.skipIf(nginx === undefined)('--through', () => {
     const moved = stack.move();
     const opsPort = new URL(gateway.opsUrl).port;
     const { url } = proxy;
-    return { url, policies, opsPort, [Symbol.asyncDispose]: () => moved.disposeAsync() };
+    const gatewayPort = gateway.port;
+    return {
+      url,
+      policies,
+      opsPort,
+      gatewayPort,
+      [Symbol.asyncDispose]: () => moved.disposeAsync(),
+    };
   }
 
   async function through({
@@ -1003,7 +1011,7 @@ describe.skipIf(nginx === undefined)('--through', () => {
     const env = { ...(await freePorts()), ...(opsPort && { HEADGATE_OPS_PORT: opsPort }) };
     const diagnosis = await diagnose(['--policies', policies, '--through', url], env);
     expect(diagnosis.stderr).toContain(
-      `headgate: sends at most 18 GET requests to ${new URL(url).href}`,
+      `headgate: sends at most 22 GET requests to ${new URL(url).href}`,
     );
     const last = diagnosis.findings.filter(({ subject }) => subject.startsWith('http'));
     return { ...diagnosis, last: last.map(({ id }) => id) };
@@ -1052,7 +1060,7 @@ policies:
     const env = { ...(await freePorts()), HEADGATE_OPS_PORT: opsPort };
     const { stderr, findings } = await diagnose(['--policies', policies, '--through', url], env);
     expect(stderr).toBe(
-      `headgate: sends at most 18 GET requests to ${url}/, and a HEAD request to /search, /login\n`,
+      `headgate: sends at most 22 GET requests to ${url}/, and a HEAD request to /search, /login\n`,
     );
     const [plain, ...paths] = findings.filter(({ subject }) => subject.startsWith(url)).slice(0, 3);
     expect(plain?.id).toBe('through');
@@ -1177,6 +1185,36 @@ policies:
       '[{ rate: 1000000/1s, algorithm: token-bucket, burst: 100 }]',
     );
     expect((await through(site)).last).toEqual(['not-counted', 'through']);
+  });
+
+  /** Two NGINX in a row, and both ask the gateway. */
+  async function startTwo(limits: string): Promise<Site & AsyncDisposable> {
+    await using stack = new AsyncDisposableStack();
+    const inner = stack.use(await startSite(limits));
+    const application = Number(new URL(inner.url).port);
+    const outer: RunningProgram = stack.use(
+      await startNginx({ application, headgate: inner.gatewayPort }),
+    );
+    const moved = stack.move();
+    return { ...inner, url: outer.url, [Symbol.asyncDispose]: () => moved.disposeAsync() };
+  }
+
+  test('tells when a request is counted twice', async () => {
+    await using site = await startTwo('[100/1h]');
+    const { last, findings } = await through(site);
+    expect(last).toEqual(['counted-twice', 'through', 'through']);
+    expect(findings.find(({ id }) => id === 'counted-twice')?.problem).toBe(
+      'each of 5 requests lowered X-RateLimit-Remaining by 2 or more, and no policy has the cost 2',
+    );
+    // Two measures are too few to be sure.
+    await using small = await startTwo('[6/1h]');
+    expect((await through(small)).last).not.toContain('counted-twice');
+  });
+
+  test('takes the cost of a policy for what it is', async () => {
+    const costly = `${PLAIN}default: { limits: [100/1h], cost: 2 }\n`;
+    await using site = await startSite(costly);
+    expect((await through(site)).last).toEqual(['through', 'through']);
   });
 
   test('compares the clocks', async () => {

@@ -257,8 +257,6 @@ describe.skipIf(tmux === undefined)('in a terminal', () => {
       await terminal.enter('haproxy');
       await answer(terminal, { existing: '', application: 'localhost' });
       await terminal.shows(/^ {2}It must be a host and a port, such as 10\.0\.0\.2:8080/);
-      await terminal.enter('localhost:8090');
-      await terminal.shows(/^ {2}the files for haproxy use port 8090 of this machine themselves/);
       await terminal.enter('localhost:8080');
       await answer(terminal, { login: 'account' });
       await terminal.shows(/^ {2}It must be a path such as \/account\/login/);
@@ -420,6 +418,15 @@ describe('without a terminal', () => {
     },
   );
 
+  test('the files name the ports of the settings', async () => {
+    const cwd = newFolder();
+    const env = { HEADGATE_PORT: '21080', HEADGATE_OPS_PORT: '21464' };
+    const { code, stdout } = await runCommand(['init', ...YES], { cwd, env });
+    expect(code).toBe(0);
+    expect(readFileSync(join(cwd, 'nginx.conf'), 'utf8')).toContain('server 127.0.0.1:21080 ');
+    expect(stdout).toContain('HEADGATE_PORT=21080 HEADGATE_GRPC_PORT=off HEADGATE_OPS_PORT=21464 ');
+  });
+
   test('invented keys get no more than no key, and the written tests show it', async () => {
     const cwd = newFolder();
     expect((await runCommand(['init', ...YES, '--keys'], { cwd })).code).toBe(0);
@@ -434,7 +441,9 @@ describe('without a terminal', () => {
     { args: ['--behind', 'cloudflare', '--load-balancer', '10.0.0.0/8'], says: 'does not fit' },
     { args: ['--load-balancer', 'private'], says: 'name CIDR ranges' },
     { args: ['--application', '3000'], says: 'must be a host and a port' },
-    { args: ['--proxy', 'traefik', '--application', '127.0.0.1:8082'], says: 'use port 8082' },
+    { args: ['--proxy', 'caddy', '--own-port', '8080'], says: 'choose another --own-port' },
+    { args: ['--proxy', 'nginx', '--own-port', '8091'], says: 'needs no --own-port' },
+    { args: ['--proxy', 'caddy', '--own-port', '0'], says: 'whole number from 1 to 65535' },
     { args: ['--redis', '127.0.0.1'], says: 'must be a URL such as redis://' },
     { args: ['--with', 'docker'], says: 'must be compose or systemd' },
     { args: ['--proxy', 'apache'], says: 'Allowed choices are nginx' },

@@ -35,7 +35,7 @@ const NEEDED = [
 /** Links of the README to files that only the repository has. */
 const OF_THE_REPOSITORY = /^(bench\/|test\/|CONTRIBUTING\.md)/;
 const LARGE_FILE_BYTES = 100_000;
-const LARGE_PACKAGE_BYTES = 6_500_000;
+const LARGE_PACKAGE_BYTES = 5_500_000;
 /** What npm installs for a user: headgate and all that it needs. */
 const MOST_PACKAGES = 60;
 const MOST_BYTES_ON_DISK = 30 * 1024 ** 2;
@@ -264,6 +264,15 @@ describe.skipIf(tooOld === undefined)("a clone with an older Node as the system'
     });
     await gateway.printed(/proxies at http:/);
     expect(await gateway.stop()).toBe(0);
+  });
+
+  test('leaves no gateway behind if it is killed', async () => {
+    await using gateway = startProcess(tooOld ?? '', [bin, 'serve'], {
+      env: { ...env, ...ANY_PORT, HEADGATE_DRAIN_MS: '0' },
+    });
+    await gateway.printed(/proxies at http:/);
+    // The gateway has the same outputs, so they are closed only when it has ended as well.
+    expect(await gateway.stop('SIGKILL')).toBe(null);
   });
 });
 

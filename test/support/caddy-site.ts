@@ -43,7 +43,8 @@ export async function writeCaddySite(site: CaddySite): Promise<WrittenCaddySite>
       include,
       gateway: { host: '127.0.0.1', port: headgate },
       application: { host: '127.0.0.1', port: application },
-    }).replaceAll(':8090', `:${calls}`);
+      ownPort: calls,
+    });
     return hasShippedTimeouts ? text : patient(text);
   };
   writeFileSync(join(folder, 'headgate-global.caddy'), part('global'));

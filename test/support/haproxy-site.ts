@@ -122,12 +122,10 @@ export async function startHaproxySite(ports: SitePorts): Promise<RunningProxy> 
 async function guarded(site: string, { headgate = 0, policies = '' }: SitePorts): Promise<string> {
   const text = proxyConfigOf('haproxy', policies, {
     gateway: { host: '127.0.0.1', port: headgate },
+    ownPort: await freePort(),
   });
   const part = (place: string) =>
-    patient(partsFor(place, text))
-      .replaceAll('127.0.0.1:8090', `127.0.0.1:${calls}`)
-      .replace('per-thread headgate.lua', `per-thread "${ACTION}"`);
-  const calls = await freePort();
+    patient(partsFor(place, text)).replace('per-thread headgate.lua', `per-thread "${ACTION}"`);
   return `${site
     .replace(/^global\n/, (line) => `${line}${part('global')}`)
     .replace(/^ {2}bind .*\n/m, (line) => `${line}${part('frontend')}`)}${part('end')}`;

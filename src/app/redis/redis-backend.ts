@@ -69,6 +69,7 @@ export function inRedis(options: RedisBackendOptions): Backend {
 
   const gateways = new PeerGateways({
     client,
+    database: target.database,
     count: () => heartbeat.place.count,
     answer: events.answerQuery,
   });

@@ -67,14 +67,20 @@ function waitText(waitMs: number | undefined): string {
   return waitMs === 0 ? 'now' : `in ${durationText(Math.ceil(waitMs / 1_000))}`;
 }
 
-function denialLines({ denials }: Inspection, nowMs: number): string[] {
+function denialLines({ client, denials, limits }: Inspection, nowMs: number): string[] {
+  // An operator may have reset them since.
+  const open = new Set(
+    limits.filter((each) => each.retry_after_ms === 0).map(({ limit }) => limit),
+  );
+  const isOver = (denial: Inspection['denials'][number]) =>
+    denial.client === client && denial.limit !== undefined && open.has(denial.limit);
   const rows = denials.map((denial) => [
     clientText(denial),
     denial.limit ?? denial.policy,
     denial.reason,
     String(denial.denials),
     `${shortTime(denial.last)}`,
-    denial.until === undefined ? '' : momentText(denial.until, nowMs),
+    denial.until === undefined ? '' : isOver(denial) ? 'ended' : momentText(denial.until, nowMs),
     denial.decision_id,
   ]);
   const head = ['DENIED', 'LIMIT', 'REASON', 'DENIALS', 'LAST (UTC)', 'UNTIL', 'DECISION'];

@@ -1,8 +1,16 @@
 /** Reads the addresses that proxies use. */
 import { InvalidArgumentError } from 'commander';
 import type { Address } from '../../proxy-config/proxy-config.ts';
+import { countUpTo } from './numbers.ts';
 
 const SERVER = 'It must be a host and a port, such as 10.0.0.2:8080 or [::1]:8080';
+
+/** The option of commands that write files of proxies. */
+export const OWN_PORT = [
+  '--own-port <port>',
+  'free port of this machine at which Caddy, HAProxy or Traefik sends checks to itself',
+  countUpTo(65_535),
+] as const;
 
 /** A host and a port, or a unix socket. Throws an InvalidArgumentError. */
 export function readAddress(text: string): Address {

@@ -2,6 +2,7 @@
 import { ConfigError } from '../../config/config-error.ts';
 import { commandEnvironment, isDropIn } from '../../config/envoyproxy-ratelimit/commands.ts';
 import type { ValidFile } from '../../config/policy-file/compile.ts';
+import { everyEntry } from '../../config/policy-file/policy-schema.ts';
 import { type Environment, readEnvironment } from '../../config/settings/environment.ts';
 import { type DoctorFinding, type FindingId, found, type Severity } from '../../doctor/catalog.ts';
 import type { FindingLevel } from '../../doctor/finding.ts';
@@ -75,6 +76,7 @@ async function* everyFinding(flags: DoctorFlags): AsyncGenerator<DoctorFinding> 
     digest: valid.digest,
     headers: sentByClients(valid.file),
     paths: policyPaths(valid.file, target),
+    costs: new Set(everyEntry(valid.file).map(({ entry }) => entry.cost)),
   };
   const heads = policies?.paths.tried.map(({ target }) => target) ?? [];
   const more = heads.length === 0 ? '' : `, and a HEAD request to ${heads.join(', ')}`;

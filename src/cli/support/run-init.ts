@@ -1,21 +1,17 @@
 /** Asks, writes the files of `headgate init`, and says how to try them. */
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import type { Command } from 'commander';
 import { ConfigError } from '../../config/config-error.ts';
+import { commandEnvironment } from '../../config/envoyproxy-ratelimit/commands.ts';
 import { readText } from '../../config/text-file.ts';
 import { proxyFileNames } from '../../proxy-config/proxy-config.ts';
-import { type Answers, type Extra, LOGINS, POLICY_FILE } from '../../setup/answers.ts';
-import { REDIS_SETTING } from '../../setup/gateway-settings.ts';
-import { type NextSteps, nextSteps, shellQuoted } from '../../setup/next-steps.ts';
-import { REQUESTS } from '../../setup/policy-file.ts';
-import { applicationProblem } from '../../setup/ports.ts';
+import { type Answers, DEFAULT_ANSWERS, type Extra } from '../../setup/answers.ts';
 import { type SetupFile, setupFiles } from '../../setup/setup.ts';
 import { CommandFailed } from './command-failed.ts';
 import { EXIT_FAULT, EXIT_INTERRUPTED } from './exit-codes.ts';
-import { columns, openPrompt, type Prompt, say } from './output.ts';
-import { ownCommand } from './own-command.ts';
+import { initReport } from './init-report.ts';
+import { openPrompt, type Prompt, say } from './output.ts';
 import {
   askAnswers,
   askToOverwrite,
@@ -31,6 +27,7 @@ export interface InitFlags {
   /** False: --no-login. */
   readonly login?: string | false;
   readonly application?: Answers['application'];
+  readonly ownPort?: number;
   readonly behind?: (typeof FRONTS)[number];
   readonly loadBalancer?: readonly string[];
   readonly keys?: boolean;
@@ -54,13 +51,12 @@ export async function init(folder: string, flags: InitFlags, command: Command): 
       prompt === undefined
         ? withDefaults(given, isThere)
         : await askAnswers(prompt, given, isThere);
-    const problem = applicationProblem(answers.proxy, answers.application);
-    if (problem !== undefined) command.error(`error: --application: ${problem}`);
     const files = setupFiles(answers);
     if (!flags.force) await protectFiles(folder, files, { prompt, answers });
     await writeFiles(folder, files);
-    say(report(folder, files, answers));
+    say(initReport(folder, files, answers));
   } catch (error) {
+    if (error instanceof RangeError) command.error(`error: ${error.message}`);
     if ((error as Error).name !== 'AbortError') throw error;
     say('');
     throw new CommandFailed(EXIT_INTERRUPTED, 'nothing was written');
@@ -71,7 +67,7 @@ export async function init(folder: string, flags: InitFlags, command: Command): 
 
 /** Contradictions end the command. */
 function givenBy(flags: InitFlags, command: Command): Given {
-  const { proxy, existing, application, login, behind, loadBalancer, keys, redis } = flags;
+  const { proxy, existing, application, ownPort, login, behind, loadBalancer, keys, redis } = flags;
   const isBalanced = behind === 'load-balancer' || (behind === undefined && loadBalancer);
   if (behind !== undefined && behind !== 'load-balancer' && loadBalancer !== undefined)
     command.error(`error: --load-balancer does not fit --behind ${behind}`);
@@ -80,7 +76,8 @@ function givenBy(flags: InitFlags, command: Command): Given {
       'error: --behind load-balancer needs its addresses, as in --load-balancer 10.1.0.0/16',
     );
   return {
-    ...{ proxy, existing, application, keys, with: flags.with },
+    ...{ proxy, existing, application, ownPort, keys, with: flags.with },
+    ports: portsOfSettings(),
     login: login === false ? undefined : login,
     loginIsGiven: login !== undefined,
     front: isBalanced
@@ -92,6 +89,13 @@ function givenBy(flags: InitFlags, command: Command): Given {
     redis: redis === false ? undefined : redis,
     redisIsGiven: redis !== undefined,
   };
+}
+
+/** Port 0 is any free one, which no file can name. */
+function portsOfSettings(): Answers['ports'] {
+  const { port, grpcPort, opsPort } = commandEnvironment(process.env);
+  const { check, grpc, ops } = DEFAULT_ANSWERS.ports;
+  return { check: port || check, grpc: grpcPort || grpc, ops: opsPort || ops };
 }
 
 /** Throws a CommandFailed if a file is there that must not be overwritten. */
@@ -112,79 +116,6 @@ async function protectFiles(
     throw new CommandFailed(EXIT_FAULT, 'nothing was written');
 }
 
-function report(folder: string, files: readonly SetupFile[], answers: Answers): string[] {
-  const headgate = ownCommand();
-  const steps = nextSteps(answers, headgate);
-  const isHere = resolve(folder) === process.cwd();
-  const there = isHere ? [] : [`  cd ${shellQuoted(resolve(folder))}`];
-  const needsRedis = answers.redis !== undefined && !steps.serve.includes(REDIS_SETTING);
-  return [
-    '',
-    `Written to ${resolve(folder)}:`,
-    ...columns(files.map(({ name, purpose }) => [`  ${name}`, purpose])),
-    '',
-    ...limitsOf(answers),
-    '',
-    `Start the gateway${needsRedis ? `, with ${REDIS_SETTING} set to the URL of your Redis` : ''}:`,
-    ...there,
-    `  ${steps.serve}`,
-    ...(answers.existing ? additions(answers, steps) : startOfProxy(answers, steps, there)),
-    '',
-    ...NOTES[
-      answers.proxy === 'envoy' && answers.front?.kind === 'load-balancer' ? 'hops' : 'none'
-    ],
-    `Then choose your limits in policies.yaml, and correct its tests: ${headgate} test policies_test.yaml`,
-  ];
-}
-
-function startOfProxy(
-  { proxy, login }: Answers,
-  steps: NextSteps,
-  there: readonly string[],
-): readonly string[] {
-  return [
-    `Start ${proxy === 'nginx' ? 'NGINX, as root' : 'the proxy'}, in a second terminal:`,
-    ...there,
-    `  ${steps.proxy}`,
-    login === undefined
-      ? 'Send a request, in a third one. Each has a lower X-RateLimit-Remaining:'
-      : 'Send six logins, in a third one. The sixth is answered with 429:',
-    `  ${steps.curl}`,
-  ];
-}
-
-const PAGES = fileURLToPath(new URL('../../../docs/quickstart', import.meta.url));
-
-function limitsOf({ login }: Answers): readonly string[] {
-  if (login === undefined)
-    return [`Each client gets ${REQUESTS} requests in a minute: default in ${POLICY_FILE}.`];
-  return [
-    `POST ${login} gets ${LOGINS} requests in 5 minutes from each client: policy login in ${POLICY_FILE}.`,
-    'If clients log in elsewhere, run init again with --login PATH, or with --no-login.',
-  ];
-}
-
-/** What to do with an existing configuration. */
-function additions({ proxy, front }: Answers, { includes, ...steps }: NextSteps): string[] {
-  const page = `${PAGES}/${proxy.replace('-grpc', '')}.md`;
-  return [
-    ...(includes.length === 0
-      ? ['Put the parts into your configuration. Each says where it goes, as shown in', `  ${page}`]
-      : [
-          'Add to your configuration, with the files beside it, as shown in',
-          `  ${page}`,
-          ...columns(includes.map(([line, goes]) => [`  ${line}`, goes])),
-        ]),
-    ...(front === undefined
-      ? []
-      : ['Your proxy must know the address of the client: see docs/recipes, behind-*.md.']),
-    ...(steps.examine === '' ? [] : ['Examine it before you reload it:', `  ${steps.examine}`]),
-    ...(steps.proxy === '' ? ['Reload the proxy.'] : ['Reload it:', `  ${steps.proxy}`]),
-    'See what a client sees, with the address of your site:',
-    `  ${steps.doctor}`,
-  ];
-}
-
 /** Whether the folder has a configuration of this proxy, which headgate has not written. */
 function hasConfiguration(folder: string, proxy: string): boolean {
   return proxyFileNames(proxy)
@@ -203,10 +134,3 @@ function isWritten(path: string): boolean {
     throw error;
   }
 }
-
-const NOTES = {
-  none: [],
-  hops: [
-    'Let only the load balancer connect to Envoy: Envoy believes the X-Forwarded-For of everyone who connects.',
-  ],
-} as const;

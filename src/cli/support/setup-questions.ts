@@ -9,7 +9,6 @@ import {
   LOGIN_PATH,
 } from '../../setup/answers.ts';
 import { readNetworks } from '../../setup/networks.ts';
-import { applicationProblem } from '../../setup/ports.ts';
 import { namesApplication } from '../../setup/setup.ts';
 import { type Prompt, say } from './output.ts';
 import { readServer } from './proxy-address.ts';
@@ -67,7 +66,7 @@ export async function askAnswers(
       ? await ask({
           text: 'Where does your application listen?',
           fallback: '127.0.0.1:3000',
-          read: (typed) => readApplication(proxy, typed),
+          read: readServer,
         })
       : DEFAULT_ANSWERS.application);
   const login = given.loginIsGiven
@@ -99,7 +98,9 @@ export async function askAnswers(
       fallback: 'no',
       read: readExtras,
     }));
-  return { proxy, existing, application, login, front, keys, redis, with: extras };
+  const { ownPort, ports = DEFAULT_ANSWERS.ports } = given;
+  const where = { proxy, existing, application, ownPort, ports };
+  return { ...where, login, front, keys, redis, with: extras };
 }
 
 async function askFront(prompt: Prompt): Promise<Answers['front']> {
@@ -171,14 +172,6 @@ function readYes(typed: string): boolean {
 
 function isNo(typed: string): boolean {
   return /^no?(ne)?$/i.test(typed);
-}
-
-/** Throws a RangeError or an InvalidArgumentError. */
-export function readApplication(proxy: string, typed: string): Answers['application'] {
-  const application = readServer(typed);
-  const problem = applicationProblem(proxy, application);
-  if (problem !== undefined) throw new RangeError(problem);
-  return application;
 }
 
 /** Throws a RangeError. */

@@ -114,7 +114,7 @@ function sentence(issue: z.core.$ZodIssue, path: Path): string {
       if (/^(is missing|must be)/.test(issue.message)) return issue.message;
       if (issue.input === undefined) return `is missing, it must be ${wanted}`;
       // A file that is text as a whole is of another kind, and may be private.
-      const remedy = path.length > 0 ? remedyFor(issue) : ', as in "version: 1"';
+      const remedy = path.length > 0 ? remedyFor(issue) : ', with lines such as "key: value"';
       const found =
         typeof issue.input === 'number' ? issue.input : aTypeName(typeName(issue.input));
       return `must be ${wanted}, not ${found}${remedy}`;

@@ -14,6 +14,8 @@ export interface ForwardAuthHeaders {
   readonly method: string;
   /** The request target with its query. */
   readonly target: string;
+  /** The target that the client sent, if `target` is another one. */
+  readonly sentTarget?: string;
   /** The client's `Host`, if the proxy sends another one to the gateway. */
   readonly host?: string;
   /** The address that connected to the proxy. */
@@ -56,19 +58,23 @@ function forwardedRequestParser(
   names: ForwardAuthHeaders,
   readPeer: ReadHeader,
 ): (call: ProxyCall) => CheckRequest {
-  const { host = 'host', requestId } = names;
+  const { host = 'host', sentTarget: sentIn, requestId } = names;
   const reportedIn = addressHeaders(names.peer, names.client);
   return ({ headers, remoteAddress }) => {
     const method = singleValue(headers, names.method);
     const target = singleTarget(headers, names.target);
+    const sentTarget = sentIn && singleTarget(headers, sentIn);
     const peer = readPeer(headers, names.peer);
     const client = names.client === undefined ? undefined : singleValue(headers, names.client);
     const address = names.requiredAddress === names.peer ? peer : client;
-    const isComplete = method !== undefined && target !== undefined && address !== undefined;
+    const isUnclear = sentIn !== undefined && sentIn in headers && sentTarget === undefined;
+    const isComplete =
+      method !== undefined && target !== undefined && address !== undefined && !isUnclear;
     return {
       method: method ?? '',
       host: headers[host]?.toString() ?? '',
       target: target ?? '/',
+      sentTarget,
       headers,
       addresses: withForwardedLists(
         { proxy: remoteAddress, peer, client, headers: reportedIn },
@@ -82,6 +88,7 @@ function forwardedRequestParser(
             [names.method, method],
             [names.target, target],
             [names.requiredAddress, address],
+            ...(isUnclear ? [[sentIn, sentTarget] as const] : []),
           ]),
     };
   };

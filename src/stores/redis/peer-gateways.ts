@@ -19,6 +19,8 @@ const LONGEST_NAME = 128;
 
 export interface PeerGatewaysOptions {
   readonly client: RedisClient;
+  /** The number of the database. Redis has one set of channels for all of them. */
+  readonly database: number;
   /** The known number of gateways, including this one. */
   readonly count: () => number;
   /** This gateway's answer to a query. */
@@ -52,17 +54,21 @@ interface AnswerMessage {
 
 export class PeerGateways {
   readonly #options: PeerGatewaysOptions;
-  readonly #name = randomUUID();
+  readonly #queries: string;
+  readonly #replyTo: string;
   readonly #pending = new Map<string, Pending>();
   readonly #allowance = new Allowance(ANSWERS_PER_SECOND);
 
   constructor(options: PeerGatewaysOptions) {
+    const { database } = options;
     this.#options = options;
+    this.#queries = database === 0 ? QUERIES_CHANNEL : `${QUERIES_CHANNEL}@${database}`;
+    this.#replyTo = `${this.#queries}:${randomUUID()}`;
   }
 
   /** The channels to subscribe to. */
   get channels(): readonly string[] {
-    return [QUERIES_CHANNEL, this.#replyTo];
+    return [this.#queries, this.#replyTo];
   }
 
   /** Never rejects: a gateway that cannot be reached is missing from the answers. */
@@ -76,7 +82,7 @@ export class PeerGateways {
     const complete = new Promise<void>((resolve) => {
       const onAnswer = () => answers.length >= asked && resolve();
       this.#pending.set(id, { answers, characters: 0, onAnswer });
-      void this.#receiversOf(client.publish(QUERIES_CHANNEL, JSON.stringify(message))).then(
+      void this.#receiversOf(client.publish(this.#queries, JSON.stringify(message))).then(
         (receivers) => {
           asked = Math.max(1, count(), receivers);
           onAnswer();
@@ -91,7 +97,7 @@ export class PeerGateways {
   /** Answers the query of another gateway, or accepts its answer. Ignores all other messages. */
   async onMessage(channel: string, message: string): Promise<void> {
     try {
-      if (channel === QUERIES_CHANNEL) await this.#answer(message);
+      if (channel === this.#queries) await this.#answer(message);
       else if (channel === this.#replyTo && this.#pending.size > 0) this.#take(message);
     } catch {
       // Not a message of a gateway, or the reply could not be sent. The other gateway waits a limited time only.
@@ -101,7 +107,7 @@ export class PeerGateways {
   async #answer(message: string): Promise<void> {
     if (!this.#allowance.take()) return;
     const { id, replyTo, question }: QueryMessage = JSON.parse(message);
-    if (!isName(id) || !isName(replyTo) || !replyTo.startsWith(`${QUERIES_CHANNEL}:`)) return;
+    if (!isName(id) || !isName(replyTo) || !replyTo.startsWith(`${this.#queries}:`)) return;
     if (replyTo === this.#replyTo) return;
     const reply: AnswerMessage = { id, answer: await this.#options.answer(question) };
     await this.#options.client.publish(replyTo, JSON.stringify(reply));
@@ -124,10 +130,6 @@ export class PeerGateways {
     } catch {
       return 0;
     }
-  }
-
-  get #replyTo(): string {
-    return `${QUERIES_CHANNEL}:${this.#name}`;
   }
 }
 

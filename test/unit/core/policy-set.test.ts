@@ -56,6 +56,21 @@ describe('no spelling of a path evades a policy', () => {
   });
 });
 
+describe('a request whose path the proxy has changed', () => {
+  const changed = (target: string, sentTarget: string) =>
+    SET.policiesFor({ ...checkRequest({ target }), sentTarget }).map(({ name }) => name);
+  test('gets the policies of both paths, each once', () => {
+    expect(changed('/strict', '/public/x')).toEqual(['strict', 'everyone', 'public']);
+    expect(changed('/strict', '/x')).toEqual(['strict', 'everyone', 'default']);
+    expect(changed('/strict?a', '/%73trict')).toEqual(['strict', 'everyone']);
+    expect(changed('/a', '/b')).toEqual(['default', 'everyone']);
+  });
+  test('is refused if one of them is malformed', () => {
+    expect(changed('/public/x', '/%00')).toEqual([]);
+    expect(changed('/%00', '/public/x')).toEqual([]);
+  });
+});
+
 describe('a policy that the proxy names for a route', () => {
   test('replaces the policy that matches', () => {
     expect(policies({ method: 'POST', target: '/api/auth/login', policy: 'public' })).toEqual([

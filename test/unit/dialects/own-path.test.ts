@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { CheckRequest } from '../../../src/core/check-request.ts';
+import { caddy } from '../../../src/dialects/caddy.ts';
 import { HTTP_DIALECTS } from '../../../src/dialects/index.ts';
 import { ingressNginx } from '../../../src/dialects/ingress-nginx.ts';
 import { HTTP_FIXTURES } from '../../fixtures/proxies/index.ts';
@@ -23,6 +24,23 @@ test('envoy takes an empty target for the root', () => {
   const [envoy] = HTTP_DIALECTS.filter(({ name }) => name === 'envoy');
   const call = { method: 'CONNECT', target: '', headers: {}, remoteAddress: '127.0.0.1' };
   expect(envoy?.parse(call)).toMatchObject({ method: 'CONNECT', target: '/', host: '' });
+});
+
+describe('caddy, after a rewrite', () => {
+  const parse = (...values: string[]) => {
+    const add = values.map((value) => ['X-Headgate-Original-Uri', value] as const);
+    return parseFixture(caddy, fixtureOf('caddy'), { add });
+  };
+
+  test('names the target of the client as well', () => {
+    expect(parse()).toMatchObject({ sentTarget: undefined, missing: [] });
+    expect(parse('/a?b')).toMatchObject({ sentTarget: '/a?b', missing: [] });
+  });
+
+  test('an unusable one could be any request', () => {
+    for (const values of [[''], ['/a', '/b']])
+      expect(parse(...values).missing).toEqual(['x-headgate-original-uri']);
+  });
 });
 
 describe('ingress-nginx', () => {

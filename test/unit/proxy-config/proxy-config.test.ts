@@ -199,3 +199,35 @@ describe('regions', () => {
     expect(() => fillRegions('# headgate: one', both)).toThrow('has no end');
   });
 });
+
+describe('the port at which a proxy sends checks to itself', () => {
+  const local = (port: number) => ({ host: 'localhost', port });
+  const withPort = (proxy: string, input: Parameters<typeof proxyConfigOf>[2]) =>
+    proxyConfigOf(proxy, SHIPPED_POLICIES, input);
+
+  test.each(['caddy', 'haproxy'])('%s: it changes in every line', (proxy) => {
+    const shipped = read(`deploy/${FILES[proxy]}`);
+    expect(withPort(proxy, { ownPort: 9_999 })).toBe(shipped.replaceAll(':8090', ':9999'));
+    // Of another machine, so it stays.
+    const gateway = { host: '10.0.0.2', port: 8_090 };
+    expect(withPort(proxy, { ownPort: 9_999, gateway })).toContain('10.0.0.2:8090');
+  });
+
+  test('traefik: it is in both files', () => {
+    for (const include of [false, 'traefik.yaml'])
+      expect(withPort('traefik', { ownPort: 9_999, include })).toContain('127.0.0.1:9999');
+  });
+
+  test('one that headgate or the application has is refused', () => {
+    expect(() => withPort('caddy', { ownPort: 8_080, gateway: local(8_080) })).toThrow(
+      'headgate has port 8080: choose another --own-port',
+    );
+    expect(() => withPort('haproxy', { application: local(8_090) })).toThrow(
+      'application has port 8090: choose another --own-port',
+    );
+  });
+
+  test.each(['nginx', 'envoy', 'envoy-grpc'])('%s has none', (proxy) => {
+    expect(() => withPort(proxy, { ownPort: 9_999 })).toThrow('needs no --own-port');
+  });
+});

@@ -6,7 +6,7 @@ import { SHIPPED_RANGES } from '../../../src/config/shipped-files.ts';
 import { PROXIES } from '../../../src/proxy-config/proxy-config.ts';
 import { type Answers, DEFAULT_ANSWERS } from '../../../src/setup/answers.ts';
 import { nextSteps } from '../../../src/setup/next-steps.ts';
-import { applicationProblem, portsOf } from '../../../src/setup/ports.ts';
+import { ownPort, portsOf } from '../../../src/setup/ports.ts';
 import { namesApplication, setupFiles } from '../../../src/setup/setup.ts';
 
 const FRONTS: readonly Answers['front'][] = [
@@ -170,8 +170,34 @@ test('systemd starts the gateway again without end, as with the shipped unit', (
 
 test('an application of another machine takes no port', () => {
   const application = { host: '10.0.0.5', port: 8080 };
-  expect(portsOf({ application })).toMatchObject({ proxy: 8000, check: 8080 });
-  expect(applicationProblem('traefik', { host: '10.0.0.5', port: 8082 })).toBeUndefined();
+  expect(portsOf({ ...DEFAULT_ANSWERS, application })).toMatchObject({ proxy: 8000, check: 8080 });
+  const answers = { ...DEFAULT_ANSWERS, proxy: 'traefik' };
+  expect(ownPort({ ...answers, application: { host: '10.0.0.5', port: 8082 } })).toBe(8082);
+});
+
+test.each([
+  ['caddy', 8090],
+  ['haproxy', 8090],
+  ['traefik', 8082],
+])('%s sends checks to itself at a port that is free, or that was named', (proxy, port) => {
+  const application = { host: 'localhost', port };
+  const texts = (answers: Partial<Answers>) =>
+    setupFiles({ ...DEFAULT_ANSWERS, proxy, application, ...answers })
+      .map(({ text }) => text)
+      .join('\n');
+  for (const existing of [false, true]) {
+    expect(texts({ existing })).toContain(`127.0.0.1:${port + 100}`);
+    const named = texts({ existing, ownPort: 9999 });
+    expect(named).toContain('127.0.0.1:9999');
+    expect(named.replaceAll(`localhost:${port}`, '')).not.toContain(`:${port}`);
+  }
+  const ports = { ...DEFAULT_ANSWERS.ports, check: port + 100 };
+  expect(texts({ ports })).toContain(`127.0.0.1:${port + 200}`);
+  expect(() => texts({ ownPort: port })).toThrow(`application has port ${port}`);
+  expect(() => texts({ ownPort: 8080 })).toThrow(
+    'headgate has port 8080: choose another --own-port',
+  );
+  expect(() => texts({ ownPort: 8000 })).toThrow('clients connect to port 8000');
 });
 
 test('sentinels are named in the command and in the unit', () => {

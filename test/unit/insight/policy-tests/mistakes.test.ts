@@ -163,7 +163,10 @@ test.each([
     '',
     ['1:1: invalid-yaml: the file is empty, it needs at least "policies", "clients" and "tests"'],
   ],
-  ['- a', ['1:1: invalid-value: the file must be a map, not a list']],
+  [
+    '- a',
+    ['1:1: invalid-value: the file must be a map, not a list, with lines such as "key: value"'],
+  ],
   ['a: [', [expect.stringMatching(/^1:\d+: invalid-yaml: /)]],
   [
     'polices: x',
@@ -179,7 +182,7 @@ test.each([
     `${HEAD}tests: [{ nam: t, steps: {} }]`,
     [
       '3:11: unknown-key: tests[0].nam: is not a known key, did you mean "name"?',
-      '3:26: invalid-value: tests[0].steps: must be a list, not a map',
+      '3:26: invalid-value: tests[0].steps: must be a list, not a map, begin each entry with "- "',
     ],
   ],
   [

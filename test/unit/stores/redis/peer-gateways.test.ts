@@ -15,6 +15,7 @@ function setUp({ count = 1, receivers = 1 as number | Error } = {}) {
   });
   const gateways = new PeerGateways({
     client,
+    database: 0,
     count: () => count,
     answer: async (query) => `own answer to ${query}`,
   });
@@ -113,4 +114,14 @@ test('answers 50 queries per second at most', async () => {
   await vi.advanceTimersByTimeAsync(1_000);
   await gateways.onMessage(QUERIES, query);
   expect(published()).toHaveLength(51);
+});
+
+test('gateways of another database of the same Redis have other channels', () => {
+  const { client } = scriptedClient(() => 1);
+  const answer = async () => '';
+  const { channels } = new PeerGateways({ client, database: 1, count: () => 1, answer });
+  expect(channels).toEqual([
+    'hg:v1:questions@1',
+    expect.stringMatching(/^hg:v1:questions@1:[0-9a-f-]{36}$/),
+  ]);
 });
