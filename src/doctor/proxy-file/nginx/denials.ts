@@ -1,6 +1,6 @@
 /** Finds what keeps the answers of headgate, or the site's own 401 and 403, from the client. */
 import { type DoctorFinding, found } from '../../catalog.ts';
-import { inherited, isChecked, type Level, nearest, PASS } from './levels.ts';
+import { inherited, isChecked, type Level, nearest, onlyLeadsOn, PASS } from './levels.ts';
 import type { Directive } from './tree.ts';
 
 /** `levels`: those of the site. */
@@ -83,7 +83,7 @@ function lostPages(level: Level): DoctorFinding[] {
   const { at, around } = level;
   const isFor403 = (line: Directive) => !leadsToHeadgate(line) && statusesOf(line).includes('403');
   const own = at.block.filter((each) => each.name === 'error_page');
-  if (!INNER.has(at.name) || !own.some(leadsToHeadgate)) return [];
+  if (!INNER.has(at.name) || !own.some(leadsToHeadgate) || onlyLeadsOn(level)) return [];
   const outer = nearest('error_page', around).filter(isFor403);
   const isRecursive = inherited('recursive_error_pages', [at, ...around]) === 'on';
   const unused = [...own.filter(isFor403), ...(isRecursive ? [] : outer)];

@@ -60,3 +60,14 @@ export function nearest(name: string, blocks: readonly Directive[]): readonly Di
 export function inherited(name: string, blocks: readonly Directive[]): string | undefined {
   return nearest(name, blocks)[0]?.args[0];
 }
+
+/** Lines by which NGINX itself answers a request before it looks for files. */
+const ANSWERING = ['deny', 'auth_basic', 'auth_jwt', 'limit_req', 'limit_conn'];
+
+/** Whether requests get from here to a location with a name before anything but headgate answers them. */
+export function onlyLeadsOn({ at, around }: Level): boolean {
+  const tried = at.block.find(({ name }) => name === 'try_files')?.args ?? [];
+  const leads = tried.length === 2 && tried[0] === '/headgate-none' && tried[1]?.startsWith('@');
+  const levels = [at, ...around];
+  return leads === true && ANSWERING.every((name) => (inherited(name, levels) ?? 'off') === 'off');
+}

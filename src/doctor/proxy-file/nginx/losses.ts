@@ -1,8 +1,8 @@
 /** Finds what the part of headgate takes away from a location of NGINX, what takes it away, and what it lacks there. */
 import { type DoctorFinding, found } from '../../catalog.ts';
 import { statusesOf } from './denials.ts';
-import { asks, inherited, isChecked, type Level, nearest } from './levels.ts';
-import { type Directive, everyDirective } from './tree.ts';
+import { asks, inherited, isChecked, type Level, nearest, onlyLeadsOn } from './levels.ts';
+import { type Directive, everyDirective, lineOf } from './tree.ts';
 
 /** NGINX inherits all lines of such a directive, or none if the block has one itself. */
 const ALL_OR_NONE = ['proxy_set_header', 'add_header', 'error_page', 'proxy_hide_header'];
@@ -20,11 +20,7 @@ export function nginxLosses(
   return [
     ...levels
       .filter(hasPart)
-      .flatMap((level) => [
-        ...ALL_OR_NONE.flatMap((name) => lostLines(name, level)),
-        ...satisfied(level),
-        ...oldPart(level, forwarded),
-      ]),
+      .flatMap((level) => [...lostLines(level), ...satisfied(level), ...oldPart(level, forwarded)]),
     ...levels.flatMap(missingPart),
     ...levels.flatMap(replacedCheck),
     ...levels.filter((level) => !hasPart(level)).flatMap(hiddenPart),
@@ -36,25 +32,57 @@ function hasPart({ at }: Level): boolean {
   return at.block.some((each) => asks(each) || (each.isPart && each.block.length === 0));
 }
 
-function lostLines(name: string, { at, around }: Level): DoctorFinding[] {
+/** Names the lines as they are to be copied. */
+function lostLines(level: Level): DoctorFinding[] {
+  const { at } = level;
+  const lost = ALL_OR_NONE.map((name) => lostOf(name, level));
+  const headers = lost.flat().filter(({ name }) => name === 'proxy_set_header');
+  const vital = headers.some(isVital) ? headers : [];
+  const others = lost.flat().filter((line) => !vital.includes(line));
+  const finding = (
+    id: 'proxy-headers-not-inherited' | 'lines-not-inherited',
+    lines: Directive[],
+  ) =>
+    lines.length === 0
+      ? []
+      : [
+          found(
+            id,
+            at.place,
+            `${linesAt(lines)} ${lines.length === 1 ? 'does' : 'do'} not apply in this ${at.name}: ${lines.map(without403).join(' ')}`,
+          ),
+        ];
+  return [
+    ...finding('proxy-headers-not-inherited', vital),
+    ...finding('lines-not-inherited', others),
+  ];
+}
+
+function lostOf(name: string, level: Level): readonly Directive[] {
+  const { at, around } = level;
   const own = at.block.filter((each) => each.name === name);
   if (own.length === 0 || !own.every(isOfHeadgate)) return [];
   if (name.startsWith('proxy_') && !passesOverHttp(at)) return [];
   if (name === 'add_header' && inherited('add_header_inherit', [at, ...around]) === 'merge')
     return [];
   const lost = nearest(name, around).filter((each) => !isOfHeadgate(each) && !isOnlyFor403(each));
-  if (lost.length === 0) return [];
-  const named = lost.slice(0, MOST_NAMED).map((each) => `${subjectOf(each)} (${each.place})`);
-  const more = lost.length > MOST_NAMED ? [`and ${lost.length - MOST_NAMED} more`] : [];
-  const verb = lost.length === 1 ? 'does' : 'do';
-  const breaks = name === 'proxy_set_header' && lost.some(isVital);
-  return [
-    found(
-      breaks ? 'proxy-headers-not-inherited' : 'lines-not-inherited',
-      at.place,
-      `${name} ${[...named, ...more].join(', ')} ${verb} not apply in this ${at.name}`,
-    ),
-  ];
+  // NGINX itself answers there only if a body is too large.
+  if (!onlyLeadsOn(level)) return lost;
+  return name === 'error_page' ? lost.filter((line) => statusesOf(line).includes('413')) : [];
+}
+
+/** `3 lines (nginx.conf:3, nginx.conf:4, nginx.conf:5)` */
+function linesAt(lines: readonly Directive[]): string {
+  const places = [...new Set(lines.map(({ place }) => place))];
+  const more = places.length > MOST_NAMED ? [`${places.length - MOST_NAMED} more`] : [];
+  const named = [...places.slice(0, MOST_NAMED), ...more].join(', ');
+  return `${lines.length} line${lines.length === 1 ? '' : 's'} (${named})`;
+}
+
+/** `error_page 403` has a place of its own. */
+function without403(line: Directive): string {
+  const args = line.name === 'error_page' ? line.args.filter((each) => each !== '403') : line.args;
+  return lineOf({ ...line, args });
 }
 
 /** A server that has the part may have such locations. */
@@ -65,11 +93,6 @@ function passesOverHttp({ name, block }: Directive): boolean {
 /** An empty header is not sent: `Connection ""` is for connections that NGINX keeps. */
 function isVital({ args: [header = '', value = ''] }: Directive): boolean {
   return VITAL.test(header) && value !== '';
-}
-
-/** The header, or all statuses of an `error_page`. */
-function subjectOf(line: Directive): string {
-  return line.name === 'error_page' ? statusesOf(line).join(' ') : (line.args[0] ?? '');
 }
 
 /** Such a page has findings of its own. */

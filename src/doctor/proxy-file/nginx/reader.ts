@@ -1,6 +1,7 @@
 /** Reads an NGINX configuration, with the files that it includes. */
 import { sentByClients } from '../../../proxy-config/proxy-config.ts';
 import { found } from '../../catalog.ts';
+import { grouped } from '../grouped.ts';
 import { PRINTED_PART, partOf } from '../part-of-file.ts';
 import { filesOf, type ProxyFiles } from '../proxy-files.ts';
 import type { ProxyFile, ReadFile } from '../reader.ts';
@@ -25,12 +26,12 @@ export function readNginx({ file, path, text: main, policies }: ProxyFile): Read
   const facts = nginxFacts(tree);
   const levels = tree.filter(({ name }) => name === 'http').flatMap((http) => levelsIn(http, []));
   const ofSite = levels.filter(({ at }) => !isForHeadgate(at));
-  const own = [
+  const own = grouped([
     ...nginxLosses(ofSite, policies === undefined ? [] : sentByClients(policies)),
     ...nginxDenials(ofSite),
     ...nginxChecks(levels),
     ...nginxErrorPages(tree),
-  ];
+  ]);
   if (facts !== undefined)
     return {
       facts,

@@ -55,6 +55,15 @@ export function everyDirective(directives: readonly Directive[]): Directive[] {
   return directives.flatMap((each) => [each, ...everyDirective(each.block)]);
 }
 
+/** As a file has it: `add_header X-A "b c";`. */
+export function lineOf({ name, args }: Pick<Directive, 'name' | 'args'>): string {
+  const quoted = args.map((each) => {
+    if (!/[\s;"'#]|^$|(?<!\$)[{}]/.test(each)) return each;
+    return each.includes('"') ? `'${each}'` : `"${each}"`;
+  });
+  return `${[name, ...quoted].join(' ')};`;
+}
+
 /** Without comments. */
 function tokensOf(text: string): Token[] {
   const tokens: Token[] = [];
