@@ -1,9 +1,8 @@
 /** What `headgate doctor` finds in the file of a proxy. */
-import { configError, configWarning, type FindingText, of } from '../finding-text.ts';
-import { ENVOY_FINDINGS } from './envoy-finding-texts.ts';
-import { HAPROXY_FINDINGS } from './haproxy-finding-texts.ts';
-import { MANIFEST_FINDINGS } from './manifest-finding-texts.ts';
-import { PRINT_AGAIN } from './print-again.ts';
+import { configError, configWarning, type FindingText, of, PRINT_AGAIN } from '../finding-text.ts';
+import { ENVOY_FINDINGS } from './envoy/finding-texts.ts';
+import { HAPROXY_FINDINGS } from './haproxy/finding-texts.ts';
+import { MANIFEST_FINDINGS } from './kubernetes/finding-texts.ts';
 
 export const PROXY_FILE_FINDINGS = {
   'unknown-proxy-file': configError(
