@@ -146,6 +146,18 @@ describe('lines of a server that its locations do not inherit', () => {
     expect(await findings(followed)).toEqual([]);
   });
 
+  test.each([
+    String.raw`"it's \"quoted\""`,
+    String.raw`'say "it\'s"'`,
+    '"max-age=1; preload"',
+    'plain-$host',
+    '""',
+  ])('are copied as they are: %s', async (value) => {
+    const http = site(`add_header X-Site ${value};`, PART);
+    const [finding] = await findingsIn({ policies, http });
+    expect(finding?.problem).toContain(`: add_header X-Site ${value};`);
+  });
+
   test('are none where NGINX only leads on to a location with a name', async () => {
     const named = 'location @site { proxy_pass http://127.0.0.1:3000; }';
     const leading = (more = '') => [

@@ -2,16 +2,17 @@
 import { expressionSamples } from '../expression-samples.ts';
 import { changeTo, OLD_PATH, type PathChange, prefixReplaced } from '../path-change.ts';
 import type { Rewrite } from '../rewrites.ts';
-import { innerLevels, isChecked, type Level, levelsIn, nearest, PASS } from './levels.ts';
+import { type CheckedServer, checkedServers } from './behind-check.ts';
+import { innerLevels, type Level, levelsIn, nearest, PASS } from './levels.ts';
 import { locationFor, ruleOf, UNKNOWN } from './locations.ts';
-import { hostsOfServer, serversThatAsk } from './sites.ts';
+import { uriOf } from './passed-uri.ts';
 import type { Directive } from './tree.ts';
 import { type ServersOf, serversIn, valuesOf } from './upstreams.ts';
 
 export function nginxRewrites(tree: readonly Directive[]): Rewrite[] {
-  return serversThatAsk(tree).flatMap((server) => {
-    const hosts = hostsOfServer(server.at);
-    const places = new Places(server, serversIn(server.around[0] ?? server.at));
+  return checkedServers(tree).flatMap((checked) => {
+    const { server, hosts } = checked;
+    const places = new Places(checked, serversIn(server.around[0] ?? server.at));
     return movesOf(server).map(({ line, from, change, stays = false, becomesGet = false }) => ({
       what: [line.name, ...line.args].join(' '),
       place: line.place,
@@ -93,12 +94,9 @@ function changesBy(
 
 /** A URI in `proxy_pass` takes the place of what the location names. With a variable, it is the whole path. */
 function passed(url: string, location: Directive): PathChange[] {
-  const [, uri] =
-    /^[a-z]+:\/\/(?:unix:[^:]*:|[^/$]*(?:\$\{?(?!request_uri|uri)\w+\}?)?[^/$]*)([/$].*)$/.exec(
-      url,
-    ) ?? [];
+  const uri = uriOf(url, location);
   const { kind, text } = ruleOf(location);
-  if (uri === undefined || text === '') return [];
+  if (uri === undefined) return [];
   if (kind.startsWith('~')) return [{ expression: text, ignoresCase: kind === '~*', target: uri }];
   const change = prefixReplaced(text, uri);
   return [kind === '=' || url.includes('$') ? { ...change, target: uri } : change];
@@ -120,18 +118,21 @@ function samplesIn(location: Directive): readonly string[] {
 }
 
 class Places {
+  readonly #checked: CheckedServer;
   readonly #locations: readonly Level[];
   readonly #serversOf: ServersOf;
   /** By path, because every line of a server asks for the same paths. */
   readonly #known = new Map<string, Level | undefined>();
 
-  constructor(server: Level, serversOf: ServersOf) {
-    this.#locations = innerLevels(server);
+  constructor(checked: CheckedServer, serversOf: ServersOf) {
+    this.#checked = checked;
+    this.#locations = innerLevels(checked.server);
     this.#serversOf = serversOf;
   }
 
   /** Whether a request with this path gets to the lines of a location. */
   begins(from: Level | undefined, path: string): boolean {
+    if (!this.#checked.isReached(path)) return false;
     if (from === undefined || from.at.args[0]?.startsWith('@')) return true;
     const location = this.#locationFor(path);
     return location === UNKNOWN || location?.at === from.at;
@@ -142,12 +143,12 @@ class Places {
     const usual = this.#locationFor(path);
     if (usual === UNKNOWN) return true;
     const last = stayed ?? usual;
-    if (last === undefined || !isChecked(last)) return false;
+    if (last === undefined || !this.#checked.isChecked(last)) return false;
     const reached = this.#serversAt(last);
     if (reached.length === 0) return false;
     const own = usual === undefined ? [] : this.#serversAt(usual);
     // Without an application of its own, the path is one that only the application knows.
-    if (own.length === 0) return usual === undefined || !isChecked(usual);
+    if (own.length === 0) return usual === undefined || !this.#checked.isChecked(usual);
     return own.some((each) => reached.includes(each));
   }
 

@@ -59,7 +59,7 @@ export function everyDirective(directives: readonly Directive[]): Directive[] {
 export function lineOf({ name, args }: Pick<Directive, 'name' | 'args'>): string {
   const quoted = args.map((each) => {
     if (!/[\s;"'#]|^$|(?<!\$)[{}]/.test(each)) return each;
-    return each.includes('"') ? `'${each}'` : `"${each}"`;
+    return /(?<!\\)"/.test(each) ? `'${each}'` : `"${each}"`;
   });
   return `${[name, ...quoted].join(' ')};`;
 }
