@@ -7,7 +7,8 @@ export function closest(word: string, known: readonly string[]): string | undefi
     .map((candidate) => ({ candidate, edits: distance(word, candidate) }))
     .filter(
       ({ candidate, edits }) =>
-        edits < candidate.length && edits <= Math.max(2, candidate.length / 3),
+        edits < Math.min(word.length, candidate.length) &&
+        edits <= Math.max(2, candidate.length / 3),
     );
   return likely.sort((a, b) => a.edits - b.edits)[0]?.candidate;
 }

@@ -81,9 +81,16 @@ function isOnLine(text: string, first: YAMLError, other: YAMLError): boolean {
 /** Follows from another mistake at the same place. */
 const CONSEQUENCE = 'MULTILINE_IMPLICIT_KEY';
 
+function isOpenBracket({ message }: YAMLError): boolean {
+  return /end with a ([\]}])/.test(message);
+}
+
 /** For what is opened and not closed. Its place is where it is opened; the parser finds the end of the file. */
-function unclosed({ code, pos, message }: YAMLError, document: Document): YamlMistake | undefined {
-  const isFlow = /and end with a ([\]}])/.test(message);
+function unclosed(error: YAMLError, document: Document): YamlMistake | undefined {
+  const { code, pos } = error;
+  const isFlow = isOpenBracket(error);
+  // At the end of the file, the outermost one is open; those in it may be closed.
+  const isAtEnd = isFlow && code === 'MISSING_CHAR';
   if (code !== 'MISSING_CHAR' && !isFlow) return undefined;
   let offset = -1;
   visit(document, (_, node) => {
@@ -92,7 +99,8 @@ function unclosed({ code, pos, message }: YAMLError, document: Document): YamlMi
       : isCollection(node) && node.flow;
     const start = isOpen ? (node as { range?: readonly number[] | null }).range?.[0] : undefined;
     const isWanted = isScalar(node) ? !isFlow : isFlow;
-    if (isWanted && start !== undefined && start < pos[0]) offset = Math.max(offset, start);
+    if (!isWanted || start === undefined || start >= pos[0]) return;
+    offset = isAtEnd && offset !== -1 ? Math.min(offset, start) : Math.max(offset, start);
   });
   if (offset === -1) return undefined;
   return {
@@ -125,6 +133,8 @@ function mistakesOfParser(document: Document, text: string, kind: YamlFileKind):
         const first = kept.find(({ code }) => code === OUT_OF_PLACE);
         return first === undefined || each.pos[0] <= first.pos[0] || !isOnLine(text, first, each);
       })
+      // The end of the file is missing brackets that a wrong one before it has left open.
+      .filter((each, i, kept) => !isOpenBracket(each) || kept.findIndex(isOpenBracket) === i)
       // After one such line, the parser takes the right ones for wrong.
       .filter((each, i, kept) => !isIndented(each) || kept.findIndex(isIndented) === i)
       .map((error) => {
