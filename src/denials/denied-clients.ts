@@ -52,6 +52,7 @@ const MAX_EARLIER_OF_ALL = 10_000;
 const TAG_LENGTH = 12;
 /** After so long without a denial, the count starts again. */
 const QUIET_MS = 600_000;
+const MALFORMED: ReadonlySet<Decision['reason']> = new Set(['malformed_path', 'malformed_host']);
 
 export interface DeniedClientsOptions {
   /** Milliseconds since the epoch. */
@@ -138,11 +139,19 @@ export class DeniedClients {
     for (const entry of this.#entries.values()) if (entry.count > 0) yield entry;
   }
 
-  /** Clients that were denied within the last `withinMs`, at most so many, without those that were reset. The most often denied come first. */
+  /**
+   * Clients that were denied within the last `withinMs`, at most so many, without those that were reset. The most often
+   * denied come first. A malformed request has no place here: whatever the client sends next is not denied for it.
+   */
   top(most: number, withinMs: number): DeniedClient[] {
     const sinceMs = this.#now() - withinMs;
     return [...this.all()]
-      .filter(({ lastMs, latest }) => lastMs >= sinceMs && latest?.isReset === false)
+      .filter(
+        ({ lastMs, latest }) =>
+          lastMs >= sinceMs &&
+          latest?.isReset === false &&
+          !MALFORMED.has(latest.recorded.decision.reason),
+      )
       .sort((a, b) => b.count - a.count)
       .slice(0, most);
   }

@@ -1,6 +1,5 @@
 /** What `headgate doctor --through` finds. */
-import { type FindingText, of, runError, runWarning } from './finding-text.ts';
-import { PRINT_AGAIN } from './proxy-file/print-again.ts';
+import { type FindingText, of, PRINT_AGAIN, runError, runWarning } from './finding-text.ts';
 
 export const THROUGH_FINDINGS = {
   'no-answer': runError(

@@ -7,6 +7,7 @@ import { readEnvironment } from '../../src/config/settings/environment.ts';
 import { examineProxyFile } from '../../src/doctor/proxy-file/examine.ts';
 import { type Gateway, startGateway } from '../support/gateway.ts';
 import { call } from '../support/http.ts';
+import { shown } from '../support/nginx-quickstart.ts';
 import { startNginxSite, type WrittenSite } from '../support/nginx-site.ts';
 import { freePort } from '../support/ports.ts';
 import { validFile } from '../support/proxy-config.ts';
@@ -35,8 +36,10 @@ afterAll(async () => {
 });
 
 function start(server: string, beside = '') {
-  const http = `include headgate-http.conf; server { listen PORT;\n${server}\n} ${beside}`;
-  return startNginxSite({ policies, http, headgate: gateway.port, application: application.port });
+  const http = `include headgate-http.conf; ${shown('map $http_host')} server { listen PORT;\n${server}\n} ${beside}`;
+  const files = { 'hop.conf': shown('hop.conf') };
+  const ports = { headgate: gateway.port, application: application.port };
+  return startNginxSite({ policies, http, files, ...ports });
 }
 
 async function idsOn({ file }: WrittenSite, rules = policies): Promise<string[]> {
@@ -77,6 +80,22 @@ describe.skipIf(inject('programs').nginx === undefined)(
       expect(await statusesOf(nginx.url, '/app/login', 'POST')).toEqual([200, 200, 200, 200]);
       expect(application.seen.at(-1)?.url).toBe('/login');
       expect(await idsOn(nginx)).toEqual(['path-rewritten']);
+    });
+
+    test('a rewrite behind a server that asks avoids a policy', async () => {
+      const outer = `include headgate-server.conf; location / { ${PART} include hop.conf; proxy_pass http://unix:/run/site.sock; }`;
+      const rewritten = `listen unix:/run/rewritten.sock; set_real_ip_from unix:; real_ip_header X-Real-IP; ${outer} location /old/ { include hop.conf; proxy_pass http://unix:/run/rewritten.sock:/; }`;
+      const inner = (lines: string) =>
+        `server { listen unix:/run/site.sock; set_real_ip_from unix:; real_ip_header X-Real-IP; ${lines} location / { proxy_pass APPLICATION; } }`;
+      const old = 'location /old/ { rewrite ^/old/(.*) /$1 last; }';
+      await using nginx = await start(outer, inner(old));
+      expect(await statusesOf(nginx.url, '/old/login', 'POST')).toEqual([200, 200, 200, 200]);
+      expect(application.seen.at(-1)?.url).toBe('/login');
+      expect(await idsOn(nginx)).toEqual(['path-rewritten']);
+      await using advised = await start(rewritten, inner(''));
+      expect(await statusOf(advised.url, '/old/refused')).toBe(200);
+      expect(await statusOf(advised.url, '/refused')).toBe(429);
+      expect(await idsOn(advised)).toEqual([]);
     });
 
     test('another server leads to the application without a check', async () => {

@@ -1,9 +1,7 @@
 /** A site's own 401 and 403 behind NGINX with the parts of headgate, and the ways out that the quickstart shows. */
-import { readFileSync } from 'node:fs';
 import { describe, expect, inject, test } from 'vitest';
 import {
   CHECK,
-  expectDenials,
   expectSameSite,
   get,
   PASS,
@@ -11,11 +9,10 @@ import {
   startSites,
   WITH_PASSWORD,
 } from '../support/compared-nginx.ts';
-import { blocksOf } from '../support/page.ts';
+import { shown } from '../support/nginx-quickstart.ts';
 import { visitSite } from '../support/site-comparison.ts';
-import { siteRequest } from '../support/site-requests.ts';
+import { siteRequest, siteRequests } from '../support/site-requests.ts';
 
-const PAGE = readFileSync(new URL('../../docs/quickstart/nginx.md', import.meta.url), 'utf8');
 const INTERCEPTS = 'proxy_intercept_errors on;';
 const status = (code: number) => get(`/status-${code}`, WITH_PASSWORD);
 const CODES = [200, 400, 401, 404, 429, 500, 503].map(status);
@@ -26,19 +23,6 @@ const REQUESTS = [
   get('/status-401'),
   get('/none.html'),
 ];
-
-/** The block of the quickstart with this line, on free ports. */
-function shown(line: string): string {
-  const block = blocksOf(PAGE).find(
-    (each) => each.language === 'nginx' && each.text.includes(line),
-  );
-  const text = block?.text ?? '';
-  expect(text).toContain(line);
-  return text
-    .replace('listen 80;', 'listen PORT;')
-    .replaceAll('http://127.0.0.1:3000', 'APPLICATION')
-    .replaceAll('127.0.0.1:8002', 'INNER');
-}
 
 describe.skipIf(inject('programs').nginx === undefined)('NGINX', () => {
   test.each([
@@ -102,6 +86,21 @@ describe.skipIf(inject('programs').nginx === undefined)('NGINX', () => {
     await expectSameSite(http.replaceAll('/404.html', '/sorry.html'), [...REQUESTS, status(403)]);
   });
 
+  test('gives a location whose proxy_pass has a path one of its own, as the quickstart shows', async () => {
+    const before = 'location /own/ { CHECK proxy_pass APPLICATION/api/; }';
+    const site = (lines: string) => siteWith(lines.replaceAll('CHECK', CHECK));
+    const odd = ['/own/%3Fa=1', '/own/a%20b%25', '/own//a/../b', '/own/', '/own', '/own?a=1'];
+    const requests = [
+      ...siteRequests('/own'),
+      ...[...odd, '/own/redirect-to-host'].map((each) => get(each)),
+    ];
+    const after = shown('location @own {').replace(
+      'rewrite',
+      'add_header X-Site-Path $site_path always; rewrite',
+    );
+    await expectSameSite(site(after), requests, { plain: site(before) });
+  });
+
   test.each([['recursive_error_pages on; error_page 404 405 = @app;'], ['try_files $uri @app;']])(
     'denies what another location passes on with %s',
     async (passes) => {
@@ -120,13 +119,5 @@ describe.skipIf(inject('programs').nginx === undefined)('NGINX', () => {
     const { answer } = await visitSite(sites.guarded, odd);
     expect(answer).toMatchObject({ status: '403', body: expect.stringContaining('403 Forbidden') });
     expect(answer.headers).toContain('content-type: text/html');
-  });
-
-  test('checks the new path after a rewrite, as the quickstart shows', async () => {
-    const http = `include headgate-http.conf;\n${shown('location /old/ {')}`;
-    await using sites = await startSites(http);
-    const { received } = await visitSite(sites.guarded, get('/old/thing?a=1'));
-    expect(received.map((each) => each.split('\n')[0])).toEqual(['GET /thing?a=1']);
-    await expectDenials(sites, [get('/denied/x.css'), get('/old/denied/x.css')]);
   });
 });

@@ -460,7 +460,8 @@ include sites/*.conf;`;
     expect(onProxy(await examine('-', lost))[0]).toMatchObject({
       id: 'lines-not-inherited',
       subject: '/etc/nginx/sites/shop.conf:4',
-      problem: 'add_header X-Site (/etc/nginx/sites/shop.conf:2) does not apply in this location',
+      problem:
+        '1 line (/etc/nginx/sites/shop.conf:2) does not apply in this location: add_header X-Site 1;',
     });
     const command = `exec "$0" "$@" --proxy-file <(cat ${fileWith(lost)})`;
     const doctor = [NODE, MAIN, 'doctor', '--policies', policyFile];

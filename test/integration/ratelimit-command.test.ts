@@ -216,7 +216,7 @@ describe('what it does not start with', () => {
     await using running = start({
       BACKEND_TYPE: 'memcache',
       GRPC_SERVER_USE_TLS: 'true',
-      REDIS_URL: '/var/run/redis.sock',
+      REDIS_URL: 'a:1,b:2',
     });
     expect(await running.exited()).toBe(3);
     const names = running.output().match(/^[A-Z_]+(?=: )/gm);

@@ -45,10 +45,14 @@ const answersWith = (text: unknown, number: unknown = 1) => {
   const server = { version: text, max_memory_policy: text, used_memory_bytes: number };
   const quota = { remaining: number, retry_after_ms: number, reset_after_ms: number };
   const now = { allows: printable, ...quota };
-  const series = { requests: [number], denials: [number], would_deny: [number] };
+  const rates = { requests: number, denials: number, would_deny: number };
+  const series = { requests: [number], denials: [number], would_deny: [number], rates };
+  const denied = { clients: [{ ...denial, denials: number }], gateways: { asked: 3, answered: 1 } };
   return {
     'GET /v1/overview': {
       ...{ time: TIME, step_ms: 5_000, until: TIME, without_policy: series, policies_left_out: 1 },
+      ...{ rate_ms: 10_000, rates, gateway: { host: text, version: text } },
+      status: [{ level: 'wrong', text }],
       gateways: { asked: 3, answered: 1, workers: 0 },
       policies: [
         {
@@ -58,7 +62,9 @@ const answersWith = (text: unknown, number: unknown = 1) => {
       ],
       store: {
         ...{ kind: 'redis', version: text },
-        states: [{ state: 'closed', gateways: number, since: TIME, reason: text }],
+        states: [
+          { state: 'closed', gateways: number, since: TIME, reason: text, policies: [text] },
+        ],
       },
       policy_file: {
         digests: [{ digest: text, gateways: number, since: TIME }],
@@ -71,8 +77,13 @@ const answersWith = (text: unknown, number: unknown = 1) => {
         },
       ],
     },
-    'GET /v1/clients/top': {
-      clients: [{ ...denial, denials: number }],
+    'GET /v1/clients/top': denied,
+    'POST /v1/clients/denied': denied,
+    'POST /v1/clients/inspect': {
+      ...{ client: text, client_id: text, plan: text, access: 'blocked', overrides: [override] },
+      listed: [{ list: 'block', entry: text, applies: true, what: text }],
+      limits: [{ policy: text, mode: 'enforce', limit: text, ...quota, allows: text }],
+      denials: [{ ...denial, denials: number }],
       gateways: { asked: 3, answered: 1 },
     },
     'GET /v1/overrides': { overrides },
@@ -120,6 +131,7 @@ type Call = keyof ReturnType<typeof answersWith>;
 /** Every command that calls a gateway, with its call and arguments. */
 const CALLING: readonly (readonly [string, Call, readonly string[]])[] = [
   ['clients top', 'GET /v1/clients/top', []],
+  ['clients show', 'POST /v1/clients/inspect', ['k.a']],
   ['clients block', 'POST /v1/clients/block', ['k.a', ...TERMS]],
   ['clients exempt', 'POST /v1/clients/exempt', ['k.a', ...TERMS]],
   ['clients unblock', 'POST /v1/clients/unblock', ['k.a']],
@@ -132,7 +144,7 @@ const CALLING: readonly (readonly [string, Call, readonly string[]])[] = [
   ['log set', 'PUT /v1/log', ['--level', 'warn', ...TERMS]],
   ['log restore', 'DELETE /v1/log', []],
   ['stats', 'GET /stats', []],
-  // It also calls GET /v1/clients/top.
+  // It also calls POST /v1/clients/denied.
   ['top', 'GET /v1/overview', []],
   ['explain', 'POST /v1/explain', ['--url', '/a']],
   ['explain', 'GET /v1/decisions', ['0123456789ab-1']],
@@ -304,18 +316,26 @@ describe('control characters are escaped in', () => {
   });
 
   test('an explained request', { timeout: 180_000 }, async () => {
-    const asked = ['explain', '--url', `/${HOSTILE}`, '--method', HOSTILE, '--peer', HOSTILE];
-    const headers = ['-H', `x-api-key: ${HOSTILE}`, '-H', `cf-connecting-ip: ${HOSTILE}`];
-    const [text, json] = (await each(
+    const asked = ['explain', '--url', `/${HOSTILE}`];
+    const key = ['-H', `x-api-key: ${HOSTILE.replaceAll(/[\r\n]/g, '')}`];
+    const [text, json, ...refused] = (await each(
       [
-        [...asked, ...headers],
-        [...asked, ...headers, '-o', 'json'],
+        [...asked, ...key],
+        [...asked, ...key, '-o', 'json'],
+        [...asked, '--method', HOSTILE],
+        [...asked, '--peer', HOSTILE],
+        [...asked, '-H', `x-api-key: ${HOSTILE}`],
+        ['explain', '--url', HOSTILE],
       ],
       headgate,
-    )) as [Typed, Typed];
-    for (const typed of [text, json]) expectHarmless(typed, typed.said);
+    )) as [Typed, Typed, ...Typed[]];
+    expectHarmless(text, text.said);
     expect(text.code).toBe(0);
     expect(JSON.parse(json.said).steps.length).toBeGreaterThan(3);
+    for (const typed of refused) {
+      expectHarmless(typed, typed.complained);
+      expect(typed.code).toBe(2);
+    }
   });
 
   test('unknown commands, options and settings, and invalid addresses', {

@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { expect } from 'vitest';
 import { startGateway } from './gateway.ts';
 import { startNginxSite } from './nginx-site.ts';
-import { freePort } from './ports.ts';
 import { compareSites, visitSite } from './site-comparison.ts';
 import { type SiteRequest, siteRequest } from './site-requests.ts';
 import { startVariedApplication } from './varied-application.ts';
@@ -32,11 +31,15 @@ const DENIED = [
   siteRequest('POST /denied/x.css', { body: 'a=1', headers: [WITH_PASSWORD] }),
 ];
 
-/**
- * The site as it was, and with headgate. `http` is the block with the includes that the quickstart names. INNER in it is
- * replaced by a free address.
- */
-export async function startSites(http: string) {
+interface More {
+  /** The block `http` of the site as it was, if it differs in more than the includes. */
+  readonly plain?: string;
+  /** Other files of the folder, by name. */
+  readonly files?: Readonly<Record<string, string>>;
+}
+
+/** The site as it was, and with headgate. `http` is the block with the includes that the quickstart names. */
+export async function startSites(http: string, { plain: before = http, files = {} }: More = {}) {
   await using parts = new AsyncDisposableStack();
   const folder = mkdtempSync(join(tmpdir(), 'headgate-same-site-'));
   parts.defer(() => rmSync(folder, { recursive: true }));
@@ -46,11 +49,11 @@ export async function startSites(http: string) {
   const start = async (text: string) => {
     const application = parts.use(await startVariedApplication());
     const behind = { headgate: gateway.port, application: application.port };
-    const http = text.replaceAll('INNER', `127.0.0.1:${await freePort()}`);
-    const nginx = await startNginxSite({ policies: POLICIES, http, files: FILES, ...behind });
+    const all = { ...FILES, ...files };
+    const nginx = await startNginxSite({ policies: POLICIES, http: text, files: all, ...behind });
     return { url: parts.use(nginx).url, application };
   };
-  const plain = await start(http.replaceAll(/include headgate-\w+[.]conf;/g, ''));
+  const plain = await start(before.replaceAll(/include headgate-\w+[.]conf;/g, ''));
   const guarded = await start(http);
   const started = parts.move();
   return {
@@ -89,8 +92,9 @@ export async function expectDenials(
 export async function expectSameSite(
   http: string,
   requests: readonly SiteRequest[],
+  more?: More,
 ): Promise<void> {
-  await using sites = await startSites(http);
+  await using sites = await startSites(http, more);
   expect(await sites.differences(requests)).toEqual([]);
   await expectDenials(sites, DENIED);
   expect(await sites.differences(requests)).toEqual([]);

@@ -11,7 +11,7 @@ const MODIFIED = new Date('2026-06-01T10:00:00Z');
 export interface NginxSite {
   /** Text of the policy file. */
   readonly policies: string;
-  /** The block `http` without its braces. PORT and APPLICATION in it are replaced. */
+  /** The block `http` without its braces. PORT, APPLICATION and the folder of `unix:/run/` in it are replaced. */
   readonly http: string;
   /** Ports. */
   readonly headgate: number;
@@ -45,6 +45,7 @@ export async function writeNginxSite(site: NginxSite): Promise<WrittenSite> {
     utimesSync(join(folder, name), MODIFIED, MODIFIED);
   }
   const http = site.http
+    .replaceAll('unix:/run/', `unix:${folder}/`)
     .replaceAll('PORT', `127.0.0.1:${port}`)
     .replaceAll('APPLICATION', `http://127.0.0.1:${site.application}`);
   const file = join(folder, 'nginx.conf');

@@ -47,6 +47,10 @@ const ANSWERS: Readonly<Record<string, Answer>> = {
   redirect(_, response) {
     response.writeHead(302, { Location: '/elsewhere?from=redirect' }).end();
   },
+  'redirect-to-host'(request, response) {
+    const { host } = request.headers;
+    response.writeHead(302, { Location: `http://${host}/api/elsewhere` }).end();
+  },
   cookies(_, response) {
     response.writeHead(200, { 'Set-Cookie': ['a=1; Path=/', 'b=2; HttpOnly'], Vary: 'Cookie' });
     response.end('cookies');

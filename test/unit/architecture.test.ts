@@ -102,6 +102,25 @@ test.each(files.filter((file) => file.startsWith('config/')))(
   },
 );
 
+/** The folders of proxies in doctor/proxy-file. */
+const PROXIES = ['caddy', 'envoy', 'haproxy', 'kubernetes', 'nginx', 'traefik'];
+const proxyOf = (file: string) => /^doctor\/proxy-file\/([^/]+)\//.exec(file)?.[1];
+
+test('readers of proxies know nothing of each other, and only examine.ts knows them', () => {
+  const inside = files.filter((file) => proxyOf(file) !== undefined);
+  expect([...new Set(inside.map(proxyOf))].sort()).toEqual(PROXIES);
+  const arrows = files.flatMap((file) =>
+    local(file).flatMap((imported) => {
+      const [from, to] = [proxyOf(file), proxyOf(imported)];
+      const isText = /finding-texts\.ts$/.test(imported);
+      return to === undefined || from === to || isText ? [] : [`${file} -> ${imported}`];
+    }),
+  );
+  const readers = arrows.filter((each) => each.startsWith('doctor/proxy-file/examine.ts -> '));
+  expect(arrows).toEqual(readers);
+  expect(readers).toHaveLength(PROXIES.length);
+});
+
 const MAX_LINES = 220;
 /** Files that are still too long. */
 const LONG_FILES: readonly string[] = [];
@@ -165,9 +184,12 @@ test('only cli/support/output.ts and the log print, so that all output is escape
 /** `headgate test --run`: the user of the command writes the pattern. */
 const PATTERN_OF_THE_COMMAND_LINE = 'insight/policy-tests/selection.ts';
 
+/** Expressions of proxies' files. They end soon, or run in a context that Node stops after seconds. */
+const PATTERNS_OF_PROXIES = 'doctor/proxy-file/expression.ts';
+
 test('no other regular expression is built at run time, so that no foreign input becomes a pattern', () => {
   const makers = files.filter((file) =>
     /\bRegExp\(|\.(match|matchAll|search)\((?![/A-Z])/.test(readFileSync(join(SRC, file), 'utf8')),
   );
-  expect(makers).toEqual([PATTERN_OF_THE_COMMAND_LINE]);
+  expect(makers).toEqual([PATTERNS_OF_PROXIES, PATTERN_OF_THE_COMMAND_LINE]);
 });

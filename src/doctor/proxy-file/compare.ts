@@ -8,17 +8,12 @@ import {
   isSameFailureRegion,
 } from '../../proxy-config/proxy-config.ts';
 import { type DoctorFinding, found } from '../catalog.ts';
-import type { ProxyFacts } from './facts.ts';
+import { addressOf } from './addresses.ts';
+import type { ProxyFacts, ProxyFile } from './reader.ts';
 
 type Settings = Pick<Environment, 'host' | 'port' | 'socket' | 'grpcPort' | 'proxySecrets'>;
 
-export interface Comparison {
-  /** The name that is shown. */
-  readonly file: string;
-  /** Of all files that belong to it. */
-  readonly text: string;
-  /** Undefined if the policy file has mistakes: then only the settings are compared. */
-  readonly policies: ValidFile | undefined;
+export interface Comparison extends Omit<ProxyFile, 'path'> {
   readonly settings: Settings;
   /** Whether the running gateway accepts a secret, or none. Resolves to undefined if no gateway answers. */
   readonly isAccepted: (secret: string | undefined) => Promise<boolean | undefined>;
@@ -66,8 +61,6 @@ function headerFindings(
   ];
 }
 
-const LOCAL = /^(127\.\d+\.\d+\.\d+|localhost|\[::1\]|0\.0\.0\.0|\[::\])$/i;
-
 function addressFindings(
   file: string,
   { proxy, gateways }: ProxyFacts,
@@ -86,17 +79,10 @@ function addressFindings(
 
 /** Names of this machine are the same place, and so is every address if headgate listens on all of them. */
 function isSamePlace(asked: string, listens: string): boolean {
-  if (asked.startsWith('unix:') || listens.startsWith('unix:')) return asked === listens;
-  const [askedHost, askedPort] = split(asked);
-  const [host, port] = split(listens);
-  if (askedPort !== port) return false;
-  const isEverywhere = host === '0.0.0.0' || host === '[::]';
-  return askedHost === host || isEverywhere || (LOCAL.test(askedHost) && LOCAL.test(host));
-}
-
-function split(address: string): [host: string, port: string] {
-  const colon = address.lastIndexOf(':');
-  return [address.slice(0, colon), address.slice(colon + 1)];
+  const portOf = (address: string) => address.slice(address.lastIndexOf(':'));
+  const [from, to] = [addressOf(asked), addressOf(listens)];
+  const isEverywhere = /^(0\.0\.0\.0|\[::\]):/.test(listens);
+  return from === to || (isEverywhere && portOf(from) === portOf(to));
 }
 
 function failureFindings(

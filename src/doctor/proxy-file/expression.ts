@@ -1,18 +1,39 @@
-/** Whether a regular expression of a proxy's file matches a path, in a bounded number of steps. */
-import { type Node, type Options, parseExpression } from './expression-tree.ts';
+/** Whether a regular expression of a proxy's file matches a path. */
+import { createContext, Script } from 'node:vm';
 
 export interface Subject {
   readonly path: string;
   readonly ignoresCase: boolean;
 }
 
-/** The texts of its groups, by number and name. */
+/** The texts of its groups, by number and name, without those that have matched nothing. */
 export type Groups = Readonly<Record<string, string>>;
 
+const MAX_EXPRESSION_LENGTH = 1_000;
 const MAX_PATH_LENGTH = 200;
-const MAX_STEPS = 50_000;
+const MAX_PLAIN_LENGTH = 100;
+/** By the clock, so it is long: a busy machine may stop a usual expression for a second. */
+const TIMEOUT_MS = 2_000;
+const MOST_TIMEOUTS = 10;
+const MOST_KNOWN = 100_000;
 
-/** Undefined if the expression is of another kind or needs too many steps, and may match. */
+/**
+ * Forms that JavaScript refuses or reads in another way: other letters after a backslash, names of classes, an empty
+ * class, and flags within.
+ */
+const OTHER_FORM = /\\[^dDwWsSbBnrt\W]|\\$|\[\^?\]|\[[:.=]|\(\?[a-z^-]+[:)]/;
+
+/**
+ * The expression is of a file that may be foreign, and may need years for a path. So it runs in a context of its own,
+ * which is the only place where Node can stop it.
+ */
+const context = createContext({ expression: '', flags: '', path: '' });
+const script = new Script('new RegExp(expression, flags).exec(path)');
+/** Files repeat their expressions, and each is tried for the same paths. */
+const known = new Map<string, Groups | null | undefined>();
+const endless = new Set<string>();
+
+/** Undefined if the expression is of another kind or needs too long, and may match. */
 export function matchesExpression(expression: string, subject: Subject): boolean | undefined {
   const groups = matchExpression(expression, subject);
   return groups === undefined ? undefined : groups !== null;
@@ -23,111 +44,37 @@ export function matchExpression(
   expression: string,
   { path, ignoresCase }: Subject,
 ): Groups | null | undefined {
-  const { options, ignoresAlways } = treeOf(expression);
-  if (options === undefined || path.length > MAX_PATH_LENGTH) return undefined;
-  const match = new Match(path, ignoresCase || ignoresAlways);
+  if (expression.length > MAX_EXPRESSION_LENGTH || path.length > MAX_PATH_LENGTH) return undefined;
+  const flags = ignoresCase || expression.startsWith('(?i)') ? 'i' : '';
+  const key = JSON.stringify([expression, flags, path]);
+  if (known.has(key)) return known.get(key);
+  const groups = run(expression.replace(/^\(\?i\)/, '').replaceAll('(?P<', '(?<'), flags, path);
+  if (known.size >= MOST_KNOWN) known.clear();
+  known.set(key, groups);
+  return groups;
+}
+
+function run(expression: string, flags: string, path: string): Groups | null | undefined {
+  if (OTHER_FORM.test(expression) || endless.has(expression) || endless.size >= MOST_TIMEOUTS)
+    return undefined;
   try {
-    for (let start = 0; start <= path.length; start++)
-      if (match.options(options, start, () => true)) return match.groups;
-    return null;
+    Object.assign(context, { expression, flags, path });
+    const options = endsSoon(expression, path) ? {} : { timeout: TIMEOUT_MS };
+    const match = script.runInContext(context, options) as RegExpExecArray | null;
+    if (match === null) return null;
+    const groups = [...match.entries(), ...Object.entries(match.groups ?? {})];
+    return Object.fromEntries(groups.filter(([, text]) => text !== undefined));
   } catch (error) {
-    if (error instanceof TooManySteps) return undefined;
-    throw error;
+    if ((error as { code?: unknown }).code === 'ERR_SCRIPT_EXECUTION_TIMEOUT')
+      endless.add(expression);
+    return undefined;
   }
 }
 
-interface Tree {
-  readonly options: Options | undefined;
-  /** The expression begins with `(?i)`. */
-  readonly ignoresAlways: boolean;
-}
-
-/** Files repeat their expressions, and each is tried for many paths. */
-const trees = new Map<string, Tree>();
-
-export function treeOf(expression: string): Tree {
-  const known = trees.get(expression);
-  if (known !== undefined) return known;
-  const ignoresAlways = expression.startsWith('(?i)');
-  const options = parseExpression(ignoresAlways ? expression.slice(4) : expression);
-  const tree = { options, ignoresAlways };
-  trees.set(expression, tree);
-  return tree;
-}
-
-class TooManySteps extends Error {}
-
-/** Called with the place that was reached. Returns whether the rest matches from there. */
-type Rest = (at: number) => boolean;
-
-type Repeat = Extract<Node, { kind: 'repeat' }>;
-
-interface Turn {
-  readonly at: number;
-  /** How often the node has matched. */
-  readonly times: number;
-}
-
-class Match {
-  readonly groups: Record<string, string> = {};
-  readonly #path: string;
-  readonly #ignoresCase: boolean;
-  #steps = 0;
-
-  constructor(path: string, ignoresCase: boolean) {
-    this.#path = path;
-    this.#ignoresCase = ignoresCase;
-  }
-
-  options(options: Options, at: number, rest: Rest): boolean {
-    return options.some((nodes) => this.#sequence(nodes, at, rest));
-  }
-
-  #sequence([node, ...others]: readonly Node[], at: number, rest: Rest): boolean {
-    if (node === undefined) return rest(at);
-    return this.#node(node, at, (next) => this.#sequence(others, next, rest));
-  }
-
-  #node(node: Node, at: number, rest: Rest): boolean {
-    if (++this.#steps > MAX_STEPS) throw new TooManySteps();
-    switch (node.kind) {
-      case 'start':
-        return at === 0 && rest(at);
-      case 'end':
-        return at === this.#path.length && rest(at);
-      case 'word':
-        return /^\w/.test(this.#path.slice(at)) !== /\w$/.test(this.#path.slice(0, at)) && rest(at);
-      case 'character':
-        return at < this.#path.length && this.#fits(node, this.#path.charAt(at)) && rest(at + 1);
-      case 'ahead':
-        return this.options(node.options, at, () => true) !== node.isNegative && rest(at);
-      case 'group':
-        return this.options(node.options, at, (end) => {
-          const before = { ...this.groups };
-          this.#capture(node, this.#path.slice(at, end));
-          if (rest(end)) return true;
-          Object.assign(this.groups, before);
-          return false;
-        });
-      case 'repeat':
-        return this.#repeat(node, { at, times: 0 }, rest);
-    }
-  }
-
-  #fits({ fits }: Extract<Node, { kind: 'character' }>, character: string): boolean {
-    if (!this.#ignoresCase) return fits(character);
-    return fits(character.toLowerCase()) || fits(character.toUpperCase());
-  }
-
-  #capture({ number, name }: Extract<Node, { kind: 'group' }>, text: string): void {
-    if (number > 0) this.groups[number] = text;
-    if (name !== undefined) this.groups[name] = text;
-  }
-
-  #repeat(node: Repeat, { at, times }: Turn, rest: Rest): boolean {
-    const again: Rest = (next) =>
-      (next > at || times < node.least) && this.#repeat(node, { at: next, times: times + 1 }, rest);
-    if (times < node.most && this.#node(node.node, at, again)) return true;
-    return times >= node.least && rest(at);
-  }
+/** Few repetitions, and no group is repeated. Such expressions need no clock, which would cost a thread for each path. */
+function endsSoon(expression: string, path: string): boolean {
+  const count = (sign: RegExp) => expression.split(sign).length - 1;
+  const [repetitions, options, groups] = [/[*+{]/, /(?<!\()\?/, /\(/].map(count);
+  const isPlain = !/\)[*+{]/.test(expression) && path.length <= MAX_PLAIN_LENGTH;
+  return isPlain && (repetitions ?? 0) <= 4 && (options ?? 0) <= 4 && (groups ?? 0) <= 6;
 }

@@ -1,9 +1,8 @@
 /** What `headgate doctor` finds in the file of a proxy. */
-import { configError, configWarning, type FindingText, of } from '../finding-text.ts';
-import { ENVOY_FINDINGS } from './envoy-finding-texts.ts';
-import { HAPROXY_FINDINGS } from './haproxy-finding-texts.ts';
-import { MANIFEST_FINDINGS } from './manifest-finding-texts.ts';
-import { PRINT_AGAIN } from './print-again.ts';
+import { configError, configWarning, type FindingText, of, PRINT_AGAIN } from '../finding-text.ts';
+import { ENVOY_FINDINGS } from './envoy/finding-texts.ts';
+import { HAPROXY_FINDINGS } from './haproxy/finding-texts.ts';
+import { MANIFEST_FINDINGS } from './kubernetes/finding-texts.ts';
 
 export const PROXY_FILE_FINDINGS = {
   'unknown-proxy-file': configError(
@@ -28,11 +27,11 @@ export const PROXY_FILE_FINDINGS = {
   ),
   'lines-not-inherited': configWarning(
     'NGINX inherits `proxy_set_header`, `add_header`, `error_page` and `proxy_hide_header` only into a location without such lines. The part of headgate has some, so the lines of the `server` or `http` block that the finding names do not apply in this location.',
-    'Copy these lines into the location, below the `include` of the part, and leave 403 out of `error_page`: docs/quickstart/nginx.md says how a page for 403 works.',
+    'Copy these lines into each location that the finding names, below the `include` of the part, or into a file that these locations include. docs/quickstart/nginx.md says how a page for 403 works.',
   ),
   'proxy-headers-not-inherited': configError(
     'NGINX inherits `proxy_set_header` only into a location without such lines. The part of headgate has some, so the application does not get the `Host`, the address or the protocol of the client that your `server` or `http` block sets, or websockets do not open.',
-    'Copy these lines into the location, below the `include` of the part.',
+    'Copy these lines into each location that the finding names, below the `include` of the part.',
   ),
   'part-not-inherited': configError(
     'NGINX inherits `error_page` and `add_header` only into a block without such lines. The part of headgate is in a block around this one, which has own lines. Here clients get a plain 403 in place of the 429, or no rate-limit headers.',
@@ -48,7 +47,7 @@ export const PROXY_FILE_FINDINGS = {
   ),
   'own-403-page-unused': configWarning(
     'The part of headgate has an `error_page` for 403, so a page of the site for its own 403 is not used here. Clients get the page of NGINX.',
-    'Write `error_page 403` in the `server` block, and `recursive_error_pages on;` in the location.',
+    'Write `error_page 403` in the `server` block, and `recursive_error_pages on;` in each location that the finding names.',
   ),
   'own-403-body-lost': configError(
     'With intercepted errors, NGINX uses the `error_page` of headgate also for a 403 of the application. Clients get the page of NGINX in place of its answer.',
@@ -89,7 +88,7 @@ export const PROXY_FILE_FINDINGS = {
   ...ENVOY_FINDINGS,
   'path-rewritten': configWarning(
     'headgate checks the path that the client sent, and the proxy passes another one on. A policy for the new path does not limit these requests.',
-    'Give the policy a second one for the path that clients send, or check the new path as well: the quickstart of the proxy shows how.',
+    'Check the new path as well, so that both paths share one counter: the quickstart of the proxy shows how. A second policy for the path that clients send counts apart from the first one, so a client that uses both paths gets both limits.',
   ),
   'other-check-replaced': configError(
     'A location has only one `auth_request`: its own, otherwise the one of the block around it. So one of the two services is not asked there.',

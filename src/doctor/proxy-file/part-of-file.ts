@@ -1,19 +1,8 @@
 /** Files that are a part of a configuration, and cannot be examined alone. */
 import { type DoctorFinding, found } from '../catalog.ts';
-import type { Directive } from './nginx-tree.ts';
 
 /** The first line of what `headgate proxy-config --include` prints. */
 export const PRINTED_PART = /^\s*# headgate: part for /;
-/** Names that begin a part of an NGINX configuration. */
-const NGINX_PARTS: ReadonlySet<string> = new Set([
-  ...['server', 'location', 'upstream', 'map', 'auth_request'],
-]);
-
-export function isPart(text: string, tree: readonly Directive[]): boolean {
-  if (tree.some(({ name }) => name === 'http')) return false;
-  return PRINTED_PART.test(text) || tree.some(({ name }) => NGINX_PARTS.has(name));
-}
-
 export function partOf(file: string, text: string): DoctorFinding {
   const what = PRINTED_PART.test(text)
     ? 'is a part that headgate proxy-config has printed, and not a whole file'

@@ -1,71 +1,117 @@
-/** How a line of a proxy makes the new path, as far as its text says. */
-import { matchesExpression } from './expression.ts';
+/** How a line of a proxy makes the new path, and which paths become a given one. */
+import { type Groups, matchExpression } from './expression.ts';
+import { expressionSamples } from './expression-samples.ts';
 
 export interface PathChange {
-  /** What each new path begins with. */
-  readonly head: string;
-  /** The new path is `head`, and nothing follows. */
-  readonly isWhole: boolean;
-  /** Whether a path is one that the line changes. Undefined: the text does not say. */
-  changes(path: string): boolean | undefined;
-  /** The path that clients send to get a new one. Undefined: the text does not say. */
-  before(path: string): string | undefined;
+  /** The paths that the line changes, as a regular expression. */
+  readonly expression: string;
+  readonly ignoresCase?: boolean;
+  /** The new path, with `$1` or names of groups. `${uri}` is the old path. Other names stand for text that is not known. */
+  readonly target: string;
 }
 
-/** `head`: the beginning of each new path. `rest`: what follows it. */
-export function changeTo(head: string, rest: 'nothing' | 'the path' | 'unknown'): PathChange {
+export const OLD_PATH = `$\{uri}`;
+export const UNKNOWN_TEXT = `$\{unknown}`;
+export const SAMPLE = '/a-sample';
+
+/** Every path gets this text. */
+export function changeTo(target: string): PathChange {
+  return { expression: '^', target };
+}
+
+/** The beginning of a path is replaced. */
+export function prefixReplaced(prefix: string, by: string): PathChange {
+  return { expression: `^${escaped(prefix)}(.*)$`, target: `${by}$1` };
+}
+
+/** Only the part that matches is replaced. In `replacement`, groups are `$1` or `\1`. */
+export function partReplaced(expression: string, replacement: string): PathChange {
+  // A group before the expression would change the numbers of its own.
+  const isAnchored = expression.startsWith('^');
+  const [head, shift] = isAnchored ? ['', 0] : ['^(.*?)', 1];
+  const text = withGroups(replacement, shift);
   return {
-    head,
-    isWhole: rest === 'nothing',
-    changes(path) {
-      if (rest === 'nothing') return path !== head;
-      // Such a line makes every path longer, so one that is long already is the application's.
-      return rest === 'unknown' || !path.startsWith(head);
-    },
-    before: (path) => (rest === 'the path' ? path.slice(head.length) : undefined),
+    expression: `${head}(?:${expression})(?<rest>.*)$`,
+    target: `${isAnchored ? '' : '$1'}${text}\${rest}`,
   };
 }
 
-/** `^/old(/.*)` and `/new\1`. `isPart`: only the part that matches is replaced. */
-export function replaced(written: string, replacement: string, isPart = false): PathChange {
-  const pattern = written.replaceAll('\\/', '/');
-  const [head = ''] = replacement.replaceAll('\\/', '/').split(/\\\d|\$\{?\d/, 1);
-  const isAnchored = pattern.startsWith('^') || !isPart;
-  const isWhole = head === replacement && !isPart;
-  const anchored = isAnchored ? `^${pattern.replace(/^\^/, '')}` : pattern;
-  const prefix = literalPrefix(anchored);
-  return {
-    head: isAnchored ? head : '',
-    isWhole,
-    changes(path) {
-      if (/^\/?$/.test(prefix ?? 'x') && head.length > 1)
-        return changeTo(head, 'the path').changes(path);
-      const tail = /\)((?:\\\.|[\w/-])+)\$?$/.exec(anchored)?.[1]?.replaceAll('\\', '');
-      if (tail !== undefined && !path.includes(tail)) return false;
-      return matchesExpression(anchored, { path, ignoresCase: false });
-    },
-    before(path) {
-      if (prefix === undefined || isWhole) return undefined;
-      const slash = head.endsWith('/') && !prefix.endsWith('/') ? '/' : '';
-      return prefix + slash + path.slice(head.length);
-    },
-  };
+/** `/new/${1}` of `\/new/\1`. */
+export function withGroups(replacement: string, shift = 0): string {
+  return replacement
+    .replaceAll('\\/', '/')
+    .replaceAll(/\\(\d)|\$(\d)|\$\{(\d)\}/g, (_, ...found: string[]) => {
+      const number = found.slice(0, 3).find((each) => each !== undefined);
+      return `\${${Number(number) + shift}}`;
+    });
 }
 
-/** `/old` of `^/old/?(.*)$`: the text before the part that is kept. Undefined if the expression has another form. */
-function literalPrefix(expression: string): string | undefined {
-  const slashes = expression.replace(/\((?:\?:)?\/\)\?/, '/?');
-  const form =
-    /^\^((?:\\\.|[\w/~-])*?)(?:\/\?)?(?:\(\/?\.[*+]\)\??|\(\|\/\.\*\)|\.\*|\(\/\|\$\))?\$?$/;
-  return form.exec(slashes)?.[1]?.replaceAll('\\', '');
+export function escaped(text: string): string {
+  return text.replaceAll(/[$()*+.?[\\\]^{|}]/g, String.raw`\$&`);
 }
 
-/** `/old` is taken off the beginning. */
-export function stripped(prefix: string): PathChange {
-  return {
-    head: '',
-    isWhole: false,
-    changes: (path) => path.startsWith(prefix),
-    before: (path) => prefix.replace(/\/$/, '') + path,
-  };
+const MAX_VARIABLES = 4;
+const VARIABLE = /\$(?:\{(\w+)\}|(\d|[a-z_]\w*))/gi;
+
+/** Paths that become this one. `sent`: some that may, besides those that the expression shows. */
+export function sourcesOf(change: PathChange, path: string, sent: readonly string[]): string[] {
+  const sources = groupsFor(change, path).flatMap((groups) =>
+    [
+      ...(groups.uri === undefined ? [] : [groups.uri]),
+      ...[...expressionSamples(change.expression, groups), ...sent, SAMPLE].flatMap((each) => [
+        ...[each, `${each}${SAMPLE.slice(1)}`, `${each}${path}`],
+      ]),
+    ]
+      .map((each) => (each.startsWith('/') ? each : `/${each}`))
+      .filter((each) => each !== path && isSame(changed(change, each, groups), path)),
+  );
+  return [...new Set(sources)];
+}
+
+/** Whether a client that sends this path gets another one. A line that changes every path is no sign of that. */
+export function changesItself(change: PathChange, path: string): boolean {
+  if (changed(change, '/', {}) !== undefined && changed(change, SAMPLE, {}) !== undefined)
+    return false;
+  const after = changed(change, path, groupsFor(change, path)[0] ?? {});
+  return after !== undefined && !isSame(after, path);
+}
+
+/** What the variables of the target may be: the first ones long, or the last ones. Empty if the line makes no such path. */
+function groupsFor(change: PathChange, path: string): Groups[] {
+  const { target } = change;
+  const parts = target.split(VARIABLE);
+  const [head = ''] = parts;
+  if (!isSame(path.slice(0, head.length), head)) return [];
+  const names = parts.flatMap((each, i) => (i % 3 === 0 || each === undefined ? [] : [each]));
+  const isOpen = names.some((name) => !isKnown(name, change));
+  if (isOpen && target.replaceAll(VARIABLE, '').length < 2) return [];
+  if (names.length > MAX_VARIABLES) return [];
+  const written = parts.filter((_, i) => i % 3 === 0).map(escaped);
+  return ['(.*)', '(.*?)'].slice(0, names.length > 1 ? 2 : 1).flatMap((any) => {
+    const match = matchExpression(`^${written.join(any)}$`, { path, ignoresCase: true });
+    return match ? [Object.fromEntries(names.map((name, i) => [name, match[i + 1] ?? '']))] : [];
+  });
+}
+
+/** The new path of one that a client sends. `groups`: what the file does not say. Undefined: the line leaves it. */
+function changed(change: PathChange, path: string, groups: Groups): string | undefined {
+  const { target, expression, ignoresCase = false } = change;
+  const match = matchExpression(expression, { path, ignoresCase });
+  // An expression that cannot be read may match. What its groups are is not known.
+  if (match === null || (match === undefined && Object.keys(groups).length > 0)) return undefined;
+  return target.replaceAll(VARIABLE, (_, braced, plain) => {
+    const name: string = braced ?? plain;
+    if (name === 'uri') return path;
+    return (isKnown(name, change) ? match?.[name] : groups[name]) ?? '';
+  });
+}
+
+/** Whether the expression or the old path says what a variable is. */
+function isKnown(name: string, { expression }: PathChange): boolean {
+  return /^\d$|^uri$/.test(name) || expression.includes(`<${name}>`);
+}
+
+/** Policies ignore case unless the file says otherwise, and applications read two slashes as one. */
+function isSame(a: string | undefined, b: string): boolean {
+  return a?.toLowerCase().replaceAll(/\/\/+/g, '/') === b.toLowerCase();
 }

@@ -25,6 +25,11 @@ export interface ProxyFiles {
   included(path: string, folder?: string): readonly IncludedText[];
 }
 
+/** `path`: where relative includes begin, unless the text is the output of `nginx -T`. */
+export function filesOf(path: string, text: string): ProxyFiles {
+  return filesOfDump(text) ?? filesOnDisk(path, text);
+}
+
 /** `path` is where relative includes begin, even if the text came from elsewhere. */
 export function filesOnDisk(path: string, text: string): ProxyFiles {
   const home = dirname(resolve(path));
@@ -42,7 +47,7 @@ export function filesOnDisk(path: string, text: string): ProxyFiles {
 const FILE_IN_DUMP = /^# configuration file (.+):$/gm;
 
 /** Undefined if the text is not the output of `nginx -T`. */
-export function filesOfDump(text: string): ProxyFiles | undefined {
+function filesOfDump(text: string): ProxyFiles | undefined {
   const starts = [...text.matchAll(FILE_IN_DUMP)];
   const files = new Map<string, string>();
   for (const [i, start] of starts.entries()) {

@@ -1,60 +1,80 @@
-/** Rewrites after which the application gets another path than headgate checks. */
+/** Finds lines after which the application gets another path than headgate checks. */
 import type { ValidFile } from '../../config/policy-file/compile.ts';
+import type { PolicyEntry } from '../../config/policy-file/policy-schema.ts';
 import { type DoctorFinding, found } from '../catalog.ts';
-import type { PathChange } from './path-change.ts';
-import { pathPolicies } from './unchecked-paths.ts';
+import { changesItself, type PathChange, sourcesOf } from './path-change.ts';
+import { type Hosts, type PathPolicies, pathPolicies } from './path-policies.ts';
 
+/** A line that changes the path after the check. */
 export interface Rewrite {
-  /** The line: `rewrite ^/old/(.*) /login last`. */
+  /** `rewrite ^/old/(.*) /login last` */
   readonly what: string;
   /** `nginx.conf:12` */
   readonly place: string;
-  /** The policies for the new path that do not apply to the old one. */
-  readonly policies: readonly string[];
+  readonly hosts: Hosts;
+  /** Undefined: the application names the new path, which may be any. */
+  readonly change: PathChange | undefined;
+  /** Paths that clients send to get to the line, as far as it names some. */
+  readonly sent: readonly string[];
+  /** Whether the line is for requests that clients send with this path. Undefined: the file does not say. */
+  isApplied(path: string): boolean | undefined;
+  /** Whether the application that gets the new path also gets it from clients that send it, or no client can send it. */
+  isServed(path: string): boolean;
+  /** The changed request is a GET. */
+  readonly becomesGet?: boolean;
 }
 
-export function rewriteFindings(rewrites: readonly Rewrite[]): DoctorFinding[] {
-  return rewrites.map(({ what, place, policies }) => {
-    const names = policies.join(', ');
-    const noun = policies.length === 1 ? 'policy' : 'policies';
-    const problem = `${what} changes the path after headgate has checked it, so ${noun} ${names} can be avoided`;
-    return found('path-rewritten', place, problem);
+/** Lines of one place are one finding: `try_files` may lead to several paths. */
+export function rewriteFindings(rewrites: readonly Rewrite[], file: ValidFile): DoctorFinding[] {
+  const known = new Map<string, PathPolicies>();
+  const lines = Map.groupBy(rewrites, ({ hosts, place, what }) => `${hosts} ${place} ${what}`);
+  return [...lines.values()].flatMap((all) => {
+    const [first] = all;
+    if (first === undefined) return [];
+    const { what, place, hosts } = first;
+    const policies = known.get(String(hosts)) ?? pathPolicies(file, hosts);
+    known.set(String(hosts), policies);
+    const names = policies.named
+      .filter(({ entry, paths }) =>
+        paths.some((path) => all.some((each) => isAvoided({ entry, path }, each, policies))),
+      )
+      .map(({ entry }) => entry.name);
+    if (names.length === 0) return [];
+    const noun = names.length === 1 ? 'policy' : 'policies';
+    const problem = `${what} changes the path after headgate has checked it, so ${noun} ${names.join(', ')} can be avoided`;
+    return [found('path-rewritten', place, problem)];
   });
 }
 
-interface RewritingLine {
-  readonly change: PathChange;
-  /** Whether the line applies to requests with this path. Undefined: the file does not say. */
-  isApplied(path: string): boolean | undefined;
-  /** Whether the same application may get this path from clients that send it. */
-  isServed(path: string): boolean;
-  /** Paths that clients send to get to the line, as far as it names some. */
-  readonly sent: readonly string[];
+interface Sample {
+  readonly entry: PolicyEntry;
+  /** One that the policy is for. */
+  readonly path: string;
 }
 
-/** The names of the policies for a new path that do not apply to the path that clients send. */
-export function avoidedPolicies(file: ValidFile, line: RewritingLine): string[] {
-  const { named, appliesTo } = pathPolicies(file, { hosts: undefined });
-  const isWildcard = (name: string) =>
-    file.entries.find((entry) => entry.name === name)?.match?.path?.endsWith('*') ?? false;
-  // A policy that someone wrote for the path that clients send is as good as this one.
-  const isLimited = (path: string, own: string) =>
-    named.some(({ name }) => (name === own || !isWildcard(name)) && appliesTo(path, name));
-  const isAvoided = (path: string, own: string) => {
-    const { change, isApplied, isServed, sent } = line;
-    if (change.isWhole ? path !== change.head : !path.startsWith(change.head)) return false;
-    // A policy for a path that this line changes is for the path that clients send.
-    if (isApplied(path) !== false && change.changes(path) !== false) return false;
-    if (!isServed(path)) return false;
-    const before = change.before(path);
-    const sources = (before === undefined ? sent : [before]).filter(
-      (each) => isApplied(each) !== false,
-    );
-    // Without a source, no client can send such a path, or the file does not say which ones can.
-    if (sources.length === 0) return before === undefined;
-    return sources.some((each) => !isLimited(each, own));
-  };
-  return named
-    .filter(({ name, paths }) => paths.some((path) => isAvoided(path, name)))
-    .map(({ name }) => name);
+function isAvoided(
+  { entry, path }: Sample,
+  rewrite: Rewrite,
+  { policiesFor }: PathPolicies,
+): boolean {
+  const { change, sent, becomesGet = false } = rewrite;
+  if (change === undefined) return true;
+  if ((becomesGet && !allowsGet(entry)) || !policiesFor(path).includes(entry)) return false;
+  const sources = sourcesOf(change, path, sent).filter((each) => rewrite.isApplied(each) !== false);
+  if (sources.every((each) => policiesFor(each).some((other) => isAsGood(other, entry))))
+    return false;
+  // A policy for a path that the line changes is for what clients send.
+  if (rewrite.isApplied(path) !== false && changesItself(change, path)) return false;
+  return rewrite.isServed(path);
+}
+
+/** The same policy, one with the same limits, or one that somebody wrote for this path. */
+function isAsGood(other: PolicyEntry, entry: PolicyEntry): boolean {
+  const limits = ({ limits, plans }: PolicyEntry) => JSON.stringify([limits, plans]);
+  return other === entry || !other.match?.path?.endsWith('*') || limits(other) === limits(entry);
+}
+
+function allowsGet({ match }: PolicyEntry): boolean {
+  const methods = match?.method ?? [];
+  return methods.length === 0 || methods.includes('GET') || methods.includes('HEAD');
 }

@@ -1,7 +1,7 @@
 /** Compares the secret that the file of a proxy sends with that of the gateway. */
 import { type DoctorFinding, found } from '../catalog.ts';
 import type { Comparison } from './compare.ts';
-import { FROM_ENVIRONMENT, type ProxyFacts } from './facts.ts';
+import { FROM_ENVIRONMENT, type ProxyFacts } from './reader.ts';
 
 export interface SecretComparison {
   readonly findings: readonly DoctorFinding[];

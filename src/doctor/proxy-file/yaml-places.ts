@@ -22,10 +22,12 @@ export interface PlacedYaml {
   entries(map: PlacedMap, ...path: readonly string[]): (readonly [name: string, map: PlacedMap])[];
 }
 
-/** For a text that `yamlMaps` has read. */
+/** Throws a RangeError with the place if the text is not YAML. */
 export function placedYaml(text: string): PlacedYaml {
   const lineCounter = new LineCounter();
   const document = parseDocument(text, { lineCounter });
+  const [error] = document.errors;
+  if (error !== undefined) throw new RangeError(error.message.split('\n', 1)[0] ?? '');
   const placed = (node: YAMLMap, at: unknown = node): PlacedMap => {
     let value: PlacedMap['value'] | undefined;
     return {

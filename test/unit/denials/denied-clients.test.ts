@@ -1,5 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { BLOCKED, type Decision } from '../../../src/core/decision.ts';
+import {
+  BLOCKED,
+  type Decision,
+  MALFORMED_HOST,
+  MALFORMED_PATH,
+} from '../../../src/core/decision.ts';
 import { DeniedClients } from '../../../src/denials/denied-clients.ts';
 import { deniedClient } from '../../support/denials.ts';
 import { NOON_MS } from '../../support/requests.ts';
@@ -30,6 +35,14 @@ test('the client with the most denials comes first, and old denials do not count
   ]);
   clock.nowMs += 200_000;
   expect(top()).toEqual([['i.b', 5]]);
+});
+
+test('a client with malformed requests is found by their ids, and is not among those denied most', () => {
+  const { clients, deny, top } = setUp();
+  const ids = [MALFORMED_PATH, MALFORMED_HOST].map((decision) => deny('i.a', decision));
+  deny('i.b');
+  expect(top()).toEqual([['i.b', 1]]);
+  for (const id of ids) expect(clients.find(id)?.client.client).toBe('i.a');
 });
 
 test('every denial has its own id, which leads to its client', () => {

@@ -1,6 +1,6 @@
 /** What `headgate doctor` says about files of Envoy. */
 import { describe, expect, test } from 'vitest';
-import { envoyFacts } from '../../../src/doctor/proxy-file/envoy.ts';
+import { readEnvoy } from '../../../src/doctor/proxy-file/envoy/reader.ts';
 import { examineProxyFile } from '../../../src/doctor/proxy-file/examine.ts';
 import { proxyConfigOf, validFile } from '../../support/proxy-config.ts';
 
@@ -402,6 +402,7 @@ ${config.replaceAll(/^/gm, '            ')}
                   - { name: sso, typed_config: { "@type": ${AUTHZ}.ExtAuthz, failure_mode_allow: false, grpc_service: { envoy_grpc: { cluster_name: sso } } } }
 `,
     });
-    expect(envoyFacts(text)).toMatchObject({ proxy: 'envoy', gateways: ['127.0.0.1:8080'] });
+    const facts = { proxy: 'envoy', gateways: ['127.0.0.1:8080'] };
+    expect(readEnvoy({ file: 'a', path: 'a', text, policies: undefined })).toMatchObject({ facts });
   });
 });

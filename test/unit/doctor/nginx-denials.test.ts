@@ -56,14 +56,16 @@ describe('a page of the site for 403', () => {
     expect(await ids(`recursive_error_pages on; ${around}`, PART)).toEqual([]);
   });
 
-  test('is never advised for a location, and all statuses of the line are named', async () => {
+  test('is never advised for a location, and every other status of the line is', async () => {
     const found = await findingsIn({
       policies,
-      http: site('error_page 401 403 /sorry.html;', PART),
+      http: site('error_page 401 403 404 =404 /sorry.html;', PART),
     });
     expect(found.map(({ id }) => id)).toEqual(['lines-not-inherited', 'own-403-page-unused']);
-    expect(found[0]?.problem).toMatch(/^error_page 401 403 \(.*:4\) does not apply/);
-    expect(found[0]?.remedy).toMatch(/below the `include`.*leave 403 out/);
+    expect(found[0]?.problem).toMatch(
+      /^1 line \(.*:4\) does not apply in this location: error_page 401 404 =404 \/sorry.html;$/,
+    );
+    expect(found[0]?.remedy).toMatch(/below the `include`/);
     const followed = `recursive_error_pages on; ${PART} error_page 401 /sorry.html;`;
     expect(await ids('error_page 401 403 /sorry.html;', followed)).toEqual([]);
   });
@@ -114,6 +116,60 @@ describe('refusals of the site with a part of 0.2', () => {
     expect(await oldIds('auth_basic "a site";', PART)).toEqual(['4 own-refusal-replaced']);
     expect(await oldIds('auth_basic "a site";', `${PART} auth_basic off;`)).toEqual([]);
     expect(await oldIds('', PART)).toEqual([]);
+  });
+});
+
+describe('lines of a server that its locations do not inherit', () => {
+  const lines = `add_header X-Site "it's; {here}" always; error_page 404 /none.html; error_page 403 500 502 /sorry.html;`;
+  const copied = `add_header X-Site "it's; {here}" always; error_page 404 /none.html; error_page 500 502 /sorry.html;`;
+  const three = ['/', '/a/', '/b/'].map(
+    (path) => `location ${path} { ${PART} proxy_pass http://127.0.0.1:3000; }`,
+  );
+  const findings = (locations: readonly string[]) =>
+    findingsIn({
+      policies,
+      http: `server { include headgate-server.conf; ${lines}\n${locations.join('\n')}\n}`,
+    });
+
+  test('are one finding for all locations, with the lines to copy', async () => {
+    const found = await findings(three);
+    expect(found.map(({ id, subject }) => `${subject} ${id}`)).toEqual([
+      '2 lines-not-inherited',
+      '2 own-403-page-unused',
+    ]);
+    expect(found[0]?.problem).toBe(
+      `also at /etc/nginx/nginx.conf:4, /etc/nginx/nginx.conf:5: 3 lines (/etc/nginx/nginx.conf:2) do not apply in this location: ${copied}`,
+    );
+    const followed = three.map((each) =>
+      each.replace(PART, `${PART} recursive_error_pages on; ${copied}`),
+    );
+    expect(await findings(followed)).toEqual([]);
+  });
+
+  test.each([
+    String.raw`"it's \"quoted\""`,
+    String.raw`'say "it\'s"'`,
+    '"max-age=1; preload"',
+    'plain-$host',
+    '""',
+  ])('are copied as they are: %s', async (value) => {
+    const http = site(`add_header X-Site ${value};`, PART);
+    const [finding] = await findingsIn({ policies, http });
+    expect(finding?.problem).toContain(`: add_header X-Site ${value};`);
+  });
+
+  test('are none where NGINX only leads on to a location with a name', async () => {
+    const named = 'location @site { proxy_pass http://127.0.0.1:3000; }';
+    const leading = (more = '') => [
+      `location / { ${PART} ${more} try_files /headgate-none @site; }`,
+      named,
+    ];
+    expect(await findings(leading())).toEqual([]);
+    for (const answering of ['deny 192.0.2.1;', 'auth_basic site;', 'limit_req zone=one;'])
+      expect((await findings(leading(answering))).map(({ id }) => id)).toContain(
+        'lines-not-inherited',
+      );
+    expect(await findings([`location / { ${PART} try_files $uri @site; }`, named])).toHaveLength(2);
   });
 });
 

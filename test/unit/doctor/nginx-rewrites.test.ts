@@ -191,3 +191,46 @@ test('many lines and policies end soon', async () => {
     }),
   ).not.toEqual([]);
 });
+
+describe('a server behind one that asks headgate', () => {
+  const outer = (pass: string, more = '') =>
+    `server { listen 80; include headgate-server.conf; location / { ${PART} proxy_pass ${pass}; } ${more} }`;
+  const inner = (listen: string, lines: string) =>
+    `server { listen ${listen}; ${lines} location / { ${PASS} } }`;
+  const OLD = 'location /old/ { rewrite ^/old/(.*) /$1 last; }';
+  const ids = (servers: string, rules = policies) => idsIn({ policies: rules, http: servers });
+  const REWRITTEN = ['2 path-rewritten'];
+
+  test.each([
+    ['http://unix:/run/site.sock', 'unix:/run/site.sock'],
+    ['http://127.0.0.1:8001', '8001'],
+    ['http://localhost:8001/', '127.0.0.1:8001'],
+    ['https://unix:/run/site.sock', 'unix:/run/site.sock ssl'],
+    ['http://site', '127.0.0.1:8001', 'upstream site { server localhost:8001; }'],
+  ])('changes the path after the check at %s', async (pass, listen, more = '') => {
+    const http = `${outer(pass)} ${more}\n${inner(listen, OLD)}`;
+    expect(await ids(http)).toEqual(REWRITTEN);
+    expect(await ids(`${outer(pass)} ${more}\n${inner(listen, '')}`)).toEqual([]);
+  });
+
+  test('is not meant if it asks headgate itself, or clients send other paths there', async () => {
+    const pass = 'http://127.0.0.1:8001';
+    const asking = `server { listen 8001; include headgate-server.conf; ${ALL} }`;
+    expect(await ids(`${outer(pass)}\n${asking}`)).toEqual([]);
+    expect(await ids(`${outer(pass)}\n${inner('8002', OLD)}`)).toEqual([]);
+    const elsewhere = 'location /old/ { return 404; }';
+    expect(await ids(`${outer(pass, elsewhere)}\n${inner('8001', OLD)}`)).toEqual([]);
+  });
+
+  test('is fine if the outer server checks the new path as well', async () => {
+    const again = `listen unix:/run/rewritten.sock; location /old/ { proxy_pass http://unix:/run/rewritten.sock:/; }`;
+    const http = `${outer('http://unix:/run/site.sock', again)}\n${inner('unix:/run/site.sock', '')}`;
+    expect(await ids(http)).toEqual([]);
+  });
+});
+
+test('the socket in a proxy_pass is no path', async () => {
+  const rules = policies.replace('/users/:id', '/run/site.sock');
+  const http = `server { include headgate-server.conf; location /app/ { ${PART} proxy_pass http://unix:/run/site.sock; } ${ALL.replace('http://127.0.0.1:3000', 'http://unix:/run/site.sock')} }`;
+  expect(await idsIn({ policies: rules, http })).toEqual([]);
+});

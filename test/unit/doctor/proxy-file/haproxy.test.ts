@@ -1,9 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { haproxyFacts } from '../../../../src/doctor/proxy-file/haproxy.ts';
-import { haproxyFindings } from '../../../../src/doctor/proxy-file/haproxy-findings.ts';
-import { haproxySites } from '../../../../src/doctor/proxy-file/haproxy-sites.ts';
-import { haproxyWays } from '../../../../src/doctor/proxy-file/haproxy-ways.ts';
+import { readHaproxy } from '../../../../src/doctor/proxy-file/haproxy/reader.ts';
+import { rewriteFindings } from '../../../../src/doctor/proxy-file/rewrites.ts';
 import { uncheckedPaths } from '../../../../src/doctor/proxy-file/unchecked-paths.ts';
 import { uncheckedWays } from '../../../../src/doctor/proxy-file/ways.ts';
 import { validFile } from '../../../support/proxy-config.ts';
@@ -31,12 +29,14 @@ backend application
   server a 127.0.0.1:3000 check
 ${more}`;
 
+const read = (text: string) =>
+  readHaproxy({ file: 'haproxy.cfg', path: 'haproxy.cfg', text, policies: undefined }) ?? {};
 const unchecked = (text: string) =>
-  uncheckedWays(haproxyWays('haproxy.cfg', text)).map(({ subject, problem }) => {
+  uncheckedWays(read(text).ways ?? []).map(({ subject, problem }) => {
     return `${subject} ${problem.replace(/ without asking.*/, '')}`;
   });
 const findings = (text: string) =>
-  haproxyFindings('haproxy.cfg', text, POLICIES).map(
+  [...(read(text).own ?? []), ...rewriteFindings(read(text).rewrites ?? [], POLICIES)].map(
     ({ id, subject, problem }) => `${id} ${subject} ${problem}`,
   );
 const rewritten = (lines: string, more = '') =>
@@ -45,7 +45,7 @@ const rewritten = (lines: string, more = '') =>
 test('finds nothing in the shipped file', () => {
   expect(unchecked(SHIPPED)).toEqual([]);
   expect(findings(SHIPPED)).toEqual([]);
-  expect(haproxyFacts(SHIPPED)?.gateways).toEqual(['127.0.0.1:8080']);
+  expect(read(SHIPPED).facts?.gateways).toEqual(['127.0.0.1:8080']);
 });
 
 describe('another way to an application', () => {
@@ -168,7 +168,7 @@ describe('a rewrite after the check', () => {
 
 test('an allow above the check leaves requests out', () => {
   const problems = (lines: string) =>
-    uncheckedPaths(haproxySites('haproxy.cfg', site(lines)), POLICIES).map(
+    uncheckedPaths(read(site(lines)).sites ?? [], POLICIES).map(
       ({ subject, problem }) => `${subject} ${problem}`,
     );
   const allow = 'http-request allow if { path_beg /log }';
@@ -232,7 +232,7 @@ test.each([
   ['backslashes', site(`${CHECK}\n  acl a path_reg ^/a\\ b\\#c$ # comment`)],
   ['sections without names', `${site(CHECK)}\nbackend\ndefaults from\nfrontend from x`],
 ])('reads a file with %s', (_, text) => {
-  expect(haproxyFacts(text)?.proxy).toBe('haproxy');
+  expect(read(text).facts?.proxy).toBe('haproxy');
   expect(unchecked(text)).toEqual([]);
   expect(findings(text)).toEqual([]);
 });

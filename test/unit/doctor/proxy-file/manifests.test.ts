@@ -1,6 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { isManifest, manifestFindings } from '../../../../src/doctor/proxy-file/manifests.ts';
+import {
+  isManifest,
+  manifestFindings,
+} from '../../../../src/doctor/proxy-file/kubernetes/manifests.ts';
 
 const DEPLOY = new URL('../../../../deploy/', import.meta.url);
 const findings = (text: string) => {

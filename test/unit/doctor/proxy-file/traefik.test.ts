@@ -1,10 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { otherTraefikFile, traefikFacts } from '../../../../src/doctor/proxy-file/traefik.ts';
-import { traefikFindings } from '../../../../src/doctor/proxy-file/traefik-findings.ts';
-import { traefikStart } from '../../../../src/doctor/proxy-file/traefik-start.ts';
-import { traefikWays } from '../../../../src/doctor/proxy-file/traefik-ways.ts';
+import { rewriteFindings } from '../../../../src/doctor/proxy-file/rewrites.ts';
+import { otherTraefikFile, readTraefik } from '../../../../src/doctor/proxy-file/traefik/reader.ts';
+import { traefikStart } from '../../../../src/doctor/proxy-file/traefik/start.ts';
+import { traefikWays } from '../../../../src/doctor/proxy-file/traefik/ways.ts';
 import { uncheckedWays } from '../../../../src/doctor/proxy-file/ways.ts';
+import { placedYaml } from '../../../../src/doctor/proxy-file/yaml-places.ts';
 import { validFile } from '../../../support/proxy-config.ts';
 
 const SHIPPED = readFileSync(
@@ -40,12 +41,14 @@ ${middlewares.replaceAll(/^/gm, '    ')}
 ${services.replaceAll(/^/gm, '    ')}
 ${tcp}`;
 
+const read = (text: string) =>
+  readTraefik({ file: 'dynamic.yaml', path: 'dynamic.yaml', text, policies: undefined }) ?? {};
 const unchecked = (text: string) =>
-  uncheckedWays(traefikWays('dynamic.yaml', text)).map(({ problem }) =>
+  uncheckedWays(read(text).ways ?? []).map(({ problem }) =>
     problem.replace(/ without asking.*/, ''),
   );
 const rewritten = (text: string) =>
-  traefikFindings('dynamic.yaml', text, POLICIES).map(({ problem }) => problem);
+  rewriteFindings(read(text).rewrites ?? [], POLICIES).map(({ problem }) => problem);
 
 test('finds nothing in the shipped file', () => {
   expect(unchecked(SHIPPED)).toEqual([]);
@@ -97,9 +100,9 @@ describe('another way to an application', () => {
     const text = file({ routers }).replace('middlewares: [headgate], ', '');
     const ways = (entryPoints: string) => {
       const start = `entryPoints:\n  ${entryPoints}\nproviders: { file: { filename: d.yaml } }`;
-      return uncheckedWays(traefikWays('d.yaml', text, traefikStart(start))).map(
-        ({ problem }) => problem.split(' passes')[0],
-      );
+      return uncheckedWays(
+        traefikWays({ file: 'd.yaml', yaml: placedYaml(text) }, traefikStart(placedYaml(start))),
+      ).map(({ problem }) => problem.split(' passes')[0]);
     };
     const asks = (name: string) => `${name}: { http: { middlewares: [headgate@file] } }`;
     expect(ways(`${asks('web')}\n  internal: {}`)).toEqual([
@@ -206,11 +209,11 @@ test.each([
 test('reads templates of Go, and names files that it does not read', () => {
   const router = 'other: { rule: "Host(`{{ env "B" }}`)", service: application }';
   const text = file({ routers: `${router}\n{{- range until 3 }}\n{{ end -}}` });
-  expect(traefikFacts(text)?.proxy).toBe('traefik');
+  expect(read(text).facts?.proxy).toBe('traefik');
   expect(unchecked(text)).toHaveLength(1);
   const toml =
     '[http.middlewares.headgate.forwardAuth]\n  address = "http://127.0.0.1:8082/traefik"';
-  expect(() => traefikFacts(toml)).toThrow('is TOML');
+  expect(() => read(toml).facts).toThrow('is TOML');
   expect(otherTraefikFile('labels: ["traefik.http.routers.a.middlewares=headgate@file"]')).toMatch(
     /^has labels of Traefik/,
   );

@@ -1,0 +1,128 @@
+/** The directives of a Caddyfile, with its snippets in place of the lines that import them. */
+import type { CaddyLine } from './imports.ts';
+import { type CaddyWords, caddyWords } from './tokens.ts';
+
+export interface CaddyDirective {
+  readonly name: string;
+  readonly args: readonly string[];
+  /** NO_BLOCK without one. */
+  readonly block: readonly CaddyDirective[];
+  /** `Caddyfile:12` */
+  readonly place: string;
+  /** The snippets that it comes from, the outermost first. */
+  readonly snippets: readonly string[];
+}
+
+export interface CaddyTree {
+  /** Their names and arguments are addresses. */
+  readonly sites: readonly CaddyDirective[];
+  /** The global options; empty without them. */
+  readonly options: readonly CaddyDirective[];
+  /** By name, as written: `headgate` of `(headgate)`, and `&name` for a named route. */
+  readonly snippets: ReadonlyMap<string, CaddyDirective>;
+}
+
+export const NO_BLOCK: readonly CaddyDirective[] = [];
+
+const MAX_DIRECTIVES = 50_000;
+const MAX_DEPTH = 20;
+
+export function caddyTree(lines: readonly CaddyLine[]): CaddyTree {
+  const top = withoutBraces(blockFrom(caddyWords(lines)));
+  const snippets = new Map<string, CaddyDirective>();
+  const sites: CaddyDirective[] = [];
+  let options: readonly CaddyDirective[] = [];
+  for (const each of top) {
+    const name = /^(&?)\((.+)\)$/.exec(each.name);
+    if (name !== null) snippets.set(`${name[1]}${name[2]}`, each);
+    else if (each.name === '') options = each.block;
+    else sites.push(each);
+  }
+  const expansion = new Expansion(snippets);
+  return {
+    options: expansion.of(options),
+    snippets,
+    // An import outside of sites can bring more of them.
+    sites: expansion.of(sites),
+  };
+}
+
+/** Without braces, everything after the addresses is the only site. */
+function withoutBraces(top: readonly CaddyDirective[]): readonly CaddyDirective[] {
+  const first = top.findIndex(({ name, block }) => name !== 'import' && block === NO_BLOCK);
+  const site = top[first];
+  if (site === undefined || site.name.startsWith('(')) return top;
+  return [...top.slice(0, first), { ...site, block: top.slice(first + 1) }];
+}
+
+function blockFrom(lines: readonly CaddyWords[]): readonly CaddyDirective[] {
+  let at = 0;
+  const block = (): CaddyDirective[] => {
+    const found: CaddyDirective[] = [];
+    let head: string[] = [];
+    while (at < lines.length) {
+      const { words, place } = lines[at++] as CaddyWords;
+      const closes = words[0] === '}';
+      if (closes) break;
+      const opens = words.at(-1) === '{';
+      const own = [...head, ...(opens ? words.slice(0, -1) : words)];
+      // The addresses of a site go on after a comma.
+      head = own.at(-1)?.endsWith(',') === true && !opens ? own : [];
+      if (head.length > 0) continue;
+      const [name = '', ...args] = own;
+      const directives = opens ? block() : NO_BLOCK;
+      found.push({ name, args, block: directives, place, snippets: [] });
+    }
+    return found;
+  };
+  const found: CaddyDirective[] = [];
+  // A brace too many ends nothing.
+  while (at < lines.length) found.push(...block());
+  return found;
+}
+
+class Expansion {
+  readonly #snippets: ReadonlyMap<string, CaddyDirective>;
+  #count = 0;
+
+  constructor(snippets: ReadonlyMap<string, CaddyDirective>) {
+    this.#snippets = snippets;
+  }
+
+  of(
+    directives: readonly CaddyDirective[],
+    from: readonly string[] = [],
+    fill: Fill = unfilled,
+  ): CaddyDirective[] {
+    return directives.flatMap((each): CaddyDirective[] => {
+      if (this.#count++ > MAX_DIRECTIVES || from.length > MAX_DEPTH) return [];
+      const [name = '', ...args] = fill([each.name, ...each.args]);
+      const snippet = name === 'import' ? this.#snippets.get(args[0] ?? '') : undefined;
+      if (snippet !== undefined) {
+        const inner = this.of(each.block, from, fill);
+        const filled = fillWith(args.slice(1));
+        const isBlock = ({ name }: CaddyDirective) => name === '{block}';
+        return this.of(snippet.block, [...from, args[0] ?? ''], filled).flatMap((one) =>
+          isBlock(one) ? inner : [one],
+        );
+      }
+      return [{ ...each, name, args, block: this.of(each.block, from, fill), snippets: from }];
+    });
+  }
+}
+
+type Fill = (words: readonly string[]) => readonly string[];
+
+const unfilled: Fill = (words) => words;
+
+/** Puts the arguments of an import into the words of its snippet: `{args[0]}`, or `{args.0}` before Caddy 2.7. */
+function fillWith(args: readonly string[]): Fill {
+  return (words) =>
+    words.flatMap((word) => {
+      if (/^\{args\[\d*:\d*\]\}$|^\{args\.\*\}$/.test(word)) return args;
+      return word.replaceAll(
+        /\{args(?:\[(\d+)\]|\.(\d+))\}/g,
+        (all, one, other) => args[Number(one ?? other)] ?? all,
+      );
+    });
+}

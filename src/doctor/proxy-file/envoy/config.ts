@@ -1,0 +1,190 @@
+/** The parts of a file of Envoy that say which requests are checked, and where they go. */
+import { at, listAt, textAt } from '../yaml-nodes.ts';
+import { type PlacedMap, type PlacedYaml, placedYaml } from '../yaml-places.ts';
+
+export interface EnvoyFile {
+  readonly managers: readonly Manager[];
+  /** Proxies of TCP: they see no requests. */
+  readonly tunnels: readonly PlacedMap[];
+  /** Endpoints by the name of their cluster: `127.0.0.1:3000`, `unix:/run/app.sock`. */
+  readonly endpoints: ReadonlyMap<string, readonly string[]>;
+  readonly placeOf: (map: PlacedMap) => string;
+  /** Every ext_authz filter of the file, also outside of managers. */
+  readonly extAuthz: readonly Filter[];
+  /** headgate's filters of all managers. */
+  readonly checks: readonly Filter[];
+}
+
+/** An HTTP connection manager. */
+export interface Manager {
+  readonly map: PlacedMap;
+  /** `the listener edge` */
+  readonly what: string;
+  /** Only listeners of the same Envoy connect to it. */
+  readonly isInternal: boolean;
+  readonly filters: readonly Filter[];
+  readonly upgrades: readonly PlacedMap[];
+  readonly hosts: readonly VirtualHost[];
+}
+
+/** An entry of a list of HTTP filters. */
+export interface Filter {
+  readonly map: PlacedMap;
+  readonly name: string;
+  /** Its configuration; that of the filter within, if a matcher decides whether it runs. */
+  readonly config: unknown;
+  readonly isConditional: boolean;
+}
+
+export interface VirtualHost {
+  readonly map: PlacedMap;
+  /** The route configuration that it belongs to. */
+  readonly owner: PlacedMap;
+  readonly routes: readonly PlacedMap[];
+}
+
+const EXT_AUTHZ = 'type.googleapis.com/envoy.extensions.filters.http.ext_authz.v3.ExtAuthz';
+
+/** Throws a RangeError with the place if the text is not YAML. */
+export function readEnvoyFile(file: string, text: string): EnvoyFile {
+  const yaml = placedYaml(withProtoNames(text));
+  const listeners = ['filter_chains', 'default_filter_chain'].flatMap((key) => yaml.with(key));
+  const managers = yaml.with('http_filters').map((map) => managerOf(yaml, { map, listeners }));
+  const endpoints = new Map(
+    yaml.with('load_assignment').map(({ value }) => [String(value.name), endpointsOf(value)]),
+  );
+  return {
+    managers,
+    tunnels: yaml
+      .with('@type')
+      .filter(({ value }) => /\.tcp_proxy\.v\w+\.TcpProxy$/.test(String(value['@type']))),
+    endpoints,
+    placeOf: ({ line }) => `${file}:${line}`,
+    extAuthz: filtersIn(yaml.with('typed_config')).filter(isExtAuthz),
+    checks: headgateFilters(
+      managers.flatMap(({ filters }) => filters.filter(isExtAuthz)),
+      endpoints,
+    ),
+  };
+}
+
+export function isExtAuthz({ config }: Filter): boolean {
+  return textAt(config, '@type') === EXT_AUTHZ;
+}
+
+/** The filters that ask headgate. A file with one service needs no mark; among several, those with one are meant. */
+export function headgateFilters(
+  filters: readonly Filter[],
+  endpoints: EnvoyFile['endpoints'],
+): readonly Filter[] {
+  const marked = filters.filter((filter) => isMarked(filter, endpoints));
+  if (marked.length > 0) return marked;
+  const [first] = filters;
+  return filters.filter(({ config }) => askedCluster(config) === askedCluster(first?.config));
+}
+
+/** headgate's name in the filter or in an address, or its path. */
+function isMarked({ name, config }: Filter, endpoints: EnvoyFile['endpoints']): boolean {
+  const addresses = endpoints.get(askedCluster(config) ?? '') ?? [];
+  const texts = [name, JSON.stringify(config), ...addresses];
+  const prefix = textAt(config, 'http_service', 'path_prefix');
+  return prefix === '/envoy' || texts.some((each) => /headgate/i.test(each));
+}
+
+/** The cluster of a check's service, or its address for the gRPC library of Google. */
+export function askedCluster(config: unknown): string | undefined {
+  return (
+    textAt(config, 'http_service', 'server_uri', 'cluster') ??
+    textAt(config, 'grpc_service', 'envoy_grpc', 'cluster_name') ??
+    textAt(config, 'grpc_service', 'google_grpc', 'target_uri')
+  );
+}
+
+/** The check of a manager. */
+export function checkOf({ filters }: Manager, { checks }: EnvoyFile): Filter | undefined {
+  return filters.find(({ config }) => checks.some((each) => each.config === config));
+}
+
+function managerOf(
+  yaml: PlacedYaml,
+  { map, listeners }: { map: PlacedMap; listeners: readonly PlacedMap[] },
+): Manager {
+  const listener = listeners.find(({ node }) => isWithin(map, node.range));
+  const name =
+    textAt(listener?.value, 'name') ?? textAt(map.value, 'stat_prefix') ?? 'without name';
+  const owners = [
+    yaml.map(map, 'route_config'),
+    ...yaml
+      .list(map, 'scoped_routes', 'scoped_route_configurations_list', 'scoped_route_configurations')
+      .map((scope) => yaml.map(scope, 'route_configuration')),
+  ];
+  return {
+    map,
+    what: `the listener ${name}`,
+    isInternal: at(listener?.value, 'internal_listener') !== undefined,
+    filters: filtersIn(yaml.list(map, 'http_filters')),
+    upgrades: yaml.list(map, 'upgrade_configs'),
+    hosts: owners.flatMap((owner) =>
+      owner === undefined
+        ? []
+        : yaml.list(owner, 'virtual_hosts').map((host) => ({
+            map: host,
+            owner,
+            routes: [...yaml.list(host, 'routes'), ...matchedRoutes(yaml, host)],
+          })),
+    ),
+  };
+}
+
+/** The routes of a matcher, which has them as actions. */
+function matchedRoutes(yaml: PlacedYaml, host: PlacedMap): PlacedMap[] {
+  const matcher = yaml.map(host, 'matcher');
+  if (matcher === undefined) return [];
+  return yaml.with('@type', matcher).filter(({ value }) => /\.Route$/.test(String(value['@type'])));
+}
+
+function isWithin({ node }: PlacedMap, range: PlacedMap['node']['range']): boolean {
+  const start = node.range?.[0] ?? -1;
+  return range !== undefined && range !== null && start >= range[0] && start < range[2];
+}
+
+export function filtersIn(maps: readonly PlacedMap[]): Filter[] {
+  return maps.map((map): Filter => {
+    const name = textAt(map.value, 'name') ?? '';
+    const config = at(map.value, 'typed_config');
+    const inner = textAt(config, '@type') === EXT_AUTHZ ? undefined : innerCheck(config);
+    return { map, name, config: inner ?? config, isConditional: inner !== undefined };
+  });
+}
+
+/** The ext_authz filter that a matcher or a composite filter runs. */
+function innerCheck(value: unknown): unknown {
+  const open = [value];
+  for (const each of open) {
+    if (textAt(each, '@type') === EXT_AUTHZ) return each;
+    if (typeof each === 'object' && each !== null) open.push(...Object.values(each));
+  }
+  return undefined;
+}
+
+function endpointsOf(cluster: unknown): string[] {
+  return listAt(cluster, 'load_assignment', 'endpoints')
+    .flatMap((locality) => listAt(locality, 'lb_endpoints'))
+    .map((endpoint) => at(endpoint, 'endpoint', 'address'))
+    .flatMap((address) => {
+      const pipe = textAt(address, 'pipe', 'path');
+      if (pipe !== undefined) return [`unix:${pipe}`];
+      const host = textAt(address, 'socket_address', 'address');
+      const port = at(address, 'socket_address', 'port_value');
+      return host === undefined ? [] : [`${host.includes(':') ? `[${host}]` : host}:${port}`];
+    });
+}
+
+/** Envoy accepts the names of fields in two forms: `http_filters` and `httpFilters`. */
+function withProtoNames(text: string): string {
+  if (!/\b(?:httpFilters|typedConfig)\b/.test(text)) return text;
+  const names = /(?<![\w.$%-])[a-z]+(?:[A-Z][a-z0-9]+)+(?=["'][ \t]*:|[ \t]*:[ \t\r\n])/g;
+  return text.replaceAll(names, (name) =>
+    name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+  );
+}

@@ -1,0 +1,55 @@
+/** Reads a file of Envoy with the filter ext_authz, over HTTP or gRPC. */
+import { type ProxyFacts, type ReadProxyFile, SECRET_HEADER } from '../reader.ts';
+import { at, listAt, textAt } from '../yaml-nodes.ts';
+import { askedCluster, type EnvoyFile, headgateFilters, readEnvoyFile } from './config.ts';
+import { envoyFindings } from './findings.ts';
+import { envoyRewrites } from './rewrites.ts';
+import { envoySites } from './sites.ts';
+import { envoyWays } from './ways.ts';
+
+export const readEnvoy: ReadProxyFile = ({ file, text }) => {
+  if (!text.includes('.ext_authz.v3.ExtAuthz')) return undefined;
+  const envoy = readEnvoyFile(file, text);
+  const facts = factsOf(envoy);
+  if (facts === undefined) return undefined;
+  return {
+    facts,
+    sites: envoySites(envoy),
+    ways: envoyWays(envoy),
+    rewrites: envoyRewrites(envoy),
+    own: envoyFindings(envoy),
+  };
+};
+
+function factsOf({ checks, extAuthz, endpoints }: EnvoyFile): ProxyFacts | undefined {
+  const [check] = [...checks, ...headgateFilters(extAuthz, endpoints)];
+  if (check === undefined) return undefined;
+  const filter = check.config;
+  const isGrpc = at(filter, 'grpc_service') !== undefined;
+  const sent = isGrpc
+    ? listAt(filter, 'grpc_service', 'initial_metadata')
+    : listAt(filter, 'http_service', 'authorization_request', 'headers_to_add');
+  const secret = sent.find((each) => textAt(each, 'key')?.toLowerCase() === SECRET_HEADER);
+  return {
+    proxy: isGrpc ? 'envoy-grpc' : 'envoy',
+    passed: passedBy(filter, isGrpc),
+    owned: new Set(sent.map((each) => textAt(each, 'key')?.toLowerCase() ?? '')),
+    secret: textAt(secret, 'value'),
+    gateways: endpoints.get(askedCluster(filter) ?? '') ?? [],
+    losesDenials: false,
+    refusesAll: at(filter, 'failure_mode_allow') !== true,
+  };
+}
+
+function passedBy(filter: unknown, isGrpc: boolean): ProxyFacts['passed'] {
+  const patterns = [
+    ...listAt(filter, 'allowed_headers', 'patterns'),
+    ...listAt(filter, 'http_service', 'authorization_request', 'allowed_headers', 'patterns'),
+  ];
+  // Over gRPC, Envoy sends every header if none are listed.
+  if (isGrpc && patterns.length === 0) return 'all';
+  // Prefixes and expressions may match anything.
+  if (patterns.some((pattern) => textAt(pattern, 'exact') === undefined)) return 'all';
+  const names = patterns.map((pattern) => textAt(pattern, 'exact')?.toLowerCase() ?? '');
+  return new Set(isGrpc ? names : [...names, 'authorization']);
+}

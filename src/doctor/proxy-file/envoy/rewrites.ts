@@ -1,0 +1,116 @@
+/** Routes of Envoy that change the path after the check. */
+
+import { expressionSamples } from '../expression-samples.ts';
+import {
+  changeTo,
+  escaped,
+  type PathChange,
+  partReplaced,
+  prefixReplaced,
+  UNKNOWN_TEXT,
+} from '../path-change.ts';
+import { hostsOf } from '../path-policies.ts';
+import type { Rewrite } from '../rewrites.ts';
+import { at, listAt, textAt } from '../yaml-nodes.ts';
+import type { PlacedMap } from '../yaml-places.ts';
+import { sendsRequestId } from './check.ts';
+import { checkOf, type EnvoyFile, type Filter, type Manager, type VirtualHost } from './config.ts';
+import { isCertain, isExactPath, mayMatch, pathOf, routeName } from './match.ts';
+import { levelsOf, settingsOf } from './settings.ts';
+import { clustersOf } from './ways.ts';
+
+export function envoyRewrites(envoy: EnvoyFile): Rewrite[] {
+  return envoy.managers.flatMap((manager) => {
+    const check = checkOf(manager, envoy);
+    if (check === undefined) return [];
+    return manager.hosts.flatMap((host) =>
+      host.routes.flatMap((route) => {
+        const { match } = route.value;
+        const all = [...redirects(route, { manager, check }), ...changes(route, { host, check })];
+        return all.map(({ key, change }) => ({
+          what: `${key} of ${routeName(match)}`,
+          place: envoy.placeOf(route),
+          hosts: hostsOf(listAt(host.map.value, 'domains').map(String)),
+          change,
+          sent: [
+            pathOf(match) ?? '',
+            ...expressionSamples(textAt(match, 'safe_regex', 'regex') ?? '', {}),
+          ],
+          isApplied: (path) => mayMatch(match, path),
+          isServed: (path) => isServedAsItIs(path, { route, host }),
+        }));
+      }),
+    );
+  });
+}
+
+interface Changing {
+  /** The field. */
+  readonly key: string;
+  readonly change: PathChange | undefined;
+}
+
+/** Envoy follows redirects of the application. With one request id, headgate decides once. */
+function redirects(
+  { value }: PlacedMap,
+  { manager, check }: { manager: Manager; check: Filter },
+): Changing[] {
+  const key = 'internal_redirect_policy';
+  const isOn = at(value, 'route', key) !== undefined && sendsRequestId(manager, check);
+  return isOn ? [{ key, change: undefined }] : [];
+}
+
+function changes(
+  route: PlacedMap,
+  { host, check }: { host: VirtualHost; check: Filter },
+): Changing[] {
+  const namesPolicy = levelsOf(route, host).some((level) =>
+    settingsOf(level).some(({ filter, policy }) => filter === check.name && policy !== undefined),
+  );
+  return namesPolicy ? [] : changesBy(route);
+}
+
+function changesBy({ value: { route: action, match } }: PlacedMap): Changing[] {
+  const prefix = textAt(action, 'prefix_rewrite');
+  const pattern = textAt(action, 'regex_rewrite', 'pattern', 'regex');
+  const substitution = textAt(action, 'regex_rewrite', 'substitution');
+  const written = textAt(action, 'path_rewrite');
+  const policy = at(action, 'path_rewrite_policy', 'typed_config');
+  const template = textAt(policy, 'path_template_rewrite');
+  const own = pathOf(match);
+  if (prefix !== undefined) {
+    const key = 'prefix_rewrite';
+    // Such a route takes whole paths.
+    if (own === undefined) return [{ key, change: changeTo(prefix) }];
+    const exact = { expression: `^${escaped(own)}$`, target: prefix };
+    // What follows a folder begins with a slash.
+    const isFolder = textAt(match, 'path_separated_prefix') !== undefined;
+    const by = isFolder ? prefix.replace(/\/$/, '') : prefix;
+    return [{ key, change: isExactPath(match) ? exact : prefixReplaced(own, by) }];
+  }
+  if (pattern !== undefined && substitution !== undefined)
+    return [{ key: 'regex_rewrite', change: partReplaced(pattern, substitution) }];
+  if (written !== undefined) return [{ key: 'path_rewrite', change: withUnknown(written) }];
+  if (template === undefined) return [];
+  return [{ key: 'path_rewrite_policy', change: withUnknown(template) }];
+}
+
+/** `%REQ(a)%` and `{name}` may be any text. */
+function withUnknown(written: string): PathChange {
+  return changeTo(written.replaceAll(/%[^%]*%|\{[^}]*\}/g, UNKNOWN_TEXT));
+}
+
+/**
+ * Whether the application also gets this path from clients that send it, or no client can send it. Otherwise the policy
+ * is for a path of another application, or for one that this route rewrites, as it should be.
+ */
+function isServedAsItIs(path: string, { route, host }: { route: PlacedMap; host: VirtualHost }) {
+  const own = host.routes.find(
+    ({ value }) => isCertain(value.match) && mayMatch(value.match, path),
+  );
+  if (own === undefined) return true;
+  if (changesBy(own).length > 0) return false;
+  const clusters = (map: PlacedMap) =>
+    clustersOf(at(map.value, 'route')).map(({ cluster }) => cluster);
+  return clusters(own).some((cluster) => clusters(route).includes(cluster));
+}

@@ -1,0 +1,141 @@
+/** The ways of a file of Envoy to applications: routes, upgrades, and proxies of TCP. */
+
+import { addressOf } from '../addresses.ts';
+import type { Way } from '../ways.ts';
+import { at, listAt, textAt } from '../yaml-nodes.ts';
+import type { PlacedMap } from '../yaml-places.ts';
+import {
+  askedCluster,
+  checkOf,
+  type EnvoyFile,
+  type Filter,
+  filtersIn,
+  isExtAuthz,
+  type Manager,
+} from './config.ts';
+import { isNarrow, routeName } from './match.ts';
+import { isSwitchedOff, levelsOf } from './settings.ts';
+
+export function envoyWays(envoy: EnvoyFile): Way[] {
+  const { checks } = envoy;
+  const isHeadgate = new Set(checks.map(({ config }) => askedCluster(config)));
+  const targets = [
+    ...envoy.managers.flatMap((manager) => managerTargets(manager, envoy)),
+    ...envoy.tunnels.flatMap((tunnel) =>
+      clustersOf(tunnel.value).map(({ cluster }) => ({
+        what: `the TCP proxy ${textAt(tunnel.value, 'stat_prefix') ?? ''}`.trim(),
+        place: envoy.placeOf(tunnel),
+        cluster,
+        isChecked: false,
+      })),
+    ),
+  ];
+  return targets
+    .filter(({ cluster }) => !isHeadgate.has(cluster))
+    .map(({ cluster, ...way }) => {
+      const known = envoy.endpoints.get(cluster) ?? [];
+      // Names and addresses that another file has are a cluster's own.
+      const servers =
+        known.length > 0 ? known.map((each) => addressOf(each)) : [`the cluster ${cluster}`];
+      return { ...way, servers };
+    });
+}
+
+interface Target extends Omit<Way, 'servers'> {
+  readonly cluster: string;
+}
+
+function managerTargets(manager: Manager, envoy: EnvoyFile): Target[] {
+  const check = checkOf(manager, envoy);
+  if (check === undefined && manager.isInternal) return [];
+  if (check === undefined) return wholeTargets(manager, manager.map, { envoy, what: manager.what });
+  return [
+    ...manager.hosts.flatMap((host) =>
+      host.routes.flatMap((route) => {
+        const levels = levelsOf(route, host);
+        return clustersOf(at(route.value, 'route')).flatMap(({ cluster, own }): Target[] => {
+          const isOff = isSwitchedOff(
+            check,
+            own === undefined ? levels : [{ value: own }, ...levels],
+          );
+          // Other findings are about routes for some paths.
+          if (isOff && own === undefined && isNarrow(route.value.match)) return [];
+          const what = routeName(route.value.match);
+          return [{ what, place: envoy.placeOf(route), cluster, isChecked: !isOff }];
+        });
+      }),
+    ),
+    ...upgradeTargets(manager, envoy),
+  ];
+}
+
+/** Each cluster of a manager once. */
+function wholeTargets(
+  { hosts }: Manager,
+  map: PlacedMap,
+  { envoy, what }: { envoy: EnvoyFile; what: string },
+): Target[] {
+  const routes = hosts.flatMap((host) => host.routes);
+  const clusters = routes.flatMap(({ value }) => clustersOf(value.route));
+  return [...new Set(clusters.map(({ cluster }) => cluster))].map((cluster) => ({
+    what,
+    place: envoy.placeOf(map),
+    cluster,
+    isChecked: false,
+  }));
+}
+
+/** Upgrades whose own filters lack the check, and those through which a client can send more requests. */
+function upgradeTargets(manager: Manager, envoy: EnvoyFile): Target[] {
+  const routes = manager.hosts.flatMap((host) => host.routes);
+  const ofRoutes = routes.flatMap(({ value }) => listAt(value, 'route', 'upgrade_configs'));
+  const isOn = (upgrade: unknown) => at(upgrade, 'enabled') !== false;
+  const open = manager.upgrades.flatMap((upgrade) => {
+    const type = typeOf(upgrade.value);
+    const isUsed =
+      isOn(upgrade.value) || ofRoutes.some((each) => typeOf(each) === type && isOn(each));
+    const own = listAt(upgrade.value, 'filters').length > 0;
+    const isOpen = isTunnel(type) || (own && !hasCheck(upgrade, envoy.checks));
+    return isUsed && isOpen
+      ? wholeTargets(manager, upgrade, { envoy, what: `the upgrade ${type}` })
+      : [];
+  });
+  const tunnels = routes.flatMap((route) => {
+    const types = listAt(route.value, 'route', 'upgrade_configs').filter(isOn).map(typeOf);
+    return types.filter(isTunnel).flatMap((type) =>
+      clustersOf(at(route.value, 'route')).map(({ cluster }) => ({
+        what: `the upgrade ${type}`,
+        place: envoy.placeOf(route),
+        cluster,
+        isChecked: false,
+      })),
+    );
+  });
+  return [...open, ...tunnels];
+}
+
+function hasCheck({ value }: PlacedMap, checks: readonly Filter[]): boolean {
+  const clusters = checks.map(({ config }) => askedCluster(config));
+  const own = filtersIn(listAt(value, 'filters').map((filter) => ({ value: filter }) as PlacedMap));
+  return own.some((filter) => isExtAuthz(filter) && clusters.includes(askedCluster(filter.config)));
+}
+
+function typeOf(upgrade: unknown): string {
+  return textAt(upgrade, 'upgrade_type') ?? '';
+}
+
+function isTunnel(type: string): boolean {
+  return type !== '' && type.toLowerCase() !== 'websocket';
+}
+
+/** Where a route or a proxy of TCP leads, with what a weighted cluster says itself. */
+export function clustersOf(
+  action: unknown,
+): { readonly cluster: string; readonly own?: PlacedMap['value'] }[] {
+  const one = textAt(action, 'cluster');
+  const weighted = listAt(action, 'weighted_clusters', 'clusters').flatMap((each) => {
+    const cluster = textAt(each, 'name');
+    return cluster === undefined ? [] : [{ cluster, own: each as PlacedMap['value'] }];
+  });
+  return one === undefined ? weighted : [{ cluster: one }, ...weighted];
+}

@@ -1,0 +1,91 @@
+/** Lines of HAProxy that change the path after the check. */
+import { expressionSamples } from '../expression-samples.ts';
+import {
+  changeTo,
+  OLD_PATH,
+  type PathChange,
+  partReplaced,
+  SAMPLE,
+  UNKNOWN_TEXT,
+  withGroups,
+} from '../path-change.ts';
+import type { Rewrite } from '../rewrites.ts';
+import { conditionAt, holds } from './conditions.ts';
+import { isCheck, type Line, linesWithin, type Section } from './sections.ts';
+import { asks, type Route, routesOf, serversOf } from './ways.ts';
+
+export function haproxyRewrites(sections: readonly Section[]): Rewrite[] {
+  const routes = routesOf(sections);
+  const checked = routes.filter(({ from, to }) => asks(from) || asks(to));
+  const places = new Set(checked.flatMap(({ from, to }) => [from, to]));
+  return [...places].flatMap((section) => {
+    const ways = checked.filter(({ from, to }) => from === section || to === section);
+    const reached = new Set(ways.flatMap(({ to }) => serversOf(to.lines)));
+    const getsThere = (path: string) =>
+      ways.some(({ from, to }) => from === section || backendsFor(path, from, routes).includes(to));
+    return linesAfterCheck(section).flatMap((line): Rewrite[] => {
+      const change = changeOf(line);
+      if (change === undefined) return [];
+      return [
+        {
+          what: line.words.slice(0, 3).join(' '),
+          place: line.place,
+          hosts: undefined,
+          change,
+          sent: pathsIn(line, section),
+          isApplied: (path) => (getsThere(path) ? holds(line, section, path) : false),
+          isServed: (path) =>
+            ways.some(({ from }) =>
+              backendsFor(path, from, routes).some((to) =>
+                serversOf(to.lines).some((each) => reached.has(each)),
+              ),
+            ),
+        },
+      ];
+    });
+  });
+}
+
+/** In a section without a check, all lines come after that of the frontend. */
+function linesAfterCheck(section: Section): readonly Line[] {
+  const lines = linesWithin(section);
+  return lines.slice(lines.findIndex(isCheck) + 1);
+}
+
+/** Where requests with this path may go. */
+function backendsFor(path: string, from: Section, routes: readonly Route[]): Section[] {
+  const backends: Section[] = [];
+  for (const route of routes.filter((each) => each.from === from)) {
+    const isTaken = route.line === undefined || holds(route.line, from, path);
+    if (isTaken !== false) backends.push(route.to);
+    if (isTaken === true) break;
+  }
+  return backends;
+}
+
+/** Paths that fit the condition of the line, as far as it names some. */
+function pathsIn({ words }: Line, { lines }: Section): string[] {
+  const at = conditionAt(words);
+  const condition = at === -1 ? [] : words.slice(at + 1);
+  const named = lines.filter(
+    ({ words: [first, name = ''] }) => first === 'acl' && condition.includes(name),
+  );
+  return [...condition, ...named.flatMap((acl) => acl.words)].flatMap((word) => {
+    if (word.startsWith('^')) return expressionSamples(word, {});
+    return /^[/.]/.test(word) ? [word, SAMPLE + word] : [];
+  });
+}
+
+function changeOf({ words: [first, action = '', a = '', b = ''] }: Line): PathChange | undefined {
+  if (first !== 'http-request') return undefined;
+  if (/^replace-(path|pathq|uri)$/.test(action)) return { expression: a, target: withGroups(b) };
+  if (!/^set-(path|pathq|uri)$/.test(action)) return undefined;
+  const regsub = /^%\[(?:path|pathq|url),regsub\(([^,]*),([^,)]*)[^\]]*\)\]$/.exec(a);
+  if (regsub !== null) return partReplaced(unquoted(regsub[1]), unquoted(regsub[2]));
+  const target = a.replaceAll(/%\[(?:path|pathq|url)\]/g, OLD_PATH);
+  return changeTo(target.replaceAll(/%\[[^\]]*\]/g, UNKNOWN_TEXT));
+}
+
+function unquoted(text = ''): string {
+  return text.replaceAll(/^["']|["']$/g, '');
+}

@@ -1,0 +1,128 @@
+/** Which authorizer an object of Kubernetes lets a proxy ask. */
+
+import { parse } from 'yaml';
+import { at, isMap, listAt, textAt } from '../yaml-nodes.ts';
+
+export interface KubernetesObject {
+  readonly value: unknown;
+  /** `ingress.yaml:12` */
+  readonly place: string;
+  readonly kind: string;
+  readonly group: string;
+  readonly name: string;
+  /** Empty: the file does not say. */
+  readonly namespace: string;
+}
+
+export interface Asking {
+  readonly object: KubernetesObject;
+  readonly place: string;
+  /** `the SecurityPolicy sso` */
+  readonly what: string;
+  /** Whom it asks: an address or a name. */
+  readonly authorizer: string;
+  readonly isHeadgate: boolean;
+  /** It only describes an authorizer, and another object names it. */
+  readonly isProvider: boolean;
+}
+
+/** An extension provider of Istio. */
+export interface Provider {
+  readonly object: KubernetesObject;
+  readonly name: string;
+  readonly service: string;
+  readonly isHeadgate: boolean;
+}
+
+const INGRESS_NGINX = 'nginx.ingress.kubernetes.io';
+
+export function askingOf(object: KubernetesObject, providers: readonly Provider[]): Asking[] {
+  const { value, kind, group } = object;
+  const asks = (authorizer: string | undefined, isHeadgate: boolean, isProvider = false) =>
+    authorizer === undefined ? [] : [asking(object, { authorizer, isHeadgate, isProvider })];
+  if (kind === 'Ingress') {
+    const url = textAt(value, 'metadata', 'annotations', `${INGRESS_NGINX}/auth-url`);
+    return asks(url, /\/ingress-nginx\/?$/.test(url ?? ''));
+  }
+  if (kind === 'SecurityPolicy' && group === 'gateway.envoyproxy.io') {
+    const extAuth = at(value, 'spec', 'extAuth');
+    const service = serviceOf(at(extAuth, 'grpc') ?? at(extAuth, 'http'));
+    return asks(service, isOurs(service, textAt(extAuth, 'http', 'path')));
+  }
+  if (kind === 'AuthorizationPolicy' && textAt(value, 'spec', 'action') === 'CUSTOM') {
+    const name = textAt(value, 'spec', 'provider', 'name');
+    const known = providers.find((each) => each.name === name);
+    return asks(name, known?.isHeadgate ?? isOurs(name));
+  }
+  if (kind === 'HTTPProxy') {
+    const name = textAt(value, 'spec', 'virtualhost', 'authorization', 'extensionRef', 'name');
+    return asks(name, isOurs(name));
+  }
+  if (kind === 'HTTPRoute')
+    return listAt(value, 'spec', 'rules')
+      .flatMap((rule) => listAt(rule, 'filters'))
+      .flatMap((filter) => {
+        const service = serviceOf(at(filter, 'externalAuth'));
+        return asks(service, isOurs(service, textAt(filter, 'externalAuth', 'http', 'path')));
+      });
+  if (kind === 'Middleware') {
+    const address = textAt(value, 'spec', 'forwardAuth', 'address');
+    // A router may have several.
+    return /\/traefik\/?$/.test(address ?? '') ? asks(address, true) : [];
+  }
+  return providersOf(object).flatMap(({ service, isHeadgate }) => asks(service, isHeadgate, true));
+}
+
+interface Found {
+  readonly authorizer: string;
+  readonly isHeadgate: boolean;
+  readonly isProvider: boolean;
+}
+
+function asking(object: KubernetesObject, found: Found): Asking {
+  const { kind, name, place } = object;
+  return { object, place, what: `the ${kind}${name === '' ? '' : ` ${name}`}`, ...found };
+}
+
+/** `headgate.headgate` of the first backend that a reference names. */
+function serviceOf(reference: unknown): string | undefined {
+  const backend = listAt(reference, 'backendRefs')[0] ?? at(reference, 'backendRef') ?? undefined;
+  const name = textAt(backend, 'name');
+  const namespace = textAt(backend, 'namespace');
+  return name && (namespace === undefined ? name : `${name}.${namespace}`);
+}
+
+/** By its name, because an object has only names; or by a path of headgate. */
+function isOurs(name: string | undefined, path?: string): boolean {
+  return name !== undefined && (/headgate/i.test(name) || /^\/envoy\/?$/.test(path ?? ''));
+}
+
+/** Those of a mesh configuration: the values of a chart, an IstioOperator, or the ConfigMap of Istio. */
+export function providersOf(object: KubernetesObject): Provider[] {
+  const { value } = object;
+  const mesh = textAt(value, 'data', 'mesh');
+  const configurations = [
+    value,
+    at(value, 'meshConfig'),
+    at(value, 'spec', 'meshConfig'),
+    ...(mesh === undefined ? [] : [parsed(mesh)]),
+  ];
+  return configurations.flatMap((each) =>
+    listAt(each, 'extensionProviders').flatMap((provider) => {
+      const check = at(provider, 'envoyExtAuthzHttp') ?? at(provider, 'envoyExtAuthzGrpc');
+      const name = textAt(provider, 'name');
+      const service = textAt(check, 'service');
+      if (!isMap(check) || name === undefined || service === undefined) return [];
+      const isHeadgate = isOurs(service, textAt(check, 'pathPrefix'));
+      return [{ object, name, service, isHeadgate }];
+    }),
+  );
+}
+
+function parsed(text: string): unknown {
+  try {
+    return parse(text, { maxAliasCount: 100 });
+  } catch {
+    return undefined;
+  }
+}

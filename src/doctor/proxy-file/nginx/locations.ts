@@ -1,0 +1,42 @@
+/** Which location of NGINX takes a request. */
+import { matchesExpression } from '../expression.ts';
+import { innerLevels, type Level } from './levels.ts';
+import type { Directive } from './tree.ts';
+
+interface Rule {
+  /** `=`, `^~`, `~`, `~*`, or empty for a prefix. */
+  readonly kind: string;
+  /** Empty for blocks that no request is matched with. */
+  readonly text: string;
+}
+
+export function ruleOf({ name, args }: Directive): Rule {
+  const [, kind = '', text = ''] = /^(=|\^~|~\*|~)? ?(.*)$/s.exec(args.join(' ')) ?? [];
+  return name !== 'location' || text.startsWith('@') ? { kind: '', text: '' } : { kind, text };
+}
+
+/** Stands for a location with an expression that may match. Nothing is known of its lines. */
+export const UNKNOWN: Level = {
+  at: { name: 'location', args: [], block: [], place: '', isPart: false },
+  around: [],
+};
+
+/** As NGINX finds it: the longest prefix, then the first expression that matches. Undefined if there is none. */
+export function locationFor(path: string, levels: readonly Level[]): Level | undefined {
+  const rules = levels.map((level) => ({ level, ...ruleOf(level.at) })).filter((each) => each.text);
+  const exact = rules.find(({ kind, text }) => kind === '=' && text === path);
+  if (exact !== undefined) return exact.level;
+  const [longest] = rules
+    .filter(({ kind, text }) => (kind === '' || kind === '^~') && path.startsWith(text))
+    .sort((a, b) => b.text.length - a.text.length);
+  const inside = longest && locationFor(path, innerLevels(longest.level));
+  if (inside === UNKNOWN) return inside;
+  if (inside !== undefined && /^[=~]/.test(ruleOf(inside.at).kind)) return inside;
+  for (const { level, kind, text } of longest?.kind === '^~' ? [] : rules) {
+    const subject = { path, ignoresCase: kind === '~*' };
+    const matches = kind.startsWith('~') ? matchesExpression(text, subject) : false;
+    if (matches === undefined) return UNKNOWN;
+    if (matches) return locationFor(path, innerLevels(level)) ?? level;
+  }
+  return inside ?? longest?.level;
+}

@@ -1,0 +1,141 @@
+/** Which router of Traefik takes a request, and whether it has the middleware of headgate. */
+import { fitsRule, type Site } from '../unchecked-paths.ts';
+import { at, listAt, textAt } from '../yaml-nodes.ts';
+import type { PlacedMap, PlacedYaml } from '../yaml-places.ts';
+
+/** The file with the routers. */
+export interface Routing {
+  readonly yaml: PlacedYaml;
+  readonly file: string;
+}
+
+export interface Router {
+  readonly name: string;
+  readonly place: string;
+  readonly entryPoints: string;
+  readonly service: string;
+  /** Their names without that of this provider, with those of chains. */
+  readonly middlewares: readonly string[];
+  readonly priority: number;
+  readonly asks: boolean;
+  /** Undefined if the rule has conditions besides a host and paths. */
+  readonly rule: Rule | undefined;
+}
+
+interface Rule {
+  readonly host: string | undefined;
+  /** Path prefixes end with a star. Empty: any path. */
+  readonly paths: readonly string[];
+}
+
+/**
+ * One for each host of each set of entry points with a router that asks headgate. If no router does, the entry point
+ * does, which is in another file.
+ */
+export function traefikSites(routing: Routing): Site[] {
+  return routing.yaml.with('routers').flatMap((map) => {
+    const routers = routersIn(map, routing);
+    const asked = new Set(routers.filter(({ asks }) => asks).map(({ entryPoints }) => entryPoints));
+    return [...asked].flatMap((entryPoints) => {
+      const own = routers.filter((each) => each.entryPoints === entryPoints);
+      const hosts = new Set(own.map(({ rule }) => rule?.host));
+      return [...hosts].map((host) => siteOf(host, own));
+    });
+  });
+}
+
+/** Whether a `forwardAuth` is the check of headgate. */
+export function asksHeadgate(forwardAuth: unknown): boolean {
+  return /\/traefik\/?$/.test(textAt(forwardAuth, 'address') ?? '');
+}
+
+/** The routers of a map such as `http`. */
+export function routersIn(map: PlacedMap, { yaml, file }: Routing): Router[] {
+  const context = { http: map.value, file };
+  return yaml.entries(map, 'routers').map(([name, router]) => routerOf(name, router, context));
+}
+
+function siteOf(host: string | undefined, all: readonly Router[]): Site {
+  const routers = all
+    .filter(({ rule }) => rule === undefined || rule.host === undefined || rule.host === host)
+    .sort(byPriority);
+  return {
+    hosts: host === undefined ? undefined : [host],
+    paths: routers.flatMap(({ rule }) => (rule?.paths ?? []).map((each) => each.replace('*', ''))),
+    choose(path) {
+      const router = routers.find(({ rule }) => rule === undefined || takes(rule, path));
+      if (router?.rule === undefined) return undefined;
+      const { name, place, asks } = router;
+      return { what: `the router ${name}`, place, isUnchecked: !asks };
+    },
+  };
+}
+
+/** Traefik tries the highest first. */
+export function byPriority(a: Router, b: Router): number {
+  return b.priority - a.priority;
+}
+
+export function takes({ paths }: Rule, path: string): boolean {
+  return paths.length === 0 || paths.some((rule) => fitsRule(path, rule));
+}
+
+/** The middlewares of these names in their order, with those of a chain in place of it. */
+export function partsOf(
+  names: readonly unknown[],
+  http: unknown,
+  seen: Set<string> = new Set(),
+): string[] {
+  return names.map(plainName).flatMap((name) => {
+    if (seen.has(name)) return [];
+    seen.add(name);
+    const parts = listAt(http, 'middlewares', name, 'chain', 'middlewares');
+    return parts.length === 0 ? [name] : partsOf(parts, http, seen);
+  });
+}
+
+export function isCheck(middleware: string, http: unknown): boolean {
+  return asksHeadgate(at(http, 'middlewares', middleware, 'forwardAuth'));
+}
+
+function routerOf(
+  name: string,
+  { value, line }: PlacedMap,
+  { http, file }: { readonly http: unknown; readonly file: string },
+): Router {
+  const middlewares = partsOf(listAt(value, 'middlewares'), http);
+  const rule = textAt(value, 'rule') ?? '';
+  return {
+    name,
+    place: `${file}:${line}`,
+    entryPoints: listAt(value, 'entryPoints').map(String).sort().join(),
+    priority: Number(value.priority) || rule.length,
+    service: plainName(value.service ?? ''),
+    middlewares,
+    asks: middlewares.some((each) => isCheck(each, http)),
+    rule: ruleOf(rule),
+  };
+}
+
+/** `headgate@file` */
+export function plainName(name: unknown): string {
+  return String(name).replace(/@file$/, '');
+}
+
+const MATCHER = /^\s*(Host|Path|PathPrefix)\(`([^`{}]*)`\)\s*$/;
+
+/** Reads `Host(...) && PathPrefix(...)`, and `Path(...) || Path(...)`. */
+function ruleOf(text: string): Rule | undefined {
+  const operator = text.includes('||') ? '||' : '&&';
+  const parts = text.split(operator).map((each) => MATCHER.exec(each));
+  const read = parts.flatMap((part) =>
+    part === null ? [] : [{ kind: part[1], value: part[2] ?? '' }],
+  );
+  const hosts = read.filter(({ kind }) => kind === 'Host').map(({ value }) => value.toLowerCase());
+  const paths = read
+    .filter(({ kind }) => kind !== 'Host')
+    .map(({ kind, value }) => (kind === 'PathPrefix' ? `${value}*` : value));
+  if (read.length < parts.length || hosts.length > 1) return undefined;
+  const isReadable = operator === '||' ? hosts.length === 0 : paths.length <= 1;
+  return isReadable ? { host: hosts[0], paths } : undefined;
+}

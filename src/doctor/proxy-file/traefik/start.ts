@@ -1,0 +1,28 @@
+/** Reads the file with which Traefik starts: where its routers are, and the middlewares of its entry points. */
+import { at, isMap, listAt, textAt } from '../yaml-nodes.ts';
+import type { PlacedYaml } from '../yaml-places.ts';
+import { plainName } from './sites.ts';
+
+export interface TraefikStart {
+  /** The file with the routers. */
+  readonly routers: string;
+  /** The entry points of routers that name none. */
+  readonly usual: readonly string[];
+  /** The names of the middlewares of an entry point, without that of their provider. */
+  middlewaresOf(entryPoint: string): readonly string[];
+}
+
+/** Undefined if it is another file, or names no file with routers. */
+export function traefikStart(yaml: PlacedYaml): TraefikStart | undefined {
+  const root = yaml.with('entryPoints').find(({ value }) => isMap(value.entryPoints))?.value;
+  const routers = textAt(root, 'providers', 'file', 'filename');
+  const points = at(root, 'entryPoints');
+  if (routers === undefined || !isMap(points)) return undefined;
+  const named = Object.keys(points);
+  const marked = named.filter((name) => at(points, name, 'asDefault') === true);
+  return {
+    routers,
+    usual: marked.length > 0 ? marked : named,
+    middlewaresOf: (name) => listAt(points, name, 'http', 'middlewares').map(plainName),
+  };
+}
