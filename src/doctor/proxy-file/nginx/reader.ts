@@ -10,7 +10,6 @@ import { readNginxConfig } from './config.ts';
 import { nginxDenials } from './denials.ts';
 import { nginxErrorPages } from './error-pages.ts';
 import { nginxFacts } from './facts.ts';
-import { grouped } from './grouped.ts';
 import { asksHeadgate, isForHeadgate, levelsIn } from './levels.ts';
 import { nginxLosses } from './losses.ts';
 import { nginxRewrites } from './rewrites.ts';

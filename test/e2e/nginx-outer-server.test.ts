@@ -1,4 +1,4 @@
-/** The ways of the quickstart that pass a request from one server of NGINX to another. */
+/** The outer server of NGINX that the quickstart shows. */
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import {
@@ -13,18 +13,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, inject, test } from 'vitest';
 import { createAuthority } from '../support/certificates.ts';
-import {
-  expectDenials,
-  expectSameSite,
-  get,
-  startSites,
-  WITH_PASSWORD,
-} from '../support/compared-nginx.ts';
+import { expectSameSite, get, startSites, WITH_PASSWORD } from '../support/compared-nginx.ts';
 import { shown } from '../support/nginx-quickstart.ts';
 import { visitSite } from '../support/site-comparison.ts';
 import { siteRequest, siteRequests } from '../support/site-requests.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'headgate-nginx-hops-'));
+const folder = mkdtempSync(join(tmpdir(), 'headgate-nginx-outer-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
 const HTTP = `include headgate-http.conf;\n${shown('map $http_host')}`;
@@ -96,25 +90,6 @@ const SAME = [
   get('/filtered/page', 'Accept-Encoding: gzip'),
 ];
 
-const REWRITING = `${HTTP}\n${shown('location = /signin {')
-  .replace(
-    'include headgate-server.conf;',
-    'include headgate-server.conf; root .; add_header X-Site-Path $request_uri always;',
-  )
-  .replace(
-    'proxy_pass APPLICATION;',
-    `add_header X-Site-Path $request_uri always; ${HEADERS} proxy_pass APPLICATION;`,
-  )}`;
-/** The site as it was before the rewrites of the page took their new form. */
-const REWRITTEN = `
-server {
-  listen PORT;
-  ${HEADERS}
-  location /old/ { rewrite ^/old/(.*) /$1 last; }
-  location = /signin { rewrite ^ /api/auth/login last; }
-  location / { proxy_pass APPLICATION; }
-}`;
-
 describe.skipIf(inject('programs').nginx === undefined)('NGINX', () => {
   test('serves the same site behind an outer server that asks headgate', async () => {
     await expectSameSite(OUTER, SAME, { plain: BEFORE, files });
@@ -185,46 +160,5 @@ describe.skipIf(inject('programs').nginx === undefined)('NGINX', () => {
     }
     application.closeAllConnections();
     application.close();
-  });
-
-  test('passes the rewritten paths of the quickstart to itself, as a rewrite did', async () => {
-    const paths = [
-      '/old/thing?a=1',
-      '/old/a%20b%25',
-      '/old//a/../b',
-      '/signin?next=%2F',
-      '/signin',
-      '/old/',
-    ];
-    const requests = [
-      ...siteRequests(),
-      ...siteRequests('/old'),
-      ...paths.map((path) => get(path)),
-    ];
-    const http = REWRITING.replaceAll('add_header X-Site-Path $request_uri always;', '');
-    await expectSameSite(http, requests, { plain: REWRITTEN, files });
-  });
-
-  test('counts a path and its rewritten one together, whatever address a client invents', async () => {
-    await using sites = await startSites(REWRITING.replaceAll('/api/auth/login', '/denied/login'), {
-      plain: REWRITTEN,
-      files,
-    });
-    const paths = ['/denied/login', '/old/denied/login', '/signin'];
-    await expectDenials(
-      sites,
-      paths.flatMap((path) => [
-        get(path),
-        get(path, 'X-Real-IP: 192.0.2.1', 'X-Forwarded-For: 192.0.2.2'),
-      ]),
-    );
-  });
-
-  test('adds a header of the server once after a rewrite', async () => {
-    await using sites = await startSites(REWRITING, { plain: REWRITTEN, files });
-    const { answer } = await visitSite(sites.guarded, get('/old/thing'));
-    expect(answer.headers.filter((each) => each.startsWith('x-site-path'))).toEqual([
-      'x-site-path: /thing',
-    ]);
   });
 });
