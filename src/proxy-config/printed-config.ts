@@ -1,6 +1,8 @@
 /** One file of a proxy, whole or the parts of it that an existing configuration needs. */
 import { readFileSync } from 'node:fs';
 import { posix } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
+import { parse } from 'yaml';
 import type { ValidFile } from '../config/policy-file/compile.ts';
 import { clientHeadersOf } from './client-headers.ts';
 import { failureRulesOf } from './gateway-failure.ts';
@@ -82,23 +84,27 @@ export function hasFailureRoutes(policies: ValidFile): boolean {
   return failureRulesOf(policies) !== undefined;
 }
 
-/** Whether the proxy refuses the routes of this policy file without a gateway. Undefined: the text does not have the region. */
+/** What a proxy refuses without a gateway. */
+export interface FailureRegion {
+  /** The file of the proxy, with the comments around the region if it has them. */
+  readonly text: string;
+  /** The entries of the region, from a file that is YAML or JSON. Tools that write such files drop comments. */
+  readonly entries?: readonly unknown[] | undefined;
+}
+
+/** Whether the proxy refuses the routes of this policy file without a gateway. Undefined: it does not have the region. */
 export function isSameFailureRegion(
   proxy: string,
-  text: string,
+  { text, entries }: FailureRegion,
   policies: ValidFile,
 ): boolean | undefined {
   const headers = clientHeadersOf(policies);
   const failure = failureRulesOf(policies);
   const regions = writerOf(proxy).regions({ headers, failure, sendsSecret: false });
   const wanted = regions[FAILURE_REGION]?.([]) ?? [];
+  if (entries !== undefined) return isDeepStrictEqual(entries, parse(wanted.join('\n')));
   const lines = regionLines(text, FAILURE_REGION);
-  if (lines !== undefined) return lines.join('\n') === wanted.map((line) => line.trim()).join('\n');
-  // JSON has no comments to mark the region, but it has the same expressions.
-  if (!text.trimStart().startsWith('{')) return undefined;
-  const expressions = wanted.join('\n').match(/\(\?i\)[^"]+/g) ?? [];
-  const isThere = expressions.length > 0 && expressions.every((each) => text.includes(each));
-  return isThere || undefined;
+  return lines && lines.join('\n') === wanted.map((line) => line.trim()).join('\n');
 }
 
 function withAddress(

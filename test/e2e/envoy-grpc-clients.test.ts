@@ -1,5 +1,8 @@
 /** A client of gRPC behind Envoy: what it sees of a denial, and of a gateway that is down. */
+import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
@@ -34,6 +37,20 @@ const HTTP_2 = {
           explicit_http_config: { http2_protocol_options: {} }
 `,
 };
+/** Where a filter of the site may be. */
+const FIRST = '                http_filters:\n';
+const LAST =
+  '                  # headgate: end of part\n                  - name: envoy.filters.http.router';
+const CLUSTERS = '\n  clusters:\n';
+const AUTHZ = 'type.googleapis.com/envoy.extensions.filters.http.ext_authz.v3.ExtAuthz';
+
+function authorizer(place: string, port: number): Readonly<Record<string, string>> {
+  const filter = `                  - { name: sso, typed_config: { "@type": ${AUTHZ}, transport_api_version: V3, http_service: { server_uri: { uri: http://sso, cluster: sso, timeout: 10s } } } }\n`;
+  const cluster = `    - { name: sso, type: STATIC, load_assignment: { cluster_name: sso, endpoints: [{ lb_endpoints: [{ endpoint: { address: { socket_address: { address: 127.0.0.1, port_value: ${port} } } } }] }] } }\n`;
+  const found = place === FIRST ? `${FIRST}${filter}` : LAST.replace('\n', `\n${filter}`);
+  return { [place]: found, [CLUSTERS]: `${CLUSTERS}${cluster}` };
+}
+
 const bytes = (value: Buffer) => value;
 const ORDER: MethodDefinition<Buffer, Buffer> = {
   path: '/shop.Orders/Order',
@@ -90,10 +107,15 @@ describe.each(CASES)('a client of gRPC behind $program with the file of $mode', 
   const { program, mode } = given;
   const testWith = test.skipIf(!(program in programs));
 
-  async function open(using: AsyncDisposableStack, gateway: Pick<Gateway, 'port' | 'grpcPort'>) {
+  async function open(
+    using: AsyncDisposableStack,
+    gateway: Pick<Gateway, 'port' | 'grpcPort'>,
+    more: Readonly<Record<string, string>> = {},
+  ) {
     const text = proxyConfigOf(mode, POLICIES);
     const behind = { application, headgate: gateway.port, grpc: gateway.grpcPort };
-    const proxy = using.use(await START[mode]({ ...behind, text, changes: HTTP_2 }, program));
+    const changes = { ...HTTP_2, ...more };
+    const proxy = using.use(await START[mode]({ ...behind, text, changes }, program));
     const client = new Client(new URL(proxy.url).host, credentials.createInsecure());
     using.defer(() => client.close());
     return { proxy, client };
@@ -117,6 +139,29 @@ describe.each(CASES)('a client of gRPC behind $program with the file of $mode', 
     const plain = await call(proxy.url, ORDER.path, { method: 'POST' });
     expect([plain.status, plain.headers['grpc-status']]).toEqual([429, undefined]);
   });
+
+  testWith.each([
+    ['before', FIRST],
+    ['after', LAST],
+  ])(
+    'gets from an authorizer of the site, %s headgate, what it gets without headgate',
+    async (_, place) => {
+      await using own = new AsyncDisposableStack();
+      const sso = createServer((_, response) => response.writeHead(429).end('too many')).listen(
+        0,
+        '127.0.0.1',
+      );
+      await once(sso, 'listening');
+      own.defer(() => void sso.close());
+      const { port } = sso.address() as AddressInfo;
+      const gateway = own.use(
+        await startGateway({ HEADGATE_POLICIES: policies, HEADGATE_GRPC_PORT: '0' }),
+      );
+      const { client } = await open(own, gateway, authorizer(place, port));
+      const denied = (await order(client)) as ServiceError;
+      expect([denied.code, denied.details]).toEqual([status.UNAVAILABLE, 'too many']);
+    },
+  );
 
   testWith('gets UNAVAILABLE from a route that is refused without the gateway', async () => {
     await using own = new AsyncDisposableStack();

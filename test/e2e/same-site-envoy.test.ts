@@ -54,6 +54,11 @@ const REQUESTS = [
   ),
   siteRequest('GET /page', { headers: ['Accept-Encoding: gzip', 'X-Secret: 1'] }),
   siteRequest('GET /thing', { headers: ['X-Forwarded-For: 198.51.100.7, 192.0.2.1'] }),
+  siteRequest('GET /mounted/thing'),
+  siteRequest('GET /mounted/thing', { headers: ['X-Forwarded-Prefix: /of-the-client'] }),
+  ...[99_999, 100_001, 1_000_000].map((size) =>
+    siteRequest('POST /uploads/thing', { body: Buffer.alloc(size) }),
+  ),
   siteRequest('GET http://a.example/thing'),
   siteRequest('GET /thing', { headers: ['Upgrade: h2c', 'Connection: Upgrade'] }),
 ];

@@ -354,7 +354,10 @@ describe.each(PROXIES)('the file of %s', (proxy) => {
     const other = POLICIES.replace('/login', '/session');
     const text = withUser(proxyConfigOf(proxy, other));
     expect(complaints(await examine(text))).toEqual([...user, 'other-failure-routes']);
-    const without = written.replace('# headgate: refused without the gateway', '');
+    // A file of Envoy may have lost its comments.
+    const without = written
+      .replace('# headgate: refused without the gateway', '')
+      .replaceAll('gateway_unavailable:', 'other:');
     expect(complaints(await examine(without))).toEqual([...user, 'other-failure-routes']);
   });
 });

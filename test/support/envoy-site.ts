@@ -29,6 +29,11 @@ export interface EnvoySiteInput {
 const TYPE = 'type.googleapis.com/envoy.extensions';
 const USER = `user:{SHA}${hash('sha1', 'pw', 'base64')}`;
 
+/** Headers that a filter of the site sets, also with names that no client may send. */
+const OWN_HEADERS = ['x-from-site', 'x_user', 'x.dot']
+  .map((key) => `{ append: { header: { key: ${key}, value: "yes" } } }`)
+  .join(', ');
+
 /** A route with a line for its settings. */
 const SITE = `static_resources:
   listeners:
@@ -83,13 +88,23 @@ const SITE = `static_resources:
                             envoy.filters.http.header_mutation:
                               "@type": ${TYPE}.filters.http.header_mutation.v3.HeaderMutationPerRoute
                               mutations: { request_mutations: [{ append: { header: { key: x-marked, value: "yes" } } }] }
+                        - match: { prefix: /mounted/ }
+                          route: { cluster: application, prefix_rewrite: / }
+                          request_headers_to_add: [{ header: { key: x-forwarded-prefix, value: /mounted }, append_action: OVERWRITE_IF_EXISTS_OR_ADD }]
+                        - match: { prefix: /uploads/ }
+                          route: { cluster: application }
+                          typed_per_filter_config:
+                            envoy.filters.http.buffer:
+                              "@type": ${TYPE}.filters.http.buffer.v3.BufferPerRoute
+                              buffer: { max_request_bytes: 100000 }
                         - match: { prefix: / }
                           route: { cluster: application }
                 http_filters:
+                  - { name: envoy.filters.http.buffer, disabled: true, typed_config: { "@type": ${TYPE}.filters.http.buffer.v3.Buffer, max_request_bytes: 1 } }
                   - name: envoy.filters.http.header_mutation
                     typed_config:
                       "@type": ${TYPE}.filters.http.header_mutation.v3.HeaderMutation
-                      mutations: { request_mutations: [{ append: { header: { key: x-from-site, value: "yes" } } }] }
+                      mutations: { request_mutations: [${OWN_HEADERS}] }
                   - name: envoy.filters.http.cors
                     typed_config: { "@type": ${TYPE}.filters.http.cors.v3.Cors }
                   - name: envoy.filters.http.basic_auth
@@ -123,10 +138,16 @@ const SITE = `static_resources:
           - lb_endpoints: [{ endpoint: { address: { socket_address: { address: 127.0.0.1, port_value: 1 } } } }]
 `;
 
-/** The site's own keys that the parts have, too. */
-const MAPPER = `- filter: { status_code_filter: { comparison: { op: EQ, value: { default_value: 403, runtime_key: none } } } }
+const mapper = (from: number, to: number) =>
+  `- filter: { status_code_filter: { comparison: { op: EQ, value: { default_value: ${from}, runtime_key: none } } } }
+  status_code: ${to}
   headers_to_add: [{ header: { key: x-page, value: forbidden } }]
   body_format_override: { text_format_source: { inline_string: "a page of the site" } }`;
+/** The site's own local replies: mappers, and the format of all others. */
+const MAPPERS = [mapper(403, 403), mapper(429, 420)].join('\n');
+const FORMAT =
+  'body_format: { json_format: { site: "%RESPONSE_CODE%", text: "%LOCAL_REPLY_BODY%" } }';
+/** The site's own keys of the virtual host. */
 const REMOVED = {
   request_headers_to_remove: 'x-secret',
   response_headers_to_remove: 'x-powered-by',
@@ -148,7 +169,8 @@ export async function startEnvoySite({
 }
 
 function plain(manager: readonly string[]): string {
-  const keys = [...manager, 'local_reply_config:', '  mappers:', ...nested(MAPPER, 4)];
+  const replies = ['local_reply_config:', `  ${FORMAT}`, '  mappers:', ...nested(MAPPERS, 4)];
+  const keys = [...manager, ...replies];
   const removals = Object.entries(REMOVED).map(([key, name]) => `${key}: [${name}]`);
   return filled(SITE, { 'OWN KEYS': keys, 'OWN REMOVALS': removals });
 }
@@ -157,7 +179,7 @@ function plain(manager: readonly string[]): string {
 const PLACES: readonly (readonly [word: string, line: RegExp, indent: number])[] = [
   ['connection', /stat_prefix: .*\n/, 16],
   ['virtual', /domains: .*\n/, 22],
-  ['filters', /http_filters:\n/, 18],
+  ['filters', /.* envoy.filters.http.buffer, .*\n/, 18],
   ['clusters', /\n {2}clusters:\n/, 4],
 ];
 
@@ -171,9 +193,15 @@ function withParts(manager: readonly string[], { mode, policies, port }: Guard):
   for (const [word, line, indent] of PLACES) {
     let part = partFor(word);
     if (word === 'connection')
-      part = part.replace('# headgate: end of part', `${nested(MAPPER, 4).join('\n')}\n`);
-    for (const [key, name] of Object.entries(REMOVED))
-      part = part.replace(`${key}:\n`, `${key}:\n  - ${name}\n`);
+      part = part
+        .replace('# headgate: end of part', `${nested(MAPPERS, 4).join('\n')}\n`)
+        .replace('  mappers:\n', `  ${FORMAT}\n  mappers:\n`);
+    if (word === 'virtual')
+      part += `request_headers_to_remove: [${REMOVED.request_headers_to_remove}]\n`;
+    part = part.replace(
+      'response_headers_to_remove:\n',
+      `response_headers_to_remove:\n  - ${REMOVED.response_headers_to_remove}\n`,
+    );
     text = text.replace(line, (found) => found + nested(part, indent).join('\n'));
   }
   return text;

@@ -59,12 +59,19 @@ export async function visitSite(
   application.received.length = 0;
   const text = await send(url, request);
   const hidden = (value: string) =>
-    value.replaceAll(new URL(url).port, 'PORT').replaceAll(String(application.port), 'APPLICATION');
+    value
+      .replace(alone(new URL(url).port), 'PORT')
+      .replace(alone(String(application.port)), 'APPLICATION');
   const isKept = (name: string) => !IGNORED.test(name) && !ignored.includes(name);
   return {
     answer: answerIn(hidden(text), isKept),
     received: application.received.map((each) => hidden(receivedText(each, isKept))),
   };
+}
+
+/** The digits of a port, but not where they are part of a hash. */
+function alone(port: string): RegExp {
+  return new RegExp(`(?<![0-9a-z])${port}(?![0-9a-z])`, 'g');
 }
 
 /** Differ each time, or are headgate's own. */

@@ -88,11 +88,11 @@ function isSamePlace(asked: string, listens: string): boolean {
 
 function failureFindings(
   { file, text }: Comparison,
-  { proxy, refusesAll }: ProxyFacts,
+  { proxy, refusesAll, refused }: ProxyFacts,
   policies: ValidFile,
 ): DoctorFinding[] {
   if (refusesAll) return [];
-  const isSame = isSameFailureRegion(proxy, text, policies);
+  const isSame = isSameFailureRegion(proxy, { text, entries: refused }, policies);
   if (isSame === true || (isSame === undefined && !hasFailureRoutes(policies))) return [];
   const problem =
     isSame === undefined

@@ -50,6 +50,8 @@ export interface ProxyFacts {
   readonly losesDenials: boolean;
   /** Every request is refused while no gateway answers. */
   readonly refusesAll: boolean;
+  /** Which requests are refused while no gateway answers, if the file is YAML: the entries of the printed region. */
+  readonly refused?: readonly unknown[] | undefined;
   /** Where the file asks headgate, as `nginx.conf:12`. Undefined: the whole file is named. */
   readonly place?: string;
   /** Where it names the secret, if `place` is known. */

@@ -1,5 +1,6 @@
 /** What `headgate doctor` says about files of Envoy. */
 import { describe, expect, test } from 'vitest';
+import { parse, stringify } from 'yaml';
 import { readEnvoy } from '../../../src/doctor/proxy-file/envoy/reader.ts';
 import { examineProxyFile } from '../../../src/doctor/proxy-file/examine.ts';
 import { proxyConfigOf, validFile } from '../../support/proxy-config.ts';
@@ -313,7 +314,6 @@ describe.each(MODES)('of %s', (mode) => {
 
 describe('of Envoy', () => {
   test('in JSON, with the other names of fields, are read alike', async () => {
-    const { parse } = await import('yaml');
     const text = changed('envoy', {
       ...withListener(TO_APPLICATION),
       ...inFilter('filter_enabled: { default_value: { numerator: 50 } }'),
@@ -330,6 +330,27 @@ describe('of Envoy', () => {
       expect(ids.sort()).toEqual(['check-not-enforced', 'upstream-unchecked']);
     }
   });
+
+  test.each(MODES)(
+    'that a tool wrote again, without comments, fit as before with %s',
+    async (mode) => {
+      const file = parse(proxyConfigOf(mode, POLICIES));
+      for (const options of [{}, { sortMapEntries: true, lineWidth: 0 }])
+        expect(await findingsIn(stringify(file, options))).toEqual(FITS);
+      const reflowed = proxyConfigOf(mode, POLICIES).replaceAll('[{', '[ {');
+      expect(await findingsIn(reflowed)).toEqual(FITS);
+      const other = proxyConfigOf(mode, POLICIES.replace('/login', '/session'));
+      const without = proxyConfigOf(mode, POLICIES).replaceAll('gateway_unavailable:', 'other:');
+      for (const [text, problem] of [
+        [other, 'refuses other routes'],
+        [without, 'has no part that refuses routes'],
+      ] as const)
+        for (const each of [stringify(parse(text)), JSON.stringify(parse(text))])
+          expect(await findingsIn(each)).toEqual([
+            expect.stringMatching(`^other-failure-routes: .*${problem}`),
+          ]);
+    },
+  );
 
   test('with aliases are read as what the aliases name', async () => {
     const shared = changed('envoy', { 'route_config:\n': 'route_config: &routes\n' });

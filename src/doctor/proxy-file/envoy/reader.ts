@@ -1,7 +1,13 @@
 /** Reads a file of Envoy with the filter ext_authz, over HTTP or gRPC. */
 import { type ProxyFacts, type ReadProxyFile, SECRET_HEADER } from '../reader.ts';
 import { at, listAt, textAt } from '../yaml-nodes.ts';
-import { askedCluster, type EnvoyFile, headgateFilters, readEnvoyFile } from './config.ts';
+import {
+  askedCluster,
+  type EnvoyFile,
+  type Filter,
+  headgateFilters,
+  readEnvoyFile,
+} from './config.ts';
 import { envoyFindings } from './findings.ts';
 import { envoyRewrites } from './rewrites.ts';
 import { envoySites } from './sites.ts';
@@ -21,7 +27,7 @@ export const readEnvoy: ReadProxyFile = ({ file, text }) => {
   };
 };
 
-function factsOf({ checks, extAuthz, endpoints }: EnvoyFile): ProxyFacts | undefined {
+function factsOf({ managers, checks, extAuthz, endpoints }: EnvoyFile): ProxyFacts | undefined {
   const [check] = [...checks, ...headgateFilters(extAuthz, endpoints)];
   if (check === undefined) return undefined;
   const filter = check.config;
@@ -38,7 +44,18 @@ function factsOf({ checks, extAuthz, endpoints }: EnvoyFile): ProxyFacts | undef
     gateways: endpoints.get(askedCluster(filter) ?? '') ?? [],
     losesDenials: false,
     refusesAll: at(filter, 'failure_mode_allow') !== true,
+    refused: managers
+      .flatMap(({ filters }) => filters)
+      .map(refusedBy)
+      .find((each) => each !== undefined),
   };
+}
+
+/** What headgate's last filter refuses, after its first rule: that no gateway answered. */
+function refusedBy({ config }: Filter): readonly unknown[] | undefined {
+  const policy = at(config, 'rules', 'policies', 'gateway_unavailable');
+  if (policy === undefined) return undefined;
+  return listAt(listAt(policy, 'permissions')[0], 'and_rules', 'rules').slice(1);
 }
 
 function passedBy(filter: unknown, isGrpc: boolean): ProxyFacts['passed'] {
