@@ -25,7 +25,7 @@ import {
   shortTime,
   withOutput,
 } from './support/output.ts';
-import { exemptedText, overrideText, toned } from './support/override-text.ts';
+import { accessText, liftedText, toned } from './support/override-text.ts';
 import { resetText } from './support/reset-text.ts';
 import { deniedUntilCell, table } from './support/table.ts';
 
@@ -143,8 +143,7 @@ async function override(
 ): Promise<void> {
   const input = { client: readClient(client), ...overrideTerms(flags) };
   const made = (await callGateway(flags, operation, input)).read();
-  const isExempt = made.about === 'client' && made.access === 'exempt';
-  say([overrideText(made, Date.now()), ...(isExempt ? [exemptedText(made.client)] : [])]);
+  say(accessText(made, Date.now()));
 }
 
 async function lift(
@@ -154,5 +153,5 @@ async function lift(
 ): Promise<void> {
   const input = { client: readClient(client), reason, by: operatorName(flags) };
   const lifted = (await callGateway(flags, operation, input)).read();
-  say(`${clientText(lifted)}: override removed`);
+  say(liftedText(clientText(lifted), lifted, Date.now()));
 }

@@ -184,6 +184,67 @@ describe('block and exempt', () => {
     );
   });
 
+  describe('by a decision id', () => {
+    const byCarl = { ...LOGIN, headers: { 'x-user': 'carl' } };
+    const office = { ...TERMS, by: 'dora', reason: 'whole office' };
+    const access = ({ overrides }: Operated) =>
+      overrides.list().map((each) => each.about === 'client' && [each.client[0], each.access]);
+
+    async function blockedCarl(gateway: Operated) {
+      await gateway.operate('block', { client: CLIENT, ...office, for: '1h' });
+      await gateway.operate('block', { client: 'user:carl', ...TERMS });
+      return (await denied(gateway, byCarl)).id;
+    }
+
+    test('an exemption of a user leaves the block of the address', async () => {
+      const gateway = setUp();
+      const id = await blockedCarl(gateway);
+      expect(await gateway.operate('exempt', { client: id, ...TERMS })).toMatchObject({
+        client: expect.stringMatching(/^u\./),
+        replaced: [{ access: 'blocked', by: 'ada' }],
+        other_overrides: [{ client: expect.stringMatching(/^i\./), reason: 'whole office' }],
+      });
+      expect(access(gateway)).toEqual([
+        ['u', 'exempt'],
+        ['i', 'blocked'],
+      ]);
+      expect(await gateway.visit(LOGIN)).toMatchObject({ reason: 'blocked' });
+    });
+
+    test('only the user is unblocked; then the answer names the block of the address', async () => {
+      const gateway = setUp();
+      const id = await blockedCarl(gateway);
+      gateway.audit.length = 0;
+      expect(await gateway.operate('unblock', { client: id })).toMatchObject({
+        other_overrides: [{ reason: 'whole office' }],
+      });
+      expect(access(gateway)).toEqual([['i', 'blocked']]);
+      expect(gateway.audit).toHaveLength(1);
+      await expect(gateway.operate('unblock', { client: id })).rejects.toMatchObject(
+        failure('not_found', /"whole office"; to end it for all of them: .* unblock i\./),
+      );
+    });
+
+    test('a block of a user leaves the exemption of the address', async () => {
+      const gateway = setUp();
+      const { id } = await denied(gateway, byCarl);
+      await gateway.operate('exempt', { client: CLIENT, ...office });
+      expect(await gateway.operate('block', { client: id, ...TERMS })).toMatchObject({
+        other_overrides: [{ access: 'exempt' }],
+      });
+      expect(access(gateway)).toHaveLength(2);
+    });
+
+    test('the audit log names every override of an address that ends', async () => {
+      const { operate, overrides, audit } = setUp();
+      await operate('block', { client: CLIENT, ...TERMS, for: '31d' });
+      const [long] = overrides.list();
+      await operate('exempt', { client: CLIENT, ...TERMS });
+      const { client } = long as { client: string };
+      expect(audit.at(-1)).toMatchObject({ change: `exempt, in place of ${client}: blocked` });
+    });
+  });
+
   test('the client of a decision is blocked by every name of its last request', async () => {
     const gateway = setUp();
     const { id } = await denied(gateway, { ...LOGIN, headers: { 'x-user': 'bob' } });
