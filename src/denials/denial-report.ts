@@ -48,6 +48,7 @@ export const denialReportSchema = z.object({
     .boolean()
     .describe('false: the file has changed since, and that entry is gone or elsewhere.')
     .optional(),
+  file_now: text.describe('If so: what the file says now, in words.').optional(),
   overridden: z.iso.datetime().describe('When the operator blocked the client.').optional(),
   /** Every partition that stands for the client of the last request alone. */
   names,

@@ -160,7 +160,7 @@ function found(page) {
     );
   const client = inspection ?? decision;
   if (client === undefined) return failures.length === 0 && h('p', {}, 'Asking the gateway.');
-  const overrides = inspection?.overrides ?? [decision?.override ?? []].flat();
+  const overrides = inspection?.overrides ?? decision?.overrides ?? [];
   const listed = inspection?.listed ?? [decision?.listed ?? []].flat();
   return [
     h('h3', { class: 'who' }, clientOf(client)),
