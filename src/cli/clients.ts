@@ -4,6 +4,7 @@ import { clientText } from '../operations/listed-fields.ts';
 import { OPERATIONS } from '../operations/operation-table.ts';
 import type { DenialList } from '../operations/schemas/denials.ts';
 import { inspectionText } from './support/client-text.ts';
+import { EXIT_FAULT } from './support/exit-codes.ts';
 import { callGateway, type GatewayFlags } from './support/gateway-client.ts';
 import {
   type ChangeFlags,
@@ -124,9 +125,11 @@ function topText({ clients, gateways }: DenialList, nowMs: number): Line[] {
   return [...table(head, rows), ...silent];
 }
 
-async function show(client: string, { output, ...flags }: GatewayFlags & OutputFlags) {
-  const answer = await callGateway(flags, OPERATIONS.inspect, { client: readClient(client) });
-  print(output, answer.json, () => inspectionText(answer.read(), Date.now()));
+async function show(name: string, { output, ...flags }: GatewayFlags & OutputFlags) {
+  const answer = await callGateway(flags, OPERATIONS.inspect, { client: readClient(name) });
+  const client = answer.read();
+  print(output, answer.json, () => inspectionText(client, Date.now()));
+  if (client.limits_unavailable !== undefined) process.exitCode = EXIT_FAULT;
 }
 
 async function reset(client: string, { policy, reason, ...flags }: ResetFlags): Promise<void> {

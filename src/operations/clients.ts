@@ -8,6 +8,7 @@ import {
   isOfMany,
   pseudonymsOf,
 } from '../core/partition.ts';
+import { StoreError } from '../core/store.ts';
 import { audited, putInForce } from './audit.ts';
 import { clientNamed, decisionIdIn, type KnownClient, ofDay } from './client-name.ts';
 import { deniedBy, noLongerKept } from './denials.ts';
@@ -20,6 +21,7 @@ import { inForceText } from './override-text.ts';
 import { requirePolicy } from './policies.ts';
 import type { Gateway } from './running-gateway.ts';
 import type { BLOCK, RESET, UNBLOCK } from './schemas/clients.ts';
+import { storeErrorText } from './store-error-text.ts';
 import { termsOf } from './terms.ts';
 
 type Reset = InputOf<typeof RESET>;
@@ -126,7 +128,7 @@ async function removeAccess(
 ): Promise<OutputOf<typeof UNBLOCK>> {
   const known = await findClient(gateway, client, access);
   // Another gateway may have made the override a moment ago.
-  await gateway.overrides.refresh();
+  await refreshed(gateway);
   const isLifted = (each: Override) => each.about === 'client' && each.access === access;
   const [first, ...more] = overridesOf(known.own, gateway.overrides).filter(isLifted);
   if (first === undefined) throw notInForce(gateway, access, known);
@@ -138,6 +140,16 @@ async function removeAccess(
     );
   }
   return { ...namedClient(gateway, first.client), ...otherOverrides(gateway, known) };
+}
+
+async function refreshed({ overrides }: Gateway): Promise<void> {
+  try {
+    await overrides.refresh();
+  } catch (cause) {
+    if (!(cause instanceof StoreError)) throw cause;
+    const message = `${storeErrorText(cause)}: nothing was changed`;
+    throw new OperationError('store_unavailable', message, { cause });
+  }
 }
 
 function notInForce(gateway: Gateway, access: Access, known: KnownClient): OperationError {

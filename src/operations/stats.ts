@@ -1,12 +1,13 @@
 /** Reports what the counters take up. */
 import { StoreError } from '../core/store.ts';
 import { isoTime } from '../denials/iso-time.ts';
-import { policiesWithoutStore, refusedFile } from './gateway-report.ts';
+import { refusedFile } from './gateway-report.ts';
 import { OperationError } from './operation-error.ts';
 import type { Gateway, StoreStats } from './running-gateway.ts';
 import type { StatsReport } from './schemas/stats.ts';
 import { storeErrorText } from './store-error-text.ts';
-import { isSilence, storeLines } from './store-status.ts';
+import { silenceText } from './store-silence.ts';
+import { isSilence } from './store-status.ts';
 
 /** Rejects with an OperationError if the store refuses. While it does not answer, the counts are missing. */
 export async function readStats(gateway: Gateway): Promise<StatsReport> {
@@ -38,22 +39,6 @@ async function countsOf(gateway: Gateway): Promise<Counts> {
       { cause: error },
     );
   }
-}
-
-/** Since when, and how requests are decided, if any was decided meanwhile. */
-function silenceText(gateway: Gateway): string {
-  const { isDegraded, lapses, sinceMs } = gateway.status.store();
-  const now = isoTime(gateway.now());
-  if (!isDegraded || lapses !== undefined) return 'Redis did not answer in time.';
-  const states = [...policiesWithoutStore(gateway)].map(([state, policies]) => ({
-    ...{ state, policies, gateways: 1, since: isoTime(sinceMs) },
-  }));
-  const [line] = storeLines({
-    store: { kind: 'redis', states },
-    gateways: { asked: 1, answered: 1, workers: 0 },
-    time: now,
-  });
-  return line?.text ?? 'Redis does not answer.';
 }
 
 function reportOf({ store, keyspace, servers }: StoreStats): Counts {

@@ -32,6 +32,10 @@ export const INSPECT = {
         'The lists of the policy file have addresses, and the name of the client does not tell its address. Absent if it does.',
       )
       .optional(),
+    limits_unavailable: z
+      .string()
+      .describe('Present if the store does not answer: why `limits` is empty.')
+      .optional(),
     limits: z
       .array(
         z.object({

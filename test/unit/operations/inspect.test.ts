@@ -189,11 +189,13 @@ test('unknown clients are refused without a word of their name', async () => {
   }
 });
 
-test('a store that is away is reported', async () => {
+test('a client is shown without its limits while the store does not answer', async () => {
   const { operate, gateway } = setUp();
   const peek = () => Promise.reject(new StoreError('timeout', 'Redis did not answer in time'));
   Object.assign(gateway, { reader: { peek } });
-  await expect(operate('inspect', { client: CLIENT })).rejects.toMatchObject({
-    code: 'store_unavailable',
+  await operate('block', { client: CLIENT, ...TERMS });
+  expect(await operate('inspect', { client: CLIENT })).toMatchObject({
+    ...{ access: 'blocked', overrides: [{ by: 'ada' }], limits: [] },
+    limits_unavailable: 'Redis did not answer in time.',
   });
 });

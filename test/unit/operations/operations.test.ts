@@ -646,6 +646,16 @@ test('explain shows the decision of now, and counts nothing', async () => {
   expect(answer.status).toBe(403);
 });
 
+test('explain says that its answer is not by the counters', async () => {
+  const gateway = setUp();
+  const peek = () => Promise.reject(new StoreError('timeout', 'Redis failed'));
+  Object.assign(gateway.gateway, { reader: { peek } });
+  expect(await gateway.operate('explain', { url: '/login', client: CLIENT })).toMatchObject({
+    store_unavailable: 'Redis did not answer in time.',
+    answer: { status: 200 },
+  });
+});
+
 test('explain says which override applies or did, and the id and plan of a listed key', async () => {
   const { operate } = setUp();
   const request = { url: '/login', client: CLIENT, headers: { 'x-api-key': 'key-of-acme' } };
@@ -870,6 +880,7 @@ describe('a change that the store did not confirm', () => {
   test.each<[StoreErrorReason, string, RegExp]>([
     ['timeout', 'not confirmed', /\(timeout\): the change may or may not have been made; /],
     ['connection', 'not confirmed', /\(connection\): the change may or may not have been made; /],
+    ['refused', 'refused', /^Redis does not answer \(refused\): nothing was changed$/],
     ['oom', 'refused', /\(oom\): nothing was changed$/],
     ['noperm', 'refused', /\(noperm\); headgate check --redis says which right .*: nothing/],
   ])('is audited all the same: %s', async (reason, outcome, message) => {
@@ -898,7 +909,10 @@ describe('a change that the store did not confirm', () => {
     const read = () => Promise.reject(new StoreError('timeout', 'Redis did not answer'));
     Object.assign(overrideStore, { read });
     await expect(operate('unblock', { client: CLIENT })).rejects.toMatchObject({
-      ...{ code: 'store_unavailable', message: 'Redis did not answer (timeout)' },
+      ...{
+        code: 'store_unavailable',
+        message: 'Redis does not answer (timeout): nothing was changed',
+      },
     });
     expect(audit).toEqual([]);
   });
