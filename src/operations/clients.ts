@@ -10,7 +10,7 @@ import {
 } from '../core/partition.ts';
 import { StoreError } from '../core/store.ts';
 import { audited, putInForce } from './audit.ts';
-import { clientNamed, decisionIdIn, type KnownClient, ofDay } from './client-name.ts';
+import { clientNamed, decisionIdIn, type KnownClient, ofDay, refuseRange } from './client-name.ts';
 import { deniedBy, noLongerKept } from './denials.ts';
 import { listedFields } from './listed-fields.ts';
 import type { InputOf, OutputOf } from './operation.ts';
@@ -183,7 +183,9 @@ async function findClient(gateway: Gateway, text: string, access?: Access): Prom
   const id = decisionIdIn(text);
   if (id === undefined) {
     const salts = gateway.salts.at(gateway.now(), true);
-    return clientNamed(text, gateway.policies.current.naming, salts);
+    const { naming } = gateway.policies.current;
+    if (access === undefined) refuseRange(text, naming, 'reset');
+    return clientNamed(text, naming, salts);
   }
   const denial = await deniedBy(gateway, id);
   if ('latest' in denial) {

@@ -3,7 +3,7 @@ import { type LimitDescriptor, partitionOf } from '../core/descriptor.ts';
 import { modeOf } from '../core/overrides.ts';
 import type { Limit } from '../core/policy.ts';
 import { type QuotaReader, type QuotaState, StoreError } from '../core/store.ts';
-import { clientNamed, decisionIdIn } from './client-name.ts';
+import { clientNamed, decisionIdIn, refuseRange } from './client-name.ts';
 import { countedBy, type InspectedClient, limitLabelled } from './counted-by.ts';
 import { denialsOf, deniedBy } from './denials.ts';
 import { accessOf } from './inspected-access.ts';
@@ -74,7 +74,9 @@ async function find(gateway: Gateway, text: string): Promise<InspectedClient> {
   const id = decisionIdIn(text);
   if (id === undefined) {
     const salts = gateway.salts.at(gateway.now(), true);
-    const named = clientNamed(text, gateway.policies.current.naming, salts);
+    const { naming } = gateway.policies.current;
+    refuseRange(text, naming, 'show');
+    const named = clientNamed(text, naming, salts);
     return { ...named, partition: named.subject };
   }
   const denial = await deniedBy(gateway, id);

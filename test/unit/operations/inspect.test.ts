@@ -199,3 +199,16 @@ test('a client is shown without its limits while the store does not answer', asy
     limits_unavailable: 'Redis did not answer in time.',
   });
 });
+
+test.each(['203.0.113.0/28', '2001:db8::/56'])(
+  '%s is a range, of which one address can be shown',
+  async (client) => {
+    const { operate } = setUp();
+    const refusal = (use: string) => ({
+      code: 'not_possible',
+      message: `a range is not one client: ${use} one address of it, or an IPv6 network of /64, /48`,
+    });
+    await expect(operate('inspect', { client })).rejects.toMatchObject(refusal('show'));
+    await expect(operate('reset', { client })).rejects.toMatchObject(refusal('reset'));
+  },
+);

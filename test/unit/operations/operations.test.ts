@@ -688,7 +688,15 @@ describe('stats', () => {
     const { operate, visit } = setUp();
     await visit(LOGIN);
     expect(await operate('stats')).toEqual({
-      ...{ store: 'memory', gateways: 1, active_windows: 1, is_exact: true, sampled_keys: 1 },
+      ...{
+        store: 'memory',
+        gateways: 1,
+        gateways_answered: 1,
+        workers: 0,
+        active_windows: 1,
+        is_exact: true,
+        sampled_keys: 1,
+      },
       ...{ servers: [], unseen_headers: [] },
     });
   });
@@ -707,7 +715,14 @@ describe('stats', () => {
       knownGateways: () => 2,
     });
     expect(await operate('stats')).toEqual({
-      ...{ store: 'redis', gateways: 2, active_windows: 5, is_exact: false },
+      ...{
+        store: 'redis',
+        gateways: 2,
+        gateways_answered: 1,
+        workers: 0,
+        active_windows: 5,
+        is_exact: false,
+      },
       ...{ sampled_keys: 1_000, memory_bytes: 64, unseen_headers: [unseen] },
       servers: [
         {
@@ -724,6 +739,7 @@ describe('stats', () => {
     const silent = () => Promise.reject(new StoreError('timeout', 'Redis did not answer in time'));
     Object.assign(gateway, { stats: silent, knownGateways: () => 3 });
     expect(await operate('stats')).toEqual({
+      ...{ gateways_answered: 1, workers: 0 },
       ...{ store: 'redis', gateways: 3, servers: [], unseen_headers: [] },
       unavailable:
         'Redis has not answered since 11:59 UTC. login, office, stock, upload and default pass uncounted; search is denied.',
