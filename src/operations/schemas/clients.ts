@@ -38,7 +38,7 @@ export const RESET = {
     address: z
       .string()
       .describe(
-        'For the decision of a key or a user: its address. Its counters were reset too, and those of its IPv6 networks.',
+        'If a decision id named a key or a user: the address that the request came from. The counters of that address and of its IPv6 networks were reset too.',
       )
       .optional(),
   }),

@@ -97,7 +97,7 @@ export const DECISION = {
       .describe('All overrides of this client and of its address.')
       .optional(),
     ended_override: endedReportSchema
-      .describe('If there is none: the last one, if it ended within a day.')
+      .describe('Present if no override is in force and one ended within a day: the last one.')
       .optional(),
   }),
 } satisfies Operation;
