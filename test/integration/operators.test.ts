@@ -157,7 +157,7 @@ test('clients top, explain ID and clients reset', async () => {
     /^client +i\.[\w-]{22}, identified by ip$/m,
     /^policy +pin: over_limit, enforced$/m,
     /^limit +pin: 2 requests per day; counted as hg:v1:\{i\./m,
-    new RegExp(`^denied +1 time, at ${TIME} UTC; blocked until ${TIME} UTC$`, 'm'),
+    new RegExp(`^denied +1 time, at ${TIME} UTC; denied until ${TIME} UTC$`, 'm'),
     /^now +remaining: 0; next request allowed in \d+ s$/m,
     new RegExp(
       String.raw`^override +i\.[\w-]{22}: exempt until .*, ${SOON}, by test, "a test"$`,
