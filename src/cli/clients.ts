@@ -4,6 +4,7 @@ import { clientText } from '../operations/listed-fields.ts';
 import { OPERATIONS } from '../operations/operation-table.ts';
 import type { DenialList } from '../operations/schemas/denials.ts';
 import { inspectionText } from './support/client-text.ts';
+import { EXIT_FAULT } from './support/exit-codes.ts';
 import { callGateway, type GatewayFlags } from './support/gateway-client.ts';
 import {
   type ChangeFlags,
@@ -25,7 +26,7 @@ import {
   shortTime,
   withOutput,
 } from './support/output.ts';
-import { exemptedText, overrideText, toned } from './support/override-text.ts';
+import { accessText, liftedText, toned } from './support/override-text.ts';
 import { resetText } from './support/reset-text.ts';
 import { deniedUntilCell, table } from './support/table.ts';
 
@@ -124,9 +125,11 @@ function topText({ clients, gateways }: DenialList, nowMs: number): Line[] {
   return [...table(head, rows), ...silent];
 }
 
-async function show(client: string, { output, ...flags }: GatewayFlags & OutputFlags) {
-  const answer = await callGateway(flags, OPERATIONS.inspect, { client: readClient(client) });
-  print(output, answer.json, () => inspectionText(answer.read(), Date.now()));
+async function show(name: string, { output, ...flags }: GatewayFlags & OutputFlags) {
+  const answer = await callGateway(flags, OPERATIONS.inspect, { client: readClient(name) });
+  const client = answer.read();
+  print(output, answer.json, () => inspectionText(client, Date.now()));
+  if (client.limits_unavailable !== undefined) process.exitCode = EXIT_FAULT;
 }
 
 async function reset(client: string, { policy, reason, ...flags }: ResetFlags): Promise<void> {
@@ -143,8 +146,7 @@ async function override(
 ): Promise<void> {
   const input = { client: readClient(client), ...overrideTerms(flags) };
   const made = (await callGateway(flags, operation, input)).read();
-  const isExempt = made.about === 'client' && made.access === 'exempt';
-  say([overrideText(made, Date.now()), ...(isExempt ? [exemptedText(made.client)] : [])]);
+  say(accessText(made, Date.now()));
 }
 
 async function lift(
@@ -154,5 +156,5 @@ async function lift(
 ): Promise<void> {
   const input = { client: readClient(client), reason, by: operatorName(flags) };
   const lifted = (await callGateway(flags, operation, input)).read();
-  say(`${clientText(lifted)}: override removed`);
+  say(liftedText(clientText(lifted), lifted, Date.now()));
 }

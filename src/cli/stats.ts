@@ -1,6 +1,7 @@
 /** `headgate stats`: active windows, their memory and the state of Redis. */
 import type { Command } from 'commander';
 import { OPERATIONS } from '../operations/operation-table.ts';
+import { firstText, gatewaysText, plural } from '../operations/rate-text.ts';
 import type { StatsReport } from '../operations/schemas/stats.ts';
 import { unseenText } from '../telemetry/unseen-header.ts';
 import { EXIT_FAULT } from './support/exit-codes.ts';
@@ -31,7 +32,7 @@ function statsText(stats: StatsReport): Line[] {
     ...(unavailable === undefined
       ? []
       : [['', { text: unavailable, tone: 'bad' }] satisfies Cell[]]),
-    ['gateways', `${stats.gateways}${unavailable === undefined ? '' : ', as last known'}`],
+    ['running', runningText(stats)],
     ['active windows', windows === undefined ? 'unknown' : `${about}${windows}`],
     ...(stats.memory_bytes === undefined
       ? []
@@ -42,7 +43,7 @@ function statsText(stats: StatsReport): Line[] {
       : [
           [
             { text: 'refused', tone: 'bad' },
-            `a policy file at ${shortTime(refused.at)} UTC, the one before stays: ${refused.mistakes[0] ?? ''}`,
+            `a policy file at ${shortTime(refused.at)} UTC, the one before stays: ${firstText(refused.mistakes)}`,
           ] satisfies Cell[],
         ]),
     ...stats.unseen_headers.map((unseen): Cell[] => [
@@ -61,6 +62,13 @@ function serverRows(server: StatsReport['servers'][number]): Cell[][] {
     ['  evicted keys', evictedCell(server.evicted_keys)],
     ['  clients', String(server.connected_clients)],
   ];
+}
+
+/** While Redis does not answer, gateways cannot reach each other. */
+function runningText({ gateways: known, unavailable, ...stats }: StatsReport): string {
+  if (unavailable !== undefined) return `${plural(known, 'gateway')}, as last known`;
+  const { gateways_answered: answered = known, workers = 0 } = stats;
+  return gatewaysText({ asked: Math.max(known, answered), answered, workers });
 }
 
 /** Counters that Redis evicted are lost. */

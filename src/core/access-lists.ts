@@ -50,8 +50,18 @@ export interface AccessLists {
   ofAddress(address: string): Listed;
   /** Takes the identifier of a listed key. */
   ofKey(id: string): Listed;
+  /** Takes an entry of the file, or of the file before. */
+  ofEntry(entry: ListEntry, nowMs: number): ListedAgain;
   readonly exempt: readonly ListEntry[];
   readonly block: readonly ListEntry[];
+}
+
+/** The entries in force that name everything that another entry names. */
+export interface ListedAgain {
+  readonly exempt: ListEntry | undefined;
+  readonly block: ListEntry | undefined;
+  /** Entries of `block` in force name a part of it. */
+  readonly isInPart: boolean;
 }
 
 /** `named` are named ranges, as in `compileAddressSet`. Throws a RangeError that names an invalid address. */
@@ -73,6 +83,14 @@ export function compileAccessLists(
       );
     },
     ofKey: (id) => listed(exemptions.ofKey(id), blocks.ofKey(id)),
+    ofEntry(entry, nowMs) {
+      const [exempted, blocked] = [exemptions, blocks].map((list) => list.ofEntry(entry, nowMs));
+      return {
+        exempt: exempted?.covering,
+        block: blocked?.covering,
+        isInPart: blocked?.isInPart === true,
+      };
+    },
     exempt,
     block,
   };
@@ -105,13 +123,8 @@ function compileList(
   /** By the leading bits that all addresses of a range share. */
   const ranges = new Map<string, ListEntry[]>();
   for (const entry of entries) {
-    const { address, key } = entry;
-    if (key !== undefined) add(keys, key, entry);
-    if (address === undefined) continue;
-    // Requests look up single addresses in this spelling.
-    const single = canonicalAddress(address);
-    const cidrs = single === undefined ? cidrsOf(address, named) : [exemptedAddress(single)];
-    for (const cidr of cidrs) add(ranges, rangeBits(cidr), entry);
+    if (entry.key !== undefined) add(keys, entry.key, entry);
+    for (const bits of bitsOf(entry, named)) add(ranges, bits, entry);
   }
   const lengths = [...new Set([...ranges.keys()].map((bits) => bits.length))];
   return {
@@ -123,7 +136,38 @@ function compileList(
       );
     },
     ofKey: (id: string): readonly ListEntry[] => keys.get(id) ?? NONE,
+    ofEntry(other: ListEntry, nowMs: number) {
+      const parts = bitsOf(other, named);
+      const covers = (entry: ListEntry) => {
+        const wider = bitsOf(entry, named);
+        return parts.every((part) => wider.some((bits) => part.startsWith(bits)));
+      };
+      const inForce = entries.filter(
+        (entry) =>
+          isInForce(entry, nowMs) && (entry.key === undefined) === (other.key === undefined),
+      );
+      if (other.key !== undefined) {
+        return { covering: inForce.find(({ key }) => key === other.key), isInPart: false };
+      }
+      return {
+        covering: inForce.find(covers),
+        isInPart: inForce.some((entry) =>
+          bitsOf(entry, named).some((bits) =>
+            parts.some((part) => bits.startsWith(part) || part.startsWith(bits)),
+          ),
+        ),
+      };
+    },
   };
+}
+
+/** The leading bits of its ranges; none for an entry that names a key. */
+function bitsOf({ address }: ListEntry, named: Readonly<Record<string, readonly string[]>>) {
+  if (address === undefined) return [];
+  // Requests look up single addresses in this spelling.
+  const single = canonicalAddress(address);
+  const cidrs = single === undefined ? cidrsOf(address, named) : [exemptedAddress(single)];
+  return cidrs.map(rangeBits);
 }
 
 function add(map: Map<string, ListEntry[]>, name: string, entry: ListEntry): void {

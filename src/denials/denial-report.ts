@@ -28,13 +28,15 @@ export const denialReportSchema = z.object({
   counted: text.describe('The partition whose quota is used up.').optional(),
   key: text.describe('The store key of that quota.').optional(),
   dialect: text.optional(),
-  denials: count.describe('Denials since `since`: of a list, by all gateways.'),
+  denials: count.describe(
+    'How many there were since `since`. A list counts those of all gateways.',
+  ),
   since: z.iso.datetime(),
   last: z.iso.datetime(),
   until: z.iso
     .datetime()
     .describe(
-      'When the next request is allowed, as computed at the last denial. Of a client that an operator blocked: when the block ends. Absent for every other denial, and if the limit is lower than what the request costs: then no request is ever allowed.',
+      'If a limit denied the client: when the next request is allowed, as computed at the last denial; absent if the request costs more than the limit, which then never allows it. If the client is blocked: when the last block ends; absent if none ends or the client is no longer blocked.',
     )
     .optional(),
   blocked_by: z
@@ -48,6 +50,7 @@ export const denialReportSchema = z.object({
     .boolean()
     .describe('false: the file has changed since, and that entry is gone or elsewhere.')
     .optional(),
+  file_now: text.describe('If so: what the file says now, in words.').optional(),
   overridden: z.iso.datetime().describe('When the operator blocked the client.').optional(),
   /** Every partition that stands for the client of the last request alone. */
   names,

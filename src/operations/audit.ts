@@ -56,7 +56,13 @@ export async function putInForce(
   const { until, reason, by } = report;
   await audited(gateway, { ...change, until, reason, by }, async () => {
     await gateway.overrides.write(override);
-    await followUp?.();
+    await followUp?.().catch(unconfirmed);
   });
   return report;
+}
+
+/** The override is in force already, so a refusal of what follows does not mean that nothing was changed. */
+function unconfirmed(error: unknown): never {
+  if (!(error instanceof StoreError)) throw error;
+  throw new StoreError('connection', error.message, { cause: error });
 }

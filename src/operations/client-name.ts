@@ -156,17 +156,33 @@ interface NamedNetwork {
   readonly bits: string | undefined;
 }
 
+/** Throws an OperationError for a range, which is not one client; an IPv6 network that the policy file counts is one. */
+export function refuseRange(text: string, { ipv6Prefixes }: Naming, use: 'reset' | 'show'): void {
+  const [, address = '', bits] = /^([\d.:a-f]+)\/(\d+)$/i.exec(text) ?? [];
+  if (bits === undefined || isCounted(address, bits, ipv6Prefixes)) return;
+  throw new OperationError(
+    'not_possible',
+    `a range is not one client: ${use} one address of it, or an IPv6 network of ${lengthsOf(ipv6Prefixes)}`,
+  );
+}
+
+function isCounted(address: string, bits: string, ipv6Prefixes: readonly number[]): boolean {
+  return isIPv6Text(address) && ipv6Prefixes.map(String).includes(bits);
+}
+
+function lengthsOf(ipv6Prefixes: readonly number[]): string {
+  return ipv6Prefixes.map((prefix) => `/${prefix}`).join(', ');
+}
+
 function byAddress(
   { address, bits }: NamedNetwork,
   { ipv6Prefixes, trustedProxies }: Naming,
   salts: Salts,
 ): KnownClient {
-  const isCounted = isIPv6Text(address) && ipv6Prefixes.map(String).includes(bits ?? '');
-  if (bits !== undefined && !isCounted) {
-    const counted = ipv6Prefixes.map((prefix) => `/${prefix}`).join(', ');
+  if (bits !== undefined && !isCounted(address, bits, ipv6Prefixes)) {
     throw new OperationError(
       'not_possible',
-      `a range can be blocked or exempt only in the policy file, which gateways reload when it changes; an override can name IPv6 networks of ${counted}`,
+      `a range can be blocked or exempt only in the policy file, which gateways reload when it changes; an override can name IPv6 networks of ${lengthsOf(ipv6Prefixes)}`,
     );
   }
   const prefixes = bits === undefined ? ipv6Prefixes : [Number(bits)];

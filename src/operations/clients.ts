@@ -8,21 +8,25 @@ import {
   isOfMany,
   pseudonymsOf,
 } from '../core/partition.ts';
+import { StoreError } from '../core/store.ts';
 import { audited, putInForce } from './audit.ts';
-import { clientNamed, decisionIdIn, type KnownClient, ofDay } from './client-name.ts';
+import { clientNamed, decisionIdIn, type KnownClient, ofDay, refuseRange } from './client-name.ts';
 import { deniedBy, noLongerKept } from './denials.ts';
 import { listedFields } from './listed-fields.ts';
 import type { InputOf, OutputOf } from './operation.ts';
 import { OperationError } from './operation-error.ts';
 import { clientSubject, type Override } from './override.ts';
+import { clientOverride, overridesOf } from './override-report.ts';
+import { inForceText } from './override-text.ts';
 import { requirePolicy } from './policies.ts';
 import type { Gateway } from './running-gateway.ts';
 import type { BLOCK, RESET, UNBLOCK } from './schemas/clients.ts';
-import type { OverrideReport } from './schemas/overrides.ts';
+import { storeErrorText } from './store-error-text.ts';
 import { termsOf } from './terms.ts';
 
 type Reset = InputOf<typeof RESET>;
 type AccessChange = InputOf<typeof BLOCK>;
+type AccessChanged = OutputOf<typeof BLOCK>;
 type Lift = InputOf<typeof UNBLOCK>;
 
 export async function resetClient(
@@ -49,11 +53,11 @@ export async function resetClient(
   };
 }
 
-export function blockClient(gateway: Gateway, change: AccessChange): Promise<OverrideReport> {
+export function blockClient(gateway: Gateway, change: AccessChange): Promise<AccessChanged> {
   return setAccess(gateway, 'blocked', change);
 }
 
-export function exemptClient(gateway: Gateway, change: AccessChange): Promise<OverrideReport> {
+export function exemptClient(gateway: Gateway, change: AccessChange): Promise<AccessChanged> {
   return setAccess(gateway, 'exempt', change);
 }
 
@@ -69,9 +73,10 @@ async function setAccess(
   gateway: Gateway,
   access: Access,
   { client, ...written }: AccessChange,
-): Promise<OverrideReport> {
+): Promise<AccessChanged> {
   const terms = termsOf(written, gateway.now());
-  const { own, overrideName, isProxy } = await findClient(gateway, client, access);
+  const known = await findClient(gateway, client, access);
+  const { own, overrideName, isProxy } = known;
   const name = overrideName(terms.untilMs);
   if (access === 'exempt' && (isProxy || isOfLocalProxy(gateway, name.client))) {
     throw new OperationError(
@@ -81,16 +86,24 @@ async function setAccess(
   }
   const override: Override = { about: 'client', ...name, access, ...terms };
   const action = access === 'blocked' ? 'block' : 'exempt';
-  // A client has one override, whichever of its names the operator used.
+  const { listedClients } = gateway.policies.current;
+  // An address has one override, whichever of its pseudonyms it names.
+  const replaced = overridesOf([...own, name.client], gateway.overrides);
+  const others = replaced.filter((each) => each.client !== name.client);
   const followUp = async () => {
-    for (const other of own) {
-      if (other !== name.client && accessOverride(gateway, other)) {
-        await gateway.overrides.remove(clientSubject(other), terms.by);
-      }
-    }
+    for (const other of others)
+      await gateway.overrides.remove(clientSubject(other.client), terms.by);
   };
-  const change = { action, subject: name.client, change: access, followUp };
-  return putInForce(gateway, override, change);
+  const instead = replaced.map((each) => `${each.client}: ${each.access}`).join(', ');
+  const change = instead === '' ? access : `${access}, in place of ${instead}`;
+  await putInForce(gateway, override, { action, subject: name.client, change, followUp });
+  return {
+    ...clientOverride(override, listedClients),
+    ...(replaced.length > 0 && {
+      replaced: replaced.map((each) => clientOverride(each, listedClients)),
+    }),
+    ...otherOverrides(gateway, known),
+  };
 }
 
 /** Of the pseudonyms of proxies, those on this machine are known without a search. */
@@ -112,34 +125,56 @@ async function removeAccess(
   gateway: Gateway,
   access: Access,
   { client, reason, by = 'unknown' }: Lift,
-) {
-  const { own } = await findClient(gateway, client, access);
+): Promise<OutputOf<typeof UNBLOCK>> {
+  const known = await findClient(gateway, client, access);
   // Another gateway may have made the override a moment ago.
-  await gateway.overrides.refresh();
-  const lifted = own.filter((name) => accessOverride(gateway, name)?.access === access);
-  const [subject] = lifted;
-  if (subject === undefined) {
-    throw new OperationError('not_found', NOT_IN_FORCE[access]);
-  }
+  await refreshed(gateway);
+  const isLifted = (each: Override) => each.about === 'client' && each.access === access;
+  const [first, ...more] = overridesOf(known.own, gateway.overrides).filter(isLifted);
+  if (first === undefined) throw notInForce(gateway, access, known);
   const action = access === 'blocked' ? 'unblock' : 'unexempt';
-  await audited(
-    gateway,
-    { action, subject, change: `no longer ${access}`, reason, by },
-    async () => {
-      for (const name of lifted) await gateway.overrides.remove(clientSubject(name), by);
-    },
+  const change = `no longer ${access}`;
+  for (const { client: subject } of [first, ...more]) {
+    await audited(gateway, { action, subject, change, reason, by }, () =>
+      gateway.overrides.remove(clientSubject(subject), by),
+    );
+  }
+  return { ...namedClient(gateway, first.client), ...otherOverrides(gateway, known) };
+}
+
+async function refreshed({ overrides }: Gateway): Promise<void> {
+  try {
+    await overrides.refresh();
+  } catch (cause) {
+    if (!(cause instanceof StoreError)) throw cause;
+    const message = `${storeErrorText(cause)}: nothing was changed`;
+    throw new OperationError('store_unavailable', message, { cause });
+  }
+}
+
+function notInForce(gateway: Gateway, access: Access, known: KnownClient): OperationError {
+  const { other_overrides: others = [] } = otherOverrides(gateway, known);
+  const same = others.find((each) => each.access === access);
+  if (same === undefined) return new OperationError('not_found', NOT_IN_FORCE[access]);
+  const command = access === 'blocked' ? 'unblock' : 'unexempt';
+  return new OperationError(
+    'not_found',
+    `no operator ${access === 'blocked' ? 'blocked' : 'exempted'} this client itself, but an override applies to all clients behind ${inForceText(same, gateway.now())}; to end it for all of them: headgate clients ${command} ${same.client}`,
   );
-  return namedClient(gateway, subject);
 }
 
-function accessOverride({ overrides }: Gateway, client: string) {
-  return overrides
-    .list()
-    .filter((each) => each.about === 'client')
-    .find((each) => each.client === client);
+/** Overrides of an address apply to all clients behind it, so a change of one client leaves them in force. */
+function otherOverrides({ overrides, policies }: Gateway, { own, partitions }: KnownClient) {
+  const names = partitions.filter((name) => !own.includes(name));
+  const found = overridesOf(names, overrides);
+  return {
+    ...(found.length > 0 && {
+      other_overrides: found.map((each) => clientOverride(each, policies.current.listedClients)),
+    }),
+  };
 }
 
-function namedClient({ policies }: Gateway, client: string): OutputOf<typeof UNBLOCK> {
+function namedClient({ policies }: Gateway, client: string) {
   return { client, ...listedFields(client, policies.current.listedClients) };
 }
 
@@ -148,7 +183,9 @@ async function findClient(gateway: Gateway, text: string, access?: Access): Prom
   const id = decisionIdIn(text);
   if (id === undefined) {
     const salts = gateway.salts.at(gateway.now(), true);
-    return clientNamed(text, gateway.policies.current.naming, salts);
+    const { naming } = gateway.policies.current;
+    if (access === undefined) refuseRange(text, naming, 'reset');
+    return clientNamed(text, naming, salts);
   }
   const denial = await deniedBy(gateway, id);
   if ('latest' in denial) {
@@ -157,10 +194,11 @@ async function findClient(gateway: Gateway, text: string, access?: Access): Prom
     return ofDay(denial.client, Date.parse(denial.last));
   }
   const { client, counted = client, names, networks, last } = denial;
-  const own = [client, ...names];
   // An exemption is for the key or the user whose quota is used up. The client may be someone else who sent that key.
   const exempt = isKeyOrUser(counted) ? counted : client;
   const subject = access === 'exempt' ? exempt : client;
+  // The address of a key or a user is also that of other clients.
+  const own = isAddress(subject) && names.includes(subject) ? names.filter(isAddress) : [];
   // Counters that other clients share stay.
   const shares = [client, ...names, counted, ...networks].filter((name) => !isOfMany(name));
   return {

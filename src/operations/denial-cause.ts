@@ -2,7 +2,9 @@
 import { isInForce } from '../core/access-lists.ts';
 import type { DenialReport } from '../denials/denial-report.ts';
 import { isoTime } from '../denials/iso-time.ts';
+import { clientText, listedFields } from './listed-fields.ts';
 import { blockAt, listedReport } from './listed-report.ts';
+import type { Override } from './override.ts';
 import { overridesOf } from './override-report.ts';
 import type { Gateway } from './running-gateway.ts';
 
@@ -13,11 +15,24 @@ export function blockFields(gateway: Gateway, report: DenialReport, names: reado
   const entry = isListed ? blockAt(place, policies.current) : undefined;
   const listed =
     entry && listedReport('block', entry, isInForce(entry, now()) ? undefined : 'it expired');
-  const block = overridesOf(names, overrides).find(({ access }) => access === 'blocked');
-  const endMs = Math.max(block?.untilMs ?? 0, entry?.expiresMs ?? 0);
+  const blocks = overridesOf(names, overrides).filter(({ access }) => access === 'blocked');
+  const made = overridesOf(names, { list: () => overrides.known() }).find(
+    ({ access, sinceMs }) => access === 'blocked' && isoTime(sinceMs) === report.overridden,
+  );
+  const lastMs = Date.parse(report.last);
+  const others = blocks.filter(
+    (each) =>
+      each.sinceMs <= lastMs && (each.client !== made?.client || each.sinceMs !== made.sinceMs),
+  );
+  // The client is denied until the last of them ends.
+  const endMs = Math.max(entry?.expiresMs ?? 0, ...blocks.map(({ untilMs }) => untilMs));
   const causes = [
-    ...operatorTexts(gateway, report, names),
-    ...(place === undefined ? [] : [listed?.what ?? goneText(place)]),
+    ...(report.blocked_by === 'override' ? [operatorText(made)] : []),
+    ...(place === undefined ? [] : [listed?.what ?? goneText(report)]),
+    ...others.map(
+      (each) =>
+        `${each.by} also blocks ${clientText({ ...each, ...listedFields(each.client, policies.current.listedClients) })}, ${JSON.stringify(each.reason)}`,
+    ),
   ];
   return {
     ...(listed && { listed }),
@@ -26,23 +41,13 @@ export function blockFields(gateway: Gateway, report: DenialReport, names: reado
   };
 }
 
-function goneText(place: string): string {
-  return `an entry at ${place} blocked the client; the file has changed since`;
+function goneText({ listed_at: place, file_now: now }: DenialReport): string {
+  const what = `an entry at ${place} blocked the client; the file has changed since`;
+  return now === undefined ? what : `${what}: ${now}`;
 }
 
-function operatorTexts(
-  { overrides }: Gateway,
-  { blocked_by: by, overridden }: DenialReport,
-  names: readonly string[],
-): string[] {
-  if (by !== 'override') return [];
-  const ended = overrides.ended().map(({ override }) => override);
-  const made = overridesOf(names, { list: () => [...overrides.list(), ...ended] }).find(
-    ({ access, sinceMs }) => access === 'blocked' && isoTime(sinceMs) === overridden,
-  );
-  return [
-    made === undefined
-      ? 'an operator blocked the client; that override has ended or was replaced since'
-      : `${made.by} blocked the client, ${JSON.stringify(made.reason)}`,
-  ];
+function operatorText(made: Pick<Override, 'by' | 'reason'> | undefined): string {
+  return made === undefined
+    ? 'an operator blocked the client; that override has ended or was replaced since'
+    : `${made.by} blocked the client, ${JSON.stringify(made.reason)}`;
 }

@@ -16,7 +16,7 @@ import type { DenialRun } from '../denials/denial-run.ts';
 import type { DeniedClient, FoundDenial } from '../denials/denied-clients.ts';
 import { isoTime } from '../denials/iso-time.ts';
 import { deniedFilterSchema, matchesFilter } from './denied-filter.ts';
-import { isStillListed } from './listed-report.ts';
+import { fileNow, isStillListed } from './listed-report.ts';
 import type { Gateway } from './running-gateway.ts';
 
 /** Most reports that one gateway sends in one reply. */
@@ -110,10 +110,15 @@ async function answerDecision(gateway: Gateway, { client, run }: FoundDenial) {
   }
   const later = (latest?.last ?? 0) - run.last;
   const [report] = told(gateway, run, runReport(client, run));
+  const { entry } = run.recorded.denial.accessBy ?? {};
+  const isGone = entry !== undefined && report?.is_listed === false;
   return (
     report &&
     ({
-      report,
+      report: {
+        ...report,
+        ...(isGone && { file_now: fileNow(entry, gateway.policies.current, gateway.now()) }),
+      },
       now: await quotaNow(gateway, run),
       isReset: run.isReset,
       ...(later > 0 && { later: { decision_id: lastId, denials: later, last } }),

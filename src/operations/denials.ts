@@ -73,7 +73,10 @@ export async function describeDecision(
     ...(isReset && { is_reset: true }),
     ...(later && { later }),
     ...(policy && { policy_mode: modeOf(policy, overrides.current.modes) }),
-    ...(override && { override: overrideReport(override, listedClients) }),
+    ...(override && {
+      override: overrideReport(override, listedClients),
+      overrides: inForce.map((each) => overrideReport(each, listedClients)),
+    }),
     ...(ended && { ended_override: ended }),
   };
 }

@@ -14,21 +14,19 @@ const MOST = 100;
 const KEEP_MS = DAY_MS;
 
 export class EndedOverrides {
-  /** By subject; the one that ended last comes last. */
-  readonly #bySubject = new Map<string, EndedOverride>();
+  /** By subject and start; the one that ended last comes last. */
+  readonly #ended = new Map<string, EndedOverride>();
 
   add(ended: EndedOverride): void {
-    const subject = subjectOf(ended.override);
-    this.#bySubject.delete(subject);
-    this.#bySubject.set(subject, ended);
-    const [first] = this.#bySubject.keys();
-    if (this.#bySubject.size > MOST && first !== undefined) this.#bySubject.delete(first);
+    const name = `${subjectOf(ended.override)} ${ended.override.sinceMs}`;
+    this.#ended.delete(name);
+    this.#ended.set(name, ended);
+    const [first] = this.#ended.keys();
+    if (this.#ended.size > MOST && first !== undefined) this.#ended.delete(first);
   }
 
   /** Those of the last day, the one that ended last first. */
   list(nowMs: number): EndedOverride[] {
-    return [...this.#bySubject.values()]
-      .filter(({ endedMs }) => nowMs - endedMs < KEEP_MS)
-      .reverse();
+    return [...this.#ended.values()].filter(({ endedMs }) => nowMs - endedMs < KEEP_MS).reverse();
   }
 }

@@ -2,8 +2,8 @@
 import { type LimitDescriptor, partitionOf } from '../core/descriptor.ts';
 import { modeOf } from '../core/overrides.ts';
 import type { Limit } from '../core/policy.ts';
-import type { QuotaReader, QuotaState } from '../core/store.ts';
-import { clientNamed, decisionIdIn } from './client-name.ts';
+import { type QuotaReader, type QuotaState, StoreError } from '../core/store.ts';
+import { clientNamed, decisionIdIn, refuseRange } from './client-name.ts';
 import { countedBy, type InspectedClient, limitLabelled } from './counted-by.ts';
 import { denialsOf, deniedBy } from './denials.ts';
 import { accessOf } from './inspected-access.ts';
@@ -13,6 +13,7 @@ import { overrideReport } from './override-report.ts';
 import type { Gateway } from './running-gateway.ts';
 import type { DenialList } from './schemas/denials.ts';
 import type { INSPECT, Inspection } from './schemas/inspect.ts';
+import { unavailableText } from './store-silence.ts';
 
 const MOST_LIMITS = 200;
 const MOST_DENIALS = 20;
@@ -21,7 +22,7 @@ const MOST_READ = 2_000;
 /** Redis does nothing else while a script runs. */
 const READ_AT_ONCE = 128;
 
-/** Rejects with an OperationError if the client is unknown, and with a StoreError if the store is unavailable. */
+/** Rejects with an OperationError if the client is unknown. */
 export async function inspectClient(
   gateway: Gateway,
   { client: text }: InputOf<typeof INSPECT>,
@@ -33,7 +34,7 @@ export async function inspectClient(
     ...countedBy(client, gateway),
     ...limitsThatDenied(denials, client, gateway),
   ];
-  const limits = await readLimits(descriptors.slice(0, MOST_READ), gateway.reader);
+  const { limits, unavailable } = await limitsOf(descriptors.slice(0, MOST_READ), gateway);
   const { access, listed, isAddressUnknown } = accessOf(client, gateway);
   // The denials of an address tell whether the file names it, its pseudonym does not.
   const own = isAddressUnknown ? denials.filter((each) => each.client === partition) : [];
@@ -50,6 +51,7 @@ export async function inspectClient(
     ...(access && { access: access.access }),
     listed: [...listed, ...(told ? [told] : [])],
     ...(isAddressUnknown && !told && !isNotListed && { is_address_unknown: true as const }),
+    ...(unavailable !== undefined && { limits_unavailable: unavailable }),
     limits: limits.slice(0, MOST_LIMITS).map(({ limit, state }) => ({
       policy: limit.policy.name,
       mode: modeOf(limit.policy, gateway.overrides.current.modes),
@@ -72,7 +74,9 @@ async function find(gateway: Gateway, text: string): Promise<InspectedClient> {
   const id = decisionIdIn(text);
   if (id === undefined) {
     const salts = gateway.salts.at(gateway.now(), true);
-    const named = clientNamed(text, gateway.policies.current.naming, salts);
+    const { naming } = gateway.policies.current;
+    refuseRange(text, naming, 'show');
+    const named = clientNamed(text, naming, salts);
     return { ...named, partition: named.subject };
   }
   const denial = await deniedBy(gateway, id);
@@ -101,6 +105,16 @@ function limitsThatDenied(
 interface ReadLimit {
   readonly limit: Limit;
   readonly state: QuotaState;
+}
+
+/** What is known without the store is worth an answer. */
+async function limitsOf(descriptors: readonly LimitDescriptor[], gateway: Gateway) {
+  try {
+    return { limits: await readLimits(descriptors, gateway.reader) };
+  } catch (error) {
+    if (!(error instanceof StoreError)) throw error;
+    return { limits: [], unavailable: unavailableText(error, gateway) };
+  }
 }
 
 /** Those in use first, and of them the ones with the least left. */

@@ -1,5 +1,6 @@
 /** Names the entries of `exempt` and `block` in the policy file that name a client, and what they do to it. */
 import { isInForce, type ListEntry } from '../core/access-lists.ts';
+import { canonicalAddress } from '../core/address.ts';
 import type { PolicySet } from '../core/policy-set.ts';
 import type { AccessEvent } from '../core/trace.ts';
 import { isoTime } from '../denials/iso-time.ts';
@@ -59,4 +60,18 @@ export function blockAt(place: string | undefined, { naming }: PolicySet): ListE
 export function isStillListed(entry: ListEntry | undefined, policies: PolicySet): boolean {
   const now = blockAt(entry?.place, policies);
   return now !== undefined && now.address === entry?.address && now.key === entry?.key;
+}
+
+/** What the policy file says now of the client that an entry of an earlier file named. */
+export function fileNow(entry: ListEntry, { naming }: PolicySet, nowMs: number): string {
+  const { exempt, block, isInPart } = naming.accessLists.ofEntry(entry, nowMs);
+  const { key, address = '' } = entry;
+  const kind = key !== undefined ? 'key' : canonicalAddress(address) ? 'address' : 'range';
+  if (exempt !== undefined) return `${exempt.place ?? 'it'} exempts that ${kind} now`;
+  if (isInPart && block === undefined) {
+    return `it names a part of that ${kind} now; headgate clients show ADDRESS says what applies to an address`;
+  }
+  return block === undefined
+    ? `no entry blocks that ${kind} now`
+    : `${block.place ?? 'it'} blocks that ${kind} now`;
 }

@@ -1,7 +1,7 @@
 /** Runs operations by name, so that another process can ask for one: checks the input, runs it, checks the output. */
 import type { z } from 'zod';
 import { dryRun, localDryRun } from '../core/dry-run.ts';
-import { StoreError } from '../core/store.ts';
+import { type QuotaReader, StoreError } from '../core/store.ts';
 import { OverrideStoreFull } from '../stores/override-store.ts';
 import {
   blockClient,
@@ -26,6 +26,7 @@ import type { EXPLAIN, ExplainAnswer } from './schemas/explain.ts';
 import { sharedAnswer } from './shared-answer.ts';
 import { readStats } from './stats.ts';
 import { storeErrorText } from './store-error-text.ts';
+import { unavailableText } from './store-silence.ts';
 
 export type { OperationName };
 
@@ -97,18 +98,31 @@ async function explainNow(
   gateway: Gateway,
   { headers, ...request }: InputOf<typeof EXPLAIN>,
 ): Promise<ExplainAnswer> {
+  let failure: StoreError | undefined;
+  const peek: QuotaReader['peek'] = async (descriptors) => {
+    try {
+      return await gateway.reader.peek(descriptors);
+    } catch (error) {
+      if (error instanceof StoreError) failure = error;
+      throw error;
+    }
+  };
   const { steps, answer } = await explain(
     { ...request, headers: fieldsOf(headers) },
     {
       policies: gateway.policies.current,
       salts: gateway.salts,
       overrides: gateway.overrides,
-      store: dryRun(gateway.reader),
+      store: dryRun({ peek }),
       local: localDryRun(gateway.peekLocally),
       nowMs: gateway.now(),
     },
   );
-  return { steps: [...steps], answer: { ...answer, headers: [...answer.headers] } };
+  return {
+    steps: [...steps],
+    ...(failure && { store_unavailable: unavailableText(failure, gateway) }),
+    answer: { ...answer, headers: [...answer.headers] },
+  };
 }
 
 /** One entry for each value of each name. */

@@ -35,6 +35,7 @@ export class OverrideBook {
   #inForce: readonly Override[] = [];
   #current: Overrides = snapshotOf([]);
   readonly #ended = new EndedOverrides();
+  readonly #replaced = new EndedOverrides();
   #timer: NodeJS.Timeout | undefined;
   #reading: Promise<void> | undefined;
   #isStale = false;
@@ -55,6 +56,13 @@ export class OverrideBook {
   /** Those that ended within a day, as far as this gateway knows. The one that ended last comes first. */
   ended(): readonly EndedOverride[] {
     return this.#ended.list(this.#options.now());
+  }
+
+  /** Those in force, and those that ended or were replaced within a day. */
+  known(): readonly Override[] {
+    const nowMs = this.#options.now();
+    const past = [...this.#ended.list(nowMs), ...this.#replaced.list(nowMs)];
+    return [...this.#inForce, ...past.map(({ override }) => override)];
   }
 
   /** Rejects if the override store cannot be reached or is full. */
@@ -133,10 +141,15 @@ export class OverrideBook {
   /** An override that another one replaces has not ended. */
   #rememberEnded(inForce: readonly Override[], stored: readonly StoredOverride[]): void {
     const nowMs = this.#options.now();
-    const there = new Set(inForce.map(subjectOf));
+    const there = new Map(inForce.map((each) => [subjectOf(each), each]));
     for (const override of this.#inForce) {
       const subject = subjectOf(override);
-      if (there.has(subject)) continue;
+      const next = there.get(subject);
+      if (next !== undefined) {
+        const isReplaced = next.sinceMs !== override.sinceMs;
+        if (isReplaced) this.#replaced.add({ override, endedMs: next.sinceMs, endedBy: next.by });
+        continue;
+      }
       const entry = stored.find(({ about }) => about === subject);
       this.#ended.add({ override, ...endOf(override, entry, nowMs) });
     }

@@ -1,6 +1,6 @@
 /** Says in words how the gateways are: what is wrong, worst first, or that all is well. The page and `headgate top` show it. */
 import { RATE_MS } from './overview-rates.ts';
-import { listText, plural, rateText, shareText } from './rate-text.ts';
+import { firstText, gatewaysText, listText, plural, rateText, shareText } from './rate-text.ts';
 import type { Overview, StatusLine } from './schemas/overview.ts';
 import { storeLines } from './store-status.ts';
 import { clockText } from './time-text.ts';
@@ -27,14 +27,15 @@ export function statusOf(overview: Known): StatusLine[] {
 }
 
 function allIsWell({ store, gateways }: Known, traffic: string): StatusLine {
-  const { answered } = gateways;
-  const who = `${plural(answered, 'gateway')} ${answered === 1 ? 'counts' : 'count'}`;
+  const who = `${gatewaysText(gateways)} ${gateways.answered === 1 ? 'counts' : 'count'}`;
   const where = store.kind === 'redis' ? 'Redis' : 'memory';
   return { level: 'well', text: `All is well: ${who} in ${where}. ${traffic}` };
 }
 
-function trafficText({ rates: { requests, denials } }: Known): string {
-  if (requests === 0) return `No requests in ${LAST}.`;
+function trafficText({ rates: { requests, denials }, until }: Known): string {
+  // The denied clients beside it may be younger than the last step.
+  if (requests === 0)
+    return `No requests in the ${RATE_MS / 1_000} s until ${until.slice(11, 19)} UTC.`;
   return `In ${LAST}: ${rateText(requests)} requests/s, ${shareText(denials, requests)} denied.`;
 }
 
@@ -56,8 +57,7 @@ function silentGateways({ gateways: { asked, answered } }: Known): StatusLine[] 
 function policyFileFaults({ policy_file: { digests, refused }, time }: Known): StatusLine[] {
   const lines: StatusLine[] = [];
   if (refused !== undefined) {
-    const [mistake = ''] = refused.mistakes;
-    const text = `A policy file was refused at ${clockText(refused.at, time)}, so the one before stays in force: ${mistake}`;
+    const text = `A policy file was refused at ${clockText(refused.at, time)}, so the one before stays in force: ${firstText(refused.mistakes)}`;
     lines.push({ level: 'warning', text });
   }
   if (digests.length > 1) {
@@ -71,7 +71,7 @@ function policyFileFaults({ policy_file: { digests, refused }, time }: Known): S
 
 function refusedCaller({ refused_caller: found, time }: Known): StatusLine[] {
   if (found === undefined) return [];
-  const text = `Calls without the right secret get 403, the last at ${clockText(found.last, time)}. If your proxy sent them, so do all of its clients: compare HEADGATE_PROXY_SECRET with its X-Headgate-Secret.`;
+  const text = `Calls without the right secret get 403, the last at ${clockText(found.last, time)}. If your proxy sends them, all of its clients get 403: set its X-Headgate-Secret to HEADGATE_PROXY_SECRET.`;
   return [{ level: 'wrong', text }];
 }
 

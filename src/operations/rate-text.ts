@@ -19,6 +19,26 @@ export function plural(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }
 
+interface Gateways {
+  readonly asked: number;
+  readonly answered: number;
+  /** Of those that answered. */
+  readonly workers: number;
+}
+
+/** `3 gateways`, `4 workers`, `5 gateways (4 workers among them)`, `1 of 2 gateways`. Every process that answers is a gateway. */
+export function gatewaysText({ asked, answered, workers }: Gateways): string {
+  if (answered < asked) return `${answered} of ${plural(asked, 'gateway')}`;
+  if (workers === answered) return plural(answered, 'worker');
+  const some = workers === 0 ? '' : ` (${plural(workers, 'worker')} among them)`;
+  return `${plural(answered, 'gateway')}${some}`;
+}
+
+/** `a; and 2 more` */
+export function firstText([first = '', ...others]: readonly string[]): string {
+  return others.length === 0 ? first : `${first}; and ${others.length} more`;
+}
+
 /** `a, b and c`; of many, the first ones. */
 export function listText(names: readonly string[], most = 5): string {
   const shown = names.length > most ? names.slice(0, most - 1) : names;

@@ -1,20 +1,33 @@
 /** Reports what the counters take up. */
 import { StoreError } from '../core/store.ts';
 import { isoTime } from '../denials/iso-time.ts';
-import { policiesWithoutStore, refusedFile } from './gateway-report.ts';
+import {
+  gatewayReportSchema,
+  lastStepEnd,
+  type ReportQuery,
+  refusedFile,
+} from './gateway-report.ts';
 import { OperationError } from './operation-error.ts';
 import type { Gateway, StoreStats } from './running-gateway.ts';
 import type { StatsReport } from './schemas/stats.ts';
 import { storeErrorText } from './store-error-text.ts';
-import { isSilence, storeLines } from './store-status.ts';
+import { silenceText } from './store-silence.ts';
+import { isSilence } from './store-status.ts';
 
 /** Rejects with an OperationError if the store refuses. While it does not answer, the counts are missing. */
 export async function readStats(gateway: Gateway): Promise<StatsReport> {
   const refused = refusedFile(gateway.status.policyFile.history);
-  const { store, ...counts } = await countsOf(gateway);
+  const query: ReportQuery = { about: 'overview', untilMs: lastStepEnd(gateway.now()) };
+  const [{ store, ...counts }, { answers }] = await Promise.all([
+    countsOf(gateway),
+    gateway.queryAll(query),
+  ]);
+  const reports = answers.flatMap((each) => gatewayReportSchema.safeParse(each).data ?? []);
   return {
     store,
     gateways: gateway.knownGateways(),
+    gateways_answered: reports.length,
+    workers: reports.filter((report) => report.is_worker).length,
     ...counts,
     unseen_headers: [...gateway.unseenHeaders()],
     ...(refused && {
@@ -23,7 +36,10 @@ export async function readStats(gateway: Gateway): Promise<StatsReport> {
   };
 }
 
-type Counts = Omit<StatsReport, 'gateways' | 'unseen_headers' | 'policy_file_refused'>;
+type Counts = Omit<
+  StatsReport,
+  'gateways' | 'gateways_answered' | 'workers' | 'unseen_headers' | 'policy_file_refused'
+>;
 
 async function countsOf(gateway: Gateway): Promise<Counts> {
   try {
@@ -38,22 +54,6 @@ async function countsOf(gateway: Gateway): Promise<Counts> {
       { cause: error },
     );
   }
-}
-
-/** Since when, and how requests are decided, if any was decided meanwhile. */
-function silenceText(gateway: Gateway): string {
-  const { isDegraded, lapses, sinceMs } = gateway.status.store();
-  const now = isoTime(gateway.now());
-  if (!isDegraded || lapses !== undefined) return 'Redis did not answer in time.';
-  const states = [...policiesWithoutStore(gateway)].map(([state, policies]) => ({
-    ...{ state, policies, gateways: 1, since: isoTime(sinceMs) },
-  }));
-  const [line] = storeLines({
-    store: { kind: 'redis', states },
-    gateways: { asked: 1, answered: 1, workers: 0 },
-    time: now,
-  });
-  return line?.text ?? 'Redis does not answer.';
 }
 
 function reportOf({ store, keyspace, servers }: StoreStats): Counts {

@@ -157,7 +157,7 @@ test('clients top, explain ID and clients reset', async () => {
     /^client +i\.[\w-]{22}, identified by ip$/m,
     /^policy +pin: over_limit, enforced$/m,
     /^limit +pin: 2 requests per day; counted as hg:v1:\{i\./m,
-    new RegExp(`^denied +1 time, at ${TIME} UTC; blocked until ${TIME} UTC$`, 'm'),
+    new RegExp(`^denied +1 time, at ${TIME} UTC; denied until ${TIME} UTC$`, 'm'),
     /^now +remaining: 0; next request allowed in \d+ s$/m,
     new RegExp(
       String.raw`^override +i\.[\w-]{22}: exempt until .*, ${SOON}, by test, "a test"$`,
@@ -352,7 +352,9 @@ test('log set and restore', async () => {
 
 test('stats', async () => {
   await visit(gateway, '/a', { address: newAddress() });
-  expect(await done(['stats'])).toMatch(/^store +memory\ngateways +1\nactive windows +[1-9]\d*\n$/);
+  expect(await done(['stats'])).toMatch(
+    /^store +memory\nrunning +1 gateway\nactive windows +[1-9]\d*\n$/,
+  );
   expect(JSON.parse(await done(['stats', '-o', 'json']))).toMatchObject({
     store: 'memory',
     gateways: 1,
@@ -498,7 +500,9 @@ describe('the token', () => {
     for (const env of [{}, { HEADGATE_ADMIN_TOKEN: wrong }]) {
       const { code, said, complained } = await headgate(typed, { env });
       expect({ code, said }).toEqual({ code: 1, said: '' });
-      expect(complained).toMatch(/^headgate: The admin token is missing or wrong[^\n]*\n$/);
+      expect(complained).toMatch(
+        /^headgate: the gateway [^\n]* admin token: set HEADGATE_ADMIN_TOKEN [^\n]*\n$/,
+      );
       expect(complained).not.toContain(wrong);
     }
   });

@@ -88,7 +88,7 @@ describe.skipIf(program === undefined || !ownRedisIsHere)('the page of the ops s
     await headline.filter({ hasText: ALL_IS_WELL }).waitFor();
     await page
       .getByText(
-        /(In the last 10 s: [\d.]+ requests\/s, [<\d.]+ % denied|No requests in the last 10 s)\.$/,
+        /(In the last 10 s: [\d.]+ requests\/s, [<\d.]+ % denied|No requests in the 10 s until [\d:]{8} UTC)\.$/,
       )
       .waitFor();
     const card = main.getByRole('article').filter({ hasText: 'pin' });

@@ -28,6 +28,7 @@ export function scriptedClient(reply: Reply): ScriptedClient {
       return reply({ name, args });
     };
   const client = {
+    status: 'ready',
     eval: command('eval'),
     evalsha: command('evalsha'),
     del: command('del'),

@@ -3,6 +3,8 @@
 import { call } from './api.js';
 import { effectText, subjectText, timeText } from './text.js';
 
+/** @import { OutputOf } from '../../src/operations/operation.ts' */
+/** @import { BLOCK } from '../../src/operations/schemas/clients.ts' */
 /** @import { OverrideReport } from '../../src/operations/schemas/overrides.ts' */
 /** @import { Change } from './dialog.js' */
 
@@ -34,6 +36,8 @@ export function reset({ client, shown }, policies) {
   };
 }
 
+/** @typedef {OutputOf<typeof BLOCK>} AccessChanged */
+
 /** @param {NamedClient} client @returns {Change} */
 export function block({ client, shown }) {
   return {
@@ -43,7 +47,7 @@ export function block({ client, shown }) {
     hasEnd: true,
     reason: 'required',
     make: async (terms) =>
-      inForce(await call('POST', 'clients/block', { client, ...override(terms) })),
+      accessChanged(await call('POST', 'clients/block', { client, ...override(terms) })),
   };
 }
 
@@ -56,7 +60,7 @@ export function exempt({ client, shown }) {
     hasEnd: true,
     reason: 'required',
     make: async (terms) =>
-      inForce(await call('POST', 'clients/exempt', { client, ...override(terms) })),
+      accessChanged(await call('POST', 'clients/exempt', { client, ...override(terms) })),
   };
 }
 
@@ -88,8 +92,8 @@ export function lift(report) {
     effect: `"${effectText(report)}", set by ${report.by}, ends now instead of at ${timeText(report.until)} UTC.`,
     verb: 'Lift',
     async make({ by }) {
-      await removeOverride(report, by);
-      return `${subject}: no longer ${effectText(report)}.`;
+      const lifted = await removeOverride(report, by);
+      return `${subject}: no longer ${effectText(report)}.${others(lifted)}`;
     },
   };
 }
@@ -118,6 +122,17 @@ function override({ for: duration, reason, by }) {
 /** Without fields that are empty. @param {Record<string, string>} fields */
 function written(fields) {
   return Object.fromEntries(Object.entries(fields).filter(([, text]) => text !== ''));
+}
+
+/** @param {AccessChanged} made */
+function accessChanged(made) {
+  const replaced = (made.replaced ?? []).map((each) => ` It replaces ${inForce(each)}`);
+  return `${inForce(made)}${replaced.join('')}${others(made)}`;
+}
+
+/** @param {{ other_overrides?: OverrideReport[] | undefined }} changed */
+function others({ other_overrides: found = [] }) {
+  return found.map((each) => ` Another override still applies: ${inForce(each)}`).join('');
 }
 
 /** @param {OverrideReport} report */

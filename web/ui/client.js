@@ -160,7 +160,7 @@ function found(page) {
     );
   const client = inspection ?? decision;
   if (client === undefined) return failures.length === 0 && h('p', {}, 'Asking the gateway.');
-  const overrides = inspection?.overrides ?? [decision?.override ?? []].flat();
+  const overrides = inspection?.overrides ?? decision?.overrides ?? [];
   const listed = inspection?.listed ?? [decision?.listed ?? []].flat();
   return [
     h('h3', { class: 'who' }, clientOf(client)),
@@ -184,10 +184,11 @@ const UNKNOWN =
   'The policy file lists addresses, and this name does not tell the address of the client: look up the address.';
 
 /** What happens to its next request. @param {Inspection} inspection @returns {Child} */
-function stateOf({ access, limits: rows }) {
+function stateOf({ access, limits: rows, limits_unavailable: unread }) {
   if (access === 'blocked')
     return [tag('blocked', 'wrong'), ' Every request is denied, whatever remains of its limits.'];
   if (access === 'exempt') return [tag('exempt'), ' Every request passes, and none is counted.'];
+  if (unread !== undefined) return `The limits cannot be read now: ${unread}`;
   const full = rows.filter(({ mode, retry_after_ms: ms }) => mode === 'enforce' && ms !== 0);
   if (full.length === 0) return 'Neither blocked nor exempt, and within its limits.';
   return [

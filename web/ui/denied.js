@@ -153,7 +153,7 @@ function columns({ ask, overview }) {
       isAction: true,
       cell: (denied) => {
         // It has no counters to reset.
-        if (denied.blocked_by === 'policy_file')
+        if (denied.listed?.applies === true)
           return h('span', { class: 'quiet said' }, 'blocked by the policy file', placeOf(denied));
         const about = { client: denied.decision_id, shown: clientText(denied) };
         return [

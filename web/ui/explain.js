@@ -114,7 +114,7 @@ function headersIn(text) {
 }
 
 /** @param {ExplainAnswer} explained */
-function trace({ steps, answer }) {
+function trace({ steps, answer, store_unavailable: unread }) {
   const headers = [];
   for (let i = 0; i < answer.headers.length; i += 2)
     headers.push(`${answer.headers[i]}: ${answer.headers[i + 1]}`);
@@ -128,6 +128,7 @@ function trace({ steps, answer }) {
       ]),
       h('dt', {}, 'answer'),
       h('dd', {}, h('b', {}, String(answer.status)), ` to ${answer.dialect}`),
+      unread !== undefined && h('dd', {}, `The counters cannot be read now: ${unread}`),
     ),
     h('pre', {}, [...headers, '', answer.body].join('\n').trim()),
   ];

@@ -75,8 +75,8 @@ function traffic(name, series, { overview, isShadow }) {
       { class: 'rates' },
       h('span', {}, h('b', {}, rateText(requests)), ' requests/s'),
       isShadow
-        ? share({ class: 'shadow', of: wouldDeny, requests, text: 'would be denied/s' })
-        : share({ class: 'denied', of: denials, requests, text: 'denied/s' }),
+        ? share({ class: 'shadow', of: wouldDeny, requests, text: '/s would be denied' })
+        : share({ class: 'denied', of: denials, requests, text: ' denied/s' }),
     ),
     chart(name, series, overview),
     minuteTable(name, series, overview),
@@ -116,7 +116,7 @@ function share({ class: name, of, requests, text }) {
     'span',
     { class: of > 0 && name },
     h('b', {}, rateText(of)),
-    ` ${text} (${shareText(of, requests)})`,
+    `${text} (${shareText(of, requests)})`,
   );
 }
 
@@ -127,10 +127,10 @@ function facts({ gateways, store, policy_file: { digests } }) {
     'dl',
     { class: 'lines' },
     fact('Running', [
-      answered === asked
-        ? countOf(asked, 'gateway')
-        : `${countText(answered)} of ${countOf(asked, 'gateway')} answered`,
-      workers > 0 && `, ${countText(workers)} of them workers`,
+      answered < asked
+        ? `${countText(answered)} of ${countOf(asked, 'gateway')} answered`
+        : countOf(answered, workers === answered ? 'worker' : 'gateway'),
+      workers > 0 && workers < answered && `, ${countText(workers)} of them workers`,
     ]),
     fact(
       'Limits are counted in',

@@ -116,12 +116,12 @@ export function nameOf(name) {
  */
 export function clientOf({ client, client_id: id, plan }) {
   if (id === undefined) return nameOf(client);
-  return [nameOf(id), plan !== undefined && [' ', h('small', {}, h('bdi', {}, plan))]];
+  return [nameOf(`id:${id}`), plan !== undefined && [' ', h('small', {}, h('bdi', {}, plan))]];
 }
 
 /** @param {{ client: string, client_id?: string | undefined }} client */
-export function clientText({ client, client_id: id = client }) {
-  return id;
+export function clientText({ client, client_id: id }) {
+  return id === undefined ? client : `id:${id}`;
 }
 
 /** What an override changes. @param {OverrideReport} override */

@@ -103,8 +103,10 @@ function storeLines(
 /** A gateway that another one replaces runs for some seconds more, so this may be no mistake. */
 function replicasLines({ replicas }: Environment, gateways = 1): string[] {
   if (replicas > 1 || gateways === 1) return [];
-  const what = `HEADGATE_REPLICAS is 1, but ${gateways} gateways count here: while Redis is down, one that starts`;
-  return [`${INDENT}${what} admits its full limits. Set it to their number`];
+  const what = `HEADGATE_REPLICAS is 1, but ${gateways} gateways count here. A gateway that starts while Redis is down`;
+  return [
+    `${INDENT}${what} would admit the full limits by itself: set HEADGATE_REPLICAS to ${gateways}`,
+  ];
 }
 
 function someOf(names: readonly string[]): string {

@@ -17,7 +17,7 @@ const KINDS: Readonly<Record<string, string>> = {
 };
 
 const UNKNOWN_ADDRESS =
-  'exempt and block have addresses, which this name cannot be compared with: name the address';
+  'whether exempt or block names this client is unknown, because they list addresses and this is a pseudonym: show the client by its address';
 
 export function inspectionText(client: Inspection, nowMs: number): string[] {
   const { listed, overrides, is_address_unknown: isUnknown, gateways, denials } = client;
@@ -27,6 +27,9 @@ export function inspectionText(client: Inspection, nowMs: number): string[] {
   const facts = columns([
     ['client', `${name}${client.client}, ${kind}`],
     ['now', stateText(client)],
+    ...(client.limits_unavailable === undefined
+      ? []
+      : [['limits', `cannot be read now: ${client.limits_unavailable}`]]),
     ...listed.map(({ what }) => ['file', what]),
     ...(isUnknown ? [['file', UNKNOWN_ADDRESS]] : []),
     ...overrides
@@ -42,10 +45,11 @@ export function inspectionText(client: Inspection, nowMs: number): string[] {
 }
 
 /** What happens to its next request. */
-function stateText({ access, limits }: Inspection): string {
+function stateText({ access, limits, limits_unavailable: isUnread }: Inspection): string {
   if (access === 'blocked')
     return 'blocked: every request is denied, whatever remains of its limits';
   if (access === 'exempt') return 'exempt: every request passes, and none is counted';
+  if (isUnread !== undefined) return 'neither blocked nor exempt, as far as this gateway knows';
   const full = limits.filter(({ mode, retry_after_ms: ms }) => mode === 'enforce' && ms !== 0);
   if (full.length === 0) return 'within its limits';
   return `over the limit: ${full.map(({ limit }) => limit).join(', ')}`;

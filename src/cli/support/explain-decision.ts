@@ -18,7 +18,8 @@ export async function explainDecision(
 
 export function denialText(denial: DenialDetails, nowMs: number): string[] {
   const { policy, reason, mode, limit, allows, key, cause, now, later } = denial;
-  const { override, ended_override: ended } = denial;
+  // A gateway of an older version names only one override.
+  const { override, overrides = override ? [override] : [], ended_override: ended } = denial;
   return columns([
     ['decision', denial.asked_for],
     ['client', identityText(denial)],
@@ -27,7 +28,9 @@ export function denialText(denial: DenialDetails, nowMs: number): string[] {
     ...(cause === undefined ? [] : [['cause', cause]]),
     ['denied', deniedText(denial, nowMs)],
     ...(now === undefined ? [] : [['now', quotaText(now, denial)]]),
-    ...(override?.about === 'client' ? [['override', inForceText(override, nowMs)]] : []),
+    ...overrides.flatMap((each) =>
+      each.about === 'client' ? [['override', inForceText(each, nowMs)]] : [],
+    ),
     ...(ended === undefined ? [] : [['override', endedText(ended, nowMs)]]),
     ...(later === undefined ? [] : [['later', laterText(later)]]),
   ]);
@@ -54,6 +57,7 @@ function deniedText(
     now,
     is_reset: isReset,
     limit,
+    reason,
   }: DenialDetails,
   nowMs: number,
 ): string {
@@ -68,7 +72,7 @@ function deniedText(
   if (until === undefined) return limit === undefined ? times : `${times}; never allowed`;
   // The next line says how long that is, by what is counted now.
   const moment = now === undefined ? momentText(until, nowMs) : `${shortTime(until)} UTC`;
-  return `${times}; blocked until ${moment}`;
+  return `${times}; ${reason === 'blocked' ? 'blocked' : 'denied'} until ${moment}`;
 }
 
 function laterText({

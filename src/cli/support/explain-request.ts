@@ -99,16 +99,24 @@ function valuesByName(headers: ExplainFlags['header']): Record<string, string[]>
   return found;
 }
 
-function textOf({ steps, answer }: ShownExplanation, flags: ExplainFlags): string[] {
-  const isLive = flags.live === true || flags.gateway !== undefined;
+function textOf(explanation: ShownExplanation, flags: ExplainFlags): string[] {
+  const { steps, answer } = explanation;
   const lines = [
     ...steps,
     ...answerLines(answer, [
-      `${answer.status}, ${isLive ? 'by the current counters' : 'if nothing was counted before'}`,
+      `${answer.status}, ${basisOf(explanation, flags)}`,
       recipientOf(answer, flags),
     ]),
   ];
   return bySubject(lines);
+}
+
+function basisOf(explanation: ShownExplanation, { live, gateway }: ExplainFlags): string {
+  if ('store_unavailable' in explanation && explanation.store_unavailable !== undefined) {
+    return `without the counters, which cannot be read now: ${explanation.store_unavailable}`;
+  }
+  const isLive = live === true || gateway !== undefined;
+  return isLive ? 'by the current counters' : 'if nothing was counted before';
 }
 
 /** A gateway of an older version does not say which proxy its answer is for: it is Envoy. */

@@ -30,6 +30,10 @@ const NOT_THE_OPS_API = /^Nothing is here\./;
 const TIMEOUT_MS = 10_000;
 const NO_TOKEN =
   'HEADGATE_ADMIN_TOKEN is not set: set it for the gateway and for this command, to at least 16 characters; without it a gateway in place of envoyproxy/ratelimit shows health and metrics only';
+const MISSING_TOKEN =
+  'the gateway requires its admin token: set HEADGATE_ADMIN_TOKEN for this command to the value that the gateway has';
+const WRONG_TOKEN =
+  'the gateway has another admin token: set HEADGATE_ADMIN_TOKEN for this command to the value that the gateway has';
 const ALL_INTERFACES: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
 
 /** Rejects with GatewayRefused. */
@@ -44,6 +48,9 @@ export async function callGateway<Input extends z.ZodObject, Output extends z.Zo
   if (response.status === 401 && isDropIn(process.env) && !process.env.HEADGATE_ADMIN_TOKEN)
     throw new GatewayRefused(EXIT_FAULT, NO_TOKEN);
   const json = objectIn(await bodyOf(response, url));
+  if (response.status === 401 && isRefusal(json)) {
+    throw new GatewayRefused(EXIT_FAULT, adminToken === undefined ? MISSING_TOKEN : WRONG_TOKEN);
+  }
   if (!response.ok || json === undefined) throw refusalOf(response.status, json, url);
   return {
     json,
@@ -115,6 +122,10 @@ function refusalOf(status: number, json: object | undefined, url: string): Gatew
   }
   const isUsage = status === 400 || status === 404 || error === 'not_possible';
   return new GatewayRefused(isUsage ? EXIT_USAGE : EXIT_FAULT, message);
+}
+
+function isRefusal(json: object | undefined): boolean {
+  return json !== undefined && 'error' in json && json.error === 'unauthorized';
 }
 
 /** Where this machine reaches a gateway that listens there. */

@@ -1,5 +1,8 @@
 /** Words for an override. */
 import { clientText } from '../../operations/listed-fields.ts';
+import type { OutputOf } from '../../operations/operation.ts';
+import { inForceText } from '../../operations/override-text.ts';
+import type { BLOCK, UNBLOCK } from '../../operations/schemas/clients.ts';
 import type { OverrideReport } from '../../operations/schemas/overrides.ts';
 import { momentText } from '../../operations/time-text.ts';
 import type { Toned } from './output.ts';
@@ -8,6 +11,27 @@ import type { Toned } from './output.ts';
 export function overrideText(override: OverrideReport, nowMs: number): string {
   const { until, reason } = override;
   return `${subjectText(override)}: ${effectText(override)} until ${momentText(until, nowMs)}, ${JSON.stringify(reason)}`;
+}
+
+type Others = Pick<OutputOf<typeof UNBLOCK>, 'other_overrides'>;
+
+/** One line for each thing that a block or an exemption changed or left in force. */
+export function accessText(made: OutputOf<typeof BLOCK>, nowMs: number): string[] {
+  const { access, client, replaced = [] } = made;
+  return [
+    overrideText(made, nowMs),
+    ...(access === 'exempt' ? [exemptedText(client)] : []),
+    ...replaced.map((each) => `it replaces ${inForceText(each, nowMs)}`),
+    ...otherTexts(made, nowMs),
+  ];
+}
+
+export function liftedText(name: string, lifted: Others, nowMs: number): string[] {
+  return [`${name}: override removed`, ...otherTexts(lifted, nowMs)];
+}
+
+function otherTexts({ other_overrides: others = [] }: Others, nowMs: number): string[] {
+  return others.map((each) => `another override still applies: ${inForceText(each, nowMs)}`);
 }
 
 /** What the override changes: a client, a policy or the log. */

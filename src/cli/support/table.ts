@@ -1,5 +1,6 @@
 /** Tables whose cells may have tones. `columns` of output.ts aligns plain texts. */
 import { printable } from '../../core/printable.ts';
+import type { DenialList } from '../../operations/schemas/denials.ts';
 import { relativeTime, shortTime } from '../../operations/time-text.ts';
 import type { Line, Span } from './output.ts';
 
@@ -39,13 +40,17 @@ function widthOf(cell: readonly Span[]): number {
   return cell.reduce((sum, span) => sum + (typeof span === 'string' ? span : span.text).length, 0);
 }
 
-/** Of a denied client. A denial by a limit that never allows the request has no end. */
-export function deniedUntilCell(
-  { until, limit }: { readonly until?: string | undefined; readonly limit?: string | undefined },
-  nowMs: number,
-): Cell {
-  if (until !== undefined) return untilCell(until, nowMs);
-  return limit === undefined ? '' : 'never allowed';
+type Denied = Pick<DenialList['clients'][number], 'until' | 'limit' | 'listed'>;
+
+export function deniedUntilCell(denied: Denied, nowMs: number): Cell {
+  const { until } = denied;
+  return until === undefined ? endlessText(denied) : untilCell(until, nowMs);
+}
+
+/** For a denial without an end: a limit may never allow the request, or the policy file blocks the client. */
+export function endlessText({ limit, listed }: Denied): string {
+  if (limit !== undefined) return 'never allowed';
+  return listed?.applies === true ? 'by file' : '';
 }
 
 /** `2026-11-22 00:53:32, in 42 min` */

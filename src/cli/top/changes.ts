@@ -2,7 +2,7 @@
 import { OPERATIONS } from '../../operations/operation-table.ts';
 import { callGateway, type GatewayFlags } from '../support/gateway-client.ts';
 import { GatewayRefused } from '../support/gateway-refused.ts';
-import { exemptedText, overrideText } from '../support/override-text.ts';
+import { accessText, liftedText, overrideText } from '../support/override-text.ts';
 import { resetText } from '../support/reset-text.ts';
 import type { ActionName, Form } from './form.ts';
 import type { Notice } from './state.ts';
@@ -77,9 +77,7 @@ async function override(
 ): Promise<string> {
   const input = { client: form.subject.id, ...termsOf(form), by };
   const made = (await callGateway(flags, operation, input)).read();
-  const isExempt = made.about === 'client' && made.access === 'exempt';
-  const scope = isExempt ? `; ${exemptedText(made.client)}` : '';
-  return overrideText(made, Date.now()) + scope;
+  return accessText(made, Date.now()).join('; ');
 }
 
 async function lift(
@@ -87,8 +85,8 @@ async function lift(
   { subject }: Form,
   { flags, by }: Caller,
 ): Promise<string> {
-  await callGateway(flags, operation, { client: subject.id, by });
-  return `${subject.name}: override removed`;
+  const lifted = (await callGateway(flags, operation, { client: subject.id, by })).read();
+  return liftedText(subject.name, lifted, Date.now()).join('; ');
 }
 
 function termsOf({ answers }: Form) {

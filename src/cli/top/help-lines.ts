@@ -7,7 +7,7 @@ export const HELP: readonly string[] = columns([
   ['Tab', 'go to the other table'],
   ['Enter', 'why: the denial and limits of a client, or the limits of a policy'],
   ['s', 'sort in another way'],
-  ['/', 'filter the table; of the clients, all that were denied are searched'],
+  ['/', 'filter the table; for clients, the gateways search everyone who was denied'],
   ['r', 'reset the counters of the client'],
   ['b, e', 'block the client, or exempt it from all limits, temporarily'],
   ['l', 'lift the block or exemption of the client, or the mode of a policy'],

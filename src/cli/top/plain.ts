@@ -34,7 +34,7 @@ export function plainText(snapshot: Snapshot): Line[] {
     ...statements(state).map(({ text, tone }) => lineOf(text, tone)),
     factsText(overview),
     '',
-    `rates: mean of the last ${overview.rate_ms / 1_000} s`,
+    `rates: mean of the ${overview.rate_ms / 1_000} s until ${shortTime(overview.until)} UTC`,
     ...table(['POLICY', 'MODE', 'REQ/S', 'DENIED/S'], policies),
     '',
     ...(clients.length === 0

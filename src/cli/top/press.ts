@@ -153,7 +153,7 @@ function pressAction(state: TopState, name: string): Pressed {
   const client = subjectClient(state);
   if (client === undefined || onClient === undefined) return chooseFirst(state, 'client');
   const subject = { id: client.decision_id, name: clientText(client) };
-  if (name !== 'e' && client.blocked_by === 'policy_file') {
+  if (name !== 'e' && client.listed?.applies === true) {
     const where = client.listed_at === undefined ? '' : ` (${client.listed_at})`;
     const text = `the policy file blocks ${subject.name}${where}: there is nothing to ${onClient}`;
     return { state: { ...state, notice: { level: 'plain', text } } };

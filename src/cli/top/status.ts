@@ -1,5 +1,5 @@
 /** How things are, in the words of the gateway, and how old they are. */
-import { plural } from '../../operations/rate-text.ts';
+import { gatewaysText, listText } from '../../operations/rate-text.ts';
 import type { Overview } from '../../operations/schemas/overview.ts';
 import { durationText } from '../../operations/time-text.ts';
 import type { Tone } from '../support/output.ts';
@@ -25,15 +25,17 @@ export function statements(state: TopState): Statement[] {
 /** Store, gateways and policy file. */
 export function factsText(overview: Overview): string {
   const { store, gateways, policy_file: file, policies_left_out: leftOut = 0 } = overview;
-  const states = store.states.map(
-    ({ state, gateways: count }) => `${count} ${state === 'enforced' ? 'counting' : state}`,
-  );
+  const states = store.states.map(({ state, policies, gateways: count }) => {
+    const what = state === 'enforced' ? 'counting' : `${listText(policies)} ${state}`;
+    // A gateway whose policies differ is in several states.
+    return count === gateways.answered ? what : `${what} on ${count}`;
+  });
   const [first, ...others] = file.digests;
   const digest = first === undefined ? 'unknown' : first.digest.slice(0, DIGEST_LENGTH);
   const since = first === undefined ? '' : ` since ${clockText(Date.parse(first.since))}`;
   return [
     `${[store.kind, store.version].filter(Boolean).join(' ')}: ${states.join(', ')}`,
-    `${gateways.answered}/${plural(gateways.asked, 'gateway')}`,
+    gatewaysText(gateways),
     `policy file ${digest}${others.length > 0 ? ` and ${others.length} more` : since}`,
     ...(leftOut > 0 ? [`${leftOut} more policies with fewer requests`] : []),
   ].join('; ');

@@ -4,6 +4,7 @@ import { clientText } from '../../operations/listed-fields.ts';
 import { rateText } from '../../operations/rate-text.ts';
 import { relativeTime } from '../../operations/time-text.ts';
 import type { Size } from '../support/output.ts';
+import { endlessText } from '../support/table.ts';
 import type { DeniedClient } from './gather.ts';
 import { denialsOf, type PolicyRow } from './rows.ts';
 import { sparkline } from './sparkline.ts';
@@ -59,7 +60,7 @@ export function clientColumns({ columns }: Size, nowMs: number): Column<DeniedCl
     { head: 'SINCE', cell: ({ since }) => withSpan(since), rank: 2 },
     {
       head: 'UNTIL',
-      cell: (row) => (row.until === undefined ? wordFor(row) : withSpan(row.until)),
+      cell: (row) => (row.until === undefined ? endlessText(row) : withSpan(row.until)),
       rank: 4,
     },
     { head: 'DECISION', cell: ({ decision_id: id }) => id, rank: 3 },
@@ -79,13 +80,6 @@ function isOverridden({ mode, mode_of_file: ofFile }: PolicyRow['policy']): bool
 function deniedRateText({ policy, denialRate }: PolicyRow): string {
   const text = rateText(denialRate);
   return policy.mode === 'shadow' ? `(${text})` : text;
-}
-
-/** Only a denial by a quota says when it ends. */
-function wordFor({ reason, limit, blocked_by: by }: DeniedClient): string {
-  if (limit !== undefined) return 'never allowed';
-  if (by === 'policy_file') return 'by file';
-  return reason === 'blocked' ? 'blocked' : '';
 }
 
 /** `11:29:09`; of another day, `11-23 11:29`. */

@@ -41,7 +41,8 @@ export async function liftForm(client: DeniedClient, flags: GatewayFlags): Promi
     if (override?.about !== 'client') return `no override is in force for ${name}`;
     const action = override.access === 'blocked' ? 'unblock' : 'unexempt';
     const note = inForceText(override, Date.now());
-    return startForm(action, { id: client.decision_id, name }, note);
+    // It may be one of the client's address, which the decision id does not lift.
+    return startForm(action, { id: override.client, name: clientText(override) }, note);
   } catch (error) {
     return refusalIn(error);
   }

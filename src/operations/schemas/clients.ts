@@ -2,10 +2,25 @@
 import { z } from 'zod';
 import type { Operation } from '../operation.ts';
 import { by, client, listedClient, policyName, reason, terms } from './fields.ts';
-import { overrideReportSchema } from './overrides.ts';
+import { clientOverrideSchema } from './overrides.ts';
 
 const overrideInput = z.strictObject({ client, ...terms });
 const liftInput = z.strictObject({ client, reason: reason.optional(), by: by.optional() });
+const others = {
+  other_overrides: z
+    .array(clientOverrideSchema)
+    .describe(
+      'Overrides that also apply to this client and stay in force, such as one of its address. Absent if there is none.',
+    )
+    .optional(),
+};
+const accessChanged = clientOverrideSchema.extend({
+  replaced: z
+    .array(clientOverrideSchema)
+    .describe('The earlier overrides of the client, which this one replaces.')
+    .optional(),
+  ...others,
+});
 const namedClient = z.object({ client: z.string(), ...listedClient });
 
 export const RESET = {
@@ -23,7 +38,7 @@ export const RESET = {
     address: z
       .string()
       .describe(
-        'For the decision of a key or a user: its address. Its counters were reset too, and those of its IPv6 networks.',
+        'If a decision id named a key or a user: the address that the request came from. The counters of that address and of its IPv6 networks were reset too.',
       )
       .optional(),
   }),
@@ -34,7 +49,7 @@ export const BLOCK = {
   path: '/v1/clients/block',
   summary: 'Block a client temporarily',
   input: overrideInput,
-  output: overrideReportSchema,
+  output: accessChanged,
 } satisfies Operation;
 
 export const UNBLOCK = {
@@ -42,7 +57,7 @@ export const UNBLOCK = {
   path: '/v1/clients/unblock',
   summary: 'Unblock a client that an operator blocked',
   input: liftInput,
-  output: namedClient,
+  output: namedClient.extend(others),
 } satisfies Operation;
 
 export const EXEMPT = {
@@ -50,7 +65,7 @@ export const EXEMPT = {
   path: '/v1/clients/exempt',
   summary: 'Exempt a client from all limits temporarily',
   input: overrideInput,
-  output: overrideReportSchema,
+  output: accessChanged,
 } satisfies Operation;
 
 export const UNEXEMPT = {
@@ -58,5 +73,5 @@ export const UNEXEMPT = {
   path: '/v1/clients/unexempt',
   summary: 'End the exemption of a client',
   input: liftInput,
-  output: namedClient,
+  output: namedClient.extend(others),
 } satisfies Operation;

@@ -12,7 +12,7 @@ import { endedReportSchema, overrideReportSchema } from './overrides.ts';
 
 /** Gateways tell each other more about a denial than they tell operators. */
 export const denial = denialReportSchema
-  .omit({ names: true, networks: true, is_listed: true })
+  .omit({ names: true, networks: true, is_listed: true, file_now: true })
   .extend({
     ...listedClient,
     cause: z.string().describe('In words: what blocked the client.').optional(),
@@ -89,9 +89,15 @@ export const DECISION = {
     policy_mode: policyMode
       .describe('The current mode of the policy; absent if the policy no longer exists.')
       .optional(),
-    override: overrideReportSchema.describe('The override of this client, if any.').optional(),
+    override: overrideReportSchema
+      .describe('The override that decides for this client, if any.')
+      .optional(),
+    overrides: z
+      .array(overrideReportSchema)
+      .describe('All overrides of this client and of its address.')
+      .optional(),
     ended_override: endedReportSchema
-      .describe('If there is none: the last one, if it ended within a day.')
+      .describe('Present if no override is in force and one ended within a day: the last one.')
       .optional(),
   }),
 } satisfies Operation;

@@ -62,6 +62,10 @@ export const EXPLAIN = {
   }),
   output: z.object({
     steps: z.array(z.object({ about: z.string(), what: z.string() })),
+    store_unavailable: z
+      .string()
+      .describe('Present if the store does not answer: the answer is that of `on_store_failure`.')
+      .optional(),
     answer: z.object({
       // Gateways of older versions answer as Envoy gets it, and do not say so.
       dialect: z.string().default(DEFAULT_DIALECT).describe('The proxy that gets this answer.'),

@@ -29,8 +29,12 @@ export const INSPECT = {
     is_address_unknown: z
       .literal(true)
       .describe(
-        'The lists of the policy file have addresses, and the name of the client does not tell its address. Absent if it does.',
+        'Present if the lists of the policy file name addresses and only the pseudonym of this client is known, so that the two cannot be compared.',
       )
+      .optional(),
+    limits_unavailable: z
+      .string()
+      .describe('Present if the store does not answer: why `limits` is empty.')
       .optional(),
     limits: z
       .array(
@@ -41,12 +45,14 @@ export const INSPECT = {
           allows: z.string().describe('The limit in words.'),
           remaining: count,
           retry_after_ms: count
-            .describe('0: there is room now. Absent: the limit never allows a request.')
+            .describe('0 if a request is allowed now. Absent if the limit never allows one.')
             .optional(),
           reset_after_ms: count,
         }),
       )
-      .describe('At most 200, those that are in use first. Policies that are off have none.'),
+      .describe(
+        'At most 200 limits; those in use come first. Limits of policies that are off are left out.',
+      ),
     overrides: z.array(overrideReportSchema),
     denials: z
       .array(denial)

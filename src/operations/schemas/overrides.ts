@@ -5,7 +5,7 @@ import { count, listedClient, policyMode, time } from './fields.ts';
 
 const terms = { since: time, until: time, reason: z.string(), by: z.string() };
 
-const clientOverrideSchema = z.object({
+export const clientOverrideSchema = z.object({
   about: z.literal('client'),
   client: z.string(),
   ...listedClient,

@@ -50,11 +50,13 @@ export const overviewSchema = z.object({
     .describe('How the gateways are, in words: what is wrong, worst first, or that all is well.'),
   gateways: z
     .object({ asked: count, answered: count, workers: count })
-    .describe('Each worker counts as a gateway; `workers` of those that answered are workers.'),
+    .describe(
+      'Every process that answers proxies is a gateway, so each worker counts. `workers`: how many of those that answered are workers.',
+    ),
   step_ms: count.describe('Length of a step of the series below.'),
   until: time.describe('End of the last step.'),
   rate_ms: count.describe('Length of the time before `until` of which all rates are the mean.'),
-  rates: rates.describe('Of all requests, those without a policy too.'),
+  rates: rates.describe('Rates of all requests, including those without a policy.'),
   policies: z.array(
     z.object({
       name: z.string(),
@@ -72,7 +74,7 @@ export const overviewSchema = z.object({
   without_policy: z
     .object({ rates, ...series })
     .describe(
-      'Decided before any policy was looked at: blocked and exempt clients, malformed requests.',
+      'Requests that were decided before headgate looked for a policy: those of blocked and exempt clients, and malformed ones.',
     ),
   store: z.object({
     kind: z.enum(['memory', 'redis']),
@@ -80,20 +82,23 @@ export const overviewSchema = z.object({
       z.object({
         state: storeState,
         gateways: count,
-        since: time.describe('Of the first of these gateways.').optional(),
+        since: time.describe('When the state began at the first of these gateways.').optional(),
         reason: z.string().optional(),
         policies: z
           .array(z.string())
-          .describe('The enforced policies that are decided so; of `enforced`, none is listed.'),
+          .describe('The enforced policies that are decided in this way. Empty for `enforced`.'),
         lapses: z
           .object({ failed: count, checks: count, within_ms: count })
           .describe(
-            'The store answers, but failed this many checks in the last time, by all of these gateways. Absent if it does not answer.',
+            'The store answers, but failed `failed` of `checks` checks of these gateways in the last `within_ms`. Absent if the store does not answer.',
           )
           .optional(),
       }),
     ),
-    version: z.string().describe('Of Redis, if it answers.').optional(),
+    version: z
+      .string()
+      .describe('The version of Redis; absent if Redis does not answer.')
+      .optional(),
   }),
   policy_file: z.object({
     digests: z.array(z.object({ digest: z.string(), gateways: count, since: time })),

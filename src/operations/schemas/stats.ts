@@ -10,7 +10,11 @@ export const STATS = {
   input: z.strictObject({}),
   output: z.object({
     store: z.enum(['memory', 'redis']),
-    gateways: count.describe('Gateways that share the counters.'),
+    gateways: count.describe(
+      'Gateways that share the counters, as last known. Every process that answers proxies is one, so each worker counts.',
+    ),
+    gateways_answered: count.describe('How many of them answered.').optional(),
+    workers: count.describe('How many of those that answered are workers.').optional(),
     unavailable: z
       .string()
       .describe(

@@ -33,6 +33,11 @@ export function storeErrorFrom(error: unknown): StoreError {
   });
 }
 
+/** For a change that must not be sent unless it can be confirmed. `status`: of the connection. */
+export function requireConnection({ status }: { readonly status: string }): void {
+  if (status !== 'ready') throw new StoreError('refused', 'Redis is not connected');
+}
+
 export function isNoScript(error: unknown): boolean {
   return error instanceof Error && error.message.startsWith('NOSCRIPT');
 }

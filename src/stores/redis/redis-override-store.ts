@@ -10,7 +10,7 @@ import {
 import { OVERRIDES_CHANNEL } from './channels.ts';
 import type { RedisClient } from './client.ts';
 import { withDeadline } from './deadline.ts';
-import { storeErrorFrom } from './errors.ts';
+import { requireConnection, storeErrorFrom } from './errors.ts';
 import { readLuaScript } from './lua-script.ts';
 
 export const WRITE_OVERRIDES_SCRIPT = readLuaScript('write-overrides');
@@ -69,6 +69,7 @@ export class RedisOverrideStore implements OverrideStore {
   }
 
   async put(override: StoredOverride): Promise<void> {
+    requireConnection(this.#options.client);
     if ((await this.#run(REPLACE, this.#rowOf(override))) === TOO_MANY)
       throw new OverrideStoreFull();
   }
@@ -78,6 +79,7 @@ export class RedisOverrideStore implements OverrideStore {
   }
 
   async remove(about: string, note = ''): Promise<boolean> {
+    requireConnection(this.#options.client);
     return (await this.#run(REPLACE, [about, 0, note])) === 1;
   }
 

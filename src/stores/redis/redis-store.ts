@@ -14,7 +14,7 @@ import type {
 import { CallDeadlines } from './call-deadlines.ts';
 import type { RedisClient } from './client.ts';
 import { withDeadline } from './deadline.ts';
-import { isNoScript, storeErrorFrom } from './errors.ts';
+import { isNoScript, requireConnection, storeErrorFrom } from './errors.ts';
 import type { InFlight } from './in-flight.ts';
 import { resetKeys } from './resets.ts';
 import {
@@ -97,6 +97,7 @@ export class RedisStore implements QuotaStore, QuotaReader {
   async reset(keys: readonly string[]): Promise<void> {
     const { client, deadlineMs } = this.#options;
     try {
+      requireConnection(client);
       await resetKeys(client, keys, deadlineMs);
     } catch (cause) {
       throw storeErrorFrom(cause);

@@ -25,7 +25,7 @@ test('a denial is shown with its client, its limit, its time and the current quo
     'client    i.a, identified by ip',
     'policy    login: over_limit, enforced',
     'limit     login: 5 requests per 5 minutes; counted as hg:v1:{i.a}',
-    'denied    1 time, at 2026-11-22 00:57:57 UTC; blocked until 2026-11-22 01:02:57 UTC',
+    'denied    1 time, at 2026-11-22 00:57:57 UTC; denied until 2026-11-22 01:02:57 UTC',
     'now       remaining: 0; next request allowed in 299 s',
   ]);
 });
@@ -33,7 +33,7 @@ test('a denial is shown with its client, its limit, its time and the current quo
 test('several denials are shown with the time of the first and the id of the last', () => {
   const denial = { ...DENIAL, denials: 4, decision_id: 'abc-4', last: '2026-11-22T01:00:00.000Z' };
   expect(denialText(denial, NOW_MS)).toContain(
-    'denied    4 times since 2026-11-22 00:57:57 UTC, last at 2026-11-22 01:00:00 UTC as abc-4; blocked until 2026-11-22 01:02:57 UTC',
+    'denied    4 times since 2026-11-22 00:57:57 UTC, last at 2026-11-22 01:00:00 UTC as abc-4; denied until 2026-11-22 01:02:57 UTC',
   );
 });
 

@@ -189,11 +189,26 @@ test('unknown clients are refused without a word of their name', async () => {
   }
 });
 
-test('a store that is away is reported', async () => {
+test('a client is shown without its limits while the store does not answer', async () => {
   const { operate, gateway } = setUp();
   const peek = () => Promise.reject(new StoreError('timeout', 'Redis did not answer in time'));
   Object.assign(gateway, { reader: { peek } });
-  await expect(operate('inspect', { client: CLIENT })).rejects.toMatchObject({
-    code: 'store_unavailable',
+  await operate('block', { client: CLIENT, ...TERMS });
+  expect(await operate('inspect', { client: CLIENT })).toMatchObject({
+    ...{ access: 'blocked', overrides: [{ by: 'ada' }], limits: [] },
+    limits_unavailable: 'Redis did not answer in time.',
   });
 });
+
+test.each(['203.0.113.0/28', '2001:db8::/56'])(
+  '%s is a range, of which one address can be shown',
+  async (client) => {
+    const { operate } = setUp();
+    const refusal = (use: string) => ({
+      code: 'not_possible',
+      message: `a range is not one client: ${use} one address of it, or an IPv6 network of /64, /48`,
+    });
+    await expect(operate('inspect', { client })).rejects.toMatchObject(refusal('show'));
+    await expect(operate('reset', { client })).rejects.toMatchObject(refusal('reset'));
+  },
+);

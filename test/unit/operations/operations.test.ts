@@ -184,6 +184,67 @@ describe('block and exempt', () => {
     );
   });
 
+  describe('by a decision id', () => {
+    const byCarl = { ...LOGIN, headers: { 'x-user': 'carl' } };
+    const office = { ...TERMS, by: 'dora', reason: 'whole office' };
+    const access = ({ overrides }: Operated) =>
+      overrides.list().map((each) => each.about === 'client' && [each.client[0], each.access]);
+
+    async function blockedCarl(gateway: Operated) {
+      await gateway.operate('block', { client: CLIENT, ...office, for: '1h' });
+      await gateway.operate('block', { client: 'user:carl', ...TERMS });
+      return (await denied(gateway, byCarl)).id;
+    }
+
+    test('an exemption of a user leaves the block of the address', async () => {
+      const gateway = setUp();
+      const id = await blockedCarl(gateway);
+      expect(await gateway.operate('exempt', { client: id, ...TERMS })).toMatchObject({
+        client: expect.stringMatching(/^u\./),
+        replaced: [{ access: 'blocked', by: 'ada' }],
+        other_overrides: [{ client: expect.stringMatching(/^i\./), reason: 'whole office' }],
+      });
+      expect(access(gateway)).toEqual([
+        ['u', 'exempt'],
+        ['i', 'blocked'],
+      ]);
+      expect(await gateway.visit(LOGIN)).toMatchObject({ reason: 'blocked' });
+    });
+
+    test('only the user is unblocked; then the answer names the block of the address', async () => {
+      const gateway = setUp();
+      const id = await blockedCarl(gateway);
+      gateway.audit.length = 0;
+      expect(await gateway.operate('unblock', { client: id })).toMatchObject({
+        other_overrides: [{ reason: 'whole office' }],
+      });
+      expect(access(gateway)).toEqual([['i', 'blocked']]);
+      expect(gateway.audit).toHaveLength(1);
+      await expect(gateway.operate('unblock', { client: id })).rejects.toMatchObject(
+        failure('not_found', /"whole office"; to end it for all of them: .* unblock i\./),
+      );
+    });
+
+    test('a block of a user leaves the exemption of the address', async () => {
+      const gateway = setUp();
+      const { id } = await denied(gateway, byCarl);
+      await gateway.operate('exempt', { client: CLIENT, ...office });
+      expect(await gateway.operate('block', { client: id, ...TERMS })).toMatchObject({
+        other_overrides: [{ access: 'exempt' }],
+      });
+      expect(access(gateway)).toHaveLength(2);
+    });
+
+    test('the audit log names every override of an address that ends', async () => {
+      const { operate, overrides, audit } = setUp();
+      await operate('block', { client: CLIENT, ...TERMS, for: '31d' });
+      const [long] = overrides.list();
+      await operate('exempt', { client: CLIENT, ...TERMS });
+      const { client } = long as { client: string };
+      expect(audit.at(-1)).toMatchObject({ change: `exempt, in place of ${client}: blocked` });
+    });
+  });
+
   test('the client of a decision is blocked by every name of its last request', async () => {
     const gateway = setUp();
     const { id } = await denied(gateway, { ...LOGIN, headers: { 'x-user': 'bob' } });
@@ -585,6 +646,16 @@ test('explain shows the decision of now, and counts nothing', async () => {
   expect(answer.status).toBe(403);
 });
 
+test('explain says that its answer is not by the counters', async () => {
+  const gateway = setUp();
+  const peek = () => Promise.reject(new StoreError('timeout', 'Redis failed'));
+  Object.assign(gateway.gateway, { reader: { peek } });
+  expect(await gateway.operate('explain', { url: '/login', client: CLIENT })).toMatchObject({
+    store_unavailable: 'Redis did not answer in time.',
+    answer: { status: 200 },
+  });
+});
+
 test('explain says which override applies or did, and the id and plan of a listed key', async () => {
   const { operate } = setUp();
   const request = { url: '/login', client: CLIENT, headers: { 'x-api-key': 'key-of-acme' } };
@@ -617,7 +688,15 @@ describe('stats', () => {
     const { operate, visit } = setUp();
     await visit(LOGIN);
     expect(await operate('stats')).toEqual({
-      ...{ store: 'memory', gateways: 1, active_windows: 1, is_exact: true, sampled_keys: 1 },
+      ...{
+        store: 'memory',
+        gateways: 1,
+        gateways_answered: 1,
+        workers: 0,
+        active_windows: 1,
+        is_exact: true,
+        sampled_keys: 1,
+      },
       ...{ servers: [], unseen_headers: [] },
     });
   });
@@ -636,7 +715,14 @@ describe('stats', () => {
       knownGateways: () => 2,
     });
     expect(await operate('stats')).toEqual({
-      ...{ store: 'redis', gateways: 2, active_windows: 5, is_exact: false },
+      ...{
+        store: 'redis',
+        gateways: 2,
+        gateways_answered: 1,
+        workers: 0,
+        active_windows: 5,
+        is_exact: false,
+      },
       ...{ sampled_keys: 1_000, memory_bytes: 64, unseen_headers: [unseen] },
       servers: [
         {
@@ -653,6 +739,7 @@ describe('stats', () => {
     const silent = () => Promise.reject(new StoreError('timeout', 'Redis did not answer in time'));
     Object.assign(gateway, { stats: silent, knownGateways: () => 3 });
     expect(await operate('stats')).toEqual({
+      ...{ gateways_answered: 1, workers: 0 },
       ...{ store: 'redis', gateways: 3, servers: [], unseen_headers: [] },
       unavailable:
         'Redis has not answered since 11:59 UTC. login, office, stock, upload and default pass uncounted; search is denied.',
@@ -809,6 +896,7 @@ describe('a change that the store did not confirm', () => {
   test.each<[StoreErrorReason, string, RegExp]>([
     ['timeout', 'not confirmed', /\(timeout\): the change may or may not have been made; /],
     ['connection', 'not confirmed', /\(connection\): the change may or may not have been made; /],
+    ['refused', 'refused', /^Redis does not answer \(refused\): nothing was changed$/],
     ['oom', 'refused', /\(oom\): nothing was changed$/],
     ['noperm', 'refused', /\(noperm\); headgate check --redis says which right .*: nothing/],
   ])('is audited all the same: %s', async (reason, outcome, message) => {
@@ -837,7 +925,10 @@ describe('a change that the store did not confirm', () => {
     const read = () => Promise.reject(new StoreError('timeout', 'Redis did not answer'));
     Object.assign(overrideStore, { read });
     await expect(operate('unblock', { client: CLIENT })).rejects.toMatchObject({
-      ...{ code: 'store_unavailable', message: 'Redis did not answer (timeout)' },
+      ...{
+        code: 'store_unavailable',
+        message: 'Redis does not answer (timeout): nothing was changed',
+      },
     });
     expect(audit).toEqual([]);
   });

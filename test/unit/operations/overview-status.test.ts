@@ -29,7 +29,7 @@ test('all is well', () => {
     { level: 'well', text: `All is well: 3 gateways count in Redis. ${TRAFFIC}` },
   ]);
   expect(linesWith({}, [])).toEqual([
-    'All is well: 3 gateways count in Redis. No requests in the last 10 s.',
+    'All is well: 3 gateways count in Redis. No requests in the 10 s until 11:30:00 UTC.',
   ]);
 });
 
@@ -139,9 +139,19 @@ test.each<[Partial<Overview>, 'wrong' | 'warning', string]>([
     'A policy file was refused at 11:00 UTC, so the one before stays in force: line 3: a mistake',
   ],
   [
+    {
+      policy_file: {
+        digests: [],
+        refused: { at: AT, mistakes: ['line 3: a mistake', 'line 5: another'] },
+      },
+    },
+    'warning',
+    'A policy file was refused at 11:00 UTC, so the one before stays in force: line 3: a mistake; and 1 more',
+  ],
+  [
     { refused_caller: { gateways: 2, last: AT } },
     'wrong',
-    'Calls without the right secret get 403, the last at 11:00 UTC. If your proxy sent them, so do all of its clients: compare HEADGATE_PROXY_SECRET with its X-Headgate-Secret.',
+    'Calls without the right secret get 403, the last at 11:00 UTC. If your proxy sends them, all of its clients get 403: set its X-Headgate-Secret to HEADGATE_PROXY_SECRET.',
   ],
   [
     { untrusted_proxy: { gateways: 2, last: AT } },
@@ -191,4 +201,12 @@ test('the page has less than 100 KB', () => {
   const page = fileURLToPath(new URL('../../../web/ui/', import.meta.url));
   const bytes = readdirSync(page).reduce((sum, name) => sum + statSync(join(page, name)).size, 0);
   expect(bytes).toBeLessThan(100_000);
+});
+
+test.each<[workers: number, who: string]>([
+  [3, '3 workers count'],
+  [2, '3 gateways (2 workers among them) count'],
+])('%i of 3 gateways are workers', (workers, who) => {
+  const gateways = { asked: 3, answered: 3, workers };
+  expect(linesWith({ gateways }, [])).toEqual([expect.stringContaining(`All is well: ${who} in`)]);
 });

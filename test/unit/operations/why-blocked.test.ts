@@ -157,11 +157,94 @@ describe('the denial of a blocked address', () => {
     Object.assign(gateway.gateway, { policies });
     const decision = await gateway.operate('decision', { id });
     expect(decision.cause).toBe(
-      'an entry at policies.yaml:8 blocked the client; the file has changed since',
+      'an entry at policies.yaml:8 blocked the client; the file has changed since: no entry blocks that range now',
     );
     expect(decision).not.toHaveProperty('listed');
     const [access] = await told(gateway, decision.client);
     expect(access).toBeUndefined();
+  });
+
+  test.each([
+    ['moved', '203.0.113.9', '  # scrapers of May\n', '', 'policies.yaml:7 blocks that range now'],
+    [
+      'widened',
+      '203.0.113.9',
+      '203.0.113.0/24',
+      '203.0.112.0/22',
+      'policies.yaml:8 blocks that range now',
+    ],
+    [
+      'narrowed',
+      '203.0.113.9',
+      '203.0.113.0/24',
+      '203.0.113.8',
+      'it names a part of that range now; ',
+    ],
+    [
+      'now exempt',
+      '203.0.113.9',
+      /203.0.113.0.24(?<rest>[\s\S]*)exempt: \[/,
+      '192.0.2.0/24$<rest>exempt: [203.0.113.0/24, ',
+      'policies.yaml:15 exempts that range now',
+    ],
+    [
+      'in a range',
+      '198.51.100.7',
+      '{ address: 198.51.100.7, expires: 2026-11-30, comment: ticket 4711 }',
+      '198.51.100.0/29',
+      'policies.yaml:9 blocks that address now',
+    ],
+    [
+      'removed',
+      '198.51.100.7',
+      '198.51.100.7, expires',
+      '198.51.100.99, expires',
+      'no entry blocks that address now',
+    ],
+  ])('says what applies after an entry was %s', async (_, client, before, after, now) => {
+    const gateway = setUp();
+    const id = await denial(gateway, client);
+    Object.assign(gateway.gateway, {
+      policies: { current: policySetFrom(FILE.replace(before, after)) },
+    });
+    expect((await gateway.operate('decision', { id })).cause).toContain(`changed since: ${now}`);
+  });
+
+  test('names an override that an exemption replaced', async () => {
+    const gateway = setUp();
+    await gateway.operate('block', { client: '192.0.2.9', ...TERMS });
+    const id = await denial(gateway, '192.0.2.9');
+    vi.advanceTimersByTime(1_000);
+    await gateway.operate('exempt', { client: '192.0.2.9', ...TERMS, by: 'bob' });
+    expect(await gateway.operate('decision', { id })).toMatchObject({
+      cause: 'ada blocked the client, "a test"',
+      overrides: [{ access: 'exempt', by: 'bob' }],
+    });
+  });
+
+  test('names the blocks of a key and of its address, until the last one ends', async () => {
+    const gateway = setUp();
+    await gateway.operate('block', { client: 'id:acme', ...TERMS, for: '5min' });
+    await gateway.operate('block', {
+      client: '192.0.2.9',
+      ...TERMS,
+      by: 'bob',
+      reason: 'office',
+      for: '1h',
+    });
+    const id = await denial(gateway, '192.0.2.9', 'key-of-acme');
+    const until = new Date(NOON_MS + 3_600_000).toISOString();
+    const both = {
+      cause: expect.stringMatching(
+        /^ada blocked the client, "a test"; bob also blocks i\..*, "office"$/,
+      ),
+      until,
+    };
+    expect(await gateway.operate('decision', { id })).toMatchObject({
+      ...both,
+      overrides: [{ by: 'ada' }, { by: 'bob' }],
+    });
+    expect((await gateway.operate('top')).clients).toMatchObject([both]);
   });
 
   test('names an override and the entry, if both block the client', async () => {
@@ -201,8 +284,7 @@ describe('the denial of a blocked address', () => {
     const client = '198.51.100.8';
     await gateway.operate('block', { client, ...TERMS });
     const id = await denial(gateway, client);
-    vi.advanceTimersByTime(1_000);
-    await gateway.operate('block', { client, ...TERMS, reason: 'another', by: 'eve' });
+    vi.advanceTimersByTime(600_000 + 86_400_000);
     expect((await gateway.operate('decision', { id })).cause).toBe(
       'an operator blocked the client; that override has ended or was replaced since',
     );

@@ -23,7 +23,7 @@ export const ENVOY_FINDINGS = {
     'Write the name of the filter. In printed parts it is `headgate.ext_authz`.',
   ),
   'shared-filter-name': configError(
-    'Two filters of a listener of Envoy have one name, so a `typed_per_filter_config` for it changes both: what frees a route of one check frees it of the other.',
+    'Two filters of a listener of Envoy have one name, so a `typed_per_filter_config` for it changes both: a route that turns one check off turns off the other too.',
     "Give each filter its own name, also in `typed_per_filter_config`. The filters of headgate's parts have names that begin with `headgate.`.",
   ),
   'service-of-route': of('info', 'configuration')(

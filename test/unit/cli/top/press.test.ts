@@ -159,6 +159,7 @@ describe('an action', () => {
   test.each(['r', 'b'])('%s of a client that the policy file blocks says so', (key) => {
     const blocked = client('i.blocked', {
       ...{ reason: 'blocked', blocked_by: 'policy_file', listed_at: 'policies.yaml:12' },
+      listed: { list: 'block', entry: '192.0.2.0/24', applies: true, what: 'blocks 192.0.2.0/24' },
     });
     const { state } = pressed(stateOf({ clients: [blocked] }), 'tab', key);
     expect(state.form).toBeUndefined();

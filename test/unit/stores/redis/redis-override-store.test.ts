@@ -14,7 +14,7 @@ function setUp(reply: Reply, deadlineMs = 5_000) {
   const clock = { nowMs: NOON_MS };
   const { client, sent } = scriptedClient(reply);
   const store = new RedisOverrideStore({ client, deadlineMs, now: () => clock.nowMs });
-  return { store, sent, clock };
+  return { store, client, sent, clock };
 }
 
 const KEY = 'hg:v1:notices';
@@ -112,4 +112,13 @@ test.each([
     [0, 'a', 0, ''],
     [0, 'a', 0, '-a note'],
   ]);
+});
+
+test('sends no change without a connection, so that nothing can have changed', async () => {
+  const { store, client, sent } = setUp(() => 1);
+  Object.assign(client, { status: 'reconnecting' });
+  const override = { about: 'a', untilMs: NOON_MS + 60_000, text: 'x' };
+  await expect(store.put(override)).rejects.toMatchObject({ reason: 'refused' });
+  await expect(store.remove('a')).rejects.toMatchObject({ reason: 'refused' });
+  expect(sent).toEqual([]);
 });
