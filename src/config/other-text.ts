@@ -38,7 +38,7 @@ function kubernetesObject(text: string, name: string): YamlMistake | undefined {
   const remedy =
     holder === undefined
       ? ''
-      : ': the limits are the text below its "data", save that text as a file of its own';
+      : ': the limits are the text below its "data", save that text as a file';
   const message = `this is a Kubernetes object (${holder ?? kind}), not ${name}${remedy}`;
   return { offset: version.index, message };
 }

@@ -35,7 +35,7 @@ default:
 ${answers.login === undefined ? NO_POLICY : loginPolicy(answers.login, answers.keys)}`;
 }
 
-const NO_POLICY = `# Requests that need a limit of their own have a policy:
+const NO_POLICY = `# Requests that need their own limit have a policy:
 #policies:
 #  - name: search
 #    match: { path: /search }
