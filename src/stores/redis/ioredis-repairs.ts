@@ -3,6 +3,7 @@
  * show; the wire-faults and failovers tests fail if a release of ioredis changes them.
  */
 import { createRequire } from 'node:module';
+import type { Duplex } from 'node:stream';
 import type { Redis } from 'ioredis';
 import { ReplyDecoder } from './reply-decoder.ts';
 
@@ -13,7 +14,11 @@ interface ReplyHandler {
   returnFatalError(error: unknown): void;
 }
 
-interface SentinelConnector {
+interface Connector {
+  connect(...args: unknown[]): Promise<Duplex>;
+}
+
+interface SentinelConnector extends Connector {
   connectToSentinel(...args: unknown[]): Redis;
 }
 
@@ -21,7 +26,10 @@ interface SentinelConnector {
 export function repairIoredis(): void {
   boundReplies(require('ioredis/built/resp/decoder.js'));
   surviveOddReplies(require('ioredis/built/DataHandler.js').default.prototype);
-  silenceSentinelErrors(require('ioredis/built/connectors/SentinelConnector').default.prototype);
+  const sentinels = require('ioredis/built/connectors/SentinelConnector').default.prototype;
+  silenceSentinelErrors(sentinels);
+  surviveSecondErrors(sentinels);
+  surviveSecondErrors(require('ioredis/built/connectors/StandaloneConnector').default.prototype);
 }
 
 /** The decoder of ioredis reserves memory for any length that a reply announces, and skips bytes that it cannot read. */
@@ -40,6 +48,18 @@ function surviveOddReplies(handler: ReplyHandler): void {
     } catch (error) {
       this.returnFatalError(error);
     }
+  };
+}
+
+/**
+ * ioredis listens for one error of a connection. Node may report two over TLS: it refuses the certificate, and the server
+ * answers that with an alert. An error without a listener ends the process.
+ */
+function surviveSecondErrors(connector: Connector): void {
+  const { connect } = connector;
+  connector.connect = async function connectOnce(...args) {
+    const stream = await connect.apply(this, args);
+    return stream.on('error', () => {});
   };
 }
 
