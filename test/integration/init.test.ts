@@ -154,8 +154,14 @@ describe.skipIf(tmux === undefined)('in a terminal', () => {
         // In /tmp another user may have the file.
         const start = commands.proxy.replace('/tmp/', `${folder}/`);
         await terminal.enter(`${start} > proxy.log 2>&1 & ${AWAIT_PROXY}; echo accepting`);
-        await terminal.shows(/^accepting$/).catch((error: Error) => {
-          throw new Error(`${error.message}\n${readFileSync(join(folder, 'proxy.log'), 'utf8')}`);
+        await terminal.shows(/^accepting$/).catch(async (error: Error) => {
+          // Shows whether the proxy, the gateway or the application does not answer.
+          const places = [8000, 9464, 3000].map((port) => `http://127.0.0.1:${port}/`).join(' ');
+          await terminal.press('C-c');
+          await terminal.enterOnClearScreen(`curl -sSi --max-time 5 ${places}; echo asked`);
+          const answers = (await terminal.shows(/^asked$/)).join('\n');
+          const log = readFileSync(join(folder, 'proxy.log'), 'utf8');
+          throw new Error(`${error.message}\n${answers}\n${log}`);
         });
         await terminal.enterOnClearScreen(`${commands.curl}; echo done`);
         const lines = await terminal.shows(/^done$/);

@@ -49,5 +49,5 @@ export const AWAIT_GATEWAY = awaiting('http://127.0.0.1:9464/readyz');
 export const AWAIT_PROXY = awaiting('http://127.0.0.1:8000/');
 
 function awaiting(url: string): string {
-  return `curl -s -o /dev/null --retry 60 --retry-delay 1 --retry-connrefused ${url}`;
+  return `curl -s -o /dev/null --max-time 20 --retry 60 --retry-delay 1 --retry-connrefused ${url}`;
 }
