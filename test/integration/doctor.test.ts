@@ -306,7 +306,7 @@ testWithRedis('warns of several gateways while HEADGATE_REPLICAS is 1', async ()
   await using _one = await startGateway(env);
   expect((await check(redis.url)).lines.join('\n')).not.toMatch(/gateways count here/);
   await using two = await startGateway(env);
-  expect(two.output()).toContain('HEADGATE_REPLICAS is 1, but 2 gateways count here: ');
+  expect(two.output()).toContain('HEADGATE_REPLICAS is 1, but 2 gateways count here. ');
   expect((await check(redis.url)).lines).toContainEqual(expect.stringMatching(several));
   await using three = await startGateway({ ...env, HEADGATE_REPLICAS: '3' });
   expect(three.output()).not.toContain('HEADGATE_REPLICAS is 1');
