@@ -66,6 +66,8 @@ const ANSWERS: Readonly<Record<string, Answer>> = {
 };
 
 function answer(request: IncomingMessage, response: ServerResponse): void {
+  // Without a type, Caddy guesses one from what has arrived of the body, which differs each time.
+  response.setHeader('Content-Type', 'text/plain');
   const last = (request.url ?? '').replace(/[?#].*$/s, '').replace(/^.*\//s, '');
   const status = /^status-(\d{3})$/.exec(last)?.[1];
   const own = ANSWERS[last];
