@@ -177,8 +177,16 @@ describe.each([1, 2])('a gateway with %i workers', (workers) => {
       const pid = Number(readFileSync(pidFile, 'utf8'));
       started.defer(() => void spawnSync('kill', ['-KILL', String(pid)]));
       await terminal[Symbol.asyncDispose]();
-      await writeLines(at, 5);
-      await expectLost(at, (lines) => lines >= 5);
+      // A moment passes until the terminal is gone, and takes lines meanwhile.
+      await eventually(
+        async () => {
+          await writeLines(at, 5);
+          return metric(at, LOST);
+        },
+        (lines) => lines >= 5,
+        WITHIN_MS,
+        'lost lines',
+      );
       process.kill(pid, 'SIGTERM');
       await eventually(
         async () => readFileSync(codeFile, { encoding: 'utf8', flag: 'a+' }).trim(),
