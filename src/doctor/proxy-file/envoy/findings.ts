@@ -32,7 +32,7 @@ function everyLevel({ hosts }: Manager): PlacedMap[] {
   return [...owners, ...hosts.flatMap(({ map, routes }) => [map, ...routes])];
 }
 
-/** About a setting whose filter does not exist or exists twice, or with a service of its own. */
+/** About a setting whose filter does not exist or exists twice, or with its own service. */
 function levelFindings(level: PlacedMap, { manager, placeOf }: Input): DoctorFinding[] {
   const namesakes = (name: string) => manager.filters.filter((each) => each.name === name);
   const place = placeOf(level);

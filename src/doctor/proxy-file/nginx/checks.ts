@@ -1,4 +1,4 @@
-/** Finds what a `server` or `http` block does to the check itself, which NGINX treats as a request of its own. */
+/** Finds what a `server` or `http` block does to the check itself, which NGINX treats as another request. */
 import { type DoctorFinding, found } from '../../catalog.ts';
 import { matchesExpression } from '../expression.ts';
 import { asksHeadgate, type Level, nearest } from './levels.ts';

@@ -79,7 +79,7 @@ function linesAt(lines: readonly Directive[]): string {
   return `${lines.length} line${lines.length === 1 ? '' : 's'} (${named})`;
 }
 
-/** `error_page 403` has a place of its own. */
+/** Lines for 403 are left out: they belong elsewhere. */
 function without403(line: Directive): string {
   const args = line.name === 'error_page' ? line.args.filter((each) => each !== '403') : line.args;
   return lineOf({ ...line, args });
@@ -95,7 +95,7 @@ function isVital({ args: [header = '', value = ''] }: Directive): boolean {
   return VITAL.test(header) && value !== '';
 }
 
-/** Such a page has findings of its own. */
+/** denials.ts reports such a page. */
 function isOnlyFor403(line: Directive): boolean {
   return line.name === 'error_page' && statusesOf(line).join() === '403';
 }
@@ -152,7 +152,7 @@ function missingPart({ at, around }: Level): DoctorFinding[] {
   return [found('server-part-missing', at.place, problem)];
 }
 
-/** A location asks the service of its own line, otherwise that of the nearest block with one. */
+/** The line of the location decides, otherwise that of the nearest block with one. */
 function replacedCheck({ at, around }: Level): DoctorFinding[] {
   const own = at.block.filter(({ name }) => name === 'auth_request');
   const outer = nearest('auth_request', around);
