@@ -6,7 +6,11 @@
  * decision is an admission that trims.
  */
 import { Redis } from 'ioredis';
-import { TAKE_SCRIPT, TAKE_SCRIPT_SHA, TakeArguments } from '../src/stores/redis/take-script.ts';
+import {
+  TAKE_SCRIPT,
+  TAKE_SCRIPT_SHA,
+  TakeArguments,
+} from '../src/gateway/stores/redis/take-script.ts';
 import { printTable, spread } from '../tools/table.ts';
 import { cpuMicrosOf } from './support/cpu.ts';
 import { createLab, type RedisServer } from './support/lab.ts';

@@ -8,15 +8,15 @@
  */
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import { createCheck, NO_EVENTS } from '../src/core/check.ts';
-import type { Dialect, ProxyCall } from '../src/core/dialect.ts';
-import { NO_OVERRIDES } from '../src/core/overrides.ts';
-import { caddy } from '../src/dialects/caddy.ts';
-import { envoy } from '../src/dialects/envoy.ts';
-import { ingressNginx } from '../src/dialects/ingress-nginx.ts';
-import { nginx } from '../src/dialects/nginx.ts';
-import { traefik } from '../src/dialects/traefik.ts';
-import { MemoryStore } from '../src/stores/memory/memory-store.ts';
+import { createCheck, NO_EVENTS } from '../src/gateway/core/check.ts';
+import type { Dialect, ProxyCall } from '../src/gateway/core/dialect.ts';
+import { NO_OVERRIDES } from '../src/gateway/core/overrides.ts';
+import { caddy } from '../src/gateway/dialects/caddy.ts';
+import { envoy } from '../src/gateway/dialects/envoy.ts';
+import { ingressNginx } from '../src/gateway/dialects/ingress-nginx.ts';
+import { nginx } from '../src/gateway/dialects/nginx.ts';
+import { traefik } from '../src/gateway/dialects/traefik.ts';
+import { MemoryStore } from '../src/gateway/stores/memory/memory-store.ts';
 import { policySetFrom } from '../test/support/policies.ts';
 import { SALTS } from '../test/support/requests.ts';
 import { median, printTable } from '../tools/table.ts';

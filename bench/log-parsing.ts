@@ -5,9 +5,9 @@
  * order of their start. `lines only` cuts the lines and does nothing with them: no reader could be faster. All logs are in
  * memory, and take turns.
  */
-import { FORMATS, formatNamed } from '../src/insight/formats/index.ts';
-import { type LogFormat, Misread, type ParseLine } from '../src/insight/formats/log-format.ts';
-import { EntryStream } from '../src/insight/reading/entry-stream.ts';
+import { FORMATS, formatNamed } from '../src/cli/evidence/formats/index.ts';
+import { type LogFormat, Misread, type ParseLine } from '../src/cli/evidence/formats/log-format.ts';
+import { EntryStream } from '../src/cli/evidence/reading/entry-stream.ts';
 import { printTable, spread } from '../tools/table.ts';
 import { machineLine } from './support/machine.ts';
 

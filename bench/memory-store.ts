@@ -8,7 +8,7 @@
 import { hash } from 'node:crypto';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { MemoryStore } from '../src/stores/memory/memory-store.ts';
+import { MemoryStore } from '../src/gateway/stores/memory/memory-store.ts';
 import { printTable, spread } from '../tools/table.ts';
 import { machineLine } from './support/machine.ts';
 

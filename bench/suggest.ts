@@ -6,17 +6,17 @@
  * without attacks, and with attacks whose requests are as irregular as those of people.
  */
 import { createSecretKey } from 'node:crypto';
-import { createCheck, NO_EVENTS } from '../src/core/check.ts';
-import { NO_OVERRIDES } from '../src/core/overrides.ts';
-import { createLogRequests } from '../src/insight/log-request.ts';
-import { findPathRoutes } from '../src/insight/suggest/path-routes.ts';
-import { dayOf, eachDayPeak } from '../src/insight/suggest/peaks.ts';
-import { writePolicyFile } from '../src/insight/suggest/policy-file.ts';
-import { draftPolicyFile } from '../src/insight/suggest/policy-file-draft.ts';
-import { type Suggestions, suggest } from '../src/insight/suggest/suggest.ts';
-import { type Traffic, trafficIn } from '../src/insight/suggest/traffic.ts';
-import { type Recorded, TrafficLog } from '../src/insight/suggest/traffic-log.ts';
-import { MemoryStore } from '../src/stores/memory/memory-store.ts';
+import { createLogRequests } from '../src/cli/evidence/log-request.ts';
+import { findPathRoutes } from '../src/cli/evidence/suggest/path-routes.ts';
+import { dayOf, eachDayPeak } from '../src/cli/evidence/suggest/peaks.ts';
+import { writePolicyFile } from '../src/cli/evidence/suggest/policy-file.ts';
+import { draftPolicyFile } from '../src/cli/evidence/suggest/policy-file-draft.ts';
+import { type Suggestions, suggest } from '../src/cli/evidence/suggest/suggest.ts';
+import { type Traffic, trafficIn } from '../src/cli/evidence/suggest/traffic.ts';
+import { type Recorded, TrafficLog } from '../src/cli/evidence/suggest/traffic-log.ts';
+import { createCheck, NO_EVENTS } from '../src/gateway/core/check.ts';
+import { NO_OVERRIDES } from '../src/gateway/core/overrides.ts';
+import { MemoryStore } from '../src/gateway/stores/memory/memory-store.ts';
 import { policySetFrom } from '../test/support/policies.ts';
 import type { Random } from '../test/support/random.ts';
 import {

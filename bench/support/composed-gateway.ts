@@ -1,5 +1,5 @@
 /**
- * The gateway as src/app/gateway.ts composes it, counting in memory, with a telemetry of choice. A program of its own:
+ * The gateway as src/gateway/app/gateway.ts composes it, counting in memory, with a telemetry of choice. A program of its own:
  * TELEMETRY OPS_PORT POLICIES. TELEMETRY is `shipped`, or `none` for one that does nothing for each request; POLICIES
  * is the text of a policy file.
  */
@@ -7,12 +7,15 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createGateway } from '../../src/app/gateway.ts';
-import { OpenResources } from '../../src/app/open-resources.ts';
-import { openPolicySource, type PolicySource } from '../../src/config/policy-file/policy-source.ts';
-import { readEnvironment } from '../../src/config/settings/environment.ts';
-import { VERSION } from '../../src/config/version.ts';
-import { createTelemetry, type Telemetry } from '../../src/telemetry/telemetry.ts';
+import { createGateway } from '../../src/gateway/app/gateway.ts';
+import { OpenResources } from '../../src/gateway/app/open-resources.ts';
+import {
+  openPolicySource,
+  type PolicySource,
+} from '../../src/gateway/config/policy-file/policy-source.ts';
+import { readEnvironment } from '../../src/gateway/config/settings/environment.ts';
+import { VERSION } from '../../src/gateway/config/version.ts';
+import { createTelemetry, type Telemetry } from '../../src/gateway/telemetry/telemetry.ts';
 
 const [kind = '', opsPort = '', policies = ''] = process.argv.slice(2);
 const environment = readEnvironment({

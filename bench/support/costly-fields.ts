@@ -1,5 +1,5 @@
 /** What a client controls of a request that its proxy asks about, and the pieces from which costly values are made. */
-import type { ProxyCall } from '../../src/core/dialect.ts';
+import type { ProxyCall } from '../../src/gateway/core/dialect.ts';
 
 export interface CostlyField {
   readonly name: string;

@@ -1,10 +1,10 @@
 /** What telemetry does for one request, again and again in this process: nothing else runs between, and caches are warm. */
-import { createCheck, NO_EVENTS } from '../../src/core/check.ts';
-import type { Decision } from '../../src/core/decision.ts';
-import { NO_OVERRIDES } from '../../src/core/overrides.ts';
-import { Denials } from '../../src/denials/denials.ts';
-import { MemoryStore } from '../../src/stores/memory/memory-store.ts';
-import { createTelemetry, type Telemetry } from '../../src/telemetry/telemetry.ts';
+import { createCheck, NO_EVENTS } from '../../src/gateway/core/check.ts';
+import type { Decision } from '../../src/gateway/core/counting/decision.ts';
+import { NO_OVERRIDES } from '../../src/gateway/core/overrides.ts';
+import { Denials } from '../../src/gateway/denials/denials.ts';
+import { MemoryStore } from '../../src/gateway/stores/memory/memory-store.ts';
+import { createTelemetry, type Telemetry } from '../../src/gateway/telemetry/telemetry.ts';
 import { policySetFrom } from '../../test/support/policies.ts';
 import { checkRequest, SALTS } from '../../test/support/requests.ts';
 import { type Row, spread } from '../../tools/table.ts';

@@ -1,9 +1,9 @@
 /** The command line: all commands, and how they print and end. */
 import { Command } from 'commander';
-import { VERSION } from '../config/version.ts';
-import { addHelp, nameOf } from './support/help.ts';
-import { complain, linesIn, say } from './support/output.ts';
-import { reportFailure } from './support/report-failure.ts';
+import { VERSION } from '../gateway/config/version.ts';
+import { addHelp, nameOf } from './help.ts';
+import { complain, linesIn, say } from './output/output.ts';
+import { reportFailure } from './output/report-failure.ts';
 
 /** Commander repeats what was typed. In a script, that may be text of others, so it is printed with escapes. */
 const OUTPUT = {
@@ -17,28 +17,31 @@ const SERVE = 'serve';
 
 /** In the order of `--help`. A command is loaded only if it runs, because some take longer to load than others to run. */
 const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
-  serve: async () => (await import('./serve.ts')).serveCommand(),
-  demo: async () => (await import('./demo.ts')).demoCommand(),
-  init: async () => (await import('./init.ts')).initCommand(),
-  doctor: async () => (await import('./doctor.ts')).doctorCommand(),
-  check: async () => (await import('./check.ts')).checkCommand(),
-  test: async () => (await import('./test.ts')).testCommand(),
-  explain: async () => (await import('./explain.ts')).explainCommand(),
-  replay: async () => (await import('./replay.ts')).replayCommand(),
-  suggest: async () => (await import('./suggest.ts')).suggestCommand(),
-  import: async () => (await import('./import.ts')).importCommand(),
-  clients: async () => (await import('./clients.ts')).clientsCommand(),
-  policies: async () => (await import('./policies.ts')).policiesCommand(),
-  overrides: async () => (await import('./overrides.ts')).overridesCommand(),
-  log: async () => (await import('./log.ts')).logCommand(),
-  stats: async () => (await import('./stats.ts')).statsCommand(),
-  top: async () => (await import('./top.ts')).topCommand(),
-  'proxy-config': async () => (await import('./proxy-config.ts')).proxyConfigCommand(),
-  key: async () => (await import('./key.ts')).keyCommand(),
-  completion: async () => (await import('./completion.ts')).completionCommand(createProgram),
-  ratelimit: async () => (await import('./ratelimit.ts')).ratelimitCommand(),
-  healthcheck: async () => (await import('./healthcheck.ts')).healthcheckCommand(),
-  schema: async () => (await import('./schema.ts')).schemaCommand(),
+  serve: async () => (await import('./serve/serve-command.ts')).serveCommand(),
+  demo: async () => (await import('./demo/demo-command.ts')).demoCommand(),
+  init: async () => (await import('./init/init-command.ts')).initCommand(),
+  doctor: async () => (await import('./doctor/doctor-command.ts')).doctorCommand(),
+  check: async () => (await import('./check/check-command.ts')).checkCommand(),
+  test: async () => (await import('./test/test-command.ts')).testCommand(),
+  explain: async () => (await import('./explain/explain-command.ts')).explainCommand(),
+  replay: async () => (await import('./replay/replay-command.ts')).replayCommand(),
+  suggest: async () => (await import('./suggest/suggest-command.ts')).suggestCommand(),
+  import: async () => (await import('./import/import-command.ts')).importCommand(),
+  clients: async () => (await import('./clients/clients-command.ts')).clientsCommand(),
+  policies: async () => (await import('./policies/policies-command.ts')).policiesCommand(),
+  overrides: async () => (await import('./overrides/overrides-command.ts')).overridesCommand(),
+  log: async () => (await import('./log/log-command.ts')).logCommand(),
+  stats: async () => (await import('./stats/stats-command.ts')).statsCommand(),
+  top: async () => (await import('./top/top-command.ts')).topCommand(),
+  'proxy-config': async () =>
+    (await import('./proxy-config/proxy-config-command.ts')).proxyConfigCommand(),
+  key: async () => (await import('./key/key-command.ts')).keyCommand(),
+  completion: async () =>
+    (await import('./completion/completion-command.ts')).completionCommand(createProgram),
+  ratelimit: async () => (await import('./ratelimit/ratelimit-command.ts')).ratelimitCommand(),
+  healthcheck: async () =>
+    (await import('./healthcheck/healthcheck-command.ts')).healthcheckCommand(),
+  schema: async () => (await import('./schema/schema-command.ts')).schemaCommand(),
 };
 
 export async function run(argv: readonly string[]): Promise<void> {

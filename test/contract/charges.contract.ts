@@ -1,6 +1,6 @@
 /** Quotas that are charged with what a response has used, see `remainder` of a quota. */
 import { describe, expect, test } from 'vitest';
-import type { Algorithm, Descriptor } from '../../src/core/store.ts';
+import type { Algorithm, Descriptor } from '../../src/gateway/core/counting/store.ts';
 import { descriptorOf } from '../support/quotas.ts';
 import type { StoreUnderTest } from './quota-store.contract.ts';
 

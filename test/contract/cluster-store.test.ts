@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { LONG_PERIOD_MS } from '../../src/core/salts.ts';
-import { ALGORITHMS } from '../../src/core/store.ts';
-import { DerivedSalts } from '../../src/salts/derived-salts.ts';
-import type { RedisClient } from '../../src/stores/redis/client.ts';
+import { ALGORITHMS } from '../../src/gateway/core/counting/store.ts';
+import { LONG_PERIOD_MS } from '../../src/gateway/core/identity/salts.ts';
+import type { RedisClient } from '../../src/gateway/stores/redis/client.ts';
+import { DerivedSalts } from '../../src/gateway/stores/salts/derived-salts.ts';
 import { expectSameAnswers, FORWARD_MS } from '../scenarios/same-answers/run.ts';
 import { checkOn } from '../support/check-on.ts';
 import { policySetFrom } from '../support/policies.ts';

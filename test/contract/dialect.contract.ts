@@ -1,6 +1,6 @@
-/** What every dialect must do. test/unit/dialects/contract.test.ts runs it for each row of the table. */
+/** What every dialect must do. test/unit/gateway/dialects/contract.test.ts runs it for each row of the table. */
 import { describe, expect, test } from 'vitest';
-import type { CheckRequest } from '../../src/core/check-request.ts';
+import type { CheckRequest } from '../../src/gateway/core/check-request.ts';
 import {
   AMBIGUOUS_IDENTITY,
   BLOCKED,
@@ -9,8 +9,8 @@ import {
   MALFORMED_HOST,
   MALFORMED_PATH,
   unmeasured,
-} from '../../src/core/decision.ts';
-import type { AnswerStyle } from '../../src/core/policy-set.ts';
+} from '../../src/gateway/core/counting/decision.ts';
+import type { AnswerStyle } from '../../src/gateway/core/matching/policy-set.ts';
 import { loginPolicy } from '../support/policies.ts';
 import { type HeaderChange, PROXY_ADDRESS, type ProxyFixture } from '../support/proxy-fixture.ts';
 import { NOON_MS } from '../support/requests.ts';

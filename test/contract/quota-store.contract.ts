@@ -1,6 +1,6 @@
 /** What every store must do. The test sets the clock, so no test waits. */
 import { describe, expect, test } from 'vitest';
-import type { CalendarUnit } from '../../src/core/calendar.ts';
+import type { CalendarUnit } from '../../src/gateway/core/counting/calendar.ts';
 import {
   ALGORITHMS,
   type Descriptor,
@@ -9,7 +9,7 @@ import {
   type Quota,
   type QuotaReader,
   type QuotaStore,
-} from '../../src/core/store.ts';
+} from '../../src/gateway/core/counting/store.ts';
 import { calendarQuota, descriptorOf } from '../support/quotas.ts';
 import { describeCharges } from './charges.contract.ts';
 import { expectNoRefill } from './renamed-bucket.contract.ts';

@@ -1,6 +1,6 @@
 /** The oldest Redis that headgate supports, and the newest Redis and Valkey: they count alike, by the shipped account. */
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import type { RedisClient } from '../../src/stores/redis/client.ts';
+import type { RedisClient } from '../../src/gateway/stores/redis/client.ts';
 import { expectSameAnswers, TRAFFICS } from '../scenarios/same-answers/run.ts';
 import { PATIENT, startGateway } from '../support/gateway.ts';
 import { call, statuses } from '../support/http.ts';

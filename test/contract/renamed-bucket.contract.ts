@@ -1,8 +1,8 @@
 /** A token bucket that gets a new name must answer as if it had kept its name. */
 import fc from 'fast-check';
 import { expect } from 'vitest';
-import { memoryOf } from '../../src/core/lookback.ts';
-import type { Descriptor, TakeResult } from '../../src/core/store.ts';
+import { memoryOf } from '../../src/gateway/core/counting/lookback.ts';
+import type { Descriptor, TakeResult } from '../../src/gateway/core/counting/store.ts';
 import { quotaOf } from '../support/quotas.ts';
 import type { StoreUnderTest } from './quota-store.contract.ts';
 

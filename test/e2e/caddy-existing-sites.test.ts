@@ -2,8 +2,8 @@
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { describe, expect, inject, test } from 'vitest';
-import { readEnvironment } from '../../src/config/settings/environment.ts';
-import { examineProxyFile } from '../../src/doctor/proxy-file/examine.ts';
+import { examineProxyFile } from '../../src/cli/proxy-files/read/examine-files.ts';
+import { readEnvironment } from '../../src/gateway/config/settings/environment.ts';
 import { type CaddyProgram, writeCaddySite } from '../support/caddy-site.ts';
 import { findProgram } from '../support/provision.ts';
 import { validFile } from '../support/proxy-config.ts';

@@ -8,9 +8,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, describe, expect, inject, test } from 'vitest';
-import { DEFAULT_ANSWERS } from '../../src/setup/answers.ts';
-import { nextSteps } from '../../src/setup/next-steps.ts';
-import { setupFiles } from '../../src/setup/setup.ts';
+import { DEFAULT_ANSWERS } from '../../src/cli/proxy-files/setup/answers.ts';
+import { nextSteps } from '../../src/cli/proxy-files/setup/next-steps.ts';
+import { setupFiles } from '../../src/cli/proxy-files/setup/setup.ts';
 import { userEnvironment } from '../support/package.ts';
 import { patient } from '../support/proxies.ts';
 import {

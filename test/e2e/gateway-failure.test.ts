@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { simpleSpellingsOf } from '../../src/config/check/spellings.ts';
+import { simpleSpellingsOf } from '../../src/cli/check/advice/spellings.ts';
 import { eventually } from '../support/eventually.ts';
 import { type GatewayProcess, startGatewayProcess } from '../support/gateway.ts';
 import { call } from '../support/http.ts';

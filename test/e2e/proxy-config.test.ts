@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, inject, test } from 'vitest';
-import { PROXIES } from '../../src/proxy-config/proxy-config.ts';
+import { PROXIES } from '../../src/cli/proxy-files/print/proxy-config.ts';
 import { startGateway } from '../support/gateway.ts';
 import { call, statuses } from '../support/http.ts';
 import { startNginx } from '../support/proxies.ts';

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { DIALECT_NAMES, HTTP_DIALECTS } from '../../src/dialects/index.ts';
+import { DIALECT_NAMES, HTTP_DIALECTS } from '../../src/gateway/dialects/index.ts';
 import { type Gateway, startGateway } from '../support/gateway.ts';
 import { connectGrpc, envoyCheckRequest, type GrpcClient } from '../support/grpc-client.ts';
 import { call } from '../support/http.ts';

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { readEnvironment } from '../../src/config/settings/environment.ts';
+import { readEnvironment } from '../../src/gateway/config/settings/environment.ts';
 import {
   fileOfCompose,
   type Machine,

@@ -4,12 +4,12 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, inject, test } from 'vitest';
-import { readEnvironment } from '../../src/config/settings/environment.ts';
-import { FINDINGS } from '../../src/doctor/catalog.ts';
-import { throughFindings } from '../../src/doctor/through.ts';
-import { PROXIES } from '../../src/proxy-config/proxy-config.ts';
-import { DEFAULT_ANSWERS } from '../../src/setup/answers.ts';
-import { setupFiles } from '../../src/setup/setup.ts';
+import { throughFindings } from '../../src/cli/doctor/through/through.ts';
+import { PROXIES } from '../../src/cli/proxy-files/print/proxy-config.ts';
+import { FINDINGS } from '../../src/cli/proxy-files/read/catalog.ts';
+import { DEFAULT_ANSWERS } from '../../src/cli/proxy-files/setup/answers.ts';
+import { setupFiles } from '../../src/cli/proxy-files/setup/setup.ts';
+import { readEnvironment } from '../../src/gateway/config/settings/environment.ts';
 import { runCommand } from '../support/command.ts';
 import { PATIENT, startGateway } from '../support/gateway.ts';
 import { call } from '../support/http.ts';

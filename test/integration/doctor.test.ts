@@ -2,8 +2,8 @@
 import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
-import { parseRedisUrl } from '../../src/config/settings/redis-url.ts';
-import { examineRedis } from '../../src/doctor/examine.ts';
+import { examineRedis } from '../../src/cli/doctor/redis/examine-redis.ts';
+import { parseRedisUrl } from '../../src/gateway/config/settings/redis-url.ts';
 import { runCommand } from '../support/command.ts';
 import { PATIENT, startGateway } from '../support/gateway.ts';
 import { freePort } from '../support/ports.ts';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { parse } from 'yaml';
-import { readEnvironment } from '../../src/config/settings/environment.ts';
+import { readEnvironment } from '../../src/gateway/config/settings/environment.ts';
 import { runCommand } from '../support/command.ts';
 import {
   CHART,

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
-import { IMPORT_KINDS } from '../../src/import/kinds.ts';
+import { IMPORT_KINDS } from '../../src/cli/import/kinds.ts';
 import { runCommand } from '../support/command.ts';
 import { startGateway } from '../support/gateway.ts';
 import { blocksOf } from '../support/page.ts';

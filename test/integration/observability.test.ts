@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { LOG_LINES } from '../../src/telemetry/log-lines.ts';
+import { LOG_LINES } from '../../src/gateway/telemetry/log-lines.ts';
 import { registeredMetrics } from '../../tools/docs/metrics.ts';
 import { waitUntil } from '../support/eventually.ts';
 import { DASHBOARDS, queriesOf } from '../support/observability-dashboards.ts';

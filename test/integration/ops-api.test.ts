@@ -1,8 +1,8 @@
 /** The ops API: access, inputs and answers. Hostile input neither breaks it nor appears in answers or logs. */
 import { Ajv } from 'ajv';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { LOG_LEVELS } from '../../src/config/settings/settings.ts';
-import { OPS_ROUTES, type OpsRoute } from '../../src/server/ops-routes.ts';
+import { LOG_LEVELS } from '../../src/gateway/config/settings/settings.ts';
+import { OPS_ROUTES, type OpsRoute } from '../../src/gateway/server/ops-routes.ts';
 import { strayLines } from '../scenarios/hostile/run.ts';
 import { runCommand } from '../support/command.ts';
 import { eventually } from '../support/eventually.ts';

@@ -4,9 +4,9 @@ import {
   MAX_OVERRIDES,
   OverrideStoreFull,
   type StoredOverride,
-} from '../../src/stores/override-store.ts';
-import type { RedisClient } from '../../src/stores/redis/client.ts';
-import { RedisOverrideStore } from '../../src/stores/redis/redis-override-store.ts';
+} from '../../src/gateway/stores/overrides/override-store.ts';
+import type { RedisClient } from '../../src/gateway/stores/redis/client.ts';
+import { RedisOverrideStore } from '../../src/gateway/stores/redis/redis-override-store.ts';
 import { redisIsHere, startRedis, type TestRedis } from '../support/redis.ts';
 import { connectClient } from '../support/stores.ts';
 

@@ -1,8 +1,8 @@
 /** The overview at one gateway shows what all gateways on one Redis did, and how they are. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Inspection } from '../../src/operations/schemas/inspect.ts';
-import type { Overview } from '../../src/operations/schemas/overview.ts';
+import type { Inspection } from '../../src/gateway/operations/schemas/inspect.ts';
+import type { Overview } from '../../src/gateway/operations/schemas/overview.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Gateway, startGateway } from '../support/gateway.ts';
 import {

@@ -8,8 +8,8 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, truncateSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { readPolicies } from '../../src/config/policy-file/read.ts';
-import { SHIPPED_RANGES } from '../../src/config/shipped-files.ts';
+import { readPolicies } from '../../src/gateway/config/policy-file/read.ts';
+import { SHIPPED_RANGES } from '../../src/gateway/config/shipped-files.ts';
 import { type LogEvent, strayLines } from '../scenarios/hostile/run.ts';
 import { eventually } from '../support/eventually.ts';
 import { type GatewayProcess, startGatewayProcess } from '../support/gateway.ts';

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { readLastGood } from '../../src/ratelimit/control-plane/last-good.ts';
+import { readLastGood } from '../../src/gateway/ratelimit/control-plane/last-good.ts';
 import { limits, NODE_ID, resourceOf, startControlPlane } from '../support/control-plane.ts';
 import { eventually, waitUntil } from '../support/eventually.ts';
 import { startGateway } from '../support/gateway.ts';

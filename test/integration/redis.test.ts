@@ -1,6 +1,6 @@
 /** Gateways that share limits through a real Redis, which may fail and come back. */
 import { describe, expect } from 'vitest';
-import { DAY_MS } from '../../src/core/salts.ts';
+import { DAY_MS } from '../../src/gateway/core/identity/salts.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Gateway, PATIENT, startGateway } from '../support/gateway.ts';
 import { call, statuses } from '../support/http.ts';

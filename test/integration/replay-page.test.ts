@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { replayPage } from '../../src/insight/page/replay-page.ts';
+import { replayPage } from '../../src/cli/evidence/page/replay-page.ts';
 import { type ReplaySample, sampleReplay } from '../support/replay-sample.ts';
 
 const { chromium: program } = inject('programs');

@@ -2,8 +2,8 @@
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
-import { parseRedisUrl } from '../../src/config/settings/redis-url.ts';
-import { createRedisClient } from '../../src/stores/redis/client.ts';
+import { parseRedisUrl } from '../../src/gateway/config/settings/redis-url.ts';
+import { createRedisClient } from '../../src/gateway/stores/redis/client.ts';
 import { waitUntil } from '../support/eventually.ts';
 import { bulk, startFakeRedis } from '../support/fake-redis.ts';
 import { PATIENT, startGateway } from '../support/gateway.ts';

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { readEnvironment } from '../../src/config/settings/environment.ts';
+import { readEnvironment } from '../../src/gateway/config/settings/environment.ts';
 import { type BootedSystemd, bootSystemd, canBootSystemd } from '../support/booted-systemd.ts';
 import { type InstalledPackage, installPackage } from '../support/package.ts';
 import { IN_DOCKER } from '../support/provision.ts';

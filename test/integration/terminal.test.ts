@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import type { Command } from 'commander';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createProgram, everyCommand } from '../../src/cli/program.ts';
-import { createTelemetry } from '../../src/telemetry/telemetry.ts';
+import { createTelemetry } from '../../src/gateway/telemetry/telemetry.ts';
 import { runCommand } from '../support/command.ts';
 
 /** Clears the screen, ends lines in five ways, reverses text, hides, rings the bell, and sets the title. */

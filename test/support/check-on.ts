@@ -1,9 +1,9 @@
 /** A check that counts in a given store, under given salts. */
-import { type Check, createCheck, NO_EVENTS } from '../../src/core/check.ts';
-import { NO_OVERRIDES } from '../../src/core/overrides.ts';
-import type { SaltSource } from '../../src/core/salts.ts';
-import type { QuotaStore } from '../../src/core/store.ts';
-import { MemoryStore } from '../../src/stores/memory/memory-store.ts';
+import { type Check, createCheck, NO_EVENTS } from '../../src/gateway/core/check.ts';
+import type { QuotaStore } from '../../src/gateway/core/counting/store.ts';
+import type { SaltSource } from '../../src/gateway/core/identity/salts.ts';
+import { NO_OVERRIDES } from '../../src/gateway/core/overrides.ts';
+import { MemoryStore } from '../../src/gateway/stores/memory/memory-store.ts';
 
 export function checkOn(store: Pick<QuotaStore, 'take'>, salts: SaltSource): Check {
   return createCheck({

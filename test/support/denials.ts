@@ -1,5 +1,5 @@
 /** Whose denials unit tests tell of. */
-import type { Denied } from '../../src/core/decision.ts';
+import type { Denied } from '../../src/gateway/core/counting/decision.ts';
 
 /** A client of this partition, behind an address of its own unless it is one. */
 export function deniedClient(client: string, address = client): Denied {

@@ -4,7 +4,7 @@
  */
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
-import { TAKE_SCRIPT, TAKE_SCRIPT_SHA } from '../../src/stores/redis/take-script.ts';
+import { TAKE_SCRIPT, TAKE_SCRIPT_SHA } from '../../src/gateway/stores/redis/take-script.ts';
 
 /** A command and its connection. */
 export interface Question {

@@ -2,11 +2,11 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { examinePolicies } from '../../src/config/check/examine.ts';
-import { readText } from '../../src/config/text-file.ts';
-import { type Imported, importPolicies } from '../../src/import/import.ts';
-import type { ImportKind } from '../../src/import/kinds.ts';
-import type { SourceFiles } from '../../src/import/shared/source.ts';
+import { examinePolicies } from '../../src/cli/check/advice/examine-policies.ts';
+import { type Imported, importPolicies } from '../../src/cli/import/import-source.ts';
+import type { ImportKind } from '../../src/cli/import/kinds.ts';
+import type { SourceFiles } from '../../src/cli/import/shared/source.ts';
+import { readText } from '../../src/gateway/config/text-file.ts';
 
 export const IMPORTS = fileURLToPath(new URL('../fixtures/imports', import.meta.url));
 

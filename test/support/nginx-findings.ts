@@ -1,7 +1,8 @@
 /** What headgate doctor finds in the text of an NGINX configuration that includes the printed parts. */
-import { readEnvironment } from '../../src/config/settings/environment.ts';
-import type { DoctorFinding } from '../../src/doctor/catalog.ts';
-import { examineProxyFile } from '../../src/doctor/proxy-file/examine.ts';
+
+import type { DoctorFinding } from '../../src/cli/proxy-files/read/catalog.ts';
+import { examineProxyFile } from '../../src/cli/proxy-files/read/examine-files.ts';
+import { readEnvironment } from '../../src/gateway/config/settings/environment.ts';
 import { proxyConfigOf, validFile } from './proxy-config.ts';
 
 export interface ExaminedSite {

@@ -1,20 +1,20 @@
 /** A gateway in this process, made of the same parts as one that counts in memory, with the operations on it. */
-import { createCheck, NO_EVENTS } from '../../src/core/check.ts';
-import type { PolicySet } from '../../src/core/policy-set.ts';
-import { Denials } from '../../src/denials/denials.ts';
-import type { OutputOf } from '../../src/operations/operation.ts';
-import type { OPERATIONS, OperationName } from '../../src/operations/operation-table.ts';
-import { createOperate } from '../../src/operations/operations.ts';
-import { OverrideBook } from '../../src/operations/override-book.ts';
-import { answerQuery } from '../../src/operations/queries.ts';
-import { RecentActions } from '../../src/operations/recent-actions.ts';
-import type { Gateway, GatewayStatus } from '../../src/operations/running-gateway.ts';
-import { LocalShare } from '../../src/stores/local-share.ts';
-import { MemoryStore } from '../../src/stores/memory/memory-store.ts';
-import { MemoryOverrideStore } from '../../src/stores/override-store.ts';
-import { DecisionTally } from '../../src/telemetry/decision-tally.ts';
-import type { OperatorAction } from '../../src/telemetry/events/operator-events.ts';
-import { TrafficHistory } from '../../src/telemetry/traffic-history.ts';
+import { createCheck, NO_EVENTS } from '../../src/gateway/core/check.ts';
+import type { PolicySet } from '../../src/gateway/core/matching/policy-set.ts';
+import { Denials } from '../../src/gateway/denials/denials.ts';
+import type { OutputOf } from '../../src/gateway/operations/operation.ts';
+import type { OPERATIONS, OperationName } from '../../src/gateway/operations/operation-table.ts';
+import { createOperate } from '../../src/gateway/operations/operations.ts';
+import { answerQuery } from '../../src/gateway/operations/queries.ts';
+import { RecentActions } from '../../src/gateway/operations/recent-actions.ts';
+import type { Gateway, GatewayStatus } from '../../src/gateway/operations/running-gateway.ts';
+import { LocalShare } from '../../src/gateway/stores/local-share.ts';
+import { MemoryStore } from '../../src/gateway/stores/memory/memory-store.ts';
+import { OverrideBook } from '../../src/gateway/stores/overrides/override-book.ts';
+import { MemoryOverrideStore } from '../../src/gateway/stores/overrides/override-store.ts';
+import { DecisionTally } from '../../src/gateway/telemetry/decisions/decision-tally.ts';
+import { TrafficHistory } from '../../src/gateway/telemetry/decisions/traffic-history.ts';
+import type { OperatorAction } from '../../src/gateway/telemetry/operators/operator-events.ts';
 import { checkRequest, SALTS } from './requests.ts';
 
 export interface OperatedOptions {

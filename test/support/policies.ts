@@ -1,12 +1,12 @@
-import type { CloudflareRanges } from '../../src/config/policy-file/cloudflare-ranges.ts';
-import { compilePolicies } from '../../src/config/policy-file/compile.ts';
-import { readKeyFile } from '../../src/config/policy-file/key-list.ts';
+import type { CloudflareRanges } from '../../src/gateway/config/policy-file/cloudflare-ranges.ts';
+import { compilePolicies } from '../../src/gateway/config/policy-file/compile.ts';
+import { readKeyFile } from '../../src/gateway/config/policy-file/key-list.ts';
 import {
   type PolicyFileContext,
   validatePolicyFile,
-} from '../../src/config/policy-file/validate.ts';
-import type { Policy } from '../../src/core/policy.ts';
-import type { PolicySet } from '../../src/core/policy-set.ts';
+} from '../../src/gateway/config/policy-file/validate.ts';
+import type { PolicySet } from '../../src/gateway/core/matching/policy-set.ts';
+import type { Policy } from '../../src/gateway/core/policy.ts';
 
 export const CLOUDFLARE_RANGE = '173.245.48.0/20';
 

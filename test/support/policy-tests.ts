@@ -2,10 +2,10 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { FileError } from '../../src/config/file-error.ts';
-import { SHIPPED_RANGES } from '../../src/config/shipped-files.ts';
-import { readTestFiles, runTests } from '../../src/insight/policy-tests/policy-tests.ts';
-import type { TestRun } from '../../src/insight/policy-tests/result.ts';
+import { readTestFiles, runTests } from '../../src/cli/policy-tests/policy-tests.ts';
+import type { TestRun } from '../../src/cli/policy-tests/result.ts';
+import { FileError } from '../../src/gateway/config/file-error.ts';
+import { SHIPPED_RANGES } from '../../src/gateway/config/shipped-files.ts';
 
 export const POLICIES = `version: 1
 identity: { sources: [api_key, user, ip], user: { header: x-user } }

@@ -1,7 +1,11 @@
 /** What `headgate proxy-config` makes of a policy file. */
-import type { ValidFile } from '../../src/config/policy-file/compile.ts';
-import { validatePolicyFile } from '../../src/config/policy-file/validate.ts';
-import { type ProxyConfigInput, proxyConfig } from '../../src/proxy-config/proxy-config.ts';
+
+import {
+  type ProxyConfigInput,
+  proxyConfig,
+} from '../../src/cli/proxy-files/print/proxy-config.ts';
+import type { ValidFile } from '../../src/gateway/config/policy-file/compile.ts';
+import { validatePolicyFile } from '../../src/gateway/config/policy-file/validate.ts';
 import { policyFileContext } from './policies.ts';
 
 export function validFile(yaml: string): ValidFile {

@@ -1,6 +1,6 @@
 /** What a real proxy sends with a check, and what it needs back. test/fixtures/proxies has one file for each proxy. */
-import type { CheckRequest } from '../../src/core/check-request.ts';
-import type { Dialect } from '../../src/core/dialect.ts';
+import type { CheckRequest } from '../../src/gateway/core/check-request.ts';
+import type { Dialect } from '../../src/gateway/core/dialect.ts';
 
 export interface ProxyFixture {
   /** The program and the files that this was captured from. Addresses were changed afterwards, so that each differs. */

@@ -1,4 +1,4 @@
-/** How the tests start each proxy of the table in src/dialects, with the files of deploy/. */
+/** How the tests start each proxy of the table in src/gateway/dialects, with the files of deploy/. */
 import { startApisix } from './apisix.ts';
 import { startHaproxy } from './haproxy.ts';
 import { startIngressNginx } from './ingress-nginx.ts';

@@ -1,6 +1,6 @@
 /** Descriptors in one line. */
-import { Calendar, type CalendarUnit } from '../../src/core/calendar.ts';
-import type { Descriptor, Quota } from '../../src/core/store.ts';
+import { Calendar, type CalendarUnit } from '../../src/gateway/core/counting/calendar.ts';
+import type { Descriptor, Quota } from '../../src/gateway/core/counting/store.ts';
 
 export interface QuotaParts extends Partial<Quota> {
   readonly limit: number;

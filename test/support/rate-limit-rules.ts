@@ -3,10 +3,10 @@ import {
   compileRules,
   type ExaminedRules,
   examineRules,
-} from '../../src/ratelimit/rules/compile.ts';
-import type { CompiledRules } from '../../src/ratelimit/rules/compiled-rules.ts';
-import type { Entry } from '../../src/ratelimit/rules/rule.ts';
-import { readRuleFile } from '../../src/ratelimit/rules/rule-file.ts';
+} from '../../src/gateway/ratelimit/rules/compile.ts';
+import type { CompiledRules } from '../../src/gateway/ratelimit/rules/compiled-rules.ts';
+import type { Entry } from '../../src/gateway/ratelimit/rules/rule.ts';
+import { readRuleFile } from '../../src/gateway/ratelimit/rules/rule-file.ts';
 
 /** Throws a FileError if a text has mistakes. */
 export function rulesFrom(...texts: readonly string[]): CompiledRules {

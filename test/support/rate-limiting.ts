@@ -1,15 +1,16 @@
 /** The core of the rate limit service, in memory and on a clock of the test. */
-import { NO_OVERRIDES } from '../../src/core/overrides.ts';
-import type { Pseudonyms } from '../../src/core/partition.ts';
-import type { QuotaStore } from '../../src/core/store.ts';
-import type { AnswerTerms } from '../../src/ratelimit/answering.ts';
-import type { RateLimitAnswer, RateLimitCall } from '../../src/ratelimit/call.ts';
-import type { CountingTerms } from '../../src/ratelimit/counting/counted-rule.ts';
-import { createRateLimiting } from '../../src/ratelimit/rate-limiting.ts';
-import { compileRules } from '../../src/ratelimit/rules/compile.ts';
-import { readRuleFile } from '../../src/ratelimit/rules/rule-file.ts';
-import { SaltBooks } from '../../src/salts/salt-books.ts';
-import { MemoryStore } from '../../src/stores/memory/memory-store.ts';
+
+import type { QuotaStore } from '../../src/gateway/core/counting/store.ts';
+import type { Pseudonyms } from '../../src/gateway/core/identity/partition.ts';
+import { NO_OVERRIDES } from '../../src/gateway/core/overrides.ts';
+import type { AnswerTerms } from '../../src/gateway/ratelimit/answering.ts';
+import type { RateLimitAnswer, RateLimitCall } from '../../src/gateway/ratelimit/call.ts';
+import type { CountingTerms } from '../../src/gateway/ratelimit/counting/counted-rule.ts';
+import { createRateLimiting } from '../../src/gateway/ratelimit/rate-limiting.ts';
+import { compileRules } from '../../src/gateway/ratelimit/rules/compile.ts';
+import { readRuleFile } from '../../src/gateway/ratelimit/rules/rule-file.ts';
+import { MemoryStore } from '../../src/gateway/stores/memory/memory-store.ts';
+import { SaltBooks } from '../../src/gateway/stores/salts/salt-books.ts';
 
 export interface LimitingOptions extends Partial<AnswerTerms>, Partial<CountingTerms> {
   readonly store?: Pick<QuotaStore, 'take'>;

@@ -1,10 +1,10 @@
 /** A made-up result of a replay, of any size: the same one every time. */
-import type { MinutePoint, ReplayCharts } from '../../src/insight/replay/charts.ts';
+import type { MinutePoint, ReplayCharts } from '../../src/cli/evidence/replay/charts.ts';
 import type {
   LimitReport,
   PolicyReport,
   ReplayReport,
-} from '../../src/insight/replay/replay-report.ts';
+} from '../../src/cli/evidence/replay/replay-report.ts';
 
 export interface ReplaySample {
   readonly report: ReplayReport;

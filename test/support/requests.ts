@@ -1,9 +1,9 @@
 /** What unit tests build requests and clients from. */
 import { createSecretKey } from 'node:crypto';
-import type { CheckContext } from '../../src/core/check-context.ts';
-import type { CheckRequest } from '../../src/core/check-request.ts';
-import { NO_OVERRIDES } from '../../src/core/overrides.ts';
-import type { Salts } from '../../src/core/salts.ts';
+import type { CheckContext } from '../../src/gateway/core/check-context.ts';
+import type { CheckRequest } from '../../src/gateway/core/check-request.ts';
+import type { Salts } from '../../src/gateway/core/identity/salts.ts';
+import { NO_OVERRIDES } from '../../src/gateway/core/overrides.ts';
 
 export const NOON_MS = Date.UTC(2026, 10, 21, 12);
 

@@ -1,5 +1,5 @@
 /** What Redis does for salts, in a map. */
-import type { SaltVault } from '../../src/salts/shared-salt.ts';
+import type { SaltVault } from '../../src/gateway/stores/salts/shared-salt.ts';
 
 export class TestSaltVault implements SaltVault {
   /** By name. */

@@ -1,5 +1,5 @@
 /** A Redis client whose replies a test decides: for the errors and delays that a real server does not produce on demand. */
-import type { RedisClient } from '../../src/stores/redis/client.ts';
+import type { RedisClient } from '../../src/gateway/stores/redis/client.ts';
 
 /** A command as the store sent it, in lower case, with its arguments. */
 export interface SentCommand {

@@ -12,8 +12,8 @@ const ONE_TRY = {
     'test/scenarios/flood/',
     'test/scenarios/same-answers/',
     'test/scenarios/worst-case/',
-    'test/unit/core/',
-    'test/unit/stores/',
+    'test/unit/gateway/core/',
+    'test/unit/gateway/stores/',
   ],
   imports: [
     // The contracts of stores and dialects.

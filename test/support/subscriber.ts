@@ -1,12 +1,12 @@
 /** A subscription to a control plane that remembers what happened, with waits short enough for tests. */
 import { once } from 'node:events';
-import type { StreamBounds } from '../../src/ratelimit/control-plane/ads-stream.ts';
+import type { StreamBounds } from '../../src/gateway/ratelimit/control-plane/ads-stream.ts';
 import {
   type SubscriptionOptions,
   subscribe,
   type Timing,
-} from '../../src/ratelimit/control-plane/subscription.ts';
-import type { RuleFile } from '../../src/ratelimit/rules/rule.ts';
+} from '../../src/gateway/ratelimit/control-plane/subscription.ts';
+import type { RuleFile } from '../../src/gateway/ratelimit/rules/rule.ts';
 import { NODE_ID } from './control-plane.ts';
 
 const HOUR_MS = 3_600_000;

@@ -1,5 +1,5 @@
 /** Telemetry whose lines and metrics unit tests read. */
-import { createTelemetry } from '../../src/telemetry/telemetry.ts';
+import { createTelemetry } from '../../src/gateway/telemetry/telemetry.ts';
 import { NOON_MS } from './requests.ts';
 
 export function observedTelemetry({

@@ -5,8 +5,8 @@ import { type Effect, press } from '../../src/cli/top/press.ts';
 import { screenLines } from '../../src/cli/top/screen.ts';
 import { textOf } from '../../src/cli/top/spans.ts';
 import { initialState, received, type TopState } from '../../src/cli/top/state.ts';
-import { RATE_MS, ratesOf, sumOfRates } from '../../src/operations/overview-rates.ts';
-import { statusOf } from '../../src/operations/overview-status.ts';
+import { RATE_MS, ratesOf, sumOfRates } from '../../src/gateway/operations/overview-rates.ts';
+import { statusOf } from '../../src/gateway/operations/overview-status.ts';
 
 export const NOW = '2026-11-22T11:30:00.000Z';
 export const NOW_MS = Date.parse(NOW);

@@ -1,11 +1,11 @@
 /** Logs of a few known clients, for tests of suggestions. */
 
-import type { LogEntry } from '../../src/insight/log-entry.ts';
-import { createLogRequests } from '../../src/insight/log-request.ts';
-import { findPathRoutes } from '../../src/insight/suggest/path-routes.ts';
-import { findPolicyRoutes } from '../../src/insight/suggest/policy-routes.ts';
-import { type SuggestOptions, suggest } from '../../src/insight/suggest/suggest.ts';
-import { TrafficLog } from '../../src/insight/suggest/traffic-log.ts';
+import type { LogEntry } from '../../src/cli/evidence/log-entry.ts';
+import { createLogRequests } from '../../src/cli/evidence/log-request.ts';
+import { findPathRoutes } from '../../src/cli/evidence/suggest/path-routes.ts';
+import { findPolicyRoutes } from '../../src/cli/evidence/suggest/policy-routes.ts';
+import { type SuggestOptions, suggest } from '../../src/cli/evidence/suggest/suggest.ts';
+import { TrafficLog } from '../../src/cli/evidence/suggest/traffic-log.ts';
 import { policySetFrom } from './policies.ts';
 
 export const LOG_START_MS = Date.UTC(2026, 0, 5);

@@ -1,7 +1,7 @@
 /** docs/commands.md, made from the commands of the program. */
 import type { Argument, Command, Option } from 'commander';
+import { EXIT_CODES } from '../../src/cli/output/exit-codes.ts';
 import { everyCommand } from '../../src/cli/program.ts';
-import { EXIT_CODES } from '../../src/cli/support/exit-codes.ts';
 import { code, fenced, prose, table } from './markdown.ts';
 
 const HEAD = `# Commands

@@ -1,6 +1,6 @@
 /** docs/configuration.md, made from the settings and from the schema of policy files. */
-import { type Setting, TOPICS } from '../../src/config/settings/setting.ts';
-import { SETTINGS } from '../../src/config/settings/settings.ts';
+import { type Setting, TOPICS } from '../../src/gateway/config/settings/setting.ts';
+import { SETTINGS } from '../../src/gateway/config/settings/settings.ts';
 import { code, prose, table } from './markdown.ts';
 import { policyReference } from './policy-file.ts';
 

@@ -1,6 +1,6 @@
 /** docs/log-formats.md, made from the formats of access logs. */
-import { FORMATS } from '../../src/insight/formats/index.ts';
-import type { LogFormat } from '../../src/insight/formats/log-format.ts';
+import { FORMATS } from '../../src/cli/evidence/formats/index.ts';
+import type { LogFormat } from '../../src/cli/evidence/formats/log-format.ts';
 import { code, fenced, table } from './markdown.ts';
 
 const HEAD = `# Log formats

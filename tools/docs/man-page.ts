@@ -1,8 +1,8 @@
 /** headgate.1, made from the commands of the program, as docs/commands.md is. */
 import type { Argument, Command, Option } from 'commander';
+import { EXIT_CODES } from '../../src/cli/output/exit-codes.ts';
 import { everyCommand } from '../../src/cli/program.ts';
-import { EXIT_CODES } from '../../src/cli/support/exit-codes.ts';
-import { VERSION } from '../../src/config/version.ts';
+import { VERSION } from '../../src/gateway/config/version.ts';
 
 const SETTINGS = `Settings come from environment variables that begin with HEADGATE_. An option takes precedence over the setting that its description names. These are the most important ones:`;
 

@@ -1,6 +1,6 @@
 /** docs/metrics.md, made from the registered metrics. */
-import { DIALECT_NAMES } from '../../src/dialects/index.ts';
-import { createMetrics } from '../../src/telemetry/metrics.ts';
+import { DIALECT_NAMES } from '../../src/gateway/dialects/index.ts';
+import { createMetrics } from '../../src/gateway/telemetry/metrics.ts';
 import { code, table } from './markdown.ts';
 
 /** What the registry holds, of which its types tell less. */

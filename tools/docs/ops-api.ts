@@ -1,7 +1,7 @@
 /** docs/ops-api.md, made from the operations. */
-import type { OperationErrorCode } from '../../src/operations/operation-error.ts';
-import { STATUS_OF } from '../../src/server/ops-errors.ts';
-import { OPS_ROUTES, type OpsRoute } from '../../src/server/ops-routes.ts';
+import type { OperationErrorCode } from '../../src/gateway/operations/operation-error.ts';
+import { STATUS_OF } from '../../src/gateway/server/ops-errors.ts';
+import { OPS_ROUTES, type OpsRoute } from '../../src/gateway/server/ops-routes.ts';
 import { code, fenced, table } from './markdown.ts';
 
 /** The part of JSON Schema that the routes use. */

@@ -11,7 +11,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { stringify } from 'yaml';
-import { compileRules } from '../../src/ratelimit/rules/compile.ts';
+import { compileRules } from '../../src/gateway/ratelimit/rules/compile.ts';
 import { startProcess } from '../../test/support/process.ts';
 import { Random } from '../../test/support/random.ts';
 import {

@@ -4,7 +4,7 @@ import { h } from './dom.js';
 import { table } from './table.js';
 import { clientOf, timeOf } from './text.js';
 
-/** @import { Overview } from '../../src/operations/schemas/overview.ts' */
+/** @import { Overview } from '../../src/gateway/operations/schemas/overview.ts' */
 
 /** @param {Overview['actions']} actions */
 export function actionTable(actions) {

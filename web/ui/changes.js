@@ -3,9 +3,9 @@
 import { call } from './api.js';
 import { effectText, subjectText, timeText } from './text.js';
 
-/** @import { OutputOf } from '../../src/operations/operation.ts' */
-/** @import { BLOCK } from '../../src/operations/schemas/clients.ts' */
-/** @import { OverrideReport } from '../../src/operations/schemas/overrides.ts' */
+/** @import { OutputOf } from '../../src/gateway/operations/operation.ts' */
+/** @import { BLOCK } from '../../src/gateway/operations/schemas/clients.ts' */
+/** @import { OverrideReport } from '../../src/gateway/operations/schemas/overrides.ts' */
 /** @import { Change } from './dialog.js' */
 
 /**

@@ -4,7 +4,7 @@ import { h } from './dom.js';
 import { countText, rateText } from './text.js';
 
 /** @import { Child } from './dom.js' */
-/** @import { Overview } from '../../src/operations/schemas/overview.ts' */
+/** @import { Overview } from '../../src/gateway/operations/schemas/overview.ts' */
 /** @typedef {Overview['without_policy']} Series */
 
 const WIDTH = 360;

@@ -5,8 +5,8 @@ import { table } from './table.js';
 import { clientOf, countText, durationText, nameOf, tag, timeOf } from './text.js';
 
 /** @import { Child } from './dom.js' */
-/** @import { DenialDetails } from '../../src/operations/schemas/denials.ts' */
-/** @import { Inspection } from '../../src/operations/schemas/inspect.ts' */
+/** @import { DenialDetails } from '../../src/gateway/operations/schemas/denials.ts' */
+/** @import { Inspection } from '../../src/gateway/operations/schemas/inspect.ts' */
 
 /** @param {DenialDetails} decision */
 export function decisionFacts({

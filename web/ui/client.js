@@ -12,9 +12,9 @@ import { clientOf, clientText, effectText, nameOf, tag, timeOf } from './text.js
 
 /** @import { Child } from './dom.js' */
 /** @import { Page, View } from './page.js' */
-/** @import { DenialDetails } from '../../src/operations/schemas/denials.ts' */
-/** @import { Inspection } from '../../src/operations/schemas/inspect.ts' */
-/** @import { OverrideReport } from '../../src/operations/schemas/overrides.ts' */
+/** @import { DenialDetails } from '../../src/gateway/operations/schemas/denials.ts' */
+/** @import { Inspection } from '../../src/gateway/operations/schemas/inspect.ts' */
+/** @import { OverrideReport } from '../../src/gateway/operations/schemas/overrides.ts' */
 /**
  * @typedef {{ override: OverrideReport, ended_at: string, ended_by?: string | undefined }} EndedOverride
  * @typedef {DenialDetails & { ended_override?: EndedOverride | undefined }} Decision

@@ -5,7 +5,7 @@ import { field, select } from './dialog.js';
 import { h } from './dom.js';
 
 /** @import { Page, View } from './page.js' */
-/** @import { ExplainAnswer } from '../../src/operations/schemas/explain.ts' */
+/** @import { ExplainAnswer } from '../../src/gateway/operations/schemas/explain.ts' */
 
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'];
 const DIALECTS = [

@@ -12,7 +12,7 @@ import { policiesView } from './policies.js';
 import { forbidden, signInForm } from './sign-in.js';
 import { durationText, now, setClock, timeText } from './text.js';
 
-/** @import { Overview, StatusLine } from '../../src/operations/schemas/overview.ts' */
+/** @import { Overview, StatusLine } from '../../src/gateway/operations/schemas/overview.ts' */
 /** @import { Page, View } from './page.js' */
 /** @typedef {{ code: string, message: string, sinceMs: number }} Problem */
 

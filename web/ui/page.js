@@ -3,7 +3,7 @@
 
 /** @import { Child } from './dom.js' */
 /** @import { Change } from './dialog.js' */
-/** @import { Overview } from '../../src/operations/schemas/overview.ts' */
+/** @import { Overview } from '../../src/gateway/operations/schemas/overview.ts' */
 
 /**
  * What a view may use. `overview` is there before any view is shown.

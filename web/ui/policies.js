@@ -7,8 +7,8 @@ import { table } from './table.js';
 import { countText, nameOf, shareText, timeOf } from './text.js';
 
 /** @import { Page, View } from './page.js' */
-/** @import { Overview } from '../../src/operations/schemas/overview.ts' */
-/** @import { OverrideList, OverrideReport } from '../../src/operations/schemas/overrides.ts' */
+/** @import { Overview } from '../../src/gateway/operations/schemas/overview.ts' */
+/** @import { OverrideList, OverrideReport } from '../../src/gateway/operations/schemas/overrides.ts' */
 /** @typedef {Overview['policies'][number]} Policy */
 
 /** @type {readonly OverrideReport[]} */

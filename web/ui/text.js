@@ -3,7 +3,7 @@
 import { h } from './dom.js';
 
 /** @import { Child } from './dom.js' */
-/** @import { OverrideReport } from '../../src/operations/schemas/overrides.ts' */
+/** @import { OverrideReport } from '../../src/gateway/operations/schemas/overrides.ts' */
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;

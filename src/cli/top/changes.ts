@@ -1,9 +1,9 @@
 /** Does what the operator confirmed, and says what came of it. */
-import { OPERATIONS } from '../../operations/operation-table.ts';
-import { callGateway, type GatewayFlags } from '../support/gateway-client.ts';
-import { GatewayRefused } from '../support/gateway-refused.ts';
-import { accessText, liftedText, overrideText } from '../support/override-text.ts';
-import { resetText } from '../support/reset-text.ts';
+import { OPERATIONS } from '../../gateway/operations/operation-table.ts';
+import { callGateway, type GatewayFlags } from '../ops-client/gateway-client.ts';
+import { GatewayRefused } from '../ops-client/gateway-refused.ts';
+import { accessText, liftedText, overrideText } from '../ops-client/override-text.ts';
+import { resetText } from '../ops-client/reset-text.ts';
 import type { ActionName, Form } from './form.ts';
 import type { Notice } from './state.ts';
 

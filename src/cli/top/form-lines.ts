@@ -1,5 +1,5 @@
 /** What is asked before an action, in words. */
-import type { Line } from '../support/output.ts';
+import type { Line } from '../output/output.ts';
 import { type ActionName, type Form, isOptional, questionOf } from './form.ts';
 import { lineOf } from './spans.ts';
 import { wrapped } from './text.ts';

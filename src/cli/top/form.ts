@@ -1,6 +1,6 @@
 /** The questions before an action: mode, reason, duration, and at last whether it shall be done. */
-import { parseDuration } from '../../config/duration.ts';
-import type { PolicyMode } from '../../core/policy.ts';
+import { parseDuration } from '../../gateway/config/duration.ts';
+import type { PolicyMode } from '../../gateway/core/policy.ts';
 import type { Key } from './key.ts';
 
 export interface Answers {

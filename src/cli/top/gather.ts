@@ -1,8 +1,8 @@
 /** Asks a gateway for all that is shown at once. */
-import { OPERATIONS } from '../../operations/operation-table.ts';
-import type { DenialList } from '../../operations/schemas/denials.ts';
-import type { Overview } from '../../operations/schemas/overview.ts';
-import { callGateway, type GatewayFlags } from '../support/gateway-client.ts';
+import { OPERATIONS } from '../../gateway/operations/operation-table.ts';
+import type { DenialList } from '../../gateway/operations/schemas/denials.ts';
+import type { Overview } from '../../gateway/operations/schemas/overview.ts';
+import { callGateway, type GatewayFlags } from '../ops-client/gateway-client.ts';
 
 export interface Snapshot {
   readonly overview: Overview;

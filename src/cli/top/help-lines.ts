@@ -1,6 +1,6 @@
 /** The keys and what the tables mean. */
-import { RATE_MS } from '../../operations/overview-rates.ts';
-import { columns } from '../support/output.ts';
+import { RATE_MS } from '../../gateway/operations/overview-rates.ts';
+import { columns } from '../output/output.ts';
 
 export const HELP: readonly string[] = columns([
   ['up down j k', 'choose a row (also page up and down, home, end)'],

@@ -1,5 +1,5 @@
 /** A table with its head, of which the part around the chosen row is shown. */
-import type { Line } from '../support/output.ts';
+import type { Line } from '../output/output.ts';
 import { lineOf, textOf } from './spans.ts';
 import { type Column, fitTable } from './table.ts';
 import { padded, widthOf } from './text.ts';

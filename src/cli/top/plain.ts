@@ -1,9 +1,9 @@
 /** The same as text that is printed once. */
-import { clientText } from '../../operations/listed-fields.ts';
-import { rateText } from '../../operations/rate-text.ts';
-import { type Line, shortTime } from '../support/output.ts';
-import { toned } from '../support/override-text.ts';
-import { deniedUntilCell, table } from '../support/table.ts';
+import { clientText } from '../../gateway/operations/listed-fields.ts';
+import { rateText } from '../../gateway/operations/rate-text.ts';
+import { toned } from '../ops-client/override-text.ts';
+import { type Line, shortTime } from '../output/output.ts';
+import { deniedUntilCell, table } from '../output/table.ts';
 import type { Snapshot } from './gather.ts';
 import { denialRateOf } from './rows.ts';
 import { lineOf } from './spans.ts';

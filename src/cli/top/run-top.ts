@@ -1,7 +1,7 @@
 /** Runs `headgate top`: live on a terminal, otherwise once. */
-import { type ChangeFlags, operatorName } from '../support/gateway-options.ts';
-import { type OutputFlags, print, screen } from '../support/output.ts';
-import { reportFailure } from '../support/report-failure.ts';
+import { type ChangeFlags, operatorName } from '../ops-client/gateway-options.ts';
+import { type OutputFlags, print, screen } from '../output/output.ts';
+import { reportFailure } from '../output/report-failure.ts';
 import { gather } from './gather.ts';
 import { runLive } from './live.ts';
 import { plainText } from './plain.ts';

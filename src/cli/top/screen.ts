@@ -1,6 +1,6 @@
 /** Draws the state in a size: exactly as many lines as the terminal has rows, none longer than its width. */
-import { clientText } from '../../operations/listed-fields.ts';
-import type { Line, Size } from '../support/output.ts';
+import { clientText } from '../../gateway/operations/listed-fields.ts';
+import type { Line, Size } from '../output/output.ts';
 import { formLines, typedLine } from './form-lines.ts';
 import type { DeniedClient } from './gather.ts';
 import { HELP, hints } from './help-lines.ts';

@@ -1,5 +1,5 @@
 /** Lines of the screen and their spans. */
-import type { Line, Span, Tone } from '../support/output.ts';
+import type { Line, Span, Tone } from '../output/output.ts';
 import { cut, widthOf } from './text.ts';
 
 export function spanOf(text: string, tone: Tone | undefined): Span {

@@ -1,8 +1,8 @@
 /** How things are, in the words of the gateway, and how old they are. */
-import { gatewaysText, listText } from '../../operations/rate-text.ts';
-import type { Overview } from '../../operations/schemas/overview.ts';
-import { durationText } from '../../operations/time-text.ts';
-import type { Tone } from '../support/output.ts';
+import { gatewaysText, listText } from '../../gateway/operations/rate-text.ts';
+import type { Overview } from '../../gateway/operations/schemas/overview.ts';
+import { durationText } from '../../gateway/operations/time-text.ts';
+import type { Tone } from '../output/output.ts';
 import { ageOf, type TopState } from './state.ts';
 import { clockText } from './text.ts';
 

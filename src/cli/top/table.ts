@@ -1,6 +1,6 @@
 /** Tables that fit in a width: columns shrink first, then those that matter least are left out. */
-import { printable } from '../../core/printable.ts';
-import type { Span, Tone } from '../support/output.ts';
+import { printable } from '../../gateway/core/printable.ts';
+import type { Span, Tone } from '../output/output.ts';
 import { spanOf } from './spans.ts';
 import { cut, padded, widthOf } from './text.ts';
 

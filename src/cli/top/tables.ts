@@ -1,10 +1,10 @@
 /** The columns of both tables. */
-import { DAY_MS } from '../../core/salts.ts';
-import { clientText } from '../../operations/listed-fields.ts';
-import { rateText } from '../../operations/rate-text.ts';
-import { relativeTime } from '../../operations/time-text.ts';
-import type { Size } from '../support/output.ts';
-import { endlessText } from '../support/table.ts';
+import { DAY_MS } from '../../gateway/core/identity/salts.ts';
+import { clientText } from '../../gateway/operations/listed-fields.ts';
+import { rateText } from '../../gateway/operations/rate-text.ts';
+import { relativeTime } from '../../gateway/operations/time-text.ts';
+import type { Size } from '../output/output.ts';
+import { endlessText } from '../output/table.ts';
 import type { DeniedClient } from './gather.ts';
 import { denialsOf, type PolicyRow } from './rows.ts';
 import { sparkline } from './sparkline.ts';

@@ -3,8 +3,8 @@
  * terminal is left as it was; only SIGKILL leaves no time for it.
  */
 import { emitKeypressEvents } from 'node:readline';
-import type { Screen } from '../support/output.ts';
-import { reportFailure } from '../support/report-failure.ts';
+import type { Screen } from '../output/output.ts';
+import { reportFailure } from '../output/report-failure.ts';
 import { type Key, type Keypress, keysOf } from './key.ts';
 
 const ENDING = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT'] as const;

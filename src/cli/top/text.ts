@@ -1,5 +1,5 @@
 /** Text that must fit in a number of columns of the terminal, and words for times. */
-import { printable } from '../../core/printable.ts';
+import { printable } from '../../gateway/core/printable.ts';
 
 const MARK = /\p{M}/u;
 /** Blocks whose characters take two columns. */

@@ -1,14 +1,14 @@
 /** Why a client is denied and what is left of its limits, or what a policy is. */
-import { clientText } from '../../operations/listed-fields.ts';
-import { OPERATIONS } from '../../operations/operation-table.ts';
-import { inForceText } from '../../operations/override-text.ts';
-import type { DenialDetails } from '../../operations/schemas/denials.ts';
-import { durationText } from '../../operations/time-text.ts';
-import { inspectionText } from '../support/client-text.ts';
-import { denialText } from '../support/explain-decision.ts';
-import { callGateway, type GatewayFlags } from '../support/gateway-client.ts';
-import { GatewayRefused } from '../support/gateway-refused.ts';
-import { columns } from '../support/output.ts';
+import { clientText } from '../../gateway/operations/listed-fields.ts';
+import { OPERATIONS } from '../../gateway/operations/operation-table.ts';
+import { inForceText } from '../../gateway/operations/override-text.ts';
+import type { DenialDetails } from '../../gateway/operations/schemas/denials.ts';
+import { durationText } from '../../gateway/operations/time-text.ts';
+import { inspectionText } from '../ops-client/client-text.ts';
+import { denialText } from '../ops-client/explain-decision.ts';
+import { callGateway, type GatewayFlags } from '../ops-client/gateway-client.ts';
+import { GatewayRefused } from '../ops-client/gateway-refused.ts';
+import { columns } from '../output/output.ts';
 import { type Form, startForm } from './form.ts';
 import type { DeniedClient, Policy } from './gather.ts';
 import { denialsOf } from './rows.ts';

@@ -12,7 +12,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
-import { listedKeyPartition } from '../../../src/core/partition.ts';
+import { listedKeyPartition } from '../../../src/gateway/core/identity/partition.ts';
 import { type GatewayProcess, startGatewayProcess } from '../../support/gateway.ts';
 import { call } from '../../support/http.ts';
 import { type ClientRecord, judge, type Recorded, stampOf, type Verdict } from './judge.ts';

@@ -10,7 +10,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import calculateSlot from 'cluster-key-slot';
-import { listedKeyPartition } from '../../../src/core/partition.ts';
+import { listedKeyPartition } from '../../../src/gateway/core/identity/partition.ts';
 import { headerOf, type Outcome, startLoad } from '../../../tools/load/open-loop.ts';
 import { type GatewayProcess, startGatewayProcess } from '../../support/gateway.ts';
 import { until } from '../../support/redis-node.ts';

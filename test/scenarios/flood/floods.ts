@@ -1,10 +1,10 @@
 /** Floods of invented identities, and a gateway without servers for them. */
-import { createCheck, NO_EVENTS } from '../../../src/core/check.ts';
-import type { CheckRequest } from '../../../src/core/check-request.ts';
-import { NO_OVERRIDES } from '../../../src/core/overrides.ts';
-import type { Salts } from '../../../src/core/salts.ts';
-import { DenialCache } from '../../../src/stores/denial-cache.ts';
-import { MemoryStore } from '../../../src/stores/memory/memory-store.ts';
+import { createCheck, NO_EVENTS } from '../../../src/gateway/core/check.ts';
+import type { CheckRequest } from '../../../src/gateway/core/check-request.ts';
+import type { Salts } from '../../../src/gateway/core/identity/salts.ts';
+import { NO_OVERRIDES } from '../../../src/gateway/core/overrides.ts';
+import { DenialCache } from '../../../src/gateway/stores/denial-cache.ts';
+import { MemoryStore } from '../../../src/gateway/stores/memory/memory-store.ts';
 import { policySetFrom } from '../../support/policies.ts';
 import { checkRequest, NOON_MS, SALTS } from '../../support/requests.ts';
 

@@ -2,7 +2,7 @@
  * One flood in its own process, so that the RSS is its alone. Started by prove.ts with `FLOOD IDENTITIES`; sends its
  * figures to the parent. FLOOD is `none` to measure what one key takes.
  */
-import { readEnvironment } from '../../../src/config/settings/environment.ts';
+import { readEnvironment } from '../../../src/gateway/config/settings/environment.ts';
 import { type Flood, floodsOf } from './floods.ts';
 import { fillStore, type Held, runFlood } from './run.ts';
 

@@ -2,7 +2,7 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { readEnvironment } from '../../../src/config/settings/environment.ts';
+import { readEnvironment } from '../../../src/gateway/config/settings/environment.ts';
 import { printTable, type Row } from '../../../tools/table.ts';
 import { defineScenario } from '../scenario.ts';
 import { type Flood, floodsOf } from './floods.ts';

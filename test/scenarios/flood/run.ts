@@ -1,6 +1,6 @@
 /** Runs floods against a gateway without servers and says what it holds afterwards. */
 import { setImmediate } from 'node:timers/promises';
-import type { CheckRequest } from '../../../src/core/check-request.ts';
+import type { CheckRequest } from '../../../src/gateway/core/check-request.ts';
 import { type Capacity, createGateway, type Flood, floodsOf, type Gateway } from './floods.ts';
 
 export interface Held {

@@ -4,7 +4,7 @@
  */
 import { deepStrictEqual } from 'node:assert';
 import fc from 'fast-check';
-import { CALENDAR_UNITS, Calendar } from '../../../src/core/calendar.ts';
+import { CALENDAR_UNITS, Calendar } from '../../../src/gateway/core/counting/calendar.ts';
 import {
   ALGORITHMS,
   type Algorithm,
@@ -15,7 +15,7 @@ import {
   type PeekResult,
   type Quota,
   type TakeResult,
-} from '../../../src/core/store.ts';
+} from '../../../src/gateway/core/counting/store.ts';
 import type { StoreUnderTest } from '../../contract/quota-store.contract.ts';
 import { quotaOf } from '../../support/quotas.ts';
 

@@ -1,5 +1,5 @@
 /** What a server may answer that is no answer of the script, and what a gateway has to make of it. */
-import type { StoreErrorReason } from '../../../src/core/store.ts';
+import type { StoreErrorReason } from '../../../src/gateway/core/counting/store.ts';
 import {
   bulk,
   type Fault,

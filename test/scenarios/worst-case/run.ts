@@ -2,8 +2,8 @@
  * An adversary: looks for the schedule of requests that gets the most units into one window, wherever that starts, by
  * the model that the Redis script is held against.
  */
-import { validatePolicyFile } from '../../../src/config/policy-file/validate.ts';
-import type { Quota } from '../../../src/core/store.ts';
+import { validatePolicyFile } from '../../../src/gateway/config/policy-file/validate.ts';
+import type { Quota } from '../../../src/gateway/core/counting/store.ts';
 import { policyFileContext } from '../../support/policies.ts';
 import { quotaOf } from '../../support/quotas.ts';
 import { openMemoryStore } from '../../support/stores.ts';

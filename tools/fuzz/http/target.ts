@@ -1,5 +1,5 @@
 /** What the fuzzer sends to the HTTP ports of proxies: checks of all proxies, and calls of the rate limit service as JSON. */
-import { HTTP_DIALECTS } from '../../../src/dialects/index.ts';
+import { HTTP_DIALECTS } from '../../../src/gateway/dialects/index.ts';
 import type { Random } from '../../../test/support/random.ts';
 import { type Plan, part, planOf, planOfBeginning } from '../plan.ts';
 import { type Request, requestParts } from './request.ts';

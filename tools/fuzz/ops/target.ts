@@ -1,7 +1,7 @@
 /** What the fuzzer sends to the port of operators: every route, with every kind of input, with the token and without. */
 import { readdirSync } from 'node:fs';
-import { LOG_LEVELS } from '../../../src/config/settings/settings.ts';
-import { OPS_ROUTES, type OpsRoute } from '../../../src/server/ops-routes.ts';
+import { LOG_LEVELS } from '../../../src/gateway/config/settings/settings.ts';
+import { OPS_ROUTES, type OpsRoute } from '../../../src/gateway/server/ops-routes.ts';
 import type { Random } from '../../../test/support/random.ts';
 import { type Request, requestParts } from '../http/request.ts';
 import { type Plan, part, planOf, planOfBeginning } from '../plan.ts';

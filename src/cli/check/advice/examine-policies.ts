@@ -1,0 +1,39 @@
+/** Examines policy files for `headgate check`: every diagnostic of loading, and the advice. */
+import type { Diagnostic } from '../../../gateway/config/diagnostic.ts';
+import { FileError } from '../../../gateway/config/file-error.ts';
+import { compilePolicies } from '../../../gateway/config/policy-file/compile.ts';
+import { notesOn } from '../../../gateway/config/policy-file/notes.ts';
+import { type PolicyFiles, validateFiles } from '../../../gateway/config/policy-file/read.ts';
+import { displayName, readText } from '../../../gateway/config/text-file.ts';
+import { adviceOn } from './advice.ts';
+
+export interface ExaminedFile {
+  readonly file: string;
+  /** Number of policies, with the default; undefined if the file is invalid. */
+  readonly policies: number | undefined;
+  /** Number of limits in place of policies, if it is a rate limit file. Undefined if it is invalid. */
+  readonly limits?: number | undefined;
+  readonly diagnostics: readonly Diagnostic[];
+}
+
+/** `readNamed` reads the policy file itself; it may be standard input. */
+export function examinePolicies(
+  paths: PolicyFiles,
+  nowMs: number,
+  readNamed: (path: string) => string,
+): ExaminedFile {
+  const file = displayName(paths.policies);
+  try {
+    const valid = validateFiles(paths, (path, namedBy) =>
+      path === paths.policies ? readNamed(path) : readText(path, namedBy),
+    );
+    const policySet = compilePolicies(valid.file, valid.ranges);
+    const { cloudflare, isWritten } = valid;
+    const advice = adviceOn(valid.file, { policySet, nowMs, cloudflare, isWritten });
+    const diagnostics = valid.place([...notesOn(valid.file), ...advice]);
+    return { file, policies: policySet.policies.length, diagnostics };
+  } catch (error) {
+    if (!(error instanceof FileError)) throw error;
+    return { file, policies: undefined, diagnostics: error.diagnostics };
+  }
+}

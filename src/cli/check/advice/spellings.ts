@@ -1,0 +1,34 @@
+/**
+ * Spellings of a path that some server treats as the same path.
+ *
+ * To evade the policy of `/api/auth/login`, a client sends a spelling that the gateway treats as another path and the
+ * application does not. `headgate check` and the tests try the spellings that have worked against some server. Targets
+ * are as they are sent: one character for each byte, and never a CR or LF.
+ */
+import { targetOf } from '../../../gateway/config/policy-file/path-template.ts';
+import { TRANSFORMATIONS } from './spelling-transformations.ts';
+
+/** Applies one transformation at a time. This is cheap enough for every policy of a file. */
+export function simpleSpellingsOf(path: string): string[] {
+  const target = targetOf(path);
+  return without(
+    target,
+    TRANSFORMATIONS.flatMap(({ spell }) => spell(target)),
+  );
+}
+
+/** Applies each transformation, and each two of them, one after the other or side by side. */
+export function spellingsOf(path: string): string[] {
+  const target = targetOf(path);
+  const pairs = TRANSFORMATIONS.flatMap((first, i) => {
+    const [once] = first.spell(target);
+    // Some transformations only change what another one wrote.
+    const base = once ?? target;
+    return TRANSFORMATIONS.slice(i + 1).flatMap(({ spell }) => spell(base).slice(0, 1));
+  });
+  return without(target, [...simpleSpellingsOf(path), ...pairs]);
+}
+
+function without(target: string, spellings: readonly string[]): string[] {
+  return [...new Set(spellings)].filter((spelling) => spelling !== target);
+}

@@ -1,0 +1,112 @@
+/** `headgate check`: reports mistakes in policy files and rate limit files, or problems of a Redis, without starting a gateway. */
+import { text } from 'node:stream/consumers';
+import { Command, Option } from 'commander';
+import { ConfigError } from '../../gateway/config/config-error.ts';
+import type { Environment } from '../../gateway/config/settings/environment.ts';
+import { commandEnvironment } from '../environment/commands.ts';
+import { countOf, type Output } from '../output/diagnostics.ts';
+import { asJson } from '../output/diagnostics-json.ts';
+import { asText } from '../output/diagnostics-text.ts';
+import { EXIT_FAULT, EXIT_INVALID_CONFIG } from '../output/exit-codes.ts';
+import { complain, linesIn, say } from '../output/output.ts';
+import { checkDocument } from './advice/rules-document.ts';
+import { checkFiles as examineFiles, STANDARD_INPUT } from './check-files.ts';
+import { asGithubCommands } from './diagnostics-github.ts';
+
+const NO_REDIS =
+  'HEADGATE_REDIS_URL: is not set, and REDIS_URL is not set either; --redis examines the Redis that they name';
+
+const OUTPUTS: Readonly<Record<OutputName, Output>> = {
+  text: asText,
+  json: asJson,
+  github: asGithubCommands,
+};
+
+type OutputName = 'text' | 'json' | 'github';
+
+interface CheckFlags {
+  readonly output: OutputName;
+  readonly strict?: boolean;
+  readonly mergeDomains?: boolean;
+  readonly redis?: boolean;
+  readonly rules?: boolean;
+}
+
+export function checkCommand(): Command {
+  return new Command('check')
+    .description('check policy files, and rate limit files of envoyproxy/ratelimit')
+    .argument(
+      '[files...]',
+      'policy files, rate limit files, or directories of these; - is standard input (default: those that serve reads, HEADGATE_POLICIES and HEADGATE_RATELIMIT_CONFIG)',
+    )
+    .addOption(
+      new Option('-o, --output <format>', 'output format')
+        .choices(Object.keys(OUTPUTS))
+        .default('text'),
+    )
+    .option('--strict', 'treat warnings as errors')
+    .option(
+      '--merge-domains',
+      'rate limit files may share a domain, as with MERGE_DOMAIN_CONFIG of envoyproxy/ratelimit',
+    )
+    .option('--redis', 'also check that gateways can count in Redis (HEADGATE_REDIS_URL)')
+    .option('--rules', 'print the list of rules, in Markdown')
+    .action(check);
+}
+
+async function check(
+  files: readonly string[],
+  { output, strict = false, mergeDomains = false, redis = false, rules = false }: CheckFlags,
+  command: Command,
+): Promise<void> {
+  if (rules) {
+    say(linesIn(checkDocument()));
+    return;
+  }
+  if (redis && output !== 'text')
+    command.error(`error: --redis has only text output, not ${output}`);
+  const environment = commandEnvironment(process.env);
+  const { policies, rateLimit } = environment;
+  const served = [policies, ...(rateLimit?.config === undefined ? [] : [rateLimit.config])];
+  const named = files.length > 0 || redis ? files : served;
+  if (named.length > 0) {
+    const merges = mergeDomains || rateLimit?.mergesDomains === true;
+    await checkFiles(named, {
+      ...{ output: OUTPUTS[output], strict, environment },
+      mergeDomains: merges,
+    });
+  }
+  if (redis) await checkRedis(environment);
+}
+
+interface FileCheck {
+  readonly output: Output;
+  readonly strict: boolean;
+  readonly mergeDomains: boolean;
+  readonly environment: Environment;
+}
+
+async function checkFiles(
+  files: readonly string[],
+  { output, strict, mergeDomains, environment: { cloudflareRanges } }: FileCheck,
+): Promise<void> {
+  const input = files.includes(STANDARD_INPUT) ? await text(process.stdin) : '';
+  const nowMs = Date.now();
+  const examined = examineFiles(files, { cloudflareRanges, mergeDomains, nowMs, input });
+  say(linesIn(output(examined)));
+  const warnings = strict ? countOf('warning', examined) : 0;
+  if (warnings > 0)
+    complain(
+      `headgate: --strict: ${warnings} warning${warnings === 1 ? '' : 's'} treated as errors`,
+    );
+  if (warnings > 0 || countOf('error', examined) > 0) process.exitCode = EXIT_INVALID_CONFIG;
+}
+
+/** Keeps the exit code of an invalid file. */
+async function checkRedis({ redis: target, ...environment }: Environment): Promise<void> {
+  if (target === undefined) throw new ConfigError([NO_REDIS]);
+  // Loaded only now, because most checks need no client of Redis.
+  const { reportOnRedis } = await import('./print-examination.ts');
+  const canCount = await reportOnRedis({ ...environment, target });
+  if (!canCount) process.exitCode ??= EXIT_FAULT;
+}

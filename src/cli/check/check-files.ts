@@ -1,0 +1,148 @@
+/** Examines the files of `headgate check`: policy files one by one, rate limit files together. */
+import { statSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { type Diagnostic, diagnostic } from '../../gateway/config/diagnostic.ts';
+import { FileError } from '../../gateway/config/file-error.ts';
+import { isKubernetesObject } from '../../gateway/config/other-text.ts';
+import { displayName, readText } from '../../gateway/config/text-file.ts';
+import { type ExaminedRuleFile, examineRules } from '../../gateway/ratelimit/rules/compile.ts';
+import { isRuleFile } from '../../gateway/ratelimit/rules/is-rule-file.ts';
+import { readRuleFile } from '../../gateway/ratelimit/rules/rule-file.ts';
+import { listRuleFiles } from '../../gateway/ratelimit/rules/rule-files.ts';
+import { type ExaminedFile, examinePolicies } from './advice/examine-policies.ts';
+
+export interface CheckOptions {
+  /** Path of the list of Cloudflare networks. */
+  readonly cloudflareRanges: string;
+  /** Whether rate limit files may share a domain. */
+  readonly mergeDomains: boolean;
+  readonly nowMs: number;
+  /** The text of standard input. */
+  readonly input: string;
+}
+
+export const STANDARD_INPUT = '-';
+
+/** A file, before rate limit files are examined together. */
+interface CheckedFile {
+  readonly path: string;
+  /** Undefined if it cannot be read. */
+  readonly text: string | undefined;
+  readonly isRuleFile: boolean;
+  /** What is known before the file is examined. */
+  readonly notes?: readonly Diagnostic[];
+  /** Why a directory cannot be listed. */
+  readonly refused?: readonly Diagnostic[];
+}
+
+/** In the order of the paths, which name files and directories. */
+export function checkFiles(paths: readonly string[], options: CheckOptions): ExaminedFile[] {
+  const files = withoutRepeated(paths.flatMap((path) => filesOf(path, options.input)));
+  const ruleFiles = files.filter((file) => file.isRuleFile);
+  const { files: rules } = examineRules(
+    ruleFiles.map(({ path, text = '' }) => readRuleFile(displayName(path), text)),
+    options,
+  );
+  const examined = new Map(ruleFiles.map((file, i) => [file, rules[i]]));
+  return files.map((file) => {
+    const found = examined.get(file);
+    return found === undefined ? examinePolicyFile(file, options) : asExamined(found, file.notes);
+  });
+}
+
+/** A rate limit file that is named twice would have the domain of another file: its own. */
+function withoutRepeated(files: readonly CheckedFile[]): CheckedFile[] {
+  const known = new Set<string>();
+  return files.filter(({ path, isRuleFile }) => {
+    if (!isRuleFile || path === STANDARD_INPUT) return true;
+    const isNew = !known.has(resolve(path));
+    known.add(resolve(path));
+    return isNew;
+  });
+}
+
+function asExamined(
+  { name, limits, diagnostics }: ExaminedRuleFile,
+  notes: readonly Diagnostic[] = [],
+): ExaminedFile {
+  const isValid = diagnostics.every(({ severity }) => severity !== 'error');
+  return {
+    file: name,
+    policies: undefined,
+    limits: isValid ? limits : undefined,
+    diagnostics: [...notes, ...diagnostics],
+  };
+}
+
+function examinePolicyFile(
+  { path, text, refused }: CheckedFile,
+  { cloudflareRanges, nowMs }: CheckOptions,
+): ExaminedFile {
+  if (refused !== undefined) {
+    return { file: displayName(path), policies: undefined, diagnostics: refused };
+  }
+  const paths = { policies: path, cloudflareRanges };
+  // What could not be read is read again, for the reason.
+  return examinePolicies(paths, nowMs, (named) => text ?? readText(named));
+}
+
+function filesOf(path: string, input: string): CheckedFile[] {
+  if (path === STANDARD_INPUT) return [{ path, text: input, isRuleFile: isRuleFile(input) }];
+  if (isDirectory(path)) return filesOfDirectory(resolve(path));
+  const text = textOf(path);
+  return [{ path, text, isRuleFile: text !== undefined && isRuleFile(text) }];
+}
+
+/**
+ * All files of a directory are rate limit files if one of them is, or is a Kubernetes object, whose mistake says so. Else
+ * the directory is refused like a file.
+ */
+function filesOfDirectory(path: string): CheckedFile[] {
+  const { files, leftOut, refused } = listed(path);
+  if (refused !== undefined) return [{ path, text: undefined, isRuleFile: false, refused }];
+  const read = files.map((file) => ({ path: file, text: textOf(file) }));
+  if (!read.some(({ text = '' }) => isRuleFile(text) || isKubernetesObject(text))) {
+    return [{ path, text: undefined, isRuleFile: false }];
+  }
+  const notes = leftOut.map((file) =>
+    diagnostic({
+      rule: 'ratelimit-folder-not-entered',
+      file: displayName(file),
+      place: undefined,
+      path: '',
+      message: 'is a link to a directory, or too deep: nothing in it is read',
+    }),
+  );
+  return read.map(({ path: file, text }, i) => ({
+    path: file,
+    text,
+    isRuleFile: text !== undefined,
+    notes: i === 0 ? notes : [],
+  }));
+}
+
+function listed(path: string) {
+  try {
+    return { ...listRuleFiles([path]), refused: undefined };
+  } catch (error) {
+    if (!(error instanceof FileError)) throw error;
+    return { files: [], leftOut: [], refused: error.diagnostics };
+  }
+}
+
+function textOf(path: string): string | undefined {
+  try {
+    return readText(path);
+  } catch (error) {
+    if (error instanceof FileError) return undefined;
+    throw error;
+  }
+}
+
+function isDirectory(path: string): boolean {
+  try {
+    return statSync(path).isDirectory();
+  } catch {
+    return false;
+  }
+}

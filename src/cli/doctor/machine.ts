@@ -1,0 +1,36 @@
+/** Node and the limits of this process. */
+import { type DoctorFinding, found } from '../proxy-files/read/catalog.ts';
+
+/** A connection of each client of a busy proxy, and some. */
+const ENOUGH_FILES = 4_096;
+
+export function machineFindings(): DoctorFinding[] {
+  const node = `${process.versions.node}, ${process.execPath}`;
+  return [found('node', 'Node', node), ...fileFindings(openFiles())];
+}
+
+function fileFindings(limit: number | undefined): DoctorFinding[] {
+  if (limit === undefined) return [];
+  const written = Number.isFinite(limit) ? String(limit) : 'any number';
+  return [
+    limit < ENOUGH_FILES
+      ? found(
+          'low-open-files',
+          'open files',
+          `at most ${written}; ${ENOUGH_FILES} or more are needed under load`,
+        )
+      : found('open-files', 'open files', `${written} of them at once`),
+  ];
+}
+
+/** The soft limit. Infinity: no limit. Undefined where the system has none. */
+function openFiles(): number | undefined {
+  const { report } = process;
+  // Without this, the report asks the name server about every connection. The types do not know it yet.
+  Object.assign(report, { excludeNetwork: true });
+  const { userLimits } = report.getReport() as {
+    userLimits?: { open_files?: { soft?: number | 'unlimited' } };
+  };
+  const soft = userLimits?.open_files?.soft;
+  return soft === 'unlimited' ? Number.POSITIVE_INFINITY : soft;
+}

@@ -1,0 +1,63 @@
+/** Connects to one server as a gateway does, and reads INFO before the server is ready. */
+import { Redis } from 'ioredis';
+import type { RedisAddress, RedisTarget } from '../../../gateway/config/settings/redis-target.ts';
+import { createRedisClient } from '../../../gateway/stores/redis/client.ts';
+import { withDeadline } from '../../../gateway/stores/redis/deadline.ts';
+import { untilReady } from '../../../gateway/stores/redis/ready.ts';
+import { ServerInfo } from '../../../gateway/stores/redis/server-info.ts';
+import { missingRight } from './refusals.ts';
+
+/** How long an examination waits for each reply. */
+export const REPLY_TIMEOUT_MS = 2_000;
+
+export interface Contact {
+  /** The caller disconnects it. */
+  readonly client: Redis;
+  /** Undefined if the account has no right to INFO. */
+  readonly info: ServerInfo | undefined;
+  /** Resolves when commands can be sent. */
+  ready(): Promise<void>;
+}
+
+/** The target of a single server, with the account of the URL. */
+export function serverTarget(target: RedisTarget, address: RedisAddress): RedisTarget {
+  return { ...target, kind: 'single', addresses: [address] };
+}
+
+/** Rejects with the first error. A server that is loading its data is a success, because it answers INFO. */
+export async function contact(target: RedisTarget): Promise<Contact> {
+  const { promise, resolve, reject } = Promise.withResolvers<ServerInfo | undefined>();
+  /** The first error of this connection. Later errors follow from it. */
+  let firstError: Error | undefined;
+  const client = createRedisClient({
+    target,
+    deadlineMs: REPLY_TIMEOUT_MS,
+    onError: (error) => {
+      firstError ??= error;
+      // After a timeout the client tries again, because a packet may have been lost.
+      if ((error as NodeJS.ErrnoException).code !== 'ETIMEDOUT') reject(error);
+    },
+  });
+  if (!(client instanceof Redis))
+    throw new TypeError('a contact needs the target of a single server');
+  // Sent before the client is ready: a server that loads its data becomes ready only when it has finished.
+  client.on('connect', () => {
+    firstError = undefined;
+    client.info().then(
+      (reply) => resolve(new ServerInfo(reply)),
+      (error: Error) => {
+        if (missingRight(error) !== undefined) resolve(undefined);
+        else reject(error);
+      },
+    );
+  });
+  try {
+    const info = await withDeadline(promise, REPLY_TIMEOUT_MS);
+    const ready = () =>
+      untilReady(client, { withinMs: REPLY_TIMEOUT_MS, connectionError: () => firstError });
+    return { client, info, ready };
+  } catch (error) {
+    client.disconnect();
+    throw firstError ?? error;
+  }
+}

@@ -1,0 +1,174 @@
+/** Finds the servers that count: the one in the URL, the master that sentinels report, or the masters of a cluster. */
+import {
+  type RedisAddress,
+  type RedisTarget,
+  redisPlace,
+} from '../../../gateway/config/settings/redis-target.ts';
+import { withDeadline } from '../../../gateway/stores/redis/deadline.ts';
+import { contact, REPLY_TIMEOUT_MS, serverTarget } from './contact.ts';
+import type { Finding, FindingLevel } from './finding.ts';
+import { refusalText } from './refusals.ts';
+import { unusable } from './server-findings.ts';
+
+const SLOTS = 16_384;
+
+export interface CountingServer {
+  readonly address: RedisAddress;
+  readonly holds: (slot: number) => boolean;
+}
+
+/** Yields findings, and returns the servers. */
+export async function* countingServers(
+  target: RedisTarget,
+): AsyncGenerator<Finding, readonly CountingServer[]> {
+  if (target.kind === 'sentinel') return yield* masterOfSentinels(target);
+  if (target.kind === 'cluster') return yield* mastersOfCluster(target);
+  return [{ address: target.addresses[0], holds: () => true }];
+}
+
+/** The answer of an address, or why it has none. */
+interface Queried<T> {
+  readonly address: RedisAddress;
+  readonly answer?: T;
+  readonly failure?: string;
+}
+
+function queryAll<T>(
+  addresses: readonly RedisAddress[],
+  query: (address: RedisAddress) => Promise<T>,
+): Promise<Queried<T>[]> {
+  return Promise.all(
+    addresses.map((address) =>
+      query(address).then(
+        (answer) => ({ address, answer }),
+        (error: unknown) => ({ address, failure: refusalText(error) }),
+      ),
+    ),
+  );
+}
+
+/** Warnings if at least one address answers, otherwise faults. */
+function* failures(queried: readonly Queried<unknown>[]): Generator<Finding> {
+  const level: FindingLevel = queried.some(({ failure }) => failure === undefined)
+    ? 'warning'
+    : 'fault';
+  for (const { address, failure } of queried) {
+    if (failure !== undefined) yield { level, place: redisPlace(address), text: failure };
+  }
+}
+
+async function* masterOfSentinels(
+  target: RedisTarget,
+): AsyncGenerator<Finding, readonly CountingServer[]> {
+  const { addresses, masterName } = target;
+  const queried = await queryAll(addresses, (address) => masterKnownTo(target, address));
+  yield* failures(queried);
+  const answers = queried.filter(({ failure }) => failure === undefined);
+  const [first] = answers;
+  if (first === undefined) return [];
+  const masters = new Map(
+    answers.flatMap(({ answer }) => (answer ? [[redisPlace(answer), answer] as const] : [])),
+  );
+  const [master, ...others] = masters.values();
+  const place = redisPlace(first.address);
+  if (master === undefined) {
+    const text = `no sentinel monitors a master named ${masterName}: correct the name in the URL`;
+    yield { level: 'fault', place, text };
+    return [];
+  }
+  const text = `${answers.length} of ${addresses.length} sentinels answer, the master is ${[...masters.keys()].join(' or ')}`;
+  yield others.length === 0
+    ? { level: 'fine', place, text }
+    : {
+        level: 'warning',
+        place,
+        text: `${text}: they disagree, perhaps because of a failover; repeat the check`,
+      };
+  return [...masters.values()].map((address) => ({ address, holds: () => true }));
+}
+
+async function masterKnownTo(
+  target: RedisTarget,
+  address: RedisAddress,
+): Promise<RedisAddress | undefined> {
+  const { client, ready } = await contact({
+    ...serverTarget(target, address),
+    username: target.sentinelUsername,
+    password: target.sentinelPassword,
+    database: 0,
+  });
+  try {
+    await ready();
+    const reply = await withDeadline(
+      client.call('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', target.masterName),
+      REPLY_TIMEOUT_MS,
+    );
+    if (!Array.isArray(reply)) return undefined;
+    const [host, port] = reply;
+    return { host: String(host), port: Number(port) };
+  } finally {
+    client.disconnect();
+  }
+}
+
+interface Shard {
+  readonly first: number;
+  readonly last: number;
+  readonly master: RedisAddress;
+}
+
+async function* mastersOfCluster(
+  target: RedisTarget,
+): AsyncGenerator<Finding, readonly CountingServer[]> {
+  const queried = await queryAll(target.addresses, (address) => shardsKnownTo(target, address));
+  yield* failures(queried);
+  const known = queried.find(({ answer }) => answer !== undefined);
+  if (known?.answer === undefined) return [];
+  if (typeof known.answer === 'string') {
+    yield { level: 'fault', place: redisPlace(known.address), text: known.answer };
+    return [];
+  }
+  const shards = known.answer;
+  const covered = shards.reduce((sum, { first, last }) => sum + last - first + 1, 0);
+  if (covered < SLOTS) {
+    const text = `only ${covered} of ${SLOTS} slots have a master: see CLUSTER NODES, and redis-cli --cluster fix`;
+    yield { level: 'fault', place: redisPlace(known.address), text };
+  }
+  const masters = new Map(shards.map(({ master }) => [redisPlace(master), master]));
+  return [...masters].map(([place, address]) => {
+    const own = shards.filter(({ master }) => redisPlace(master) === place);
+    return {
+      address,
+      holds: (slot) => own.some(({ first, last }) => first <= slot && slot <= last),
+    };
+  });
+}
+
+/** Returns a text if the server is not a cluster node. */
+async function shardsKnownTo(
+  target: RedisTarget,
+  address: RedisAddress,
+): Promise<readonly Shard[] | string> {
+  const { client, info, ready } = await contact(serverTarget(target, address));
+  try {
+    const obstacle = info && unusable(info, 'cluster');
+    // A replica also knows the slots of all nodes.
+    if (obstacle !== undefined && info?.text('role') !== 'slave') return obstacle.text;
+    await ready();
+    const reply = await withDeadline(client.call('CLUSTER', 'SLOTS'), REPLY_TIMEOUT_MS);
+    return shardsOf(reply, address);
+  } finally {
+    client.disconnect();
+  }
+}
+
+/** Each row has the first slot, the last slot, then the master and each replica as host, port and more. */
+function shardsOf(reply: unknown, address: RedisAddress): Shard[] {
+  if (!Array.isArray(reply)) return [];
+  return reply.map(([first, last, [host, port]]) => ({
+    first: Number(first),
+    last: Number(last),
+    // An empty host means the address of the queried node.
+    master: { host: String(host || address.host), port: Number(port) },
+  }));
+}

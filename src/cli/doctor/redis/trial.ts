@@ -1,0 +1,211 @@
+/** Does in Redis what gateways do, with keys that are deleted afterwards, and reports what fails. */
+import { randomUUID } from 'node:crypto';
+import calculateSlot from 'cluster-key-slot';
+import type { RedisTarget } from '../../../gateway/config/settings/redis-target.ts';
+import {
+  ALGORITHMS,
+  type Descriptor,
+  type Quota,
+  type QuotaStore,
+} from '../../../gateway/core/counting/store.ts';
+import {
+  listenTo,
+  OVERRIDES_CHANNEL,
+  QUERIES_CHANNEL,
+  RESET_CHANNEL,
+} from '../../../gateway/stores/redis/channels.ts';
+import { createRedisClient, type RedisClient } from '../../../gateway/stores/redis/client.ts';
+import { withDeadline } from '../../../gateway/stores/redis/deadline.ts';
+import { InFlight } from '../../../gateway/stores/redis/in-flight.ts';
+import { sampleKeyspace } from '../../../gateway/stores/redis/keyspace.ts';
+import { untilReady } from '../../../gateway/stores/redis/ready.ts';
+import {
+  READ_OVERRIDES_SCRIPT,
+  WRITE_OVERRIDES_SCRIPT,
+} from '../../../gateway/stores/redis/redis-override-store.ts';
+import { REPLICAS_SCRIPT } from '../../../gateway/stores/redis/replicas.ts';
+import { storeOfTarget } from '../../../gateway/stores/redis/store-of-target.ts';
+import { REPLY_TIMEOUT_MS } from './contact.ts';
+import { fault, fine, type PlacedFinding, warning } from './finding.ts';
+import { refusalText } from './refusals.ts';
+
+/** If the examination is interrupted, its keys expire after this time. */
+const LIFETIME_MS = 10_000;
+const MAX_TAKES = 10;
+/** Hash tags that are tried to find one in a node's slots: enough for a node with a single slot. */
+const MAX_TAGS = 200_000;
+
+/** With these costs and this limit, three takes run every command of the script. */
+const LOG: Quota = {
+  algorithm: 'sliding-window-log',
+  limit: 3,
+  burst: 3,
+  windowMs: LIFETIME_MS,
+  countRejected: true,
+};
+const LOG_COST = 2;
+const LOG_TAKES = 3;
+
+/** Whether a server holds a slot. */
+export type Holds = (slot: number) => boolean;
+
+/** Opens the connections of a gateway. */
+export class Trial {
+  readonly #client: RedisClient;
+  readonly #subscriber: RedisClient;
+  readonly #subscribed: Promise<void>;
+  readonly #store: QuotaStore;
+  #lastError: Error | undefined;
+
+  constructor(target: RedisTarget) {
+    const connection = {
+      target,
+      deadlineMs: REPLY_TIMEOUT_MS,
+      onError: (error: Error) => {
+        this.#lastError = error;
+      },
+    };
+    this.#client = createRedisClient(connection);
+    this.#subscriber = createRedisClient({ ...connection, onError: () => {} });
+    this.#subscribed = subscribes(this.#subscriber);
+    // Awaited later, or never.
+    this.#subscribed.catch(() => {});
+    const options = {
+      client: this.#client,
+      inFlight: new InFlight(MAX_TAKES),
+      deadlineMs: REPLY_TIMEOUT_MS,
+    };
+    this.#store = storeOfTarget(target, options);
+  }
+
+  close(): void {
+    this.#client.disconnect();
+    this.#subscriber.disconnect();
+  }
+
+  /** Tries to count on a server that was already reached, then everything else that gateways do there. */
+  async *counting(holds: Holds): AsyncGenerator<PlacedFinding> {
+    let tag: string;
+    try {
+      tag = tagFor(holds);
+      await untilReady(this.#client, {
+        withinMs: REPLY_TIMEOUT_MS,
+        connectionError: () => this.#lastError,
+      });
+      await this.#take(tag);
+    } catch (error) {
+      yield fault(refusalText(error));
+      return;
+    }
+    yield fine('requests are counted');
+    yield* without(
+      'while Redis is down, only HEADGATE_REPLICAS decides how limits are shared',
+      () => this.#beat(tag),
+    );
+    yield* without('operators cannot block or exempt a client or change a mode', () =>
+      this.#put(tag),
+    );
+    yield* without('the number of counted windows is unknown', () => this.#sample());
+    yield* without('limits per address are shared only if HEADGATE_IP_SALT_SECRET is set', () =>
+      this.#shareSalt(tag),
+    );
+  }
+
+  /** Once for all servers, because a message reaches all of them. */
+  subscribing(): AsyncGenerator<PlacedFinding> {
+    return without(
+      'denials are not cached, so every denied request reaches Redis, and changes by operators take effect seconds later',
+      () => this.#subscribed,
+    );
+  }
+
+  /** Takes with every algorithm. */
+  async #take(tag: string): Promise<void> {
+    const log: Descriptor = { key: keyOf(tag, 'log'), quota: LOG, cost: LOG_COST };
+    const others = ALGORITHMS.filter((each) => each !== LOG.algorithm).map((algorithm) => ({
+      key: keyOf(tag, algorithm),
+      quota: { ...LOG, algorithm },
+      cost: 1,
+    }));
+    const keys = [log, ...others].map(({ key }) => key);
+    try {
+      for (let i = 0; i < LOG_TAKES; i++) await this.#store.take([log]);
+      await this.#store.take(others);
+    } catch (error) {
+      await this.#delete(keys).catch(() => {});
+      throw error;
+    }
+    // The script also deletes keys, so takes need this right.
+    await this.#delete(keys);
+  }
+
+  /** Under a key of the trial: a further name among the real heartbeats would take a share of every limit. */
+  async #beat(tag: string): Promise<void> {
+    const key = keyOf(tag, 'replicas');
+    await this.#client.eval(REPLICAS_SCRIPT, 1, key, randomUUID(), LIFETIME_MS);
+    await this.#delete([key]);
+  }
+
+  /** Stores an override and removes it. Gateways that are notified find nothing new. */
+  async #put(tag: string): Promise<void> {
+    const key = keyOf(tag, 'notices');
+    for (const lifetimeMs of [LIFETIME_MS, 0]) {
+      const values = [OVERRIDES_CHANNEL, 1, 0, 'trial', lifetimeMs, '{}'];
+      await this.#client.eval(WRITE_OVERRIDES_SCRIPT, 1, key, ...values);
+    }
+    await this.#client.eval(READ_OVERRIDES_SCRIPT, 1, key);
+    await this.#delete([key]);
+  }
+
+  async #sample(): Promise<void> {
+    await sampleKeyspace(this.#client, true);
+  }
+
+  async #shareSalt(tag: string): Promise<void> {
+    const key = keyOf(tag, 'salt');
+    await this.#client.set(key, '', 'PX', LIFETIME_MS, 'NX');
+    await this.#client.get(key);
+    await this.#delete([key]);
+  }
+
+  /** One command per key, as resets do. */
+  async #delete(keys: readonly string[]): Promise<void> {
+    await withDeadline(Promise.all(keys.map((key) => this.#client.del(key))), REPLY_TIMEOUT_MS);
+  }
+}
+
+/** Warns what is lost if `act` fails. Gateways can count all the same. */
+async function* without(loss: string, act: () => Promise<unknown>): AsyncGenerator<PlacedFinding> {
+  try {
+    await withDeadline(act(), REPLY_TIMEOUT_MS);
+  } catch (error) {
+    yield warning(`${refusalText(error)}; without it, ${loss}`);
+  }
+}
+
+/** Resolves when the channels of gateways are subscribed. */
+function subscribes(subscriber: RedisClient): Promise<void> {
+  return new Promise((resolve, reject) => {
+    listenTo([RESET_CHANNEL, OVERRIDES_CHANNEL, QUERIES_CHANNEL], subscriber, {
+      onListening: resolve,
+      onMessage: () => {},
+      onDeaf: (reason) => {
+        if (reason !== undefined) reject(reason);
+      },
+    });
+  });
+}
+
+function keyOf(tag: string, name: string): string {
+  return `hg:v1:{${tag}}:${name}`;
+}
+
+/** A hash tag whose slot the server holds. */
+function tagFor(holds: Holds): string {
+  const run = randomUUID();
+  for (let i = 0; i < MAX_TAGS; i++) {
+    const tag = `check-${run}-${i}`;
+    if (holds(calculateSlot(tag))) return tag;
+  }
+  throw new RangeError('found no key in the slots of this server');
+}

@@ -1,0 +1,183 @@
+/** Runs every examination of `headgate doctor`, and prints what it finds. */
+import { ConfigError } from '../../gateway/config/config-error.ts';
+import type { ValidFile } from '../../gateway/config/policy-file/compile.ts';
+import { everyEntry } from '../../gateway/config/policy-file/policy-schema.ts';
+import { type Environment, readEnvironment } from '../../gateway/config/settings/environment.ts';
+import { commandEnvironment, isDropIn } from '../environment/commands.ts';
+import { EXIT_FAULT, EXIT_INVALID_CONFIG } from '../output/exit-codes.ts';
+import { complain, type Line, type OutputFlags, print, say, type Tone } from '../output/output.ts';
+import { sentByClients } from '../proxy-files/print/proxy-config.ts';
+import {
+  type DoctorFinding,
+  type FindingId,
+  found,
+  type Severity,
+} from '../proxy-files/read/catalog.ts';
+import { examineProxyFile } from '../proxy-files/read/examine-files.ts';
+import { choiceFindings, policyFindings, validPolicies } from './doctor-policies.ts';
+import { gatewayState } from './gateway-state.ts';
+import { machineFindings } from './machine.ts';
+import { fileOrPipe, isPiped, STANDARD_INPUT } from './piped-text.ts';
+import { acceptsSecret, opsUrlOf, portFindings } from './ports.ts';
+import type { FindingLevel } from './redis/finding.ts';
+import { settingsFindings } from './settings.ts';
+import type { Target } from './through/through-answer.ts';
+import { MAX_REQUESTS, throughGateway } from './through/through-gateway.ts';
+import { policyPaths } from './through/through-paths.ts';
+
+export interface DoctorFlags extends OutputFlags {
+  readonly policies?: string;
+  readonly proxyFile: readonly string[];
+  readonly through?: URL;
+  readonly host?: string;
+  readonly redis?: true;
+}
+
+export async function doctor(flags: DoctorFlags): Promise<void> {
+  const { output } = flags;
+  const findings: DoctorFinding[] = [];
+  for await (const finding of everyFinding(flags)) {
+    findings.push(finding);
+    // One after the other, because some take seconds.
+    if (output === 'text') say(linesOf(finding));
+  }
+  const count = (severity: Severity) =>
+    findings.filter((each) => each.severity === severity).length;
+  const [errors, warnings] = [count('error'), count('warning')];
+  if (output === 'json')
+    print(output, { findings: findings.map(jsonOf), errors, warnings }, () => []);
+  else say(`${counted(errors, 'error')}, ${counted(warnings, 'warning')}`);
+  const wrong = findings.filter(({ severity }) => severity === 'error');
+  if (wrong.some(({ part }) => part === 'configuration')) process.exitCode = EXIT_INVALID_CONFIG;
+  else if (wrong.length > 0) process.exitCode = EXIT_FAULT;
+}
+
+async function* everyFinding(flags: DoctorFlags): AsyncGenerator<DoctorFinding> {
+  yield* machineFindings();
+  const settings = readSettings();
+  if ('mistakes' in settings) {
+    yield* settings.mistakes.map(settingMistake);
+  } else {
+    const isSet = (name: string) => Boolean(process.env[name]);
+    yield* settingsFindings(settings, isSet);
+  }
+  // With mistakes in the environment, the rest is examined with the default settings.
+  const environment = 'mistakes' in settings ? readEnvironment({}) : settings;
+  const path = flags.policies ?? environment.policies;
+  const files = { ...environment, policies: path };
+  yield* policyFindings(files);
+  const valid = validPolicies(files);
+  const isNamed =
+    flags.policies !== undefined || Boolean(process.env.HEADGATE_POLICIES) || isDropIn(process.env);
+  const gateway = await gatewayState(opsUrlOf(environment));
+  yield* choiceFindings({ path, digest: valid?.digest, isNamed }, gateway);
+  for (const file of flags.proxyFile) yield* proxyFindings(file, valid?.file, environment);
+  yield* portFindings(environment);
+  yield* redisFindings(environment, flags.redis === true);
+  if (flags.through === undefined) return;
+  const target = targetOf(flags.through, flags.host);
+  const { url } = target;
+  const policies = valid && {
+    digest: valid.digest,
+    headers: sentByClients(valid.file),
+    paths: policyPaths(valid.file, target),
+    costs: new Set(everyEntry(valid.file).map(({ entry }) => entry.cost)),
+  };
+  const heads = policies?.paths.tried.map(({ target }) => target) ?? [];
+  const more = heads.length === 0 ? '' : `, and a HEAD request to ${heads.join(', ')}`;
+  const as = target.host === undefined ? '' : ` for ${target.host}`;
+  complain(`headgate: sends at most ${MAX_REQUESTS} GET requests to ${url.href}${as}${more}`);
+  yield* throughGateway({ target, now: Date.now, settings: environment, policies });
+}
+
+/** The user of the URL goes into a header, and is printed nowhere. */
+function targetOf(through: URL, host: string | undefined): Target {
+  const url = new URL(through);
+  const { username, password } = url;
+  url.username = '';
+  url.password = '';
+  if (username + password === '') return { url, ...(host !== undefined && { host }) };
+  const user = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
+  const authorization = `Basic ${Buffer.from(user).toString('base64')}`;
+  return { url, authorization, ...(host !== undefined && { host }) };
+}
+
+function readSettings(): Environment | { readonly mistakes: readonly string[] } {
+  try {
+    return commandEnvironment(process.env);
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    return { mistakes: error.mistakes };
+  }
+}
+
+/** `HEADGATE_PORT: must be ...` */
+function settingMistake(mistake: string): DoctorFinding {
+  const [name = ''] = mistake.split(':', 1);
+  return found('invalid-setting', name, mistake.slice(name.length + 2));
+}
+
+const EMPTY = 'is empty: run nginx -t, which says why';
+
+async function* proxyFindings(
+  path: string,
+  policies: ValidFile | undefined,
+  settings: Environment,
+): AsyncGenerator<DoctorFinding> {
+  const file = path === STANDARD_INPUT ? 'standard input' : path;
+  const isAccepted = (secret: string | undefined) => acceptsSecret(settings, secret);
+  try {
+    const text = await fileOrPipe(path);
+    if (text.trim() === '' && isPiped(path)) yield found('empty-input', file, EMPTY);
+    else yield* await examineProxyFile({ file, path, text, policies, settings, isAccepted });
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    yield* error.mistakes.map((mistake) => found('unreadable-proxy-file', file, mistake));
+  }
+}
+
+const REDIS_IDS: Readonly<Record<FindingLevel, FindingId>> = {
+  fault: 'redis-fault',
+  warning: 'redis-warning',
+  note: 'redis-note',
+  fine: 'redis',
+};
+
+async function* redisFindings(
+  { redis: target, storeTimeoutMs, replicas, workers }: Environment,
+  isNeeded: boolean,
+): AsyncGenerator<DoctorFinding> {
+  if (target === undefined) {
+    if (isNeeded) yield found('no-redis', 'HEADGATE_REDIS_URL', 'is not set');
+    return;
+  }
+  // Loaded only now, because without Redis no client of it is needed.
+  const { examineRedis } = await import('./redis/examine-redis.ts');
+  for await (const { level, place, text } of examineRedis({
+    ...{ target, storeTimeoutMs, replicas, workers },
+    now: Date.now,
+  }))
+    yield found(REDIS_IDS[level], `redis ${place}`, text);
+}
+
+const TONES: Readonly<Record<Severity, Tone>> = {
+  error: 'bad',
+  warning: 'warning',
+  info: 'aside',
+  fine: 'good',
+};
+
+function linesOf({ id, severity, subject, problem, remedy }: DoctorFinding): Line[] {
+  const first = {
+    spans: [`${subject}: `, { text: severity, tone: TONES[severity] }, ` ${id}: ${problem}`],
+  };
+  return remedy === '' ? [first] : [first, `    ${remedy}`];
+}
+
+function jsonOf({ id, severity, subject, problem, remedy }: DoctorFinding) {
+  return { id, severity, subject, problem, remedy };
+}
+
+function counted(count: number, what: string): string {
+  return `${count} ${count === 1 ? what : `${what.replace(/y$/, 'ie')}s`}`;
+}

@@ -1,0 +1,45 @@
+/** Why an answer has no headers of headgate, if the counters of the gateway tell it. */
+import { type DoctorFinding, type FindingId, found } from '../../proxy-files/read/catalog.ts';
+import type { GatewayState } from '../gateway-state.ts';
+import { DENIAL_LOST, hasDenied } from './through-denials.ts';
+
+/** Findings that may have several reasons. */
+export const UNCLEAR: ReadonlySet<string> = new Set<FindingId>([
+  ...(['answered-403', 'gateway-unreachable', 'answered-by-site', 'not-limited'] as const),
+]);
+
+/** `before` and `after`: the state of the gateway around the request. */
+export function explained(
+  finding: DoctorFinding,
+  before: GatewayState,
+  after: GatewayState | undefined,
+): DoctorFinding {
+  if (after === undefined) return finding;
+  const { id, subject, problem } = finding;
+  const isChecked = after.checks > before.checks;
+  if (id === 'gateway-unreachable') {
+    // With this header, the requests pass: a page of the site does not look so.
+    if (problem.includes('X-RateLimit-Bypass')) return finding;
+    return found('answered-503', subject, `${problem}: ${isChecked ? CHECKED_503 : UNCHECKED_503}`);
+  }
+  if (id === 'not-limited')
+    return isChecked ? found('headers-not-shown', subject, problem) : finding;
+  if (hasDenied(before, after)) return found('denial-lost', subject, `${problem}: ${DENIAL_LOST}`);
+  if (after.refused > before.refused)
+    return { ...finding, problem: `${problem}: ${WRONG_SECRET[0]}`, remedy: WRONG_SECRET[1] };
+  if (isChecked) return { ...finding, problem: `${problem}: ${ALLOWED}` };
+  if (id === 'answered-by-site') return { ...finding, problem: `${problem}: ${NOT_CHECKED[0]}` };
+  return { ...finding, problem: `${problem}: ${NOT_CHECKED[0]}`, remedy: NOT_CHECKED[1] };
+}
+
+const CHECKED_503 = 'the gateway runs and got the check';
+const UNCHECKED_503 = 'the gateway runs and got no check';
+const ALLOWED = 'the gateway allowed the request, so the application has answered';
+const WRONG_SECRET = [
+  'the gateway refused the check, because the secret of the proxy is missing or wrong',
+  'Put the value of `HEADGATE_PROXY_SECRET` into the file of the proxy, and reload the proxy.',
+] as const;
+const NOT_CHECKED = [
+  'the gateway got no check, so the proxy or the application has answered',
+  'Try a path that the application answers without a login. If every path is answered so, the proxy asks another gateway, or none.',
+] as const;

@@ -1,0 +1,105 @@
+/**
+ * Reads the environment of envoyproxy/ratelimit (src/settings/settings.go), so that headgate can take its place: each
+ * variable becomes a setting of headgate, or a note that it has no effect. Settings of headgate that are set win.
+ */
+import { randomBytes } from 'node:crypto';
+import { ConfigError } from '../../gateway/config/config-error.ts';
+import { isServiceLink } from '../../gateway/config/settings/setting.ts';
+import { DROP_IN_POLICIES } from '../../gateway/config/shipped-files.ts';
+import { ignored } from './ignored.ts';
+import { portsOf } from './ports.ts';
+import { redisUrlOf } from './redis.ts';
+import { rulesOf } from './rules.ts';
+import { formMistakes, type Given, isTrue, type Mapped } from './variable.ts';
+
+export interface DropIn {
+  /** The variables with the settings of headgate. */
+  readonly variables: NodeJS.ProcessEnv;
+  /** What has no effect, and what differs: a line each. */
+  readonly notes: readonly string[];
+}
+
+/** Throws a ConfigError with every variable that headgate cannot replace. */
+export function dropInFor(given: Given): DropIn {
+  const parts: Mapped[] = [
+    portsOf(given),
+    rulesOf(given),
+    redisUrlOf(given),
+    answersOf(given),
+    unsupported(given),
+  ];
+  const mistakes = parts.flatMap((part) => part.mistakes ?? []);
+  if (mistakes.length > 0) throw new ConfigError(mistakes);
+  const settings: Record<string, string> = {
+    HEADGATE_POLICIES: DROP_IN_POLICIES,
+    // Without a token of the operator's, nobody has one: the ops port shows health and metrics only.
+    HEADGATE_ADMIN_TOKEN: randomBytes(24).toString('base64url'),
+    // Theirs has spans with TRACING_ENABLED only; headgate has none of calls of the rate limit filter.
+    OTEL_SDK_DISABLED: 'true',
+    ...Object.assign({}, ...parts.map((part) => part.settings ?? {})),
+  };
+  const missing = Object.entries(settings).filter(([name]) => !isSet(given[name]));
+  return {
+    // Their REDIS_URL has another form than headgate's variable of this name.
+    variables: { ...given, ...Object.fromEntries(missing), REDIS_URL: undefined },
+    notes: [...parts.flatMap((part) => part.notes ?? []), ...ignored(given)],
+  };
+}
+
+/** In a cluster with a Service called headgate, Kubernetes sets HEADGATE_PORT. */
+function isSet(value: string | undefined): boolean {
+  return value !== undefined && value !== '' && !isServiceLink(value);
+}
+
+/** Theirs, and headgate's. */
+const LOG_LEVELS: Readonly<Record<string, string>> = {
+  panic: 'fatal',
+  fatal: 'fatal',
+  error: 'error',
+  warn: 'warn',
+  warning: 'warn',
+  info: 'info',
+  debug: 'debug',
+  trace: 'trace',
+};
+
+function answersOf(given: Given): Mapped {
+  const names = [
+    given.LIMIT_LIMIT_HEADER || 'RateLimit-Limit',
+    given.LIMIT_REMAINING_HEADER || 'RateLimit-Remaining',
+    given.LIMIT_RESET_HEADER || 'RateLimit-Reset',
+  ];
+  const level = given.LOG_LEVEL?.toLowerCase();
+  return {
+    settings: {
+      ...(isTrue(given.LIMIT_RESPONSE_HEADERS_ENABLED) && {
+        HEADGATE_RATELIMIT_HEADERS: names.join(','),
+      }),
+      ...(isTrue(given.RESPONSE_DYNAMIC_METADATA) && { HEADGATE_RATELIMIT_METADATA: 'on' }),
+      ...(isTrue(given.SHADOW_MODE) && { HEADGATE_RATELIMIT_SHADOW: 'on' }),
+      ...(isTrue(given.QUOTA_MODE) && { HEADGATE_RATELIMIT_QUOTA: 'on' }),
+      ...(level && { HEADGATE_LOG_LEVEL: LOG_LEVELS[level] ?? '' }),
+    },
+    mistakes:
+      !level || Object.hasOwn(LOG_LEVELS, level)
+        ? []
+        : [`LOG_LEVEL: must be one of ${Object.keys(LOG_LEVELS).join(', ')}`],
+  };
+}
+
+function unsupported(given: Given): Mapped {
+  const backend = given.BACKEND_TYPE || 'redis';
+  return {
+    mistakes: [
+      ...formMistakes(given),
+      ...(backend === 'redis'
+        ? []
+        : [
+            `BACKEND_TYPE: headgate counts in Redis, not in ${backend}: set it to redis, and REDIS_URL`,
+          ]),
+      ...(given.GRPC_UDS
+        ? ['GRPC_UDS: headgate answers gRPC on a port only: unset it, and set GRPC_PORT']
+        : []),
+    ],
+  };
+}

@@ -1,0 +1,54 @@
+/** The formats of access logs. Where two have the same text, the first is taken. */
+import { hint } from '../../../gateway/config/closest-word.ts';
+import { ConfigError } from '../../../gateway/config/config-error.ts';
+import { apacheCombined } from './apache-combined.ts';
+import { awsAlb } from './aws-alb.ts';
+import { caddyJson } from './caddy-json.ts';
+import { cloudflareLogpush } from './cloudflare-logpush.ts';
+import { envoyGatewayJson } from './envoy-gateway-json.ts';
+import { envoyJson } from './envoy-json.ts';
+import { envoyText } from './envoy-text.ts';
+import { gcpLoadBalancer } from './gcp-load-balancer.ts';
+import { haproxyHttplog } from './haproxy-httplog.ts';
+import { ingressNginx } from './ingress-nginx.ts';
+import type { LogFormat } from './log-format.ts';
+import { nginxCombined } from './nginx-combined.ts';
+import { nginxJson } from './nginx-json.ts';
+import { nginxLogFormat } from './nginx-log-format.ts';
+import { traefikClf } from './traefik-clf.ts';
+import { traefikJson } from './traefik-json.ts';
+
+export const FORMATS: readonly LogFormat[] = [
+  nginxCombined,
+  apacheCombined,
+  nginxJson,
+  ingressNginx,
+  envoyText,
+  envoyJson,
+  envoyGatewayJson,
+  caddyJson,
+  haproxyHttplog,
+  traefikJson,
+  traefikClf,
+  awsAlb,
+  cloudflareLogpush,
+  gcpLoadBalancer,
+];
+
+/** By its name, or of an NGINX log_format string. Throws a ConfigError. */
+export function formatNamed(name: string): LogFormat {
+  const found = FORMATS.find((format) => format.name === name);
+  if (found !== undefined) return found;
+  if (name.includes('$')) return nginxLogFormat(name);
+  const names = FORMATS.map((format) => format.name);
+  throw new ConfigError([
+    `--format: "${name}" is no format${hintFor(name, names)}; it is auto, an NGINX log_format string, or one of ${names.join(', ')}`,
+  ]);
+}
+
+/** `nginx` is the beginning of several names. */
+function hintFor(name: string, names: readonly string[]): string {
+  const begun = names.filter((each) => each.startsWith(`${name}-`));
+  if (begun.length === 0) return hint(name, names);
+  return `, did you mean ${begun.map((each) => `"${each}"`).join(' or ')}?`;
+}

@@ -1,0 +1,136 @@
+/** Turns entries of an access log into the requests that a gateway would have checked. */
+
+import type {
+  CheckRequest,
+  HeaderFields,
+  ReportedAddresses,
+} from '../../gateway/core/check-request.ts';
+import { canonicalAddress } from '../../gateway/core/identity/address.ts';
+import type { PolicySet } from '../../gateway/core/matching/policy-set.ts';
+import type { LogEntry } from './log-entry.ts';
+
+/** One `--map`: what a field of the log holds. */
+export interface MappedField {
+  /** `api_key`, `user`, or `header:` and the name of a header in lower case. */
+  readonly target: string;
+  readonly field: string;
+}
+
+/**
+ * The request of an entry, or undefined if the entry does not say which client sent it. Every call returns the same
+ * object with other values, so that a long log needs no memory for it.
+ */
+export type LogRequests = (entry: LogEntry) => LogRequest | undefined;
+
+export interface LogRequest extends CheckRequest {
+  readonly addresses: Omit<ReportedAddresses, 'client'> & { client: string | undefined };
+}
+
+/** Reads `api_key=FIELD`, `user=FIELD` or `header:NAME=FIELD`. Throws a RangeError whose message gives the right form. */
+export function readMapping(text: string): MappedField {
+  const [, kind = '', header = '', field = ''] =
+    /^(api_key|user|header:([A-Za-z0-9-]+))=(.+)$/.exec(text) ?? [];
+  if (kind === '') {
+    throw new RangeError(`"${text}" must be api_key=FIELD, user=FIELD or header:NAME=FIELD`);
+  }
+  return { target: header === '' ? kind : `header:${header.toLowerCase()}`, field };
+}
+
+/** The entries must have the values of the mapped fields, in the order of `mapping`. */
+export function createLogRequests(
+  { naming }: PolicySet,
+  mapping: readonly MappedField[],
+): LogRequests {
+  const places = mapping.map(({ target }) => placeOf(target, naming));
+  const addresses = {
+    // The proxy that wrote the log is one that the file trusts. If the file trusts none, it believes no address.
+    proxy: naming.trustedProxies.example ?? NO_PROXY,
+    peer: undefined as string | undefined,
+    client: undefined as string | undefined,
+    forwardedFor: undefined as string | undefined,
+    forwarded: undefined as string | undefined,
+    headers: NO_NAMES,
+  };
+  const request = {
+    ...{ method: '', host: '', target: '', headers: NO_HEADERS as HeaderFields, addresses },
+    ...{ policy: undefined, requestId: undefined, missing: NO_NAMES },
+  };
+  return (entry) => {
+    request.method = entry.method;
+    request.host = entry.host ?? '';
+    request.target = entry.target;
+    addresses.client = entry.address;
+    addresses.forwardedFor = entry.forwardedFor;
+    addresses.forwarded = undefined;
+    if (places.length > 0) request.headers = mappedHeaders(entry, places, addresses);
+    if (addresses.client === undefined) takeLastForwarded(addresses);
+    // A network such as Cloudflare's may set headers only if it connected to the proxy.
+    addresses.peer = addresses.client;
+    const isKnown = isAddress(addresses.client) || hasAny(request.headers);
+    return isKnown ? request : undefined;
+  };
+}
+
+const NO_PROXY = '127.0.0.1';
+const NO_NAMES: readonly string[] = [];
+const NO_HEADERS: HeaderFields = {};
+
+/** The header that a mapped field becomes. */
+interface Place {
+  readonly header: string;
+  /** The field holds a token, and the header has `Bearer` before it. */
+  readonly isToken: boolean;
+}
+
+function placeOf(target: string, naming: PolicySet['naming']): Place {
+  const { apiKeyHeader, userHeader } = naming;
+  if (target === 'user') return { header: userHeader, isToken: false };
+  if (target !== 'api_key') return { header: target.slice('header:'.length), isToken: false };
+  return { header: apiKeyHeader, isToken: apiKeyHeader === 'authorization' };
+}
+
+interface ForwardedLists {
+  client: string | undefined;
+  forwardedFor: string | undefined;
+  forwarded: string | undefined;
+}
+
+/** Lists of forwarded addresses are no headers of the client: proxies report them. */
+function mappedHeaders(
+  { fields }: LogEntry,
+  places: readonly Place[],
+  lists: ForwardedLists,
+): HeaderFields {
+  let headers: Record<string, string> | undefined;
+  for (let i = 0; i < places.length; i++) {
+    const value = fields[i];
+    const place = places[i];
+    if (value === undefined || value === '' || place === undefined) continue;
+    const { header, isToken } = place;
+    if (header === 'x-forwarded-for') lists.forwardedFor = value;
+    else if (header === 'forwarded') lists.forwarded = value;
+    else {
+      headers ??= {};
+      headers[header] = isToken && !/^bearer /i.test(value) ? `Bearer ${value}` : value;
+    }
+  }
+  return headers ?? NO_HEADERS;
+}
+
+/** Envoy logs no peer by default. It appends the peer to X-Forwarded-For, so the last address is the peer. */
+function takeLastForwarded(lists: ForwardedLists): void {
+  const list = lists.forwardedFor;
+  if (list === undefined) return;
+  const comma = list.lastIndexOf(',');
+  lists.client = list.slice(comma + 1).trim();
+  lists.forwardedFor = comma === -1 ? undefined : list.slice(0, comma);
+}
+
+/** A log may have `unix:`, a host name or `-` in place of an address. */
+function isAddress(text: string | undefined): boolean {
+  return text !== undefined && canonicalAddress(text) !== undefined;
+}
+
+function hasAny(headers: HeaderFields): boolean {
+  return headers !== NO_HEADERS;
+}

@@ -1,0 +1,37 @@
+/** Reads policy files for replays. The result is plain data, so that threads can share it. */
+import { ConfigError } from '../../gateway/config/config-error.ts';
+import { compilePolicies, type ValidFile } from '../../gateway/config/policy-file/compile.ts';
+import type { KnownRanges } from '../../gateway/config/policy-file/identity-config.ts';
+import { readPolicies } from '../../gateway/config/policy-file/read.ts';
+import type { PolicySet } from '../../gateway/core/matching/policy-set.ts';
+
+export interface ReadPolicies {
+  readonly file: ValidFile;
+  readonly ranges: KnownRanges;
+}
+
+/** Throws a ConfigError. */
+export function readPolicyFile(path: string, cloudflareRanges: string): ReadPolicies {
+  const { found } = readPolicies({ policies: path, cloudflareRanges });
+  if ('mistakes' in found) throw new ConfigError(found.mistakes);
+  const { file, ranges } = found;
+  return { file, ranges };
+}
+
+/** In all threads. A gateway remembers 10,000; a log has more, and they come again. */
+const REMEMBERED_ADDRESSES = 1_000_000;
+
+/** To look at, not to decide with. */
+export function policySetOf({ file, ranges }: ReadPolicies): PolicySet {
+  return compilePolicies(file, ranges);
+}
+
+/** To decide many requests with. `threads`: among which the clients are divided. */
+export function largePolicySetOf({ file, ranges }: ReadPolicies, threads: number): PolicySet {
+  return compilePolicies(file, ranges, Math.ceil(REMEMBERED_ADDRESSES / threads));
+}
+
+/** The names of policies that match by host. */
+export function hostPoliciesOf({ file: { entries } }: ReadPolicies): Set<string> {
+  return new Set(entries.flatMap(({ name, match }) => (match?.host === undefined ? [] : [name])));
+}

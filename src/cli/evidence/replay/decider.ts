@@ -1,0 +1,108 @@
+/**
+ * Decides the requests of a log as a gateway with one policy file would: the production check, on a memory store, at the
+ * time of the request.
+ */
+
+import { type Check, createCheck, NO_EVENTS } from '../../../gateway/core/check.ts';
+import type { CheckRequest } from '../../../gateway/core/check-request.ts';
+import type { Decision } from '../../../gateway/core/counting/decision.ts';
+import type { LimitDescriptor } from '../../../gateway/core/counting/descriptor.ts';
+import { everyLimit } from '../../../gateway/core/counting/every-limit.ts';
+import type { Descriptor, TakeResult } from '../../../gateway/core/counting/store.ts';
+import type { ClientIdentity } from '../../../gateway/core/identity/identity.ts';
+import type { PolicySet } from '../../../gateway/core/matching/policy-set.ts';
+import { NO_OVERRIDES, type PolicyModes } from '../../../gateway/core/overrides.ts';
+import type { Limit, Policy } from '../../../gateway/core/policy.ts';
+import { MemoryStore } from '../../../gateway/stores/memory/memory-store.ts';
+import { SaltBooks } from '../../../gateway/stores/salts/salt-books.ts';
+import type { Decided } from './tally.ts';
+
+/** Half of what a Map can hold. Expired keys leave, so only clients of the last window count. */
+const MAX_KEYS = 8_000_000;
+
+export interface DeciderOptions extends DeciderEvents {
+  readonly policies: PolicySet;
+  /** Policies that the log cannot evaluate are off. */
+  readonly modes: PolicyModes;
+  /** Limits that the log cannot evaluate are not counted. */
+  readonly isEvaluated: (limit: Limit) => boolean;
+}
+
+export interface DeciderEvents {
+  /** A policy in shadow mode would have denied. Called before the next turn of the event loop. */
+  readonly onWouldDeny: (decision: Decision) => void;
+}
+
+export const NO_DECIDER_EVENTS: DeciderEvents = { onWouldDeny: () => {} };
+
+export class Decider {
+  readonly #check: Check;
+  readonly #policies: PolicySet;
+  #nowMs = 0;
+  #client: ClientIdentity | undefined;
+  #applied: readonly Policy[] = [];
+  readonly #counted: LimitDescriptor[] = [];
+
+  constructor(options: DeciderOptions) {
+    const { policies, modes } = options;
+    const store = new MemoryStore({ now: () => this.#nowMs, maxKeys: MAX_KEYS });
+    const take = takingOnly(options, (descriptors) => {
+      this.#counted.push(...descriptors);
+      return store.take(descriptors);
+    });
+    this.#policies = {
+      ...policies,
+      identify: (request, context) => {
+        this.#client = policies.identify(request, context);
+        return this.#client;
+      },
+      policiesFor: (...request) => {
+        this.#applied = policies.policiesFor(...request);
+        return this.#applied;
+      },
+    };
+    this.#check = createCheck({
+      store: { take },
+      local: store,
+      salts: new SaltBooks(),
+      overrides: { current: { ...NO_OVERRIDES, modes } },
+      newId: () => '',
+      events: { ...NO_EVENTS, wouldDeny: options.onWouldDeny },
+    });
+  }
+
+  /** Milliseconds since the epoch; they must not go back. The answer is valid until the next request. */
+  decide(request: CheckRequest, nowMs: number): Decided {
+    this.#nowMs = nowMs;
+    this.#applied = NONE;
+    this.#counted.length = 0;
+    // A store in this process answers without a promise.
+    const decision = this.#check(request, this.#policies, nowMs) as Decision;
+    const partition = this.#client?.partition ?? '';
+    return { decision, partition, applied: this.#applied, counted: this.#counted };
+  }
+}
+
+const NONE: readonly Policy[] = [];
+
+type Take<D> = (descriptors: readonly D[]) => TakeResult;
+
+/** Takes from the limits that the log can evaluate. There is at least one, because policies without one are off. */
+function takingOnly(
+  { policies, isEvaluated }: DeciderOptions,
+  take: Take<LimitDescriptor>,
+): Take<Descriptor> {
+  const isAll = policies.policies.flatMap(everyLimit).every(isEvaluated);
+  const takeSome: Take<LimitDescriptor> = (descriptors) => {
+    const { states, ...result } = take(descriptors.filter(({ source }) => isEvaluated(source)));
+    const found = states.values();
+    return {
+      ...result,
+      states: descriptors.map(({ source }) =>
+        isEvaluated(source) ? found.next().value : undefined,
+      ),
+    };
+  };
+  // The core describes limits, so every descriptor has its limit.
+  return (isAll ? take : takeSome) as Take<Descriptor>;
+}

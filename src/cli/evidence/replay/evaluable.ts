@@ -1,0 +1,67 @@
+/** Finds what a log cannot tell. A limit that needs it is not evaluated, which is not the same as "0 denied". */
+import type { PolicyModes } from '../../../gateway/core/overrides.ts';
+import type { Limit, Partition, Policy } from '../../../gateway/core/policy.ts';
+import type { MappedField } from '../log-request.ts';
+
+/** Which identities of clients the log has, besides addresses: those that `--map` names. */
+export interface KnownIdentities {
+  readonly apiKey: boolean;
+  readonly user: boolean;
+  /** In lower case. */
+  readonly headers: ReadonlySet<string>;
+}
+
+export function knownIdentities(mapping: readonly MappedField[]): KnownIdentities {
+  const targets = mapping.map(({ target }) => target);
+  return {
+    apiKey: targets.includes('api_key'),
+    user: targets.includes('user'),
+    headers: new Set(targets.map((target) => target.replace(/^header:/, ''))),
+  };
+}
+
+export interface Evaluability {
+  isEvaluated(limit: Limit): boolean;
+  /** Turns off policies without a limit that can be evaluated. */
+  readonly modes: PolicyModes;
+  /** Why a policy as a whole is not evaluated, by its name. */
+  readonly policies: ReadonlyMap<string, string>;
+  /** Why a limit is not evaluated, by its label. */
+  readonly limits: ReadonlyMap<string, string>;
+}
+
+export function evaluabilityOf(policies: readonly Policy[], known: KnownIdentities): Evaluability {
+  const limits = new Map<string, string>();
+  const notEvaluated = new Map<string, string>();
+  for (const policy of policies) {
+    // A client's plan replaces the limits, so there are several lists, and none may be empty.
+    for (const list of [policy.limits, ...policy.plans.values()]) {
+      const missing = list.map((limit) => [limit, missingFor(limit.per, known)] as const);
+      for (const [{ label }, reason] of missing)
+        if (reason !== undefined) limits.set(label, reason);
+      const [first] = missing;
+      if (first?.[1] !== undefined && missing.every(([, reason]) => reason !== undefined)) {
+        notEvaluated.set(policy.name, first[1]);
+      }
+    }
+  }
+  return {
+    isEvaluated: ({ per }) => missingFor(per, known) === undefined,
+    modes: new Map([...notEvaluated.keys()].map((name) => [name, 'off'])),
+    policies: notEvaluated,
+    limits,
+  };
+}
+
+/** Why a limit of this partition cannot be evaluated, and what to do. Undefined if it can. */
+function missingFor(per: Partition, known: KnownIdentities): string | undefined {
+  if (per === 'api_key' && !known.apiKey) return lacks('API keys', 'api_key');
+  if (per === 'user' && !known.user) return lacks('users', 'user');
+  if (!per.startsWith('header:')) return undefined;
+  const header = per.slice('header:'.length);
+  return known.headers.has(header) ? undefined : lacks(`the header ${header}`, per);
+}
+
+function lacks(what: string, mapping: string): string {
+  return `the log does not say ${what}; if it has them, use --map ${mapping}=FIELD`;
+}

@@ -1,0 +1,67 @@
+/** The most units that each client asked for within one window of a limit, whether they were admitted or not. */
+import { type LimitDescriptor, partitionOf } from '../../../gateway/core/counting/descriptor.ts';
+import { fixedWindowAt } from '../../../gateway/core/counting/fixed-window.ts';
+import { isOfMany } from '../../../gateway/core/identity/partition.ts';
+import type { Limit } from '../../../gateway/core/policy.ts';
+
+interface Recent {
+  /** When units were asked for, oldest first; from `from` on they count. */
+  readonly timesMs: number[];
+  from: number;
+  peak: number;
+}
+
+/** Times that are dropped at once, so that dropping costs little. */
+const DROPPED_AT_ONCE = 1_024;
+
+export class Peaks {
+  readonly #byLimit = new Map<string, Map<string | object, Recent>>();
+
+  /** One limit may occur several times, next to each other: then the first is the client's own. */
+  add(descriptors: readonly LimitDescriptor[], client: object, nowMs: number): void {
+    for (const [i, { source, key }] of descriptors.entries()) {
+      if (source.label === descriptors[i - 1]?.source.label) continue;
+      // The key of an address changes with the salts.
+      const recent = this.#recentOf(source.label, isOfMany(partitionOf(key)) ? key : client);
+      const { timesMs } = recent;
+      for (let unit = 0; unit < source.cost; unit++) timesMs.push(nowMs);
+      while (!counts(source, timesMs[recent.from] ?? nowMs, nowMs)) recent.from++;
+      recent.peak = Math.max(recent.peak, timesMs.length - recent.from);
+      if (recent.from >= DROPPED_AT_ONCE) {
+        timesMs.splice(0, recent.from);
+        recent.from = 0;
+      }
+    }
+  }
+
+  /** By label: the number of clients with each peak. */
+  histograms(): Map<string, Map<number, number>> {
+    const all = new Map<string, Map<number, number>>();
+    for (const [label, clients] of this.#byLimit) {
+      const counts = new Map<number, number>();
+      for (const { peak } of clients.values()) counts.set(peak, (counts.get(peak) ?? 0) + 1);
+      all.set(label, counts);
+    }
+    return all;
+  }
+
+  #recentOf(label: string, counted: string | object): Recent {
+    let clients = this.#byLimit.get(label);
+    if (clients === undefined) {
+      clients = new Map();
+      this.#byLimit.set(label, clients);
+    }
+    let recent = clients.get(counted);
+    if (recent === undefined) {
+      recent = { timesMs: [], from: 0, peak: 0 };
+      clients.set(counted, recent);
+    }
+    return recent;
+  }
+}
+
+/** Whether what was asked for at a moment still counts. Windows slide, or are fixed. */
+function counts({ quota }: Limit, atMs: number, nowMs: number): boolean {
+  if (quota.algorithm !== 'fixed-window') return atMs > nowMs - quota.windowMs;
+  return atMs >= fixedWindowAt(quota, nowMs).startMs;
+}

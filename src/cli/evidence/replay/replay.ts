@@ -1,0 +1,204 @@
+/**
+ * Replays the entries of a log: decides each request by the new policy file and, for comparison, by the old one. With
+ * several threads, each has a replay of its own, which sees all entries and decides those of its clients.
+ */
+
+import type { Decision } from '../../../gateway/core/counting/decision.ts';
+import { everyLimit } from '../../../gateway/core/counting/every-limit.ts';
+import { isAddress } from '../../../gateway/core/identity/partition.ts';
+import type { PolicySet } from '../../../gateway/core/matching/policy-set.ts';
+import type { LogEntry } from '../log-entry.ts';
+import {
+  createLogRequests,
+  type LogRequest,
+  type LogRequests,
+  type MappedField,
+} from '../log-request.ts';
+import { compileClientAddress, compileClientNetwork, KEY_NAME } from './client-address.ts';
+import { ClientBook, type ClientEntry, Sightings } from './client-book.ts';
+import { Decider, type DeciderEvents, NO_DECIDER_EVENTS } from './decider.ts';
+import { Difference } from './difference.ts';
+import { evaluabilityOf, knownIdentities } from './evaluable.ts';
+import { Peaks } from './peaks.ts';
+import {
+  byDenied,
+  byNewlyAllowed,
+  byNewlyDenied,
+  type LogFacts,
+  type ReplayResult,
+} from './result.ts';
+import { SameSecond } from './same-second.ts';
+import { Tally } from './tally.ts';
+
+export interface ReplayOptions {
+  readonly policies: PolicySet;
+  /** The policies to compare with. */
+  readonly against: PolicySet | undefined;
+  readonly mapping: readonly MappedField[];
+  /** The precision of the log's stamps, in milliseconds. */
+  readonly precisionMs: number;
+  /** Whether the peaks of clients are wanted. */
+  readonly measuresPeaks: boolean;
+  /** This thread, from 0, and their number. */
+  readonly thread: number;
+  readonly threads: number;
+}
+
+/** In shorter windows it matters when in a second the requests of that second came. */
+const SHORT_WINDOW_MS = 10_000;
+
+export class Replay {
+  readonly #options: ReplayOptions;
+  readonly #requestOf: LogRequests;
+  readonly #addressOf: ReturnType<typeof compileClientAddress>;
+  readonly #networkOf: ReturnType<typeof compileClientNetwork>;
+  readonly #now: Decider;
+  readonly #before: { decider: Decider; requestOf: LogRequests } | undefined;
+  /** Decides as if all requests of one second came at once. */
+  readonly #atOnce: Decider | undefined;
+  readonly #sameSecond: SameSecond | undefined;
+  readonly #sightings = new Sightings();
+  readonly #tally = new Tally(this.#sightings);
+  readonly #difference = new Difference(this.#sightings);
+  readonly #deniedAtOnce = new Map<string, number>();
+  readonly #clients = new ClientBook();
+  readonly #hasShadow: boolean;
+  /** Clients by their partitions, until policies in shadow mode have reported. */
+  readonly #recent = new Map<string, ClientEntry>();
+  readonly #peaks: Peaks | undefined;
+  readonly #facts: LogFacts = {
+    withoutAddress: 0,
+    withHost: 0,
+    answered429: 0,
+    fromMs: Number.POSITIVE_INFINITY,
+    toMs: Number.NEGATIVE_INFINITY,
+  };
+
+  constructor(options: ReplayOptions) {
+    const { policies, against, mapping, precisionMs, threads } = options;
+    const { naming } = policies;
+    this.#options = options;
+    this.#hasShadow = policies.policies.some(({ mode }) => mode === 'shadow');
+    if (options.measuresPeaks) this.#peaks = new Peaks();
+    this.#requestOf = createLogRequests(policies, mapping);
+    this.#addressOf = compileClientAddress(naming);
+    this.#networkOf = compileClientNetwork(naming, threads);
+    const decider = (set: PolicySet, events: DeciderEvents) =>
+      new Decider({
+        ...events,
+        ...evaluabilityOf(set.policies, knownIdentities(mapping)),
+        policies: set,
+      });
+    this.#now = decider(policies, { onWouldDeny: (decision) => this.#wouldDeny(decision) });
+    this.#before = against && {
+      decider: decider(against, NO_DECIDER_EVENTS),
+      requestOf: createLogRequests(against, mapping),
+    };
+    if (precisionMs <= 1 || !hasShortWindow(policies)) return;
+    const addAtOnce = (decision: Decision) => this.#addAtOnce(decision);
+    this.#atOnce = decider(policies, { onWouldDeny: addAtOnce });
+    this.#sameSecond = new SameSecond(precisionMs, (entry, atMs) => this.#decide(entry, atMs));
+  }
+
+  /** Whether the entry is to be added. Call it for every entry, in any order: it counts what the log says. */
+  wants(entry: LogEntry): boolean {
+    const facts = this.#facts;
+    facts.fromMs = Math.min(facts.fromMs, entry.startMs);
+    facts.toMs = Math.max(facts.toMs, entry.startMs);
+    if (entry.status === 429) facts.answered429++;
+    if (entry.host !== undefined) facts.withHost++;
+    const request = this.#requestOf(entry);
+    if (request === undefined) facts.withoutAddress++;
+    // How many requests a second has depends on all clients.
+    return this.#sameSecond !== undefined || (request !== undefined && this.#isMine(request));
+  }
+
+  /** Entries come in the order of their starts. */
+  add(entry: LogEntry): void {
+    if (this.#sameSecond === undefined) this.#decide(entry, entry.startMs);
+    else this.#sameSecond.add(entry);
+  }
+
+  /** Resolves when nothing is left to be counted. Await it now and then: policies in shadow mode report a little later. */
+  async settle(): Promise<void> {
+    await new Promise((resolve) => setImmediate(resolve));
+    this.#recent.clear();
+  }
+
+  async finish(): Promise<ReplayResult> {
+    this.#sameSecond?.flush();
+    await this.settle();
+    const { policies, limits, reasons } = this.#tally;
+    const { newlyDenied, newlyAllowed } = this.#difference;
+    const clients = this.#clients;
+    return {
+      ...{ policies, limits, reasons, newlyDenied, newlyAllowed },
+      isUncertain: this.#atOnce !== undefined,
+      deniedAtOnce: this.#deniedAtOnce,
+      facts: this.#facts,
+      peaks: this.#peaks?.histograms() ?? new Map(),
+      clients: {
+        all: clients.size,
+        deniedRequests: this.#tally.denied,
+        denied: clients.count(({ denied }) => denied > 0),
+        newlyDenied: clients.count((each) => each.newlyDenied > 0),
+        newlyAllowed: clients.count((each) => each.newlyAllowed > 0),
+        mostDenied: clients.top(byDenied),
+        mostNewlyDenied: clients.top(byNewlyDenied),
+        mostNewlyAllowed: clients.top(byNewlyAllowed),
+      },
+    };
+  }
+
+  #decide(entry: LogEntry, atMs: number): void {
+    const request = this.#requestOf(entry);
+    if (request === undefined) return;
+    const address = this.#addressOf(request);
+    const { name, thread } = this.#networkOf(address);
+    if (thread !== this.#options.thread) return;
+    const known = this.#options.mapping.length === 0 ? this.#clients.entry(name) : undefined;
+    // The address of the entry is a part of its line, which must not stay in memory as long as the address.
+    if (known?.name === address) request.addresses.client = known.name;
+    const decided = this.#now.decide(request, atMs);
+    const { partition } = decided;
+    const client =
+      known ?? this.#clients.entry(isAddress(partition) ? name : this.#keyName(partition));
+    if (this.#hasShadow) this.#recent.set(partition, client);
+    this.#tally.add(decided, client, atMs);
+    this.#peaks?.add(decided.counted, client, atMs);
+    if (this.#atOnce !== undefined) {
+      const { decision } = this.#atOnce.decide(request, entry.startMs);
+      if (decision.verdict === 'deny') this.#addAtOnce(decision);
+    }
+    if (this.#before === undefined) return;
+    // The old file may trust other proxies and read other headers.
+    const old = this.#before.requestOf(entry);
+    const before = old && this.#before.decider.decide(old, atMs).decision;
+    if (before !== undefined) this.#difference.add(decided.decision, before, client);
+  }
+
+  #isMine(request: LogRequest): boolean {
+    const { thread, threads } = this.#options;
+    return threads === 1 || this.#networkOf(this.#addressOf(request)).thread === thread;
+  }
+
+  #wouldDeny(decision: Decision): void {
+    const { binding, denial } = decision;
+    const client = this.#recent.get(denial?.client ?? '');
+    if (client !== undefined) this.#tally.addDenial(decision, client, binding?.nowMs ?? 0);
+  }
+
+  #addAtOnce({ policy }: Decision): void {
+    this.#deniedAtOnce.set(policy, (this.#deniedAtOnce.get(policy) ?? 0) + 1);
+  }
+
+  /** Keys that the file lists have an id; others, and users, have their partition. */
+  #keyName(partition: string): string {
+    const listed = this.#options.policies.listedClients.get(partition);
+    return listed === undefined ? partition : KEY_NAME + listed.id;
+  }
+}
+
+function hasShortWindow({ policies }: PolicySet): boolean {
+  return policies.flatMap(everyLimit).some(({ quota }) => quota.windowMs < SHORT_WINDOW_MS);
+}

@@ -1,0 +1,184 @@
+/** Turns the result of a replay into its report, with what the log cannot tell. */
+import { everyLimit } from '../../../gateway/core/counting/every-limit.ts';
+import type { PolicySet } from '../../../gateway/core/matching/policy-set.ts';
+import type { MappedField } from '../log-request.ts';
+import type { LineCounts } from '../reading/entry-stream.ts';
+import { KEY_NAME } from './client-address.ts';
+import type { ClientRow } from './client-book.ts';
+import { type Counts, newCounts } from './counts.ts';
+import { evaluabilityOf, knownIdentities } from './evaluable.ts';
+import { notesOn } from './notes.ts';
+import type {
+  ChangeReport,
+  ClientReport,
+  CountsReport,
+  DifferenceReport,
+  PolicyReport,
+  ReplayReport,
+} from './replay-report.ts';
+import { byNewlyAllowed, byNewlyDenied, type Change, type ReplayResult } from './result.ts';
+
+export interface ReportOptions {
+  readonly policies: PolicySet;
+  /** The names of policies that match by host. */
+  readonly hostPolicies: ReadonlySet<string>;
+  readonly mapping: readonly MappedField[];
+  readonly log: { readonly sources: readonly string[]; readonly format: string };
+  readonly lines: LineCounts;
+  readonly hasDifference: boolean;
+  /** Whether clients appear by their addresses. */
+  readonly showsAddresses: boolean;
+  /** What the reading of the log noticed. */
+  readonly notes: readonly string[];
+}
+
+export function reportOn(result: ReplayResult, options: ReportOptions): ReplayReport {
+  const { lines, log, hasDifference, policies } = options;
+  const { clients, facts, reasons } = result;
+  const nameOf = options.showsAddresses ? (name: string) => name : numberedClients(result);
+  const decided = sum(reasons.values());
+  return {
+    log: { ...log, from: timeOf(facts.fromMs), to: timeOf(facts.toMs) },
+    lines: {
+      read: lines.read,
+      understood: lines.understood,
+      not_understood: lines.misread,
+      first_not_understood: lines.firstMisread.map((each) => ({
+        ...each,
+        source: log.sources[each.source] ?? '',
+      })),
+      without_request: lines.withoutRequest,
+      late: lines.late,
+      out_of_order: lines.outOfOrder,
+    },
+    requests: {
+      decided,
+      denied: clients.deniedRequests,
+      clients: clients.all,
+      denied_clients: clients.denied,
+      without_address: facts.withoutAddress,
+      logged_429: facts.answered429,
+      reasons: Object.fromEntries([...reasons].sort()),
+    },
+    policies: policyReports(result, options),
+    clients: clients.mostDenied.map((row) => clientReport(row, nameOf)),
+    ...(hasDifference && { difference: differenceReport(result, nameOf) }),
+    notes: [...options.notes, ...notesOn(policies, options.mapping, result)],
+  };
+}
+
+function policyReports(result: ReplayResult, options: ReportOptions): PolicyReport[] {
+  const { policies, hostPolicies, mapping } = options;
+  const missing = evaluabilityOf(policies.policies, knownIdentities(mapping));
+  const missingHost = (name: string) =>
+    result.facts.withHost === 0 && hostPolicies.has(name) ? NO_HOST : undefined;
+  return policies.policies.map((policy) => {
+    const { name, mode } = policy;
+    const atOnce = result.deniedAtOnce.get(name);
+    const reason = missing.policies.get(name) ?? missingHost(name);
+    return {
+      name,
+      mode,
+      ...countsReport(result.policies.get(name), reason),
+      ...(result.isUncertain && { denied_requests_at_once: atOnce ?? 0 }),
+      limits: everyLimit(policy).map(({ label, description }) => ({
+        label,
+        allows: description,
+        ...countsReport(result.limits.get(label), reason ?? missing.limits.get(label)),
+      })),
+    };
+  });
+}
+
+const NO_HOST = 'the log does not say which host was asked for, and the policy matches by host';
+
+function countsReport(
+  counts: Counts = newCounts(),
+  notEvaluated: string | undefined,
+): CountsReport {
+  const isKnown = notEvaluated === undefined;
+  return {
+    requests: counts.requests,
+    clients: counts.clients,
+    denied_requests: isKnown ? counts.denied : null,
+    denied_clients: isKnown ? counts.deniedClients : null,
+    first_denial: timeOf(counts.firstDenialMs),
+    last_denial: timeOf(counts.lastDenialMs),
+    busiest_minute: busiestMinute(counts),
+    ...(isKnown ? {} : { not_evaluated: notEvaluated }),
+  };
+}
+
+/** The first of equals in time. */
+function busiestMinute({ minutes }: Counts): CountsReport['busiest_minute'] {
+  let busiest: readonly [minute: number, requests: number, denied: number] | undefined;
+  for (const [minute, [requests, denied]] of minutes) {
+    const [first = 0, most = 0] = busiest ?? [];
+    if (requests > most || (requests === most && minute < first))
+      busiest = [minute, requests, denied];
+  }
+  if (busiest === undefined) return null;
+  const [minute, requests, denied] = busiest;
+  return { at: new Date(minute * 60_000).toISOString(), requests, denied_requests: denied };
+}
+
+function clientReport(row: ClientRow, nameOf: (name: string) => string): ClientReport {
+  return { client: nameOf(row.name), requests: row.requests, denied_requests: row.denied };
+}
+
+function differenceReport(
+  result: ReplayResult,
+  nameOf: (name: string) => string,
+): DifferenceReport {
+  const { clients, newlyDenied, newlyAllowed } = result;
+  const changed = (rows: readonly ClientRow[], of: (row: ClientRow) => number) =>
+    rows.map((row) => ({
+      client: nameOf(row.name),
+      requests: row.requests,
+      changed_requests: of(row),
+    }));
+  return {
+    newly_denied_requests: requestsOf(newlyDenied),
+    newly_denied_clients: clients.newlyDenied,
+    newly_allowed_requests: requestsOf(newlyAllowed),
+    newly_allowed_clients: clients.newlyAllowed,
+    newly_denied: changeReports(newlyDenied),
+    newly_allowed: changeReports(newlyAllowed),
+    clients_newly_denied: changed(clients.mostNewlyDenied, byNewlyDenied),
+    clients_newly_allowed: changed(clients.mostNewlyAllowed, byNewlyAllowed),
+  };
+}
+
+function changeReports(changes: ReadonlyMap<string, Change>): ChangeReport[] {
+  return [...changes]
+    .map(([policy, change]) => ({ policy, ...change }))
+    .sort((a, b) => b.requests - a.requests || (a.policy < b.policy ? -1 : 1));
+}
+
+function requestsOf(changes: ReadonlyMap<string, Change>): number {
+  return sum([...changes.values()].map(({ requests }) => requests));
+}
+
+/** `client 1`, `client 2`: in the order of the lists, so that the same log gives the same names. Keys keep their ids. */
+function numberedClients({ clients }: ReplayResult): (name: string) => string {
+  const numbers = new Map<string, string>();
+  for (const { name } of [
+    ...clients.mostDenied,
+    ...clients.mostNewlyDenied,
+    ...clients.mostNewlyAllowed,
+  ]) {
+    if (!numbers.has(name)) numbers.set(name, `client ${numbers.size + 1}`);
+  }
+  return (name) => (name.startsWith(KEY_NAME) ? name : (numbers.get(name) ?? name));
+}
+
+function sum(numbers: Iterable<number>): number {
+  let total = 0;
+  for (const each of numbers) total += each;
+  return total;
+}
+
+/** Null for an infinite time: nothing happened. */
+function timeOf(ms: number): string | null {
+  return Number.isFinite(ms) ? new Date(ms).toISOString() : null;
+}

@@ -1,0 +1,99 @@
+/** Measures limits: each client's own requests are counted as a gateway counts them, at the times of the log. */
+import type { Descriptor } from '../../../gateway/core/counting/store.ts';
+import { MemoryStore } from '../../../gateway/stores/memory/memory-store.ts';
+import {
+  addCluster,
+  type ClusterSums,
+  noClusters,
+  type Share,
+  shareOfClusters,
+  shareOfTrials,
+} from './intervals.ts';
+import { dayOf } from './peaks.ts';
+import { type ByStratum, byStratum, type RoutePeaks } from './route-peaks.ts';
+import { WINDOWS, type WindowLimit } from './windows.ts';
+
+/** What limits would have done to the clients of one stratum. */
+export interface Touched {
+  readonly clients: number;
+  /** With a denial. */
+  readonly deniedClients: number;
+  readonly clientShare: Share;
+  readonly clientDays: number;
+  readonly deniedDays: number;
+  readonly dayShare: Share;
+  readonly requests: number;
+  readonly deniedRequests: number;
+  readonly requestShare: Share;
+}
+
+export type Measured = ByStratum<Touched>;
+
+export function measure(peaks: RoutePeaks, limits: readonly WindowLimit[]): Measured {
+  const sums = byStratum(noClusters);
+  const denied = byStratum(() => ({ clients: 0, days: 0 }));
+  const rules = limits.map((each) => ({ ...each, window: WINDOWS.indexOf(each.windowMs) }));
+  peaks.traffic.eachClient((stratum, timesMs, place) => {
+    // A client whose peaks fit is never denied, so only the others are counted again.
+    const isTouched = rules.some(({ window, limit }) => peaks.peakOf(place, window) > limit);
+    const { requests, days } = isTouched ? denialsOf(timesMs, limits) : NO_DENIALS;
+    addCluster(sums[stratum], requests, timesMs.length);
+    if (requests > 0) denied[stratum].clients++;
+    denied[stratum].days += days;
+  });
+  return byStratum((stratum) => touched(sums[stratum], denied[stratum], peaks.clientDays[stratum]));
+}
+
+function touched(
+  sums: ClusterSums,
+  denied: { readonly clients: number; readonly days: number },
+  clientDays: number,
+): Touched {
+  return {
+    clients: sums.clients,
+    deniedClients: denied.clients,
+    clientShare: shareOfTrials(denied.clients, sums.clients),
+    clientDays,
+    deniedDays: denied.days,
+    dayShare: shareOfTrials(denied.days, clientDays),
+    requests: sums.wholes,
+    deniedRequests: sums.parts,
+    requestShare: shareOfClusters(sums),
+  };
+}
+
+export interface Denials {
+  readonly requests: number;
+  /** Days with a denial. */
+  readonly days: number;
+  /** When the first request was denied. */
+  readonly firstMs: number | undefined;
+}
+
+const NO_DENIALS: Denials = { requests: 0, days: 0, firstMs: undefined };
+
+/** Of one client. `timesMs` is in ascending order. */
+export function denialsOf(timesMs: Float64Array, limits: readonly WindowLimit[]): Denials {
+  let nowMs = 0;
+  const store = new MemoryStore({ now: () => nowMs, maxKeys: limits.length });
+  const descriptors = limits.map(descriptorOf);
+  let requests = 0;
+  let days = 0;
+  let firstMs: number | undefined;
+  let lastDay: number | undefined;
+  for (nowMs of timesMs) {
+    if (store.take(descriptors).admitted) continue;
+    requests++;
+    firstMs ??= nowMs;
+    if (dayOf(nowMs) === lastDay) continue;
+    lastDay = dayOf(nowMs);
+    days++;
+  }
+  return { requests, days, firstMs };
+}
+
+function descriptorOf({ limit, windowMs }: WindowLimit): Descriptor {
+  const algorithm = 'sliding-window-log';
+  const quota = { algorithm, limit, windowMs, burst: limit, countRejected: false } as const;
+  return { key: String(windowMs), quota, cost: 1 };
+}

@@ -1,0 +1,169 @@
+/** Proposes limits for each route of a log, and measures each proposal on the log. */
+import { DAY_MS } from '../../../gateway/core/identity/salts.ts';
+import { type Choice, type ChoiceOptions, choose, type WindowEvidence } from './choices.ts';
+import { daysNeeded, QUANTILES } from './floor.ts';
+import { type Measured, measure } from './measure.ts';
+import type { Route } from './route.ts';
+import { type ByStratum, peaksOf, type RoutePeaks } from './route-peaks.ts';
+import { type Period, type Traffic, trafficIn } from './traffic.ts';
+import type { Recorded } from './traffic-log.ts';
+
+export interface SuggestOptions extends ChoiceOptions {
+  /** The end of the log that limits are not fitted to, in milliseconds; whole days. 0 for none. */
+  readonly holdoutMs: number;
+}
+
+export interface MeasuredChoice extends Choice {
+  readonly measured: Measured;
+  /** On the days that were held out. */
+  readonly heldOut: Measured | undefined;
+}
+
+/** How sure the floor is: by the client-days and clients that it rests on. */
+export type Certainty = 'high' | 'fair' | 'low';
+
+export interface RouteEvidence {
+  readonly requests: number;
+  readonly clients: ByStratum<number>;
+  readonly clientDays: ByStratum<number>;
+  /** Of clients that are no bots: what the floor rests on. */
+  readonly nonBotClients: number;
+  readonly nonBotDays: number;
+  /** Of clients that are no bots, in requests. */
+  readonly peaks: readonly PeakQuantiles[];
+  /** Quantiles that more client-days would allow. */
+  readonly notEnoughFor: readonly { readonly quantile: number; readonly daysNeeded: number }[];
+}
+
+export interface PeakQuantiles {
+  readonly windowMs: number;
+  readonly p50: number;
+  readonly p90: number;
+  readonly p99: number;
+  readonly max: number;
+}
+
+export interface RouteSuggestion {
+  readonly route: Route;
+  readonly evidence: RouteEvidence;
+  /** Undefined if there is not enough evidence for any limit. */
+  readonly proposal: Proposal | undefined;
+}
+
+export interface Proposal {
+  readonly certainty: Certainty;
+  readonly windows: readonly WindowEvidence[];
+  /** From strict to generous. */
+  readonly choices: readonly MeasuredChoice[];
+}
+
+export interface Suggestions {
+  readonly fitted: Extent;
+  readonly heldOut: Extent | undefined;
+  /** The names of policies without a request. */
+  readonly unmatched: readonly string[];
+  /** By requests, most first; the default comes last. */
+  readonly routes: readonly RouteSuggestion[];
+}
+
+/** Which requests were looked at. Times in milliseconds since the epoch, of the first and the last one. */
+export interface Extent {
+  readonly fromMs: number;
+  readonly toMs: number;
+  readonly requests: number;
+  readonly clients: number;
+}
+
+/** Client-days of few clients resemble each other. */
+const FEW_CLIENTS = 30;
+const MANY_CLIENTS = 300;
+
+export function suggest(recorded: Recorded, options: SuggestOptions): Suggestions {
+  const { fit, holdout } = periods(recorded, options.holdoutMs);
+  const fitted = trafficIn(recorded, fit);
+  const heldOut = holdout && trafficIn(recorded, holdout);
+  const routes = recorded.routes.routes.flatMap((route, i) => {
+    const [own, later] = [fitted.routes[i], heldOut?.routes[i]];
+    if (own === undefined || own.requests === 0) return [];
+    const peaks = { fitted: peaksOf(own), heldOut: later && peaksOf(later) };
+    return suggestRoute(route, peaks, { ...options, spanMs: fitted.toMs - fitted.fromMs });
+  });
+  routes.sort(byImportance);
+  const unmatched = recorded.routes.routes
+    .filter(({ match, name }, i) => isOfFile(match, name) && fitted.routes[i]?.requests === 0)
+    .map(({ name }) => name);
+  return { fitted: extentOf(fitted), heldOut: heldOut && extentOf(heldOut), unmatched, routes };
+}
+
+/** Routes that were found in the log have a match. */
+function isOfFile(match: Route['match'], name: string): boolean {
+  return match === undefined && name !== 'default';
+}
+
+function periods({ timesMs }: Recorded, holdoutMs: number) {
+  const lastMs = timesMs.at(-1) ?? 0;
+  const always: Period = { fromMs: Number.NEGATIVE_INFINITY, toMs: Number.POSITIVE_INFINITY };
+  if (holdoutMs === 0) return { fit: always, holdout: undefined };
+  const endMs = (Math.floor(lastMs / DAY_MS) + 1) * DAY_MS;
+  const cutMs = endMs - holdoutMs;
+  return { fit: { ...always, toMs: cutMs }, holdout: { ...always, fromMs: cutMs } };
+}
+
+function extentOf({ fromMs, toMs, requests, clients }: Traffic): Extent {
+  return { fromMs, toMs, requests, clients };
+}
+
+function byImportance(a: RouteSuggestion, b: RouteSuggestion): number {
+  const isLast = Number(a.route.name === 'default') - Number(b.route.name === 'default');
+  return isLast || b.evidence.requests - a.evidence.requests;
+}
+
+interface MeasuredPeaks {
+  readonly fitted: RoutePeaks;
+  readonly heldOut: RoutePeaks | undefined;
+}
+
+function suggestRoute(
+  route: Route,
+  { fitted, heldOut }: MeasuredPeaks,
+  options: Parameters<typeof choose>[1],
+): RouteSuggestion {
+  const evidence = evidenceOf(fitted);
+  const found = choose(fitted, options);
+  if (found === undefined) return { route, evidence, proposal: undefined };
+  const choices = found.choices.map((choice) => ({
+    ...choice,
+    measured: measure(fitted, choice.limits),
+    heldOut: heldOut && measure(heldOut, choice.limits),
+  }));
+  return {
+    route,
+    evidence,
+    proposal: { windows: found.windows, choices, certainty: certaintyOf(evidence) },
+  };
+}
+
+function evidenceOf(peaks: RoutePeaks): RouteEvidence {
+  const { traffic, clients, clientDays, nonBotClients, nonBotDays } = peaks;
+  const missing = QUANTILES.filter((quantile) => nonBotDays < daysNeeded(quantile));
+  return {
+    requests: traffic.requests,
+    clients,
+    clientDays,
+    nonBotClients,
+    nonBotDays,
+    peaks: peaks.windows.map(({ windowMs, nonBots }) => ({
+      windowMs,
+      p50: nonBots.quantile(0.5),
+      p90: nonBots.quantile(0.9),
+      p99: nonBots.quantile(0.99),
+      max: nonBots.max,
+    })),
+    notEnoughFor: missing.map((quantile) => ({ quantile, daysNeeded: daysNeeded(quantile) })),
+  };
+}
+
+function certaintyOf({ nonBotDays, nonBotClients }: RouteEvidence): Certainty {
+  if (nonBotDays >= daysNeeded(0.999) && nonBotClients >= MANY_CLIENTS) return 'high';
+  return nonBotDays >= daysNeeded(0.99) && nonBotClients >= FEW_CLIENTS ? 'fair' : 'low';
+}

@@ -1,0 +1,133 @@
+/** Keeps what suggestions need of a log: for each request its client, its routes and its time, 21 bytes in all. */
+import { createSecretKey } from 'node:crypto';
+import type { CheckContext } from '../../../gateway/core/check-context.ts';
+import { SALT_BYTES } from '../../../gateway/core/identity/salts.ts';
+import type { PolicySet } from '../../../gateway/core/matching/policy-set.ts';
+import { NO_OVERRIDES } from '../../../gateway/core/overrides.ts';
+import type { LogEntry } from '../log-entry.ts';
+import type { LogRequests } from '../log-request.ts';
+import { bytes, moments, numbers } from './columns.ts';
+import { signsOf } from './request-signs.ts';
+import type { RouteFinder, Routes } from './route.ts';
+import { UserAgents } from './user-agents.ts';
+
+export interface TrafficLogOptions {
+  readonly policies: PolicySet;
+  readonly requestOf: LogRequests;
+  readonly routes: RouteFinder;
+}
+
+/** Requests that are not counted, and why. */
+export interface LeftOut {
+  /** The log does not say which client sent it. */
+  unknownClient: number;
+  /** The policy file exempts the client. */
+  exempt: number;
+  /** Its path is malformed, so a gateway refuses it. */
+  malformed: number;
+}
+
+/** Parallel arrays: an index for each request, in order of time. */
+export interface Recorded {
+  readonly timesMs: Float64Array;
+  /** Numbers below `clients`. */
+  readonly clientOf: Uint32Array;
+  /** Numbers of groups of routes. */
+  readonly groupOf: Uint32Array;
+  /** Hashes. */
+  readonly agents: Uint32Array;
+  readonly signs: Uint8Array;
+  /** By client: 1 if an address identifies it. */
+  readonly isAddress: Uint8Array;
+  readonly routes: Routes;
+}
+
+/** The same salts for the whole log, so that a client has one name on all days. Nobody sees the names. */
+const FIXED_SALT = createSecretKey(Buffer.alloc(SALT_BYTES));
+const FIXED_SALTS = {
+  kept: FIXED_SALT,
+  daily: { startMs: 0, current: FIXED_SALT, previous: undefined },
+  long: undefined,
+};
+
+export class TrafficLog {
+  readonly leftOut: LeftOut = { unknownClient: 0, exempt: 0, malformed: 0 };
+  /** Requests that a rate limit denied already. They are offered load, so they are counted. */
+  deniedBefore = 0;
+  /** Whether an entry has a host. Without hosts, no policy with a host matches. */
+  hasHosts = false;
+  /** Whether a key or user identifies a client. */
+  hasKeys = false;
+  readonly #options: TrafficLogOptions;
+  readonly #userAgents = new UserAgents();
+  readonly #clients = new Map<string, number>();
+  readonly #timesMs = moments();
+  readonly #clientOf = numbers();
+  readonly #groupOf = numbers();
+  readonly #agents = numbers();
+  readonly #signs = bytes();
+  readonly #isAddress = bytes();
+
+  constructor(options: TrafficLogOptions) {
+    this.#options = options;
+  }
+
+  get requests(): number {
+    return this.#timesMs.length;
+  }
+
+  /** Entries must come in order of time. */
+  add(entry: LogEntry): void {
+    const { policies, requestOf, routes } = this.#options;
+    const { leftOut } = this;
+    const request = requestOf(entry);
+    if (request === undefined) {
+      leftOut.unknownClient++;
+      return;
+    }
+    const context: CheckContext = {
+      nowMs: entry.startMs,
+      salts: FIXED_SALTS,
+      overrides: NO_OVERRIDES,
+      trace: undefined,
+    };
+    const { partition, kind, access } = policies.identify(request, context);
+    const group = access === 'exempt' ? undefined : routes.groupOf(request);
+    if (group === undefined) {
+      if (access === 'exempt') leftOut.exempt++;
+      else leftOut.malformed++;
+      return;
+    }
+    if (entry.status === 429) this.deniedBefore++;
+    if (entry.host !== undefined) this.hasHosts = true;
+    const agent = this.#userAgents.read(entry.userAgent);
+    this.#timesMs.push(entry.startMs);
+    this.#clientOf.push(this.#clientNamed(partition, kind));
+    this.#groupOf.push(group);
+    this.#agents.push(agent.hash);
+    this.#signs.push(signsOf(entry, agent));
+  }
+
+  recorded(): Recorded {
+    return {
+      timesMs: this.#timesMs.values,
+      clientOf: this.#clientOf.values,
+      groupOf: this.#groupOf.values,
+      agents: this.#agents.values,
+      signs: this.#signs.values,
+      isAddress: this.#isAddress.values,
+      routes: this.#options.routes.routes(),
+    };
+  }
+
+  #clientNamed(partition: string, kind: string): number {
+    const known = this.#clients.get(partition);
+    if (known !== undefined) return known;
+    const client = this.#clients.size;
+    this.#clients.set(partition, client);
+    const isKey = kind === 'api_key' || kind === 'user';
+    if (isKey) this.hasKeys = true;
+    this.#isAddress.push(isKey ? 0 : 1);
+    return client;
+  }
+}

@@ -1,0 +1,130 @@
+/** Explains a request by a policy file alone, by the counters in Redis, or by a running gateway. */
+import { withLiveCounts } from '../../gateway/app/live-counts.ts';
+import { ConfigError } from '../../gateway/config/config-error.ts';
+import { openPolicySource } from '../../gateway/config/policy-file/policy-source.ts';
+import type { Environment } from '../../gateway/config/settings/environment.ts';
+import { SHIPPED_POLICIES } from '../../gateway/config/shipped-files.ts';
+import {
+  type ExplainedRequest,
+  type Explanation,
+  explain,
+  freshContext,
+} from '../../gateway/operations/explain.ts';
+import { DEFAULT_DIALECT } from '../../gateway/operations/explain-answer.ts';
+import { OPERATIONS } from '../../gateway/operations/operation-table.ts';
+import type { ExplainAnswer } from '../../gateway/operations/schemas/explain.ts';
+import { refusalText } from '../doctor/redis/refusals.ts';
+import { commandEnvironment } from '../environment/commands.ts';
+import { callGateway, type GatewayFlags } from '../ops-client/gateway-client.ts';
+import { GatewayRefused } from '../ops-client/gateway-refused.ts';
+import { EXIT_FAULT } from '../output/exit-codes.ts';
+import { answerLines, bySubject } from '../output/explanation-lines.ts';
+import { type OutputFlags, print } from '../output/output.ts';
+
+/** The value of `--proxy`: the name of a dialect or, in its older form, the address of the proxy. */
+export interface ProxyChoice {
+  readonly dialect?: string;
+  readonly address?: string;
+}
+
+export interface ExplainFlags
+  extends GatewayFlags,
+    OutputFlags,
+    Pick<ExplainedRequest, 'method' | 'peer' | 'client'> {
+  readonly url?: string;
+  readonly policies?: string;
+  readonly header: ExplainedRequest['headers'];
+  readonly proxy?: ProxyChoice;
+  readonly proxyAddress: string;
+  readonly live?: true;
+}
+
+/** From this process or from a gateway. */
+type ShownExplanation = Explanation | ExplainAnswer;
+
+type RequestFlags = ExplainFlags & { readonly url: string };
+
+export async function explainRequest(flags: RequestFlags): Promise<void> {
+  const request = requestOf(flags);
+  if (flags.gateway === undefined) {
+    const settings = commandEnvironment(process.env);
+    const policies = flags.policies ?? settings.policies;
+    const explanation = await explainHere(request, { ...settings, policies }, flags.live === true);
+    const isShipped = policies === SHIPPED_POLICIES;
+    const file = `${policies}${isShipped ? ' (comes with headgate; name yours with --policies)' : ''}`;
+    print(flags.output, explanation, () => [`policies  ${file}`, ...textOf(explanation, flags)]);
+    return;
+  }
+  const input = { ...request, headers: valuesByName(flags.header) };
+  const answer = await callGateway(flags, OPERATIONS.explain, input);
+  print(flags.output, answer.json, () => textOf(answer.read(), flags));
+}
+
+/** Explains without a gateway: by the counters in Redis, or as if nothing was counted. */
+async function explainHere(
+  request: ExplainedRequest,
+  environment: Environment,
+  isLive: boolean,
+): Promise<Explanation> {
+  const { redis } = environment;
+  const { current } = openPolicySource(environment);
+  if (!isLive) return explain(request, freshContext(current, Date.now()));
+  if (redis === undefined) {
+    throw new ConfigError([
+      'HEADGATE_REDIS_URL: --live needs it to read the counters; for a gateway that counts in memory, use --gateway URL',
+    ]);
+  }
+  try {
+    return await withLiveCounts({ target: redis, environment, policies: current }, (live) =>
+      explain(request, live),
+    );
+  } catch (cause) {
+    throw new GatewayRefused(EXIT_FAULT, `Redis ${refusalText(cause)}`, { cause });
+  }
+}
+
+function requestOf(flags: RequestFlags): ExplainedRequest {
+  const { method, url, header: headers, peer, client, proxy, proxyAddress } = flags;
+  return {
+    ...{ method, url, headers, peer, client },
+    proxy: proxy?.address ?? proxyAddress,
+    dialect: proxy?.dialect,
+  };
+}
+
+/** Values of one name stay in their order. */
+function valuesByName(headers: ExplainFlags['header']): Record<string, string[]> {
+  const found: Record<string, string[]> = Object.create(null);
+  for (const [name, value] of headers) found[name] = [...(found[name] ?? []), value];
+  return found;
+}
+
+function textOf(explanation: ShownExplanation, flags: ExplainFlags): string[] {
+  const { steps, answer } = explanation;
+  const lines = [
+    ...steps,
+    ...answerLines(answer, [
+      `${answer.status}, ${basisOf(explanation, flags)}`,
+      recipientOf(answer, flags),
+    ]),
+  ];
+  return bySubject(lines);
+}
+
+function basisOf(explanation: ShownExplanation, { live, gateway }: ExplainFlags): string {
+  if ('store_unavailable' in explanation && explanation.store_unavailable !== undefined) {
+    return `without the counters, which cannot be read now: ${explanation.store_unavailable}`;
+  }
+  const isLive = live === true || gateway !== undefined;
+  return isLive ? 'by the current counters' : 'if nothing was counted before';
+}
+
+/** A gateway of an older version does not say which proxy its answer is for: it is Envoy. */
+function recipientOf(
+  { dialect = DEFAULT_DIALECT }: { readonly dialect?: string },
+  flags: ExplainFlags,
+) {
+  return flags.proxy?.dialect === undefined
+    ? `sent to ${dialect} (the default; choose another with --proxy NAME)`
+    : `sent to ${dialect}`;
+}

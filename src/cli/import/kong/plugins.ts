@@ -1,0 +1,199 @@
+/** Reads the plugins of Kong that limit requests. */
+import type { Partition } from '../../../gateway/core/policy.ts';
+import type { Finding } from '../shared/finding.ts';
+import { headerPartition, INVENTED } from '../shared/headers.ts';
+import type { ImportedLimit } from '../shared/imported-limit.ts';
+import type { YamlNode } from '../shared/yaml-node.ts';
+import type { Plugin } from './entities.ts';
+
+export const RATE_LIMITING: readonly string[] = ['rate-limiting', 'rate-limiting-advanced'];
+
+/** Plugins that limit something else than requests of clients. */
+const OTHERS: Readonly<Record<string, string>> = {
+  'response-ratelimiting':
+    'it counts by headers of responses, which headgate does not see. Keep this plugin.',
+  'ai-rate-limiting-advanced':
+    'it counts tokens of models, which are known after the response. Keep this plugin.',
+  'graphql-rate-limiting-advanced':
+    'it counts the cost of queries in the body, which headgate does not see. Keep this plugin.',
+  'service-protection': 'it limits a service, whoever calls. Write a limit with per: global.',
+};
+
+export interface PluginLimits {
+  readonly limits: readonly ImportedLimit[];
+  readonly onStoreFailure: 'deny' | undefined;
+  /** For comments: `minute: 5, hour: 100`. */
+  readonly text: string;
+}
+
+const PERIODS_MS: Readonly<Record<string, number>> = {
+  second: 1_000,
+  minute: 60_000,
+  hour: 3_600_000,
+  day: 86_400_000,
+};
+const LONGEST_MS = 31 * 86_400_000;
+
+interface Written {
+  readonly limit: number;
+  readonly windowMs: number;
+  readonly text: string;
+}
+
+export class PluginReader {
+  readonly findings: Finding[] = [];
+  readonly #hasKeys: boolean;
+  readonly #read = new Map<Plugin, PluginLimits>();
+
+  /** `hasKeys` says whether clients are known by API keys. */
+  constructor(hasKeys: boolean) {
+    this.#hasKeys = hasKeys;
+  }
+
+  limitsOf(plugin: Plugin): PluginLimits {
+    const known = this.#read.get(plugin) ?? this.#limits(plugin);
+    this.#read.set(plugin, known);
+    return known;
+  }
+
+  #limits(plugin: Plugin): PluginLimits {
+    const { config } = plugin;
+    const isAdvanced = plugin.name === 'rate-limiting-advanced';
+    const written = isAdvanced ? windowsOf(config) : this.#periodsOf(plugin);
+    const per = this.#perOf(plugin, config?.get(isAdvanced ? 'identifier' : 'limit_by'));
+    this.#noteOptions(plugin);
+    const isStrict = config?.get('fault_tolerant')?.text === 'false';
+    return {
+      limits: written.map(({ limit, windowMs }) => ({ rate: { limit, windowMs }, per })),
+      onStoreFailure: isStrict ? 'deny' : undefined,
+      text: written.map(({ text }) => text).join(', '),
+    };
+  }
+
+  #periodsOf({ config }: Plugin): Written[] {
+    const written = (config?.entries() ?? []).flatMap(([period, node]): Written[] => {
+      const limit = node.number;
+      const text = `${period}: ${node.text ?? ''}`;
+      const at = { place: node.place, what: text };
+      if (!/^(second|minute|hour|day|month|year)$/.test(period)) return [];
+      if (limit === undefined) {
+        if (node.text !== undefined)
+          this.findings.push({
+            ...at,
+            kind: 'left-out',
+            why: 'it is not a number. Write a limit by hand.',
+          });
+        return [];
+      }
+      if (period === 'year') {
+        this.findings.push({
+          ...at,
+          kind: 'left-out',
+          why: 'the longest window of headgate is 31 days. Let the application count what it sells by the year.',
+        });
+        return [];
+      }
+      if (period === 'month') {
+        this.findings.push({
+          ...at,
+          kind: 'approximate',
+          why: 'Kong counts by the calendar month, and headgate in any 31 days.',
+        });
+      }
+      return [{ limit, windowMs: PERIODS_MS[period] ?? LONGEST_MS, text }];
+    });
+    return written.sort((a, b) => a.windowMs - b.windowMs);
+  }
+
+  #perOf(plugin: Plugin, written: YamlNode | undefined): Partition {
+    const by = written?.text ?? 'consumer';
+    const at = { place: written?.place ?? plugin.place, what: `${plugin.name} by ${by}` };
+    switch (by) {
+      case 'ip':
+        return 'ip';
+      case 'service':
+        return 'global';
+      case 'header':
+        return this.#headerOf(plugin, at);
+      case 'path':
+        this.findings.push({
+          ...at,
+          kind: 'approximate',
+          why: 'Kong counts requests of one path together and all others by address. headgate counts all of them by address. Write a policy for the path with a limit per: global.',
+        });
+        return 'ip';
+      default:
+        if (this.#hasKeys) return 'client';
+        this.findings.push({
+          ...at,
+          kind: 'approximate',
+          why: 'the file has no key-auth, so headgate does not know your consumers. It counts addresses, as Kong does for requests without a consumer. If your proxy passes on the name of the user in a header, name it in identity.user.',
+        });
+        return 'ip';
+    }
+  }
+
+  #headerOf({ config }: Plugin, at: Pick<Finding, 'place' | 'what'>): Partition {
+    const name = config?.get('header_name')?.text?.toLowerCase() ?? '';
+    const per = headerPartition(name) ?? 'ip';
+    const why =
+      per === 'ip'
+        ? 'headgate does not count by this header. It counts the address of the client.'
+        : INVENTED;
+    this.findings.push({ ...at, kind: 'approximate', why });
+    return per;
+  }
+
+  #noteOptions({ config, name }: Plugin): void {
+    const note = (node: YamlNode | undefined, what: string, why: string) => {
+      if (node !== undefined)
+        this.findings.push({ place: node.place, kind: 'note', what: `${name} ${what}`, why });
+    };
+    const status = config?.get('error_code');
+    if (status?.text !== '429')
+      note(
+        status,
+        `error_code: ${status?.text ?? ''}`,
+        'headgate answers 429, with the time to wait.',
+      );
+    const hidden = config?.get('hide_client_headers');
+    if (hidden?.isTrue === true)
+      note(
+        hidden,
+        'hide_client_headers',
+        'headgate says in headers how much remains. Let the proxy remove them if clients must not see them.',
+      );
+    const redis = config?.get('redis') ?? config?.get('redis_host');
+    note(redis, 'redis', 'the address of Redis is a setting of headgate: HEADGATE_REDIS_URL.');
+  }
+}
+
+/** `limit` and `window_size` are lists of the same length. */
+function windowsOf(config: YamlNode | undefined): Written[] {
+  const limits = config?.get('limit');
+  const sizes = (config?.get('window_size')?.texts() ?? []).map(Number);
+  return (limits?.texts() ?? []).map((text, i) => {
+    const seconds = sizes[i] ?? Number.NaN;
+    return { limit: Number(text), windowMs: seconds * 1_000, text: `${text} in ${seconds} s` };
+  });
+}
+
+/** What is said about a plugin of another kind; nothing if it limits nothing. */
+export function otherPlugin({ name, place }: Plugin): Finding[] {
+  const why = Object.hasOwn(OTHERS, name) ? OTHERS[name] : undefined;
+  return why === undefined ? [] : [{ place, kind: 'left-out', what: name, why }];
+}
+
+/** Limits of one consumer are those of a plan. */
+export function consumerPlugin(
+  { name, consumer, place }: Plugin,
+  limits: readonly string[],
+): Finding {
+  const plan =
+    (consumer ?? '')
+      .toLowerCase()
+      .replaceAll(/[^a-z0-9_-]+/g, '-')
+      .replace(/^[-_]+/, '') || 'plan';
+  const why = `limits of a consumer or a group are those of a plan. Make a key with headgate key new --id ${plan} --plan ${plan}, list it in identity.api_key.keys, and give policies plans: { ${plan}: [${limits.join(', ')}] }.`;
+  return { place, kind: 'left-out', what: `${name} of ${consumer ?? 'a consumer'}`, why };
+}

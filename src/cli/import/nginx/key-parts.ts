@@ -1,0 +1,130 @@
+/** What the variables of a key say, and what they say together. */
+import type { Partition } from '../../../gateway/core/policy.ts';
+import type { FindingKind } from '../shared/finding.ts';
+import { headerPartition, INVENTED } from '../shared/headers.ts';
+import type { Variables } from './variables.ts';
+
+export interface KeyRemark {
+  readonly kind: FindingKind;
+  readonly why: string;
+}
+
+export interface CountedKey {
+  readonly per: Partition;
+  /** Networks whose requests have an empty key, which NGINX does not limit. */
+  readonly exempt: readonly string[];
+  /** If the key is empty for some methods. */
+  readonly methods?:
+    | { readonly are: 'only' | 'all-but'; readonly names: readonly string[] }
+    | undefined;
+  readonly remarks: readonly KeyRemark[];
+}
+
+/** A text says why headgate cannot count by this key. */
+export type KeyMeaning = CountedKey | string;
+
+type PartKind = 'ip' | 'header' | 'host' | 'path' | 'constant';
+
+interface Part {
+  readonly kind: PartKind;
+  readonly header?: string;
+  /** Whether an address comes from a header. */
+  readonly isHeader?: boolean;
+}
+
+const ADDRESSES =
+  /^(binary_remote_addr|remote_addr|realip_remote_addr|proxy_protocol_addr|http_(x_forwarded_for|x_real_ip|cf_connecting_ip|true_client_ip|forwarded))$/;
+const HOSTS = /^(host|http_host|server_name)$/;
+const PATHS = /^(request_uri|uri|document_uri|request|request_filename|args|query_string|is_args)$/;
+const CONSTANTS =
+  /^(scheme|server_port|server_addr|hostname|server_protocol|nginx_version|pid|https)$/;
+/** Whether a variable is the address of the client. */
+export function isAddressVariable(name: string): boolean {
+  return ADDRESSES.test(name) && !name.startsWith('http_');
+}
+
+/** Of a key of these variables, and of literal text. */
+export function meaningOfParts(names: readonly string[], variables: Variables): KeyMeaning {
+  const parts: Part[] = [];
+  for (const name of names) {
+    const part = partOf(name);
+    if (part === undefined) return whyUnknown(name, variables);
+    parts.push(part);
+  }
+  return combined(parts);
+}
+
+export function variablesIn(key: string): string[] {
+  return [...key.matchAll(/\$\{(\w+)\}|\$(\w+)/g)].map(
+    ([, braced, plain]) => braced ?? plain ?? '',
+  );
+}
+
+function partOf(name: string): Part | undefined {
+  if (ADDRESSES.test(name)) return { kind: 'ip', isHeader: name.startsWith('http_') };
+  if (HOSTS.test(name)) return { kind: 'host' };
+  if (PATHS.test(name)) return { kind: 'path' };
+  if (CONSTANTS.test(name)) return { kind: 'constant' };
+  const [, header] = /^http_([a-z0-9_]+)$/.exec(name) ?? [];
+  return header === undefined ? undefined : { kind: 'header', header: header.replaceAll('_', '-') };
+}
+
+function whyUnknown(name: string, variables: Variables): string {
+  if (name.startsWith('cookie_')) return 'headgate does not read cookies';
+  if (name.startsWith('arg_')) return 'headgate does not read query strings';
+  if (variables.has(name)) return `$${name} is only a part of the key`;
+  return `headgate does not know the variable $${name}`;
+}
+
+function combined(parts: readonly Part[]): KeyMeaning {
+  const has = (kind: PartKind) => parts.some((part) => part.kind === kind);
+  const header = parts.find((part) => part.kind === 'header')?.header;
+  const remarks: KeyRemark[] = [];
+  if (parts.some(({ isHeader }) => isHeader)) {
+    const why =
+      'a client can write this header. headgate counts the address that your proxy reports, or the one that identity.trusted_proxies vouch for.';
+    remarks.push({ kind: 'note', why });
+  }
+  if (has('path')) {
+    if (!has('ip') && header === undefined)
+      return 'headgate has no counter for each URL. Write a policy for each path that needs one, with a limit per: global';
+    remarks.push(
+      approximate(
+        'NGINX counts each URL by itself. headgate counts all requests of the policy together, which is stricter: raise the limit if clients use several URLs',
+      ),
+    );
+  }
+  if (has('host'))
+    remarks.push(
+      approximate(
+        'NGINX counts each host by itself, and headgate counts the hosts of one policy together',
+      ),
+    );
+  if (has('ip')) {
+    if (header !== undefined)
+      remarks.push(
+        approximate(
+          `NGINX counts each value of ${header} of an address by itself. headgate counts the address, because a client can invent values`,
+        ),
+      );
+    return counted('ip', { remarks });
+  }
+  if (header !== undefined) {
+    const per = headerPartition(header);
+    if (per === undefined) return `headgate does not count by the header ${header}`;
+    const why = `without the header ${header}, NGINX does not limit a request, and headgate counts it for its address. ${INVENTED}`;
+    return counted(per, { remarks: [...remarks, { kind: 'approximate', why }] });
+  }
+  return counted('global', { remarks });
+}
+
+export function counted(
+  per: Partition,
+  { exempt = [], remarks = [] }: Partial<Pick<CountedKey, 'exempt' | 'remarks'>>,
+): CountedKey {
+  return { per, exempt, remarks };
+}
+
+export function approximate(why: string): KeyRemark {
+  return { kind: 'approximate', why: `${why}.` };
+}

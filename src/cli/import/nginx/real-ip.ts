@@ -1,0 +1,49 @@
+/** Carries over whom NGINX believes about the client's address. */
+import { addressRange } from '../../../gateway/config/policy-file/address-range.ts';
+import type { Finding } from '../shared/finding.ts';
+import { type Directive, directiveText, named } from './tree.ts';
+
+export interface RealIp {
+  readonly sources: readonly string[];
+  readonly trustedProxies: readonly string[];
+  readonly findings: readonly Finding[];
+}
+
+/** `directives` are those of all levels. */
+export function realIpOf(directives: readonly Directive[]): RealIp {
+  const headers = named(directives, 'real_ip_header');
+  const names = new Set(headers.map(({ args: [name = ''] }) => name.toLowerCase()));
+  const networks = named(directives, 'set_real_ip_from');
+  // The networks of Cloudflare come with headgate.
+  if (names.has('cf-connecting-ip'))
+    return { sources: ['cf_connecting_ip'], trustedProxies: [], findings: [] };
+  const findings: Finding[] = [];
+  const unread = headers.find(
+    ({ args: [name = ''] }) => !['x-forwarded-for', 'proxy_protocol'].includes(name.toLowerCase()),
+  );
+  if (unread !== undefined) {
+    findings.push({
+      place: unread.place,
+      kind: 'note',
+      what: directiveText(unread),
+      why: 'keep this line in NGINX: NGINX reports the address to headgate. headgate itself reads X-Forwarded-For; to read another header, name it in identity.sources.',
+    });
+  }
+  const trustedProxies = networks.flatMap((directive) => {
+    const [network = ''] = directive.args;
+    if (addressRange.safeParse(network).success && network !== 'cloudflare') return [network];
+    findings.push({
+      place: directive.place,
+      kind: 'left-out',
+      what: directiveText(directive),
+      why: 'identity.trusted_proxies has networks, and none of every address. Name the networks of your proxies.',
+    });
+    return [];
+  });
+  return { sources: [], trustedProxies, findings };
+}
+
+/** Names such as `localhost` and ranges of every address cannot be exempt. */
+export function exemptNetworks(networks: readonly string[]): readonly string[] {
+  return networks.filter((network) => addressRange.safeParse(network).success);
+}

@@ -1,0 +1,94 @@
+/** Reads the files of `headgate import`, writes the policy file, and prints what differs. */
+import { readdirSync } from 'node:fs';
+import { basename, dirname, resolve } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { FileError } from '../../gateway/config/file-error.ts';
+import { displayName, isElsewhere, NOT_SHOWN, readText } from '../../gateway/config/text-file.ts';
+import { CommandFailed } from '../output/command-failed.ts';
+import { EXIT_FAULT } from '../output/exit-codes.ts';
+import { complain, sayFile } from '../output/output.ts';
+import { differingFiles, writeFiles } from '../output/write-files.ts';
+import {
+  findingLine,
+  ImportError,
+  type Imported,
+  importPolicies,
+  type SourceFiles,
+} from './import-source.ts';
+import type { ImportKind } from './kinds.ts';
+
+export interface ImportFlags {
+  readonly out?: string;
+  readonly force?: true;
+  readonly shadow?: true;
+}
+
+const STANDARD_INPUT = '-';
+
+/** Throws a CommandFailed if the file cannot be read, is not of this kind, or the result cannot be written. */
+export async function runImport(kind: ImportKind, file: string, flags: ImportFlags): Promise<void> {
+  const isInput = file === STANDARD_INPUT;
+  const input = isInput ? await text(process.stdin) : undefined;
+  const imported = orFailed(file, () =>
+    importPolicies(
+      kind,
+      {
+        name: isInput ? 'standard input' : displayName(file),
+        text: input ?? readText(file),
+        folder: isInput ? process.cwd() : dirname(resolve(file)),
+        files: FILES,
+      },
+      { shadow: flags.shadow === true },
+    ),
+  );
+  if (flags.out === undefined) sayFile(imported.text);
+  else await writeOut(flags.out, imported.text, flags.force === true);
+  complain([...imported.findings.map(findingLine), summary(imported, flags.out)]);
+}
+
+const FILES: SourceFiles = {
+  read: (path) => readText(path),
+  list: (folder) => {
+    try {
+      return readdirSync(folder).sort();
+    } catch {
+      return [];
+    }
+  },
+  isElsewhere,
+  shown: displayName,
+};
+
+function orFailed(file: string, read: () => Imported): Imported {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof ImportError && isElsewhere(file)) {
+      throw new CommandFailed(EXIT_FAULT, `${displayName(file)} ${NOT_SHOWN}; nothing was written`);
+    }
+    if (error instanceof ImportError || error instanceof FileError) {
+      throw new CommandFailed(
+        EXIT_FAULT,
+        `${error.message.replace(/\.$/, '')}; nothing was written`,
+      );
+    }
+    throw error;
+  }
+}
+
+async function writeOut(path: string, written: string, force: boolean): Promise<void> {
+  const [folder, name] = [dirname(path), basename(path)];
+  const files = [{ name, text: written }];
+  if (!force && (await differingFiles(folder, files)).length > 0) {
+    const message = `${path}: exists already; nothing was written. Name another file, or add --force to overwrite.`;
+    throw new CommandFailed(EXIT_FAULT, message);
+  }
+  await writeFiles(folder, files);
+}
+
+function summary({ findings, policies, limitsFound }: Imported, out: string | undefined): string {
+  const count = (kind: string) => findings.filter((each) => each.kind === kind).length;
+  const made = `${policies} ${policies === 1 ? 'policy' : 'policies'} and the default, from ${limitsFound} ${limitsFound === 1 ? 'limit' : 'limits'}`;
+  const differing = `${count('left-out')} not carried over, ${count('approximate')} approximate, ${count('note')} to note`;
+  return `headgate: ${out === undefined ? '' : `${out}: `}${made}; ${differing}`;
+}

@@ -1,0 +1,78 @@
+/** Makes paths of a policy file out of the paths of other configurations. */
+
+import { checkPathTemplate, targetOf } from '../../../gateway/config/policy-file/path-template.ts';
+import { canonicalPath } from '../../../gateway/core/path/path.ts';
+
+/** Every path. */
+export const ANY_PATH = '/*';
+
+/** Servers execute these for `/login.php/x` too, so the policy has to match that. */
+const EXECUTED = /\.(php\d?|phtml|cgi|fcgi|pl|py|aspx?|jspx?|cfm)$/i;
+
+/**
+ * A path that stands for itself. Undefined if a policy file cannot name it. Trailing slashes do not matter, and a
+ * program such as `/login.php` is matched with what follows it.
+ */
+export function literalPath(path: string): string | undefined {
+  if (!path.startsWith('/')) return undefined;
+  const { path: canonical, malformed } = canonicalPath(targetOf(path), true);
+  if (malformed || canonical.includes('\0')) return undefined;
+  const written = canonical.split('/').map(segmentText).join('/');
+  return valid(EXECUTED.test(canonical) ? `${written}/*` : written);
+}
+
+/** A path and everything below it. */
+export function pathsBelow(path: string): string | undefined {
+  const literal = literalPath(path)?.replace(/\/\*$/, '');
+  if (literal === undefined) return undefined;
+  return literal === '/' || literal === '' ? ANY_PATH : valid(`${literal}/*`);
+}
+
+/** Percent-encodes what has a meaning in a policy file. */
+export function segmentText(segment: string): string {
+  return segment.replaceAll(/[%{}[\]()<>$^+|*:\\`"?#\s]/g, (char) =>
+    encodeURIComponent(char) === char
+      ? `%${char.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`
+      : encodeURIComponent(char),
+  );
+}
+
+/** The template if a policy file can have it. */
+export function valid(template: string): string | undefined {
+  try {
+    return checkPathTemplate(template);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether every path of the second template is also one of the first. */
+export function covers(outer: string | undefined, inner: string | undefined): boolean {
+  const wide = segmentsOf(outer);
+  const narrow = segmentsOf(inner);
+  for (const [i, segment] of wide.entries()) {
+    if (segment === '*') return true;
+    const other = narrow[i];
+    if (other === undefined || other === '*') return false;
+    if (!segment.startsWith(':') && segment.toLowerCase() !== other.toLowerCase()) return false;
+  }
+  return wide.length === narrow.length;
+}
+
+/** Of those that have all paths of the template and more, the one that is nearest to it. */
+export function nearestAround<T extends { readonly template: string | undefined }>(
+  template: string | undefined,
+  all: readonly T[],
+): T | undefined {
+  let nearest: T | undefined;
+  for (const each of all) {
+    if (each.template === undefined || each.template === template) continue;
+    if (!covers(each.template, template)) continue;
+    if (nearest === undefined || covers(nearest.template, each.template)) nearest = each;
+  }
+  return nearest;
+}
+
+function segmentsOf(template = ANY_PATH): string[] {
+  return template.slice(1).split('/');
+}

@@ -1,0 +1,191 @@
+/** Puts imported policies right for a policy file: unique names, no ties, no repeated limits, numbers within bounds. */
+import { checkMethodName } from '../../../gateway/config/policy-file/method-name.ts';
+import { literalPath } from '../../../gateway/config/policy-file/path-template.ts';
+import { routeKeys } from '../../../gateway/core/matching/matcher.ts';
+import { type Finding, ImportError } from './finding.ts';
+import type {
+  ImportedFile,
+  ImportedLimit,
+  ImportedMatch,
+  ImportedPolicy,
+  ImportedRules,
+} from './imported-limit.ts';
+import { PolicyNames } from './names.ts';
+import { largestBurst, multiplied, paceOf, rateText, windowProblem } from './rates.ts';
+import type { SourcePlace } from './source.ts';
+
+/** The name is that of the policy file. */
+export type NamedPolicy = ImportedPolicy;
+
+export interface Settled {
+  readonly file: ImportedFile;
+  readonly policies: readonly NamedPolicy[];
+  readonly findings: readonly Finding[];
+}
+
+/** `headgate check` reads a file of this size in a second. */
+const MAX_POLICIES = 2_000;
+const MAX_LIMITS = 16;
+/** Where the default comes from. Its findings name the source as a whole. */
+const START = { line: 1, column: 1 };
+
+export function settle(file: ImportedFile, sourceName: string): Settled {
+  const start = { file: sourceName, ...START };
+  if (file.policies.length > MAX_POLICIES) {
+    const message = `has ${file.policies.length} places with limits, and ${MAX_POLICIES} can be imported at a time: split the file`;
+    throw new ImportError(start, message);
+  }
+  const findings: Finding[] = [...file.findings];
+  const names = new PolicyNames();
+  const routes = new Map<string, string>();
+  const policies = file.policies.flatMap((policy) => {
+    const match = untiedMatch(policy, routes, findings);
+    if (match === undefined) return [];
+    const name = names.nameFor(policy.name);
+    for (const key of keysOf(policy.always === true ? undefined : match)) routes.set(key, name);
+    const settled = { ...policy, ...settledRules(policy, policy.place, findings), name };
+    return [{ ...settled, match: Object.keys(match).length === 0 ? undefined : match }];
+  });
+  const fallback = file.default && settledRules(file.default, start, findings);
+  return { file: { ...file, default: fallback }, policies, findings: inOrder(findings) };
+}
+
+/** Undefined if other policies match all of its requests. */
+function untiedMatch(
+  { always, match = {}, name, place }: ImportedPolicy,
+  taken: ReadonlyMap<string, string>,
+  findings: Finding[],
+): ImportedMatch | undefined {
+  const valid = match.methods?.filter(isMethod);
+  if (always === true) return withMethods(match, valid);
+  const hosted = Object.keys(match).length === 0 ? { path: '/*' } : match;
+  const methods = valid ?? [undefined];
+  const free = methods.filter((method) => {
+    const [key = ''] = keysOf(withMethods(hosted, method === undefined ? undefined : [method]));
+    return !taken.has(key);
+  });
+  if (free.length < methods.length) {
+    const [key] = [...keysOf(withMethods(hosted, valid))].filter((each) => taken.has(each));
+    const why = `policy ${taken.get(key ?? '')} has the same method, host and path, and a policy file can have only one such policy. Compare both places, and put the limits that you need into that policy.`;
+    findings.push({ place, kind: 'left-out', what: name, why });
+  }
+  if (free.length === 0) return undefined;
+  return withMethods(hosted, valid === undefined ? undefined : (free as string[]));
+}
+
+function withMethods(
+  { host, path }: ImportedMatch,
+  methods: readonly string[] | undefined,
+): ImportedMatch {
+  return {
+    ...(methods === undefined ? {} : { methods: [...new Set(methods)] }),
+    ...(host === undefined ? {} : { host }),
+    ...(path === undefined ? {} : { path }),
+  };
+}
+
+function keysOf(match: ImportedMatch | undefined): Set<string> {
+  if (match === undefined) return new Set();
+  const path = match.path === undefined ? undefined : literalPath(match.path).toLowerCase();
+  return routeKeys({ ...match, path });
+}
+
+function isMethod(method: string): boolean {
+  try {
+    return checkMethodName(method) === method;
+  } catch {
+    return false;
+  }
+}
+
+function settledRules<R extends ImportedRules>(
+  rules: R,
+  place: SourcePlace,
+  findings: Finding[],
+): R {
+  const kept: ImportedLimit[] = [];
+  for (const limit of rules.limits) {
+    const bounded = withinBounds(limit, place, findings);
+    const settled = bounded && apart(bounded, kept);
+    if (settled !== undefined) kept.push(settled);
+  }
+  if (kept.length > MAX_LIMITS) {
+    const why = `a policy has at most ${MAX_LIMITS} limits, and this one would have ${kept.length}. The first ${MAX_LIMITS} are in the file.`;
+    findings.push({ place, kind: 'left-out', what: `${kept.length} limits`, why });
+  }
+  if (kept.length > 0 || rules.mode === 'off')
+    return { ...rules, limits: kept.slice(0, MAX_LIMITS) };
+  return { ...rules, limits: [], mode: 'off' };
+}
+
+/** Undefined if a policy file cannot have it. */
+function withinBounds(
+  written: ImportedLimit,
+  place: SourcePlace,
+  findings: Finding[],
+): ImportedLimit | undefined {
+  const { limit: count, windowMs } = written.rate;
+  // A bucket of a large rate can have a shorter window.
+  const pace = written.burst === undefined ? undefined : paceOf(count, windowMs);
+  const limit = { ...written, rate: pace ?? written.rate };
+  const problem = windowProblem(limit.rate);
+  if (problem !== undefined) {
+    const what = `${count} in ${windowMs % 1_000 === 0 ? `${windowMs / 1_000} s` : `${windowMs} ms`}`;
+    findings.push({
+      place,
+      kind: 'left-out',
+      what,
+      why: `${problem}. Add a limit that fits by hand.`,
+    });
+    return undefined;
+  }
+  if (limit.burst === undefined) return limit;
+  const burst = Math.min(limit.burst, largestBurst(limit.rate));
+  if (burst < limit.burst) {
+    const why = `the largest burst of headgate at ${rateText(limit.rate)} is ${burst}: a bucket must be full again within 31 days.`;
+    findings.push({ place, kind: 'approximate', what: `burst ${limit.burst}`, why });
+  }
+  return { ...limit, burst };
+}
+
+/**
+ * Two limits of a policy cannot have the same share, window and algorithm. Of two windows, the lower limit says it all.
+ * Of two buckets, one gets a longer window at the same pace.
+ */
+function apart(limit: ImportedLimit, kept: ImportedLimit[]): ImportedLimit | undefined {
+  const clash = (rate: ImportedLimit['rate']) =>
+    kept.findIndex(
+      (each) =>
+        each.per === limit.per &&
+        each.rate.windowMs === rate.windowMs &&
+        (each.burst === undefined) === (limit.burst === undefined),
+    );
+  const at = clash(limit.rate);
+  const other = kept[at];
+  if (other === undefined) return limit;
+  if (limit.burst === undefined) {
+    if (limit.rate.limit < other.rate.limit) kept[at] = limit;
+    return undefined;
+  }
+  if (other.burst === limit.burst && other.rate.limit === limit.rate.limit) return undefined;
+  for (let factor = 2; factor <= MAX_LIMITS + 1; factor++) {
+    const rate = multiplied(limit.rate, factor);
+    if (clash(rate) === -1 && windowProblem(rate) === undefined) return { ...limit, rate };
+  }
+  return undefined;
+}
+
+/** By file in the order of the findings, then by line; each once. */
+function inOrder(findings: readonly Finding[]): Finding[] {
+  const files = [...new Set(findings.map(({ place }) => place.file))];
+  const seen = new Set<string>();
+  return findings
+    .filter(({ place, what, why }) => {
+      const key = JSON.stringify([place, what, why]);
+      return seen.size < seen.add(key).size;
+    })
+    .sort(
+      ({ place: a }, { place: b }) =>
+        files.indexOf(a.file) - files.indexOf(b.file) || a.line - b.line || a.column - b.column,
+    );
+}

@@ -1,0 +1,92 @@
+/** What `headgate clients show` and `headgate top` say of one client. */
+import { clientText } from '../../gateway/operations/listed-fields.ts';
+import { inForceText } from '../../gateway/operations/override-text.ts';
+import type { Inspection } from '../../gateway/operations/schemas/inspect.ts';
+import { durationText, momentText, shortTime } from '../../gateway/operations/time-text.ts';
+import { columns } from '../output/output.ts';
+
+const KINDS: Readonly<Record<string, string>> = {
+  c: 'a listed API key',
+  k: 'an API key that the policy file does not list',
+  u: 'a user',
+  i: 'an address',
+  d: 'a descriptor',
+  r: 'a descriptor',
+  h: 'the value of a header',
+  g: 'all clients',
+};
+
+const UNKNOWN_ADDRESS =
+  'whether exempt or block names this client is unknown, because they list addresses and this is a pseudonym: show the client by its address';
+
+export function inspectionText(client: Inspection, nowMs: number): string[] {
+  const { listed, overrides, is_address_unknown: isUnknown, gateways, denials } = client;
+  const kind = KINDS[client.client.slice(0, 1)] ?? 'a client';
+  const name = client.client_id === undefined ? '' : `${clientText(client)}, `;
+  const silent = gateways.asked - gateways.answered;
+  const facts = columns([
+    ['client', `${name}${client.client}, ${kind}`],
+    ['now', stateText(client)],
+    ...(client.limits_unavailable === undefined
+      ? []
+      : [['limits', `cannot be read now: ${client.limits_unavailable}`]]),
+    ...listed.map(({ what }) => ['file', what]),
+    ...(isUnknown ? [['file', UNKNOWN_ADDRESS]] : []),
+    ...overrides
+      .filter((override) => override.about === 'client')
+      .map((override) => ['override', inForceText(override, nowMs)]),
+    ...(denials.length === 0 ? [['denied', 'no gateway remembers a denial of this client']] : []),
+    ...(silent > 0 ? [['denied', `${silent} of ${gateways.asked} gateways did not answer`]] : []),
+  ]);
+  const tables = [limitLines(client), denialLines(client, nowMs)].filter(
+    ({ length }) => length > 1,
+  );
+  return [...facts, ...tables.flatMap((lines) => ['', ...lines])];
+}
+
+/** What happens to its next request. */
+function stateText({ access, limits, limits_unavailable: isUnread }: Inspection): string {
+  if (access === 'blocked')
+    return 'blocked: every request is denied, whatever remains of its limits';
+  if (access === 'exempt') return 'exempt: every request passes, and none is counted';
+  if (isUnread !== undefined) return 'neither blocked nor exempt, as far as this gateway knows';
+  const full = limits.filter(({ mode, retry_after_ms: ms }) => mode === 'enforce' && ms !== 0);
+  if (full.length === 0) return 'within its limits';
+  return `over the limit: ${full.map(({ limit }) => limit).join(', ')}`;
+}
+
+function limitLines({ limits }: Inspection): string[] {
+  const rows = limits.map(({ limit, allows, mode, remaining, retry_after_ms: waitMs }) => [
+    limit,
+    mode === 'enforce' ? allows : `${allows} (${mode})`,
+    String(remaining),
+    waitText(waitMs),
+  ]);
+  return columns([['LIMIT', 'ALLOWS', 'LEFT', 'NEXT REQUEST'], ...rows]);
+}
+
+/** Undefined: the limit never allows a request. */
+function waitText(waitMs: number | undefined): string {
+  if (waitMs === undefined) return 'never';
+  return waitMs === 0 ? 'now' : `in ${durationText(Math.ceil(waitMs / 1_000))}`;
+}
+
+function denialLines({ client, denials, limits }: Inspection, nowMs: number): string[] {
+  // An operator may have reset them since.
+  const open = new Set(
+    limits.filter((each) => each.retry_after_ms === 0).map(({ limit }) => limit),
+  );
+  const isOver = (denial: Inspection['denials'][number]) =>
+    denial.client === client && denial.limit !== undefined && open.has(denial.limit);
+  const rows = denials.map((denial) => [
+    clientText(denial),
+    denial.limit ?? denial.policy,
+    denial.reason,
+    String(denial.denials),
+    `${shortTime(denial.last)}`,
+    denial.until === undefined ? '' : isOver(denial) ? 'ended' : momentText(denial.until, nowMs),
+    denial.decision_id,
+  ]);
+  const head = ['DENIED', 'LIMIT', 'REASON', 'DENIALS', 'LAST (UTC)', 'UNTIL', 'DECISION'];
+  return columns([head, ...rows]);
+}

@@ -1,0 +1,145 @@
+/** Calls an operation of a running gateway at its ops port. */
+import type { z } from 'zod';
+import { type Operation, pathFields, placeOfFields } from '../../gateway/operations/operation.ts';
+import { commandEnvironment, isDropIn } from '../environment/commands.ts';
+import { EXIT_FAULT, EXIT_USAGE } from '../output/exit-codes.ts';
+import { GatewayRefused } from './gateway-refused.ts';
+
+export interface GatewayFlags {
+  readonly gateway?: string;
+}
+
+/** The answer of a gateway. */
+export interface Answer<T> {
+  /** Unchecked, for programs. */
+  readonly json: object;
+  /** Throws GatewayRefused if the answer lacks something that this version of the command needs. */
+  read(): T;
+}
+
+interface HttpCall {
+  readonly method: Operation['method'];
+  /** With its query. */
+  readonly path: string;
+  readonly body?: string;
+}
+
+/** Answers of the check port, and of an ops port that lacks the operation, begin like this. */
+const NOT_THE_OPS_API = /^Nothing is here\./;
+/** No operation takes longer. */
+const TIMEOUT_MS = 10_000;
+const NO_TOKEN =
+  'HEADGATE_ADMIN_TOKEN is not set: set it for the gateway and for this command, to at least 16 characters; without it a gateway in place of envoyproxy/ratelimit shows health and metrics only';
+const MISSING_TOKEN =
+  'the gateway requires its admin token: set HEADGATE_ADMIN_TOKEN for this command to the value that the gateway has';
+const WRONG_TOKEN =
+  'the gateway has another admin token: set HEADGATE_ADMIN_TOKEN for this command to the value that the gateway has';
+const ALL_INTERFACES: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
+
+/** Rejects with GatewayRefused. */
+export async function callGateway<Input extends z.ZodObject, Output extends z.ZodType>(
+  { gateway }: GatewayFlags,
+  operation: Operation<Input, Output>,
+  input: z.input<Input>,
+): Promise<Answer<z.output<Output>>> {
+  const { opsHost, opsPort, adminToken } = commandEnvironment(process.env);
+  const url = gateway ?? urlOf(opsHost, opsPort);
+  const response = await send(url, httpCall(operation, input), adminToken);
+  if (response.status === 401 && isDropIn(process.env) && !process.env.HEADGATE_ADMIN_TOKEN)
+    throw new GatewayRefused(EXIT_FAULT, NO_TOKEN);
+  const json = objectIn(await bodyOf(response, url));
+  if (response.status === 401 && isRefusal(json)) {
+    throw new GatewayRefused(EXIT_FAULT, adminToken === undefined ? MISSING_TOKEN : WRONG_TOKEN);
+  }
+  if (!response.ok || json === undefined) throw refusalOf(response.status, json, url);
+  return {
+    json,
+    read() {
+      const { success, data } = operation.output.safeParse(json);
+      if (success) return data;
+      throw new GatewayRefused(
+        EXIT_FAULT,
+        `${url} gave an answer that this version of headgate cannot read; -o json prints it`,
+      );
+    },
+  };
+}
+
+/** Puts the fields of an input where the route of the operation expects them. */
+export function httpCall(operation: Operation, input: object): HttpCall {
+  const { method } = operation;
+  const given = new Map(Object.entries(input).filter(([, value]) => value !== undefined));
+  let path = operation.path;
+  for (const name of pathFields(operation)) {
+    path = path.replace(`:${name}`, () => encodeURIComponent(String(given.get(name))));
+    given.delete(name);
+  }
+  if (placeOfFields(operation) === 'body') {
+    return { method, path, body: JSON.stringify(Object.fromEntries(given)) };
+  }
+  const query = new URLSearchParams(
+    [...given].map(([name, value]): [string, string] => [name, String(value)]),
+  );
+  return { method, path: query.size === 0 ? path : `${path}?${query}` };
+}
+
+async function send(
+  url: string,
+  { method, path, body }: HttpCall,
+  adminToken: string | undefined,
+): Promise<Response> {
+  try {
+    return await fetch(url + path, {
+      method,
+      headers: {
+        ...(adminToken !== undefined && { authorization: `Bearer ${adminToken}` }),
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+      },
+      ...(body !== undefined && { body }),
+      signal: AbortSignal.timeout(TIMEOUT_MS),
+    });
+  } catch (cause) {
+    throw new GatewayRefused(
+      EXIT_FAULT,
+      `no gateway answers at ${url}: start it, or name another with --gateway`,
+      { cause },
+    );
+  }
+}
+
+async function bodyOf(response: Response, url: string): Promise<string> {
+  try {
+    return await response.text();
+  } catch (cause) {
+    throw new GatewayRefused(EXIT_FAULT, `${url} did not finish its answer`, { cause });
+  }
+}
+
+function refusalOf(status: number, json: object | undefined, url: string): GatewayRefused {
+  const { error, message } = (json ?? {}) as Partial<Record<string, unknown>>;
+  if (typeof message !== 'string' || typeof error !== 'string' || NOT_THE_OPS_API.test(message)) {
+    return new GatewayRefused(EXIT_FAULT, `${url} is not the ops port of a headgate gateway`);
+  }
+  const isUsage = status === 400 || status === 404 || error === 'not_possible';
+  return new GatewayRefused(isUsage ? EXIT_USAGE : EXIT_FAULT, message);
+}
+
+function isRefusal(json: object | undefined): boolean {
+  return json !== undefined && 'error' in json && json.error === 'unauthorized';
+}
+
+/** Where this machine reaches a gateway that listens there. */
+export function urlOf(host: string, port: number): string {
+  const name = ALL_INTERFACES[host] ?? host;
+  return `http://${name.includes(':') ? `[${name}]` : name}:${port}`;
+}
+
+/** Undefined for a text that is not a JSON object. */
+function objectIn(text: string): object | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}

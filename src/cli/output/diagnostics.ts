@@ -1,0 +1,23 @@
+/** What the outputs of `headgate check` share. */
+
+import type { Diagnostic, Place } from '../../gateway/config/diagnostic.ts';
+import type { Severity } from '../../gateway/config/rules.ts';
+import type { ExaminedFile } from '../check/advice/examine-policies.ts';
+
+/** Formats the diagnostics of all files. */
+export type Output = (files: readonly ExaminedFile[]) => string;
+
+/** Editors and CI need a line: a diagnostic about the whole file has line 1. */
+export function placeOf({ place }: Diagnostic): Place {
+  return place ?? { line: 1, column: 1 };
+}
+
+/** `path: message` */
+export function sentenceOf({ path, message }: Diagnostic): string {
+  return path === '' ? message : `${path}: ${message}`;
+}
+
+export function countOf(severity: Severity, files: readonly ExaminedFile[]): number {
+  const all = files.flatMap(({ diagnostics }) => diagnostics);
+  return all.filter((each) => each.severity === severity).length;
+}

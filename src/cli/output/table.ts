@@ -1,0 +1,59 @@
+/** Tables whose cells may have tones. `columns` of output.ts aligns plain texts. */
+import { printable } from '../../gateway/core/printable.ts';
+import type { DenialList } from '../../gateway/operations/schemas/denials.ts';
+import { relativeTime, shortTime } from '../../gateway/operations/time-text.ts';
+import type { Line, Span } from './output.ts';
+
+/** A cell of several spans shows them one after the other. */
+export type Cell = Span | readonly Span[];
+
+/** A table whose first row is its head. Its cells may have tones. */
+export function table(head: readonly string[], written: readonly (readonly Cell[])[]): Line[] {
+  const rows = [head.map((text): Cell => ({ text, tone: 'head' })), ...written];
+  return alignedRows(rows);
+}
+
+/** Aligns cells as `columns` does, and keeps their tones. */
+export function alignedRows(written: readonly (readonly Cell[])[]): Line[] {
+  const rows = written.map((row) => row.map((cell) => [cell].flat().map(escaped)));
+  const widths = (rows[0] ?? []).map((_, i) =>
+    Math.max(...rows.map((row) => widthOf(row[i] ?? []))),
+  );
+  return rows.map((row) => {
+    const last = row.findLastIndex((cell) => widthOf(cell) > 0);
+    const spans = row.slice(0, last + 1).flatMap((cell, i): Span[] => {
+      if (i === last) return cell;
+      return [...cell, ' '.repeat((widths[i] ?? 0) - widthOf(cell) + GAP)];
+    });
+    return { spans };
+  });
+}
+
+/** Blanks between two columns. */
+const GAP = 2;
+
+function escaped(span: Span): Span {
+  return typeof span === 'string' ? printable(span) : { ...span, text: printable(span.text) };
+}
+
+function widthOf(cell: readonly Span[]): number {
+  return cell.reduce((sum, span) => sum + (typeof span === 'string' ? span : span.text).length, 0);
+}
+
+type Denied = Pick<DenialList['clients'][number], 'until' | 'limit' | 'listed'>;
+
+export function deniedUntilCell(denied: Denied, nowMs: number): Cell {
+  const { until } = denied;
+  return until === undefined ? endlessText(denied) : untilCell(until, nowMs);
+}
+
+/** For a denial without an end: a limit may never allow the request, or the policy file blocks the client. */
+export function endlessText({ limit, listed }: Denied): string {
+  if (limit !== undefined) return 'never allowed';
+  return listed?.applies === true ? 'by file' : '';
+}
+
+/** `2026-11-22 00:53:32, in 42 min` */
+export function untilCell(iso: string, nowMs: number): Cell {
+  return [shortTime(iso), { text: `, ${relativeTime(iso, nowMs)}`, tone: 'aside' }];
+}

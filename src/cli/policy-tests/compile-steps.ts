@@ -1,0 +1,161 @@
+/** Looks up what the steps of a test name, and computes when each of them happens. */
+import { hint } from '../../gateway/config/closest-word.ts';
+import type { DiagnosticDraft, Place } from '../../gateway/config/diagnostic.ts';
+import type { Rule } from '../../gateway/config/rules.ts';
+import type { Path } from '../../gateway/config/yaml-path.ts';
+import { durationText, MAX_DURATION_MS } from './duration.ts';
+import type { Expectation, Facts } from './expectation-schema.ts';
+import { overrideMistakes } from './override-mistakes.ts';
+import type { Setting, Step } from './policy-test.ts';
+import type { WrittenStep } from './step-schema.ts';
+import type { TestedPolicies } from './tested-policies.ts';
+
+/** A step that has no mistake itself. */
+export interface ReadStep {
+  readonly written: WrittenStep;
+  /** Its keys; `written` has defaults too. */
+  readonly keys: readonly string[];
+  readonly path: Path;
+  readonly place: Place;
+}
+
+export interface StepContext {
+  readonly setting: Setting;
+  /** All clients, also those with mistakes. */
+  readonly clientNames: readonly string[];
+  /** Undefined if the policy file has mistakes. */
+  readonly policies: TestedPolicies | undefined;
+  /** Reads the policy file of a reload. Reports at the path if it cannot be read. */
+  readPolicies(name: string, path: Path): TestedPolicies | undefined;
+  report(mistake: DiagnosticDraft): void;
+}
+
+const ACTIONS = ['send', 'store', 'reload', 'override'] as const;
+const ONLY_WITH_SEND = ['client', 'host', 'headers', 'times', 'every', 'expect'];
+
+/** Reports every mistake. Steps with mistakes are left out. */
+export function compileSteps(steps: readonly ReadStep[], context: StepContext): Step[] {
+  const reader = new StepReader(context);
+  return steps.flatMap((step) => reader.read(step) ?? []);
+}
+
+class StepReader {
+  readonly #context: StepContext;
+  #policies: TestedPolicies | undefined;
+  /** When the step before ends. */
+  #endMs = 0;
+  #isStoreDown = false;
+
+  constructor(context: StepContext) {
+    this.#context = context;
+    this.#policies = context.policies;
+  }
+
+  /** Undefined for a step with a mistake. */
+  read(step: ReadStep): Step | undefined {
+    const { written, keys, path } = step;
+    const given = ACTIONS.filter((action) => keys.includes(action));
+    const [action] = given;
+    if (action === undefined) {
+      return this.#report(path, 'must have one of send, store, reload and override', 'missing-key');
+    }
+    if (given.length > 1) {
+      return this.#report(path, `has ${given.join(' and ')}, make each of them a step`);
+    }
+    const moment = { place: step.place, atMs: this.#startOf(step) };
+    if (action === 'send') return this.#send(step, moment);
+    for (const key of ONLY_WITH_SEND.filter((each) => keys.includes(each))) {
+      this.#report([...path, key], 'is only for a step with send');
+    }
+    if (written.store !== undefined) {
+      this.#isStoreDown = written.store === 'down';
+      return { ...moment, kind: 'store', isDown: this.#isStoreDown };
+    }
+    if (written.override !== undefined) return this.#override(step, moment);
+    this.#policies = this.#context.readPolicies(written.reload ?? '', [...path, 'reload']);
+    return this.#policies && { ...moment, kind: 'reload', policies: this.#policies };
+  }
+
+  #startOf({ written: { at, every = 0, times }, path }: ReadStep): number {
+    const startMs = at ?? this.#endMs;
+    if (startMs < this.#endMs) {
+      const end = durationText(this.#endMs);
+      this.#report([...path, 'at'], `is before ${end}, when the step before it ends`);
+    }
+    const endMs = startMs + (times - 1) * every;
+    if (endMs > MAX_DURATION_MS) {
+      this.#report(path, `must end at most ${durationText(MAX_DURATION_MS)} after the start`);
+    }
+    this.#endMs = Math.max(this.#endMs, endMs);
+    return startMs;
+  }
+
+  #send({ written, keys, path }: ReadStep, moment: Pick<Step, 'place' | 'atMs'>): Step | undefined {
+    const { send, client: name, host, headers = {}, times, every = 0, expect } = written;
+    const { setting, clientNames } = this.#context;
+    if (keys.includes('every') && times === 1) {
+      this.#report([...path, 'every'], 'needs times, at least 2');
+    }
+    if (expect === undefined) {
+      const message = 'is missing, it must be allow, deny, or a map such as { verdict: deny }';
+      this.#report([...path, 'expect'], message, 'missing-key');
+    } else this.#checkPolicies(expect, [...path, 'expect']);
+    if (name === undefined) {
+      const message = 'is missing, it must be a name under clients';
+      this.#report([...path, 'client'], message, 'missing-key');
+    } else if (!clientNames.includes(name)) {
+      const remedy = hint(name, clientNames) || `, known are ${clientNames.join(', ')}`;
+      this.#report([...path, 'client'], `is not a client of this file${remedy}`);
+    }
+    const client = setting.clients.get(name ?? '');
+    if (!send || !name || !client || !expect) return undefined;
+    const changes = [...Object.entries(headers), ...(host === undefined ? [] : [['host', [host]]])];
+    return {
+      ...{ ...moment, kind: 'send', line: send, sender: name, client },
+      headers: new Map(changes as [string, readonly string[]][]),
+      ...{ times, everyMs: every, expect },
+    };
+  }
+
+  #checkPolicies({ not, ...facts }: Expectation, path: Path): void {
+    this.#checkFacts(facts, path);
+    if (not !== undefined) this.#checkFacts(not, [...path, 'not']);
+  }
+
+  #checkFacts({ policy, would_deny }: Facts, path: Path): void {
+    this.#checkPolicy(policy, [...path, 'policy']);
+    this.#checkPolicy(would_deny, [...path, 'would_deny']);
+  }
+
+  #checkPolicy(name: string | undefined, path: Path): void {
+    if (name === undefined || name === 'none' || this.#policies === undefined) return;
+    const { file, set } = this.#policies;
+    if (set.has(name)) return;
+    const names = set.policies.map((each) => each.name);
+    const remedy = hint(name, names) || `, it has ${names.join(', ')}`;
+    this.#report(path, `is not a policy of ${file}${remedy}`);
+  }
+
+  #override(
+    { written, path: at }: ReadStep,
+    moment: Pick<Step, 'place' | 'atMs'>,
+  ): Step | undefined {
+    const { override: change } = written;
+    if (change === undefined) return undefined;
+    const path = [...at, 'override'];
+    for (const policy of ['restore', 'mode'] as const) {
+      const given = change[policy];
+      if (typeof given === 'object') this.#checkPolicy(given.policy, [...path, 'mode', 'policy']);
+      else this.#checkPolicy(given, [...path, policy]);
+    }
+    const { setting, clientNames } = this.#context;
+    const facts = { setting, clientNames, policies: this.#policies, isDown: this.#isStoreDown };
+    const mistakes = overrideMistakes(change, path, facts);
+    for (const mistake of mistakes) this.#context.report(mistake);
+    return mistakes.length > 0 ? undefined : { ...moment, kind: 'override', change };
+  }
+
+  #report(path: Path, message: string, rule: Rule = 'invalid-value'): undefined {
+    this.#context.report({ rule, path, message });
+  }
+}

@@ -1,0 +1,80 @@
+/** Tests as they are run: everything is looked up, and every moment is known. */
+import type { Place } from '../../gateway/config/diagnostic.ts';
+import type { Expectation } from './expectation-schema.ts';
+import type { RequestLine, WrittenOverride } from './step-schema.ts';
+import type { TestedPolicies } from './tested-policies.ts';
+
+export interface TestFile {
+  /** The name that is shown to people. */
+  readonly file: string;
+  readonly policies: TestedPolicies;
+  readonly setting: Setting;
+  readonly tests: readonly PolicyTest[];
+}
+
+/** What all tests of a file have in common. */
+export interface Setting {
+  /** When each test starts, in milliseconds since the epoch. */
+  readonly startMs: number;
+  /** The name of a dialect. */
+  readonly proxy: string;
+  readonly proxyAddress: string;
+  /** Gateways that share the limits. */
+  readonly gateways: number;
+  readonly clients: ReadonlyMap<string, Client>;
+}
+
+export interface Client {
+  readonly address: string;
+  readonly peer: string;
+  /** The id of a listed API key. */
+  readonly apiKey: string | undefined;
+  readonly headers: HeaderValues;
+}
+
+/** The values of headers by their name in lower case. */
+export type HeaderValues = ReadonlyMap<string, readonly string[]>;
+
+export interface PolicyTest {
+  readonly name: string;
+  readonly place: Place;
+  /** Why the test is not run. */
+  readonly skip: string | undefined;
+  readonly steps: readonly Step[];
+}
+
+export type Step = SendStep | StoreStep | ReloadStep | OverrideStep;
+
+interface Moment {
+  readonly place: Place;
+  /** Milliseconds from the start of the test. */
+  readonly atMs: number;
+}
+
+export interface SendStep extends Moment {
+  readonly kind: 'send';
+  readonly line: RequestLine;
+  /** The name of the client. */
+  readonly sender: string;
+  readonly client: Client;
+  /** Without values: the step leaves out a header of the client. */
+  readonly headers: HeaderValues;
+  readonly times: number;
+  readonly everyMs: number;
+  readonly expect: Expectation;
+}
+
+export interface StoreStep extends Moment {
+  readonly kind: 'store';
+  readonly isDown: boolean;
+}
+
+export interface ReloadStep extends Moment {
+  readonly kind: 'reload';
+  readonly policies: TestedPolicies;
+}
+
+export interface OverrideStep extends Moment {
+  readonly kind: 'override';
+  readonly change: WrittenOverride;
+}

@@ -1,0 +1,54 @@
+/** Runs policy tests: reads the test files, runs the selected tests in virtual time, and counts what they cover. */
+import type { Diagnostic } from '../../gateway/config/diagnostic.ts';
+import { FileError } from '../../gateway/config/file-error.ts';
+import { Coverage } from './coverage.ts';
+import type { PolicyTest, TestFile } from './policy-test.ts';
+import { readTestFile } from './read-test-file.ts';
+import type { FileResult, TestRun } from './result.ts';
+import { runTest } from './run-test.ts';
+import { type Selects, titleOf } from './selection.ts';
+import { PolicyFileReader } from './tested-policies.ts';
+
+/** Throws a FileError with every mistake in the test files, and in the policy files that they name. */
+export function readTestFiles(paths: readonly string[], cloudflareRanges: string): TestFile[] {
+  const policyFiles = new PolicyFileReader(cloudflareRanges);
+  const mistakes: Diagnostic[] = [];
+  const files = paths.flatMap((path) => {
+    try {
+      return readTestFile(path, policyFiles) ?? [];
+    } catch (error) {
+      if (!(error instanceof FileError)) throw error;
+      mistakes.push(...error.diagnostics);
+      return [];
+    }
+  });
+  const all = [...policyFiles.mistakes, ...mistakes];
+  if (all.length > 0) throw new FileError(all);
+  return files;
+}
+
+/** Without the tests that are not selected, and without files that have no others. */
+export function selectTests(files: readonly TestFile[], selects: Selects): TestFile[] {
+  return files.flatMap((file) => {
+    const tests = file.tests.filter(({ name }) => selects(titleOf(file.file, name)));
+    return tests.length === 0 ? [] : [{ ...file, tests }];
+  });
+}
+
+export async function runTests(files: readonly TestFile[]): Promise<TestRun> {
+  const coverage = new Coverage();
+  const results: FileResult[] = [];
+  for (const { file, policies, setting, tests } of files) {
+    for (const each of [policies, ...tests.flatMap(reloaded)]) coverage.add(each);
+    const options = { policies, setting, onTake: coverage.record.bind(coverage) };
+    const all = [];
+    for (const test of tests) all.push(await runTest(test, options));
+    results.push({ file, policies: policies.file, tests: all });
+  }
+  const tested = new Set(files.map(({ policies }) => policies.path));
+  return { files: results, coverage: coverage.list(tested) };
+}
+
+function reloaded({ steps }: PolicyTest) {
+  return steps.flatMap((step) => (step.kind === 'reload' ? [step.policies] : []));
+}

@@ -1,0 +1,194 @@
+/** Reads a test file, and reports every mistake at once. */
+import { dirname, resolve } from 'node:path';
+import type { z } from 'zod';
+import type { DiagnosticDraft } from '../../gateway/config/diagnostic.ts';
+import { FileError } from '../../gateway/config/file-error.ts';
+import { placeDiagnostics, refuseUnreadable } from '../../gateway/config/place-diagnostics.ts';
+import { mistakesFrom } from '../../gateway/config/policy-file/schema-mistakes.ts';
+import { displayName, readText } from '../../gateway/config/text-file.ts';
+import type { Path } from '../../gateway/config/yaml-path.ts';
+import {
+  POLICY_FILE,
+  readYaml,
+  type YamlKind,
+  type YamlText,
+} from '../../gateway/config/yaml-text.ts';
+import { compileSteps, type ReadStep, type StepContext } from './compile-steps.ts';
+import type { Client, PolicyTest, Setting, TestFile } from './policy-test.ts';
+import { stepSchema } from './step-schema.ts';
+import {
+  client,
+  outlineSchema,
+  sections,
+  testOutlineSchema,
+  type WrittenClient,
+} from './test-file-schema.ts';
+import type { PolicyFileReader, TestedPolicies, TestKeys } from './tested-policies.ts';
+
+const TEST_FILE: YamlKind = {
+  ...POLICY_FILE,
+  name: 'a test file',
+  needed: '"policies", "clients" and "tests"',
+};
+
+/** More would take long to place, and nobody corrects more at a time. */
+const MAX_MISTAKES = 1_000;
+
+/**
+ * Undefined if a policy file that it names has mistakes; the reader has them. Throws a FileError with every mistake of
+ * the test file itself.
+ */
+export function readTestFile(path: string, policyFiles: PolicyFileReader): TestFile | undefined {
+  const name = displayName(path);
+  const yaml = readYaml(readText(path), TEST_FILE);
+  refuseUnreadable(yaml, name);
+  const mistakes: DiagnosticDraft[] = [];
+  const file = new TestFileReader({ path, yaml, policyFiles, mistakes }).read();
+  if (mistakes.length > 0) throw new FileError(placeDiagnostics(mistakes, name, yaml));
+  return file;
+}
+
+interface Sources {
+  readonly path: string;
+  readonly yaml: YamlText;
+  readonly policyFiles: PolicyFileReader;
+  /** The mistakes found so far. */
+  readonly mistakes: DiagnosticDraft[];
+}
+
+class TestFileReader {
+  readonly #sources: Sources;
+  #keys: TestKeys = { sent: new Set(), listed: [] };
+
+  constructor(sources: Sources) {
+    this.#sources = sources;
+  }
+
+  /** The result is incomplete if there are mistakes. */
+  read(): TestFile | undefined {
+    const { path, yaml } = this.#sources;
+    const written = yaml.value;
+    this.#parse(outlineSchema, written, []);
+    if (!isMap(written)) return undefined;
+    const section = <S extends z.ZodType>(schema: S, key: string) =>
+      this.#parse(schema, written[key], [key]);
+    const clientEntries = isMap(written.clients) ? Object.entries(written.clients) : [];
+    if (!isMap(written.clients)) section(sections.clients, 'clients');
+    const clients = this.#clients(clientEntries);
+    this.#keys = {
+      sent: new Set(clients.flatMap(([, { api_key: id }]) => id ?? [])),
+      listed: section(sections.api_keys, 'api_keys') ?? [],
+    };
+    const name = section(sections.policies, 'policies');
+    const policies = name === undefined ? undefined : this.#policies(name, ['policies']);
+    if (policies !== undefined) this.#checkKeys(clients, policies);
+    const setting: Setting = {
+      startMs: section(sections.start, 'start') ?? 0,
+      proxy: section(sections.proxy, 'proxy') ?? '',
+      proxyAddress: section(sections.proxy_address, 'proxy_address') ?? '',
+      gateways: section(sections.gateways, 'gateways') ?? 1,
+      clients: new Map(clients.map(([each, entry]) => [each, clientOf(entry)])),
+    };
+    const clientNames = clientEntries.map(([each]) => each);
+    const tests = this.#tests(written.tests, { setting, clientNames, policies });
+    return policies && { file: displayName(path), policies, setting, tests };
+  }
+
+  #clients(entries: readonly [string, unknown][]): [string, WrittenClient][] {
+    return entries.flatMap(([name, entry]) => {
+      const parsed = this.#parse(client, entry, ['clients', name]);
+      return parsed === undefined ? [] : [[name, parsed] as [string, WrittenClient]];
+    });
+  }
+
+  #checkKeys(clients: readonly [string, WrittenClient][], { set, file }: TestedPolicies): void {
+    const ids = set.naming.apiKeys.map(({ id }) => id);
+    for (const [name, { api_key: id }] of clients) {
+      if (id === undefined || ids.includes(id)) continue;
+      const path = ['clients', name, 'api_key'];
+      const message = `is not the id of a key in ${file}, nor one under api_keys`;
+      this.#report({ rule: 'invalid-value', path, message });
+    }
+  }
+
+  #tests(written: unknown, facts: Omit<StepContext, 'readPolicies' | 'report'>): PolicyTest[] {
+    if (!Array.isArray(written) || written.length === 0) {
+      this.#parse(sections.tests, written, ['tests']);
+      return [];
+    }
+    const names = new Set<string>();
+    const context: StepContext = {
+      ...facts,
+      readPolicies: (name, path) => this.#policies(name, path),
+      report: (mistake) => this.#report(mistake),
+    };
+    return written.flatMap((entry, i) => {
+      const path = ['tests', i];
+      const parsed = this.#parse(testOutlineSchema, entry, path);
+      const steps = isMap(entry) && Array.isArray(entry.steps) ? entry.steps : [];
+      const compiled = compileSteps(this.#steps(steps, [...path, 'steps']), context);
+      if (parsed === undefined) return [];
+      const { name, skip } = parsed;
+      if (names.has(name)) {
+        const message = 'is the name of an earlier test, choose another';
+        this.#report({ rule: 'invalid-value', path: [...path, 'name'], message });
+      }
+      names.add(name);
+      return [{ name, skip, place: this.#placeOf(path), steps: compiled }];
+    });
+  }
+
+  /** Without the steps that have mistakes. */
+  #steps(entries: readonly unknown[], path: Path): ReadStep[] {
+    return entries.flatMap((entry, i) => {
+      const at = [...path, i];
+      const written = this.#parse(stepSchema, entry, at);
+      if (written === undefined || !isMap(entry)) return [];
+      return [{ written, keys: Object.keys(entry), path: at, place: this.#placeOf(at) }];
+    });
+  }
+
+  #policies(name: string, path: Path): TestedPolicies | undefined {
+    try {
+      const folder = dirname(this.#sources.path);
+      return this.#sources.policyFiles.read(resolve(folder, name), this.#keys, folder);
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error;
+      this.#report({ rule: 'unreadable-file', path, message: error.message });
+      return undefined;
+    }
+  }
+
+  /** Undefined if the value has mistakes, which are reported. */
+  #parse<S extends z.ZodType>(schema: S, value: unknown, at: Path): z.output<S> | undefined {
+    const { mistakes, yaml } = this.#sources;
+    if (mistakes.length >= MAX_MISTAKES) return undefined;
+    const result = schema.safeParse(value, { reportInput: true });
+    if (result.success) return result.data;
+    mistakes.push(...mistakesFrom(result.error.issues, { schema, at, yaml }));
+    return undefined;
+  }
+
+  #report(mistake: DiagnosticDraft): void {
+    this.#sources.mistakes.push(mistake);
+  }
+
+  #placeOf(path: Path) {
+    const { yaml } = this.#sources;
+    return yaml.place(yaml.offsetOf(path));
+  }
+}
+
+function clientOf({ address, peer, api_key, host, headers = {} }: WrittenClient): Client {
+  const all = [...Object.entries(headers), ...(host === undefined ? [] : [['host', [host]]])];
+  return {
+    address,
+    peer: peer ?? address,
+    apiKey: api_key,
+    headers: new Map(all as [string, readonly string[]][]),
+  };
+}
+
+function isMap(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,164 @@
+/** Runs one test on a virtual gateway of its own. */
+import {
+  blockClient,
+  exemptClient,
+  unblockClient,
+  unexemptClient,
+} from '../../gateway/operations/clients.ts';
+import { stepsOf } from '../../gateway/operations/explain-text.ts';
+import { OperationError } from '../../gateway/operations/operation-error.ts';
+import { restoreMode, setMode } from '../../gateway/operations/policies.ts';
+import type { Gateway } from '../../gateway/operations/running-gateway.ts';
+import { type Mismatch, mismatchesOf } from './compare.ts';
+import { durationText } from './duration.ts';
+import { operatorName } from './operator-name.ts';
+import type { PolicyTest, SendStep, Setting, Step } from './policy-test.ts';
+import type { Failure, TestResult } from './result.ts';
+import { sentRequest } from './sent-request.ts';
+import type { WrittenOverride } from './step-schema.ts';
+import { type Outcome, VirtualGateway, type VirtualGatewayOptions } from './virtual-gateway.ts';
+
+/** All steps are run, also after one that failed. */
+export async function runTest(
+  test: PolicyTest,
+  options: VirtualGatewayOptions,
+): Promise<TestResult> {
+  const { name, place, skip, steps } = test;
+  const about = { name, place, skip };
+  if (skip !== undefined) return { ...about, result: 'skipped', requests: 0, failures: [] };
+  const failed = await runSteps(test, options, NOTHING_TRACED);
+  const sent = steps.map((step) => (step.kind === 'send' ? step.times : 0));
+  const requests = sent.reduce((sum, times) => sum + times, 0);
+  if (failed.length === 0) return { ...about, result: 'passed', requests, failures: [] };
+  // In virtual time the same happens again, so the requests that failed can be traced now.
+  const traced = new Map(failed.map(({ step, index }) => [step, index]));
+  const again = await runSteps(test, { ...options, onTake: () => {} }, traced);
+  const failures = again.map(({ failure }) => failure);
+  return { ...about, result: 'failed', requests, failures };
+}
+
+/** The index of the request of a step that is traced. */
+type Traced = ReadonlyMap<Step, number>;
+
+const NOTHING_TRACED: Traced = new Map();
+
+interface FailedStep {
+  readonly step: Step;
+  /** Of its first request that failed. */
+  readonly index: number;
+  readonly failure: Failure;
+}
+
+async function runSteps(
+  { steps }: PolicyTest,
+  options: VirtualGatewayOptions,
+  traced: Traced,
+): Promise<FailedStep[]> {
+  const gateway = new VirtualGateway(options);
+  const failed: FailedStep[] = [];
+  try {
+    for (const step of steps) {
+      const found = await (step.kind === 'send'
+        ? send(step, { gateway, setting: options.setting, traced: traced.get(step) })
+        : applyChange(step, gateway, options.setting));
+      if (found !== undefined) failed.push({ step, ...found });
+    }
+    return failed;
+  } finally {
+    gateway.close();
+  }
+}
+
+type Found = Omit<FailedStep, 'step'> | undefined;
+
+/** Something other than a request. */
+async function applyChange(
+  step: Exclude<Step, SendStep>,
+  gateway: VirtualGateway,
+  setting: Setting,
+): Promise<Found> {
+  await gateway.advanceTo(setting.startMs + step.atMs);
+  switch (step.kind) {
+    case 'store':
+      gateway.store.isDown = step.isDown;
+      return undefined;
+    case 'reload':
+      gateway.policies = step.policies;
+      return undefined;
+    case 'override':
+      try {
+        const named = (client: string) => operatorName(client, setting, gateway.policies);
+        await changeByOperator(step.change, gateway.operated(), named);
+        return undefined;
+      } catch (error) {
+        if (!(error instanceof OperationError)) throw error;
+        const words = `override at ${durationText(step.atMs)}`;
+        const nothing = { mismatches: [], trace: [], answer: undefined };
+        const refusal = error.message;
+        return { index: 0, failure: { place: step.place, step: words, refusal, ...nothing } };
+      }
+  }
+}
+
+interface Sending {
+  readonly gateway: VirtualGateway;
+  readonly setting: Setting;
+  /** The index of the request that is traced. */
+  readonly traced: number | undefined;
+}
+
+/** Sends all requests of the step; the first one that fails is reported. */
+async function send(
+  step: SendStep,
+  { gateway, setting: { startMs, proxyAddress }, traced }: Sending,
+): Promise<Found> {
+  const request = sentRequest(step, gateway.policies, proxyAddress);
+  let found: Found;
+  for (let index = 0; index < step.times; index++) {
+    const atMs = step.atMs + index * step.everyMs;
+    await gateway.advanceTo(startMs + atMs);
+    const outcome = await gateway.decide(request, index === traced);
+    const mismatches = mismatchesOf(step.expect, outcome);
+    if (mismatches.length === 0) continue;
+    found ??= { index, failure: failureOf(step, index, { atMs, outcome, mismatches }) };
+  }
+  return found;
+}
+
+interface Failed {
+  readonly atMs: number;
+  readonly outcome: Outcome;
+  readonly mismatches: readonly Mismatch[];
+}
+
+function failureOf(
+  { line, sender, times, place }: SendStep,
+  index: number,
+  { atMs, outcome, mismatches }: Failed,
+): Failure {
+  const which = times === 1 ? '' : `, request ${index + 1} of ${times}`;
+  return {
+    place,
+    step: `${line.method} ${line.url} by ${sender} at ${durationText(atMs)}${which}`,
+    mismatches,
+    refusal: undefined,
+    trace: outcome.trace.flatMap(stepsOf),
+    answer: outcome.answer,
+  };
+}
+
+/** Rejects with an OperationError if a gateway would refuse the change. */
+async function changeByOperator(
+  change: WrittenOverride,
+  gateway: Gateway,
+  named: (client: string) => string,
+): Promise<void> {
+  const { block, exempt, mode, unblock, unexempt, restore } = change;
+  const terms = { for: change.for ?? '', reason: 'a policy test' };
+  if (block !== undefined) await blockClient(gateway, { client: named(block), ...terms });
+  if (exempt !== undefined) await exemptClient(gateway, { client: named(exempt), ...terms });
+  if (mode !== undefined) await setMode(gateway, { ...mode, ...terms });
+  if (unblock !== undefined) await unblockClient(gateway, { client: named(unblock) });
+  if (unexempt !== undefined) await unexemptClient(gateway, { client: named(unexempt) });
+  if (restore !== undefined) await restoreMode(gateway, { policy: restore });
+}

@@ -1,0 +1,88 @@
+/** Schema of a step: a request, or something that happens to the gateway. */
+import { z } from 'zod';
+import { parseDuration as parseLifetime } from '../../gateway/config/duration.ts';
+import { holds } from '../../gateway/config/refinement.ts';
+import { MAX_LIMIT } from '../../gateway/core/counting/store.ts';
+import { DAY_MS } from '../../gateway/core/identity/salts.ts';
+import { POLICY_MODES } from '../../gateway/core/policy.ts';
+import { expectSchema } from './expectation-schema.ts';
+import { duration, headerChanges, name } from './values-schema.ts';
+
+const REQUEST_PATTERN = /^([A-Za-z0-9!#$%&'*+.^_`|~-]+) (\/.*|https?:\/\/.+|\*)$/;
+
+export interface RequestLine {
+  readonly method: string;
+  /** A path or a whole URL, exactly as written. */
+  readonly url: string;
+}
+
+/** Throws a RangeError whose message gives the right form. */
+function parseRequest(text: string): RequestLine {
+  const [, method, url] = REQUEST_PATTERN.exec(text) ?? [];
+  if (method !== undefined && url !== undefined) return { method, url };
+  throw new RangeError('must be a method and a target, such as "POST /api/auth/login"');
+}
+
+const MAX_LIFETIME_MS = 31 * DAY_MS;
+
+/** Returns the text: operations read it again. */
+function checkLifetime(text: string): string {
+  if (parseLifetime(text) > MAX_LIFETIME_MS) throw new RangeError('must be at most 31d');
+  return text;
+}
+
+const overrideSchema = z.strictObject({
+  block: name.optional().describe('A client that gets 403.'),
+  exempt: name.optional().describe('A client that is not counted.'),
+  mode: z
+    .strictObject({ policy: z.string(), mode: z.enum(POLICY_MODES) })
+    .optional()
+    .describe('A policy, and the mode that it gets.'),
+  for: z
+    .string()
+    .meta({ title: 'duration', examples: ['10min', '1h'] })
+    .transform(holds(checkLifetime))
+    .optional()
+    .describe('How long, with block, exempt and mode.'),
+  unblock: name.optional().describe('A client whose block ends now.'),
+  unexempt: name.optional().describe('A client whose exemption ends now.'),
+  restore: z.string().optional().describe('A policy that returns to the mode in the file.'),
+});
+
+export type WrittenOverride = z.output<typeof overrideSchema>;
+
+export const stepSchema = z.strictObject({
+  at: duration
+    .optional()
+    .describe('When, from the start of the test. Default: when the step before it ends.'),
+  send: z
+    .string()
+    .meta({
+      title: 'request',
+      pattern: REQUEST_PATTERN.source,
+      examples: ['POST /api/auth/login'],
+    })
+    .transform(holds(parseRequest))
+    .optional()
+    .describe('A request: its method, and its path or URL exactly as the client writes it.'),
+  client: name.optional().describe('The client that sends it: a name under clients.'),
+  host: z.string().optional().describe("The host. Default: the client's."),
+  headers: headerChanges.optional(),
+  times: z
+    .int()
+    .min(1)
+    .max(MAX_LIMIT + 1)
+    .default(1)
+    .describe('How often the request is sent. The expectation is for each of them.'),
+  every: duration.optional().describe('The time between them. Default: 0s.'),
+  expect: expectSchema.optional(),
+  store: z.enum(['down', 'up']).optional().describe('The store fails, or works again.'),
+  reload: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('A policy file that replaces the one in force, relative to the test file.'),
+  override: overrideSchema.optional().describe('What an operator changes temporarily.'),
+});
+
+export type WrittenStep = z.output<typeof stepSchema>;

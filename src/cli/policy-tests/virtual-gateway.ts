@@ -1,0 +1,125 @@
+/**
+ * A gateway in virtual time: the production check with its policies, salts, counts and overrides, on a clock that a test
+ * moves. It never reads the clock of the machine.
+ */
+
+import { type Check, type CheckOptions, createCheck, NO_EVENTS } from '../../gateway/core/check.ts';
+import type { CheckRequest } from '../../gateway/core/check-request.ts';
+import type { Decision } from '../../gateway/core/counting/decision.ts';
+import type { LimitDescriptor } from '../../gateway/core/counting/descriptor.ts';
+import type { TakeResult } from '../../gateway/core/counting/store.ts';
+import type { PolicyModes } from '../../gateway/core/overrides.ts';
+import type { TraceEvent } from '../../gateway/core/trace.ts';
+import { answerBy, type ExplainedAnswer } from '../../gateway/operations/explain-answer.ts';
+import type { Gateway } from '../../gateway/operations/running-gateway.ts';
+import { OverrideBook } from '../../gateway/stores/overrides/override-book.ts';
+import { MemoryOverrideStore } from '../../gateway/stores/overrides/override-store.ts';
+import type { Setting } from './policy-test.ts';
+import type { TestedPolicies } from './tested-policies.ts';
+import { virtualSalts } from './virtual-salts.ts';
+import { VirtualStore } from './virtual-store.ts';
+
+export interface VirtualGatewayOptions {
+  readonly policies: TestedPolicies;
+  readonly setting: Setting;
+  /** Called for every take that counts. */
+  onTake(descriptors: readonly LimitDescriptor[], result: TakeResult, modes: PolicyModes): void;
+}
+
+export interface Outcome {
+  readonly decision: Decision;
+  readonly answer: ExplainedAnswer;
+  /** The names of policies in shadow mode that would have denied the request. */
+  readonly wouldDeny: readonly string[];
+  readonly trace: readonly TraceEvent[];
+}
+
+export class VirtualGateway {
+  policies: TestedPolicies;
+  readonly store: VirtualStore;
+  readonly #check: Check;
+  readonly #tracedCheck: Check;
+  readonly #render: ReturnType<typeof answerBy>;
+  readonly #overrides: OverrideBook;
+  readonly #salts = virtualSalts();
+  #nowMs: number;
+  #wouldDeny: string[] = [];
+  #trace: TraceEvent[] = [];
+
+  constructor({ policies, setting, onTake }: VirtualGatewayOptions) {
+    const now = () => this.#nowMs;
+    this.policies = policies;
+    this.#nowMs = setting.startMs;
+    this.#render = answerBy(setting.proxy);
+    this.#overrides = new OverrideBook({
+      overrideStore: new MemoryOverrideStore(now),
+      now,
+      onChange: () => {},
+      onRestored: () => {},
+    });
+    this.store = new VirtualStore({
+      now,
+      gateways: setting.gateways,
+      onTake: (descriptors, result) => onTake(descriptors, result, this.#overrides.current.modes),
+    });
+    const checkOptions: CheckOptions = {
+      store: this.store,
+      local: this.store.local,
+      salts: this.#salts,
+      overrides: this.#overrides,
+      newId: () => 'none',
+      events: { ...NO_EVENTS, wouldDeny: ({ policy }) => this.#wouldDeny.push(policy) },
+    };
+    this.#check = createCheck(checkOptions);
+    this.#tracedCheck = createCheck({ ...checkOptions, trace: (event) => this.#trace.push(event) });
+  }
+
+  /** `nowMs`: milliseconds since the epoch; it must not go back. */
+  async advanceTo(nowMs: number): Promise<void> {
+    this.#nowMs = nowMs;
+    // A gateway has a timer for the end of an override, which virtual time does not move.
+    if (this.#overrides.list().length > 0) await this.#overrides.refresh();
+  }
+
+  /** A trace costs more than the decision. */
+  async decide(request: CheckRequest, isTraced: boolean): Promise<Outcome> {
+    const check = isTraced ? this.#tracedCheck : this.#check;
+    const { set } = this.policies;
+    this.#wouldDeny = [];
+    this.#trace = [];
+    const decision = await check(request, set, this.#nowMs);
+    // Policies in shadow mode count the request after it is decided.
+    await new Promise((resolve) => setImmediate(resolve));
+    const answer = this.#render(decision, set.answers);
+    return { decision, answer, wouldDeny: this.#wouldDeny, trace: this.#trace };
+  }
+
+  /** For what operators change. Nobody was denied before, so there is no denial to name. */
+  operated(): Gateway {
+    const none = { top: () => [], find: () => undefined, all: () => [] };
+    return {
+      policies: { current: this.policies.set },
+      salts: this.#salts,
+      overrides: this.#overrides,
+      store: this.store,
+      reader: this.store.memory,
+      peekLocally: (descriptors) => this.store.memory.peek(descriptors),
+      denied: none,
+      wouldBeDenied: none,
+      forgetDenied: () => {},
+      queryAll: async () => ({ answers: [], asked: 0 }),
+      stats: () => Promise.reject(new Error('no operation of a test reads these')),
+      knownGateways: () => 1,
+      unseenHeaders: () => [],
+      audit: () => {},
+      get status(): never {
+        throw new Error('no operation of a test reads this');
+      },
+      now: () => this.#nowMs,
+    };
+  }
+
+  close(): void {
+    this.#overrides.close();
+  }
+}

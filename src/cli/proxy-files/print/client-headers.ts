@@ -1,0 +1,61 @@
+/** The client's headers that a proxy must send: those that tell clients apart, and the trace of the request. */
+import type { ValidFile } from '../../../gateway/config/policy-file/compile.ts';
+import { allLimits } from '../../../gateway/config/policy-file/limit-schema.ts';
+
+/** Names in lower case, each once. */
+export interface ClientHeaders {
+  /** The proxy passes on what the client sent. */
+  readonly passed: readonly string[];
+  /** The gateway trusts these, so the proxy must set them itself and must not pass on the client's. */
+  readonly owned: readonly string[];
+}
+
+type Readings = Pick<ValidFile, 'identity' | 'fallback' | 'entries'>;
+
+export function clientHeadersOf({ identity, fallback, entries }: Readings): ClientHeaders {
+  const { sources, api_key, user, verified_headers, forwarded_header } = identity;
+  const perHeader = [fallback, ...entries]
+    .flatMap(allLimits)
+    .filter(({ per }) => per.startsWith('header:'))
+    .map(({ per }) => per.slice('header:'.length));
+  const owned = new Set([
+    ...(sources.includes('user') ? [user.header] : []),
+    ...perHeader.filter((name) => verified_headers.includes(name)),
+  ]);
+  const passed = new Set([
+    ...(sources.includes('api_key') ? [api_key.header] : []),
+    ...sources.flatMap((source) => {
+      if (typeof source === 'object') return [source.header];
+      return source === 'cf_connecting_ip' ? ['cf-connecting-ip'] : [];
+    }),
+    ...perHeader,
+    // Every proxy reports X-Forwarded-For, or the address from it, without being told to.
+    ...(forwarded_header === 'forwarded' ? ['forwarded'] : []),
+    'traceparent',
+  ]);
+  return { owned: [...owned], passed: [...passed].filter((name) => !owned.has(name)) };
+}
+
+/** Those of the passed headers that a limit or the identity depends on, and that proxies leave as they are. */
+export function sentByClients(file: Readings): string[] {
+  return clientHeadersOf(file).passed.filter(isSentByClients);
+}
+
+/** The files remove Forwarded from requests to the application, and no limit depends on Traceparent. */
+export function isSentByClients(passed: string): boolean {
+  return passed !== 'forwarded' && passed !== 'traceparent';
+}
+
+const ABBREVIATIONS: ReadonlyMap<string, string> = new Map([
+  ['cf', 'CF'],
+  ['id', 'ID'],
+  ['ip', 'IP'],
+]);
+
+/** `x-api-key` becomes `X-Api-Key`. */
+export function headerTitle(name: string): string {
+  return name
+    .split('-')
+    .map((word) => ABBREVIATIONS.get(word) ?? word.charAt(0).toUpperCase() + word.slice(1))
+    .join('-');
+}

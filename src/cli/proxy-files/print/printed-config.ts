@@ -1,0 +1,119 @@
+/** One file of a proxy, whole or the parts of it that an existing configuration needs. */
+import { readFileSync } from 'node:fs';
+import { posix } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
+import { parse } from 'yaml';
+import type { ValidFile } from '../../../gateway/config/policy-file/compile.ts';
+import { clientHeadersOf } from './client-headers.ts';
+import { failureRulesOf } from './gateway-failure.ts';
+import { partsFor, partsOf } from './parts.ts';
+import { fillRegions, regionLines, replaceAddress } from './regions.ts';
+import { type Address, isHere, type ShippedAddress, type Writer } from './writer.ts';
+import { templatePath, writerOf } from './writers.ts';
+
+export interface ProxyConfigInput {
+  /** One of PROXIES. */
+  readonly proxy: string;
+  readonly policies: ValidFile;
+  /** Undefined: the address of the shipped file. */
+  readonly gateway: Address | undefined;
+  readonly application: Address | undefined;
+  readonly sendsSecret: boolean;
+  /** Where the proxy sends checks to itself. Undefined: the port of the shipped file. */
+  readonly ownPort?: number | undefined;
+  /** Only the parts that an existing configuration needs; a text: those for this place, or the file of this name. */
+  readonly include: boolean | string;
+}
+
+export interface ProxyConfig {
+  readonly text: string;
+  /** Names of other files that must be in the same folder. */
+  readonly besides: readonly string[];
+}
+
+/** Throws a RangeError if the proxy cannot use an address or a port, or has no part for the place. */
+export function proxyConfig(input: ProxyConfigInput): ProxyConfig {
+  const { proxy, policies, sendsSecret } = input;
+  const writer = writerOf(proxy);
+  const besides = writer.besides.map((path) => ({ name: posix.basename(path), path }));
+  const other = besides.find(({ name }) => name === input.include);
+  if (other !== undefined) return { text: templateText(other.path, input), besides: [] };
+  const headers = clientHeadersOf(policies);
+  const regions = writer.regions({ headers, failure: failureRulesOf(policies), sendsSecret });
+  let text = fillRegions(templateText(writer.file, input), regions);
+  text = withAddress(text, writer.gateway, input.gateway);
+  text = withAddress(text, writer.application, input.application);
+  return {
+    text: partsWanted(text, input.include, writer),
+    besides: typeof input.include === 'string' ? [] : besides.map(({ name }) => name),
+  };
+}
+
+/** A file of deploy/ with the port at which the proxy sends checks to itself. Throws a RangeError. */
+export function templateText(
+  path: string,
+  { proxy, gateway, application, ...input }: Omit<ProxyConfigInput, 'include'>,
+): string {
+  const text = readFileSync(templatePath(path), 'utf8');
+  const shipped = writerOf(proxy).ownPort;
+  const { ownPort = shipped } = input;
+  if (ownPort === undefined) return text;
+  if (shipped === undefined)
+    throw new RangeError('this proxy sends no checks to itself, so it needs no --own-port');
+  for (const [name, address] of Object.entries({ headgate: gateway, application })) {
+    if (address !== undefined && isHere(address) && address.port === ownPort)
+      throw new RangeError(`${name} has port ${ownPort}: choose another --own-port`);
+  }
+  return text.replaceAll(`:${shipped}`, `:${ownPort}`);
+}
+
+function partsWanted(text: string, include: boolean | string, { includes }: Writer): string {
+  if (include === false) return text;
+  if (include === true) return partsOf(text);
+  return partsFor(
+    include,
+    text,
+    includes?.map(({ place }) => place),
+  );
+}
+
+const FAILURE_REGION = 'refused without the gateway';
+
+/** Whether a policy has `on_gateway_failure: deny`. */
+export function hasFailureRoutes(policies: ValidFile): boolean {
+  return failureRulesOf(policies) !== undefined;
+}
+
+/** What a proxy refuses without a gateway. */
+export interface FailureRegion {
+  /** The file of the proxy, with the comments around the region if it has them. */
+  readonly text: string;
+  /** The entries of the region, from a file that is YAML or JSON. Tools that write such files drop comments. */
+  readonly entries?: readonly unknown[] | undefined;
+}
+
+/** Whether the proxy refuses the routes of this policy file without a gateway. Undefined: it does not have the region. */
+export function isSameFailureRegion(
+  proxy: string,
+  { text, entries }: FailureRegion,
+  policies: ValidFile,
+): boolean | undefined {
+  const headers = clientHeadersOf(policies);
+  const failure = failureRulesOf(policies);
+  const regions = writerOf(proxy).regions({ headers, failure, sendsSecret: false });
+  const wanted = regions[FAILURE_REGION]?.([]) ?? [];
+  if (entries !== undefined) return isDeepStrictEqual(entries, parse(wanted.join('\n')));
+  const lines = regionLines(text, FAILURE_REGION);
+  return lines && lines.join('\n') === wanted.map((line) => line.trim()).join('\n');
+}
+
+function withAddress(
+  text: string,
+  { shipped, write }: ShippedAddress,
+  wanted: Address | undefined,
+): string {
+  if (wanted === undefined) return text;
+  const written = write(wanted);
+  if (written === undefined) throw new RangeError('this proxy needs a host and a port');
+  return replaceAddress(text, shipped, written);
+}

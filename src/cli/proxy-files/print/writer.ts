@@ -1,0 +1,86 @@
+/** How to write the parts of a proxy's file that depend on the policy file and the settings. */
+import { canonicalAddress, isLoopback } from '../../../gateway/core/identity/address.ts';
+import type { ClientHeaders } from './client-headers.ts';
+import type { FailureRules } from './gateway-failure.ts';
+import type { WriteRegion } from './regions.ts';
+
+export interface WriterInput {
+  readonly headers: ClientHeaders;
+  /** Undefined if no policy has `on_gateway_failure: deny`. */
+  readonly failure: FailureRules | undefined;
+  /** Whether the proxy must send a secret. */
+  readonly sendsSecret: boolean;
+}
+
+/** A host and a port, or the path of a unix socket. */
+export type Address =
+  | { readonly host: string; readonly port: number }
+  | { readonly socket: string };
+
+export interface ShippedAddress {
+  /** The address in the shipped file. */
+  readonly shipped: string;
+  /** Writes another address. Undefined: the proxy cannot use it. */
+  readonly write: (address: Address) => string | undefined;
+}
+
+/** What stands between the clients and the proxy. */
+export type Front =
+  | { readonly kind: 'cloudflare' }
+  /** CIDR ranges, at least one. */
+  | { readonly kind: 'load-balancer'; readonly networks: readonly string[] };
+
+/** Texts of a file and what replaces them. */
+export type Edits = Readonly<Record<string, string>>;
+
+export interface Include {
+  /** Names the part, as in `--include PLACE`. */
+  readonly place: string;
+  /** Undefined: the line needs no file. */
+  readonly file?: string;
+  /** The line that includes it, and where it goes, in words. */
+  readonly line: string;
+  readonly goes: string;
+}
+
+export interface Writer {
+  /** Path below deploy/. */
+  readonly file: string;
+  /** Other files of the folder that the proxy needs. They are used unchanged. */
+  readonly besides: readonly string[];
+  readonly gateway: ShippedAddress;
+  readonly application: ShippedAddress;
+  /** The port of this machine at which the proxy sends checks to itself, in the shipped files. */
+  readonly ownPort?: number;
+  /** Where clients connect, in the file of that path below deploy/. */
+  readonly listener: { readonly file: string; edits(port: number): Edits };
+  /** How the proxy learns the client's address, by path below deploy/. Files that the writer does not name are added. */
+  front?(front: Front): Readonly<Record<string, Edits>>;
+  /** Whether the proxy sends checks over gRPC. */
+  readonly grpc?: boolean;
+  /** Files that an existing configuration includes, each with a part. Without them, parts are put in by hand. */
+  readonly includes?: readonly Include[];
+  /** By name. */
+  regions(input: WriterInput): Readonly<Record<string, WriteRegion>>;
+}
+
+/** `10.0.0.2:8080`, `[::1]:8080` */
+export function hostAndPort(address: Address): string | undefined {
+  if ('socket' in address) return undefined;
+  const { host, port } = address;
+  return `${host.includes(':') ? `[${host}]` : host}:${port}`;
+}
+
+/** Whether it is on this machine, if the proxy is. */
+export function isHere(
+  address: Address,
+): address is { readonly host: string; readonly port: number } {
+  if ('socket' in address) return false;
+  const { host } = address;
+  return host.toLowerCase() === 'localhost' || isLoopback(canonicalAddress(host) ?? '');
+}
+
+/** The shipped lines are comments. With a secret they are uncommented. */
+export function uncommentedWith(sendsSecret: boolean): WriteRegion {
+  return (shipped) => (sendsSecret ? shipped.map((line) => line.replace(/^#/, '')) : shipped);
+}

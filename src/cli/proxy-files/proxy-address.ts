@@ -1,0 +1,29 @@
+/** Reads the addresses that proxies use. */
+import { InvalidArgumentError } from 'commander';
+import { countUpTo } from '../output/numbers.ts';
+import type { Address } from './print/proxy-config.ts';
+
+const SERVER = 'It must be a host and a port, such as 10.0.0.2:8080 or [::1]:8080';
+
+/** The option of commands that write files of proxies. */
+export const OWN_PORT = [
+  '--own-port <port>',
+  'free port of this machine at which Caddy, HAProxy or Traefik sends checks to itself',
+  countUpTo(65_535),
+] as const;
+
+/** A host and a port, or a unix socket. Throws an InvalidArgumentError. */
+export function readAddress(text: string): Address {
+  const socket = /^unix:(\/[\w./-]+)$/.exec(text)?.[1];
+  if (socket !== undefined) return { socket };
+  return readServer(text, `${SERVER}, or unix: and a path.`);
+}
+
+/** A host and a port. Throws an InvalidArgumentError. */
+export function readServer(text: string, form = `${SERVER}.`): { host: string; port: number } {
+  const [, ipv6, name, digits] = /^(?:\[([0-9a-f:.]+)\]|([\w.-]+)):(\d{1,5})$/i.exec(text) ?? [];
+  const host = ipv6 ?? name;
+  const port = Number(digits);
+  if (host === undefined || port < 1 || port > 65_535) throw new InvalidArgumentError(form);
+  return { host, port };
+}

@@ -1,0 +1,67 @@
+/** Examines the file of a proxy, with the files that it includes. */
+
+import { readCaddy } from './caddy/reader.ts';
+import { type DoctorFinding, found } from './catalog.ts';
+import { type Comparison, misfits } from './compare.ts';
+import { readEnvoy } from './envoy/reader.ts';
+import { readHaproxy } from './haproxy/reader.ts';
+import { readManifests } from './kubernetes/manifests.ts';
+import { readNginx } from './nginx/reader.ts';
+import { PRINTED_PART, partOf } from './part-of-file.ts';
+import type { ProxyFile, ReadFile, ReadProxyFile } from './reader.ts';
+import { rewriteFindings } from './rewrites.ts';
+import { compareSecret } from './secret.ts';
+import { readOtherTraefik, readTraefik } from './traefik/reader.ts';
+import { uncheckedPaths } from './unchecked-paths.ts';
+import { uncheckedWays } from './ways.ts';
+
+/** The first one that knows the file reads it. That of NGINX takes every file. */
+const READERS: readonly ReadProxyFile[] = [
+  ...[readManifests, readEnvoy, readTraefik, readHaproxy, readCaddy, readOtherTraefik, readNginx],
+];
+
+export type ProxyFileInput = ProxyFile & Comparison;
+
+export async function examineProxyFile(input: ProxyFileInput): Promise<DoctorFinding[]> {
+  let read: ReadFile | undefined;
+  try {
+    for (const reader of READERS) read ??= reader(input);
+  } catch (error) {
+    if (!(error instanceof Error)) throw error;
+    if (PRINTED_PART.test(input.text)) return [partOf(input.file, input.text)];
+    return [found('unreadable-proxy-file', input.file, error.message)];
+  }
+  const { file = input.file, text = input.text } = read ?? {};
+  return findingsOf(read ?? {}, { ...input, file, text });
+}
+
+const UNCOMPARED =
+  '; its secret was not compared, because HEADGATE_PROXY_SECRET is not set here and no gateway answers';
+
+/** Adds that the file fits if it does. */
+async function findingsOf(
+  { facts, sites = [], ways = [], rewrites = [], unread = [], own = [] }: ReadFile,
+  input: Comparison,
+): Promise<DoctorFinding[]> {
+  if (facts === undefined) return [...unread, ...own];
+  const { file, policies } = input;
+  const secret = await compareSecret(facts, input);
+  const unchecked = policies === undefined ? [] : uncheckedPaths(sites, policies);
+  const findings = [
+    ...unread,
+    ...misfits(facts, input, secret.findings),
+    ...own,
+    ...unchecked,
+    // One finding for a place is enough.
+    ...uncheckedWays(ways).filter(({ subject }) =>
+      unchecked.every((each) => each.subject !== subject),
+    ),
+    ...(policies === undefined ? [] : rewriteFindings(rewrites, policies)),
+  ];
+  if (findings.some(({ severity }) => severity !== 'info')) return findings;
+  const what = `${facts.proxy}, fits the settings${policies === undefined ? '' : ' and the policy file'}`;
+  return [
+    ...findings,
+    found('proxy-file', file, secret.isCompared ? what : `${what}${UNCOMPARED}`),
+  ];
+}

@@ -1,0 +1,112 @@
+/** Finds what a `server` or `http` block does to the check itself, which NGINX treats as another request. */
+import { type DoctorFinding, found } from '../catalog.ts';
+import { matchesExpression } from '../expression.ts';
+import { asksHeadgate, type Level, nearest } from './levels.ts';
+import type { Directive } from './tree.ts';
+
+/** Values with which the line has no effect on the check. */
+const HARMLESS: Readonly<Record<string, string>> = {
+  proxy_cache: 'off',
+  proxy_store: 'off',
+  proxy_bind: 'off',
+  proxy_set_body: '',
+  recursive_error_pages: 'off',
+};
+const EFFECTS: Readonly<Record<string, string>> = {
+  proxy_cache: 'so one verdict is used for other requests',
+  proxy_store: 'so verdicts are written to files',
+  proxy_bind: 'so headgate is asked from another address',
+  proxy_set_body: 'so headgate refuses the check',
+  recursive_error_pages: 'so a denial may become a 500',
+};
+
+/** `levels`: all blocks. */
+export function nginxChecks(levels: readonly Level[]): DoctorFinding[] {
+  return levels
+    .filter(({ at }) => at.name === 'location' && at.block.some(asksHeadgate))
+    .flatMap((check) => [...inheritedLines(check), ...caughtBy(check)]);
+}
+
+function inheritedLines({ at, around }: Level): DoctorFinding[] {
+  const levels = [at, ...around];
+  return Object.entries(EFFECTS).flatMap(([name, effect]) => {
+    const [line] = nearest(name, levels);
+    if (line === undefined || line.args[0] === HARMLESS[name]) return [];
+    // Only pages for the statuses of a verdict are in the way.
+    const pages = nearest('error_page', around).flatMap(({ args }) => args);
+    if (name === 'recursive_error_pages' && !pages.includes('403')) return [];
+    const problem = `${name} ${line.args.join(' ')} applies to the check, too, ${effect}`;
+    return [found('check-inherits', line.place, problem)];
+  });
+}
+
+/** NGINX runs these lines of the server in their order, for the check as well. */
+function caughtBy({ at, around }: Level): DoctorFinding[] {
+  const [server] = around;
+  const path = at.args.at(-1) ?? '';
+  if (server === undefined || !path.startsWith('/')) return [];
+  const end = endOf(server.block, path, true);
+  if (end === undefined || end.name === 'break') return [];
+  const problem = `${[end.name, ...end.args].join(' ')} also applies to ${path}, so headgate is not asked`;
+  return [found('check-rewritten', end.place, problem)];
+}
+
+/** The line that ends the rewriting of the check, or changes its path. `isCertain`: no condition that may not hold is around. */
+function endOf(
+  block: readonly Directive[],
+  path: string,
+  isCertain: boolean,
+): Directive | undefined {
+  for (const line of block) {
+    const { name, args } = line;
+    if (name === 'break' && isCertain) return line;
+    // A client gets such an answer itself, before the check.
+    if (name === 'return') return isCertain ? line : undefined;
+    if (name === 'rewrite' && takes(args, path, isCertain))
+      return leavesIt(args, path) ? BREAK : line;
+    if (name !== 'if') continue;
+    const holds = conditionHolds(args, path);
+    if (holds === false) continue;
+    const end = endOf(line.block, path, isCertain && holds === true);
+    if (end !== undefined) return end;
+  }
+  return undefined;
+}
+
+const BREAK: Directive = { name: 'break', args: [], block: [], place: '', isPart: false };
+
+function takes(
+  [expression = '', target = '', flag]: readonly string[],
+  path: string,
+  isCertain: boolean,
+) {
+  const isRedirect =
+    /^(redirect|permanent)$/.test(flag ?? '') || /^(https?:|\$scheme)/.test(target);
+  if (isRedirect && !isCertain) return false;
+  // A client is redirected itself, before the check.
+  if (isRedirect && matchesExpression(expression, { path: '/', ignoresCase: false }) === true)
+    return false;
+  return matchesExpression(expression, { path, ignoresCase: false }) === true;
+}
+
+function leavesIt([, target]: readonly string[], path: string): boolean {
+  return target === path || target === '$uri';
+}
+
+/** Undefined if it depends on the request. */
+function conditionHolds(args: readonly string[], path: string): boolean | undefined {
+  const words = args
+    .join(' ')
+    .replace(/^\(\s*|\s*\)$/g, '')
+    .split(/\s+/);
+  const [first = '', second = '', ...rest] = words;
+  if (/^!-[fde]$/.test(first) && /filename|document_root\$(document_)?uri/.test(second))
+    return true;
+  if (/^-[fdex]$/.test(first)) return false;
+  if (!/^\$(document_)?uri$/.test(first)) return undefined;
+  const value = rest.join(' ').replace(/^(["'])(.*)\1$/, '$2');
+  if (second === '=') return value === path;
+  if (second === '!=') return value !== path;
+  const matches = matchesExpression(value, { path, ignoresCase: second.endsWith('*') });
+  return matches === undefined || !second.startsWith('!') ? matches : !matches;
+}

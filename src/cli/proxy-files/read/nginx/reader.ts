@@ -1,0 +1,70 @@
+/** Reads an NGINX configuration, with the files that it includes. */
+import { sentByClients } from '../../print/proxy-config.ts';
+import { found } from '../catalog.ts';
+import { grouped } from '../grouped.ts';
+import { PRINTED_PART, partOf } from '../part-of-file.ts';
+import { filesOf, type ProxyFiles } from '../proxy-files.ts';
+import type { ProxyFile, ReadFile } from '../reader.ts';
+import { nginxChecks } from './checks.ts';
+import { readNginxConfig } from './config.ts';
+import { nginxDenials } from './denials.ts';
+import { nginxErrorPages } from './error-pages.ts';
+import { nginxFacts } from './facts.ts';
+import { asksHeadgate, isForHeadgate, levelsIn } from './levels.ts';
+import { nginxLosses } from './losses.ts';
+import { nginxRewrites } from './rewrites.ts';
+import { nginxSites } from './sites.ts';
+import { type Directive, everyDirective } from './tree.ts';
+import { nginxWays } from './ways.ts';
+
+/** Takes every file that no other reader knows. */
+export function readNginx({ file, path, text: main, policies }: ProxyFile): ReadFile {
+  const files = filesOf(path, main);
+  const { tree, text, findings: unread } = readNginxConfig(files);
+  // The includes of a part are relative to a file that is not known.
+  if (isPart(main, tree)) return { own: [partOf(file, main)] };
+  const facts = nginxFacts(tree);
+  const levels = tree.filter(({ name }) => name === 'http').flatMap((http) => levelsIn(http, []));
+  const ofSite = levels.filter(({ at }) => !isForHeadgate(at));
+  const own = grouped([
+    ...nginxLosses(ofSite, policies === undefined ? [] : sentByClients(policies)),
+    ...nginxDenials(ofSite),
+    ...nginxChecks(levels),
+    ...nginxErrorPages(tree),
+  ]);
+  if (facts !== undefined)
+    return {
+      facts,
+      sites: nginxSites(tree),
+      ways: nginxWays(tree),
+      rewrites: nginxRewrites(tree),
+      own,
+      unread,
+      text,
+    };
+  if (own.length > 0) return { unread, own };
+  const problem = everyDirective(tree).some(asksHeadgate)
+    ? 'no location has auth_request /_headgate, so nothing is limited'
+    : 'does not ask headgate';
+  return { unread, own: [found('unknown-proxy-file', file, `${problem}${readIn(files)}`)] };
+}
+
+/** Names that begin a part of an NGINX configuration. */
+const NGINX_PARTS: ReadonlySet<string> = new Set([
+  ...['server', 'location', 'upstream', 'map', 'auth_request'],
+]);
+
+function isPart(text: string, tree: readonly Directive[]): boolean {
+  if (tree.some(({ name }) => name === 'http')) return false;
+  return PRINTED_PART.test(text) || tree.some(({ name }) => NGINX_PARTS.has(name));
+}
+
+/** The files of the output of `nginx -T`: it may be another NGINX than the one that the user has changed. */
+function readIn({ main, dumped }: ProxyFiles): string {
+  if (dumped === undefined) return '';
+  const [, ...others] = dumped;
+  const [first] = others;
+  const more =
+    others.length === 1 ? ` and ${first}` : ` and ${others.length} files that it includes`;
+  return `; what was read is ${main.name}${others.length === 0 ? '' : more}`;
+}

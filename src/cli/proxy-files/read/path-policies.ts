@@ -1,0 +1,73 @@
+/** The policies that name paths, and which of them apply to a path. */
+import type { ValidFile } from '../../../gateway/config/policy-file/compile.ts';
+import type { PolicyEntry } from '../../../gateway/config/policy-file/policy-schema.ts';
+import { routeMatchOf } from '../../../gateway/config/policy-file/route.ts';
+import { isHostWithin } from '../../../gateway/core/matching/host.ts';
+import { compileMatcher, type Matcher, matchable } from '../../../gateway/core/matching/matcher.ts';
+import { canonicalPath } from '../../../gateway/core/path/path.ts';
+
+/** Names of hosts. Undefined: there are others, or the file of the proxy does not say. */
+export type Hosts = readonly string[] | undefined;
+
+export interface PathPolicies {
+  /** With paths that fit the pattern of each policy. */
+  readonly named: readonly { readonly entry: PolicyEntry; readonly paths: readonly string[] }[];
+  /** Those that apply to requests with this path, by any method. */
+  policiesFor(path: string): readonly PolicyEntry[];
+}
+
+const ANY_HOST = 'a-sample.invalid';
+/** Values for a segment that may be anything. Routes of proxies often tell numbers from words. */
+const FILLINGS = ['a-sample', '1'];
+
+/** Undefined unless all are names of hosts or domains. */
+export function hostsOf(names: readonly string[]): Hosts {
+  const isKnown = names.length > 0 && names.every((name) => /^[a-z0-9*][a-z0-9.-]*$/i.test(name));
+  return isKnown ? names.map((name) => name.toLowerCase()) : undefined;
+}
+
+export function pathPolicies({ entries, caseSensitive }: ValidFile, hosts: Hosts): PathPolicies {
+  const limiting = entries.filter((entry) => namesPath(entry) && mayConcern(entry, hosts));
+  const routes = (always: boolean) =>
+    limiting
+      .filter((entry) => entry.always === always)
+      .map((entry) => ({ ...routeMatchOf(entry, caseSensitive), value: entry }));
+  const matchers: Matcher<PolicyEntry>[] = [
+    compileMatcher(routes(false)),
+    ...routes(true).map((route) => compileMatcher([route])),
+  ];
+  const methods = new Set(['GET', ...limiting.flatMap(({ match }) => match?.method ?? [])]);
+  const known = new Map<string, readonly PolicyEntry[]>();
+  const find = (target: string) => {
+    const { path } = canonicalPath(target, caseSensitive);
+    const requests = (hosts ?? [ANY_HOST]).flatMap((host) =>
+      [...methods].map((method) => matchable(method, host, path)),
+    );
+    return matchers.flatMap((matcher) => requests.flatMap((request) => matcher(request) ?? []));
+  };
+  return {
+    named: limiting.map((entry) => ({ entry, paths: samplesOf(entry) })),
+    policiesFor(path) {
+      const found = known.get(path) ?? find(path);
+      known.set(path, found);
+      return found;
+    },
+  };
+}
+
+/** Policies for everything also concern paths that are meant to stay without limits, such as those of static files. */
+function namesPath({ match, mode, limits, plans }: PolicyEntry): boolean {
+  const counts = limits.length > 0 || Object.values(plans).some((plan) => plan.length > 0);
+  return mode !== 'off' && counts && /^\/(?![:*])/.test(match?.path ?? '');
+}
+
+function mayConcern({ match }: PolicyEntry, hosts: Hosts): boolean {
+  const host = match?.host;
+  return host === undefined || (hosts?.every((each) => isHostWithin(each, host)) ?? false);
+}
+
+function samplesOf(entry: PolicyEntry): string[] {
+  const path = routeMatchOf(entry, true).path ?? '/';
+  const filled = FILLINGS.map((each) => path.replaceAll(/\/(:[^/]*|\*$)/g, `/${each}`));
+  return [...new Set(filled)];
+}

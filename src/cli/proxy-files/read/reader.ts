@@ -1,0 +1,62 @@
+/** What the reader of each proxy says about a file. */
+import type { ValidFile } from '../../../gateway/config/policy-file/compile.ts';
+import type { DoctorFinding } from './catalog.ts';
+import type { Rewrite } from './rewrites.ts';
+import type { Site } from './unchecked-paths.ts';
+import type { Way } from './ways.ts';
+
+export interface ProxyFile {
+  /** The name that is shown. */
+  readonly file: string;
+  /** Where relative includes begin: the path of the file, even if its text came from elsewhere. */
+  readonly path: string;
+  readonly text: string;
+  /** Undefined if the policy file has mistakes. */
+  readonly policies: ValidFile | undefined;
+}
+
+/** Undefined if the file is not one of this proxy. Throws an Error if it is, and cannot be read. */
+export type ReadProxyFile = (input: ProxyFile) => ReadFile | undefined;
+
+export interface ReadFile {
+  /** Undefined: nothing is compared, and only the findings are said. */
+  readonly facts?: ProxyFacts;
+  readonly sites?: readonly Site[];
+  readonly ways?: readonly Way[];
+  readonly rewrites?: readonly Rewrite[];
+  /** What only a file of this proxy can have wrong. */
+  readonly own?: readonly DoctorFinding[];
+  /** About files that could not be read. */
+  readonly unread?: readonly DoctorFinding[];
+  /** The name of the file with the check, if it is another one. */
+  readonly file?: string;
+  /** Of all files that belong to it, if there are several. */
+  readonly text?: string;
+}
+
+/** What the file says about its checks. */
+export interface ProxyFacts {
+  /** The name of `headgate proxy-config`. */
+  readonly proxy: string;
+  /** Names in lower case of the client's headers that headgate gets; `all` if the proxy passes on every header. */
+  readonly passed: ReadonlySet<string> | 'all';
+  /** Names in lower case of headers that the proxy sets or removes itself. */
+  readonly owned: ReadonlySet<string>;
+  /** Undefined: the proxy sends none. `environment`: it reads the secret from its own environment. */
+  readonly secret: string | undefined;
+  /** Where the proxy asks: `127.0.0.1:8080`, or `unix:/run/headgate.sock`. Empty if the file does not say. */
+  readonly gateways: readonly string[];
+  /** A 429 does not reach the client. */
+  readonly losesDenials: boolean;
+  /** Every request is refused while no gateway answers. */
+  readonly refusesAll: boolean;
+  /** Which requests are refused while no gateway answers, if the file is YAML: the entries of the printed region. */
+  readonly refused?: readonly unknown[] | undefined;
+  /** Where the file asks headgate, as `nginx.conf:12`. Undefined: the whole file is named. */
+  readonly place?: string;
+  /** Where it names the secret, if `place` is known. */
+  readonly secretPlace?: string | undefined;
+}
+
+export const SECRET_HEADER = 'x-headgate-secret';
+export const FROM_ENVIRONMENT = 'environment';

@@ -1,0 +1,80 @@
+/** Finds lines after which the application gets another path than headgate checks. */
+import type { ValidFile } from '../../../gateway/config/policy-file/compile.ts';
+import type { PolicyEntry } from '../../../gateway/config/policy-file/policy-schema.ts';
+import { type DoctorFinding, found } from './catalog.ts';
+import { changesItself, type PathChange, sourcesOf } from './path-change.ts';
+import { type Hosts, type PathPolicies, pathPolicies } from './path-policies.ts';
+
+/** A line that changes the path after the check. */
+export interface Rewrite {
+  /** `rewrite ^/old/(.*) /login last` */
+  readonly what: string;
+  /** `nginx.conf:12` */
+  readonly place: string;
+  readonly hosts: Hosts;
+  /** Undefined: the application names the new path, which may be any. */
+  readonly change: PathChange | undefined;
+  /** Paths that clients send to get to the line, as far as it names some. */
+  readonly sent: readonly string[];
+  /** Whether the line is for requests that clients send with this path. Undefined: the file does not say. */
+  isApplied(path: string): boolean | undefined;
+  /** Whether the application that gets the new path also gets it from clients that send it, or no client can send it. */
+  isServed(path: string): boolean;
+  /** The changed request is a GET. */
+  readonly becomesGet?: boolean;
+}
+
+/** Lines of one place are one finding: `try_files` may lead to several paths. */
+export function rewriteFindings(rewrites: readonly Rewrite[], file: ValidFile): DoctorFinding[] {
+  const known = new Map<string, PathPolicies>();
+  const lines = Map.groupBy(rewrites, ({ hosts, place, what }) => `${hosts} ${place} ${what}`);
+  return [...lines.values()].flatMap((all) => {
+    const [first] = all;
+    if (first === undefined) return [];
+    const { what, place, hosts } = first;
+    const policies = known.get(String(hosts)) ?? pathPolicies(file, hosts);
+    known.set(String(hosts), policies);
+    const names = policies.named
+      .filter(({ entry, paths }) =>
+        paths.some((path) => all.some((each) => isAvoided({ entry, path }, each, policies))),
+      )
+      .map(({ entry }) => entry.name);
+    if (names.length === 0) return [];
+    const noun = names.length === 1 ? 'policy' : 'policies';
+    const problem = `${what} changes the path after headgate has checked it, so ${noun} ${names.join(', ')} can be avoided`;
+    return [found('path-rewritten', place, problem)];
+  });
+}
+
+interface Sample {
+  readonly entry: PolicyEntry;
+  /** One that the policy is for. */
+  readonly path: string;
+}
+
+function isAvoided(
+  { entry, path }: Sample,
+  rewrite: Rewrite,
+  { policiesFor }: PathPolicies,
+): boolean {
+  const { change, sent, becomesGet = false } = rewrite;
+  if (change === undefined) return true;
+  if ((becomesGet && !allowsGet(entry)) || !policiesFor(path).includes(entry)) return false;
+  const sources = sourcesOf(change, path, sent).filter((each) => rewrite.isApplied(each) !== false);
+  if (sources.every((each) => policiesFor(each).some((other) => isAsGood(other, entry))))
+    return false;
+  // A policy for a path that the line changes is for what clients send.
+  if (rewrite.isApplied(path) !== false && changesItself(change, path)) return false;
+  return rewrite.isServed(path);
+}
+
+/** The same policy, one with the same limits, or one that somebody wrote for this path. */
+function isAsGood(other: PolicyEntry, entry: PolicyEntry): boolean {
+  const limits = ({ limits, plans }: PolicyEntry) => JSON.stringify([limits, plans]);
+  return other === entry || !other.match?.path?.endsWith('*') || limits(other) === limits(entry);
+}
+
+function allowsGet({ match }: PolicyEntry): boolean {
+  const methods = match?.method ?? [];
+  return methods.length === 0 || methods.includes('GET') || methods.includes('HEAD');
+}

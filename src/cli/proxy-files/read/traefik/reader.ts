@@ -1,0 +1,96 @@
+/** Reads a file of Traefik with routers, services and middlewares, and the one with which Traefik starts. */
+
+import { found } from '../catalog.ts';
+import { filesOnDisk } from '../proxy-files.ts';
+import { type ProxyFacts, type ReadFile, type ReadProxyFile, SECRET_HEADER } from '../reader.ts';
+import { at, isMap, listAt, textAt, type YamlMap } from '../yaml-nodes.ts';
+import { type PlacedYaml, placedYaml } from '../yaml-places.ts';
+import { traefikRewrites } from './rewrites.ts';
+import { asksHeadgate, traefikSites } from './sites.ts';
+import { type TraefikStart, traefikStart } from './start.ts';
+import { traefikWays } from './ways.ts';
+
+export const readTraefik: ReadProxyFile = ({ file, path, text }) => {
+  const start = /^entryPoints:/m.test(text) ? traefikStart(yamlOf(text)) : undefined;
+  if (start === undefined) return readRouters(file, text);
+  const [routers] = filesOnDisk(path, text).included(start.routers);
+  const { name, text: inner } = routers ?? { name: start.routers, text: '' };
+  const read = readRouters(name, inner, start);
+  if (read !== undefined) return { ...read, file: name, text: inner };
+  return { own: [found('unknown-proxy-file', name, 'does not ask headgate')] };
+};
+
+function readRouters(file: string, text: string, start?: TraefikStart): ReadFile | undefined {
+  if (!text.includes('forwardAuth')) return undefined;
+  if (TOML_TABLE.test(text)) throw new RangeError(`is TOML; headgate doctor reads ${READ}`);
+  const yaml = yamlOf(text);
+  const facts = factsOf(yaml);
+  if (facts === undefined) return undefined;
+  const all = { yaml, file };
+  return {
+    facts,
+    sites: traefikSites(all),
+    ways: traefikWays(all, start),
+    rewrites: traefikRewrites(all),
+  };
+}
+
+function factsOf(yaml: PlacedYaml): ProxyFacts | undefined {
+  const values = (key: string) => yaml.with(key).map(({ value }) => value[key]);
+  const check = values('forwardAuth').find(asksHeadgate);
+  if (check === undefined) return undefined;
+  const listed = listAt(check, 'authRequestHeaders').map((name) => String(name).toLowerCase());
+  const set = values('customRequestHeaders').flatMap(entriesOf);
+  const url = new URL(textAt(check, 'address') ?? '');
+  const viaItself = values('services').flatMap((map) =>
+    entriesOf(at(map, 'headgate', 'loadBalancer')),
+  );
+  const servers = viaItself.flatMap(([name, list]) =>
+    name === 'servers' && Array.isArray(list) ? list : [],
+  );
+  return {
+    proxy: 'traefik',
+    passed: listed.length === 0 ? 'all' : new Set(listed),
+    owned: new Set(set.map(([name]) => name.toLowerCase())),
+    secret: set
+      .filter(([name]) => name.toLowerCase() === SECRET_HEADER)
+      .map(([, value]) => String(value))
+      .find((value) => value !== ''),
+    gateways:
+      servers.length === 0
+        ? [url.host]
+        : servers.flatMap((server) => textAt(server, 'url')?.replace(/^https?:\/\//, '') ?? []),
+    losesDenials: false,
+    // Without the second way through Traefik, ForwardAuth refuses.
+    refusesAll: !values('failover').some(isMap),
+  };
+}
+
+const READ = "Traefik's routers in YAML only";
+const TOML_TABLE = /^[ \t]*\[\[?(http|tcp)\.[\w.-]+\]\]?[ \t]*$/m;
+
+/** Says what other files of Traefik are. */
+export const readOtherTraefik: ReadProxyFile = ({ file, text }) => {
+  const problem = otherTraefikFile(text);
+  return problem === undefined ? undefined : { own: [found('unknown-proxy-file', file, problem)] };
+};
+
+/** Why a file of Traefik has nothing to examine. Undefined: it is none. */
+export function otherTraefikFile(text: string): string | undefined {
+  if (/^[^#\n]*\btraefik\.http\.\w+\./m.test(text))
+    return `has labels of Traefik; headgate doctor reads ${READ}`;
+  if (!/^entryPoints:/m.test(text)) return undefined;
+  return 'is the file with which Traefik starts; name the one with its routers';
+}
+
+/** Traefik fills in templates of Go before it reads a file. Their text becomes a word, and lines of them comments. */
+function yamlOf(text: string): PlacedYaml {
+  const plain = text
+    .replaceAll(/^[ \t]*\{\{.*\}\}[ \t]*$/gm, '#')
+    .replaceAll(/\{\{[^{}\n]*\}\}/g, (each) => `template${each.replaceAll(/\W+/g, '-')}`);
+  return placedYaml(plain);
+}
+
+function entriesOf(value: unknown): [string, unknown][] {
+  return isMap(value) ? Object.entries(value as YamlMap) : [];
+}

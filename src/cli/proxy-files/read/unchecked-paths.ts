@@ -1,0 +1,57 @@
+/** Finds paths that a policy limits and the proxy passes on without a check. */
+import type { ValidFile } from '../../../gateway/config/policy-file/compile.ts';
+import { type DoctorFinding, found } from './catalog.ts';
+import { type Hosts, pathPolicies } from './path-policies.ts';
+
+/** What the proxy does with a request. */
+export interface Choice {
+  /** The lines that decide: `location /search`. */
+  readonly what: string;
+  /** `nginx.conf:12` */
+  readonly place: string;
+  /** It passes requests on without a check. */
+  readonly isUnchecked: boolean;
+}
+
+/** A server or virtual host that checks some requests. */
+export interface Site {
+  readonly hosts: Hosts;
+  /** Paths that its lines name. */
+  readonly paths: readonly string[];
+  /** Undefined if the file does not say. */
+  readonly choose: (path: string) => Choice | undefined;
+}
+
+/** Whether a path is that of a proxy's rule, or begins with the one before its final star. */
+export function fitsRule(path: string, rule: string): boolean {
+  return rule.endsWith('*') ? path.startsWith(rule.slice(0, -1)) : path === rule;
+}
+
+export function uncheckedPaths(sites: readonly Site[], file: ValidFile): DoctorFinding[] {
+  return sites.flatMap(({ hosts, paths, choose }) => {
+    const policies = pathPolicies(file, hosts);
+    const unchecked = new Map<string, { choice: Choice; names: Set<string> }>();
+    const add = (choice: Choice, name: string) => {
+      const known = unchecked.get(choice.place) ?? { choice, names: new Set() };
+      known.names.add(name);
+      unchecked.set(choice.place, known);
+    };
+    for (const { entry, paths: samples } of policies.named) {
+      const choices = samples.map(choose);
+      const [first] = choices;
+      if (first !== undefined && choices.every((each) => each?.isUnchecked)) add(first, entry.name);
+    }
+    for (const path of paths.flatMap((each) => [each, `${each.replace(/\/$/, '')}/a-sample`])) {
+      const choice = choose(path);
+      if (choice?.isUnchecked) for (const { name } of policies.policiesFor(path)) add(choice, name);
+    }
+    return [...unchecked.values()].map(({ choice, names }) => findingOf(choice, [...names]));
+  });
+}
+
+function findingOf({ what, place }: Choice, policies: readonly string[]): DoctorFinding {
+  const names = policies.join(', ');
+  const verb = policies.length === 1 ? `policy ${names} limits` : `policies ${names} limit`;
+  const problem = `${what} passes requests on without asking headgate, and ${verb} such requests`;
+  return found('limited-path-unchecked', place, problem);
+}

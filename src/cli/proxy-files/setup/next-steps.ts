@@ -1,0 +1,73 @@
+/** What to type after `headgate init`, to see a 429. */
+import { includesOf, proxyFileNames } from '../print/proxy-config.ts';
+import { type Answers, LOGINS, POLICY_FILE } from './answers.ts';
+import { gatewaySettings } from './gateway-settings.ts';
+import { portsOf } from './ports.ts';
+
+export interface NextSteps {
+  /** Starts the gateway. */
+  readonly serve: string;
+  /** Starts the proxy; with a configuration that exists, reloads it. */
+  readonly proxy: string;
+  /** What to add to a configuration that exists: a line, and where it goes. Empty if parts are put in by hand. */
+  readonly includes: readonly (readonly [line: string, goes: string])[];
+  /** Sends logins, one more than allowed; without a login, one request. */
+  readonly curl: string;
+  /** Examines a configuration that exists, before it is loaded; otherwise empty. */
+  readonly examine: string;
+  /** Says what a client sees. */
+  readonly doctor: string;
+}
+
+const NGINX = `nginx -c "$PWD/nginx.conf" -g 'daemon off; pid /tmp/nginx.pid;'`;
+
+/** In the folder of the files. */
+const PROXY_COMMANDS: Readonly<Record<string, string>> = {
+  nginx: NGINX,
+  envoy: 'envoy -c envoy.yaml',
+  'envoy-grpc': 'envoy -c envoy-grpc.yaml',
+  caddy: 'caddy run --config Caddyfile',
+  haproxy: 'haproxy -f haproxy.cfg',
+  traefik: 'traefik --configFile=traefik.yaml',
+};
+
+const RELOAD_COMMANDS: Readonly<Record<string, string>> = {
+  nginx: 'nginx -t && nginx -s reload',
+  caddy: 'caddy reload',
+};
+
+/** `headgate`: the command that runs headgate here. */
+export function nextSteps(answers: Answers, headgate = 'headgate'): NextSteps {
+  const ports = portsOf(answers);
+  // A setting that is a secret is not printed: it must be set already.
+  const settings = gatewaySettings(answers, ports).flatMap(({ name, value }) =>
+    value === undefined ? [] : [`${name}=${shellQuoted(value)} `],
+  );
+  const times = Array.from({ length: LOGINS + 1 }, (_, i) => i + 1).join(' ');
+  const { proxy, existing, login } = answers;
+  // Where an existing proxy listens is not known.
+  const origin = existing ? 'http://127.0.0.1' : `http://127.0.0.1:${ports.proxy}`;
+  const doctor = `${headgate} doctor --policies ${POLICY_FILE}`;
+  return {
+    serve: `${settings.join('')}${headgate} serve --policies ${POLICY_FILE}`,
+    proxy: (existing ? RELOAD_COMMANDS : PROXY_COMMANDS)[proxy] ?? '',
+    includes: existing ? includesOf(proxy).map(({ line, goes }) => [line, goes] as const) : [],
+    curl:
+      login === undefined
+        ? `curl -i ${origin}/`
+        : `for i in ${times}; do curl -s -o /dev/null -w '%{http_code}\\n' -X POST ${origin}${login}; done`,
+    examine: existing ? examination(proxy, doctor) : '',
+    doctor: `${doctor} --through ${origin}/`,
+  };
+}
+
+/** NGINX has many files, and prints them. */
+function examination(proxy: string, doctor: string): string {
+  if (proxy === 'nginx') return `nginx -T | ${doctor} --proxy-file -`;
+  return `${doctor} --proxy-file ${proxyFileNames(proxy)[0]}`;
+}
+
+/** For sh, with quotes only where they are needed. */
+export function shellQuoted(text: string): string {
+  return /^[\w./:@,+-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
+}

@@ -1,0 +1,36 @@
+/** The ports of the written files: those of the settings, unless the application has one of them. */
+import { asksOverGrpc, isHere, ownPortOf, SHIPPED_PORT } from '../print/proxy-config.ts';
+import { type Answers, DEFAULT_ANSWERS, type GatewayPorts } from './answers.ts';
+
+export interface Ports extends GatewayPorts {
+  /** Where clients connect. */
+  readonly proxy: number;
+}
+
+export const DEFAULT_PORTS: Ports = { proxy: SHIPPED_PORT, ...DEFAULT_ANSWERS.ports };
+/** Far enough from the ports that applications use beside their own. */
+const OTHER = 100;
+
+export function portsOf({ application, ports }: Pick<Answers, 'application' | 'ports'>): Ports {
+  const taken = isHere(application) ? application.port : undefined;
+  const free = (port: number) => (port === taken ? port + OTHER : port);
+  const { check, grpc, ops } = ports;
+  return { proxy: free(SHIPPED_PORT), check: free(check), grpc: free(grpc), ops: free(ops) };
+}
+
+/** Where the proxy sends checks to itself; undefined if it does not. */
+export function ownPort(
+  answers: Pick<Answers, 'proxy' | 'ownPort' | 'application' | 'ports'>,
+): number | undefined {
+  const { application } = answers;
+  const taken = Object.values(portsOf(answers));
+  if (isHere(application)) taken.push(application.port);
+  let port = ownPortOf(answers.proxy);
+  while (port !== undefined && taken.includes(port)) port += OTHER;
+  return answers.ownPort ?? port;
+}
+
+/** Where the gateway answers this proxy. */
+export function gatewayPort(proxy: string, ports: Ports): number {
+  return asksOverGrpc(proxy) ? ports.grpc : ports.check;
+}

@@ -1,0 +1,45 @@
+/** `--fail-on NAME=MOST`: conditions under which a replay ends with an exit code for CI. */
+import { InvalidArgumentError } from 'commander';
+import type { ReplayReport } from '../evidence/replay/replay-report.ts';
+
+export interface FailOn {
+  readonly name: string;
+  /** The largest number that is fine. */
+  readonly most: number;
+}
+
+const NUMBERS: Readonly<Record<string, (report: ReplayReport) => number | undefined>> = {
+  'denied-requests': ({ requests }) => requests.denied,
+  'denied-clients': ({ requests }) => requests.denied_clients,
+  'newly-denied-requests': ({ difference }) => difference?.newly_denied_requests,
+  'newly-denied-clients': ({ difference }) => difference?.newly_denied_clients,
+  'newly-allowed-requests': ({ difference }) => difference?.newly_allowed_requests,
+  'newly-allowed-clients': ({ difference }) => difference?.newly_allowed_clients,
+  'not-understood': ({ lines }) => lines.not_understood,
+};
+
+export const FAIL_ON_NAMES = Object.keys(NUMBERS);
+
+/** For commander: takes one more option. */
+export function addFailOn(text: string, before: readonly FailOn[]): readonly FailOn[] {
+  const [, name = '', most = ''] = /^([a-z-]+)=(\d{1,15})$/.exec(text) ?? [];
+  if (!Object.hasOwn(NUMBERS, name)) {
+    throw new InvalidArgumentError(
+      `It must be NAME=NUMBER, as in newly-denied-clients=0; names are ${FAIL_ON_NAMES.join(', ')}.`,
+    );
+  }
+  return [...before, { name, most: Number(most) }];
+}
+
+/** Whether a condition needs the policies to compare with. */
+export function needsDifference({ name }: FailOn): boolean {
+  return name.startsWith('newly-');
+}
+
+/** One line for each number that is too large. */
+export function failuresOf(report: ReplayReport, conditions: readonly FailOn[]): string[] {
+  return conditions.flatMap(({ name, most }) => {
+    const number = NUMBERS[name]?.(report) ?? 0;
+    return number > most ? [`--fail-on ${name}=${most}: it is ${number}`] : [];
+  });
+}

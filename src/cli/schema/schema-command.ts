@@ -1,0 +1,21 @@
+/** `headgate schema`: prints the JSON Schema of policy files or of their tests, for editors. */
+import { Argument, Command } from 'commander';
+import { policyFileJsonSchema } from '../../gateway/config/policy-file/json-schema.ts';
+import { linesIn, say } from '../output/output.ts';
+
+type Kind = 'policies' | 'tests';
+
+export function schemaCommand(): Command {
+  return new Command('schema')
+    .description('print the JSON Schema of policy files, or of files that test them')
+    .addArgument(
+      new Argument('[kind]', 'kind of files').choices(['policies', 'tests']).default('policies'),
+    )
+    .action(async (kind: Kind) => say(linesIn(await schemaOf(kind))));
+}
+
+async function schemaOf(kind: Kind): Promise<string> {
+  if (kind === 'policies') return policyFileJsonSchema();
+  const { testFileJsonSchema } = await import('../policy-tests/json-schema.ts');
+  return testFileJsonSchema();
+}

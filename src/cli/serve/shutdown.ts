@@ -1,0 +1,61 @@
+/** Ends the process: in order on a signal, at once on a second signal, with exit code 1 after a fault. */
+import closeWithGrace from 'close-with-grace';
+import { catchFaultsOfConnections } from '../../gateway/app/proxy-servers.ts';
+import type { Environment } from '../../gateway/config/settings/environment.ts';
+import type { Telemetry } from '../../gateway/telemetry/telemetry.ts';
+
+export interface Closable {
+  /** Keeps answering for this many milliseconds, so that proxies can notice. */
+  drain(durationMs: number): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Time to close after the drain and the store timeout, in milliseconds; then the process ends anyway. */
+const END_WITHIN_MS = 6_000;
+/** The same for a worker, whose supervisor waits no longer. */
+const WORKER_ENDS_WITHIN_MS = 3_000;
+/** Signals that do not end the process. */
+const OTHER_SIGNALS = ['SIGHUP', 'SIGUSR2'] as const;
+/** Node makes an uncaught exception of it. */
+const REJECTION = 'unhandledRejection' as const;
+
+/** SIGTERM drains first, because proxies may not know yet. Ctrl+C and a fault close at once. */
+export function endWithGrace(app: Closable, environment: Environment, telemetry: Telemetry) {
+  const { drainMs, storeTimeoutMs } = environment;
+  catchFaultsOfConnections();
+  const delay = drainMs + storeTimeoutMs + END_WITHIN_MS;
+  return closeWithGrace(
+    { ...optionsFor(telemetry), delay, skip: [...OTHER_SIGNALS, REJECTION] },
+    async ({ err, signal }) => {
+      if (err) telemetry.lifecycle.crashed(err);
+      else telemetry.lifecycle.stopping(signal);
+      if (signal === 'SIGTERM') await app.drain(drainMs);
+      await app.close();
+    },
+  );
+}
+
+/** For a worker, which ignores signals. The `close` of the result ends the process. */
+export function endOnFault(
+  app: Pick<Closable, 'close'>,
+  { storeTimeoutMs }: Environment,
+  telemetry: Telemetry,
+) {
+  catchFaultsOfConnections();
+  const skip = [...OTHER_SIGNALS, REJECTION, 'SIGINT' as const, 'SIGTERM' as const];
+  return closeWithGrace(
+    { ...optionsFor(telemetry), delay: storeTimeoutMs + WORKER_ENDS_WITHIN_MS, skip },
+    async ({ err }) => {
+      if (err) telemetry.lifecycle.crashed(err);
+      await app.close();
+    },
+  );
+}
+
+function optionsFor(telemetry: Telemetry) {
+  return {
+    logger: false,
+    onSecondSignal: (signal) => telemetry.lifecycle.stoppedByForce(`a second signal, ${signal}`),
+    onTimeout: (delayMs) => telemetry.lifecycle.stoppedByForce(`not done after ${delayMs} ms`),
+  } satisfies closeWithGrace.Options;
+}

@@ -1,0 +1,81 @@
+/** `headgate stats`: active windows, their memory and the state of Redis. */
+import type { Command } from 'commander';
+import { OPERATIONS } from '../../gateway/operations/operation-table.ts';
+import { firstText, gatewaysText, plural } from '../../gateway/operations/rate-text.ts';
+import type { StatsReport } from '../../gateway/operations/schemas/stats.ts';
+import { unseenText } from '../../gateway/telemetry/proxies/unseen-header.ts';
+import { callGateway, type GatewayFlags } from '../ops-client/gateway-client.ts';
+import { gatewayCommand } from '../ops-client/gateway-options.ts';
+import { EXIT_FAULT } from '../output/exit-codes.ts';
+import { type Line, type OutputFlags, print, shortTime, withOutput } from '../output/output.ts';
+import { alignedRows, type Cell } from '../output/table.ts';
+
+export function statsCommand(): Command {
+  return withOutput(gatewayCommand('stats'))
+    .description('show active windows, their memory and the state of Redis')
+    .action(stats);
+}
+
+async function stats({ output, ...flags }: GatewayFlags & OutputFlags): Promise<void> {
+  const answer = await callGateway(flags, OPERATIONS.stats, {});
+  const stats = answer.read();
+  print(output, answer.json, () => statsText(stats));
+  if (stats.unavailable !== undefined) process.exitCode = EXIT_FAULT;
+}
+
+function statsText(stats: StatsReport): Line[] {
+  const { unavailable, active_windows: windows } = stats;
+  const about = stats.is_exact ? '' : 'about ';
+  const refused = stats.policy_file_refused;
+  return alignedRows([
+    ['store', stats.store],
+    ...(unavailable === undefined
+      ? []
+      : [['', { text: unavailable, tone: 'bad' }] satisfies Cell[]]),
+    ['running', runningText(stats)],
+    ['active windows', windows === undefined ? 'unknown' : `${about}${windows}`],
+    ...(stats.memory_bytes === undefined
+      ? []
+      : [['their memory', `about ${mebibytes(stats.memory_bytes)}`]]),
+    ...stats.servers.flatMap(serverRows),
+    ...(refused === undefined
+      ? []
+      : [
+          [
+            { text: 'refused', tone: 'bad' },
+            `a policy file at ${shortTime(refused.at)} UTC, the one before stays: ${firstText(refused.mistakes)}`,
+          ] satisfies Cell[],
+        ]),
+    ...stats.unseen_headers.map((unseen): Cell[] => [
+      { text: 'doubt', tone: 'warning' },
+      `${unseenText(unseen)}: if clients send it, the proxy does not pass it on`,
+    ]),
+  ]);
+}
+
+function serverRows(server: StatsReport['servers'][number]): Cell[][] {
+  const { used_memory_bytes: used, max_memory_bytes: max } = server;
+  const limit = max === 0 ? 'no limit' : `limit ${mebibytes(max)}`;
+  return [
+    ['redis', server.version],
+    ['  memory', `${mebibytes(used)}, ${limit}, ${server.max_memory_policy}`],
+    ['  evicted keys', evictedCell(server.evicted_keys)],
+    ['  clients', String(server.connected_clients)],
+  ];
+}
+
+/** While Redis does not answer, gateways cannot reach each other. */
+function runningText({ gateways: known, unavailable, ...stats }: StatsReport): string {
+  if (unavailable !== undefined) return `${plural(known, 'gateway')}, as last known`;
+  const { gateways_answered: answered = known, workers = 0 } = stats;
+  return gatewaysText({ asked: Math.max(known, answered), answered, workers });
+}
+
+/** Counters that Redis evicted are lost. */
+function evictedCell(count: number): Cell {
+  return count === 0 ? '0' : { text: String(count), tone: 'bad' };
+}
+
+function mebibytes(bytes: number): string {
+  return `${(bytes / 2 ** 20).toFixed(1)} MiB`;
+}

@@ -1,0 +1,64 @@
+/** `headgate suggest`: proposes limits from access logs. */
+
+import { Command, InvalidArgumentError, Option } from 'commander';
+import { parseDuration } from '../../gateway/config/duration.ts';
+import { parseSlidingRate } from '../../gateway/config/policy-file/rate.ts';
+import { DAY_MS } from '../../gateway/core/identity/salts.ts';
+import { withLog } from '../evidence/log-options.ts';
+import type { SuggestFlags } from './run-suggest.ts';
+
+export function suggestCommand(): Command {
+  return withLog(
+    new Command('suggest').description(
+      'propose limits from what clients do in access logs; each choice is measured on the log',
+    ),
+  )
+    .option(
+      '--policies <file>',
+      'propose limits for the policies of this file (default: for the paths of the log)',
+    )
+    .option(
+      '--holdout <days>',
+      'days at the end of the log that limits are not fitted to, but measured on, such as 1d',
+      readDays,
+    )
+    .option(
+      '--capacity <rate>',
+      'requests that the service can take from all clients together, such as 500/1s',
+      readCapacity,
+    )
+    .addOption(
+      new Option('-o, --output <format>', 'output format; yaml is a policy file in shadow mode')
+        .choices(['text', 'yaml', 'json'])
+        .default('text'),
+    )
+    .action(run);
+}
+
+async function run(logs: readonly string[], flags: SuggestFlags, command: Command) {
+  // Loaded only now, because a command line with mistakes should fail fast.
+  const { runSuggest } = await import('./run-suggest.ts');
+  const mistake = await runSuggest(logs, flags);
+  if (mistake !== undefined) command.error(`error: ${mistake}`);
+}
+
+function readDays(text: string): number {
+  const days = orInvalid(parseDuration)(text);
+  if (days % DAY_MS === 0) return days;
+  throw new InvalidArgumentError('It must be whole days, such as 1d.');
+}
+
+function readCapacity(text: string) {
+  const { limit, windowMs } = orInvalid(parseSlidingRate)(text);
+  return { limit, windowMs };
+}
+
+function orInvalid<T>(read: (text: string) => T): (text: string) => T {
+  return (text) => {
+    try {
+      return read(text);
+    } catch (cause) {
+      throw new InvalidArgumentError(cause instanceof Error ? cause.message : String(cause));
+    }
+  };
+}

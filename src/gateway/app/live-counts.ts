@@ -1,0 +1,74 @@
+/** Reads from Redis what gateways decide by, without being one of them. Nothing is counted. */
+import type { Environment } from '../config/settings/environment.ts';
+import type { RedisTarget } from '../config/settings/redis-target.ts';
+import { dryRun } from '../core/counting/dry-run.ts';
+import type { PolicySet } from '../core/matching/policy-set.ts';
+import type { ExplainContext } from '../operations/explain.ts';
+import { MemoryStore } from '../stores/memory/memory-store.ts';
+import { OverrideBook } from '../stores/overrides/override-book.ts';
+import { createRedisClient, type RedisClient } from '../stores/redis/client.ts';
+import { InFlight } from '../stores/redis/in-flight.ts';
+import { untilReady } from '../stores/redis/ready.ts';
+import { RedisOverrideStore } from '../stores/redis/redis-override-store.ts';
+import { storeOfTarget } from '../stores/redis/store-of-target.ts';
+import { DerivedSalts } from '../stores/salts/derived-salts.ts';
+import { RedisSaltVault, withoutWriting } from '../stores/salts/redis-salt-vault.ts';
+import { SaltBooks } from '../stores/salts/salt-books.ts';
+
+/** An operator waits longer for a reply than a request does. */
+const REPLY_TIMEOUT_MS = 2_000;
+
+export interface LiveCountsOptions {
+  readonly target: RedisTarget;
+  readonly environment: Pick<Environment, 'ipSaltSecret'>;
+  readonly policies: PolicySet;
+}
+
+/** Calls `use` with what applies at this moment. Rejects with the error of Redis, or with that of `use`. */
+export async function withLiveCounts<T>(
+  { target, environment, policies }: LiveCountsOptions,
+  use: (circumstances: ExplainContext) => Promise<T>,
+): Promise<T> {
+  let lastError: Error | undefined;
+  const client = createRedisClient({
+    target,
+    deadlineMs: REPLY_TIMEOUT_MS,
+    onError: (error) => {
+      lastError = error;
+    },
+  });
+  const now = Date.now;
+  const salts = saltsFor(environment, client);
+  const overrides = new OverrideBook({
+    overrideStore: new RedisOverrideStore({ client, deadlineMs: REPLY_TIMEOUT_MS, now }),
+    now,
+    onChange: () => {},
+    onRestored: () => {},
+  });
+  const reader = storeOfTarget(target, {
+    client,
+    inFlight: new InFlight(1),
+    deadlineMs: REPLY_TIMEOUT_MS,
+  });
+  try {
+    await untilReady(client, { withinMs: REPLY_TIMEOUT_MS, connectionError: () => lastError });
+    await Promise.all([salts.refresh(now()), overrides.refresh()]);
+    return await use({
+      policies,
+      salts,
+      overrides,
+      store: dryRun(reader),
+      // Only a gateway itself knows what it counts by itself.
+      local: new MemoryStore({ now, maxKeys: 1_000 }),
+      nowMs: now(),
+    });
+  } finally {
+    overrides.close();
+    client.disconnect();
+  }
+}
+
+function saltsFor({ ipSaltSecret }: Pick<Environment, 'ipSaltSecret'>, client: RedisClient) {
+  if (ipSaltSecret !== undefined) return new DerivedSalts(ipSaltSecret);
+  return new SaltBooks(withoutWriting(new RedisSaltVault(client)));
+}

@@ -1,0 +1,44 @@
+/** Counts in this process, for one gateway without Redis. */
+
+import type { MemoryStore } from '../stores/memory/memory-store.ts';
+import { MemoryOverrideStore } from '../stores/overrides/override-store.ts';
+import { SaltBooks } from '../stores/salts/salt-books.ts';
+import type { StoreEvents } from '../telemetry/store/store-events.ts';
+import type { Backend, BackendEvents } from './backend.ts';
+import type { OpenResources } from './open-resources.ts';
+
+/** How often the metric of active windows is updated. */
+const SAMPLE_MS = 1_000;
+
+export interface MemoryBackendOptions {
+  readonly memory: MemoryStore;
+  readonly events: BackendEvents;
+  readonly telemetry: Pick<StoreEvents, 'windowsCounted'>;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+  readonly resources: OpenResources;
+}
+
+export function inMemory(options: MemoryBackendOptions): Backend {
+  const { memory, events, telemetry, now, resources } = options;
+  const sample = () => telemetry.windowsCounted(memory.size);
+  resources.add(setInterval(sample, SAMPLE_MS).unref(), clearInterval);
+  return {
+    store: memory,
+    reader: memory,
+    overrideStore: new MemoryOverrideStore(now),
+    queryAll: async (query) => ({ answers: [await events.answerQuery(query)], asked: 1 }),
+    stats: async () => ({
+      store: 'memory',
+      keyspace: { activeWindows: memory.size, sampledKeys: memory.size, isExact: true },
+      servers: [],
+    }),
+    version: async () => undefined,
+    salts: new SaltBooks(),
+    place: () => ({ count: 1, rank: 0 }),
+    async connect(onContact) {
+      await onContact();
+      return 'counts';
+    },
+  };
+}

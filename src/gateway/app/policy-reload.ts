@@ -1,0 +1,42 @@
+/** Reloads the policies when the policy file, or a file that it refers to, changes. */
+import { ConfigError } from '../config/config-error.ts';
+import type { PolicySource } from '../config/policy-file/policy-source.ts';
+import type { PolicyFileEvents } from '../telemetry/policy-files/policy-file-events.ts';
+import { reloadOnChange } from './reload-on-change.ts';
+
+/** The function that this returns reloads the files at once, and resolves when that is done. */
+export function watchPolicies(
+  policies: PolicySource,
+  events: PolicyFileEvents,
+): () => Promise<void> {
+  return reloadOnChange(policies, (settledMs) => reload(policies, events, settledMs));
+}
+
+/** Reports the policies that the gateway starts with. */
+export function reportPolicies(policies: PolicySource, events: PolicyFileEvents): void {
+  events.inForce(policies.digest);
+  reportNotes(policies, events);
+}
+
+export function reportNotes(policies: PolicySource, events: PolicyFileEvents): void {
+  for (const note of policies.notes) events.note(note);
+}
+
+/** If the file has mistakes, the previous policies stay in force. */
+async function reload(
+  policies: PolicySource,
+  events: PolicyFileEvents,
+  settledMs: number | undefined,
+): Promise<void> {
+  try {
+    const reloaded = await policies.reload(settledMs);
+    if (reloaded === undefined) return;
+    events.inForce(policies.digest);
+    events.loaded(policies.current.policies.length);
+    if (reloaded.removed.length > 0) events.removed(reloaded.removed);
+    reportNotes(policies, events);
+  } catch (error) {
+    // A fault in headgate while it reads a file must not end a gateway that works.
+    events.refused(error instanceof ConfigError ? error.mistakes : [`cannot be read: ${error}`]);
+  }
+}

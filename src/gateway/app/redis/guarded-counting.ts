@@ -1,0 +1,110 @@
+/** Counting in Redis with everything that keeps a slow or broken Redis from delaying requests. */
+import type { Environment } from '../../config/settings/environment.ts';
+import type { RedisTarget } from '../../config/settings/redis-target.ts';
+import { type QuotaReader, type QuotaStore, StoreError } from '../../core/counting/store.ts';
+import { Breaker } from '../../stores/breaker.ts';
+import { DenialCache } from '../../stores/denial-cache.ts';
+import { type Gate, GuardedStore } from '../../stores/guarded-store.ts';
+import { Overload } from '../../stores/overload.ts';
+import type { RedisClient } from '../../stores/redis/client.ts';
+import { withDeadline } from '../../stores/redis/deadline.ts';
+import { storeErrorFrom } from '../../stores/redis/errors.ts';
+import { InFlight } from '../../stores/redis/in-flight.ts';
+import { storeOfTarget } from '../../stores/redis/store-of-target.ts';
+import type { SaltBooks } from '../../stores/salts/salt-books.ts';
+import type { DecisionEvents } from '../../telemetry/decisions/decision-events.ts';
+import type { StoreMonitor } from '../store-monitor.ts';
+
+/** Requests that wait for Redis at the same time. */
+const MAX_IN_FLIGHT = 5_000;
+/** Timers of a healthy process are up to so late. */
+const LEAST_LATENESS_MS = 5;
+
+export interface GuardedCountingOptions {
+  readonly client: RedisClient;
+  readonly target: RedisTarget;
+  readonly environment: Pick<Environment, 'storeTimeoutMs' | 'rememberedDenials'>;
+  readonly monitor: StoreMonitor;
+  readonly salts: Pick<SaltBooks, 'isAgreeing'>;
+  readonly decisions: Pick<DecisionEvents, 'requestShed' | 'denialRemembered'>;
+}
+
+export interface GuardedCounting {
+  /** For requests. */
+  readonly store: QuotaStore;
+  /** For operators: reads past the guards. */
+  readonly reader: QuotaReader;
+  /** Undefined if it is turned off. */
+  readonly denialCache: DenialCache | undefined;
+  close(): void;
+}
+
+export function createGuardedCounting(options: GuardedCountingOptions): GuardedCounting {
+  const { client, target, environment, monitor, salts, decisions } = options;
+  const deadlineMs = environment.storeTimeoutMs;
+  const breaker = createBreaker(client, deadlineMs, monitor);
+  const overload = new Overload({
+    now: () => performance.now(),
+    // If timers are later than that, an answer may not be read before its deadline.
+    limitMs: Math.max(deadlineMs / 2, LEAST_LATENESS_MS),
+    onShed: decisions.requestShed,
+  });
+  const redis = storeOfTarget(target, {
+    client,
+    inFlight: new InFlight(MAX_IN_FLIGHT),
+    deadlineMs,
+    onBatch(durationMs, requests) {
+      breaker.succeeded();
+      monitor.answered(durationMs, requests);
+    },
+    onError(reason, cause, checks) {
+      breaker.failed(reason);
+      monitor.failed(reason, cause, checks);
+    },
+  });
+  const guarded = new GuardedStore(redis, [breaker, overload, unlessAgreeing(salts)]);
+  const denialCache =
+    environment.rememberedDenials > 0
+      ? new DenialCache({
+          store: guarded,
+          now: () => performance.now(),
+          maxEntries: environment.rememberedDenials,
+          onRemembered: decisions.denialRemembered,
+        })
+      : undefined;
+  return {
+    store: denialCache ?? guarded,
+    reader: redis,
+    denialCache,
+    close() {
+      overload.close();
+      breaker.close();
+    },
+  };
+}
+
+const AGREEING = new StoreError('given_up', 'the gateways have not agreed on salts yet');
+
+/** Counts under provisional salts would be lost in a moment. */
+function unlessAgreeing(salts: GuardedCountingOptions['salts']): Gate {
+  return { obstacle: () => (salts.isAgreeing ? AGREEING : undefined) };
+}
+
+function createBreaker(client: RedisClient, deadlineMs: number, monitor: StoreMonitor): Breaker {
+  return new Breaker({
+    probe: () => withDeadline(ping(client), deadlineMs),
+    onSilence: () => client.disconnect(true),
+    onOpen: monitor.givenUp,
+    onStillOpen: (error) => monitor.failed(storeErrorFrom(error).reason, error, 0),
+    onClose: monitor.probed,
+  });
+}
+
+/** Rejects with the error of Redis. An account without permission to ping got an answer, too. */
+async function ping(client: RedisClient): Promise<void> {
+  try {
+    await client.ping();
+  } catch (error) {
+    if (storeErrorFrom(error).reason !== 'noperm') throw error;
+  }
+}

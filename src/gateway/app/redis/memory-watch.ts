@@ -1,0 +1,63 @@
+/**
+ * Watches the memory of Redis. A server that evicts keys gives clients new limits, and a full one counts nothing: a flood of
+ * invented addresses causes either.
+ */
+import type { RedisClient } from '../../stores/redis/client.ts';
+import { withDeadline } from '../../stores/redis/deadline.ts';
+import { describeServers, type ServerState } from '../../stores/redis/keyspace.ts';
+import type { StoreEvents } from '../../telemetry/store/store-events.ts';
+
+const SAMPLE_MS = 10_000;
+const WITHIN_MS = 2_000;
+/** `used_memory` passes `maxmemory` a little before the server refuses to write. */
+const NEARLY_FULL = 0.9;
+
+type MemoryEvents = Pick<StoreEvents, 'memoryUsed' | 'keysEvicted' | 'memoryNearlyFull'>;
+
+export class MemoryWatch {
+  readonly #client: RedisClient;
+  readonly #events: MemoryEvents;
+  readonly #timer: NodeJS.Timeout;
+  /** Of all servers together; undefined before the first sample. */
+  #evictedKeys: number | undefined;
+  /** Whether a server evicts keys when it is full. */
+  mayEvict = false;
+
+  constructor(client: RedisClient, events: MemoryEvents) {
+    this.#client = client;
+    this.#events = events;
+    this.#timer = setInterval(() => void this.sample(), SAMPLE_MS).unref();
+  }
+
+  /** Never rejects. If Redis is down, that is reported elsewhere; if the account may not use INFO, nothing is known. */
+  async sample(): Promise<void> {
+    try {
+      this.#report(await withDeadline(describeServers(this.#client), WITHIN_MS));
+    } catch {}
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+  }
+
+  #report(servers: readonly ServerState[]): void {
+    this.mayEvict = servers.some(evictsWhenFull);
+    const used = Math.max(0, ...servers.map(usedShare));
+    this.#events.memoryUsed(used);
+    if (used >= NEARLY_FULL) this.#events.memoryNearlyFull(used, this.mayEvict);
+    const evictedKeys = servers.reduce((sum, server) => sum + server.evictedKeys, 0);
+    // A server that was restarted counts from 0.
+    const evicted = evictedKeys - (this.#evictedKeys ?? evictedKeys);
+    if (evicted > 0) this.#events.keysEvicted(evicted);
+    this.#evictedKeys = evictedKeys;
+  }
+}
+
+/** Every key of headgate has a time to live, so the volatile policies evict it too. */
+function evictsWhenFull({ maxMemoryBytes, maxMemoryPolicy }: ServerState): boolean {
+  return maxMemoryBytes > 0 && maxMemoryPolicy !== 'noeviction' && maxMemoryPolicy !== 'unknown';
+}
+
+function usedShare({ usedMemoryBytes, maxMemoryBytes }: ServerState): number {
+  return maxMemoryBytes === 0 ? 0 : usedMemoryBytes / maxMemoryBytes;
+}

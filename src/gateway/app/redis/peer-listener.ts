@@ -1,0 +1,73 @@
+/** Listens to the other gateways: resets, changed overrides, lost salts, queries and their replies. */
+import type { DenialCache } from '../../stores/denial-cache.ts';
+import { Allowance } from '../../stores/redis/allowance.ts';
+import { atMostEvery } from '../../stores/redis/at-most-every.ts';
+import {
+  listenTo,
+  OVERRIDES_CHANNEL,
+  RESET_CHANNEL,
+  SALTS_CHANNEL,
+} from '../../stores/redis/channels.ts';
+import type { RedisClient } from '../../stores/redis/client.ts';
+import type { PeerGateways } from '../../stores/redis/peer-gateways.ts';
+import { keysIn } from '../../stores/redis/resets.ts';
+import type { PeerEvents } from '../../telemetry/peers/peer-events.ts';
+import type { BackendEvents } from '../backend.ts';
+
+/** Anyone who may publish on the channels can send messages, so the work for them is limited. */
+const OVERRIDES_READ_EVERY_MS = 100;
+const SALTS_RESTORED_EVERY_MS = 100;
+/** Every reset clears the denial cache, even if its message is not read. */
+const RESETS_READ_PER_SECOND = 50;
+
+export interface PeerListenerOptions {
+  readonly subscriber: RedisClient;
+  readonly gateways: PeerGateways;
+  readonly denialCache: DenialCache | undefined;
+  /** Writes back salts that Redis has lost. */
+  readonly restoreSalts: () => Promise<void>;
+  readonly events: Pick<BackendEvents, 'onReset' | 'onOverridesChanged'>;
+  readonly telemetry: Pick<PeerEvents, 'othersUnheard'>;
+}
+
+export function listenToPeers(options: PeerListenerOptions): void {
+  listenForResets(options);
+  listenForOthers(options);
+}
+
+/** Cached denials are only safe while resets arrive. */
+function listenForResets({ subscriber, denialCache, events, telemetry }: PeerListenerOptions) {
+  const resetsToRead = new Allowance(RESETS_READ_PER_SECOND);
+  listenTo([RESET_CHANNEL], subscriber, {
+    onListening: () => denialCache?.enable(),
+    onDeaf(reason) {
+      denialCache?.disable();
+      if (reason !== undefined) telemetry.othersUnheard(reason);
+    },
+    onMessage(message) {
+      denialCache?.forget();
+      if (resetsToRead.take()) events.onReset(keysIn(message));
+    },
+  });
+}
+
+function listenForOthers(options: PeerListenerOptions) {
+  const { subscriber, gateways, restoreSalts, events, telemetry } = options;
+  const readOverrides = atMostEvery(OVERRIDES_READ_EVERY_MS, events.onOverridesChanged);
+  const restore = atMostEvery(SALTS_RESTORED_EVERY_MS, () => {
+    // The next refresh meets the failure again and reports it.
+    restoreSalts().catch(() => {});
+  });
+  listenTo([OVERRIDES_CHANNEL, SALTS_CHANNEL, ...gateways.channels], subscriber, {
+    // Overrides may have changed before the channel was heard.
+    onListening: readOverrides,
+    onDeaf(reason) {
+      if (reason !== undefined) telemetry.othersUnheard(reason);
+    },
+    onMessage(message, channel) {
+      if (channel === OVERRIDES_CHANNEL) readOverrides();
+      else if (channel === SALTS_CHANNEL) restore();
+      else void gateways.onMessage(channel, message);
+    },
+  });
+}

@@ -1,0 +1,104 @@
+/** Counts in Redis, together with other gateways. */
+import type { Environment } from '../../config/settings/environment.ts';
+import type { RedisTarget } from '../../config/settings/redis-target.ts';
+import { createRedisClient } from '../../stores/redis/client.ts';
+import { PeerGateways } from '../../stores/redis/peer-gateways.ts';
+import { RedisOverrideStore } from '../../stores/redis/redis-override-store.ts';
+import { Replicas } from '../../stores/redis/replicas.ts';
+import { TAKE_SCRIPT_SHA } from '../../stores/redis/take-script.ts';
+import { RedisSaltVault } from '../../stores/salts/redis-salt-vault.ts';
+import { SaltBooks } from '../../stores/salts/salt-books.ts';
+import type { Telemetry } from '../../telemetry/telemetry.ts';
+import type { Backend, BackendEvents } from '../backend.ts';
+import type { OpenResources } from '../open-resources.ts';
+import type { StoreMonitor } from '../store-monitor.ts';
+import { firstContact } from './first-contact.ts';
+import { createGuardedCounting } from './guarded-counting.ts';
+import { Heartbeat } from './heartbeat.ts';
+import { MemoryWatch } from './memory-watch.ts';
+import { listenToPeers } from './peer-listener.ts';
+import { watchReplicas } from './replicas-watch.ts';
+import { redisStats, redisVersion, WindowSampling } from './usage.ts';
+
+export interface RedisBackendOptions {
+  readonly target: RedisTarget;
+  readonly environment: Environment;
+  readonly events: BackendEvents;
+  readonly monitor: StoreMonitor;
+  readonly telemetry: Pick<Telemetry, 'decisions' | 'store' | 'peers'>;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+  readonly resources: OpenResources;
+}
+
+export function inRedis(options: RedisBackendOptions): Backend {
+  const { target, environment, events, monitor, telemetry, now, resources } = options;
+  const deadlineMs = environment.storeTimeoutMs;
+  telemetry.store.scriptInUse(TAKE_SCRIPT_SHA);
+
+  const connect = (onError: (error: Error) => void) =>
+    resources.add(createRedisClient({ target, deadlineMs, onError }), (opened) =>
+      opened.disconnect(),
+    );
+  const closing = <T extends { close(): void }>(opened: T) =>
+    resources.add(opened, () => opened.close());
+  const client = connect(monitor.connectionFailed);
+  const { decisions, peers } = telemetry;
+  const subscriber = connect(peers.othersUnheard);
+  const salts = new SaltBooks(new RedisSaltVault(client));
+  const counting = closing(
+    createGuardedCounting({ client, target, environment, monitor, decisions, salts }),
+  );
+  const heartbeat = closing(
+    new Heartbeat({
+      onCounted: watchReplicas({ ...environment, onMore: peers.moreThanReplicas }),
+      replicas: new Replicas({
+        client,
+        assumed: {
+          count: environment.replicas * environment.workers,
+          rank: environment.worker ?? 0,
+        },
+        now: () => performance.now(),
+      }),
+      deadlineMs,
+      monitor,
+    }),
+  );
+  const sampling = closing(new WindowSampling(client, telemetry.store.windowsCounted));
+  const memory = closing(new MemoryWatch(client, telemetry.store));
+
+  const gateways = new PeerGateways({
+    client,
+    database: target.database,
+    count: () => heartbeat.place.count,
+    answer: events.answerQuery,
+  });
+  const { denialCache } = counting;
+  listenToPeers({
+    ...{ subscriber, gateways, denialCache, events, telemetry: peers },
+    restoreSalts: () => salts.restore(now()),
+  });
+
+  return {
+    store: counting.store,
+    reader: counting.reader,
+    overrideStore: new RedisOverrideStore({ client, deadlineMs, now }),
+    salts,
+    place: () => heartbeat.place,
+    queryAll: (query) => gateways.ask(query),
+    version: redisVersion(client, () => performance.now()),
+    stats: () => redisStats(client),
+    async connect(onContact) {
+      const store = await firstContact({
+        client,
+        heartbeat,
+        monitor,
+        async onContact() {
+          void sampling.sample();
+          await Promise.all([memory.sample(), onContact()]);
+        },
+      });
+      return store === 'counts' && memory.mayEvict ? 'evicts' : store;
+    },
+  };
+}

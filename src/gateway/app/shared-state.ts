@@ -1,0 +1,114 @@
+/** The state that a gateway shares with other gateways: counters, salts and overrides, each kept up to date. */
+import type { Environment } from '../config/settings/environment.ts';
+import { LocalShare } from '../stores/local-share.ts';
+import { MemoryStore } from '../stores/memory/memory-store.ts';
+import { loggingIn, overrideEffects } from '../stores/overrides/override.ts';
+import { OverrideBook } from '../stores/overrides/override-book.ts';
+import { DerivedSalts } from '../stores/salts/derived-salts.ts';
+import type { SaltBooks } from '../stores/salts/salt-books.ts';
+import type { Telemetry } from '../telemetry/telemetry.ts';
+import type { Backend, BackendEvents, StoreAtStart } from './backend.ts';
+import { inMemory } from './memory-backend.ts';
+import type { OpenResources } from './open-resources.ts';
+import { Refresher, type RefresherOptions } from './refresher.ts';
+import type { StoreMonitor } from './store-monitor.ts';
+
+/** Redis may lose salts, for example under a flood: gateways write back what they hold. */
+const SALTS_EVERY_MS = 10_000;
+/** A message announces each change of an override. This is for messages that got lost. */
+const OVERRIDES_EVERY_MS = 5_000;
+
+export interface SharedStateOptions {
+  readonly environment: Environment;
+  readonly telemetry: Telemetry;
+  readonly monitor: StoreMonitor;
+  readonly answerQuery: BackendEvents['answerQuery'];
+  readonly onReset: BackendEvents['onReset'];
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+  readonly resources: OpenResources;
+}
+
+export interface SharedState {
+  readonly backend: Backend;
+  /** Counts in this process while the store fails. */
+  readonly local: LocalShare;
+  readonly salts: SaltBooks | DerivedSalts;
+  readonly overrides: OverrideBook;
+  /** Resolves once the store counts, or when the start should not wait any longer. */
+  connect(): Promise<StoreAtStart>;
+}
+
+export async function createSharedState(options: SharedStateOptions): Promise<SharedState> {
+  const { environment, telemetry, monitor, answerQuery, onReset, now, resources } = options;
+  const memory = new MemoryStore({ now, maxKeys: environment.memoryMaxKeys });
+  const events: BackendEvents = {
+    onReset(keys) {
+      void memory.reset(keys);
+      onReset(keys);
+    },
+    // A refresh that is under way may have read too early, so this does not wait for the refresher.
+    onOverridesChanged: () => void overrides.refresh().catch(() => overrideRefresher.refresh()),
+    answerQuery,
+  };
+  const backend = await createBackend(memory, events, options);
+  const overrides = resources.add(createOverrides(backend, telemetry, now), (book) => book.close());
+  const { ipSaltSecret } = environment;
+  const salts = ipSaltSecret === undefined ? backend.salts : new DerivedSalts(ipSaltSecret);
+  const refresher = (how: RefresherOptions) =>
+    resources.add(new Refresher(how), (opened) => opened.close());
+  const saltRefresher = refresher({
+    refresh: () => salts.refresh(now()),
+    everyMs: SALTS_EVERY_MS,
+    onFailure: telemetry.peers.saltsNotShared,
+  });
+  const overrideRefresher = refresher({
+    refresh: () => overrides.refresh(),
+    everyMs: OVERRIDES_EVERY_MS,
+    onFailure: monitor.overridesUnread,
+  });
+  return {
+    backend,
+    local: new LocalShare(memory, backend.place),
+    salts,
+    overrides,
+    async connect() {
+      const found = await backend.connect(async () => {
+        await Promise.all([saltRefresher.refresh(), overrideRefresher.refresh()]);
+      });
+      // Also if there was no contact: salts and overrides must expire all the same.
+      void saltRefresher.refresh();
+      void overrideRefresher.refresh();
+      return found;
+    },
+  };
+}
+
+async function createBackend(
+  memory: MemoryStore,
+  events: BackendEvents,
+  { environment, telemetry, monitor, now, resources }: SharedStateOptions,
+): Promise<Backend> {
+  const { redis: target } = environment;
+  if (target === undefined)
+    return inMemory({ memory, events, telemetry: telemetry.store, now, resources });
+  // Loaded only if needed: the client of Redis adds 4 MiB and a tenth to the time of a start.
+  const { inRedis } = await import('./redis/redis-backend.ts');
+  return inRedis({ target, environment, events, monitor, telemetry, now, resources });
+}
+
+function createOverrides(
+  { overrideStore }: Backend,
+  telemetry: Telemetry,
+  now: () => number,
+): OverrideBook {
+  return new OverrideBook({
+    overrideStore,
+    now,
+    onChange(inForce) {
+      telemetry.operators.overridesInForce(overrideEffects(inForce));
+      telemetry.setLogging(loggingIn(inForce));
+    },
+    onRestored: telemetry.operators.overridesRestored,
+  });
+}

@@ -1,0 +1,154 @@
+/** Several workers as one gateway: a portless gateway runs in each, and the supervisor answers operators. */
+import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Environment } from '../config/settings/environment.ts';
+import { SHIPPED_PAGE } from '../config/shipped-files.ts';
+import type { UnseenHeader } from '../core/header-watch.ts';
+import { OperationError, type OperationErrorCode } from '../operations/operation-error.ts';
+import type { Operate } from '../operations/operations.ts';
+import { createOpsServer, type Health } from '../server/ops-server.ts';
+import { openProxyPorts } from '../server/proxy-ports.ts';
+import type { WorkerEvents } from '../telemetry/process/process-events.ts';
+import type { Telemetry } from '../telemetry/telemetry.ts';
+import type { Gateway } from './gateway.ts';
+import { warnIfOpen } from './open-ports.ts';
+import type { OpenResources } from './open-resources.ts';
+import { Supervisor } from './workers/supervisor.ts';
+import { WorkerMetrics } from './workers/worker-metrics.ts';
+
+/** How long a worker may take to end, besides the drain and the store timeout. */
+const END_WITHIN_MS = 4_000;
+
+export interface WorkerGatewayOptions {
+  readonly environment: Environment;
+  readonly telemetry: Telemetry;
+  /** The gateway ends when these are closed. */
+  readonly resources: OpenResources;
+}
+
+export interface WorkerGateway extends Gateway {
+  /** Makes every worker reload its files. */
+  reload(): void;
+  /** Replaces the workers one by one. */
+  restart(): Promise<void>;
+}
+
+export function createWorkerGateway({
+  environment,
+  telemetry,
+  resources,
+}: WorkerGatewayOptions): WorkerGateway {
+  const metrics = new WorkerMetrics();
+  const supervisor = new Supervisor({
+    workers: environment.workers,
+    drainMs: environment.drainMs,
+    endWithinMs: environment.storeTimeoutMs + END_WITHIN_MS,
+    onLost: telemetry.workers.lost,
+    onUnresponsive: telemetry.workers.unresponsive,
+    onResponding: telemetry.workers.responding,
+    onEnded: (lastReport) => metrics.addEnded(lastReport?.metrics ?? []),
+  });
+  const operate = operateThrough(supervisor);
+  let ready = false;
+  const opsServer = createOpsServer({
+    operate,
+    adminToken: environment.adminToken,
+    pageFolder: environment.ui ? SHIPPED_PAGE : undefined,
+    onRefused: telemetry.operators.refused,
+    onFault: telemetry.operators.operationFailed,
+    onConnectionFault: (error) => telemetry.proxies.connectionFailed('ops', error),
+    contentType: telemetry.registry.contentType,
+    async metrics() {
+      await supervisor.collectReports();
+      const own = await telemetry.registry.getMetricsAsJSON();
+      return metrics.textOf([own, ...supervisor.lastReports.map((report) => report.metrics)]);
+    },
+    health: () => healthOf(supervisor, ready),
+  });
+  // Operators see how it ends: this is closed after the workers.
+  resources.add(opsServer, (opened) => opened.close());
+  resources.add(supervisor, (opened) => opened.stop());
+  // Workers that did not stop in time must not outlive this process.
+  process.once('exit', () => supervisor.kill());
+
+  return {
+    operate,
+    unseenHeaders: () => unseenByWorkers(supervisor),
+    async listen() {
+      await opsServer.listen({ host: environment.opsHost, port: environment.opsPort });
+      const store = await supervisor.start();
+      const ports = resources.add(
+        await openProxyPorts(environment, { pauseOnConnect: true }, (port, connection) =>
+          supervisor.dispatch(port, connection),
+        ),
+        async (opened) => {
+          ready = false;
+          supervisor.drain();
+          await opened.close();
+        },
+      );
+      ready = true;
+      warnIfOpen(ports, environment, telemetry.proxies);
+      return { ...ports, store, ops: opsServer.server.address() as AddressInfo };
+    },
+    reload: () => supervisor.reload(),
+    restart: replaceWorkers(supervisor, telemetry.workers, () => ready),
+    async drain(durationMs) {
+      ready = false;
+      supervisor.drain();
+      await sleep(durationMs);
+    },
+  };
+}
+
+function operateThrough(supervisor: Supervisor): Operate {
+  return async (name, input) => {
+    const outcome = await supervisor.operate(name, input);
+    if (outcome === undefined) {
+      throw new OperationError(
+        'store_unavailable',
+        'no worker answers: the change may or may not have been made; you can try it again',
+      );
+    }
+    if ('result' in outcome) return outcome.result;
+    const { code, message } = outcome.failure;
+    throw new OperationError(code as OperationErrorCode, message);
+  };
+}
+
+function healthOf(supervisor: Supervisor, ready: boolean): Health {
+  // A probe cannot wait for the workers: it gets the reports that they sent for the probe before.
+  void supervisor.collectReports();
+  return {
+    ready: ready && supervisor.isAnswering,
+    degraded: supervisor.lastReports.some((report) => report.degraded),
+    unseenHeaders: unseenByWorkers(supervisor),
+    unresponsiveWorkers: supervisor.unresponsive,
+  };
+}
+
+/** Each worker gets a part of the requests. A header that several workers report is listed once. */
+function unseenByWorkers(supervisor: Supervisor): UnseenHeader[] {
+  const all = supervisor.lastReports.flatMap((report) => report.unseenHeaders);
+  return [...new Map(all.map((each) => [`${each.dialect} ${each.header}`, each])).values()];
+}
+
+function replaceWorkers(
+  supervisor: Supervisor,
+  events: WorkerEvents,
+  isReady: () => boolean,
+): () => Promise<void> {
+  let isRunning = false;
+  return async () => {
+    // Workers that are starting need no replacement.
+    if (!isReady() || isRunning) return;
+    isRunning = true;
+    try {
+      if (await supervisor.replaceAll()) events.replaced(supervisor.size);
+    } catch (reason) {
+      events.kept(String(reason));
+    } finally {
+      isRunning = false;
+    }
+  };
+}

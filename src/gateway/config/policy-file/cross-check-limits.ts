@@ -1,0 +1,118 @@
+/** Finds limits that repeat each other, never admit a request, or count by an unknown identity. */
+import { MAX_WINDOW_MS } from '../../core/counting/store.ts';
+import type { DiagnosticDraft } from '../diagnostic.ts';
+import type { Path } from '../yaml-path.ts';
+import { windowMistakes } from './cross-check-windows.ts';
+import type { IdentitySection } from './identity-schema.ts';
+import { allLimits, type LimitEntry, limitLists } from './limit-schema.ts';
+import type { DefaultEntry, PolicyEntry } from './policy-schema.ts';
+
+interface LimitSections {
+  readonly identity: IdentitySection | undefined;
+  readonly fallback: DefaultEntry | undefined;
+  readonly entries: readonly (PolicyEntry | undefined)[];
+}
+
+export function* limitMistakes({
+  identity,
+  fallback,
+  entries,
+}: LimitSections): Generator<DiagnosticDraft> {
+  for (const [index, entry] of entries.entries()) {
+    if (entry) yield* mistakesOfEntry(entry, ['policies', index], identity);
+  }
+  if (fallback) yield* mistakesOfEntry(fallback, ['default'], identity);
+}
+
+function* mistakesOfEntry(
+  entry: DefaultEntry,
+  at: Path,
+  identity: IdentitySection | undefined,
+): Generator<DiagnosticDraft> {
+  for (const { limits, path: listPath } of limitLists(entry, at)) {
+    const known = new Set<string>();
+    for (const [index, limit] of limits.entries()) {
+      const path = [...listPath, index];
+      const counter = counterOf(limit);
+      if (known.has(counter)) yield repeatedLimit(limit, path);
+      known.add(counter);
+      yield* costMistakes(limit, entry.cost, path);
+      yield* windowMistakes(limit, path);
+      yield* burstMistakes(limit, [...path, 'burst']);
+      yield* perMistakes(limit, path, identity);
+    }
+  }
+}
+
+/** Limits of a policy with the same text would use the same counters. */
+function counterOf({ per, rate, algorithm, zone = 'UTC' }: LimitEntry): string {
+  const window = rate.calendar === undefined ? rate.windowMs : `${rate.calendar} ${zone}`;
+  return `${per} ${window} ${algorithm}`;
+}
+
+function repeatedLimit({ per, rate }: LimitEntry, path: Path): DiagnosticDraft {
+  const window = rate.calendar === undefined ? rate.window : `a ${rate.window}`;
+  const message = `repeats a limit per ${per} with a window of ${window}, keep the lower one`;
+  return { rule: 'limit-twice', path, message };
+}
+
+function* costMistakes(
+  { rate, burst }: LimitEntry,
+  cost: number,
+  path: Path,
+): Generator<DiagnosticDraft> {
+  const rule = 'cost-above-limit';
+  if (burst === undefined && cost > rate.limit) {
+    const message = `a request costs ${cost} and the limit is ${rate.limit}, so every request would be denied`;
+    yield { rule, path, message };
+  }
+  if (burst !== undefined && cost > burst) {
+    const message = `a request costs ${cost} and the bucket holds ${burst}, so every request would be denied`;
+    yield { rule, path: [...path, 'burst'], message };
+  }
+}
+
+function* burstMistakes(
+  { rate, algorithm, burst }: LimitEntry,
+  path: Path,
+): Generator<DiagnosticDraft> {
+  if (burst === undefined) return;
+  if (algorithm !== 'token-bucket') {
+    const remedy =
+      rate.calendar === undefined ? 'add "algorithm: token-bucket" or remove it' : 'remove it';
+    const message = `has no effect with ${algorithm}, ${remedy}`;
+    yield { rule: 'burst-without-bucket', path, message };
+  }
+  if (algorithm === 'token-bucket' && (burst * rate.windowMs) / rate.limit > MAX_WINDOW_MS) {
+    const message = `a bucket of ${burst} takes longer than 31d to fill at this rate, make it smaller`;
+    yield { rule: 'bucket-too-slow', path, message };
+  }
+}
+
+function* perMistakes(
+  { per }: LimitEntry,
+  path: Path,
+  identity: IdentitySection | undefined,
+): Generator<DiagnosticDraft> {
+  if (per !== 'user' && per !== 'api_key') return;
+  if (identity?.sources.includes(per) !== false) return;
+  const message = `no client has a ${per}: add ${per} to identity.sources`;
+  yield { rule: 'per-without-source', path, message };
+}
+
+/** A verified header that no limit is per is mostly misspelled in one of the two places. */
+export function* verifiedHeaderMistakes({
+  identity,
+  fallback,
+  entries,
+}: LimitSections): Generator<DiagnosticDraft> {
+  // The limits of an entry with mistakes are unknown.
+  if (entries.includes(undefined) || fallback === undefined) return;
+  const limits = [fallback, ...entries].flatMap((entry) => (entry ? allLimits(entry) : []));
+  for (const [index, name] of (identity?.verified_headers ?? []).entries()) {
+    if (limits.some(({ per }) => per === `header:${name}`)) continue;
+    const path = ['identity', 'verified_headers', index];
+    const message = `no limit is per header:${name}, correct the name or remove it`;
+    yield { rule: 'verified-header-unused', path, message };
+  }
+}

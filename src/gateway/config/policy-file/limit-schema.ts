@@ -1,0 +1,142 @@
+/** Schema of limits and plans. */
+import { z } from 'zod';
+import { ALGORITHMS, type Algorithm, MAX_LIMIT } from '../../core/counting/store.ts';
+import { holds } from '../refinement.ts';
+import type { Path } from '../yaml-path.ts';
+import { shortName } from './key-list.ts';
+import { PARTITION_PATTERN, parsePartition } from './partition-name.ts';
+import { parseRate, RATE_PATTERN, type Rate } from './rate.ts';
+import { checkZone, ZONE_PATTERN } from './zone.ts';
+
+const rateText = z
+  .string()
+  .meta({
+    title: 'rate',
+    pattern: RATE_PATTERN.source,
+    examples: ['5/5min', '100/1min', '1000/1h', '10000/month'],
+  })
+  .transform(holds(parseRate))
+  .describe(
+    'Requests per window, in any window of this length. Units: s, min, h, d. At most 1000000 in at most 31d. ' +
+      'Or requests per day, week, month or year of the calendar, at most 4294967295.',
+  );
+
+const per = z
+  .string()
+  .meta({
+    title: 'share',
+    pattern: PARTITION_PATTERN.source,
+    examples: ['client', 'ip', 'header:x-tenant'],
+  })
+  .transform(holds(parsePartition))
+  .describe(
+    'What has its own counter: each client, ip, api_key, user, header:<name>, or global for one counter in all. ' +
+      'A request without that key, user or header counts for its address.',
+  );
+
+export const units = z.int().min(1).max(MAX_LIMIT);
+
+const zone = z
+  .string()
+  .meta({
+    title: 'time zone',
+    pattern: ZONE_PATTERN.source,
+    examples: ['Europe/Zurich', 'America/New_York'],
+  })
+  .transform(holds(checkZone))
+  .optional()
+  .describe('For a day, week, month or year: the time zone of its calendar. Default: UTC.');
+
+const limitKeys = z.strictObject({
+  rate: rateText,
+  per: per.default('client'),
+  zone,
+  algorithm: z
+    .enum(ALGORITHMS)
+    .optional()
+    .describe(
+      'The log is exact. The counter is approximate and takes constant memory. The bucket admits bursts. ' +
+        'The fixed window starts at set times and takes constant memory. ' +
+        'Default: sliding-window-log; for a day, week, month or year fixed-window.',
+    ),
+  burst: units
+    .optional()
+    .describe(
+      'For a token bucket: the maximum number of units at one moment. Default: the number of the rate.',
+    ),
+  count_rejected: z.boolean().default(false).describe('Whether denied requests count too.'),
+});
+
+type LimitKeys = z.output<typeof limitKeys>;
+
+function completed(limit: LimitKeys) {
+  return { ...limit, algorithm: limit.algorithm ?? usualAlgorithm(limit.rate) };
+}
+
+/** Only fixed windows can be those of a calendar. */
+function usualAlgorithm({ calendar }: Rate): Algorithm {
+  return calendar === undefined ? 'sliding-window-log' : 'fixed-window';
+}
+
+const PLAIN_LIMIT = {
+  per: 'client',
+  zone: undefined,
+  algorithm: undefined,
+  burst: undefined,
+  count_rejected: false,
+} as const;
+
+const limit = z
+  .union(
+    [
+      rateText.transform((rate) => completed({ ...PLAIN_LIMIT, rate })),
+      limitKeys.transform(completed),
+    ],
+    'must be a rate such as 5/5min, or a map such as { rate: 50/5min, per: ip }',
+  )
+  .describe('A rate per client, or a map with a rate and how it is counted.');
+
+const LIMITS_MISSING = 'is missing, write how many requests are allowed, as in "limits: [5/5min]"';
+const LIMITS_EMPTY = 'must be a list, not empty, as in [5/5min]';
+
+export const limits = z
+  .array(limit, {
+    error: ({ input }) => {
+      if (input === undefined) return LIMITS_MISSING;
+      return input === null ? LIMITS_EMPTY : undefined;
+    },
+  })
+  .min(1)
+  .max(16)
+  .describe('A request is counted against all of these or none. A rate alone is per client.');
+
+export const plans = z
+  .record(shortName, limits)
+  .default({})
+  .describe('Limits that replace these for clients whose listed key has the plan.');
+
+export type LimitEntry = z.output<typeof limit>;
+
+interface LimitedEntry {
+  readonly limits: readonly LimitEntry[];
+  readonly plans: Readonly<Record<string, readonly LimitEntry[]>>;
+}
+
+/** The limits of a policy and those of each plan, with their paths. `at` is the path of the policy. */
+export function limitLists(
+  { limits, plans }: LimitedEntry,
+  at: Path,
+): { readonly limits: readonly LimitEntry[]; readonly path: Path }[] {
+  return [
+    { limits, path: [...at, 'limits'] },
+    ...Object.entries(plans).map(([plan, written]) => ({
+      limits: written,
+      path: [...at, 'plans', plan],
+    })),
+  ];
+}
+
+/** The limits of a policy and of all its plans. */
+export function allLimits({ limits, plans }: LimitedEntry): LimitEntry[] {
+  return [limits, ...Object.values(plans)].flat();
+}

@@ -1,0 +1,156 @@
+/**
+ * Holds the policy set in force, and reloads it when its files change.
+ *
+ * The beginning of a policy file is often a valid file itself. So a file that may still be written is loaded only after
+ * it has not changed for a while, and after a longer time if it removes policies.
+ */
+
+import type { PolicySet } from '../../core/matching/policy-set.ts';
+import { ConfigError } from '../config-error.ts';
+import { SMALL_BYTES } from '../in-thread.ts';
+import { compilePolicies } from './compile.ts';
+import {
+  areSame,
+  becameShorter,
+  type FileVersions,
+  isWrittenInPlace,
+  versionsOf,
+} from './file-version.ts';
+import { type PolicyFiles, type Reading, readPolicies, readUpTo } from './read.ts';
+import { readPoliciesElsewhere } from './read-in-thread.ts';
+import { ReloadHistory } from './reload-history.ts';
+
+/** How long files must not have changed. Editors and mounts make several changes in a row. */
+const REPLACED_MS = { any: 50, removing: 2_000 };
+const WRITTEN_IN_PLACE_MS = { any: 2_000, removing: 5_000 };
+
+export interface PendingChange {
+  /** Changes with the files. */
+  readonly state: string;
+  /** Milliseconds in this state before the files are read. */
+  readonly settledAfterMs: number;
+}
+
+export interface PolicySource {
+  /** A reload replaces the whole set. A request uses the set that was current when it began. */
+  readonly current: PolicySet;
+  /** Notes for the author of the file, as lines. */
+  readonly notes: readonly string[];
+  /** Hexadecimal. Gateways with the same files have the same digest. */
+  readonly digest: string;
+  readonly history: Pick<ReloadHistory, 'sinceMs' | 'refused'>;
+  /** The policy file, and the files that it refers to. */
+  readonly files: readonly string[];
+  /** Undefined while the files are the same as when they were last read. */
+  pending(): PendingChange | undefined;
+  /**
+   * Reads the files again. If they have mistakes, rejects with a ConfigError and keeps the current set. Resolves to
+   * undefined if the files need to settle for longer than `settledMs`, or change while they are read. Without
+   * `settledMs`, loads the files as they are.
+   */
+  reload(settledMs?: number): Promise<Reloaded | undefined>;
+}
+
+export interface Reloaded {
+  /** The names of policies that the new files no longer have. */
+  readonly removed: readonly string[];
+}
+
+/** Throws a ConfigError when a file cannot be read or has mistakes. */
+export function openPolicySource(paths: PolicyFiles): PolicySource {
+  const opened = readPolicies(paths);
+  let loaded = compiled(opened);
+  const history = new ReloadHistory(Date.now);
+  let inForce = opened.versions;
+  /** The files when they were last read, valid or not. */
+  let read = opened.versions;
+  /** Files that need longer to settle, in this state. */
+  let held: { readonly files: readonly string[]; readonly state: string } | undefined;
+
+  const lookAt = (files: Iterable<string>) => {
+    const versions = versionsOf(files);
+    return { versions, state: [...versions.values()].map(({ id }) => id).join('\n') };
+  };
+  const removedBy = ({ found }: Reading) =>
+    'mistakes' in found ? [] : namesMissing(loaded.policySet, found.file.entries);
+  const readAnywhere = async () => {
+    const { versions } = lookAt(read.keys());
+    try {
+      return readUpTo(SMALL_BYTES, paths) ?? (await readPoliciesElsewhere(paths));
+    } catch (error) {
+      // Files that cannot be read are not tried again before they change.
+      read = versions;
+      throw error;
+    }
+  };
+  const load = async (settledMs = Number.POSITIVE_INFINITY) => {
+    const reading = await readAnywhere();
+    const removed = removedBy(reading);
+    if (settledMs !== Number.POSITIVE_INFINITY) {
+      const files = [...reading.versions.keys()];
+      if (!areSame(reading.versions, versionsOf(files))) return undefined;
+      const isLess = removed.length > 0 || becameShorter(inForce, reading.versions);
+      if (isLess && settledMs < waitsFor(read, reading.versions).removing) {
+        held = { files, state: lookAt(new Set([...read.keys(), ...files])).state };
+        return undefined;
+      }
+    }
+    held = undefined;
+    read = reading.versions;
+    loaded = compiled(reading);
+    inForce = read;
+    return { removed };
+  };
+  return {
+    get current() {
+      return loaded.policySet;
+    },
+    get notes() {
+      return loaded.notes;
+    },
+    get digest() {
+      return loaded.digest;
+    },
+    history,
+    get files() {
+      return [...read.keys()];
+    },
+    pending() {
+      const { versions, state } = lookAt(new Set([...read.keys(), ...(held?.files ?? [])]));
+      if (areSame(read, versions)) return undefined;
+      const waits = waitsFor(read, versions);
+      return { state, settledAfterMs: state === held?.state ? waits.removing : waits.any };
+    },
+    reload: (settledMs) =>
+      history.record(
+        () => load(settledMs),
+        () => loaded.digest,
+      ),
+  };
+}
+
+function waitsFor(before: FileVersions, now: FileVersions) {
+  return isWrittenInPlace(before, now) ? WRITTEN_IN_PLACE_MS : REPLACED_MS;
+}
+
+/** The names of policies that a file no longer has. */
+function namesMissing(
+  { policies, fallback }: PolicySet,
+  entries: readonly { readonly name: string }[],
+): string[] {
+  const names = new Set(entries.map(({ name }) => name));
+  return policies.flatMap((each) => (each === fallback || names.has(each.name) ? [] : each.name));
+}
+
+interface Loaded {
+  readonly policySet: PolicySet;
+  readonly notes: readonly string[];
+  readonly digest: string;
+}
+
+/** Throws a ConfigError. */
+function compiled({ found }: Reading): Loaded {
+  if ('mistakes' in found) throw new ConfigError(found.mistakes);
+  const { file, ranges, notes, digest } = found;
+  return { policySet: compilePolicies(file, ranges), notes, digest };
+}

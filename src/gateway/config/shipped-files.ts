@@ -1,0 +1,14 @@
+/** Paths of the files that come with headgate. */
+import { fileURLToPath } from 'node:url';
+
+export const SHIPPED_POLICIES = shipped('policies.yaml');
+/** The policies of `headgate ratelimit`. */
+export const DROP_IN_POLICIES = shipped('ratelimit-only.yaml');
+export const SHIPPED_RANGES = shipped('cloudflare-ranges.yaml');
+
+/** The folder of the page of the ops server. */
+export const SHIPPED_PAGE = fileURLToPath(new URL('../../../web/ui/', import.meta.url));
+
+function shipped(name: string): string {
+  return fileURLToPath(new URL(`../../../config/${name}`, import.meta.url));
+}

@@ -1,0 +1,104 @@
+/** Decides a request: identifies the client, finds the policies that apply, and takes from their limits. */
+import type { RequestContext } from './check-context.ts';
+import type { CheckRequest } from './check-request.ts';
+import { createCounting } from './counting/counting.ts';
+import {
+  AMBIGUOUS_IDENTITY,
+  BLOCKED,
+  type Decision,
+  EXEMPT,
+  MALFORMED_HOST,
+  MALFORMED_PATH,
+} from './counting/decision.ts';
+import type { LocalLimiter } from './counting/local-limiter.ts';
+import type { QuotaStore } from './counting/store.ts';
+import { createDenialNaming, type NewDenialId } from './denial-naming.ts';
+import type { ClientIdentity } from './identity/identity.ts';
+import type { SaltSource } from './identity/salts.ts';
+import { isHost } from './matching/host.ts';
+import type { PolicySet } from './matching/policy-set.ts';
+import type { Overrides } from './overrides.ts';
+import type { Trace } from './trace.ts';
+
+export interface CheckOptions {
+  readonly store: Pick<QuotaStore, 'take'>;
+  /** Counts for policies with `on_store_failure: local` while the store fails. */
+  readonly local: LocalLimiter;
+  readonly salts: SaltSource;
+  readonly overrides: { readonly current: Overrides };
+  readonly newId: NewDenialId;
+  readonly events: CheckEvents;
+  /** Observes every check in detail. Gateways have none, so ordinary requests build no trace events. */
+  readonly trace?: Trace | undefined;
+}
+
+/** Observes a check; the caller reports the decision. */
+export interface CheckEvents {
+  /** The source that identifies the client, for each request. */
+  identified(kind: string): void;
+  /** The proxy is not trusted. */
+  untrustedProxy(): void;
+  /** The request has headers that its sender may not set; their values were ignored. */
+  headersIgnored(names: readonly string[]): void;
+  /** The proxy names a policy for this route that does not exist. */
+  policyUnknown(name: string): void;
+  /** The request matches no policy, so the default applies. */
+  unmatched(): void;
+  /** A policy in shadow mode would have denied a request that was allowed. */
+  wouldDeny(decision: Decision): void;
+}
+
+/** For callers that need the decision alone. */
+export const NO_EVENTS: CheckEvents = {
+  identified: () => {},
+  untrustedProxy: () => {},
+  headersIgnored: () => {},
+  policyUnknown: () => {},
+  unmatched: () => {},
+  wouldDeny: () => {},
+};
+
+/** Decides by one policy set from start to end, even if the policy file is reloaded meanwhile. */
+export type Check = (
+  request: CheckRequest,
+  set: PolicySet,
+  nowMs: number,
+) => Decision | Promise<Decision>;
+
+export function createCheck(options: CheckOptions): Check {
+  const { salts, overrides, events, trace } = options;
+  const name = createDenialNaming(options.newId);
+  const nameShadow = createDenialNaming(options.newId, true);
+  const count = createCounting({ ...options, name, nameShadow });
+
+  return (request, set, nowMs) => {
+    const { current } = overrides;
+    const saltsNow = salts.at(nowMs, set.hasLongWindows || current.hasLongAddresses);
+    const { headers } = request;
+    const context: RequestContext = { nowMs, salts: saltsNow, overrides: current, headers, trace };
+    const client = set.identify(request, context);
+    reportClient(client, events);
+    const refusal = refusalOf(request, client);
+    if (refusal !== undefined) return name(refusal, client, headers);
+    const { policy } = request;
+    if (policy !== undefined && !set.has(policy)) events.policyUnknown(policy);
+    const applied = set.policiesFor(request, current.modes, trace);
+    if (applied.length === 0) return name(MALFORMED_PATH, client, headers);
+    if (applied[0] === set.fallback) events.unmatched();
+    if (client.access === 'exempt') return EXEMPT;
+    return count(client, applied, context);
+  };
+}
+
+function reportClient(client: ClientIdentity, events: CheckEvents): void {
+  events.identified(client.kind);
+  if (client.untrustedProxy) events.untrustedProxy();
+  if (client.ignoredHeaders.length > 0) events.headersIgnored(client.ignoredHeaders);
+}
+
+/** The denial of a request that no policy needs to look at. */
+function refusalOf({ host }: CheckRequest, client: ClientIdentity): Decision | undefined {
+  if (client.access === 'blocked') return BLOCKED;
+  if (client.isAmbiguous && client.access !== 'exempt') return AMBIGUOUS_IDENTITY;
+  return isHost(host) ? undefined : MALFORMED_HOST;
+}

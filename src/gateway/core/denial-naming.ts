@@ -1,0 +1,30 @@
+/** Gives each denial the id that clients, logs and operators know it by. */
+import type { HeaderFields } from './check-request.ts';
+import type { Decision, Denied } from './counting/decision.ts';
+import type { ClientIdentity } from './identity/identity.ts';
+import { readTraceContext } from './trace-context.ts';
+
+/** Creates the id of a denial. With `isShadow`, no request was denied: a policy in shadow mode would have denied it. */
+export type NewDenialId = (decision: Decision, denied: Denied, isShadow: boolean) => string;
+
+/** Adds the denial to a decision that denies; returns any other decision as it is. */
+export type NameDenial = (
+  decision: Decision,
+  client: ClientIdentity,
+  headers: HeaderFields,
+) => Decision;
+
+export function createDenialNaming(newId: NewDenialId, isShadow = false): NameDenial {
+  return (decision, client, headers) => {
+    if (decision.verdict === 'allow') return decision;
+    const denied = deniedClient(client);
+    const id = newId(decision, denied, isShadow);
+    const traceId = readTraceContext(headers)?.traceId;
+    return { ...decision, denial: { id, traceId, ...denied } };
+  };
+}
+
+function deniedClient({ partition, kind, address, apiKey, accessBy }: ClientIdentity): Denied {
+  const isMadeUp = apiKey?.partition === partition && apiKey.unverified;
+  return { client: partition, isMadeUp, address, identity: kind, accessBy };
+}

@@ -1,0 +1,33 @@
+/** The port to proxies: parses the check that a proxy sends, and renders the answer that it needs. */
+import type { CheckRequest, HeaderFields } from './check-request.ts';
+import type { Decision } from './counting/decision.ts';
+import type { AnswerStyle } from './matching/policy-set.ts';
+
+/** What arrived at the check server. */
+export interface ProxyCall {
+  readonly method: string;
+  /** The request target after the dialect's mount. */
+  readonly target: string;
+  readonly headers: HeaderFields;
+  /** The address of the proxy: the other end of the connection. */
+  readonly remoteAddress: string;
+}
+
+export interface Answer {
+  readonly status: number;
+  /** Name, value, name, value. node:http writes this shape fastest. */
+  readonly headers: string[];
+  readonly body: string;
+}
+
+export interface Dialect {
+  readonly name: string;
+  /** The path under which the check server hands requests to this dialect. */
+  readonly mount: string;
+  /** Whether `headgate proxy-config` writes a file for this proxy. */
+  readonly hasProxyConfig: boolean;
+  /** The status for malformed requests. The proxy passes it on as a denial. */
+  readonly badRequest: 400 | 403;
+  parse(call: ProxyCall): CheckRequest;
+  render(decision: Decision, style: AnswerStyle): Answer;
+}

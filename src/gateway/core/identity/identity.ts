@@ -1,0 +1,142 @@
+/**
+ * Identifies the client of a request: decides which of its claims are accepted, and replaces them by opaque partitions.
+ * Code that runs after this sees no address and no API key.
+ */
+
+import type { CheckContext } from '../check-context.ts';
+import type { CheckRequest } from '../check-request.ts';
+import type { Access, ClientAccess } from './access-lists.ts';
+import { type AddressSet, canonicalAddress } from './address.ts';
+import { type AddressBookOptions, createAddressBook, rememberMembers } from './address-book.ts';
+import { compileApiKeys, type ListedKey } from './api-key.ts';
+import { compileAccess } from './client-access.ts';
+import { compileAddressHeaders, forwardedAddress, NO_CLAIM } from './client-address.ts';
+import {
+  compileAmbiguity,
+  compileHeaderClaims,
+  type HeaderClaims,
+  type HeaderConfig,
+} from './client-headers.ts';
+import type { ForwardedHeader } from './forwarded-list.ts';
+import { singleValue } from './header-value.ts';
+import {
+  chooseSource,
+  claimedPartition,
+  type IdentitySource,
+  kindOf,
+  traceSources,
+} from './identity-source.ts';
+import { type AddressPartition, type ClaimedIdentity, userPartition } from './partition.ts';
+import type { Salts } from './salts.ts';
+
+export interface ClientIdentity {
+  /** The source that identifies the client: `api_key`, `user`, `ip`, or the kind of an address header. */
+  readonly kind: string;
+  /** The partition of the client's key, user or address, whichever identifies it. */
+  readonly partition: string;
+  readonly address: AddressPartition;
+  /** The API key and the user of the request, whether or not they identify the client. */
+  readonly apiKey: ClaimedIdentity | undefined;
+  readonly user: string | undefined;
+  /** The plan of a listed API key. */
+  readonly plan: string | undefined;
+  readonly headers: HeaderClaims;
+  /** Undefined for a client that is neither exempt nor blocked. */
+  readonly access: Access | undefined;
+  /** Why it is exempt or blocked. */
+  readonly accessBy: ClientAccess | undefined;
+  /** A header that identifies the client can be read in several ways. */
+  readonly isAmbiguous: boolean;
+  readonly untrustedProxy: boolean;
+  /** Names of headers that were sent and not accepted, because the sender may not set them. */
+  readonly ignoredHeaders: readonly string[];
+}
+
+export interface IdentityConfig extends HeaderConfig, AddressBookOptions {
+  /** In order of precedence; the address is always the last resort. */
+  readonly sources: readonly IdentitySource[];
+  readonly apiKeyHeader: string;
+  readonly apiKeys: readonly ListedKey[];
+  readonly userHeader: string;
+  readonly trustedProxies: AddressSet;
+  readonly forwardedHeader: ForwardedHeader;
+}
+
+export type IdentityResolver = (request: CheckRequest, context: CheckContext) => ClientIdentity;
+
+/** Stands for the address of a connection that is closed already. */
+const NO_ADDRESS = '0.0.0.0';
+
+export function compileIdentity(config: IdentityConfig): IdentityResolver {
+  const { sources, userHeader, trustedProxies } = config;
+  const trusts = rememberMembers(trustedProxies);
+  const forwarding = { header: config.forwardedHeader, trusts };
+  const addressBook = createAddressBook(config);
+  const claimedAddress = compileAddressHeaders(addressHeadersOf(sources));
+  const apiKeyOf = sources.includes('api_key') ? compileApiKeys(config) : undefined;
+  const readsUser = sources.includes('user');
+  const headerClaims = compileHeaderClaims(config);
+  const ambiguousHeader = compileAmbiguity(config);
+  const accessOf = compileAccess(trusts);
+  const ignoredHeaders = compileIgnoredHeaders(config);
+
+  return (request, context) => {
+    const { trace, salts } = context;
+    const proxy = canonicalAddress(request.addresses.proxy) ?? NO_ADDRESS;
+    const isTrusted = trusts(proxy);
+    trace?.({
+      type: 'proxy',
+      address: proxy,
+      trustedBy: isTrusted ? trustedProxies.rangeOf(proxy) : undefined,
+    });
+    const forwarded = isTrusted
+      ? forwardedAddress(request.addresses, forwarding, trace)
+      : undefined;
+    const claim = isTrusted ? claimedAddress(request, forwarded, trace) : NO_CLAIM;
+    const reported = claim.address ?? forwarded;
+    trace?.({ type: 'client-address', address: reported, proxy });
+    const address = addressBook(reported ?? proxy, salts);
+    const apiKey = apiKeyOf?.(request);
+    const user = readsUser && isTrusted ? userOf(request, userHeader, salts) : undefined;
+    const claims = { apiKey, user, addressHeader: claim.header, address, reported };
+    if (trace) traceSources(sources, claims, trace);
+    const source = chooseSource(sources, claims);
+    const ambiguous = ambiguousHeader(request, isTrusted);
+    if (ambiguous !== undefined) trace?.({ type: 'ambiguous-header', header: ambiguous });
+    const access = accessOf(claims, context);
+    return {
+      kind: kindOf(source),
+      partition: claimedPartition(source, claims) ?? address.partition.daily.current,
+      address: address.partition,
+      apiKey,
+      user,
+      plan: apiKey?.plan,
+      headers: headerClaims(request, isTrusted, salts),
+      access: access?.access,
+      accessBy: access,
+      isAmbiguous: ambiguous !== undefined,
+      untrustedProxy: !isTrusted,
+      ignoredHeaders: isTrusted ? claim.ignored : ignoredHeaders(request),
+    };
+  };
+}
+
+function addressHeadersOf(sources: readonly IdentitySource[]) {
+  return sources.filter((source) => typeof source === 'object');
+}
+
+/** For a proxy that is not trusted: every header of the request that only a trusted proxy may set. */
+function compileIgnoredHeaders({ sources, userHeader, verifiedHeaders }: IdentityConfig) {
+  const proxyHeaders = [
+    ...addressHeadersOf(sources).map(({ header }) => header),
+    ...(sources.includes('user') ? [userHeader] : []),
+    ...verifiedHeaders,
+  ];
+  return ({ addresses, headers }: CheckRequest): string[] =>
+    [...addresses.headers, ...proxyHeaders].filter((name) => Object.hasOwn(headers, name));
+}
+
+function userOf(request: CheckRequest, header: string, { kept }: Salts): string | undefined {
+  const user = singleValue(request.headers, header);
+  return user === undefined ? undefined : userPartition(user, kept);
+}

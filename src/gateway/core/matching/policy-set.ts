@@ -1,0 +1,182 @@
+/** The compiled policy file. A reload replaces it as a whole. */
+
+import type { CheckRequest } from '../check-request.ts';
+import type { NeededHeader } from '../header-watch.ts';
+import type { AccessLists } from '../identity/access-lists.ts';
+import type { AddressSet } from '../identity/address.ts';
+import type { ListedKey } from '../identity/api-key.ts';
+import type { ForwardedHeader } from '../identity/forwarded-list.ts';
+import type { IdentityResolver } from '../identity/identity.ts';
+import type { IdentitySource } from '../identity/identity-source.ts';
+import { compileListedClients, type ListedClients } from '../identity/listed-clients.ts';
+import { modeOf, NO_OVERRIDES, type PolicyModes } from '../overrides.ts';
+import { canonicalPath } from '../path/path.ts';
+import type { Policy } from '../policy.ts';
+import { tracePolicies } from '../policy-trace.ts';
+import type { Trace } from '../trace.ts';
+import { compileMatcher, type Matchable, type Matcher, matchable, type Route } from './matcher.ts';
+import { strictestOf } from './strictest-policy.ts';
+
+export interface PolicySet {
+  readonly policies: readonly Policy[];
+  readonly identify: IdentityResolver;
+  readonly naming: Naming;
+  /** By partition. */
+  readonly listedClients: ListedClients;
+  readonly answers: AnswerStyle;
+  /** The headers that a proxy must pass on so that headgate can tell clients apart. */
+  readonly neededHeaders: readonly NeededHeader[];
+  /** Whether a limit that may count addresses remembers units for longer than a day. */
+  readonly hasLongWindows: boolean;
+  /** Applies to requests that match no other policy. */
+  readonly fallback: Policy;
+  /** Whether a policy has this name. */
+  has(name: string): boolean;
+  /** The policies that apply to a request, the most specific one first; none if its path is malformed. */
+  policiesFor(request: RequestLine, modes?: PolicyModes, trace?: Trace): readonly Policy[];
+}
+
+/** What operators need to name a client by its address or key as requests do. */
+export interface Naming {
+  /** The prefix lengths in bits by which IPv6 addresses are counted, longest first. */
+  readonly ipv6Prefixes: readonly number[];
+  readonly apiKeys: readonly ListedKey[];
+  readonly apiKeyHeader: string;
+  readonly userHeader: string;
+  readonly sources: readonly IdentitySource[];
+  readonly trustedProxies: AddressSet;
+  readonly forwardedHeader: ForwardedHeader;
+  readonly accessLists: AccessLists;
+}
+
+/** The parts of a request that policies match. */
+export type RequestLine = Pick<
+  CheckRequest,
+  'method' | 'host' | 'target' | 'sentTarget' | 'policy' | 'missing'
+>;
+
+/** How answers are written, in every dialect. */
+export interface AnswerStyle {
+  /** X-RateLimit-Reset as seconds since the epoch or from now. */
+  readonly reset: 'epoch' | 'delta';
+  /** Up to this many seconds are added to Retry-After, so that denied clients do not all retry at once. */
+  readonly retryAfterJitterSeconds: number;
+  readonly body: 'json' | 'problem+json';
+}
+
+export interface PolicySetDefinition {
+  readonly routes: readonly Route<Policy>[];
+  /** Policies that apply in addition to the matching one. A route without path, host and method matches every request. */
+  readonly always: readonly Route<Policy>[];
+  readonly fallback: Policy;
+  readonly identify: IdentityResolver;
+  readonly naming: Naming;
+  readonly neededHeaders: readonly NeededHeader[];
+  readonly answers: AnswerStyle;
+  readonly caseSensitive: boolean;
+}
+
+export function compilePolicySet(definition: PolicySetDefinition): PolicySet {
+  const { fallback } = definition;
+  const policies = [...definition.routes, ...definition.always].map((route) => route.value);
+  policies.push(fallback);
+  const byName = new Map(policies.map((policy) => [policy.name, policy]));
+  return {
+    policies,
+    identify: definition.identify,
+    naming: definition.naming,
+    listedClients: compileListedClients(definition.naming.apiKeys),
+    answers: definition.answers,
+    neededHeaders: definition.neededHeaders,
+    hasLongWindows: policies.some(({ lookback }) => lookback.longMs > 0),
+    fallback,
+    has: (name) => byName.has(name),
+    policiesFor: compileMatching(definition, policies, byName),
+  };
+}
+
+function compileMatching(
+  definition: PolicySetDefinition,
+  policies: readonly Policy[],
+  byName: ReadonlyMap<string, Policy>,
+): PolicySet['policiesFor'] {
+  const { fallback, caseSensitive } = definition;
+  const strictest = compileStrictest(policies, fallback);
+  const specific = compileMatcher(definition.routes);
+  const always = definition.always.map((route) => compileMatcher([route]));
+
+  const policiesOf = (request: RequestLine, modes: PolicyModes, trace?: Trace) => {
+    const { method, host, target } = request;
+    const found = canonicalPath(target, caseSensitive);
+    const { path, otherReadings, unclear } = found;
+    const around = unclear.length === 0 ? unclear : specific.around({ method, host }, unclear);
+    const malformed = found.malformed || around === undefined;
+    trace?.({ type: 'path', target, path, otherReadings, around: around ?? unclear, malformed });
+    if (malformed) return NO_POLICIES;
+    const readings = [path, ...otherReadings];
+    const [likeliest, ...others] = readings.map((each) => matchable(method, host, each)) as [
+      Matchable,
+      ...Matchable[],
+    ];
+    const named = request.policy === undefined ? undefined : byName.get(request.policy);
+    const applied = [named ?? specific(likeliest) ?? fallback];
+    for (const matcher of always) {
+      addOnce(applied, matcher(likeliest) ?? firstMatch(matcher, others));
+    }
+    if (named === undefined) for (const each of others) addOnce(applied, specific(each));
+    for (const each of around) {
+      if (applied.length > MAX_APPLIED) break;
+      addOnce(applied, specific(matchable(method, host, each)));
+    }
+    if (unclear.length > 0) {
+      for (const [i, { value }] of definition.always.entries()) {
+        if (always[i]?.around({ method, host }, unclear)?.length !== 0) addOnce(applied, value);
+      }
+    }
+    readings.push(...around);
+    if (trace) tracePolicies(definition, { request, readings, applied, modes }, trace);
+    return applied;
+  };
+
+  return (request, modes = NO_OVERRIDES.modes, trace) => {
+    // A request without its target could be any request, so it must not be cheaper than the strictest policy.
+    if (request.missing.length > 0) {
+      const policy = strictest(modes);
+      trace?.({ type: 'path-unknown', policy: policy.name });
+      return [policy];
+    }
+    const { target, sentTarget = target } = request;
+    const applied = policiesOf(request, modes, trace);
+    if (sentTarget === target || applied.length === 0) return applied;
+    const sent = policiesOf({ ...request, target: sentTarget }, modes, trace);
+    return sent.length === 0 ? NO_POLICIES : [...new Set([...applied, ...sent])];
+  };
+}
+
+const NO_POLICIES: readonly Policy[] = [];
+/** More policies for one request would cost Redis too much. */
+const MAX_APPLIED = 16;
+
+/** The strictest enforced policy. It is computed again only when an override changes a mode. */
+function compileStrictest(policies: readonly Policy[], fallback: Policy) {
+  const find = (modes: PolicyModes) =>
+    strictestOf(policies, (policy) => modeOf(policy, modes) === 'enforce') ?? fallback;
+  let known = { modes: NO_OVERRIDES.modes, policy: find(NO_OVERRIDES.modes) };
+  return (modes: PolicyModes): Policy => {
+    if (known.modes !== modes) known = { modes, policy: find(modes) };
+    return known.policy;
+  };
+}
+
+/** For a matcher of one policy: one reading that matches is enough. */
+function firstMatch(matcher: Matcher<Policy>, readings: readonly Matchable[]): Policy | undefined {
+  for (const reading of readings) {
+    const policy = matcher(reading);
+    if (policy !== undefined) return policy;
+  }
+  return undefined;
+}
+
+function addOnce(policies: Policy[], policy: Policy | undefined): void {
+  if (policy !== undefined && !policies.includes(policy)) policies.push(policy);
+}

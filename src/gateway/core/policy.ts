@@ -1,0 +1,215 @@
+/** Compiles policies when the file is loaded, so that nothing is computed per request that could be computed once. */
+import {
+  describeQuota,
+  keyWindow,
+  kindOf,
+  policyItem,
+  windowLabel,
+} from './counting/limit-text.ts';
+import {
+  type Lookback,
+  lookbackOf,
+  type Memory,
+  memoryOf,
+  NO_LOOKBACK,
+} from './counting/lookback.ts';
+import { MAX_FIXED_LIMIT, MAX_LIMIT, type Quota } from './counting/store.ts';
+
+export type NamedPartition = 'client' | 'ip' | 'api_key' | 'user' | 'global';
+/** What Envoy's rate limit filter sends in place of a client. Policy files cannot name it. */
+export type DescriptorPartition = 'descriptor';
+/** `header:x-tenant`: one share for each value of that request header. */
+export type HeaderPartition = `header:${string}`;
+export type Partition = NamedPartition | HeaderPartition | DescriptorPartition;
+
+/** What happens to a request if the store fails. */
+export type StoreFailureMode = 'allow' | 'deny' | 'local';
+
+/** Only `enforce` denies requests. `shadow` counts and reports; `off` does nothing. */
+export const POLICY_MODES = ['enforce', 'shadow', 'off'] as const;
+export type PolicyMode = (typeof POLICY_MODES)[number];
+
+export interface Limit extends Memory {
+  readonly policy: Policy;
+  readonly per: Partition;
+  readonly quota: Quota;
+  /** Units that one request takes from this limit. */
+  readonly cost: number;
+  /** The part of a store key after the partition. It names the window, not the limit, so raising a limit keeps the counts. */
+  readonly keySuffix: string;
+  /** The name in RateLimit headers, unique in the policy file: `login`, `login:ip:5min`. */
+  readonly label: string;
+  /** This limit in the RateLimit-Policy header: `"login";q=5;w=300` */
+  readonly policyItem: string;
+  /** `5 requests per 5 minutes` */
+  readonly description: string;
+  /**
+   * The limit for the address of a client with an unverified key. It uses the same counter as the address without a key,
+   * so requests with and without keys together do not exceed it.
+   */
+  readonly unverified: Limit | undefined;
+  /** The same limit for the wider IPv6 networks of an address, in the order of its partitions. */
+  readonly wider: readonly Limit[];
+}
+
+export interface Policy {
+  readonly name: string;
+  readonly mode: PolicyMode;
+  readonly limits: readonly Limit[];
+  /** Limits by plan, for clients whose listed key has that plan. They replace `limits`. */
+  readonly plans: ReadonlyMap<string, readonly Limit[]>;
+  readonly onStoreFailure: StoreFailureMode;
+  /** Of the limits that may count addresses. */
+  readonly lookback: Lookback;
+}
+
+export interface LimitDefinition extends Quota {
+  readonly per: Partition;
+  /** The window as written in the policy file: `5min`, or `month`. */
+  readonly window: string;
+}
+
+export interface PolicyDefinition {
+  readonly name: string;
+  readonly mode?: PolicyMode;
+  readonly cost: number;
+  readonly limits: readonly LimitDefinition[];
+  readonly plans: ReadonlyMap<string, readonly LimitDefinition[]>;
+  readonly onStoreFailure: StoreFailureMode;
+}
+
+/** The factors by which a limit is multiplied if it counts more than one client. */
+export interface Factors {
+  /** For an address, over all the unverified keys that it sends. */
+  readonly unverified: number;
+  /** For the wider IPv6 networks of an address, narrowest first. */
+  readonly widerNetworks: readonly { readonly prefixBits: number; readonly factor: number }[];
+}
+
+export function compilePolicy(definition: PolicyDefinition, factors: Factors): Policy {
+  const { name, mode = 'enforce', onStoreFailure } = definition;
+  const limits: Limit[] = [];
+  const plans = new Map<string, readonly Limit[]>();
+  const policy = { name, mode, limits, plans, onStoreFailure, lookback: NO_LOOKBACK };
+  const compileAll = (written: readonly LimitDefinition[]) =>
+    written.map((each, index) =>
+      compileLimit(
+        each,
+        { policy, cost: definition.cost, label: labelOf(name, each, index) },
+        factors,
+      ),
+    );
+  limits.push(...compileAll(definition.limits));
+  for (const [plan, written] of definition.plans) plans.set(plan, compileAll(written));
+  policy.lookback = lookbackOf([limits, ...plans.values()].flat().flatMap(limitsOfAddresses));
+  return policy;
+}
+
+/** The limits by which an address may be counted if a policy has this one. */
+function limitsOfAddresses(limit: Limit): Limit[] {
+  const { per, wider, unverified } = limit;
+  if (per === 'global' || per === 'descriptor') return [];
+  return [limit, ...wider, ...(unverified ? [unverified, ...unverified.wider] : [])];
+}
+
+type LimitOwner = Pick<Limit, 'policy' | 'cost' | 'label'>;
+
+function compileLimit(written: LimitDefinition, owner: LimitOwner, factors: Factors): Limit {
+  return {
+    ...multipliedLimit(written, owner, { factor: 1, suffix: '', among: '' }),
+    unverified: isClaimed(written.per) ? unverifiedLimit(written, owner, factors) : undefined,
+    wider: widerLimits(written, owner, { ...factors, factor: 1, suffix: '' }),
+  };
+}
+
+/** The limit for the address of clients with unverified keys. */
+function unverifiedLimit(written: LimitDefinition, owner: LimitOwner, factors: Factors): Limit {
+  const scale = { factor: factors.unverified, suffix: ':unverified' };
+  return {
+    ...multipliedLimit(written, owner, { ...scale, among: '' }),
+    unverified: undefined,
+    wider: widerLimits(written, owner, { ...factors, ...scale }),
+  };
+}
+
+function widerLimits(
+  written: LimitDefinition,
+  owner: LimitOwner,
+  {
+    widerNetworks,
+    factor,
+    suffix,
+  }: Pick<Factors, 'widerNetworks'> & Pick<Scale, 'factor' | 'suffix'>,
+): Limit[] {
+  if (written.per === 'global') return [];
+  return widerNetworks.map(({ prefixBits, factor: networkFactor }) => ({
+    ...multipliedLimit(written, owner, {
+      factor: factor * networkFactor,
+      suffix: `${suffix}:ipv6-${prefixBits}`,
+      among: ` from one IPv6 /${prefixBits} network`,
+    }),
+    unverified: undefined,
+    wider: [],
+  }));
+}
+
+/** How a limit differs from the one in the policy file. */
+interface Scale {
+  readonly factor: number;
+  /** Follows the label. */
+  readonly suffix: string;
+  /** Follows the description. */
+  readonly among: string;
+}
+
+function multipliedLimit(
+  written: LimitDefinition,
+  { policy, cost, label }: LimitOwner,
+  { factor, suffix, among }: Scale,
+): Omit<Limit, 'unverified' | 'wider'> {
+  const { per, window } = written;
+  const quota = multiplied(written, factor);
+  return {
+    policy,
+    cost,
+    per,
+    quota,
+    ...memoryOf(quota),
+    keySuffix: joined('}:', policy.name, ':', per, '.', keyWindow(written)),
+    label: joined(label, suffix),
+    policyItem: joined(policyItem(label + suffix, quota)),
+    description: describeQuota(quota, window) + among,
+  };
+}
+
+/** One piece of memory. V8 keeps the parts of a template apart, so every request would read each of them. */
+function joined(...parts: readonly (string | number)[]): string {
+  return parts.join('');
+}
+
+/** The first limit of a policy has the name of the policy. */
+function labelOf(name: string, limit: LimitDefinition, index: number): string {
+  if (index === 0) return name;
+  const parts = [name, limit.per, windowLabel(limit), kindOf(limit)];
+  return parts.filter((part) => part !== '').join(':');
+}
+
+/** Whether clients can invent the value that the limit is per. */
+function isClaimed(per: Partition): boolean {
+  return per === 'client' || per === 'api_key' || per.startsWith('header:');
+}
+
+function multiplied(
+  { algorithm, limit, windowMs, calendar, burst, countRejected }: Quota,
+  factor: number,
+): Quota {
+  const most = algorithm === 'fixed-window' ? MAX_FIXED_LIMIT : MAX_LIMIT;
+  return {
+    algorithm,
+    limit: Math.min(limit * factor, most),
+    windowMs,
+    ...(calendar && { calendar }),
+    burst: Math.min(burst * factor, most),
+    countRejected,
+  };
+}

@@ -1,0 +1,89 @@
+/**
+ * Envoy, `ext_authz` in gRPC mode, and what is built on it (Envoy Gateway, Contour, Istio). In this mode the gateway can
+ * have Envoy overwrite headers of the application's response, which HTTP mode cannot.
+ */
+import type { CheckRequest, HeaderFields } from '../core/check-request.ts';
+import type { Decision } from '../core/counting/decision.ts';
+import { singleValue } from '../core/identity/header-value.ts';
+import type { AnswerStyle } from '../core/matching/policy-set.ts';
+import { type EnvoyAnswer, readCheckRequest, writeCheckResponse } from './messages/ext-authz.ts';
+import { addressHeaders, withForwardedLists } from './shared/addresses.ts';
+import { answer } from './shared/answer.ts';
+import { NOTHING_MISSING } from './shared/missing.ts';
+
+/** The status for requests that no honest client sends. */
+const BAD_REQUEST = 400;
+
+/** Codes of gRPC (google/rpc/code.proto). Envoy only distinguishes 0 from the rest. */
+const OK = 0;
+const PERMISSION_DENIED = 7;
+const RESOURCE_EXHAUSTED = 8;
+
+/** The peer's address is a field of the message. */
+const REPORTED_IN = addressHeaders();
+/** `context_extensions: { policy: login }` names the policy of a route. */
+const POLICY = 'policy';
+/**
+ * `context_extensions: { request_id: x-request-id }` names the header whose value Envoy generates for each request. Envoy
+ * overwrites every client's value only with `use_remote_address` and without internal addresses, so the file must say it.
+ */
+const REQUEST_ID = 'request_id';
+
+/** Returns undefined for a check that is not about an HTTP request. Throws MalformedMessage. */
+function parse(
+  message: Buffer,
+  remoteAddress: string,
+  metadata: HeaderFields,
+): CheckRequest | undefined {
+  const { method, host, path, headers, peer, contextExtensions } = readCheckRequest(message);
+  // A trace that Envoy began itself is in the metadata only.
+  const { traceparent } = metadata;
+  if (typeof traceparent === 'string') headers.traceparent = traceparent;
+  if (method === '') return undefined;
+  const requestIdHeader = contextExtensions[REQUEST_ID]?.toLowerCase();
+  return {
+    method,
+    host,
+    // A CONNECT request has no path.
+    target: path === '' ? '/' : path,
+    headers,
+    addresses: withForwardedLists(
+      { proxy: remoteAddress, peer, client: undefined, headers: REPORTED_IN },
+      headers,
+    ),
+    policy: contextExtensions[POLICY],
+    requestId: requestIdHeader === undefined ? undefined : singleValue(headers, requestIdHeader),
+    missing: NOTHING_MISSING,
+  };
+}
+
+function render(decision: Decision, style: AnswerStyle): EnvoyAnswer {
+  const { status, headers, body } = answer(decision, style, BAD_REQUEST);
+  if (decision.verdict === 'allow') {
+    return { code: OK, status, headers: withoutCacheControl(headers), body };
+  }
+  const code = status === 429 ? RESOURCE_EXHAUSTED : PERMISSION_DENIED;
+  return { code, status, headers, body };
+}
+
+/** The application decides whether its response may be cached. */
+function withoutCacheControl(headers: readonly string[]): readonly string[] {
+  const at = headers.indexOf('Cache-Control');
+  return at === -1 ? headers : headers.toSpliced(at, 2);
+}
+
+export const envoyGrpc = {
+  name: 'envoy-grpc',
+  hasProxyConfig: true,
+  parse,
+  render,
+  /** The message for an answer. */
+  write: writeCheckResponse,
+  /** The answer for a caller without the proxy secret. */
+  unauthorized: {
+    code: PERMISSION_DENIED,
+    status: 403,
+    headers: ['Content-Type', 'application/json'],
+    body: '{"error":"forbidden","message":"The proxy secret is missing or wrong."}',
+  },
+};

@@ -1,0 +1,105 @@
+/**
+ * Proxies of the forward-auth kind: they send a check as a request to the gateway's own path, and say in headers what
+ * their client requested. A dialect is one call of `forwardAuth`; what a proxy does differently overrides it.
+ */
+import type { CheckRequest, HeaderFields } from '../../core/check-request.ts';
+import type { Dialect, ProxyCall } from '../../core/dialect.ts';
+import { singleValue } from '../../core/identity/header-value.ts';
+import { addressHeaders, withForwardedLists } from './addresses.ts';
+import { renderer } from './answer.ts';
+import { NOTHING_MISSING, namesOfMissing } from './missing.ts';
+
+/** Names of headers, in lower case. */
+export interface ForwardAuthHeaders {
+  readonly method: string;
+  /** The request target with its query. */
+  readonly target: string;
+  /** The target that the client sent, if `target` is another one. */
+  readonly sentTarget?: string;
+  /** The client's `Host`, if the proxy sends another one to the gateway. */
+  readonly host?: string;
+  /** The address that connected to the proxy. */
+  readonly peer: string;
+  /** The client's address as the proxy knows it. */
+  readonly client?: string;
+  /** `peer` or `client`. Without this header, and without method and target, the proxy is misconfigured. */
+  readonly requiredAddress: string;
+  /** An id that the proxy generates for each request and that no client can choose. */
+  readonly requestId?: string;
+}
+
+export interface ForwardAuthOptions {
+  readonly name: string;
+  readonly headers: ForwardAuthHeaders;
+  /** The status for requests that no honest client sends, if the proxy passes it on as a denial. */
+  readonly badRequest: Dialect['badRequest'];
+  /** Whether `headgate proxy-config` writes a file for this proxy. */
+  readonly hasProxyConfig: boolean;
+  /** How to read the peer from its header. By default the header must have one value. */
+  readonly readPeer?: ReadHeader;
+}
+
+/** Undefined if the header is absent or unusable. */
+export type ReadHeader = (headers: HeaderFields, name: string) => string | undefined;
+
+export function forwardAuth(options: ForwardAuthOptions): Dialect {
+  const { name, headers, badRequest, hasProxyConfig, readPeer = singleValue } = options;
+  return {
+    name,
+    mount: `/${name}`,
+    hasProxyConfig,
+    badRequest,
+    parse: forwardedRequestParser(headers, readPeer),
+    render: renderer(badRequest),
+  };
+}
+
+function forwardedRequestParser(
+  names: ForwardAuthHeaders,
+  readPeer: ReadHeader,
+): (call: ProxyCall) => CheckRequest {
+  const { host = 'host', sentTarget: sentIn, requestId } = names;
+  const reportedIn = addressHeaders(names.peer, names.client);
+  return ({ headers, remoteAddress }) => {
+    const method = singleValue(headers, names.method);
+    const target = singleTarget(headers, names.target);
+    const sentTarget = sentIn && singleTarget(headers, sentIn);
+    const peer = readPeer(headers, names.peer);
+    const client = names.client === undefined ? undefined : singleValue(headers, names.client);
+    const address = names.requiredAddress === names.peer ? peer : client;
+    const isUnclear = sentIn !== undefined && sentIn in headers && sentTarget === undefined;
+    const isComplete =
+      method !== undefined && target !== undefined && address !== undefined && !isUnclear;
+    return {
+      method: method ?? '',
+      host: headers[host]?.toString() ?? '',
+      target: target ?? '/',
+      sentTarget,
+      headers,
+      addresses: withForwardedLists(
+        { proxy: remoteAddress, peer, client, headers: reportedIn },
+        headers,
+      ),
+      policy: undefined,
+      requestId: requestId === undefined ? undefined : singleValue(headers, requestId),
+      missing: isComplete
+        ? NOTHING_MISSING
+        : namesOfMissing([
+            [names.method, method],
+            [names.target, target],
+            [names.requiredAddress, address],
+            ...(isUnclear ? [[sentIn, sentTarget] as const] : []),
+          ]),
+    };
+  };
+}
+
+/**
+ * The target, or undefined if there is none or if there are two, which Node joins with a comma and a space. A target
+ * may have commas, but no spaces.
+ */
+function singleTarget(headers: HeaderFields, name: string): string | undefined {
+  const value = headers[name];
+  if (typeof value !== 'string' || value === '') return undefined;
+  return value.includes(', ') ? undefined : value;
+}

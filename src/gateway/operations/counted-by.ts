@@ -1,0 +1,128 @@
+/** Finds the limits that count a client, from its name alone: as for a request of this client, as far as its name tells. */
+
+import {
+  type CountedClient,
+  describe,
+  descriptor,
+  type LimitDescriptor,
+  partitionOf,
+} from '../core/counting/descriptor.ts';
+import { everyLimit } from '../core/counting/every-limit.ts';
+import {
+  type AddressPartition,
+  type ClaimedIdentity,
+  GLOBAL_PARTITION,
+  isAddress,
+  listedKeyPartition,
+} from '../core/identity/partition.ts';
+import { modeOf } from '../core/overrides.ts';
+import type { HeaderPartition, Limit, Policy } from '../core/policy.ts';
+import { PARTITION } from './client-name.ts';
+import type { Gateway } from './running-gateway.ts';
+
+export interface InspectedClient {
+  readonly partition: string;
+  /** Every partition that may be counted for this client. */
+  readonly partitions: readonly string[];
+  readonly address?: AddressPartition;
+  /** The address that the operator named, in its canonical spelling. */
+  readonly text?: string;
+  /** The limit that denied it, and the partition that the limit counted. */
+  readonly denied?: { readonly label: string; readonly counted: string } | undefined;
+}
+
+type Counting = Pick<Gateway, 'policies' | 'overrides' | 'salts' | 'now'>;
+
+export function countedBy(client: InspectedClient, gateway: Counting): LimitDescriptor[] {
+  const { modes } = gateway.overrides.current;
+  const policies = gateway.policies.current.policies.filter(
+    (policy) => modeOf(policy, modes) !== 'off',
+  );
+  const nowMs = gateway.now();
+  const context = { nowMs, salts: gateway.salts.at(nowMs, true) };
+  // A global limit counts the requests of every client.
+  const partitions = [...client.partitions, GLOBAL_PARTITION];
+  const counted = describe(policies, asCounted(client, policies, gateway), context).filter(
+    ({ key, source }) => partitions.includes(partitionOf(key)) && isKnownBy(client, source),
+  );
+  return [...deniedLimit(client, policies), ...counted];
+}
+
+/** Whether the client's name tells that the limit counts it. The pseudonym of an address does not tell that of long limits. */
+function isKnownBy({ partition, address, denied }: InspectedClient, { isLong, per, label }: Limit) {
+  // The partition does not tell its rule, but the denial does.
+  if (per === 'descriptor') return label === denied?.label;
+  return address !== undefined || !isAddress(partition) || !isLong;
+}
+
+/** The limit that denied a request may count something else than its client, such as a network. */
+function deniedLimit(
+  { partition, denied }: InspectedClient,
+  policies: readonly Policy[],
+): LimitDescriptor[] {
+  if (denied === undefined || denied.counted === partition) return [];
+  return limitLabelled(denied.label, denied.counted, policies);
+}
+
+/** Another gateway says what it counted. None if no policy has the limit any more. */
+export function limitLabelled(
+  label: string,
+  counted: string,
+  policies: readonly Policy[],
+): LimitDescriptor[] {
+  if (!PARTITION.test(counted)) return [];
+  const limit = policies
+    .flatMap(everyLimit)
+    .flatMap((each) => [each, ...(each.unverified ? [each.unverified] : [])])
+    .flatMap((each) => [each, ...each.wider])
+    .find((each) => each.label === label);
+  return limit === undefined ? [] : [descriptor(limit, counted)];
+}
+
+const NOWHERE: AddressPartition = addressNamed('');
+
+/** The client of a request that has what the partition stands for, and nothing else. */
+function asCounted(
+  { partition, address }: InspectedClient,
+  policies: readonly Policy[],
+  { policies: { current } }: Counting,
+): CountedClient {
+  const unknown: CountedClient = {
+    kind: 'ip',
+    address: NOWHERE,
+    apiKey: undefined,
+    user: undefined,
+    plan: undefined,
+    headers: new Map(),
+  };
+  switch (partition.slice(0, 2)) {
+    case 'c.': {
+      const { apiKeys } = current.naming;
+      const listed = apiKeys.find(({ id }) => listedKeyPartition(id) === partition);
+      const apiKey = { partition, unverified: false };
+      return { ...unknown, kind: 'api_key', apiKey, plan: listed?.plan };
+    }
+    case 'k.':
+      return { ...unknown, kind: 'api_key', apiKey: { partition, unverified: true } };
+    case 'u.':
+      return { ...unknown, kind: 'user', user: partition };
+    case 'd.':
+    case 'r.':
+      return { ...unknown, descriptor: partition };
+    case 'h.':
+      return { ...unknown, headers: headersOf(policies, { partition, unverified: false }) };
+    default:
+      return { ...unknown, address: address ?? addressNamed(partition) };
+  }
+}
+
+/** The partition of a header's value does not tell the header, so it is looked for under each. */
+function headersOf(policies: readonly Policy[], claim: ClaimedIdentity) {
+  const limits = policies.flatMap(everyLimit);
+  const headers = limits.map(({ per }) => per).filter((per) => per.startsWith('header:'));
+  return new Map(headers.map((header) => [header as HeaderPartition, claim]));
+}
+
+export function addressNamed(pseudonym: string): AddressPartition {
+  return { daily: { current: pseudonym, previous: undefined }, long: undefined, wider: [] };
+}

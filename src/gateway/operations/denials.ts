@@ -1,0 +1,130 @@
+/** Finds denied clients and single denials. Every gateway knows its own, so all gateways are queried. */
+
+import { isOfMany } from '../core/identity/partition.ts';
+import { modeOf } from '../core/overrides.ts';
+import { type DenialReport, sumReports } from '../denials/denial-report.ts';
+import { blockFields } from './denial-cause.ts';
+import {
+  type Forgotten,
+  type Found,
+  forgottenSchema,
+  foundSchema,
+  MOST_REPORTS,
+  type Query,
+  reportsIn,
+} from './denial-queries.ts';
+import { deniedFilter } from './denied-filter.ts';
+import { listedFields } from './listed-fields.ts';
+import type { InputOf } from './operation.ts';
+import { OperationError } from './operation-error.ts';
+import { endedOverrideOf, overrideReport, overridesOf } from './override-report.ts';
+import type { Gateway } from './running-gateway.ts';
+import type { DECISION, DenialDetails, DenialList, TOP } from './schemas/denials.ts';
+
+/** A client that was last denied longer ago is not listed. */
+const RECENT_MS = 300_000;
+
+export async function topDenied(
+  gateway: Gateway,
+  { limit, shadow, filter = '' }: InputOf<typeof TOP> & { readonly filter?: string },
+): Promise<DenialList> {
+  const query: Query = {
+    ...{ about: 'top', most: limit, withinMs: RECENT_MS, shadow },
+    ...(filter !== '' && { filter: deniedFilter(filter, gateway) }),
+  };
+  return listed(gateway, query, limit);
+}
+
+/** The denials that all gateways remember of the client with these partitions, the last one first. */
+export async function denialsOf(
+  gateway: Gateway,
+  partitions: readonly string[],
+): Promise<DenialList> {
+  const names = partitions.filter((name) => !isOfMany(name));
+  const list = await listed(gateway, { about: 'client', names }, MOST_REPORTS);
+  return { ...list, clients: list.clients.sort((a, b) => (a.last < b.last ? 1 : -1)) };
+}
+
+async function listed(gateway: Gateway, query: Query, most: number): Promise<DenialList> {
+  const { answers, asked } = await gateway.queryAll(query);
+  const reports = sumReports(answers.flatMap(reportsIn), most);
+  const clients = reports.map((report) => shownReport(gateway, report));
+  return { clients, gateways: { asked, answered: answers.length } };
+}
+
+export async function describeDecision(
+  gateway: Gateway,
+  { id }: InputOf<typeof DECISION>,
+): Promise<DenialDetails> {
+  const found = await findDenial(gateway, id);
+  if (!('report' in found)) throw noLongerKept(id, found);
+  const { report, now, isReset, later } = found;
+  const { overrides, policies } = gateway;
+  const { listedClients } = policies.current;
+  const names = namesOf(report);
+  const inForce = overridesOf(names, overrides);
+  // An exemption wins over a block.
+  const override = inForce.find(({ access }) => access === 'exempt') ?? inForce[0];
+  const ended = override === undefined && endedOverrideOf(names, overrides, listedClients);
+  const policy = policies.current.policies.find(({ name }) => name === report.policy);
+  return {
+    ...shownReport(gateway, report),
+    asked_for: id,
+    ...(now && { now }),
+    ...(isReset && { is_reset: true }),
+    ...(later && { later }),
+    ...(policy && { policy_mode: modeOf(policy, overrides.current.modes) }),
+    ...(override && {
+      override: overrideReport(override, listedClients),
+      overrides: inForce.map((each) => overrideReport(each, listedClients)),
+    }),
+    ...(ended && { ended_override: ended }),
+  };
+}
+
+/** Adds what the gateways that report denials do not know alike: the policy file, and overrides. */
+function shownReport(gateway: Gateway, report: DenialReport) {
+  const { client, reason } = report;
+  return {
+    ...report,
+    ...listedFields(client, gateway.policies.current.listedClients),
+    ...(reason === 'blocked' && blockFields(gateway, report, namesOf(report))),
+  };
+}
+
+/** Every partition by which an override can name the client of the last request, or the key that was charged. */
+function namesOf({ client, counted = client, names, networks }: DenialReport): string[] {
+  const all = [client, counted, ...names, ...networks];
+  return all.filter((name) => !isOfMany(name));
+}
+
+/** Rejects with an OperationError if no gateway remembers the client of the decision. */
+export async function deniedBy(gateway: Gateway, id: string): Promise<DenialReport | Forgotten> {
+  const found = await findDenial(gateway, id);
+  return 'report' in found ? found.report : found;
+}
+
+async function findDenial(gateway: Gateway, id: string): Promise<Found | Forgotten> {
+  const { answers, asked } = await gateway.queryAll({ about: 'decision', id } satisfies Query);
+  for (const answer of answers) {
+    const found = foundSchema.safeParse(answer);
+    if (found.success) return found.data;
+    const { data } = forgottenSchema.safeParse(answer);
+    if (data !== undefined) return data.forgotten;
+  }
+  const silent = asked - answers.length;
+  throw new OperationError(
+    'not_found',
+    silent > 0
+      ? `no gateway that answered knows the decision ${id}, and ${silent} of ${asked} did not answer`
+      : `no gateway knows the decision ${id}: it was not a denial, its client is forgotten, or the gateway was restarted; the log may have it`,
+  );
+}
+
+/** `forgotten`: the client of the decision. */
+export function noLongerKept(id: string, { client, latest }: Forgotten): OperationError {
+  return new OperationError(
+    'not_found',
+    `the decision ${id} is no longer kept, because its client ${client} was denied often since; the log may have it. The last denial of the client is ${latest}.`,
+  );
+}

@@ -1,0 +1,46 @@
+/** Finds denied clients by what an operator knows of them. */
+import { z } from 'zod';
+import type { ListedClients } from '../core/identity/listed-clients.ts';
+import type { DenialReport } from '../denials/denial-report.ts';
+import { clientNamed } from './client-name.ts';
+import { listedFields } from './listed-fields.ts';
+import { OperationError } from './operation-error.ts';
+import type { Gateway } from './running-gateway.ts';
+
+export const LONGEST_FILTER = 256;
+
+/** What gateways send each other. An address or a key is replaced by its partitions. */
+export const deniedFilterSchema = z.union([
+  z.object({ part: z.string().max(LONGEST_FILTER) }),
+  z.object({ clients: z.array(z.string().max(LONGEST_FILTER)).max(100) }),
+]);
+export type DeniedFilter = z.output<typeof deniedFilterSchema>;
+
+const DECISION_ID = /^([0-9a-f]{12}-)\d+$/;
+
+export function deniedFilter(text: string, { policies, salts, now }: Gateway): DeniedFilter {
+  try {
+    // One letter is the beginning of a word, and also the client that stands for all.
+    if (text.length === 1) return { part: text.toLowerCase() };
+    const { own } = clientNamed(text, policies.current.naming, salts.at(now(), true));
+    return { clients: [...own] };
+  } catch (error) {
+    if (!(error instanceof OperationError)) throw error;
+    const part = text.toLowerCase();
+    // All denials of a client, policy and reason begin with the same digits.
+    return { part: DECISION_ID.exec(part)?.[1] ?? part };
+  }
+}
+
+export function matchesFilter(
+  filter: DeniedFilter,
+  { client, policy, reason, decision_id: id, counted = client, names }: DenialReport,
+  listed: ListedClients,
+): boolean {
+  if ('clients' in filter) {
+    return [client, counted, ...names].some((name) => filter.clients.includes(name));
+  }
+  const { client_id, plan } = listedFields(client, listed);
+  const texts = [client, client_id && `id:${client_id}`, plan, policy, reason, id];
+  return texts.some((text) => text?.toLowerCase().includes(filter.part));
+}

@@ -1,0 +1,81 @@
+/** What `explain` says of the client: the id of its key, and the overrides and the entries of the file that name it. */
+import { countedAddress } from '../core/identity/address.ts';
+import { addressPartition, pseudonymsOf } from '../core/identity/partition.ts';
+import type { SaltSource } from '../core/identity/salts.ts';
+import type { PolicySet } from '../core/matching/policy-set.ts';
+import type { AccessEvent, TraceEvent } from '../core/trace.ts';
+import type { Step } from './explain-text.ts';
+import { clientText, listedFields } from './listed-fields.ts';
+import { listedReports } from './listed-report.ts';
+import {
+  clientOverride,
+  endedOverrideOf,
+  type OverrideLists,
+  overridesOf,
+} from './override-report.ts';
+import { endedText, inForceText } from './override-text.ts';
+
+export interface ClientContext {
+  readonly policies: Pick<PolicySet, 'listedClients' | 'naming'>;
+  readonly overrides: OverrideLists;
+  readonly salts: SaltSource;
+  /** Milliseconds since the epoch. */
+  readonly nowMs: number;
+}
+
+/** Call the result with every event of a check. */
+export function createClientSteps(context: ClientContext): (event: TraceEvent) => Step[] {
+  let ofAddress: readonly string[] = [];
+  return (event) => {
+    if (event.type === 'client-address') {
+      ofAddress = namesOfAddress(event.address ?? event.proxy, context);
+    }
+    if (event.type === 'access') return stepsOf(accessTexts(event, context.nowMs));
+    if (event.type !== 'client-names') return [];
+    const names = [...new Set([...event.names, ...ofAddress])];
+    return stepsOf([...listedTexts(names, context), ...overrideTexts(names, context)]);
+  };
+}
+
+function stepsOf(sentences: readonly string[]): Step[] {
+  return sentences.map((what) => ({ about: 'identity', what }));
+}
+
+function accessTexts(event: AccessEvent, nowMs: number): string[] {
+  const { access } = event;
+  const by = access?.isOverride ? 'an override applies: ' : '';
+  return [
+    ...(access === undefined ? [] : [`${by}the client is ${access.access}`]),
+    ...listedReports(event, nowMs).map(({ what }) => what),
+  ];
+}
+
+/** Also those under the 31-day salts. A check computes them only while an override or a limit needs them. */
+function namesOfAddress(address: string, { policies, salts, nowMs }: ClientContext): string[] {
+  const { ipv6Prefixes } = policies.naming;
+  const counted = countedAddress(address);
+  return pseudonymsOf(addressPartition(counted, ipv6Prefixes, salts.at(nowMs, true)));
+}
+
+function listedTexts(names: readonly string[], { policies }: ClientContext): string[] {
+  const listed = policies.listedClients;
+  return names
+    .filter((name) => listed.has(name))
+    .map(
+      (client) => `the key is listed: ${clientText({ client, ...listedFields(client, listed) })}`,
+    );
+}
+
+/** The overrides in force or, if there is none, the one that ended last. */
+function overrideTexts(
+  names: readonly string[],
+  { policies, overrides, nowMs }: ClientContext,
+): string[] {
+  const listed = policies.listedClients;
+  const inForce = overridesOf(names, overrides);
+  if (inForce.length > 0) {
+    return inForce.map((each) => `override: ${inForceText(clientOverride(each, listed), nowMs)}`);
+  }
+  const ended = endedOverrideOf(names, overrides, listed);
+  return ended === undefined ? [] : [`ended override: ${endedText(ended, nowMs)}`];
+}

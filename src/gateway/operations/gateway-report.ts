@@ -1,0 +1,155 @@
+/** What one gateway tells another of its traffic and its state, for the overview. */
+import { z } from 'zod';
+import { modeOf } from '../core/overrides.ts';
+import { printable, WITHOUT_CONTROLS } from '../core/printable.ts';
+import { STEP_MS, STEPS } from '../telemetry/decisions/traffic-history.ts';
+import { MOST_ACTIONS } from './recent-actions.ts';
+import type { Gateway } from './running-gateway.ts';
+import { actionSchema, STORE_STATES, type StoreState } from './schemas/overview.ts';
+
+/** Policies in an overview: those with the most requests. */
+export const MOST_POLICIES = 200;
+const MOST_MISTAKES = 20;
+const LONGEST_MISTAKE = 300;
+const LONGEST_REASON = 100;
+
+export const reportQuerySchema = z.object({
+  about: z.literal('overview'),
+  /** The end of the last step to report, milliseconds since the epoch. */
+  untilMs: z.int().min(0),
+});
+export type ReportQuery = z.output<typeof reportQuerySchema>;
+
+/** Anyone who can publish in Redis can pose as a gateway, and operators see this text. */
+const text = (longest: number) => z.string().max(longest).regex(WITHOUT_CONTROLS);
+/** Milliseconds since the epoch. */
+const moment = z
+  .int()
+  .min(0)
+  .max(Date.UTC(9999, 11, 31));
+const amount = z
+  .int()
+  .min(0)
+  .max(2 ** 32);
+/** Checked by hand: zod takes a hundred times as long, and there are thousands of numbers. */
+const series = z.custom<readonly number[]>(isSeries);
+
+export const gatewayReportSchema = z.object({
+  is_worker: z.boolean(),
+  traffic: z
+    .array(z.object({ policy: text(256), requests: series, denials: series, wouldDeny: series }))
+    .max(MOST_POLICIES),
+  store: z.object({
+    states: z.array(z.enum(STORE_STATES)).min(1).max(STORE_STATES.length),
+    sinceMs: moment,
+    reason: text(LONGEST_REASON).optional(),
+    /** Some checks of the last seconds were not counted, others were. */
+    lapses: z.object({ failed: amount, checks: amount, withinMs: amount }).optional(),
+  }),
+  policy_file: z.object({
+    digest: z.string().regex(/^[0-9a-f]{8,128}$/),
+    sinceMs: moment,
+    refused: z
+      .object({
+        atMs: moment,
+        mistakes: z.array(text(LONGEST_MISTAKE)).max(MOST_MISTAKES),
+      })
+      .optional(),
+  }),
+  /** Absent if no check came from such a proxy since the policy file was loaded. */
+  untrusted_proxy: z.object({ atMs: moment }).optional(),
+  /** Absent if every caller had the secret. */
+  refused_caller: z.object({ atMs: moment }).optional(),
+  actions: z
+    .array(
+      actionSchema.extend({
+        action: text(32),
+        subject: text(256).optional(),
+        change: text(512),
+        by: text(64),
+        reason: text(200).optional(),
+      }),
+    )
+    .max(MOST_ACTIONS),
+});
+export type GatewayReport = z.output<typeof gatewayReportSchema>;
+
+export function reportOfGateway(gateway: Gateway, { untilMs }: ReportQuery): GatewayReport {
+  const { traffic, store, policyFile, actions, isWorker } = gateway.status;
+  const { sinceMs, reason, isDegraded, lapses } = store();
+  return {
+    is_worker: isWorker,
+    traffic: traffic.series(untilMs, MOST_POLICIES),
+    store: {
+      states: isDegraded ? statesWithoutStore(gateway) : ['enforced'],
+      sinceMs,
+      ...(reason !== undefined && { reason: shortened(reason, LONGEST_REASON) }),
+      ...(lapses && { lapses }),
+    },
+    policy_file: fileReport(policyFile),
+    ...proxyFaultsReport(gateway.status),
+    actions: [...actions.list],
+  };
+}
+
+/** The end of the last step that has ended at every gateway, if their clocks differ by less than a second. */
+export function lastStepEnd(nowMs: number): number {
+  return Math.floor((nowMs - 1_000) / STEP_MS) * STEP_MS;
+}
+
+/** A gateway whose policies differ in `on_store_failure` is in several states. */
+function statesWithoutStore(gateway: Gateway): StoreState[] {
+  const found = policiesWithoutStore(gateway);
+  return found.size === 0 ? ['open'] : STORE_STATES.filter((state) => found.has(state));
+}
+
+/** The names of the enforced policies by what happens to their requests while the store fails. */
+export function policiesWithoutStore({ policies, overrides }: Gateway): Map<StoreState, string[]> {
+  const { modes } = overrides.current;
+  const found = new Map<StoreState, string[]>();
+  for (const policy of policies.current.policies) {
+    if (modeOf(policy, modes) !== 'enforce') continue;
+    const state = STATE_OF[policy.onStoreFailure];
+    found.set(state, [...(found.get(state) ?? []), policy.name]);
+  }
+  return found;
+}
+
+const STATE_OF = { allow: 'open', local: 'local', deny: 'closed' } as const;
+
+function fileReport({ digest, history }: Gateway['status']['policyFile']) {
+  const refused = refusedFile(history);
+  return { digest, sinceMs: history.sinceMs, ...(refused && { refused }) };
+}
+
+/** With as many and as long mistakes as a report may have. Undefined if the last reload succeeded. */
+export function refusedFile({ refused }: Gateway['status']['policyFile']['history']) {
+  if (refused === undefined) return undefined;
+  const mistakes = refused.mistakes
+    .slice(0, MOST_MISTAKES)
+    .map((mistake) => shortened(mistake, LONGEST_MISTAKE));
+  return { atMs: refused.atMs, mistakes };
+}
+
+function proxyFaultsReport({ proxyFaults, policyFile }: Gateway['status']) {
+  const { untrustedMs = 0, refusedMs } = proxyFaults;
+  return {
+    ...(untrustedMs >= policyFile.history.sinceMs && { untrusted_proxy: { atMs: untrustedMs } }),
+    ...(refusedMs !== undefined && { refused_caller: { atMs: refusedMs } }),
+  };
+}
+
+function shortened(text: string, longest: number): string {
+  const shown = printable(text);
+  return shown.length <= longest ? shown : `${shown.slice(0, longest - 1)}…`;
+}
+
+function isSeries(value: unknown): boolean {
+  if (!Array.isArray(value) || (value.length !== 0 && value.length !== STEPS)) return false;
+  for (const count of value)
+    if (!Number.isInteger(count) || count < 0 || count > MOST) return false;
+  return true;
+}
+
+/** The greatest count of a step. Sums over all gateways stay exact. */
+const MOST = 2 ** 32 - 1;

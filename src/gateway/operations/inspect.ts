@@ -1,0 +1,145 @@
+/** Shows one client: what exempts or blocks it, its limits and what is left of them, and its denials. */
+import { type LimitDescriptor, partitionOf } from '../core/counting/descriptor.ts';
+import { type QuotaReader, type QuotaState, StoreError } from '../core/counting/store.ts';
+import { modeOf } from '../core/overrides.ts';
+import type { Limit } from '../core/policy.ts';
+import { clientNamed, decisionIdIn, refuseRange } from './client-name.ts';
+import { countedBy, type InspectedClient, limitLabelled } from './counted-by.ts';
+import { denialsOf, deniedBy } from './denials.ts';
+import { accessOf } from './inspected-access.ts';
+import { listedFields } from './listed-fields.ts';
+import type { InputOf } from './operation.ts';
+import { overrideReport } from './override-report.ts';
+import type { Gateway } from './running-gateway.ts';
+import type { DenialList } from './schemas/denials.ts';
+import type { INSPECT, Inspection } from './schemas/inspect.ts';
+import { unavailableText } from './store-silence.ts';
+
+const MOST_LIMITS = 200;
+const MOST_DENIALS = 20;
+/** A policy file can have thousands of limits. */
+const MOST_READ = 2_000;
+/** Redis does nothing else while a script runs. */
+const READ_AT_ONCE = 128;
+
+/** Rejects with an OperationError if the client is unknown. */
+export async function inspectClient(
+  gateway: Gateway,
+  { client: text }: InputOf<typeof INSPECT>,
+): Promise<Inspection> {
+  const client = await find(gateway, text);
+  const { partition, partitions } = client;
+  const { clients: denials, gateways } = await denialsOf(gateway, partitions);
+  const descriptors = [
+    ...countedBy(client, gateway),
+    ...limitsThatDenied(denials, client, gateway),
+  ];
+  const { limits, unavailable } = await limitsOf(descriptors.slice(0, MOST_READ), gateway);
+  const { access, listed, isAddressUnknown } = accessOf(client, gateway);
+  // The denials of an address tell whether the file names it, its pseudonym does not.
+  const own = isAddressUnknown ? denials.filter((each) => each.client === partition) : [];
+  const told = own.find((each) => each.listed !== undefined)?.listed;
+  const blocks = access === undefined && told?.applies === true;
+  const { sinceMs } = gateway.status.policyFile.history;
+  const isNotListed = own.some(
+    ({ reason, last }) => reason === 'over_limit' && Date.parse(last) >= sinceMs,
+  );
+  return {
+    client: partition,
+    ...listedFields(partition, gateway.policies.current.listedClients),
+    ...(blocks && { access: 'blocked' as const }),
+    ...(access && { access: access.access }),
+    listed: [...listed, ...(told ? [told] : [])],
+    ...(isAddressUnknown && !told && !isNotListed && { is_address_unknown: true as const }),
+    ...(unavailable !== undefined && { limits_unavailable: unavailable }),
+    limits: limits.slice(0, MOST_LIMITS).map(({ limit, state }) => ({
+      policy: limit.policy.name,
+      mode: modeOf(limit.policy, gateway.overrides.current.modes),
+      limit: limit.label,
+      allows: limit.description,
+      remaining: state.remaining,
+      ...(state.limit >= limit.cost && { retry_after_ms: state.retryAfterMs }),
+      reset_after_ms: state.resetAfterMs,
+    })),
+    overrides: gateway.overrides
+      .list()
+      .filter((each) => each.about === 'client' && partitions.includes(each.client))
+      .map((each) => overrideReport(each, gateway.policies.current.listedClients)),
+    denials: denials.slice(0, MOST_DENIALS),
+    gateways,
+  };
+}
+
+async function find(gateway: Gateway, text: string): Promise<InspectedClient> {
+  const id = decisionIdIn(text);
+  if (id === undefined) {
+    const salts = gateway.salts.at(gateway.now(), true);
+    const { naming } = gateway.policies.current;
+    refuseRange(text, naming, 'show');
+    const named = clientNamed(text, naming, salts);
+    return { ...named, partition: named.subject };
+  }
+  const denial = await deniedBy(gateway, id);
+  if ('latest' in denial) return { partition: denial.client, partitions: [denial.client] };
+  const { client, counted = client, names, networks, limit } = denial;
+  return {
+    partition: client,
+    partitions: [...new Set([client, ...names, counted, ...networks])],
+    denied: limit === undefined ? undefined : { label: limit, counted },
+  };
+}
+
+/** Also those that count more than the name of the client tells, such as its requests with unlisted keys. */
+function limitsThatDenied(
+  denials: DenialList['clients'],
+  { partitions }: InspectedClient,
+  { policies }: Gateway,
+): LimitDescriptor[] {
+  return denials.flatMap(({ limit, counted = '' }) =>
+    limit !== undefined && partitions.includes(counted)
+      ? limitLabelled(limit, counted, policies.current.policies)
+      : [],
+  );
+}
+
+interface ReadLimit {
+  readonly limit: Limit;
+  readonly state: QuotaState;
+}
+
+/** What is known without the store is worth an answer. */
+async function limitsOf(descriptors: readonly LimitDescriptor[], gateway: Gateway) {
+  try {
+    return { limits: await readLimits(descriptors, gateway.reader) };
+  } catch (error) {
+    if (!(error instanceof StoreError)) throw error;
+    return { limits: [], unavailable: unavailableText(error, gateway) };
+  }
+}
+
+/** Those in use first, and of them the ones with the least left. */
+async function readLimits(
+  descriptors: readonly LimitDescriptor[],
+  reader: QuotaReader,
+): Promise<ReadLimit[]> {
+  const found = new Map<string, ReadLimit>();
+  for (let i = 0; i < descriptors.length; i += READ_AT_ONCE) {
+    const batch = descriptors.slice(i, i + READ_AT_ONCE);
+    const { states } = await reader.peek(batch);
+    for (const [j, { source: limit, key }] of batch.entries()) {
+      const state = states[j];
+      if (state === undefined) continue;
+      // For a while after midnight an address is counted under two pseudonyms.
+      const name = `${limit.label} ${partitionOf(key).slice(0, 1)}`;
+      const other = found.get(name);
+      if (other === undefined || shareLeft(state) < shareLeft(other.state)) {
+        found.set(name, { limit, state });
+      }
+    }
+  }
+  return [...found.values()].sort((a, b) => shareLeft(a.state) - shareLeft(b.state));
+}
+
+function shareLeft({ remaining, limit }: QuotaState): number {
+  return remaining / Math.max(1, limit);
+}

@@ -1,0 +1,73 @@
+/** Turns an override into what operators see of it. */
+import type { ListedClients } from '../core/identity/listed-clients.ts';
+import { isoTime } from '../denials/iso-time.ts';
+import type { EndedOverride } from '../stores/overrides/ended-overrides.ts';
+import type { Override } from '../stores/overrides/override.ts';
+import { listedFields } from './listed-fields.ts';
+import type { ClientOverride, EndedReport, OverrideReport } from './schemas/overrides.ts';
+
+type OfClient = Extract<Override, { about: 'client' }>;
+
+export function overrideReport(override: Override, listed: ListedClients): OverrideReport {
+  switch (override.about) {
+    case 'client':
+      return clientOverride(override, listed);
+    case 'policy':
+      return {
+        about: 'policy',
+        policy: override.policy,
+        mode: override.mode,
+        ...termsOf(override),
+      };
+    case 'log_level':
+      return { about: 'log_level', level: override.level, ...termsOf(override) };
+    case 'log_allows':
+      return { about: 'log_allows', allows_one_in: override.oneIn, ...termsOf(override) };
+  }
+}
+
+export function clientOverride(override: OfClient, listed: ListedClients): ClientOverride {
+  const { client, access } = override;
+  return { about: 'client', client, ...listedFields(client, listed), access, ...termsOf(override) };
+}
+
+function termsOf({ sinceMs, untilMs, reason, by }: Override) {
+  return { since: isoTime(sinceMs), until: isoTime(untilMs), reason, by };
+}
+
+/** The parts of the override book that reports are made from. */
+export interface OverrideLists {
+  /** In the order in which they end. */
+  list(): readonly Override[];
+  /** The one that ended last comes first. */
+  ended(): readonly EndedOverride[];
+}
+
+/** The overrides in force that name a client by one of these partitions. */
+export function overridesOf(
+  names: readonly string[],
+  overrides: Pick<OverrideLists, 'list'>,
+): OfClient[] {
+  return overrides.list().filter((each): each is OfClient => isOf(names, each));
+}
+
+/** Of the ended overrides that named a client by one of these partitions, the one that ended last. */
+export function endedOverrideOf(
+  names: readonly string[],
+  overrides: Pick<OverrideLists, 'ended'>,
+  listed: ListedClients,
+): EndedReport | undefined {
+  for (const { override, endedMs, endedBy } of overrides.ended()) {
+    if (!isOf(names, override)) continue;
+    return {
+      override: clientOverride(override, listed),
+      ended_at: isoTime(endedMs),
+      ...(endedBy !== undefined && { ended_by: endedBy }),
+    };
+  }
+  return undefined;
+}
+
+function isOf(names: readonly string[], override: Override): override is OfClient {
+  return override.about === 'client' && names.includes(override.client);
+}

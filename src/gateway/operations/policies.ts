@@ -1,0 +1,69 @@
+/** Lists policies, and changes the mode of one temporarily. */
+import { modeOf } from '../core/overrides.ts';
+import type { Limit, Policy } from '../core/policy.ts';
+import { type Override, policySubject } from '../stores/overrides/override.ts';
+import { audited, putInForce } from './audit.ts';
+import type { InputOf } from './operation.ts';
+import { OperationError } from './operation-error.ts';
+import type { Gateway } from './running-gateway.ts';
+import type { OverrideReport } from './schemas/overrides.ts';
+import type { PolicyList, RESTORE_MODE, SET_MODE } from './schemas/policies.ts';
+import { termsOf } from './terms.ts';
+
+export function listPolicies({ overrides, policies }: Gateway): PolicyList {
+  const { modes } = overrides.current;
+  return {
+    policies: policies.current.policies.map((policy) => ({
+      name: policy.name,
+      mode: modeOf(policy, modes),
+      mode_of_file: policy.mode,
+      ...limitTexts(policy),
+      on_store_failure: policy.onStoreFailure,
+    })),
+  };
+}
+
+/** The limits of a policy in words, and those of each plan. */
+export function limitTexts({ limits, plans }: Policy) {
+  const textsOf = (some: readonly Limit[]) =>
+    some.map(({ description, per }) => `${description}, per ${per}`);
+  return {
+    limits: textsOf(limits),
+    ...(plans.size > 0 && {
+      plans: [...plans].map(([plan, some]) => ({ plan, limits: textsOf(some) })),
+    }),
+  };
+}
+
+export async function setMode(
+  gateway: Gateway,
+  { policy, mode, ...written }: InputOf<typeof SET_MODE>,
+): Promise<OverrideReport> {
+  requirePolicy(gateway, policy);
+  const override: Override = {
+    about: 'policy',
+    policy,
+    mode,
+    ...termsOf(written, gateway.now()),
+  };
+  return putInForce(gateway, override, { action: 'mode', subject: policy, change: mode });
+}
+
+export async function restoreMode(
+  gateway: Gateway,
+  { policy, by = 'unknown' }: InputOf<typeof RESTORE_MODE>,
+): Promise<{ policy: string }> {
+  const change = { action: 'mode', subject: policy, change: 'as the policy file says', by };
+  await audited(gateway, change, async () => {
+    if (await gateway.overrides.remove(policySubject(policy), by)) return;
+    throw new OperationError('not_found', `there is no override for the policy "${policy}"`);
+  });
+  return { policy };
+}
+
+/** Throws an OperationError for a policy that does not exist. */
+export function requirePolicy({ policies }: Gateway, name: string): void {
+  if (policies.current.has(name)) return;
+  const names = policies.current.policies.map((policy) => policy.name).join(', ');
+  throw new OperationError('not_found', `there is no policy "${name}"; there are ${names}`);
+}

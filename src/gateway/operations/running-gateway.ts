@@ -1,0 +1,81 @@
+/** The parts of a running gateway that operations need. */
+import type { PolicySource } from '../config/policy-file/policy-source.ts';
+import type { Descriptor, PeekResult, QuotaReader, QuotaStore } from '../core/counting/store.ts';
+import type { UnseenHeader } from '../core/header-watch.ts';
+import type { SaltSource } from '../core/identity/salts.ts';
+import type { PolicySet } from '../core/matching/policy-set.ts';
+import type { DeniedClient, DeniedClients } from '../denials/denied-clients.ts';
+import type { OverrideBook } from '../stores/overrides/override-book.ts';
+import type { Keyspace, ServerState } from '../stores/redis/keyspace.ts';
+import type { QueryReplies } from '../stores/redis/peer-gateways.ts';
+import type { TrafficHistory } from '../telemetry/decisions/traffic-history.ts';
+import type { OperatorAction } from '../telemetry/operators/operator-events.ts';
+import type { ProxyFaults } from '../telemetry/proxies/proxy-events.ts';
+import type { RecentActions } from './recent-actions.ts';
+
+export interface Gateway {
+  readonly policies: { readonly current: PolicySet };
+  readonly salts: SaltSource;
+  readonly overrides: OverrideBook;
+  readonly store: QuotaStore;
+  readonly reader: QuotaReader;
+  /** Reads this process's own share of limits, which applies while the store is unavailable. */
+  peekLocally(descriptors: readonly Descriptor[]): PeekResult;
+  readonly denied: Pick<DeniedClients, 'top' | 'find'> & { all(): Iterable<DeniedClient> };
+  readonly wouldBeDenied: Pick<DeniedClients, 'top' | 'find'>;
+  /** Lists the clients no longer whose quotas these store keys count, until they are denied again. */
+  forgetDenied(keys: readonly string[]): void;
+  /** Collects the replies of all gateways, this one included. Never rejects. */
+  queryAll(query: unknown): Promise<QueryReplies>;
+  /** Rejects with the error of the store. */
+  stats(): Promise<StoreStats>;
+  /** The last known number of gateways that count together. */
+  knownGateways(): number;
+  /** Headers that the policy file needs and that no request through a proxy had. */
+  unseenHeaders(): readonly UnseenHeader[];
+  /** Writes a line of the audit log. `isConfirmed`: whether the store confirmed the change. */
+  audit(action: OperatorAction, isConfirmed: boolean): void;
+  readonly status: GatewayStatus;
+  /** Milliseconds since the epoch. */
+  now(): number;
+}
+
+/** What this process did in the last minutes, and how it is. */
+export interface GatewayStatus {
+  readonly isWorker: boolean;
+  /** Name of the machine or container. */
+  readonly host: string;
+  readonly traffic: Pick<TrafficHistory, 'series'>;
+  readonly actions: Pick<RecentActions, 'list'>;
+  readonly storeKind: 'memory' | 'redis';
+  store(): StoreCondition;
+  /** The version of Redis, if it answers. Never rejects. */
+  storeVersion(): Promise<string | undefined>;
+  readonly policyFile: Pick<PolicySource, 'digest' | 'history'>;
+  readonly proxyFaults: ProxyFaults;
+}
+
+export interface StoreCondition {
+  /** The store failed lately. */
+  readonly isDegraded: boolean;
+  /** When that last changed or, for a store that does not answer, since when; milliseconds since the epoch. */
+  readonly sinceMs: number;
+  /** The last failure, in a few words; undefined for a store that is well. */
+  readonly reason: string | undefined;
+  /** The store failed some checks and counts others. Undefined if it is well, or does not answer at all. */
+  readonly lapses: StoreLapses | undefined;
+}
+
+/** The checks of the last seconds. */
+export interface StoreLapses {
+  readonly failed: number;
+  readonly checks: number;
+  readonly withinMs: number;
+}
+
+export interface StoreStats {
+  readonly store: 'memory' | 'redis';
+  readonly keyspace: Keyspace;
+  /** The Redis server, or the masters of a cluster. */
+  readonly servers: readonly ServerState[];
+}

@@ -1,0 +1,75 @@
+/** Reports what the counters take up. */
+import { StoreError } from '../core/counting/store.ts';
+import { isoTime } from '../denials/iso-time.ts';
+import {
+  gatewayReportSchema,
+  lastStepEnd,
+  type ReportQuery,
+  refusedFile,
+} from './gateway-report.ts';
+import { OperationError } from './operation-error.ts';
+import type { Gateway, StoreStats } from './running-gateway.ts';
+import type { StatsReport } from './schemas/stats.ts';
+import { storeErrorText } from './store-error-text.ts';
+import { silenceText } from './store-silence.ts';
+import { isSilence } from './store-status.ts';
+
+/** Rejects with an OperationError if the store refuses. While it does not answer, the counts are missing. */
+export async function readStats(gateway: Gateway): Promise<StatsReport> {
+  const refused = refusedFile(gateway.status.policyFile.history);
+  const query: ReportQuery = { about: 'overview', untilMs: lastStepEnd(gateway.now()) };
+  const [{ store, ...counts }, { answers }] = await Promise.all([
+    countsOf(gateway),
+    gateway.queryAll(query),
+  ]);
+  const reports = answers.flatMap((each) => gatewayReportSchema.safeParse(each).data ?? []);
+  return {
+    store,
+    gateways: gateway.knownGateways(),
+    gateways_answered: reports.length,
+    workers: reports.filter((report) => report.is_worker).length,
+    ...counts,
+    unseen_headers: [...gateway.unseenHeaders()],
+    ...(refused && {
+      policy_file_refused: { at: isoTime(refused.atMs), mistakes: refused.mistakes },
+    }),
+  };
+}
+
+type Counts = Omit<
+  StatsReport,
+  'gateways' | 'gateways_answered' | 'workers' | 'unseen_headers' | 'policy_file_refused'
+>;
+
+async function countsOf(gateway: Gateway): Promise<Counts> {
+  try {
+    return reportOf(await gateway.stats());
+  } catch (error) {
+    if (!(error instanceof StoreError)) throw error;
+    if (isSilence(error.reason))
+      return { store: 'redis', unavailable: silenceText(gateway), servers: [] };
+    throw new OperationError(
+      'store_unavailable',
+      `no statistics: ${storeErrorText(error)}; headgate check --redis examines Redis`,
+      { cause: error },
+    );
+  }
+}
+
+function reportOf({ store, keyspace, servers }: StoreStats): Counts {
+  return {
+    store,
+    active_windows: keyspace.activeWindows,
+    is_exact: keyspace.isExact,
+    sampled_keys: keyspace.sampledKeys,
+    ...(keyspace.memoryBytes !== undefined && { memory_bytes: keyspace.memoryBytes }),
+    servers: servers.map((server) => ({
+      version: server.version,
+      used_memory_bytes: server.usedMemoryBytes,
+      max_memory_bytes: server.maxMemoryBytes,
+      max_memory_policy: server.maxMemoryPolicy,
+      evicted_keys: server.evictedKeys,
+      connected_clients: server.connectedClients,
+    })),
+  };
+}

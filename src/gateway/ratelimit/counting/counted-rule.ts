@@ -1,0 +1,132 @@
+/** What a rule counts, compiled when the configuration is loaded. */
+import type { RateLimitSettings } from '../../config/settings/rate-limit-settings.ts';
+import { type Algorithm, MAX_LIMIT, type Quota, SHORT_NAMES } from '../../core/counting/store.ts';
+import { compilePolicy, type Limit, type LimitDefinition, type Policy } from '../../core/policy.ts';
+import type { Rate, Rule, Rules, Unit } from '../rules/rule.ts';
+import { UNIT_MS } from '../rules/units.ts';
+
+export interface CountingTerms {
+  /**
+   * `sliding`: exact windows for units up to a day. `aligned`: windows that start at multiples of the unit since the
+   * epoch, in which denied hits count too, as envoyproxy/ratelimit counts.
+   */
+  readonly windows: RateLimitSettings['windows'];
+  /** Whether every rule is in quota mode. */
+  readonly isQuota: boolean;
+}
+
+export interface CountedRule {
+  readonly rule: Rule;
+  /** Its name is that of the rule. */
+  readonly policy: Policy;
+  /** Undefined: unlimited. */
+  readonly rate: Rate | undefined;
+  /** Counts hits if all limits of a call admit them. */
+  readonly limit: Limit;
+  /** The same counter, for a descriptor's own hits: what a response has used, which counts even if it does not fit. */
+  readonly charge: Limit;
+  readonly isQuota: boolean;
+  /** Whether its windows are those of envoyproxy/ratelimit: it counts all hits, also denied ones. */
+  readonly isAligned: boolean;
+}
+
+export interface CountedRules {
+  readonly rules: Rules;
+  /** Of limits, in the order of the configuration; an unlimited rule has none. */
+  readonly policies: readonly Policy[];
+  /** Whether every rule is in quota mode. */
+  readonly isQuota: boolean;
+  of(rule: Rule): CountedRule;
+}
+
+const WINDOW_TEXT: Readonly<Record<Unit, string>> = {
+  second: '1s',
+  minute: '1min',
+  hour: '1h',
+  day: '1d',
+  week: '7d',
+  month: '30d',
+  year: '365d',
+};
+
+const NO_FACTORS = { unverified: 1, widerNetworks: [] };
+
+export function countRules(rules: Rules, terms: CountingTerms): CountedRules {
+  const counted = new Map(rules.all.map((rule) => [rule, countRule(rule, terms)]));
+  return {
+    rules,
+    policies: [...counted.values()].flatMap(({ rate, policy }) =>
+      rate === undefined ? [] : [policy],
+    ),
+    isQuota: terms.isQuota,
+    // Every rule that `rules` finds is one of `all`.
+    of: (rule) => counted.get(rule) ?? countRule(rule, terms),
+  };
+}
+
+/**
+ * The partition tells the domain and the descriptor, so rules share a counter if they count the same descriptor in the same
+ * windows: a limit that a call sets itself goes on with what the rule counted, and a rule can be renamed.
+ */
+export function countRule(rule: Rule, terms: CountingTerms): CountedRule {
+  const { rate = UNUSED, own } = rule;
+  const algorithm = algorithmOf(rate, own.algorithm, terms.windows);
+  const isAligned = terms.windows === 'aligned' && own.algorithm === undefined;
+  const definition: LimitDefinition = {
+    per: 'descriptor',
+    algorithm,
+    limit: rate.requestsPerUnit,
+    burst: own.burst ?? rate.requestsPerUnit,
+    windowMs: UNIT_MS[rate.unit],
+    window: WINDOW_TEXT[rate.unit],
+    countRejected: isAligned,
+  };
+  const compiled = compilePolicy(
+    {
+      name: rule.name,
+      mode: rule.isShadow ? 'shadow' : (own.mode ?? 'enforce'),
+      cost: 1,
+      limits: [definition],
+      plans: new Map(),
+      // Without a mode of its own, a call fails with the store, and Envoy decides.
+      onStoreFailure: own.onStoreFailure ?? 'allow',
+    },
+    NO_FACTORS,
+  );
+  const limits: Limit[] = [];
+  const policy: Policy = { ...compiled, limits };
+  const [first] = compiled.limits as [Limit];
+  const limit: Limit = {
+    ...first,
+    quota: algorithm === 'fixed-window' ? first.quota : { ...first.quota, remainder: 'note' },
+    policy,
+    keySuffix: `}:rl.${definition.windowMs}.${SHORT_NAMES[algorithm]}`,
+  };
+  limits.push(limit);
+  const charge = { ...limit, quota: chargeOf(limit.quota) };
+  const isQuota = rule.isQuota || terms.isQuota;
+  return { rule, policy, rate: rule.rate, limit, charge, isQuota, isAligned };
+}
+
+/** Fixed windows count all charges in full, as envoyproxy/ratelimit does. */
+function chargeOf(quota: Quota): Quota {
+  if (quota.algorithm === 'fixed-window') return { ...quota, countRejected: true };
+  return { ...quota, remainder: 'take' };
+}
+
+/** An unlimited rule counts nothing. */
+const UNUSED: Rate = { requestsPerUnit: 1, unit: 'second' };
+
+const SLIDING_UNITS: ReadonlySet<Unit> = new Set(['second', 'minute', 'hour', 'day']);
+
+function algorithmOf(
+  { unit, requestsPerUnit }: Rate,
+  own: Algorithm | undefined,
+  windows: CountingTerms['windows'],
+): Algorithm {
+  // No other algorithm has a limit of 0.
+  if (requestsPerUnit === 0) return 'fixed-window';
+  if (own !== undefined) return own;
+  const canSlide = SLIDING_UNITS.has(unit) && requestsPerUnit <= MAX_LIMIT;
+  return windows === 'sliding' && canSlide ? 'sliding-window-log' : 'fixed-window';
+}

@@ -1,0 +1,139 @@
+/** What the descriptors of a call count: which rule, how many hits, and under which keys. */
+
+import { type LimitDescriptor, named } from '../../core/counting/descriptor.ts';
+import { MAX_FIXED_UNITS } from '../../core/counting/store.ts';
+import type { Pseudonyms } from '../../core/identity/partition.ts';
+import { modeOf, type Overrides } from '../../core/overrides.ts';
+import type { Limit } from '../../core/policy.ts';
+import { type CallDescriptor, type RateLimitCall, RefusedCall } from '../call.ts';
+import { OVERRIDE_UNITS } from '../messages/units.ts';
+import { withoutReplaced } from '../rules/replaces.ts';
+import type { Entry, MatchedRule, Rule } from '../rules/rule.ts';
+import type { CountedRule, CountedRules } from './counted-rule.ts';
+import { partitionsFor, type SaltsNow } from './partitions.ts';
+
+/** A descriptor of a call that is counted. */
+export interface Share {
+  /** Its position in the call. */
+  readonly index: number;
+  readonly counted: CountedRule;
+  /** The name in metrics. */
+  readonly metric: string;
+  readonly hits: number;
+  /** Previous pseudonym, where it still matters, then the current one. The client is known by the last. */
+  readonly descriptors: readonly LimitDescriptor[];
+  readonly isShadow: boolean;
+  /** An operator blocked this descriptor: it is denied, and nothing is counted. */
+  readonly isBlocked: boolean;
+  /** Whether its hits count whatever the other limits of the call say. */
+  readonly isAlone: boolean;
+}
+
+export interface Planned {
+  readonly shares: readonly Share[];
+  /** Positions of descriptors that an unlimited rule matches. */
+  readonly unlimited: ReadonlySet<number>;
+  /** Whether every rule is in quota mode and a descriptor has no limit: as for envoyproxy/ratelimit, a quota with some left. */
+  readonly hasOpenQuota: boolean;
+}
+
+export interface PlanContext extends SaltsNow {
+  readonly rules: CountedRules;
+  readonly overrides: Overrides;
+  /** The rule of a limit that a call sets itself. */
+  readonly overrideRule: (domain: string, limit: Rule['rate'] & object) => CountedRule;
+}
+
+const NO_UNLIMITED: ReadonlySet<number> = new Set();
+
+/** Throws a RefusedCall for a call that Envoy does not send. */
+export function planCall(call: RateLimitCall, context: PlanContext): Planned {
+  const { domain, descriptors } = call;
+  if (domain === '') throw new RefusedCall('invalid_argument', 'The domain is empty.');
+  if (descriptors.length === 0) {
+    throw new RefusedCall('invalid_argument', 'The call has no descriptors.');
+  }
+  if (!context.rules.rules.hasDomain(domain)) {
+    return { shares: [], unlimited: NO_UNLIMITED, hasOpenQuota: false };
+  }
+  const matched = withoutReplaced(
+    descriptors.map(({ limit, entries }) =>
+      limit === undefined ? context.rules.rules.find(domain, entries) : undefined,
+    ),
+  );
+  const shares: Share[] = [];
+  const unlimited = new Set<number>();
+  for (const [index, descriptor] of descriptors.entries()) {
+    const found = applicable(domain, descriptor, { match: matched[index], context });
+    if (found === undefined) continue;
+    if (found.counted.rate === undefined) unlimited.add(index);
+    else pushShare(shares, { index, call, ...found }, context);
+  }
+  const hasOpenQuota = context.rules.isQuota && shares.length + unlimited.size < descriptors.length;
+  return { shares, unlimited, hasOpenQuota };
+}
+
+interface Applicable {
+  readonly counted: CountedRule;
+  readonly entries: readonly Entry[];
+  readonly metric: string;
+}
+
+function applicable(
+  domain: string,
+  { limit, entries }: CallDescriptor,
+  { match, context }: { match: MatchedRule | undefined; context: PlanContext },
+): Applicable | undefined {
+  if (limit !== undefined) {
+    const unit = OVERRIDE_UNITS.get(limit.unit);
+    if (unit === undefined) {
+      throw new RefusedCall('invalid_argument', 'A limit of the call has an unknown unit.');
+    }
+    const { requestsPerUnit } = limit;
+    const counted = context.overrideRule(domain, { requestsPerUnit, unit });
+    return { counted, entries, metric: counted.rule.name };
+  }
+  if (match === undefined) return undefined;
+  const { rule, counted: shared, metric } = match;
+  return { counted: context.rules.of(rule), entries: shared, metric };
+}
+
+interface Found extends Applicable {
+  readonly index: number;
+  readonly call: RateLimitCall;
+}
+
+function pushShare(
+  shares: Share[],
+  { index, call, counted, entries, metric }: Found,
+  context: PlanContext,
+): void {
+  const mode = modeOf(counted.policy, context.overrides.modes);
+  if (mode === 'off') return;
+  const { hitsAddend: own, isNegativeHits } = call.descriptors[index] as CallDescriptor;
+  // A descriptor's own hits are often already used: Envoy reports what a response has used. So they count up to what is left.
+  const isCharge = own !== undefined && own > 0;
+  const limit = isCharge ? counted.charge : counted.limit;
+  const asked = Math.min(own ?? Math.max(1, call.hitsAddend), mostHits(limit));
+  const hits = isNegativeHits ? -asked : asked;
+  const partitions = partitionsFor(limit, { domain: call.domain, entries }, context);
+  const access = accessOf(partitions, context.overrides);
+  if (access === 'exempt') return;
+  const descriptors = named(limit, partitions).map((each) => ({ ...each, cost: hits }));
+  const isShadow = mode === 'shadow';
+  const countsAlways = counted.isAligned || (isCharge && limit.quota.countRejected);
+  const isAlone = countsAlways || counted.isQuota || isShadow || isNegativeHits;
+  const isBlocked = access === 'blocked';
+  shares.push({ index, counted, metric, hits, descriptors, isShadow, isBlocked, isAlone });
+}
+
+function accessOf({ current, previous = '' }: Pseudonyms, { access }: Overrides) {
+  if (access.size === 0) return undefined;
+  const found = [access.get(current), access.get(previous)];
+  return found.includes('exempt') ? 'exempt' : found.find((each) => each !== undefined);
+}
+
+/** A fixed window counts hits beyond its limit; for others, all numbers above the limit are alike. */
+function mostHits({ quota: { algorithm, burst } }: Limit): number {
+  return algorithm === 'fixed-window' ? MAX_FIXED_UNITS : burst + 1;
+}

@@ -1,0 +1,81 @@
+/**
+ * The limits of a rate limit configuration: what the files of envoyproxy/ratelimit say, after they were read. The words
+ * are theirs (README.md of github.com/envoyproxy/ratelimit): a domain has descriptors, and a descriptor may have a limit.
+ */
+import type { Diagnostic, DiagnosticDraft } from '../../config/diagnostic.ts';
+import type { Algorithm } from '../../core/counting/store.ts';
+import type { PolicyMode, StoreFailureMode } from '../../core/policy.ts';
+
+export const UNITS = ['second', 'minute', 'hour', 'day', 'week', 'month', 'year'] as const;
+export type Unit = (typeof UNITS)[number];
+
+export interface Rate {
+  /** 0 to 2^32 - 1. A limit of 0 denies every hit. */
+  readonly requestsPerUnit: number;
+  readonly unit: Unit;
+}
+
+/** A limit, at the end of a path of descriptors. */
+export interface Rule {
+  readonly domain: string;
+  /**
+   * `mongo_cps.database_users.default`: the domain, then each descriptor's key and, after an underscore, the value that
+   * the file gives. Unique in the configuration. It never holds what clients send.
+   */
+  readonly name: string;
+  /** `rate_limit.name`, which `replaces` of other limits refers to. */
+  readonly limitName: string | undefined;
+  /** Undefined: unlimited. */
+  readonly rate: Rate | undefined;
+  /** Names of limits that do not count in a request that this limit matches. */
+  readonly replaces: readonly string[];
+  readonly isShadow: boolean;
+  /** A request is over such limits only if it is over all of them. */
+  readonly isQuota: boolean;
+  /** What the answers to calls that it admits say in their dynamic metadata. */
+  readonly metadata: Readonly<Record<string, unknown>> | undefined;
+  readonly own: OwnTerms;
+}
+
+/** What the key `headgate` beside `rate_limit` says. Undefined: the default of the gateway. */
+export interface OwnTerms {
+  readonly algorithm?: Algorithm | undefined;
+  /** Of a token bucket. */
+  readonly burst?: number | undefined;
+  readonly mode?: PolicyMode | undefined;
+  readonly onStoreFailure?: StoreFailureMode | undefined;
+}
+
+/** A key and a value of a request's descriptor. */
+export interface Entry {
+  readonly key: string;
+  readonly value: string;
+}
+
+export interface MatchedRule {
+  readonly rule: Rule;
+  /** What is counted: the keys and values of the entries; where a rule shares its threshold, the pattern for the value. */
+  readonly counted: readonly Entry[];
+  /** The name in metrics: that of the rule, or with values where `value_to_metric` or `detailed_metric` asks for it. */
+  readonly metric: string;
+}
+
+export interface Rules {
+  readonly all: readonly Rule[];
+  hasDomain(domain: string): boolean;
+  /** The rule for a descriptor of a request; undefined if none applies. */
+  find(domain: string, entries: readonly Entry[]): MatchedRule | undefined;
+}
+
+/** A configuration before it is compiled: the value of a YAML file, or the same shape from a control plane. */
+export interface RuleFile {
+  /** The name that is shown to people. */
+  readonly name: string;
+  readonly value: unknown;
+  /** What made the text unusable, if anything did: then there is no value. */
+  readonly mistakes?: readonly Diagnostic[];
+  /** What is already known about the text, beside what the value says. */
+  readonly remarks?: readonly DiagnosticDraft[];
+  /** Looks up lines and columns. Without it, diagnostics name the path alone. */
+  readonly place?: (drafts: readonly DiagnosticDraft[]) => readonly Diagnostic[];
+}

@@ -1,0 +1,161 @@
+/**
+ * Caches denials. A denied client stays denied until the oldest counted unit leaves the window, whatever other clients do
+ * in the meantime, unless a refund gives units back. So the store is not called again, and a client that keeps retrying
+ * costs it nothing.
+ *
+ * A cached denial answers only a request with the same keys, quotas and costs. It is valid from the moment when the store
+ * was called, for half a second at most. Changes are therefore seen at once (a new policy file has new quotas; a reset is
+ * announced) or within half a second (a refund, the store lost its counts, or its clock was set).
+ *
+ * A cached wait is what the store said at most half a second ago, minus the time since then. It is never shorter than
+ * the true wait at that moment, but it does not include what other clients of a shared limit have used since.
+ */
+import { LRUCache } from 'lru-cache';
+import type { Descriptor, QuotaState, QuotaStore, TakeResult } from '../core/counting/store.ts';
+
+export interface DenialCacheOptions {
+  readonly store: QuotaStore;
+  /** Milliseconds of a monotonic clock. */
+  readonly now: () => number;
+  readonly maxEntries: number;
+  /** Called for every request that is answered from the cache. */
+  readonly onRemembered?: () => void;
+}
+
+/** How long a denial is cached: a denied client costs the store two requests per second. */
+const TRUST_MS = 500;
+
+/** Memory of an entry without its keys, measured on the heap with 20,000 entries. */
+const ENTRY_BYTES = 250;
+const DESCRIPTOR_BYTES = 400;
+const AVERAGE_ENTRY_BYTES = 1_024;
+
+interface Denial {
+  readonly descriptors: readonly Descriptor[];
+  readonly result: TakeResult;
+  /** When the store's answer arrived. Waits that are counted down from here never end too early. */
+  readonly answeredMs: number;
+  readonly trustedUntilMs: number;
+  readonly generation: number;
+}
+
+export class DenialCache implements QuotaStore {
+  readonly #store: QuotaStore;
+  readonly #now: () => number;
+  readonly #denials: LRUCache<string, Denial>;
+  readonly #onRemembered: (() => void) | undefined;
+  #enabled = false;
+  /**
+   * Increases with every reset. Denials of earlier generations are not used, and an answer to a call of an earlier
+   * generation is not cached, because it may be out of date.
+   */
+  #generation = 0;
+
+  constructor({ store, now, maxEntries, onRemembered }: DenialCacheOptions) {
+    this.#store = store;
+    this.#now = now;
+    this.#onRemembered = onRemembered;
+    this.#denials = new LRUCache({ max: maxEntries, maxSize: maxEntries * AVERAGE_ENTRY_BYTES });
+  }
+
+  /** Starts caching. From now on every reset must be announced by calling `forget`. */
+  enable(): void {
+    this.#enabled = true;
+  }
+
+  /** Caches nothing until it is enabled again. */
+  disable(): void {
+    this.#enabled = false;
+    this.forget();
+  }
+
+  /** Invalidates all entries at no cost. They are replaced when new entries need their places. */
+  forget(): void {
+    this.#generation++;
+  }
+
+  take(descriptors: readonly Descriptor[]): TakeResult | Promise<TakeResult> {
+    const calledMs = this.#now();
+    if (this.#denials.size > 0) {
+      const denial = this.#denials.get(cacheKeyOf(descriptors));
+      if (denial !== undefined && this.#holds(denial, descriptors, calledMs)) {
+        this.#onRemembered?.();
+        return after(denial, calledMs - denial.answeredMs);
+      }
+    }
+    return this.#call(descriptors, calledMs);
+  }
+
+  #holds(denial: Denial, descriptors: readonly Descriptor[], nowMs: number): boolean {
+    return (
+      denial.generation === this.#generation &&
+      nowMs < denial.trustedUntilMs &&
+      isSame(denial, descriptors)
+    );
+  }
+
+  #call(descriptors: readonly Descriptor[], calledMs: number): TakeResult | Promise<TakeResult> {
+    const generation = this.#generation;
+    const remember = (result: TakeResult) => {
+      if (!result.admitted && this.#enabled && generation === this.#generation) {
+        this.#remember(descriptors, result, calledMs);
+      }
+      return result;
+    };
+    const taken = this.#store.take(descriptors);
+    return taken instanceof Promise ? taken.then(remember) : remember(taken);
+  }
+
+  async reset(keys: readonly string[]): Promise<void> {
+    await this.#store.reset(keys);
+    this.forget();
+  }
+
+  #remember(descriptors: readonly Descriptor[], result: TakeResult, calledMs: number): void {
+    // Every such request changes the counts, so the store must see it.
+    if (descriptors.some(changesWhenDenied)) return;
+    const waitMs = Math.max(...result.states.map((state) => state?.retryAfterMs ?? 0));
+    // The store counts whole milliseconds. Part of the first one had passed when it was called.
+    const trustedUntilMs = calledMs + Math.min(waitMs - 1, TRUST_MS);
+    const cacheKey = cacheKeyOf(descriptors);
+    const answeredMs = this.#now();
+    const generation = this.#generation;
+    const denial = { descriptors, result, answeredMs, trustedUntilMs, generation };
+    const size = ENTRY_BYTES + descriptors.length * DESCRIPTOR_BYTES + cacheKey.length;
+    this.#denials.set(cacheKey, denial, { size });
+  }
+}
+
+function changesWhenDenied({ quota: { countRejected, remainder } }: Descriptor): boolean {
+  return countRejected || remainder === 'take';
+}
+
+function cacheKeyOf(descriptors: readonly Descriptor[]): string {
+  const [first] = descriptors;
+  if (first !== undefined && descriptors.length === 1) return first.key;
+  let cacheKey = '';
+  for (const { key } of descriptors) cacheKey += `${key} `;
+  return cacheKey;
+}
+
+/** A reloaded policy file has new quota objects, even if it is unchanged. */
+function isSame(denial: Denial, descriptors: readonly Descriptor[]): boolean {
+  return descriptors.every(({ quota, cost }, i) => {
+    const known = denial.descriptors[i];
+    return known?.quota === quota && known.cost === cost;
+  });
+}
+
+/** The denial after `laterMs` more milliseconds. */
+function after({ result }: Denial, laterMs: number): TakeResult {
+  const elapsedMs = Math.max(0, Math.floor(laterMs));
+  const states = result.states.map(
+    (state): QuotaState | undefined =>
+      state && {
+        ...state,
+        resetAfterMs: Math.max(0, state.resetAfterMs - elapsedMs),
+        retryAfterMs: Math.max(0, state.retryAfterMs - elapsedMs),
+      },
+  );
+  return { admitted: false, states, nowMs: result.nowMs + elapsedMs };
+}

@@ -1,0 +1,66 @@
+/**
+ * Replaces a shared store that has failed with this process's share of every limit. Together, all gateways then admit
+ * what the limit allows, without communicating.
+ */
+
+import type { LocalLimiter } from '../core/counting/local-limiter.ts';
+import type { Descriptor, PeekResult, Quota, TakeResult } from '../core/counting/store.ts';
+import { fnv1a32 } from '../core/fnv1a.ts';
+import type { MemoryStore } from './memory/memory-store.ts';
+
+/** The number of gateways, and this gateway's rank among them. */
+export interface Place {
+  readonly count: number;
+  /** From 0. */
+  readonly rank: number;
+}
+
+export class LocalShare implements LocalLimiter {
+  readonly #memory: MemoryStore;
+  readonly #placeNow: () => Place;
+
+  constructor(memory: MemoryStore, placeNow: () => Place) {
+    this.#memory = memory;
+    this.#placeNow = placeNow;
+  }
+
+  record(descriptors: readonly Descriptor[]): void {
+    this.#memory.record(descriptors);
+  }
+
+  /** The state of this process's shares. Takes nothing. */
+  peek(descriptors: readonly Descriptor[]): PeekResult {
+    return this.#memory.peek(this.#shares(descriptors));
+  }
+
+  take(descriptors: readonly Descriptor[]): TakeResult {
+    return this.#memory.take(this.#shares(descriptors));
+  }
+
+  #shares(descriptors: readonly Descriptor[]): readonly Descriptor[] {
+    const place = this.#placeNow();
+    return place.count === 1 ? descriptors : descriptors.map((each) => shared(each, place));
+  }
+}
+
+function shared(descriptor: Descriptor, place: Place): Descriptor {
+  return { ...descriptor, quota: shareOf(descriptor, place) };
+}
+
+/**
+ * The share of one gateway. The shares of all gateways add up to the quota, in whole requests; for checks and refunds, in
+ * units. Which gateways get the requests that remain after the division depends on the key.
+ */
+export function shareOf({ key, quota, cost }: Descriptor, { count, rank }: Place): Quota {
+  const turn = (rank + fnv1a32(key)) % count;
+  const unitsEach = Math.max(1, cost);
+  const part = (units: number) => {
+    const requests = Math.floor(units / unitsEach);
+    const extra = turn < requests % count ? 1 : 0;
+    return (Math.floor(requests / count) + extra) * unitsEach;
+  };
+  // A bucket with a limit of 0 would never be full again, so it could not say when.
+  const isBucket = quota.algorithm === 'token-bucket';
+  const limit = isBucket ? Math.max(1, Math.floor(quota.limit / count)) : part(quota.limit);
+  return { ...quota, limit, burst: part(quota.burst) };
+}

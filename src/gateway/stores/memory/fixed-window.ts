@@ -1,0 +1,60 @@
+/**
+ * Fixed windows, one after the other. A count begins at zero with each window, so in the worst case, two bursts around the
+ * end of a window, twice the limit is admitted within a moment. Memory is constant.
+ *
+ * Rejected requests count in full, also beyond the limit: the window ends in any case, so they lengthen no wait.
+ */
+import type { Window } from '../../core/counting/calendar.ts';
+import { fixedWindowAt } from '../../core/counting/fixed-window.ts';
+import { changesCount, MAX_FIXED_UNITS, type QuotaState } from '../../core/counting/store.ts';
+import type { Meter, MeteredRequest } from './meter.ts';
+
+export class FixedWindow implements Meter {
+  used = false;
+  /** Of the window that was counted last. */
+  #startMs = 0;
+  #endMs = 0;
+  #count = 0;
+
+  get overAtMs(): number {
+    return this.#endMs;
+  }
+
+  fits(request: MeteredRequest, nowMs: number): boolean {
+    const window = fixedWindowAt(request.quota, nowMs);
+    // If the clock was set back, the units of the later window count in this one.
+    if (window.startMs < this.#startMs) this.#enter(window);
+    return hasRoom(request, this.#countIn(window));
+  }
+
+  settle(request: MeteredRequest, nowMs: number, admitted: boolean): QuotaState {
+    const { quota, cost } = request;
+    const window = fixedWindowAt(quota, nowMs);
+    if (changesCount(request, admitted)) {
+      const count = Math.min(this.#countIn(window) + cost, MAX_FIXED_UNITS);
+      this.#count = Math.max(0, count);
+      this.#enter(window);
+    }
+    const count = this.#countIn(window);
+    const leftMs = window.endMs - nowMs;
+    return {
+      limit: quota.limit,
+      remaining: Math.max(0, quota.limit - count),
+      resetAfterMs: count === 0 ? 0 : leftMs,
+      retryAfterMs: hasRoom(request, count) ? 0 : leftMs,
+    };
+  }
+
+  #enter({ startMs, endMs }: Window): void {
+    this.#startMs = startMs;
+    this.#endMs = endMs;
+  }
+
+  #countIn({ startMs }: Window): number {
+    return this.#startMs === startMs ? this.#count : 0;
+  }
+}
+
+function hasRoom({ quota: { limit }, cost }: MeteredRequest, count: number): boolean {
+  return cost < 0 || count + cost <= limit;
+}

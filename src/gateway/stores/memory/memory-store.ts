@@ -1,0 +1,138 @@
+/**
+ * Counts in this process, for a single gateway without Redis and as the local limiter while Redis is down. It is also the
+ * model for the Redis script: tests compare every answer of the two.
+ */
+import {
+  type Algorithm,
+  changesCount,
+  type Descriptor,
+  isCharge,
+  type PeekResult,
+  type Quota,
+  type QuotaReader,
+  type QuotaState,
+  type QuotaStore,
+  type TakeResult,
+} from '../../core/counting/store.ts';
+import { FixedWindow } from './fixed-window.ts';
+import type { IndebtedRequest, Meter } from './meter.ts';
+import { MeterTable } from './meter-table.ts';
+import { Remainders } from './remainders.ts';
+import { TokenBucket } from './token-bucket.ts';
+import { WindowCounter } from './window-counter.ts';
+import { WindowLog } from './window-log.ts';
+
+export interface MemoryStoreOptions {
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+  /** Maximum number of keys. Keys that were not used lately are evicted. */
+  readonly maxKeys: number;
+}
+
+const NEW_METER: Readonly<Record<Algorithm, (quota: Quota) => Meter>> = {
+  'sliding-window-log': ({ windowMs }) => new WindowLog(windowMs),
+  'sliding-window-counter': ({ windowMs }) => new WindowCounter(windowMs),
+  'token-bucket': () => new TokenBucket(),
+  'fixed-window': () => new FixedWindow(),
+};
+
+export class MemoryStore implements QuotaStore, QuotaReader {
+  readonly #now: () => number;
+  readonly #meters: MeterTable<Meter>;
+  readonly #remainders: Remainders;
+
+  constructor({ now, maxKeys }: MemoryStoreOptions) {
+    this.#now = now;
+    this.#meters = new MeterTable(maxKeys);
+    this.#remainders = new Remainders(maxKeys);
+  }
+
+  /** Number of keys. */
+  get size(): number {
+    return this.#meters.size;
+  }
+
+  take(descriptors: readonly Descriptor[]): TakeResult {
+    return this.#count(descriptors, false);
+  }
+
+  /** Counts a request that another store has admitted, even if it exceeds the limit here. */
+  record(descriptors: readonly Descriptor[]): void {
+    this.#count(descriptors, true);
+  }
+
+  peek(descriptors: readonly Descriptor[]): PeekResult {
+    const nowMs = this.#now();
+    const states = descriptors.map((descriptor) => {
+      const { key, quota, cost } = descriptor;
+      const meter = this.#meters.get(key) ?? NEW_METER[quota.algorithm](quota);
+      meter.fits(this.#metered(descriptor, nowMs), nowMs);
+      return meter.settle({ quota: { ...quota, countRejected: false }, cost }, nowMs, false);
+    });
+    return { states, nowMs };
+  }
+
+  async reset(keys: readonly string[]): Promise<void> {
+    // Calls that were admitted stay known: their responses have yet to end.
+    for (const key of keys) this.#meters.delete(key);
+  }
+
+  #count(descriptors: readonly Descriptor[], isAdmitted: boolean): TakeResult {
+    const nowMs = this.#now();
+    let admitted = true;
+    const meters: Meter[] = [];
+    const unknown: boolean[] = [];
+    for (const descriptor of descriptors) {
+      const known = this.#meters.get(descriptor.key);
+      const meter = known ?? NEW_METER[descriptor.quota.algorithm](descriptor.quota);
+      meters.push(meter);
+      unknown.push(known === undefined);
+      // Called in any case, because it also brings the meter to this moment.
+      const request = this.#metered(descriptor, nowMs);
+      if (!meter.fits(request, nowMs) && !isAdmitted) admitted = false;
+    }
+    const taken = admitted ? undefined : this.#takeRemainders(descriptors, meters, nowMs);
+    const states: QuotaState[] = [];
+    let newKeys = 0;
+    for (const [i, descriptor] of descriptors.entries()) {
+      const meter = meters[i] as Meter;
+      const state = meter.settle(descriptor, nowMs, admitted);
+      const units = taken?.[i];
+      states.push(units === undefined ? state : { ...state, taken: units });
+      if (admitted) this.#remainders.note(descriptor, nowMs);
+      const isChanged = (units ?? 0) > 0 || changesCount(descriptor, admitted);
+      // What is not known yet has nothing that a refund could give back.
+      if (unknown[i] === true && descriptor.cost > 0 && isChanged) {
+        this.#meters.add(descriptor.key, meter);
+        newKeys++;
+      }
+    }
+    if (newKeys > 0) this.#meters.makeRoom(newKeys, nowMs);
+    return { admitted, states, nowMs };
+  }
+
+  /** Call once the meter of the previous name is at this moment. */
+  #metered(descriptor: Descriptor, nowMs: number): IndebtedRequest {
+    const { quota, cost, previousKey } = descriptor;
+    if (previousKey === undefined) return descriptor;
+    const leastDebt = this.#meters.get(previousKey)?.debtAt?.(quota, nowMs) ?? 0;
+    return { quota, cost, leastDebt };
+  }
+
+  /** Charges of a denied request take what is left. Returns the units that each took; undefined for what is no charge. */
+  #takeRemainders(
+    descriptors: readonly Descriptor[],
+    meters: readonly Meter[],
+    nowMs: number,
+  ): readonly (number | undefined)[] | undefined {
+    if (!descriptors.some(isCharge)) return undefined;
+    const settle = (i: number, cost: number, isTaken: boolean) => {
+      const { quota } = descriptors[i] as Descriptor;
+      return (meters[i] as Meter).settle({ quota, cost }, nowMs, isTaken);
+    };
+    const left = descriptors.map((_each, i) => settle(i, 0, false).remaining);
+    const units = this.#remainders.unitsOf(descriptors, left, nowMs);
+    for (const [i, taken] of units.entries()) if (taken > 0) settle(i, taken, true);
+    return descriptors.map((each, i) => (isCharge(each) ? units[i] : undefined));
+  }
+}

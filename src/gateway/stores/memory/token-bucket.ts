@@ -1,0 +1,58 @@
+/**
+ * Token bucket, kept as a debt (GCRA, ITU-T I.371, annex A). Debt is counted in units x windowMs, and every millisecond
+ * repays `limit` of it. These are whole numbers below 2^53, so nothing is rounded.
+ */
+import {
+  changesCount,
+  type Quota,
+  type QuotaState,
+  unitsNeeded,
+} from '../../core/counting/store.ts';
+import type { IndebtedRequest, Meter, MeteredRequest } from './meter.ts';
+
+export class TokenBucket implements Meter {
+  used = false;
+  #atMs = 0;
+  #debt = 0;
+  /** At the moment of the take. Set by `fits`. */
+  #leastDebt = 0;
+  #overAtMs = Number.NEGATIVE_INFINITY;
+
+  get overAtMs(): number {
+    return this.#overAtMs;
+  }
+
+  fits({ quota, cost, leastDebt = 0 }: IndebtedRequest, nowMs: number): boolean {
+    // If the clock was set back, the debt is kept, as of now.
+    this.#atMs = Math.min(this.#atMs, nowMs);
+    this.#leastDebt = leastDebt;
+    const { windowMs, burst } = quota;
+    return this.debtAt(quota, nowMs) + unitsNeeded(cost) * windowMs <= burst * windowMs;
+  }
+
+  settle(request: MeteredRequest, nowMs: number, admitted: boolean): QuotaState {
+    const { quota, cost } = request;
+    const { limit, windowMs, burst } = quota;
+    let debt = this.debtAt(quota, nowMs);
+    if (changesCount(request, admitted)) {
+      const more = Math.max(0, debt + cost * windowMs);
+      debt = admitted ? more : Math.max(debt, Math.min(more, burst * windowMs));
+      this.#atMs = nowMs;
+      this.#debt = debt;
+      this.#overAtMs = nowMs + Math.ceil(debt / limit);
+    }
+    // More than the burst never fits. The wait is as for one unit more than the burst, so that it is not without end.
+    const needed = Math.min(unitsNeeded(cost), burst + 1);
+    const excess = debt + (needed - burst) * windowMs;
+    return {
+      limit: burst,
+      remaining: Math.max(0, Math.floor((burst * windowMs - debt) / windowMs)),
+      resetAfterMs: Math.ceil(debt / limit),
+      retryAfterMs: Math.max(0, Math.ceil(excess / limit)),
+    };
+  }
+
+  debtAt({ limit }: Quota, nowMs: number): number {
+    return Math.max(this.#leastDebt, this.#debt - limit * (nowMs - this.#atMs));
+  }
+}

@@ -1,0 +1,191 @@
+/**
+ * The overrides in force, as the override store has them. Each ends on time even if the store cannot be reached.
+ */
+
+import type { Access } from '../../core/identity/access-lists.ts';
+import type { Overrides } from '../../core/overrides.ts';
+import type { PolicyMode } from '../../core/policy.ts';
+import { type EndedOverride, EndedOverrides } from './ended-overrides.ts';
+import {
+  fromStored,
+  type Override,
+  removalIn,
+  removalNote,
+  subjectOf,
+  toStored,
+} from './override.ts';
+import type { OverrideStore, StoredOverride } from './override-store.ts';
+
+export interface OverrideBookOptions {
+  readonly overrideStore: OverrideStore;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+  readonly onChange: (inForce: readonly Override[]) => void;
+  /** Called after this many overrides that the store had lost were stored again. */
+  readonly onRestored: (count: number) => void;
+}
+
+/** A lost override that ends sooner is not stored again. */
+const ENDS_SOON_MS = 2_000;
+/** The longest delay of setTimeout, 24.8 days; a longer one fires at once. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
+export class OverrideBook {
+  readonly #options: OverrideBookOptions;
+  #inForce: readonly Override[] = [];
+  #current: Overrides = snapshotOf([]);
+  readonly #ended = new EndedOverrides();
+  readonly #replaced = new EndedOverrides();
+  #timer: NodeJS.Timeout | undefined;
+  #reading: Promise<void> | undefined;
+  #isStale = false;
+
+  constructor(options: OverrideBookOptions) {
+    this.#options = options;
+  }
+
+  get current(): Overrides {
+    return this.#current;
+  }
+
+  /** In the order in which they end. */
+  list(): readonly Override[] {
+    return this.#inForce;
+  }
+
+  /** Those that ended within a day, as far as this gateway knows. The one that ended last comes first. */
+  ended(): readonly EndedOverride[] {
+    return this.#ended.list(this.#options.now());
+  }
+
+  /** Those in force, and those that ended or were replaced within a day. */
+  known(): readonly Override[] {
+    const nowMs = this.#options.now();
+    const past = [...this.#ended.list(nowMs), ...this.#replaced.list(nowMs)];
+    return [...this.#inForce, ...past.map(({ override }) => override)];
+  }
+
+  /** Rejects if the override store cannot be reached or is full. */
+  async write(override: Override): Promise<void> {
+    await this.#options.overrideStore.put(toStored(override));
+    await this.refresh();
+  }
+
+  /**
+   * `by`: the operator who removes it. Resolves to false if there was no override with this subject. Rejects if the
+   * override store cannot be reached.
+   */
+  async remove(subject: string, by: string): Promise<boolean> {
+    const { overrideStore, now } = this.#options;
+    const wasThere = await overrideStore.remove(subject, removalNote({ atMs: now(), by }));
+    await this.refresh();
+    return wasThere;
+  }
+
+  /** Reads the override store. If it cannot be reached, rejects and keeps the overrides in force. */
+  refresh(): Promise<void> {
+    // The store may have changed since the current read began, so that read has to be repeated.
+    this.#isStale = this.#reading !== undefined;
+    this.#reading ??= this.#read().finally(() => {
+      this.#reading = undefined;
+    });
+    return this.#reading;
+  }
+
+  close(): void {
+    clearTimeout(this.#timer);
+  }
+
+  async #read(): Promise<void> {
+    do {
+      this.#isStale = false;
+      const { overrideStore } = this.#options;
+      let stored = await overrideStore.read();
+      const lost = this.#lostFrom(stored);
+      if (lost.length > 0) {
+        await overrideStore.restoreLost(lost.map(toStored));
+        this.#options.onRestored(lost.length);
+        stored = await overrideStore.read();
+      }
+      const found = stored.map(fromStored).filter((each) => each !== undefined);
+      // If the store lost them again meanwhile, they stay in force.
+      this.#take([...found, ...this.#lostFrom(stored)], stored);
+    } while (this.#isStale);
+  }
+
+  /** The overrides that the store lost. One that an operator removed leaves an empty entry there, so it is not lost. */
+  #lostFrom(stored: readonly StoredOverride[]): Override[] {
+    const there = new Set(stored.map(({ about }) => about));
+    const soonMs = this.#options.now() + ENDS_SOON_MS;
+    return this.#inForce.filter(
+      (override) => override.untilMs > soonMs && !there.has(subjectOf(override)),
+    );
+  }
+
+  /** `stored`: the entries of the store, which has notes of removed overrides. */
+  #take(found: readonly Override[], stored: readonly StoredOverride[]): void {
+    const { now, onChange } = this.#options;
+    const nowMs = now();
+    const inForce = found
+      .filter(({ untilMs }) => untilMs > nowMs)
+      .sort((a, b) => a.untilMs - b.untilMs);
+    if (JSON.stringify(inForce) !== JSON.stringify(this.#inForce)) {
+      this.#rememberEnded(inForce, stored);
+      this.#inForce = inForce;
+      this.#current = snapshotOf(inForce);
+      onChange(inForce);
+    }
+    this.#waitForNextEnd(nowMs);
+  }
+
+  /** An override that another one replaces has not ended. */
+  #rememberEnded(inForce: readonly Override[], stored: readonly StoredOverride[]): void {
+    const nowMs = this.#options.now();
+    const there = new Map(inForce.map((each) => [subjectOf(each), each]));
+    for (const override of this.#inForce) {
+      const subject = subjectOf(override);
+      const next = there.get(subject);
+      if (next !== undefined) {
+        const isReplaced = next.sinceMs !== override.sinceMs;
+        if (isReplaced) this.#replaced.add({ override, endedMs: next.sinceMs, endedBy: next.by });
+        continue;
+      }
+      const entry = stored.find(({ about }) => about === subject);
+      this.#ended.add({ override, ...endOf(override, entry, nowMs) });
+    }
+  }
+
+  #waitForNextEnd(nowMs: number): void {
+    clearTimeout(this.#timer);
+    const [first] = this.#inForce;
+    if (first === undefined) return;
+    const waitMs = Math.min(first.untilMs - nowMs, LONGEST_TIMER_MS);
+    this.#timer = setTimeout(() => this.#take(this.#inForce, []), waitMs).unref();
+  }
+}
+
+/** `entry`: what the store has in place of the override; nothing after it expired. */
+function endOf({ untilMs }: Override, entry: StoredOverride | undefined, nowMs: number) {
+  const removal = entry && removalIn(entry);
+  if (removal !== undefined) return { endedMs: removal.atMs, endedBy: removal.by };
+  if (entry === undefined || untilMs <= nowMs) {
+    return { endedMs: Math.min(untilMs, nowMs), endedBy: undefined };
+  }
+  // A gateway of an older version removed it and left no note.
+  return { endedMs: nowMs, endedBy: 'unknown' };
+}
+
+function snapshotOf(overrides: readonly Override[]): Overrides {
+  const access = new Map<string, Access>();
+  const sinceMs = new Map<string, number>();
+  const modes = new Map<string, PolicyMode>();
+  let hasLongAddresses = false;
+  for (const override of overrides) {
+    if (override.about === 'client') {
+      access.set(override.client, override.access);
+      sinceMs.set(override.client, override.sinceMs);
+      hasLongAddresses ||= override.isLong;
+    } else if (override.about === 'policy') modes.set(override.policy, override.mode);
+  }
+  return { access, sinceMs, modes, hasLongAddresses };
+}

@@ -1,0 +1,190 @@
+/**
+ * Counts in Redis. All requests of one turn of the event loop are sent in one script call, because most of the cost of a
+ * command, on both sides, is per call.
+ */
+import type {
+  Descriptor,
+  PeekResult,
+  QuotaReader,
+  QuotaStore,
+  StoreError,
+  StoreErrorReason,
+  TakeResult,
+} from '../../core/counting/store.ts';
+import { CallDeadlines } from './call-deadlines.ts';
+import type { RedisClient } from './client.ts';
+import { withDeadline } from './deadline.ts';
+import { isNoScript, requireConnection, storeErrorFrom } from './errors.ts';
+import type { InFlight } from './in-flight.ts';
+import { resetKeys } from './resets.ts';
+import {
+  type Clocks,
+  type IndebtedDescriptor,
+  type OnDebt,
+  PEEK_SCRIPT,
+  TAKE_SCRIPT,
+  TAKE_SCRIPT_SHA,
+  TakeArguments,
+  TakeReply,
+} from './take-script.ts';
+
+export interface RedisStoreOptions {
+  /** The caller closes it. */
+  readonly client: RedisClient;
+  readonly inFlight: InFlight;
+  /** The maximum time a request waits, milliseconds. */
+  readonly deadlineMs: number;
+  /** Replaces the server's clock in tests, milliseconds since the epoch. */
+  readonly now?: () => number;
+  /** Replaces the clock of this gateway in tests, milliseconds since the epoch. */
+  readonly ownNow?: () => number;
+  /** Called after every script call that was answered. */
+  readonly onBatch?: (durationMs: number, requests: number) => void;
+  /** Called once for every script call that failed, and for every request that was not sent. */
+  readonly onError?: (reason: StoreErrorReason, cause: unknown, checks: number) => void;
+}
+
+interface PendingTake {
+  readonly descriptors: readonly IndebtedDescriptor[];
+  readonly onDebt: OnDebt | undefined;
+  readonly resolve: (result: TakeResult) => void;
+  readonly reject: (error: StoreError) => void;
+}
+
+/** Descriptors in one script call. A call blocks Redis for all other clients; bench/batch-size.ts measures for how long. */
+const MAX_BATCH = 128;
+
+export class RedisStore implements QuotaStore, QuotaReader {
+  readonly #options: RedisStoreOptions;
+  readonly #deadlines: CallDeadlines;
+  #pending: PendingTake[] = [];
+
+  constructor(options: RedisStoreOptions) {
+    this.#options = options;
+    this.#deadlines = new CallDeadlines(options.deadlineMs);
+  }
+
+  take(descriptors: readonly IndebtedDescriptor[], onDebt?: OnDebt): Promise<TakeResult> {
+    const { inFlight, onError } = this.#options;
+    try {
+      inFlight.enter();
+    } catch (cause) {
+      const error = storeErrorFrom(cause);
+      onError?.(error.reason, error, 1);
+      return Promise.reject(error);
+    }
+    return new Promise((resolve, reject) => {
+      this.#pending.push({ descriptors, onDebt, resolve, reject });
+      if (this.#pending.length === 1) setImmediate(() => this.#flush());
+    });
+  }
+
+  async peek(descriptors: readonly Descriptor[]): Promise<PeekResult> {
+    const { client, deadlineMs } = this.#options;
+    try {
+      const call = new TakeArguments();
+      call.add(descriptors);
+      const { keys } = call;
+      const values = call.values(this.#clocks());
+      const reply = client.eval(PEEK_SCRIPT, keys.length, ...keys, ...values);
+      const numbers = await withDeadline(reply, deadlineMs);
+      return new TakeReply(numbers, call.number).peeked(descriptors);
+    } catch (cause) {
+      throw storeErrorFrom(cause);
+    }
+  }
+
+  async reset(keys: readonly string[]): Promise<void> {
+    const { client, deadlineMs } = this.#options;
+    try {
+      requireConnection(client);
+      await resetKeys(client, keys, deadlineMs);
+    } catch (cause) {
+      throw storeErrorFrom(cause);
+    }
+  }
+
+  #flush(): void {
+    const pending = this.#pending;
+    this.#pending = [];
+    let batch: PendingTake[] = [];
+    let size = 0;
+    for (const take of pending) {
+      if (size > 0 && size + take.descriptors.length > MAX_BATCH) {
+        this.#send(batch);
+        batch = [];
+        size = 0;
+      }
+      batch.push(take);
+      size += take.descriptors.length;
+    }
+    this.#send(batch);
+  }
+
+  #send(batch: readonly PendingTake[]): void {
+    const startedMs = performance.now();
+    const ends = this.#deadlines.begin((error) => this.#fail(batch, error));
+    const fail = (cause: unknown) => {
+      if (ends()) this.#fail(batch, cause);
+    };
+    try {
+      const call = new TakeArguments();
+      for (const { descriptors } of batch) call.add(descriptors);
+      const answer = (reply: unknown) => {
+        const results = resultsOf(batch, new TakeReply(reply, call.number));
+        if (ends()) this.#answer(batch, results, startedMs);
+      };
+      this.#call(call, answer, fail);
+    } catch (cause) {
+      fail(cause);
+    }
+  }
+
+  #call(
+    call: TakeArguments,
+    onReply: (reply: unknown) => void,
+    onError: (error: unknown) => void,
+  ): void {
+    const { client } = this.#options;
+    const { keys } = call;
+    const values = call.values(this.#clocks());
+    const sendWhole = (error: unknown) => {
+      // A server that does not know the script has not run it, so sending it again does not count twice.
+      if (!isNoScript(error)) throw error;
+      return client.eval(TAKE_SCRIPT, keys.length, ...keys, ...values).then(onReply);
+    };
+    client
+      .evalsha(TAKE_SCRIPT_SHA, keys.length, ...keys, ...values)
+      .then(onReply, sendWhole)
+      .catch(onError);
+  }
+
+  #clocks(): Clocks {
+    const { now, ownNow = Date.now } = this.#options;
+    return { ownMs: ownNow(), serverMs: now?.() };
+  }
+
+  #answer(batch: readonly PendingTake[], results: readonly TakeResult[], startedMs: number): void {
+    const { onBatch, inFlight } = this.#options;
+    for (const [i, { resolve }] of batch.entries()) resolve(results[i] as TakeResult);
+    inFlight.leave(batch.length);
+    onBatch?.(performance.now() - startedMs, batch.length);
+  }
+
+  #fail(batch: readonly PendingTake[], cause: unknown): void {
+    const { client, onError, inFlight } = this.#options;
+    const error = storeErrorFrom(cause);
+    for (const { reject } of batch) reject(error);
+    inFlight.leave(batch.length);
+    onError?.(error.reason, cause, batch.length);
+    // Later replies on this connection may belong to other calls.
+    if (error.reason === 'malformed') client.disconnect(true);
+  }
+}
+
+/** Throws a StoreError if the reply cannot be the reply to this batch. */
+function resultsOf(batch: readonly PendingTake[], reply: TakeReply): TakeResult[] {
+  const results = batch.map(({ descriptors, onDebt }) => reply.read(descriptors, onDebt));
+  reply.end();
+  return results;
+}

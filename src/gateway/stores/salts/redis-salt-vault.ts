@@ -1,0 +1,56 @@
+/** Salts that all gateways on one Redis share. The first gateway to propose a salt decides. */
+import type { Cluster, Redis } from 'ioredis';
+import { SALT_BYTES } from '../../core/identity/salts.ts';
+import { SALTS_CHANNEL } from '../redis/channels.ts';
+import { storeErrorFrom } from '../redis/errors.ts';
+import type { SaltVault } from './shared-salt.ts';
+
+const KEY_PREFIX = 'hg:v1:salt:';
+
+export class RedisSaltVault implements SaltVault {
+  readonly #client: Redis | Cluster;
+
+  constructor(client: Redis | Cluster) {
+    this.#client = client;
+  }
+
+  async get(name: string): Promise<Buffer | undefined> {
+    const text = await this.#client.get(KEY_PREFIX + name);
+    if (text === null) return undefined;
+    const salt = Buffer.from(text, 'base64url');
+    if (salt.length === SALT_BYTES) return salt;
+    throw new Error(`${KEY_PREFIX}${name} does not hold a salt of ${SALT_BYTES} bytes: delete it`);
+  }
+
+  async agree(name: string, proposed: Buffer, lifetimeMs: number | undefined): Promise<Buffer> {
+    // A full Redis refuses every write, also one that would change nothing.
+    const stored = await this.get(name);
+    if (stored !== undefined) return stored;
+    const [key, text] = [KEY_PREFIX + name, proposed.toString('base64url')];
+    const [, agreed] = await Promise.all([
+      lifetimeMs === undefined
+        ? this.#client.set(key, text, 'NX')
+        : this.#client.set(key, text, 'PX', lifetimeMs, 'NX'),
+      this.get(name),
+    ]);
+    return agreed ?? proposed;
+  }
+
+  async askOthers(): Promise<void> {
+    try {
+      await this.#client.publish(SALTS_CHANNEL, '');
+    } catch (error) {
+      // Without this right, only the gateways that connect again at this moment write back in time.
+      if (storeErrorFrom(error).reason !== 'noperm') throw error;
+    }
+  }
+}
+
+/** For programs that look at counts and are no gateway: a salt of theirs must not become that of the gateways. */
+export function withoutWriting(vault: SaltVault): SaltVault {
+  return {
+    get: (name) => vault.get(name),
+    agree: async (name, proposed) => (await vault.get(name)) ?? proposed,
+    askOthers: () => vault.askOthers(),
+  };
+}

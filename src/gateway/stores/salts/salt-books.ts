@@ -1,0 +1,120 @@
+/** The salts of both periods and the kept secret, as this process holds them and shares them with other gateways. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { DAY_MS, LONG_PERIOD_MS, type SaltSource, type Salts } from '../../core/identity/salts.ts';
+import { storeErrorFrom } from '../redis/errors.ts';
+import { SaltBook } from './salt-book.ts';
+import { type SaltVault, SharedSalt } from './shared-salt.ts';
+
+/** Together half a second, as gateways need to connect again after Redis was restarted; longer if Redis is slow. */
+const LOOKS = 20;
+const LOOK_EVERY_MS = 25;
+
+export class SaltBooks implements SaltSource {
+  readonly #vault: SaltVault | undefined;
+  readonly #kept = new SharedSalt({ name: 'kept' });
+  readonly #daily = new SaltBook(DAY_MS);
+  readonly #long = new SaltBook(LONG_PERIOD_MS);
+  /** Cached results, one without long salts and one with them, so that callers of both kinds keep their objects. */
+  #withoutLong: Salts | undefined;
+  #withLong: Salts | undefined;
+  /** False after an attempt that failed, so that a vault that accepts no salt is not waited for again and again. */
+  #mayAsk = true;
+  #isAgreeing = false;
+  #hasAgreed = false;
+
+  /** Without a vault, this process has its own salts. */
+  constructor(vault?: SaltVault) {
+    this.#vault = vault;
+  }
+
+  at(nowMs: number, hasLongWindows: boolean): Salts {
+    const kept = this.#kept.key;
+    const daily = this.#daily.at(nowMs);
+    if (!hasLongWindows) {
+      const known = this.#withoutLong;
+      if (known?.kept === kept && known.daily === daily) return known;
+      this.#withoutLong = { kept, daily, long: undefined };
+      return this.#withoutLong;
+    }
+    const long = this.#long.at(nowMs);
+    const known = this.#withLong;
+    if (known?.kept === kept && known.daily === daily && known.long === long) return known;
+    this.#withLong = { kept, daily, long };
+    return this.#withLong;
+  }
+
+  /** Whether this gateway looks for the salts of the others. Its own ones are provisional until then. */
+  get isAgreeing(): boolean {
+    return this.#isAgreeing;
+  }
+
+  /**
+   * Agrees with the vault on the salts, and deletes expired ones. What the vault has wins. What it lacks, it gets from
+   * this gateway. A gateway that has not agreed on the current salts first asks the others to write back theirs.
+   * Rejects if the vault cannot be reached; call `refresh` again.
+   */
+  async refresh(nowMs: number): Promise<void> {
+    this.#forget(nowMs);
+    if (this.#vault === undefined) return;
+    this.#isAgreeing = this.#mayAsk && !this.#hasAgreed;
+    try {
+      if (this.#mayAsk) await this.#askOthers(this.#vault, nowMs);
+      await this.#agree(this.#vault, nowMs);
+    } catch (error) {
+      if (storeErrorFrom(error).reason === 'noperm') this.#mayAsk = false;
+      throw error;
+    } finally {
+      this.#isAgreeing = false;
+    }
+    this.#mayAsk = true;
+    this.#hasAgreed = true;
+  }
+
+  /** For a gateway that asks: writes back what the vault has lost. Rejects if the vault cannot be reached. */
+  async restore(nowMs: number): Promise<void> {
+    this.#forget(nowMs);
+    const vault = this.#vault;
+    if (vault === undefined) return;
+    const held = [this.#kept, this.#daily, this.#long];
+    await Promise.all(held.map((each) => each.restore(vault, nowMs)));
+  }
+
+  async #askOthers(vault: SaltVault, nowMs: number): Promise<void> {
+    if (!(await this.#isMissingAny(vault, nowMs))) return;
+    this.#isAgreeing = true;
+    await vault.askOthers();
+    for (let looks = 0; looks < LOOKS && (await this.#isMissingAny(vault, nowMs)); looks++) {
+      await sleep(LOOK_EVERY_MS);
+    }
+    this.#mayAsk = false;
+  }
+
+  /**
+   * Those of earlier periods do not matter: this gateway proposes none. Nor do those of the next periods once it has
+   * agreed: at that time nobody has made them yet.
+   */
+  async #isMissingAny(vault: SaltVault, nowMs: number): Promise<boolean> {
+    const books = [this.#daily, this.#long];
+    const salts = [this.#kept, ...books.map((book) => book.currentSalt(nowMs))];
+    if (!this.#hasAgreed) salts.push(...books.map((book) => book.nextSalt(nowMs)));
+    const found = await Promise.all(salts.map((salt) => salt.isMissing(vault)));
+    return found.includes(true);
+  }
+
+  async #agree(vault: SaltVault, nowMs: number): Promise<void> {
+    await Promise.all([
+      this.#kept.agree(vault, nowMs),
+      this.#daily.agree(vault, nowMs),
+      // Also while no policy needs long salts: when one does, all gateways must have the same ones at once.
+      this.#long.agree(vault, nowMs),
+    ]);
+  }
+
+  #forget(nowMs: number): void {
+    this.#daily.forget(nowMs);
+    this.#long.forget(nowMs);
+    // Drops expired salts even if there are no requests.
+    if (this.#withoutLong !== undefined) this.at(nowMs, false);
+    if (this.#withLong !== undefined) this.at(nowMs, true);
+  }
+}

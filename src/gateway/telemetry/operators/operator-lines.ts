@@ -1,0 +1,55 @@
+/** Log lines about operators: the audit log, refused calls, overrides. */
+import {
+  CAUSE,
+  ERROR,
+  KEEP_FOR_REPORT,
+  type LogLines,
+  ONE_A_MINUTE,
+  RUN_CHECK,
+} from '../log/log-line.ts';
+
+export const OPERATOR_LINES = {
+  operator_action: {
+    level: 'warn',
+    message: 'an operator changed what the gateway does',
+    fields: {
+      action: 'the action, as in [the ops API](operating.md)',
+      subject:
+        'the pseudonym of the client, or the policy; absent if the change concerns the whole gateway',
+      client_id: 'the id of a listed key, if the subject is one',
+      change: 'the new state',
+      until: 'when the change ends; absent if it does not end',
+      reason: 'why, in the words of the operator',
+      by: 'the name that the operator gave',
+    },
+    meaning:
+      'The audit log. The gateway that got the call writes the line; the others apply the change without one.',
+    always: true,
+  },
+  operation_failed: {
+    level: 'error',
+    message: 'an operation of the ops API failed: answered 500',
+    fields: { err: ERROR },
+    meaning: KEEP_FOR_REPORT,
+  },
+  operator_refused: {
+    level: 'warn',
+    message: 'a call of the ops API without the token of HEADGATE_ADMIN_TOKEN was refused',
+    fields: {},
+    atMost: ONE_A_MINUTE,
+  },
+  overrides_restored: {
+    level: 'warn',
+    message: 'Redis had lost overrides: this gateway has restored those that it knew',
+    fields: { overrides: 'how many' },
+    meaning: 'Redis was emptied, or restarted without its data: the counters are lost as well.',
+    atMost: ONE_A_MINUTE,
+  },
+  overrides_unread: {
+    level: 'warn',
+    message: 'overrides cannot be read from Redis: until they can, the last known ones apply',
+    fields: { cause: CAUSE },
+    meaning: `Redis is down, or its account lacks permissions: ${RUN_CHECK}.`,
+    atMost: ONE_A_MINUTE,
+  },
+} as const satisfies LogLines;

@@ -1,0 +1,123 @@
+/** Records spans with OpenTelemetry's SDK, which exports them in batches. Nothing of a client is in them. */
+import {
+  type Context,
+  DiagLogLevel,
+  diag,
+  ROOT_CONTEXT,
+  type Span,
+  SpanKind,
+  SpanStatusCode,
+  TraceFlags,
+  type Tracer,
+  trace,
+} from '@opentelemetry/api';
+import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
+import { detectResources, envDetector, resourceFromAttributes } from '@opentelemetry/resources';
+import { BatchSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace';
+import type { TracingSettings } from '../../config/settings/environment.ts';
+import { VERSION } from '../../config/version.ts';
+import type { HeaderFields } from '../../core/check-request.ts';
+import type { Decision } from '../../core/counting/decision.ts';
+import { StoreError } from '../../core/counting/store.ts';
+import { readTraceContext } from '../../core/trace-context.ts';
+import { samplerFor } from './sampler.ts';
+import type { CheckSpan, StartCheckSpan, TakeSpan } from './spans.ts';
+import type { TracingEvents } from './tracing-events.ts';
+
+export interface Recorder {
+  readonly start: StartCheckSpan;
+  close(): Promise<void>;
+}
+
+/** A collector that does not answer must not delay the end of the process. */
+const CLOSE_WITHIN_MS = 2_000;
+const TOO_LATE = 'the collector did not answer before the process ended';
+
+/** Throws an Error that names the setting to change. The exporter reads the other OTEL_EXPORTER_OTLP_ variables itself. */
+export function createRecorder(settings: TracingSettings, events: TracingEvents): Recorder {
+  const sampler = samplerFor(settings);
+  diag.setLogger(lostSpans(events), { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true });
+  const provider = new TracerProvider({
+    sampler,
+    resource: resourceFromAttributes({
+      'service.name': 'headgate',
+      'service.version': VERSION,
+    }).merge(detectResources({ detectors: [envDetector] })),
+    spanProcessors: [new BatchSpanProcessor({ exporter: new OTLPTraceExporter() })],
+  });
+  const tracer = provider.getTracer('headgate', VERSION);
+  return {
+    start: ({ headers }) => startCheck(tracer, headers),
+    async close() {
+      const late = new Promise<Error>((resolve) =>
+        setTimeout(resolve, CLOSE_WITHIN_MS, new Error(TOO_LATE)).unref(),
+      );
+      const failure = provider.shutdown().catch((error: Error) => error);
+      const lost = await Promise.race([failure, late]);
+      if (lost !== undefined) events.spansLost(lost.message);
+    },
+  };
+}
+
+/** What the SDK says of spans that it could not export or queue. */
+function lostSpans({ spansLost }: TracingEvents) {
+  const ignore = () => {};
+  const report = (text: string) => spansLost(causeIn(text));
+  return { error: report, warn: report, info: ignore, debug: ignore, verbose: ignore };
+}
+
+/** The SDK writes errors as JSON. */
+function causeIn(text: string): string {
+  try {
+    const { code, message } = JSON.parse(text);
+    return String(code ?? message);
+  } catch {
+    return text;
+  }
+}
+
+function startCheck(tracer: Tracer, headers: HeaderFields): CheckSpan | undefined {
+  const span = tracer.startSpan('headgate.check', { kind: SpanKind.SERVER }, parentOf(headers));
+  if (!span.isRecording()) return undefined;
+  const context = trace.setSpan(ROOT_CONTEXT, span);
+  return {
+    startTake: (descriptors) => startTake(tracer, context, descriptors),
+    decided(decision) {
+      span.setAttributes(attributesOf(decision)).end();
+    },
+    failed: (error) => endFailed(span, error),
+  };
+}
+
+function parentOf(headers: HeaderFields): Context {
+  const parent = readTraceContext(headers);
+  if (parent === undefined) return ROOT_CONTEXT;
+  const { traceId, spanId, isSampled } = parent;
+  const traceFlags = isSampled ? TraceFlags.SAMPLED : TraceFlags.NONE;
+  return trace.setSpanContext(ROOT_CONTEXT, { traceId, spanId, traceFlags, isRemote: true });
+}
+
+function attributesOf({ verdict, reason, mode, policy, binding, denial }: Decision) {
+  return {
+    'headgate.verdict': verdict,
+    'headgate.reason': reason,
+    'headgate.mode': mode,
+    'headgate.policy': policy,
+    'headgate.limit': binding?.limit.label,
+    'headgate.decision_id': denial?.id,
+  };
+}
+
+function startTake(tracer: Tracer, context: Context, descriptors: number): TakeSpan {
+  const attributes = { 'headgate.descriptors': descriptors };
+  const span = tracer.startSpan('headgate.take', { kind: SpanKind.CLIENT, attributes }, context);
+  return {
+    answered: (admitted) => span.setAttribute('headgate.admitted', admitted).end(),
+    failed: (error) => endFailed(span, error),
+  };
+}
+
+function endFailed(span: Span, error: unknown): void {
+  const type = error instanceof StoreError ? error.reason : 'fault';
+  span.setAttribute('error.type', type).setStatus({ code: SpanStatusCode.ERROR }).end();
+}

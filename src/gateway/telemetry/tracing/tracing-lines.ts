@@ -1,0 +1,19 @@
+/** Log lines about the spans that go to a collector. */
+import { type LogLines, ONE_A_MINUTE } from '../log/log-line.ts';
+
+export const TRACING_LINES = {
+  tracing_off: {
+    level: 'warn',
+    message: 'a collector is set, but no spans are recorded',
+    fields: { remedy: 'what to do' },
+    meaning: 'Requests are answered and counted as always. See [tracing](tracing.md).',
+  },
+  spans_lost: {
+    level: 'warn',
+    message: 'spans were not exported',
+    fields: { cause: 'an error code, or the first words of what the SDK says' },
+    meaning:
+      'The collector is down, slow, or refuses them, or there are more spans than the SDK queues. Requests are answered and counted as always.',
+    atMost: ONE_A_MINUTE,
+  },
+} as const satisfies LogLines;

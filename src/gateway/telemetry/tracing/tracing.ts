@@ -1,0 +1,50 @@
+/** Sends spans of sampled checks to an OpenTelemetry collector. The SDK is loaded only if a collector is configured. */
+import type { TracingSettings } from '../../config/settings/environment.ts';
+import type { Check } from '../../core/check.ts';
+import { type CheckFor, tracedCheck } from './traced-check.ts';
+import type { TracingEvents } from './tracing-events.ts';
+
+export interface Tracing {
+  /** The check for this store, which records spans. */
+  readonly check: (checkFor: CheckFor, store: Parameters<CheckFor>[0]) => Check;
+  /** Sends the spans that are left, for at most two seconds. */
+  close(): Promise<void>;
+}
+
+export const NO_TRACING: Tracing = {
+  check: (checkFor, store) => checkFor(store),
+  close: async () => {},
+};
+
+const INSTALL =
+  'npm install @opentelemetry/sdk-trace @opentelemetry/resources @opentelemetry/exporter-trace-otlp-proto';
+const PROTOCOL = 'http/protobuf';
+
+/** Without a collector, or if spans cannot be recorded, checks are as if this room did not exist. Never rejects. */
+export async function openTracing(
+  settings: TracingSettings | undefined,
+  events: TracingEvents,
+): Promise<Tracing> {
+  if (settings === undefined) return NO_TRACING;
+  try {
+    return await open(settings, events);
+  } catch (error) {
+    events.off(remedyOf(error));
+    return NO_TRACING;
+  }
+}
+
+async function open(settings: TracingSettings, events: TracingEvents): Promise<Tracing> {
+  if (settings.protocol !== PROTOCOL)
+    throw new Error(`OTEL_EXPORTER_OTLP_PROTOCOL: headgate exports over ${PROTOCOL} only`);
+  const { createRecorder } = await import('./recorder.ts');
+  const { start, close } = createRecorder(settings, events);
+  return { check: (checkFor, store) => tracedCheck(checkFor, store, start), close };
+}
+
+function remedyOf(error: unknown): string {
+  const { code, message } = error as NodeJS.ErrnoException;
+  return code === 'ERR_MODULE_NOT_FOUND'
+    ? `install OpenTelemetry beside headgate: ${INSTALL}`
+    : message;
+}

@@ -1,0 +1,81 @@
+import { expect, test } from 'vitest';
+import { ImportError, importPolicies } from '../../../../src/cli/import/import-source.ts';
+
+const ZONE = 'limit_req_zone $binary_remote_addr zone=a:1m rate=1r/s;';
+
+/** Imports /etc/nginx/nginx.conf of these files. */
+function imported(files: Readonly<Record<string, string>>) {
+  const read = (path: string) => {
+    const text = files[path];
+    if (text === undefined) throw new Error(`${path}: does not exist`);
+    return text;
+  };
+  const list = (folder: string) =>
+    Object.keys(files)
+      .filter((path) => path.startsWith(`${folder}/`))
+      .map((path) => path.slice(folder.length + 1))
+      .filter((name) => !name.includes('/'))
+      .sort();
+  const name = '/etc/nginx/nginx.conf';
+  const source = { name, text: read(name), folder: '/etc/nginx' };
+  const isElsewhere = (path: string) => !path.startsWith('/etc/nginx/');
+  const access = { read, list, isElsewhere, shown: (path: string) => path };
+  return importPolicies('nginx', { ...source, files: access }, { shadow: false });
+}
+
+test('paths are relative to the first file, in included files too', () => {
+  const { text, findings } = imported({
+    '/etc/nginx/nginx.conf': `http { ${ZONE} include conf.d/*.conf; }`,
+    '/etc/nginx/conf.d/site.conf': 'server { include limits/login.inc; }',
+    '/etc/nginx/limits/login.inc': 'location = /login { limit_req zone=a; }',
+  });
+  expect(text).toContain('path: /login');
+  expect(text).toContain('/etc/nginx/limits/login.inc:1');
+  expect(findings).toEqual([]);
+});
+
+test('a pattern may name no file, and a name must', () => {
+  const { findings } = imported({
+    '/etc/nginx/nginx.conf': `${ZONE} include none/*.conf; include /srv/none.conf; server { limit_req zone=a; }`,
+  });
+  expect(findings.map(({ what, why }) => `${what}: ${why}`)).toEqual([
+    'include /srv/none.conf: /srv/none.conf: does not exist. If it has limits, import it too, or run the command where NGINX reads it.',
+  ]);
+});
+
+test('files that include each other are an error', () => {
+  const files = {
+    '/etc/nginx/nginx.conf': `${ZONE} include a.conf;`,
+    '/etc/nginx/a.conf': '\n  include b.conf;',
+    '/etc/nginx/b.conf': 'include a.conf;',
+  };
+  expect(() => imported(files)).toThrow(ImportError);
+  expect(() => imported(files)).toThrow(
+    '/etc/nginx/b.conf:1:1: /etc/nginx/a.conf includes itself, directly or through other files: remove this line',
+  );
+});
+
+test('files that include others twice do not end in a flood', () => {
+  const files: Record<string, string> = { '/etc/nginx/nginx.conf': `${ZONE} include f0;` };
+  for (let i = 0; i < 19; i++) files[`/etc/nginx/f${i}`] = `include f${i + 1}; include f${i + 1};`;
+  files['/etc/nginx/f19'] = '';
+  expect(() => imported(files)).toThrow('more than 2000 files are included');
+});
+
+test('does not show the text of a file elsewhere that is no NGINX configuration', () => {
+  const files = {
+    '/etc/nginx/nginx.conf': `http { ${ZONE}\n  include /etc/shadow; }`,
+    '/etc/shadow': 'root:secret:19000:',
+  };
+  expect(() => imported(files)).toThrow(
+    /^\/etc\/nginx\/nginx\.conf:2:3: \/etc\/shadow has mistakes/,
+  );
+});
+
+test('shows the text of a file below the folder of the first one', () => {
+  const files = {
+    '/etc/nginx/nginx.conf': `http { ${ZONE} include sites/a; }`,
+    '/etc/nginx/sites/a': 'server_name a',
+  };
+  expect(() => imported(files)).toThrow(/^\/etc\/nginx\/sites\/a:1:1: "server_name" has no end/);
+});

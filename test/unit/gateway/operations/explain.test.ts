@@ -1,0 +1,200 @@
+import { describe, expect, test } from 'vitest';
+import { addressPartition } from '../../../../src/gateway/core/identity/partition.ts';
+import {
+  type ExplainedRequest,
+  explain,
+  freshContext,
+} from '../../../../src/gateway/operations/explain.ts';
+import { DIALECT_NAMES } from '../../../../src/gateway/operations/explain-answer.ts';
+import type { Override } from '../../../../src/gateway/stores/overrides/override.ts';
+import { policySetFrom } from '../../../support/policies.ts';
+import { NOON_MS } from '../../../support/requests.ts';
+
+const POLICIES = `
+version: 1
+identity:
+  sources: [api_key, { header: x-cdn-client, from: [173.245.48.0/20] }, ip]
+  trusted_proxies: [loopback, 10.0.0.0/8]
+block: [203.0.113.66]
+default: { limits: [1000/1h] }
+policies:
+  - { name: login, match: { method: POST, path: /login }, limits: [5/5min] }
+  - { name: posts, match: { method: POST, path: "/*" }, limits: [50/1min] }
+  - { name: shop, match: { host: shop.example.com, path: /login }, limits: [50/1min] }
+  - { name: trial, mode: shadow, always: true, limits: [{ rate: 9/1h, per: global }] }`;
+
+async function explained(request: Partial<ExplainedRequest>, policies = POLICIES) {
+  const { steps, answer } = await explain(
+    {
+      method: 'GET',
+      url: '/login',
+      headers: [],
+      proxy: '127.0.0.1',
+      peer: '203.0.113.9',
+      client: undefined,
+      ...request,
+    },
+    freshContext(policySetFrom(policies), NOON_MS),
+  );
+  const on = (subject: string) =>
+    steps.filter(({ about }) => about === subject).map(({ what }) => what);
+  return { on, answer };
+}
+
+test('says which policies apply to a request, and why the others do not', async () => {
+  const { on, answer } = await explained({ method: 'POST', url: '/LOGIN?a=b' });
+  expect(on('path')).toEqual(['/LOGIN?a=b is read as /login']);
+  expect(on('policy')).toEqual([
+    'login applies: it is the most specific match',
+    'posts matches, but login takes precedence',
+    'shop does not match: it requires host shop.example.com',
+    'trial applies in shadow mode: it has always: true',
+    'default does not apply: another policy matches',
+  ]);
+  expect(on('limit')).toEqual([
+    expect.stringMatching(/^login: 5 requests per 5 minutes, per client; counted as hg:v1:\{i\./),
+    'login: 4 of 5 remain after this request',
+  ]);
+  expect(answer.status).toBe(200);
+  expect(answer.headers).toContain('X-RateLimit-Remaining');
+});
+
+test('says which policies another reading of the path adds', async () => {
+  const { on } = await explained({ method: 'POST', url: '//login' });
+  expect(on('path')).toContain('some servers read it as //login');
+  expect(on('policy').slice(0, 2)).toEqual([
+    'login applies: it is the most specific match',
+    'posts applies: it matches another reading of the path',
+  ]);
+});
+
+test('says what a policy requires that the request does not match', async () => {
+  const { on } = await explained({ method: 'GET', url: 'https://api.example.com/search' });
+  expect(on('policy')).toEqual([
+    'login does not match: it requires path /login and method POST',
+    'posts does not match: it requires method POST',
+    'shop does not match: it requires path /login and host shop.example.com',
+    'trial applies in shadow mode: it has always: true',
+    'default applies: no other policy matches',
+  ]);
+});
+
+test.each([
+  [{ proxy: '8.8.8.8' }, 'proxy', /^8\.8\.8\.8 is not in identity\.trusted_proxies/],
+  [{ proxy: '10.1.2.3' }, 'proxy', /^10\.1\.2\.3 is a trusted proxy: 10\.0\.0\.0\/8$/],
+  [{ peer: undefined }, 'address', /^the proxy reports no address$/],
+  [
+    { peer: '173.245.48.5', headers: [['X-CDN-Client', '198.51.100.7']] },
+    'address',
+    /^x-cdn-client is used: 173\.245\.48\.5 is in 173\.245\.48\.0\/20$/,
+  ],
+  [
+    { headers: [['x-cdn-client', '198.51.100.7']] },
+    'address',
+    /^x-cdn-client is ignored: 203\.0\.113\.9 connected to the proxy and is not in/,
+  ],
+  [
+    {
+      peer: '173.245.48.5',
+      headers: [
+        ['x-cdn-client', '198.51.100.7'],
+        ['x-cdn-client', '198.51.100.8'],
+      ],
+    },
+    'address',
+    /^x-cdn-client is ignored: it is not one address$/,
+  ],
+  [
+    { peer: '10.0.0.1', headers: [['x-forwarded-for', '198.51.100.7, 10.0.0.2']] },
+    'address',
+    /^x-forwarded-for: the trusted proxy 10\.0\.0\.2 reports 198\.51\.100\.7$/,
+  ],
+  [
+    { headers: [['x-forwarded-for', '198.51.100.7']] },
+    'address',
+    /^x-forwarded-for is ignored: 203\.0\.113\.9 is not a trusted proxy$/,
+  ],
+  [
+    { headers: [['X-Api-Key', 'k']] },
+    'identity',
+    /^api_key identifies the client; the key is not listed/,
+  ],
+  [{}, 'identity', /^no api_key was sent, or it was not accepted$/],
+  [{ peer: '203.0.113.66' }, 'identity', /^the client is blocked$/],
+  [
+    { url: '/a%00' },
+    'path',
+    /^it has control characters or too many readings: the request is denied$/,
+  ],
+] satisfies [Partial<ExplainedRequest>, string, RegExp][])(
+  '%j: %s',
+  async (request, subject, expected) => {
+    const { on } = await explained(request);
+    expect(on(subject)).toContainEqual(expect.stringMatching(expected));
+  },
+);
+
+test('a header with letters beyond ASCII is read as its UTF-8 bytes', async () => {
+  const { on, answer } = await explained({ headers: [['x-api-key', 'ТОР']] });
+  expect(on('identity')).toContainEqual(expect.stringMatching(/^api_key identifies the client/));
+  expect(answer.status).toBe(200);
+});
+
+test('answers as a gateway does', async () => {
+  expect((await explained({ peer: '203.0.113.66' })).answer.status).toBe(403);
+  expect((await explained({ url: '/a%00' })).answer.status).toBe(400);
+});
+
+test('a refused path has one line, and no policy is explained', async () => {
+  const { on } = await explained({ url: '/a%00' });
+  expect(on('path')).toHaveLength(1);
+  expect(on('policy')).toEqual([]);
+});
+
+describe('the answer is the one that the chosen proxy gets', () => {
+  const login = { method: 'POST', url: '/login' };
+
+  test('envoy, if none is chosen', async () => {
+    expect((await explained(login)).answer).toMatchObject({ dialect: 'envoy', status: 200 });
+  });
+  test.each([
+    ['envoy', 400],
+    ['traefik', 400],
+    ['nginx', 403],
+    ['ingress-nginx', 403],
+    ['envoy-grpc', 400],
+  ])('%s answers a malformed path with %i', async (dialect, status) => {
+    const { answer } = await explained({ url: '/a%00', dialect });
+    expect(answer).toMatchObject({ dialect, status });
+    expect(answer.body).toContain('malformed_path');
+  });
+  test.each(DIALECT_NAMES)('%s lets an admitted request through', async (dialect) => {
+    const { answer } = await explained({ ...login, dialect });
+    expect(answer).toMatchObject({ dialect, status: 200, body: '' });
+    expect(answer.headers.join()).toMatch(/X-RateLimit-Remaining,4/i);
+  });
+  test('an unknown name is refused with a list of the known names', async () => {
+    await expect(explained({ dialect: 'squid' })).rejects.toThrow(
+      `"squid" is not a proxy that headgate knows; use one of ${DIALECT_NAMES.join(', ')}`,
+    );
+  });
+});
+
+test('says that a block for weeks has ended, although no check needs the 31-day salts any more', async () => {
+  const context = freshContext(policySetFrom(POLICIES), NOON_MS);
+  const { long } = addressPartition('203.0.113.9', [64], context.salts.at(NOON_MS, true));
+  const override: Override = {
+    ...{ about: 'client', client: long?.current ?? '', isLong: true, access: 'blocked' },
+    ...{ sinceMs: NOON_MS - 9, untilMs: NOON_MS + 9, reason: 'a test', by: 'ada' },
+  };
+  const ended = () => [{ override, endedMs: NOON_MS, endedBy: 'bob' }];
+  const request = { method: 'GET', url: '/', headers: [], proxy: '127.0.0.1' };
+  const { steps } = await explain(
+    { ...request, client: '203.0.113.9' },
+    { ...context, overrides: { ...context.overrides, ended } },
+  );
+  expect(steps).toContainEqual({
+    about: 'identity',
+    what: expect.stringMatching(/^ended override: .*; unblocked at .* UTC, now, by bob$/),
+  });
+});

@@ -1,0 +1,78 @@
+/**
+ * Which calls share a counter. The rows are the cases of the keys in the tests of envoyproxy/ratelimit
+ * (test/limiter/base_limiter_test.go, TestGenerateCacheKeys…), in its windows.
+ */
+import { expect, test } from 'vitest';
+import { callOf, limitingWith } from '../../../support/rate-limiting.ts';
+
+const RULES = `
+domain: domain
+descriptors:
+  - { key: key, value: value, rate_limit: { unit: second, requests_per_unit: 10 } }
+  - { key: files, value: files/*, share_threshold: true, rate_limit: { unit: second, requests_per_unit: 10 } }
+  - { key: apart, value: files/*, rate_limit: { unit: second, requests_per_unit: 10 } }
+  - key: parent
+    descriptors:
+      - { key: files, value: nested/*, share_threshold: true, rate_limit: { unit: second, requests_per_unit: 10 } }
+  - key: both
+    value: top/*
+    share_threshold: true
+    descriptors:
+      - { key: files, value: nested/*, share_threshold: true, rate_limit: { unit: second, requests_per_unit: 10 } }
+`;
+const SECOND_MS = 1_000;
+
+/** What is left after a call of each, at these moments. */
+async function leftAfter(calls: readonly (readonly [descriptor: string, atMs: number])[]) {
+  const limiting = limitingWith(RULES);
+  const left: (number | undefined)[] = [];
+  for (const [descriptor, atMs] of calls) {
+    limiting.clock.nowMs = 1_234 * SECOND_MS + atMs;
+    left.push((await limiting.answer(callOf('domain', [descriptor]))).statuses[0]?.remaining);
+  }
+  return left;
+}
+
+test('a second of the clock has a counter, the next one another', async () => {
+  const calls = [0, 500, 999, 1_000, 2_500].map((atMs) => ['key=value', atMs] as const);
+  expect(await leftAfter(calls)).toEqual([9, 8, 7, 9, 9]);
+});
+
+test.each([
+  {
+    what: 'values of a pattern with a shared threshold',
+    descriptors: ['a.pdf', 'b.csv', 'c.txt', 'd.json', 'subdir/f.txt'].map(
+      (name) => `files=files/${name}`,
+    ),
+    left: [9, 8, 7, 6, 5],
+  },
+  {
+    what: 'values below the same parent',
+    descriptors: ['parent=value1 files=nested/file1.txt', 'parent=value1 files=nested/file2.csv'],
+    left: [9, 8],
+  },
+  {
+    what: 'values of two patterns',
+    descriptors: ['both=top/file1.txt files=nested/a', 'both=top/file2.pdf files=nested/b'],
+    left: [9, 8],
+  },
+])('$what share a counter', async ({ descriptors, left }) => {
+  expect(await leftAfter(descriptors.map((each) => [each, 0]))).toEqual(left);
+});
+
+test.each([
+  {
+    what: 'values of a pattern without a shared threshold',
+    descriptors: ['apart=files/a.pdf', 'apart=files/b.csv'],
+  },
+  {
+    what: 'parents',
+    descriptors: ['parent=value1 files=nested/a', 'parent=value2 files=nested/a'],
+  },
+  {
+    what: 'keys',
+    descriptors: ['files=files/a', 'apart=files/*', 'key=value'],
+  },
+])('$what have counters of their own', async ({ descriptors }) => {
+  expect(await leftAfter(descriptors.map((each) => [each, 0]))).toEqual(descriptors.map(() => 9));
+});

@@ -1,0 +1,79 @@
+/**
+ * What a call gets below, near and above its limit, in the windows of envoyproxy/ratelimit. The rows are the cases of its
+ * tests: test/redis/fixed_cache_impl_test.go (TestNearLimit) and test/limiter/base_limiter_test.go (TestGetResponseStatus…).
+ *
+ * One thing differs: envoyproxy/ratelimit divides the hits of a call among `within_limit`, `near_limit` and `over_limit`,
+ * and counts a near hit in two of them. headgate gives all hits of a call the outcome of the call.
+ */
+import { describe, expect, test } from 'vitest';
+import { callOf, limitingWith } from '../../../support/rate-limiting.ts';
+
+const SHADOW = 'shadow_mode: true';
+
+/** Hits that the window has counted before the call, the hits of the call, what is left after it, and its outcome. */
+const ROWS = [
+  { limit: 15, unit: 'hour', before: 10, hits: 1, remaining: 4, outcome: 'within' },
+  { limit: 15, unit: 'hour', before: 12, hits: 1, remaining: 2, outcome: 'near' },
+  { limit: 15, unit: 'hour', before: 15, hits: 1, remaining: 0, outcome: 'over' },
+  { limit: 20, unit: 'second', before: 2, hits: 3, remaining: 15, outcome: 'within' },
+  { limit: 8, unit: 'second', before: 5, hits: 2, remaining: 1, outcome: 'near' },
+  { limit: 20, unit: 'second', before: 16, hits: 3, remaining: 1, outcome: 'near' },
+  { limit: 20, unit: 'second', before: 19, hits: 3, remaining: 0, outcome: 'over' },
+  { limit: 20, unit: 'second', before: 15, hits: 7, remaining: 0, outcome: 'over' },
+  { limit: 10, unit: 'second', before: 27, hits: 3, remaining: 0, outcome: 'over' },
+  { limit: 5, unit: 'second', before: 2, hits: 4, remaining: 0, outcome: 'over' },
+  { limit: 5, unit: 'second', before: 7, hits: 4, remaining: 0, outcome: 'over' },
+  { limit: 10, unit: 'second', before: 2, hits: 4, remaining: 4, outcome: 'within' },
+  { limit: 10, unit: 'second', before: 4, hits: 5, remaining: 1, outcome: 'near' },
+] as const;
+
+async function answerTo({ limit, unit, before, hits }: (typeof ROWS)[number], mode = '') {
+  const limiting = limitingWith(`
+domain: domain
+descriptors:
+  - key: key
+    value: value
+    rate_limit: { unit: ${unit}, requests_per_unit: ${limit} }
+    ${mode}
+`);
+  limiting.clock.nowMs = 1_234_500;
+  await limiting.answer(callOf('domain', ['key=value'], before));
+  limiting.counted.length = 0;
+  const answer = await limiting.answer(callOf('domain', ['key=value'], hits));
+  return { ...answer, counted: limiting.counted };
+}
+
+describe.each(ROWS)('$before and $hits of $limit per $unit', (row) => {
+  const isOver = row.outcome === 'over';
+  const status = {
+    limit: { requestsPerUnit: row.limit, unit: row.unit, name: undefined },
+    remaining: row.remaining,
+    // The clock is at 34.5 seconds in the 21st minute of an hour.
+    resetAfter: row.unit === 'hour' ? 2_366 : 1,
+  };
+
+  test(`are ${row.outcome}`, async () => {
+    const answer = await answerTo(row);
+    expect(answer.isOver).toBe(isOver);
+    expect(answer.statuses).toEqual([{ ...status, isOver }]);
+    expect(answer.counted).toEqual([`domain.key_value ${row.outcome} ${row.hits}`]);
+  });
+
+  test('pass in shadow mode', async () => {
+    const answer = await answerTo(row, SHADOW);
+    expect(answer.isOver).toBe(false);
+    expect(answer.statuses).toEqual([{ ...status, isOver: false }]);
+    const outcome = isOver ? 'shadow_over' : row.outcome;
+    expect(answer.counted).toEqual([`domain.key_value ${outcome} ${row.hits}`]);
+  });
+});
+
+test('a descriptor without a limit is OK, and nothing is left of nothing', async () => {
+  const limiting = limitingWith('domain: domain\ndescriptors: []\n');
+  const { isOver, statuses } = await limiting.answer(callOf('domain', ['key=value']));
+  expect([isOver, statuses]).toEqual([
+    false,
+    [{ isOver: false, limit: undefined, remaining: 0, resetAfter: 0 }],
+  ]);
+  expect(limiting.counted).toEqual([]);
+});
