@@ -49,7 +49,7 @@ export async function run(argv: readonly string[]): Promise<void> {
     const program = await createProgram(commandsFor(argv[2]));
     await program.parseAsync(argv);
   } catch (error) {
-    process.exitCode = await reportFailure(error, argv[2]);
+    process.exitCode = reportFailure(error);
   }
 }
 

@@ -1,122 +1,72 @@
-import { readdirSync, readFileSync } from 'node:fs';
-import { join, relative } from 'node:path';
-import { fileURLToPath } from 'node:url';
+/** How the files of src may depend on each other, and what only one of them may do. */
 import { describe, expect, test } from 'vitest';
+import {
+  arrows,
+  BETWEEN_COMMANDS,
+  files,
+  importsOf,
+  isCommand,
+  isRoom,
+  localImports,
+  placeOf,
+  ROOMS,
+  sourceOf,
+} from './rooms.ts';
 
-const SRC = fileURLToPath(new URL('../../src', import.meta.url));
-
-/** The rooms that each room may import. Each may import itself. */
-const ALLOWED: Readonly<Record<string, readonly string[]>> = {
-  main: ['cli'],
-  cli: [
-    'app',
-    'config',
-    'core',
-    'denials',
-    'doctor',
-    'import',
-    'insight',
-    'operations',
-    'proxy-config',
-    'ratelimit',
-    'setup',
-    'telemetry',
-  ],
-  app: [
-    'config',
-    'core',
-    'denials',
-    'dialects',
-    'operations',
-    'ratelimit',
-    'salts',
-    'server',
-    'stores',
-    'telemetry',
-    'tracing',
-  ],
-  'proxy-config': ['config', 'core'],
-  ratelimit: ['config', 'core', 'dialects', 'protobuf'],
-  setup: ['config', 'core', 'proxy-config'],
-  import: ['config', 'core'],
-  insight: ['config', 'core', 'operations', 'salts', 'stores'],
-  server: ['config', 'core', 'operations', 'protobuf'],
-  operations: ['config', 'core', 'denials', 'dialects', 'salts', 'stores', 'telemetry'],
-  doctor: ['config', 'core', 'proxy-config', 'stores'],
-  salts: ['core', 'stores'],
-  denials: ['core'],
-  dialects: ['core', 'protobuf'],
-  stores: ['config', 'core'],
-  telemetry: ['core'],
-  tracing: ['config', 'core', 'telemetry'],
-  config: ['core', 'dialects'],
-  core: [],
-  protobuf: [],
-};
-
-const files = readdirSync(SRC, { recursive: true, encoding: 'utf8' }).filter((name) =>
-  name.endsWith('.ts'),
-);
-const partOf = (file: string) => file.split('/')[0]?.replace(/\.ts$/, '') ?? '';
-
-function importsOf(file: string): string[] {
-  const source = readFileSync(join(SRC, file), 'utf8');
-  const specifiers = [...source.matchAll(/(?:from|import)\s*\(?\s*'([^']+)'/g)].map(
-    (match) => match[1] ?? '',
-  );
-  return specifiers.map((name) =>
-    name.startsWith('.') ? relative(SRC, join(SRC, file, '..', name)) : name,
-  );
-}
-
-const local = (file: string) => importsOf(file).filter((name) => files.includes(name));
-
-test.each(files)('%s imports along the arrows', (file) => {
-  const part = partOf(file);
-  for (const imported of local(file)) {
-    expect([part, ...(ALLOWED[part] ?? [])]).toContain(partOf(imported));
-  }
+test('gateway imports nothing of cli', () => {
+  const crossing = files
+    .filter((file) => file.startsWith('gateway/'))
+    .flatMap((file) => localImports(file).map((imported) => `${file} -> ${imported}`))
+    .filter((arrow) => !/ -> gateway\//.test(arrow));
+  expect(crossing).toEqual([]);
 });
 
-/** The rooms of config that each of them may import. Each may import itself and the files directly in config/. */
-const CONFIG_ROOMS: Readonly<Record<string, readonly string[]>> = {
-  check: ['policy-file'],
-  'envoyproxy-ratelimit': ['settings'],
-  'policy-file': [],
-  settings: [],
-};
-const configRoomOf = (file: string) => /^config\/([^/]+)\//.exec(file)?.[1];
-
-test('config has exactly the listed rooms', () => {
-  const rooms = new Set(files.flatMap((file) => configRoomOf(file) ?? []));
-  expect([...rooms].sort()).toEqual(Object.keys(CONFIG_ROOMS));
+test('rooms import along the arrows, and every arrow is used', () => {
+  const ofRooms = arrows().filter((arrow) => isRoom(arrow.split(' -> ')[0] ?? ''));
+  const allowed = Object.entries(ROOMS).flatMap(([room, others]) =>
+    others.map((other) => `${room} -> ${other}`),
+  );
+  expect(ofRooms).toEqual(allowed.sort());
 });
 
-test.each(files.filter((file) => file.startsWith('config/')))(
-  '%s imports along the arrows of config',
-  (file) => {
-    const room = configRoomOf(file);
-    const allowed = room === undefined ? [] : [room, ...(CONFIG_ROOMS[room] ?? [])];
-    const rooms = local(file).flatMap((imported) => configRoomOf(imported) ?? []);
-    expect(rooms.filter((each) => !allowed.includes(each))).toEqual([]);
-  },
-);
+test('the house has at most 18 rooms and 50 arrows', () => {
+  // With main.ts.
+  expect(Object.keys(ROOMS).length + 1).toBeLessThanOrEqual(18);
+  expect(Object.values(ROOMS).flat().length).toBeLessThanOrEqual(50);
+});
 
-/** The folders of proxies in doctor/proxy-file. */
+test('a command imports only the listed other commands', () => {
+  const between = arrows()
+    .filter((arrow) => arrow.split(' -> ').every(isCommand))
+    .map((arrow) => arrow.replaceAll('cli/', ''));
+  expect(between).toEqual(BETWEEN_COMMANDS);
+});
+
+test('every folder of src is a room or a command', () => {
+  const commands = files.map(placeOf).filter(isCommand);
+  const named = [...sourceOf('cli/program.ts').matchAll(/import\('\.\/([\w-]+)\//g)].map(
+    ([, name = '']) => `cli/${name}`,
+  );
+  expect([...new Set(commands)]).toEqual([...new Set(named)].sort());
+});
+
+/** The folders of proxies in cli/proxy-files/read. */
 const PROXIES = ['caddy', 'envoy', 'haproxy', 'kubernetes', 'nginx', 'traefik'];
-const proxyOf = (file: string) => /^doctor\/proxy-file\/([^/]+)\//.exec(file)?.[1];
+const proxyOf = (file: string) => /^cli\/proxy-files\/read\/([^/]+)\//.exec(file)?.[1];
 
-test('readers of proxies know nothing of each other, and only examine.ts knows them', () => {
+test('readers of proxies know nothing of each other, and only examine-files.ts knows them', () => {
   const inside = files.filter((file) => proxyOf(file) !== undefined);
   expect([...new Set(inside.map(proxyOf))].sort()).toEqual(PROXIES);
   const arrows = files.flatMap((file) =>
-    local(file).flatMap((imported) => {
+    localImports(file).flatMap((imported) => {
       const [from, to] = [proxyOf(file), proxyOf(imported)];
       const isText = /finding-texts\.ts$/.test(imported);
       return to === undefined || from === to || isText ? [] : [`${file} -> ${imported}`];
     }),
   );
-  const readers = arrows.filter((each) => each.startsWith('doctor/proxy-file/examine.ts -> '));
+  const readers = arrows.filter((each) =>
+    each.startsWith('cli/proxy-files/read/examine-files.ts -> '),
+  );
   expect(arrows).toEqual(readers);
   expect(readers).toHaveLength(PROXIES.length);
 });
@@ -126,18 +76,9 @@ const MAX_LINES = 220;
 const LONG_FILES: readonly string[] = [];
 
 test(`no file is longer than ${MAX_LINES} lines`, () => {
-  const linesOf = (file: string) => readFileSync(join(SRC, file), 'utf8').split('\n').length - 1;
+  const linesOf = (file: string) => sourceOf(file).split('\n').length - 1;
   const long = files.filter((file) => linesOf(file) > MAX_LINES && !LONG_FILES.includes(file));
   expect(long).toEqual([]);
-});
-
-test('other rooms import proxy-config only through proxy-config.ts', () => {
-  const inside = (file: string) => partOf(file) === 'proxy-config';
-  const doors = files
-    .filter((file) => !inside(file))
-    .flatMap(local)
-    .filter(inside);
-  expect(new Set(doors)).toEqual(new Set(['proxy-config/proxy-config.ts']));
 });
 
 test('there is no cycle', () => {
@@ -145,7 +86,7 @@ test('there is no cycle', () => {
   const visit = (file: string, trail: readonly string[]) => {
     expect(trail, `${[...trail, file].join(' -> ')}`).not.toContain(file);
     if (done.has(file)) return;
-    for (const imported of local(file)) visit(imported, [...trail, file]);
+    for (const imported of localImports(file)) visit(imported, [...trail, file]);
     done.add(file);
   };
   for (const file of files) visit(file, []);
@@ -154,42 +95,41 @@ test('there is no cycle', () => {
 
 describe('the core is pure', () => {
   const PURE = new Set(['node:crypto', 'node:net', 'find-my-way', 'ipaddr.js', 'lru-cache']);
-  test.each(files.filter((file) => /^(core|dialects)\//.test(file)))('%s', (file) => {
+  test.each(files.filter((file) => /^gateway\/(core|dialects)\//.test(file)))('%s', (file) => {
     const foreign = importsOf(file).filter((name) => !files.includes(name));
     expect(foreign.filter((name) => !PURE.has(name))).toEqual([]);
-    const source = readFileSync(join(SRC, file), 'utf8');
+    const source = sourceOf(file);
     expect(source).not.toMatch(
       /Date\.now|new Date|performance\.|setTimeout|setInterval|process\.|Math\.random/,
     );
   });
 });
 
-test('only config/settings/environment.ts reads the environment', () => {
+test('only gateway/config/settings/environment.ts reads the environment', () => {
   const readers = files.filter((file) =>
-    /(?:readEnvironment|commandEnvironment|dropInFor)\(process\.env\)/.test(
-      readFileSync(join(SRC, file), 'utf8'),
-    ),
+    /(?:readEnvironment|commandEnvironment|dropInFor)\(process\.env\)/.test(sourceOf(file)),
   );
-  const others = files.filter((file) => /process\.env/.test(readFileSync(join(SRC, file), 'utf8')));
+  const others = files.filter((file) => /process\.env/.test(sourceOf(file)));
   expect(others).toEqual(readers);
 });
 
-test('only cli/support/output.ts and the log print, so that all output is escaped for terminals', () => {
-  const printers = files.filter((file) =>
-    /\bconsole\.|process\.std(out|err)/.test(readFileSync(join(SRC, file), 'utf8')),
-  );
-  expect(printers.sort()).toEqual(['cli/support/output.ts', 'telemetry/standard-output.ts']);
+test('only cli/output/output.ts and the log print, so that all output is escaped for terminals', () => {
+  const printers = files.filter((file) => /\bconsole\.|process\.std(out|err)/.test(sourceOf(file)));
+  expect(printers.sort()).toEqual([
+    'cli/output/output.ts',
+    'gateway/telemetry/log/standard-output.ts',
+  ]);
 });
 
 /** `headgate test --run`: the user of the command writes the pattern. */
-const PATTERN_OF_THE_COMMAND_LINE = 'insight/policy-tests/selection.ts';
+const PATTERN_OF_THE_COMMAND_LINE = 'cli/policy-tests/selection.ts';
 
 /** Expressions of proxies' files. They end soon, or run in a context that Node stops after seconds. */
-const PATTERNS_OF_PROXIES = 'doctor/proxy-file/expression.ts';
+const PATTERNS_OF_PROXIES = 'cli/proxy-files/read/expression.ts';
 
 test('no other regular expression is built at run time, so that no foreign input becomes a pattern', () => {
   const makers = files.filter((file) =>
-    /\bRegExp\(|\.(match|matchAll|search)\((?![/A-Z])/.test(readFileSync(join(SRC, file), 'utf8')),
+    /\bRegExp\(|\.(match|matchAll|search)\((?![/A-Z])/.test(sourceOf(file)),
   );
-  expect(makers).toEqual([PATTERNS_OF_PROXIES, PATTERN_OF_THE_COMMAND_LINE]);
+  expect(makers).toEqual([PATTERN_OF_THE_COMMAND_LINE, PATTERNS_OF_PROXIES]);
 });

@@ -9,7 +9,8 @@ import { type ExaminedRuleFile, examineRules } from '../../gateway/ratelimit/rul
 import { isRuleFile } from '../../gateway/ratelimit/rules/is-rule-file.ts';
 import { readRuleFile } from '../../gateway/ratelimit/rules/rule-file.ts';
 import { listRuleFiles } from '../../gateway/ratelimit/rules/rule-files.ts';
-import { type ExaminedFile, examinePolicies } from './advice/examine-policies.ts';
+import type { ExaminedFile } from '../output/diagnostics.ts';
+import { examinePolicies } from './advice/examine-policies.ts';
 
 export interface CheckOptions {
   /** Path of the list of Cloudflare networks. */

@@ -3,8 +3,8 @@
 import type { Diagnostic } from '../../gateway/config/diagnostic.ts';
 import type { Severity } from '../../gateway/config/rules.ts';
 import { printable } from '../../gateway/core/printable.ts';
+import type { ExaminedFile } from '../output/diagnostics.ts';
 import { placeOf, sentenceOf } from '../output/diagnostics.ts';
-import type { ExaminedFile } from './advice/examine-policies.ts';
 
 const COMMANDS: Readonly<Record<Severity, string>> = {
   error: 'error',

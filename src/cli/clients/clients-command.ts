@@ -1,9 +1,12 @@
 /** `headgate clients`: list denied clients, show one; reset, block and exempt clients. */
+
 import { Command } from 'commander';
 import { clientText } from '../../gateway/operations/listed-fields.ts';
 import { OPERATIONS } from '../../gateway/operations/operation-table.ts';
 import type { DenialList } from '../../gateway/operations/schemas/denials.ts';
+import { shortTime } from '../../gateway/operations/time-text.ts';
 import { inspectionText } from '../ops-client/client-text.ts';
+import { deniedUntilCell } from '../ops-client/denied-until.ts';
 import { callGateway, type GatewayFlags } from '../ops-client/gateway-client.ts';
 import {
   type ChangeFlags,
@@ -20,15 +23,8 @@ import { accessText, liftedText, toned } from '../ops-client/override-text.ts';
 import { resetText } from '../ops-client/reset-text.ts';
 import { EXIT_FAULT } from '../output/exit-codes.ts';
 import { countUpTo } from '../output/numbers.ts';
-import {
-  type Line,
-  type OutputFlags,
-  print,
-  say,
-  shortTime,
-  withOutput,
-} from '../output/output.ts';
-import { deniedUntilCell, table } from '../output/table.ts';
+import { type Line, type OutputFlags, print, say, withOutput } from '../output/output.ts';
+import { table } from '../output/table.ts';
 
 interface TopFlags extends GatewayFlags, OutputFlags {
   readonly limit: number;

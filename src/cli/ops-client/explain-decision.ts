@@ -1,11 +1,10 @@
 /** Explains a recent denial, which a running gateway remembers. */
-import type { CurrentQuota } from '../../gateway/denials/denial-report.ts';
 import { clientText } from '../../gateway/operations/listed-fields.ts';
 import { OPERATIONS } from '../../gateway/operations/operation-table.ts';
 import { endedText, inForceText } from '../../gateway/operations/override-text.ts';
 import type { DenialDetails } from '../../gateway/operations/schemas/denials.ts';
-import { momentText } from '../../gateway/operations/time-text.ts';
-import { columns, type OutputFlags, print, shortTime } from '../output/output.ts';
+import { momentText, shortTime } from '../../gateway/operations/time-text.ts';
+import { columns, type OutputFlags, print } from '../output/output.ts';
 import { callGateway, type GatewayFlags } from './gateway-client.ts';
 
 export async function explainDecision(
@@ -84,7 +83,10 @@ function laterText({
   return `${times} of this client by this policy, the last at ${shortTime(last)} UTC as ${id}; their cause may differ`;
 }
 
-function quotaText(now: CurrentQuota, { allows, policy_mode: mode }: DenialDetails): string {
+function quotaText(
+  now: NonNullable<DenialDetails['now']>,
+  { allows, policy_mode: mode }: DenialDetails,
+): string {
   const { remaining, retry_after_ms: waitMs } = now;
   return [
     ...(mode === undefined || mode === 'enforce' ? [] : [`policy mode: ${mode}`]),

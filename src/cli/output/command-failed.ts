@@ -1,10 +1,12 @@
-/** The error of a command that cannot do what it was asked for. Its message is for people, and is all that is printed. */
+/** The error of a command that cannot do its work. Its lines are for people, and are all that is printed. */
 export class CommandFailed extends Error {
-  override readonly name = 'CommandFailed';
+  override readonly name: string = 'CommandFailed';
   readonly exitCode: number;
+  readonly lines: readonly string[];
 
-  constructor(exitCode: number, message: string, options?: ErrorOptions) {
-    super(message, options);
+  constructor(exitCode: number, lines: string | readonly string[], options?: ErrorOptions) {
+    super([lines].flat().join('\n'), options);
     this.exitCode = exitCode;
+    this.lines = [lines].flat();
   }
 }

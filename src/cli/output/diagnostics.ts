@@ -2,7 +2,15 @@
 
 import type { Diagnostic, Place } from '../../gateway/config/diagnostic.ts';
 import type { Severity } from '../../gateway/config/rules.ts';
-import type { ExaminedFile } from '../check/advice/examine-policies.ts';
+
+export interface ExaminedFile {
+  readonly file: string;
+  /** Number of policies, with the default; undefined if the file is invalid. */
+  readonly policies: number | undefined;
+  /** Number of limits in place of policies, if it is a rate limit file. Undefined if it is invalid. */
+  readonly limits?: number | undefined;
+  readonly diagnostics: readonly Diagnostic[];
+}
 
 /** Formats the diagnostics of all files. */
 export type Output = (files: readonly ExaminedFile[]) => string;

@@ -7,8 +7,6 @@ import { styleText } from 'node:util';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { printable, printableJson } from '../../gateway/core/printable.ts';
 
-export { shortTime } from '../../gateway/operations/time-text.ts';
-
 /** Whoever read the output, such as `head -1`, has enough. The command still ends with its own exit code. */
 for (const stream of [process.stdout, process.stderr]) {
   stream.on('error', (error: NodeJS.ErrnoException) => {

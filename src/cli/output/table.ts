@@ -1,7 +1,5 @@
 /** Tables whose cells may have tones. `columns` of output.ts aligns plain texts. */
 import { printable } from '../../gateway/core/printable.ts';
-import type { DenialList } from '../../gateway/operations/schemas/denials.ts';
-import { relativeTime, shortTime } from '../../gateway/operations/time-text.ts';
 import type { Line, Span } from './output.ts';
 
 /** A cell of several spans shows them one after the other. */
@@ -38,22 +36,4 @@ function escaped(span: Span): Span {
 
 function widthOf(cell: readonly Span[]): number {
   return cell.reduce((sum, span) => sum + (typeof span === 'string' ? span : span.text).length, 0);
-}
-
-type Denied = Pick<DenialList['clients'][number], 'until' | 'limit' | 'listed'>;
-
-export function deniedUntilCell(denied: Denied, nowMs: number): Cell {
-  const { until } = denied;
-  return until === undefined ? endlessText(denied) : untilCell(until, nowMs);
-}
-
-/** For a denial without an end: a limit may never allow the request, or the policy file blocks the client. */
-export function endlessText({ limit, listed }: Denied): string {
-  if (limit !== undefined) return 'never allowed';
-  return listed?.applies === true ? 'by file' : '';
-}
-
-/** `2026-11-22 00:53:32, in 42 min` */
-export function untilCell(iso: string, nowMs: number): Cell {
-  return [shortTime(iso), { text: `, ${relativeTime(iso, nowMs)}`, tone: 'aside' }];
 }

@@ -2,11 +2,12 @@
 import type { Command } from 'commander';
 import { OPERATIONS } from '../../gateway/operations/operation-table.ts';
 import type { OverrideReport } from '../../gateway/operations/schemas/overrides.ts';
+import { untilCell } from '../ops-client/denied-until.ts';
 import { callGateway, type GatewayFlags } from '../ops-client/gateway-client.ts';
 import { gatewayCommand } from '../ops-client/gateway-options.ts';
 import { effectText, subjectText, toned } from '../ops-client/override-text.ts';
 import { type Line, type OutputFlags, print, withOutput } from '../output/output.ts';
-import { table, untilCell } from '../output/table.ts';
+import { table } from '../output/table.ts';
 
 export function overridesCommand(): Command {
   return withOutput(gatewayCommand('overrides'))

@@ -3,6 +3,7 @@ import { commandEnvironment } from '../environment/commands.ts';
 import { type LogFlags, openLogs, parsingOf } from '../evidence/log-options.ts';
 import { replayPage } from '../evidence/page/replay-page.ts';
 import { readPolicyFile } from '../evidence/policies.ts';
+import { startProgress } from '../evidence/progress.ts';
 import type { MisreadLine } from '../evidence/reading/entry-stream.ts';
 import { textOf } from '../evidence/replay/report-text.ts';
 import { runReplay } from '../evidence/replay/run.ts';
@@ -10,7 +11,6 @@ import { EXIT_FAULT } from '../output/exit-codes.ts';
 import { interruptible } from '../output/interrupt.ts';
 import { columns, complain, type OutputFlags, print, terminalLine } from '../output/output.ts';
 import { OutputFile } from '../output/output-file.ts';
-import { startProgress } from '../output/progress.ts';
 import { type FailOn, failuresOf } from './fail-on.ts';
 
 export interface ReplayFlags extends LogFlags, OutputFlags {

@@ -22,6 +22,7 @@ import { VERSION } from '../../gateway/config/version.ts';
 import { createTelemetry, type Telemetry } from '../../gateway/telemetry/telemetry.ts';
 import { textOf } from '../output/output.ts';
 import { banner } from './banner.ts';
+import { failedStart } from './failed-start.ts';
 import { endOnFault, endWithGrace } from './shutdown.ts';
 
 export interface ServeFlags {
@@ -41,13 +42,14 @@ export async function serve(
   read = () => readEnvironment(process.env),
 ): Promise<void> {
   const resources = new OpenResources();
+  const environment = { ...read(), ...flags };
   try {
-    await serveInRole({ ...read(), ...flags }, resources);
+    await serveInRole(environment, resources);
   } catch (error) {
     // A signal ended the start, and decides the exit code.
     if (resources.isClosing) return;
     void closeAfterFailure(resources);
-    throw error;
+    throw failedStart(error, environment);
   }
 }
 

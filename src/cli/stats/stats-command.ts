@@ -1,13 +1,15 @@
 /** `headgate stats`: active windows, their memory and the state of Redis. */
+
 import type { Command } from 'commander';
 import { OPERATIONS } from '../../gateway/operations/operation-table.ts';
 import { firstText, gatewaysText, plural } from '../../gateway/operations/rate-text.ts';
 import type { StatsReport } from '../../gateway/operations/schemas/stats.ts';
+import { shortTime } from '../../gateway/operations/time-text.ts';
 import { unseenText } from '../../gateway/telemetry/proxies/unseen-header.ts';
 import { callGateway, type GatewayFlags } from '../ops-client/gateway-client.ts';
 import { gatewayCommand } from '../ops-client/gateway-options.ts';
 import { EXIT_FAULT } from '../output/exit-codes.ts';
-import { type Line, type OutputFlags, print, shortTime, withOutput } from '../output/output.ts';
+import { type Line, type OutputFlags, print, withOutput } from '../output/output.ts';
 import { alignedRows, type Cell } from '../output/table.ts';
 
 export function statsCommand(): Command {

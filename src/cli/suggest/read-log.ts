@@ -3,13 +3,13 @@
 import { count, counted } from '../evidence/figures.ts';
 import type { LogEntry } from '../evidence/log-entry.ts';
 import { type LogFlags, openLogs, parsingOf } from '../evidence/log-options.ts';
+import { startProgress } from '../evidence/progress.ts';
 import { EntryStream, type LineCounts } from '../evidence/reading/entry-stream.ts';
 import { LogError } from '../evidence/reading/log-error.ts';
 import type { OpenLog } from '../evidence/reading/open-log.ts';
 import { INTERRUPTED, untilAborted } from '../evidence/reading/until-aborted.ts';
 import { interruptible } from '../output/interrupt.ts';
 import { terminalLine } from '../output/output.ts';
-import { startProgress } from '../output/progress.ts';
 
 export interface ReadLog {
   readonly log: OpenLog;

@@ -1,9 +1,12 @@
 /** The same as text that is printed once. */
+
 import { clientText } from '../../gateway/operations/listed-fields.ts';
 import { rateText } from '../../gateway/operations/rate-text.ts';
+import { shortTime } from '../../gateway/operations/time-text.ts';
+import { deniedUntilCell } from '../ops-client/denied-until.ts';
 import { toned } from '../ops-client/override-text.ts';
-import { type Line, shortTime } from '../output/output.ts';
-import { deniedUntilCell, table } from '../output/table.ts';
+import type { Line } from '../output/output.ts';
+import { table } from '../output/table.ts';
 import type { Snapshot } from './gather.ts';
 import { denialRateOf } from './rows.ts';
 import { lineOf } from './spans.ts';

@@ -39,7 +39,7 @@ export function takeTerminal(screen: Screen, { onKey, onContinued }: TerminalEve
 
   const fail = (error: unknown) => {
     giveBack();
-    void reportFailure(error).then((code) => process.exit(code));
+    process.exit(reportFailure(error));
   };
   // The signal itself ends the process, so that others see what ended it.
   const end = (signal: NodeJS.Signals) => {

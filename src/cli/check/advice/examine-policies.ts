@@ -1,20 +1,11 @@
 /** Examines policy files for `headgate check`: every diagnostic of loading, and the advice. */
-import type { Diagnostic } from '../../../gateway/config/diagnostic.ts';
 import { FileError } from '../../../gateway/config/file-error.ts';
 import { compilePolicies } from '../../../gateway/config/policy-file/compile.ts';
 import { notesOn } from '../../../gateway/config/policy-file/notes.ts';
 import { type PolicyFiles, validateFiles } from '../../../gateway/config/policy-file/read.ts';
 import { displayName, readText } from '../../../gateway/config/text-file.ts';
+import type { ExaminedFile } from '../../output/diagnostics.ts';
 import { adviceOn } from './advice.ts';
-
-export interface ExaminedFile {
-  readonly file: string;
-  /** Number of policies, with the default; undefined if the file is invalid. */
-  readonly policies: number | undefined;
-  /** Number of limits in place of policies, if it is a rate limit file. Undefined if it is invalid. */
-  readonly limits?: number | undefined;
-  readonly diagnostics: readonly Diagnostic[];
-}
 
 /** `readNamed` reads the policy file itself; it may be standard input. */
 export function examinePolicies(

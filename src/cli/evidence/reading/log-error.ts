@@ -1,15 +1,13 @@
-/** The error for logs that cannot be read. */
+/** The logs cannot be read. Each problem names the log and says what to do. */
 import { printable } from '../../../gateway/core/printable.ts';
+import { CommandFailed } from '../../output/command-failed.ts';
+import { EXIT_FAULT } from '../../output/exit-codes.ts';
 
-export class LogError extends Error {
+export class LogError extends CommandFailed {
   override readonly name = 'LogError';
   readonly code = 'HEADGATE_UNREADABLE_LOG';
-  /** One line for each problem. It names the log and says what to do. */
-  readonly problems: readonly string[];
 
   constructor(problems: readonly string[]) {
-    const shown = problems.map(printable);
-    super(shown.join('\n'));
-    this.problems = shown;
+    super(EXIT_FAULT, problems.map(printable));
   }
 }

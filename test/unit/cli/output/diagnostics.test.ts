@@ -1,7 +1,7 @@
 /** The outputs of `headgate check`. */
 import { describe, expect, test } from 'vitest';
-import type { ExaminedFile } from '../../../../src/cli/check/advice/examine-policies.ts';
 import { asGithubCommands } from '../../../../src/cli/check/diagnostics-github.ts';
+import type { ExaminedFile } from '../../../../src/cli/output/diagnostics.ts';
 import { asJson } from '../../../../src/cli/output/diagnostics-json.ts';
 import { asText } from '../../../../src/cli/output/diagnostics-text.ts';
 import { diagnostic } from '../../../../src/gateway/config/diagnostic.ts';

@@ -1,5 +1,5 @@
 /** A progress line on a terminal: how much of the logs is read, how fast, and for how long still. Nothing otherwise. */
-import type { LogProgress } from '../evidence/reading/open-log.ts';
+import type { LogProgress } from './reading/open-log.ts';
 
 export interface Progress extends Disposable {
   /** Lines read so far. */
