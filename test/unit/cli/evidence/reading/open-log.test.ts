@@ -184,7 +184,7 @@ describe('openLog refuses', () => {
     mkdirSync(join(folder, 'sub'), { recursive: true });
     await expect(open(['/nowhere/a', join(folder, 'sub')])).rejects.toMatchObject({
       name: 'LogError',
-      problems: [
+      lines: [
         expect.stringContaining('does not exist'),
         expect.stringContaining('is a directory'),
       ],
