@@ -1,7 +1,6 @@
 /** Formats diagnostics for GitHub Actions: workflow commands that annotate lines. */
 
-import type { Diagnostic } from '../../gateway/config/diagnostic.ts';
-import type { Severity } from '../../gateway/config/rules.ts';
+import type { Diagnostic, Severity } from '../../gateway/config/diagnostic.ts';
 import { printable } from '../../gateway/core/printable.ts';
 import type { ExaminedFile } from '../output/diagnostics.ts';
 import { placeOf, sentenceOf } from '../output/diagnostics.ts';
@@ -10,6 +9,7 @@ const COMMANDS: Readonly<Record<Severity, string>> = {
   error: 'error',
   warning: 'warning',
   info: 'notice',
+  fine: 'notice',
 };
 
 export function asGithubCommands(files: readonly ExaminedFile[]): string {

@@ -5,7 +5,6 @@ import {
   type PolicyFiles,
   readPolicies,
 } from '../../gateway/config/policy-file/read.ts';
-import { RULES } from '../../gateway/config/rules.ts';
 import { displayName, readText } from '../../gateway/config/text-file.ts';
 import { relativeTime } from '../../gateway/operations/time-text.ts';
 import { examinePolicies } from '../check/advice/examine-policies.ts';
@@ -27,7 +26,7 @@ export function policyFindings(files: PolicyFiles): DoctorFinding[] {
       part: 'configuration' as const,
       subject: `${diagnostic.file}:${line}:${column}`,
       problem: sentenceOf(diagnostic),
-      remedy: diagnostic.severity === 'info' ? '' : RULES[diagnostic.rule].remedy,
+      remedy: diagnostic.remedy,
     };
   });
   if (policies === undefined) return findings;

@@ -1,7 +1,6 @@
 /** What the outputs of `headgate check` share. */
 
-import type { Diagnostic, Place } from '../../gateway/config/diagnostic.ts';
-import type { Severity } from '../../gateway/config/rules.ts';
+import type { Diagnostic, Place, Severity } from '../../gateway/config/diagnostic.ts';
 
 export interface ExaminedFile {
   readonly file: string;

@@ -1,5 +1,5 @@
-/** A diagnostic: one thing that is wrong or doubtful in a file, with its place and its rule. */
-import { type Rule, type Severity, severityOf } from './rules.ts';
+/** A diagnostic: one thing that is wrong or doubtful, with its place, its rule and its remedy. */
+import { RULES, type Rule, type Severity as RuleSeverity } from './rules.ts';
 import type { Path } from './yaml-path.ts';
 
 /** Both count from 1. */
@@ -16,16 +16,22 @@ export interface Excerpt {
   readonly caret: number;
 }
 
+/** `fine`: was examined, and is as it should be. */
+export type Severity = RuleSeverity | 'fine';
+
 export interface Diagnostic {
-  readonly rule: Rule;
+  /** A stable id. `headgate check` has those of rules.ts; other commands have their own. */
+  readonly rule: string;
   readonly severity: Severity;
-  /** The name that is shown to people. */
+  /** The name that is shown to people: of a file, or of the address or URL that was examined. */
   readonly file: string;
   /** Undefined if the diagnostic is about the whole file, or the file is missing. */
   readonly place: Place | undefined;
   /** `policies[2].limits[0]`; empty if the message names what it is about. */
   readonly path: string;
   readonly message: string;
+  /** What to do. Empty if nothing is to do, or if the message says it. */
+  readonly remedy: string;
   /** Undefined for the whole file, and for lines that may hold a secret. */
   readonly excerpt?: Excerpt | undefined;
 }
@@ -39,9 +45,12 @@ export interface DiagnosticDraft {
   readonly offset?: number;
 }
 
-/** Adds the severity of the rule. */
-export function diagnostic(parts: Omit<Diagnostic, 'severity'>): Diagnostic {
-  return { ...parts, severity: severityOf(parts.rule) };
+/** Adds the severity and the remedy of a rule of `headgate check`. */
+export function diagnostic(
+  parts: Omit<Diagnostic, 'severity' | 'remedy'> & { readonly rule: Rule },
+): Diagnostic {
+  const { severity, remedy } = RULES[parts.rule];
+  return { ...parts, severity, remedy: severity === 'info' ? '' : remedy };
 }
 
 /** The form in errors and logs: `file:line:column: path: message`. */

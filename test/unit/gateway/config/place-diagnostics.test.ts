@@ -23,6 +23,7 @@ describe('diagnostics', () => {
       {
         rule,
         severity: 'error',
+        remedy: expect.stringContaining('`docs/policy-file.md`'),
         file: 'f.yaml',
         place: { line: 4, column: 8 },
         path: 'list[0]',

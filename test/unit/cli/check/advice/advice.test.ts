@@ -3,12 +3,11 @@ import { hash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { adviceOnKeys } from '../../../../../src/cli/check/advice/keys.ts';
 import { validatePolicyFile } from '../../../../../src/gateway/config/policy-file/validate.ts';
-import type { Rule } from '../../../../../src/gateway/config/rules.ts';
 import { policyFileContext } from '../../../../support/policies.ts';
 import { diagnosticsIn } from './diagnostics-in.ts';
 
 const DEFAULT = 'default: { limits: [1000/1h] }';
-const rulesIn = (sections: string, nowMs?: number): Rule[] =>
+const rulesIn = (sections: string, nowMs?: number): string[] =>
   diagnosticsIn(`{ version: 1, ${sections} }`, 'policies.yaml', nowMs).map(({ rule }) => rule);
 
 const limits = (text: string) => `default: { limits: [${text}] }`;

@@ -184,10 +184,7 @@ describe('openLog refuses', () => {
     mkdirSync(join(folder, 'sub'), { recursive: true });
     await expect(open(['/nowhere/a', join(folder, 'sub')])).rejects.toMatchObject({
       name: 'LogError',
-      lines: [
-        expect.stringContaining('does not exist'),
-        expect.stringContaining('is a directory'),
-      ],
+      lines: [expect.stringContaining('does not exist'), expect.stringContaining('is a directory')],
     });
   });
   test('a format that it does not know', async () => {
