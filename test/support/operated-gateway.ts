@@ -1,5 +1,5 @@
 /** A gateway in this process, made of the same parts as one that counts in memory, with the operations on it. */
-import { createCheck, NO_EVENTS } from '../../src/gateway/core/check.ts';
+import { createCheck, UNOBSERVED } from '../../src/gateway/core/check.ts';
 import type { PolicySet } from '../../src/gateway/core/matching/policy-set.ts';
 import { Denials } from '../../src/gateway/denials/denials.ts';
 import type { OutputOf } from '../../src/gateway/operations/operation.ts';
@@ -95,8 +95,8 @@ export function operatedGateway(options: OperatedOptions) {
   const check = createCheck({
     ...{ store: memory, local, salts, overrides },
     newId: (decision, denied, isShadow) => denials.name(decision, denied, isShadow),
-    events: {
-      ...NO_EVENTS,
+    observer: {
+      ...UNOBSERVED,
       wouldDeny(decision) {
         tally.addShadow(decision);
         denials.wouldDeny(decision);
