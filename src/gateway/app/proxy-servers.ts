@@ -7,7 +7,7 @@ import { createCheckServer } from '../server/check-server.ts';
 import { createGrpcServer } from '../server/grpc/grpc-server.ts';
 import { createJsonServer } from '../server/json-server.ts';
 import type { PortName } from '../server/proxy-ports.ts';
-import type { ProxyEvents } from '../telemetry/proxies/proxy-events.ts';
+import type { Telemetry } from '../telemetry/telemetry.ts';
 import type { RateLimits } from './ratelimit/rate-limits.ts';
 
 export { catchFaultsOfConnections } from '../server/connection-guard.ts';
@@ -15,7 +15,7 @@ export { catchFaultsOfConnections } from '../server/connection-guard.ts';
 export interface ProxyServersOptions {
   readonly environment: Environment;
   readonly handleCheck: HandleCheck;
-  readonly telemetry: Pick<ProxyEvents, 'unauthorizedRefused' | 'connectionFailed'>;
+  readonly telemetry: Pick<Telemetry['proxies'], 'unauthorizedRefused' | 'connectionFailed'>;
   /** Undefined: calls of Envoy's rate limit filter are not answered. */
   readonly rateLimits: RateLimits | undefined;
 }

@@ -8,7 +8,6 @@ import { OperationError, type OperationErrorCode } from '../operations/operation
 import type { Operate } from '../operations/operations.ts';
 import { createOpsServer, type Health } from '../server/ops-server.ts';
 import { openProxyPorts } from '../server/proxy-ports.ts';
-import type { WorkerEvents } from '../telemetry/process/process-events.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import type { Gateway } from './gateway.ts';
 import { warnIfOpen } from './open-ports.ts';
@@ -135,7 +134,7 @@ function unseenByWorkers(supervisor: Supervisor): UnseenHeader[] {
 
 function replaceWorkers(
   supervisor: Supervisor,
-  events: WorkerEvents,
+  events: Telemetry['workers'],
   isReady: () => boolean,
 ): () => Promise<void> {
   let isRunning = false;

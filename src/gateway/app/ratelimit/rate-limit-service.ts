@@ -9,7 +9,7 @@ import type { Arrivals } from '../../server/arrivals.ts';
 import { FAULT, type GrpcStatus, statusOfError } from '../../server/grpc/status.ts';
 import type { UnaryCall, UnaryService } from '../../server/grpc/unary-service.ts';
 import type { JsonAnswer } from '../../server/json-server.ts';
-import type { DecisionEvents } from '../../telemetry/decisions/decision-events.ts';
+import type { Telemetry } from '../../telemetry/telemetry.ts';
 
 const NAME = 'envoy.service.ratelimit.v3.RateLimitService';
 /** How logs and metrics name the proxy that asks. */
@@ -23,7 +23,7 @@ const STATUS_CODES: Readonly<Record<RefusedCall['code'], number>> = {
 export interface RateLimitServiceOptions {
   readonly limiting: Pick<RateLimiting, 'answer'>;
   readonly arrivals: Arrivals;
-  readonly events: Pick<DecisionEvents, 'checkFailed'>;
+  readonly events: Pick<Telemetry['decisions'], 'checkFailed'>;
   /** Called with each call that was answered. */
   readonly onDecided: (answered: AnsweredCall, dialect: string, durationMs: number) => void;
 }

@@ -2,7 +2,6 @@
 import { OperationError } from '../../operations/operation-error.ts';
 import type { OperationName } from '../../operations/operations.ts';
 import type { PortName } from '../../server/proxy-ports.ts';
-import type { OperatorEvents } from '../../telemetry/operators/operator-events.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
 import type { PortlessGateway } from '../portless-gateway.ts';
 import type { OperationOutcome, WorkerMessage, WorkerReport } from './messages.ts';
@@ -42,7 +41,7 @@ export function workerDuties(options: WorkerDutiesOptions): WorkerDuties {
 /** Errors do not cross process borders, so the outcome has the code and the message. */
 async function outcomeOf(
   operation: Promise<unknown>,
-  events: Pick<OperatorEvents, 'operationFailed'>,
+  events: Pick<Telemetry['operators'], 'operationFailed'>,
 ): Promise<OperationOutcome> {
   try {
     return { result: await operation };

@@ -16,7 +16,13 @@ export interface LogLine {
   readonly atMost?: string;
 }
 
+/** By event. */
 export type LogLines = Readonly<Record<string, LogLine>>;
+
+/** All fields of a line. TypeScript rejects unknown fields only if the type has a known one, hence `event`. */
+export type FieldsOf<Lines extends LogLines, Event extends keyof Lines> = Readonly<
+  Record<keyof Lines[Event]['fields'], unknown>
+> & { readonly event?: never };
 
 /** Names or mistakes that one line lists. `headgate check` lists all mistakes. */
 export const MOST_LISTED = 20;

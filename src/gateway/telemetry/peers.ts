@@ -1,5 +1,7 @@
-/** Log lines about what gateways share through Redis, besides counts. */
-import { CAUSE, type LogLines, ONE_A_MINUTE, RUN_CHECK } from '../log/log-line.ts';
+/** What gateways share through Redis, besides counts. */
+import { causeText } from './cause-text.ts';
+import type { TelemetryContext } from './context.ts';
+import { CAUSE, type LogLines, ONE_A_MINUTE, RUN_CHECK } from './log/log-line.ts';
 
 export const PEER_LINES = {
   salts_not_shared: {
@@ -35,3 +37,23 @@ export const PEER_LINES = {
       'For half a minute, Redis has known more than one gateway: set `HEADGATE_REPLICAS` to their number.',
   },
 } as const satisfies LogLines;
+
+export function createPeerEvents({ linesOf, isFirst }: TelemetryContext) {
+  const write = linesOf(PEER_LINES);
+  return {
+    /** The salts cannot be read from Redis or written there. */
+    saltsNotShared(error: Error): void {
+      if (isFirst('salts')) write('salts_not_shared', { cause: causeText(error) });
+    },
+    /** Messages from other gateways do not arrive. */
+    othersUnheard(reason: unknown): void {
+      if (isFirst('others')) write('others_unheard', { cause: causeText(reason) });
+    },
+    /** Redis did not accept the heartbeat of this gateway. */
+    heartbeatLost(error: unknown): void {
+      if (isFirst('heartbeat')) write('heartbeat_lost', { cause: causeText(error) });
+    },
+    /** So many gateways count together, and HEADGATE_REPLICAS says that there is one. */
+    moreThanReplicas: (gateways: number): void => write('replicas_not_set', { gateways }),
+  };
+}
