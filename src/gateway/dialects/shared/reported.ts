@@ -1,5 +1,7 @@
-/** What a proxy reports about addresses, collected from the headers of a check. */
+/** What a proxy reports about addresses, and that it sent all that it must send. */
 import type { HeaderFields, ReportedAddresses } from '../../core/check-request.ts';
+
+export const NOTHING_MISSING: readonly string[] = [];
 
 const X_FORWARDED_FOR = 'x-forwarded-for';
 const FORWARDED = 'forwarded';
