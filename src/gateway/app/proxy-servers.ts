@@ -10,8 +10,6 @@ import type { PortName } from '../server/proxy-ports.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import type { RateLimits } from './ratelimit/rate-limits.ts';
 
-export { catchFaultsOfConnections } from '../server/connection-guard.ts';
-
 export interface ProxyServersOptions {
   readonly environment: Environment;
   readonly handleCheck: HandleCheck;

@@ -5,18 +5,16 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
-import fastify, { type FastifyInstance } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import type { Dialect } from '../core/dialect.ts';
+import { compileSecretCheck } from './callers.ts';
 import type { HandleCheck } from './check-handler.ts';
 import { Connections } from './connections.ts';
-import { guardHttp } from './guarded-http.ts';
 import { badRequest, notFound, unauthorized, writeAnswer } from './http-answer.ts';
 import { HttpCheck } from './http-check.ts';
-import { HTTP_LIMITS } from './http-limits.ts';
+import { createHttpServer } from './http-server.ts';
 import { MAX_HEADERS, protocolMistake } from './protocol-mistakes.ts';
-import { compileSecretCheck } from './proxy-secret.ts';
 import { KEEP_ALIVE_MS, refuseConnection, refuseUnparsable } from './refused-connection.ts';
-import { WITHOUT_SCHEMAS } from './without-schemas.ts';
 
 export interface CheckServerOptions {
   readonly dialects: readonly Dialect[];
@@ -45,8 +43,7 @@ export interface CheckServer {
 const MAX_HEADER_BYTES = 64 * 1024;
 
 export function createCheckServer(options: CheckServerOptions): CheckServer {
-  const server = createHttpServer();
-  guardHttp(server, options.onConnectionFault);
+  const server = createServer(options.onConnectionFault);
   const answer = createAnswer(options);
   const connections = new Connections();
   server.addHook('onRequest', (request, reply) => {
@@ -77,28 +74,27 @@ export function createCheckServer(options: CheckServerOptions): CheckServer {
   };
 }
 
-function createHttpServer(): FastifyInstance {
-  const server = fastify({
-    ...HTTP_LIMITS,
-    ...WITHOUT_SCHEMAS,
-    logger: false,
-    // Requests that arrive while the gateway stops are answered.
-    return503OnClosing: false,
-    keepAliveTimeout: KEEP_ALIVE_MS,
-    http: {
-      ...HTTP_LIMITS.http,
-      maxHeaderSize: MAX_HEADER_BYTES,
-      // By default Node keeps only the first Authorization and Host. Joined values show that there were two.
-      joinDuplicateHeaders: true,
-      // A client of HTTP/1.0 sends no host, and its proxy may pass on none.
-      requireHostHeader: false,
-      // Requests without a body get no stream events.
-      optimizeEmptyRequests: true,
+function createServer(onFault: (error: unknown) => void): FastifyInstance {
+  const server = createHttpServer(
+    {
+      // Requests that arrive while the gateway stops are answered.
+      return503OnClosing: false,
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      http: {
+        maxHeaderSize: MAX_HEADER_BYTES,
+        // By default Node keeps only the first Authorization and Host. Joined values show that there were two.
+        joinDuplicateHeaders: true,
+        // A client of HTTP/1.0 sends no host, and its proxy may pass on none.
+        requireHostHeader: false,
+        // Requests without a body get no stream events.
+        optimizeEmptyRequests: true,
+      },
+      clientErrorHandler: refuseUnparsable,
+      // Fastify's router would decode the target, and refuse some.
+      rewriteUrl: () => '/',
     },
-    clientErrorHandler: refuseUnparsable,
-    // Fastify's router would decode the target, and refuse some.
-    rewriteUrl: () => '/',
-  });
+    onFault,
+  );
   // One more than allowed, to notice that there are too many: older versions of Node 24 drop the rest silently.
   server.server.maxHeadersCount = MAX_HEADERS + 1;
   // Without a listener Node closes the connection, and some proxies treat that as a failed gateway.

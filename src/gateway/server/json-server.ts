@@ -1,12 +1,8 @@
 /** Answers calls of the rate limit service as JSON (`POST /json`), and health checks (`/healthcheck`). */
 import type { Socket } from 'node:net';
-import fastify from 'fastify';
+import { compileSecretCheck, isFromWebPage } from './callers.ts';
 import { Connections } from './connections.ts';
-import { isFromWebPage } from './from-web-page.ts';
-import { guardHttp } from './guarded-http.ts';
-import { HTTP_LIMITS } from './http-limits.ts';
-import { compileSecretCheck } from './proxy-secret.ts';
-import { WITHOUT_SCHEMAS } from './without-schemas.ts';
+import { createHttpServer } from './http-server.ts';
 
 export interface JsonAnswer {
   readonly status: number;
@@ -41,14 +37,10 @@ export function createJsonServer(options: JsonServerOptions): JsonServer {
   const { answer, isHealthy, onUnauthorized } = options;
   const knowsSecret = compileSecretCheck(options.proxySecrets);
   const connections = new Connections();
-  const server = fastify({
-    ...HTTP_LIMITS,
-    ...WITHOUT_SCHEMAS,
-    logger: false,
-    bodyLimit: BODY_LIMIT,
-    forceCloseConnections: 'idle',
-  });
-  guardHttp(server, options.onConnectionFault);
+  const server = createHttpServer(
+    { bodyLimit: BODY_LIMIT, forceCloseConnections: 'idle' },
+    options.onConnectionFault,
+  );
   server.server.on('request', ({ socket }) => connections.hasRequest(socket));
   server.removeAllContentTypeParsers();
   server.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => {

@@ -2,10 +2,10 @@
 import type { IncomingHttpHeaders } from 'node:http2';
 import type { Socket } from 'node:net';
 import type { GrpcTls } from '../../config/settings/grpc-tls-settings.ts';
+import { compileSecretCheck } from '../callers.ts';
 import type { HandleCheck } from '../check-handler.ts';
 import { ConnectionGuard } from '../connection-guard.ts';
 import { Connections } from '../connections.ts';
-import { compileSecretCheck } from '../proxy-secret.ts';
 import { GrpcCall } from './grpc-call.ts';
 import { GrpcCheck, type GrpcDialect } from './grpc-check.ts';
 import { Health } from './health.ts';

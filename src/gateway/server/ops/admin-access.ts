@@ -5,9 +5,8 @@
  * let in: browsers send its own origin with every change that it makes.
  */
 import type { IncomingHttpHeaders } from 'node:http';
-import { canonicalAddress, isLoopback } from '../core/identity/address.ts';
-import { isFromWebPage } from './from-web-page.ts';
-import { compileSecrets } from './secrets.ts';
+import { canonicalAddress, isLoopback } from '../../core/identity/address.ts';
+import { compileSecrets, isFromWebPage } from '../callers.ts';
 
 export type AdminAccess = (
   headers: IncomingHttpHeaders,

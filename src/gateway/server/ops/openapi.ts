@@ -1,6 +1,6 @@
 /** The OpenAPI description of the ops server, made from its routes. */
 import { z } from 'zod';
-import { VERSION } from '../config/version.ts';
+import { VERSION } from '../../config/version.ts';
 import { type JsonSchema, jsonSchemaOf, OPS_ROUTES, type OpsRoute } from './ops-routes.ts';
 
 const status = z.object({ status: z.string() });
@@ -67,10 +67,8 @@ function operationPaths(needsToken: boolean) {
   return paths;
 }
 
-function operationOf(
-  { operation, summary, params, query, body, answer }: OpsRoute,
-  needsToken: boolean,
-) {
+function operationOf({ operation, summary, schemas }: OpsRoute, needsToken: boolean) {
+  const { params, query, body, answer } = schemas();
   const failure = (description: string) => json(description, ERROR_SCHEMA);
   const parameters = [...parametersIn('query', query), ...parametersIn('path', params)];
   return {

@@ -1,7 +1,7 @@
 /** The ops API: a route for each operation, open only to callers with admin access. */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { OperationError } from '../operations/operation-error.ts';
-import type { Operate } from '../operations/operations.ts';
+import { OperationError } from '../../operations/operation-error.ts';
+import type { Operate } from '../../operations/operations.ts';
 import type { AdminAccess } from './admin-access.ts';
 import { type JsonSchema, OPS_ROUTES, type OpsRoute } from './ops-routes.ts';
 
@@ -42,7 +42,8 @@ export function addOpsApi(server: FastifyInstance, options: OpsApiOptions): void
 }
 
 /** Throws an OperationError for a body that is not an object, or that repeats a field of the path. */
-function inputOf({ params, query, body }: OpsRoute, request: FastifyRequest): object {
+function inputOf(route: OpsRoute, request: FastifyRequest): object {
+  const { params, query, body } = route.schemas();
   const inPath = request.params as Record<string, unknown>;
   const others = {
     ...(query && typedQuery(request.query as Record<string, unknown>, query)),

@@ -3,8 +3,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import findMyWay from 'find-my-way';
-import { OperationError, type OperationErrorCode } from '../operations/operation-error.ts';
-import { refuseConnection } from './refused-connection.ts';
+import { OperationError, type OperationErrorCode } from '../../operations/operation-error.ts';
+import { refuseConnection } from '../refused-connection.ts';
 
 export interface OpsError {
   /** A word for programs. */

@@ -1,6 +1,6 @@
 /** Health, metrics and openapi.json: open to everyone who can reach the ops port. */
 import type { FastifyInstance } from 'fastify';
-import type { UnseenHeader } from '../core/header-watch.ts';
+import type { UnseenHeader } from '../../core/header-watch.ts';
 
 export interface Health {
   /** Whether proxies are answered. A store that is unavailable does not change this. */

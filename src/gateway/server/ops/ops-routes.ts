@@ -1,21 +1,22 @@
 /** The routes of the ops API, made from the operations: JSON Schemas for openapi.json and the docs. */
 import { z } from 'zod';
-import { type Operation, pathFields, placeOfFields } from '../operations/operation.ts';
-import { OPERATIONS, type OperationName } from '../operations/operation-table.ts';
+import { type Operation, pathFields, placeOfFields } from '../../operations/operation.ts';
+import { OPERATIONS, type OperationName } from '../../operations/operation-table.ts';
 
-export interface OpsRoute extends Readonly<Schemas> {
+export interface OpsRoute {
   readonly method: Operation['method'];
   readonly url: string;
   readonly operation: OperationName;
   readonly summary: string;
+  schemas(): Schemas;
 }
 
 /** JSON Schemas; undefined if the operation has no field there. */
 interface Schemas {
-  params: JsonSchema | undefined;
-  query: JsonSchema | undefined;
-  body: JsonSchema | undefined;
-  answer: JsonSchema;
+  readonly params: JsonSchema | undefined;
+  readonly query: JsonSchema | undefined;
+  readonly body: JsonSchema | undefined;
+  readonly answer: JsonSchema;
 }
 
 export interface JsonSchema extends z.core.JSONSchema.BaseSchema {}
@@ -27,27 +28,15 @@ export const OPS_ROUTES: readonly OpsRoute[] = Object.entries(OPERATIONS).map(([
 function routeOf(name: OperationName, operation: Operation): OpsRoute {
   const { method, path, summary } = operation;
   let made: Schemas | undefined;
-  // Made when one is first read. Most gateways need none, and all of them take 15 ms.
-  const schemas = () => {
-    made ??= schemasOf(operation);
-    return made;
-  };
   return {
     method,
     url: path,
     operation: name,
     summary,
-    get params() {
-      return schemas().params;
-    },
-    get query() {
-      return schemas().query;
-    },
-    get body() {
-      return schemas().body;
-    },
-    get answer() {
-      return schemas().answer;
+    // They are made when they are first read: most gateways need none, and all of them take 15 ms.
+    schemas() {
+      made ??= schemasOf(operation);
+      return made;
     },
   };
 }

@@ -1,18 +1,14 @@
 /** The server for operators and their tools: health, metrics, the ops API and its page. It never shares a port with proxies. */
-import fastify, { type FastifyInstance } from 'fastify';
-import type { Operate } from '../operations/operations.ts';
+import { setImmediate as endOfTurn } from 'node:timers/promises';
+import type { FastifyInstance } from 'fastify';
+import type { Operate } from '../../operations/operations.ts';
+import { Connections } from '../connections.ts';
+import { createHttpServer } from '../http-server.ts';
 import { compileAdminAccess, compilePageAccess } from './admin-access.ts';
-import { Connections } from './connections.ts';
-import { guardHttp } from './guarded-http.ts';
-import { HTTP_LIMITS } from './http-limits.ts';
-import { oncePerTurn } from './once-per-turn.ts';
 import { addOpsApi } from './ops-api.ts';
 import { answerErrors, OPS_ERRORS } from './ops-errors.ts';
 import { addHealthRoutes, type HealthOptions } from './ops-health.ts';
 import { addOpsPage } from './ops-page.ts';
-import { WITHOUT_SCHEMAS } from './without-schemas.ts';
-
-export type { Health } from './ops-health.ts';
 
 export interface OpsServerOptions extends HealthOptions {
   readonly operate: Operate;
@@ -32,17 +28,17 @@ const BODY_LIMIT = 256 * 1024;
 const MAX_CONNECTIONS = 256;
 
 export function createOpsServer(options: OpsServerOptions): FastifyInstance {
-  const server = fastify({
-    ...HTTP_LIMITS,
-    ...OPS_ERRORS,
-    ...WITHOUT_SCHEMAS,
-    http: { ...HTTP_LIMITS.http, requireHostHeader: false },
-    logger: false,
-    forceCloseConnections: true,
-    bodyLimit: BODY_LIMIT,
-  });
+  const { adminToken, pageFolder: folder } = options;
+  const server = createHttpServer(
+    {
+      ...OPS_ERRORS,
+      http: { requireHostHeader: false },
+      forceCloseConnections: true,
+      bodyLimit: BODY_LIMIT,
+    },
+    options.onConnectionFault,
+  );
   // Probes get through however many connections are silent or read slowly.
-  guardHttp(server, options.onConnectionFault);
   const connections = new Connections({ max: MAX_CONNECTIONS });
   server.server.on('connection', (connection) => connections.addInPlaceOfLeastRecent(connection));
   server.server.on('request', ({ socket }) => connections.use(socket));
@@ -51,14 +47,27 @@ export function createOpsServer(options: OpsServerOptions): FastifyInstance {
   const metrics = oncePerTurn(options.metrics);
   server.register(async (scope) => addHealthRoutes(scope, { ...options, metrics }));
   server.register(async (scope) => {
-    const { operate, adminToken, onRefused } = options;
+    const { operate, onRefused } = options;
     addOpsApi(scope, { operate, access: compileAdminAccess(adminToken), onRefused });
   });
-  const { pageFolder: folder, adminToken } = options;
   if (folder !== undefined) {
     server.register(async (scope) =>
       addOpsPage(scope, { folder, mayLoad: compilePageAccess(adminToken) }),
     );
   }
   return server;
+}
+
+/** Shares one result between all callers of one turn of the event loop. It is made at the end of the turn. */
+function oncePerTurn<T>(make: () => Promise<T>): () => Promise<T> {
+  let next: Promise<T> | undefined;
+  const atEndOfTurn = async () => {
+    await endOfTurn();
+    next = undefined;
+    return make();
+  };
+  return () => {
+    next ??= atEndOfTurn();
+    return next;
+  };
 }

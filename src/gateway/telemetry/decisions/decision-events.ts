@@ -9,7 +9,7 @@ import type { PolicyTotals } from './decision-tally.ts';
 
 type Lines = typeof DECISION_LINES;
 
-export interface DecisionEvents {
+interface DecisionEvents {
   /** A check was answered with this decision. Milliseconds. */
   decided(decision: Decision, dialect: string, durationMs: number): void;
   /** A shadow policy would have denied a request that passed. */

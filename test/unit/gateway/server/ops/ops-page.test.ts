@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createOpsServer } from '../../../../src/gateway/server/ops-server.ts';
+import { createOpsServer } from '../../../../../src/gateway/server/ops/ops-server.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'headgate-page-'));
 const folder = join(root, 'ui');

@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { warnIfOpen } from '../../../../src/gateway/app/open-ports.ts';
+import { warnIfOpen } from '../../../../src/gateway/app/ports.ts';
 
 const at = (address: string) => ({ address, family: 'IPv4', port: 8080 });
 
