@@ -14,7 +14,7 @@ export interface ProxyServersOptions {
   readonly environment: Environment;
   readonly handleCheck: HandleCheck;
   readonly telemetry: Pick<Telemetry['proxies'], 'unauthorizedRefused' | 'connectionFailed'>;
-  /** Undefined: calls of Envoy's rate limit filter are not answered. */
+  /** If it is undefined, calls of Envoy's rate limit filter are not answered. */
   readonly rateLimits: RateLimits | undefined;
 }
 

@@ -43,7 +43,7 @@ export class StoreAnswers {
     this.#isGivenUp = true;
   }
 
-  /** Undefined if the store does not answer at all. Call this only while it is degraded. */
+  /** Returns undefined if the store does not answer at all. Call this only while it is degraded. */
   lapses(): StoreLapses | undefined {
     const { counted, failed } = this.#recent.sums(this.#now());
     // A timeout is a late answer, unless too many follow each other. After other failures an answer has to come first.

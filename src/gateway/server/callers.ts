@@ -3,6 +3,15 @@ import { timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { HeaderFields } from '../core/check-request.ts';
 
+/** What each server of proxies knows about its callers. */
+export interface CallerOptions {
+  /** A caller must send one of these as a header or as metadata. If there are none, every caller is answered. */
+  readonly proxySecrets: readonly string[];
+  readonly onUnauthorized: () => void;
+  /** An error in the part of one connection has closed it. */
+  readonly onConnectionFault: (error: unknown) => void;
+}
+
 export const SECRET_HEADER = 'x-headgate-secret';
 
 /** Takes the same time for every secret of the same length, so timing reveals the length and nothing else. */

@@ -20,7 +20,7 @@ export interface Listener {
   close(): Promise<void>;
 }
 
-/** For a port with many connections. The kernel takes some milliseconds to close each socket, even of a killed process. */
+/** A port with many connections has so many sockets. The kernel takes some milliseconds to close each socket, even of a killed process. */
 export const MANY_SOCKETS = 16;
 /** On other systems the newest socket would get all connections, or sockets cannot share a port. */
 const SPREADS_CONNECTIONS = process.platform === 'linux';

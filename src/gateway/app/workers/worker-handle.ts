@@ -77,7 +77,7 @@ export class WorkerHandle {
     return this.isServing && this.isResponding;
   }
 
-  /** The same, whether or not it responds. */
+  /** It takes connections, or would take them if it responded. */
   get isServing(): boolean {
     return this.#isReady && !this.#isLeaving && !this.#hasEnded;
   }

@@ -38,7 +38,7 @@ export interface ForwardAuthOptions {
   readonly readPeer?: ReadHeader;
 }
 
-/** Undefined if the header is absent or unusable. */
+/** Returns undefined if the header is absent or unusable. */
 type ReadHeader = (headers: HeaderFields, name: string) => string | undefined;
 
 export function forwardAuth(options: ForwardAuthOptions): Dialect {

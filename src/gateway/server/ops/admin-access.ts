@@ -1,5 +1,5 @@
 /**
- * Decides who may use the ops API: callers with the admin token or, if none is set, callers on this machine. In that case
+ * Decides which callers may use the ops API: those with the admin token or, if none is set, those on this machine. In that case
  * the port is on a loopback address, and web pages are kept out: by the Host header, because an attacker can point a DNS
  * name at this machine, and by the headers that browsers add (Origin, Sec-Fetch-Site). The page of the ops server itself is
  * let in: browsers send its own origin with every change that it makes.
@@ -27,7 +27,7 @@ export function compileAdminAccess(token: string | undefined): AdminAccess {
   };
 }
 
-/** Who may load the page of the ops server, which holds no data: everyone if there is a token, else this machine. */
+/** The page of the ops server holds no data: if there is a token, every caller may load it, else those on this machine. */
 export function compilePageAccess(
   token: string | undefined,
 ): (headers: IncomingHttpHeaders) => boolean {

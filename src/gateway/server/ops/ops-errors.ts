@@ -34,7 +34,7 @@ const INTERNAL_ERROR: OpsError = {
 const NO_HOST = invalid('Send a Host header, which HTTP/1.1 requires.');
 const BAD_EXPECTATION = invalid('Only Expect: 100-continue is supported. Leave out the header.');
 
-/** By Node's code. Any other is a request that is not HTTP. */
+/** Node's codes. With any other code, the request is not HTTP. */
 const UNPARSABLE: Readonly<Record<string, { readonly status: string; readonly says: OpsError }>> = {
   HPE_HEADER_OVERFLOW: {
     status: '431 Request Header Fields Too Large',

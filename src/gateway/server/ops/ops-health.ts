@@ -1,4 +1,4 @@
-/** Health, metrics and openapi.json: open to everyone who can reach the ops port. */
+/** Health, metrics and openapi.json: open to every caller that can reach the ops port. */
 import type { FastifyInstance } from 'fastify';
 import type { UnseenHeader } from '../../core/header-watch.ts';
 
@@ -43,7 +43,7 @@ export function addHealthRoutes(
   });
   server.get('/metrics', async (_request, reply) => reply.type(contentType).send(await metrics()));
   server.get('/openapi.json', async () => {
-    // Loaded only now, because most gateways are never asked for it.
+    // Loaded only now, because most gateways never send it.
     const { openApiDocument } = await import('./openapi.ts');
     return openApiDocument(adminToken !== undefined);
   });

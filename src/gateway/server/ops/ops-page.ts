@@ -1,6 +1,6 @@
 /**
  * The page `/ui`: the files of one folder, read at the first request. They hold no data. The page calls the ops API, which
- * asks for the token.
+ * requires the token.
  */
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';

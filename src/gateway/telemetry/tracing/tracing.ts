@@ -20,7 +20,7 @@ const INSTALL =
   'npm install @opentelemetry/sdk-trace @opentelemetry/resources @opentelemetry/exporter-trace-otlp-proto';
 const PROTOCOL = 'http/protobuf';
 
-/** Without a collector, or if spans cannot be recorded, checks are as if this room did not exist. Never rejects. */
+/** If there is no collector, or spans cannot be recorded, checks run without spans. Never rejects. */
 export async function openTracing(
   settings: TracingSettings | undefined,
   events: TracingEvents,
