@@ -7,42 +7,28 @@ import type { Socket } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import type { Dialect } from '../core/dialect.ts';
-import { compileSecretCheck } from './callers.ts';
+import { type CallerOptions, compileSecretCheck } from './callers.ts';
 import type { HandleCheck } from './check-handler.ts';
-import { Connections } from './connections.ts';
+import { Connections, type ProxyServer } from './connections.ts';
 import { badRequest, notFound, unauthorized, writeAnswer } from './http-answer.ts';
 import { HttpCheck } from './http-check.ts';
 import { createHttpServer } from './http-server.ts';
 import { MAX_HEADERS, protocolMistake } from './protocol-mistakes.ts';
 import { KEEP_ALIVE_MS, refuseConnection, refuseUnparsable } from './refused-connection.ts';
 
-export interface CheckServerOptions {
+interface CheckServerOptions extends CallerOptions {
   readonly dialects: readonly Dialect[];
   readonly handleCheck: HandleCheck;
   /** The address of a caller that has none: on a unix socket, or disconnected already. */
   readonly callerWithoutAddress: string;
-  /** A caller must send one of these. Empty: every caller is answered. */
-  readonly proxySecrets: readonly string[];
   /** Whether the gateway is stopping: each connection is closed with its next answer. */
   readonly isLeaving: () => boolean;
-  readonly onUnauthorized: () => void;
-  /** An error in the part of one connection has closed it. */
-  readonly onConnectionFault: (error: unknown) => void;
-}
-
-export interface CheckServer {
-  /** Resolves once it can answer. */
-  ready(): Promise<void>;
-  /** Answers the requests of this connection. */
-  take(connection: Socket): void;
-  /** Waits at most so many milliseconds for requests that have begun, and closes every connection. */
-  close(withinMs: number): Promise<void>;
 }
 
 /** Envoy passes on up to 60 KiB. It would show our 431 to the client as a denial. */
 const MAX_HEADER_BYTES = 64 * 1024;
 
-export function createCheckServer(options: CheckServerOptions): CheckServer {
+export function createCheckServer(options: CheckServerOptions): ProxyServer {
   const server = createServer(options.onConnectionFault);
   const answer = createAnswer(options);
   const connections = new Connections();

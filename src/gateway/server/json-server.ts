@@ -1,7 +1,6 @@
 /** Answers calls of the rate limit service as JSON (`POST /json`), and health checks (`/healthcheck`). */
-import type { Socket } from 'node:net';
-import { compileSecretCheck, isFromWebPage } from './callers.ts';
-import { Connections } from './connections.ts';
+import { type CallerOptions, compileSecretCheck, isFromWebPage } from './callers.ts';
+import { Connections, type ProxyServer } from './connections.ts';
 import { createHttpServer } from './http-server.ts';
 
 export interface JsonAnswer {
@@ -9,22 +8,9 @@ export interface JsonAnswer {
   readonly body: string;
 }
 
-export interface JsonServerOptions {
+interface JsonServerOptions extends CallerOptions {
   readonly answer: (written: string) => Promise<JsonAnswer>;
-  /** A caller must send one of these as a header. Empty: every caller is answered. */
-  readonly proxySecrets: readonly string[];
-  readonly onUnauthorized: () => void;
-  /** An error in the part of one connection has closed it. */
-  readonly onConnectionFault: (error: unknown) => void;
   readonly isHealthy: () => boolean;
-}
-
-export interface JsonServer {
-  ready(): Promise<void>;
-  /** Answers the requests of this connection. */
-  take(connection: Socket): void;
-  /** Waits at most so many milliseconds for requests that have begun, and closes every connection. */
-  close(withinMs: number): Promise<void>;
 }
 
 /** In bytes. Every byte is read before other requests, so this bounds how long they wait. */
@@ -33,7 +19,7 @@ const JSON_TYPE = 'application/json';
 const FORBIDDEN = '{"error":"The proxy secret is missing or wrong."}';
 const FROM_A_WEB_PAGE = '{"error":"Web pages may not send calls."}';
 
-export function createJsonServer(options: JsonServerOptions): JsonServer {
+export function createJsonServer(options: JsonServerOptions): ProxyServer {
   const { answer, isHealthy, onUnauthorized } = options;
   const knowsSecret = compileSecretCheck(options.proxySecrets);
   const connections = new Connections();
