@@ -1,4 +1,5 @@
 /** Answers calls of the rate limit service as JSON (`POST /json`), and health checks (`/healthcheck`). */
+import type { HeaderFields } from '../core/check-request.ts';
 import { type CallerOptions, compileSecretCheck, isFromWebPage } from './callers.ts';
 import { Connections, type ProxyServer } from './connections.ts';
 import { createHttpServer } from './http-server.ts';
@@ -8,8 +9,11 @@ export interface JsonAnswer {
   readonly body: string;
 }
 
+/** `headers` are those of the request. */
+export type AnswerJson = (written: string, headers: HeaderFields) => Promise<JsonAnswer>;
+
 interface JsonServerOptions extends CallerOptions {
-  readonly answer: (written: string) => Promise<JsonAnswer>;
+  readonly answer: AnswerJson;
   readonly isHealthy: () => boolean;
 }
 
@@ -43,7 +47,7 @@ export function createJsonServer(options: JsonServerOptions): ProxyServer {
       onUnauthorized();
       return reply.code(403).send(FORBIDDEN);
     }
-    const { status, body } = await answer(String(request.body ?? ''));
+    const { status, body } = await answer(String(request.body ?? ''), request.headers);
     return reply.code(status).send(body);
   });
   return {

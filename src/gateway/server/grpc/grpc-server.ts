@@ -125,7 +125,7 @@ function serviceMethod(
   return [
     `/${service.name}/${service.method}`,
     (call, message, { headers }) => {
-      if (knowsSecret(headers)) service.handle(call, message);
+      if (knowsSecret(headers)) service.handle(call, message, headers);
       else {
         onUnauthorized();
         call.fail(UNAUTHORIZED);
