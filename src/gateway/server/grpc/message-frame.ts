@@ -1,7 +1,7 @@
 /** The one message of a request, in its frame. */
 import { promisify } from 'node:util';
 import { gunzip, inflate } from 'node:zlib';
-import { ChunkBuffer, HEAD_BYTES, UNCOMPRESSED } from '../../protobuf/frames.ts';
+import { HEAD_BYTES, UNCOMPRESSED } from '../../protobuf/frames.ts';
 import {
   type GrpcStatus,
   MALFORMED,
@@ -11,37 +11,53 @@ import {
 } from './status.ts';
 
 const COMPRESSED = 1;
+const NO_BYTES = Buffer.alloc(0);
 const unpackers = new Map([
   ['gzip', promisify(gunzip)],
   ['deflate', promisify(inflate)],
 ]);
 
 /** Collects the bytes of a request, which must be one message. */
-export class MessageFrame extends ChunkBuffer {
+export class MessageFrame {
   readonly #maxBytes: number;
+  /** Starts with the bytes so far. */
+  #buffer: Buffer = NO_BYTES;
+  #length = 0;
 
   constructor(maxBytes: number) {
-    super();
     this.#maxBytes = maxBytes;
   }
 
   /** Returns what is wrong with the bytes so far. No further bytes may be added then. */
   add(chunk: Buffer): GrpcStatus | undefined {
-    this.append(chunk);
-    if (this.length < HEAD_BYTES) return undefined;
-    const announced = this.buffer.readUInt32BE(1);
+    if (this.#length === 0) this.#buffer = chunk;
+    else this.#append(chunk);
+    this.#length += chunk.length;
+    if (this.#length < HEAD_BYTES) return undefined;
+    const announced = this.#buffer.readUInt32BE(1);
     if (announced > this.#maxBytes) return TOO_LONG;
-    return this.length > HEAD_BYTES + announced ? NOT_ONE_MESSAGE : undefined;
+    return this.#length > HEAD_BYTES + announced ? NOT_ONE_MESSAGE : undefined;
   }
 
   /** The message, once all bytes have arrived, or what is wrong with them. */
   message(encoding: string | undefined): Buffer | GrpcStatus | Promise<Buffer | GrpcStatus> {
-    const bytes = this.buffer.subarray(0, this.length);
+    const bytes = this.#buffer.subarray(0, this.#length);
     if (bytes.length < HEAD_BYTES) return NOT_ONE_MESSAGE;
     if (bytes.length !== HEAD_BYTES + bytes.readUInt32BE(1)) return NOT_ONE_MESSAGE;
     const message = bytes.subarray(HEAD_BYTES);
     if (bytes[0] === UNCOMPRESSED) return message;
     return bytes[0] === COMPRESSED ? this.#unpack(message, encoding) : MALFORMED;
+  }
+
+  /** Doubles the buffer if it is full, so that single bytes cost no more than long chunks. */
+  #append(chunk: Buffer): void {
+    const needed = this.#length + chunk.length;
+    if (needed > this.#buffer.length) {
+      const larger = Buffer.allocUnsafe(2 * needed);
+      this.#buffer.copy(larger, 0, 0, this.#length);
+      this.#buffer = larger;
+    }
+    chunk.copy(this.#buffer, this.#length);
   }
 
   async #unpack(message: Buffer, encoding = 'identity'): Promise<Buffer | GrpcStatus> {
