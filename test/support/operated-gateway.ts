@@ -14,7 +14,7 @@ import { OverrideBook } from '../../src/gateway/stores/overrides/override-book.t
 import { MemoryOverrideStore } from '../../src/gateway/stores/overrides/override-store.ts';
 import { DecisionTally } from '../../src/gateway/telemetry/decisions/decision-tally.ts';
 import { TrafficHistory } from '../../src/gateway/telemetry/decisions/traffic-history.ts';
-import type { OperatorAction } from '../../src/gateway/telemetry/operators/operator-events.ts';
+import type { OperatorAction } from '../../src/gateway/telemetry/operators.ts';
 import { checkRequest, SALTS } from './requests.ts';
 
 export interface OperatedOptions {
