@@ -1,7 +1,16 @@
 /** Finds maps of a YAML file together with their lines. Aliases stand for what they name. */
 
-import type { Node, YAMLMap } from 'yaml';
-import { type Document, isAlias, isMap, isSeq, LineCounter, parseDocument, visit } from 'yaml';
+import {
+  type Document,
+  isAlias,
+  isMap,
+  isSeq,
+  LineCounter,
+  type Node,
+  parseDocument,
+  visit,
+  type YAMLMap,
+} from 'yaml';
 
 export interface PlacedMap {
   /** The node, to read parts of it with their places. */
