@@ -81,7 +81,7 @@ describe.skipIf(inject('programs').nginx === undefined)('NGINX', () => {
       await using sites = await startSites(REWRITING, { plain: REWRITTEN, files });
       const target = { url: new URL(path, sites.guarded.url) };
       const ids: string[] = [];
-      for await (const { id } of throughFindings({ target, now: Date.now })) ids.push(id);
+      for await (const { rule } of throughFindings({ target, now: Date.now })) ids.push(rule);
       expect(ids).toEqual(['through']);
     },
   );

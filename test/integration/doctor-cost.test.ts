@@ -22,7 +22,7 @@ async function findings(taken: (number: number) => number, costs?: readonly numb
     const target = { url: new URL(`http://127.0.0.1:${port}/`) };
     const ids: string[] = [];
     const options = { target, now: Date.now, costs: costs && new Set(costs) };
-    for await (const { id } of throughFindings(options)) ids.push(id);
+    for await (const { rule } of throughFindings(options)) ids.push(rule);
     return { ids, count };
   } finally {
     server.closeAllConnections();

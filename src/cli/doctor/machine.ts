@@ -1,15 +1,16 @@
 /** Node and the limits of this process. */
-import { type DoctorFinding, found } from '../proxy-files/read/catalog.ts';
+import type { Diagnostic } from '../../gateway/config/diagnostic.ts';
+import { found } from './catalog.ts';
 
 /** A connection of each client of a busy proxy, and some. */
 const ENOUGH_FILES = 4_096;
 
-export function machineFindings(): DoctorFinding[] {
+export function machineFindings(): Diagnostic[] {
   const node = `${process.versions.node}, ${process.execPath}`;
   return [found('node', 'Node', node), ...fileFindings(openFiles())];
 }
 
-function fileFindings(limit: number | undefined): DoctorFinding[] {
+function fileFindings(limit: number | undefined): Diagnostic[] {
   if (limit === undefined) return [];
   const written = Number.isFinite(limit) ? String(limit) : 'any number';
   return [

@@ -1,8 +1,9 @@
 /** Whether a gateway can listen on its ports, or does already. */
 import { once } from 'node:events';
 import { createServer, type ListenOptions } from 'node:net';
+import type { Diagnostic } from '../../gateway/config/diagnostic.ts';
 import type { Environment } from '../../gateway/config/settings/environment.ts';
-import { type DoctorFinding, found } from '../proxy-files/read/catalog.ts';
+import { found } from './catalog.ts';
 
 const TIMEOUT_MS = 2_000;
 
@@ -17,7 +18,7 @@ type Settings = Pick<
   'host' | 'port' | 'socket' | 'grpcPort' | 'opsHost' | 'opsPort' | 'proxySecrets'
 >;
 
-export async function* portFindings(settings: Settings): AsyncGenerator<DoctorFinding> {
+export async function* portFindings(settings: Settings): AsyncGenerator<Diagnostic> {
   const { host, port, socket, grpcPort, opsHost, opsPort } = settings;
   const ops = { setting: 'HEADGATE_OPS_PORT', host: opsHost, port: opsPort };
   const isRunning = await isGateway(ops);
@@ -35,7 +36,7 @@ async function findingOn(
   port: Port,
   { proxySecrets }: Settings,
   isRunning: boolean,
-): Promise<DoctorFinding> {
+): Promise<Diagnostic> {
   const place = `${port.host.includes(':') ? `[${port.host}]` : port.host}:${port.port}`;
   const code = port.port === 0 ? undefined : await listenError(port);
   if (code === undefined) return found('port', place, `${port.setting} is free`);

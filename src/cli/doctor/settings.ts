@@ -1,7 +1,9 @@
 /** Settings that are valid each, and do not fit each other. */
+
+import type { Diagnostic } from '../../gateway/config/diagnostic.ts';
 import type { Environment } from '../../gateway/config/settings/environment.ts';
 import { canonicalAddress, isLoopback } from '../../gateway/core/identity/address.ts';
-import { type DoctorFinding, found } from '../proxy-files/read/catalog.ts';
+import { found } from './catalog.ts';
 
 type Settings = Pick<Environment, 'host' | 'socket' | 'proxySecrets'>;
 
@@ -9,9 +11,9 @@ type Settings = Pick<Environment, 'host' | 'socket' | 'proxySecrets'>;
 export function settingsFindings(
   { host, socket, proxySecrets }: Settings,
   isSet: (name: string) => boolean,
-): DoctorFinding[] {
+): Diagnostic[] {
   const isLocal = host === 'localhost' || isLoopback(canonicalAddress(host) ?? '');
-  const findings: DoctorFinding[] = [];
+  const findings: Diagnostic[] = [];
   if (socket === undefined && !isLocal && proxySecrets.length === 0)
     findings.push(
       found('open-check-port', 'HEADGATE_HOST', `${host} is open to others, without a secret`),

@@ -1,5 +1,6 @@
 /** Whether a request takes more units than the policy file says. */
-import { type DoctorFinding, found } from '../../proxy-files/read/catalog.ts';
+import type { Diagnostic } from '../../../gateway/config/diagnostic.ts';
+import { found } from '../catalog.ts';
 import { ask, type Target } from './through-answer.ts';
 
 export const REPEATS = 4;
@@ -14,7 +15,7 @@ export async function* costFindings(
   target: Target,
   { before, after }: { readonly before: number; readonly after: number },
   costs: ReadonlySet<number>,
-): AsyncGenerator<DoctorFinding> {
+): AsyncGenerator<Diagnostic> {
   const isWrong = (taken: number) => taken > Math.min(...costs) && !costs.has(taken);
   let least = before - after;
   let left = after;

@@ -1,5 +1,6 @@
 /** Whether a denial of headgate reaches the client. */
-import { type DoctorFinding, found } from '../../proxy-files/read/catalog.ts';
+import type { Diagnostic } from '../../../gateway/config/diagnostic.ts';
+import { found } from '../catalog.ts';
 import { type GatewayState, gatewayState } from '../gateway-state.ts';
 import { ask, type Target } from './through-answer.ts';
 
@@ -7,10 +8,7 @@ import { ask, type Target } from './through-answer.ts';
 const REFUSED = '%0A';
 
 /** Only the counters of the gateway tell its refusal from another one. */
-export async function* denialFindings(
-  target: Target,
-  opsUrl: string,
-): AsyncGenerator<DoctorFinding> {
+export async function* denialFindings(target: Target, opsUrl: string): AsyncGenerator<Diagnostic> {
   const url = new URL(target.url);
   url.pathname += REFUSED;
   const before = await gatewayState(opsUrl);

@@ -1,7 +1,9 @@
 /** Asks a proxy as a client would, and then the gateway what of that has reached it. */
+
+import type { Diagnostic } from '../../../gateway/config/diagnostic.ts';
 import type { Environment } from '../../../gateway/config/settings/environment.ts';
 import { canonicalAddress, isLoopback } from '../../../gateway/core/identity/address.ts';
-import { type DoctorFinding, type FindingId, found } from '../../proxy-files/read/catalog.ts';
+import { type FindingId, found } from '../catalog.ts';
 import { type GatewayState, gatewayState } from '../gateway-state.ts';
 import { opsUrlOf } from '../ports.ts';
 import { CLAIMS, type ThroughOptions, throughFindings } from './through.ts';
@@ -41,9 +43,7 @@ export interface ExaminedPolicies {
   readonly costs: ReadonlySet<number>;
 }
 
-export async function* throughGateway(
-  options: ThroughGatewayOptions,
-): AsyncGenerator<DoctorFinding> {
+export async function* throughGateway(options: ThroughGatewayOptions): AsyncGenerator<Diagnostic> {
   const opsUrl = opsUrlOf(options.settings);
   const before = await gatewayState(opsUrl);
   const { policies } = options;
@@ -51,9 +51,9 @@ export async function* throughGateway(
   const costs = isServed ? policies.costs : undefined;
   const ids = new Set<string>();
   for await (const finding of throughFindings({ ...options, costs })) {
-    const hasReason = before !== undefined && UNCLEAR.has(finding.id);
+    const hasReason = before !== undefined && UNCLEAR.has(finding.rule);
     const told = hasReason ? explained(finding, before, await gatewayState(opsUrl)) : finding;
-    ids.add(told.id);
+    ids.add(told.rule);
     yield told;
   }
   const has = (id: FindingId) => ids.has(id);
@@ -80,7 +80,7 @@ export async function* throughGateway(
 async function* ofPolicies(
   { target, policies }: ThroughGatewayOptions,
   gateway: GatewayState | undefined,
-): AsyncGenerator<DoctorFinding> {
+): AsyncGenerator<Diagnostic> {
   if (policies === undefined || gateway?.digests.includes(policies.digest) === false) return;
   yield* pathFindings(policies.paths, target);
 }
@@ -88,11 +88,11 @@ async function* ofPolicies(
 const HEADERS = 'whether headers of clients reach it';
 const BOTH = `whether it trusts the proxy, and ${HEADERS}`;
 
-function unexamined(url: URL, why: string, what: string): DoctorFinding {
+function unexamined(url: URL, why: string, what: string): Diagnostic {
   return found('not-examined', url.href, `${why}, so this was not examined: ${what}`);
 }
 
-function untrusted({ target, settings }: ThroughGatewayOptions, checks: number): DoctorFinding {
+function untrusted({ target, settings }: ThroughGatewayOptions, checks: number): Diagnostic {
   const { host, socket } = settings;
   const isLocal =
     socket !== undefined || host === 'localhost' || isLoopback(canonicalAddress(host) ?? '');
@@ -111,7 +111,7 @@ function untrusted({ target, settings }: ThroughGatewayOptions, checks: number):
 async function* headerFindings(
   { target, settings, policies }: ThroughGatewayOptions,
   state: GatewayState,
-): AsyncGenerator<DoctorFinding> {
+): AsyncGenerator<Diagnostic> {
   if (policies === undefined) return;
   const { url } = target;
   const opsUrl = opsUrlOf(settings);

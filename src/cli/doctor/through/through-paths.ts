@@ -1,9 +1,11 @@
 /** Asks for the paths that policies limit, to see whether the proxy sends checks for them, too. */
+
+import type { Diagnostic } from '../../../gateway/config/diagnostic.ts';
 import type { ValidFile } from '../../../gateway/config/policy-file/compile.ts';
 import { literalPath, targetOf } from '../../../gateway/config/policy-file/path-template.ts';
 import type { PolicyEntry } from '../../../gateway/config/policy-file/policy-schema.ts';
 import { isHostWithin } from '../../../gateway/core/matching/host.ts';
-import { type DoctorFinding, found } from '../../proxy-files/read/catalog.ts';
+import { found } from '../catalog.ts';
 import { ask, type Target } from './through-answer.ts';
 
 /** More paths than most files have. */
@@ -50,7 +52,7 @@ function concerns({ match, mode }: PolicyEntry, host: string): boolean {
 export async function* pathFindings(
   { tried, untried }: PolicyPaths,
   target: Target,
-): AsyncGenerator<DoctorFinding> {
+): AsyncGenerator<Diagnostic> {
   const limited: string[] = [];
   for (const { policy, target: path } of tried) {
     const url = new URL(path, target.url);

@@ -1,5 +1,6 @@
 /** Why an answer has no headers of headgate, if the counters of the gateway tell it. */
-import { type DoctorFinding, type FindingId, found } from '../../proxy-files/read/catalog.ts';
+import type { Diagnostic } from '../../../gateway/config/diagnostic.ts';
+import { type FindingId, found } from '../catalog.ts';
 import type { GatewayState } from '../gateway-state.ts';
 import { DENIAL_LOST, hasDenied } from './through-denials.ts';
 
@@ -10,26 +11,26 @@ export const UNCLEAR: ReadonlySet<string> = new Set<FindingId>([
 
 /** `before` and `after`: the state of the gateway around the request. */
 export function explained(
-  finding: DoctorFinding,
+  finding: Diagnostic,
   before: GatewayState,
   after: GatewayState | undefined,
-): DoctorFinding {
+): Diagnostic {
   if (after === undefined) return finding;
-  const { id, subject, problem } = finding;
+  const { rule, file, message } = finding;
   const isChecked = after.checks > before.checks;
-  if (id === 'gateway-unreachable') {
+  if (rule === 'gateway-unreachable') {
     // With this header, the requests pass: a page of the site does not look so.
-    if (problem.includes('X-RateLimit-Bypass')) return finding;
-    return found('answered-503', subject, `${problem}: ${isChecked ? CHECKED_503 : UNCHECKED_503}`);
+    if (message.includes('X-RateLimit-Bypass')) return finding;
+    return found('answered-503', file, `${message}: ${isChecked ? CHECKED_503 : UNCHECKED_503}`);
   }
-  if (id === 'not-limited')
-    return isChecked ? found('headers-not-shown', subject, problem) : finding;
-  if (hasDenied(before, after)) return found('denial-lost', subject, `${problem}: ${DENIAL_LOST}`);
+  if (rule === 'not-limited')
+    return isChecked ? found('headers-not-shown', file, message) : finding;
+  if (hasDenied(before, after)) return found('denial-lost', file, `${message}: ${DENIAL_LOST}`);
   if (after.refused > before.refused)
-    return { ...finding, problem: `${problem}: ${WRONG_SECRET[0]}`, remedy: WRONG_SECRET[1] };
-  if (isChecked) return { ...finding, problem: `${problem}: ${ALLOWED}` };
-  if (id === 'answered-by-site') return { ...finding, problem: `${problem}: ${NOT_CHECKED[0]}` };
-  return { ...finding, problem: `${problem}: ${NOT_CHECKED[0]}`, remedy: NOT_CHECKED[1] };
+    return { ...finding, message: `${message}: ${WRONG_SECRET[0]}`, remedy: WRONG_SECRET[1] };
+  if (isChecked) return { ...finding, message: `${message}: ${ALLOWED}` };
+  if (rule === 'answered-by-site') return { ...finding, message: `${message}: ${NOT_CHECKED[0]}` };
+  return { ...finding, message: `${message}: ${NOT_CHECKED[0]}`, remedy: NOT_CHECKED[1] };
 }
 
 const CHECKED_503 = 'the gateway runs and got the check';

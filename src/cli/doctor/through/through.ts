@@ -1,5 +1,6 @@
 /** Asks a proxy as a client would, and says what the client sees. */
-import { type DoctorFinding, found } from '../../proxy-files/read/catalog.ts';
+import type { Diagnostic } from '../../../gateway/config/diagnostic.ts';
+import { found } from '../catalog.ts';
 import { type Answer, ask, type Target } from './through-answer.ts';
 import { costFindings } from './through-cost.ts';
 
@@ -28,7 +29,7 @@ export async function* throughFindings({
   target,
   costs,
   now,
-}: ThroughOptions): AsyncGenerator<DoctorFinding> {
+}: ThroughOptions): AsyncGenerator<Diagnostic> {
   const { url } = target;
   const say = (id: Parameters<typeof found>[0], problem: string) => found(id, url.href, problem);
   const first = await ask(target);
@@ -69,7 +70,7 @@ export async function* throughFindings({
 }
 
 /** Why nothing more can be learned; undefined if headgate has counted the request. */
-function obstacleOf(url: URL, answer: Answer): DoctorFinding | undefined {
+function obstacleOf(url: URL, answer: Answer): Diagnostic | undefined {
   const { status, bypass, mode, limit, remaining } = answer;
   const say = (id: Parameters<typeof found>[0], problem: string) => found(id, url.href, problem);
   if (bypass !== undefined) return say('gateway-unreachable', `X-RateLimit-Bypass: ${bypass}`);
@@ -94,7 +95,7 @@ function obstacleOf(url: URL, answer: Answer): DoctorFinding | undefined {
   return undefined;
 }
 
-function* clockFindings(url: URL, { date }: Answer, now: () => number): Generator<DoctorFinding> {
+function* clockFindings(url: URL, { date }: Answer, now: () => number): Generator<Diagnostic> {
   if (date === undefined) return;
   const difference = Math.abs(date - now());
   if (difference <= CLOCK_TOLERANCE_MS) return;

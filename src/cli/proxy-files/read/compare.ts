@@ -1,4 +1,6 @@
 /** Compares what the file of a proxy says with the policy file and the settings. */
+
+import type { Diagnostic } from '../../../gateway/config/diagnostic.ts';
 import type { ValidFile } from '../../../gateway/config/policy-file/compile.ts';
 import type { Environment } from '../../../gateway/config/settings/environment.ts';
 import {
@@ -8,7 +10,7 @@ import {
   isSameFailureRegion,
 } from '../print/proxy-config.ts';
 import { addressOf } from './addresses.ts';
-import { type DoctorFinding, found } from './catalog.ts';
+import { found } from './catalog.ts';
 import type { ProxyFacts, ProxyFile } from './reader.ts';
 
 type Settings = Pick<Environment, 'host' | 'port' | 'socket' | 'grpcPort' | 'proxySecrets'>;
@@ -23,8 +25,8 @@ export interface Comparison extends Omit<ProxyFile, 'path'> {
 export function misfits(
   facts: ProxyFacts,
   input: Comparison,
-  ofSecret: readonly DoctorFinding[],
-): DoctorFinding[] {
+  ofSecret: readonly Diagnostic[],
+): Diagnostic[] {
   const { policies, settings } = input;
   const file = facts.place ?? input.file;
   return [
@@ -45,7 +47,7 @@ function headerFindings(
   file: string,
   { passed, owned }: ProxyFacts,
   policies: ValidFile,
-): DoctorFinding[] {
+): Diagnostic[] {
   const needed = clientHeadersOf(policies);
   const isPassed = (name: string) => passed === 'all' || passed.has(name);
   return [
@@ -66,7 +68,7 @@ function addressFindings(
   file: string,
   { proxy, gateways }: ProxyFacts,
   { host, port, socket, grpcPort }: Settings,
-): DoctorFinding[] {
+): Diagnostic[] {
   const isGrpc = asksOverGrpc(proxy);
   if (isGrpc && grpcPort === undefined)
     return [found('grpc-off', file, 'asks over gRPC, and no gateway listens for it')];
@@ -90,7 +92,7 @@ function failureFindings(
   { file, text }: Comparison,
   { proxy, refusesAll, refused }: ProxyFacts,
   policies: ValidFile,
-): DoctorFinding[] {
+): Diagnostic[] {
   if (refusesAll) return [];
   const isSame = isSameFailureRegion(proxy, { text, entries: refused }, policies);
   if (isSame === true || (isSame === undefined && !hasFailureRoutes(policies))) return [];

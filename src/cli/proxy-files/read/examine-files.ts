@@ -1,7 +1,8 @@
 /** Examines the file of a proxy, with the files that it includes. */
 
+import type { Diagnostic } from '../../../gateway/config/diagnostic.ts';
 import { readCaddy } from './caddy/reader.ts';
-import { type DoctorFinding, found } from './catalog.ts';
+import { found } from './catalog.ts';
 import { type Comparison, misfits } from './compare.ts';
 import { readEnvoy } from './envoy/reader.ts';
 import { readHaproxy } from './haproxy/reader.ts';
@@ -22,7 +23,7 @@ const READERS: readonly ReadProxyFile[] = [
 
 export type ProxyFileInput = ProxyFile & Comparison;
 
-export async function examineProxyFile(input: ProxyFileInput): Promise<DoctorFinding[]> {
+export async function examineProxyFile(input: ProxyFileInput): Promise<Diagnostic[]> {
   let read: ReadFile | undefined;
   try {
     for (const reader of READERS) read ??= reader(input);
@@ -42,7 +43,7 @@ const UNCOMPARED =
 async function findingsOf(
   { facts, sites = [], ways = [], rewrites = [], unread = [], own = [] }: ReadFile,
   input: Comparison,
-): Promise<DoctorFinding[]> {
+): Promise<Diagnostic[]> {
   if (facts === undefined) return [...unread, ...own];
   const { file, policies } = input;
   const secret = await compareSecret(facts, input);
@@ -53,9 +54,7 @@ async function findingsOf(
     ...own,
     ...unchecked,
     // One finding for a place is enough.
-    ...uncheckedWays(ways).filter(({ subject }) =>
-      unchecked.every((each) => each.subject !== subject),
-    ),
+    ...uncheckedWays(ways).filter(({ file }) => unchecked.every((each) => each.file !== file)),
     ...(policies === undefined ? [] : rewriteFindings(rewrites, policies)),
   ];
   if (findings.some(({ severity }) => severity !== 'info')) return findings;

@@ -1,6 +1,7 @@
 /** Reads the files that a file includes, until they are too many or too large. */
 import { ConfigError } from '../../../gateway/config/config-error.ts';
-import { type DoctorFinding, found } from './catalog.ts';
+import type { Diagnostic } from '../../../gateway/config/diagnostic.ts';
+import { found } from './catalog.ts';
 import type { IncludedText, ProxyFiles } from './proxy-files.ts';
 
 /** How often files may be included, counting repetitions, and how large all of that may be. */
@@ -20,7 +21,7 @@ export interface Include {
 }
 
 export class IncludeBudget {
-  readonly findings: DoctorFinding[] = [];
+  readonly findings: Diagnostic[] = [];
   readonly #files: ProxyFiles;
   #includes = 0;
   #characters = 0;
@@ -55,7 +56,7 @@ export class IncludeBudget {
   }
 
   #refuse(place: string, problem: string): [] {
-    if (!this.findings.some((each) => each.subject === place && each.problem === problem))
+    if (!this.findings.some((each) => each.file === place && each.message === problem))
       this.findings.push(found('unreadable-include', place, problem));
     return [];
   }

@@ -1,6 +1,7 @@
 /** What the reader of each proxy says about a file. */
+
+import type { Diagnostic } from '../../../gateway/config/diagnostic.ts';
 import type { ValidFile } from '../../../gateway/config/policy-file/compile.ts';
-import type { DoctorFinding } from './catalog.ts';
 import type { Rewrite } from './rewrites.ts';
 import type { Site } from './unchecked-paths.ts';
 import type { Way } from './ways.ts';
@@ -25,9 +26,9 @@ export interface ReadFile {
   readonly ways?: readonly Way[];
   readonly rewrites?: readonly Rewrite[];
   /** What only a file of this proxy can have wrong. */
-  readonly own?: readonly DoctorFinding[];
+  readonly own?: readonly Diagnostic[];
   /** About files that could not be read. */
-  readonly unread?: readonly DoctorFinding[];
+  readonly unread?: readonly Diagnostic[];
   /** The name of the file with the check, if it is another one. */
   readonly file?: string;
   /** Of all files that belong to it, if there are several. */

@@ -1,7 +1,9 @@
 /** Finds lines after which the application gets another path than headgate checks. */
+
+import type { Diagnostic } from '../../../gateway/config/diagnostic.ts';
 import type { ValidFile } from '../../../gateway/config/policy-file/compile.ts';
 import type { PolicyEntry } from '../../../gateway/config/policy-file/policy-schema.ts';
-import { type DoctorFinding, found } from './catalog.ts';
+import { found } from './catalog.ts';
 import { changesItself, type PathChange, sourcesOf } from './path-change.ts';
 import { type Hosts, type PathPolicies, pathPolicies } from './path-policies.ts';
 
@@ -25,7 +27,7 @@ export interface Rewrite {
 }
 
 /** Lines of one place are one finding: `try_files` may lead to several paths. */
-export function rewriteFindings(rewrites: readonly Rewrite[], file: ValidFile): DoctorFinding[] {
+export function rewriteFindings(rewrites: readonly Rewrite[], file: ValidFile): Diagnostic[] {
   const known = new Map<string, PathPolicies>();
   const lines = Map.groupBy(rewrites, ({ hosts, place, what }) => `${hosts} ${place} ${what}`);
   return [...lines.values()].flatMap((all) => {

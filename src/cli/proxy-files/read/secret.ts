@@ -1,10 +1,11 @@
 /** Compares the secret that the file of a proxy sends with that of the gateway. */
-import { type DoctorFinding, found } from './catalog.ts';
+import type { Diagnostic } from '../../../gateway/config/diagnostic.ts';
+import { found } from './catalog.ts';
 import type { Comparison } from './compare.ts';
 import { FROM_ENVIRONMENT, type ProxyFacts } from './reader.ts';
 
 export interface SecretComparison {
-  readonly findings: readonly DoctorFinding[];
+  readonly findings: readonly Diagnostic[];
   /** False if the secret of the gateway is not known, and no gateway answers. */
   readonly isCompared: boolean;
 }

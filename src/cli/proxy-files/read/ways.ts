@@ -1,5 +1,6 @@
 /** Compares the ways to each application: if one is checked, one that is not goes round the check. */
-import { type DoctorFinding, found } from './catalog.ts';
+import type { Diagnostic } from '../../../gateway/config/diagnostic.ts';
+import { found } from './catalog.ts';
 
 /** How a proxy's file leads requests to an application. */
 export interface Way {
@@ -12,7 +13,7 @@ export interface Way {
   readonly isChecked: boolean;
 }
 
-export function uncheckedWays(ways: readonly Way[]): DoctorFinding[] {
+export function uncheckedWays(ways: readonly Way[]): Diagnostic[] {
   const names = namesOfApplications(ways);
   const nameOf = ({ servers: [first] }: Way) => first && names.get(first);
   const checked = new Map<string | undefined, Way>();

@@ -1,6 +1,6 @@
 /** Reads a Caddyfile with the files that it imports. */
 import { dirname } from 'node:path';
-import type { DoctorFinding } from '../catalog.ts';
+import type { Diagnostic } from '../../../../gateway/config/diagnostic.ts';
 import { IncludeBudget } from '../include-budget.ts';
 import type { ProxyFiles } from '../proxy-files.ts';
 
@@ -9,7 +9,7 @@ export interface CaddyConfig {
   readonly text: string;
   readonly lines: readonly CaddyLine[];
   /** What could not be read. */
-  readonly findings: readonly DoctorFinding[];
+  readonly findings: readonly Diagnostic[];
 }
 
 export interface CaddyLine {

@@ -1,7 +1,8 @@
 /** Finds parts of headgate in a Caddyfile that are missing, or that take requests from other lines. */
 
+import type { Diagnostic } from '../../../../gateway/config/diagnostic.ts';
 import { addressOf } from '../addresses.ts';
-import { type DoctorFinding, found } from '../catalog.ts';
+import { found } from '../catalog.ts';
 import { isCheck, within } from './checks.ts';
 import { ownSiteFor } from './sites.ts';
 import type { CaddyDirective, CaddyTree } from './tree.ts';
@@ -10,12 +11,12 @@ import { upstreamsOf } from './upstreams.ts';
 /** These run after the `route` of the part, which answers every request. */
 const LATER = /^(abort|error|respond|metrics|reverse_proxy|php_fastcgi|file_server)$/;
 
-export function caddyParts(tree: CaddyTree): DoctorFinding[] {
+export function caddyParts(tree: CaddyTree): Diagnostic[] {
   return [...missingPart(tree), ...oldParts(tree)];
 }
 
 /** Caddy reads larger headers than headgate, unless the part for the global options limits those of the checks. */
-function missingPart({ sites, options }: CaddyTree): DoctorFinding[] {
+function missingPart({ sites, options }: CaddyTree): Diagnostic[] {
   const check = sites.flatMap(within).find(isCheck);
   const own = check && ownSiteFor(check, sites);
   if (check === undefined || own === undefined) return [];
@@ -30,7 +31,7 @@ function missingPart({ sites, options }: CaddyTree): DoctorFinding[] {
   return isLimited ? [] : [found('global-part-missing', own.place, problem)];
 }
 
-function oldParts({ sites }: CaddyTree): DoctorFinding[] {
+function oldParts({ sites }: CaddyTree): Diagnostic[] {
   return sites.flatMap((site) => {
     const part = site.block.find(isOldPart);
     if (part === undefined) return [];

@@ -1,5 +1,6 @@
 /** What a listener of Envoy says about its check: whether it runs, how long it may take, and its request id. */
-import { type DoctorFinding, type FindingId, found } from '../catalog.ts';
+import type { Diagnostic } from '../../../../gateway/config/diagnostic.ts';
+import { found } from '../catalog.ts';
 import { at, listAt, textAt } from '../yaml-nodes.ts';
 import type { EnvoyFile, Filter, Manager } from './config.ts';
 import { isSwitchedOff, levelsOf, settingsOf } from './settings.ts';
@@ -10,8 +11,8 @@ interface Examined {
   readonly placeOf: EnvoyFile['placeOf'];
 }
 
-export function checkFindings({ manager, check, placeOf }: Examined): DoctorFinding[] {
-  const add = (id: FindingId, problems: readonly (string | undefined)[]) =>
+export function checkFindings({ manager, check, placeOf }: Examined): Diagnostic[] {
+  const add = (id: Parameters<typeof found>[0], problems: readonly (string | undefined)[]) =>
     problems.flatMap((problem) =>
       problem === undefined ? [] : [found(id, placeOf(check.map), problem)],
     );

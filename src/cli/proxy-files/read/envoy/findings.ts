@@ -1,5 +1,6 @@
 /** What is wrong with the checks of a file of Envoy, and with what its routes change about them. */
-import { type DoctorFinding, found } from '../catalog.ts';
+import type { Diagnostic } from '../../../../gateway/config/diagnostic.ts';
+import { found } from '../catalog.ts';
 import { at, textAt } from '../yaml-nodes.ts';
 import type { PlacedMap } from '../yaml-places.ts';
 import { checkFindings } from './check.ts';
@@ -7,7 +8,7 @@ import { checkOf, type EnvoyFile, type Filter, type Manager } from './config.ts'
 import { isExactPath, isNarrow, routeName } from './match.ts';
 import { type Setting, settingsOf } from './settings.ts';
 
-export function envoyFindings(envoy: EnvoyFile): DoctorFinding[] {
+export function envoyFindings(envoy: EnvoyFile): Diagnostic[] {
   const { placeOf } = envoy;
   return envoy.managers.flatMap((manager) => {
     const check = checkOf(manager, envoy);
@@ -33,7 +34,7 @@ function everyLevel({ hosts }: Manager): PlacedMap[] {
 }
 
 /** About a setting whose filter does not exist or exists twice, or with its own service. */
-function levelFindings(level: PlacedMap, { manager, placeOf }: Input): DoctorFinding[] {
+function levelFindings(level: PlacedMap, { manager, placeOf }: Input): Diagnostic[] {
   const namesakes = (name: string) => manager.filters.filter((each) => each.name === name);
   const place = placeOf(level);
   return settingsOf(level).flatMap(({ filter, isExtAuthz, hasService }) => {
@@ -51,7 +52,7 @@ function levelFindings(level: PlacedMap, { manager, placeOf }: Input): DoctorFin
 }
 
 /** Routes without the check, or with the policy that they name, that take all paths with a beginning. */
-function oddSpellings({ manager, check, placeOf }: Input): DoctorFinding[] {
+function oddSpellings({ manager, check, placeOf }: Input): Diagnostic[] {
   if (isNormalized(manager.map)) return [];
   return manager.hosts.flatMap((host) =>
     host.routes.flatMap((route) => {

@@ -1,6 +1,7 @@
 /** Reads objects of Kubernetes: which of them ask headgate, and which ask another authorizer in its place. */
 import { isMap, LineCounter, parseAllDocuments } from 'yaml';
-import { type DoctorFinding, found } from '../catalog.ts';
+import type { Diagnostic } from '../../../../gateway/config/diagnostic.ts';
+import { found } from '../catalog.ts';
 import type { ReadProxyFile } from '../reader.ts';
 import { isMap as isPlainMap, listAt, textAt } from '../yaml-nodes.ts';
 import { conflictsOf } from './conflicts.ts';
@@ -23,14 +24,14 @@ export function isManifest(text: string): boolean {
 }
 
 /** Throws a RangeError with the place if the text is not YAML. */
-export function manifestFindings(file: string, text: string): DoctorFinding[] {
+export function manifestFindings(file: string, text: string): Diagnostic[] {
   const objects = objectsIn(file, text);
   const providers = objects.flatMap(providersOf);
   const asking = objects.flatMap((object) => askingOf(object, providers));
   const ours = asking.filter(({ isHeadgate }) => isHeadgate);
   if (ours.length === 0) return [unknown(file, objects, asking)];
   const conflicts = conflictsOf(asking, objects);
-  const isNamed = (each: Asking) => conflicts.some(({ subject }) => subject === each.place);
+  const isNamed = (each: Asking) => conflicts.some(({ file }) => file === each.place);
   const others = asking
     .filter((each) => !each.isHeadgate && !each.isProvider && !isNamed(each))
     .map(({ place, what, authorizer }) =>
@@ -52,7 +53,7 @@ function unknown(
   file: string,
   objects: readonly KubernetesObject[],
   asking: readonly Asking[],
-): DoctorFinding {
+): Diagnostic {
   const [first] = asking;
   if (first !== undefined) {
     const { place, what, authorizer } = first;

@@ -33,9 +33,9 @@ async function findingsIn(text: string): Promise<string[]> {
     settings: SETTINGS,
     isAccepted: async () => true,
   });
-  return findings.map(({ id, subject, problem }) => {
-    const line = Number(/^envoy\.yaml:(\d+)$/.exec(subject)?.[1]);
-    return `${id}: ${text.split('\n')[line - 1]?.trim() ?? ''}: ${problem}`;
+  return findings.map(({ rule, file, message }) => {
+    const line = Number(/^envoy\.yaml:(\d+)$/.exec(file)?.[1]);
+    return `${rule}: ${text.split('\n')[line - 1]?.trim() ?? ''}: ${message}`;
   });
 }
 

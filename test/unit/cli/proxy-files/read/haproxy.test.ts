@@ -32,12 +32,12 @@ ${more}`;
 const read = (text: string) =>
   readHaproxy({ file: 'haproxy.cfg', path: 'haproxy.cfg', text, policies: undefined }) ?? {};
 const unchecked = (text: string) =>
-  uncheckedWays(read(text).ways ?? []).map(({ subject, problem }) => {
-    return `${subject} ${problem.replace(/ without asking.*/, '')}`;
+  uncheckedWays(read(text).ways ?? []).map(({ file, message }) => {
+    return `${file} ${message.replace(/ without asking.*/, '')}`;
   });
 const findings = (text: string) =>
   [...(read(text).own ?? []), ...rewriteFindings(read(text).rewrites ?? [], POLICIES)].map(
-    ({ id, subject, problem }) => `${id} ${subject} ${problem}`,
+    ({ rule, file, message }) => `${rule} ${file} ${message}`,
   );
 const rewritten = (lines: string, more = '') =>
   findings(site(lines, more)).map((each) => each.replace(/.*so polic(y|ies) /, ''));
@@ -169,7 +169,7 @@ describe('a rewrite after the check', () => {
 test('an allow above the check leaves requests out', () => {
   const problems = (lines: string) =>
     uncheckedPaths(read(site(lines)).sites ?? [], POLICIES).map(
-      ({ subject, problem }) => `${subject} ${problem}`,
+      ({ file, message }) => `${file} ${message}`,
     );
   const allow = 'http-request allow if { path_beg /log }';
   expect(problems(`${allow}\n  ${CHECK}`)).toEqual([

@@ -47,11 +47,11 @@ ${tcp}`;
 const read = (text: string) =>
   readTraefik({ file: 'dynamic.yaml', path: 'dynamic.yaml', text, policies: undefined }) ?? {};
 const unchecked = (text: string) =>
-  uncheckedWays(read(text).ways ?? []).map(({ problem }) =>
-    problem.replace(/ without asking.*/, ''),
+  uncheckedWays(read(text).ways ?? []).map(({ message }) =>
+    message.replace(/ without asking.*/, ''),
   );
 const rewritten = (text: string) =>
-  rewriteFindings(read(text).rewrites ?? [], POLICIES).map(({ problem }) => problem);
+  rewriteFindings(read(text).rewrites ?? [], POLICIES).map(({ message }) => message);
 
 test('finds nothing in the shipped file', () => {
   expect(unchecked(SHIPPED)).toEqual([]);
@@ -105,7 +105,7 @@ describe('another way to an application', () => {
       const start = `entryPoints:\n  ${entryPoints}\nproviders: { file: { filename: d.yaml } }`;
       return uncheckedWays(
         traefikWays({ file: 'd.yaml', yaml: placedYaml(text) }, traefikStart(placedYaml(start))),
-      ).map(({ problem }) => problem.split(' passes')[0]);
+      ).map(({ message }) => message.split(' passes')[0]);
     };
     const asks = (name: string) => `${name}: { http: { middlewares: [headgate@file] } }`;
     expect(ways(`${asks('web')}\n  internal: {}`)).toEqual([
