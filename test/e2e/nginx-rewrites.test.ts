@@ -1,6 +1,6 @@
 /** The way out for rewrites that the quickstart of NGINX shows. */
 import { describe, expect, inject, test } from 'vitest';
-import { throughFindings } from '../../src/cli/doctor/through/through.ts';
+import { throughFindings } from '../../src/cli/doctor/through/client-view.ts';
 import { expectDenials, expectSameSite, get, startSites } from '../support/compared-nginx.ts';
 import { shown } from '../support/nginx-quickstart.ts';
 import { visitSite } from '../support/site-comparison.ts';

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, inject, test } from 'vitest';
 import { FINDINGS } from '../../src/cli/doctor/catalog.ts';
-import { throughFindings } from '../../src/cli/doctor/through/through.ts';
+import { throughFindings } from '../../src/cli/doctor/through/client-view.ts';
 import { PROXIES } from '../../src/cli/proxy-files/print/proxy-config.ts';
 import { DEFAULT_ANSWERS } from '../../src/cli/proxy-files/setup/answers.ts';
 import { setupFiles } from '../../src/cli/proxy-files/setup/setup.ts';

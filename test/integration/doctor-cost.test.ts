@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, test } from 'vitest';
-import { throughFindings } from '../../src/cli/doctor/through/through.ts';
+import { throughFindings } from '../../src/cli/doctor/through/client-view.ts';
 
 /** The ids of the findings, if the request with this number, from 0 on, lowers Remaining by `taken(number)`. */
 async function findings(taken: (number: number) => number, costs?: readonly number[]) {

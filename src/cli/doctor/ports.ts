@@ -1,8 +1,9 @@
-/** Whether a gateway can listen on its ports, or does already. */
+/** Whether a gateway can listen on its ports, or does already, and whether its settings fit each other. */
 import { once } from 'node:events';
 import { createServer, type ListenOptions } from 'node:net';
 import type { Diagnostic } from '../../gateway/config/diagnostic.ts';
 import type { Environment } from '../../gateway/config/settings/environment.ts';
+import { canonicalAddress, isLoopback } from '../../gateway/core/identity/address.ts';
 import { found } from './catalog.ts';
 
 const TIMEOUT_MS = 2_000;
@@ -110,4 +111,22 @@ export function opsUrlOf({ opsHost, opsPort }: Pick<Environment, 'opsHost' | 'op
 function urlOf(host: string, port: number): string {
   const reached = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
   return `http://${reached.includes(':') ? `[${reached}]` : reached}:${port}`;
+}
+
+/** `isSet`: whether the environment has a setting of this name. */
+export function settingsFindings(
+  { host, socket, proxySecrets }: Pick<Environment, 'host' | 'socket' | 'proxySecrets'>,
+  isSet: (name: string) => boolean,
+): Diagnostic[] {
+  const isLocal = host === 'localhost' || isLoopback(canonicalAddress(host) ?? '');
+  const findings: Diagnostic[] = [];
+  if (socket === undefined && !isLocal && proxySecrets.length === 0)
+    findings.push(
+      found('open-check-port', 'HEADGATE_HOST', `${host} is open to others, without a secret`),
+    );
+  if (socket !== undefined && isSet('HEADGATE_PORT'))
+    findings.push(
+      found('unused-port-setting', 'HEADGATE_PORT', 'has no effect beside HEADGATE_LISTEN'),
+    );
+  return findings;
 }

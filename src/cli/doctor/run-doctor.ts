@@ -16,11 +16,10 @@ import { choiceFindings, policyFindings, validPolicies } from './doctor-policies
 import { gatewayState } from './gateway-state.ts';
 import { machineFindings } from './machine.ts';
 import { fileOrPipe, isPiped, STANDARD_INPUT } from './piped-text.ts';
-import { acceptsSecret, opsUrlOf, portFindings } from './ports.ts';
-import { settingsFindings } from './settings.ts';
-import type { Target } from './through/through-answer.ts';
-import { MAX_REQUESTS, throughGateway } from './through/through-gateway.ts';
-import { policyPaths } from './through/through-paths.ts';
+import { acceptsSecret, opsUrlOf, portFindings, settingsFindings } from './ports.ts';
+import { MAX_REQUESTS, throughGateway } from './through/gateway-view.ts';
+import { policyPaths } from './through/policy-paths.ts';
+import type { Target } from './through/request.ts';
 
 export interface DoctorFlags extends OutputFlags {
   readonly policies?: string;

@@ -1,6 +1,5 @@
 import { headerTitle } from './client-headers.ts';
-import { type Conditions, joined, passesExpression } from './failure-expression.ts';
-import { targetPattern } from './failure-keys.ts';
+import { type Conditions, joined, passesExpression, targetPattern } from './failure-conditions.ts';
 import type { FailureRules } from './gateway-failure.ts';
 import { type Address, hostAndPort, type Writer } from './writer.ts';
 

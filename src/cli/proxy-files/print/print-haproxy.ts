@@ -1,4 +1,4 @@
-import { keyPattern } from './failure-keys.ts';
+import { keyPattern } from './failure-conditions.ts';
 import type { FailureRules } from './gateway-failure.ts';
 import { type Address, hostAndPort, uncommentedWith, type Writer } from './writer.ts';
 

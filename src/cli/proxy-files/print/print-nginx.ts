@@ -1,5 +1,5 @@
 import { headerTitle, isSentByClients } from './client-headers.ts';
-import { keyPattern } from './failure-keys.ts';
+import { keyPattern } from './failure-conditions.ts';
 import { type Address, hostAndPort, uncommentedWith, type Writer } from './writer.ts';
 
 export const nginx: Writer = {

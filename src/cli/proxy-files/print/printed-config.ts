@@ -6,8 +6,7 @@ import { parse } from 'yaml';
 import type { ValidFile } from '../../../gateway/config/policy-file/compile.ts';
 import { clientHeadersOf } from './client-headers.ts';
 import { failureRulesOf } from './gateway-failure.ts';
-import { partsFor, partsOf } from './parts.ts';
-import { fillRegions, regionLines, replaceAddress } from './regions.ts';
+import { fillRegions, partsFor, partsOf, regionLines, replaceAddress } from './regions.ts';
 import { type Address, isHere, type ShippedAddress, type Writer } from './writer.ts';
 import { templatePath, writerOf } from './writers.ts';
 

@@ -1,8 +1,7 @@
 /** The proxies, and how the file of each is written. */
 import { fileURLToPath } from 'node:url';
 import { caddy } from './print-caddy.ts';
-import { envoy } from './print-envoy.ts';
-import { envoyGrpc } from './print-envoy-grpc.ts';
+import { envoy, envoyGrpc } from './print-envoy.ts';
 import { haproxy } from './print-haproxy.ts';
 import { nginx } from './print-nginx.ts';
 import { traefik } from './print-traefik.ts';

@@ -1,10 +1,10 @@
 /** What the reader of each proxy says about a file. */
-
 import type { Diagnostic } from '../../../gateway/config/diagnostic.ts';
 import type { ValidFile } from '../../../gateway/config/policy-file/compile.ts';
+import { found } from './catalog.ts';
 import type { Rewrite } from './rewrites.ts';
+import type { Route } from './routes.ts';
 import type { Site } from './unchecked-paths.ts';
-import type { Way } from './ways.ts';
 
 export interface ProxyFile {
   /** The name that is shown. */
@@ -23,7 +23,7 @@ export interface ReadFile {
   /** Undefined: nothing is compared, and only the findings are said. */
   readonly facts?: ProxyFacts;
   readonly sites?: readonly Site[];
-  readonly ways?: readonly Way[];
+  readonly routes?: readonly Route[];
   readonly rewrites?: readonly Rewrite[];
   /** What only a file of this proxy can have wrong. */
   readonly own?: readonly Diagnostic[];
@@ -61,3 +61,12 @@ export interface ProxyFacts {
 
 export const SECRET_HEADER = 'x-headgate-secret';
 export const FROM_ENVIRONMENT = 'environment';
+
+/** The first line of what `headgate proxy-config --include` prints. */
+export const PRINTED_PART = /^\s*# headgate: part for /;
+export function partOf(file: string, text: string): Diagnostic {
+  const what = PRINTED_PART.test(text)
+    ? 'is a part that headgate proxy-config has printed, and not a whole file'
+    : 'is a part of an NGINX configuration: it has no block http';
+  return found('part-of-proxy-file', file, what);
+}

@@ -4,8 +4,7 @@ import { parseRedisUrl } from '../../../gateway/config/settings/redis-url.ts';
 import { VERSION } from '../../../gateway/config/version.ts';
 import { canonicalAddress, isLoopback } from '../../../gateway/core/identity/address.ts';
 import { type Answers, POLICY_FILE } from './answers.ts';
-import { gatewaySettings, hasPassword } from './gateway-settings.ts';
-import { gatewayPort, type Ports } from './ports.ts';
+import { gatewayPort, gatewaySettings, hasPassword, type Ports } from './gateway-settings.ts';
 
 interface Image {
   readonly image: string;

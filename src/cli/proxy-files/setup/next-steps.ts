@@ -1,8 +1,7 @@
 /** What to type after `headgate init`, to see a 429. */
 import { includesOf, proxyFileNames } from '../print/proxy-config.ts';
 import { type Answers, LOGINS, POLICY_FILE } from './answers.ts';
-import { gatewaySettings } from './gateway-settings.ts';
-import { portsOf } from './ports.ts';
+import { gatewaySettings, portsOf } from './gateway-settings.ts';
 
 export interface NextSteps {
   /** Starts the gateway. */

@@ -3,10 +3,9 @@ import { validatePolicyFile } from '../../../gateway/config/policy-file/validate
 import { partFiles, proxyFiles } from '../print/proxy-config.ts';
 import { type Answers, DEFAULT_ANSWERS, POLICY_FILE, TEST_FILE } from './answers.ts';
 import { composeFile } from './compose.ts';
-import { gatewaySettings } from './gateway-settings.ts';
+import { gatewayPort, gatewaySettings, ownPort, portsOf } from './gateway-settings.ts';
 import { policyFile } from './policy-file.ts';
 import { policyTests } from './policy-tests.ts';
-import { gatewayPort, ownPort, portsOf } from './ports.ts';
 import { systemdUnit, UNIT_FILE } from './systemd.ts';
 
 export interface SetupFile {

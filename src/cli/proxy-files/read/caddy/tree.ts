@@ -1,6 +1,5 @@
 /** The directives of a Caddyfile, with its snippets in place of the lines that import them. */
-import type { CaddyLine } from './imports.ts';
-import { type CaddyWords, caddyWords } from './tokens.ts';
+import { type CaddyLine, type CaddyWords, caddyWords } from './caddyfile.ts';
 
 export interface CaddyDirective {
   readonly name: string;

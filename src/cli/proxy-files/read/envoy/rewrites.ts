@@ -13,11 +13,18 @@ import { hostsOf } from '../path-policies.ts';
 import type { Rewrite } from '../rewrites.ts';
 import { at, listAt, textAt } from '../yaml-nodes.ts';
 import type { PlacedMap } from '../yaml-places.ts';
-import { sendsRequestId } from './check.ts';
 import { checkOf, type EnvoyFile, type Filter, type Manager, type VirtualHost } from './config.ts';
-import { isCertain, isExactPath, mayMatch, pathOf, routeName } from './match.ts';
-import { levelsOf, settingsOf } from './settings.ts';
-import { clustersOf } from './ways.ts';
+import { sendsRequestId } from './findings.ts';
+import {
+  isCertain,
+  isExactPath,
+  levelsOf,
+  mayMatch,
+  pathOf,
+  routeName,
+  settingsOf,
+} from './route.ts';
+import { clustersOf } from './routes.ts';
 
 export function envoyRewrites(envoy: EnvoyFile): Rewrite[] {
   return envoy.managers.flatMap((manager) => {

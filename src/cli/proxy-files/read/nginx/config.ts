@@ -1,7 +1,6 @@
 /** Reads an NGINX configuration with the files that it includes. */
 import type { Diagnostic } from '../../../../gateway/config/diagnostic.ts';
-import { IncludeBudget } from '../include-budget.ts';
-import type { IncludedText, ProxyFiles } from '../proxy-files.ts';
+import { IncludeBudget, type IncludedText, type ProxyFiles } from '../proxy-files.ts';
 import { type Directive, nginxTree } from './tree.ts';
 
 export interface NginxConfig {

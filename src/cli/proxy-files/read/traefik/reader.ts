@@ -30,7 +30,7 @@ function readRouters(file: string, text: string, start?: TraefikStart): ReadFile
   return {
     facts,
     sites: traefikSites(all),
-    ways: traefikWays(all, start),
+    routes: traefikWays(all, start),
     rewrites: traefikRewrites(all),
   };
 }

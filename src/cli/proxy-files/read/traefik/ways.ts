@@ -1,13 +1,13 @@
 /** The ways of Traefik to applications: a router that leads to a service. */
 import { addressOf } from '../addresses.ts';
-import type { Way } from '../ways.ts';
+import type { Route } from '../routes.ts';
 import { at, isMap, listAt, textAt } from '../yaml-nodes.ts';
 import type { PlacedMap } from '../yaml-places.ts';
 import { isCheck, partsOf, plainName, type Router, type Routing, routersIn } from './sites.ts';
 import type { TraefikStart } from './start.ts';
 
 /** `start`: the file with which Traefik starts, if it is known. */
-export function traefikWays(routing: Routing, start?: TraefikStart): Way[] {
+export function traefikWays(routing: Routing, start?: TraefikStart): Route[] {
   const maps = routing.yaml.with('routers');
   const isHttp = (map: PlacedMap) => !hasAddresses(map);
   const http = maps.filter(isHttp).flatMap((map) => {
@@ -46,7 +46,7 @@ function hasAddresses({ value }: PlacedMap): boolean {
   );
 }
 
-function waysIn({ value }: PlacedMap, routers: readonly Router[]): Way[] {
+function waysIn({ value }: PlacedMap, routers: readonly Router[]): Route[] {
   return routers.map(({ name, place, asks, service }) => ({
     what: `the router ${name}`,
     place,

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { readHaproxy } from '../../../../../src/cli/proxy-files/read/haproxy/reader.ts';
 import { rewriteFindings } from '../../../../../src/cli/proxy-files/read/rewrites.ts';
+import { uncheckedRoutes } from '../../../../../src/cli/proxy-files/read/routes.ts';
 import { uncheckedPaths } from '../../../../../src/cli/proxy-files/read/unchecked-paths.ts';
-import { uncheckedWays } from '../../../../../src/cli/proxy-files/read/ways.ts';
 import { validFile } from '../../../../support/proxy-config.ts';
 
 const SHIPPED = readFileSync(
@@ -32,7 +32,7 @@ ${more}`;
 const read = (text: string) =>
   readHaproxy({ file: 'haproxy.cfg', path: 'haproxy.cfg', text, policies: undefined }) ?? {};
 const unchecked = (text: string) =>
-  uncheckedWays(read(text).ways ?? []).map(({ file, message }) => {
+  uncheckedRoutes(read(text).routes ?? []).map(({ file, message }) => {
     return `${file} ${message.replace(/ without asking.*/, '')}`;
   });
 const findings = (text: string) =>

@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { rewriteFindings } from '../../../../../src/cli/proxy-files/read/rewrites.ts';
+import { uncheckedRoutes } from '../../../../../src/cli/proxy-files/read/routes.ts';
 import {
   otherTraefikFile,
   readTraefik,
 } from '../../../../../src/cli/proxy-files/read/traefik/reader.ts';
 import { traefikStart } from '../../../../../src/cli/proxy-files/read/traefik/start.ts';
 import { traefikWays } from '../../../../../src/cli/proxy-files/read/traefik/ways.ts';
-import { uncheckedWays } from '../../../../../src/cli/proxy-files/read/ways.ts';
 import { placedYaml } from '../../../../../src/cli/proxy-files/read/yaml-places.ts';
 import { validFile } from '../../../../support/proxy-config.ts';
 
@@ -47,7 +47,7 @@ ${tcp}`;
 const read = (text: string) =>
   readTraefik({ file: 'dynamic.yaml', path: 'dynamic.yaml', text, policies: undefined }) ?? {};
 const unchecked = (text: string) =>
-  uncheckedWays(read(text).ways ?? []).map(({ message }) =>
+  uncheckedRoutes(read(text).routes ?? []).map(({ message }) =>
     message.replace(/ without asking.*/, ''),
   );
 const rewritten = (text: string) =>
@@ -101,21 +101,21 @@ describe('another way to an application', () => {
   test('is a router of an entry point that does not ask headgate', () => {
     const routers = `${other('application')}\nusual: { rule: "Path(\`/u\`)", service: application }`;
     const text = file({ routers }).replace('middlewares: [headgate], ', '');
-    const ways = (entryPoints: string) => {
+    const routes = (entryPoints: string) => {
       const start = `entryPoints:\n  ${entryPoints}\nproviders: { file: { filename: d.yaml } }`;
-      return uncheckedWays(
+      return uncheckedRoutes(
         traefikWays({ file: 'd.yaml', yaml: placedYaml(text) }, traefikStart(placedYaml(start))),
       ).map(({ message }) => message.split(' passes')[0]);
     };
     const asks = (name: string) => `${name}: { http: { middlewares: [headgate@file] } }`;
-    expect(ways(`${asks('web')}\n  internal: {}`)).toEqual([
+    expect(routes(`${asks('web')}\n  internal: {}`)).toEqual([
       'the router other',
       'the router usual',
     ]);
-    expect(ways(`${asks('web').replace('{', '{ asDefault: true,')}\n  internal: {}`)).toEqual([
+    expect(routes(`${asks('web').replace('{', '{ asDefault: true,')}\n  internal: {}`)).toEqual([
       'the router other',
     ]);
-    expect(ways(`${asks('web')}\n  ${asks('internal')}`)).toEqual([]);
+    expect(routes(`${asks('web')}\n  ${asks('internal')}`)).toEqual([]);
   });
 
   test('is a router to a service of another provider', () => {

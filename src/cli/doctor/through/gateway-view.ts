@@ -1,17 +1,14 @@
-/** Asks a proxy as a client would, and then the gateway what of that has reached it. */
-
+/** Sends requests to a proxy as a client would, and finds out what of that has reached the gateway. */
 import type { Diagnostic } from '../../../gateway/config/diagnostic.ts';
 import type { Environment } from '../../../gateway/config/settings/environment.ts';
 import { canonicalAddress, isLoopback } from '../../../gateway/core/identity/address.ts';
 import { type FindingId, found } from '../catalog.ts';
 import { type GatewayState, gatewayState } from '../gateway-state.ts';
 import { opsUrlOf } from '../ports.ts';
-import { CLAIMS, type ThroughOptions, throughFindings } from './through.ts';
-import { ask } from './through-answer.ts';
-import { REPEATS } from './through-cost.ts';
-import { denialFindings } from './through-denials.ts';
-import { type PolicyPaths, pathFindings } from './through-paths.ts';
-import { explained, UNCLEAR } from './through-reasons.ts';
+import { CLAIMS, REPEATS, type ThroughOptions, throughFindings } from './client-view.ts';
+import { type PolicyPaths, pathFindings } from './policy-paths.ts';
+import { ask, type Target } from './request.ts';
+import { denialFindings, explained, UNCLEAR } from './unclear-answers.ts';
 
 /** Those of a client without a claim and with claims, those that measure the cost again, one with the headers that the policy file reads, and one that headgate refuses. */
 export const MAX_REQUESTS = 6 + REPEATS + 2 * CLAIMS.length;

@@ -1,8 +1,8 @@
-/** Why an answer has no headers of headgate, if the counters of the gateway tell it. */
+/** Why an answer lacks the headers of headgate or is not its denial, by the counters of the gateway. */
 import type { Diagnostic } from '../../../gateway/config/diagnostic.ts';
 import { type FindingId, found } from '../catalog.ts';
-import type { GatewayState } from '../gateway-state.ts';
-import { DENIAL_LOST, hasDenied } from './through-denials.ts';
+import { type GatewayState, gatewayState } from '../gateway-state.ts';
+import { ask, type Target } from './request.ts';
 
 /** Findings that may have several reasons. */
 export const UNCLEAR: ReadonlySet<string> = new Set<FindingId>([
@@ -44,3 +44,25 @@ const NOT_CHECKED = [
   'the gateway got no check, so the proxy or the application has answered',
   'Try a path that the application answers without a login. If every path is answered so, the proxy asks another gateway, or none.',
 ] as const;
+
+/** headgate refuses such a path without counting the request. No application has it. */
+const REFUSED = '%0A';
+
+/** Only the counters of the gateway tell its refusal from another one. */
+export async function* denialFindings(target: Target, opsUrl: string): AsyncGenerator<Diagnostic> {
+  const url = new URL(target.url);
+  url.pathname += REFUSED;
+  const before = await gatewayState(opsUrl);
+  const answer = before && (await ask({ ...target, url }));
+  if (answer === undefined || answer instanceof Error || answer.isDenial) return;
+  const after = await gatewayState(opsUrl);
+  if (hasDenied(before, after))
+    yield found('denial-lost', url.href, `status ${answer.status}: ${DENIAL_LOST}`);
+}
+
+/** Whether the gateway has denied a request in between. */
+function hasDenied(before: GatewayState | undefined, after: GatewayState | undefined): boolean {
+  return before !== undefined && after !== undefined && after.denied > before.denied;
+}
+
+const DENIAL_LOST = 'headgate denied this request, and its answer did not reach the client';

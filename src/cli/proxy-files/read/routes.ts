@@ -3,7 +3,7 @@ import type { Diagnostic } from '../../../gateway/config/diagnostic.ts';
 import { found } from './catalog.ts';
 
 /** How a proxy's file leads requests to an application. */
-export interface Way {
+export interface Route {
   /** The line that leads there: `location /app`. */
   readonly what: string;
   /** `nginx.conf:12` */
@@ -13,27 +13,27 @@ export interface Way {
   readonly isChecked: boolean;
 }
 
-export function uncheckedWays(ways: readonly Way[]): Diagnostic[] {
-  const names = namesOfApplications(ways);
-  const nameOf = ({ servers: [first] }: Way) => first && names.get(first);
-  const checked = new Map<string | undefined, Way>();
-  for (const way of ways) if (way.isChecked) checked.set(nameOf(way), way);
+export function uncheckedRoutes(routes: readonly Route[]): Diagnostic[] {
+  const names = namesOfApplications(routes);
+  const nameOf = ({ servers: [first] }: Route) => first && names.get(first);
+  const checked = new Map<string | undefined, Route>();
+  for (const route of routes) if (route.isChecked) checked.set(nameOf(route), route);
   checked.delete(undefined);
   const named = new Set<string>();
-  return ways.flatMap((way) => {
-    const { what, place, isChecked } = way;
-    const other = checked.get(nameOf(way));
+  return routes.flatMap((route) => {
+    const { what, place, isChecked } = route;
+    const other = checked.get(nameOf(route));
     if (isChecked || other === undefined || named.has(place)) return [];
     named.add(place);
-    const problem = `${what} passes requests to ${nameOf(way)} without asking headgate; ${other.what} (${other.place}) asks it for the same application`;
+    const problem = `${what} passes requests to ${nameOf(route)} without asking headgate; ${other.what} (${other.place}) asks it for the same application`;
     return [found('upstream-unchecked', place, problem)];
   });
 }
 
 /** By address. */
-function namesOfApplications(ways: readonly Way[]): ReadonlyMap<string, string> {
+function namesOfApplications(routes: readonly Route[]): ReadonlyMap<string, string> {
   const names = new Map<string, string>();
-  for (const { servers } of ways) {
+  for (const { servers } of routes) {
     const known = new Set(servers.flatMap((each) => names.get(each) ?? []));
     const [name = servers[0] ?? ''] = known;
     for (const [each, other] of names) if (known.has(other)) names.set(each, name);

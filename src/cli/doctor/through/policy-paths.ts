@@ -6,7 +6,7 @@ import { literalPath, targetOf } from '../../../gateway/config/policy-file/path-
 import type { PolicyEntry } from '../../../gateway/config/policy-file/policy-schema.ts';
 import { isHostWithin } from '../../../gateway/core/matching/host.ts';
 import { found } from '../catalog.ts';
-import { ask, type Target } from './through-answer.ts';
+import { ask, type Target } from './request.ts';
 
 /** More paths than most files have. */
 const MOST_PATHS = 20;

@@ -1,4 +1,4 @@
-/** One expression that is true if a request passes, for proxies without ordered rules. */
+/** How the rules for a gateway failure become conditions of a proxy. */
 import type { FailureRule } from './gateway-failure.ts';
 
 /** How a proxy writes conditions. Lists are not empty. */
@@ -40,4 +40,18 @@ function alike(rules: readonly FailureRule[]): Group[] {
 /** In parentheses, joined by an operator. */
 export function joined(conditions: readonly string[], operator: '&&' | '||'): string {
   return conditions.length === 1 ? String(conditions[0]) : `(${conditions.join(` ${operator} `)})`;
+}
+
+/** Without spaces, so that part of a host with spaces cannot match as a target. */
+const QUERY = '([?][^ ]*)?';
+const ANY = '[^ ]*';
+
+/** The regular expression of a rule, with anchors. `origin`: a pattern that can precede the path. */
+export function keyPattern({ method, host, path }: FailureRule, origin = ''): string {
+  return `^${method ?? ANY} ${host ?? ANY} ${origin}${path ?? '[^?]*'}${QUERY}$`;
+}
+
+/** The same for a target alone, without anchors. */
+export function targetPattern(path: string): string {
+  return `${path}${QUERY}`;
 }

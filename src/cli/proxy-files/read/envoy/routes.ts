@@ -1,8 +1,9 @@
-/** The ways of a file of Envoy to applications: routes, upgrades, and proxies of TCP. */
-
+/** Where a file of Envoy passes requests on, and which routes switch the check off. */
 import { addressOf } from '../addresses.ts';
-import type { Way } from '../ways.ts';
-import { at, listAt, textAt } from '../yaml-nodes.ts';
+import { hostsOf } from '../path-policies.ts';
+import type { Route } from '../routes.ts';
+import type { Site } from '../unchecked-paths.ts';
+import { at, isMap, listAt, textAt } from '../yaml-nodes.ts';
 import type { PlacedMap } from '../yaml-places.ts';
 import {
   askedCluster,
@@ -13,10 +14,17 @@ import {
   isExtAuthz,
   type Manager,
 } from './config.ts';
-import { isNarrow, routeName } from './match.ts';
-import { isSwitchedOff, levelsOf } from './settings.ts';
+import {
+  isCertain,
+  isNarrow,
+  isSwitchedOff,
+  levelsOf,
+  mayMatch,
+  pathOf,
+  routeName,
+} from './route.ts';
 
-export function envoyWays(envoy: EnvoyFile): Way[] {
+export function envoyRoutes(envoy: EnvoyFile): Route[] {
   const { checks } = envoy;
   const isHeadgate = new Set(checks.map(({ config }) => askedCluster(config)));
   const targets = [
@@ -32,16 +40,16 @@ export function envoyWays(envoy: EnvoyFile): Way[] {
   ];
   return targets
     .filter(({ cluster }) => !isHeadgate.has(cluster))
-    .map(({ cluster, ...way }) => {
+    .map(({ cluster, ...route }) => {
       const known = envoy.endpoints.get(cluster) ?? [];
       // Names and addresses that another file has are a cluster's own.
       const servers =
         known.length > 0 ? known.map((each) => addressOf(each)) : [`the cluster ${cluster}`];
-      return { ...way, servers };
+      return { ...route, servers };
     });
 }
 
-interface Target extends Omit<Way, 'servers'> {
+interface Target extends Omit<Route, 'servers'> {
   readonly cluster: string;
 }
 
@@ -138,4 +146,26 @@ export function clustersOf(
     return cluster === undefined ? [] : [{ cluster, own: each as PlacedMap['value'] }];
   });
   return one === undefined ? weighted : [{ cluster: one }, ...weighted];
+}
+
+/** The virtual hosts of HTTP connection managers with the filter. */
+export function envoySites(envoy: EnvoyFile): Site[] {
+  return envoy.managers.flatMap((manager) => {
+    const filter = checkOf(manager, envoy);
+    if (filter === undefined) return [];
+    return manager.hosts.map(
+      (host): Site => ({
+        hosts: hostsOf(listAt(host.map.value, 'domains').map(String)),
+        paths: host.routes.flatMap(({ value }) => pathOf(value.match) ?? []),
+        choose(path) {
+          const route = host.routes.find(({ value }) => mayMatch(value.match, path) !== false);
+          const match = route?.value.match;
+          if (route === undefined || !isCertain(match) || !mayMatch(match, path)) return undefined;
+          const isUnchecked =
+            isMap(route.value.route) && isSwitchedOff(filter, levelsOf(route, host));
+          return { what: routeName(match), place: envoy.placeOf(route), isUnchecked };
+        },
+      }),
+    );
+  });
 }
