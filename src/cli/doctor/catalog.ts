@@ -10,7 +10,6 @@ import {
   warning,
 } from '../proxy-files/read/rule-text.ts';
 
-/** About settings and the policy file. */
 const SETTING_FINDINGS = {
   'invalid-setting': error(
     'A setting in the environment has a mistake.',

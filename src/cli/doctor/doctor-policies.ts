@@ -35,13 +35,11 @@ const USUAL_NAME = 'policies.yaml';
 
 export interface ExaminedFile {
   readonly path: string;
-  /** Undefined if the file has mistakes. */
   readonly digest: string | undefined;
-  /** By an option or a setting. */
+  /** An option or a setting names the file. */
   readonly isNamed: boolean;
 }
 
-/** Whether this is the file that matters. `gateway`: the running one, if there is one. */
 export function choiceFindings(
   { path, digest, isNamed }: ExaminedFile,
   gateway: GatewayState | undefined,

@@ -2,7 +2,7 @@
 import type { Diagnostic } from '../../gateway/config/diagnostic.ts';
 import { found } from './catalog.ts';
 
-/** A connection of each client of a busy proxy, and some. */
+/** Each client of a busy proxy needs a connection. */
 const ENOUGH_FILES = 4_096;
 
 export function machineFindings(): Diagnostic[] {
@@ -24,7 +24,7 @@ function fileFindings(limit: number | undefined): Diagnostic[] {
   ];
 }
 
-/** The soft limit. Infinity: no limit. Undefined where the system has none. */
+/** Returns the soft limit: infinity if there is no limit, undefined if the system does not say. */
 function openFiles(): number | undefined {
   const { report } = process;
   // Without this, the report asks the name server about every connection. The types do not know it yet.

@@ -49,7 +49,6 @@ async function findingOn(
   return found('port-taken', place, `another program has it: see ${port.setting}`);
 }
 
-/** The code of the error of listening there; undefined if it works. */
 async function listenError({ host, port }: Port): Promise<string | undefined> {
   const server = createServer();
   const options: ListenOptions = { host, port, exclusive: true };
@@ -113,7 +112,6 @@ function urlOf(host: string, port: number): string {
   return `http://${reached.includes(':') ? `[${reached}]` : reached}:${port}`;
 }
 
-/** `isSet`: whether the environment has a setting of this name. */
 export function settingsFindings(
   { host, socket, proxySecrets }: Pick<Environment, 'host' | 'socket' | 'proxySecrets'>,
   isSet: (name: string) => boolean,

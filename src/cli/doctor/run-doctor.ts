@@ -108,7 +108,6 @@ function readSettings(): Environment | { readonly mistakes: readonly string[] } 
   }
 }
 
-/** `HEADGATE_PORT: must be ...` */
 function settingMistake(mistake: string): Diagnostic {
   const [name = ''] = mistake.split(':', 1);
   return found('invalid-setting', name, mistake.slice(name.length + 2));

@@ -24,14 +24,12 @@ import {
 export interface InitFlags {
   readonly proxy?: string;
   readonly existing?: boolean;
-  /** False: --no-login. */
   readonly login?: string | false;
   readonly application?: Answers['application'];
   readonly ownPort?: number;
   readonly behind?: (typeof FRONTS)[number];
   readonly loadBalancer?: readonly string[];
   readonly keys?: boolean;
-  /** False: --no-redis. */
   readonly redis?: string | false;
   readonly with?: readonly Extra[];
   readonly yes?: true;
@@ -65,7 +63,6 @@ export async function init(folder: string, flags: InitFlags, command: Command): 
   }
 }
 
-/** Contradictions end the command. */
 function givenBy(flags: InitFlags, command: Command): Given {
   const { proxy, existing, application, ownPort, login, behind, loadBalancer, keys, redis } = flags;
   const isBalanced = behind === 'load-balancer' || (behind === undefined && loadBalancer);

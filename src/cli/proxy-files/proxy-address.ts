@@ -5,7 +5,6 @@ import type { Address } from './print/proxy-config.ts';
 
 const SERVER = 'It must be a host and a port, such as 10.0.0.2:8080 or [::1]:8080';
 
-/** The option of commands that write files of proxies. */
 export const OWN_PORT = [
   '--own-port <port>',
   'free port of this machine at which Caddy, HAProxy or Traefik sends checks to itself',

@@ -15,11 +15,9 @@ import { Trial } from './trial.ts';
 
 export interface ExamineOptions {
   readonly target: RedisTarget;
-  /** The maximum time a request waits for Redis. */
   readonly storeTimeoutMs: number;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
-  /** HEADGATE_REPLICAS */
   readonly replicas: number;
   /** Each worker of a gateway counts as a gateway. */
   readonly workers: number;
@@ -40,7 +38,6 @@ export async function* examineRedis(options: ExamineOptions): AsyncGenerator<Dia
   yield* runTrial(options.target, counting);
 }
 
-/** Stops at the first fault. */
 async function* serverExamination(
   { address }: CountingServer,
   { target, storeTimeoutMs, now, ...gateways }: ExamineOptions,

@@ -12,7 +12,6 @@ const TOLERATED_SKEW_MS = 1_000;
 
 export interface PaceOptions {
   readonly client: Redis;
-  /** The maximum time a request waits for Redis. */
   readonly storeTimeoutMs: number;
   /** Milliseconds since the epoch. */
   readonly now: () => number;

@@ -12,7 +12,6 @@ import {
 } from './known-vulnerabilities.ts';
 
 const OLDEST_REDIS = [6, 2] as const;
-/** Share of maxmemory. */
 const NEARLY_FULL = 0.8;
 const MIB = 1_048_576;
 
@@ -22,7 +21,6 @@ const URL_OF_KIND = {
   cluster: 'redis+cluster://',
 } as const;
 
-/** Why gateways cannot count on this server; undefined if they can. */
 export function unusable(info: ServerInfo, kind: RedisTarget['kind']): Diagnostic | undefined {
   const runsAs = kindOf(info);
   if (runsAs !== (kind === 'cluster' ? 'cluster' : 'single')) {
@@ -52,7 +50,6 @@ function kindOf(info: ServerInfo): RedisTarget['kind'] {
   return mode === 'cluster' || mode === 'sentinel' ? mode : 'single';
 }
 
-/** Findings about a usable server. */
 export function* serverFindings(
   info: ServerInfo,
   { kind, tls }: Pick<RedisTarget, 'kind' | 'tls'>,

@@ -19,7 +19,6 @@ export interface CountingServer {
   readonly holds: (slot: number) => boolean;
 }
 
-/** Yields findings, and returns the servers. */
 export async function* countingServers(
   target: RedisTarget,
 ): AsyncGenerator<Diagnostic, readonly CountingServer[]> {
@@ -28,7 +27,6 @@ export async function* countingServers(
   return [{ address: target.addresses[0], holds: () => true }];
 }
 
-/** The answer of an address, or why it has none. */
 interface Queried<T> {
   readonly address: RedisAddress;
   readonly answer?: T;

@@ -47,10 +47,8 @@ const LOG: Quota = {
 const LOG_COST = 2;
 const LOG_TAKES = 3;
 
-/** Whether a server holds a slot. */
 export type Holds = (slot: number) => boolean;
 
-/** Opens the connections of a gateway. */
 export class Trial {
   readonly #client: RedisClient;
   readonly #subscriber: RedisClient;
@@ -120,7 +118,6 @@ export class Trial {
     );
   }
 
-  /** Takes with every algorithm. */
   async #take(tag: string): Promise<void> {
     const log: Descriptor = { key: keyOf(tag, 'log'), quota: LOG, cost: LOG_COST };
     const others = ALGORITHMS.filter((each) => each !== LOG.algorithm).map((algorithm) => ({
@@ -184,7 +181,6 @@ async function* without(loss: string, act: () => Promise<unknown>): AsyncGenerat
   }
 }
 
-/** Resolves when the channels of gateways are subscribed. */
 function subscribes(subscriber: RedisClient): Promise<void> {
   return new Promise((resolve, reject) => {
     listenTo([RESET_CHANNEL, OVERRIDES_CHANNEL, QUERIES_CHANNEL], subscriber, {
@@ -201,7 +197,6 @@ function keyOf(tag: string, name: string): string {
   return `hg:v1:{${tag}}:${name}`;
 }
 
-/** A hash tag whose slot the server holds. */
 function tagFor(holds: Holds): string {
   const run = randomUUID();
   for (let i = 0; i < MAX_TAGS; i++) {

@@ -17,7 +17,7 @@ const CLOCK_TOLERANCE_MS = 5_000;
 
 export interface ThroughOptions {
   readonly target: Target;
-  /** Those of the policies, if they are known. */
+  /** Undefined if the policies are not known. */
   readonly costs?: ReadonlySet<number> | undefined;
   /** Milliseconds since the epoch. */
   readonly now: () => number;

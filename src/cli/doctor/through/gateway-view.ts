@@ -7,7 +7,7 @@ import { type GatewayState, gatewayState } from '../gateway-state.ts';
 import { opsUrlOf } from '../ports.ts';
 import { CLAIMS, REPEATS, type ThroughOptions, throughFindings } from './client-view.ts';
 import { type PolicyPaths, pathFindings } from './policy-paths.ts';
-import { ask, type Target } from './request.ts';
+import { ask } from './request.ts';
 import { denialFindings, explained, UNCLEAR } from './unclear-answers.ts';
 
 /** Those of a client without a claim and with claims, those that measure the cost again, one with the headers that the policy file reads, and one that headgate refuses. */
@@ -27,7 +27,6 @@ const DECIDED: ReadonlySet<string> = new Set<FindingId>([
 
 export interface ThroughGatewayOptions extends Omit<ThroughOptions, 'costs'> {
   readonly settings: Pick<Environment, 'host' | 'socket' | 'opsHost' | 'opsPort'>;
-  /** Undefined if the policy file has mistakes. */
   readonly policies: ExaminedPolicies | undefined;
 }
 
@@ -36,7 +35,6 @@ export interface ExaminedPolicies {
   /** Names of the headers that clients send and the proxy must pass on. */
   readonly headers: readonly string[];
   readonly paths: PolicyPaths;
-  /** Units that one request takes, of each policy. */
   readonly costs: ReadonlySet<number>;
 }
 

@@ -8,23 +8,20 @@ import { isHostWithin } from '../../../gateway/core/matching/host.ts';
 import { found } from '../catalog.ts';
 import { ask, type Target } from './request.ts';
 
-/** More paths than most files have. */
 const MOST_PATHS = 20;
 
 export interface PolicyPath {
   readonly policy: string;
-  /** As a client sends it. */
   readonly target: string;
 }
 
 export interface PolicyPaths {
-  /** Each path once. */
   readonly tried: readonly PolicyPath[];
-  /** Patterns, and what is too much. */
+  /** Holds patterns, and paths beyond the maximum. */
   readonly untried: readonly string[];
 }
 
-/** Those besides the path of the URL, for its host. */
+/** Lists the paths of policies for this host, without the path of the URL. */
 export function policyPaths({ entries }: ValidFile, { url, host }: Target): PolicyPaths {
   const asked = (host ?? url.host).replace(/:\d+$/, '').toLowerCase();
   const named = entries.filter((entry) => concerns(entry, asked));

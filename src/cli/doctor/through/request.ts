@@ -2,9 +2,8 @@
 import { type IncomingMessage, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 
-/** Whom to ask, and as whom. */
 export interface Target {
-  /** Without a user. */
+  /** The URL has no user. */
   readonly url: URL;
   /** The Host header, if it is not that of the URL. With TLS, also the name of the server. */
   readonly host?: string;

@@ -4,7 +4,6 @@ import { type FindingId, found } from '../catalog.ts';
 import { type GatewayState, gatewayState } from '../gateway-state.ts';
 import { ask, type Target } from './request.ts';
 
-/** Findings that may have several reasons. */
 export const UNCLEAR: ReadonlySet<string> = new Set<FindingId>([
   ...(['answered-403', 'gateway-unreachable', 'answered-by-site', 'not-limited'] as const),
 ]);
@@ -60,7 +59,6 @@ export async function* denialFindings(target: Target, opsUrl: string): AsyncGene
     yield found('denial-lost', url.href, `status ${answer.status}: ${DENIAL_LOST}`);
 }
 
-/** Whether the gateway has denied a request in between. */
 function hasDenied(before: GatewayState | undefined, after: GatewayState | undefined): boolean {
   return before !== undefined && after !== undefined && after.denied > before.denied;
 }

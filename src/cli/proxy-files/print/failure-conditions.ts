@@ -37,7 +37,6 @@ function alike(rules: readonly FailureRule[]): Group[] {
   return groups;
 }
 
-/** In parentheses, joined by an operator. */
 export function joined(conditions: readonly string[], operator: '&&' | '||'): string {
   return conditions.length === 1 ? String(conditions[0]) : `(${conditions.join(` ${operator} `)})`;
 }
@@ -51,7 +50,6 @@ export function keyPattern({ method, host, path }: FailureRule, origin = ''): st
   return `^${method ?? ANY} ${host ?? ANY} ${origin}${path ?? '[^?]*'}${QUERY}$`;
 }
 
-/** The same for a target alone, without anchors. */
 export function targetPattern(path: string): string {
   return `${path}${QUERY}`;
 }

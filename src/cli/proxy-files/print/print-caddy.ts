@@ -57,7 +57,7 @@ function upstreamAt(address: Address): string {
   return 'socket' in address ? `unix/${address.socket}` : (hostAndPort(address) ?? '');
 }
 
-/** In the Common Expression Language. `uri`: the target of the client, or the one that the site has made of it. */
+/** The expression reads `uri`: the target of the client, or the one that the site has made of it. */
 function refusedWithout(failure: FailureRules | undefined, uri: 'orig_uri' | 'uri'): string {
   if (failure === undefined) return 'false';
   const { method, rules } = failure;
@@ -82,7 +82,6 @@ function conditionsOn(uri: string): Conditions {
   };
 }
 
-/** The whole value, ignoring case. */
 function matching(what: string, pattern: string): string {
   return `{http.request.${what}}.matches("(?i)^${pattern}$")`;
 }

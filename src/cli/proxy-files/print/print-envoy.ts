@@ -130,7 +130,6 @@ function listOf(kind: 'and_rules' | 'or_rules', conditions: readonly string[]): 
   return `${kind}: { rules: [${rules.join(', ')}] }`;
 }
 
-/** The whole value, ignoring case. */
 function header(name: string, pattern: string): string {
   return `header: { name: "${name}", string_match: { safe_regex: { regex: "(?i)${pattern}" } } }`;
 }

@@ -11,16 +11,14 @@ import { type Address, isHere, type ShippedAddress, type Writer } from './writer
 import { templatePath, writerOf } from './writers.ts';
 
 export interface ProxyConfigInput {
-  /** One of PROXIES. */
   readonly proxy: string;
   readonly policies: ValidFile;
-  /** Undefined: the address of the shipped file. */
   readonly gateway: Address | undefined;
   readonly application: Address | undefined;
   readonly sendsSecret: boolean;
   /** Where the proxy sends checks to itself. Undefined: the port of the shipped file. */
   readonly ownPort?: number | undefined;
-  /** Only the parts that an existing configuration needs; a text: those for this place, or the file of this name. */
+  /** True prints only the parts for an existing configuration; a text prints those for this place, or the file of this name. */
   readonly include: boolean | string;
 }
 
@@ -78,7 +76,6 @@ function partsWanted(text: string, include: boolean | string, { includes }: Writ
 
 const FAILURE_REGION = 'refused without the gateway';
 
-/** Whether a policy has `on_gateway_failure: deny`. */
 export function hasFailureRoutes(policies: ValidFile): boolean {
   return failureRulesOf(policies) !== undefined;
 }
@@ -87,7 +84,6 @@ export function hasFailureRoutes(policies: ValidFile): boolean {
 export interface FailureRegion {
   /** The file of the proxy, with the comments around the region if it has them. */
   readonly text: string;
-  /** The entries of the region, from a file that is YAML or JSON. Tools that write such files drop comments. */
   readonly entries?: readonly unknown[] | undefined;
 }
 

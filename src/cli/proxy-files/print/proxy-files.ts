@@ -5,9 +5,7 @@ import { type Address, type Edits, type Front, hostAndPort, type Include } from 
 import { writerOf } from './writers.ts';
 
 export interface ProxyFilesInput extends Omit<ProxyConfigInput, 'include'> {
-  /** Where clients connect. */
   readonly port: number;
-  /** Undefined: clients connect to the proxy. */
   readonly front: Front | undefined;
 }
 
@@ -88,7 +86,6 @@ export function includesOf(proxy: string): readonly Include[] {
   return writerOf(proxy).includes ?? [];
 }
 
-/** A name that no file of the user has. */
 function ownName(name: string): string {
   return name.startsWith('headgate') ? name : `headgate-${name}`;
 }
@@ -98,7 +95,6 @@ export function ownPortOf(proxy: string): number | undefined {
   return writerOf(proxy).ownPort;
 }
 
-/** Where clients connect in the shipped files. */
 export const SHIPPED_PORT = 8000;
 
 function edited(text: string, edits: Edits): string {

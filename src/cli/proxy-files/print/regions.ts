@@ -62,7 +62,6 @@ export function replaceAddress(text: string, shipped: string, wanted: string): s
 const PART_START = /^\s*# headgate: part for /;
 const PART_END = /^\s*# headgate: end of part$/;
 
-/** The parts, without their indentation. */
 export function partsOf(text: string): string {
   const parts: string[] = [];
   let indent: string | undefined;

@@ -19,7 +19,6 @@ const WRITERS: Readonly<Record<string, Writer>> = {
 /** Names of the proxies. A test compares them with the table in src/gateway/dialects. */
 export const PROXIES: readonly string[] = Object.keys(WRITERS);
 
-/** Whether the proxy sends checks over gRPC, to another port. */
 export function asksOverGrpc(proxy: string): boolean {
   return writerOf(proxy).grpc === true;
 }
@@ -31,7 +30,6 @@ export function writerOf(proxy: string): Writer {
   return writer;
 }
 
-/** The path of a file of deploy/. */
 export function templatePath(file: string): string {
   return fileURLToPath(new URL(`../../../../deploy/${file}`, import.meta.url));
 }

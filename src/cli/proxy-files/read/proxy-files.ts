@@ -7,13 +7,11 @@ import { displayName, readText } from '../../../gateway/config/text-file.ts';
 import { found } from './catalog.ts';
 
 export interface ProxyText {
-  /** The name that is shown to people. */
   readonly name: string;
   readonly text: string;
 }
 
 export interface IncludedText extends ProxyText {
-  /** Absolute. */
   readonly path: string;
 }
 
@@ -84,9 +82,7 @@ export interface Include {
   readonly path: string;
   /** Where relative paths begin. Undefined: the folder of the main file. */
   readonly folder?: string;
-  /** `nginx.conf:12` */
   readonly place: string;
-  /** How many includes lead here. */
   readonly depth: number;
 }
 

@@ -7,12 +7,10 @@ import type { Route } from './routes.ts';
 import type { Site } from './unchecked-paths.ts';
 
 export interface ProxyFile {
-  /** The name that is shown. */
   readonly file: string;
   /** Where relative includes begin: the path of the file, even if its text came from elsewhere. */
   readonly path: string;
   readonly text: string;
-  /** Undefined if the policy file has mistakes. */
   readonly policies: ValidFile | undefined;
 }
 
@@ -27,15 +25,13 @@ export interface ReadFile {
   readonly rewrites?: readonly Rewrite[];
   /** What only a file of this proxy can have wrong. */
   readonly own?: readonly Diagnostic[];
-  /** About files that could not be read. */
   readonly unread?: readonly Diagnostic[];
   /** The name of the file with the check, if it is another one. */
   readonly file?: string;
-  /** Of all files that belong to it, if there are several. */
+  /** The text of all files that belong to it, if there are several. */
   readonly text?: string;
 }
 
-/** What the file says about its checks. */
 export interface ProxyFacts {
   /** The name of `headgate proxy-config`. */
   readonly proxy: string;
@@ -55,7 +51,6 @@ export interface ProxyFacts {
   readonly refused?: readonly unknown[] | undefined;
   /** Where the file asks headgate, as `nginx.conf:12`. Undefined: the whole file is named. */
   readonly place?: string;
-  /** Where it names the secret, if `place` is known. */
   readonly secretPlace?: string | undefined;
 }
 

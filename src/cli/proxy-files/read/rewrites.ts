@@ -9,9 +9,7 @@ import { type Hosts, type PathPolicies, pathPolicies } from './path-policies.ts'
 
 /** A line that changes the path after the check. */
 export interface Rewrite {
-  /** `rewrite ^/old/(.*) /login last` */
   readonly what: string;
-  /** `nginx.conf:12` */
   readonly place: string;
   readonly hosts: Hosts;
   /** Undefined: the application names the new path, which may be any. */
@@ -22,7 +20,6 @@ export interface Rewrite {
   isApplied(path: string): boolean | undefined;
   /** Whether the application that gets the new path also gets it from clients that send it, or no client can send it. */
   isServed(path: string): boolean;
-  /** The changed request is a GET. */
   readonly becomesGet?: boolean;
 }
 
@@ -50,7 +47,6 @@ export function rewriteFindings(rewrites: readonly Rewrite[], file: ValidFile): 
 
 interface Sample {
   readonly entry: PolicyEntry;
-  /** One that the policy is for. */
   readonly path: string;
 }
 

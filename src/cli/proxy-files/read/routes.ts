@@ -6,9 +6,8 @@ import { found } from './catalog.ts';
 export interface Route {
   /** The line that leads there: `location /app`. */
   readonly what: string;
-  /** `nginx.conf:12` */
   readonly place: string;
-  /** Addresses: `127.0.0.1:3000`. Ways with a common server lead to one application. Empty: the file does not say. */
+  /** Routes with a common address lead to one application. The list is empty if the file does not say. */
   readonly servers: readonly string[];
   readonly isChecked: boolean;
 }
@@ -30,7 +29,6 @@ export function uncheckedRoutes(routes: readonly Route[]): Diagnostic[] {
   });
 }
 
-/** By address. */
 function namesOfApplications(routes: readonly Route[]): ReadonlyMap<string, string> {
   const names = new Map<string, string>();
   for (const { servers } of routes) {

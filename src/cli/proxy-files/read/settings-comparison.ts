@@ -147,5 +147,5 @@ function secretPlace(
   return line === -1 ? file : `${file}:${line + 1}`;
 }
 
-/** Outside of comments. */
+/** Matches only outside of comments. */
 const SECRET_LINE = /^(?!\s*#).*(x-headgate-secret|headgate_secret\b)/i;

@@ -5,11 +5,9 @@ import type { ValidFile } from '../../../gateway/config/policy-file/compile.ts';
 import { found } from './catalog.ts';
 import { type Hosts, pathPolicies } from './path-policies.ts';
 
-/** What the proxy does with a request. */
 export interface Choice {
   /** The lines that decide: `location /search`. */
   readonly what: string;
-  /** `nginx.conf:12` */
   readonly place: string;
   /** It passes requests on without a check. */
   readonly isUnchecked: boolean;
@@ -18,7 +16,6 @@ export interface Choice {
 /** A server or virtual host that checks some requests. */
 export interface Site {
   readonly hosts: Hosts;
-  /** Paths that its lines name. */
   readonly paths: readonly string[];
   /** Undefined if the file does not say. */
   readonly choose: (path: string) => Choice | undefined;

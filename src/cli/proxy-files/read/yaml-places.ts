@@ -7,7 +7,6 @@ export interface PlacedMap {
   /** The node, to read parts of it with their places. */
   readonly node: YAMLMap;
   readonly line: number;
-  /** As plain data. */
   readonly value: Readonly<Record<string, unknown>>;
 }
 

@@ -5,7 +5,6 @@ import { asksOverGrpc, isHere, ownPortOf, SHIPPED_PORT } from '../print/proxy-co
 import { type Answers, DEFAULT_ANSWERS, type GatewayPorts } from './answers.ts';
 
 export interface Ports extends GatewayPorts {
-  /** Where clients connect. */
   readonly proxy: number;
 }
 
@@ -32,7 +31,6 @@ export function ownPort(
   return answers.ownPort ?? port;
 }
 
-/** Where the gateway answers this proxy. */
 export function gatewayPort(proxy: string, ports: Ports): number {
   return asksOverGrpc(proxy) ? ports.grpc : ports.check;
 }

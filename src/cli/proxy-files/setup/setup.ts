@@ -10,7 +10,6 @@ import { systemdUnit, UNIT_FILE } from './systemd.ts';
 
 export interface SetupFile {
   readonly name: string;
-  /** What it is, in a few words. */
   readonly purpose: string;
   readonly text: string;
 }

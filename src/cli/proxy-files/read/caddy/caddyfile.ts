@@ -7,13 +7,11 @@ export interface CaddyConfig {
   /** Every import of a file is replaced by the file. */
   readonly text: string;
   readonly lines: readonly CaddyLine[];
-  /** What could not be read. */
   readonly findings: readonly Diagnostic[];
 }
 
 export interface CaddyLine {
   readonly text: string;
-  /** `Caddyfile:12` */
   readonly place: string;
 }
 
@@ -42,10 +40,8 @@ export function readCaddyfile(files: ProxyFiles): CaddyConfig {
   return { text, lines, findings: budget.findings };
 }
 
-/** The words of a line, without quotes. `{` and `}` are words too. */
 export interface CaddyWords {
   readonly words: readonly string[];
-  /** `Caddyfile:12` */
   readonly place: string;
 }
 

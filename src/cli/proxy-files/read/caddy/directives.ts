@@ -20,7 +20,6 @@ export function checksRewritten(check: CaddyDirective): boolean {
   );
 }
 
-/** A line and all lines in it. */
 export function within(directive: CaddyDirective): CaddyDirective[] {
   return [directive, ...directive.block.flatMap(within)];
 }

@@ -82,7 +82,6 @@ function isSameApplication(site: CaddyDirective, block: CaddyDirective, path: st
 
 interface Move {
   readonly line: CaddyDirective;
-  /** Where the moved request goes on. */
   readonly block: CaddyDirective;
 }
 

@@ -14,7 +14,6 @@ import {
 } from './directives.ts';
 import type { CaddyDirective, CaddyTree } from './tree.ts';
 
-/** The sites that ask headgate. */
 export function caddySites(tree: CaddyTree): Site[] {
   return sitesThatAsk(tree).map(siteOf);
 }

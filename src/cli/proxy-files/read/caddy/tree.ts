@@ -6,16 +6,13 @@ export interface CaddyDirective {
   readonly args: readonly string[];
   /** NO_BLOCK without one. */
   readonly block: readonly CaddyDirective[];
-  /** `Caddyfile:12` */
   readonly place: string;
   /** The snippets that it comes from, the outermost first. */
   readonly snippets: readonly string[];
 }
 
 export interface CaddyTree {
-  /** Their names and arguments are addresses. */
   readonly sites: readonly CaddyDirective[];
-  /** The global options; empty without them. */
   readonly options: readonly CaddyDirective[];
   /** By name, as written: `headgate` of `(headgate)`, and `&name` for a named route. */
   readonly snippets: ReadonlyMap<string, CaddyDirective>;

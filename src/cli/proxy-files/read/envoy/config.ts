@@ -15,10 +15,8 @@ export interface EnvoyFile {
   readonly checks: readonly Filter[];
 }
 
-/** An HTTP connection manager. */
 export interface Manager {
   readonly map: PlacedMap;
-  /** `the listener edge` */
   readonly what: string;
   /** Only listeners of the same Envoy connect to it. */
   readonly isInternal: boolean;
@@ -27,7 +25,6 @@ export interface Manager {
   readonly hosts: readonly VirtualHost[];
 }
 
-/** An entry of a list of HTTP filters. */
 export interface Filter {
   readonly map: PlacedMap;
   readonly name: string;
@@ -38,7 +35,6 @@ export interface Filter {
 
 export interface VirtualHost {
   readonly map: PlacedMap;
-  /** The route configuration that it belongs to. */
   readonly owner: PlacedMap;
   readonly routes: readonly PlacedMap[];
 }
@@ -100,7 +96,6 @@ export function askedCluster(config: unknown): string | undefined {
   );
 }
 
-/** The check of a manager. */
 export function checkOf({ filters }: Manager, { checks }: EnvoyFile): Filter | undefined {
   return filters.find(({ config }) => checks.some((each) => each.config === config));
 }

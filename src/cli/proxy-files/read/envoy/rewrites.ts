@@ -52,7 +52,6 @@ export function envoyRewrites(envoy: EnvoyFile): Rewrite[] {
 }
 
 interface Changing {
-  /** The field. */
   readonly key: string;
   readonly change: PathChange | undefined;
 }

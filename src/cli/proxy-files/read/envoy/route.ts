@@ -11,7 +11,6 @@ export function isCertain(match: unknown): boolean {
   return isMap(match) && Object.keys(match).every((key) => PATH_KEYS.includes(key));
 }
 
-/** The route takes one path. */
 export function isExactPath(match: unknown): boolean {
   return textAt(match, 'path') !== undefined;
 }
@@ -21,7 +20,6 @@ export function isNarrow(match: unknown): boolean {
   return isCertain(match) && (isExactPath(match) || mayMatch(match, '/') === false);
 }
 
-/** `the route for /login` */
 export function routeName(match: unknown): string {
   return `the route for ${pathOf(match) ?? 'this expression'}`;
 }
@@ -47,16 +45,12 @@ export function mayMatch(match: unknown, path: string): boolean | undefined {
 }
 
 export interface Setting {
-  /** The name of the filter that it is for. */
   readonly filter: string;
   readonly isOff: boolean;
-  /** The policy that the check names. */
   readonly policy: string | undefined;
   /** The check names the header with the request's id. */
   readonly hasRequestId: boolean;
-  /** It sends the check to another service. */
   readonly hasService: boolean;
-  /** It is for a filter of the type ext_authz. */
   readonly isExtAuthz: boolean;
 }
 

@@ -77,7 +77,6 @@ function managerTargets(manager: Manager, envoy: EnvoyFile): Target[] {
   ];
 }
 
-/** Each cluster of a manager once. */
 function wholeTargets(
   { hosts }: Manager,
   map: PlacedMap,

@@ -54,7 +54,6 @@ function linesAfterCheck(section: Section): readonly Line[] {
   return lines.slice(lines.findIndex(isCheck) + 1);
 }
 
-/** Where requests with this path may go. */
 function backendsFor(path: string, from: Section, routes: readonly Passage[]): Section[] {
   const backends: Section[] = [];
   for (const route of routes.filter((each) => each.from === from)) {

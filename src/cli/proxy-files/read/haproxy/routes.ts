@@ -71,7 +71,6 @@ function isAlways(words: readonly string[], hasTls: boolean): boolean {
   return !hasTls && /^(if !\{ ssl_fc \}|unless \{ ssl_fc \})$/.test(condition);
 }
 
-/** Addresses of the servers among the lines. */
 export function serversOf(lines: readonly Line[]): string[] {
   return lines.flatMap(({ words: [first, , second, third] }) => {
     if (first === 'server' && second !== undefined) return [serverAt(second)];
@@ -83,7 +82,6 @@ function serverAt(written: string): string {
   return addressOf(written.replace(/^ipv[46]@/, ''));
 }
 
-/** The frontends that ask headgate. */
 export function haproxySites(sections: readonly Section[]): Site[] {
   return sections.filter(({ lines }) => lines.some(isCheck)).map(siteOf);
 }

@@ -5,7 +5,6 @@ import { at, isMap, listAt, textAt } from '../yaml-nodes.ts';
 
 export interface KubernetesObject {
   readonly value: unknown;
-  /** `ingress.yaml:12` */
   readonly place: string;
   readonly kind: string;
   readonly group: string;
@@ -17,9 +16,7 @@ export interface KubernetesObject {
 export interface Asking {
   readonly object: KubernetesObject;
   readonly place: string;
-  /** `the SecurityPolicy sso` */
   readonly what: string;
-  /** Whom it asks: an address or a name. */
   readonly authorizer: string;
   readonly isHeadgate: boolean;
   /** It only describes an authorizer, and another object names it. */

@@ -7,7 +7,6 @@ import { isMap as isPlainMap, listAt, textAt } from '../yaml-nodes.ts';
 import { conflictsOf } from './conflicts.ts';
 import { type Asking, askingOf, type KubernetesObject, providersOf } from './kinds.ts';
 
-/** Far more than people write in one file. */
 const MAX_OBJECTS = 5_000;
 
 /** A key at the beginning of a line or of a map in braces. */
