@@ -1,8 +1,7 @@
 /** What is wrong with the checks of a file of Envoy, and with what its routes change about them. */
 import type { Diagnostic } from '../../../../gateway/config/diagnostic.ts';
 import { found } from '../catalog.ts';
-import { at, listAt, textAt } from '../yaml-nodes.ts';
-import type { PlacedMap } from '../yaml-places.ts';
+import { at, listAt, textAt, type YamlMap } from '../yaml.ts';
 import { checkOf, type EnvoyFile, type Filter, type Manager } from './config.ts';
 import {
   isExactPath,
@@ -31,16 +30,16 @@ export function envoyFindings(envoy: EnvoyFile): Diagnostic[] {
 interface Input {
   readonly manager: Manager;
   readonly check: Filter;
-  readonly placeOf: (map: PlacedMap) => string;
+  readonly placeOf: (map: YamlMap) => string;
 }
 
-function everyLevel({ hosts }: Manager): PlacedMap[] {
+function everyLevel({ hosts }: Manager): YamlMap[] {
   const owners = new Set(hosts.map(({ owner }) => owner));
   return [...owners, ...hosts.flatMap(({ map, routes }) => [map, ...routes])];
 }
 
 /** About a setting whose filter does not exist or exists twice, or with its own service. */
-function levelFindings(level: PlacedMap, { manager, placeOf }: Input): Diagnostic[] {
+function levelFindings(level: YamlMap, { manager, placeOf }: Input): Diagnostic[] {
   const namesakes = (name: string) => manager.filters.filter((each) => each.name === name);
   const place = placeOf(level);
   return settingsOf(level).flatMap(({ filter, isExtAuthz, hasService }) => {
@@ -62,7 +61,7 @@ function oddSpellings({ manager, check, placeOf }: Input): Diagnostic[] {
   if (isNormalized(manager.map)) return [];
   return manager.hosts.flatMap((host) =>
     host.routes.flatMap((route) => {
-      const { match } = route.value;
+      const { match } = route;
       const own = settingsOf(route).find(({ filter }) => filter === check.name);
       const effect = effectOf(own);
       if (effect === undefined || isExactPath(match) || !isNarrow(match)) return [];
@@ -78,10 +77,10 @@ function effectOf(setting: Setting | undefined): string | undefined {
 }
 
 /** No dot segment is left, however it is written. */
-function isNormalized({ value }: PlacedMap): boolean {
-  const action = textAt(value, 'path_with_escaped_slashes_action');
+function isNormalized(manager: YamlMap): boolean {
+  const action = textAt(manager, 'path_with_escaped_slashes_action');
   const isUnescaped = action !== undefined && !/^(KEEP|IMPL)/.test(action);
-  return at(value, 'normalize_path') === true && isUnescaped;
+  return at(manager, 'normalize_path') === true && isUnescaped;
 }
 
 interface Examined {
@@ -153,13 +152,12 @@ function timeout({ config }: Filter): string | undefined {
 const REQUEST_ID = 'x-headgate-request-id';
 
 function requestId(manager: Manager, check: Filter): string | undefined {
-  const { value } = manager.map;
   if (!sendsRequestId(manager, check)) return undefined;
-  if (at(value, 'preserve_external_request_id') === true)
+  if (at(manager.map, 'preserve_external_request_id') === true)
     return 'preserve_external_request_id lets clients choose the id by which headgate counts a request once';
-  if (at(value, 'use_remote_address') !== true)
+  if (at(manager.map, 'use_remote_address') !== true)
     return 'without use_remote_address, clients choose the id by which headgate counts a request once';
-  if (listAt(value, 'internal_address_config', 'cidr_ranges').length === 0)
+  if (listAt(manager.map, 'internal_address_config', 'cidr_ranges').length === 0)
     return 'without cidr_ranges in internal_address_config, clients with private addresses choose the id by which headgate counts a request once';
   return undefined;
 }

@@ -1,6 +1,6 @@
 /** Reads a file of Envoy with the filter ext_authz, over HTTP or gRPC. */
 import { type ProxyFacts, type ReadProxyFile, SECRET_HEADER } from '../reader.ts';
-import { at, listAt, textAt } from '../yaml-nodes.ts';
+import { at, listAt, textAt } from '../yaml.ts';
 import {
   askedCluster,
   type EnvoyFile,

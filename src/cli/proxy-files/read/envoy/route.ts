@@ -1,7 +1,6 @@
 /** Which paths a route of Envoy takes, and what it changes about a filter: `typed_per_filter_config`. */
 import { matchesExpression } from '../expression.ts';
-import { at, isMap, textAt } from '../yaml-nodes.ts';
-import type { PlacedMap } from '../yaml-places.ts';
+import { at, isMap, textAt, type YamlMap } from '../yaml.ts';
 import type { Filter, VirtualHost } from './config.ts';
 
 /** Conditions of a route on the path. With others, the route may not take a request. */
@@ -54,8 +53,8 @@ export interface Setting {
   readonly isExtAuthz: boolean;
 }
 
-export function settingsOf({ value }: Pick<PlacedMap, 'value'>): Setting[] {
-  const all = at(value, 'typed_per_filter_config');
+export function settingsOf(level: YamlMap): Setting[] {
+  const all = at(level, 'typed_per_filter_config');
   return Object.entries(isMap(all) ? all : {}).map(([filter, outer]) => {
     const inner = at(outer, 'config') ?? outer;
     const check = at(inner, 'check_settings');
@@ -72,18 +71,15 @@ export function settingsOf({ value }: Pick<PlacedMap, 'value'>): Setting[] {
 }
 
 /** Whether requests pass without this check. The most specific setting decides; `levels` begins with it. */
-export function isSwitchedOff(
-  filter: Filter,
-  levels: readonly Pick<PlacedMap, 'value'>[],
-): boolean {
+export function isSwitchedOff(filter: Filter, levels: readonly YamlMap[]): boolean {
   for (const level of levels) {
     const own = settingsOf(level).find((setting) => setting.filter === filter.name);
     if (own !== undefined) return own.isOff;
   }
-  return at(filter.map.value, 'disabled') === true;
+  return at(filter.map, 'disabled') === true;
 }
 
 /** The settings that a route has for this filter, the most specific first. */
-export function levelsOf(route: PlacedMap, { map, owner }: VirtualHost): PlacedMap[] {
+export function levelsOf(route: YamlMap, { map, owner }: VirtualHost): YamlMap[] {
   return [route, map, owner];
 }

@@ -1,7 +1,7 @@
 /** Objects of Kubernetes that take headgate's place: each kind of proxy asks only one authorizer at one place. */
 import type { Diagnostic } from '../../../../gateway/config/diagnostic.ts';
 import { found } from '../catalog.ts';
-import { at, isMap, listAt, textAt } from '../yaml-nodes.ts';
+import { at, isMap, listAt, textAt } from '../yaml.ts';
 import type { Asking, KubernetesObject } from './kinds.ts';
 
 export function conflictsOf(

@@ -1,7 +1,6 @@
 /** Which authorizer an object of Kubernetes lets a proxy ask. */
 
-import { parse } from 'yaml';
-import { at, isMap, listAt, textAt } from '../yaml-nodes.ts';
+import { at, isMap, listAt, textAt, yamlDocument } from '../yaml.ts';
 
 export interface KubernetesObject {
   readonly value: unknown;
@@ -118,7 +117,7 @@ export function providersOf(object: KubernetesObject): Provider[] {
 
 function parsed(text: string): unknown {
   try {
-    return parse(text, { maxAliasCount: 100 });
+    return yamlDocument(text);
   } catch {
     return undefined;
   }

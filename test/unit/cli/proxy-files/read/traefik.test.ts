@@ -8,7 +8,7 @@ import {
 } from '../../../../../src/cli/proxy-files/read/traefik/reader.ts';
 import { traefikStart } from '../../../../../src/cli/proxy-files/read/traefik/start.ts';
 import { traefikWays } from '../../../../../src/cli/proxy-files/read/traefik/ways.ts';
-import { placedYaml } from '../../../../../src/cli/proxy-files/read/yaml-places.ts';
+import { yamlDocument } from '../../../../../src/cli/proxy-files/read/yaml.ts';
 import { validFile } from '../../../../support/proxy-config.ts';
 
 const SHIPPED = readFileSync(
@@ -104,7 +104,10 @@ describe('another way to an application', () => {
     const routes = (entryPoints: string) => {
       const start = `entryPoints:\n  ${entryPoints}\nproviders: { file: { filename: d.yaml } }`;
       return uncheckedRoutes(
-        traefikWays({ file: 'd.yaml', yaml: placedYaml(text) }, traefikStart(placedYaml(start))),
+        traefikWays(
+          { file: 'd.yaml', yaml: yamlDocument(text) },
+          traefikStart(yamlDocument(start)),
+        ),
       ).map(({ message }) => message.split(' passes')[0]);
     };
     const asks = (name: string) => `${name}: { http: { middlewares: [headgate@file] } }`;
