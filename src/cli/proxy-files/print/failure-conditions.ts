@@ -1,5 +1,5 @@
 /** How the rules for a gateway failure become conditions of a proxy. */
-import type { FailureRule } from './gateway-failure.ts';
+import type { FailureRule, FailureRules } from './gateway-failure.ts';
 
 /** How a proxy writes conditions. Lists are not empty. */
 export interface Conditions {
@@ -9,16 +9,16 @@ export interface Conditions {
   or(conditions: readonly string[]): string;
 }
 
-/** The first rule that matches decides. A request that no rule matches does not pass. Undefined: none passes. */
+/** The first rule that matches decides, and the last one lets requests pass. A request that no rule matches is refused. */
 export function passesExpression(
   rules: readonly FailureRule[],
   { matches, not, and, or }: Conditions,
-): string | undefined {
-  return alike(rules).reduceRight<string | undefined>((rest, { refuses, rules: group }) => {
+): string {
+  return alike(rules).reduceRight((rest, { refuses, rules: group }) => {
     const any = group.map((rule) => matches(rule));
-    if (!refuses) return or(rest === undefined ? any : [...any, rest]);
-    return rest === undefined ? undefined : and([not(or(any)), rest]);
-  }, undefined);
+    if (refuses) return and([not(or(any)), rest]);
+    return or(rest === '' ? any : [...any, rest]);
+  }, '');
 }
 
 interface Group {
@@ -37,8 +37,44 @@ function alike(rules: readonly FailureRule[]): Group[] {
   return groups;
 }
 
-export function joined(conditions: readonly string[], operator: '&&' | '||'): string {
+function joined(conditions: readonly string[], operator: '&&' | '||'): string {
   return conditions.length === 1 ? String(conditions[0]) : `(${conditions.join(` ${operator} `)})`;
+}
+
+/** What a proxy calls a part of a request. */
+export type PartNames = Readonly<Record<'method' | 'host' | 'path', string>>;
+/** Writes that the whole value of a part matches a pattern, ignoring case. */
+export type Matching = (name: string, pattern: string) => string;
+
+/** The conditions of a rule. A request that the rule matches fulfils all of them. */
+export function conditionsOf(
+  { method, host, path }: FailureRule,
+  names: PartNames,
+  matching: Matching,
+): string[] {
+  return [
+    ...(method === undefined ? [] : [matching(names.method, method)]),
+    ...(host === undefined ? [] : [matching(names.host, host)]),
+    ...(path === undefined ? [] : [matching(names.path, targetPattern(path))]),
+  ];
+}
+
+/** The condition that a request is refused, with `!`, `&&` and `||`. `any` is true for every request. */
+export function refusedExpression(
+  { method, rules }: FailureRules,
+  { names, matching, any }: { names: PartNames; matching: Matching; any: string },
+): string {
+  const conditions: Conditions = {
+    matches(rule) {
+      const all = conditionsOf(rule, names, matching);
+      return all.length === 0 ? any : `(${all.join(' && ')})`;
+    },
+    not: (condition) => `!${condition}`,
+    and: (each) => joined(each, '&&'),
+    or: (each) => joined(each, '||'),
+  };
+  const refused = conditions.not(passesExpression(rules, conditions));
+  return method === undefined ? refused : `${matching(names.method, method)} && ${refused}`;
 }
 
 /** Without spaces, so that part of a host with spaces cannot match as a target. */
@@ -50,6 +86,6 @@ export function keyPattern({ method, host, path }: FailureRule, origin = ''): st
   return `^${method ?? ANY} ${host ?? ANY} ${origin}${path ?? '[^?]*'}${QUERY}$`;
 }
 
-export function targetPattern(path: string): string {
+function targetPattern(path: string): string {
   return `${path}${QUERY}`;
 }

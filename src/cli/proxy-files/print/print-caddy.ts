@@ -1,5 +1,5 @@
 import { headerTitle } from './client-headers.ts';
-import { type Conditions, joined, passesExpression, targetPattern } from './failure-conditions.ts';
+import { refusedExpression } from './failure-conditions.ts';
 import type { FailureRules } from './gateway-failure.ts';
 import { type Address, hostAndPort, type Writer } from './writer.ts';
 
@@ -28,15 +28,12 @@ export const caddy: Writer = {
   gateway: { shipped: '127.0.0.1:8080', write: upstreamAt },
   application: { shipped: '127.0.0.1:3000', write: upstreamAt },
   ownPort: 8090,
-  listener: { file: 'caddy/Caddyfile', edits: (port) => ({ ':8000 {': `:${port} {` }) },
-  front: (front) =>
-    front.kind === 'cloudflare'
-      ? {}
-      : {
-          'caddy/Caddyfile': {
-            'auto_https off': `auto_https off\n\tservers {\n\t\ttrusted_proxies static ${front.networks.join(' ')}\n\t}`,
-          },
-        },
+  listener: { file: 'caddy/Caddyfile', shipped: ':8000 {' },
+  loadBalancer: (networks) => ({
+    'caddy/Caddyfile': {
+      'auto_https off': `auto_https off\n\tservers {\n\t\ttrusted_proxies static ${networks.join(' ')}\n\t}`,
+    },
+  }),
   regions: ({ headers: { owned }, failure }) => ({
     // Caddy sends all headers of the client, and reads the secret from its environment.
     'client headers': () =>
@@ -57,29 +54,11 @@ function upstreamAt(address: Address): string {
   return 'socket' in address ? `unix/${address.socket}` : (hostAndPort(address) ?? '');
 }
 
-/** The expression reads `uri`: the target of the client, or the one that the site has made of it. */
-function refusedWithout(failure: FailureRules | undefined, uri: 'orig_uri' | 'uri'): string {
+/** `path`: the target of the client, or the one that the site has made of it. */
+function refusedWithout(failure: FailureRules | undefined, path: 'orig_uri' | 'uri'): string {
   if (failure === undefined) return 'false';
-  const { method, rules } = failure;
-  const conditions = conditionsOn(uri);
-  const refused = conditions.not(passesExpression(rules, conditions) ?? 'false');
-  return method === undefined ? refused : `${matching('orig_method', method)} && ${refused}`;
-}
-
-function conditionsOn(uri: string): Conditions {
-  return {
-    matches({ method, host, path }) {
-      const conditions = [
-        ...(method === undefined ? [] : [matching('orig_method', method)]),
-        ...(host === undefined ? [] : [matching('hostport', host)]),
-        ...(path === undefined ? [] : [matching(uri, targetPattern(path))]),
-      ];
-      return conditions.length === 0 ? 'true' : `(${conditions.join(' && ')})`;
-    },
-    not: (condition) => `!${condition}`,
-    and: (conditions) => joined(conditions, '&&'),
-    or: (conditions) => joined(conditions, '||'),
-  };
+  const names = { method: 'orig_method', host: 'hostport', path };
+  return refusedExpression(failure, { names, matching, any: 'true' });
 }
 
 function matching(what: string, pattern: string): string {

@@ -1,5 +1,5 @@
 import { isSentByClients } from './client-headers.ts';
-import { type Conditions, passesExpression, targetPattern } from './failure-conditions.ts';
+import { type Conditions, conditionsOf, passesExpression } from './failure-conditions.ts';
 import type { FailureRules } from './gateway-failure.ts';
 import type { WriteRegion } from './regions.ts';
 import {
@@ -13,13 +13,12 @@ import {
 /** `alwaysSent`: headers that need no line in a region. */
 function envoyWriter(file: string, gatewayPort: number, alwaysSent: readonly string[]): Writer {
   const local = (port: number) => `socket_address: { address: 127.0.0.1, port_value: ${port} }`;
-  const listener = (port: number) => `{ address: 0.0.0.0, port_value: ${port} }`;
   return {
     file,
     besides: [],
     gateway: { shipped: local(gatewayPort), write: socketAddress },
     application: { shipped: local(3000), write: socketAddress },
-    listener: { file, edits: (port) => ({ [listener(8000)]: listener(port) }) },
+    listener: { file, shipped: '{ address: 0.0.0.0, port_value: 8000 }' },
     regions: (input) => envoyRegions(input, alwaysSent),
   };
 }
@@ -32,7 +31,7 @@ const ONE_HOP: Edits = {
 export const envoy: Writer = {
   // Envoy sends this header without being told to.
   ...envoyWriter('envoy/envoy.yaml', 8080, ['authorization']),
-  front: (front) => (front.kind === 'cloudflare' ? {} : { 'envoy/envoy.yaml': ONE_HOP }),
+  loadBalancer: () => ({ 'envoy/envoy.yaml': ONE_HOP }),
 };
 
 /** The headers are listed in the shipped file, outside of its regions. */
@@ -105,18 +104,16 @@ function refusedWithout(failure: FailureRules | undefined): string[] {
   if (failure === undefined) return [NOTHING];
   const { method, rules } = failure;
   return [
-    ...(method === undefined ? [] : [`- { ${header(':method', method)} }`]),
-    `- { ${PERMISSIONS.not(passesExpression(rules, PERMISSIONS) ?? 'any: true')} }`,
+    ...(method === undefined ? [] : [`- { ${header(NAMES.method, method)} }`]),
+    `- { ${PERMISSIONS.not(passesExpression(rules, PERMISSIONS))} }`,
   ];
 }
 
+const NAMES = { method: ':method', host: ':authority', path: ':path' };
+
 const PERMISSIONS: Conditions = {
-  matches({ method, host, path }) {
-    const conditions = [
-      ...(method === undefined ? [] : [header(':method', method)]),
-      ...(host === undefined ? [] : [header(':authority', host)]),
-      ...(path === undefined ? [] : [header(':path', targetPattern(path))]),
-    ];
+  matches(rule) {
+    const conditions = conditionsOf(rule, NAMES, header);
     return conditions.length === 0 ? 'any: true' : PERMISSIONS.and(conditions);
   },
   not: (condition) => `not_rule: { ${condition} }`,

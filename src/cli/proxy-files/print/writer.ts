@@ -31,6 +31,9 @@ export type Front =
 /** Texts of a file and what replaces them. */
 export type Edits = Readonly<Record<string, string>>;
 
+/** By path below deploy/. */
+export type FileEdits = Readonly<Record<string, Edits>>;
+
 export interface Include {
   /** Names the part, as in `--include PLACE`. */
   readonly place: string;
@@ -48,10 +51,12 @@ export interface Writer {
   readonly application: ShippedAddress;
   /** The port of this machine at which the proxy sends checks to itself, in the shipped files. */
   readonly ownPort?: number;
-  /** Where clients connect, in the file of that path below deploy/. */
-  readonly listener: { readonly file: string; edits(port: number): Edits };
-  /** How the proxy learns the client's address, by path below deploy/. Files that the writer does not name are added. */
-  front?(front: Front): Readonly<Record<string, Edits>>;
+  /** Where clients connect: a text with the shipped port, in the file of that path below deploy/. */
+  readonly listener: { readonly file: string; readonly shipped: string };
+  /** How the proxy learns the client's address behind Cloudflare. Files that the writer does not name are added. */
+  readonly cloudflare?: FileEdits;
+  /** How it learns that behind load balancers of these networks. */
+  loadBalancer?(networks: readonly string[]): FileEdits;
   readonly grpc?: boolean;
   /** Files that an existing configuration includes, each with a part. Without them, parts are put in by hand. */
   readonly includes?: readonly Include[];
