@@ -9,7 +9,7 @@ import { commandEnvironment, isDropIn } from '../environment/commands.ts';
 import { sentenceOf } from '../output/diagnostics.ts';
 import { EXIT_FAULT, EXIT_INVALID_CONFIG } from '../output/exit-codes.ts';
 import { complain, type Line, type OutputFlags, print, say, type Tone } from '../output/output.ts';
-import { sentByClients } from '../proxy-files/print/proxy-config.ts';
+import { sentByClients } from '../proxy-files/print/client-headers.ts';
 import { examineProxyFile } from '../proxy-files/read/examine-files.ts';
 import { found, isAboutRunningPrograms } from './catalog.ts';
 import { choiceFindings, policyFindings, validPolicies } from './doctor-policies.ts';

@@ -9,7 +9,7 @@ import { CommandFailed } from '../output/command-failed.ts';
 import { EXIT_FAULT, EXIT_INTERRUPTED } from '../output/exit-codes.ts';
 import { openPrompt, type Prompt, say } from '../output/output.ts';
 import { differingFiles, writeFiles } from '../output/write-files.ts';
-import { proxyFileNames } from '../proxy-files/print/proxy-config.ts';
+import { proxyFileNames } from '../proxy-files/print/proxy-files.ts';
 import { type Answers, DEFAULT_ANSWERS, type Extra } from '../proxy-files/setup/answers.ts';
 import { type SetupFile, setupFiles } from '../proxy-files/setup/setup.ts';
 import { initReport } from './init-report.ts';

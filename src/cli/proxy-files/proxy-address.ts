@@ -1,7 +1,7 @@
 /** Reads the addresses that proxies use. */
 import { InvalidArgumentError } from 'commander';
 import { countUpTo } from '../output/numbers.ts';
-import type { Address } from './print/proxy-config.ts';
+import type { Address } from './print/writer.ts';
 
 const SERVER = 'It must be a host and a port, such as 10.0.0.2:8080 or [::1]:8080';
 

@@ -128,7 +128,7 @@ const LEAST_MEASURES = 3;
  * `before` and `after`: what remained after two requests in a row. `costs`: those of all policies. A rewritten request may
  * have the policy of another path, so the cost of each policy is a right one.
  */
-export async function* costFindings(
+async function* costFindings(
   target: Target,
   { before, after }: { readonly before: number; readonly after: number },
   costs: ReadonlySet<number>,

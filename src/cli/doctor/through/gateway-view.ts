@@ -30,7 +30,7 @@ export interface ThroughGatewayOptions extends Omit<ThroughOptions, 'costs'> {
   readonly policies: ExaminedPolicies | undefined;
 }
 
-export interface ExaminedPolicies {
+interface ExaminedPolicies {
   readonly digest: string;
   /** Names of the headers that clients send and the proxy must pass on. */
   readonly headers: readonly string[];

@@ -10,7 +10,7 @@ import { ask, type Target } from './request.ts';
 
 const MOST_PATHS = 20;
 
-export interface PolicyPath {
+interface PolicyPath {
   readonly policy: string;
   readonly target: string;
 }

@@ -42,9 +42,9 @@ function joined(conditions: readonly string[], operator: '&&' | '||'): string {
 }
 
 /** What a proxy calls a part of a request. */
-export type PartNames = Readonly<Record<'method' | 'host' | 'path', string>>;
+type PartNames = Readonly<Record<'method' | 'host' | 'path', string>>;
 /** Writes that the whole value of a part matches a pattern, ignoring case. */
-export type Matching = (name: string, pattern: string) => string;
+type Matching = (name: string, pattern: string) => string;
 
 /** The conditions of a rule. A request that the rule matches fulfils all of them. */
 export function conditionsOf(

@@ -1,6 +1,6 @@
 /** Every file of a proxy: whole files for a new set-up, or the parts that an existing configuration needs. */
 import { posix } from 'node:path';
-import { type ProxyConfigInput, proxyConfig, templateText } from './printed-config.ts';
+import { type ProxyConfigInput, proxyConfig, templateText, writerOf } from './proxy-config.ts';
 import {
   type Address,
   type Edits,
@@ -10,7 +10,6 @@ import {
   type Include,
   type Writer,
 } from './writer.ts';
-import { writerOf } from './writers.ts';
 
 export interface ProxyFilesInput extends Omit<ProxyConfigInput, 'include'> {
   readonly port: number;

@@ -2,12 +2,8 @@
 import type { Diagnostic } from '../../../gateway/config/diagnostic.ts';
 import type { ValidFile } from '../../../gateway/config/policy-file/compile.ts';
 import type { Environment } from '../../../gateway/config/settings/environment.ts';
-import {
-  asksOverGrpc,
-  clientHeadersOf,
-  hasFailureRoutes,
-  isSameFailureRegion,
-} from '../print/proxy-config.ts';
+import { clientHeadersOf } from '../print/client-headers.ts';
+import { asksOverGrpc, hasFailureRoutes, isSameFailureRegion } from '../print/proxy-config.ts';
 import { addressOf } from './addresses.ts';
 import { found } from './catalog.ts';
 import { FROM_ENVIRONMENT, type ProxyFacts, type ProxyFile } from './reader.ts';

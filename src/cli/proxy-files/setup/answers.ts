@@ -1,5 +1,5 @@
 /** What `headgate init` needs to know. */
-import type { Front } from '../print/proxy-config.ts';
+import type { Front } from '../print/writer.ts';
 
 export interface Answers {
   readonly proxy: string;
@@ -27,7 +27,7 @@ export interface GatewayPorts {
   readonly ops: number;
 }
 
-export interface Endpoint {
+interface Endpoint {
   readonly host: string;
   readonly port: number;
 }

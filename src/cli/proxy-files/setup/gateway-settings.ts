@@ -1,14 +1,16 @@
 /** The ports and settings that the written files need. */
 
 import { parseRedisUrl } from '../../../gateway/config/settings/redis-url.ts';
-import { asksOverGrpc, isHere, ownPortOf, SHIPPED_PORT } from '../print/proxy-config.ts';
+import { asksOverGrpc } from '../print/proxy-config.ts';
+import { ownPortOf, SHIPPED_PORT } from '../print/proxy-files.ts';
+import { isHere } from '../print/writer.ts';
 import { type Answers, DEFAULT_ANSWERS, type GatewayPorts } from './answers.ts';
 
 export interface Ports extends GatewayPorts {
   readonly proxy: number;
 }
 
-export const DEFAULT_PORTS: Ports = { proxy: SHIPPED_PORT, ...DEFAULT_ANSWERS.ports };
+const DEFAULT_PORTS: Ports = { proxy: SHIPPED_PORT, ...DEFAULT_ANSWERS.ports };
 /** Far enough from the ports that applications use beside their own. */
 const OTHER = 100;
 

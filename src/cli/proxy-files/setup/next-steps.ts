@@ -1,5 +1,5 @@
 /** What to type after `headgate init`, to see a 429. */
-import { includesOf, proxyFileNames } from '../print/proxy-config.ts';
+import { includesOf, proxyFileNames } from '../print/proxy-files.ts';
 import { type Answers, LOGINS, POLICY_FILE } from './answers.ts';
 import { gatewaySettings, portsOf } from './gateway-settings.ts';
 

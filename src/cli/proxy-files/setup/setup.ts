@@ -1,6 +1,6 @@
 /** The files of `headgate init`, made from the answers. Pure, except that the templates of proxies are read. */
 import { validatePolicyFile } from '../../../gateway/config/policy-file/validate.ts';
-import { partFiles, proxyFiles } from '../print/proxy-config.ts';
+import { partFiles, proxyFiles } from '../print/proxy-files.ts';
 import { type Answers, DEFAULT_ANSWERS, POLICY_FILE, TEST_FILE } from './answers.ts';
 import { composeFile } from './compose.ts';
 import { gatewayPort, gatewaySettings, ownPort, portsOf } from './gateway-settings.ts';

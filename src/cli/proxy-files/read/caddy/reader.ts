@@ -84,7 +84,7 @@ function hasErrorPage(sites: readonly CaddyDirective[], own: readonly CaddyDirec
 /** These run after the `route` of the part, which answers every request. */
 const LATER = /^(abort|error|respond|metrics|reverse_proxy|php_fastcgi|file_server)$/;
 
-export function caddyParts(tree: CaddyTree): Diagnostic[] {
+function caddyParts(tree: CaddyTree): Diagnostic[] {
   return [...missingPart(tree), ...oldParts(tree)];
 }
 

@@ -18,7 +18,7 @@ export interface CaddyTree {
   readonly snippets: ReadonlyMap<string, CaddyDirective>;
 }
 
-export const NO_BLOCK: readonly CaddyDirective[] = [];
+const NO_BLOCK: readonly CaddyDirective[] = [];
 
 const MAX_DIRECTIVES = 50_000;
 const MAX_DEPTH = 20;

@@ -89,7 +89,7 @@ interface Examined {
   readonly placeOf: EnvoyFile['placeOf'];
 }
 
-export function checkFindings({ manager, check, placeOf }: Examined): Diagnostic[] {
+function checkFindings({ manager, check, placeOf }: Examined): Diagnostic[] {
   const add = (id: Parameters<typeof found>[0], problems: readonly (string | undefined)[]) =>
     problems.flatMap((problem) =>
       problem === undefined ? [] : [found(id, placeOf(check.map), problem)],

@@ -1,5 +1,5 @@
 /** Reads an NGINX configuration, with the files that it includes. */
-import { sentByClients } from '../../print/proxy-config.ts';
+import { sentByClients } from '../../print/client-headers.ts';
 import { found } from '../catalog.ts';
 import { filesOf, type ProxyFiles } from '../proxy-files.ts';
 import { PRINTED_PART, type ProxyFile, partOf, type ReadFile } from '../reader.ts';
