@@ -1,7 +1,7 @@
 /** Sends requests to a proxy as a client would, and says what the client sees. */
 import type { Diagnostic } from '../../../gateway/config/diagnostic.ts';
 import { found } from '../catalog.ts';
-import { type Answer, ask, type Target } from './request.ts';
+import { type Answer, send, type Target } from './request.ts';
 
 /** Headers by which clients may claim to be somebody else. Addresses of networks for documentation. */
 export const CLAIMS: readonly (readonly [name: string, value: string])[] = [
@@ -31,7 +31,7 @@ export async function* throughFindings({
 }: ThroughOptions): AsyncGenerator<Diagnostic> {
   const { url } = target;
   const say = (id: Parameters<typeof found>[0], problem: string) => found(id, url.href, problem);
-  const first = await ask(target);
+  const first = await send(target);
   if (first instanceof Error) {
     yield say('no-answer', first.message);
     return;
@@ -42,7 +42,7 @@ export async function* throughFindings({
     yield obstacle;
     return;
   }
-  const second = await ask(target);
+  const second = await send(target);
   const trouble = second instanceof Error ? undefined : obstacleOf(url, second);
   if (second instanceof Error || trouble !== undefined) {
     if (trouble !== undefined) yield trouble;
@@ -106,8 +106,8 @@ function* clockFindings(url: URL, { date }: Answer, now: () => number): Generato
 async function freshClaims(target: Target, remaining: number): Promise<string[]> {
   let left = remaining;
   const isFresh = async (claims: typeof CLAIMS): Promise<boolean> => {
-    const claimed = await ask(target, claims);
-    const plain = await ask(target);
+    const claimed = await send(target, claims);
+    const plain = await send(target);
     if (claimed instanceof Error || plain instanceof Error) return false;
     const usual = left;
     left = plain.remaining ?? 0;
@@ -138,7 +138,7 @@ async function* costFindings(
   let left = after;
   let measures = 1;
   for (; measures <= REPEATS && isWrong(least); measures++) {
-    const answer = await ask(target);
+    const answer = await send(target);
     if (answer instanceof Error || answer.status === 429 || answer.remaining === undefined) break;
     least = Math.min(least, left - answer.remaining);
     left = answer.remaining;

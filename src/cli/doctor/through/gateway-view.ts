@@ -7,7 +7,7 @@ import { type GatewayState, gatewayState } from '../gateway-state.ts';
 import { opsUrlOf } from '../ports.ts';
 import { CLAIMS, REPEATS, type ThroughOptions, throughFindings } from './client-view.ts';
 import { type PolicyPaths, pathFindings } from './policy-paths.ts';
-import { ask } from './request.ts';
+import { send } from './request.ts';
 import { denialFindings, explained, UNCLEAR } from './unclear-answers.ts';
 
 /** Those of a client without a claim and with claims, those that measure the cost again, one with the headers that the policy file reads, and one that headgate refuses. */
@@ -117,7 +117,7 @@ async function* headerFindings(
   const awaited = policies.headers.filter((name) => !state.seenHeaders.has(name));
   let seen = state.seenHeaders;
   if (awaited.length > 0) {
-    const answer = await ask(
+    const answer = await send(
       target,
       awaited.map((name) => [name, MADE_UP]),
     );

@@ -6,7 +6,7 @@ import { literalPath, targetOf } from '../../../gateway/config/policy-file/path-
 import type { PolicyEntry } from '../../../gateway/config/policy-file/policy-schema.ts';
 import { isHostWithin } from '../../../gateway/core/matching/host.ts';
 import { found } from '../catalog.ts';
-import { ask, type Target } from './request.ts';
+import { send, type Target } from './request.ts';
 
 const MOST_PATHS = 20;
 
@@ -53,7 +53,7 @@ export async function* pathFindings(
   const limited: string[] = [];
   for (const { policy, target: path } of tried) {
     const url = new URL(path, target.url);
-    const answer = await ask({ ...target, url }, [], 'HEAD');
+    const answer = await send({ ...target, url }, [], 'HEAD');
     if (answer instanceof Error) continue;
     const { status, limit, bypass } = answer;
     if (limit !== undefined) limited.push(path);

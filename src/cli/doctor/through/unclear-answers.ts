@@ -2,7 +2,7 @@
 import type { Diagnostic } from '../../../gateway/config/diagnostic.ts';
 import { type FindingId, found } from '../catalog.ts';
 import { type GatewayState, gatewayState } from '../gateway-state.ts';
-import { ask, type Target } from './request.ts';
+import { send, type Target } from './request.ts';
 
 export const UNCLEAR: ReadonlySet<string> = new Set<FindingId>([
   ...(['answered-403', 'gateway-unreachable', 'answered-by-site', 'not-limited'] as const),
@@ -52,7 +52,7 @@ export async function* denialFindings(target: Target, opsUrl: string): AsyncGene
   const url = new URL(target.url);
   url.pathname += REFUSED;
   const before = await gatewayState(opsUrl);
-  const answer = before && (await ask({ ...target, url }));
+  const answer = before && (await send({ ...target, url }));
   if (answer === undefined || answer instanceof Error || answer.isDenial) return;
   const after = await gatewayState(opsUrl);
   if (hasDenied(before, after))
