@@ -11,8 +11,8 @@ import {
 
 export type YamlMap = Readonly<Record<string, unknown>>;
 
-/** More aliases of one value make a small text a huge one. */
-const MAX_ALIASES = 100;
+/** Files repeat one value in each cluster or router. More repetitions make a small text a huge one. */
+const MAX_ALIASES = 10_000;
 
 const lines = new WeakMap<object, number>();
 const linesOfKeys = new WeakMap<object, ReadonlyMap<string, number>>();

@@ -161,10 +161,12 @@ export function filtersIn(maps: readonly YamlMap[]): Filter[] {
 
 /** The ext_authz filter that a matcher or a composite filter runs. */
 function innerCheck(value: unknown): unknown {
-  const open = [value];
+  // A set, because aliases may repeat a value many times.
+  const open = new Set([value]);
   for (const each of open) {
     if (textAt(each, '@type') === EXT_AUTHZ) return each;
-    if (typeof each === 'object' && each !== null) open.push(...Object.values(each));
+    if (typeof each !== 'object' || each === null) continue;
+    for (const inner of Object.values(each)) open.add(inner);
   }
   return undefined;
 }

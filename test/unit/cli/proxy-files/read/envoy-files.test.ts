@@ -363,6 +363,27 @@ describe('of Envoy', () => {
     ]);
   });
 
+  test('may repeat one value in many clusters', async () => {
+    const clusters = Array.from(
+      { length: 300 },
+      (_, i) =>
+        `    - { name: other_${i}, dns_lookup_family: ${i === 0 ? '&family V4_ONLY' : '*family'} }\n`,
+    );
+    const text = changed('envoy', { '\n  clusters:\n': `\n  clusters:\n${clusters.join('')}` });
+    expect(await findingsIn(text)).toEqual(FITS);
+  });
+
+  test('that become huge by aliases are refused', async () => {
+    const levels = Array.from({ length: 12 }, (_, i) => {
+      const inner = i === 0 ? 'x' : `*level${i - 1}`;
+      return `  - &level${i} [${Array.from({ length: 9 }, () => inner).join(', ')}]\n`;
+    });
+    const text = `${changed('envoy', {})}\nlevels:\n${levels.join('')}`;
+    expect(await findingsIn(text)).toEqual([
+      expect.stringContaining('unreadable-proxy-file: : Excessive alias count'),
+    ]);
+  });
+
   test('with routes from elsewhere say nothing about them', async () => {
     const text = changed('envoy', withListener(TO_APPLICATION)).replace(
       /^ {16}route_config:\n {18}virtual_hosts:\n[\s\S]*?(?= {16}http_filters:)/m,
