@@ -13,7 +13,7 @@ import { StoreError } from './store.ts';
 
 export interface PolicyCountingOptions {
   readonly count: Count;
-  readonly events: { wouldDeny(decision: Decision): void };
+  readonly observer: { wouldDeny(decision: Decision): void };
   readonly name: NameDenial;
   /** For denials by policies in shadow mode. */
   readonly nameShadow: NameDenial;
@@ -28,14 +28,14 @@ export type CountPolicies = (
 ) => Decision | Promise<Decision>;
 
 export function createPolicyCounting(options: PolicyCountingOptions): CountPolicies {
-  const { count, events, name, nameShadow, span } = options;
+  const { count, observer, name, nameShadow, span } = options;
 
   /** Each policy is counted alone: a denial by one must not keep another from counting. */
   function countShadow(policy: Policy, client: ClientIdentity, context: RequestContext): void {
     const group = { descriptors: describe([policy], client, context), leavesFailure: true };
     const report = (counted: Counted) => {
       const decision = nameShadow(decide([counted]), client, context.headers);
-      if (decision.verdict === 'deny') events.wouldDeny(decision);
+      if (decision.verdict === 'deny') observer.wouldDeny(decision);
     };
     const counting = count(group, report, span);
     if (counting instanceof Promise) counting.catch(ignoreStoreFailure);
