@@ -1,6 +1,6 @@
 /** Findings from INFO: role, version, memory and persistence. */
 import type { RedisTarget } from '../../../gateway/config/settings/redis-target.ts';
-import type { ServerInfo } from '../../../gateway/stores/redis/server-info.ts';
+import type { ServerInfo } from '../../../gateway/stores/redis/server-state.ts';
 import { fault, fine, note, type PlacedFinding, warning } from './finding.ts';
 import {
   isOlder,

@@ -2,15 +2,12 @@
 import type { Environment } from '../../config/settings/environment.ts';
 import type { RedisTarget } from '../../config/settings/redis-target.ts';
 import { type QuotaReader, type QuotaStore, StoreError } from '../../core/counting/store.ts';
-import { Breaker } from '../../stores/breaker.ts';
 import { DenialCache } from '../../stores/denial-cache.ts';
-import { type Gate, GuardedStore } from '../../stores/guarded-store.ts';
-import { Overload } from '../../stores/overload.ts';
+import { Breaker, type Gate, GuardedStore, Overload } from '../../stores/guarded-store.ts';
 import type { RedisClient } from '../../stores/redis/client.ts';
+import { storeOfTarget } from '../../stores/redis/cluster-store.ts';
 import { withDeadline } from '../../stores/redis/deadline.ts';
 import { storeErrorFrom } from '../../stores/redis/errors.ts';
-import { InFlight } from '../../stores/redis/in-flight.ts';
-import { storeOfTarget } from '../../stores/redis/store-of-target.ts';
 import type { SaltBooks } from '../../stores/salts/salt-books.ts';
 import type { DecisionEvents } from '../../telemetry/decisions/decision-events.ts';
 import type { StoreMonitor } from '../store-monitor.ts';
@@ -51,7 +48,7 @@ export function createGuardedCounting(options: GuardedCountingOptions): GuardedC
   });
   const redis = storeOfTarget(target, {
     client,
-    inFlight: new InFlight(MAX_IN_FLIGHT),
+    maxInFlight: MAX_IN_FLIGHT,
     deadlineMs,
     onBatch(durationMs, requests) {
       breaker.succeeded();

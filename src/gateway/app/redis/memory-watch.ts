@@ -4,7 +4,7 @@
  */
 import type { RedisClient } from '../../stores/redis/client.ts';
 import { withDeadline } from '../../stores/redis/deadline.ts';
-import { describeServers, type ServerState } from '../../stores/redis/keyspace.ts';
+import { describeServers, type ServerState } from '../../stores/redis/server-state.ts';
 import type { StoreEvents } from '../../telemetry/store/store-events.ts';
 
 const SAMPLE_MS = 10_000;

@@ -1,9 +1,9 @@
 /** Counts in Redis, together with other gateways. */
 import type { Environment } from '../../config/settings/environment.ts';
 import type { RedisTarget } from '../../config/settings/redis-target.ts';
+import { RedisOverrideStore } from '../../stores/overrides/redis-override-store.ts';
 import { createRedisClient } from '../../stores/redis/client.ts';
 import { PeerGateways } from '../../stores/redis/peer-gateways.ts';
-import { RedisOverrideStore } from '../../stores/redis/redis-override-store.ts';
 import { Replicas } from '../../stores/redis/replicas.ts';
 import { TAKE_SCRIPT_SHA } from '../../stores/redis/take-script.ts';
 import { RedisSaltVault } from '../../stores/salts/redis-salt-vault.ts';
@@ -14,10 +14,9 @@ import type { OpenResources } from '../open-resources.ts';
 import type { StoreMonitor } from '../store-monitor.ts';
 import { firstContact } from './first-contact.ts';
 import { createGuardedCounting } from './guarded-counting.ts';
-import { Heartbeat } from './heartbeat.ts';
+import { Heartbeat, watchReplicas } from './heartbeat.ts';
 import { MemoryWatch } from './memory-watch.ts';
 import { listenToPeers } from './peer-listener.ts';
-import { watchReplicas } from './replicas-watch.ts';
 import { redisStats, redisVersion, WindowSampling } from './usage.ts';
 
 export interface RedisBackendOptions {

@@ -3,7 +3,7 @@ import type { StoreStats } from '../../operations/running-gateway.ts';
 import type { RedisClient } from '../../stores/redis/client.ts';
 import { withDeadline } from '../../stores/redis/deadline.ts';
 import { storeErrorFrom } from '../../stores/redis/errors.ts';
-import { describeServers, sampleKeyspace } from '../../stores/redis/keyspace.ts';
+import { describeServers, sampleKeyspace } from '../../stores/redis/server-state.ts';
 
 /** How often the metric of active windows is updated. */
 const SAMPLE_MS = 10_000;

@@ -1,5 +1,6 @@
 /** Translates errors of Redis and ioredis to a StoreError with a reason. */
 import { StoreError, type StoreErrorReason } from '../../core/counting/store.ts';
+import { isUndecodable } from './ioredis/error-texts.ts';
 
 /** Reasons by the first word of an error reply (https://redis.io/docs/latest/develop/reference/protocol-spec/). */
 const REASON_BY_PREFIX: Readonly<Record<string, StoreErrorReason>> = {
@@ -22,15 +23,11 @@ const REASON_BY_PREFIX: Readonly<Record<string, StoreErrorReason>> = {
 const INSIDE_SCRIPT = /^ERR Error running script \(call to f_\w+\): (@?user_script: ?\d+: )*-?/;
 /** Valkey 9.1 without its module lua, and servers that have no scripts. */
 const WITHOUT_LUA = /Could not find scripting engine|unknown command .evalsha?\b/i;
-/** ioredis ends the errors of its decoder with this. */
-const UNDECODABLE = '. Please report this.';
 
 export function storeErrorFrom(error: unknown): StoreError {
   if (error instanceof StoreError) return error;
-  const { name, message } = error instanceof Error ? error : new Error(String(error));
-  return new StoreError(reasonOf(error, name, message), 'Redis failed', {
-    cause: error,
-  });
+  const reason = reasonOf(error instanceof Error ? error : new Error(String(error)));
+  return new StoreError(reason, 'Redis failed', { cause: error });
 }
 
 /** For a change that must not be sent unless it can be confirmed. `status`: of the connection. */
@@ -42,7 +39,8 @@ export function isNoScript(error: unknown): boolean {
   return error instanceof Error && error.message.startsWith('NOSCRIPT');
 }
 
-function reasonOf(error: unknown, name: string, message: string): StoreErrorReason {
+function reasonOf(error: Error): StoreErrorReason {
+  const { name, message } = error;
   // An error reply. From inside a script, it comes after ERR or before the script's name.
   if (name === 'ReplyError') {
     for (const word of message.replace(INSIDE_SCRIPT, '').split(' ', 2)) {
@@ -51,6 +49,6 @@ function reasonOf(error: unknown, name: string, message: string): StoreErrorReas
     }
     return WITHOUT_LUA.test(message) ? 'nolua' : 'other';
   }
-  if (message.endsWith(UNDECODABLE)) return 'malformed';
+  if (isUndecodable(error)) return 'malformed';
   return (error as NodeJS.ErrnoException).code === 'ECONNREFUSED' ? 'refused' : 'connection';
 }

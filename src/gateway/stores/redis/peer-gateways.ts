@@ -4,8 +4,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Allowance } from './allowance.ts';
-import { QUERIES_CHANNEL } from './channels.ts';
+import { Allowance, QUERIES_CHANNEL } from './channels.ts';
 import type { RedisClient } from './client.ts';
 
 const WITHIN_MS = 500;

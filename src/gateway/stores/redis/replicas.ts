@@ -1,7 +1,7 @@
 /** Counts the gateways on this Redis. Each gateway sends a heartbeat. */
 import { randomUUID } from 'node:crypto';
 import { StoreError } from '../../core/counting/store.ts';
-import type { Place } from '../local-share.ts';
+import type { GatewayRank } from '../local-share.ts';
 import type { RedisClient } from './client.ts';
 import { readLuaScript } from './lua-script.ts';
 
@@ -25,7 +25,7 @@ export async function countGateways(client: RedisClient): Promise<number> {
 export interface ReplicasOptions {
   readonly client: RedisClient;
   /** The minimum number of gateways, and this gateway's rank, until heartbeats say otherwise. */
-  readonly assumed: Place;
+  readonly assumed: GatewayRank;
   /** Milliseconds of a monotonic clock. */
   readonly now: () => number;
 }
@@ -44,7 +44,7 @@ export class Replicas {
   }
 
   /** The last known place. While Redis is down, it does not change. */
-  get place(): Place {
+  get place(): GatewayRank {
     if (this.#names.length < this.#least) {
       return { count: this.#least, rank: this.#options.assumed.rank };
     }

@@ -1,17 +1,17 @@
 /** The override store that all gateways on one Redis share. It survives restarts, and announces changes. */
 import { StoreError } from '../../core/counting/store.ts';
+import { OVERRIDES_CHANNEL } from '../redis/channels.ts';
+import type { RedisClient } from '../redis/client.ts';
+import { withDeadline } from '../redis/deadline.ts';
+import { requireConnection, storeErrorFrom } from '../redis/errors.ts';
+import { readLuaScript } from '../redis/lua-script.ts';
 import {
   isRemoved,
   MAX_OVERRIDES,
   type OverrideStore,
   OverrideStoreFull,
   type StoredOverride,
-} from '../overrides/override-store.ts';
-import { OVERRIDES_CHANNEL } from './channels.ts';
-import type { RedisClient } from './client.ts';
-import { withDeadline } from './deadline.ts';
-import { requireConnection, storeErrorFrom } from './errors.ts';
-import { readLuaScript } from './lua-script.ts';
+} from './override-store.ts';
 
 export const WRITE_OVERRIDES_SCRIPT = readLuaScript('write-overrides');
 export const READ_OVERRIDES_SCRIPT = readLuaScript('read-overrides');
