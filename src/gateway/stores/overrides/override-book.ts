@@ -1,12 +1,10 @@
-/**
- * The overrides in force, as the override store has them. Each ends on time even if the store cannot be reached.
- */
-
+/** The overrides in force, as the override store has them. Each ends on time even if the store cannot be reached. */
 import type { Access } from '../../core/identity/access-lists.ts';
+import { DAY_MS } from '../../core/identity/salts.ts';
 import type { Overrides } from '../../core/overrides.ts';
 import type { PolicyMode } from '../../core/policy.ts';
-import { type EndedOverride, EndedOverrides } from './ended-overrides.ts';
 import {
+  type EndedOverride,
   fromStored,
   type Override,
   removalIn,
@@ -16,7 +14,7 @@ import {
 } from './override.ts';
 import type { OverrideStore, StoredOverride } from './override-store.ts';
 
-export interface OverrideBookOptions {
+interface OverrideBookOptions {
   readonly overrideStore: OverrideStore;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
@@ -188,4 +186,28 @@ function snapshotOf(overrides: readonly Override[]): Overrides {
     } else if (override.about === 'policy') modes.set(override.policy, override.mode);
   }
   return { access, sinceMs, modes, hasLongAddresses };
+}
+
+const MAX_ENDED = 100;
+const KEEP_ENDED_MS = DAY_MS;
+
+/** Remembers the overrides that ended last, so that operators learn when each one ended, and who ended it. */
+class EndedOverrides {
+  /** By subject and start; the one that ended last comes last. */
+  readonly #ended = new Map<string, EndedOverride>();
+
+  add(ended: EndedOverride): void {
+    const name = `${subjectOf(ended.override)} ${ended.override.sinceMs}`;
+    this.#ended.delete(name);
+    this.#ended.set(name, ended);
+    const [first] = this.#ended.keys();
+    if (this.#ended.size > MAX_ENDED && first !== undefined) this.#ended.delete(first);
+  }
+
+  /** Those of the last day, the one that ended last first. */
+  list(nowMs: number): EndedOverride[] {
+    return [...this.#ended.values()]
+      .filter(({ endedMs }) => nowMs - endedMs < KEEP_ENDED_MS)
+      .reverse();
+  }
 }

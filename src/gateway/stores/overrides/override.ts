@@ -51,6 +51,14 @@ const overrideSchema = z.discriminatedUnion('about', [
 export type Override = z.output<typeof overrideSchema>;
 export type Terms = Pick<Override, 'sinceMs' | 'untilMs' | 'reason' | 'by'>;
 
+export interface EndedOverride {
+  readonly override: Override;
+  /** Milliseconds since the epoch. */
+  readonly endedMs: number;
+  /** The operator who removed it; undefined if it expired. */
+  readonly endedBy: string | undefined;
+}
+
 export const clientSubject = (partition: string) => `client:${partition}`;
 export const policySubject = (policy: string) => `policy:${policy}`;
 export const LOG_SUBJECTS = ['log_level', 'log_allows'] as const;
@@ -80,8 +88,7 @@ const removalSchema = z.object({
   by: terms.by,
 });
 
-/** Who removed an override, and when. */
-export type Removal = z.output<typeof removalSchema>;
+type Removal = z.output<typeof removalSchema>;
 
 /** The note that the override store keeps in place of a removed override. */
 export function removalNote(removal: Removal): string {
@@ -106,7 +113,7 @@ export function overrideEffects(overrides: readonly Override[]): string[] {
   });
 }
 
-/** The log settings that the overrides ask for. */
+/** The log settings of the overrides; undefined where no override sets one. */
 export function loggingIn(overrides: readonly Override[]) {
   const level = overrides.find((override) => override.about === 'log_level');
   const allows = overrides.find((override) => override.about === 'log_allows');

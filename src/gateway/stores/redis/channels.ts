@@ -6,7 +6,7 @@ import { withDeadline } from './deadline.ts';
 export const RESET_CHANNEL = 'hg:v1:reset';
 /** An override was stored or removed. The message is empty. */
 export const OVERRIDES_CHANNEL = 'hg:v1:notices';
-/** A gateway finds no salts and asks the others to write theirs back. The message is empty. */
+/** A gateway finds no salts and requests that the others write theirs back. The message is empty. */
 export const SALTS_CHANNEL = 'hg:v1:salts';
 /** Queries to every gateway, see peer-gateways.ts. */
 export const QUERIES_CHANNEL = 'hg:v1:questions';

@@ -1,6 +1,6 @@
 /**
- * Salts that are derived from a secret. Gateways with the same secret have the same salts without any communication. The
- * drawback: anyone who has the secret can compute the salts of any day.
+ * Derives salts from a secret. Gateways with the same secret have the same salts without communication, but anyone who has
+ * the secret can compute the salts of any day.
  */
 import { createSecretKey, hkdfSync, type KeyObject } from 'node:crypto';
 import {

@@ -2,10 +2,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DAY_MS, LONG_PERIOD_MS, type SaltSource, type Salts } from '../../core/identity/salts.ts';
 import { storeErrorFrom } from '../redis/errors.ts';
-import { SaltBook } from './salt-book.ts';
-import { type SaltVault, SharedSalt } from './shared-salt.ts';
+import { SaltBook, type SaltVault, SharedSalt } from './salt-book.ts';
 
-/** Together half a second, as gateways need to connect again after Redis was restarted; longer if Redis is slow. */
+/** Together they take half a second: gateways need that to connect again after Redis was restarted. */
 const LOOKS = 20;
 const LOOK_EVERY_MS = 25;
 
@@ -18,7 +17,7 @@ export class SaltBooks implements SaltSource {
   #withoutLong: Salts | undefined;
   #withLong: Salts | undefined;
   /** False after an attempt that failed, so that a vault that accepts no salt is not waited for again and again. */
-  #mayAsk = true;
+  #mayRequest = true;
   #isAgreeing = false;
   #hasAgreed = false;
 
@@ -50,27 +49,27 @@ export class SaltBooks implements SaltSource {
 
   /**
    * Agrees with the vault on the salts, and deletes expired ones. What the vault has wins. What it lacks, it gets from
-   * this gateway. A gateway that has not agreed on the current salts first asks the others to write back theirs.
+   * this gateway. A gateway that has not agreed on the current salts first requests those of the others.
    * Rejects if the vault cannot be reached; call `refresh` again.
    */
   async refresh(nowMs: number): Promise<void> {
     this.#forget(nowMs);
     if (this.#vault === undefined) return;
-    this.#isAgreeing = this.#mayAsk && !this.#hasAgreed;
+    this.#isAgreeing = this.#mayRequest && !this.#hasAgreed;
     try {
-      if (this.#mayAsk) await this.#askOthers(this.#vault, nowMs);
+      if (this.#mayRequest) await this.#requestLost(this.#vault, nowMs);
       await this.#agree(this.#vault, nowMs);
     } catch (error) {
-      if (storeErrorFrom(error).reason === 'noperm') this.#mayAsk = false;
+      if (storeErrorFrom(error).reason === 'noperm') this.#mayRequest = false;
       throw error;
     } finally {
       this.#isAgreeing = false;
     }
-    this.#mayAsk = true;
+    this.#mayRequest = true;
     this.#hasAgreed = true;
   }
 
-  /** For a gateway that asks: writes back what the vault has lost. Rejects if the vault cannot be reached. */
+  /** Writes back what the vault has lost, at the request of another gateway. Rejects if the vault cannot be reached. */
   async restore(nowMs: number): Promise<void> {
     this.#forget(nowMs);
     const vault = this.#vault;
@@ -79,14 +78,14 @@ export class SaltBooks implements SaltSource {
     await Promise.all(held.map((each) => each.restore(vault, nowMs)));
   }
 
-  async #askOthers(vault: SaltVault, nowMs: number): Promise<void> {
+  async #requestLost(vault: SaltVault, nowMs: number): Promise<void> {
     if (!(await this.#isMissingAny(vault, nowMs))) return;
     this.#isAgreeing = true;
-    await vault.askOthers();
+    await vault.requestLost();
     for (let looks = 0; looks < LOOKS && (await this.#isMissingAny(vault, nowMs)); looks++) {
       await sleep(LOOK_EVERY_MS);
     }
-    this.#mayAsk = false;
+    this.#mayRequest = false;
   }
 
   /**
@@ -105,7 +104,7 @@ export class SaltBooks implements SaltSource {
     await Promise.all([
       this.#kept.agree(vault, nowMs),
       this.#daily.agree(vault, nowMs),
-      // Also while no policy needs long salts: when one does, all gateways must have the same ones at once.
+      // When a policy begins to need long salts, all gateways must have the same ones at once.
       this.#long.agree(vault, nowMs),
     ]);
   }
