@@ -1,6 +1,5 @@
 /** Waits that double from failure to failure. */
 
-/** Milliseconds. */
 export interface Backoff {
   readonly initialMs: number;
   readonly maxMs: number;
