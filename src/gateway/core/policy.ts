@@ -17,7 +17,7 @@ import { MAX_FIXED_LIMIT, MAX_LIMIT, type Quota } from './counting/store.ts';
 
 export type NamedPartition = 'client' | 'ip' | 'api_key' | 'user' | 'global';
 /** What Envoy's rate limit filter sends in place of a client. Policy files cannot name it. */
-export type DescriptorPartition = 'descriptor';
+type DescriptorPartition = 'descriptor';
 /** `header:x-tenant`: one share for each value of that request header. */
 export type HeaderPartition = `header:${string}`;
 export type Partition = NamedPartition | HeaderPartition | DescriptorPartition;

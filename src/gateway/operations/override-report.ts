@@ -1,5 +1,5 @@
 /** Turns an override into what operators see of it. */
-import type { ListedClients } from '../core/identity/listed-clients.ts';
+import type { ListedClients } from '../core/identity/api-key.ts';
 import { isoTime } from '../denials/iso-time.ts';
 import type { EndedOverride, Override } from '../stores/overrides/override.ts';
 import { listedFields } from './listed-fields.ts';

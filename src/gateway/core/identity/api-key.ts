@@ -136,3 +136,21 @@ const BEARER = /^bearer +((?!token=)[\x21\x23-\x2b\x2d-\x3a\x3c-\x7e]+) *$/i;
 function isBearer(value: string): boolean {
   return value.length <= MAX_VALUE_LENGTH && BEARER.test(value);
 }
+
+interface ListedClient {
+  readonly id: string;
+  /** Undefined also if the keys of this client have different plans. */
+  readonly plan: string | undefined;
+}
+
+/** The clients of listed keys by their partitions, so that operators see the ids that they wrote in the policy file. */
+export type ListedClients = ReadonlyMap<string, ListedClient>;
+
+export function compileListedClients(keys: readonly ListedKey[]): ListedClients {
+  const byId = new Map<string, ListedClient>();
+  for (const { id, plan } of keys) {
+    const known = byId.get(id);
+    byId.set(id, { id, plan: known === undefined || known.plan === plan ? plan : undefined });
+  }
+  return new Map([...byId.values()].map((client) => [listedKeyPartition(client.id), client]));
+}

@@ -9,7 +9,7 @@ import type { ApiKey } from './api-key.ts';
 import { pseudonymsOf } from './partition.ts';
 
 /** Everything about a client that a list or an override can name. */
-export interface ListableClient {
+interface ListableClient {
   readonly apiKey: ApiKey | undefined;
   /** A partition. */
   readonly user: string | undefined;

@@ -28,7 +28,7 @@ interface Part extends Omit<Step, 'at'> {
 }
 
 /** A path that a policy may match, and the number of characters that were put in place of marks. */
-export interface Fit {
+interface Fit {
   readonly path: string;
   readonly filled: number;
 }
