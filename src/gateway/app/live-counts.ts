@@ -9,9 +9,8 @@ import { OverrideBook } from '../stores/overrides/override-book.ts';
 import { RedisOverrideStore } from '../stores/overrides/redis-override-store.ts';
 import { createRedisClient, type RedisClient, untilReady } from '../stores/redis/client.ts';
 import { storeOfTarget } from '../stores/redis/cluster-store.ts';
-import { DerivedSalts } from '../stores/salts/derived-salts.ts';
 import { RedisSaltVault, withoutWriting } from '../stores/salts/redis-salt-vault.ts';
-import { SaltBooks } from '../stores/salts/salt-books.ts';
+import { DerivedSalts, SaltBooks } from '../stores/salts/salt-sources.ts';
 
 /** An operator waits longer for a reply than a request does. */
 const REPLY_TIMEOUT_MS = 2_000;

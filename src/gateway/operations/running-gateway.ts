@@ -6,7 +6,7 @@ import type { SaltSource } from '../core/identity/salts.ts';
 import type { PolicySet } from '../core/matching/policy-set.ts';
 import type { DeniedClient, DeniedClients } from '../denials/denied-clients.ts';
 import type { OverrideBook } from '../stores/overrides/override-book.ts';
-import type { QueryReplies } from '../stores/redis/peer-gateways.ts';
+import type { QueryReplies } from '../stores/redis/peers.ts';
 import type { Keyspace, ServerState } from '../stores/redis/server-state.ts';
 import type { TrafficHistory } from '../telemetry/decisions/traffic-history.ts';
 import type { OperatorAction } from '../telemetry/operators/operator-events.ts';

@@ -11,7 +11,7 @@ import type { MemoryStore } from './memory/memory-store.ts';
 /** The rank of this gateway among those that count together, and their number. */
 export interface GatewayRank {
   readonly count: number;
-  /** From 0. */
+  /** The first gateway has the rank 0. */
   readonly rank: number;
 }
 

@@ -2,7 +2,7 @@
 import { Redis } from 'ioredis';
 import type { RedisAddress, RedisTarget } from '../../../gateway/config/settings/redis-target.ts';
 import { createRedisClient, untilReady } from '../../../gateway/stores/redis/client.ts';
-import { withDeadline } from '../../../gateway/stores/redis/deadline.ts';
+import { withDeadline } from '../../../gateway/stores/redis/failures.ts';
 import { ServerInfo } from '../../../gateway/stores/redis/server-state.ts';
 import { missingRight } from './refusals.ts';
 

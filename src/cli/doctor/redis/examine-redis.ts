@@ -1,6 +1,6 @@
 /** Examines whether gateways can count in a Redis, and how well. */
 import { type RedisTarget, redisPlace } from '../../../gateway/config/settings/redis-target.ts';
-import { withDeadline } from '../../../gateway/stores/redis/deadline.ts';
+import { withDeadline } from '../../../gateway/stores/redis/failures.ts';
 import { accessFindings } from './access-findings.ts';
 import { type Contact, contact, REPLY_TIMEOUT_MS, serverTarget } from './contact.ts';
 import { type Finding, fault, type PlacedFinding, warning } from './finding.ts';

@@ -1,6 +1,6 @@
 /** Whether each gateway knows from its start how many share a limit. */
-import { withDeadline } from '../../../gateway/stores/redis/deadline.ts';
-import { countGateways } from '../../../gateway/stores/redis/replicas.ts';
+import { withDeadline } from '../../../gateway/stores/redis/failures.ts';
+import { countGateways } from '../../../gateway/stores/redis/peers.ts';
 import { type Contact, REPLY_TIMEOUT_MS } from './contact.ts';
 import { type PlacedFinding, warning } from './finding.ts';
 

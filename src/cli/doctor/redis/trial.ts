@@ -24,8 +24,8 @@ import {
   untilReady,
 } from '../../../gateway/stores/redis/client.ts';
 import { storeOfTarget } from '../../../gateway/stores/redis/cluster-store.ts';
-import { withDeadline } from '../../../gateway/stores/redis/deadline.ts';
-import { REPLICAS_SCRIPT } from '../../../gateway/stores/redis/replicas.ts';
+import { withDeadline } from '../../../gateway/stores/redis/failures.ts';
+import { REPLICAS_SCRIPT } from '../../../gateway/stores/redis/peers.ts';
 import { sampleKeyspace } from '../../../gateway/stores/redis/server-state.ts';
 import { REPLY_TIMEOUT_MS } from './contact.ts';
 import { fault, fine, type PlacedFinding, warning } from './finding.ts';

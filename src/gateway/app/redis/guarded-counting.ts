@@ -6,9 +6,8 @@ import { DenialCache } from '../../stores/denial-cache.ts';
 import { Breaker, type Gate, GuardedStore, Overload } from '../../stores/guarded-store.ts';
 import type { RedisClient } from '../../stores/redis/client.ts';
 import { storeOfTarget } from '../../stores/redis/cluster-store.ts';
-import { withDeadline } from '../../stores/redis/deadline.ts';
-import { storeErrorFrom } from '../../stores/redis/errors.ts';
-import type { SaltBooks } from '../../stores/salts/salt-books.ts';
+import { storeErrorFrom, withDeadline } from '../../stores/redis/failures.ts';
+import type { SaltBooks } from '../../stores/salts/salt-sources.ts';
 import type { DecisionEvents } from '../../telemetry/decisions/decision-events.ts';
 import type { StoreMonitor } from '../store-monitor.ts';
 
@@ -27,11 +26,11 @@ export interface GuardedCountingOptions {
 }
 
 export interface GuardedCounting {
-  /** For requests. */
+  /** Requests use this. */
   readonly store: QuotaStore;
-  /** For operators: reads past the guards. */
+  /** Operators read past the guards. */
   readonly reader: QuotaReader;
-  /** Undefined if it is turned off. */
+  /** The cache may be turned off. */
   readonly denialCache: DenialCache | undefined;
   close(): void;
 }

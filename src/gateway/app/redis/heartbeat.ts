@@ -1,7 +1,7 @@
 /** Reports to the other gateways every two seconds that this one is alive, so that each knows its share of a limit. */
 import type { GatewayRank } from '../../stores/local-share.ts';
-import { withDeadline } from '../../stores/redis/deadline.ts';
-import { HEARTBEAT_MS, type Replicas } from '../../stores/redis/replicas.ts';
+import { withDeadline } from '../../stores/redis/failures.ts';
+import { HEARTBEAT_MS, type Replicas } from '../../stores/redis/peers.ts';
 import type { StoreMonitor } from '../store-monitor.ts';
 
 export interface HeartbeatOptions {

@@ -3,7 +3,7 @@
  * invented addresses causes either.
  */
 import type { RedisClient } from '../../stores/redis/client.ts';
-import { withDeadline } from '../../stores/redis/deadline.ts';
+import { withDeadline } from '../../stores/redis/failures.ts';
 import { describeServers, type ServerState } from '../../stores/redis/server-state.ts';
 import type { StoreEvents } from '../../telemetry/store/store-events.ts';
 
@@ -18,7 +18,7 @@ export class MemoryWatch {
   readonly #client: RedisClient;
   readonly #events: MemoryEvents;
   readonly #timer: NodeJS.Timeout;
-  /** Of all servers together; undefined before the first sample. */
+  /** The sum over all servers; undefined before the first sample. */
   #evictedKeys: number | undefined;
   /** Whether a server evicts keys when it is full. */
   mayEvict = false;

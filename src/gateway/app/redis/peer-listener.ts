@@ -10,7 +10,7 @@ import {
   SALTS_CHANNEL,
 } from '../../stores/redis/channels.ts';
 import type { RedisClient } from '../../stores/redis/client.ts';
-import type { PeerGateways } from '../../stores/redis/peer-gateways.ts';
+import type { PeerGateways } from '../../stores/redis/peers.ts';
 import type { PeerEvents } from '../../telemetry/peers/peer-events.ts';
 import type { BackendEvents } from '../backend.ts';
 

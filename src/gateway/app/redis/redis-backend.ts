@@ -3,11 +3,10 @@ import type { Environment } from '../../config/settings/environment.ts';
 import type { RedisTarget } from '../../config/settings/redis-target.ts';
 import { RedisOverrideStore } from '../../stores/overrides/redis-override-store.ts';
 import { createRedisClient } from '../../stores/redis/client.ts';
-import { PeerGateways } from '../../stores/redis/peer-gateways.ts';
-import { Replicas } from '../../stores/redis/replicas.ts';
+import { PeerGateways, Replicas } from '../../stores/redis/peers.ts';
 import { TAKE_SCRIPT_SHA } from '../../stores/redis/take-script.ts';
 import { RedisSaltVault } from '../../stores/salts/redis-salt-vault.ts';
-import { SaltBooks } from '../../stores/salts/salt-books.ts';
+import { SaltBooks } from '../../stores/salts/salt-sources.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
 import type { Backend, BackendEvents } from '../backend.ts';
 import type { OpenResources } from '../open-resources.ts';
@@ -84,7 +83,7 @@ export function inRedis(options: RedisBackendOptions): Backend {
     overrideStore: new RedisOverrideStore({ client, deadlineMs, now }),
     salts,
     place: () => heartbeat.place,
-    queryAll: (query) => gateways.ask(query),
+    queryAll: (query) => gateways.queryAll(query),
     version: redisVersion(client, () => performance.now()),
     stats: () => redisStats(client),
     async connect(onContact) {

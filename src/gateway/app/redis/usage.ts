@@ -1,8 +1,7 @@
 /** How much the counters take up in Redis. */
 import type { StoreStats } from '../../operations/running-gateway.ts';
 import type { RedisClient } from '../../stores/redis/client.ts';
-import { withDeadline } from '../../stores/redis/deadline.ts';
-import { storeErrorFrom } from '../../stores/redis/errors.ts';
+import { storeErrorFrom, withDeadline } from '../../stores/redis/failures.ts';
 import { describeServers, sampleKeyspace } from '../../stores/redis/server-state.ts';
 
 /** How often the metric of active windows is updated. */
@@ -46,7 +45,7 @@ export async function redisStats(client: RedisClient): Promise<StoreStats> {
   }
 }
 
-/** A server is replaced rarely, and every open page asks. */
+/** A server is replaced rarely, and every open page shows its version. */
 const VERSION_FOR_MS = 60_000;
 const VERSION_WITHIN_MS = 500;
 

@@ -120,7 +120,7 @@ function compileList(
   named: Readonly<Record<string, readonly string[]>>,
 ) {
   const keys = new Map<string, ListEntry[]>();
-  /** By the leading bits that all addresses of a range share. */
+  /** The keys are the leading bits that all addresses of a range share. */
   const ranges = new Map<string, ListEntry[]>();
   for (const entry of entries) {
     if (entry.key !== undefined) add(keys, entry.key, entry);

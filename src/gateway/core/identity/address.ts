@@ -51,7 +51,7 @@ export function exemptedAddress(address: string): string {
   return found?.form === 'nat64' ? found.address : address;
 }
 
-/** Undefined for a local IPv4 address too: behind a translator or tunnel, it identifies no client. */
+/** A local IPv4 address is left out: behind a translator or tunnel, it identifies no client. */
 function publicIPv4In(address: string): EmbeddedIPv4 | undefined {
   const found = embeddedIPv4(address);
   return found === undefined || isLocal(found.address) ? undefined : found;

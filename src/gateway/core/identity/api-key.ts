@@ -54,7 +54,7 @@ export function compileApiKeys({ apiKeyHeader, apiKeys, accessLists }: ApiKeyCon
   };
 }
 
-/** More than the parameters of any scheme whose token is a key. */
+/** No scheme whose token is a key has as many parameters. */
 const MAX_WORDS = 8;
 const BETWEEN_WORDS = /(?:[\0-"',;\x7f-\xa0]|\btoken=)+/i;
 
@@ -126,8 +126,8 @@ export function hasAmbiguousKey(headers: CheckRequest['headers'], name: string):
 }
 
 /**
- * After blanks, or what Envoy sends in their place; or anywhere with a blank behind it, because many applications search
- * for `Bearer ` in the value (Laravel).
+ * Matches the scheme after blanks, or after what Envoy sends in their place; and anywhere with a blank behind it, because
+ * many applications search for `Bearer ` in the value (Laravel).
  */
 const SEEMS_BEARER = /(?:^|,)[\0-!\x7f-\xff]*bearer|bearer[\0-\x20\x7f-\xff]/i;
 /** Printable ASCII without what Rails removes from a token: a comma, a semicolon, quotes, `token=` before it. */
@@ -139,7 +139,7 @@ function isBearer(value: string): boolean {
 
 interface ListedClient {
   readonly id: string;
-  /** Undefined also if the keys of this client have different plans. */
+  /** Undefined if the keys of this client have no plan, or different ones. */
   readonly plan: string | undefined;
 }
 

@@ -18,7 +18,7 @@ interface ListableClient {
   readonly reported: string | undefined;
 }
 
-/** Undefined for a client that is neither exempt nor blocked. */
+/** Returns undefined for a client that is neither exempt nor blocked. */
 export type FindAccess = (
   client: ListableClient,
   context: CheckContext,

@@ -1,7 +1,7 @@
 /** Reads headers that may occur once, and tells which values an application could read differently. */
 import type { HeaderFields } from '../check-request.ts';
 
-/** In characters; longer than any key, token or address. Hashing a longer value would cost more than the whole check. */
+/** No key, token or address has more characters. Hashing a longer value would cost more than the whole check. */
 export const MAX_VALUE_LENGTH = 8_192;
 
 /**

@@ -19,7 +19,7 @@ export interface PolicySet {
   readonly policies: readonly Policy[];
   readonly identify: IdentityResolver;
   readonly naming: Naming;
-  /** By partition. */
+  /** The keys are partitions. */
   readonly listedClients: ListedClients;
   readonly answers: AnswerStyle;
   /** The headers that a proxy must pass on so that headgate can tell clients apart. */
@@ -166,7 +166,7 @@ function compileStrictest(policies: readonly Policy[], fallback: Policy) {
   };
 }
 
-/** For a matcher of one policy: one reading that matches is enough. */
+/** The matcher has one policy, so one reading that matches is enough. */
 function firstMatch(matcher: Matcher<Policy>, readings: readonly Matchable[]): Policy | undefined {
   for (const reading of readings) {
     const policy = matcher(reading);

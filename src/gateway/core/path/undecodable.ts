@@ -67,7 +67,7 @@ export function isMark(code: number): boolean {
   return code === 0xd800 || code === 0xd801;
 }
 
-/** As people see it. */
+/** The path as people see it. */
 export function withShownMarks(path: string): string {
   return path.replace(MARKS, '\ufffd');
 }

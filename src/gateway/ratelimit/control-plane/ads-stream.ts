@@ -20,7 +20,7 @@ import { openConnection } from './connection.ts';
 
 export interface AdsServer {
   readonly target: Target;
-  /** Undefined: without TLS. */
+  /** Without these, the connection has no TLS. */
   readonly tls?: ControlPlaneTls | undefined;
   /** Sent with the request, for example a token. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
@@ -124,7 +124,7 @@ export class AdsStream {
     this.#timer = setTimeout(() => {
       this.end(`no connection within ${bounds.connectWithinMs} ms`);
     }, bounds.connectWithinMs);
-    // After an alert of TLS, the session of Node emits neither.
+    // After an alert of TLS, Node's session emits neither of these events.
     socket.on('error', (error) => this.end(messageOf(error)));
     socket.on('close', () => this.end('the connection was closed'));
     session.on('error', (error) => this.end(messageOf(error)));

@@ -27,7 +27,7 @@ interface Level {
   readonly budget: { left: number };
 }
 
-/** By number. 0 is UNKNOWN. */
+/** The index is the number in the message. 0 is UNKNOWN. */
 const UNIT_NAMES: readonly (string | undefined)[] = [
   undefined,
   ...['second', 'minute', 'hour', 'day', 'month', 'year', 'week'],
@@ -35,7 +35,7 @@ const UNIT_NAMES: readonly (string | undefined)[] = [
 
 /** Control planes nest as many as a route has conditions. The stack has space for many more. */
 const DEEPEST = 64;
-/** In one message, with the values of metadata, so that a small message of empty descriptors does not fill the memory. */
+/** Descriptors and values of metadata in one message, so that a small message of empty ones does not fill the memory. */
 const MOST = 250_000;
 
 /** In protobuf, an empty text or a false flag is the same as none. */

@@ -16,7 +16,7 @@ export interface SubscriptionOptions {
   /** See `parseTarget`. */
   readonly target: Target;
   readonly node: Node;
-  /** Undefined: without TLS. The files are read for each connection. */
+  /** Without these, the connection has no TLS. The files are read for each connection. */
   readonly tls?: ControlPlaneTls | undefined;
   /** Sent with each connection's request. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
@@ -73,7 +73,7 @@ export class Subscription {
   readonly #restoreTimer: NodeJS.Timeout;
   #retryTimer: NodeJS.Timeout | undefined;
   #discovery: Discovery;
-  /** Since a configuration was applied. */
+  /** Failures since a configuration was applied. */
   #failed = 0;
   #hasLimits = false;
   #isRestored = false;

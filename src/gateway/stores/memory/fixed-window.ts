@@ -11,7 +11,7 @@ import type { Meter, MeteredRequest } from './meter.ts';
 
 export class FixedWindow implements Meter {
   used = false;
-  /** Of the window that was counted last. */
+  /** The window that was counted last, and its units. */
   #startMs = 0;
   #endMs = 0;
   #count = 0;

@@ -70,7 +70,7 @@ export class WindowCounter implements Meter {
     return leftMs + Math.max(0, windowMs - Math.floor((most * windowMs) / current));
   }
 
-  /** From the current window, then from the previous one. */
+  /** Takes the units from the current window first, then from the previous one. */
   #refund(units: number): void {
     const ofPrevious = Math.max(0, units - this.#current);
     this.#current = Math.max(0, this.#current - units);

@@ -68,7 +68,7 @@ export class WindowLog implements Meter {
     };
   }
 
-  /** Until so many of the units that count have left the window. */
+  /** Returns when so many of the units that count have left the window. */
   #waitMs(units: number, nowMs: number): number {
     return units === 0 ? this.#windowMs : this.#stampOfUnit(units) + this.#windowMs - nowMs;
   }

@@ -46,17 +46,17 @@ export class OverrideBook {
     return this.#current;
   }
 
-  /** In the order in which they end. */
+  /** The overrides in force, in the order in which they end. */
   list(): readonly Override[] {
     return this.#inForce;
   }
 
-  /** Those that ended within a day, as far as this gateway knows. The one that ended last comes first. */
+  /** The overrides that ended within a day, as far as this gateway knows. The one that ended last comes first. */
   ended(): readonly EndedOverride[] {
     return this.#ended.list(this.#options.now());
   }
 
-  /** Those in force, and those that ended or were replaced within a day. */
+  /** The overrides in force, and those that ended or were replaced within a day. */
   known(): readonly Override[] {
     const nowMs = this.#options.now();
     const past = [...this.#ended.list(nowMs), ...this.#replaced.list(nowMs)];
@@ -193,7 +193,7 @@ const KEEP_ENDED_MS = DAY_MS;
 
 /** Remembers the overrides that ended last, so that operators learn when each one ended, and who ended it. */
 class EndedOverrides {
-  /** By subject and start; the one that ended last comes last. */
+  /** The keys are subject and start. The one that ended last comes last. */
   readonly #ended = new Map<string, EndedOverride>();
 
   add(ended: EndedOverride): void {
@@ -204,7 +204,7 @@ class EndedOverrides {
     if (this.#ended.size > MAX_ENDED && first !== undefined) this.#ended.delete(first);
   }
 
-  /** Those of the last day, the one that ended last first. */
+  /** Lists those of the last day; the one that ended last comes first. */
   list(nowMs: number): EndedOverride[] {
     return [...this.#ended.values()]
       .filter(({ endedMs }) => nowMs - endedMs < KEEP_ENDED_MS)

@@ -11,7 +11,7 @@ const moment = z
   .min(0)
   .max(Date.UTC(9999, 11, 31));
 
-/** Without control characters, because operators see it in a terminal. */
+/** Operators see it in a terminal, so it has no control characters. */
 const printable = (longest: number) => z.string().max(longest).regex(WITHOUT_CONTROLS);
 const LONGEST_NAME = 256;
 
@@ -73,7 +73,7 @@ export function toStored(override: Override): StoredOverride {
   return { about: subjectOf(override), untilMs: override.untilMs, text: JSON.stringify(override) };
 }
 
-/** Undefined for an override that was removed, and for one that this version cannot read. */
+/** Returns undefined if the override was removed, or if this version cannot read it. */
 export function fromStored({ text, untilMs }: StoredOverride): Override | undefined {
   try {
     return overrideSchema.safeParse({ ...JSON.parse(text), untilMs }).data;
@@ -95,7 +95,7 @@ export function removalNote(removal: Removal): string {
   return `-${JSON.stringify(removal)}`;
 }
 
-/** Undefined for an override in force, and for a removed one without a note that this version can read. */
+/** Returns undefined if the override is in force, or if it left no note that this version can read. */
 export function removalIn({ text }: Pick<StoredOverride, 'text'>): Removal | undefined {
   if (!text.startsWith('-')) return undefined;
   try {

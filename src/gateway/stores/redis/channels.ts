@@ -1,6 +1,6 @@
 /** The Redis channels between gateways: their names, their messages, and bounds for what other programs may send. */
 import type { RedisClient } from './client.ts';
-import { withDeadline } from './deadline.ts';
+import { withDeadline } from './failures.ts';
 
 /** Counters were reset. The message is a JSON list of the keys, or empty. */
 export const RESET_CHANNEL = 'hg:v1:reset';
@@ -8,7 +8,7 @@ export const RESET_CHANNEL = 'hg:v1:reset';
 export const OVERRIDES_CHANNEL = 'hg:v1:notices';
 /** A gateway finds no salts and requests that the others write theirs back. The message is empty. */
 export const SALTS_CHANNEL = 'hg:v1:salts';
-/** Queries to every gateway, see peer-gateways.ts. */
+/** Queries to every gateway, see peers.ts. */
 export const QUERIES_CHANNEL = 'hg:v1:questions';
 
 /** Characters. The longest messages of gateways are the names of 500 keys and the reports of 100 clients. */

@@ -2,8 +2,7 @@
 import { Cluster, type ClusterOptions, Redis, type RedisOptions } from 'ioredis';
 import type { RedisTarget } from '../../config/settings/redis-target.ts';
 import { StoreError } from '../../core/counting/store.ts';
-import { withDeadline } from './deadline.ts';
-import { storeErrorFrom } from './errors.ts';
+import { storeErrorFrom, withDeadline } from './failures.ts';
 import { isOutOfStep, isUnknownDatabase } from './ioredis/error-texts.ts';
 import { reconnectAfterEnd, repairIoredis } from './ioredis/repairs.ts';
 import { tlsOptions } from './ioredis/tls-options.ts';

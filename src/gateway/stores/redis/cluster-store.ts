@@ -19,7 +19,7 @@ import {
   StoreError,
   type TakeResult,
 } from '../../core/counting/store.ts';
-import { withDeadline } from './deadline.ts';
+import { withDeadline } from './failures.ts';
 import { InFlight, RedisStore, type RedisStoreOptions } from './redis-store.ts';
 import type { IndebtedDescriptor } from './take-script.ts';
 
@@ -132,7 +132,7 @@ export class ClusterStore implements QuotaStore, QuotaReader {
 
 /** What a request did in earlier slots, which the script in a later slot cannot read. */
 class EarlierSlots {
-  /** Of token buckets before the take, in units x windowMs. */
+  /** What token buckets owed before the take, in units x windowMs. */
   readonly #debts = new Map<string, number>();
   /** Units that were taken. */
   readonly #taken = new Map<string, number>();
@@ -162,7 +162,7 @@ class EarlierSlots {
   }
 }
 
-/** Of an admitted request, what was taken is its cost. */
+/** The units that an admitted request took are its cost, so its states do not list them. */
 function stateOf(state: QuotaState | undefined, admitted: boolean): QuotaState | undefined {
   if (state === undefined || !admitted) return state;
   const { taken: _none, ...rest } = state;
@@ -170,7 +170,7 @@ function stateOf(state: QuotaState | undefined, admitted: boolean): QuotaState |
 }
 
 interface Progress {
-  /** By `performance.now()`. */
+  /** Milliseconds of `performance.now()`. */
   readonly endMs: number;
   /** Once a slot has denied the request. */
   denial: TakeResult | undefined;

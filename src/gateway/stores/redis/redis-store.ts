@@ -13,8 +13,13 @@ import {
 } from '../../core/counting/store.ts';
 import { resetKeys } from './channels.ts';
 import type { RedisClient } from './client.ts';
-import { CallDeadlines, withDeadline } from './deadline.ts';
-import { isNoScript, requireConnection, storeErrorFrom } from './errors.ts';
+import {
+  CallDeadlines,
+  isNoScript,
+  requireConnection,
+  storeErrorFrom,
+  withDeadline,
+} from './failures.ts';
 import {
   type Clocks,
   type IndebtedDescriptor,

@@ -2,7 +2,7 @@
 import { SALT_BYTES } from '../../core/identity/salts.ts';
 import { SALTS_CHANNEL } from '../redis/channels.ts';
 import type { RedisClient } from '../redis/client.ts';
-import { storeErrorFrom } from '../redis/errors.ts';
+import { storeErrorFrom } from '../redis/failures.ts';
 import type { SaltVault } from './salt-book.ts';
 
 const KEY_PREFIX = 'hg:v1:salt:';
@@ -46,7 +46,7 @@ export class RedisSaltVault implements SaltVault {
   }
 }
 
-/** For programs that look at counts and are no gateway: a salt of theirs must not become that of the gateways. */
+/** Programs that are no gateway only read counts, so their salts must not become those of the gateways. */
 export function withoutWriting(vault: SaltVault): SaltVault {
   return {
     get: (name) => vault.get(name),

@@ -143,7 +143,7 @@ export class SaltBook {
     return salt;
   }
 
-  /** Until the end of the next period, because windows of that period reach back into this one. */
+  /** A salt lasts until the end of the next period, because windows of that period reach back into this one. */
   #termsOf(startMs: number) {
     return { name: this.#nameOf(startMs), endMs: startMs + 2 * this.#periodMs };
   }

@@ -7,7 +7,7 @@ import {
 } from '../../../../../src/gateway/stores/redis/channels.ts';
 import type { RedisClient } from '../../../../../src/gateway/stores/redis/client.ts';
 import { untilReady } from '../../../../../src/gateway/stores/redis/client.ts';
-import { withDeadline } from '../../../../../src/gateway/stores/redis/deadline.ts';
+import { withDeadline } from '../../../../../src/gateway/stores/redis/failures.ts';
 import { InFlight } from '../../../../../src/gateway/stores/redis/redis-store.ts';
 
 beforeEach(() => vi.useFakeTimers());

@@ -1,13 +1,23 @@
-/** The salts of both periods and the kept secret, as this process holds them and shares them with other gateways. */
+/** The two sources of salts: those that gateways share, and those that are derived from a secret. */
+import { createSecretKey, hkdfSync, type KeyObject } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { DAY_MS, LONG_PERIOD_MS, type SaltSource, type Salts } from '../../core/identity/salts.ts';
-import { storeErrorFrom } from '../redis/errors.ts';
+import {
+  DAY_MS,
+  LONG_PERIOD_MS,
+  type PeriodSalts,
+  periodStart,
+  SALT_BYTES,
+  type SaltSource,
+  type Salts,
+} from '../../core/identity/salts.ts';
+import { storeErrorFrom } from '../redis/failures.ts';
 import { SaltBook, type SaltVault, SharedSalt } from './salt-book.ts';
 
 /** Together they take half a second: gateways need that to connect again after Redis was restarted. */
 const LOOKS = 20;
 const LOOK_EVERY_MS = 25;
 
+/** The salts of both periods and the kept secret, as this process holds them and shares them with other gateways. */
 export class SaltBooks implements SaltSource {
   readonly #vault: SaltVault | undefined;
   readonly #kept = new SharedSalt({ name: 'kept' });
@@ -21,7 +31,7 @@ export class SaltBooks implements SaltSource {
   #isAgreeing = false;
   #hasAgreed = false;
 
-  /** Without a vault, this process has its own salts. */
+  /** Without a vault, the salts are those of this process alone. */
   constructor(vault?: SaltVault) {
     this.#vault = vault;
   }
@@ -89,8 +99,8 @@ export class SaltBooks implements SaltSource {
   }
 
   /**
-   * Those of earlier periods do not matter: this gateway proposes none. Nor do those of the next periods once it has
-   * agreed: at that time nobody has made them yet.
+   * Salts of earlier periods do not matter, because this gateway proposes none. Nor do those of the next periods once it
+   * has agreed: at that time nobody has made them yet.
    */
   async #isMissingAny(vault: SaltVault, nowMs: number): Promise<boolean> {
     const books = [this.#daily, this.#long];
@@ -116,4 +126,55 @@ export class SaltBooks implements SaltSource {
     if (this.#withoutLong !== undefined) this.at(nowMs, false);
     if (this.#withLong !== undefined) this.at(nowMs, true);
   }
+}
+
+/**
+ * Salts that are derived from a secret. Gateways with the same secret have the same salts without communication, but anyone
+ * who has the secret can compute the salts of any day.
+ */
+export class DerivedSalts implements SaltSource {
+  readonly #secret: KeyObject;
+  readonly #kept: KeyObject;
+  #current: Salts | undefined;
+
+  constructor(secret: string) {
+    this.#secret = createSecretKey(secret, 'utf8');
+    this.#kept = this.#derive('headgate kept secret');
+  }
+
+  at(nowMs: number, hasLongWindows: boolean): Salts {
+    const known = this.#current;
+    const isCurrent =
+      known !== undefined &&
+      known.daily.startMs === periodStart(nowMs, DAY_MS) &&
+      known.long?.startMs === (hasLongWindows ? periodStart(nowMs, LONG_PERIOD_MS) : undefined);
+    if (isCurrent) return known;
+    this.#current = {
+      kept: this.#kept,
+      daily: this.#of(nowMs, DAY_MS),
+      long: hasLongWindows ? this.#of(nowMs, LONG_PERIOD_MS) : undefined,
+    };
+    return this.#current;
+  }
+
+  /** Does nothing: derived salts need no agreement. */
+  async refresh(): Promise<void> {}
+
+  #of(nowMs: number, periodMs: number): PeriodSalts {
+    const startMs = periodStart(nowMs, periodMs);
+    return {
+      startMs,
+      current: this.#derive(addressSalt(startMs, periodMs)),
+      previous: this.#derive(addressSalt(startMs - periodMs, periodMs)),
+    };
+  }
+
+  /** HKDF (RFC 5869). */
+  #derive(info: string): KeyObject {
+    return createSecretKey(Buffer.from(hkdfSync('sha256', this.#secret, '', info, SALT_BYTES)));
+  }
+}
+
+function addressSalt(startMs: number, periodMs: number): string {
+  return `headgate address salt ${periodMs} ${startMs}`;
 }
