@@ -16,7 +16,7 @@ import { createGuardedCounting } from './guarded-counting.ts';
 import { Heartbeat, watchReplicas } from './heartbeat.ts';
 import { MemoryWatch } from './memory-watch.ts';
 import { listenToPeers } from './peer-listener.ts';
-import { redisStats, redisVersion, WindowSampling } from './usage.ts';
+import { redisStats, redisVersion, windowSampling } from './usage.ts';
 
 export interface RedisBackendOptions {
   readonly target: RedisTarget;
@@ -62,7 +62,7 @@ export function inRedis(options: RedisBackendOptions): Backend {
       monitor,
     }),
   );
-  const sampling = closing(new WindowSampling(client, telemetry.store.windowsCounted));
+  const sampling = closing(windowSampling(client, telemetry.store.windowsCounted));
   const memory = closing(new MemoryWatch(client, telemetry.store));
 
   const gateways = new PeerGateways({

@@ -12,6 +12,7 @@ import {
   type ReadField,
 } from '../../protobuf/reader.ts';
 import type { RuleFile } from '../rules/rule.ts';
+import { text } from './messages.ts';
 import { readStruct } from './struct.ts';
 
 /** The keys of a file, in its order. A key whose value is undefined is left out. */
@@ -39,7 +40,7 @@ const DEEPEST = 64;
 const MOST = 250_000;
 
 /** In protobuf, an empty text or a false flag is the same as none. */
-const text = (key: string): ReadField<Target> => {
+const optional = (key: string): ReadField<Target> => {
   return (reader, { value }) => {
     value[key] = reader.utf8() || undefined;
   };
@@ -50,9 +51,7 @@ const flag = (key: string) =>
   });
 
 const REPLACED: Fields<{ name: string }> = {
-  1: (reader, replaced) => {
-    replaced.name = reader.utf8();
-  },
+  1: text('name'),
 };
 
 const POLICY: Fields<Target> = {
@@ -63,7 +62,7 @@ const POLICY: Fields<Target> = {
     value.requests_per_unit = requests;
   }),
   3: flag('unlimited'),
-  4: text('name'),
+  4: optional('name'),
   5: (reader, { value }) => append(value, 'replaces', read(reader, REPLACED, { name: '' })),
 };
 
@@ -71,7 +70,7 @@ const DESCRIPTOR: Fields<Target & { readonly level: Level }> = {
   1: (reader, { value }) => {
     value.key = reader.utf8();
   },
-  2: text('value'),
+  2: optional('value'),
   3: (reader, { value }) => {
     value.rate_limit ??= {
       ...{ unit: undefined, requests_per_unit: 0, unlimited: undefined },
@@ -106,9 +105,7 @@ function readDescriptor(reader: ProtobufReader, { depth, budget }: Level): Draft
 }
 
 const CONFIG: Fields<Target & { name: string; readonly level: Level }> = {
-  1: (reader, config) => {
-    config.name = reader.utf8();
-  },
+  1: text('name'),
   2: (reader, { value }) => {
     value.domain = reader.utf8();
   },

@@ -39,17 +39,13 @@ export class SaltBooks implements SaltSource {
   at(nowMs: number, hasLongWindows: boolean): Salts {
     const kept = this.#kept.key;
     const daily = this.#daily.at(nowMs);
-    if (!hasLongWindows) {
-      const known = this.#withoutLong;
-      if (known?.kept === kept && known.daily === daily) return known;
-      this.#withoutLong = { kept, daily, long: undefined };
-      return this.#withoutLong;
-    }
-    const long = this.#long.at(nowMs);
-    const known = this.#withLong;
+    const long = hasLongWindows ? this.#long.at(nowMs) : undefined;
+    const known = hasLongWindows ? this.#withLong : this.#withoutLong;
     if (known?.kept === kept && known.daily === daily && known.long === long) return known;
-    this.#withLong = { kept, daily, long };
-    return this.#withLong;
+    const salts = { kept, daily, long };
+    if (hasLongWindows) this.#withLong = salts;
+    else this.#withoutLong = salts;
+    return salts;
   }
 
   /** Whether this gateway looks for the salts of the others. Its own ones are provisional until then. */
