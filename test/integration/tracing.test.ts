@@ -7,7 +7,7 @@ import { type Span, startCollector } from '../support/collector.ts';
 import { type GatewayProcess, startGatewayProcess } from '../support/gateway.ts';
 import { call } from '../support/http.ts';
 import { freePort } from '../support/ports.ts';
-import { descriptor, startRateLimitGateway } from '../support/rate-limits.ts';
+import { connectRateLimit, descriptor } from '../support/rate-limits.ts';
 import { startRedisServer } from '../support/redis-server.ts';
 
 const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';
@@ -93,14 +93,19 @@ describe('with a collector', () => {
     await using collector = await startCollector();
     const rules =
       'domain: d\ndescriptors: [{ key: u, rate_limit: { unit: day, requests_per_unit: 1 } }]';
-    await using gateway = await startRateLimitGateway(rules, {
+    writeFileSync(join(folder, 'rules.yaml'), rules);
+    await using gateway = await startGatewayProcess({
+      HEADGATE_POLICIES: policies,
+      HEADGATE_GRPC_PORT: '0',
+      HEADGATE_RATELIMIT_CONFIG: join(folder, 'rules.yaml'),
       OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
     });
+    using client = connectRateLimit(gateway.grpcPort);
     const limited = { domain: 'd', descriptors: [descriptor({ u: 'somebody' })] };
     const sent = [
-      await gateway.client.ask(limited, SAMPLED),
-      await gateway.client.ask(limited, SAMPLED),
-      await gateway.client.ask(limited, UNSAMPLED),
+      await client.ask(limited, SAMPLED),
+      await client.ask(limited, SAMPLED),
+      await client.ask(limited, UNSAMPLED),
     ];
     expect(sent.map(({ message }) => message?.overall_code)).toEqual([
       'OK',
@@ -108,7 +113,7 @@ describe('with a collector', () => {
       'OVER_LIMIT',
     ]);
     await gateway.printed(new RegExp(`"trace_id":"${TRACE}"`));
-    await gateway.stop();
+    expect(await gateway.stop()).toBe(0);
     const [allow, deny, ...others] = named(collector.spans, 'headgate.check');
     expect(others).toEqual([]);
     expect(allow).toMatchObject({ traceId: TRACE, parentSpanId: PARENT });

@@ -74,7 +74,9 @@ export function createAnswering(
 
   return (counted) => {
     const { call, planned, groups, headers } = counted;
-    const shares = [...planned.blocked.map(blockedShare), ...groups.flatMap((each) => each.shares)];
+    const { blocked } = planned;
+    const shares =
+      blocked.length > 0 ? blocked.map(blockedShare) : groups.flatMap((each) => each.shares);
     const statuses = call.descriptors.map((_each, index) =>
       planned.unlimited.has(index) ? WITHOUT_LIMIT : NO_LIMIT,
     );
@@ -82,9 +84,7 @@ export function createAnswering(
     const isOverLimit = isCallOverLimit(shares, planned.hasOpenQuota);
     report(counted);
     const decided =
-      planned.blocked.length > 0
-        ? blockedBy(planned.blocked)
-        : decisionOf(groups.filter(isEnforced), isOverLimit);
+      blocked.length > 0 ? blockedBy(blocked) : decisionOf(groups.filter(isEnforced), isOverLimit);
     const decision = isOverLimit
       ? named(decided, enforcedShares(shares), { headers, isShadow: terms.isShadow })
       : decided;

@@ -164,8 +164,9 @@ function bindingIn(groups: readonly Counted[], isDenied: boolean): Binding | und
   let strictest = Number.NEGATIVE_INFINITY;
   for (const group of groups) {
     if (group.result === undefined || (isDenied && group.result.admitted)) continue;
-    for (const [i, state] of group.result.states.entries()) {
-      const descriptor = group.descriptors[i];
+    const { states } = group.result;
+    for (let i = 0; i < states.length; i++) {
+      const [descriptor, state] = [group.descriptors[i], states[i]];
       if (state === undefined || descriptor === undefined) continue;
       const strictness = isDenied ? waitOf(state, descriptor) : -fractionLeft(state);
       const isEqual = strictness === strictest;

@@ -91,6 +91,7 @@ export function planCall(call: RateLimitCall, context: PlanContext): Planned {
 function groupsOf(shares: readonly Share[]): ShareGroup[] {
   if (shares.length === 1) return [groupOf(shares)];
   const together = shares.filter(({ isAlone }) => !isAlone);
+  if (together.length === shares.length) return [groupOf(shares)];
   const alone = shares.filter(({ isAlone }) => isAlone).map((share) => groupOf([share]));
   return together.length === 0 ? alone : [groupOf(together), ...alone];
 }
