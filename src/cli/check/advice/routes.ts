@@ -5,7 +5,7 @@ import type { DiagnosticDraft } from '../../../gateway/config/diagnostic.ts';
 import type { PolicyEntry } from '../../../gateway/config/policy-file/policy-schema.ts';
 import type { Path } from '../../../gateway/config/yaml-path.ts';
 import type { PolicySet } from '../../../gateway/core/matching/policy-set.ts';
-import { strictestOf } from '../../../gateway/core/matching/strictest-policy.ts';
+import { strictestOf } from '../../../gateway/core/matching/policy-set.ts';
 import type { Policy } from '../../../gateway/core/policy.ts';
 import { METHODS } from './http-methods.ts';
 import { type Sample, samplesOf } from './route-samples.ts';

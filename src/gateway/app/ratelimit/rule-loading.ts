@@ -2,7 +2,7 @@
 import { ConfigError } from '../../config/config-error.ts';
 import type { ControlPlaneSettings } from '../../config/settings/control-plane-settings.ts';
 import type { RateLimitSettings } from '../../config/settings/rate-limit-settings.ts';
-import { subscribe } from '../../ratelimit/control-plane/subscription.ts';
+import { Subscription } from '../../ratelimit/control-plane/subscription.ts';
 import type { RateLimiting } from '../../ratelimit/rate-limiting.ts';
 import { compileRules } from '../../ratelimit/rules/compile.ts';
 import type { Rules } from '../../ratelimit/rules/rule.ts';
@@ -79,7 +79,7 @@ function fromControlPlane(
     ),
   );
   closing(
-    subscribe({
+    new Subscription({
       target: { host, port },
       node: { id: node, metadata: nodeMetadata },
       headers,
