@@ -1,5 +1,4 @@
 /** Turns entries of an access log into the requests that a gateway would have checked. */
-
 import type {
   CheckRequest,
   HeaderFields,
@@ -7,7 +6,7 @@ import type {
 } from '../../gateway/core/check-request.ts';
 import { canonicalAddress } from '../../gateway/core/identity/address.ts';
 import type { PolicySet } from '../../gateway/core/matching/policy-set.ts';
-import type { LogEntry } from './log-entry.ts';
+import type { LogEntry } from './formats/log-format.ts';
 
 /** One `--map`: what a field of the log holds. */
 export interface MappedField {

@@ -1,7 +1,6 @@
 /** Reads access logs, and says what a reader of figures from them must know. */
-
 import { count, counted } from '../evidence/figures.ts';
-import type { LogEntry } from '../evidence/log-entry.ts';
+import type { LogEntry } from '../evidence/formats/log-format.ts';
 import { type LogFlags, openLogs, parsingOf } from '../evidence/log-options.ts';
 import { startProgress } from '../evidence/progress.ts';
 import { EntryStream, type LineCounts } from '../evidence/reading/entry-stream.ts';

@@ -1,5 +1,4 @@
 /** Runs `headgate suggest`: reads the logs, computes suggestions, prints them. */
-
 import { validateFiles } from '../../gateway/config/policy-file/read.ts';
 import { readText } from '../../gateway/config/text-file.ts';
 import type { PolicySet } from '../../gateway/core/matching/policy-set.ts';
@@ -13,9 +12,8 @@ import { LogError } from '../evidence/reading/log-error.ts';
 import { adviceOn } from '../evidence/suggest/advice.ts';
 import { suggestionsJson } from '../evidence/suggest/json.ts';
 import { findPathRoutes } from '../evidence/suggest/path-routes.ts';
-import { writePolicyFile } from '../evidence/suggest/policy-file.ts';
-import { draftPolicyFile } from '../evidence/suggest/policy-file-draft.ts';
-import { findPolicyRoutes } from '../evidence/suggest/policy-routes.ts';
+import { draftPolicyFile, writePolicyFile } from '../evidence/suggest/policy-file.ts';
+import { findPolicyRoutes } from '../evidence/suggest/routes.ts';
 import { type Suggestions, suggest } from '../evidence/suggest/suggest.ts';
 import { TrafficLog } from '../evidence/suggest/traffic-log.ts';
 import type { WindowLimit } from '../evidence/suggest/windows.ts';

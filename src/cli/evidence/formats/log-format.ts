@@ -1,5 +1,22 @@
-/** The port to formats of access logs: one file each. */
-import type { LogEntry } from '../log-entry.ts';
+/** The port to formats of access logs: what a line becomes. */
+
+export interface LogEntry {
+  /** When the request started, or as near as the log says, in milliseconds since the epoch. May have fractions. */
+  readonly startMs: number;
+  readonly method: string;
+  /** The request target as the client spelled it, query included. */
+  readonly target: string;
+  /** Undefined if the log does not say, like everything below. */
+  readonly host: string | undefined;
+  /** The address that connected to the proxy, or that the proxy took for the client's. Without a port. */
+  readonly address: string | undefined;
+  /** X-Forwarded-For, as far as the proxy received it. */
+  readonly forwardedFor: string | undefined;
+  readonly status: number | undefined;
+  readonly userAgent: string | undefined;
+  /** The values of the fields that the caller asked for by name, in that order. */
+  readonly fields: readonly (string | undefined)[];
+}
 
 export interface LogFormat {
   /** As `--format` takes it: `nginx-combined`. For an NGINX log_format string, the string itself. */

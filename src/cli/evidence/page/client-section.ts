@@ -6,8 +6,16 @@ import type {
   ClientReport,
   DifferenceReport,
 } from '../replay/replay-report.ts';
-import { type Content, type Html, html, NOTHING } from './html.ts';
-import { type Column, foldedTable, numbers, tableOf } from './table.ts';
+import {
+  type Column,
+  type Content,
+  foldedTable,
+  type Html,
+  html,
+  NOTHING,
+  numbers,
+  tableOf,
+} from './html.ts';
 
 /** Shown before the reader unfolds the others. */
 const SHOWN_CLIENTS = 10;

@@ -1,8 +1,7 @@
 /** The section with the plots over time. The script fills the plots from the series; each has its table. */
 import { count, counted, timeText } from '../figures.ts';
 import type { PolicyChart } from '../replay/charts.ts';
-import { type Html, html, NOTHING } from './html.ts';
-import { foldedTable, numbers } from './table.ts';
+import { foldedTable, type Html, html, NOTHING, numbers } from './html.ts';
 import { type TimeRow, type TimeSeries, timeTableOf } from './time-series.ts';
 
 export interface TimeSection {

@@ -1,11 +1,8 @@
 /** The entries of a log, in the order of their start. */
-import { Misread, type ParseLine } from '../formats/log-format.ts';
-import type { LogEntry } from '../log-entry.ts';
-import { DenseHorizon } from './dense-horizon.ts';
-import { type LogChunk, MAX_LINE_BYTES } from './log-chunk.ts';
-import { ReorderQueue } from './reorder-queue.ts';
-import { SourceOrder } from './source-order.ts';
+import { type LogEntry, Misread, type ParseLine } from '../formats/log-format.ts';
+import { type LogChunk, MAX_LINE_BYTES } from './line-cutter.ts';
 import { Unwrapper } from './unwrapper.ts';
+import { WaitingEntries } from './waiting-entries.ts';
 
 export interface MisreadLine {
   /** The index of the source. */
@@ -54,7 +51,6 @@ const CARRIAGE_RETURN = 13;
 
 interface Source {
   readonly unwrapper: Unwrapper;
-  readonly queue: ReorderQueue;
   line: number;
   /** The latest start so far. */
   latestMs: number;
@@ -66,10 +62,9 @@ export class EntryStream {
   readonly #parse: ParseLine;
   readonly #options: EntryStreamOptions;
   readonly #sources: readonly Source[];
-  readonly #order: SourceOrder;
   /** Entries that start before were visited. It depends on the chunks alone, also if only some entries are wanted. */
   #visitedUntilMs = Number.NEGATIVE_INFINITY;
-  readonly #horizon = new DenseHorizon();
+  readonly #waiting = new WaitingEntries();
   readonly #counts = {
     read: 0,
     understood: 0,
@@ -85,12 +80,10 @@ export class EntryStream {
     this.#options = options;
     this.#sources = Array.from({ length: options.sources }, () => ({
       unwrapper: new Unwrapper(),
-      queue: new ReorderQueue(),
       line: 0,
       latestMs: Number.NEGATIVE_INFINITY,
       isDone: false,
     }));
-    this.#order = new SourceOrder(this.#sources.map(({ queue }) => queue));
   }
 
   get counts(): LineCounts {
@@ -114,8 +107,7 @@ export class EntryStream {
       from = end + 1;
     }
     source.isDone = isLast;
-    this.#order.changed(index);
-    this.#visitUntil(this.#horizon.readyMs(this.#readyMs()), visit);
+    this.#visitUntil(this.#readyMs(), visit);
   }
 
   /** Visits what is left. */
@@ -139,19 +131,16 @@ export class EntryStream {
       this.#misread({ source: index, line: source.line, text: line, field: made.field });
     } else {
       counts.understood++;
-      this.#take(made, source, text.length);
+      this.#take({ entry: made, source: index }, source, text.length);
     }
   }
 
-  #take(entry: LogEntry, source: Source, lineLength: number): void {
+  #take(waiting: { entry: LogEntry; source: number }, source: Source, lineLength: number): void {
+    const { entry } = waiting;
     if (entry.startMs >= source.latestMs) source.latestMs = entry.startMs;
     else this.#counts.outOfOrder++;
-    if (entry.startMs < this.#visitedUntilMs) {
-      this.#counts.late++;
-      return;
-    }
-    this.#horizon.add(entry.startMs, lineLength);
-    if (this.#options.isWanted?.(entry) ?? true) source.queue.add({ entry, line: source.line });
+    if (entry.startMs < this.#visitedUntilMs) this.#counts.late++;
+    else this.#waiting.add(waiting, lineLength, this.#options.isWanted?.(entry) ?? true);
   }
 
   #misread(line: MisreadLine): void {
@@ -172,16 +161,7 @@ export class EntryStream {
   }
 
   #visitUntil(readyMs: number, visit: Visit): void {
-    if (readyMs > this.#visitedUntilMs) this.#visitedUntilMs = readyMs;
-    for (;;) {
-      const index = this.#order.first();
-      if (index === undefined) return;
-      const { queue } = this.#sources[index] as Source;
-      const entry = queue.first()?.entry;
-      if (entry === undefined || entry.startMs > readyMs) return;
-      queue.shift();
-      this.#order.changed(index);
-      visit(entry);
-    }
+    const untilMs = this.#waiting.visitUntil(readyMs, visit);
+    this.#visitedUntilMs = Math.max(this.#visitedUntilMs, untilMs);
   }
 }

@@ -1,9 +1,8 @@
 /** Opens logs: finds their format, and gives their bytes so that they advance together in time. */
 import { formatNamed } from '../formats/index.ts';
 import { type LogFormat, Misread, type ParseLine } from '../formats/log-format.ts';
-import { chooseFormat } from './choose-format.ts';
-import { firstLines } from './detect.ts';
-import type { LogChunk } from './log-chunk.ts';
+import { chooseFormat, firstLines } from './choose-format.ts';
+import type { LogChunk } from './line-cutter.ts';
 import { LogError } from './log-error.ts';
 import { LogSource, type SourceChunk } from './log-source.ts';
 import { Unwrapper } from './unwrapper.ts';

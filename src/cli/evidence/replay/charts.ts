@@ -1,8 +1,7 @@
 /** What the page of a replay draws, besides the report. Plain data. */
 import { everyLimit } from '../../../gateway/core/counting/every-limit.ts';
 import type { PolicySet } from '../../../gateway/core/matching/policy-set.ts';
-import { MINUTE_MS } from './counts.ts';
-import type { ReplayResult } from './result.ts';
+import { MINUTE_MS, type ReplayResult } from './result.ts';
 
 export interface ReplayCharts {
   readonly policies: readonly PolicyChart[];

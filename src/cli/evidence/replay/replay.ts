@@ -2,12 +2,11 @@
  * Replays the entries of a log: decides each request by the new policy file and, for comparison, by the old one. With
  * several threads, each has a replay of its own, which sees all entries and decides those of its clients.
  */
-
 import type { Decision } from '../../../gateway/core/counting/decision.ts';
 import { everyLimit } from '../../../gateway/core/counting/every-limit.ts';
 import { isAddress } from '../../../gateway/core/identity/partition.ts';
 import type { PolicySet } from '../../../gateway/core/matching/policy-set.ts';
-import type { LogEntry } from '../log-entry.ts';
+import type { LogEntry } from '../formats/log-format.ts';
 import {
   createLogRequests,
   type LogRequest,
@@ -17,7 +16,6 @@ import {
 import { compileClientAddress, compileClientNetwork, KEY_NAME } from './client-address.ts';
 import { ClientBook, type ClientEntry, Sightings } from './client-book.ts';
 import { Decider, type DeciderEvents, NO_DECIDER_EVENTS } from './decider.ts';
-import { Difference } from './difference.ts';
 import { evaluabilityOf, knownIdentities } from './evaluable.ts';
 import { Peaks } from './peaks.ts';
 import {
@@ -28,7 +26,7 @@ import {
   type ReplayResult,
 } from './result.ts';
 import { SameSecond } from './same-second.ts';
-import { Tally } from './tally.ts';
+import { Difference, Tally } from './tally.ts';
 
 export interface ReplayOptions {
   readonly policies: PolicySet;

@@ -5,7 +5,6 @@ import type { MappedField } from '../log-request.ts';
 import type { LineCounts } from '../reading/entry-stream.ts';
 import { KEY_NAME } from './client-address.ts';
 import type { ClientRow } from './client-book.ts';
-import { type Counts, newCounts } from './counts.ts';
 import { evaluabilityOf, knownIdentities } from './evaluable.ts';
 import { notesOn } from './notes.ts';
 import type {
@@ -16,7 +15,14 @@ import type {
   PolicyReport,
   ReplayReport,
 } from './replay-report.ts';
-import { byNewlyAllowed, byNewlyDenied, type Change, type ReplayResult } from './result.ts';
+import {
+  byNewlyAllowed,
+  byNewlyDenied,
+  type Change,
+  type Counts,
+  newCounts,
+  type ReplayResult,
+} from './result.ts';
 
 export interface ReportOptions {
   readonly policies: PolicySet;

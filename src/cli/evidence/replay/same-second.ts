@@ -2,7 +2,7 @@
  * Stamps of whole seconds do not say when in a second a request came. Entries of one second are spread evenly over it,
  * in the order of the log.
  */
-import type { LogEntry } from '../log-entry.ts';
+import type { LogEntry } from '../formats/log-format.ts';
 
 /** `atMs`: when the entry's request is taken to have started, in milliseconds since the epoch. */
 export type VisitAt = (entry: LogEntry, atMs: number) => void;

@@ -1,9 +1,9 @@
-/** Counts what the new policy file decided: by policy, by limit and by client. */
+/** Counts what the new policy file decided, and where the old one decided differently. */
 import type { Decision } from '../../../gateway/core/counting/decision.ts';
 import type { LimitDescriptor } from '../../../gateway/core/counting/descriptor.ts';
 import type { Policy } from '../../../gateway/core/policy.ts';
 import type { ClientEntry, Sightings } from './client-book.ts';
-import { type Counts, countsOf, minuteOf } from './counts.ts';
+import { type Change, type Counts, countsOf, minuteOf } from './result.ts';
 
 export class Tally {
   readonly policies = new Map<string, Counts>();
@@ -66,4 +66,36 @@ export interface Decided {
   readonly partition: string;
   readonly applied: readonly Policy[];
   readonly counted: readonly LimitDescriptor[];
+}
+
+export class Difference {
+  /** By the name of the policy that denies: the new file's, and the old file's. */
+  readonly newlyDenied = new Map<string, Change>();
+  readonly newlyAllowed = new Map<string, Change>();
+  readonly #sightings: Sightings;
+
+  constructor(sightings: Sightings) {
+    this.#sightings = sightings;
+  }
+
+  add(now: Decision, before: Decision, client: ClientEntry): void {
+    if (now.verdict === before.verdict) return;
+    if (now.verdict === 'deny') {
+      client.newlyDenied++;
+      this.#addChange(this.newlyDenied, now.policy, client);
+    } else {
+      client.newlyAllowed++;
+      this.#addChange(this.newlyAllowed, before.policy, client);
+    }
+  }
+
+  #addChange(changes: Map<string, Change>, policy: string, client: ClientEntry): void {
+    let change = changes.get(policy);
+    if (change === undefined) {
+      change = { requests: 0, clients: 0 };
+      changes.set(policy, change);
+    }
+    change.requests++;
+    if (this.#sightings.isFirst(client, change)) change.clients++;
+  }
 }

@@ -5,7 +5,7 @@ import type { ParseOptions } from '../formats/log-format.ts';
 import type { MappedField } from '../log-request.ts';
 import { largePolicySetOf, type ReadPolicies } from '../policies.ts';
 import { EntryStream, type LineCounts, type MisreadLine } from '../reading/entry-stream.ts';
-import type { LogChunk } from '../reading/log-chunk.ts';
+import type { LogChunk } from '../reading/line-cutter.ts';
 import { Replay } from './replay.ts';
 import type { ReplayResult } from './result.ts';
 

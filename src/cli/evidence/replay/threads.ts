@@ -1,7 +1,7 @@
 /** Runs a replay in this thread, or divides its clients among several. The result is the same. */
 import { Worker } from 'node:worker_threads';
 import type { MisreadLine } from '../reading/entry-stream.ts';
-import type { LogChunk } from '../reading/log-chunk.ts';
+import type { LogChunk } from '../reading/line-cutter.ts';
 import { addResults } from './result.ts';
 import {
   type ChunkDone,

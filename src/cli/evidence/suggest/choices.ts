@@ -1,10 +1,11 @@
 /** Chooses limits for a route from the peaks of its clients. */
-import { bestFloor, type Floor, floorOf, QUANTILES } from './floor.ts';
-import { type Gap, widestGap } from './gap.ts';
-import { roundDown, roundUp } from './round-number.ts';
-import type { RoutePeaks, WindowPeaks } from './route-peaks.ts';
+
+import type { RoutePeaks, WindowPeaks } from './peaks.ts';
+import { bestFloor, type Floor, floorOf, type Gap, QUANTILES, widestGap } from './statistics.ts';
 import {
   BURST_WINDOWS,
+  roundDown,
+  roundUp,
   SUSTAINED_WINDOWS,
   USUAL_BURST,
   USUAL_SUSTAINED,

@@ -1,6 +1,7 @@
 /** Measures limits: each client's own requests are counted as a gateway counts them, at the times of the log. */
 import type { Descriptor } from '../../../gateway/core/counting/store.ts';
 import { MemoryStore } from '../../../gateway/stores/memory/memory-store.ts';
+import { type ByStratum, byStratum, dayOf, type RoutePeaks } from './peaks.ts';
 import {
   addCluster,
   type ClusterSums,
@@ -8,9 +9,7 @@ import {
   type Share,
   shareOfClusters,
   shareOfTrials,
-} from './intervals.ts';
-import { dayOf } from './peaks.ts';
-import { type ByStratum, byStratum, type RoutePeaks } from './route-peaks.ts';
+} from './statistics.ts';
 import { WINDOWS, type WindowLimit } from './windows.ts';
 
 /** What limits would have done to the clients of one stratum. */

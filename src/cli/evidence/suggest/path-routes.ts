@@ -1,8 +1,8 @@
 /** Routes by the paths of the log, for a site without policies. */
 import { canonicalPath } from '../../../gateway/core/path/path.ts';
-import { isAssetPath } from './asset-path.ts';
 import { type FoundPath, PathTree } from './path-tree.ts';
-import type { Route, RouteFinder } from './route.ts';
+import { isAssetPath } from './request-signs.ts';
+import type { Route, RouteFinder } from './routes.ts';
 
 const METHODS = new Set(['GET', 'POST', 'PUT', 'PATCH', 'DELETE']);
 const DEFAULT: Route = { name: 'default', title: 'everything else', match: undefined, cost: 1 };

@@ -1,5 +1,9 @@
-/** Peaks: the greatest number of requests of a client in any sliding window, for each day. */
+/** Peaks: the most requests of a client in any sliding window, for each day. */
 import { DAY_MS } from '../../../gateway/core/identity/salts.ts';
+import { Histogram } from './histogram.ts';
+import { isBot, STRATA, type Stratum } from './strata.ts';
+import type { RouteTraffic } from './traffic.ts';
+import { WINDOWS } from './windows.ts';
 
 /** Each day in which the client sent a request, and its peak. The window may begin on the day before. */
 export type VisitPeak = (day: number, peak: number) => void;
@@ -25,4 +29,59 @@ export function eachDayPeak(timesMs: Float64Array, windowMs: number, visit: Visi
     peak = Math.max(peak, newest - oldest + 1);
   }
   if (timesMs.length > 0) visit(day, peak);
+}
+
+export type ByStratum<T> = Readonly<Record<Stratum, T>>;
+
+export interface WindowPeaks {
+  readonly windowMs: number;
+  /** Of client-days of clients that are no bots. */
+  readonly nonBots: Histogram;
+  /** Of client-days of all clients. */
+  readonly all: Histogram;
+}
+
+export interface RoutePeaks {
+  readonly traffic: RouteTraffic;
+  /** In the order of WINDOWS. */
+  readonly windows: readonly WindowPeaks[];
+  readonly clients: ByStratum<number>;
+  readonly clientDays: ByStratum<number>;
+  readonly nonBotDays: number;
+  readonly nonBotClients: number;
+  /** The greatest peak of a client in a window. `place` is that of `eachClient`, `window` an index of WINDOWS. */
+  peakOf(place: number, window: number): number;
+}
+
+export function byStratum<T>(partOf: (stratum: Stratum) => T): Record<Stratum, T> {
+  return Object.fromEntries(STRATA.map((each) => [each, partOf(each)])) as Record<Stratum, T>;
+}
+
+export function peaksOf(traffic: RouteTraffic): RoutePeaks {
+  const windows = WINDOWS.map((windowMs) => ({
+    ...{ windowMs, nonBots: new Histogram(), all: new Histogram() },
+  }));
+  const clients = byStratum(() => 0);
+  const clientDays = byStratum(() => 0);
+  const greatest = new Uint32Array(traffic.clients * WINDOWS.length);
+  traffic.eachClient((stratum, timesMs, place) => {
+    clients[stratum]++;
+    for (const [i, { windowMs, nonBots, all }] of windows.entries()) {
+      const index = place * WINDOWS.length + i;
+      eachDayPeak(timesMs, windowMs, (_, peak) => {
+        if (i === 0) clientDays[stratum]++;
+        if (!isBot(stratum)) nonBots.add(peak);
+        all.add(peak);
+        greatest[index] = Math.max(greatest[index] as number, peak);
+      });
+    }
+  });
+  const sum = (counts: ByStratum<number>) =>
+    STRATA.reduce((total, each) => total + (isBot(each) ? 0 : counts[each]), 0);
+  return {
+    ...{ traffic, windows, clients, clientDays },
+    nonBotDays: sum(clientDays),
+    nonBotClients: sum(clients),
+    peakOf: (place, window) => greatest[place * WINDOWS.length + window] as number,
+  };
 }

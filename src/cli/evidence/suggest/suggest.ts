@@ -1,10 +1,10 @@
 /** Proposes limits for each route of a log, and measures each proposal on the log. */
 import { DAY_MS } from '../../../gateway/core/identity/salts.ts';
 import { type Choice, type ChoiceOptions, choose, type WindowEvidence } from './choices.ts';
-import { daysNeeded, QUANTILES } from './floor.ts';
 import { type Measured, measure } from './measure.ts';
-import type { Route } from './route.ts';
-import { type ByStratum, peaksOf, type RoutePeaks } from './route-peaks.ts';
+import { type ByStratum, peaksOf, type RoutePeaks } from './peaks.ts';
+import type { Route } from './routes.ts';
+import { daysNeeded, QUANTILES } from './statistics.ts';
 import { type Period, type Traffic, trafficIn } from './traffic.ts';
 import type { Recorded } from './traffic-log.ts';
 

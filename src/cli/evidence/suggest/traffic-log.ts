@@ -4,12 +4,11 @@ import type { CheckContext } from '../../../gateway/core/check-context.ts';
 import { SALT_BYTES } from '../../../gateway/core/identity/salts.ts';
 import type { PolicySet } from '../../../gateway/core/matching/policy-set.ts';
 import { NO_OVERRIDES } from '../../../gateway/core/overrides.ts';
-import type { LogEntry } from '../log-entry.ts';
+import type { LogEntry } from '../formats/log-format.ts';
 import type { LogRequests } from '../log-request.ts';
 import { bytes, moments, numbers } from './columns.ts';
-import { signsOf } from './request-signs.ts';
-import type { RouteFinder, Routes } from './route.ts';
-import { UserAgents } from './user-agents.ts';
+import { signsOf, UserAgents } from './request-signs.ts';
+import type { RouteFinder, Routes } from './routes.ts';
 
 export interface TrafficLogOptions {
   readonly policies: PolicySet;

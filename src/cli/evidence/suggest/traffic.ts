@@ -1,8 +1,8 @@
 /** The traffic of some days: the strata of its clients, and each client's requests to a route. */
-import { BehaviourSums } from './behaviour.ts';
+
 import { numbers, sortedByKey } from './columns.ts';
 import { ASSET } from './request-signs.ts';
-import { STRATA, type Stratum, stratumOf } from './strata.ts';
+import { BehaviourSums, STRATA, type Stratum, stratumOf } from './strata.ts';
 import type { Recorded } from './traffic-log.ts';
 
 export interface Traffic {

@@ -1,10 +1,8 @@
 /** Words and figures for people, in text and YAML alike. */
-
 import { count, counted } from '../figures.ts';
 import { percentile } from './choices.ts';
-import { QUANTILES } from './floor.ts';
-import type { Share } from './intervals.ts';
 import type { Touched } from './measure.ts';
+import { QUANTILES, type Share } from './statistics.ts';
 import type { Stratum } from './strata.ts';
 import type { Extent, RouteEvidence } from './suggest.ts';
 

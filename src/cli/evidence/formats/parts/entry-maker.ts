@@ -2,15 +2,19 @@
  * Makes entries of the variables that a format has. Every format names its fields by these words: the variables of
  * NGINX, and a few more for what NGINX does not log.
  */
-import type { LogEntry } from '../../log-entry.ts';
-import { Misread, type ParseOptions } from '../log-format.ts';
-import { addressBeforePort, addressOf, lastOf } from './address.ts';
-import { type Cell, textOf } from './cell.ts';
-import { durationMs } from './duration.ts';
-import { unescaped } from './escapes.ts';
+import { type LogEntry, Misread, type ParseOptions } from '../log-format.ts';
 import type { Escape } from './layout.ts';
 import { requestOf, targetOf, withoutDefaultPort } from './request.ts';
 import { stampReaders } from './stamps.ts';
+import {
+  addressBeforePort,
+  addressOf,
+  type Cell,
+  durationMs,
+  lastOf,
+  textOf,
+  unescaped,
+} from './values.ts';
 
 /** The first that a line has tells the time. `time_any` is any of the others. */
 export const STAMPS = ['msec', 'time_iso8601', 'time_local', 'time_any'] as const;

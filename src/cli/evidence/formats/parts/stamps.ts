@@ -1,6 +1,7 @@
 /** Reads the time stamps of logs. */
-import type { Cell } from './cell.ts';
+
 import { LocalTime } from './local-time.ts';
+import type { Cell } from './values.ts';
 
 /** Milliseconds since the epoch, or NaN if the cell is no such stamp. */
 export type ReadStamp = (cell: Cell) => number;

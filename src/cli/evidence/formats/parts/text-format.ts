@@ -1,11 +1,16 @@
 /** A format of text lines, from its layouts. */
 import { ConfigError } from '../../../../gateway/config/config-error.ts';
-import type { LogEntry } from '../../log-entry.ts';
-import { type LogFormat, Misread, type ParseLine, type ParseOptions } from '../log-format.ts';
-import type { Cell } from './cell.ts';
+import {
+  type LogEntry,
+  type LogFormat,
+  Misread,
+  type ParseLine,
+  type ParseOptions,
+} from '../log-format.ts';
 import { createEntryMaker } from './entry-maker.ts';
 import { fieldName, missingField } from './fields.ts';
 import { type Escape, Layout } from './layout.ts';
+import type { Cell } from './values.ts';
 
 export interface TextFormat
   extends Omit<LogFormat, 'compile' | 'timeIs' | 'lacksZone' | 'adaptedTo'> {

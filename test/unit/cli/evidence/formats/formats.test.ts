@@ -1,10 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { FORMATS, formatNamed } from '../../../../../src/cli/evidence/formats/index.ts';
-import { type LogFormat, Misread } from '../../../../../src/cli/evidence/formats/log-format.ts';
-import type { LogEntry } from '../../../../../src/cli/evidence/log-entry.ts';
-import { chooseFormat } from '../../../../../src/cli/evidence/reading/choose-format.ts';
-import { firstLines } from '../../../../../src/cli/evidence/reading/detect.ts';
+import {
+  type LogEntry,
+  type LogFormat,
+  Misread,
+} from '../../../../../src/cli/evidence/formats/log-format.ts';
+import { chooseFormat, firstLines } from '../../../../../src/cli/evidence/reading/choose-format.ts';
 
 const OPTIONS = { zone: 'UTC', timeIs: undefined, fields: [] } as const;
 const unwrapped = (line: string) => firstLines(Buffer.from(line, 'latin1'))[0] ?? '';
