@@ -1,6 +1,6 @@
 /** `--fail-on NAME=MOST`: conditions under which a replay ends with an exit code for CI. */
 import { InvalidArgumentError } from 'commander';
-import type { ReplayReport } from '../evidence/replay/replay-report.ts';
+import type { ReplayReport } from '../evidence/replay/report.ts';
 
 export interface FailOn {
   readonly name: string;

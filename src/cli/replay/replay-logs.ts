@@ -38,10 +38,9 @@ export async function replayLogs(paths: readonly string[], flags: ReplayFlags): 
     parsing: parsingOf(flags),
     threads: flags.threads,
     showsAddresses: flags.addresses ?? false,
-    keepsMisread: invalid !== undefined,
     measuresPeaks: page !== undefined,
     onLines: progress.lines,
-    onMisread: async (lines) => invalid?.write(textOfLines(lines), 'latin1'),
+    onMisread: invalid && ((lines) => invalid.write(textOfLines(lines), 'latin1')),
     signal: interrupt.signal,
   });
   progress[Symbol.dispose]();

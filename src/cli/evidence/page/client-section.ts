@@ -5,7 +5,7 @@ import type {
   ChangeReport,
   ClientReport,
   DifferenceReport,
-} from '../replay/replay-report.ts';
+} from '../replay/report.ts';
 import {
   type Column,
   type Content,

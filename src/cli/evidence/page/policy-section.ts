@@ -1,6 +1,6 @@
 /** The section with the numbers of each policy and its limits. */
 import { count, percent, timeText } from '../figures.ts';
-import type { LimitReport, PolicyReport } from '../replay/replay-report.ts';
+import type { LimitReport, PolicyReport } from '../replay/report.ts';
 import { type Content, type Html, html, numbers } from './html.ts';
 
 const COLUMNS = [

@@ -15,7 +15,6 @@ import { NO_OVERRIDES, type PolicyModes } from '../../../gateway/core/overrides.
 import type { Limit, Policy } from '../../../gateway/core/policy.ts';
 import { MemoryStore } from '../../../gateway/stores/memory/memory-store.ts';
 import { SaltBooks } from '../../../gateway/stores/salts/salt-books.ts';
-import type { Decided } from './tally.ts';
 
 /** Half of what a Map can hold. Expired keys leave, so only clients of the last window count. */
 const MAX_KEYS = 8_000_000;
@@ -34,6 +33,16 @@ export interface DeciderEvents {
 }
 
 export const NO_DECIDER_EVENTS: DeciderEvents = { onWouldDeny: () => {} };
+
+export interface Decided {
+  readonly decision: Decision;
+  /** The client's partition. It changes with the salts. */
+  readonly partition: string;
+  /** The policies that apply to the request. */
+  readonly applied: readonly Policy[];
+  /** What the request was counted against. */
+  readonly counted: readonly LimitDescriptor[];
+}
 
 export class Decider {
   readonly #check: Check;

@@ -6,7 +6,7 @@ import type {
   DifferenceReport,
   PolicyReport,
   ReplayReport,
-} from './replay-report.ts';
+} from './report.ts';
 
 /** A part of the text: lines, or a table whose first row has the names of its columns. */
 export type TextPart = { readonly lines: readonly string[] } | { readonly table: Table };

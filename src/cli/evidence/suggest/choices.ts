@@ -73,7 +73,16 @@ export function choose(
 
 function evidenceOf({ windowMs, nonBots, all }: WindowPeaks): WindowEvidence | undefined {
   const floor = bestFloor(nonBots);
-  return floor && { windowMs, floor, gap: widestGap(all.values(), floor.bound) };
+  return (
+    floor && {
+      windowMs,
+      floor,
+      gap: widestGap(
+        [...all.keys()].sort((a, b) => a - b),
+        floor.bound,
+      ),
+    }
+  );
 }
 
 /** The window with the widest gap; without gaps, the usual one or the longest. */

@@ -1,6 +1,6 @@
 /** Peaks: the most requests of a client in any sliding window, for each day. */
 import { DAY_MS } from '../../../gateway/core/identity/salts.ts';
-import { Histogram } from './histogram.ts';
+import { countValue, type Histogram } from '../maps.ts';
 import { isBot, STRATA, type Stratum } from './strata.ts';
 import type { RouteTraffic } from './traffic.ts';
 import { WINDOWS } from './windows.ts';
@@ -59,7 +59,7 @@ export function byStratum<T>(partOf: (stratum: Stratum) => T): Record<Stratum, T
 
 export function peaksOf(traffic: RouteTraffic): RoutePeaks {
   const windows = WINDOWS.map((windowMs) => ({
-    ...{ windowMs, nonBots: new Histogram(), all: new Histogram() },
+    ...{ windowMs, nonBots: new Map() as Histogram, all: new Map() as Histogram },
   }));
   const clients = byStratum(() => 0);
   const clientDays = byStratum(() => 0);
@@ -70,8 +70,8 @@ export function peaksOf(traffic: RouteTraffic): RoutePeaks {
       const index = place * WINDOWS.length + i;
       eachDayPeak(timesMs, windowMs, (_, peak) => {
         if (i === 0) clientDays[stratum]++;
-        if (!isBot(stratum)) nonBots.add(peak);
-        all.add(peak);
+        if (!isBot(stratum)) countValue(nonBots, peak);
+        countValue(all, peak);
         greatest[index] = Math.max(greatest[index] as number, peak);
       });
     }

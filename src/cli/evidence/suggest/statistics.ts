@@ -1,5 +1,5 @@
 /** The statistics behind limits: floors, gaps, and intervals that contain the true share. */
-import type { Histogram } from './histogram.ts';
+import { ascending, atRank, type Histogram, totalOf } from '../maps.ts';
 
 export const QUANTILES: readonly number[] = [0.999, 0.99, 0.95, 0.9];
 const CONFIDENCE = 0.95;
@@ -17,14 +17,16 @@ export function daysNeeded(quantile: number): number {
 
 /** Undefined if there is not enough evidence. */
 export function floorOf(peaks: Histogram, quantile: number): Floor | undefined {
-  const above = valuesAbove(peaks.total, quantile);
+  const total = totalOf(peaks);
+  const above = valuesAbove(total, quantile);
   if (above === undefined) return undefined;
-  return { quantile, bound: peaks.atRank(peaks.total - above) };
+  return { quantile, bound: atRank(ascending(peaks), total - above) };
 }
 
 /** The floor of the highest quantile that there is evidence for. */
 export function bestFloor(peaks: Histogram): Floor | undefined {
-  const quantile = QUANTILES.find((each) => peaks.total >= daysNeeded(each));
+  const total = totalOf(peaks);
+  const quantile = QUANTILES.find((each) => total >= daysNeeded(each));
   return quantile === undefined ? undefined : floorOf(peaks, quantile);
 }
 

@@ -1,5 +1,6 @@
 /** Proposes limits for each route of a log, and measures each proposal on the log. */
 import { DAY_MS } from '../../../gateway/core/identity/salts.ts';
+import { ascending, atRank, totalOf } from '../maps.ts';
 import { type Choice, type ChoiceOptions, choose, type WindowEvidence } from './choices.ts';
 import { type Measured, measure } from './measure.ts';
 import { type ByStratum, peaksOf, type RoutePeaks } from './peaks.ts';
@@ -30,17 +31,9 @@ export interface RouteEvidence {
   readonly nonBotClients: number;
   readonly nonBotDays: number;
   /** Of clients that are no bots, in requests. */
-  readonly peaks: readonly PeakQuantiles[];
+  readonly peaks: readonly ReturnType<typeof peakQuantiles>[];
   /** Quantiles that more client-days would allow. */
   readonly notEnoughFor: readonly { readonly quantile: number; readonly daysNeeded: number }[];
-}
-
-export interface PeakQuantiles {
-  readonly windowMs: number;
-  readonly p50: number;
-  readonly p90: number;
-  readonly p99: number;
-  readonly max: number;
 }
 
 export interface RouteSuggestion {
@@ -152,15 +145,17 @@ function evidenceOf(peaks: RoutePeaks): RouteEvidence {
     clientDays,
     nonBotClients,
     nonBotDays,
-    peaks: peaks.windows.map(({ windowMs, nonBots }) => ({
-      windowMs,
-      p50: nonBots.quantile(0.5),
-      p90: nonBots.quantile(0.9),
-      p99: nonBots.quantile(0.99),
-      max: nonBots.max,
-    })),
+    peaks: peaks.windows.map(peakQuantiles),
     notEnoughFor: missing.map((quantile) => ({ quantile, daysNeeded: daysNeeded(quantile) })),
   };
+}
+
+function peakQuantiles({ windowMs, nonBots }: RoutePeaks['windows'][number]) {
+  const sorted = ascending(nonBots);
+  const [p50 = 0, p90 = 0, p99 = 0, max = 0] = [0.5, 0.9, 0.99, 1].map((quantile) =>
+    atRank(sorted, quantile * totalOf(nonBots)),
+  );
+  return { windowMs, p50, p90, p99, max };
 }
 
 function certaintyOf({ nonBotDays, nonBotClients }: RouteEvidence): Certainty {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { Histogram } from '../../../../../src/cli/evidence/suggest/histogram.ts';
+import { countValue, type Histogram } from '../../../../../src/cli/evidence/maps.ts';
 import {
   addCluster,
   bestFloor,
@@ -14,8 +14,8 @@ import { roundDown, roundUp } from '../../../../../src/cli/evidence/suggest/wind
 import { Random } from '../../../../support/random.ts';
 
 function histogramOf(values: Iterable<number>): Histogram {
-  const histogram = new Histogram();
-  for (const value of values) histogram.add(value);
+  const histogram: Histogram = new Map();
+  for (const value of values) countValue(histogram, value);
   return histogram;
 }
 
