@@ -35,10 +35,7 @@ export function withLog(command: Command): Command {
       [],
     )
     .addOption(
-      new Option(
-        '--horizon <duration>',
-        'how much earlier than a line before it a request may start',
-      )
+      new Option('--horizon <duration>', 'how far out of order lines may be')
         .argParser(duration)
         .default(60_000, '1min'),
     );

@@ -32,7 +32,7 @@ export function chooseFormat(wanted: string, beginnings: readonly Beginning[]): 
   const format = trial.format.adaptedTo?.(first.lines) ?? trial.format;
   return {
     format,
-    detected: wanted === AUTO ? wordsOf(trial, first) : `${format.title}, as told by --format`,
+    detected: wanted === AUTO ? wordsOf(trial, first) : `${format.title}, as given by --format`,
   };
 }
 
@@ -72,10 +72,17 @@ function wordsOf({ format, lines, understood, proofs }: Trial, { name }: Beginni
   const basis = `${format.title} (${format.name}): understands ${share} of ${name}`;
   const twin = FORMATS.find((each) => each !== format && each.isProof !== undefined);
   if (format.isProof === undefined || twin === undefined) return basis;
+  const same = `${basis}; ${programOf(twin)}'s combined format looks the same`;
   if (proofs > 0) {
-    return `${basis}; ${twin.title} has the same lines, but ${proofs === 1 ? 'one of these is' : `${proofs} of these are`} as only ${format.title} writes them`;
+    const which = proofs === 1 ? 'one' : proofs;
+    return `${same}, but only ${programOf(format)} writes ${which} of these lines`;
   }
-  return `${basis}; ${twin.title} has the same lines, and none tells which it is. The time of a line is taken for the ${format.timeIs} of its request; if that is wrong, add --format ${twin.name} or --time-is ${twin.timeIs}`;
+  return `${same}. The time of a line is taken for the ${format.timeIs} of its request; if that is wrong, add --format ${twin.name} or --time-is ${twin.timeIs}`;
+}
+
+/** `Apache` of `Apache httpd, combined`. */
+function programOf({ title }: LogFormat): string {
+  return /^\w+/.exec(title)?.[0] ?? title;
 }
 
 /** So many lines are tried. */

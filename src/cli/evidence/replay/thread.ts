@@ -3,7 +3,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { formatNamed } from '../formats/index.ts';
 import type { ParseOptions } from '../formats/log-format.ts';
 import { largePolicySetOf, type ReadPolicies } from '../policies.ts';
-import { EntryStream, type LineCounts, type MisreadLine } from '../reading/entry-stream.ts';
+import { EntryStream, type LineCounts } from '../reading/entry-stream.ts';
 import type { LogChunk } from '../reading/line-cutter.ts';
 import { Replay, type ReplayOptions } from './replay.ts';
 import type { ReplayResult } from './result.ts';
@@ -28,7 +28,7 @@ export interface ChunkDone {
   /** Lines read so far. */
   readonly lines: number;
   /** Lines of this chunk that were not understood; only if they are kept. */
-  readonly misread: readonly MisreadLine[];
+  readonly misread: string;
 }
 
 export interface ThreadResult {
@@ -39,7 +39,7 @@ export interface ThreadResult {
 export class ReplayThread {
   readonly #stream: EntryStream;
   readonly #replay: Replay;
-  #misread: MisreadLine[] = [];
+  #misread = '';
 
   constructor(options: ThreadOptions) {
     const { sources, horizonMs, policies, against, threads } = options;
@@ -47,7 +47,11 @@ export class ReplayThread {
       sources,
       horizonMs,
       isWanted: (entry) => this.#replay.wants(entry),
-      ...(options.keepsMisread && { onMisread: (line) => this.#misread.push(line) }),
+      ...(options.keepsMisread && {
+        onMisread: ({ text }) => {
+          this.#misread += `${text}\n`;
+        },
+      }),
     });
     this.#replay = new Replay({
       ...options,
@@ -60,7 +64,7 @@ export class ReplayThread {
     this.#stream.add(chunk, (entry) => this.#replay.add(entry));
     await this.#replay.settle();
     const misread = this.#misread;
-    this.#misread = [];
+    this.#misread = '';
     return { lines: this.#stream.counts.read, misread };
   }
 

@@ -1,6 +1,5 @@
 /** Runs a replay in this thread, or divides its clients among several. The result is the same. */
 import { Worker } from 'node:worker_threads';
-import type { MisreadLine } from '../reading/entry-stream.ts';
 import type { LogChunk } from '../reading/line-cutter.ts';
 import { addResults } from './result.ts';
 import {
@@ -15,7 +14,8 @@ import {
 export interface ChunkEvents {
   /** Called with the number of lines read so far. */
   readonly onLines: (lines: number) => void;
-  readonly onMisread: ((lines: readonly MisreadLine[]) => Promise<void>) | undefined;
+  /** Called with the lines that were not understood: one character per byte, each with a line break. */
+  readonly onMisread: ((lines: string) => Promise<void>) | undefined;
 }
 
 /** Chunks that wait in front of each worker, so that it never idles, and memory stays bounded. */
@@ -57,7 +57,7 @@ export class ReplayThreads {
 
   async #report({ lines, misread }: ChunkDone): Promise<void> {
     this.#events.onLines(lines);
-    if (misread.length > 0) await this.#events.onMisread?.(misread);
+    if (misread !== '') await this.#events.onMisread?.(misread);
   }
 }
 
