@@ -9,7 +9,6 @@ export interface LogFlags {
   readonly tz: string;
   readonly timeIs?: 'start' | 'end';
   readonly map: readonly MappedField[];
-  /** In milliseconds. */
   readonly horizon: number;
 }
 

@@ -8,7 +8,6 @@ import { canonicalAddress } from '../../gateway/core/identity/address.ts';
 import type { PolicySet } from '../../gateway/core/matching/policy-set.ts';
 import type { LogEntry } from './formats/log-format.ts';
 
-/** One `--map`: what a field of the log holds. */
 export interface MappedField {
   /** `api_key`, `user`, or `header:` and the name of a header in lower case. */
   readonly target: string;
@@ -74,7 +73,6 @@ const NO_PROXY = '127.0.0.1';
 const NO_NAMES: readonly string[] = [];
 const NO_HEADERS: HeaderFields = {};
 
-/** The header that a mapped field becomes. */
 interface Place {
   readonly header: string;
   /** The field holds a token, and the header has `Bearer` before it. */

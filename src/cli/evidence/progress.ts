@@ -4,7 +4,6 @@ import { count } from './figures.ts';
 import type { LogProgress } from './reading/open-log.ts';
 
 export interface Progress extends Disposable {
-  /** Lines read so far. */
   lines(count: number): void;
 }
 

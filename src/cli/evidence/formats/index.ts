@@ -27,7 +27,7 @@ export const FORMATS: readonly LogFormat[] = [
   gcpLoadBalancer,
 ];
 
-/** By its name, or of an NGINX log_format string. Throws a ConfigError. */
+/** Takes a name or an NGINX log_format string. Throws a ConfigError. */
 export function formatNamed(name: string): LogFormat {
   const found = FORMATS.find((format) => format.name === name);
   if (found !== undefined) return found;

@@ -87,7 +87,6 @@ ${clientTables({
 
 interface ClientTables {
   readonly caption: string;
-  /** The column of `part`. */
   readonly last: string;
   readonly rows: readonly {
     readonly client: string;

@@ -2,7 +2,6 @@
 import { atRank } from '../maps.ts';
 import type { LimitChart } from '../replay/charts.ts';
 
-/** `least` and `most` belong to the bin. */
 export interface PeakBin {
   readonly least: number;
   readonly most: number;
@@ -15,10 +14,8 @@ export interface PeakSummary {
   readonly clients: number;
   readonly over: number;
   readonly median: number;
-  /** At least 99 of 100 clients have this peak or a lower one. */
   readonly p99: number;
   readonly highest: number;
-  /** Whether bins grow with the peaks. */
   readonly isLogarithmic: boolean;
 }
 

@@ -6,9 +6,7 @@ import { type TimeRow, type TimeSeries, timeTableOf } from './time-series.ts';
 
 export interface TimeSection {
   readonly charts: readonly PolicyChart[];
-  /** Undefined without requests. */
   readonly series: TimeSeries | undefined;
-  /** The names of policies in shadow mode. */
   readonly shadow: ReadonlySet<string>;
 }
 

@@ -17,7 +17,6 @@ export interface PolicySeries {
   readonly denied: readonly number[];
 }
 
-/** Undefined without requests. */
 export function timeSeriesOf(charts: readonly PolicyChart[]): TimeSeries | undefined {
   const ends = charts.flatMap(({ minutes }) => [minutes[0] ?? [], minutes.at(-1) ?? []]);
   const times = ends.flatMap(([atMs]) => atMs ?? []);
@@ -56,7 +55,6 @@ const ROW_MINUTES = [1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720, DAY, 7 * DAY, 
 
 export interface TimeTable {
   readonly minutesPerRow: number;
-  /** Without rows that have no requests. */
   readonly rows: readonly TimeRow[];
 }
 

@@ -4,7 +4,6 @@ import { type LogFormat, Misread, type ParseOptions } from '../formats/log-forma
 import { LogError } from './log-error.ts';
 import { Unwrapper } from './unwrapper.ts';
 
-/** The first lines of one log. */
 export interface Beginning {
   readonly name: string;
   readonly lines: readonly string[];
@@ -12,7 +11,6 @@ export interface Beginning {
 
 export interface Choice {
   readonly format: LogFormat;
-  /** What was chosen, why, and what else it may be. */
   readonly detected: string;
 }
 
@@ -45,7 +43,6 @@ function detect({ name, lines }: Beginning): Trial {
   ]);
 }
 
-/** Why a log is not of this format, or undefined. */
 function problemOf(
   { name, lines }: Beginning,
   format: LogFormat,
@@ -88,17 +85,12 @@ function programOf({ title }: LogFormat): string {
 /** So many lines are tried. */
 export const TRIED_LINES = 100;
 
-/** How well a format fits the lines. */
 export interface Trial {
   readonly format: LogFormat;
   readonly lines: number;
-  /** Lines that are entries. */
   readonly entries: number;
-  /** Lines that are understood, with or without a request. */
   readonly understood: number;
-  /** Lines that only this program writes. */
   readonly proofs: number;
-  /** The first line that is not understood, from 1, and its field. */
   readonly misread:
     | { readonly line: number; readonly field: string; readonly reach: number }
     | undefined;
@@ -106,7 +98,6 @@ export interface Trial {
 
 const WITHOUT_OPTIONS: ParseOptions = { zone: 'UTC', timeIs: undefined, fields: [] };
 
-/** The first lines of a chunk, unwrapped and without blank ones. */
 export function firstLines(bytes: Buffer): string[] {
   const unwrapper = new Unwrapper();
   const lines: string[] = [];

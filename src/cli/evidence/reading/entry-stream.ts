@@ -5,25 +5,20 @@ import { Unwrapper } from './unwrapper.ts';
 import { WaitingEntries } from './waiting-entries.ts';
 
 export interface MisreadLine {
-  /** The index of the source. */
   readonly source: number;
-  /** From 1. */
   readonly line: number;
   /** One character per byte; the beginning of a long line. */
   readonly text: string;
-  /** The first field that is not as the format has it. */
   readonly field: string;
 }
 
 export interface LineCounts {
   /** All lines that are not blank: the sum of the next three. */
   readonly read: number;
-  /** Lines that are entries. */
   readonly understood: number;
   /** Lines without an HTTP request, as far as the format knows them. */
   readonly withoutRequest: number;
   readonly misread: number;
-  /** At most ten. */
   readonly firstMisread: readonly MisreadLine[];
   /** Entries that start before an earlier line of their source. */
   readonly outOfOrder: number;
@@ -32,13 +27,10 @@ export interface LineCounts {
 }
 
 export interface EntryStreamOptions {
-  /** How many there are. */
   readonly sources: number;
-  /** How much earlier than a line before it an entry may start. */
   readonly horizonMs: number;
   /** Whether an entry is visited at all. Called for every entry that is not late, before they are in order. */
   readonly isWanted?: (entry: LogEntry) => boolean;
-  /** Is called for every misread line. */
   readonly onMisread?: (line: MisreadLine) => void;
 }
 
@@ -52,7 +44,6 @@ const CARRIAGE_RETURN = 13;
 interface Source {
   readonly unwrapper: Unwrapper;
   line: number;
-  /** The latest start so far. */
   latestMs: number;
   isDone: boolean;
 }
@@ -110,7 +101,6 @@ export class EntryStream {
     this.#visitUntil(this.#readyMs(), visit);
   }
 
-  /** Visits what is left. */
   finish(visit: Visit): void {
     this.#visitUntil(Number.POSITIVE_INFINITY, visit);
   }

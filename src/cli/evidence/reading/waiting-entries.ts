@@ -15,7 +15,6 @@ interface Waiting {
   readonly source: number;
 }
 
-/** The entries that start in one second. */
 interface Second {
   bytes: number;
   latestMs: number;

@@ -5,7 +5,6 @@ import { ascending } from '../maps.ts';
 import { MINUTE_MS, type ReplayResult } from './result.ts';
 
 export type ReplayCharts = ReturnType<typeof chartsOf>;
-/** Minutes are in the order of time; those without requests are absent. */
 export type PolicyChart = ReplayCharts['policies'][number];
 /** How high the clients of a limit got: the most units that each sent within one window. */
 export type LimitChart = ReplayCharts['limits'][number];

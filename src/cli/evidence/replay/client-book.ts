@@ -1,4 +1,4 @@
-/** What is known of each client of a replay. There may be a million, so an entry is small. */
+/** What is known about each client of a replay. There may be a million, so an entry is small. */
 import { getOrAdd } from '../maps.ts';
 
 export interface ClientEntry extends ClientRow {
@@ -6,7 +6,6 @@ export interface ClientEntry extends ClientRow {
   readonly seen: number[];
 }
 
-/** A client as reports have it. */
 export interface ClientRow {
   /** The address or network, or the partition of the key or user. */
   readonly name: string;
@@ -18,7 +17,6 @@ export interface ClientRow {
 
 export type Denials = 'denied' | 'newlyDenied' | 'newlyAllowed';
 
-/** Clients in each list of a report. */
 const MOST = 50;
 
 export class ClientBook {
@@ -39,7 +37,6 @@ export class ClientBook {
     return this.#entries.size;
   }
 
-  /** The number of clients with some of these denials, and those with the most. */
   countAndTop(denials: Denials): [count: number, top: ClientRow[]] {
     const found = [...this.#entries.values()].filter((entry) => entry[denials] > 0);
     return [found.length, topRows(found, denials).map(({ seen: _seen, ...row }) => row)];
@@ -60,7 +57,6 @@ const BITS = 30;
 export class Sightings {
   readonly #bits = new Map<object, number>();
 
-  /** Whether the client reaches something for the first time. */
   isFirst({ seen }: ClientEntry, what: object): boolean {
     const number = getOrAdd(this.#bits, what, () => this.#bits.size);
     const place = Math.floor(number / BITS);

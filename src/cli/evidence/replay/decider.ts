@@ -21,9 +21,7 @@ const MAX_KEYS = 8_000_000;
 
 export interface DeciderOptions extends DeciderEvents {
   readonly policies: PolicySet;
-  /** Policies that the log cannot evaluate are off. */
   readonly modes: PolicyModes;
-  /** Limits that the log cannot evaluate are not counted. */
   readonly isEvaluated: (limit: Limit) => boolean;
 }
 
@@ -36,11 +34,8 @@ export const NO_DECIDER_EVENTS: DeciderEvents = { onWouldDeny: () => {} };
 
 export interface Decided {
   readonly decision: Decision;
-  /** The client's partition. It changes with the salts. */
   readonly partition: string;
-  /** The policies that apply to the request. */
   readonly applied: readonly Policy[];
-  /** What the request was counted against. */
   readonly counted: readonly LimitDescriptor[];
 }
 
@@ -80,12 +75,12 @@ export class Decider {
     });
   }
 
-  /** Milliseconds since the epoch; they must not go back. The answer is valid until the next request. */
+  /** Milliseconds since the epoch; they must not go back. The result is valid until the next request. */
   decide(request: CheckRequest, nowMs: number): Decided {
     this.#nowMs = nowMs;
     this.#applied = NONE;
     this.#counted.length = 0;
-    // A store in this process answers without a promise.
+    // A store in this process returns no promise.
     const decision = this.#check(request, this.#policies, nowMs) as Decision;
     const partition = this.#client?.partition ?? '';
     return { decision, partition, applied: this.#applied, counted: this.#counted };

@@ -1,4 +1,4 @@
-/** The most units that each client asked for within one window of a limit, whether they were admitted or not. */
+/** The most units that each client requested within one window of a limit, whether they were admitted or not. */
 import { type LimitDescriptor, partitionOf } from '../../../gateway/core/counting/descriptor.ts';
 import { fixedWindowAt } from '../../../gateway/core/counting/fixed-window.ts';
 import { isOfMany } from '../../../gateway/core/identity/partition.ts';
@@ -6,7 +6,7 @@ import type { Limit } from '../../../gateway/core/policy.ts';
 import { countValue, getOrAdd, type Histogram } from '../maps.ts';
 
 interface Recent {
-  /** When units were asked for, oldest first; from `from` on they count. */
+  /** When units were requested, oldest first; from `from` on they count. */
   readonly timesMs: number[];
   from: number;
   peak: number;
@@ -35,7 +35,6 @@ export class Peaks {
     }
   }
 
-  /** By label: the number of clients with each peak. */
   histograms(): Map<string, Histogram> {
     const all = new Map<string, Histogram>();
     for (const [label, clients] of this.#byLimit) {
@@ -52,7 +51,7 @@ export class Peaks {
   }
 }
 
-/** Whether what was asked for at a moment still counts. Windows slide, or are fixed. */
+/** Whether units of a moment still count. Windows slide, or are fixed. */
 function counts({ quota }: Limit, atMs: number, nowMs: number): boolean {
   if (quota.algorithm !== 'fixed-window') return atMs > nowMs - quota.windowMs;
   return atMs >= fixedWindowAt(quota, nowMs).startMs;

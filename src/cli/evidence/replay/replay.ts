@@ -24,12 +24,9 @@ import { Tally } from './tally.ts';
 
 export interface ReplayOptions {
   readonly policies: PolicySet;
-  /** The policies to compare with. */
   readonly against: PolicySet | undefined;
   readonly mapping: readonly MappedField[];
-  /** The precision of the log's stamps, in milliseconds. */
   readonly precisionMs: number;
-  /** Whether the peaks of clients are wanted. */
   readonly measuresPeaks: boolean;
   /** This thread, from 0, and their number. */
   readonly thread: number;
@@ -100,7 +97,6 @@ export class Replay {
     return this.#sameSecond !== undefined || (request !== undefined && this.#isMine(request));
   }
 
-  /** Entries come in the order of their starts. */
   add(entry: LogEntry): void {
     if (this.#sameSecond === undefined) this.#decide(entry, entry.startMs);
     else this.#sameSecond.add(entry);

@@ -1,4 +1,4 @@
-/** The answer of `headgate replay` for people. */
+/** The report of a replay for people. */
 import { count, percent, timeText } from '../figures.ts';
 import type {
   ChangedClientReport,
@@ -12,7 +12,6 @@ import type {
 export type TextPart = { readonly lines: readonly string[] } | { readonly table: Table };
 type Table = readonly (readonly string[])[];
 
-/** Clients that are listed; the JSON has more. */
 const LISTED_CLIENTS = 10;
 const LONGEST_LINE = 160;
 

@@ -12,14 +12,12 @@ import { type Change, type Counts, MINUTE_MS, newCounts, type ReplayResult } fro
 
 export interface ReportOptions {
   readonly policies: PolicySet;
-  /** The names of policies that match by host. */
   readonly hostPolicies: ReadonlySet<string>;
   readonly mapping: readonly MappedField[];
   readonly log: { readonly sources: readonly string[]; readonly format: string };
   readonly lines: LineCounts;
   readonly hasDifference: boolean;
   readonly showsAddresses: boolean;
-  /** What the reading of the log noticed. */
   readonly notes: readonly string[];
 }
 
@@ -159,7 +157,6 @@ function sum(numbers: Iterable<number>): number {
   return [...numbers].reduce((total, each) => total + each, 0);
 }
 
-/** Returns null for an infinite time: nothing happened. */
 function timeOf(ms: number): string | null {
   return Number.isFinite(ms) ? new Date(ms).toISOString() : null;
 }

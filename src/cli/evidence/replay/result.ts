@@ -2,7 +2,6 @@
 import { getOrAdd, type Histogram, mergeInto } from '../maps.ts';
 import { type ClientRow, topRows } from './client-book.ts';
 
-/** Requests and denied requests of one minute. */
 export type MinuteCounts = [requests: number, denied: number];
 
 /** What a policy or a limit did. In shadow mode, denied requests are those that it would have denied. */
@@ -14,7 +13,6 @@ export interface Counts {
   /** Milliseconds since the epoch; infinite if nothing was denied. */
   firstDenialMs: number;
   lastDenialMs: number;
-  /** By minute since the epoch. */
   readonly minutes: Map<number, MinuteCounts>;
 }
 
@@ -26,7 +24,6 @@ export interface Change {
 export interface ReplayResult {
   readonly policies: Map<string, Counts>;
   readonly limits: Map<string, Counts>;
-  /** Requests by `Decision.reason`. */
   readonly reasons: Map<string, number>;
   /** Whether the stamps leave open when in a second a request came, and a window is so short that it matters. */
   readonly isUncertain: boolean;
@@ -81,7 +78,6 @@ export function minuteOf({ minutes }: Counts, atMs: number): MinuteCounts {
 
 const noRequests = (): MinuteCounts => [0, 0];
 
-/** Adds up one result of each thread. */
 export function addResults(results: readonly ReplayResult[]): ReplayResult {
   return results.reduce(addResult);
 }

@@ -16,7 +16,6 @@ export interface ReplayRun extends ChunkEvents, Pick<ThreadOptions, GivenOptions
   /** Undefined: one for each core, if the clients can be divided. */
   readonly threads: number | undefined;
   readonly showsAddresses: boolean;
-  /** Ends the reading early; what was read is reported. */
   readonly signal: AbortSignal;
 }
 

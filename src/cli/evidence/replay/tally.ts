@@ -8,11 +8,9 @@ import { type Change, type Counts, minuteOf, newCounts } from './result.ts';
 export class Tally {
   readonly policies = new Map<string, Counts>();
   readonly limits = new Map<string, Counts>();
-  /** Decisions by `Decision.reason`. */
   readonly reasons = new Map<string, number>();
   readonly newlyDenied = new Map<string, Change>();
   readonly newlyAllowed = new Map<string, Change>();
-  /** Denied requests. */
   denied = 0;
   readonly #sightings = new Sightings();
 

@@ -12,20 +12,16 @@ export const THREAD_FILE = new URL(import.meta.url);
 
 /** Plain data, so that threads can share it. */
 export interface ThreadOptions extends Omit<ReplayOptions, 'policies' | 'against'> {
-  /** The name of a format, or an NGINX log_format string. */
   readonly format: string;
   readonly parsing: ParseOptions;
   readonly sources: number;
-  /** How far out of order lines may be. */
   readonly horizonMs: number;
   readonly policies: ReadPolicies;
   readonly against: ReadPolicies | undefined;
-  /** Whether lines that are not understood are reported. */
   readonly keepsMisread: boolean;
 }
 
 export interface ChunkDone {
-  /** Lines read so far. */
   readonly lines: number;
   /** Lines of this chunk that were not understood; only if they are kept. */
   readonly misread: string;

@@ -12,7 +12,6 @@ import {
 } from './thread.ts';
 
 export interface ChunkEvents {
-  /** Called with the number of lines read so far. */
   readonly onLines: (lines: number) => void;
   /** Called with the lines that were not understood: one character per byte, each with a line break. */
   readonly onMisread: ((lines: string) => Promise<void>) | undefined;
@@ -50,7 +49,6 @@ export class ReplayThreads {
     return { result, lines: (all[0] as ThreadResult).lines };
   }
 
-  /** Ends the threads, whatever they do. */
   async [Symbol.asyncDispose](): Promise<void> {
     await Promise.all(this.#threads.map((each) => each.end()));
   }

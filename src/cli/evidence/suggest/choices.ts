@@ -12,7 +12,6 @@ import {
   type WindowLimit,
 } from './windows.ts';
 
-/** What one window says about bots and other clients. */
 export interface WindowEvidence {
   readonly windowMs: number;
   readonly floor: Floor;
@@ -20,9 +19,7 @@ export interface WindowEvidence {
 }
 
 export interface Choice {
-  /** For people: why these limits. */
   readonly reason: string;
-  /** The burst limit, then the sustained one, without one that never binds. */
   readonly limits: readonly WindowLimit[];
   readonly isRecommended: boolean;
 }
@@ -34,9 +31,7 @@ export interface Choices {
 }
 
 export interface ChoiceOptions {
-  /** What the service can take in all. */
   readonly capacity: WindowLimit | undefined;
-  /** Of the log's stamps. */
   readonly precisionMs: number;
 }
 
@@ -101,7 +96,6 @@ function pick(
 
 interface Planned {
   readonly reason: string;
-  /** Not rounded; one for each window. */
   readonly counts: readonly WindowLimit[];
   readonly isRecommended: boolean;
 }
@@ -140,12 +134,10 @@ function boundOf(peaks: RoutePeaks, windowMs: number, quantile: number): number 
   return (window && floorOf(window.nonBots, quantile)?.bound) ?? 1;
 }
 
-/** `p99.9` */
 export function percentile(quantile: number): string {
   return `p${Number((100 * quantile).toFixed(1))}`;
 }
 
-/** Round, and within the capacity. */
 function rounded({ limit, windowMs }: WindowLimit, capacity: WindowLimit | undefined): WindowLimit {
   const round = roundUp(limit);
   if (capacity === undefined) return { limit: round, windowMs };

@@ -12,10 +12,8 @@ import {
 } from './statistics.ts';
 import { WINDOWS, type WindowLimit } from './windows.ts';
 
-/** What limits would have done to the clients of one stratum. */
 export interface Touched {
   readonly clients: number;
-  /** With a denial. */
   readonly deniedClients: number;
   readonly clientShare: Share;
   readonly clientDays: number;
@@ -63,15 +61,13 @@ function touched(
 
 export interface Denials {
   readonly requests: number;
-  /** Days with a denial. */
   readonly days: number;
-  /** When the first request was denied. */
   readonly firstMs: number | undefined;
 }
 
 const NO_DENIALS: Denials = { requests: 0, days: 0, firstMs: undefined };
 
-/** Of one client. `timesMs` is in ascending order. */
+/** Takes the requests of one client, in ascending order. */
 export function denialsOf(timesMs: Float64Array, limits: readonly WindowLimit[]): Denials {
   let nowMs = 0;
   const store = new MemoryStore({ now: () => nowMs, maxKeys: limits.length });

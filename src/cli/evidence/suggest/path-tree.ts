@@ -1,8 +1,6 @@
 /** The paths of a log as a tree of segments. Segments with many different values become one parameter. */
 
-/** Stands for a segment that identifies one thing of many. */
 const PARAMETER = ':';
-/** Stands for all that follows. */
 const REST = '*';
 /** Longer paths end in REST. */
 const MAX_DEPTH = 8;
@@ -16,12 +14,10 @@ const RARE_SHARE = 0.02;
 
 interface Node {
   readonly children: Map<string, Node>;
-  /** Numbers of the methods' groups: `GET` to 7. */
   groups: [method: string, group: number][];
   requests: number;
 }
 
-/** A path as policies write it, with the groups that were counted for it. */
 export interface FoundPath {
   readonly path: string;
   readonly groups: readonly (readonly [method: string, group: number])[];
@@ -132,7 +128,6 @@ const IDENTIFIERS: readonly RegExp[] = [
   // An e-mail address.
   /@/,
 ];
-/** What policies can name without escapes. */
 const PLAIN = /^[a-z0-9._~-]+$/;
 
 export function isIdentifier(segment: string): boolean {

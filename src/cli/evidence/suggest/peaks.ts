@@ -35,15 +35,12 @@ export type ByStratum<T> = Readonly<Record<Stratum, T>>;
 
 export interface WindowPeaks {
   readonly windowMs: number;
-  /** Of client-days of clients that are no bots. */
   readonly nonBots: Histogram;
-  /** Of client-days of all clients. */
   readonly all: Histogram;
 }
 
 export interface RoutePeaks {
   readonly traffic: RouteTraffic;
-  /** In the order of WINDOWS. */
   readonly windows: readonly WindowPeaks[];
   readonly clients: ByStratum<number>;
   readonly clientDays: ByStratum<number>;

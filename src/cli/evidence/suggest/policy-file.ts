@@ -89,7 +89,6 @@ function rewrite(
   if (entry.get('mode') !== 'off') entry.set('mode', 'shadow');
 }
 
-/** A limit of a policy that is not per client. */
 function isForOthers(item: unknown): boolean {
   return isMap(item) && item.has('per') && item.get('per') !== 'client';
 }

@@ -19,9 +19,7 @@ export function signsOf({ status, target }: LogEntry, agent: UserAgent): number 
 }
 
 export interface UserAgent {
-  /** 32 bits; 0 for a request without one. */
   readonly hash: number;
-  /** It says that it is a program. */
   readonly isBot: boolean;
 }
 

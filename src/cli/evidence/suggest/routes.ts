@@ -10,7 +10,6 @@ export interface Route {
   readonly title: string;
   /** Undefined for the default, and for policies of a file. */
   readonly match: { readonly methods: readonly string[]; readonly path: string } | undefined;
-  /** Units that one request takes. */
   readonly cost: number;
 }
 
@@ -24,7 +23,6 @@ export interface Routes {
 export interface RouteFinder {
   /** The number of the request's group; undefined for a request that a gateway would refuse. */
   groupOf(request: CheckRequest): number | undefined;
-  /** After the last request. */
   routes(): Routes;
 }
 

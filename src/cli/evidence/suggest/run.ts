@@ -30,7 +30,6 @@ export interface SuggestFlags extends LogFlags {
   readonly capacity?: WindowLimit;
 }
 
-/** The settings that policy files are read with. */
 type PolicySettings = Parameters<typeof validateFiles>[0];
 
 /** Throws a LogError or a ConfigError. Undefined if --holdout leaves no day to fit limits to. */

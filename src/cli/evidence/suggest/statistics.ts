@@ -6,7 +6,6 @@ const CONFIDENCE = 0.95;
 
 export interface Floor {
   readonly quantile: number;
-  /** Requests. */
   readonly bound: number;
 }
 
@@ -53,9 +52,7 @@ export function valuesAbove(total: number, quantile: number): number | undefined
 export interface Gap {
   readonly from: number;
   readonly to: number;
-  /** `to / from`. */
   readonly ratio: number;
-  /** The geometric middle. */
   readonly middle: number;
 }
 
@@ -86,7 +83,7 @@ export interface Share {
 const Z = 1.96;
 const NOTHING: Share = { share: 0, low: 0, high: 1 };
 
-/** Of independent trials, such as clients (E. B. Wilson, 1927). It is right for few trials and small shares, too. */
+/** The share of independent trials, such as clients (E. B. Wilson, 1927). It is right for few trials and small shares, too. */
 export function shareOfTrials(hits: number, trials: number): Share {
   if (trials === 0) return NOTHING;
   const share = hits / trials;

@@ -10,7 +10,6 @@ export function isBot(stratum: Stratum): boolean {
   return stratum === 'declared_bot' || stratum === 'probable_bot';
 }
 
-/** What the requests of one client have in common. */
 export interface Behaviour {
   readonly requests: number;
   readonly clientErrors: number;
@@ -20,7 +19,6 @@ export interface Behaviour {
   readonly agents: number;
   /** The client is identified by its address. */
   readonly isAddress: boolean;
-  /** Of the day with the most of them. */
   readonly activeHours: number;
   /** Standard deviation of the gaps between requests, divided by their mean. */
   readonly gapVariation: number;
@@ -35,7 +33,7 @@ const MANY_ERRORS = 0.5;
 const SOME_ERRORS = 0.1;
 const LONG_DAY_HOURS = 18;
 const REGULAR = 0.1;
-/** Of all requests of the log. With fewer, clients without assets are usual. */
+/** With a smaller share of assets in the log, clients without assets are usual. */
 const MANY_ASSETS = 0.2;
 
 /** `assetShare`: of all requests of the log. */
@@ -75,7 +73,7 @@ export class BehaviourSums {
   #day = -1;
   #hours = 0;
   #activeHours = 0;
-  /** Of the gaps (B. P. Welford, 1962). */
+  /** The mean and the squares of the gaps follow B. P. Welford (1962). */
   #mean = 0;
   #squares = 0;
 

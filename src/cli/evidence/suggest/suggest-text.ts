@@ -17,7 +17,6 @@ import {
 
 const INDENT = '  ';
 
-/** `notes` say what a reader of the figures must know. */
 export function suggestText(suggestions: Suggestions, notes: readonly string[]): string[] {
   const { fitted, heldOut, routes } = suggestions;
   return [

@@ -16,7 +16,6 @@ export interface SuggestOptions extends ChoiceOptions {
 
 export interface MeasuredChoice extends Choice {
   readonly measured: Measured;
-  /** On the days that were held out. */
   readonly heldOut: Measured | undefined;
 }
 
@@ -27,12 +26,9 @@ export interface RouteEvidence {
   readonly requests: number;
   readonly clients: ByStratum<number>;
   readonly clientDays: ByStratum<number>;
-  /** Of clients that are no bots: what the floor rests on. */
   readonly nonBotClients: number;
   readonly nonBotDays: number;
-  /** Of clients that are no bots, in requests. */
   readonly peaks: readonly ReturnType<typeof peakQuantiles>[];
-  /** Quantiles that more client-days would allow. */
   readonly notEnoughFor: readonly { readonly quantile: number; readonly daysNeeded: number }[];
 }
 
@@ -46,7 +42,6 @@ export interface RouteSuggestion {
 export interface Proposal {
   readonly certainty: Certainty;
   readonly windows: readonly WindowEvidence[];
-  /** From strict to generous. */
   readonly choices: readonly MeasuredChoice[];
 }
 

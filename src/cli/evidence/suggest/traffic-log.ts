@@ -16,24 +16,17 @@ export interface TrafficLogOptions {
   readonly routes: RouteFinder;
 }
 
-/** Requests that are not counted, and why. */
 export interface LeftOut {
-  /** The log does not say which client sent it. */
   unknownClient: number;
-  /** The policy file exempts the client. */
   exempt: number;
-  /** Its path is malformed, so a gateway refuses it. */
   malformed: number;
 }
 
 /** Parallel arrays: an index for each request, in order of time. */
 export interface Recorded {
   readonly timesMs: Float64Array;
-  /** Numbers below `clients`. */
   readonly clientOf: Uint32Array;
-  /** Numbers of groups of routes. */
   readonly groupOf: Uint32Array;
-  /** Hashes. */
   readonly agents: Uint32Array;
   readonly signs: Uint8Array;
   /** By client: 1 if an address identifies it. */
@@ -53,9 +46,7 @@ export class TrafficLog {
   readonly leftOut: LeftOut = { unknownClient: 0, exempt: 0, malformed: 0 };
   /** Requests that a rate limit denied already. They are offered load, so they are counted. */
   deniedBefore = 0;
-  /** Whether an entry has a host. Without hosts, no policy with a host matches. */
   hasHosts = false;
-  /** Whether a key or user identifies a client. */
   hasKeys = false;
   readonly #options: TrafficLogOptions;
   readonly #userAgents = new UserAgents();

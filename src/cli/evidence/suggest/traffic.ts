@@ -10,7 +10,6 @@ export interface Traffic {
   readonly clients: number;
   readonly fromMs: number;
   readonly toMs: number;
-  /** By route, in the order of the recorded routes. */
   readonly routes: readonly RouteTraffic[];
 }
 
@@ -20,11 +19,9 @@ export type VisitClient = (stratum: Stratum, timesMs: Float64Array, place: numbe
 export interface RouteTraffic {
   readonly requests: number;
   readonly clients: number;
-  /** `place` counts the clients from 0. */
   eachClient(visit: VisitClient): void;
 }
 
-/** A period of time; the end is not part of it. */
 export interface Period {
   readonly fromMs: number;
   readonly toMs: number;
@@ -103,7 +100,6 @@ class RoutePart implements RouteTraffic {
   readonly #timesMs: Float64Array;
   readonly #strata: Uint8Array;
   readonly #clients = numbers();
-  /** Where the requests of each client begin. */
   readonly #starts = numbers();
   #length = 0;
   #lastClient = -1;

@@ -31,7 +31,6 @@ export function rateText({ limit, windowMs }: WindowLimit): string {
 
 const STEPS = [1, 1.5, 2, 3, 5];
 
-/** The least round number that is at least `value`. */
 export function roundUp(value: number): number {
   for (let power = 1; ; power *= 10) {
     const found = STEPS.find((step) => Number.isInteger(step * power) && step * power >= value);

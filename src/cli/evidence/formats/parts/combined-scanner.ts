@@ -10,7 +10,6 @@ import { addressOf, textOf } from './values.ts';
 
 const NO_FIELDS: readonly undefined[] = [];
 const STAMP_LENGTH = 26;
-/** Of ` HTTP/1.1`. */
 const PROTOCOL_LENGTH = 9;
 const QUOTE = 34;
 const SLASH = 47;

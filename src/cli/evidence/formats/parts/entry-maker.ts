@@ -19,9 +19,7 @@ import {
 /** The first that a line has tells the time. `time_any` is any of the others. */
 export const STAMPS = ['msec', 'time_iso8601', 'time_local', 'time_any'] as const;
 
-/** What is read, beside stamps. */
 const PARTS = [
-  /** Seconds, or a text such as `1.5ms`. */
   'request_time',
   'request',
   'request_method',
@@ -50,11 +48,10 @@ export interface MakerOptions extends ParseOptions {
   readonly escapes: Escape;
 }
 
-/** Makes an entry of cells. Their places are those of `variables`; the fields that the caller asked for come after them. */
+/** Makes an entry of cells. Their places are those of `variables`; the wanted fields come after them. */
 export interface EntryMaker {
   readonly variables: readonly Variable[];
   make(cells: readonly Cell[]): LogEntry | Misread | undefined;
-  /** The stamp of a line in milliseconds, or NaN. */
   stampOf(cells: readonly Cell[]): number;
 }
 
@@ -143,7 +140,6 @@ function statusOf(cell: Cell): number | undefined {
   return status === 0 || status === -1 ? undefined : Number.NaN;
 }
 
-/** Reads the request: of one line, or of a method and a target. */
 function requestReader(at: Place, escapes: Escape) {
   const [line, method, target, path, query] = [
     at('request'),

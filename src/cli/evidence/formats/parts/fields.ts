@@ -1,4 +1,4 @@
-/** Fields that the caller asked for by name: an API key, a user. */
+/** Fields that the caller wants by name: an API key, a user. */
 import { hint } from '../../../../gateway/config/closest-word.ts';
 
 /** NGINX writes its variables with a `$`. */

@@ -12,9 +12,7 @@ export interface JsonFormat
   /** Paths that every line of a request has, beside a stamp and the request: they tell this format from others. */
   readonly marks: readonly string[];
   readonly stampIs: 'start' | 'end';
-  /** Whether a line is another message of the same program. */
   readonly isOther?: (line: JsonObject) => boolean;
-  /** What the program writes in place of a value that it hides. */
   readonly hidden?: string;
 }
 
@@ -33,7 +31,6 @@ export function jsonFormat(format: JsonFormat): LogFormat {
 interface Reader {
   readonly parse: ParseLine;
   readonly maker: EntryMaker;
-  /** Undefined if the line is no JSON object. */
   cellsOf(line: string): Cell[] | undefined;
 }
 
@@ -75,12 +72,10 @@ function reader(
   return { parse, maker, cellsOf };
 }
 
-/** The key that a user knows the variable by. */
 function keyOf(variable: string, keys: JsonFormat['keys']): string {
   return keys[variable as Variable]?.[0] ?? variable;
 }
 
-/** What the stamps of these lines mean, and how precise they are. */
 function measured(
   format: JsonFormat,
   lines: readonly string[],

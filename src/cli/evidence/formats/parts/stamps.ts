@@ -91,7 +91,6 @@ function epochStamp(value: number): number {
   return value < 1e17 ? value / 1e3 : value / 1e6;
 }
 
-/** `10:20:30` at a place of a text. */
 function clockMs(text: string, at: number): number {
   const hours = digits(text, at, at + 2);
   const minutes = digits(text, at + 3, at + 5);
@@ -127,7 +126,6 @@ function isDigit(code: number): boolean {
   return code >= 48 && code <= 57;
 }
 
-/** The number between two places of a text, or NaN. */
 function digits(text: string, from: number, to: number): number {
   if (to <= from) return Number.NaN;
   let value = 0;

@@ -21,7 +21,7 @@ export interface TextFormat
   readonly lacksZone?: boolean;
   /** Variables that hold several values with `|` between them, and how users name the values: `capture.request.N`. */
   readonly lists?: Readonly<Record<string, string>>;
-  /** Makes a parser that is tried before the layouts, where no field is asked for. */
+  /** Makes a parser that is tried before the layouts, if no field is wanted. */
   readonly fast?: (zone: string) => FastParse;
 }
 
@@ -58,7 +58,6 @@ interface Meaning extends ParseOptions {
 
 interface WantedField {
   readonly variable: string;
-  /** The place in a list. */
   readonly item: number | undefined;
 }
 
@@ -70,7 +69,6 @@ function wantedField(name: string, lists: Readonly<Record<string, string>>): Wan
   return { variable: found[0], item: Number(item) };
 }
 
-/** A parser of one layout. */
 function reader(layout: Layout, options: Meaning, fields: readonly WantedField[]): ParseLine {
   const { names } = layout;
   const maker = createEntryMaker(new Set(names), options);

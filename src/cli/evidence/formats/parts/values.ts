@@ -20,7 +20,6 @@ export function addressOf(text: string | undefined): string | undefined {
   return colon < 0 || text.indexOf(':', colon + 1) >= 0 ? text : text.slice(0, colon);
 }
 
-/** Where every address has a port, also one like `2001:db8::1:80`. */
 export function addressBeforePort(text: string | undefined): string | undefined {
   const colon = text?.lastIndexOf(':') ?? -1;
   if (text === undefined || colon <= 0) return undefined;
@@ -29,7 +28,6 @@ export function addressBeforePort(text: string | undefined): string | undefined 
   return address.startsWith('unix') ? undefined : address;
 }
 
-/** The last entry of a list, and what stands before it. */
 export function lastOf(list: string): { last: string; before: string | undefined } {
   const comma = list.lastIndexOf(',');
   if (comma < 0) return { last: list.trim(), before: undefined };
