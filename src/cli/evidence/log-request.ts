@@ -39,7 +39,7 @@ export function createLogRequests(
   { naming }: PolicySet,
   mapping: readonly MappedField[],
 ): LogRequests {
-  const places = mapping.map(({ target }) => placeOf(target, naming));
+  const mapped = mapping.map(({ target }) => headerOf(target, naming));
   const addresses = {
     // The proxy that wrote the log is one that the file trusts. If the file trusts none, it believes no address.
     proxy: naming.trustedProxies.example ?? NO_PROXY,
@@ -60,7 +60,7 @@ export function createLogRequests(
     addresses.client = entry.address;
     addresses.forwardedFor = entry.forwardedFor;
     addresses.forwarded = undefined;
-    if (places.length > 0) request.headers = mappedHeaders(entry, places, addresses);
+    if (mapped.length > 0) request.headers = mappedHeaders(entry, mapped, addresses);
     if (addresses.client === undefined) takeLastForwarded(addresses);
     // A network such as Cloudflare's may set headers only if it connected to the proxy.
     addresses.peer = addresses.client;
@@ -73,13 +73,13 @@ const NO_PROXY = '127.0.0.1';
 const NO_NAMES: readonly string[] = [];
 const NO_HEADERS: HeaderFields = {};
 
-interface Place {
+interface MappedHeader {
   readonly header: string;
   /** The field holds a token, and the header has `Bearer` before it. */
   readonly isToken: boolean;
 }
 
-function placeOf(target: string, naming: PolicySet['naming']): Place {
+function headerOf(target: string, naming: PolicySet['naming']): MappedHeader {
   const { apiKeyHeader, userHeader } = naming;
   if (target === 'user') return { header: userHeader, isToken: false };
   if (target !== 'api_key') return { header: target.slice('header:'.length), isToken: false };
@@ -95,15 +95,15 @@ interface ForwardedLists {
 /** Lists of forwarded addresses are no headers of the client: proxies report them. */
 function mappedHeaders(
   { fields }: LogEntry,
-  places: readonly Place[],
+  mapped: readonly MappedHeader[],
   lists: ForwardedLists,
 ): HeaderFields {
   let headers: Record<string, string> | undefined;
-  for (let i = 0; i < places.length; i++) {
+  for (let i = 0; i < mapped.length; i++) {
     const value = fields[i];
-    const place = places[i];
-    if (value === undefined || value === '' || place === undefined) continue;
-    const { header, isToken } = place;
+    const found = mapped[i];
+    if (value === undefined || value === '' || found === undefined) continue;
+    const { header, isToken } = found;
     if (header === 'x-forwarded-for') lists.forwardedFor = value;
     else if (header === 'forwarded') lists.forwarded = value;
     else {

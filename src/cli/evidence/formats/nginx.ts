@@ -3,6 +3,7 @@
 import { ConfigError } from '../../../gateway/config/config-error.ts';
 import type { LogFormat } from './log-format.ts';
 import { combinedScanner } from './parts/combined-scanner.ts';
+import type { Variable } from './parts/entry-maker.ts';
 import { jsonFormat } from './parts/json-format.ts';
 import { Layout } from './parts/layout.ts';
 import { textFormat } from './parts/text-format.ts';
@@ -35,66 +36,32 @@ export const nginxCombined: LogFormat = textFormat({
   isProof: (line) => PROOF.test(line),
 });
 
+/** Splits lists of names at their spaces. */
+const keysOf = (names: Readonly<Partial<Record<Variable, string>>>) =>
+  Object.fromEntries(Object.entries(names).map(([variable, keys]) => [variable, keys.split(' ')]));
+
 export const nginxJson: LogFormat = jsonFormat({
   name: 'nginx-json',
   title: 'NGINX, JSON',
-  keys: {
-    msec: ['msec'],
-    time_iso8601: ['time_iso8601', 'timestamp_iso8601', 'iso8601'],
-    time_local: ['time_local', 'local_time'],
-    time_any: ['time', 'timestamp', '@timestamp', 'ts', 'date', 'datetime'],
-    request_time: ['request_time', 'requestTime', 'reqtime'],
-    request_method: ['request_method', 'requestMethod', 'method', 'verb', 'http_method'],
-    request_uri: [
-      'request_uri',
-      'requestUri',
-      'request_url',
-      'url',
-      'http_url',
-      'request_path',
-      'path',
-    ],
-    uri: ['uri', 'document_uri'],
-    args: ['args', 'query_string', 'request_query', 'query'],
-    request: ['request', 'request_line'],
-    host: ['host', 'http_host', 'httpHost', 'vhost', 'domain', 'hostname'],
-    remote_addr: [
-      'remote_addr',
-      'remoteAddr',
-      'remote_ip',
-      'client_ip',
-      'clientip',
-      'clientIp',
-      'client',
-      'ip',
-    ],
-    realip_remote_addr: ['realip_remote_addr'],
-    http_x_forwarded_for: [
-      'http_x_forwarded_for',
-      'x_forwarded_for',
-      'xff',
-      'x-forwarded-for',
-      'forwarded_for',
-    ],
-    proxy_add_x_forwarded_for: ['proxy_add_x_forwarded_for'],
-    status: [
-      'status',
-      'status_code',
-      'response_status',
-      'response_code',
-      'response',
-      'http_status',
-    ],
-    http_user_agent: [
-      'http_user_agent',
-      'user_agent',
-      'userAgent',
-      'user-agent',
-      'useragent',
-      'agent',
-      'ua',
-    ],
-  },
+  keys: keysOf({
+    msec: 'msec',
+    time_iso8601: 'time_iso8601 timestamp_iso8601 iso8601',
+    time_local: 'time_local local_time',
+    time_any: 'time timestamp @timestamp ts date datetime',
+    request_time: 'request_time requestTime reqtime',
+    request_method: 'request_method requestMethod method verb http_method',
+    request_uri: 'request_uri requestUri request_url url http_url request_path path',
+    uri: 'uri document_uri',
+    args: 'args query_string request_query query',
+    request: 'request request_line',
+    host: 'host http_host httpHost vhost domain hostname',
+    remote_addr: 'remote_addr remoteAddr remote_ip client_ip clientip clientIp client ip',
+    realip_remote_addr: 'realip_remote_addr',
+    http_x_forwarded_for: 'http_x_forwarded_for x_forwarded_for xff x-forwarded-for forwarded_for',
+    proxy_add_x_forwarded_for: 'proxy_add_x_forwarded_for',
+    status: 'status status_code response_status response_code response http_status',
+    http_user_agent: 'http_user_agent user_agent userAgent user-agent useragent agent ua',
+  }),
   marks: [],
   stampIs: 'end',
   precisionMs: 1000,

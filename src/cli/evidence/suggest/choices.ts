@@ -1,6 +1,6 @@
 /** Chooses limits for a route from the peaks of its clients. */
 
-import type { RoutePeaks, WindowPeaks } from './peaks.ts';
+import type { RoutePeaks } from './peaks.ts';
 import { bestFloor, type Floor, floorOf, type Gap, QUANTILES, widestGap } from './statistics.ts';
 import {
   BURST_WINDOWS,
@@ -24,12 +24,6 @@ export interface Choice {
   readonly isRecommended: boolean;
 }
 
-export interface Choices {
-  /** The burst window, then the sustained one; or one of them, if the log is too short for the other. */
-  readonly windows: readonly WindowEvidence[];
-  readonly choices: readonly Choice[];
-}
-
 export interface ChoiceOptions {
   readonly capacity: WindowLimit | undefined;
   readonly precisionMs: number;
@@ -43,10 +37,7 @@ const LEAST_CHOICES = 3;
 const MAX_CHOICES = 5;
 
 /** Undefined if there is not enough evidence. `spanMs`: from the first request of the log to the last. */
-export function choose(
-  peaks: RoutePeaks,
-  options: ChoiceOptions & { readonly spanMs: number },
-): Choices | undefined {
+export function choose(peaks: RoutePeaks, options: ChoiceOptions & { readonly spanMs: number }) {
   const evidence = peaks.windows.map(evidenceOf).filter((each) => each !== undefined);
   // Stamps that are no finer than a window do not show its peaks.
   const seen = evidence.filter(
@@ -66,7 +57,11 @@ export function choose(
   return { windows, choices: different(planned) };
 }
 
-function evidenceOf({ windowMs, nonBots, all }: WindowPeaks): WindowEvidence | undefined {
+function evidenceOf({
+  windowMs,
+  nonBots,
+  all,
+}: RoutePeaks['windows'][number]): WindowEvidence | undefined {
   const floor = bestFloor(nonBots);
   return (
     floor && {

@@ -6,24 +6,13 @@ import {
   addCluster,
   type ClusterSums,
   noClusters,
-  type Share,
   shareOfClusters,
   shareOfTrials,
 } from './statistics.ts';
 import { WINDOWS, type WindowLimit } from './windows.ts';
 
-export interface Touched {
-  readonly clients: number;
-  readonly deniedClients: number;
-  readonly clientShare: Share;
-  readonly clientDays: number;
-  readonly deniedDays: number;
-  readonly dayShare: Share;
-  readonly requests: number;
-  readonly deniedRequests: number;
-  readonly requestShare: Share;
-}
-
+/** What limits would have done to the clients of one stratum. */
+export type Touched = ReturnType<typeof touched>;
 export type Measured = ByStratum<Touched>;
 
 export function measure(peaks: RoutePeaks, limits: readonly WindowLimit[]): Measured {
@@ -45,7 +34,7 @@ function touched(
   sums: ClusterSums,
   denied: { readonly clients: number; readonly days: number },
   clientDays: number,
-): Touched {
+) {
   return {
     clients: sums.clients,
     deniedClients: denied.clients,
@@ -59,32 +48,24 @@ function touched(
   };
 }
 
-export interface Denials {
-  readonly requests: number;
-  readonly days: number;
-  readonly firstMs: number | undefined;
-}
-
-const NO_DENIALS: Denials = { requests: 0, days: 0, firstMs: undefined };
+const NO_DENIALS = { requests: 0, days: 0 };
 
 /** Takes the requests of one client, in ascending order. */
-export function denialsOf(timesMs: Float64Array, limits: readonly WindowLimit[]): Denials {
+export function denialsOf(timesMs: Float64Array, limits: readonly WindowLimit[]) {
   let nowMs = 0;
   const store = new MemoryStore({ now: () => nowMs, maxKeys: limits.length });
   const descriptors = limits.map(descriptorOf);
   let requests = 0;
   let days = 0;
-  let firstMs: number | undefined;
   let lastDay: number | undefined;
   for (nowMs of timesMs) {
     if (store.take(descriptors).admitted) continue;
     requests++;
-    firstMs ??= nowMs;
     if (dayOf(nowMs) === lastDay) continue;
     lastDay = dayOf(nowMs);
     days++;
   }
-  return { requests, days, firstMs };
+  return { requests, days };
 }
 
 function descriptorOf({ limit, windowMs }: WindowLimit): Descriptor {

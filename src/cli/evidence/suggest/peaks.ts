@@ -33,30 +33,18 @@ export function eachDayPeak(timesMs: Float64Array, windowMs: number, visit: Visi
 
 export type ByStratum<T> = Readonly<Record<Stratum, T>>;
 
-export interface WindowPeaks {
-  readonly windowMs: number;
-  readonly nonBots: Histogram;
-  readonly all: Histogram;
-}
-
-export interface RoutePeaks {
-  readonly traffic: RouteTraffic;
-  readonly windows: readonly WindowPeaks[];
-  readonly clients: ByStratum<number>;
-  readonly clientDays: ByStratum<number>;
-  readonly nonBotDays: number;
-  readonly nonBotClients: number;
-  /** The greatest peak of a client in a window. `place` is that of `eachClient`, `window` an index of WINDOWS. */
-  peakOf(place: number, window: number): number;
-}
+export type RoutePeaks = ReturnType<typeof peaksOf>;
 
 export function byStratum<T>(partOf: (stratum: Stratum) => T): Record<Stratum, T> {
   return Object.fromEntries(STRATA.map((each) => [each, partOf(each)])) as Record<Stratum, T>;
 }
 
-export function peaksOf(traffic: RouteTraffic): RoutePeaks {
+export function peaksOf(traffic: RouteTraffic) {
   const windows = WINDOWS.map((windowMs) => ({
-    ...{ windowMs, nonBots: new Map() as Histogram, all: new Map() as Histogram },
+    windowMs,
+    // They count client-days.
+    nonBots: new Map() as Histogram,
+    all: new Map() as Histogram,
   }));
   const clients = byStratum(() => 0);
   const clientDays = byStratum(() => 0);
@@ -79,6 +67,7 @@ export function peaksOf(traffic: RouteTraffic): RoutePeaks {
     ...{ traffic, windows, clients, clientDays },
     nonBotDays: sum(clientDays),
     nonBotClients: sum(clients),
-    peakOf: (place, window) => greatest[place * WINDOWS.length + window] as number,
+    /** The greatest peak of a client in a window. `place` is that of `eachClient`, `window` an index of WINDOWS. */
+    peakOf: (place: number, window: number) => greatest[place * WINDOWS.length + window] as number,
   };
 }

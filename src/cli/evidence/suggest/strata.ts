@@ -10,19 +10,7 @@ export function isBot(stratum: Stratum): boolean {
   return stratum === 'declared_bot' || stratum === 'probable_bot';
 }
 
-export interface Behaviour {
-  readonly requests: number;
-  readonly clientErrors: number;
-  readonly assets: number;
-  readonly botAgents: number;
-  /** Different user agents, up to MANY_AGENTS. */
-  readonly agents: number;
-  /** The client is identified by its address. */
-  readonly isAddress: boolean;
-  readonly activeHours: number;
-  /** Standard deviation of the gaps between requests, divided by their mean. */
-  readonly gapVariation: number;
-}
+type Behaviour = ReturnType<BehaviourSums['behaviour']>;
 
 /** One person has a few devices. Behind an address with this many user agents are several. */
 export const MANY_AGENTS = 5;
@@ -62,7 +50,7 @@ function isProbableBot(
 
 const HOUR_MS = 3_600_000;
 
-/** One request after the other, in order of time. `reset` before the next client. */
+/** Sums up the requests of one client, which come in order of time. */
 export class BehaviourSums {
   #requests = 0;
   #clientErrors = 0;
@@ -77,19 +65,6 @@ export class BehaviourSums {
   #mean = 0;
   #squares = 0;
 
-  reset(): void {
-    this.#requests = 0;
-    this.#clientErrors = 0;
-    this.#assets = 0;
-    this.#botAgents = 0;
-    this.#agents = [];
-    this.#day = -1;
-    this.#hours = 0;
-    this.#activeHours = 0;
-    this.#mean = 0;
-    this.#squares = 0;
-  }
-
   add(timeMs: number, signs: number, agentHash: number): void {
     if (this.#requests > 0) this.#addGap(timeMs - this.#lastMs);
     this.#lastMs = timeMs;
@@ -103,7 +78,7 @@ export class BehaviourSums {
     this.#addHour(timeMs);
   }
 
-  behaviour(isAddress: boolean): Behaviour {
+  behaviour(isAddress: boolean) {
     const gaps = this.#requests - 1;
     const deviation = gaps > 1 ? Math.sqrt(this.#squares / (gaps - 1)) : Number.POSITIVE_INFINITY;
     return {

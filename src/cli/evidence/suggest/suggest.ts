@@ -1,9 +1,9 @@
 /** Proposes limits for each route of a log, and measures each proposal on the log. */
 import { DAY_MS } from '../../../gateway/core/identity/salts.ts';
 import { ascending, atRank, totalOf } from '../maps.ts';
-import { type Choice, type ChoiceOptions, choose, type WindowEvidence } from './choices.ts';
-import { type Measured, measure } from './measure.ts';
-import { type ByStratum, peaksOf, type RoutePeaks } from './peaks.ts';
+import { type ChoiceOptions, choose } from './choices.ts';
+import { measure } from './measure.ts';
+import { peaksOf, type RoutePeaks } from './peaks.ts';
 import type { Route } from './routes.ts';
 import { daysNeeded, QUANTILES } from './statistics.ts';
 import { type Period, type Traffic, trafficIn } from './traffic.ts';
@@ -14,36 +14,15 @@ export interface SuggestOptions extends ChoiceOptions {
   readonly holdoutMs: number;
 }
 
-export interface MeasuredChoice extends Choice {
-  readonly measured: Measured;
-  readonly heldOut: Measured | undefined;
-}
-
 /** How sure the floor is: by the client-days and clients that it rests on. */
 export type Certainty = 'high' | 'fair' | 'low';
 
-export interface RouteEvidence {
-  readonly requests: number;
-  readonly clients: ByStratum<number>;
-  readonly clientDays: ByStratum<number>;
-  readonly nonBotClients: number;
-  readonly nonBotDays: number;
-  readonly peaks: readonly ReturnType<typeof peakQuantiles>[];
-  readonly notEnoughFor: readonly { readonly quantile: number; readonly daysNeeded: number }[];
-}
-
-export interface RouteSuggestion {
-  readonly route: Route;
-  readonly evidence: RouteEvidence;
-  /** Undefined if there is not enough evidence for any limit. */
-  readonly proposal: Proposal | undefined;
-}
-
-export interface Proposal {
-  readonly certainty: Certainty;
-  readonly windows: readonly WindowEvidence[];
-  readonly choices: readonly MeasuredChoice[];
-}
+export type RouteEvidence = ReturnType<typeof evidenceOf>;
+export type RouteSuggestion = ReturnType<typeof suggestRoute>;
+export type Proposal = NonNullable<RouteSuggestion['proposal']>;
+export type MeasuredChoice = Proposal['choices'][number];
+/** Which requests were counted. Times in milliseconds since the epoch, of the first and the last one. */
+export type Extent = ReturnType<typeof extentOf>;
 
 export interface Suggestions {
   readonly fitted: Extent;
@@ -52,14 +31,6 @@ export interface Suggestions {
   readonly unmatched: readonly string[];
   /** By requests, most first; the default comes last. */
   readonly routes: readonly RouteSuggestion[];
-}
-
-/** Which requests were looked at. Times in milliseconds since the epoch, of the first and the last one. */
-export interface Extent {
-  readonly fromMs: number;
-  readonly toMs: number;
-  readonly requests: number;
-  readonly clients: number;
 }
 
 /** Client-days of few clients resemble each other. */
@@ -97,7 +68,7 @@ function periods({ timesMs }: Recorded, holdoutMs: number) {
   return { fit: { ...always, toMs: cutMs }, holdout: { ...always, fromMs: cutMs } };
 }
 
-function extentOf({ fromMs, toMs, requests, clients }: Traffic): Extent {
+function extentOf({ fromMs, toMs, requests, clients }: Traffic) {
   return { fromMs, toMs, requests, clients };
 }
 
@@ -106,16 +77,11 @@ function byImportance(a: RouteSuggestion, b: RouteSuggestion): number {
   return isLast || b.evidence.requests - a.evidence.requests;
 }
 
-interface MeasuredPeaks {
-  readonly fitted: RoutePeaks;
-  readonly heldOut: RoutePeaks | undefined;
-}
-
 function suggestRoute(
   route: Route,
-  { fitted, heldOut }: MeasuredPeaks,
+  { fitted, heldOut }: { fitted: RoutePeaks; heldOut: RoutePeaks | undefined },
   options: Parameters<typeof choose>[1],
-): RouteSuggestion {
+) {
   const evidence = evidenceOf(fitted);
   const found = choose(fitted, options);
   if (found === undefined) return { route, evidence, proposal: undefined };
@@ -131,7 +97,7 @@ function suggestRoute(
   };
 }
 
-function evidenceOf(peaks: RoutePeaks): RouteEvidence {
+function evidenceOf(peaks: RoutePeaks) {
   const { traffic, clients, clientDays, nonBotClients, nonBotDays } = peaks;
   const missing = QUANTILES.filter((quantile) => nonBotDays < daysNeeded(quantile));
   return {

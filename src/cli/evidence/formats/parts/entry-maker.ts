@@ -103,7 +103,7 @@ export function createEntryMaker(
 
 const NONE: readonly undefined[] = [];
 
-type Place = (name: Variable) => number;
+type PlaceOf = (name: Variable) => number;
 type Cells = readonly Cell[];
 
 function stampsOf(variables: readonly string[], zone: string) {
@@ -140,7 +140,7 @@ function statusOf(cell: Cell): number | undefined {
   return status === 0 || status === -1 ? undefined : Number.NaN;
 }
 
-function requestReader(at: Place, escapes: Escape) {
+function requestReader(at: PlaceOf, escapes: Escape) {
   const [line, method, target, path, query] = [
     at('request'),
     at('request_method'),
@@ -174,7 +174,7 @@ interface Addresses {
 }
 
 /** The address that connected to the proxy, and X-Forwarded-For as the proxy received it. */
-function addressReader(at: Place): (cells: Cells) => Addresses {
+function addressReader(at: PlaceOf): (cells: Cells) => Addresses {
   const [peer, withPort, real] = [
     at('remote_addr'),
     at('remote_addr_port'),
