@@ -7,6 +7,7 @@ import type {
 import { canonicalAddress } from '../../gateway/core/identity/address.ts';
 import type { PolicySet } from '../../gateway/core/matching/policy-set.ts';
 import type { LogEntry } from './formats/log-format.ts';
+import { lastOf } from './formats/parts/values.ts';
 
 export interface MappedField {
   /** `api_key`, `user`, or `header:` and the name of a header in lower case. */
@@ -64,7 +65,7 @@ export function createLogRequests(
     if (addresses.client === undefined) takeLastForwarded(addresses);
     // A network such as Cloudflare's may set headers only if it connected to the proxy.
     addresses.peer = addresses.client;
-    const isKnown = isAddress(addresses.client) || hasAny(request.headers);
+    const isKnown = isAddress(addresses.client) || request.headers !== NO_HEADERS;
     return isKnown ? request : undefined;
   };
 }
@@ -118,16 +119,12 @@ function mappedHeaders(
 function takeLastForwarded(lists: ForwardedLists): void {
   const list = lists.forwardedFor;
   if (list === undefined) return;
-  const comma = list.lastIndexOf(',');
-  lists.client = list.slice(comma + 1).trim();
-  lists.forwardedFor = comma === -1 ? undefined : list.slice(0, comma);
+  const { last, before } = lastOf(list);
+  lists.client = last;
+  lists.forwardedFor = before;
 }
 
 /** A log may have `unix:`, a host name or `-` in place of an address. */
 function isAddress(text: string | undefined): boolean {
   return text !== undefined && canonicalAddress(text) !== undefined;
-}
-
-function hasAny(headers: HeaderFields): boolean {
-  return headers !== NO_HEADERS;
 }

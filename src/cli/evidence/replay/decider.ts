@@ -10,17 +10,19 @@ import type { LimitDescriptor } from '../../../gateway/core/counting/descriptor.
 import { everyLimit } from '../../../gateway/core/counting/every-limit.ts';
 import type { Descriptor, TakeResult } from '../../../gateway/core/counting/store.ts';
 import type { ClientIdentity } from '../../../gateway/core/identity/identity.ts';
+import type { SaltSource } from '../../../gateway/core/identity/salts.ts';
 import type { PolicySet } from '../../../gateway/core/matching/policy-set.ts';
 import { NO_OVERRIDES, type PolicyModes } from '../../../gateway/core/overrides.ts';
 import type { Limit, Policy } from '../../../gateway/core/policy.ts';
 import { MemoryStore } from '../../../gateway/stores/memory/memory-store.ts';
-import { SaltBooks } from '../../../gateway/stores/salts/salt-books.ts';
 
 /** Half of what a Map can hold. Expired keys leave, so only clients of the last window count. */
 const MAX_KEYS = 8_000_000;
 
 export interface DeciderOptions extends DeciderEvents {
   readonly policies: PolicySet;
+  /** Deciders of the same policies need the same salts: these forget all addresses when the salts change. */
+  readonly salts: SaltSource;
   readonly modes: PolicyModes;
   readonly isEvaluated: (limit: Limit) => boolean;
 }
@@ -48,7 +50,7 @@ export class Decider {
   readonly #counted: LimitDescriptor[] = [];
 
   constructor(options: DeciderOptions) {
-    const { policies, modes } = options;
+    const { policies, modes, salts } = options;
     const store = new MemoryStore({ now: () => this.#nowMs, maxKeys: MAX_KEYS });
     const take = takingOnly(options, (descriptors) => {
       this.#counted.push(...descriptors);
@@ -68,7 +70,7 @@ export class Decider {
     this.#check = createCheck({
       store: { take },
       local: store,
-      salts: new SaltBooks(),
+      salts,
       overrides: { current: { ...NO_OVERRIDES, modes } },
       newId: () => '',
       events: { ...NO_EVENTS, wouldDeny: options.onWouldDeny },

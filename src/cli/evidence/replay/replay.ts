@@ -6,6 +6,7 @@ import type { Decision } from '../../../gateway/core/counting/decision.ts';
 import { everyLimit } from '../../../gateway/core/counting/every-limit.ts';
 import { isAddress } from '../../../gateway/core/identity/partition.ts';
 import type { PolicySet } from '../../../gateway/core/matching/policy-set.ts';
+import { SaltBooks } from '../../../gateway/stores/salts/salt-books.ts';
 import type { LogEntry } from '../formats/log-format.ts';
 import {
   createLogRequests,
@@ -67,8 +68,10 @@ export class Replay {
     if (options.measuresPeaks) this.#peaks = new Peaks();
     this.#requestOf = createLogRequests(policies, mapping);
     this.#clientOf = compileLogClient(policies.naming, threads);
+    const salts = new SaltBooks();
     const decider = (set: PolicySet, events: DeciderEvents) =>
       new Decider({
+        salts,
         ...events,
         ...evaluabilityOf(set.policies, knownIdentities(mapping)),
         policies: set,

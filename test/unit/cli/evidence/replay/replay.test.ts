@@ -60,6 +60,7 @@ test('decides as a gateway does, over several midnights', () => {
   });
   const decider = new Decider({
     policies: OPTIONS.policies,
+    salts: new SaltBooks(),
     isEvaluated: () => true,
     modes: new Map(),
     ...NO_DECIDER_EVENTS,
