@@ -12,7 +12,7 @@ export interface TimeSeries {
 }
 
 /** For each point the most requests, and the most denied requests, of one of its minutes. */
-export interface PolicySeries {
+interface PolicySeries {
   readonly requests: readonly number[];
   readonly denied: readonly number[];
 }

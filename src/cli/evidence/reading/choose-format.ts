@@ -83,9 +83,9 @@ function programOf({ title }: LogFormat): string {
 }
 
 /** So many lines are tried. */
-export const TRIED_LINES = 100;
+const TRIED_LINES = 100;
 
-export interface Trial {
+interface Trial {
   readonly format: LogFormat;
   readonly lines: number;
   readonly entries: number;
@@ -109,7 +109,7 @@ export function firstLines(bytes: Buffer): string[] {
   return lines;
 }
 
-export function tried(format: LogFormat, lines: readonly string[]): Trial {
+function tried(format: LogFormat, lines: readonly string[]): Trial {
   const parse = format.compile(WITHOUT_OPTIONS);
   let [entries, understood, proofs] = [0, 0, 0];
   let misread: Trial['misread'];
@@ -127,7 +127,7 @@ export function tried(format: LogFormat, lines: readonly string[]): Trial {
 }
 
 /** The format that reads most requests, then most lines; or undefined if none reads any. Of equal ones, the one with more proofs, then the first. */
-export function bestOf(trials: readonly Trial[]): Trial | undefined {
+function bestOf(trials: readonly Trial[]): Trial | undefined {
   const [best] = trials
     .filter(({ understood }) => understood > 0)
     .toSorted(
@@ -137,7 +137,7 @@ export function bestOf(trials: readonly Trial[]): Trial | undefined {
 }
 
 /** The formats that came furthest, for a log that none fits: `nginx-combined: line 1 fails at time_local`. */
-export function nearest(trials: readonly Trial[]): string[] {
+function nearest(trials: readonly Trial[]): string[] {
   return trials
     .toSorted((a, b) => (b.misread?.reach ?? 0) - (a.misread?.reach ?? 0))
     .slice(0, 3)

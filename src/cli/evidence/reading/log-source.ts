@@ -5,7 +5,7 @@ import { displayName } from '../../../gateway/config/text-file.ts';
 import { type Compression, compressionOf, decompressed, whyUnreadable } from './decompression.ts';
 import { LineCutter } from './line-cutter.ts';
 
-export const STANDARD_INPUT = '-';
+const STANDARD_INPUT = '-';
 const PIECE_BYTES = 65_536;
 const HEAD_BYTES = 8;
 

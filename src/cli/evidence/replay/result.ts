@@ -38,7 +38,7 @@ export interface ReplayResult {
   readonly peaks: Map<string, Histogram>;
 }
 
-export interface ClientTotals {
+interface ClientTotals {
   readonly all: number;
   readonly deniedRequests: number;
   readonly denied: number;

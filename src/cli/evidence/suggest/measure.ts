@@ -1,7 +1,8 @@
 /** Measures limits: each client's own requests are counted as a gateway counts them, at the times of the log. */
+
 import type { Descriptor } from '../../../gateway/core/counting/store.ts';
 import { MemoryStore } from '../../../gateway/stores/memory/memory-store.ts';
-import { type ByStratum, byStratum, dayOf, type RoutePeaks } from './peaks.ts';
+import { type ByStratum, byStratum, type RoutePeaks } from './peaks.ts';
 import {
   addCluster,
   type ClusterSums,
@@ -9,7 +10,7 @@ import {
   shareOfClusters,
   shareOfTrials,
 } from './statistics.ts';
-import { WINDOWS, type WindowLimit } from './windows.ts';
+import { dayOf, WINDOWS, type WindowLimit } from './windows.ts';
 
 /** What limits would have done to the clients of one stratum. */
 export type Touched = ReturnType<typeof touched>;

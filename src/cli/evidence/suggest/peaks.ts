@@ -1,17 +1,11 @@
 /** Peaks: the most requests of a client in any sliding window, for each day. */
-import { DAY_MS } from '../../../gateway/core/identity/salts.ts';
 import { countValue, type Histogram } from '../maps.ts';
 import { isBot, STRATA, type Stratum } from './strata.ts';
 import type { RouteTraffic } from './traffic.ts';
-import { WINDOWS } from './windows.ts';
+import { dayOf, WINDOWS } from './windows.ts';
 
 /** Each day in which the client sent a request, and its peak. The window may begin on the day before. */
 export type VisitPeak = (day: number, peak: number) => void;
-
-/** The day of a moment, as a number since the epoch, in UTC. */
-export function dayOf(timeMs: number): number {
-  return Math.floor(timeMs / DAY_MS);
-}
 
 /** `timesMs` is in ascending order. As in the store, a request counts while it is younger than the window. */
 export function eachDayPeak(timesMs: Float64Array, windowMs: number, visit: VisitPeak): void {

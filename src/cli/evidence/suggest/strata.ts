@@ -1,6 +1,7 @@
 /** Sorts clients into strata by how they behave. No client is left out, because a limit touches bots and people alike. */
-import { dayOf } from './peaks.ts';
+
 import { ASSET, BOT_AGENT, CLIENT_ERROR } from './request-signs.ts';
+import { dayOf } from './windows.ts';
 
 export const STRATA = ['ordinary', 'shared_address', 'declared_bot', 'probable_bot'] as const;
 export type Stratum = (typeof STRATA)[number];
@@ -13,7 +14,7 @@ export function isBot(stratum: Stratum): boolean {
 type Behaviour = ReturnType<BehaviourSums['behaviour']>;
 
 /** One person has a few devices. Behind an address with this many user agents are several. */
-export const MANY_AGENTS = 5;
+const MANY_AGENTS = 5;
 /** Fewer requests say nothing about a habit. */
 const ENOUGH = 20;
 const ENOUGH_PAGES = 50;

@@ -15,7 +15,7 @@ export interface SuggestOptions extends ChoiceOptions {
 }
 
 /** How sure the floor is: by the client-days and clients that it rests on. */
-export type Certainty = 'high' | 'fair' | 'low';
+type Certainty = 'high' | 'fair' | 'low';
 
 export type RouteEvidence = ReturnType<typeof evidenceOf>;
 export type RouteSuggestion = ReturnType<typeof suggestRoute>;

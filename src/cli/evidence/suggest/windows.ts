@@ -1,4 +1,5 @@
 /** The windows in which requests are counted, and limits over them as people write them. */
+import { DAY_MS } from '../../../gateway/core/identity/salts.ts';
 
 /** Units per window, in any window of this length. */
 export interface WindowLimit {
@@ -47,4 +48,9 @@ export function roundDown(value: number): number {
     }
   }
   return greatest;
+}
+
+/** The day of a moment, as a number since the epoch, in UTC. */
+export function dayOf(timeMs: number): number {
+  return Math.floor(timeMs / DAY_MS);
 }

@@ -60,7 +60,9 @@ export function lackText(evidence: RouteEvidence): string {
   const needed = Math.min(...notEnoughFor.map(({ daysNeeded }) => daysNeeded));
   return [
     nonBotClients === 0 ? 'no client looks human' : `only ${look}`,
-    ...(bots === 0 ? [] : [`${count(bots)} ${bots === 1 ? 'was' : 'were'} left out as bots`]),
+    ...(bots === 0
+      ? []
+      : [bots === 1 ? '1 was left out as a bot' : `${count(bots)} were left out as bots`]),
     `${needed} ${isOneDayEach ? '' : 'client-days '}are needed`,
   ].join('; ');
 }

@@ -17,7 +17,7 @@ import {
 } from './values.ts';
 
 /** The first that a line has tells the time. `time_any` is any of the others. */
-export const STAMPS = ['msec', 'time_iso8601', 'time_local', 'time_any'] as const;
+const STAMPS = ['msec', 'time_iso8601', 'time_local', 'time_any'] as const;
 
 const PARTS = [
   'request_time',
@@ -141,13 +141,8 @@ function statusOf(cell: Cell): number | undefined {
 }
 
 function requestReader(at: PlaceOf, escapes: Escape) {
-  const [line, method, target, path, query] = [
-    at('request'),
-    at('request_method'),
-    at('request_uri'),
-    at('uri'),
-    at('args'),
-  ];
+  const [line, method, target] = [at('request'), at('request_method'), at('request_uri')];
+  const [path, query] = [at('uri'), at('args')];
   return (cells: Cells) => {
     const methodCell = cells[method];
     const targetCell = cells[target] ?? withQuery(cells[path], cells[query]);
@@ -168,32 +163,24 @@ function withQuery(path: Cell, query: Cell): Cell {
     : `${path}?${text.replace(/^\?/, '')}`;
 }
 
-interface Addresses {
-  readonly address: string | undefined;
-  readonly forwardedFor: string | undefined;
-}
-
 /** The address that connected to the proxy, and X-Forwarded-For as the proxy received it. */
-function addressReader(at: PlaceOf): (cells: Cells) => Addresses {
-  const [peer, withPort, real] = [
-    at('remote_addr'),
-    at('remote_addr_port'),
-    at('realip_remote_addr'),
-  ];
+function addressReader(at: PlaceOf) {
+  const [peer, withPort] = [at('remote_addr'), at('remote_addr_port')];
+  const real = at('realip_remote_addr');
   const [received, extended] = [at('http_x_forwarded_for'), at('proxy_add_x_forwarded_for')];
-  return (cells) => {
+  return (cells: Cells) => {
     const address =
       addressOf(textOf(cells[peer])) ??
       addressBeforePort(textOf(cells[withPort])) ??
       addressOf(textOf(cells[real]));
-    const list = textOf(cells[extended]) ?? textOf(cells[received]);
+    const extendedList = textOf(cells[extended]);
+    const list = extendedList ?? textOf(cells[received]);
     if (list === undefined) return { address, forwardedFor: undefined };
-    const isReceived = textOf(cells[extended]) === undefined;
-    if (address !== undefined && isReceived) return { address, forwardedFor: list };
+    if (address !== undefined && extendedList === undefined) return { address, forwardedFor: list };
     const { last, before } = lastOf(list);
+    const lastAddress = addressOf(last);
     // The proxy may have found the client further left, and logged that.
-    if (address !== undefined && addressOf(last) !== address)
-      return { address, forwardedFor: list };
-    return { address: addressOf(last), forwardedFor: before };
+    if (address !== undefined && lastAddress !== address) return { address, forwardedFor: list };
+    return { address: lastAddress, forwardedFor: before };
   };
 }

@@ -1,9 +1,8 @@
 /** A format of JSON lines, from the keys that it has. */
 import { type LogFormat, Misread, type ParseLine, type ParseOptions } from '../log-format.ts';
 import { createEntryMaker, type EntryMaker, type Variable } from './entry-maker.ts';
-import { fieldName } from './fields.ts';
 import { isObject, type JsonObject, jsonPath, parseObject } from './json-path.ts';
-import type { Cell } from './values.ts';
+import { type Cell, fieldName } from './values.ts';
 
 export interface JsonFormat
   extends Omit<LogFormat, 'compile' | 'timeIs' | 'lacksZone' | 'adaptedTo'> {

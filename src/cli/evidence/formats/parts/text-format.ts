@@ -1,4 +1,5 @@
 /** A format of text lines, from its layouts. */
+import { hint } from '../../../../gateway/config/closest-word.ts';
 import { ConfigError } from '../../../../gateway/config/config-error.ts';
 import {
   type LogEntry,
@@ -8,9 +9,8 @@ import {
   type ParseOptions,
 } from '../log-format.ts';
 import { createEntryMaker } from './entry-maker.ts';
-import { fieldName, missingField } from './fields.ts';
 import { type Escape, Layout } from './layout.ts';
-import type { Cell } from './values.ts';
+import { type Cell, fieldName } from './values.ts';
 
 export interface TextFormat
   extends Omit<LogFormat, 'compile' | 'timeIs' | 'lacksZone' | 'adaptedTo'> {
@@ -104,4 +104,9 @@ function firstOf(parsers: readonly ParseLine[]): ParseLine {
     }
     return furthest;
   };
+}
+
+function missingField(name: string, format: string, known: readonly string[]): string {
+  const meant = hint(fieldName(name), known);
+  return `--map: lines of ${format} have no field "${name}"${meant}; they have: ${known.join(', ')}`;
 }

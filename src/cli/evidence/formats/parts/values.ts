@@ -85,3 +85,8 @@ export function unescaped(text: string, escapes: Escape): string {
 function charOf(digits: string): string {
   return String.fromCharCode(Number.parseInt(digits, 16));
 }
+
+/** NGINX writes its variables with a `$`. */
+export function fieldName(name: string): string {
+  return name.replace(/^\$/, '');
+}
