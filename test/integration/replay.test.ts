@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { afterAll, describe, expect, test } from 'vitest';
-import type { ReplayReport } from '../../src/cli/evidence/replay/replay-report.ts';
+import type { ReplayReport } from '../../src/cli/evidence/replay/report.ts';
 import { type Circumstances, runCommand } from '../support/command.ts';
 import { combinedLine, LOG_START_MS, logEntry, randomEntries } from '../support/log-entries.ts';
 import { MAIN, NODE } from '../support/tested-command.ts';

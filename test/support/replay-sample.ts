@@ -4,7 +4,7 @@ import type {
   LimitReport,
   PolicyReport,
   ReplayReport,
-} from '../../src/cli/evidence/replay/replay-report.ts';
+} from '../../src/cli/evidence/replay/report.ts';
 
 export interface ReplaySample {
   readonly report: ReplayReport;

@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import type { LogEntry } from '../../../../../src/cli/evidence/log-entry.ts';
+import type { LogEntry } from '../../../../../src/cli/evidence/formats/log-format.ts';
 import { createLogRequests } from '../../../../../src/cli/evidence/log-request.ts';
 import { Decider, NO_DECIDER_EVENTS } from '../../../../../src/cli/evidence/replay/decider.ts';
 import { Replay, type ReplayOptions } from '../../../../../src/cli/evidence/replay/replay.ts';
@@ -60,6 +60,7 @@ test('decides as a gateway does, over several midnights', () => {
   });
   const decider = new Decider({
     policies: OPTIONS.policies,
+    salts: new SaltBooks(),
     isEvaluated: () => true,
     modes: new Map(),
     ...NO_DECIDER_EVENTS,

@@ -1,9 +1,11 @@
 /** Prints suggestions for people: for each route the evidence, and a table of choices. */
-import { count, counted } from '../evidence/figures.ts';
-import type { Measured } from '../evidence/suggest/measure.ts';
-import { STRATA, type Stratum } from '../evidence/suggest/strata.ts';
-import type { RouteSuggestion, Suggestions } from '../evidence/suggest/suggest.ts';
-import { rateText, windowText } from '../evidence/suggest/windows.ts';
+
+import { columns } from '../../output/output.ts';
+import { count, counted } from '../figures.ts';
+import type { Measured } from './measure.ts';
+import { STRATA, type Stratum } from './strata.ts';
+import type { RouteSuggestion, Suggestions } from './suggest.ts';
+import { rateText, windowText } from './windows.ts';
 import {
   deniedClientsText,
   evidenceText,
@@ -11,12 +13,10 @@ import {
   intervalText,
   lackText,
   STRATUM_WORDS,
-} from '../evidence/suggest/words.ts';
-import { columns } from '../output/output.ts';
+} from './words.ts';
 
 const INDENT = '  ';
 
-/** `notes` say what a reader of the figures must know. */
 export function suggestText(suggestions: Suggestions, notes: readonly string[]): string[] {
   const { fitted, heldOut, routes } = suggestions;
   return [
