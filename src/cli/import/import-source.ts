@@ -1,5 +1,4 @@
 /** Makes a policy file from the configuration of another rate limiter. */
-import { importExpress } from './express/express.ts';
 import { importIngressNginx } from './ingress-nginx/import-ingress-nginx.ts';
 import type { ImportKind } from './kinds.ts';
 import { importKong } from './kong/import-kong.ts';
@@ -19,7 +18,6 @@ const CONVERTERS: Readonly<Record<ImportKind, (source: Source) => ImportedFile>>
   'ingress-nginx': importIngressNginx,
   traefik: importTraefik,
   kong: importKong,
-  'express-rate-limit': importExpress,
 };
 
 export interface Imported {
