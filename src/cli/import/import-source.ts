@@ -1,4 +1,6 @@
 /** Makes a policy file from the configuration of another rate limiter. */
+
+import type { ProxyFiles } from '../proxy-files/read/proxy-files.ts';
 import { importIngressNginx } from './ingress-nginx/import-ingress-nginx.ts';
 import type { ImportKind } from './kinds.ts';
 import { importKong } from './kong/import-kong.ts';
@@ -6,14 +8,12 @@ import { importNginx } from './nginx/import-nginx.ts';
 import type { Finding } from './shared/finding.ts';
 import type { ImportedFile } from './shared/imported-limit.ts';
 import { settle } from './shared/settle.ts';
-import type { Source } from './shared/source.ts';
 import { writePolicyFile } from './shared/write-policy-file.ts';
 import { importTraefik } from './traefik/import-traefik.ts';
 
-export { type Finding, findingLine, ImportError } from './shared/finding.ts';
-export type { Source, SourceFiles } from './shared/source.ts';
+export { findingLine, ImportError } from './shared/finding.ts';
 
-const CONVERTERS: Readonly<Record<ImportKind, (source: Source) => ImportedFile>> = {
+const CONVERTERS: Readonly<Record<ImportKind, (source: ProxyFiles) => ImportedFile>> = {
   nginx: importNginx,
   'ingress-nginx': importIngressNginx,
   traefik: importTraefik,
@@ -37,9 +37,14 @@ export interface ImportOptions {
 }
 
 /** Throws an ImportError if the text is not what the kind says. It never runs what it reads. */
-export function importPolicies(kind: ImportKind, source: Source, options: ImportOptions): Imported {
-  const { file, policies, findings } = settle(CONVERTERS[kind](source), source.name);
-  const written = { ...options, madeBy: `headgate import ${kind}`, source: source.name };
+export function importPolicies(
+  kind: ImportKind,
+  source: ProxyFiles,
+  options: ImportOptions,
+): Imported {
+  const { name } = source.main;
+  const { file, policies, findings } = settle(CONVERTERS[kind](source), name);
+  const written = { ...options, madeBy: `headgate import ${kind}`, source: name };
   return {
     text: writePolicyFile(file, policies, written),
     findings,

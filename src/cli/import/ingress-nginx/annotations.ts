@@ -1,7 +1,8 @@
 /** The annotations of an Ingress that are about limits. */
-import type { Finding } from '../shared/finding.ts';
+
+import type { FilePlace } from '../../proxy-files/file-place.ts';
+import { type Finding, leftOut } from '../shared/finding.ts';
 import type { RateAmount } from '../shared/rates.ts';
-import type { SourcePlace } from '../shared/source.ts';
 import type { YamlNode } from '../shared/yaml-node.ts';
 
 export interface AnnotatedLimit {
@@ -9,7 +10,7 @@ export interface AnnotatedLimit {
   readonly rate: RateAmount;
   /** Requests that pass at one moment. */
   readonly burst: number;
-  readonly place: SourcePlace;
+  readonly place: FilePlace;
 }
 
 export interface Annotated {
@@ -48,12 +49,7 @@ export function annotatedLimits(annotations: readonly [string, YamlNode][]): Ann
     if (limit === undefined) {
       const why =
         'it is not a whole number, so ingress-nginx ignores it or refuses the Ingress. Correct it.';
-      findings.push({
-        place: node.place,
-        kind: 'left-out',
-        what: `${annotation}: ${node.text ?? ''}`,
-        why,
-      });
+      findings.push(leftOut(node.place, `${annotation}: ${node.text ?? ''}`, why));
     }
     // NGINX lets burst + 1 requests pass at once.
     const burst = (limit ?? 0) * multiplier + 1;
@@ -67,22 +63,22 @@ export function annotatedLimits(annotations: readonly [string, YamlNode][]): Ann
     .split(',')
     .map((each) => each.trim())
     .filter((each) => each !== '');
-  findings.push(...known.flatMap(([name, node]) => leftOut(name, node)));
+  findings.push(...known.flatMap(([name, node]) => otherLimit(name, node)));
   return { limits, exempt, findings };
 }
 
-function leftOut(name: string, node: YamlNode): Finding[] {
+function otherLimit(name: string, node: YamlNode): Finding[] {
   const key = name.startsWith('global-rate-limit') ? 'global-rate-limit' : name;
   const written = node.text ?? '';
   if (/-snippet$/.test(name)) {
     if (!/limit_(req|conn|rate)/.test(written)) return [];
     const why =
       'limits in snippets are lines of NGINX. Save the snippet as a file, and import it with headgate import nginx.';
-    return [{ place: node.place, kind: 'left-out', what: name, why }];
+    return [leftOut(node.place, name, why)];
   }
   const why = Object.hasOwn(LEFT_OUT, key) ? LEFT_OUT[key] : undefined;
   if (why === undefined || written === '0') return [];
-  return [{ place: node.place, kind: 'left-out', what: `${name}: ${written}`, why }];
+  return [leftOut(node.place, `${name}: ${written}`, why)];
 }
 
 /** Undefined for other texts. */

@@ -1,8 +1,9 @@
 /** The hosts and paths of an Ingress. */
+
+import type { FilePlace } from '../../proxy-files/file-place.ts';
 import { annotationsOf, type KubernetesObject } from '../shared/kubernetes.ts';
 import { templatesOf } from '../shared/path-regex.ts';
 import { ANY_PATH, literalPath, pathsBelow } from '../shared/paths.ts';
-import type { SourcePlace } from '../shared/source.ts';
 import type { YamlNode } from '../shared/yaml-node.ts';
 
 export interface IngressPath {
@@ -11,7 +12,7 @@ export interface IngressPath {
   /** Undefined if a policy file cannot name the path. */
   readonly template: string | undefined;
   readonly written: string;
-  readonly place: SourcePlace;
+  readonly place: FilePlace;
   readonly note?: string;
 }
 

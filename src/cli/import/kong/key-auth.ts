@@ -1,5 +1,5 @@
 /** Finds out in which header clients send their API keys to Kong. */
-import type { Finding } from '../shared/finding.ts';
+import { approximate, type Finding, leftOut } from '../shared/finding.ts';
 import { isKeyHeader } from '../shared/headers.ts';
 import type { Plugin } from './entities.ts';
 
@@ -23,7 +23,7 @@ export function keyHeaderOf(plugins: readonly Plugin[]): KeyHeader {
   if (header === undefined) {
     const why =
       'headgate reads API keys from headers with letters, digits and "-" in their names. Set identity.api_key.header.';
-    return { header: DEFAULT_NAME, findings: [{ ...at, kind: 'approximate', why }] };
+    return { header: DEFAULT_NAME, findings: [approximate(at.place, at.what, why)] };
   }
-  return { header, findings: [{ ...at, kind: 'left-out', why: LIST_KEYS }] };
+  return { header, findings: [leftOut(at.place, at.what, LIST_KEYS)] };
 }

@@ -1,5 +1,5 @@
 /** The variables that `map` and `geo` make. */
-import { type Directive, named } from './tree.ts';
+import { type Directive, named } from '../../proxy-files/nginx-syntax/directive.ts';
 
 export interface MapVariable {
   readonly kind: 'map';

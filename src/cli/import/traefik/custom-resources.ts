@@ -1,6 +1,7 @@
 /** Traefik's custom resources of Kubernetes, and Ingress objects that name its middlewares. */
+
+import type { FilePlace } from '../../proxy-files/file-place.ts';
 import { annotationsOf, type KubernetesObject, objectsIn } from '../shared/kubernetes.ts';
-import type { SourcePlace } from '../shared/source.ts';
 import type { YamlNode } from '../shared/yaml-node.ts';
 import { middlewareOf } from './dynamic.ts';
 import { type Parts, type Router, withoutProvider } from './parts.ts';
@@ -74,7 +75,7 @@ function ingressRoutes(object: KubernetesObject): Router[] {
             ]),
         `${isExact ? 'Path' : 'PathPrefix'}(\`${written}\`)`,
       ];
-      const place: SourcePlace = path.get('path')?.place ?? path.place;
+      const place: FilePlace = path.get('path')?.place ?? path.place;
       return {
         name: object.name,
         rule: conditions.join(' && '),

@@ -1,5 +1,5 @@
 /** Labels of Docker containers, as in a compose file. */
-import type { SourcePlace } from '../shared/source.ts';
+import type { FilePlace } from '../../proxy-files/file-place.ts';
 import type { YamlNode } from '../shared/yaml-node.ts';
 import { type Middleware, type Option, type Parts, type Router, withoutProvider } from './parts.ts';
 
@@ -24,7 +24,7 @@ export function labelParts(document: YamlNode): Parts {
 /** A map, or a list of `name=value`. In compose files, `$$` is a dollar. */
 function labelsOf(node: YamlNode | undefined): Label[] {
   if (node === undefined) return [];
-  const written: [string, string, SourcePlace][] = node.isMap
+  const written: [string, string, FilePlace][] = node.isMap
     ? node.entries().map(([name, value]) => [name, value.text ?? '', value.place])
     : node.items().map((item) => {
         const text = item.text ?? '';
@@ -54,7 +54,7 @@ function middlewaresOf(labels: readonly Label[]): Middleware[] {
     for (const { path, text, place } of group)
       options.set(path.slice(3).join('.').toLowerCase(), { text, place });
     const chain = options.get('middlewares')?.text.split(',').map(withoutProvider) ?? [];
-    return { name, kind, options, chain, place: group[0]?.place as SourcePlace };
+    return { name, kind, options, chain, place: group[0]?.place as FilePlace };
   });
 }
 
@@ -73,6 +73,6 @@ function routersOf(labels: readonly Label[]): Router[] {
       .filter((each) => each.trim() !== '')
       .map(withoutProvider),
     hasPriority: options.has('priority'),
-    place: (options.get('rule') ?? [...options.values()][0])?.place as SourcePlace,
+    place: (options.get('rule') ?? [...options.values()][0])?.place as FilePlace,
   }));
 }

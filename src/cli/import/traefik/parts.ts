@@ -1,11 +1,12 @@
 /** Routers and middlewares of Traefik, wherever they are configured. */
+
+import type { FilePlace } from '../../proxy-files/file-place.ts';
 import type { Finding } from '../shared/finding.ts';
-import type { SourcePlace } from '../shared/source.ts';
 
 /** The value of an option, and its place. */
 export interface Option {
   readonly text: string;
-  readonly place: SourcePlace;
+  readonly place: FilePlace;
 }
 
 /** The options of a middleware, by their path in lower case: `sourcecriterion.ipstrategy.depth`. */
@@ -18,7 +19,7 @@ export interface Middleware {
   readonly options: Options;
   /** The middlewares of a chain. */
   readonly chain: readonly string[];
-  readonly place: SourcePlace;
+  readonly place: FilePlace;
 }
 
 export interface Router {
@@ -26,7 +27,7 @@ export interface Router {
   readonly rule: string;
   readonly middlewares: readonly string[];
   readonly hasPriority: boolean;
-  readonly place: SourcePlace;
+  readonly place: FilePlace;
 }
 
 export interface Parts {

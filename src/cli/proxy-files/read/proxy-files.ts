@@ -1,7 +1,7 @@
 /** The files of a proxy: on this machine, or in what `nginx -T` has printed. */
 import { dirname, posix, resolve } from 'node:path';
 import { filesMatching, fitsPath, isPattern } from '../../../gateway/config/file-pattern.ts';
-import { displayName, readText } from '../../../gateway/config/text-file.ts';
+import { displayName, isElsewhere, readText } from '../../../gateway/config/text-file.ts';
 
 export interface ProxyText {
   /** The name that is shown to people. */
@@ -18,28 +18,30 @@ export interface ProxyFiles {
   readonly main: ProxyText;
   /** The paths of all files, the main one first, if `nginx -T` has printed them. */
   readonly dumped?: readonly string[];
-  /**
-   * The texts of the files that an include names, sorted by path if it is a pattern. `folder` is where relative paths
-   * begin; undefined: the folder of the main file. Throws a ConfigError if a file cannot be read.
-   */
-  included(path: string, folder?: string): readonly IncludedText[];
+  /** The absolute paths that an include names, sorted. Default of `folder`: that of the main file. */
+  paths(named: string, folder?: string): readonly string[];
+  /** Throws a ConfigError if the file cannot be read. */
+  read(path: string): IncludedText;
+  /** Whether the text of the file must not be shown, since the author of the main file may not be allowed to read it. */
+  isElsewhere(path: string): boolean;
 }
 
 /** `path`: where relative includes begin, unless the text is the output of `nginx -T`. */
-export function filesOf(path: string, text: string): ProxyFiles {
-  return filesOfDump(text) ?? filesOnDisk(path, text);
+export function filesOf(path: string, text: string, name = displayName(path)): ProxyFiles {
+  return filesOfDump(text) ?? filesOnDisk(path, text, name);
 }
 
 /** `path` is where relative includes begin, even if the text came from elsewhere. */
-export function filesOnDisk(path: string, text: string): ProxyFiles {
+export function filesOnDisk(path: string, text: string, name = displayName(path)): ProxyFiles {
   const home = dirname(resolve(path));
   return {
-    main: { name: displayName(path), text },
-    included(named, folder = home) {
+    main: { name, text },
+    paths(named, folder = home) {
       const wanted = resolve(folder, named);
-      const paths = isPattern(named) ? filesMatching(wanted) : [wanted];
-      return paths.map((each) => ({ path: each, name: displayName(each), text: readText(each) }));
+      return isPattern(named) ? filesMatching(wanted) : [wanted];
     },
+    read: (each) => ({ path: each, name: displayName(each), text: readText(each) }),
+    isElsewhere: (each) => isElsewhere(each, home),
   };
 }
 
@@ -60,13 +62,13 @@ function filesOfDump(text: string): ProxyFiles | undefined {
   return {
     main: { name: path, text: main },
     dumped: [...files.keys()],
-    included(named, folder = posix.dirname(path)) {
+    paths(named, folder = posix.dirname(path)) {
       const wanted = posix.resolve(folder, named);
-      const all = isPattern(named)
-        ? [...files.keys()].filter((each) => fitsPath(wanted, each)).sort()
-        : [wanted];
-      // NGINX has read every file that it needs, so a missing one was empty or is not included.
-      return all.map((each) => ({ path: each, name: each, text: files.get(each) ?? '' }));
+      if (!isPattern(named)) return [wanted];
+      return [...files.keys()].filter((each) => fitsPath(wanted, each)).sort();
     },
+    // NGINX has read every file that it needs, so a missing one was empty or is not included.
+    read: (each) => ({ path: each, name: each, text: files.get(each) ?? '' }),
+    isElsewhere: () => false,
   };
 }

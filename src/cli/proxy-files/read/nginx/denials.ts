@@ -1,7 +1,8 @@
 /** Finds what keeps the answers of headgate, or the site's own 401 and 403, from the client. */
+
+import { type Directive, directiveText } from '../../nginx-syntax/directive.ts';
 import { type DoctorFinding, found } from '../catalog.ts';
 import { inherited, isChecked, type Level, nearest, onlyLeadsOn, PASS } from './levels.ts';
-import type { Directive } from './tree.ts';
 
 /** `levels`: those of the site. */
 export function nginxDenials(levels: readonly Level[]): DoctorFinding[] {
@@ -24,13 +25,13 @@ function takenStatuses({ at }: Level): DoctorFinding[] {
   for (const status of ['401', '403']) {
     const [first, ...others] = lines.filter((line) => statusesOf(line).includes(status));
     if (first === undefined || leadsToHeadgate(first) || !others.some(leadsToHeadgate)) continue;
-    places.set(first.place, [...(places.get(first.place) ?? []), status]);
+    places.set(first.where, [...(places.get(first.where) ?? []), status]);
   }
-  return lines.flatMap(({ args, place }) => {
-    const statuses = places.get(place);
+  return lines.flatMap(({ args, where }) => {
+    const statuses = places.get(where);
     if (statuses === undefined) return [];
     const problem = `error_page ${statuses.join(' ')} stands above that of headgate, so denied clients get ${args.at(-1)}`;
-    return [found('denial-becomes-page', place, problem)];
+    return [found('denial-becomes-page', where, problem)];
   });
 }
 
@@ -51,7 +52,7 @@ function replacedRefusals(level: Level): DoctorFinding[] {
   const causes = [...ownRefusals(level), ...interceptions(level)];
   if (!INNER.has(at.name) || causes.length === 0) return [];
   const problem = `the part turns the site's own 401 into a 503, and empties its 403: ${listOf(causes)}`;
-  return [found('own-refusal-replaced', at.place, problem)];
+  return [found('own-refusal-replaced', at.where, problem)];
 }
 
 /** Blocks in which requests end. */
@@ -91,16 +92,16 @@ function lostPages(level: Level): DoctorFinding[] {
     return [
       found(
         'own-403-page-unused',
-        at.place,
+        at.where,
         `a 403 of the site has no page here: ${listOf(unused)}`,
       ),
     ];
   const causes = outer.length > 0 ? [] : interceptions(level);
   if (causes.length === 0) return [];
   const problem = `a 403 of the application loses its body and its cookies: ${listOf(causes)}`;
-  return [found('own-403-body-lost', at.place, problem)];
+  return [found('own-403-body-lost', at.where, problem)];
 }
 
 function listOf(lines: readonly Directive[]): string {
-  return lines.map(({ name, args, place }) => `${[name, ...args].join(' ')} (${place})`).join(', ');
+  return lines.map((line) => `${directiveText(line)} (${line.where})`).join(', ');
 }

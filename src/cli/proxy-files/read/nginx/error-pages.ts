@@ -1,4 +1,6 @@
 /** Finds error pages that lead from a location without a check into one with it, where a denial is no 429. */
+
+import type { Directive } from '../../nginx-syntax/directive.ts';
 import { type DoctorFinding, found } from '../catalog.ts';
 import { statusesOf } from './denials.ts';
 import {
@@ -13,7 +15,6 @@ import {
 } from './levels.ts';
 import { locationFor } from './locations.ts';
 import { serversThatAsk } from './sites.ts';
-import type { Directive } from './tree.ts';
 
 /** NGINX uses error pages once for a request, unless they are recursive. */
 export function nginxErrorPages(tree: readonly Directive[]): DoctorFinding[] {
@@ -40,6 +41,6 @@ function pagesOf({ at, around }: Level, server: Level): DoctorFinding[] {
     if (!isForClients || !location || !isChecked(location)) return [];
     if (!location.at.block.some(({ name }) => PASS.test(name))) return [];
     const problem = `error_page ${line.args.join(' ')} leads from location ${at.args.join(' ')} to ${location.at.args.join(' ')}, where a denied client gets the 403 of NGINX`;
-    return [found('denial-on-error-page', line.place, problem)];
+    return [found('denial-on-error-page', line.where, problem)];
   });
 }

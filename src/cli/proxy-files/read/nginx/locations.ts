@@ -1,7 +1,8 @@
 /** Which location of NGINX takes a request. */
+
+import type { Directive } from '../../nginx-syntax/directive.ts';
 import { matchesExpression } from '../expression.ts';
 import { innerLevels, type Level } from './levels.ts';
-import type { Directive } from './tree.ts';
 
 interface Rule {
   /** `=`, `^~`, `~`, `~*`, or empty for a prefix. */
@@ -17,7 +18,10 @@ export function ruleOf({ name, args }: Directive): Rule {
 
 /** Stands for a location with an expression that may match. Nothing is known of its lines. */
 export const UNKNOWN: Level = {
-  at: { name: 'location', args: [], block: [], place: '', isPart: false },
+  at: {
+    ...{ name: 'location', args: [], written: [], block: [], where: '', isPart: false },
+    place: { file: '', line: 1, column: 1 },
+  },
   around: [],
 };
 

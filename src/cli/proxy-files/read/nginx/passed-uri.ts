@@ -1,6 +1,7 @@
 /** The URI in a `proxy_pass`. */
+
+import type { Directive } from '../../nginx-syntax/directive.ts';
 import { ruleOf } from './locations.ts';
-import type { Directive } from './tree.ts';
 
 const URL_WITH_URI =
   /^[a-z]+:\/\/(?:unix:[^:]*:|(?!unix:)[^/$]*(?:\$\{?(?!request_uri|uri)\w+\}?)?[^/$]*)([/$].*)$/;

@@ -1,4 +1,6 @@
 /** The lines of NGINX after which a request has another path than its client sent. */
+
+import type { Directive } from '../../nginx-syntax/directive.ts';
 import { expressionSamples } from '../expression-samples.ts';
 import { changeTo, OLD_PATH, type PathChange, prefixReplaced } from '../path-change.ts';
 import type { Rewrite } from '../rewrites.ts';
@@ -6,7 +8,6 @@ import { type CheckedServer, checkedServers } from './behind-check.ts';
 import { innerLevels, type Level, levelsIn, nearest, PASS } from './levels.ts';
 import { locationFor, ruleOf, UNKNOWN } from './locations.ts';
 import { uriOf } from './passed-uri.ts';
-import type { Directive } from './tree.ts';
 import { type ServersOf, serversIn, valuesOf } from './upstreams.ts';
 
 export function nginxRewrites(tree: readonly Directive[]): Rewrite[] {
@@ -15,7 +16,7 @@ export function nginxRewrites(tree: readonly Directive[]): Rewrite[] {
     const places = new Places(checked, serversIn(server.around[0] ?? server.at));
     return movesOf(server).map(({ line, from, change, stays = false, becomesGet = false }) => ({
       what: [line.name, ...line.args].join(' '),
-      place: line.place,
+      place: line.where,
       hosts,
       change,
       sent: from === undefined ? [] : samplesIn(from.at),
