@@ -42,6 +42,7 @@ export class NginxTokens {
   #at: number;
   #line = 1;
   #lineStart = 0;
+  #lineEnd: number;
   #words = 0;
   #isPart = false;
 
@@ -50,6 +51,7 @@ export class NginxTokens {
     this.#text = text;
     this.#at = text.startsWith('\ufeff') ? 1 : 0;
     this.#lineStart = this.#at;
+    this.#lineEnd = this.#endOfLine(this.#at);
   }
 
   /** Undefined at the end of the file. Throws an NginxSyntaxError. */
@@ -90,7 +92,8 @@ export class NginxTokens {
     const place = this.#text[this.#at] === '#' ? this.#place() : undefined;
     const [comment] = this.#match(COMMENT) ?? [];
     if (comment === undefined || place === undefined) return false;
-    this.#refuseLonger(comment.length, place);
+    // The sign before it does not count.
+    this.#refuseLonger(comment.length - 1, place);
     const mark = PART.exec(comment)?.[1];
     if (mark !== undefined) this.#isPart = mark !== 'end of part';
     return true;
@@ -133,12 +136,16 @@ export class NginxTokens {
 
   #place(shift = 0): FilePlace {
     const at = this.#at + shift;
-    for (;;) {
-      const end = this.#text.indexOf('\n', this.#lineStart);
-      if (end === -1 || end >= at) break;
+    while (this.#lineEnd < at) {
       this.#line++;
-      this.#lineStart = end + 1;
+      this.#lineStart = this.#lineEnd + 1;
+      this.#lineEnd = this.#endOfLine(this.#lineStart);
     }
     return { file: this.#file, line: this.#line, column: at - this.#lineStart + 1 };
+  }
+
+  #endOfLine(start: number): number {
+    const end = this.#text.indexOf('\n', start);
+    return end === -1 ? this.#text.length : end;
   }
 }
