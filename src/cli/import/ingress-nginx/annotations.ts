@@ -2,6 +2,7 @@
 
 import type { FilePlace } from '../../proxy-files/file-place.ts';
 import { type Finding, leftOut } from '../shared/finding.ts';
+import { listed } from '../shared/kubernetes.ts';
 import type { RateAmount } from '../shared/rates.ts';
 import type { YamlNode } from '../shared/yaml-node.ts';
 
@@ -59,10 +60,7 @@ export function annotatedLimits(annotations: readonly [string, YamlNode][]): Ann
     ];
   });
   const allowed = byName.get('limit-allowlist') ?? byName.get('limit-whitelist');
-  const exempt = (allowed?.text ?? '')
-    .split(',')
-    .map((each) => each.trim())
-    .filter((each) => each !== '');
+  const exempt = listed(allowed?.text ?? '');
   findings.push(...known.flatMap(([name, node]) => otherLimit(name, node)));
   return { limits, exempt, findings };
 }

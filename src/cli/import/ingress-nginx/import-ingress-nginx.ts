@@ -9,13 +9,13 @@ import { annotationsOf, type KubernetesObject, objectsIn } from '../shared/kuber
 import { type LimitedRoute, policiesOfRoutes } from '../shared/routes.ts';
 import { readDocuments } from '../shared/yaml-node.ts';
 import { type Annotated, annotatedLimits, limitText } from './annotations.ts';
-import { type IngressPath, pathsOf } from './paths.ts';
+import { type LimitedPath, pathsOf } from './paths.ts';
 
 /** An Ingress with its limits and paths. */
 interface ReadIngress {
   readonly object: KubernetesObject;
   readonly annotated: Annotated;
-  readonly paths: readonly IngressPath[];
+  readonly paths: readonly LimitedPath[];
 }
 
 export function importIngressNginx({ main: source }: ProxyFiles): ImportedFile {
@@ -100,12 +100,12 @@ function findingsOf(
   if (first === undefined) return findings;
   const { place: at } = first;
   const what = limitText(first);
-  for (const { host, template, written, place, note } of paths) {
+  for (const { host, template, written, place } of paths) {
     if (template === undefined || !isNameable(host)) {
       const why =
         'a policy file has hosts such as api.example.com, and paths such as /login, /users/:id and /files/*. Write a policy for the requests that you mean.';
       findings.push(leftOut(place, `${host ?? ''}${written}`, why));
-    } else if (note !== undefined) findings.push(approximate(place, written, note));
+    }
   }
   if (paths.length === 0) {
     findings.push(

@@ -10,13 +10,13 @@ export interface MapVariable {
   readonly fallback: string;
 }
 
-export interface GeoVariable {
+interface GeoVariable {
   readonly kind: 'geo';
   readonly networks: readonly { readonly network: string; readonly result: string }[];
   readonly fallback: string;
 }
 
-export type MadeVariable = MapVariable | GeoVariable;
+type MadeVariable = MapVariable | GeoVariable;
 
 /** By name, without the dollar. */
 export type Variables = ReadonlyMap<string, MadeVariable>;

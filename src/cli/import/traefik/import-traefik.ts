@@ -78,16 +78,12 @@ function refuseToml({ name, text }: ProxyText): void {
 class RouterReader {
   readonly findings: Finding[] = [];
   readonly used = new Set<Middleware>();
-  readonly #byName = new Map<string, Middleware[]>();
+  readonly #byName: ReadonlyMap<string, readonly Middleware[]>;
   readonly #limiters: ReadonlyMap<Middleware, RateLimit>;
 
   constructor(middlewares: readonly Middleware[], limiters: ReadonlyMap<Middleware, RateLimit>) {
     this.#limiters = limiters;
-    for (const each of middlewares) {
-      const known = this.#byName.get(each.name);
-      if (known === undefined) this.#byName.set(each.name, [each]);
-      else known.push(each);
-    }
+    this.#byName = Map.groupBy(middlewares, ({ name }) => name);
   }
 
   /** A route for each way in which the rule of the router matches. Each router has its own buckets. */

@@ -1,10 +1,10 @@
 /** Makes hosts, paths and methods of a policy file out of the rules of routers. */
+import { type Condition, readRule } from '../../proxy-files/read/traefik/router-rule.ts';
 import { hostOf } from '../shared/hosts.ts';
 import { templatesOf } from '../shared/path-regex.ts';
 import { ANY_PATH, covers, literalPath, pathsBelow } from '../shared/paths.ts';
-import { type Alternative, type Condition, readRule } from './rule.ts';
 
-export interface RuleMatch {
+interface RuleMatch {
   readonly host: string | undefined;
   readonly template: string;
   readonly methods: readonly string[] | undefined;
@@ -13,7 +13,7 @@ export interface RuleMatch {
 }
 
 /** A text says why a policy file cannot have the rule. */
-export type RuleMatches = readonly RuleMatch[] | string;
+type RuleMatches = readonly RuleMatch[] | string;
 
 export function matchesOf(rule: string): RuleMatches {
   const alternatives = readRule(rule);
@@ -36,7 +36,7 @@ type Meaning =
   | 'ignored'
   | 'unnameable';
 
-function matchOf({ conditions }: Alternative): RuleMatches {
+function matchOf(conditions: readonly Condition[]): RuleMatches {
   let host: string | undefined;
   let templates: readonly string[] | undefined;
   let method: string | undefined;

@@ -5,6 +5,7 @@ import type { Partition } from '../../../gateway/core/policy.ts';
 import { approximate, type Finding, leftOut, note } from '../shared/finding.ts';
 import { headerPartition, INVENTED } from '../shared/headers.ts';
 import type { ImportedLimit } from '../shared/imported-limit.ts';
+import { listed } from '../shared/kubernetes.ts';
 import { paceOf } from '../shared/rates.ts';
 import type { Middleware } from './parts.ts';
 
@@ -111,10 +112,7 @@ function sourceOf({ options, name, place }: Middleware, findings: Finding[]): Re
     findings.push(approximate(depth.place, `ipStrategy.depth: ${depth.text}`, why));
   }
   const excluded = option('ipstrategy.excludedips');
-  const networks = (excluded?.text ?? '')
-    .split(',')
-    .map((each) => each.trim())
-    .filter((each) => each !== '');
+  const networks = listed(excluded?.text ?? '');
   const trustedProxies = networks.filter(
     (each) => addressRange.safeParse(each).success && each !== 'cloudflare',
   );

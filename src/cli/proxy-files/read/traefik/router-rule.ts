@@ -1,9 +1,7 @@
 /** Reads the rules of Traefik's routers: Host(`a`) && (PathPrefix(`/x`) || Path(`/y`)). */
 
 /** One way in which a rule matches: all of its conditions hold. */
-export interface Alternative {
-  readonly conditions: readonly Condition[];
-}
+type Alternative = readonly Condition[];
 
 export interface Condition {
   /** `Host`, `PathPrefix` */
@@ -23,8 +21,7 @@ export function readRule(rule: string): Alternative[] | undefined {
   if (tokens === undefined) return undefined;
   const reader = new RuleReader(tokens);
   const alternatives = reader.either(0);
-  if (alternatives === undefined || !reader.isAtEnd) return undefined;
-  return alternatives.map((conditions) => ({ conditions }));
+  return reader.isAtEnd ? alternatives : undefined;
 }
 
 type Token = { readonly kind: 'sign' | 'name' | 'text'; readonly text: string };
@@ -46,8 +43,6 @@ function tokensOf(rule: string): Token[] | undefined {
   return tokens;
 }
 
-type Ways = Condition[][];
-
 class RuleReader {
   readonly #tokens: readonly Token[];
   #at = 0;
@@ -60,28 +55,28 @@ class RuleReader {
     return this.#at === this.#tokens.length;
   }
 
-  either(depth: number): Ways | undefined {
-    const ways = this.#all(depth);
-    while (ways !== undefined && this.#takes('||')) {
+  either(depth: number): Alternative[] | undefined {
+    const alternatives = this.#all(depth);
+    while (alternatives !== undefined && this.#takes('||')) {
       const more = this.#all(depth);
       if (more === undefined) return undefined;
-      ways.push(...more);
-      if (ways.length > MAX_ALTERNATIVES) return undefined;
+      alternatives.push(...more);
+      if (alternatives.length > MAX_ALTERNATIVES) return undefined;
     }
-    return ways;
+    return alternatives;
   }
 
-  #all(depth: number): Ways | undefined {
-    let ways = this.#one(depth);
-    while (ways !== undefined && this.#takes('&&')) {
+  #all(depth: number): Alternative[] | undefined {
+    let all = this.#one(depth);
+    while (all !== undefined && this.#takes('&&')) {
       const more = this.#one(depth);
-      if (more === undefined || ways.length * more.length > MAX_ALTERNATIVES) return undefined;
-      ways = ways.flatMap((left) => more.map((right) => [...left, ...right]));
+      if (more === undefined || all.length * more.length > MAX_ALTERNATIVES) return undefined;
+      all = all.flatMap((left) => more.map((right) => [...left, ...right]));
     }
-    return ways;
+    return all;
   }
 
-  #one(depth: number): Ways | undefined {
+  #one(depth: number): Alternative[] | undefined {
     if (depth > MAX_DEPTH) return undefined;
     if (this.#takes('!')) return negated(this.#one(depth + 1));
     if (this.#takes('(')) {
@@ -96,7 +91,7 @@ class RuleReader {
       this.#at++;
       if (!this.#takes(',')) break;
     }
-    return this.#takes(')') ? waysOf(name.text, args) : undefined;
+    return this.#takes(')') ? alternativesOf(name.text, args) : undefined;
   }
 
   #takes(sign: string): boolean {
@@ -108,14 +103,14 @@ class RuleReader {
 }
 
 /** In version 2 of the syntax, a condition with several values holds for any of them. */
-function waysOf(name: string, args: string[]): Ways {
+function alternativesOf(name: string, args: string[]): Alternative[] {
   const severalAreOne = /^(Headers?|HeadersRegexp|HeaderRegexp|Query|QueryRegexp)$/.test(name);
   if (severalAreOne || args.length < 2) return [[{ name, args, isNegated: false }]];
   return args.map((arg) => [{ name, args: [arg], isNegated: false }]);
 }
 
 /** Only what a policy file cannot have anyway, so the conditions are kept together. */
-function negated(ways: Ways | undefined): Ways | undefined {
-  if (ways === undefined) return undefined;
-  return [ways.flat().map((condition) => ({ ...condition, isNegated: true }))];
+function negated(alternatives: Alternative[] | undefined): Alternative[] | undefined {
+  if (alternatives === undefined) return undefined;
+  return [alternatives.flat().map((condition) => ({ ...condition, isNegated: true }))];
 }
