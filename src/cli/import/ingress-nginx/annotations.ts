@@ -2,8 +2,8 @@
 
 import type { FilePlace } from '../../proxy-files/file-place.ts';
 import { type Finding, leftOut } from '../shared/finding.ts';
-import { listed } from '../shared/kubernetes.ts';
-import type { RateAmount } from '../shared/rates.ts';
+import type { RateAmount } from '../shared/imported-limit.ts';
+import { listed } from '../shared/texts.ts';
 import type { YamlNode } from '../shared/yaml-node.ts';
 
 export interface AnnotatedLimit {

@@ -3,9 +3,9 @@ import { addressRange } from '../../../gateway/config/policy-file/address-range.
 import { lineText } from '../../proxy-files/file-place.ts';
 import type { ProxyFiles } from '../../proxy-files/read/proxy-files.ts';
 import { approximate, type Finding, leftOut, wrongSource } from '../shared/finding.ts';
-import { hostOf } from '../shared/hosts.ts';
 import type { ExemptEntry, ImportedFile } from '../shared/imported-limit.ts';
 import { annotationsOf, type KubernetesObject, objectsIn } from '../shared/kubernetes.ts';
+import { hostOf } from '../shared/paths.ts';
 import { type LimitedRoute, policiesOfRoutes } from '../shared/routes.ts';
 import { readDocuments } from '../shared/yaml-node.ts';
 import { type Annotated, annotatedLimits, limitText } from './annotations.ts';

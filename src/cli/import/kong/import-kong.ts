@@ -4,8 +4,7 @@ import { lineText, placeText } from '../../proxy-files/file-place.ts';
 import type { ProxyFiles } from '../../proxy-files/read/proxy-files.ts';
 import { approximate, type Finding, leftOut, wrongSource } from '../shared/finding.ts';
 import type { ImportedFile, ImportedLimit, ImportedRules } from '../shared/imported-limit.ts';
-import { suggestedLimit } from '../shared/limit-text.ts';
-import { rateText, windowProblem } from '../shared/rates.ts';
+import { rateText, suggestedLimit, windowProblem } from '../shared/rates.ts';
 import {
   type LimitedRoute,
   orderFindings,
@@ -16,9 +15,14 @@ import { readDocuments } from '../shared/yaml-node.ts';
 import { kubernetesEntities } from './custom-resources.ts';
 import { declarativeEntities } from './declarative.ts';
 import type { Entities, Plugin, Route } from './entities.ts';
-import { keyHeaderOf } from './key-auth.ts';
 import { matchesOf } from './matches.ts';
-import { consumerPlugin, otherPlugin, PluginReader, RATE_LIMITING } from './plugins.ts';
+import {
+  consumerPlugin,
+  keyHeaderOf,
+  otherPlugin,
+  PluginReader,
+  RATE_LIMITING,
+} from './plugins.ts';
 
 export function importKong({ main: source }: ProxyFiles): ImportedFile {
   const documents = readDocuments(source);

@@ -1,8 +1,7 @@
 /** Makes hosts, paths and methods of a policy file out of Kong's routes. */
 import { approximate, type Finding, leftOut } from '../shared/finding.ts';
-import { hostOf } from '../shared/hosts.ts';
 import { templatesOf } from '../shared/path-regex.ts';
-import { ANY_PATH, literalPath, pathsBelow } from '../shared/paths.ts';
+import { ANY_PATH, hostOf, literalPath, pathsBelow } from '../shared/paths.ts';
 import type { Route, RoutePath } from './entities.ts';
 
 export interface RouteMatches {

@@ -1,7 +1,7 @@
-/** Reads the plugins of Kong that limit requests. */
+/** Reads the plugins of Kong that limit requests, and the one that names the header of API keys. */
 import type { Partition } from '../../../gateway/core/policy.ts';
 import { approximate, type Finding, leftOut, note } from '../shared/finding.ts';
-import { headerPartition, INVENTED } from '../shared/headers.ts';
+import { headerPartition, INVENTED, isKeyHeader } from '../shared/headers.ts';
 import type { ImportedLimit } from '../shared/imported-limit.ts';
 import type { YamlNode } from '../shared/yaml-node.ts';
 import type { Plugin } from './entities.ts';
@@ -174,4 +174,29 @@ export function consumerPlugin(
       .replace(/^[-_]+/, '') || 'plan';
   const why = `limits of a consumer or a group are those of a plan. Make a key with headgate key new --id ${plan} --plan ${plan}, list it in identity.api_key.keys, and give policies plans: { ${plan}: [${limits.join(', ')}] }.`;
   return leftOut(place, `${name} of ${consumer ?? 'a consumer'}`, why);
+}
+
+export interface KeyHeader {
+  /** Undefined if the file has no key-auth. */
+  readonly header: string | undefined;
+  readonly findings: readonly Finding[];
+}
+
+/** Of Kong, if key_names is not set. */
+const DEFAULT_NAME = 'apikey';
+const LIST_KEYS =
+  'a policy file has only the SHA-256 of keys. Print entries for identity.api_key.keys with headgate key new. Until then, a key also counts for its address.';
+
+export function keyHeaderOf(plugins: readonly Plugin[]): KeyHeader {
+  const [plugin] = plugins.filter(({ name }) => /^key-auth(-enc)?$/.test(name));
+  if (plugin === undefined) return { header: undefined, findings: [] };
+  const names = plugin.config?.get('key_names')?.texts() ?? [DEFAULT_NAME];
+  const header = names.map((name) => name.toLowerCase()).find(isKeyHeader);
+  const at = { place: plugin.place, what: `${plugin.name} ${names.join(', ')}` };
+  if (header === undefined) {
+    const why =
+      'headgate reads API keys from headers with letters, digits and "-" in their names. Set identity.api_key.header.';
+    return { header: DEFAULT_NAME, findings: [approximate(at.place, at.what, why)] };
+  }
+  return { header, findings: [leftOut(at.place, at.what, LIST_KEYS)] };
 }

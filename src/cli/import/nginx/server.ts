@@ -2,7 +2,7 @@
 
 import { type Directive, directiveText, named } from '../../proxy-files/nginx-syntax/directive.ts';
 import { type Finding, leftOut } from '../shared/finding.ts';
-import { hostOf } from '../shared/hosts.ts';
+import { hostOf } from '../shared/paths.ts';
 import { returnsAtOnce } from './locations.ts';
 
 export interface ServerHosts {

@@ -2,7 +2,11 @@
 import type { Partition } from '../../../gateway/core/policy.ts';
 import type { FilePlace } from '../../proxy-files/file-place.ts';
 import type { Finding } from './finding.ts';
-import type { RateAmount } from './rates.ts';
+
+export interface RateAmount {
+  readonly limit: number;
+  readonly windowMs: number;
+}
 
 export interface ImportedLimit {
   readonly rate: RateAmount;

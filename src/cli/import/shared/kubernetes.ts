@@ -1,5 +1,6 @@
 /** Kubernetes objects in YAML documents. */
 import type { FilePlace } from '../../proxy-files/file-place.ts';
+import { listed } from './texts.ts';
 import type { YamlNode } from './yaml-node.ts';
 
 export interface KubernetesObject {
@@ -36,14 +37,6 @@ export function annotationsOf({ node }: KubernetesObject): [string, YamlNode][] 
 export function annotationList(object: KubernetesObject, name: string): string[] {
   const text = annotationsOf(object).find(([key]) => key === name)?.[1].text ?? '';
   return listed(text);
-}
-
-/** `a, b` without empty parts. */
-export function listed(text: string): string[] {
-  return text
-    .split(',')
-    .map((each) => each.trim())
-    .filter((each) => each !== '');
 }
 
 /** A path of an Ingress. */

@@ -7,8 +7,7 @@ import {
   objectsIn,
 } from '../shared/kubernetes.ts';
 import type { YamlNode } from '../shared/yaml-node.ts';
-import { middlewareOf } from './dynamic.ts';
-import { type Parts, type Router, withoutProvider } from './parts.ts';
+import { middlewareOf, type Parts, type Router, withoutProvider } from './parts.ts';
 
 const ANNOTATION = 'traefik.ingress.kubernetes.io/router.middlewares';
 

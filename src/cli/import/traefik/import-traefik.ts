@@ -4,14 +4,13 @@ import { lineText, placeText } from '../../proxy-files/file-place.ts';
 import type { ProxyFiles, ProxyText } from '../../proxy-files/read/proxy-files.ts';
 import { approximate, type Finding, leftOut, wrongSource } from '../shared/finding.ts';
 import type { ImportedFile, ImportedLimit } from '../shared/imported-limit.ts';
-import { suggestedLimit } from '../shared/limit-text.ts';
+import { suggestedLimit } from '../shared/rates.ts';
 import { type LimitedRoute, orderFindings, policiesOfRoutes } from '../shared/routes.ts';
 import { readDocuments } from '../shared/yaml-node.ts';
 import { kubernetesParts } from './custom-resources.ts';
-import { dynamicParts } from './dynamic.ts';
 import { labelParts } from './labels.ts';
 import { matchesOf } from './matches.ts';
-import type { Middleware, Parts, Router } from './parts.ts';
+import { dynamicParts, type Middleware, type Parts, type Router } from './parts.ts';
 import { type RateLimit, rateLimitOf } from './rate-limit.ts';
 
 export function importTraefik({ main: source }: ProxyFiles): ImportedFile {

@@ -1,6 +1,6 @@
 /** Labels of Docker containers, as in a compose file. */
 import type { FilePlace } from '../../proxy-files/file-place.ts';
-import { listed } from '../shared/kubernetes.ts';
+import { listed } from '../shared/texts.ts';
 import type { YamlNode } from '../shared/yaml-node.ts';
 import { type Middleware, type Option, type Parts, type Router, withoutProvider } from './parts.ts';
 

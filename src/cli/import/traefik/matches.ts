@@ -1,8 +1,7 @@
 /** Makes hosts, paths and methods of a policy file out of the rules of routers. */
 import { type Condition, readRule } from '../../proxy-files/read/traefik/router-rule.ts';
-import { hostOf } from '../shared/hosts.ts';
 import { templatesOf } from '../shared/path-regex.ts';
-import { ANY_PATH, covers, literalPath, pathsBelow } from '../shared/paths.ts';
+import { ANY_PATH, covers, hostOf, literalPath, pathsBelow } from '../shared/paths.ts';
 
 interface RuleMatch {
   readonly host: string | undefined;

@@ -5,8 +5,8 @@ import type { Partition } from '../../../gateway/core/policy.ts';
 import { approximate, type Finding, leftOut, note } from '../shared/finding.ts';
 import { headerPartition, INVENTED } from '../shared/headers.ts';
 import type { ImportedLimit } from '../shared/imported-limit.ts';
-import { listed } from '../shared/kubernetes.ts';
 import { paceOf } from '../shared/rates.ts';
+import { listed } from '../shared/texts.ts';
 import type { Middleware } from './parts.ts';
 
 export interface RateLimit {

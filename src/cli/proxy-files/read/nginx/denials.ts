@@ -1,8 +1,19 @@
 /** Finds what keeps the answers of headgate, or the site's own 401 and 403, from the client. */
-
 import { type Directive, directiveText } from '../../nginx-syntax/directive.ts';
 import { type DoctorFinding, found } from '../catalog.ts';
-import { inherited, isChecked, type Level, nearest, onlyLeadsOn, PASS } from './levels.ts';
+import {
+  inherited,
+  innerLevels,
+  isChecked,
+  isForHeadgate,
+  type Level,
+  levelsIn,
+  nearest,
+  onlyLeadsOn,
+  PASS,
+} from './levels.ts';
+import { locationFor } from './locations.ts';
+import { serversThatAsk } from './sites.ts';
 
 /** `levels`: those of the site. */
 export function nginxDenials(levels: readonly Level[]): DoctorFinding[] {
@@ -104,4 +115,33 @@ function lostPages(level: Level): DoctorFinding[] {
 
 function listOf(lines: readonly Directive[]): string {
   return lines.map((line) => `${directiveText(line)} (${line.where})`).join(', ');
+}
+
+/** NGINX uses error pages once for a request, unless they are recursive. */
+export function nginxErrorPages(tree: readonly Directive[]): DoctorFinding[] {
+  const places = new Map<string, DoctorFinding>();
+  for (const server of serversThatAsk(tree))
+    for (const level of levelsIn(server.at, server.around).filter(isPassedBy))
+      for (const finding of pagesOf(level, server)) places.set(finding.subject, finding);
+  return [...places.values()];
+}
+
+/** Whether requests end in the location, without a check. */
+function isPassedBy({ at, around }: Level): boolean {
+  const isHere = at.name === 'location' && !isForHeadgate(at) && !isChecked({ at, around });
+  return isHere && inherited('recursive_error_pages', [at, ...around]) !== 'on';
+}
+
+function pagesOf({ at, around }: Level, server: Level): DoctorFinding[] {
+  return nearest('error_page', [at, ...around]).flatMap((line) => {
+    const target = line.args.at(-1) ?? '';
+    const isForClients = statusesOf(line).some((status) => status.startsWith('4'));
+    const location = target.startsWith('@')
+      ? innerLevels(server).find((each) => each.at.args[0] === target)
+      : target.startsWith('/') && locationFor(target.replace(/\?.*$/, ''), innerLevels(server));
+    if (!isForClients || !location || !isChecked(location)) return [];
+    if (!location.at.block.some(({ name }) => PASS.test(name))) return [];
+    const problem = `error_page ${line.args.join(' ')} leads from location ${at.args.join(' ')} to ${location.at.args.join(' ')}, where a denied client gets the 403 of NGINX`;
+    return [found('denial-on-error-page', line.where, problem)];
+  });
 }

@@ -1,5 +1,4 @@
 /** Which location of NGINX takes a request. */
-
 import type { Directive } from '../../nginx-syntax/directive.ts';
 import { matchesExpression } from '../expression.ts';
 import { innerLevels, type Level } from './levels.ts';
@@ -43,4 +42,14 @@ export function locationFor(path: string, levels: readonly Level[]): Level | und
     if (matches) return locationFor(path, innerLevels(level)) ?? level;
   }
   return inside ?? longest?.level;
+}
+
+const URL_WITH_URI =
+  /^[a-z]+:\/\/(?:unix:[^:]*:|(?!unix:)[^/$]*(?:\$\{?(?!request_uri|uri)\w+\}?)?[^/$]*)([/$].*)$/;
+
+/** `/api/` of `http://127.0.0.1:3000/api/`. Undefined if the request keeps its path. */
+export function uriOf(url: string, location: Directive): string | undefined {
+  const { kind, text } = ruleOf(location);
+  const uri = URL_WITH_URI.exec(url)?.[1];
+  return text === '' || (uri === text && !kind.startsWith('~')) ? undefined : uri;
 }

@@ -6,8 +6,7 @@ import { changeTo, OLD_PATH, type PathChange, prefixReplaced } from '../path-cha
 import type { Rewrite } from '../rewrites.ts';
 import { type CheckedServer, checkedServers } from './behind-check.ts';
 import { innerLevels, type Level, levelsIn, nearest, PASS } from './levels.ts';
-import { locationFor, ruleOf, UNKNOWN } from './locations.ts';
-import { uriOf } from './passed-uri.ts';
+import { locationFor, ruleOf, UNKNOWN, uriOf } from './locations.ts';
 import { type ServersOf, serversIn, valuesOf } from './upstreams.ts';
 
 export function nginxRewrites(tree: readonly Directive[]): Rewrite[] {

@@ -1,4 +1,4 @@
-/** Writes single values of a policy file. */
+/** Reads and writes texts of configurations. */
 
 /** Words that YAML reads as something else than text. */
 const MEANINGFUL = /^(true|false|null|yes|no|on|off|y|n|~|\d.*)$/i;
@@ -21,4 +21,12 @@ export function commentText(text: string): string {
     .replaceAll(/ {2,}/g, ' ')
     .trim();
   return line.length > 160 ? `${line.slice(0, 157)}...` : line;
+}
+
+/** `a, b` without empty parts. */
+export function listed(text: string): string[] {
+  return text
+    .split(',')
+    .map((each) => each.trim())
+    .filter((each) => each !== '');
 }
