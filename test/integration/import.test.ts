@@ -38,6 +38,18 @@ describe('the command', () => {
     expect(run.stderr).toContain('standard input:2:5: limit_req_zone');
   });
 
+  test('reads the output of nginx -T', async () => {
+    const dump = [
+      '# configuration file /etc/nginx/nginx.conf:',
+      'http { limit_req_zone $remote_addr zone=a:1m rate=1r/s; include sites/*; }',
+      '# configuration file /etc/nginx/sites/a:',
+      'server { location = /login { limit_req zone=a; } }',
+    ];
+    const run = await runCommand(['import', 'nginx', '-'], { input: `${dump.join('\n')}\n` });
+    expect(run.code).toBe(0);
+    expect(run.stdout).toContain('from limit_req zone=a, /etc/nginx/sites/a:1');
+  });
+
   test('writes a file, which passes headgate check, and overwrites none unasked', async () => {
     const cwd = newFolder();
     const out = ['--out', 'policies.yaml'];

@@ -23,7 +23,7 @@ const CONVERTERS: Readonly<Record<ImportKind, (source: ProxyFiles) => ImportedFi
 export interface Imported {
   /** A valid policy file. */
   readonly text: string;
-  /** By file and line. */
+  /** They are sorted by file and line. */
   readonly findings: readonly Finding[];
   /** Policies besides the default. */
   readonly policies: number;

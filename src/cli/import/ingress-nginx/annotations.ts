@@ -24,7 +24,7 @@ export interface Annotated {
 const NAME =
   /^(?:[a-z0-9.-]+\/)(limit-[a-z-]+|global-rate-limit[a-z-]*|configuration-snippet|server-snippet)$/;
 const WINDOWS_MS = { 'limit-rps': 1_000, 'limit-rpm': 60_000 } as const;
-/** Of ingress-nginx, if there is no annotation limit-burst-multiplier. */
+/** ingress-nginx uses this one without an annotation limit-burst-multiplier. */
 const BURST_MULTIPLIER = 5;
 
 const LEFT_OUT: Readonly<Record<string, string>> = {

@@ -87,7 +87,7 @@ function isNameable(host: string | undefined): boolean {
 
 interface Made {
   readonly limited: readonly ReadIngress[];
-  /** By Ingress: how many policies it became. */
+  /** How many policies an Ingress became. */
   readonly counts: ReadonlyMap<string, number>;
 }
 

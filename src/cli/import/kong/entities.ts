@@ -36,9 +36,9 @@ export interface Service {
 
 export interface Entities {
   readonly routes: readonly Route[];
-  /** For all requests. */
+  /** Plugins that apply to all requests. */
   readonly global: readonly Plugin[];
-  /** Those that are attached to nothing that can be read. */
+  /** Plugins that are attached to nothing that can be read. */
   readonly loose: readonly Plugin[];
 }
 

@@ -90,7 +90,7 @@ function isLimiting({ name }: Plugin): boolean {
   return RATE_LIMITING.includes(name);
 }
 
-/** Of each kind of plugin Kong runs one: that of the route, else that of the service, else the one for all requests. */
+/** Kong runs one plugin of each kind: that of the route, else that of the service, else the one for all requests. */
 function effective(...levels: readonly (readonly Plugin[])[]): Plugin[] {
   return RATE_LIMITING.flatMap((name) => {
     const found = levels.flatMap((plugins) =>

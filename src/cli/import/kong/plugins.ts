@@ -101,7 +101,7 @@ export class PluginReader {
     return per;
   }
 
-  /** With what differs from Kong. */
+  /** The text says what differs from Kong. */
   #partition(by: string, config: YamlNode | undefined): [Partition, string?] {
     switch (by) {
       case 'ip':
@@ -182,7 +182,7 @@ export interface KeyHeader {
   readonly findings: readonly Finding[];
 }
 
-/** Of Kong, if key_names is not set. */
+/** Kong reads this header if key_names is not set. */
 const DEFAULT_NAME = 'apikey';
 const LIST_KEYS =
   'a policy file has only the SHA-256 of keys. Print entries for identity.api_key.keys with headgate key new. Until then, a key also counts for its address.';

@@ -79,7 +79,7 @@ interface MadePolicies {
   readonly whole: ImportedRules | undefined;
   readonly policies: readonly ImportedPolicy[];
   readonly findings: readonly Finding[];
-  /** By zone: the policies that count in it. */
+  /** The policies that count in a zone. */
   readonly used: ReadonlyMap<string, readonly string[]>;
 }
 

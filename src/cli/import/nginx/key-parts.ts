@@ -43,7 +43,6 @@ export function isAddressVariable(name: string): boolean {
   return ADDRESSES.test(name) && !name.startsWith('http_');
 }
 
-/** Of a key of these variables, and of literal text. */
 export function meaningOfParts(names: readonly string[], variables: Variables): KeyMeaning {
   const parts: Part[] = [];
   for (const name of names) {

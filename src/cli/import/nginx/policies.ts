@@ -9,11 +9,11 @@ import { type LocationLimits, orderFindings } from './locations.ts';
 import type { MethodRules, Rules } from './rules.ts';
 
 export interface ServerPolicies {
-  /** For all requests that no policy names. Undefined if they are not limited. */
+  /** Applies to requests that no policy names. Undefined if they are not limited. */
   readonly whole: ImportedRules | undefined;
   readonly policies: readonly ImportedPolicy[];
   readonly findings: readonly Finding[];
-  /** By policy: the zones that it counts in. */
+  /** The zones that a policy counts in. */
   readonly zones: ReadonlyMap<ImportedPolicy | ImportedRules, readonly string[]>;
 }
 

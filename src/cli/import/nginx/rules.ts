@@ -32,7 +32,7 @@ export class Rules {
     this.#zones = zones;
   }
 
-  /** Those for the other methods come last. */
+  /** The rules for all other methods come last. */
   of(level: Level): MethodRules[] {
     const carried = level.limits
       .map((each) => this.#carry(each))

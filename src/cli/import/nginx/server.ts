@@ -7,7 +7,7 @@ import { returnsAtOnce } from './locations.ts';
 
 export interface ServerHosts {
   readonly directive: Directive;
-  /** Those that a policy file can name. */
+  /** Hosts that a policy file can name. */
   readonly hosts: readonly string[];
   /** Whether it answers hosts that no server names. */
   readonly isCatchAll: boolean;

@@ -5,7 +5,7 @@ export interface MapVariable {
   readonly kind: 'map';
   /** `$limit` */
   readonly source: string;
-  /** In the order of the file, without the default. */
+  /** They have the order of the file, and the default is not among them. */
   readonly values: readonly { readonly pattern: string; readonly result: string }[];
   readonly fallback: string;
 }
@@ -18,7 +18,7 @@ interface GeoVariable {
 
 type MadeVariable = MapVariable | GeoVariable;
 
-/** By name, without the dollar. */
+/** The names have no dollar. */
 export type Variables = ReadonlyMap<string, MadeVariable>;
 
 const OF_MAP: readonly string[] = ['hostnames', 'volatile', 'default', 'include'];

@@ -1,4 +1,4 @@
-/** What the person who runs an import has to know about one place of the source. */
+/** Diagnostics of an import: what differs at one place of the source. */
 import type { Diagnostic } from '../../../gateway/config/diagnostic.ts';
 import { type FilePlace, placeText } from '../../proxy-files/file-place.ts';
 

@@ -60,7 +60,7 @@ export function covers(outer: string | undefined, inner: string | undefined): bo
   return wide.length === narrow.length;
 }
 
-/** Of those that have all paths of the template and more, the one that is nearest to it. */
+/** Finds the narrowest of the templates that cover this one and more. */
 export function nearestAround<T extends { readonly template: string | undefined }>(
   template: string | undefined,
   all: readonly T[],

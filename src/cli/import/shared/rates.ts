@@ -34,7 +34,7 @@ export function paceOf(count: number, periodMs: number): RateAmount | undefined 
   return undefined;
 }
 
-/** The same pace in one second or one minute, if the numbers allow it. */
+/** Shortens the window to one second or one minute, if the numbers allow it. */
 function shortened({ limit, windowMs }: RateAmount): RateAmount | undefined {
   for (const shorter of [60_000, 1_000]) {
     const pace = { limit: Math.floor((limit * shorter) / windowMs), windowMs: shorter };
@@ -48,7 +48,6 @@ export function largestBurst({ limit, windowMs }: RateAmount): number {
   return Math.min(MAX_LIMIT, Math.floor((MAX_WINDOW_MS * limit) / windowMs));
 }
 
-/** The same pace in other numbers. */
 export function multiplied({ limit, windowMs }: RateAmount, factor: number): RateAmount {
   return { limit: limit * factor, windowMs: windowMs * factor };
 }
@@ -65,7 +64,7 @@ export function limitText(
   return parts.length === 0 ? rateText(rate) : `{ rate: ${rateText(rate)}, ${parts.join(', ')} }`;
 }
 
-/** For findings: what a policy for other requests would have. */
+/** Writes what a policy for other requests would have. */
 export function suggestedLimit(limit: ImportedLimit): string {
   return `limits: [${limitText(limit, limit.per === 'ip' || limit.per === 'client' ? undefined : limit.per)}]`;
 }

@@ -8,7 +8,7 @@ import { covers } from './paths.ts';
 export interface LimitedRoute {
   /** What counts its requests together; empty if they are not limited. */
   readonly owner: string;
-  /** For the name of the policy. */
+  /** Becomes the name of the policy. */
   readonly name: string;
   readonly host: string | undefined;
   readonly template: string;
@@ -21,7 +21,7 @@ export interface LimitedRoute {
 
 export interface RoutePolicies {
   readonly policies: readonly ImportedPolicy[];
-  /** By owner: how many policies count by themselves what the owner counted together. */
+  /** How many policies count by themselves what the owner counted together. */
   readonly counts: ReadonlyMap<string, number>;
 }
 

@@ -166,7 +166,7 @@ function apart(limit: ImportedLimit, kept: ImportedLimit[]): ImportedLimit | und
   return undefined;
 }
 
-/** By file in the order of the findings, then by line; each once. */
+/** Sorts by file, in the order of the findings, then by line, and leaves out repetitions. */
 function inOrder(findings: readonly Finding[]): Finding[] {
   const files = [...new Set(findings.map(({ file }) => file))];
   const once = new Map(findings.map((finding) => [findingLine(finding), finding]));

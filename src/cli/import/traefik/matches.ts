@@ -1,5 +1,5 @@
 /** Makes hosts, paths and methods of a policy file out of the rules of routers. */
-import { type Condition, readRule } from '../../proxy-files/read/traefik/router-rule.ts';
+import { type Condition, readRule } from '../../proxy-files/traefik-rule.ts';
 import { templatesOf } from '../shared/path-regex.ts';
 import { ANY_PATH, covers, hostOf, literalPath, pathsBelow } from '../shared/paths.ts';
 
@@ -115,7 +115,7 @@ function withoutNames(path: string): string {
     .replaceAll(/(?<![*\]])\.(?![*+])/g, '\\.');
 }
 
-/** Of two paths in one alternative, both must match. */
+/** Both paths of an alternative must match. */
 function narrower(
   known: readonly string[] | undefined,
   more: readonly string[],

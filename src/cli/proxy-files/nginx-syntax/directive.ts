@@ -25,7 +25,7 @@ export function everyDirective(directives: readonly Directive[]): Directive[] {
   return directives.flatMap((each) => [each, ...everyDirective(each.block)]);
 }
 
-/** For messages: without quotes and without the block. */
+/** Names the directive in messages, without quotes and without its block. */
 export function directiveText({ name, args }: Pick<Directive, 'name' | 'args'>): string {
   return [name, ...args].join(' ');
 }

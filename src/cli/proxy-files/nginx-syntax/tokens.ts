@@ -7,7 +7,7 @@ import { NginxSyntaxError } from './syntax-error.ts';
 export interface Token {
   /** A word without its quotes and escapes, or one of the signs `;`, `{` and `}`. */
   readonly text: string;
-  /** As the file has it. */
+  /** The text in the file. */
   readonly written: string;
   readonly isSign: boolean;
   readonly place: FilePlace;

@@ -26,7 +26,7 @@ export function checkedServers(tree: readonly Directive[]): CheckedServer[] {
   ]);
 }
 
-/** Those to which checked locations pass requests on with their path. */
+/** Checked locations pass requests on to these servers, with their path. */
 function innerServers(outer: Level): CheckedServer[] {
   const [http] = outer.around;
   if (http === undefined) return [];

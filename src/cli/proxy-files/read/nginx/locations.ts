@@ -24,7 +24,7 @@ export const UNKNOWN: Level = {
   around: [],
 };
 
-/** As NGINX finds it: the longest prefix, then the first expression that matches. Undefined if there is none. */
+/** NGINX finds the longest prefix, then takes the first expression that matches. Undefined if there is none. */
 export function locationFor(path: string, levels: readonly Level[]): Level | undefined {
   const rules = levels.map((level) => ({ level, ...ruleOf(level.at) })).filter((each) => each.text);
   const exact = rules.find(({ kind, text }) => kind === '=' && text === path);

@@ -121,7 +121,7 @@ class Places {
   readonly #checked: CheckedServer;
   readonly #locations: readonly Level[];
   readonly #serversOf: ServersOf;
-  /** By path, because every line of a server asks for the same paths. */
+  /** Every line of a server needs the locations of the same paths. */
   readonly #known = new Map<string, Level | undefined>();
 
   constructor(checked: CheckedServer, serversOf: ServersOf) {
@@ -147,7 +147,7 @@ class Places {
     const reached = this.#serversAt(last);
     if (reached.length === 0) return false;
     const own = usual === undefined ? [] : this.#serversAt(usual);
-    // Without an application of its own, the path is one that only the application knows.
+    // If no application gets the path from clients, only the application knows it.
     if (own.length === 0) return usual === undefined || !this.#checked.isChecked(usual);
     return own.some((each) => reached.includes(each));
   }

@@ -51,7 +51,7 @@ function waysOfHttp(http: Directive, serversOf: ServersOf): Way[] {
   );
 }
 
-/** As written; a port alone has a colon before it. */
+/** A port alone gets a colon before it. */
 export function listensOf(server: Directive): string[] {
   const written = server.block.flatMap(({ name, args }) =>
     name === 'listen' ? (args[0] ?? []) : [],

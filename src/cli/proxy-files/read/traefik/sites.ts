@@ -1,8 +1,9 @@
 /** Which router of Traefik takes a request, and whether it has the middleware of headgate. */
+
+import { readRule } from '../../traefik-rule.ts';
 import { fitsRule, type Site } from '../unchecked-paths.ts';
 import { at, listAt, textAt } from '../yaml-nodes.ts';
 import type { PlacedMap, PlacedYaml } from '../yaml-places.ts';
-import { readRule } from './router-rule.ts';
 
 /** The file with the routers. */
 export interface Routing {
