@@ -1,5 +1,5 @@
 /** Explains how a gateway would decide one request: the same code decides, with a trace. Nothing is counted. */
-import { createCheck, NO_EVENTS } from '../core/check.ts';
+import { createCheck, UNOBSERVED } from '../core/check.ts';
 import type { CheckRequest, HeaderFields } from '../core/check-request.ts';
 import type { LocalLimiter } from '../core/counting/local-limiter.ts';
 import type { QuotaStore } from '../core/counting/store.ts';
@@ -69,8 +69,10 @@ export async function explain(
     salts,
     overrides,
     newId: () => 'none',
-    events: NO_EVENTS,
-    trace: (event) => steps.push(...stepsOf(event), ...clientSteps(event)),
+    observer: {
+      ...UNOBSERVED,
+      step: (event) => steps.push(...stepsOf(event), ...clientSteps(event)),
+    },
   });
   const decision = await check(toCheckRequest(request), policies, nowMs);
   return { steps, answer: renderAnswer(decision, policies.answers) };
