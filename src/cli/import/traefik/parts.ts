@@ -10,7 +10,7 @@ export interface Option {
 }
 
 /** The options of a middleware, by their path in lower case: `sourcecriterion.ipstrategy.depth`. */
-export type Options = ReadonlyMap<string, Option>;
+type Options = ReadonlyMap<string, Option>;
 
 export interface Middleware {
   readonly name: string;
