@@ -11,9 +11,8 @@ import {
   MALFORMED_HOST,
   MALFORMED_PATH,
 } from './counting/decision.ts';
-import type { LocalLimiter } from './counting/local-limiter.ts';
 import { createPolicyCounting } from './counting/policy-counting.ts';
-import type { QuotaStore } from './counting/store.ts';
+import type { LocalLimiter, QuotaStore } from './counting/store.ts';
 import { createDenialNaming, type NewDenialId } from './denial-naming.ts';
 import type { ClientIdentity } from './identity/identity.ts';
 import type { SaltSource } from './identity/salts.ts';

@@ -1,7 +1,11 @@
 /** Reads an NGINX configuration with the files that it includes. */
 import { NOT_SHOWN } from '../../../gateway/config/text-file.ts';
-import { IncludeBudget, type IncludeProblem } from '../read/include-budget.ts';
-import type { IncludedText, ProxyFiles } from '../read/proxy-files.ts';
+import {
+  IncludeBudget,
+  type IncludedText,
+  type IncludeProblem,
+  type ProxyFiles,
+} from '../read/proxy-files.ts';
 import type { Directive } from './directive.ts';
 import { parseNginx } from './parse.ts';
 import { NginxSyntaxError } from './syntax-error.ts';

@@ -3,12 +3,12 @@ import type { RequestContext } from '../check-context.ts';
 import type { CheckSpan } from '../check-span.ts';
 import type { NameDenial } from '../denial-naming.ts';
 import type { ClientIdentity } from '../identity/identity.ts';
-import { traceLimits, traceQuotas } from '../limit-trace.ts';
 import { modeOf, type PolicyModes } from '../overrides.ts';
 import type { Policy, PolicyMode } from '../policy.ts';
+import type { Trace } from '../trace.ts';
 import type { Count } from './counting.ts';
 import { type Counted, type Decision, decide, notEnforced } from './decision.ts';
-import { describe } from './descriptor.ts';
+import { describe, type LimitDescriptor } from './descriptor.ts';
 import { StoreError } from './store.ts';
 
 export interface PolicyCountingOptions {
@@ -76,4 +76,23 @@ function ignoreStoreFailure(error: unknown): void {
 function inMode(mode: PolicyMode, policies: readonly Policy[], modes: PolicyModes) {
   const isInMode = (policy: Policy) => modeOf(policy, modes) === mode;
   return policies.every(isInMode) ? policies : policies.filter(isInMode);
+}
+
+function traceLimits(descriptors: readonly LimitDescriptor[], trace: Trace): void {
+  for (const { source, key } of descriptors) {
+    const { label, description, per } = source;
+    trace({ type: 'limit', label, description, per, key });
+  }
+}
+
+function traceQuotas({ descriptors, result }: Counted, trace: Trace): void {
+  for (const [i, { source, cost }] of descriptors.entries()) {
+    trace({
+      type: 'quota',
+      label: source.label,
+      cost,
+      isAdmitted: result?.admitted === true,
+      state: result?.states[i],
+    });
+  }
 }

@@ -1,6 +1,8 @@
 /** Finds what keeps the answers of headgate, or the site's own 401 and 403, from the client. */
+
+import type { Diagnostic } from '../../../../gateway/config/diagnostic.ts';
 import { type Directive, directiveText } from '../../nginx-syntax/directive.ts';
-import { type DoctorFinding, found } from '../catalog.ts';
+import { found } from '../catalog.ts';
 import {
   inherited,
   innerLevels,
@@ -16,7 +18,7 @@ import { locationFor } from './locations.ts';
 import { serversThatAsk } from './sites.ts';
 
 /** `levels`: those of the site. */
-export function nginxDenials(levels: readonly Level[]): DoctorFinding[] {
+export function nginxDenials(levels: readonly Level[]): Diagnostic[] {
   return levels.filter(isChecked).flatMap((level) => {
     const taken = takenStatuses(level);
     if (taken.length > 0) return taken;
@@ -30,7 +32,7 @@ export function statusesOf({ args }: Directive): readonly string[] {
 }
 
 /** NGINX uses the first line for a status. */
-function takenStatuses({ at }: Level): DoctorFinding[] {
+function takenStatuses({ at }: Level): Diagnostic[] {
   const lines = at.block.filter(({ name }) => name === 'error_page');
   const places = new Map<string, string[]>();
   for (const status of ['401', '403']) {
@@ -58,7 +60,7 @@ function takesUnauthorized({ at, around }: Level): boolean {
   );
 }
 
-function replacedRefusals(level: Level): DoctorFinding[] {
+function replacedRefusals(level: Level): Diagnostic[] {
   const { at } = level;
   const causes = [...ownRefusals(level), ...interceptions(level)];
   if (!INNER.has(at.name) || causes.length === 0) return [];
@@ -91,7 +93,7 @@ function interceptions({ at, around }: Level): readonly Directive[] {
 }
 
 /** The part hands a 403 of the site on to the blocks around the location, if error pages are recursive. */
-function lostPages(level: Level): DoctorFinding[] {
+function lostPages(level: Level): Diagnostic[] {
   const { at, around } = level;
   const isFor403 = (line: Directive) => !leadsToHeadgate(line) && statusesOf(line).includes('403');
   const own = at.block.filter((each) => each.name === 'error_page');
@@ -118,11 +120,11 @@ function listOf(lines: readonly Directive[]): string {
 }
 
 /** NGINX uses error pages once for a request, unless they are recursive. */
-export function nginxErrorPages(tree: readonly Directive[]): DoctorFinding[] {
-  const places = new Map<string, DoctorFinding>();
+export function nginxErrorPages(tree: readonly Directive[]): Diagnostic[] {
+  const places = new Map<string, Diagnostic>();
   for (const server of serversThatAsk(tree))
     for (const level of levelsIn(server.at, server.around).filter(isPassedBy))
-      for (const finding of pagesOf(level, server)) places.set(finding.subject, finding);
+      for (const finding of pagesOf(level, server)) places.set(finding.file, finding);
   return [...places.values()];
 }
 
@@ -132,7 +134,7 @@ function isPassedBy({ at, around }: Level): boolean {
   return isHere && inherited('recursive_error_pages', [at, ...around]) !== 'on';
 }
 
-function pagesOf({ at, around }: Level, server: Level): DoctorFinding[] {
+function pagesOf({ at, around }: Level, server: Level): Diagnostic[] {
   return nearest('error_page', [at, ...around]).flatMap((line) => {
     const target = line.args.at(-1) ?? '';
     const isForClients = statusesOf(line).some((status) => status.startsWith('4'));

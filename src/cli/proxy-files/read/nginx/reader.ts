@@ -4,13 +4,11 @@ import { isElsewhere, NOT_SHOWN } from '../../../../gateway/config/text-file.ts'
 import { type NginxConfig, readNginxConfig } from '../../nginx-syntax/config.ts';
 import { type Directive, everyDirective } from '../../nginx-syntax/directive.ts';
 import { NginxSyntaxError } from '../../nginx-syntax/syntax-error.ts';
-import { sentByClients } from '../../print/proxy-config.ts';
+import { sentByClients } from '../../print/client-headers.ts';
 import { found } from '../catalog.ts';
-import { grouped } from '../grouped.ts';
-import { includeFindings } from '../include-budget.ts';
-import { PRINTED_PART, partOf } from '../part-of-file.ts';
-import { filesOf, type ProxyFiles } from '../proxy-files.ts';
-import type { ProxyFile, ReadFile } from '../reader.ts';
+import { filesOf, includeFindings, type ProxyFiles } from '../proxy-files.ts';
+import { PRINTED_PART, type ProxyFile, partOf, type ReadFile } from '../reader.ts';
+import { grouped } from '../rule-text.ts';
 import { nginxChecks } from './checks.ts';
 import { nginxDenials, nginxErrorPages } from './denials.ts';
 import { nginxFacts } from './facts.ts';
@@ -42,7 +40,7 @@ export function readNginx({ file, path, text: main, policies }: ProxyFile): Read
     return {
       facts,
       sites: nginxSites(tree),
-      ways: nginxWays(tree),
+      routes: nginxWays(tree),
       rewrites: nginxRewrites(tree),
       own,
       unread,
