@@ -1,10 +1,9 @@
 /** `headgate clients`: list denied clients, show one; reset, block and exempt clients. */
 
 import { Command } from 'commander';
-import { clientText } from '../../gateway/operations/listed-fields.ts';
 import { OPERATIONS } from '../../gateway/operations/operation-table.ts';
 import type { DenialList } from '../../gateway/operations/schemas/denials.ts';
-import { shortTime } from '../../gateway/operations/time-text.ts';
+import { clientText, shortTime } from '../../gateway/operations/texts.ts';
 import { inspectionText } from '../ops-client/client-text.ts';
 import { deniedUntilCell } from '../ops-client/denied-until.ts';
 import { callGateway, type GatewayFlags } from '../ops-client/gateway-client.ts';

@@ -1,8 +1,13 @@
 /** What `headgate clients show` and `headgate top` say of one client. */
-import { clientText } from '../../gateway/operations/listed-fields.ts';
-import { inForceText } from '../../gateway/operations/override-text.ts';
+
 import type { Inspection } from '../../gateway/operations/schemas/inspect.ts';
-import { durationText, momentText, shortTime } from '../../gateway/operations/time-text.ts';
+import {
+  clientText,
+  durationText,
+  inForceText,
+  momentText,
+  shortTime,
+} from '../../gateway/operations/texts.ts';
 import { columns } from '../output/output.ts';
 
 const KINDS: Readonly<Record<string, string>> = {

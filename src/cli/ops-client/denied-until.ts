@@ -1,6 +1,7 @@
 /** Until when a client is denied, as a cell of a table. */
+
 import type { DenialList } from '../../gateway/operations/schemas/denials.ts';
-import { relativeTime, shortTime } from '../../gateway/operations/time-text.ts';
+import { relativeTime, shortTime } from '../../gateway/operations/texts.ts';
 import type { Cell } from '../output/table.ts';
 
 type Denied = Pick<DenialList['clients'][number], 'until' | 'limit' | 'listed'>;

@@ -1,9 +1,14 @@
 /** Explains a recent denial, which a running gateway remembers. */
-import { clientText } from '../../gateway/operations/listed-fields.ts';
+
 import { OPERATIONS } from '../../gateway/operations/operation-table.ts';
-import { endedText, inForceText } from '../../gateway/operations/override-text.ts';
 import type { DenialDetails } from '../../gateway/operations/schemas/denials.ts';
-import { momentText, shortTime } from '../../gateway/operations/time-text.ts';
+import {
+  clientText,
+  endedText,
+  inForceText,
+  momentText,
+  shortTime,
+} from '../../gateway/operations/texts.ts';
 import { columns, type OutputFlags, print } from '../output/output.ts';
 import { callGateway, type GatewayFlags } from './gateway-client.ts';
 

@@ -1,10 +1,9 @@
 /** Words for an override. */
-import { clientText } from '../../gateway/operations/listed-fields.ts';
+
 import type { OutputOf } from '../../gateway/operations/operation.ts';
-import { inForceText } from '../../gateway/operations/override-text.ts';
 import type { BLOCK, UNBLOCK } from '../../gateway/operations/schemas/clients.ts';
 import type { OverrideReport } from '../../gateway/operations/schemas/overrides.ts';
-import { momentText } from '../../gateway/operations/time-text.ts';
+import { clientText, inForceText, momentText } from '../../gateway/operations/texts.ts';
 import type { Toned } from '../output/output.ts';
 
 /** `login: shadow until 2026-11-22 01:00:00 UTC, in 42 min, "a bad release"` */

@@ -2,9 +2,8 @@
 
 import type { Command } from 'commander';
 import { OPERATIONS } from '../../gateway/operations/operation-table.ts';
-import { firstText, gatewaysText, plural } from '../../gateway/operations/rate-text.ts';
 import type { StatsReport } from '../../gateway/operations/schemas/stats.ts';
-import { shortTime } from '../../gateway/operations/time-text.ts';
+import { firstText, gatewaysText, plural, shortTime } from '../../gateway/operations/texts.ts';
 import { unseenText } from '../../gateway/telemetry/proxies/unseen-header.ts';
 import { callGateway, type GatewayFlags } from '../ops-client/gateway-client.ts';
 import { gatewayCommand } from '../ops-client/gateway-options.ts';

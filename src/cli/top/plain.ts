@@ -1,8 +1,6 @@
 /** The same as text that is printed once. */
 
-import { clientText } from '../../gateway/operations/listed-fields.ts';
-import { rateText } from '../../gateway/operations/rate-text.ts';
-import { shortTime } from '../../gateway/operations/time-text.ts';
+import { clientText, rateText, shortTime } from '../../gateway/operations/texts.ts';
 import { deniedUntilCell } from '../ops-client/denied-until.ts';
 import { toned } from '../ops-client/override-text.ts';
 import type { Line } from '../output/output.ts';

@@ -1,5 +1,6 @@
 /** What a key does: the next state, and what has to be asked or done outside. */
-import { clientText } from '../../gateway/operations/listed-fields.ts';
+
+import { clientText } from '../../gateway/operations/texts.ts';
 import { type ActionName, edited, type Form, pressInForm, startForm } from './form.ts';
 import type { DeniedClient } from './gather.ts';
 import type { Key } from './key.ts';

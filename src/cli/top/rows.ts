@@ -1,5 +1,6 @@
 /** The rows of both tables: which pass the filter, in which order, and which one is chosen. */
-import { clientText } from '../../gateway/operations/listed-fields.ts';
+
+import { clientText } from '../../gateway/operations/texts.ts';
 import type { DeniedClient, Policy } from './gather.ts';
 import { type PaneState, type TopState, withPane } from './state.ts';
 

@@ -1,5 +1,6 @@
 /** Draws the state in a size: exactly as many lines as the terminal has rows, none longer than its width. */
-import { clientText } from '../../gateway/operations/listed-fields.ts';
+
+import { clientText } from '../../gateway/operations/texts.ts';
 import type { Line, Size } from '../output/output.ts';
 import { formLines, typedLine } from './form-lines.ts';
 import type { DeniedClient } from './gather.ts';

@@ -1,7 +1,7 @@
 /** How things are, in the words of the gateway, and how old they are. */
-import { gatewaysText, listText } from '../../gateway/operations/rate-text.ts';
+
 import type { Overview } from '../../gateway/operations/schemas/overview.ts';
-import { durationText } from '../../gateway/operations/time-text.ts';
+import { durationText, gatewaysText, listText } from '../../gateway/operations/texts.ts';
 import type { Tone } from '../output/output.ts';
 import { ageOf, type TopState } from './state.ts';
 import { clockText } from './text.ts';

@@ -1,8 +1,7 @@
 /** The columns of both tables. */
+
 import { DAY_MS } from '../../gateway/core/identity/salts.ts';
-import { clientText } from '../../gateway/operations/listed-fields.ts';
-import { rateText } from '../../gateway/operations/rate-text.ts';
-import { relativeTime } from '../../gateway/operations/time-text.ts';
+import { clientText, rateText, relativeTime } from '../../gateway/operations/texts.ts';
 import { endlessText } from '../ops-client/denied-until.ts';
 import type { Size } from '../output/output.ts';
 import type { DeniedClient } from './gather.ts';

@@ -1,9 +1,8 @@
 /** Why a client is denied and what is left of its limits, or what a policy is. */
-import { clientText } from '../../gateway/operations/listed-fields.ts';
+
 import { OPERATIONS } from '../../gateway/operations/operation-table.ts';
-import { inForceText } from '../../gateway/operations/override-text.ts';
 import type { DenialDetails } from '../../gateway/operations/schemas/denials.ts';
-import { durationText } from '../../gateway/operations/time-text.ts';
+import { clientText, durationText, inForceText } from '../../gateway/operations/texts.ts';
 import { inspectionText } from '../ops-client/client-text.ts';
 import { denialText } from '../ops-client/explain-decision.ts';
 import { callGateway, type GatewayFlags } from '../ops-client/gateway-client.ts';

@@ -14,16 +14,15 @@ import { clientSubject, type Override } from '../stores/overrides/override.ts';
 import { audited, putInForce } from './audit.ts';
 import { clientNamed, decisionIdIn, type KnownClient, ofDay, refuseRange } from './client-name.ts';
 import { deniedBy, noLongerKept } from './denials.ts';
-import { listedFields } from './listed-fields.ts';
 import type { InputOf, OutputOf } from './operation.ts';
 import { OperationError } from './operation-error.ts';
-import { clientOverride, overridesOf } from './override-report.ts';
-import { inForceText } from './override-text.ts';
+import { clientOverride, listedFields, overridesOf } from './override-report.ts';
 import { requirePolicy } from './policies.ts';
 import type { Gateway } from './running-gateway.ts';
 import type { BLOCK, RESET, UNBLOCK } from './schemas/clients.ts';
 import { storeErrorText } from './store-error-text.ts';
 import { termsOf } from './terms.ts';
+import { inForceText } from './texts.ts';
 
 type Reset = InputOf<typeof RESET>;
 type AccessChange = InputOf<typeof BLOCK>;

@@ -3,10 +3,10 @@ import { isInForce } from '../core/identity/access-lists.ts';
 import type { DenialReport } from '../denials/denial-report.ts';
 import { isoTime } from '../denials/iso-time.ts';
 import type { Override } from '../stores/overrides/override.ts';
-import { clientText, listedFields } from './listed-fields.ts';
 import { blockAt, listedReport } from './listed-report.ts';
-import { overridesOf } from './override-report.ts';
+import { listedFields, overridesOf } from './override-report.ts';
 import type { Gateway } from './running-gateway.ts';
+import { clientText } from './texts.ts';
 
 /** `names`: every partition of the client that an override can name. */
 export function blockFields(gateway: Gateway, report: DenialReport, names: readonly string[]) {

@@ -14,10 +14,9 @@ import {
   reportsIn,
 } from './denial-queries.ts';
 import { deniedFilter } from './denied-filter.ts';
-import { listedFields } from './listed-fields.ts';
 import type { InputOf } from './operation.ts';
 import { OperationError } from './operation-error.ts';
-import { endedOverrideOf, overrideReport, overridesOf } from './override-report.ts';
+import { endedOverrideOf, listedFields, overrideReport, overridesOf } from './override-report.ts';
 import type { Gateway } from './running-gateway.ts';
 import type { DECISION, DenialDetails, DenialList, TOP } from './schemas/denials.ts';
 

@@ -3,8 +3,8 @@ import { z } from 'zod';
 import type { ListedClients } from '../core/identity/listed-clients.ts';
 import type { DenialReport } from '../denials/denial-report.ts';
 import { clientNamed } from './client-name.ts';
-import { listedFields } from './listed-fields.ts';
 import { OperationError } from './operation-error.ts';
+import { listedFields } from './override-report.ts';
 import type { Gateway } from './running-gateway.ts';
 
 export const LONGEST_FILTER = 256;

@@ -5,15 +5,15 @@ import type { SaltSource } from '../core/identity/salts.ts';
 import type { PolicySet } from '../core/matching/policy-set.ts';
 import type { AccessEvent, TraceEvent } from '../core/trace.ts';
 import type { Step } from './explain-text.ts';
-import { clientText, listedFields } from './listed-fields.ts';
 import { listedReports } from './listed-report.ts';
 import {
   clientOverride,
   endedOverrideOf,
+  listedFields,
   type OverrideLists,
   overridesOf,
 } from './override-report.ts';
-import { endedText, inForceText } from './override-text.ts';
+import { clientText, endedText, inForceText } from './texts.ts';
 
 export interface ClientContext {
   readonly policies: Pick<PolicySet, 'listedClients' | 'naming'>;

@@ -1,10 +1,16 @@
-/** Turns an override into what operators see of it. */
+/** Reports clients and overrides as operators see them. */
 import type { ListedClients } from '../core/identity/listed-clients.ts';
 import { isoTime } from '../denials/iso-time.ts';
 import type { EndedOverride } from '../stores/overrides/ended-overrides.ts';
 import type { Override } from '../stores/overrides/override.ts';
-import { listedFields } from './listed-fields.ts';
 import type { ClientOverride, EndedReport, OverrideReport } from './schemas/overrides.ts';
+import type { ListedFields } from './texts.ts';
+
+/** The id and the plan of a listed key; empty for any other client. */
+export function listedFields(partition: string, listed: ListedClients): ListedFields {
+  const { id, plan } = listed.get(partition) ?? {};
+  return { ...(id !== undefined && { client_id: id }), ...(plan !== undefined && { plan }) };
+}
 
 type OfClient = Extract<Override, { about: 'client' }>;
 

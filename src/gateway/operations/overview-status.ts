@@ -1,9 +1,16 @@
 /** Says in words how the gateways are: what is wrong, worst first, or that all is well. The page and `headgate top` show it. */
 import { RATE_MS } from './overview-rates.ts';
-import { firstText, gatewaysText, listText, plural, rateText, shareText } from './rate-text.ts';
 import type { Overview, StatusLine } from './schemas/overview.ts';
 import { storeLines } from './store-status.ts';
-import { clockText } from './time-text.ts';
+import {
+  clockText,
+  firstText,
+  gatewaysText,
+  listText,
+  plural,
+  rateText,
+  shareText,
+} from './texts.ts';
 
 type Known = Omit<Overview, 'status'>;
 

@@ -10,7 +10,7 @@ import {
   policiesWithoutStore,
   type ReportQuery,
 } from './gateway-report.ts';
-import { listedFields } from './listed-fields.ts';
+import { listedFields } from './override-report.ts';
 import { RATE_MS, ratesOf, sumOfRates } from './overview-rates.ts';
 import { statusOf } from './overview-status.ts';
 import { listPolicies } from './policies.ts';

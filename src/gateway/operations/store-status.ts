@@ -1,7 +1,6 @@
 /** Says which policies are not counted in the store, and what happens to their requests meanwhile. */
-import { listText, plural } from './rate-text.ts';
 import type { Overview, StatusLine, StoreState } from './schemas/overview.ts';
-import { clockText } from './time-text.ts';
+import { clockText, listText, plural } from './texts.ts';
 
 type Known = Pick<Overview, 'store' | 'gateways' | 'time'>;
 type State = Overview['store']['states'][number];

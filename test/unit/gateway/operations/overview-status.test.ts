@@ -3,8 +3,8 @@ import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
-import { plural, rateText, shareText } from '../../../../src/gateway/operations/rate-text.ts';
 import type { Overview } from '../../../../src/gateway/operations/schemas/overview.ts';
+import { plural, rateText, shareText } from '../../../../src/gateway/operations/texts.ts';
 import { policy, seriesEnding, snapshot } from '../../../support/top.ts';
 
 const AT = '2026-11-22T11:00:00.000Z';
