@@ -1,9 +1,6 @@
 /** Does what the operator confirmed, and says what came of it. */
-import { OPERATIONS } from '../../gateway/operations/operation-table.ts';
-import { callGateway, type GatewayFlags } from '../ops-client/gateway-client.ts';
-import { GatewayRefused } from '../ops-client/gateway-refused.ts';
-import { accessText, liftedText, overrideText } from '../ops-client/override-text.ts';
-import { resetText } from '../ops-client/reset-text.ts';
+import { accessText, liftedText, overrideText, resetText } from '../ops-client/change-text.ts';
+import { callGateway, type GatewayFlags, GatewayRefused } from '../ops-client/gateway-client.ts';
 import type { ActionName, Form } from './form.ts';
 import type { Notice } from './state.ts';
 
@@ -14,21 +11,21 @@ const CHANGES: Readonly<Record<ActionName, Change>> = {
   async reset({ subject, answers }, flags, by) {
     const reason = answers.reason === '' ? undefined : answers.reason;
     const input = { client: subject.id, reason, by };
-    const done = (await callGateway(flags, OPERATIONS.reset, input)).read();
+    const done = (await callGateway(flags, 'reset', input)).read();
     return resetText(subject.name, done);
   },
-  block: (form, flags, by) => override(OPERATIONS.block, form, { flags, by }),
-  exempt: (form, flags, by) => override(OPERATIONS.exempt, form, { flags, by }),
-  unblock: (form, flags, by) => lift(OPERATIONS.unblock, form, { flags, by }),
-  unexempt: (form, flags, by) => lift(OPERATIONS.unexempt, form, { flags, by }),
+  block: (form, flags, by) => override('block', form, { flags, by }),
+  exempt: (form, flags, by) => override('exempt', form, { flags, by }),
+  unblock: (form, flags, by) => lift('unblock', form, { flags, by }),
+  unexempt: (form, flags, by) => lift('unexempt', form, { flags, by }),
   async mode(form, flags, by) {
     const { mode = 'enforce' } = form.answers;
     const input = { policy: form.subject.id, mode, ...termsOf(form), by };
-    const made = (await callGateway(flags, OPERATIONS.setMode, input)).read();
+    const made = (await callGateway(flags, 'setMode', input)).read();
     return overrideText(made, Date.now());
   },
   async restore({ subject }, flags, by) {
-    await callGateway(flags, OPERATIONS.restoreMode, { policy: subject.id, by });
+    await callGateway(flags, 'restoreMode', { policy: subject.id, by });
     return `${subject.name}: override removed; the file's mode applies`;
   },
 };
@@ -71,7 +68,7 @@ function wasSent(cause: unknown): boolean {
 }
 
 async function override(
-  operation: typeof OPERATIONS.block,
+  operation: 'block' | 'exempt',
   form: Form,
   { flags, by }: Caller,
 ): Promise<string> {
@@ -81,7 +78,7 @@ async function override(
 }
 
 async function lift(
-  operation: typeof OPERATIONS.unblock,
+  operation: 'unblock' | 'unexempt',
   { subject }: Form,
   { flags, by }: Caller,
 ): Promise<string> {

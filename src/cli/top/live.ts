@@ -1,7 +1,6 @@
 /** Keeps the screen up to date until the operator quits: asks the gateway again and again, and does what keys want. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { GatewayFlags } from '../ops-client/gateway-client.ts';
-import { GatewayRefused } from '../ops-client/gateway-refused.ts';
+import { type GatewayFlags, GatewayRefused } from '../ops-client/gateway-client.ts';
 import type { Screen } from '../output/output.ts';
 import { makeChange } from './changes.ts';
 import type { Form } from './form.ts';

@@ -1,8 +1,7 @@
 /** The same as text that is printed once. */
 
 import { clientText, rateText, shortTime } from '../../gateway/operations/texts.ts';
-import { deniedUntilCell } from '../ops-client/denied-until.ts';
-import { toned } from '../ops-client/override-text.ts';
+import { deniedUntilCell, toned } from '../ops-client/cells.ts';
 import type { Line } from '../output/output.ts';
 import { table } from '../output/table.ts';
 import type { Snapshot } from './gather.ts';

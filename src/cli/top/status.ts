@@ -1,6 +1,6 @@
 /** How things are, in the words of the gateway, and how old they are. */
 
-import type { Overview } from '../../gateway/operations/schemas/overview.ts';
+import type { Output } from '../../gateway/operations/operation-table.ts';
 import { durationText, gatewaysText, listText } from '../../gateway/operations/texts.ts';
 import type { Tone } from '../output/output.ts';
 import { ageOf, type TopState } from './state.ts';
@@ -23,7 +23,7 @@ export function statements(state: TopState): Statement[] {
 }
 
 /** Store, gateways and policy file. */
-export function factsText(overview: Overview): string {
+export function factsText(overview: Output<'overview'>): string {
   const { store, gateways, policy_file: file, policies_left_out: leftOut = 0 } = overview;
   const states = store.states.map(({ state, policies, gateways: count }) => {
     const what = state === 'enforced' ? 'counting' : `${listText(policies)} ${state}`;

@@ -2,7 +2,7 @@
 
 import { DAY_MS } from '../../gateway/core/identity/salts.ts';
 import { clientText, rateText, relativeTime } from '../../gateway/operations/texts.ts';
-import { endlessText } from '../ops-client/denied-until.ts';
+import { endlessText } from '../ops-client/cells.ts';
 import type { Size } from '../output/output.ts';
 import type { DeniedClient } from './gather.ts';
 import { denialsOf, type PolicyRow } from './rows.ts';

@@ -1,12 +1,10 @@
 /** Why a client is denied and what is left of its limits, or what a policy is. */
 
-import { OPERATIONS } from '../../gateway/operations/operation-table.ts';
-import type { DenialDetails } from '../../gateway/operations/schemas/denials.ts';
+import type { Output } from '../../gateway/operations/operation-table.ts';
 import { clientText, durationText, inForceText } from '../../gateway/operations/texts.ts';
 import { inspectionText } from '../ops-client/client-text.ts';
-import { denialText } from '../ops-client/explain-decision.ts';
-import { callGateway, type GatewayFlags } from '../ops-client/gateway-client.ts';
-import { GatewayRefused } from '../ops-client/gateway-refused.ts';
+import { denialText } from '../ops-client/denial-text.ts';
+import { callGateway, type GatewayFlags, GatewayRefused } from '../ops-client/gateway-client.ts';
 import { columns } from '../output/output.ts';
 import { type Form, startForm } from './form.ts';
 import type { DeniedClient, Policy } from './gather.ts';
@@ -20,13 +18,10 @@ export async function explainClient(
 ): Promise<string[]> {
   const [denial, limits] = await Promise.all([
     orRefusal(async () =>
-      denialText((await callGateway(flags, OPERATIONS.decision, { id })).read(), Date.now()),
+      denialText((await callGateway(flags, 'decision', { id })).read(), Date.now()),
     ),
     orRefusal(async () =>
-      inspectionText(
-        (await callGateway(flags, OPERATIONS.inspect, { client: id })).read(),
-        Date.now(),
-      ),
+      inspectionText((await callGateway(flags, 'inspect', { client: id })).read(), Date.now()),
     ),
   ]);
   return [...denial, '', ...limits];
@@ -68,8 +63,8 @@ function deniedWords({ mode }: Policy): string {
   return mode === 'shadow' ? 'that it would have denied' : 'denied';
 }
 
-async function detailsOf(client: DeniedClient, flags: GatewayFlags): Promise<DenialDetails> {
-  return (await callGateway(flags, OPERATIONS.decision, { id: client.decision_id })).read();
+async function detailsOf(client: DeniedClient, flags: GatewayFlags): Promise<Output<'decision'>> {
+  return (await callGateway(flags, 'decision', { id: client.decision_id })).read();
 }
 
 async function orRefusal(ask: () => Promise<string[]>): Promise<string[]> {

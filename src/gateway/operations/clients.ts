@@ -14,25 +14,24 @@ import { clientSubject, type Override } from '../stores/overrides/override.ts';
 import { audited, putInForce } from './audit.ts';
 import { clientNamed, decisionIdIn, type KnownClient, ofDay, refuseRange } from './client-name.ts';
 import { deniedBy, noLongerKept } from './denials.ts';
-import type { InputOf, OutputOf } from './operation.ts';
 import { OperationError } from './operation-error.ts';
+import type { Input, Output } from './operation-table.ts';
 import { clientOverride, listedFields, overridesOf } from './override-report.ts';
 import { requirePolicy } from './policies.ts';
 import type { Gateway } from './running-gateway.ts';
-import type { BLOCK, RESET, UNBLOCK } from './schemas/clients.ts';
 import { storeErrorText } from './store-error-text.ts';
 import { termsOf } from './terms.ts';
 import { inForceText } from './texts.ts';
 
-type Reset = InputOf<typeof RESET>;
-type AccessChange = InputOf<typeof BLOCK>;
-type AccessChanged = OutputOf<typeof BLOCK>;
-type Lift = InputOf<typeof UNBLOCK>;
+type Reset = Input<'reset'>;
+type AccessChange = Input<'block'>;
+type AccessChanged = Output<'block'>;
+type Lift = Input<'unblock'>;
 
 export async function resetClient(
   gateway: Gateway,
   { client, policy, reason, by = 'unknown' }: Reset,
-): Promise<OutputOf<typeof RESET>> {
+): Promise<Output<'reset'>> {
   if (policy !== undefined) requirePolicy(gateway, policy);
   const affected = gateway.policies.current.policies.filter(
     ({ name }) => policy === undefined || name === policy,
@@ -61,11 +60,11 @@ export function exemptClient(gateway: Gateway, change: AccessChange): Promise<Ac
   return setAccess(gateway, 'exempt', change);
 }
 
-export function unblockClient(gateway: Gateway, lift: Lift): Promise<OutputOf<typeof UNBLOCK>> {
+export function unblockClient(gateway: Gateway, lift: Lift): Promise<Output<'unblock'>> {
   return removeAccess(gateway, 'blocked', lift);
 }
 
-export function unexemptClient(gateway: Gateway, lift: Lift): Promise<OutputOf<typeof UNBLOCK>> {
+export function unexemptClient(gateway: Gateway, lift: Lift): Promise<Output<'unblock'>> {
   return removeAccess(gateway, 'exempt', lift);
 }
 
@@ -125,7 +124,7 @@ async function removeAccess(
   gateway: Gateway,
   access: Access,
   { client, reason, by = 'unknown' }: Lift,
-): Promise<OutputOf<typeof UNBLOCK>> {
+): Promise<Output<'unblock'>> {
   const known = await findClient(gateway, client, access);
   // Another gateway may have made the override a moment ago.
   await refreshed(gateway);

@@ -14,19 +14,18 @@ import {
   reportsIn,
 } from './denial-queries.ts';
 import { deniedFilter } from './denied-filter.ts';
-import type { InputOf } from './operation.ts';
 import { OperationError } from './operation-error.ts';
+import type { Input, Output } from './operation-table.ts';
 import { endedOverrideOf, listedFields, overrideReport, overridesOf } from './override-report.ts';
 import type { Gateway } from './running-gateway.ts';
-import type { DECISION, DenialDetails, DenialList, TOP } from './schemas/denials.ts';
 
 /** A client that was last denied longer ago is not listed. */
 const RECENT_MS = 300_000;
 
 export async function topDenied(
   gateway: Gateway,
-  { limit, shadow, filter = '' }: InputOf<typeof TOP> & { readonly filter?: string },
-): Promise<DenialList> {
+  { limit, shadow, filter = '' }: Input<'top'> & { readonly filter?: string },
+): Promise<Output<'top'>> {
   const query: Query = {
     ...{ about: 'top', most: limit, withinMs: RECENT_MS, shadow },
     ...(filter !== '' && { filter: deniedFilter(filter, gateway) }),
@@ -38,13 +37,13 @@ export async function topDenied(
 export async function denialsOf(
   gateway: Gateway,
   partitions: readonly string[],
-): Promise<DenialList> {
+): Promise<Output<'top'>> {
   const names = partitions.filter((name) => !isOfMany(name));
   const list = await listed(gateway, { about: 'client', names }, MOST_REPORTS);
   return { ...list, clients: list.clients.sort((a, b) => (a.last < b.last ? 1 : -1)) };
 }
 
-async function listed(gateway: Gateway, query: Query, most: number): Promise<DenialList> {
+async function listed(gateway: Gateway, query: Query, most: number): Promise<Output<'top'>> {
   const { answers, asked } = await gateway.queryAll(query);
   const reports = sumReports(answers.flatMap(reportsIn), most);
   const clients = reports.map((report) => shownReport(gateway, report));
@@ -53,8 +52,8 @@ async function listed(gateway: Gateway, query: Query, most: number): Promise<Den
 
 export async function describeDecision(
   gateway: Gateway,
-  { id }: InputOf<typeof DECISION>,
-): Promise<DenialDetails> {
+  { id }: Input<'decision'>,
+): Promise<Output<'decision'>> {
   const found = await findDenial(gateway, id);
   if (!('report' in found)) throw noLongerKept(id, found);
   const { report, now, isReset, later } = found;

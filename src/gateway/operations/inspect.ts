@@ -1,4 +1,5 @@
 /** Shows one client: what exempts or blocks it, its limits and what is left of them, and its denials. */
+
 import { type LimitDescriptor, partitionOf } from '../core/counting/descriptor.ts';
 import { type QuotaReader, type QuotaState, StoreError } from '../core/counting/store.ts';
 import { modeOf } from '../core/overrides.ts';
@@ -7,11 +8,9 @@ import { clientNamed, decisionIdIn, refuseRange } from './client-name.ts';
 import { countedBy, type InspectedClient, limitLabelled } from './counted-by.ts';
 import { denialsOf, deniedBy } from './denials.ts';
 import { accessOf } from './inspected-access.ts';
-import type { InputOf } from './operation.ts';
+import type { Input, Output } from './operation-table.ts';
 import { listedFields, overrideReport } from './override-report.ts';
 import type { Gateway } from './running-gateway.ts';
-import type { DenialList } from './schemas/denials.ts';
-import type { INSPECT, Inspection } from './schemas/inspect.ts';
 import { unavailableText } from './store-silence.ts';
 
 const MOST_LIMITS = 200;
@@ -24,8 +23,8 @@ const READ_AT_ONCE = 128;
 /** Rejects with an OperationError if the client is unknown. */
 export async function inspectClient(
   gateway: Gateway,
-  { client: text }: InputOf<typeof INSPECT>,
-): Promise<Inspection> {
+  { client: text }: Input<'inspect'>,
+): Promise<Output<'inspect'>> {
   const client = await find(gateway, text);
   const { partition, partitions } = client;
   const { clients: denials, gateways } = await denialsOf(gateway, partitions);
@@ -90,7 +89,7 @@ async function find(gateway: Gateway, text: string): Promise<InspectedClient> {
 
 /** Also those that count more than the name of the client tells, such as its requests with unlisted keys. */
 function limitsThatDenied(
-  denials: DenialList['clients'],
+  denials: Output<'top'>['clients'],
   { partitions }: InspectedClient,
   { policies }: Gateway,
 ): LimitDescriptor[] {

@@ -14,15 +14,14 @@ import { describeDecision, topDenied } from './denials.ts';
 import { type ExplainedRequest, explain } from './explain.ts';
 import { inspectClient } from './inspect.ts';
 import { restoreLog, setLog } from './log-settings.ts';
-import type { InputOf, Operation } from './operation.ts';
+import type { Operation } from './operation.ts';
 import { OperationError } from './operation-error.ts';
-import { OPERATIONS, type OperationName } from './operation-table.ts';
+import { type Input, OPERATIONS, type OperationName, type Output } from './operation-table.ts';
 import { overrideReport } from './override-report.ts';
 import { gatherOverview } from './overview.ts';
 import { listPolicies, restoreMode, setMode } from './policies.ts';
 import { readInput } from './read-input.ts';
 import type { Gateway } from './running-gateway.ts';
-import type { EXPLAIN, ExplainAnswer } from './schemas/explain.ts';
 import { sharedAnswer } from './shared-answer.ts';
 import { readStats } from './stats.ts';
 import { storeErrorText } from './store-error-text.ts';
@@ -96,8 +95,8 @@ function overviewOf(gateway: Gateway): Run {
 
 async function explainNow(
   gateway: Gateway,
-  { headers, ...request }: InputOf<typeof EXPLAIN>,
-): Promise<ExplainAnswer> {
+  { headers, ...request }: Input<'explain'>,
+): Promise<Output<'explain'>> {
   let failure: StoreError | undefined;
   const peek: QuotaReader['peek'] = async (descriptors) => {
     try {
@@ -126,7 +125,7 @@ async function explainNow(
 }
 
 /** One entry for each value of each name. */
-function fieldsOf(headers: InputOf<typeof EXPLAIN>['headers']): ExplainedRequest['headers'] {
+function fieldsOf(headers: Input<'explain'>['headers']): ExplainedRequest['headers'] {
   return Object.entries(headers).flatMap(([name, values]) =>
     [values].flat().map((value): [string, string] => [name, value]),
   );

@@ -1,11 +1,12 @@
 /** The present rates of an overview: the mean of its last steps. They are computed here alone. */
+
 import { STEP_MS } from '../telemetry/decisions/traffic-history.ts';
-import type { Overview } from './schemas/overview.ts';
+import type { Output } from './operation-table.ts';
 
 /** Rates are the mean of so long. */
 export const RATE_MS = 2 * STEP_MS;
 
-export type Rates = Overview['rates'];
+export type Rates = Output<'overview'>['rates'];
 type Counts = Readonly<Record<'requests' | 'denials' | 'would_deny', readonly number[]>>;
 
 /** Per second. */

@@ -1,6 +1,7 @@
 /** Says in words how the gateways are: what is wrong, worst first, or that all is well. The page and `headgate top` show it. */
+import type { Output } from './operation-table.ts';
 import { RATE_MS } from './overview-rates.ts';
-import type { Overview, StatusLine } from './schemas/overview.ts';
+import type { StatusLine } from './schemas/overview.ts';
 import { storeLines } from './store-status.ts';
 import {
   clockText,
@@ -12,7 +13,7 @@ import {
   shareText,
 } from './texts.ts';
 
-type Known = Omit<Overview, 'status'>;
+type Known = Omit<Output<'overview'>, 'status'>;
 
 /** Denials are worth a warning from so many per second on, if they are that share of all requests. */
 export const MANY_DENIALS = { perSecond: 1, share: 0.1 } as const;

@@ -1,4 +1,5 @@
 /** Gathers what all gateways did in the last 15 minutes, and how they are. */
+
 import { VERSION } from '../config/version.ts';
 import { isoTime } from '../denials/iso-time.ts';
 import { STEP_MS, STEPS } from '../telemetry/decisions/traffic-history.ts';
@@ -10,13 +11,14 @@ import {
   policiesWithoutStore,
   type ReportQuery,
 } from './gateway-report.ts';
+import type { Output } from './operation-table.ts';
 import { listedFields } from './override-report.ts';
 import { RATE_MS, ratesOf, sumOfRates } from './overview-rates.ts';
 import { statusOf } from './overview-status.ts';
 import { listPolicies } from './policies.ts';
 import { MOST_ACTIONS } from './recent-actions.ts';
 import type { Gateway, StoreLapses } from './running-gateway.ts';
-import { type Overview, STORE_STATES, type StoreState } from './schemas/overview.ts';
+import { STORE_STATES, type StoreState } from './schemas/overview.ts';
 
 /** Digests and states that are listed; a Redis on which anyone publishes could have many. */
 const MOST_LISTED = 20;
@@ -24,7 +26,7 @@ const MOST_LISTED = 20;
 const NO_POLICY = 'none';
 
 /** Never rejects: gateways that do not answer are missing from the sums. */
-export async function gatherOverview(gateway: Gateway): Promise<Overview> {
+export async function gatherOverview(gateway: Gateway): Promise<Output<'overview'>> {
   const { status, now, queryAll } = gateway;
   const nowMs = now();
   const query: ReportQuery = { about: 'overview', untilMs: lastStepEnd(nowMs) };
@@ -72,8 +74,8 @@ export async function gatherOverview(gateway: Gateway): Promise<Overview> {
   return { ...known, status: statusOf(known) };
 }
 
-type Series = Overview['without_policy'];
-type Lapses = NonNullable<Overview['store']['states'][number]['lapses']>;
+type Series = Output<'overview'>['without_policy'];
+type Lapses = NonNullable<Output<'overview'>['store']['states'][number]['lapses']>;
 
 class SummedTraffic {
   readonly #byPolicy = new Map<string, Series>();
@@ -139,8 +141,8 @@ function busiestOf<P extends { readonly name: string }>(
 function statesIn(
   reports: readonly GatewayReport[],
   policies: ReadonlyMap<StoreState, readonly string[]>,
-): Overview['store']['states'] {
-  const groups = new Map<string, Overview['store']['states'][number]>();
+): Output<'overview'>['store']['states'] {
+  const groups = new Map<string, Output<'overview'>['store']['states'][number]>();
   for (const { store } of reports) {
     for (const state of store.states) {
       const name = `${state} ${store.reason ?? ''} ${store.lapses !== undefined}`;
@@ -170,8 +172,8 @@ function addedLapses({ failed, checks, withinMs }: StoreLapses, sum: Lapses | un
   };
 }
 
-function filesIn(reports: readonly GatewayReport[]): Overview['policy_file'] {
-  const byDigest = new Map<string, Overview['policy_file']['digests'][number]>();
+function filesIn(reports: readonly GatewayReport[]): Output<'overview'>['policy_file'] {
+  const byDigest = new Map<string, Output<'overview'>['policy_file']['digests'][number]>();
   for (const { policy_file: file } of reports) {
     const { digest } = file;
     const { gateways = 0, since = isoTime(file.sinceMs) } = byDigest.get(digest) ?? {};

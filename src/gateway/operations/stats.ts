@@ -1,4 +1,5 @@
 /** Reports what the counters take up. */
+
 import { StoreError } from '../core/counting/store.ts';
 import { isoTime } from '../denials/iso-time.ts';
 import {
@@ -8,14 +9,14 @@ import {
   refusedFile,
 } from './gateway-report.ts';
 import { OperationError } from './operation-error.ts';
+import type { Output } from './operation-table.ts';
 import type { Gateway, StoreStats } from './running-gateway.ts';
-import type { StatsReport } from './schemas/stats.ts';
 import { storeErrorText } from './store-error-text.ts';
 import { silenceText } from './store-silence.ts';
 import { isSilence } from './store-status.ts';
 
 /** Rejects with an OperationError if the store refuses. While it does not answer, the counts are missing. */
-export async function readStats(gateway: Gateway): Promise<StatsReport> {
+export async function readStats(gateway: Gateway): Promise<Output<'stats'>> {
   const refused = refusedFile(gateway.status.policyFile.history);
   const query: ReportQuery = { about: 'overview', untilMs: lastStepEnd(gateway.now()) };
   const [{ store, ...counts }, { answers }] = await Promise.all([
@@ -37,7 +38,7 @@ export async function readStats(gateway: Gateway): Promise<StatsReport> {
 }
 
 type Counts = Omit<
-  StatsReport,
+  Output<'stats'>,
   'gateways' | 'gateways_answered' | 'workers' | 'unseen_headers' | 'policy_file_refused'
 >;
 

@@ -1,9 +1,10 @@
 /** Says which policies are not counted in the store, and what happens to their requests meanwhile. */
-import type { Overview, StatusLine, StoreState } from './schemas/overview.ts';
+import type { Output } from './operation-table.ts';
+import type { StatusLine, StoreState } from './schemas/overview.ts';
 import { clockText, listText, plural } from './texts.ts';
 
-type Known = Pick<Overview, 'store' | 'gateways' | 'time'>;
-type State = Overview['store']['states'][number];
+type Known = Pick<Output<'overview'>, 'store' | 'gateways' | 'time'>;
+type State = Output<'overview'>['store']['states'][number];
 
 /** Reasons that leave open whether Redis is there at all. A colon and details may follow. */
 const SILENT = [undefined, 'timeout', 'refused', 'connection', 'given_up'];

@@ -5,7 +5,7 @@ import {
   denialReportSchema,
   laterSchema,
 } from '../../denials/denial-report.ts';
-import type { Operation, OutputOf } from '../operation.ts';
+import type { Operation } from '../operation.ts';
 import { count, listedClient, policyMode } from './fields.ts';
 import { listedReportSchema } from './listed.ts';
 import { endedReportSchema, overrideReportSchema } from './overrides.ts';
@@ -101,6 +101,3 @@ export const DECISION = {
       .optional(),
   }),
 } satisfies Operation;
-
-export type DenialList = OutputOf<typeof TOP>;
-export type DenialDetails = OutputOf<typeof DECISION>;

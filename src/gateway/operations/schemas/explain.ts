@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { METHOD_PATTERN } from '../../config/policy-file/method-name.ts';
 import { DIALECT_NAMES } from '../../dialects/index.ts';
 import { DEFAULT_DIALECT } from '../explain-answer.ts';
-import type { CallOf, Operation, OutputOf } from '../operation.ts';
+import type { Operation } from '../operation.ts';
 import {
   ADDRESS_FORM,
   HEADER_FORM,
@@ -75,6 +75,3 @@ export const EXPLAIN = {
     }),
   }),
 } satisfies Operation;
-
-export type ExplainCall = CallOf<typeof EXPLAIN>;
-export type ExplainAnswer = OutputOf<typeof EXPLAIN>;

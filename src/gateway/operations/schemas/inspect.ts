@@ -1,6 +1,6 @@
 /** One client: what exempts or blocks it, its limits and what is left of them, and its denials. */
 import { z } from 'zod';
-import type { Operation, OutputOf } from '../operation.ts';
+import type { Operation } from '../operation.ts';
 import { denial, gatewaysSchema } from './denials.ts';
 import { client, count, policyMode } from './fields.ts';
 import { listedReportSchema } from './listed.ts';
@@ -65,5 +65,3 @@ export const INSPECT = {
       .describe('Gateways that were asked for denials.'),
   }),
 } satisfies Operation;
-
-export type Inspection = OutputOf<typeof INSPECT>;

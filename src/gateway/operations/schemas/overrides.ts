@@ -1,6 +1,6 @@
 /** Overrides: the temporary changes that operators made. */
 import { z } from 'zod';
-import type { Operation, OutputOf } from '../operation.ts';
+import type { Operation } from '../operation.ts';
 import { count, listedClient, policyMode, time } from './fields.ts';
 
 const terms = { since: time, until: time, reason: z.string(), by: z.string() };
@@ -36,5 +36,3 @@ export const LIST_OVERRIDES = {
   input: z.strictObject({}),
   output: z.object({ overrides: z.array(overrideReportSchema) }),
 } satisfies Operation;
-
-export type OverrideList = OutputOf<typeof LIST_OVERRIDES>;

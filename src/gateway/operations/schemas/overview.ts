@@ -1,6 +1,6 @@
 /** What all gateways did in the last 15 minutes, and how they are: for the page of the ops server and `headgate top`. */
 import { z } from 'zod';
-import type { Operation, OutputOf } from '../operation.ts';
+import type { Operation } from '../operation.ts';
 import { count, limitTexts, listedClient, policyMode, time } from './fields.ts';
 
 const perStep = z.array(count);
@@ -131,5 +131,3 @@ export const OVERVIEW = {
   input: z.strictObject({}),
   output: overviewSchema,
 } satisfies Operation;
-
-export type Overview = OutputOf<typeof OVERVIEW>;

@@ -1,6 +1,6 @@
 /** Policies: list them, and change the mode of one temporarily. */
 import { z } from 'zod';
-import type { Operation, OutputOf } from '../operation.ts';
+import type { Operation } from '../operation.ts';
 import { by, limitTexts, policyMode, policyName, terms } from './fields.ts';
 import { overrideReportSchema } from './overrides.ts';
 
@@ -39,5 +39,3 @@ export const RESTORE_MODE = {
   input: z.strictObject({ policy, by: by.optional() }),
   output: z.object({ policy: z.string() }),
 } satisfies Operation;
-
-export type PolicyList = OutputOf<typeof LIST_POLICIES>;

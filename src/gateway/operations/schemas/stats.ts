@@ -1,6 +1,6 @@
 /** Statistics of the store, which are too expensive to measure at every scrape. */
 import { z } from 'zod';
-import type { Operation, OutputOf } from '../operation.ts';
+import type { Operation } from '../operation.ts';
 import { count, time } from './fields.ts';
 
 export const STATS = {
@@ -46,5 +46,3 @@ export const STATS = {
       .optional(),
   }),
 } satisfies Operation;
-
-export type StatsReport = OutputOf<typeof STATS>;

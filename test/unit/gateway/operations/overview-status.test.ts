@@ -1,9 +1,10 @@
 /** How the gateways are, in words. */
+
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
-import type { Overview } from '../../../../src/gateway/operations/schemas/overview.ts';
+import type { Output } from '../../../../src/gateway/operations/operation-table.ts';
 import { plural, rateText, shareText } from '../../../../src/gateway/operations/texts.ts';
 import { policy, seriesEnding, snapshot } from '../../../support/top.ts';
 
@@ -16,7 +17,7 @@ const steady = (requests: number, denials = 0) => ({
 });
 const POLICIES = [policy('login', steady(20, 1)), policy('search', steady(80, 1))];
 
-const statusWith = (overview: Partial<Overview>, policies = POLICIES) =>
+const statusWith = (overview: Partial<Output<'overview'>>, policies = POLICIES) =>
   snapshot({
     policies,
     overview: { gateways: { asked: 3, answered: 3, workers: 0 }, ...overview },
@@ -34,7 +35,7 @@ test('all is well', () => {
 });
 
 describe('Redis', () => {
-  type State = Overview['store']['states'][number];
+  type State = Output<'overview'>['store']['states'][number];
   const redis = (...states: State[]) => ({ store: { kind: 'redis' as const, states } });
   const local = { state: 'local', gateways: 3, policies: ['login'] } as const;
   const open = { state: 'open', gateways: 3, policies: ['api', 'default'] } as const;
@@ -127,7 +128,7 @@ describe('Redis', () => {
   });
 });
 
-test.each<[Partial<Overview>, 'wrong' | 'warning', string]>([
+test.each<[Partial<Output<'overview'>>, 'wrong' | 'warning', string]>([
   [
     { gateways: { asked: 4, answered: 3, workers: 0 } },
     'warning',
