@@ -1,10 +1,10 @@
 /** What `headgate top` knows and shows, for the tests of its parts. */
 import type { DeniedClient, Policy, Snapshot } from '../../src/cli/top/gather.ts';
-import { type Key, keysOf } from '../../src/cli/top/key.ts';
 import { type Effect, press } from '../../src/cli/top/press.ts';
 import { screenLines } from '../../src/cli/top/screen.ts';
-import { textOf } from '../../src/cli/top/spans.ts';
 import { initialState, received, type TopState } from '../../src/cli/top/state.ts';
+import { type Key, keysOf } from '../../src/cli/top/terminal.ts';
+import { textOf } from '../../src/cli/top/text.ts';
 import { RATE_MS, ratesOf, sumOfRates } from '../../src/gateway/operations/overview-rates.ts';
 import { statusOf } from '../../src/gateway/operations/overview-status.ts';
 

@@ -1,7 +1,9 @@
-/** The questions before an action: mode, reason, duration, and at last whether it shall be done. */
+/** The form before an action: it asks for a mode, a reason and a duration, and at last whether to do it. */
 import { parseDuration } from '../../gateway/config/duration.ts';
 import type { PolicyMode } from '../../gateway/core/policy.ts';
-import type { Key } from './key.ts';
+import type { Line } from '../output/output.ts';
+import type { Key } from './terminal.ts';
+import { lineOf, wrapped } from './text.ts';
 
 export interface Answers {
   readonly mode?: PolicyMode;
@@ -53,12 +55,12 @@ export function startForm(action: ActionName, subject: Subject, note?: string): 
 }
 
 /** Undefined when all are answered, and the operator shall confirm. */
-export function questionOf({ action, answers }: Form): Question | undefined {
+function questionOf({ action, answers }: Form): Question | undefined {
   return QUESTIONS[action].find((question) => answers[question] === undefined);
 }
 
 /** A reset lasts no time, so no list shows its reason. */
-export function isOptional({ action }: Form, question: Question): boolean {
+function isOptional({ action }: Form, question: Question): boolean {
   return action === 'reset' && question === 'reason';
 }
 
@@ -103,4 +105,53 @@ function answered(form: Form, answer: Answers): Form {
 function asked(form: Form): Form {
   const question = questionOf(form);
   return { ...form, typed: (question && PROPOSED[question]) ?? '' };
+}
+
+const WHAT: Readonly<Record<ActionName, (name: string) => string>> = {
+  reset: (name) => `Reset the counters of ${name} in all policies`,
+  block: (name) => `Block ${name}`,
+  exempt: (name) => `Exempt ${name} from all limits`,
+  unblock: (name) => `Lift the block of ${name}`,
+  unexempt: (name) => `Lift the exemption of ${name}`,
+  mode: (name) => `Change the mode of the policy ${name}`,
+  restore: (name) => `Return the policy ${name} to the mode in the policy file`,
+};
+const PROMPTS = {
+  mode: 'New mode: e enforce, s shadow, o off',
+  reason: 'Reason: ',
+  for: 'For how long (a number and s, min, h or d): ',
+} as const;
+const INDENT = '  ';
+
+export function formLines(form: Form, width: number): Line[] {
+  const plain = (text: string) => wrapped(text, width, INDENT);
+  const bold = (text: string) => plain(text).map((line) => lineOf(line, 'head'));
+  const note = form.note === undefined ? [] : plain(form.note);
+  const question = questionOf(form);
+  if (question === undefined) {
+    return [...note, ...bold(`${sentence(form)}?`), 'y: do it   any other key: give up'];
+  }
+  const prompt = isOptional(form, question) ? 'Reason, if any: ' : PROMPTS[question];
+  return [
+    ...bold(sentence(form)),
+    ...note,
+    question === 'mode' ? prompt : typedLine(prompt, form.typed, width),
+    ...plain(form.problem ?? 'Enter: go on   Esc: give up'),
+  ];
+}
+
+/** The end of what is typed stays in sight. */
+export function typedLine(prompt: string, typed: string, width: number): Line {
+  const room = Math.max(1, width - prompt.length - 1);
+  return { spans: [prompt, [...typed].slice(-room).join(''), { text: ' ', tone: 'chosen' }] };
+}
+
+function sentence({ action, subject, answers }: Form): string {
+  const { mode, reason, for: duration } = answers;
+  return [
+    WHAT[action](subject.name),
+    ...(mode === undefined ? [] : [` to ${mode}`]),
+    ...(duration === undefined ? [] : [` for ${duration}`]),
+    ...(reason === undefined || reason === '' ? [] : [`, ${JSON.stringify(reason)}`]),
+  ].join('');
 }

@@ -5,11 +5,10 @@ import type { Screen } from '../output/output.ts';
 import { makeChange } from './changes.ts';
 import type { Form } from './form.ts';
 import { type DeniedClient, gather } from './gather.ts';
-import type { Key } from './key.ts';
 import { type Effect, press } from './press.ts';
 import { screenLines } from './screen.ts';
 import { failed, initialState, received, type TopState } from './state.ts';
-import { takeTerminal } from './terminal.ts';
+import { type Key, takeTerminal } from './terminal.ts';
 import { explainClient, liftForm } from './why.ts';
 
 export interface LiveOptions {

@@ -3,9 +3,9 @@
 import { clientText } from '../../gateway/operations/texts.ts';
 import { type ActionName, edited, type Form, pressInForm, startForm } from './form.ts';
 import type { DeniedClient } from './gather.ts';
-import type { Key } from './key.ts';
 import { chosenClient, chosenPolicy, moved, withNextOrder } from './rows.ts';
 import { type TopState, withPane } from './state.ts';
+import type { Key } from './terminal.ts';
 
 export type Effect =
   | { readonly kind: 'quit' | 'suspend' | 'redraw' | 'refresh' }

@@ -9,7 +9,7 @@ import { columns } from '../output/output.ts';
 import { type Form, startForm } from './form.ts';
 import type { DeniedClient, Policy } from './gather.ts';
 import { denialsOf } from './rows.ts';
-import { sum } from './sparkline.ts';
+import { sum } from './tables.ts';
 
 /** Asks for both; what cannot be had is said in its place. */
 export async function explainClient(
