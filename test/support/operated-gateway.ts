@@ -3,10 +3,12 @@ import { createCheck, NO_EVENTS } from '../../src/gateway/core/check.ts';
 import type { PolicySet } from '../../src/gateway/core/matching/policy-set.ts';
 import { Denials } from '../../src/gateway/denials/denials.ts';
 import type { OperationName, Output } from '../../src/gateway/operations/operation-table.ts';
-import { createOperate } from '../../src/gateway/operations/operations.ts';
-import { answerQuery } from '../../src/gateway/operations/queries.ts';
-import { RecentActions } from '../../src/gateway/operations/recent-actions.ts';
-import type { Gateway, GatewayStatus } from '../../src/gateway/operations/running-gateway.ts';
+import { answerQuery, createOperate } from '../../src/gateway/operations/operations.ts';
+import {
+  type Gateway,
+  type GatewayStatus,
+  RecentActions,
+} from '../../src/gateway/operations/running-gateway.ts';
 import { LocalShare } from '../../src/gateway/stores/local-share.ts';
 import { MemoryStore } from '../../src/gateway/stores/memory/memory-store.ts';
 import { OverrideBook } from '../../src/gateway/stores/overrides/override-book.ts';

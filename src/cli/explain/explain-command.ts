@@ -1,8 +1,9 @@
 /** `headgate explain`: shows how a request would be decided and why, or what is known of a denial. */
 import { Command, InvalidArgumentError } from 'commander';
-import { DEFAULT_DIALECT, DIALECT_NAMES } from '../../gateway/operations/explain-answer.ts';
 import {
   ADDRESS_FORM,
+  DEFAULT_DIALECT,
+  DIALECT_NAMES,
   isAddressText,
   isHeader,
   isMethod,

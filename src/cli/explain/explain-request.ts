@@ -11,8 +11,8 @@ import {
   explain,
   freshContext,
 } from '../../gateway/operations/explain.ts';
-import { DEFAULT_DIALECT } from '../../gateway/operations/explain-answer.ts';
 import type { Output } from '../../gateway/operations/operation-table.ts';
+import { DEFAULT_DIALECT } from '../../gateway/operations/request-form.ts';
 import { refusalText } from '../doctor/redis/refusals.ts';
 import { commandEnvironment } from '../environment/commands.ts';
 import { denialText } from '../ops-client/denial-text.ts';

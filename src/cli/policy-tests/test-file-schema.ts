@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { shortName } from '../../gateway/config/policy-file/key-list.ts';
 import { holds } from '../../gateway/config/refinement.ts';
-import { DEFAULT_DIALECT, DIALECT_NAMES } from '../../gateway/operations/explain-answer.ts';
+import { DEFAULT_DIALECT, DIALECT_NAMES } from '../../gateway/operations/request-form.ts';
 import { stepSchema } from './step-schema.ts';
 import { address, headers, name } from './values-schema.ts';
 

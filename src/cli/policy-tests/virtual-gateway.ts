@@ -10,7 +10,7 @@ import type { LimitDescriptor } from '../../gateway/core/counting/descriptor.ts'
 import type { TakeResult } from '../../gateway/core/counting/store.ts';
 import type { PolicyModes } from '../../gateway/core/overrides.ts';
 import type { TraceEvent } from '../../gateway/core/trace.ts';
-import { answerBy, type ExplainedAnswer } from '../../gateway/operations/explain-answer.ts';
+import { answerBy, type ExplainedAnswer } from '../../gateway/operations/explain.ts';
 import type { Gateway } from '../../gateway/operations/running-gateway.ts';
 import { OverrideBook } from '../../gateway/stores/overrides/override-book.ts';
 import { MemoryOverrideStore } from '../../gateway/stores/overrides/override-store.ts';

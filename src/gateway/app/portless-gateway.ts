@@ -1,17 +1,6 @@
 /** A gateway without ports: it answers on the connections that are passed to it. Each worker is one. */
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { PolicySource } from '../config/policy-file/policy-source.ts';
-import type { Environment } from '../config/settings/environment.ts';
-import { byFailureMode } from '../core/counting/failure-modes.ts';
-import { HeaderWatch, type UnseenHeader } from '../core/header-watch.ts';
-import { Denials } from '../denials/denials.ts';
-import { createOperate, type Operate } from '../operations/operations.ts';
-import { answerQuery } from '../operations/queries.ts';
-import { Arrivals } from '../server/arrivals.ts';
-import type { PortName } from '../server/proxy-ports.ts';
-import type { Telemetry } from '../telemetry/telemetry.ts';
-import { openTracing } from '../telemetry/tracing/tracing.ts';
 import type { StoreAtStart } from './backend.ts';
 import { createCheckPipeline } from './check-pipeline.ts';
 import { sampleTraffic } from './gateway-status.ts';
@@ -22,6 +11,16 @@ import { createProxyServers } from './proxy-servers.ts';
 import type { RateLimits, RateLimitsOptions } from './ratelimit/rate-limits.ts';
 import { createSharedState } from './shared-state.ts';
 import { monitorStore } from './store-monitor.ts';
+import type { PolicySource } from '../config/policy-file/policy-source.ts';
+import type { Environment } from '../config/settings/environment.ts';
+import { byFailureMode } from '../core/counting/failure-modes.ts';
+import { HeaderWatch, type UnseenHeader } from '../core/header-watch.ts';
+import { Denials } from '../denials/denials.ts';
+import { createOperate, type Operate, answerQuery } from '../operations/operations.ts';
+import { Arrivals } from '../server/arrivals.ts';
+import type { PortName } from '../server/proxy-ports.ts';
+import type { Telemetry } from '../telemetry/telemetry.ts';
+import { openTracing } from '../telemetry/tracing/tracing.ts';
 
 /** Checks under way are answered within the store timeout. Callers that are slower than this are cut off. */
 const CUT_OFF_MS = 500;

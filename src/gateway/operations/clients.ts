@@ -11,7 +11,7 @@ import {
   pseudonymsOf,
 } from '../core/identity/partition.ts';
 import { clientSubject, type Override } from '../stores/overrides/override.ts';
-import { audited, putInForce } from './audit.ts';
+import { audited, putInForce, termsOf } from './changes.ts';
 import { clientNamed, decisionIdIn, type KnownClient, ofDay, refuseRange } from './client-name.ts';
 import { deniedBy, noLongerKept } from './denials.ts';
 import { OperationError } from './operation-error.ts';
@@ -19,18 +19,12 @@ import type { Input, Output } from './operation-table.ts';
 import { clientOverride, listedFields, overridesOf } from './override-report.ts';
 import { requirePolicy } from './policies.ts';
 import type { Gateway } from './running-gateway.ts';
-import { storeErrorText } from './store-error-text.ts';
-import { termsOf } from './terms.ts';
+import { storeErrorText } from './store-text.ts';
 import { inForceText } from './texts.ts';
-
-type Reset = Input<'reset'>;
-type AccessChange = Input<'block'>;
-type AccessChanged = Output<'block'>;
-type Lift = Input<'unblock'>;
 
 export async function resetClient(
   gateway: Gateway,
-  { client, policy, reason, by = 'unknown' }: Reset,
+  { client, policy, reason, by = 'unknown' }: Input<'reset'>,
 ): Promise<Output<'reset'>> {
   if (policy !== undefined) requirePolicy(gateway, policy);
   const affected = gateway.policies.current.policies.filter(
@@ -52,27 +46,11 @@ export async function resetClient(
   };
 }
 
-export function blockClient(gateway: Gateway, change: AccessChange): Promise<AccessChanged> {
-  return setAccess(gateway, 'blocked', change);
-}
-
-export function exemptClient(gateway: Gateway, change: AccessChange): Promise<AccessChanged> {
-  return setAccess(gateway, 'exempt', change);
-}
-
-export function unblockClient(gateway: Gateway, lift: Lift): Promise<Output<'unblock'>> {
-  return removeAccess(gateway, 'blocked', lift);
-}
-
-export function unexemptClient(gateway: Gateway, lift: Lift): Promise<Output<'unblock'>> {
-  return removeAccess(gateway, 'exempt', lift);
-}
-
-async function setAccess(
+export async function setAccess(
   gateway: Gateway,
   access: Access,
-  { client, ...written }: AccessChange,
-): Promise<AccessChanged> {
+  { client, ...written }: Input<'block'>,
+): Promise<Output<'block'>> {
   const terms = termsOf(written, gateway.now());
   const known = await findClient(gateway, client, access);
   const { own, overrideName, isProxy } = known;
@@ -120,10 +98,10 @@ const NOT_IN_FORCE = {
   exempt: 'no operator exempted this client',
 } as const;
 
-async function removeAccess(
+export async function removeAccess(
   gateway: Gateway,
   access: Access,
-  { client, reason, by = 'unknown' }: Lift,
+  { client, reason, by = 'unknown' }: Input<'unblock'>,
 ): Promise<Output<'unblock'>> {
   const known = await findClient(gateway, client, access);
   // Another gateway may have made the override a moment ago.

@@ -5,13 +5,12 @@ import { type QuotaReader, type QuotaState, StoreError } from '../core/counting/
 import { modeOf } from '../core/overrides.ts';
 import type { Limit } from '../core/policy.ts';
 import { clientNamed, decisionIdIn, refuseRange } from './client-name.ts';
-import { countedBy, type InspectedClient, limitLabelled } from './counted-by.ts';
 import { denialsOf, deniedBy } from './denials.ts';
-import { accessOf } from './inspected-access.ts';
+import { accessOf, countedBy, type InspectedClient, limitLabelled } from './inspected-client.ts';
 import type { Input, Output } from './operation-table.ts';
 import { listedFields, overrideReport } from './override-report.ts';
 import type { Gateway } from './running-gateway.ts';
-import { unavailableText } from './store-silence.ts';
+import { unavailableText } from './store-text.ts';
 
 const MOST_LIMITS = 200;
 const MOST_DENIALS = 20;

@@ -1,12 +1,11 @@
 /** Changes the log level, or logs a sample of the allowed requests, temporarily. */
 
 import { LOG_SUBJECTS, type Override } from '../stores/overrides/override.ts';
-import { audited, putInForce } from './audit.ts';
+import { audited, putInForce, termsOf } from './changes.ts';
 import { OperationError } from './operation-error.ts';
 import type { Input, Output } from './operation-table.ts';
 import type { Gateway } from './running-gateway.ts';
 import type { OverrideReport } from './schemas/overrides.ts';
-import { termsOf } from './terms.ts';
 
 export async function setLog(
   gateway: Gateway,

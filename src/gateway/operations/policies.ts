@@ -3,12 +3,11 @@
 import { modeOf } from '../core/overrides.ts';
 import type { Limit, Policy } from '../core/policy.ts';
 import { type Override, policySubject } from '../stores/overrides/override.ts';
-import { audited, putInForce } from './audit.ts';
+import { audited, putInForce, termsOf } from './changes.ts';
 import { OperationError } from './operation-error.ts';
 import type { Input, Output } from './operation-table.ts';
 import type { Gateway } from './running-gateway.ts';
 import type { OverrideReport } from './schemas/overrides.ts';
-import { termsOf } from './terms.ts';
 
 export function listPolicies({ overrides, policies }: Gateway): Output<'listPolicies'> {
   const { modes } = overrides.current;

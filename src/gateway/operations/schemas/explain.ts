@@ -2,10 +2,10 @@
 import { z } from 'zod';
 import { METHOD_PATTERN } from '../../config/policy-file/method-name.ts';
 import { DIALECT_NAMES } from '../../dialects/index.ts';
-import { DEFAULT_DIALECT } from '../explain-answer.ts';
 import type { Operation } from '../operation.ts';
 import {
   ADDRESS_FORM,
+  DEFAULT_DIALECT,
   HEADER_FORM,
   HEADER_NAME_PATTERN,
   HEADER_VALUE_PATTERN,

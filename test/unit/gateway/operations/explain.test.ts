@@ -5,7 +5,7 @@ import {
   explain,
   freshContext,
 } from '../../../../src/gateway/operations/explain.ts';
-import { DIALECT_NAMES } from '../../../../src/gateway/operations/explain-answer.ts';
+import { DIALECT_NAMES } from '../../../../src/gateway/operations/request-form.ts';
 import type { Override } from '../../../../src/gateway/stores/overrides/override.ts';
 import { policySetFrom } from '../../../support/policies.ts';
 import { NOON_MS } from '../../../support/requests.ts';
