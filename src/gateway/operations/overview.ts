@@ -1,24 +1,20 @@
 /** Gathers what all gateways did in the last 15 minutes, and how they are. */
-
 import { VERSION } from '../config/version.ts';
 import { isoTime } from '../denials/iso-time.ts';
 import { STEP_MS, STEPS } from '../telemetry/decisions/traffic-history.ts';
-import {
-  type GatewayReport,
-  MOST_POLICIES,
-  policiesWithoutStore,
-  reportsOfAll,
-} from './gateway-report.ts';
+import { type GatewayReport, policiesWithoutStore, reportsOfAll } from './gateway-report.ts';
 import type { Output } from './operation-table.ts';
 import { listedFields } from './override-report.ts';
 import { statusOf } from './overview-status.ts';
-import { listPolicies } from './policies.ts';
 import {
-  type Gateway,
-  type GatewayStatus,
-  MOST_ACTIONS,
-  type StoreLapses,
-} from './running-gateway.ts';
+  noTraffic,
+  policiesIn,
+  RATE_MS,
+  sumOf,
+  sumOfRates,
+  trafficIn,
+} from './overview-traffic.ts';
+import { type Gateway, type GatewayStatus, MOST_ACTIONS } from './running-gateway.ts';
 import { STORE_STATES, type StoreState } from './schemas/overview.ts';
 
 /** Digests and states that are listed; a Redis on which anyone publishes could have many. */
@@ -58,7 +54,6 @@ async function gatherOverview(gateway: Gateway): Promise<Output<'overview'>> {
   ]);
   const isKnown = (policy: string) => policy === NO_POLICY || gateway.policies.current.has(policy);
   const traffic = trafficIn(reports, isKnown);
-  const shown = policiesIn(gateway, traffic);
   const known = {
     time: isoTime(nowMs),
     gateway: { host: status.host, version: VERSION },
@@ -71,7 +66,7 @@ async function gatherOverview(gateway: Gateway): Promise<Output<'overview'>> {
     until: isoTime(untilMs),
     rate_ms: RATE_MS,
     rates: sumOfRates([...traffic.values()].map(({ rates }) => rates)),
-    ...shown,
+    ...policiesIn(gateway, traffic),
     without_policy: traffic.get(NO_POLICY) ?? noTraffic(),
     store: {
       kind: status.storeKind,
@@ -90,55 +85,6 @@ async function gatherOverview(gateway: Gateway): Promise<Output<'overview'>> {
       })),
   };
   return { ...known, status: statusOf(known) };
-}
-
-/** Rates are the mean of so long. */
-const RATE_MS = 2 * STEP_MS;
-
-type Rates = Output<'overview'>['rates'];
-type Counts = Readonly<Record<'requests' | 'denials' | 'would_deny', readonly number[]>>;
-type Series = Output<'overview'>['without_policy'];
-
-/** By policy. Unknown policies are left out: another gateway may still have them, or anyone may have made them up. */
-function trafficIn(
-  reports: readonly GatewayReport[],
-  isKnown: (policy: string) => boolean,
-): Map<string, Series> {
-  const sums = new Map<string, Series>();
-  for (const { policy, requests, denials, wouldDeny } of reports.flatMap((each) => each.traffic)) {
-    if (!isKnown(policy)) continue;
-    const sum = sums.get(policy) ?? noTraffic();
-    sums.set(policy, sum);
-    addTo(sum.requests, requests);
-    addTo(sum.denials, denials);
-    addTo(sum.would_deny, wouldDeny);
-  }
-  for (const sum of sums.values()) sum.rates = ratesOf(sum);
-  return sums;
-}
-
-function noTraffic(): Series {
-  const zeros = () => new Array<number>(STEPS).fill(0);
-  const series = { requests: zeros(), denials: zeros(), would_deny: zeros() };
-  return { rates: ratesOf(series), ...series };
-}
-
-function addTo(sums: number[], counts: readonly number[]): void {
-  for (const [i, count] of counts.entries()) sums[i] = (sums[i] ?? 0) + count;
-}
-
-/** In the order of the policy file; if there are too many, the ones with the most requests. */
-function policiesIn(gateway: Gateway, traffic: ReadonlyMap<string, Series>) {
-  const all = listPolicies(gateway).policies.map((policy) => ({
-    ...policy,
-    ...(traffic.get(policy.name) ?? noTraffic()),
-  }));
-  const left = all.length - MOST_POLICIES;
-  if (left <= 0) return { policies: all };
-  const measured = all.map((policy) => ({ policy, requests: sumOf(policy.requests) }));
-  const busiest = measured.toSorted((a, b) => b.requests - a.requests).slice(0, MOST_POLICIES);
-  const shown = new Set(busiest.map(({ policy }) => policy));
-  return { policies: all.filter((policy) => shown.has(policy)), policies_left_out: left };
 }
 
 function statesIn(
@@ -205,31 +151,4 @@ function proxyFaultsIn(reports: readonly GatewayReport[], sinceMs: number) {
 /** Compares times as text, which works for ISO 8601 in UTC. */
 function compare(a: string, b: string): number {
   return a < b ? -1 : Number(a > b);
-}
-
-function sumOf(counts: readonly number[]): number {
-  return counts.reduce((sum, count) => sum + count, 0);
-}
-
-/** Per second. */
-export function ratesOf({ requests, denials, would_deny: wouldDeny }: Counts): Rates {
-  return {
-    requests: perSecond(requests),
-    denials: perSecond(denials),
-    would_deny: perSecond(wouldDeny),
-  };
-}
-
-export function sumOfRates(all: readonly Rates[]): Rates {
-  const sum = { requests: 0, denials: 0, would_deny: 0 };
-  for (const rates of all) {
-    sum.requests += rates.requests;
-    sum.denials += rates.denials;
-    sum.would_deny += rates.would_deny;
-  }
-  return sum;
-}
-
-function perSecond(counts: readonly number[]): number {
-  return (sumOf(counts.slice(-RATE_MS / STEP_MS)) * 1_000) / RATE_MS;
 }
