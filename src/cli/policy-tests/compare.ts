@@ -1,7 +1,7 @@
 /** Compares what a step expects with what came. */
 import { isDeepStrictEqual } from 'node:util';
-import { durationText } from './duration.ts';
 import type { Expectation, Facts } from './expectation-schema.ts';
+import { durationText } from './values-schema.ts';
 import type { Outcome } from './virtual-gateway.ts';
 
 /** One expectation that was not met, in words. */

@@ -43,7 +43,7 @@ export interface PolicyTest {
   readonly steps: readonly Step[];
 }
 
-export type Step = SendStep | StoreStep | ReloadStep | OverrideStep;
+export type Step = SendStep | ChangeStep;
 
 interface Moment {
   readonly place: Place;
@@ -64,17 +64,10 @@ export interface SendStep extends Moment {
   readonly expect: Expectation;
 }
 
-export interface StoreStep extends Moment {
-  readonly kind: 'store';
-  readonly isDown: boolean;
-}
-
-export interface ReloadStep extends Moment {
-  readonly kind: 'reload';
-  readonly policies: TestedPolicies;
-}
-
-export interface OverrideStep extends Moment {
-  readonly kind: 'override';
-  readonly change: WrittenOverride;
-}
+/** Something other than a request. */
+export type ChangeStep = Moment &
+  (
+    | { readonly kind: 'store'; readonly isDown: boolean }
+    | { readonly kind: 'reload'; readonly policies: TestedPolicies }
+    | { readonly kind: 'override'; readonly change: WrittenOverride }
+  );

@@ -4,12 +4,11 @@ import { stepsOf } from '../../gateway/operations/explain-text.ts';
 import { OperationError } from '../../gateway/operations/operation-error.ts';
 import { createOperate, type Operate } from '../../gateway/operations/operations.ts';
 import { type Mismatch, mismatchesOf } from './compare.ts';
-import { durationText } from './duration.ts';
-import { operatorName } from './operator-name.ts';
-import type { PolicyTest, SendStep, Setting, Step } from './policy-test.ts';
+import type { ChangeStep, PolicyTest, SendStep, Setting, Step } from './policy-test.ts';
 import type { Failure, TestResult } from './result.ts';
-import { sentRequest } from './sent-request.ts';
 import type { WrittenOverride } from './step-schema.ts';
+import { operatorName, sentRequest } from './test-client.ts';
+import { durationText } from './values-schema.ts';
 import { type Outcome, VirtualGateway, type VirtualGatewayOptions } from './virtual-gateway.ts';
 
 /** All steps are run, also after one that failed. */
@@ -65,9 +64,8 @@ async function runSteps(
 
 type Found = Omit<FailedStep, 'step'> | undefined;
 
-/** Something other than a request. */
 async function applyChange(
-  step: Exclude<Step, SendStep>,
+  step: ChangeStep,
   gateway: VirtualGateway,
   setting: Setting,
 ): Promise<Found> {

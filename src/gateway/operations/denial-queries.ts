@@ -2,7 +2,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { z } from 'zod';
 import { partitionOf } from '../core/counting/descriptor.ts';
-import { currentQuota } from '../denials/current-quota.ts';
 import {
   type CurrentQuota,
   currentQuotaSchema,
@@ -15,6 +14,7 @@ import {
 import type { DenialRun } from '../denials/denial-run.ts';
 import type { DeniedClient, FoundDenial } from '../denials/denied-clients.ts';
 import { isoTime } from '../denials/iso-time.ts';
+import { currentQuota } from './current-limit.ts';
 import { deniedFilterSchema, matchesFilter } from './denied-filter.ts';
 import { fileNow, isStillListed } from './listed-report.ts';
 import type { Gateway } from './running-gateway.ts';

@@ -5,8 +5,9 @@ import { type QuotaReader, type QuotaState, StoreError } from '../core/counting/
 import { modeOf } from '../core/overrides.ts';
 import type { Limit } from '../core/policy.ts';
 import { clientNamed, decisionIdIn, refuseRange } from './client-name.ts';
+import { limitLabelled } from './current-limit.ts';
 import { denialsOf, deniedBy } from './denials.ts';
-import { accessOf, countedBy, type InspectedClient, limitLabelled } from './inspected-client.ts';
+import { accessOf, countedBy, type InspectedClient } from './inspected-client.ts';
 import type { Input, Output } from './operation-table.ts';
 import { listedFields, overrideReport } from './override-report.ts';
 import type { Gateway } from './running-gateway.ts';

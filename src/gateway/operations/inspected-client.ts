@@ -2,7 +2,6 @@
 import {
   type CountedClient,
   describe,
-  descriptor,
   type LimitDescriptor,
   partitionOf,
 } from '../core/counting/descriptor.ts';
@@ -19,7 +18,7 @@ import {
 import { modeOf } from '../core/overrides.ts';
 import type { HeaderPartition, Limit, Policy } from '../core/policy.ts';
 import type { AccessEvent } from '../core/trace.ts';
-import { PARTITION } from './client-name.ts';
+import { limitLabelled } from './current-limit.ts';
 import { listedReports } from './listed-report.ts';
 import type { Gateway } from './running-gateway.ts';
 import type { ListedReport } from './schemas/listed.ts';
@@ -65,21 +64,6 @@ function deniedLimit(
 ): LimitDescriptor[] {
   if (denied === undefined || denied.counted === partition) return [];
   return limitLabelled(denied.label, denied.counted, policies);
-}
-
-/** Another gateway says what it counted. None if no policy has the limit any more. */
-export function limitLabelled(
-  label: string,
-  counted: string,
-  policies: readonly Policy[],
-): LimitDescriptor[] {
-  if (!PARTITION.test(counted)) return [];
-  const limit = policies
-    .flatMap(everyLimit)
-    .flatMap((each) => [each, ...(each.unverified ? [each.unverified] : [])])
-    .flatMap((each) => [each, ...each.wider])
-    .find((each) => each.label === label);
-  return limit === undefined ? [] : [descriptor(limit, counted)];
 }
 
 const NOWHERE: AddressPartition = addressNamed('');
