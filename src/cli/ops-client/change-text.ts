@@ -1,8 +1,9 @@
 /** Says what a change by an operator did. */
 
 import type { Output } from '../../gateway/operations/operation-table.ts';
-import type { OverrideReport } from '../../gateway/operations/schemas/overrides.ts';
 import { clientText, inForceText, momentText } from '../../gateway/operations/texts.ts';
+
+type OverrideReport = Output<'listOverrides'>['overrides'][number];
 
 /** `login: shadow until 2026-11-22 01:00:00 UTC, in 42 min, "a bad release"` */
 export function overrideText(override: OverrideReport, nowMs: number): string {

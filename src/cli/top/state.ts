@@ -13,7 +13,7 @@ export interface PaneState {
 }
 
 /** Why a client is denied, or what a policy does. */
-export type Why = { readonly scroll: number } & (
+type Why = { readonly scroll: number } & (
   | { readonly about: 'client'; readonly client: DeniedClient; readonly lines: readonly string[] }
   | { readonly about: 'policy'; readonly policy: Policy }
 );

@@ -1,12 +1,12 @@
 /** Puts together what operators see of one process: its traffic, its store, its policy file, its last actions. */
 import { hostname } from 'node:os';
-import type { Backend } from './backend.ts';
-import type { StoreMonitor } from './store-monitor.ts';
 import type { PolicySource } from '../config/policy-file/policy-source.ts';
 import type { Environment } from '../config/settings/environment.ts';
-import type { RecentActions, GatewayStatus } from '../operations/running-gateway.ts';
+import type { GatewayStatus, RecentActions } from '../operations/running-gateway.ts';
 import { STEP_MS, type TrafficHistory } from '../telemetry/decisions/traffic-history.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
+import type { Backend } from './backend.ts';
+import type { StoreMonitor } from './store-monitor.ts';
 
 export interface StatusParts {
   readonly environment: Environment;

@@ -1,14 +1,15 @@
 /** The parts of a running gateway that operations use. */
+
+import type { PolicySource } from '../config/policy-file/policy-source.ts';
+import type { Environment } from '../config/settings/environment.ts';
+import type { Denials } from '../denials/denials.ts';
+import { type Gateway, RecentActions } from '../operations/running-gateway.ts';
+import type { Telemetry } from '../telemetry/telemetry.ts';
 import { gatewayStatus } from './gateway-status.ts';
 import type { RateLimits } from './ratelimit/rate-limits.ts';
 import { visiblePolicies } from './ratelimit/visible-policies.ts';
 import type { SharedState } from './shared-state.ts';
 import type { StoreMonitor } from './store-monitor.ts';
-import type { PolicySource } from '../config/policy-file/policy-source.ts';
-import type { Environment } from '../config/settings/environment.ts';
-import type { Denials } from '../denials/denials.ts';
-import { RecentActions, type Gateway } from '../operations/running-gateway.ts';
-import type { Telemetry } from '../telemetry/telemetry.ts';
 
 export interface OperatedOptions {
   readonly environment: Environment;

@@ -1,6 +1,17 @@
 /** A gateway without ports: it answers on the connections that are passed to it. Each worker is one. */
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { PolicySource } from '../config/policy-file/policy-source.ts';
+import type { Environment } from '../config/settings/environment.ts';
+import { byFailureMode } from '../core/counting/failure-modes.ts';
+import { HeaderWatch, type UnseenHeader } from '../core/header-watch.ts';
+import { Denials } from '../denials/denials.ts';
+import { answerQuery, createOperate, type Operate } from '../operations/operations.ts';
+import { Arrivals } from '../server/arrivals.ts';
+import { createHandler } from '../server/handler.ts';
+import type { PortName } from '../server/proxy-ports.ts';
+import type { Telemetry } from '../telemetry/telemetry.ts';
+import { openTracing } from '../telemetry/tracing/tracing.ts';
 import type { StoreAtStart } from './backend.ts';
 import { createCheckPipeline } from './check-pipeline.ts';
 import { sampleTraffic } from './gateway-status.ts';
@@ -11,16 +22,6 @@ import { createProxyServers } from './proxy-servers.ts';
 import type { RateLimits, RateLimitsOptions } from './ratelimit/rate-limits.ts';
 import { createSharedState } from './shared-state.ts';
 import { monitorStore } from './store-monitor.ts';
-import type { PolicySource } from '../config/policy-file/policy-source.ts';
-import type { Environment } from '../config/settings/environment.ts';
-import { byFailureMode } from '../core/counting/failure-modes.ts';
-import { HeaderWatch, type UnseenHeader } from '../core/header-watch.ts';
-import { Denials } from '../denials/denials.ts';
-import { createOperate, type Operate, answerQuery } from '../operations/operations.ts';
-import { Arrivals } from '../server/arrivals.ts';
-import type { PortName } from '../server/proxy-ports.ts';
-import type { Telemetry } from '../telemetry/telemetry.ts';
-import { openTracing } from '../telemetry/tracing/tracing.ts';
 
 /** Checks under way are answered within the store timeout. Callers that are slower than this are cut off. */
 const CUT_OFF_MS = 500;
@@ -73,15 +74,23 @@ export async function createPortlessGateway(options: GatewayOptions): Promise<Po
     answerQuery: (query) => answerQuery(operated, query),
     onReset: (keys) => denials.reset(keys),
   });
-  const arrivals = new Arrivals(telemetry.decisions.requestAbandoned);
-  const answering = { ...options, shared, denials, arrivals };
-  const rateLimits = await openRateLimitsIn(environment, answering);
-  const operated = operatedGateway({ ...answering, monitor, rateLimits, unseenHeaders });
+  const { decisions } = telemetry;
   const tracing = resources.add(
     await openTracing(environment.tracing, telemetry.tracing),
     (opened) => opened.close(),
   );
-  const handleCheck = createCheckPipeline({ ...answering, headerWatch, tracing });
+  const handle = createHandler({
+    arrivals: new Arrivals(decisions.requestAbandoned),
+    onDecided(decision, dialect, durationMs) {
+      decisions.decided(decision, dialect, durationMs);
+      if (decision.denial !== undefined) denials.decided(decision, dialect, durationMs);
+    },
+    onFault: decisions.checkFailed,
+  });
+  const answering = { ...options, shared, denials, tracing, handle };
+  const rateLimits = await openRateLimitsIn(environment, answering);
+  const operated = operatedGateway({ ...answering, monitor, rateLimits, unseenHeaders });
+  const handleCheck = createCheckPipeline({ ...answering, headerWatch });
   const servers = createProxyServers({
     ...{ environment, handleCheck, rateLimits },
     telemetry: telemetry.proxies,

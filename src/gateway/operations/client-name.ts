@@ -38,7 +38,7 @@ export interface KnownClient {
   overrideName(untilMs: number): OverrideName;
 }
 
-export interface OverrideName {
+interface OverrideName {
   readonly client: string;
   /** Whether the name is under the salt that changes every 31 days. */
   readonly isLong: boolean;

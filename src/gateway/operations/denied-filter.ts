@@ -7,7 +7,7 @@ import { OperationError } from './operation-error.ts';
 import { listedFields } from './override-report.ts';
 import type { Gateway } from './running-gateway.ts';
 
-export const LONGEST_FILTER = 256;
+const LONGEST_FILTER = 256;
 
 /** What gateways send each other. An address or a key is replaced by its partitions. */
 export const deniedFilterSchema = z.union([

@@ -12,7 +12,7 @@ import type {
 } from '../core/trace.ts';
 
 /** The steps of a decision, in order. */
-export type Subject = 'proxy' | 'address' | 'identity' | 'path' | 'policy' | 'limit';
+type Subject = 'proxy' | 'address' | 'identity' | 'path' | 'policy' | 'limit';
 
 export interface Step {
   readonly about: Subject;

@@ -110,7 +110,7 @@ function headersOf(policies: readonly Policy[], claim: ClaimedIdentity) {
   return new Map(headers.map((header) => [header as HeaderPartition, claim]));
 }
 
-export function addressNamed(pseudonym: string): AddressPartition {
+function addressNamed(pseudonym: string): AddressPartition {
   return { daily: { current: pseudonym, previous: undefined }, long: undefined, wider: [] };
 }
 

@@ -15,7 +15,7 @@ import {
 type Known = Omit<Output<'overview'>, 'status'>;
 
 /** Denials are worth a warning from so many per second on, if they are that share of all requests. */
-export const MANY_DENIALS = { perSecond: 1, share: 0.1 } as const;
+const MANY_DENIALS = { perSecond: 1, share: 0.1 } as const;
 
 export function statusOf(overview: Known): StatusLine[] {
   const wrong = [

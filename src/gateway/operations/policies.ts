@@ -23,7 +23,7 @@ export function listPolicies({ overrides, policies }: Gateway): Output<'listPoli
 }
 
 /** The limits of a policy in words, and those of each plan. */
-export function limitTexts({ limits, plans }: Policy) {
+function limitTexts({ limits, plans }: Policy) {
   const textsOf = (some: readonly Limit[]) =>
     some.map(({ description, per }) => `${description}, per ${per}`);
   return {

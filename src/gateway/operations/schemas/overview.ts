@@ -16,7 +16,7 @@ const rates = z
   .object({ requests: perSecond, denials: perSecond, would_deny: perSecond })
   .describe('Per second: the mean of the last `rate_ms`.');
 
-export const STATUS_LEVELS = ['well', 'warning', 'wrong'] as const;
+const STATUS_LEVELS = ['well', 'warning', 'wrong'] as const;
 const statusLine = z.object({ level: z.enum(STATUS_LEVELS), text: z.string() });
 export type StatusLine = z.output<typeof statusLine>;
 
