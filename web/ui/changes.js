@@ -74,7 +74,7 @@ export function changeMode(policy, mode) {
   ];
   return {
     title: `Change the mode of ${policy}`,
-    effect: `Its mode is ${mode}. The mode of the policy file returns when the time is over.`,
+    effect: `Its mode is ${mode}. The mode of the policy file returns when the override expires.`,
     verb: 'Change mode',
     hasEnd: true,
     reason: 'required',

@@ -159,7 +159,7 @@ function found(page) {
       'A decision id is in X-RateLimit-Decision-Id, in the body of a 429, and in the log.',
     );
   const client = inspection ?? decision;
-  if (client === undefined) return failures.length === 0 && h('p', {}, 'Asking the gateway.');
+  if (client === undefined) return failures.length === 0 && h('p', {}, 'Waiting for the gateway.');
   const overrides = inspection?.overrides ?? decision?.overrides ?? [];
   const listed = inspection?.listed ?? [decision?.listed ?? []].flat();
   return [

@@ -31,7 +31,7 @@ export const deniedView = {
   },
   show: (page) => [
     tools(page),
-    list === undefined ? h('p', {}, 'Asking the gateway.') : found(page, list),
+    list === undefined ? h('p', {}, 'Waiting for the gateway.') : found(page, list),
   ],
 };
 

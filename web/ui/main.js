@@ -185,7 +185,7 @@ function draw() {
 /** At least one. @returns {StatusLine[]} */
 function statusLines() {
   if (problem === undefined) {
-    return overview?.status ?? [{ level: 'warning', text: 'Asking the gateway' }];
+    return overview?.status ?? [{ level: 'warning', text: 'Waiting for the gateway' }];
   }
   /** @type {StatusLine[]} */
   const age =

@@ -81,7 +81,7 @@ function denialLines({ client, denials, limits }: Output<'inspect'>, nowMs: numb
   const open = new Set(
     limits.filter((each) => each.retry_after_ms === 0).map(({ limit }) => limit),
   );
-  const isOver = (denial: Output<'inspect'>['denials'][number]) =>
+  const hasEnded = (denial: Output<'inspect'>['denials'][number]) =>
     denial.client === client && denial.limit !== undefined && open.has(denial.limit);
   const rows = denials.map((denial) => [
     clientText(denial),
@@ -89,7 +89,7 @@ function denialLines({ client, denials, limits }: Output<'inspect'>, nowMs: numb
     denial.reason,
     String(denial.denials),
     `${shortTime(denial.last)}`,
-    denial.until === undefined ? '' : isOver(denial) ? 'ended' : momentText(denial.until, nowMs),
+    denial.until === undefined ? '' : hasEnded(denial) ? 'ended' : momentText(denial.until, nowMs),
     denial.decision_id,
   ]);
   const head = ['DENIED', 'LIMIT', 'REASON', 'DENIALS', 'LAST (UTC)', 'UNTIL', 'DECISION'];

@@ -1,4 +1,4 @@
-/** Asks a gateway for all that is shown at once. */
+/** Reads all that is shown at once from a gateway. */
 import type { Output } from '../../gateway/operations/operation-table.ts';
 import { callGateway, type GatewayFlags } from '../ops-client/gateway-client.ts';
 
@@ -12,7 +12,7 @@ export interface Snapshot {
 export type Policy = Output<'overview'>['policies'][number];
 export type DeniedClient = Output<'top'>['clients'][number];
 
-/** As many as a gateway tells. */
+/** A gateway lists no more. */
 const MOST_CLIENTS = 100;
 
 /** Both answers; rejects with GatewayRefused. */

@@ -8,7 +8,7 @@ export function helpLines(rateMs = 10_000): string[] {
     ['Tab', 'go to the other table'],
     ['Enter', 'why: the denial and limits of a client, or the limits of a policy'],
     ['s', 'sort in another way'],
-    ['/', 'filter the table; for clients, the gateways search everyone who was denied'],
+    ['/', 'filter the table; for clients, the gateways search all denied clients'],
     ['r', 'reset the counters of the client'],
     ['b, e', 'block the client, or exempt it from all limits, temporarily'],
     ['l', 'lift the block or exemption of the client, or the mode of a policy'],

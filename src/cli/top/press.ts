@@ -1,4 +1,4 @@
-/** What a key does: the next state, and what has to be asked or done outside. */
+/** What a key does: the next state, and what to do outside of it. */
 
 import { clientText } from '../../gateway/operations/texts.ts';
 import { type ActionName, edited, type Form, pressInForm, startForm } from './form.ts';
@@ -135,7 +135,7 @@ function why(state: TopState): Pressed {
   }
   const client = chosenClient(state);
   if (client === undefined) return { state };
-  const lines = ['asking the gateways ...'];
+  const lines = ['waiting for the gateways ...'];
   return {
     state: { ...state, why: { about: 'client', client, lines, scroll: 0 } },
     effect: { kind: 'explain', client },

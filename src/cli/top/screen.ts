@@ -13,7 +13,7 @@ import { clientColumns, policyColumns } from './tables.ts';
 import { clockText, cut, cutLine, lineOf, padded, widthOf, wrapped } from './text.ts';
 import { policyText } from './why.ts';
 
-/** Rows of the terminal from which there is room for both tables, and for what is good to know. */
+/** Terminals with so many rows show both tables, and the facts above them. */
 const ROWS_FOR_BOTH = 16;
 const MOST_STATEMENT_LINES = 4;
 
@@ -21,9 +21,9 @@ export function screenLines(state: TopState, size: Size): Line[] {
   const { columns, rows } = size;
   const top = header(state, size);
   const bottom = footer(state, size);
-  const room = Math.max(0, rows - top.length - bottom.length);
-  const middle = body(state, { columns, rows: room }).slice(0, room);
-  const filler = new Array<Line>(room - middle.length).fill('');
+  const height = Math.max(0, rows - top.length - bottom.length);
+  const middle = body(state, { columns, rows: height }).slice(0, height);
+  const filler = new Array<Line>(height - middle.length).fill('');
   return [...top, ...middle, ...filler, ...bottom]
     .slice(0, rows)
     .map((line) => cutLine(line, columns));
@@ -34,8 +34,8 @@ function header(state: TopState, { columns, rows }: Size): Line[] {
   const { host } = state.snapshot?.overview.gateway ?? { host: undefined };
   const places = [host, state.url].filter((place) => place !== undefined);
   const title = cut(`headgate top ${places.join(', ')}`.trim(), columns);
-  const room = columns - widthOf(title) - 1;
-  const time = clock.length <= room ? padded(clock, room + 1, 'right') : '';
+  const left = columns - widthOf(title) - 1;
+  const time = clock.length <= left ? padded(clock, left + 1, 'right') : '';
   const said = statements(state).flatMap(({ text, tone }) =>
     wrapped(text, columns).map((each) => lineOf(each, tone)),
   );

@@ -31,7 +31,7 @@ export interface TopState {
   readonly receivedMs: number;
   /** On the same clock. */
   readonly nowMs: number;
-  /** Why the last question was not answered. */
+  /** Why the last update failed. */
   readonly failure: string | undefined;
   readonly pane: Pane;
   readonly panes: Readonly<Record<Pane, PaneState>>;
@@ -39,7 +39,7 @@ export interface TopState {
   readonly form: Form | undefined;
   readonly isFiltering: boolean;
   readonly isHelpShown: boolean;
-  /** What the gateway is asked to do at present. */
+  /** The change that the gateway is making. */
   readonly underWay: string | undefined;
   readonly notice: Notice | undefined;
 }

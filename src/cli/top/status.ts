@@ -42,7 +42,7 @@ export function factsText(overview: Output<'overview'>): string {
 }
 
 function firstAnswer(failure: string | undefined): Statement {
-  if (failure === undefined) return { text: 'Asking the gateway ...', tone: 'aside' };
+  if (failure === undefined) return { text: 'Waiting for the gateway ...', tone: 'aside' };
   return { text: `No data yet: ${failure}. Trying again.`, tone: 'bad' };
 }
 

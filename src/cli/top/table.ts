@@ -20,22 +20,22 @@ const NO_MARKER = '  ';
 /** `height` includes the head. */
 export function listLines<Row>(list: List<Row>, width: number, height: number): Line[] {
   const { rows, columns, chosen, hasKeys } = list;
-  const room = Math.max(0, height - 1);
+  const visible = Math.max(0, height - 1);
   const table = fitTable(columns, rows, width - MARKER.length);
-  const first = Math.max(0, Math.min(chosen - Math.floor(room / 2), rows.length - room));
-  const shown = rows.slice(first, first + room).map((row, i): Line => {
+  const first = Math.max(0, Math.min(chosen - Math.floor(visible / 2), rows.length - visible));
+  const shown = rows.slice(first, first + visible).map((row, i): Line => {
     const isChosen = hasKeys && first + i === chosen;
     const line = { spans: [isChosen ? MARKER : NO_MARKER, ...table.line(row)] };
     return isChosen ? lineOf(textOf(line), 'chosen') : line;
   });
   const count =
-    rows.length > room ? `${first + 1} to ${first + shown.length} of ${rows.length}` : '';
+    rows.length > visible ? `${first + 1} to ${first + shown.length} of ${rows.length}` : '';
   const head = withRight(NO_MARKER + table.head, count, width);
   const empty = rows.length === 0 ? [lineOf(NO_MARKER + list.empty, 'aside')] : [];
   return [lineOf(head, hasKeys ? 'head' : 'aside'), ...shown, ...empty];
 }
 
-/** Without the text at the right, if there is no room for it. */
+/** The text at the right is left out if it does not fit. */
 function withRight(left: string, right: string, width: number): string {
   const space = width - widthOf(left.trimEnd());
   return right.length + 1 < space ? left.trimEnd() + padded(right, space, 'right') : left;

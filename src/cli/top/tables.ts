@@ -9,7 +9,7 @@ import { denialRateOf, denialsOf } from './rows.ts';
 import type { Column } from './table.ts';
 import { clockText } from './text.ts';
 
-/** Columns of the terminal from which there is room for more. */
+/** Terminals with so many columns show more. */
 const WIDE = 110;
 const VERY_WIDE = 170;
 

@@ -11,7 +11,7 @@ import type { DeniedClient, Policy } from './gather.ts';
 import { denialsOf } from './rows.ts';
 import { sum } from './tables.ts';
 
-/** Asks for both; what cannot be had is said in its place. */
+/** The denial and the limits, each replaced by the reason if it cannot be read. */
 export async function explainClient(
   { decision_id: id }: DeniedClient,
   flags: GatewayFlags,
@@ -67,9 +67,9 @@ async function detailsOf(client: DeniedClient, flags: GatewayFlags): Promise<Out
   return (await callGateway(flags, 'decision', { id: client.decision_id })).read();
 }
 
-async function orRefusal(ask: () => Promise<string[]>): Promise<string[]> {
+async function orRefusal(read: () => Promise<string[]>): Promise<string[]> {
   try {
-    return await ask();
+    return await read();
   } catch (error) {
     return [refusalIn(error)];
   }

@@ -1,4 +1,4 @@
-/** What gateways ask each other about denials, and how one answers. Every gateway knows its own. */
+/** Queries between gateways about denials, and the replies. Every gateway knows its own denials. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { z } from 'zod';
 import { partitionOf } from '../core/counting/descriptor.ts';
@@ -67,7 +67,7 @@ export function reportsIn(answer: unknown): DenialReport[] {
 export async function answerQuery(gateway: Gateway, message: unknown): Promise<unknown> {
   const query = querySchema.safeParse(message).data;
   if (query === undefined) return null;
-  const report = (client: DeniedClient) => told(gateway, client.latest, reportOf(client));
+  const report = (client: DeniedClient) => withListing(gateway, client.latest, reportOf(client));
   switch (query.about) {
     case 'top':
       return topReports(gateway, query);
@@ -94,7 +94,7 @@ async function topReports(
     if (i % SEARCHED_AT_ONCE === SEARCHED_AT_ONCE - 1) await nextTurn();
     const report = reportOf(client);
     const isWanted = report && (!filter || matchesFilter(filter, report, listedClients));
-    if (isWanted) found.push(...told(gateway, client.latest, report));
+    if (isWanted) found.push(...withListing(gateway, client.latest, report));
     if (found.length === wanted) break;
   }
   return found;
@@ -109,7 +109,7 @@ async function answerDecision(gateway: Gateway, { client, run }: FoundDenial) {
     return latest && { forgotten };
   }
   const later = (latest?.last ?? 0) - run.last;
-  const [report] = told(gateway, run, runReport(client, run));
+  const [report] = withListing(gateway, run, runReport(client, run));
   const { entry } = run.recorded.denial.accessBy ?? {};
   const isGone = entry !== undefined && report?.is_listed === false;
   return (
@@ -127,7 +127,7 @@ async function answerDecision(gateway: Gateway, { client, run }: FoundDenial) {
 }
 
 /** With whether the policy file still has the entry that blocked it. */
-function told(
+function withListing(
   { policies }: Gateway,
   run: DenialRun | undefined,
   report: DenialReport | undefined,

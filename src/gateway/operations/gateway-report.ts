@@ -1,4 +1,4 @@
-/** What one gateway tells another of its traffic and its state, for the overview. */
+/** What one gateway reports to another for the overview: its traffic and its state. */
 import { z } from 'zod';
 import { modeOf } from '../core/overrides.ts';
 import { printable, WITHOUT_CONTROLS } from '../core/printable.ts';

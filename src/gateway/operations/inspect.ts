@@ -34,10 +34,10 @@ export async function inspectClient(
   ];
   const { limits, unavailable } = await limitsOf(descriptors.slice(0, MOST_READ), gateway);
   const { access, listed, isAddressUnknown } = accessOf(client, gateway);
-  // The denials of an address tell whether the file names it, its pseudonym does not.
+  // The denials of an address show whether the file names it; its pseudonym does not.
   const own = isAddressUnknown ? denials.filter((each) => each.client === partition) : [];
-  const told = own.find((each) => each.listed !== undefined)?.listed;
-  const blocks = access === undefined && told?.applies === true;
+  const blocking = own.find((each) => each.listed !== undefined)?.listed;
+  const blocks = access === undefined && blocking?.applies === true;
   const { sinceMs } = gateway.status.policyFile.history;
   const isNotListed = own.some(
     ({ reason, last }) => reason === 'over_limit' && Date.parse(last) >= sinceMs,
@@ -47,8 +47,8 @@ export async function inspectClient(
     ...listedFields(partition, gateway.policies.current.listedClients),
     ...(blocks && { access: 'blocked' as const }),
     ...(access && { access: access.access }),
-    listed: [...listed, ...(told ? [told] : [])],
-    ...(isAddressUnknown && !told && !isNotListed && { is_address_unknown: true as const }),
+    listed: [...listed, ...(blocking ? [blocking] : [])],
+    ...(isAddressUnknown && !blocking && !isNotListed && { is_address_unknown: true as const }),
     ...(unavailable !== undefined && { limits_unavailable: unavailable }),
     limits: limits.slice(0, MOST_LIMITS).map(({ limit, state }) => ({
       policy: limit.policy.name,
@@ -87,7 +87,7 @@ async function find(gateway: Gateway, text: string): Promise<InspectedClient> {
   };
 }
 
-/** Also those that count more than the name of the client tells, such as its requests with unlisted keys. */
+/** Some of them count more than the name of the client shows, such as its requests with unlisted keys. */
 function limitsThatDenied(
   denials: Output<'top'>['clients'],
   { partitions }: InspectedClient,

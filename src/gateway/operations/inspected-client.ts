@@ -21,7 +21,7 @@ import type { AccessEvent } from '../core/trace.ts';
 import { limitLabelled } from './current-limit.ts';
 import { listedReports } from './listed-report.ts';
 import type { Gateway } from './running-gateway.ts';
-import type { ListedReport } from './schemas/listed.ts';
+import type { ListedReport } from './schemas/fields.ts';
 export interface InspectedClient {
   readonly partition: string;
   /** Every partition that may be counted for this client. */
@@ -50,9 +50,9 @@ export function countedBy(client: InspectedClient, gateway: Counting): LimitDesc
   return [...deniedLimit(client, policies), ...counted];
 }
 
-/** Whether the client's name tells that the limit counts it. The pseudonym of an address does not tell that of long limits. */
+/** Whether the client's name shows that the limit counts it. The pseudonym of an address does not show that for long limits. */
 function isKnownBy({ partition, address, denied }: InspectedClient, { isLong, per, label }: Limit) {
-  // The partition does not tell its rule, but the denial does.
+  // The partition does not show its rule, but the denial does.
   if (per === 'descriptor') return label === denied?.label;
   return address !== undefined || !isAddress(partition) || !isLong;
 }
@@ -103,7 +103,7 @@ function asCounted(
   }
 }
 
-/** The partition of a header's value does not tell the header, so it is looked for under each. */
+/** The partition of a header's value does not show which header it is, so each is tried. */
 function headersOf(policies: readonly Policy[], claim: ClaimedIdentity) {
   const limits = policies.flatMap(everyLimit);
   const headers = limits.map(({ per }) => per).filter((per) => per.startsWith('header:'));

@@ -1,4 +1,4 @@
-/** Runs operations by name, so that another process can ask for one: checks the input, runs it, checks the output. */
+/** Runs operations by name, so that another process can call one: checks the input, runs it, checks the output. */
 import type { z } from 'zod';
 import { StoreError } from '../core/counting/store.ts';
 import { OverrideStoreFull } from '../stores/overrides/override-store.ts';

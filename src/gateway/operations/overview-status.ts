@@ -33,9 +33,9 @@ export function statusOf(overview: Known): StatusLine[] {
 }
 
 function allIsWell({ store, gateways }: Known, traffic: string): StatusLine {
-  const who = `${gatewaysText(gateways)} ${gateways.answered === 1 ? 'counts' : 'count'}`;
+  const counting = `${gatewaysText(gateways)} ${gateways.answered === 1 ? 'counts' : 'count'}`;
   const where = store.kind === 'redis' ? 'Redis' : 'memory';
-  return { level: 'well', text: `All is well: ${who} in ${where}. ${traffic}` };
+  return { level: 'well', text: `All is well: ${counting} in ${where}. ${traffic}` };
 }
 
 function trafficText({ rates: { requests, denials }, until, rate_ms: rateMs }: Known): string {
@@ -45,7 +45,6 @@ function trafficText({ rates: { requests, denials }, until, rate_ms: rateMs }: K
   return `In the last ${rateMs / 1_000} s: ${rateText(requests)} requests/s, ${shareText(denials, requests)} denied.`;
 }
 
-/** Someone will soon ask about these. */
 function manyDenials({
   rates: { requests, denials },
   rate_ms: rateMs,
@@ -92,8 +91,8 @@ function refusedCaller({ refused_caller: found, time }: Known): StatusLine[] {
 
 function untrustedProxy({ untrusted_proxy: found, gateways: { answered } }: Known): StatusLine[] {
   if (found === undefined) return [];
-  const where = answered > 1 ? ` ${found.gateways} of ${plural(answered, 'gateway')}` : '';
-  const text = `A proxy outside identity.trusted_proxies asks${where}: all of its clients share the limits of its address. Add the network that it connects from.`;
+  const where = answered > 1 ? ` to ${found.gateways} of ${plural(answered, 'gateway')}` : '';
+  const text = `A proxy outside identity.trusted_proxies sends checks${where}: all of its clients share the limits of its address. Add the network that it connects from.`;
   return [{ level: 'warning', text }];
 }
 

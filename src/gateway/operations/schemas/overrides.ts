@@ -1,7 +1,7 @@
 /** Overrides: the temporary changes that operators made. */
 import { z } from 'zod';
 import type { Operation } from '../operation.ts';
-import { count, listedClient, policyMode, time } from './fields.ts';
+import { count, listedClient, optional, policyMode, time } from './fields.ts';
 
 const terms = { since: time, until: time, reason: z.string(), by: z.string() };
 
@@ -25,7 +25,7 @@ export type OverrideReport = z.output<typeof overrideReportSchema>;
 export const endedReportSchema = z.object({
   override: clientOverrideSchema,
   ended_at: time,
-  ended_by: z.string().describe('The operator who ended it; absent if it expired.').optional(),
+  ended_by: optional(z.string(), 'The operator who ended it; absent if it expired.'),
 });
 export type EndedReport = z.output<typeof endedReportSchema>;
 

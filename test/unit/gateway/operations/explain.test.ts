@@ -119,7 +119,7 @@ test.each([
     'identity',
     /^api_key identifies the client; the key is not listed/,
   ],
-  [{}, 'identity', /^no api_key was sent, or it was not accepted$/],
+  [{}, 'identity', /^no API key was sent, or it was not accepted$/],
   [{ peer: '203.0.113.66' }, 'identity', /^the client is blocked$/],
   [
     { url: '/a%00' },

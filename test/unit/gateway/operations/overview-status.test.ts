@@ -157,7 +157,7 @@ test.each<[Partial<Output<'overview'>>, 'wrong' | 'warning', string]>([
   [
     { untrusted_proxy: { gateways: 2, last: AT } },
     'warning',
-    'A proxy outside identity.trusted_proxies asks 2 of 3 gateways: all of its clients share the limits of its address. Add the network that it connects from.',
+    'A proxy outside identity.trusted_proxies sends checks to 2 of 3 gateways: all of its clients share the limits of its address. Add the network that it connects from.',
   ],
 ])('%j is told in words', (overview, level, text) => {
   expect(statusWith(overview)).toEqual([
