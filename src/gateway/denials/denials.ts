@@ -1,9 +1,8 @@
 /** The denials of a gateway: those that clients got, and those that shadow policies would have given. */
 import type { Decision, Denied } from '../core/counting/decision.ts';
-import { type DenialLine, DenialLog, type DenialLogOptions } from './denial-log.ts';
-import type { RecordedDenial } from './denial-run.ts';
-import { DeniedClients } from './denied-clients.ts';
-export interface DenialsOptions extends Pick<DenialLogOptions, 'now' | 'idOf'> {
+import { DenialBook, type DenialBookOptions, type DenialLine } from './denial-book.ts';
+
+export interface DenialsOptions extends Pick<DenialBookOptions, 'now' | 'idOf'> {
   readonly writeDenied: (line: DenialLine) => void;
   readonly writeWouldBeDenied: (line: ShadowDenialLine) => void;
 }
@@ -63,33 +62,5 @@ export class Denials {
     clearInterval(this.#flushing);
     this.enforced.close();
     this.shadow.close();
-  }
-}
-
-/** Denials of one kind: remembers the clients, and logs each denial. */
-export class DenialBook {
-  readonly clients: DeniedClients;
-  readonly #log: DenialLog;
-
-  constructor(options: DenialLogOptions) {
-    this.#log = new DenialLog(options);
-    this.clients = new DeniedClients({
-      now: options.now,
-      onForgotten: (client) => this.#log.conclude(client),
-    });
-  }
-
-  add(denial: RecordedDenial): void {
-    this.#log.add(this.clients.add(denial));
-  }
-
-  /** Call this every second or so. */
-  flush(): void {
-    this.#log.flush();
-  }
-
-  /** Writes the lines that are left. */
-  close(): void {
-    this.#log.close();
   }
 }

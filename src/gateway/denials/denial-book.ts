@@ -1,48 +1,26 @@
 /**
- * Logs denials: at most one line a second for each client and policy, so that a client that keeps retrying cannot fill
- * the log. Each line says how many denials were not logged since the line before.
+ * Denials of one kind: remembers the clients, and logs at most one line a second for each client and policy, so that a
+ * client that keeps retrying cannot fill the log. Each line says how many denials were not logged since the line before.
  */
-
 import { partitionOf } from '../core/counting/descriptor.ts';
 import { blockOf } from './denial-report.ts';
 import type { RecordedDenial } from './denial-run.ts';
-import type { DeniedClient } from './denied-clients.ts';
-/** The fields of the log line for a denial; docs/logs.md explains them. */
-export interface DenialLine {
-  readonly decision_id: string;
-  /** Of the request, if it has a valid `traceparent`. */
-  readonly trace_id: string | undefined;
-  readonly policy: string;
-  readonly limit: string | undefined;
-  readonly reason: string;
-  readonly mode: string;
-  readonly identity: string;
+import { type DeniedClient, DeniedClients } from './denied-clients.ts';
+
+interface DeniedName {
   readonly client: string;
   /** The id of a listed key. */
   readonly client_id: string | undefined;
-  /** The unlisted key of the request, if the denied client is the address behind it. */
-  readonly came_as: string | undefined;
-  /** The partition whose counter was full, if it is not the client. */
-  readonly counted: string | undefined;
-  readonly retry_after_ms: number | undefined;
-  readonly blocked_by: 'policy_file' | 'override' | undefined;
-  /** File and line of the entry that blocks the client. */
-  readonly listed_at: string | undefined;
-  /** Undefined for a denial by a shadow policy. */
-  readonly dialect: string | undefined;
-  readonly duration_ms: number | undefined;
   /** Denials since the previous line that were not logged. */
   readonly suppressed: number;
 }
 
-/** What a line says beside the denial itself. */
-type DeniedName = Pick<DenialLine, 'client' | 'client_id' | 'suppressed'>;
+/** The fields of the log line for a denial; docs/logs.md explains them. */
+export type DenialLine = Readonly<ReturnType<typeof denialLine>>;
 
-export function denialLine(
-  { decision, denial, answered }: RecordedDenial,
-  { client, client_id, suppressed }: DeniedName,
-): DenialLine {
+export function denialLine({ decision, denial, answered }: RecordedDenial, name: DeniedName) {
   const { policy, reason, mode, binding } = decision;
+  const { client, client_id, suppressed } = name;
   const counted = binding && partitionOf(binding.key);
   const { blocked_by, listed_at } = blockOf(denial);
   return {
@@ -66,7 +44,7 @@ export function denialLine(
   };
 }
 
-export interface DenialLogOptions {
+export interface DenialBookOptions {
   /** Milliseconds since the epoch. */
   readonly now: () => number;
   /** The id of a listed key, by its partition; undefined for every other partition. */
@@ -76,17 +54,22 @@ export interface DenialLogOptions {
 
 const EVERY_MS = 1_000;
 
-export class DenialLog {
-  readonly #options: DenialLogOptions;
+export class DenialBook {
+  readonly clients: DeniedClients;
+  readonly #options: DenialBookOptions;
   /** Clients with denials that were not logged, and that no later line has counted yet. */
   readonly #pending = new Set<DeniedClient>();
 
-  constructor(options: DenialLogOptions) {
+  constructor(options: DenialBookOptions) {
     this.#options = options;
+    this.clients = new DeniedClients({
+      now: options.now,
+      onForgotten: (client) => this.#conclude(client),
+    });
   }
 
-  /** Call this after a denial of this client was recorded. */
-  add(client: DeniedClient): void {
+  add(denial: RecordedDenial): void {
+    const client = this.clients.add(denial);
     if (this.#options.now() - client.loggedMs >= EVERY_MS) {
       this.#write(client, client.unlogged);
       return;
@@ -99,19 +82,18 @@ export class DenialLog {
   flush(): void {
     const nowMs = this.#options.now();
     for (const client of this.#pending) {
-      if (nowMs - client.loggedMs >= EVERY_MS) this.conclude(client);
+      if (nowMs - client.loggedMs >= EVERY_MS) this.#conclude(client);
     }
-  }
-
-  /** Logs the pending denials of a client, if there are any. */
-  conclude(client: DeniedClient): void {
-    // The line itself stands for the last of them.
-    if (this.#pending.has(client)) this.#write(client, client.unlogged - 1);
   }
 
   /** Logs all pending denials. */
   close(): void {
-    for (const client of this.#pending) this.conclude(client);
+    for (const client of this.#pending) this.#conclude(client);
+  }
+
+  #conclude(client: DeniedClient): void {
+    // The line itself stands for the last of them.
+    if (this.#pending.has(client)) this.#write(client, client.unlogged - 1);
   }
 
   #write(client: DeniedClient, suppressed: number): void {
