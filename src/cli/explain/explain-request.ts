@@ -39,7 +39,6 @@ export interface ExplainFlags
   readonly live?: true;
 }
 
-/** From this process or from a gateway. */
 type ShownExplanation = Explanation | Output<'explain'>;
 
 type RequestFlags = ExplainFlags & { readonly url: string };

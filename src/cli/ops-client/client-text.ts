@@ -70,7 +70,7 @@ function limitLines({ limits }: Output<'inspect'>): string[] {
   return columns([['LIMIT', 'ALLOWS', 'LEFT', 'NEXT REQUEST'], ...rows]);
 }
 
-/** Undefined: the limit never allows a request. */
+/** `waitMs` is undefined if the limit never allows a request. */
 function waitText(waitMs: number | undefined): string {
   if (waitMs === undefined) return 'never';
   return waitMs === 0 ? 'now' : `in ${durationText(Math.ceil(waitMs / 1_000))}`;

@@ -31,7 +31,7 @@ export interface Answer<T> {
 
 interface HttpCall {
   readonly method: Operation['method'];
-  /** With its query. */
+  /** It includes the query. */
   readonly path: string;
   readonly body?: string;
 }
@@ -174,7 +174,6 @@ export function urlOf(host: string, port: number): string {
   return `http://${name.includes(':') ? `[${name}]` : name}:${port}`;
 }
 
-/** Undefined for a text that is not a JSON object. */
 function objectIn(text: string): object | undefined {
   try {
     const value: unknown = JSON.parse(text);

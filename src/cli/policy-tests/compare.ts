@@ -100,7 +100,6 @@ function compareBody(expected: Facts['body'], body: string): Comparison[] {
   return json === undefined ? found : [...found, ...compareJson('body', json, parsed(body))];
 }
 
-/** Undefined for a body that is not JSON. */
 function parsed(body: string): unknown {
   try {
     return JSON.parse(body);

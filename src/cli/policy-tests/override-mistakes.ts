@@ -13,9 +13,8 @@ export interface OverrideFacts {
   readonly setting: Setting;
   /** All clients, also those with mistakes. */
   readonly clientNames: readonly string[];
-  /** Those in force; undefined if the policy file has mistakes. */
+  /** The policies in force; undefined if the policy file has mistakes. */
   readonly policies: TestedPolicies | undefined;
-  /** Whether the store is down. */
   readonly isDown: boolean;
 }
 

@@ -57,7 +57,7 @@ export interface SendStep extends Moment {
   /** The name of the client. */
   readonly sender: string;
   readonly client: Client;
-  /** Without values: the step leaves out a header of the client. */
+  /** A header without values is left out, although the client has it. */
   readonly headers: HeaderValues;
   readonly times: number;
   readonly everyMs: number;

@@ -25,7 +25,7 @@ export function readTestFiles(paths: readonly string[], cloudflareRanges: string
   return files;
 }
 
-/** Without the tests that are not selected, and without files that have no others. */
+/** Leaves out files without a selected test. */
 export function selectTests(files: readonly TestFile[], selects: Selects): TestFile[] {
   return files.flatMap((file) => {
     const tests = file.tests.filter(({ name }) => selects(titleOf(file.file, name)));

@@ -37,7 +37,7 @@ const NOTHING_TRACED: Traced = new Map();
 
 interface FailedStep {
   readonly step: Step;
-  /** Of its first request that failed. */
+  /** The index of the first request that failed. */
   readonly index: number;
   readonly failure: Failure;
 }

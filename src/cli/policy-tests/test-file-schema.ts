@@ -88,5 +88,5 @@ const { shape } = testFileSchema;
 export const outlineSchema = z.strictObject(
   Object.fromEntries(Object.keys(shape).map((key) => [key, z.unknown().optional()])),
 );
-/** The same of a test. */
+/** Validates a test without its steps. */
 export const testOutlineSchema = testSchema.extend({ steps: z.array(z.unknown()).min(1) });

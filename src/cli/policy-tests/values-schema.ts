@@ -8,7 +8,7 @@ import { DAY_MS } from '../../gateway/core/identity/salts.ts';
 const DURATION_PATTERN =
   /^(?=\d)(?:(\d{1,9})d)?(?:(\d{1,9})h)?(?:(\d{1,9})min)?(?:(\d{1,9})s)?(?:(\d{1,9})ms)?$/;
 
-/** In the order of the pattern. */
+/** The groups of the pattern have this order. */
 const UNITS = [
   ['d', DAY_MS],
   ['h', 3_600_000],

@@ -177,7 +177,7 @@ class VirtualStore implements QuotaStore {
   }
 }
 
-/** The same in every run, so that a test prints the same every time. */
+/** Fixed salts make a test print the same in every run. */
 export function virtualSalts(): DerivedSalts {
   return new DerivedSalts('headgate policy tests');
 }

@@ -54,7 +54,7 @@ export function startForm(action: ActionName, subject: Subject, note?: string): 
   return withNextField({ action, subject, note, answers: {}, typed: '' });
 }
 
-/** Undefined when all are answered, and the operator shall confirm. */
+/** Undefined when all fields are filled, and only the confirmation is missing. */
 function nextField({ action, answers }: Form): Field | undefined {
   return FIELDS[action].find((field) => answers[field] === undefined);
 }

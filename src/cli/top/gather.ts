@@ -15,7 +15,7 @@ export type DeniedClient = Output<'top'>['clients'][number];
 /** A gateway lists no more. */
 const MOST_CLIENTS = 100;
 
-/** Both answers; rejects with GatewayRefused. */
+/** Rejects with GatewayRefused. */
 export async function gather(flags: GatewayFlags, filter = '') {
   const [overview, denied] = await Promise.all([
     callGateway(flags, 'overview', {}),

@@ -1,4 +1,4 @@
-/** The same as text that is printed once. */
+/** Prints the snapshot once, as plain tables. */
 
 import { clientText, rateText, shortTime } from '../../gateway/operations/texts.ts';
 import { deniedUntilCell, tableOf, toned } from '../ops-client/cells.ts';

@@ -24,7 +24,7 @@ export interface Notice {
 }
 
 export interface TopState {
-  /** Of the gateway, if the operator gave one. */
+  /** Undefined if the operator named no gateway. */
   readonly url: string | undefined;
   readonly snapshot: Snapshot | undefined;
   /** When the snapshot came, on the clock of this machine; milliseconds since the epoch. */
@@ -70,7 +70,7 @@ export function gatewayTime({ snapshot, receivedMs, nowMs }: TopState): number {
   return Date.parse(snapshot.overview.time) + ageOf({ receivedMs, nowMs });
 }
 
-/** Of the data, in milliseconds. */
+/** The age of the data in milliseconds. */
 export function ageOf({ receivedMs, nowMs }: Pick<TopState, 'receivedMs' | 'nowMs'>): number {
   return Math.max(0, nowMs - receivedMs);
 }

@@ -14,7 +14,6 @@ export interface Statement {
 const TONES = { well: 'good', warning: 'warning', wrong: 'bad' } as const;
 const DIGEST_LENGTH = 12;
 
-/** At least one. */
 export function statements(state: TopState): Statement[] {
   const { snapshot, failure } = state;
   if (snapshot === undefined) return [firstAnswer(failure)];

@@ -49,7 +49,6 @@ export interface Column<Row> {
   readonly least?: number;
   /** Columns with a lower rank are left out first. The highest always stays. */
   readonly rank: number;
-  /** Undefined for plain text. */
   readonly tone?: (row: Row) => Tone | undefined;
 }
 

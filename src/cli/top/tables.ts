@@ -74,7 +74,7 @@ function isOverridden({ mode, mode_of_file: ofFile }: Policy): boolean {
   return mode !== ofFile;
 }
 
-/** In parentheses if nobody was denied, because the policy is in shadow mode. */
+/** Parentheses mean that nobody was denied, because the policy is in shadow mode. */
 function deniedRateText(policy: Policy): string {
   const text = rateText(denialRateOf(policy));
   return policy.mode === 'shadow' ? `(${text})` : text;

@@ -17,9 +17,9 @@ export interface DeniedClient {
   readonly tag: string;
   /** Denials since `sinceMs`. */
   count: number;
-  /** Of the first of them, milliseconds since the epoch. */
+  /** When the first of them was, in milliseconds since the epoch. */
   sinceMs: number;
-  /** Of the last denial, milliseconds since the epoch. */
+  /** When the last denial was, in milliseconds since the epoch. */
   lastMs: number;
   /** Its last denials, with one cause. Undefined while the first denial is still being answered. */
   latest: DenialRun | undefined;
@@ -44,9 +44,9 @@ export interface FoundDenial {
 }
 
 const MAX_CLIENTS = 10_000;
-/** Of one client, policy and reason, beside the latest: a client can change its cause with every request. */
+/** A client can change its cause with every request, so each entry keeps so many earlier causes. */
 const MAX_EARLIER = 100;
-/** Of all clients, of about a kilobyte each. */
+/** All entries together keep so many earlier causes, of about a kilobyte each. */
 const MAX_EARLIER_OF_ALL = 10_000;
 /** Random digits of a UUID: enough to tell apart the clients of several days, and short enough to read out. */
 const TAG_LENGTH = 12;

@@ -83,7 +83,7 @@ export async function setAccess(
   };
 }
 
-/** Of the pseudonyms of proxies, those on this machine are known without a search. */
+/** Only pseudonyms of proxies on this machine can be recognized without a search. */
 function isOfLocalProxy({ policies, salts, now }: Gateway, partition: string): boolean {
   const { trustedProxies, ipv6Prefixes } = policies.current.naming;
   return ['127.0.0.1', '::1'].filter(trustedProxies).some((address) => {

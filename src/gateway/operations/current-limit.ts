@@ -41,7 +41,7 @@ export function limitLabelled(
   return limit === undefined ? [] : [descriptor(limit, counted)];
 }
 
-/** Also the limits of unverified keys and of wider networks, which come with a limit. */
+/** A limit comes with those of unverified keys and of wider networks. */
 function countedLimits(policies: readonly Policy[]): Limit[] {
   return policies
     .flatMap(everyLimit)

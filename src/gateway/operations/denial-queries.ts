@@ -126,7 +126,7 @@ async function answerDecision(gateway: Gateway, { client, run }: FoundDenial) {
   );
 }
 
-/** With whether the policy file still has the entry that blocked it. */
+/** Adds whether the policy file still has the entry that blocked the client. */
 function withListing(
   { policies }: Gateway,
   run: DenialRun | undefined,

@@ -50,7 +50,7 @@ function accessTexts(event: AccessEvent, nowMs: number): string[] {
   ];
 }
 
-/** Also those under the 31-day salts. A check computes them only while an override or a limit needs them. */
+/** An override may name the address under the 31-day salts, which a check computes only if it needs them. */
 function namesOfAddress(address: string, { policies, salts, nowMs }: ClientContext): string[] {
   const { ipv6Prefixes } = policies.naming;
   const counted = countedAddress(address);

@@ -26,7 +26,7 @@ export interface ExplainedRequest {
   readonly method: string;
   /** A path or a whole URL. It is explained exactly as written. */
   readonly url: string;
-  /** In the order in which the client sends them. A name may occur several times. */
+  /** The client sends them in this order. A name may occur several times. */
   readonly headers: readonly (readonly [name: string, value: string])[];
   /** The address of the proxy. */
   readonly proxy: string;
@@ -132,7 +132,7 @@ export function toCheckRequest(request: Omit<ExplainedRequest, 'dialect'>): Chec
   };
 }
 
-/** As Node reads them: names in lower case, one character per byte, several values of one name joined with a comma. */
+/** Node reads headers so: names in lower case, one character per byte, several values of one name joined with a comma. */
 function joined(headers: ExplainedRequest['headers']): HeaderFields {
   const fields: Record<string, string> = Object.create(null);
   for (const [name, value] of headers) {

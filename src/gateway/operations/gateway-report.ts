@@ -129,7 +129,7 @@ function fileReport({ digest, history }: Gateway['status']['policyFile']) {
   return { digest, sinceMs: history.sinceMs, ...(refused && { refused }) };
 }
 
-/** With as many and as long mistakes as a report may have. Undefined if the last reload succeeded. */
+/** A report bounds the number of mistakes and their length. Undefined if the last reload succeeded. */
 export function refusedFile({ refused }: Gateway['status']['policyFile']['history']) {
   if (refused === undefined) return undefined;
   const mistakes = refused.mistakes

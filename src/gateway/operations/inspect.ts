@@ -115,7 +115,7 @@ async function limitsOf(descriptors: readonly LimitDescriptor[], gateway: Gatewa
   }
 }
 
-/** Those in use first, and of them the ones with the least left. */
+/** The limits with the least left come first. */
 async function readLimits(
   descriptors: readonly LimitDescriptor[],
   reader: QuotaReader,

@@ -43,7 +43,7 @@ function termsOf({ sinceMs, untilMs, reason, by }: Override) {
 
 /** The parts of the override book that reports are made from. */
 export interface OverrideLists {
-  /** In the order in which they end. */
+  /** The next to end comes first. */
   list(): readonly Override[];
   /** The one that ended last comes first. */
   ended(): readonly EndedOverride[];
@@ -57,7 +57,7 @@ export function overridesOf(
   return overrides.list().filter((each): each is OfClient => isOf(names, each));
 }
 
-/** Of the ended overrides that named a client by one of these partitions, the one that ended last. */
+/** The last override to end that named a client by one of these partitions. */
 export function endedOverrideOf(
   names: readonly string[],
   overrides: Pick<OverrideLists, 'ended'>,

@@ -12,7 +12,7 @@ type Rates = Output<'overview'>['rates'];
 type Counts = Readonly<Record<'requests' | 'denials' | 'would_deny', readonly number[]>>;
 type Series = Output<'overview'>['without_policy'];
 
-/** By policy. Unknown policies are left out: another gateway may still have them, or anyone may have made them up. */
+/** Unknown policies are left out: another gateway may still have them, or anyone may have made them up. */
 export function trafficIn(
   reports: readonly GatewayReport[],
   isKnown: (policy: string) => boolean,
@@ -40,7 +40,7 @@ function addTo(sums: number[], counts: readonly number[]): void {
   for (const [i, count] of counts.entries()) sums[i] = (sums[i] ?? 0) + count;
 }
 
-/** In the order of the policy file; if there are too many, the ones with the most requests. */
+/** Lists policies in file order; if there are too many, those with the most requests. */
 export function policiesIn(gateway: Gateway, traffic: ReadonlyMap<string, Series>) {
   const all = listPolicies(gateway).policies;
   const left = all.length - MOST_POLICIES;

@@ -137,7 +137,7 @@ function filesIn(reports: readonly GatewayReport[]): Output<'overview'>['policy_
   };
 }
 
-/** Those since this time, milliseconds since the epoch. */
+/** Faults before this time, in milliseconds since the epoch, are left out. */
 function proxyFaultsIn(reports: readonly GatewayReport[], sinceMs: number) {
   const lastOf = (fault: 'untrusted_proxy' | 'refused_caller') => {
     const times = reports.flatMap((report) => report[fault]?.atMs ?? []);

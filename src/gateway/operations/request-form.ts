@@ -19,7 +19,7 @@ const TARGET = /^(?:\/|https?:\/\/[^/?#]|\*$)/i;
 const TOKEN = /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/;
 const LINE_BREAK = /[\0\r\n]/;
 
-/** The same for programs of any language, which read no flags. */
+/** Programs of other languages read these patterns, which therefore have no flags. */
 export const URL_PATTERN = '^(/|[Hh][Tt][Tt][Pp][Ss]?://[^/?#]|\\*$)';
 export const HEADER_NAME_PATTERN = TOKEN.source;
 export const HEADER_VALUE_PATTERN = '^[^\\u0000\\r\\n]*$';

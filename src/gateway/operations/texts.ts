@@ -56,7 +56,6 @@ export function plural(count: number, noun: string): string {
 interface Gateways {
   readonly asked: number;
   readonly answered: number;
-  /** Of those that answered. */
   readonly workers: number;
 }
 
