@@ -3,7 +3,7 @@
 import type { Command } from 'commander';
 import type { Output } from '../../gateway/operations/operation-table.ts';
 import { firstText, gatewaysText, plural, shortTime } from '../../gateway/operations/texts.ts';
-import { unseenText } from '../../gateway/telemetry/proxies/unseen-header.ts';
+import { unseenText } from '../../gateway/telemetry/unseen-header.ts';
 import { type GatewayFlags, printAnswer } from '../ops-client/gateway-client.ts';
 import { gatewayCommand } from '../ops-client/gateway-options.ts';
 import { type Line, type OutputFlags, withOutput } from '../output/output.ts';

@@ -3,7 +3,7 @@ import { parseDuration } from '../config/duration.ts';
 import { StoreError, type StoreErrorReason } from '../core/counting/store.ts';
 import { DAY_MS } from '../core/identity/salts.ts';
 import type { Override, Terms } from '../stores/overrides/override.ts';
-import type { OperatorAction } from '../telemetry/operators/operator-events.ts';
+import type { OperatorAction } from '../telemetry/operators.ts';
 import { OperationError } from './operation-error.ts';
 import { overrideReport } from './override-report.ts';
 import type { Gateway } from './running-gateway.ts';

@@ -1,11 +1,14 @@
 /** Explains how a gateway would decide one request: the same code decides, with a trace. Nothing is counted. */
-import { createCheck, NO_EVENTS } from '../core/check.ts';
+import { createCheck, UNOBSERVED } from '../core/check.ts';
 import type { CheckRequest, HeaderFields } from '../core/check-request.ts';
 import type { Decision } from '../core/counting/decision.ts';
 import { dryRun, localDryRun } from '../core/counting/dry-run.ts';
-import type { LocalLimiter } from '../core/counting/local-limiter.ts';
-import type { QuotaStore } from '../core/counting/store.ts';
-import { type QuotaReader, StoreError } from '../core/counting/store.ts';
+import {
+  type LocalLimiter,
+  type QuotaReader,
+  type QuotaStore,
+  StoreError,
+} from '../core/counting/store.ts';
 import type { SaltSource } from '../core/identity/salts.ts';
 import type { AnswerStyle, PolicySet } from '../core/matching/policy-set.ts';
 import { NO_OVERRIDES, type Overrides } from '../core/overrides.ts';
@@ -86,8 +89,10 @@ export async function explain(
     salts,
     overrides,
     newId: () => 'none',
-    events: NO_EVENTS,
-    trace: (event) => steps.push(...stepsOf(event), ...clientSteps(event)),
+    observer: {
+      ...UNOBSERVED,
+      step: (event) => steps.push(...stepsOf(event), ...clientSteps(event)),
+    },
   });
   const decision = await check(toCheckRequest(request), policies, nowMs);
   return { steps, answer: renderAnswer(decision, policies.answers) };

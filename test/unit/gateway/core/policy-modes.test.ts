@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createCheck, NO_EVENTS } from '../../../../src/gateway/core/check.ts';
+import { createCheck, UNOBSERVED } from '../../../../src/gateway/core/check.ts';
 import type { Decision } from '../../../../src/gateway/core/counting/decision.ts';
 import type { QuotaStore } from '../../../../src/gateway/core/counting/store.ts';
 import { StoreError } from '../../../../src/gateway/core/counting/store.ts';
@@ -17,7 +17,7 @@ function setUp(policies: string, store: QuotaStore = memory()) {
     salts: { at: () => SALTS },
     overrides: { current: NO_OVERRIDES },
     newId: () => 'an-id',
-    events: { ...NO_EVENTS, wouldDeny: (decision) => wouldDeny.push(decision) },
+    observer: { ...UNOBSERVED, wouldDeny: (decision) => wouldDeny.push(decision) },
   });
   const send = async (target: string, missing: readonly string[] = []) => {
     const decision = await check(checkRequest({ target, missing }), set, NOON_MS);
