@@ -11,9 +11,9 @@ import {
 import type { CheckRequest } from '../../gateway/core/check-request.ts';
 import type { Decision } from '../../gateway/core/counting/decision.ts';
 import type { LimitDescriptor } from '../../gateway/core/counting/descriptor.ts';
-import type { LocalLimiter } from '../../gateway/core/counting/store.ts';
 import {
   type Descriptor,
+  type LocalLimiter,
   type QuotaStore,
   StoreError,
   type TakeResult,
