@@ -12,8 +12,8 @@ import { clientOf, clientText, effectText, nameOf, tag, timeOf } from './text.js
 
 /** @import { Child } from './dom.js' */
 /** @import { Page, View } from './page.js' */
-/** @import { DenialDetails } from '../../src/gateway/operations/schemas/denials.ts' */
-/** @import { Inspection } from '../../src/gateway/operations/schemas/inspect.ts' */
+/** @typedef {import('../../src/gateway/operations/operation-table.ts').Output<'decision'>} DenialDetails */
+/** @typedef {import('../../src/gateway/operations/operation-table.ts').Output<'inspect'>} Inspection */
 /** @import { OverrideReport } from '../../src/gateway/operations/schemas/overrides.ts' */
 /**
  * @typedef {{ override: OverrideReport, ended_at: string, ended_by?: string | undefined }} EndedOverride

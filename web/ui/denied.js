@@ -9,7 +9,7 @@ import { clientOf, clientText, clockOf, countText, nameOf, relativeOf, timeOf } 
 
 /** @import { Page, View } from './page.js' */
 /** @import { Column, Sorting } from './table.js' */
-/** @import { DenialList } from '../../src/gateway/operations/schemas/denials.ts' */
+/** @typedef {import('../../src/gateway/operations/operation-table.ts').Output<'top'>} DenialList */
 /** @typedef {DenialList['clients'][number] & { client_id?: string | undefined, plan?: string | undefined }} Denied */
 
 const MOST = 100;

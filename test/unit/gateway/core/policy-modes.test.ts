@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest';
 import { createCheck, UNOBSERVED } from '../../../../src/gateway/core/check.ts';
 import type { Decision } from '../../../../src/gateway/core/counting/decision.ts';
-import type { QuotaStore } from '../../../../src/gateway/core/counting/store.ts';
-import { StoreError } from '../../../../src/gateway/core/counting/store.ts';
+import { type QuotaStore, StoreError } from '../../../../src/gateway/core/counting/store.ts';
 import { NO_OVERRIDES } from '../../../../src/gateway/core/overrides.ts';
 import { MemoryStore } from '../../../../src/gateway/stores/memory/memory-store.ts';
 import { policySetFrom } from '../../../support/policies.ts';

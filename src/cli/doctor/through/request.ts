@@ -2,9 +2,8 @@
 import { type IncomingMessage, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 
-/** Whom to ask, and as whom. */
 export interface Target {
-  /** Without a user. */
+  /** The URL has no user. */
   readonly url: URL;
   /** The Host header, if it is not that of the URL. With TLS, also the name of the server. */
   readonly host?: string;
@@ -32,7 +31,7 @@ export type Claims = readonly (readonly [name: string, value: string])[];
 const TIMEOUT_MS = 5_000;
 
 /** Resolves to the Error if there is no answer. Only the begin of a 503 is read. */
-export async function ask(
+export async function send(
   target: Target,
   claims: Claims = [],
   method: 'GET' | 'HEAD' = 'GET',
@@ -79,8 +78,8 @@ function responseTo(
   return new Promise((resolve, reject) => {
     const signal = AbortSignal.timeout(TIMEOUT_MS);
     const options = { method, headers, signal, ...(name !== undefined && { servername: name }) };
-    const send = url.protocol === 'https:' ? requestHttps : requestHttp;
-    const request = send(url, options, (response) => {
+    const requestWith = url.protocol === 'https:' ? requestHttps : requestHttp;
+    const request = requestWith(url, options, (response) => {
       response.on('error', () => {});
       resolve(response);
     });

@@ -1,15 +1,14 @@
-/** Asks a proxy as a client would, and then the gateway what of that has reached it. */
+/** Sends requests to a proxy as a client would, and finds out what of that has reached the gateway. */
+import type { Diagnostic } from '../../../gateway/config/diagnostic.ts';
 import type { Environment } from '../../../gateway/config/settings/environment.ts';
 import { canonicalAddress, isLoopback } from '../../../gateway/core/identity/address.ts';
-import { type DoctorFinding, type FindingId, found } from '../../proxy-files/read/catalog.ts';
+import { type FindingId, found } from '../catalog.ts';
 import { type GatewayState, gatewayState } from '../gateway-state.ts';
 import { opsUrlOf } from '../ports.ts';
-import { CLAIMS, type ThroughOptions, throughFindings } from './through.ts';
-import { ask } from './through-answer.ts';
-import { REPEATS } from './through-cost.ts';
-import { denialFindings } from './through-denials.ts';
-import { type PolicyPaths, pathFindings } from './through-paths.ts';
-import { explained, UNCLEAR } from './through-reasons.ts';
+import { CLAIMS, REPEATS, type ThroughOptions, throughFindings } from './client-view.ts';
+import { type PolicyPaths, pathFindings } from './policy-paths.ts';
+import { send } from './request.ts';
+import { denialFindings, explained, UNCLEAR } from './unclear-answers.ts';
 
 /** Those of a client without a claim and with claims, those that measure the cost again, one with the headers that the policy file reads, and one that headgate refuses. */
 export const MAX_REQUESTS = 6 + REPEATS + 2 * CLAIMS.length;
@@ -28,22 +27,18 @@ const DECIDED: ReadonlySet<string> = new Set<FindingId>([
 
 export interface ThroughGatewayOptions extends Omit<ThroughOptions, 'costs'> {
   readonly settings: Pick<Environment, 'host' | 'socket' | 'opsHost' | 'opsPort'>;
-  /** Undefined if the policy file has mistakes. */
   readonly policies: ExaminedPolicies | undefined;
 }
 
-export interface ExaminedPolicies {
+interface ExaminedPolicies {
   readonly digest: string;
   /** Names of the headers that clients send and the proxy must pass on. */
   readonly headers: readonly string[];
   readonly paths: PolicyPaths;
-  /** Units that one request takes, of each policy. */
   readonly costs: ReadonlySet<number>;
 }
 
-export async function* throughGateway(
-  options: ThroughGatewayOptions,
-): AsyncGenerator<DoctorFinding> {
+export async function* throughGateway(options: ThroughGatewayOptions): AsyncGenerator<Diagnostic> {
   const opsUrl = opsUrlOf(options.settings);
   const before = await gatewayState(opsUrl);
   const { policies } = options;
@@ -51,9 +46,9 @@ export async function* throughGateway(
   const costs = isServed ? policies.costs : undefined;
   const ids = new Set<string>();
   for await (const finding of throughFindings({ ...options, costs })) {
-    const hasReason = before !== undefined && UNCLEAR.has(finding.id);
+    const hasReason = before !== undefined && UNCLEAR.has(finding.rule);
     const told = hasReason ? explained(finding, before, await gatewayState(opsUrl)) : finding;
-    ids.add(told.id);
+    ids.add(told.rule);
     yield told;
   }
   const has = (id: FindingId) => ids.has(id);
@@ -80,7 +75,7 @@ export async function* throughGateway(
 async function* ofPolicies(
   { target, policies }: ThroughGatewayOptions,
   gateway: GatewayState | undefined,
-): AsyncGenerator<DoctorFinding> {
+): AsyncGenerator<Diagnostic> {
   if (policies === undefined || gateway?.digests.includes(policies.digest) === false) return;
   yield* pathFindings(policies.paths, target);
 }
@@ -88,11 +83,11 @@ async function* ofPolicies(
 const HEADERS = 'whether headers of clients reach it';
 const BOTH = `whether it trusts the proxy, and ${HEADERS}`;
 
-function unexamined(url: URL, why: string, what: string): DoctorFinding {
+function unexamined(url: URL, why: string, what: string): Diagnostic {
   return found('not-examined', url.href, `${why}, so this was not examined: ${what}`);
 }
 
-function untrusted({ target, settings }: ThroughGatewayOptions, checks: number): DoctorFinding {
+function untrusted({ target, settings }: ThroughGatewayOptions, checks: number): Diagnostic {
   const { host, socket } = settings;
   const isLocal =
     socket !== undefined || host === 'localhost' || isLoopback(canonicalAddress(host) ?? '');
@@ -111,7 +106,7 @@ function untrusted({ target, settings }: ThroughGatewayOptions, checks: number):
 async function* headerFindings(
   { target, settings, policies }: ThroughGatewayOptions,
   state: GatewayState,
-): AsyncGenerator<DoctorFinding> {
+): AsyncGenerator<Diagnostic> {
   if (policies === undefined) return;
   const { url } = target;
   const opsUrl = opsUrlOf(settings);
@@ -122,7 +117,7 @@ async function* headerFindings(
   const awaited = policies.headers.filter((name) => !state.seenHeaders.has(name));
   let seen = state.seenHeaders;
   if (awaited.length > 0) {
-    const answer = await ask(
+    const answer = await send(
       target,
       awaited.map((name) => [name, MADE_UP]),
     );

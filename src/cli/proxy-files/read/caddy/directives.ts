@@ -1,4 +1,6 @@
-/** Where a site of a Caddyfile asks headgate, and which of its lines Caddy runs after that. */
+/** What a directive of a Caddyfile does: it is a check of headgate, or passes requests on. */
+
+import { addressOf } from '../addresses.ts';
 import type { CaddyDirective, CaddyTree } from './tree.ts';
 
 const CHECK_PATH = /^\/caddy(\?|$)/;
@@ -18,7 +20,6 @@ export function checksRewritten(check: CaddyDirective): boolean {
   );
 }
 
-/** A line and all lines in it. */
 export function within(directive: CaddyDirective): CaddyDirective[] {
   return [directive, ...directive.block.flatMap(within)];
 }
@@ -73,4 +74,19 @@ function isContainer({ name }: CaddyDirective): boolean {
 export function matcherOf({ args }: CaddyDirective): string | undefined {
   const [first] = args;
   return first !== undefined && /^([/@]|\*$)/.test(first) ? first : undefined;
+}
+
+const PASS = /^(reverse_proxy|php_fastcgi)$/;
+
+export function passesOn({ name }: CaddyDirective): boolean {
+  return PASS.test(name);
+}
+
+/** Their addresses, without those that a request chooses. */
+export function upstreamsOf(line: CaddyDirective): string[] {
+  const listed = line.args.slice(matcherOf(line) === undefined ? 0 : 1);
+  const more = line.block.filter(({ name }) => name === 'to').flatMap(({ args }) => args);
+  return [...listed, ...more]
+    .filter((each) => !/\{(?![$]|env\.)/.test(each))
+    .map((each) => addressOf(each));
 }

@@ -1,28 +1,27 @@
 /** Asks for the paths that policies limit, to see whether the proxy sends checks for them, too. */
+
+import type { Diagnostic } from '../../../gateway/config/diagnostic.ts';
 import type { ValidFile } from '../../../gateway/config/policy-file/compile.ts';
 import { literalPath, targetOf } from '../../../gateway/config/policy-file/path-template.ts';
 import type { PolicyEntry } from '../../../gateway/config/policy-file/policy-schema.ts';
 import { isHostWithin } from '../../../gateway/core/matching/host.ts';
-import { type DoctorFinding, found } from '../../proxy-files/read/catalog.ts';
-import { ask, type Target } from './through-answer.ts';
+import { found } from '../catalog.ts';
+import { send, type Target } from './request.ts';
 
-/** More paths than most files have. */
 const MOST_PATHS = 20;
 
-export interface PolicyPath {
+interface PolicyPath {
   readonly policy: string;
-  /** As a client sends it. */
   readonly target: string;
 }
 
 export interface PolicyPaths {
-  /** Each path once. */
   readonly tried: readonly PolicyPath[];
-  /** Patterns, and what is too much. */
+  /** Holds patterns, and paths beyond the maximum. */
   readonly untried: readonly string[];
 }
 
-/** Those besides the path of the URL, for its host. */
+/** Lists the paths of policies for this host, without the path of the URL. */
 export function policyPaths({ entries }: ValidFile, { url, host }: Target): PolicyPaths {
   const asked = (host ?? url.host).replace(/:\d+$/, '').toLowerCase();
   const named = entries.filter((entry) => concerns(entry, asked));
@@ -50,11 +49,11 @@ function concerns({ match, mode }: PolicyEntry, host: string): boolean {
 export async function* pathFindings(
   { tried, untried }: PolicyPaths,
   target: Target,
-): AsyncGenerator<DoctorFinding> {
+): AsyncGenerator<Diagnostic> {
   const limited: string[] = [];
   for (const { policy, target: path } of tried) {
     const url = new URL(path, target.url);
-    const answer = await ask({ ...target, url }, [], 'HEAD');
+    const answer = await send({ ...target, url }, [], 'HEAD');
     if (answer instanceof Error) continue;
     const { status, limit, bypass } = answer;
     if (limit !== undefined) limited.push(path);

@@ -1,9 +1,9 @@
-/** The ways of a file of Envoy to applications: routes, upgrades, and proxies of TCP. */
-
+/** Where a file of Envoy passes requests on, and which routes switch the check off. */
 import { addressOf } from '../addresses.ts';
-import type { Way } from '../ways.ts';
-import { at, listAt, textAt } from '../yaml-nodes.ts';
-import type { PlacedMap } from '../yaml-places.ts';
+import { hostsOf } from '../path-policies.ts';
+import type { Route } from '../routes.ts';
+import type { Site } from '../unchecked-paths.ts';
+import { at, isMap, listAt, mapsAt, textAt, type YamlMap } from '../yaml.ts';
 import {
   askedCluster,
   checkOf,
@@ -13,17 +13,24 @@ import {
   isExtAuthz,
   type Manager,
 } from './config.ts';
-import { isNarrow, routeName } from './match.ts';
-import { isSwitchedOff, levelsOf } from './settings.ts';
+import {
+  isCertain,
+  isNarrow,
+  isSwitchedOff,
+  levelsOf,
+  mayMatch,
+  pathOf,
+  routeName,
+} from './route.ts';
 
-export function envoyWays(envoy: EnvoyFile): Way[] {
+export function envoyRoutes(envoy: EnvoyFile): Route[] {
   const { checks } = envoy;
   const isHeadgate = new Set(checks.map(({ config }) => askedCluster(config)));
   const targets = [
     ...envoy.managers.flatMap((manager) => managerTargets(manager, envoy)),
     ...envoy.tunnels.flatMap((tunnel) =>
-      clustersOf(tunnel.value).map(({ cluster }) => ({
-        what: `the TCP proxy ${textAt(tunnel.value, 'stat_prefix') ?? ''}`.trim(),
+      clustersOf(tunnel).map(({ cluster }) => ({
+        what: `the TCP proxy ${textAt(tunnel, 'stat_prefix') ?? ''}`.trim(),
         place: envoy.placeOf(tunnel),
         cluster,
         isChecked: false,
@@ -32,16 +39,16 @@ export function envoyWays(envoy: EnvoyFile): Way[] {
   ];
   return targets
     .filter(({ cluster }) => !isHeadgate.has(cluster))
-    .map(({ cluster, ...way }) => {
+    .map(({ cluster, ...route }) => {
       const known = envoy.endpoints.get(cluster) ?? [];
       // Names and addresses that another file has are a cluster's own.
       const servers =
         known.length > 0 ? known.map((each) => addressOf(each)) : [`the cluster ${cluster}`];
-      return { ...way, servers };
+      return { ...route, servers };
     });
 }
 
-interface Target extends Omit<Way, 'servers'> {
+interface Target extends Omit<Route, 'servers'> {
   readonly cluster: string;
 }
 
@@ -53,14 +60,11 @@ function managerTargets(manager: Manager, envoy: EnvoyFile): Target[] {
     ...manager.hosts.flatMap((host) =>
       host.routes.flatMap((route) => {
         const levels = levelsOf(route, host);
-        return clustersOf(at(route.value, 'route')).flatMap(({ cluster, own }): Target[] => {
-          const isOff = isSwitchedOff(
-            check,
-            own === undefined ? levels : [{ value: own }, ...levels],
-          );
+        return clustersOf(route.route).flatMap(({ cluster, own }): Target[] => {
+          const isOff = isSwitchedOff(check, own === undefined ? levels : [own, ...levels]);
           // Other findings are about routes for some paths.
-          if (isOff && own === undefined && isNarrow(route.value.match)) return [];
-          const what = routeName(route.value.match);
+          if (isOff && own === undefined && isNarrow(route.match)) return [];
+          const what = routeName(route.match);
           return [{ what, place: envoy.placeOf(route), cluster, isChecked: !isOff }];
         });
       }),
@@ -69,14 +73,13 @@ function managerTargets(manager: Manager, envoy: EnvoyFile): Target[] {
   ];
 }
 
-/** Each cluster of a manager once. */
 function wholeTargets(
   { hosts }: Manager,
-  map: PlacedMap,
+  map: YamlMap,
   { envoy, what }: { envoy: EnvoyFile; what: string },
 ): Target[] {
   const routes = hosts.flatMap((host) => host.routes);
-  const clusters = routes.flatMap(({ value }) => clustersOf(value.route));
+  const clusters = routes.flatMap(({ route }) => clustersOf(route));
   return [...new Set(clusters.map(({ cluster }) => cluster))].map((cluster) => ({
     what,
     place: envoy.placeOf(map),
@@ -88,22 +91,21 @@ function wholeTargets(
 /** Upgrades whose own filters lack the check, and those through which a client can send more requests. */
 function upgradeTargets(manager: Manager, envoy: EnvoyFile): Target[] {
   const routes = manager.hosts.flatMap((host) => host.routes);
-  const ofRoutes = routes.flatMap(({ value }) => listAt(value, 'route', 'upgrade_configs'));
+  const ofRoutes = routes.flatMap((route) => listAt(route, 'route', 'upgrade_configs'));
   const isOn = (upgrade: unknown) => at(upgrade, 'enabled') !== false;
   const open = manager.upgrades.flatMap((upgrade) => {
-    const type = typeOf(upgrade.value);
-    const isUsed =
-      isOn(upgrade.value) || ofRoutes.some((each) => typeOf(each) === type && isOn(each));
-    const own = listAt(upgrade.value, 'filters').length > 0;
+    const type = typeOf(upgrade);
+    const isUsed = isOn(upgrade) || ofRoutes.some((each) => typeOf(each) === type && isOn(each));
+    const own = listAt(upgrade, 'filters').length > 0;
     const isOpen = isTunnel(type) || (own && !hasCheck(upgrade, envoy.checks));
     return isUsed && isOpen
       ? wholeTargets(manager, upgrade, { envoy, what: `the upgrade ${type}` })
       : [];
   });
   const tunnels = routes.flatMap((route) => {
-    const types = listAt(route.value, 'route', 'upgrade_configs').filter(isOn).map(typeOf);
+    const types = listAt(route, 'route', 'upgrade_configs').filter(isOn).map(typeOf);
     return types.filter(isTunnel).flatMap((type) =>
-      clustersOf(at(route.value, 'route')).map(({ cluster }) => ({
+      clustersOf(route.route).map(({ cluster }) => ({
         what: `the upgrade ${type}`,
         place: envoy.placeOf(route),
         cluster,
@@ -114,9 +116,9 @@ function upgradeTargets(manager: Manager, envoy: EnvoyFile): Target[] {
   return [...open, ...tunnels];
 }
 
-function hasCheck({ value }: PlacedMap, checks: readonly Filter[]): boolean {
+function hasCheck(upgrade: YamlMap, checks: readonly Filter[]): boolean {
   const clusters = checks.map(({ config }) => askedCluster(config));
-  const own = filtersIn(listAt(value, 'filters').map((filter) => ({ value: filter }) as PlacedMap));
+  const own = filtersIn(mapsAt(upgrade, 'filters'));
   return own.some((filter) => isExtAuthz(filter) && clusters.includes(askedCluster(filter.config)));
 }
 
@@ -131,11 +133,32 @@ function isTunnel(type: string): boolean {
 /** Where a route or a proxy of TCP leads, with what a weighted cluster says itself. */
 export function clustersOf(
   action: unknown,
-): { readonly cluster: string; readonly own?: PlacedMap['value'] }[] {
+): { readonly cluster: string; readonly own?: YamlMap }[] {
   const one = textAt(action, 'cluster');
-  const weighted = listAt(action, 'weighted_clusters', 'clusters').flatMap((each) => {
-    const cluster = textAt(each, 'name');
-    return cluster === undefined ? [] : [{ cluster, own: each as PlacedMap['value'] }];
+  const weighted = mapsAt(action, 'weighted_clusters', 'clusters').flatMap((own) => {
+    const cluster = textAt(own, 'name');
+    return cluster === undefined ? [] : [{ cluster, own }];
   });
   return one === undefined ? weighted : [{ cluster: one }, ...weighted];
+}
+
+/** The virtual hosts of HTTP connection managers with the filter. */
+export function envoySites(envoy: EnvoyFile): Site[] {
+  return envoy.managers.flatMap((manager) => {
+    const filter = checkOf(manager, envoy);
+    if (filter === undefined) return [];
+    return manager.hosts.map(
+      (host): Site => ({
+        hosts: hostsOf(listAt(host.map, 'domains').map(String)),
+        paths: host.routes.flatMap(({ match }) => pathOf(match) ?? []),
+        choose(path) {
+          const route = host.routes.find(({ match }) => mayMatch(match, path) !== false);
+          const match = route?.match;
+          if (route === undefined || !isCertain(match) || !mayMatch(match, path)) return undefined;
+          const isUnchecked = isMap(route.route) && isSwitchedOff(filter, levelsOf(route, host));
+          return { what: routeName(match), place: envoy.placeOf(route), isUnchecked };
+        },
+      }),
+    );
+  });
 }

@@ -1,7 +1,7 @@
-/** Asks a proxy as a client would, and says what the client sees. */
-import { type DoctorFinding, found } from '../../proxy-files/read/catalog.ts';
-import { type Answer, ask, type Target } from './through-answer.ts';
-import { costFindings } from './through-cost.ts';
+/** Sends requests to a proxy as a client would, and says what the client sees. */
+import type { Diagnostic } from '../../../gateway/config/diagnostic.ts';
+import { found } from '../catalog.ts';
+import { type Answer, send, type Target } from './request.ts';
 
 /** Headers by which clients may claim to be somebody else. Addresses of networks for documentation. */
 export const CLAIMS: readonly (readonly [name: string, value: string])[] = [
@@ -17,7 +17,7 @@ const CLOCK_TOLERANCE_MS = 5_000;
 
 export interface ThroughOptions {
   readonly target: Target;
-  /** Those of the policies, if they are known. */
+  /** Undefined if the policies are not known. */
   readonly costs?: ReadonlySet<number> | undefined;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
@@ -28,10 +28,10 @@ export async function* throughFindings({
   target,
   costs,
   now,
-}: ThroughOptions): AsyncGenerator<DoctorFinding> {
+}: ThroughOptions): AsyncGenerator<Diagnostic> {
   const { url } = target;
   const say = (id: Parameters<typeof found>[0], problem: string) => found(id, url.href, problem);
-  const first = await ask(target);
+  const first = await send(target);
   if (first instanceof Error) {
     yield say('no-answer', first.message);
     return;
@@ -42,7 +42,7 @@ export async function* throughFindings({
     yield obstacle;
     return;
   }
-  const second = await ask(target);
+  const second = await send(target);
   const trouble = second instanceof Error ? undefined : obstacleOf(url, second);
   if (second instanceof Error || trouble !== undefined) {
     if (trouble !== undefined) yield trouble;
@@ -69,7 +69,7 @@ export async function* throughFindings({
 }
 
 /** Why nothing more can be learned; undefined if headgate has counted the request. */
-function obstacleOf(url: URL, answer: Answer): DoctorFinding | undefined {
+function obstacleOf(url: URL, answer: Answer): Diagnostic | undefined {
   const { status, bypass, mode, limit, remaining } = answer;
   const say = (id: Parameters<typeof found>[0], problem: string) => found(id, url.href, problem);
   if (bypass !== undefined) return say('gateway-unreachable', `X-RateLimit-Bypass: ${bypass}`);
@@ -94,7 +94,7 @@ function obstacleOf(url: URL, answer: Answer): DoctorFinding | undefined {
   return undefined;
 }
 
-function* clockFindings(url: URL, { date }: Answer, now: () => number): Generator<DoctorFinding> {
+function* clockFindings(url: URL, { date }: Answer, now: () => number): Generator<Diagnostic> {
   if (date === undefined) return;
   const difference = Math.abs(date - now());
   if (difference <= CLOCK_TOLERANCE_MS) return;
@@ -106,8 +106,8 @@ function* clockFindings(url: URL, { date }: Answer, now: () => number): Generato
 async function freshClaims(target: Target, remaining: number): Promise<string[]> {
   let left = remaining;
   const isFresh = async (claims: typeof CLAIMS): Promise<boolean> => {
-    const claimed = await ask(target, claims);
-    const plain = await ask(target);
+    const claimed = await send(target, claims);
+    const plain = await send(target);
     if (claimed instanceof Error || plain instanceof Error) return false;
     const usual = left;
     left = plain.remaining ?? 0;
@@ -118,4 +118,35 @@ async function freshClaims(target: Target, remaining: number): Promise<string[]>
   const fresh: string[] = [];
   for (const claim of CLAIMS) if (await isFresh([claim])) fresh.push(claim[0]);
   return fresh.length > 0 ? fresh : ['combination of address headers'];
+}
+
+export const REPEATS = 4;
+/** One could be the request of another client with this address. */
+const LEAST_MEASURES = 3;
+
+/**
+ * `before` and `after`: what remained after two requests in a row. `costs`: those of all policies. A rewritten request may
+ * have the policy of another path, so the cost of each policy is a right one.
+ */
+async function* costFindings(
+  target: Target,
+  { before, after }: { readonly before: number; readonly after: number },
+  costs: ReadonlySet<number>,
+): AsyncGenerator<Diagnostic> {
+  const isWrong = (taken: number) => taken > Math.min(...costs) && !costs.has(taken);
+  let least = before - after;
+  let left = after;
+  let measures = 1;
+  for (; measures <= REPEATS && isWrong(least); measures++) {
+    const answer = await send(target);
+    if (answer instanceof Error || answer.status === 429 || answer.remaining === undefined) break;
+    least = Math.min(least, left - answer.remaining);
+    left = answer.remaining;
+  }
+  if (measures >= LEAST_MEASURES && isWrong(least))
+    yield found(
+      'counted-twice',
+      target.url.href,
+      `each of ${measures} requests lowered X-RateLimit-Remaining by ${least} or more, and no policy has the cost ${least}`,
+    );
 }

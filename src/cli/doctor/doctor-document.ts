@@ -1,5 +1,6 @@
 /** Writes `docs/doctor.md`: every finding of `headgate doctor`. */
-import { FINDINGS, type FindingText, type Severity } from '../../proxy-files/read/catalog.ts';
+import type { Severity } from '../../gateway/config/diagnostic.ts';
+import { FINDINGS } from './catalog.ts';
 
 const INTRODUCTION = `# Findings of \`headgate doctor\`
 
@@ -42,8 +43,7 @@ export function doctorDocument(): string {
 }
 
 function tableOf(severity: Severity): string {
-  const all: [string, FindingText][] = Object.entries(FINDINGS);
-  const rows = all
+  const rows = Object.entries(FINDINGS)
     .filter(([, text]) => text.severity === severity)
     .map(([id, { meaning, remedy }]) => `| \`${id}\` | ${cell(meaning)} | ${cell(remedy)} |\n`);
   return `| finding | meaning | what to do |\n| --- | --- | --- |\n${rows.join('')}`;

@@ -1,15 +1,12 @@
 /** Compares what the file of a proxy says with the policy file and the settings. */
+import type { Diagnostic } from '../../../gateway/config/diagnostic.ts';
 import type { ValidFile } from '../../../gateway/config/policy-file/compile.ts';
 import type { Environment } from '../../../gateway/config/settings/environment.ts';
-import {
-  asksOverGrpc,
-  clientHeadersOf,
-  hasFailureRoutes,
-  isSameFailureRegion,
-} from '../print/proxy-config.ts';
+import { clientHeadersOf } from '../print/client-headers.ts';
+import { asksOverGrpc, hasFailureRoutes, isSameFailureRegion } from '../print/proxy-config.ts';
 import { addressOf } from './addresses.ts';
-import { type DoctorFinding, found } from './catalog.ts';
-import type { ProxyFacts, ProxyFile } from './reader.ts';
+import { found } from './catalog.ts';
+import { FROM_ENVIRONMENT, type ProxyFacts, type ProxyFile } from './reader.ts';
 
 type Settings = Pick<Environment, 'host' | 'port' | 'socket' | 'grpcPort' | 'proxySecrets'>;
 
@@ -23,8 +20,8 @@ export interface Comparison extends Omit<ProxyFile, 'path'> {
 export function misfits(
   facts: ProxyFacts,
   input: Comparison,
-  ofSecret: readonly DoctorFinding[],
-): DoctorFinding[] {
+  ofSecret: readonly Diagnostic[],
+): Diagnostic[] {
   const { policies, settings } = input;
   const file = facts.place ?? input.file;
   return [
@@ -45,7 +42,7 @@ function headerFindings(
   file: string,
   { passed, owned }: ProxyFacts,
   policies: ValidFile,
-): DoctorFinding[] {
+): Diagnostic[] {
   const needed = clientHeadersOf(policies);
   const isPassed = (name: string) => passed === 'all' || passed.has(name);
   return [
@@ -66,7 +63,7 @@ function addressFindings(
   file: string,
   { proxy, gateways }: ProxyFacts,
   { host, port, socket, grpcPort }: Settings,
-): DoctorFinding[] {
+): Diagnostic[] {
   const isGrpc = asksOverGrpc(proxy);
   if (isGrpc && grpcPort === undefined)
     return [found('grpc-off', file, 'asks over gRPC, and no gateway listens for it')];
@@ -90,7 +87,7 @@ function failureFindings(
   { file, text }: Comparison,
   { proxy, refusesAll, refused }: ProxyFacts,
   policies: ValidFile,
-): DoctorFinding[] {
+): Diagnostic[] {
   if (refusesAll) return [];
   const isSame = isSameFailureRegion(proxy, { text, entries: refused }, policies);
   if (isSame === true || (isSame === undefined && !hasFailureRoutes(policies))) return [];
@@ -100,3 +97,51 @@ function failureFindings(
       : 'refuses other routes than the policy file says while no gateway answers';
   return [found('other-failure-routes', file, problem)];
 }
+
+export interface SecretComparison {
+  readonly findings: readonly Diagnostic[];
+  /** False if the secret of the gateway is not known, and no gateway answers. */
+  readonly isCompared: boolean;
+}
+
+const FITS: SecretComparison = { findings: [], isCompared: true };
+
+export async function compareSecret(
+  facts: ProxyFacts,
+  input: Comparison,
+): Promise<SecretComparison> {
+  const { secret } = facts;
+  const { proxySecrets } = input.settings;
+  if (secret === FROM_ENVIRONMENT) return FITS;
+  const differs = (problem: string): SecretComparison => ({
+    findings: [found('secret-not-sent', secretPlace(facts, input), problem)],
+    isCompared: true,
+  });
+  if (proxySecrets.length > 0) {
+    if (secret === undefined) return differs('no secret is sent');
+    const isSame = proxySecrets.includes(secret);
+    return isSame ? FITS : differs('the secret is not that of HEADGATE_PROXY_SECRET');
+  }
+  // This environment may not be that of the gateway.
+  const isAccepted = await input.isAccepted(secret);
+  if (isAccepted === false) {
+    const problem = secret === undefined ? 'no secret is sent' : 'this is another secret';
+    return differs(`${problem}, and the running gateway refuses such checks`);
+  }
+  return { findings: [], isCompared: secret === undefined || isAccepted !== undefined };
+}
+
+/** The line with the secret, otherwise the one with the check. */
+function secretPlace(
+  { proxy, place, secretPlace }: ProxyFacts,
+  { file, text }: Comparison,
+): string {
+  if (secretPlace !== undefined) return secretPlace;
+  // The text of a Caddyfile has others in it.
+  if (place !== undefined || proxy === 'caddy') return place ?? file;
+  const line = text.split('\n').findIndex((each) => SECRET_LINE.test(each));
+  return line === -1 ? file : `${file}:${line + 1}`;
+}
+
+/** Matches only outside of comments. */
+const SECRET_LINE = /^(?!\s*#).*(x-headgate-secret|headgate_secret\b)/i;

@@ -1,11 +1,12 @@
-/** The ways of HAProxy to applications: a frontend that leads to a backend. */
+/** Where HAProxy passes requests on, and which of them the condition of the check leaves out. */
 import { addressOf } from '../addresses.ts';
-import type { Way } from '../ways.ts';
-import { conditionAt } from './conditions.ts';
+import type { Route } from '../routes.ts';
+import type { Site } from '../unchecked-paths.ts';
+import { conditionAt, holds } from './conditions.ts';
 import { isCheck, type Line, linesWithin, type Section } from './sections.ts';
 
-export function haproxyWays(sections: readonly Section[]): Way[] {
-  return routesOf(sections).map(({ from, to, line }) => ({
+export function haproxyRoutes(sections: readonly Section[]): Route[] {
+  return passagesOf(sections).map(({ from, to, line }) => ({
     what: `the ${from.kind} ${from.name}`,
     place: (line ?? from).place,
     servers: serversOf(to.lines),
@@ -13,7 +14,7 @@ export function haproxyWays(sections: readonly Section[]): Way[] {
   }));
 }
 
-export interface Route {
+export interface Passage {
   readonly from: Section;
   readonly to: Section;
   /** Undefined: the section has the servers itself. */
@@ -21,7 +22,7 @@ export interface Route {
 }
 
 /** From each frontend that passes requests on to each of its backends. */
-export function routesOf(sections: readonly Section[]): Route[] {
+export function passagesOf(sections: readonly Section[]): Passage[] {
   return sections.flatMap((from) => {
     if ((from.kind !== 'frontend' && from.kind !== 'listen') || answersItself(from)) return [];
     const lines = linesWithin(from);
@@ -30,10 +31,10 @@ export function routesOf(sections: readonly Section[]): Route[] {
       ...lines.filter(({ words }) => words[0] === 'use_backend'),
       ...(usual === undefined ? [] : [usual]),
     ];
-    const routes: Route[] = targets.flatMap((line) =>
+    const passages: Passage[] = targets.flatMap((line) =>
       backendsNamed(line.words[1] ?? '', sections).map((to) => ({ from, to, line })),
     );
-    return from.kind === 'listen' ? [...routes, { from, to: from, line: undefined }] : routes;
+    return from.kind === 'listen' ? [...passages, { from, to: from, line: undefined }] : passages;
   });
 }
 
@@ -70,7 +71,6 @@ function isAlways(words: readonly string[], hasTls: boolean): boolean {
   return !hasTls && /^(if !\{ ssl_fc \}|unless \{ ssl_fc \})$/.test(condition);
 }
 
-/** Addresses of the servers among the lines. */
 export function serversOf(lines: readonly Line[]): string[] {
   return lines.flatMap(({ words: [first, , second, third] }) => {
     if (first === 'server' && second !== undefined) return [serverAt(second)];
@@ -80,4 +80,34 @@ export function serversOf(lines: readonly Line[]): string[] {
 
 function serverAt(written: string): string {
   return addressOf(written.replace(/^ipv[46]@/, ''));
+}
+
+export function haproxySites(sections: readonly Section[]): Site[] {
+  return sections.filter(({ lines }) => lines.some(isCheck)).map(siteOf);
+}
+
+function siteOf(section: Section): Site {
+  const checks = section.lines.filter(isCheck);
+  const [first] = checks;
+  // HAProxy reads no further `http-request` line of the section.
+  const allows = section.lines.filter(
+    ({ words: [rule, action], number }) =>
+      rule === 'http-request' && action === 'allow' && number < (first?.number ?? 0),
+  );
+  return {
+    hosts: undefined,
+    paths: section.lines.flatMap(({ words }) => words.filter((word) => /^\/[\w./-]*$/.test(word))),
+    choose(path) {
+      const allowing = allows.find((line) => holds(line, section, path) !== false);
+      const asked = checks.map((check) => holds(check, section, path));
+      if (first === undefined || asked.includes(undefined)) return undefined;
+      if (allowing === undefined) {
+        const what = 'the condition of the check';
+        return { what, place: first.place, isUnchecked: !asked.includes(true) };
+      }
+      if (holds(allowing, section, path) === undefined) return undefined;
+      const what = 'http-request allow above the check';
+      return { what, place: allowing.place, isUnchecked: true };
+    },
+  };
 }

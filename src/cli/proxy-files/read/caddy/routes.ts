@@ -1,13 +1,19 @@
-/** Which line of a Caddyfile takes a request, and whether headgate is asked before it. */
-
+/** Which directive of a Caddyfile takes a request, and whether headgate is asked before it. */
 import { addressOf } from '../addresses.ts';
 import { hostsOf } from '../path-policies.ts';
+import type { Route } from '../routes.ts';
 import { fitsRule, type Site } from '../unchecked-paths.ts';
-import { asks, isCheck, matcherOf, sitesThatAsk } from './checks.ts';
+import {
+  asks,
+  isCheck,
+  matcherOf,
+  passesOn,
+  sitesThatAsk,
+  upstreamsOf,
+  visitLines,
+} from './directives.ts';
 import type { CaddyDirective, CaddyTree } from './tree.ts';
-import { passesOn, upstreamsOf } from './upstreams.ts';
 
-/** The sites that ask headgate. */
 export function caddySites(tree: CaddyTree): Site[] {
   return sitesThatAsk(tree).map(siteOf);
 }
@@ -100,3 +106,16 @@ function leadsOn(line: CaddyDirective): boolean {
 }
 
 const LEAVES = /^(import|redir|respond|error|abort)$/;
+
+export function caddyRoutes(tree: CaddyTree): Route[] {
+  return tree.sites.flatMap((site) => {
+    const routes: Route[] = [];
+    const name = [site.name, ...site.args].join(' ');
+    visitLines(site, tree, (line, isChecked) => {
+      if (!passesOn(line)) return;
+      const what = `${[line.name, ...line.args].join(' ')} of ${name}`;
+      routes.push({ what, place: line.place, servers: upstreamsOf(line), isChecked });
+    });
+    return routes;
+  });
+}

@@ -1,6 +1,7 @@
-/** Which paths a route of Envoy takes. */
+/** Which paths a route of Envoy takes, and what it changes about a filter: `typed_per_filter_config`. */
 import { matchesExpression } from '../expression.ts';
-import { at, isMap, textAt } from '../yaml-nodes.ts';
+import { at, isMap, textAt, type YamlMap } from '../yaml.ts';
+import type { Filter, VirtualHost } from './config.ts';
 
 /** Conditions of a route on the path. With others, the route may not take a request. */
 const PATH_KEYS = ['prefix', 'path', 'path_separated_prefix', 'safe_regex', 'case_sensitive'];
@@ -9,7 +10,6 @@ export function isCertain(match: unknown): boolean {
   return isMap(match) && Object.keys(match).every((key) => PATH_KEYS.includes(key));
 }
 
-/** The route takes one path. */
 export function isExactPath(match: unknown): boolean {
   return textAt(match, 'path') !== undefined;
 }
@@ -19,7 +19,6 @@ export function isNarrow(match: unknown): boolean {
   return isCertain(match) && (isExactPath(match) || mayMatch(match, '/') === false);
 }
 
-/** `the route for /login` */
 export function routeName(match: unknown): string {
   return `the route for ${pathOf(match) ?? 'this expression'}`;
 }
@@ -42,4 +41,45 @@ export function mayMatch(match: unknown, path: string): boolean | undefined {
   const expression = textAt(match, 'safe_regex', 'regex');
   if (expression === undefined) return true;
   return matchesExpression(`^${expression}$`, { path, ignoresCase });
+}
+
+export interface Setting {
+  readonly filter: string;
+  readonly isOff: boolean;
+  readonly policy: string | undefined;
+  /** The check names the header with the request's id. */
+  readonly hasRequestId: boolean;
+  readonly hasService: boolean;
+  readonly isExtAuthz: boolean;
+}
+
+export function settingsOf(level: YamlMap): Setting[] {
+  const all = at(level, 'typed_per_filter_config');
+  return Object.entries(isMap(all) ? all : {}).map(([filter, outer]) => {
+    const inner = at(outer, 'config') ?? outer;
+    const check = at(inner, 'check_settings');
+    return {
+      filter,
+      isOff: at(outer, 'disabled') === true || at(inner, 'disabled') === true,
+      hasRequestId: at(check, 'context_extensions', 'request_id') !== undefined,
+      policy: textAt(check, 'context_extensions', 'policy'),
+      hasService:
+        at(check, 'http_service') !== undefined || at(check, 'grpc_service') !== undefined,
+      isExtAuthz: textAt(inner, '@type')?.endsWith('.ExtAuthzPerRoute') ?? false,
+    };
+  });
+}
+
+/** Whether requests pass without this check. The most specific setting decides; `levels` begins with it. */
+export function isSwitchedOff(filter: Filter, levels: readonly YamlMap[]): boolean {
+  for (const level of levels) {
+    const own = settingsOf(level).find((setting) => setting.filter === filter.name);
+    if (own !== undefined) return own.isOff;
+  }
+  return at(filter.map, 'disabled') === true;
+}
+
+/** The settings that a route has for this filter, the most specific first. */
+export function levelsOf(route: YamlMap, { map, owner }: VirtualHost): YamlMap[] {
+  return [route, map, owner];
 }
