@@ -1,5 +1,5 @@
 /** A progress line on a terminal: how much of the logs is read, how fast, and for how long still. Nothing otherwise. */
-import { durationText } from '../../gateway/operations/time-text.ts';
+import { durationText } from '../../gateway/operations/texts.ts';
 import { count } from './figures.ts';
 import type { LogProgress } from './reading/open-log.ts';
 

@@ -138,7 +138,7 @@ class TestFileReader {
     });
   }
 
-  /** Without the steps that have mistakes. */
+  /** Steps with mistakes are left out. */
   #steps(entries: readonly unknown[], path: Path): ReadStep[] {
     return entries.flatMap((entry, i) => {
       const at = [...path, i];
@@ -159,7 +159,7 @@ class TestFileReader {
     }
   }
 
-  /** Undefined if the value has mistakes, which are reported. */
+  /** Reports mistakes; undefined if there are any. */
   #parse<S extends z.ZodType>(schema: S, value: unknown, at: Path): z.output<S> | undefined {
     const { mistakes, yaml } = this.#sources;
     if (mistakes.length >= MAX_MISTAKES) return undefined;

@@ -1,13 +1,13 @@
-/** Finds the limits that count a client, from its name alone: as for a request of this client, as far as its name tells. */
-
+/** Finds what the name of a client shows: the limits that count it, and what exempts or blocks it. */
 import {
   type CountedClient,
   describe,
-  descriptor,
   type LimitDescriptor,
   partitionOf,
 } from '../core/counting/descriptor.ts';
 import { everyLimit } from '../core/counting/every-limit.ts';
+import { type ClientAccess, NOT_LISTED } from '../core/identity/access-lists.ts';
+import { compileAccess } from '../core/identity/client-access.ts';
 import {
   type AddressPartition,
   type ClaimedIdentity,
@@ -17,9 +17,11 @@ import {
 } from '../core/identity/partition.ts';
 import { modeOf } from '../core/overrides.ts';
 import type { HeaderPartition, Limit, Policy } from '../core/policy.ts';
-import { PARTITION } from './client-name.ts';
+import type { AccessEvent } from '../core/trace.ts';
+import { limitLabelled } from './current-limit.ts';
+import { listedReports } from './listed-report.ts';
 import type { Gateway } from './running-gateway.ts';
-
+import type { ListedReport } from './schemas/fields.ts';
 export interface InspectedClient {
   readonly partition: string;
   /** Every partition that may be counted for this client. */
@@ -48,9 +50,9 @@ export function countedBy(client: InspectedClient, gateway: Counting): LimitDesc
   return [...deniedLimit(client, policies), ...counted];
 }
 
-/** Whether the client's name tells that the limit counts it. The pseudonym of an address does not tell that of long limits. */
+/** Whether the client's name shows that the limit counts it. The pseudonym of an address does not show that for long limits. */
 function isKnownBy({ partition, address, denied }: InspectedClient, { isLong, per, label }: Limit) {
-  // The partition does not tell its rule, but the denial does.
+  // The partition does not show its rule, but the denial does.
   if (per === 'descriptor') return label === denied?.label;
   return address !== undefined || !isAddress(partition) || !isLong;
 }
@@ -62,21 +64,6 @@ function deniedLimit(
 ): LimitDescriptor[] {
   if (denied === undefined || denied.counted === partition) return [];
   return limitLabelled(denied.label, denied.counted, policies);
-}
-
-/** Another gateway says what it counted. None if no policy has the limit any more. */
-export function limitLabelled(
-  label: string,
-  counted: string,
-  policies: readonly Policy[],
-): LimitDescriptor[] {
-  if (!PARTITION.test(counted)) return [];
-  const limit = policies
-    .flatMap(everyLimit)
-    .flatMap((each) => [each, ...(each.unverified ? [each.unverified] : [])])
-    .flatMap((each) => [each, ...each.wider])
-    .find((each) => each.label === label);
-  return limit === undefined ? [] : [descriptor(limit, counted)];
 }
 
 const NOWHERE: AddressPartition = addressNamed('');
@@ -116,13 +103,66 @@ function asCounted(
   }
 }
 
-/** The partition of a header's value does not tell the header, so it is looked for under each. */
+/** The partition of a header's value does not show which header it is, so each is tried. */
 function headersOf(policies: readonly Policy[], claim: ClaimedIdentity) {
   const limits = policies.flatMap(everyLimit);
   const headers = limits.map(({ per }) => per).filter((per) => per.startsWith('header:'));
   return new Map(headers.map((header) => [header as HeaderPartition, claim]));
 }
 
-export function addressNamed(pseudonym: string): AddressPartition {
+function addressNamed(pseudonym: string): AddressPartition {
   return { daily: { current: pseudonym, previous: undefined }, long: undefined, wider: [] };
+}
+
+/** Stands for an address that is not known. No list or proxy has it. */
+const UNKNOWN = '0.0.0.0';
+
+export interface InspectedAccess {
+  readonly access: ClientAccess | undefined;
+  readonly listed: readonly ListedReport[];
+  /** The client has an address that the lists of the policy file may name, and only its pseudonym is known. */
+  readonly isAddressUnknown: boolean;
+}
+
+export function accessOf(
+  { partition, partitions, address, text }: InspectedClient,
+  { policies, overrides, salts, now }: Gateway,
+): InspectedAccess {
+  const { accessLists, trustedProxies } = policies.current.naming;
+  const { listedClients } = policies.current;
+  const nowMs = now();
+  const id = listedClients.get(partition)?.id;
+  const ofKey = id === undefined ? NOT_LISTED : accessLists.ofKey(id);
+  const isKey = /^[ck]\./.test(partition);
+  const [own = '', ...others] = partitions.filter(isAddress);
+  const wider = others.map(addressNamed);
+  const events: AccessEvent[] = [];
+  const access = compileAccess(trustedProxies)(
+    {
+      apiKey: isKey
+        ? { partition, unverified: id === undefined, plan: undefined, listed: ofKey }
+        : undefined,
+      user: partition.startsWith('u.') ? partition : undefined,
+      address: {
+        partition: address ?? { ...addressNamed(own), wider },
+        listed: text === undefined ? NOT_LISTED : accessLists.ofAddress(text),
+      },
+      reported: text ?? UNKNOWN,
+    },
+    {
+      nowMs,
+      salts: salts.at(nowMs, true),
+      overrides: overrides.current,
+      trace: (event) => void (event.type === 'access' && events.push(event)),
+    },
+  );
+  const entries = [...accessLists.exempt, ...accessLists.block];
+  return {
+    access,
+    listed: events.flatMap((event) => listedReports(event, nowMs)),
+    isAddressUnknown:
+      isAddress(partition) &&
+      text === undefined &&
+      entries.some((entry) => entry.address !== undefined),
+  };
 }

@@ -1,10 +1,14 @@
-/** Says which policies are not counted in the store, and what happens to their requests meanwhile. */
-import { listText, plural } from './rate-text.ts';
-import type { Overview, StatusLine, StoreState } from './schemas/overview.ts';
-import { clockText } from './time-text.ts';
+/** Says that the store fails, which policies it does not count, and what happens to their requests meanwhile. */
+import type { StoreError } from '../core/counting/store.ts';
+import { isoTime } from '../denials/iso-time.ts';
+import { policiesWithoutStore } from './gateway-report.ts';
+import type { Output } from './operation-table.ts';
+import type { Gateway } from './running-gateway.ts';
+import type { StatusLine, StoreState } from './schemas/overview.ts';
+import { clockText, listText, plural } from './texts.ts';
 
-type Known = Pick<Overview, 'store' | 'gateways' | 'time'>;
-type State = Overview['store']['states'][number];
+type Known = Pick<Output<'overview'>, 'store' | 'gateways' | 'time'>;
+type State = Output<'overview'>['store']['states'][number];
 
 /** Reasons that leave open whether Redis is there at all. A colon and details may follow. */
 const SILENT = [undefined, 'timeout', 'refused', 'connection', 'given_up'];
@@ -99,3 +103,32 @@ const PAST: Words = {
   open: (names) => `those of ${listText(names)} passed uncounted`,
   closed: (names) => `those of ${listText(names)} were denied`,
 };
+
+/** `Redis failed (oom)`, `Redis does not answer (timeout)` */
+export function storeErrorText({ message, reason }: StoreError): string {
+  const remedy =
+    reason === 'noperm' ? '; headgate check --redis says which right its account lacks' : '';
+  const what = isSilence(reason) ? 'Redis does not answer' : message;
+  return `${what} (${reason})${remedy}`;
+}
+
+/** A sentence for what could not be read. */
+export function unavailableText(error: StoreError, gateway: Gateway): string {
+  return isSilence(error.reason) ? silenceText(gateway) : `${storeErrorText(error)}.`;
+}
+
+/** Since when the store does not answer this gateway, and how requests are decided meanwhile, if any was. */
+export function silenceText(gateway: Gateway): string {
+  const { isDegraded, lapses, sinceMs } = gateway.status.store();
+  const now = isoTime(gateway.now());
+  if (!isDegraded || lapses !== undefined) return 'Redis did not answer in time.';
+  const states = [...policiesWithoutStore(gateway)].map(([state, policies]) => ({
+    ...{ state, policies, gateways: 1, since: isoTime(sinceMs) },
+  }));
+  const [line] = storeLines({
+    store: { kind: 'redis', states },
+    gateways: { asked: 1, answered: 1, workers: 0 },
+    time: now,
+  });
+  return line?.text ?? 'Redis does not answer.';
+}

@@ -1,11 +1,9 @@
-/** Words for an override. */
-import { clientText } from '../../gateway/operations/listed-fields.ts';
-import type { OutputOf } from '../../gateway/operations/operation.ts';
-import { inForceText } from '../../gateway/operations/override-text.ts';
-import type { BLOCK, UNBLOCK } from '../../gateway/operations/schemas/clients.ts';
-import type { OverrideReport } from '../../gateway/operations/schemas/overrides.ts';
-import { momentText } from '../../gateway/operations/time-text.ts';
-import type { Toned } from '../output/output.ts';
+/** Says what a change by an operator did. */
+
+import type { Output } from '../../gateway/operations/operation-table.ts';
+import { clientText, inForceText, momentText } from '../../gateway/operations/texts.ts';
+
+type OverrideReport = Output<'listOverrides'>['overrides'][number];
 
 /** `login: shadow until 2026-11-22 01:00:00 UTC, in 42 min, "a bad release"` */
 export function overrideText(override: OverrideReport, nowMs: number): string {
@@ -13,10 +11,10 @@ export function overrideText(override: OverrideReport, nowMs: number): string {
   return `${subjectText(override)}: ${effectText(override)} until ${momentText(until, nowMs)}, ${JSON.stringify(reason)}`;
 }
 
-type Others = Pick<OutputOf<typeof UNBLOCK>, 'other_overrides'>;
+type Others = Pick<Output<'unblock'>, 'other_overrides'>;
 
 /** One line for each thing that a block or an exemption changed or left in force. */
-export function accessText(made: OutputOf<typeof BLOCK>, nowMs: number): string[] {
+export function accessText(made: Output<'block'>, nowMs: number): string[] {
   const { access, client, replaced = [] } = made;
   return [
     overrideText(made, nowMs),
@@ -48,20 +46,6 @@ export function effectText(override: OverrideReport): string {
   return `1 in ${override.allows_one_in} allowed requests`;
 }
 
-const TONES: ReadonlyMap<string, Toned['tone']> = new Map([
-  ['blocked', 'bad'],
-  ['exempt', 'good'],
-  ['enforce', 'good'],
-  ['shadow', 'warning'],
-  ['off', 'bad'],
-]);
-
-/** The access of a client or the mode of a policy, in its color. */
-export function toned(text: string): Toned | string {
-  const tone = TONES.get(text);
-  return tone === undefined ? text : { text, tone };
-}
-
 /** Which requests an exemption is for: the first letter of a partition says what it stands for. */
 export function exemptedText(client: string): string {
   switch (client[0]) {
@@ -73,4 +57,16 @@ export function exemptedText(client: string): string {
     default:
       return 'every request from this address is exempt, with any key';
   }
+}
+
+type Done = Pick<Output<'reset'>, 'policies' | 'address'>;
+
+/** `id:acme: counters reset: login, search; also those of its address i.2d6...` */
+export function resetText(name: string, { policies, address }: Done): string {
+  const also = address === undefined ? '' : `; also those of its address ${address}`;
+  return `${name}: counters reset: ${policies.join(', ')}${also}`;
+}
+
+export function restoredText(policy: string): string {
+  return `${policy}: override removed; the file's mode applies`;
 }

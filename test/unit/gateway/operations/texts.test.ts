@@ -1,9 +1,5 @@
 import { expect, test } from 'vitest';
-import {
-  momentText,
-  relativeTime,
-  shortTime,
-} from '../../../../src/gateway/operations/time-text.ts';
+import { momentText, relativeTime, shortTime } from '../../../../src/gateway/operations/texts.ts';
 import { NOON_MS } from '../../../support/requests.ts';
 
 test('times are shown to the second', () => {

@@ -1,6 +1,7 @@
 /** The words for overrides in the commands. */
 import { expect, test } from 'vitest';
-import { exemptedText, overrideText, toned } from '../../../../src/cli/ops-client/override-text.ts';
+import { toned } from '../../../../src/cli/ops-client/cells.ts';
+import { exemptedText, overrideText } from '../../../../src/cli/ops-client/change-text.ts';
 
 const NOW_MS = Date.parse('2026-11-22T00:18:00.000Z');
 const TERMS = { since: '2026-11-22T00:00:00.000Z', until: '2026-11-22T01:00:00.000Z', by: 'ada' };

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { durationText, parseDuration } from '../../../../src/cli/policy-tests/duration.ts';
+import { durationText, parseDuration } from '../../../../src/cli/policy-tests/values-schema.ts';
 
 test.each([
   ['0s', 0, '0s'],

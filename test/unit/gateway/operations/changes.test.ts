@@ -1,6 +1,6 @@
 /** How long an override lasts. */
 import { expect, test } from 'vitest';
-import { termsOf } from '../../../../src/gateway/operations/terms.ts';
+import { termsOf } from '../../../../src/gateway/operations/changes.ts';
 import { NOON_MS } from '../../../support/requests.ts';
 
 const DAY_MS = 86_400_000;

@@ -1,13 +1,14 @@
-/** Writes the audit log: a line for every change, also for one that Redis did not confirm and that may hold all the same. */
-import { StoreError } from '../core/counting/store.ts';
-import type { Override } from '../stores/overrides/override.ts';
+/** Makes changes, each with a line of the audit log, also if Redis did not confirm it and it may hold all the same. */
+import { parseDuration } from '../config/duration.ts';
+import { StoreError, type StoreErrorReason } from '../core/counting/store.ts';
+import { DAY_MS } from '../core/identity/salts.ts';
+import type { Override, Terms } from '../stores/overrides/override.ts';
 import type { OperatorAction } from '../telemetry/operators.ts';
 import { OperationError } from './operation-error.ts';
 import { overrideReport } from './override-report.ts';
 import type { Gateway } from './running-gateway.ts';
 import type { OverrideReport } from './schemas/overrides.ts';
-import { isRefusal, storeErrorText } from './store-error-text.ts';
-
+import { storeErrorText } from './store-text.ts';
 export type Change = Pick<OperatorAction, 'action' | 'change'> & Partial<OperatorAction>;
 
 /** Makes a change and logs it. Rejects with an OperationError if the store did not confirm the change. */
@@ -65,4 +66,49 @@ export async function putInForce(
 function unconfirmed(error: unknown): never {
   if (!(error instanceof StoreError)) throw error;
   throw new StoreError('connection', error.message, { cause: error });
+}
+
+interface WrittenTerms {
+  /** A duration such as `30min`. */
+  readonly for: string;
+  readonly reason: string;
+  readonly by?: string | undefined;
+}
+
+const LONGEST_MS = 31 * DAY_MS;
+
+/** Throws an OperationError for a duration that cannot be read or is too long. */
+export function termsOf(
+  { for: duration, reason, by = 'unknown' }: WrittenTerms,
+  nowMs: number,
+): Terms {
+  try {
+    const ms = parseDuration(duration);
+    if (ms > LONGEST_MS) {
+      throw new RangeError('must be at most 31d; write permanent changes into the policy file');
+    }
+    return { sinceMs: nowMs, untilMs: nowMs + ms, reason, by };
+  } catch (error) {
+    throw new OperationError('invalid', `for: ${(error as Error).message}`);
+  }
+}
+
+/** Redis refused the request, so nothing changed. After any other failure the reply may only have been late or lost. */
+const REFUSALS: readonly StoreErrorReason[] = [
+  'refused',
+  'overloaded',
+  'given_up',
+  'loading',
+  'readonly',
+  'oom',
+  'misconf',
+  'busy',
+  'clusterdown',
+  'nolua',
+  'noperm',
+  'wrongpass',
+];
+
+function isRefusal({ reason }: StoreError): boolean {
+  return REFUSALS.includes(reason);
 }

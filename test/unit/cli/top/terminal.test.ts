@@ -1,6 +1,6 @@
 /** Which key readline means. */
 import { expect, test } from 'vitest';
-import { keysOf } from '../../../../src/cli/top/key.ts';
+import { keysOf } from '../../../../src/cli/top/terminal.ts';
 
 const named = (name: string, text = '') => ({ name, text });
 

@@ -1,7 +1,8 @@
 /** The words for a denial. */
+
 import { expect, test } from 'vitest';
-import { denialText } from '../../../../src/cli/ops-client/explain-decision.ts';
-import type { DenialDetails } from '../../../../src/gateway/operations/schemas/denials.ts';
+import { denialText } from '../../../../src/cli/ops-client/denial-text.ts';
+import type { Output } from '../../../../src/gateway/operations/operation-table.ts';
 import type { OverrideReport } from '../../../../src/gateway/operations/schemas/overrides.ts';
 
 const NOW_MS = Date.parse('2026-11-22T00:58:00.000Z');
@@ -10,7 +11,7 @@ const NOW = {
   ...{ allows: '5 requests per 5 minutes', remaining: 0 },
   ...{ retry_after_ms: 298_001, reset_after_ms: 299_000 },
 };
-const DENIAL: DenialDetails = {
+const DENIAL: Output<'decision'> = {
   ...{ asked_for: 'abc-1', decision_id: 'abc-1', policy: 'login', policy_mode: 'enforce' },
   ...{ reason: 'over_limit', mode: 'enforced', client: 'i.a', identity: 'ip' },
   ...{ limit: 'login', allows: '5 requests per 5 minutes', counted: 'i.a', key: 'hg:v1:{i.a}' },

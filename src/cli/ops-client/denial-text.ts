@@ -1,21 +1,16 @@
 /** Explains a recent denial, which a running gateway remembers. */
-import { clientText } from '../../gateway/operations/listed-fields.ts';
-import { OPERATIONS } from '../../gateway/operations/operation-table.ts';
-import { endedText, inForceText } from '../../gateway/operations/override-text.ts';
-import type { DenialDetails } from '../../gateway/operations/schemas/denials.ts';
-import { momentText, shortTime } from '../../gateway/operations/time-text.ts';
-import { columns, type OutputFlags, print } from '../output/output.ts';
-import { callGateway, type GatewayFlags } from './gateway-client.ts';
 
-export async function explainDecision(
-  id: string,
-  { output, ...flags }: GatewayFlags & OutputFlags,
-): Promise<void> {
-  const answer = await callGateway(flags, OPERATIONS.decision, { id });
-  print(output, answer.json, () => denialText(answer.read(), Date.now()));
-}
+import type { Output } from '../../gateway/operations/operation-table.ts';
+import {
+  clientText,
+  endedText,
+  inForceText,
+  momentText,
+  shortTime,
+} from '../../gateway/operations/texts.ts';
+import { columns } from '../output/output.ts';
 
-export function denialText(denial: DenialDetails, nowMs: number): string[] {
+export function denialText(denial: Output<'decision'>, nowMs: number): string[] {
   const { policy, reason, mode, limit, allows, key, cause, now, later } = denial;
   // A gateway of an older version names only one override.
   const { override, overrides = override ? [override] : [], ended_override: ended } = denial;
@@ -35,7 +30,7 @@ export function denialText(denial: DenialDetails, nowMs: number): string[] {
   ]);
 }
 
-function identityText(denial: DenialDetails): string {
+function identityText(denial: Output<'decision'>): string {
   const { client, client_id: id, identity, came_as: key, counted } = denial;
   return [
     ...(id === undefined ? [] : [clientText(denial)]),
@@ -57,7 +52,7 @@ function deniedText(
     is_reset: isReset,
     limit,
     reason,
-  }: DenialDetails,
+  }: Output<'decision'>,
   nowMs: number,
 ): string {
   const times =
@@ -78,14 +73,14 @@ function laterText({
   denials,
   last,
   decision_id: id,
-}: NonNullable<DenialDetails['later']>): string {
+}: NonNullable<Output<'decision'>['later']>): string {
   const times = denials === 1 ? '1 more denial' : `${denials} more denials`;
   return `${times} of this client by this policy, the last at ${shortTime(last)} UTC as ${id}; their cause may differ`;
 }
 
 function quotaText(
-  now: NonNullable<DenialDetails['now']>,
-  { allows, policy_mode: mode }: DenialDetails,
+  now: NonNullable<Output<'decision'>['now']>,
+  { allows, policy_mode: mode }: Output<'decision'>,
 ): string {
   const { remaining, retry_after_ms: waitMs } = now;
   return [
