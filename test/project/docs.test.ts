@@ -6,7 +6,7 @@ import { stringify } from 'yaml';
 import { createProgram } from '../../src/cli/program.ts';
 import { validatePolicyFile } from '../../src/gateway/config/policy-file/validate.ts';
 import { SETTINGS } from '../../src/gateway/config/settings/settings.ts';
-import { readYaml } from '../../src/gateway/config/yaml-text.ts';
+import { YamlFile } from '../../src/gateway/config/yaml/yaml-file.ts';
 import { commandReference } from '../../tools/docs/commands.ts';
 import { configurationReference } from '../../tools/docs/configuration.ts';
 import { PAGES, pageFile } from '../../tools/docs/pages.ts';
@@ -64,7 +64,7 @@ test.each(examples)('is a valid part of a policy file:\n%s', (example) => {
   const file = {
     version: 1,
     default: { limits: ['1000/1h'] },
-    ...(readYaml(example).value as object),
+    ...(new YamlFile(example, 'example').value as object),
   };
   const mistakesOf = () => validatePolicyFile(stringify(file), 'example.yaml', policyFileContext());
   expect(mistakesOf).not.toThrow();

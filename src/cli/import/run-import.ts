@@ -2,7 +2,7 @@
 import { readdirSync } from 'node:fs';
 import { basename, dirname, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { FileError } from '../../gateway/config/file-error.ts';
+import { FileError } from '../../gateway/config/config-error.ts';
 import { displayName, isElsewhere, NOT_SHOWN, readText } from '../../gateway/config/text-file.ts';
 import { CommandFailed } from '../output/command-failed.ts';
 import { EXIT_FAULT } from '../output/exit-codes.ts';

@@ -1,8 +1,7 @@
 /** Looks up what the steps of a test name, and computes when each of them happens. */
 import { hint } from '../../gateway/config/closest-word.ts';
-import type { DiagnosticDraft, Place } from '../../gateway/config/diagnostic.ts';
+import type { DiagnosticDraft, Path, Place } from '../../gateway/config/diagnostic.ts';
 import type { Rule } from '../../gateway/config/rules.ts';
-import type { Path } from '../../gateway/config/yaml-path.ts';
 import { durationText, MAX_DURATION_MS } from './duration.ts';
 import type { Expectation, Facts } from './expectation-schema.ts';
 import { overrideMistakes } from './override-mistakes.ts';

@@ -1,18 +1,11 @@
 /** Reads a test file, and reports every mistake at once. */
 import { dirname, resolve } from 'node:path';
 import type { z } from 'zod';
-import type { DiagnosticDraft } from '../../gateway/config/diagnostic.ts';
-import { FileError } from '../../gateway/config/file-error.ts';
-import { placeDiagnostics, refuseUnreadable } from '../../gateway/config/place-diagnostics.ts';
+import { FileError } from '../../gateway/config/config-error.ts';
+import type { DiagnosticDraft, Path } from '../../gateway/config/diagnostic.ts';
 import { mistakesFrom } from '../../gateway/config/policy-file/schema-mistakes.ts';
 import { displayName, readText } from '../../gateway/config/text-file.ts';
-import type { Path } from '../../gateway/config/yaml-path.ts';
-import {
-  POLICY_FILE,
-  readYaml,
-  type YamlKind,
-  type YamlText,
-} from '../../gateway/config/yaml-text.ts';
+import { POLICY_FILE, YamlFile, type YamlKind } from '../../gateway/config/yaml/yaml-file.ts';
 import { compileSteps, type ReadStep, type StepContext } from './compile-steps.ts';
 import type { Client, PolicyTest, Setting, TestFile } from './policy-test.ts';
 import { stepSchema } from './step-schema.ts';
@@ -40,17 +33,17 @@ const MAX_MISTAKES = 1_000;
  */
 export function readTestFile(path: string, policyFiles: PolicyFileReader): TestFile | undefined {
   const name = displayName(path);
-  const yaml = readYaml(readText(path), TEST_FILE);
-  refuseUnreadable(yaml, name);
+  const yaml = new YamlFile(readText(path), name, TEST_FILE);
+  yaml.refuseMistakes();
   const mistakes: DiagnosticDraft[] = [];
   const file = new TestFileReader({ path, yaml, policyFiles, mistakes }).read();
-  if (mistakes.length > 0) throw new FileError(placeDiagnostics(mistakes, name, yaml));
+  if (mistakes.length > 0) throw new FileError(yaml.diagnostics(mistakes));
   return file;
 }
 
 interface Sources {
   readonly path: string;
-  readonly yaml: YamlText;
+  readonly yaml: YamlFile;
   readonly policyFiles: PolicyFileReader;
   /** The mistakes found so far. */
   readonly mistakes: DiagnosticDraft[];
@@ -174,8 +167,7 @@ class TestFileReader {
   }
 
   #placeOf(path: Path) {
-    const { yaml } = this.#sources;
-    return yaml.place(yaml.offsetOf(path));
+    return this.#sources.yaml.placeOf(path);
   }
 }
 

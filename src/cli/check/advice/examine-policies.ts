@@ -1,5 +1,5 @@
 /** Examines policy files for `headgate check`: every diagnostic of loading, and the advice. */
-import { FileError } from '../../../gateway/config/file-error.ts';
+import { FileError } from '../../../gateway/config/config-error.ts';
 import { compilePolicies } from '../../../gateway/config/policy-file/compile.ts';
 import { notesOn } from '../../../gateway/config/policy-file/notes.ts';
 import { type PolicyFiles, validateFiles } from '../../../gateway/config/policy-file/read.ts';

@@ -10,8 +10,8 @@ import {
   type Node,
   parseAllDocuments,
 } from 'yaml';
-import { boundsMistake } from '../../../gateway/config/yaml-bounds.ts';
-import { mistakesOf, PARSE_OPTIONS } from '../../../gateway/config/yaml-mistakes.ts';
+import { boundsMistake } from '../../../gateway/config/yaml/bounds.ts';
+import { mistakesOf, PARSE_OPTIONS } from '../../../gateway/config/yaml/mistakes.ts';
 import { ImportError } from './finding.ts';
 import type { Source, SourcePlace } from './source.ts';
 
@@ -24,7 +24,7 @@ export function readDocuments({ text: written, name }: Source): YamlNode[] {
   const text = written.startsWith('\ufeff') ? written.slice(1) : written;
   const start = { file: name, line: 1, column: 1 };
   const tooLarge = boundsMistake(text, BOUNDS);
-  if (tooLarge !== undefined) throw new ImportError(start, tooLarge);
+  if (tooLarge !== undefined) throw new ImportError(start, tooLarge.message);
   const lines = new LineCounter();
   const placeOf = (offset: number): SourcePlace => {
     const { line, col } = lines.linePos(offset);

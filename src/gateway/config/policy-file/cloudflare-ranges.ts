@@ -2,11 +2,10 @@
 import { z } from 'zod';
 import { compileAddressSet } from '../../core/identity/address.ts';
 import { DAY_MS } from '../../core/identity/salts.ts';
+import { FileError } from '../config-error.ts';
 import { diagnostic } from '../diagnostic.ts';
-import { FileError } from '../file-error.ts';
-import { refuseUnreadable } from '../place-diagnostics.ts';
 import { holds } from '../refinement.ts';
-import { readYaml } from '../yaml-text.ts';
+import { YamlFile } from '../yaml/yaml-file.ts';
 import { addressRange } from './address-range.ts';
 
 /** Unlike in a policy file, a range cannot be the name `cloudflare`, which is this list. */
@@ -26,8 +25,8 @@ export interface CloudflareRanges extends z.output<typeof schema> {
 
 /** Throws a FileError if the text is not such a list. */
 export function parseCloudflareRanges(text: string, fileName: string): CloudflareRanges {
-  const yaml = readYaml(text);
-  refuseUnreadable(yaml, fileName);
+  const yaml = new YamlFile(text, fileName);
+  yaml.refuseMistakes();
   const result = schema.safeParse(yaml.value);
   if (result.success) return result.data;
   const message =

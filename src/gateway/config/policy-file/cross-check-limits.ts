@@ -1,7 +1,6 @@
 /** Finds limits that repeat each other, never admit a request, or count by an unknown identity. */
 import { MAX_WINDOW_MS } from '../../core/counting/store.ts';
-import type { DiagnosticDraft } from '../diagnostic.ts';
-import type { Path } from '../yaml-path.ts';
+import type { DiagnosticDraft, Path } from '../diagnostic.ts';
 import { windowMistakes } from './cross-check-windows.ts';
 import type { IdentitySection } from './identity-schema.ts';
 import { allLimits, type LimitEntry, limitLists } from './limit-schema.ts';

@@ -1,7 +1,6 @@
 /** Finds policies with the same name, and policies that match the same requests. */
 import { routeKeys } from '../../core/matching/matcher.ts';
-import type { DiagnosticDraft } from '../diagnostic.ts';
-import type { Path } from '../yaml-path.ts';
+import type { DiagnosticDraft, Path } from '../diagnostic.ts';
 import type { PolicyEntry } from './policy-schema.ts';
 import { routeMatchOf } from './route.ts';
 

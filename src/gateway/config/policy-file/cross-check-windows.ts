@@ -2,8 +2,7 @@
 import type { CalendarUnit } from '../../core/counting/calendar.ts';
 import { MAX_FIXED_LIMIT, MAX_LIMIT } from '../../core/counting/store.ts';
 import { DAY_MS } from '../../core/identity/salts.ts';
-import type { DiagnosticDraft } from '../diagnostic.ts';
-import type { Path } from '../yaml-path.ts';
+import type { DiagnosticDraft, Path } from '../diagnostic.ts';
 import type { LimitEntry } from './limit-schema.ts';
 import type { Rate } from './rate.ts';
 

@@ -1,6 +1,5 @@
 /** Finds mistakes that only two places of a policy file together show, such as a name used twice. */
-import type { DiagnosticDraft } from '../diagnostic.ts';
-import type { Path } from '../yaml-path.ts';
+import type { DiagnosticDraft, Path } from '../diagnostic.ts';
 import type { AccessList } from './access-schema.ts';
 import { keyMistakes, listedClientMistakes, sourceMistakes } from './cross-check-identity.ts';
 import { limitMistakes, verifiedHeaderMistakes } from './cross-check-limits.ts';

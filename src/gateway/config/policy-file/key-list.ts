@@ -1,10 +1,8 @@
 /** Schema and reader of listed API keys, which are in the policy file or in a key file. */
 import { z } from 'zod';
-import type { DiagnosticDraft } from '../diagnostic.ts';
-import { FileError } from '../file-error.ts';
-import { placeDiagnostics, refuseUnreadable } from '../place-diagnostics.ts';
-import type { Path } from '../yaml-path.ts';
-import { POLICY_FILE, readYaml, type YamlKind } from '../yaml-text.ts';
+import { FileError } from '../config-error.ts';
+import type { DiagnosticDraft, Path } from '../diagnostic.ts';
+import { POLICY_FILE, YamlFile, type YamlKind } from '../yaml/yaml-file.ts';
 import { mistakesFrom } from './schema-mistakes.ts';
 
 /** The name of a policy or plan. It is used in metric labels and headers. */
@@ -34,16 +32,21 @@ export const keyListSchema = z.array(key);
 export type KeyEntry = z.output<typeof key>;
 
 /** Room for 70,000 keys. */
-const KEY_FILE: YamlKind = { ...POLICY_FILE, maxBytes: 8 * 1024 * 1024, maxParts: 1_000_000 };
+const KEY_FILE: YamlKind = {
+  ...POLICY_FILE,
+  maxBytes: 8 * 1024 * 1024,
+  maxParts: 1_000_000,
+  // It may hold plain keys by mistake.
+  isSecret: true,
+};
 const MAX_MISTAKES = 100;
 
 /** Throws a FileError that names every mistake. `folder`: that of the policy file. */
 export function readKeyFile(text: string, fileName: string, folder?: string): readonly KeyEntry[] {
-  const yaml = readYaml(text, KEY_FILE);
-  // No excerpts: the file may hold plain keys by mistake.
-  refuseUnreadable({ ...yaml, excerpt: () => undefined }, fileName, folder);
+  const yaml = new YamlFile(text, fileName, KEY_FILE);
+  yaml.refuseMistakes(folder);
   const refuse = (mistakes: readonly DiagnosticDraft[]) =>
-    new FileError(placeDiagnostics(mistakes, fileName, yaml));
+    new FileError(yaml.diagnostics(mistakes));
   const result = keyListSchema.safeParse(yaml.value, { reportInput: true });
   if (!result.success)
     throw refuse(mistakesFrom(result.error.issues, { schema: keyListSchema, at: [], yaml }));

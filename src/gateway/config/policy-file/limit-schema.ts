@@ -1,8 +1,8 @@
 /** Schema of limits and plans. */
 import { z } from 'zod';
 import { ALGORITHMS, type Algorithm, MAX_LIMIT } from '../../core/counting/store.ts';
+import type { Path } from '../diagnostic.ts';
 import { holds } from '../refinement.ts';
-import type { Path } from '../yaml-path.ts';
 import { shortName } from './key-list.ts';
 import { PARTITION_PATTERN, parsePartition } from './partition-name.ts';
 import { parseRate, RATE_PATTERN, type Rate } from './rate.ts';

@@ -1,8 +1,8 @@
 /** Schema of a policy and of the default. */
 import { z } from 'zod';
 import { POLICY_MODES } from '../../core/policy.ts';
+import type { Path } from '../diagnostic.ts';
 import { refusedBy } from '../refinement.ts';
-import type { Path } from '../yaml-path.ts';
 import { shortName } from './key-list.ts';
 import { limits, plans, units } from './limit-schema.ts';
 import { matchSchema } from './match-schema.ts';

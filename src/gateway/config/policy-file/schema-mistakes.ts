@@ -1,11 +1,10 @@
 /** Turns the issues of a zod schema into diagnostics that say what is wrong and what would be right. */
 import type { z } from 'zod';
 import { closest, hint } from '../closest-word.ts';
-import type { DiagnosticDraft } from '../diagnostic.ts';
+import type { DiagnosticDraft, Path } from '../diagnostic.ts';
 import { ruleOfRefusal } from '../refinement.ts';
 import type { Rule } from '../rules.ts';
-import type { Path } from '../yaml-path.ts';
-import type { YamlText } from '../yaml-text.ts';
+import type { YamlFile } from '../yaml/yaml-file.ts';
 
 /** Per validated part. More would take long to place, and nobody corrects more at a time. */
 const MAX_MISTAKES = 100;
@@ -15,7 +14,7 @@ const MAX_UNKNOWN_KEYS = 50;
 interface Part {
   readonly schema: z.ZodType;
   readonly at: Path;
-  readonly yaml: YamlText;
+  readonly yaml: YamlFile;
   /** Where in the schema the issues are, if they are those of an alternative. */
   readonly inside?: readonly PropertyKey[];
 }

@@ -1,11 +1,10 @@
 /** Validates the text of a policy file, and reports every mistake at once. */
 import type { z } from 'zod';
 import { printable } from '../../core/printable.ts';
+import { FileError } from '../config-error.ts';
+import type { Path } from '../diagnostic.ts';
 import { type Diagnostic, type DiagnosticDraft, lineOf } from '../diagnostic.ts';
-import { FileError } from '../file-error.ts';
-import { placeDiagnostics, refuseUnreadable } from '../place-diagnostics.ts';
-import type { Path } from '../yaml-path.ts';
-import { readYaml, type YamlText } from '../yaml-text.ts';
+import { YamlFile } from '../yaml/yaml-file.ts';
 import { accessSchema } from './access-schema.ts';
 import type { ValidFile } from './compile.ts';
 import { crossCheck, type Sections } from './cross-check.ts';
@@ -46,14 +45,14 @@ export function validatePolicyFile(
   fileName: string,
   context: PolicyFileContext,
 ): ValidPolicies {
-  const yaml = readYaml(text);
-  refuseUnreadable(yaml, fileName);
-  const place = (drafts: readonly DiagnosticDraft[]) => placeDiagnostics(drafts, fileName, yaml);
+  const yaml = new YamlFile(text, fileName);
+  yaml.refuseMistakes();
+  const place = (drafts: readonly DiagnosticDraft[]) => yaml.diagnostics(drafts);
   const mistakes: DiagnosticDraft[] = [];
   const parsed = parseSections(yaml, mistakes);
   const { keys, mistakes: keyMistakes } = readKeys(parsed.identity, context);
   const sections = { ...parsed, keys };
-  const lineAt = (path: Path) => yaml.place(yaml.offsetOf(path)).line;
+  const lineAt = (path: Path) => yaml.placeOf(path).line;
   mistakes.push(...crossCheck(sections, lineAt, MAX_MISTAKES - mistakes.length));
   const placed = (section: 'exempt' | 'block') =>
     sections[section]?.map((entry, i) => ({
@@ -66,13 +65,13 @@ export function validatePolicyFile(
     throw new FileError([...place(mistakes), ...keyMistakes]);
   }
   const notes = place(notesOn(file)).map((note) => printable(lineOf(note)));
-  return { file, notes, place, isWritten: yaml.has };
+  return { file, notes, place, isWritten: (path) => yaml.has(path) };
 }
 
 type ParsedSections = ReturnType<typeof parseSections>;
 
 /** Parses each section by itself, so that one mistake does not hide another. Adds what is wrong to `mistakes`. */
-function parseSections(yaml: YamlText, mistakes: DiagnosticDraft[]) {
+function parseSections(yaml: YamlFile, mistakes: DiagnosticDraft[]) {
   const parse = <S extends z.ZodType>(schema: S, value: unknown, at: Path) => {
     if (mistakes.length >= MAX_MISTAKES) return undefined;
     const result = schema.safeParse(value, { reportInput: true });

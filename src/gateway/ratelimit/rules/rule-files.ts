@@ -5,8 +5,8 @@
  */
 import { type Dirent, readdirSync, realpathSync, statSync } from 'node:fs';
 import { dirname, join, relative, resolve, sep } from 'node:path';
+import { FileError } from '../../config/config-error.ts';
 import { diagnostic } from '../../config/diagnostic.ts';
-import { FileError } from '../../config/file-error.ts';
 import { displayName, readText } from '../../config/text-file.ts';
 import type { RuleFile } from './rule.ts';
 import { readRuleFile } from './rule-file.ts';

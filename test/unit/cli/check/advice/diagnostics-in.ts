@@ -1,7 +1,7 @@
 /** The diagnostics of a policy file, in a form that tests compare. */
 import { adviceOn } from '../../../../../src/cli/check/advice/advice.ts';
+import { FileError } from '../../../../../src/gateway/config/config-error.ts';
 import type { Diagnostic } from '../../../../../src/gateway/config/diagnostic.ts';
-import { FileError } from '../../../../../src/gateway/config/file-error.ts';
 import { compilePolicies } from '../../../../../src/gateway/config/policy-file/compile.ts';
 import { notesOn } from '../../../../../src/gateway/config/policy-file/notes.ts';
 import { validatePolicyFile } from '../../../../../src/gateway/config/policy-file/validate.ts';

@@ -1,9 +1,9 @@
 /** What the author of a file wrote at an entry of a list. */
 import { expect, test } from 'vitest';
-import { readYaml } from '../../../../src/gateway/config/yaml-text.ts';
+import { YamlFile } from '../../../../../src/gateway/config/yaml/yaml-file.ts';
 
 const commentsIn = (text: string, length: number) => {
-  const yaml = readYaml(text);
+  const yaml = new YamlFile(text, 'f.yaml');
   return Array.from({ length }, (_, i) => yaml.commentAt(['block'], i));
 };
 

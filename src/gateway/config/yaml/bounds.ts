@@ -1,4 +1,5 @@
 /** Bounds on the size of a YAML text. The parser recurses and has none, so these are checked before it runs. */
+import type { YamlMistake } from './mistakes.ts';
 
 export interface YamlBounds {
   readonly maxBytes: number;
@@ -9,17 +10,18 @@ export interface YamlBounds {
 const MAX_DEPTH = 64;
 
 /** What is too large or too deep; undefined if nothing is. */
-export function boundsMistake(
-  text: string,
-  { maxBytes, maxParts }: YamlBounds,
-): string | undefined {
+export function boundsMistake(text: string, bounds: YamlBounds): YamlMistake | undefined {
+  const message = excessOf(text, bounds);
+  return message === undefined ? undefined : { offset: 0, message };
+}
+
+function excessOf(text: string, { maxBytes, maxParts }: YamlBounds): string | undefined {
   const bytes = Buffer.byteLength(text);
   if (bytes > maxBytes) return `the file has ${bytes} bytes, the maximum is ${maxBytes}`;
   if (exceedsParts(text, maxParts)) {
     return `the file has more than ${maxParts} values, keys and lines`;
   }
-  if (exceedsDepth(text)) return `the file is nested deeper than ${MAX_DEPTH} levels`;
-  return undefined;
+  return exceedsDepth(text) ? `the file is nested deeper than ${MAX_DEPTH} levels` : undefined;
 }
 
 /** Separators stand between values. Indicators begin something other than a plain word. */

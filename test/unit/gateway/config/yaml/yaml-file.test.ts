@@ -1,10 +1,14 @@
 import { describe, expect, test } from 'vitest';
-import { POLICY_FILE, readYaml, type YamlKind } from '../../../../src/gateway/config/yaml-text.ts';
+import {
+  POLICY_FILE,
+  YamlFile,
+  type YamlKind,
+} from '../../../../../src/gateway/config/yaml/yaml-file.ts';
 
+const readYaml = (text: string, kind?: YamlKind) => new YamlFile(text, 'f.yaml', kind);
 const mistakesOf = (text: string) => readYaml(text).mistakes.map(({ message }) => message);
 const placeOf = (text: string, path: readonly (string | number)[]) => {
-  const yaml = readYaml(text);
-  const { line, column } = yaml.place(yaml.offsetOf(path));
+  const { line, column } = readYaml(text).placeOf(path);
   return `${line}:${column}`;
 };
 
@@ -26,8 +30,8 @@ describe('the place of a path', () => {
   });
   test('is that of the key for a key', () => {
     const yaml = readYaml(text);
-    expect(yaml.place(yaml.offsetOfKey(['a', 0], '64'))).toEqual({ line: 3, column: 5 });
-    expect(yaml.place(yaml.offsetOfKey(['a', 0], 'missing'))).toEqual({ line: 2, column: 5 });
+    expect(yaml.offsetOfKey(['a', 0], '64')).toBe(text.indexOf('64:'));
+    expect(yaml.offsetOfKey(['a', 0], 'missing')).toBe(text.indexOf('b: 1'));
   });
   test('does not count a byte order mark', () => {
     expect(placeOf('\ufeffa: 1', ['a'])).toBe('1:4');
@@ -36,7 +40,7 @@ describe('the place of a path', () => {
 
 test('knows which paths the text has', () => {
   const yaml = readYaml('a: { b: [1] }\nc:');
-  expect([['a', 'b', 0], ['a', 'b', 1], ['c'], ['d']].map(yaml.has)).toEqual([
+  expect([['a', 'b', 0], ['a', 'b', 1], ['c'], ['d']].map((path) => yaml.has(path))).toEqual([
     true,
     false,
     true,
@@ -45,7 +49,10 @@ test('knows which paths the text has', () => {
 });
 
 describe('the excerpt', () => {
-  const excerptAt = (text: string, offset: number) => readYaml(text).excerpt(offset);
+  const excerptAt = (text: string, offset: number) => {
+    const draft = { rule: 'invalid-value', path: ['a'], message: 'is wrong', offset } as const;
+    return readYaml(text).diagnostics([draft])[0]?.excerpt;
+  };
   test('is the line of the place', () => {
     expect(excerptAt('a: 1\n  b: 2  \nc: 3', 7)).toEqual({ text: '  b: 2', caret: 2 });
     expect(excerptAt('a: 1\nc: 3', 8)).toEqual({ text: 'c: 3', caret: 3 });
@@ -174,4 +181,45 @@ test('a kind of file may read values in its own way, and refuse them', () => {
     },
   };
   expect(readYaml('a: 1', refusing)).toMatchObject({ value: undefined, mistakes: [mistake] });
+});
+
+describe('diagnostics', () => {
+  const rule = 'invalid-value';
+  const message = 'is wrong';
+  const yaml = readYaml('a: 1\nidentity:\n  api_key: secret\nlist: [x]\n');
+  const place = (...paths: (string | number)[][]) =>
+    yaml.diagnostics(paths.map((path) => ({ rule, path, message })));
+  test('are in the order of the file', () => {
+    expect(place(['list', 0], ['a']).map(({ path }) => path)).toEqual(['a', 'list[0]']);
+  });
+  test('have the place and the line of their value', () => {
+    expect(place(['list', 0])).toEqual([
+      {
+        rule,
+        severity: 'error',
+        remedy: expect.stringContaining('`docs/policy-file.md`'),
+        file: 'f.yaml',
+        place: { line: 4, column: 8 },
+        path: 'list[0]',
+        message,
+        excerpt: { text: 'list: [x]', caret: 7 },
+      },
+    ]);
+  });
+  test('show no line that may hold an API key', () => {
+    const excerpts = place(['identity', 'api_key'], ['identity', 'sha256'], [0, 'id']);
+    expect(excerpts.map(({ excerpt }) => excerpt)).toEqual([undefined, undefined, undefined]);
+  });
+  test('show no line if they are about the whole file or a key that is missing at its top', () => {
+    const [whole] = place([]);
+    expect(whole).toMatchObject({ message: 'the file is wrong', excerpt: undefined });
+    const missing = (path: string[]) =>
+      yaml.diagnostics([{ rule: 'missing-key', path, message }])[0]?.excerpt;
+    expect(missing(['default'])).toBeUndefined();
+    expect(missing(['list', 'limits'])).toBeDefined();
+  });
+  test('use the offset of a draft', () => {
+    const [found] = yaml.diagnostics([{ rule, path: ['a'], message, offset: 5 }]);
+    expect(found?.place).toEqual({ line: 2, column: 1 });
+  });
 });
